@@ -1,0 +1,37 @@
+# touchstone_module(NAME FOLDER [DEPENDS module...] [LINK lib...] [LINK_PRIVATE lib...])
+#
+# One module is one folder and one static library, touchstone::NAME. Its include root holds nothing
+# but touchstone/NAME, a link to its own folder, so that a translation unit sees the headers of the
+# modules its target links and of no others: the layering of docs/architecture.md is a property of
+# the compiler's command line, not of good manners.
+set_property(GLOBAL PROPERTY TOUCHSTONE_MODULES "")
+
+function(touchstone_module name folder)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;LINK_PRIVATE" ${ARGN})
+  set(root "${PROJECT_BINARY_DIR}/include-roots/${name}")
+  file(MAKE_DIRECTORY "${root}/touchstone")
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}" "${root}/touchstone/${name}" SYMBOLIC)
+
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
+  set(target touchstone_${name})
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    set(scope PUBLIC)
+    target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:touchstone_build>" ${ARG_LINK_PRIVATE})
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  add_library(touchstone::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${target} ${scope} cxx_std_20)
+  target_include_directories(
+    ${target} ${scope} "$<BUILD_INTERFACE:${root}>"
+    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  list(TRANSFORM ARG_DEPENDS PREPEND touchstone_ OUTPUT_VARIABLE deps)
+  target_link_libraries(${target} ${scope} ${deps} ${ARG_LINK})
+
+  set_property(GLOBAL APPEND PROPERTY TOUCHSTONE_MODULES ${name})
+  set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_FOLDER ${folder})
+  set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_DEPENDS ${ARG_DEPENDS})
+endfunction()

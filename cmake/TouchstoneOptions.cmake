@@ -1,0 +1,33 @@
+# Build switches and compiler settings shared by every target.
+option(TOUCHSTONE_BUILD_TESTS "Build the test suite" ${PROJECT_IS_TOP_LEVEL})
+option(TOUCHSTONE_BUILD_BENCH "Build the benchmarks" OFF)
+option(TOUCHSTONE_BUILD_CLI "Build the touchstone command" ON)
+option(TOUCHSTONE_WERROR "Treat warnings as errors" OFF)
+set(TOUCHSTONE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=; empty for none")
+option(TOUCHSTONE_COVERAGE "Instrument for coverage" OFF)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(TOUCHSTONE_CCACHE ccache)
+if(TOUCHSTONE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${TOUCHSTONE_CCACHE}")
+endif()
+
+add_library(touchstone_build INTERFACE)
+# No contraction and no excess precision: the scalar functions promise exact IEEE steps.
+target_compile_options(touchstone_build INTERFACE -Wall -Wextra -Wpedantic -Wconversion
+                                                  -ffp-contract=off -fno-fast-math)
+if(TOUCHSTONE_WERROR)
+  target_compile_options(touchstone_build INTERFACE -Werror)
+endif()
+if(TOUCHSTONE_SANITIZE)
+  target_compile_options(touchstone_build INTERFACE -fsanitize=${TOUCHSTONE_SANITIZE}
+                                                    -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(touchstone_build INTERFACE -fsanitize=${TOUCHSTONE_SANITIZE})
+endif()
+if(TOUCHSTONE_COVERAGE)
+  target_compile_options(touchstone_build INTERFACE --coverage)
+  target_link_options(touchstone_build INTERFACE --coverage)
+endif()

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace touchstone {
+
+/// Element types, in order of promotion priority.
+enum class DType : std::uint8_t {
+  Bool, Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64, Float16, BFloat16, Float32, Float64
+};
+inline constexpr int kDTypeCount = 13;
+
+enum class DTypeKind : std::uint8_t { Bool, Signed, Unsigned, Float };
+
+/// Facts about one element type. `digits` counts the bits of the significand (with the hidden one)
+/// of a float, the value bits of an integer.
+struct DTypeInfo {
+  DType dtype;
+  std::string_view name;        // "float32"
+  std::string_view short_name;  // "f32"
+  DTypeKind kind;
+  int itemsize;      // bytes
+  int digits;
+  int min_exponent;  // floats: exponent of the least normal number, 2^min_exponent
+  int max_exponent;  // floats: the largest finite number is below 2^(max_exponent + 1)
+};
+
+// clang-format off
+inline constexpr std::array<DTypeInfo, kDTypeCount> dtype_table = {{
+    {DType::Bool,     "bool",     "bool", DTypeKind::Bool,     1,  1,     0,    0},
+    {DType::Int8,     "int8",     "i8",   DTypeKind::Signed,   1,  7,     0,    0},
+    {DType::UInt8,    "uint8",    "u8",   DTypeKind::Unsigned, 1,  8,     0,    0},
+    {DType::Int16,    "int16",    "i16",  DTypeKind::Signed,   2, 15,     0,    0},
+    {DType::UInt16,   "uint16",   "u16",  DTypeKind::Unsigned, 2, 16,     0,    0},
+    {DType::Int32,    "int32",    "i32",  DTypeKind::Signed,   4, 31,     0,    0},
+    {DType::UInt32,   "uint32",   "u32",  DTypeKind::Unsigned, 4, 32,     0,    0},
+    {DType::Int64,    "int64",    "i64",  DTypeKind::Signed,   8, 63,     0,    0},
+    {DType::UInt64,   "uint64",   "u64",  DTypeKind::Unsigned, 8, 64,     0,    0},
+    {DType::Float16,  "float16",  "f16",  DTypeKind::Float,    2, 11,   -14,   15},
+    {DType::BFloat16, "bfloat16", "bf16", DTypeKind::Float,    2,  8,  -126,  127},
+    {DType::Float32,  "float32",  "f32",  DTypeKind::Float,    4, 24,  -126,  127},
+    {DType::Float64,  "float64",  "f64",  DTypeKind::Float,    8, 53, -1022, 1023},
+}};
+// clang-format on
+
+constexpr bool dtype_rows_follow_enum() {
+  for (std::size_t i = 0; i < dtype_table.size(); ++i)
+    if (dtype_table[i].dtype != static_cast<DType>(i)) return false;
+  return true;
+}
+static_assert(dtype_rows_follow_enum());
+
+constexpr const DTypeInfo& info(DType d) { return dtype_table[static_cast<std::size_t>(d)]; }
+constexpr std::string_view name(DType d) { return info(d).name; }
+constexpr std::size_t itemsize(DType d) { return static_cast<std::size_t>(info(d).itemsize); }
+constexpr bool is_float(DType d) { return info(d).kind == DTypeKind::Float; }
+constexpr bool is_bool(DType d) { return d == DType::Bool; }
+constexpr bool is_unsigned(DType d) { return info(d).kind == DTypeKind::Unsigned; }
+/// Signed or unsigned integer; bool is neither.
+constexpr bool is_integer(DType d) {
+  return info(d).kind == DTypeKind::Signed || info(d).kind == DTypeKind::Unsigned;
+}
+
+/// By full or short name ("float32", "f32"); nullopt where there is none.
+std::optional<DType> dtype_from_name(std::string_view name);
+/// The same, throwing DTypeError that lists the names, with the nearest one first.
+DType parse_dtype(std::string_view name);
+
+/// The least type that holds both in the promotion lattice of tinygrad@v0.8.0:
+/// bool < {int8, uint8} < {int16, uint16} < ... < int64, uint64 < {float16, bfloat16} < float32 <
+/// float64; a signed with an unsigned of the same or larger width gives the next wider signed, and
+/// int64 with uint64 gives float16's level, as there.
+DType promote(DType a, DType b);
+
+/// The accumulator of SUM over `d`: floats narrower than 32 bits accumulate in float32, bool and
+/// narrow integers in 32 bits, others in themselves.
+DType sum_accumulator(DType d);
+
+}  // namespace touchstone

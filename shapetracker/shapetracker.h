@@ -1,0 +1,83 @@
+#pragma once
+
+#include "touchstone/shapetracker/view.h"
+
+namespace touchstone {
+
+/// An element address and the condition under which it may be read (1 where always).
+struct IndexExpr {
+  symbolic::Node index;
+  symbolic::Node valid;
+};
+
+/// One movement operation in the form an interpreter runs: see to_movement_ops.
+/// A stack of views, innermost (next to the buffer) first, applied last to first. Immutable.
+/// Movement operations act on the outermost view; views are merged wherever that is exact.
+class ShapeTracker {
+ public:
+  ShapeTracker() : views_{View()} {}  // a scalar
+  static ShapeTracker contiguous(Shape shape);
+  /// Throws ShapeError where the stack is empty or a view can leave the one below it.
+  explicit ShapeTracker(std::vector<View> views);
+
+  const std::vector<View>& views() const { return views_; }
+  const Shape& shape() const { return views_.back().shape(); }
+  int rank() const { return views_.back().rank(); }
+  sint size() const { return views_.back().size(); }
+  bool is_contiguous() const { return views_.size() == 1 && views_[0].is_contiguous(); }
+  bool nothing_valid() const;
+
+  ShapeTracker reshape(const Shape& shape) const;
+  ShapeTracker permute(std::span<const int> order) const;
+  ShapeTracker expand(const Shape& shape) const;
+  ShapeTracker pad(const Padding& padding) const;
+  ShapeTracker shrink(const Mask& keep) const;
+  ShapeTracker stride(std::span<const std::int64_t> steps) const;
+  /// Reads the flat logical elements of *this through a strided view of shape `shape`.
+  /// Throws ShapeError where an address could leave [0, size()).
+  ShapeTracker as_strided(const Shape& shape, const Strides& strides, const sint& offset = 0) const;
+
+  /// `inner` seen through `outer`: the views of `outer` are applied on top of those of `inner`.
+  /// outer's buffer is inner's logical elements: sizes must allow it.
+  static ShapeTracker compose(const ShapeTracker& inner, const ShapeTracker& outer);
+
+  /// Address and validity for one index expression per axis; the default are variables idx0, idx1,
+  /// ... with bounds [0, size).
+  IndexExpr expr_idxs(std::span<const symbolic::Node> indices) const;
+  IndexExpr expr_idxs() const;
+  /// The same for one flat logical index (variable "idx" by default).
+  IndexExpr expr_node(symbolic::Node flat) const;
+  IndexExpr expr_node() const;
+
+  /// Stride of the address along each axis where the address is that stride times the index plus
+  /// something free of the index; 0 where the axis does not occur; nullopt where it occurs under a
+  /// division, modulo or (unless ignore_valid) in the validity.
+  std::vector<std::optional<sint>> real_strides(bool ignore_valid = false) const;
+  std::vector<int> unit_stride_axes() const;
+  bool axis_is_masked(int axis) const;
+  /// One more than the largest address a valid index reaches; 0 where nothing is valid.
+  std::int64_t real_size() const;
+
+  /// The fewest views found that say the same.
+  ShapeTracker simplify() const;
+
+  /// Address in the buffer, or nullopt where masked out. Concrete trackers only.
+  std::optional<std::int64_t> at(std::span<const std::int64_t> index) const;
+
+  std::vector<symbolic::Node> variables() const;
+  ShapeTracker bind(const symbolic::Values& values) const;
+
+  std::string str() const;
+  std::uint64_t hash() const;
+  bool operator==(const ShapeTracker&) const = default;
+
+ private:
+  std::vector<View> views_;
+};
+
+/// Groups of old axes whose products make each new axis, or nullopt: (2,3,4) -> (6,4) is
+/// {{0,1},{2}}. Axes of size 1 may give empty groups.
+std::optional<std::vector<std::vector<int>>> get_contraction(std::span<const sint> old_shape,
+                                                             std::span<const sint> new_shape);
+
+}  // namespace touchstone

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "touchstone/symbolic/sint.h"
+
+namespace touchstone {
+
+using Shape = std::vector<sint>;                       // elements per axis
+using Strides = std::vector<sint>;                     // in elements
+using Range = std::pair<sint, sint>;                   // [begin, end)
+using Mask = std::vector<Range>;                       // readable range per axis
+using Padding = std::vector<std::pair<sint, sint>>;    // elements before and after, per axis
+
+/// Product of the sizes; 1 for rank 0.
+sint elements(std::span<const sint> shape);
+/// Row-major strides; 0 on axes of size 1.
+Strides row_major_strides(std::span<const sint> shape);
+std::string str(std::span<const sint> shape);  // "(2, 3)"
+
+/// From a logical index to a flat element index, offset + sum(index[i] * strides[i]), and whether
+/// the index is inside the mask; outside it the element is 0 and nothing is read. Immutable and
+/// canonical: strides are 0 on axes whose valid extent is one (folded into the offset), a full mask
+/// is absent, and a view with no valid point has strides 0, offset 0 and every mask range [0, 0).
+class View {
+ public:
+  View() = default;  // the scalar
+  /// Row-major, offset 0, no mask. Throws ShapeError on a negative size.
+  static View contiguous(Shape shape);
+  /// Any strided view in canonical form. Throws ShapeError where ranks disagree, a size is
+  /// negative, or a mask range is not within [0, size].
+  static View strided(Shape shape, Strides strides, sint offset = 0,
+                      std::optional<Mask> mask = std::nullopt);
+
+  const Shape& shape() const { return shape_; }
+  const Strides& strides() const { return strides_; }
+  const sint& offset() const { return offset_; }
+  const std::optional<Mask>& mask() const { return mask_; }
+  int rank() const { return static_cast<int>(shape_.size()); }
+  sint size() const { return elements(shape_); }
+  bool is_contiguous() const;
+  /// No index is valid: the mask is empty or an axis has size 0.
+  bool nothing_valid() const;
+
+  // Movement. Each throws ShapeError saying what disagreed.
+  View permute(std::span<const int> order) const;  // new axis i is old axis order[i]
+  View expand(const Shape& shape) const;           // axes of size 1 grow
+  View pad(const Padding& padding) const;          // both >= 0; new elements are invalid
+  View shrink(const Mask& keep) const;             // keep [begin, end) of each axis
+  View stride(std::span<const std::int64_t> steps) const;  // every |m|-th; negative flips first
+  /// The same elements in row-major order under another shape; nullopt where no one view can say it.
+  std::optional<View> reshape(const Shape& shape) const;
+  /// inner after outer as one view: outer's flat index is unravelled over inner's shape.
+  static std::optional<View> merge(const View& inner, const View& outer);
+
+  /// Flat index, or nullopt where masked out. Concrete views only; index inside the shape.
+  std::optional<std::int64_t> at(std::span<const std::int64_t> index) const;
+  /// The view with its variables replaced by values.
+  View bind(const symbolic::Values& values) const;
+
+  std::string str() const;
+  std::uint64_t hash() const;
+  bool operator==(const View&) const = default;
+
+ private:
+  Shape shape_;
+  Strides strides_;
+  sint offset_ = 0;
+  std::optional<Mask> mask_;
+};
+
+}  // namespace touchstone
