@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "touchstone/dtype/scalar.h"
+
+namespace touchstone {
+
+class Device;
+
+/// Memory of one device. Addresses are opaque to everyone but the device that made them.
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+  /// At least `bytes` bytes, aligned to 64. Throws BufferError where there is no room.
+  virtual void* allocate(std::size_t bytes) = 0;
+  virtual void release(void* memory, std::size_t bytes) noexcept = 0;
+  virtual void copy_in(void* memory, std::span<const std::byte> source) = 0;
+  virtual void copy_out(std::span<std::byte> target, const void* memory) = 0;
+};
+
+/// Host memory from the C++ runtime, for devices that run in this process.
+class HostAllocator : public Allocator {
+ public:
+  void* allocate(std::size_t bytes) override;
+  void release(void* memory, std::size_t bytes) noexcept override;
+  void copy_in(void* memory, std::span<const std::byte> source) override;
+  void copy_out(std::span<std::byte> target, const void* memory) override;
+};
+
+/// `size` elements of one dtype on one device, allocated at construction and counted in
+/// counters().mem_used; fresh memory is zero-filled. Not copyable; shared by pointer.
+class Buffer {
+ public:
+  /// Throws BufferError on a negative size or when memory runs out.
+  Buffer(Device& device, DType dtype, std::int64_t size);
+  ~Buffer();
+  Buffer(const Buffer&) = delete;
+  Buffer& operator=(const Buffer&) = delete;
+
+  Device& device() const { return device_; }
+  DType dtype() const { return dtype_; }
+  std::int64_t size() const { return size_; }
+  std::size_t bytes() const { return static_cast<std::size_t>(size_) * itemsize(dtype_); }
+  /// The device's own address; readable from the host only on host devices.
+  void* memory() const { return memory_; }
+
+  /// Exactly bytes() bytes. Throws BufferError where the length differs.
+  void copy_in(std::span<const std::byte> source);
+  void copy_out(std::span<std::byte> target) const;
+
+  template <class T>
+  void write(std::span<const T> values) {
+    check_type(dtype_v<T>);
+    copy_in(std::as_bytes(values));
+  }
+  template <class T>
+  std::vector<T> read() const;
+  Scalar at(std::int64_t index) const;  // one element, slow
+
+ private:
+  void check_type(DType wanted) const;
+  Device& device_;
+  DType dtype_;
+  std::int64_t size_;
+  void* memory_;
+};
+using BufferPtr = std::shared_ptr<Buffer>;
+
+template <class T>
+std::vector<T> Buffer::read() const {
+  check_type(dtype_v<T>);
+  std::vector<T> values(static_cast<std::size_t>(size_));
+  copy_out(std::as_writable_bytes(std::span<T>(values)));
+  return values;
+}
+template <>
+std::vector<bool> Buffer::read<bool>() const;
+
+}  // namespace touchstone

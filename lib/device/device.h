@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "touchstone/device/buffer.h"
+#include "touchstone/ops/flop_counter.h"
+#include "touchstone/ops/lazy_op.h"
+
+namespace touchstone {
+
+/// What ran since the program (or reset()) began.
+struct GlobalCounters {
+  std::int64_t kernels = 0;
+  std::int64_t ops = 0;        // floating-point or integer operations, by FlopCounter
+  std::int64_t mem = 0;        // bytes touched, by FlopCounter
+  double seconds = 0;          // time inside kernels
+  std::int64_t mem_used = 0;   // bytes now allocated; reset() leaves it
+  void reset();
+};
+GlobalCounters& counters();
+
+/// A kernel ready to run on one device.
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  /// buffers[i] is the buffer of number i; all on this runner's device, of the dtype and at least
+  /// the size that buffers_of(ast) asks for. values binds every variable of the kernel.
+  /// Returns the seconds it took.
+  virtual double run(std::span<Buffer* const> buffers, const symbolic::Values& values) = 0;
+  /// The code that runs, where there is any.
+  virtual std::string source() const { return {}; }
+};
+using RunnerPtr = std::shared_ptr<Runner>;
+
+/// A place that holds buffers and runs kernels. Runners are cached by AST.
+class Device {
+ public:
+  Device(std::string name, std::unique_ptr<Allocator> allocator);
+  virtual ~Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  const std::string& name() const { return name_; }
+  Allocator& allocator() const { return *allocator_; }
+
+  /// The runner of a valid kernel, made at first use. Throws AstError or SystemError.
+  RunnerPtr runner(const LazyOpPtr& kernel);
+  void forget_runners() { runners_.clear(); }
+
+  /// By canonical name: upper case, ":0" dropped. The same object each time. Throws Error that
+  /// lists the registered names.
+  static Device& get(std::string_view name);
+  /// Makes `name` known; the factory is called at the first get. A second registration of the same
+  /// name is ignored.
+  static void add(const std::string& name, std::function<std::unique_ptr<Device>()> factory);
+  static std::vector<std::string> names();
+
+ private:
+  virtual RunnerPtr make_runner(const LazyOpPtr& kernel) = 0;
+  std::string name_;
+  std::unique_ptr<Allocator> allocator_;
+  std::unordered_map<LazyOpPtr, RunnerPtr, LazyOpHash, LazyOpSame> runners_;
+};
+
+/// Runs a kernel after checking buffers and values against it, and counts it. Throws BufferError
+/// or AstError saying which buffer or variable is wrong, before anything runs.
+double run_kernel(Device& device, const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
+                  const symbolic::Values& values = {});
+
+/// Copies the elements of `source` to `target`, across devices; same dtype and size.
+/// Throws BufferError.
+void copy(Buffer& target, const Buffer& source);
+
+}  // namespace touchstone

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <map>
+
+#include "touchstone/ops/lazy_op.h"
+
+namespace touchstone {
+
+/// What a kernel costs. Each distinct node counts once: elementwise ops their output elements
+/// (MULACC twice that, CAST and NOOP nothing), reduces their input elements. `mem` is bytes touched
+/// per buffer number: axes the address does not depend on are not counted, and a concrete view never
+/// counts more than it can reach. Counts are symbolic where shapes are.
+struct FlopCounter {
+  Shape shape;
+  DType dtype = DType::Float32;
+  sint flops = 0;
+  std::map<int, sint> mem;
+
+  sint total_mem() const;
+};
+
+FlopCounter get_lazyop_info(const LazyOpPtr& ast);
+
+}  // namespace touchstone

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace touchstone {
+
+/// Every operation of the stack, grouped by `OpGroup`.
+enum class Op : std::uint8_t {
+  // Unary
+  Noop, Exp2, Log2, Cast, Sin, Sqrt, Recip, Neg,
+  // Binary
+  Add, Sub, Mul, Div, Max, Mod, CmpLt, CmpEq, Xor,
+  // Ternary
+  MulAcc, Where,
+  // Reduce
+  ReduceSum, ReduceMax,
+  // Movement
+  Reshape, Permute, Expand, Pad, Shrink, Stride, AsStrided,
+  // Load: how a tensor comes to be
+  Empty, LoadConst, From, Contiguous, Custom, Rand,
+  // Buffer: the leaves and the root of a kernel
+  Load, Const, Store
+};
+inline constexpr int kOpCount = 37;
+
+enum class OpGroup : std::uint8_t { Unary, Binary, Ternary, Reduce, Movement, Load, Buffer };
+
+/// Which element types an elementwise or reduce op takes.
+enum class OpTypes : std::uint8_t { None, All, Floats, Numbers, IntsAndBool };
+
+/// Facts about one op. `keeps_zero`: zeros in give exactly +0 (false, for bool) out for every type
+/// it takes, so that padding may pass through it; NEG does not, as -(+0) is -0 and not false is
+/// true. `commutes`: swapping the two operands gives the same value.
+struct OpInfo {
+  Op op;
+  std::string_view name;
+  OpGroup group;
+  int arity;
+  OpTypes types;
+  bool commutes;
+  bool keeps_zero;
+};
+
+// clang-format off
+inline constexpr std::array<OpInfo, kOpCount> op_table = {{
+    // op             name          group              arity types                 commutes keeps_zero
+    {Op::Noop,       "NOOP",        OpGroup::Unary,    1, OpTypes::All,         false, true},
+    {Op::Exp2,       "EXP2",        OpGroup::Unary,    1, OpTypes::Floats,      false, false},
+    {Op::Log2,       "LOG2",        OpGroup::Unary,    1, OpTypes::Floats,      false, false},
+    {Op::Cast,       "CAST",        OpGroup::Unary,    1, OpTypes::All,         false, true},
+    {Op::Sin,        "SIN",         OpGroup::Unary,    1, OpTypes::Floats,      false, true},
+    {Op::Sqrt,       "SQRT",        OpGroup::Unary,    1, OpTypes::Floats,      false, true},
+    {Op::Recip,      "RECIP",       OpGroup::Unary,    1, OpTypes::Floats,      false, false},
+    {Op::Neg,        "NEG",         OpGroup::Unary,    1, OpTypes::All,         false, false},
+    {Op::Add,        "ADD",         OpGroup::Binary,   2, OpTypes::All,         true,  true},
+    {Op::Sub,        "SUB",         OpGroup::Binary,   2, OpTypes::All,         false, true},
+    {Op::Mul,        "MUL",         OpGroup::Binary,   2, OpTypes::All,         true,  true},
+    {Op::Div,        "DIV",         OpGroup::Binary,   2, OpTypes::Numbers,     false, false},
+    {Op::Max,        "MAX",         OpGroup::Binary,   2, OpTypes::All,         true,  true},
+    {Op::Mod,        "MOD",         OpGroup::Binary,   2, OpTypes::Numbers,     false, false},
+    {Op::CmpLt,      "CMPLT",       OpGroup::Binary,   2, OpTypes::All,         false, true},
+    {Op::CmpEq,      "CMPEQ",       OpGroup::Binary,   2, OpTypes::All,         true,  false},
+    {Op::Xor,        "XOR",         OpGroup::Binary,   2, OpTypes::IntsAndBool, true,  true},
+    {Op::MulAcc,     "MULACC",      OpGroup::Ternary,  3, OpTypes::All,         false, true},
+    {Op::Where,      "WHERE",       OpGroup::Ternary,  3, OpTypes::All,         false, true},
+    {Op::ReduceSum,  "REDUCE_SUM",  OpGroup::Reduce,   1, OpTypes::All,         false, true},
+    {Op::ReduceMax,  "REDUCE_MAX",  OpGroup::Reduce,   1, OpTypes::All,         false, true},
+    {Op::Reshape,    "RESHAPE",     OpGroup::Movement, 1, OpTypes::All,         false, true},
+    {Op::Permute,    "PERMUTE",     OpGroup::Movement, 1, OpTypes::All,         false, true},
+    {Op::Expand,     "EXPAND",      OpGroup::Movement, 1, OpTypes::All,         false, true},
+    {Op::Pad,        "PAD",         OpGroup::Movement, 1, OpTypes::All,         false, true},
+    {Op::Shrink,     "SHRINK",      OpGroup::Movement, 1, OpTypes::All,         false, true},
+    {Op::Stride,     "STRIDE",      OpGroup::Movement, 1, OpTypes::All,         false, true},
+    {Op::AsStrided,  "AS_STRIDED",  OpGroup::Movement, 1, OpTypes::All,         false, true},
+    {Op::Empty,      "EMPTY",       OpGroup::Load,     0, OpTypes::None,        false, false},
+    {Op::LoadConst,  "LOAD_CONST",  OpGroup::Load,     0, OpTypes::None,        false, false},
+    {Op::From,       "FROM",        OpGroup::Load,     1, OpTypes::All,         false, false},
+    {Op::Contiguous, "CONTIGUOUS",  OpGroup::Load,     1, OpTypes::All,         false, true},
+    {Op::Custom,     "CUSTOM",      OpGroup::Load,     0, OpTypes::None,        false, false},
+    {Op::Rand,       "RAND",        OpGroup::Load,     0, OpTypes::None,        false, false},
+    {Op::Load,       "LOAD",        OpGroup::Buffer,   0, OpTypes::None,        false, false},
+    {Op::Const,      "CONST",       OpGroup::Buffer,   0, OpTypes::None,        false, false},
+    {Op::Store,      "STORE",       OpGroup::Buffer,   1, OpTypes::All,         false, false},
+}};
+// clang-format on
+
+constexpr bool op_rows_follow_enum() {
+  for (std::size_t i = 0; i < op_table.size(); ++i)
+    if (op_table[i].op != static_cast<Op>(i)) return false;
+  return static_cast<int>(Op::Store) + 1 == kOpCount;
+}
+static_assert(op_rows_follow_enum());
+
+constexpr const OpInfo& info(Op op) { return op_table[static_cast<std::size_t>(op)]; }
+constexpr std::string_view name(Op op) { return info(op).name; }
+constexpr OpGroup group(Op op) { return info(op).group; }
+constexpr bool is_elementwise(Op op) {
+  return group(op) == OpGroup::Unary || group(op) == OpGroup::Binary ||
+         group(op) == OpGroup::Ternary;
+}
+constexpr bool is_reduce(Op op) { return group(op) == OpGroup::Reduce; }
+constexpr bool is_movement(Op op) { return group(op) == OpGroup::Movement; }
+
+/// By name, upper or lower case; nullopt where there is none.
+std::optional<Op> op_from_name(std::string_view name);
+/// The same, throwing AstError with the nearest name.
+Op parse_op(std::string_view name);
+
+}  // namespace touchstone
