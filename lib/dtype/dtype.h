@@ -10,7 +10,19 @@ namespace touchstone {
 
 /// Element types, in order of promotion priority.
 enum class DType : std::uint8_t {
-  Bool, Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64, Float16, BFloat16, Float32, Float64
+  Bool,
+  Int8,
+  UInt8,
+  Int16,
+  UInt16,
+  Int32,
+  UInt32,
+  Int64,
+  UInt64,
+  Float16,
+  BFloat16,
+  Float32,
+  Float64
 };
 inline constexpr int kDTypeCount = 13;
 
@@ -23,7 +35,7 @@ struct DTypeInfo {
   std::string_view name;        // "float32"
   std::string_view short_name;  // "f32"
   DTypeKind kind;
-  int itemsize;      // bytes
+  int itemsize;  // bytes
   int digits;
   int min_exponent;  // floats: exponent of the least normal number, 2^min_exponent
   int max_exponent;  // floats: the largest finite number is below 2^(max_exponent + 1)

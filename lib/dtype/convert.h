@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+#include "touchstone/dtype/storage.h"
+
+namespace touchstone {
+
+namespace detail {
+
+// Truncates towards zero and saturates; NaN gives 0.
+template <class To, class From>
+constexpr To float_to_integer(From x) {
+  constexpr int kDigits = std::numeric_limits<To>::digits;
+  constexpr From kBeyond =
+      From{2} * static_cast<From>(std::uint64_t{1} << (kDigits - 1));  // max + 1
+  constexpr From kLeast = static_cast<From>(std::numeric_limits<To>::min());
+  if (x >= kBeyond) return std::numeric_limits<To>::max();
+  if (x <= kLeast) return std::numeric_limits<To>::min();
+  return x == x ? static_cast<To>(x) : To{0};
+}
+
+// Through double with the lost bits folded into the last one kept ("round to odd"), so that the
+// second rounding is the only one that counts: 53 >= 8 + 2 digits.
+constexpr bfloat16 uint64_to_bfloat16(std::uint64_t magnitude, bool negative) {
+  if ((magnitude >> 53) != 0)
+    magnitude = ((magnitude >> 11) | ((magnitude & 0x7ff) != 0 ? 1u : 0u)) << 11;
+  const auto exact = static_cast<double>(magnitude);
+  return to_bfloat16(negative ? -exact : exact);
+}
+
+template <class To, class From>
+constexpr To to_narrow_float(From x) {
+  if constexpr (std::is_same_v<To, float16>) {
+    // From 2^17 up all is infinity, below that double is exact.
+    if constexpr (std::is_floating_point_v<From>)
+      return to_float16(x);
+    else
+      return to_float16(static_cast<double>(x));
+  } else {
+    if constexpr (std::is_floating_point_v<From>)
+      return to_bfloat16(x);
+    else if constexpr (sizeof(From) < 8)
+      return to_bfloat16(static_cast<double>(x));
+    else if constexpr (std::is_signed_v<From>)
+      return uint64_to_bfloat16(
+          x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x), x < 0);
+    else
+      return uint64_to_bfloat16(x, false);
+  }
+}
+
+}  // namespace detail
+
+/// Conversion of one element by the rules of docs/semantics.md: float to integer truncates and
+/// saturates, NaN gives 0; integers wrap; to bool is x != 0 (NaN is true); everything to a float
+/// rounds once to nearest, ties to even.
+template <class To, class From>
+constexpr To convert(From x) {
+  if constexpr (std::is_same_v<To, From>) {
+    return x;
+  } else if constexpr (is_narrow_float<From>) {
+    return convert<To>(to_float(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From{0};
+  } else if constexpr (is_narrow_float<To>) {
+    return detail::to_narrow_float<To>(x);
+  } else if constexpr (is_float_storage<From> && is_integer_storage<To>) {
+    return detail::float_to_integer<To>(x);
+  } else {
+    return static_cast<To>(x);  // integers wrap; the hardware rounds to float and double once
+  }
+}
+
+}  // namespace touchstone

@@ -1,0 +1,247 @@
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <system_error>
+
+#include "touchstone/dtype/rounding.h"
+#include "touchstone/dtype/scalar.h"
+
+namespace touchstone {
+
+namespace {
+
+[[noreturn]] void fail(DType dtype, std::string_view text, std::string_view why) {
+  throw ParseError(fmt::format("cannot read '{}' as {}: {}", text.substr(0, 80), name(dtype), why));
+}
+
+// A number's text without its sign.
+struct Unsigned {
+  bool negative = false;
+  bool hexadecimal = false;
+  std::string_view digits;  // after the sign and "0x"
+};
+
+Unsigned strip_sign(std::string_view text) {
+  Unsigned r{false, false, text};
+  if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
+    r.negative = text[0] == '-';
+    r.digits.remove_prefix(1);
+  }
+  if (r.digits.size() > 2 && r.digits[0] == '0' && (r.digits[1] == 'x' || r.digits[1] == 'X')) {
+    r.hexadecimal = true;
+    r.digits.remove_prefix(2);
+  }
+  return r;
+}
+
+template <class T>
+T parse_integer(DType dtype, std::string_view text) {
+  const Unsigned u = strip_sign(text);
+  std::uint64_t magnitude = 0;
+  const char* end = u.digits.data() + u.digits.size();
+  const auto [p, ec] = std::from_chars(u.digits.data(), end, magnitude, u.hexadecimal ? 16 : 10);
+  if (ec == std::errc::invalid_argument || p != end)
+    fail(dtype, text, "write digits only, as in 42, -7 or 0x1f");
+  const auto most = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+  const std::uint64_t limit = !u.negative ? most : std::is_signed_v<T> ? most + 1 : 0;
+  if (ec == std::errc::result_out_of_range || magnitude > limit)
+    fail(dtype, text,
+         fmt::format("it holds {} to {}", std::numeric_limits<T>::min(),
+                     std::numeric_limits<T>::max()));
+  return static_cast<T>(u.negative ? 0 - magnitude : magnitude);
+}
+
+// A decimal number in normal form: 0.d1d2d3... * 10^exponent, d1 != 0 and the last digit != 0; no
+// digits for zero. `ok` is false where the text has another form.
+struct Decimal {
+  std::string digits;
+  std::int64_t exponent = 0;
+  bool ok = false;
+};
+
+constexpr std::int64_t kExponentLimit = 1'000'000'000'000;  // larger ones are infinity or zero
+
+// The digits of an exponent with an optional sign, clamped; nullopt where that is not its form.
+std::optional<std::int64_t> parse_exponent(std::string_view text) {
+  const Unsigned u = strip_sign(text);
+  if (u.hexadecimal || u.digits.empty()) return std::nullopt;
+  std::int64_t value = 0;
+  for (const char c : u.digits) {
+    if (c < '0' || c > '9') return std::nullopt;
+    value = std::min(value * 10 + (c - '0'), kExponentLimit);
+  }
+  return u.negative ? -value : value;
+}
+
+Decimal parse_decimal(std::string_view text) {
+  Decimal r;
+  const std::size_t e = std::min(text.find_first_of("eE"), text.size());
+  if (e < text.size()) {
+    const auto exponent = parse_exponent(text.substr(e + 1));
+    if (!exponent) return r;
+    r.exponent = *exponent;
+  }
+  bool point = false;
+  bool any = false;
+  for (const char c : text.substr(0, e)) {
+    if (c == '.' && !point) {
+      point = true;
+      continue;
+    }
+    if (c < '0' || c > '9') return r;
+    any = true;
+    if (r.digits.empty() && c == '0') {  // a leading zero
+      if (point) --r.exponent;
+      continue;
+    }
+    r.digits += c;
+    if (!point) ++r.exponent;
+  }
+  while (!r.digits.empty() && r.digits.back() == '0') r.digits.pop_back();
+  r.ok = any;
+  return r;
+}
+
+// The sign of a - b.
+int compare(const Decimal& a, const Decimal& b) {
+  if (a.digits.empty() || b.digits.empty())
+    return static_cast<int>(b.digits.empty()) - static_cast<int>(a.digits.empty());
+  if (a.exponent != b.exponent) return a.exponent < b.exponent ? -1 : 1;
+  return a.digits.compare(b.digits);
+}
+
+template <class T>
+T nearest(const Decimal& d, std::string_view digits) {
+  const T infinity = std::numeric_limits<T>::infinity();
+  if (d.digits.empty() || d.exponent < -400) return T{0};
+  if (d.exponent > 400) return infinity;
+  T value{};
+  const auto [p, ec] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (ec == std::errc::result_out_of_range) return d.exponent > 0 ? infinity : T{0};
+  return value;
+}
+
+// The double next to the decimal's value with an odd last bit, or the value itself where a double
+// holds it: rounding that to a much narrower format is rounding the text ("round to odd").
+double nearest_odd(const Decimal& d, std::string_view digits) {
+  const double value = nearest<double>(d, digits);
+  if (value == 0 || !std::isfinite(value)) return value;
+  std::array<char, 1200> exact{};  // a double has at most 767 significant digits
+  const auto r = std::to_chars(exact.data(), exact.data() + exact.size(), value,
+                               std::chars_format::scientific, 800);
+  const int side = compare(d, parse_decimal({exact.data(), r.ptr}));
+  if (side == 0 || (std::bit_cast<std::uint64_t>(value) & 1) != 0) return value;
+  return std::nextafter(value, side < 0 ? 0.0 : std::numeric_limits<double>::infinity());
+}
+
+// The value of hexadecimal digits with an optional point and 'p' exponent.
+std::optional<UnpackedReal> parse_hexadecimal(std::string_view text) {
+  UnpackedReal r;
+  const std::size_t p = std::min(text.find_first_of("pP"), text.size());
+  if (p < text.size()) {
+    const auto exponent = parse_exponent(text.substr(p + 1));
+    if (!exponent) return std::nullopt;
+    r.exponent = *exponent;
+  }
+  bool point = false;
+  bool any = false;
+  for (const char c : text.substr(0, p)) {
+    if (c == '.' && !point) {
+      point = true;
+      continue;
+    }
+    unsigned digit = 0;
+    if (std::from_chars(&c, &c + 1, digit, 16).ec != std::errc{}) return std::nullopt;
+    any = true;
+    if (point) r.exponent -= 4;
+    if ((r.mantissa >> 60) == 0) {
+      r.mantissa = r.mantissa * 16 + digit;
+    } else {
+      r.sticky = r.sticky || digit != 0;
+      r.exponent += 4;
+    }
+  }
+  if (!any) return std::nullopt;
+  return r;
+}
+
+template <class T>
+T parse_float(DType dtype, std::string_view text) {
+  const Unsigned u = strip_sign(text);
+  const auto signed_value = [&](auto magnitude) {
+    return touchstone::convert<T>(u.negative ? -magnitude : magnitude);
+  };
+  if (u.digits == "nan") return signed_value(std::numeric_limits<float>::quiet_NaN());
+  if (u.digits == "inf") return signed_value(std::numeric_limits<float>::infinity());
+  constexpr std::string_view kHow = "write it as 1.5, -2e-3, 0x1.8p3, nan, inf or -inf";
+  if (u.hexadecimal) {
+    auto real = parse_hexadecimal(u.digits);
+    if (!real) fail(dtype, text, kHow);
+    real->negative = u.negative;
+    return round_once<T>(*real);
+  }
+  const Decimal d = parse_decimal(u.digits);
+  if (!d.ok) fail(dtype, text, kHow);
+  if constexpr (is_narrow_float<T>)
+    return signed_value(nearest_odd(d, u.digits));
+  else
+    return signed_value(nearest<T>(d, u.digits));
+}
+
+template <class T>
+std::string shortest(T x) {
+  std::array<char, 64> buffer{};
+  if constexpr (is_narrow_float<T>) {
+    // Five digits tell all float16 apart, four all bfloat16; fewer often do.
+    const float value = to_float(x);
+    for (int digits = 1; digits <= 5; ++digits) {
+      const auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                   std::chars_format::scientific, digits - 1);
+      const std::string_view text(buffer.data(), r.ptr);
+      if (parse_float<T>(dtype_v<T>, text) == x)
+        return shortest(parse_float<double>(DType::Float64, text));
+    }
+    return shortest(value);
+  } else {
+    const auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x);
+    std::string text(buffer.data(), r.ptr);
+    if (text.find_first_of(".e") == std::string::npos) text += ".0";
+    return text;
+  }
+}
+
+}  // namespace
+
+Scalar Scalar::parse(DType dtype, std::string_view text) {
+  return with_storage(dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_same_v<T, bool>) {
+      if (text == "true" || text == "1") return Scalar::of(true);
+      if (text == "false" || text == "0") return Scalar::of(false);
+      fail(dtype, text, "write true, false, 1 or 0");
+    } else if constexpr (is_integer_storage<T>) {
+      return Scalar::of(parse_integer<T>(dtype, text));
+    } else {
+      return Scalar::of(parse_float<T>(dtype, text));
+    }
+  });
+}
+
+std::string Scalar::str() const {
+  return with_storage(dtype_, [&]<class T>(std::type_identity<T>) -> std::string {
+    const T x = as<T>();
+    if constexpr (std::is_same_v<T, bool>) {
+      return x ? "true" : "false";
+    } else if constexpr (is_float_storage<T>) {
+      if (is_nan()) return "nan";
+      if (std::isinf(to_double())) return to_double() < 0 ? "-inf" : "inf";
+      return shortest(x);
+    } else {
+      return fmt::format("{}", x);
+    }
+  });
+}
+
+}  // namespace touchstone
