@@ -51,6 +51,8 @@ class Device {
 
   /// The runner of a valid kernel, made at first use. Throws AstError or SystemError.
   RunnerPtr runner(const LazyOpPtr& kernel);
+  /// Makes the runners of many kernels at once, where that is cheaper than one by one.
+  void prepare(std::span<const LazyOpPtr> kernels);
   void forget_runners() { runners_.clear(); }
 
   /// By canonical name: upper case, ":0" dropped. The same object each time. Throws Error that
@@ -63,6 +65,8 @@ class Device {
 
  private:
   virtual RunnerPtr make_runner(const LazyOpPtr& kernel) = 0;
+  /// One runner a kernel, in order. The default makes them one by one.
+  virtual std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels);
   std::string name_;
   std::unique_ptr<Allocator> allocator_;
   std::unordered_map<LazyOpPtr, RunnerPtr, LazyOpHash, LazyOpSame> runners_;
