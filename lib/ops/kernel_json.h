@@ -27,7 +27,8 @@ std::string kernel_hash(const KernelFile& kernel);
 
 /// Reads what to_json wrote, or a hand-written equivalent. Throws ParseError or AstError naming the
 /// node and what is wrong: not JSON, another version, an unknown op, wrong arity, shapes or dtypes
-/// that disagree, a mask outside its axis, a view that leaves its buffer, a hash that does not match.
+/// that disagree, a mask outside its axis, a view that leaves its buffer, a hash that does not
+/// match.
 KernelFile kernel_from_json(std::string_view text);
 
 }  // namespace touchstone

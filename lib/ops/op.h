@@ -10,19 +10,49 @@ namespace touchstone {
 /// Every operation of the stack, grouped by `OpGroup`.
 enum class Op : std::uint8_t {
   // Unary
-  Noop, Exp2, Log2, Cast, Sin, Sqrt, Recip, Neg,
+  Noop,
+  Exp2,
+  Log2,
+  Cast,
+  Sin,
+  Sqrt,
+  Recip,
+  Neg,
   // Binary
-  Add, Sub, Mul, Div, Max, Mod, CmpLt, CmpEq, Xor,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Max,
+  Mod,
+  CmpLt,
+  CmpEq,
+  Xor,
   // Ternary
-  MulAcc, Where,
+  MulAcc,
+  Where,
   // Reduce
-  ReduceSum, ReduceMax,
+  ReduceSum,
+  ReduceMax,
   // Movement
-  Reshape, Permute, Expand, Pad, Shrink, Stride, AsStrided,
+  Reshape,
+  Permute,
+  Expand,
+  Pad,
+  Shrink,
+  Stride,
+  AsStrided,
   // Load: how a tensor comes to be
-  Empty, LoadConst, From, Contiguous, Custom, Rand,
+  Empty,
+  LoadConst,
+  From,
+  Contiguous,
+  Custom,
+  Rand,
   // Buffer: the leaves and the root of a kernel
-  Load, Const, Store
+  Load,
+  Const,
+  Store
 };
 inline constexpr int kOpCount = 37;
 

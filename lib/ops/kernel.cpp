@@ -1,0 +1,154 @@
+// What is asked of a whole kernel rather than of one node.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "touchstone/ops/lazy_op.h"
+
+namespace touchstone {
+namespace {
+
+const ShapeTracker* view_of(const LazyOp& node) {
+  if (const auto* b = std::get_if<MemBuffer>(&node.arg())) return &b->st;
+  if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) return &c->st;
+  return nullptr;
+}
+
+std::string describe(std::size_t place, const LazyOp& node) {
+  return fmt::format("node {} ({})", place, name(node.op()));
+}
+
+std::string arg_str(const LazyOp& node) {
+  struct Visitor {
+    std::string operator()(std::monostate) const { return {}; }
+    std::string operator()(const MemBuffer& b) const {
+      return fmt::format(" buffer {} {} {}", b.idx, name(b.dtype), b.st.str());
+    }
+    std::string operator()(const ConstBuffer& c) const {
+      return fmt::format(" {} {} {}", c.value.str(), name(c.value.dtype()), c.st.str());
+    }
+    std::string operator()(const CastArg& c) const {
+      return fmt::format(" {}{}", c.bitcast ? "bits as " : "", name(c.to));
+    }
+    std::string operator()(const ReduceArg& r) const {
+      return fmt::format(" axes [{}] in {}", fmt::join(r.axes, ", "), name(r.accumulator));
+    }
+    std::string operator()(const RandArg& r) const {
+      return fmt::format(" seed {} from {}", r.seed, r.first);
+    }
+  };
+  return std::visit(Visitor{}, node.arg());
+}
+
+}  // namespace
+
+std::vector<BufferSpec> buffers_of(const LazyOpPtr& kernel) {
+  std::map<int, BufferSpec> found;
+  for (const LazyOpPtr& node : toposort(kernel)) {
+    const auto* b = std::get_if<MemBuffer>(&node->arg());
+    if (b == nullptr) continue;
+    auto [it, fresh] = found.try_emplace(b->idx, BufferSpec{b->idx, b->dtype, 0});
+    it->second.size = std::max(it->second.size, b->st.real_size());
+  }
+  std::vector<BufferSpec> specs;
+  for (const auto& [idx, spec] : found) specs.push_back(spec);
+  return specs;
+}
+
+std::vector<symbolic::Node> variables_of(const LazyOpPtr& kernel) {
+  std::map<std::string, symbolic::Node> found;
+  for (const LazyOpPtr& node : toposort(kernel)) {
+    const ShapeTracker* st = view_of(*node);
+    if (st == nullptr) continue;
+    for (const symbolic::Node& v : st->variables()) {
+      const auto [it, fresh] = found.emplace(symbolic::variable_name(v), v);
+      if (!fresh && it->second != v)
+        throw AstError(fmt::format("variable '{}' has two ranges in one kernel", it->first));
+    }
+  }
+  std::vector<symbolic::Node> variables;
+  for (const auto& [name, node] : found) variables.push_back(node);
+  return variables;
+}
+
+void validate_kernel(const LazyOpPtr& kernel) {
+  if (kernel == nullptr) throw AstError("the kernel is null");
+  const std::vector<LazyOpPtr> order = toposort(kernel);
+  if (kernel->op() != Op::Store)
+    throw AstError(fmt::format("{} is the root; a kernel ends in a STORE",
+                               describe(order.size() - 1, *kernel)));
+  std::map<int, DType> dtypes;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const LazyOp& node = *order[i];
+    if (node.op() == Op::Store && i + 1 != order.size())
+      throw AstError(
+          fmt::format("{} is below the root; a kernel has one STORE", describe(i, node)));
+    const auto* b = std::get_if<MemBuffer>(&node.arg());
+    if (b == nullptr) continue;
+    if (node.op() == Op::Load && b->idx == 0)
+      throw AstError(
+          fmt::format("{} reads buffer 0, the output; number inputs from 1", describe(i, node)));
+    if (node.op() == Op::Store && b->idx != 0)
+      throw AstError(
+          fmt::format("{} writes buffer {}; the output is buffer 0", describe(i, node), b->idx));
+    if (node.op() == Op::Store && !b->st.is_contiguous())
+      throw AstError(fmt::format("{} writes through {}; the output view must be contiguous",
+                                 describe(i, node), b->st.str()));
+    const auto [it, fresh] = dtypes.emplace(b->idx, b->dtype);
+    if (!fresh && it->second != b->dtype)
+      throw AstError(fmt::format(
+          "{} takes buffer {} as {}, another node as {}; bitcast after the LOAD instead",
+          describe(i, node), b->idx, name(b->dtype), name(it->second)));
+  }
+  variables_of(kernel);
+}
+
+LazyOpPtr bind(const LazyOpPtr& kernel, const symbolic::Values& values) {
+  return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+    OpArg arg = node->arg();
+    if (auto* b = std::get_if<MemBuffer>(&arg)) b->st = b->st.bind(values);
+    if (auto* c = std::get_if<ConstBuffer>(&arg)) c->st = c->st.bind(values);
+    return LazyOp::make(node->op(), src, std::move(arg));
+  });
+}
+
+std::string str(const LazyOpPtr& root) {
+  // Shared nodes are drawn once and referred to by number after that.
+  std::string text;
+  std::map<const LazyOp*, std::size_t> number;
+  std::vector<std::pair<const LazyOp*, std::size_t>> open{{root.get(), 0}};
+  while (!open.empty()) {
+    const auto [node, depth] = open.back();
+    open.pop_back();
+    const auto [it, fresh] = number.emplace(node, number.size());
+    text += fmt::format("{:>3} {:{}}", fresh ? fmt::format("{}", it->second) : "", "", 2 * depth);
+    if (!fresh) {
+      text += fmt::format("see {}\n", it->second);
+      continue;
+    }
+    text += fmt::format("{}{} : {} {}\n", name(node->op()), arg_str(*node), name(node->dtype()),
+                        str(node->shape()));
+    for (auto s = node->src().rbegin(); s != node->src().rend(); ++s)
+      open.emplace_back(s->get(), depth + 1);
+  }
+  return text;
+}
+
+std::string kernel_name(const LazyOpPtr& kernel) {
+  const auto size_str = [](const sint& s) {
+    return s.is_int() ? fmt::format("{}", s.as_int()) : std::string("n");
+  };
+  std::string sizes;
+  for (const sint& s : kernel->shape())
+    if (s != sint(1)) sizes += "_" + size_str(s);
+  bool reduces = false;
+  for (const LazyOpPtr& node : toposort(kernel)) {
+    if (!is_reduce(node->op())) continue;
+    reduces = true;
+    for (const int axis : node->reduce_arg().axes)
+      sizes += "_" + size_str(node->src()[0]->shape()[static_cast<std::size_t>(axis)]);
+  }
+  return (reduces ? "r" : "E") + (sizes.empty() ? std::string("_1") : sizes);
+}
+
+}  // namespace touchstone

@@ -1,0 +1,330 @@
+#include "touchstone/ops/kernel_json.h"
+
+#include <algorithm>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "touchstone/base/hash.h"
+
+namespace touchstone {
+namespace {
+
+using nlohmann::json;
+using NodeMap = std::map<std::string, symbolic::Node>;
+
+// ---- out -----------------------------------------------------------------------------------
+
+json to_json(const sint& s) { return s.is_int() ? json(s.as_int()) : json(s.str()); }
+
+json to_json(std::span<const sint> values) {
+  json out = json::array();
+  for (const sint& s : values) out.push_back(to_json(s));
+  return out;
+}
+
+json to_json(const View& view) {
+  json mask = nullptr;
+  if (view.mask()) {
+    mask = json::array();
+    for (const auto& [begin, end] : *view.mask()) mask.push_back({to_json(begin), to_json(end)});
+  }
+  return {{"shape", to_json(view.shape())},
+          {"strides", to_json(view.strides())},
+          {"offset", to_json(view.offset())},
+          {"mask", mask}};
+}
+
+json to_json(const ShapeTracker& st) {
+  json views = json::array();
+  for (const View& v : st.views()) views.push_back(to_json(v));
+  return views;
+}
+
+json arg_json(const LazyOp& node) {
+  struct Visitor {
+    json operator()(std::monostate) const { return nullptr; }
+    json operator()(const MemBuffer& b) const {
+      return {{"buffer", b.idx}, {"views", to_json(b.st)}};
+    }
+    json operator()(const ConstBuffer& c) const {
+      return {{"value", c.value.str()}, {"views", to_json(c.st)}};
+    }
+    json operator()(const CastArg& c) const { return {{"bitcast", c.bitcast}}; }
+    json operator()(const ReduceArg& r) const {
+      return {{"axes", r.axes}, {"accumulator", name(r.accumulator)}};
+    }
+    json operator()(const RandArg& r) const { return {{"seed", r.seed}, {"first", r.first}}; }
+  };
+  return std::visit(Visitor{}, node.arg());
+}
+
+// Nodes in toposort order, structurally equal ones once: the canonical list.
+std::vector<json> node_list(const LazyOpPtr& ast) {
+  std::vector<json> nodes;
+  std::unordered_map<LazyOpPtr, int, LazyOpHash, LazyOpSame> ids;
+  for (const LazyOpPtr& node : toposort(ast)) {
+    if (ids.contains(node)) continue;
+    const int id = static_cast<int>(nodes.size());
+    ids.emplace(node, id);
+    json src = json::array();
+    for (const LazyOpPtr& s : node->src()) src.push_back(ids.at(s));
+    json entry = {
+        {"id", id}, {"op", name(node->op())}, {"dtype", name(node->dtype())}, {"src", src}};
+    if (json arg = arg_json(*node); !arg.is_null()) entry["arg"] = std::move(arg);
+    nodes.push_back(std::move(entry));
+  }
+  return nodes;
+}
+
+std::string lines(std::string_view key, const std::vector<json>& entries) {
+  std::string text = fmt::format("\"{}\":[", key);
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    text += fmt::format("{}\n{}", i == 0 ? "" : ",", entries[i].dump());
+  return text + "\n]";
+}
+
+// Everything but the hash, which is taken over this text.
+std::string body(const KernelFile& kernel) {
+  json variables = json::object();
+  for (const symbolic::Node& v : variables_of(kernel.ast))
+    variables[symbolic::variable_name(v)] = {v.min().value(), v.max().value()};
+  std::vector<json> buffers;
+  for (const BufferSpec& b : kernel.buffers)
+    buffers.push_back({{"idx", b.idx}, {"dtype", name(b.dtype)}, {"size", b.size}});
+  return fmt::format("\"touchstone_kernel\":{},\n\"variables\":{},\n{},\n{}", kKernelJsonVersion,
+                     variables.dump(), lines("buffers", buffers),
+                     lines("nodes", node_list(kernel.ast)));
+}
+
+// ---- in ------------------------------------------------------------------------------------
+
+[[noreturn]] void bad(const std::string& where, const std::string& why) {
+  throw ParseError(fmt::format("kernel.json: {}: {}", where, why));
+}
+
+const json& field(const json& object, const char* key, const std::string& where) {
+  if (!object.is_object()) bad(where, "is not an object");
+  const auto it = object.find(key);
+  if (it == object.end()) bad(where, fmt::format("has no \"{}\"", key));
+  return *it;
+}
+
+std::int64_t integer(const json& value, const std::string& where) {
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)
+    bad(where, fmt::format("{} does not fit in 64 bits", value.dump()));
+  if (!value.is_number_integer()) bad(where, fmt::format("{} is not an integer", value.dump()));
+  return value.get<std::int64_t>();
+}
+
+int small_integer(const json& value, const std::string& where) {
+  const std::int64_t i = integer(value, where);
+  if (i < 0 || i > 1'000'000) bad(where, fmt::format("{} is not in [0, 1000000]", i));
+  return static_cast<int>(i);
+}
+
+std::string text(const json& value, const std::string& where) {
+  if (!value.is_string()) bad(where, fmt::format("{} is not a string", value.dump()));
+  return value.get<std::string>();
+}
+
+const json& list(const json& value, const std::string& where) {
+  if (!value.is_array()) bad(where, "is not a list");
+  return value;
+}
+
+sint parse_sint(const json& value, const NodeMap& names, const std::string& where) {
+  if (value.is_string()) return symbolic::parse(value.get<std::string>(), names);
+  return integer(value, where);
+}
+
+std::vector<sint> parse_sints(const json& value, const NodeMap& names, const std::string& where) {
+  std::vector<sint> out;
+  for (const json& v : list(value, where)) out.push_back(parse_sint(v, names, where));
+  return out;
+}
+
+View parse_view(const json& value, const NodeMap& names, const std::string& where) {
+  std::optional<Mask> mask;
+  if (const json& m = field(value, "mask", where); !m.is_null()) {
+    mask.emplace();
+    for (const json& range : list(m, where + " mask")) {
+      if (!range.is_array() || range.size() != 2) bad(where, "a mask range is [begin, end]");
+      mask->emplace_back(parse_sint(range[0], names, where), parse_sint(range[1], names, where));
+    }
+  }
+  return View::strided(parse_sints(field(value, "shape", where), names, where + " shape"),
+                       parse_sints(field(value, "strides", where), names, where + " strides"),
+                       parse_sint(field(value, "offset", where), names, where + " offset"), mask);
+}
+
+ShapeTracker parse_views(const json& arg, const NodeMap& names, const std::string& where) {
+  std::vector<View> views;
+  for (const json& v : list(field(arg, "views", where), where + " views"))
+    views.push_back(parse_view(v, names, fmt::format("{} view {}", where, views.size())));
+  return ShapeTracker(std::move(views));
+}
+
+OpArg parse_arg(Op op, DType dtype, const json& node, const NodeMap& names,
+                const std::string& where) {
+  if (op == Op::Load || op == Op::Store) {
+    const json& arg = field(node, "arg", where);
+    return MemBuffer{small_integer(field(arg, "buffer", where), where + " buffer"), dtype,
+                     parse_views(arg, names, where)};
+  }
+  if (op == Op::Const) {
+    const json& arg = field(node, "arg", where);
+    return ConstBuffer{Scalar::parse(dtype, text(field(arg, "value", where), where)),
+                       parse_views(arg, names, where)};
+  }
+  if (op == Op::Cast) {
+    const json& bits = field(field(node, "arg", where), "bitcast", where);
+    if (!bits.is_boolean()) bad(where, "\"bitcast\" is not true or false");
+    return CastArg{dtype, bits.get<bool>()};
+  }
+  if (is_reduce(op)) {
+    const json& arg = field(node, "arg", where);
+    ReduceArg reduce;
+    for (const json& axis : list(field(arg, "axes", where), where + " axes"))
+      reduce.axes.push_back(small_integer(axis, where + " axes"));
+    reduce.accumulator = parse_dtype(text(field(arg, "accumulator", where), where));
+    return reduce;
+  }
+  return {};
+}
+
+LazyOpPtr parse_node(const json& node, const std::vector<LazyOpPtr>& earlier, const NodeMap& names,
+                     std::string where) {
+  if (const std::int64_t id = integer(field(node, "id", where), where);
+      id != static_cast<std::int64_t>(earlier.size()))
+    bad(where, fmt::format("has id {}; ids count from 0 in order", id));
+  const std::string op_name = text(field(node, "op", where), where);
+  try {
+    const Op op = parse_op(op_name);
+    where += fmt::format(" ({})", name(op));
+    const DType dtype = parse_dtype(text(field(node, "dtype", where), where));
+    std::vector<LazyOpPtr> src;
+    for (const json& s : list(field(node, "src", where), where + " src")) {
+      const int id = small_integer(s, where + " src");
+      if (id >= static_cast<int>(earlier.size()))
+        bad(where, fmt::format("uses node {}, which does not come before it", id));
+      src.push_back(earlier[static_cast<std::size_t>(id)]);
+    }
+    LazyOpPtr made = LazyOp::make(op, std::move(src), parse_arg(op, dtype, node, names, where));
+    if (made->dtype() != dtype)
+      bad(where, fmt::format("says dtype {}, but it gives {}", name(dtype), name(made->dtype())));
+    return made;
+  } catch (const ParseError&) {
+    throw;
+  } catch (const Error& e) {
+    throw AstError(fmt::format("kernel.json: {}: {}", where, e.what()));
+  }
+}
+
+NodeMap parse_variables(const json& root) {
+  NodeMap names;
+  const auto it = root.find("variables");
+  if (it == root.end()) return names;
+  if (!it->is_object()) bad("variables", "is not an object");
+  for (const auto& [name, range] : it->items()) {
+    const std::string where = fmt::format("variable '{}'", name);
+    if (!range.is_array() || range.size() != 2) bad(where, "its range is [min, max]");
+    names.emplace(name,
+                  symbolic::variable(name, integer(range[0], where), integer(range[1], where)));
+  }
+  return names;
+}
+
+std::vector<BufferSpec> parse_buffers(const json& root) {
+  std::map<int, BufferSpec> found;
+  for (const json& b : list(field(root, "buffers", "the kernel"), "buffers")) {
+    const std::string where = fmt::format("buffer {}", found.size());
+    BufferSpec spec{small_integer(field(b, "idx", where), where),
+                    parse_dtype(text(field(b, "dtype", where), where)),
+                    integer(field(b, "size", where), where)};
+    if (spec.size < 0) bad(where, fmt::format("size {} is negative", spec.size));
+    if (!found.emplace(spec.idx, spec).second)
+      bad(where, fmt::format("number {} stands twice", spec.idx));
+  }
+  std::vector<BufferSpec> specs;
+  for (const auto& [idx, spec] : found) specs.push_back(spec);
+  return specs;
+}
+
+void check_buffers(const KernelFile& kernel) {
+  const std::vector<LazyOpPtr> order = toposort(kernel.ast);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const auto* b = std::get_if<MemBuffer>(&order[i]->arg());
+    if (b == nullptr) continue;
+    const std::string where = fmt::format("node {} ({})", i, name(order[i]->op()));
+    const auto spec = std::find_if(kernel.buffers.begin(), kernel.buffers.end(),
+                                   [&](const BufferSpec& s) { return s.idx == b->idx; });
+    if (spec == kernel.buffers.end())
+      throw AstError(
+          fmt::format("kernel.json: {}: buffer {} is not in \"buffers\"", where, b->idx));
+    if (spec->dtype != b->dtype)
+      throw AstError(fmt::format("kernel.json: {}: takes buffer {} as {}, but it holds {}", where,
+                                 b->idx, name(b->dtype), name(spec->dtype)));
+    for (const View& view : std::span(b->st.views()).first(1))
+      if (const std::int64_t needs = ShapeTracker({view}).real_size(); needs > spec->size)
+        throw AstError(fmt::format(
+            "kernel.json: {}: the view {} reaches element {} of buffer {}, which holds {}", where,
+            view.str(), needs - 1, b->idx, spec->size));
+  }
+}
+
+void check_version(const json& root) {
+  if (!root.is_object() || !root.contains("touchstone_kernel"))
+    bad("the file", "is not a kernel: it has no \"touchstone_kernel\"");
+  const std::int64_t version = integer(root["touchstone_kernel"], "touchstone_kernel");
+  if (version != kKernelJsonVersion)
+    bad("the file",
+        fmt::format("is version {}, this program reads version {}; write it again with a "
+                    "matching touchstone",
+                    version, kKernelJsonVersion));
+}
+
+}  // namespace
+
+KernelFile kernel_file(LazyOpPtr ast) {
+  std::vector<BufferSpec> buffers = buffers_of(ast);
+  return {std::move(ast), std::move(buffers)};
+}
+
+std::string kernel_hash(const KernelFile& kernel) { return content_hash(body(kernel)); }
+
+std::string to_json(const KernelFile& kernel) {
+  const std::string text = body(kernel);
+  return fmt::format("{{{},\n\"hash\":\"{}\"}}\n", text, content_hash(text));
+}
+
+KernelFile kernel_from_json(std::string_view input) {
+  json root;
+  try {
+    root = json::parse(input);
+  } catch (const json::exception& e) {
+    throw ParseError(fmt::format("kernel.json: not JSON: {}", e.what()));
+  }
+  check_version(root);
+  const NodeMap names = parse_variables(root);
+  KernelFile kernel;
+  kernel.buffers = parse_buffers(root);
+  std::vector<LazyOpPtr> nodes;
+  for (const json& node : list(field(root, "nodes", "the kernel"), "nodes"))
+    nodes.push_back(parse_node(node, nodes, names, fmt::format("node {}", nodes.size())));
+  if (nodes.empty()) bad("nodes", "the list is empty");
+  kernel.ast = nodes.back();
+  validate_kernel(kernel.ast);
+  check_buffers(kernel);
+  if (const auto it = root.find("hash"); it != root.end()) {
+    const std::string wanted = text(*it, "hash"), found = kernel_hash(kernel);
+    if (wanted != found)
+      bad("hash",
+          fmt::format(
+              "says {}, the content gives {}; if the file was edited by hand, remove the line",
+              wanted, found));
+  }
+  return kernel;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,305 @@
+#include "touchstone/ops/lazy_op.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "touchstone/base/hash.h"
+
+namespace touchstone {
+namespace {
+
+struct Typed {
+  DType dtype;
+  Shape shape;
+};
+
+[[noreturn]] void reject(Op op, const std::string& why) {
+  throw AstError(fmt::format("{}: {}", name(op), why));
+}
+
+bool accepts(OpTypes types, DType d) {
+  switch (types) {
+    case OpTypes::None:
+      return false;
+    case OpTypes::All:
+      return true;
+    case OpTypes::Floats:
+      return is_float(d);
+    case OpTypes::Numbers:
+      return !is_bool(d);
+    case OpTypes::IntsAndBool:
+      return !is_float(d);
+  }
+  return false;
+}
+
+std::string_view accepted(OpTypes types) {
+  switch (types) {
+    case OpTypes::None:
+      return "no operands";
+    case OpTypes::All:
+      return "any type";
+    case OpTypes::Floats:
+      return "float16, bfloat16, float32 and float64";
+    case OpTypes::Numbers:
+      return "integers and floats";
+    case OpTypes::IntsAndBool:
+      return "integers and bool";
+  }
+  return "";
+}
+
+template <class Arg>
+const Arg& need_arg(Op op, const OpArg& arg, std::string_view what) {
+  const Arg* found = std::get_if<Arg>(&arg);
+  if (found == nullptr) reject(op, fmt::format("needs {}", what));
+  return *found;
+}
+
+void check_operand_type(Op op, DType d) {
+  if (!accepts(info(op).types, d))
+    reject(op, fmt::format("takes {}, not {}; cast the operand first", accepted(info(op).types),
+                           name(d)));
+}
+
+void check_same_shape(Op op, const std::vector<LazyOpPtr>& src) {
+  for (std::size_t i = 1; i < src.size(); ++i)
+    if (src[i]->shape() != src[0]->shape())
+      reject(op,
+             fmt::format("operands 0 and {} have shapes {} and {}; fold expands and reshapes into "
+                         "the views so that they agree",
+                         i, str(src[0]->shape()), str(src[i]->shape())));
+}
+
+void check_same_dtype(Op op, const std::vector<LazyOpPtr>& src, std::size_t first) {
+  for (std::size_t i = first + 1; i < src.size(); ++i)
+    if (src[i]->dtype() != src[first]->dtype())
+      reject(op, fmt::format("operands {} and {} have dtypes {} and {}; insert a CAST", first, i,
+                             name(src[first]->dtype()), name(src[i]->dtype())));
+}
+
+Typed check_cast(const LazyOp& x, const CastArg& arg) {
+  if (arg.bitcast && itemsize(arg.to) != itemsize(x.dtype()))
+    reject(Op::Cast,
+           fmt::format("a bitcast keeps the size, but {} has {} bytes and {} has {}",
+                       name(x.dtype()), itemsize(x.dtype()), name(arg.to), itemsize(arg.to)));
+  if (arg.bitcast && is_bool(arg.to) && !is_bool(x.dtype()))
+    reject(Op::Cast,
+           "a bitcast to bool could hold other bits than 0 and 1; compare with 0 instead");
+  return {arg.to, x.shape()};
+}
+
+bool may_accumulate(Op op, DType source, DType accumulator) {
+  if (op == Op::ReduceMax) return accumulator == source;
+  if (is_bool(source)) return true;
+  const DTypeInfo &s = info(source), &a = info(accumulator);
+  if (is_float(source)) return is_float(accumulator) && promote(source, accumulator) == accumulator;
+  return s.kind == a.kind && a.itemsize >= s.itemsize;
+}
+
+Typed check_reduce(Op op, const LazyOp& x, const ReduceArg& arg) {
+  const int rank = static_cast<int>(x.shape().size());
+  Shape shape = x.shape();
+  for (std::size_t i = 0; i < arg.axes.size(); ++i) {
+    const int axis = arg.axes[i];
+    if (axis < 0 || axis >= rank)
+      reject(op, fmt::format("axis {} is not in [0, {}) of shape {}", axis, rank, str(x.shape())));
+    if (i > 0 && axis <= arg.axes[i - 1]) reject(op, "axes must be sorted and distinct");
+    shape[static_cast<std::size_t>(axis)] = 1;
+  }
+  if (!may_accumulate(op, x.dtype(), arg.accumulator))
+    reject(op, fmt::format("cannot accumulate {} in {}", name(x.dtype()), name(arg.accumulator)));
+  return {x.dtype(), std::move(shape)};
+}
+
+Typed check_elementwise(Op op, const std::vector<LazyOpPtr>& src, const OpArg& arg) {
+  check_same_shape(op, src);
+  if (op == Op::Cast) return check_cast(*src[0], need_arg<CastArg>(op, arg, "a dtype to cast to"));
+  const std::size_t first = op == Op::Where ? 1 : 0;
+  if (op == Op::Where && !is_bool(src[0]->dtype()))
+    reject(op, fmt::format("the condition has dtype {}; compare it first to get bool",
+                           name(src[0]->dtype())));
+  check_same_dtype(op, src, first);
+  check_operand_type(op, src[first]->dtype());
+  const bool compares = op == Op::CmpLt || op == Op::CmpEq;
+  return {compares ? DType::Bool : src[first]->dtype(), src[0]->shape()};
+}
+
+Typed check_store(const LazyOp& x, const MemBuffer& buffer) {
+  if (buffer.dtype != x.dtype())
+    reject(Op::Store, fmt::format("writes {} into a {} buffer; insert a CAST", name(x.dtype()),
+                                  name(buffer.dtype)));
+  if (buffer.st.shape() != x.shape())
+    reject(Op::Store, fmt::format("the view has shape {}, the value {}", str(buffer.st.shape()),
+                                  str(x.shape())));
+  return {x.dtype(), x.shape()};
+}
+
+Typed check(Op op, const std::vector<LazyOpPtr>& src, const OpArg& arg) {
+  if (static_cast<int>(src.size()) != info(op).arity)
+    reject(op, fmt::format("takes {} operand{}, not {}", info(op).arity,
+                           info(op).arity == 1 ? "" : "s", src.size()));
+  for (const LazyOpPtr& s : src)
+    if (s == nullptr) reject(op, "has a null operand");
+  if (is_elementwise(op)) return check_elementwise(op, src, arg);
+  if (is_reduce(op)) {
+    check_operand_type(op, src[0]->dtype());
+    return check_reduce(op, *src[0], need_arg<ReduceArg>(op, arg, "axes to reduce"));
+  }
+  switch (op) {
+    case Op::Load: {
+      const MemBuffer& b = need_arg<MemBuffer>(op, arg, "a buffer");
+      if (b.idx < 0) reject(op, fmt::format("buffer number {} is negative", b.idx));
+      return {b.dtype, b.st.shape()};
+    }
+    case Op::Const: {
+      const ConstBuffer& c = need_arg<ConstBuffer>(op, arg, "a value");
+      return {c.value.dtype(), c.st.shape()};
+    }
+    case Op::Store:
+      return check_store(*src[0], need_arg<MemBuffer>(op, arg, "a buffer"));
+    default:
+      reject(
+          op,
+          "does not belong in a kernel; movement is folded into views, loads are scheduled apart");
+  }
+}
+
+std::uint64_t hash_of(const OpArg& arg) {
+  struct Visitor {
+    std::uint64_t operator()(std::monostate) const { return 0; }
+    std::uint64_t operator()(const MemBuffer& b) const {
+      return hash_mix(
+          hash_mix(static_cast<std::uint64_t>(b.idx), static_cast<std::uint64_t>(b.dtype)),
+          b.st.hash());
+    }
+    std::uint64_t operator()(const ConstBuffer& c) const {
+      return hash_mix(hash_mix(c.value.bits(), static_cast<std::uint64_t>(c.value.dtype())),
+                      c.st.hash());
+    }
+    std::uint64_t operator()(const CastArg& c) const {
+      return hash_mix(static_cast<std::uint64_t>(c.to), c.bitcast ? 1U : 0U);
+    }
+    std::uint64_t operator()(const ReduceArg& r) const {
+      std::uint64_t h = static_cast<std::uint64_t>(r.accumulator);
+      for (const int axis : r.axes) h = hash_mix(h, static_cast<std::uint64_t>(axis));
+      return h;
+    }
+    std::uint64_t operator()(const RandArg& r) const { return hash_mix(r.seed, r.first); }
+  };
+  return hash_mix(arg.index(), std::visit(Visitor{}, arg));
+}
+
+}  // namespace
+
+LazyOp::LazyOp(Op op, std::vector<LazyOpPtr> src, OpArg arg)
+    : op_(op), src_(std::move(src)), arg_(std::move(arg)) {
+  Typed typed = check(op_, src_, arg_);
+  dtype_ = typed.dtype;
+  shape_ = std::move(typed.shape);
+  hash_ = hash_mix(static_cast<std::uint64_t>(op_), hash_of(arg_));
+  for (const LazyOpPtr& s : src_) hash_ = hash_mix(hash_, s->hash());
+}
+
+LazyOp::~LazyOp() {
+  // Takes over operands that only this node holds, so that no destructor nests in another.
+  std::vector<LazyOpPtr> doomed = std::move(src_);
+  while (!doomed.empty()) {
+    const LazyOpPtr last = std::move(doomed.back());
+    doomed.pop_back();
+    if (last == nullptr || last.use_count() != 1) continue;
+    auto& below = const_cast<LazyOp&>(*last).src_;  // the last owner may take it apart
+    std::move(below.begin(), below.end(), std::back_inserter(doomed));
+    below.clear();
+  }
+}
+
+LazyOpPtr LazyOp::make(Op op, std::vector<LazyOpPtr> src, OpArg arg) {
+  return LazyOpPtr(new LazyOp(op, std::move(src), std::move(arg)));
+}
+
+LazyOpPtr LazyOp::load(int idx, DType dtype, ShapeTracker st) {
+  return make(Op::Load, {}, MemBuffer{idx, dtype, std::move(st)});
+}
+LazyOpPtr LazyOp::constant(Scalar value, ShapeTracker st) {
+  return make(Op::Const, {}, ConstBuffer{value, std::move(st)});
+}
+LazyOpPtr LazyOp::unary(Op op, LazyOpPtr x) { return make(op, {std::move(x)}, {}); }
+LazyOpPtr LazyOp::cast(LazyOpPtr x, DType to, bool bitcast) {
+  return make(Op::Cast, {std::move(x)}, CastArg{to, bitcast});
+}
+LazyOpPtr LazyOp::binary(Op op, LazyOpPtr a, LazyOpPtr b) {
+  return make(op, {std::move(a), std::move(b)}, {});
+}
+LazyOpPtr LazyOp::ternary(Op op, LazyOpPtr a, LazyOpPtr b, LazyOpPtr c) {
+  return make(op, {std::move(a), std::move(b), std::move(c)}, {});
+}
+LazyOpPtr LazyOp::reduce(Op op, LazyOpPtr x, std::vector<int> axes) {
+  const DType accumulator = op == Op::ReduceSum ? sum_accumulator(x->dtype()) : x->dtype();
+  return reduce(op, std::move(x), std::move(axes), accumulator);
+}
+LazyOpPtr LazyOp::reduce(Op op, LazyOpPtr x, std::vector<int> axes, DType accumulator) {
+  return make(op, {std::move(x)}, ReduceArg{std::move(axes), accumulator});
+}
+LazyOpPtr LazyOp::store(ShapeTracker st, LazyOpPtr x) {
+  const DType dtype = x->dtype();
+  return make(Op::Store, {std::move(x)}, MemBuffer{0, dtype, std::move(st)});
+}
+
+bool same(const LazyOpPtr& a, const LazyOpPtr& b) {
+  struct PairHash {
+    std::size_t operator()(const std::pair<const LazyOp*, const LazyOp*>& p) const {
+      return static_cast<std::size_t>(hash_mix(reinterpret_cast<std::uintptr_t>(p.first),
+                                               reinterpret_cast<std::uintptr_t>(p.second)));
+    }
+  };
+  std::unordered_set<std::pair<const LazyOp*, const LazyOp*>, PairHash> done;
+  std::vector<std::pair<const LazyOp*, const LazyOp*>> open{{a.get(), b.get()}};
+  while (!open.empty()) {
+    const auto [x, y] = open.back();
+    open.pop_back();
+    if (x == y || !done.emplace(x, y).second) continue;
+    if (x->hash() != y->hash() || x->op() != y->op() || x->src().size() != y->src().size() ||
+        x->arg() != y->arg())
+      return false;
+    for (std::size_t i = 0; i < x->src().size(); ++i)
+      open.emplace_back(x->src()[i].get(), y->src()[i].get());
+  }
+  return true;
+}
+
+std::vector<LazyOpPtr> toposort(const LazyOpPtr& root) {
+  std::vector<LazyOpPtr> order;
+  std::unordered_set<const LazyOp*> seen;
+  std::vector<std::pair<LazyOpPtr, std::size_t>> path;  // a node and its next operand to visit
+  if (seen.insert(root.get()).second) path.emplace_back(root, 0);
+  while (!path.empty()) {
+    auto& [node, next] = path.back();
+    if (next < node->src().size()) {
+      const LazyOpPtr& operand = node->src()[next++];
+      if (seen.insert(operand.get()).second) path.emplace_back(operand, 0);
+    } else {
+      order.push_back(std::move(node));
+      path.pop_back();
+    }
+  }
+  return order;
+}
+
+LazyOpPtr with_src(const LazyOpPtr& node, std::vector<LazyOpPtr> src) {
+  return LazyOp::make(node->op(), std::move(src), node->arg());
+}
+
+LazyOpPtr rebuild(
+    const LazyOpPtr& root,
+    const std::function<LazyOpPtr(const LazyOpPtr&, const std::vector<LazyOpPtr>&)>& f) {
+  std::unordered_map<const LazyOp*, LazyOpPtr> made;
+  for (const LazyOpPtr& node : toposort(root)) {
+    std::vector<LazyOpPtr> src;
+    for (const LazyOpPtr& s : node->src()) src.push_back(made.at(s.get()));
+    made.emplace(node.get(), f(node, src));
+  }
+  return made.at(root.get());
+}
+
+}  // namespace touchstone
