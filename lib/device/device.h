@@ -17,10 +17,10 @@ namespace touchstone {
 /// What ran since the program (or reset()) began.
 struct GlobalCounters {
   std::int64_t kernels = 0;
-  std::int64_t ops = 0;        // floating-point or integer operations, by FlopCounter
-  std::int64_t mem = 0;        // bytes touched, by FlopCounter
-  double seconds = 0;          // time inside kernels
-  std::int64_t mem_used = 0;   // bytes now allocated; reset() leaves it
+  std::int64_t ops = 0;       // floating-point or integer operations, by FlopCounter
+  std::int64_t mem = 0;       // bytes touched, by FlopCounter
+  double seconds = 0;         // time inside kernels
+  std::int64_t mem_used = 0;  // bytes now allocated; reset() leaves it
   void reset();
 };
 GlobalCounters& counters();
@@ -38,6 +38,16 @@ class Runner {
 };
 using RunnerPtr = std::shared_ptr<Runner>;
 
+/// A runner with what a launch has to know of its kernel, found out once. `ops` and `mem` are 0
+/// where the kernel has variables: its cost then depends on their values.
+struct PreparedKernel {
+  RunnerPtr runner;
+  std::vector<BufferSpec> buffers;
+  std::vector<symbolic::Node> variables;
+  std::int64_t ops = 0;
+  std::int64_t mem = 0;
+};
+
 /// A place that holds buffers and runs kernels. Runners are cached by AST.
 class Device {
  public:
@@ -50,7 +60,8 @@ class Device {
   Allocator& allocator() const { return *allocator_; }
 
   /// The runner of a valid kernel, made at first use. Throws AstError or SystemError.
-  RunnerPtr runner(const LazyOpPtr& kernel);
+  RunnerPtr runner(const LazyOpPtr& kernel) { return prepared(kernel).runner; }
+  const PreparedKernel& prepared(const LazyOpPtr& kernel);
   /// Makes the runners of many kernels at once, where that is cheaper than one by one.
   void prepare(std::span<const LazyOpPtr> kernels);
   void forget_runners() { runners_.clear(); }
@@ -69,7 +80,7 @@ class Device {
   virtual std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels);
   std::string name_;
   std::unique_ptr<Allocator> allocator_;
-  std::unordered_map<LazyOpPtr, RunnerPtr, LazyOpHash, LazyOpSame> runners_;
+  std::unordered_map<LazyOpPtr, PreparedKernel, LazyOpHash, LazyOpSame> runners_;
 };
 
 /// Runs a kernel after checking buffers and values against it, and counts it. Throws BufferError

@@ -1,0 +1,178 @@
+#include "touchstone/device/device.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <mutex>
+
+#include "touchstone/base/suggest.h"
+
+namespace touchstone {
+namespace {
+
+std::string canonical(std::string_view name) {
+  std::string out(name);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (out.ends_with(":0")) out.resize(out.size() - 2);
+  return out;
+}
+
+struct Registry {
+  std::mutex mutex;
+  std::map<std::string, std::function<std::unique_ptr<Device>()>> factories;
+  std::map<std::string, std::unique_ptr<Device>> devices;
+};
+
+Registry& registry() {
+  static auto* const only = new Registry;  // outlives every static Buffer
+  return *only;
+}
+
+void check_buffers(const Device& device, std::span<const BufferSpec> specs,
+                   std::span<Buffer* const> buffers) {
+  for (const BufferSpec& spec : specs) {
+    const auto idx = static_cast<std::size_t>(spec.idx);
+    if (idx >= buffers.size() || buffers[idx] == nullptr)
+      throw BufferError(fmt::format("the kernel takes buffer {}, which was not given", idx));
+    const Buffer& b = *buffers[idx];
+    if (b.dtype() != spec.dtype)
+      throw BufferError(fmt::format("buffer {} holds {}, the kernel takes {}", idx, name(b.dtype()),
+                                    name(spec.dtype)));
+    if (b.size() < spec.size)
+      throw BufferError(fmt::format("buffer {} holds {} elements, the kernel reaches element {}",
+                                    idx, b.size(), spec.size - 1));
+    if (&b.device() != &device)
+      throw BufferError(fmt::format("buffer {} is on {}, the kernel runs on {}; copy it first", idx,
+                                    b.device().name(), device.name()));
+  }
+}
+
+void check_values(std::span<const symbolic::Node> variables, const symbolic::Values& values) {
+  for (const symbolic::Node& v : variables) {
+    const std::string& name = symbolic::variable_name(v);
+    const auto it = values.find(name);
+    if (it == values.end())
+      throw AstError(fmt::format("variable '{}' has no value; bind it", name));
+    const std::int64_t low = v.min().value_or(INT64_MIN), high = v.max().value_or(INT64_MAX);
+    if (it->second < low || it->second > high)
+      throw AstError(
+          fmt::format("variable '{}' = {} is outside [{}, {}]", name, it->second, low, high));
+  }
+}
+
+PreparedKernel prepare_one(const LazyOpPtr& kernel, RunnerPtr runner) {
+  PreparedKernel made{std::move(runner), {}, variables_of(kernel)};
+  if (!made.variables.empty()) return made;
+  made.buffers = buffers_of(kernel);
+  const FlopCounter cost = get_lazyop_info(kernel);
+  made.ops = cost.flops.as_int();
+  made.mem = cost.total_mem().as_int();
+  return made;
+}
+
+}  // namespace
+
+void GlobalCounters::reset() {
+  const std::int64_t used = mem_used;
+  *this = {};
+  mem_used = used;
+}
+
+GlobalCounters& counters() {
+  static GlobalCounters only;
+  return only;
+}
+
+Device::Device(std::string name, std::unique_ptr<Allocator> allocator)
+    : name_(std::move(name)), allocator_(std::move(allocator)) {}
+
+const PreparedKernel& Device::prepared(const LazyOpPtr& kernel) {
+  if (const auto it = runners_.find(kernel); it != runners_.end()) return it->second;
+  validate_kernel(kernel);
+  return runners_.emplace(kernel, prepare_one(kernel, make_runner(kernel))).first->second;
+}
+
+void Device::prepare(std::span<const LazyOpPtr> kernels) {
+  std::vector<LazyOpPtr> missing;
+  std::unordered_map<LazyOpPtr, bool, LazyOpHash, LazyOpSame> wanted;
+  for (const LazyOpPtr& kernel : kernels) {
+    if (runners_.contains(kernel) || !wanted.emplace(kernel, true).second) continue;
+    validate_kernel(kernel);
+    missing.push_back(kernel);
+  }
+  if (missing.empty()) return;
+  const std::vector<RunnerPtr> made = make_runners(missing);
+  for (std::size_t i = 0; i < missing.size(); ++i)
+    runners_.emplace(missing[i], prepare_one(missing[i], made[i]));
+}
+
+std::vector<RunnerPtr> Device::make_runners(std::span<const LazyOpPtr> kernels) {
+  std::vector<RunnerPtr> made;
+  for (const LazyOpPtr& kernel : kernels) made.push_back(make_runner(kernel));
+  return made;
+}
+
+Device& Device::get(std::string_view wanted) {
+  const std::string key = canonical(wanted);
+  Registry& r = registry();
+  const std::scoped_lock lock(r.mutex);
+  if (const auto it = r.devices.find(key); it != r.devices.end()) return *it->second;
+  const auto factory = r.factories.find(key);
+  if (factory == r.factories.end()) {
+    std::vector<std::string_view> known;
+    for (const auto& [name, f] : r.factories) known.push_back(name);
+    throw Error(fmt::format("there is no device '{}'{} (known: {})", wanted,
+                            did_you_mean(key, known), fmt::join(known, ", ")));
+  }
+  return *r.devices.emplace(key, factory->second()).first->second;
+}
+
+void Device::add(const std::string& wanted, std::function<std::unique_ptr<Device>()> factory) {
+  Registry& r = registry();
+  const std::scoped_lock lock(r.mutex);
+  r.factories.emplace(canonical(wanted), std::move(factory));
+}
+
+std::vector<std::string> Device::names() {
+  Registry& r = registry();
+  const std::scoped_lock lock(r.mutex);
+  std::vector<std::string> out;
+  for (const auto& [name, f] : r.factories) out.push_back(name);
+  return out;
+}
+
+double run_kernel(Device& device, const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
+                  const symbolic::Values& values) {
+  const PreparedKernel& prepared = device.prepared(kernel);
+  std::int64_t ops = prepared.ops, mem = prepared.mem;
+  if (prepared.variables.empty()) {
+    check_buffers(device, prepared.buffers, buffers);
+  } else {
+    check_values(prepared.variables, values);
+    const LazyOpPtr concrete = bind(kernel, values);
+    check_buffers(device, buffers_of(concrete), buffers);
+    const FlopCounter cost = get_lazyop_info(concrete);
+    ops = cost.flops.as_int();
+    mem = cost.total_mem().as_int();
+  }
+  const double seconds = prepared.runner->run(buffers, values);
+  GlobalCounters& c = counters();
+  c.kernels += 1;
+  c.ops += ops;
+  c.mem += mem;
+  c.seconds += seconds;
+  return seconds;
+}
+
+void copy(Buffer& target, const Buffer& source) {
+  if (target.dtype() != source.dtype() || target.size() != source.size())
+    throw BufferError(
+        fmt::format("cannot copy {} elements of {} into a buffer of {} elements of {}",
+                    source.size(), name(source.dtype()), target.size(), name(target.dtype())));
+  std::vector<std::byte> through(source.bytes());
+  source.copy_out(through);
+  target.copy_in(through);
+}
+
+}  // namespace touchstone
