@@ -10,7 +10,6 @@ struct IndexExpr {
   symbolic::Node valid;
 };
 
-/// One movement operation in the form an interpreter runs: see to_movement_ops.
 /// A stack of views, innermost (next to the buffer) first, applied last to first. Immutable.
 /// Movement operations act on the outermost view; views are merged wherever that is exact.
 class ShapeTracker {
@@ -18,6 +17,7 @@ class ShapeTracker {
   ShapeTracker() : views_{View()} {}  // a scalar
   static ShapeTracker contiguous(Shape shape);
   /// Throws ShapeError where the stack is empty or a view can leave the one below it.
+  /// So does one whose innermost view has a valid point below address 0.
   explicit ShapeTracker(std::vector<View> views);
 
   const std::vector<View>& views() const { return views_; }
@@ -72,6 +72,9 @@ class ShapeTracker {
   bool operator==(const ShapeTracker&) const = default;
 
  private:
+  /// The stack with `top` as its outermost view, merged downwards where that is exact.
+  ShapeTracker with_top(View top) const;
+
   std::vector<View> views_;
 };
 

@@ -11,17 +11,19 @@
 
 namespace touchstone {
 
-using Shape = std::vector<sint>;                       // elements per axis
-using Strides = std::vector<sint>;                     // in elements
-using Range = std::pair<sint, sint>;                   // [begin, end)
-using Mask = std::vector<Range>;                       // readable range per axis
-using Padding = std::vector<std::pair<sint, sint>>;    // elements before and after, per axis
+using Shape = std::vector<sint>;                     // elements per axis
+using Strides = std::vector<sint>;                   // in elements
+using Range = std::pair<sint, sint>;                 // [begin, end)
+using Mask = std::vector<Range>;                     // readable range per axis
+using Padding = std::vector<std::pair<sint, sint>>;  // elements before and after, per axis
 
 /// Product of the sizes; 1 for rank 0.
 sint elements(std::span<const sint> shape);
 /// Row-major strides; 0 on axes of size 1.
 Strides row_major_strides(std::span<const sint> shape);
 std::string str(std::span<const sint> shape);  // "(2, 3)"
+/// The numbers of a list that has no variables. Throws ShapeError naming the first symbolic entry.
+std::vector<std::int64_t> concrete(std::span<const sint> values);
 
 /// From a logical index to a flat element index, offset + sum(index[i] * strides[i]), and whether
 /// the index is inside the mask; outside it the element is 0 and nothing is read. Immutable and
@@ -43,17 +45,22 @@ class View {
   const std::optional<Mask>& mask() const { return mask_; }
   int rank() const { return static_cast<int>(shape_.size()); }
   sint size() const { return elements(shape_); }
+  /// The same as contiguous(shape()); so every view with an axis of size 0 is.
   bool is_contiguous() const;
-  /// No index is valid: the mask is empty or an axis has size 0.
+  /// No index is valid: the mask is empty or an axis has size 0. A view of rank 0 cannot say it,
+  /// having no axis to mask; a stack of views can.
   bool nothing_valid() const;
+  /// No variable occurs.
+  bool is_concrete() const;
 
   // Movement. Each throws ShapeError saying what disagreed.
-  View permute(std::span<const int> order) const;  // new axis i is old axis order[i]
-  View expand(const Shape& shape) const;           // axes of size 1 grow
-  View pad(const Padding& padding) const;          // both >= 0; new elements are invalid
-  View shrink(const Mask& keep) const;             // keep [begin, end) of each axis
+  View permute(std::span<const int> order) const;          // new axis i is old axis order[i]
+  View expand(const Shape& shape) const;                   // axes of size 1 grow
+  View pad(const Padding& padding) const;                  // both >= 0; new elements are invalid
+  View shrink(const Mask& keep) const;                     // keep [begin, end) of each axis
   View stride(std::span<const std::int64_t> steps) const;  // every |m|-th; negative flips first
-  /// The same elements in row-major order under another shape; nullopt where no one view can say it.
+  /// The same elements in row-major order under another shape; nullopt where no one view can say
+  /// it.
   std::optional<View> reshape(const Shape& shape) const;
   /// inner after outer as one view: outer's flat index is unravelled over inner's shape.
   static std::optional<View> merge(const View& inner, const View& outer);
@@ -68,10 +75,18 @@ class View {
   bool operator==(const View&) const = default;
 
  private:
+  /// The canonical form; a mask range with begin >= end is empty. Throws OverflowError where a
+  /// concrete address or the number of elements does not fit in 64 bits.
+  static View canonical(Shape shape, Strides strides, sint offset, std::optional<Mask> mask);
+
   Shape shape_;
   Strides strides_;
   sint offset_ = 0;
   std::optional<Mask> mask_;
 };
+
+/// Lowest and highest address of the view's valid points, both inclusive. Exact where the view is
+/// concrete; view.nothing_valid() must be false.
+std::pair<sint, sint> address_range(const View& view);
 
 }  // namespace touchstone

@@ -1,0 +1,209 @@
+// What a tracker's accesses look like: strides, masked axes, the reach into the buffer.
+#include <algorithm>
+
+#include "touchstone/shapetracker/shapetracker.h"
+
+namespace touchstone {
+namespace {
+
+using symbolic::Node;
+using symbolic::Step;
+using symbolic::StepOp;
+
+/// A step of straight-line code as a linear function of the axis indices.
+struct Linear {
+  bool uses_index = false;
+  Node value;                               // where no index is used
+  std::vector<std::optional<sint>> slopes;  // nullopt: the axis occurs, but not as a term
+};
+
+std::optional<std::size_t> axis_of(const std::string& name, std::size_t rank) {
+  for (std::size_t axis = 0; axis < rank; ++axis)
+    if (name == fmt::format("idx{}", axis)) return axis;
+  return std::nullopt;
+}
+
+Node combine(StepOp op, std::span<const Node> args) {
+  switch (op) {
+    case StepOp::Add:
+      return args[0] + args[1];
+    case StepOp::Sub:
+      return args[0] - args[1];
+    case StepOp::Mul:
+      return args[0] * args[1];
+    case StepOp::FloorDiv:
+      return symbolic::floor_div(args[0], args[1]);
+    case StepOp::FloorMod:
+      return symbolic::floor_mod(args[0], args[1]);
+    case StepOp::Lt:
+      return symbolic::lt(args[0], args[1]);
+    case StepOp::Le:
+      return symbolic::le(args[0], args[1]);
+    case StepOp::Eq:
+      return symbolic::eq(args[0], args[1]);
+    case StepOp::Ne:
+      return symbolic::ne(args[0], args[1]);
+    case StepOp::And:
+      return symbolic::logical_and(args[0], args[1]);
+    case StepOp::Or:
+      return symbolic::logical_or(args[0], args[1]);
+    case StepOp::Not:
+      return symbolic::logical_not(args[0]);
+    case StepOp::Min:
+      return symbolic::min(args[0], args[1]);
+    case StepOp::Max:
+      return symbolic::max(args[0], args[1]);
+    case StepOp::Where:
+      return symbolic::where(args[0], args[1], args[2]);
+    case StepOp::Const:
+    case StepOp::Var:
+      break;  // no operands: handled where the step is read
+  }
+  return Node(0);
+}
+
+// Slope of one axis through an operator.
+std::optional<sint> slope(const Step& step, const std::vector<Linear>& done, std::size_t axis) {
+  const auto arg = [&](std::size_t i) -> const Linear& {
+    return done[static_cast<std::size_t>(step.args[i])];
+  };
+  const bool occurs = std::ranges::any_of(
+      step.args, [&](int i) { return done[static_cast<std::size_t>(i)].slopes[axis] != sint(0); });
+  if (!occurs) return sint(0);
+  if (step.op == StepOp::Add || step.op == StepOp::Sub) {
+    const std::optional<sint>&a = arg(0).slopes[axis], &b = arg(1).slopes[axis];
+    if (a && b) return step.op == StepOp::Add ? *a + *b : *a - *b;
+  }
+  if (step.op == StepOp::Mul)
+    for (const std::size_t i : {0U, 1U})
+      if (arg(i).slopes[axis] && !arg(1 - i).uses_index)
+        return *arg(i).slopes[axis] * sint(arg(1 - i).value);
+  return std::nullopt;
+}
+
+/// Slope of `expression` along each axis variable idx0, idx1, ...
+std::vector<std::optional<sint>> slopes_of(const Node& expression, std::size_t rank) {
+  std::vector<Linear> done;
+  for (const Step& step : symbolic::lower(expression)) {
+    Linear linear;
+    linear.slopes.assign(rank, sint(0));
+    if (step.op == StepOp::Const) {
+      linear.value = Node(step.value);
+    } else if (step.op == StepOp::Var) {
+      const std::optional<std::size_t> axis = axis_of(step.name, rank);
+      linear.uses_index = axis.has_value();
+      if (axis)
+        linear.slopes[*axis] = sint(1);
+      else
+        linear.value = symbolic::variable(step.name, step.min.value_or(INT64_MIN),
+                                          step.max.value_or(INT64_MAX));
+    } else {
+      std::vector<Node> args;
+      for (const int i : step.args) {
+        const Linear& arg = done[static_cast<std::size_t>(i)];
+        linear.uses_index = linear.uses_index || arg.uses_index;
+        args.push_back(arg.value);
+      }
+      if (!linear.uses_index) linear.value = combine(step.op, args);
+      for (std::size_t axis = 0; axis < rank; ++axis) linear.slopes[axis] = slope(step, done, axis);
+    }
+    done.push_back(std::move(linear));
+  }
+  return done.back().slopes;
+}
+
+std::vector<bool> axes_in(const Node& expression, std::size_t rank) {
+  std::vector<bool> occurs(rank, false);
+  for (const Node& variable : symbolic::variables(expression))
+    if (const auto axis = axis_of(symbolic::variable_name(variable), rank)) occurs[*axis] = true;
+  return occurs;
+}
+
+bool masks(const View& view, std::size_t axis) {
+  return view.mask() && !view.nothing_valid() &&
+         (*view.mask())[axis] != Range{0, view.shape()[axis]};
+}
+
+}  // namespace
+
+std::vector<std::optional<sint>> ShapeTracker::real_strides(bool ignore_valid) const {
+  const ShapeTracker simple = simplify();
+  const std::size_t rank = shape().size();
+  std::vector<std::optional<sint>> result;
+  if (simple.views_.size() == 1) {
+    const View& view = simple.views_[0];
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      result.push_back(!ignore_valid && masks(view, axis) ? std::nullopt
+                                                          : std::optional(view.strides()[axis]));
+    return result;
+  }
+  const IndexExpr expr = simple.expr_idxs();
+  result = slopes_of(expr.index, rank);
+  if (!ignore_valid) {
+    const std::vector<bool> masked = axes_in(expr.valid, rank);
+    for (std::size_t axis = 0; axis < rank; ++axis)
+      if (masked[axis]) result[axis].reset();
+  }
+  return result;
+}
+
+std::vector<int> ShapeTracker::unit_stride_axes() const {
+  std::vector<int> axes;
+  const std::vector<std::optional<sint>> strides = real_strides();
+  for (std::size_t axis = 0; axis < strides.size(); ++axis)
+    if (strides[axis] == sint(1)) axes.push_back(static_cast<int>(axis));
+  return axes;
+}
+
+bool ShapeTracker::axis_is_masked(int axis) const {
+  if (axis < 0 || axis >= rank())
+    throw ShapeError(fmt::format("axis_is_masked: axis {} of shape {}; must be within [0, {})",
+                                 axis, touchstone::str(shape()), rank()));
+  const auto at = static_cast<std::size_t>(axis);
+  const ShapeTracker simple = simplify();
+  if (simple.views_.size() == 1) return masks(simple.views_[0], at);
+  return axes_in(simple.expr_idxs().valid, shape().size())[at];
+}
+
+std::int64_t ShapeTracker::real_size() const {
+  const ShapeTracker simple = simplify();
+  if (simple.nothing_valid()) return 0;
+  std::optional<std::int64_t> last = address_range(simple.views_.front()).second.max();
+  if (simple.views_.size() > 1) {
+    // Both bounds are sound; the expression also knows what the outer views leave out.
+    const IndexExpr expr = simple.expr_idxs();
+    if (expr.valid.constant() == 0) return 0;
+    const std::optional<std::int64_t> bound = expr.index.max();
+    if (!last || (bound && *bound < *last)) last = bound;
+  }
+  if (!last)
+    throw ShapeError(
+        fmt::format("real_size: {} has no largest address; give its variables upper "
+                    "bounds",
+                    str()));
+  return checked_add(std::max<std::int64_t>(*last, -1), 1);
+}
+
+std::vector<Node> ShapeTracker::variables() const {
+  std::map<std::string, Node> found;
+  const auto add = [&](const sint& value) {
+    if (value.is_int()) return;
+    for (const Node& variable : symbolic::variables(value.node()))
+      found.emplace(symbolic::variable_name(variable), variable);
+  };
+  for (const View& view : views_) {
+    std::ranges::for_each(view.shape(), add);
+    std::ranges::for_each(view.strides(), add);
+    add(view.offset());
+    if (!view.mask()) continue;
+    for (const auto& [begin, end] : *view.mask()) {
+      add(begin);
+      add(end);
+    }
+  }
+  std::vector<Node> result;
+  for (const auto& [name, variable] : found) result.push_back(variable);
+  return result;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,61 @@
+#include "touchstone/shapetracker/digits.h"
+
+namespace touchstone::shapetracker {
+namespace {
+
+// The product, or nullopt where two ints overflow: then a join that needs it is left out.
+std::optional<sint> product(const sint& a, const sint& b) {
+  std::int64_t ignored = 0;
+  if (a.is_int() && b.is_int() && __builtin_mul_overflow(a.as_int(), b.as_int(), &ignored))
+    return std::nullopt;
+  return a * b;
+}
+
+std::optional<sint> difference(const sint& a, const sint& b) {
+  std::int64_t ignored = 0;
+  if (a.is_int() && b.is_int() && __builtin_sub_overflow(a.as_int(), b.as_int(), &ignored))
+    return std::nullopt;
+  return a - b;
+}
+
+// Makes `coarse` part of `fine` (see join_digits); false where they stay two.
+bool join(Digit& fine, const Digit& coarse, sint& offset) {
+  if (certainly_eq(coarse.end - coarse.begin, 1)) {
+    const sint first = coarse.begin * fine.size;
+    // The coarse digit has stride 0 here, as canonical views do.
+    const std::optional<sint> shift = product(first, fine.stride);
+    const std::optional<sint> moved = shift ? difference(offset, *shift) : std::nullopt;
+    if (!moved) return false;
+    offset = *moved;
+    fine.begin = fine.begin + first;
+    fine.end = fine.end + first;
+    fine.size = fine.size * coarse.size;
+    return true;
+  }
+  const bool fine_full = certainly_eq(fine.begin, 0) && certainly_eq(fine.end, fine.size);
+  const std::optional<sint> next = product(fine.stride, fine.size);
+  if (!fine_full || !next || !certainly_eq(*next, coarse.stride)) return false;
+  fine.begin = coarse.begin * fine.size;
+  fine.end = coarse.end * fine.size;
+  fine.size = fine.size * coarse.size;
+  return true;
+}
+
+}  // namespace
+
+Digits join_digits(const View& view) {
+  Digits result{{}, view.offset()};
+  sint weight = 1;
+  for (std::size_t i = view.shape().size(); i-- > 0;) {
+    const sint& size = view.shape()[i];
+    if (certainly_eq(size, 1)) continue;
+    Digit digit{weight, size, view.strides()[i], 0, size};
+    if (view.mask()) std::tie(digit.begin, digit.end) = (*view.mask())[i];
+    weight = weight * size;
+    if (result.digits.empty() || !join(result.digits.back(), digit, result.offset))
+      result.digits.push_back(std::move(digit));
+  }
+  return result;
+}
+
+}  // namespace touchstone::shapetracker

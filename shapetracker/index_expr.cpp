@@ -1,0 +1,98 @@
+// Address and validity of a stack of views as symbolic expressions.
+#include <algorithm>
+
+#include "touchstone/shapetracker/digits.h"
+#include "touchstone/shapetracker/shapetracker.h"
+
+namespace touchstone {
+namespace {
+
+using shapetracker::Digit;
+using symbolic::Node;
+
+/// What is known while walking from the outermost view to the buffer.
+struct Walk {
+  Node address;
+  std::vector<Node> conditions;
+
+  void require(const Node& value, const sint& begin, const sint& end, const sint& size) {
+    if (!certainly_eq(begin, 0)) conditions.push_back(symbolic::ge(value, begin.node()));
+    if (!certainly_eq(end, size)) conditions.push_back(symbolic::lt(value, end.node()));
+  }
+
+  IndexExpr result() const {
+    const Node valid = symbolic::ands(conditions);
+    if (valid.constant() == 0) return {Node(0), Node(0)};
+    return {address, valid};
+  }
+};
+
+// The view seen through the flat index that walk.address is.
+void enter(const View& view, Walk& walk) {
+  if (view.nothing_valid()) {
+    walk = {Node(0), {Node(0)}};
+    return;
+  }
+  const auto [digits, offset] = shapetracker::join_digits(view);
+  std::vector<Node> terms = {offset.node()};
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    const Digit& digit = digits[i];
+    const bool masked = !certainly_eq(digit.begin, 0) || !certainly_eq(digit.end, digit.size);
+    if (!masked && certainly_eq(digit.stride, 0)) continue;
+    Node value = symbolic::floor_div(walk.address, digit.weight.node());
+    // A valid flat index is below the product of the sizes, so the top digit needs no modulo.
+    if (i + 1 < digits.size()) value = symbolic::floor_mod(value, digit.size.node());
+    walk.require(value, digit.begin, digit.end, digit.size);
+    terms.push_back(value * digit.stride.node());
+  }
+  walk.address = symbolic::sum(terms);
+}
+
+Walk enter_outermost(const View& view, std::span<const Node> indices) {
+  if (indices.size() != view.shape().size())
+    throw ShapeError(fmt::format("expr_idxs: {} indices for shape {}; give one for each axis",
+                                 indices.size(), str(view.shape())));
+  if (view.nothing_valid()) return {Node(0), {Node(0)}};
+  Walk walk;
+  std::vector<Node> terms = {view.offset().node()};
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    terms.push_back(indices[i] * view.strides()[i].node());
+    if (view.mask()) {
+      const auto& [begin, end] = (*view.mask())[i];
+      walk.require(indices[i], begin, end, view.shape()[i]);
+    }
+  }
+  walk.address = symbolic::sum(terms);
+  return walk;
+}
+
+// An index of an axis, as a variable over [0, size); 0 where the axis has no or one element.
+Node index_variable(const std::string& name, const sint& size) {
+  const std::int64_t end = size.max().value_or(INT64_MAX);
+  return end <= 1 ? Node(0) : symbolic::variable(name, 0, end - 1);
+}
+
+}  // namespace
+
+IndexExpr ShapeTracker::expr_idxs(std::span<const Node> indices) const {
+  Walk walk = enter_outermost(views_.back(), indices);
+  for (std::size_t i = views_.size() - 1; i-- > 0;) enter(views_[i], walk);
+  return walk.result();
+}
+
+IndexExpr ShapeTracker::expr_idxs() const {
+  std::vector<Node> indices;
+  for (std::size_t i = 0; i < shape().size(); ++i)
+    indices.push_back(index_variable(fmt::format("idx{}", i), shape()[i]));
+  return expr_idxs(indices);
+}
+
+IndexExpr ShapeTracker::expr_node(Node flat) const {
+  Walk walk{flat, {}};
+  for (std::size_t i = views_.size(); i-- > 0;) enter(views_[i], walk);
+  return walk.result();
+}
+
+IndexExpr ShapeTracker::expr_node() const { return expr_node(index_variable("idx", size())); }
+
+}  // namespace touchstone

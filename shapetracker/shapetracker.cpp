@@ -1,0 +1,159 @@
+#include "touchstone/shapetracker/shapetracker.h"
+
+#include <algorithm>
+
+#include "touchstone/base/hash.h"
+#include "touchstone/shapetracker/sint_bounds.h"
+
+namespace touchstone {
+namespace {
+
+using shapetracker::decide_le;
+using shapetracker::decide_lt;
+
+// Throws ShapeError where a valid point of `outer` lies outside [0, size).
+void require_within(const View& outer, const sint& size, const std::string& what) {
+  if (outer.nothing_valid()) return;
+  const auto [low, high] = address_range(outer);
+  if (!decide_le(0, low, what) || !decide_lt(high, size, what))
+    throw ShapeError(
+        fmt::format("{}: reads addresses {} to {}, the view below has [0, {}); shrink "
+                    "or mask the outer view",
+                    what, low.str(), high.str(), size.str()));
+}
+
+}  // namespace
+
+ShapeTracker ShapeTracker::contiguous(Shape shape) {
+  ShapeTracker result;
+  result.views_ = {View::contiguous(std::move(shape))};
+  return result;
+}
+
+ShapeTracker::ShapeTracker(std::vector<View> views) : views_(std::move(views)) {
+  if (views_.empty())
+    throw ShapeError("shape tracker: no views; give at least one (View() is the scalar)");
+  const View& base = views_.front();
+  const std::string what = fmt::format("shape tracker: view 0, {}", base.str());
+  if (!base.nothing_valid() && !decide_le(0, address_range(base).first, what))
+    throw ShapeError(
+        fmt::format("{}: reads address {}, below the buffer; mask it or move the offset", what,
+                    address_range(base).first.str()));
+  for (std::size_t i = 1; i < views_.size(); ++i)
+    require_within(views_[i], views_[i - 1].size(),
+                   fmt::format("shape tracker: view {}, {}, on view {}, {}", i, views_[i].str(),
+                               i - 1, views_[i - 1].str()));
+}
+
+bool ShapeTracker::nothing_valid() const {
+  return std::ranges::any_of(views_, [](const View& view) { return view.nothing_valid(); });
+}
+
+ShapeTracker ShapeTracker::with_top(View top) const {
+  ShapeTracker result = *this;
+  result.views_.back() = std::move(top);
+  auto& views = result.views_;
+  while (views.size() > 1) {
+    std::optional<View> merged = View::merge(views[views.size() - 2], views.back());
+    if (!merged) break;
+    views.pop_back();
+    views.back() = std::move(*merged);
+  }
+  return result;
+}
+
+ShapeTracker ShapeTracker::reshape(const Shape& shape) const {
+  if (std::optional<View> view = views_.back().reshape(shape)) return with_top(std::move(*view));
+  ShapeTracker pushed = *this;
+  pushed.views_.emplace_back();
+  return pushed.with_top(View::contiguous(shape));
+}
+
+ShapeTracker ShapeTracker::permute(std::span<const int> order) const {
+  return with_top(views_.back().permute(order));
+}
+
+ShapeTracker ShapeTracker::expand(const Shape& shape) const {
+  return with_top(views_.back().expand(shape));
+}
+
+ShapeTracker ShapeTracker::pad(const Padding& padding) const {
+  return with_top(views_.back().pad(padding));
+}
+
+ShapeTracker ShapeTracker::shrink(const Mask& keep) const {
+  return with_top(views_.back().shrink(keep));
+}
+
+ShapeTracker ShapeTracker::stride(std::span<const std::int64_t> steps) const {
+  return with_top(views_.back().stride(steps));
+}
+
+ShapeTracker ShapeTracker::as_strided(const Shape& shape, const Strides& strides,
+                                      const sint& offset) const {
+  View view = View::strided(shape, strides, offset);
+  require_within(view, size(), "as_strided: " + view.str());
+  ShapeTracker pushed = *this;
+  pushed.views_.emplace_back();
+  return pushed.with_top(std::move(view));
+}
+
+ShapeTracker ShapeTracker::compose(const ShapeTracker& inner, const ShapeTracker& outer) {
+  require_within(outer.views_.front(), inner.size(),
+                 fmt::format("compose: {} on {}", outer.str(), inner.str()));
+  ShapeTracker result = inner;
+  for (const View& view : outer.views_) {
+    result.views_.emplace_back();
+    result = result.with_top(view);
+  }
+  return result;
+}
+
+ShapeTracker ShapeTracker::simplify() const {
+  ShapeTracker result = *this;
+  auto& views = result.views_;
+  for (std::size_t i = views.size() - 1; i-- > 0;) {
+    std::optional<View> merged = View::merge(views[i], views[i + 1]);
+    if (!merged) continue;
+    views[i] = std::move(*merged);
+    views.erase(views.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+    i = views.size() - 1;  // a merged pair may open others
+  }
+  return result;
+}
+
+std::optional<std::int64_t> ShapeTracker::at(std::span<const std::int64_t> index) const {
+  std::optional<std::int64_t> address = views_.back().at(index);
+  for (std::size_t v = views_.size() - 1; address && v-- > 0;) {
+    const Shape& shape = views_[v].shape();
+    std::vector<std::int64_t> inner(shape.size());
+    std::int64_t rest = *address;
+    for (std::size_t i = shape.size(); i-- > 0;) {
+      const std::int64_t size = shape[i].as_int();
+      inner[i] = rest % size;
+      rest /= size;
+    }
+    address = views_[v].at(inner);
+  }
+  return address;
+}
+
+ShapeTracker ShapeTracker::bind(const symbolic::Values& values) const {
+  std::vector<View> bound;
+  for (const View& view : views_) bound.push_back(view.bind(values));
+  return ShapeTracker(std::move(bound)).simplify();
+}
+
+std::string ShapeTracker::str() const {
+  std::string text = "ShapeTracker(";
+  for (const View& view : views_) text += (&view == views_.data() ? "" : ", ") + view.str();
+  return text + ")";
+}
+
+std::uint64_t ShapeTracker::hash() const {
+  std::uint64_t seed = hash_mix(0x54726163, views_.size());
+  for (const View& view : views_) seed = hash_mix(seed, view.hash());
+  return seed;
+}
+
+}  // namespace touchstone

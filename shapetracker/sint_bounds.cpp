@@ -1,0 +1,46 @@
+#include "touchstone/shapetracker/sint_bounds.h"
+
+namespace touchstone::shapetracker {
+
+sint smaller(const sint& a, const sint& b) {
+  if (certainly_le(a, b)) return a;
+  if (certainly_le(b, a)) return b;
+  return symbolic::min(a.node(), b.node());
+}
+
+sint larger(const sint& a, const sint& b) {
+  if (certainly_le(a, b)) return b;
+  if (certainly_le(b, a)) return a;
+  return symbolic::max(a.node(), b.node());
+}
+
+bool decide_lt(const sint& a, const sint& b, const std::string& what) {
+  if (certainly_lt(a, b)) return true;
+  if (certainly_le(b, a)) return false;
+  throw ShapeError(fmt::format("{}: whether {} < {} depends on the variables; narrow their bounds",
+                               what, a.str(), b.str()));
+}
+
+bool decide_le(const sint& a, const sint& b, const std::string& what) {
+  if (certainly_le(a, b)) return true;
+  if (certainly_lt(b, a)) return false;
+  throw ShapeError(fmt::format("{}: whether {} <= {} depends on the variables; narrow their bounds",
+                               what, a.str(), b.str()));
+}
+
+sint bind(const sint& value, const symbolic::Values& values) {
+  if (value.is_int()) return value;
+  std::map<std::string, symbolic::Node> replacements;
+  for (const auto& [name, number] : values) replacements.emplace(name, symbolic::Node(number));
+  return sint(symbolic::substitute(value.node(), replacements));
+}
+
+std::string str(const Mask& mask) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < mask.size(); ++i)
+    text +=
+        fmt::format("{}({}, {})", i == 0 ? "" : ", ", mask[i].first.str(), mask[i].second.str());
+  return text + (mask.size() == 1 ? ",)" : ")");
+}
+
+}  // namespace touchstone::shapetracker
