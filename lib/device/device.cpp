@@ -150,7 +150,7 @@ double run_kernel(Device& device, const LazyOpPtr& kernel, std::span<Buffer* con
     check_buffers(device, prepared.buffers, buffers);
   } else {
     check_values(prepared.variables, values);
-    const LazyOpPtr concrete = bind(kernel, values);
+    const LazyOpPtr concrete = bind_variables(kernel, values);
     check_buffers(device, buffers_of(concrete), buffers);
     const FlopCounter cost = get_lazyop_info(concrete);
     ops = cost.flops.as_int();

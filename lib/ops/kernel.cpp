@@ -103,7 +103,7 @@ void validate_kernel(const LazyOpPtr& kernel) {
   variables_of(kernel);
 }
 
-LazyOpPtr bind(const LazyOpPtr& kernel, const symbolic::Values& values) {
+LazyOpPtr bind_variables(const LazyOpPtr& kernel, const symbolic::Values& values) {
   return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
     OpArg arg = node->arg();
     if (auto* b = std::get_if<MemBuffer>(&arg)) b->st = b->st.bind(values);

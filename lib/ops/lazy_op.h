@@ -142,7 +142,7 @@ std::vector<symbolic::Node> variables_of(const LazyOpPtr& kernel);
 void validate_kernel(const LazyOpPtr& kernel);
 
 /// The kernel with its variables replaced by values.
-LazyOpPtr bind(const LazyOpPtr& kernel, const symbolic::Values& values);
+LazyOpPtr bind_variables(const LazyOpPtr& kernel, const symbolic::Values& values);
 
 /// A tree, one node a line, as a person would draw it.
 std::string str(const LazyOpPtr& root);

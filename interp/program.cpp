@@ -1,0 +1,119 @@
+#include "touchstone/interp/program.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <utility>
+
+namespace touchstone::interp {
+namespace {
+
+using Order = std::vector<int>;  // permutation of a space's axes
+
+std::int64_t concrete_size(const Shape& shape) {
+  std::int64_t size = 1;
+  for (const sint& s : shape) size = checked_mul(size, s.as_int());
+  return size;
+}
+
+class Builder {
+ public:
+  // The region of `root` with its axes permuted by `order`.
+  int region(const LazyOpPtr& root, const Order& order) {
+    const auto [it, fresh] = regions_.try_emplace({root.get(), order}, -1);
+    if (!fresh) return it->second;
+    const int id = static_cast<int>(program_.regions.size());
+    it->second = id;
+    program_.regions.emplace_back();
+    Region made;
+    made.size = concrete_size(root->shape());
+    std::map<const LazyOp*, int> place;
+    for (const LazyOp* node : region_nodes(root)) {
+      place.emplace(node, static_cast<int>(made.nodes.size()));
+      made.nodes.push_back(convert_node(*node, order, place));
+    }
+    program_.regions[static_cast<std::size_t>(id)] = std::move(made);
+    return id;
+  }
+
+  Program take() { return std::move(program_); }
+
+ private:
+  // Operands before users, not going below reduces.
+  static std::vector<const LazyOp*> region_nodes(const LazyOpPtr& root) {
+    std::vector<const LazyOp*> order;
+    std::map<const LazyOp*, bool> seen;
+    std::vector<std::pair<const LazyOp*, std::size_t>> path{{root.get(), 0}};
+    seen[root.get()] = true;
+    while (!path.empty()) {
+      auto& [node, next] = path.back();
+      if (!is_reduce(node->op()) && next < node->src().size()) {
+        const LazyOp* operand = node->src()[next++].get();
+        if (!std::exchange(seen[operand], true)) path.emplace_back(operand, 0);
+      } else {
+        order.push_back(node);
+        path.pop_back();
+      }
+    }
+    return order;
+  }
+
+  ProgramNode convert_node(const LazyOp& node, const Order& order,
+                           const std::map<const LazyOp*, int>& place) {
+    ProgramNode made;
+    made.op = node.op();
+    made.dtype = node.dtype();
+    made.origin = &node;
+    for (const LazyOpPtr& s : node.src()) made.src_dtypes.push_back(s->dtype());
+    if (const auto* b = std::get_if<MemBuffer>(&node.arg())) {
+      made.buffer = b->idx;
+      made.addresses = Addresses(b->st.permute(order));
+    } else if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) {
+      made.value = c->value;
+      made.addresses = Addresses(c->st.permute(order));
+    } else if (const auto* cast = std::get_if<CastArg>(&node.arg())) {
+      made.bitcast = cast->bitcast;
+    }
+    if (is_reduce(node.op())) {
+      add_reduce(made, node, order);
+    } else {
+      for (const LazyOpPtr& s : node.src()) made.src.push_back(place.at(s.get()));
+    }
+    return made;
+  }
+
+  // Kept axes in the order of the space the reduce stands in, reduced axes after them.
+  void add_reduce(ProgramNode& made, const LazyOp& node, const Order& order) {
+    const std::vector<int>& axes = node.reduce_arg().axes;
+    const auto reduced = [&](int axis) {
+      return std::find(axes.begin(), axes.end(), axis) != axes.end();
+    };
+    Order inner;
+    std::int64_t terms = 1;
+    for (const int axis : order)
+      if (!reduced(axis)) inner.push_back(axis);
+    for (const int axis : axes) {
+      inner.push_back(axis);
+      terms *= node.src()[0]->shape()[static_cast<std::size_t>(axis)].as_int();
+    }
+    made.terms = terms;
+    made.accumulator = node.reduce_arg().accumulator;
+    made.region = region(node.src()[0], inner);
+  }
+
+  Program program_;
+  std::map<std::pair<const LazyOp*, Order>, int> regions_;
+};
+
+}  // namespace
+
+Program make_program(const LazyOpPtr& kernel) {
+  Builder builder;
+  const LazyOpPtr& value = kernel->src().at(0);
+  Order identity(value->shape().size());
+  std::iota(identity.begin(), identity.end(), 0);
+  builder.region(value, identity);
+  return builder.take();
+}
+
+}  // namespace touchstone::interp
