@@ -1,0 +1,130 @@
+#include "touchstone/lazy/fusion.h"
+
+#include <algorithm>
+#include <array>
+#include <unordered_map>
+#include <utility>
+
+namespace touchstone::lazy {
+namespace {
+
+bool needs_work(const LazyBuffer& base) { return !base.realized() && !base.is_const_base(); }
+
+bool is_masked(const ShapeTracker& st) {
+  return std::ranges::any_of(st.views(), [](const View& v) { return v.mask().has_value(); });
+}
+
+// How many elements of a masked view are inside its mask.
+std::int64_t unmasked_elements(const View& v) {
+  if (!v.mask()) return max_elements(v.shape());
+  Shape inside;
+  for (const auto& [begin, end] : *v.mask()) inside.push_back(end - begin);
+  return max_elements(inside);
+}
+
+bool grows(const LazyBuffer& base, const ShapeTracker& st) {
+  const std::int64_t held = max_elements(base.shape());
+  if (max_elements(st.shape()) <= held) return false;
+  const bool only_pads =
+      st.views().size() == 1 && is_masked(st) && unmasked_elements(st.views()[0]) <= held;
+  return !only_pads;
+}
+
+// Calls f(node of the source, the view it is seen through) for the sources of `node` that are in
+// the graph.
+template <class F>
+void for_each_source(const Graph::Node& node, F&& f) {
+  for (std::size_t i = 0; i < node.srcs.size(); ++i)
+    if (node.srcs[i] >= 0) f(node.srcs[i], node.buffer->srcs()[i]->st());
+}
+
+}  // namespace
+
+Graph discover(std::span<const LazyBufferPtr> outputs) {
+  Graph graph;
+  std::unordered_map<const LazyBuffer*, int> number;
+  std::vector<int> path;
+  const auto enter = [&](LazyBuffer& base) {
+    if (!needs_work(base)) return -1;
+    const auto [it, fresh] = number.emplace(&base, static_cast<int>(graph.nodes.size()));
+    if (fresh) {
+      graph.nodes.emplace_back().buffer = &base;
+      path.push_back(it->second);
+    }
+    return it->second;
+  };
+  for (const LazyBufferPtr& output : outputs) {
+    graph.outputs.push_back(enter(output->base()));
+    while (!path.empty()) {
+      const auto at = static_cast<std::size_t>(path.back());
+      const std::size_t next = graph.nodes[at].srcs.size();
+      const auto& srcs = graph.nodes[at].buffer->srcs();
+      if (next == srcs.size()) {
+        graph.bottom_up.push_back(path.back());
+        path.pop_back();
+        continue;
+      }
+      const int below = enter(srcs[next]->base());  // may move graph.nodes
+      graph.nodes[at].srcs.push_back(below);
+    }
+  }
+  for (std::size_t user = 0; user < graph.nodes.size(); ++user)
+    for (const int below : graph.nodes[user].srcs) {
+      if (below < 0) continue;
+      auto& users = graph.nodes[static_cast<std::size_t>(below)].users;
+      if (users.empty() || users.back() != static_cast<int>(user))
+        users.push_back(static_cast<int>(user));
+    }
+  return graph;
+}
+
+void realize_what_must(Graph& graph) {
+  for (const int output : graph.outputs)
+    if (output >= 0) graph.nodes[static_cast<std::size_t>(output)].realize = true;
+  for (Graph::Node& node : graph.nodes) {
+    if (node.buffer->must_realize() || group(node.buffer->op()) == OpGroup::Load)
+      node.realize = true;
+    if (node.buffer->op() == Op::From && node.srcs[0] >= 0)
+      graph.nodes[static_cast<std::size_t>(node.srcs[0])].realize = true;
+  }
+}
+
+void realize_before_expand(Graph& graph) {
+  for (const Graph::Node& node : graph.nodes)
+    for_each_source(node, [&](int below, const ShapeTracker& st) {
+      Graph::Node& source = graph.nodes[static_cast<std::size_t>(below)];
+      if (!source.realize && !st.is_contiguous() && grows(*source.buffer, st))
+        source.realize = true;
+    });
+}
+
+void realize_before_unsafe_pad(Graph& graph) {
+  std::vector<bool> masked(graph.nodes.size()), unsafe(graph.nodes.size());
+  for (const Graph::Node& node : graph.nodes)
+    for_each_source(node, [&](int below, const ShapeTracker& st) {
+      if (is_masked(st)) masked[static_cast<std::size_t>(below)] = true;
+    });
+  for (const int i : graph.bottom_up) {
+    const auto at = static_cast<std::size_t>(i);
+    Graph::Node& node = graph.nodes[at];
+    if (node.realize) continue;
+    bool bad = !info(node.buffer->op()).keeps_zero;
+    for (const int below : node.srcs) bad |= below >= 0 && unsafe[static_cast<std::size_t>(below)];
+    if (bad && masked[at])
+      node.realize = true;
+    else
+      unsafe[at] = bad;
+  }
+}
+
+std::span<const FusionRule> fusion_rules() {
+  static constexpr std::array<FusionRule, 4> kRules = {{
+      {"realize outputs, loads and what must be contiguous", realize_what_must},
+      {"realize before an expand", realize_before_expand},
+      {"realize before a pad that an op would fill with f(0)", realize_before_unsafe_pad},
+      {"pair each reduce with the elementwise work behind it", pair_reduces},
+  }};
+  return kRules;
+}
+
+}  // namespace touchstone::lazy

@@ -1,0 +1,173 @@
+#include "touchstone/lazy/kernel_builder.h"
+
+#include <map>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+
+#include "touchstone/base/hash.h"
+
+namespace touchstone::lazy {
+namespace {
+
+// A node that cannot be computed inside this kernel.
+struct Conflict {
+  int node;
+};
+
+struct ViewHash {
+  std::size_t operator()(const ShapeTracker& st) const {
+    return static_cast<std::size_t>(st.hash());
+  }
+};
+struct KeyHash {
+  std::size_t operator()(const std::pair<const void*, const void*>& k) const {
+    return static_cast<std::size_t>(hash_mix(reinterpret_cast<std::uintptr_t>(k.first),
+                                             reinterpret_cast<std::uintptr_t>(k.second)));
+  }
+};
+
+// One attempt at one kernel. Hash maps are only ever looked things up in, never walked, so that
+// addresses do not show in the result.
+class KernelBuilder {
+ public:
+  KernelBuilder(const Graph& graph, int root) : graph_(graph), root_(root) {}
+
+  std::variant<Kernel, Conflict> build() {
+    const Graph::Node& root = node(root_);
+    const int shaped_by = root.reduce >= 0 ? root.reduce : root_;
+    const ShapeTracker* whole = intern(ShapeTracker::contiguous(node(shaped_by).buffer->shape()));
+    open(root_, whole);
+    while (!frames_.empty() && conflict_ < 0) {
+      Frame& frame = frames_.back();
+      const LazyBuffer& buffer = *node(frame.node).buffer;
+      if (frame.operands.size() == buffer.srcs().size())
+        close(buffer);
+      else
+        descend(*buffer.srcs()[frame.operands.size()], node(frame.node).srcs[frame.operands.size()],
+                frame.inner);
+    }
+    if (conflict_ >= 0) return Conflict{conflict_};
+    kernel_.ast = LazyOp::store(*whole, std::move(result_));
+    return std::move(kernel_);
+  }
+
+ private:
+  using Key = std::pair<const void*, const void*>;  // a base and an interned view of it
+
+  struct Frame {
+    int node;
+    const ShapeTracker* outer;  // the node's elements as its reader sees them
+    const ShapeTracker* inner;  // its operands' elements as the node sees them
+    std::vector<LazyOpPtr> operands;
+  };
+
+  const Graph::Node& node(int i) const { return graph_.nodes[static_cast<std::size_t>(i)]; }
+
+  const ShapeTracker* intern(ShapeTracker st) { return &*views_.insert(std::move(st)).first; }
+
+  // The base of `source` as seen by one that sees `source` through `outer`.
+  const ShapeTracker* through(const LazyBuffer& source, const ShapeTracker* outer) {
+    if (source.is_base() || source.st().is_contiguous()) return outer;
+    if (outer->is_contiguous() && outer->shape() == source.shape()) return intern(source.st());
+    return intern(ShapeTracker::compose(source.st(), *outer));
+  }
+
+  void give(LazyOpPtr value) {
+    if (frames_.empty())
+      result_ = std::move(value);
+    else
+      frames_.back().operands.push_back(std::move(value));
+  }
+
+  void open(int i, const ShapeTracker* outer) {
+    const LazyBuffer& buffer = *node(i).buffer;
+    const ShapeTracker* inner = outer;
+    if (is_reduce(buffer.op())) {
+      const bool whole = outer->is_contiguous() && outer->shape() == buffer.shape();
+      if ((!whole || i != node(root_).reduce) && i != root_) {
+        conflict_ = i;
+        return;
+      }
+      inner = intern(ShapeTracker::contiguous(buffer.srcs()[0]->shape()));
+    } else if (i != root_ && ++views_of_[i] > kMostViews) {
+      conflict_ = i;
+      return;
+    }
+    frames_.push_back({i, outer, inner, {}});
+  }
+
+  void descend(LazyBuffer& source, int below, const ShapeTracker* outer) {
+    const ShapeTracker* st = through(source, outer);
+    const LazyBuffer& base = source.base();
+    if (const auto it = made_.find(Key(&base, st)); it != made_.end()) {
+      give(it->second);
+    } else if (below >= 0 && !node(below).realize) {
+      open(below, st);
+    } else {
+      LazyOpPtr leaf =
+          base.is_const_base()
+              ? LazyOp::constant(std::get<ConstBuffer>(base.arg()).value, leaf_view(st))
+              : LazyOp::load(buffer_number(source, below), base.dtype(), leaf_view(st));
+      made_.emplace(Key(&base, st), leaf);
+      give(std::move(leaf));
+    }
+  }
+
+  ShapeTracker leaf_view(const ShapeTracker* st) {
+    ShapeTracker simple = st->simplify();
+    kernel_.has_variables = kernel_.has_variables || !simple.variables().empty();
+    return simple;
+  }
+
+  int buffer_number(LazyBuffer& source, int below) {
+    const auto [it, fresh] =
+        numbers_.emplace(&source.base(), static_cast<int>(kernel_.inputs.size()) + 1);
+    if (fresh) {
+      kernel_.inputs.push_back(source.base_ptr());
+      if (below >= 0) kernel_.pending.push_back(below);
+    }
+    return it->second;
+  }
+
+  void close(const LazyBuffer& buffer) {
+    Frame done = std::move(frames_.back());
+    frames_.pop_back();
+    LazyOpPtr value = buffer.op() == Op::Contiguous
+                          ? std::move(done.operands[0])
+                          : LazyOp::make(buffer.op(), std::move(done.operands), buffer.arg());
+    made_.emplace(Key(&buffer, done.outer), value);
+    give(std::move(value));
+  }
+
+  const Graph& graph_;
+  const int root_;
+  int conflict_ = -1;
+  Kernel kernel_;
+  LazyOpPtr result_;
+  std::vector<Frame> frames_;
+  std::unordered_set<ShapeTracker, ViewHash> views_;
+  std::unordered_map<Key, LazyOpPtr, KeyHash> made_;
+  std::unordered_map<int, int> views_of_;
+  std::unordered_map<const LazyBuffer*, int> numbers_;
+};
+
+}  // namespace
+
+Kernel build_kernel(Graph& graph, int root) {
+  for (;;) {
+    std::variant<Kernel, Conflict> made = KernelBuilder(graph, root).build();
+    if (auto* kernel = std::get_if<Kernel>(&made)) return std::move(*kernel);
+    const int at = std::get<Conflict>(made).node;
+    Graph::Node& blocked = graph.nodes[static_cast<std::size_t>(at)];
+    Graph::Node& target = graph.nodes[static_cast<std::size_t>(root)];
+    blocked.realize = true;
+    if (is_reduce(blocked.buffer->op())) {
+      blocked.reduce = at;
+      if (target.reduce == at) target.reduce = -1;
+    }
+  }
+}
+
+}  // namespace touchstone::lazy

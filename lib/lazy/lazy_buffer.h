@@ -1,0 +1,129 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "touchstone/device/buffer.h"
+#include "touchstone/ops/lazy_op.h"
+
+namespace touchstone {
+
+class LazyBuffer;
+using LazyBufferPtr = std::shared_ptr<LazyBuffer>;
+
+/// A tensor that need not be computed yet: a node of an immutable graph. It is either a *base*, a
+/// contiguous array given by an op over other LazyBuffers or by a realized Buffer, or a *view*, a
+/// base seen through a ShapeTracker. Movement ops only ever make views; elementwise ops, reduces
+/// and loads make bases. What one kernel computes is decided by schedule(), from the graph alone.
+///
+/// The only thing that changes in a LazyBuffer's life is how a base comes by its value: realize()
+/// replaces op and sources by the Buffer they gave.
+class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
+ public:
+  /// Uninitialised memory (zeros on our devices).
+  static LazyBufferPtr empty(Shape shape, DType dtype, std::string device);
+  /// Float32, uniform in [0, 1): elements arg.first, arg.first + 1, ... of the stream of arg.seed
+  /// (device/threefry.h). Throws ShapeError where the shape is symbolic.
+  static LazyBufferPtr random(RandArg arg, Shape shape, std::string device);
+  /// One value at every place. Never takes memory unless made contiguous().
+  static LazyBufferPtr constant(Scalar value, const Shape& shape, std::string device);
+  /// A buffer that exists. Throws ShapeError where it holds fewer elements than the shape.
+  static LazyBufferPtr from_buffer(BufferPtr buffer, Shape shape);
+
+  const std::string& device() const { return device_; }  // canonical name
+  DType dtype() const { return dtype_; }
+  const ShapeTracker& st() const { return st_; }
+  const Shape& shape() const { return st_.shape(); }
+  int rank() const { return st_.rank(); }
+
+  bool is_base() const { return base_ == nullptr; }
+  LazyBuffer& base() { return base_ ? *base_ : *this; }
+  const LazyBuffer& base() const { return base_ ? *base_ : *this; }
+  LazyBufferPtr base_ptr() { return base_ ? base_ : shared_from_this(); }
+
+  /// The memory of the base; null until realized.
+  const BufferPtr& realized() const { return base().buffer_; }
+  /// What makes a base that is not realized; of no meaning afterwards.
+  Op op() const { return op_; }
+  const std::vector<LazyBufferPtr>& srcs() const { return srcs_; }
+  const OpArg& arg() const { return arg_; }
+  /// contiguous() was asked of this base: it must get memory of its own.
+  bool must_realize() const { return must_realize_; }
+
+  /// The base is a constant that has no memory; the view may still mask it.
+  bool is_const_base() const { return !base().buffer_ && base().op_ == Op::LoadConst; }
+  /// The value where every element is one known constant: a const base, nothing masked.
+  std::optional<Scalar> constant_value() const;
+
+  /// An elementwise op over sources of one shape on one device; result is a base of that shape.
+  /// All sources have one dtype (WHERE: a bool, then two of one dtype); comparisons give bool.
+  /// Identities that hold bit for bit are folded: x*1, x/1, x-0, and x+0 for integers (for floats
+  /// only x + -0.0, as -0.0 + 0.0 is 0.0). Throws ShapeError, DTypeError, or BufferError where
+  /// devices differ.
+  static LazyBufferPtr e(Op op, std::vector<LazyBufferPtr> srcs);
+  /// The values converted to `to`, or with `bitcast` the same bits under a type of the same size.
+  LazyBufferPtr cast(DType to, bool bitcast = false);
+  /// REDUCE_SUM or REDUCE_MAX over `axes` (distinct, each in [0, rank)), which stay with size 1.
+  /// SUM accumulates in sum_accumulator(dtype) and gives the dtype of the source. A reduce of
+  /// very many elements to one is split in two, see split_reduce. No elements give the identity: 0,
+  /// or the least value of the type. Throws ShapeError, DTypeError.
+  LazyBufferPtr r(Op op, std::vector<int> axes);
+
+  /// The same elements as a base that will have memory of its own.
+  LazyBufferPtr contiguous();
+  /// The same elements on another device.
+  LazyBufferPtr copy_to_device(const std::string& device);
+
+  // Movement, by view alone. Each gives *this where nothing moves, and throws ShapeError.
+  LazyBufferPtr reshape(const Shape& shape);
+  LazyBufferPtr permute(std::span<const int> order);
+  LazyBufferPtr expand(const Shape& shape);
+  LazyBufferPtr pad(const Padding& padding);
+  LazyBufferPtr shrink(const Mask& keep);
+  LazyBufferPtr stride(std::span<const std::int64_t> steps);
+
+  /// Gives a base its memory and lets go of the graph above it. For realize() and the like.
+  void set_realized(BufferPtr buffer);
+
+  ~LazyBuffer();  // iterative: a chain of any length may end here
+  LazyBuffer(const LazyBuffer&) = delete;
+  LazyBuffer& operator=(const LazyBuffer&) = delete;
+
+ private:
+  LazyBuffer(std::string device, DType dtype, ShapeTracker st);
+  static LazyBufferPtr make_base(std::string device, DType dtype, Shape shape, Op op, OpArg arg,
+                                 std::vector<LazyBufferPtr> srcs);
+  LazyBufferPtr view(ShapeTracker st);
+  LazyBufferPtr r_whole(Op op, std::vector<int> axes);  // in one kernel
+
+  std::string device_;
+  DType dtype_;
+  ShapeTracker st_;     // a base: contiguous
+  LazyBufferPtr base_;  // a view: what it sees; a base: null
+  Op op_ = Op::Empty;   // bases only, as all below
+  OpArg arg_;
+  std::vector<LazyBufferPtr> srcs_;
+  BufferPtr buffer_;
+  bool must_realize_ = false;
+};
+
+/// Elements a buffer of this shape needs: the largest the shape can have. Throws ShapeError where a
+/// size has no bound.
+std::int64_t max_elements(const Shape& shape);
+
+/// How a reduce of `x` over `axes` is split in two: axis `axis`, viewed as (size/factor, factor),
+/// has its chunks of `factor` reduced by a first kernel and all the rest by a second; nullopt where
+/// one kernel does. A split wants at least 32,768 elements for each result and a factor (a common
+/// divisor of the size and 256) of at least 16 that is not strided too far. The rule of
+/// tinygrad@v0.8.0 lazy.py.
+struct ReduceSplit {
+  int axis = 0;
+  std::int64_t factor = 1;
+  bool operator==(const ReduceSplit&) const = default;
+};
+std::optional<ReduceSplit> split_reduce(const ShapeTracker& x, std::span<const int> axes);
+
+}  // namespace touchstone

@@ -1,0 +1,224 @@
+// The ops of LazyBuffer that compute: elementwise, cast, reduce.
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "touchstone/lazy/lazy_buffer.h"
+
+namespace touchstone {
+namespace {
+
+bool accepts(OpTypes types, DType d) {
+  switch (types) {
+    case OpTypes::None:
+      return false;
+    case OpTypes::All:
+      return true;
+    case OpTypes::Floats:
+      return is_float(d);
+    case OpTypes::Numbers:
+      return !is_bool(d);
+    case OpTypes::IntsAndBool:
+      return !is_float(d);
+  }
+  return false;
+}
+
+std::string_view accepted(OpTypes types) {
+  switch (types) {
+    case OpTypes::Floats:
+      return "floats";
+    case OpTypes::Numbers:
+      return "integers and floats";
+    case OpTypes::IntsAndBool:
+      return "integers and bool";
+    default:
+      return "any type";
+  }
+}
+
+void check_sources(Op op, std::span<const LazyBufferPtr> srcs) {
+  if (!is_elementwise(op) || op == Op::Cast)
+    throw Error(fmt::format("e: {} is not an elementwise op without argument", name(op)));
+  if (static_cast<int>(srcs.size()) != info(op).arity)
+    throw Error(
+        fmt::format("{} takes {} source(s), {} given", name(op), info(op).arity, srcs.size()));
+  for (const LazyBufferPtr& s : srcs) {
+    if (s->shape() != srcs[0]->shape())
+      throw ShapeError(fmt::format("{}: shapes {} and {} differ; expand or reshape one first",
+                                   name(op), str(srcs[0]->shape()), str(s->shape())));
+    if (s->device() != srcs[0]->device())
+      throw BufferError(fmt::format("{}: sources are on {} and {}; copy one to the other device",
+                                    name(op), srcs[0]->device(), s->device()));
+  }
+}
+
+DType check_types(Op op, std::span<const LazyBufferPtr> srcs) {
+  const std::size_t first = op == Op::Where ? 1 : 0;
+  if (op == Op::Where && !is_bool(srcs[0]->dtype()))
+    throw DTypeError(fmt::format("WHERE: the condition is {}, not bool; compare it with 0",
+                                 name(srcs[0]->dtype())));
+  const DType dtype = srcs[first]->dtype();
+  for (const LazyBufferPtr& s : srcs.subspan(first))
+    if (s->dtype() != dtype)
+      throw DTypeError(fmt::format("{}: dtypes {} and {} differ; cast one", name(op), name(dtype),
+                                   name(s->dtype())));
+  if (!accepts(info(op).types, dtype))
+    throw DTypeError(fmt::format("{} takes {}, not {}; cast first", name(op),
+                                 accepted(info(op).types), name(dtype)));
+  return op == Op::CmpLt || op == Op::CmpEq ? DType::Bool : dtype;
+}
+
+// The operand that `x op y` equals bit for bit, or null.
+LazyBufferPtr identity(Op op, const LazyBufferPtr& x, const LazyBufferPtr& y) {
+  const DType d = x->dtype();
+  const auto is = [](const LazyBufferPtr& b, const Scalar& value) {
+    return b->constant_value() == value;
+  };
+  const Scalar one = Scalar::from_int(d, 1), zero = Scalar::from_int(d, 0);
+  // -0.0 is what leaves every float as it is under +; 0.0 turns -0.0 into 0.0.
+  const Scalar neutral = is_float(d) ? Scalar::from_double(d, -0.0) : zero;
+  switch (op) {
+    case Op::Mul:
+      return is(y, one) ? x : is(x, one) ? y : nullptr;
+    case Op::Div:
+      return is(y, one) ? x : nullptr;
+    case Op::Add:
+      return is(y, neutral) ? x : is(x, neutral) ? y : nullptr;
+    case Op::Sub:
+      return is(y, zero) && !is_bool(d) ? x : nullptr;
+    default:
+      return nullptr;
+  }
+}
+
+Scalar negated(const Scalar& x) {
+  const auto sign = static_cast<int>(8 * itemsize(x.dtype()) - 1);
+  if (is_float(x.dtype()))
+    return Scalar::from_bits(x.dtype(), x.bits() ^ (std::uint64_t{1} << sign));
+  if (is_bool(x.dtype())) return Scalar::of(x.bits() == 0);
+  return Scalar::from_bits(x.dtype(), std::uint64_t{0} - x.bits());
+}
+
+Scalar least(DType d) {
+  if (is_float(d)) return Scalar::parse(d, "-inf");
+  if (info(d).kind != DTypeKind::Signed) return Scalar::from_int(d, 0);
+  return Scalar::from_bits(d, std::uint64_t{1} << (8 * itemsize(d) - 1));
+}
+
+// n equal values summed exactly and rounded once, where that is a single multiplication.
+std::optional<Scalar> sum_of_equal(const Scalar& x, std::int64_t n) {
+  const DType d = x.dtype();
+  if (is_integer(d) && sum_accumulator(d) == d)
+    return Scalar::from_bits(d, x.bits() * static_cast<std::uint64_t>(n));
+  // 24 bits of value and 29 of count: the product is exact in a double.
+  if (d == DType::Float32 && n < (std::int64_t{1} << 29) && x.to_double() != 0.0)
+    return Scalar::from_double(d, x.to_double() * static_cast<double>(n));
+  return std::nullopt;
+}
+
+std::vector<int> checked_axes(Op op, std::vector<int> axes, const Shape& shape) {
+  std::ranges::sort(axes);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] < 0 || axes[i] >= static_cast<int>(shape.size()))
+      throw ShapeError(fmt::format("{}: axis {} is outside [0, {}) of shape {}", name(op), axes[i],
+                                   shape.size(), str(shape)));
+    if (i > 0 && axes[i] == axes[i - 1])
+      throw ShapeError(
+          fmt::format("{}: axis {} is named twice for shape {}", name(op), axes[i], str(shape)));
+  }
+  return axes;
+}
+
+}  // namespace
+
+LazyBufferPtr LazyBuffer::e(Op op, std::vector<LazyBufferPtr> srcs) {
+  check_sources(op, srcs);
+  const DType dtype = check_types(op, srcs);
+  if (srcs.size() == 2)
+    if (LazyBufferPtr same = identity(op, srcs[0], srcs[1])) return same;
+  if (op == Op::Neg)
+    if (const auto value = srcs[0]->constant_value())
+      return constant(negated(*value), srcs[0]->shape(), srcs[0]->device());
+  std::string device = srcs[0]->device();
+  Shape shape = srcs[0]->shape();
+  return make_base(std::move(device), dtype, std::move(shape), op, {}, std::move(srcs));
+}
+
+LazyBufferPtr LazyBuffer::cast(DType to, bool bitcast) {
+  if (to == dtype_) return shared_from_this();
+  if (bitcast && itemsize(to) != itemsize(dtype_))
+    throw DTypeError(fmt::format("bitcast: {} has {} byte(s), {} has {}; cast converts instead",
+                                 name(dtype_), itemsize(dtype_), name(to), itemsize(to)));
+  if (bitcast && is_bool(to))
+    throw DTypeError(
+        fmt::format("bitcast: {} may hold other bits than 0 and 1; compare with 0", name(dtype_)));
+  if (const auto value = constant_value())
+    return constant(bitcast ? touchstone::bitcast(*value, to) : convert(*value, to), shape(),
+                    device_);
+  return make_base(device_, to, shape(), Op::Cast, CastArg{to, bitcast}, {shared_from_this()});
+}
+
+LazyBufferPtr LazyBuffer::r(Op op, std::vector<int> axes) {
+  if (!is_reduce(op)) throw Error(fmt::format("r: {} is not a reduce", name(op)));
+  axes = checked_axes(op, std::move(axes), shape());
+  std::erase_if(axes, [&](int a) { return shape()[static_cast<std::size_t>(a)] == sint(1); });
+  if (axes.empty()) return shared_from_this();
+  Shape reduced = shape();
+  std::int64_t count = 1;  // elements for each result; -1 where symbolic
+  for (const int a : axes) {
+    sint& size = reduced[static_cast<std::size_t>(a)];
+    count = count >= 0 && size.is_int() ? checked_mul(count, size.as_int()) : -1;
+    size = 1;
+  }
+  const bool sums = op == Op::ReduceSum;
+  if (count == 0)
+    return constant(sums ? Scalar::from_int(dtype_, 0) : least(dtype_), reduced, device_);
+  if (const auto value = constant_value(); value && count > 0)
+    if (const auto whole = sums ? sum_of_equal(*value, count) : value)
+      return constant(*whole, reduced, device_);
+  if (const auto split = split_reduce(st_, axes)) {
+    const auto at = static_cast<std::size_t>(split->axis);
+    Shape chunked = shape(), left = shape();
+    left[at] = chunked[at] = sint(shape()[at].as_int() / split->factor);
+    chunked.insert(chunked.begin() + split->axis + 1, sint(split->factor));
+    const LazyBufferPtr parts = reshape(chunked)->r_whole(op, {split->axis + 1})->reshape(left);
+    std::erase_if(axes, [&](int a) { return left[static_cast<std::size_t>(a)] == sint(1); });
+    return axes.empty() ? parts : parts->r_whole(op, std::move(axes));
+  }
+  return r_whole(op, std::move(axes));
+}
+
+LazyBufferPtr LazyBuffer::r_whole(Op op, std::vector<int> axes) {
+  Shape reduced = shape();
+  for (const int a : axes) reduced[static_cast<std::size_t>(a)] = 1;
+  const DType accumulator = op == Op::ReduceSum ? sum_accumulator(dtype_) : dtype_;
+  return make_base(device_, dtype_, std::move(reduced), op, ReduceArg{std::move(axes), accumulator},
+                   {shared_from_this()});
+}
+
+std::optional<ReduceSplit> split_reduce(const ShapeTracker& x, std::span<const int> axes) {
+  constexpr std::int64_t kThreshold = 32768, kLargest = 256, kLeast = 16;
+  constexpr double kWorthwhile = 0.1;
+  std::int64_t per_result = 1;
+  for (const sint& s : x.shape())
+    if (!s.is_int() || s.as_int() == 0) return std::nullopt;
+  for (const int a : axes) per_result *= x.shape()[static_cast<std::size_t>(a)].as_int();
+  if (per_result < kThreshold) return std::nullopt;
+
+  const std::vector<std::optional<sint>> strides = x.real_strides();
+  std::optional<std::tuple<double, std::int64_t, int>> best;
+  for (const int a : axes) {
+    const auto at = static_cast<std::size_t>(a);
+    const std::int64_t factor = std::gcd(kLargest, x.shape()[at].as_int());
+    const std::int64_t stride =
+        strides[at] && strides[at]->is_int() ? std::abs(strides[at]->as_int()) : 0;
+    const double score = stride == 0 ? std::numeric_limits<double>::infinity()
+                                     : static_cast<double>(factor) / static_cast<double>(stride);
+    best = std::max(best, std::optional(std::tuple(score, factor, a)));
+  }
+  if (!best || std::get<1>(*best) < kLeast || std::get<0>(*best) < kWorthwhile) return std::nullopt;
+  return ReduceSplit{std::get<2>(*best), std::get<1>(*best)};
+}
+
+}  // namespace touchstone

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "touchstone/lazy/lazy_buffer.h"
+
+namespace touchstone {
+
+/// One step of a schedule: something that gives one base its buffer.
+struct ScheduleItem {
+  /// Op::Store: run `ast`, a valid kernel: out is buffer 0, inputs[i] is buffer i + 1.
+  /// Op::From: copy inputs[0], which is on another device. Op::Rand: fill from the stream of
+  /// out->arg(). Op::Empty: allocate.
+  Op kind = Op::Store;
+  LazyOpPtr ast;                      // kernels only
+  LazyBufferPtr out;                  // a base
+  std::vector<LazyBufferPtr> inputs;  // bases, each once, in the order of first use
+  symbolic::Values var_vals;          // the variables of `ast`
+};
+
+/// What to run, in order, so that the bases of all `outputs` are realized: each base that needs
+/// memory once, after everything it reads. Realized bases and constants need no step. The result is
+/// a function of the graph and the order of `outputs` alone: who else holds a LazyBuffer, addresses
+/// and hash order do not matter.
+///
+/// What shares a kernel (fusion.h) follows tinygrad@v0.8.0: elementwise work goes into its reader
+/// unless it would be repeated by an expand or run on padding that it does not keep zero; a reduce
+/// takes up to one chain of elementwise work behind it.
+/// Throws Error where `values` lacks a variable of the graph.
+std::vector<ScheduleItem> schedule(std::span<const LazyBufferPtr> outputs,
+                                   const symbolic::Values& values = {});
+
+}  // namespace touchstone
