@@ -44,6 +44,10 @@ class Node {
 /// Throws touchstone::Error where min > max or the name is not an identifier.
 Node variable(const std::string& name, std::int64_t min, std::int64_t max);
 
+/// The same with ends that may be open.
+Node variable(const std::string& name, std::optional<std::int64_t> min,
+              std::optional<std::int64_t> max);
+
 Node operator+(Node a, Node b);
 Node operator-(Node a, Node b);
 Node operator-(Node a);
@@ -85,14 +89,30 @@ std::size_t size(Node node);
 
 /// One step of an expression laid out as straight-line code.
 enum class StepOp : std::uint8_t {
-  Const, Var, Add, Sub, Mul, FloorDiv, FloorMod, Lt, Le, Eq, Ne, And, Or, Not, Min, Max, Where
+  Const,
+  Var,
+  Add,
+  Sub,
+  Mul,
+  FloorDiv,
+  FloorMod,
+  Lt,
+  Le,
+  Eq,
+  Ne,
+  And,
+  Or,
+  Not,
+  Min,
+  Max,
+  Where
 };
 struct Step {
   StepOp op;
-  std::int64_t value = 0;                 // Const
-  std::string name;                       // Var
-  std::vector<int> args;                  // earlier steps
-  std::optional<std::int64_t> min, max;   // sound bounds of the result
+  std::int64_t value = 0;                    // Const
+  std::string name{};                        // Var
+  std::vector<int> args{};                   // earlier steps
+  std::optional<std::int64_t> min{}, max{};  // sound bounds of the result
 };
 /// The smallest rendering of a node as straight-line code, shared parts once; the last step is the
 /// result. What a code generator reads; it never recurses however deep the expression is.

@@ -1,0 +1,133 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <boost/container/small_vector.hpp>
+
+#include "touchstone/symbolic/interval.h"
+#include "touchstone/symbolic/node.h"
+
+namespace touchstone::symbolic {
+
+using Id = std::uint32_t;
+
+/// What a node is. Everything else of the language is written with these: `a or b` is
+/// 1 - And(1-a, 1-b), min(a, b) is -Max(-a, -b), where(c, a, b) is b + Select(c, a-b), so that
+/// equal functions meet in one form and the linear part of an expression stays visible.
+enum class Kind : std::uint8_t {
+  Constant,
+  Variable,
+  Product,   // two or more atoms, sorted; a power repeats its atom
+  Digit,     // (args[0] // lo) % (hi / lo); lo >= 1, lo divides hi; hi = 0 stands for infinity
+  Div,       // args[0] // args[1], the divisor not constant
+  Mod,       // args[0] % args[1], the divisor not constant
+  Negative,  // args[0] < 0
+  Zero,      // args[0] == 0
+  And,       // two or more 0/1 expressions, sorted
+  Select,    // args[1] where args[0], else 0
+  Max,       // max(0, args...): every arg is lexicographically above 0, see order.h
+  Sum,       // constant + the sum of coefficient * atom, atoms sorted, no coefficient 0
+};
+
+/// coefficient * atom, where the atom is a node that is neither a constant nor a sum.
+struct Term {
+  Int coef;
+  Id atom = 0;
+  bool operator==(const Term&) const = default;
+};
+
+/// A short list that needs no heap while it is short.
+template <class T>
+class Short : public boost::container::small_vector<T, 6> {
+ public:
+  using boost::container::small_vector<T, 6>::small_vector;
+  operator std::span<const T>() const {  // NOLINT(google-explicit-constructor)
+    return {this->data(), this->size()};
+  }
+};
+using Terms = Short<Term>;
+using Ids = Short<Id>;
+
+/// One node. Immutable once it is in the context.
+struct NodeData {
+  Kind kind = Kind::Constant;
+  bool boolean = false;         // 0 and 1 are its only values, by its bounds
+  std::uint64_t hash = 0;       // of the structure alone: equal in every run
+  std::span<const Term> terms;  // Sum
+  std::span<const Id> args;     // all but Constant, Variable, Sum
+  Int first;                    // Constant: the value. Sum: the constant. Digit: lo
+  Int second;                   // Digit: hi
+  Interval bounds;
+  const std::string* name = nullptr;  // Variable
+};
+
+/// Where nodes live: an arena with one copy of every node. Ids grow with time, so a node's id is
+/// above those of its parts. All names of one context may be used from any thread: building takes
+/// the context's lock, and a node that a thread was handed is read without one, since nodes never
+/// change or move. Nodes of different contexts do not mix, except that constants are copied.
+class Context {
+ public:
+  Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  /// The context of the free functions; it lives as long as the process.
+  static Context& shared();
+
+  /// Like the free functions of node.h, in this context.
+  Node constant(std::int64_t value);
+  Node variable(const std::string& name, std::optional<std::int64_t> min,
+                std::optional<std::int64_t> max);
+
+  /// Nodes made so far.
+  std::size_t size() const { return count_; }
+  /// The handle of a node.
+  Node handle(Id id) { return Node(this, id); }
+  std::mutex& mutex() { return mutex_; }
+
+  const NodeData& operator[](Id id) const {
+    const std::uint32_t n = id + kFirstChunk;
+    const int chunk = 31 - __builtin_clz(n);
+    return chunks_[static_cast<std::size_t>(chunk)][n - (1U << chunk)];
+  }
+
+  // The rest is for the simplifier. The caller holds the lock, and has put the parts in canonical
+  // order and form: these functions only look the node up, or add it with its bounds.
+  Id make_constant(const Int& value);
+  Id make_variable(const std::string& name, const Interval& bounds);
+  Id make_sum(const Int& constant, std::span<const Term> terms, const Interval& bounds);
+  Id make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
+          const Int& hi = 0);
+
+ private:
+  static constexpr std::uint32_t kFirstChunk = 256;  // chunk k holds 2^k nodes, from k = 8
+
+  Id intern(NodeData& probe);
+  Id append(NodeData&& data);
+  void grow_table();
+  std::span<const Term> keep(std::span<const Term> terms);
+  std::span<const Id> keep(std::span<const Id> args);
+
+  std::mutex mutex_;
+  std::array<std::unique_ptr<NodeData[]>, 32> chunks_;
+  std::size_t count_ = 0;
+  std::vector<Id> table_;  // open addressing, kEmpty where free
+  std::unordered_map<std::string, std::unique_ptr<std::string>> names_;
+  std::vector<std::unique_ptr<Term[]>> term_chunks_;
+  std::vector<std::unique_ptr<Id[]>> id_chunks_;
+  std::size_t terms_left_ = 0, ids_left_ = 0;
+  Term* next_term_ = nullptr;
+  Id* next_id_ = nullptr;
+};
+
+/// The nodes below and including `root`, parts before wholes. Iterative.
+std::vector<Id> reachable(const Context& context, Id root);
+
+}  // namespace touchstone::symbolic

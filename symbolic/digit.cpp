@@ -1,0 +1,185 @@
+#include <algorithm>
+
+#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const Int& g, bool whole,
+                                                        std::size_t flipped) const {
+  Split r;
+  const Int low = floor_mod(s.constant, g);
+  r.remainder.constant = low;
+  for (std::size_t i = 0; i < s.terms.size(); ++i) {
+    const Term& t = s.terms[i];
+    Int rest = floor_mod(t.coef, g);
+    const Int twice = rest + rest;
+    if (twice > g || (twice == g && i == flipped)) rest -= g;
+    if (whole && t.coef.sign() != 0 && !rest.is_zero() && rest != t.coef) return std::nullopt;
+    if (!rest.is_zero()) r.remainder.terms.push_back({rest, t.atom});
+    const Int q = floor_div(t.coef - rest, g);
+    if (!q.is_zero()) r.quotient.terms.push_back({q, t.atom});
+  }
+  const Interval range = bounds(r.remainder);
+  if (!range.lo || !range.hi) return std::nullopt;
+  const Int turns = floor_div(*range.lo, g);
+  if (floor_div(*range.hi, g) != turns) return std::nullopt;
+  r.remainder.constant -= turns * g;
+  r.quotient.constant = floor_div(s.constant - low, g) + turns;
+  return r;
+}
+
+std::optional<Simplifier::Split> Simplifier::split(const Linear& s, const Int& g,
+                                                   bool whole) const {
+  // The residue nearest to 0 gives a term its smallest spread. Where two are as near, the choice
+  // moves the window of the sum by half a period if the ends of the atom add up to an odd number,
+  // else by a whole one: trying one such term covers all 2^n choices.
+  std::size_t tied = s.terms.size();
+  for (std::size_t i = 0; i < s.terms.size(); ++i) {
+    const Int rest = floor_mod(s.terms[i].coef, g);
+    if (rest.is_zero()) continue;
+    const Interval& range = c_[s.terms[i].atom].bounds;
+    if (!range.lo || !range.hi) {
+      if (s.terms.size() > 1) continue;
+      return std::nullopt;
+    }
+    if (rest + rest == g && !floor_mod(*range.lo + *range.hi, 2).is_zero()) tied = i;
+  }
+  if (auto r = split_with(s, g, whole, s.terms.size())) return r;
+  if (tied == s.terms.size()) return std::nullopt;
+  return split_with(s, g, whole, tied);
+}
+
+Terms Simplifier::factors_below(const Linear& s, const Int& lo, const Int& hi) const {
+  Terms found;  // a coefficient each; no atoms
+  const Int& base = lo.is_one() ? hi : lo;
+  if (!hi.is_zero()) found.push_back({hi, 0});
+  if (!lo.is_one()) found.push_back({lo, 0});
+  for (const Term& t : s.terms) {
+    Int g = gcd(t.coef, base);
+    if (!g.is_one()) found.push_back({std::move(g), 0});
+  }
+  std::ranges::sort(found, [](const Term& a, const Term& b) { return b.coef < a.coef; });
+  found.erase(std::unique(found.begin(), found.end()), found.end());
+  const std::size_t n = found.size();
+  Int all = base;
+  for (std::size_t i = 0; i < n; ++i) {
+    all = gcd(all, found[i].coef);
+    if (!all.is_one() && std::ranges::find(found, Term{all, 0}) == found.end())
+      found.push_back({all, 0});
+  }
+  return found;
+}
+
+bool Simplifier::lower_digits(Linear& s, const Int& period) {
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    // Only multiples of the period are lost: k*((y//a) % (b/a)) is k*(y//a) modulo period.
+    if (n.kind != Kind::Digit || n.second.is_zero()) continue;
+    if (!divides(period, t.coef * floor_div(n.second, n.first))) continue;
+    const Term term = t;
+    const Linear open = digit(linear(n.args[0]), n.first, 0);
+    add(s, term.atom, -term.coef);
+    add(s, open, term.coef);
+    return true;
+  }
+  return false;
+}
+
+bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
+  const Term* only = nullptr;
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit) continue;
+    if (n.second.is_zero()) {
+      if (only) return false;
+      only = &t;
+    }
+  }
+  if (only && only->coef.is_one()) {
+    const NodeData& n = c_[only->atom];
+    const Int scale = n.first;
+    // Past 64 bits the divisors of a deep nest would grow without end.
+    if (!(lo * scale).is_small() || !(hi * scale).is_small()) return false;
+    Linear rest = s;
+    add(rest, only->atom, -1);
+    s = linear(n.args[0]);
+    add(s, rest, scale);
+    lo = lo * scale;
+    hi = hi * scale;
+    return true;
+  }
+  if (lo.is_one() || s.terms.size() != 1 || !s.constant.is_zero()) return false;
+  const NodeData& n = c_[s.terms[0].atom];
+  if (!s.terms[0].coef.is_one() || n.kind != Kind::Digit) return false;
+  const Int from = n.first * lo;
+  if (!divides(from, n.second)) return false;
+  s = digit(linear(n.args[0]), from, n.second);
+  hi = floor_div(hi, lo);
+  lo = 1;
+  return true;
+}
+
+Linear Simplifier::digit(Linear s, Int lo, Int hi) {
+  Linear out;  // the result is out + scale * digit(s, lo, hi)
+  Int scale = 1;
+  for (;;) {
+    if (hi.is_zero() && lo.is_one()) {
+      add(out, s, scale);
+      return out;
+    }
+    if (!hi.is_zero() && hi == lo) return out;
+    const bool finite = !hi.is_zero();
+    const Int period = finite ? hi : lo;
+    if (finite && lower_digits(s, period)) continue;
+    bool changed = false;
+    for (const Term& factor : factors_below(s, lo, hi)) {
+      const Int& g = factor.coef;
+      auto parts = split(s, g, false);
+      if (!parts) continue;
+      if (g == hi) {  // digit.window: the upper limit never acts
+        if (!parts->quotient.terms.empty() || !parts->quotient.constant.is_zero()) changed = true;
+        s = std::move(parts->remainder);
+        hi = 0;
+        changed = true;
+      } else {
+        s = std::move(parts->quotient);
+        if (lo.is_one()) {  // mod.split
+          add(out, parts->remainder, scale);
+          scale = scale * g;
+        } else {  // div.split
+          lo = floor_div(lo, g);
+        }
+        if (finite) hi = floor_div(hi, g);
+        changed = true;
+      }
+      break;
+    }
+    if (changed) continue;
+    // digit.period: coefficients count modulo the period only
+    Linear reduced{floor_mod(s.constant, period), {}};
+    Linear whole{floor_div(s.constant, period), {}};
+    for (const Term& t : s.terms) {
+      const Int r = floor_mod(t.coef, period);
+      if (!r.is_zero()) reduced.terms.push_back({r, t.atom});
+      if (!(t.coef - r).is_zero()) whole.terms.push_back({floor_div(t.coef - r, period), t.atom});
+    }
+    if (!finite) add(out, whole, scale);
+    s = std::move(reduced);
+    if (fold_quotient(s, lo, hi)) continue;
+    const Id dividend = build(s);
+    // Building may have joined terms into something the laws above apply to again.
+    Linear joined = linear(dividend);
+    if (!(joined == s)) {
+      s = std::move(joined);
+      continue;
+    }
+    Interval range = floor_div(bounds(s), lo);
+    if (finite) range = floor_mod(range, floor_div(hi, lo));
+    const Id args[] = {dividend};
+    add(out, node(Kind::Digit, args, range, lo, hi), scale);
+    return out;
+  }
+}
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,137 @@
+#include "touchstone/symbolic/interval.h"
+
+#include <initializer_list>
+
+namespace touchstone::symbolic {
+
+namespace {
+
+using End = std::optional<Int>;
+
+/// A bound for a product: an absent end is infinite, with the sign given.
+struct Extended {
+  int infinite;  // -1, 0 or 1
+  Int value;
+};
+
+Extended times(const Extended& a, const Extended& b) {
+  const int sa = a.infinite ? a.infinite : a.value.sign();
+  const int sb = b.infinite ? b.infinite : b.value.sign();
+  if (sa == 0 || sb == 0) return {0, 0};
+  if (a.infinite || b.infinite) return {sa * sb, 0};
+  return {0, a.value * b.value};
+}
+
+bool below(const Extended& a, const Extended& b) {
+  if (a.infinite != b.infinite) return a.infinite < b.infinite;
+  return a.infinite == 0 && a.value < b.value;
+}
+
+Extended low(const Interval& a) { return a.lo ? Extended{0, *a.lo} : Extended{-1, 0}; }
+Extended high(const Interval& a) { return a.hi ? Extended{0, *a.hi} : Extended{1, 0}; }
+
+End finite(const Extended& a) { return a.infinite ? End() : End(a.value); }
+
+Interval spanning(std::initializer_list<Extended> corners) {
+  Extended lo = *corners.begin(), hi = lo;
+  for (const Extended& c : corners) {
+    if (below(c, lo)) lo = c;
+    if (below(hi, c)) hi = c;
+  }
+  return {finite(lo), finite(hi)};
+}
+
+/// Floor of an end over a divisor's end, both of one sign class; an infinite divisor gives 0 or -1.
+Extended over(const Extended& a, const Extended& d) {
+  const int sd = d.infinite ? d.infinite : d.value.sign();
+  if (a.infinite)
+    return d.infinite ? Extended{0, a.infinite * sd < 0 ? -1 : 0} : Extended{a.infinite * sd, 0};
+  if (d.infinite) return {0, a.value.sign() * sd < 0 ? -1 : 0};
+  return {0, floor_div(a.value, d.value)};
+}
+
+}  // namespace
+
+Interval operator+(const Interval& a, const Interval& b) {
+  Interval r;
+  if (a.lo && b.lo) r.lo = *a.lo + *b.lo;
+  if (a.hi && b.hi) r.hi = *a.hi + *b.hi;
+  return r;
+}
+
+Interval operator*(const Interval& a, const Int& factor) {
+  Interval r;
+  if (factor.is_zero()) return Interval::point(0);
+  if (a.lo) r.lo = *a.lo * factor;
+  if (a.hi) r.hi = *a.hi * factor;
+  if (factor.sign() < 0) std::swap(r.lo, r.hi);
+  return r;
+}
+
+Interval operator*(const Interval& a, const Interval& b) {
+  return spanning({times(low(a), low(b)), times(low(a), high(b)), times(high(a), low(b)),
+                   times(high(a), high(b))});
+}
+
+Interval floor_div(const Interval& a, const Int& d) {
+  Interval r;
+  if (a.lo) r.lo = floor_div(*a.lo, d);
+  if (a.hi) r.hi = floor_div(*a.hi, d);
+  return r;
+}
+
+Interval floor_div(const Interval& a, const Interval& d) {
+  std::optional<Interval> r;
+  const auto corners = [&](const Extended& from, const Extended& to) {
+    const Interval part =
+        spanning({over(low(a), from), over(low(a), to), over(high(a), from), over(high(a), to)});
+    r = r ? hull(*r, part) : part;
+  };
+  // Over divisors of one sign the quotient is monotone in each argument, so corners bound it.
+  if (!d.hi || d.hi->sign() > 0)
+    corners(d.lo && d.lo->sign() > 0 ? Extended{0, *d.lo} : Extended{0, 1}, high(d));
+  if (!d.lo || d.lo->sign() < 0)
+    corners(low(d), d.hi && d.hi->sign() < 0 ? Extended{0, *d.hi} : Extended{0, -1});
+  return r.value_or(Interval());
+}
+
+Interval floor_mod(const Interval& a, const Int& d) {
+  if (a.lo && a.hi) {
+    const Int q = floor_div(*a.lo, d);
+    if (q == floor_div(*a.hi, d)) return {*a.lo - q * d, *a.hi - q * d};
+  }
+  return {Int(0), d - 1};
+}
+
+Interval floor_mod(const Interval& a, const Interval& d) {
+  Interval r{Int(0), Int(0)};
+  if (!d.hi || d.hi->sign() > 0) r.hi = d.hi ? End(*d.hi - 1) : End();
+  if (!d.lo || d.lo->sign() < 0) r.lo = d.lo ? End(*d.lo + 1) : End();
+  if (d.at_least(1) && a.at_least(0) && a.hi && (!r.hi || *a.hi < *r.hi)) r.hi = a.hi;
+  return r;
+}
+
+Interval hull(const Interval& a, const Interval& b) {
+  Interval r;
+  if (a.lo && b.lo) r.lo = smaller(*a.lo, *b.lo);
+  if (a.hi && b.hi) r.hi = larger(*a.hi, *b.hi);
+  return r;
+}
+
+Interval meet(const Interval& a, const Interval& b) {
+  Interval r = a;
+  if (b.lo && (!r.lo || *r.lo < *b.lo)) r.lo = b.lo;
+  if (b.hi && (!r.hi || *b.hi < *r.hi)) r.hi = b.hi;
+  if (r.lo && r.hi && *r.hi < *r.lo) return a;
+  return r;
+}
+
+Interval larger(const Interval& a, const Interval& b) {
+  Interval r;
+  if (a.lo && b.lo) r.lo = larger(*a.lo, *b.lo);
+  if (!r.lo) r.lo = a.lo ? a.lo : b.lo;
+  if (a.hi && b.hi) r.hi = larger(*a.hi, *b.hi);
+  return r;
+}
+
+}  // namespace touchstone::symbolic

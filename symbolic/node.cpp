@@ -1,0 +1,169 @@
+#include "touchstone/symbolic/node.h"
+
+#include <initializer_list>
+
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+const NodeData& data(const Node& n) { return (*n.context())[n.id()]; }
+
+/// The one context of some nodes. Constants of another context are copied into it.
+Context& common_context(std::span<const Node> nodes) {
+  Context* found = nullptr;
+  for (const Node& n : nodes) {
+    if (n.is_constant()) continue;
+    if (found && found != n.context())
+      throw Error("symbolic: nodes of two contexts in one expression; build both in one");
+    found = n.context();
+  }
+  return found ? *found : nodes.empty() ? Context::shared() : *nodes[0].context();
+}
+
+/// Runs `build(simplifier, ids)` under the lock of the nodes' context.
+template <class Build>
+Node built(std::span<const Node> nodes, const Build& build) {
+  Context& context = common_context(nodes);
+  const std::lock_guard lock(context.mutex());
+  Ids ids;
+  for (const Node& n : nodes)
+    ids.push_back(n.context() == &context ? n.id() : context.make_constant(data(n).first));
+  Simplifier s(context);
+  return context.handle(build(s, ids));
+}
+
+template <class Build>
+Node built(std::initializer_list<Node> nodes, const Build& build) {
+  return built(std::span<const Node>(nodes.begin(), nodes.size()), build);
+}
+
+Node difference(Node a, Node b, Int factor_a, Int factor_b, Int constant,
+                Id (Simplifier::*test)(Linear)) {
+  return built({a, b}, [&](Simplifier& s, const Ids& id) {
+    Linear gap{std::move(constant), {}};
+    s.add(gap, id[0], factor_a);
+    s.add(gap, id[1], factor_b);
+    return (s.*test)(std::move(gap));
+  });
+}
+
+}  // namespace
+
+Node::Node() : Node(0) {}
+
+Node::Node(std::int64_t value) : Node(Context::shared().constant(value)) {}
+
+bool Node::is_constant() const { return data(*this).kind == Kind::Constant; }
+
+std::optional<std::int64_t> Node::constant() const {
+  const NodeData& n = data(*this);
+  return n.kind == Kind::Constant ? n.first.small() : std::nullopt;
+}
+
+std::optional<std::int64_t> Node::min() const {
+  const auto& end = data(*this).bounds.lo;
+  return end ? end->small() : std::nullopt;
+}
+
+std::optional<std::int64_t> Node::max() const {
+  const auto& end = data(*this).bounds.hi;
+  return end ? end->small() : std::nullopt;
+}
+
+Node variable(const std::string& name, std::int64_t min, std::int64_t max) {
+  return Context::shared().variable(name, min, max);
+}
+
+Node variable(const std::string& name, std::optional<std::int64_t> min,
+              std::optional<std::int64_t> max) {
+  return Context::shared().variable(name, min, max);
+}
+
+Node operator+(Node a, Node b) {
+  return built({a, b}, [](Simplifier& s, const Ids& id) {
+    Linear r = s.linear(id[0]);
+    s.add(r, id[1]);
+    return s.build(r);
+  });
+}
+
+Node operator-(Node a, Node b) {
+  return built({a, b}, [](Simplifier& s, const Ids& id) {
+    Linear r = s.linear(id[0]);
+    s.add(r, id[1], -1);
+    return s.build(r);
+  });
+}
+
+Node operator-(Node a) {
+  return built({a}, [](Simplifier& s, const Ids& id) { return s.build(-s.linear(id[0])); });
+}
+
+Node operator*(Node a, Node b) {
+  return built({a, b}, [](Simplifier& s, const Ids& id) {
+    return s.build(s.multiply(s.linear(id[0]), s.linear(id[1])));
+  });
+}
+
+Node floor_div(Node a, Node b) {
+  return built({a, b}, [](Simplifier& s, const Ids& id) {
+    return s.build(s.divide(s.linear(id[0]), s.linear(id[1])));
+  });
+}
+
+Node floor_mod(Node a, Node b) {
+  return built({a, b}, [](Simplifier& s, const Ids& id) {
+    return s.build(s.modulo(s.linear(id[0]), s.linear(id[1])));
+  });
+}
+
+Node lt(Node a, Node b) { return difference(a, b, 1, -1, 0, &Simplifier::negative); }
+Node le(Node a, Node b) { return difference(a, b, 1, -1, -1, &Simplifier::negative); }
+Node gt(Node a, Node b) { return lt(b, a); }
+Node ge(Node a, Node b) { return le(b, a); }
+Node eq(Node a, Node b) { return difference(a, b, 1, -1, 0, &Simplifier::zero); }
+Node ne(Node a, Node b) { return logical_not(eq(a, b)); }
+
+Node logical_and(Node a, Node b) {
+  return built({a, b}, [](Simplifier& s, const Ids& id) { return s.both(id); });
+}
+
+Node logical_or(Node a, Node b) {
+  return built({a, b}, [](Simplifier& s, const Ids& id) { return s.either(id); });
+}
+
+Node logical_not(Node a) {
+  return built({a}, [](Simplifier& s, const Ids& id) { return s.negate(s.truth(id[0])); });
+}
+
+Node max(Node a, Node b) {
+  return built({a, b}, [](Simplifier& s, const Ids& id) {
+    const Linear members[] = {s.linear(id[0]), s.linear(id[1])};
+    return s.build(s.maximum(members));
+  });
+}
+
+Node min(Node a, Node b) { return -max(-a, -b); }
+
+Node where(Node condition, Node a, Node b) {
+  return built({condition, a, b}, [](Simplifier& s, const Ids& id) {
+    return s.build(s.where(s.truth(id[0]), s.linear(id[1]), s.linear(id[2])));
+  });
+}
+
+Node sum(std::span<const Node> terms) {
+  return built(terms, [](Simplifier& s, const Ids& id) {
+    std::vector<Term> list;
+    list.reserve(id.size());
+    for (const Id i : id) list.push_back({1, i});
+    return s.add_all(list);
+  });
+}
+
+Node ands(std::span<const Node> terms) {
+  return built(terms, [](Simplifier& s, const Ids& id) { return s.both(id); });
+}
+
+}  // namespace touchstone::symbolic

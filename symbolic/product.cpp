@@ -1,0 +1,73 @@
+#include <algorithm>
+
+#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+/// A product of sums is multiplied out up to this many terms; past it, a sum stays a factor.
+constexpr std::size_t kMostTerms = 64;
+
+bool is_condition(Kind kind) {
+  return kind == Kind::Negative || kind == Kind::Zero || kind == Kind::And;
+}
+
+}  // namespace
+
+Linear Simplifier::multiply_atoms(Id a, Id b) {
+  for (const auto& [c, d] : {std::pair(a, b), std::pair(b, a)}) {
+    if (is_condition(c_[c].kind)) return where(c, linear(d), Linear());
+    if (c_[c].kind == Kind::Select)
+      return where(c_[c].args[0], multiply(linear(c_[c].args[1]), linear(d)), Linear());
+  }
+  if (a == b && c_[a].boolean) return atom(a);
+  Ids factors;
+  for (const Id id : {a, b}) {
+    const NodeData& n = c_[id];
+    if (n.kind == Kind::Product)
+      factors.insert(factors.end(), n.args.begin(), n.args.end());
+    else
+      factors.push_back(id);
+  }
+  std::ranges::sort(factors, [&](Id x, Id y) { return compare(c_, x, y) < 0; });
+  const auto again = [&](Id x, Id y) { return x == y && c_[x].boolean; };
+  factors.erase(std::unique(factors.begin(), factors.end(), again), factors.end());
+  if (factors.size() == 1) return atom(factors[0]);
+  Interval range = Interval::point(1);
+  for (std::size_t i = 0; i < factors.size();) {
+    std::size_t j = i;
+    Interval power = Interval::point(1);
+    for (; j < factors.size() && factors[j] == factors[i]; ++j)
+      power = power * c_[factors[i]].bounds;
+    if ((j - i) % 2 == 0) power = meet(power, Interval{Int(0), std::nullopt});
+    range = range * power;
+    i = j;
+  }
+  return node(Kind::Product, factors, range);
+}
+
+Linear Simplifier::multiply(const Linear& a, const Linear& b) {
+  Linear r;
+  if (a.is_constant() || b.is_constant()) {
+    add(r, a.is_constant() ? b : a, a.is_constant() ? a.constant : b.constant);
+    return r;
+  }
+  if (std::min(a.terms.size(), b.terms.size()) > 1 &&
+      a.terms.size() * b.terms.size() > kMostTerms) {
+    const auto factor = [&](const Linear& s) { return build(s); };
+    Id x = factor(a), y = factor(b);
+    if (compare(c_, x, y) > 0) std::swap(x, y);
+    const Id both[] = {x, y};
+    return node(Kind::Product, both, c_[x].bounds * c_[y].bounds);
+  }
+  r.constant = a.constant * b.constant;
+  add(r, Linear{0, a.terms}, b.constant);
+  add(r, Linear{0, b.terms}, a.constant);
+  for (const Term& x : a.terms)
+    for (const Term& y : b.terms) add(r, multiply_atoms(x.atom, y.atom), x.coef * y.coef);
+  return r;
+}
+
+}  // namespace touchstone::symbolic

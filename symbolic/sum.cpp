@@ -1,0 +1,117 @@
+#include <algorithm>
+
+#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+Linear operator-(const Linear& sum) {
+  Linear r = sum;
+  r.constant = -r.constant;
+  for (Term& t : r.terms) t.coef = -t.coef;
+  return r;
+}
+
+Linear Simplifier::linear(Id id) const {
+  const NodeData& n = c_[id];
+  if (n.kind == Kind::Constant) return Linear{n.first, {}};
+  if (n.kind == Kind::Sum) return Linear{n.first, Terms(n.terms.begin(), n.terms.end())};
+  return atom(id);
+}
+
+void Simplifier::add(Linear& to, const Linear& what, const Int& factor) const {
+  if (factor.is_zero()) return;
+  to.constant += what.constant * factor;
+  if (what.terms.empty()) return;
+  Terms merged;
+  merged.reserve(to.terms.size() + what.terms.size());
+  auto a = to.terms.begin();
+  auto b = what.terms.begin();
+  while (a != to.terms.end() && b != what.terms.end()) {
+    const auto order = compare(c_, a->atom, b->atom);
+    if (order < 0) {
+      merged.push_back(std::move(*a++));
+    } else if (order > 0) {
+      merged.push_back({b->coef * factor, b->atom});
+      ++b;
+    } else {
+      Int coef = a->coef + b->coef * factor;
+      if (!coef.is_zero()) merged.push_back({std::move(coef), a->atom});
+      ++a;
+      ++b;
+    }
+  }
+  for (; a != to.terms.end(); ++a) merged.push_back(std::move(*a));
+  for (; b != what.terms.end(); ++b) merged.push_back({b->coef * factor, b->atom});
+  to.terms = std::move(merged);
+}
+
+void Simplifier::add(Linear& to, Id what, const Int& factor) const {
+  add(to, linear(what), factor);
+}
+
+void Simplifier::sort_terms(Terms& terms) const {
+  std::ranges::sort(terms,
+                    [&](const Term& a, const Term& b) { return compare(c_, a.atom, b.atom) < 0; });
+  Terms merged;
+  for (Term& t : terms) {
+    if (!merged.empty() && merged.back().atom == t.atom)
+      merged.back().coef += t.coef;
+    else
+      merged.push_back(std::move(t));
+  }
+  merged.erase(std::remove_if(merged.begin(), merged.end(),
+                              [](const Term& t) { return t.coef.is_zero(); }),
+               merged.end());
+  terms = std::move(merged);
+}
+
+Id Simplifier::add_all(std::span<const Term> terms) {
+  Linear r;
+  for (const Term& t : terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind == Kind::Constant || n.kind == Kind::Sum)
+      r.constant += t.coef * n.first;
+    else
+      r.terms.push_back(t);
+    for (const Term& inner : n.terms) r.terms.push_back({inner.coef * t.coef, inner.atom});
+  }
+  sort_terms(r.terms);
+  return build(r);
+}
+
+Id Simplifier::build(const Linear& sum) {
+  if (sum.terms.empty()) return c_.make_constant(sum.constant);
+  Linear s = sum;
+  if (s.terms.size() > 1) recombine(s);
+  if (s.terms.empty()) return c_.make_constant(s.constant);
+  if (s.terms.size() == 1) {
+    const Term& t = s.terms.front();
+    if (t.coef.is_one() && s.constant.is_zero()) return t.atom;
+    // 1 - (t < 0) is -t - 1 < 0
+    if (s.constant.is_one() && t.coef == Int(-1) && c_[t.atom].kind == Kind::Negative)
+      return negate(t.atom);
+  }
+  const Interval range = bounds(s);
+  if (range.is_point()) return c_.make_constant(*range.lo);
+  return c_.make_sum(s.constant, s.terms, range);
+}
+
+Linear Simplifier::node(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo,
+                        const Int& hi) {
+  if (bounds.is_point()) return Linear{*bounds.lo, {}};
+  return atom(c_.make(kind, args, bounds, lo, hi));
+}
+
+void Simplifier::recombine(Linear&) {}
+
+Interval Simplifier::bounds(const Linear& sum) const {
+  Interval r = Interval::point(sum.constant);
+  for (const Term& t : sum.terms) r = r + c_[t.atom].bounds * t.coef;
+  return sum.terms.size() > 1 ? choice_bounds(sum, meet(r, relaxed_bounds(sum))) : r;
+}
+
+Interval Simplifier::relaxed_bounds(const Linear&) const { return {}; }
+Interval Simplifier::choice_bounds(const Linear&, const Interval& known) const { return known; }
+
+}  // namespace touchstone::symbolic
