@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/suggest.h"
 
 namespace touchstone {
 
@@ -50,21 +51,6 @@ constexpr std::array<TypeSet, kDTypeCount> all_above() {
   return above;
 }
 constexpr std::array<TypeSet, kDTypeCount> at_or_above = all_above();
-
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
 
 }  // namespace
 

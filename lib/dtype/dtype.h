@@ -8,22 +8,12 @@
 
 namespace touchstone {
 
+// clang-format off
 /// Element types, in order of promotion priority.
 enum class DType : std::uint8_t {
-  Bool,
-  Int8,
-  UInt8,
-  Int16,
-  UInt16,
-  Int32,
-  UInt32,
-  Int64,
-  UInt64,
-  Float16,
-  BFloat16,
-  Float32,
-  Float64
+  Bool, Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64, Float16, BFloat16, Float32, Float64
 };
+// clang-format on
 inline constexpr int kDTypeCount = 13;
 
 enum class DTypeKind : std::uint8_t { Bool, Signed, Unsigned, Float };

@@ -57,11 +57,11 @@ constexpr std::uint16_t narrow_bits(std::uint64_t magnitude, std::uint16_t sign)
     if (drop > SrcMantissa + 2) return sign;
     value = (magnitude & (kHidden - 1)) | kHidden;
   }
-  const std::uint64_t kept = value >> drop;
-  const std::uint64_t rest = value & ((1ULL << drop) - 1);
-  const std::uint64_t half = 1ULL << (drop - 1);
-  const std::uint64_t up = (rest > half || (rest == half && (kept & 1) != 0)) ? 1 : 0;
-  return static_cast<std::uint16_t>(sign | (kept + up));
+  // Half, less one unless the bit to keep is odd: carries exactly where rounding goes up. No
+  // branch, which on random data would be mispredicted half of the time.
+  const std::uint64_t odd = (value >> drop) & 1;
+  const std::uint64_t up = (1ULL << (drop - 1)) - 1 + odd;
+  return static_cast<std::uint16_t>(sign | ((value + up) >> drop));
 }
 
 }  // namespace detail

@@ -17,34 +17,42 @@ struct UnpackedReal {
   bool sticky = false;
 };
 
-/// Rounds to the float type T once, to nearest, ties to even, with gradual underflow; overflow
-/// gives infinity. Integer arithmetic only: neither rounding mode nor flush-to-zero matters.
+enum class Rounding : std::uint8_t { NearestEven, Down, Up };
+
+/// Rounds to the float type T once, by default to nearest, ties to even, with gradual underflow;
+/// overflow gives infinity (Down of a positive and Up of a negative one the largest finite number).
+/// Integer arithmetic only: neither the rounding mode nor flush-to-zero matters.
 template <class T>
-constexpr T round_once(UnpackedReal x) {
+constexpr T round_once(UnpackedReal x, Rounding rounding = Rounding::NearestEven) {
   constexpr DTypeInfo kInfo = info(dtype_v<T>);
   using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
                                   std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
   constexpr int kStored = kInfo.digits - 1;
   constexpr std::uint64_t kInf = static_cast<std::uint64_t>(2 * kInfo.max_exponent + 1) << kStored;
   const std::uint64_t sign = x.negative ? std::uint64_t{1} << (sizeof(T) * 8 - 1) : 0;
-  const auto pack = [](std::uint64_t bits) { return std::bit_cast<T>(static_cast<Bits>(bits)); };
-  if (x.mantissa == 0) return pack(sign);
+  const auto pack = [sign](std::uint64_t bits) {
+    return std::bit_cast<T>(static_cast<Bits>(sign | bits));
+  };
+  if (x.mantissa == 0) return pack(0);
 
+  const bool nearest = rounding == Rounding::NearestEven;
+  const bool away = rounding == (x.negative ? Rounding::Down : Rounding::Up);
   const int lead = std::countl_zero(x.mantissa);
   const std::uint64_t m = x.mantissa << lead;     // 1.xxx in the top bit
   const std::int64_t e = x.exponent - lead + 63;  // value in [2^e, 2^(e+1))
-  if (e > kInfo.max_exponent) return pack(sign | kInf);
-  if (e < kInfo.min_exponent - kInfo.digits) return pack(sign);  // below half the least subnormal
+  if (e > kInfo.max_exponent) return pack(nearest || away ? kInf : kInf - 1);
+  if (e < kInfo.min_exponent - kInfo.digits) return pack(away ? 1 : 0);  // far below the least
   const bool normal = e >= kInfo.min_exponent;
   const int drop = 64 - kInfo.digits + (normal ? 0 : static_cast<int>(kInfo.min_exponent - e));
   const std::uint64_t kept = drop == 64 ? 0 : m >> drop;
   const std::uint64_t rest = drop == 64 ? m : m & ((std::uint64_t{1} << drop) - 1);
   const std::uint64_t half = std::uint64_t{1} << (drop - 1);
-  const bool up = rest > half || (rest == half && (x.sticky || (kept & 1) != 0));
+  const bool up = nearest ? rest > half || (rest == half && (x.sticky || (kept & 1) != 0))
+                          : away && (rest != 0 || x.sticky);
   // `kept` holds the hidden bit of a normal number, so the biased exponent goes in less one.
   const std::uint64_t biased =
       normal ? static_cast<std::uint64_t>(e - kInfo.min_exponent) << kStored : 0;
-  return pack(sign | (biased + kept + (up ? 1 : 0)));
+  return pack(biased + kept + (up ? 1 : 0));
 }
 
 }  // namespace touchstone

@@ -124,17 +124,24 @@ T nearest(const Decimal& d, std::string_view digits) {
   return value;
 }
 
-// The double next to the decimal's value with an odd last bit, or the value itself where a double
-// holds it: rounding that to a much narrower format is rounding the text ("round to odd").
-double nearest_odd(const Decimal& d, std::string_view digits) {
+// The decimal rounded to a 16-bit float. Its nearest double rounds to the same, unless it is at
+// most one double away from a tie: then which side of that double the decimal lies on is made its
+// last bit ("round to odd"), by comparing all digits.
+template <class T>
+T nearest_narrow(const Decimal& d, std::string_view digits) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
   const double value = nearest<double>(d, digits);
-  if (value == 0 || !std::isfinite(value)) return value;
+  const double less = std::nextafter(value, 0.0);
+  const double more = std::nextafter(value, kInfinity);
+  if (touchstone::convert<T>(less) == touchstone::convert<T>(more))
+    return touchstone::convert<T>(value);
   std::array<char, 1200> exact{};  // a double has at most 767 significant digits
-  const auto r = std::to_chars(exact.data(), exact.data() + exact.size(), value,
-                               std::chars_format::scientific, 800);
+  const auto r =
+      std::to_chars(exact.begin(), exact.end(), value, std::chars_format::scientific, 800);
   const int side = compare(d, parse_decimal({exact.data(), r.ptr}));
-  if (side == 0 || (std::bit_cast<std::uint64_t>(value) & 1) != 0) return value;
-  return std::nextafter(value, side < 0 ? 0.0 : std::numeric_limits<double>::infinity());
+  if (side == 0 || (std::bit_cast<std::uint64_t>(value) & 1) != 0)
+    return touchstone::convert<T>(value);
+  return touchstone::convert<T>(side < 0 ? less : more);
 }
 
 // The value of hexadecimal digits with an optional point and 'p' exponent.
@@ -171,11 +178,14 @@ std::optional<UnpackedReal> parse_hexadecimal(std::string_view text) {
 template <class T>
 T parse_float(DType dtype, std::string_view text) {
   const Unsigned u = strip_sign(text);
-  const auto signed_value = [&](auto magnitude) {
-    return touchstone::convert<T>(u.negative ? -magnitude : magnitude);
+  const auto signed_value = [&](T magnitude) {
+    const std::uint64_t sign = u.negative ? std::uint64_t{1} << (sizeof(T) * 8 - 1) : 0;
+    return Scalar::from_bits(dtype, Scalar::of(magnitude).bits() | sign).template as<T>();
   };
-  if (u.digits == "nan") return signed_value(std::numeric_limits<float>::quiet_NaN());
-  if (u.digits == "inf") return signed_value(std::numeric_limits<float>::infinity());
+  if (u.digits == "nan")
+    return signed_value(touchstone::convert<T>(std::numeric_limits<float>::quiet_NaN()));
+  if (u.digits == "inf")
+    return signed_value(touchstone::convert<T>(std::numeric_limits<float>::infinity()));
   constexpr std::string_view kHow = "write it as 1.5, -2e-3, 0x1.8p3, nan, inf or -inf";
   if (u.hexadecimal) {
     auto real = parse_hexadecimal(u.digits);
@@ -186,7 +196,7 @@ T parse_float(DType dtype, std::string_view text) {
   const Decimal d = parse_decimal(u.digits);
   if (!d.ok) fail(dtype, text, kHow);
   if constexpr (is_narrow_float<T>)
-    return signed_value(nearest_odd(d, u.digits));
+    return signed_value(nearest_narrow<T>(d, u.digits));
   else
     return signed_value(nearest<T>(d, u.digits));
 }
@@ -194,23 +204,31 @@ T parse_float(DType dtype, std::string_view text) {
 template <class T>
 std::string shortest(T x) {
   std::array<char, 64> buffer{};
-  if constexpr (is_narrow_float<T>) {
-    // Five digits tell all float16 apart, four all bfloat16; fewer often do.
-    const float value = to_float(x);
-    for (int digits = 1; digits <= 5; ++digits) {
-      const auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
-                                   std::chars_format::scientific, digits - 1);
-      const std::string_view text(buffer.data(), r.ptr);
+  std::string text(buffer.begin(), std::to_chars(buffer.begin(), buffer.end(), x).ptr);
+  if (text.find_first_of(".e") == std::string::npos) text += ".0";
+  return text;
+}
+
+// Five digits tell all float16 apart, four all bfloat16; fewer often do. Of the decimals with a
+// given count of digits the nearest is tried, and the next one away from zero, since beyond a power
+// of two more numbers round to it than before.
+template <class T>
+requires is_narrow_float<T> std::string shortest(T x) {
+  const float value = to_float(x);
+  for (int digits = 1; digits <= 5; ++digits) {
+    const std::string near = fmt::format("{:.{}e}", std::abs(value), digits - 1);
+    const std::size_t e = near.find('e');
+    std::string mantissa = near.substr(0, e);
+    std::erase(mantissa, '.');
+    const int exponent = std::stoi(near.substr(e + 1)) - digits + 1;
+    for (const int up : {0, 1}) {
+      const std::string text = fmt::format("{}{}e{}", std::signbit(value) ? "-" : "",
+                                           std::stoi(mantissa) + up, exponent);
       if (parse_float<T>(dtype_v<T>, text) == x)
         return shortest(parse_float<double>(DType::Float64, text));
     }
-    return shortest(value);
-  } else {
-    const auto r = std::to_chars(buffer.data(), buffer.data() + buffer.size(), x);
-    std::string text(buffer.data(), r.ptr);
-    if (text.find_first_of(".e") == std::string::npos) text += ".0";
-    return text;
   }
+  return shortest(value);  // not reached: five digits are enough
 }
 
 }  // namespace

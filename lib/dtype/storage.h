@@ -8,120 +8,41 @@
 
 namespace touchstone {
 
+// clang-format off
 // The C++ type that stores one element; bool is one byte, 0 or 1.
-template <DType D>
-struct storage_of;
-template <>
-struct storage_of<DType::Bool> {
-  using type = bool;
-};
-template <>
-struct storage_of<DType::Int8> {
-  using type = std::int8_t;
-};
-template <>
-struct storage_of<DType::UInt8> {
-  using type = std::uint8_t;
-};
-template <>
-struct storage_of<DType::Int16> {
-  using type = std::int16_t;
-};
-template <>
-struct storage_of<DType::UInt16> {
-  using type = std::uint16_t;
-};
-template <>
-struct storage_of<DType::Int32> {
-  using type = std::int32_t;
-};
-template <>
-struct storage_of<DType::UInt32> {
-  using type = std::uint32_t;
-};
-template <>
-struct storage_of<DType::Int64> {
-  using type = std::int64_t;
-};
-template <>
-struct storage_of<DType::UInt64> {
-  using type = std::uint64_t;
-};
-template <>
-struct storage_of<DType::Float16> {
-  using type = float16;
-};
-template <>
-struct storage_of<DType::BFloat16> {
-  using type = bfloat16;
-};
-template <>
-struct storage_of<DType::Float32> {
-  using type = float;
-};
-template <>
-struct storage_of<DType::Float64> {
-  using type = double;
-};
-template <DType D>
-using storage_t = typename storage_of<D>::type;
+template <DType D> struct storage_of;
+template <> struct storage_of<DType::Bool> { using type = bool; };
+template <> struct storage_of<DType::Int8> { using type = std::int8_t; };
+template <> struct storage_of<DType::UInt8> { using type = std::uint8_t; };
+template <> struct storage_of<DType::Int16> { using type = std::int16_t; };
+template <> struct storage_of<DType::UInt16> { using type = std::uint16_t; };
+template <> struct storage_of<DType::Int32> { using type = std::int32_t; };
+template <> struct storage_of<DType::UInt32> { using type = std::uint32_t; };
+template <> struct storage_of<DType::Int64> { using type = std::int64_t; };
+template <> struct storage_of<DType::UInt64> { using type = std::uint64_t; };
+template <> struct storage_of<DType::Float16> { using type = float16; };
+template <> struct storage_of<DType::BFloat16> { using type = bfloat16; };
+template <> struct storage_of<DType::Float32> { using type = float; };
+template <> struct storage_of<DType::Float64> { using type = double; };
+template <DType D> using storage_t = typename storage_of<D>::type;
 
-template <class T>
-struct dtype_of;
-template <>
-struct dtype_of<bool> {
-  static constexpr DType value = DType::Bool;
-};
-template <>
-struct dtype_of<std::int8_t> {
-  static constexpr DType value = DType::Int8;
-};
-template <>
-struct dtype_of<std::uint8_t> {
-  static constexpr DType value = DType::UInt8;
-};
-template <>
-struct dtype_of<std::int16_t> {
-  static constexpr DType value = DType::Int16;
-};
-template <>
-struct dtype_of<std::uint16_t> {
-  static constexpr DType value = DType::UInt16;
-};
-template <>
-struct dtype_of<std::int32_t> {
-  static constexpr DType value = DType::Int32;
-};
-template <>
-struct dtype_of<std::uint32_t> {
-  static constexpr DType value = DType::UInt32;
-};
-template <>
-struct dtype_of<std::int64_t> {
-  static constexpr DType value = DType::Int64;
-};
-template <>
-struct dtype_of<std::uint64_t> {
-  static constexpr DType value = DType::UInt64;
-};
-template <>
-struct dtype_of<float16> {
-  static constexpr DType value = DType::Float16;
-};
-template <>
-struct dtype_of<bfloat16> {
-  static constexpr DType value = DType::BFloat16;
-};
-template <>
-struct dtype_of<float> {
-  static constexpr DType value = DType::Float32;
-};
-template <>
-struct dtype_of<double> {
-  static constexpr DType value = DType::Float64;
-};
-template <class T>
-inline constexpr DType dtype_v = dtype_of<T>::value;
+template <class T> struct dtype_of;
+template <> struct dtype_of<bool> { static constexpr DType value = DType::Bool; };
+template <> struct dtype_of<std::int8_t> { static constexpr DType value = DType::Int8; };
+template <> struct dtype_of<std::uint8_t> { static constexpr DType value = DType::UInt8; };
+template <> struct dtype_of<std::int16_t> { static constexpr DType value = DType::Int16; };
+template <> struct dtype_of<std::uint16_t> { static constexpr DType value = DType::UInt16; };
+template <> struct dtype_of<std::int32_t> { static constexpr DType value = DType::Int32; };
+template <> struct dtype_of<std::uint32_t> { static constexpr DType value = DType::UInt32; };
+template <> struct dtype_of<std::int64_t> { static constexpr DType value = DType::Int64; };
+template <> struct dtype_of<std::uint64_t> { static constexpr DType value = DType::UInt64; };
+template <> struct dtype_of<float16> { static constexpr DType value = DType::Float16; };
+template <> struct dtype_of<bfloat16> { static constexpr DType value = DType::BFloat16; };
+template <> struct dtype_of<float> { static constexpr DType value = DType::Float32; };
+template <> struct dtype_of<double> { static constexpr DType value = DType::Float64; };
+template <class T> inline constexpr DType dtype_v = dtype_of<T>::value;
+
+// clang-format on
 
 /// Calls f(std::type_identity<T>{}) with the storage type of `d`.
 template <class F>
