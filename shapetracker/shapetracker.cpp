@@ -12,14 +12,15 @@ using shapetracker::decide_le;
 using shapetracker::decide_lt;
 
 // Throws ShapeError where a valid point of `outer` lies outside [0, size).
-void require_within(const View& outer, const sint& size, const std::string& what) {
+template <typename What>
+void require_within(const View& outer, const sint& size, const What& what) {
   if (outer.nothing_valid()) return;
   const auto [low, high] = address_range(outer);
   if (!decide_le(0, low, what) || !decide_lt(high, size, what))
     throw ShapeError(
         fmt::format("{}: reads addresses {} to {}, the view below has [0, {}); shrink "
                     "or mask the outer view",
-                    what, low.str(), high.str(), size.str()));
+                    what(), low.str(), high.str(), size.str()));
 }
 
 }  // namespace
@@ -34,15 +35,16 @@ ShapeTracker::ShapeTracker(std::vector<View> views) : views_(std::move(views)) {
   if (views_.empty())
     throw ShapeError("shape tracker: no views; give at least one (View() is the scalar)");
   const View& base = views_.front();
-  const std::string what = fmt::format("shape tracker: view 0, {}", base.str());
+  const auto what = [&] { return "shape tracker: view 0, " + base.str(); };
   if (!base.nothing_valid() && !decide_le(0, address_range(base).first, what))
     throw ShapeError(
-        fmt::format("{}: reads address {}, below the buffer; mask it or move the offset", what,
+        fmt::format("{}: reads address {}, below the buffer; mask it or move the offset", what(),
                     address_range(base).first.str()));
   for (std::size_t i = 1; i < views_.size(); ++i)
-    require_within(views_[i], views_[i - 1].size(),
-                   fmt::format("shape tracker: view {}, {}, on view {}, {}", i, views_[i].str(),
-                               i - 1, views_[i - 1].str()));
+    require_within(views_[i], views_[i - 1].size(), [&] {
+      return fmt::format("shape tracker: view {}, {}, on view {}, {}", i, views_[i].str(), i - 1,
+                         views_[i - 1].str());
+    });
 }
 
 bool ShapeTracker::nothing_valid() const {
@@ -92,7 +94,7 @@ ShapeTracker ShapeTracker::stride(std::span<const std::int64_t> steps) const {
 ShapeTracker ShapeTracker::as_strided(const Shape& shape, const Strides& strides,
                                       const sint& offset) const {
   View view = View::strided(shape, strides, offset);
-  require_within(view, size(), "as_strided: " + view.str());
+  require_within(view, size(), [&] { return "as_strided: " + view.str(); });
   ShapeTracker pushed = *this;
   pushed.views_.emplace_back();
   return pushed.with_top(std::move(view));
@@ -100,7 +102,7 @@ ShapeTracker ShapeTracker::as_strided(const Shape& shape, const Strides& strides
 
 ShapeTracker ShapeTracker::compose(const ShapeTracker& inner, const ShapeTracker& outer) {
   require_within(outer.views_.front(), inner.size(),
-                 fmt::format("compose: {} on {}", outer.str(), inner.str()));
+                 [&] { return fmt::format("compose: {} on {}", outer.str(), inner.str()); });
   ShapeTracker result = inner;
   for (const View& view : outer.views_) {
     result.views_.emplace_back();

@@ -14,18 +14,10 @@ sint larger(const sint& a, const sint& b) {
   return symbolic::max(a.node(), b.node());
 }
 
-bool decide_lt(const sint& a, const sint& b, const std::string& what) {
-  if (certainly_lt(a, b)) return true;
-  if (certainly_le(b, a)) return false;
-  throw ShapeError(fmt::format("{}: whether {} < {} depends on the variables; narrow their bounds",
-                               what, a.str(), b.str()));
-}
-
-bool decide_le(const sint& a, const sint& b, const std::string& what) {
-  if (certainly_le(a, b)) return true;
-  if (certainly_lt(b, a)) return false;
-  throw ShapeError(fmt::format("{}: whether {} <= {} depends on the variables; narrow their bounds",
-                               what, a.str(), b.str()));
+ShapeError undecided(const std::string& what, const sint& a, const char* relation, const sint& b) {
+  return ShapeError(
+      fmt::format("{}: whether {} {} {} depends on the variables; narrow their bounds", what,
+                  a.str(), relation, b.str()));
 }
 
 sint bind(const sint& value, const symbolic::Values& values) {

@@ -8,10 +8,23 @@ namespace touchstone::shapetracker {
 sint smaller(const sint& a, const sint& b);
 sint larger(const sint& a, const sint& b);
 
+/// The error of a relation that the bounds do not decide; `what` begins its text.
+ShapeError undecided(const std::string& what, const sint& a, const char* relation, const sint& b);
+
 /// True where a < b (a <= b) holds, false where it fails for every value of the variables.
-/// Throws ShapeError, its text beginning with `what`, where the bounds decide neither.
-bool decide_lt(const sint& a, const sint& b, const std::string& what);
-bool decide_le(const sint& a, const sint& b, const std::string& what);
+/// Throws `undecided`, with the text that what() returns, where the bounds decide neither.
+template <typename What>
+bool decide_lt(const sint& a, const sint& b, const What& what) {
+  if (certainly_lt(a, b)) return true;
+  if (certainly_le(b, a)) return false;
+  throw undecided(what(), a, "<", b);
+}
+template <typename What>
+bool decide_le(const sint& a, const sint& b, const What& what) {
+  if (certainly_le(a, b)) return true;
+  if (certainly_lt(b, a)) return false;
+  throw undecided(what(), a, "<=", b);
+}
 
 /// `value` with its variables replaced by numbers where `values` has them.
 sint bind(const sint& value, const symbolic::Values& values);

@@ -21,22 +21,24 @@ bool has_zero(std::span<const sint> shape) {
 
 void require_sizes(std::span<const sint> shape) {
   for (const sint& size : shape) {
-    const std::string what = fmt::format("view of shape {}", str(shape));
+    const auto what = [&] { return fmt::format("view of shape {}", str(shape)); };
     if (size.is_int() ? size.as_int() < 0 : !decide_le(0, size, what))
-      throw ShapeError(what + ": a size is negative; every size must be at least 0");
+      throw ShapeError(what() + ": a size is negative; every size must be at least 0");
   }
 }
 
 void require_ranges(const Shape& shape, const Mask& mask) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    const auto& [begin, end] = mask[i];
-    const std::string what = fmt::format("mask ({}, {}) of axis {}", begin.str(), end.str(), i);
+    const sint &begin = mask[i].first, &end = mask[i].second;
+    const auto what = [&] {
+      return fmt::format("mask ({}, {}) of axis {}", begin.str(), end.str(), i);
+    };
     if (!decide_le(0, begin, what) || !decide_le(begin, end, what) ||
         !decide_le(end, shape[i], what))
       throw ShapeError(
           fmt::format("{}: must be within [0, {}), the size of the axis, and its begin "
                       "no larger than its end",
-                      what, shape[i].str()));
+                      what(), shape[i].str()));
   }
 }
 

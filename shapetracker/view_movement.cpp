@@ -48,12 +48,14 @@ View View::expand(const Shape& shape) const {
   require_rank("expand", shape.size(), shape_);
   std::optional<Mask> mask = mask_;
   for (std::size_t i = 0; i < shape.size(); ++i) {
-    const std::string what = fmt::format("expand: {} to {}, axis {}", touchstone::str(shape_),
-                                         touchstone::str(shape), i);
-    if (!decide_le(0, shape[i], what)) throw ShapeError(what + ": a size is negative");
+    const auto what = [&] {
+      return fmt::format("expand: {} to {}, axis {}", touchstone::str(shape_),
+                         touchstone::str(shape), i);
+    };
+    if (!decide_le(0, shape[i], what)) throw ShapeError(what() + ": a size is negative");
     if (certainly_eq(shape_[i], shape[i])) continue;
     if (!certainly_eq(shape_[i], 1))
-      throw ShapeError(what + ": only an axis of size 1 can grow (reshape first)");
+      throw ShapeError(what() + ": only an axis of size 1 can grow (reshape first)");
     // An axis of size 1 is either wholly valid or the whole view is not.
     if (mask && !nothing_valid()) (*mask)[i] = {0, shape[i]};
   }
@@ -66,11 +68,13 @@ View View::pad(const Padding& padding) const {
   Mask mask = mask_ ? *mask_ : full_mask(shape_);
   sint offset = offset_;
   for (std::size_t i = 0; i < padding.size(); ++i) {
-    const auto& [before, after] = padding[i];
-    const std::string what = fmt::format("pad: ({}, {}) on axis {} of {}", before.str(),
-                                         after.str(), i, touchstone::str(shape_));
+    const sint &before = padding[i].first, &after = padding[i].second;
+    const auto what = [&] {
+      return fmt::format("pad: ({}, {}) on axis {} of {}", before.str(), after.str(), i,
+                         touchstone::str(shape_));
+    };
     if (!decide_le(0, before, what) || !decide_le(0, after, what))
-      throw ShapeError(what + ": padding must not be negative (shrink cuts elements off)");
+      throw ShapeError(what() + ": padding must not be negative (shrink cuts elements off)");
     shape[i] = shape[i] + before + after;
     if (nothing_valid()) continue;
     offset = offset - before * strides_[i];
@@ -85,12 +89,14 @@ View View::shrink(const Mask& keep) const {
   std::optional<Mask> mask = mask_;
   sint offset = offset_;
   for (std::size_t i = 0; i < keep.size(); ++i) {
-    const auto& [begin, end] = keep[i];
-    const std::string what = fmt::format("shrink: ({}, {}) on axis {} of {}", begin.str(),
-                                         end.str(), i, touchstone::str(shape_));
+    const sint &begin = keep[i].first, &end = keep[i].second;
+    const auto what = [&] {
+      return fmt::format("shrink: ({}, {}) on axis {} of {}", begin.str(), end.str(), i,
+                         touchstone::str(shape_));
+    };
     if (!decide_le(0, begin, what) || !decide_le(begin, end, what) ||
         !decide_le(end, shape_[i], what))
-      throw ShapeError(what + ": must satisfy 0 <= begin <= end <= size (pad adds elements)");
+      throw ShapeError(what() + ": must satisfy 0 <= begin <= end <= size (pad adds elements)");
     shape[i] = end - begin;
     offset = offset + begin * strides_[i];
     if (mask && !nothing_valid()) {

@@ -1,0 +1,61 @@
+#include "touchstone/shapetracker/flat_view.h"
+
+#include <algorithm>
+
+namespace touchstone::shapetracker {
+namespace {
+
+std::uint64_t wrap(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
+// Makes `coarse` part of `fine` where that loses nothing; true if done.
+bool join(Level& fine, const Level& coarse, std::uint64_t& offset) {
+  if (coarse.end - coarse.begin == 1) {
+    // Its stride is free, and 0 as canonical views have it: continue the finer one.
+    const std::int64_t first = coarse.begin * fine.size;
+    offset -= wrap(fine.stride) * wrap(first);
+    fine.begin += first;
+    fine.end += first;
+  } else if (!fine.cut() && static_cast<Wide>(fine.stride) * fine.size == coarse.stride) {
+    fine.begin = coarse.begin * fine.size;
+    fine.end = coarse.end * fine.size;
+  } else {
+    return false;
+  }
+  fine.size *= coarse.size;
+  fine.span = coarse.span;
+  return true;
+}
+
+}  // namespace
+
+FlatView::FlatView(const View& view) : offset_(wrap(view.offset().as_int())) {
+  for (std::size_t i = view.shape().size(); i-- > 0;) {
+    const std::int64_t size = view.shape()[i].as_int();
+    if (size == 1) continue;
+    Level level{size_, size, size_ * size, view.strides()[i].as_int(), 0, size};
+    if (view.mask()) {
+      level.begin = (*view.mask())[i].first.as_int();
+      level.end = (*view.mask())[i].second.as_int();
+    }
+    size_ = level.span;
+    if (levels_.empty() || !join(levels_.back(), level, offset_)) levels_.push_back(level);
+  }
+  for (std::size_t i = 0; i + 1 < levels_.size(); ++i)
+    levels_[i].jump =
+        levels_[i + 1].stride - static_cast<Wide>(levels_[i].stride) * levels_[i].size;
+  masked_ = std::ranges::any_of(levels_, [](const Level& level) { return level.cut(); });
+}
+
+std::optional<std::int64_t> FlatView::at(std::int64_t k) const {
+  std::uint64_t address = offset_;
+  for (const Level& level : levels_) {
+    const std::int64_t rest = k / level.size;
+    const std::int64_t digit = k - rest * level.size;
+    if (digit < level.begin || digit >= level.end) return std::nullopt;
+    address += wrap(level.stride) * wrap(digit);
+    k = rest;
+  }
+  return static_cast<std::int64_t>(address);
+}
+
+}  // namespace touchstone::shapetracker
