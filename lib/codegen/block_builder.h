@@ -1,0 +1,64 @@
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "touchstone/uop/linear_kernel.h"
+
+namespace touchstone::codegen {
+
+/// Builds linear code loop by loop. Every value is put into the outermost open loop that its
+/// operands allow, and made once there, so invariant work leaves its loops as it is written. A load
+/// never leaves a loop that may run zero times: its address may lie nowhere then.
+class BlockBuilder {
+ public:
+  BlockBuilder();
+
+  /// The number of a value equal to `uop`, made or found. Only for kinds without side effects.
+  int value(UOp uop);
+  /// Puts `uop` at the end of the innermost open loop, whatever its operands.
+  int here(UOp uop);
+
+  int int_const(std::int64_t value);
+  int constant(const Scalar& value);
+  int index(IndexOp op, std::vector<int> src);
+  int alu(Op op, DType dtype, std::vector<int> src);
+
+  /// Opens a loop inside the innermost one; gives its counter. `runs`: at least one iteration for
+  /// certain.
+  int open_loop(int begin, int end, std::string name, bool runs);
+  void close_loop();
+
+  /// Loops round the place where `value` is made.
+  int depth(int value) const;
+  const UOp& uop(int value) const { return values_[static_cast<std::size_t>(value)]; }
+
+  /// The code in order, renumbered; all loops must be closed. `split` and the steps only.
+  LinearKernel finish(int split_value) const;
+
+ private:
+  struct UOpHash {
+    std::size_t operator()(const UOp& u) const { return static_cast<std::size_t>(hash_of(u)); }
+  };
+  struct Block {
+    int parent = -1;
+    int depth = 0;
+    int counter = -1;
+    bool runs = true;
+    std::vector<int> items;  // a value v as v, a block b as -1 - b
+    std::unordered_map<UOp, int, UOpHash> made;
+  };
+
+  int home(const UOp& uop) const;
+  int append(UOp uop, int block);
+  Block& block(int b) { return blocks_[static_cast<std::size_t>(b)]; }
+  const Block& block(int b) const { return blocks_[static_cast<std::size_t>(b)]; }
+
+  std::vector<UOp> values_;
+  std::vector<int> block_of_;  // per value
+  std::vector<Block> blocks_;
+  int open_ = 0;  // innermost open block
+};
+
+}  // namespace touchstone::codegen

@@ -1,0 +1,108 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "touchstone/dtype/dtype.h"
+#include "touchstone/ops/op.h"
+#include "touchstone/uop/uop.h"
+
+namespace touchstone::codegen {
+
+/// How a 16-bit float is computed: on its bits, in float, or (bfloat16 only; float16 in float) in
+/// double. A product or quotient of bfloat16 may be a subnormal float, and would round twice there.
+enum class Narrow : std::uint8_t { Bits, Float, Double };
+
+/// The C expression of one op for floats, integers and bool; empty where it has none.
+/// $a $b $c: operands; $t: name of the type; $u: unsigned type that wraps; $m: f for float, for
+/// libm.
+struct COp {
+  Op op;
+  std::string_view floats, integers, booleans;
+  Narrow narrow = Narrow::Float;
+};
+
+// NOOP, CAST and MULACC are taken apart before C is written.
+// clang-format off
+inline constexpr std::array<COp, 19> c_for_op = {{
+    {Op::Noop,   "",                  "",                           ""},
+    {Op::Exp2,   "exp2$m($a)",        "",                           ""},
+    {Op::Log2,   "log2$m($a)",        "",                           ""},
+    {Op::Cast,   "",                  "",                           ""},
+    {Op::Sin,    "sin$m($a)",         "",                           ""},
+    {Op::Sqrt,   "sqrt$m($a)",        "",                           ""},
+    {Op::Recip,  "1 / $a",            "",                           "",         Narrow::Double},
+    {Op::Neg,    "-$a",               "($t)(0 - ($u)$a)",           "!$a",      Narrow::Bits},
+    {Op::Add,    "$a + $b",           "($t)(($u)$a + ($u)$b)",      "$a | $b"},
+    {Op::Sub,    "$a - $b",           "($t)(($u)$a - ($u)$b)",      "$a ^ $b"},
+    {Op::Mul,    "$a * $b",           "($t)(($u)$a * ($u)$b)",      "$a & $b",  Narrow::Double},
+    {Op::Div,    "$a / $b",           "div_$t($a, $b)",             "",         Narrow::Double},
+    {Op::Max,    "max_$t($a, $b)",    "max_$t($a, $b)",             "$a | $b"},
+    {Op::Mod,    "fmod$m($a, $b)",    "mod_$t($a, $b)",             ""},
+    {Op::CmpLt,  "$a < $b",           "$a < $b",                    "$a < $b"},
+    {Op::CmpEq,  "$a == $b",          "$a == $b",                   "$a == $b"},
+    {Op::Xor,    "",                  "($t)($a ^ $b)",              "$a ^ $b"},
+    {Op::MulAcc, "",                  "",                           ""},
+    {Op::Where,  "$a ? $b : $c",      "$a ? $b : $c",               "$a ? $b : $c", Narrow::Bits},
+}};
+// clang-format on
+
+constexpr bool is_taken_apart(Op op) {
+  return op == Op::Noop || op == Op::Cast || op == Op::MulAcc;
+}
+
+// A row for every elementwise op, with text for exactly the types the op takes.
+constexpr bool c_rows_complete() {
+  for (std::size_t i = 0; i < c_for_op.size(); ++i) {
+    const COp& row = c_for_op[i];
+    if (row.op != static_cast<Op>(i) || !is_elementwise(row.op)) return false;
+    if (is_taken_apart(row.op)) continue;
+    const OpTypes types = info(row.op).types;
+    if (row.floats.empty() != (types == OpTypes::IntsAndBool)) return false;
+    if (row.integers.empty() != (types == OpTypes::Floats)) return false;
+    if (row.booleans.empty() != (types == OpTypes::Floats || types == OpTypes::Numbers))
+      return false;
+  }
+  return !is_elementwise(static_cast<Op>(c_for_op.size()));
+}
+static_assert(c_rows_complete());
+
+/// The C expression of index arithmetic; all operands are int64.
+struct CIndexOp {
+  IndexOp op;
+  std::string_view text;
+};
+
+// clang-format off
+inline constexpr std::array<CIndexOp, index_op_table.size()> c_for_index_op = {{
+    {IndexOp::Add,      "$a + $b"},           {IndexOp::Sub,      "$a - $b"},
+    {IndexOp::Mul,      "$a * $b"},           {IndexOp::FloorDiv, "floor_div($a, $b)"},
+    {IndexOp::FloorMod, "floor_mod($a, $b)"}, {IndexOp::Div,      "$a / $b"},
+    {IndexOp::Mod,      "$a % $b"},           {IndexOp::Lt,       "$a < $b"},
+    {IndexOp::Le,       "$a <= $b"},          {IndexOp::Eq,       "$a == $b"},
+    {IndexOp::Ne,       "$a != $b"},          {IndexOp::And,      "$a && $b"},
+    {IndexOp::Or,       "$a || $b"},          {IndexOp::Not,      "!$a"},
+    {IndexOp::Min,      "min_i64($a, $b)"},   {IndexOp::Max,      "max_i64($a, $b)"},
+    {IndexOp::Where,    "$a ? $b : $c"},
+}};
+// clang-format on
+
+constexpr bool c_index_rows_follow_enum() {
+  for (std::size_t i = 0; i < c_for_index_op.size(); ++i)
+    if (c_for_index_op[i].op != static_cast<IndexOp>(i) || c_for_index_op[i].text.empty())
+      return false;
+  return true;
+}
+static_assert(c_index_rows_follow_enum());
+
+/// C names of element types in a value. Memory is the same but for bool, which is a byte there.
+// clang-format off
+inline constexpr std::array<std::string_view, kDTypeCount> c_type_names = {
+    "_Bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64"};
+// clang-format on
+
+constexpr std::string_view c_type(DType d) { return c_type_names[static_cast<std::size_t>(d)]; }
+constexpr std::string_view c_memory_type(DType d) { return is_bool(d) ? "u8" : c_type(d); }
+
+}  // namespace touchstone::codegen

@@ -1,0 +1,225 @@
+#include "touchstone/codegen/c_preamble.h"
+
+#include <cctype>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "touchstone/codegen/c_ops.h"
+
+namespace touchstone::codegen {
+
+namespace {
+
+constexpr std::string_view kTypes =
+    "typedef signed char i8;\ntypedef unsigned char u8;\n"
+    "typedef short i16;\ntypedef unsigned short u16;\n"
+    "typedef int i32;\ntypedef unsigned int u32;\n"
+    "typedef long long i64;\ntypedef unsigned long long u64;\n"
+    "typedef u16 f16;\ntypedef u16 bf16;\n"
+    "typedef float f32;\ntypedef double f64;\n";
+
+struct Helper {
+  std::string name;
+  std::string text;
+};
+
+struct FixedHelper {
+  std::string_view name, text;
+};
+
+// What comes later may call what stands earlier.
+constexpr FixedHelper fixed_helpers[] = {
+    {"bits_f32",
+     "static inline u32 bits_f32(f32 x) { union { f32 f; u32 u; } v = {x}; return v.u; }\n"},
+    {"f32_bits",
+     "static inline f32 f32_bits(u32 x) { union { u32 u; f32 f; } v = {x}; return v.f; }\n"},
+    {"bits_f64",
+     "static inline u64 bits_f64(f64 x) { union { f64 f; u64 u; } v = {x}; return v.u; }\n"},
+    {"f64_bits",
+     "static inline f64 f64_bits(u64 x) { union { u64 u; f64 f; } v = {x}; return v.f; }\n"},
+    {"f16_to_f32",
+     R"(static inline f32 f16_to_f32(f16 x) {
+  u32 m = x & 0x7fffu;
+  u32 finite = m >= 0x400u ? (m << 13) + (112u << 23) : bits_f32((f32)(i32)m * 0x1p-24f);
+  return f32_bits((u32)(x & 0x8000u) << 16 | (m >= 0x7c00u ? 0x7f800000u | m << 13 : finite));
+}
+)"},
+    {"bf16_to_f32", "static inline f32 bf16_to_f32(bf16 x) { return f32_bits((u32)x << 16); }\n"},
+    // Nearest, ties to even. Below the least normal number the addition of a power of two whose
+    // last place is the least subnormal rounds; above, an addition to the bits does.
+    {"f32_to_f16",
+     R"(static inline f16 f32_to_f16(f32 x) {
+  u32 b = bits_f32(x), m = b & 0x7fffffffu;
+  u32 normal = (m - (112u << 23) + 0xfffu + (m >> 13 & 1u)) >> 13;
+  u32 small = bits_f32(f32_bits(m) + 0.5f) - 0x3f000000u;
+  u32 r = m >= 0x477ff000u ? 0x7c00u : m >= 0x38800000u ? normal : small;
+  return (f16)((b >> 16 & 0x8000u) | (m > 0x7f800000u ? 0x7e00u : r));
+}
+)"},
+    {"f32_to_bf16",
+     R"(static inline bf16 f32_to_bf16(f32 x) {
+  u32 b = bits_f32(x);
+  u32 r = (b + 0x7fffu + (b >> 16 & 1u)) >> 16;
+  return (bf16)((b & 0x7fffffffu) > 0x7f800000u ? (b >> 16 & 0x8000u) | 0x7fc0u : r);
+}
+)"},
+    // From double in one step: through float a value could round twice.
+    {"f64_to_f16",
+     R"(static inline f16 f64_to_f16(f64 x) {
+  u64 b = bits_f64(x), m = b & 0x7fffffffffffffffull;
+  u64 normal = (m - (1008ull << 52) + 0x1ffffffffffull + (m >> 42 & 1u)) >> 42;
+  u64 small = bits_f64(f64_bits(m) + 0x1p+28) - 0x41b0000000000000ull;
+  u64 r = m >= 0x40effe0000000000ull ? 0x7c00u : m >= 0x3f10000000000000ull ? normal : small;
+  return (f16)((b >> 48 & 0x8000u) | (m > 0x7ff0000000000000ull ? 0x7e00u : r));
+}
+)"},
+    {"f64_to_bf16",
+     R"(static inline bf16 f64_to_bf16(f64 x) {
+  u64 b = bits_f64(x), m = b & 0x7fffffffffffffffull;
+  u64 normal = (m - (896ull << 52) + 0xfffffffffffull + (m >> 45 & 1u)) >> 45;
+  u64 small = bits_f64(f64_bits(m) + 0x1p-81) - 0x3ae0000000000000ull;
+  u64 r = m >= 0x47eff00000000000ull ? 0x7f80u : m >= 0x3810000000000000ull ? normal : small;
+  return (bf16)((b >> 48 & 0x8000u) | (m > 0x7ff0000000000000ull ? 0x7fc0u : r));
+}
+)"},
+    // Bits beyond the 53 of a double fold into its last one, so that only the second step rounds.
+    {"u64_to_bf16",
+     R"(static inline bf16 u64_to_bf16(u64 x) {
+  u64 odd = (x >> 11 | ((x & 0x7ffu) != 0)) << 11;
+  return f64_to_bf16((f64)(x >> 53 ? odd : x));
+}
+)"},
+    {"i64_to_bf16",
+     R"(static inline bf16 i64_to_bf16(i64 x) {
+  bf16 magnitude = u64_to_bf16(x < 0 ? 0 - (u64)x : (u64)x);
+  return (bf16)(magnitude | (x < 0 ? 0x8000u : 0));
+}
+)"},
+    // NaN where either is; of two zeros +0 if one is there.
+    {"max_f32",
+     R"(static inline f32 max_f32(f32 a, f32 b) {
+  f32 same = f32_bits(bits_f32(a) & bits_f32(b));
+  return a > b ? a : b > a ? b : a == b ? same : a + b;
+}
+)"},
+    {"max_f64",
+     R"(static inline f64 max_f64(f64 a, f64 b) {
+  f64 same = f64_bits(bits_f64(a) & bits_f64(b));
+  return a > b ? a : b > a ? b : a == b ? same : a + b;
+}
+)"},
+    {"min_i64", "static inline i64 min_i64(i64 a, i64 b) { return a < b ? a : b; }\n"},
+    {"floor_div",
+     R"(static inline i64 floor_div(i64 a, i64 b) {
+  return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+)"},
+    {"floor_mod",
+     R"(static inline i64 floor_mod(i64 a, i64 b) {
+  i64 r = b == 0 ? 0 : a % b;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+)"},
+    {"split_at",
+     R"(static inline i64 split_at(i64 n, i64 part, i64 parts) {
+  return n / parts * part + (part < n % parts ? part : n % parts);
+}
+)"},
+};
+
+constexpr std::string_view libm_functions[] = {"exp2", "log2", "sin", "sqrt"};
+
+std::string replaced(std::string_view text, char letter, std::string_view by) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '$' && i + 1 < text.size() && text[i + 1] == letter) {
+      out += by;
+      ++i;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+// Division by zero gives 0 and the least over -1 wraps: neither may trap.
+void add_integer_helpers(DType d, std::vector<Helper>& helpers) {
+  const std::string t(c_type(d));
+  const bool is_signed = info(d).kind == DTypeKind::Signed;
+  const auto add = [&](std::string name, std::string_view body) {
+    helpers.push_back({name, "static inline " + t + " " + name + "(" + t + " a, " + t +
+                                 " b) { return " + replaced(body, 't', t) + "; }\n"});
+  };
+  add("max_" + t, "a > b ? a : b");
+  const std::string minus = d == DType::Int64 ? "($t)(0 - (u64)a)" : "($t)(0 - (u32)a)";
+  add("div_" + t, is_signed ? "b == 0 ? 0 : b == -1 ? " + minus + " : ($t)(a / b)"
+                            : "b == 0 ? 0 : ($t)(a / b)");
+  add("mod_" + t, is_signed ? "b == 0 || b == -1 ? 0 : ($t)(a % b)" : "b == 0 ? 0 : ($t)(a % b)");
+}
+
+// Truncates, saturates, NaN to 0: said in full, or the vector body and the tail of a loop differ.
+void add_float_to_integer(DType from, DType to, std::vector<Helper>& helpers) {
+  const std::string f(c_type(from)), t(c_type(to));
+  const int digits = info(to).digits;
+  const bool is_signed = info(to).kind == DTypeKind::Signed;
+  const std::string suffix = from == DType::Float32 ? "f" : "";
+  const std::uint64_t most = ~std::uint64_t{0} >> (64 - digits);
+  const std::string most_text = fmt::format("{}ull", most);
+  const std::string low =
+      is_signed ? fmt::format("x <= -0x1p+{}{} ? ({})(0 - {} - 1)", digits, suffix, t, most_text)
+                : std::string("x <= 0 ? 0");
+  const std::string name = f + "_to_" + t;
+  helpers.push_back(
+      {name, fmt::format("static inline {} {}({} x) {{\n  return x >= 0x1p+{}{} ? ({}){} : {} : "
+                         "x == x ? ({})x : 0;\n}}\n",
+                         t, name, f, digits, suffix, t, most_text, low, t)});
+}
+
+std::vector<Helper> all_helpers() {
+  std::vector<Helper> helpers;
+  for (const std::string_view f : libm_functions) {
+    helpers.push_back({fmt::format("{}f", f), fmt::format("float {}f(float);\n", f)});
+    helpers.push_back({std::string(f), fmt::format("double {}(double);\n", f)});
+  }
+  helpers.push_back({"fmodf", "float fmodf(float, float);\n"});
+  helpers.push_back({"fmod", "double fmod(double, double);\n"});
+  for (const FixedHelper& h : fixed_helpers)
+    helpers.push_back({std::string(h.name), std::string(h.text)});
+  for (const DTypeInfo& row : dtype_table) {
+    if (!is_integer(row.dtype)) continue;
+    add_integer_helpers(row.dtype, helpers);
+    add_float_to_integer(DType::Float32, row.dtype, helpers);
+    add_float_to_integer(DType::Float64, row.dtype, helpers);
+  }
+  return helpers;
+}
+
+void add_identifiers(std::string_view text, std::set<std::string, std::less<>>& names) {
+  const auto in_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && in_name(text[end])) ++end;
+    if (end > i) names.emplace(text.substr(i, end - i));
+    i = end + 1;
+  }
+}
+
+}  // namespace
+
+std::string c_preamble(std::string_view functions) {
+  static const std::vector<Helper> helpers = all_helpers();
+  std::set<std::string, std::less<>> wanted;
+  add_identifiers(functions, wanted);
+  std::string text;
+  for (auto h = helpers.rbegin(); h != helpers.rend(); ++h) {
+    if (!wanted.contains(h->name)) continue;
+    add_identifiers(h->text, wanted);
+    text.insert(0, h->text);
+  }
+  return std::string(kTypes) + text;
+}
+
+}  // namespace touchstone::codegen

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace touchstone::codegen {
+
+/// The C that must stand before `functions`: type names, and those helpers and libm functions that
+/// they (and helpers among themselves) call. Needs no header; C11 without extensions, for targets
+/// where char, short, int and long long have 8, 16, 32 and 64 bits and conversion to a signed type
+/// wraps, as gcc, clang and tcc promise.
+std::string c_preamble(std::string_view functions);
+
+}  // namespace touchstone::codegen

@@ -1,0 +1,141 @@
+#include "touchstone/codegen/c_values.h"
+
+#include <cmath>
+
+#include "touchstone/codegen/c_ops.h"
+
+namespace touchstone::codegen {
+
+namespace {
+
+constexpr bool is_narrow(DType d) { return is_float(d) && itemsize(d) == 2; }
+
+CText call(std::string_view function, const CText& x) {
+  return {fmt::format("{}({})", function, x.text), true};
+}
+
+// "$a" and so on replaced; the rest of the text stays.
+std::string filled(std::string_view text, DType type, std::span<const CText> src) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '$') {
+      out += text[i];
+      continue;
+    }
+    switch (text[++i]) {
+      case 't':
+        out += c_type(type);
+        break;
+      case 'u':
+        out += itemsize(type) == 8 ? "u64" : "u32";
+        break;
+      case 'm':
+        out += type == DType::Float32 ? "f" : "";
+        break;
+      default:
+        out += src[static_cast<std::size_t>(text[i] - 'a')].operand();
+    }
+  }
+  return out;
+}
+
+bool is_call(std::string_view text) {
+  return !text.empty() && text.back() == ')' && text.front() >= 'a' && text.front() <= 'z';
+}
+
+CText in_type(std::string_view text, DType type, std::span<const CText> src) {
+  return {filled(text, type, src), is_call(text)};
+}
+
+// A 16-bit float op: operands widened, the result rounded back to the type.
+CText narrow_alu(const COp& row, DType type, std::span<const CText> src) {
+  if (row.op == Op::Neg) return {filled("($t)($a ^ 0x8000u)", type, src), false};
+  if (row.narrow == Narrow::Bits) return in_type(row.floats, type, src);
+  const DType wide =
+      row.narrow == Narrow::Double && type == DType::BFloat16 ? DType::Float64 : DType::Float32;
+  std::vector<CText> widened;
+  for (const CText& s : src) {
+    CText w = c_cast(type, DType::Float32, s);
+    if (wide == DType::Float64) w = {"(f64)" + w.text, false};
+    widened.push_back(std::move(w));
+  }
+  const CText result = in_type(row.floats, wide, widened);
+  const bool compares = row.op == Op::CmpLt || row.op == Op::CmpEq;
+  return compares ? result : c_cast(wide, type, result);
+}
+
+std::string float_literal(double value, const char* suffix) {
+  return fmt::format("{:a}{}", std::fabs(value), suffix);
+}
+
+}  // namespace
+
+CText c_constant(const Scalar& value) {
+  const DType d = value.dtype();
+  const auto finish = [](std::string text, bool negative) -> CText {
+    return negative ? CText{"(-" + text + ")", true} : CText{std::move(text), true};
+  };
+  if (is_narrow(d)) return {fmt::format("(({}){:#06x}u)", c_type(d), value.bits()), true};
+  if (is_float(d)) {
+    const bool wide = d == DType::Float64;
+    if (!std::isfinite(value.to_double()))
+      return {wide ? fmt::format("f64_bits({:#x}ull)", value.bits())
+                   : fmt::format("f32_bits({:#x}u)", value.bits()),
+              true};
+    return finish(float_literal(value.to_double(), wide ? "" : "f"),
+                  std::signbit(value.to_double()));
+  }
+  if (is_unsigned(d))
+    return {fmt::format("{}{}", value.bits(), itemsize(d) == 8 ? "ull" : "u"), true};
+  const std::int64_t v = value.to_int64();
+  if (v == INT64_MIN) return {"(-9223372036854775807 - 1)", true};
+  return finish(fmt::format("{}", v < 0 ? -v : v), v < 0);
+}
+
+CText c_cast(DType from, DType to, const CText& x) {
+  if (from == to) return x;
+  if (is_narrow(from))
+    return c_cast(DType::Float32, to,
+                  call(from == DType::Float16 ? "f16_to_f32" : "bf16_to_f32", x));
+  if (is_bool(to)) return {x.operand() + " != 0", false};
+  if (is_narrow(to)) {
+    const std::string t(c_type(to));
+    if (is_float(from)) return call(fmt::format("{}_to_{}", c_type(from), t), x);
+    if (itemsize(from) <= 2) return call("f32_to_" + t, {"(f32)" + x.operand(), false});
+    // float16: what a double cannot hold is infinity.
+    if (itemsize(from) == 8 && to == DType::BFloat16)
+      return call(fmt::format("{}_to_bf16", c_type(from)), x);
+    return call("f64_to_" + t, {"(f64)" + x.operand(), false});
+  }
+  if (is_float(from) && is_integer(to))
+    return call(fmt::format("{}_to_{}", c_type(from), c_type(to)), x);
+  return {fmt::format("({}){}", c_type(to), x.operand()), false};
+}
+
+CText c_bitcast(DType from, DType to, const CText& x) {
+  if (from == to) return x;
+  const bool from_float = is_float(from) && !is_narrow(from);
+  const bool to_float = is_float(to) && !is_narrow(to);
+  const char* const bits = itemsize(from) == 8 ? "bits_f64" : "bits_f32";
+  if (to_float)
+    return call(itemsize(to) == 8 ? "f64_bits" : "f32_bits",
+                {fmt::format("({}){}", itemsize(to) == 8 ? "u64" : "u32", x.operand()), false});
+  const CText raw = from_float ? call(bits, x) : x;
+  if (is_bool(to)) return {raw.operand() + " != 0", false};
+  return {fmt::format("({}){}", c_type(to), raw.operand()), false};
+}
+
+CText c_alu(Op op, DType type, std::span<const CText> src) {
+  const COp& row = c_for_op[static_cast<std::size_t>(op)];
+  if (is_narrow(type)) return narrow_alu(row, type, src);
+  return in_type(is_float(type)  ? row.floats
+                 : is_bool(type) ? row.booleans
+                                 : row.integers,
+                 type, src);
+}
+
+CText c_index(IndexOp op, std::span<const CText> src) {
+  return in_type(c_for_index_op[static_cast<std::size_t>(op)].text, DType::Int64, src);
+}
+
+}  // namespace touchstone::codegen

@@ -1,0 +1,198 @@
+#include "touchstone/codegen/index_lowering.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace touchstone::codegen {
+
+namespace {
+
+using symbolic::Step;
+using symbolic::StepOp;
+
+struct Term {
+  int step;
+  bool negative;
+};
+
+bool is_sum(StepOp op) { return op == StepOp::Add || op == StepOp::Sub; }
+
+IndexOp index_op(StepOp op) {
+  switch (op) {
+    case StepOp::Add:
+      return IndexOp::Add;
+    case StepOp::Sub:
+      return IndexOp::Sub;
+    case StepOp::Mul:
+      return IndexOp::Mul;
+    case StepOp::FloorDiv:
+      return IndexOp::FloorDiv;
+    case StepOp::FloorMod:
+      return IndexOp::FloorMod;
+    case StepOp::Lt:
+      return IndexOp::Lt;
+    case StepOp::Le:
+      return IndexOp::Le;
+    case StepOp::Eq:
+      return IndexOp::Eq;
+    case StepOp::Ne:
+      return IndexOp::Ne;
+    case StepOp::And:
+      return IndexOp::And;
+    case StepOp::Or:
+      return IndexOp::Or;
+    case StepOp::Not:
+      return IndexOp::Not;
+    case StepOp::Min:
+      return IndexOp::Min;
+    case StepOp::Max:
+      return IndexOp::Max;
+    case StepOp::Where:
+    case StepOp::Const:
+    case StepOp::Var:
+      break;
+  }
+  return IndexOp::Where;
+}
+
+class Lowering {
+ public:
+  Lowering(BlockBuilder& builder, symbolic::Node node, const std::map<std::string, int>& names)
+      : builder_(builder),
+        names_(names),
+        steps_(symbolic::lower(node)),
+        value_(steps_.size(), -1),
+        terms_(steps_.size()),
+        inside_sum_(steps_.size(), false) {
+    find_inner_sums();
+  }
+
+  int run() {
+    for (std::size_t i = 0; i < steps_.size(); ++i) emit(i);
+    return value_.back();
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+
+  // A sum that only another sum uses is a part of that one.
+  void find_inner_sums() {
+    std::vector<int> uses(steps_.size(), 0), in_sums(steps_.size(), 0);
+    for (const Step& step : steps_)
+      for (const int a : step.args) {
+        ++uses[at(a)];
+        if (is_sum(step.op)) ++in_sums[at(a)];
+      }
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      inside_sum_[i] = is_sum(steps_[i].op) && uses[i] == 1 && in_sums[i] == 1;
+  }
+
+  void emit(std::size_t i) {
+    const Step& step = steps_[i];
+    switch (step.op) {
+      case StepOp::Const:
+        value_[i] = builder_.int_const(step.value);
+        return;
+      case StepOp::Var: {
+        const auto found = names_.find(step.name);
+        if (found == names_.end())
+          throw AstError(
+              fmt::format("an index names '{}', which is no axis or variable of the "
+                          "kernel",
+                          step.name));
+        value_[i] = found->second;
+        return;
+      }
+      case StepOp::Add:
+      case StepOp::Sub:
+        return emit_sum(i);
+      case StepOp::FloorDiv:
+      case StepOp::FloorMod:
+        value_[i] = division(step);
+        return;
+      case StepOp::Where:
+        value_[i] = builder_.index(IndexOp::Where, {arg(step, 0), arg(step, 1), arg(step, 2)});
+        return;
+      case StepOp::Not:
+        value_[i] = builder_.index(IndexOp::Not, {arg(step, 0)});
+        return;
+      default:
+        value_[i] = arg(step, 0);
+        for (std::size_t k = 1; k < step.args.size(); ++k)
+          value_[i] = builder_.index(index_op(step.op), {value_[i], arg(step, k)});
+    }
+  }
+
+  int arg(const Step& step, std::size_t k) const { return value_[at(step.args[k])]; }
+
+  int division(const Step& step) {
+    const Step& a = steps_[at(step.args[0])];
+    const Step& b = steps_[at(step.args[1])];
+    const bool plain = a.min.value_or(-1) >= 0 && b.min.value_or(0) > 0;
+    const bool div = step.op == StepOp::FloorDiv;
+    const IndexOp op = plain ? (div ? IndexOp::Div : IndexOp::Mod) : index_op(step.op);
+    return builder_.index(op, {arg(step, 0), arg(step, 1)});
+  }
+
+  void emit_sum(std::size_t i) {
+    const Step& step = steps_[i];
+    std::vector<Term>& terms = terms_[i];
+    for (std::size_t k = 0; k < step.args.size(); ++k) {
+      const bool minus = step.op == StepOp::Sub && k > 0;
+      const int a = step.args[k];
+      if (!inside_sum_[at(a)]) {
+        terms.push_back({a, minus});
+        continue;
+      }
+      for (const Term& t : terms_[at(a)]) terms.push_back({t.step, t.negative != minus});
+    }
+    if (inside_sum_[i]) return;
+    // Another order could pass through values beyond 64 bits only where the terms are huge.
+    if (any_order_fits(terms))
+      std::ranges::stable_sort(terms, {}, [&](const Term& t) {
+        return 2 * builder_.depth(value_[at(t.step)]) + (t.negative ? 1 : 0);
+      });
+    value_[i] = add_up(terms);
+  }
+
+  bool any_order_fits(const std::vector<Term>& terms) const {
+    constexpr std::int64_t kLimit = std::numeric_limits<std::int64_t>::max() / 4;
+    std::int64_t total = 0;
+    for (const Term& t : terms) {
+      const Step& s = steps_[at(t.step)];
+      const std::int64_t low = s.min.value_or(-kLimit), high = s.max.value_or(kLimit);
+      if (low <= -kLimit || high >= kLimit) return false;
+      total += std::max(low < 0 ? -low : low, high < 0 ? -high : high);
+      if (total >= kLimit) return false;
+    }
+    return true;
+  }
+
+  int add_up(const std::vector<Term>& terms) {
+    int sum = -1;
+    for (const Term& t : terms) {
+      const int v = value_[at(t.step)];
+      if (sum == -1)
+        sum = t.negative ? builder_.index(IndexOp::Sub, {builder_.int_const(0), v}) : v;
+      else
+        sum = builder_.index(t.negative ? IndexOp::Sub : IndexOp::Add, {sum, v});
+    }
+    return sum;
+  }
+
+  BlockBuilder& builder_;
+  const std::map<std::string, int>& names_;
+  std::vector<Step> steps_;
+  std::vector<int> value_;                // per step: the value, -1 where inside a sum
+  std::vector<std::vector<Term>> terms_;  // per sum
+  std::vector<bool> inside_sum_;
+};
+
+}  // namespace
+
+int lower_index(BlockBuilder& builder, symbolic::Node node,
+                const std::map<std::string, int>& names) {
+  return Lowering(builder, node, names).run();
+}
+
+}  // namespace touchstone::codegen

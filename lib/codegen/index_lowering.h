@@ -1,0 +1,17 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "touchstone/codegen/block_builder.h"
+#include "touchstone/symbolic/node.h"
+
+namespace touchstone::codegen {
+
+/// Emits the value of an index expression; `names` holds the counter or parameter of each variable.
+/// Sums are added up from the outermost loop inwards, so that their invariant parts leave the inner
+/// loops. Throws AstError naming a variable that is not in `names`.
+int lower_index(BlockBuilder& builder, symbolic::Node node,
+                const std::map<std::string, int>& names);
+
+}  // namespace touchstone::codegen

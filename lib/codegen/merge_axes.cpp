@@ -1,0 +1,118 @@
+#include "touchstone/codegen/merge_axes.h"
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+
+namespace touchstone {
+
+namespace {
+
+using Groups = std::vector<std::vector<int>>;  // neighbouring axes that become one
+
+const ShapeTracker* view_of(const LazyOp& node) {
+  if (const auto* b = std::get_if<MemBuffer>(&node.arg())) return &b->st;
+  if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) return &c->st;
+  return nullptr;
+}
+
+Shape merged_shape(const Shape& shape, const Groups& groups) {
+  Shape merged;
+  for (const auto& group : groups) {
+    sint size = 1;
+    for (const int axis : group) size = size * shape[static_cast<std::size_t>(axis)];
+    merged.push_back(size);
+  }
+  return merged;
+}
+
+// All that decides whether axes may merge: the views and the axes of the reduces, each once.
+struct Facts {
+  std::vector<const ShapeTracker*> views;
+  std::set<std::vector<int>> reduces;
+};
+
+Facts facts_of(const std::vector<LazyOpPtr>& nodes) {
+  Facts facts;
+  std::set<std::pair<std::uint64_t, std::string>> seen;
+  for (const LazyOpPtr& node : nodes) {
+    if (is_reduce(node->op())) facts.reduces.insert(node->reduce_arg().axes);
+    const ShapeTracker* st = view_of(*node);
+    if (st != nullptr && seen.emplace(st->hash(), st->str()).second) facts.views.push_back(st);
+  }
+  return facts;
+}
+
+bool all_ints(const Shape& shape) {
+  return std::ranges::all_of(shape, [](const sint& s) { return s.is_int() && s.as_int() > 0; });
+}
+
+bool reduces_alike(const Facts& facts, int a, int b) {
+  return std::ranges::all_of(facts.reduces, [&](const std::vector<int>& axes) {
+    return std::ranges::count(axes, a) == std::ranges::count(axes, b);
+  });
+}
+
+bool views_allow(const Facts& facts, const Groups& groups) {
+  return std::ranges::all_of(facts.views, [&](const ShapeTracker* st) {
+    return st->reshape(merged_shape(st->shape(), groups)).views().size() <= st->views().size();
+  });
+}
+
+Groups find_groups(const Facts& facts, int rank) {
+  Groups groups;
+  for (int axis = 0; axis < rank; ++axis) {
+    if (!groups.empty() && reduces_alike(facts, groups.back().back(), axis)) {
+      Groups trial = groups;
+      trial.back().push_back(axis);
+      for (int rest = axis + 1; rest < rank; ++rest) trial.push_back({rest});
+      if (views_allow(facts, trial)) {
+        groups.back().push_back(axis);
+        continue;
+      }
+    }
+    groups.push_back({axis});
+  }
+  return groups;
+}
+
+std::vector<int> merged_axes(const std::vector<int>& axes, const Groups& groups) {
+  std::vector<int> merged;
+  for (std::size_t g = 0; g < groups.size(); ++g)
+    if (std::ranges::count(axes, groups[g].front()) > 0) merged.push_back(static_cast<int>(g));
+  return merged;
+}
+
+}  // namespace
+
+LazyOpPtr merge_axes(const LazyOpPtr& kernel) {
+  const int rank = static_cast<int>(kernel->shape().size());
+  if (rank < 2) return kernel;
+  const Facts facts = facts_of(toposort(kernel));
+  if (!std::ranges::all_of(facts.views,
+                           [](const ShapeTracker* st) { return all_ints(st->shape()); }))
+    return kernel;
+  const Groups groups = find_groups(facts, rank);
+  if (static_cast<int>(groups.size()) == rank) return kernel;
+  const auto merge = [&](const ShapeTracker& st) {
+    return st.reshape(merged_shape(st.shape(), groups));
+  };
+  return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+    switch (node->op()) {
+      case Op::Load:
+        return LazyOp::load(node->buffer().idx, node->dtype(), merge(node->buffer().st));
+      case Op::Const:
+        return LazyOp::constant(node->constant().value, merge(node->constant().st));
+      case Op::Store:
+        return LazyOp::store(merge(node->buffer().st), src[0]);
+      case Op::ReduceSum:
+      case Op::ReduceMax:
+        return LazyOp::reduce(node->op(), src[0], merged_axes(node->reduce_arg().axes, groups),
+                              node->reduce_arg().accumulator);
+      default:
+        return with_src(node, src);
+    }
+  });
+}
+
+}  // namespace touchstone

@@ -1,0 +1,175 @@
+#include "touchstone/codegen/render_c.h"
+
+#include "touchstone/codegen/c_ops.h"
+#include "touchstone/codegen/c_preamble.h"
+#include "touchstone/codegen/c_values.h"
+
+namespace touchstone {
+
+namespace {
+
+using codegen::c_memory_type;
+using codegen::c_type;
+using codegen::CText;
+
+constexpr std::size_t kInlineLength = 90;  // longer expressions get a name
+
+class Renderer {
+ public:
+  explicit Renderer(const LinearKernel& kernel)
+      : kernel_(kernel), text_(kernel.uops.size()), uses_(kernel.uops.size(), 0) {
+    std::vector<int> open;
+    for (std::size_t i = 0; i < kernel.uops.size(); ++i) {
+      const UOp& uop = kernel.uops[i];
+      for (const int s : uop.src) ++uses_[at(s)];
+      if (uop.kind == UOps::Loop) open.push_back(static_cast<int>(i));
+      loop_of_.push_back(open.empty() ? -1 : open.back());
+      if (uop.kind == UOps::EndLoop) open.pop_back();
+    }
+    find_single_users();
+  }
+
+  std::string run(std::string_view symbol) {
+    out_ = fmt::format("void {}(void* const* bufs, const i64* vars, i64 part, i64 parts) {{\n",
+                       symbol);
+    line("(void)bufs; (void)vars; (void)part; (void)parts;");
+    for (std::size_t i = 0; i < kernel_.uops.size(); ++i) step(static_cast<int>(i));
+    return out_ + "}\n";
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  const UOp& uop(int i) const { return kernel_.uops[at(i)]; }
+  const CText& src(const UOp& u, std::size_t k) const { return text_[at(u.src[k])]; }
+  DType dtype(int i) const { return uop(i).dtype; }
+
+  // A value used once, in its own loop, may be written where it is used.
+  void find_single_users() {
+    inline_.assign(kernel_.uops.size(), false);
+    for (std::size_t i = 0; i < kernel_.uops.size(); ++i)
+      for (const int s : kernel_.uops[i].src)
+        inline_[at(s)] = uses_[at(s)] == 1 && loop_of_[at(s)] == loop_of_[i] &&
+                         kernel_.uops[i].kind != UOps::Loop;
+  }
+
+  void line(const std::string& text) { out_ += std::string(2 * indent_, ' ') + text + "\n"; }
+
+  void name_value(int i, const CText& value) {
+    if (inline_[at(i)] && value.text.size() <= kInlineLength) {
+      text_[at(i)] = value;
+      return;
+    }
+    line(fmt::format("const {} x{} = {};", c_type(dtype(i)), i, value.text));
+    text_[at(i)] = {fmt::format("x{}", i), true};
+  }
+
+  void step(int i) {
+    const UOp& u = uop(i);
+    switch (u.kind) {
+      case UOps::DefineGlobal:
+        return define_global(i);
+      case UOps::DefineVar:
+        return define_var(i);
+      case UOps::DefineAcc:
+        text_[at(i)] = {fmt::format("acc{}", i), true};
+        return line(fmt::format("{} acc{} = {};", c_type(u.dtype), i, src(u, 0).text));
+      case UOps::Const:
+        text_[at(i)] = codegen::c_constant(std::get<Scalar>(u.arg));
+        return;
+      case UOps::Loop:
+        return open_loop(i);
+      case UOps::EndLoop:
+        --indent_;
+        return line("}");
+      case UOps::Load:
+        return load(i);
+      case UOps::Store:
+        return line(fmt::format("{}[{}] = {};", src(u, 0).text, src(u, 1).text, src(u, 2).text));
+      case UOps::Assign:
+        return line(fmt::format("{} = {};", src(u, 0).text, src(u, 1).text));
+      default:
+        return name_value(i, expression(u));
+    }
+  }
+
+  CText expression(const UOp& u) const {
+    std::vector<CText> operands;
+    for (const int s : u.src) operands.push_back(text_[at(s)]);
+    switch (u.kind) {
+      case UOps::Cast:
+        return codegen::c_cast(dtype(u.src[0]), u.dtype, operands[0]);
+      case UOps::Bitcast:
+        return codegen::c_bitcast(dtype(u.src[0]), u.dtype, operands[0]);
+      case UOps::Index:
+        return codegen::c_index(std::get<IndexOp>(u.arg), operands);
+      default:
+        return codegen::c_alu(std::get<Op>(u.arg), dtype(u.src.back()), operands);
+    }
+  }
+
+  void define_global(int i) {
+    const UOp& u = uop(i);
+    const int number = std::get<int>(u.arg);
+    const std::string name = fmt::format("b{}", number);
+    // The runner never passes the output's memory as an input too.
+    line(fmt::format("{}{}* restrict {} = bufs[{}];", number == 0 ? "" : "const ",
+                     c_memory_type(u.dtype), name, number));
+    text_[at(i)] = {name, true};
+  }
+
+  void define_var(int i) {
+    const std::string& name = std::get<std::string>(uop(i).arg);
+    std::size_t place = 0;
+    while (kernel_.variables[place] != name) ++place;
+    text_[at(i)] = {"v_" + name, true};
+    line(fmt::format("const i64 v_{} = vars[{}];", name, place));
+  }
+
+  void open_loop(int i) {
+    const UOp& u = uop(i);
+    const std::string& name = std::get<std::string>(u.arg);
+    const std::string begin = src(u, 0).text, end = src(u, 1).text;
+    if (i == kernel_.split)
+      line(fmt::format(
+          "for (i64 {0} = split_at({1}, part, parts), {0}_end = split_at({1}, part + 1, "
+          "parts); {0} < {0}_end; ++{0}) {{",
+          name, end));
+    else
+      line(fmt::format("for (i64 {0} = {1}; {0} < {2}; ++{0}) {{", name, begin, end));
+    ++indent_;
+    text_[at(i)] = {name, true};
+  }
+
+  // Always by name: under a `?` the compiler could not read ahead.
+  void load(int i) {
+    const UOp& u = uop(i);
+    std::string text =
+        fmt::format("{}[{}]{}", src(u, 0).text, src(u, 1).text, is_bool(u.dtype) ? " != 0" : "");
+    if (u.src.size() == 3)
+      text = fmt::format("{} ? {} : {}", src(u, 2).operand(), text,
+                         codegen::c_constant(Scalar::from_bits(u.dtype, 0)).text);
+    inline_[at(i)] = false;
+    name_value(i, {std::move(text), false});
+  }
+
+  const LinearKernel& kernel_;
+  std::vector<CText> text_;
+  std::vector<int> uses_;
+  std::vector<int> loop_of_;
+  std::vector<bool> inline_;
+  std::string out_;
+  std::size_t indent_ = 1;
+};
+
+}  // namespace
+
+std::string render_c_function(const LinearKernel& kernel, std::string_view symbol) {
+  return Renderer(kernel).run(symbol);
+}
+
+std::string render_c(const LinearKernel& kernel) {
+  const std::string function = render_c_function(kernel, kernel.name);
+  return codegen::c_preamble(function) + "\n" + function;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "touchstone/uop/linear_kernel.h"
+
+namespace touchstone {
+
+/// One C function
+///   void SYMBOL(void* const* bufs, const i64* vars, i64 part, i64 parts)
+/// that computes the kernel, without what must stand before it. bufs[i] is the buffer of number i;
+/// vars are the kernel's variables in order. Of the iterations of the `split` loop it runs share
+/// `part` of `parts` (0 of 1 is all); where there is no such loop, only part 0 may be called.
+std::string render_c_function(const LinearKernel& kernel, std::string_view symbol);
+
+/// A whole C file with the function of one kernel under the kernel's name.
+std::string render_c(const LinearKernel& kernel);
+
+}  // namespace touchstone

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "touchstone/ops/lazy_op.h"
+#include "touchstone/uop/uop.h"
+
+namespace touchstone {
+
+/// One kernel as straight-line code with loops: what a renderer reads.
+struct LinearKernel {
+  std::string name;                    // an identifier, as kernel_name gives it
+  std::vector<UOp> uops;               // operands before users
+  std::vector<BufferSpec> buffers;     // output first
+  std::vector<std::string> variables;  // int64 parameters, in the order they are passed
+  /// The loop whose iterations may run apart from one another, in any order and at the same time:
+  /// the outermost loop over the output; -1 where there is none.
+  int split = -1;
+
+  bool operator==(const LinearKernel&) const = default;
+};
+
+/// One step a line, numbered, indented by loop.
+std::string str(const LinearKernel& kernel);
+
+/// Checks that operands stand before their users and are of the right kind and dtype, that loops
+/// nest and end, that no value is used outside the loop it was computed in, and that buffers and
+/// variables are declared. Throws AstError naming the step and what is wrong with it.
+void verify(const LinearKernel& kernel);
+
+}  // namespace touchstone

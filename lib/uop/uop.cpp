@@ -1,0 +1,51 @@
+#include "touchstone/uop/uop.h"
+
+#include "touchstone/base/hash.h"
+
+namespace touchstone {
+
+namespace {
+
+constexpr std::array<std::string_view, kUOpsCount> kind_names = {
+    "DEFINE_GLOBAL", "DEFINE_VAR", "DEFINE_ACC", "CONST", "LOOP",    "ENDLOOP", "LOAD",
+    "STORE",         "ALU",        "INDEX",      "CAST",  "BITCAST", "ASSIGN"};
+static_assert(static_cast<int>(UOps::Assign) + 1 == kUOpsCount);
+
+std::uint64_t hash_of(const UOpArg& arg) {
+  if (const auto* number = std::get_if<int>(&arg)) return static_cast<std::uint64_t>(*number);
+  if (const auto* text = std::get_if<std::string>(&arg)) return hash_bytes(*text);
+  if (const auto* value = std::get_if<Scalar>(&arg))
+    return hash_mix(static_cast<std::uint64_t>(value->dtype()), value->bits());
+  if (const auto* op = std::get_if<Op>(&arg)) return static_cast<std::uint64_t>(*op);
+  if (const auto* op = std::get_if<IndexOp>(&arg)) return static_cast<std::uint64_t>(*op);
+  return 0;
+}
+
+std::string arg_text(const UOpArg& arg) {
+  if (const auto* number = std::get_if<int>(&arg)) return fmt::format(" {}", *number);
+  if (const auto* text = std::get_if<std::string>(&arg)) return " " + *text;
+  if (const auto* value = std::get_if<Scalar>(&arg)) return " " + value->str();
+  return "";
+}
+
+}  // namespace
+
+std::string_view name(UOps kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+
+std::uint64_t hash_of(const UOp& uop) {
+  std::uint64_t h = hash_mix(static_cast<std::uint64_t>(uop.kind),
+                             static_cast<std::uint64_t>(uop.dtype) + 64 * uop.arg.index());
+  for (const int s : uop.src) h = hash_mix(h, static_cast<std::uint64_t>(s));
+  return hash_mix(h, hash_of(uop.arg));
+}
+
+std::string str(const UOp& uop) {
+  std::string text(name(uop.kind));
+  if (const auto* op = std::get_if<Op>(&uop.arg)) text = std::string(name(*op));
+  if (const auto* op = std::get_if<IndexOp>(&uop.arg)) text = std::string(info(*op).name);
+  text += fmt::format(" {}", info(uop.dtype).short_name);
+  for (const int s : uop.src) text += fmt::format(" %{}", s);
+  return text + arg_text(uop.arg);
+}
+
+}  // namespace touchstone

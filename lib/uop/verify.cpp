@@ -1,0 +1,201 @@
+#include <algorithm>
+
+#include "touchstone/uop/linear_kernel.h"
+
+namespace touchstone {
+
+namespace {
+
+bool takes(OpTypes types, DType d) {
+  switch (types) {
+    case OpTypes::None:
+      return false;
+    case OpTypes::All:
+      return true;
+    case OpTypes::Floats:
+      return is_float(d);
+    case OpTypes::Numbers:
+      return !is_bool(d);
+    case OpTypes::IntsAndBool:
+      return !is_float(d);
+  }
+  return false;
+}
+
+bool gives_value(UOps kind) {
+  return kind != UOps::EndLoop && kind != UOps::Store && kind != UOps::Assign;
+}
+
+// Walks the steps once, keeping the stack of open loops and, for each step, the loop it stands in.
+class Verifier {
+ public:
+  explicit Verifier(const LinearKernel& kernel) : kernel_(kernel) {}
+
+  void run() {
+    for (at_ = 0; at_ < static_cast<int>(kernel_.uops.size()); ++at_) step();
+    if (!open_.empty()) fail(fmt::format("loop %{} never ends", open_.back()));
+    const int split = kernel_.split;
+    if (split != -1 && (split < 0 || split >= at_ || kind(split) != UOps::Loop))
+      fail(fmt::format("split names %{}, which is no loop", split));
+  }
+
+ private:
+  [[noreturn]] void fail(const std::string& what) const {
+    const bool inside = at_ < static_cast<int>(kernel_.uops.size());
+    throw AstError(fmt::format("linear kernel {}: %{}{}: {}", kernel_.name, at_,
+                               inside ? " = " + str(uop()) : "", what));
+  }
+  void require(bool holds, std::string_view what) const {
+    if (!holds) fail(std::string(what));
+  }
+
+  const UOp& uop() const { return kernel_.uops[static_cast<std::size_t>(at_)]; }
+  UOps kind(int i) const { return kernel_.uops[static_cast<std::size_t>(i)].kind; }
+  DType dtype(int i) const { return kernel_.uops[static_cast<std::size_t>(i)].dtype; }
+  int src(std::size_t i) const { return uop().src[i]; }
+
+  void step() {
+    for (const int s : uop().src) check_visible(s);
+    check_kind();
+    loop_of_.push_back(open_.empty() ? -1 : open_.back());
+    if (uop().kind == UOps::Loop) {
+      open_.push_back(at_);
+      loop_of_.back() = at_;
+    }
+    if (uop().kind == UOps::EndLoop) open_.pop_back();
+  }
+
+  void check_visible(int s) const {
+    if (s < 0 || s >= at_) fail(fmt::format("operand %{} does not stand before its user", s));
+    if (!gives_value(kind(s))) fail(fmt::format("operand %{} gives no value", s));
+    const int loop = loop_of_[static_cast<std::size_t>(s)];
+    if (loop != -1 && std::find(open_.begin(), open_.end(), loop) == open_.end())
+      fail(fmt::format("operand %{} belongs to loop %{}, which has ended", s, loop));
+  }
+
+  void operands(std::size_t least, std::size_t most) const {
+    const std::size_t n = uop().src.size();
+    if (n < least || n > most)
+      fail(fmt::format("{} operands where {} to {} are due", n, least, most));
+  }
+  void index_operand(std::size_t i) const {
+    require(dtype(src(i)) == DType::Int64, "an index operand must be int64");
+  }
+  template <class T>
+  const T& arg() const {
+    const T* a = std::get_if<T>(&uop().arg);
+    if (a == nullptr) fail("the argument is of the wrong type");
+    return *a;
+  }
+
+  void check_kind() const {
+    switch (uop().kind) {
+      case UOps::DefineGlobal:
+      case UOps::DefineVar:
+      case UOps::DefineAcc:
+      case UOps::Const:
+        return check_definition();
+      case UOps::Loop:
+      case UOps::EndLoop:
+        return check_loop();
+      case UOps::Load:
+      case UOps::Store:
+      case UOps::Assign:
+        return check_memory();
+      case UOps::Alu:
+        return check_alu();
+      case UOps::Index:
+        operands(static_cast<std::size_t>(info(arg<IndexOp>()).arity),
+                 static_cast<std::size_t>(info(arg<IndexOp>()).arity));
+        require(uop().dtype == DType::Int64, "index arithmetic gives int64");
+        for (std::size_t i = 0; i < uop().src.size(); ++i) index_operand(i);
+        return;
+      case UOps::Cast:
+        return operands(1, 1);
+      case UOps::Bitcast:
+        operands(1, 1);
+        return require(itemsize(uop().dtype) == itemsize(dtype(src(0))),
+                       "a bitcast keeps the size");
+    }
+  }
+
+  void check_definition() const {
+    if (uop().kind == UOps::DefineGlobal) {
+      operands(0, 0);
+      const int number = arg<int>();
+      const auto spec = std::find_if(kernel_.buffers.begin(), kernel_.buffers.end(),
+                                     [&](const BufferSpec& b) { return b.idx == number; });
+      require(spec != kernel_.buffers.end(), "the kernel declares no such buffer");
+      require(spec->dtype == uop().dtype, "the buffer is of another dtype");
+    } else if (uop().kind == UOps::DefineVar) {
+      operands(0, 0);
+      require(std::find(kernel_.variables.begin(), kernel_.variables.end(), arg<std::string>()) !=
+                  kernel_.variables.end(),
+              "the kernel declares no such variable");
+      require(uop().dtype == DType::Int64, "a variable is int64");
+    } else if (uop().kind == UOps::DefineAcc) {
+      operands(1, 1);
+      require(dtype(src(0)) == uop().dtype, "the initial value is of another dtype");
+    } else {
+      operands(0, 0);
+      require(arg<Scalar>().dtype() == uop().dtype, "the constant is of another dtype");
+    }
+  }
+
+  void check_loop() const {
+    if (uop().kind == UOps::Loop) {
+      operands(2, 2);
+      arg<std::string>();
+      require(uop().dtype == DType::Int64, "a loop counter is int64");
+      index_operand(0);
+      index_operand(1);
+    } else {
+      operands(1, 1);
+      require(!open_.empty() && open_.back() == src(0), "does not end the innermost open loop");
+    }
+  }
+
+  void check_memory() const {
+    if (uop().kind == UOps::Assign) {
+      operands(2, 2);
+      require(kind(src(0)) == UOps::DefineAcc, "assigns to what is no accumulator");
+      require(dtype(src(0)) == uop().dtype && dtype(src(1)) == uop().dtype, "dtypes disagree");
+      return;
+    }
+    const bool load = uop().kind == UOps::Load;
+    operands(load ? 2 : 3, 3);
+    require(kind(src(0)) == UOps::DefineGlobal, "the first operand must be a buffer");
+    require(dtype(src(0)) == uop().dtype, "the buffer is of another dtype");
+    const int number = std::get<int>(kernel_.uops[static_cast<std::size_t>(src(0))].arg);
+    require(load == (number != 0), "buffer 0 is written, the others are read");
+    index_operand(1);
+    if (load && uop().src.size() == 3) index_operand(2);
+    if (!load) require(dtype(src(2)) == uop().dtype, "the value is of another dtype");
+  }
+
+  void check_alu() const {
+    const Op op = arg<Op>();
+    require(is_elementwise(op) && op != Op::Cast, "not an elementwise op");
+    const auto arity = static_cast<std::size_t>(info(op).arity);
+    operands(arity, arity);
+    const bool compare = op == Op::CmpLt || op == Op::CmpEq;
+    const std::size_t first = op == Op::Where ? 1 : 0;
+    const DType type = dtype(src(first));
+    for (std::size_t i = first; i < arity; ++i)
+      require(dtype(src(i)) == type, "operands of different dtypes");
+    if (op == Op::Where) require(is_bool(dtype(src(0))), "the condition must be bool");
+    require(takes(info(op).types, type), "the op does not take this dtype");
+    require(uop().dtype == (compare ? DType::Bool : type), "the result is of the wrong dtype");
+  }
+
+  const LinearKernel& kernel_;
+  int at_ = 0;
+  std::vector<int> open_;     // loops not yet ended
+  std::vector<int> loop_of_;  // per step: innermost loop it stands in, -1 for none
+};
+
+}  // namespace
+
+void verify(const LinearKernel& kernel) { Verifier(kernel).run(); }
+
+}  // namespace touchstone
