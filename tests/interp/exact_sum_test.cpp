@@ -1,0 +1,176 @@
+#include "touchstone/interp/exact_sum.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "scalar_reference.h"
+#include "touchstone/base/error.h"
+
+namespace touchstone {
+namespace {
+
+using test::in_format;
+using test::of_bits;
+using test::Real;
+using test::same;
+using test::show;
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+template <class T>
+ExactSum<T> sum_of(const std::vector<T>& terms) {
+  ExactSum<T> s;
+  for (const T x : terms) s.add(x);
+  return s;
+}
+
+// The same by MPFR with more bits than any double sum has.
+template <class R, class T>
+R expected(const std::vector<T>& terms) {
+  Real sum(0, 2400);
+  for (const T x : terms) mpfr_add_d(sum.get(), sum.get(), convert<double>(x), MPFR_RNDN);
+  return in_format<R>([&](mpfr_ptr to, mpfr_rnd_t mode) {
+    return mpfr_check_range(to, mpfr_set(to, sum.get(), mode), mode);
+  });
+}
+
+template <class T>
+class ExactSumOf : public testing::Test {
+ public:
+  static T of(double x) { return convert<T>(x); }
+  static std::vector<T> list(std::initializer_list<double> xs) {
+    std::vector<T> r;
+    for (const double x : xs) r.push_back(of(x));
+    return r;
+  }
+  static double sum(std::initializer_list<double> xs) {
+    return convert<double>(sum_of(list(xs)).result());
+  }
+  static constexpr DTypeInfo kInfo = info(dtype_v<T>);
+  static std::vector<T> any_finite(std::mt19937_64& random, int n) {
+    std::vector<T> r;
+    while (static_cast<int>(r.size()) < n) {
+      const T x = of_bits<T>(random());
+      if (std::isfinite(convert<double>(x))) r.push_back(x);
+    }
+    return r;
+  }
+};
+using Floats = testing::Types<float16, bfloat16, float, double>;
+TYPED_TEST_SUITE(ExactSumOf, Floats);
+
+TYPED_TEST(ExactSumOf, NothingAndZerosHaveTheirSign) {
+  EXPECT_TRUE(same(ExactSum<TypeParam>().result(), this->of(0)));
+  EXPECT_TRUE(same(sum_of(this->list({-0.0, -0.0})).result(), this->of(-0.0)));
+  EXPECT_TRUE(same(sum_of(this->list({-0.0, 0.0})).result(), this->of(0)));
+  EXPECT_TRUE(same(sum_of(this->list({1.5, -1.5})).result(), this->of(0)));
+  EXPECT_TRUE(same(sum_of(this->list({-1.5, 1.5, -0.0})).result(), this->of(0)));
+}
+
+TYPED_TEST(ExactSumOf, SpecialValuesPropagate) {
+  EXPECT_TRUE(std::isnan(this->sum({1, kNan, kInf})));
+  EXPECT_TRUE(std::isnan(this->sum({kInf, 1, -kInf})));
+  EXPECT_EQ(this->sum({kInf, 1, kInf}), kInf);
+  EXPECT_EQ(this->sum({-kInf, 1}), -kInf);
+  EXPECT_EQ(sum_of(this->list({kInf})).round_down(), kInf);
+  EXPECT_TRUE(std::isnan(sum_of(this->list({kNan})).round_up()));
+}
+
+TYPED_TEST(ExactSumOf, OverflowInBetweenLeavesNoTrace) {
+  const double max = convert<double>(of_bits<TypeParam>(Scalar::of(this->of(kInf)).bits() - 1));
+  EXPECT_EQ(this->sum({max, max, -max, -max, 1}), 1.0);
+  EXPECT_EQ(this->sum({max, max}), kInf);
+  EXPECT_EQ(this->sum({-max, -max}), -kInf);
+  // The tie above the largest number goes to infinity, anything less does not.
+  const double half_ulp = std::ldexp(1.0, this->kInfo.max_exponent - this->kInfo.digits);
+  EXPECT_EQ(this->sum({max, half_ulp}), kInf);
+  EXPECT_EQ(this->sum({max, half_ulp, -1}), max);
+}
+
+TYPED_TEST(ExactSumOf, SmallTermsSurviveLargeOnes) {
+  const double tiny = convert<double>(of_bits<TypeParam>(1));
+  const double big = std::ldexp(1.0, this->kInfo.max_exponent);
+  EXPECT_EQ(this->sum({tiny, big, -big}), tiny);
+  EXPECT_EQ(this->sum({-big, -tiny, big}), -tiny);
+  const double ulp = std::ldexp(1.0, 1 - this->kInfo.digits);
+  EXPECT_EQ(this->sum({1, ulp / 2}), 1.0);
+  EXPECT_EQ(this->sum({1, ulp / 2, tiny}), 1 + ulp);
+  EXPECT_EQ(this->sum({1, ulp, ulp / 2, -tiny}), 1 + ulp);
+}
+
+TYPED_TEST(ExactSumOf, AgreesWithMpfrAndEveryOrder) {
+  std::mt19937_64 random(23);
+  for (int round = 0; round < 300; ++round) {
+    auto terms = this->any_finite(random, 1 + static_cast<int>(random() % 60));
+    if (round % 2 == 0) {  // cancel most of it
+      const auto n = terms.size();
+      for (std::size_t i = 0; i < n; ++i)
+        if (random() % 8 != 0)
+          terms.push_back(of_bits<TypeParam>(Scalar::of(terms[i]).bits() ^
+                                             (std::uint64_t{1} << (8 * sizeof(TypeParam) - 1))));
+    }
+    const auto want = expected<TypeParam>(terms);
+    ASSERT_TRUE(same(sum_of(terms).result(), want)) << show(want);
+    std::ranges::shuffle(terms, random);
+    ASSERT_TRUE(same(sum_of(terms).result(), want));
+    ASSERT_TRUE(same(sum_of(terms).template result<double>(), expected<double>(terms)));
+    ASSERT_TRUE(same(sum_of(terms).template result<bfloat16>(), expected<bfloat16>(terms)));
+    ASSERT_TRUE(same(sum_of(terms).template result<float16>(), expected<float16>(terms)));
+    ASSERT_EQ(sum_of(terms).round_to(DType::Float32), Scalar::of(expected<float>(terms)));
+  }
+}
+
+TYPED_TEST(ExactSumOf, MergingIsAddingAllTerms) {
+  std::mt19937_64 random(29);
+  for (int round = 0; round < 200; ++round) {
+    auto terms = this->any_finite(random, 40);
+    const auto whole = sum_of(terms).result();
+    const auto cut = terms.begin() + static_cast<std::ptrdiff_t>(random() % 41);
+    auto left = sum_of(std::vector<TypeParam>(terms.begin(), cut));
+    left.merge(sum_of(std::vector<TypeParam>(cut, terms.end())));
+    ASSERT_TRUE(same(left.result(), whole));
+  }
+  ExactSum<TypeParam> zero = sum_of(this->list({-0.0}));
+  zero.merge(ExactSum<TypeParam>());
+  EXPECT_TRUE(same(zero.result(), this->of(-0.0)));
+  zero.merge(sum_of(this->list({kInf})));
+  EXPECT_EQ(convert<double>(zero.result()), kInf);
+}
+
+TYPED_TEST(ExactSumOf, DirectedResultsEncloseTheSum) {
+  std::mt19937_64 random(31);
+  for (int round = 0; round < 200; ++round) {
+    const auto terms = this->any_finite(random, 20);
+    Real sum(0, 2400);
+    for (const auto x : terms) mpfr_add_d(sum.get(), sum.get(), convert<double>(x), MPFR_RNDN);
+    ASSERT_EQ(sum_of(terms).round_down(), mpfr_get_d(sum.get(), MPFR_RNDD));
+    ASSERT_EQ(sum_of(terms).round_up(), mpfr_get_d(sum.get(), MPFR_RNDU));
+  }
+}
+
+// A million equal terms, so that digits fill up; doubling by merging takes it past any carry.
+TYPED_TEST(ExactSumOf, ManyTermsDoNotOverflowTheDigits) {
+  ExactSum<TypeParam> s;
+  const double third = convert<double>(this->of(1.0 / 3));
+  for (int i = 0; i < (1 << 20); ++i) s.add(this->of(third));
+  EXPECT_EQ(s.template result<double>(), std::ldexp(third, 20));
+  for (int i = 0; i < 40; ++i) s.merge(ExactSum<TypeParam>(s));
+  EXPECT_EQ(s.template result<double>(), std::ldexp(third, 60));
+  const auto minus = this->of(-third);
+  ExactSum<TypeParam> t;
+  for (int i = 0; i < 1000; ++i) t.add(minus);
+  EXPECT_EQ(t.template result<double>(), -1000 * third);
+}
+
+TEST(ExactSum, RoundsOnlyToFloats) {
+  EXPECT_THROW(ExactSum<float>().round_to(DType::Int32), DTypeError);
+}
+
+}  // namespace
+}  // namespace touchstone
