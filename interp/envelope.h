@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "touchstone/device/buffer.h"
+#include "touchstone/interp/block.h"
+#include "touchstone/interp/legal.h"
+#include "touchstone/interp/profile.h"
+#include "touchstone/interp/program.h"
+#include "touchstone/symbolic/node.h"
+
+namespace touchstone::interp {
+
+/// Legal results of a run of elements. While every element is determined only `lo` is kept.
+struct LegalBlock {
+  enum Flag : std::uint8_t { kNumber = 1, kNan = 2, kAny = 4 };
+
+  Block lo;
+  Block hi;                         // not where determined
+  std::vector<std::uint8_t> flags;  // not where determined
+  bool determined = true;
+
+  void resize(DType dtype, std::int64_t count, bool is_determined);
+  DType dtype() const { return lo.dtype(); }
+  std::int64_t count() const { return lo.count(); }
+
+  template <class T>
+  Legal<T> get(std::int64_t i) const {
+    const T low = lo.begin<T>()[i];
+    if (determined) return Legal<T>::point(low);
+    const std::uint8_t f = flags[static_cast<std::size_t>(i)];
+    return {low, hi.begin<T>()[i], (f & kNumber) != 0, (f & kNan) != 0, (f & kAny) != 0};
+  }
+  template <class T>
+  void set(std::int64_t i, const Legal<T>& x) {
+    lo.begin<T>()[i] = x.lo;
+    hi.begin<T>()[i] = x.hi;
+    flags[static_cast<std::size_t>(i)] = static_cast<std::uint8_t>(
+        (x.number ? kNumber : 0) | (x.nan ? kNan : 0) | (x.any ? kAny : 0));
+  }
+};
+
+/// What a conforming device may answer for every element of a kernel on given inputs (host buffers,
+/// by number; buffer 0 is not read), block by block in the order of the output:
+/// sink(first, block). `kernel` valid; `values` binds its variables.
+void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
+                   const Profile& profile, const symbolic::Values& values,
+                   const std::function<void(std::int64_t first, const LegalBlock&)>& sink);
+
+/// The legal results of a reduction, fed run by run.
+class LegalReducer {
+ public:
+  virtual ~LegalReducer() = default;
+  virtual void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) = 0;
+  virtual void finish(LegalBlock& out, std::int64_t at) = 0;
+};
+std::unique_ptr<LegalReducer> legal_reducer(Op op, DType dtype, DType accumulator);
+
+}  // namespace touchstone::interp

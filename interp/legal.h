@@ -1,0 +1,433 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+#include "touchstone/interp/scalar_ops.h"
+
+// What a conforming device may answer for one element: an interval of values, NaN, or anything.
+// Every legal operation is monotone and correctly rounded, or within a declared number of ULP, so
+// intervals map by their corners (docs/oracle.md gives the rules).
+
+namespace touchstone::interp {
+
+/// Order-preserving image of a value in the integers; neighbours differ by 1, -0 lies just below
+/// +0.
+template <class T>
+constexpr std::int64_t order_key(T x) {
+  if constexpr (is_float_storage<T>) {
+    using Bits = scalar::detail::FloatBits<T>;
+    const auto bits = static_cast<std::uint64_t>(std::bit_cast<Bits>(x));
+    constexpr std::uint64_t kMagnitude = (std::uint64_t{1} << (sizeof(T) * 8 - 1)) - 1;
+    const auto magnitude = static_cast<std::int64_t>(bits & kMagnitude);
+    return (bits & ~kMagnitude) != 0 ? -1 - magnitude : magnitude;
+  } else if constexpr (std::is_same_v<T, std::uint64_t>) {
+    return static_cast<std::int64_t>(x ^ (std::uint64_t{1} << 63));
+  } else {
+    return static_cast<std::int64_t>(x);
+  }
+}
+
+template <class T>
+requires is_float_storage<T>
+constexpr T from_order_key(std::int64_t key) {
+  using Bits = scalar::detail::FloatBits<T>;
+  constexpr Bits kSign = static_cast<Bits>(Bits{1} << (sizeof(T) * 8 - 1));
+  return key >= 0 ? std::bit_cast<T>(static_cast<Bits>(key))
+                  : std::bit_cast<T>(static_cast<Bits>(kSign | static_cast<Bits>(-1 - key)));
+}
+
+template <class T>
+constexpr bool key_less(T a, T b) {
+  return order_key(a) < order_key(b);
+}
+
+template <class T>
+constexpr bool is_nan_value(T x) {
+  if constexpr (is_float_storage<T>) {
+    const auto v = scalar::detail::computing(x);
+    return v != v;
+  } else {
+    return false;
+  }
+}
+
+template <class T>
+constexpr bool is_zero_value(T x) {
+  return scalar::cmpeq(x, T{});
+}
+
+template <class T>
+constexpr T infinity(bool negative = false) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  return convert<T>(negative ? -kInfinity : kInfinity);
+}
+
+template <class T>
+constexpr bool is_infinite(T x) {
+  if constexpr (is_float_storage<T>)
+    return std::bit_cast<scalar::detail::FloatBits<T>>(x) ==
+               std::bit_cast<scalar::detail::FloatBits<T>>(infinity<T>()) ||
+           std::bit_cast<scalar::detail::FloatBits<T>>(x) ==
+               std::bit_cast<scalar::detail::FloatBits<T>>(infinity<T>(true));
+  else
+    return false;
+}
+
+/// The legal results of one element: the numbers of [lo, hi] where `number`, NaN where `nan`, and
+/// every bit pattern where `any` (the reference leaves the value open).
+template <class T>
+struct Legal {
+  T lo{};
+  T hi{};
+  bool number = false;
+  bool nan = false;
+  bool any = false;
+
+  static Legal point(T x) {
+    return is_nan_value(x) ? Legal{{}, {}, false, true, false} : Legal{x, x, true, false, false};
+  }
+  static Legal range(T lo, T hi, bool nan = false) { return {lo, hi, true, nan, false}; }
+  static Legal only_nan() { return {{}, {}, false, true, false}; }
+  static Legal anything() { return {{}, {}, false, false, true}; }
+  /// Every number and NaN: no claim about a float.
+  static Legal unknown() {
+    if constexpr (is_float_storage<T>)
+      return range(infinity<T>(true), infinity<T>(), true);
+    else
+      return anything();
+  }
+
+  bool is_point() const { return number && !nan && !any && order_key(lo) == order_key(hi); }
+  bool is_nan_only() const { return nan && !number && !any; }
+  /// One answer only, up to the bits of a NaN.
+  bool determined() const { return is_point() || is_nan_only(); }
+
+  void include(T x) {
+    if (is_nan_value(x)) {
+      nan = true;
+    } else if (!number) {
+      lo = hi = x;
+      number = true;
+    } else {
+      if (key_less(x, lo)) lo = x;
+      if (key_less(hi, x)) hi = x;
+    }
+  }
+  void include(const Legal& other) {
+    any = any || other.any;
+    nan = nan || other.nan;
+    if (!other.number) return;
+    include(other.lo);
+    include(other.hi);
+  }
+
+  bool accepts(T x) const {
+    if (any) return true;
+    if (is_nan_value(x)) return nan;
+    return number && !key_less(x, lo) && !key_less(hi, x);
+  }
+  bool has_zero() const { return number && !scalar::cmplt(T{}, lo) && !scalar::cmplt(hi, T{}); }
+  bool has_infinity() const { return number && (is_infinite(lo) || is_infinite(hi)); }
+  /// Representable values from lo to hi, less one: 0 for a single answer.
+  std::uint64_t width() const {
+    if (any) return std::numeric_limits<std::uint64_t>::max();
+    if (!number) return 0;
+    return static_cast<std::uint64_t>(order_key(hi)) - static_cast<std::uint64_t>(order_key(lo));
+  }
+};
+
+/// f at the corners of two intervals; sound where f is monotone in each operand on them.
+template <class R, class T, class F>
+Legal<R> corners(const Legal<T>& a, const Legal<T>& b, F f) {
+  if (a.any || b.any) return Legal<R>::anything();
+  Legal<R> out;
+  out.nan = a.nan || b.nan;
+  if (!a.number || !b.number) return out;
+  for (const T x : {a.lo, a.hi})
+    for (const T y : {b.lo, b.hi}) out.include(f(x, y));
+  return out;
+}
+
+namespace legal {
+
+__extension__ using Wide = __int128;
+
+// Integers: exact in 128 bits, or no claim where the operation wraps for some operands.
+template <class T, class F>
+Legal<T> integer(const Legal<T>& a, const Legal<T>& b, F f) {
+  if (a.any || b.any) return Legal<T>::anything();
+  Wide low = 0, high = 0;
+  bool first = true;
+  for (const T x : {a.lo, a.hi})
+    for (const T y : {b.lo, b.hi}) {
+      const Wide v = f(static_cast<Wide>(x), static_cast<Wide>(y));
+      low = first ? v : std::min(low, v);
+      high = first ? v : std::max(high, v);
+      first = false;
+    }
+  if (low < static_cast<Wide>(std::numeric_limits<T>::min()) ||
+      high > static_cast<Wide>(std::numeric_limits<T>::max()))
+    return Legal<T>::anything();
+  return Legal<T>::range(static_cast<T>(low), static_cast<T>(high));
+}
+
+// bool: there are four cases.
+template <class F>
+Legal<bool> each_bool(const Legal<bool>& a, const Legal<bool>& b, F f) {
+  if (a.any || b.any) return Legal<bool>::range(false, true);
+  return corners<bool>(a, b, f);
+}
+
+template <class T>
+Legal<T> neg(const Legal<T>& a) {
+  if (a.any) return a;
+  Legal<T> out;
+  out.nan = a.nan;
+  if (!a.number) return out;
+  if constexpr (std::is_signed_v<T> && !is_float_storage<T>)
+    if (a.lo == std::numeric_limits<T>::min() && !a.is_point()) return Legal<T>::anything();
+  if constexpr (std::is_unsigned_v<T> && !std::is_same_v<T, bool>)
+    if (!a.is_point()) return Legal<T>::anything();
+  out.include(scalar::neg(a.lo));
+  out.include(scalar::neg(a.hi));
+  return out;
+}
+
+template <class T>
+Legal<T> add(const Legal<T>& a, const Legal<T>& b) {
+  if (a.is_point() && b.is_point()) return Legal<T>::point(scalar::add(a.lo, b.lo));
+  if constexpr (std::is_same_v<T, bool>)
+    return each_bool(a, b, scalar::add<bool>);
+  else if constexpr (is_float_storage<T>)
+    return corners<T>(a, b, scalar::add<T>);
+  else
+    return integer(a, b, [](auto x, auto y) { return x + y; });
+}
+
+template <class T>
+Legal<T> sub(const Legal<T>& a, const Legal<T>& b) {
+  if (a.is_point() && b.is_point()) return Legal<T>::point(scalar::sub(a.lo, b.lo));
+  if constexpr (std::is_same_v<T, bool>)
+    return each_bool(a, b, scalar::sub<bool>);
+  else if constexpr (is_float_storage<T>)
+    return corners<T>(a, b, scalar::sub<T>);
+  else
+    return integer(a, b, [](auto x, auto y) { return x - y; });
+}
+
+template <class T>
+Legal<T> mul(const Legal<T>& a, const Legal<T>& b) {
+  if (a.is_point() && b.is_point()) return Legal<T>::point(scalar::mul(a.lo, b.lo));
+  if constexpr (std::is_same_v<T, bool>) {
+    return each_bool(a, b, scalar::mul<bool>);
+  } else if constexpr (is_float_storage<T>) {
+    Legal<T> out = corners<T>(a, b, scalar::mul<T>);
+    // 0 times infinity may lie inside the box, off its corners.
+    if ((a.has_zero() && b.has_infinity()) || (b.has_zero() && a.has_infinity())) out.nan = true;
+    return out;
+  } else {
+    if constexpr (std::is_same_v<T, std::uint64_t>)  // the product may not fit in 127 bits
+      if ((a.hi >> 63) != 0 || (b.hi >> 63) != 0) return Legal<T>::anything();
+    return integer(a, b, [](auto x, auto y) { return x * y; });
+  }
+}
+
+template <class T>
+Legal<T> div(const Legal<T>& a, const Legal<T>& b) {
+  if (a.is_point() && b.is_point())
+    return scalar::div_is_poison(a.lo, b.lo) ? Legal<T>::anything()
+                                             : Legal<T>::point(scalar::div(a.lo, b.lo));
+  if constexpr (is_float_storage<T>) {
+    if (a.any || b.any) return Legal<T>::anything();
+    if (b.has_zero()) return a.number ? Legal<T>::unknown() : Legal<T>::only_nan();
+    return corners<T>(a, b, scalar::div<T>);
+  } else {
+    return Legal<T>::anything();
+  }
+}
+
+template <class T>
+Legal<T> mod(const Legal<T>& a, const Legal<T>& b) {
+  if (a.is_point() && b.is_point())
+    return scalar::div_is_poison(a.lo, b.lo) ? Legal<T>::anything()
+                                             : Legal<T>::point(scalar::mod(a.lo, b.lo));
+  if (a.is_nan_only() || b.is_nan_only()) return Legal<T>::only_nan();
+  return a.any || b.any ? Legal<T>::anything() : Legal<T>::unknown();
+}
+
+template <class T>
+Legal<T> max(const Legal<T>& a, const Legal<T>& b) {
+  if (a.any || b.any) return Legal<T>::anything();
+  Legal<T> out;
+  out.nan = a.nan || b.nan;
+  if (!a.number || !b.number) return out;
+  out.include(scalar::max(a.lo, b.lo));
+  out.include(scalar::max(a.hi, b.hi));
+  return out;
+}
+
+template <class T>
+Legal<T> xor_(const Legal<T>& a, const Legal<T>& b) {
+  if (a.is_point() && b.is_point()) return Legal<T>::point(scalar::xor_(a.lo, b.lo));
+  if constexpr (std::is_same_v<T, bool>)
+    return each_bool(a, b, scalar::xor_<bool>);
+  else
+    return Legal<T>::anything();
+}
+
+inline Legal<bool> verdicts(bool can_be_true, bool can_be_false) {
+  return Legal<bool>::range(!can_be_false, can_be_true);
+}
+
+template <class T>
+Legal<bool> cmplt(const Legal<T>& a, const Legal<T>& b) {
+  if (a.any || b.any) return verdicts(true, true);
+  bool yes = false, no = a.nan || b.nan;
+  if (a.number && b.number) {
+    yes = scalar::cmplt(a.lo, b.hi);
+    no = no || !scalar::cmplt(a.hi, b.lo);
+  }
+  return verdicts(yes, no);
+}
+
+template <class T>
+Legal<bool> cmpeq(const Legal<T>& a, const Legal<T>& b) {
+  if (a.any || b.any) return verdicts(true, true);
+  bool yes = false, no = a.nan || b.nan;
+  if (a.number && b.number) {
+    yes = !scalar::cmplt(a.hi, b.lo) && !scalar::cmplt(b.hi, a.lo);
+    no = no ||
+         !(scalar::cmpeq(a.lo, a.hi) && scalar::cmpeq(b.lo, b.hi) && scalar::cmpeq(a.lo, b.lo));
+  }
+  return verdicts(yes, no);
+}
+
+template <class T>
+Legal<T> where(const Legal<bool>& condition, const Legal<T>& a, const Legal<T>& b) {
+  const bool either = condition.any || condition.lo != condition.hi;
+  if (!either) return condition.lo ? a : b;
+  Legal<T> out = a;
+  out.include(b);
+  return out;
+}
+
+/// Multiplied and added with two roundings or with one.
+template <class T>
+Legal<T> mulacc(const Legal<T>& a, const Legal<T>& b, const Legal<T>& c) {
+  Legal<T> out = add(mul(a, b), c);
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    if (!a.number || !b.number || !c.number) return out;
+    for (const T x : {a.lo, a.hi})
+      for (const T y : {b.lo, b.hi})
+        for (const T z : {c.lo, c.hi}) out.include(std::fma(x, y, z));
+  }
+  return out;
+}
+
+/// `ulp` representable values further on both sides, not past the infinities.
+template <class T>
+Legal<T> widened(Legal<T> a, std::int64_t ulp) {
+  if (!a.number) return a;
+  const std::int64_t least = order_key(infinity<T>(true)), most = order_key(infinity<T>());
+  a.lo = from_order_key<T>(std::max(least, order_key(a.lo) - ulp));
+  a.hi = from_order_key<T>(std::min(most, order_key(a.hi) + ulp));
+  return a;
+}
+
+template <class T>
+Legal<T> sqrt(const Legal<T>& a) {
+  if (a.any) return a;
+  Legal<T> out;
+  out.nan = a.nan || (a.number && scalar::cmplt(a.lo, T{}));
+  if (!a.number || scalar::cmplt(a.hi, T{})) return out;
+  const T from = scalar::cmplt(a.lo, T{}) ? scalar::neg(T{}) : a.lo;
+  return Legal<T>::range(scalar::sqrt(from), scalar::sqrt(a.hi), out.nan);
+}
+
+template <class T>
+Legal<T> recip(const Legal<T>& a) {
+  return div(Legal<T>::point(convert<T>(1.0F)), a);
+}
+
+template <class T>
+Legal<T> exp2(const Legal<T>& a, std::int64_t ulp) {
+  if (a.any || !a.number) return a;
+  if (a.is_point() && is_infinite(a.lo)) return Legal<T>::point(scalar::exp2(a.lo));
+  Legal<T> out = widened(Legal<T>::range(scalar::exp2(a.lo), scalar::exp2(a.hi), a.nan), ulp);
+  if (key_less(out.lo, T{})) out.lo = T{};
+  return out;
+}
+
+template <class T>
+Legal<T> log2(const Legal<T>& a, std::int64_t ulp) {
+  if (a.any || !a.number) return a;
+  const bool nan = a.nan || scalar::cmplt(a.lo, T{});
+  if (scalar::cmplt(a.hi, T{})) return Legal<T>::only_nan();
+  const T from = scalar::cmplt(a.lo, T{}) ? T{} : a.lo;
+  Legal<T> out = Legal<T>::range(scalar::log2(from), scalar::log2(a.hi), nan);
+  const bool exact = order_key(out.lo) == order_key(out.hi) && is_infinite(out.lo);
+  return exact ? out : widened(out, ulp);
+}
+
+template <class T>
+Legal<T> sin(const Legal<T>& a, std::int64_t ulp) {
+  if (a.any || !a.number) return a;
+  const T one = convert<T>(1.0F), minus_one = convert<T>(-1.0F);
+  const bool nan = a.nan || a.has_infinity();
+  if (a.is_point()) {
+    if (is_infinite(a.lo)) return Legal<T>::only_nan();
+    if (is_zero_value(a.lo)) return a;
+  }
+  Legal<T> out = Legal<T>::range(minus_one, one, nan);
+  const double lo = static_cast<double>(scalar::detail::computing(a.lo));
+  const double width = static_cast<double>(scalar::detail::computing(a.hi)) - lo;
+  if (width < 1.0) {  // |sin x - sin y| <= |x - y|
+    const double middle = static_cast<double>(scalar::detail::computing(scalar::sin(a.lo)));
+    const double reach = width * (1 + 0x1p-50);
+    out = Legal<T>::range(convert<T>(middle - reach), convert<T>(middle + reach), nan);
+    out = widened(out, ulp + (width == 0 ? 0 : 1));
+    if (key_less(out.lo, minus_one)) out.lo = minus_one;
+    if (key_less(one, out.hi)) out.hi = one;
+  }
+  return out;
+}
+
+template <class To, class From>
+Legal<To> cast(const Legal<From>& a) {
+  if (a.any) {
+    if constexpr (std::is_same_v<To, bool>)
+      return verdicts(true, true);
+    else
+      return Legal<To>::anything();
+  }
+  if constexpr (std::is_same_v<To, bool>) {
+    const bool can_be_zero = a.has_zero();
+    const bool other = a.nan || (a.number && !(is_zero_value(a.lo) && is_zero_value(a.hi)));
+    return verdicts(other, can_be_zero);
+  } else {
+    if constexpr (is_integer_storage<From> && is_integer_storage<To>) {
+      if (a.is_point()) return Legal<To>::point(convert<To>(a.lo));
+      if (!std::in_range<To>(a.lo) || !std::in_range<To>(a.hi)) return Legal<To>::anything();
+      return Legal<To>::range(convert<To>(a.lo), convert<To>(a.hi));
+    } else {
+      Legal<To> out;
+      if constexpr (is_float_storage<To>)
+        out.nan = a.nan;
+      else if (a.nan)
+        out.include(To{0});
+      if (a.number) {
+        out.include(convert<To>(a.lo));
+        out.include(convert<To>(a.hi));
+      }
+      return out;
+    }
+  }
+}
+
+}  // namespace legal
+}  // namespace touchstone::interp

@@ -1,0 +1,240 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "touchstone/interp/envelope.h"
+#include "touchstone/interp/exact_sum.h"
+#include "touchstone/interp/fxn_for_op.h"
+
+namespace touchstone::interp {
+namespace {
+
+// Exponent of the lowest set bit of a finite nonzero value: it is an odd multiple of 2^this.
+int lowest_bit(double x) {
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);
+  const auto digits = static_cast<std::uint64_t>(std::abs(std::ldexp(fraction, 53)));
+  return exponent - 53 + std::countr_zero(digits);
+}
+
+/// Any order of the terms, each partial sum rounded to the accumulator's type: with h additions of
+/// nonzero terms |computed - exact| <= g_h * sum|v|, g_h = h u / (1 - h u), u = 2^-p (Higham,
+/// Accuracy and Stability, 2nd ed., 4.2). One answer where every order must be exact or rounds
+/// once: fewer than three nonzero terms, or all multiples of one power of two and small enough
+/// together.
+template <class T>
+class LegalFloatSum : public LegalReducer {
+ public:
+  explicit LegalFloatSum(DType accumulator) : accumulator_(accumulator) {}
+
+  void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
+    for (std::int64_t i = first; i < first + count; ++i) add(in.get<T>(i));
+  }
+  void finish(LegalBlock& out, std::int64_t at) override {
+    out.set<T>(at,
+               accumulator_ == DType::Float64 ? result<double>() : result_in_float_or_narrower());
+    *this = LegalFloatSum(accumulator_);
+  }
+
+ private:
+  static double value(T x) { return static_cast<double>(scalar::detail::computing(x)); }
+
+  void add(const Legal<T>& term) {
+    any_ = any_ || term.any;
+    nan_ = nan_ || term.nan;
+    only_nan_ = only_nan_ || term.is_nan_only();
+    if (term.any || !term.number) return;
+    const double low = value(term.lo), high = value(term.hi);
+    if (std::isinf(low) || std::isinf(high)) return add_infinite(low, high);
+    if (low == 0 && high == 0) return;
+    ++nonzero_;
+    low_.add(term.lo);
+    if (low == high) {
+      lowest_bit_ = std::min(lowest_bit_, lowest_bit(low));
+    } else {
+      points_ = false;
+      spread_.add(term.hi);
+      spread_.add(scalar::neg(term.lo));
+    }
+    magnitude_ += std::max(std::abs(low), std::abs(high));
+    has_positive_ = has_positive_ || high > 0;
+    has_negative_ = has_negative_ || low < 0;
+  }
+
+  void add_infinite(double low, double high) {
+    can_be_positive_infinity_ = can_be_positive_infinity_ || high > 0;
+    can_be_negative_infinity_ = can_be_negative_infinity_ || low < 0;
+    if (low == high)
+      (low > 0 ? must_be_positive_infinity_ : must_be_negative_infinity_) = true;
+    else
+      unbounded_ = true;  // an end is infinite: no finite bound on the rest
+  }
+
+  // The accumulator's type decides how partial sums round; its values convert to T at the end.
+  Legal<T> result_in_float_or_narrower() const {
+    if (accumulator_ == DType::Float32) return result<float>();
+    if constexpr (is_narrow_float<T>)
+      return result<T>();
+    else
+      return Legal<T>::unknown();
+  }
+
+  template <class A>
+  Legal<T> result() const {
+    if (any_) return Legal<T>::anything();
+    if (only_nan_) return Legal<T>::only_nan();
+    const double sum =
+        magnitude_ * (1 + static_cast<double>(nonzero_) * 0x1p-52);  // at least sum|v|
+    const bool overflows =
+        !(sum < static_cast<double>(scalar::detail::computing(largest<A>())) / 2);
+    const bool to_positive = can_be_positive_infinity_ || (overflows && has_positive_);
+    const bool to_negative = can_be_negative_infinity_ || (overflows && has_negative_);
+    const bool nan = nan_ || (to_positive && to_negative);
+    if (must_be_positive_infinity_ && must_be_negative_infinity_) return Legal<T>::only_nan();
+    if (must_be_positive_infinity_) return Legal<T>::range(infinity<T>(), infinity<T>(), nan);
+    if (must_be_negative_infinity_)
+      return Legal<T>::range(infinity<T>(true), infinity<T>(true), nan);
+    if (unbounded_ || overflows) return overflowing<A>(sum, to_positive, to_negative, nan);
+    Legal<T> out = finite<A>(sum);
+    out.nan = nan;
+    return out;
+  }
+
+  template <class A>
+  Legal<T> finite(double sum) const {
+    constexpr int kDigits = info(dtype_v<A>).digits;
+    const bool on_a_grid = std::ldexp(sum, -lowest_bit_ - kDigits) <= 1;
+    if (points_ && (nonzero_ <= 2 || on_a_grid)) {
+      const T exact = convert<T>(low_.template result<A>());
+      if (!is_zero_value(exact)) return Legal<T>::point(exact);
+      return Legal<T>::range(scalar::neg(T{}), T{});  // which zero is free
+    }
+    const double bound = rounding_bound<A>(sum);
+    ExactSum<T> high = low_;
+    high.merge(spread_);
+    const double low_end = std::nextafter(low_.round_down() - bound, -HUGE_VAL);
+    const double high_end = std::nextafter(high.round_up() + bound, HUGE_VAL);
+    Legal<T> out = Legal<T>::range(convert<T>(above<A>(low_end)), convert<T>(below<A>(high_end)));
+    if (out.has_zero()) {
+      if (is_zero_value(out.lo)) out.lo = scalar::neg(T{});
+      if (is_zero_value(out.hi)) out.hi = T{};
+    }
+    return out;
+  }
+
+  // Some partial sum may pass the largest number: no claim on the sides that can overflow.
+  template <class A>
+  Legal<T> overflowing(double sum, bool to_positive, bool to_negative, bool nan) const {
+    if (!std::isfinite(sum) || unbounded_)
+      return Legal<T>::range(infinity<T>(true), infinity<T>(), true);
+    Legal<T> out = finite<A>(sum);
+    if (to_positive) out.hi = infinity<T>();
+    if (to_negative) out.lo = infinity<T>(true);
+    out.nan = nan;
+    return out;
+  }
+
+  template <class A>
+  double rounding_bound(double sum) const {
+    constexpr int kDigits = info(dtype_v<A>).digits;
+    const double hu = std::ldexp(static_cast<double>(nonzero_ - 1), -kDigits);
+    if (hu >= 0.5) return HUGE_VAL;
+    return hu / (1 - hu) * sum * (1 + 0x1p-50);
+  }
+
+  template <class A>
+  static A largest() {
+    return from_order_key<A>(order_key(infinity<A>()) - 1);
+  }
+  // The least A not below x, the greatest not above.
+  template <class A>
+  static A above(double x) {
+    const A near = convert<A>(x);
+    if (is_infinite(near) || !(static_cast<double>(scalar::detail::computing(near)) < x))
+      return near;
+    return from_order_key<A>(order_key(near) + 1);
+  }
+  template <class A>
+  static A below(double x) {
+    const A near = convert<A>(x);
+    if (is_infinite(near) || !(static_cast<double>(scalar::detail::computing(near)) > x))
+      return near;
+    return from_order_key<A>(order_key(near) - 1);
+  }
+
+  DType accumulator_;
+  ExactSum<T> low_;     // of the lower ends
+  ExactSum<T> spread_;  // of upper less lower ends
+  std::int64_t nonzero_ = 0;
+  double magnitude_ = 0;
+  int lowest_bit_ = std::numeric_limits<int>::max() / 2;
+  bool points_ = true;
+  bool has_positive_ = false, has_negative_ = false;
+  bool any_ = false, nan_ = false, only_nan_ = false, unbounded_ = false;
+  bool can_be_positive_infinity_ = false, can_be_negative_infinity_ = false;
+  bool must_be_positive_infinity_ = false, must_be_negative_infinity_ = false;
+};
+
+// Integers and bool: the reference's own sum where every term is determined, else no claim.
+template <class T>
+class LegalIntegerSum : public LegalReducer {
+ public:
+  explicit LegalIntegerSum(DType accumulator)
+      : plain_(reducer_for_op(Op::ReduceSum, dtype_v<T>, accumulator)) {}
+
+  void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
+    if (!in.determined)
+      for (std::int64_t i = first; i < first + count; ++i)
+        determined_ = determined_ && in.get<T>(i).is_point();
+    if (determined_) plain_->feed(in.lo, first, count);
+  }
+  void finish(LegalBlock& out, std::int64_t at) override {
+    plain_->finish(out.lo, at);
+    const T sum = out.lo.begin<T>()[at];
+    Legal<T> result = determined_ ? Legal<T>::point(sum) : Legal<T>::anything();
+    if constexpr (std::is_same_v<T, bool>)
+      if (!determined_) result = Legal<bool>::range(false, true);
+    out.set<T>(at, result);
+    determined_ = true;
+  }
+
+ private:
+  std::unique_ptr<Reducer> plain_;
+  bool determined_ = true;
+};
+
+template <class T>
+class LegalMaximum : public LegalReducer {
+ public:
+  void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
+    for (std::int64_t i = first; i < first + count; ++i) max_ = legal::max(max_, in.get<T>(i));
+  }
+  void finish(LegalBlock& out, std::int64_t at) override {
+    out.set<T>(at, max_);
+    max_ = Legal<T>::point(least());
+  }
+
+ private:
+  static T least() {
+    if constexpr (is_float_storage<T>)
+      return infinity<T>(true);
+    else
+      return std::numeric_limits<T>::min();
+  }
+  Legal<T> max_ = Legal<T>::point(least());
+};
+
+}  // namespace
+
+std::unique_ptr<LegalReducer> legal_reducer(Op op, DType dtype, DType accumulator) {
+  return with_storage(dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<LegalReducer> {
+    if (op == Op::ReduceMax) return std::make_unique<LegalMaximum<T>>();
+    if constexpr (is_float_storage<T>)
+      return std::make_unique<LegalFloatSum<T>>(accumulator);
+    else
+      return std::make_unique<LegalIntegerSum<T>>(accumulator);
+  });
+}
+
+}  // namespace touchstone::interp

@@ -1,0 +1,180 @@
+#include "touchstone/interp/verdict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "touchstone/interp/envelope.h"
+#include "touchstone/interp/interpreted.h"
+
+namespace touchstone {
+namespace {
+
+using interp::Legal;
+using interp::LegalBlock;
+
+// More than a sixteenth of the larger end: fewer than four significant bits are claimed.
+template <class T>
+bool is_weak(const Legal<T>& legal) {
+  if (legal.any) return true;
+  if (!legal.number || legal.is_point()) return false;
+  if constexpr (is_float_storage<T>) {
+    const double lo = static_cast<double>(scalar::detail::computing(legal.lo));
+    const double hi = static_cast<double>(scalar::detail::computing(legal.hi));
+    return !(hi - lo <= std::max(std::abs(lo), std::abs(hi)) / 16);
+  } else {
+    return true;
+  }
+}
+
+template <class T>
+void check_block(std::int64_t first, const LegalBlock& block, const T* candidate,
+                 Verdict& verdict) {
+  for (std::int64_t i = 0; i < block.count(); ++i) {
+    const Legal<T> legal = block.get<T>(i);
+    const T got = candidate[first + i];
+    ++verdict.checked;
+    if (legal.determined()) ++verdict.determined;
+    // An interval that is mostly rounding noise round zero still says the result is small.
+    if (is_weak(legal)) {
+      ++verdict.weak;
+    } else {
+      verdict.power_ulp = std::max(verdict.power_ulp, static_cast<double>(legal.width()));
+    }
+    if (legal.accepts(got)) continue;
+    if (verdict.wrong++ > 0) continue;
+    verdict.index = first + i;
+    verdict.candidate = Scalar::of(got);
+    verdict.low = Scalar::of(legal.lo);
+    verdict.high = Scalar::of(legal.hi);
+    verdict.number = legal.number;
+    verdict.nan = legal.nan;
+  }
+}
+
+std::vector<std::int64_t> unravel(std::int64_t flat, std::span<const std::int64_t> shape) {
+  std::vector<std::int64_t> at(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    at[i] = flat % shape[i];
+    flat /= shape[i];
+  }
+  return at;
+}
+
+// The buffer itself where the host can read it, else a copy on the reference device.
+class HostView {
+ public:
+  explicit HostView(const Buffer& buffer) {
+    if (dynamic_cast<HostAllocator*>(&buffer.device().allocator()) != nullptr) {
+      view_ = const_cast<Buffer*>(&buffer);  // read only, below
+      return;
+    }
+    static const std::unique_ptr<Device> host = make_interpreted_device();
+    copy_ = std::make_unique<Buffer>(*host, buffer.dtype(), buffer.size());
+    copy(*copy_, buffer);
+    view_ = copy_.get();
+  }
+  Buffer* get() const { return view_; }
+
+ private:
+  std::unique_ptr<Buffer> copy_;
+  Buffer* view_ = nullptr;
+};
+
+void check_usable(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
+                  const Buffer& candidate) {
+  for (const BufferSpec& spec : buffers_of(kernel)) {
+    const auto idx = static_cast<std::size_t>(spec.idx);
+    const Buffer* b = idx == 0 ? &candidate : idx < inputs.size() ? inputs[idx] : nullptr;
+    if (b == nullptr) throw BufferError(fmt::format("input buffer {} was not given", idx));
+    const std::string what = idx == 0 ? "the output" : fmt::format("input buffer {}", idx);
+    if (b->dtype() != spec.dtype)
+      throw BufferError(
+          fmt::format("{} holds {}, the kernel has {}", what, name(b->dtype()), name(spec.dtype)));
+    if (b->size() < spec.size)
+      throw BufferError(fmt::format("{} holds {} elements, the kernel reaches element {}", what,
+                                    b->size(), spec.size - 1));
+  }
+}
+
+std::string bits_str(const Scalar& s) {
+  return fmt::format("0x{:0{}x} ({})", s.bits(), 2 * itemsize(s.dtype()), s.str());
+}
+
+void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
+                    const Buffer& candidate, const Profile& profile, const symbolic::Values& values,
+                    Verdict& verdict) {
+  const LazyOpPtr concrete = values.empty() ? kernel : bind_variables(kernel, values);
+  validate_kernel(concrete);
+  check_usable(concrete, inputs, candidate);
+  std::vector<std::unique_ptr<HostView>> views;
+  std::vector<Buffer*> host{nullptr};
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    views.push_back(inputs[i] == nullptr ? nullptr : std::make_unique<HostView>(*inputs[i]));
+    host.push_back(views.back() == nullptr ? nullptr : views.back()->get());
+  }
+  const HostView output(candidate);
+  interp::legal_results(
+      concrete, host, profile, {}, [&](std::int64_t first, const LegalBlock& block) {
+        with_storage(block.dtype(), [&]<class T>(std::type_identity<T>) {
+          check_block<T>(first, block, static_cast<const T*>(output.get()->memory()), verdict);
+        });
+      });
+  if (verdict.index < 0) return;
+  std::vector<std::int64_t> shape;
+  for (const sint& s : concrete->shape()) shape.push_back(s.as_int());
+  verdict.at = unravel(verdict.index, shape);
+}
+
+}  // namespace
+
+std::string_view name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::Pass:
+      return "PASS";
+    case Outcome::Fail:
+      return "FAIL";
+    case Outcome::Weak:
+      return "WEAK";
+    case Outcome::Unusable:
+      return "UNUSABLE";
+  }
+  return "";
+}
+
+std::string Verdict::str() const {
+  if (outcome == Outcome::Unusable) return fmt::format("UNUSABLE: {}", why);
+  if (outcome != Outcome::Fail)
+    return fmt::format("{}: {} elements, {} determined, {} weak, power {} ULP", name(outcome),
+                       checked, determined, weak, power_ulp);
+  std::string legal =
+      number
+          ? (low == high ? bits_str(low) : fmt::format("[{}, {}]", bits_str(low), bits_str(high)))
+          : std::string();
+  if (nan) legal += number ? " or NaN" : "NaN";
+  return fmt::format("FAIL: {} of {} elements; first at ({}): {} {} gave {}, legal is {}", wrong,
+                     checked, fmt::join(at, ", "), name(op), name(dtype), bits_str(candidate),
+                     legal);
+}
+
+Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
+              const Profile& profile, const symbolic::Values& values) {
+  Verdict verdict;
+  try {
+    judge_elements(kernel, inputs, candidate, profile, values, verdict);
+  } catch (const Error& e) {
+    verdict = {};
+    verdict.outcome = Outcome::Unusable;
+    verdict.why = e.what();
+    return verdict;
+  }
+  verdict.op = kernel->src()[0]->op();
+  verdict.dtype = kernel->dtype();
+  if (verdict.wrong > 0)
+    verdict.outcome = Outcome::Fail;
+  else if (2 * verdict.weak > verdict.checked)
+    verdict.outcome = Outcome::Weak;
+  return verdict;
+}
+
+}  // namespace touchstone
