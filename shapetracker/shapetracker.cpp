@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/shapetracker/merge.h"
 #include "touchstone/shapetracker/sint_bounds.h"
 
 namespace touchstone {
@@ -21,6 +22,25 @@ void require_within(const View& outer, const sint& size, const What& what) {
         fmt::format("{}: reads addresses {} to {}, the view below has [0, {}); shrink "
                     "or mask the outer view",
                     what(), low.str(), high.str(), size.str()));
+}
+
+// One view for a run of neighbours, innermost first, or nullopt. Some runs are one view though no
+// two neighbours are.
+std::optional<View> merge_run(std::span<const View> run) {
+  if (run.size() == 2) return View::merge(run[0], run[1]);
+  if (!std::ranges::all_of(run, [](const View& view) { return view.is_concrete(); }))
+    return std::nullopt;
+  return shapetracker::merge_stack(run).view;
+}
+
+// Merges views[begin, begin + length) in place; false where they stay.
+bool merge_in_place(std::vector<View>& views, std::size_t begin, std::size_t length) {
+  std::optional<View> merged = merge_run(std::span(views).subspan(begin, length));
+  if (!merged) return false;
+  const auto first = views.begin() + static_cast<std::ptrdiff_t>(begin);
+  *first = std::move(*merged);
+  views.erase(first + 1, first + static_cast<std::ptrdiff_t>(length));
+  return true;
 }
 
 }  // namespace
@@ -55,12 +75,8 @@ ShapeTracker ShapeTracker::with_top(View top) const {
   ShapeTracker result = *this;
   result.views_.back() = std::move(top);
   auto& views = result.views_;
-  while (views.size() > 1) {
-    std::optional<View> merged = View::merge(views[views.size() - 2], views.back());
-    if (!merged) break;
-    views.pop_back();
-    views.back() = std::move(*merged);
-  }
+  for (std::size_t length = 2; length <= views.size(); ++length)
+    if (merge_in_place(views, views.size() - length, length)) length = 1;
   return result;
 }
 
@@ -114,13 +130,12 @@ ShapeTracker ShapeTracker::compose(const ShapeTracker& inner, const ShapeTracker
 ShapeTracker ShapeTracker::simplify() const {
   ShapeTracker result = *this;
   auto& views = result.views_;
-  for (std::size_t i = views.size() - 1; i-- > 0;) {
-    std::optional<View> merged = View::merge(views[i], views[i + 1]);
-    if (!merged) continue;
-    views[i] = std::move(*merged);
-    views.erase(views.begin() + static_cast<std::ptrdiff_t>(i) + 1);
-    i = views.size() - 1;  // a merged pair may open others
-  }
+  for (std::size_t length = 2; length <= views.size(); ++length)
+    for (std::size_t begin = views.size() - length + 1; begin-- > 0;)
+      if (merge_in_place(views, begin, length)) {
+        length = 1;  // a merged run may open others
+        break;
+      }
   return result;
 }
 

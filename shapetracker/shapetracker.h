@@ -25,6 +25,8 @@ class ShapeTracker {
   int rank() const { return views_.back().rank(); }
   sint size() const { return views_.back().size(); }
   bool is_contiguous() const { return views_.size() == 1 && views_[0].is_contiguous(); }
+  /// A view has no valid point. Movement operations leave such a view wherever nothing is left to
+  /// read, merging being what finds it.
   bool nothing_valid() const;
 
   ShapeTracker reshape(const Shape& shape) const;
@@ -58,7 +60,8 @@ class ShapeTracker {
   /// One more than the largest address a valid index reaches; 0 where nothing is valid.
   std::int64_t real_size() const;
 
-  /// The fewest views found that say the same.
+  /// The fewest views found that say the same: runs of neighbours that are one view become it.
+  /// Movement operations do this for the runs that end at the outermost view.
   ShapeTracker simplify() const;
 
   /// Address in the buffer, or nullopt where masked out. Concrete trackers only.
