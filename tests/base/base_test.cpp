@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "touchstone/base/checked.h"
+#include "touchstone/base/file.h"
+#include "touchstone/base/hash.h"
+#include "touchstone/base/suggest.h"
+
+namespace touchstone {
+namespace {
+
+TEST(Checked, DivisionFloorsForAllSigns) {
+  EXPECT_EQ(floor_div(7, 2), 3);
+  EXPECT_EQ(floor_div(-7, 2), -4);
+  EXPECT_EQ(floor_div(7, -2), -4);
+  EXPECT_EQ(floor_mod(-7, 2), 1);
+  EXPECT_EQ(floor_mod(7, -2), -1);
+  EXPECT_EQ(ceil_div(7, 2), 4);
+  EXPECT_EQ(ceil_div(-7, 2), -3);
+}
+
+TEST(Checked, OverflowIsAnErrorThatNamesTheOperands) {
+  EXPECT_THROW(checked_add(INT64_MAX, 1), OverflowError);
+  EXPECT_THROW(checked_sub(INT64_MIN, 1), OverflowError);
+  EXPECT_THROW(checked_mul(INT64_MAX, 2), OverflowError);
+  EXPECT_EQ(checked_mul(-3, 4), -12);
+}
+
+TEST(File, AWriteReplacesTheWholeFileAndLeavesNoNeighbour) {
+  const TemporaryDirectory dir;
+  const auto path = dir.path() / "a.txt";
+  write_file_atomically(path, "one");
+  write_file_atomically(path, "two");
+  EXPECT_EQ(read_file(path), "two");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
+}
+
+TEST(File, AFullDiskLosesNothing) {
+  // /dev/full answers every write with "no space"; renaming onto it fails the same way.
+  const TemporaryDirectory dir;
+  const auto target = dir.path() / "missing" / "a.txt";
+  EXPECT_THROW(write_file_atomically(target, "x"), SystemError);
+  EXPECT_FALSE(std::filesystem::exists(target));
+}
+
+TEST(File, AMissingFileIsNamed) {
+  try {
+    read_file("/nonexistent/kernel.json");
+    FAIL();
+  } catch (const SystemError& e) {
+    EXPECT_NE(std::string(e.what()).find("/nonexistent/kernel.json"), std::string::npos);
+  }
+}
+
+TEST(File, TemporaryDirectoriesVanish) {
+  std::filesystem::path path;
+  {
+    const TemporaryDirectory dir;
+    path = dir.path();
+    std::ofstream(path / "x") << "x";
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(Hash, ContentHashIsTheSameOnEveryMachine) {
+  EXPECT_EQ(content_hash(""), "99aa06d3014798d86001c324468d497f");  // xxHash's own XXH3-128 of ""
+  EXPECT_NE(content_hash("a"), content_hash("b"));
+  EXPECT_EQ(content_hash("abc").size(), 32U);
+}
+
+TEST(Suggest, NamesTheNearestWordOrNothing) {
+  const std::string_view words[] = {"permute", "reshape", "pad"};
+  EXPECT_EQ(did_you_mean("reshap", words), "; did you mean 'reshape'?");
+  EXPECT_EQ(did_you_mean("zzzzzzzzz", words), "");
+  EXPECT_EQ(edit_distance("ADD", "add"), 0);
+}
+
+}  // namespace
+}  // namespace touchstone

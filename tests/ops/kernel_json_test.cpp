@@ -1,0 +1,99 @@
+#include "touchstone/ops/kernel_json.h"
+
+#include <gtest/gtest.h>
+
+#include <gmock/gmock.h>
+
+namespace touchstone {
+namespace {
+
+using testing::HasSubstr;
+
+LazyOpPtr sample() {
+  const ShapeTracker padded = ShapeTracker::contiguous({3, 4}).pad({{1, 0}, {0, 2}});
+  const LazyOpPtr x = LazyOp::load(1, DType::Float32, padded);
+  const LazyOpPtr c =
+      LazyOp::constant(Scalar::of(0.1F), ShapeTracker::contiguous({1, 1}).expand({4, 6}));
+  const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, x, c), {1});
+  return LazyOp::store(ShapeTracker::contiguous({4, 1}), LazyOp::cast(sum, DType::Float16));
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from << " in " << text;
+  text.replace(at, from.size(), to);
+  return text;
+}
+
+// The text without its hash, which no longer fits once something was changed.
+std::string edited(const std::string& from, const std::string& to) {
+  std::string text = to_json(kernel_file(sample()));
+  text.resize(text.find(",\n\"hash\""));
+  return replaced(text + "}", from, to);
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    kernel_from_json(text);
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(KernelJson, RoundTripGivesTheSameKernelAndTheSameText) {
+  const KernelFile kernel = kernel_file(sample());
+  const std::string text = to_json(kernel);
+  const KernelFile back = kernel_from_json(text);
+  EXPECT_TRUE(same(back.ast, kernel.ast));
+  EXPECT_EQ(back.buffers, kernel.buffers);
+  EXPECT_EQ(to_json(back), text);
+  EXPECT_EQ(kernel_hash(back), kernel_hash(kernel));
+}
+
+TEST(KernelJson, EqualNodesAreWrittenOnce) {
+  const auto load = [] { return LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({4})); };
+  const LazyOpPtr shared = load();
+  const ShapeTracker out = ShapeTracker::contiguous({4});
+  EXPECT_EQ(to_json(kernel_file(LazyOp::store(out, LazyOp::binary(Op::Add, load(), load())))),
+            to_json(kernel_file(LazyOp::store(out, LazyOp::binary(Op::Add, shared, shared)))));
+}
+
+TEST(KernelJson, SymbolicSizesKeepTheirVariables) {
+  const sint n = symbolic::variable("n", 1, 10);
+  const LazyOpPtr x = LazyOp::load(1, DType::Int32, ShapeTracker::contiguous({n, 3}));
+  const LazyOpPtr kernel =
+      LazyOp::store(ShapeTracker::contiguous({n, 3}), LazyOp::unary(Op::Neg, x));
+  EXPECT_TRUE(same(kernel_from_json(to_json(kernel_file(kernel))).ast, kernel));
+}
+
+TEST(KernelJson, BadInputIsNamed) {
+  EXPECT_THAT(error_of("{"), HasSubstr("not JSON"));
+  EXPECT_THAT(error_of("[]"), HasSubstr("is not a kernel"));
+  EXPECT_THAT(error_of("{\"touchstone_kernel\":2}"),
+              HasSubstr("is version 2, this program reads version 1"));
+  EXPECT_THAT(error_of(edited("\"op\":\"MUL\"", "\"op\":\"MULL\"")),
+              HasSubstr("node 2: there is no op 'MULL'; did you mean 'MUL'?"));
+  EXPECT_THAT(error_of(edited("\"src\":[0,1]", "\"src\":[0]")),
+              HasSubstr("takes 2 operands, not 1"));
+  EXPECT_THAT(error_of(edited("\"src\":[0,1]", "\"src\":[0,7]")),
+              HasSubstr("uses node 7, which does not come before it"));
+  EXPECT_THAT(error_of(edited("\"mask\":[[1,4],[0,4]]", "\"mask\":[[1,4],[0,9]]")),
+              HasSubstr("node 0 (LOAD)"));
+  EXPECT_THAT(error_of(edited("\"dtype\":\"float32\",\"id\":2", "\"dtype\":\"float64\",\"id\":2")),
+              HasSubstr("says dtype float64, but it gives float32"));
+  EXPECT_THAT(error_of(edited("\"axes\":[1]", "\"axes\":[5]")), HasSubstr("axis 5"));
+  EXPECT_THAT(error_of(edited("\"size\":12", "\"size\":11")),
+              HasSubstr("reaches element 11 of buffer 1, which holds 11"));
+  EXPECT_THAT(error_of(edited("\"dtype\":\"float32\",\"idx\":1", "\"dtype\":\"int8\",\"idx\":1")),
+              HasSubstr("it holds int8"));
+}
+
+TEST(KernelJson, AHashThatDoesNotMatchIsRefused) {
+  const std::string text =
+      replaced(to_json(kernel_file(sample())), "\"value\":\"0.1\"", "\"value\":\"0.2\"");
+  EXPECT_THAT(error_of(text), HasSubstr("remove the line"));
+}
+
+}  // namespace
+}  // namespace touchstone
