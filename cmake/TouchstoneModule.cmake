@@ -1,4 +1,8 @@
-# touchstone_module(NAME FOLDER [DEPENDS module...] [LINK lib...] [LINK_PRIVATE lib...])
+# touchstone_module(NAME FOLDER [DEPENDS module...] [LINK lib...] [LINK_PRIVATE lib...]
+#                   [LINK_HEADERS lib...])
+#
+# LINK libraries are part of the module's interface, LINK_PRIVATE ones are linked by its users
+# unseen, LINK_HEADERS ones are header-only and used in its sources alone.
 #
 # One module is one folder and one static library, touchstone::NAME. Its include root holds nothing
 # but touchstone/NAME, a link to its own folder, so that a translation unit sees the headers of the
@@ -7,7 +11,7 @@
 set_property(GLOBAL PROPERTY TOUCHSTONE_MODULES "")
 
 function(touchstone_module name folder)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;LINK_PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;LINK_PRIVATE;LINK_HEADERS" ${ARGN})
   set(root "${PROJECT_BINARY_DIR}/include-roots/${name}")
   file(MAKE_DIRECTORY "${root}/touchstone")
   file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${folder}" "${root}/touchstone/${name}" SYMBOLIC)
@@ -17,7 +21,9 @@ function(touchstone_module name folder)
   if(sources)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
-    target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:touchstone_build>" ${ARG_LINK_PRIVATE})
+    list(TRANSFORM ARG_LINK_HEADERS REPLACE "(.+)" "$<BUILD_INTERFACE:\\1>" OUTPUT_VARIABLE headers)
+    target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:touchstone_build>" ${headers}
+                                            ${ARG_LINK_PRIVATE})
   else()
     add_library(${target} INTERFACE)
     set(scope INTERFACE)

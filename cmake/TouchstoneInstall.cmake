@@ -1,0 +1,26 @@
+# Headers, libraries, the command and a CMake package with one component a module.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/touchstone")
+get_property(modules GLOBAL PROPERTY TOUCHSTONE_MODULES)
+foreach(module IN LISTS modules)
+  get_property(folder GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_FOLDER)
+  install(DIRECTORY "${folder}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/touchstone/${module}"
+          FILES_MATCHING PATTERN "*.h")
+  install(TARGETS touchstone_${module} EXPORT touchstone ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endforeach()
+install(EXPORT touchstone NAMESPACE touchstone:: FILE TouchstoneTargets.cmake DESTINATION "${package_dir}")
+
+list(JOIN modules " " TOUCHSTONE_COMPONENTS)
+configure_package_config_file(
+  cmake/touchstone-config.cmake.in "${PROJECT_BINARY_DIR}/touchstone-config.cmake"
+  INSTALL_DESTINATION "${package_dir}")
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/touchstone-config-version.cmake"
+                                 COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/touchstone-config.cmake"
+              "${PROJECT_BINARY_DIR}/touchstone-config-version.cmake" DESTINATION "${package_dir}")
+if(TARGET touchstone)
+  install(TARGETS touchstone RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+endif()
+install(FILES LICENSE README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")

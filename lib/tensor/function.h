@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "touchstone/tensor/tensor.h"
+
+namespace touchstone {
+
+/// One differentiable step: a forward pass from LazyBuffers to a LazyBuffer, and a backward pass
+/// from the gradient of its result to the gradients of its inputs. An object is used for one
+/// forward pass and keeps what its backward pass needs. All of them are in mlops.h.
+class Function {
+ public:
+  Function() = default;
+  virtual ~Function() = default;
+  Function(const Function&) = delete;
+  Function& operator=(const Function&) = delete;
+
+  virtual LazyBufferPtr forward(std::span<const LazyBufferPtr> inputs) = 0;
+  /// `gradient` has the shape and dtype of forward's result. One gradient an input, of its shape
+  /// and dtype; null where there is none or `wants` says that nobody asks.
+  virtual std::vector<LazyBufferPtr> backward(const LazyBufferPtr& gradient) = 0;
+
+ protected:
+  bool wants(std::size_t input) const { return wanted_[input]; }
+
+ private:
+  friend Tensor apply(std::unique_ptr<Function> function, std::span<const Tensor> inputs);
+  std::vector<bool> wanted_;
+};
+
+/// The result of `function`, linked to its inputs where one of them requires a gradient.
+Tensor apply(std::unique_ptr<Function> function, std::span<const Tensor> inputs);
+
+/// apply<Add>({a, b}), apply<Reshape>({x}, shape): the rest go to the constructor.
+template <class F, class... Args>
+Tensor apply(std::initializer_list<Tensor> inputs, Args&&... args) {
+  return apply(std::make_unique<F>(std::forward<Args>(args)...),
+               std::span<const Tensor>(inputs.begin(), inputs.size()));
+}
+
+/// What a Tensor is a handle to: its values, and how they came to be.
+struct TensorNode {
+  explicit TensorNode(LazyBufferPtr values) : data(std::move(values)) {}
+  ~TensorNode();  // iterative: a graph of any depth may end here
+  TensorNode(const TensorNode&) = delete;
+  TensorNode& operator=(const TensorNode&) = delete;
+
+  LazyBufferPtr data;
+  LazyBufferPtr gradient;  // of leaves that require one, after backward
+  bool requires_grad = false;
+  std::unique_ptr<Function> function;  // null for leaves
+  std::vector<std::shared_ptr<TensorNode>> parents;
+};
+
+}  // namespace touchstone

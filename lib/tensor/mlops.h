@@ -1,0 +1,175 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "touchstone/tensor/function.h"
+
+/// The differentiable steps everything else is made of. The inputs of one step have one shape and
+/// dtype unless it says otherwise: broadcasting is the work of Expand, promotion that of Cast.
+namespace touchstone::mlops {
+
+using Inputs = std::span<const LazyBufferPtr>;
+using Gradients = std::vector<LazyBufferPtr>;
+
+// Elementwise steps, as data: the value, and the gradient of each operand from the gradient g of
+// the result.
+
+enum class Unary : std::uint8_t { Neg, Sin, Relu, Log2, Log, Exp2, Exp, Sqrt, Recip, Sigmoid };
+enum class Binary : std::uint8_t { Add, Sub, Mul, Div, Max };
+
+struct UnaryRule {
+  Unary op;
+  std::string_view name;
+  LazyBufferPtr (*value)(const LazyBufferPtr& x);
+  LazyBufferPtr (*gradient)(const LazyBufferPtr& g, const LazyBufferPtr& x,
+                            const LazyBufferPtr& out);
+};
+struct BinaryRule {
+  using Gradient = LazyBufferPtr (*)(const LazyBufferPtr& g, const LazyBufferPtr& x,
+                                     const LazyBufferPtr& y);
+  Binary op;
+  std::string_view name;
+  LazyBufferPtr (*value)(const LazyBufferPtr& x, const LazyBufferPtr& y);
+  Gradient gradient_x;
+  Gradient gradient_y;
+};
+std::span<const UnaryRule> unary_rules();    // in the order of Unary
+std::span<const BinaryRule> binary_rules();  // in the order of Binary
+
+Tensor apply(Unary op, const Tensor& x);                    // floats; Neg any type
+Tensor apply(Binary op, const Tensor& x, const Tensor& y);  // one shape, one dtype
+
+/// A bool condition and two values of one dtype; each value's gradient is 0 where not taken.
+class Where final : public Function {
+ public:
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const LazyBufferPtr& gradient) override;
+
+ private:
+  LazyBufferPtr condition_;
+};
+
+class Cast final : public Function {
+ public:
+  explicit Cast(DType to) : to_(to) {}
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const LazyBufferPtr& gradient) override;
+
+ private:
+  DType to_, from_ = DType::Bool;
+};
+
+/// Memory of its own for the values; the gradient passes.
+class Contiguous final : public Function {
+ public:
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const LazyBufferPtr& gradient) override;
+};
+
+/// A copy on another device; the gradient is copied back.
+class CopyTo final : public Function {
+ public:
+  explicit CopyTo(std::string device) : device_(std::move(device)) {}
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const LazyBufferPtr& gradient) override;
+
+ private:
+  std::string device_, from_;
+};
+
+/// Sum over axes, which stay with size 1; the gradient is repeated over them.
+class Sum final : public Function {
+ public:
+  explicit Sum(std::vector<int> axes) : axes_(std::move(axes)) {}
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const LazyBufferPtr& gradient) override;
+
+ private:
+  std::vector<int> axes_;
+  Shape shape_;
+};
+
+/// Maximum over axes, which stay with size 1; the elements that reach it share the gradient
+/// equally.
+class Max final : public Function {
+ public:
+  explicit Max(std::vector<int> axes) : axes_(std::move(axes)) {}
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const LazyBufferPtr& gradient) override;
+
+ private:
+  std::vector<int> axes_;
+  LazyBufferPtr x_, out_;
+};
+
+/// Repeats axes of size 1; the gradient is summed over them.
+class Expand final : public Function {
+ public:
+  explicit Expand(Shape shape) : shape_(std::move(shape)) {}
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const LazyBufferPtr& gradient) override;
+
+ private:
+  Shape shape_, from_;
+};
+
+class Reshape final : public Function {
+ public:
+  explicit Reshape(Shape shape) : shape_(std::move(shape)) {}
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const LazyBufferPtr& gradient) override;
+
+ private:
+  Shape shape_, from_;
+};
+
+class Permute final : public Function {
+ public:
+  explicit Permute(std::vector<int> order) : order_(std::move(order)) {}
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const LazyBufferPtr& gradient) override;
+
+ private:
+  std::vector<int> order_;
+};
+
+/// Zeros around; the gradient loses them again.
+class Pad final : public Function {
+ public:
+  explicit Pad(Padding padding) : padding_(std::move(padding)) {}
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const LazyBufferPtr& gradient) override;
+
+ private:
+  Padding padding_;
+  Shape from_;
+};
+
+/// A block of the elements; the gradient is 0 outside it.
+class Shrink final : public Function {
+ public:
+  explicit Shrink(Mask keep) : keep_(std::move(keep)) {}
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const LazyBufferPtr& gradient) override;
+
+ private:
+  Mask keep_;
+  Shape from_;
+};
+
+/// Reverses axes; its own inverse.
+class Flip final : public Function {
+ public:
+  explicit Flip(std::vector<int> axes) : axes_(std::move(axes)) {}
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const LazyBufferPtr& gradient) override;
+
+ private:
+  std::vector<int> axes_;
+};
+
+}  // namespace touchstone::mlops

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include "touchstone/dtype/scalar.h"
+
+namespace touchstone {
+
+/// A number written in an expression with tensors. It has no dtype of its own: it takes that of the
+/// tensor it meets, made wide enough for its kind.
+class Number {
+ public:
+  template <class T>
+  requires std::integral<T> || std::floating_point<T> Number(
+      T value) {  // NOLINT(google-explicit-constructor): a number is a number
+    if constexpr (std::floating_point<T>) {
+      kind_ = Kind::Fraction;
+      fraction_ = static_cast<double>(value);
+    } else {
+      kind_ = std::same_as<T, bool> ? Kind::Truth : Kind::Whole;
+      whole_ = static_cast<std::int64_t>(value);
+    }
+  }
+
+  /// The dtype of an operation with a tensor of type `met`: float32 for a fraction that meets
+  /// integers or bool, int32 for a whole number that meets bool, else `met`.
+  DType dtype_with(DType met) const {
+    if (kind_ == Kind::Fraction && !is_float(met)) return DType::Float32;
+    return kind_ == Kind::Whole && is_bool(met) ? DType::Int32 : met;
+  }
+  Scalar as(DType dtype) const {
+    return kind_ == Kind::Fraction ? Scalar::from_double(dtype, fraction_)
+                                   : Scalar::from_int(dtype, whole_);
+  }
+
+ private:
+  enum class Kind : std::uint8_t { Truth, Whole, Fraction };
+  Kind kind_;
+  std::int64_t whole_ = 0;
+  double fraction_ = 0;
+};
+
+}  // namespace touchstone

@@ -1,0 +1,139 @@
+#include "touchstone/tensor/tensor.h"
+
+#include <algorithm>
+
+#include "touchstone/tensor/mlops.h"
+
+namespace touchstone {
+
+Tensor::Tensor(LazyBufferPtr data) : node_(std::make_shared<TensorNode>(std::move(data))) {}
+
+Tensor Tensor::full(const Shape& shape, Number value, const TensorOptions& options) {
+  return Tensor(LazyBuffer::constant(value.as(options.dtype), shape, options.device));
+}
+Tensor Tensor::zeros(const Shape& shape, const TensorOptions& options) {
+  return full(shape, 0, options);
+}
+Tensor Tensor::ones(const Shape& shape, const TensorOptions& options) {
+  return full(shape, 1, options);
+}
+Tensor Tensor::empty(const Shape& shape, const TensorOptions& options) {
+  return Tensor(LazyBuffer::empty(shape, options.dtype, options.device));
+}
+
+Tensor Tensor::arange(std::int64_t begin, std::int64_t end, std::int64_t step,
+                      const TensorOptions& options) {
+  if (step == 0) throw ShapeError("arange: the step is 0; use a positive or negative step");
+  return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
+    std::vector<T> values;
+    for (std::int64_t i = begin; step > 0 ? i < end : i > end; i += step)
+      values.push_back(convert<T>(i));
+    const sint count(static_cast<std::int64_t>(values.size()));
+    return from<T>(values, {count}, options.device);
+  });
+}
+
+Tensor Tensor::eye(std::int64_t n, const TensorOptions& options) {
+  // Row i of n ones each followed by n zeros, cut to n x n, has its one in column i.
+  const std::vector<Slice> all_but_last = {{.end = n * n}};
+  return ones({n, 1}, options).pad({{0, 0}, {0, n}}).flatten().slice(all_but_last).reshape({n, n});
+}
+
+Tensor Tensor::from_bytes(DType dtype, std::span<const std::byte> bytes, const Shape& shape,
+                          const std::string& device) {
+  const std::int64_t wanted = max_elements(shape);
+  if (bytes.size() != static_cast<std::size_t>(wanted) * itemsize(dtype))
+    throw ShapeError(fmt::format("from: {} values do not fill shape {} of {} elements",
+                                 bytes.size() / itemsize(dtype), str(shape), wanted));
+  if (wanted == 0) return zeros(shape, {dtype, device});
+  const auto buffer = std::make_shared<Buffer>(Device::get(device), dtype, wanted);
+  buffer->copy_in(bytes);
+  return Tensor(LazyBuffer::from_buffer(buffer, shape));
+}
+
+const LazyBufferPtr& Tensor::lazy() const { return node_->data; }
+bool Tensor::requires_grad() const { return node_->requires_grad; }
+
+std::int64_t Tensor::size(int axis) const {
+  return shape()[static_cast<std::size_t>(normal_axis(axis))].as_int();
+}
+
+std::int64_t Tensor::elements() const {
+  std::int64_t n = 1;
+  for (const sint& s : shape()) n = checked_mul(n, s.as_int());
+  return n;
+}
+
+int Tensor::normal_axis(int axis) const {
+  if (axis < -rank() || axis >= rank())
+    throw ShapeError(fmt::format("axis {} is outside [{}, {}) of shape {}", axis, -rank(), rank(),
+                                 str(shape())));
+  return axis < 0 ? axis + rank() : axis;
+}
+
+std::vector<int> Tensor::normal_axes(const std::vector<int>& axes) const {
+  std::vector<int> normal;
+  for (const int axis : axes) normal.push_back(normal_axis(axis));
+  return normal;
+}
+
+const Tensor& Tensor::realize() const {
+  touchstone::realize(std::span(&node_->data, 1));
+  return *this;
+}
+
+void realize(std::span<const Tensor> tensors) {
+  std::vector<LazyBufferPtr> data;
+  for (const Tensor& t : tensors) data.push_back(t.lazy());
+  realize(std::span<const LazyBufferPtr>(data));
+}
+
+BufferPtr Tensor::host_ready() const {
+  const LazyBufferPtr whole = lazy()->contiguous();
+  touchstone::realize(std::span(&whole, 1));
+  return whole->realized();
+}
+
+Tensor Tensor::to(const std::string& device) const { return apply<mlops::CopyTo>({*this}, device); }
+Tensor Tensor::contiguous() const { return apply<mlops::Contiguous>({*this}); }
+Tensor Tensor::cast(DType to) const {
+  return to == dtype() ? *this : apply<mlops::Cast>({*this}, to);
+}
+Tensor Tensor::bitcast(DType to) const { return Tensor(lazy()->cast(to, true)); }
+Tensor Tensor::detach() const { return Tensor(lazy()); }
+
+void Tensor::assign(const Tensor& values) {
+  if (values.shape() != shape())
+    throw ShapeError(
+        fmt::format("assign: the tensor has shape {}, the values {}; reshape or "
+                    "expand them",
+                    str(shape()), str(values.shape())));
+  if (values.dtype() != dtype())
+    throw DTypeError(fmt::format("assign: the tensor is {}, the values are {}; cast them",
+                                 name(dtype()), name(values.dtype())));
+  if (values.device() != device())
+    throw BufferError(fmt::format("assign: the tensor is on {}, the values are on {}; use to()",
+                                  device(), values.device()));
+  node_->data = values.lazy();
+  node_->function.reset();
+  node_->parents.clear();
+}
+
+Tensor& Tensor::set_requires_grad(bool wanted) {
+  if (wanted && !is_float(dtype()))
+    throw DTypeError(
+        fmt::format("a tensor of {} has no gradient; cast it to a float first", name(dtype())));
+  if (node_->function != nullptr)
+    throw Error("set_requires_grad: this tensor was computed from others; detach() it first");
+  node_->requires_grad = wanted;
+  return *this;
+}
+
+std::optional<Tensor> Tensor::grad() const {
+  if (node_->gradient == nullptr) return std::nullopt;
+  return Tensor(node_->gradient);
+}
+
+void Tensor::zero_grad() { node_->gradient = nullptr; }
+
+}  // namespace touchstone

@@ -1,0 +1,232 @@
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "touchstone/lazy/realize.h"
+#include "touchstone/tensor/number.h"
+
+namespace touchstone {
+
+struct TensorNode;
+
+/// Where and as what a new tensor lives.
+struct TensorOptions {
+  DType dtype = DType::Float32;
+  std::string device = "CPU";
+};
+
+enum class KeepDim : bool { No, Yes };
+
+/// Elements begin, begin + step, ... up to and without end of one axis, as in Python: negative
+/// positions count from the end, positions beyond it are cut, a negative step walks down.
+struct Slice {
+  std::optional<std::int64_t> begin = std::nullopt;  // default: the first element walked
+  std::optional<std::int64_t> end = std::nullopt;    // default: walk to the other end
+  std::int64_t step = 1;                             // not 0
+};
+
+/// A lazily computed array with reverse-mode differentiation. A Tensor is a handle: copies are the
+/// same tensor. Nothing is computed before realize(), read() or item().
+///
+/// Axes may be negative (from the last). Binary operations broadcast as NumPy does and promote
+/// dtypes by promote(); functions on the reals turn integers into float32 first. All throw
+/// ShapeError, DTypeError or BufferError (devices) where operands do not fit.
+class Tensor {
+ public:
+  explicit Tensor(LazyBufferPtr data);
+  explicit Tensor(std::shared_ptr<TensorNode> node) : node_(std::move(node)) {}
+
+  // Creation.
+  static Tensor full(const Shape& shape, Number value, const TensorOptions& options = {});
+  static Tensor zeros(const Shape& shape, const TensorOptions& options = {});
+  static Tensor ones(const Shape& shape, const TensorOptions& options = {});
+  static Tensor empty(const Shape& shape, const TensorOptions& options = {});
+  /// begin, begin + step, ... up to and without end; rank 1, written to the device at once.
+  static Tensor arange(std::int64_t begin, std::int64_t end, std::int64_t step = 1,
+                       const TensorOptions& options = {.dtype = DType::Int32});
+  static Tensor eye(std::int64_t n, const TensorOptions& options = {});
+  /// Row-major values of the dtype that stores T. Throws ShapeError where the shape has another
+  /// number of elements.
+  template <class T>
+  static Tensor from(const std::vector<T>& values, const Shape& shape,
+                     const std::string& device = "CPU");
+
+  // What it is.
+  const LazyBufferPtr& lazy() const;
+  const Shape& shape() const { return lazy()->shape(); }
+  int rank() const { return lazy()->rank(); }
+  /// Size of one axis, which must be a number.
+  std::int64_t size(int axis) const;
+  std::int64_t elements() const;
+  DType dtype() const { return lazy()->dtype(); }
+  const std::string& device() const { return lazy()->device(); }
+  const std::shared_ptr<TensorNode>& node() const { return node_; }
+
+  // Values.
+  const Tensor& realize() const;
+  template <class T>
+  std::vector<T> read() const;  // row-major; T stores dtype()
+  template <class T>
+  T item() const;  // of the only element
+  Tensor to(const std::string& device) const;
+  Tensor contiguous() const;
+  Tensor cast(DType to) const;
+  Tensor bitcast(DType to) const;
+  /// Replaces the values, of the same shape, dtype and device; history is forgotten.
+  void assign(const Tensor& values);
+
+  // Gradients.
+  bool requires_grad() const;
+  /// Floats only. For leaves.
+  Tensor& set_requires_grad(bool wanted = true);
+  /// The gradient of a leaf, summed over all backward() since zero_grad(); nullopt before.
+  std::optional<Tensor> grad() const;
+  void zero_grad();
+  /// Adds d(*this)/d(leaf) to the gradient of every leaf that requires one. *this has one element.
+  void backward() const;
+  Tensor detach() const;
+
+  // Movement.
+  Tensor reshape(Shape shape) const;  // one size may be -1: what is left
+  Tensor permute(std::vector<int> order) const;
+  Tensor transpose(int a = -2, int b = -1) const;
+  Tensor expand(const Shape& shape) const;   // -1 keeps a size; leading axes may be added
+  Tensor pad(const Padding& padding) const;  // with zeros; one pair an axis
+  Tensor shrink(const Mask& keep) const;     // [begin, end) of each axis
+  Tensor flip(const std::vector<int>& axes) const;
+  Tensor slice(const std::vector<Slice>& slices) const;  // axes left out are kept whole
+  Tensor unsqueeze(int axis) const;
+  Tensor squeeze(int axis) const;
+  Tensor flatten(int first = 0) const;  // axes first.. become one
+  static Tensor cat(const std::vector<Tensor>& parts, int axis = 0);
+  static Tensor stack(const std::vector<Tensor>& parts, int axis = 0);
+
+  // Elementwise.
+  Tensor operator-() const;
+  Tensor exp() const;
+  Tensor exp2() const;
+  Tensor log() const;
+  Tensor log2() const;
+  Tensor sin() const;
+  Tensor cos() const;
+  Tensor sqrt() const;
+  Tensor rsqrt() const;
+  Tensor reciprocal() const;
+  Tensor relu() const;
+  Tensor sigmoid() const;
+  Tensor tanh() const;
+  Tensor gelu() const;  // the tanh form
+  Tensor abs() const;
+  Tensor square() const;
+  Tensor pow(int exponent) const;  // by repeated squaring
+  Tensor logical_not() const;      // true where 0
+  static Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+
+  // Reductions. Without axes: over all, to a scalar.
+  /// bool and narrow integers are summed, and returned, in 32 bits; narrow floats in float32 and
+  /// returned as they came.
+  Tensor sum() const;
+  Tensor sum(const std::vector<int>& axes, KeepDim keep = KeepDim::No) const;
+  Tensor mean() const;
+  Tensor mean(const std::vector<int>& axes, KeepDim keep = KeepDim::No) const;
+  Tensor max() const;
+  Tensor max(const std::vector<int>& axes, KeepDim keep = KeepDim::No) const;
+  Tensor min() const;
+  Tensor min(const std::vector<int>& axes, KeepDim keep = KeepDim::No) const;
+  /// Int32 index of the first largest element along an axis (the last index where a NaN is among
+  /// them).
+  Tensor argmax(int axis) const;
+
+  /// (..., m, k) x (..., k, n) -> (..., m, n), leading axes broadcast; a vector is a row on the
+  /// left and a column on the right, and its axis goes.
+  Tensor matmul(const Tensor& other) const;
+
+  /// `axis` in [0, rank), negative counted from the end. Throws ShapeError.
+  int normal_axis(int axis) const;
+  std::vector<int> normal_axes(const std::vector<int>& axes) const;
+
+ private:
+  static Tensor from_bytes(DType dtype, std::span<const std::byte> bytes, const Shape& shape,
+                           const std::string& device);
+  BufferPtr host_ready() const;  // realized, contiguous memory
+
+  std::shared_ptr<TensorNode> node_;
+};
+
+Tensor operator+(const Tensor& a, const Tensor& b);
+Tensor operator-(const Tensor& a, const Tensor& b);
+Tensor operator*(const Tensor& a, const Tensor& b);
+Tensor operator/(const Tensor& a, const Tensor& b);  // integers truncate
+Tensor operator<(const Tensor& a, const Tensor& b);  // comparisons give bool and no gradient
+Tensor operator<=(const Tensor& a, const Tensor& b);
+Tensor operator>(const Tensor& a, const Tensor& b);
+Tensor operator>=(const Tensor& a, const Tensor& b);
+Tensor operator==(const Tensor& a, const Tensor& b);
+Tensor operator!=(const Tensor& a, const Tensor& b);
+Tensor maximum(const Tensor& a, const Tensor& b);  // NaN where one is; ties share the gradient
+Tensor minimum(const Tensor& a, const Tensor& b);
+Tensor mod(const Tensor& a, const Tensor& b);  // the sign of a, as in C
+
+// With a number, which becomes a constant of the tensor's dtype (of float32 where a fraction meets
+// integers).
+Tensor operator+(const Tensor& a, Number b);
+Tensor operator+(Number a, const Tensor& b);
+Tensor operator-(const Tensor& a, Number b);
+Tensor operator-(Number a, const Tensor& b);
+Tensor operator*(const Tensor& a, Number b);
+Tensor operator*(Number a, const Tensor& b);
+Tensor operator/(const Tensor& a, Number b);
+Tensor operator/(Number a, const Tensor& b);
+Tensor operator<(const Tensor& a, Number b);
+Tensor operator<=(const Tensor& a, Number b);
+Tensor operator>(const Tensor& a, Number b);
+Tensor operator>=(const Tensor& a, Number b);
+Tensor operator==(const Tensor& a, Number b);
+Tensor operator!=(const Tensor& a, Number b);
+Tensor maximum(const Tensor& a, Number b);
+Tensor minimum(const Tensor& a, Number b);
+Tensor mod(const Tensor& a, Number b);
+
+/// Realizes many tensors in one schedule.
+void realize(std::span<const Tensor> tensors);
+
+/// The shape that both broadcast to. Throws ShapeError naming both.
+Shape broadcast_shape(const Shape& a, const Shape& b);
+
+template <class T>
+Tensor Tensor::from(const std::vector<T>& values, const Shape& shape, const std::string& device) {
+  if constexpr (std::is_same_v<T, bool>) {
+    std::vector<std::byte> bytes;
+    for (const bool value : values) bytes.push_back(std::byte{value});
+    return from_bytes(DType::Bool, bytes, shape, device);
+  } else {
+    return from_bytes(dtype_v<T>, std::as_bytes(std::span<const T>(values)), shape, device);
+  }
+}
+
+template <class T>
+std::vector<T> Tensor::read() const {
+  if (dtype_v<T> != dtype())
+    throw DTypeError(fmt::format("read: the tensor is {}, asked for {}; cast first", name(dtype()),
+                                 name(dtype_v<T>)));
+  if (elements() == 0) return {};
+  std::vector<T> values = host_ready()->template read<T>();
+  values.resize(static_cast<std::size_t>(elements()));
+  return values;
+}
+
+template <class T>
+T Tensor::item() const {
+  if (elements() != 1)
+    throw ShapeError(fmt::format("item: shape {} has {} elements, not 1; reduce or slice first",
+                                 str(shape()), elements()));
+  return read<T>()[0];
+}
+
+}  // namespace touchstone

@@ -1,0 +1,140 @@
+#include <cmath>
+#include <numbers>
+
+#include "touchstone/tensor/mlops.h"
+
+namespace touchstone {
+namespace {
+
+using mlops::Binary;
+using mlops::Unary;
+
+Tensor real(const Tensor& x) { return is_float(x.dtype()) ? x : x.cast(DType::Float32); }
+
+Tensor unary(Unary op, const Tensor& x) { return mlops::apply(op, real(x)); }
+
+std::pair<Tensor, Tensor> matched(const Tensor& a, const Tensor& b) {
+  const DType dtype = promote(a.dtype(), b.dtype());
+  const Shape shape = broadcast_shape(a.shape(), b.shape());
+  return {a.cast(dtype).expand(shape), b.cast(dtype).expand(shape)};
+}
+
+Tensor binary(Binary op, const Tensor& a, const Tensor& b) {
+  const auto [x, y] = matched(a, b);
+  return mlops::apply(op, x, y);
+}
+
+Tensor plain(Op op, const Tensor& a, const Tensor& b) {  // no gradient
+  const auto [x, y] = matched(a, b);
+  return Tensor(LazyBuffer::e(op, {x.lazy(), y.lazy()}));
+}
+
+Tensor either(const Tensor& a, const Tensor& b) { return plain(Op::Max, a, b); }  // of two bools
+
+// The number as a constant beside `x`.
+Tensor beside(const Tensor& x, const Number& number) {
+  return Tensor::full(x.shape(), number, {number.dtype_with(x.dtype()), x.device()});
+}
+
+}  // namespace
+
+Shape broadcast_shape(const Shape& a, const Shape& b) {
+  const std::size_t rank = std::max(a.size(), b.size());
+  Shape both(rank, 1);
+  for (std::size_t i = 0; i < rank; ++i) {
+    const sint x = i < a.size() ? a[a.size() - 1 - i] : sint(1);
+    const sint y = i < b.size() ? b[b.size() - 1 - i] : sint(1);
+    if (x != y && x != sint(1) && y != sint(1))
+      throw ShapeError(
+          fmt::format("shapes {} and {} do not broadcast: sizes {} and {} of axis {} "
+                      "from the right differ and neither is 1; reshape, expand or "
+                      "transpose one",
+                      str(a), str(b), x.str(), y.str(), i + 1));
+    both[rank - 1 - i] = x == sint(1) ? y : x;
+  }
+  return both;
+}
+
+Tensor operator+(const Tensor& a, const Tensor& b) { return binary(Binary::Add, a, b); }
+Tensor operator-(const Tensor& a, const Tensor& b) { return binary(Binary::Sub, a, b); }
+Tensor operator*(const Tensor& a, const Tensor& b) { return binary(Binary::Mul, a, b); }
+Tensor operator/(const Tensor& a, const Tensor& b) { return binary(Binary::Div, a, b); }
+Tensor operator<(const Tensor& a, const Tensor& b) { return plain(Op::CmpLt, a, b); }
+Tensor operator>(const Tensor& a, const Tensor& b) { return plain(Op::CmpLt, b, a); }
+Tensor operator==(const Tensor& a, const Tensor& b) { return plain(Op::CmpEq, a, b); }
+// Not by negating the opposite, which would be true for NaN.
+Tensor operator<=(const Tensor& a, const Tensor& b) { return either(a < b, a == b); }
+Tensor operator>=(const Tensor& a, const Tensor& b) { return either(b < a, a == b); }
+Tensor operator!=(const Tensor& a, const Tensor& b) { return -(a == b); }
+Tensor maximum(const Tensor& a, const Tensor& b) { return binary(Binary::Max, a, b); }
+Tensor minimum(const Tensor& a, const Tensor& b) {
+  const DType dtype = promote(a.dtype(), b.dtype());
+  if (is_float(dtype)) return -maximum(-a.cast(dtype), -b.cast(dtype));
+  // ~x reverses the order of integers, of which -x would lose the least.
+  const Tensor ones = is_bool(dtype) ? Tensor::full({}, true, {dtype, a.device()})
+                                     : Tensor::full({}, -1, {dtype, a.device()});
+  return plain(Op::Xor, maximum(plain(Op::Xor, a, ones), plain(Op::Xor, b, ones)), ones);
+}
+Tensor mod(const Tensor& a, const Tensor& b) { return plain(Op::Mod, a, b); }
+
+Tensor operator+(const Tensor& a, Number b) { return a + beside(a, b); }
+Tensor operator+(Number a, const Tensor& b) { return beside(b, a) + b; }
+Tensor operator-(const Tensor& a, Number b) { return a - beside(a, b); }
+Tensor operator-(Number a, const Tensor& b) { return beside(b, a) - b; }
+Tensor operator*(const Tensor& a, Number b) { return a * beside(a, b); }
+Tensor operator*(Number a, const Tensor& b) { return beside(b, a) * b; }
+Tensor operator/(const Tensor& a, Number b) { return a / beside(a, b); }
+Tensor operator/(Number a, const Tensor& b) { return beside(b, a) / b; }
+Tensor operator<(const Tensor& a, Number b) { return a < beside(a, b); }
+Tensor operator<=(const Tensor& a, Number b) { return a <= beside(a, b); }
+Tensor operator>(const Tensor& a, Number b) { return a > beside(a, b); }
+Tensor operator>=(const Tensor& a, Number b) { return a >= beside(a, b); }
+Tensor operator==(const Tensor& a, Number b) { return a == beside(a, b); }
+Tensor operator!=(const Tensor& a, Number b) { return a != beside(a, b); }
+Tensor maximum(const Tensor& a, Number b) { return maximum(a, beside(a, b)); }
+Tensor minimum(const Tensor& a, Number b) { return minimum(a, beside(a, b)); }
+Tensor mod(const Tensor& a, Number b) { return mod(a, beside(a, b)); }
+
+Tensor Tensor::operator-() const { return mlops::apply(Unary::Neg, *this); }
+Tensor Tensor::exp() const { return unary(Unary::Exp, *this); }
+Tensor Tensor::exp2() const { return unary(Unary::Exp2, *this); }
+Tensor Tensor::log() const { return unary(Unary::Log, *this); }
+Tensor Tensor::log2() const { return unary(Unary::Log2, *this); }
+Tensor Tensor::sin() const { return unary(Unary::Sin, *this); }
+Tensor Tensor::cos() const { return (std::numbers::pi / 2 - real(*this)).sin(); }
+Tensor Tensor::sqrt() const { return unary(Unary::Sqrt, *this); }
+Tensor Tensor::rsqrt() const { return reciprocal().sqrt(); }
+Tensor Tensor::reciprocal() const { return unary(Unary::Recip, *this); }
+Tensor Tensor::relu() const { return mlops::apply(Unary::Relu, *this); }
+Tensor Tensor::sigmoid() const { return unary(Unary::Sigmoid, *this); }
+Tensor Tensor::tanh() const { return (*this * 2.0).sigmoid() * 2.0 - 1.0; }
+Tensor Tensor::gelu() const {
+  const Tensor x = real(*this);
+  return x * 0.5 * ((x * std::sqrt(2 / std::numbers::pi) * (x * x * 0.044715 + 1.0)).tanh() + 1.0);
+}
+
+Tensor Tensor::abs() const {
+  if (is_bool(dtype()) || is_unsigned(dtype())) return *this;
+  return relu() + (-*this).relu();  // 0 for -0.0, and a gradient of 0 there
+}
+
+Tensor Tensor::square() const { return *this * *this; }
+
+Tensor Tensor::pow(int exponent) const {
+  if (exponent < 0) return reciprocal().pow(-exponent);
+  if (exponent == 0) return full(shape(), 1, {dtype(), device()});
+  const Tensor half = pow(exponent / 2);
+  if (exponent == 1) return *this;
+  return exponent % 2 == 0 ? half * half : half * half * *this;
+}
+
+Tensor Tensor::logical_not() const { return *this == 0; }
+
+Tensor Tensor::where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  const Tensor bools = is_bool(condition.dtype()) ? condition : condition != 0;
+  const auto [x, y] = matched(a, b);
+  const Shape shape = broadcast_shape(bools.shape(), x.shape());
+  return apply<mlops::Where>({bools.expand(shape), x.expand(shape), y.expand(shape)});
+}
+
+}  // namespace touchstone

@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <numeric>
+
+#include "touchstone/tensor/mlops.h"
+
+namespace touchstone {
+namespace {
+
+// One slice of an axis of `size`, as a block [begin, end), walked from its end where `flip`, of
+// which every step-th element is taken.
+struct Walk {
+  std::int64_t begin = 0, end = 0, step = 1;
+  bool flip = false;
+};
+
+Walk walk_of(const Slice& slice, std::int64_t size) {
+  if (slice.step == 0) throw ShapeError("slice: the step is 0; use a positive or negative step");
+  const bool down = slice.step < 0;
+  // As Python's slice.indices: positions before the start and past the end are cut to these.
+  const std::int64_t lowest = down ? -1 : 0, highest = down ? size - 1 : size;
+  const auto place = [&](std::int64_t at) {
+    return std::clamp(at < 0 ? at + size : at, lowest, highest);
+  };
+  const std::int64_t first = slice.begin ? place(*slice.begin) : down ? highest : lowest;
+  const std::int64_t last = slice.end ? place(*slice.end) : down ? lowest : highest;
+  if (down) return {last + 1, std::max(first, last) + 1, -slice.step, true};
+  return {first, std::max(first, last), slice.step, false};
+}
+
+bool is_identity(const std::vector<int>& order) {
+  for (std::size_t i = 0; i < order.size(); ++i)
+    if (order[i] != static_cast<int>(i)) return false;
+  return true;
+}
+
+// Every steps[i]-th element of axis i: the axis padded to whole steps, split, and cut.
+Tensor take_every(const Tensor& x, const std::vector<std::int64_t>& steps) {
+  Padding padding;
+  Shape split, taken;
+  Mask first;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const std::int64_t size = x.size(static_cast<int>(i)), count = ceil_div(size, steps[i]);
+    padding.emplace_back(0, count * steps[i] - size);
+    split.insert(split.end(), {sint(count), sint(steps[i])});
+    first.insert(first.end(), {{0, count}, {0, std::min<std::int64_t>(1, steps[i])}});
+    taken.emplace_back(count);
+  }
+  return x.pad(padding).reshape(split).shrink(first).reshape(taken);
+}
+
+}  // namespace
+
+Tensor Tensor::reshape(Shape wanted) const {
+  const auto open = std::ranges::find(wanted, sint(-1));
+  if (open != wanted.end()) {
+    if (std::ranges::count(wanted, sint(-1)) > 1)
+      throw ShapeError(
+          fmt::format("reshape: {} has more than one -1; give all sizes but one", str(wanted)));
+    *open = 1;
+    const std::int64_t known = touchstone::elements(wanted).as_int();
+    if (known == 0 || elements() % known != 0)
+      throw ShapeError(
+          fmt::format("reshape: {} elements of shape {} are no multiple of the {} "
+                      "that the sizes beside -1 give; change them",
+                      elements(), str(shape()), known));
+    *open = elements() / known;
+  }
+  return wanted == shape() ? *this : apply<mlops::Reshape>({*this}, std::move(wanted));
+}
+
+Tensor Tensor::permute(std::vector<int> order) const {
+  order = normal_axes(order);
+  if (is_identity(order) && static_cast<int>(order.size()) == rank()) return *this;
+  return apply<mlops::Permute>({*this}, std::move(order));
+}
+
+Tensor Tensor::transpose(int a, int b) const {
+  std::vector<int> order(static_cast<std::size_t>(rank()));
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[static_cast<std::size_t>(normal_axis(a))],
+            order[static_cast<std::size_t>(normal_axis(b))]);
+  return permute(std::move(order));
+}
+
+Tensor Tensor::expand(const Shape& wanted) const {
+  if (wanted == shape()) return *this;
+  if (wanted.size() < shape().size())
+    throw ShapeError(fmt::format("expand: shape {} has more axes than {}; squeeze or reshape first",
+                                 str(shape()), str(wanted)));
+  Shape aligned(wanted.size() - shape().size(), 1);
+  aligned.insert(aligned.end(), shape().begin(), shape().end());
+  Shape target = wanted;
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    if (target[i] == sint(-1)) target[i] = aligned[i];
+    if (aligned[i] != target[i] && aligned[i] != sint(1))
+      throw ShapeError(
+          fmt::format("expand: shape {} does not expand to {}: size {} is neither 1 "
+                      "nor {}; reshape first",
+                      str(shape()), str(wanted), aligned[i].str(), target[i].str()));
+  }
+  const Tensor x = reshape(std::move(aligned));
+  return target == x.shape() ? x : apply<mlops::Expand>({x}, std::move(target));
+}
+
+Tensor Tensor::pad(const Padding& padding) const {
+  if (std::ranges::all_of(padding,
+                          [](const auto& p) { return p == std::pair(sint(0), sint(0)); }) &&
+      static_cast<int>(padding.size()) == rank())
+    return *this;
+  return apply<mlops::Pad>({*this}, padding);
+}
+
+Tensor Tensor::shrink(const Mask& keep) const {
+  bool whole = static_cast<int>(keep.size()) == rank();
+  for (std::size_t i = 0; whole && i < keep.size(); ++i) whole = keep[i] == Range(0, shape()[i]);
+  return whole ? *this : apply<mlops::Shrink>({*this}, keep);
+}
+
+Tensor Tensor::flip(const std::vector<int>& axes) const {
+  return axes.empty() ? *this : apply<mlops::Flip>({*this}, normal_axes(axes));
+}
+
+Tensor Tensor::slice(const std::vector<Slice>& slices) const {
+  if (static_cast<int>(slices.size()) > rank())
+    throw ShapeError(fmt::format("slice: {} slices for shape {} of {} axes; leave some out",
+                                 slices.size(), str(shape()), rank()));
+  Mask keep;
+  std::vector<int> flipped;
+  std::vector<std::int64_t> steps;
+  for (int axis = 0; axis < rank(); ++axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    const Walk walk = walk_of(at < slices.size() ? slices[at] : Slice{}, size(axis));
+    keep.emplace_back(walk.begin, walk.end);
+    if (walk.flip) flipped.push_back(axis);
+    steps.push_back(walk.step);
+  }
+  const Tensor block = shrink(keep).flip(flipped);
+  return std::ranges::all_of(steps, [](std::int64_t s) { return s == 1; })
+             ? block
+             : take_every(block, steps);
+}
+
+Tensor Tensor::unsqueeze(int axis) const {
+  if (axis < -rank() - 1 || axis > rank())
+    throw ShapeError(fmt::format("unsqueeze: axis {} is outside [{}, {}] for shape {}", axis,
+                                 -rank() - 1, rank(), str(shape())));
+  Shape wider = shape();
+  wider.insert(wider.begin() + (axis < 0 ? axis + rank() + 1 : axis), 1);
+  return reshape(std::move(wider));
+}
+
+Tensor Tensor::squeeze(int axis) const {
+  const int at = normal_axis(axis);
+  if (shape()[static_cast<std::size_t>(at)] != sint(1))
+    throw ShapeError(fmt::format("squeeze: axis {} of shape {} has not size 1; reduce or slice it",
+                                 axis, str(shape())));
+  Shape narrower = shape();
+  narrower.erase(narrower.begin() + at);
+  return reshape(std::move(narrower));
+}
+
+Tensor Tensor::flatten(int first) const {
+  Shape flat(shape().begin(), shape().begin() + (rank() == 0 ? 0 : normal_axis(first)));
+  const std::span<const sint> rest = std::span(shape()).subspan(flat.size());
+  flat.push_back(touchstone::elements(rest));
+  return reshape(std::move(flat));
+}
+
+Tensor Tensor::cat(const std::vector<Tensor>& parts, int axis) {
+  if (parts.empty()) throw ShapeError("cat: no tensors given; give at least one");
+  const int at = parts[0].normal_axis(axis);
+  const auto index = static_cast<std::size_t>(at);
+  std::int64_t total = 0;
+  for (const Tensor& part : parts) {
+    Shape other = part.shape();
+    if (other.size() == parts[0].shape().size()) other[index] = parts[0].shape()[index];
+    if (other != parts[0].shape())
+      throw ShapeError(
+          fmt::format("cat: shapes {} and {} differ on another axis than {}; make "
+                      "them equal there",
+                      str(parts[0].shape()), str(part.shape()), at));
+    total += part.size(at);
+  }
+  // Each part padded to the whole, all added up: the paddings are exact zeros.
+  std::optional<Tensor> whole;
+  std::int64_t before = 0;
+  for (const Tensor& part : parts) {
+    Padding padding(part.shape().size(), {0, 0});
+    padding[index] = {before, total - before - part.size(at)};
+    before += part.size(at);
+    const Tensor padded = part.pad(padding);
+    whole = whole ? *whole + padded : padded;
+  }
+  return *whole;
+}
+
+Tensor Tensor::stack(const std::vector<Tensor>& parts, int axis) {
+  std::vector<Tensor> taller;
+  for (const Tensor& part : parts) taller.push_back(part.unsqueeze(axis));
+  return cat(taller, axis);
+}
+
+}  // namespace touchstone
