@@ -1,0 +1,222 @@
+#include "touchstone/clang/clang_device.h"
+
+#include <chrono>
+#include <cstring>
+#include <future>
+#include <optional>
+
+#include "touchstone/base/hash.h"
+#include "touchstone/clang/compiler.h"
+#include "touchstone/clang/fp_guard.h"
+#include "touchstone/clang/object_cache.h"
+#include "touchstone/clang/shared_object.h"
+#include "touchstone/clang/worker_pool.h"
+#include "touchstone/codegen/c_preamble.h"
+#include "touchstone/codegen/render_c.h"
+
+namespace touchstone {
+
+namespace {
+
+using clang::FpGuard;
+using clang::KernelFunction;
+using clang::SharedObject;
+using clang::WorkerPool;
+
+constexpr std::int64_t kParallelWork = std::int64_t{1} << 18;  // operations worth waking threads
+constexpr std::size_t kKernelsPerCompile = 16;  // fewer do not pay for a second compiler process
+
+// A kernel on its way to a Runner.
+struct Draft {
+  LinearKernel linear;
+  std::string function;  // C under a symbol that holds the key
+  std::string symbol;
+  std::string key;
+  sint work;
+  std::shared_ptr<SharedObject> object;
+};
+
+class ClangRunner final : public Runner {
+ public:
+  ClangRunner(const Draft& draft, std::shared_ptr<WorkerPool> pool)
+      : object_(draft.object),
+        function_(object_ ? object_->function(draft.symbol) : nullptr),
+        source_(render_c(draft.linear)),
+        variables_(draft.linear.variables),
+        splits_(draft.linear.split >= 0),
+        work_(draft.work),
+        pool_(std::move(pool)) {
+    for (const BufferSpec& b : draft.linear.buffers)
+      places_ = std::max(places_, static_cast<std::size_t>(b.idx) + 1);
+  }
+
+  double run(std::span<Buffer* const> buffers, const symbolic::Values& values) override {
+    const auto begin = std::chrono::steady_clock::now();
+    if (function_ != nullptr) launch(buffers, values);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  std::string source() const override { return source_; }
+
+ private:
+  void launch(std::span<Buffer* const> buffers, const symbolic::Values& values) {
+    std::vector<void*> memory(places_, nullptr);
+    bool aliased = false;
+    for (std::size_t i = 0; i < places_ && i < buffers.size(); ++i) {
+      if (buffers[i] == nullptr) continue;
+      memory[i] = buffers[i]->memory();
+      aliased = aliased || (i > 0 && memory[i] == memory[0]);
+    }
+    std::vector<std::int64_t> vars;
+    for (const std::string& name : variables_) vars.push_back(values.at(name));
+    if (!aliased) return call(memory, vars, values);
+    // The output's memory is an input as well: inputs are read as they were before the kernel.
+    void* const target = memory[0];
+    std::vector<std::byte> result(buffers[0]->bytes());
+    std::memcpy(result.data(), target, result.size());
+    memory[0] = result.data();
+    call(memory, vars, values);
+    std::memcpy(target, result.data(), result.size());
+  }
+
+  void call(const std::vector<void*>& memory, const std::vector<std::int64_t>& vars,
+            const symbolic::Values& values) {
+    if (splits_ && pool_->threads() > 1 && work_.evaluate(values) >= kParallelWork) {
+      pool_->run([&](int part) { function_(memory.data(), vars.data(), part, pool_->threads()); });
+    } else {
+      const FpGuard guard;
+      function_(memory.data(), vars.data(), 0, 1);
+    }
+  }
+
+  std::shared_ptr<SharedObject> object_;
+  KernelFunction function_;
+  std::string source_;
+  std::vector<std::string> variables_;
+  std::size_t places_ = 0;
+  bool splits_;
+  sint work_;
+  std::shared_ptr<WorkerPool> pool_;
+};
+
+class ClangDevice final : public Device {
+ public:
+  ClangDevice(std::string name, ClangOptions options)
+      : Device(std::move(name), std::make_unique<HostAllocator>()),
+        options_(std::move(options)),
+        cache_(options_.cache_dir),
+        pool_(std::make_shared<WorkerPool>(thread_count(options_.threads))) {}
+
+ private:
+  static int thread_count(int wanted) {
+    return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
+
+  RunnerPtr make_runner(const LazyOpPtr& kernel) override {
+    return make_runners(std::span(&kernel, 1)).front();
+  }
+
+  std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels) override {
+    if (!compiler_) compiler_.emplace(options_);
+    std::vector<Draft> drafts;
+    for (const LazyOpPtr& kernel : kernels) drafts.push_back(draft(kernel));
+    compile_missing(drafts);
+    std::vector<RunnerPtr> runners;
+    for (const Draft& d : drafts) runners.push_back(std::make_shared<ClangRunner>(d, pool_));
+    return runners;
+  }
+
+  Draft draft(const LazyOpPtr& kernel) const {
+    Draft d;
+    d.linear = linearize(kernel, options_.codegen);
+    d.work = get_lazyop_info(kernel).flops;
+    if (d.linear.uops.empty()) return d;
+    const std::string plain = render_c(d.linear);
+    d.key = content_hash(compiler_->identity() + plain);
+    d.symbol = d.linear.name + "_" + d.key;
+    d.function = render_c_function(d.linear, d.symbol);
+    return d;
+  }
+
+  void compile_missing(std::vector<Draft>& drafts) {
+    std::map<std::string, std::vector<Draft*>> missing;  // by key: equal code compiles once
+    for (Draft& d : drafts)
+      if (!d.key.empty() && !load(d)) missing[d.key].push_back(&d);
+    if (missing.empty()) return;
+    std::vector<const Draft*> once;
+    for (const auto& [key, same] : missing) once.push_back(same.front());
+    compile_in_batches(once);
+    for (auto& [key, same] : missing)
+      for (Draft* d : same)
+        if (!load(*d))
+          throw SystemError(fmt::format("the compiled object of {} vanished from {}",
+                                        d->linear.name, cache_.folder().string()));
+  }
+
+  bool load(Draft& d) {
+    auto& loaded = loaded_[d.key];
+    d.object = loaded.lock();
+    if (d.object) return true;
+    const auto file = cache_.find(d.key);
+    if (!file) return false;
+    try {
+      auto object = std::make_shared<SharedObject>(*file);
+      object->function(d.symbol);
+      d.object = std::move(object);
+    } catch (const SystemError&) {
+      return false;  // made elsewhere, or otherwise unfit: compiled anew
+    }
+    loaded = d.object;
+    return true;
+  }
+
+  // As many compiler processes side by side as there are threads and kernels to fill them.
+  void compile_in_batches(std::span<const Draft* const> drafts) {
+    const std::size_t wanted = (drafts.size() + kKernelsPerCompile - 1) / kKernelsPerCompile;
+    const std::size_t batches = std::min(wanted, static_cast<std::size_t>(pool_->threads()));
+    std::vector<std::future<void>> others;
+    const auto slice = [&](std::size_t b) {
+      const std::size_t begin = drafts.size() * b / batches;
+      return drafts.subspan(begin, drafts.size() * (b + 1) / batches - begin);
+    };
+    for (std::size_t b = 1; b < batches; ++b)
+      others.push_back(std::async(std::launch::async, [&, b] { compile_batch(slice(b)); }));
+    compile_batch(slice(0));
+    for (auto& other : others) other.get();
+  }
+
+  void compile_batch(std::span<const Draft* const> drafts) {
+    std::string functions;
+    std::vector<std::string> keys;
+    for (const Draft* d : drafts) {
+      functions += "\n" + d->function;
+      keys.push_back(d->key);
+    }
+    const TemporaryDirectory folder("touchstone-compile");
+    const std::filesystem::path output = folder.path() / "kernels.so";
+    compiler_->compile(codegen::c_preamble(functions) + functions, output);
+    cache_.store(keys, read_file(output));
+  }
+
+  ClangOptions options_;
+  std::optional<clang::Compiler> compiler_;
+  clang::ObjectCache cache_;
+  std::shared_ptr<WorkerPool> pool_;
+  std::unordered_map<std::string, std::weak_ptr<SharedObject>> loaded_;
+};
+
+}  // namespace
+
+std::unique_ptr<Device> make_clang_device(std::string name, ClangOptions options) {
+  return std::make_unique<ClangDevice>(std::move(name), std::move(options));
+}
+
+void register_clang_device() {
+  Device::add("CLANG", [] { return make_clang_device("CLANG", ClangOptions::from_environment()); });
+}
+
+void register_clang_device(ClangOptions options) {
+  Device::add("CLANG", [options] { return make_clang_device("CLANG", options); });
+}
+
+}  // namespace touchstone

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "touchstone/codegen/linearize.h"
+
+namespace touchstone {
+
+/// How the CLANG device compiles and runs.
+struct ClangOptions {
+  /// A C compiler with clang's or gcc's options, by name or path; empty: clang-19, then clang.
+  std::string compiler;
+  /// Where compiled kernels are kept; empty: $XDG_CACHE_HOME/touchstone or ~/.cache/touchstone.
+  std::filesystem::path cache_dir;
+  int opt_level = 2;
+  std::vector<std::string> extra_flags;
+  int threads = 0;  // that share a large kernel; 0: as many as the machine has
+  CodegenOptions codegen;
+
+  /// TOUCHSTONE_CC, TOUCHSTONE_CACHE and TOUCHSTONE_THREADS where they are set, the defaults above
+  /// elsewhere. Throws ParseError where TOUCHSTONE_THREADS is not a number from 1 to 4096.
+  static ClangOptions from_environment();
+};
+
+}  // namespace touchstone

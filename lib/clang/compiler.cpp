@@ -1,0 +1,99 @@
+#include "touchstone/clang/compiler.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <mutex>
+
+#include "touchstone/clang/process.h"
+
+namespace touchstone::clang {
+
+namespace {
+
+// -ffp-contract=off keeps a * b + c in two roundings. No errno, so that sqrt is one instruction;
+// no start-up files, so that nothing can run as the object is loaded.
+constexpr std::string_view base_flags[] = {
+    "-xc",     "-std=c11",          "-march=native",   "-fPIC",
+    "-shared", "-ffp-contract=off", "-fno-math-errno", "-nostartfiles",
+    "-w"};
+
+constexpr std::size_t kShownLines = 60;
+
+std::filesystem::path find_compiler(const std::string& wanted) {
+  const std::vector<std::string> names =
+      wanted.empty() ? std::vector<std::string>{"clang-19", "clang"} : std::vector{wanted};
+  for (const std::string& name : names)
+    if (auto program = find_program(name); !program.empty()) return program;
+  throw SystemError(
+      fmt::format("no C compiler: looked for {} on PATH; install it (apt-get install clang-19) or "
+                  "set TOUCHSTONE_CC to a clang or gcc",
+                  fmt::join(names, " and ")));
+}
+
+std::string version_of(const std::filesystem::path& program) {
+  static std::mutex mutex;
+  static std::map<std::filesystem::path, std::string> known;
+  const std::scoped_lock lock(mutex);
+  if (const auto it = known.find(program); it != known.end()) return it->second;
+  const ProcessResult result = run_process(program, {"--version"});
+  if (result.status != 0)
+    throw SystemError(fmt::format("{} --version failed with status {}; is it a C compiler? {}",
+                                  program.string(), result.status, result.output));
+  return known.emplace(program, result.output).first->second;
+}
+
+// What -march=native reads: the model and the features of the first processor.
+std::string processor() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string text;
+  for (std::string line; std::getline(info, line) && !line.empty();)
+    if (line.starts_with("model name") || line.starts_with("flags") || line.starts_with("Features"))
+      text += line + "\n";
+  return text;
+}
+
+std::size_t first_bad_line(const std::string& message) {
+  const std::size_t at = message.find("<stdin>:");
+  if (at == std::string::npos) return 1;
+  const std::size_t line = std::strtoul(message.c_str() + at + 8, nullptr, 10);
+  return line == 0 ? 1 : line;
+}
+
+// The source with line numbers; of a long one, what stands round the line the message names.
+std::string numbered(const std::string& source, std::size_t around) {
+  std::string text;
+  std::size_t number = 0;
+  for (std::size_t begin = 0; begin < source.size();) {
+    const std::size_t end = std::min(source.find('\n', begin), source.size());
+    ++number;
+    if (number + kShownLines > around && number < around + kShownLines)
+      text += fmt::format("{:>5} | {}\n", number, source.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+Compiler::Compiler(const ClangOptions& options) : program_(find_compiler(options.compiler)) {
+  for (const std::string_view f : base_flags) flags_.emplace_back(f);
+  flags_.push_back(fmt::format("-O{}", options.opt_level));
+  flags_.insert(flags_.end(), options.extra_flags.begin(), options.extra_flags.end());
+  identity_ = fmt::format("{}\n{}\n{}", version_of(program_), fmt::join(flags_, " "), processor());
+}
+
+void Compiler::compile(const std::string& source, const std::filesystem::path& output) const {
+  std::vector<std::string> arguments = flags_;
+  arguments.insert(arguments.end(), {"-o", output.string(), "-", "-lm"});
+  const ProcessResult result = run_process(program_, arguments, source);
+  if (result.status == 0) return;
+  std::error_code ignored;
+  std::filesystem::remove(output, ignored);
+  throw SystemError(fmt::format("{} failed with status {}:\n{}\nin\n{}", program_.string(),
+                                result.status, result.output,
+                                numbered(source, first_bad_line(result.output))));
+}
+
+}  // namespace touchstone::clang

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "touchstone/clang/clang_options.h"
+
+namespace touchstone::clang {
+
+/// A C compiler that turns source into shared objects.
+class Compiler {
+ public:
+  /// Finds the program and asks for its version (once a process for each program). Throws
+  /// SystemError saying what was looked for and how to get it.
+  explicit Compiler(const ClangOptions& options);
+
+  const std::filesystem::path& program() const { return program_; }
+  /// All that an object depends on besides its source: version, flags, processor.
+  const std::string& identity() const { return identity_; }
+
+  /// Writes the shared object of a C file to `output`. Throws SystemError with the compiler's
+  /// message and the numbered source; nothing is left at `output` then.
+  void compile(const std::string& source, const std::filesystem::path& output) const;
+
+ private:
+  std::filesystem::path program_;
+  std::vector<std::string> flags_;
+  std::string identity_;
+};
+
+}  // namespace touchstone::clang

@@ -1,0 +1,48 @@
+#pragma once
+
+#if defined(__x86_64__) || defined(__i386__)
+#include <xmmintrin.h>
+#else
+#include <cfenv>
+#endif
+
+namespace touchstone::clang {
+
+/// Holds the floating-point control of this thread at its default (nearest, no flush-to-zero, no
+/// traps) and puts back what was there: neither a loaded object's start-up code nor the caller's
+/// mode leaks through. Loading an object linked with -ffast-math sets flush-to-zero.
+class FpGuard {
+ public:
+  FpGuard(const FpGuard&) = delete;
+  FpGuard& operator=(const FpGuard&) = delete;
+
+#if defined(__x86_64__) || defined(__i386__)
+  FpGuard() : mxcsr_(_mm_getcsr()) {
+    __asm__ volatile("fnstcw %0" : "=m"(x87_));
+    if ((mxcsr_ & kControl) != kDefault) _mm_setcsr(kDefault);
+  }
+  ~FpGuard() {
+    if (_mm_getcsr() != mxcsr_) _mm_setcsr(mxcsr_);
+    unsigned short now = 0;
+    __asm__ volatile("fnstcw %0" : "=m"(now));
+    if (now != x87_) __asm__ volatile("fldcw %0" : : "m"(x87_));
+  }
+
+ private:
+  static constexpr unsigned kDefault = 0x1f80;
+  static constexpr unsigned kControl = 0xffc0;  // all but the sticky flags
+  unsigned mxcsr_;
+  unsigned short x87_ = 0;
+#else
+  FpGuard() {
+    std::fegetenv(&saved_);
+    std::fesetenv(FE_DFL_ENV);
+  }
+  ~FpGuard() { std::fesetenv(&saved_); }
+
+ private:
+  std::fenv_t saved_;
+#endif
+};
+
+}  // namespace touchstone::clang

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+namespace touchstone::clang {
+
+/// A compiled kernel, as lib/codegen/render_c.h describes its parameters.
+using KernelFunction = void (*)(void* const* bufs, const std::int64_t* vars, std::int64_t part,
+                                std::int64_t parts);
+
+/// A loaded shared object; unloaded when the last owner goes.
+class SharedObject {
+ public:
+  /// Throws SystemError with the loader's message.
+  explicit SharedObject(const std::filesystem::path& file);
+  ~SharedObject();
+  SharedObject(const SharedObject&) = delete;
+  SharedObject& operator=(const SharedObject&) = delete;
+
+  /// Throws SystemError where the object has no such function.
+  KernelFunction function(const std::string& symbol) const;
+
+ private:
+  void* handle_;
+};
+
+}  // namespace touchstone::clang
