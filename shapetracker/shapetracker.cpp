@@ -68,7 +68,11 @@ ShapeTracker::ShapeTracker(std::vector<View> views) : views_(std::move(views)) {
 }
 
 bool ShapeTracker::nothing_valid() const {
-  return std::ranges::any_of(views_, [](const View& view) { return view.nothing_valid(); });
+  const ShapeTracker simple = simplify();
+  if (std::ranges::any_of(simple.views_, [](const View& view) { return view.nothing_valid(); }))
+    return true;
+  const auto is_concrete = [](const View& view) { return view.is_concrete(); };
+  return rank() == 0 && std::ranges::all_of(simple.views_, is_concrete) && !simple.at({});
 }
 
 ShapeTracker ShapeTracker::with_top(View top) const {

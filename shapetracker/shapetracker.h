@@ -25,8 +25,8 @@ class ShapeTracker {
   int rank() const { return views_.back().rank(); }
   sint size() const { return views_.back().size(); }
   bool is_contiguous() const { return views_.size() == 1 && views_[0].is_contiguous(); }
-  /// A view has no valid point. Movement operations leave such a view wherever nothing is left to
-  /// read, merging being what finds it.
+  /// No index is valid. Exact for concrete trackers (see merge_stack); with variables, true only
+  /// where a view says so by itself.
   bool nothing_valid() const;
 
   ShapeTracker reshape(const Shape& shape) const;
