@@ -38,8 +38,8 @@ Tensor apply(std::unique_ptr<Function> function, std::span<const Tensor> inputs)
 /// apply<Add>({a, b}), apply<Reshape>({x}, shape): the rest go to the constructor.
 template <class F, class... Args>
 Tensor apply(std::initializer_list<Tensor> inputs, Args&&... args) {
-  return apply(std::make_unique<F>(std::forward<Args>(args)...),
-               std::span<const Tensor>(inputs.begin(), inputs.size()));
+  return touchstone::apply(std::unique_ptr<Function>(new F(std::forward<Args>(args)...)),
+                           std::span<const Tensor>(inputs.begin(), inputs.size()));
 }
 
 /// What a Tensor is a handle to: its values, and how they came to be.
