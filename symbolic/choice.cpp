@@ -5,37 +5,123 @@
 
 namespace touchstone::symbolic {
 
-Linear Simplifier::where(Id c, const Linear& a, const Linear& b) {
-  const NodeData& n = c_[c];
-  if (n.kind == Kind::Constant) return n.first.is_zero() ? b : a;
-  Linear gap = a;
-  add(gap, b, -1);
-  Linear r;
-  if (n.kind == Kind::Sum ||
-      (n.kind == Kind::Negative && linear(n.args[0]).terms[0].coef.sign() < 0)) {
-    const Id other = negate(c);
-    if (c_[other].kind != Kind::Sum) {  // where.not
-      gap = -gap;
-      c = other;
-      r = a;
-    } else {
-      r = b;
-    }
-  } else {
-    r = b;
+Int Simplifier::content(const Linear& s) {
+  Int g = s.constant;
+  for (const Term& t : s.terms) g = gcd(g, t.coef);
+  return g;
+}
+
+Linear Simplifier::divided(Linear s, const Int& factor) {
+  s.constant = floor_div(s.constant, factor);
+  for (Term& t : s.terms) t.coef = floor_div(t.coef, factor);
+  return s;
+}
+
+std::optional<bool> Simplifier::decided(Id condition, Id known) {
+  if (condition == known) return true;
+  const NodeData &c = c_[condition], &k = c_[known];
+  if (k.kind == Kind::And) {
+    if (std::ranges::find(k.args, condition) != k.args.end()) return true;
+    return std::nullopt;
   }
-  gap = linear(build(gap));
+  if (k.kind != Kind::Negative && k.kind != Kind::Zero) return std::nullopt;
+  if (c.kind != Kind::Negative && c.kind != Kind::Zero) return std::nullopt;
+  const Linear fact = linear(k.args[0]), asked = linear(c.args[0]);
+  Linear gap = asked, total = asked;
+  add(gap, fact, -1);
+  add(total, fact);
+  const Interval over = bounds(gap), both = bounds(total);
+  if (k.kind == Kind::Zero) {  // asked = gap = total
+    const Interval range = meet(over, both);
+    if (c.kind == Kind::Negative) {
+      if (range.at_most(-1)) return true;
+      if (range.at_least(0)) return false;
+    } else if (range.at_least(1) || range.at_most(-1)) {
+      return false;
+    }
+    return std::nullopt;
+  }
+  if (c.kind == Kind::Negative) {
+    if (over.at_most(0)) return true;    // asked <= fact < 0
+    if (both.at_least(-1)) return false;  // asked >= -1 - fact >= 0
+  } else if (over.at_most(0) || both.at_least(0)) {
+    return false;
+  }
+  return std::nullopt;
+}
+
+Linear Simplifier::resolved(const Linear& s, Id known) {
+  Linear r = s;
+  const NodeData& k = c_[known];
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    const bool select = n.kind == Kind::Select;
+    if (!select && !n.boolean) continue;
+    const auto truth = decided(select ? n.args[0] : t.atom, known);
+    if (!truth) continue;
+    add(r, atom(t.atom), -t.coef);
+    if (*truth && select) add(r, n.args[1], t.coef);
+    if (*truth && !select) r.constant += t.coef;
+  }
+  if (k.kind != Kind::Zero) return r;
+  const Linear fact = linear(k.args[0]);  // where.equal: its first atom is known by the others
+  if (!fact.terms[0].coef.is_one()) return r;
+  for (const Term& t : s.terms)
+    if (t.atom == fact.terms[0].atom) add(r, fact, -t.coef);
+  return r;
+}
+
+Linear Simplifier::select(Id c, Linear gap) {
+  const Id known[] = {c};
+  gap = linear(under(build(resolved(gap, c)), known).value_or(c_.make_constant(0)));
+  Linear r;
   if (gap.is_constant()) {
     add(r, c, gap.constant);
     return r;
   }
-  const Id args[] = {c, build(gap)};
-  add(r, node(Kind::Select, args, hull(Interval::point(0), bounds(gap))));
+  const NodeData& n = c_[c];
+  if (n.kind == Kind::Negative) {  // where.min: k*s where s < 0, else 0, is k*min(s, 0)
+    for (const int up : {0, 1}) {
+      Linear s = linear(n.args[0]);
+      s.constant += up;
+      const Int& lead = s.terms[0].coef;
+      if (gap.terms[0].atom != s.terms[0].atom || !divides(lead, gap.terms[0].coef)) continue;
+      const Int k = floor_div(gap.terms[0].coef, lead);
+      Linear rest = gap;
+      add(rest, s, -k);
+      if (!rest.is_constant() || !rest.constant.is_zero()) continue;
+      const Linear members[] = {Linear(), -s};
+      add(r, maximum(members), -k);
+      return r;
+    }
+  }
+  Int g = content(gap);
+  if (gap.terms[0].coef.sign() < 0) g = -g;
+  const Id args[] = {c, build(divided(gap, g))};
+  add(r, node(Kind::Select, args, hull(Interval::point(0), c_[args[1]].bounds)), g);
   return r;
 }
 
-Linear Simplifier::maximum(std::span<const Linear> members) {
-  constexpr std::size_t kMostFlat = 64;
+Linear Simplifier::where(Id c, const Linear& a, const Linear& b) {
+  const NodeData& n = c_[c];
+  if (n.kind == Kind::Constant) return n.first.is_zero() ? b : a;
+  const Id other = negate(c);
+  const auto plain = [&](Id id) {
+    const NodeData& d = c_[id];
+    if (d.kind == Kind::Negative) return linear(d.args[0]).terms[0].coef.sign() > 0;
+    return d.kind != Kind::Sum;
+  };
+  if (!plain(c) && plain(other)) return where(other, b, a);  // where.not
+  const Linear no = resolved(b, other);
+  Linear gap = resolved(a, c);
+  add(gap, no, -1);
+  Linear r = no;
+  add(r, select(c, std::move(gap)));
+  return r;
+}
+
+std::vector<Linear> Simplifier::flat_members(std::span<const Linear> members) const {
+  constexpr std::size_t kMostFlat = 64;  // past it, sets nest, so that building is not quadratic
   std::vector<Linear> list;
   for (const Linear& m : members) {
     const Term* inner = nullptr;
@@ -53,38 +139,64 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
       add(list.back(), id);
     }
   }
-  // Lexicographic order of coefficients does not change when all members move by the same sum.
-  const auto above = [&](const Linear& a, const Linear& b) {
-    Linear gap = a;
-    add(gap, b, -1);
-    return gap.terms.empty() ? gap.constant.sign() > 0 : gap.terms[0].coef.sign() > 0;
-  };
-  std::vector<Linear> kept;
-  for (std::size_t i = 0; i < list.size(); ++i) {  // max.dominated
-    bool needed = true;
-    for (std::size_t j = 0; j < list.size() && needed; ++j) {
-      if (i == j) continue;
+  return list;
+}
+
+std::vector<Linear> Simplifier::undominated(const std::vector<Linear>& list) const {
+  std::vector<bool> dropped(list.size(), false);
+  for (std::size_t i = 0; i < list.size(); ++i)
+    for (std::size_t j = 0; j < list.size() && !dropped[i]; ++j) {
+      if (i == j || dropped[j]) continue;
       Linear gap = list[j];
       add(gap, list[i], -1);
-      const Interval range = bounds(gap);
-      if (range.at_least(0) && !(range == Interval::point(0) && i < j)) needed = false;
+      if (bounds(gap).at_least(0)) dropped[i] = true;  // max.dominated
     }
-    if (needed) kept.push_back(list[i]);
+  std::vector<Linear> kept;
+  for (std::size_t i = 0; i < list.size(); ++i)
+    if (!dropped[i]) kept.push_back(list[i]);
+  return kept;
+}
+
+Linear Simplifier::maximum(std::span<const Linear> members) {
+  // Lexicographic order of coefficients does not change when all members move by the same sum.
+  const auto below = [&](const Linear& a, const Linear& b) {
+    Linear gap = b;
+    add(gap, a, -1);
+    return gap.terms.empty() ? gap.constant.sign() > 0 : gap.terms[0].coef.sign() > 0;
+  };
+  std::vector<Linear> list(members.begin(), members.end());
+  Linear base;
+  Int scale = 1;  // the result is base + scale * the maximum of list
+  for (int round = 0;; ++round) {
+    list = undominated(flat_members(list));
+    std::ranges::sort(list, below);
+    const Linear least = list[0];
+    add(base, least, scale);
+    if (list.size() == 1) return base;
+    Int g;
+    for (Linear& m : list) {
+      add(m, least, -1);
+      m = linear(build(m));
+      g = gcd(g, content(m));
+    }
+    scale = scale * g;
+    bool nested = false;
+    for (Linear& m : list) {
+      m = divided(std::move(m), g);  // max.scale
+      for (const Term& t : m.terms) nested |= c_[t.atom].kind == Kind::Max && t.coef.is_one();
+    }
+    const bool settled = !nested && std::ranges::is_sorted(list, below) &&
+                         undominated(list).size() == list.size();
+    if (settled || round > 4) break;
   }
-  std::ranges::sort(kept, [&](const Linear& a, const Linear& b) { return above(b, a); });
-  const Linear base = kept[0];
-  if (kept.size() == 1) return base;
   Ids args;
   Interval range = Interval::point(0);
-  for (std::size_t i = 1; i < kept.size(); ++i) {
-    Linear gap = kept[i];
-    add(gap, base, -1);
-    args.push_back(build(gap));
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    args.push_back(build(list[i]));
     range = larger(range, c_[args.back()].bounds);
   }
-  Linear r = base;
-  add(r, node(Kind::Max, args, range));
-  return r;
+  add(base, node(Kind::Max, args, range), scale);
+  return base;
 }
 
 }  // namespace touchstone::symbolic

@@ -15,6 +15,29 @@ Int common_factor(const Linear& s) {
 
 }  // namespace
 
+bool Simplifier::open_quotient(Linear& s) {
+  const Term* only = nullptr;
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    if (only) return false;
+    only = &t;
+  }
+  if (!only || !abs(only->coef).is_one() || s.terms.size() > 2) return false;
+  const NodeData& n = c_[only->atom];
+  const int sign = only->coef.sign();
+  Linear rest = s;
+  add(rest, atom(only->atom), -sign);
+  Linear r = linear(n.args[0]);
+  if (sign < 0) {  // lt.open: rest < x//a is a*rest + a - 1 - x < 0
+    r = -r;
+    r.constant += n.first - 1;
+  }
+  add(r, rest, n.first);  // x//a + rest < 0 is x + a*rest < 0
+  s = std::move(r);
+  return true;
+}
+
 Id Simplifier::negative(Linear s) {
   for (;;) {
     const Interval range = bounds(s);
@@ -37,7 +60,7 @@ Id Simplifier::negative(Linear s) {
         break;
       }
     }
-    if (changed) continue;
+    if (changed || open_quotient(s)) continue;
     const Id id = build(s);
     Linear joined = linear(id);
     if (!(joined == s)) {
@@ -102,22 +125,85 @@ Ids Simplifier::part_list(std::span<const Id> booleans) {
   return parts;
 }
 
-Id Simplifier::both(std::span<const Id> booleans) {
-  Ids parts = part_list(booleans);
-  Ids kept;
-  for (const Id id : parts) {
-    const NodeData& n = c_[id];
-    if (n.kind == Kind::Constant) {
-      if (n.first.is_zero()) return id;
-      continue;
+bool Simplifier::compare_parts(Ids& parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    for (std::size_t j = 0; j < parts.size(); ++j) {
+      if (i == j) continue;
+      const auto truth = decided(parts[j], parts[i]);
+      if (!truth) continue;
+      if (*truth)
+        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(j));  // and.implied
+      else
+        parts.assign(1, c_.make_constant(0));  // and.conflict
+      return true;
     }
-    kept.push_back(id);
+  return false;
+}
+
+bool Simplifier::prune_alternatives(Ids& parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const Linear s = linear(parts[i]);  // an alternative is 1 - And(...)
+    if (!s.constant.is_one() || s.terms.size() != 1 || s.terms[0].coef != Int(-1)) continue;
+    const NodeData& inner = c_[s.terms[0].atom];
+    const bool list = inner.kind == Kind::And;
+    Ids kept;
+    const Ids alternatives = list ? Ids(inner.args.begin(), inner.args.end())
+                                  : Ids(1, s.terms[0].atom);
+    bool holds = false;
+    for (const Id a : alternatives) {
+      std::optional<bool> truth;
+      for (std::size_t j = 0; j < parts.size() && !truth; ++j)
+        if (j != i) truth = decided(a, parts[j]);
+      if (truth && !*truth) holds = true;
+      if (!truth) kept.push_back(a);
+    }
+    if (!holds && kept.size() == alternatives.size()) continue;
+    parts[i] = holds ? c_.make_constant(1) : negate(both(kept));  // and.absorb
+    return true;
   }
-  for (const Id id : kept)
-    if (std::ranges::find(kept, negate(id)) != kept.end()) return c_.make_constant(0);
-  if (kept.empty()) return c_.make_constant(1);
-  if (kept.size() == 1) return kept[0];
-  return c_.make(Kind::And, kept, Interval{Int(0), Int(1)});
+  return false;
+}
+
+bool Simplifier::assume_parts(Ids& parts) {
+  constexpr std::size_t kMostParts = 12;
+  if (assuming_ || parts.size() > kMostParts) return false;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Ids others;
+    for (std::size_t j = 0; j < parts.size(); ++j)
+      if (j != i) others.push_back(parts[j]);
+    const auto now = under(parts[i], others);
+    if (now == parts[i]) continue;
+    if (!now) {
+      parts.assign(1, c_.make_constant(0));
+      return true;
+    }
+    if (c_[*now].kind != Kind::Constant && reachable(c_, *now).size() >= reachable(c_, parts[i]).size())
+      continue;
+    parts[i] = truth(*now);  // and.assume
+    return true;
+  }
+  return false;
+}
+
+Id Simplifier::both(std::span<const Id> booleans) {
+  constexpr std::size_t kMostCompared = 32;
+  Ids parts = part_list(booleans);
+  for (;;) {
+    Ids kept;
+    for (const Id id : parts) {
+      const NodeData& n = c_[id];
+      if (n.kind == Kind::Constant && n.first.is_zero()) return id;
+      if (n.kind != Kind::Constant) kept.push_back(id);
+    }
+    if (kept.empty()) return c_.make_constant(1);
+    if (kept.size() == 1) return kept[0];
+    for (const Id id : kept)
+      if (std::ranges::find(kept, negate(id)) != kept.end()) return c_.make_constant(0);
+    const bool changed = kept.size() <= kMostCompared &&
+                         (compare_parts(kept) || prune_alternatives(kept) || assume_parts(kept));
+    if (!changed) return c_.make(Kind::And, kept, Interval{Int(0), Int(1)});
+    parts = part_list(kept);
+  }
 }
 
 Id Simplifier::either(std::span<const Id> booleans) {

@@ -161,6 +161,18 @@ Id Context::make_sum(const Int& constant, std::span<const Term> terms, const Int
   return intern(probe);
 }
 
+std::optional<Id> Context::find_sum(const Int& constant, std::span<const Term> terms) const {
+  NodeData probe;
+  probe.kind = Kind::Sum;
+  probe.first = constant;
+  probe.terms = terms;
+  probe.hash = structural_hash(*this, probe);
+  const std::size_t mask = table_.size() - 1;
+  for (std::size_t at = probe.hash & mask; table_[at] != kEmpty; at = (at + 1) & mask)
+    if (same((*this)[table_[at]], probe)) return table_[at];
+  return std::nullopt;
+}
+
 Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo,
                  const Int& hi) {
   NodeData probe;

@@ -103,6 +103,8 @@ class Context {
   Id make_constant(const Int& value);
   Id make_variable(const std::string& name, const Interval& bounds);
   Id make_sum(const Int& constant, std::span<const Term> terms, const Interval& bounds);
+  /// The sum, where it is a node already, and so is canonical as it stands.
+  std::optional<Id> find_sum(const Int& constant, std::span<const Term> terms) const;
   Id make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
           const Int& hi = 0);
 

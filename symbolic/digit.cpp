@@ -120,6 +120,32 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
   return true;
 }
 
+std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, const Int& hi) {
+  const auto value = [&](const Int& x) {
+    const Int q = floor_div(x, lo);
+    return hi.is_zero() ? q : floor_mod(q, floor_div(hi, lo));
+  };
+  const auto line = [&](const Linear& x, const Int& x0, const Int& y0, const Int& y1) {
+    Linear r{y0 - x0 * (y1 - y0), {}};  // through (x0, y0) and (x0 + 1, y1)
+    add(r, x, y1 - y0);
+    return r;
+  };
+  if (s.terms.size() == 1) {
+    const Interval& range = c_[s.terms[0].atom].bounds;
+    if (range.lo && range.hi && *range.hi - *range.lo == Int(1)) {
+      const Int y0 = value(s.terms[0].coef * *range.lo + s.constant);
+      return line(atom(s.terms[0].atom), *range.lo, y0,
+                  value(s.terms[0].coef * *range.hi + s.constant));
+    }
+  }
+  if (hi.is_zero() || lo.is_one()) return std::nullopt;
+  const Interval quotient = floor_div(lasting_bounds(s), lo);
+  if (!quotient.lo || !quotient.hi || *quotient.hi - *quotient.lo > Int(1)) return std::nullopt;
+  const Int turn = floor_div(hi, lo);
+  return line(digit(s, lo, 0), *quotient.lo, floor_mod(*quotient.lo, turn),
+              floor_mod(*quotient.hi, turn));
+}
+
 Linear Simplifier::digit(Linear s, Int lo, Int hi) {
   Linear out;  // the result is out + scale * digit(s, lo, hi)
   Int scale = 1;
@@ -174,7 +200,11 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
       s = std::move(joined);
       continue;
     }
-    Interval range = floor_div(bounds(s), lo);
+    if (auto line = two_valued(s, lo, hi)) {
+      add(out, *line, scale);
+      return out;
+    }
+    Interval range = floor_div(lasting_bounds(s), lo);
     if (finite) range = floor_mod(range, floor_div(hi, lo));
     const Id args[] = {dividend};
     add(out, node(Kind::Digit, args, range, lo, hi), scale);

@@ -5,6 +5,12 @@
 
 namespace touchstone::symbolic {
 
+namespace {
+
+constexpr Id kNoNode = 0xffffffff;
+
+}  // namespace
+
 Linear Simplifier::divide(const Linear& a, const Linear& b) {
   if (!b.is_constant()) return divide_symbolic(a, b, false);
   if (b.constant.is_zero()) throw Error("floor_div: division by zero; the divisor must not be 0");
@@ -19,10 +25,83 @@ Linear Simplifier::modulo(const Linear& a, const Linear& b) {
   return digit(a, 1, b.constant);
 }
 
+Id Simplifier::without(Id product, std::span<const Id> factors) {
+  const NodeData& n = c_[product];
+  Ids rest;
+  if (n.kind == Kind::Product)
+    rest.assign(n.args.begin(), n.args.end());
+  else
+    rest.push_back(product);
+  for (const Id f : factors) {
+    const auto at = std::ranges::find(rest, f);
+    if (at == rest.end()) return kNoNode;
+    rest.erase(at);
+  }
+  Linear r{1, {}};
+  for (const Id f : rest) r = multiply(r, linear(f));
+  return build(r);
+}
+
 Linear Simplifier::long_division(Linear& a, const Linear& b) {
-  (void)a;
-  (void)b;
-  return {};
+  constexpr int kMostSteps = 16;
+  const auto length = [](const Linear& s) {
+    return s.terms.size() + (s.constant.is_zero() ? 0U : 1U);
+  };
+  const auto factors = [&](const Id& id) {
+    const NodeData& n = c_[id];
+    return n.kind == Kind::Product ? n.args : std::span<const Id>(&id, 1);
+  };
+  const Term* lead = &b.terms[0];
+  for (const Term& t : b.terms)
+    if (factors(t.atom).size() > factors(lead->atom).size()) lead = &t;
+  Linear quotient;
+  bool again = true;
+  for (int step = 0; again && step < kMostSteps; ++step) {
+    again = false;
+    for (const Term& t : a.terms) {
+      if (!divides(lead->coef, t.coef)) continue;
+      const Id rest = without(t.atom, factors(lead->atom));
+      if (rest == kNoNode) continue;
+      Linear part, shorter = a;
+      add(part, rest, floor_div(t.coef, lead->coef));
+      add(shorter, multiply(part, b), -1);
+      if (length(shorter) > length(a)) continue;
+      a = std::move(shorter);
+      add(quotient, part);
+      again = true;
+      break;
+    }
+  }
+  return quotient;
+}
+
+Linear Simplifier::cancel(Linear& a, Linear& b) {
+  Ids common;
+  if (a.constant.is_zero() && b.constant.is_zero() && !a.terms.empty()) {
+    const Id first = b.terms[0].atom;
+    const NodeData& n = c_[first];
+    Ids candidates(n.args.begin(), n.args.end());
+    if (n.kind != Kind::Product) candidates.assign(1, first);
+    for (const Id f : candidates) {
+      common.push_back(f);
+      const auto all = [&](const Linear& s) {
+        return std::ranges::all_of(
+            s.terms, [&](const Term& t) { return without(t.atom, common) != kNoNode; });
+      };
+      if (!all(a) || !all(b)) common.pop_back();
+    }
+  }
+  const Int g = gcd(content(a), content(b));
+  Linear factor{g, {}};
+  for (const Id f : common) factor = multiply(factor, linear(f));
+  const auto divide_by = [&](const Linear& s) {
+    Linear r{floor_div(s.constant, g), {}};
+    for (const Term& t : s.terms) add(r, without(t.atom, common), floor_div(t.coef, g));
+    return r;
+  };
+  a = divide_by(a);
+  b = divide_by(b);
+  return factor;
 }
 
 Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
@@ -33,29 +112,41 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
     b = -b;
   }
   Linear quotient = long_division(a, b);
-  const Interval top = bounds(a), bottom = bounds(b);
-  Linear tail, rest;
-  const Interval range = floor_div(top, bottom);
-  if (a == b) {
-    tail.constant = 1;
-  } else if (range.is_point()) {
-    tail.constant = *range.lo;
-    add(rest, a);
-    add(rest, b, -*range.lo);
+  const Linear factor = cancel(a, b);  // div.cancel
+  Linear rest;
+  if (b.is_constant()) {  // positive, since the first coefficient was
+    add(quotient, digit(a, b.constant, 0));
+    if (remainder) rest = digit(a, 1, b.constant);
   } else {
-    Linear gap = a;
-    add(gap, b, -1);
-    if (bottom.at_least(1) && top.at_least(0) && bounds(gap).at_most(-1)) {
+    bool known = false;
+    for (const int q : {0, 1, -1}) {  // div.range: 0 <= a - q*b < b
       rest = a;
-    } else {
+      add(rest, b, -q);
+      Linear over = rest;
+      add(over, b, -1);
+      if (!bounds(rest).at_least(0) || !bounds(over).at_most(-1)) continue;
+      quotient.constant += q;
+      known = true;
+      break;
+    }
+    if (!known) {
+      const Interval top = lasting_bounds(a), bottom = lasting_bounds(b);
+      const Interval range = floor_div(top, bottom);
       const Id args[] = {build(a), build(b)};
-      tail = node(Kind::Div, args, range);
-      rest = node(Kind::Mod, args, floor_mod(top, bottom));
+      if (range.is_point()) {
+        quotient.constant += *range.lo;
+        rest = a;
+        add(rest, b, -*range.lo);
+      } else if (remainder) {
+        rest = node(Kind::Mod, args, floor_mod(top, bottom));
+      } else {
+        add(quotient, node(Kind::Div, args, range));
+      }
     }
   }
-  if (remainder) return flip ? -rest : rest;
-  add(quotient, tail);
-  return quotient;
+  if (!remainder) return quotient;
+  rest = multiply(rest, factor);
+  return flip ? -rest : rest;
 }
 
 }  // namespace touchstone::symbolic

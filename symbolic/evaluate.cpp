@@ -89,39 +89,6 @@ class Evaluator {
   std::unordered_map<Id, Value> known_;
 };
 
-Linear rebuilt(Simplifier& s, const NodeData& n, const std::vector<Linear>& args) {
-  const auto one = [&](Id id) { return s.linear(id); };
-  switch (n.kind) {
-    case Kind::Product: {
-      Linear r{1, {}};
-      for (const Linear& a : args) r = s.multiply(r, a);
-      return r;
-    }
-    case Kind::Digit:
-      return s.digit(args[0], n.first, n.second);
-    case Kind::Div:
-      return s.divide(args[0], args[1]);
-    case Kind::Mod:
-      return s.modulo(args[0], args[1]);
-    case Kind::Negative:
-      return one(s.negative(args[0]));
-    case Kind::Zero:
-      return one(s.zero(args[0]));
-    case Kind::And: {
-      Ids ids;
-      for (const Linear& a : args) ids.push_back(s.build(a));
-      return one(s.both(ids));
-    }
-    case Kind::Select:
-      return s.where(s.truth(s.build(args[0])), args[1], Linear());
-    default: {
-      std::vector<Linear> members{Linear()};
-      members.insert(members.end(), args.begin(), args.end());
-      return s.maximum(members);
-    }
-  }
-}
-
 }  // namespace
 
 std::int64_t evaluate(Node node, const Values& values) {
@@ -138,36 +105,32 @@ Node substitute(Node node, const std::map<std::string, Node>& replacements) {
     if (to.context() != &c && !to.is_constant())
       throw Error(fmt::format("substitute: the replacement of \"{}\" is of another context", name));
   const std::lock_guard lock(c.mutex());
-  Simplifier s(c);
   std::unordered_map<Id, Id> now;
-  const auto moved = [&](const NodeData& n) -> std::optional<Id> {
-    if (n.kind == Kind::Variable) {
-      const auto found = replacements.find(*n.name);
-      if (found == replacements.end()) return std::nullopt;
-      const Node to = found->second;
-      return to.context() == &c ? to.id() : c.make_constant((*to.context())[to.id()].first);
-    }
-    bool touched = false;
-    for (const Id id : n.args) touched |= now.contains(id);
-    for (const Term& t : n.terms) touched |= now.contains(t.atom);
-    if (!touched) return std::nullopt;
-    const auto part = [&](Id id) {
-      const auto found = now.find(id);
-      return found == now.end() ? id : found->second;
-    };
-    if (n.kind == Kind::Sum) {
-      std::vector<Term> terms{{n.first, c.make_constant(1)}};
-      for (const Term& t : n.terms) terms.push_back({t.coef, part(t.atom)});
-      return s.add_all(terms);
-    }
-    std::vector<Linear> args;
-    for (const Id id : n.args) args.push_back(s.linear(part(id)));
-    return s.build(rebuilt(s, n, args));
-  };
-  for (const Id id : reachable(c, node.id()))
-    if (const auto to = moved(c[id])) now.emplace(id, *to);
-  const auto found = now.find(node.id());
-  return found == now.end() ? node : c.handle(found->second);
+  for (const Id id : reachable(c, node.id())) {
+    if (c[id].kind != Kind::Variable) continue;
+    const auto found = replacements.find(*c[id].name);
+    if (found == replacements.end()) continue;
+    const Node to = found->second;
+    now.emplace(id, to.context() == &c ? to.id()
+                                       : c.make_constant((*to.context())[to.id()].first));
+  }
+  return now.empty() ? node : c.handle(Simplifier(c).rewritten(node.id(), std::move(now)));
+}
+
+Node given(Node node, std::span<const Node> assumptions) {
+  Context& c = *node.context();
+  for (const Node& a : assumptions)
+    if (a.context() != &c && !a.is_constant())
+      throw Error("given: an assumption is of another context than the expression");
+  const std::lock_guard lock(c.mutex());
+  Simplifier s(c);
+  Ids conditions;
+  for (const Node& a : assumptions) {
+    const NodeData& n = (*a.context())[a.id()];
+    if (n.kind != Kind::Constant) conditions.push_back(s.truth(a.id()));
+    if (n.kind == Kind::Constant && n.first.is_zero()) return node;
+  }
+  return c.handle(s.under(node.id(), conditions).value_or(node.id()));
 }
 
 std::vector<Node> variables(Node node) {

@@ -131,12 +131,7 @@ int Extractor::lay_out(Id id) {
       for (const Id a : n.args) parts.push_back(best_.at(a));
       return chained(StepOp::Mul, parts);
     }
-    case Kind::Digit: {
-      int r = best_.at(n.args[0]);
-      if (!n.first.is_one()) r = apply(StepOp::FloorDiv, {r, constant(n.first)});
-      if (n.second.is_zero()) return r;
-      return apply(StepOp::FloorMod, {r, constant(floor_div(n.second, n.first))});
-    }
+    case Kind::Digit: return lay_out_digit(n);
     case Kind::Div:
       return apply(StepOp::FloorDiv, {best_.at(n.args[0]), best_.at(n.args[1])});
     case Kind::Mod:
@@ -151,7 +146,6 @@ int Extractor::lay_out(Id id) {
       return chained(StepOp::And, parts);
     }
     case Kind::Select:
-      return apply(StepOp::Where, {best_.at(n.args[0]), best_.at(n.args[1]), constant(0)});
     case Kind::Max:
     case Kind::Sum:
       break;
@@ -159,27 +153,35 @@ int Extractor::lay_out(Id id) {
   return lay_out_sum(sum_of(id));
 }
 
+int Extractor::lay_out_digit(const NodeData& n) {
+  Sum dividend = sum_of(n.args[0]);
+  if (n.second.is_zero()) return quotient(dividend, n.first, 0);
+  for (Term& t : dividend.terms)  // modulo b, b - 1 is -1
+    if (t.coef == n.second - 1) t.coef = -1;
+  if (dividend.constant == n.second - 1) dividend.constant = -1;
+  int r = smaller_form(best_.at(n.args[0]), lay_out_sum(dividend));
+  if (!n.first.is_one()) r = apply(StepOp::FloorDiv, {r, constant(n.first)});
+  return apply(StepOp::FloorMod, {r, constant(floor_div(n.second, n.first))});
+}
+
+int Extractor::negated_part(Id part) {
+  const NodeData& n = c_[part];
+  if (n.kind == Kind::Negative)
+    return compared(plus(Sum{-1, {}}, sum_of(n.args[0]), -1), StepOp::Lt);
+  if (n.kind == Kind::Zero) return compared(sum_of(n.args[0]), StepOp::Ne);
+  const Sum s = sum_of(part);
+  if (s.constant.is_one() && s.terms.size() == 1 && s.terms[0].coef == Int(-1))
+    return best_.at(s.terms[0].atom);
+  return apply(StepOp::Not, {best_.at(part)});
+}
+
 int Extractor::negation(Id atom) {
   const NodeData& n = c_[atom];
-  if (n.kind == Kind::Zero) return compared(sum_of(n.args[0]), StepOp::Ne);
+  if (n.kind != Kind::And) return negated_part(atom);
   const int plain = apply(StepOp::Not, {best_.at(atom)});
-  if (n.kind != Kind::And) return plain;
   std::vector<int> parts;  // De Morgan
-  for (const Id a : n.args) {
-    const Sum s = sum_of(a);
-    const NodeData& part = c_[a];
-    if (part.kind == Kind::Negative) {
-      Sum flipped = plus(Sum{-1, {}}, sum_of(part.args[0]), -1);
-      parts.push_back(compared(flipped, StepOp::Lt));
-    } else if (part.kind == Kind::Zero) {
-      parts.push_back(compared(sum_of(part.args[0]), StepOp::Ne));
-    } else if (s.constant.is_one() && s.terms.size() == 1 && s.terms[0].coef == Int(-1)) {
-      parts.push_back(best_.at(s.terms[0].atom));
-    } else {
-      parts.push_back(apply(StepOp::Not, {best_.at(a)}));
-    }
-  }
-  return smaller_form(chained(StepOp::Or, parts), plain);
+  for (const Id a : n.args) parts.push_back(negated_part(a));
+  return smaller_form(plain, chained(StepOp::Or, parts));
 }
 
 int Extractor::compared(const Sum& s, StepOp strict) {
@@ -198,60 +200,6 @@ int Extractor::compared(const Sum& s, StepOp strict) {
   const int a = lay_out_sum(left), b = lay_out_sum(right);
   const bool swap = strict != StepOp::Lt && left.terms.empty();
   return swap ? apply(strict, {b, a}) : apply(strict, {a, b});
-}
-
-int Extractor::lay_out_sum(const Sum& s, int depth) {
-  if (s.terms.size() == 1 && s.constant.is_one() && s.terms[0].coef == Int(-1)) {
-    const Kind kind = c_[s.terms[0].atom].kind;
-    if (kind == Kind::Zero || kind == Kind::And) return negation(s.terms[0].atom);
-  }
-  const int choice = choice_sum(s, depth);
-  return choice >= 0 ? choice : plain_sum(s);
-}
-
-int Extractor::choice_sum(const Sum& s, int depth) {
-  constexpr int kDepth = 3;  // a choice in a choice in a choice; what is deeper stays an atom
-  if (depth >= kDepth) return -1;
-  const Term* only = nullptr;
-  for (const Term& t : s.terms) {
-    if (c_[t.atom].kind != Kind::Max || (t.coef != Int(1) && t.coef != Int(-1))) continue;
-    if (only) return -1;
-    only = &t;
-  }
-  if (!only) return -1;
-  const NodeData& n = c_[only->atom];
-  const Sum rest = plus(s, Sum{0, {*only}}, -1);
-  const int next = n.args.size() > 4 ? kDepth : depth + 1;
-  std::vector<int> parts{lay_out_sum(rest, next)};
-  for (const Id a : n.args) parts.push_back(lay_out_sum(plus(rest, sum_of(a), only->coef), next));
-  return chained(only->coef.sign() > 0 ? StepOp::Max : StepOp::Min, parts);
-}
-
-int Extractor::plain_sum(const Sum& s) {
-  int r = -1;
-  const auto atom_form = [&](const Term& t) { return best_.at(t.atom); };
-  for (const Term& t : s.terms) {
-    if (t.coef.sign() < 0) continue;
-    const int part = scaled(atom_form(t), t.coef);
-    r = r < 0 ? part : apply(StepOp::Add, {r, part});
-  }
-  bool spent = s.constant.is_zero();
-  if (r < 0 && (s.constant.sign() > 0 || s.terms.empty())) {
-    r = constant(s.constant);
-    spent = true;
-  }
-  for (const Term& t : s.terms) {
-    if (t.coef.sign() > 0) continue;
-    if (r >= 0)
-      r = apply(StepOp::Sub, {r, scaled(atom_form(t), -t.coef)});
-    else if (t.coef == Int(-1))
-      r = apply(StepOp::Sub, {constant(0), atom_form(t)});
-    else
-      r = scaled(atom_form(t), t.coef);
-  }
-  if (spent) return r;
-  if (s.constant.sign() > 0) return apply(StepOp::Add, {r, constant(s.constant)});
-  return apply(StepOp::Sub, {r, constant(-s.constant)});
 }
 
 }  // namespace touchstone::symbolic

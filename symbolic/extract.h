@@ -22,7 +22,9 @@ struct Form {
 /// smallest of a few candidates, ties to the first; candidates are built from the forms of atoms.
 class Extractor {
  public:
-  explicit Extractor(const Context& context) : c_(context) {}
+  /// What the forms are for: text may divide by a negative constant where that is shorter.
+  enum class For : std::uint8_t { Text, Code };
+  Extractor(const Context& context, For purpose) : c_(context), purpose_(purpose) {}
   /// The index of the node's form in forms().
   int extract(Id root);
   const std::vector<Form>& forms() const { return forms_; }
@@ -33,22 +35,45 @@ class Extractor {
     Int constant;
     Terms terms;
   };
+  /// coef * a form that is laid out already.
+  struct Item {
+    Int coef;
+    int form;
+  };
+  using Items = boost::container::small_vector<Item, 6>;
+
   Sum sum_of(Id id) const;
   Sum plus(const Sum& a, const Sum& b, const Int& factor) const;
+  static Int coefficient(const Sum& s, Id atom);
+  std::size_t size(int form) const { return forms_[static_cast<std::size_t>(form)].size; }
+  int smaller_form(int a, int b) const { return size(b) < size(a) ? b : a; }
+
   int constant(const Int& value);
   int apply(StepOp op, std::initializer_list<int> args);
-  int lay_out(Id id);
-  int lay_out_sum(const Sum& s, int depth = 0);
-  int plain_sum(const Sum& s);
-  int compared(const Sum& s, StepOp strict);
-  int negation(Id atom);
-  int scaled(int form, const Int& factor);
-  int smaller_form(int a, int b) const { return size(b) < size(a) ? b : a; }
-  std::size_t size(int form) const { return forms_[static_cast<std::size_t>(form)].size; }
   int chained(StepOp op, std::span<const int> parts);
-  int choice_sum(const Sum& s, int depth);
+  int scaled(int form, const Int& factor);
+
+  int lay_out(Id id);
+  int lay_out_digit(const NodeData& n);
+  int compared(const Sum& s, StepOp op);
+  int negation(Id atom);
+  int negated_part(Id part);
+
+  // sums
+  int lay_out_sum(const Sum& s, int depth = 0);
+  int absorbed(const Sum& s, int depth);
+  void absorb_choice(Sum& work, const Term& choice, int depth, Items& items);
+  void absorb_quotient(Sum& work, const Term& digit, Items& items);
+  int quotient(const Sum& dividend, const Int& divisor, int depth);
+  /// The sum that, moved out of every member into the rest, makes all of them together smallest.
+  Sum best_shift(const Sum& rest, std::span<const Sum> members, const Int& unit) const;
+  void factor_products(Sum& work, Items& items);
+  int join(Items items, const Int& constant);
+  int join_plain(const Items& items, const Int& constant);
+  Items plain_items(const Sum& s) const;
 
   const Context& c_;
+  For purpose_;
   std::vector<Form> forms_;
   std::unordered_map<Id, int> best_;
 };

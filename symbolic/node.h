@@ -74,6 +74,9 @@ using Values = std::map<std::string, std::int64_t>;
 
 /// Replaces variables (by name) with expressions; the result is simplified again.
 Node substitute(Node node, const std::map<std::string, Node>& replacements);
+/// An expression equal to `node` at every point where all assumptions hold; nothing is promised
+/// elsewhere. Assumptions that never hold together leave the node as it is.
+Node given(Node node, std::span<const Node> assumptions);
 /// The value at a point. Throws touchstone::Error on an unbound variable, a division by zero, or a
 /// result beyond 64 bits.
 std::int64_t evaluate(Node node, const Values& values);

@@ -154,7 +154,7 @@ class Writer {
 
 std::string render(Node node) {
   constexpr std::size_t kLongest = 50'000'000;
-  Extractor e(*node.context());
+  Extractor e(*node.context(), Extractor::For::Text);
   const int root = e.extract(node.id());
   const std::size_t parts = e.forms()[static_cast<std::size_t>(root)].size;
   if (parts > kLongest)
@@ -166,13 +166,13 @@ std::string render(Node node) {
 }
 
 std::size_t size(Node node) {
-  Extractor e(*node.context());
+  Extractor e(*node.context(), Extractor::For::Text);
   const int root = e.extract(node.id());
   return e.forms()[static_cast<std::size_t>(root)].size;
 }
 
 std::vector<Step> lower(Node node) {
-  Extractor e(*node.context());
+  Extractor e(*node.context(), Extractor::For::Code);
   const int root = e.extract(node.id());
   const std::vector<Form>& forms = e.forms();
   std::vector<int> place(forms.size(), -1);

@@ -2,6 +2,8 @@
 
 #include <optional>
 #include <span>
+#include <unordered_map>
+#include <vector>
 
 #include "touchstone/symbolic/context.h"
 
@@ -52,8 +54,14 @@ class Simplifier {
   Linear where(Id c, const Linear& a, const Linear& b);
   Linear maximum(std::span<const Linear> members);
 
-  /// Sound bounds of a sum: each term by itself, trimmed by what the terms have in common.
+  /// Sound bounds of a sum: each term by itself, trimmed by what the terms have in common, and by
+  /// the facts of the assumptions in force.
   Interval bounds(const Linear& sum) const;
+
+  /// root with nodes replaced, and all above them built anew.
+  Id rewritten(Id root, std::unordered_map<Id, Id> now);
+  /// A node equal to root wherever all conditions hold; nullopt where they never hold together.
+  std::optional<Id> under(Id root, std::span<const Id> conditions);
 
  private:
   struct Split {
@@ -64,28 +72,71 @@ class Simplifier {
   std::optional<Split> split(const Linear& s, const Int& g, bool whole) const;
   std::optional<Split> split_with(const Linear& s, const Int& g, bool whole,
                                   std::size_t flipped) const;
+  bool open_quotient(Linear& s);
   Ids part_list(std::span<const Id> booleans);
+  bool compare_parts(Ids& parts);
+  bool prune_alternatives(Ids& parts);
+  bool assume_parts(Ids& parts);
 
   Linear atom(Id id) const { return Linear{0, {Term{1, id}}}; }
   Linear node(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
               const Int& hi = 0);
   void sort_terms(Terms& terms) const;
 
+  // assume.cpp
+  using Facts = std::vector<Linear>;  // each is below 0
+  using Overlay = std::unordered_map<Id, Interval>;
+  Facts facts_of(std::span<const Id> conditions);
+  /// Narrows variables by the facts; false where no value is left.
+  bool tighten(const Facts& facts, Overlay& overlay) const;
+  Linear rebuilt(const NodeData& n, std::span<const Linear> args);
+  Interval fact_bounds(const Linear& sum) const;
+  // recombine.cpp
+  void recombine(Linear& s);
+  void recombine_digits(Linear& s);
+  void recombine_symbolic(Linear& s);
+  void recombine_choices(Linear& s);
+  /// Turns top (k times a quotient of s) into a digit with a lower quotient of the same number.
+  bool absorb_quotient(Linear& s, Linear& done, const Term& top);
+  /// Another term of s, or another digit's dividend, has an atom of this digit's dividend.
+  bool related(const Linear& s, const Term& digit) const;
+  int weight(const Linear& s) const;
   // sum.cpp
-  void recombine(Linear& sum);
+  Interval plain_bounds(const Linear& sum) const;
+  /// Bounds that hold without the facts: what a node may keep.
+  Interval lasting_bounds(const Linear& sum) const;
   Interval relaxed_bounds(const Linear& sum) const;
-  Interval choice_bounds(const Linear& sum, const Interval& known) const;
+  Interval choice_bounds(const Linear& sum) const;
   // digit.cpp
   bool lower_digits(Linear& s, const Int& period);
+  /// The digit as a straight line, where its dividend or quotient has but two values.
+  std::optional<Linear> two_valued(const Linear& s, const Int& lo, const Int& hi);
   bool fold_quotient(Linear& s, Int& lo, Int& hi);
   Terms factors_below(const Linear& s, const Int& lo, const Int& hi) const;
+  // choice.cpp
+  static Int content(const Linear& s);
+  static Linear divided(Linear s, const Int& factor);
+  /// Whether `condition` holds where `known` does, as far as bounds tell.
+  std::optional<bool> decided(Id condition, Id known);
+  /// s as it is where `known` holds.
+  Linear resolved(const Linear& s, Id known);
+  Linear select(Id c, Linear gap);
+  std::vector<Linear> flat_members(std::span<const Linear> members) const;
+  std::vector<Linear> undominated(const std::vector<Linear>& list) const;
   // divide.cpp
   Linear divide_symbolic(Linear a, Linear b, bool remainder);
+  /// Takes multiples of b out of a as far as that makes a no longer; the quotient.
   Linear long_division(Linear& a, const Linear& b);
+  /// Divides a and b by the factors that all their terms have; the common factor.
+  Linear cancel(Linear& a, Linear& b);
+  Id without(Id product, std::span<const Id> factors);
   // product.cpp
   Linear multiply_atoms(Id a, Id b);
 
   Context& c_;
+  int depth_ = 0;          // of recombine within recombine
+  bool assuming_ = false;  // within under
+  Facts facts_;
 };
 
 /// The negation of a sum.

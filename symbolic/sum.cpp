@@ -82,6 +82,8 @@ Id Simplifier::add_all(std::span<const Term> terms) {
 
 Id Simplifier::build(const Linear& sum) {
   if (sum.terms.empty()) return c_.make_constant(sum.constant);
+  if (sum.terms.size() > 1)
+    if (const auto known = c_.find_sum(sum.constant, sum.terms)) return *known;
   Linear s = sum;
   if (s.terms.size() > 1) recombine(s);
   if (s.terms.empty()) return c_.make_constant(s.constant);
@@ -92,7 +94,9 @@ Id Simplifier::build(const Linear& sum) {
     if (s.constant.is_one() && t.coef == Int(-1) && c_[t.atom].kind == Kind::Negative)
       return negate(t.atom);
   }
-  const Interval range = bounds(s);
+  if (!facts_.empty())
+    if (const Interval range = bounds(s); range.is_point()) return c_.make_constant(*range.lo);
+  const Interval range = lasting_bounds(s);
   if (range.is_point()) return c_.make_constant(*range.lo);
   return c_.make_sum(s.constant, s.terms, range);
 }
@@ -103,15 +107,80 @@ Linear Simplifier::node(Kind kind, std::span<const Id> args, const Interval& bou
   return atom(c_.make(kind, args, bounds, lo, hi));
 }
 
-void Simplifier::recombine(Linear&) {}
-
-Interval Simplifier::bounds(const Linear& sum) const {
+Interval Simplifier::plain_bounds(const Linear& sum) const {
   Interval r = Interval::point(sum.constant);
   for (const Term& t : sum.terms) r = r + c_[t.atom].bounds * t.coef;
-  return sum.terms.size() > 1 ? choice_bounds(sum, meet(r, relaxed_bounds(sum))) : r;
+  return r;
 }
 
-Interval Simplifier::relaxed_bounds(const Linear&) const { return {}; }
-Interval Simplifier::choice_bounds(const Linear&, const Interval& known) const { return known; }
+Interval Simplifier::bounds(const Linear& sum) const {
+  const Interval r = lasting_bounds(sum);
+  return facts_.empty() || sum.terms.empty() ? r : meet(r, fact_bounds(sum));
+}
+
+Interval Simplifier::lasting_bounds(const Linear& sum) const {
+  Interval r = plain_bounds(sum);
+  if (sum.terms.size() < 2) return r;
+  bool quotients = false, choices = false;
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    quotients |= n.kind == Kind::Digit && n.second.is_zero();
+    choices |= n.kind == Kind::Max || n.kind == Kind::Select;
+  }
+  if (quotients) r = meet(r, relaxed_bounds(sum));
+  if (choices) r = meet(r, choice_bounds(sum));
+  return r;
+}
+
+Interval Simplifier::relaxed_bounds(const Linear& sum) const {
+  // x//a is x/a less at most (a-1)/a: with the fractions multiplied out, x meets its other uses.
+  Int scale = 1;
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    scale = scale * floor_div(n.first, gcd(scale, n.first));
+    if (!scale.is_small()) return {};
+  }
+  Linear straight{sum.constant * scale, {}};
+  Interval slack = Interval::point(0);
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero()) {
+      add(straight, Linear{0, {t}}, scale);
+      continue;
+    }
+    const Int part = t.coef * floor_div(scale, n.first);
+    add(straight, n.args[0], part);
+    slack = slack + Interval{Int(0), n.first - 1} * -part;
+  }
+  Interval r = plain_bounds(straight) + slack;
+  if (r.lo) r.lo = -floor_div(-*r.lo, scale);
+  if (r.hi) r.hi = floor_div(*r.hi, scale);
+  return r;
+}
+
+Interval Simplifier::choice_bounds(const Linear& sum) const {
+  Interval r;
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Max && n.kind != Kind::Select) continue;
+    Linear rest = sum;
+    add(rest, Linear{0, {t}}, -1);
+    Interval range = plain_bounds(rest);
+    for (const Id id : n.kind == Kind::Max ? n.args : n.args.subspan(1)) {
+      Linear member = rest;
+      add(member, id, t.coef);
+      const Interval other = plain_bounds(member);
+      if (n.kind == Kind::Select)
+        range = hull(range, other);
+      else if (t.coef.sign() > 0)
+        range = larger(range, other);
+      else
+        range = larger(range * Int(-1), other * Int(-1)) * Int(-1);
+    }
+    r = meet(r, range);
+  }
+  return r;
+}
 
 }  // namespace touchstone::symbolic

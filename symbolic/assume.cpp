@@ -1,0 +1,171 @@
+// Simplification where something is known to hold: assumptions, the other parts of an `and`, the
+// condition of a `where`.
+#include <algorithm>
+#include <unordered_map>
+
+#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+constexpr std::size_t kMostNodes = 256;  // a larger expression is left as it is
+constexpr int kRounds = 2;               // of bounds from facts from bounds
+
+}  // namespace
+
+Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
+  Facts facts;
+  std::vector<Id> list(conditions.begin(), conditions.end());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const NodeData& n = c_[list[i]];
+    if (n.kind == Kind::And) {
+      list.insert(list.end(), n.args.begin(), n.args.end());
+    } else if (n.kind == Kind::Negative) {
+      facts.push_back(linear(n.args[0]));
+    } else {
+      // s == 0 is s <= 0 and -s <= 0; another flag is at least 1.
+      Linear s = n.kind == Kind::Zero ? linear(n.args[0]) : Linear{1, {}};
+      if (n.kind != Kind::Zero) add(s, list[i], -1);
+      if (n.kind == Kind::Zero) {
+        facts.push_back(-s);
+        facts.back().constant -= 1;
+      }
+      s.constant -= 1;
+      facts.push_back(std::move(s));
+    }
+  }
+  return facts;
+}
+
+bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
+  const auto range_of = [&](Id id) {
+    const auto found = overlay.find(id);
+    return found == overlay.end() ? c_[id].bounds : found->second;
+  };
+  for (int round = 0; round < kRounds; ++round)
+    for (const Linear& f : facts)
+      for (const Term& t : f.terms) {
+        if (c_[t.atom].kind != Kind::Variable) continue;
+        Interval rest = Interval::point(f.constant);
+        for (const Term& u : f.terms)
+          if (u.atom != t.atom) rest = rest + range_of(u.atom) * u.coef;
+        if (!rest.lo) continue;
+        const Int most = -*rest.lo - 1;  // coef * variable <= most
+        Interval range = range_of(t.atom);
+        if (t.coef.sign() > 0) {
+          const Int end = floor_div(most, t.coef);
+          if (range.hi && *range.hi <= end) continue;
+          range.hi = end;
+        } else {
+          const Int end = -floor_div(most, -t.coef);
+          if (range.lo && *range.lo >= end) continue;
+          range.lo = end;
+        }
+        if (range.lo && range.hi && *range.hi < *range.lo) return false;
+        overlay.insert_or_assign(t.atom, range);
+      }
+  return true;
+}
+
+Id Simplifier::rewritten(Id root, std::unordered_map<Id, Id> now) {
+  const auto part = [&](Id id) {
+    const auto found = now.find(id);
+    return found == now.end() ? id : found->second;
+  };
+  for (const Id id : reachable(c_, root)) {
+    const NodeData& n = c_[id];
+    bool touched = !facts_.empty() && n.kind != Kind::Constant && n.kind != Kind::Variable;
+    for (const Id a : n.args) touched |= now.contains(a);
+    for (const Term& t : n.terms) touched |= now.contains(t.atom);
+    if (!touched || now.contains(id)) continue;
+    if (n.kind == Kind::Sum) {
+      std::vector<Term> terms{{n.first, c_.make_constant(1)}};
+      for (const Term& t : n.terms) terms.push_back({t.coef, part(t.atom)});
+      now.emplace(id, add_all(terms));
+      continue;
+    }
+    std::vector<Linear> args;
+    for (const Id a : n.args) args.push_back(linear(part(a)));
+    now.emplace(id, build(rebuilt(n, args)));
+  }
+  return part(root);
+}
+
+Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
+  switch (n.kind) {
+    case Kind::Product: {
+      Linear r{1, {}};
+      for (const Linear& a : args) r = multiply(r, a);
+      return r;
+    }
+    case Kind::Digit: return digit(args[0], n.first, n.second);
+    case Kind::Div: return divide(args[0], args[1]);
+    case Kind::Mod: return modulo(args[0], args[1]);
+    case Kind::Negative: return linear(negative(args[0]));
+    case Kind::Zero: return linear(zero(args[0]));
+    case Kind::And: {
+      Ids ids;
+      for (const Linear& a : args) ids.push_back(build(a));
+      return linear(both(ids));
+    }
+    case Kind::Select: return where(truth(build(args[0])), args[1], Linear());
+    default: {
+      std::vector<Linear> members{Linear()};
+      members.insert(members.end(), args.begin(), args.end());
+      return maximum(members);
+    }
+  }
+}
+
+std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions) {
+  if (assuming_ || c_[root].kind == Kind::Constant) return root;
+  const std::vector<Id> nodes = reachable(c_, root);
+  if (nodes.size() > kMostNodes) return root;
+  const Facts facts = facts_of(conditions);
+  Overlay overlay;
+  if (!tighten(facts, overlay)) return std::nullopt;
+  bool concerned = false;
+  std::unordered_map<Id, Id> forth, back;
+  for (const auto& [id, range] : overlay) {
+    const Id narrow = c_.make_variable(*c_[id].name, range);
+    forth.emplace(id, narrow);
+    if (c_[narrow].kind == Kind::Variable) back.emplace(narrow, id);
+    concerned |= std::ranges::binary_search(nodes, id);
+  }
+  for (const Linear& f : facts)
+    for (const Term& t : f.terms)
+      concerned |= f.terms.size() + (c_[t.atom].kind != Kind::Variable) > 1 &&
+                   std::ranges::binary_search(nodes, t.atom);
+  if (!concerned) return root;
+  assuming_ = true;
+  Facts moved;
+  for (const Linear& f : facts) moved.push_back(linear(rewritten(build(f), forth)));
+  facts_ = std::move(moved);
+  const Id narrow = rewritten(root, forth);
+  facts_.clear();
+  const Id result = rewritten(narrow, back);
+  assuming_ = false;
+  return result;
+}
+
+Interval Simplifier::fact_bounds(const Linear& sum) const {
+  Interval r;
+  for (const Linear& f : facts_)
+    for (const Term& t : f.terms) {
+      const auto own = std::ranges::find(sum.terms, t.atom, &Term::atom);
+      if (own == sum.terms.end() || !divides(t.coef, own->coef)) continue;
+      const Int factor = floor_div(own->coef, t.coef);
+      Linear rest = sum;  // sum = factor * f + rest, and f <= -1
+      add(rest, f, -factor);
+      Interval range = plain_bounds(rest);
+      (factor.sign() > 0 ? range.lo : range.hi).reset();
+      if (range.hi) *range.hi -= factor;
+      if (range.lo) *range.lo -= factor;
+      r = meet(r, range);
+    }
+  return r;
+}
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,220 @@
+// Joins what was split: the terms of a sum that together are digits of one number, a quotient and
+// its remainder, or choices on one condition.
+#include <algorithm>
+
+#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+constexpr int kDeepest = 4;           // sums in digits in sums ... that are looked into
+constexpr std::size_t kMostDigits = 24;  // digits of one sum that are compared with each other
+
+const Term* find_term(const Linear& s, Id atom) {
+  for (const Term& t : s.terms)
+    if (t.atom == atom) return &t;
+  return nullptr;
+}
+
+/// Taking factor * part out of s removes or shrinks every term it touches.
+bool shares(const Linear& s, const Linear& part, const Int& factor) {
+  for (const Term& t : part.terms) {
+    const Term* own = find_term(s, t.atom);
+    const Int taken = t.coef * factor;
+    if (!own || own->coef.sign() != taken.sign() || abs(own->coef) < abs(taken)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int Simplifier::weight(const Linear& s) const {
+  int total = s.constant.is_zero() ? 0 : 1;
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    total += 2 + (abs(t.coef).is_one() ? 0 : 2);
+    if (n.kind != Kind::Digit) continue;
+    total += 2 + (n.first.is_one() || n.second.is_zero() ? 0 : 2);
+    total += 2 * static_cast<int>(std::max<std::size_t>(c_[n.args[0]].terms.size(), 1));
+  }
+  return total;
+}
+
+bool Simplifier::related(const Linear& s, const Term& digit) const {
+  const NodeData& n = c_[digit.atom];
+  const Linear dividend = linear(n.args[0]);
+  for (const Term& t : s.terms) {
+    if (t.atom == digit.atom) continue;
+    if (find_term(dividend, t.atom)) return true;
+    const NodeData& other = c_[t.atom];
+    if (other.kind != Kind::Digit) continue;
+    for (const Term& inner : linear(other.args[0]).terms)
+      if (find_term(dividend, inner.atom)) return true;
+  }
+  return false;
+}
+
+bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
+  const NodeData& n = c_[top.atom];
+  const Linear dividend = linear(n.args[0]);
+  const Int& high = n.first;
+  Terms lower;  // the digits of s that could be the next lower quotient of the same number
+  for (const Term& t : s.terms) {
+    const NodeData& d = c_[t.atom];
+    if (d.kind == Kind::Digit && d.second.is_zero() && d.first < high && divides(d.first, high))
+      lower.push_back(t);
+  }
+  std::ranges::sort(lower, [&](const Term& a, const Term& b) {
+    const NodeData &x = c_[a.atom], &y = c_[b.atom];
+    return x.first != y.first ? y.first < x.first : compare(c_, a.atom, b.atom) < 0;
+  });
+  lower.push_back({0, 0});  // the number itself
+  for (const Term& t : lower) {
+    const bool itself = t.coef.is_zero();
+    const Int low = itself ? Int(1) : c_[t.atom].first;
+    const Linear part = itself ? dividend : digit(dividend, low, 0);
+    if (!itself) {
+      const Term* own = find_term(part, t.atom);
+      if (!own || !own->coef.is_one()) continue;
+    }
+    const Int ratio = floor_div(high, low);
+    Int m = divides(ratio, top.coef) ? -floor_div(top.coef, ratio) : Int(0);
+    if (m.is_zero() || !shares(s, part, m)) {
+      // digit.lower: keep the remainder of the quotient above where it takes away from it
+      if (itself || top.coef.sign() * t.coef.sign() > 0) continue;
+      if (abs(top.coef) > abs(t.coef) * ratio || !shares(s, part, t.coef)) continue;
+      m = t.coef;
+    }
+    add(s, part, -m);
+    add(s, atom(top.atom), m * ratio);
+    add(done, digit(dividend, low, high), m);
+    return true;
+  }
+  return false;
+}
+
+void Simplifier::recombine_digits(Linear& s) {
+  Linear open = s;  // all related digits as plain quotients
+  bool any = false;
+  std::size_t digits = 0;
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit) continue;
+    if (++digits > kMostDigits) return;
+    if (!related(s, t)) continue;
+    any = true;
+    if (n.second.is_zero()) continue;
+    const Term term = t;
+    const Linear dividend = linear(n.args[0]);
+    const Int low = n.first, high = n.second;
+    add(open, atom(term.atom), -term.coef);
+    add(open, digit(dividend, low, 0), term.coef);
+    add(open, digit(dividend, high, 0), -term.coef * floor_div(high, low));
+  }
+  if (!any) return;
+  Linear done;
+  for (bool again = true; again;) {
+    again = false;
+    Terms tops;
+    for (const Term& t : open.terms) {
+      const NodeData& d = c_[t.atom];
+      if (d.kind == Kind::Digit && d.second.is_zero()) tops.push_back(t);
+    }
+    std::ranges::sort(tops, [&](const Term& a, const Term& b) {
+      const NodeData &x = c_[a.atom], &y = c_[b.atom];
+      return x.first != y.first ? x.first < y.first : compare(c_, a.atom, b.atom) < 0;
+    });
+    for (const Term& t : tops)
+      if (absorb_quotient(open, done, t)) {
+        again = true;
+        break;
+      }
+  }
+  add(open, done);
+  if (weight(open) <= weight(s)) s = std::move(open);
+}
+
+void Simplifier::recombine_symbolic(Linear& s) {
+  for (bool again = true; again;) {
+    again = false;
+    for (const Term& t : s.terms) {
+      const NodeData& n = c_[t.atom];
+      Ids quotients;
+      if (n.kind == Kind::Mod) quotients.push_back(t.atom);
+      for (const Id f : n.kind == Kind::Product ? n.args : std::span<const Id>())
+        if (c_[f].kind == Kind::Div) quotients.push_back(f);
+      for (const Id q : quotients) {
+        const Linear a = linear(c_[q].args[0]), b = linear(c_[q].args[1]);
+        const Id args[] = {c_[q].args[0], c_[q].args[1]};
+        const Linear other = c_[q].kind == Kind::Mod
+                                 ? node(Kind::Div, args, floor_div(bounds(a), bounds(b)))
+                                 : node(Kind::Mod, args, floor_mod(bounds(a), bounds(b)));
+        const bool mod = c_[q].kind == Kind::Mod;
+        const Linear back = multiply(b, mod ? other : atom(q));
+        if (mod && shares(s, back, t.coef)) {  // divmod.join: b*(a//b) + a%b is a
+          const Int k = t.coef;
+          add(s, atom(q), -k);
+          add(s, back, -k);
+          add(s, a, k);
+          again = true;
+        } else if (const Term* own = find_term(back, t.atom);
+                   !mod && own && divides(own->coef, t.coef)) {  // mod.make: a - b*(a//b) is a%b
+          const Int k = -floor_div(t.coef, own->coef);
+          if (!shares(s, back, -k) || !shares(s, a, k)) continue;
+          add(s, back, k);
+          add(s, a, -k);
+          add(s, other, k);
+          again = true;
+        }
+        if (again) break;
+      }
+      if (again) break;
+    }
+  }
+}
+
+void Simplifier::recombine_choices(Linear& s) {
+  for (std::size_t i = 0; i < s.terms.size(); ++i) {
+    if (c_[s.terms[i].atom].kind != Kind::Select) continue;
+    const Id condition = c_[s.terms[i].atom].args[0];
+    Linear gap, rest = s;
+    int joined = 0;
+    for (const Term& t : s.terms) {
+      const NodeData& n = c_[t.atom];
+      if (n.kind == Kind::Select && n.args[0] == condition)
+        add(gap, n.args[1], t.coef);
+      else if (t.atom == condition)
+        gap.constant += t.coef;
+      else
+        continue;
+      add(rest, atom(t.atom), -t.coef);
+      ++joined;
+    }
+    if (joined < 2) continue;  // select.join
+    add(rest, select(condition, gap));
+    s = std::move(rest);
+    i = 0;
+  }
+}
+
+void Simplifier::recombine(Linear& s) {
+  bool digits = false, symbolic = false, choices = false;
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    digits |= n.kind == Kind::Digit;
+    choices |= n.kind == Kind::Select;
+    symbolic |= n.kind == Kind::Mod;
+    if (n.kind == Kind::Product)
+      for (const Id f : n.args) symbolic |= c_[f].kind == Kind::Div;
+  }
+  if (!(digits || symbolic || choices) || depth_ >= kDeepest) return;
+  ++depth_;
+  if (choices) recombine_choices(s);
+  if (symbolic) recombine_symbolic(s);
+  if (digits) recombine_digits(s);
+  --depth_;
+}
+
+}  // namespace touchstone::symbolic
