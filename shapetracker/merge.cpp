@@ -17,7 +17,7 @@ bool fits(Wide value) { return value >= INT64_MIN && value <= INT64_MAX; }
 MergeResult nothing_valid(const Shape& shape) {
   if (shape.empty()) return kNoSuchView;  // rank 0 has no axis to mask
   return {MergeAnswer::Merged,
-          View::strided(shape, Strides(shape.size(), 0), 0, Mask(shape.size(), Range{0, 0})), 0};
+          View::trusted(shape, Strides(shape.size(), 0), 0, Mask(shape.size(), Range{0, 0})), 0};
 }
 
 /// The outermost view as the search sees it: the valid indices of the axes that matter, from 0.
@@ -125,7 +125,7 @@ std::optional<View> assemble(const View& view, const Outer& outer, const Valid& 
     if (mask) (*mask)[axis] = {begin, end};
   }
   if (!fits(low) || !fits(high) || !fits(offset)) return std::nullopt;
-  return View::strided(view.shape(), std::move(strides), static_cast<std::int64_t>(offset),
+  return View::trusted(view.shape(), std::move(strides), static_cast<std::int64_t>(offset),
                        std::move(mask));
 }
 

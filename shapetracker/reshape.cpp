@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 
 #include "touchstone/shapetracker/sint_bounds.h"
 #include "touchstone/shapetracker/view.h"
@@ -8,15 +9,106 @@ namespace {
 
 bool is_one(const sint& size) { return certainly_eq(size, 1); }
 
-// The sizes other than 1 agree one by one.
-bool differ_in_ones_only(const Shape& a, const Shape& b) {
-  auto x = a.begin(), y = b.begin();
-  while (true) {
-    x = std::find_if_not(x, a.end(), is_one);
-    y = std::find_if_not(y, b.end(), is_one);
-    if (x == a.end() || y == b.end()) return x == a.end() && y == b.end();
-    if (!certainly_eq(*x++, *y++)) return false;
+Shape without_ones(const Shape& shape) {
+  Shape rest;
+  std::ranges::remove_copy_if(shape, std::back_inserter(rest), is_one);
+  return rest;
+}
+
+/// Neighbouring axes of the old and the new shape that hold the same elements.
+struct Group {
+  std::size_t old_begin, old_end, new_begin, new_end;
+};
+
+// Whether to take one more old axis (or else a new one) to make products equal that are not.
+std::optional<bool> take_old(const sint& have, const sint& want) {
+  if (certainly_le(have, want)) return true;
+  if (certainly_le(want, have)) return false;
+  if (have.max() == want.max()) return std::nullopt;
+  return want.max() == std::nullopt || (have.max() && *have.max() < *want.max());
+}
+
+// The groups from the last axis on, or nullopt where the bounds do not show any. No size is 1.
+std::optional<std::vector<Group>> find_groups(const Shape& from, const Shape& to) {
+  std::vector<Group> groups;
+  std::size_t i = from.size(), j = to.size();
+  while (i > 0 || j > 0) {
+    Group group{i, i, j, j};
+    sint have = 1, want = 1;
+    do {
+      const bool first = i == group.old_end && j == group.new_end;
+      const std::optional<bool> old = first ? true : take_old(have, want);
+      if (!old || (*old ? i : j) == 0) return std::nullopt;
+      if (*old)
+        have = have * from[--i];
+      else
+        want = want * to[--j];
+    } while (!certainly_eq(have, want));
+    group.old_begin = i;
+    group.new_begin = j;
+    groups.push_back(group);
   }
+  return groups;
+}
+
+// A group of axes under other sizes: one whole view, offset 0 where unmasked.
+std::optional<View> reshape_group(const View& group, const Shape& shape) {
+  if (group.shape() == shape) return group;
+  const View target = View::contiguous(shape);
+  if (group.is_concrete() && target.is_concrete()) return View::merge(group, target);
+  if (group.mask() || group.shape().empty()) return std::nullopt;
+  const sint unit = group.strides().back();
+  Strides wanted = row_major_strides(group.shape()), strides = row_major_strides(shape);
+  for (sint& stride : wanted) stride = stride * unit;
+  if (wanted != group.strides()) return std::nullopt;
+  for (sint& stride : strides) stride = stride * unit;
+  return View::trusted(shape, std::move(strides), 0, std::nullopt);
+}
+
+// Part of a canonical view, with its axes [begin, end).
+template <typename List>
+List part(const List& list, std::size_t begin, std::size_t end) {
+  return List(list.begin() + static_cast<std::ptrdiff_t>(begin),
+              list.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+// Group by group; neither shape has an axis of size 1.
+std::optional<View> reshape_by_groups(const View& view, const Shape& shape) {
+  const std::optional<std::vector<Group>> groups = find_groups(view.shape(), shape);
+  if (!groups) return std::nullopt;
+  Strides strides(shape.size(), 0);
+  Mask mask;
+  for (const sint& size : shape) mask.emplace_back(0, size);
+  sint offset = view.offset();
+  for (const Group& group : *groups) {
+    const auto& [begin, end, to, to_end] = group;
+    const std::optional<View> reshaped = reshape_group(
+        View::trusted(part(view.shape(), begin, end), part(view.strides(), begin, end), 0,
+                      view.mask() ? std::optional(part(*view.mask(), begin, end)) : std::nullopt),
+        part(shape, to, to_end));
+    if (!reshaped) return std::nullopt;
+    offset = offset + reshaped->offset();
+    std::ranges::copy(reshaped->strides(), strides.begin() + static_cast<std::ptrdiff_t>(to));
+    if (reshaped->mask())
+      std::ranges::copy(*reshaped->mask(), mask.begin() + static_cast<std::ptrdiff_t>(to));
+  }
+  return View::trusted(shape, std::move(strides), std::move(offset), std::move(mask));
+}
+
+// The view with its axes of size 1 left out or put in, as `shape` has them; the others agree.
+View with_ones_of(const View& view, const Shape& shape) {
+  Strides strides(shape.size(), 0);
+  std::optional<Mask> mask;
+  if (view.mask()) mask.emplace(shape.size(), view.nothing_valid() ? Range{0, 0} : Range{0, 1});
+  std::size_t from = 0;
+  for (std::size_t to = 0; to < shape.size(); ++to) {
+    if (is_one(shape[to])) continue;
+    while (is_one(view.shape()[from])) ++from;
+    strides[to] = view.strides()[from];
+    if (mask) (*mask)[to] = (*view.mask())[from];
+    ++from;
+  }
+  return View::trusted(shape, std::move(strides), view.offset(), std::move(mask));
 }
 
 }  // namespace
@@ -37,22 +129,15 @@ std::optional<View> View::reshape(const Shape& shape) const {
   }
   if (shape == shape_) return *this;
   if (is_contiguous()) return target;
-  if (!differ_in_ones_only(shape_, shape)) return merge(*this, target);
   if (nothing_valid() && shape.empty()) return std::nullopt;  // rank 0 cannot be masked
-  Strides strides(shape.size(), 0);
-  std::optional<Mask> mask;
-  if (mask_) {
-    mask.emplace();
-    for (const sint& size : shape) mask->emplace_back(0, nothing_valid() ? sint(0) : size);
-  }
-  for (std::size_t from = 0, to = 0; from < shape_.size() && !nothing_valid(); ++from, ++to) {
-    while (from < shape_.size() && is_one(shape_[from])) ++from;
-    if (from == shape_.size()) break;
-    while (is_one(shape[to])) ++to;
-    strides[to] = strides_[from];
-    if (mask) (*mask)[to] = (*mask_)[from];
-  }
-  return canonical(shape, std::move(strides), offset_, std::move(mask));
+  const Shape from = without_ones(shape_), to = without_ones(shape);
+  if (from == to) return with_ones_of(*this, shape);
+  if (is_concrete() && target.is_concrete()) return merge(*this, target);
+  if (nothing_valid())
+    return trusted(shape, Strides(shape.size(), 0), 0, Mask(shape.size(), Range{0, 0}));
+  const std::optional<View> grouped = reshape_by_groups(with_ones_of(*this, from), to);
+  if (!grouped) return std::nullopt;
+  return with_ones_of(*grouped, shape);
 }
 
 }  // namespace touchstone

@@ -107,7 +107,7 @@ View View::contiguous(Shape shape) {
   require_sizes(shape);
   elements(shape);  // throws where they cannot be counted
   Strides strides = row_major_strides(shape);
-  return canonical(std::move(shape), std::move(strides), 0, std::nullopt);
+  return trusted(std::move(shape), std::move(strides), 0, std::nullopt);
 }
 
 View View::strided(Shape shape, Strides strides, sint offset, std::optional<Mask> mask) {
@@ -118,10 +118,10 @@ View View::strided(Shape shape, Strides strides, sint offset, std::optional<Mask
                                  shape.size()));
   require_sizes(shape);
   if (mask) require_ranges(shape, *mask);
-  return canonical(std::move(shape), std::move(strides), std::move(offset), std::move(mask));
+  return trusted(std::move(shape), std::move(strides), std::move(offset), std::move(mask));
 }
 
-View View::canonical(Shape shape, Strides strides, sint offset, std::optional<Mask> mask) {
+View View::trusted(Shape shape, Strides strides, sint offset, std::optional<Mask> mask) {
   View view;
   bool empty = has_zero(shape);
   for (std::size_t i = 0; mask && i < shape.size(); ++i)
@@ -202,8 +202,8 @@ View View::bind(const symbolic::Values& values) const {
       put(end);
     }
   require_sizes(bound.shape_);
-  return canonical(std::move(bound.shape_), std::move(bound.strides_), std::move(bound.offset_),
-                   std::move(bound.mask_));
+  return trusted(std::move(bound.shape_), std::move(bound.strides_), std::move(bound.offset_),
+                 std::move(bound.mask_));
 }
 
 std::string View::str() const {
@@ -232,7 +232,14 @@ std::pair<sint, sint> address_range(const View& view) {
     if (is(stride, 0)) continue;
     const sint first = view.mask() ? (*view.mask())[i].first : sint(0);
     const sint last = (view.mask() ? (*view.mask())[i].second : view.shape()[i]) - 1;
-    const sint a = stride * first, b = stride * last;
+    // By the sign of the stride where it is known: the products are then not compared.
+    const bool rising = certainly_le(0, stride), falling = certainly_le(stride, 0);
+    const sint a = stride * (falling ? last : first), b = stride * (falling ? first : last);
+    if (rising || falling) {
+      low = low + a;
+      high = high + b;
+      continue;
+    }
     low = low + shapetracker::smaller(a, b);
     high = high + shapetracker::larger(a, b);
   }

@@ -38,6 +38,10 @@ class View {
   /// negative, or a mask range is not within [0, size].
   static View strided(Shape shape, Strides strides, sint offset = 0,
                       std::optional<Mask> mask = std::nullopt);
+  /// The same for parts that are known to fit together; a mask range with begin >= end is empty.
+  /// Throws OverflowError where a concrete address or the number of elements leaves 64 bits, as
+  /// all of these do.
+  static View trusted(Shape shape, Strides strides, sint offset, std::optional<Mask> mask);
 
   const Shape& shape() const { return shape_; }
   const Strides& strides() const { return strides_; }
@@ -75,18 +79,15 @@ class View {
   bool operator==(const View&) const = default;
 
  private:
-  /// The canonical form; a mask range with begin >= end is empty. Throws OverflowError where a
-  /// concrete address or the number of elements does not fit in 64 bits.
-  static View canonical(Shape shape, Strides strides, sint offset, std::optional<Mask> mask);
-
   Shape shape_;
   Strides strides_;
   sint offset_ = 0;
   std::optional<Mask> mask_;
 };
 
-/// Lowest and highest address of the view's valid points, both inclusive. Exact where the view is
-/// concrete; view.nothing_valid() must be false.
+/// Lowest and highest address of the view's valid points, both inclusive: exact where the view is
+/// concrete, else for the values of the variables with which it has a valid point.
+/// view.nothing_valid() must be false.
 std::pair<sint, sint> address_range(const View& view);
 
 }  // namespace touchstone

@@ -59,7 +59,7 @@ View View::expand(const Shape& shape) const {
     // An axis of size 1 is either wholly valid or the whole view is not.
     if (mask && !nothing_valid()) (*mask)[i] = {0, shape[i]};
   }
-  return canonical(shape, strides_, offset_, std::move(mask));
+  return trusted(shape, strides_, offset_, std::move(mask));
 }
 
 View View::pad(const Padding& padding) const {
@@ -80,7 +80,7 @@ View View::pad(const Padding& padding) const {
     offset = offset - before * strides_[i];
     mask[i] = {mask[i].first + before, mask[i].second + before};
   }
-  return canonical(std::move(shape), strides_, std::move(offset), std::move(mask));
+  return trusted(std::move(shape), strides_, std::move(offset), std::move(mask));
 }
 
 View View::shrink(const Mask& keep) const {
@@ -105,7 +105,7 @@ View View::shrink(const Mask& keep) const {
                shapetracker::smaller(range.second, end) - begin};
     }
   }
-  return canonical(std::move(shape), strides_, std::move(offset), std::move(mask));
+  return trusted(std::move(shape), strides_, std::move(offset), std::move(mask));
 }
 
 View View::stride(std::span<const std::int64_t> steps) const {
@@ -132,7 +132,7 @@ View View::stride(std::span<const std::int64_t> steps) const {
     }
     if (mask) (*mask)[i] = {ceil((*mask)[i].first), ceil((*mask)[i].second)};
   }
-  return canonical(std::move(shape), std::move(strides), std::move(offset), std::move(mask));
+  return trusted(std::move(shape), std::move(strides), std::move(offset), std::move(mask));
 }
 
 }  // namespace touchstone

@@ -1,0 +1,206 @@
+// Views whose sizes, strides and masks hold variables.
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include "draws.h"
+#include "errors.h"
+#include "model.h"
+
+namespace touchstone {
+namespace {
+
+using model::Ints;
+using model::materialise;
+using symbolic::Node;
+using Order = std::vector<int>;
+
+Node n() { return symbolic::variable("n", 1, 10); }
+Node m() { return symbolic::variable("m", 2, 5); }
+
+TEST(SymbolicSize, ContiguousStridesAreProducts) {
+  const View view = View::contiguous({n(), m(), 3});
+  EXPECT_EQ(view.strides(), (Strides{m() * 3, 3, 1}));
+  EXPECT_TRUE(view.is_contiguous());
+  EXPECT_FALSE(view.is_concrete());
+  EXPECT_EQ(view.size(), sint(n() * m() * 3));
+}
+
+TEST(SymbolicSize, MovementKeepsVariables) {
+  const View view = View::contiguous({n(), 4});
+  EXPECT_EQ(view.permute(Order{1, 0}), View::strided({4, n()}, {1, 4}));
+  EXPECT_EQ(view.shrink(Mask{{0, n()}, {1, 3}}), View::strided({n(), 2}, {4, 1}, 1));
+  EXPECT_EQ(view.pad(Padding{{0, 0}, {1, n()}}),
+            View::strided({n(), n() + 5}, {4, 1}, -1, Mask{{0, n()}, {1, 5}}));
+  EXPECT_EQ(View::contiguous({1, 4}).expand({n(), 4}), View::strided({n(), 4}, {0, 1}));
+  EXPECT_EQ(view.stride(Ints{-1, 1}), View::strided({n(), 4}, {-4, 1}, (n() - 1) * 4));
+  EXPECT_EQ(view.shrink(Mask{{n() - 1, n()}, {0, 4}}),
+            View::strided({1, 4}, {0, 1}, (n() - 1) * 4));
+}
+
+TEST(SymbolicSize, ReshapeOfContiguous) {
+  const ShapeTracker tracker = ShapeTracker::contiguous({n(), 4});
+  EXPECT_EQ(tracker.reshape({n() * 4}), ShapeTracker::contiguous({n() * 4}));
+  EXPECT_EQ(tracker.reshape({n(), 2, 2}), ShapeTracker::contiguous({n(), 2, 2}));
+  EXPECT_EQ(tracker.reshape({1, n(), 1, 4}).views().size(), 1U);
+}
+
+TEST(SymbolicSize, ReshapeGroupByGroup) {
+  const View view = View::contiguous({4, n(), 6}).permute(Order{1, 0, 2});
+  EXPECT_EQ(view.reshape({n(), 2, 2, 6}), View::strided({n(), 2, 2, 6}, {6, n() * 12, n() * 6, 1}));
+  EXPECT_EQ(view.reshape({n(), 4, 3, 1, 2}),
+            View::strided({n(), 4, 3, 1, 2}, {6, n() * 6, 2, 0, 1}));
+  EXPECT_EQ(view.reshape({n(), 24}), std::nullopt);
+  const View padded = View::contiguous({n(), 4}).pad(Padding{{0, 0}, {0, 4}});
+  EXPECT_EQ(padded.reshape({n(), 2, 4}),
+            View::strided({n(), 2, 4}, {4, 0, 1}, 0, Mask{{0, n()}, {0, 1}, {0, 4}}));
+  const View columns = View::contiguous({2, n(), m()}).permute(Order{1, 2, 0});
+  EXPECT_EQ(columns.reshape({n() * m(), 2}), View::strided({n() * m(), 2}, {1, n() * m()}));
+}
+
+TEST(SymbolicSize, ReshapePushesAViewWhereNoOneViewIsFound) {
+  const ShapeTracker tracker =
+      ShapeTracker::contiguous({4, n()}).permute(Order{1, 0}).reshape({n() * 4});
+  EXPECT_EQ(tracker.views().size(), 2U);
+  EXPECT_EQ(tracker.bind({{"n", 3}}).at(Ints{1}), 3);
+  EXPECT_EQ(tracker.bind({{"n", 1}}), ShapeTracker::contiguous({4}));
+}
+
+TEST(SymbolicSize, ExpressionsHoldTheVariables) {
+  const ShapeTracker tracker = ShapeTracker::contiguous({n(), 4}).permute(Order{1, 0});
+  EXPECT_EQ(render(tracker.expr_idxs().index), "idx0 + idx1*4");
+  const ShapeTracker padded = ShapeTracker::contiguous({3, n()}).pad(Padding{{0, 0}, {2, 0}});
+  const IndexExpr expr = padded.expr_idxs();
+  EXPECT_EQ(symbolic::evaluate(expr.index, {{"idx0", 2}, {"idx1", 5}, {"n", 7}}), 17);
+  EXPECT_EQ(symbolic::evaluate(expr.valid, {{"idx0", 2}, {"idx1", 1}, {"n", 7}}), 0);
+  EXPECT_EQ(padded.real_strides(true), (std::vector<std::optional<sint>>{n(), 1}));
+  EXPECT_EQ(padded.real_size(), 30);
+}
+
+TEST(SymbolicSize, VariablesAreListedOnce) {
+  const ShapeTracker tracker = ShapeTracker::contiguous({n(), m(), n()});
+  EXPECT_EQ(tracker.variables(), (std::vector<Node>{m(), n()}));
+  EXPECT_TRUE(ShapeTracker::contiguous({3}).variables().empty());
+}
+
+TEST(SymbolicSize, BindGivesTheConcreteView) {
+  const View view = View::contiguous({n(), m()}).pad(Padding{{1, 0}, {0, m()}});
+  EXPECT_EQ(view.bind({{"n", 4}, {"m", 3}}), View::contiguous({4, 3}).pad(Padding{{1, 0}, {0, 3}}));
+  EXPECT_EQ(view.bind({{"n", 4}}).bind({{"m", 3}}), view.bind({{"n", 4}, {"m", 3}}));
+  // An axis of one element, only now known to be one, has no stride.
+  EXPECT_EQ(View::contiguous({n(), 3}).bind({{"n", 1}}), View::contiguous({1, 3}));
+  expect_error<ShapeError>(
+      [] {
+        View::contiguous({n()}).bind({{"n", -2}});
+      },
+      {"(-2,)", "negative"});
+}
+
+TEST(SymbolicSize, WhatTheBoundsDoNotDecideIsAnError) {
+  const View view = View::contiguous({n(), 4});
+  expect_error<ShapeError>(
+      [&] {
+        view.shrink(Mask{{0, 5}, {0, 4}});
+      },
+      {"shrink", "5 <= n", "depends on the variables"});
+  expect_error<ShapeError>([&] { view.expand({m(), 4}); }, {"axis 0", "size 1"});
+  expect_error<ShapeError>(
+      [&] {
+        view.reshape({m(), 4});
+      },
+      {"reshape", "depends on the variables"});
+  expect_error<ShapeError>([&] { view.reshape({n(), 5}); }, {"holds n*5", "agree"});
+  expect_error<ShapeError>([&] { View::contiguous({n() - 3}); }, {"depends on the variables"});
+  expect_error<ShapeError>([&] { view.at(Ints{0, 0}); }, {"n"});
+  expect_error<ShapeError>([&] { concrete(view.shape()); }, {"n"});
+  expect_error<ShapeError>([] { ShapeTracker::contiguous({n()}).as_strided({m()}, {1}); },
+                           {"as_strided", "depends on the variables"});
+}
+
+TEST(SymbolicSize, AStackIsCheckedForAllValues) {
+  const View inner = View::contiguous({n(), m()});
+  EXPECT_NO_THROW(ShapeTracker({inner, View::contiguous({m(), n()})}));
+  EXPECT_NO_THROW(ShapeTracker({inner, View::strided({n(), m()}, {-m(), -1}, n() * m() - 1)}));
+  expect_error<ShapeError>(
+      [&] {
+        ShapeTracker({inner, View::contiguous({m(), n() + 1})});
+      },
+      {"view 1"});
+}
+
+// A chain with sizes n and m, then values: the same as the values first, then the chain.
+RC_GTEST_PROP(SymbolicSize, BindingBeforeOrAfterIsTheSame, ()) {
+  model::Draws draws(*model::any_draws(60));
+  const symbolic::Values values = {{"n", draws.between(1, 10)}, {"m", draws.between(2, 5)}};
+  const Shape start = {n(), m(), 4};
+  ShapeTracker symbolic = ShapeTracker::contiguous(start), bound = symbolic.bind(values);
+  const auto put = [&](const Shape& shape) {
+    Shape numbers;
+    for (const sint& size : shape) numbers.emplace_back(size.evaluate(values));
+    return numbers;
+  };
+  for (std::int64_t length = draws.between(1, 5); length > 0; --length) {
+    const auto axis = static_cast<std::size_t>(draws.below(std::max(symbolic.rank(), 1)));
+    const std::int64_t op = draws.below(5);
+    if (symbolic.rank() == 0) break;
+    if (op == 0) {
+      Order order;
+      for (int i = 0; i < symbolic.rank(); ++i) order.push_back(i);
+      std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(axis), order.end());
+      symbolic = symbolic.permute(order);
+      bound = bound.permute(order);
+    } else if (op == 1) {
+      Padding padding(static_cast<std::size_t>(symbolic.rank()), {0, 0}), numbers = padding;
+      padding[axis] = {draws.between(0, 2), draws.one_in(2) ? sint(n()) : sint(1)};
+      numbers[axis] = {padding[axis].first, padding[axis].second.evaluate(values)};
+      symbolic = symbolic.pad(padding);
+      bound = bound.pad(numbers);
+    } else if (op == 2) {
+      Ints steps(static_cast<std::size_t>(symbolic.rank()), 1);
+      steps[axis] = draws.one_in(2) ? -1 : 2;
+      symbolic = symbolic.stride(steps);
+      bound = bound.stride(steps);
+    } else if (op == 3) {
+      // Join two axes; or split off a one.
+      Shape shape = symbolic.shape();
+      if (axis + 1 < shape.size()) {
+        shape[axis] = shape[axis] * shape[axis + 1];
+        shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+      } else {
+        shape.insert(shape.begin(), 1);
+      }
+      symbolic = symbolic.reshape(shape);
+      bound = bound.reshape(put(shape));
+    } else {
+      Shape shape = symbolic.shape();
+      Mask keep, numbers;
+      for (const sint& size : shape) {
+        keep.emplace_back(0, size);
+        numbers.emplace_back(0, size.evaluate(values));
+      }
+      if (symbolic.shape()[axis].min() < 2) continue;
+      keep[axis].first = 1;
+      numbers[axis].first = 1;
+      symbolic = symbolic.shrink(keep);
+      bound = bound.shrink(numbers);
+    }
+  }
+  RC_ASSERT(put(symbolic.shape()) == bound.shape());
+  const model::Array wanted = materialise(bound);
+  if (materialise(symbolic.bind(values)) != wanted) RC_FAIL(symbolic.str() + " bound");
+  const IndexExpr expr = symbolic.expr_idxs();
+  for (std::int64_t i = 0; i < model::count(wanted.shape);
+       i += 1 + model::count(wanted.shape) / 30) {
+    symbolic::Values all = values;
+    const Ints index = model::unravel(i, wanted.shape);
+    for (std::size_t a = 0; a < index.size(); ++a) all[fmt::format("idx{}", a)] = index[a];
+    const std::int64_t found =
+        symbolic::evaluate(expr.valid, all) != 0 ? symbolic::evaluate(expr.index, all) : -1;
+    if (found != wanted.address[static_cast<std::size_t>(i)])
+      RC_FAIL(fmt::format("{} at {}: {} if {}", symbolic.str(), i, render(expr.index),
+                          render(expr.valid)));
+  }
+}
+
+}  // namespace
+}  // namespace touchstone
