@@ -1,0 +1,74 @@
+#include "touchstone/tensor/generator.h"
+
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <utility>
+
+#include "touchstone/device/threefry.h"
+
+namespace touchstone {
+namespace {
+
+void check_float(const char* what, DType dtype) {
+  if (!is_float(dtype))
+    throw DTypeError(
+        fmt::format("{}: draws floats, not {}; draw float32 and cast", what, name(dtype)));
+}
+
+}  // namespace
+
+std::uint64_t Generator::take(std::int64_t count) {
+  return std::exchange(position_, position_ + static_cast<std::uint64_t>(count));
+}
+
+Tensor Generator::uniform(const Shape& shape, double low, double high,
+                          const TensorOptions& options) {
+  check_float("uniform", options.dtype);
+  const std::int64_t count = max_elements(shape);
+  const Tensor drawn(LazyBuffer::random({seed_, take(count)}, shape, options.device));
+  const Tensor u = drawn.cast(options.dtype);
+  return low == 0 && high == 1 ? u : u * (high - low) + low;
+}
+
+Tensor Generator::normal(const Shape& shape, double mean, double deviation,
+                         const TensorOptions& options) {
+  check_float("normal", options.dtype);
+  const auto count = static_cast<std::size_t>(max_elements(shape));
+  const std::size_t pairs = (count + 1) / 2;
+  std::vector<std::uint32_t> bits(2 * pairs);
+  random_bits(seed_, take(static_cast<std::int64_t>(bits.size())), bits);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    const double u = (bits[2 * i] + 1.0) / 4294967296.0;  // in (0, 1]
+    const double angle = 2 * std::numbers::pi * (bits[2 * i + 1] / 4294967296.0);
+    const double radius = deviation * std::sqrt(-2 * std::log(u));
+    values.push_back(mean + radius * std::cos(angle));
+    values.push_back(mean + radius * std::sin(angle));
+  }
+  values.resize(count);
+  return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
+    std::vector<T> stored;
+    for (const double v : values) stored.push_back(convert<T>(v));
+    return Tensor::from<T>(stored, shape, options.device);
+  });
+}
+
+std::vector<std::int64_t> Generator::permutation(std::int64_t n) {
+  std::vector<std::int64_t> order(static_cast<std::size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::uint32_t> bits(order.size());
+  random_bits(seed_, take(n), bits);
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[(std::uint64_t{bits[i - 1]} * i) >> 32]);
+  return order;
+}
+
+Tensor dropout(const Tensor& x, double p, Generator& generator) {
+  if (!(p >= 0 && p < 1))
+    throw Error(fmt::format("dropout: a part of {} cannot be dropped; want 0 <= p < 1", p));
+  const Tensor keep = generator.uniform(x.shape(), 0, 1, {.device = x.device()}) >= p;
+  return x * keep.cast(x.dtype()) * (1 / (1 - p));
+}
+
+}  // namespace touchstone

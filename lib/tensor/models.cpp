@@ -1,0 +1,212 @@
+#include "touchstone/tensor/models.h"
+
+#include <algorithm>
+#include <array>
+
+namespace touchstone::models {
+namespace {
+
+// Draws the leaves of one graph.
+class Leaves {
+ public:
+  explicit Leaves(const std::string& device) : device_(device) {}
+  Tensor input(const Shape& shape) {
+    inputs_.push_back(generator_.uniform(shape, 0, 1, {.device = device_}));
+    return inputs_.back();
+  }
+  Tensor parameter(const Shape& shape) {
+    parameters_.push_back(generator_.uniform(shape, 0, 1, {.device = device_}));
+    parameters_.back().set_requires_grad();
+    return parameters_.back();
+  }
+  ModelGraph graph(Tensor output) { return {std::move(output), inputs_, parameters_}; }
+
+ private:
+  std::string device_;
+  Generator generator_{1};
+  std::vector<Tensor> inputs_, parameters_;
+};
+
+// (n, channels, h, w), by the statistics of the batch or given ones, then scaled and shifted.
+Tensor batchnorm(const Tensor& x, Leaves& leaves, bool training) {
+  const Shape per_channel = {x.shape()[1]}, row = {1, x.shape()[1], 1, 1};
+  const Tensor weight = leaves.parameter(per_channel), bias = leaves.parameter(per_channel);
+  const auto finish = [&](const Tensor& centred, const Tensor& inverse_deviation) {
+    return centred * weight.reshape(row) * inverse_deviation.reshape(row) + bias.reshape(row);
+  };
+  if (training) {
+    const Tensor mean = x.mean({0, 2, 3});
+    const Tensor centred = x - mean.reshape(row);
+    return finish(centred, (centred.square().mean({0, 2, 3}) + 1e-5).rsqrt());
+  }
+  const Tensor mean = leaves.input(per_channel), deviation = leaves.input(per_channel);
+  return finish(x - mean.reshape(row), (deviation.square() + 1e-5).rsqrt());
+}
+
+ModelGraph abc(const std::string& device, bool) {
+  Leaves l(device);
+  const Tensor a = l.parameter({64, 64}), b = l.parameter({64, 64}), c = l.parameter({64, 64});
+  return l.graph(a * b + c);
+}
+ModelGraph softmax_64(const std::string& device, bool) {
+  Leaves l(device);
+  return l.graph(softmax(l.parameter({64, 64})));
+}
+ModelGraph log_softmax_64(const std::string& device, bool) {
+  Leaves l(device);
+  return l.graph(log_softmax(l.parameter({64, 64})));
+}
+ModelGraph layernorm_64(const std::string& device, bool) {
+  Leaves l(device);
+  return l.graph(layernorm(l.parameter({64, 64})));
+}
+ModelGraph matmul_64(const std::string& device, bool) {
+  Leaves l(device);
+  const Tensor a = l.parameter({64, 64}), b = l.parameter({64, 64});
+  return l.graph(a.matmul(b));
+}
+ModelGraph matmul_bias_relu(const std::string& device, bool) {
+  Leaves l(device);
+  const Tensor a = l.parameter({64, 64}), b = l.parameter({64, 64}), bias = l.parameter({64});
+  return l.graph((a.matmul(b) + bias).relu());
+}
+
+ModelGraph lenet(const std::string& device, bool) {
+  Leaves l(device);
+  Tensor x = l.input({4, 1, 28, 28});
+  const auto conv = [&](const Tensor& in, std::int64_t out, std::int64_t padding) {
+    const Tensor weight = l.parameter({out, in.shape()[1], 5, 5}), bias = l.parameter({out});
+    return max_pool2d(conv2d(in, weight, bias, {.padding = {padding, padding}}).relu(), {2, 2});
+  };
+  const auto dense = [&](const Tensor& in, std::int64_t out) {
+    const Tensor weight = l.parameter({out, in.shape()[1]}), bias = l.parameter({out});
+    return linear(in, weight, bias);
+  };
+  x = conv(conv(x, 6, 2), 16, 0).reshape({4, 400});
+  return l.graph(dense(dense(dense(x, 120).relu(), 84).relu(), 10));
+}
+
+Tensor conv_bn(const Tensor& x, Leaves& l, bool training) {
+  const sint channels = x.shape()[1];
+  const Tensor weight = l.parameter({channels, channels, 3, 3});
+  return batchnorm(conv2d(x, weight, std::nullopt, {.padding = {1, 1}}), l, training);
+}
+ModelGraph conv_bn_relu(const std::string& device, bool training) {
+  Leaves l(device);
+  return l.graph(conv_bn(l.input({4, 64, 14, 14}), l, training).relu());
+}
+ModelGraph resnet_block(const std::string& device, bool training) {
+  Leaves l(device);
+  const Tensor x = l.input({4, 64, 14, 14});
+  const Tensor inner = conv_bn(x, l, training).relu();
+  return l.graph((conv_bn(inner, l, training) + x).relu());
+}
+
+ModelGraph transformer_block(const std::string& device, bool) {
+  Leaves l(device);
+  const Tensor x = l.input({2, 16, 64});
+  const auto dense = [&](const Tensor& in, std::int64_t from, std::int64_t to) {
+    const Tensor weight = l.parameter({to, from}), bias = l.parameter({to});
+    return linear(in, weight, bias);
+  };
+  const auto norm = [&](const Tensor& in) {
+    const Tensor weight = l.parameter({64}), bias = l.parameter({64});
+    return layernorm(in) * weight + bias;
+  };
+  const auto heads = [](const Tensor& in) {
+    return in.reshape({2, 16, 4, 16}).permute({0, 2, 1, 3});
+  };
+  const Tensor normed = norm(x);
+  const Tensor q = heads(dense(normed, 64, 64)), k = heads(dense(normed, 64, 64)),
+               v = heads(dense(normed, 64, 64));
+  const Tensor mixed = softmax(q.matmul(k.transpose()) * 0.25).matmul(v);
+  const Tensor attended = x + dense(mixed.permute({0, 2, 1, 3}).reshape({2, 16, 64}), 64, 64);
+  const Tensor hidden = dense(norm(attended), 64, 256).gelu();
+  return l.graph(attended + dense(hidden, 256, 64));
+}
+
+ModelGraph digits(const std::string& device, bool) {
+  Leaves l(device);
+  Generator generator(2);
+  const DigitsNet net(generator, device);
+  ModelGraph graph = l.graph(net(l.input({32, 1, 8, 8})));
+  graph.parameters = net.parameters();
+  return graph;
+}
+
+constexpr std::array<Model, 11> kModels = {{
+    {"abc", "a*b + c, 64 x 64", abc},
+    {"softmax", "64 x 64, over rows", softmax_64},
+    {"log-softmax", "64 x 64, over rows", log_softmax_64},
+    {"layernorm", "64 x 64, over rows", layernorm_64},
+    {"matmul", "64 x 64 x 64", matmul_64},
+    {"matmul-bias-relu", "64 x 64 x 64", matmul_bias_relu},
+    {"lenet", "2 convolutions, 3 linear layers, batch 4", lenet},
+    {"conv-bn-relu", "3 x 3, 64 channels, 14 x 14, batch 4", conv_bn_relu},
+    {"resnet-block", "two conv-bn with a residual", resnet_block},
+    {"transformer-block", "16 tokens of 64, 4 heads, batch 2", transformer_block},
+    {"digits", "2 convolutions, 1 linear layer, 8 x 8 images, batch 32", digits},
+}};
+
+int kernels(std::span<const Tensor> outputs) {
+  std::vector<LazyBufferPtr> data;
+  for (const Tensor& t : outputs) data.push_back(t.lazy());
+  const std::vector<ScheduleItem> items = schedule(data);
+  return static_cast<int>(
+      std::ranges::count_if(items, [](const auto& item) { return item.kind == Op::Store; }));
+}
+
+}  // namespace
+
+std::vector<Tensor> ModelGraph::leaves() const {
+  std::vector<Tensor> all = inputs;
+  all.insert(all.end(), parameters.begin(), parameters.end());
+  return all;
+}
+
+Tensor ModelGraph::loss() const { return output.square().mean(); }
+
+std::span<const Model> models() { return kModels; }
+
+const Model& model(std::string_view name) {
+  std::string known;
+  for (const Model& m : kModels) {
+    if (m.name == name) return m;
+    known += (known.empty() ? "" : ", ") + std::string(m.name);
+  }
+  throw Error(fmt::format("there is no model '{}' (known: {})", name, known));
+}
+
+KernelCount count_kernels(const Model& model, const std::string& device) {
+  const ModelGraph forward = model.build(device, false);
+  realize(forward.leaves());
+  KernelCount count;
+  count.forward = kernels(std::span(&forward.output, 1));
+  ModelGraph trained = model.build(device, true);
+  realize(trained.leaves());
+  const Tensor loss = trained.loss();
+  loss.backward();
+  std::vector<Tensor> wanted{loss};
+  for (const Tensor& p : trained.parameters) wanted.push_back(p.grad().value());
+  count.both = kernels(wanted);
+  return count;
+}
+
+DigitsNet::DigitsNet(Generator& generator, const std::string& device)
+    : first_(1, 16, {3, 3}, generator, {.padding = {1, 1}}, {.device = device}),
+      second_(16, 32, {3, 3}, generator, {.padding = {1, 1}}, {.device = device}),
+      out_(128, 10, generator, {.device = device}) {}
+
+Tensor DigitsNet::operator()(const Tensor& images) const {
+  const Tensor small = max_pool2d(first_(images).relu(), {2, 2});
+  return out_(max_pool2d(second_(small).relu(), {2, 2}).flatten(1));
+}
+
+std::vector<Tensor> DigitsNet::parameters() const {
+  std::vector<Tensor> all;
+  for (const auto& layer : {first_.parameters(), second_.parameters(), out_.parameters()})
+    all.insert(all.end(), layer.begin(), layer.end());
+  return all;
+}
+
+}  // namespace touchstone::models

@@ -1,0 +1,102 @@
+#include "touchstone/tensor/optim.h"
+
+#include <algorithm>
+
+namespace touchstone::optim {
+
+Optimizer::Optimizer(std::vector<Tensor> parameters) : parameters_(std::move(parameters)) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (!parameters_[i].requires_grad())
+      throw Error(
+          fmt::format("optimizer: parameter {} of shape {} requires no gradient; call "
+                      "set_requires_grad() on it",
+                      i, str(parameters_[i].shape())));
+}
+
+void Optimizer::zero_grad() {
+  for (Tensor& p : parameters_) p.zero_grad();
+}
+
+void Optimizer::step(const std::vector<Tensor>& also) {
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    if (!parameters_[i].grad())
+      throw Error(
+          fmt::format("optimizer: parameter {} of shape {} has no gradient; call "
+                      "backward() on a loss that depends on it before step()",
+                      i, str(parameters_[i].shape())));
+  before_step();
+  std::vector<Update> all;
+  std::vector<Tensor> wanted = also;
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    for (Update& u : updates(i, parameters_[i].detach(), *parameters_[i].grad())) {
+      u.value = u.value.contiguous();
+      wanted.push_back(u.value);
+      all.push_back(std::move(u));
+    }
+  realize(wanted);
+  for (Update& u : all) u.target.assign(u.value);
+}
+
+std::vector<Tensor> Optimizer::zeros_like_parameters() const {
+  std::vector<Tensor> zeros;
+  for (const Tensor& p : parameters_)
+    zeros.push_back(Tensor::zeros(p.shape(), {p.dtype(), p.device()}).contiguous());
+  return zeros;
+}
+
+SGD::SGD(std::vector<Tensor> parameters, double lr, double momentum, double weight_decay)
+    : Optimizer(std::move(parameters)), lr_(lr), momentum_(momentum), weight_decay_(weight_decay) {
+  if (momentum_ != 0) velocity_ = zeros_like_parameters();
+}
+
+std::vector<Optimizer::Update> SGD::updates(std::size_t parameter, const Tensor& value,
+                                            const Tensor& gradient) {
+  const Tensor& target = parameters()[parameter];
+  const Tensor decayed = weight_decay_ == 0 ? gradient : gradient + value * weight_decay_;
+  if (momentum_ == 0) return {{target, value - decayed * lr_}};
+  const Tensor moving = (velocity_[parameter].detach() * momentum_ + decayed).contiguous();
+  return {{velocity_[parameter], moving}, {target, value - moving * lr_}};
+}
+
+Adam::Adam(std::vector<Tensor> parameters, double lr, double beta1, double beta2, double eps)
+    : Optimizer(std::move(parameters)),
+      lr_(lr),
+      beta1_(beta1),
+      beta2_(beta2),
+      eps_(eps),
+      first_(zeros_like_parameters()),
+      second_(zeros_like_parameters()) {}
+
+void Adam::before_step() {
+  power1_ *= beta1_;
+  power2_ *= beta2_;
+  corrections_.clear();
+}
+
+const Adam::Correction& Adam::correction(const Tensor& like) {
+  const std::pair key(like.dtype(), like.device());
+  const auto found = std::ranges::find(corrections_, key, [](const auto& c) { return c.first; });
+  if (found != corrections_.end()) return found->second;
+  const auto one = [&](double value) {
+    return with_storage(like.dtype(), [&]<class T>(std::type_identity<T>) {
+      return Tensor::from<T>({convert<T>(value)}, {1}, like.device());
+    });
+  };
+  return corrections_.emplace_back(key, Correction{one(1 - power1_), one(1 - power2_)}).second;
+}
+
+std::vector<Optimizer::Update> Adam::updates(std::size_t parameter, const Tensor& value,
+                                             const Tensor& gradient) {
+  const Correction& by = correction(value);
+  const Shape ones(value.shape().size(), 1);
+  const Tensor first = (first_[parameter].detach() * beta1_ + gradient * (1 - beta1_)).contiguous();
+  const Tensor second =
+      (second_[parameter].detach() * beta2_ + gradient.square() * (1 - beta2_)).contiguous();
+  const Tensor step =
+      first / by.first.reshape(ones) / ((second / by.second.reshape(ones)).sqrt() + eps_) * lr_;
+  return {{first_[parameter], first},
+          {second_[parameter], second},
+          {parameters()[parameter], value - step}};
+}
+
+}  // namespace touchstone::optim

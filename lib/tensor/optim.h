@@ -1,0 +1,82 @@
+#pragma once
+
+#include <vector>
+
+#include "touchstone/tensor/tensor.h"
+
+/// Optimizers: how parameters follow their gradients. A step computes everything, the gradients
+/// too, in one schedule and gives the parameters their new values. What changes from step to step
+/// is data, never a constant in a kernel, so that each step runs the kernels of the one before.
+namespace touchstone::optim {
+
+class Optimizer {
+ public:
+  /// Parameters are leaves that require a gradient; throws Error where one does not.
+  explicit Optimizer(std::vector<Tensor> parameters);
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  void zero_grad();
+  /// One step along the gradients; `also` (the loss, say) is realized in the same schedule.
+  /// Throws Error naming a parameter without gradient.
+  void step(const std::vector<Tensor>& also = {});
+  const std::vector<Tensor>& parameters() const { return parameters_; }
+
+ protected:
+  /// A tensor that takes a new value in this step.
+  struct Update {
+    Tensor target;
+    Tensor value;
+  };
+  virtual void before_step() {}
+  virtual std::vector<Update> updates(std::size_t parameter, const Tensor& value,
+                                      const Tensor& gradient) = 0;
+  /// Zeros like each parameter, realized.
+  std::vector<Tensor> zeros_like_parameters() const;
+
+ private:
+  std::vector<Tensor> parameters_;
+};
+
+/// g = gradient + weight_decay * p; m = momentum * m + g; p = p - lr * m (g where momentum is 0).
+class SGD final : public Optimizer {
+ public:
+  SGD(std::vector<Tensor> parameters, double lr, double momentum = 0, double weight_decay = 0);
+
+ protected:
+  std::vector<Update> updates(std::size_t parameter, const Tensor& value,
+                              const Tensor& gradient) override;
+
+ private:
+  double lr_, momentum_, weight_decay_;
+  std::vector<Tensor> velocity_;
+};
+
+/// Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015, algorithm 1:
+/// m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p = p - lr * (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) +
+/// eps).
+class Adam final : public Optimizer {
+ public:
+  Adam(std::vector<Tensor> parameters, double lr = 1e-3, double beta1 = 0.9, double beta2 = 0.999,
+       double eps = 1e-8);
+
+ protected:
+  void before_step() override;
+  std::vector<Update> updates(std::size_t parameter, const Tensor& value,
+                              const Tensor& gradient) override;
+
+ private:
+  /// What step t divides m and v by, as one-element tensors on a device.
+  struct Correction {
+    Tensor first, second;
+  };
+  const Correction& correction(const Tensor& like);
+
+  double lr_, beta1_, beta2_, eps_;
+  double power1_ = 1, power2_ = 1;  // beta^t
+  std::vector<std::pair<std::pair<DType, std::string>, Correction>> corrections_;
+  std::vector<Tensor> first_, second_;
+};
+
+}  // namespace touchstone::optim
