@@ -81,22 +81,6 @@ constexpr auto all_columns(std::index_sequence<D...>) {
 }
 constexpr auto kFxnForOp = all_columns(std::make_index_sequence<kDTypeCount>{});
 
-constexpr bool takes(Op op, DType d) {
-  switch (info(op).types) {
-    case OpTypes::None:
-      return false;
-    case OpTypes::All:
-      return true;
-    case OpTypes::Floats:
-      return is_float(d);
-    case OpTypes::Numbers:
-      return !is_bool(d);
-    case OpTypes::IntsAndBool:
-      return !is_float(d);
-  }
-  return false;
-}
-
 // Every elementwise op has a row for every type the op table lets it take, and no other.
 constexpr bool table_is_complete() {
   for (int o = 0; o < kOpCount; ++o)

@@ -17,22 +17,6 @@ struct Typed {
   throw AstError(fmt::format("{}: {}", name(op), why));
 }
 
-bool accepts(OpTypes types, DType d) {
-  switch (types) {
-    case OpTypes::None:
-      return false;
-    case OpTypes::All:
-      return true;
-    case OpTypes::Floats:
-      return is_float(d);
-    case OpTypes::Numbers:
-      return !is_bool(d);
-    case OpTypes::IntsAndBool:
-      return !is_float(d);
-  }
-  return false;
-}
-
 std::string_view accepted(OpTypes types) {
   switch (types) {
     case OpTypes::None:
@@ -57,7 +41,7 @@ const Arg& need_arg(Op op, const OpArg& arg, std::string_view what) {
 }
 
 void check_operand_type(Op op, DType d) {
-  if (!accepts(info(op).types, d))
+  if (!takes(op, d))
     reject(op, fmt::format("takes {}, not {}; cast the operand first", accepted(info(op).types),
                            name(d)));
 }

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string_view>
 
+#include "touchstone/dtype/dtype.h"
+
 namespace touchstone {
 
 /// Every operation of the stack, grouped by `OpGroup`.
@@ -133,6 +135,23 @@ constexpr bool is_elementwise(Op op) {
 }
 constexpr bool is_reduce(Op op) { return group(op) == OpGroup::Reduce; }
 constexpr bool is_movement(Op op) { return group(op) == OpGroup::Movement; }
+
+/// Whether an elementwise or reduce op takes operands of a type (the arms', for WHERE).
+constexpr bool takes(Op op, DType d) {
+  switch (info(op).types) {
+    case OpTypes::None:
+      return false;
+    case OpTypes::All:
+      return true;
+    case OpTypes::Floats:
+      return is_float(d);
+    case OpTypes::Numbers:
+      return !is_bool(d);
+    case OpTypes::IntsAndBool:
+      return !is_float(d);
+  }
+  return false;
+}
 
 /// By name, upper or lower case; nullopt where there is none.
 std::optional<Op> op_from_name(std::string_view name);

@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <numeric>
+
+#include "touchstone/base/checked.h"
+#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/values.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+std::int64_t product(const Sizes& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+}
+Shape to_shape(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
+
+// A movement operation found backwards: from the shape wanted to the shape it is applied to.
+using Step = std::function<ShapeTracker(const ShapeTracker&)>;
+
+Step step_permute(Chooser& chooser, Sizes& shape) {
+  std::vector<int> order(shape.size());
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[i - 1 - chooser.below(i)]);
+  Sizes before(shape.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    before[static_cast<std::size_t>(order[i])] = shape[i];
+  shape = before;
+  return [order](const ShapeTracker& st) { return st.permute(order); };
+}
+
+Step step_expand(Chooser& chooser, Sizes& shape) {
+  const Shape wanted = to_shape(shape);
+  for (std::int64_t& size : shape)
+    if (chooser.chance(1, 2)) size = 1;
+  return [wanted](const ShapeTracker& st) { return st.expand(wanted); };
+}
+
+Step step_pad(Chooser& chooser, Sizes& shape) {
+  Padding padding;
+  for (std::int64_t& size : shape) {
+    const std::int64_t before = chooser.between(0, std::min<std::int64_t>(size, 2));
+    const std::int64_t after = chooser.between(0, std::min<std::int64_t>(size - before, 2));
+    padding.emplace_back(before, after);
+    size -= before + after;
+  }
+  return [padding](const ShapeTracker& st) { return st.pad(padding); };
+}
+
+Step step_shrink(Chooser& chooser, Sizes& shape) {
+  Mask keep;
+  for (std::int64_t& size : shape) {
+    const std::int64_t before = chooser.between(0, 2), after = chooser.between(0, 1);
+    keep.emplace_back(before, before + size);
+    size += before + after;
+  }
+  return [keep](const ShapeTracker& st) { return st.shrink(keep); };
+}
+
+Step step_stride(Chooser& chooser, Sizes& shape) {
+  std::vector<std::int64_t> steps;
+  for (std::int64_t& size : shape) {
+    constexpr std::int64_t kSteps[] = {1, -1, 2, -2, 3};
+    const std::int64_t step = kSteps[chooser.below(5)];
+    steps.push_back(step);
+    const std::int64_t magnitude = step < 0 ? -step : step;
+    if (size > 0) size = (size - 1) * magnitude + 1 + chooser.between(0, magnitude - 1);
+  }
+  return [steps](const ShapeTracker& st) { return st.stride(steps); };
+}
+
+// Any factorisation of the element count, with 1s here and there.
+Step step_reshape(Chooser& chooser, Sizes& shape) {
+  const Shape wanted = to_shape(shape);
+  std::int64_t rest = product(shape);
+  Sizes before;
+  if (rest == 0) {
+    before = shape;
+    before.insert(before.begin() + chooser.index(before.size() + 1), 1);
+  }
+  while (rest > 1 && before.size() < 4) {
+    std::vector<std::int64_t> divisors;
+    for (std::int64_t d = 2; d <= rest; ++d)
+      if (rest % d == 0) divisors.push_back(d);
+    const std::int64_t d = chooser.pick(divisors);
+    before.push_back(d);
+    rest /= d;
+    if (chooser.chance(1, 6)) before.push_back(1);
+  }
+  if (rest > 1) before.back() *= rest;
+  shape = before;
+  return [wanted](const ShapeTracker& st) { return st.reshape(wanted); };
+}
+
+class KernelDraw {
+ public:
+  explicit KernelDraw(Chooser& chooser) : chooser_(chooser) {}
+
+  KernelCase draw() {
+    Sizes shape = draw_shape();
+    draw_dtypes();
+    LazyOpPtr value = draw_dag(shape, nullptr);
+    if (chooser_.chance(1, 2)) {
+      value = draw_reduce(value, shape);
+      if (chooser_.chance(1, 2)) value = draw_dag(shape, value);
+    }
+    KernelCase c{LazyOp::store(ShapeTracker::contiguous(to_shape(shape)), value), {}};
+    c.inputs = draw_inputs(chooser_, kValueFamilies[chooser_.below(3)], c.kernel);
+    return c;
+  }
+
+ private:
+  Sizes draw_shape() {
+    constexpr std::int64_t kSizes[] = {2, 1, 3, 4, 5, 7, 2, 3, 4, 6, 8, 0};
+    Sizes shape(chooser_.below(5));
+    for (std::int64_t& size : shape) size = kSizes[chooser_.below(12)];
+    return shape;
+  }
+
+  // Few types a case, so that nodes find partners.
+  void draw_dtypes() {
+    const std::uint64_t count = 1 + chooser_.below(3);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      constexpr DType kSimplestFirst[] = {
+          DType::Float32, DType::Int32,  DType::Bool,    DType::Float16,  DType::Int8,
+          DType::UInt8,   DType::Int64,  DType::Float64, DType::BFloat16, DType::UInt32,
+          DType::Int16,   DType::UInt64, DType::UInt16};
+      dtypes_.push_back(kSimplestFirst[chooser_.below(kDTypeCount)]);
+    }
+  }
+
+  LazyOpPtr leaf(const Sizes& shape, DType dtype) {
+    const ShapeTracker view = draw_view(chooser_, shape);
+    if (chooser_.chance(1, 5)) return LazyOp::constant(chooser_.pick(edge_values(dtype)), view);
+    // Now and then another view of a buffer that is there already.
+    std::vector<int> known;
+    for (std::size_t i = 0; i < buffers_.size(); ++i)
+      if (buffers_[i] == dtype) known.push_back(static_cast<int>(i) + 1);
+    if (!known.empty() && chooser_.chance(1, 3))
+      return LazyOp::load(chooser_.pick(known), dtype, view);
+    buffers_.push_back(dtype);
+    return LazyOp::load(static_cast<int>(buffers_.size()), dtype, view);
+  }
+
+  // A node of the pool with this type, the last ones favoured, or a new leaf.
+  LazyOpPtr operand(std::vector<LazyOpPtr>& pool, const Sizes& shape, DType dtype) {
+    std::vector<LazyOpPtr> fitting;
+    for (auto node = pool.rbegin(); node != pool.rend(); ++node)
+      if ((*node)->dtype() == dtype) fitting.push_back(*node);
+    if (fitting.empty() || chooser_.chance(1, 3)) {
+      pool.push_back(leaf(shape, dtype));
+      return pool.back();
+    }
+    return chooser_.chance(1, 4) ? chooser_.pick(fitting) : fitting[0];
+  }
+
+  LazyOpPtr cast(const LazyOpPtr& x) {
+    const DType to = chooser_.pick(dtypes_);
+    const bool bits = itemsize(to) == itemsize(x->dtype()) && !is_bool(to) && chooser_.chance(1, 3);
+    return LazyOp::cast(x, to, bits);
+  }
+
+  LazyOpPtr grow(std::vector<LazyOpPtr>& pool, const Sizes& shape) {
+    const LazyOpPtr a = chooser_.chance(1, 4) ? chooser_.pick(pool) : pool.back();
+    std::vector<Op> ops{Op::Add};
+    for (const OpInfo& row : op_table)
+      if (is_elementwise(row.op) && row.op != Op::Add && takes(row.op, a->dtype()))
+        ops.push_back(row.op);
+    const Op op = chooser_.pick(ops);
+    if (op == Op::Cast) return cast(a);
+    if (op == Op::Where) {
+      const LazyOpPtr b = operand(pool, shape, a->dtype());
+      const LazyOpPtr condition = operand(pool, shape, DType::Bool);
+      return LazyOp::ternary(op, condition, a, b);
+    }
+    if (info(op).arity == 1) return LazyOp::unary(op, a);
+    const LazyOpPtr b = operand(pool, shape, a->dtype());
+    if (info(op).arity == 2)
+      return chooser_.chance(1, 2) ? LazyOp::binary(op, b, a) : LazyOp::binary(op, a, b);
+    return LazyOp::ternary(op, a, b, operand(pool, shape, a->dtype()));
+  }
+
+  LazyOpPtr draw_dag(const Sizes& shape, const LazyOpPtr& start) {
+    std::vector<LazyOpPtr> pool{start != nullptr ? start : leaf(shape, dtypes_[0])};
+    for (std::uint64_t steps = chooser_.below(7); steps > 0; --steps)
+      pool.push_back(grow(pool, shape));
+    return pool.back();
+  }
+
+  LazyOpPtr draw_reduce(const LazyOpPtr& x, Sizes& shape) {
+    std::vector<int> axes;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (chooser_.chance(1, 2)) axes.push_back(static_cast<int>(i));
+    for (const int axis : axes) shape[static_cast<std::size_t>(axis)] = 1;
+    return LazyOp::reduce(chooser_.chance(1, 3) ? Op::ReduceMax : Op::ReduceSum, x, axes);
+  }
+
+  Chooser& chooser_;
+  std::vector<DType> dtypes_;
+  std::vector<DType> buffers_;  // type of buffer i + 1
+};
+
+}  // namespace
+
+ShapeTracker draw_view(Chooser& chooser, const std::vector<std::int64_t>& shape) {
+  constexpr Step (*kSteps[])(Chooser&, Sizes&) = {step_permute, step_expand, step_pad,
+                                                  step_shrink,  step_stride, step_reshape};
+  Sizes base = shape;
+  std::vector<Step> steps;
+  for (std::uint64_t count = chooser.below(6); count > 0; --count)
+    if (product(base) < 4096) steps.push_back(kSteps[chooser.below(6)](chooser, base));
+  ShapeTracker st = ShapeTracker::contiguous(to_shape(base));
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) st = (*step)(st);
+  return st;
+}
+
+KernelCase draw_kernel_case(Chooser& chooser) { return KernelDraw(chooser).draw(); }
+
+}  // namespace touchstone::fuzz

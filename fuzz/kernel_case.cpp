@@ -1,0 +1,43 @@
+#include "touchstone/fuzz/kernel_case.h"
+
+#include <cstring>
+
+namespace touchstone::fuzz {
+
+std::vector<BufferPtr> make_buffers(const KernelCase& c, Device& device) {
+  std::vector<BufferPtr> buffers;
+  for (const BufferSpec& spec : buffers_of(c.kernel))
+    if (spec.idx == 0) buffers.push_back(std::make_shared<Buffer>(device, spec.dtype, spec.size));
+  for (const HostArray& input : c.inputs) {
+    buffers.push_back(std::make_shared<Buffer>(device, input.dtype, input.size()));
+    buffers.back()->copy_in(std::as_bytes(std::span(input.bytes)));
+  }
+  return buffers;
+}
+
+Verdict run_case(const KernelCase& c, Device& candidate, const Profile& profile) {
+  const std::vector<BufferPtr> buffers = make_buffers(c, candidate);
+  std::vector<Buffer*> raw;
+  for (const BufferPtr& b : buffers) raw.push_back(b.get());
+  run_kernel(candidate, c.kernel, raw);
+  return judge(c.kernel, raw, *buffers[0], profile);
+}
+
+std::string str(const KernelCase& c) {
+  std::string text = str(c.kernel);
+  for (std::size_t b = 0; b < c.inputs.size(); ++b) {
+    const HostArray& input = c.inputs[b];
+    text += fmt::format("buffer {} {}[{}]:", b + 1, name(input.dtype), input.size());
+    const std::size_t width = itemsize(input.dtype);
+    for (std::size_t i = 0; i < std::min<std::size_t>(16, static_cast<std::size_t>(input.size()));
+         ++i) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, input.bytes.data() + i * width, width);
+      text += " " + Scalar::from_bits(input.dtype, bits).str();
+    }
+    text += input.size() > 16 ? " ...\n" : "\n";
+  }
+  return text;
+}
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,188 @@
+#include "touchstone/device/npy.h"
+
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "touchstone/base/checked.h"
+#include "touchstone/base/file.h"
+
+namespace touchstone {
+namespace {
+
+constexpr std::string_view kMagic = "\x93NUMPY";
+
+struct Descr {
+  DType dtype;
+  std::string_view text;
+};
+constexpr std::array<Descr, kDTypeCount> kDescrs = {{{DType::Bool, "|b1"},
+                                                     {DType::Int8, "|i1"},
+                                                     {DType::UInt8, "|u1"},
+                                                     {DType::Int16, "<i2"},
+                                                     {DType::UInt16, "<u2"},
+                                                     {DType::Int32, "<i4"},
+                                                     {DType::UInt32, "<u4"},
+                                                     {DType::Int64, "<i8"},
+                                                     {DType::UInt64, "<u8"},
+                                                     {DType::Float16, "<f2"},
+                                                     {DType::BFloat16, "|V2"},
+                                                     {DType::Float32, "<f4"},
+                                                     {DType::Float64, "<f8"}}};
+
+[[noreturn]] void bad(const std::string& where, const std::string& why) {
+  throw ParseError(fmt::format("'{}' is not a usable .npy file: {}", where, why));
+}
+
+// Reads the three entries of the header's Python dict, in any order.
+class Header {
+ public:
+  Header(std::string_view text, const std::string& where) : text_(text), where_(where) {
+    expect('{');
+    while (!accept('}')) {
+      const std::string_view key = quoted();
+      expect(':');
+      read_value(key);
+      if (!accept(',')) {
+        expect('}');
+        break;
+      }
+    }
+    if (descr_.empty() || !fortran_.has_value() || !has_shape_)
+      bad(where_, "its header lacks descr, fortran_order or shape");
+  }
+
+  HostArray array() const {
+    if (*fortran_) bad(where_, "it is in Fortran order; save numpy.ascontiguousarray(x)");
+    HostArray out;
+    out.shape = shape_;
+    for (const Descr& d : kDescrs)
+      if (d.text == descr_ || (d.dtype == DType::BFloat16 && descr_ == "<V2")) {
+        out.dtype = d.dtype;
+        return out;
+      }
+    bad(where_,
+        fmt::format("its type '{}' is not one of ours (little-endian bool, int, uint, float or V2)",
+                    descr_));
+  }
+
+ private:
+  void skip_space() {
+    while (!text_.empty() && (text_[0] == ' ' || text_[0] == '\n')) text_.remove_prefix(1);
+  }
+  bool accept(char c) {
+    skip_space();
+    if (text_.empty() || text_[0] != c) return false;
+    text_.remove_prefix(1);
+    return true;
+  }
+  void expect(char c) {
+    if (!accept(c)) bad(where_, fmt::format("its header has no '{}' where one belongs", c));
+  }
+  std::string_view quoted() {
+    expect('\'');
+    const std::size_t end = text_.find('\'');
+    if (end == std::string_view::npos) bad(where_, "its header has an open quote");
+    const std::string_view word = text_.substr(0, end);
+    text_.remove_prefix(end + 1);
+    return word;
+  }
+  std::int64_t number() {
+    skip_space();
+    std::int64_t n = 0;
+    const auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), n);
+    if (error != std::errc() || n < 0) bad(where_, "its shape holds something that is not a size");
+    text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
+    return n;
+  }
+  void read_value(std::string_view key) {
+    skip_space();
+    if (key == "descr") {
+      descr_ = quoted();
+    } else if (key == "fortran_order") {
+      fortran_ = text_.starts_with("True");
+      if (!*fortran_ && !text_.starts_with("False"))
+        bad(where_, "fortran_order is neither True nor False");
+      text_.remove_prefix(*fortran_ ? 4 : 5);
+    } else if (key == "shape") {
+      has_shape_ = true;
+      expect('(');
+      while (!accept(')')) {
+        shape_.push_back(number());
+        if (!accept(',')) {
+          expect(')');
+          break;
+        }
+      }
+    } else {
+      bad(where_, fmt::format("its header has an unknown entry '{}'", key));
+    }
+  }
+
+  std::string_view text_;
+  const std::string& where_;
+  std::string_view descr_;
+  std::optional<bool> fortran_;
+  bool has_shape_ = false;
+  std::vector<std::int64_t> shape_;
+};
+
+std::size_t little_endian(std::string_view bytes) {
+  std::size_t n = 0;
+  for (std::size_t i = bytes.size(); i-- > 0;) n = (n << 8) | static_cast<unsigned char>(bytes[i]);
+  return n;
+}
+
+}  // namespace
+
+std::int64_t HostArray::size() const {
+  std::int64_t n = 1;
+  for (const std::int64_t s : shape) n = checked_mul(n, s);
+  return n;
+}
+
+HostArray parse_npy(std::string_view bytes, const std::string& where) {
+  if (!bytes.starts_with(kMagic) || bytes.size() < 10)
+    bad(where, "it does not begin with the NumPy magic");
+  const int version = bytes[6];
+  if (version != 1 && version != 2)
+    bad(where, fmt::format("its format is version {}; versions 1 and 2 are read", version));
+  const std::size_t length_bytes = version == 1 ? 2 : 4;
+  if (bytes.size() < 8 + length_bytes) bad(where, "it ends inside the header");
+  const std::size_t length = little_endian(bytes.substr(8, length_bytes));
+  const std::size_t start = 8 + length_bytes + length;
+  if (length > bytes.size() || start > bytes.size()) bad(where, "it ends inside the header");
+  HostArray array = Header(bytes.substr(8 + length_bytes, length), where).array();
+  const std::string_view data = bytes.substr(start);
+  const std::int64_t wanted =
+      checked_mul(array.size(), static_cast<std::int64_t>(itemsize(array.dtype)));
+  if (static_cast<std::int64_t>(data.size()) != wanted)
+    bad(where, fmt::format("it holds {} bytes of elements, its shape and type need {}", data.size(),
+                           wanted));
+  array.bytes = data;
+  if (array.dtype == DType::Bool)
+    for (const char c : data)
+      if (c != 0 && c != 1) bad(where, "a bool is neither 0 nor 1");
+  return array;
+}
+
+HostArray read_npy(const std::filesystem::path& path) {
+  return parse_npy(read_file(path), path.string());
+}
+
+void write_npy(const std::filesystem::path& path, const HostArray& array) {
+  std::string shape;
+  for (const std::int64_t s : array.shape) shape += fmt::format("{}, ", s);
+  if (shape.size() > 2 && array.shape.size() > 1) shape.resize(shape.size() - 2);
+  if (array.shape.size() == 1) shape.resize(shape.size() - 1);
+  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+                                   kDescrs[static_cast<std::size_t>(array.dtype)].text, shape);
+  header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');  // data starts on 64 bytes
+  header += '\n';
+  std::string bytes(kMagic);
+  bytes += {'\x01', '\x00', static_cast<char>(header.size() & 0xff),
+            static_cast<char>(header.size() >> 8)};
+  write_file_atomically(path, bytes + header + array.bytes);
+}
+
+}  // namespace touchstone

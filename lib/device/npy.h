@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/dtype/dtype.h"
+
+namespace touchstone {
+
+/// An array on the host: dtype, shape and elements in row-major order, little-endian.
+struct HostArray {
+  DType dtype = DType::Float32;
+  std::vector<std::int64_t> shape;
+  std::string bytes;
+
+  std::int64_t size() const;
+};
+
+/// NumPy's .npy (format 1.0 and 2.0, numpy.lib.format). bfloat16, which NumPy lacks, travels as the
+/// raw two-byte type '|V2'. Throws SystemError for the file, ParseError for its content: a bad
+/// header, Fortran order, big-endian data, a type that is not ours, too few or too many bytes.
+HostArray read_npy(const std::filesystem::path& path);
+HostArray parse_npy(std::string_view bytes, const std::string& where);
+
+/// Writes the whole file or none of it.
+void write_npy(const std::filesystem::path& path, const HostArray& array);
+
+}  // namespace touchstone
