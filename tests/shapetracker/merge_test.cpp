@@ -4,7 +4,10 @@
 
 #include <rapidcheck/gtest.h>
 
+#include <numeric>
+
 #include "draws.h"
+#include "errors.h"
 #include "model.h"
 
 namespace touchstone {
@@ -101,6 +104,170 @@ RC_GTEST_PROP(Merge, FindsExactlyTheViewsThatExist, ()) {
     if (found != wanted)
       RC_FAIL(fmt::format("{} on {}: found {}, wanted {}", outer.str(), inner.str(),
                           found ? found->str() : "none", wanted ? wanted->str() : "none"));
+  }
+}
+
+// One in 97 of the pairs of an unmasked inner view of shape (2..3)^3 with strides -1..2 and an
+// outer one of shape (2, 2, 2) with strides -5..5: small enough to hold every kind of carry
+// relation.
+TEST(Merge, ASliceOfTheSmallUniverse) {
+  std::int64_t pairs = 0, merged = 0;
+  for (std::int64_t code = 0; code < 8 * 64 * 1331; code += 97) {
+    std::int64_t rest = code;
+    const auto digit = [&](std::int64_t n) {
+      const std::int64_t value = rest % n;
+      rest /= n;
+      return value;
+    };
+    Ints shape, strides, steps;
+    for (int i = 0; i < 3; ++i) shape.push_back(2 + digit(2));
+    for (int i = 0; i < 3; ++i) strides.push_back(digit(4) - 1);
+    std::int64_t low = 0, high = 0;
+    for (int i = 0; i < 3; ++i) {
+      steps.push_back(digit(11) - 5);
+      (steps.back() < 0 ? low : high) += steps.back();
+    }
+    const View inner = strided(shape, strides, 60);
+    for (std::int64_t offset = -low; offset + high < model::count(shape); ++offset) {
+      const View outer = strided({2, 2, 2}, steps, offset);
+      const auto found = View::merge(inner, outer);
+      ASSERT_EQ(found, merge_by_enumeration(inner, outer)) << outer.str() << " on " << inner.str();
+      ++pairs;
+      merged += found.has_value();
+    }
+  }
+  EXPECT_GT(pairs, 20000);
+  EXPECT_GT(merged, 3000);
+  EXPECT_LT(merged, pairs / 2);
+}
+
+// VIEWS: the valid set is (subsets of `parts` with the sum `wanted`) x {(1, 0), (0, 1)}: a box only
+// where there is no such subset.
+std::vector<View> subset_sum(const Ints& parts, std::int64_t wanted) {
+  std::int64_t total = 1;
+  for (const std::int64_t part : parts) total += part;
+  Ints shape(parts.size() + 2, 2), strides = parts;
+  strides.push_back(total);
+  strides.push_back(total);
+  const std::int64_t only = wanted + total;
+  return {strided({3 * total}, {1}, 0, Mask{{only, only + 1}}), strided(shape, strides)};
+}
+
+TEST(Merge, DecidesSubsetSums) {
+  const Ints parts = {3, 34, 4, 12, 5, 2, 21, 55};
+  for (std::int64_t wanted = 1; wanted < 136; ++wanted) {
+    bool solvable = false;
+    for (unsigned subset = 0; subset < 256; ++subset) {
+      std::int64_t sum = 0;
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        if (subset >> i & 1U) sum += parts[i];
+      solvable = solvable || sum == wanted;
+    }
+    const auto result = merge_stack(subset_sum(parts, wanted));
+    EXPECT_EQ(result.answer, solvable ? MergeAnswer::NoSuchView : MergeAnswer::Merged) << wanted;
+    EXPECT_EQ(result.view && result.view->nothing_valid(), !solvable) << wanted;
+  }
+}
+
+TEST(Merge, OverTheBudgetIsNotMerged) {
+  const auto stack = subset_sum({3, 34, 4, 12, 5, 2, 21, 55}, 31);
+  const auto result = merge_stack(stack, 3);
+  EXPECT_EQ(result.answer, MergeAnswer::OverBudget);
+  EXPECT_EQ(result.view, std::nullopt);
+  EXPECT_GT(merge_stack(stack).nodes, 3);
+}
+
+TEST(Merge, CarriesThatCancelAreFound) {
+  // Jumps 1 and -1: each floor alone is not affine, their sum is.
+  const View inner = strided({2, 4, 3}, {-3, -1, 0}, 20);
+  std::int64_t merged = 0;
+  for (std::int64_t a = 1; a < 12; ++a)
+    for (std::int64_t b = 1; a + b < 24; ++b) {
+      const View outer = strided({2, 2}, {a, b});
+      EXPECT_EQ(View::merge(inner, outer), merge_by_enumeration(inner, outer)) << outer.str();
+      merged += View::merge(inner, outer).has_value();
+    }
+  EXPECT_GT(merged, 0);
+}
+
+TEST(Merge, AffineInsideTheValidBoxIsEnough) {
+  // Rows of 4 of which columns 0 to 1 are valid; every third element from 0 to 9 leaves 0, 9.
+  const View inner = strided({3, 4}, {10, 1}, 0, Mask{{0, 3}, {0, 2}});
+  const View outer = strided({2}, {9});
+  EXPECT_EQ(View::merge(inner, outer), strided({2}, {21}));
+  EXPECT_EQ(View::merge(inner, strided({4}, {3})), std::nullopt);
+}
+
+TEST(Merge, NothingValidMergesWithAnything) {
+  const View nothing = strided({2, 3}, {0, 0}, 0, Mask{{0, 0}, {0, 0}});
+  EXPECT_TRUE(View::merge(nothing, View::contiguous({3, 2}))->nothing_valid());
+  EXPECT_EQ(View::merge(View::contiguous({9}), nothing), nothing);
+  EXPECT_EQ(View::merge(nothing, View()), std::nullopt);  // rank 0 cannot be masked
+  EXPECT_EQ(View::merge(View::contiguous({0}), View::contiguous({3, 0})), View::contiguous({3, 0}));
+}
+
+TEST(Merge, LargeSizes) {
+  const std::int64_t big = std::int64_t{1} << 61;
+  const View reversed = strided({big}, {-1}, big - 1);
+  EXPECT_EQ(View::merge(reversed, reversed), strided({big}, {1}));
+  EXPECT_EQ(View::merge(reversed, View::contiguous({big / 8, 8})),
+            strided({big / 8, 8}, {-8, -1}, big - 1));
+  const View swapped = strided({big / 8, 8}, {1, big / 8});
+  EXPECT_EQ(View::merge(swapped, View::contiguous({big})), std::nullopt);
+  EXPECT_EQ(View::merge(swapped, View::contiguous({big / 16, 2, 4, 2})),
+            strided({big / 16, 2, 4, 2}, {2, 1, big / 4, big / 8}));
+  const View padded = strided({big}, {1}, -5, Mask{{5, big - 5}});
+  EXPECT_EQ(View::merge(padded, View::contiguous({2, big / 2})), std::nullopt);
+  EXPECT_EQ(View::merge(padded, strided({big - 10}, {1}, 5)), View::contiguous({big - 10}));
+}
+
+TEST(Merge, MalformedStacksAreRejected) {
+  const View six = strided({2, 3}, {1, 2});
+  expect_error<ShapeError>([&] { View::merge(six, View::contiguous({7})); },
+                           {"addresses 0 to 6", "6 elements", "mask or shrink"});
+  expect_error<ShapeError>([&] { View::merge(six, strided({2}, {-1})); }, {"-1 to 0"});
+  expect_error<ShapeError>([&] { View::merge(View::contiguous({6}), View::contiguous({7})); },
+                           {"addresses 0 to 6"});
+  expect_error<ShapeError>([] { merge_stack({}); }, {"no views"});
+  const std::vector<View> symbolic = {six, View::contiguous({symbolic::variable("n", 1, 6)})};
+  expect_error<ShapeError>([&] { merge_stack(symbolic); }, {"variables", "bind"});
+}
+
+// Too many elements to try each: whatever is merged must agree at corners and random points.
+RC_GTEST_PROP(Merge, LargePairsAgreeAtSamples, ()) {
+  Draws draws(*model::any_draws(120));
+  Ints shape, strides;
+  std::int64_t weight = 1;
+  for (std::int64_t i = draws.between(1, 4); i > 0; --i) {
+    shape.push_back(draws.between(1, 40) * draws.between(1, 40));
+    strides.push_back(draws.one_in(3) ? -weight : weight);
+    weight *= shape.back();
+  }
+  const View inner = strided(shape, strides, weight, any_mask(draws, shape, 3));
+  Ints wanted;
+  for (std::int64_t rest = weight; rest > 1;) {
+    const std::int64_t want = draws.between(2, 60);
+    const std::int64_t size = rest % want == 0 ? want : rest % 7 == 0 ? 7 : std::gcd(rest, want);
+    wanted.push_back(size == 1 ? rest : size);
+    rest /= wanted.back();
+  }
+  View outer = View::contiguous(model::to_shape(wanted));
+  Mask keep;
+  for (const std::int64_t size : wanted)
+    keep.emplace_back(draws.one_in(3) ? size / 3 : 0, draws.one_in(3) ? size - size / 3 : size);
+  outer = outer.shrink(keep);
+  const std::vector<View> stack = {inner, outer};
+  const auto result = merge_stack(stack);
+  if (!result.view) return;
+  const Ints extents = concrete(outer.shape());
+  for (int i = 0; i < 30; ++i) {
+    Ints index;
+    for (const std::int64_t size : extents)
+      index.push_back(draws.one_in(2) ? draws.below(size) : draws.below(2) * (size - 1));
+    const auto k = outer.at(index);
+    const auto address = k ? inner.at(model::unravel(*k, shape)) : std::nullopt;
+    if (result.view->at(index) != address)
+      RC_FAIL(fmt::format("{} on {} is not {}", outer.str(), inner.str(), result.view->str()));
   }
 }
 

@@ -169,7 +169,13 @@ RC_GTEST_PROP(SymbolicSize, BindingBeforeOrAfterIsTheSame, ()) {
       } else {
         shape.insert(shape.begin(), 1);
       }
-      symbolic = symbolic.reshape(shape);
+      try {
+        symbolic = symbolic.reshape(shape);
+      } catch (const ShapeError& error) {
+        // Whether m*n - n >= 0, say, is beyond plain bounds.
+        RC_ASSERT(std::string(error.what()).find("depends on the variables") != std::string::npos);
+        continue;
+      }
       bound = bound.reshape(put(shape));
     } else {
       Shape shape = symbolic.shape();
