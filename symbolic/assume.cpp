@@ -88,6 +88,11 @@ Id Simplifier::rewritten(Id root, std::unordered_map<Id, Id> now) {
     }
     std::vector<Linear> args;
     for (const Id a : n.args) args.push_back(linear(part(a)));
+    if ((n.kind == Kind::Div || n.kind == Kind::Mod) && args[1] == Linear()) {
+      const Id undefined[] = {part(n.args[0]), c_.make_constant(0)};
+      now.emplace(id, c_.make(n.kind, undefined, Interval()));
+      continue;
+    }
     now.emplace(id, build(rebuilt(n, args)));
   }
   return part(root);
@@ -100,17 +105,23 @@ Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
       for (const Linear& a : args) r = multiply(r, a);
       return r;
     }
-    case Kind::Digit: return digit(args[0], n.first, n.second);
-    case Kind::Div: return divide(args[0], args[1]);
-    case Kind::Mod: return modulo(args[0], args[1]);
-    case Kind::Negative: return linear(negative(args[0]));
-    case Kind::Zero: return linear(zero(args[0]));
+    case Kind::Digit:
+      return digit(args[0], n.first, n.second);
+    case Kind::Div:
+      return divide(args[0], args[1]);
+    case Kind::Mod:
+      return modulo(args[0], args[1]);
+    case Kind::Negative:
+      return linear(negative(args[0]));
+    case Kind::Zero:
+      return linear(zero(args[0]));
     case Kind::And: {
       Ids ids;
       for (const Linear& a : args) ids.push_back(build(a));
       return linear(both(ids));
     }
-    case Kind::Select: return where(truth(build(args[0])), args[1], Linear());
+    case Kind::Select:
+      return where(truth(build(args[0])), args[1], Linear());
     default: {
       std::vector<Linear> members{Linear()};
       members.insert(members.end(), args.begin(), args.end());
@@ -145,9 +156,21 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions) {
   facts_ = std::move(moved);
   const Id narrow = rewritten(root, forth);
   facts_.clear();
+  if (!defined(narrow)) {
+    assuming_ = false;
+    return root;
+  }
   const Id result = rewritten(narrow, back);
   assuming_ = false;
   return result;
+}
+
+bool Simplifier::defined(Id root) const {
+  const Id nothing = 0;  // of every context
+  return std::ranges::none_of(reachable(c_, root), [&](Id id) {
+    const NodeData& n = c_[id];
+    return (n.kind == Kind::Div || n.kind == Kind::Mod) && n.args[1] == nothing;
+  });
 }
 
 Interval Simplifier::fact_bounds(const Linear& sum) const {

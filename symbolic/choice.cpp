@@ -42,7 +42,7 @@ std::optional<bool> Simplifier::decided(Id condition, Id known) {
     return std::nullopt;
   }
   if (c.kind == Kind::Negative) {
-    if (over.at_most(0)) return true;    // asked <= fact < 0
+    if (over.at_most(0)) return true;     // asked <= fact < 0
     if (both.at_least(-1)) return false;  // asked >= -1 - fact >= 0
   } else if (over.at_most(0) || both.at_least(0)) {
     return false;
@@ -60,14 +60,18 @@ Linear Simplifier::resolved(const Linear& s, Id known) {
     const auto truth = decided(select ? n.args[0] : t.atom, known);
     if (!truth) continue;
     add(r, atom(t.atom), -t.coef);
+    law(select ? "where.where" : "where.known");
     if (*truth && select) add(r, n.args[1], t.coef);
     if (*truth && !select) r.constant += t.coef;
   }
   if (k.kind != Kind::Zero) return r;
-  const Linear fact = linear(k.args[0]);  // where.equal: its first atom is known by the others
+  const Linear fact = linear(k.args[0]);  // its first atom is known by the others
   if (!fact.terms[0].coef.is_one()) return r;
   for (const Term& t : s.terms)
-    if (t.atom == fact.terms[0].atom) add(r, fact, -t.coef);
+    if (t.atom == fact.terms[0].atom) {
+      law("where.equal");
+      add(r, fact, -t.coef);
+    }
   return r;
 }
 
@@ -80,7 +84,7 @@ Linear Simplifier::select(Id c, Linear gap) {
     return r;
   }
   const NodeData& n = c_[c];
-  if (n.kind == Kind::Negative) {  // where.min: k*s where s < 0, else 0, is k*min(s, 0)
+  if (n.kind == Kind::Negative) {  // k*s where s < 0, else 0, is k*min(s, 0)
     for (const int up : {0, 1}) {
       Linear s = linear(n.args[0]);
       s.constant += up;
@@ -90,6 +94,7 @@ Linear Simplifier::select(Id c, Linear gap) {
       Linear rest = gap;
       add(rest, s, -k);
       if (!rest.is_constant() || !rest.constant.is_zero()) continue;
+      law("where.min");
       const Linear members[] = {Linear(), -s};
       add(r, maximum(members), -k);
       return r;
@@ -111,7 +116,10 @@ Linear Simplifier::where(Id c, const Linear& a, const Linear& b) {
     if (d.kind == Kind::Negative) return linear(d.args[0]).terms[0].coef.sign() > 0;
     return d.kind != Kind::Sum;
   };
-  if (!plain(c) && plain(other)) return where(other, b, a);  // where.not
+  if (!plain(c) && plain(other)) {
+    law("where.not");
+    return where(other, b, a);
+  }
   const Linear no = resolved(b, other);
   Linear gap = resolved(a, c);
   add(gap, no, -1);
@@ -131,7 +139,8 @@ std::vector<Linear> Simplifier::flat_members(std::span<const Linear> members) co
       list.push_back(m);
       continue;
     }
-    Linear base = m;  // max.flat
+    law("max.flat");
+    Linear base = m;
     add(base, inner->atom, -1);
     list.push_back(base);
     for (const Id id : c_[inner->atom].args) {
@@ -149,7 +158,7 @@ std::vector<Linear> Simplifier::undominated(const std::vector<Linear>& list) con
       if (i == j || dropped[j]) continue;
       Linear gap = list[j];
       add(gap, list[i], -1);
-      if (bounds(gap).at_least(0)) dropped[i] = true;  // max.dominated
+      if (bounds(gap).at_least(0)) dropped[i] = true;
     }
   std::vector<Linear> kept;
   for (std::size_t i = 0; i < list.size(); ++i)
@@ -168,7 +177,9 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
   Linear base;
   Int scale = 1;  // the result is base + scale * the maximum of list
   for (int round = 0;; ++round) {
-    list = undominated(flat_members(list));
+    const std::vector<Linear> flat = flat_members(list);
+    list = undominated(flat);
+    if (list.size() < flat.size()) law("max.dominated");
     std::ranges::sort(list, below);
     const Linear least = list[0];
     add(base, least, scale);
@@ -179,14 +190,15 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
       m = linear(build(m));
       g = gcd(g, content(m));
     }
+    if (!g.is_one() && !g.is_zero()) law("max.scale");
     scale = scale * g;
     bool nested = false;
     for (Linear& m : list) {
-      m = divided(std::move(m), g);  // max.scale
+      m = divided(std::move(m), g);
       for (const Term& t : m.terms) nested |= c_[t.atom].kind == Kind::Max && t.coef.is_one();
     }
-    const bool settled = !nested && std::ranges::is_sorted(list, below) &&
-                         undominated(list).size() == list.size();
+    const bool settled =
+        !nested && std::ranges::is_sorted(list, below) && undominated(list).size() == list.size();
     if (settled || round > 4) break;
   }
   Ids args;

@@ -29,7 +29,8 @@ bool Simplifier::open_quotient(Linear& s) {
   Linear rest = s;
   add(rest, atom(only->atom), -sign);
   Linear r = linear(n.args[0]);
-  if (sign < 0) {  // lt.open: rest < x//a is a*rest + a - 1 - x < 0
+  law(sign < 0 ? "lt.quotient_above" : "lt.quotient_below");
+  if (sign < 0) {  // rest < x//a is a*rest + a - 1 - x < 0
     r = -r;
     r.constant += n.first - 1;
   }
@@ -43,9 +44,13 @@ Id Simplifier::negative(Linear s) {
     const Interval range = bounds(s);
     if (range.at_most(-1)) return c_.make_constant(1);
     if (range.at_least(0)) return c_.make_constant(0);
-    if (range.within(-1, 0)) return build(-s);  // lt.flag
+    if (range.within(-1, 0)) {
+      law("lt.flag");
+      return build(-s);
+    }
     const Int g = common_factor(s);
-    if (!g.is_one()) {  // lt.gcd
+    if (!g.is_one()) {
+      law("lt.gcd");
       for (Term& t : s.terms) t.coef = floor_div(t.coef, g);
       s.constant = floor_div(s.constant, g);
       continue;
@@ -54,7 +59,8 @@ Id Simplifier::negative(Linear s) {
     for (const Term& t : s.terms) {
       const Int factor = abs(t.coef);
       if (factor.is_one()) continue;
-      if (auto parts = split(s, factor, true)) {  // lt.split
+      if (auto parts = split(s, factor, true)) {
+        law("lt.split");
         s = std::move(parts->quotient);
         changed = true;
         break;
@@ -78,7 +84,10 @@ Id Simplifier::zero(Linear s) {
   if (s.is_constant()) return c_.make_constant(s.constant.is_zero() ? 1 : 0);
   if (range.at_least(1) || range.at_most(-1)) return c_.make_constant(0);
   const Int g = common_factor(s);
-  if (!divides(g, s.constant)) return c_.make_constant(0);  // eq.gcd
+  if (!divides(g, s.constant)) {
+    law("eq.gcd");
+    return c_.make_constant(0);
+  }
   if (!g.is_one()) {
     for (Term& t : s.terms) t.coef = floor_div(t.coef, g);
     s.constant = floor_div(s.constant, g);
@@ -98,7 +107,8 @@ Id Simplifier::truth(Id id) {
 
 Id Simplifier::negate(Id boolean) {
   const NodeData& n = c_[boolean];
-  if (n.kind == Kind::Negative) {  // lt.not
+  if (n.kind == Kind::Negative) {
+    law("lt.not");
     Linear s = -linear(n.args[0]);
     s.constant -= 1;
     return negative(std::move(s));
@@ -131,10 +141,11 @@ bool Simplifier::compare_parts(Ids& parts) {
       if (i == j) continue;
       const auto truth = decided(parts[j], parts[i]);
       if (!truth) continue;
+      law(*truth ? "and.implied" : "and.conflict");
       if (*truth)
-        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(j));  // and.implied
+        parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(j));
       else
-        parts.assign(1, c_.make_constant(0));  // and.conflict
+        parts.assign(1, c_.make_constant(0));
       return true;
     }
   return false;
@@ -147,8 +158,8 @@ bool Simplifier::prune_alternatives(Ids& parts) {
     const NodeData& inner = c_[s.terms[0].atom];
     const bool list = inner.kind == Kind::And;
     Ids kept;
-    const Ids alternatives = list ? Ids(inner.args.begin(), inner.args.end())
-                                  : Ids(1, s.terms[0].atom);
+    const Ids alternatives =
+        list ? Ids(inner.args.begin(), inner.args.end()) : Ids(1, s.terms[0].atom);
     bool holds = false;
     for (const Id a : alternatives) {
       std::optional<bool> truth;
@@ -158,7 +169,8 @@ bool Simplifier::prune_alternatives(Ids& parts) {
       if (!truth) kept.push_back(a);
     }
     if (!holds && kept.size() == alternatives.size()) continue;
-    parts[i] = holds ? c_.make_constant(1) : negate(both(kept));  // and.absorb
+    law("and.absorb");
+    parts[i] = holds ? c_.make_constant(1) : negate(both(kept));
     return true;
   }
   return false;
@@ -177,9 +189,12 @@ bool Simplifier::assume_parts(Ids& parts) {
       parts.assign(1, c_.make_constant(0));
       return true;
     }
-    if (c_[*now].kind != Kind::Constant && reachable(c_, *now).size() >= reachable(c_, parts[i]).size())
-      continue;
-    parts[i] = truth(*now);  // and.assume
+    // What is a flag only under the others may grow when it is made one for all points.
+    const Id flag = truth(*now);
+    const bool shorter = reachable(c_, flag).size() < reachable(c_, parts[i]).size();
+    if (c_[flag].kind != Kind::Constant && !shorter) continue;
+    law("and.assume");
+    parts[i] = flag;
     return true;
   }
   return false;

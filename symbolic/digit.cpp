@@ -77,6 +77,7 @@ bool Simplifier::lower_digits(Linear& s, const Int& period) {
     // Only multiples of the period are lost: k*((y//a) % (b/a)) is k*(y//a) modulo period.
     if (n.kind != Kind::Digit || n.second.is_zero()) continue;
     if (!divides(period, t.coef * floor_div(n.second, n.first))) continue;
+    law("mod.mod");
     const Term term = t;
     const Linear open = digit(linear(n.args[0]), n.first, 0);
     add(s, term.atom, -term.coef);
@@ -101,6 +102,7 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
     const Int scale = n.first;
     // Past 64 bits the divisors of a deep nest would grow without end.
     if (!(lo * scale).is_small() || !(hi * scale).is_small()) return false;
+    law("div.div");
     Linear rest = s;
     add(rest, only->atom, -1);
     s = linear(n.args[0]);
@@ -114,6 +116,7 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
   if (!s.terms[0].coef.is_one() || n.kind != Kind::Digit) return false;
   const Int from = n.first * lo;
   if (!divides(from, n.second)) return false;
+  law("div.mod");
   s = digit(linear(n.args[0]), from, n.second);
   hi = floor_div(hi, lo);
   lo = 1;
@@ -163,17 +166,20 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
       const Int& g = factor.coef;
       auto parts = split(s, g, false);
       if (!parts) continue;
-      if (g == hi) {  // digit.window: the upper limit never acts
+      if (g == hi) {  // the upper limit never acts
+        law("digit.window");
         if (!parts->quotient.terms.empty() || !parts->quotient.constant.is_zero()) changed = true;
         s = std::move(parts->remainder);
         hi = 0;
         changed = true;
       } else {
         s = std::move(parts->quotient);
-        if (lo.is_one()) {  // mod.split
+        if (lo.is_one()) {
+          law("mod.split");
           add(out, parts->remainder, scale);
           scale = scale * g;
-        } else {  // div.split
+        } else {
+          law("div.split");
           lo = floor_div(lo, g);
         }
         if (finite) hi = floor_div(hi, g);
@@ -182,7 +188,7 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
       break;
     }
     if (changed) continue;
-    // digit.period: coefficients count modulo the period only
+    // Coefficients count modulo the period only: mod.period, div.period.
     Linear reduced{floor_mod(s.constant, period), {}};
     Linear whole{floor_div(s.constant, period), {}};
     for (const Term& t : s.terms) {
@@ -190,6 +196,7 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
       if (!r.is_zero()) reduced.terms.push_back({r, t.atom});
       if (!(t.coef - r).is_zero()) whole.terms.push_back({floor_div(t.coef - r, period), t.atom});
     }
+    if (!(reduced == s)) law(finite ? "mod.period" : "div.period");
     if (!finite) add(out, whole, scale);
     s = std::move(reduced);
     if (fold_quotient(s, lo, hi)) continue;
@@ -201,6 +208,7 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
       continue;
     }
     if (auto line = two_valued(s, lo, hi)) {
+      law("digit.line");
       add(out, *line, scale);
       return out;
     }

@@ -14,15 +14,17 @@ constexpr Id kNoNode = 0xffffffff;
 Linear Simplifier::divide(const Linear& a, const Linear& b) {
   if (!b.is_constant()) return divide_symbolic(a, b, false);
   if (b.constant.is_zero()) throw Error("floor_div: division by zero; the divisor must not be 0");
-  if (b.constant.sign() < 0) return digit(-a, -b.constant, 0);  // div.negative
-  return digit(a, b.constant, 0);
+  if (b.constant.sign() > 0) return digit(a, b.constant, 0);
+  law("div.negative");
+  return digit(-a, -b.constant, 0);
 }
 
 Linear Simplifier::modulo(const Linear& a, const Linear& b) {
   if (!b.is_constant()) return divide_symbolic(a, b, true);
   if (b.constant.is_zero()) throw Error("floor_mod: modulo by zero; the divisor must not be 0");
-  if (b.constant.sign() < 0) return -digit(-a, 1, -b.constant);  // mod.negative
-  return digit(a, 1, b.constant);
+  if (b.constant.sign() > 0) return digit(a, 1, b.constant);
+  law("mod.negative");
+  return -digit(-a, 1, -b.constant);
 }
 
 Id Simplifier::without(Id product, std::span<const Id> factors) {
@@ -66,6 +68,7 @@ Linear Simplifier::long_division(Linear& a, const Linear& b) {
       add(part, rest, floor_div(t.coef, lead->coef));
       add(shorter, multiply(part, b), -1);
       if (length(shorter) > length(a)) continue;
+      law("div.multiple");
       a = std::move(shorter);
       add(quotient, part);
       again = true;
@@ -105,26 +108,29 @@ Linear Simplifier::cancel(Linear& a, Linear& b) {
 }
 
 Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
-  // div.flip: both signs turn together, so the divisor's first coefficient can be positive.
+  // Both signs turn together, so the divisor's first coefficient can be positive.
   const bool flip = b.terms[0].coef.sign() < 0;
   if (flip) {
+    law(remainder ? "mod.negative" : "div.negative");
     a = -a;
     b = -b;
   }
   Linear quotient = long_division(a, b);
-  const Linear factor = cancel(a, b);  // div.cancel
+  const Linear factor = cancel(a, b);
+  if (!(factor == Linear{1, {}})) law(remainder ? "mod.cancel" : "div.cancel");
   Linear rest;
   if (b.is_constant()) {  // positive, since the first coefficient was
     add(quotient, digit(a, b.constant, 0));
     if (remainder) rest = digit(a, 1, b.constant);
   } else {
     bool known = false;
-    for (const int q : {0, 1, -1}) {  // div.range: 0 <= a - q*b < b
+    for (const int q : {0, 1, -1}) {  // 0 <= a - q*b < b
       rest = a;
       add(rest, b, -q);
       Linear over = rest;
       add(over, b, -1);
       if (!bounds(rest).at_least(0) || !bounds(over).at_most(-1)) continue;
+      law(remainder ? "mod.range" : "div.range");
       quotient.constant += q;
       known = true;
       break;

@@ -111,10 +111,13 @@ Node substitute(Node node, const std::map<std::string, Node>& replacements) {
     const auto found = replacements.find(*c[id].name);
     if (found == replacements.end()) continue;
     const Node to = found->second;
-    now.emplace(id, to.context() == &c ? to.id()
-                                       : c.make_constant((*to.context())[to.id()].first));
+    now.emplace(id, to.context() == &c ? to.id() : c.make_constant((*to.context())[to.id()].first));
   }
-  return now.empty() ? node : c.handle(Simplifier(c).rewritten(node.id(), std::move(now)));
+  if (now.empty()) return node;
+  Simplifier s(c);
+  const Id result = s.rewritten(node.id(), std::move(now));
+  if (!s.defined(result)) throw Error("substitute: the result divides by zero");
+  return c.handle(result);
 }
 
 Node given(Node node, std::span<const Node> assumptions) {

@@ -131,7 +131,8 @@ int Extractor::lay_out(Id id) {
       for (const Id a : n.args) parts.push_back(best_.at(a));
       return chained(StepOp::Mul, parts);
     }
-    case Kind::Digit: return lay_out_digit(n);
+    case Kind::Digit:
+      return lay_out_digit(n);
     case Kind::Div:
       return apply(StepOp::FloorDiv, {best_.at(n.args[0]), best_.at(n.args[1])});
     case Kind::Mod:

@@ -27,7 +27,8 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
   if (s.terms.size() == 1) {
     const Term& t = s.terms[0];
     const Kind kind = c_[t.atom].kind;
-    if (s.constant.is_one() && t.coef == Int(-1) && (kind == Kind::Zero || kind == Kind::And || kind == Kind::Negative))
+    if (s.constant.is_one() && t.coef == Int(-1) &&
+        (kind == Kind::Zero || kind == Kind::And || kind == Kind::Negative))
       return negation(t.atom);
     if (s.constant.is_zero() && t.coef.is_one())
       if (const auto known = best_.find(t.atom); known != best_.end()) return known->second;
@@ -166,8 +167,8 @@ int Extractor::quotient(const Sum& dividend, const Int& divisor, int depth) {
   if (purpose_ == For::Code || dividend.terms.empty() || dividend.terms[0].coef.sign() > 0)
     return r;
   const Sum flipped = plus(Sum{}, dividend, -1);
-  return smaller_form(
-      r, apply(StepOp::FloorDiv, {lay_out_sum(flipped, depth), constant(-divisor)}));
+  return smaller_form(r,
+                      apply(StepOp::FloorDiv, {lay_out_sum(flipped, depth), constant(-divisor)}));
 }
 
 void Extractor::factor_products(Sum& work, Items& items) {
@@ -180,8 +181,8 @@ void Extractor::factor_products(Sum& work, Items& items) {
         std::size_t count = 0;
         for (const Term& u : work.terms) {
           const auto& args = c_[u.atom].args;
-          count += u.atom == f || (c_[u.atom].kind == Kind::Product &&
-                                   std::ranges::find(args, f) != args.end());
+          count += u.atom == f ||
+                   (c_[u.atom].kind == Kind::Product && std::ranges::find(args, f) != args.end());
         }
         if (count > most) {
           most = count;

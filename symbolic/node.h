@@ -72,7 +72,8 @@ Node ands(std::span<const Node> terms);  // 1 where there are none
 
 using Values = std::map<std::string, std::int64_t>;
 
-/// Replaces variables (by name) with expressions; the result is simplified again.
+/// Replaces variables (by name) with expressions; the result is simplified again. Throws
+/// touchstone::Error where it would certainly divide by zero.
 Node substitute(Node node, const std::map<std::string, Node>& replacements);
 /// An expression equal to `node` at every point where all assumptions hold; nothing is promised
 /// elsewhere. Assumptions that never hold together leave the node as it is.

@@ -9,7 +9,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-constexpr int kDeepest = 4;           // sums in digits in sums ... that are looked into
+constexpr int kDeepest = 4;              // sums in digits in sums ... that are looked into
 constexpr std::size_t kMostDigits = 24;  // digits of one sum that are compared with each other
 
 const Term* find_term(const Linear& s, Id atom) {
@@ -82,11 +82,12 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
     const Int ratio = floor_div(high, low);
     Int m = divides(ratio, top.coef) ? -floor_div(top.coef, ratio) : Int(0);
     if (m.is_zero() || !shares(s, part, m)) {
-      // digit.lower: keep the remainder of the quotient above where it takes away from it
+      // keep the remainder of the quotient above where it takes away from it
       if (itself || top.coef.sign() * t.coef.sign() > 0) continue;
       if (abs(top.coef) > abs(t.coef) * ratio || !shares(s, part, t.coef)) continue;
       m = t.coef;
     }
+    law("digit.merge");
     add(s, part, -m);
     add(s, atom(top.atom), m * ratio);
     add(done, digit(dividend, low, high), m);
@@ -148,21 +149,24 @@ void Simplifier::recombine_symbolic(Linear& s) {
       for (const Id q : quotients) {
         const Linear a = linear(c_[q].args[0]), b = linear(c_[q].args[1]);
         const Id args[] = {c_[q].args[0], c_[q].args[1]};
-        const Linear other = c_[q].kind == Kind::Mod
-                                 ? node(Kind::Div, args, floor_div(bounds(a), bounds(b)))
-                                 : node(Kind::Mod, args, floor_mod(bounds(a), bounds(b)));
+        const Linear other =
+            c_[q].kind == Kind::Mod
+                ? node(Kind::Div, args, floor_div(lasting_bounds(a), lasting_bounds(b)))
+                : node(Kind::Mod, args, floor_mod(lasting_bounds(a), lasting_bounds(b)));
         const bool mod = c_[q].kind == Kind::Mod;
         const Linear back = multiply(b, mod ? other : atom(q));
-        if (mod && shares(s, back, t.coef)) {  // divmod.join: b*(a//b) + a%b is a
+        if (mod && shares(s, back, t.coef)) {
+          law("divmod.join");
           const Int k = t.coef;
           add(s, atom(q), -k);
           add(s, back, -k);
           add(s, a, k);
           again = true;
         } else if (const Term* own = find_term(back, t.atom);
-                   !mod && own && divides(own->coef, t.coef)) {  // mod.make: a - b*(a//b) is a%b
+                   !mod && own && divides(own->coef, t.coef)) {
           const Int k = -floor_div(t.coef, own->coef);
           if (!shares(s, back, -k) || !shares(s, a, k)) continue;
+          law("mod.make");
           add(s, back, k);
           add(s, a, -k);
           add(s, other, k);
@@ -192,7 +196,8 @@ void Simplifier::recombine_choices(Linear& s) {
       add(rest, atom(t.atom), -t.coef);
       ++joined;
     }
-    if (joined < 2) continue;  // select.join
+    if (joined < 2) continue;
+    law("where.join");
     add(rest, select(condition, gap));
     s = std::move(rest);
     i = 0;

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -58,8 +59,13 @@ class Simplifier {
   /// the facts of the assumptions in force.
   Interval bounds(const Linear& sum) const;
 
-  /// root with nodes replaced, and all above them built anew.
+  /// From now on appends the name of each law applied, a name of rules.h; null ends it.
+  void trace(std::vector<std::string_view>* names) { trace_ = names; }
+
+  /// root with nodes replaced, and all above them built anew. A division that becomes one by zero
+  /// stays as a node of its own, which `defined` finds.
   Id rewritten(Id root, std::unordered_map<Id, Id> now);
+  bool defined(Id root) const;
   /// A node equal to root wherever all conditions hold; nullopt where they never hold together.
   std::optional<Id> under(Id root, std::span<const Id> conditions);
 
@@ -133,7 +139,12 @@ class Simplifier {
   // product.cpp
   Linear multiply_atoms(Id a, Id b);
 
+  void law(std::string_view name) const {
+    if (trace_) trace_->push_back(name);
+  }
+
   Context& c_;
+  std::vector<std::string_view>* trace_ = nullptr;
   int depth_ = 0;          // of recombine within recombine
   bool assuming_ = false;  // within under
   Facts facts_;

@@ -60,9 +60,9 @@ void Simplifier::sort_terms(Terms& terms) const {
     else
       merged.push_back(std::move(t));
   }
-  merged.erase(std::remove_if(merged.begin(), merged.end(),
-                              [](const Term& t) { return t.coef.is_zero(); }),
-               merged.end());
+  merged.erase(
+      std::remove_if(merged.begin(), merged.end(), [](const Term& t) { return t.coef.is_zero(); }),
+      merged.end());
   terms = std::move(merged);
 }
 

@@ -1,0 +1,61 @@
+// Nests of 100,000 operations: nothing may recurse on depth.
+#include <gtest/gtest.h>
+
+#include "touchstone/symbolic/node.h"
+
+namespace touchstone::symbolic {
+namespace {
+
+constexpr int kDeep = 100'000;
+
+void walk(const Node& e, std::int64_t x, std::int64_t y) {
+  const std::int64_t value = evaluate(e, {{"x", x}, {"y", y}});
+  EXPECT_EQ(evaluate(substitute(e, {{"x", Node(x)}}), {{"y", y}}), value);
+  EXPECT_FALSE(lower(e).empty());
+  EXPECT_GT(size(e), 0U);
+  if (size(e) < 10'000'000) {
+    EXPECT_FALSE(render(e).empty());
+  }
+}
+
+TEST(Depth, NestsOfDivision) {
+  const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
+  Node e = x;
+  for (int i = 0; i < kDeep; ++i) e = floor_mod(e * 3 + y, 1009 + i % 7);
+  walk(e, 17, 4);
+}
+
+TEST(Depth, NestsOfQuotients) {
+  const Node x = variable("x", std::nullopt, std::nullopt), y = variable("y", 0, 9);
+  Node e = x;
+  for (int i = 0; i < kDeep; ++i) e = floor_div(e + y * 5, 3);
+  walk(e, 123'456, 4);
+}
+
+TEST(Depth, NestsOfChoices) {
+  const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
+  Node e = x;
+  for (int i = 0; i < kDeep; ++i)
+    e = i % 2 ? min(e * 2 - y, x * 3 + i) : where(lt(e, y * 7 + i), x + i, floor_div(e, 2));
+  walk(e, 17, 4);
+}
+
+TEST(Depth, NestsOfLogic) {
+  const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
+  Node e = lt(x, y);
+  for (int i = 0; i < kDeep; ++i) {
+    const Node part = eq(floor_mod(x * (i + 3) + y, 1013), i % 1013);
+    e = i % 2 ? logical_and(e, part) : logical_or(e, part);
+  }
+  walk(e, 17, 4);
+}
+
+TEST(Depth, NestsOfProducts) {
+  const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
+  Node e = x;
+  for (int i = 0; i < kDeep; ++i) e = floor_mod(e * (y + x), 101);
+  walk(e, 17, 4);
+}
+
+}  // namespace
+}  // namespace touchstone::symbolic

@@ -1,0 +1,138 @@
+// Mistakes of the systems before this one, each kept as a test, and what v0.8.0 of tinygrad gave.
+#include <gtest/gtest.h>
+
+#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/sint.h"
+
+namespace touchstone::symbolic {
+namespace {
+
+using Names = std::map<std::string, Node>;
+
+std::string simplified(const std::string& text, const Names& names) {
+  return render(parse(text, names));
+}
+
+TEST(History, ModuloIsNotDroppedFromANegativeMultiple) {
+  const Names n{{"a", variable("a", 0, 10)}};
+  const Node e = parse("(a*-4 + 4) % 8", n);
+  EXPECT_NE(e, parse("a*-4 + 4", n));
+  EXPECT_EQ(evaluate(e, {{"a", 2}}), 4);
+  EXPECT_EQ(render(e), "(a + 1)%2*4");
+}
+
+TEST(History, DivisionByANegativeNumberIsNotTheNegatedDivision) {
+  const Node a = variable("a", 0, 6);
+  EXPECT_NE(floor_div(a, -2), -floor_div(a, 2));
+  EXPECT_EQ(evaluate(floor_div(a, -2), {{"a", 3}}), -2);
+  EXPECT_EQ(evaluate(floor_div(a, -3), {{"a", 1}}), -1);
+}
+
+TEST(History, ASymbolicModuloStaysUnlessTheRestIsBelowTheDivisor) {
+  Names n{{"a", variable("a", 0, 10)}, {"b", variable("b", 0, 10)}, {"d", variable("d", 1, 10)}};
+  EXPECT_EQ(simplified("(d*a + b) % d", n), "b%d");
+  n["b"] = variable("b", 0, 1);
+  n["d"] = variable("d", 2, 5);
+  EXPECT_EQ(simplified("(d*a + b) % d", n), "b");
+}
+
+TEST(History, AMaskKeepsItsBoundaryUnderANegativeScale) {
+  const Names n{{"x", variable("x", 0, 9)}, {"y", variable("y", 0, 3)}};
+  for (int c = -5; c <= 15; ++c) {
+    const Node e = lt(parse("y - x", n), Node(c));
+    for (int x = 0; x <= 9; ++x)
+      for (int y = 0; y <= 3; ++y)
+        EXPECT_EQ(evaluate(e, {{"x", x}, {"y", y}}), y - x < c) << x << " " << y << " " << c;
+  }
+}
+
+TEST(History, ASumMinusItselfAndOneIsMinusOne) {
+  const Names n{{"d0", variable("d0", std::nullopt, std::nullopt)}};
+  EXPECT_EQ(parse("d0 - (d0 + 1)", n), Node(-1));
+}
+
+TEST(History, BoundsSeeThatAQuotientGoesWithItsNumber) {
+  const Names n{{"s0", variable("s0", 0, 99)}, {"s1", variable("s1", 0, 3)}};
+  const Node e = parse("s0 + 32*s1 - 32*(s0 // 32)", n);
+  EXPECT_EQ(e.min(), 0);
+  EXPECT_EQ(e.max(), 127);
+  EXPECT_EQ(render(e), "s1*32 + s0%32");
+}
+
+TEST(History, TiedTermsAreNotTriedInAllSigns) {
+  Names n;
+  std::string text;
+  for (int i = 0; i < 64; ++i) {
+    const std::string name = "t" + std::to_string(i);
+    n.emplace(name, variable(name, 0, 1));
+    text += (i ? " + 8*" : "8*") + name;
+  }
+  EXPECT_EQ(size(parse("(" + text + ") % 16", n)), 64U + 63U + 4U);
+}
+
+TEST(History, ResultsDoNotDependOnTheOrderOfOperandsOrOfCreation) {
+  Context one, two;
+  Names first, second;
+  for (const char* v : {"a", "b", "c"}) first.emplace(v, one.variable(v, 0, 9));
+  for (const char* v : {"c", "b", "a"}) second.emplace(v, two.variable(v, 0, 9));
+  parse("c*7 + b//2 + max(a, c)", second);  // other ids, other places in the table
+  const std::string text = "b//3 + a*c + min(a, b) + (c < a) + a%5*2 + where(b < 2, c, a)";
+  const std::string other = "where(b < 2, c, a) + min(b, a) + 2*(a%5) + (a > c) + c*a + b//3";
+  EXPECT_EQ(parse(text, first), parse(other, first));
+  EXPECT_EQ(simplified(text, first), simplified(other, second));
+}
+
+TEST(History, SimplifyingTwiceChangesNothing) {
+  const Names n{{"x", variable("x", -50, 50)}, {"y", variable("y", 0, 7)}};
+  for (const char* text :
+       {"x//4*4 + x%4", "(x*6 + y)//4%3", "max(min(x, 5), y) - y", "where(x < y, x*2, y - 1)//3",
+        "x%12//4*4 + x%4", "not (x < 3 and y != 2)", "x//-4 + y", "(x - 3)//2"}) {
+    const Node once = parse(text, n);
+    EXPECT_EQ(parse(render(once), n), once) << text << " -> " << render(once);
+  }
+}
+
+TEST(History, NothingIsRememberedOfAnAssumption) {
+  const Node x = variable("x", 0, 100);
+  const Node before = floor_mod(x + 3, 16);
+  const Node assumed[] = {lt(x, 13)};
+  EXPECT_EQ(given(before, assumed), x + 3);
+  EXPECT_EQ(floor_mod(x + 3, 16), before);
+  EXPECT_EQ(before.max(), 15);
+}
+
+TEST(History, BehaviourTableOfTheLineage) {
+  const Names n{
+      {"a", variable("a", 0, 10)}, {"b", variable("b", 0, 10)}, {"f", variable("f", 0, 3)}};
+  EXPECT_EQ(simplified("(a*40 + b)//20", n), "a*2");
+  EXPECT_EQ(simplified("(a + b*10)%10", n), "a%10");
+  EXPECT_EQ(simplified("(a*4 + f)//4", n), "a");
+  EXPECT_EQ(parse("(a - 5)%3", n), parse("(a + 1)%3", n));
+  EXPECT_EQ(ands({}), Node(1));
+  EXPECT_EQ(sum({}), Node(0));
+  EXPECT_EQ(parse("a < a", n), Node(0));
+  EXPECT_EQ(parse("a//-3", n), parse("(-a)//3", n));
+  EXPECT_EQ(parse("(a*-1)//2", n), parse("(10 - a)//2 - 5", n));
+}
+
+TEST(History, WorkloadsOfTheLineageBecomeShort) {
+  const Names n{{"a", variable("a", 0, 511)}, {"f", variable("f", 0, 3)}};
+  EXPECT_EQ(simplified("a*4 + f < 512", n), "a < 128");
+  EXPECT_EQ(simplified("(4*a + f)//4%16", n), "a%16");
+}
+
+TEST(Sint, HoldsAConstantAsANumber) {
+  const Node x = variable("x", 1, 9);
+  EXPECT_EQ(sint(x - x + 3), sint(3));
+  EXPECT_TRUE(sint(x * 0).is_int());
+  EXPECT_THROW(sint(x).as_int(), ShapeError);
+  EXPECT_TRUE(certainly_lt(sint(x), sint(x) + 1));
+  EXPECT_FALSE(certainly_lt(sint(x), 9));
+  EXPECT_TRUE(certainly_le(sint(x), 9));
+  EXPECT_TRUE(certainly_eq(floor_div(sint(x) * 4, 4), sint(x)));
+  EXPECT_EQ(sint(x).hash(), sint(variable("x", 1, 9)).hash());
+  EXPECT_THROW(sint(1) + sint(INT64_MAX), OverflowError);
+}
+
+}  // namespace
+}  // namespace touchstone::symbolic

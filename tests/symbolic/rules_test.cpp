@@ -1,0 +1,100 @@
+#include "touchstone/symbolic/rules.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+#include <sstream>
+
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+void PrintTo(const Rule& rule, std::ostream* out) { *out << rule.name; }
+
+namespace {
+
+/// "x=0..7 y=.." as named nodes.
+std::map<std::string, Node> variables_of(std::string_view text) {
+  std::map<std::string, Node> names;
+  std::istringstream in{std::string(text)};
+  for (std::string item; in >> item;) {
+    const std::size_t equals = item.find('='), dots = item.find("..");
+    const auto end = [](const std::string& s) {
+      return s.empty() ? std::optional<std::int64_t>() : std::stoll(s);
+    };
+    const std::string name = item.substr(0, equals);
+    names.emplace(name, variable(name, end(item.substr(equals + 1, dots - equals - 1)),
+                                 end(item.substr(dots + 2))));
+  }
+  return names;
+}
+
+/// Values for all names a rule may use, from a fixed stream.
+std::map<std::string, Node> any_values(std::mt19937& random) {
+  std::map<std::string, Node> values;
+  std::uniform_int_distribution<int> near(-7, 7), far(-1000, 1000), kind(0, 9);
+  for (const char* name : {"a", "b", "c", "d", "k", "m", "x", "y", "z"})
+    values.emplace(name, Node(kind(random) == 0 ? far(random) : near(random)));
+  return values;
+}
+
+class RuleTest : public testing::TestWithParam<Rule> {};
+
+TEST_P(RuleTest, HoldsForAllValuesThatMeetItsCondition) {
+  const Rule& rule = GetParam();
+  std::mt19937 random(1);
+  int tried = 0;
+  for (int draw = 0; draw < 40'000 && tried < 1'500; ++draw) {
+    const auto values = any_values(random);
+    if (!rule.when.empty() && parse(std::string(rule.when), values) == Node(0)) continue;
+    ++tried;
+    ASSERT_EQ(parse(std::string(rule.lhs), values), parse(std::string(rule.rhs), values))
+        << "a, b, c, d, k, m, x, y, z = " << [&] {
+             std::string s;
+             for (const auto& [name, v] : values) s += render(v) + " ";
+             return s;
+           }();
+  }
+  EXPECT_GE(tried, 100) << "the condition is almost never met";
+}
+
+TEST_P(RuleTest, ExampleIsWhatTheSimplifierMakes) {
+  const Rule& rule = GetParam();
+  const auto names = variables_of(rule.vars);
+  const Node before = parse(std::string(rule.before), names);
+  EXPECT_EQ(before, parse(std::string(rule.after), names)) << render(before);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RuleTest, testing::ValuesIn(rules().begin(), rules().end()),
+                         [](const auto& info) {
+                           std::string name(info.param.name);
+                           std::ranges::replace(name, '.', '_');
+                           return name;
+                         });
+
+TEST(Rules, HaveDistinctNames) {
+  std::set<std::string_view> names;
+  for (const Rule& r : rules()) EXPECT_TRUE(names.insert(r.name).second) << r.name;
+}
+
+TEST(Rules, TraceNamesLawsOfTheTable) {
+  Context context;
+  const Node x = context.variable("x", 0, 99), y = context.variable("y", 0, 3);
+  const std::lock_guard lock(context.mutex());
+  Simplifier s(context);
+  std::vector<std::string_view> names;
+  s.trace(&names);
+  Linear sum = s.linear(x.id());
+  sum.constant = 7;
+  s.add(sum, y.id(), 4);
+  s.build(s.digit(sum, 4, 12));
+  s.negative(s.digit(sum, 3, 0));
+  s.trace(nullptr);
+  EXPECT_FALSE(names.empty());
+  for (const std::string_view name : names) EXPECT_NE(find_rule(name), nullptr) << name;
+}
+
+}  // namespace
+}  // namespace touchstone::symbolic
