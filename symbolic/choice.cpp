@@ -107,7 +107,15 @@ Linear Simplifier::select(Id c, Linear gap) {
   return r;
 }
 
-Linear Simplifier::where(Id c, const Linear& a, const Linear& b) {
+Linear Simplifier::shortened(const Linear& s) {
+  constexpr std::size_t kLongest = 48;
+  if (s.terms.size() <= kLongest) return s;
+  const Id sum[] = {build(s)};
+  return node(Kind::Product, sum, lasting_bounds(s));
+}
+
+Linear Simplifier::where(Id c, const Linear& long_a, const Linear& long_b) {
+  const Linear a = shortened(long_a), b = shortened(long_b);
   const NodeData& n = c_[c];
   if (n.kind == Kind::Constant) return n.first.is_zero() ? b : a;
   const Id other = negate(c);
@@ -173,7 +181,8 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
     add(gap, a, -1);
     return gap.terms.empty() ? gap.constant.sign() > 0 : gap.terms[0].coef.sign() > 0;
   };
-  std::vector<Linear> list(members.begin(), members.end());
+  std::vector<Linear> list;
+  for (const Linear& m : members) list.push_back(shortened(m));
   Linear base;
   Int scale = 1;  // the result is base + scale * the maximum of list
   for (int round = 0;; ++round) {

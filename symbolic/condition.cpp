@@ -191,7 +191,8 @@ bool Simplifier::assume_parts(Ids& parts) {
     }
     // What is a flag only under the others may grow when it is made one for all points.
     const Id flag = truth(*now);
-    const bool shorter = reachable(c_, flag).size() < reachable(c_, parts[i]).size();
+    const std::size_t nodes = reachable(c_, parts[i]).size();
+    const bool shorter = nodes > 1 && !reachable(c_, flag, nodes - 1).empty();
     if (c_[flag].kind != Kind::Constant && !shorter) continue;
     law("and.assume");
     parts[i] = flag;

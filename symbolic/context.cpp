@@ -184,10 +184,11 @@ Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, co
   return intern(probe);
 }
 
-std::vector<Id> reachable(const Context& context, Id root) {
+std::vector<Id> reachable(const Context& context, Id root, std::size_t most) {
   std::vector<Id> found{root};
   std::unordered_set<Id> seen{root};
   for (std::size_t i = 0; i < found.size(); ++i) {
+    if (found.size() > most) return {};
     const NodeData& n = context[found[i]];
     for (const Term& t : n.terms)
       if (seen.insert(t.atom).second) found.push_back(t.atom);

@@ -129,7 +129,9 @@ class Context {
   Id* next_id_ = nullptr;
 };
 
-/// The nodes below and including `root`, parts before wholes. Iterative.
-std::vector<Id> reachable(const Context& context, Id root);
+/// The nodes below and including `root`, parts before wholes. Iterative. Where there are more than
+/// `most`, none.
+std::vector<Id> reachable(const Context& context, Id root,
+                          std::size_t most = static_cast<std::size_t>(-1));
 
 }  // namespace touchstone::symbolic

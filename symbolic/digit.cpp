@@ -5,6 +5,17 @@
 
 namespace touchstone::symbolic {
 
+namespace {
+
+// Quotients of quotients are folded while their numbers stay below this: the divisors of a deep
+// nest would grow without end, and a dividend must not leave 64 bits by our doing.
+constexpr std::int64_t kLargestFold = std::int64_t{1} << 31;
+
+// A dividend is opened into the sum around it up to this length, so that nests do not grow.
+constexpr std::size_t kMostTerms = 16;
+
+}  // namespace
+
 std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const Int& g, bool whole,
                                                         std::size_t flipped) const {
   Split r;
@@ -77,6 +88,7 @@ bool Simplifier::lower_digits(Linear& s, const Int& period) {
     // Only multiples of the period are lost: k*((y//a) % (b/a)) is k*(y//a) modulo period.
     if (n.kind != Kind::Digit || n.second.is_zero()) continue;
     if (!divides(period, t.coef * floor_div(n.second, n.first))) continue;
+    if (c_[n.args[0]].terms.size() + s.terms.size() > kMostTerms) continue;
     law("mod.mod");
     const Term term = t;
     const Linear open = digit(linear(n.args[0]), n.first, 0);
@@ -100,13 +112,16 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
   if (only && only->coef.is_one()) {
     const NodeData& n = c_[only->atom];
     const Int scale = n.first;
-    // Past 64 bits the divisors of a deep nest would grow without end.
-    if (!(lo * scale).is_small() || !(hi * scale).is_small()) return false;
-    law("div.div");
-    Linear rest = s;
+    if (c_[n.args[0]].terms.size() + s.terms.size() > kMostTerms) return false;
+    if (lo * scale > kLargestFold || hi * scale > kLargestFold) return false;
+    Linear rest = s, folded = linear(n.args[0]);
     add(rest, only->atom, -1);
-    s = linear(n.args[0]);
-    add(s, rest, scale);
+    add(folded, rest, scale);
+    if (abs(folded.constant) > kLargestFold) return false;
+    for (const Term& t : folded.terms)
+      if (abs(t.coef) > kLargestFold) return false;
+    law("div.div");
+    s = std::move(folded);
     lo = lo * scale;
     hi = hi * scale;
     return true;

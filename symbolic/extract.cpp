@@ -156,11 +156,11 @@ int Extractor::lay_out(Id id) {
 
 int Extractor::lay_out_digit(const NodeData& n) {
   Sum dividend = sum_of(n.args[0]);
-  if (n.second.is_zero()) return quotient(dividend, n.first, 0);
+  if (n.second.is_zero()) return quotient(dividend, best_.at(n.args[0]), n.first, 1);
   for (Term& t : dividend.terms)  // modulo b, b - 1 is -1
     if (t.coef == n.second - 1) t.coef = -1;
   if (dividend.constant == n.second - 1) dividend.constant = -1;
-  int r = smaller_form(best_.at(n.args[0]), lay_out_sum(dividend));
+  int r = smaller_form(best_.at(n.args[0]), lay_out_sum(dividend, 1));
   if (!n.first.is_one()) r = apply(StepOp::FloorDiv, {r, constant(n.first)});
   return apply(StepOp::FloorMod, {r, constant(floor_div(n.second, n.first))});
 }

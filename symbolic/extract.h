@@ -63,8 +63,9 @@ class Extractor {
   int lay_out_sum(const Sum& s, int depth = 0);
   int absorbed(const Sum& s, int depth);
   void absorb_choice(Sum& work, const Term& choice, int depth, Items& items);
-  void absorb_quotient(Sum& work, const Term& digit, Items& items);
-  int quotient(const Sum& dividend, const Int& divisor, int depth);
+  void absorb_quotient(Sum& work, const Term& digit, int depth, Items& items);
+  /// dividend, laid out as form, over divisor.
+  int quotient(const Sum& dividend, int form, const Int& divisor, int depth);
   /// The sum that, moved out of every member into the rest, makes all of them together smallest.
   Sum best_shift(const Sum& rest, std::span<const Sum> members, const Int& unit) const;
   void factor_products(Sum& work, Items& items);

@@ -73,7 +73,7 @@ int Extractor::absorbed(const Sum& s, int depth) {
     const NodeData& n = c_[t.atom];
     if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
     const Int left = coefficient(work, t.atom);
-    if (!left.is_zero()) absorb_quotient(work, {left, t.atom}, items);
+    if (!left.is_zero()) absorb_quotient(work, {left, t.atom}, depth, items);
   }
   factor_products(work, items);
   Items all = plain_items(work);
@@ -143,7 +143,7 @@ void Extractor::absorb_choice(Sum& work, const Term& choice, int depth, Items& i
   items.push_back({unit, form});
 }
 
-void Extractor::absorb_quotient(Sum& work, const Term& digit, Items& items) {
+void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& items) {
   const NodeData& n = c_[digit.atom];
   Sum dividend = sum_of(n.args[0]);
   const Sum before = dividend;
@@ -159,11 +159,14 @@ void Extractor::absorb_quotient(Sum& work, const Term& digit, Items& items) {
     dividend.constant += floor_div(work.constant, k) * n.first;
     work.constant = 0;
   }
-  items.push_back({k, quotient(dividend, n.first, 1)});
+  const bool same = dividend.constant == before.constant && dividend.terms == before.terms;
+  const int form = same ? best_.at(digit.atom)
+                        : quotient(dividend, lay_out_sum(dividend, depth + 1), n.first, depth + 1);
+  items.push_back({k, form});
 }
 
-int Extractor::quotient(const Sum& dividend, const Int& divisor, int depth) {
-  int r = apply(StepOp::FloorDiv, {lay_out_sum(dividend, depth), constant(divisor)});
+int Extractor::quotient(const Sum& dividend, int form, const Int& divisor, int depth) {
+  const int r = apply(StepOp::FloorDiv, {form, constant(divisor)});
   if (purpose_ == For::Code || dividend.terms.empty() || dividend.terms[0].coef.sign() > 0)
     return r;
   const Sum flipped = plus(Sum{}, dividend, -1);

@@ -127,6 +127,8 @@ class Simplifier {
   /// s as it is where `known` holds.
   Linear resolved(const Linear& s, Id known);
   Linear select(Id c, Linear gap);
+  /// A sum that is long, as one term: a choice holds its members twice, and must not grow by that.
+  Linear shortened(const Linear& s);
   std::vector<Linear> flat_members(std::span<const Linear> members) const;
   std::vector<Linear> undominated(const std::vector<Linear>& list) const;
   // divide.cpp
