@@ -171,11 +171,16 @@ class Lowering {
   int add_up(const std::vector<Term>& terms) {
     int sum = -1;
     for (const Term& t : terms) {
+      const Step& step = steps_[at(t.step)];
       const int v = value_[at(t.step)];
-      if (sum == -1)
-        sum = t.negative ? builder_.index(IndexOp::Sub, {builder_.int_const(0), v}) : v;
-      else
+      if (sum != -1)
         sum = builder_.index(t.negative ? IndexOp::Sub : IndexOp::Add, {sum, v});
+      else if (!t.negative)
+        sum = v;
+      else if (step.op == StepOp::Const && step.value != std::numeric_limits<std::int64_t>::min())
+        sum = builder_.int_const(-step.value);
+      else
+        sum = builder_.index(IndexOp::Sub, {builder_.int_const(0), v});
     }
     return sum;
   }

@@ -329,7 +329,6 @@ TEST(ClangOps, AgreeWithTheTruthOnEveryType) {
   const TemporaryDirectory cache;
   ClangOptions options = ClangOptions::from_environment();
   options.cache_dir = cache.path();
-  options.opt_level = 1;
   const auto device = make_clang_device("OPS", options);
   std::vector<Case> cases;
   for (const DTypeInfo& d : dtype_table)

@@ -1,0 +1,332 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "harness.h"
+#include "touchstone/clang/clang_device.h"
+#include "touchstone/interp/interpreted.h"
+
+namespace touchstone {
+namespace {
+
+constexpr DType kF32 = DType::Float32;
+using Floats = std::vector<float>;
+
+Device& device() {
+  static const TestDevice only;
+  return *only;
+}
+
+ShapeTracker dense(Shape shape) { return ShapeTracker::contiguous(std::move(shape)); }
+
+void expect_gathers(const ShapeTracker& st) {
+  const auto kernel = stored(LazyOp::load(1, DType::Int32, st));
+  const auto buffer = counting<std::int32_t>(buffers_of(kernel).back().size);
+  EXPECT_EQ(run<std::int32_t>(device(), kernel, {buffer}), gathered(st, buffer)) << st.str();
+}
+
+TEST(ClangViews, NegativeStridesReadBackwards) {
+  expect_gathers(dense({3, 5}).stride(std::vector<std::int64_t>{-1, -2}));
+  expect_gathers(dense({7}).stride(std::vector<std::int64_t>{-1}));
+}
+
+TEST(ClangViews, MasksGiveZero) {
+  expect_gathers(dense({3, 5}).pad(Padding{{1, 2}, {0, 3}}));
+  expect_gathers(dense({4}).pad(Padding{{2, 2}}).shrink(Mask{{1, 3}}));
+  expect_gathers(dense({4}).pad(Padding{{2, 0}}).shrink(Mask{{0, 2}}));  // nothing valid
+  expect_gathers(
+      dense({4, 4}).pad(Padding{{1, 1}, {1, 1}}).stride(std::vector<std::int64_t>{-2, 3}));
+}
+
+TEST(ClangViews, StacksOfViewsCompose) {
+  const std::vector<int> swap{1, 0};
+  expect_gathers(dense({4, 6}).permute(swap).reshape({3, 8}));
+  expect_gathers(dense({4, 6}).permute(swap).reshape({24}).pad(Padding{{3, 2}}).reshape({29}));
+  expect_gathers(
+      dense({2, 3}).pad(Padding{{1, 0}, {0, 1}}).permute(swap).reshape({2, 6}).permute(swap));
+  expect_gathers(
+      dense({5}).pad(Padding{{1, 2}}).reshape({2, 4}).pad(Padding{{0, 1}, {1, 1}}).reshape({18}));
+}
+
+TEST(ClangViews, SizesOneAndNone) {
+  expect_gathers(dense({}));
+  expect_gathers(dense({1, 1, 1}));
+  expect_gathers(dense({1, 4, 1}).expand({1, 4, 1}));
+  expect_gathers(dense({3, 0, 2}));
+  expect_gathers(dense({1, 4}).expand({3, 4}));
+}
+
+TEST(ClangViews, MaskedConstantIsZeroWhereMasked) {
+  const auto st = dense({2}).pad(Padding{{1, 1}});
+  const auto kernel = stored(LazyOp::constant(Scalar::of<float>(2.5f), st));
+  EXPECT_EQ(run<float>(device(), kernel, {}), (Floats{0, 2.5f, 2.5f, 0}));
+}
+
+TEST(ClangReduce, OfNothingGivesTheInitialValue) {
+  const auto empty = LazyOp::load(1, kF32, dense({2, 0}));
+  EXPECT_EQ(run<float>(device(), stored(LazyOp::reduce(Op::ReduceSum, empty, {1})), {{}}),
+            (Floats{0, 0}));
+  EXPECT_EQ(run<float>(device(), stored(LazyOp::reduce(Op::ReduceMax, empty, {1})), {{}}),
+            Floats(2, -std::numeric_limits<float>::infinity()));
+  const auto ints = LazyOp::load(1, DType::Int16, dense({0}));
+  EXPECT_EQ(run<std::int16_t>(device(), stored(LazyOp::reduce(Op::ReduceMax, ints, {0})), {{}}),
+            std::vector<std::int16_t>{-32768});
+}
+
+TEST(ClangReduce, NestsAndStandsBesideOthers) {
+  // For each i: the sum over j of (max over k of x[i][j][k]), less the sum of all x[i].
+  const auto x = LazyOp::load(1, kF32, dense({2, 3, 4}));
+  const auto most = LazyOp::reduce(Op::ReduceMax, x, {2});
+  const auto outer = LazyOp::reduce(Op::ReduceSum, most, {1});
+  const auto all = LazyOp::reduce(Op::ReduceSum, x, {1, 2});
+  const auto kernel = stored(LazyOp::binary(Op::Sub, outer, all));
+  const Floats in = counting<float>(24, -5);
+  Floats want;
+  for (std::size_t i = 0; i < 2; ++i) {
+    float total = 0, of_most = 0;
+    for (std::size_t j = 0; j < 3; ++j) {
+      float row = -INFINITY;
+      for (std::size_t k = 0; k < 4; ++k) {
+        row = std::max(row, in[i * 12 + j * 4 + k]);
+        total += in[i * 12 + j * 4 + k];
+      }
+      of_most += row;
+    }
+    want.push_back(of_most - total);
+  }
+  EXPECT_EQ(run<float>(device(), kernel, {in}), want);
+}
+
+TEST(ClangReduce, OfAnInvariantAddsItEachTime) {
+  const auto x = LazyOp::load(1, kF32, dense({3, 1}).expand({3, 5}));
+  EXPECT_EQ(run<float>(device(), stored(LazyOp::reduce(Op::ReduceSum, x, {1})), {{1, 2, 3}}),
+            (Floats{5, 10, 15}));
+  const auto c = LazyOp::constant(Scalar::of<float>(0.5f), dense({}).reshape({1}).expand({6}));
+  EXPECT_EQ(run<float>(device(), stored(LazyOp::reduce(Op::ReduceSum, c, {0})), {}), Floats{3});
+}
+
+TEST(ClangReduce, SumsInOrder) {
+  const auto x = LazyOp::load(1, kF32, dense({1000}));
+  Floats in(1000);
+  for (std::size_t i = 0; i < in.size(); ++i) in[i] = 1.0f / static_cast<float>(i + 1);
+  float want = 0;
+  for (const float v : in) want += v;
+  EXPECT_EQ(run<float>(device(), stored(LazyOp::reduce(Op::ReduceSum, x, {0})), {in}),
+            Floats{want});
+}
+
+TEST(ClangReduce, MatmulIsTheTripleLoop) {
+  constexpr std::int64_t kM = 5, kN = 37, kK = 19;
+  const std::vector<int> swap{1, 0};
+  const auto a = LazyOp::load(1, kF32, dense({kM, 1, kK}).expand({kM, kN, kK}));
+  const auto b = LazyOp::load(
+      2, kF32, dense({kK, kN}).permute(swap).reshape({1, kN, kK}).expand({kM, kN, kK}));
+  const auto kernel = stored(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, a, b), {2}));
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  Floats x(kM * kK), y(kK * kN), want;
+  for (float& v : x) v = normal(random);
+  for (float& v : y) v = normal(random);
+  for (std::size_t i = 0; i < kM; ++i)
+    for (std::size_t j = 0; j < kN; ++j) {
+      float sum = 0;
+      for (std::size_t k = 0; k < kK; ++k) {
+        const float product = x[i * kK + k] * y[k * kN + j];
+        sum += product;
+      }
+      want.push_back(sum);
+    }
+  EXPECT_EQ(run<float>(device(), kernel, {x, y}), want);
+}
+
+TEST(ClangSymbolic, OneRunnerServesEverySize) {
+  const auto n = symbolic::variable("n", 1, 9);
+  const auto x = LazyOp::load(1, kF32, dense({n, 4}));
+  const auto doubled = stored(LazyOp::binary(Op::Add, x, x));
+  const auto rows = stored(LazyOp::reduce(Op::ReduceSum, x, {0}));
+  const RunnerPtr once = device().runner(doubled);
+  for (const std::int64_t size : {1, 2, 5, 9}) {
+    const Floats in = counting<float>(size * 4);
+    Floats twice = in, sums(4, 0);
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      twice[i] *= 2;
+      sums[i % 4] += in[i];
+    }
+    EXPECT_EQ(run<float>(device(), doubled, {in}, {{"n", size}}), twice);
+    EXPECT_EQ(run<float>(device(), rows, {in}, {{"n", size}}), sums);
+  }
+  EXPECT_EQ(device().runner(doubled), once);
+}
+
+TEST(ClangSymbolic, SizesAndOffsetsMayBeExpressions) {
+  // The last two of n elements, then n zeros.
+  const auto n = symbolic::variable("n", 2, 8);
+  const auto st = dense({n}).shrink(Mask{{sint(n) - 2, n}}).pad(Padding{{0, n}});
+  const auto kernel = stored(LazyOp::load(1, kF32, st));
+  for (const std::int64_t size : {2, 3, 8}) {
+    const Floats in = counting<float>(size);
+    Floats want(static_cast<std::size_t>(size) + 2, 0);
+    want[0] = in[in.size() - 2];
+    want[1] = in[in.size() - 1];
+    EXPECT_EQ(run<float>(device(), kernel, {in}, {{"n", size}}), want);
+  }
+}
+
+TEST(ClangSymbolic, NoRowsGiveTheInitialValueAndReadNothing) {
+  const auto n = symbolic::variable("n", 0, 8);
+  const auto x = LazyOp::load(1, kF32, dense({1, 3}).expand({n, 3}));
+  const auto kernel = stored(LazyOp::reduce(Op::ReduceMax, x, {0}));
+  EXPECT_EQ(run<float>(device(), kernel, {{}}, {{"n", 0}}), Floats(3, -INFINITY));
+  EXPECT_EQ(run<float>(device(), kernel, {{1, 2, 3}}, {{"n", 2}}), (Floats{1, 2, 3}));
+}
+
+TEST(ClangKernel, DeepExpressionsCompile) {
+  const auto st = dense({4});
+  LazyOpPtr x = LazyOp::load(1, DType::Int32, st);
+  const LazyOpPtr one = LazyOp::load(2, DType::Int32, st);
+  for (int i = 0; i < 3000; ++i) x = LazyOp::binary(i % 2 == 0 ? Op::Add : Op::Xor, x, one);
+  std::vector<std::int32_t> want{10, 20, 30, 40};
+  for (std::int32_t& v : want)
+    for (int i = 0; i < 3000; ++i) v = i % 2 == 0 ? v + 3 : v ^ 3;
+  EXPECT_EQ(run<std::int32_t>(device(), stored(x), {{10, 20, 30, 40}, {3, 3, 3, 3}}), want);
+}
+
+TEST(ClangKernel, OutputMayBeAnInputToo) {
+  const auto kernel =
+      stored(LazyOp::load(1, kF32, dense({6}).stride(std::vector<std::int64_t>{-1})));
+  Buffer both(device(), kF32, 6);
+  both.write(std::span<const float>(counting<float>(6)));
+  const std::vector<Buffer*> given{&both, &both};
+  run_kernel(device(), kernel, given);
+  EXPECT_EQ(both.read<float>(), (Floats{6, 5, 4, 3, 2, 1}));
+}
+
+TEST(ClangThreads, AnyNumberGivesTheSameBits) {
+  constexpr std::int64_t kRows = 301, kColumns = 1201;
+  const auto x = LazyOp::load(1, kF32, dense({kRows, kColumns}));
+  const auto rows = stored(LazyOp::reduce(Op::ReduceSum, LazyOp::unary(Op::Sin, x), {1}));
+  const auto each = stored(LazyOp::unary(Op::Exp2, LazyOp::unary(Op::Sin, x)));
+  Floats in(kRows * kColumns);
+  std::mt19937 random(11);
+  std::normal_distribution<float> normal;
+  for (float& v : in) v = normal(random);
+  std::vector<Floats> sums, all;
+  for (const int threads : {1, 2, 3, 7}) {
+    ClangOptions options;
+    options.threads = threads;
+    const TestDevice threaded(options);
+    for (int again = 0; again < 3; ++again) {
+      sums.push_back(run<float>(*threaded, rows, {in}));
+      all.push_back(run<float>(*threaded, each, {in}));
+    }
+  }
+  for (const Floats& s : sums) EXPECT_EQ(s, sums.front());
+  for (const Floats& a : all) EXPECT_EQ(a, all.front());
+}
+
+// A chain of movements that a seed draws; sizes stay small.
+ShapeTracker drawn_view(std::mt19937& random, const Shape& target) {
+  const auto below = [&](int n) {
+    return static_cast<std::int64_t>(random() % static_cast<unsigned>(n));
+  };
+  ShapeTracker st = ShapeTracker::contiguous(target);
+  for (int step = 0; step < 3; ++step) {
+    const int rank = st.rank();
+    if (rank == 0) break;
+    switch (below(4)) {
+      case 0: {
+        Padding padding(static_cast<std::size_t>(rank), {0, 0});
+        padding[static_cast<std::size_t>(below(rank))] = {below(3), below(3)};
+        st = st.pad(padding);
+        break;
+      }
+      case 1: {
+        std::vector<int> order(static_cast<std::size_t>(rank));
+        for (int i = 0; i < rank; ++i) order[static_cast<std::size_t>(i)] = i;
+        std::shuffle(order.begin(), order.end(), random);
+        st = st.permute(order);
+        break;
+      }
+      case 2: {
+        std::vector<std::int64_t> steps(static_cast<std::size_t>(rank), 1);
+        steps[static_cast<std::size_t>(below(rank))] = below(2) == 0 ? -1 : -2;
+        st = st.stride(steps);
+        break;
+      }
+      default:
+        st = st.reshape({st.size()});
+        if (st.size().as_int() % 2 == 0) st = st.reshape({2, floor_div(st.size(), 2)});
+    }
+  }
+  return st;
+}
+
+// shape (a, b) whatever the view's own: its first elements, as often as needed.
+LazyOpPtr drawn_load(std::mt19937& random, int idx, std::int64_t a, std::int64_t b) {
+  const ShapeTracker st = drawn_view(random, {3, 4, 2});
+  const std::int64_t size = st.size().as_int();
+  const std::int64_t rows = std::min<std::int64_t>(a, size);
+  const ShapeTracker flat = st.reshape({size});
+  if (random() % 2 == 0 || size < a * b)
+    return LazyOp::load(
+        idx, DType::Int32,
+        flat.shrink(Mask{{0, rows}}).pad(Padding{{0, a - rows}}).reshape({a, 1}).expand({a, b}));
+  return LazyOp::load(idx, DType::Int32, flat.shrink(Mask{{0, a * b}}).reshape({a, b}));
+}
+
+TEST(ClangKernel, DrawnKernelsAgreeWithTheReference) {
+  const auto reference = make_interpreted_device("REFERENCE");
+  std::mt19937 random(2024);
+  constexpr Op kOps[] = {Op::Add, Op::Sub, Op::Mul, Op::Max, Op::Xor, Op::Div, Op::Mod};
+  std::vector<LazyOpPtr> kernels;
+  for (int i = 0; i < 150; ++i) {
+    const auto a = static_cast<std::int64_t>(1 + random() % 4);
+    const auto b = static_cast<std::int64_t>(1 + random() % 5);
+    LazyOpPtr x = drawn_load(random, 1, a, b);
+    for (std::size_t k = 0; k < 1 + random() % 3; ++k)
+      x = LazyOp::binary(kOps[random() % 7], x, drawn_load(random, 2, a, b));
+    if (random() % 2 == 0)
+      x = LazyOp::reduce(random() % 2 == 0 ? Op::ReduceSum : Op::ReduceMax, x,
+                         random() % 2 == 0 ? std::vector<int>{1} : std::vector<int>{0, 1});
+    kernels.push_back(stored(x));
+  }
+  device().prepare(kernels);
+  std::vector<std::int32_t> in(24), other(24);
+  for (auto& v : in) v = static_cast<std::int32_t>(random());
+  for (auto& v : other) v = static_cast<std::int32_t>(random() % 7) - 3;
+  for (const LazyOpPtr& k : kernels)
+    EXPECT_EQ(run<std::int32_t>(device(), k, {in, other}),
+              run<std::int32_t>(*reference, k, {in, other}))
+        << str(k) << device().runner(k)->source();
+}
+
+TEST(ClangFaults, EachShowsOnAKernelThatHoldsIt) {
+  const auto x = LazyOp::load(1, kF32, dense({3, 3}));
+  const auto padded = LazyOp::load(1, kF32, dense({3, 3}).pad(Padding{{1, 0}, {0, 0}}));
+  const auto ints = LazyOp::cast(x, DType::Int32);
+  const auto minus_two =
+      LazyOp::constant(Scalar::from_int(DType::Int32, -2), dense({1, 1}).expand({3, 3}));
+  const std::vector<std::pair<Fault, LazyOpPtr>> cases = {
+      {Fault::DropLastReduce, stored(LazyOp::reduce(Op::ReduceSum, x, {1}))},
+      {Fault::MaskOffByOne, stored(padded)},
+      {Fault::StrideSwapped, stored(x)},
+      {Fault::IntDivFloors, stored(LazyOp::cast(LazyOp::binary(Op::Div, ints, minus_two), kF32))},
+      {Fault::MaxWithoutNan, stored(LazyOp::reduce(Op::ReduceMax, x, {1}))},
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Floats in{1, 2, 3, 4, nan, 6, 7, 8, 9};
+  const auto text = [](const Floats& values) { return fmt::format("{}", fmt::join(values, " ")); };
+  for (const auto& [fault, kernel] : cases) {
+    ClangOptions options;
+    options.codegen.fault = fault;
+    const TestDevice faulty(options);
+    EXPECT_TRUE(holds_fault(kernel, fault)) << name(fault);
+    EXPECT_NE(text(run<float>(*faulty, kernel, {in})), text(run<float>(device(), kernel, {in})))
+        << name(fault);
+  }
+}
+
+}  // namespace
+}  // namespace touchstone

@@ -1,0 +1,202 @@
+// What happens when the world outside fails: no compiler, bad source, damaged or unwritable cache.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <xmmintrin.h>
+
+#include "harness.h"
+#include "touchstone/clang/clang_device.h"
+#include "touchstone/clang/object_cache.h"
+#include "touchstone/clang/process.h"
+
+namespace touchstone {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using Floats = std::vector<float>;
+namespace fs = std::filesystem;
+
+LazyOpPtr doubling(std::int64_t size) {
+  const auto x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({size}));
+  return stored(LazyOp::binary(Op::Add, x, x));
+}
+
+void expect_works(Device& device) {
+  EXPECT_EQ(run<float>(device, doubling(3), {{1, 2, 3}}), (Floats{2, 4, 6}));
+}
+
+std::string error_of(Device& device) {
+  try {
+    device.runner(doubling(3));
+  } catch (const SystemError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+// A compiler that counts its compilations and hands on to the true one.
+struct CountingCompiler {
+  CountingCompiler() {
+    std::ofstream(path()) << "#!/bin/sh\n[ \"$1\" = --version ] || echo x >> "
+                          << (folder.path() / "count").string() << "\nexec clang-19 \"$@\"\n";
+    ::chmod(path().c_str(), 0755);
+  }
+  std::string path() const { return (folder.path() / "cc").string(); }
+  int count() const {
+    const fs::path file = folder.path() / "count";
+    return fs::exists(file) ? static_cast<int>(read_file(file).size() / 2) : 0;
+  }
+  TemporaryDirectory folder;
+};
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
+  return files;
+}
+
+TEST(ClangCompiler, MissingSaysWhatToInstall) {
+  ClangOptions options;
+  options.compiler = "no-such-compiler";
+  const TestDevice device(options);
+  EXPECT_THAT(error_of(*device),
+              AllOf(HasSubstr("no-such-compiler"), HasSubstr("apt-get install clang-19"),
+                    HasSubstr("TOUCHSTONE_CC")));
+}
+
+TEST(ClangCompiler, FailureShowsMessageAndNumberedSource) {
+  ClangOptions options;
+  options.extra_flags = {"-DpartS", "-Dpart=+"};
+  const TestDevice device(options);
+  EXPECT_THAT(error_of(*device),
+              AllOf(HasSubstr("error:"), HasSubstr("   1 | typedef"), HasSubstr("void E_3_")));
+  EXPECT_TRUE(files_in(device.cache.path()).empty());
+}
+
+TEST(ClangCompiler, ThatIsNoCompilerIsNamed) {
+  ClangOptions options;
+  options.compiler = "/bin/false";
+  const TestDevice device(options);
+  EXPECT_THAT(error_of(*device), HasSubstr("/bin/false"));
+}
+
+TEST(ClangCompiler, ManyKernelsTakeOneCall) {
+  const CountingCompiler compiler;
+  ClangOptions options;
+  options.compiler = compiler.path();
+  const TestDevice device(options);
+  std::vector<LazyOpPtr> kernels;
+  for (std::int64_t i = 1; i <= 12; ++i) kernels.push_back(doubling(1 + i % 6));
+  (*device).prepare(kernels);
+  EXPECT_EQ(compiler.count(), 1);
+  EXPECT_EQ(files_in(device.cache.path()).size(), 6U);
+  for (const LazyOpPtr& k : kernels) (*device).runner(k);
+  EXPECT_EQ(compiler.count(), 1);
+}
+
+TEST(ClangCache, ServesLaterDevices) {
+  const CountingCompiler compiler;
+  const TemporaryDirectory cache;
+  ClangOptions options;
+  options.compiler = compiler.path();
+  options.cache_dir = cache.path() / "new" / "folder";
+  expect_works(*make_clang_device("A", options));
+  expect_works(*make_clang_device("B", options));
+  EXPECT_EQ(compiler.count(), 1);
+  options.opt_level = 1;  // other flags, another object
+  expect_works(*make_clang_device("C", options));
+  EXPECT_EQ(compiler.count(), 2);
+}
+
+TEST(ClangCache, DamagedEntryIsCompiledAgain) {
+  const CountingCompiler compiler;
+  const TemporaryDirectory cache;
+  ClangOptions options;
+  options.compiler = compiler.path();
+  options.cache_dir = cache.path();
+  expect_works(*make_clang_device("A", options));
+  const fs::path entry = files_in(cache.path()).at(0);
+  const std::string good = read_file(entry);
+  std::string flipped = good;
+  flipped[flipped.size() / 2] = static_cast<char>(flipped[flipped.size() / 2] ^ 0x40);
+  int compilations = 1;
+  for (const std::string& bad :
+       {good.substr(0, good.size() / 2), std::string(), flipped, good.substr(0, good.size() - 1)}) {
+    write_file_atomically(entry, bad);
+    expect_works(*make_clang_device("B", options));
+    EXPECT_EQ(compiler.count(), ++compilations);
+    EXPECT_EQ(read_file(entry).size(), good.size());
+    EXPECT_EQ(files_in(cache.path()).size(), 1U);
+  }
+}
+
+TEST(ClangCache, ThatCannotBeWrittenGivesWayToATemporaryOne) {
+  const TemporaryDirectory folder;
+  const fs::path file = folder.path() / "file";
+  write_file_atomically(file, "in the way");
+  ClangOptions options;
+  options.cache_dir = file;
+  expect_works(*make_clang_device("A", options));
+  EXPECT_EQ(read_file(file), "in the way");
+}
+
+TEST(ClangCache, NowhereToWriteIsAClearError) {
+  const TemporaryDirectory folder;
+  const fs::path file = folder.path() / "file";
+  write_file_atomically(file, "in the way");
+  clang::ObjectCache cache(file);
+  const char* const before = std::getenv("TMPDIR");
+  const std::string saved = before == nullptr ? "" : before;
+  ::setenv("TMPDIR", (file / "below").c_str(), 1);
+  const std::vector<std::string> keys{"key"};
+  std::string message = "no error";
+  try {
+    cache.store(keys, "object");
+  } catch (const SystemError& e) {
+    message = e.what();
+  }
+  if (before == nullptr)
+    ::unsetenv("TMPDIR");
+  else
+    ::setenv("TMPDIR", saved.c_str(), 1);
+  EXPECT_THAT(message, AllOf(HasSubstr(file.string()), HasSubstr("TOUCHSTONE_CACHE")));
+}
+
+TEST(ClangProcess, TakesInputLargerThanAnyPipe) {
+  const std::string text(3'000'000, 'x');
+  EXPECT_EQ(clang::run_process("/bin/cat", {}, text).output, text);
+  // One that reads nothing and leaves must not take this process with it.
+  EXPECT_EQ(clang::run_process("/bin/false", {}, text).status, 1);
+  EXPECT_THROW(clang::run_process("/no/such/program", {}), SystemError);
+}
+
+TEST(ClangOptions, ThreadsMustBeANumber) {
+  ::setenv("TOUCHSTONE_THREADS", "many", 1);
+  EXPECT_THROW(ClangOptions::from_environment(), ParseError);
+  ::setenv("TOUCHSTONE_THREADS", "3", 1);
+  EXPECT_EQ(ClangOptions::from_environment().threads, 3);
+  ::unsetenv("TOUCHSTONE_THREADS");
+}
+
+TEST(ClangFloatingPoint, ModeOfTheCallerIsNeitherUsedNorLost) {
+  const TestDevice device;
+  const auto x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({2}));
+  const auto kernel = stored(LazyOp::binary(Op::Mul, x, x));
+  run<float>(*device, kernel, {{1, 1}});
+  const unsigned before = _mm_getcsr();
+  _mm_setcsr(before | 0x8040);  // flush to zero, denormals are zero
+  const Floats got = run<float>(*device, kernel, {{0x1p-70f, 1}});
+  const unsigned after = _mm_getcsr();
+  _mm_setcsr(before);
+  EXPECT_EQ(got[0], 0x1p-140f);
+  EXPECT_EQ(after & 0x8040, 0x8040U);
+}
+
+}  // namespace
+}  // namespace touchstone
