@@ -1,0 +1,249 @@
+#include <chrono>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "digits.h"
+#include "kernel_log.h"
+#include "terminal.h"
+#include "touchstone/base/file.h"
+#include "touchstone/clang/clang_device.h"
+#include "touchstone/interp/interpreted.h"
+#include "touchstone/tensor/models.h"
+#include "touchstone/tensor/optim.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+constexpr std::int64_t kBatch = 60;
+constexpr double kGoal = 0.96;  // share of held-out digits read right
+constexpr int kEpochs = 12;
+constexpr char kDevice[] = "CLANG";
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+struct Batch {
+  Tensor images;  // (n, 1, 8, 8), 0 to 1
+  Tensor labels;  // (n)
+};
+
+Batch make_batch(const Digits& digits, std::span<const std::int64_t> which) {
+  std::vector<float> pixels;
+  std::vector<std::int32_t> labels;
+  for (const std::int64_t i : which) {
+    const auto at = digits.pixels.begin() + 64 * i;
+    for (auto p = at; p != at + 64; ++p) pixels.push_back(*p / 16);
+    labels.push_back(digits.labels[static_cast<std::size_t>(i)]);
+  }
+  const auto n = static_cast<std::int64_t>(which.size());
+  return {Tensor::from(pixels, {n, 1, 8, 8}, kDevice), Tensor::from(labels, {n}, kDevice)};
+}
+
+// A fifth is held out; both parts are in random order and cut to whole batches.
+struct Split {
+  std::vector<std::int64_t> train, test;
+};
+
+Split split(const Digits& digits, Generator& generator) {
+  const std::vector<std::int64_t> order =
+      generator.permutation(static_cast<std::int64_t>(digits.count()));
+  const auto held_out = static_cast<std::ptrdiff_t>(digits.count() / 5);
+  Split parts{{order.begin() + held_out, order.end()}, {order.begin(), order.begin() + held_out}};
+  return parts;
+}
+
+// Batches of one size, so that kernels are few; what is left over is dropped.
+std::vector<std::vector<std::int64_t>> batches(std::span<const std::int64_t> of,
+                                               std::int64_t size) {
+  std::vector<std::vector<std::int64_t>> out;
+  for (std::size_t at = 0; at + static_cast<std::size_t>(size) <= of.size();
+       at += static_cast<std::size_t>(size))
+    out.emplace_back(of.begin() + static_cast<std::ptrdiff_t>(at),
+                     of.begin() + static_cast<std::ptrdiff_t>(at) + size);
+  return out;
+}
+
+struct Trained {
+  double seconds = 0;
+  float last_loss = 0;
+};
+
+Trained train(const models::DigitsNet& net, const Digits& digits, std::vector<std::int64_t> order,
+              int epochs, Generator& generator) {
+  optim::Adam adam(net.parameters(), 4e-3);
+  const auto start = Clock::now();
+  const auto steps_an_epoch = static_cast<std::int64_t>(order.size()) / kBatch;
+  Progress progress("training", epochs * steps_an_epoch);
+  Trained result;
+  std::int64_t step = 0;
+  for (int epoch = 0; epoch < epochs; ++epoch) {
+    const std::vector<std::int64_t> shuffled =
+        generator.permutation(static_cast<std::int64_t>(order.size()));
+    std::vector<std::int64_t> now;
+    for (const std::int64_t i : shuffled) now.push_back(order[static_cast<std::size_t>(i)]);
+    for (const auto& which : batches(now, kBatch)) {
+      const Batch batch = make_batch(digits, which);
+      adam.zero_grad();
+      const Tensor loss = cross_entropy(net(batch.images), batch.labels);
+      loss.backward();
+      adam.step({loss});
+      result.last_loss = loss.item<float>();
+      progress.update(++step, fmt::format("epoch {}, loss {:.3f}", epoch + 1, result.last_loss));
+    }
+  }
+  result.seconds = seconds_since(start);
+  return result;
+}
+
+struct Accuracy {
+  double floating = 0;
+  double fixed = 0;
+};
+
+// Share of images whose largest logit is the label's; and again with the logits scaled in integers
+// as a fixed-point accelerator would, which exercises integer division of negative numbers.
+Accuracy test(const models::DigitsNet& net, const Digits& digits,
+              std::span<const std::int64_t> held_out) {
+  std::int64_t seen = 0, right = 0, right_fixed = 0;
+  for (const auto& which : batches(
+           held_out, std::min<std::int64_t>(kBatch, static_cast<std::int64_t>(held_out.size())))) {
+    const Batch batch = make_batch(digits, which);
+    const Tensor logits = net(batch.images).detach();
+    const Tensor fixed = (logits * 1024.0).cast(DType::Int32) / 24;
+    const Tensor hits = (logits.argmax(1) == batch.labels).cast(DType::Int32).sum();
+    const Tensor hits_fixed = (fixed.argmax(1) == batch.labels).cast(DType::Int32).sum();
+    seen += static_cast<std::int64_t>(which.size());
+    right += hits.item<std::int32_t>();
+    right_fixed += hits_fixed.item<std::int32_t>();
+  }
+  const auto share = [&](std::int64_t n) {
+    return static_cast<double>(n) / static_cast<double>(seen);
+  };
+  return {share(right), share(right_fixed)};
+}
+
+std::string paint(Outcome outcome) {
+  const std::string_view word = name(outcome);
+  if (outcome == Outcome::Pass) return green(word);
+  return outcome == Outcome::Weak ? yellow(word) : red(word);
+}
+
+std::string power_str(const Verdict& v) {
+  if (v.outcome == Outcome::Unusable) return "-";
+  if (v.determined == v.checked) return "exact";
+  return fmt::format("{} ulp", count_str(v.power_ulp));
+}
+
+struct Summary {
+  std::int64_t counts[4] = {};  // by Outcome
+  std::size_t failed = SIZE_MAX;
+};
+
+Summary print_table(const KernelLog& log, const std::vector<Judged>& judged) {
+  Table table(
+      {"kernel", "shape", "dtype", "runs", "flops", kDevice, "CPU", "verdict", "power", "probes"},
+      {false, false, false, true, true, true, true, false, true, false});
+  Summary summary;
+  for (std::size_t i = 0; i < judged.size(); ++i) {
+    const KernelLog::Entry& entry = log.entries()[i];
+    const Judged& j = judged[i];
+    std::string probes;
+    for (const auto& [family, verdict] : j.probes)
+      probes += fmt::format("{}{} {}", probes.empty() ? "" : ", ", family, paint(verdict.outcome));
+    table.add({kernel_name(entry.kernel), str(std::span<const sint>(entry.kernel->shape())),
+               std::string(name(entry.kernel->dtype())), fmt::format("{}", entry.runs),
+               count_str(static_cast<double>(get_lazyop_info(entry.kernel).flops.as_int())),
+               seconds_str(entry.seconds / static_cast<double>(entry.runs)),
+               seconds_str(j.reference_seconds), paint(j.live.outcome), power_str(j.live), probes});
+    ++summary.counts[static_cast<std::size_t>(j.worst.outcome)];
+    // The smallest kernel that fails makes the best reproducer.
+    const bool bad = j.worst.outcome == Outcome::Fail || j.worst.outcome == Outcome::Unusable;
+    const auto cost = [&](std::size_t k) { return fuzz::to_json(judged[k].evidence).size(); };
+    if (bad && (summary.failed == SIZE_MAX || cost(i) < cost(summary.failed))) summary.failed = i;
+  }
+  fmt::print("\n{}\n", table.str());
+  return summary;
+}
+
+std::vector<Judged> judge_all(const KernelLog& log) {
+  Progress progress("judging", static_cast<std::int64_t>(log.entries().size()));
+  std::vector<Judged> judged;
+  for (const KernelLog::Entry& entry : log.entries()) {
+    judged.push_back(judge_entry(entry, Device::get(kDevice)));
+    progress.update(static_cast<std::int64_t>(judged.size()), kernel_name(entry.kernel));
+  }
+  return judged;
+}
+
+void report_failure(const DemoOptions& options, const KernelLog::Entry& entry,
+                    const Judged& judged) {
+  fuzz::Reproducer evidence = judged.evidence;
+  evidence.note = fmt::format("touchstone demo: kernel {} on {}, inputs: {}{}",
+                              kernel_name(entry.kernel), kDevice, judged.family,
+                              options.plant == "none" ? "" : ", planted fault: " + options.plant);
+  write_file_atomically(options.reproducer, fuzz::to_json(evidence));
+  fmt::print("{} kernel {} on {}:\n{}\n", red("FAIL"), kernel_name(entry.kernel), judged.family,
+             judged.worst.str());
+  fmt::print("{}", str(entry.kernel));
+  fmt::print("reproducer: {}   judge it again with: touchstone check {}\n", options.reproducer,
+             options.reproducer);
+}
+
+}  // namespace
+
+int run_demo(const DemoOptions& options) {
+  const Fault fault = parse_fault(options.plant);
+  const Digits digits = load_digits(options.data);
+  register_interpreted_device();
+  ClangOptions clang = ClangOptions::from_environment();
+  clang.codegen.fault = fault;
+  register_clang_device(clang);
+  Generator generator(options.seed);
+  const Split parts = split(digits, generator);
+  const int epochs = options.epochs > 0 ? options.epochs : fault == Fault::None ? kEpochs : 1;
+  fmt::print("{} handwritten digits, {} to learn from, {} held out; convolutional network on {}\n",
+             digits.count(), parts.train.size(), parts.test.size(), kDevice);
+  if (fault != Fault::None)
+    fmt::print("{} {}: {}\n", yellow("planted fault"), name(fault), info(fault).description);
+
+  KernelLog log;
+  Trained trained;
+  Accuracy accuracy;
+  {
+    const ObserverScope watching(log);
+    const models::DigitsNet net(generator, kDevice);
+    trained = train(net, digits, parts.train, epochs, generator);
+    accuracy = test(net, digits, parts.test);
+  }
+  fmt::print(
+      "trained {} epochs in {} (loss {:.4f}); held-out accuracy {:.2f} %, {:.2f} % in fixed "
+      "point\n",
+      epochs, seconds_str(trained.seconds), trained.last_loss, 100 * accuracy.floating,
+      100 * accuracy.fixed);
+
+  const auto start = Clock::now();
+  const std::vector<Judged> judged = judge_all(log);
+  const Summary summary = print_table(log, judged);
+  fmt::print(
+      "{} distinct kernels judged against CPU in {}: {} PASS, {} WEAK, {} FAIL, {} UNUSABLE\n",
+      judged.size(), seconds_str(seconds_since(start)), summary.counts[0], summary.counts[2],
+      summary.counts[1], summary.counts[3]);
+  if (summary.failed != SIZE_MAX) {
+    report_failure(options, log.entries()[summary.failed], judged[summary.failed]);
+    return kExitNo;
+  }
+  if (fault != Fault::None) {
+    fmt::print("{} the planted fault was not seen\n", red("MISSED"));
+    return kExitNo;
+  }
+  fmt::print("held-out accuracy {:.2f} %, goal {:.0f} %: {}\n", 100 * accuracy.floating,
+             100 * kGoal, accuracy.floating >= kGoal ? green("reached") : red("missed"));
+  return accuracy.floating >= kGoal ? kExitOk : kExitNo;
+}
+
+}  // namespace touchstone::cli

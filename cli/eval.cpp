@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include "kernel_io.h"
+#include "terminal.h"
+#include "touchstone/base/file.h"
+#include "touchstone/clang/clang_device.h"
+#include "touchstone/fuzz/values.h"
+#include "touchstone/interp/interpreted.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+// The inputs given, or small integers drawn from the seed.
+std::vector<HostArray> inputs_of(const KernelFile& kernel, const LazyOpPtr& concrete,
+                                 const EvalOptions& options) {
+  if (!options.inputs.empty()) return read_arrays(kernel, options.inputs, 1);
+  fuzz::RandomChooser chooser(options.seed, 0);
+  return fuzz::draw_inputs(chooser, fuzz::ValueFamily::Integers, concrete);
+}
+
+void print_values(const HostArray& output) {
+  const std::size_t width = itemsize(output.dtype);
+  const std::int64_t shown = std::min<std::int64_t>(output.size(), 64);
+  for (std::int64_t i = 0; i < shown; ++i) {
+    std::uint64_t bits = 0;
+    std::copy_n(
+        output.bytes.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(i) * width),
+        width, reinterpret_cast<char*>(&bits));
+    fmt::print("{}{}", i == 0 ? "" : " ", Scalar::from_bits(output.dtype, bits).str());
+  }
+  fmt::print("{}\n", shown < output.size() ? fmt::format(" ... ({} elements)", output.size()) : "");
+}
+
+}  // namespace
+
+int run_eval(const EvalOptions& options) {
+  register_interpreted_device();
+  register_clang_device();
+  const KernelFile kernel = kernel_from_json(read_file(options.kernel));
+  const symbolic::Values values = parse_values(options.variables);
+  const LazyOpPtr concrete = values.empty() ? kernel.ast : bind_variables(kernel.ast, values);
+  if (const auto open = variables_of(concrete); !open.empty())
+    throw ParseError(fmt::format("variable '{0}' has no value; give one with --var {0}=N",
+                                 symbolic::variable_name(open[0])));
+  Device& device = Device::get(options.device);
+  HostArray output{concrete->dtype(), {}, {}};
+  for (const sint& size : concrete->shape()) output.shape.push_back(size.as_int());
+  std::vector<BufferPtr> buffers{std::make_shared<Buffer>(device, output.dtype, output.size())};
+  for (const HostArray& input : inputs_of(kernel, concrete, options))
+    buffers.push_back(to_buffer(device, input));
+  std::vector<Buffer*> raw;
+  for (const BufferPtr& b : buffers) raw.push_back(b.get());
+  const double seconds = run_kernel(device, concrete, raw);
+  output.bytes.resize(buffers[0]->bytes());
+  buffers[0]->copy_out(std::as_writable_bytes(std::span(output.bytes)));
+  if (options.show_source) fmt::print("{}", device.runner(concrete)->source());
+  if (options.output.empty())
+    print_values(output);
+  else
+    write_npy(options.output, output);
+  fmt::print(stderr, "{} on {}: {}\n", kernel_name(concrete), device.name(), seconds_str(seconds));
+  return kExitOk;
+}
+
+}  // namespace touchstone::cli

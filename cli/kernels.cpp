@@ -1,0 +1,97 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "terminal.h"
+#include "touchstone/clang/clang_device.h"
+#include "touchstone/codegen/linearize.h"
+#include "touchstone/codegen/render_c.h"
+#include "touchstone/interp/interpreted.h"
+#include "touchstone/ops/kernel_json.h"
+#include "touchstone/tensor/models.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+std::vector<LazyOpPtr> kernels_of(const models::Model& model, bool backward) {
+  models::ModelGraph graph = model.build("CLANG", backward);
+  realize(graph.leaves());
+  std::vector<LazyBufferPtr> wanted;
+  if (backward) {
+    const Tensor loss = graph.loss();
+    loss.backward();
+    wanted.push_back(loss.lazy());
+    for (const Tensor& p : graph.parameters) wanted.push_back(p.grad().value().lazy());
+  } else {
+    wanted.push_back(graph.output.lazy());
+  }
+  std::vector<LazyOpPtr> kernels;
+  for (const ScheduleItem& item : schedule(wanted))
+    if (item.kind == Op::Store) kernels.push_back(item.ast);
+  return kernels;
+}
+
+void print_table(const std::vector<LazyOpPtr>& kernels) {
+  Table table({"#", "kernel", "shape", "dtype", "flops", "bytes", "buffers"},
+              {true, false, false, false, true, true, true});
+  std::int64_t flops = 0, bytes = 0;
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const FlopCounter cost = get_lazyop_info(kernels[i]);
+    flops += cost.flops.as_int();
+    bytes += cost.total_mem().as_int();
+    table.add({fmt::format("{}", i), kernel_name(kernels[i]),
+               str(std::span<const sint>(kernels[i]->shape())),
+               std::string(name(kernels[i]->dtype())),
+               count_str(static_cast<double>(cost.flops.as_int())),
+               count_str(static_cast<double>(cost.total_mem().as_int())),
+               fmt::format("{}", cost.mem.size())});
+  }
+  fmt::print("{}{} kernels, {} flops, {} bytes\n", table.str(), kernels.size(),
+             count_str(static_cast<double>(flops)), count_str(static_cast<double>(bytes)));
+}
+
+void list_models() {
+  Table table({"model", "", "forward", "with backward"}, {false, false, true, true});
+  for (const models::Model& m : models::models()) {
+    const models::KernelCount count = models::count_kernels(m, "CLANG");
+    table.add({std::string(m.name), std::string(m.what), fmt::format("{}", count.forward),
+               fmt::format("{}", count.both)});
+  }
+  fmt::print("{}", table.str());
+}
+
+}  // namespace
+
+int run_kernels(const KernelsOptions& options) {
+  register_interpreted_device();
+  register_clang_device();
+  if (options.models.empty()) list_models();
+  for (const std::string& wanted : options.models) {
+    const models::Model& model = models::model(wanted);
+    const std::vector<LazyOpPtr> kernels = kernels_of(model, options.backward);
+    if (options.json) {
+      for (const LazyOpPtr& kernel : kernels) {
+        const KernelFile file = kernel_file(kernel);
+        const FlopCounter cost = get_lazyop_info(kernel);
+        const nlohmann::ordered_json row = {
+            {"model", model.name},
+            {"name", kernel_name(kernel)},
+            {"hash", kernel_hash(file)},
+            {"flops", cost.flops.as_int()},
+            {"bytes", cost.total_mem().as_int()},
+            {"kernel", nlohmann::ordered_json::parse(to_json(file))}};
+        fmt::print("{}\n", row.dump());
+      }
+      continue;
+    }
+    fmt::print("{}: {}\n", bold(model.name), model.what);
+    print_table(kernels);
+    if (!options.source) continue;
+    for (const LazyOpPtr& kernel : kernels)
+      fmt::print("\n{}\n{}", str(kernel),
+                 render_c_function(linearize(kernel), kernel_name(kernel)));
+  }
+  return kExitOk;
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,177 @@
+#include <csignal>
+#include <cstdio>
+#include <exception>
+#include <new>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "terminal.h"
+#include "touchstone/base/error.h"
+#include "verbs.h"
+
+// The options of every verb, in one place; what they do is one file a verb.
+
+namespace touchstone::cli {
+namespace {
+
+constexpr char kFooter[] =
+    "Exit codes: 0 done or PASS, 1 FAIL or a goal missed, 2 bad usage or input (also UNUSABLE), 3 "
+    "WEAK.\n"
+    "Colour: on a terminal only; NO_COLOR, CLICOLOR_FORCE and --color are honoured.";
+
+struct Verb {
+  CLI::App* app;
+  std::function<int()> run;
+};
+
+CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& what,
+                   const std::string& example) {
+  CLI::App* verb = app.add_subcommand(name, what);
+  verb->footer("Example: touchstone " + example + "\n" + kFooter);
+  return verb;
+}
+
+Verb demo(CLI::App& app) {
+  static DemoOptions o;
+  CLI::App* v =
+      add_verb(app, "demo", "Train a small network on real digits and judge every kernel it runs",
+               "demo --plant mask-off-by-one");
+  v->add_option("--plant", o.plant,
+                "Put a fault into the compiled code: drop-last-reduce, mask-off-by-one, "
+                "stride-swapped, int-div-floors, max-without-nan");
+  v->add_option("--data", o.data,
+                "CSV of 64 pixels (0 to 16) and a label a line, gzipped or not [the digits inside "
+                "the program]");
+  v->add_option("--epochs", o.epochs,
+                "Passes over the training images [12; 1 with a planted fault]")
+      ->check(CLI::Range(1, 1000));
+  v->add_option("--seed", o.seed, "Of the split, the weights and the order of images")
+      ->capture_default_str();
+  v->add_option("--reproducer", o.reproducer, "Where a failing kernel is written")
+      ->capture_default_str();
+  return {v, [] { return run_demo(o); }};
+}
+
+Verb eval(CLI::App& app) {
+  static EvalOptions o;
+  CLI::App* v = add_verb(app, "eval", "Run one kernel.json on a device",
+                         "eval kernel.json --in a.npy b.npy --device CLANG --out y.npy");
+  v->add_option("kernel", o.kernel, "The kernel")->required();
+  v->add_option("--in", o.inputs,
+                "Inputs, buffer 1 first, as .npy [small integers drawn from --seed]");
+  v->add_option("--out", o.output, "Write the output as .npy [print the first elements]");
+  v->add_option("--device", o.device, "CPU (the reference) or CLANG")->capture_default_str();
+  v->add_option("--seed", o.seed, "Of the inputs where none are given")->capture_default_str();
+  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
+  v->add_flag("--source", o.show_source, "Print the code that runs");
+  return {v, [] { return run_eval(o); }};
+}
+
+Verb check(CLI::App& app) {
+  static CheckOptions o;
+  CLI::App* v = add_verb(app, "check", "Judge an output against the legal results",
+                         "check kernel.json --in a.npy b.npy --out y.npy");
+  v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own arrays")
+      ->required();
+  v->add_option("--in", o.inputs, "Inputs, buffer 1 first, as .npy");
+  v->add_option("--out", o.output, "The candidate's output, as .npy");
+  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
+  v->add_flag("--json", o.json, "One JSON object and nothing else");
+  return {v, [] { return run_check(o); }};
+}
+
+Verb kernels(CLI::App& app) {
+  static KernelsOptions o;
+  CLI::App* v = add_verb(app, "kernels", "List the kernels that a model is scheduled into",
+                         "kernels lenet --backward");
+  v->add_option("model", o.models, "One or more models [a table of all]");
+  v->add_flag("--backward", o.backward, "With the gradients of mean(output^2)");
+  v->add_flag("--source", o.source, "Print each AST and its C");
+  v->add_flag("--json", o.json, "One kernel a line");
+  return {v, [] { return run_kernels(o); }};
+}
+
+Verb fuzz(CLI::App& app) {
+  static FuzzOptions o;
+  CLI::App* v = add_verb(app, "fuzz", "Run random kernels on CLANG and judge them",
+                         "fuzz --cases 2000 --seed 7");
+  v->add_option("--cases", o.cases, "How many")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  v->add_option("--seed", o.seed, "Names the campaign: the same seed draws the same kernels")
+      ->capture_default_str();
+  v->add_option("--plant", o.plant, "Put a fault into the compiled code (see demo)");
+  v->add_option("--reproducer", o.reproducer, "Where the first failing kernel is written")
+      ->capture_default_str();
+  return {v, [] { return run_fuzz(o); }};
+}
+
+Verb simplify(CLI::App& app) {
+  static SimplifyOptions o;
+  CLI::App* v = add_verb(app, "simplify", "Simplify an index expression",
+                         "simplify '(a*4 + b)//4' --var a=0..10 b=0..3");
+  v->add_option("expression", o.expression,
+                "Python-like: + - * // % comparisons and or not min() max() where()")
+      ->required();
+  v->add_option("--var", o.variables,
+                "A variable and its bounds, a=0..10, both inclusive; an end left out is open");
+  return {v, [] { return run_simplify(o); }};
+}
+
+Verb view(CLI::App& app) {
+  static ViewOptions o;
+  CLI::App* v = add_verb(app, "view", "Follow a shape through movement operations",
+                         "view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100");
+  v->add_option("words", o.words,
+                "A shape, then operations: permute 1,0  reshape 100  expand 4,3  pad 1:1,0:2  "
+                "shrink 0:2,1:3  stride -1,2  flip 0")
+      ->required();
+  v->allow_extras(false);
+  v->positionals_at_end();
+  return {v, [] { return run_view(o); }};
+}
+
+int run(int argc, char** argv) {
+  CLI::App app(
+      "Touchstone: a reference device, an index-arithmetic toolkit and a fuzzer for tensor "
+      "backends",
+      "touchstone");
+  app.set_version_flag("--version", "touchstone " TOUCHSTONE_VERSION);
+  app.footer(kFooter);
+  app.require_subcommand(1);
+  std::string color = "auto";
+  app.add_option("--color", color, "auto, always or never")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  const Verb verbs[] = {demo(app), eval(app),     check(app), kernels(app),
+                        fuzz(app), simplify(app), view(app)};
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? kExitOk : kExitBad;
+  }
+  set_color(color == "always"  ? ColorChoice::Always
+            : color == "never" ? ColorChoice::Never
+                               : ColorChoice::Auto);
+  for (const Verb& verb : verbs)
+    if (verb.app->parsed()) return verb.run();
+  return kExitBad;
+}
+
+}  // namespace
+}  // namespace touchstone::cli
+
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_DFL);  // a reader that leaves ends us quietly
+  try {
+    const int code = touchstone::cli::run(argc, argv);
+    return std::fflush(stdout) == 0 ? code : touchstone::cli::kExitBad;
+  } catch (const touchstone::Error& e) {
+    fmt::print(stderr, "touchstone: {}\n", e.what());
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "touchstone: out of memory\n");
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "touchstone: internal error: {}\n", e.what());
+  }
+  return touchstone::cli::kExitBad;
+}

@@ -1,0 +1,120 @@
+#include "terminal.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace touchstone::cli {
+namespace {
+
+ColorChoice color_choice = ColorChoice::Auto;
+
+bool set_and_not(const char* variable, std::string_view not_this) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0' && value != not_this;
+}
+
+bool use_color() {
+  static const bool automatic = [] {
+    if (set_and_not("NO_COLOR", "")) return false;
+    if (set_and_not("CLICOLOR_FORCE", "0")) return true;
+    const char* term = std::getenv("TERM");
+    return isatty(STDOUT_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
+  }();
+  if (color_choice == ColorChoice::Auto) return automatic;
+  return color_choice == ColorChoice::Always;
+}
+
+std::string paint(std::string_view code, std::string_view text) {
+  return use_color() ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string(text);
+}
+
+// Width on screen: escape sequences take none, and neither do the later bytes of a UTF-8 character.
+std::size_t width(std::string_view text) {
+  std::size_t columns = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\x1b') {
+      i = std::min(text.find('m', i), text.size() - 1);
+    } else if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) {
+      ++columns;
+    }
+  }
+  return columns;
+}
+
+}  // namespace
+
+void set_color(ColorChoice choice) { color_choice = choice; }
+
+std::string green(std::string_view text) { return paint("32", text); }
+std::string red(std::string_view text) { return paint("1;31", text); }
+std::string yellow(std::string_view text) { return paint("33", text); }
+std::string dim(std::string_view text) { return paint("2", text); }
+std::string bold(std::string_view text) { return paint("1", text); }
+
+Progress::Progress(std::string task, std::int64_t total)
+    : task_(std::move(task)),
+      total_(std::max<std::int64_t>(total, 1)),
+      shown_(isatty(STDERR_FILENO) != 0) {
+  update(0);
+}
+
+Progress::~Progress() {
+  if (shown_) std::fputs("\r\x1b[K", stderr);
+}
+
+void Progress::update(std::int64_t done, std::string_view note) {
+  if (!shown_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (done != 0 && now - last_ < std::chrono::milliseconds(100)) return;
+  last_ = now;
+  constexpr std::int64_t kWidth = 30;
+  const auto filled = static_cast<std::size_t>(std::min(done, total_) * kWidth / total_);
+  fmt::print(stderr, "\r\x1b[K{} [{}{}] {}/{} {}", task_, std::string(filled, '#'),
+             std::string(static_cast<std::size_t>(kWidth) - filled, '.'), done, total_, note);
+  std::fflush(stderr);
+}
+
+Table::Table(std::vector<std::string> header, std::vector<bool> right) : right_(std::move(right)) {
+  rows_.push_back(std::move(header));
+}
+
+void Table::add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+
+std::string Table::str() const {
+  std::vector<std::size_t> widths(rows_[0].size(), 0);
+  for (const auto& row : rows_)
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  std::string text;
+  for (std::size_t r = 0; r < rows_.size(); ++r) {
+    std::string line;
+    for (std::size_t i = 0; i < rows_[r].size(); ++i) {
+      const std::string gap(widths[i] - width(rows_[r][i]), ' ');
+      const std::string& cell = rows_[r][i];
+      line += (i == 0 ? "" : "  ") + (right_[i] ? gap + cell : cell + gap);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += (r == 0 ? bold(line) : line) + "\n";
+  }
+  return text;
+}
+
+std::string count_str(double n) {
+  for (const std::string_view unit : {"", " k", " M", " G", " T"}) {
+    if (std::abs(n) < 1000 || unit == " T")
+      return fmt::format("{:.{}f}{}", n, unit.empty() || n >= 100 ? 0 : n >= 10 ? 1 : 2, unit);
+    n /= 1000;
+  }
+  return {};
+}
+
+std::string seconds_str(double s) {
+  if (s < 1e-3) return fmt::format("{:.1f} us", s * 1e6);
+  if (s < 1) return fmt::format("{:.1f} ms", s * 1e3);
+  return fmt::format("{:.2f} s", s);
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace touchstone::cli {
+
+enum class ColorChoice : std::uint8_t { Auto, Always, Never };
+void set_color(ColorChoice choice);
+
+/// ANSI colour round `text` on standard output where that is wanted: a terminal, NO_COLOR unset or
+/// empty, TERM not dumb; CLICOLOR_FORCE asks for it anyway, --color decides over all.
+std::string green(std::string_view text);
+std::string red(std::string_view text);
+std::string yellow(std::string_view text);
+std::string dim(std::string_view text);
+std::string bold(std::string_view text);
+
+/// A line on standard error that follows a long task; nothing where that is no terminal. At most
+/// ten times a second. Removed when it goes.
+class Progress {
+ public:
+  Progress(std::string task, std::int64_t total);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void update(std::int64_t done, std::string_view note = {});
+
+ private:
+  std::string task_;
+  std::int64_t total_;
+  bool shown_;
+  std::chrono::steady_clock::time_point last_{};
+};
+
+/// Columns as wide as their widest cell; cells of columns named in `right` are aligned right.
+class Table {
+ public:
+  explicit Table(std::vector<std::string> header, std::vector<bool> right);
+  void add(std::vector<std::string> row);
+  std::string str() const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  std::vector<bool> right_;
+};
+
+/// 1234567 as "1.23 M" and so on; seconds as "12.3 us".
+std::string count_str(double n);
+std::string seconds_str(double seconds);
+
+}  // namespace touchstone::cli

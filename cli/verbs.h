@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+// One struct of options and one function a verb. Functions return the exit code and throw
+// touchstone::Error for bad input; main shows it.
+
+namespace touchstone::cli {
+
+inline constexpr int kExitOk = 0;    // done, or every verdict is PASS
+inline constexpr int kExitNo = 1;    // the answer is no: a FAIL, a goal missed
+inline constexpr int kExitBad = 2;   // bad usage or input, or a verdict of UNUSABLE
+inline constexpr int kExitWeak = 3;  // a verdict of WEAK
+
+struct DemoOptions {
+  std::string data;            // CSV, gzipped or not; empty: the digits inside the program
+  std::string plant = "none";  // a fault of codegen/fault.h
+  int epochs = 0;              // 0: enough for the goal, or one with a planted fault
+  std::uint64_t seed = 1;
+  std::string reproducer = "touchstone-fail.json";
+};
+int run_demo(const DemoOptions& options);
+
+struct EvalOptions {
+  std::string kernel;
+  std::vector<std::string> inputs;  // .npy, buffer 1 first; drawn where there are none
+  std::string output;               // .npy
+  std::string device = "CPU";
+  std::uint64_t seed = 0;
+  bool show_source = false;
+  std::vector<std::string> variables;  // n=3
+};
+int run_eval(const EvalOptions& options);
+
+struct CheckOptions {
+  std::string file;  // a kernel.json or a reproducer
+  std::vector<std::string> inputs;
+  std::string output;
+  bool json = false;
+  std::vector<std::string> variables;
+};
+int run_check(const CheckOptions& options);
+
+struct KernelsOptions {
+  std::vector<std::string> models;
+  bool backward = false;
+  bool source = false;
+  bool json = false;
+};
+int run_kernels(const KernelsOptions& options);
+
+struct FuzzOptions {
+  std::int64_t cases = 1000;
+  std::uint64_t seed = 0;
+  std::string plant = "none";
+  std::string reproducer = "touchstone-fail.json";
+};
+int run_fuzz(const FuzzOptions& options);
+
+struct SimplifyOptions {
+  std::string expression;
+  std::vector<std::string> variables;  // a=0..10
+};
+int run_simplify(const SimplifyOptions& options);
+
+struct ViewOptions {
+  std::vector<std::string> words;  // 10,10 permute 1,0 ...
+};
+int run_view(const ViewOptions& options);
+
+}  // namespace touchstone::cli

@@ -1,0 +1,119 @@
+#include "touchstone/fuzz/reproducer.h"
+
+#include <charconv>
+
+#include <nlohmann/json.hpp>
+
+#include "touchstone/interp/interpreted.h"
+#include "touchstone/ops/kernel_json.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::string_view kKey = "touchstone_reproducer";
+
+std::string hex(std::string_view bytes) {
+  std::string out;
+  out.reserve(2 * bytes.size());
+  for (const char c : bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+[[noreturn]] void bad(const std::string& where, const std::string& why) {
+  throw ParseError(fmt::format("reproducer: {}: {}", where, why));
+}
+
+std::string unhex(const std::string& text, const std::string& where) {
+  if (text.size() % 2 != 0) bad(where, "an odd number of hexadecimal digits");
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    unsigned byte = 0;
+    const auto [end, error] = std::from_chars(text.data() + i, text.data() + i + 2, byte, 16);
+    if (error != std::errc() || end != text.data() + i + 2) bad(where, "not hexadecimal");
+    out += static_cast<char>(byte);
+  }
+  return out;
+}
+
+json array_json(const HostArray& array) {
+  return {{"dtype", name(array.dtype)}, {"shape", array.shape}, {"bytes", hex(array.bytes)}};
+}
+
+HostArray parse_array(const json& value, const std::string& where) {
+  try {
+    HostArray array{parse_dtype(value.at("dtype").get<std::string>()),
+                    value.at("shape").get<std::vector<std::int64_t>>(),
+                    unhex(value.at("bytes").get<std::string>(), where)};
+    for (const std::int64_t size : array.shape)
+      if (size < 0) bad(where, "a negative size");
+    if (static_cast<std::int64_t>(array.bytes.size()) !=
+        array.size() * static_cast<std::int64_t>(itemsize(array.dtype)))
+      bad(where, fmt::format("{} bytes do not make {} elements of {}", array.bytes.size(),
+                             array.size(), name(array.dtype)));
+    return array;
+  } catch (const json::exception& e) {
+    bad(where, e.what());
+  }
+}
+
+}  // namespace
+
+std::string to_json(const Reproducer& r) {
+  std::string text =
+      fmt::format("{{\"{}\":{},\n\"note\":{},\n", kKey, kReproducerVersion, json(r.note).dump());
+  text += "\"inputs\":[";
+  for (std::size_t i = 0; i < r.run.inputs.size(); ++i)
+    text += (i == 0 ? "\n" : ",\n") + array_json(r.run.inputs[i]).dump();
+  text += "\n],\n\"output\":" + array_json(r.output).dump();
+  return text + ",\n\"kernel\":" + touchstone::to_json(kernel_file(r.run.kernel)) + "}\n";
+}
+
+bool is_reproducer(std::string_view text) {
+  return text.substr(0, 64).find(kKey) != std::string_view::npos;
+}
+
+Reproducer reproducer_from_json(std::string_view text) {
+  json root;
+  try {
+    root = json::parse(text);
+  } catch (const json::exception& e) {
+    throw ParseError(fmt::format("reproducer: not JSON: {}", e.what()));
+  }
+  if (!root.is_object() || !root.contains(kKey))
+    bad("the file", fmt::format("has no \"{}\"", kKey));
+  if (root[std::string(kKey)] != kReproducerVersion)
+    bad("the file", fmt::format("is version {}, this program reads version {}",
+                                root[std::string(kKey)].dump(), kReproducerVersion));
+  for (const char* key : {"inputs", "output", "kernel"})
+    if (!root.contains(key)) bad("the file", fmt::format("has no \"{}\"", key));
+  Reproducer r;
+  r.note = root.value("note", std::string());
+  r.run.kernel = kernel_from_json(root["kernel"].dump()).ast;
+  for (const json& input : root["inputs"])
+    r.run.inputs.push_back(parse_array(input, fmt::format("input {}", r.run.inputs.size() + 1)));
+  r.output = parse_array(root["output"], "output");
+  return r;
+}
+
+Verdict judge(const Reproducer& r, const Profile& profile) {
+  const std::unique_ptr<Device> host = make_interpreted_device("REPRODUCER");
+  std::vector<BufferPtr> buffers;
+  std::vector<Buffer*> raw{nullptr};
+  for (const HostArray& input : r.run.inputs) {
+    buffers.push_back(std::make_shared<Buffer>(*host, input.dtype, input.size()));
+    buffers.back()->copy_in(std::as_bytes(std::span(input.bytes)));
+    raw.push_back(buffers.back().get());
+  }
+  Buffer output(*host, r.output.dtype, r.output.size());
+  output.copy_in(std::as_bytes(std::span(r.output.bytes)));
+  return touchstone::judge(r.run.kernel, raw, output, profile);
+}
+
+}  // namespace touchstone::fuzz

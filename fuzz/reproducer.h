@@ -1,0 +1,30 @@
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "touchstone/fuzz/kernel_case.h"
+
+namespace touchstone::fuzz {
+
+inline constexpr int kReproducerVersion = 1;
+
+/// A run that can be judged again anywhere: a kernel, what it read and what a candidate answered.
+struct Reproducer {
+  KernelCase run;
+  HostArray output;
+  std::string note;  // where it came from, for a person
+};
+
+/// JSON: the kernel as kernel.json, arrays as hexadecimal bytes. One file holds everything.
+std::string to_json(const Reproducer& reproducer);
+/// Throws ParseError or AstError saying what is wrong.
+Reproducer reproducer_from_json(std::string_view text);
+/// Whether a text is a reproducer rather than a kernel, by its first lines.
+bool is_reproducer(std::string_view text);
+
+/// The verdict on the recorded output.
+Verdict judge(const Reproducer& reproducer, const Profile& profile = {});
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+
+#include "touchstone/fuzz/reproducer.h"
+
+namespace touchstone::fuzz {
+
+/// How large a case is, most important first; every accepted shrink lowers it, so shrinking ends.
+struct CaseSize {
+  std::size_t nodes = 0;      // of the AST
+  std::int64_t elements = 0;  // of all shapes
+  std::size_t views = 0;      // views and masks beyond a plain contiguous one
+  std::int64_t buffer_bytes = 0;
+  std::size_t plain = 0;  // elements that are neither 0 nor 1
+  auto operator<=>(const CaseSize&) const = default;
+};
+CaseSize size_of(const KernelCase& c);
+
+struct Shrunk {
+  KernelCase smallest;
+  int runs = 0;  // calls of `fails`
+};
+
+/// Delta debugging on the graph: an inner node becomes the root, a node is replaced by an operand
+/// or by the values it had, axes are cut, views become plain buffers, values become 0 or 1, until
+/// no such step still fails. Deterministic. `c` itself must fail. At most `most_runs` trials.
+Shrunk shrink(const KernelCase& c, const std::function<bool(const KernelCase&)>& fails,
+              int most_runs = 2000);
+
+/// What the candidate answers to a case, to be judged again.
+Reproducer record(const KernelCase& c, Device& candidate);
+
+}  // namespace touchstone::fuzz
