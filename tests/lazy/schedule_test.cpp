@@ -1,0 +1,201 @@
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <set>
+
+#include "lazy_device.h"
+#include "touchstone/lazy/kernel_builder.h"
+
+namespace touchstone {
+namespace {
+
+class Schedule : public LazyTest {};
+
+TEST_F(Schedule, ElementwiseWorkIsOneKernel) {
+  const auto a = counting({4}), b = counting({4}), c = counting({4});
+  const auto items = plan({add(mul(a, b), c)});
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0].inputs, (std::vector{a, b, c}));
+  EXPECT_EQ(kernel_name(items[0].ast), "E_4");
+}
+
+TEST_F(Schedule, AReduceTakesTheElementwiseWorkAroundIt) {
+  const auto x = counting({4, 8}), bias = counting({4, 1});
+  EXPECT_EQ(kernels({exp2(add(sum(exp2(x), {1}), bias))}), 1u);
+}
+
+TEST_F(Schedule, WorkBehindAReduceMayHaveAnotherShapeOfTheSameElements) {
+  const auto x = counting({4, 8}), bias = counting({4});
+  const auto out = add(sum(x, {1})->reshape({4}), bias);
+  EXPECT_EQ(kernels({out}), 1u);
+  EXPECT_EQ(values(out), (Floats{37, 102, 167, 232}));
+}
+
+TEST_F(Schedule, TwoReducesAreTwoKernels) {
+  const auto x = counting({4, 8});
+  EXPECT_EQ(kernels({sum(exp2(sum(x, {1})), {0})}), 2u);
+  EXPECT_EQ(kernels({add(sum(x, {1}), x->r(Op::ReduceMax, {1}))}), 2u);
+  EXPECT_EQ(kernels({x->r(Op::ReduceMax, {0})->reshape({8, 1}), sum(x, {1})}), 2u);
+}
+
+TEST_F(Schedule, WorkIsDoneBeforeAnExpandNotForEveryCopy) {
+  const auto x = counting({4, 1}), y = counting({4, 8});
+  const auto power = exp2(x);
+  EXPECT_EQ(kernels({mul(power->expand({4, 8}), y)}), 2u);
+  EXPECT_EQ(kernels({mul(x->expand({4, 8}), y)}), 1u);
+  EXPECT_EQ(kernels({mul(number(3, {4, 8}), y)}), 1u);
+}
+
+TEST_F(Schedule, AReduceReadTwiceByOneKernelIsFusedAndByTwoIsNot) {
+  const auto s = sum(counting({4, 8}), {1});
+  EXPECT_EQ(kernels({mul(exp2(s), add(s, counting({4, 1})))}), 1u);
+  EXPECT_EQ(kernels({exp2(s), add(s, counting({4, 1}))}), 3u);
+}
+
+TEST_F(Schedule, AReduceSeenPermutedIsNotFused) {
+  const auto s = sum(counting({4, 5, 8}), {2})->reshape({4, 5});
+  EXPECT_EQ(kernels({add(s->permute(std::vector{1, 0}), counting({5, 4}))}), 2u);
+  EXPECT_EQ(kernels({add(s, counting({4, 5}))}), 1u);
+}
+
+TEST_F(Schedule, TheChainBehindAReduceThatCannotGoOnIsKept) {
+  // relu-like work stays with the first reduce; the second reads its result.
+  const auto s = exp2(sum(counting({4, 4, 8}), {2}));
+  const auto items = plan({sum(s, {0})});
+  ASSERT_EQ(items.size(), 2u);
+  EXPECT_EQ(items[0].out, s);
+  EXPECT_EQ(items[1].inputs, std::vector{s});
+}
+
+TEST_F(Schedule, LoadsComeFirstAndEachBufferOnce) {
+  const auto r = LazyBuffer::random({7, 0}, {4}, "CPU");
+  const auto e = LazyBuffer::empty({4}, DType::Float32, "CPU");
+  const auto shared = exp2(add(r, e));
+  const auto far = shared->copy_to_device("CLANG");
+  const auto items = plan({shared, exp2(far), add(shared, r), shared});
+  std::set<const LazyBuffer*> made;
+  for (const ScheduleItem& item : items) {
+    for (const LazyBufferPtr& input : item.inputs)
+      EXPECT_TRUE(input->realized() || made.contains(input.get()));
+    EXPECT_TRUE(made.insert(item.out.get()).second);
+    std::set<LazyBufferPtr> distinct(item.inputs.begin(), item.inputs.end());
+    EXPECT_EQ(distinct.size(), item.inputs.size());
+  }
+  std::vector<Op> kinds;
+  for (const ScheduleItem& item : items) kinds.push_back(item.kind);
+  EXPECT_EQ(kinds, (std::vector{Op::Rand, Op::Empty, Op::Store, Op::From, Op::Store, Op::Store}));
+}
+
+TEST_F(Schedule, RealizedBuffersAndConstantsNeedNoWork) {
+  EXPECT_TRUE(plan({counting({4}), number(2, {4}), counting({4})->pad({{1, 1}})}).empty());
+}
+
+TEST_F(Schedule, OneBufferThroughTwoViewsIsOneInput) {
+  const auto x = counting({4, 4});
+  const auto items = plan({add(x, x->permute(std::vector{1, 0}))});
+  ASSERT_EQ(items.size(), 1u);
+  EXPECT_EQ(items[0].inputs, std::vector{x});
+}
+
+TEST_F(Schedule, ContiguousMakesABoundary) {
+  const auto x = counting({4, 4});
+  const auto inner = exp2(x)->contiguous();
+  EXPECT_EQ(kernels({exp2(inner)}), 2u);
+  EXPECT_EQ(kernels({exp2(x->permute(std::vector{1, 0})->contiguous())}), 2u);
+  EXPECT_EQ(kernels({number(2, {4})->contiguous()}), 1u);
+}
+
+// The kernels of a graph that holds all kinds of decisions, as text.
+std::string text_of(const std::vector<ScheduleItem>& items) {
+  std::string text;
+  for (const ScheduleItem& item : items)
+    text += item.ast ? str(item.ast) : std::string(name(item.kind)) + "\n";
+  return text;
+}
+
+class ScheduleText : public LazyTest {
+ protected:
+  static std::string once(bool keep_everything) {
+    std::vector<LazyBufferPtr> held;
+    const auto keep = [&](LazyBufferPtr x) {
+      if (keep_everything) held.push_back(x);
+      return x;
+    };
+    const auto x = keep(counting({8, 16}));
+    const auto m = keep(keep(x->r(Op::ReduceMax, {1}))->expand({8, 16}));
+    const auto e = keep(exp2(keep(LazyBuffer::e(Op::Sub, {x, m}))));
+    const auto s = keep(keep(sum(e, {1}))->expand({8, 16}));
+    const auto soft = keep(LazyBuffer::e(Op::Div, {e, s}));
+    const auto padded = keep(keep(soft->pad({{1, 1}, {0, 0}}))->reshape({10, 4, 4}));
+    return text_of(plan({sum(padded, {1, 2}), mul(soft, soft)}));
+  }
+};
+
+TEST_F(ScheduleText, DoesNotDependOnWhatIsStillHeldOrOnAddresses) {
+  const std::string first = once(false);
+  std::vector<std::unique_ptr<char[]>> noise;
+  for (std::size_t i = 1; i < 200; ++i) noise.push_back(std::make_unique<char[]>(37 * i));
+  EXPECT_EQ(once(true), first);
+  EXPECT_EQ(once(false), first);
+}
+
+double seconds_for_chain(int length) {
+  const auto one = LazyBuffer::constant(Scalar::of(0.5F), {4}, "CPU");
+  LazyBufferPtr x = LazyBuffer::empty({4}, DType::Float32, "CPU");
+  for (int i = 0; i < length; ++i) x = LazyBuffer::e(i % 2 ? Op::Add : Op::Mul, {x, one});
+  const auto start = std::chrono::steady_clock::now();
+  const auto items = schedule(std::vector{x});
+  EXPECT_EQ(items.size(), 2u);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST_F(Schedule, AGraphOf100000NodesNeedsNoDeepStackAndLinearTime) {
+  seconds_for_chain(1000);
+  const double small = seconds_for_chain(10000), large = seconds_for_chain(100000);
+  EXPECT_LT(large, 40 * small + 0.5) << small << " s for a tenth of it";
+  EXPECT_LT(large, 10);
+}
+
+TEST_F(Schedule, AGraphOfManyDiamondsIsWalkedOncePerNode) {
+  LazyBufferPtr x = counting({4});
+  for (int i = 0; i < 20000; ++i) x = add(x, exp2(x));
+  EXPECT_EQ(kernels({x}), 1u);
+}
+
+TEST_F(Schedule, ManyReducesIntoOneChainStayNearLinear) {
+  LazyBufferPtr x = counting({4, 1});
+  for (int i = 0; i < 2000; ++i) x = add(x, sum(counting({4, 3}), {1}));
+  EXPECT_EQ(kernels({x}), 2000u);
+}
+
+TEST_F(Schedule, WorkSeenThroughVeryManyViewsGetsMemory) {
+  // A running sum by doubling: the number of views of the first term doubles at each step.
+  constexpr std::int64_t kSize = 1 << 12;
+  LazyBufferPtr x = mul(counting({kSize}), number(0, {kSize}));
+  x = add(x, number(1, {kSize}));
+  for (std::int64_t step = 1; step < kSize; step *= 2)
+    x = add(x, x->pad({{step, 0}})->shrink({{0, kSize}}));
+  std::size_t nodes = 0;
+  for (const ScheduleItem& item : plan({x})) nodes += toposort(item.ast).size();
+  EXPECT_LT(nodes, 2000u);
+  Floats expected;
+  for (std::int64_t i = 0; i < kSize; ++i) expected.push_back(static_cast<float>(i + 1));
+  EXPECT_EQ(values(x), expected);
+}
+
+TEST_F(Schedule, AnUnboundVariableIsNamed) {
+  const sint n(symbolic::variable("n", 1, 4));
+  const auto x = counting({4, 2})->shrink({{0, n}, {0, 2}});
+  const auto out = exp2(x)->contiguous();
+  try {
+    schedule(std::vector{out});
+    FAIL() << "n has no value";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("'n'"), std::string::npos) << error.what();
+  }
+  const auto items = schedule(std::vector{out}, {{"n", 3}, {"other", 1}});
+  EXPECT_EQ(items.back().var_vals, (symbolic::Values{{"n", 3}}));
+}
+
+}  // namespace
+}  // namespace touchstone
