@@ -108,7 +108,7 @@ Linear Simplifier::select(Id c, Linear gap) {
 }
 
 Linear Simplifier::shortened(const Linear& s) {
-  constexpr std::size_t kLongest = 48;
+  constexpr std::size_t kLongest = 24;
   if (s.terms.size() <= kLongest) return s;
   const Id sum[] = {build(s)};
   return node(Kind::Product, sum, lasting_bounds(s));
@@ -136,41 +136,44 @@ Linear Simplifier::where(Id c, const Linear& long_a, const Linear& long_b) {
   return r;
 }
 
-std::vector<Linear> Simplifier::flat_members(std::span<const Linear> members) const {
-  constexpr std::size_t kMostFlat = 64;  // past it, sets nest, so that building is not quadratic
-  std::vector<Linear> list;
-  for (const Linear& m : members) {
+std::vector<Simplifier::Member> Simplifier::flat_members(std::span<const Linear> members) const {
+  constexpr std::size_t kMostFlat = 8;  // past it, sets nest, so that building is not quadratic
+  std::vector<Member> list;
+  for (std::size_t source = 0; source < members.size(); ++source) {
+    const Linear& m = members[source];
     const Term* inner = nullptr;
     for (const Term& t : m.terms)
       if (c_[t.atom].kind == Kind::Max && t.coef.is_one()) inner = &t;
     if (!inner || c_[inner->atom].args.size() + list.size() > kMostFlat) {
-      list.push_back(m);
+      list.push_back({m, source});
       continue;
     }
     law("max.flat");
     Linear base = m;
     add(base, inner->atom, -1);
-    list.push_back(base);
+    list.push_back({base, source});
     for (const Id id : c_[inner->atom].args) {
-      list.push_back(base);
-      add(list.back(), id);
+      list.push_back({base, source});
+      add(list.back().sum, id);
     }
   }
   return list;
 }
 
-std::vector<Linear> Simplifier::undominated(const std::vector<Linear>& list) const {
+std::vector<Linear> Simplifier::undominated(std::span<const Member> list) const {
   std::vector<bool> dropped(list.size(), false);
   for (std::size_t i = 0; i < list.size(); ++i)
     for (std::size_t j = 0; j < list.size() && !dropped[i]; ++j) {
-      if (i == j || dropped[j]) continue;
-      Linear gap = list[j];
-      add(gap, list[i], -1);
+      // Members of one maximum were compared when it was built.
+      if (list[i].source == list[j].source || dropped[j]) continue;
+      Linear gap = list[j].sum;
+      add(gap, list[i].sum, -1);
       if (bounds(gap).at_least(0)) dropped[i] = true;
     }
   std::vector<Linear> kept;
   for (std::size_t i = 0; i < list.size(); ++i)
-    if (!dropped[i]) kept.push_back(list[i]);
+    if (!dropped[i]) kept.push_back(list[i].sum);
+  if (kept.size() < list.size()) law("max.dominated");
   return kept;
 }
 
@@ -186,9 +189,7 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
   Linear base;
   Int scale = 1;  // the result is base + scale * the maximum of list
   for (int round = 0;; ++round) {
-    const std::vector<Linear> flat = flat_members(list);
-    list = undominated(flat);
-    if (list.size() < flat.size()) law("max.dominated");
+    list = undominated(flat_members(list));
     std::ranges::sort(list, below);
     const Linear least = list[0];
     add(base, least, scale);
@@ -206,8 +207,8 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
       m = divided(std::move(m), g);
       for (const Term& t : m.terms) nested |= c_[t.atom].kind == Kind::Max && t.coef.is_one();
     }
-    const bool settled =
-        !nested && std::ranges::is_sorted(list, below) && undominated(list).size() == list.size();
+    const bool settled = !nested && std::ranges::is_sorted(list, below) &&
+                         undominated(flat_members(list)).size() == list.size();
     if (settled || round > 4) break;
   }
   Ids args;

@@ -24,7 +24,7 @@ using Id = std::uint32_t;
 enum class Kind : std::uint8_t {
   Constant,
   Variable,
-  Product,   // two or more atoms, sorted; a power repeats its atom
+  Product,   // atoms, sorted; a power repeats its atom; a long sum may stand as one
   Digit,     // (args[0] // lo) % (hi / lo); lo >= 1, lo divides hi; hi = 0 stands for infinity
   Div,       // args[0] // args[1], the divisor not constant
   Mod,       // args[0] % args[1], the divisor not constant

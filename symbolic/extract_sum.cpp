@@ -10,6 +10,9 @@ namespace {
 
 constexpr int kDepth = 3;  // a choice in a choice in a choice; what is deeper stays as it is
 
+/// A dividend takes in no number beyond this: it must not leave 64 bits by our doing.
+constexpr std::int64_t kLargest = std::int64_t{1} << 31;
+
 /// Nodes that a term with this coefficient adds to a sum.
 int cost(const Int& coef) { return coef.is_zero() ? 0 : abs(coef).is_one() ? 2 : 4; }
 
@@ -152,10 +155,13 @@ void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& 
   const Terms terms = work.terms;
   for (const Term& t : terms) {
     if (coefficient(before, t.atom).is_zero() || !divides(k, t.coef)) continue;
-    dividend = plus(dividend, Sum{0, {Term{1, t.atom}}}, floor_div(t.coef, k) * n.first);
+    const Int factor = floor_div(t.coef, k) * n.first;
+    if (abs(factor) > kLargest) continue;
+    dividend = plus(dividend, Sum{0, {Term{1, t.atom}}}, factor);
     work = plus(work, Sum{0, {t}}, -1);
   }
-  if (!before.constant.is_zero() && divides(k, work.constant)) {
+  if (!before.constant.is_zero() && divides(k, work.constant) &&
+      abs(work.constant * n.first) <= kLargest) {
     dividend.constant += floor_div(work.constant, k) * n.first;
     work.constant = 0;
   }

@@ -4,7 +4,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-constexpr int kLevels = 24;
+constexpr int kLevels = 6;
 
 using Order = std::strong_ordering;
 

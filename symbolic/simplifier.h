@@ -129,8 +129,12 @@ class Simplifier {
   Linear select(Id c, Linear gap);
   /// A sum that is long, as one term: a choice holds its members twice, and must not grow by that.
   Linear shortened(const Linear& s);
-  std::vector<Linear> flat_members(std::span<const Linear> members) const;
-  std::vector<Linear> undominated(const std::vector<Linear>& list) const;
+  struct Member {
+    Linear sum;
+    std::size_t source;  // which argument it came from
+  };
+  std::vector<Member> flat_members(std::span<const Linear> members) const;
+  std::vector<Linear> undominated(std::span<const Member> list) const;
   // divide.cpp
   Linear divide_symbolic(Linear a, Linear b, bool remainder);
   /// Takes multiples of b out of a as far as that makes a no longer; the quotient.

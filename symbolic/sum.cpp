@@ -121,14 +121,16 @@ Interval Simplifier::bounds(const Linear& sum) const {
 Interval Simplifier::lasting_bounds(const Linear& sum) const {
   Interval r = plain_bounds(sum);
   if (sum.terms.size() < 2) return r;
-  bool quotients = false, choices = false;
+  constexpr int kMostChoices = 3;  // with more, each is bounded alone
+  bool quotients = false;
+  int choices = 0;
   for (const Term& t : sum.terms) {
     const NodeData& n = c_[t.atom];
     quotients |= n.kind == Kind::Digit && n.second.is_zero();
-    choices |= n.kind == Kind::Max || n.kind == Kind::Select;
+    choices += n.kind == Kind::Max || n.kind == Kind::Select;
   }
   if (quotients) r = meet(r, relaxed_bounds(sum));
-  if (choices) r = meet(r, choice_bounds(sum));
+  if (choices > 0 && choices <= kMostChoices) r = meet(r, choice_bounds(sum));
   return r;
 }
 
