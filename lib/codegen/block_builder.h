@@ -30,6 +30,13 @@ class BlockBuilder {
   int open_loop(int begin, int end, std::string name, bool runs);
   void close_loop();
 
+  bool inside_loop() const { return open_ != 0; }
+  /// The counter of the innermost open loop, -1 where none is open.
+  int innermost_loop() const { return block(open_).counter; }
+  const std::string& loop_name(int counter) const {
+    return std::get<std::string>(uop(counter).arg);
+  }
+
   /// Loops round the place where `value` is made.
   int depth(int value) const;
   const UOp& uop(int value) const { return values_[static_cast<std::size_t>(value)]; }

@@ -9,6 +9,7 @@ namespace touchstone {
 struct CodegenOptions {
   Fault fault = Fault::None;
   bool merge_axes = true;  // neighbouring axes become one loop where all views allow
+  bool lanes = true;       // neighbouring outputs reduce side by side (lanes.h)
 
   bool operator==(const CodegenOptions&) const = default;
 };

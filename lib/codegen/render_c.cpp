@@ -71,8 +71,7 @@ class Renderer {
       case UOps::DefineVar:
         return define_var(i);
       case UOps::DefineAcc:
-        text_[at(i)] = {fmt::format("acc{}", i), true};
-        return line(fmt::format("{} acc{} = {};", c_type(u.dtype), i, src(u, 0).text));
+        return define_acc(i);
       case UOps::Const:
         text_[at(i)] = codegen::c_constant(std::get<Scalar>(u.arg));
         return;
@@ -86,7 +85,11 @@ class Renderer {
       case UOps::Store:
         return line(fmt::format("{}[{}] = {};", src(u, 0).text, src(u, 1).text, src(u, 2).text));
       case UOps::Assign:
-        return line(fmt::format("{} = {};", src(u, 0).text, src(u, 1).text));
+        return line(fmt::format("{}{} = {};", src(u, 0).text,
+                                u.src.size() == 3 ? "[" + src(u, 2).text + "]" : "",
+                                src(u, 1).text));
+      case UOps::LoadAcc:
+        return name_value(i, {fmt::format("{}[{}]", src(u, 0).text, src(u, 1).text), true});
       default:
         return name_value(i, expression(u));
     }
@@ -115,6 +118,18 @@ class Renderer {
     line(fmt::format("{}{}* restrict {} = bufs[{}];", number == 0 ? "" : "const ",
                      c_memory_type(u.dtype), name, number));
     text_[at(i)] = {name, true};
+  }
+
+  void define_acc(int i) {
+    const UOp& u = uop(i);
+    const std::string name = fmt::format("acc{}", i);
+    text_[at(i)] = {name, true};
+    if (const int* const lanes = std::get_if<int>(&u.arg)) {
+      line(fmt::format("{} {}[{}];", c_type(u.dtype), name, *lanes));
+      line(fmt::format("for (i64 l = 0; l < {}; ++l) {}[l] = {};", *lanes, name, src(u, 0).text));
+    } else {
+      line(fmt::format("{} {} = {};", c_type(u.dtype), name, src(u, 0).text));
+    }
   }
 
   void define_var(int i) {

@@ -7,8 +7,8 @@ namespace touchstone {
 namespace {
 
 constexpr std::array<std::string_view, kUOpsCount> kind_names = {
-    "DEFINE_GLOBAL", "DEFINE_VAR", "DEFINE_ACC", "CONST", "LOOP",    "ENDLOOP", "LOAD",
-    "STORE",         "ALU",        "INDEX",      "CAST",  "BITCAST", "ASSIGN"};
+    "DEFINE_GLOBAL", "DEFINE_VAR", "DEFINE_ACC", "CONST", "LOOP",    "ENDLOOP",  "LOAD",
+    "STORE",         "ALU",        "INDEX",      "CAST",  "BITCAST", "LOAD_ACC", "ASSIGN"};
 static_assert(static_cast<int>(UOps::Assign) + 1 == kUOpsCount);
 
 std::uint64_t hash_of(const UOpArg& arg) {

@@ -17,19 +17,21 @@ namespace touchstone {
 enum class UOps : std::uint8_t {
   DefineGlobal,  // a buffer;              arg: its number
   DefineVar,     // an int64 parameter;    arg: its name
-  DefineAcc,  // an accumulator;        src: initial value. As an operand: its value at that point
-  Const,      // arg: Scalar
-  Loop,       // an int64 loop counter; src: begin, end (exclusive); arg: its name
-  EndLoop,    // src: the loop
-  Load,       // src: buffer, index[, valid]; 0 of the dtype, and no read, where valid is 0
-  Store,      // src: buffer, index, value
-  Alu,        // an elementwise op;     arg: Op (not CAST)
-  Index,      // int64 index arithmetic, cannot overflow; arg: IndexOp
-  Cast,       // conversion by the rules of convert<To, From>
-  Bitcast,    // the same bits under a type of the same size
-  Assign      // src: accumulator, value
+  DefineAcc,     // an accumulator; src: initial value; arg: its lanes, none for a single one, which
+                 // as an operand stands for its value at that point
+  Const,         // arg: Scalar
+  Loop,          // an int64 loop counter; src: begin, end (exclusive); arg: its name
+  EndLoop,       // src: the loop
+  Load,          // src: buffer, index[, valid]; 0 of the dtype, and no read, where valid is 0
+  Store,         // src: buffer, index, value
+  Alu,           // an elementwise op;     arg: Op (not CAST)
+  Index,         // int64 index arithmetic, cannot overflow; arg: IndexOp
+  Cast,          // conversion by the rules of convert<To, From>
+  Bitcast,       // the same bits under a type of the same size
+  LoadAcc,       // src: accumulator with lanes, lane
+  Assign         // src: accumulator, value[, lane]
 };
-inline constexpr int kUOpsCount = 13;
+inline constexpr int kUOpsCount = 14;
 
 /// Index arithmetic on int64; comparisons and logic give 0 or 1. Div and Mod are C's, for operands
 /// proven non-negative with a divisor proven positive; FloorDiv and FloorMod take any operands and

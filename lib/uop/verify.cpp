@@ -56,6 +56,9 @@ class Verifier {
 
   void step() {
     for (const int s : uop().src) check_visible(s);
+    if (uop().kind != UOps::LoadAcc && uop().kind != UOps::Assign)
+      for (const int s : uop().src)
+        require(!has_lanes(s), "an accumulator with lanes is read by LOAD_ACC only");
     check_kind();
     loop_of_.push_back(open_.empty() ? -1 : open_.back());
     if (uop().kind == UOps::Loop) {
@@ -98,9 +101,11 @@ class Verifier {
       case UOps::Loop:
       case UOps::EndLoop:
         return check_loop();
+      case UOps::LoadAcc:
+      case UOps::Assign:
+        return check_accumulator();
       case UOps::Load:
       case UOps::Store:
-      case UOps::Assign:
         return check_memory();
       case UOps::Alu:
         return check_alu();
@@ -136,6 +141,8 @@ class Verifier {
     } else if (uop().kind == UOps::DefineAcc) {
       operands(1, 1);
       require(dtype(src(0)) == uop().dtype, "the initial value is of another dtype");
+      if (std::holds_alternative<int>(uop().arg))
+        require(arg<int>() > 0, "an accumulator has one lane at least");
     } else {
       operands(0, 0);
       require(arg<Scalar>().dtype() == uop().dtype, "the constant is of another dtype");
@@ -155,13 +162,23 @@ class Verifier {
     }
   }
 
+  bool has_lanes(int i) const {
+    return kind(i) == UOps::DefineAcc &&
+           std::holds_alternative<int>(kernel_.uops[static_cast<std::size_t>(i)].arg);
+  }
+
+  void check_accumulator() const {
+    const bool load = uop().kind == UOps::LoadAcc;
+    operands(2, load ? 2 : 3);
+    require(kind(src(0)) == UOps::DefineAcc, "the first operand must be an accumulator");
+    require(dtype(src(0)) == uop().dtype, "the accumulator is of another dtype");
+    const bool lane = load || uop().src.size() == 3;
+    require(lane == has_lanes(src(0)), "a lane is due for an accumulator with lanes and no other");
+    if (lane) index_operand(load ? 1 : 2);
+    if (!load) require(dtype(src(1)) == uop().dtype, "the value is of another dtype");
+  }
+
   void check_memory() const {
-    if (uop().kind == UOps::Assign) {
-      operands(2, 2);
-      require(kind(src(0)) == UOps::DefineAcc, "assigns to what is no accumulator");
-      require(dtype(src(0)) == uop().dtype && dtype(src(1)) == uop().dtype, "dtypes disagree");
-      return;
-    }
     const bool load = uop().kind == UOps::Load;
     operands(load ? 2 : 3, 3);
     require(kind(src(0)) == UOps::DefineGlobal, "the first operand must be a buffer");

@@ -1,0 +1,134 @@
+#include <limits>
+
+#include "touchstone/codegen/index_lowering.h"
+#include "touchstone/codegen/linearizer.h"
+
+namespace touchstone::codegen {
+
+namespace {
+
+Scalar zero(DType d) { return Scalar::from_bits(d, 0); }
+
+Scalar initial_value(Op op, DType d) {
+  if (op == Op::ReduceSum || is_bool(d) || is_unsigned(d)) return zero(d);
+  if (is_float(d)) return Scalar::from_double(d, -std::numeric_limits<double>::infinity());
+  return Scalar::from_bits(d, std::uint64_t{1} << (8 * itemsize(d) - 1));
+}
+
+}  // namespace
+
+int Linearizer::elementwise(const LazyOp& node, int indices) {
+  std::vector<int> src;
+  for (const LazyOpPtr& s : node.src()) src.push_back(made_.at({s.get(), indices}));
+  switch (node.op()) {
+    case Op::Cast:
+      return cast(src[0], node.dtype(), node.cast_arg().bitcast);
+    case Op::Noop:
+      return src[0];
+    case Op::MulAcc:  // two roundings, as MUL and ADD
+      return builder_.alu(Op::Add, node.dtype(),
+                          {builder_.alu(Op::Mul, node.dtype(), {src[0], src[1]}), src[2]});
+    case Op::Max:
+      return max(src[0], src[1], node.dtype(), false);
+    case Op::Div:
+      if (options_.fault == Fault::IntDivFloors && info(node.dtype()).kind == DTypeKind::Signed)
+        return floored_div(src[0], src[1], node.dtype());
+      break;
+    default:
+      break;
+  }
+  return builder_.alu(node.op(), node.dtype(), std::move(src));
+}
+
+int Linearizer::define_accumulator(const LazyOp& reduce, UOpArg lanes) {
+  const DType type = reduce.reduce_arg().accumulator;
+  const int initial = builder_.constant(initial_value(reduce.op(), type));
+  return builder_.here({UOps::DefineAcc, type, {initial}, std::move(lanes)});
+}
+
+int Linearizer::reduced(const LazyOp& reduce, int accumulated, int term) {
+  const DType type = reduce.reduce_arg().accumulator;
+  const int converted = cast(term, type);
+  if (reduce.op() == Op::ReduceMax) return max(accumulated, converted, type, true);
+  return alu(Op::Add, type, {accumulated, converted}, true);
+}
+
+int Linearizer::reduce_of_nothing(const LazyOp& reduce) {
+  const DType type = reduce.reduce_arg().accumulator;
+  return cast(builder_.constant(initial_value(reduce.op(), type)), reduce.dtype());
+}
+
+int Linearizer::cast(int value, DType to, bool bitcast) {
+  if (builder_.uop(value).dtype == to) return value;
+  return builder_.value({bitcast ? UOps::Bitcast : UOps::Cast, to, {value}, {}});
+}
+
+int Linearizer::alu(Op op, DType dtype, std::vector<int> src, bool stay) {
+  UOp uop{UOps::Alu, dtype, std::move(src), op};
+  return stay ? builder_.here(std::move(uop)) : builder_.value(std::move(uop));
+}
+
+int Linearizer::max(int a, int b, DType type, bool stay) {
+  if (options_.fault != Fault::MaxWithoutNan || !is_float(type))
+    return alu(Op::Max, type, {a, b}, stay);
+  const int greater = alu(Op::CmpLt, DType::Bool, {b, a}, stay);
+  return alu(Op::Where, type, {greater, a, b}, stay);
+}
+
+// a / b - 1 where the remainder is not 0 and the signs differ.
+int Linearizer::floored_div(int a, int b, DType type) {
+  const int none = builder_.constant(zero(type));
+  const int one = builder_.constant(Scalar::from_int(type, 1));
+  const int quotient = builder_.alu(Op::Div, type, {a, b});
+  const int rest = builder_.alu(Op::Mod, type, {a, b});
+  const int differ = builder_.alu(Op::Xor, DType::Bool,
+                                  {builder_.alu(Op::CmpLt, DType::Bool, {rest, none}),
+                                   builder_.alu(Op::CmpLt, DType::Bool, {b, none})});
+  const int exact = builder_.alu(Op::CmpEq, DType::Bool, {rest, none});
+  const int lower = builder_.alu(Op::Sub, type, {quotient, one});
+  const int floored = builder_.alu(Op::Where, type, {differ, lower, quotient});
+  return builder_.alu(Op::Where, type, {exact, quotient, floored});
+}
+
+int Linearizer::load(const LazyOp& node, int indices) {
+  const IndexExpr& where = address(node.buffer().st, indices);
+  if (where.valid.constant() == 0) return builder_.constant(zero(node.dtype()));
+  std::vector<int> src{global(node.buffer().idx, node.dtype()), lower(where.index, indices)};
+  if (!where.valid.constant()) src.push_back(lower(where.valid, indices));
+  return builder_.value({UOps::Load, node.dtype(), std::move(src), {}});
+}
+
+int Linearizer::masked_constant(const LazyOp& node, int indices) {
+  const Scalar& value = node.constant().value;
+  const symbolic::Node valid = address(node.constant().st, indices).valid;
+  if (valid.constant() == 0) return builder_.constant(zero(value.dtype()));
+  const int constant = builder_.constant(value);
+  if (valid.constant()) return constant;
+  const int condition = cast(lower(valid, indices), DType::Bool);
+  return builder_.alu(Op::Where, value.dtype(),
+                      {condition, constant, builder_.constant(zero(value.dtype()))});
+}
+
+int Linearizer::global(int number, DType dtype) {
+  return builder_.value({UOps::DefineGlobal, dtype, {}, number});
+}
+
+// A kernel uses few different views often.
+const IndexExpr& Linearizer::address(const ShapeTracker& st, int indices) {
+  auto& known = addresses_[hash_mix(st.hash(), static_cast<std::uint64_t>(indices))];
+  for (const auto& [view, at, expr] : known)
+    if (at == indices && *view == st) return expr;
+  known.emplace_back(&st, indices, st.expr_idxs(indices_[static_cast<std::size_t>(indices)]));
+  return std::get<2>(known.back());
+}
+
+int Linearizer::lower(symbolic::Node node, int indices) {
+  const auto key = std::make_pair(indices, node.id());
+  if (const auto it = lowered_.find(key); it != lowered_.end() && it->second.first == node)
+    return it->second.second;
+  const int value = lower_index(builder_, node, names_);
+  lowered_[key] = {node, value};
+  return value;
+}
+
+}  // namespace touchstone::codegen

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "touchstone/base/hash.h"
+#include "touchstone/codegen/block_builder.h"
+#include "touchstone/codegen/lanes.h"
+#include "touchstone/codegen/linearize.h"
+
+namespace touchstone::codegen {
+
+/// One kernel on its way from AST to linear code. A node is computed once for each set of indices
+/// at which it is wanted; within one reduce, or outside all, there is one such set for all nodes.
+class Linearizer {
+ public:
+  Linearizer(const LazyOpPtr& kernel, const CodegenOptions& options);
+  LinearKernel run();
+
+ private:
+  using Indices = std::vector<symbolic::Node>;
+  struct Key {
+    const LazyOp* node;
+    int indices;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& k) const {
+      return static_cast<std::size_t>(hash_mix(reinterpret_cast<std::uintptr_t>(k.node),
+                                               static_cast<std::uint64_t>(k.indices)));
+    }
+  };
+  struct Visit {
+    const LazyOp* node;
+    int indices;
+    bool entered = false;
+    int accumulator = -1;  // of an entered reduce, with the indices and loops of its operand
+    int inner = -1;
+    int loops = 0;
+  };
+
+  // linearize.cpp: loops
+  LinearKernel store();
+  LinearKernel store_in_lanes(const LanePlan& plan);
+  void write(int indices);
+  int open_output_loops(Indices& indices, std::size_t axes);
+  int open_loop(const sint& size, bool one_less, const char* prefix, symbolic::Node& index);
+  symbolic::Node open_tiles(const LanePlan& plan);
+  int reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, const Indices& tile,
+                      symbolic::Node base);
+  int open_lanes(const LanePlan& plan, const Indices& tile, symbolic::Node base);
+  int evaluate(const LazyOp* root, int indices);
+  void enter(std::vector<Visit>& stack);
+  int define_accumulator(const LazyOp& reduce, UOpArg lanes);
+  std::pair<int, Indices> open_reduce_loops(const LazyOp& reduce, Indices indices);
+  int leave(const Visit& visit);
+  int close_reduce(const Visit& visit);
+  int add_indices(Indices indices);
+
+  // linearize_values.cpp: one value each, and the number it gets
+  int elementwise(const LazyOp& node, int indices);
+  int reduced(const LazyOp& reduce, int accumulated, int term);  // stays in the innermost loop
+  int reduce_of_nothing(const LazyOp& reduce);
+  int cast(int value, DType to, bool bitcast = false);
+  int alu(Op op, DType dtype, std::vector<int> src, bool stay);
+  int max(int a, int b, DType type, bool stay);
+  int floored_div(int a, int b, DType type);
+  int load(const LazyOp& node, int indices);
+  int masked_constant(const LazyOp& node, int indices);
+  int global(int number, DType dtype);
+  const IndexExpr& address(const ShapeTracker& st, int indices);
+  int lower(symbolic::Node node, int indices);
+
+  const LazyOpPtr& kernel_;
+  CodegenOptions options_;
+  BlockBuilder builder_;
+  std::vector<std::string> variables_;
+  std::map<std::string, int> names_;  // of variables and loop counters
+  int counters_ = 0;
+  std::deque<Indices> indices_;
+  std::unordered_map<Key, int, KeyHash> made_;
+  std::unordered_map<std::uint64_t, std::deque<std::tuple<const ShapeTracker*, int, IndexExpr>>>
+      addresses_;
+  std::map<std::pair<int, std::uint32_t>, std::pair<symbolic::Node, int>> lowered_;
+};
+
+}  // namespace touchstone::codegen
