@@ -8,6 +8,7 @@
 #include "terminal.h"
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
+#include "touchstone/fuzz/shrink.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/tensor/models.h"
 #include "touchstone/tensor/optim.h"
@@ -18,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kBatch = 60;
 constexpr double kGoal = 0.96;  // share of held-out digits read right
-constexpr int kEpochs = 12;
+constexpr int kEpochs = 40;
 constexpr char kDevice[] = "CLANG";
 
 using Clock = std::chrono::steady_clock;
@@ -114,7 +115,7 @@ Accuracy test(const models::DigitsNet& net, const Digits& digits,
            held_out, std::min<std::int64_t>(kBatch, static_cast<std::int64_t>(held_out.size())))) {
     const Batch batch = make_batch(digits, which);
     const Tensor logits = net(batch.images).detach();
-    const Tensor fixed = (logits * 1024.0).cast(DType::Int32) / 24;
+    const Tensor fixed = ((logits * 1024.0).cast(DType::Int32) / 24).contiguous();
     const Tensor hits = (logits.argmax(1) == batch.labels).cast(DType::Int32).sum();
     const Tensor hits_fixed = (fixed.argmax(1) == batch.labels).cast(DType::Int32).sum();
     seen += static_cast<std::int64_t>(which.size());
@@ -136,6 +137,7 @@ std::string paint(Outcome outcome) {
 std::string power_str(const Verdict& v) {
   if (v.outcome == Outcome::Unusable) return "-";
   if (v.determined == v.checked) return "exact";
+  if (v.outcome == Outcome::Weak) return "too wide";
   return fmt::format("{} ulp", count_str(v.power_ulp));
 }
 
@@ -180,17 +182,34 @@ std::vector<Judged> judge_all(const KernelLog& log) {
   return judged;
 }
 
+// The failing run, made as small as it still fails.
+fuzz::Reproducer smallest(const fuzz::Reproducer& evidence) {
+  constexpr int kMostRuns = 200;
+  Device& candidate = Device::get(kDevice);
+  Progress progress("shrinking", kMostRuns);
+  std::int64_t runs = 0;
+  const fuzz::Shrunk small = fuzz::shrink(
+      evidence.run,
+      [&](const fuzz::KernelCase& c) {
+        progress.update(++runs);
+        return fuzz::run_case(c, candidate).outcome == Outcome::Fail;
+      },
+      kMostRuns);
+  return fuzz::record(small.smallest, candidate);
+}
+
 void report_failure(const DemoOptions& options, const KernelLog::Entry& entry,
                     const Judged& judged) {
-  fuzz::Reproducer evidence = judged.evidence;
-  evidence.note = fmt::format("touchstone demo: kernel {} on {}, inputs: {}{}",
+  fmt::print("{} kernel {} on {}:\n{}\n{}", red("FAIL"), kernel_name(entry.kernel), judged.family,
+             judged.worst.str(), str(entry.kernel));
+  fuzz::Reproducer evidence =
+      judged.worst.outcome == Outcome::Fail ? smallest(judged.evidence) : judged.evidence;
+  evidence.note = fmt::format("touchstone demo: shrunk from kernel {} on {}, inputs: {}{}",
                               kernel_name(entry.kernel), kDevice, judged.family,
                               options.plant == "none" ? "" : ", planted fault: " + options.plant);
+  fmt::print("\nshrunk to\n{}{}\n", fuzz::str(evidence.run), fuzz::judge(evidence).str());
   write_file_atomically(options.reproducer, fuzz::to_json(evidence));
-  fmt::print("{} kernel {} on {}:\n{}\n", red("FAIL"), kernel_name(entry.kernel), judged.family,
-             judged.worst.str());
-  fmt::print("{}", str(entry.kernel));
-  fmt::print("reproducer: {}   judge it again with: touchstone check {}\n", options.reproducer,
+  fmt::print("\nreproducer: {}   judge it again with: touchstone check {}\n", options.reproducer,
              options.reproducer);
 }
 

@@ -44,7 +44,7 @@ Verb demo(CLI::App& app) {
                 "CSV of 64 pixels (0 to 16) and a label a line, gzipped or not [the digits inside "
                 "the program]");
   v->add_option("--epochs", o.epochs,
-                "Passes over the training images [12; 1 with a planted fault]")
+                "Passes over the training images [40; 1 with a planted fault]")
       ->check(CLI::Range(1, 1000));
   v->add_option("--seed", o.seed, "Of the split, the weights and the order of images")
       ->capture_default_str();

@@ -1,0 +1,41 @@
+# -DBUILD -DSOURCE -DWORK -DCXX -DFLAGS: installs BUILD, builds and runs the consumer, and asks for
+# a component that does not exist.
+file(REMOVE_RECURSE "${WORK}")
+set(prefix "${WORK}/prefix")
+
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${ARGN} failed:\n${out}")
+  endif()
+  set(out "${out}" PARENT_SCOPE)
+endfunction()
+
+run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${prefix}")
+if(NOT EXISTS "${prefix}/bin/touchstone")
+  message(FATAL_ERROR "the touchstone command was not installed")
+endif()
+run("${prefix}/bin/touchstone" simplify "(a*4 + b)//4" --var a=0..10 b=0..3)
+if(NOT out MATCHES "^a\n")
+  message(FATAL_ERROR "the installed command said: ${out}")
+endif()
+
+set(configure "${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${prefix}"
+              "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_CXX_FLAGS=${FLAGS}")
+run(${configure})
+run("${CMAKE_COMMAND}" --build "${WORK}/build")
+run("${WORK}/build/consumer")
+if(NOT out MATCHES "^54\n")
+  message(FATAL_ERROR "the consumer printed: ${out}")
+endif()
+
+file(WRITE "${WORK}/wrong/CMakeLists.txt"
+     "cmake_minimum_required(VERSION 3.22)\nproject(wrong LANGUAGES CXX)\n"
+     "find_package(touchstone 0.1 CONFIG REQUIRED COMPONENTS nosuchthing)\n")
+execute_process(
+  COMMAND "${CMAKE_COMMAND}" -S "${WORK}/wrong" -B "${WORK}/wrong/build" "-DCMAKE_PREFIX_PATH=${prefix}"
+          "-DCMAKE_CXX_COMPILER=${CXX}"
+  RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE error)
+if(status EQUAL 0 OR NOT error MATCHES "nosuchthing")
+  message(FATAL_ERROR "an unknown component was not refused: ${error}")
+endif()

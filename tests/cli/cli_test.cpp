@@ -1,0 +1,222 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include "touchstone/base/file.h"
+#include "touchstone/codegen/fault.h"
+#include "touchstone/device/npy.h"
+#include "touchstone/ops/kernel_json.h"
+
+// The command as a person meets it: what it prints, what it exits with, what it does with bad
+// input.
+
+namespace touchstone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Run {
+  int code;
+  std::string text;  // standard output and error
+};
+
+Run touchstone_run(const std::string& arguments, const std::string& environment = "") {
+  const std::string line =
+      environment + " " TOUCHSTONE_COMMAND " " + arguments + " 2>&1 < /dev/null";
+  FILE* pipe = ::popen(line.c_str(), "r");
+  if (pipe == nullptr) return {-1, "popen failed"};
+  Run run{0, {}};
+  char chunk[4096];
+  for (std::size_t n = 0; (n = std::fread(chunk, 1, sizeof chunk, pipe)) > 0;)
+    run.text.append(chunk, n);
+  const int status = ::pclose(pipe);
+  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return run;
+}
+
+class Cli : public testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(dir_.path() / name) << text;
+    return file(name);
+  }
+  // y = x + x over four float32 elements.
+  std::string kernel() const {
+    const ShapeTracker st = ShapeTracker::contiguous({4});
+    const LazyOpPtr x = LazyOp::load(1, DType::Float32, st);
+    return write("kernel.json",
+                 to_json(kernel_file(LazyOp::store(st, LazyOp::binary(Op::Add, x, x)))));
+  }
+  std::string array(const std::string& name, const std::vector<float>& values) const {
+    HostArray a{DType::Float32, {static_cast<std::int64_t>(values.size())}, {}};
+    a.bytes.assign(reinterpret_cast<const char*>(values.data()), values.size() * 4);
+    write_npy(file(name), a);
+    return file(name);
+  }
+  TemporaryDirectory dir_;
+};
+
+TEST_F(Cli, HelpIsThereForEveryVerbWithAnExampleAndExitCodes) {
+  EXPECT_EQ(touchstone_run("--help").code, 0);
+  EXPECT_THAT(touchstone_run("--version").text, HasSubstr("touchstone 0."));
+  for (const std::string verb : {"demo", "eval", "check", "kernels", "fuzz", "simplify", "view"}) {
+    const Run run = touchstone_run(verb + " --help");
+    EXPECT_EQ(run.code, 0) << verb;
+    EXPECT_THAT(run.text, HasSubstr("Example: touchstone " + verb));
+    EXPECT_THAT(run.text, HasSubstr("Exit codes"));
+  }
+}
+
+TEST_F(Cli, BadUsageExitsWithTwo) {
+  EXPECT_EQ(touchstone_run("").code, 2);
+  EXPECT_EQ(touchstone_run("no-such-verb").code, 2);
+  EXPECT_EQ(touchstone_run("check").code, 2);
+  EXPECT_EQ(touchstone_run("demo --epochs nine").code, 2);
+  const Run plant = touchstone_run("demo --plant max-without-nna");
+  EXPECT_EQ(plant.code, 2);
+  EXPECT_THAT(plant.text, HasSubstr("max-without-nan"));
+}
+
+TEST_F(Cli, SimplifyPrintsTheExpressionAndItsBounds) {
+  const Run run = touchstone_run("simplify '(a*4 + b)//4' --var a=0..10 b=0..3");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_EQ(run.text, "a\nin [0, 10], size 1\n");
+  EXPECT_THAT(touchstone_run("simplify 'a +' --var a=0..1").text, HasSubstr("column"));
+  EXPECT_EQ(touchstone_run("simplify 'a +' --var a=0..1").code, 2);
+  EXPECT_EQ(touchstone_run("simplify 'b' --var a=0..1").code, 2);
+  EXPECT_EQ(touchstone_run("simplify 'a' --var a=5..1").code, 2);
+  EXPECT_EQ(touchstone_run("simplify 'a//0' --var a=0..1").code, 2);
+}
+
+TEST_F(Cli, ViewFollowsAShape) {
+  const Run run = touchstone_run("view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.text, HasSubstr("reshape 100"));
+  EXPECT_THAT(run.text, HasSubstr("index"));
+  EXPECT_EQ(touchstone_run("view 10,10 reshape 7").code, 2);
+  EXPECT_THAT(touchstone_run("view 10,10 reshap 100").text, HasSubstr("did you mean 'reshape'?"));
+  EXPECT_EQ(touchstone_run("view 2,3 shrink 0:9,0:1").code, 2);
+  EXPECT_EQ(touchstone_run("view 2,x").code, 2);
+  EXPECT_EQ(touchstone_run("view 2,3 pad -- -1:0,0:0").code, 2);
+}
+
+TEST_F(Cli, EvalRunsOnBothDevicesAndCheckJudges) {
+  const std::string k = kernel(), x = array("x.npy", {1, 2, 3, 4});
+  for (const std::string device : {"CPU", "CLANG"}) {
+    const Run run = touchstone_run("eval " + k + " --in " + x + " --device " + device + " --out " +
+                                   file("y.npy"));
+    ASSERT_EQ(run.code, 0) << run.text;
+    EXPECT_EQ(touchstone_run("check " + k + " --in " + x + " --out " + file("y.npy")).code, 0);
+  }
+  const std::string wrong = array("wrong.npy", {2, 4, 7, 8});
+  const Run fail = touchstone_run("check " + k + " --in " + x + " --out " + wrong + " --json");
+  EXPECT_EQ(fail.code, 1);
+  EXPECT_THAT(fail.text, HasSubstr("\"verdict\":\"FAIL\""));
+  EXPECT_THAT(fail.text, HasSubstr("\"at\":[2]"));
+  EXPECT_THAT(fail.text,
+              HasSubstr("\"candidate\":\"40e00000\",\"legal\":[\"40c00000\",\"40c00000\"]"));
+}
+
+TEST_F(Cli, BadFilesAreNamedAndNothingIsWritten) {
+  const std::string k = kernel(), x = array("x.npy", {1, 2, 3, 4});
+  const auto refused = [&](const std::string& arguments, const std::string& says) {
+    const Run run = touchstone_run(arguments);
+    EXPECT_EQ(run.code, 2) << arguments << "\n" << run.text;
+    EXPECT_THAT(run.text, HasSubstr(says));
+    EXPECT_THAT(run.text, Not(HasSubstr("internal error")));
+  };
+  refused("eval " + file("missing.json"), "missing.json");
+  refused("eval " + write("text.json", "hello"), "not JSON");
+  refused("eval " + write("other.json", "{\"touchstone_kernel\":7}"), "version 7");
+  refused("eval " + k + " --device GPU", "there is no device 'GPU'");
+  refused("eval " + k + " --in " + write("bad.npy", "hello"), "bad.npy");
+  refused("eval " + k + " --in " + array("short.npy", {1}) + " --out " + file("never.npy"),
+          "holds 1 elements");
+  refused("eval " + k + " --in " + x + " --out /dev/full/y.npy", "/dev/full/y.npy");
+  refused("check " + k, "--out");
+  refused("kernels nosuchmodel", "known: ");
+  EXPECT_FALSE(std::filesystem::exists(file("never.npy")));
+}
+
+TEST_F(Cli, AMissingCompilerSaysHowToGetOne) {
+  const Run run = touchstone_run("eval " + kernel() + " --device CLANG",
+                                 "TOUCHSTONE_CC=/nonexistent/cc TOUCHSTONE_CACHE=" + file("cache"));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.text, HasSubstr("/nonexistent/cc"));
+  EXPECT_THAT(run.text, HasSubstr("TOUCHSTONE_CC"));
+}
+
+TEST_F(Cli, NoColourReachesAPipeUnlessForced) {
+  const Run plain = touchstone_run("view 2,3");
+  EXPECT_THAT(plain.text, Not(HasSubstr("\x1b[")));
+  EXPECT_THAT(touchstone_run("--color always view 2,3").text, HasSubstr("\x1b["));
+  EXPECT_THAT(touchstone_run("view 2,3", "CLICOLOR_FORCE=1").text, HasSubstr("\x1b["));
+  EXPECT_THAT(touchstone_run("view 2,3", "CLICOLOR_FORCE=1 NO_COLOR=1").text,
+              Not(HasSubstr("\x1b[")));
+}
+
+TEST_F(Cli, KernelsListsAModel) {
+  const Run run = touchstone_run("kernels matmul --json");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.text, HasSubstr("\"model\":\"matmul\""));
+  EXPECT_THAT(touchstone_run("kernels lenet --backward").text, HasSubstr("kernels,"));
+}
+
+TEST_F(Cli, FuzzFindsAPlantedFaultAndCheckConfirmsIt) {
+  const std::string out = file("repro.json");
+  const Run clean = touchstone_run("fuzz --cases 40 --seed 5 --reproducer " + out);
+  EXPECT_EQ(clean.code, 0) << clean.text;
+  EXPECT_FALSE(std::filesystem::exists(out));
+  EXPECT_EQ(
+      touchstone_run("fuzz --cases 200 --seed 5 --plant drop-last-reduce --reproducer " + out).code,
+      1);
+  EXPECT_EQ(touchstone_run("check " + out).code, 1);
+}
+
+class DemoPlants : public Cli, public testing::WithParamInterface<FaultInfo> {};
+
+TEST_P(DemoPlants, EndsInFailAndAReproducerWithTheSameVerdict) {
+  const std::string out = file("repro.json");
+  const Run run =
+      touchstone_run("demo --plant " + std::string(GetParam().name) + " --reproducer " + out);
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.text, HasSubstr("FAIL kernel "));
+  const Run check = touchstone_run("check " + out);
+  EXPECT_EQ(check.code, 1);
+  const std::string verdict = check.text.substr(check.text.find("FAIL:"));
+  EXPECT_THAT(run.text, HasSubstr(verdict));
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, DemoPlants,
+                         testing::ValuesIn(fault_table.begin() + 1, fault_table.end()),
+                         [](const auto& i) {
+                           std::string name(i.param.name);
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST_F(Cli, DemoRejectsDataThatIsNotDigits) {
+  EXPECT_EQ(touchstone_run("demo --data " + file("missing.csv")).code, 2);
+  const Run bad = touchstone_run("demo --data " + write("bad.csv", "1,2,3\n"));
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_THAT(bad.text, HasSubstr("line 1"));
+  const Run cut = touchstone_run("demo --data " + write("cut.gz", "\x1f\x8b\x08"));
+  EXPECT_THAT(cut.text, HasSubstr("damaged or cut short"));
+}
+
+TEST_F(Cli, DemoReachesItsGoal) {
+  const Run run = touchstone_run("demo");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("0 FAIL, 0 UNUSABLE"));
+  EXPECT_THAT(run.text, HasSubstr("reached"));
+}
+
+}  // namespace
+}  // namespace touchstone

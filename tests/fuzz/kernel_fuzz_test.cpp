@@ -1,0 +1,169 @@
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "touchstone/base/file.h"
+#include "touchstone/clang/clang_device.h"
+#include "touchstone/fuzz/campaign.h"
+#include "touchstone/fuzz/shrink.h"
+#include "touchstone/interp/interpreted.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+// A clang device with its own throw-away cache.
+class Candidate {
+ public:
+  explicit Candidate(Fault fault = Fault::None) {
+    ClangOptions options = ClangOptions::from_environment();
+    options.cache_dir = cache_.path();
+    options.opt_level = 1;
+    options.codegen.fault = fault;
+    device_ = make_clang_device("CANDIDATE", options);
+  }
+  Device& device() { return *device_; }
+
+ private:
+  TemporaryDirectory cache_;
+  std::unique_ptr<Device> device_;
+};
+
+std::int64_t budget(std::int64_t usual) {
+  const char* asked = std::getenv("TOUCHSTONE_FUZZ_CASES");
+  return asked != nullptr ? std::max<std::int64_t>(1, std::atoll(asked)) : usual;
+}
+
+// The choices of one case, as RapidCheck draws and shrinks them: a list of numbers.
+rc::Gen<std::vector<std::uint32_t>> any_choices() {
+  return rc::gen::resize(400, rc::gen::container<std::vector<std::uint32_t>>(
+                                  rc::gen::inRange<std::uint32_t>(0, 5040)));
+}
+
+RC_GTEST_PROP(KernelFuzz, ClangAgreesWithTheReferenceByVerdict, ()) {
+  static Candidate candidate;
+  const std::vector<std::uint32_t> choices = *any_choices();
+  ListChooser chooser(choices);
+  const KernelCase c = draw_kernel_case(chooser);
+  RC_LOG() << str(c);
+  const Verdict verdict = run_case(c, candidate.device());
+  RC_LOG() << verdict.str();
+  RC_ASSERT(verdict.outcome != Outcome::Fail);
+  RC_ASSERT(verdict.outcome != Outcome::Unusable);
+}
+
+TEST(KernelFuzz, ACampaignHasNoFalseAlarm) {
+  Candidate candidate;
+  const std::uint64_t seed = 20'26;
+  const std::int64_t cases = budget(400);
+  const CampaignResult result = run_campaign(candidate.device(), {seed, 0, cases});
+  EXPECT_EQ(result.cases, cases);
+  EXPECT_EQ(result.unusable, 0);
+  for (const Finding& f : result.findings)
+    ADD_FAILURE() << "seed " << seed << " case " << f.index << " shrunk to\n"
+                  << str(f.shrunk.run) << f.verdict.str();
+  RecordProperty("weak", static_cast<int>(result.weak));
+  EXPECT_LT(result.weak, cases / 4) << "most kernels must be able to fail";
+}
+
+TEST(KernelFuzz, TheReferenceAgreesWithItself) {
+  const std::unique_ptr<Device> reference = make_interpreted_device();
+  const CampaignResult result = run_campaign(*reference, {7, 0, budget(2000)});
+  EXPECT_TRUE(result.findings.empty());
+  EXPECT_EQ(result.unusable, 0);
+}
+
+class PlantedFault : public testing::TestWithParam<FaultInfo> {};
+
+TEST_P(PlantedFault, IsFoundAndShrinksToAFewNodes) {
+  Candidate candidate(GetParam().fault);
+  CampaignResult result;
+  for (std::int64_t at = 0; result.findings.empty() && at < 2000; at += 64)
+    result = run_campaign(candidate.device(), {1, at, 64});
+  ASSERT_FALSE(result.findings.empty());
+  const Finding& f = result.findings[0];
+  EXPECT_EQ(f.verdict.outcome, Outcome::Fail);
+  EXPECT_TRUE(holds_fault(f.shrunk.run.kernel, GetParam().fault)) << str(f.shrunk.run);
+  EXPECT_LE(toposort(f.shrunk.run.kernel).size(), 5U) << str(f.shrunk.run);
+  for (const HostArray& input : f.shrunk.run.inputs)
+    EXPECT_LE(input.size(), 9) << str(f.shrunk.run);
+  EXPECT_LE(f.shrink_runs, 300);
+}
+
+INSTANTIATE_TEST_SUITE_P(Each, PlantedFault,
+                         testing::ValuesIn(fault_table.begin() + 1, fault_table.end()),
+                         [](const auto& i) {
+                           std::string name(i.param.name);
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST(Generator, EqualSeedsDrawEqualCases) {
+  for (std::uint64_t i = 0; i < 50; ++i) {
+    RandomChooser a(3, i), b(3, i);
+    const KernelCase x = draw_kernel_case(a), y = draw_kernel_case(b);
+    EXPECT_TRUE(same(x.kernel, y.kernel));
+    EXPECT_EQ(str(x), str(y));
+  }
+}
+
+TEST(Generator, ReachesEveryOpTypeAndKindOfView) {
+  std::set<Op> ops;
+  std::set<DType> dtypes;
+  bool masked = false, stacked = false, negative = false, empty = false, shared = false;
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    RandomChooser chooser(11, i);
+    const KernelCase c = draw_kernel_case(chooser);
+    std::set<int> buffers;
+    for (const LazyOpPtr& node : toposort(c.kernel)) {
+      ops.insert(node->op());
+      dtypes.insert(node->dtype());
+      if (node->op() != Op::Load) continue;
+      shared = shared || !buffers.insert(node->buffer().idx).second;
+      stacked = stacked || node->buffer().st.views().size() > 1;
+      for (const View& v : node->buffer().st.views()) {
+        masked = masked || v.mask().has_value();
+        empty = empty || v.size() == sint(0);
+        for (const sint& s : v.strides()) negative = negative || s.as_int() < 0;
+      }
+    }
+  }
+  for (const OpInfo& row : op_table) {
+    if (!is_elementwise(row.op) && !is_reduce(row.op)) continue;
+    EXPECT_TRUE(ops.contains(row.op)) << row.name;
+  }
+  EXPECT_EQ(dtypes.size(), static_cast<std::size_t>(kDTypeCount));
+  EXPECT_TRUE(masked && stacked && negative && empty && shared);
+}
+
+TEST(Generator, NoChoicesDrawTheSimplestCase) {
+  ListChooser none({});
+  const KernelCase c = draw_kernel_case(none);
+  EXPECT_EQ(toposort(c.kernel).size(), 2U) << str(c);
+}
+
+TEST(Reproducer, RoundTripGivesTheSameVerdict) {
+  Candidate candidate(Fault::DropLastReduce);
+  const ShapeTracker st = ShapeTracker::contiguous({4});
+  const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, LazyOp::load(1, DType::Float32, st), {0});
+  RandomChooser chooser(1, 1);
+  KernelCase c{LazyOp::store(ShapeTracker::contiguous({1}), sum), {{DType::Float32, {4}, {}}}};
+  const std::vector<float> ones(4, 1.0F);
+  c.inputs[0].bytes.assign(reinterpret_cast<const char*>(ones.data()), 16);
+  const Reproducer r = record(c, candidate.device());
+  const Verdict first = judge(r), second = judge(reproducer_from_json(to_json(r)));
+  EXPECT_EQ(first.outcome, Outcome::Fail);
+  EXPECT_EQ(first.str(), second.str());
+}
+
+TEST(Reproducer, DamageIsNamed) {
+  EXPECT_THROW(reproducer_from_json("{"), ParseError);
+  EXPECT_THROW(reproducer_from_json("{\"touchstone_reproducer\":9}"), ParseError);
+  EXPECT_THROW(reproducer_from_json("{\"touchstone_reproducer\":1}"), ParseError);
+  EXPECT_THROW(reproducer_from_json("[1]"), ParseError);
+}
+
+}  // namespace
+}  // namespace touchstone::fuzz
