@@ -14,8 +14,13 @@ CText call(std::string_view function, const CText& x) {
   return {fmt::format("{}({})", function, x.text), true};
 }
 
+bool is_call(std::string_view text) {
+  return !text.empty() && text.back() == ')' && text.front() >= 'a' && text.front() <= 'z';
+}
+
 // "$a" and so on replaced; the rest of the text stays.
 std::string filled(std::string_view text, DType type, std::span<const CText> src) {
+  const bool arguments = is_call(text);
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '$') {
@@ -32,15 +37,13 @@ std::string filled(std::string_view text, DType type, std::span<const CText> src
       case 'm':
         out += type == DType::Float32 ? "f" : "";
         break;
-      default:
-        out += src[static_cast<std::size_t>(text[i] - 'a')].operand();
+      default: {
+        const CText& operand = src[static_cast<std::size_t>(text[i] - 'a')];
+        out += arguments ? operand.text : operand.operand();
+      }
     }
   }
   return out;
-}
-
-bool is_call(std::string_view text) {
-  return !text.empty() && text.back() == ')' && text.front() >= 'a' && text.front() <= 'z';
 }
 
 CText in_type(std::string_view text, DType type, std::span<const CText> src) {

@@ -1,6 +1,7 @@
 #include "touchstone/codegen/linearize.h"
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
 
 #include "touchstone/codegen/linearizer.h"
@@ -234,6 +235,7 @@ LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
   LinearKernel linear = codegen::Linearizer(merged, options).run();
   linear.name = kernel_name(kernel);
   linear.buffers = buffers_of(kernel);
+  assert((verify(linear), true));
   return linear;
 }
 

@@ -1,0 +1,196 @@
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "touchstone/codegen/c_preamble.h"
+#include "touchstone/codegen/linearize.h"
+#include "touchstone/codegen/render_c.h"
+
+namespace touchstone {
+namespace {
+
+constexpr DType kF32 = DType::Float32;
+
+ShapeTracker dense(Shape shape) { return ShapeTracker::contiguous(std::move(shape)); }
+LazyOpPtr load(int idx, const ShapeTracker& st, DType d = kF32) { return LazyOp::load(idx, d, st); }
+LazyOpPtr stored(const LazyOpPtr& x) {
+  return LazyOp::store(ShapeTracker::contiguous(x->shape()), x);
+}
+
+// The body of the function, without what every function begins with.
+std::string body(const LazyOpPtr& kernel, const CodegenOptions& options = {}) {
+  const LinearKernel linear = linearize(kernel, options);
+  verify(linear);
+  const std::string text = render_c_function(linear, "f");
+  const std::size_t begin = text.find("(void)parts;\n") + 13;
+  return text.substr(begin, text.size() - begin - 2);
+}
+
+int count(const std::string& text, const std::string& what) {
+  int n = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+bool has(const std::string& text, const std::string& what) { return count(text, what) > 0; }
+
+TEST(RenderC, AddOfTwoMatricesIsOneLoop) {
+  const auto st = dense({4, 6});
+  EXPECT_EQ(
+      body(stored(LazyOp::binary(Op::Add, load(1, st), load(2, st)))),
+      "  const f32* restrict b1 = bufs[1];\n"
+      "  const f32* restrict b2 = bufs[2];\n"
+      "  f32* restrict b0 = bufs[0];\n"
+      "  for (i64 i0 = split_at(24, part, parts), i0_end = split_at(24, part + 1, parts); i0 < "
+      "i0_end; ++i0) {\n"
+      "    const f32 x6 = b1[i0];\n"
+      "    const f32 x7 = b2[i0];\n"
+      "    b0[i0] = x6 + x7;\n"
+      "  }\n");
+}
+
+TEST(RenderC, SumHasAnAccumulator) {
+  EXPECT_EQ(body(stored(LazyOp::reduce(Op::ReduceSum, load(1, dense({2, 3})), {1}))),
+            "  const f32* restrict b1 = bufs[1];\n"
+            "  f32* restrict b0 = bufs[0];\n"
+            "  for (i64 i0 = split_at(2, part, parts), i0_end = split_at(2, part + 1, parts); i0 < "
+            "i0_end; ++i0) {\n"
+            "    f32 acc7 = 0x0p+0f;\n"
+            "    const i64 x8 = i0 * 3;\n"
+            "    for (i64 r1 = 0; r1 < 3; ++r1) {\n"
+            "      const f32 x11 = b1[x8 + r1];\n"
+            "      acc7 = acc7 + x11;\n"
+            "    }\n"
+            "    b0[i0] = acc7;\n"
+            "  }\n");
+}
+
+TEST(RenderC, MaskedLoadDoesNotRead) {
+  const std::string text = body(stored(load(1, dense({4}).pad(Padding{{1, 2}}))));
+  EXPECT_TRUE(has(text, "? b1[")) << text;
+  EXPECT_EQ(count(text, "b1["), 1) << text;
+}
+
+TEST(RenderC, NothingValidIsNoLoad) {
+  const auto st = dense({4}).pad(Padding{{3, 0}}).shrink(Mask{{0, 3}});
+  EXPECT_FALSE(has(body(stored(load(1, st))), "b1"));
+}
+
+TEST(RenderC, EmptyOutputIsNoCode) {
+  EXPECT_TRUE(linearize(stored(load(1, dense({3, 0})))).uops.empty());
+  EXPECT_EQ(body(stored(load(1, dense({3, 0})))), "");
+}
+
+TEST(RenderC, SameLoadStandsOnce) {
+  const auto st = dense({8});
+  const auto x = LazyOp::binary(Op::Mul, load(1, st), load(1, st));
+  EXPECT_EQ(count(body(stored(x)), "b1[i0]"), 1);
+}
+
+TEST(RenderC, InvariantLoadsLeaveTheirLoops) {
+  // A column, the same for all j, times x[i][j]: read once an i.
+  const auto x = load(1, dense({3, 5}));
+  const auto column = load(2, dense({3, 1}).expand({3, 5}));
+  const std::string text = body(stored(LazyOp::binary(Op::Mul, x, column)));
+  EXPECT_LT(text.find("b2[i0]"), text.find("i64 i1 ="));
+}
+
+TEST(RenderC, LoadsStayInLoopsThatMayNotRun) {
+  const auto n = symbolic::variable("n", 0, 8);
+  const auto row = load(1, dense({1, 3}).expand({n, 3}));
+  const std::string text = body(stored(LazyOp::reduce(Op::ReduceSum, row, {0})));
+  EXPECT_GT(text.find("b1["), text.find("v_n; ++")) << text;
+}
+
+TEST(RenderC, DividesPlainlyWhereOperandsAreNotNegative) {
+  const std::vector<int> swap{1, 0};
+  const std::string text = body(stored(load(1, dense({4, 6}).permute(swap).reshape({24}))));
+  EXPECT_FALSE(has(text, "floor_")) << text;
+  EXPECT_TRUE(has(text, "i0 / 4")) << text;
+}
+
+TEST(RenderC, SizesWithVariablesAreLoopBounds) {
+  const auto n = symbolic::variable("n", 1, 9);
+  const auto kernel = stored(load(1, dense({n, 4})));
+  const std::string text = body(kernel);
+  EXPECT_EQ(linearize(kernel).variables, std::vector<std::string>{"n"});
+  EXPECT_TRUE(has(text, "const i64 v_n = vars[0];")) << text;
+  EXPECT_TRUE(has(text, "split_at(v_n, part, parts)")) << text;
+}
+
+TEST(RenderC, MulAccIsMulThenAdd) {
+  const auto st = dense({4});
+  const auto mulacc = LazyOp::ternary(Op::MulAcc, load(1, st), load(2, st), load(3, st));
+  EXPECT_TRUE(has(body(stored(mulacc)), "b0[i0] = (x7 * x8) + x9;")) << body(stored(mulacc));
+}
+
+TEST(RenderC, NothingIsFolded) {
+  // x * 0 keeps NaN, x + 0 turns -0 into +0.
+  const auto st = dense({4});
+  const auto zero = LazyOp::constant(Scalar::of<float>(0), dense({1}).expand({4}));
+  EXPECT_TRUE(has(body(stored(LazyOp::binary(Op::Mul, load(1, st), zero))), "* 0x0p+0f"));
+  EXPECT_TRUE(has(body(stored(LazyOp::binary(Op::Add, load(1, st), zero))), "+ 0x0p+0f"));
+}
+
+std::string constant_text(const Scalar& value) {
+  const std::string text = body(stored(LazyOp::constant(value, dense({}))));
+  const std::size_t begin = text.find("= ", text.find("b0[0]")) + 2;
+  return text.substr(begin, text.find(';', begin) - begin);
+}
+
+TEST(RenderC, ConstantsAreExact) {
+  EXPECT_EQ(constant_text(Scalar::of<float>(0.1f)), "0x1.99999ap-4f");
+  EXPECT_EQ(constant_text(Scalar::of<double>(0.1)), "0x1.999999999999ap-4");
+  EXPECT_EQ(constant_text(Scalar::of<float>(-0.0f)), "(-0x0p+0f)");
+  EXPECT_EQ(constant_text(Scalar::from_bits(kF32, 0x7f800000)), "f32_bits(0x7f800000u)");
+  EXPECT_EQ(constant_text(Scalar::from_bits(kF32, 0xffc00001)), "f32_bits(0xffc00001u)");
+  EXPECT_EQ(constant_text(Scalar::of<std::int64_t>(INT64_MIN)), "(-9223372036854775807 - 1)");
+  EXPECT_EQ(constant_text(Scalar::of<std::int8_t>(-128)), "(-128)");
+  EXPECT_EQ(constant_text(Scalar::of<std::uint64_t>(UINT64_MAX)), "18446744073709551615ull");
+  EXPECT_EQ(constant_text(Scalar::from_double(DType::Float16, 1)), "((f16)0x3c00u)");
+  EXPECT_EQ(constant_text(Scalar::of<bool>(true)), "1");
+}
+
+TEST(RenderC, PreambleHoldsWhatIsCalledAndNoMore) {
+  const std::string none = codegen::c_preamble("x + y");
+  EXPECT_FALSE(has(none, "inline"));
+  const std::string some = codegen::c_preamble("f64_to_bf16(x) + exp2f(y)");
+  EXPECT_TRUE(has(some, "bf16 f64_to_bf16(f64 x)"));
+  EXPECT_TRUE(has(some, "float exp2f(float);"));
+  EXPECT_TRUE(has(some, "f64_bits(u64 x)"));
+  EXPECT_FALSE(has(some, "exp2(double)"));
+  EXPECT_FALSE(has(some, "f32_to_bf16"));
+}
+
+TEST(Lanes, NeighbouringOutputsShareTheReduceLoop) {
+  const auto x = load(1, dense({32, 100}));
+  const auto kernel = stored(LazyOp::reduce(Op::ReduceSum, x, {0}));
+  const std::string text = body(kernel);
+  EXPECT_TRUE(has(text, "f32 acc")) << text;
+  EXPECT_TRUE(has(text, "[56];")) << text;  // two tiles, the second overlaps the first
+  EXPECT_TRUE(has(text, "min_i64(i0 * 56, 44)")) << text;
+  EXPECT_FALSE(has(text, "split_at")) << text;  // their outputs must not be written at once
+  EXPECT_FALSE(has(body(kernel, {Fault::None, true, false}), "[56]"));
+}
+
+TEST(Linearize, RejectsWhatIsNoKernel) {
+  EXPECT_THROW(linearize(load(1, dense({2}))), AstError);
+  EXPECT_THROW(linearize(stored(load(0, dense({2})))), AstError);
+}
+
+TEST(Linearize, DeepExpressionsNeedNoDeepStack) {
+  const auto st = dense({4});
+  LazyOpPtr x = load(1, st);
+  for (int i = 0; i < 100'000; ++i) x = LazyOp::binary(Op::Add, x, load(2, st));
+  EXPECT_GT(render_c(linearize(stored(x))).size(), 100'000U);
+}
+
+TEST(Linearize, NamesOfVariablesMayBeThoseOfLoops) {
+  const auto i0 = symbolic::variable("i0", 1, 4);
+  const auto kernel = stored(load(1, dense({i0, 3}).expand({i0, 3})));
+  const LinearKernel linear = linearize(kernel);
+  EXPECT_NO_THROW(verify(linear));
+  EXPECT_TRUE(has(render_c(linear), "v_i0"));
+}
+
+}  // namespace
+}  // namespace touchstone

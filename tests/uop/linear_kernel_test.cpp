@@ -1,0 +1,131 @@
+#include "touchstone/uop/linear_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace touchstone {
+namespace {
+
+constexpr DType kI64 = DType::Int64;
+constexpr DType kF32 = DType::Float32;
+
+// out[i] = in[i] + (the sum over r of in[r]), for four elements.
+LinearKernel sample() {
+  LinearKernel k;
+  k.name = "sample";
+  k.buffers = {{0, kF32, 4}, {1, kF32, 4}};
+  k.uops = {
+      {UOps::DefineGlobal, kF32, {}, 0},                     // 0
+      {UOps::DefineGlobal, kF32, {}, 1},                     // 1
+      {UOps::Const, kI64, {}, Scalar::of<std::int64_t>(0)},  // 2
+      {UOps::Const, kI64, {}, Scalar::of<std::int64_t>(4)},  // 3
+      {UOps::Const, kF32, {}, Scalar::of<float>(0)},         // 4
+      {UOps::Loop, kI64, {2, 3}, std::string("i")},          // 5
+      {UOps::DefineAcc, kF32, {4}, {}},                      // 6
+      {UOps::Loop, kI64, {2, 3}, std::string("r")},          // 7
+      {UOps::Load, kF32, {1, 7}, {}},                        // 8
+      {UOps::Alu, kF32, {6, 8}, Op::Add},                    // 9
+      {UOps::Assign, kF32, {6, 9}, {}},                      // 10
+      {UOps::EndLoop, kI64, {7}, {}},                        // 11
+      {UOps::Index, kI64, {5, 3}, IndexOp::Lt},              // 12
+      {UOps::Load, kF32, {1, 5, 12}, {}},                    // 13
+      {UOps::Alu, kF32, {13, 6}, Op::Add},                   // 14
+      {UOps::Store, kF32, {0, 5, 14}, {}},                   // 15
+      {UOps::EndLoop, kI64, {5}, {}},                        // 16
+  };
+  k.split = 5;
+  return k;
+}
+
+TEST(LinearKernel, PrintsAStepALine) {
+  EXPECT_EQ(str(sample()),
+            "sample\n"
+            "  %0  DEFINE_GLOBAL f32 0\n"
+            "  %1  DEFINE_GLOBAL f32 1\n"
+            "  %2  CONST i64 0\n"
+            "  %3  CONST i64 4\n"
+            "  %4  CONST f32 0.0\n"
+            "  %5  LOOP i64 %2 %3 i  (split)\n"
+            "  %6    DEFINE_ACC f32 %4\n"
+            "  %7    LOOP i64 %2 %3 r\n"
+            "  %8      LOAD f32 %1 %7\n"
+            "  %9      ADD f32 %6 %8\n"
+            " %10      ASSIGN f32 %6 %9\n"
+            " %11    ENDLOOP i64 %7\n"
+            " %12    < i64 %5 %3\n"
+            " %13    LOAD f32 %1 %5 %12\n"
+            " %14    ADD f32 %13 %6\n"
+            " %15    STORE f32 %0 %5 %14\n"
+            " %16  ENDLOOP i64 %5\n");
+}
+
+TEST(LinearKernel, EqualStepsHashAlike) {
+  const LinearKernel k = sample();
+  for (const UOp& a : k.uops)
+    for (const UOp& b : k.uops) EXPECT_EQ(a == b, hash_of(a) == hash_of(b)) << str(a) << str(b);
+}
+
+TEST(Verify, AcceptsTheSample) { EXPECT_NO_THROW(verify(sample())); }
+
+struct Break {
+  const char* says;
+  std::function<void(LinearKernel&)> apply;
+};
+
+TEST(Verify, NamesWhatIsBroken) {
+  const Break breaks[] = {
+      {"does not stand before", [](LinearKernel& k) { k.uops[9].src[1] = 14; }},
+      {"does not stand before", [](LinearKernel& k) { k.uops[9].src[1] = -1; }},
+      {"gives no value", [](LinearKernel& k) { k.uops[14].src[0] = 10; }},
+      {"which has ended", [](LinearKernel& k) { k.uops[14].src[0] = 8; }},
+      {"which has ended", [](LinearKernel& k) { k.uops[13].src[1] = 7; }},
+      {"innermost open loop", [](LinearKernel& k) { k.uops[11].src[0] = 5; }},
+      {"never ends", [](LinearKernel& k) { k.uops.pop_back(); }},
+      {"different dtypes", [](LinearKernel& k) { k.uops[14].src[1] = 12; }},
+      {"wrong dtype", [](LinearKernel& k) { k.uops[14].dtype = kI64; }},
+      {"not take this dtype", [](LinearKernel& k) { k.uops[14].arg = Op::Xor; }},
+      {"operands where", [](LinearKernel& k) { k.uops[14].src.pop_back(); }},
+      {"argument is of the wrong type", [](LinearKernel& k) { k.uops[14].arg = 3; }},
+      {"index operand must be int64", [](LinearKernel& k) { k.uops[13].src[1] = 4; }},
+      {"first operand must be a buffer", [](LinearKernel& k) { k.uops[13].src[0] = 4; }},
+      {"buffer 0 is written", [](LinearKernel& k) { k.uops[13].src[0] = 0; }},
+      {"buffer 0 is written", [](LinearKernel& k) { k.uops[15].src[0] = 1; }},
+      {"no such buffer", [](LinearKernel& k) { k.uops[1].arg = 2; }},
+      {"buffer is of another dtype", [](LinearKernel& k) { k.buffers[1].dtype = kI64; }},
+      {"constant is of another dtype", [](LinearKernel& k) { k.uops[4].dtype = kI64; }},
+      {"must be an accumulator", [](LinearKernel& k) { k.uops[10].src[0] = 8; }},
+      {"LOAD_ACC only", [](LinearKernel& k) { k.uops[6].arg = 4; }},
+      {"no such variable",
+       [](LinearKernel& k) {
+         k.uops[3] = {UOps::DefineVar, kI64, {}, std::string("n")};
+       }},
+      {"which is no loop", [](LinearKernel& k) { k.split = 6; }},
+  };
+  for (const Break& b : breaks) {
+    LinearKernel broken = sample();
+    b.apply(broken);
+    std::string message = "accepted";
+    try {
+      verify(broken);
+    } catch (const AstError& e) {
+      message = e.what();
+    }
+    EXPECT_NE(message.find(b.says), std::string::npos) << b.says << ": " << message;
+  }
+}
+
+TEST(Verify, LanesAreReadAndWrittenOneByOne) {
+  LinearKernel k = sample();
+  k.uops[6].arg = 4;
+  k.uops[8] = {UOps::LoadAcc, kF32, {6, 7}, {}};
+  k.uops[9].src = {8, 8};
+  k.uops[10].src = {6, 9, 7};
+  k.uops[14].src = {13, 13};
+  EXPECT_NO_THROW(verify(k));
+  k.uops[10].src = {6, 9};
+  EXPECT_THROW(verify(k), AstError);
+}
+
+}  // namespace
+}  // namespace touchstone
