@@ -21,17 +21,17 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-struct Run {
+struct Answer {
   int code;
   std::string text;  // standard output and error
 };
 
-Run touchstone_run(const std::string& arguments, const std::string& environment = "") {
+Answer touchstone_run(const std::string& arguments, const std::string& environment = "") {
   const std::string line =
       environment + " " TOUCHSTONE_COMMAND " " + arguments + " 2>&1 < /dev/null";
   FILE* pipe = ::popen(line.c_str(), "r");
   if (pipe == nullptr) return {-1, "popen failed"};
-  Run run{0, {}};
+  Answer run{0, {}};
   char chunk[4096];
   for (std::size_t n = 0; (n = std::fread(chunk, 1, sizeof chunk, pipe)) > 0;)
     run.text.append(chunk, n);
@@ -67,7 +67,7 @@ TEST_F(Cli, HelpIsThereForEveryVerbWithAnExampleAndExitCodes) {
   EXPECT_EQ(touchstone_run("--help").code, 0);
   EXPECT_THAT(touchstone_run("--version").text, HasSubstr("touchstone 0."));
   for (const std::string verb : {"demo", "eval", "check", "kernels", "fuzz", "simplify", "view"}) {
-    const Run run = touchstone_run(verb + " --help");
+    const Answer run = touchstone_run(verb + " --help");
     EXPECT_EQ(run.code, 0) << verb;
     EXPECT_THAT(run.text, HasSubstr("Example: touchstone " + verb));
     EXPECT_THAT(run.text, HasSubstr("Exit codes"));
@@ -79,13 +79,13 @@ TEST_F(Cli, BadUsageExitsWithTwo) {
   EXPECT_EQ(touchstone_run("no-such-verb").code, 2);
   EXPECT_EQ(touchstone_run("check").code, 2);
   EXPECT_EQ(touchstone_run("demo --epochs nine").code, 2);
-  const Run plant = touchstone_run("demo --plant max-without-nna");
+  const Answer plant = touchstone_run("demo --plant max-without-nna");
   EXPECT_EQ(plant.code, 2);
   EXPECT_THAT(plant.text, HasSubstr("max-without-nan"));
 }
 
 TEST_F(Cli, SimplifyPrintsTheExpressionAndItsBounds) {
-  const Run run = touchstone_run("simplify '(a*4 + b)//4' --var a=0..10 b=0..3");
+  const Answer run = touchstone_run("simplify '(a*4 + b)//4' --var a=0..10 b=0..3");
   EXPECT_EQ(run.code, 0);
   EXPECT_EQ(run.text, "a\nin [0, 10], size 1\n");
   EXPECT_THAT(touchstone_run("simplify 'a +' --var a=0..1").text, HasSubstr("column"));
@@ -96,7 +96,7 @@ TEST_F(Cli, SimplifyPrintsTheExpressionAndItsBounds) {
 }
 
 TEST_F(Cli, ViewFollowsAShape) {
-  const Run run = touchstone_run("view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100");
+  const Answer run = touchstone_run("view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100");
   EXPECT_EQ(run.code, 0);
   EXPECT_THAT(run.text, HasSubstr("reshape 100"));
   EXPECT_THAT(run.text, HasSubstr("index"));
@@ -110,13 +110,13 @@ TEST_F(Cli, ViewFollowsAShape) {
 TEST_F(Cli, EvalRunsOnBothDevicesAndCheckJudges) {
   const std::string k = kernel(), x = array("x.npy", {1, 2, 3, 4});
   for (const std::string device : {"CPU", "CLANG"}) {
-    const Run run = touchstone_run("eval " + k + " --in " + x + " --device " + device + " --out " +
-                                   file("y.npy"));
+    const Answer run = touchstone_run("eval " + k + " --in " + x + " --device " + device +
+                                      " --out " + file("y.npy"));
     ASSERT_EQ(run.code, 0) << run.text;
     EXPECT_EQ(touchstone_run("check " + k + " --in " + x + " --out " + file("y.npy")).code, 0);
   }
   const std::string wrong = array("wrong.npy", {2, 4, 7, 8});
-  const Run fail = touchstone_run("check " + k + " --in " + x + " --out " + wrong + " --json");
+  const Answer fail = touchstone_run("check " + k + " --in " + x + " --out " + wrong + " --json");
   EXPECT_EQ(fail.code, 1);
   EXPECT_THAT(fail.text, HasSubstr("\"verdict\":\"FAIL\""));
   EXPECT_THAT(fail.text, HasSubstr("\"at\":[2]"));
@@ -127,7 +127,7 @@ TEST_F(Cli, EvalRunsOnBothDevicesAndCheckJudges) {
 TEST_F(Cli, BadFilesAreNamedAndNothingIsWritten) {
   const std::string k = kernel(), x = array("x.npy", {1, 2, 3, 4});
   const auto refused = [&](const std::string& arguments, const std::string& says) {
-    const Run run = touchstone_run(arguments);
+    const Answer run = touchstone_run(arguments);
     EXPECT_EQ(run.code, 2) << arguments << "\n" << run.text;
     EXPECT_THAT(run.text, HasSubstr(says));
     EXPECT_THAT(run.text, Not(HasSubstr("internal error")));
@@ -146,15 +146,16 @@ TEST_F(Cli, BadFilesAreNamedAndNothingIsWritten) {
 }
 
 TEST_F(Cli, AMissingCompilerSaysHowToGetOne) {
-  const Run run = touchstone_run("eval " + kernel() + " --device CLANG",
-                                 "TOUCHSTONE_CC=/nonexistent/cc TOUCHSTONE_CACHE=" + file("cache"));
+  const Answer run =
+      touchstone_run("eval " + kernel() + " --device CLANG",
+                     "TOUCHSTONE_CC=/nonexistent/cc TOUCHSTONE_CACHE=" + file("cache"));
   EXPECT_EQ(run.code, 2);
   EXPECT_THAT(run.text, HasSubstr("/nonexistent/cc"));
   EXPECT_THAT(run.text, HasSubstr("TOUCHSTONE_CC"));
 }
 
 TEST_F(Cli, NoColourReachesAPipeUnlessForced) {
-  const Run plain = touchstone_run("view 2,3");
+  const Answer plain = touchstone_run("view 2,3");
   EXPECT_THAT(plain.text, Not(HasSubstr("\x1b[")));
   EXPECT_THAT(touchstone_run("--color always view 2,3").text, HasSubstr("\x1b["));
   EXPECT_THAT(touchstone_run("view 2,3", "CLICOLOR_FORCE=1").text, HasSubstr("\x1b["));
@@ -163,7 +164,7 @@ TEST_F(Cli, NoColourReachesAPipeUnlessForced) {
 }
 
 TEST_F(Cli, KernelsListsAModel) {
-  const Run run = touchstone_run("kernels matmul --json");
+  const Answer run = touchstone_run("kernels matmul --json");
   EXPECT_EQ(run.code, 0);
   EXPECT_THAT(run.text, HasSubstr("\"model\":\"matmul\""));
   EXPECT_THAT(touchstone_run("kernels lenet --backward").text, HasSubstr("kernels,"));
@@ -171,7 +172,7 @@ TEST_F(Cli, KernelsListsAModel) {
 
 TEST_F(Cli, FuzzFindsAPlantedFaultAndCheckConfirmsIt) {
   const std::string out = file("repro.json");
-  const Run clean = touchstone_run("fuzz --cases 40 --seed 5 --reproducer " + out);
+  const Answer clean = touchstone_run("fuzz --cases 40 --seed 5 --reproducer " + out);
   EXPECT_EQ(clean.code, 0) << clean.text;
   EXPECT_FALSE(std::filesystem::exists(out));
   EXPECT_EQ(
@@ -184,11 +185,11 @@ class DemoPlants : public Cli, public testing::WithParamInterface<FaultInfo> {};
 
 TEST_P(DemoPlants, EndsInFailAndAReproducerWithTheSameVerdict) {
   const std::string out = file("repro.json");
-  const Run run =
+  const Answer run =
       touchstone_run("demo --plant " + std::string(GetParam().name) + " --reproducer " + out);
   EXPECT_EQ(run.code, 1);
   EXPECT_THAT(run.text, HasSubstr("FAIL kernel "));
-  const Run check = touchstone_run("check " + out);
+  const Answer check = touchstone_run("check " + out);
   EXPECT_EQ(check.code, 1);
   const std::string verdict = check.text.substr(check.text.find("FAIL:"));
   EXPECT_THAT(run.text, HasSubstr(verdict));
@@ -204,15 +205,15 @@ INSTANTIATE_TEST_SUITE_P(Each, DemoPlants,
 
 TEST_F(Cli, DemoRejectsDataThatIsNotDigits) {
   EXPECT_EQ(touchstone_run("demo --data " + file("missing.csv")).code, 2);
-  const Run bad = touchstone_run("demo --data " + write("bad.csv", "1,2,3\n"));
+  const Answer bad = touchstone_run("demo --data " + write("bad.csv", "1,2,3\n"));
   EXPECT_EQ(bad.code, 2);
   EXPECT_THAT(bad.text, HasSubstr("line 1"));
-  const Run cut = touchstone_run("demo --data " + write("cut.gz", "\x1f\x8b\x08"));
+  const Answer cut = touchstone_run("demo --data " + write("cut.gz", "\x1f\x8b\x08"));
   EXPECT_THAT(cut.text, HasSubstr("damaged or cut short"));
 }
 
 TEST_F(Cli, DemoReachesItsGoal) {
-  const Run run = touchstone_run("demo");
+  const Answer run = touchstone_run("demo");
   EXPECT_EQ(run.code, 0) << run.text;
   EXPECT_THAT(run.text, HasSubstr("0 FAIL, 0 UNUSABLE"));
   EXPECT_THAT(run.text, HasSubstr("reached"));
