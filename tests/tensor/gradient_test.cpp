@@ -1,0 +1,177 @@
+#include <gtest/gtest.h>
+
+#include "tensor_check.h"
+#include "touchstone/tensor/mlops.h"
+
+namespace touchstone {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+class Gradient : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { register_devices(); }
+};
+
+TEST_F(Gradient, OfEveryUnaryStep) {
+  for (const mlops::UnaryRule& rule : mlops::unary_rules()) {
+    SCOPED_TRACE(rule.name);
+    expect_gradients([&](const Tensors& x) { return mlops::apply(rule.op, x[0]); },
+                     {{some(6, 0.3, 3), {2, 3}}});
+  }
+}
+
+TEST_F(Gradient, OfEveryBinaryStep) {
+  for (const mlops::BinaryRule& rule : mlops::binary_rules()) {
+    SCOPED_TRACE(rule.name);
+    expect_gradients([&](const Tensors& x) { return mlops::apply(rule.op, x[0], x[1]); },
+                     {{some(6, 0.3, 3), {2, 3}}, {some(6, 0.3, 3, 2), {2, 3}}});
+  }
+}
+
+TEST_F(Gradient, OfWhatIsMadeOfThem) {
+  const std::vector<std::pair<const char*, Tensor (*)(const Tensors&)>> cases = {
+      {"cos", [](const Tensors& x) { return x[0].cos(); }},
+      {"rsqrt", [](const Tensors& x) { return x[0].rsqrt(); }},
+      {"tanh", [](const Tensors& x) { return x[0].tanh(); }},
+      {"gelu", [](const Tensors& x) { return x[0].gelu(); }},
+      {"abs", [](const Tensors& x) { return (x[0] - 1.5).abs(); }},
+      {"pow", [](const Tensors& x) { return x[0].pow(3) + x[0].pow(-2); }},
+      {"where",
+       [](const Tensors& x) { return Tensor::where(x[0] < 1.5, x[0] * 3, x[0].square()); }},
+      {"minimum", [](const Tensors& x) { return minimum(x[0], 3 - x[0]); }},
+      {"softmax", [](const Tensors& x) { return softmax(x[0]); }},
+      {"log_softmax", [](const Tensors& x) { return log_softmax(x[0], 0); }},
+      {"layernorm", [](const Tensors& x) { return layernorm(x[0]); }},
+      {"max", [](const Tensors& x) { return x[0].max({1}); }},
+      {"min", [](const Tensors& x) { return x[0].min({0}); }},
+      {"mean", [](const Tensors& x) { return x[0].mean(); }},
+      {"slice",
+       [](const Tensors& x) {
+         return x[0].slice({{.step = -1}, {.begin = 2, .step = -2}});
+       }},
+      {"pad",
+       [](const Tensors& x) {
+         return x[0].pad({{1, 0}, {0, 2}}).exp();
+       }},
+      {"cat",
+       [](const Tensors& x) {
+         return Tensor::cat({x[0], x[0].square()}, 1);
+       }},
+      {"stack",
+       [](const Tensors& x) {
+         return Tensor::stack({x[0], x[0].exp()});
+       }},
+      {"flip", [](const Tensors& x) { return x[0].flip({1}) * x[0]; }},
+      {"contiguous", [](const Tensors& x) { return x[0].transpose().contiguous().square(); }},
+      {"to", [](const Tensors& x) { return x[0].square().to("CLANG").to("CPU").exp(); }},
+      {"cross_entropy",
+       [](const Tensors& x) {
+         return cross_entropy(x[0], Tensor::from<int>({2, 0}, {2}));
+       }},
+      {"used often", [](const Tensors& x) { return x[0] * x[0] + x[0] / (x[0] + 1); }},
+  };
+  for (const auto& [name, f] : cases) {
+    SCOPED_TRACE(name);
+    expect_gradients(f, {{some(6, 0.3, 3), {2, 3}}});
+  }
+}
+
+TEST_F(Gradient, OfMatmulAndConvolution) {
+  expect_gradients([](const Tensors& x) { return x[0].matmul(x[1]); },
+                   {{some(6), {2, 3}}, {some(12, -1, 1, 2), {2, 3, 2}}});
+  const auto conv = [](const WindowArgs& args) {
+    return [args](const Tensors& x) { return conv2d(x[0], x[1], x[2], args); };
+  };
+  const std::vector<std::pair<Doubles, Shape>> inputs = {
+      {some(16), {1, 1, 4, 4}}, {some(8, -1, 1, 2), {2, 1, 2, 2}}, {some(2), {2}}};
+  expect_gradients(conv({}), inputs);
+  expect_gradients(conv({.stride = {2, 1}, .padding = {1, 0}}), inputs);
+  expect_gradients([](const Tensors& x) { return max_pool2d(x[0], {2, 2}); }, {inputs[0]});
+  expect_gradients(
+      [](const Tensors& x) {
+        return avg_pool2d(x[0], {2, 3}, {{1, 1}});
+      },
+      {inputs[0]});
+}
+
+TEST_F(Gradient, OfBroadcastOperandsIsSummedToTheirShape) {
+  expect_gradients([](const Tensors& x) { return x[0] * x[1] + x[2]; },
+                   {{some(3), {3, 1}}, {some(4, -1, 1, 2), {4}}, {some(1), {}}});
+}
+
+TEST_F(Gradient, OfAMaximumIsSharedByTies) {
+  Tensor x = Tensor::from<double>({3, 1, 3, 3}, {4});
+  x.set_requires_grad();
+  (x.max() * 6).backward();
+  EXPECT_EQ(x.grad()->read<double>(), (Doubles{2, 0, 2, 2}));
+  Tensor a = Tensor::from<double>({1, 2, 3}, {3}), b = Tensor::from<double>({2, 2, 2}, {3});
+  a.set_requires_grad();
+  b.set_requires_grad();
+  maximum(a, b).sum().backward();
+  EXPECT_EQ(a.grad()->read<double>(), (Doubles{0, 0.5, 1}));
+  EXPECT_EQ(b.grad()->read<double>(), (Doubles{1, 0.5, 0}));
+}
+
+TEST_F(Gradient, OfReluIsZeroAtZero) {
+  Tensor x = Tensor::from<double>({-1, 0, 2}, {3});
+  x.set_requires_grad();
+  x.relu().sum().backward();
+  EXPECT_EQ(x.grad()->read<double>(), (Doubles{0, 0, 1}));
+}
+
+TEST_F(Gradient, AccumulatesUntilZeroGrad) {
+  Tensor x = Tensor::from<double>({2}, {1});
+  x.set_requires_grad();
+  EXPECT_FALSE(x.grad().has_value());
+  x.square().sum().backward();
+  x.square().sum().backward();
+  EXPECT_EQ(x.grad()->item<double>(), 8);
+  x.zero_grad();
+  EXPECT_FALSE(x.grad().has_value());
+}
+
+TEST_F(Gradient, StopsAtDetachAndComparisons) {
+  Tensor x = Tensor::from<double>({2, -3}, {2});
+  x.set_requires_grad();
+  EXPECT_FALSE((x.detach() * 2).requires_grad());
+  EXPECT_FALSE((x < 0).requires_grad());
+  ((x < 0).cast(DType::Float64) * x + x.detach() * x).sum().backward();
+  EXPECT_EQ(x.grad()->read<double>(), (Doubles{2, -2}));
+}
+
+TEST_F(Gradient, OfACastComesBackInTheTypeOfTheSource) {
+  Tensor x = Tensor::from<float>({2, -3}, {2});
+  x.set_requires_grad();
+  (x.cast(DType::Float64) * 0.5).sum().backward();
+  EXPECT_EQ(x.grad()->read<float>(), (std::vector{0.5F, 0.5F}));
+}
+
+TEST_F(Gradient, OfAVeryDeepGraphNeedsNoDeepStack) {
+  Tensor x = Tensor::from<double>({1}, {1});
+  x.set_requires_grad();
+  Tensor y = x;
+  for (int i = 0; i < 20000; ++i) y = -(y * 1.5);
+  y.sum().backward();
+  const LazyBufferPtr gradient = x.grad()->lazy();
+  EXPECT_EQ(schedule(std::vector{gradient}).size(), 1u);
+}
+
+RC_GTEST_PROP(Gradients, OfMovementAndReductionOnAnyShape, ()) {
+  register_devices();
+  const std::int64_t rows = any_in(1, 3), columns = any_in(1, 3);
+  const std::int64_t before = any_in(0, 2), after = any_in(0, 2);
+  const std::int64_t step = any_in(1, 2) * (any_in(0, 1) == 0 ? 1 : -1);
+  const int axis = static_cast<int>(any_in(0, 1));
+  expect_gradients(
+      [&](const Tensors& x) {
+        const Tensor moved =
+            x[0].pad({{before, after}, {0, before}}).slice({{.step = step}}).transpose();
+        const Tensor reduced = (moved * moved.sum({axis}, KeepDim::Yes)).sigmoid();
+        return reduced.expand({2, moved.size(0), moved.size(1)}).sum({-1 - axis});
+      },
+      {{some(rows * columns), {rows, columns}}});
+}
+
+}  // namespace
+}  // namespace touchstone

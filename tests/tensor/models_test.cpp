@@ -1,0 +1,77 @@
+#include "touchstone/tensor/models.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "tensor_check.h"
+
+namespace touchstone::models {
+namespace {
+
+// Forward, and loss with all gradients. The forward column is that of tinygrad@v0.8.0; the other
+// is at most its (5, 8, 9, 8, 6, 6, 29, 13, 27, 55), as gradients that are constants are folded.
+const std::map<std::string_view, KernelCount> kCounts = {{"abc", {1, 4}},
+                                                         {"softmax", {3, 7}},
+                                                         {"log-softmax", {3, 8}},
+                                                         {"layernorm", {3, 7}},
+                                                         {"matmul", {1, 5}},
+                                                         {"matmul-bias-relu", {1, 6}},
+                                                         {"lenet", {7, 29}},
+                                                         {"conv-bn-relu", {2, 11}},
+                                                         {"resnet-block", {4, 25}},
+                                                         {"digits", {5, 21}},
+                                                         {"transformer-block", {17, 54}}};
+
+TEST(Models, HaveTheKernelCountsOfTinygrad) {
+  register_devices();
+  EXPECT_EQ(models().size(), kCounts.size());
+  for (const Model& m : models()) {
+    const KernelCount got = count_kernels(m, "CPU"), wanted = kCounts.at(m.name);
+    EXPECT_EQ(got.forward, wanted.forward) << m.name;
+    EXPECT_EQ(got.both, wanted.both) << m.name;
+  }
+  EXPECT_THROW(model("vgg"), Error);
+  EXPECT_EQ(model("lenet").name, "lenet");
+}
+
+TEST(Models, SmallReductionsHaveTheKernelCountsOfTinygrad) {
+  register_devices();
+  const auto kernels = [](const Tensor& t) { return schedule(std::vector{t.lazy()}).size(); };
+  const auto ready = [](const Shape& shape) { return Tensor::empty(shape).realize(); };
+  EXPECT_EQ(kernels(ready({1024, 1024}).sum()), 2u);
+  EXPECT_EQ(kernels(ready({1024, 1024}).sum({1})), 1u);
+  EXPECT_EQ(kernels(ready({256, 128}).sum()), 2u);
+  EXPECT_EQ(kernels(ready({181, 181}).sum()), 1u);
+  EXPECT_EQ(kernels(ready({2048, 2048}).transpose().sum()), 2u);
+  EXPECT_EQ(kernels(ready({32, 32}).argmax(1)), 2u);  // 3 there: arange is no kernel here
+  const Tensor x = ready({4, 4});
+  EXPECT_EQ(kernels(x.exp().pad({{1, 1}, {1, 1}}).sum()), 2u);
+  EXPECT_EQ(kernels((x.unsqueeze(1).exp().expand({4, 3, 4}) * ready({4, 3, 4})).sum()), 2u);
+}
+
+TEST(Models, GiveTheSameNumbersOnBothDevices) {
+  register_devices();
+  for (const std::string_view name : {"softmax", "layernorm", "matmul-bias-relu", "lenet"}) {
+    const auto one = [&](const std::string& device) {
+      const ModelGraph graph = model(name).build(device, true);
+      realize(graph.leaves());
+      const Tensor loss = graph.output.square().mean();
+      loss.backward();
+      std::vector<Tensor> all{loss};
+      for (const Tensor& p : graph.parameters) all.push_back(*p.grad());
+      realize(all);
+      std::vector<std::vector<float>> values;
+      for (const Tensor& t : all) values.push_back(t.read<float>());
+      return values;
+    };
+    const auto wanted = one("CPU"), got = one("CLANG");
+    for (std::size_t t = 0; t < wanted.size(); ++t)
+      for (std::size_t i = 0; i < wanted[t].size(); ++i)
+        ASSERT_NEAR(got[t][i], wanted[t][i], 2e-4F * std::max(1e-2F, std::abs(wanted[t][i])))
+            << name << ", tensor " << t << ", element " << i;
+  }
+}
+
+}  // namespace
+}  // namespace touchstone::models
