@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 
 namespace touchstone::codegen {
 
@@ -149,8 +150,8 @@ class Lowering {
     if (inside_sum_[i]) return;
     // Another order could pass through values beyond 64 bits only where the terms are huge.
     if (any_order_fits(terms))
-      std::ranges::stable_sort(terms, {}, [&](const Term& t) {
-        return 2 * builder_.depth(value_[at(t.step)]) + (t.negative ? 1 : 0);
+      std::ranges::sort(terms, {}, [&](const Term& t) {
+        return std::tuple(builder_.depth(value_[at(t.step)]), t.negative, t.step);
       });
     value_[i] = add_up(terms);
   }

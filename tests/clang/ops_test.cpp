@@ -20,7 +20,7 @@ std::vector<T> edge_values() {
     return {false, true};
   } else if constexpr (is_integer_storage<T>) {
     using L = std::numeric_limits<T>;
-    const auto at = [](std::int64_t v) { return static_cast<T>(v); };
+    const auto at = [](auto v) { return static_cast<T>(v); };
     return {at(0),
             at(1),
             at(2),
