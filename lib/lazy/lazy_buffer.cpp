@@ -88,11 +88,11 @@ LazyBufferPtr LazyBuffer::constant(Scalar value, const Shape& shape, std::string
 
 LazyBufferPtr LazyBuffer::from_buffer(BufferPtr buffer, Shape shape) {
   const std::int64_t wanted = max_elements(shape);
-  if (wanted == 0)
-    return constant(Scalar::from_int(buffer->dtype(), 0), shape, buffer->device().name());
-  if (buffer->size() < wanted)
+  if (buffer->size() != wanted)
     throw ShapeError(fmt::format("from_buffer: shape {} has {} elements, the buffer holds {}",
                                  str(shape), wanted, buffer->size()));
+  if (wanted == 0)
+    return constant(Scalar::from_int(buffer->dtype(), 0), shape, buffer->device().name());
   LazyBufferPtr made = make_base(canonical(buffer->device().name()), buffer->dtype(),
                                  std::move(shape), Op::Empty, {}, {});
   made->buffer_ = std::move(buffer);

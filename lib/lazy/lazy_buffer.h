@@ -30,7 +30,8 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   static LazyBufferPtr random(RandArg arg, Shape shape, std::string device);
   /// One value at every place. Never takes memory unless made contiguous().
   static LazyBufferPtr constant(Scalar value, const Shape& shape, std::string device);
-  /// A buffer that exists. Throws ShapeError where it holds fewer elements than the shape.
+  /// A buffer that exists. Throws ShapeError where the shape (its largest, if symbolic) has another
+  /// number of elements.
   static LazyBufferPtr from_buffer(BufferPtr buffer, Shape shape);
 
   const std::string& device() const { return device_; }  // canonical name
@@ -64,8 +65,10 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   /// only x + -0.0, as -0.0 + 0.0 is 0.0). Throws ShapeError, DTypeError, or BufferError where
   /// devices differ.
   static LazyBufferPtr e(Op op, std::vector<LazyBufferPtr> srcs);
-  /// The values converted to `to`, or with `bitcast` the same bits under a type of the same size.
-  LazyBufferPtr cast(DType to, bool bitcast = false);
+  /// The values converted to `to`.
+  LazyBufferPtr cast(DType to);
+  /// The same bits as another type of the same size, not bool. Throws DTypeError.
+  LazyBufferPtr bitcast(DType to);
   /// REDUCE_SUM or REDUCE_MAX over `axes` (distinct, each in [0, rank)), which stay with size 1.
   /// SUM accumulates in sum_accumulator(dtype) and gives the dtype of the source. A reduce of
   /// very many elements to one is split in two, see split_reduce. No elements give the identity: 0,

@@ -145,18 +145,23 @@ LazyBufferPtr LazyBuffer::e(Op op, std::vector<LazyBufferPtr> srcs) {
   return make_base(std::move(device), dtype, std::move(shape), op, {}, std::move(srcs));
 }
 
-LazyBufferPtr LazyBuffer::cast(DType to, bool bitcast) {
+LazyBufferPtr LazyBuffer::cast(DType to) {
   if (to == dtype_) return shared_from_this();
-  if (bitcast && itemsize(to) != itemsize(dtype_))
+  if (const auto value = constant_value()) return constant(convert(*value, to), shape(), device_);
+  return make_base(device_, to, shape(), Op::Cast, CastArg{to, false}, {shared_from_this()});
+}
+
+LazyBufferPtr LazyBuffer::bitcast(DType to) {
+  if (to == dtype_) return shared_from_this();
+  if (itemsize(to) != itemsize(dtype_))
     throw DTypeError(fmt::format("bitcast: {} has {} byte(s), {} has {}; cast converts instead",
                                  name(dtype_), itemsize(dtype_), name(to), itemsize(to)));
-  if (bitcast && is_bool(to))
+  if (is_bool(to))
     throw DTypeError(
         fmt::format("bitcast: {} may hold other bits than 0 and 1; compare with 0", name(dtype_)));
   if (const auto value = constant_value())
-    return constant(bitcast ? touchstone::bitcast(*value, to) : convert(*value, to), shape(),
-                    device_);
-  return make_base(device_, to, shape(), Op::Cast, CastArg{to, bitcast}, {shared_from_this()});
+    return constant(touchstone::bitcast(*value, to), shape(), device_);
+  return make_base(device_, to, shape(), Op::Cast, CastArg{to, true}, {shared_from_this()});
 }
 
 LazyBufferPtr LazyBuffer::r(Op op, std::vector<int> axes) {

@@ -99,7 +99,7 @@ Tensor Tensor::contiguous() const { return apply<mlops::Contiguous>({*this}); }
 Tensor Tensor::cast(DType to) const {
   return to == dtype() ? *this : apply<mlops::Cast>({*this}, to);
 }
-Tensor Tensor::bitcast(DType to) const { return Tensor(lazy()->cast(to, true)); }
+Tensor Tensor::bitcast(DType to) const { return Tensor(lazy()->bitcast(to)); }
 Tensor Tensor::detach() const { return Tensor(lazy()); }
 
 void Tensor::assign(const Tensor& values) {

@@ -216,9 +216,7 @@ std::vector<T> Tensor::read() const {
     throw DTypeError(fmt::format("read: the tensor is {}, asked for {}; cast first", name(dtype()),
                                  name(dtype_v<T>)));
   if (elements() == 0) return {};
-  std::vector<T> values = host_ready()->template read<T>();
-  values.resize(static_cast<std::size_t>(elements()));
-  return values;
+  return host_ready()->template read<T>();
 }
 
 template <class T>

@@ -98,7 +98,7 @@ TEST_F(LazyBufferTest, BadOperandsAreNamed) {
   EXPECT_THROW(LazyBuffer::e(Op::Load, {}), Error);
   EXPECT_THROW(sum(x, {2}), ShapeError);
   EXPECT_THROW(sum(x, {0, 0}), ShapeError);
-  EXPECT_THROW(x->cast(DType::Int64, true), DTypeError);
+  EXPECT_THROW(x->bitcast(DType::Int64), DTypeError);
   EXPECT_THROW(x->reshape({5}), ShapeError);
   EXPECT_THROW(add(x, LazyBuffer::empty({2, 3}, DType::Float32, "OTHER")), BufferError);
   EXPECT_THROW(LazyBuffer::from_buffer(x->realized(), {7}), ShapeError);

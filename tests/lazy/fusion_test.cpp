@@ -1,0 +1,174 @@
+#include "touchstone/lazy/fusion.h"
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <bit>
+#include <cmath>
+
+#include "lazy_device.h"
+
+namespace touchstone {
+namespace {
+
+std::int64_t any_in(std::int64_t low, std::int64_t high) {
+  return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
+}
+
+// What a step of a drawn program does to earlier values; numbers are reduced to what fits.
+struct Step {
+  int what = 0;
+  std::vector<std::int64_t> numbers;
+};
+constexpr int kMoves = 6, kUnaries = 5, kBinaries = 6;
+constexpr int kKinds = kMoves + kUnaries + kBinaries + 4;
+
+std::vector<Step> any_program() {
+  std::vector<Step> program(static_cast<std::size_t>(any_in(1, 24)));
+  for (Step& step : program) {
+    step.what = static_cast<int>(any_in(0, kKinds - 1));
+    for (int i = 0; i < 6; ++i) step.numbers.push_back(any_in(0, 999));
+  }
+  return program;
+}
+
+LazyBufferPtr number(double value, const LazyBufferPtr& like) {
+  return LazyBuffer::constant(Scalar::from_double(like->dtype(), value), like->shape(),
+                              like->device());
+}
+
+LazyBufferPtr move(const LazyBufferPtr& x, int what, const std::vector<std::int64_t>& n) {
+  const std::int64_t a = x->shape()[0].as_int(), b = x->shape()[1].as_int();
+  switch (what) {
+    case 0:
+      return x->permute(std::vector{1, 0});
+    case 1:
+      return a * b <= 40 ? x->pad({{n[0] % 2, n[1] % 2}, {n[2] % 2, n[3] % 3}}) : x;
+    case 2:
+      return x->shrink({{a > 1 ? n[0] % 2 : 0, a}, {0, b > 1 ? b - n[1] % 2 : b}});
+    case 3:
+      return x->stride(std::vector<std::int64_t>{n[0] % 2 ? 1 : -1, n[1] % 2 ? 2 : -1});
+    case 4:
+      return x->expand({a == 1 ? 1 + n[0] % 3 : a, b == 1 ? 1 + n[1] % 3 : b});
+    default:
+      return b % 2 == 0 ? x->reshape({2 * a, b / 2}) : x->reshape({b, a});
+  }
+}
+
+LazyBufferPtr unary(const LazyBufferPtr& x, int what) {
+  constexpr Op kOps[] = {Op::Neg, Op::Exp2, Op::Recip, Op::Sin, Op::Sqrt};
+  return LazyBuffer::e(kOps[what], {x});
+}
+
+// y brought to the shape of x, by cutting and padding.
+LazyBufferPtr fit(const LazyBufferPtr& y, const LazyBufferPtr& x) {
+  Mask keep;
+  Padding fill;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t have = y->shape()[i].as_int(), want = x->shape()[i].as_int();
+    keep.emplace_back(0, std::min(have, want));
+    fill.emplace_back(0, std::max<std::int64_t>(0, want - have));
+  }
+  return y->shrink(keep)->pad(fill);
+}
+
+LazyBufferPtr binary(const LazyBufferPtr& x, const LazyBufferPtr& other, int what) {
+  constexpr Op kOps[] = {Op::Add, Op::Mul, Op::Sub, Op::Max, Op::CmpLt, Op::Div};
+  const LazyBufferPtr y = fit(other, x);
+  return LazyBuffer::e(kOps[what], {x, y})->cast(x->dtype());
+}
+
+LazyBufferPtr run_step(const Step& step, const std::vector<LazyBufferPtr>& values) {
+  const auto& n = step.numbers;
+  const LazyBufferPtr& x = values[static_cast<std::size_t>(n[4]) % values.size()];
+  const LazyBufferPtr& y = values[static_cast<std::size_t>(n[5]) % values.size()];
+  int what = step.what;
+  if (what < kMoves) return move(x, what, n);
+  if ((what -= kMoves) < kUnaries) return unary(x, what);
+  if ((what -= kUnaries) < kBinaries) return binary(x, y, what);
+  const std::vector<int> axes = n[0] % 3 == 2 ? std::vector{0, 1} : std::vector{int(n[0] % 3)};
+  switch (what - kBinaries) {
+    case 0:
+      return x->r(Op::ReduceSum, axes);
+    case 1:
+      return x->r(Op::ReduceMax, axes);
+    case 2:
+      return LazyBuffer::e(Op::Add, {x, number(static_cast<double>(n[0] % 5) - 2, x)});
+    default:
+      return LazyBuffer::e(Op::Where, {LazyBuffer::e(Op::CmpLt, {x, fit(y, x)}), x, fit(y, x)});
+  }
+}
+
+enum class How { NodeByNode, Fused };
+
+// The bits of all outputs of a program: of the last values, and of one in the middle.
+std::vector<std::vector<std::uint32_t>> run(const std::vector<Step>& program, How how) {
+  std::vector<float> start;
+  for (int i = 0; i < 12; ++i) start.push_back(static_cast<float>(i % 5) - 1.5F);
+  const BufferPtr buffer = std::make_shared<Buffer>(Device::get("CPU"), DType::Float32, 12);
+  buffer->write<float>(start);
+  std::vector<LazyBufferPtr> values{LazyBuffer::from_buffer(buffer, {3, 4}),
+                                    LazyBuffer::from_buffer(buffer, {12, 1})};
+  for (const Step& step : program) {
+    values.push_back(run_step(step, values));
+    if (how == How::NodeByNode) {
+      values.back() = values.back()->contiguous();
+      realize(std::vector{values.back()});
+    }
+  }
+  std::vector<LazyBufferPtr> outputs;
+  for (const std::size_t i : {values.size() - 1, values.size() / 2})
+    outputs.push_back(values[i]->contiguous());
+  for (const ScheduleItem& item : schedule(outputs))
+    if (item.ast) validate_kernel(item.ast);
+  realize(outputs);
+  std::vector<std::vector<std::uint32_t>> bits;
+  for (const LazyBufferPtr& output : outputs) {
+    auto& of_output = bits.emplace_back();
+    if (!output->realized()) continue;
+    for (const float v : output->realized()->read<float>())
+      of_output.push_back(std::isnan(v) ? 0x7fc00000 : std::bit_cast<std::uint32_t>(v));
+  }
+  return bits;
+}
+
+// The device rounds every op the same in any kernel, so that fusion must not change one bit.
+RC_GTEST_PROP(Fusion, GivesTheBitsOfRunningNodeByNode, ()) {
+  register_interpreted_device();
+  const std::vector<Step> program = any_program();
+  RC_ASSERT(run(program, How::Fused) == run(program, How::NodeByNode));
+}
+
+class FusionRules : public LazyTest {};
+
+TEST_F(FusionRules, EachDecidesOneThing) {
+  const auto x = counting({4, 1});
+  const auto power = exp2(x), total = sum(counting({4, 4, 8}), {2});
+  const auto padded = power->pad({{1, 1}, {0, 0}});
+  const auto spread = mul(add(x, x)->expand({4, 4}), total->reshape({4, 4}));
+  const std::vector<LazyBufferPtr> outputs{exp2(padded), spread};
+  lazy::Graph graph = lazy::discover(outputs);
+  const auto decided = [&](const LazyBufferPtr& buffer) {
+    for (const auto& node : graph.nodes)
+      if (node.buffer == buffer.get()) return node.realize;
+    ADD_FAILURE() << "not in the graph";
+    return false;
+  };
+  EXPECT_EQ(graph.nodes.size(), graph.bottom_up.size());
+  EXPECT_FALSE(decided(outputs[0]));
+  lazy::realize_what_must(graph);
+  EXPECT_TRUE(decided(outputs[0]));
+  EXPECT_FALSE(decided(spread->srcs()[0]->base_ptr()));
+  lazy::realize_before_expand(graph);
+  EXPECT_TRUE(decided(spread->srcs()[0]->base_ptr()));
+  EXPECT_FALSE(decided(power));
+  lazy::realize_before_unsafe_pad(graph);
+  EXPECT_TRUE(decided(power));
+  lazy::pair_reduces(graph);
+  EXPECT_FALSE(decided(total));
+  EXPECT_EQ(lazy::fusion_rules().size(), 4u);
+}
+
+}  // namespace
+}  // namespace touchstone
