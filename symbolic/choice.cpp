@@ -83,6 +83,20 @@ Linear Simplifier::select(Id c, Linear gap) {
     add(r, c, gap.constant);
     return r;
   }
+  if (gap.terms.size() == 1 && gap.constant.is_zero()) {
+    const Term only = gap.terms[0];
+    const NodeData& inner = c_[only.atom];
+    const Id both_hold[] = {c, inner.kind == Kind::Select ? inner.args[0] : only.atom};
+    if (inner.kind == Kind::Select || is_condition(inner.kind)) {
+      law("where.and");
+      const Id joint = both(both_hold);
+      add(r,
+          inner.kind == Kind::Select ? where(joint, linear(inner.args[1]), Linear())
+                                     : linear(joint),
+          only.coef);
+      return r;
+    }
+  }
   const NodeData& n = c_[c];
   if (n.kind == Kind::Negative) {  // k*s where s < 0, else 0, is k*min(s, 0)
     for (const int up : {0, 1}) {
@@ -109,7 +123,11 @@ Linear Simplifier::select(Id c, Linear gap) {
 
 Linear Simplifier::shortened(const Linear& s) {
   constexpr std::size_t kLongest = 24;
-  if (s.terms.size() <= kLongest) return s;
+  constexpr auto kMostChoices = 2;
+  const auto choices = std::ranges::count_if(s.terms, [&](const Term& t) {
+    return c_[t.atom].kind == Kind::Max || c_[t.atom].kind == Kind::Select;
+  });
+  if (s.terms.size() <= kLongest && choices <= kMostChoices) return s;
   const Id sum[] = {build(s)};
   return node(Kind::Product, sum, lasting_bounds(s));
 }
@@ -161,6 +179,7 @@ std::vector<Simplifier::Member> Simplifier::flat_members(std::span<const Linear>
 }
 
 std::vector<Linear> Simplifier::undominated(std::span<const Member> list) const {
+  constexpr std::size_t kMostTerms = 8;  // a longer difference is bounded term by term
   std::vector<bool> dropped(list.size(), false);
   for (std::size_t i = 0; i < list.size(); ++i)
     for (std::size_t j = 0; j < list.size() && !dropped[i]; ++j) {
@@ -168,7 +187,8 @@ std::vector<Linear> Simplifier::undominated(std::span<const Member> list) const 
       if (list[i].source == list[j].source || dropped[j]) continue;
       Linear gap = list[j].sum;
       add(gap, list[i].sum, -1);
-      if (bounds(gap).at_least(0)) dropped[i] = true;
+      const Interval range = gap.terms.size() > kMostTerms ? plain_bounds(gap) : bounds(gap);
+      if (range.at_least(0)) dropped[i] = true;
     }
   std::vector<Linear> kept;
   for (std::size_t i = 0; i < list.size(); ++i)

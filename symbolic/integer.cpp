@@ -53,7 +53,7 @@ std::string Int::str() const { return big_ ? big_->value.str() : std::to_string(
 
 std::uint64_t Int::hash() const {
   if (!big_) return hash_mix(0x51, static_cast<std::uint64_t>(value_));
-  return hash_bytes(big_->value.str(0, std::ios_base::hex));
+  return hash_bytes(big_->value.str());
 }
 
 Int floor_div(const Int& a, const Int& b) {

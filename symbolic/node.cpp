@@ -19,7 +19,9 @@ Context& common_context(std::span<const Node> nodes) {
       throw Error("symbolic: nodes of two contexts in one expression; build both in one");
     found = n.context();
   }
-  return found ? *found : nodes.empty() ? Context::shared() : *nodes[0].context();
+  for (const Node& n : nodes)
+    if (!found && n.context() != &Context::shared()) found = n.context();
+  return found ? *found : Context::shared();
 }
 
 /// Runs `build(simplifier, ids)` under the lock of the nodes' context.
@@ -102,9 +104,7 @@ Node operator-(Node a) {
 }
 
 Node operator*(Node a, Node b) {
-  return built({a, b}, [](Simplifier& s, const Ids& id) {
-    return s.build(s.multiply(s.linear(id[0]), s.linear(id[1])));
-  });
+  return built({a, b}, [](Simplifier& s, const Ids& id) { return s.product(id[0], id[1]); });
 }
 
 Node floor_div(Node a, Node b) {

@@ -291,7 +291,7 @@ void Parser::apply_run(const Pending& top) {
 
 Id Parser::apply_binary(const Pending& top, Id a, Id b) {
   const Linear x = s_.linear(a), y = s_.linear(b);
-  if (top.op == Op::Mul) return s_.build(s_.multiply(x, y));
+  if (top.op == Op::Mul) return s_.product(a, b);
   if (top.op == Op::Div || top.op == Op::Mod) {
     if (y.is_constant() && y.constant.is_zero())
       fail(top.at, "division by zero; the divisor must not be 0");

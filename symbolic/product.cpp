@@ -10,10 +10,6 @@ namespace {
 /// A product of sums is multiplied out up to this many terms; past it, a sum stays a factor.
 constexpr std::size_t kMostTerms = 64;
 
-bool is_condition(Kind kind) {
-  return kind == Kind::Negative || kind == Kind::Zero || kind == Kind::And;
-}
-
 }  // namespace
 
 Linear Simplifier::multiply_atoms(Id a, Id b) {
@@ -68,6 +64,11 @@ Linear Simplifier::multiply(const Linear& a, const Linear& b) {
   for (const Term& x : a.terms)
     for (const Term& y : b.terms) add(r, multiply_atoms(x.atom, y.atom), x.coef * y.coef);
   return r;
+}
+
+Id Simplifier::product(Id a, Id b) {
+  if (compare(c_, a, b) > 0) std::swap(a, b);
+  return build(multiply(linear(a), linear(b)));
 }
 
 }  // namespace touchstone::symbolic

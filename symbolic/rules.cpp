@@ -88,6 +88,8 @@ constexpr Rule kRules[] = {
      "x=.. y=..", "where(x == 3, x, y)", "where(x == 3, 3, y)"},
     {"where.where", "where(x, where(x, y, z), k)", "where(x, y, k)", "",
      "x=.. y=.. z=..", "where(x < 5, where(x < 6, y, z), z)", "where(x < 5, y, z)"},
+    {"where.and", "where(x, where(y, z, 0), 0)", "where(x and y, z, 0)", "",
+     "x=.. y=.. z=..", "where(x < 5, where(y < 6, z, 0), 0)", "where(x < 5 and y < 6, z, 0)"},
     {"where.known", "where(x < 0, y*(x < 0), z)", "where(x < 0, y, z)", "",
      "x=.. y=..", "where(x < 5, 3*(x < 6), y)", "where(x < 5, 3, y)"},
     {"where.join", "where(x, y, 0)*k + where(x, z, 0)*m", "where(x, y*k + z*m, 0)", "",

@@ -38,6 +38,8 @@ class Simplifier {
   Id add_all(std::span<const Term> terms);
 
   Linear multiply(const Linear& a, const Linear& b);
+  /// The product as a node: the same for both orders, also where multiplying out meets choices.
+  Id product(Id a, Id b);
   /// Floor quotient and remainder. Throws Error where b is certainly 0.
   Linear divide(const Linear& a, const Linear& b);
   Linear modulo(const Linear& a, const Linear& b);
@@ -155,6 +157,11 @@ class Simplifier {
   bool assuming_ = false;  // within under
   Facts facts_;
 };
+
+/// Atoms that are 0 or 1 by their kind.
+inline bool is_condition(Kind kind) {
+  return kind == Kind::Negative || kind == Kind::Zero || kind == Kind::And;
+}
 
 /// The negation of a sum.
 Linear operator-(const Linear& sum);

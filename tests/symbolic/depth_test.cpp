@@ -1,7 +1,7 @@
 // Nests of 100,000 operations: nothing may recurse on depth.
 #include <gtest/gtest.h>
 
-#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/context.h"
 
 namespace touchstone::symbolic {
 namespace {
@@ -36,8 +36,22 @@ TEST(Depth, NestsOfChoices) {
   const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
   Node e = x;
   for (int i = 0; i < kDeep; ++i)
-    e = i % 2 ? min(e * 2 - y, x * 3 + i) : where(lt(e, y * 7 + i), x + i, floor_div(e, 2));
+    e = i % 2 ? where(eq(floor_mod(x + i * y, 1009), 3), y * i, e)
+              : floor_mod(min(e * 3, x + i), 1013);
   walk(e, 17, 4);
+}
+
+TEST(Depth, ChoicesInChoicesGrowNoFasterThanTheirNumber) {
+  const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
+  Context& context = *x.context();
+  const auto nodes_of = [&](int depth) {
+    const std::size_t before = context.size();
+    Node e = x + depth;
+    for (int i = 0; i < depth; ++i)
+      e = i % 2 ? min(e * 2 - y, x * 3 + i) : where(lt(e, y * 7 + i), x + i, floor_div(e, 2));
+    return context.size() - before;
+  };
+  EXPECT_LT(nodes_of(400), 4 * nodes_of(200) + 1000);
 }
 
 TEST(Depth, NestsOfLogic) {

@@ -1,0 +1,246 @@
+// The simplifier against the expression as written: same values at every point, bounds that hold,
+// text that reads back, steps that compute the same.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "raw_tree.h"
+#include "touchstone/symbolic/context.h"
+
+namespace touchstone::symbolic {
+namespace {
+
+struct Domain {
+  std::string name;
+  std::int64_t min, max;
+  bool open_below, open_above;
+};
+
+/// Random trees from a fixed stream.
+class Generator {
+ public:
+  explicit Generator(unsigned seed, bool large) : random_(seed), large_(large) {}
+
+  RawTree tree(int depth) {
+    static const std::vector<std::string> ops = {
+        "+",   "-",   "*",     "//", "%", "<", "<=", "==", "!=", "and", "or", "not",
+        "min", "max", "where", "+",  "+", "-", "*",  "//", "//", "%",   "%",  "*"};
+    if (depth == 0 || below(8) == 0) return leaf();
+    const std::string& op = ops[below(ops.size())];
+    if (op == "not") return {op, {tree(depth - 1)}};
+    if (op == "where") return {op, {tree(depth - 1), tree(depth - 1), tree(depth - 1)}};
+    if ((op == "//" || op == "%") && below(4) > 0) {
+      const int c = static_cast<int>(below(9)) - 2;
+      return {op, {tree(depth - 1), number(c == 0 ? 12 : c * (below(3) == 0 ? 4 : 1))}};
+    }
+    if (op == "*" && below(4) > 0)
+      return {op, {tree(depth - 1), number(static_cast<int>(below(13)) - 4)}};
+    return {op, {tree(depth - 1), tree(depth - 1)}};
+  }
+
+  Domain domain(const std::string& name) {
+    const std::int64_t min = below(2) ? 0 : static_cast<std::int64_t>(below(8)) - 4;
+    return {name, min, min + 1 + static_cast<std::int64_t>(below(7)), below(8) == 0, below(8) == 0};
+  }
+
+  std::mt19937& random() { return random_; }
+
+ private:
+  std::size_t below(std::size_t n) { return random_() % n; }
+  static RawTree number(int value) { return {std::to_string(value), {}}; }
+  RawTree leaf() {
+    static const char* large[] = {"9223372036854775807", "9223372036854775808",
+                                  "4611686018427387904", "-9223372036854775808",
+                                  "1000000000000000000000000000000"};
+    if (below(3) > 0) return {std::string(1, "xyz"[below(3)]), {}};
+    if (large_ && below(3) == 0) return {large[below(5)], {}};
+    return number(static_cast<int>(below(2) ? below(6) : below(30)) - 2);
+  }
+
+  std::mt19937 random_;
+  bool large_;
+};
+
+struct Case {
+  RawTree tree;
+  Domain domains[3];
+};
+
+template <class Check>
+void at_every_point(const Case& c, const Check& check) {
+  Values v;
+  for (std::int64_t x = c.domains[0].min; x <= c.domains[0].max; ++x)
+    for (std::int64_t y = c.domains[1].min; y <= c.domains[1].max; ++y)
+      for (std::int64_t z = c.domains[2].min; z <= c.domains[2].max; ++z) {
+        v = {{"x", x}, {"y", y}, {"z", z}};
+        check(v);
+      }
+}
+
+/// The value that the steps of `lower` compute; nullopt where one divides by zero.
+std::optional<Int> run(const std::vector<Step>& steps, const Values& values) {
+  std::vector<Int> v;
+  for (const Step& s : steps) {
+    const auto arg = [&](std::size_t i) { return v[static_cast<std::size_t>(s.args[i])]; };
+    const auto flag = [](bool b) { return Int(b ? 1 : 0); };
+    Int r;
+    switch (s.op) {
+      case StepOp::Const:
+        r = s.value;
+        break;
+      case StepOp::Var:
+        r = values.at(s.name);
+        break;
+      case StepOp::Add:
+        r = arg(0) + arg(1);
+        break;
+      case StepOp::Sub:
+        r = arg(0) - arg(1);
+        break;
+      case StepOp::Mul:
+        r = arg(0) * arg(1);
+        break;
+      case StepOp::FloorDiv:
+      case StepOp::FloorMod:
+        if (arg(1).is_zero()) return std::nullopt;
+        r = s.op == StepOp::FloorDiv ? floor_div(arg(0), arg(1)) : floor_mod(arg(0), arg(1));
+        break;
+      case StepOp::Lt:
+        r = flag(arg(0) < arg(1));
+        break;
+      case StepOp::Le:
+        r = flag(arg(0) <= arg(1));
+        break;
+      case StepOp::Eq:
+        r = flag(arg(0) == arg(1));
+        break;
+      case StepOp::Ne:
+        r = flag(!(arg(0) == arg(1)));
+        break;
+      case StepOp::And:
+        r = flag(!arg(0).is_zero() && !arg(1).is_zero());
+        break;
+      case StepOp::Or:
+        r = flag(!arg(0).is_zero() || !arg(1).is_zero());
+        break;
+      case StepOp::Not:
+        r = flag(arg(0).is_zero());
+        break;
+      case StepOp::Min:
+        r = smaller(arg(0), arg(1));
+        break;
+      case StepOp::Max:
+        r = larger(arg(0), arg(1));
+        break;
+      case StepOp::Where:
+        r = arg(0).is_zero() ? arg(2) : arg(1);
+        break;
+    }
+    EXPECT_TRUE(!s.min || r >= Int(*s.min));
+    EXPECT_TRUE(!s.max || r <= Int(*s.max));
+    v.push_back(r);
+  }
+  return v.back();
+}
+
+struct Tally {
+  int made = 0, changed_by_rereading = 0;
+};
+
+void check(const Case& c, Tally& tally) {
+  Context context;
+  std::map<std::string, Node> names;
+  for (const Domain& d : c.domains) {
+    using End = std::optional<std::int64_t>;
+    names.emplace(d.name, context.variable(d.name, d.open_below ? End() : d.min,
+                                           d.open_above ? End() : d.max));
+  }
+  const std::string text = text_of(c.tree);
+  std::optional<Node> parsed;
+  try {
+    parsed = parse(text, names);
+  } catch (const ParseError& e) {
+    ASSERT_NE(std::string(e.what()).find("division by zero"), std::string::npos) << e.what();
+    return;
+  }
+  const Node node = *parsed;
+  ++tally.made;
+  const std::string shown = render(node);
+  tally.changed_by_rereading += !(parse(shown, names) == node);
+  const Interval& range = context[node.id()].bounds;
+  std::vector<Step> steps;
+  try {
+    steps = lower(node);
+  } catch (const OverflowError&) {
+  }
+  at_every_point(c, [&](const Values& v) {
+    const auto want = value_of(c.tree, v);
+    if (!want || testing::Test::HasFailure()) return;
+    const auto where = [&] {
+      return text + " -> " + shown + " at " + std::to_string(v.at("x")) + ", " +
+             std::to_string(v.at("y")) + ", " + std::to_string(v.at("z"));
+    };
+    if (want->is_small()) {
+      EXPECT_EQ(evaluate(node, v), *want->small()) << where();
+    } else {
+      EXPECT_THROW(evaluate(node, v), OverflowError) << where();
+    }
+    EXPECT_TRUE(!range.lo || *want >= *range.lo) << where();
+    EXPECT_TRUE(!range.hi || *want <= *range.hi) << where();
+    if (steps.empty()) return;
+    const auto got = run(steps, v);
+    EXPECT_TRUE(!got || *got == *want) << where();
+  });
+}
+
+void check_many(unsigned seed, int count, int depth, bool large) {
+  Generator g(seed, large);
+  Tally tally;
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    const RawTree tree = g.tree(depth);
+    check({tree, {g.domain("x"), g.domain("y"), g.domain("z")}}, tally);
+  }
+  EXPECT_GT(tally.made, count / 2);
+  // Two sums of several choices can still meet in different forms.
+  EXPECT_LE(tally.changed_by_rereading * 200, tally.made);
+}
+
+}  // namespace
+
+TEST(Simplified, EqualsTheTreeAsWrittenWhenShallow) { check_many(1, 6'000, 2, false); }
+TEST(Simplified, EqualsTheTreeAsWritten) { check_many(2, 2'500, 3, false); }
+TEST(Simplified, EqualsTheTreeAsWrittenWhenDeep) { check_many(3, 400, 4, false); }
+TEST(Simplified, EqualsTheTreeAsWrittenWithLargeNumbers) { check_many(4, 1'500, 3, true); }
+
+TEST(Simplified, DoesNotDependOnTheOrderOfOperands) {
+  Generator g(5, false);
+  for (int i = 0; i < 300; ++i) {
+    Context context;
+    std::map<std::string, Node> names;
+    for (const char* v : {"x", "y", "z"}) names.emplace(v, context.variable(v, 0, 9));
+    std::vector<Node> parts;
+    for (int k = 0; k < 4; ++k) {
+      try {
+        parts.push_back(parse(text_of(g.tree(2)), names));
+      } catch (const ParseError&) {
+        parts.emplace_back(k);
+      }
+    }
+    const auto both_ways = [&](const auto& fold) {
+      const Node first = fold(parts);
+      std::vector<Node> other = parts;
+      std::shuffle(other.begin(), other.end(), g.random());
+      EXPECT_EQ(first, fold(other)) << render(first) << "  " << render(fold(other));
+    };
+    both_ways([](const std::vector<Node>& p) { return sum(p); });
+    both_ways([](const std::vector<Node>& p) { return p[0] + p[1] + p[2] + p[3]; });
+    both_ways([](const std::vector<Node>& p) { return ands(p); });
+    EXPECT_EQ(parts[0] * parts[1], parts[1] * parts[0]);
+    EXPECT_EQ(max(parts[0], parts[1]), max(parts[1], parts[0]));
+    EXPECT_EQ(logical_or(parts[0], parts[1]), logical_or(parts[1], parts[0]));
+    EXPECT_EQ(eq(parts[0], parts[1]), eq(parts[1], parts[0]));
+  }
+}
+
+}  // namespace touchstone::symbolic
