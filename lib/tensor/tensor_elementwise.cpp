@@ -123,8 +123,8 @@ Tensor Tensor::square() const { return *this * *this; }
 Tensor Tensor::pow(int exponent) const {
   if (exponent < 0) return reciprocal().pow(-exponent);
   if (exponent == 0) return full(shape(), 1, {dtype(), device()});
-  const Tensor half = pow(exponent / 2);
   if (exponent == 1) return *this;
+  const Tensor half = pow(exponent / 2);
   return exponent % 2 == 0 ? half * half : half * half * *this;
 }
 
