@@ -11,7 +11,7 @@ namespace touchstone::symbolic {
 namespace {
 
 constexpr Id kEmpty = 0xffffffff;
-constexpr std::size_t kArenaChunk = 4096;
+constexpr std::size_t kArenaChunk = 512;
 
 bool is_identifier(const std::string& name) {
   const auto letter = [](char c) {

@@ -16,6 +16,8 @@ class Context;
 /// An immutable integer expression in canonical form: equal handles mean the same function of the
 /// same variables. A handle is two words, a context and an id, and is copied freely. Division and
 /// modulo floor, so 0 <= a % b < b for b > 0. Comparisons and logic are the integers 0 and 1.
+/// The free functions work in one context that all threads share and that lives as long as the
+/// process; a Context of its own (context.h) keeps an expression apart.
 class Node {
  public:
   Node();                    // the constant 0
@@ -78,8 +80,9 @@ Node substitute(Node node, const std::map<std::string, Node>& replacements);
 /// An expression equal to `node` at every point where all assumptions hold; nothing is promised
 /// elsewhere. Assumptions that never hold together leave the node as it is.
 Node given(Node node, std::span<const Node> assumptions);
-/// The value at a point. Throws touchstone::Error on an unbound variable, a division by zero, or a
-/// result beyond 64 bits.
+/// The value at a point. A division by zero that cannot change the value, as in a branch of `where`
+/// that is not taken, does no harm. Throws touchstone::Error on an unbound variable, a division by
+/// zero, or a result beyond 64 bits.
 std::int64_t evaluate(Node node, const Values& values);
 /// The variables that occur, sorted by name, each as a node.
 std::vector<Node> variables(Node node);
