@@ -68,7 +68,7 @@ class Prepared {
     for (const ScheduleItem& item : schedule(std::span(&lazy, 1))) {
       if (item.kind != Op::Store) continue;
       fuzz::KernelCase c{item.ast, fuzz::draw_inputs(chooser, fuzz::ValueFamily::Random, item.ast)};
-      runs_.push_back({item.ast, fuzz::make_buffers(c, device_)});
+      runs_.push_back({item.ast, fuzz::make_buffers(c, device_), {}});
       for (const BufferPtr& b : runs_.back().buffers) runs_.back().raw.push_back(b.get());
       flops_ += get_lazyop_info(item.ast).flops.as_int();
     }
