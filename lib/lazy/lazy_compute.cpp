@@ -8,22 +8,6 @@
 namespace touchstone {
 namespace {
 
-bool accepts(OpTypes types, DType d) {
-  switch (types) {
-    case OpTypes::None:
-      return false;
-    case OpTypes::All:
-      return true;
-    case OpTypes::Floats:
-      return is_float(d);
-    case OpTypes::Numbers:
-      return !is_bool(d);
-    case OpTypes::IntsAndBool:
-      return !is_float(d);
-  }
-  return false;
-}
-
 std::string_view accepted(OpTypes types) {
   switch (types) {
     case OpTypes::Floats:
@@ -63,7 +47,7 @@ DType check_types(Op op, std::span<const LazyBufferPtr> srcs) {
     if (s->dtype() != dtype)
       throw DTypeError(fmt::format("{}: dtypes {} and {} differ; cast one", name(op), name(dtype),
                                    name(s->dtype())));
-  if (!accepts(info(op).types, dtype))
+  if (!takes(op, dtype))
     throw DTypeError(fmt::format("{} takes {}, not {}; cast first", name(op),
                                  accepted(info(op).types), name(dtype)));
   return op == Op::CmpLt || op == Op::CmpEq ? DType::Bool : dtype;

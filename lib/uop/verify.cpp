@@ -6,22 +6,6 @@ namespace touchstone {
 
 namespace {
 
-bool takes(OpTypes types, DType d) {
-  switch (types) {
-    case OpTypes::None:
-      return false;
-    case OpTypes::All:
-      return true;
-    case OpTypes::Floats:
-      return is_float(d);
-    case OpTypes::Numbers:
-      return !is_bool(d);
-    case OpTypes::IntsAndBool:
-      return !is_float(d);
-  }
-  return false;
-}
-
 bool gives_value(UOps kind) {
   return kind != UOps::EndLoop && kind != UOps::Store && kind != UOps::Assign;
 }
@@ -201,7 +185,7 @@ class Verifier {
     for (std::size_t i = first; i < arity; ++i)
       require(dtype(src(i)) == type, "operands of different dtypes");
     if (op == Op::Where) require(is_bool(dtype(src(0))), "the condition must be bool");
-    require(takes(info(op).types, type), "the op does not take this dtype");
+    require(takes(op, type), "the op does not take this dtype");
     require(uop().dtype == (compare ? DType::Bool : type), "the result is of the wrong dtype");
   }
 

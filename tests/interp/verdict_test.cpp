@@ -1,4 +1,3 @@
-#include "touchstone/interp/scalar_ops.h"
 #include "touchstone/interp/verdict.h"
 
 #include <gtest/gtest.h>
@@ -9,6 +8,7 @@
 #include <limits>
 
 #include "kernels.h"
+#include "touchstone/interp/scalar_ops.h"
 
 namespace touchstone {
 namespace {
