@@ -12,7 +12,11 @@ endif()
 
 find_program(TOUCHSTONE_CCACHE ccache)
 if(TOUCHSTONE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${TOUCHSTONE_CCACHE}")
+  # Paths are hashed as seen from the build folder, so that every checkout and every build folder of
+  # equal flags shares its objects.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      "${TOUCHSTONE_CCACHE}")
 endif()
 
 add_library(touchstone_build INTERFACE)
