@@ -4,11 +4,13 @@
 
 #include <gmock/gmock.h>
 
+#include "../support/error_of.h"
 #include "touchstone/device/threefry.h"
 
 namespace touchstone {
 namespace {
 
+using test::error_of;
 using testing::HasSubstr;
 
 // A device that runs nothing, to see what is checked before anything would run.
@@ -26,16 +28,6 @@ class Idle : public Device {
     return std::make_shared<Nothing>();
   }
 };
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
-}
 
 LazyOpPtr negation(const sint& n) {
   const ShapeTracker st = ShapeTracker::contiguous({n});

@@ -4,26 +4,18 @@
 
 #include <gmock/gmock.h>
 
+#include "../support/error_of.h"
 #include "touchstone/ops/flop_counter.h"
 
 namespace touchstone {
 namespace {
 
+using test::error_of;
 using testing::HasSubstr;
 
 ShapeTracker flat(std::int64_t n) { return ShapeTracker::contiguous({n}); }
 LazyOpPtr in(int idx, std::int64_t n, DType d = DType::Float32) {
   return LazyOp::load(idx, d, flat(n));
-}
-
-template <class F>
-std::string error_of(F f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "no error";
 }
 
 TEST(LazyOp, ShapeAndDtypeFollowFromTheOperands) {

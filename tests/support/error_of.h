@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "touchstone/base/error.h"
+
+namespace touchstone::test {
+
+/// What the error that f throws says; "no error" where it throws none.
+template <class F>
+std::string error_of(F f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+}  // namespace touchstone::test
