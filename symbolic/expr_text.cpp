@@ -1,0 +1,138 @@
+#include <array>
+
+#include "touchstone/base/error.h"
+#include "touchstone/symbolic/expr.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+struct Spelling {
+  ExprOp op;
+  std::string_view text;
+  int level;  // binds tighter where higher, as in Python; 8 needs no parentheses
+};
+
+constexpr std::array kSpellings = {
+    Spelling{ExprOp::Constant, "", 8},     Spelling{ExprOp::Variable, "", 8},
+    Spelling{ExprOp::Or, " or ", 1},       Spelling{ExprOp::And, " and ", 2},
+    Spelling{ExprOp::Not, "not ", 3},      Spelling{ExprOp::Lt, " < ", 4},
+    Spelling{ExprOp::Gt, " > ", 4},        Spelling{ExprOp::Le, " <= ", 4},
+    Spelling{ExprOp::Ge, " >= ", 4},       Spelling{ExprOp::Eq, " == ", 4},
+    Spelling{ExprOp::Ne, " != ", 4},       Spelling{ExprOp::Add, " + ", 5},
+    Spelling{ExprOp::Sub, " - ", 5},       Spelling{ExprOp::Mul, "*", 6},
+    Spelling{ExprOp::Div, "//", 6},        Spelling{ExprOp::Mod, "%", 6},
+    Spelling{ExprOp::Neg, "-", 7},         Spelling{ExprOp::Min, "min", 8},
+    Spelling{ExprOp::Max, "max", 8},       Spelling{ExprOp::Where, "where", 8},
+    Spelling{ExprOp::TruncDiv, "tdiv", 8}, Spelling{ExprOp::TruncMod, "tmod", 8}};
+
+constexpr bool in_order() {
+  for (std::size_t i = 0; i < kSpellings.size(); ++i)
+    if (kSpellings[i].op != static_cast<ExprOp>(i)) return false;
+  return true;
+}
+static_assert(in_order());
+
+constexpr int kComparison = 4, kNegation = 7, kAtom = 8;
+
+const Spelling& spelling(ExprOp op) { return kSpellings[static_cast<std::size_t>(op)]; }
+
+/// Writes a tree with a stack of what is still to write, last on top.
+class Writer {
+ public:
+  Writer(const Exprs& exprs, const Path* path) : e_(exprs), path_(path) {}
+
+  MarkedText write(Expr root) {
+    form(root, 0, 0);
+    while (!todo_.empty()) {
+      const Item item = todo_.back();
+      todo_.pop_back();
+      if (item.end) out_.end = out_.text.size();
+      if (item.is_text)
+        out_.text += item.text;
+      else
+        open(item);
+    }
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr std::size_t kOff = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kLongest = 50'000'000;
+
+  struct Item {
+    bool is_text = false, end = false;
+    std::string_view text{};
+    Expr form = 0;
+    int context = 0;           // parentheses where the form binds less tightly
+    std::size_t along = kOff;  // levels of the path that lead here; kOff: not on it
+  };
+
+  void text(std::string_view t) { todo_.push_back({.is_text = true, .text = t}); }
+  void form(Expr e, int context, std::size_t along) {
+    todo_.push_back({.form = e, .context = context, .along = along});
+  }
+  std::size_t below(const Item& item, std::size_t child) const {
+    const bool on = path_ && item.along < path_->size() && (*path_)[item.along] == child;
+    return on ? item.along + 1 : kOff;
+  }
+
+  void open(const Item& item) {
+    if (out_.text.size() > kLongest)
+      throw Error("render: the text is beyond 50 million characters; shared parts are written out");
+    const ExprOp op = e_.op(item.form);
+    const Spelling& s = spelling(op);
+    const bool negative = op == ExprOp::Constant && e_.value(item.form).sign() < 0;
+    const int level = negative ? kNegation : s.level;
+    if (path_ && item.along == path_->size()) {
+      out_.begin = out_.text.size();
+      todo_.push_back({.is_text = true, .end = true});
+    }
+    if (level < item.context) {
+      out_.text += '(';
+      text(")");
+    }
+    if (op == ExprOp::Constant) {
+      out_.text += e_.value(item.form).str();
+    } else if (op == ExprOp::Variable) {
+      out_.text += e_.name(item.form);
+    } else if (op == ExprOp::Not || op == ExprOp::Neg) {
+      out_.text += s.text;
+      form(e_.arg(item.form, 0), op == ExprOp::Not ? level : kAtom, below(item, 0));
+    } else if (level == kAtom) {
+      call(item, s);
+    } else {
+      form(e_.arg(item.form, 1), level + 1, below(item, 1));
+      text(s.text);
+      form(e_.arg(item.form, 0), level == kComparison ? level + 1 : level, below(item, 0));
+    }
+  }
+
+  void call(const Item& item, const Spelling& s) {
+    out_.text += s.text;
+    out_.text += '(';
+    text(")");
+    const auto args = e_.args(item.form);
+    for (std::size_t i = args.size(); i-- > 0;) {
+      form(args[i], 0, below(item, i));
+      if (i > 0) text(", ");
+    }
+  }
+
+  const Exprs& e_;
+  const Path* path_;
+  std::vector<Item> todo_;
+  MarkedText out_;
+};
+
+}  // namespace
+
+std::string render(const Exprs& exprs, Expr root) {
+  return Writer(exprs, nullptr).write(root).text;
+}
+
+MarkedText render_marked(const Exprs& exprs, Expr root, const Path& path) {
+  return Writer(exprs, &path).write(root);
+}
+
+}  // namespace touchstone::symbolic

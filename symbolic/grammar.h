@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "touchstone/symbolic/expr.h"
+
+namespace touchstone::symbolic {
+
+/// What the grammar makes of a text: canonical nodes, the tree as written, or anything else that
+/// fits in 32 bits.
+class ExpressionBuilder {
+ public:
+  using Value = std::uint32_t;
+
+  virtual ~ExpressionBuilder() = default;
+  virtual Value constant(const Int& value) = 0;
+  /// What a name stands for; nullopt where it is unknown.
+  virtual std::optional<Value> name(std::string_view name) = 0;
+  /// What could have stood in an unknown name's place, for the message.
+  virtual std::string known_names() const = 0;
+  /// Whether the value is certainly 0, and so cannot be divided by.
+  virtual bool is_zero(Value value) const = 0;
+  /// Any operator but Constant, Variable, Or, And, Add, Sub; Min and Max take one or more.
+  virtual Value apply(ExprOp op, std::span<const Value> args) = 0;
+  /// values[0] ops[0] values[1] ops[1] ...: all ops And, all Or, or each Add or Sub.
+  virtual Value chain(std::span<const ExprOp> ops, std::span<const Value> values) = 0;
+};
+
+/// Reads an expression: + - * // % < <= > >= == != and or not, min(..) max(..) where(c,a,b)
+/// tdiv(a,b) tmod(a,b), True and False, binding as in Python. Depth costs memory only.
+/// Throws ParseError pointing at the column.
+ExpressionBuilder::Value read_expression(std::string_view text, ExpressionBuilder& builder);
+
+}  // namespace touchstone::symbolic
