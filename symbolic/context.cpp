@@ -21,7 +21,7 @@ bool is_identifier(const std::string& name) {
          std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
-std::uint64_t hash_end(std::uint64_t seed, const std::optional<Int>& end) {
+std::uint64_t hash_end(std::uint64_t seed, const End& end) {
   return hash_mix(seed, end ? end->hash() : 0x6f70656eU);
 }
 

@@ -2,11 +2,9 @@
 
 #include <atomic>
 #include <limits>
-#include <numeric>
 
 #include <boost/multiprecision/cpp_int.hpp>
 
-#include "touchstone/base/checked.h"
 #include "touchstone/base/hash.h"
 
 namespace touchstone::symbolic {
@@ -17,48 +15,63 @@ struct BigInteger {
   std::atomic<std::uint32_t> owners{1};
   cpp_int value;
 
-  static cpp_int widen(const Int& a) { return a.big_ ? a.big_->value : cpp_int(a.value_); }
-  static Int narrow(cpp_int value) {
-    if (value >= std::numeric_limits<std::int64_t>::min() &&
-        value <= std::numeric_limits<std::int64_t>::max())
-      return Int(static_cast<std::int64_t>(value));
-    return Int(new BigInteger{{1}, std::move(value)});
+  static BigInteger* at(std::int64_t word) {
+    return reinterpret_cast<BigInteger*>(static_cast<std::uintptr_t>(word - 1));
+  }
+  static bool in_place(std::int64_t word) { return (word & 1) == 0; }
+  static cpp_int widen(std::int64_t word) {
+    return in_place(word) ? cpp_int(word / 2) : at(word)->value;
+  }
+  static std::int64_t keep(cpp_int value) {
+    auto* const big = new BigInteger{{1}, std::move(value)};
+    return static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(big)) + 1;
+  }
+  static std::int64_t narrow(cpp_int value) {
+    if (value >= -Int::kLimit && value < Int::kLimit) return static_cast<std::int64_t>(value) * 2;
+    return keep(std::move(value));
   }
 };
 
-void Int::retain() const { big_->owners.fetch_add(1, std::memory_order_relaxed); }
+std::int64_t Int::widened(std::int64_t value) { return BigInteger::keep(value); }
 
-void Int::release() {
-  if (big_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete big_;
+void Int::retain_big(std::int64_t a) {
+  BigInteger::at(a)->owners.fetch_add(1, std::memory_order_relaxed);
 }
 
-int Int::big_sign() const { return big_->value.sign(); }
+void Int::release_big(std::int64_t a) {
+  BigInteger* const big = BigInteger::at(a);
+  if (big->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete big;
+}
 
-Int Int::add_big(const Int& a, const Int& b) {
+int Int::big_sign() const { return BigInteger::at(word_)->value.sign(); }
+
+std::uint64_t Int::big_hash() const { return hash_bytes(BigInteger::at(word_)->value.str()); }
+
+std::optional<std::int64_t> Int::narrowed() const {
+  const cpp_int& value = BigInteger::at(word_)->value;
+  if (value < std::numeric_limits<std::int64_t>::min() ||
+      value > std::numeric_limits<std::int64_t>::max())
+    return std::nullopt;
+  return static_cast<std::int64_t>(value);
+}
+
+std::int64_t Int::add_big(std::int64_t a, std::int64_t b) {
   return BigInteger::narrow(BigInteger::widen(a) + BigInteger::widen(b));
 }
-Int Int::sub_big(const Int& a, const Int& b) {
+std::int64_t Int::sub_big(std::int64_t a, std::int64_t b) {
   return BigInteger::narrow(BigInteger::widen(a) - BigInteger::widen(b));
 }
-Int Int::mul_big(const Int& a, const Int& b) {
+std::int64_t Int::mul_big(std::int64_t a, std::int64_t b) {
   return BigInteger::narrow(BigInteger::widen(a) * BigInteger::widen(b));
 }
-int Int::compare_big(const Int& a, const Int& b) {
+std::int64_t Int::gcd_big(std::int64_t a, std::int64_t b) {
+  return BigInteger::narrow(boost::multiprecision::gcd(BigInteger::widen(a), BigInteger::widen(b)));
+}
+int Int::compare_big(std::int64_t a, std::int64_t b) {
   return BigInteger::widen(a).compare(BigInteger::widen(b));
 }
 
-Int Int::from_digits(const std::string& digits) { return BigInteger::narrow(cpp_int(digits)); }
-
-std::string Int::str() const { return big_ ? big_->value.str() : std::to_string(value_); }
-
-std::uint64_t Int::hash() const {
-  if (!big_) return hash_mix(0x51, static_cast<std::uint64_t>(value_));
-  return hash_bytes(big_->value.str());
-}
-
-Int floor_div(const Int& a, const Int& b) {
-  // The least int64 divided by -1 is the one quotient of two int64 that is not an int64.
-  if (!a.big_ && !b.big_ && b.value_ != -1) return touchstone::floor_div(a.value_, b.value_);
+std::int64_t Int::div_big(std::int64_t a, std::int64_t b) {
   const cpp_int x = BigInteger::widen(a), y = BigInteger::widen(b);
   cpp_int q, r;
   divide_qr(x, y, q, r);
@@ -66,17 +79,19 @@ Int floor_div(const Int& a, const Int& b) {
   return BigInteger::narrow(std::move(q));
 }
 
-Int floor_mod(const Int& a, const Int& b) {
-  if (!a.big_ && !b.big_)
-    return b.value_ == -1 ? Int(0) : Int(touchstone::floor_mod(a.value_, b.value_));
-  return a - floor_div(a, b) * b;
+std::int64_t Int::mod_big(std::int64_t a, std::int64_t b) {
+  const cpp_int y = BigInteger::widen(b);
+  cpp_int r = BigInteger::widen(a) % y;
+  if (r != 0 && (r.sign() < 0) != (y.sign() < 0)) r += y;
+  return BigInteger::narrow(std::move(r));
 }
 
-Int gcd(const Int& a, const Int& b) {
-  constexpr auto least = std::numeric_limits<std::int64_t>::min();
-  if (!a.big_ && !b.big_ && a.value_ != least && b.value_ != least)
-    return std::gcd(a.value_, b.value_);
-  return BigInteger::narrow(boost::multiprecision::gcd(BigInteger::widen(a), BigInteger::widen(b)));
+Int Int::from_digits(const std::string& digits) {
+  return adopt(BigInteger::narrow(cpp_int(digits)));
+}
+
+std::string Int::str() const {
+  return in_place() ? std::to_string(word_ / 2) : BigInteger::at(word_)->value.str();
 }
 
 }  // namespace touchstone::symbolic

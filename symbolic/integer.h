@@ -2,98 +2,140 @@
 
 #include <compare>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "touchstone/base/checked.h"
 
 namespace touchstone::symbolic {
 
 struct BigInteger;  // integer.cpp: a counted boost::multiprecision::cpp_int
 
-/// An integer without bounds. 64-bit values are held in place and computed with checked builtins;
-/// only a value beyond 64 bits lives on the heap. Nothing wraps.
+/// An integer without bounds, one word wide. A value of 63 bits stands in the word itself, doubled,
+/// and is computed with checked builtins; a larger one is a counted number on the heap, and the
+/// word its address plus one. Nothing wraps.
 class Int {
  public:
-  Int(std::int64_t value = 0) : value_(value) {}  // NOLINT(google-explicit-constructor)
-  Int(int value) : value_(value) {}               // NOLINT(google-explicit-constructor)
-  Int(const Int& other) : value_(other.value_), big_(other.big_) {
-    if (big_) retain();
-  }
-  Int(Int&& other) noexcept : value_(other.value_), big_(std::exchange(other.big_, nullptr)) {}
-  Int& operator=(Int other) noexcept {
-    std::swap(value_, other.value_);
-    std::swap(big_, other.big_);
+  Int(std::int64_t value = 0)  // NOLINT(google-explicit-constructor)
+      : word_(value >= -kLimit && value < kLimit ? value * 2 : widened(value)) {}
+  Int(int value) : word_(std::int64_t{value} * 2) {}  // NOLINT(google-explicit-constructor)
+  Int(const Int& other) : word_(other.word_) { retain(); }
+  Int(Int&& other) noexcept : word_(std::exchange(other.word_, 0)) {}
+  Int& operator=(const Int& other) {
+    other.retain();
+    release();
+    word_ = other.word_;
     return *this;
   }
-  ~Int() {
-    if (big_) release();
+  Int& operator=(Int&& other) noexcept {
+    std::swap(word_, other.word_);
+    return *this;
   }
+  ~Int() { release(); }
   /// The value of a string of decimal digits, with an optional leading minus.
   static Int from_digits(const std::string& digits);
 
   /// The value where it fits in 64 bits.
   std::optional<std::int64_t> small() const {
-    return big_ ? std::nullopt : std::optional<std::int64_t>(value_);
+    return in_place() ? std::optional<std::int64_t>(word_ / 2) : narrowed();
   }
-  bool is_small() const { return big_ == nullptr; }
-  bool is_zero() const { return !big_ && value_ == 0; }
-  bool is_one() const { return !big_ && value_ == 1; }
+  bool is_small() const { return in_place() || narrowed(); }
+  bool is_zero() const { return word_ == 0; }
+  bool is_one() const { return word_ == 2; }
   /// -1, 0 or 1.
   int sign() const {
-    if (big_) return big_sign();
-    return value_ < 0 ? -1 : value_ > 0 ? 1 : 0;
+    if (!in_place()) return big_sign();
+    return word_ < 0 ? -1 : word_ > 0 ? 1 : 0;
   }
   std::string str() const;
-  std::uint64_t hash() const;
+  /// Of the value alone: equal in every run.
+  std::uint64_t hash() const { return in_place() ? static_cast<std::uint64_t>(word_) : big_hash(); }
 
   friend Int operator+(const Int& a, const Int& b) {
     std::int64_t r = 0;
-    if (!a.big_ && !b.big_ && !__builtin_add_overflow(a.value_, b.value_, &r)) return r;
-    return add_big(a, b);
+    if (both_in_place(a, b) && !__builtin_add_overflow(a.word_, b.word_, &r)) return adopt(r);
+    return adopt(add_big(a.word_, b.word_));
   }
   friend Int operator-(const Int& a, const Int& b) {
     std::int64_t r = 0;
-    if (!a.big_ && !b.big_ && !__builtin_sub_overflow(a.value_, b.value_, &r)) return r;
-    return sub_big(a, b);
+    if (both_in_place(a, b) && !__builtin_sub_overflow(a.word_, b.word_, &r)) return adopt(r);
+    return adopt(sub_big(a.word_, b.word_));
   }
   friend Int operator*(const Int& a, const Int& b) {
     std::int64_t r = 0;
-    if (!a.big_ && !b.big_ && !__builtin_mul_overflow(a.value_, b.value_, &r)) return r;
-    return mul_big(a, b);
+    if (both_in_place(a, b) && !__builtin_mul_overflow(a.word_ / 2, b.word_, &r)) return adopt(r);
+    return adopt(mul_big(a.word_, b.word_));
   }
   Int operator-() const { return Int(0) - *this; }
   Int& operator+=(const Int& b) { return *this = *this + b; }
   Int& operator-=(const Int& b) { return *this = *this - b; }
 
   friend bool operator==(const Int& a, const Int& b) {
-    if (!a.big_ && !b.big_) return a.value_ == b.value_;
-    return compare_big(a, b) == 0;
+    if (a.word_ == b.word_) return true;
+    return (a.word_ & b.word_ & 1) != 0 && compare_big(a.word_, b.word_) == 0;
   }
   friend std::strong_ordering operator<=>(const Int& a, const Int& b) {
-    if (!a.big_ && !b.big_) return a.value_ <=> b.value_;
-    return compare_big(a, b) <=> 0;
+    if (both_in_place(a, b)) return a.word_ <=> b.word_;
+    return compare_big(a.word_, b.word_) <=> 0;
   }
 
   /// Quotient rounded towards minus infinity; b != 0.
-  friend Int floor_div(const Int& a, const Int& b);
+  friend Int floor_div(const Int& a, const Int& b) {
+    if (both_in_place(a, b)) return touchstone::floor_div(a.word_ / 2, b.word_ / 2);
+    return adopt(div_big(a.word_, b.word_));
+  }
   /// Remainder with the sign of b; b != 0.
-  friend Int floor_mod(const Int& a, const Int& b);
+  friend Int floor_mod(const Int& a, const Int& b) {
+    if (both_in_place(a, b)) return adopt(touchstone::floor_mod(a.word_, b.word_));
+    return adopt(mod_big(a.word_, b.word_));
+  }
   /// Greatest common divisor, never negative; gcd(0, 0) = 0.
-  friend Int gcd(const Int& a, const Int& b);
+  friend Int gcd(const Int& a, const Int& b) {
+    if (a.is_one() || b.is_one()) return 1;
+    if (both_in_place(a, b)) return std::gcd(a.word_ / 2, b.word_ / 2);
+    return adopt(gcd_big(a.word_, b.word_));
+  }
 
  private:
-  explicit Int(BigInteger* big) : big_(big) {}
-  void retain() const;
-  void release();
-  int big_sign() const;
-  static Int add_big(const Int& a, const Int& b);
-  static Int sub_big(const Int& a, const Int& b);
-  static Int mul_big(const Int& a, const Int& b);
-  static int compare_big(const Int& a, const Int& b);
+  friend class End;
   friend struct BigInteger;
+  struct Word {
+    std::int64_t word;
+  };
+  explicit Int(Word w) : word_(w.word) {}
 
-  std::int64_t value_ = 0;
-  BigInteger* big_ = nullptr;  // set exactly where the value does not fit in value_
+  static constexpr std::int64_t kLimit = std::int64_t{1} << 62;
+  /// No number: how End (interval.h) writes an open end. Copied and dropped like one in place.
+  static constexpr std::int64_t kNone = 1;
+
+  static Int adopt(std::int64_t word) { return Int(Word{word}); }
+  bool in_place() const { return (word_ & 1) == 0; }
+  static bool both_in_place(const Int& a, const Int& b) { return ((a.word_ | b.word_) & 1) == 0; }
+  void retain() const {
+    if (!in_place() && word_ != kNone) retain_big(word_);
+  }
+  void release() const {
+    if (!in_place() && word_ != kNone) release_big(word_);
+  }
+
+  // Numbers of any size as words; what comes back is owned by the caller.
+  static std::int64_t widened(std::int64_t value);
+  static void retain_big(std::int64_t a);
+  static void release_big(std::int64_t a);
+  static std::int64_t add_big(std::int64_t a, std::int64_t b);
+  static std::int64_t sub_big(std::int64_t a, std::int64_t b);
+  static std::int64_t mul_big(std::int64_t a, std::int64_t b);
+  static std::int64_t div_big(std::int64_t a, std::int64_t b);
+  static std::int64_t mod_big(std::int64_t a, std::int64_t b);
+  static std::int64_t gcd_big(std::int64_t a, std::int64_t b);
+  static int compare_big(std::int64_t a, std::int64_t b);
+  int big_sign() const;
+  std::uint64_t big_hash() const;
+  std::optional<std::int64_t> narrowed() const;
+
+  std::int64_t word_;
 };
 
 Int floor_div(const Int& a, const Int& b);
@@ -101,7 +143,7 @@ Int floor_mod(const Int& a, const Int& b);
 Int gcd(const Int& a, const Int& b);
 
 inline Int abs(const Int& a) { return a.sign() < 0 ? -a : a; }
-inline bool divides(const Int& d, const Int& a) { return floor_mod(a, d).is_zero(); }
+inline bool divides(const Int& d, const Int& a) { return d.is_one() || floor_mod(a, d).is_zero(); }
 inline const Int& smaller(const Int& a, const Int& b) { return b < a ? b : a; }
 inline const Int& larger(const Int& a, const Int& b) { return a < b ? b : a; }
 

@@ -6,8 +6,6 @@ namespace touchstone::symbolic {
 
 namespace {
 
-using End = std::optional<Int>;
-
 /// A bound for a product: an absent end is infinite, with the sign given.
 struct Extended {
   int infinite;  // -1, 0 or 1
@@ -51,22 +49,6 @@ Extended over(const Extended& a, const Extended& d) {
 }
 
 }  // namespace
-
-Interval operator+(const Interval& a, const Interval& b) {
-  Interval r;
-  if (a.lo && b.lo) r.lo = *a.lo + *b.lo;
-  if (a.hi && b.hi) r.hi = *a.hi + *b.hi;
-  return r;
-}
-
-Interval operator*(const Interval& a, const Int& factor) {
-  Interval r;
-  if (factor.is_zero()) return Interval::point(0);
-  if (a.lo) r.lo = *a.lo * factor;
-  if (a.hi) r.hi = *a.hi * factor;
-  if (factor.sign() < 0) std::swap(r.lo, r.hi);
-  return r;
-}
 
 Interval operator*(const Interval& a, const Interval& b) {
   return spanning({times(low(a), low(b)), times(low(a), high(b)), times(high(a), low(b)),

@@ -6,12 +6,44 @@
 
 namespace touchstone::symbolic {
 
+/// An end of an interval: a number, or open. One word wide; reads like an optional Int.
+class End {
+ public:
+  End() : value_(Int::adopt(Int::kNone)) {}
+  End(std::nullopt_t) : End() {}                // NOLINT(google-explicit-constructor)
+  End(Int value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+
+  explicit operator bool() const { return value_.word_ != Int::kNone; }
+  bool has_value() const { return value_.word_ != Int::kNone; }
+  const Int& operator*() const { return value_; }
+  Int& operator*() { return value_; }
+  const Int* operator->() const { return &value_; }
+  void reset() { *this = End(); }
+
+  bool operator==(const End& other) const {
+    if (value_.word_ == other.value_.word_) return true;
+    return *this && other && value_ == other.value_;
+  }
+  /// Open where either is.
+  End operator+(const End& other) const {
+    std::int64_t r = 0;
+    if (Int::both_in_place(value_, other.value_) &&
+        !__builtin_add_overflow(value_.word_, other.value_.word_, &r))
+      return Int::adopt(r);
+    return *this && other ? End(value_ + other.value_) : End();
+  }
+  End operator*(const Int& factor) const { return *this ? End(value_ * factor) : End(); }
+
+ private:
+  Int value_;
+};
+
 /// All integers from lo to hi, inclusive; an absent end is open. Never empty.
 struct Interval {
-  std::optional<Int> lo, hi;
+  End lo, hi;
 
   static Interval point(const Int& value) { return {value, value}; }
-  bool is_point() const { return lo && hi && *lo == *hi; }
+  bool is_point() const { return lo && lo == hi; }
   /// True where every member is >= value, or <= value.
   bool at_least(const Int& value) const { return lo && *lo >= value; }
   bool at_most(const Int& value) const { return hi && *hi <= value; }
@@ -20,8 +52,14 @@ struct Interval {
 };
 
 /// Every sum of a member of a and a member of b.
-Interval operator+(const Interval& a, const Interval& b);
-Interval operator*(const Interval& a, const Int& factor);
+inline Interval operator+(const Interval& a, const Interval& b) {
+  return {a.lo + b.lo, a.hi + b.hi};
+}
+inline Interval operator*(const Interval& a, const Int& factor) {
+  if (factor.is_zero()) return Interval::point(0);
+  if (factor.sign() < 0) return {a.hi * factor, a.lo * factor};
+  return {a.lo * factor, a.hi * factor};
+}
 Interval operator*(const Interval& a, const Interval& b);
 /// Floor quotients. d >= 1 for the number; the interval of divisors may hold 0, which is ignored.
 Interval floor_div(const Interval& a, const Int& d);

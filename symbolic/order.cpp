@@ -8,7 +8,7 @@ constexpr int kLevels = 6;
 
 using Order = std::strong_ordering;
 
-Order compare_ends(const std::optional<Int>& a, const std::optional<Int>& b) {
+Order compare_ends(const End& a, const End& b) {
   if (a.has_value() != b.has_value()) return a.has_value() <=> b.has_value();
   return a ? *a <=> *b : Order::equal;
 }
