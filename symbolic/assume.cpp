@@ -142,7 +142,10 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions) {
   for (const auto& [id, range] : overlay) {
     const Id narrow = c_.make_variable(*c_[id].name, range);
     forth.emplace(id, narrow);
-    if (c_[narrow].kind == Kind::Variable) back.emplace(narrow, id);
+    if (c_[narrow].kind == Kind::Variable)
+      back.emplace(narrow, id);
+    else
+      fixed(id, c_[narrow].first);
     concerned |= std::ranges::binary_search(nodes, id);
   }
   for (const Linear& f : facts)
@@ -152,7 +155,9 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions) {
   if (!concerned) return root;
   assuming_ = true;
   Facts moved;
+  const Trace::Mark start = mark();
   for (const Linear& f : facts) moved.push_back(linear(rewritten(build(f), forth)));
+  rewind(start);  // of the facts, not of what they are used on
   facts_ = std::move(moved);
   const Id narrow = rewritten(root, forth);
   facts_.clear();

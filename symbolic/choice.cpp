@@ -60,7 +60,7 @@ Linear Simplifier::resolved(const Linear& s, Id known) {
     const auto truth = decided(select ? n.args[0] : t.atom, known);
     if (!truth) continue;
     add(r, atom(t.atom), -t.coef);
-    law(select ? "where.where" : "where.known");
+    fixed(select ? n.args[0] : t.atom, *truth ? 1 : 0);
     if (*truth && select) add(r, n.args[1], t.coef);
     if (*truth && !select) r.constant += t.coef;
   }
@@ -69,7 +69,11 @@ Linear Simplifier::resolved(const Linear& s, Id known) {
   if (!fact.terms[0].coef.is_one()) return r;
   for (const Term& t : s.terms)
     if (t.atom == fact.terms[0].atom) {
-      law("where.equal");
+      law("where.equal", [&](Instance& i) {
+        Linear other = atom(t.atom);
+        add(other, fact, -1);
+        i.bind("x", atom(t.atom)).bind("y", other).bind("k", t.coef).bind("z", 0);
+      });
       add(r, fact, -t.coef);
     }
   return r;
@@ -77,7 +81,9 @@ Linear Simplifier::resolved(const Linear& s, Id known) {
 
 Linear Simplifier::select(Id c, Linear gap) {
   const Id known[] = {c};
-  gap = linear(under(build(resolved(gap, c)), known).value_or(c_.make_constant(0)));
+  const auto inside = under(build(resolved(gap, c)), known);
+  if (!inside) fixed(c, 0);
+  gap = linear(inside.value_or(c_.make_constant(0)));
   Linear r;
   if (gap.is_constant()) {
     add(r, c, gap.constant);
@@ -88,7 +94,11 @@ Linear Simplifier::select(Id c, Linear gap) {
     const NodeData& inner = c_[only.atom];
     const Id both_hold[] = {c, inner.kind == Kind::Select ? inner.args[0] : only.atom};
     if (inner.kind == Kind::Select || is_condition(inner.kind)) {
-      law("where.and");
+      law("where.and", [&](Instance& i) {
+        const bool nested = inner.kind == Kind::Select;
+        i.bind("x", atom(c)).bind("y", atom(both_hold[1]));
+        i.bind("z", (nested ? linear(inner.args[1]) : Linear{1, {}}));
+      });
       const Id joint = both(both_hold);
       add(r,
           inner.kind == Kind::Select ? where(joint, linear(inner.args[1]), Linear())
@@ -108,7 +118,8 @@ Linear Simplifier::select(Id c, Linear gap) {
       Linear rest = gap;
       add(rest, s, -k);
       if (!rest.is_constant() || !rest.constant.is_zero()) continue;
-      law("where.min");
+      law(up == 0 ? "where.min" : "where.min_le",
+          [&](Instance& i) { i.bind("x", s).bind("k", k); });
       const Linear members[] = {Linear(), -s};
       add(r, maximum(members), -k);
       return r;
@@ -143,7 +154,7 @@ Linear Simplifier::where(Id c, const Linear& long_a, const Linear& long_b) {
     return d.kind != Kind::Sum;
   };
   if (!plain(c) && plain(other)) {
-    law("where.not");
+    law("where.not", [&](Instance& i) { i.bind("x", linear(other)).bind("y", a).bind("z", b); });
     return where(other, b, a);
   }
   const Linear no = resolved(b, other);
@@ -166,7 +177,6 @@ std::vector<Simplifier::Member> Simplifier::flat_members(std::span<const Linear>
       list.push_back({m, source});
       continue;
     }
-    law("max.flat");
     Linear base = m;
     add(base, inner->atom, -1);
     list.push_back({base, source});
@@ -188,12 +198,14 @@ std::vector<Linear> Simplifier::undominated(std::span<const Member> list) const 
       Linear gap = list[j].sum;
       add(gap, list[i].sum, -1);
       const Interval range = gap.terms.size() > kMostTerms ? plain_bounds(gap) : bounds(gap);
-      if (range.at_least(0)) dropped[i] = true;
+      if (!range.at_least(0)) continue;
+      dropped[i] = true;
+      law("max.dominated",
+          [&](Instance& use) { use.bind("x", list[j].sum).bind("y", list[i].sum); });
     }
   std::vector<Linear> kept;
   for (std::size_t i = 0; i < list.size(); ++i)
     if (!dropped[i]) kept.push_back(list[i].sum);
-  if (kept.size() < list.size()) law("max.dominated");
   return kept;
 }
 
@@ -220,7 +232,6 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
       m = linear(build(m));
       g = gcd(g, content(m));
     }
-    if (!g.is_one() && !g.is_zero()) law("max.scale");
     scale = scale * g;
     bool nested = false;
     for (Linear& m : list) {

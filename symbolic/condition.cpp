@@ -29,7 +29,8 @@ bool Simplifier::open_quotient(Linear& s) {
   Linear rest = s;
   add(rest, atom(only->atom), -sign);
   Linear r = linear(n.args[0]);
-  law(sign < 0 ? "lt.quotient_above" : "lt.quotient_below");
+  law(sign < 0 ? "lt.quotient_above" : "lt.quotient_below",
+      [&](Instance& i) { i.bind("x", r).bind("c", n.first).bind("y", rest); });
   if (sign < 0) {  // rest < x//a is a*rest + a - 1 - x < 0
     r = -r;
     r.constant += n.first - 1;
@@ -42,16 +43,26 @@ bool Simplifier::open_quotient(Linear& s) {
 Id Simplifier::negative(Linear s) {
   for (;;) {
     const Interval range = bounds(s);
-    if (range.at_most(-1)) return c_.make_constant(1);
-    if (range.at_least(0)) return c_.make_constant(0);
+    const auto bind_x = [&](Instance& i) { i.bind("x", s); };
+    if (range.at_most(-1)) {
+      law("lt.true", bind_x);
+      return c_.make_constant(1);
+    }
+    if (range.at_least(0)) {
+      law("lt.false", bind_x);
+      return c_.make_constant(0);
+    }
     if (range.within(-1, 0)) {
-      law("lt.flag");
+      law("lt.flag", bind_x);
       return build(-s);
     }
     const Int g = common_factor(s);
     if (!g.is_one()) {
-      law("lt.gcd");
+      const Int constant = s.constant;
       for (Term& t : s.terms) t.coef = floor_div(t.coef, g);
+      law("lt.gcd", [&](Instance& i) {
+        i.bind("x", Linear{0, s.terms}).bind("c", g).bind("k", constant);
+      });
       s.constant = floor_div(s.constant, g);
       continue;
     }
@@ -60,7 +71,9 @@ Id Simplifier::negative(Linear s) {
       const Int factor = abs(t.coef);
       if (factor.is_one()) continue;
       if (auto parts = split(s, factor, true)) {
-        law("lt.split");
+        law("lt.split", [&](Instance& i) {
+          i.bind("x", parts->quotient).bind("y", parts->remainder).bind("c", factor);
+        });
         s = std::move(parts->quotient);
         changed = true;
         break;
@@ -82,19 +95,29 @@ Id Simplifier::zero(Linear s) {
   s = linear(build(s));
   const Interval range = bounds(s);
   if (s.is_constant()) return c_.make_constant(s.constant.is_zero() ? 1 : 0);
-  if (range.at_least(1) || range.at_most(-1)) return c_.make_constant(0);
+  if (range.at_least(1) || range.at_most(-1)) {
+    law("eq.false", [&](Instance& i) { i.bind("x", s); });
+    return c_.make_constant(0);
+  }
   const Int g = common_factor(s);
   if (!divides(g, s.constant)) {
-    law("eq.gcd");
+    law("eq.gcd", [&](Instance& i) {
+      i.bind("x", divided(Linear{0, s.terms}, g)).bind("c", g).bind("k", s.constant);
+    });
     return c_.make_constant(0);
   }
   if (!g.is_one()) {
     for (Term& t : s.terms) t.coef = floor_div(t.coef, g);
     s.constant = floor_div(s.constant, g);
+    law("eq.scale", [&](Instance& i) { i.bind("x", s).bind("c", g); });
     return zero(std::move(s));
   }
-  if (range.within(0, 1)) return negate(build(s));
-  if (range.within(-1, 0)) return negate(build(-s));
+  for (const int sign : {1, -1}) {
+    if (!range.within(sign > 0 ? 0 : -1, sign > 0 ? 1 : 0)) continue;
+    const Linear flag = sign > 0 ? s : -s;
+    law("eq.flag", [&](Instance& i) { i.bind("x", flag); });
+    return negate(build(flag));
+  }
   if (s.terms[0].coef.sign() < 0) s = -s;
   const Id args[] = {build(s)};
   return c_.make(Kind::Zero, args, Interval{Int(0), Int(1)});
@@ -108,7 +131,7 @@ Id Simplifier::truth(Id id) {
 Id Simplifier::negate(Id boolean) {
   const NodeData& n = c_[boolean];
   if (n.kind == Kind::Negative) {
-    law("lt.not");
+    law("lt.not", [&](Instance& i) { i.bind("x", linear(n.args[0])); });
     Linear s = -linear(n.args[0]);
     s.constant -= 1;
     return negative(std::move(s));
@@ -141,7 +164,13 @@ bool Simplifier::compare_parts(Ids& parts) {
       if (i == j) continue;
       const auto truth = decided(parts[j], parts[i]);
       if (!truth) continue;
-      law(*truth ? "and.implied" : "and.conflict");
+      const NodeData &fact = c_[parts[i]], &other = c_[parts[j]];
+      if (fact.kind == Kind::Negative && other.kind == Kind::Negative)
+        law(*truth ? "and.implied" : "and.conflict", [&](Instance& use) {
+          use.bind("x", linear(fact.args[0])).bind("y", linear(other.args[0]));
+        });
+      else
+        fixed(parts[j], *truth ? 1 : 0);
       if (*truth)
         parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(j));
       else
@@ -165,11 +194,11 @@ bool Simplifier::prune_alternatives(Ids& parts) {
       std::optional<bool> truth;
       for (std::size_t j = 0; j < parts.size() && !truth; ++j)
         if (j != i) truth = decided(a, parts[j]);
+      if (truth) fixed(a, *truth ? 1 : 0);
       if (truth && !*truth) holds = true;
       if (!truth) kept.push_back(a);
     }
     if (!holds && kept.size() == alternatives.size()) continue;
-    law("and.absorb");
     parts[i] = holds ? c_.make_constant(1) : negate(both(kept));
     return true;
   }
@@ -183,9 +212,14 @@ bool Simplifier::assume_parts(Ids& parts) {
     Ids others;
     for (std::size_t j = 0; j < parts.size(); ++j)
       if (j != i) others.push_back(parts[j]);
+    const Trace::Mark start = mark();
     const auto now = under(parts[i], others);
-    if (now == parts[i]) continue;
+    if (now == parts[i]) {
+      rewind(start);
+      continue;
+    }
     if (!now) {
+      fixed(parts[i], 0);
       parts.assign(1, c_.make_constant(0));
       return true;
     }
@@ -193,8 +227,10 @@ bool Simplifier::assume_parts(Ids& parts) {
     const Id flag = truth(*now);
     const std::size_t nodes = reachable(c_, parts[i]).size();
     const bool shorter = nodes > 1 && !reachable(c_, flag, nodes - 1).empty();
-    if (c_[flag].kind != Kind::Constant && !shorter) continue;
-    law("and.assume");
+    if (c_[flag].kind != Kind::Constant && !shorter) {
+      rewind(start);
+      continue;
+    }
     parts[i] = flag;
     return true;
   }

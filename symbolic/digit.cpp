@@ -82,15 +82,21 @@ Terms Simplifier::factors_below(const Linear& s, const Int& lo, const Int& hi) c
   return found;
 }
 
-bool Simplifier::lower_digits(Linear& s, const Int& period) {
+bool Simplifier::lower_digits(Linear& s, const Int& lo, const Int& period) {
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
     // Only multiples of the period are lost: k*((y//a) % (b/a)) is k*(y//a) modulo period.
     if (n.kind != Kind::Digit || n.second.is_zero()) continue;
     if (!divides(period, t.coef * floor_div(n.second, n.first))) continue;
     if (c_[n.args[0]].terms.size() + s.terms.size() > kMostTerms) continue;
-    law("mod.mod");
     const Term term = t;
+    law(lo.is_one() ? "mod.mod" : "digit.digit", [&](Instance& i) {
+      Linear rest = s;
+      add(rest, term.atom, -term.coef);
+      i.bind("k", term.coef).bind("x", linear(n.args[0])).bind("a", n.first);
+      i.bind("d", floor_div(n.second, n.first)).bind("y", rest);
+      i.bind("b", lo).bind("c", floor_div(period, lo));
+    });
     const Linear open = digit(linear(n.args[0]), n.first, 0);
     add(s, term.atom, -term.coef);
     add(s, open, term.coef);
@@ -120,7 +126,9 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
     if (abs(folded.constant) > kLargestFold) return false;
     for (const Term& t : folded.terms)
       if (abs(t.coef) > kLargestFold) return false;
-    law("div.div");
+    law("div.div", [&](Instance& i) {
+      i.bind("x", linear(n.args[0])).bind("a", scale).bind("y", rest).bind("c", lo);
+    });
     s = std::move(folded);
     lo = lo * scale;
     hi = hi * scale;
@@ -131,7 +139,10 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
   if (!s.terms[0].coef.is_one() || n.kind != Kind::Digit) return false;
   const Int from = n.first * lo;
   if (!divides(from, n.second)) return false;
-  law("div.mod");
+  law("div.mod", [&](Instance& i) {
+    i.bind("x", linear(n.args[0])).bind("a", n.first).bind("c", lo);
+    i.bind("d", floor_div(n.second, from));
+  });
   s = digit(linear(n.args[0]), from, n.second);
   hi = floor_div(hi, lo);
   lo = 1;
@@ -152,6 +163,11 @@ std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, con
     const Interval& range = c_[s.terms[0].atom].bounds;
     if (range.lo && range.hi && *range.hi - *range.lo == Int(1)) {
       const Int y0 = value(s.terms[0].coef * *range.lo + s.constant);
+      law(hi.is_zero() ? "div.line" : "digit.line", [&](Instance& i) {
+        i.bind("x", atom(s.terms[0].atom)).bind("k", s.terms[0].coef).bind("y", s.constant);
+        i.bind("m", *range.lo).bind("a", lo);
+        i.bind("d", hi.is_zero() ? Int(1) : floor_div(hi, lo));
+      });
       return line(atom(s.terms[0].atom), *range.lo, y0,
                   value(s.terms[0].coef * *range.hi + s.constant));
     }
@@ -160,8 +176,12 @@ std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, con
   const Interval quotient = floor_div(lasting_bounds(s), lo);
   if (!quotient.lo || !quotient.hi || *quotient.hi - *quotient.lo > Int(1)) return std::nullopt;
   const Int turn = floor_div(hi, lo);
-  return line(digit(s, lo, 0), *quotient.lo, floor_mod(*quotient.lo, turn),
-              floor_mod(*quotient.hi, turn));
+  const Linear whole = digit(s, lo, 0);
+  law("digit.line", [&](Instance& i) {
+    i.bind("x", whole).bind("k", 1).bind("y", 0).bind("m", *quotient.lo).bind("a", 1);
+    i.bind("d", turn);
+  });
+  return line(whole, *quotient.lo, floor_mod(*quotient.lo, turn), floor_mod(*quotient.hi, turn));
 }
 
 Linear Simplifier::digit(Linear s, Int lo, Int hi) {
@@ -175,26 +195,31 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
     if (!hi.is_zero() && hi == lo) return out;
     const bool finite = !hi.is_zero();
     const Int period = finite ? hi : lo;
-    if (finite && lower_digits(s, period)) continue;
+    if (finite && lower_digits(s, lo, period)) continue;
     bool changed = false;
     for (const Term& factor : factors_below(s, lo, hi)) {
       const Int& g = factor.coef;
       auto parts = split(s, g, false);
       if (!parts) continue;
       if (g == hi) {  // the upper limit never acts
-        law("digit.window");
+        law("digit.window", [&](Instance& i) {
+          i.bind("x", parts->quotient).bind("y", parts->remainder);
+          i.bind("a", lo).bind("d", floor_div(hi, lo));
+        });
         if (!parts->quotient.terms.empty() || !parts->quotient.constant.is_zero()) changed = true;
         s = std::move(parts->remainder);
         hi = 0;
         changed = true;
       } else {
+        law(lo.is_one() ? "mod.split" : "div.split", [&](Instance& i) {
+          i.bind("x", parts->quotient).bind("y", parts->remainder);
+          i.bind("c", g).bind("d", floor_div(lo.is_one() ? hi : lo, g));
+        });
         s = std::move(parts->quotient);
         if (lo.is_one()) {
-          law("mod.split");
           add(out, parts->remainder, scale);
           scale = scale * g;
         } else {
-          law("div.split");
           lo = floor_div(lo, g);
         }
         if (finite) hi = floor_div(hi, g);
@@ -211,7 +236,14 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
       if (!r.is_zero()) reduced.terms.push_back({r, t.atom});
       if (!(t.coef - r).is_zero()) whole.terms.push_back({floor_div(t.coef - r, period), t.atom});
     }
-    if (!(reduced == s)) law(finite ? "mod.period" : "div.period");
+    if (!(reduced == s))
+      law(!finite       ? "div.period"
+          : lo.is_one() ? "mod.period"
+                        : "digit.period",
+          [&](Instance& i) {
+            i.bind("x", whole).bind("k", period).bind("y", reduced);
+            i.bind("c", period).bind("a", lo).bind("d", floor_div(period, lo));
+          });
     if (!finite) add(out, whole, scale);
     s = std::move(reduced);
     if (fold_quotient(s, lo, hi)) continue;
@@ -223,7 +255,6 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
       continue;
     }
     if (auto line = two_valued(s, lo, hi)) {
-      law("digit.line");
       add(out, *line, scale);
       return out;
     }

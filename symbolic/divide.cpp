@@ -15,7 +15,7 @@ Linear Simplifier::divide(const Linear& a, const Linear& b) {
   if (!b.is_constant()) return divide_symbolic(a, b, false);
   if (b.constant.is_zero()) throw Error("floor_div: division by zero; the divisor must not be 0");
   if (b.constant.sign() > 0) return digit(a, b.constant, 0);
-  law("div.negative");
+  law("div.negative", [&](Instance& i) { i.bind("x", a).bind("b", b); });
   return digit(-a, -b.constant, 0);
 }
 
@@ -23,7 +23,7 @@ Linear Simplifier::modulo(const Linear& a, const Linear& b) {
   if (!b.is_constant()) return divide_symbolic(a, b, true);
   if (b.constant.is_zero()) throw Error("floor_mod: modulo by zero; the divisor must not be 0");
   if (b.constant.sign() > 0) return digit(a, 1, b.constant);
-  law("mod.negative");
+  law("mod.negative", [&](Instance& i) { i.bind("x", a).bind("b", b); });
   return -digit(-a, 1, -b.constant);
 }
 
@@ -44,7 +44,7 @@ Id Simplifier::without(Id product, std::span<const Id> factors) {
   return build(r);
 }
 
-Linear Simplifier::long_division(Linear& a, const Linear& b) {
+Linear Simplifier::long_division(Linear& a, const Linear& b, bool remainder) {
   constexpr int kMostSteps = 16;
   const auto length = [](const Linear& s) {
     return s.terms.size() + (s.constant.is_zero() ? 0U : 1U);
@@ -68,7 +68,8 @@ Linear Simplifier::long_division(Linear& a, const Linear& b) {
       add(part, rest, floor_div(t.coef, lead->coef));
       add(shorter, multiply(part, b), -1);
       if (length(shorter) > length(a)) continue;
-      law("div.multiple");
+      law(remainder ? "mod.multiple" : "div.multiple",
+          [&](Instance& i) { i.bind("x", part).bind("b", b).bind("y", shorter); });
       a = std::move(shorter);
       add(quotient, part);
       again = true;
@@ -111,13 +112,16 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
   // Both signs turn together, so the divisor's first coefficient can be positive.
   const bool flip = b.terms[0].coef.sign() < 0;
   if (flip) {
-    law(remainder ? "mod.negative" : "div.negative");
+    law(remainder ? "mod.negative" : "div.negative",
+        [&](Instance& i) { i.bind("x", a).bind("b", b); });
     a = -a;
     b = -b;
   }
-  Linear quotient = long_division(a, b);
+  Linear quotient = long_division(a, b, remainder);
   const Linear factor = cancel(a, b);
-  if (!(factor == Linear{1, {}})) law(remainder ? "mod.cancel" : "div.cancel");
+  if (!(factor == Linear{1, {}}))
+    law(remainder ? "mod.cancel" : "div.cancel",
+        [&](Instance& i) { i.bind("x", a).bind("b", b).bind("y", factor); });
   Linear rest;
   if (b.is_constant()) {  // positive, since the first coefficient was
     add(quotient, digit(a, b.constant, 0));
@@ -130,7 +134,8 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
       Linear over = rest;
       add(over, b, -1);
       if (!bounds(rest).at_least(0) || !bounds(over).at_most(-1)) continue;
-      law(remainder ? "mod.range" : "div.range");
+      law(remainder ? "mod.range" : "div.range",
+          [&](Instance& i) { i.bind("k", q).bind("b", b).bind("y", rest); });
       quotient.constant += q;
       known = true;
       break;
@@ -140,6 +145,8 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
       const Interval range = floor_div(top, bottom);
       const Id args[] = {build(a), build(b)};
       if (range.is_point()) {
+        if (remainder) law("divmod.join", [&](Instance& i) { i.bind("x", a).bind("b", b); });
+        if (trace_) fixed(c_.make(Kind::Div, args, range), *range.lo);
         quotient.constant += *range.lo;
         rest = a;
         add(rest, b, -*range.lo);

@@ -18,7 +18,13 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
     if (c_[c].kind == Kind::Select)
       return where(c_[c].args[0], multiply(linear(c_[c].args[1]), linear(d)), Linear());
   }
-  if (a == b && c_[a].boolean) return atom(a);
+  const auto flag_twice = [&](Id id) {
+    law("mul.flag", [&](Instance& i) { i.bind("x", linear(id)); });
+  };
+  if (a == b && c_[a].boolean) {
+    flag_twice(a);
+    return atom(a);
+  }
   Ids factors;
   for (const Id id : {a, b}) {
     const NodeData& n = c_[id];
@@ -28,7 +34,11 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
       factors.push_back(id);
   }
   std::ranges::sort(factors, [&](Id x, Id y) { return compare(c_, x, y) < 0; });
-  const auto again = [&](Id x, Id y) { return x == y && c_[x].boolean; };
+  const auto again = [&](Id x, Id y) {
+    if (x != y || !c_[x].boolean) return false;
+    flag_twice(x);
+    return true;
+  };
   factors.erase(std::unique(factors.begin(), factors.end(), again), factors.end());
   if (factors.size() == 1) return atom(factors[0]);
   Interval range = Interval::point(1);

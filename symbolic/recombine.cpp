@@ -74,20 +74,32 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
   for (const Term& t : lower) {
     const bool itself = t.coef.is_zero();
     const Int low = itself ? Int(1) : c_[t.atom].first;
+    const Trace::Mark start = mark();
     const Linear part = itself ? dividend : digit(dividend, low, 0);
+    turn(start);
     if (!itself) {
       const Term* own = find_term(part, t.atom);
-      if (!own || !own->coef.is_one()) continue;
+      if (!own || !own->coef.is_one()) {
+        rewind(start);
+        continue;
+      }
     }
     const Int ratio = floor_div(high, low);
     Int m = divides(ratio, top.coef) ? -floor_div(top.coef, ratio) : Int(0);
     if (m.is_zero() || !shares(s, part, m)) {
       // keep the remainder of the quotient above where it takes away from it
-      if (itself || top.coef.sign() * t.coef.sign() > 0) continue;
-      if (abs(top.coef) > abs(t.coef) * ratio || !shares(s, part, t.coef)) continue;
+      const bool less = !itself && top.coef.sign() * t.coef.sign() <= 0 &&
+                        abs(top.coef) <= abs(t.coef) * ratio && shares(s, part, t.coef);
+      if (!less) {
+        rewind(start);
+        continue;
+      }
       m = t.coef;
     }
-    law("digit.merge");
+    const Trace::Mark merge = mark();
+    law("digit.merge",
+        [&](Instance& i) { i.bind("x", dividend).bind("a", low).bind("d", ratio).bind("k", m); });
+    turn(merge);
     add(s, part, -m);
     add(s, atom(top.atom), m * ratio);
     add(done, digit(dividend, low, high), m);
@@ -97,19 +109,26 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
 }
 
 void Simplifier::recombine_digits(Linear& s) {
+  const Trace::Mark start = mark();
   Linear open = s;  // all related digits as plain quotients
   bool any = false;
   std::size_t digits = 0;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
     if (n.kind != Kind::Digit) continue;
-    if (++digits > kMostDigits) return;
+    if (++digits > kMostDigits) {
+      rewind(start);
+      return;
+    }
     if (!related(s, t)) continue;
     any = true;
     if (n.second.is_zero()) continue;
     const Term term = t;
     const Linear dividend = linear(n.args[0]);
     const Int low = n.first, high = n.second;
+    law("digit.merge", [&](Instance& i) {
+      i.bind("x", dividend).bind("a", low).bind("d", floor_div(high, low)).bind("k", term.coef);
+    });
     add(open, atom(term.atom), -term.coef);
     add(open, digit(dividend, low, 0), term.coef);
     add(open, digit(dividend, high, 0), -term.coef * floor_div(high, low));
@@ -134,7 +153,10 @@ void Simplifier::recombine_digits(Linear& s) {
       }
   }
   add(open, done);
-  if (weight(open) <= weight(s)) s = std::move(open);
+  if (weight(open) <= weight(s))
+    s = std::move(open);
+  else
+    rewind(start);
 }
 
 void Simplifier::recombine_symbolic(Linear& s) {
@@ -156,8 +178,8 @@ void Simplifier::recombine_symbolic(Linear& s) {
         const bool mod = c_[q].kind == Kind::Mod;
         const Linear back = multiply(b, mod ? other : atom(q));
         if (mod && shares(s, back, t.coef)) {
-          law("divmod.join");
           const Int k = t.coef;
+          law("divmod.join", [&](Instance& i) { i.bind("x", a).bind("b", b); });
           add(s, atom(q), -k);
           add(s, back, -k);
           add(s, a, k);
@@ -166,7 +188,7 @@ void Simplifier::recombine_symbolic(Linear& s) {
                    !mod && own && divides(own->coef, t.coef)) {
           const Int k = -floor_div(t.coef, own->coef);
           if (!shares(s, back, -k) || !shares(s, a, k)) continue;
-          law("mod.make");
+          law("mod.make", [&](Instance& i) { i.bind("x", a).bind("b", b); });
           add(s, back, k);
           add(s, a, -k);
           add(s, other, k);
@@ -197,7 +219,6 @@ void Simplifier::recombine_choices(Linear& s) {
       ++joined;
     }
     if (joined < 2) continue;
-    law("where.join");
     add(rest, select(condition, gap));
     s = std::move(rest);
     i = 0;

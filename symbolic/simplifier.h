@@ -6,19 +6,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/linear.h"
+#include "touchstone/symbolic/trace.h"
 
 namespace touchstone::symbolic {
-
-/// constant + the sum of coef * atom; atoms sorted by `compare`, none twice, no coefficient 0. The
-/// working form of the simplifier: every expression is one.
-struct Linear {
-  Int constant;
-  Terms terms;
-
-  bool is_constant() const { return terms.empty(); }
-  bool operator==(const Linear&) const = default;
-};
 
 /// Builds canonical nodes. Each function takes canonical parts and answers with the canonical form
 /// of the operation on them; the laws it uses stand in rules.h under the names its comments give.
@@ -61,8 +52,8 @@ class Simplifier {
   /// the facts of the assumptions in force.
   Interval bounds(const Linear& sum) const;
 
-  /// From now on appends the name of each law applied, a name of rules.h; null ends it.
-  void trace(std::vector<std::string_view>* names) { trace_ = names; }
+  /// From now on records each use of a rule; null ends it.
+  void trace(Trace* trace) { trace_ = trace; }
 
   /// root with nodes replaced, and all above them built anew. A division that becomes one by zero
   /// stays as a node of its own, which `defined` finds.
@@ -89,6 +80,7 @@ class Simplifier {
   Linear atom(Id id) const { return Linear{0, {Term{1, id}}}; }
   Linear node(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
               const Int& hi = 0);
+  Id fixed_sum(const Linear& s, const Int& value);
   void sort_terms(Terms& terms) const;
 
   // assume.cpp
@@ -116,7 +108,7 @@ class Simplifier {
   Interval relaxed_bounds(const Linear& sum) const;
   Interval choice_bounds(const Linear& sum) const;
   // digit.cpp
-  bool lower_digits(Linear& s, const Int& period);
+  bool lower_digits(Linear& s, const Int& lo, const Int& period);
   /// The digit as a straight line, where its dividend or quotient has but two values.
   std::optional<Linear> two_valued(const Linear& s, const Int& lo, const Int& hi);
   bool fold_quotient(Linear& s, Int& lo, Int& hi);
@@ -140,19 +132,38 @@ class Simplifier {
   // divide.cpp
   Linear divide_symbolic(Linear a, Linear b, bool remainder);
   /// Takes multiples of b out of a as far as that makes a no longer; the quotient.
-  Linear long_division(Linear& a, const Linear& b);
+  Linear long_division(Linear& a, const Linear& b, bool remainder);
   /// Divides a and b by the factors that all their terms have; the common factor.
   Linear cancel(Linear& a, Linear& b);
   Id without(Id product, std::span<const Id> factors);
   // product.cpp
   Linear multiply_atoms(Id a, Id b);
 
-  void law(std::string_view name) const {
-    if (trace_) trace_->push_back(name);
+  /// Records the use of a rule of rules.h. `bind`, called only where someone listens, says what its
+  /// variables stand for: law("div.div", [&](Instance& i) { i.bind("x", ...).bind("a", ...); }).
+  template <class Bind>
+  void law(std::string_view rule, const Bind& bind) const {
+    if (!trace_) return;
+    Instance use{rule};
+    bind(use);
+    trace_->record(std::move(use));
+  }
+  /// Records that an expression has but one value by its bounds.
+  void fixed(Id id, const Int& value) const {
+    law("bounds.fixed", [&](Instance& i) { i.bind("x", linear(id)).bind("k", value); });
+  }
+  Trace::Mark mark() const { return trace_ ? trace_->mark() : 0; }
+  /// Forgets all uses since the mark: what they led to was not taken.
+  void rewind(Trace::Mark mark) const {
+    if (trace_) trace_->rewind(mark);
+  }
+  /// All uses since the mark served to write a result in terms of its source.
+  void turn(Trace::Mark mark) const {
+    if (trace_) trace_->turn(mark);
   }
 
   Context& c_;
-  std::vector<std::string_view>* trace_ = nullptr;
+  Trace* trace_ = nullptr;
   int depth_ = 0;          // of recombine within recombine
   bool assuming_ = false;  // within under
   Facts facts_;

@@ -95,15 +95,23 @@ Id Simplifier::build(const Linear& sum) {
       return negate(t.atom);
   }
   if (!facts_.empty())
-    if (const Interval range = bounds(s); range.is_point()) return c_.make_constant(*range.lo);
+    if (const Interval range = bounds(s); range.is_point()) return fixed_sum(s, *range.lo);
   const Interval range = lasting_bounds(s);
-  if (range.is_point()) return c_.make_constant(*range.lo);
+  if (range.is_point()) return fixed_sum(s, *range.lo);
   return c_.make_sum(s.constant, s.terms, range);
+}
+
+Id Simplifier::fixed_sum(const Linear& s, const Int& value) {
+  law("bounds.fixed", [&](Instance& i) { i.bind("x", s).bind("k", value); });
+  return c_.make_constant(value);
 }
 
 Linear Simplifier::node(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo,
                         const Int& hi) {
-  if (bounds.is_point()) return Linear{*bounds.lo, {}};
+  if (bounds.is_point()) {
+    if (trace_) fixed(c_.make(kind, args, bounds, lo, hi), *bounds.lo);
+    return Linear{*bounds.lo, {}};
+  }
   return atom(c_.make(kind, args, bounds, lo, hi));
 }
 

@@ -94,16 +94,16 @@ TEST(Rules, TraceNamesLawsOfTheTable) {
   const Node x = context.variable("x", 0, 99), y = context.variable("y", 0, 3);
   const std::lock_guard lock(context.mutex());
   Simplifier s(context);
-  std::vector<std::string_view> names;
-  s.trace(&names);
+  Trace trace;
+  s.trace(&trace);
   Linear sum = s.linear(x.id());
   sum.constant = 7;
   s.add(sum, y.id(), 4);
   s.build(s.digit(sum, 4, 12));
   s.negative(s.digit(sum, 3, 0));
   s.trace(nullptr);
-  EXPECT_FALSE(names.empty());
-  for (const std::string_view name : names) EXPECT_NE(find_rule(name), nullptr) << name;
+  EXPECT_FALSE(trace.uses().empty());
+  for (const Instance& use : trace.uses()) EXPECT_NE(find_rule(use.rule), nullptr) << use.rule;
 }
 
 }  // namespace

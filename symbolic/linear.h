@@ -1,0 +1,17 @@
+#pragma once
+
+#include "touchstone/symbolic/context.h"
+
+namespace touchstone::symbolic {
+
+/// constant + the sum of coef * atom; atoms sorted by `compare`, none twice, no coefficient 0. The
+/// working form of the simplifier: every expression is one.
+struct Linear {
+  Int constant;
+  Terms terms;
+
+  bool is_constant() const { return terms.empty(); }
+  bool operator==(const Linear&) const = default;
+};
+
+}  // namespace touchstone::symbolic
