@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -62,17 +63,29 @@ class Extractor {
   // sums
   int lay_out_sum(const Sum& s, int depth = 0);
   int absorbed(const Sum& s, int depth);
-  void absorb_choice(Sum& work, const Term& choice, int depth, Items& items);
+  /// -(x % c) as (-x) % -c; -1 where the term is no modulo.
+  int turned_modulo(const Term& t, int depth);
   void absorb_quotient(Sum& work, const Term& digit, int depth, Items& items);
   /// dividend, laid out as form, over divisor.
   int quotient(const Sum& dividend, int form, const Int& divisor, int depth);
-  /// The sum that, moved out of every member into the rest, makes all of them together smallest.
-  Sum best_shift(const Sum& rest, std::span<const Sum> members, const Int& unit) const;
   void factor_products(Sum& work, Items& items);
   int join(Items items, const Int& constant);
   int join_plain(const Items& items, const Int& constant);
   Items plain_items(const Sum& s) const;
 
+  // choices: extract_choice.cpp
+  struct Choice;
+  struct Placement;
+  using Members = boost::container::small_vector<Sum, 4>;
+  bool chooses(const Sum& s, const Term& flag) const;
+  void absorb_choices(Sum& work, int depth, Items& items);
+  std::optional<Choice> choice_of(const Sum& work, const Term& t);
+  Placement best_placement(const Sum& work, const Choice& choice) const;
+  Sum best_shift(const Sum& rest, std::span<const Sum> members, const Int& unit) const;
+  int price(const Sum& s, int extra = 0, bool extra_positive = false) const;
+  void place(Sum& work, const Choice& choice, int depth, Items& items);
+
+  static constexpr int kDeepest = 3;  // a choice in a choice in a choice; deeper ones stay
   const Context& c_;
   For purpose_;
   std::vector<Form> forms_;

@@ -8,15 +8,8 @@ namespace touchstone::symbolic {
 
 namespace {
 
-constexpr int kDepth = 3;  // a choice in a choice in a choice; what is deeper stays as it is
-
 /// A dividend takes in no number beyond this: it must not leave 64 bits by our doing.
 constexpr std::int64_t kLargest = std::int64_t{1} << 31;
-
-/// Nodes that a term with this coefficient adds to a sum.
-int cost(const Int& coef) { return coef.is_zero() ? 0 : abs(coef).is_one() ? 2 : 4; }
-
-bool is_choice(Kind kind) { return kind == Kind::Max || kind == Kind::Select; }
 
 }  // namespace
 
@@ -35,13 +28,17 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
       return negation(t.atom);
     if (s.constant.is_zero() && t.coef.is_one())
       if (const auto known = best_.find(t.atom); known != best_.end()) return known->second;
+    if (s.constant.is_zero() && t.coef.sign() < 0 && purpose_ == For::Text && depth < kDeepest)
+      if (const int turned = turned_modulo(t, depth); turned >= 0)
+        return smaller_form(turned, join(plain_items(s), s.constant));
   }
   bool absorbs = false;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    absorbs |= is_choice(n.kind) || (n.kind == Kind::Digit && n.second.is_zero());
+    absorbs |= n.kind == Kind::Max || n.kind == Kind::Select ||
+               (n.kind == Kind::Digit && n.second.is_zero()) || chooses(s, t);
   }
-  if (!absorbs || depth >= kDepth) {
+  if (!absorbs || depth >= kDeepest) {
     // A choice that is laid out for the first time has no form of its own yet.
     if (s.terms.size() != 1 || best_.contains(s.terms[0].atom)) {
       Sum work = s;
@@ -57,6 +54,16 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
   return smaller_form(swallowed, join(plain_items(s), s.constant));
 }
 
+int Extractor::turned_modulo(const Term& t, int depth) {
+  const NodeData& n = c_[t.atom];
+  const bool digit = n.kind == Kind::Digit && n.first.is_one() && !n.second.is_zero();
+  if (!digit && n.kind != Kind::Mod) return -1;
+  const Sum below = plus(Sum{}, sum_of(n.args[0]), -1);
+  const int divisor =
+      digit ? constant(-n.second) : lay_out_sum(plus(Sum{}, sum_of(n.args[1]), -1), depth + 1);
+  return scaled(apply(StepOp::FloorMod, {lay_out_sum(below, depth + 1), divisor}), -t.coef);
+}
+
 Extractor::Items Extractor::plain_items(const Sum& s) const {
   Items items;
   for (const Term& t : s.terms) items.push_back({t.coef, best_.at(t.atom)});
@@ -66,84 +73,19 @@ Extractor::Items Extractor::plain_items(const Sum& s) const {
 int Extractor::absorbed(const Sum& s, int depth) {
   Sum work = s;
   Items items;
-  int choices = 0;
-  for (const Term& t : s.terms) {
-    if (!is_choice(c_[t.atom].kind) || ++choices > 4) continue;
-    const Int left = coefficient(work, t.atom);
-    if (!left.is_zero()) absorb_choice(work, {left, t.atom}, depth, items);
-  }
-  for (const Term& t : s.terms) {
-    const NodeData& n = c_[t.atom];
+  absorb_choices(work, depth, items);
+  // The last are the deepest: a quotient of quotients takes them in before they stand alone.
+  for (std::size_t i = s.terms.size(); i-- > 0;) {
+    const Id atom = s.terms[i].atom;
+    const NodeData& n = c_[atom];
     if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
-    const Int left = coefficient(work, t.atom);
-    if (!left.is_zero()) absorb_quotient(work, {left, t.atom}, depth, items);
+    const Int left = coefficient(work, atom);
+    if (!left.is_zero()) absorb_quotient(work, {left, atom}, depth, items);
   }
   factor_products(work, items);
   Items all = plain_items(work);
   all.insert(all.end(), items.begin(), items.end());
   return join(std::move(all), work.constant);
-}
-
-Extractor::Sum Extractor::best_shift(const Sum& rest, std::span<const Sum> members,
-                                     const Int& unit) const {
-  Sum shift;
-  std::vector<Sum> moved(members.begin(), members.end());
-  Ids atoms;
-  for (const Sum& m : members)
-    for (const Term& t : m.terms) atoms.push_back(t.atom);
-  std::ranges::sort(atoms, [&](Id a, Id b) { return compare(c_, a, b) < 0; });
-  atoms.erase(std::unique(atoms.begin(), atoms.end()), atoms.end());
-  const auto best = [&](const Int& outside, std::span<const Int> inside, const auto& price) {
-    Int chosen = 0;
-    int least = -1;
-    const auto consider = [&](const Int& by) {
-      int total = price(outside - by * unit, true, 0);
-      for (std::size_t i = 0; i < inside.size(); ++i) total += price(inside[i] + by, false, i);
-      if (least < 0 || total < least) {
-        least = total;
-        chosen = by;
-      }
-    };
-    consider(0);
-    if (divides(unit, outside)) consider(floor_div(outside, unit));
-    for (const Int& c : inside) consider(-c);
-    return chosen;
-  };
-  std::vector<Int> inside(members.size());
-  for (const Id atom : atoms) {
-    for (std::size_t i = 0; i < members.size(); ++i) inside[i] = coefficient(members[i], atom);
-    const Int by = best(coefficient(rest, atom), inside,
-                        [](const Int& c, bool, std::size_t) { return cost(c); });
-    if (by.is_zero()) continue;
-    shift.terms.push_back({by, atom});
-    for (Sum& m : moved) m = plus(m, Sum{0, {Term{1, atom}}}, by);
-  }
-  for (std::size_t i = 0; i < members.size(); ++i) inside[i] = members[i].constant;
-  shift.constant = best(rest.constant, inside, [&](const Int& c, bool outside, std::size_t i) {
-    return c.is_zero() || (!outside && moved[i].terms.empty()) ? 0 : 2;
-  });
-  return shift;
-}
-
-void Extractor::absorb_choice(Sum& work, const Term& choice, int depth, Items& items) {
-  const NodeData& n = c_[choice.atom];
-  const bool select = n.kind == Kind::Select;
-  const Int unit = abs(choice.coef);
-  const Int sign = choice.coef.sign();
-  std::vector<Sum> members;  // of the choice between sums, to be multiplied by unit
-  if (!select) members.push_back({});
-  for (const Id id : select ? n.args.subspan(1) : n.args)
-    members.push_back(plus(Sum{}, sum_of(id), sign));
-  if (select) members.push_back({});
-  work = plus(work, Sum{0, {Term{1, choice.atom}}}, -choice.coef);
-  const Sum shift = best_shift(work, members, unit);
-  work = plus(work, shift, -unit);
-  const int next = members.size() > 4 ? kDepth : depth + 1;
-  std::vector<int> forms;
-  for (const Sum& m : members) forms.push_back(lay_out_sum(plus(m, shift, 1), next));
-  const int form = select ? apply(StepOp::Where, {best_.at(n.args[0]), forms[0], forms[1]})
-                          : chained(sign.sign() > 0 ? StepOp::Max : StepOp::Min, forms);
-  items.push_back({unit, form});
 }
 
 void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& items) {
@@ -256,19 +198,25 @@ int Extractor::join_plain(const Items& items, const Int& constant) {
     r = r < 0 ? part : apply(StepOp::Add, {r, part});
   }
   bool spent = constant.is_zero();
-  if (r < 0 && (constant.sign() > 0 || items.empty())) {
-    r = this->constant(constant);
-    spent = true;
+  std::size_t first = items.size();  // the negative part that the sum begins with
+  if (r < 0) {
+    for (std::size_t i = items.size(); i-- > 0;)
+      if (first == items.size() || items[i].coef != Int(-1)) first = i;
+    if (!spent && (items.empty() || constant.sign() > 0 || items[first].coef == Int(-1))) {
+      r = this->constant(constant);
+      spent = true;
+    } else if (items.empty()) {
+      r = this->constant(0);
+    } else {
+      const Item& t = items[first];
+      r = t.coef == Int(-1) ? apply(StepOp::Sub, {this->constant(0), t.form})
+                            : scaled(t.form, t.coef);
+    }
   }
-  for (const Item& t : items) {
-    if (t.coef.sign() > 0) continue;
-    if (r >= 0)
-      r = apply(StepOp::Sub, {r, scaled(t.form, -t.coef)});
-    else if (t.coef == Int(-1))
-      r = apply(StepOp::Sub, {this->constant(0), t.form});
-    else
-      r = scaled(t.form, t.coef);
-  }
+  const bool leads = first < items.size() && !(spent && !constant.is_zero());
+  for (std::size_t i = 0; i < items.size(); ++i)
+    if (items[i].coef.sign() < 0 && !(leads && i == first))
+      r = apply(StepOp::Sub, {r, scaled(items[i].form, -items[i].coef)});
   if (spent) return r;
   if (constant.sign() > 0) return apply(StepOp::Add, {r, this->constant(constant)});
   return apply(StepOp::Sub, {r, this->constant(-constant)});
