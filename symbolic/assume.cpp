@@ -22,8 +22,8 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
     const NodeData& n = c_[list[i]];
     if (n.kind == Kind::And) {
       list.insert(list.end(), n.args.begin(), n.args.end());
-    } else if (n.kind == Kind::Negative) {
-      facts.push_back(linear(n.args[0]));
+    } else if (auto below = comparison(list[i])) {
+      facts.push_back(std::move(*below));
     } else {
       // s == 0 is s <= 0 and -s <= 0; another flag is at least 1.
       Linear s = n.kind == Kind::Zero ? linear(n.args[0]) : Linear{1, {}};

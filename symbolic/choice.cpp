@@ -17,16 +17,39 @@ Linear Simplifier::divided(Linear s, const Int& factor) {
   return s;
 }
 
+Id Simplifier::negated(Id boolean) const {
+  const NodeData& n = c_[boolean];
+  const bool turned = n.kind == Kind::Sum && n.first.is_one() && n.terms.size() == 1 &&
+                      n.terms[0].coef == Int(-1) && c_[n.terms[0].atom].boolean;
+  return turned ? n.terms[0].atom : boolean;
+}
+
+std::optional<Linear> Simplifier::comparison(Id boolean) const {
+  const Id flag = negated(boolean);
+  if (c_[flag].kind != Kind::Negative) return std::nullopt;
+  Linear s = linear(c_[flag].args[0]);
+  if (flag == boolean) return s;
+  s = -s;
+  s.constant -= 1;
+  return s;
+}
+
 std::optional<bool> Simplifier::decided(Id condition, Id known) {
   if (condition == known) return true;
-  const NodeData &c = c_[condition], &k = c_[known];
-  if (k.kind == Kind::And) {
-    if (std::ranges::find(k.args, condition) != k.args.end()) return true;
+  if (const Id inner = negated(condition); inner != condition) {
+    const auto truth = decided(inner, known);
+    return truth ? std::optional(!*truth) : std::nullopt;
+  }
+  if (c_[known].kind == Kind::And) {
+    if (std::ranges::find(c_[known].args, condition) != c_[known].args.end()) return true;
     return std::nullopt;
   }
-  if (k.kind != Kind::Negative && k.kind != Kind::Zero) return std::nullopt;
+  if (condition == negated(known)) return false;
+  const NodeData &c = c_[condition], &k = c_[known];
   if (c.kind != Kind::Negative && c.kind != Kind::Zero) return std::nullopt;
-  const Linear fact = linear(k.args[0]), asked = linear(c.args[0]);
+  const auto below = comparison(known);
+  if (!below && k.kind != Kind::Zero) return std::nullopt;
+  const Linear asked = linear(c.args[0]), fact = below ? *below : linear(k.args[0]);
   Linear gap = asked, total = asked;
   add(gap, fact, -1);
   add(total, fact);
@@ -87,6 +110,14 @@ Linear Simplifier::select(Id c, Linear gap) {
   Linear r;
   if (gap.is_constant()) {
     add(r, c, gap.constant);
+    return r;
+  }
+  if (gap.terms.size() == 1 && gap.constant == -gap.terms[0].coef &&
+      is_condition(c_[gap.terms[0].atom].kind)) {
+    const Id both_hold[] = {c, negate(gap.terms[0].atom)};
+    law("where.and",
+        [&](Instance& i) { i.bind("x", atom(c)).bind("y", linear(both_hold[1])).bind("z", 1); });
+    add(r, both(both_hold), gap.constant);
     return r;
   }
   if (gap.terms.size() == 1 && gap.constant.is_zero()) {
@@ -150,7 +181,6 @@ Linear Simplifier::where(Id c, const Linear& long_a, const Linear& long_b) {
   const Id other = negate(c);
   const auto plain = [&](Id id) {
     const NodeData& d = c_[id];
-    if (d.kind == Kind::Negative) return linear(d.args[0]).terms[0].coef.sign() > 0;
     return d.kind != Kind::Sum;
   };
   if (!plain(c) && plain(other)) {

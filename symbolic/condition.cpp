@@ -41,20 +41,21 @@ bool Simplifier::open_quotient(Linear& s) {
 }
 
 Id Simplifier::negative(Linear s) {
+  bool turned = false;  // the answer is the negation of s < 0
   for (;;) {
     const Interval range = bounds(s);
     const auto bind_x = [&](Instance& i) { i.bind("x", s); };
     if (range.at_most(-1)) {
       law("lt.true", bind_x);
-      return c_.make_constant(1);
+      return c_.make_constant(turned ? 0 : 1);
     }
     if (range.at_least(0)) {
       law("lt.false", bind_x);
-      return c_.make_constant(0);
+      return c_.make_constant(turned ? 1 : 0);
     }
     if (range.within(-1, 0)) {
       law("lt.flag", bind_x);
-      return build(-s);
+      return turned ? negate(build(-s)) : build(-s);
     }
     const Int g = common_factor(s);
     if (!g.is_one()) {
@@ -86,8 +87,16 @@ Id Simplifier::negative(Linear s) {
       s = std::move(joined);
       continue;
     }
+    if (s.terms[0].coef.sign() < 0 && !turned) {  // of a comparison and its negation one is a node
+      law("lt.not", bind_x);
+      s = -s;
+      s.constant -= 1;
+      turned = true;
+      continue;
+    }
     const Id args[] = {id};
-    return c_.make(Kind::Negative, args, Interval{Int(0), Int(1)});
+    const Id flag = c_.make(Kind::Negative, args, Interval{Int(0), Int(1)});
+    return turned ? negate(flag) : flag;
   }
 }
 
@@ -129,13 +138,6 @@ Id Simplifier::truth(Id id) {
 }
 
 Id Simplifier::negate(Id boolean) {
-  const NodeData& n = c_[boolean];
-  if (n.kind == Kind::Negative) {
-    law("lt.not", [&](Instance& i) { i.bind("x", linear(n.args[0])); });
-    Linear s = -linear(n.args[0]);
-    s.constant -= 1;
-    return negative(std::move(s));
-  }
   Linear r{1, {}};
   add(r, boolean, -1);
   return build(r);
@@ -164,11 +166,10 @@ bool Simplifier::compare_parts(Ids& parts) {
       if (i == j) continue;
       const auto truth = decided(parts[j], parts[i]);
       if (!truth) continue;
-      const NodeData &fact = c_[parts[i]], &other = c_[parts[j]];
-      if (fact.kind == Kind::Negative && other.kind == Kind::Negative)
-        law(*truth ? "and.implied" : "and.conflict", [&](Instance& use) {
-          use.bind("x", linear(fact.args[0])).bind("y", linear(other.args[0]));
-        });
+      const auto fact = comparison(parts[i]), other = comparison(parts[j]);
+      if (fact && other)
+        law(*truth ? "and.implied" : "and.conflict",
+            [&](Instance& use) { use.bind("x", *fact).bind("y", *other); });
       else
         fixed(parts[j], *truth ? 1 : 0);
       if (*truth)
@@ -185,10 +186,9 @@ bool Simplifier::prune_alternatives(Ids& parts) {
     const Linear s = linear(parts[i]);  // an alternative is 1 - And(...)
     if (!s.constant.is_one() || s.terms.size() != 1 || s.terms[0].coef != Int(-1)) continue;
     const NodeData& inner = c_[s.terms[0].atom];
-    const bool list = inner.kind == Kind::And;
+    if (inner.kind != Kind::And) continue;
     Ids kept;
-    const Ids alternatives =
-        list ? Ids(inner.args.begin(), inner.args.end()) : Ids(1, s.terms[0].atom);
+    const Ids alternatives(inner.args.begin(), inner.args.end());
     bool holds = false;
     for (const Id a : alternatives) {
       std::optional<bool> truth;

@@ -116,6 +116,10 @@ class Simplifier {
   // choice.cpp
   static Int content(const Linear& s);
   static Linear divided(Linear s, const Int& factor);
+  /// x of a node 1 - x, x a flag; any other node itself.
+  Id negated(Id boolean) const;
+  /// The sum that is below 0 exactly where the flag holds, of a comparison or its negation.
+  std::optional<Linear> comparison(Id boolean) const;
   /// Whether `condition` holds where `known` does, as far as bounds tell.
   std::optional<bool> decided(Id condition, Id known);
   /// s as it is where `known` holds.

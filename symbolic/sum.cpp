@@ -90,9 +90,6 @@ Id Simplifier::build(const Linear& sum) {
   if (s.terms.size() == 1) {
     const Term& t = s.terms.front();
     if (t.coef.is_one() && s.constant.is_zero()) return t.atom;
-    // 1 - (t < 0) is -t - 1 < 0
-    if (s.constant.is_one() && t.coef == Int(-1) && c_[t.atom].kind == Kind::Negative)
-      return negate(t.atom);
   }
   if (!facts_.empty())
     if (const Interval range = bounds(s); range.is_point()) return fixed_sum(s, *range.lo);

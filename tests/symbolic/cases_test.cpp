@@ -91,9 +91,31 @@ TEST(Cases, AreNeverWrong) {
   }
 }
 
+/// How many of a source's cases come out at most as large as expected. May rise, not fall.
+const std::map<std::string, int> kReached = {
+    {"halide-simplify", 271},
+    {"mlir-affine-map", 28},
+    {"mlir-simplify-structures", 4},
+    {"pytorch-inductor-indexing", 21},
+    {"sympy-1.11-Mod", 10},
+    {"tinygrad-0.10.0", 2},
+    {"tinygrad-0.11.0", 105},
+    {"tinygrad-0.12.0", 34},
+    {"tinygrad-0.13.0", 6},
+    {"tinygrad-0.8.0", 45},
+    {"tinygrad-0.9.2", 7},
+    {"tinygrad-2026-08", 148},
+    {"tvm-canonical_simplify", 38},
+    {"tvm-rewrite_simplify", 201},
+    {"tvm-simplify", 1},
+    {"tvm-z3", 9},
+    {"xla-indexing_map", 25},
+    {"xla-symbolic_expr", 15},
+};
+constexpr int kReachedBest = 965;  // of all, at most as large as the smallest form known
+
 TEST(Cases, AreAsShortAsExpected) {
-  constexpr double kWanted = 0.886, kBest = 0.880;  // reached; may rise, not fall
-  std::size_t all = 0, wanted = 0, best = 0;
+  int all = 0, wanted = 0, best = 0;
   std::map<std::string, std::pair<int, int>> by_source;
   for (const Json& j : cases()) {
     const std::size_t reached = size(read(j).result);
@@ -106,11 +128,12 @@ TEST(Cases, AreAsShortAsExpected) {
     ++count;
     good += short_enough;
   }
-  for (const auto& [source, share] : by_source)
+  for (const auto& [source, share] : by_source) {
     std::cout << source << ": " << share.second << " of " << share.first << "\n";
+    EXPECT_GE(share.second, kReached.at(source)) << source;
+  }
   std::cout << "size <= wanted: " << wanted << " of " << all << ", size <= best: " << best << "\n";
-  EXPECT_GE(static_cast<double>(wanted) / static_cast<double>(all), kWanted);
-  EXPECT_GE(static_cast<double>(best) / static_cast<double>(all), kBest);
+  EXPECT_GE(best, kReachedBest);
 }
 
 }  // namespace
