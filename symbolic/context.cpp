@@ -11,7 +11,8 @@ namespace touchstone::symbolic {
 namespace {
 
 constexpr Id kEmpty = 0xffffffff;
-constexpr std::size_t kArenaChunk = 512;
+constexpr std::size_t kFirstTable = 256;  // slots; always a power of two
+constexpr std::size_t kMostNames = 4096;  // kept when the nodes are dropped
 
 bool is_identifier(const std::string& name) {
   const auto letter = [](char c) {
@@ -21,44 +22,58 @@ bool is_identifier(const std::string& name) {
          std::ranges::all_of(name, [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
+std::uint64_t hash_list(std::uint64_t seed, std::uint64_t value) {
+  const std::uint64_t x = (seed ^ value) * 0x9e3779b97f4a7c15ULL;
+  return x ^ (x >> 29);
+}
+
 std::uint64_t hash_end(std::uint64_t seed, const End& end) {
-  return hash_mix(seed, end ? end->hash() : 0x6f70656eU);
-}
-
-std::uint64_t structural_hash(const Context& context, const NodeData& n) {
-  std::uint64_t h = hash_mix(static_cast<std::uint64_t>(n.kind), n.first.hash());
-  h = hash_mix(h, n.second.hash());
-  for (const Term& t : n.terms) h = hash_mix(hash_mix(h, t.coef.hash()), context[t.atom].hash);
-  for (const Id id : n.args) h = hash_mix(h, context[id].hash);
-  if (n.name) h = hash_end(hash_end(hash_mix(h, hash_bytes(*n.name)), n.bounds.lo), n.bounds.hi);
-  return h;
-}
-
-bool same(const NodeData& a, const NodeData& b) {
-  return a.hash == b.hash && a.kind == b.kind && a.first == b.first && a.second == b.second &&
-         a.name == b.name && std::ranges::equal(a.terms, b.terms) &&
-         std::ranges::equal(a.args, b.args) && (a.kind != Kind::Variable || a.bounds == b.bounds);
-}
-
-template <class T>
-std::span<const T> store(std::span<const T> items, std::vector<std::unique_ptr<T[]>>& chunks,
-                         T*& next, std::size_t& left) {
-  if (items.empty()) return {};
-  if (left < items.size()) {
-    left = std::max(kArenaChunk, items.size());
-    chunks.push_back(std::make_unique<T[]>(left));
-    next = chunks.back().get();
-  }
-  T* const begin = next;
-  std::ranges::copy(items, begin);
-  next += items.size();
-  left -= items.size();
-  return {begin, items.size()};
+  return hash_list(seed, end ? end->hash() : 0x6f70656eU);
 }
 
 }  // namespace
 
-Context::Context() : table_(1024, kEmpty) { make_constant(0); }
+void Context::FreeNodes::operator()(Stored* nodes) const {
+  ::operator delete(static_cast<void*>(nodes));
+}
+
+Context::Context() : table_(kFirstTable, {kEmpty, 0}) { make_constant(0); }
+
+Context::~Context() { drop_numbers(); }
+
+void Context::drop_numbers() {
+  if (!big_) return;
+  for (Id id = 0; id < count_; ++id) {
+    Stored& n = const_cast<Stored&>(at(id));
+    if (n.kind == Kind::Sum) std::destroy_n(const_cast<Term*>(n.parts.terms), n.count);
+    n.~Stored();
+  }
+  big_ = false;
+}
+
+void Context::clear() {
+  const std::lock_guard lock(mutex_);
+  drop_numbers();
+  count_ = 0;
+  lists_.clear();
+  if (table_.size() > kFirstTable) table_.resize(kFirstTable);
+  std::ranges::fill(table_, Slot{kEmpty, 0});
+  if (names_.size() > kMostNames) names_.clear();
+  make_constant(0);
+}
+
+std::size_t Context::size() const {
+  const std::lock_guard lock(mutex_);
+  return count_;
+}
+
+std::size_t Context::bytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t total = table_.capacity() * sizeof(Slot) + lists_.bytes();
+  for (std::size_t k = 0; k < chunks_.size(); ++k)
+    if (chunks_[k]) total += sizeof(Stored) << k;
+  return total;
+}
 
 Context& Context::shared() {
   static Context* const context = new Context;  // never destroyed: handles may outlive main
@@ -89,99 +104,133 @@ Node Context::variable(const std::string& name, std::optional<std::int64_t> min,
   return handle(make_variable(name, bounds));
 }
 
-std::span<const Term> Context::keep(std::span<const Term> terms) {
-  return store(terms, term_chunks_, next_term_, terms_left_);
-}
-
-std::span<const Id> Context::keep(std::span<const Id> args) {
-  return store(args, id_chunks_, next_id_, ids_left_);
-}
-
-Id Context::append(NodeData&& data) {
-  const std::uint32_t n = static_cast<std::uint32_t>(count_) + kFirstChunk;
-  if (n >= (1U << 31)) throw Error("symbolic: a context holds at most 2^31 nodes");
-  const auto chunk = static_cast<std::size_t>(31 - __builtin_clz(n));
-  if (!chunks_[chunk]) chunks_[chunk] = std::make_unique<NodeData[]>(std::size_t{1} << chunk);
-  chunks_[chunk][n - (1U << chunk)] = std::move(data);
-  return static_cast<Id>(count_++);
-}
-
-void Context::grow_table() {
-  std::vector<Id> old(table_.size() * 2, kEmpty);
-  old.swap(table_);
+template <class Same>
+std::size_t Context::find(std::uint64_t hash, const Same& same) const {
   const std::size_t mask = table_.size() - 1;
-  for (const Id id : old) {
-    if (id == kEmpty) continue;
-    std::size_t at = (*this)[id].hash & mask;
-    while (table_[at] != kEmpty) at = (at + 1) & mask;
-    table_[at] = id;
+  for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+    const Slot& slot = table_[at];
+    if (slot.id == kEmpty) return at;
+    if (slot.hash != static_cast<std::uint32_t>(hash)) continue;
+    const Stored& n = this->at(slot.id);
+    if (n.hash == hash && same(n)) return at;
   }
 }
 
-Id Context::intern(NodeData& probe) {
-  probe.hash = structural_hash(*this, probe);
-  const std::size_t mask = table_.size() - 1;
-  std::size_t at = probe.hash & mask;
-  for (; table_[at] != kEmpty; at = (at + 1) & mask)
-    if (same((*this)[table_[at]], probe)) return table_[at];
-  probe.terms = keep(probe.terms);
-  probe.args = keep(probe.args);
-  probe.boolean = probe.bounds.within(0, 1);
-  const Id id = append(std::move(probe));
-  table_[at] = id;
-  if (2 * count_ > table_.size()) grow_table();
+Id Context::append(Stored&& node, std::size_t slot) {
+  const std::uint32_t n = static_cast<std::uint32_t>(count_) + kFirstChunk;
+  if (n >= (1U << 31)) throw Error("symbolic: a context holds at most 2^31 nodes");
+  const auto chunk = static_cast<std::size_t>(31 - __builtin_clz(n));
+  if (!chunks_[chunk])
+    chunks_[chunk].reset(static_cast<Stored*>(::operator new(sizeof(Stored) << chunk)));
+  const auto id = static_cast<Id>(count_);
+  table_[slot] = {id, static_cast<std::uint32_t>(node.hash)};
+  node.boolean = node.bounds.within(0, 1);
+  const auto on_heap = [](const End& end) { return end && end->on_heap(); };
+  big_ |= node.first.on_heap() || node.second.on_heap() || on_heap(node.bounds.lo) ||
+          on_heap(node.bounds.hi);
+  std::construct_at(chunks_[chunk].get() + (n - (1U << chunk)), std::move(node));
+  if (++count_ * 2 > table_.size()) grow_table();
   return id;
 }
 
+void Context::grow_table() {
+  std::vector<Slot> old(table_.size() * 2, {kEmpty, 0});
+  old.swap(table_);
+  const std::size_t mask = table_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.id == kEmpty) continue;
+    std::size_t at = slot.hash & mask;
+    while (table_[at].id != kEmpty) at = (at + 1) & mask;
+    table_[at] = slot;
+  }
+}
+
 Id Context::make_constant(const Int& value) {
-  NodeData probe;
-  probe.kind = Kind::Constant;
-  probe.first = value;
-  probe.bounds = Interval::point(value);
-  return intern(probe);
+  const std::uint64_t hash = hash_list(static_cast<std::uint64_t>(Kind::Constant), value.hash());
+  const std::size_t slot =
+      find(hash, [&](const Stored& n) { return n.kind == Kind::Constant && n.first == value; });
+  if (table_[slot].id != kEmpty) return table_[slot].id;
+  Stored n;
+  n.hash = hash;
+  n.first = value;
+  n.bounds = Interval::point(value);
+  return append(std::move(n), slot);
 }
 
 Id Context::make_variable(const std::string& name, const Interval& bounds) {
   if (bounds.is_point()) return make_constant(*bounds.lo);
   auto& owned = names_[name];
   if (!owned) owned = std::make_unique<std::string>(name);
-  NodeData probe;
-  probe.kind = Kind::Variable;
-  probe.name = owned.get();
-  probe.bounds = bounds;
-  return intern(probe);
+  std::uint64_t hash = hash_list(static_cast<std::uint64_t>(Kind::Variable), hash_bytes(name));
+  hash = hash_end(hash_end(hash, bounds.lo), bounds.hi);
+  const std::size_t slot = find(hash, [&](const Stored& n) {
+    return n.kind == Kind::Variable && n.parts.name == owned.get() && n.bounds == bounds;
+  });
+  if (table_[slot].id != kEmpty) return table_[slot].id;
+  Stored n;
+  n.hash = hash;
+  n.kind = Kind::Variable;
+  n.parts.name = owned.get();
+  n.bounds = bounds;
+  return append(std::move(n), slot);
+}
+
+std::uint64_t Context::hash_sum(const Int& constant, std::span<const Term> terms) const {
+  std::uint64_t hash = hash_list(static_cast<std::uint64_t>(Kind::Sum), constant.hash());
+  for (const Term& t : terms) hash = hash_list(hash_list(hash, t.coef.hash()), at(t.atom).hash);
+  return hash;
+}
+
+std::size_t Context::find_sum_slot(std::uint64_t hash, const Int& constant,
+                                   std::span<const Term> terms) const {
+  return find(hash, [&](const Stored& n) {
+    return n.kind == Kind::Sum && n.count == terms.size() && n.first == constant &&
+           std::equal(terms.begin(), terms.end(), n.parts.terms);
+  });
 }
 
 Id Context::make_sum(const Int& constant, std::span<const Term> terms, const Interval& bounds) {
-  NodeData probe;
-  probe.kind = Kind::Sum;
-  probe.first = constant;
-  probe.terms = terms;
-  probe.bounds = bounds;
-  return intern(probe);
+  const std::uint64_t hash = hash_sum(constant, terms);
+  const std::size_t slot = find_sum_slot(hash, constant, terms);
+  if (table_[slot].id != kEmpty) return table_[slot].id;
+  Stored n;
+  n.hash = hash;
+  n.kind = Kind::Sum;
+  n.first = constant;
+  n.bounds = bounds;
+  n.parts.terms = lists_.keep(terms).data();
+  n.count = static_cast<std::uint32_t>(terms.size());
+  for (const Term& t : terms) big_ |= t.coef.on_heap();
+  return append(std::move(n), slot);
 }
 
 std::optional<Id> Context::find_sum(const Int& constant, std::span<const Term> terms) const {
-  NodeData probe;
-  probe.kind = Kind::Sum;
-  probe.first = constant;
-  probe.terms = terms;
-  probe.hash = structural_hash(*this, probe);
-  const std::size_t mask = table_.size() - 1;
-  for (std::size_t at = probe.hash & mask; table_[at] != kEmpty; at = (at + 1) & mask)
-    if (same((*this)[table_[at]], probe)) return table_[at];
-  return std::nullopt;
+  const Id id = table_[find_sum_slot(hash_sum(constant, terms), constant, terms)].id;
+  return id == kEmpty ? std::nullopt : std::optional<Id>(id);
 }
 
 Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo,
                  const Int& hi) {
-  NodeData probe;
-  probe.kind = kind;
-  probe.args = args;
-  probe.first = lo;
-  probe.second = hi;
-  probe.bounds = bounds;
-  return intern(probe);
+  std::uint64_t hash = static_cast<std::uint64_t>(kind);
+  if (kind == Kind::Digit) hash = hash_list(hash_list(hash, lo.hash()), hi.hash());
+  for (const Id id : args) hash = hash_list(hash, at(id).hash);
+  const std::size_t slot = find(hash, [&](const Stored& n) {
+    return n.kind == kind && std::ranges::equal(args_of(n), args) && n.first == lo &&
+           n.second == hi;
+  });
+  if (table_[slot].id != kEmpty) return table_[slot].id;
+  Stored n;
+  n.hash = hash;
+  n.kind = kind;
+  n.first = lo;
+  n.second = hi;
+  n.bounds = bounds;
+  n.count = static_cast<std::uint32_t>(args.size());
+  if (args.size() > kInPlace)
+    n.parts.args = lists_.keep(args).data();
+  else
+    std::ranges::copy(args, n.parts.in_place);
+  return append(std::move(n), slot);
 }
 
 std::vector<Id> reachable(const Context& context, Id root, std::size_t most) {

@@ -11,6 +11,7 @@
 
 #include <boost/container/small_vector.hpp>
 
+#include "touchstone/symbolic/arena.h"
 #include "touchstone/symbolic/interval.h"
 #include "touchstone/symbolic/node.h"
 
@@ -55,17 +56,17 @@ class Short : public boost::container::small_vector<T, 6> {
 using Terms = Short<Term>;
 using Ids = Short<Id>;
 
-/// One node. Immutable once it is in the context.
+/// One node, as it is read; immutable. Stays valid as long as its context holds the node.
 struct NodeData {
-  Kind kind = Kind::Constant;
-  bool boolean = false;         // 0 and 1 are its only values, by its bounds
-  std::uint64_t hash = 0;       // of the structure alone: equal in every run
+  Kind kind;
+  bool boolean;                 // 0 and 1 are its only values, by its bounds
+  std::uint64_t hash;           // of the structure alone: equal in every run
   std::span<const Term> terms;  // Sum
   std::span<const Id> args;     // all but Constant, Variable, Sum
-  Int first;                    // Constant: the value. Sum: the constant. Digit: lo
-  Int second;                   // Digit: hi
-  Interval bounds;
-  const std::string* name = nullptr;  // Variable
+  const Int& first;             // Constant: the value. Sum: the constant. Digit: lo
+  const Int& second;            // Digit: hi
+  const Interval& bounds;
+  const std::string* name;  // Variable
 };
 
 /// Where nodes live: an arena with one copy of every node. Ids grow with time, so a node's id is
@@ -75,6 +76,7 @@ struct NodeData {
 class Context {
  public:
   Context();
+  ~Context();
   Context(const Context&) = delete;
   Context& operator=(const Context&) = delete;
 
@@ -87,15 +89,28 @@ class Context {
                 std::optional<std::int64_t> max);
 
   /// Nodes made so far.
-  std::size_t size() const { return count_; }
+  std::size_t size() const;
+  /// Bytes held for them: nodes, their lists and the table that finds them.
+  std::size_t bytes() const;
+  /// Forgets all nodes but the constant 0, so that no handle but that one may be used any more; the
+  /// memory is kept for what comes next. Not while another thread uses the context.
+  void clear();
   /// The handle of a node.
   Node handle(Id id) { return Node(this, id); }
   std::mutex& mutex() { return mutex_; }
 
-  const NodeData& operator[](Id id) const {
-    const std::uint32_t n = id + kFirstChunk;
-    const int chunk = 31 - __builtin_clz(n);
-    return chunks_[static_cast<std::size_t>(chunk)][n - (1U << chunk)];
+  NodeData operator[](Id id) const {
+    const Stored& n = at(id);
+    const bool sum = n.kind == Kind::Sum;
+    return {n.kind,
+            n.boolean,
+            n.hash,
+            sum ? std::span(n.parts.terms, n.count) : std::span<const Term>(),
+            sum ? std::span<const Id>() : args_of(n),
+            n.first,
+            n.second,
+            n.bounds,
+            n.kind == Kind::Variable ? n.parts.name : nullptr};
   }
 
   // The rest is for the simplifier. The caller holds the lock, and has put the parts in canonical
@@ -110,23 +125,56 @@ class Context {
 
  private:
   static constexpr std::uint32_t kFirstChunk = 256;  // chunk k holds 2^k nodes, from k = 8
+  static constexpr std::size_t kInPlace = 2;         // so many args need no list
 
-  Id intern(NodeData& probe);
-  Id append(NodeData&& data);
+  struct Stored {
+    std::uint64_t hash = 0;
+    Int first, second;
+    Interval bounds;
+    union {
+      const Term* terms;        // Sum
+      const Id* args;           // more than kInPlace
+      Id in_place[kInPlace];    // at most that
+      const std::string* name;  // Variable
+    } parts = {nullptr};
+    std::uint32_t count = 0;  // of terms or args
+    Kind kind = Kind::Constant;
+    bool boolean = false;
+  };
+  static_assert(sizeof(Stored) <= 64);
+  struct Slot {
+    Id id;
+    std::uint32_t hash;  // the low half
+  };
+
+  const Stored& at(Id id) const {
+    const std::uint32_t n = id + kFirstChunk;
+    const int chunk = 31 - __builtin_clz(n);
+    return chunks_[static_cast<std::size_t>(chunk)].get()[n - (1U << chunk)];
+  }
+  static std::span<const Id> args_of(const Stored& n) {
+    return {n.count <= kInPlace ? n.parts.in_place : n.parts.args, n.count};
+  }
+  /// The slot of the node with this hash for which `same` holds, or the free one it would take.
+  template <class Same>
+  std::size_t find(std::uint64_t hash, const Same& same) const;
+  std::size_t find_sum_slot(std::uint64_t hash, const Int& constant,
+                            std::span<const Term> terms) const;
+  std::uint64_t hash_sum(const Int& constant, std::span<const Term> terms) const;
+  Id append(Stored&& node, std::size_t slot);
+  void drop_numbers();
   void grow_table();
-  std::span<const Term> keep(std::span<const Term> terms);
-  std::span<const Id> keep(std::span<const Id> args);
 
-  std::mutex mutex_;
-  std::array<std::unique_ptr<NodeData[]>, 32> chunks_;
+  struct FreeNodes {
+    void operator()(Stored* nodes) const;
+  };
+  mutable std::mutex mutex_;
+  std::array<std::unique_ptr<Stored, FreeNodes>, 32> chunks_;
   std::size_t count_ = 0;
-  std::vector<Id> table_;  // open addressing, kEmpty where free
+  bool big_ = false;         // some node holds a number on the heap
+  std::vector<Slot> table_;  // open addressing
   std::unordered_map<std::string, std::unique_ptr<std::string>> names_;
-  std::vector<std::unique_ptr<Term[]>> term_chunks_;
-  std::vector<std::unique_ptr<Id[]>> id_chunks_;
-  std::size_t terms_left_ = 0, ids_left_ = 0;
-  Term* next_term_ = nullptr;
-  Id* next_id_ = nullptr;
+  Arena lists_;
 };
 
 /// The nodes below and including `root`, parts before wholes. Iterative. Where there are more than

@@ -42,6 +42,7 @@ class Int {
     return in_place() ? std::optional<std::int64_t>(word_ / 2) : narrowed();
   }
   bool is_small() const { return in_place() || narrowed(); }
+  bool on_heap() const { return !in_place() && word_ != kNone; }
   bool is_zero() const { return word_ == 0; }
   bool is_one() const { return word_ == 2; }
   /// -1, 0 or 1.

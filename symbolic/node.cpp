@@ -8,7 +8,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-const NodeData& data(const Node& n) { return (*n.context())[n.id()]; }
+NodeData data(const Node& n) { return (*n.context())[n.id()]; }
 
 /// The one context of some nodes. Constants of another context are copied into it.
 Context& common_context(std::span<const Node> nodes) {

@@ -38,5 +38,25 @@ TEST(Context, HoldsEachNodeOnce) {
   EXPECT_EQ(context.size(), size);
 }
 
+TEST(Context, StartsAnewWhenItIsCleared) {
+  Context context;
+  const std::size_t empty = context.size();
+  const auto build = [&] {
+    const Node x = context.variable("x", std::nullopt, 9), y = context.variable("y", 0, 9);
+    std::map<std::string, Node> names{{"x", x}, {"y", y}};
+    Node e = parse("(x*1000000000000000000000 + y*3 + 7)//4 % 100000000000000000000000", names);
+    for (int i = 0; i < 2'000; ++i) e = floor_mod(e * 5 + y, 1009 + i % 7);
+    return render(floor_div(e + x, 10));
+  };
+  const std::string text = build();
+  const std::size_t bytes = context.bytes();
+  for (int round = 0; round < 3; ++round) {
+    context.clear();
+    EXPECT_EQ(context.size(), empty);
+    EXPECT_EQ(build(), text);
+  }
+  EXPECT_EQ(context.bytes(), bytes);
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic
