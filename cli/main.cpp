@@ -125,8 +125,11 @@ Verb view(CLI::App& app) {
                          "view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100");
   v->add_option("words", o.words,
                 "A shape, then operations: permute 1,0  reshape 100  expand 4,3  pad 1:1,0:2  "
-                "shrink 0:2,1:3  stride -1,2  flip 0")
-      ->required();
+                "shrink 0:2,1:3  stride -1,2  flip 0");
+  v->add_flag("--jsonl", o.jsonl,
+              "Read questions, a JSON object a line, from standard input and write an answer a "
+              "line: {\"views\":[[shape,strides,offset,mask],..]} or "
+              "{\"base\":[3,2],\"ops\":[[\"permute\",[1,0]],..]}");
   v->allow_extras(false);
   v->positionals_at_end();
   return {v, [] { return run_view(o); }};
@@ -161,17 +164,26 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace touchstone::cli
 
+namespace {
+
+// Where even the error cannot be written, the exit code still says it.
+void complain(const std::string& what) {
+  std::fputs(("touchstone: " + what + "\n").c_str(), stderr);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // a reader that leaves ends us quietly
   try {
     const int code = touchstone::cli::run(argc, argv);
     return std::fflush(stdout) == 0 ? code : touchstone::cli::kExitBad;
   } catch (const touchstone::Error& e) {
-    fmt::print(stderr, "touchstone: {}\n", e.what());
+    complain(e.what());
   } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "touchstone: out of memory\n");
+    complain("out of memory");
   } catch (const std::exception& e) {
-    fmt::print(stderr, "touchstone: internal error: {}\n", e.what());
+    complain(std::string("internal error: ") + e.what());
   }
   return touchstone::cli::kExitBad;
 }

@@ -68,6 +68,7 @@ int run_simplify(const SimplifyOptions& options);
 
 struct ViewOptions {
   std::vector<std::string> words;  // 10,10 permute 1,0 ...
+  bool jsonl = false;              // questions from the standard input instead
 };
 int run_view(const ViewOptions& options);
 

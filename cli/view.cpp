@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "answer_lines.h"
 #include "terminal.h"
 #include "touchstone/base/suggest.h"
+#include "touchstone/shapetracker/jsonl.h"
 #include "touchstone/shapetracker/shapetracker.h"
 #include "verbs.h"
 
@@ -94,6 +96,13 @@ void print_index(const ShapeTracker& st) {
 }  // namespace
 
 int run_view(const ViewOptions& options) {
+  if (options.jsonl) {
+    if (!options.words.empty()) throw ParseError("view --jsonl: takes no words");
+    answer_lines("view", shapetracker::answer_json);
+    return kExitOk;
+  }
+  if (options.words.empty())
+    throw ParseError("view: give a shape and operations, as 10,10 permute 1,0; or --jsonl");
   const Numbers first = numbers(options.words.at(0));
   ShapeTracker st = ShapeTracker::contiguous(Shape(first.begin(), first.end()));
   fmt::print("{}\n", bold(options.words[0]));

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -26,9 +27,9 @@ struct Answer {
   std::string text;  // standard output and error
 };
 
-Answer touchstone_run(const std::string& arguments, const std::string& environment = "") {
-  const std::string line =
-      environment + " " TOUCHSTONE_COMMAND " " + arguments + " 2>&1 < /dev/null";
+Answer touchstone_run(const std::string& arguments, const std::string& environment = "",
+                      const std::string& input = "< /dev/null") {
+  const std::string line = environment + " " TOUCHSTONE_COMMAND " " + arguments + " 2>&1 " + input;
   FILE* pipe = ::popen(line.c_str(), "r");
   if (pipe == nullptr) return {-1, "popen failed"};
   Answer run{0, {}};
@@ -105,6 +106,29 @@ TEST_F(Cli, ViewFollowsAShape) {
   EXPECT_EQ(touchstone_run("view 2,3 shrink 0:9,0:1").code, 2);
   EXPECT_EQ(touchstone_run("view 2,x").code, 2);
   EXPECT_EQ(touchstone_run("view 2,3 pad -- -1:0,0:0").code, 2);
+}
+
+TEST_F(Cli, ViewAnswersLinesInOrderAndGoesOnAfterABadOne) {
+  const std::string questions = write("questions",
+                                      R"({"views":[[[4],[1],0,null],[[2,2],[2,1],0,null]]}
+nonsense
+
+{"base":[2],"ops":[["stride",[-1]]]})");
+  const Answer run = touchstone_run("view --jsonl", "cat " + questions + " |", "");
+  EXPECT_EQ(run.code, 0);
+  std::istringstream lines(run.text);
+  std::string line;
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_THAT(line, HasSubstr("\"single\":[[2,2],[2,1],0,null]"));
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_THAT(line, HasSubstr("{\"error\":\"not JSON"));
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_THAT(line, HasSubstr("\"single\":[[2],[-1],1,null]"));
+  EXPECT_FALSE(std::getline(lines, line));
+  EXPECT_EQ(touchstone_run("view --jsonl 4").code, 2);
+  EXPECT_EQ(touchstone_run("view").code, 2);
+  const Answer full = touchstone_run("view --jsonl > /dev/full", "cat " + questions + " |", "");
+  EXPECT_EQ(full.code, 2);
 }
 
 TEST_F(Cli, EvalRunsOnBothDevicesAndCheckJudges) {

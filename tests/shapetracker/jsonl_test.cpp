@@ -1,0 +1,177 @@
+#include "touchstone/shapetracker/jsonl.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+// The machine interface, line by line: what is asked and what is answered.
+
+namespace touchstone::shapetracker {
+namespace {
+
+/// The answer without its time, which must be there.
+std::string asked(const std::string& question) {
+  const std::string answer = answer_json(question);
+  const std::size_t ns = answer.find(",\"ns\":");
+  if (answer.starts_with("{\"error\":\"")) return answer;
+  EXPECT_NE(ns, std::string::npos) << answer;
+  EXPECT_EQ(answer.find_first_not_of("0123456789", ns + 6), answer.size() - 1) << answer;
+  EXPECT_EQ(answer.back(), '}');
+  return answer.substr(0, ns);
+}
+
+/// The reduced stack and the single view: the answer before "why".
+std::string reduced(const std::string& question) {
+  const std::string answer = asked(question);
+  return answer.substr(0, answer.find(",\"why\""));
+}
+
+std::string one(const std::string& view) { return "{\"views\":[" + view + "],\"single\":" + view; }
+
+TEST(Jsonl, AStackThatIsOneViewGivesIt) {
+  EXPECT_EQ(reduced(R"({"views":[[[4],[1],0,null],[[2,2],[2,1],0,null]]})"),
+            one("[[2,2],[2,1],0,null]"));
+  EXPECT_EQ(reduced(R"({"views":[[[2,3],[1,2],0,null],[[6],[1],0,null],[[3,2],[1,3],0,null]]})"),
+            one("[[3,2],[2,1],0,null]"));
+}
+
+TEST(Jsonl, AStackThatIsNoSingleViewSaysSo) {
+  EXPECT_EQ(reduced(R"({"views":[[[2,2],[1,2],0,null],[[4],[1],0,null]]})"),
+            R"({"views":[[[2,2],[1,2],0,null],[[4],[1],0,null]],"single":null)");
+}
+
+TEST(Jsonl, NeighboursMayMergeInALongerStack) {
+  EXPECT_EQ(
+      reduced(
+          R"({"views":[[[2,2],[1,2],0,null],[[4],[1],0,null],[[2,2],[2,1],0,null],[[4],[1],0,null]]})"),
+      R"({"views":[[[2,2],[1,2],0,null],[[4],[1],0,null]],"single":null)");
+}
+
+TEST(Jsonl, OperationsAreAppliedOneByOne) {
+  EXPECT_EQ(reduced(R"({"base":[3,2],"ops":[["permute",[1,0]],["reshape",[6]]]})"),
+            R"({"views":[[[2,3],[1,2],0,null],[[6],[1],0,null]],"single":null)");
+  EXPECT_EQ(reduced(R"({"base":[2],"ops":[["pad",[[1,2]]],["shrink",[[0,4]]]]})"),
+            one("[[4],[1],-1,[[1,3]]]"));
+  EXPECT_EQ(reduced(R"({"base":[2,1],"ops":[["expand",[2,3]]]})"), one("[[2,3],[1,0],0,null]"));
+  EXPECT_EQ(reduced(R"({"base":[],"ops":[]})"), one("[[],[],0,null]"));
+}
+
+TEST(Jsonl, ANegativeStrideFlipsFirstThenTakesEveryNth) {
+  EXPECT_EQ(reduced(R"({"base":[5,4],"ops":[["stride",[-2,3]]]})"), one("[[3,2],[-8,3],16,null]"));
+  EXPECT_EQ(reduced(R"({"base":[4],"ops":[["stride",[-3]]]})"), one("[[2],[-3],3,null]"));
+}
+
+TEST(Jsonl, AChainOfThreeThatIsOneThoughNoNeighboursAre) {
+  const std::string single = one("[[4,2,3],[0,1,2],0,null]");
+  EXPECT_EQ(reduced(R"({"base":[3,2],"ops":[["permute",[1,0]],["reshape",[1,2,3]],)"
+                    R"(["expand",[4,2,3]],["reshape",[2,2,6]],["permute",[1,0,2]],)"
+                    R"(["reshape",[4,2,3]]]})"),
+            single);
+  EXPECT_EQ(reduced(R"({"views":[[[4,2,3],[0,1,2],0,null],[[2,2,6],[6,12,1],0,null],)"
+                    R"([[4,2,3],[6,3,1],0,null]]})"),
+            single);
+}
+
+TEST(Jsonl, AnswersAreCanonical) {
+  EXPECT_EQ(reduced(R"({"views":[[[1,3],[9,1],4,[[0,1],[0,3]]]]})"), one("[[1,3],[0,1],4,null]"));
+  EXPECT_EQ(reduced(R"({"views":[[[3,4],[5,1],7,[[2,3],[0,4]]]]})"),
+            one("[[3,4],[0,1],17,[[2,3],[0,4]]]"));
+  EXPECT_EQ(reduced(R"({"views":[[[2,3],[5,1],7,[[1,1],[0,3]]]]})"),
+            one("[[2,3],[0,0],0,[[0,0],[0,0]]]"));
+  EXPECT_EQ(reduced(R"({"views":[[[0,3],[5,1],7,null]]})"), one("[[0,3],[0,0],0,[[0,0],[0,0]]]"));
+  EXPECT_EQ(reduced(R"({"views":[[[],[],7,[]]]})"), one("[[],[],7,null]"));
+}
+
+TEST(Jsonl, AddressesOfTheInnermostViewMayBeNegative) {
+  EXPECT_EQ(reduced(R"({"views":[[[2,3],[-3,-1],0,null],[[6],[1],0,null]]})"),
+            one("[[6],[-1],0,null]"));
+  EXPECT_EQ(reduced(R"({"views":[[[4],[-1],-9,null],[[2,2],[2,1],0,null]]})"),
+            one("[[2,2],[-2,-1],-9,null]"));
+}
+
+TEST(Jsonl, NumbersUpTo63BitsAndSixteenAxes) {
+  EXPECT_EQ(reduced(R"({"views":[[[4611686018427387904],[2],0,null],[[2],[1],0,null]]})"),
+            one("[[2],[2],0,null]"));
+  std::string twos, weights, back;
+  for (int axis = 0; axis < 16; ++axis) {
+    twos += axis == 0 ? "2" : ",2";
+    weights += (axis == 0 ? "" : ",") + std::to_string(1 << (15 - axis));
+    back += (axis == 0 ? "" : ",") + std::to_string(-(1 << (15 - axis)));
+  }
+  EXPECT_EQ(
+      reduced("{\"views\":[[[65536],[-1],65535,null],[[" + twos + "],[" + weights + "],0,null]]}"),
+      one("[[" + twos + "],[" + back + "],65535,null]"));
+}
+
+struct Refusal {
+  std::string question, says;
+};
+
+const Refusal kRefusals[] = {
+    {"hello", "not JSON"},
+    {R"({"views":[[[2],[1],0,null])", "not JSON: wrong or missing at byte"},
+    {"[1,2]", "question: expected an object"},
+    {"{}", "either"},
+    {R"({"views":[[[2],[1],0,null]],"base":[2],"ops":[]})", "either"},
+    {R"({"views":[[[2],[1],0,null]],"ops":[]})", "ops: go with"},
+    {R"({"views":[],"views":[]})", "is there twice"},
+    {std::string(100000, '['), "nested more than"},
+    {R"({"x":)" + std::string(100000, '[') + std::string(100000, ']') + "}", "nested more than"},
+    {R"({"views":7})", "views: expected a list of views, found 7"},
+    {R"({"views":[]})", "at least one view"},
+    {R"({"views":[7]})", "views[0]: expected a view"},
+    {R"({"views":[[[2],[1],0]]})", "found 3 entries"},
+    {R"({"views":[[2,[1],0,null]]})", "views[0]: shape: expected a list of integers, found 2"},
+    {R"({"views":[[["2"],[1],0,null]]})", "views[0]: shape: expected an integer"},
+    {R"({"views":[[[2.5],[1],0,null]]})", "views[0]: shape: expected an integer"},
+    {R"({"views":[[[2],[true],0,null]]})", "views[0]: strides: expected an integer"},
+    {R"({"views":[[[2],[1],null,null]]})", "views[0]: offset: expected an integer"},
+    {R"({"views":[[[2],[1],0,0]]})", "views[0]: mask: expected a list of pairs"},
+    {R"({"views":[[[2],[1],0,[0,2]]]})", "views[0]: mask: expected a pair"},
+    {R"({"views":[[[2],[1],0,[[0,3]]]]})", "views[0]: mask (0, 3) of axis 0"},
+    {R"({"views":[[[2],[1],0,[[2,1]]]]})", "views[0]: mask (2, 1) of axis 0"},
+    {R"({"views":[[[2],[1],0,[[-1,1]]]]})", "views[0]: mask (-1, 1) of axis 0"},
+    {R"({"views":[[[2,2],[1],0,null]]})", "views[0]: view of shape (2, 2): 1 strides"},
+    {R"({"views":[[[2],[1],0,[]]]})", "0 mask ranges"},
+    {R"({"views":[[[-2],[1],0,null]]})", "a size is negative"},
+    {R"({"views":[[[9223372036854775808],[1],0,null]]})", "integer of 64 bits"},
+    {R"({"views":[[[99999999999999999999999],[1],0,null]]})", "integer of 64 bits"},
+    {R"({"views":[[[1e999],[1],0,null]]})", "not JSON"},
+    {R"({"views":[[[4611686018427387904,2],[0,1],0,null]]})", "more elements than 64 bits"},
+    {R"({"views":[[[4611686018427387904],[3],0,null]]})", "does not fit in 64 bits"},
+    {R"({"views":[[[2],[1],-9223372036854775808,null]]})", "does not fit in 64 bits"},
+    {R"({"views":[[[4],[1],0,null],[[5],[1],0,null]]})",
+     "views[1]: reads elements 0 to 4 of views[0], which has 4"},
+    {R"({"views":[[[4],[1],0,null],[[2],[1],-1,null]]})", "views[1]: reads elements -1 to 0"},
+    {R"({"views":[[[0],[1],0,null],[[1],[1],0,null]]})", "which has 0"},
+    {R"({"base":[2]})", "ops: missing"},
+    {R"({"base":2,"ops":[]})", "base: expected a list of integers"},
+    {R"({"base":[-1],"ops":[]})", "base: view of shape"},
+    {R"({"base":[2],"ops":{}})", "ops: expected a list of operations"},
+    {R"({"base":[2],"ops":["permute"]})", "ops[0]: expected an operation"},
+    {R"({"base":[2],"ops":[[1,[0]]]})", "ops[0]: expected an operation"},
+    {R"({"base":[2],"ops":[["permute",[0]],["reshap",[2]]]})",
+     "ops[1]: there is no operation 'reshap'; did you mean 'reshape'?"},
+    {R"({"base":[2],"ops":[["permute",[4294967296]]]})", "ops[0]: permute: expected an axis"},
+    {R"({"base":[2],"ops":[["permute",[1]]]})", "ops[0]: permute: "},
+    {R"({"base":[2],"ops":[["reshape",[3]]]})", "ops[0]: reshape: "},
+    {R"({"base":[2],"ops":[["expand",[3]]]})", "ops[0]: expand: "},
+    {R"({"base":[2],"ops":[["pad",[[-1,0]]]]})", "ops[0]: pad: "},
+    {R"({"base":[2],"ops":[["pad",[1,0]]]})", "ops[0]: pad: expected a pair"},
+    {R"({"base":[2],"ops":[["pad",[[9223372036854775807,0]]]]})", "does not fit in 64 bits"},
+    {R"({"base":[2],"ops":[["shrink",[[0,3]]]]})", "ops[0]: shrink: "},
+    {R"({"base":[2],"ops":[["stride",[0]]]})", "ops[0]: stride: "},
+    {R"({"base":[2],"ops":[["stride",[-9223372036854775808]]]})", "ops[0]: stride: "},
+};
+
+TEST(Jsonl, RefusesWithAnErrorThatNamesThePlace) {
+  for (const auto& [question, says] : kRefusals) {
+    const std::string answer = answer_json(question);
+    const std::string shown = question.substr(0, 80) + " gives " + answer;
+    EXPECT_TRUE(answer.starts_with("{\"error\":\"") && answer.ends_with("\"}")) << shown;
+    EXPECT_NE(answer.find(says), std::string::npos) << shown;
+  }
+}
+
+}  // namespace
+}  // namespace touchstone::shapetracker
