@@ -1,4 +1,4 @@
-# -DBUILD -DSOURCE -DWORK -DCXX -DFLAGS: installs BUILD, builds and runs the consumer, and asks for
+# -DBUILD -DSOURCE -DWORK -DCXX -DFLAGS -DGENERATOR -DMAKE_PROGRAM: installs BUILD, builds and runs the consumer, and asks for
 # a component that does not exist.
 file(REMOVE_RECURSE "${WORK}")
 set(prefix "${WORK}/prefix")
@@ -20,9 +20,10 @@ if(NOT out MATCHES "^a\n")
   message(FATAL_ERROR "the installed command said: ${out}")
 endif()
 
-set(configure "${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${prefix}"
-              "-DCMAKE_CXX_COMPILER=${CXX}" "-DCMAKE_CXX_FLAGS=${FLAGS}")
-run(${configure})
+# The build tool of the project itself: no other need be there.
+set(tools -G "${GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CXX}"
+          "-DCMAKE_PREFIX_PATH=${prefix}")
+run("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" ${tools} "-DCMAKE_CXX_FLAGS=${FLAGS}")
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
 run("${WORK}/build/consumer")
 if(NOT out MATCHES "^54\n")
@@ -33,8 +34,7 @@ file(WRITE "${WORK}/wrong/CMakeLists.txt"
      "cmake_minimum_required(VERSION 3.22)\nproject(wrong LANGUAGES CXX)\n"
      "find_package(touchstone 0.1 CONFIG REQUIRED COMPONENTS nosuchthing)\n")
 execute_process(
-  COMMAND "${CMAKE_COMMAND}" -S "${WORK}/wrong" -B "${WORK}/wrong/build" "-DCMAKE_PREFIX_PATH=${prefix}"
-          "-DCMAKE_CXX_COMPILER=${CXX}"
+  COMMAND "${CMAKE_COMMAND}" -S "${WORK}/wrong" -B "${WORK}/wrong/build" ${tools}
   RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE error)
 if(status EQUAL 0 OR NOT error MATCHES "nosuchthing")
   message(FATAL_ERROR "an unknown component was not refused: ${error}")
