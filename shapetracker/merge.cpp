@@ -2,53 +2,53 @@
 
 #include <algorithm>
 
-#include "touchstone/shapetracker/merge_search.h"
+#include "touchstone/shapetracker/bit_search.h"
+#include "touchstone/shapetracker/witness.h"
 
 namespace touchstone {
 namespace shapetracker {
+
+Outer::Outer(const View& view) {
+  Wide base = view.offset().as_int();
+  for (std::size_t axis = 0; axis < view.shape().size(); ++axis) {
+    const std::int64_t stride = view.strides()[axis].as_int();
+    if (stride == 0) continue;
+    const std::int64_t begin = view.mask() ? (*view.mask())[axis].first.as_int() : 0;
+    const std::int64_t end =
+        (view.mask() ? (*view.mask())[axis].second : view.shape()[axis]).as_int();
+    base += static_cast<Wide>(stride) * begin;
+    box.dims.push_back({static_cast<std::int32_t>(axes.size()), 1, end - begin});
+    box.low.push_back(0);
+    index.strides.push_back(stride);
+    axes.push_back(axis);
+    begins.push_back(begin);
+  }
+  index.base = static_cast<std::int64_t>(base);
+}
+
 namespace {
 
 using Truth = MergeSearch::Truth;
 
-const MergeResult kNoSuchView = {MergeAnswer::NoSuchView, std::nullopt, 0};
-
-bool fits(Wide value) { return value >= INT64_MIN && value <= INT64_MAX; }
-
-MergeResult nothing_valid(const Shape& shape) {
-  if (shape.empty()) return kNoSuchView;  // rank 0 has no axis to mask
-  return {MergeAnswer::Merged,
-          View::trusted(shape, Strides(shape.size(), 0), 0, Mask(shape.size(), Range{0, 0})), 0};
-}
-
-/// The outermost view as the search sees it: the valid indices of the axes that matter, from 0.
-struct Outer {
-  FlatIndex index;
-  Box box;
-  std::vector<std::size_t> axes;     // axis of the view
-  std::vector<std::int64_t> begins;  // first valid index there
-
-  explicit Outer(const View& view) {
-    Wide base = view.offset().as_int();
-    for (std::size_t axis = 0; axis < view.shape().size(); ++axis) {
-      const std::int64_t stride = view.strides()[axis].as_int();
-      if (stride == 0) continue;
-      const std::int64_t begin = view.mask() ? (*view.mask())[axis].first.as_int() : 0;
-      const std::int64_t end =
-          (view.mask() ? (*view.mask())[axis].second : view.shape()[axis]).as_int();
-      base += static_cast<Wide>(stride) * begin;
-      box.dims.push_back({static_cast<std::int32_t>(axes.size()), 1, end - begin});
-      box.low.push_back(0);
-      index.strides.push_back(stride);
-      axes.push_back(axis);
-      begins.push_back(begin);
-    }
-    index.base = static_cast<std::int64_t>(base);
-  }
+/// Why the answer is what it is; filled only where asked for.
+struct Evidence {
+  MergeClass reason = MergeClass::OneView;
+  std::optional<Witness> witness;
 };
+
+MergeResult nothing_valid(const Shape& shape, Evidence* evidence) {
+  if (evidence != nullptr) evidence->reason = MergeClass::Empty;
+  if (!shape.empty())
+    return {MergeAnswer::Merged,
+            View::trusted(shape, Strides(shape.size(), 0), 0, Mask(shape.size(), Range{0, 0}))};
+  if (evidence != nullptr) evidence->witness = Witness{Witness::Kind::NoAxis, {{}}};
+  return {MergeAnswer::NoSuchView, std::nullopt};
+}
 
 // Index of the last point from `point` along `axis` that is valid, in steps of `sign`: exact where
 // the valid points on that line are one run.
-std::int64_t end_of_run(const MergeSearch& search, Point point, std::size_t axis, std::int64_t sign,
+template <typename Search>
+std::int64_t end_of_run(const Search& search, Point point, std::size_t axis, std::int64_t sign,
                         std::int64_t last) {
   std::int64_t inside = 0, outside = std::abs(last - point[axis]) + 1;
   const std::int64_t start = point[axis];
@@ -60,12 +60,9 @@ std::int64_t end_of_run(const MergeSearch& search, Point point, std::size_t axis
   return start + sign * inside;
 }
 
-/// The box of valid points if they are a box, from one of them: [low, high] per axis.
-struct Valid {
-  Point low, high;
-};
-
-Valid valid_box(const MergeSearch& search, const Outer& outer, const Point& inside, bool masked) {
+// The box of valid points, if they are a box, from one of them.
+template <typename Search>
+Valid valid_box(const Search& search, const Outer& outer, const Point& inside, bool masked) {
   Valid valid{inside, inside};
   for (std::size_t axis = 0; axis < inside.size(); ++axis) {
     const std::int64_t last = outer.box.dims[axis].extent - 1;
@@ -83,30 +80,32 @@ Box box_between(const Point& low, const Point& high) {
   return box;
 }
 
-// Whether no point of the outer box outside `valid` is valid.
-Truth nothing_outside(MergeSearch& search, const Outer& outer, const Valid& valid) {
+// A valid point of the outer box outside `valid`, or the proof that there is none.
+template <typename Search>
+MergeSearch::Found find_outside(Search& search, const Outer& outer, const Valid& valid) {
   Point low(valid.low.size(), 0), high;
   for (const BoxDim& dim : outer.box.dims) high.push_back(dim.extent - 1);
   for (std::size_t axis = 0; axis < low.size(); ++axis) {
     const std::int64_t first = low[axis], last = high[axis];
-    const auto slab_is_empty = [&](std::int64_t from, std::int64_t to) {
-      if (from > to) return Truth::Yes;
+    const auto find_between = [&](std::int64_t from, std::int64_t to) -> MergeSearch::Found {
+      if (from > to) return {Truth::No, {}};
       low[axis] = from;
       high[axis] = to;
-      const Truth found = search.find(box_between(low, high)).truth;
-      return found == Truth::Unknown ? found : found == Truth::Yes ? Truth::No : Truth::Yes;
+      return search.find(box_between(low, high));
     };
-    if (const Truth t = slab_is_empty(first, valid.low[axis] - 1); t != Truth::Yes) return t;
-    if (const Truth t = slab_is_empty(valid.high[axis] + 1, last); t != Truth::Yes) return t;
+    if (const auto found = find_between(first, valid.low[axis] - 1); found.truth != Truth::No)
+      return found;
+    if (const auto found = find_between(valid.high[axis] + 1, last); found.truth != Truth::No)
+      return found;
     low[axis] = valid.low[axis];
     high[axis] = valid.high[axis];
   }
-  return Truth::Yes;
+  return {Truth::No, {}};
 }
 
 // The candidate as a view; nullopt where its offset or an address does not fit in 64 bits.
-std::optional<View> assemble(const View& view, const Outer& outer, const Valid& valid,
-                             std::int64_t base, const Point& slopes) {
+std::optional<View> assemble(const View& view, const Outer& outer, const Candidate& candidate) {
+  const auto& [valid, base, slopes] = candidate;
   Strides strides(view.shape().size(), 0);
   std::optional<Mask> mask = view.mask();
   Wide offset = base, low = base, high = base;
@@ -129,45 +128,121 @@ std::optional<View> assemble(const View& view, const Outer& outer, const Valid& 
                        std::move(mask));
 }
 
-MergeResult from_truth(Truth truth, int nodes) {
-  return {truth == Truth::Unknown ? MergeAnswer::OverBudget : MergeAnswer::NoSuchView, std::nullopt,
-          nodes};
+/// The decision for one outermost view, by either search.
+template <typename Search>
+class Merge {
+ public:
+  Merge(Search& search, const View& view, const Outer& outer, bool masked, Evidence* evidence)
+      : search_(search), view_(view), outer_(outer), masked_(masked), evidence_(evidence) {}
+
+  MergeResult run() {
+    inside_ = outer_.box.low;
+    if (masked_) {
+      MergeSearch::Found found = search_.find(outer_.box);
+      if (found.truth == Truth::Unknown) return answer(MergeAnswer::OverBudget);
+      if (found.truth == Truth::No) {
+        MergeResult result = nothing_valid(view_.shape(), evidence_);
+        result.nodes = search_.nodes();
+        return result;
+      }
+      inside_ = std::move(found.point);
+    }
+    candidate_.valid = valid_box(search_, outer_, inside_, masked_);
+    const Valid& valid = candidate_.valid;
+    const std::optional<std::int64_t> base = search_.at(valid.low);
+    if (!base) return refuse(&WitnessMaker::hole, valid.low);
+    candidate_.base = *base;
+    candidate_.slopes = Point(valid.low.size(), 0);
+    Point neighbour = valid.low;
+    for (std::size_t axis = 0; axis < neighbour.size(); ++axis) {
+      if (valid.low[axis] == valid.high[axis]) continue;
+      ++neighbour[axis];
+      const std::optional<std::int64_t> address = search_.at(neighbour);
+      if (!address) return refuse(&WitnessMaker::hole, neighbour);
+      --neighbour[axis];
+      candidate_.slopes[axis] = *address - *base;  // fits: merge_stack looked
+    }
+    std::optional<View> merged = assemble(view_, outer_, candidate_);
+    if (!merged) return refuse(&WitnessMaker::too_far, valid.low);
+    return decide(std::move(*merged));
+  }
+
+ private:
+  MergeResult decide(View merged) {
+    const Valid& valid = candidate_.valid;
+    const int before = search_.nodes();
+    const Truth affine =
+        search_.is_affine(box_between(valid.low, valid.high), candidate_.base, candidate_.slopes);
+    if (affine == Truth::Unknown) return answer(MergeAnswer::OverBudget);
+    if (affine == Truth::No) {
+      if (evidence_ == nullptr) return answer(MergeAnswer::NoSuchView);
+      return refuse(&WitnessMaker::disagreement, search_.counterexample());
+    }
+    const bool split = search_.nodes() > before + 1;
+    if (masked_) {
+      const MergeSearch::Found found = find_outside(search_, outer_, valid);
+      if (found.truth == Truth::Unknown) return answer(MergeAnswer::OverBudget);
+      if (found.truth == Truth::Yes) return refuse(&WitnessMaker::outlier, found.point);
+    }
+    if (evidence_ != nullptr)
+      evidence_->reason = search_.carries_cancelled() ? MergeClass::CarryCancel
+                          : masked_ || split          ? MergeClass::Masked
+                                                      : MergeClass::LevelAffine;
+    return {MergeAnswer::Merged, std::move(merged), search_.nodes()};
+  }
+
+  MergeResult answer(MergeAnswer answer) const { return {answer, std::nullopt, search_.nodes()}; }
+
+  MergeResult refuse(Witness (WitnessMaker::*make)(const Point&) const, const Point& point) {
+    if (evidence_ != nullptr) {
+      WitnessMaker maker(view_, outer_, [this](const Point& p) { return search_.at(p); });
+      maker.from(inside_, candidate_);
+      evidence_->witness = (maker.*make)(point);
+    }
+    return answer(MergeAnswer::NoSuchView);
+  }
+
+  Search& search_;
+  const View& view_;
+  const Outer& outer_;
+  bool masked_;
+  Evidence* evidence_;
+  Point inside_;
+  Candidate candidate_;
+};
+
+// Whether sets of bits are worth it: there are enough bits, and few enough levels to carry at.
+bool bits_would_do(const FlatView& view, const MergeBudget& budget) {
+  constexpr std::int64_t kMostWords = 1 << 25;  // 256 MiB
+  const auto sets = static_cast<std::int64_t>(2 * view.levels().size()) + 4;
+  return view.size() <= budget.bits && view.size() / 64 * sets <= kMostWords;
 }
 
-MergeResult merge_flat(std::span<const FlatView> inner, const View& view, int budget) {
+MergeResult merge_flat(std::span<const FlatView> inner, const View& view, const MergeBudget& budget,
+                       Evidence* evidence) {
   const Outer outer(view);
-  MergeSearch search(outer.index, inner, budget);
   const bool masked = std::ranges::any_of(inner, [](const FlatView& v) { return v.masked(); });
-  Point inside = outer.box.low;
-  if (masked) {
-    MergeSearch::Found found = search.find(outer.box);
-    if (found.truth == Truth::Unknown) return from_truth(found.truth, search.nodes());
-    if (found.truth == Truth::No) {
-      MergeResult result = nothing_valid(view.shape());
-      result.nodes = search.nodes();
-      return result;
-    }
-    inside = std::move(found.point);
+  const auto by_boxes = [&](int nodes) {
+    MergeSearch search(outer.index, inner, nodes, evidence != nullptr);
+    return Merge(search, view, outer, masked, evidence).run();
+  };
+  MergeResult result = by_boxes(budget.nodes);
+  if (result.answer == MergeAnswer::OverBudget && inner.size() == 1 &&
+      bits_would_do(inner[0], budget)) {
+    constexpr std::int64_t kMostWords = 300'000'000;  // about a second
+    BitSearch search(outer.index, inner[0], kMostWords);
+    const int nodes = result.nodes;
+    result = Merge(search, view, outer, masked, evidence).run();
+    result.nodes = nodes;
+    result.by_bits = result.answer != MergeAnswer::OverBudget;
+  } else if (result.answer == MergeAnswer::OverBudget && budget.last_nodes > budget.nodes) {
+    result = by_boxes(budget.last_nodes);
   }
-  const Valid valid = valid_box(search, outer, inside, masked);
-  const std::optional<std::int64_t> base = search.at(valid.low);
-  if (!base) return from_truth(Truth::No, search.nodes());
-  Point slopes(valid.low.size(), 0), neighbour = valid.low;
-  for (std::size_t axis = 0; axis < slopes.size(); ++axis) {
-    if (valid.low[axis] == valid.high[axis]) continue;
-    ++neighbour[axis];
-    const std::optional<std::int64_t> address = search.at(neighbour);
-    --neighbour[axis];
-    if (!address || !fits(static_cast<Wide>(*address) - *base))
-      return from_truth(Truth::No, search.nodes());
-    slopes[axis] = *address - *base;
-  }
-  std::optional<View> merged = assemble(view, outer, valid, *base, slopes);
-  if (!merged) return from_truth(Truth::No, search.nodes());
-  Truth truth = search.is_affine(box_between(valid.low, valid.high), *base, slopes);
-  if (truth == Truth::Yes && masked) truth = nothing_outside(search, outer, valid);
-  if (truth != Truth::Yes) return from_truth(truth, search.nodes());
-  return {MergeAnswer::Merged, std::move(merged), search.nodes()};
+  const auto one_digit = [](const FlatView& v) { return v.levels().size() <= 1; };
+  if (evidence != nullptr && evidence->reason == MergeClass::LevelAffine &&
+      std::ranges::all_of(inner, one_digit))
+    evidence->reason = MergeClass::Coalesced;
+  return result;
 }
 
 std::pair<Wide, Wide> wide_range(const View& view) {
@@ -193,25 +268,38 @@ void require_within(const View& outer, const View& inner) {
                     inner.str(), inner.size().str()));
 }
 
-}  // namespace
-
-MergeResult merge_stack(std::span<const View> views, int budget) {
+MergeResult merge(std::span<const View> views, const MergeBudget& budget, Evidence* evidence) {
   if (views.empty()) throw ShapeError("merge: no views; give at least one");
   for (const View& view : views)
     if (!view.is_concrete())
       throw ShapeError(fmt::format("merge: {} has variables; bind them first", view.str()));
   const View& outer = views.back();
-  if (outer.nothing_valid() || views.size() == 1) return {MergeAnswer::Merged, outer, 0};
+  if (outer.nothing_valid() || views.size() == 1) return {MergeAnswer::Merged, outer};
   for (std::size_t i = 1; i < views.size(); ++i) {
-    if (views[i - 1].nothing_valid()) return nothing_valid(outer.shape());
+    if (views[i - 1].nothing_valid()) return nothing_valid(outer.shape(), evidence);
     require_within(views[i], views[i - 1]);
   }
   // Slopes are compared mod 2^64, which is exact where all differences of addresses fit in 63 bits.
   const auto [low, high] = wide_range(views.front());
-  if (!fits(high - low)) return {MergeAnswer::OverBudget, std::nullopt, 0};
+  if (!fits(high - low)) return {MergeAnswer::OverBudget, std::nullopt};
   Small<FlatView> inner;
   for (std::size_t i = views.size() - 1; i-- > 0;) inner.emplace_back(views[i]);
-  return merge_flat({inner.data(), inner.size()}, outer, budget);
+  return merge_flat({inner.data(), inner.size()}, outer, budget, evidence);
+}
+
+}  // namespace
+
+MergeResult merge_stack(std::span<const View> views, const MergeBudget& budget) {
+  return merge(views, budget, nullptr);
+}
+
+Explanation explain_merge(std::span<const View> views, const MergeBudget& budget) {
+  Evidence evidence;
+  Explanation explanation{merge(views, budget, &evidence), std::nullopt, std::nullopt};
+  if (explanation.result.answer == MergeAnswer::Merged) explanation.reason = evidence.reason;
+  if (explanation.result.answer == MergeAnswer::NoSuchView)
+    explanation.witness = std::move(evidence.witness);
+  return explanation;
 }
 
 }  // namespace shapetracker

@@ -19,22 +19,6 @@ Point high_corner(const Box& box) {
 
 }  // namespace
 
-/// at_low + sum(slopes * z) on a box; one slope for each of its dims.
-struct MergeSearch::Line {
-  std::int64_t at_low;
-  Point slopes;
-};
-
-/// line = weight * (something affine) + residual with the residual's range [min, max]; `affine`
-/// where that range is within [0, weight), and then only: floor(line / weight) is that something.
-struct MergeSearch::Residual {
-  std::int64_t at_low;
-  Point slopes;
-  Point quotients;
-  Wide min, max;
-  bool affine;
-};
-
 MergeSearch::Residual MergeSearch::residual(const Line& line, const Box& box, std::int64_t weight) {
   Residual result{line.at_low % weight, {}, {}, 0, 0, false};
   result.min = result.max = result.at_low;
@@ -239,16 +223,18 @@ MergeSearch::Found MergeSearch::find(Box root) {
   return {Truth::No, {}};
 }
 
-bool MergeSearch::agrees(const Point& point) const {
+bool MergeSearch::agrees(const Point& point) {
   const std::optional<std::int64_t> address = at(point);
   std::uint64_t wanted = wrap(base_);
   for (std::size_t axis = 0; axis < point.size(); ++axis)
     wanted += wrap(slopes_[axis]) * wrap(point[axis] - origin_[axis]);
-  return address && wrap(*address) == wanted;
+  if (address && wrap(*address) == wanted) return true;
+  if (keep_evidence_) counterexample_ = point;
+  return false;
 }
 
 // Far ends and middles of dims and of pairs of dims: they refute most of what can be refuted.
-bool MergeSearch::agrees_at_samples(const Box& box) const {
+bool MergeSearch::agrees_at_samples(const Box& box) {
   Point point = box.low;
   const auto reach = [](const BoxDim& dim, bool far) {
     return dim.step * (far ? dim.extent - 1 : dim.extent / 2);
@@ -275,9 +261,10 @@ bool MergeSearch::agrees_at_samples(const Box& box) const {
 // Every unit second difference of one floor(k / span) is -1, 0 or 1, so floors that are not affine
 // can make an affine address only where each jump occurs in a relation sum(e_i * jump_i) = 0 with
 // e_i in {-1, 0, 1}. Sums are taken mod 2^128: a relation that is none costs a split, no more.
-bool MergeSearch::carries_may_cancel(std::span<const Wide> jumps) {
+// Returns a jump that occurs in none.
+std::optional<std::size_t> MergeSearch::carry_alone(std::span<const Wide> jumps) {
   constexpr std::size_t kMost = 7;  // 3^7 sums; with more, split and see
-  if (jumps.size() > kMost) return true;
+  if (jumps.size() > kMost) return std::nullopt;
   __extension__ using Bits = unsigned __int128;
   std::vector<bool> related(jumps.size(), false);
   std::size_t count = 1;
@@ -295,34 +282,51 @@ bool MergeSearch::carries_may_cancel(std::span<const Wide> jumps) {
     for (std::size_t i = 0; i < jumps.size(); ++i, rest /= 3)
       if (rest % 3 != 0) related[i] = true;
   }
-  return std::ranges::find(related, false) == related.end();
+  const auto alone = std::ranges::find(related, false);
+  if (alone == related.end()) return std::nullopt;
+  return static_cast<std::size_t>(alone - related.begin());
 }
 
 // Settled: the candidate holds on the box. Dropped: it does not.
-MergeSearch::Stop MergeSearch::match(const Box& box, Line& line) const {
+MergeSearch::Stop MergeSearch::match(const Box& box, Line& line) {
   for (std::size_t v = 0; v < views_.size(); ++v) {
     Stop stop{Step::Settled};
     Small<Wide> jumps;
+    Small<std::int64_t> carrying_spans;
     for (const Level& level : views_[v].levels()) {
       if (!level.cut() && level.jump == 0) continue;
       const Residual rest = residual(line, box, level.span);
       if (!rest.affine) {
         stop = {Step::Open, level.span};
-        if (level.jump != 0) jumps.push_back(level.jump);
+        if (level.jump != 0) {
+          jumps.push_back(level.jump);
+          carrying_spans.push_back(level.span);
+        }
       } else if (level.cut() && (rest.min < level.low() || rest.max > level.high())) {
+        if (keep_evidence_) keep_corner(box, rest.slopes, rest.max > level.high());
         return {Step::Dropped};  // both ends are attained
       }
     }
-    if (v + 1 == views_.size() && !jumps.empty() &&
-        !carries_may_cancel({jumps.data(), jumps.size()}))
-      return {Step::Dropped};
+    if (!jumps.empty()) carries_cancelled_ = true;
+    if (v + 1 == views_.size() && !jumps.empty()) {
+      const std::optional<std::size_t> alone = carry_alone({jumps.data(), jumps.size()});
+      if (alone) {
+        if (keep_evidence_) keep_bent(box, line, carrying_spans[*alone]);
+        return {Step::Dropped};
+      }
+    }
     if (stop.step == Step::Open) return stop;
     if (const std::int64_t span = descend(views_[v], box, line)) return {Step::Open, span};
   }
   for (std::size_t i = 0; i < box.dims.size(); ++i) {
     const std::uint64_t wanted =
         wrap(slopes_[static_cast<std::size_t>(box.dims[i].axis)]) * wrap(box.dims[i].step);
-    if (wrap(line.slopes[i]) != wanted) return {Step::Dropped};
+    if (wrap(line.slopes[i]) == wanted) continue;
+    if (keep_evidence_) {
+      counterexample_ = box.low;
+      counterexample_[static_cast<std::size_t>(box.dims[i].axis)] += box.dims[i].step;
+    }
+    return {Step::Dropped};
   }
   return {Step::Settled};
 }
@@ -331,6 +335,7 @@ MergeSearch::Truth MergeSearch::is_affine(const Box& root, std::int64_t base, co
   origin_ = root.low;
   base_ = base;
   slopes_ = slopes;
+  carries_cancelled_ = false;
   std::vector<Box> boxes;
   Box box = root;
   for (bool first = true;; first = false) {

@@ -39,8 +39,10 @@ class MergeSearch {
   };
 
   /// views: outermost first. The index of every point asked about must lie within the views.
-  MergeSearch(const FlatIndex& index, std::span<const FlatView> views, int budget)
-      : index_(index), views_(views), budget_(budget) {}
+  /// keep_evidence: counterexample() is wanted.
+  MergeSearch(const FlatIndex& index, std::span<const FlatView> views, int budget,
+              bool keep_evidence = false)
+      : index_(index), views_(views), budget_(budget), keep_evidence_(keep_evidence) {}
 
   /// A valid point of the box, or the proof that it has none.
   Found find(Box box);
@@ -49,10 +51,29 @@ class MergeSearch {
   std::optional<std::int64_t> at(const Point& point) const;
 
   int nodes() const { return nodes_; }
+  /// After is_affine said No, where evidence is kept: a point of the box that is not valid or has
+  /// another address.
+  const Point& counterexample() const { return counterexample_; }
+  /// After is_affine said Yes: some floor(k / weight) that matters is not affine on the box, and
+  /// the jumps of such floors cancel.
+  bool carries_cancelled() const { return carries_cancelled_; }
 
  private:
-  struct Line;      // an affine value on a box
-  struct Residual;  // the value modulo a weight
+  /// at_low + sum(slopes * z) on a box; one slope for each of its dims.
+  struct Line {
+    std::int64_t at_low;
+    Point slopes;
+  };
+
+  /// line = weight * (something affine) + residual with the residual's range [min, max]; `affine`
+  /// where that range is within [0, weight), and then only: floor(line / weight) is that something.
+  struct Residual {
+    std::int64_t at_low;
+    Point slopes;
+    Point quotients;
+    Wide min, max;
+    bool affine;
+  };
   enum class Step : std::uint8_t { Dropped, Settled, Open };
   struct Stop {
     Step step;
@@ -65,18 +86,23 @@ class MergeSearch {
   static bool narrow(std::size_t dim, std::int64_t first, std::int64_t last, Box& box, Line& line);
   static std::int64_t descend(const FlatView& view, const Box& box, Line& line);
   static void split(const Box& box, const Line& line, std::int64_t weight, std::vector<Box>& boxes);
-  static bool carries_may_cancel(std::span<const Wide> jumps);
+  static std::optional<std::size_t> carry_alone(std::span<const Wide> jumps);
 
   Line line(const Box& box) const;
   Stop narrow_through(Box& box, Line& line) const;
-  bool agrees(const Point& point) const;
-  bool agrees_at_samples(const Box& box) const;
-  Stop match(const Box& box, Line& line) const;
+  bool agrees(const Point& point);
+  bool agrees_at_samples(const Box& box);
+  Stop match(const Box& box, Line& line);
+  void keep_corner(const Box& box, const Point& slopes, bool highest);
+  void keep_bent(const Box& box, const Line& line, std::int64_t weight);
 
   const FlatIndex& index_;
   std::span<const FlatView> views_;
   int budget_;
+  bool keep_evidence_;
+  bool carries_cancelled_ = false;
   int nodes_ = 0;
+  Point counterexample_;
   // The candidate of is_affine.
   Point origin_;
   std::int64_t base_ = 0;

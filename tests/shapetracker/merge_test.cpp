@@ -9,91 +9,21 @@
 #include "draws.h"
 #include "errors.h"
 #include "model.h"
+#include "pairs.h"
 
 namespace touchstone {
 namespace {
 
+using model::any_inner;
+using model::any_mask;
+using model::any_outer;
 using model::Draws;
 using model::Ints;
+using model::merge_by_enumeration;
+using model::strided;
+using model::subset_sum;
 using shapetracker::merge_stack;
 using shapetracker::MergeAnswer;
-
-View strided(const Ints& shape, const Ints& strides, std::int64_t offset = 0,
-             std::optional<Mask> mask = std::nullopt) {
-  return View::strided(model::to_shape(shape), Strides(strides.begin(), strides.end()), offset,
-                       std::move(mask));
-}
-
-/// The same by trying every element: what `outer` reads of `inner`.
-std::optional<View> merge_by_enumeration(const View& inner, const View& outer) {
-  const Ints shape = concrete(inner.shape());
-  return model::only_view(concrete(outer.shape()),
-                          [&](const Ints& index) -> std::optional<std::int64_t> {
-                            const std::optional<std::int64_t> k = outer.at(index);
-                            return k ? inner.at(model::unravel(*k, shape)) : std::nullopt;
-                          });
-}
-
-Mask any_mask(Draws& draws, const Ints& shape, std::int64_t one_in) {
-  Mask mask;
-  for (const std::int64_t size : shape) {
-    std::int64_t begin = 0, end = size;
-    if (draws.one_in(one_in)) {
-      begin = draws.between(0, size);
-      end = draws.between(begin, size);
-    }
-    mask.emplace_back(begin, end);
-  }
-  return mask;
-}
-
-View any_inner(Draws& draws) {
-  Ints shape, strides;
-  const std::int64_t rank = draws.between(0, 4), style = draws.below(4);
-  for (std::int64_t i = 0; i < rank; ++i) shape.push_back(draws.between(1, 4));
-  const std::int64_t x = draws.between(-3, 3);
-  for (std::int64_t i = 0; i < rank; ++i)
-    strides.push_back(style == 0   ? draws.between(-2, 2)
-                      : style == 1 ? draws.between(-8, 8)
-                                   : x * draws.between(-1, 1));
-  if (style == 3) {
-    const Strides row_major = row_major_strides(model::to_shape(shape));
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      strides[i] = row_major[i].as_int() * (draws.one_in(4) ? -1 : 1);
-  }
-  return strided(shape, strides, draws.between(-5, 30), any_mask(draws, shape, 3));
-}
-
-/// A view that stays within the elements of `inner`.
-View any_outer(Draws& draws, const View& inner) {
-  const std::int64_t size = inner.size().as_int();
-  const Strides weights = row_major_strides(inner.shape());
-  Ints shape, strides;
-  const std::int64_t rank = draws.between(0, 4);
-  std::int64_t low = 0, high = 0;
-  for (std::int64_t i = 0; i < rank; ++i) {
-    std::int64_t stride = draws.between(-5, 5);
-    if (!weights.empty() && draws.below(3) > 0)
-      stride = weights[static_cast<std::size_t>(draws.below(inner.rank()))].as_int() *
-               draws.between(-1, 2);
-    std::int64_t extent = draws.between(1, 4);
-    while (high - low + std::abs(stride) * (extent - 1) >= size) --extent;
-    (stride < 0 ? low : high) += stride * (extent - 1);
-    shape.push_back(extent);
-    strides.push_back(stride);
-  }
-  std::int64_t offset = draws.between(0, size - 1 - (high - low)) - low;
-  // Outside the mask an index may be anything: grow the axes and mask the growth.
-  Mask mask;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const std::int64_t before = draws.one_in(4) ? draws.between(1, 2) : 0;
-    const std::int64_t after = draws.one_in(4) ? draws.between(1, 2) : 0;
-    mask.emplace_back(before, before + shape[i]);
-    shape[i] += before + after;
-    offset -= before * strides[i];
-  }
-  return strided(shape, strides, offset, mask);
-}
 
 RC_GTEST_PROP(Merge, FindsExactlyTheViewsThatExist, ()) {
   for (int i = 0; i < 60; ++i) {
@@ -141,18 +71,6 @@ TEST(Merge, ASliceOfTheSmallUniverse) {
   EXPECT_LT(merged, pairs / 2);
 }
 
-// VIEWS: the valid set is (subsets of `parts` with the sum `wanted`) x {(1, 0), (0, 1)}: a box only
-// where there is no such subset.
-std::vector<View> subset_sum(const Ints& parts, std::int64_t wanted) {
-  std::int64_t total = 1;
-  for (const std::int64_t part : parts) total += part;
-  Ints shape(parts.size() + 2, 2), strides = parts;
-  strides.push_back(total);
-  strides.push_back(total);
-  const std::int64_t only = wanted + total;
-  return {strided({3 * total}, {1}, 0, Mask{{only, only + 1}}), strided(shape, strides)};
-}
-
 TEST(Merge, DecidesSubsetSums) {
   const Ints parts = {3, 34, 4, 12, 5, 2, 21, 55};
   for (std::int64_t wanted = 1; wanted < 136; ++wanted) {
@@ -171,7 +89,7 @@ TEST(Merge, DecidesSubsetSums) {
 
 TEST(Merge, OverTheBudgetIsNotMerged) {
   const auto stack = subset_sum({3, 34, 4, 12, 5, 2, 21, 55}, 31);
-  const auto result = merge_stack(stack, 3);
+  const auto result = merge_stack(stack, {3, 0, 0});
   EXPECT_EQ(result.answer, MergeAnswer::OverBudget);
   EXPECT_EQ(result.view, std::nullopt);
   EXPECT_GT(merge_stack(stack).nodes, 3);

@@ -1,0 +1,169 @@
+#include "touchstone/shapetracker/bit_search.h"
+
+#include <algorithm>
+
+namespace touchstone::shapetracker {
+
+BitSearch::BitSearch(const FlatIndex& index, const FlatView& view, std::int64_t most_words)
+    : index_(index), view_(view), words_left_(most_words), valid_(view.size()) {
+  valid_.insert_range(0, view.size());
+  for (const Level& level : view.levels())
+    if (level.cut() && spend(2))
+      valid_.keep_common(BitSet::periodic(view.size(), level.span, level.low(), level.high()));
+}
+
+// Counts passes over a whole set; false where there is no time left.
+bool BitSearch::spend(std::int64_t passes) {
+  words_left_ -= passes * valid_.words();
+  return words_left_ >= 0;
+}
+
+std::optional<std::int64_t> BitSearch::at(const Point& point) const {
+  std::int64_t k = index_.base;
+  for (std::size_t axis = 0; axis < point.size(); ++axis) k += index_.strides[axis] * point[axis];
+  return view_.at(k);
+}
+
+BitSearch::Reach BitSearch::reach(const Box& box) const {
+  Reach reach{index_.base, {}};
+  for (std::size_t axis = 0; axis < box.low.size(); ++axis)
+    reach.lowest += index_.strides[axis] * box.low[axis];
+  for (const BoxDim& dim : box.dims) {
+    const std::int64_t stride = index_.strides[static_cast<std::size_t>(dim.axis)] * dim.step;
+    if (stride < 0) reach.lowest += stride * (dim.extent - 1);
+    reach.dims.push_back({std::abs(stride), dim.extent});
+  }
+  return reach;
+}
+
+// The flat indices of a box: log(extent) shifts a dim.
+std::optional<BitSet> BitSearch::reached(const Reach& reach) {
+  BitSet set(view_.size());
+  set.insert(reach.lowest);
+  for (const auto& [stride, extent] : reach.dims)
+    for (std::int64_t have = 1; have < extent;) {
+      const std::int64_t more = std::min(have, extent - have);
+      if (!spend(1)) return std::nullopt;
+      set.insert_shifted(stride * more);
+      have += more;
+    }
+  return set;
+}
+
+// Makes located_ a point of the box with this flat index, which it has: dim by dim, the first that
+// the others can complete.
+BitSearch::Truth BitSearch::locate(std::int64_t flat, const Box& box) {
+  located_ = box.low;
+  Reach rest = reach(box);
+  for (std::size_t i = box.dims.size(); i-- > 0;) {
+    const auto [stride, extent] = rest.dims[i];
+    rest.dims.pop_back();
+    const std::optional<BitSet> others = reached(rest);
+    if (!others) return Truth::Unknown;
+    std::int64_t z = 0;
+    while (z + 1 < extent && (flat < 0 || !others->contains(flat))) {
+      ++z;
+      flat -= stride;
+    }
+    const std::int64_t original =
+        index_.strides[static_cast<std::size_t>(box.dims[i].axis)] * box.dims[i].step;
+    located_[static_cast<std::size_t>(box.dims[i].axis)] +=
+        box.dims[i].step * (original < 0 ? extent - 1 - z : z);
+  }
+  return Truth::Yes;
+}
+
+BitSearch::Found BitSearch::find(const Box& box) {
+  const std::optional<BitSet> set = words_left_ >= 0 ? reached(reach(box)) : std::nullopt;
+  if (!set) return {Truth::Unknown, {}};
+  const std::optional<std::int64_t> flat = set->first_common(valid_);
+  if (!flat) return {Truth::No, {}};
+  return {locate(*flat, box), located_};
+}
+
+// A member of `from` whose carries do not gain `missing`. Follows the patterns of carries that
+// occur, so the sets it looks at are never empty.
+std::optional<std::int64_t> BitSearch::unequal(const BitSet& from, std::span<const Carry> carries,
+                                               Wide missing) {
+  const std::optional<std::int64_t> member = from.first();
+  if (!member) return std::nullopt;
+  if (carries.empty()) return missing == 0 ? std::nullopt : member;
+  if (!spend(4)) return std::nullopt;
+  BitSet part = from;
+  part.remove(carries.front().where);
+  if (const auto found = unequal(part, carries.subspan(1), missing)) return found;
+  part = from;
+  part.keep_common(carries.front().where);
+  return unequal(part, carries.subspan(1), missing - carries.front().jump);
+}
+
+// Whether one step along `dim` gains `slope` everywhere in the box, which reaches `all` and is
+// valid. What has a successor holds the starts of these steps and mostly settles it.
+BitSearch::Truth BitSearch::gains(const Box& box, const BitSet& all, std::size_t dim,
+                                  std::int64_t slope) {
+  Box start = box;  // where the step starts, from the end the flat index rises from
+  const std::int64_t signed_stride =
+      index_.strides[static_cast<std::size_t>(box.dims[dim].axis)] * box.dims[dim].step;
+  const std::int64_t stride = std::abs(signed_stride);
+  if (signed_stride < 0) {
+    start.low[static_cast<std::size_t>(box.dims[dim].axis)] += box.dims[dim].step;
+    slope = -slope;
+  }
+  start.dims[dim].extent -= 1;
+  Wide missing = slope - static_cast<Wide>(view_.levels()[0].stride) * stride;
+  std::vector<Carry> carries;
+  for (const Level& level : view_.levels()) {
+    if (level.jump == 0) continue;
+    missing -= level.jump * (stride / level.span);
+    const std::int64_t rest = stride % level.span;
+    if (rest == 0) continue;
+    if (!spend(8)) return Truth::Unknown;
+    carries.push_back(
+        {BitSet::periodic(view_.size(), level.span, level.span - rest, level.span - 1),
+         level.jump});
+  }
+  carries_cancelled_ = carries_cancelled_ || !carries.empty();
+  if (!spend(2)) return Truth::Unknown;
+  BitSet starts = all;
+  starts.keep_with_successor(stride);
+  std::optional<std::int64_t> flat = unequal(starts, carries, missing);
+  if (flat) {
+    const std::optional<BitSet> exact = reached(reach(start));
+    if (!exact) return Truth::Unknown;
+    flat = unequal(*exact, carries, missing);
+  }
+  if (words_left_ < 0) return Truth::Unknown;
+  if (!flat) return Truth::Yes;
+  if (locate(*flat, start) != Truth::Yes) return Truth::Unknown;
+  counterexample_ = located_;
+  return Truth::No;
+}
+
+BitSearch::Truth BitSearch::is_affine(const Box& box, std::int64_t base, const Point& slopes) {
+  const std::optional<BitSet> set = reached(reach(box));
+  if (!set) return Truth::Unknown;
+  if (const auto flat = set->first_outside(valid_)) {
+    if (locate(*flat, box) != Truth::Yes) return Truth::Unknown;
+    counterexample_ = located_;
+    return Truth::No;
+  }
+  const auto agrees = [&](const Point& point) {
+    Wide wanted = base;
+    for (std::size_t axis = 0; axis < point.size(); ++axis)
+      wanted += static_cast<Wide>(slopes[axis]) * (point[axis] - box.low[axis]);
+    return at(point) == static_cast<std::int64_t>(wanted);
+  };
+  for (std::size_t dim = 0; dim < box.dims.size(); ++dim) {
+    const auto axis = static_cast<std::size_t>(box.dims[dim].axis);
+    const Truth truth = gains(box, *set, dim, slopes[axis] * box.dims[dim].step);
+    if (truth == Truth::Yes) continue;
+    if (truth == Truth::No && agrees(counterexample_)) {  // then one step on it does not
+      const bool falling = index_.strides[axis] * box.dims[dim].step < 0;
+      counterexample_[axis] += falling ? -box.dims[dim].step : box.dims[dim].step;
+    }
+    return truth;
+  }
+  return Truth::Yes;
+}
+
+}  // namespace touchstone::shapetracker

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <functional>
+
+#include "touchstone/shapetracker/explain.h"
+#include "touchstone/shapetracker/merge_frame.h"
+
+namespace touchstone::shapetracker {
+
+/// Makes witnesses of the points at which a merge failed. at: the address of a point of `outer`.
+class WitnessMaker {
+ public:
+  using Address = std::function<std::optional<std::int64_t>(const Point&)>;
+  WitnessMaker(const View& view, const Outer& outer, Address at)
+      : view_(view), outer_(outer), at_(std::move(at)) {}
+
+  /// `inside` is valid and candidate.valid the box of the runs through it.
+  void from(const Point& inside, const Candidate& candidate) {
+    inside_ = inside;
+    candidate_ = candidate;
+  }
+  /// A point of the valid box that is not valid or has another address than the candidate.
+  Witness disagreement(const Point& point) const;
+  /// A valid point outside the valid box.
+  Witness outlier(const Point& point) const;
+  /// A point of the valid box that is not valid.
+  Witness hole(const Point& point) const;
+  /// The candidate does not fit in 64 bits: its view is none, or its far corner disagrees. `low`:
+  /// the valid box's.
+  Witness too_far(const Point& low) const;
+
+ private:
+  std::vector<std::int64_t> index(const Point& point) const;
+  std::optional<Wide> excess(const Point& point) const;
+  Witness bend(const Point& a, const Point& b, const Point& c, const Point& d) const;
+
+  const View& view_;
+  const Outer& outer_;
+  Address at_;
+  Point inside_;
+  Candidate candidate_;
+};
+
+}  // namespace touchstone::shapetracker
