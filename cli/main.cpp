@@ -112,12 +112,10 @@ Verb simplify(CLI::App& app) {
   CLI::App* v = add_verb(app, "simplify", "Simplify an index expression",
                          "simplify '(a*4 + b)//4' --var a=0..10 b=0..3");
   v->add_option("expression", o.expression,
-                "Python-like: + - * // % comparisons and or not min() max() where()");
+                "Python-like: + - * // % comparisons and or not min() max() where()")
+      ->required();
   v->add_option("--var", o.variables,
                 "A variable and its bounds, a=0..10, both inclusive; an end left out is open");
-  v->add_flag("--jsonl", o.jsonl,
-              "Read questions, a JSON object a line, from standard input and write an answer a "
-              "line: {\"vars\":{\"a\":[0,8]},\"assume\":[\"a<3\"],\"in\":\"a//2*2\"}");
   return {v, [] { return run_simplify(o); }};
 }
 
@@ -132,8 +130,11 @@ Verb view(CLI::App& app) {
               "Read questions, a JSON object a line, from standard input and write an answer a "
               "line: {\"views\":[[shape,strides,offset,mask],..]} or "
               "{\"base\":[3,2],\"ops\":[[\"permute\",[1,0]],..]}");
+  v->add_option("--html", o.html,
+                "Draw the steps: a page that needs nothing else, into this file [standard output]")
+      ->expected(0, 1)
+      ->type_name("FILE");
   v->allow_extras(false);
-  v->positionals_at_end();
   return {v, [] { return run_view(o); }};
 }
 

@@ -63,13 +63,13 @@ int run_fuzz(const FuzzOptions& options);
 struct SimplifyOptions {
   std::string expression;
   std::vector<std::string> variables;  // a=0..10
-  bool jsonl = false;                  // questions from the standard input instead
 };
 int run_simplify(const SimplifyOptions& options);
 
 struct ViewOptions {
-  std::vector<std::string> words;  // 10,10 permute 1,0 ...
-  bool jsonl = false;              // questions from the standard input instead
+  std::vector<std::string> words;   // 10,10 permute 1,0 ...
+  bool jsonl = false;               // questions from the standard input instead
+  std::optional<std::string> html;  // a page instead of text; a file, or empty for standard output
 };
 int run_view(const ViewOptions& options);
 

@@ -1,131 +1,72 @@
-#include <charconv>
+#include <algorithm>
 
 #include <fmt/format.h>
 
 #include "answer_lines.h"
 #include "terminal.h"
-#include "touchstone/base/suggest.h"
+#include "touchstone/base/file.h"
 #include "touchstone/shapetracker/jsonl.h"
-#include "touchstone/shapetracker/shapetracker.h"
 #include "verbs.h"
+#include "view_story.h"
 
 namespace touchstone::cli {
 namespace {
 
-using Numbers = std::vector<std::int64_t>;
-
-std::int64_t number(std::string_view text, const std::string& word) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || text.empty())
-    throw ParseError(fmt::format("'{}' in '{}' is not a number; write sizes as 10,10", text, word));
-  return value;
-}
-
-std::vector<std::string_view> split(std::string_view text, char at) {
-  std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t end = text.find(at);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
-Numbers numbers(const std::string& word) {
-  Numbers out;
-  if (word == "()") return out;  // rank 0
-  for (const std::string_view part : split(word, ',')) out.push_back(number(part, word));
-  return out;
-}
-
-// "0:1,2:0": one pair an axis.
-std::vector<std::pair<sint, sint>> pairs(const std::string& word) {
-  std::vector<std::pair<sint, sint>> out;
-  if (word == "()") return out;
-  for (const std::string_view part : split(word, ',')) {
-    const auto ends = split(part, ':');
-    if (ends.size() != 2)
-      throw ParseError(
-          fmt::format("'{}' in '{}' is not a pair; write one an axis, as 0:1,2:0", part, word));
-    out.emplace_back(number(ends[0], word), number(ends[1], word));
-  }
-  return out;
-}
-
-ShapeTracker apply(const ShapeTracker& st, const std::string& op, const std::string& argument) {
-  const auto shape = [&] {
-    const Numbers n = numbers(argument);
-    return Shape(n.begin(), n.end());
-  };
-  if (op == "permute") {
-    const Numbers n = numbers(argument);
-    return st.permute(std::vector<int>(n.begin(), n.end()));
-  }
-  if (op == "reshape") return st.reshape(shape());
-  if (op == "expand") return st.expand(shape());
-  if (op == "pad") return st.pad(pairs(argument));
-  if (op == "shrink") return st.shrink(pairs(argument));
-  if (op == "stride") return st.stride(numbers(argument));
-  if (op == "flip") {
-    Numbers steps(static_cast<std::size_t>(st.rank()), 1);
-    for (const std::int64_t axis : numbers(argument)) {
-      if (axis < 0 || axis >= st.rank())
-        throw ShapeError(fmt::format("flip: axis {} is not in [0, {})", axis, st.rank()));
-      steps[static_cast<std::size_t>(axis)] = -1;
-    }
-    return st.stride(steps);
-  }
-  constexpr std::string_view kOps[] = {"permute", "reshape", "expand", "pad",
-                                       "shrink",  "stride",  "flip"};
-  throw ParseError(fmt::format("there is no movement operation '{}'{}; known: {}", op,
-                               did_you_mean(op, kOps), fmt::join(kOps, ", ")));
-}
-
-void print_stack(const ShapeTracker& st) {
-  for (auto view = st.views().rbegin(); view != st.views().rend(); ++view)
+void print_step(const ViewStep& step) {
+  fmt::print("{}\n", bold(step.title));
+  for (auto view = step.views.rbegin(); view != step.views.rend(); ++view)
     fmt::print("  {}\n", view->str());
+  for (const std::string& note : step.notes) fmt::print("  {}\n", dim(note));
 }
 
-void print_index(const ShapeTracker& st) {
-  const IndexExpr expr = st.expr_idxs();
-  fmt::print("  {} {}\n", dim("index"), symbolic::render(expr.index));
-  fmt::print("  {} {}\n", dim("valid"), symbolic::render(expr.valid));
+void print_index(const char* title, const IndexText& text) {
+  const auto of = [](std::int64_t n, const char* what) {
+    return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
+  };
+  fmt::print("{} {}\n", bold(title),
+             dim(fmt::format("{}, {}, {}", of(text.cost.divisions, "division"),
+                             of(text.cost.modulos, "modulo"), of(text.cost.steps, "part"))));
+  fmt::print("  {} {}\n  {} {}\n", dim("index"), text.index, dim("valid"), text.valid);
+}
+
+void print(const ViewStory& story) {
+  for (const ViewStep& step : story.steps) print_step(step);
+  print_index("as composed", story.composed);
+  print_index("simplified", story.simplified);
+  std::string strides;
+  for (const auto& s : story.strides)
+    strides += fmt::format("{}{}", strides.empty() ? "" : ", ", s ? s->str() : "?");
+  fmt::print("  {} ({}){}\n", dim("strides"), strides, story.contiguous ? ", contiguous" : "");
 }
 
 }  // namespace
 
 int run_view(const ViewOptions& options) {
   if (options.jsonl) {
-    if (!options.words.empty()) throw ParseError("view --jsonl: takes no words");
+    if (!options.words.empty() || options.html)
+      throw ParseError("view --jsonl: takes questions from standard input and nothing else");
     answer_lines("view", shapetracker::answer_json);
     return kExitOk;
   }
-  if (options.words.empty())
+  std::vector<std::string> words = options.words;
+  std::string page = options.html.value_or("");
+  // `--html 10,10 permute 1,0`: what looks like a shape is no file.
+  if (!page.empty() && page.find_first_not_of("0123456789,()") == std::string::npos) {
+    words.insert(words.begin(), page);
+    page.clear();
+  }
+  if (words.empty())
     throw ParseError("view: give a shape and operations, as 10,10 permute 1,0; or --jsonl");
-  const Numbers first = numbers(options.words.at(0));
-  ShapeTracker st = ShapeTracker::contiguous(Shape(first.begin(), first.end()));
-  fmt::print("{}\n", bold(options.words[0]));
-  print_stack(st);
-  if (options.words.size() % 2 == 0)
-    throw ParseError(fmt::format(
-        "'{}' has no argument; operations come in pairs, as in: 10,10 permute 1,0 reshape 100",
-        options.words.back()));
-  for (std::size_t i = 1; i < options.words.size(); i += 2) {
-    st = apply(st, options.words[i], options.words[i + 1]);
-    fmt::print("{} {}\n", bold(options.words[i]), options.words[i + 1]);
-    print_stack(st);
+  const ViewStory story = tell(words);
+  if (!options.html || !page.empty()) print(story);
+  if (!options.html) return kExitOk;
+  const std::string html = view_html(words, story);
+  if (page.empty()) {
+    fmt::print("{}", html);
+  } else {
+    write_file_atomically(page, html);
+    fmt::print("{} {}\n", dim("page"), page);
   }
-  const ShapeTracker small = st.simplify();
-  if (small != st) {
-    fmt::print("{}\n", bold("simplified"));
-    print_stack(small);
-  }
-  print_index(small);
-  std::string strides;
-  for (const auto& s : small.real_strides())
-    strides += fmt::format("{}{}", strides.empty() ? "" : ", ", s ? s->str() : "?");
-  fmt::print("  {} ({}){}\n", dim("strides"), strides, small.is_contiguous() ? ", contiguous" : "");
   return kExitOk;
 }
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/suggest.h"
-#include "touchstone/shapetracker/merge.h"
+#include "touchstone/shapetracker/reason.h"
 #include "touchstone/shapetracker/shapetracker.h"
 
 namespace touchstone::shapetracker {
@@ -211,13 +211,16 @@ Reduced apply(const json& base, const json& ops) {
   return {tracker.views(), simple.views(), ns};
 }
 
+// What `single` is, and what proves it.
 std::string why(const Reduced& reduced) {
-  const std::size_t before = reduced.before.size(), after = reduced.after.size();
-  if (before == 1) return "one view";
-  if (after == 1) return fmt::format("{} views are one", before);
-  const MergeResult whole = merge_stack(reduced.after);
-  return whole.answer == MergeAnswer::OverBudget ? "whether one view says it is not decided"
-                                                 : "no single view says it";
+  const bool single = reduced.after.size() == 1;
+  if (single && reduced.before.size() == 1) return "one view";
+  const std::vector<View>& stack = single ? reduced.before : reduced.after;
+  const Explanation explained = explain_merge(stack);
+  const std::string because = reason(stack, explained);
+  if (explained.result.answer == MergeAnswer::OverBudget && !single) return because;
+  return single ? fmt::format("{} views are one: {}", stack.size(), because)
+                : "no single view: " + because;
 }
 
 // ---- out -----------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/shapetracker/keep_views.h"
 #include "touchstone/shapetracker/merge.h"
 #include "touchstone/shapetracker/sint_bounds.h"
 
@@ -78,6 +79,7 @@ bool ShapeTracker::nothing_valid() const {
 ShapeTracker ShapeTracker::with_top(View top) const {
   ShapeTracker result = *this;
   result.views_.back() = std::move(top);
+  if (shapetracker::KeepViews::active()) return result;
   auto& views = result.views_;
   for (std::size_t length = 2; length <= views.size(); ++length)
     if (merge_in_place(views, views.size() - length, length)) length = 1;
@@ -133,6 +135,7 @@ ShapeTracker ShapeTracker::compose(const ShapeTracker& inner, const ShapeTracker
 
 ShapeTracker ShapeTracker::simplify() const {
   ShapeTracker result = *this;
+  if (shapetracker::KeepViews::active()) return result;
   auto& views = result.views_;
   for (std::size_t length = 2; length <= views.size(); ++length)
     for (std::size_t begin = views.size() - length + 1; begin-- > 0;)

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -92,9 +91,5 @@ class Extractor {
   std::vector<Form> forms_;
   std::unordered_map<Id, int> best_;
 };
-
-/// A form as Python-like text. Throws Error where it would have more than 50 million parts, since
-/// shared parts are written out.
-std::string render(const std::vector<Form>& forms, int root);
 
 }  // namespace touchstone::symbolic

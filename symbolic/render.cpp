@@ -152,21 +152,17 @@ class Writer {
 
 }  // namespace
 
-std::string render(const std::vector<Form>& forms, int root) {
+std::string render(Node node) {
   constexpr std::size_t kLongest = 50'000'000;
-  const std::size_t parts = forms[static_cast<std::size_t>(root)].size;
+  Extractor e(*node.context(), Extractor::For::Text);
+  const int root = e.extract(node.id());
+  const std::size_t parts = e.forms()[static_cast<std::size_t>(root)].size;
   if (parts > kLongest)
     throw Error(
         fmt::format("render: the text would have {} parts, since shared parts are written "
                     "out; use lower",
                     parts));
-  return Writer(forms).write(root);
-}
-
-std::string render(Node node) {
-  Extractor e(*node.context(), Extractor::For::Text);
-  const int root = e.extract(node.id());
-  return render(e.forms(), root);
+  return Writer(e.forms()).write(root);
 }
 
 std::size_t size(Node node) {

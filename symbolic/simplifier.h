@@ -60,8 +60,7 @@ class Simplifier {
   Id rewritten(Id root, std::unordered_map<Id, Id> now);
   bool defined(Id root) const;
   /// A node equal to root wherever all conditions hold; nullopt where they never hold together.
-  /// bounds, which may be null, is trimmed to the values that root has there.
-  std::optional<Id> under(Id root, std::span<const Id> conditions, Interval* bounds = nullptr);
+  std::optional<Id> under(Id root, std::span<const Id> conditions);
 
  private:
   struct Split {

@@ -99,13 +99,52 @@ TEST_F(Cli, SimplifyPrintsTheExpressionAndItsBounds) {
 TEST_F(Cli, ViewFollowsAShape) {
   const Answer run = touchstone_run("view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100");
   EXPECT_EQ(run.code, 0);
-  EXPECT_THAT(run.text, HasSubstr("reshape 100"));
-  EXPECT_THAT(run.text, HasSubstr("index"));
+  EXPECT_EQ(run.text,
+            "10,10\n"
+            "  View((10, 10), strides (10, 1), offset 0)\n"
+            "permute 1,0\n"
+            "  View((10, 10), strides (1, 10), offset 0)\n"
+            "reshape 5,2,5,2\n"
+            "  View((5, 2, 5, 2), strides (2, 1, 20, 10), offset 0)\n"
+            "reshape 100\n"
+            "  View((100,), strides (1,), offset 0)\n"
+            "  View((5, 2, 5, 2), strides (2, 1, 20, 10), offset 0)\n"
+            "  (100,) on (5, 2, 5, 2) stay two: (0) reads 0, (1) reads 10, (9) reads 90, "
+            "(10) reads 1: the same step of the index moves the address by 10 and by -89\n"
+            "as composed 3 divisions, 3 modulos, 18 parts\n"
+            "  index idx0//20*2 + idx0//10%2 + idx0//2%5*20 + idx0%2*10\n"
+            "  valid 1\n"
+            "simplified 1 division, 0 modulos, 8 parts\n"
+            "  index idx0*10 - idx0//10*99\n"
+            "  valid 1\n"
+            "  strides (?)\n");
+  EXPECT_THAT(touchstone_run("view 2,3 permute 1,0 reshape 6 reshape 3,2").text,
+              HasSubstr("2 views become one: "));
+  EXPECT_EQ(touchstone_run("view 4 stride -2").code, 0);
   EXPECT_EQ(touchstone_run("view 10,10 reshape 7").code, 2);
   EXPECT_THAT(touchstone_run("view 10,10 reshap 100").text, HasSubstr("did you mean 'reshape'?"));
   EXPECT_EQ(touchstone_run("view 2,3 shrink 0:9,0:1").code, 2);
   EXPECT_EQ(touchstone_run("view 2,x").code, 2);
   EXPECT_EQ(touchstone_run("view 2,3 pad -- -1:0,0:0").code, 2);
+}
+
+TEST_F(Cli, ViewDrawsAPageThatNeedsNothingElse) {
+  const std::string page = file("page.html");
+  const Answer run = touchstone_run("view 3,4 pad 1:1,0:2 reshape 30 --html " + page);
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.text, HasSubstr("page.html"));
+  const std::string html = read_file(page);
+  EXPECT_THAT(html, testing::StartsWith("<!doctype html>"));
+  EXPECT_THAT(html, HasSubstr("\"mask\":[[1,4],[0,4]]"));
+  EXPECT_THAT(html, HasSubstr("\"title\":\"pad 1:1,0:2\""));
+  EXPECT_THAT(html, HasSubstr("prefers-color-scheme: dark"));
+  EXPECT_THAT(html, Not(HasSubstr("/*STORY*/")));
+  EXPECT_THAT(html, Not(HasSubstr("https://")));
+  EXPECT_THAT(html, Not(HasSubstr("src=")));
+  // Without a file, on standard output, wherever the option stands.
+  EXPECT_EQ(touchstone_run("view 3,4 pad 1:1,0:2 reshape 30 --html").text, html);
+  EXPECT_EQ(touchstone_run("view --html 3,4 pad 1:1,0:2 reshape 30").text, html);
+  EXPECT_EQ(touchstone_run("view 3,4 --html /dev/full/page.html").code, 2);
 }
 
 TEST_F(Cli, ViewAnswersLinesInOrderAndGoesOnAfterABadOne) {

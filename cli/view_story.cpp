@@ -1,0 +1,90 @@
+#include "view_story.h"
+
+#include "touchstone/shapetracker/keep_views.h"
+#include "touchstone/shapetracker/reason.h"
+#include "view_words.h"
+
+namespace touchstone::cli {
+namespace {
+
+using shapetracker::cost;
+using shapetracker::explain_merge;
+using shapetracker::Explanation;
+using shapetracker::KeepViews;
+using shapetracker::reason;
+
+// What became of `pushed`, the stack an operation made.
+std::vector<std::string> notes(const std::vector<View>& pushed, const std::vector<View>& views) {
+  std::vector<std::string> notes;
+  if (views.size() < pushed.size()) {
+    const std::size_t below = views.size() - 1;
+    const auto run = std::span(pushed).subspan(below);
+    const bool at_top = std::equal(views.begin(), views.end() - 1, pushed.begin());
+    const Explanation explained = explain_merge(run);
+    if (at_top && explained.reason)
+      notes.push_back(fmt::format("{} views become one: {}", run.size(), reason(run, explained)));
+    else
+      notes.push_back(fmt::format("{} views become {}", pushed.size(), views.size()));
+  }
+  for (std::size_t i = views.size(); i-- > 1;) {
+    const auto pair = std::span(views).subspan(i - 1, 2);
+    notes.push_back(fmt::format("{} on {} stay two: {}", str(std::span(pair[1].shape())),
+                                str(std::span(pair[0].shape())),
+                                reason(pair, explain_merge(pair))));
+  }
+  if (views.size() > 2)
+    notes.push_back("all of them are no single view: " + reason(views, explain_merge(views)));
+  return notes;
+}
+
+ViewStep after(const ViewStep& before, const std::string& op, const std::string& argument) {
+  ViewStep step;
+  step.title = op + " " + argument;
+  std::vector<View> pushed;
+  {
+    const KeepViews keep;
+    step.composed = apply_words(ShapeTracker(before.composed), op, argument).views();
+    pushed = apply_words(ShapeTracker(before.views), op, argument).views();
+  }
+  step.views = apply_words(ShapeTracker(before.views), op, argument).views();
+  step.notes = notes(pushed, step.views);
+  return step;
+}
+
+std::string text_of(const symbolic::Exprs& exprs, symbolic::Expr root) {
+  constexpr std::size_t kLongest = 2000;
+  const std::size_t size = exprs.size(root);
+  return size <= kLongest ? render(exprs, root) : fmt::format("({} parts: too long to show)", size);
+}
+
+}  // namespace
+
+ViewStory tell(const std::vector<std::string>& words) {
+  ViewStory story;
+  ViewStep first{words.at(0), {}, {}, {}};
+  first.views = first.composed = ShapeTracker::contiguous(parse_shape(words[0])).views();
+  story.steps.push_back(std::move(first));
+  if (words.size() % 2 == 0)
+    throw ParseError(fmt::format(
+        "'{}' has no argument; operations come in pairs, as in: 10,10 permute 1,0 reshape 100",
+        words.back()));
+  for (std::size_t i = 1; i < words.size(); i += 2)
+    story.steps.push_back(after(story.steps.back(), words[i], words[i + 1]));
+  const ShapeTracker tracker(story.steps.back().views);
+  const ShapeTracker simple = tracker.simplify();
+  if (simple != tracker) {
+    ViewStep last{"simplified", story.steps.back().composed, simple.views(), {}};
+    last.notes = notes(tracker.views(), simple.views());
+    story.steps.push_back(std::move(last));
+  }
+  const shapetracker::PlainIndex plain = shapetracker::plain_index(story.steps.back().composed);
+  story.composed = {text_of(plain.exprs, plain.index), text_of(plain.exprs, plain.valid),
+                    cost(plain)};
+  const IndexExpr expr = simple.expr_idxs();
+  story.simplified = {symbolic::render(expr.index), symbolic::render(expr.valid), cost(expr)};
+  story.strides = simple.real_strides();
+  story.contiguous = simple.is_contiguous();
+  return story;
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "touchstone/shapetracker/plain_index.h"
+
+namespace touchstone::cli {
+
+/// A chain of movement operations after one of them.
+struct ViewStep {
+  std::string title;               // "reshape 5,2,5,2"; the shape itself first
+  std::vector<View> composed;      // with nothing merged; innermost first, as all stacks
+  std::vector<View> views;         // as merged so far
+  std::vector<std::string> notes;  // what was merged and why, what was not and why not
+};
+
+/// An address and its condition as text, and what both cost.
+struct IndexText {
+  std::string index, valid;
+  shapetracker::IndexCost cost;
+};
+
+struct ViewStory {
+  std::vector<ViewStep> steps;  // the last is "simplified" where that changes something
+  IndexText composed, simplified;
+  std::vector<std::optional<sint>> strides;
+  bool contiguous = false;
+};
+
+/// Follows "10,10 permute 1,0 reshape 100". Throws ParseError or ShapeError on a wrong word.
+ViewStory tell(const std::vector<std::string>& words);
+
+/// A page that draws the steps: one file, no network.
+std::string view_html(const std::vector<std::string>& words, const ViewStory& story);
+
+}  // namespace touchstone::cli

@@ -1,0 +1,84 @@
+#include "view_words.h"
+
+#include <charconv>
+
+#include "touchstone/base/suggest.h"
+
+namespace touchstone::cli {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+std::int64_t number(std::string_view text, const std::string& word) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || text.empty())
+    throw ParseError(fmt::format("'{}' in '{}' is not a number; write sizes as 10,10", text, word));
+  return value;
+}
+
+std::vector<std::string_view> split(std::string_view text, char at) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(at);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+Numbers numbers(const std::string& word) {
+  Numbers out;
+  if (word == "()") return out;  // rank 0
+  for (const std::string_view part : split(word, ',')) out.push_back(number(part, word));
+  return out;
+}
+
+// "0:1,2:0": one pair an axis.
+std::vector<std::pair<sint, sint>> pairs(const std::string& word) {
+  std::vector<std::pair<sint, sint>> out;
+  if (word == "()") return out;
+  for (const std::string_view part : split(word, ',')) {
+    const auto ends = split(part, ':');
+    if (ends.size() != 2)
+      throw ParseError(
+          fmt::format("'{}' in '{}' is not a pair; write one an axis, as 0:1,2:0", part, word));
+    out.emplace_back(number(ends[0], word), number(ends[1], word));
+  }
+  return out;
+}
+
+}  // namespace
+
+Shape parse_shape(const std::string& word) {
+  const Numbers n = numbers(word);
+  return Shape(n.begin(), n.end());
+}
+
+ShapeTracker apply_words(const ShapeTracker& st, const std::string& op,
+                         const std::string& argument) {
+  if (op == "permute") {
+    const Numbers n = numbers(argument);
+    return st.permute(std::vector<int>(n.begin(), n.end()));
+  }
+  if (op == "reshape") return st.reshape(parse_shape(argument));
+  if (op == "expand") return st.expand(parse_shape(argument));
+  if (op == "pad") return st.pad(pairs(argument));
+  if (op == "shrink") return st.shrink(pairs(argument));
+  if (op == "stride") return st.stride(numbers(argument));
+  if (op == "flip") {
+    Numbers steps(static_cast<std::size_t>(st.rank()), 1);
+    for (const std::int64_t axis : numbers(argument)) {
+      if (axis < 0 || axis >= st.rank())
+        throw ShapeError(fmt::format("flip: axis {} is not in [0, {})", axis, st.rank()));
+      steps[static_cast<std::size_t>(axis)] = -1;
+    }
+    return st.stride(steps);
+  }
+  constexpr std::string_view kOps[] = {"permute", "reshape", "expand", "pad",
+                                       "shrink",  "stride",  "flip"};
+  throw ParseError(fmt::format("there is no movement operation '{}'{}; known: {}", op,
+                               did_you_mean(op, kOps), fmt::join(kOps, ", ")));
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <span>
+
+#include "touchstone/shapetracker/shapetracker.h"
+#include "touchstone/symbolic/expr.h"
+
+namespace touchstone::shapetracker {
+
+/// Address and validity as the definition of a view writes them down, nothing simplified but terms
+/// that are 0 and factors that are 1: what ShapeTracker::expr_idxs begins with.
+struct PlainIndex {
+  symbolic::Exprs exprs;
+  symbolic::Expr index = 0;
+  symbolic::Expr valid = 0;
+};
+
+/// views: innermost first, at least one. Indices are idx0, idx1, ...; between views the flat index
+/// k is taken apart as k // weight % size for each axis, without the // where the weight is 1 and
+/// without the % on the first.
+PlainIndex plain_index(std::span<const View> views);
+
+/// What address and validity cost as straight-line code, shared parts of each once.
+struct IndexCost {
+  std::int64_t divisions = 0;
+  std::int64_t modulos = 0;
+  std::int64_t steps = 0;  // operators, variables and constants
+
+  IndexCost& operator+=(const IndexCost& other);
+  bool operator==(const IndexCost&) const = default;
+};
+IndexCost cost(const PlainIndex& plain);
+IndexCost cost(const IndexExpr& expr);
+
+}  // namespace touchstone::shapetracker

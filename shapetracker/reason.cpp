@@ -1,0 +1,61 @@
+#include "touchstone/shapetracker/reason.h"
+
+#include "touchstone/shapetracker/check.h"
+
+namespace touchstone::shapetracker {
+namespace {
+
+std::string words(MergeClass why) {
+  switch (why) {
+    case MergeClass::OneView:
+      return "it is one view";
+    case MergeClass::Empty:
+      return "no index is valid";
+    case MergeClass::Coalesced:
+      return "what lies below is one run of evenly spaced elements";
+    case MergeClass::LevelAffine:
+      return "every quotient of the flat index that matters is affine on the shape";
+    case MergeClass::Masked:
+      return "the valid indices are a box and the address is affine on it";
+    case MergeClass::CarryCancel:
+      return "the carries between the digits of the flat index cancel";
+  }
+  return {};
+}
+
+std::string reads(std::span<const View> views, const std::vector<std::int64_t>& index) {
+  const std::optional<std::int64_t> address = evaluate(views, index);
+  return fmt::format("({}) {}", fmt::join(index, ","),
+                     address ? fmt::format("reads {}", *address) : "is padding");
+}
+
+// The points of a witness with what they read, and what follows.
+std::string evidence(std::span<const View> views, const Witness& witness) {
+  std::vector<std::string> points;
+  for (const auto& point : witness.points) points.push_back(reads(views, point));
+  const std::string all = fmt::format("{}", fmt::join(points, ", "));
+  const auto step = [&](std::size_t from) {
+    return *evaluate(views, witness.points[from + 1]) - *evaluate(views, witness.points[from]);
+  };
+  switch (witness.kind) {
+    case Witness::Kind::Hole:
+      return all + ": the last lies in the box round the others, so the valid indices are no box";
+    case Witness::Kind::Bend:
+      return fmt::format("{}: the same step of the index moves the address by {} and by {}", all,
+                         step(0), step(2));
+    case Witness::Kind::TooFar:
+    case Witness::Kind::NoAxis:
+      return witness.str();
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string reason(std::span<const View> views, const Explanation& explanation) {
+  if (explanation.reason) return words(*explanation.reason);
+  if (explanation.witness) return evidence(views, *explanation.witness);
+  return fmt::format("not decided after {} boxes of indices", explanation.result.nodes);
+}
+
+}  // namespace touchstone::shapetracker
