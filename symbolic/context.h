@@ -9,11 +9,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include <boost/container/small_vector.hpp>
-
 #include "touchstone/symbolic/arena.h"
 #include "touchstone/symbolic/interval.h"
 #include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/short.h"
 
 namespace touchstone::symbolic {
 
@@ -44,15 +43,6 @@ struct Term {
   bool operator==(const Term&) const = default;
 };
 
-/// A short list that needs no heap while it is short.
-template <class T>
-class Short : public boost::container::small_vector<T, 6> {
- public:
-  using boost::container::small_vector<T, 6>::small_vector;
-  operator std::span<const T>() const {  // NOLINT(google-explicit-constructor)
-    return {this->data(), this->size()};
-  }
-};
 using Terms = Short<Term>;
 using Ids = Short<Id>;
 

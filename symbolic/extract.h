@@ -13,7 +13,7 @@ struct Form {
   StepOp op = StepOp::Const;
   Int value;                          // Const
   const std::string* name = nullptr;  // Var
-  boost::container::small_vector<int, 3> args;
+  Short<int, 3> args;
   std::size_t size = 1;  // operators, variables and constants; shared parts count each time
   Interval bounds;
 };
@@ -41,7 +41,7 @@ class Extractor {
     Int coef;
     int form;
   };
-  using Items = boost::container::small_vector<Item, 6>;
+  using Items = Short<Item>;
 
   Sum sum_of(Id id) const;
   Sum plus(const Sum& a, const Sum& b, const Int& factor) const;
@@ -76,7 +76,7 @@ class Extractor {
   // choices: extract_choice.cpp
   struct Choice;
   struct Placement;
-  using Members = boost::container::small_vector<Sum, 4>;
+  using Members = Short<Sum, 4>;
   bool chooses(const Sum& s, const Term& flag) const;
   void absorb_choices(Sum& work, int depth, Items& items);
   std::optional<Choice> choice_of(const Sum& work, const Term& t);
