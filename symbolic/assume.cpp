@@ -132,7 +132,7 @@ Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
 
 std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions) {
   if (assuming_ || c_[root].kind == Kind::Constant) return root;
-  const std::vector<Id> nodes = reachable(c_, root, kMostNodes);
+  const List<Id> nodes = reachable(c_, root, kMostNodes);
   if (nodes.empty()) return root;
   const Facts facts = facts_of(conditions);
   Overlay overlay;

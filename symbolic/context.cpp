@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <unordered_set>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/symbolic/id_map.h"
 
 namespace touchstone::symbolic {
 
@@ -116,7 +116,22 @@ std::size_t Context::find(std::uint64_t hash, const Same& same) const {
   }
 }
 
+std::uint64_t Context::key_of(const Stored& node) const {
+  constexpr int kBits = 4;  // of a kind
+  static_assert(static_cast<int>(Kind::Sum) < 1 << kBits);
+  const std::uint64_t kind = static_cast<std::uint64_t>(node.kind) << (64 - kBits);
+  if (node.kind == Kind::Constant) return kind;
+  if (node.kind == Kind::Sum) return kind | at(node.parts.terms[0].atom).key >> kBits;
+  if (node.kind != Kind::Variable) return kind | at(args_of(node)[0]).key >> kBits;
+  std::uint64_t letters = 0;
+  const std::string& name = *node.parts.name;
+  for (std::size_t i = 0; i < 7; ++i)
+    letters = letters << 8 | (i < name.size() ? static_cast<unsigned char>(name[i]) : 0U);
+  return kind | letters << kBits;
+}
+
 Id Context::append(Stored&& node, std::size_t slot) {
+  node.key = key_of(node);
   const std::uint32_t n = static_cast<std::uint32_t>(count_) + kFirstChunk;
   if (n >= (1U << 31)) throw Error("symbolic: a context holds at most 2^31 nodes");
   const auto chunk = static_cast<std::size_t>(31 - __builtin_clz(n));
@@ -233,16 +248,17 @@ Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, co
   return append(std::move(n), slot);
 }
 
-std::vector<Id> reachable(const Context& context, Id root, std::size_t most) {
-  std::vector<Id> found{root};
-  std::unordered_set<Id> seen{root};
+List<Id> reachable(const Context& context, Id root, std::size_t most) {
+  List<Id> found{root};
+  IdMap<bool> seen;
+  seen.set(root, true);
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (found.size() > most) return {};
     const NodeData& n = context[found[i]];
     for (const Term& t : n.terms)
-      if (seen.insert(t.atom).second) found.push_back(t.atom);
+      if (seen.emplace(t.atom, true)) found.push_back(t.atom);
     for (const Id id : n.args)
-      if (seen.insert(id).second) found.push_back(id);
+      if (seen.emplace(id, true)) found.push_back(id);
   }
   std::ranges::sort(found);  // a node's id is above those of its parts
   return found;

@@ -89,6 +89,10 @@ class Context {
   Node handle(Id id) { return Node(this, id); }
   std::mutex& mutex() { return mutex_; }
 
+  /// The first things that `compare` (order.h) looks at, as one number: the node's kind, then the
+  /// kinds down its first parts, then the first letters of a name.
+  std::uint64_t key(Id id) const { return at(id).key; }
+
   NodeData operator[](Id id) const {
     const Stored& n = at(id);
     const bool sum = n.kind == Kind::Sum;
@@ -119,6 +123,7 @@ class Context {
 
   struct Stored {
     std::uint64_t hash = 0;
+    std::uint64_t key = 0;
     Int first, second;
     Interval bounds;
     union {
@@ -153,6 +158,7 @@ class Context {
   std::uint64_t hash_sum(const Int& constant, std::span<const Term> terms) const;
   Id append(Stored&& node, std::size_t slot);
   void drop_numbers();
+  std::uint64_t key_of(const Stored& node) const;
   void grow_table();
 
   struct FreeNodes {
@@ -169,7 +175,7 @@ class Context {
 
 /// The nodes below and including `root`, parts before wholes. Iterative. Where there are more than
 /// `most`, none.
-std::vector<Id> reachable(const Context& context, Id root,
-                          std::size_t most = static_cast<std::size_t>(-1));
+List<Id> reachable(const Context& context, Id root,
+                   std::size_t most = static_cast<std::size_t>(-1));
 
 }  // namespace touchstone::symbolic

@@ -85,7 +85,7 @@ class Evaluator {
 }  // namespace
 
 std::int64_t evaluate(Node node, const Values& values) {
-  const std::vector<Id> nodes = reachable(*node.context(), node.id());
+  const List<Id> nodes = reachable(*node.context(), node.id());
   Evaluator first(*node.context(), values, 0);
   const Int v = first.run(nodes);
   if (first.divided_by_zero() && Evaluator(*node.context(), values, 1'000'003).run(nodes) != v)

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <limits>
 
-#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/linear.h"
 
 namespace touchstone::symbolic {
 
 namespace {
 
-Interval bounds_of(const Form& f, const std::vector<Form>& forms) {
+Interval bounds_of(const Form& f, const List<Form>& forms) {
   const auto arg = [&](std::size_t i) -> const Interval& {
     return forms[static_cast<std::size_t>(f.args[i])].bounds;
   };
@@ -56,23 +56,14 @@ Extractor::Sum Extractor::sum_of(Id id) const {
 
 Extractor::Sum Extractor::plus(const Sum& a, const Sum& b, const Int& factor) const {
   Sum r{a.constant + b.constant * factor, a.terms};
-  for (const Term& t : b.terms) {
-    const auto at = std::ranges::lower_bound(
-        r.terms, t.atom, [&](Id x, Id y) { return compare(c_, x, y) < 0; }, &Term::atom);
-    if (at != r.terms.end() && at->atom == t.atom) {
-      at->coef += t.coef * factor;
-      if (at->coef.is_zero()) r.terms.erase(at);
-    } else {
-      r.terms.insert(at, Term{t.coef * factor, t.atom});
-    }
-  }
+  if (!factor.is_zero()) add_terms(c_, r.terms, b.terms, factor);
   return r;
 }
 
 int Extractor::constant(const Int& value) {
   Form f;
   f.value = value;
-  f.bounds = Interval::point(value);
+  if (purpose_ == For::Code) f.bounds = Interval::point(value);
   forms_.push_back(std::move(f));
   return static_cast<int>(forms_.size()) - 1;
 }
@@ -86,7 +77,7 @@ int Extractor::apply(StepOp op, std::initializer_list<int> args) {
   }
   const Form& left = forms_[static_cast<std::size_t>(f.args[0])];
   if (op == StepOp::Sub && left.op == StepOp::Const && left.value.is_zero()) --f.size;
-  f.bounds = bounds_of(f, forms_);
+  if (purpose_ == For::Code) f.bounds = bounds_of(f, forms_);
   forms_.push_back(std::move(f));
   return static_cast<int>(forms_.size()) - 1;
 }
@@ -102,12 +93,14 @@ int Extractor::scaled(int form, const Int& factor) {
 }
 
 int Extractor::extract(Id root) {
-  if (const auto known = best_.find(root); known != best_.end()) return known->second;
+  if (const int* known = best_.find(root)) return *known;
   for (const Id id : reachable(c_, root)) {
     if (best_.contains(id)) continue;
     const int form = lay_out(id);
-    Form& f = forms_[static_cast<std::size_t>(form)];
-    f.bounds = meet(f.bounds, c_[id].bounds);
+    if (purpose_ == For::Code) {
+      Form& f = forms_[static_cast<std::size_t>(form)];
+      f.bounds = meet(f.bounds, c_[id].bounds);
+    }
     best_.emplace(id, form);
   }
   return best_.at(root);
@@ -127,7 +120,7 @@ int Extractor::lay_out(Id id) {
       return static_cast<int>(forms_.size()) - 1;
     }
     case Kind::Product: {
-      std::vector<int> parts;
+      List<int> parts;
       for (const Id a : n.args) parts.push_back(best_.at(a));
       return chained(StepOp::Mul, parts);
     }
@@ -142,7 +135,7 @@ int Extractor::lay_out(Id id) {
     case Kind::Zero:
       return compared(sum_of(n.args[0]), StepOp::Eq);
     case Kind::And: {
-      std::vector<int> parts;
+      List<int> parts;
       for (const Id a : n.args) parts.push_back(best_.at(a));
       return chained(StepOp::And, parts);
     }
@@ -180,7 +173,7 @@ int Extractor::negation(Id atom) {
   const NodeData& n = c_[atom];
   if (n.kind != Kind::And) return negated_part(atom);
   const int plain = apply(StepOp::Not, {best_.at(atom)});
-  std::vector<int> parts;  // De Morgan
+  List<int> parts;  // De Morgan
   for (const Id a : n.args) parts.push_back(negated_part(a));
   return smaller_form(plain, chained(StepOp::Or, parts));
 }

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <optional>
-#include <unordered_map>
-#include <vector>
 
 #include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/id_map.h"
 
 namespace touchstone::symbolic {
 
@@ -13,9 +12,9 @@ struct Form {
   StepOp op = StepOp::Const;
   Int value;                          // Const
   const std::string* name = nullptr;  // Var
-  Short<int, 3> args;
+  Short<int, 4> args;
   std::size_t size = 1;  // operators, variables and constants; shared parts count each time
-  Interval bounds;
+  Interval bounds;       // where the forms are for code
 };
 
 /// Chooses how a canonical node is written: which side of a comparison a term stands on, where the
@@ -28,7 +27,7 @@ class Extractor {
   Extractor(const Context& context, For purpose) : c_(context), purpose_(purpose) {}
   /// The index of the node's form in forms().
   int extract(Id root);
-  const std::vector<Form>& forms() const { return forms_; }
+  const List<Form>& forms() const { return forms_; }
 
  private:
   /// A sum to lay out: constant + the sum of coef * atom, in the order of the atoms.
@@ -88,8 +87,8 @@ class Extractor {
   static constexpr int kDeepest = 3;  // a choice in a choice in a choice; deeper ones stay
   const Context& c_;
   For purpose_;
-  std::vector<Form> forms_;
-  std::unordered_map<Id, int> best_;
+  List<Form> forms_;
+  IdMap<int> best_;
 };
 
 }  // namespace touchstone::symbolic

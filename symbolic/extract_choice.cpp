@@ -84,10 +84,8 @@ int Extractor::price(const Sum& s, int extra, bool extra_positive) const {
   bool positive = extra_positive || !s.constant.is_zero(), plain_minus = true;
   for (std::size_t i = 0; i < s.terms.size(); ++i) {
     const Term& t = s.terms[i];
-    const auto known = best_.find(t.atom);
-    total += 1 + (known == best_.end()
-                      ? 3
-                      : static_cast<int>(std::min<std::size_t>(size(known->second), 1'000'000)));
+    const int* known = best_.find(t.atom);
+    total += 1 + (known ? static_cast<int>(std::min<std::size_t>(size(*known), 1'000'000)) : 3);
     positive |= t.coef.sign() > 0;
     if (abs(t.coef).is_one()) continue;
     plain_minus = false;
@@ -125,7 +123,7 @@ Extractor::Sum Extractor::best_shift(const Sum& rest, std::span<const Sum> membe
     for (const Int& c : inside) consider(-c);
     return chosen;
   };
-  std::vector<Int> inside(members.size());
+  List<Int> inside(members.size());
   for (const Id atom : atoms) {
     for (std::size_t i = 0; i < members.size(); ++i) inside[i] = coefficient(members[i], atom);
     const Int by = best(coefficient(rest, atom), inside,
@@ -179,7 +177,7 @@ void Extractor::place(Sum& work, const Choice& choice, int depth, Items& items) 
   const Placement at = best_placement(work, choice);
   work = plus(work, at.shift, -at.unit);
   const int next = choice.members.size() > 4 ? kDeepest : depth + 1;
-  std::vector<int> forms;
+  List<int> forms;
   for (const Sum& m : choice.members)
     forms.push_back(lay_out_sum(plus(at.shift, m, at.factor), next));
   const bool turned = at.factor.sign() < 0;

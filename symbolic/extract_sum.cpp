@@ -27,7 +27,7 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
         (kind == Kind::Zero || kind == Kind::And || kind == Kind::Negative))
       return negation(t.atom);
     if (s.constant.is_zero() && t.coef.is_one())
-      if (const auto known = best_.find(t.atom); known != best_.end()) return known->second;
+      if (const int* known = best_.find(t.atom)) return *known;
     if (s.constant.is_zero() && t.coef.sign() < 0 && purpose_ == For::Text && depth < kDeepest)
       if (const int turned = turned_modulo(t, depth); turned >= 0)
         return smaller_form(turned, join(plain_items(s), s.constant));
@@ -151,7 +151,7 @@ void Extractor::factor_products(Sum& work, Items& items) {
       if (t.atom == best) {
         alone = t.coef;
       } else if (n.kind == Kind::Product && at != n.args.end()) {
-        std::vector<int> forms;
+        List<int> forms;
         for (auto f = n.args.begin(); f != n.args.end(); ++f)
           if (f != at) forms.push_back(best_.at(*f));
         inner.push_back({t.coef, chained(StepOp::Mul, forms)});

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include "touchstone/base/error.h"
+#include "touchstone/symbolic/short.h"
 
 namespace touchstone::symbolic {
 
@@ -12,16 +12,17 @@ namespace {
 
 enum class Tok : std::uint8_t { Number, Name, Symbol, End };
 
-struct Token {
-  Tok kind = Tok::End;
-  std::string_view text;
-  std::size_t at = 0;  // offset in the text
-};
-
 struct Operator {
   std::string_view text;
   ExprOp op;
   int level;  // binds tighter where higher, as in Python
+};
+
+struct Token {
+  Tok kind = Tok::End;
+  std::string_view text;
+  std::size_t at = 0;                // offset in the text
+  const Operator* binary = nullptr;  // which operator it is between operands
 };
 
 constexpr std::array kBinary = {
@@ -32,6 +33,29 @@ constexpr std::array kBinary = {
     Operator{"%", ExprOp::Mod, 6},
 };
 constexpr int kNot = 3, kComparison = 4, kSum = 5, kMinus = 7;
+
+// Which operators begin with a character: at most one of one character and one of two.
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr std::size_t binary_row(std::string_view text) {
+  for (std::size_t i = 0; i < kBinary.size(); ++i)
+    if (kBinary[i].text == text) return i;
+  return kNone;
+}
+struct Start {
+  std::size_t one = kNone, two = kNone;  // the operators of one and of two characters
+  char second = 0;
+};
+constexpr std::array<Start, 128> kStarts = [] {
+  std::array<Start, 128> starts{};
+  for (const Operator& o : kBinary) {
+    Start& s = starts[static_cast<std::size_t>(o.text[0])];
+    if (o.text.size() == 1) s.one = binary_row(o.text);
+    if (o.text.size() != 2 || o.level == 1) continue;
+    s.two = binary_row(o.text);
+    s.second = o.text[1];
+  }
+  return starts;
+}();
 
 struct Function {
   std::string_view name;
@@ -88,8 +112,8 @@ class Parser {
   std::string_view text_;
   ExpressionBuilder& builder_;
   std::size_t position_ = 0;
-  std::vector<Value> values_;
-  std::vector<Pending> pending_;
+  List<Value> values_;
+  List<Pending> pending_;
 };
 
 void Parser::fail(std::size_t at, const std::string& what) const {
@@ -108,27 +132,35 @@ void Parser::unexpected(const Token& t, const std::string& wanted) const {
 }
 
 Token Parser::next() {
-  while (position_ < text_.size() && (text_[position_] == ' ' || text_[position_] == '\t' ||
-                                      text_[position_] == '\n' || text_[position_] == '\r'))
-    ++position_;
-  const std::size_t at = position_;
-  const std::string_view all = text_;
-  if (at == all.size()) return {Tok::End, "", at};
-  if (digit(all[at]) || letter(all[at])) {
-    const bool number = digit(all[at]);
-    while (position_ < all.size() && (digit(all[position_]) || letter(all[position_]))) ++position_;
-    return {number ? Tok::Number : Tok::Name, all.substr(at, position_ - at), at};
+  const char* const all = text_.data();
+  const std::size_t size = text_.size();
+  std::size_t at = position_;
+  while (at < size && (all[at] == ' ' || all[at] == '\t' || all[at] == '\n' || all[at] == '\r'))
+    ++at;
+  position_ = at;
+  if (at == size) return {Tok::End, "", at};
+  const char first = all[at];
+  if (digit(first) || letter(first)) {
+    std::size_t end = at + 1;
+    while (end < size && (digit(all[end]) || letter(all[end]))) ++end;
+    position_ = end;
+    const std::string_view word = text_.substr(at, end - at);
+    if (digit(first)) return {Tok::Number, word, at};
+    if (word == "and") return {Tok::Name, word, at, &kBinary[binary_row("and")]};
+    if (word == "or") return {Tok::Name, word, at, &kBinary[binary_row("or")]};
+    return {Tok::Name, word, at};
   }
-  for (const std::string_view two : {"//", "<=", ">=", "==", "!="})
-    if (all.substr(at, 2) == two) {
-      position_ += 2;
-      return {Tok::Symbol, two, at};
-    }
-  if (std::string_view("+-*%<>(),").find(all[at]) == std::string_view::npos)
+  const Start& start = kStarts[static_cast<unsigned char>(first) & 127U];
+  std::size_t row = start.one, length = 1;
+  if (start.two != kNone && at + 1 < size && all[at + 1] == start.second) {
+    row = start.two;
+    length = 2;
+  }
+  if ((row == kNone && first != '(' && first != ')' && first != ',') || first < 0)
     fail(at, fmt::format("\"{}\" means nothing here; expected a number, a name or an operator",
-                         all[at] >= ' ' && all[at] < 127 ? std::string(1, all[at]) : "?"));
-  ++position_;
-  return {Tok::Symbol, all.substr(at, 1), at};
+                         first >= ' ' && first < 127 ? std::string(1, first) : "?"));
+  position_ = at + length;
+  return {Tok::Symbol, text_.substr(at, length), at, row == kNone ? nullptr : &kBinary[row]};
 }
 
 Parser::Value Parser::run() {
@@ -159,7 +191,7 @@ void Parser::operand(const Token& t) {
       fail(t.at,
            fmt::format("a number of {} digits; at most {} are read", t.text.size(), kMostDigits));
     const std::size_t zeros = std::min(t.text.find_first_not_of('0'), t.text.size() - 1);
-    values_.push_back(builder_.constant(Int::from_digits(std::string(t.text.substr(zeros)))));
+    values_.push_back(builder_.constant(Int::from_digits(t.text.substr(zeros))));
   } else if (t.text == "not") {
     if (!pending_.empty() && pending_.back().level > kNot)
       fail(t.at, "\"not\" binds less tightly than the operator before it; use parentheses");
@@ -208,9 +240,8 @@ bool Parser::after_operand(const Token& t) {
     if (open.function) apply_call(open, t.at);
     return false;
   }
-  const auto o = std::ranges::find(kBinary, t.text, &Operator::text);
-  if (o == kBinary.end()) unexpected(t, "an operator, \")\" or the end");
-  binary(*o, t.at);
+  if (!t.binary) unexpected(t, "an operator, \")\" or the end");
+  binary(*t.binary, t.at);
   return true;
 }
 
@@ -252,7 +283,7 @@ void Parser::apply_top() {
 }
 
 void Parser::apply_run(const Pending& top) {
-  std::vector<ExprOp> ops;
+  Short<ExprOp, 16> ops;
   while (!pending_.empty() && pending_.back().level == top.level) {
     ops.push_back(pending_.back().op);
     pending_.pop_back();

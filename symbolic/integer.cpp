@@ -86,8 +86,13 @@ std::int64_t Int::mod_big(std::int64_t a, std::int64_t b) {
   return BigInteger::narrow(std::move(r));
 }
 
-Int Int::from_digits(const std::string& digits) {
-  return adopt(BigInteger::narrow(cpp_int(digits)));
+Int Int::from_digits(std::string_view digits) {
+  constexpr std::size_t kSurelySmall = 18;
+  if (digits.size() > kSurelySmall) return adopt(BigInteger::narrow(cpp_int(std::string(digits))));
+  const bool minus = digits.starts_with('-');
+  std::int64_t value = 0;
+  for (const char c : digits.substr(minus ? 1 : 0)) value = value * 10 + (c - '0');
+  return minus ? -value : value;
 }
 
 std::string Int::str() const {

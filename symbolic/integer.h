@@ -5,6 +5,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "touchstone/base/checked.h"
@@ -35,7 +36,7 @@ class Int {
   }
   ~Int() { release(); }
   /// The value of a string of decimal digits, with an optional leading minus.
-  static Int from_digits(const std::string& digits);
+  static Int from_digits(std::string_view digits);
 
   /// The value where it fits in 64 bits.
   std::optional<std::int64_t> small() const {

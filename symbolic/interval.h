@@ -32,6 +32,16 @@ class End {
       return Int::adopt(r);
     return *this && other ? End(value_ + other.value_) : End();
   }
+  /// Adds a * factor.
+  void add_product(const End& a, const Int& factor) {
+    std::int64_t product = 0, sum = 0;
+    if (((value_.word_ | a.value_.word_ | factor.word_) & 1) == 0 &&
+        !__builtin_mul_overflow(a.value_.word_ / 2, factor.word_, &product) &&
+        !__builtin_add_overflow(value_.word_, product, &sum))
+      value_.word_ = sum;
+    else
+      *this = *this + a * factor;
+  }
   End operator*(const Int& factor) const { return *this ? End(value_ * factor) : End(); }
 
  private:
@@ -49,6 +59,13 @@ struct Interval {
   bool at_most(const Int& value) const { return hi && *hi <= value; }
   bool within(const Int& from, const Int& to) const { return at_least(from) && at_most(to); }
   bool operator==(const Interval&) const = default;
+  /// Adds a * factor.
+  void add_product(const Interval& a, const Int& factor) {
+    const int sign = factor.sign();
+    if (sign == 0) return;
+    lo.add_product(sign > 0 ? a.lo : a.hi, factor);
+    hi.add_product(sign > 0 ? a.hi : a.lo, factor);
+  }
 };
 
 /// Every sum of a member of a and a member of b.

@@ -14,4 +14,7 @@ struct Linear {
   bool operator==(const Linear&) const = default;
 };
 
+/// to += factor * what; both sorted by `compare`, and distinct lists.
+void add_terms(const Context& context, Terms& to, std::span<const Term> what, const Int& factor);
+
 }  // namespace touchstone::symbolic

@@ -47,8 +47,9 @@ Order compare_level(const NodeData& a, const NodeData& b, Id& next_a, Id& next_b
 
 }  // namespace
 
-std::strong_ordering compare(const Context& context, Id a, Id b) {
+std::strong_ordering compare_parts(const Context& context, Id a, Id b) {
   for (int level = 0; a != b; ++level) {
+    if (context.key(a) != context.key(b)) return context.key(a) <=> context.key(b);
     const NodeData& x = context[a];
     const NodeData& y = context[b];
     if (level == kLevels && x.hash != y.hash) return x.hash <=> y.hash;

@@ -46,7 +46,7 @@ ExpressionBuilder::Value CanonicalBuilder::chain(std::span<const ExprOp> ops,
                                                  std::span<const Value> values) {
   if (ops[0] == ExprOp::And) return s_.both(values);
   if (ops[0] == ExprOp::Or) return s_.either(values);
-  std::vector<Term> terms{{1, values[0]}};  // one sort for the sum instead of one a term
+  Terms terms{{1, values[0]}};  // one sort for the sum instead of one a term
   for (std::size_t i = 0; i < ops.size(); ++i)
     terms.push_back({ops[i] == ExprOp::Sub ? -1 : 1, values[i + 1]});
   return s_.add_all(terms);

@@ -5,7 +5,7 @@ namespace touchstone::symbolic {
 namespace {
 
 /// How tightly an operator binds, as in Python; higher is tighter.
-int precedence(const Form& f, const std::vector<Form>& forms) {
+int precedence(const Form& f, const List<Form>& forms) {
   switch (f.op) {
     case StepOp::Or:
       return 1;
@@ -73,7 +73,7 @@ const char* symbol(StepOp op) {
 /// Writes a form with a stack of what is still to write, last on top.
 class Writer {
  public:
-  explicit Writer(const std::vector<Form>& forms) : forms_(forms) {}
+  explicit Writer(const List<Form>& forms) : forms_(forms) {}
 
   std::string write(int root) {
     form(root, 0);
@@ -145,8 +145,8 @@ class Writer {
     }
   }
 
-  const std::vector<Form>& forms_;
-  std::vector<Item> todo_;
+  const List<Form>& forms_;
+  List<Item> todo_;
   std::string out_;
 };
 
@@ -174,7 +174,7 @@ std::size_t size(Node node) {
 std::vector<Step> lower(Node node) {
   Extractor e(*node.context(), Extractor::For::Code);
   const int root = e.extract(node.id());
-  const std::vector<Form>& forms = e.forms();
+  const List<Form>& forms = e.forms();
   std::vector<int> place(forms.size(), -1);
   std::vector<bool> used(forms.size(), false);
   used[static_cast<std::size_t>(root)] = true;

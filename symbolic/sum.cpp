@@ -19,35 +19,70 @@ Linear Simplifier::linear(Id id) const {
   return atom(id);
 }
 
-void Simplifier::add(Linear& to, const Linear& what, const Int& factor) const {
-  if (factor.is_zero()) return;
-  to.constant += what.constant * factor;
-  if (what.terms.empty()) return;
+void add_terms(const Context& context, Terms& to, std::span<const Term> what, const Int& factor) {
+  constexpr std::size_t kFew = 8;  // so many are put in one by one
+  if (to.empty()) {
+    to.reserve(what.size());
+    for (const Term& t : what) to.push_back({t.coef * factor, t.atom});
+    return;
+  }
+  if (what.size() <= kFew) {
+    std::size_t at = 0;
+    for (const Term& t : what) {
+      const Term* place = to.begin() + at;
+      if (to.size() - at > kFew)
+        place = std::lower_bound(
+            place, static_cast<const Term*>(to.end()), t.atom,
+            [&](const Term& x, Id atom) { return compare(context, x.atom, atom) < 0; });
+      else
+        while (place != to.end() && compare(context, place->atom, t.atom) < 0) ++place;
+      at = static_cast<std::size_t>(place - to.begin());
+      if (at == to.size() || to[at].atom != t.atom) {
+        to.insert(place, {t.coef * factor, t.atom});
+        continue;
+      }
+      to[at].coef += t.coef * factor;
+      if (to[at].coef.is_zero()) to.erase(place);
+    }
+    return;
+  }
   Terms merged;
-  merged.reserve(to.terms.size() + what.terms.size());
-  auto a = to.terms.begin();
-  auto b = what.terms.begin();
-  while (a != to.terms.end() && b != what.terms.end()) {
-    const auto order = compare(c_, a->atom, b->atom);
+  merged.reserve(to.size() + what.size());
+  auto a = to.begin();
+  auto b = what.begin();
+  while (a != to.end() && b != what.end()) {
+    const auto order = compare(context, a->atom, b->atom);
     if (order < 0) {
       merged.push_back(std::move(*a++));
     } else if (order > 0) {
       merged.push_back({b->coef * factor, b->atom});
       ++b;
     } else {
-      Int coef = a->coef + b->coef * factor;
-      if (!coef.is_zero()) merged.push_back({std::move(coef), a->atom});
+      a->coef += b->coef * factor;
+      if (!a->coef.is_zero()) merged.push_back(std::move(*a));
       ++a;
       ++b;
     }
   }
-  for (; a != to.terms.end(); ++a) merged.push_back(std::move(*a));
-  for (; b != what.terms.end(); ++b) merged.push_back({b->coef * factor, b->atom});
-  to.terms = std::move(merged);
+  for (; a != to.end(); ++a) merged.push_back(std::move(*a));
+  for (; b != what.end(); ++b) merged.push_back({b->coef * factor, b->atom});
+  to = std::move(merged);
+}
+
+void Simplifier::add(Linear& to, const Linear& what, const Int& factor) const {
+  if (factor.is_zero()) return;
+  to.constant += what.constant * factor;
+  add_terms(c_, to.terms, what.terms, factor);
 }
 
 void Simplifier::add(Linear& to, Id what, const Int& factor) const {
-  add(to, linear(what), factor);
+  if (factor.is_zero()) return;
+  const NodeData& n = c_[what];
+  const bool sum = n.kind == Kind::Sum;
+  if (sum || n.kind == Kind::Constant) to.constant += n.first * factor;
+  if (sum) return add_terms(c_, to.terms, n.terms, factor);
+  const Term alone[] = {{1, what}};
+  if (n.kind != Kind::Constant) add_terms(c_, to.terms, alone, factor);
 }
 
 void Simplifier::sort_terms(Terms& terms) const {
@@ -114,7 +149,7 @@ Linear Simplifier::node(Kind kind, std::span<const Id> args, const Interval& bou
 
 Interval Simplifier::plain_bounds(const Linear& sum) const {
   Interval r = Interval::point(sum.constant);
-  for (const Term& t : sum.terms) r = r + c_[t.atom].bounds * t.coef;
+  for (const Term& t : sum.terms) r.add_product(c_[t.atom].bounds, t.coef);
   return r;
 }
 
