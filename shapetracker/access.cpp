@@ -1,6 +1,7 @@
 // What a tracker's accesses look like: strides, masked axes, the reach into the buffer.
 #include <algorithm>
 
+#include "touchstone/shapetracker/merge.h"
 #include "touchstone/shapetracker/shapetracker.h"
 
 namespace touchstone {
@@ -167,6 +168,11 @@ bool ShapeTracker::axis_is_masked(int axis) const {
 
 std::int64_t ShapeTracker::real_size() const {
   const ShapeTracker simple = simplify();
+  const auto concrete = [](const View& view) { return view.is_concrete(); };
+  if (std::ranges::all_of(simple.views_, concrete)) {
+    const auto [decided, address] = shapetracker::highest_address(simple.views_);
+    if (decided) return address ? checked_add(*address, 1) : 0;
+  }
   if (simple.nothing_valid()) return 0;
   std::optional<std::int64_t> last = address_range(simple.views_.front()).second.max();
   if (simple.views_.size() > 1) {

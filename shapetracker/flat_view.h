@@ -43,6 +43,8 @@ class FlatView {
 
   /// Address of flat index k in [0, size), or nullopt where masked out.
   std::optional<std::int64_t> at(std::int64_t k) const;
+  /// No address of a valid index in [first, last] is larger. INT64_MAX where the bound is beyond.
+  std::int64_t highest(std::int64_t first, std::int64_t last) const;
 
  private:
   Small<Level> levels_;       // fine to coarse

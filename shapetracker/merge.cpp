@@ -268,11 +268,15 @@ void require_within(const View& outer, const View& inner) {
                     inner.str(), inner.size().str()));
 }
 
-MergeResult merge(std::span<const View> views, const MergeBudget& budget, Evidence* evidence) {
+void require_concrete(std::span<const View> views) {
   if (views.empty()) throw ShapeError("merge: no views; give at least one");
   for (const View& view : views)
     if (!view.is_concrete())
       throw ShapeError(fmt::format("merge: {} has variables; bind them first", view.str()));
+}
+
+MergeResult merge(std::span<const View> views, const MergeBudget& budget, Evidence* evidence) {
+  require_concrete(views);
   const View& outer = views.back();
   if (outer.nothing_valid() || views.size() == 1) return {MergeAnswer::Merged, outer};
   for (std::size_t i = 1; i < views.size(); ++i) {
@@ -291,6 +295,21 @@ MergeResult merge(std::span<const View> views, const MergeBudget& budget, Eviden
 
 MergeResult merge_stack(std::span<const View> views, const MergeBudget& budget) {
   return merge(views, budget, nullptr);
+}
+
+Highest highest_address(std::span<const View> views, int nodes) {
+  require_concrete(views);
+  for (const View& view : views)
+    if (view.nothing_valid()) return {true, std::nullopt};
+  for (std::size_t i = 1; i < views.size(); ++i) require_within(views[i], views[i - 1]);
+  if (views.size() == 1) return {true, static_cast<std::int64_t>(wide_range(views[0]).second)};
+  Small<FlatView> inner;
+  for (std::size_t i = views.size() - 1; i-- > 0;) inner.emplace_back(views[i]);
+  const Outer outer(views.back());
+  MergeSearch search(outer.index, {inner.data(), inner.size()}, nodes);
+  const MergeSearch::Highest found = search.highest(outer.box);
+  if (found.truth == Truth::Unknown) return {false, std::nullopt};
+  return {true, found.truth == Truth::Yes ? std::optional(found.address) : std::nullopt};
 }
 
 Explanation explain_merge(std::span<const View> views, const MergeBudget& budget) {

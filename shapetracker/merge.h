@@ -36,4 +36,12 @@ struct MergeResult {
 /// Throws ShapeError where a view can leave the one below it, or has variables.
 MergeResult merge_stack(std::span<const View> views, const MergeBudget& budget = {});
 
+/// The largest address that a valid point of the stack reads, as merge_stack takes it; nullopt
+/// where nothing is valid. Decided is false where the budget of boxes runs out.
+struct Highest {
+  bool decided;
+  std::optional<std::int64_t> address;
+};
+Highest highest_address(std::span<const View> views, int nodes = 20'000);
+
 }  // namespace touchstone::shapetracker

@@ -49,6 +49,13 @@ class MergeSearch {
   /// Whether every point of the box is valid with address base + sum(slopes * (point - low)).
   Truth is_affine(const Box& box, std::int64_t base, const Point& slopes);
   std::optional<std::int64_t> at(const Point& point) const;
+  /// The largest address of a valid point of the box; Unknown where the budget runs out, No where
+  /// nothing is valid.
+  struct Highest {
+    Truth truth;
+    std::int64_t address;
+  };
+  Highest highest(const Box& box);
 
   int nodes() const { return nodes_; }
   /// After is_affine said No, where evidence is kept: a point of the box that is not valid or has
@@ -90,6 +97,7 @@ class MergeSearch {
 
   Line line(const Box& box) const;
   Stop narrow_through(Box& box, Line& line) const;
+  std::int64_t reach(const Box& box) const;
   bool agrees(const Point& point);
   bool agrees_at_samples(const Box& box);
   Stop match(const Box& box, Line& line);

@@ -57,7 +57,8 @@ class ShapeTracker {
   std::vector<std::optional<sint>> real_strides(bool ignore_valid = false) const;
   std::vector<int> unit_stride_axes() const;
   bool axis_is_masked(int axis) const;
-  /// One more than the largest address a valid index reaches; 0 where nothing is valid.
+  /// One more than the largest address a valid index reaches; 0 where nothing is valid. Exact for
+  /// concrete trackers (within the budget of highest_address), else no smaller.
   std::int64_t real_size() const;
 
   /// The fewest views found that say the same: runs of neighbours that are one view become it.

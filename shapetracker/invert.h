@@ -1,0 +1,23 @@
+#pragma once
+
+#include "touchstone/shapetracker/shapetracker.h"
+
+namespace touchstone {
+
+/// What undoes a tracker V. Let N be V.real_size(), so that V's valid points read addresses in
+/// [0, N).
+struct Inverse {
+  /// G with V(G(y)) = y for every flat index y in [0, N): it reads the flat elements of V, and none
+  /// of them is padding. nullopt where V misses an address of [0, N), or none was found.
+  std::optional<ShapeTracker> tracker;
+  /// V takes its valid points one to one onto [0, N); shown by `tracker`.
+  bool bijection = false;
+};
+
+/// A right inverse of a concrete tracker. Every result is proved before it is returned: V seen
+/// through G merges to the contiguous view. Where V is one view it is found if it is a view of
+/// digits; stacks are inverted view by view, from the buffer outwards, after simplify().
+/// Throws ShapeError where `tracker` has variables.
+Inverse invert(const ShapeTracker& tracker);
+
+}  // namespace touchstone

@@ -1,0 +1,182 @@
+#include "touchstone/shapetracker/invert_view.h"
+
+#include <algorithm>
+
+#include "touchstone/base/checked.h"
+
+namespace touchstone::shapetracker {
+namespace {
+
+__extension__ using Wide = __int128;
+
+/// An axis with several valid indices, counted from the end where its address is lowest.
+struct Axis {
+  std::int64_t stride;  // > 0
+  std::int64_t extent;
+  std::int64_t weight;  // of one step in the flat index of the view, signed
+};
+
+/// A view as digits of its address: lowest + sum(axis.stride * z) is read at flat index
+/// start + sum(axis.weight * z).
+struct Reading {
+  std::int64_t lowest, highest;
+  std::int64_t start;
+  std::vector<Axis> axes;  // by stride
+};
+
+enum class Fix : std::uint8_t { First, Last };  // the index of an axis of stride 0
+
+Reading read(const View& view, Fix fix) {
+  Reading reading{view.offset().as_int(), 0, 0, {}};
+  Wide lowest = reading.lowest, highest = lowest;
+  std::int64_t weight = 1;
+  for (std::size_t axis = view.shape().size(); axis-- > 0;) {
+    const std::int64_t size = view.shape()[axis].as_int();
+    const std::int64_t begin = view.mask() ? (*view.mask())[axis].first.as_int() : 0;
+    const std::int64_t last = (view.mask() ? (*view.mask())[axis].second.as_int() : size) - 1;
+    const std::int64_t stride = view.strides()[axis].as_int();
+    const bool from_last = stride < 0 || (stride == 0 && fix == Fix::Last);
+    reading.start += weight * (from_last ? last : begin);
+    lowest += static_cast<Wide>(stride) * (from_last ? last : begin);
+    highest += static_cast<Wide>(stride) * (from_last ? begin : last);
+    if (last > begin && stride != 0)
+      reading.axes.push_back({std::abs(stride), last - begin + 1, from_last ? -weight : weight});
+    weight *= size;
+  }
+  reading.lowest = static_cast<std::int64_t>(lowest);
+  reading.highest = static_cast<std::int64_t>(highest);
+  std::ranges::stable_sort(reading.axes, {}, &Axis::stride);
+  return reading;
+}
+
+/// A view under construction, coarse digits first.
+struct Digits {
+  std::vector<std::int64_t> sizes, weights, ends;
+
+  void add(std::int64_t size, std::int64_t weight, std::int64_t end) {
+    sizes.push_back(size);
+    weights.push_back(weight);
+    ends.push_back(end);
+  }
+
+  View view(std::int64_t offset) const {
+    Mask mask;
+    for (const std::int64_t end : ends) mask.emplace_back(0, end);
+    return View::trusted({sizes.begin(), sizes.end()}, {weights.begin(), weights.end()}, offset,
+                         std::move(mask));
+  }
+};
+
+// For axes whose steps do not overlap: k - lowest in digits, one for each axis, coarse first.
+// Valid at exactly the addresses that are read. nullopt where axes overlap.
+std::optional<Maps> undo_digits(const Reading& reading, std::int64_t size) {
+  Maps maps;
+  Digits digits;
+  const auto& axes = reading.axes;
+  std::int64_t block = axes.empty() ? 1 : checked_mul(axes.back().stride, axes.back().extent);
+  if (block <= reading.highest - reading.lowest) return std::nullopt;
+  if (reading.lowest != 0 || block != size)
+    maps.push_back(View::trusted({size}, {1}, -reading.lowest,
+                                 Mask{{reading.lowest, std::min(reading.highest + 1, size)}}));
+  std::int64_t total = block, blocks = 1;
+  for (std::size_t i = axes.size(); i-- > 0;) {
+    const auto& [stride, extent, weight] = axes[i];
+    if (block % stride != 0) {  // leave gaps, so that whole steps fit in a block
+      const std::int64_t wider = (block / stride + 1) * stride;
+      maps.push_back(View::trusted({blocks, block}, {wider, 1}, 0, std::nullopt));
+      block = wider;
+    }
+    const std::int64_t turns = block / stride;
+    if (extent > turns) return std::nullopt;
+    digits.add(turns, weight, extent);
+    blocks = checked_mul(blocks, turns);
+    block = stride;
+  }
+  total = checked_mul(blocks, block);
+  if (block > 1) digits.add(block, 0, 1);
+  if (digits.sizes.empty()) digits.add(1, 0, 1);
+  if (total < 1) return std::nullopt;
+  maps.push_back(digits.view(reading.start));
+  return maps;
+}
+
+/// Covers [0, size) with digits made of axes that may overlap: each digit's weight is the number
+/// of addresses covered so far, as some steps along an axis.
+class Cover {
+ public:
+  Cover(const Reading& reading, std::int64_t size) : size_(size), axes_(reading.axes) {}
+
+  bool run() { return grow(1); }
+
+  Maps maps(std::int64_t start) const {
+    Digits digits;
+    for (std::size_t i = chosen_.size(); i-- > 0;)
+      digits.add(chosen_[i].extent, chosen_[i].weight, chosen_[i].extent);
+    if (digits.sizes.empty()) digits.add(1, 0, 1);
+    View view = digits.view(start);
+    if (view.size() == sint(size_)) return {std::move(view)};
+    return {View::contiguous({size_}), std::move(view)};
+  }
+
+ private:
+  static constexpr int kMostNodes = 2000;
+
+  bool grow(std::int64_t covered) {
+    if (covered >= size_) return true;
+    if (++nodes_ > kMostNodes) return false;
+    for (std::size_t i = axes_.size(); i-- > 0;) {
+      Axis& axis = axes_[i];
+      if (covered % axis.stride != 0) continue;
+      const std::int64_t step = covered / axis.stride, room = (axis.extent - 1) / step + 1;
+      for (const std::int64_t count : counts(covered, room)) {
+        chosen_.push_back({covered, count, axis.weight * step});
+        axis.extent -= step * (count - 1);
+        if (grow(covered * count)) return true;
+        axis.extent += step * (count - 1);
+        chosen_.pop_back();
+      }
+    }
+    return false;
+  }
+
+  // How many values a digit may take: all there are, or as many as make a coarser axis fit.
+  std::vector<std::int64_t> counts(std::int64_t covered, std::int64_t room) const {
+    const std::int64_t needed = (size_ - 1) / covered + 1;
+    std::vector<std::int64_t> counts;
+    if (room >= 2) counts.push_back(std::min(room, needed));
+    for (const Axis& axis : axes_)
+      for (std::int64_t factor = 1; factor <= 2; ++factor) {
+        const Wide multiple = static_cast<Wide>(axis.stride) * factor;
+        if (multiple % covered != 0) continue;
+        const auto count = static_cast<std::int64_t>(multiple / covered);
+        if (count >= 2 && count < room && count <= needed) counts.push_back(count);
+      }
+    for (std::int64_t count = std::min<std::int64_t>(room - 1, 12); count >= 2; --count)
+      if (count <= needed && std::ranges::find(counts, count) == counts.end())
+        counts.push_back(count);
+    return counts;
+  }
+
+  std::int64_t size_;
+  std::vector<Axis> axes_, chosen_;
+  int nodes_ = 0;
+};
+
+}  // namespace
+
+std::vector<Maps> inverse_candidates(const View& view, std::int64_t size) {
+  std::vector<Maps> candidates;
+  const bool repeats =
+      std::ranges::any_of(view.strides(), [](const sint& stride) { return stride == sint(0); });
+  for (const Fix fix : {Fix::First, Fix::Last}) {
+    if (fix == Fix::Last && !repeats) break;
+    const Reading reading = read(view, fix);
+    if (reading.lowest < 0 || reading.lowest >= size) return candidates;
+    if (auto maps = undo_digits(reading, size)) candidates.push_back(std::move(*maps));
+    if (Cover cover(reading, size); reading.lowest == 0 && cover.run())
+      candidates.push_back(cover.maps(reading.start));
+  }
+  return candidates;
+}
+
+}  // namespace touchstone::shapetracker

@@ -1,0 +1,123 @@
+#include "touchstone/shapetracker/invert.h"
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <set>
+
+#include "chains.h"
+#include "errors.h"
+
+namespace touchstone {
+namespace {
+
+using model::Chain;
+using model::Draws;
+using model::Ints;
+using model::materialise;
+using Order = std::vector<int>;
+
+/// What the array says: whether every address below the largest is read, and each once.
+struct Facts {
+  std::int64_t size = 0, valid = 0;
+  bool onto = false;
+};
+
+Facts facts_of(const model::Array& array) {
+  std::set<std::int64_t> read;
+  Facts facts;
+  for (const std::int64_t address : array.address) {
+    if (address < 0) continue;
+    ++facts.valid;
+    read.insert(address);
+  }
+  facts.size = read.empty() ? 0 : *read.rbegin() + 1;
+  facts.onto = std::ssize(read) == facts.size;
+  return facts;
+}
+
+RC_GTEST_PROP(Invert, IsNeverWrongAndUndoesEveryBijection, ()) {
+  for (int i = 0; i < 10; ++i) {
+    Draws draws(*model::any_draws());
+    const Chain chain = model::any_chain(draws);
+    const Facts facts = facts_of(chain.array);
+    const Inverse inverse = invert(chain.tracker);
+    if (inverse.bijection != (facts.onto && facts.valid == facts.size))
+      RC_FAIL(fmt::format("bijection {};{}", inverse.bijection, chain.story));
+    if (inverse.bijection && !inverse.tracker) RC_FAIL(chain.story);
+    if (!inverse.tracker) continue;
+    const Ints flat = materialise(*inverse.tracker).address;
+    if (std::ssize(flat) != facts.size) RC_FAIL(inverse.tracker->str() + chain.story);
+    for (std::int64_t y = 0; y < facts.size; ++y) {
+      const std::int64_t element = flat[static_cast<std::size_t>(y)];
+      if (element < 0 || chain.array.address[static_cast<std::size_t>(element)] != y)
+        RC_FAIL(fmt::format("{} at {};{}", inverse.tracker->str(), y, chain.story));
+    }
+  }
+}
+
+TEST(Invert, Bijections) {
+  const ShapeTracker transposed = ShapeTracker::contiguous({2, 3}).permute(Order{1, 0});
+  const Inverse inverse = invert(transposed);
+  EXPECT_TRUE(inverse.bijection);
+  EXPECT_EQ(inverse.tracker, ShapeTracker({View::strided({2, 3}, {1, 2})}));
+  const Inverse flipped = invert(ShapeTracker::contiguous({6}).stride(Ints{-1}));
+  EXPECT_EQ(flipped.tracker, ShapeTracker({View::strided({6}, {-1}, 5)}));
+  // Padding is no obstacle: the valid elements are what is undone.
+  const Inverse padded = invert(ShapeTracker::contiguous({2, 3}).pad(Padding{{1, 0}, {0, 2}}));
+  EXPECT_TRUE(padded.bijection);
+  EXPECT_EQ(padded.tracker, ShapeTracker({View::strided({2, 3}, {5, 1}, 5)}));
+  EXPECT_TRUE(invert(ShapeTracker()).bijection);
+}
+
+TEST(Invert, RightInverses) {
+  const Inverse expanded = invert(ShapeTracker::contiguous({1, 3}).expand({4, 3}));
+  EXPECT_FALSE(expanded.bijection);
+  EXPECT_EQ(materialise(*expanded.tracker).address, (Ints{0, 1, 2}));
+  // Windows that overlap: y = i + 2 j with i < 4, j < 3. Every second j is enough.
+  const Inverse windows = invert(ShapeTracker::contiguous({8}).as_strided({4, 3}, {1, 2}));
+  ASSERT_TRUE(windows.tracker);
+  EXPECT_EQ(materialise(*windows.tracker).address, (Ints{0, 3, 6, 9, 2, 5, 8, 11}));
+}
+
+TEST(Invert, AnAddressThatIsMissedHasNone) {
+  EXPECT_EQ(invert(ShapeTracker::contiguous({6}).stride(Ints{2})).tracker, std::nullopt);
+  EXPECT_EQ(invert(ShapeTracker::contiguous({6}).shrink(Mask{{2, 6}})).tracker, std::nullopt);
+  // Shrink, then expand: rows 0 and 1 of 3, columns 0 and 1 of 3.
+  const ShapeTracker part = ShapeTracker::contiguous({3, 3})
+                                .shrink(Mask{{0, 2}, {0, 2}})
+                                .reshape({2, 1, 2})
+                                .expand({2, 2, 2});
+  EXPECT_EQ(invert(part).tracker, std::nullopt);
+}
+
+TEST(Invert, NothingValid) {
+  const Inverse inverse = invert(ShapeTracker::contiguous({0, 3}));
+  EXPECT_TRUE(inverse.bijection);
+  EXPECT_EQ(inverse.tracker->size(), sint(0));
+}
+
+TEST(Invert, LargeStacks) {
+  const ShapeTracker tracker = ShapeTracker::contiguous({1 << 20, 1 << 10})
+                                   .permute(Order{1, 0})
+                                   .reshape({1 << 15, 1 << 15})
+                                   .stride(Ints{-1, 1})
+                                   .permute(Order{1, 0})
+                                   .reshape({1 << 30});
+  const Inverse inverse = invert(tracker);
+  ASSERT_TRUE(inverse.bijection);
+  for (const std::int64_t y : {0, 1, 77, 123456789, (1 << 30) - 1}) {
+    const std::int64_t element =
+        *inverse.tracker->at(model::unravel(y, concrete(inverse.tracker->shape())));
+    EXPECT_EQ(tracker.at(Ints{element}), y);
+  }
+}
+
+TEST(Invert, WantsNumbers) {
+  expect_error<ShapeError>(
+      [] { invert(ShapeTracker::contiguous({symbolic::variable("n", 1, 5)})); }, {"bind"});
+}
+
+}  // namespace
+}  // namespace touchstone
