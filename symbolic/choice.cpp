@@ -106,7 +106,7 @@ Linear Simplifier::select(Id c, Linear gap) {
   const Id known[] = {c};
   const auto inside = under(build(resolved(gap, c)), known);
   if (!inside) fixed(c, 0);
-  gap = linear(inside.value_or(c_.make_constant(0)));
+  gap = inside ? resolved(linear(*inside), c) : Linear();
   Linear r;
   if (gap.is_constant()) {
     add(r, c, gap.constant);
@@ -193,93 +193,6 @@ Linear Simplifier::where(Id c, const Linear& long_a, const Linear& long_b) {
   Linear r = no;
   add(r, select(c, std::move(gap)));
   return r;
-}
-
-std::vector<Simplifier::Member> Simplifier::flat_members(std::span<const Linear> members) const {
-  constexpr std::size_t kMostFlat = 8;  // past it, sets nest, so that building is not quadratic
-  std::vector<Member> list;
-  for (std::size_t source = 0; source < members.size(); ++source) {
-    const Linear& m = members[source];
-    const Term* inner = nullptr;
-    for (const Term& t : m.terms)
-      if (c_[t.atom].kind == Kind::Max && t.coef.is_one()) inner = &t;
-    if (!inner || c_[inner->atom].args.size() + list.size() > kMostFlat) {
-      list.push_back({m, source});
-      continue;
-    }
-    Linear base = m;
-    add(base, inner->atom, -1);
-    list.push_back({base, source});
-    for (const Id id : c_[inner->atom].args) {
-      list.push_back({base, source});
-      add(list.back().sum, id);
-    }
-  }
-  return list;
-}
-
-std::vector<Linear> Simplifier::undominated(std::span<const Member> list) const {
-  constexpr std::size_t kMostTerms = 8;  // a longer difference is bounded term by term
-  std::vector<bool> dropped(list.size(), false);
-  for (std::size_t i = 0; i < list.size(); ++i)
-    for (std::size_t j = 0; j < list.size() && !dropped[i]; ++j) {
-      // Members of one maximum were compared when it was built.
-      if (list[i].source == list[j].source || dropped[j]) continue;
-      Linear gap = list[j].sum;
-      add(gap, list[i].sum, -1);
-      const Interval range = gap.terms.size() > kMostTerms ? plain_bounds(gap) : bounds(gap);
-      if (!range.at_least(0)) continue;
-      dropped[i] = true;
-      law("max.dominated",
-          [&](Instance& use) { use.bind("x", list[j].sum).bind("y", list[i].sum); });
-    }
-  std::vector<Linear> kept;
-  for (std::size_t i = 0; i < list.size(); ++i)
-    if (!dropped[i]) kept.push_back(list[i].sum);
-  return kept;
-}
-
-Linear Simplifier::maximum(std::span<const Linear> members) {
-  // Lexicographic order of coefficients does not change when all members move by the same sum.
-  const auto below = [&](const Linear& a, const Linear& b) {
-    Linear gap = b;
-    add(gap, a, -1);
-    return gap.terms.empty() ? gap.constant.sign() > 0 : gap.terms[0].coef.sign() > 0;
-  };
-  std::vector<Linear> list;
-  for (const Linear& m : members) list.push_back(shortened(m));
-  Linear base;
-  Int scale = 1;  // the result is base + scale * the maximum of list
-  for (int round = 0;; ++round) {
-    list = undominated(flat_members(list));
-    std::ranges::sort(list, below);
-    const Linear least = list[0];
-    add(base, least, scale);
-    if (list.size() == 1) return base;
-    Int g;
-    for (Linear& m : list) {
-      add(m, least, -1);
-      m = linear(build(m));
-      g = gcd(g, content(m));
-    }
-    scale = scale * g;
-    bool nested = false;
-    for (Linear& m : list) {
-      m = divided(std::move(m), g);
-      for (const Term& t : m.terms) nested |= c_[t.atom].kind == Kind::Max && t.coef.is_one();
-    }
-    const bool settled = !nested && std::ranges::is_sorted(list, below) &&
-                         undominated(flat_members(list)).size() == list.size();
-    if (settled || round > 4) break;
-  }
-  Ids args;
-  Interval range = Interval::point(0);
-  for (std::size_t i = 1; i < list.size(); ++i) {
-    args.push_back(build(list[i]));
-    range = larger(range, c_[args.back()].bounds);
-  }
-  add(base, node(Kind::Max, args, range), scale);
-  return base;
 }
 
 }  // namespace touchstone::symbolic

@@ -32,7 +32,7 @@ enum class Kind : std::uint8_t {
   Zero,      // args[0] == 0
   And,       // two or more 0/1 expressions, sorted
   Select,    // args[1] where args[0], else 0
-  Max,       // max(0, args...): every arg is lexicographically above 0, see order.h
+  Max,       // max(0, args...): plain args, then minima of several, each by coefficients
   Sum,       // constant + the sum of coefficient * atom, atoms sorted, no coefficient 0
 };
 

@@ -63,6 +63,12 @@ class Simplifier {
   std::optional<Id> under(Id root, std::span<const Id> conditions);
 
  private:
+  using Clause = std::uint32_t;  // a set of members, by their places
+  /// The largest, over the clauses, of the smallest member of each.
+  struct Lattice {
+    std::vector<Linear> members;
+    std::vector<Clause> clauses;
+  };
   struct Split {
     Linear quotient, remainder;
   };
@@ -127,12 +133,20 @@ class Simplifier {
   Linear select(Id c, Linear gap);
   /// A sum that is long, as one term: a choice holds its members twice, and must not grow by that.
   Linear shortened(const Linear& s);
-  struct Member {
-    Linear sum;
-    std::size_t source;  // which argument it came from
-  };
-  std::vector<Member> flat_members(std::span<const Linear> members) const;
-  std::vector<Linear> undominated(std::span<const Member> list) const;
+  // lattice.cpp
+  Lattice lattice_of(std::span<const Linear> members);
+  std::vector<Clause> clauses_of(const Linear& s, std::vector<Linear>& members);
+  std::optional<std::vector<Clause>> clamp_of(const Linear& s, const Terms& choices,
+                                              std::vector<Linear>& members);
+  Clause member_of(Linear s, std::vector<Linear>& members);
+  void reduce(Lattice& lattice);
+  Linear built(Lattice lattice);
+  /// The maximum; the first `plain` members are no choices, and the result is laid out from them.
+  Linear largest(std::vector<Linear> members, std::size_t plain);
+  Linear positive_part(const Linear& s);
+  std::optional<Linear> steps_of(const Lattice& lattice);
+  std::optional<Linear> joint_quotient(const Lattice& lattice);
+  std::optional<Linear> by_condition(std::span<const Linear> members);
   // divide.cpp
   Linear divide_symbolic(Linear a, Linear b, bool remainder);
   /// Takes multiples of b out of a as far as that makes a no longer; the quotient.

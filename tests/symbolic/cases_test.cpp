@@ -93,7 +93,7 @@ TEST(Cases, AreNeverWrong) {
 
 /// How many of a source's cases come out at most as large as expected. May rise, not fall.
 const std::map<std::string, int> kReached = {
-    {"halide-simplify", 271},
+    {"halide-simplify", 284},
     {"mlir-affine-map", 28},
     {"mlir-simplify-structures", 4},
     {"pytorch-inductor-indexing", 21},
@@ -106,13 +106,13 @@ const std::map<std::string, int> kReached = {
     {"tinygrad-0.9.2", 7},
     {"tinygrad-2026-08", 148},
     {"tvm-canonical_simplify", 38},
-    {"tvm-rewrite_simplify", 201},
+    {"tvm-rewrite_simplify", 208},
     {"tvm-simplify", 1},
     {"tvm-z3", 9},
     {"xla-indexing_map", 25},
     {"xla-symbolic_expr", 15},
 };
-constexpr int kReachedBest = 965;  // of all, at most as large as the smallest form known
+constexpr int kReachedBest = 985;  // of all, at most as large as the smallest form known
 
 TEST(Cases, AreAsShortAsExpected) {
   int all = 0, wanted = 0, best = 0;

@@ -1,0 +1,393 @@
+// Maxima and minima of maxima and minima. Any of them is the largest of some smallest members; that
+// form, without members and clauses that others decide, does not depend on how it was nested.
+#include <algorithm>
+#include <bit>
+
+#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+constexpr std::size_t kMostMembers = 16;  // past it, what is nested stays one member
+constexpr std::size_t kMostClauses = 24;
+
+using Bits = std::uint32_t;
+
+int place(Bits set) { return std::countr_zero(set); }
+
+/// Runs `use(i)` for every member i of the set, lowest first.
+template <class Use>
+void each(Bits set, const Use& use) {
+  for (; set != 0; set &= set - 1) use(static_cast<std::size_t>(place(set)));
+}
+
+Bits bit(std::size_t i) { return Bits{1} << i; }
+
+}  // namespace
+
+Simplifier::Clause Simplifier::member_of(Linear s, std::vector<Linear>& members) {
+  const auto at = std::ranges::find(members, s);
+  const auto i = static_cast<std::size_t>(at - members.begin());
+  if (at == members.end()) members.push_back(std::move(s));
+  return bit(i);
+}
+
+std::optional<std::vector<Simplifier::Clause>> Simplifier::clamp_of(const Linear& s,
+                                                                    const Terms& choices,
+                                                                    std::vector<Linear>& members) {
+  // k*max(0, x) - k*max(0, x - d) is k*min(max(0, x), d).
+  if (choices.size() != 2 || choices[0].coef != -choices[1].coef) return std::nullopt;
+  const NodeData &a = c_[choices[0].atom], &b = c_[choices[1].atom];
+  if (a.args.size() != 1 || b.args.size() != 1) return std::nullopt;
+  Linear gap = linear(a.args[0]);
+  add(gap, b.args[0], -1);
+  if (!gap.is_constant()) return std::nullopt;
+  const bool forward = gap.constant.sign() > 0;
+  const Int k = forward ? choices[0].coef : choices[1].coef;
+  Linear rest = s, limit;
+  for (const Term& t : choices) add(rest, t.atom, -t.coef);
+  Linear rising = rest;
+  add(rising, forward ? a.args[0] : b.args[0], k);
+  limit = rest;
+  limit.constant += k * abs(gap.constant);
+  const Clause low = member_of(rest, members), line = member_of(rising, members),
+               high = member_of(limit, members);
+  if (k.sign() > 0) return std::vector<Clause>{low, line | high};
+  return std::vector<Clause>{low | line, low | high};
+}
+
+std::vector<Simplifier::Clause> Simplifier::clauses_of(const Linear& s,
+                                                       std::vector<Linear>& members) {
+  Terms choices;
+  for (const Term& t : s.terms)
+    if (c_[t.atom].kind == Kind::Max) choices.push_back(t);
+  const auto whole = [&] { return std::vector<Clause>{member_of(s, members)}; };
+  if (choices.empty()) return whole();
+  if (auto step = clamp_of(s, choices, members)) return *step;
+  const Term* outer = nullptr;  // the choice that has all others among its members
+  for (const Term& t : choices) {
+    const auto inside = [&](const Term& u) {
+      return u.atom == t.atom || std::ranges::any_of(c_[t.atom].args, [&](Id arg) {
+               const NodeData& n = c_[arg];
+               return arg == u.atom ||
+                      std::ranges::find(n.terms, u.atom, &Term::atom) != n.terms.end();
+             });
+    };
+    if (std::ranges::all_of(choices, inside)) outer = &t;
+  }
+  if (!outer) return whole();
+  // s is rest, or, in the direction of the choice, any of the others.
+  const Int coef = outer->coef;
+  Linear rest = s;
+  add(rest, outer->atom, -coef);
+  std::vector<Linear> others;
+  for (const Id id : c_[outer->atom].args) {
+    others.push_back(rest);
+    add(others.back(), id, coef);
+  }
+  const std::size_t before = members.size();
+  std::vector<Clause> r = clauses_of(rest, members);
+  for (const Linear& other : others) {
+    if (members.size() >= kMostMembers) break;
+    const std::vector<Clause> part = clauses_of(linear(build(other)), members);
+    if (coef.sign() > 0) {
+      r.insert(r.end(), part.begin(), part.end());
+      continue;
+    }
+    std::vector<Clause> joint;
+    for (const Clause a : r)
+      for (const Clause b : part) joint.push_back(a | b);
+    r = std::move(joint);
+  }
+  if (members.size() < kMostMembers && r.size() <= kMostClauses) return r;
+  members.resize(before);
+  return whole();
+}
+
+void Simplifier::reduce(Lattice& l) {
+  constexpr std::size_t kMostTerms = 8;  // a longer difference is bounded term by term
+  Bits used = 0;
+  for (const Clause c : l.clauses) used |= c;
+  std::vector<Bits> below(l.members.size(), 0);  // what is never above the member
+  each(used, [&](std::size_t i) {
+    each(used & (bit(i) - 1), [&](std::size_t j) {
+      Linear gap = l.members[i];
+      add(gap, l.members[j], -1);
+      recombine(gap);
+      const Interval range = gap.terms.size() > kMostTerms ? plain_bounds(gap) : bounds(gap);
+      if (range.at_least(0))
+        below[i] |= bit(j);
+      else if (range.at_most(0))
+        below[j] |= bit(i);
+    });
+  });
+  const auto dominated = [&](std::size_t above, std::size_t under) {
+    law("max.dominated",
+        [&](Instance& i) { i.bind("x", l.members[above]).bind("y", l.members[under]); });
+  };
+  for (Clause& c : l.clauses)
+    each(c, [&](std::size_t i) {
+      if ((c & below[i]) == 0) return;
+      dominated(i, static_cast<std::size_t>(place(c & below[i])));
+      c &= ~bit(i);
+    });
+  std::ranges::sort(l.clauses);
+  l.clauses.erase(std::unique(l.clauses.begin(), l.clauses.end()), l.clauses.end());
+  // A clause is never above another one if each member of the other has one of it below.
+  for (std::size_t a = 0; a < l.clauses.size();) {
+    bool drop = false;
+    for (std::size_t b = 0; b < l.clauses.size() && !drop; ++b) {
+      if (a == b) continue;
+      drop = true;
+      each(l.clauses[b], [&](std::size_t i) { drop &= (l.clauses[a] & (below[i] | bit(i))) != 0; });
+      if (drop)
+        each(l.clauses[b], [&](std::size_t i) {
+          const Bits under = l.clauses[a] & below[i];
+          if (under != 0) dominated(i, static_cast<std::size_t>(place(under)));
+        });
+    }
+    if (drop)
+      l.clauses.erase(l.clauses.begin() + static_cast<std::ptrdiff_t>(a));
+    else
+      ++a;
+  }
+}
+
+Simplifier::Lattice Simplifier::lattice_of(std::span<const Linear> members) {
+  Lattice l;
+  for (const Linear& m : members) {
+    if (l.members.size() + 2 > kMostMembers || l.clauses.size() > kMostClauses) {
+      l.clauses.push_back(member_of(m, l.members));
+      continue;
+    }
+    const std::vector<Clause> clauses = clauses_of(m, l.members);
+    l.clauses.insert(l.clauses.end(), clauses.begin(), clauses.end());
+  }
+  reduce(l);
+  return l;
+}
+
+Linear Simplifier::positive_part(const Linear& s) {
+  const Interval range = bounds(s);
+  if (range.at_least(0)) return s;
+  if (range.at_most(0)) return {};
+  return largest({Linear(), s}, 2);
+}
+
+std::optional<Linear> Simplifier::steps_of(const Lattice& l) {
+  // All members are g + a number or h + a number: a function of h - g, in steps.
+  const Terms *low = nullptr, *high = nullptr;
+  Bits used = 0;
+  for (const Clause c : l.clauses) used |= c;
+  if (std::popcount(used) < 3) return std::nullopt;
+  bool two = true;
+  each(used, [&](std::size_t i) {
+    const Terms& t = l.members[i].terms;
+    if (!low)
+      low = &t;
+    else if (!(t == *low) && !high)
+      high = &t;
+    else if (!(t == *low) && !(t == *high))
+      two = false;
+  });
+  if (!two || !high) return std::nullopt;
+  const Linear g{0, *low}, h{0, *high};
+  Linear u = h;
+  add(u, g, -1);
+  struct Step {  // the smaller of g + flat and h + rising, or the one there is
+    bool levels = false, rises = false;
+    Int flat = 0, rising = 0;
+  };
+  std::vector<Step> steps;
+  for (const Clause c : l.clauses) {
+    Step step;
+    each(c, [&](std::size_t i) {
+      const bool flat = l.members[i].terms == *low;
+      (flat ? step.levels : step.rises) = true;
+      (flat ? step.flat : step.rising) = l.members[i].constant;
+    });
+    steps.push_back(std::move(step));
+  }
+  std::ranges::sort(steps, [](const Step& a, const Step& b) {
+    return a.levels != b.levels ? a.levels : a.flat < b.flat;
+  });
+  Linear r = steps[0].rises ? h : g;
+  r.constant = steps[0].rises ? steps[0].rising : steps[0].flat;
+  const auto bend = [&](const Int& at, int by) {  // from u = at on, the slope changes
+    Linear s = u;
+    s.constant -= at;
+    add(r, positive_part(s), by);
+  };
+  Int level = 0;  // what was reached, over g
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& s = steps[i];
+    if (i > 0 && s.rises) bend(level - s.rising, 1);
+    if (s.rises && s.levels) bend(s.flat - s.rising, -1);
+    level = s.flat;
+  }
+  return r;
+}
+
+std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
+  Bits used = 0;
+  for (const Clause c : l.clauses) used |= c;
+  const auto first = static_cast<std::size_t>(place(used));
+  for (const Term& t : l.members[first].terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    const Int k = t.coef, lo = n.first;
+    Linear rest = l.members[first];
+    add(rest, t.atom, -k);
+    Lattice inner{std::vector<Linear>(l.members.size()), {}};
+    bool all = true;
+    each(used, [&](std::size_t i) {
+      Linear gap = l.members[i];
+      add(gap, rest, -1);
+      all &= gap.terms.size() == 1 && gap.terms[0].coef == k && divides(k, gap.constant);
+      if (!all) return;
+      const NodeData& d = c_[gap.terms[0].atom];
+      all = d.kind == Kind::Digit && d.second.is_zero() && d.first == lo;
+      if (!all) return;
+      inner.members[i] = linear(d.args[0]);
+      inner.members[i].constant += lo * floor_div(gap.constant, k);
+      if (k.sign() < 0) inner.members[i] = -inner.members[i];
+    });
+    if (!all) continue;
+    inner.clauses = l.clauses;
+    reduce(inner);
+    Linear dividend = built(std::move(inner));
+    if (k.sign() < 0) dividend = -dividend;
+    add(rest, digit(dividend, lo, 0), k);
+    return rest;
+  }
+  return std::nullopt;
+}
+
+Linear Simplifier::largest(std::vector<Linear> list, std::size_t plain) {
+  // Lexicographic order of coefficients does not change when all members move by the same sum.
+  const auto below = [&](const Linear& a, const Linear& b) {
+    Linear gap = b;
+    add(gap, a, -1);
+    return gap.terms.empty() ? gap.constant.sign() > 0 : gap.terms[0].coef.sign() > 0;
+  };
+  Linear base;
+  Int scale = 1;  // the result is base + scale * the maximum of list
+  for (int round = 0;; ++round) {
+    const auto middle = list.begin() + static_cast<std::ptrdiff_t>(plain);
+    std::sort(list.begin(), middle, below);
+    std::sort(middle, list.end(), below);
+    const Linear least = list[0];
+    add(base, least, scale);
+    if (list.size() == 1) return base;
+    Int g;
+    for (Linear& m : list) {
+      add(m, least, -1);
+      m = linear(build(m));
+      g = gcd(g, content(m));
+    }
+    scale = scale * g;
+    for (Linear& m : list) m = divided(std::move(m), g);
+    const auto rest = list.begin() + static_cast<std::ptrdiff_t>(plain);
+    const bool sorted =
+        std::is_sorted(list.begin(), rest, below) && std::is_sorted(rest, list.end(), below);
+    if (round > 4 || sorted) break;
+  }
+  Ids args;
+  Interval range = Interval::point(0);
+  for (std::size_t i = 1; i < list.size(); ++i) {
+    args.push_back(build(list[i]));
+    range = larger(range, c_[args.back()].bounds);
+  }
+  add(base, node(Kind::Max, args, range), scale);
+  return base;
+}
+
+Linear Simplifier::built(Lattice l) {
+  if (l.clauses.size() == 1 && std::has_single_bit(l.clauses[0]))
+    return l.members[static_cast<std::size_t>(place(l.clauses[0]))];
+  if (auto steps = steps_of(l)) return *steps;
+  if (auto quotient = joint_quotient(l)) return *quotient;
+  const auto plain = [](const Lattice& x) {
+    return std::ranges::all_of(x.clauses, [](Clause c) { return std::has_single_bit(c); });
+  };
+  const auto largest_of = [&](const Lattice& x) {
+    std::vector<Linear> list, low;
+    for (const Clause c : x.clauses) {
+      std::vector<Linear> part;
+      each(c, [&](std::size_t i) { part.push_back(-x.members[i]); });
+      const std::size_t size = part.size();
+      if (size == 1)
+        list.push_back(-part[0]);
+      else
+        low.push_back(-largest(std::move(part), size));
+    }
+    const std::size_t single = list.size();
+    list.insert(list.end(), low.begin(), low.end());
+    return list.size() == 1 ? list[0] : largest(std::move(list), single);
+  };
+  if (plain(l) || l.clauses.size() == 1) return largest_of(l);
+  // The same from the other side: minus the largest of what is smallest when all signs turn.
+  Lattice dual;
+  for (const Linear& m : l.members) dual.members.push_back(-m);
+  dual.clauses = {0};
+  for (const Clause c : l.clauses) {
+    std::vector<Clause> joint;
+    for (const Clause d : dual.clauses)
+      each(c, [&](std::size_t i) { joint.push_back(d | bit(i)); });
+    dual.clauses = std::move(joint);
+    if (dual.clauses.size() > 8 * kMostClauses) return largest_of(l);
+    reduce(dual);
+  }
+  const auto length = [](const Lattice& x) {
+    int n = 0;
+    for (const Clause c : x.clauses) n += std::popcount(c);
+    return n;
+  };
+  if (length(l) < length(dual)) return largest_of(l);
+  if (length(dual) < length(l)) return -largest_of(dual);
+  const Linear up = largest_of(l), down = largest_of(dual);
+  const auto key = [](const Linear& s) { return s.terms.empty() ? Id(0) : s.terms.back().atom; };
+  return compare(c_, key(up), key(down)) <= 0 ? up : -down;
+}
+
+std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) {
+  for (const Linear& m : members)
+    for (const Term& t : m.terms) {
+      const NodeData& n = c_[t.atom];
+      if (n.kind != Kind::Select) continue;
+      const Id condition = n.args[0];
+      std::size_t holders = 0;
+      std::vector<Linear> held, missed;
+      for (const Linear& other : members) {
+        const bool holds = std::ranges::any_of(other.terms, [&](const Term& u) {
+          return c_[u.atom].kind == Kind::Select && c_[u.atom].args[0] == condition;
+        });
+        holders += holds;
+        held.push_back(resolved(other, condition));
+        missed.push_back(resolved(other, negate(condition)));
+      }
+      const Lattice yes = lattice_of(held), no = lattice_of(missed);
+      const auto single = [](const Lattice& l) {
+        return l.clauses.size() == 1 && std::has_single_bit(l.clauses[0]);
+      };
+      if (holders < 2 && !single(yes) && !single(no)) continue;
+      if (members.size() == 2)
+        law("max.where", [&](Instance& i) {
+          i.bind("x", atom(condition)).bind("y", held[0]).bind("z", missed[0]);
+          i.bind("k", held[1]).bind("m", missed[1]);
+        });
+      return where(condition, maximum(held), maximum(missed));
+    }
+  return std::nullopt;
+}
+
+Linear Simplifier::maximum(std::span<const Linear> members) {
+  std::vector<Linear> list;
+  for (const Linear& m : members) list.push_back(shortened(m));
+  if (auto split = by_condition(list)) return *split;
+  return built(lattice_of(list));
+}
+
+}  // namespace touchstone::symbolic
