@@ -81,7 +81,10 @@ class Extractor {
   std::optional<Choice> choice_of(const Sum& work, const Term& t);
   Placement best_placement(const Sum& work, const Choice& choice) const;
   Sum best_shift(const Sum& rest, std::span<const Sum> members, const Int& unit) const;
-  int price(const Sum& s, int extra = 0, bool extra_positive = false) const;
+  class Price;
+  /// The size of a + factor * b as written, with another operand of that size beside it.
+  int price(const Sum& a, const Sum& b, const Int& factor, int operand = 0,
+            bool positive = false) const;
   void place(Sum& work, const Choice& choice, int depth, Items& items);
 
   static constexpr int kDeepest = 3;  // a choice in a choice in a choice; deeper ones stay

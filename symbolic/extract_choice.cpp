@@ -1,6 +1,7 @@
 // How choices are written: which part of the sum around a maximum or a where goes into its members,
 // with which sign and factor, and which pairs of them are one clamp.
 #include <algorithm>
+#include <array>
 
 #include "touchstone/symbolic/extract.h"
 #include "touchstone/symbolic/order.h"
@@ -79,34 +80,65 @@ std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Ter
   return r;
 }
 
-int Extractor::price(const Sum& s, int extra, bool extra_positive) const {
-  int total = extra > 0 ? extra + 1 : 0;
-  bool positive = extra_positive || !s.constant.is_zero(), plain_minus = true;
-  for (std::size_t i = 0; i < s.terms.size(); ++i) {
-    const Term& t = s.terms[i];
-    const int* known = best_.find(t.atom);
-    total += 1 + (known ? static_cast<int>(std::min<std::size_t>(size(*known), 1'000'000)) : 3);
-    positive |= t.coef.sign() > 0;
-    if (abs(t.coef).is_one()) continue;
-    plain_minus = false;
-    bool grouped = false;  // with an earlier term of this factor
-    for (std::size_t j = 0; j < i; ++j) grouped |= abs(s.terms[j].coef) == abs(t.coef);
-    if (!grouped) total += 2;
+/// Adds up what a sum's terms cost.
+class Extractor::Price {
+ public:
+  Price(int operand, bool positive) : total_(operand > 0 ? operand + 1 : 0), positive_(positive) {}
+  void term(const Int& coef, int atom) {
+    if (coef.is_zero()) return;
+    total_ += 1 + atom;
+    positive_ |= coef.sign() > 0;
+    const Int size = abs(coef);
+    if (size.is_one()) return;
+    plain_minus_ = false;
+    for (std::size_t i = 0; i < known_; ++i)
+      if (factors_[i] == size) return;  // grouped with an earlier term of this factor
+    total_ += 2;
+    if (known_ < factors_.size()) factors_[known_++] = size;
   }
-  if (!s.constant.is_zero()) total += 2;
-  if (total == 0) return 1;
-  return total - 1 + (!positive && plain_minus ? 1 : 0);
+  int end(const Int& constant) {
+    if (!constant.is_zero()) total_ += 2;
+    if (total_ == 0) return 1;
+    return total_ - 1 + (!positive_ && constant.is_zero() && plain_minus_ ? 1 : 0);
+  }
+
+ private:
+  int total_;
+  bool positive_, plain_minus_ = true;
+  std::array<Int, 6> factors_{};
+  std::size_t known_ = 0;
+};
+
+int Extractor::price(const Sum& a, const Sum& b, const Int& factor, int operand,
+                     bool positive) const {
+  constexpr std::size_t kMost = 1'000'000;
+  const auto atom_size = [&](Id atom) {
+    const int* const known = best_.find(atom);
+    return known ? static_cast<int>(std::min(size(*known), kMost)) : 3;
+  };
+  Price total(operand, positive);
+  auto x = a.terms.begin(), y = b.terms.begin();
+  while (x != a.terms.end() || y != b.terms.end()) {
+    const bool both = x != a.terms.end() && y != b.terms.end();
+    const auto order =
+        !both ? (x == a.terms.end() ? std::strong_ordering::greater : std::strong_ordering::less)
+              : compare(c_, x->atom, y->atom);
+    const Id atom = order > 0 ? y->atom : x->atom;
+    Int coef = 0;
+    if (order <= 0) coef += (x++)->coef;
+    if (order >= 0) coef += (y++)->coef * factor;
+    if (!coef.is_zero()) total.term(coef, atom_size(atom));
+  }
+  return total.end(a.constant + b.constant * factor);
 }
 
 Extractor::Sum Extractor::best_shift(const Sum& rest, std::span<const Sum> members,
                                      const Int& unit) const {
   Sum shift;
-  Members moved(members.begin(), members.end());
-  Ids atoms;
+  Short<Id, 12> atoms;
   for (const Sum& m : members)
     for (const Term& t : m.terms) atoms.push_back(t.atom);
-  std::ranges::sort(atoms, [&](Id a, Id b) { return compare(c_, a, b) < 0; });
-  atoms.erase(std::unique(atoms.begin(), atoms.end()), atoms.end());
+  std::sort(atoms.begin(), atoms.end(), [&](Id a, Id b) { return compare(c_, a, b) < 0; });
   const auto best = [&](const Int& outside, std::span<const Int> inside, const auto& price) {
     Int chosen = 0;
     int least = -1;
@@ -123,18 +155,24 @@ Extractor::Sum Extractor::best_shift(const Sum& rest, std::span<const Sum> membe
     for (const Int& c : inside) consider(-c);
     return chosen;
   };
-  List<Int> inside(members.size());
-  for (const Id atom : atoms) {
-    for (std::size_t i = 0; i < members.size(); ++i) inside[i] = coefficient(members[i], atom);
-    const Int by = best(coefficient(rest, atom), inside,
+  Short<Int, 6> inside(members.size());
+  Short<std::size_t, 6> left(members.size());  // terms of each member once it has moved
+  for (std::size_t i = 0; i < members.size(); ++i) left[i] = members[i].terms.size();
+  for (std::size_t k = 0; k < atoms.size(); ++k) {
+    if (k > 0 && atoms[k] == atoms[k - 1]) continue;
+    for (std::size_t i = 0; i < members.size(); ++i) inside[i] = coefficient(members[i], atoms[k]);
+    const Int by = best(coefficient(rest, atoms[k]), inside,
                         [](const Int& c, bool, std::size_t) { return cost(c); });
     if (by.is_zero()) continue;
-    shift.terms.push_back({by, atom});
-    for (Sum& m : moved) m = plus(m, Sum{0, {Term{1, atom}}}, by);
+    shift.terms.push_back({by, atoms[k]});
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (!inside[i].is_zero()) --left[i];
+      if (!(inside[i] + by).is_zero()) ++left[i];
+    }
   }
   for (std::size_t i = 0; i < members.size(); ++i) inside[i] = members[i].constant;
   shift.constant = best(rest.constant, inside, [&](const Int& c, bool outside, std::size_t i) {
-    return c.is_zero() || (!outside && moved[i].terms.empty()) ? 0 : 2;
+    return c.is_zero() || (!outside && left[i] == 0) ? 0 : 2;
   });
   return shift;
 }
@@ -151,9 +189,9 @@ Extractor::Placement Extractor::best_placement(const Sum& work, const Choice& ch
       for (const Sum& m : choice.members) members.push_back(plus(Sum{}, m, factor));
       const auto consider = [&](const Sum& shift) {
         int inside = select ? 1 : static_cast<int>(members.size()) - 1;
-        for (const Sum& m : members) inside += price(plus(m, shift, 1));
+        for (const Sum& m : members) inside += price(m, shift, 1);
         if (!unit.is_one() && unit != Int(-1)) inside += 2;
-        const int total = price(plus(work, shift, -unit), inside, sign > 0 || !size.is_one());
+        const int total = price(work, shift, -unit, inside, sign > 0 || !size.is_one());
         if (least >= 0 && total >= least) return;
         least = total;
         best = {unit, factor, shift};
