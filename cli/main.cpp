@@ -112,10 +112,12 @@ Verb simplify(CLI::App& app) {
   CLI::App* v = add_verb(app, "simplify", "Simplify an index expression",
                          "simplify '(a*4 + b)//4' --var a=0..10 b=0..3");
   v->add_option("expression", o.expression,
-                "Python-like: + - * // % comparisons and or not min() max() where()")
-      ->required();
+                "Python-like: + - * // % comparisons and or not min() max() where()");
   v->add_option("--var", o.variables,
                 "A variable and its bounds, a=0..10, both inclusive; an end left out is open");
+  v->add_flag("--jsonl", o.jsonl,
+              "Read questions, a JSON object a line, from standard input and write an answer a "
+              "line: {\"vars\":{\"a\":[0,8]},\"assume\":[\"a<3\"],\"in\":\"a//2*2\"}");
   return {v, [] { return run_simplify(o); }};
 }
 

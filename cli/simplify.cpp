@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "answer_lines.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
+#include "touchstone/symbolic/jsonl.h"
 #include "touchstone/symbolic/node.h"
 #include "verbs.h"
 
@@ -43,9 +45,22 @@ std::string bound_str(const Bound& bound, std::string_view open) {
   return bound ? fmt::format("{}", *bound) : std::string(open);
 }
 
+int run_jsonl() {
+  constexpr std::size_t kKept = std::size_t{64} << 20;  // bytes
+  std::optional<symbolic::Context> scratch(std::in_place);
+  answer_lines("simplify", [&](std::string_view line) {
+    if (scratch->bytes() > kKept) scratch.emplace();
+    return symbolic::answer_json(line, *scratch);
+  });
+  return kExitOk;
+}
+
 }  // namespace
 
 int run_simplify(const SimplifyOptions& options) {
+  if (options.jsonl != options.expression.empty() || (options.jsonl && !options.variables.empty()))
+    throw ParseError("simplify: give an expression, or --jsonl and nothing else");
+  if (options.jsonl) return run_jsonl();
   std::map<std::string, symbolic::Node> names;
   for (const std::string& word : options.variables) names.insert(parse_variable(word));
   const symbolic::Node node = symbolic::parse(options.expression, names);

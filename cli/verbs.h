@@ -63,6 +63,7 @@ int run_fuzz(const FuzzOptions& options);
 struct SimplifyOptions {
   std::string expression;
   std::vector<std::string> variables;  // a=0..10
+  bool jsonl = false;                  // questions from the standard input instead
 };
 int run_simplify(const SimplifyOptions& options);
 

@@ -130,7 +130,7 @@ Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
   }
 }
 
-std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions) {
+std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Interval* bounds) {
   if (assuming_ || c_[root].kind == Kind::Constant) return root;
   const List<Id> nodes = reachable(c_, root, kMostNodes);
   if (nodes.empty()) return root;
@@ -160,6 +160,7 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions) {
   rewind(start);  // of the facts, not of what they are used on
   facts_ = std::move(moved);
   const Id narrow = rewritten(root, forth);
+  if (bounds) *bounds = meet(*bounds, this->bounds(linear(narrow)));
   facts_.clear();
   if (!defined(narrow)) {
     assuming_ = false;

@@ -87,19 +87,23 @@ Node Context::constant(std::int64_t value) {
 
 Node Context::variable(const std::string& name, std::optional<std::int64_t> min,
                        std::optional<std::int64_t> max) {
+  Interval bounds;
+  if (min) bounds.lo = Int(*min);
+  if (max) bounds.hi = Int(*max);
+  return variable(name, bounds);
+}
+
+Node Context::variable(const std::string& name, const Interval& bounds) {
   if (!is_identifier(name))
     throw Error(
         fmt::format("variable: \"{}\" is not a name; use letters, digits and _, and begin "
                     "with no digit",
                     name));
-  if (min && max && *min > *max)
+  if (bounds.lo && bounds.hi && *bounds.hi < *bounds.lo)
     throw Error(
         fmt::format("variable: {} has no values, its bounds are [{}, {}]; min must not "
                     "exceed max",
-                    name, *min, *max));
-  Interval bounds;
-  if (min) bounds.lo = Int(*min);
-  if (max) bounds.hi = Int(*max);
+                    name, bounds.lo->str(), bounds.hi->str()));
   const std::lock_guard lock(mutex_);
   return handle(make_variable(name, bounds));
 }

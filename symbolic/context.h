@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -77,6 +78,7 @@ class Context {
   Node constant(std::int64_t value);
   Node variable(const std::string& name, std::optional<std::int64_t> min,
                 std::optional<std::int64_t> max);
+  Node variable(const std::string& name, const Interval& bounds);  // of any length
 
   /// Nodes made so far.
   std::size_t size() const;
@@ -172,6 +174,9 @@ class Context {
   std::unordered_map<std::string, std::unique_ptr<std::string>> names_;
   Arena lists_;
 };
+
+/// `parse` of node.h, in this context, also where there are no names.
+Node parse(const std::string& text, const std::map<std::string, Node>& names, Context& context);
 
 /// The nodes below and including `root`, parts before wholes. Iterative. Where there are more than
 /// `most`, none.

@@ -1,97 +1,28 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "touchstone/symbolic/program.h"
 #include "touchstone/symbolic/simplifier.h"
 
 namespace touchstone::symbolic {
 
-namespace {
-
-/// Values of all nodes, parts first. A quotient by zero gets the value `undefined`: where it does
-/// not matter, as in a branch not taken, the result is the same for every such value.
-class Evaluator {
- public:
-  Evaluator(const Context& context, const Values& values, Int undefined)
-      : c_(context), given_(values), undefined_(std::move(undefined)) {}
-
-  Int run(std::span<const Id> nodes) {
-    for (const Id id : nodes) known_.emplace(id, step(c_[id]));
-    return known_.at(nodes.back());
-  }
-  bool divided_by_zero() const { return divided_by_zero_; }
-
- private:
-  const Int& at(Id id) const { return known_.at(id); }
-
-  Int variable(const NodeData& n) const {
-    const auto found = given_.find(*n.name);
-    if (found == given_.end())
-      throw Error(
-          fmt::format("evaluate: no value for variable \"{}\"; add it to the values", *n.name));
-    return found->second;
-  }
-
-  Int step(const NodeData& n) {
-    const auto arg = [&](std::size_t i) -> const Int& { return at(n.args[i]); };
-    switch (n.kind) {
-      case Kind::Constant:
-        return n.first;
-      case Kind::Variable:
-        return variable(n);
-      case Kind::Product: {
-        Int r = 1;
-        for (const Id id : n.args) r = r * at(id);
-        return r;
-      }
-      case Kind::Digit: {
-        const Int q = floor_div(arg(0), n.first);
-        return n.second.is_zero() ? q : floor_mod(q, floor_div(n.second, n.first));
-      }
-      case Kind::Div:
-      case Kind::Mod:
-        if (arg(1).is_zero()) {
-          divided_by_zero_ = true;
-          return undefined_;
-        }
-        return n.kind == Kind::Div ? floor_div(arg(0), arg(1)) : floor_mod(arg(0), arg(1));
-      case Kind::Negative:
-        return arg(0).sign() < 0 ? 1 : 0;
-      case Kind::Zero:
-        return arg(0).is_zero() ? 1 : 0;
-      case Kind::And:
-        return std::ranges::none_of(n.args, [&](Id id) { return at(id).is_zero(); }) ? 1 : 0;
-      case Kind::Select:
-        return arg(0).is_zero() ? Int(0) : arg(1);
-      case Kind::Max: {
-        Int r = 0;
-        for (const Id id : n.args) r = larger(r, at(id));
-        return r;
-      }
-      case Kind::Sum:
-        break;
-    }
-    Int total = n.first;
-    for (const Term& t : n.terms) total += t.coef * at(t.atom);
-    return total;
-  }
-
-  const Context& c_;
-  const Values& given_;
-  const Int undefined_;
-  bool divided_by_zero_ = false;
-  std::unordered_map<Id, Int> known_;
-};
-
-}  // namespace
-
 std::int64_t evaluate(Node node, const Values& values) {
-  const List<Id> nodes = reachable(*node.context(), node.id());
-  Evaluator first(*node.context(), values, 0);
-  const Int v = first.run(nodes);
-  if (first.divided_by_zero() && Evaluator(*node.context(), values, 1'000'003).run(nodes) != v)
-    throw Error("evaluate: division by zero at this point");
-  if (!v.small()) throw OverflowError(fmt::format("evaluate: {} does not fit in 64 bits", v.str()));
-  return *v.small();
+  const Context& c = *node.context();
+  Program program(c, node.id());
+  std::vector<Int> point;
+  for (const Id id : program.variables()) {
+    const std::string& name = *c[id].name;
+    const auto found = values.find(name);
+    if (found == values.end())
+      throw Error(
+          fmt::format("evaluate: no value for variable \"{}\"; add it to the values", name));
+    point.emplace_back(found->second);
+  }
+  const std::optional<Int> v = program.run(point);
+  if (!v) throw Error("evaluate: division by zero at this point");
+  if (!v->small())
+    throw OverflowError(fmt::format("evaluate: {} does not fit in 64 bits", v->str()));
+  return *v->small();
 }
 
 Node substitute(Node node, const std::map<std::string, Node>& replacements) {

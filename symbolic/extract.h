@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 
 #include "touchstone/symbolic/context.h"
 #include "touchstone/symbolic/id_map.h"
@@ -93,5 +94,9 @@ class Extractor {
   List<Form> forms_;
   IdMap<int> best_;
 };
+
+/// A form as Python-like text. Throws Error where it would have more than 50 million parts, since
+/// shared parts are written out.
+std::string render(const List<Form>& forms, int root);
 
 }  // namespace touchstone::symbolic

@@ -152,17 +152,21 @@ class Writer {
 
 }  // namespace
 
-std::string render(Node node) {
+std::string render(const List<Form>& forms, int root) {
   constexpr std::size_t kLongest = 50'000'000;
-  Extractor e(*node.context(), Extractor::For::Text);
-  const int root = e.extract(node.id());
-  const std::size_t parts = e.forms()[static_cast<std::size_t>(root)].size;
+  const std::size_t parts = forms[static_cast<std::size_t>(root)].size;
   if (parts > kLongest)
     throw Error(
         fmt::format("render: the text would have {} parts, since shared parts are written "
                     "out; use lower",
                     parts));
-  return Writer(e.forms()).write(root);
+  return Writer(forms).write(root);
+}
+
+std::string render(Node node) {
+  Extractor e(*node.context(), Extractor::For::Text);
+  const int root = e.extract(node.id());
+  return render(e.forms(), root);
 }
 
 std::size_t size(Node node) {

@@ -60,7 +60,8 @@ class Simplifier {
   Id rewritten(Id root, std::unordered_map<Id, Id> now);
   bool defined(Id root) const;
   /// A node equal to root wherever all conditions hold; nullopt where they never hold together.
-  std::optional<Id> under(Id root, std::span<const Id> conditions);
+  /// bounds, which may be null, is trimmed to the values that root has there.
+  std::optional<Id> under(Id root, std::span<const Id> conditions, Interval* bounds = nullptr);
 
  private:
   using Clause = std::uint32_t;  // a set of members, by their places

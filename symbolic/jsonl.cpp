@@ -1,0 +1,199 @@
+#include "touchstone/symbolic/jsonl.h"
+
+#include <map>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "touchstone/base/error.h"
+#include "touchstone/symbolic/question.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+/// Its only use is the reader, which hands on numbers beyond 64 bits as text where they fit a long
+/// double: up to 4,932 digits.
+using Json = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
+                                  std::uint64_t, long double>;
+
+std::string shown(std::string_view text) {
+  constexpr std::size_t kMost = 60;
+  return fmt::format("\"{}{}\"", text.substr(0, kMost), text.size() > kMost ? "..." : "");
+}
+
+/// Fills in a question while the text is read; keeps no tree, so depth costs one bit a level.
+class Reader : public nlohmann::json_sax<Json> {
+ public:
+  explicit Reader(Question& question) : q_(question) {}
+
+  bool key(std::string& name) override {
+    if (place_ == Place::Top) {
+      member_ = name;
+      const bool known = name == "vars" || name == "assume" || name == "in";
+      if (known && !seen_.insert(name).second)
+        throw ParseError(fmt::format("\"{}\" is there twice", name));
+    } else if (place_ == Place::Vars) {
+      q_.variables.emplace_back(name, Interval());
+    }
+    return true;
+  }
+
+  bool start_object(std::size_t) override {
+    if (place_ == Place::Outside) return enter(Place::Top);
+    if (place_ == Place::Top && member_ == "vars") return enter(Place::Vars);
+    return other("an object");
+  }
+  bool end_object() override { return leave(); }
+  bool start_array(std::size_t) override {
+    if (place_ == Place::Top && member_ == "assume") return enter(Place::Assume);
+    if (place_ == Place::Vars) {
+      ends_ = 0;
+      return enter(Place::Bounds);
+    }
+    return other("a list");
+  }
+  bool end_array() override {
+    if (place_ == Place::Bounds && ends_ != 2) wrong_bounds(fmt::format("{} values", ends_));
+    return leave();
+  }
+
+  bool null() override { return place_ == Place::Bounds ? bound(std::nullopt) : other("null"); }
+  bool boolean(bool value) override { return other(value ? "true" : "false"); }
+  bool number_integer(std::int64_t value) override { return integer(std::to_string(value)); }
+  bool number_unsigned(std::uint64_t value) override { return integer(std::to_string(value)); }
+  bool number_float(long double, const std::string& text) override { return integer(text); }
+  bool binary(Json::binary_t&) override { return other("binary data"); }
+
+  bool string(std::string& text) override {
+    if (place_ == Place::Top && member_ == "in")
+      q_.text = std::move(text);
+    else if (place_ == Place::Assume)
+      q_.assumptions.push_back(std::move(text));
+    else
+      return other(shown(text));
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& e) override {
+    if (e.id == 406)
+      throw ParseError(
+          fmt::format("column {}: a number beyond the 4,932 digits that are read", position));
+    std::string_view what = e.what();
+    constexpr std::string_view kFrom = ": ";
+    if (const auto at = what.find(kFrom); at != what.npos) what.remove_prefix(at + kFrom.size());
+    throw ParseError(fmt::format("column {}: this is not JSON: {}", position,
+                                 what.size() > 200 ? what.substr(0, 200) : what));
+  }
+
+  /// What is left to say once the whole text was read.
+  void finish() const {
+    if (!seen_.contains("in"))
+      throw ParseError("there is no \"in\"; give the expression as \"in\":\"a//2*2\"");
+  }
+
+ private:
+  enum class Place : std::uint8_t { Outside, Top, Vars, Bounds, Assume, Ignored };
+
+  bool enter(Place place) {
+    place_ = place;
+    return true;
+  }
+  bool leave() {
+    switch (place_) {
+      case Place::Ignored:
+        if (--ignored_ == 0) place_ = Place::Top;
+        break;
+      case Place::Bounds:
+        place_ = Place::Vars;
+        break;
+      case Place::Top:
+        place_ = Place::Outside;
+        break;
+      default:
+        place_ = Place::Top;
+    }
+    return true;
+  }
+
+  bool integer(const std::string& text) {
+    if (place_ != Place::Bounds) return other(shown(text));
+    if (text.find_first_not_of("-0123456789") != text.npos) return other(shown(text));
+    return bound(Int::from_digits(text));
+  }
+  bool bound(End value) {
+    Interval& range = q_.variables.back().second;
+    if (++ends_ > 2) wrong_bounds("more than two");
+    (ends_ == 1 ? range.lo : range.hi) = std::move(value);
+    return true;
+  }
+  [[noreturn]] void wrong_bounds(const std::string& found) const {
+    throw ParseError(fmt::format("vars.{}: expected two bounds as [0,8], null where open, found {}",
+                                 shown(q_.variables.back().first), found));
+  }
+
+  /// A value that stands where none of the question's can: fine within a member of another name.
+  bool other(const std::string& found) {
+    const bool opens = found == "an object" || found == "a list";
+    switch (place_) {
+      case Place::Ignored:
+        ignored_ += opens ? 1 : 0;
+        return true;
+      case Place::Outside:
+        throw ParseError("expected an object, {\"vars\":{..},\"in\":\"..\"}, found " + found);
+      case Place::Vars:
+      case Place::Bounds:
+        wrong_bounds(found);
+      case Place::Assume:
+        throw ParseError(fmt::format("assume[{}]: expected a condition as text, found {}",
+                                     q_.assumptions.size(), found));
+      case Place::Top:
+        break;
+    }
+    if (member_ == "in") throw ParseError("in: expected the expression as text, found " + found);
+    if (member_ == "vars")
+      throw ParseError("vars: expected an object as {\"a\":[0,8]}, found " + found);
+    if (member_ == "assume") throw ParseError("assume: expected a list of texts, found " + found);
+    if (opens) {
+      ignored_ = 1;
+      place_ = Place::Ignored;
+    }
+    return true;
+  }
+
+  Question& q_;
+  Place place_ = Place::Outside;
+  std::string member_;
+  std::set<std::string, std::less<>> seen_;
+  int ends_ = 0;
+  std::size_t ignored_ = 0;  // levels within a member of another name
+};
+
+std::string end_text(const End& end) { return end ? end->str() : "null"; }
+
+std::string error_json(std::string_view what) {
+  // What the message quotes may be cut within a character.
+  return "{\"error\":" +
+         nlohmann::json(what).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "}";
+}
+
+}  // namespace
+
+std::string answer_json(std::string_view line, Context& scratch) {
+  try {
+    Question question;
+    Reader reader(question);
+    Json::sax_parse(line.begin(), line.end(), &reader);
+    reader.finish();
+    const Answer a = answer(question, scratch);
+    return fmt::format("{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}}}", a.text,
+                       a.size, end_text(a.bounds.lo), end_text(a.bounds.hi), a.ns);
+  } catch (const Error& e) {
+    return error_json(e.what());
+  } catch (const std::bad_alloc&) {
+    return error_json("out of memory");
+  }
+}
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "touchstone/symbolic/context.h"
+
+namespace touchstone::symbolic {
+
+/// A node laid out for evaluation at many points: exact, iterative, each shared part once. Reads
+/// the context without its lock; one object is used by one thread at a time.
+class Program {
+ public:
+  Program(const Context& context, Id root);
+
+  /// The variable nodes that occur, by id: slot i of `run` is the value of variables()[i].
+  std::span<const Id> variables() const { return variables_; }
+  /// Nodes evaluated at a point.
+  std::size_t size() const { return nodes_.size(); }
+
+  /// The value at a point; nullopt where a division by zero can change it. One that cannot, as in a
+  /// branch of `where` that is not taken, does no harm. values: one for each of variables().
+  std::optional<Int> run(std::span<const Int> values);
+
+ private:
+  /// All nodes, parts first; a quotient or remainder by zero gets the value `undefined`.
+  const Int& pass(std::span<const Int> values, const Int& undefined);
+  Int step(const NodeData& n, const std::uint32_t* part, std::span<const Int> values,
+           const Int& undefined);
+
+  const Context& c_;
+  List<Id> nodes_;
+  std::vector<Id> variables_;
+  std::vector<std::uint32_t> parts_;  // of each node in turn: places in nodes_, a variable's slot
+  std::vector<Int> value_;
+  bool divided_by_zero_ = false;
+};
+
+}  // namespace touchstone::symbolic

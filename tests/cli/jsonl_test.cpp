@@ -1,0 +1,106 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// `touchstone simplify --jsonl` as a program on the other end of two pipes meets it.
+
+namespace touchstone {
+namespace {
+
+using testing::HasSubstr;
+
+/// The command with its standard input and output in our hands.
+class Peer {
+ public:
+  Peer() {
+    std::array<int, 2> in{}, out{};
+    EXPECT_EQ(::pipe(in.data()), 0);
+    EXPECT_EQ(::pipe(out.data()), 0);
+    child_ = ::fork();
+    if (child_ == 0) {
+      ::dup2(in[0], STDIN_FILENO);
+      ::dup2(out[1], STDOUT_FILENO);
+      for (const int fd : {in[0], in[1], out[0], out[1]}) ::close(fd);
+      ::execl(TOUCHSTONE_COMMAND, "touchstone", "simplify", "--jsonl", nullptr);
+      ::_exit(127);
+    }
+    ::close(in[0]);
+    ::close(out[1]);
+    to_ = ::fdopen(in[1], "w");
+    from_ = ::fdopen(out[0], "r");
+  }
+  ~Peer() {
+    if (to_) std::fclose(to_);
+    std::fclose(from_);
+  }
+  Peer(const Peer&) = delete;
+  Peer& operator=(const Peer&) = delete;
+
+  void write(const std::string& text) {
+    std::fputs(text.c_str(), to_);
+    std::fflush(to_);
+  }
+  std::string read_line() {
+    std::string line;
+    for (int c = std::fgetc(from_); c != EOF && c != '\n'; c = std::fgetc(from_))
+      line += static_cast<char>(c);
+    return line;
+  }
+  /// Ends the input; the command's exit code.
+  int finish() {
+    std::fclose(to_);
+    to_ = nullptr;
+    int status = 0;
+    ::waitpid(child_, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+ private:
+  pid_t child_ = 0;
+  FILE *to_ = nullptr, *from_ = nullptr;
+};
+
+TEST(SimplifyJsonl, AnswersEachQuestionBeforeTheNextIsAsked) {
+  Peer peer;
+  for (int i = 1; i <= 3; ++i) {
+    const std::string n = std::to_string(i);
+    peer.write(R"({"vars":{"a":[0,8]},"in":"a*4//4 + )" + n + "\"}\n");
+    EXPECT_THAT(peer.read_line(), HasSubstr("{\"out\":\"a + " + n + "\",\"size\":3,\"min\":" + n));
+  }
+  peer.write("what?\n");
+  EXPECT_THAT(peer.read_line(), HasSubstr("{\"error\":\"column 1"));
+  peer.write("{\"in\":\"5\"}");  // no line end
+  EXPECT_EQ(peer.finish(), 0);
+  EXPECT_THAT(peer.read_line(), HasSubstr("{\"out\":\"5\""));
+  EXPECT_EQ(peer.read_line(), "");
+}
+
+TEST(SimplifyJsonl, EndsQuietlyOnNoInput) {
+  Peer peer;
+  EXPECT_EQ(peer.finish(), 0);
+  EXPECT_EQ(peer.read_line(), "");
+}
+
+TEST(SimplifyJsonl, TakesNoExpressionBesides) {
+  const std::string command = TOUCHSTONE_COMMAND;
+  EXPECT_EQ(WEXITSTATUS(std::system(
+                (command + " simplify --jsonl 'a' </dev/null 2>&1 >/dev/null").c_str())),
+            2);
+  EXPECT_EQ(WEXITSTATUS(std::system((command + " simplify </dev/null >/dev/null 2>&1").c_str())),
+            2);
+}
+
+TEST(SimplifyJsonl, SaysThatItsOutputIsFull) {
+  const std::string line =
+      "echo '{\"in\":\"1\"}' | " TOUCHSTONE_COMMAND " simplify --jsonl >/dev/full 2>/dev/null";
+  EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
+}
+
+}  // namespace
+}  // namespace touchstone

@@ -1,0 +1,170 @@
+#include "touchstone/symbolic/question.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "../support/error_of.h"
+#include "random_tree.h"
+#include "touchstone/base/file.h"
+
+namespace touchstone::symbolic {
+namespace {
+
+Answer answer(const Question& question) {
+  static Context scratch;
+  return symbolic::answer(question, scratch);
+}
+
+Interval range(std::int64_t lo, std::int64_t hi) { return {Int(lo), Int(hi)}; }
+
+std::string text(const Interval& i) {
+  return (i.lo ? i.lo->str() : "open") + ".." + (i.hi ? i.hi->str() : "open");
+}
+
+/// Counts a printed expression as a reader would, from its words and signs alone: operators,
+/// variables and constants, a negative constant once.
+std::size_t counted(const std::string& text) {
+  std::size_t count = 0;
+  bool operand_before = false;
+  for (std::size_t i = 0; i < text.size();) {
+    const auto word = [&](std::size_t from) {
+      std::size_t end = from;
+      while (end < text.size() && (std::isalnum(text[end]) || text[end] == '_')) ++end;
+      return text.substr(from, end - from);
+    };
+    const std::string w = word(i);
+    if (!w.empty()) {
+      ++count;
+      operand_before = w != "and" && w != "or" && w != "not";
+      i += w.size();
+    } else if (text[i] == ' ') {
+      ++i;
+    } else if (text[i] == '(' || text[i] == ')' || text[i] == ',') {
+      operand_before = text[i++] == ')';
+    } else if (text[i] == '-' && !operand_before && std::isdigit(text[i + 1])) {
+      ++i;  // the number that follows is counted
+    } else {
+      const std::string two = text.substr(i, 2);
+      i += two == "//" || two == "<=" || two == ">=" || two == "==" || two == "!=" ? 2 : 1;
+      ++count;
+      operand_before = false;
+    }
+  }
+  return count;
+}
+
+TEST(CountedByHand, AgreesWithTheDefinition) {
+  EXPECT_EQ(counted("a"), 1U);
+  EXPECT_EQ(counted("-12"), 1U);
+  EXPECT_EQ(counted("-a"), 2U);
+  EXPECT_EQ(counted("a*-4 + b%3"), 7U);
+  EXPECT_EQ(counted("a < 3 and b != 1 and not c"), 10U);
+  EXPECT_EQ(counted("where(a <= 2, min(a, b), -(a//2))"), 11U);
+}
+
+TEST(Answer, HoldsTextSizeAndBounds) {
+  const Answer a = answer({{{"a", range(0, 8)}}, {}, "a//2*2 + 0*a"});
+  EXPECT_EQ(a.text, "a//2*2");
+  EXPECT_EQ(a.size, 5U);
+  EXPECT_EQ(a.bounds, range(0, 8));
+  EXPECT_GT(a.ns, 0);
+}
+
+TEST(Answer, UsesTheAssumptionsForTheFormAndTheBounds) {
+  const Answer a = answer({{{"a", range(0, 8)}, {"b", {}}}, {"a < 3", "b == a"}, "a//3 + a*2"});
+  EXPECT_EQ(a.text, "a*2");
+  EXPECT_EQ(text(a.bounds), "0..4");
+  EXPECT_EQ(text(answer({{{"a", {}}}, {"a < 3", "-1 < a"}, "a*2"}).bounds), "0..4");
+}
+
+TEST(Answer, TakesNumbersOfAnyLength) {
+  const Int huge = Int::from_digits("1" + std::string(200, '0'));
+  const Answer a = answer({{{"a", {-huge, huge * 2}}}, {}, "a*3 - a"});
+  EXPECT_EQ(a.text, "a*2");
+  EXPECT_EQ(a.bounds, (Interval{huge * -2, huge * 4}));
+}
+
+TEST(Answer, LeavesNothingBehind) {
+  const std::size_t before = Context::shared().size();
+  answer({{{"a", range(0, 8)}}, {"a != 3"}, "a*7//3"});
+  answer({{}, {}, "123456789 * 3"});
+  EXPECT_EQ(Context::shared().size(), before);
+}
+
+TEST(Answer, NamesThePartAndTheColumnOfWhatIsWrong) {
+  const auto error = [](const Question& q) { return test::error_of([&] { answer(q); }); };
+  EXPECT_EQ(error({{}, {}, "3 + * 4"}).substr(0, 13), "in: column 5:");
+  EXPECT_EQ(error({{{"a", {}}}, {"a < 3", "b < 3"}, "a"}).substr(0, 20), "assume[1]: column 1:");
+  EXPECT_EQ(error({{{"a", range(3, 2)}}, {}, "a"}).substr(0, 5), "vars:");
+  EXPECT_NE(error({{{"a", range(2, 3)}, {"a", range(2, 3)}}, {}, "a"}).find("twice"),
+            std::string::npos);
+  EXPECT_EQ(error({{{"not", {}}}, {}, "1"}).substr(0, 5), "vars:");
+  EXPECT_NE(error({{{"a", {}}}, {"1 < 0"}, "a"}).find("never holds"), std::string::npos);
+  EXPECT_NE(error({{{"a", range(0, 9)}}, {"a < 3", "a > 5"}, "a//2"}).find("no values"),
+            std::string::npos);
+  EXPECT_NE(error({{}, {}, "3 // (2 - 2)"}).find("division by zero"), std::string::npos);
+}
+
+// What every point says, against what the answer says.
+TEST(AnswerBounds, AreExactOnBoxesThatCanBeEnumerated) {
+  Generator g(11, false);
+  int made = 0;
+  for (int i = 0; i < 1'500; ++i) {
+    const RawTree tree = g.tree(i % 3 + 1), when = g.tree(1);
+    const Domain d[3] = {g.domain("x"), g.domain("y"), g.domain("z")};
+    Question q{{}, {}, text_of(tree)};
+    if (i % 2) q.assumptions = {text_of(when)};
+    for (const Domain& v : d) q.variables.emplace_back(v.name, range(v.min, v.max));
+    Interval defined;  // of the tree as written, at the points where it has a value
+    for (std::int64_t x = d[0].min; x <= d[0].max; ++x)
+      for (std::int64_t y = d[1].min; y <= d[1].max; ++y)
+        for (std::int64_t z = d[2].min; z <= d[2].max; ++z) {
+          const Values at = {{"x", x}, {"y", y}, {"z", z}};
+          const auto holds = i % 2 ? value_of(when, at) : Int(1);
+          const auto v = holds && !holds->is_zero() ? value_of(tree, at) : std::nullopt;
+          if (!v) continue;
+          defined.lo = defined.lo ? smaller(*defined.lo, *v) : *v;
+          defined.hi = defined.hi ? larger(*defined.hi, *v) : *v;
+        }
+    if (!defined.lo) continue;  // it may be refused
+    const Answer a = answer(q);
+    ++made;
+    ASSERT_TRUE(a.bounds.lo && a.bounds.hi) << q.text;
+    EXPECT_LE(*a.bounds.lo, *defined.lo) << q.text << " -> " << a.text;
+    EXPECT_GE(*a.bounds.hi, *defined.hi) << q.text << " -> " << a.text;
+    // A division by zero may be gone from the simplified form, which then has more values.
+    const std::string all = q.text + (i % 2 ? q.assumptions[0] : "");
+    if (all.find_first_of("/%") != all.npos) continue;
+    EXPECT_EQ(text(a.bounds), text(defined)) << all << " -> " << a.text;
+  }
+  EXPECT_GT(made, 1'000);
+}
+
+TEST(AnswerSize, CountsThePrintedTextOnEveryCase) {
+  using Json = nlohmann::json;
+  const auto path = std::filesystem::path(__FILE__).parent_path() / "data" / "symbolic_cases.jsonl";
+  std::istringstream in(read_file(path));
+  int count = 0;
+  for (std::string line; std::getline(in, line); ++count) {
+    const Json j = Json::parse(line);
+    Question q{{}, {}, j["in"]};
+    for (const auto& [name, ends] : j["vars"].items()) {
+      const auto end = [&](std::size_t i) {
+        return ends[i].is_null() ? End() : End(ends[i].get<std::int64_t>());
+      };
+      q.variables.emplace_back(name, Interval{end(0), end(1)});
+    }
+    if (j.contains("assume")) q.assumptions = j["assume"];
+    const Answer a = answer(q);
+    EXPECT_EQ(a.size, counted(a.text)) << a.text;
+  }
+  EXPECT_GT(count, 1'000);
+}
+
+}  // namespace
+}  // namespace touchstone::symbolic
