@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/suggest.h"
+#include "touchstone/shapetracker/invert.h"
 #include "touchstone/shapetracker/reason.h"
 #include "touchstone/shapetracker/shapetracker.h"
 
@@ -272,6 +273,21 @@ std::string json_text(std::string_view text) {
   return json(text).dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
+// `,"inverse":..,"bijection":..` for the stack as reduced.
+void put_inverse(Out& out, const std::vector<View>& stack) {
+  Inverse inverse;
+  const View& base = stack.front();
+  // An address below 0 is outside [0, N), so there is nothing to invert.
+  if (base.nothing_valid() || address_range(base).first.as_int() >= 0)
+    inverse = invert(ShapeTracker(stack));
+  put(out, ",\"inverse\":");
+  if (inverse.tracker)
+    put(out, inverse.tracker->views());
+  else
+    put(out, "null");
+  put(out, inverse.bijection ? ",\"bijection\":true" : ",\"bijection\":false");
+}
+
 std::string answer(const json& question) {
   if (!question.is_object())
     wrong("question", "an object, {\"views\":[..]} or {\"base\":[..],\"ops\":[..]}", question);
@@ -282,6 +298,9 @@ std::string answer(const json& question) {
   if (has_base && ops == question.end()) throw ParseError("ops: missing beside \"base\"");
   if (has_views && ops != question.end())
     throw ParseError("ops: go with \"base\", not with \"views\"");
+  const auto inverse = question.find("invert");
+  if (inverse != question.end() && !inverse->is_boolean())
+    wrong("invert", "true or false", *inverse);
   const Reduced reduced = has_views ? reduce(views(*stack)) : apply(*base, *ops);
   Out out;
   put(out, "{\"views\":");
@@ -295,6 +314,7 @@ std::string answer(const json& question) {
   put(out, json_text(why(reduced)));
   put(out, ",\"ns\":");
   put(out, reduced.ns);
+  if (inverse != question.end() && inverse->get<bool>()) put_inverse(out, reduced.after);
   put(out, "}");
   return fmt::to_string(out);
 }

@@ -51,6 +51,24 @@ TEST(Jsonl, WhyGivesTheWitnessOfARefusal) {
             R"(the last lies in the box round the others, so the valid indices are no box")");
 }
 
+TEST(Jsonl, InvertAddsTheInverseWhereThereIsOne) {
+  const auto inverse = [](const std::string& question) {
+    const std::string answer = answer_json(question);
+    return answer.substr(std::min(answer.size(), answer.find(",\"inverse\"")));
+  };
+  EXPECT_EQ(inverse(R"({"views":[[[2,3],[1,2],0,null]],"invert":true})"),
+            R"(,"inverse":[[[3,2],[1,3],0,null]],"bijection":true})");
+  EXPECT_EQ(inverse(R"({"base":[6],"ops":[["stride",[-1]]],"invert":true})"),
+            R"(,"inverse":[[[6],[-1],5,null]],"bijection":true})");
+  EXPECT_EQ(inverse(R"({"views":[[[3,2],[2,0],0,null]],"invert":true})"),
+            R"(,"inverse":null,"bijection":false})");
+  EXPECT_EQ(inverse(R"({"views":[[[3,2],[1,0],0,null]],"invert":true})"),
+            R"(,"inverse":[[[3],[2],0,null]],"bijection":false})");
+  EXPECT_EQ(inverse(R"({"views":[[[3],[1],-2,null]],"invert":true})"),
+            R"(,"inverse":null,"bijection":false})");
+  EXPECT_EQ(inverse(R"({"views":[[[3],[1],0,null]],"invert":false})"), "");
+}
+
 TEST(Jsonl, NeighboursMayMergeInALongerStack) {
   EXPECT_EQ(
       reduced(
@@ -155,6 +173,7 @@ const Refusal kRefusals[] = {
      "views[1]: reads elements 0 to 4 of views[0], which has 4"},
     {R"({"views":[[[4],[1],0,null],[[2],[1],-1,null]]})", "views[1]: reads elements -1 to 0"},
     {R"({"views":[[[0],[1],0,null],[[1],[1],0,null]]})", "which has 0"},
+    {R"({"views":[[[2],[1],0,null]],"invert":1})", "invert: expected true or false, found 1"},
     {R"({"base":[2]})", "ops: missing"},
     {R"({"base":2,"ops":[]})", "base: expected a list of integers"},
     {R"({"base":[-1],"ops":[]})", "base: view of shape"},
