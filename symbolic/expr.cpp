@@ -153,9 +153,9 @@ std::size_t Exprs::size(Expr root) const {
   return sizes.at(root);
 }
 
-Expr parse_expr(Exprs& exprs, std::string_view text) {
+Expr parse_expr(Exprs& exprs, std::string_view text, std::size_t from, std::size_t to) {
   TreeBuilder builder(exprs);
-  return read_expression(text, builder);
+  return read_expression(text, builder, from, to);
 }
 
 }  // namespace touchstone::symbolic

@@ -111,7 +111,9 @@ struct MarkedText {
 MarkedText render_marked(const Exprs& exprs, Expr root, const Path& path);
 
 /// Reads the syntax of `parse` (node.h) and keeps the tree as written; any identifier is a
-/// variable. Throws ParseError pointing at the column.
-Expr parse_expr(Exprs& exprs, std::string_view text);
+/// variable. Only [from, to) of the text is read; errors count columns in all of it.
+/// Throws ParseError pointing at the column.
+Expr parse_expr(Exprs& exprs, std::string_view text, std::size_t from = 0,
+                std::size_t to = std::string_view::npos);
 
 }  // namespace touchstone::symbolic

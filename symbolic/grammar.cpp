@@ -77,7 +77,9 @@ class Parser {
  public:
   using Value = ExpressionBuilder::Value;
 
-  Parser(std::string_view text, ExpressionBuilder& builder) : text_(text), builder_(builder) {}
+  /// Reads [from, to) of the text.
+  Parser(std::string_view text, ExpressionBuilder& builder, std::size_t from, std::size_t to)
+      : text_(text), end_(std::min(to, text.size())), builder_(builder), position_(from) {}
 
   Value run();
 
@@ -90,7 +92,9 @@ class Parser {
     std::size_t base = 0;                // values below a call's arguments
   };
 
-  [[noreturn]] void fail(std::size_t at, const std::string& what) const;
+  [[noreturn]] void fail(std::size_t at, const std::string& what) const {
+    fail_at(text_, at, what);
+  }
   [[noreturn]] void unexpected(const Token& t, const std::string& wanted) const;
   Token next();
   void operand(const Token& t);
@@ -110,21 +114,12 @@ class Parser {
   }
 
   std::string_view text_;
+  std::size_t end_;
   ExpressionBuilder& builder_;
-  std::size_t position_ = 0;
+  std::size_t position_;
   List<Value> values_;
   List<Pending> pending_;
 };
-
-void Parser::fail(std::size_t at, const std::string& what) const {
-  constexpr std::size_t kBefore = 30, kAround = 60;
-  const std::size_t from = at > kBefore ? at - kBefore : 0;
-  std::string excerpt(text_.substr(from, kAround));
-  std::ranges::replace_if(
-      excerpt, [](char c) { return c < ' '; }, ' ');
-  throw ParseError(fmt::format("column {}: {}\n  {}\n  {}^", at + 1, what, excerpt,
-                               std::string(at - from, ' ')));
-}
 
 void Parser::unexpected(const Token& t, const std::string& wanted) const {
   fail(t.at, fmt::format("expected {}, found {}", wanted,
@@ -133,7 +128,7 @@ void Parser::unexpected(const Token& t, const std::string& wanted) const {
 
 Token Parser::next() {
   const char* const all = text_.data();
-  const std::size_t size = text_.size();
+  const std::size_t size = end_;
   std::size_t at = position_;
   while (at < size && (all[at] == ' ' || all[at] == '\t' || all[at] == '\n' || all[at] == '\r'))
     ++at;
@@ -310,8 +305,19 @@ void Parser::apply_call(const Pending& call, std::size_t end) {
 
 }  // namespace
 
-ExpressionBuilder::Value read_expression(std::string_view text, ExpressionBuilder& builder) {
-  return Parser(text, builder).run();
+ExpressionBuilder::Value read_expression(std::string_view text, ExpressionBuilder& builder,
+                                         std::size_t from, std::size_t to) {
+  return Parser(text, builder, from, to).run();
+}
+
+void fail_at(std::string_view text, std::size_t at, const std::string& what) {
+  constexpr std::size_t kBefore = 30, kAround = 60;
+  const std::size_t from = at > kBefore ? at - kBefore : 0;
+  std::string excerpt(text.substr(from, kAround));
+  std::ranges::replace_if(
+      excerpt, [](char c) { return c < ' '; }, ' ');
+  throw ParseError(fmt::format("column {}: {}\n  {}\n  {}^", at + 1, what, excerpt,
+                               std::string(at - from, ' ')));
 }
 
 }  // namespace touchstone::symbolic

@@ -31,7 +31,13 @@ class ExpressionBuilder {
 
 /// Reads an expression: + - * // % < <= > >= == != and or not, min(..) max(..) where(c,a,b)
 /// tdiv(a,b) tmod(a,b), True and False, binding as in Python. Depth costs memory only.
+/// Only [from, to) of the text is read; errors count columns in all of it.
 /// Throws ParseError pointing at the column.
-ExpressionBuilder::Value read_expression(std::string_view text, ExpressionBuilder& builder);
+ExpressionBuilder::Value read_expression(std::string_view text, ExpressionBuilder& builder,
+                                         std::size_t from = 0,
+                                         std::size_t to = std::string_view::npos);
+
+/// Throws the ParseError of a text that is wrong at an offset: the column, what, and an excerpt.
+[[noreturn]] void fail_at(std::string_view text, std::size_t at, const std::string& what);
 
 }  // namespace touchstone::symbolic

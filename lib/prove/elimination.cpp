@@ -1,0 +1,426 @@
+#include "touchstone/prove/elimination.h"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "touchstone/prove/defined.h"
+
+namespace touchstone::prove {
+
+namespace {
+
+constexpr int kMostDivisions = 60;
+constexpr std::size_t kMostCases = 8;
+
+bool is_division(ExprOp op) { return op == ExprOp::Div || op == ExprOp::Mod; }
+
+}  // namespace
+
+Elimination::Elimination(const Claim& claim, Ask ask, std::vector<std::string>& steps)
+    : claim_(claim), e_(claim_.exprs), ask_(std::move(ask)), steps_(steps) {
+  std::vector<Expr> roots = claim_.when;
+  roots.insert(roots.end(), {claim_.lhs, claim_.rhs});
+  for (const Let& let : claim_.witness)
+    roots.insert(roots.end(), {let.number, let.divisor, let.quotient, let.remainder});
+  names_ = variables_of(e_, roots);
+}
+
+bool Elimination::run() {
+  State state;
+  const auto keep = [&](std::vector<Expr>& list, Expr condition) {
+    for (const Expr c : conjuncts_of(e_, condition))
+      if (!e_.is_constant(c, 1)) list.push_back(with_floor_divisions(e_, c));
+  };
+  for (const Expr c : claim_.when) {
+    keep(e_.op(c) == ExprOp::Or ? state.alternatives : state.facts, c);
+    keep(state.facts, defined(e_, c));
+  }
+  keep(state.facts, defined(e_, claim_.lhs));
+  keep(state.goals, defined(e_, claim_.rhs));
+  state.goals.push_back(with_floor_divisions(e_, apply(ExprOp::Eq, claim_.lhs, claim_.rhs)));
+  state.witness = claim_.witness;
+  split_narrow_ranges(state);
+  return prove(std::move(state));
+}
+
+bool Elimination::prove(State state) {
+  for (int round = 0; round < kMostDivisions; ++round) {
+    if (questions_left_ <= 0) return false;
+    while (use_equation(state)) {
+    }
+    if (!state.alternatives.empty()) return prove_cases(state);
+    if (!state.witness.empty()) {
+      if (!use_witness(state)) return false;
+      continue;
+    }
+    const auto division = next_division(state);
+    if (!division) return finish(state);
+    take_out(state, *division);
+  }
+  return false;
+}
+
+bool Elimination::use_witness(State& state) {
+  const Let let = state.witness.front();
+  const Sign sign = sign_of(state, let.divisor);
+  if (sign == Sign::Unknown) {
+    steps_.push_back(fmt::format("the witness divides by {}, which may be 0", show(let.divisor)));
+    return false;
+  }
+  if (sign == Sign::Nonzero) {
+    split_by_sign(state, let.divisor);
+    return true;
+  }
+  state.witness.erase(state.witness.begin());
+  write_number(state, let, sign);
+  return true;
+}
+
+void Elimination::split_by_sign(State& state, Expr divisor) {
+  const Expr zero = e_.constant(0);
+  state.alternatives.push_back(
+      apply(ExprOp::Or, apply(ExprOp::Lt, zero, divisor), apply(ExprOp::Lt, divisor, zero)));
+}
+
+// l <= x and x <= u with u - l a small number leave few values for x - l.
+void Elimination::split_narrow_ranges(State& state) {
+  constexpr int kMostValues = 4;
+  std::vector<Polynomial> above;  // each is at least 0
+  for (const Expr f : state.facts) {
+    const ExprOp op = e_.op(f);
+    if (op != ExprOp::Le && op != ExprOp::Lt && op != ExprOp::Ge && op != ExprOp::Gt) continue;
+    const auto left = Polynomial::of(e_, e_.arg(f, 0)), right = Polynomial::of(e_, e_.arg(f, 1));
+    if (!left || !right) continue;
+    const bool less = op == ExprOp::Le || op == ExprOp::Lt;
+    Polynomial gap = less ? *right : *left;
+    gap.add(less ? *left : *right, -1);
+    if (op == ExprOp::Lt || op == ExprOp::Gt) gap.add(Monomial{}, -1);
+    above.push_back(std::move(gap));
+  }
+  for (std::size_t i = 0; i < above.size(); ++i)
+    for (std::size_t j = i + 1; j < above.size(); ++j) {
+      Polynomial width = above[i];
+      width.add(above[j]);
+      const Int n = width.is_zero() ? Int(0) : width.terms().begin()->second;
+      const bool number = width.is_zero() ||
+                          (width.terms().size() == 1 && width.terms().begin()->first.empty());
+      if (!number || n.sign() < 0 || n >= Int(kMostValues) ||
+          above[i].lone_variables(e_).empty())
+        continue;
+      const Expr gap = expr_of(e_, above[i]);
+      std::optional<Expr> cases;
+      for (int v = 0; Int(v) <= n; ++v) {
+        const Expr is = apply(ExprOp::Eq, gap, e_.constant(v));
+        cases = cases ? apply(ExprOp::Or, *cases, is) : is;
+      }
+      state.alternatives.push_back(*cases);
+    }
+}
+
+bool Elimination::prove_cases(State& state) {
+  std::vector<Expr> open{state.alternatives.back()}, cases;
+  while (!open.empty()) {
+    const Expr c = open.back();
+    open.pop_back();
+    if (e_.op(c) == ExprOp::Or)
+      for (const Expr a : {e_.arg(c, 1), e_.arg(c, 0)}) open.push_back(a);
+    else
+      cases.push_back(c);
+  }
+  if (cases.size() > kMostCases) return false;
+  state.alternatives.pop_back();
+  for (const Expr c : cases) {
+    State part = state;
+    for (const Expr f : conjuncts_of(e_, c)) part.facts.push_back(f);
+    steps_.push_back(fmt::format("case {}", show(c)));
+    if (!prove(std::move(part))) return false;
+  }
+  return true;
+}
+
+bool Elimination::finish(const State& state) {
+  for (const Expr goal : state.goals) {
+    if (!implied(state, goal)) {
+      steps_.push_back(fmt::format("not proved: {}", show(goal)));
+      return false;
+    }
+    steps_.push_back(fmt::format("then {}", show(goal)));
+  }
+  return true;
+}
+
+bool Elimination::use_equation(State& state) {
+  for (std::size_t i = 0; i < state.facts.size(); ++i) {
+    const Expr f = state.facts[i];
+    if (e_.op(f) != ExprOp::Eq || divided(f)) continue;
+    if (std::ranges::any_of(state.written, [&](const Let& let) {
+          return f == apply(ExprOp::Eq, let.number, sum_of(let));
+        }))
+      continue;
+    auto gap = Polynomial::of(e_, e_.arg(f, 0));
+    const auto right = Polynomial::of(e_, e_.arg(f, 1));
+    if (!gap || !right) continue;
+    gap->add(*right, -1);
+    const auto lone = gap->lone_variables(e_);
+    if (lone.empty()) continue;
+    const auto [variable, sign] = lone.front();
+    gap->add(Monomial{variable}, -sign);
+    Polynomial value;
+    value.add(*gap, -sign);
+    const Expr by = expr_of(e_, value);
+    state.facts.erase(state.facts.begin() + static_cast<std::ptrdiff_t>(i));
+    steps_.push_back(fmt::format("{} is {}", show(variable), show(by)));
+    replace_variable(state, variable, by);
+    return true;
+  }
+  return false;
+}
+
+std::optional<Expr> Elimination::next_division(const State& state) const {
+  std::set<Expr> found;
+  for (const auto& list : {state.facts, state.goals, state.alternatives})
+    for (const Expr root : list)
+      for (const Expr e : e_.parts(root))
+        if (is_division(e_.op(e)) && !divided(e_.arg(e, 0)) && !divided(e_.arg(e, 1)))
+          found.insert(e);
+  if (found.empty()) return std::nullopt;
+  const auto weight = [&](Expr e) {
+    return std::pair(e_.size(e_.arg(e, 1)) + e_.size(e_.arg(e, 0)), e);
+  };
+  return *std::ranges::min_element(found, {}, weight);
+}
+
+void Elimination::take_out(State& state, Expr division) {
+  const Expr number = e_.arg(division, 0), divisor = e_.arg(division, 1);
+  const Sign sign = sign_of(state, divisor);
+  if (sign == Sign::Unknown) return guard_division(state, division);
+  if (sign == Sign::Nonzero) return split_by_sign(state, divisor);
+  const auto p = polynomial(state, number), d = polynomial(state, divisor);
+  const auto found = p && d ? divide(*p, *d) : std::nullopt;
+  if (!found) return guard_division(state, division);
+  if (state_quotient(state, division, *found, sign)) return;
+  write_number(state, {expr_of(e_, found->remainder), divisor, fresh("q"), fresh("r")}, sign);
+}
+
+bool Elimination::state_quotient(State& state, Expr division, const Division& found,
+                                 Sign sign) {
+  const Expr number = e_.arg(division, 0), divisor = e_.arg(division, 1);
+  const auto use = [&](const Polynomial& q, const Polynomial& r, bool range_known) {
+    const Expr quotient = expr_of(e_, q), remainder = expr_of(e_, r);
+    Expr goal = apply(ExprOp::Eq, number,
+                      apply(ExprOp::Add, apply(ExprOp::Mul, divisor, quotient), remainder));
+    if (!range_known)
+      goal = apply(ExprOp::And, goal, between(remainder, divisor, sign));
+    if (!implied(state, goal)) return false;
+    steps_.push_back(fmt::format("{} by {}: quotient {}, remainder {}", show(number), show(divisor),
+                                 show(quotient), show(remainder)));
+    replace_division(state, number, divisor, quotient, remainder);
+    return true;
+  };
+  if (const auto known = known_quotient(state, found, divisor))
+    return use(known->quotient, known->remainder, true);
+  // A remainder with a variable that no fact speaks of has no bounds.
+  std::set<std::string> bound;
+  for (const std::string& name : variables_of(e_, state.facts)) bound.insert(name);
+  for (const auto& [m, c] : found.remainder.terms())
+    for (const std::string& name : variables_of(e_, {m}))
+      if (!bound.contains(name)) return false;
+  const auto d = *Polynomial::of(e_, divisor);
+  for (const int shift : {0, -1, 1}) {
+    Polynomial q = found.quotient, r = found.remainder;
+    q.add(Monomial{}, shift);
+    r.add(d, -shift);
+    if (use(q, r, false)) return true;
+  }
+  return false;
+}
+
+std::optional<Division> Elimination::known_quotient(const State& state, const Division& found,
+                                                    Expr divisor) {
+  const auto d = polynomial(state, divisor);
+  for (const Let& let : state.written) {
+    const auto number = polynomial(state, let.number), by = polynomial(state, let.divisor);
+    if (!number || !by || !(*by == *d)) continue;
+    // found.remainder is the written number, give or take multiples of the divisor
+    Polynomial gap = found.remainder;
+    gap.add(*number, -1);
+    const auto rest = divide(gap, *d);
+    const auto q = Polynomial::of(e_, let.quotient), r = Polynomial::of(e_, let.remainder);
+    if (!rest || !rest->remainder.is_zero() || !q || !r) continue;
+    Division known{found.quotient, *r};
+    known.quotient.add(rest->quotient);
+    known.quotient.add(*q);
+    return known;
+  }
+  return std::nullopt;
+}
+
+void Elimination::write_number(State& state, const Let& let, Sign sign) {
+  steps_.push_back(fmt::format("write {} as {}, with {}", show(let.number), show(sum_of(let)),
+                               show(between(let.remainder, let.divisor, sign))));
+  const auto number = Polynomial::of(e_, let.number);
+  const std::vector<std::string> divisor_names = variables_of(e_, {let.divisor});
+  // The variable that the fewest facts speak of is replaced.
+  std::optional<std::pair<Expr, int>> best;
+  std::size_t fewest = 0;
+  for (const auto& [variable, sign_of_it] :
+       number ? number->lone_variables(e_) : std::vector<std::pair<Expr, int>>()) {
+    if (std::ranges::find(divisor_names, e_.name(variable)) != divisor_names.end()) continue;
+    std::size_t facts = 0;
+    for (const Expr f : state.facts)
+      if (std::ranges::binary_search(e_.parts(f), variable)) ++facts;
+    if (best && facts >= fewest) continue;
+    best.emplace(variable, sign_of_it);
+    fewest = facts;
+  }
+  const Expr range = between(let.remainder, let.divisor, sign);
+  const Expr equation = apply(ExprOp::Eq, let.number, sum_of(let));
+  if (best) {
+    Polynomial rest = *number;
+    rest.add(Monomial{best->first}, -best->second);
+    Expr value = sum_of(let);
+    if (!rest.is_zero()) value = apply(ExprOp::Sub, value, expr_of(e_, rest));
+    if (best->second < 0) value = e_.apply(ExprOp::Neg, {value});
+    replace_variable(state, best->first, value);
+  } else {
+    state.facts.push_back(equation);
+    state.written.push_back(let);
+  }
+  for (const Expr f : conjuncts_of(e_, range)) state.facts.push_back(f);
+}
+
+void Elimination::guard_division(State& state, Expr division) {
+  const Expr number = e_.arg(division, 0), divisor = e_.arg(division, 1);
+  const Let let{number, divisor, fresh("q"), fresh("r")};
+  const Expr is = apply(ExprOp::And, apply(ExprOp::Eq, number, sum_of(let)),
+                        between(let.remainder, divisor, Sign::Unknown));
+  const Expr zero = apply(ExprOp::Eq, divisor, e_.constant(0));
+  steps_.push_back(
+      fmt::format("where {} is not 0, {} is {}", show(divisor), show(number), show(sum_of(let))));
+  replace_division(state, number, divisor, let.quotient, let.remainder);
+  state.facts.push_back(apply(ExprOp::Or, zero, is));
+}
+
+Expr Elimination::between(Expr remainder, Expr divisor, Sign sign) {
+  const Expr zero = e_.constant(0);
+  const Expr above =
+      apply(ExprOp::And, apply(ExprOp::Le, zero, remainder), apply(ExprOp::Lt, remainder, divisor));
+  if (sign == Sign::Positive) return above;
+  const Expr below =
+      apply(ExprOp::And, apply(ExprOp::Lt, divisor, remainder), apply(ExprOp::Le, remainder, zero));
+  return sign == Sign::Negative ? below : apply(ExprOp::Or, above, below);
+}
+
+Expr Elimination::sum_of(const Let& let) {
+  return apply(ExprOp::Add, apply(ExprOp::Mul, let.divisor, let.quotient), let.remainder);
+}
+
+std::optional<Polynomial> Elimination::polynomial(const State& state, Expr root) {
+  auto p = Polynomial::of(e_, root);
+  constexpr int kMostRewrites = 50;
+  for (int i = 0; p && i < kMostRewrites; ++i) {
+    // A written product, as k*d = c*q + r, is replaced where it divides a term.
+    bool changed = false;
+    for (const Let& let : state.written) {
+      const auto number = Polynomial::of(e_, let.number);
+      if (!number || number->terms().size() != 1 || !number->terms().begin()->second.is_one())
+        continue;
+      const Monomial& product = number->terms().begin()->first;
+      const auto sum = Polynomial::of(e_, sum_of(let));
+      if (!sum || product.size() < 2) continue;
+      for (const auto& [m, c] : p->terms()) {
+        const auto rest = without(m, product);
+        if (!rest) continue;
+        Polynomial factor;
+        factor.add(*rest, c);
+        const auto more = sum->times(factor);
+        if (!more) return std::nullopt;
+        const Monomial gone = m;
+        const Int coefficient = c;
+        p->add(gone, -coefficient);
+        p->add(*more);
+        changed = true;
+        break;
+      }
+      if (changed) break;
+    }
+    if (!changed) return p;
+  }
+  return p;
+}
+
+bool Elimination::divided(Expr root) const {
+  return std::ranges::any_of(e_.parts(root), [&](Expr e) { return is_division(e_.op(e)); });
+}
+
+bool Elimination::implied(const State& state, Expr goal) {
+  if (e_.is_constant(goal)) return !e_.value(goal).is_zero();
+  std::vector<Expr> facts;
+  for (const Expr f : state.facts)
+    if (!divided(f)) facts.push_back(f);
+  if (std::ranges::find(facts, goal) != facts.end()) return true;
+  const auto [at, fresh] = answers_.emplace(std::pair(facts, goal), false);
+  if (fresh && --questions_left_ >= 0) at->second = ask_(e_, facts, goal);
+  return at->second;
+}
+
+Elimination::Sign Elimination::sign_of(const State& state, Expr divisor) {
+  const Expr zero = e_.constant(0);
+  if (e_.is_constant(divisor)) {
+    const int sign = e_.value(divisor).sign();
+    return sign > 0 ? Sign::Positive : sign < 0 ? Sign::Negative : Sign::Unknown;
+  }
+  if (implied(state, apply(ExprOp::Lt, zero, divisor))) return Sign::Positive;
+  if (implied(state, apply(ExprOp::Lt, divisor, zero))) return Sign::Negative;
+  return implied(state, apply(ExprOp::Ne, divisor, zero)) ? Sign::Nonzero : Sign::Unknown;
+}
+
+void Elimination::replace(State& state, const std::function<Expr(Expr)>& rewrite) {
+  for (Expr& f : state.facts) f = rewrite(f);
+  for (Expr& g : state.goals) g = rewrite(g);
+  for (Expr& a : state.alternatives) a = rewrite(a);
+  for (auto* list : {&state.written, &state.witness})
+    for (Let& let : *list)
+      let = {rewrite(let.number), rewrite(let.divisor), rewrite(let.quotient),
+             rewrite(let.remainder)};
+}
+
+void Elimination::replace_variable(State& state, Expr variable, Expr by) {
+  const std::map<std::string, Expr, std::less<>> now{{e_.name(variable), by}};
+  replace(state, [&](Expr root) { return e_.substitute(root, now); });
+}
+
+void Elimination::replace_division(State& state, Expr number, Expr divisor, Expr quotient,
+                                   Expr remainder) {
+  const auto rewrite = [&](Expr root) {
+    std::unordered_map<Expr, Expr> now;
+    for (const Expr part : e_.parts(root)) {
+      const ExprOp op = e_.op(part);
+      Expr r = part;
+      if (is_division(op) && e_.arg(part, 0) == number && e_.arg(part, 1) == divisor) {
+        r = op == ExprOp::Div ? quotient : remainder;
+      } else if (op != ExprOp::Constant && op != ExprOp::Variable) {
+        std::vector<Expr> args;
+        for (const Expr a : e_.args(part)) args.push_back(now.at(a));
+        r = e_.apply(op, args);
+      }
+      now.emplace(part, r);
+    }
+    return now.at(root);
+  };
+  replace(state, rewrite);
+}
+
+Expr Elimination::fresh(const char* stem) {
+  for (int i = 1;; ++i) {
+    std::string name = fmt::format("{}{}", stem, i);
+    if (std::ranges::find(names_, name) != names_.end()) continue;
+    names_.push_back(name);
+    return e_.variable(name);
+  }
+}
+
+}  // namespace touchstone::prove

@@ -1,0 +1,152 @@
+#include "touchstone/prove/prover.h"
+
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "touchstone/prove/defined.h"
+#include "touchstone/prove/smt.h"
+
+namespace touchstone::prove {
+
+namespace {
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+};
+
+void refute(Proof& proof, Method method, Counterexample found) {
+  proof.verdict = Verdict::Refuted;
+  proof.method = method;
+  proof.counterexample = std::move(found);
+}
+
+void accept(Proof& proof, Method method) {
+  proof.verdict = Verdict::Proved;
+  proof.method = method;
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  return verdict == Verdict::Proved    ? "proved"
+         : verdict == Verdict::Refuted ? "refuted"
+                                       : "unknown";
+}
+
+std::string_view name_of(Method method) {
+  switch (method) {
+    case Method::Elimination:
+      return "elimination";
+    case Method::Direct:
+      return "direct";
+    case Method::Enumeration:
+      return "enumeration";
+    case Method::Search:
+      return "search";
+    case Method::Model:
+      return "model";
+    default:
+      return "none";
+  }
+}
+
+bool Prover::ask(const Exprs& exprs, const std::vector<Expr>& facts, Expr goal, Proof& proof) {
+  Query query{render(exprs, goal), smt_script(exprs, facts, goal), {}, {}, 0};
+  const Reply reply = solver_.ask(query.script, limits_.step_effort, limits_.seconds);
+  query.answer = reply.answer;
+  query.reason = reply.reason;
+  query.seconds = reply.seconds;
+  proof.queries.push_back(std::move(query));
+  return reply.answer == Answer::Unsat;
+}
+
+bool Prover::eliminate(const Claim& claim, Proof& proof) {
+  Elimination elimination(
+      claim,
+      [&](const Exprs& exprs, const std::vector<Expr>& facts, Expr goal) {
+        return ask(exprs, facts, goal, proof);
+      },
+      proof.steps);
+  return elimination.run();
+}
+
+void Prover::ask_directly(const Claim& claim, Proof& proof) {
+  Claim copy = claim;
+  Exprs& e = copy.exprs;
+  std::vector<Expr> facts = claim.when;
+  for (const Expr c : claim.when) facts.push_back(defined(e, c));
+  facts.push_back(defined(e, claim.lhs));
+  std::erase_if(facts, [&](Expr f) { return e.is_constant(f, 1); });
+  const Expr equal = e.apply(ExprOp::Eq, {claim.lhs, claim.rhs});
+  const Expr goal = e.apply(ExprOp::And, {defined(e, claim.rhs), equal});
+  Query query{text_of(claim), smt_script(e, facts, goal), {}, {}, 0};
+  const Reply reply = solver_.ask(query.script, limits_.effort, limits_.seconds);
+  query.answer = reply.answer;
+  query.reason = reply.reason;
+  query.seconds = reply.seconds;
+  proof.queries.push_back(std::move(query));
+  if (reply.answer == Answer::Unsat) return accept(proof, Method::Direct);
+  proof.reason = reply.reason;
+  if (reply.answer != Answer::Sat) return;
+  std::map<std::string, Int> point;
+  for (const std::string& name : variables_of(e, {goal, claim.lhs, claim.rhs}))
+    if (const auto found = reply.model.find(smt_name(name)); found != reply.model.end())
+      point.emplace(name, found->second);
+  for (const Expr c : claim.when)
+    for (const std::string& name : variables_of(e, {c}))
+      if (const auto found = reply.model.find(smt_name(name)); found != reply.model.end())
+        point.emplace(name, found->second);
+  if (auto found = counterexample_at(claim, point))
+    return refute(proof, Method::Model, std::move(*found));
+  proof.reason = "the solver's model is no counterexample";
+}
+
+Proof Prover::prove(const Claim& claim) {
+  const Stopwatch watch;
+  Proof proof;
+  const auto decide = [&] {
+    if (auto found = search(claim, limits_.first_points))
+      return refute(proof, Method::Search, std::move(*found));
+    if (eliminate(claim, proof)) return accept(proof, Method::Elimination);
+    ask_directly(claim, proof);
+    if (proof.verdict != Verdict::Unknown) return;
+    if (auto all = enumerate(claim, limits_.enumerated)) {
+      if (all->counterexample)
+        return refute(proof, Method::Enumeration, std::move(*all->counterexample));
+      return accept(proof, Method::Enumeration);
+    }
+    if (auto found = search(claim, limits_.last_points))
+      return refute(proof, Method::Search, std::move(*found));
+  };
+  decide();
+  if (proof.verdict != Verdict::Unknown) proof.reason.clear();
+  proof.seconds = watch.seconds();
+  return proof;
+}
+
+Proof Prover::equal(std::string_view a, std::string_view b, std::string_view when) {
+  Claim claim = read_claim(a, b, when);
+  for (const Expr c : conjuncts_of(claim.exprs, defined(claim.exprs, claim.rhs)))
+    if (!claim.exprs.is_constant(c)) claim.when.push_back(c);
+  return prove(claim);
+}
+
+std::string smt_file(const Claim& claim, const Proof& proof) {
+  std::string text = fmt::format("; {}\n; {}\n", text_of(claim), name_of(proof.verdict));
+  for (const Query& q : proof.queries)
+    text += fmt::format("\n; {}\n; {}\n{}(check-sat)\n(reset)\n", q.goal,
+                        q.answer == Answer::Unsat ? "unsat: proved"
+                        : q.answer == Answer::Sat ? "sat: does not follow"
+                                                  : "unknown: " + q.reason,
+                        q.script);
+  return text;
+}
+
+}  // namespace touchstone::prove

@@ -1,0 +1,64 @@
+#pragma once
+
+#include "touchstone/prove/elimination.h"
+#include "touchstone/prove/search.h"
+
+namespace touchstone::prove {
+
+enum class Verdict : std::uint8_t { Proved, Refuted, Unknown };
+
+/// What decided a claim.
+enum class Method : std::uint8_t {
+  None,
+  Elimination,  // divisions stated and taken out, see elimination.h
+  Direct,       // one question, with the solver's own division
+  Enumeration,  // every point of a finite claim evaluated
+  Search,       // a counterexample found among small points
+  Model,        // a counterexample the solver found
+};
+std::string_view name_of(Verdict verdict);
+std::string_view name_of(Method method);
+
+struct Proof {
+  Verdict verdict = Verdict::Unknown;
+  Method method = Method::None;
+  std::vector<std::string> steps;                // of an elimination, in words
+  std::vector<Query> queries;                    // every question to the solver, in order
+  std::optional<Counterexample> counterexample;  // of a refutation; checked by evaluation
+  std::string reason;                            // of an Unknown
+  double seconds = 0;                            // wall clock
+};
+
+struct Limits {
+  std::size_t first_points = 3000;    // evaluated before the solver is asked
+  std::size_t last_points = 100'000;  // and after it could not tell
+  std::size_t enumerated = 200'000;   // points of a finite claim
+  unsigned step_effort = 400'000;     // solver steps for one question of an elimination
+  unsigned effort = 2'000'000;        // and for the claim as a whole
+  double seconds = 10;                // wall clock for one question, then the solver is killed
+};
+
+/// Decides claims. The answer does not depend on what was asked before, and not on the machine
+/// unless a wall clock limit is met.
+class Prover {
+ public:
+  explicit Prover(const Limits& limits = {}) : limits_(limits) {}
+
+  Proof prove(const Claim& claim);
+  /// Whether two expressions are equal wherever the conditions (joined by `and`, empty: none) hold
+  /// and both are defined. Throws ParseError.
+  Proof equal(std::string_view a, std::string_view b, std::string_view when = "");
+
+ private:
+  bool eliminate(const Claim& claim, Proof& proof);
+  void ask_directly(const Claim& claim, Proof& proof);
+  bool ask(const Exprs& exprs, const std::vector<Expr>& facts, Expr goal, Proof& proof);
+
+  Limits limits_;
+  Solver solver_;
+};
+
+/// The questions of a proof as one SMT-LIB file, each with what is expected of it.
+std::string smt_file(const Claim& claim, const Proof& proof);
+
+}  // namespace touchstone::prove

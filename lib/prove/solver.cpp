@@ -1,0 +1,215 @@
+#include "touchstone/prove/solver.h"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <optional>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <z3.h>
+
+#include "touchstone/base/error.h"
+
+namespace touchstone::prove {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A message is its length and its bytes.
+bool send_all(int socket, const std::string& text) {
+  const std::uint64_t length = text.size();
+  std::string message(sizeof length, '\0');
+  std::memcpy(message.data(), &length, sizeof length);
+  message += text;
+  for (std::size_t done = 0; done < message.size();) {
+    const ssize_t n = ::send(socket, message.data() + done, message.size() - done, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += static_cast<std::size_t>(n);
+  }
+  return true;
+}
+
+enum class Received { Whole, Ended, Late };
+
+Received receive_bytes(int socket, char* to, std::size_t size,
+                       const std::optional<Clock::time_point>& until) {
+  for (std::size_t done = 0; done < size;) {
+    int wait = -1;
+    if (until) {
+      const auto left =
+          std::chrono::duration_cast<std::chrono::milliseconds>(*until - Clock::now()).count();
+      if (left <= 0) return Received::Late;
+      wait = static_cast<int>(left) + 1;
+    }
+    pollfd waiting{socket, POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, wait);
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    const ssize_t n = ::recv(socket, to + done, size - done, 0);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return Received::Ended;
+    done += static_cast<std::size_t>(n);
+  }
+  return Received::Whole;
+}
+
+Received receive(int socket, std::string& text, const std::optional<Clock::time_point>& until) {
+  std::uint64_t length = 0;
+  const Received header =
+      receive_bytes(socket, reinterpret_cast<char*>(&length), sizeof length, until);
+  if (header != Received::Whole) return header;
+  text.resize(length);
+  return receive_bytes(socket, text.data(), length, until);
+}
+
+// The answer as lines: the word, then `name value` a line, or the reason.
+std::string model_lines(Z3_context z3, Z3_model model) {
+  std::string lines;
+  for (unsigned i = 0; i < Z3_model_get_num_consts(z3, model); ++i) {
+    const Z3_func_decl variable = Z3_model_get_const_decl(z3, model, i);
+    const Z3_ast value = Z3_model_get_const_interp(z3, model, variable);
+    if (value == nullptr || Z3_get_ast_kind(z3, value) != Z3_NUMERAL_AST) continue;
+    lines += Z3_get_symbol_string(z3, Z3_get_decl_name(z3, variable));
+    lines += fmt::format(" {}\n", Z3_get_numeral_string(z3, value));
+  }
+  return lines;
+}
+
+std::string solve(const std::string& script, unsigned effort) {
+  const Z3_config config = Z3_mk_config();
+  const Z3_context z3 = Z3_mk_context(config);
+  Z3_del_config(config);
+  Z3_set_error_handler(z3, nullptr);
+  const Z3_solver solver = Z3_mk_simple_solver(z3);
+  Z3_solver_inc_ref(z3, solver);
+  const Z3_params limits = Z3_mk_params(z3);
+  Z3_params_inc_ref(z3, limits);
+  Z3_params_set_uint(z3, limits, Z3_mk_string_symbol(z3, "rlimit"), effort);
+  Z3_solver_set_params(z3, solver, limits);
+  Z3_solver_from_string(z3, solver, script.c_str());
+  std::string answer;
+  if (const Z3_error_code error = Z3_get_error_code(z3); error != Z3_OK) {
+    answer = fmt::format("unknown\nthe solver refused the script: {}", Z3_get_error_msg(z3, error));
+  } else if (const Z3_lbool result = Z3_solver_check(z3, solver); result == Z3_L_FALSE) {
+    answer = "unsat\n";
+  } else if (result == Z3_L_TRUE) {
+    const Z3_model model = Z3_solver_get_model(z3, solver);
+    Z3_model_inc_ref(z3, model);
+    answer = "sat\n" + model_lines(z3, model);
+    Z3_model_dec_ref(z3, model);
+  } else {
+    answer = fmt::format("unknown\n{}", Z3_solver_get_reason_unknown(z3, solver));
+  }
+  Z3_params_dec_ref(z3, limits);
+  Z3_solver_dec_ref(z3, solver);
+  Z3_del_context(z3);
+  return answer;
+}
+
+[[noreturn]] void serve(int socket) {
+  constexpr const char* kMegabytes = "2000";
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::signal(SIGINT, SIG_DFL);
+  Z3_global_param_set("memory_max_size", kMegabytes);
+  for (std::string script; receive(socket, script, std::nullopt) == Received::Whole;) {
+    unsigned effort = 0;
+    std::memcpy(&effort, script.data(), sizeof effort);
+    if (!send_all(socket, solve(script.substr(sizeof effort), effort))) break;
+  }
+  ::_exit(0);
+}
+
+Reply read_reply(const std::string& text) {
+  Reply reply;
+  const std::size_t first = text.find('\n');
+  const std::string word = text.substr(0, first);
+  const std::string rest = first == std::string::npos ? "" : text.substr(first + 1);
+  if (word == "unsat") {
+    reply.answer = Answer::Unsat;
+  } else if (word != "sat") {
+    reply.reason = rest;
+  } else {
+    reply.answer = Answer::Sat;
+    for (std::size_t at = 0; at < rest.size();) {
+      const std::size_t space = rest.find(' ', at), end = rest.find('\n', at);
+      reply.model.emplace(rest.substr(at, space - at),
+                          symbolic::Int::from_digits(rest.substr(space + 1, end - space - 1)));
+      at = end + 1;
+    }
+  }
+  return reply;
+}
+
+}  // namespace
+
+Solver::~Solver() { stop(); }
+
+void Solver::start() {
+  int sockets[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
+    throw SystemError(fmt::format("cannot start the prover: {}", std::strerror(errno)));
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(sockets[0]);
+    serve(sockets[1]);
+  }
+  ::close(sockets[1]);
+  if (child < 0) {
+    ::close(sockets[0]);
+    throw SystemError(fmt::format("cannot start the prover: {}", std::strerror(errno)));
+  }
+  child_ = child;
+  socket_ = sockets[0];
+}
+
+void Solver::stop() {
+  if (child_ == 0) return;
+  ::close(socket_);
+  ::kill(child_, SIGKILL);
+  while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  child_ = 0;
+  socket_ = -1;
+}
+
+Reply Solver::ask(const std::string& script, unsigned effort, double seconds) {
+  const auto begin = Clock::now();
+  const auto until = begin + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
+  std::string message(sizeof effort, '\0');
+  std::memcpy(message.data(), &effort, sizeof effort);
+  message += script;
+  std::string text;
+  Received received = Received::Ended;
+  const bool used = child_ != 0;
+  for (int trial = 0; trial < 2; ++trial) {
+    if (child_ == 0) start();
+    if (send_all(socket_, message)) received = receive(socket_, text, until);
+    if (received == Received::Whole) break;
+    stop();
+    // A child goes with the thread that started it: one that is gone is started anew, once.
+    if (received == Received::Late || !used) break;
+  }
+  Reply reply;
+  if (received == Received::Whole)
+    reply = read_reply(text);
+  else
+    reply.reason = received == Received::Late ? fmt::format("no answer within {:.0f} s", seconds)
+                                              : "the solver's process ended";
+  reply.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return reply;
+}
+
+std::string solver_version() {
+  unsigned major = 0, minor = 0, build = 0, revision = 0;
+  Z3_get_version(&major, &minor, &build, &revision);
+  return fmt::format("{}.{}.{}", major, minor, build);
+}
+
+}  // namespace touchstone::prove

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "touchstone/symbolic/integer.h"
+
+namespace touchstone::prove {
+
+enum class Answer : std::uint8_t { Unsat, Sat, Unknown };
+
+struct Reply {
+  Answer answer = Answer::Unknown;
+  std::map<std::string, symbolic::Int> model;  // of a Sat
+  std::string reason;                          // of an Unknown
+  double seconds = 0;                          // wall clock
+};
+
+/// Z3 in a child process, which is started when it is first asked and ended when it takes too long
+/// or the solver goes. Each question gets a solver of its own, so that answers do not depend on
+/// what was asked before.
+class Solver {
+ public:
+  Solver() = default;
+  ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+
+  /// Whether a script of SMT-LIB declarations, definitions and assertions can be satisfied. Z3
+  /// gives up after `effort` of its own steps, which are the same on every machine; after `seconds`
+  /// the child is killed. Throws SystemError where no child can be started.
+  Reply ask(const std::string& script, unsigned effort, double seconds);
+
+ private:
+  void start();
+  void stop();
+  int child_ = 0;  // 0: none
+  int socket_ = -1;
+};
+
+/// The version of the Z3 that is linked, "4.8.12".
+std::string solver_version();
+
+}  // namespace touchstone::prove
