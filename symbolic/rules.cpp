@@ -92,7 +92,7 @@ constexpr Rule kRules[] = {
      "x < 0", "-x", "-1 <= x and x <= 0", "",
      "x=0..1", "x < 1", "1 - x"},
     {"lt.gcd", "a common factor drops out of a comparison",
-     "c*x + k < 0", "x + k // c < 0", "c > 0", "c*x + k = c*q + r",
+     "c*x + k < 0", "x + k // c < 0", "c > 0", "",
      "x=..", "4*x < 10", "x < 3"},
     {"lt.split", "what lies below the common factor drops out of a comparison",
      "c*x + y < 0", "x < 0", "0 <= y and y < c", "",
@@ -119,7 +119,7 @@ constexpr Rule kRules[] = {
      "c*x == 0", "x == 0", "c != 0", "",
      "x=.. y=..", "4*x == 8*y", "x == 2*y"},
     {"eq.gcd", "a sum is not 0 where a factor of its terms does not divide its constant",
-     "c*x + k == 0", "False", "k % c != 0", "c*x + k = c*q + r",
+     "c*x + k == 0", "False", "k % c != 0", "",
      "x=..", "4*x == 6", "0"},
 
     // Logic.

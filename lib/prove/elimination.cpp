@@ -105,10 +105,9 @@ void Elimination::split_narrow_ranges(State& state) {
       Polynomial width = above[i];
       width.add(above[j]);
       const Int n = width.is_zero() ? Int(0) : width.terms().begin()->second;
-      const bool number = width.is_zero() ||
-                          (width.terms().size() == 1 && width.terms().begin()->first.empty());
-      if (!number || n.sign() < 0 || n >= Int(kMostValues) ||
-          above[i].lone_variables(e_).empty())
+      const bool number =
+          width.is_zero() || (width.terms().size() == 1 && width.terms().begin()->first.empty());
+      if (!number || n.sign() < 0 || n >= Int(kMostValues) || above[i].lone_variables(e_).empty())
         continue;
       const Expr gap = expr_of(e_, above[i]);
       std::optional<Expr> cases;
@@ -141,15 +140,48 @@ bool Elimination::prove_cases(State& state) {
   return true;
 }
 
-bool Elimination::finish(const State& state) {
-  for (const Expr goal : state.goals) {
-    if (!implied(state, goal)) {
-      steps_.push_back(fmt::format("not proved: {}", show(goal)));
-      return false;
-    }
-    steps_.push_back(fmt::format("then {}", show(goal)));
+bool Elimination::finish(State state) {
+  for (std::size_t i = 0; i < state.goals.size(); ++i) {
+    while (!implied(state, state.goals[i]))
+      if (!name_multiple(state)) {
+        steps_.push_back(fmt::format("not proved: {}", show(state.goals[i])));
+        return false;
+      }
+    steps_.push_back(fmt::format("then {}", show(state.goals[i])));
   }
   return true;
+}
+
+// c*(x - q) + r < 0 is hard for a solver of polynomials, c*z + r < 0 is easy.
+bool Elimination::name_multiple(State& state) {
+  for (const Expr goal : state.goals)
+    for (const Expr part : e_.parts(goal)) {
+      const ExprOp op = e_.op(part);
+      if (op < ExprOp::Lt || op > ExprOp::Ne) continue;
+      const auto left = Polynomial::of(e_, e_.arg(part, 0));
+      const auto right = Polynomial::of(e_, e_.arg(part, 1));
+      for (const Expr divisor : state.divisors) {
+        const auto d = Polynomial::of(e_, divisor);
+        if (!left || !right || !d || e_.is_constant(divisor)) continue;
+        Polynomial gap = *left;
+        gap.add(*right, -1);
+        const auto found = divide(gap, *d);
+        if (!found || found->quotient.terms().size() < 2) continue;
+        const auto lone = found->quotient.lone_variables(e_);
+        if (lone.empty()) continue;
+        const auto [variable, sign] = lone.front();
+        Polynomial rest = found->quotient;
+        rest.add(Monomial{variable}, -sign);
+        Polynomial value;
+        const Expr name = fresh("t");
+        value.add(Monomial{name}, sign);
+        value.add(rest, -sign);
+        steps_.push_back(fmt::format("name {} {}", show(expr_of(e_, found->quotient)), show(name)));
+        replace_variable(state, variable, expr_of(e_, value));
+        return true;
+      }
+    }
+  return false;
 }
 
 bool Elimination::use_equation(State& state) {
@@ -205,15 +237,13 @@ void Elimination::take_out(State& state, Expr division) {
   write_number(state, {expr_of(e_, found->remainder), divisor, fresh("q"), fresh("r")}, sign);
 }
 
-bool Elimination::state_quotient(State& state, Expr division, const Division& found,
-                                 Sign sign) {
+bool Elimination::state_quotient(State& state, Expr division, const Division& found, Sign sign) {
   const Expr number = e_.arg(division, 0), divisor = e_.arg(division, 1);
   const auto use = [&](const Polynomial& q, const Polynomial& r, bool range_known) {
     const Expr quotient = expr_of(e_, q), remainder = expr_of(e_, r);
     Expr goal = apply(ExprOp::Eq, number,
                       apply(ExprOp::Add, apply(ExprOp::Mul, divisor, quotient), remainder));
-    if (!range_known)
-      goal = apply(ExprOp::And, goal, between(remainder, divisor, sign));
+    if (!range_known) goal = apply(ExprOp::And, goal, between(remainder, divisor, sign));
     if (!implied(state, goal)) return false;
     steps_.push_back(fmt::format("{} by {}: quotient {}, remainder {}", show(number), show(divisor),
                                  show(quotient), show(remainder)));
@@ -276,6 +306,7 @@ void Elimination::write_number(State& state, const Let& let, Sign sign) {
     best.emplace(variable, sign_of_it);
     fewest = facts;
   }
+  state.divisors.push_back(let.divisor);
   const Expr range = between(let.remainder, let.divisor, sign);
   const Expr equation = apply(ExprOp::Eq, let.number, sum_of(let));
   if (best) {
@@ -382,6 +413,7 @@ void Elimination::replace(State& state, const std::function<Expr(Expr)>& rewrite
   for (Expr& f : state.facts) f = rewrite(f);
   for (Expr& g : state.goals) g = rewrite(g);
   for (Expr& a : state.alternatives) a = rewrite(a);
+  for (Expr& d : state.divisors) d = rewrite(d);
   for (auto* list : {&state.written, &state.witness})
     for (Let& let : *list)
       let = {rewrite(let.number), rewrite(let.divisor), rewrite(let.quotient),

@@ -43,11 +43,14 @@ class Elimination {
     std::vector<Expr> alternatives;  // conditions joined by `or`: proved case by case
     std::vector<Let> witness;        // to be written yet, in order
     std::vector<Let> written;        // now facts: number = divisor*quotient + remainder
+    std::vector<Expr> divisors;      // of the numbers written
   };
 
   bool prove(State state);
   bool prove_cases(State& state);
-  bool finish(const State& state);
+  bool finish(State state);
+  /// Gives a sum that a divisor multiplies in a comparison a name; false where there is none left.
+  bool name_multiple(State& state);
   /// Uses an equation among the facts to replace a variable.
   bool use_equation(State& state);
   std::optional<Expr> next_division(const State& state) const;

@@ -1,0 +1,94 @@
+#include "touchstone/symbolic/rules.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "touchstone/prove/mutate.h"
+#include "touchstone/prove/prover.h"
+
+// The rules of the simplifier, each proved for all integers; each of its conditions shown to be
+// necessary; and the prover shown to refute what is nearly a rule.
+
+namespace touchstone::symbolic {
+
+void PrintTo(const Rule& rule, std::ostream* out) { *out << rule.name; }
+
+}  // namespace touchstone::symbolic
+
+namespace touchstone::prove {
+namespace {
+
+class RuleTest : public testing::TestWithParam<symbolic::Rule> {
+ protected:
+  static Proof decide(const Claim& claim) {
+    Prover prover;
+    return prover.prove(claim);
+  }
+};
+
+TEST_P(RuleTest, IsProvedByTakingItsDivisionsOut) {
+  const Proof p = decide(read_claim(GetParam()));
+  std::string steps;
+  for (const std::string& step : p.steps) steps += step + "\n";
+  EXPECT_EQ(p.verdict, Verdict::Proved) << p.reason << "\n" << steps;
+  EXPECT_EQ(p.method, Method::Elimination) << steps;
+}
+
+TEST_P(RuleTest, NeedsEachOfItsConditions) {
+  for (const Mutant& m : without_conditions(read_claim(GetParam())))
+    EXPECT_EQ(decide(m.claim).verdict, Verdict::Refuted) << m.what;
+}
+
+// A mutant is false, and has a counterexample, or it is another law, and has a proof: nothing is
+// left open. The few laws are counted below.
+TEST_P(RuleTest, LeavesNoMutantOpen) {
+  for (const Mutant& m : mutants(read_claim(GetParam()))) {
+    const Proof p = decide(m.claim);
+    EXPECT_NE(p.verdict, Verdict::Unknown) << m.what << "\n" << text_of(m.claim) << p.reason;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RuleTest,
+                         testing::ValuesIn(symbolic::rules().begin(), symbolic::rules().end()),
+                         [](const auto& info) {
+                           std::string name(info.param.name);
+                           std::ranges::replace(name, '.', '_');
+                           return name;
+                         });
+
+TEST(Mutants, OfNineInTenRulesAreMostlyFalse) {
+  Prover prover;
+  int all = 0, refuted = 0;
+  for (const symbolic::Rule& rule : symbolic::rules())
+    for (const Mutant& m : mutants(read_claim(rule))) {
+      ++all;
+      refuted += search(m.claim, 3000).has_value() ? 1 : 0;
+    }
+  EXPECT_GT(all, 300);
+  EXPECT_GT(refuted * 10, all * 9) << refuted << " of " << all;
+}
+
+TEST(Mutants, AreSingleChanges) {
+  std::vector<std::string> texts;
+  const Claim c = read_claim("where(x < y, x + 1, -y)//2 -> min(x, y) ; 0 <= y and x + y > 3");
+  for (const Mutant& m : mutants(c)) texts.push_back(text_of(m.claim));
+  EXPECT_EQ(texts, (std::vector<std::string>{
+                       "where(x < y, x + 1, -y)%2 -> min(x, y) ; 0 <= y and x + y > 3",
+                       "where(x < y, -y, x + 1)//2 -> min(x, y) ; 0 <= y and x + y > 3",
+                       "where(x < y, x + 1, -y)//3 -> min(x, y) ; 0 <= y and x + y > 3",
+                       "where(x <= y, x + 1, -y)//2 -> min(x, y) ; 0 <= y and x + y > 3",
+                       "where(x >= y, x + 1, -y)//2 -> min(x, y) ; 0 <= y and x + y > 3",
+                       "where(x < y, x - 1, -y)//2 -> min(x, y) ; 0 <= y and x + y > 3",
+                       "where(x < y, x + 1, y)//2 -> min(x, y) ; 0 <= y and x + y > 3",
+                       "where(x < y, x + 2, -y)//2 -> min(x, y) ; 0 <= y and x + y > 3",
+                       "where(x < y, x + 1, -y)//2 -> max(x, y) ; 0 <= y and x + y > 3",
+                       "where(x < y, x + 1, -y)//2 -> min(x, y) ; 0 <= y + 1 and x + y > 3",
+                       "where(x < y, x + 1, -y)//2 -> min(x, y) ; 0 <= y and x + y >= 3",
+                       "where(x < y, x + 1, -y)//2 -> min(x, y) ; 0 <= y and x - y > 3",
+                   }));
+  EXPECT_EQ(without_conditions(c).size(), 2U);
+}
+
+}  // namespace
+}  // namespace touchstone::prove
