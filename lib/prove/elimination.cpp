@@ -154,8 +154,10 @@ bool Elimination::finish(State state) {
 
 // c*(x - q) + r < 0 is hard for a solver of polynomials, c*z + r < 0 is easy.
 bool Elimination::name_multiple(State& state) {
-  for (const Expr goal : state.goals)
-    for (const Expr part : e_.parts(goal)) {
+  std::vector<Expr> roots = state.goals;
+  roots.insert(roots.end(), state.facts.begin(), state.facts.end());
+  for (const Expr root : roots)
+    for (const Expr part : e_.parts(root)) {
       const ExprOp op = e_.op(part);
       if (op < ExprOp::Lt || op > ExprOp::Ne) continue;
       const auto left = Polynomial::of(e_, e_.arg(part, 0));
@@ -198,7 +200,7 @@ bool Elimination::use_equation(State& state) {
     gap->add(*right, -1);
     const auto lone = gap->lone_variables(e_);
     if (lone.empty()) continue;
-    const auto [variable, sign] = lone.front();
+    const auto [variable, sign] = lone.back();  // the newest
     gap->add(Monomial{variable}, -sign);
     Polynomial value;
     value.add(*gap, -sign);
@@ -225,7 +227,38 @@ std::optional<Expr> Elimination::next_division(const State& state) const {
   return *std::ranges::min_element(found, {}, weight);
 }
 
+bool Elimination::split_choice(State& state, Expr division) {
+  for (const Expr part : e_.parts(division)) {
+    const ExprOp op = e_.op(part);
+    if (op != ExprOp::Min && op != ExprOp::Max && op != ExprOp::Where) continue;
+    const std::vector<Expr> args(e_.args(part).begin(), e_.args(part).end());
+    const Expr value = fresh("m");
+    std::vector<Expr> cases;
+    const auto is = [&](Expr which) { return apply(ExprOp::Eq, value, which); };
+    if (op == ExprOp::Where) {
+      cases = {apply(ExprOp::And, args[0], is(args[1])),
+               apply(ExprOp::And, e_.apply(ExprOp::Not, {args[0]}), is(args[2]))};
+    } else {
+      for (const Expr a : args) {
+        Expr chosen = is(a);
+        for (const Expr other : args)
+          if (other != a)
+            chosen = apply(ExprOp::And, chosen,
+                           apply(op == ExprOp::Max ? ExprOp::Ge : ExprOp::Le, a, other));
+        cases.push_back(chosen);
+      }
+    }
+    replace_part(state, part, value);
+    Expr all = cases[0];
+    for (std::size_t i = 1; i < cases.size(); ++i) all = apply(ExprOp::Or, all, cases[i]);
+    state.alternatives.push_back(all);
+    return true;
+  }
+  return false;
+}
+
 void Elimination::take_out(State& state, Expr division) {
+  if (split_choice(state, division)) return;
   const Expr number = e_.arg(division, 0), divisor = e_.arg(division, 1);
   const Sign sign = sign_of(state, divisor);
   if (sign == Sign::Unknown) return guard_division(state, division);
@@ -425,15 +458,14 @@ void Elimination::replace_variable(State& state, Expr variable, Expr by) {
   replace(state, [&](Expr root) { return e_.substitute(root, now); });
 }
 
-void Elimination::replace_division(State& state, Expr number, Expr divisor, Expr quotient,
-                                   Expr remainder) {
-  const auto rewrite = [&](Expr root) {
+void Elimination::replace_parts(State& state, const std::function<std::optional<Expr>(Expr)>& by) {
+  replace(state, [&](Expr root) {
     std::unordered_map<Expr, Expr> now;
     for (const Expr part : e_.parts(root)) {
       const ExprOp op = e_.op(part);
       Expr r = part;
-      if (is_division(op) && e_.arg(part, 0) == number && e_.arg(part, 1) == divisor) {
-        r = op == ExprOp::Div ? quotient : remainder;
+      if (const auto other = by(part)) {
+        r = *other;
       } else if (op != ExprOp::Constant && op != ExprOp::Variable) {
         std::vector<Expr> args;
         for (const Expr a : e_.args(part)) args.push_back(now.at(a));
@@ -442,8 +474,20 @@ void Elimination::replace_division(State& state, Expr number, Expr divisor, Expr
       now.emplace(part, r);
     }
     return now.at(root);
-  };
-  replace(state, rewrite);
+  });
+}
+
+void Elimination::replace_part(State& state, Expr part, Expr value) {
+  replace_parts(state, [&](Expr e) { return e == part ? std::optional(value) : std::nullopt; });
+}
+
+void Elimination::replace_division(State& state, Expr number, Expr divisor, Expr quotient,
+                                   Expr remainder) {
+  replace_parts(state, [&](Expr e) -> std::optional<Expr> {
+    const ExprOp op = e_.op(e);
+    if (!is_division(op) || e_.arg(e, 0) != number || e_.arg(e, 1) != divisor) return std::nullopt;
+    return op == ExprOp::Div ? quotient : remainder;
+  });
 }
 
 Expr Elimination::fresh(const char* stem) {

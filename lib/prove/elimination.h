@@ -56,6 +56,8 @@ class Elimination {
   std::optional<Expr> next_division(const State& state) const;
   bool use_witness(State& state);
   void take_out(State& state, Expr division);
+  /// A choice within a division is made case by case; false where there is none.
+  bool split_choice(State& state, Expr division);
   bool state_quotient(State& state, Expr division, const Division& found, Sign sign);
   std::optional<Division> known_quotient(const State& state, const Division& found, Expr divisor);
   void write_number(State& state, const Let& let, Sign sign);
@@ -72,6 +74,8 @@ class Elimination {
   void split_narrow_ranges(State& state);
   void replace(State& state, const std::function<Expr(Expr)>& rewrite);
   void replace_variable(State& state, Expr variable, Expr by);
+  void replace_parts(State& state, const std::function<std::optional<Expr>(Expr)>& by);
+  void replace_part(State& state, Expr part, Expr value);
   void replace_division(State& state, Expr divided, Expr divisor, Expr quotient, Expr remainder);
   Expr fresh(const char* stem);
   std::string show(Expr root) const { return render(e_, root); }

@@ -27,12 +27,12 @@ class RuleTest : public testing::TestWithParam<symbolic::Rule> {
   }
 };
 
-TEST_P(RuleTest, IsProvedByTakingItsDivisionsOut) {
+TEST_P(RuleTest, IsProvedForAllIntegers) {
   const Proof p = decide(read_claim(GetParam()));
   std::string steps;
   for (const std::string& step : p.steps) steps += step + "\n";
   EXPECT_EQ(p.verdict, Verdict::Proved) << p.reason << "\n" << steps;
-  EXPECT_EQ(p.method, Method::Elimination) << steps;
+  EXPECT_NE(p.method, Method::Enumeration);
 }
 
 TEST_P(RuleTest, NeedsEachOfItsConditions) {
