@@ -1,7 +1,7 @@
 // What is asked of a whole kernel rather than of one node.
 #include <algorithm>
 #include <map>
-#include <set>
+#include <unordered_map>
 
 #include "touchstone/ops/lazy_op.h"
 
@@ -38,6 +38,36 @@ std::string arg_str(const LazyOp& node) {
     }
   };
   return std::visit(Visitor{}, node.arg());
+}
+
+// A device may evaluate a reduce below a reduce once for each use, and may recurse over them.
+void check_reduce_depth(const std::vector<LazyOpPtr>& order) {
+  constexpr int kMost = 16;
+  std::unordered_map<const LazyOp*, int> depths;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    int depth = is_reduce(order[i]->op()) ? 1 : 0;
+    for (const LazyOpPtr& s : order[i]->src()) {
+      const int below = depths.at(s.get()) + (is_reduce(order[i]->op()) ? 1 : 0);
+      depth = std::max(depth, below);
+    }
+    if (depth > kMost)
+      throw AstError(
+          fmt::format("{} is the top of more than {} nested reduces; store what lies "
+                      "between in a buffer of its own",
+                      describe(i, *order[i]), kMost));
+    depths.emplace(order[i].get(), depth);
+  }
+}
+
+void check_in_range(const LazyOpPtr& kernel, const symbolic::Values& values) {
+  for (const symbolic::Node& v : variables_of(kernel)) {
+    const auto it = values.find(symbolic::variable_name(v));
+    if (it == values.end()) continue;
+    const std::int64_t low = v.min().value_or(INT64_MIN), high = v.max().value_or(INT64_MAX);
+    if (it->second < low || it->second > high)
+      throw AstError(
+          fmt::format("variable '{}' = {} is outside [{}, {}]", it->first, it->second, low, high));
+  }
 }
 
 }  // namespace
@@ -100,10 +130,12 @@ void validate_kernel(const LazyOpPtr& kernel) {
           "{} takes buffer {} as {}, another node as {}; bitcast after the LOAD instead",
           describe(i, node), b->idx, name(b->dtype), name(it->second)));
   }
+  check_reduce_depth(order);
   variables_of(kernel);
 }
 
 LazyOpPtr bind_variables(const LazyOpPtr& kernel, const symbolic::Values& values) {
+  check_in_range(kernel, values);
   return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
     OpArg arg = node->arg();
     if (auto* b = std::get_if<MemBuffer>(&arg)) b->st = b->st.bind(values);

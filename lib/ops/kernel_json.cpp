@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 #include <nlohmann/json.hpp>
 
@@ -99,8 +100,10 @@ std::string body(const KernelFile& kernel) {
 
 // ---- in ------------------------------------------------------------------------------------
 
+constexpr std::string_view kPrefix = "kernel.json: ";
+
 [[noreturn]] void bad(const std::string& where, const std::string& why) {
-  throw ParseError(fmt::format("kernel.json: {}: {}", where, why));
+  throw ParseError(fmt::format("{}{}: {}", kPrefix, where, why));
 }
 
 const json& field(const json& object, const char* key, const std::string& where) {
@@ -214,8 +217,9 @@ LazyOpPtr parse_node(const json& node, const std::vector<LazyOpPtr>& earlier, co
     if (made->dtype() != dtype)
       bad(where, fmt::format("says dtype {}, but it gives {}", name(dtype), name(made->dtype())));
     return made;
-  } catch (const ParseError&) {
-    throw;
+  } catch (const ParseError& e) {
+    if (std::string_view(e.what()).starts_with(kPrefix)) throw;
+    bad(where, e.what());
   } catch (const Error& e) {
     throw AstError(fmt::format("kernel.json: {}: {}", where, e.what()));
   }
@@ -265,12 +269,22 @@ void check_buffers(const KernelFile& kernel) {
     if (spec->dtype != b->dtype)
       throw AstError(fmt::format("kernel.json: {}: takes buffer {} as {}, but it holds {}", where,
                                  b->idx, name(b->dtype), name(spec->dtype)));
-    for (const View& view : std::span(b->st.views()).first(1))
-      if (const std::int64_t needs = ShapeTracker({view}).real_size(); needs > spec->size)
-        throw AstError(fmt::format(
-            "kernel.json: {}: the view {} reaches element {} of buffer {}, which holds {}", where,
-            view.str(), needs - 1, b->idx, spec->size));
+    // What the whole stack reaches, as buffers_of counts it: outer views may leave elements out.
+    if (const std::int64_t needs = b->st.real_size(); needs > spec->size)
+      throw AstError(fmt::format(
+          "kernel.json: {}: {} reaches element {} of buffer {}, which holds {}", where,
+          b->st.views().size() == 1 ? "the view " + b->st.views()[0].str() : b->st.str(), needs - 1,
+          b->idx, spec->size));
   }
+}
+
+void check_all_used(const std::vector<LazyOpPtr>& nodes) {
+  std::unordered_set<const LazyOp*> used;
+  for (const LazyOpPtr& node : toposort(nodes.back())) used.insert(node.get());
+  for (std::size_t i = 0; i < nodes.size(); ++i)
+    if (!used.contains(nodes[i].get()))
+      bad(fmt::format("node {} ({})", i, name(nodes[i]->op())),
+          "the last node does not depend on it; take it out, or put the STORE last");
 }
 
 void check_version(const json& root) {
@@ -298,7 +312,29 @@ std::string to_json(const KernelFile& kernel) {
   return fmt::format("{{{},\n\"hash\":\"{}\"}}\n", text, content_hash(text));
 }
 
+void require_shallow_json(std::string_view text) {
+  constexpr int kMostLevels = 64;  // ours have 9
+  int level = 0;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '"') quoted = !quoted;
+    if (quoted) {
+      if (c == '\\') ++i;
+      continue;
+    }
+    if (c == '[' || c == '{') ++level;
+    if (c == ']' || c == '}') --level;
+    if (level > kMostLevels)
+      throw ParseError(
+          fmt::format("lists and objects nest deeper than {} levels at byte {}; neither a kernel "
+                      "nor a reproducer does",
+                      kMostLevels, i));
+  }
+}
+
 KernelFile kernel_from_json(std::string_view input) {
+  require_shallow_json(input);
   json root;
   try {
     root = json::parse(input);
@@ -314,6 +350,7 @@ KernelFile kernel_from_json(std::string_view input) {
     nodes.push_back(parse_node(node, nodes, names, fmt::format("node {}", nodes.size())));
   if (nodes.empty()) bad("nodes", "the list is empty");
   kernel.ast = nodes.back();
+  check_all_used(nodes);
   validate_kernel(kernel.ast);
   check_buffers(kernel);
   if (const auto it = root.find("hash"); it != root.end()) {

@@ -27,8 +27,12 @@ std::string kernel_hash(const KernelFile& kernel);
 
 /// Reads what to_json wrote, or a hand-written equivalent. Throws ParseError or AstError naming the
 /// node and what is wrong: not JSON, another version, an unknown op, wrong arity, shapes or dtypes
-/// that disagree, a mask outside its axis, a view that leaves its buffer, a hash that does not
-/// match.
+/// that disagree, a mask outside its axis, a view that leaves its buffer, a node that nothing
+/// uses, a hash that does not match.
 KernelFile kernel_from_json(std::string_view text);
+
+/// Throws ParseError where JSON nests deeper than any file of ours: what handles parsed JSON
+/// recurses, and a hostile file must not overflow the stack.
+void require_shallow_json(std::string_view text);
 
 }  // namespace touchstone

@@ -138,10 +138,12 @@ std::vector<symbolic::Node> variables_of(const LazyOpPtr& kernel);
 
 /// Rules of a whole kernel, beyond those each node keeps by construction: the root is a STORE to
 /// buffer 0 through a contiguous view; there is no other STORE; one buffer number has one dtype;
-/// buffer 0 is not read. Throws AstError naming the node by its place in toposort order.
+/// buffer 0 is not read; at most 16 reduces stand above each other. Throws AstError naming the node
+/// by its place in toposort order.
 void validate_kernel(const LazyOpPtr& kernel);
 
-/// The kernel with its variables replaced by values.
+/// The kernel with its variables replaced by values; one without a value stays. Throws AstError
+/// where a value is outside its variable's range.
 LazyOpPtr bind_variables(const LazyOpPtr& kernel, const symbolic::Values& values);
 
 /// A tree, one node a line, as a person would draw it.

@@ -67,6 +67,44 @@ TEST(KernelJson, SymbolicSizesKeepTheirVariables) {
   EXPECT_TRUE(same(kernel_from_json(to_json(kernel_file(kernel))).ast, kernel));
 }
 
+TEST(KernelJson, AStackWhoseOuterViewLeavesElementsOutIsReadBack) {
+  // Column by column, the first half: the last rows' last columns are never reached.
+  const ShapeTracker half = ShapeTracker::contiguous({10, 10})
+                                .permute(std::vector{1, 0})
+                                .reshape({100})
+                                .shrink({{0, 50}});
+  ASSERT_EQ(half.views().size(), 2U);
+  ASSERT_LT(half.real_size(), 100);
+  const KernelFile kernel = kernel_file(
+      LazyOp::store(ShapeTracker::contiguous({50}), LazyOp::load(1, DType::Float32, half)));
+  EXPECT_TRUE(same(kernel_from_json(to_json(kernel)).ast, kernel.ast));
+  const std::string small = replaced(to_json(kernel), fmt::format("\"size\":{}", half.real_size()),
+                                     fmt::format("\"size\":{}", half.real_size() - 1));
+  EXPECT_THAT(error_of(small), HasSubstr("of buffer 1, which holds"));
+}
+
+TEST(KernelJson, DeepNestingIsAnErrorNotAnOverflow) {
+  const std::string deep = std::string(500'000, '[') + std::string(500'000, ']');
+  EXPECT_THAT(error_of("{\"touchstone_kernel\":" + deep + "}"), HasSubstr("nest deeper"));
+  EXPECT_THAT(error_of(edited("\"id\":2", "\"id\":" + deep)), HasSubstr("nest deeper"));
+  EXPECT_THAT(error_of("{\"touchstone_kernel\":\"" + deep + "\\\"[\"}"),
+              HasSubstr("is not an integer"));  // brackets in a string are text
+}
+
+TEST(KernelJson, ANodeThatNothingUsesIsRefused) {
+  // The MUL's place in the sum is taken by its first operand.
+  EXPECT_THAT(error_of(edited("\"id\":3,\"op\":\"REDUCE_SUM\",\"src\":[2]",
+                              "\"id\":3,\"op\":\"REDUCE_SUM\",\"src\":[0]")),
+              HasSubstr("node 1 (CONST): the last node does not depend on it"));
+}
+
+TEST(KernelJson, WhatIsWrongInsideANodeNamesTheNode) {
+  EXPECT_THAT(error_of(edited("\"value\":\"0.1\"", "\"value\":\"one\"")),
+              HasSubstr("kernel.json: node 1 (CONST): cannot read 'one' as float32"));
+  EXPECT_THAT(error_of(edited("\"offset\":-4", "\"offset\":\"m*4\"")),
+              HasSubstr("kernel.json: node 0 (LOAD): column 1: unknown name"));
+}
+
 TEST(KernelJson, BadInputIsNamed) {
   EXPECT_THAT(error_of("{"), HasSubstr("not JSON"));
   EXPECT_THAT(error_of("[]"), HasSubstr("is not a kernel"));

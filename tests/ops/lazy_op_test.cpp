@@ -97,6 +97,31 @@ TEST(Kernel, EndsInOneStoreOfBufferZero) {
   EXPECT_NO_THROW(validate_kernel(LazyOp::store(flat(4), a)));
 }
 
+TEST(Kernel, ReducesNestOnlySoDeep) {
+  const auto tower = [](int reduces) {
+    LazyOpPtr x = in(1, 4);
+    for (int i = 0; i < reduces; ++i)
+      x = LazyOp::unary(Op::Neg, LazyOp::reduce(Op::ReduceSum, std::move(x), {}));
+    return LazyOp::store(flat(4), x);
+  };
+  EXPECT_NO_THROW(validate_kernel(tower(16)));
+  EXPECT_THAT(error_of([&] { validate_kernel(tower(17)); }),
+              HasSubstr("node 33 (REDUCE_SUM) is the top of more than 16 nested reduces"));
+  EXPECT_THROW(validate_kernel(tower(100'000)), AstError);
+}
+
+TEST(Kernel, BindingRefusesAValueOutsideTheRange) {
+  const sint n = symbolic::variable("n", 1, 8);
+  const LazyOpPtr x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({n}));
+  const LazyOpPtr kernel = LazyOp::store(ShapeTracker::contiguous({n}), x);
+  EXPECT_EQ(bind_variables(kernel, {{"n", 8}})->shape(), Shape{8});
+  EXPECT_THAT(error_of([&] {
+                bind_variables(kernel, {{"n", 9}});
+              }),
+              HasSubstr("variable 'n' = 9 is outside [1, 8]"));
+  EXPECT_THROW(bind_variables(kernel, {{"n", 0}}), AstError);
+}
+
 TEST(Kernel, BuffersAreAsLargeAsTheViewsReach) {
   const LazyOpPtr x = LazyOp::load(1, DType::Float32, ShapeTracker({View::strided({3}, {4}, 1)}));
   const std::vector<BufferSpec> specs = buffers_of(LazyOp::store(flat(3), x));
