@@ -11,6 +11,7 @@ namespace {
 using Order = std::vector<int>;  // permutation of a space's axes
 
 std::int64_t concrete_size(const Shape& shape) {
+  if (std::ranges::any_of(shape, [](const sint& s) { return s.as_int() == 0; })) return 0;
   std::int64_t size = 1;
   for (const sint& s : shape) size = checked_mul(size, s.as_int());
   return size;
@@ -89,14 +90,15 @@ class Builder {
       return std::find(axes.begin(), axes.end(), axis) != axes.end();
     };
     Order inner;
-    std::int64_t terms = 1;
+    Shape reduced_shape;
     for (const int axis : order)
       if (!reduced(axis)) inner.push_back(axis);
     for (const int axis : axes) {
       inner.push_back(axis);
-      terms *= node.src()[0]->shape()[static_cast<std::size_t>(axis)].as_int();
+      reduced_shape.push_back(node.src()[0]->shape()[static_cast<std::size_t>(axis)]);
     }
-    made.terms = terms;
+    // Without outputs there is nothing to count, and the product may not fit.
+    made.terms = concrete_size(node.shape()) == 0 ? 0 : concrete_size(reduced_shape);
     made.accumulator = node.reduce_arg().accumulator;
     made.region = region(node.src()[0], inner);
   }

@@ -77,6 +77,16 @@ TEST(Interpreted, AReduceOfNothingIsTheIdentity) {
       -128);
 }
 
+TEST(Interpreted, SizesBesideAnEmptyAxisNeedNotMultiply) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 40;
+  for (const Shape& shape : {Shape{kHuge, kHuge, 0}, Shape{0, kHuge, kHuge}}) {
+    const auto one =
+        LazyOp::constant(Scalar::of(1.0F), ShapeTracker({View::strided(shape, {0, 0, 0})}));
+    const std::vector<int> axes = shape[0] == sint(0) ? std::vector{1, 2} : std::vector{0, 1};
+    EXPECT_EQ(run<float>(LazyOp::reduce(Op::ReduceSum, one, axes), {}), std::vector<float>{});
+  }
+}
+
 TEST(Interpreted, SumsAreExactWhateverTheOrder) {
   const std::vector<float> terms{1e30F, 1.0F, -1e30F, 0x1p-100F};
   const auto sum = LazyOp::reduce(Op::ReduceSum, in(1, ShapeTracker::contiguous({4})), {0});
