@@ -67,17 +67,18 @@ int run_check(const CheckOptions& options) {
     note = reproducer.note;
     verdict = fuzz::judge(reproducer);
   } else {
-    const KernelFile file = kernel_from_json(text);
-    kernel = file.ast;
+    const KernelFile whole = parse_kernel(options.file, text);
+    kernel = whole.ast;
     if (options.output.empty())
       throw ParseError("a kernel.json is checked with --in A.npy ... --out Y.npy");
+    const KernelFile file = with_values(whole, options.variables);
     Device& host = Device::get("CPU");
     std::vector<BufferPtr> buffers{to_buffer(host, read_arrays(file, {options.output}, 0)[0])};
     for (const HostArray& input : read_arrays(file, options.inputs, 1))
       buffers.push_back(to_buffer(host, input));
     std::vector<Buffer*> raw;
     for (const BufferPtr& b : buffers) raw.push_back(b.get());
-    verdict = judge(kernel, raw, *buffers[0], {}, parse_values(options.variables));
+    verdict = judge(file.ast, raw, *buffers[0]);
   }
   if (options.json) {
     fmt::print("{}\n", json_of(verdict, kernel));

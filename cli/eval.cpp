@@ -2,7 +2,6 @@
 
 #include "kernel_io.h"
 #include "terminal.h"
-#include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/values.h"
 #include "touchstone/interp/interpreted.h"
@@ -12,11 +11,10 @@ namespace touchstone::cli {
 namespace {
 
 // The inputs given, or small integers drawn from the seed.
-std::vector<HostArray> inputs_of(const KernelFile& kernel, const LazyOpPtr& concrete,
-                                 const EvalOptions& options) {
+std::vector<HostArray> inputs_of(const KernelFile& kernel, const EvalOptions& options) {
   if (!options.inputs.empty()) return read_arrays(kernel, options.inputs, 1);
   fuzz::RandomChooser chooser(options.seed, 0);
-  return fuzz::draw_inputs(chooser, fuzz::ValueFamily::Integers, concrete);
+  return fuzz::draw_inputs(chooser, fuzz::ValueFamily::Integers, kernel.ast);
 }
 
 void print_values(const HostArray& output) {
@@ -37,17 +35,13 @@ void print_values(const HostArray& output) {
 int run_eval(const EvalOptions& options) {
   register_interpreted_device();
   register_clang_device();
-  const KernelFile kernel = kernel_from_json(read_file(options.kernel));
-  const symbolic::Values values = parse_values(options.variables);
-  const LazyOpPtr concrete = values.empty() ? kernel.ast : bind_variables(kernel.ast, values);
-  if (const auto open = variables_of(concrete); !open.empty())
-    throw ParseError(fmt::format("variable '{0}' has no value; give one with --var {0}=N",
-                                 symbolic::variable_name(open[0])));
+  const KernelFile kernel = with_values(read_kernel(options.kernel), options.variables);
+  const LazyOpPtr& concrete = kernel.ast;
   Device& device = Device::get(options.device);
   HostArray output{concrete->dtype(), {}, {}};
   for (const sint& size : concrete->shape()) output.shape.push_back(size.as_int());
   std::vector<BufferPtr> buffers{std::make_shared<Buffer>(device, output.dtype, output.size())};
-  for (const HostArray& input : inputs_of(kernel, concrete, options))
+  for (const HostArray& input : inputs_of(kernel, options))
     buffers.push_back(to_buffer(device, input));
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());

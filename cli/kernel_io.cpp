@@ -1,23 +1,63 @@
 #include "kernel_io.h"
 
+#include <algorithm>
 #include <charconv>
+
+#include "touchstone/base/file.h"
 
 namespace touchstone::cli {
 
-symbolic::Values parse_values(const std::vector<std::string>& words) {
+namespace {
+
+symbolic::Values parse_values(const std::vector<std::string>& words, const LazyOpPtr& kernel) {
+  std::vector<std::string> known;
+  for (const symbolic::Node& v : variables_of(kernel)) known.push_back(symbolic::variable_name(v));
   symbolic::Values values;
   for (const std::string& word : words) {
     const std::size_t equals = word.find('=');
     std::int64_t value = 0;
     const char* const end = word.data() + word.size();
-    if (equals == std::string::npos || equals == 0 ||
-        std::from_chars(word.data() + equals + 1, end, value).ptr != end ||
-        equals + 1 == word.size())
+    const bool formed = equals != std::string::npos && equals != 0 && equals + 1 != word.size();
+    const auto [stop, error] = formed ? std::from_chars(word.data() + equals + 1, end, value)
+                                      : std::from_chars_result{end, std::errc::invalid_argument};
+    if (error == std::errc::result_out_of_range)
+      throw ParseError(fmt::format("the value of '{}' does not fit in 64 bits", word));
+    if (error != std::errc() || stop != end)
       throw ParseError(
           fmt::format("'{}' does not give a variable its value; write it as n=3", word));
-    values[word.substr(0, equals)] = value;
+    const std::string name = word.substr(0, equals);
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw ParseError(known.empty()
+                           ? fmt::format("'{}': the kernel has no variables; leave --var out", word)
+                           : fmt::format("'{}': the kernel has no variable '{}'; it has {}", word,
+                                         name, fmt::join(known, ", ")));
+    if (!values.emplace(name, value).second)
+      throw ParseError(fmt::format("'{}': '{}' has a value already; give it once", word, name));
   }
   return values;
+}
+
+}  // namespace
+
+KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>& words) {
+  const symbolic::Values values = parse_values(words, kernel.ast);
+  for (const symbolic::Node& v : variables_of(kernel.ast))
+    if (const std::string& name = symbolic::variable_name(v); !values.contains(name))
+      throw ParseError(fmt::format("variable '{0}' has no value; give one with --var {0}=N", name));
+  return values.empty() ? kernel : kernel_file(bind_variables(kernel.ast, values));
+}
+
+KernelFile read_kernel(const std::string& path) { return parse_kernel(path, read_file(path)); }
+
+KernelFile parse_kernel(const std::string& path, std::string_view text) {
+  try {
+    return kernel_from_json(text);
+  } catch (const Error& e) {
+    constexpr std::string_view kPrefix = "kernel.json: ";
+    std::string_view why = e.what();
+    if (why.starts_with(kPrefix)) why.remove_prefix(kPrefix.size());
+    throw ParseError(fmt::format("{}: {}", path, why));
+  }
 }
 
 std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<std::string>& paths,
@@ -26,6 +66,10 @@ std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<s
   for (const std::string& path : paths) {
     HostArray array = read_npy(path);
     const int idx = first + static_cast<int>(arrays.size());
+    if (kernel.buffers.empty() || idx > kernel.buffers.back().idx)
+      throw ParseError(fmt::format("{}: would be buffer {}, but the kernel's last is buffer {}",
+                                   path, idx,
+                                   kernel.buffers.empty() ? -1 : kernel.buffers.back().idx));
     for (const BufferSpec& spec : kernel.buffers) {
       if (spec.idx != idx) continue;
       if (array.dtype != spec.dtype)
@@ -34,6 +78,9 @@ std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<s
       if (array.size() < spec.size)
         throw ParseError(fmt::format("{}: holds {} elements, buffer {} of the kernel has {}", path,
                                      array.size(), idx, spec.size));
+      if (idx == 0 && array.size() != spec.size)
+        throw ParseError(fmt::format("{}: holds {} elements, the kernel's output has {}", path,
+                                     array.size(), spec.size));
     }
     arrays.push_back(std::move(array));
   }

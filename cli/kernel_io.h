@@ -10,8 +10,14 @@
 
 namespace touchstone::cli {
 
-/// "n=3" words as values. Throws ParseError.
-symbolic::Values parse_values(const std::vector<std::string>& words);
+/// A kernel.json. Throws ParseError or SystemError naming the file.
+KernelFile read_kernel(const std::string& path);
+/// The same from a text that came from `path`.
+KernelFile parse_kernel(const std::string& path, std::string_view text);
+
+/// The kernel with the values of "n=3" words in place of its variables, and the buffers it then
+/// takes. Throws ParseError or AstError where one has no value, two, or one outside its range.
+KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>& words);
 
 /// One .npy a buffer, numbered from `first`, checked against the kernel's own list. Throws
 /// ParseError or SystemError naming file and buffer.

@@ -1,7 +1,10 @@
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <new>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -28,6 +31,7 @@ struct Verb {
 CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& what,
                    const std::string& example) {
   CLI::App* verb = app.add_subcommand(name, what);
+  verb->fallthrough();  // --color may stand after the verb
   verb->footer("Example: touchstone " + example + "\n" + kFooter);
   return verb;
 }
@@ -169,26 +173,22 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace touchstone::cli
 
-namespace {
-
-// Where even the error cannot be written, the exit code still says it.
-void complain(const std::string& what) {
-  std::fputs(("touchstone: " + what + "\n").c_str(), stderr);
-}
-
-}  // namespace
-
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // a reader that leaves ends us quietly
+  std::string why;
   try {
     const int code = touchstone::cli::run(argc, argv);
-    return std::fflush(stdout) == 0 ? code : touchstone::cli::kExitBad;
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    why = fmt::format("cannot write to standard output: {}", std::strerror(errno));
   } catch (const touchstone::Error& e) {
-    complain(e.what());
+    why = e.what();
   } catch (const std::bad_alloc&) {
-    complain("out of memory");
+    why = "out of memory";
+  } catch (const std::system_error& e) {  // fmt could not write
+    why = e.what();
   } catch (const std::exception& e) {
-    complain(std::string("internal error: ") + e.what());
+    why = fmt::format("internal error: {}", e.what());
   }
+  std::fputs(("touchstone: " + why + "\n").c_str(), stderr);  // unlike fmt it never throws
   return touchstone::cli::kExitBad;
 }

@@ -59,6 +59,9 @@ ShapeTracker apply_words(const ShapeTracker& st, const std::string& op,
                          const std::string& argument) {
   if (op == "permute") {
     const Numbers n = numbers(argument);
+    for (const std::int64_t axis : n)  // before they are narrowed
+      if (axis < 0 || axis >= st.rank())
+        throw ShapeError(fmt::format("permute: axis {} is not in [0, {})", axis, st.rank()));
     return st.permute(std::vector<int>(n.begin(), n.end()));
   }
   if (op == "reshape") return st.reshape(parse_shape(argument));

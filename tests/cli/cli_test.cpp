@@ -125,6 +125,8 @@ TEST_F(Cli, ViewFollowsAShape) {
   EXPECT_THAT(touchstone_run("view 10,10 reshap 100").text, HasSubstr("did you mean 'reshape'?"));
   EXPECT_EQ(touchstone_run("view 2,3 shrink 0:9,0:1").code, 2);
   EXPECT_EQ(touchstone_run("view 2,x").code, 2);
+  EXPECT_THAT(touchstone_run("view 2,3 permute 4294967296,1").text,
+              HasSubstr("axis 4294967296 is not in [0, 2)"));
   EXPECT_EQ(touchstone_run("view 2,3 pad -- -1:0,0:0").code, 2);
 }
 
@@ -208,6 +210,51 @@ TEST_F(Cli, BadFilesAreNamedAndNothingIsWritten) {
   EXPECT_FALSE(std::filesystem::exists(file("never.npy")));
 }
 
+TEST_F(Cli, ValuesOfSizesAreCheckedAndUsed) {
+  const sint n = symbolic::variable("n", 1, 8);
+  const ShapeTracker st = ShapeTracker::contiguous({n});
+  const std::string k =
+      write("n.json", to_json(kernel_file(LazyOp::store(
+                          st, LazyOp::unary(Op::Neg, LazyOp::load(1, DType::Float32, st))))));
+  const std::string x = array("x.npy", {1, 2, 3}), y = array("y.npy", {-1, -2, -3});
+  EXPECT_THAT(touchstone_run("eval " + k + " --var n=3 --in " + x).text,
+              HasSubstr("-1.0 -2.0 -3.0"));
+  EXPECT_EQ(touchstone_run("check " + k + " --var n=3 --in " + x + " --out " + y).code, 0);
+  for (const std::string& verb : {"eval " + k, "check " + k + " --in " + x + " --out " + y})
+    for (const auto& [values, says] : {std::pair{"", "has no value"},
+                                       {"--var n=9", "outside [1, 8]"},
+                                       {"--var n=99999999999999999999", "64 bits"},
+                                       {"--var n=3 --var n=4", "has a value already"},
+                                       {"--var n=3 m=4", "no variable 'm'; it has n"},
+                                       {"--var n=3x", "write it as n=3"}}) {
+      const Answer run = touchstone_run(verb + " " + values);
+      EXPECT_EQ(run.code, 2) << verb << " " << values << "\n" << run.text;
+      EXPECT_THAT(run.text, HasSubstr(says));
+    }
+}
+
+TEST_F(Cli, ArraysTheKernelHasNoPlaceForAreRefused) {
+  const std::string k = kernel(), x = array("x.npy", {1, 2, 3, 4});
+  EXPECT_THAT(touchstone_run("eval " + k + " --in " + x + " " + x).text,
+              HasSubstr("would be buffer 2, but the kernel's last is buffer 1"));
+  const Answer longer = touchstone_run("check " + k + " --in " + x + " --out " +
+                                       array("longer.npy", {2, 4, 6, 8, 10}));
+  EXPECT_EQ(longer.code, 2);
+  EXPECT_THAT(longer.text, HasSubstr("holds 5 elements, the kernel's output has 4"));
+}
+
+TEST_F(Cli, ErrorsInAKernelNameItsFile) {
+  const Answer run = touchstone_run("eval " + write("mine.json", "{\"touchstone_kernel\":1}"));
+  EXPECT_THAT(run.text, HasSubstr("mine.json: the kernel: has no \"buffers\""));
+}
+
+TEST_F(Cli, OutputThatCannotBeWrittenIsAnError) {
+  const Answer run = touchstone_run("view 2,3 3>&1 >/dev/full 2>&3 #");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.text, HasSubstr("No space left on device"));
+  EXPECT_EQ(touchstone_run("view 2,3 >/dev/full 2>/dev/full #").code, 2);  // nor can it be told
+}
+
 TEST_F(Cli, AMissingCompilerSaysHowToGetOne) {
   const Answer run =
       touchstone_run("eval " + kernel() + " --device CLANG",
@@ -221,6 +268,7 @@ TEST_F(Cli, NoColourReachesAPipeUnlessForced) {
   const Answer plain = touchstone_run("view 2,3");
   EXPECT_THAT(plain.text, Not(HasSubstr("\x1b[")));
   EXPECT_THAT(touchstone_run("--color always view 2,3").text, HasSubstr("\x1b["));
+  EXPECT_THAT(touchstone_run("simplify a --var a=0..1 --color always").text, HasSubstr("\x1b["));
   EXPECT_THAT(touchstone_run("view 2,3", "CLICOLOR_FORCE=1").text, HasSubstr("\x1b["));
   EXPECT_THAT(touchstone_run("view 2,3", "CLICOLOR_FORCE=1 NO_COLOR=1").text,
               Not(HasSubstr("\x1b[")));
