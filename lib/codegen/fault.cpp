@@ -1,6 +1,7 @@
 #include "touchstone/codegen/fault.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "touchstone/base/suggest.h"
 
@@ -41,15 +42,19 @@ std::optional<View> strides_exchanged(const View& view) {
   return std::nullopt;
 }
 
-// The first view, from the outside in, that can hold the fault takes it.
+// The first view, from the outside in, that can hold the fault takes it. Behind an outer view that
+// leaves elements out, exchanged strides may reach further than the buffer goes: such a view
+// cannot.
 ShapeTracker with_fault(const ShapeTracker& st, Fault fault) {
+  const std::int64_t held = st.real_size();
   std::vector<View> views = st.views();
   for (auto view = views.rbegin(); view != views.rend(); ++view) {
     const auto changed =
         fault == Fault::MaskOffByOne ? begin_late(*view) : strides_exchanged(*view);
     if (!changed) continue;
-    *view = *changed;
-    return ShapeTracker(std::move(views));
+    const View right = std::exchange(*view, *changed);
+    if (ShapeTracker wrong(views); wrong.real_size() <= held) return wrong;
+    *view = right;
   }
   return st;
 }

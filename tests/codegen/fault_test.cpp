@@ -28,6 +28,15 @@ TEST(Fault, UnknownNameSuggestsTheNearest) {
   }
 }
 
+TEST(Fault, StaysInsideTheBuffer) {
+  // Three elements of twelve: with the strides of the axes of size 2 exchanged they would lie
+  // 24 apart, beyond the last element that the kernel reaches.
+  const ShapeTracker few({View::strided({2, 6, 2}, {24, 4, 1}, 49), View::contiguous({3})});
+  const LazyOpPtr kernel = stored(load(few));
+  EXPECT_FALSE(holds_fault(kernel, Fault::StrideSwapped));
+  EXPECT_EQ(buffers_of(plant_view_fault(kernel, Fault::StrideSwapped)), buffers_of(kernel));
+}
+
 std::string faults_of(const LazyOpPtr& kernel) {
   std::string names;
   for (const FaultInfo& row : fault_table)
