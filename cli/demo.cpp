@@ -187,15 +187,9 @@ fuzz::Reproducer smallest(const fuzz::Reproducer& evidence) {
   constexpr int kMostRuns = 200;
   Device& candidate = Device::get(kDevice);
   Progress progress("shrinking", kMostRuns);
-  std::int64_t runs = 0;
-  const fuzz::Shrunk small = fuzz::shrink(
-      evidence.run,
-      [&](const fuzz::KernelCase& c) {
-        progress.update(++runs);
-        return fuzz::run_case(c, candidate).outcome == Outcome::Fail;
-      },
-      kMostRuns);
-  return fuzz::record(small.smallest, candidate);
+  return fuzz::shrink_failure(evidence, candidate, kMostRuns,
+                              [&](int runs) { progress.update(runs); })
+      .smallest;
 }
 
 void report_failure(const DemoOptions& options, const KernelLog::Entry& entry,

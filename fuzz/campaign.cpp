@@ -9,15 +9,11 @@ namespace {
 
 constexpr std::int64_t kBatch = 64;  // kernels compiled at once
 
-Finding make_finding(Device& candidate, std::int64_t index, const KernelCase& c, bool shrinking) {
-  Finding finding{index, c, {}, {}, 0};
-  Shrunk small{c, 0};
-  if (shrinking)
-    small = shrink(c, [&](const KernelCase& smaller) {
-      return run_case(smaller, candidate).outcome == Outcome::Fail;
-    });
-  finding.shrink_runs = small.runs;
-  finding.shrunk = record(small.smallest, candidate);
+Finding make_finding(Device& candidate, std::int64_t index, const Reproducer& failing,
+                     bool shrinking) {
+  ShrunkRun small{failing, 0};
+  if (shrinking) small = shrink_failure(failing, candidate);
+  Finding finding{index, failing.run, std::move(small.smallest), {}, small.runs};
   finding.shrunk.note = fmt::format("fuzz case {} on {}", index, candidate.name());
   finding.verdict = judge(finding.shrunk);
   return finding;
@@ -39,7 +35,8 @@ CampaignResult run_campaign(Device& candidate, const CampaignOptions& options,
     candidate.prepare(kernels);
     for (std::size_t i = 0; i < batch.size(); ++i) {
       ++result.cases;
-      switch (run_case(batch[i], candidate).outcome) {
+      const Reproducer run = record(batch[i], candidate);
+      switch (judge(run).outcome) {
         case Outcome::Pass:
           ++result.passed;
           break;
@@ -52,7 +49,7 @@ CampaignResult run_campaign(Device& candidate, const CampaignOptions& options,
         case Outcome::Fail:
           result.findings.push_back(make_finding(candidate,
                                                  options.first + at + static_cast<std::int64_t>(i),
-                                                 batch[i], result.findings.empty()));
+                                                 run, result.findings.empty()));
           break;
       }
     }

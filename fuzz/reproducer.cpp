@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "touchstone/base/checked.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/ops/kernel_json.h"
 
@@ -48,13 +49,17 @@ json array_json(const HostArray& array) {
 
 HostArray parse_array(const json& value, const std::string& where) {
   try {
+    for (const json& size : value.at("shape"))
+      if (!size.is_number_integer() || size < 0)
+        bad(where, fmt::format("{} is not a size", size.dump()));
     HostArray array{parse_dtype(value.at("dtype").get<std::string>()),
                     value.at("shape").get<std::vector<std::int64_t>>(),
                     unhex(value.at("bytes").get<std::string>(), where)};
-    for (const std::int64_t size : array.shape)
-      if (size < 0) bad(where, "a negative size");
+    if (is_bool(array.dtype))
+      for (const char c : array.bytes)
+        if (c != 0 && c != 1) bad(where, "a bool is neither 00 nor 01");
     if (static_cast<std::int64_t>(array.bytes.size()) !=
-        array.size() * static_cast<std::int64_t>(itemsize(array.dtype)))
+        checked_mul(array.size(), static_cast<std::int64_t>(itemsize(array.dtype))))
       bad(where, fmt::format("{} bytes do not make {} elements of {}", array.bytes.size(),
                              array.size(), name(array.dtype)));
     return array;
@@ -76,10 +81,11 @@ std::string to_json(const Reproducer& r) {
 }
 
 bool is_reproducer(std::string_view text) {
-  return text.substr(0, 64).find(kKey) != std::string_view::npos;
+  return text.find(fmt::format("\"{}\"", kKey)) != std::string_view::npos;
 }
 
 Reproducer reproducer_from_json(std::string_view text) {
+  require_shallow_json(text);
   json root;
   try {
     root = json::parse(text);
@@ -94,6 +100,8 @@ Reproducer reproducer_from_json(std::string_view text) {
   for (const char* key : {"inputs", "output", "kernel"})
     if (!root.contains(key)) bad("the file", fmt::format("has no \"{}\"", key));
   Reproducer r;
+  if (!root["inputs"].is_array()) bad("inputs", "is not a list");
+  if (root.contains("note") && !root["note"].is_string()) bad("note", "is not a string");
   r.note = root.value("note", std::string());
   r.run.kernel = kernel_from_json(root["kernel"].dump()).ast;
   for (const json& input : root["inputs"])

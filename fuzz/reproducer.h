@@ -21,7 +21,7 @@ struct Reproducer {
 std::string to_json(const Reproducer& reproducer);
 /// Throws ParseError or AstError saying what is wrong.
 Reproducer reproducer_from_json(std::string_view text);
-/// Whether a text is a reproducer rather than a kernel, by its first lines.
+/// Whether a text is a reproducer rather than a kernel.
 bool is_reproducer(std::string_view text);
 
 /// The verdict on the recorded output.

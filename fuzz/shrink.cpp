@@ -251,4 +251,19 @@ Reproducer record(const KernelCase& c, Device& candidate) {
   return {c, contents(*buffers[0]), {}};
 }
 
+ShrunkRun shrink_failure(const Reproducer& failing, Device& candidate, int most_runs,
+                         const std::function<void(int)>& progress) {
+  ShrunkRun result{failing, 0};
+  const auto fails = [&](const KernelCase& smaller) {
+    ++result.runs;
+    if (progress) progress(result.runs);
+    Reproducer answered = record(smaller, candidate);
+    if (judge(answered).outcome != Outcome::Fail) return false;
+    result.smallest = std::move(answered);
+    return true;
+  };
+  shrink(failing.run, fails, most_runs);
+  return result;
+}
+
 }  // namespace touchstone::fuzz

@@ -31,4 +31,14 @@ Shrunk shrink(const KernelCase& c, const std::function<bool(const KernelCase&)>&
 /// What the candidate answers to a case, to be judged again.
 Reproducer record(const KernelCase& c, Device& candidate);
 
+struct ShrunkRun {
+  Reproducer smallest;  // its verdict is FAIL
+  int runs = 0;         // of the candidate
+};
+
+/// Shrinks a run whose verdict is FAIL. The answer is that of the very run that failed: a broken
+/// candidate need not repeat itself. `progress` is called with each count of runs.
+ShrunkRun shrink_failure(const Reproducer& failing, Device& candidate, int most_runs = 2000,
+                         const std::function<void(int runs)>& progress = {});
+
 }  // namespace touchstone::fuzz

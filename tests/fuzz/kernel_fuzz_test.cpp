@@ -75,6 +75,37 @@ TEST(KernelFuzz, TheReferenceAgreesWithItself) {
   EXPECT_EQ(result.unusable, 0);
 }
 
+// Wrong for its first forty runs, right from then on.
+class Wavering final : public Device {
+ public:
+  Wavering() : Device("WAVERING", std::make_unique<HostAllocator>()) {}
+
+ private:
+  struct Answer final : Runner {
+    Answer(RunnerPtr right, int& runs) : right_(std::move(right)), runs_(runs) {}
+    double run(std::span<Buffer* const> buffers, const symbolic::Values& values) override {
+      if (++runs_ > 40) return right_->run(buffers, values);
+      const std::vector<std::byte> wrong(buffers[0]->bytes(), std::byte{1});
+      buffers[0]->copy_in(wrong);
+      return 0;
+    }
+    RunnerPtr right_;
+    int& runs_;
+  };
+  RunnerPtr make_runner(const LazyOpPtr& kernel) override {
+    return std::make_shared<Answer>(reference_->runner(kernel), runs_);
+  }
+  std::unique_ptr<Device> reference_ = make_interpreted_device();
+  int runs_ = 0;
+};
+
+TEST(KernelFuzz, AFindingKeepsTheAnswerThatFailed) {
+  Wavering candidate;
+  const CampaignResult result = run_campaign(candidate, {1, 0, 8});
+  ASSERT_FALSE(result.findings.empty());
+  for (const Finding& f : result.findings) EXPECT_EQ(f.verdict.outcome, Outcome::Fail);
+}
+
 class PlantedFault : public testing::TestWithParam<FaultInfo> {};
 
 TEST_P(PlantedFault, IsFoundAndShrinksToAFewNodes) {
@@ -163,6 +194,27 @@ TEST(Reproducer, DamageIsNamed) {
   EXPECT_THROW(reproducer_from_json("{\"touchstone_reproducer\":9}"), ParseError);
   EXPECT_THROW(reproducer_from_json("{\"touchstone_reproducer\":1}"), ParseError);
   EXPECT_THROW(reproducer_from_json("[1]"), ParseError);
+  const LazyOpPtr x = LazyOp::load(1, DType::Bool, ShapeTracker::contiguous({2}));
+  const std::string text = to_json(Reproducer{{LazyOp::store(ShapeTracker::contiguous({2}), x),
+                                               {{DType::Bool, {2}, std::string("\0\1", 2)}}},
+                                              {DType::Bool, {2}, std::string("\0\1", 2)},
+                                              "note"});
+  EXPECT_NO_THROW(reproducer_from_json(text));
+  const auto damaged = [&](const std::string& from, const std::string& to) {
+    std::string copy = text;
+    return copy.replace(copy.find(from), from.size(), to);
+  };
+  EXPECT_THROW(reproducer_from_json(damaged("\"note\":\"note\"", "\"note\":1")), ParseError);
+  EXPECT_THROW(reproducer_from_json(damaged("0001", "0003")), ParseError);
+  EXPECT_THROW(reproducer_from_json(damaged("\"shape\":[2]", "\"shape\":[2.0]")), ParseError);
+  EXPECT_THROW(reproducer_from_json(damaged("\"shape\":[2]", "\"shape\":[-2]")), ParseError);
+  EXPECT_THROW(
+      reproducer_from_json(damaged("\"note\":\"note\"", "\"note\":" + std::string(300'000, '[') +
+                                                            std::string(300'000, ']'))),
+      ParseError);
+  // However an editor has ordered it.
+  EXPECT_TRUE(
+      is_reproducer("{\"inputs\":[" + std::string(100, ' ') + "],\"touchstone_reproducer\":1}"));
 }
 
 }  // namespace
