@@ -133,7 +133,12 @@ Id Simplifier::zero(Linear s) {
 }
 
 Id Simplifier::truth(Id id) {
-  if (c_[id].boolean) return id;
+  const NodeData& n = c_[id];
+  if (n.boolean) {
+    if (!is_condition(n.kind) && n.kind != Kind::Constant)
+      law("eq.flag", [&](Instance& i) { i.bind("x", linear(id)); });
+    return id;
+  }
   return negate(zero(linear(id)));
 }
 

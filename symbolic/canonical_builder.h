@@ -1,0 +1,50 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "touchstone/symbolic/grammar.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+/// Simplifies while it reads. The caller holds the context's lock.
+class CanonicalBuilder final : public ExpressionBuilder {
+ public:
+  CanonicalBuilder(const std::map<std::string, Node>& names, Context& context)
+      : names_(names), c_(context), s_(context) {}
+
+  Simplifier& simplifier() { return s_; }
+
+  Value constant(const Int& value) override { return c_.make_constant(value); }
+
+  std::optional<Value> name(std::string_view name) override {
+    const auto known = names_.find(std::string(name));
+    if (known == names_.end()) return std::nullopt;
+    const Node n = known->second;
+    return n.context() == &c_ ? n.id() : c_.make_constant((*n.context())[n.id()].first);
+  }
+
+  std::string known_names() const override {
+    return names_.empty() ? "a number, since no names were given"
+                          : fmt::format("one of the {} names given, as \"{}\"", names_.size(),
+                                        names_.begin()->first);
+  }
+
+  bool is_zero(Value value) const override {
+    return c_[value].kind == Kind::Constant && c_[value].first.is_zero();
+  }
+
+  Value apply(ExprOp op, std::span<const Value> args) override;
+  Value chain(std::span<const ExprOp> ops, std::span<const Value> values) override;
+
+ private:
+  Id compare(ExprOp op, Id a, Id b);
+  Id truncated(Id a, Id b, bool remainder);
+
+  const std::map<std::string, Node>& names_;
+  Context& c_;
+  Simplifier s_;
+};
+
+}  // namespace touchstone::symbolic

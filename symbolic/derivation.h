@@ -1,0 +1,55 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "touchstone/symbolic/expr.h"
+
+namespace touchstone::symbolic {
+
+/// The step that only computes: both parts have one normal form (ring.h), no rule is needed.
+inline constexpr std::string_view kArithmetic = "arithmetic";
+/// A step that the simplifier took and that could not be explained; no checker accepts it.
+inline constexpr std::string_view kUnexplained = "unexplained";
+
+/// One rewriting of a part of the expression.
+struct DerivationStep {
+  std::string rule;            // a name of rules.h, kArithmetic or kUnexplained
+  Path path;                   // where the part stands
+  Expr before = 0, after = 0;  // the part
+  Expr whole = 0;              // all of it, after the step
+  std::vector<std::pair<std::string, Expr>> bindings;  // of the rule's variables
+  bool backwards = false;                              // rhs became lhs
+  /// The part as a function of the rule's side, which it writes `_`: `_` itself where the part is
+  /// that side, `y + 3*_` where it is one of its terms.
+  Expr context = 0;
+  /// What the condition of the rule follows from: bounds of variables, assumptions, and conditions
+  /// under which the part stands.
+  std::vector<Expr> facts;
+};
+
+/// An expression, step by step, and what it became.
+struct Chain {
+  Expr start = 0, result = 0;
+  std::vector<DerivationStep> steps;
+};
+
+/// How an expression came to its simplified form, from the text as given to the text as rendered.
+struct Derivation {
+  struct Variable {
+    std::string name;
+    std::optional<Int> lo, hi;  // inclusive; absent is open
+  };
+  Exprs exprs;
+  std::vector<Variable> variables;
+  std::vector<Chain> assumptions;  // each in the form the simplifier uses it
+  Chain main;
+};
+
+/// What may be used at a place of an expression: bounds of the variables, the first `known` of the
+/// assumptions, and what `and`, `or` and `where` above the place say about it.
+std::vector<Expr> facts_at(Derivation& d, std::size_t known, Expr whole, const Path& path);
+
+}  // namespace touchstone::symbolic

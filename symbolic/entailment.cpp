@@ -1,0 +1,344 @@
+#include "touchstone/symbolic/entailment.h"
+
+#include <algorithm>
+
+namespace touchstone::symbolic {
+
+namespace {
+
+constexpr int kRounds = 3;  // of bounds from facts from bounds
+
+bool empty(const Interval& r) { return r.lo && r.hi && *r.hi < *r.lo; }
+
+}  // namespace
+
+void Entailment::assume(Expr condition) {
+  settled_ = false;
+  const PolyId truth = ring_->truth(condition);
+  const Poly& t = (*ring_)[truth];
+  if (t.is_constant()) {
+    contradictory_ |= t.constant().is_zero();
+  } else if (t.terms.size() == 1 && t.terms[0].second.is_one()) {
+    for (const AtomId a : t.terms[0].first)
+      if (ring_->is_flag(a)) assume_flag(a, true);
+  } else if (t.terms.size() == 2 && t.terms[0].first.empty() && t.terms[0].second.is_one() &&
+             t.terms[1].second == Int(-1) && t.terms[1].first.size() == 1) {
+    assume_flag(t.terms[1].first[0], false);
+  }
+}
+
+void Entailment::assume_flag(AtomId flag, bool value) {
+  const auto [at, fresh] = flags_.emplace(flag, value);
+  contradictory_ |= at->second != value;
+  const Atom& a = ring_->atom(flag);
+  const PolyId p = a.parts[0], minus = ring_->add(ring_->constant(0), p, -1);
+  if (a.kind == AtomKind::Negative) {
+    at_most_zero(value ? ring_->add(p, ring_->constant(1)) : minus);
+  } else if (value) {
+    at_most_zero(p);
+    at_most_zero(minus);
+  } else {
+    assume_nonzero(p);
+  }
+}
+
+void Entailment::at_most_zero(PolyId p) {
+  facts_.push_back(p);
+  settled_ = false;
+  // x//c <= k is x <= c*k + c - 1, and x//c >= k is x >= c*k.
+  const Poly& f = (*ring_)[p];
+  if (f.terms.empty() || f.terms.back().first.size() != 1 || f.terms.size() > 2 ||
+      (f.terms.size() == 2 && !f.terms[0].first.empty()))
+    return;
+  const Atom& a = ring_->atom(f.terms.back().first[0]);
+  if (a.kind != AtomKind::Quotient || !(*ring_)[a.parts[1]].is_constant()) return;
+  const Int c = (*ring_)[a.parts[1]].constant(), coef = f.terms.back().second;
+  if (c.sign() <= 0) return;
+  if (coef.sign() > 0) {
+    const Int k = floor_div(-f.constant(), coef);
+    at_most_zero(ring_->add(a.parts[0], ring_->constant(c * k + c - 1), -1));
+  } else {
+    const Int k = -floor_div(-f.constant(), -coef);
+    at_most_zero(ring_->add(ring_->constant(c * k), a.parts[0], -1));
+  }
+}
+
+void Entailment::assume_nonzero(PolyId p) {
+  nonzero_.insert(p);
+  nonzero_.insert(ring_->add(ring_->constant(0), p, -1));
+  const Poly& q = (*ring_)[p];
+  if (q.terms.size() == 1)
+    for (const AtomId a : q.terms[0].first) nonzero_.insert(ring_->of_atom(a));
+}
+
+void Entailment::narrow(AtomId a, const Interval& range) {
+  Interval& now = known_[a];
+  if (range.lo && (!now.lo || *now.lo < *range.lo)) now.lo = range.lo;
+  if (range.hi && (!now.hi || *range.hi < *now.hi)) now.hi = range.hi;
+  contradictory_ |= empty(now);
+}
+
+void Entailment::tighten() {
+  settled_ = true;
+  for (int round = 0; round < kRounds && !contradictory_; ++round) {
+    for (const PolyId p : nonzero_) {  // what is not 0 and not below is above
+      memo_.clear();
+      const PolyId above = ring_->add(ring_->constant(1), p, -1);
+      if (plain(p).at_least(0) && std::ranges::find(facts_, above) == facts_.end())
+        facts_.push_back(above);
+    }
+    for (const PolyId fact : facts_) {
+      memo_.clear();
+      const Poly& f = (*ring_)[fact];
+      contradictory_ |= plain(fact).at_least(1);
+      for (const auto& [m, c] : f.terms) {
+        if (m.size() != 1) continue;
+        // c * atom <= -rest
+        const Interval rest = plain(ring_->add(fact, ring_->monomial(m, c), -1));
+        if (!rest.lo) continue;
+        Interval range;
+        if (c.sign() > 0)
+          range.hi = floor_div(-*rest.lo, c);
+        else
+          range.lo = -floor_div(-*rest.lo, -c);
+        narrow(m[0], range);
+      }
+    }
+  }
+  memo_.clear();
+}
+
+bool Entailment::contradictory() {
+  if (!settled_) tighten();
+  for (std::size_t i = 0; i < facts_.size() && !contradictory_; ++i)
+    contradictory_ = bounds(facts_[i], kDeepest - 1).at_least(1);
+  return contradictory_;
+}
+
+Interval Entailment::atom_bounds(AtomId id) {
+  if (const auto found = memo_.find(id); found != memo_.end()) return found->second;
+  const Atom& a = ring_->atom(id);
+  const auto part = [&](std::size_t i) { return meet(plain(a.parts[i]), relaxed(a.parts[i])); };
+  Interval r;
+  switch (a.kind) {
+    case AtomKind::Variable:
+      break;
+    case AtomKind::Quotient:
+      r = floor_div(part(0), part(1));
+      break;
+    case AtomKind::Remainder: {
+      const Interval d = part(1);
+      r = d.is_point() && d.lo->sign() > 0 ? floor_mod(part(0), *d.lo) : floor_mod(part(0), d);
+      break;
+    }
+    case AtomKind::Negative:
+    case AtomKind::Zero: {
+      const Interval p = part(0);
+      r = {Int(0), Int(1)};
+      const bool negative = a.kind == AtomKind::Negative;
+      if (negative ? p.at_most(-1) : p.within(0, 0)) r.lo = Int(1);
+      if (negative ? p.at_least(0) : p.at_least(1) || p.at_most(-1)) r.hi = Int(0);
+      if (!negative && nonzero_.contains(a.parts[0])) r.hi = Int(0);
+      if (const auto known = flags_.find(id); known != flags_.end())
+        r = Interval::point(known->second ? 1 : 0);
+      break;
+    }
+    case AtomKind::Max:
+      r = Interval::point(0);
+      for (std::size_t i = 0; i < a.parts.size(); ++i) r = larger(r, part(i));
+      break;
+    case AtomKind::Product:
+      r = part(0) * part(1);
+      break;
+  }
+  if (const auto found = known_.find(id); found != known_.end()) {
+    if (found->second.lo && (!r.lo || *r.lo < *found->second.lo)) r.lo = found->second.lo;
+    if (found->second.hi && (!r.hi || *found->second.hi < *r.hi)) r.hi = found->second.hi;
+    if (empty(r)) {
+      contradictory_ = true;
+      r = found->second;
+    }
+  }
+  memo_.emplace(id, r);
+  return r;
+}
+
+Interval Entailment::plain(PolyId p) {
+  Interval sum = Interval::point(0);
+  for (const auto& [m, c] : (*ring_)[p].terms) {
+    Interval product = Interval::point(1);
+    for (std::size_t i = 0; i < m.size();) {
+      std::size_t j = i;
+      Interval power = Interval::point(1);
+      for (; j < m.size() && m[j] == m[i]; ++j) power = power * atom_bounds(m[i]);
+      if ((j - i) % 2 == 0) power = meet(power, Interval{Int(0), std::nullopt});
+      product = product * power;
+      i = j;
+    }
+    sum = sum + product * c;
+  }
+  return sum;
+}
+
+Interval Entailment::relaxed(PolyId p) {
+  // x//d is x/d less at most (d-1)/d: with the fractions multiplied out, x meets its other uses.
+  const auto divisor = [&](const Monomial& m) -> Int {
+    if (m.size() != 1 || ring_->atom(m[0]).kind != AtomKind::Quotient) return 0;
+    const Poly& d = (*ring_)[ring_->atom(m[0]).parts[1]];
+    return d.is_constant() && d.constant().sign() > 0 ? d.constant() : Int(0);
+  };
+  Int scale = 1;
+  const Poly& poly = (*ring_)[p];
+  if (poly.terms.size() < 2) return {};
+  for (const auto& [m, c] : poly.terms)
+    if (const Int d = divisor(m); !d.is_zero()) scale = scale * floor_div(d, gcd(scale, d));
+  if (scale.is_one()) return {};
+  PolyId straight = ring_->constant(0);
+  Interval slack = Interval::point(0);
+  for (const auto& [m, c] : poly.terms) {
+    const Int d = divisor(m);
+    if (d.is_zero()) {
+      straight = ring_->add(straight, ring_->monomial(m, c), scale);
+      continue;
+    }
+    const Int part = c * floor_div(scale, d);
+    straight = ring_->add(straight, ring_->atom(m[0]).parts[0], part);
+    slack = slack + Interval{Int(0), d - 1} * -part;
+  }
+  Interval r = plain(straight) + slack;
+  if (r.lo) r.lo = -floor_div(-*r.lo, scale);
+  if (r.hi) r.hi = floor_div(*r.hi, scale);
+  return r;
+}
+
+Interval Entailment::with_facts(PolyId p, int depth) {
+  Interval r;
+  const Poly poly = (*ring_)[p];
+  for (std::size_t i = 0; i < facts_.size(); ++i) {
+    const Poly& f = (*ring_)[facts_[i]];
+    if (f.terms.size() < 2 || (f.terms.size() == 2 && f.terms[0].first.empty()))
+      continue;  // of one term: its bounds hold it
+    for (const auto& [m, c] : f.terms) {
+      if (m.empty()) continue;
+      const auto own = std::ranges::find(poly.terms, m, &std::pair<Monomial, Int>::first);
+      if (own == poly.terms.end() || !divides(c, own->second)) continue;
+      const Int factor = floor_div(own->second, c);  // p = factor * fact + rest
+      Interval rest = bounds(ring_->add(p, facts_[i], -factor), depth - 1);
+      (factor.sign() > 0 ? rest.lo : rest.hi).reset();
+      r = meet(r, rest);
+    }
+  }
+  return r;
+}
+
+std::optional<Interval> Entailment::by_flag(PolyId p, AtomId flag, int depth) {
+  std::optional<Interval> r;
+  for (const bool value : {false, true}) {
+    Entailment then = *this;
+    then.settled_ = false;
+    then.assume_flag(flag, value);
+    then.tighten();
+    const PolyId q = ring_->replace(p, flag, ring_->constant(value ? 1 : 0));
+    const Interval range = then.bounds(q, depth - 1);
+    if (then.contradictory_) continue;
+    r = r ? hull(*r, range) : range;
+  }
+  return r;
+}
+
+Interval Entailment::by_maximum(PolyId p, AtomId maximum, int depth) {
+  const Poly& poly = (*ring_)[p];
+  Int coef;
+  bool linear = true;
+  for (const auto& [m, c] : poly.terms) {
+    if (std::ranges::find(m, maximum) == m.end()) continue;
+    linear &= m.size() == 1;
+    coef = c;
+  }
+  std::vector<PolyId> values{ring_->constant(0)};
+  const Atom& a = ring_->atom(maximum);
+  values.insert(values.end(), a.parts.begin(), a.parts.end());
+  std::optional<Interval> r;
+  for (const PolyId v : values) {
+    const Interval range = bounds(ring_->replace(p, maximum, v), depth - 1);
+    if (!r)
+      r = range;
+    else if (!linear)
+      r = hull(*r, range);
+    else if (coef.sign() > 0)
+      r = larger(*r, range);
+    else
+      r = larger(*r * Int(-1), range * Int(-1)) * Int(-1);
+  }
+  return *r;
+}
+
+Interval Entailment::bounds(PolyId p, int depth) {
+  constexpr std::size_t kMostTerms = 40;
+  if (!settled_) tighten();
+  Interval r = meet(plain(p), relaxed(p));
+  const Poly poly = (*ring_)[p];
+  if (depth == 0 || poly.is_constant() || poly.terms.size() > kMostTerms) return r;
+  r = meet(r, with_facts(p, depth));
+  for (const auto& [m, c] : poly.terms)
+    for (const AtomId a : m) {
+      if (ring_->atom(a).kind == AtomKind::Max && poly.terms.size() > 1) {
+        r = meet(r, by_maximum(p, a, depth));
+      } else if (ring_->is_flag(a) && !flags_.contains(a)) {
+        if (const auto range = by_flag(p, a, depth)) return meet(r, *range);
+        contradictory_ = true;
+        return r;
+      }
+    }
+  return r;
+}
+
+bool Entailment::nonzero(PolyId p) {
+  if (nonzero_.contains(p)) return true;
+  const Poly& q = (*ring_)[p];
+  if (q.terms.size() == 1 && std::ranges::all_of(q.terms[0].first, [&](AtomId a) {
+        return nonzero_.contains(ring_->of_atom(a)) ||
+               (ring_->of_atom(a) != p && nonzero(ring_->of_atom(a)));
+      }))
+    return true;
+  const Interval r = bounds(p);
+  return r.at_least(1) || r.at_most(-1);
+}
+
+bool Entailment::flag_is(AtomId flag, bool value) {
+  if (const auto known = flags_.find(flag); known != flags_.end()) return known->second == value;
+  const Atom& a = ring_->atom(flag);
+  const PolyId p = a.parts[0];
+  if (a.kind == AtomKind::Zero && !value) return nonzero(p);
+  const Interval r = bounds(p);
+  if (a.kind == AtomKind::Zero) return r.within(0, 0);
+  return value ? r.at_most(-1) : r.at_least(0);
+}
+
+bool Entailment::flags_hold(PolyId truth) {
+  const Poly t = (*ring_)[truth];
+  if (t.is_constant()) return !t.constant().is_zero();
+  if (t.terms.size() == 1 && t.terms[0].second.is_one() &&
+      std::ranges::all_of(t.terms[0].first, [&](AtomId a) { return flag_is(a, true); }))
+    return true;
+  if (t.terms.size() == 2 && t.terms[0].first.empty() && t.terms[0].second.is_one() &&
+      t.terms[1].second == Int(-1) &&
+      std::ranges::any_of(t.terms[1].first, [&](AtomId a) { return flag_is(a, false); }))
+    return true;
+  return bounds(truth).at_least(1);
+}
+
+bool Entailment::holds(Expr condition) {
+  std::vector<Expr> parts{condition};  // of nested `and`
+  while (!parts.empty()) {
+    const Expr e = parts.back();
+    parts.pop_back();
+    if (exprs_->op(e) == ExprOp::And)
+      parts.insert(parts.end(), exprs_->args(e).begin(), exprs_->args(e).end());
+    else if (!flags_hold(ring_->truth(e)))
+      return contradictory();
+  }
+  return true;
+}
+
+}  // namespace touchstone::symbolic

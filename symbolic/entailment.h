@@ -1,0 +1,56 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "touchstone/symbolic/interval.h"
+#include "touchstone/symbolic/ring.h"
+
+namespace touchstone::symbolic {
+
+/// What some facts imply, as far as intervals, sums of facts and the cases of flags and maxima
+/// tell. Knows nothing of variables but the facts.
+class Entailment {
+ public:
+  Entailment(const Exprs& exprs, Ring& ring) : exprs_(&exprs), ring_(&ring) {}
+
+  /// From now on the condition holds. What it says in a form not understood is left out.
+  void assume(Expr condition);
+  /// From now on p is not 0.
+  void assume_nonzero(PolyId p);
+  /// True where the facts imply the condition; false says nothing.
+  bool holds(Expr condition);
+  bool nonzero(PolyId p);
+  /// Every value of p lies within. Anything may come out where the facts contradict each other.
+  Interval bounds(PolyId p) { return bounds(p, kDeepest); }
+  bool contradictory();
+
+ private:
+  static constexpr int kDeepest = 3;  // facts used on facts, cases within cases
+
+  void assume_flag(AtomId flag, bool value);
+  void at_most_zero(PolyId p);
+  void tighten();
+  bool flags_hold(PolyId truth);
+  bool flag_is(AtomId flag, bool value);
+  void narrow(AtomId a, const Interval& range);
+  Interval atom_bounds(AtomId a);
+  Interval plain(PolyId p);
+  Interval relaxed(PolyId p);
+  Interval bounds(PolyId p, int depth);
+  Interval with_facts(PolyId p, int depth);
+  std::optional<Interval> by_flag(PolyId p, AtomId flag, int depth);
+  Interval by_maximum(PolyId p, AtomId maximum, int depth);
+
+  const Exprs* exprs_;
+  Ring* ring_;
+  std::vector<PolyId> facts_;  // each is at most 0
+  std::set<PolyId> nonzero_;
+  std::map<AtomId, bool> flags_;
+  std::map<AtomId, Interval> known_;  // what facts say of an atom
+  std::map<AtomId, Interval> memo_;
+  bool settled_ = false, contradictory_ = false;
+};
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,288 @@
+#include "touchstone/symbolic/ring.h"
+
+#include <algorithm>
+
+namespace touchstone::symbolic {
+
+namespace {
+
+constexpr std::size_t kMostTerms = 2'048;  // of a product multiplied out
+constexpr std::size_t kMostMembers = 64;   // of a maximum
+constexpr std::size_t kMostFlags = 5;      // whose cases are told apart
+
+}  // namespace
+
+PolyId Ring::intern(Poly poly) {
+  std::erase_if(poly.terms, [](const auto& t) { return t.second.is_zero(); });
+  const auto [at, fresh] = poly_ids_.emplace(std::move(poly), static_cast<PolyId>(polys_.size()));
+  if (fresh) polys_.push_back(&at->first);
+  return at->second;
+}
+
+PolyId Ring::intern_atom(Atom atom) {
+  const auto [at, fresh] = atom_ids_.emplace(std::move(atom), static_cast<AtomId>(atoms_.size()));
+  if (fresh) atoms_.push_back(&at->first);
+  return of_atom(at->second);
+}
+
+PolyId Ring::add(PolyId p, PolyId q, const Int& factor) {
+  const Poly &a = *polys_[p], &b = *polys_[q];
+  Poly r;
+  auto i = a.terms.begin();
+  auto j = b.terms.begin();
+  while (i != a.terms.end() || j != b.terms.end()) {
+    if (j == b.terms.end() || (i != a.terms.end() && i->first < j->first)) {
+      r.terms.push_back(*i++);
+    } else if (i == a.terms.end() || j->first < i->first) {
+      r.terms.emplace_back(j->first, j->second * factor);
+      ++j;
+    } else {
+      r.terms.emplace_back(i->first, i->second + j->second * factor);
+      ++i;
+      ++j;
+    }
+  }
+  return intern(std::move(r));
+}
+
+PolyId Ring::multiply(PolyId p, PolyId q) {
+  const Poly &a = *polys_[p], &b = *polys_[q];
+  if (a.terms.size() * b.terms.size() > kMostTerms)
+    return intern_atom({AtomKind::Product, "", {std::min(p, q), std::max(p, q)}});
+  std::map<Monomial, Int> sum;
+  for (const auto& [m, c] : a.terms)
+    for (const auto& [n, d] : b.terms) {
+      Monomial joint;
+      std::ranges::merge(m, n, std::back_inserter(joint));
+      const auto again = [&](AtomId x, AtomId y) { return x == y && is_flag(x); };
+      joint.erase(std::unique(joint.begin(), joint.end(), again), joint.end());
+      sum[joint] += c * d;
+    }
+  Poly r;
+  for (auto& [m, c] : sum) r.terms.emplace_back(m, c);
+  return intern(std::move(r));
+}
+
+PolyId Ring::replace(PolyId p, AtomId atom, PolyId by) {
+  const Poly from = *polys_[p];
+  PolyId r = constant(0);
+  for (const auto& [m, c] : from.terms) {
+    Monomial rest;
+    PolyId term = constant(c);
+    for (const AtomId a : m)
+      if (a == atom)
+        term = multiply(term, by);
+      else
+        rest.push_back(a);
+    r = add(r, multiply(term, monomial(rest, 1)));
+  }
+  return r;
+}
+
+PolyId Ring::normal(Expr root) {
+  if (const auto found = known_.find(root); found != known_.end()) return found->second;
+  for (const Expr e : e_.parts(root))
+    if (!known_.contains(e)) known_.emplace(e, build(e_, e));
+  return known_.at(root);
+}
+
+PolyId Ring::truth(Expr e) { return truth_of(normal(e)); }
+
+PolyId Ring::build(const Exprs& e, Expr node) {
+  const auto part = [&](std::size_t i) { return known_.at(e.arg(node, i)); };
+  const auto gap = [&](std::size_t i, std::size_t j) { return add(part(i), part(j), -1); };
+  const auto flag = [&](std::size_t i) { return truth_of(part(i)); };
+  const auto complement = [&](PolyId p) { return add(constant(1), p, -1); };
+  switch (e.op(node)) {
+    case ExprOp::Constant:
+      return constant(e.value(node));
+    case ExprOp::Variable:
+      return intern_atom({AtomKind::Variable, e.name(node), {}});
+    case ExprOp::Or:
+      return complement(multiply(complement(flag(0)), complement(flag(1))));
+    case ExprOp::And:
+      return multiply(flag(0), flag(1));
+    case ExprOp::Not:
+      return complement(flag(0));
+    case ExprOp::Lt:
+      return negative(gap(0, 1));
+    case ExprOp::Gt:
+      return negative(gap(1, 0));
+    case ExprOp::Le:
+      return negative(add(gap(0, 1), constant(1), -1));
+    case ExprOp::Ge:
+      return negative(add(gap(1, 0), constant(1), -1));
+    case ExprOp::Eq:
+      return zero(gap(0, 1));
+    case ExprOp::Ne:
+      return complement(zero(gap(0, 1)));
+    case ExprOp::Add:
+      return add(part(0), part(1));
+    case ExprOp::Sub:
+      return gap(0, 1);
+    case ExprOp::Mul:
+      return multiply(part(0), part(1));
+    case ExprOp::Div:
+    case ExprOp::Mod:
+      return quotient(part(0), part(1), e.op(node) == ExprOp::Mod);
+    case ExprOp::Neg:
+      return add(constant(0), part(0), -1);
+    case ExprOp::Where:
+      return choice(flag(0), part(1), part(2));
+    case ExprOp::TruncDiv:
+    case ExprOp::TruncMod:
+      return truncated(part(0), part(1), e.op(node) == ExprOp::TruncMod);
+    case ExprOp::Min:
+    case ExprOp::Max:
+      break;
+  }
+  const Int sign = e.op(node) == ExprOp::Max ? 1 : -1;
+  std::vector<PolyId> members;
+  for (const Expr a : e.args(node)) members.push_back(add(constant(0), known_.at(a), sign));
+  return add(constant(0), maximum(std::move(members)), sign);
+}
+
+PolyId Ring::quotient(PolyId p, PolyId q, bool remainder) {
+  const Poly &a = *polys_[p], &b = *polys_[q];
+  if (b.is_constant()) {
+    const Int d = b.constant();
+    if (d.is_one()) return remainder ? constant(0) : p;
+    if (a.is_constant() && !d.is_zero())
+      return constant(remainder ? floor_mod(a.constant(), d) : floor_div(a.constant(), d));
+  }
+  return intern_atom({remainder ? AtomKind::Remainder : AtomKind::Quotient, "", {p, q}});
+}
+
+PolyId Ring::truncated(PolyId p, PolyId q, bool remainder) {
+  const auto minus = [&](PolyId x) { return add(constant(0), x, -1); };
+  const auto over = [&](PolyId d) {
+    return choice(negative(p), minus(quotient(minus(p), d, false)), quotient(p, d, false));
+  };
+  const PolyId whole = choice(negative(q), minus(over(minus(q))), over(q));
+  return remainder ? add(p, multiply(q, whole), -1) : whole;
+}
+
+PolyId Ring::choice(PolyId condition, PolyId a, PolyId b) {
+  return add(b, multiply(condition, add(a, b, -1)));
+}
+
+std::optional<std::vector<AtomId>> Ring::only_flags(PolyId p) const {
+  std::vector<AtomId> flags;
+  for (const auto& [m, c] : polys_[p]->terms)
+    for (const AtomId a : m) {
+      if (!is_flag(a)) return std::nullopt;
+      if (std::ranges::find(flags, a) == flags.end()) flags.push_back(a);
+      if (flags.size() > kMostFlags) return std::nullopt;
+    }
+  return flags;
+}
+
+/// The sum over all values of the flags of their product, where the value of p passes the test.
+template <class Test>
+PolyId Ring::by_cases(PolyId p, const std::vector<AtomId>& flags, const Test& test) {
+  PolyId sum = constant(0);
+  for (unsigned bits = 0; bits < 1U << flags.size(); ++bits) {
+    PolyId value = p, product = constant(1);
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+      const bool one = (bits >> i & 1U) != 0;
+      const PolyId flag = of_atom(flags[i]);
+      value = replace(value, flags[i], constant(one ? 1 : 0));
+      product = multiply(product, one ? flag : add(constant(1), flag, -1));
+    }
+    if (test(polys_[value]->constant())) sum = add(sum, product);
+  }
+  return sum;
+}
+
+PolyId Ring::truth_of(PolyId p) { return add(constant(1), zero(p), -1); }
+
+PolyId Ring::negative(PolyId p) {
+  const Poly& a = *polys_[p];
+  if (a.is_constant()) return constant(a.constant().sign() < 0 ? 1 : 0);
+  if (const auto flags = only_flags(p))
+    return by_cases(p, *flags, [](const Int& v) { return v.sign() < 0; });
+  if (a.terms.back().second.sign() > 0) return intern_atom({AtomKind::Negative, "", {p}});
+  const PolyId other = add(constant(-1), p, -1);
+  return add(constant(1), intern_atom({AtomKind::Negative, "", {other}}), -1);
+}
+
+PolyId Ring::zero(PolyId p) {
+  const Poly& a = *polys_[p];
+  if (a.is_constant()) return constant(a.constant().is_zero() ? 1 : 0);
+  if (const auto flags = only_flags(p))
+    return by_cases(p, *flags, [](const Int& v) { return v.is_zero(); });
+  if (a.terms.back().second.sign() < 0) p = add(constant(0), p, -1);
+  return intern_atom({AtomKind::Zero, "", {p}});
+}
+
+PolyId Ring::scaled_down(PolyId p, const Int& factor) {
+  Poly r = *polys_[p];
+  for (auto& [m, c] : r.terms) c = floor_div(c, factor);
+  return intern(std::move(r));
+}
+
+std::vector<PolyId> Ring::flat(const std::vector<PolyId>& members) {
+  std::vector<PolyId> out, todo(members.rbegin(), members.rend());
+  while (!todo.empty()) {
+    const PolyId p = todo.back();
+    todo.pop_back();
+    const Atom* inner = nullptr;
+    PolyId rest = p;
+    if (out.size() + todo.size() < kMostMembers)
+      for (const auto& [m, c] : polys_[p]->terms)
+        if (!inner && m.size() == 1 && c.is_one() && atoms_[m[0]]->kind == AtomKind::Max) {
+          inner = atoms_[m[0]];
+          rest = add(p, of_atom(m[0]), -1);
+          break;
+        }
+    if (!inner) {
+      out.push_back(p);
+      continue;
+    }
+    todo.push_back(rest);
+    for (const PolyId part : inner->parts) todo.push_back(add(rest, part));
+  }
+  return out;
+}
+
+PolyId Ring::maximum(std::vector<PolyId> members) {
+  constexpr int kRounds = 4;
+  // An order that does not change when both move by one summand. Maxima decide it first, so that
+  // the difference to the least member holds them with a positive factor and can be opened.
+  const auto below = [&](PolyId p, PolyId q) {
+    const Poly& gap = *polys_[add(q, p, -1)];
+    for (auto t = gap.terms.rbegin(); t != gap.terms.rend(); ++t)
+      for (const AtomId a : t->first)
+        if (atoms_[a]->kind == AtomKind::Max) return t->second.sign() > 0;
+    return !gap.terms.empty() && gap.terms.back().second.sign() > 0;
+  };
+  PolyId base = constant(0);
+  Int scale = 1;  // the result is base + scale * the largest member
+  for (int round = 0; round < kRounds; ++round) {
+    members = flat(members);
+    std::ranges::sort(members, below);
+    std::vector<PolyId> kept;
+    for (const PolyId m : members)  // of members a constant apart only the larger stays
+      if (!kept.empty() && polys_[add(m, kept.back(), -1)]->is_constant())
+        kept.back() = m;
+      else
+        kept.push_back(m);
+    members = std::move(kept);
+    const PolyId least = members[0];
+    base = add(base, least, scale);
+    Int g;
+    for (PolyId& m : members) {
+      m = add(m, least, -1);
+      for (const auto& [mono, c] : polys_[m]->terms) g = gcd(g, c);
+    }
+    if (members.size() == 1) return base;
+    for (PolyId& m : members) m = scaled_down(m, g);
+    scale = scale * g;
+    std::vector<PolyId> again = flat(members);
+    if (again.size() == members.size()) break;
+  }
+  std::vector<PolyId> parts(members.begin() + 1, members.end());
+  return add(base, intern_atom({AtomKind::Max, "", std::move(parts)}), scale);
+}
+
+}  // namespace touchstone::symbolic

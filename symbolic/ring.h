@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "touchstone/symbolic/expr.h"
+
+namespace touchstone::symbolic {
+
+/// What the ring cannot look into.
+enum class AtomKind : std::uint8_t {
+  Variable,
+  Quotient,   // parts[0] // parts[1]
+  Remainder,  // parts[0] % parts[1]
+  Negative,   // parts[0] < 0: a flag, 0 or 1
+  Zero,       // parts[0] == 0: a flag
+  Max,        // the largest of 0 and the parts
+  Product,    // a product too long to multiply out
+};
+
+/// A polynomial of a Ring; equal polynomials are the same number.
+using PolyId = std::uint32_t;
+using AtomId = std::uint32_t;
+/// A product of atoms, sorted; a power repeats its atom, a flag stands once. Empty is 1.
+using Monomial = std::vector<AtomId>;
+
+struct Poly {
+  std::vector<std::pair<Monomial, Int>> terms;  // sorted, no coefficient 0
+
+  bool is_constant() const {
+    return terms.empty() || (terms.size() == 1 && terms[0].first.empty());
+  }
+  Int constant() const {
+    return terms.empty() || !terms[0].first.empty() ? Int(0) : terms[0].second;
+  }
+  auto operator<=>(const Poly&) const = default;
+};
+
+struct Atom {
+  AtomKind kind = AtomKind::Variable;
+  std::string name{};           // Variable
+  std::vector<PolyId> parts{};  // the others
+  auto operator<=>(const Atom&) const = default;
+};
+
+/// The normal form of expressions as written, under the identities of integer arithmetic that need
+/// no condition: the ring laws, constants computed, and what the notation stands for:
+///   a <= b  is  a - b - 1 < 0        a or b         is  1 - (1-a)*(1-b)
+///   not a   is  1 - a                where(c, a, b) is  b + c*(a - b)
+///   a and b is  a*b, of flags        min(a, b)      is  -max(-a, -b)
+/// with c*c = c of flags, a maximum moved by a common summand and factor, tdiv and tmod by signs.
+/// Expressions with one normal form are equal at every point; a quotient by 0 may be any number.
+class Ring {
+ public:
+  explicit Ring(Exprs& exprs) : e_(exprs) {}
+
+  PolyId normal(Expr e);
+  /// 1 where e is not 0, else 0.
+  PolyId truth(Expr e);
+  const Poly& operator[](PolyId p) const { return *polys_[p]; }
+  const Atom& atom(AtomId a) const { return *atoms_[a]; }
+  bool is_flag(AtomId a) const {
+    return atoms_[a]->kind == AtomKind::Negative || atoms_[a]->kind == AtomKind::Zero;
+  }
+
+  PolyId constant(const Int& value) { return intern(Poly{{{{}, value}}}); }
+  PolyId of_atom(AtomId a) { return intern(Poly{{{{a}, 1}}}); }
+  PolyId monomial(const Monomial& m, const Int& coef) { return intern(Poly{{{m, coef}}}); }
+  /// p + factor * q
+  PolyId add(PolyId p, PolyId q, const Int& factor = 1);
+  PolyId multiply(PolyId p, PolyId q);
+  /// p with every occurrence of the atom as a factor replaced.
+  PolyId replace(PolyId p, AtomId atom, PolyId by);
+
+  /// An expression with this normal form.
+  Expr expression(PolyId p);
+  Expr expression_of(AtomId a);
+
+ private:
+  PolyId intern(Poly poly);
+  PolyId intern_atom(Atom atom);
+  PolyId build(const Exprs& e, Expr node);
+  PolyId truth_of(PolyId p);
+  PolyId quotient(PolyId p, PolyId q, bool remainder);
+  PolyId truncated(PolyId p, PolyId q, bool remainder);
+  PolyId negative(PolyId p);
+  PolyId zero(PolyId p);
+  PolyId choice(PolyId condition, PolyId a, PolyId b);
+  PolyId maximum(std::vector<PolyId> members);
+  std::vector<PolyId> flat(const std::vector<PolyId>& members);
+  PolyId scaled_down(PolyId p, const Int& factor);
+  /// The flags of p where it holds nothing else, and only a few; else nullopt.
+  std::optional<std::vector<AtomId>> only_flags(PolyId p) const;
+  template <class Test>
+  PolyId by_cases(PolyId p, const std::vector<AtomId>& flags, const Test& test);
+
+  Exprs& e_;
+  std::map<Poly, PolyId> poly_ids_;
+  std::map<Atom, AtomId> atom_ids_;
+  std::vector<const Poly*> polys_;
+  std::vector<const Atom*> atoms_;
+  std::unordered_map<Expr, PolyId> known_;
+  std::unordered_map<PolyId, Expr> written_;
+};
+
+}  // namespace touchstone::symbolic

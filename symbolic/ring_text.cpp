@@ -1,0 +1,99 @@
+// Polynomials written out again: for what a step leaves over, and for canonical nodes.
+#include <algorithm>
+
+#include "touchstone/symbolic/ring.h"
+
+namespace touchstone::symbolic {
+
+Expr Ring::expression_of(AtomId a) {
+  const Atom& n = *atoms_[a];
+  if (n.kind == AtomKind::Variable) return e_.variable(n.name);
+  const auto sides = [&](PolyId p, Expr& left, Expr& right) {  // left - right is p
+    Poly plus, minus;
+    for (const auto& [m, c] : polys_[p]->terms) {
+      auto& side = c.sign() > 0 ? plus : minus;
+      side.terms.emplace_back(m, abs(c));
+    }
+    left = expression(intern(plus));
+    right = expression(intern(minus));
+  };
+  Expr left = 0, right = 0;
+  switch (n.kind) {
+    case AtomKind::Quotient:
+    case AtomKind::Remainder:
+      left = expression(n.parts[0]);
+      right = expression(n.parts[1]);
+      return e_.apply(n.kind == AtomKind::Quotient ? ExprOp::Div : ExprOp::Mod, {left, right});
+    case AtomKind::Product:
+      left = expression(n.parts[0]);
+      right = expression(n.parts[1]);
+      return e_.apply(ExprOp::Mul, {left, right});
+    case AtomKind::Negative:
+    case AtomKind::Zero:
+      sides(n.parts[0], left, right);
+      return e_.apply(n.kind == AtomKind::Negative ? ExprOp::Lt : ExprOp::Eq, {left, right});
+    default:
+      break;
+  }
+  std::vector<Expr> members{e_.constant(0)};
+  for (const PolyId p : n.parts) members.push_back(expression(p));
+  return e_.apply(ExprOp::Max, members);
+}
+
+Expr Ring::expression(PolyId root) {
+  if (const auto found = written_.find(root); found != written_.end()) return found->second;
+  // Terms on the same flags are one choice.
+  std::map<Monomial, Poly> by_flags;
+  const Poly poly = *polys_[root];
+  for (const auto& [m, c] : poly.terms) {
+    Monomial flags, rest;
+    for (const AtomId a : m) (is_flag(a) ? flags : rest).push_back(a);
+    by_flags[flags].terms.emplace_back(rest, c);
+  }
+  std::vector<std::pair<Int, Expr>> items;
+  Int constant = 0;
+  for (const auto& [flags, part] : by_flags) {
+    Expr condition = 0;
+    for (std::size_t i = 0; i < flags.size(); ++i) {
+      const Expr f = expression_of(flags[i]);
+      condition = i == 0 ? f : e_.apply(ExprOp::And, {condition, f});
+    }
+    if (!flags.empty()) {
+      if (part.is_constant()) {
+        items.emplace_back(part.constant(), condition);
+      } else {
+        const Expr value = expression(intern(part));
+        items.emplace_back(1, e_.apply(ExprOp::Where, {condition, value, e_.constant(0)}));
+      }
+      continue;
+    }
+    for (const auto& [m, c] : part.terms) {
+      if (m.empty()) {
+        constant = c;
+        continue;
+      }
+      Expr product = expression_of(m[0]);
+      for (std::size_t i = 1; i < m.size(); ++i)
+        product = e_.apply(ExprOp::Mul, {product, expression_of(m[i])});
+      items.emplace_back(c, product);
+    }
+  }
+  if (!constant.is_zero()) items.emplace_back(constant, e_.constant(1));
+  std::ranges::stable_sort(items, [](const auto& x, const auto& y) {
+    return (x.first.sign() > 0) > (y.first.sign() > 0);
+  });
+  std::optional<Expr> sum;
+  for (const auto& [c, e] : items) {
+    const Int size = sum ? abs(c) : c;
+    Expr term = e_.is_constant(e, 1) ? e_.constant(size)
+                : size.is_one()      ? e
+                : size == Int(-1)    ? e_.apply(ExprOp::Neg, {e})
+                                     : e_.apply(ExprOp::Mul, {e, e_.constant(size)});
+    sum = !sum ? term : e_.apply(c.sign() > 0 ? ExprOp::Add : ExprOp::Sub, {*sum, term});
+  }
+  const Expr written = sum.value_or(e_.constant(0));
+  written_.emplace(root, written);
+  return written;
+}
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,250 @@
+// Derivations of the sample cases and of random expressions are replayed by the checker, and a
+// derivation that was tampered with is refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <sstream>
+
+#include <nlohmann/json.hpp>
+
+#include "random_tree.h"
+#include "touchstone/base/file.h"
+#include "touchstone/symbolic/derivation_check.h"
+#include "touchstone/symbolic/derive.h"
+#include "touchstone/symbolic/node.h"
+
+namespace touchstone::symbolic {
+namespace {
+
+using Json = nlohmann::json;
+using Variables = std::vector<Derivation::Variable>;
+
+std::string text_of(const Derivation& d, const Chain& c) {
+  std::string s = render(d.exprs, c.start) + "\n";
+  for (const DerivationStep& step : c.steps)
+    s += "  = " + render(d.exprs, step.whole) + "   [" + step.rule + "]\n";
+  return s;
+}
+
+/// Counts derivations, and asks of each that the checker accepts it unless it says itself that a
+/// step is unexplained.
+struct Tally {
+  int all = 0, explained = 0, steps = 0;
+
+  void take(Derivation d) {
+    ++all;
+    steps += static_cast<int>(d.main.steps.size());
+    const auto flaw = find_flaw(d);
+    const bool complete = unexplained(d.main) == 0;
+    explained += complete;
+    EXPECT_EQ(!flaw, complete) << text_of(d, d.main) << (flaw ? flaw->what : "");
+  }
+
+  void expect(const char* what, double least) const {
+    std::cout << what << ": " << explained << " of " << all << " derivations complete and checked, "
+              << steps << " steps\n";
+    EXPECT_GE(explained, least * all);
+  }
+};
+
+TEST(Derivation, OfTheSampleCasesChecks) {
+  constexpr double kReached = 0.97;  // may rise, not fall
+  const auto path = std::filesystem::path(__FILE__).parent_path() / "data" / "symbolic_cases.jsonl";
+  std::istringstream in(read_file(path));
+  Tally tally;
+  for (std::string line; std::getline(in, line);) {
+    const Json j = Json::parse(line);
+    Variables variables;
+    for (const auto& [name, ends] : j["vars"].items()) {
+      const auto end = [&](std::size_t i) {
+        return ends[i].is_null() ? std::optional<Int>() : Int(ends[i].get<std::int64_t>());
+      };
+      variables.push_back({name, end(0), end(1)});
+    }
+    std::vector<std::string> assumptions;
+    if (j.contains("assume"))
+      for (const std::string text : j["assume"]) assumptions.push_back(text);
+    tally.take(derive(j["in"].get<std::string>(), variables, assumptions));
+  }
+  tally.expect("sample cases", kReached);
+}
+
+void check_random(unsigned seed, int count, int depth, bool large, double least) {
+  Generator g(seed, large);
+  Tally tally;
+  for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    const std::string text = text_of(g.tree(depth));
+    Variables variables;
+    for (const char* name : {"x", "y", "z"}) {
+      const Domain d = g.domain(name);
+      variables.push_back({name, d.open_below ? std::optional<Int>() : Int(d.min),
+                           d.open_above ? std::optional<Int>() : Int(d.max)});
+    }
+    try {
+      tally.take(derive(text, variables));
+    } catch (const Error&) {
+      continue;  // divides by zero
+    }
+  }
+  tally.expect(("random trees of depth " + std::to_string(depth)).c_str(), least);
+}
+
+TEST(Derivation, OfShallowRandomTreesChecks) { check_random(1, 1'000, 2, false, 0.99); }
+TEST(Derivation, OfRandomTreesChecks) { check_random(2, 400, 3, false, 0.97); }
+TEST(Derivation, OfDeepRandomTreesChecks) { check_random(3, 60, 4, false, 0.95); }
+TEST(Derivation, OfRandomTreesWithLargeNumbersChecks) { check_random(4, 200, 3, true, 0.97); }
+
+Derivation sample() {
+  const Variables variables = {{"a", Int(0), Int(10)}, {"b", Int(0), Int(3)}, {"x", {}, {}}};
+  const std::string assumptions[] = {"x < a"};
+  return derive("where(x < 5, (a*4 + b)//4 + x%12//4*4 + x%4, b) + (a < x)", variables,
+                assumptions);
+}
+
+TEST(Derivation, LeadsFromTheTextToItsRendering) {
+  Derivation d = sample();
+  EXPECT_EQ(find_flaw(d), std::nullopt);
+  EXPECT_EQ(render(d.exprs, d.main.start),
+            "where(x < 5, (a*4 + b)//4 + x%12//4*4 + x%4, b) + (a < x)");
+  EXPECT_EQ(d.main.steps.back().whole, d.main.result);
+  const std::map<std::string, Node> names = {{"a", variable("a", 0, 10)},
+                                             {"b", variable("b", 0, 3)},
+                                             {"x", variable("x", std::nullopt, std::nullopt)}};
+  const Node assumptions[] = {parse("x < a", names)};
+  const Node want = given(parse(render(d.exprs, d.main.start), names), assumptions);
+  EXPECT_EQ(render(d.exprs, d.main.result), render(want));
+}
+
+TEST(Derivation, NamesTheFactsItUses) {
+  const Variables variables = {{"a", Int(0), Int(10)}, {"b", Int(0), Int(3)}};
+  Derivation d = derive("(a*4 + b)//4", variables);
+  ASSERT_EQ(d.main.steps.size(), 1U);
+  const DerivationStep& s = d.main.steps[0];
+  EXPECT_EQ(s.rule, "div.split");
+  ASSERT_EQ(s.facts.size(), 2U);
+  EXPECT_EQ(render(d.exprs, s.facts[0]), "0 <= b");
+  EXPECT_EQ(render(d.exprs, s.facts[1]), "b <= 3");
+}
+
+TEST(Derivation, AnAssumptionIsUsedInItsSimplifiedForm) {
+  const Variables variables = {{"r", Int(0), Int(1)}, {"s", Int(0), Int(1)}};
+  const std::string assumptions[] = {"not (r*2 + s*3 + 3)%4 < 2"};
+  Derivation d = derive("r + s", variables, assumptions);
+  EXPECT_EQ(find_flaw(d), std::nullopt);
+  EXPECT_EQ(render(d.exprs, d.main.result), "s");
+  EXPECT_FALSE(d.assumptions[0].steps.empty());
+}
+
+TEST(Derivation, RefusesWhatCannotHold) {
+  const Variables variables = {{"x", Int(0), Int(9)}};
+  const std::string never[] = {"x < 0"};
+  EXPECT_THROW(derive("x + 1", variables, never), Error);
+  EXPECT_THROW(derive("x + y", variables), ParseError);
+  EXPECT_THROW(derive("x // 0", variables), ParseError);
+  std::string text = "x";
+  for (int i = 0; i < 5'000; ++i) text += " + x";
+  EXPECT_THROW(derive(text, variables), Error);
+}
+
+/// Every change of one field of one step must be noticed, by whatever check comes first.
+TEST(Checker, RefusesADerivationThatWasTamperedWith) {
+  using Change = std::function<bool(Derivation&, DerivationStep&)>;
+  const auto other = [](Derivation& d, Expr e) {  // an expression of another value
+    return d.exprs.apply(ExprOp::Add, {e, d.exprs.constant(1)});
+  };
+  const std::pair<const char*, Change> changes[] = {
+      {"rule", [](Derivation&, DerivationStep& s) { return s.rule = "no.rule", true; }},
+      {"another rule",
+       [](Derivation&, DerivationStep& s) {
+         if (s.rule == "div.mod") return false;
+         return s.rule = "div.mod", true;
+       }},
+      {"unexplained", [](Derivation&, DerivationStep& s) { return s.rule = kUnexplained, true; }},
+      {"before",
+       [&](Derivation& d, DerivationStep& s) { return s.before = other(d, s.before), true; }},
+      {"after",
+       [&](Derivation& d, DerivationStep& s) { return s.after = other(d, s.after), true; }},
+      {"whole",
+       [&](Derivation& d, DerivationStep& s) { return s.whole = other(d, s.whole), true; }},
+      {"after and whole",
+       [&](Derivation& d, DerivationStep& s) {
+         const Expr wrong = other(d, s.after);
+         const Expr root = d.exprs.replace(s.whole, s.path, wrong);
+         s.after = wrong;
+         s.whole = root;
+         return true;
+       }},
+      {"path to nowhere", [](Derivation&, DerivationStep& s) { return s.path.push_back(7), true; }},
+      {"path to another part",
+       [](Derivation&, DerivationStep& s) {
+         if (s.path.empty()) return false;
+         return s.path.pop_back(), true;
+       }},
+      {"direction",
+       [](Derivation&, DerivationStep& s) {
+         if (s.rule == kArithmetic) return false;
+         return s.backwards = !s.backwards, true;
+       }},
+      {"binding",
+       [&](Derivation& d, DerivationStep& s) {
+         if (s.bindings.empty()) return false;
+         return s.bindings[0].second = other(d, s.bindings[0].second), true;
+       }},
+      {"binding left out",
+       [](Derivation&, DerivationStep& s) {
+         if (s.bindings.empty()) return false;
+         return s.bindings.pop_back(), true;
+       }},
+      {"binding of a stranger",
+       [](Derivation& d, DerivationStep& s) {
+         if (s.rule == kArithmetic) return false;
+         return s.bindings.emplace_back("q", d.exprs.constant(1)), true;
+       }},
+      {"context",
+       [&](Derivation& d, DerivationStep& s) {
+         if (s.rule == kArithmetic) return false;
+         return s.context = other(d, s.context), true;
+       }},
+      {"fact left out",
+       [](Derivation&, DerivationStep& s) {
+         if (s.facts.empty()) return false;
+         return s.facts.pop_back(), true;
+       }},
+      {"fact made up",
+       [](Derivation& d, DerivationStep& s) {
+         if (s.rule == kArithmetic) return false;
+         return s.facts.push_back(parse_expr(d.exprs, "a < 2")), true;
+       }},
+  };
+  const Derivation good = sample();
+  ASSERT_GE(good.main.steps.size(), 4U);
+  for (const auto& [what, change] : changes) {
+    int made = 0;
+    for (std::size_t i = 0; i < good.main.steps.size(); ++i) {
+      Derivation d = good;
+      if (!change(d, d.main.steps[i])) continue;
+      ++made;
+      EXPECT_NE(find_flaw(d), std::nullopt) << what << " of step " << i << "\n"
+                                            << text_of(d, d.main);
+    }
+    EXPECT_GT(made, 0) << what;
+  }
+  Derivation cut = good;
+  cut.main.steps.erase(cut.main.steps.begin() + 1);
+  EXPECT_NE(find_flaw(cut), std::nullopt);
+  Derivation shorter = good;
+  shorter.main.steps.pop_back();
+  EXPECT_NE(find_flaw(shorter), std::nullopt);
+  Derivation wider = good;
+  wider.variables[1].hi = Int(4);
+  EXPECT_NE(find_flaw(wider), std::nullopt);
+  Derivation elsewhere = good;
+  elsewhere.main.result = elsewhere.exprs.constant(0);
+  EXPECT_NE(find_flaw(elsewhere), std::nullopt);
+}
+
+}  // namespace
+}  // namespace touchstone::symbolic
