@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <set>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -51,6 +53,27 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
+// Directories not yet removed. Never destroyed, so that it outlives every static owner of one.
+struct Living {
+  std::mutex mutex;
+  std::set<fs::path> paths;
+};
+Living& living() {
+  static auto* const only = [] {
+    std::atexit([] { remove_temporary_directories(); });
+    return new Living;
+  }();
+  return *only;
+}
+
+void write_in_place(const fs::path& path, std::string_view bytes) {
+  Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (fd.get() < 0) fail("write", path, errno);
+  int error = write_all(fd.get(), bytes);
+  if (::close(fd.release()) != 0 && error == 0) error = errno;
+  if (error != 0) fail("write", path, error);
+}
+
 }  // namespace
 
 std::string read_file(const fs::path& path) {
@@ -69,7 +92,13 @@ std::string read_file(const fs::path& path) {
   }
 }
 
-void write_file_atomically(const fs::path& path, std::string_view bytes) {
+void write_file_atomically(const fs::path& wanted, std::string_view bytes) {
+  std::error_code none;  // what cannot be asked about is left to the steps below to name
+  const fs::file_status status = fs::status(wanted, none);
+  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status))
+    return write_in_place(wanted, bytes);
+  const bool linked = fs::exists(status) && fs::is_symlink(fs::symlink_status(wanted, none));
+  const fs::path path = linked ? fs::canonical(wanted) : wanted;
   std::string name = path.string() + ".XXXXXX";
   Descriptor fd(::mkostemp(name.data(), O_CLOEXEC));
   if (fd.get() < 0) fail("write", path, errno);
@@ -91,11 +120,24 @@ TemporaryDirectory::TemporaryDirectory(std::string_view prefix) {
   std::string name = (base / fmt::format("{}-XXXXXX", prefix)).string();
   if (::mkdtemp(name.data()) == nullptr) fail("create a temporary directory like", name, errno);
   path_ = name;
+  const std::scoped_lock lock(living().mutex);
+  living().paths.insert(path_);
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
+  {
+    const std::scoped_lock lock(living().mutex);
+    living().paths.erase(path_);
+  }
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+}
+
+void remove_temporary_directories() noexcept {
+  const std::scoped_lock lock(living().mutex);
+  std::error_code ignored;
+  for (const fs::path& path : living().paths) fs::remove_all(path, ignored);
+  living().paths.clear();
 }
 
 }  // namespace touchstone

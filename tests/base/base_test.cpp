@@ -1,7 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
+
+#include <sys/resource.h>
 
 #include "touchstone/base/checked.h"
 #include "touchstone/base/file.h"
@@ -37,12 +41,57 @@ TEST(File, AWriteReplacesTheWholeFileAndLeavesNoNeighbour) {
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
 }
 
-TEST(File, AFullDiskLosesNothing) {
-  // /dev/full answers every write with "no space"; renaming onto it fails the same way.
+TEST(File, AMissingFolderIsAnErrorAndStaysMissing) {
   const TemporaryDirectory dir;
   const auto target = dir.path() / "missing" / "a.txt";
   EXPECT_THROW(write_file_atomically(target, "x"), SystemError);
   EXPECT_FALSE(std::filesystem::exists(target));
+}
+
+TEST(File, AFullDiskLosesNothing) {
+  // A limit on the size of files stops the write in its middle, as a full disk does.
+  const TemporaryDirectory dir;
+  const auto path = dir.path() / "a.txt";
+  write_file_atomically(path, "old");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit tight{1000, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &tight), 0);
+  EXPECT_THROW(write_file_atomically(path, std::string(5000, 'x')), SystemError);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(read_file(path), "old");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
+}
+
+TEST(File, WhatIsNoFileIsWrittenToAndNotReplaced) {
+  const TemporaryDirectory dir;
+  const auto device = dir.path() / "null";
+  std::filesystem::create_symlink("/dev/null", device);
+  write_file_atomically(device, "x");
+  EXPECT_TRUE(std::filesystem::is_character_file(device));
+  EXPECT_TRUE(std::filesystem::is_symlink(device));
+  EXPECT_THROW(write_file_atomically("/dev/full", "x"), SystemError);
+  const auto file = dir.path() / "file", link = dir.path() / "link";
+  write_file_atomically(file, "one");
+  std::filesystem::create_symlink("file", link);
+  write_file_atomically(link, "two");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(read_file(file), "two");
+}
+
+TEST(File, DirectoriesOfOwnersThatNeverGoVanishAtTheExit) {
+  EXPECT_EXIT(
+      {
+        const auto* const owner = new TemporaryDirectory("touchstone-exit");
+        std::fprintf(stderr, "made %s\n", owner->path().c_str());
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "made");
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::filesystem::temp_directory_path()))
+    EXPECT_FALSE(entry.path().filename().string().starts_with("touchstone-exit"));
 }
 
 TEST(File, AMissingFileIsNamed) {
