@@ -119,13 +119,17 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
     const NodeData& n = c_[only->atom];
     const Int scale = n.first;
     if (c_[n.args[0]].terms.size() + s.terms.size() > kMostTerms) return false;
-    if (lo * scale > kLargestFold || hi * scale > kLargestFold) return false;
     Linear rest = s, folded = linear(n.args[0]);
     add(rest, only->atom, -1);
+    // x // scale % m is a digit of x as it stands, whatever its numbers.
+    const bool digit_already = lo.is_one() && rest == Linear();
+    if (!digit_already && (lo * scale > kLargestFold || hi * scale > kLargestFold)) return false;
     add(folded, rest, scale);
-    if (abs(folded.constant) > kLargestFold) return false;
-    for (const Term& t : folded.terms)
-      if (abs(t.coef) > kLargestFold) return false;
+    if (!digit_already) {
+      if (abs(folded.constant) > kLargestFold) return false;
+      for (const Term& t : folded.terms)
+        if (abs(t.coef) > kLargestFold) return false;
+    }
     law("div.div", [&](Instance& i) {
       i.bind("x", linear(n.args[0])).bind("a", scale).bind("y", rest).bind("c", lo);
     });

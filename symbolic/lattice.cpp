@@ -358,16 +358,20 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
       const NodeData& n = c_[t.atom];
       if (n.kind != Kind::Select) continue;
       const Id condition = n.args[0];
+      const auto chooses = [&](const Linear& member) {
+        return std::ranges::any_of(member.terms, [&](const Term& u) {
+          return c_[u.atom].kind == Kind::Select && c_[u.atom].args[0] == condition;
+        });
+      };
       std::size_t holders = 0;
       std::vector<Linear> held, missed;
       for (const Linear& other : members) {
-        const bool holds = std::ranges::any_of(other.terms, [&](const Term& u) {
-          return c_[u.atom].kind == Kind::Select && c_[u.atom].args[0] == condition;
-        });
-        holders += holds;
+        holders += chooses(other);
         held.push_back(resolved(other, condition));
         missed.push_back(resolved(other, negate(condition)));
       }
+      // A condition that is a sum, as 1 + y of y in [-1, 0], may not decide the choice on itself.
+      if (std::ranges::any_of(held, chooses) || std::ranges::any_of(missed, chooses)) continue;
       const Lattice yes = lattice_of(held), no = lattice_of(missed);
       const auto single = [](const Lattice& l) {
         return l.clauses.size() == 1 && std::has_single_bit(l.clauses[0]);

@@ -134,5 +134,12 @@ TEST(Sint, HoldsAConstantAsANumber) {
   EXPECT_THROW(sint(1) + sint(INT64_MAX), OverflowError);
 }
 
+TEST(History, AChoiceOnASumEndsWithinAMaximum) {
+  const Node y = variable("y", -1, 0), z = variable("z", 9, 16);
+  const Node e = max(Node(-4), where(y, 4, z));
+  EXPECT_EQ(evaluate(e, {{"y", -1}, {"z", 9}}), 4);
+  EXPECT_EQ(evaluate(e, {{"y", 0}, {"z", 9}}), 9);
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic
