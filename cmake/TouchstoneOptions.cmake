@@ -1,6 +1,7 @@
 # Build switches and compiler settings shared by every target.
 option(TOUCHSTONE_BUILD_TESTS "Build the test suite" ${PROJECT_IS_TOP_LEVEL})
 option(TOUCHSTONE_BUILD_BENCH "Build the benchmarks" OFF)
+option(TOUCHSTONE_BUILD_FUZZERS "Build the libFuzzer programs; needs clang" OFF)
 option(TOUCHSTONE_BUILD_CLI "Build the touchstone command" ON)
 option(TOUCHSTONE_WERROR "Treat warnings as errors" OFF)
 set(TOUCHSTONE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=; empty for none")

@@ -1,0 +1,18 @@
+// Any line as a question of the machine interface: the answer is one line of JSON that holds "out"
+// or "error".
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "touchstone/symbolic/jsonl.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  static touchstone::symbolic::Context scratch;
+  const std::string answer =
+      touchstone::symbolic::answer_json({reinterpret_cast<const char*>(data), size}, scratch);
+  const nlohmann::json j = nlohmann::json::parse(answer);
+  if (answer.find('\n') != answer.npos || j.contains("out") == j.contains("error")) std::abort();
+  return 0;
+}
