@@ -5,12 +5,14 @@
 #include <exception>
 #include <new>
 #include <system_error>
+#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "terminal.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
 #include "verbs.h"
 
 // The options of every verb, in one place; what they do is one file a verb.
@@ -173,10 +175,35 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace touchstone::cli
 
+namespace {
+
+// A signal that ends the process takes its temporary directories with it. It is waited for by a
+// thread of its own, where anything may be called; all other threads leave it blocked.
+void tidy_up_on_signals() {
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+      sigaddset(&ending, signal);  // what nohup and the like ignore stays ignored
+  }
+  pthread_sigmask(SIG_BLOCK, &ending, nullptr);
+  std::thread([ending] {
+    int signal = 0;
+    if (sigwait(&ending, &signal) != 0) return;
+    touchstone::remove_temporary_directories();
+    pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
+    std::raise(signal);
+  }).detach();
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_DFL);  // a reader that leaves ends us quietly
   std::string why;
   try {
+    tidy_up_on_signals();
     const int code = touchstone::cli::run(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     why = fmt::format("cannot write to standard output: {}", std::strerror(errno));

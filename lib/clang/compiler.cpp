@@ -88,8 +88,10 @@ void Compiler::compile(const std::string& source, const std::filesystem::path& o
   std::vector<std::string> arguments = flags_;
   arguments.insert(arguments.end(), {"-o", output.string(), "-", "-lm"});
   const ProcessResult result = run_process(program_, arguments, source);
-  if (result.status == 0) return;
   std::error_code ignored;
+  if (result.status == 0 && std::filesystem::exists(output, ignored)) return;
+  if (result.status == 0)
+    throw SystemError(fmt::format("{} made no object; is it a C compiler?", program_.string()));
   std::filesystem::remove(output, ignored);
   throw SystemError(fmt::format("{} failed with status {}:\n{}\nin\n{}", program_.string(),
                                 result.status, result.output,

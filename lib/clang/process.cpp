@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -64,8 +65,17 @@ pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>
   ::posix_spawn_file_actions_adddup2(&actions, input, 0);
   ::posix_spawn_file_actions_adddup2(&actions, output, 1);
   ::posix_spawn_file_actions_adddup2(&actions, output, 2);
+  // It is ended by the signals that end us, whatever this thread blocks.
+  posix_spawnattr_t attributes;
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
-  const int error = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, argv.data(), environ);
+  const int error =
+      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) fail(program, error);
   return pid;
@@ -115,7 +125,8 @@ ProcessResult run_process(const std::filesystem::path& program,
 
 std::filesystem::path find_program(const std::string& name) {
   const auto runs = [](const std::filesystem::path& p) {
-    return std::filesystem::is_regular_file(p) && ::access(p.c_str(), X_OK) == 0;
+    std::error_code ignored;  // a name too long names no program
+    return std::filesystem::is_regular_file(p, ignored) && ::access(p.c_str(), X_OK) == 0;
   };
   if (name.find('/') != std::string::npos) return runs(name) ? std::filesystem::path(name) : "";
   const char* const path = std::getenv("PATH");

@@ -174,6 +174,8 @@ TEST(ClangProcess, TakesInputLargerThanAnyPipe) {
   // One that reads nothing and leaves must not take this process with it.
   EXPECT_EQ(clang::run_process("/bin/false", {}, text).status, 1);
   EXPECT_THROW(clang::run_process("/no/such/program", {}), SystemError);
+  EXPECT_EQ(clang::find_program(std::string(10'000, '/') + "cc"), "");
+  EXPECT_EQ(clang::find_program("a/" + std::string(1'000, 'a')), "");  // longer than a name may be
 }
 
 TEST(ClangOptions, ThreadsMustBeANumber) {

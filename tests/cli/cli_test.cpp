@@ -264,6 +264,15 @@ TEST_F(Cli, AMissingCompilerSaysHowToGetOne) {
   EXPECT_THAT(run.text, HasSubstr("TOUCHSTONE_CC"));
 }
 
+TEST_F(Cli, ASignalLeavesNoTemporaryDirectory) {
+  const Answer run = touchstone_run("fuzz --cases 100000 --seed 1 & sleep 1; ls " + file("") +
+                                        "; kill -TERM $!; wait $!; echo code $? #",
+                                    "export TMPDIR=" + file("") + ";");
+  EXPECT_THAT(run.text, HasSubstr("touchstone-fuzz-")) << "it had one";
+  EXPECT_THAT(run.text, HasSubstr("code 143"));
+  EXPECT_TRUE(std::filesystem::is_empty(dir_.path()));
+}
+
 TEST_F(Cli, NoColourReachesAPipeUnlessForced) {
   const Answer plain = touchstone_run("view 2,3");
   EXPECT_THAT(plain.text, Not(HasSubstr("\x1b[")));
