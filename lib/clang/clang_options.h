@@ -12,7 +12,8 @@ namespace touchstone {
 struct ClangOptions {
   /// A C compiler with clang's or gcc's options, by name or path; empty: clang-19, then clang.
   std::string compiler;
-  /// Where compiled kernels are kept; empty: $XDG_CACHE_HOME/touchstone or ~/.cache/touchstone.
+  /// Where compiled kernels are kept, which must be writable; empty: $XDG_CACHE_HOME/touchstone or
+  /// ~/.cache/touchstone.
   std::filesystem::path cache_dir;
   int opt_level = 2;
   std::vector<std::string> extra_flags;

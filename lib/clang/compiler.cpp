@@ -87,7 +87,7 @@ Compiler::Compiler(const ClangOptions& options) : program_(find_compiler(options
 void Compiler::compile(const std::string& source, const std::filesystem::path& output) const {
   std::vector<std::string> arguments = flags_;
   arguments.insert(arguments.end(), {"-o", output.string(), "-", "-lm"});
-  const ProcessResult result = run_process(program_, arguments, source);
+  const ProcessResult result = run_process(program_, arguments, source, output.parent_path());
   std::error_code ignored;
   if (result.status == 0 && std::filesystem::exists(output, ignored)) return;
   if (result.status == 0)

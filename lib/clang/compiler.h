@@ -19,8 +19,9 @@ class Compiler {
   /// All that an object depends on besides its source: version, flags, processor.
   const std::string& identity() const { return identity_; }
 
-  /// Writes the shared object of a C file to `output`. Throws SystemError with the compiler's
-  /// message and the numbered source; nothing is left at `output` then.
+  /// Writes the shared object of a C file to `output`; what the compiler needs on the way lies
+  /// beside it. Throws SystemError with the compiler's message and the numbered source; nothing is
+  /// left at `output` then.
   void compile(const std::string& source, const std::filesystem::path& output) const;
 
  private:

@@ -49,7 +49,7 @@ void also_as(const std::filesystem::path& file, const std::filesystem::path& oth
 }  // namespace
 
 ObjectCache::ObjectCache(std::filesystem::path folder)
-    : folder_(folder.empty() ? default_folder() : std::move(folder)) {}
+    : named_(!folder.empty()), folder_(folder.empty() ? default_folder() : std::move(folder)) {}
 
 std::filesystem::path ObjectCache::file_of(const std::filesystem::path& folder,
                                            const std::string& key) const {
@@ -95,6 +95,11 @@ void ObjectCache::store(std::span<const std::string> keys, std::string object) {
     } catch (const SystemError& e) {
       reason = e.what();
     }
+    if (named_)
+      throw SystemError(fmt::format(
+          "cannot keep a compiled kernel: {}; make room there, or set TOUCHSTONE_CACHE to "
+          "a folder that can be written",
+          reason));
   }
   try {
     if (!substitute_) substitute_ = std::make_unique<TemporaryDirectory>("touchstone-objects");

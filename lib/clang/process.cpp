@@ -56,10 +56,17 @@ Pair make_pair_of_sockets(const std::filesystem::path& program) {
 }
 
 pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>& arguments,
-            int input, int output) {
+            const std::filesystem::path& scratch, int input, int output) {
   std::vector<char*> argv{const_cast<char*>(program.c_str())};
   for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
   argv.push_back(nullptr);
+  std::string tmpdir = "TMPDIR=" + scratch.string();
+  std::vector<char*> environment;
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    if (scratch.empty() || !std::string_view(*variable).starts_with("TMPDIR="))
+      environment.push_back(*variable);
+  if (!scratch.empty()) environment.push_back(tmpdir.data());
+  environment.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawn_file_actions_adddup2(&actions, input, 0);
@@ -74,7 +81,7 @@ pid_t spawn(const std::filesystem::path& program, const std::vector<std::string>
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
   const int error =
-      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environ);
+      ::posix_spawn(&pid, program.c_str(), &actions, &attributes, argv.data(), environment.data());
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) fail(program, error);
@@ -108,10 +115,11 @@ std::string converse(Descriptor& input, Descriptor& output, std::string_view tex
 }  // namespace
 
 ProcessResult run_process(const std::filesystem::path& program,
-                          const std::vector<std::string>& arguments, std::string_view input) {
+                          const std::vector<std::string>& arguments, std::string_view input,
+                          const std::filesystem::path& scratch) {
   Pair in = make_pair_of_sockets(program);
   Pair out = make_pair_of_sockets(program);
-  const pid_t pid = spawn(program, arguments, in.theirs.get(), out.theirs.get());
+  const pid_t pid = spawn(program, arguments, scratch, in.theirs.get(), out.theirs.get());
   in.theirs.close();
   out.theirs.close();
   ProcessResult result;

@@ -15,9 +15,11 @@ struct ProcessResult {
 };
 
 /// Runs a program, no shell between, with `input` on its standard input. `arguments` without the
-/// program's own name. Throws SystemError where it cannot be started.
+/// program's own name. Its TMPDIR is `scratch` unless that is empty. Throws SystemError where it
+/// cannot be started.
 ProcessResult run_process(const std::filesystem::path& program,
-                          const std::vector<std::string>& arguments, std::string_view input = {});
+                          const std::vector<std::string>& arguments, std::string_view input = {},
+                          const std::filesystem::path& scratch = {});
 
 /// The executable file of a name, by PATH as a shell finds it, or of a path (anything with a
 /// slash); empty where there is none.

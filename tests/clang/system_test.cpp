@@ -1,11 +1,14 @@
 // What happens when the world outside fails: no compiler, bad source, damaged or unwritable cache.
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include <gmock/gmock.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <xmmintrin.h>
 
@@ -136,36 +139,77 @@ TEST(ClangCache, DamagedEntryIsCompiledAgain) {
   }
 }
 
-TEST(ClangCache, ThatCannotBeWrittenGivesWayToATemporaryOne) {
+// Sets a variable of the environment for a while; null takes it away.
+class Environment {
+ public:
+  Environment(const char* name, const char* value) : name_(name) {
+    if (const char* const before = std::getenv(name)) before_ = before;
+    set(value);
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+  ~Environment() { set(before_ ? before_->c_str() : nullptr); }
+
+ private:
+  void set(const char* value) const {
+    if (value != nullptr)
+      ::setenv(name_, value, 1);
+    else
+      ::unsetenv(name_);
+  }
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+std::string store_error(clang::ObjectCache& cache, std::size_t bytes) {
+  const std::vector<std::string> keys{"key"};
+  try {
+    cache.store(keys, std::string(bytes, 'x'));
+  } catch (const SystemError& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(ClangCache, ADefaultOneThatCannotBeWrittenGivesWayToATemporaryOne) {
+  const TemporaryDirectory folder;
+  const fs::path file = folder.path() / "touchstone";
+  write_file_atomically(file, "in the way");
+  const Environment cache("XDG_CACHE_HOME", folder.path().c_str());
+  expect_works(*make_clang_device("A", ClangOptions()));
+  EXPECT_EQ(read_file(file), "in the way");
+  clang::ObjectCache nowhere("");
+  const Environment temporary("TMPDIR", "/proc");
+  EXPECT_THAT(store_error(nowhere, 6),
+              AllOf(HasSubstr(file.string()), HasSubstr("TOUCHSTONE_CACHE")));
+}
+
+TEST(ClangCache, ANamedOneThatCannotBeWrittenIsAClearError) {
   const TemporaryDirectory folder;
   const fs::path file = folder.path() / "file";
   write_file_atomically(file, "in the way");
   ClangOptions options;
   options.cache_dir = file;
-  expect_works(*make_clang_device("A", options));
+  EXPECT_THAT(error_of(*make_clang_device("A", options)),
+              AllOf(HasSubstr(file.string()), HasSubstr("TOUCHSTONE_CACHE")));
   EXPECT_EQ(read_file(file), "in the way");
 }
 
-TEST(ClangCache, NowhereToWriteIsAClearError) {
+// A disk is full in the middle of a write: here a file may grow no further.
+TEST(ClangCache, AFullDiskIsAClearErrorAndLeavesNothing) {
   const TemporaryDirectory folder;
-  const fs::path file = folder.path() / "file";
-  write_file_atomically(file, "in the way");
-  clang::ObjectCache cache(file);
-  const char* const before = std::getenv("TMPDIR");
-  const std::string saved = before == nullptr ? "" : before;
-  ::setenv("TMPDIR", "/proc", 1);
-  const std::vector<std::string> keys{"key"};
-  std::string message = "no error";
-  try {
-    cache.store(keys, "object");
-  } catch (const SystemError& e) {
-    message = e.what();
-  }
-  if (before == nullptr)
-    ::unsetenv("TMPDIR");
-  else
-    ::setenv("TMPDIR", saved.c_str(), 1);
-  EXPECT_THAT(message, AllOf(HasSubstr(file.string()), HasSubstr("TOUCHSTONE_CACHE")));
+  clang::ObjectCache cache(folder.path());
+  rlimit before{};
+  ::getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{1 << 16, before.rlim_max};
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  const std::string message = store_error(cache, 1 << 20);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_THAT(message, AllOf(HasSubstr(folder.path().string()), HasSubstr("make room")));
+  EXPECT_TRUE(fs::is_empty(folder.path()));
+  EXPECT_EQ(store_error(cache, 1 << 20), "no error");
 }
 
 TEST(ClangProcess, TakesInputLargerThanAnyPipe) {
