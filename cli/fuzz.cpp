@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include "index_stats.h"
 #include "terminal.h"
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/campaign.h"
+#include "touchstone/fuzz/kernel_case.h"
 #include "touchstone/fuzz/reproducer.h"
 #include "touchstone/interp/interpreted.h"
 #include "verbs.h"
@@ -12,6 +14,17 @@ namespace touchstone::cli {
 
 int run_fuzz(const FuzzOptions& options) {
   register_interpreted_device();
+  if (options.index_stats) {
+    print_index_stats([&] {
+      std::vector<LazyOpPtr> kernels;
+      for (std::int64_t i = 0; i < options.cases; ++i) {
+        fuzz::RandomChooser chooser(options.seed, static_cast<std::uint64_t>(i));
+        kernels.push_back(fuzz::draw_kernel_case(chooser).kernel);
+      }
+      return kernels;
+    });
+    return kExitOk;
+  }
   ClangOptions clang = ClangOptions::from_environment();
   clang.codegen.fault = parse_fault(options.plant);
   const TemporaryDirectory cache("touchstone-fuzz");  // nobody asks for these kernels again

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "index_stats.h"
 #include "terminal.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/codegen/linearize.h"
@@ -68,6 +69,11 @@ int run_kernels(const KernelsOptions& options) {
   if (options.models.empty()) list_models();
   for (const std::string& wanted : options.models) {
     const models::Model& model = models::model(wanted);
+    if (options.index_stats) {
+      fmt::print("{}: {}\n", bold(model.name), model.what);
+      print_index_stats([&] { return kernels_of(model, options.backward); });
+      continue;
+    }
     const std::vector<LazyOpPtr> kernels = kernels_of(model, options.backward);
     if (options.json) {
       for (const LazyOpPtr& kernel : kernels) {

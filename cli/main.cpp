@@ -95,6 +95,9 @@ Verb kernels(CLI::App& app) {
   v->add_flag("--backward", o.backward, "With the gradients of mean(output^2)");
   v->add_flag("--source", o.source, "Print each AST and its C");
   v->add_flag("--json", o.json, "One kernel a line");
+  v->add_flag(
+      "--index-stats", o.index_stats,
+      "Count views, divisions and modulos of all accesses: as composed, merged, simplified");
   return {v, [] { return run_kernels(o); }};
 }
 
@@ -110,6 +113,8 @@ Verb fuzz(CLI::App& app) {
   v->add_option("--plant", o.plant, "Put a fault into the compiled code (see demo)");
   v->add_option("--reproducer", o.reproducer, "Where the first failing kernel is written")
       ->capture_default_str();
+  v->add_flag("--index-stats", o.index_stats,
+              "Count views, divisions and modulos of all accesses instead of running the kernels");
   return {v, [] { return run_fuzz(o); }};
 }
 

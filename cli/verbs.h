@@ -49,6 +49,7 @@ struct KernelsOptions {
   bool backward = false;
   bool source = false;
   bool json = false;
+  bool index_stats = false;
 };
 int run_kernels(const KernelsOptions& options);
 
@@ -57,6 +58,7 @@ struct FuzzOptions {
   std::uint64_t seed = 0;
   std::string plant = "none";
   std::string reproducer = "touchstone-fail.json";
+  bool index_stats = false;  // what the kernels' accesses cost, and no run
 };
 int run_fuzz(const FuzzOptions& options);
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 
 #include <gmock/gmock.h>
@@ -128,6 +129,32 @@ TEST_F(Cli, ViewFollowsAShape) {
   EXPECT_THAT(touchstone_run("view 2,3 permute 4294967296,1").text,
               HasSubstr("axis 4294967296 is not in [0, 2)"));
   EXPECT_EQ(touchstone_run("view 2,3 pad -- -1:0,0:0").code, 2);
+}
+
+// What every column of --index-stats does from row to row: accesses get cheaper.
+TEST_F(Cli, ViewsOfKernelsAreCountedBeforeAndAfterMergingAndSimplifying) {
+  for (const std::string command :
+       {"fuzz --cases 60 --seed 7 --index-stats", "kernels digits --index-stats"}) {
+    const Answer run = touchstone_run(command);
+    EXPECT_EQ(run.code, 0) << run.text;
+    std::vector<std::vector<int>> rows;
+    std::istringstream lines(run.text);
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t first = line.find_first_of("0123456789");
+      const bool row = line.starts_with("as composed") || line.starts_with("views merged") ||
+                       line.starts_with("and simplified");
+      if (!row) continue;
+      std::istringstream numbers(line.substr(first));
+      rows.emplace_back(std::istream_iterator<int>(numbers), std::istream_iterator<int>());
+    }
+    ASSERT_EQ(rows.size(), 3U) << run.text;
+    for (std::size_t column = 0; column < 6; ++column) {
+      ASSERT_EQ(rows[1].size(), 6U);
+      EXPECT_LE(rows[1].at(column), rows[0].at(column)) << run.text;
+      EXPECT_LE(rows[2].at(column), rows[1].at(column)) << run.text;
+    }
+    EXPECT_LT(rows[2].at(3), rows[0].at(3)) << run.text;
+  }
 }
 
 TEST_F(Cli, ViewDrawsAPageThatNeedsNothingElse) {

@@ -1,0 +1,79 @@
+#include "index_stats.h"
+
+#include <fmt/format.h>
+
+#include "terminal.h"
+#include "touchstone/shapetracker/keep_views.h"
+#include "touchstone/shapetracker/plain_index.h"
+
+namespace touchstone::cli {
+namespace {
+
+using shapetracker::cost;
+using shapetracker::IndexCost;
+
+struct Stats {
+  std::size_t kernels = 0, accesses = 0, views = 0;
+  IndexCost cost;
+};
+
+// The tracker of a node that has one. A constant has no address, only a condition.
+const ShapeTracker* tracker_of(const LazyOp& node) {
+  if (node.op() == Op::Const) return &node.constant().st;
+  return node.op() == Op::Load || node.op() == Op::Store ? &node.buffer().st : nullptr;
+}
+
+IndexCost plain_cost(const ShapeTracker& st, bool has_address) {
+  shapetracker::PlainIndex plain = shapetracker::plain_index(st.views());
+  if (!has_address) plain.index = plain.exprs.constant(0);
+  return cost(plain);
+}
+
+IndexCost simplified_cost(const ShapeTracker& st, bool has_address) {
+  IndexExpr expr = st.expr_idxs();
+  if (!has_address) expr.index = symbolic::Node(0);
+  return cost(expr);
+}
+
+Stats stats_of(const std::vector<LazyOpPtr>& kernels,
+               IndexCost (*cost_of)(const ShapeTracker& st, bool has_address)) {
+  Stats stats;
+  stats.kernels = kernels.size();
+  for (const LazyOpPtr& kernel : kernels)
+    for (const LazyOpPtr& node : toposort(kernel)) {
+      const ShapeTracker* st = tracker_of(*node);
+      if (st == nullptr) continue;
+      ++stats.accesses;
+      stats.views += st->views().size();
+      stats.cost += cost_of(*st, node->op() != Op::Const);
+    }
+  return stats;
+}
+
+void add_row(Table& table, const std::string& what, const Stats& stats) {
+  std::vector<std::string> row{what};
+  for (const std::size_t n : {stats.kernels, stats.accesses, stats.views})
+    row.push_back(fmt::format("{}", n));
+  for (const std::int64_t n : {stats.cost.divisions, stats.cost.modulos, stats.cost.steps})
+    row.push_back(fmt::format("{}", n));
+  table.add(std::move(row));
+}
+
+}  // namespace
+
+void print_index_stats(const std::function<std::vector<LazyOpPtr>()>& kernels) {
+  std::vector<LazyOpPtr> composed;
+  {
+    const shapetracker::KeepViews keep;
+    composed = kernels();
+  }
+  const std::vector<LazyOpPtr> merged = kernels();
+  Table table({"", "kernels", "accesses", "views", "div", "mod", "parts"},
+              {false, true, true, true, true, true, true});
+  add_row(table, "as composed", stats_of(composed, plain_cost));
+  add_row(table, "views merged", stats_of(merged, plain_cost));
+  add_row(table, "and simplified", stats_of(merged, simplified_cost));
+  fmt::print("{}", table.str());
+}
+
+}  // namespace touchstone::cli

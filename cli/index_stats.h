@@ -1,0 +1,14 @@
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "touchstone/ops/lazy_op.h"
+
+namespace touchstone::cli {
+
+/// Prints what the accesses of kernels cost: as composed, with views merged, and with the index
+/// simplified too. `kernels` is called twice, the first time while no views are merged.
+void print_index_stats(const std::function<std::vector<LazyOpPtr>()>& kernels);
+
+}  // namespace touchstone::cli
