@@ -131,7 +131,8 @@ TEST_F(Cli, ViewFollowsAShape) {
   EXPECT_EQ(touchstone_run("view 2,3 pad -- -1:0,0:0").code, 2);
 }
 
-// What every column of --index-stats does from row to row: accesses get cheaper.
+// Views, divisions and modulos only go away from row to row; what takes their place may have a part
+// more.
 TEST_F(Cli, ViewsOfKernelsAreCountedBeforeAndAfterMergingAndSimplifying) {
   for (const std::string command :
        {"fuzz --cases 60 --seed 7 --index-stats", "kernels digits --index-stats"}) {
@@ -148,7 +149,7 @@ TEST_F(Cli, ViewsOfKernelsAreCountedBeforeAndAfterMergingAndSimplifying) {
       rows.emplace_back(std::istream_iterator<int>(numbers), std::istream_iterator<int>());
     }
     ASSERT_EQ(rows.size(), 3U) << run.text;
-    for (std::size_t column = 0; column < 6; ++column) {
+    for (std::size_t column = 0; column < 5; ++column) {
       ASSERT_EQ(rows[1].size(), 6U);
       EXPECT_LE(rows[1].at(column), rows[0].at(column)) << run.text;
       EXPECT_LE(rows[2].at(column), rows[1].at(column)) << run.text;
