@@ -132,6 +132,12 @@ Verb simplify(CLI::App& app) {
   return {v, [] { return run_simplify(o); }};
 }
 
+Verb repl(CLI::App& app) {
+  CLI::App* v = add_verb(app, "repl", "Simplify expressions one after the other, with history",
+                         "repl");
+  return {v, [] { return run_repl(); }};
+}
+
 Verb view(CLI::App& app) {
   static ViewOptions o;
   CLI::App* v = add_verb(app, "view", "Follow a shape through movement operations",
@@ -163,7 +169,7 @@ int run(int argc, char** argv) {
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   const Verb verbs[] = {demo(app), eval(app),     check(app), kernels(app),
-                        fuzz(app), simplify(app), view(app)};
+                        fuzz(app), simplify(app), repl(app), view(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -69,6 +69,9 @@ struct SimplifyOptions {
 };
 int run_simplify(const SimplifyOptions& options);
 
+/// Expressions, one after the other: with a line editor on a terminal, else the lines of a script.
+int run_repl();
+
 struct ViewOptions {
   std::vector<std::string> words;   // 10,10 permute 1,0 ...
   bool jsonl = false;               // questions from the standard input instead

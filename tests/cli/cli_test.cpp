@@ -68,7 +68,8 @@ class Cli : public testing::Test {
 TEST_F(Cli, HelpIsThereForEveryVerbWithAnExampleAndExitCodes) {
   EXPECT_EQ(touchstone_run("--help").code, 0);
   EXPECT_THAT(touchstone_run("--version").text, HasSubstr("touchstone 0."));
-  for (const std::string verb : {"demo", "eval", "check", "kernels", "fuzz", "simplify", "view"}) {
+  for (const std::string verb :
+       {"demo", "eval", "check", "kernels", "fuzz", "simplify", "repl", "view"}) {
     const Answer run = touchstone_run(verb + " --help");
     EXPECT_EQ(run.code, 0) << verb;
     EXPECT_THAT(run.text, HasSubstr("Example: touchstone " + verb));

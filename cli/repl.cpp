@@ -1,0 +1,194 @@
+#include <cerrno>
+#include <clocale>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include <fmt/format.h>
+#include <histedit.h>
+#include <unistd.h>
+
+#include "repl_session.h"
+#include "terminal.h"
+#include "touchstone/base/error.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+constexpr int kRemembered = 1000;  // lines of history
+
+/// Shows the answer to a line; false where it is an error.
+bool respond(ReplSession& session, const std::string& line) {
+  try {
+    fmt::print("{}", session.answer(line));
+    return true;
+  } catch (const Error& e) {
+    fmt::print("{} {}\n", red("error:"), e.what());
+  } catch (const std::bad_alloc&) {
+    fmt::print("{} out of memory\n", red("error:"));
+  }
+  return false;
+}
+
+int run_script() {
+  ReplSession session;
+  bool good = true;
+  for (std::string line; !session.ended() && std::getline(std::cin, line);) {
+    good &= respond(session, line);
+    if (std::fflush(stdout) != 0) throw SystemError("repl: cannot write");
+  }
+  return good ? kExitOk : kExitBad;
+}
+
+/// Where lines are remembered from one session to the next; empty where there is no place.
+std::filesystem::path history_file() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  std::filesystem::path folder;
+  if (state && *state)
+    folder = state;
+  else if (home && *home)
+    folder = std::filesystem::path(home) / ".local" / "state";
+  else
+    return {};
+  folder /= "touchstone";
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  return failed ? std::filesystem::path() : folder / "repl_history";
+}
+
+extern "C" void note_interrupt(int) {}  // the read in progress ends with EINTR
+
+/// Ctrl-C ends the line being typed; while an answer is being found it ends the program.
+class InterruptsLine {
+ public:
+  InterruptsLine() {
+    struct sigaction action {};
+    action.sa_handler = note_interrupt;
+    ::sigaction(SIGINT, &action, &before_);
+  }
+  ~InterruptsLine() { ::sigaction(SIGINT, &before_, nullptr); }
+  InterruptsLine(const InterruptsLine&) = delete;
+  InterruptsLine& operator=(const InterruptsLine&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
+class Editor {
+ public:
+  explicit Editor(ReplSession& session) : session_(session), file_(history_file()) {
+    std::setlocale(LC_CTYPE, "");
+    history_ = ::history_init();
+    editor_ = ::el_init("touchstone", stdin, stdout, stderr);
+    if (!history_ || !editor_) throw SystemError("repl: the line editor could not be set up");
+    HistEvent event;
+    ::history(history_, &event, H_SETSIZE, kRemembered);
+    ::history(history_, &event, H_SETUNIQUE, 1);
+    if (!file_.empty()) ::history(history_, &event, H_LOAD, file_.c_str());
+    ::el_set(editor_, EL_CLIENTDATA, this);
+    ::el_set(editor_, EL_PROMPT, prompt);
+    ::el_set(editor_, EL_EDITOR, "emacs");
+    ::el_set(editor_, EL_HIST, ::history, history_);
+    ::el_set(editor_, EL_ADDFN, "complete", "Complete the word", complete);
+    ::el_set(editor_, EL_BIND, "^I", "complete", nullptr);
+    ::el_set(editor_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
+    ::el_source(editor_, nullptr);  // ~/.editrc
+  }
+  ~Editor() {
+    ::el_end(editor_);
+    ::history_end(history_);
+  }
+  Editor(const Editor&) = delete;
+  Editor& operator=(const Editor&) = delete;
+
+  enum class Read : std::uint8_t { Line, Interrupted, End };
+  Read read(std::string& line) {
+    const InterruptsLine interrupts;
+    int count = 0;
+    errno = 0;
+    const char* text = ::el_gets(editor_, &count);
+    if (!text || count <= 0) {
+      if (!(text == nullptr && errno == EINTR)) return Read::End;
+      ::el_reset(editor_);
+      return Read::Interrupted;
+    }
+    line.assign(text, static_cast<std::size_t>(count));
+    while (!line.empty() && (line.back() == '\n' || line.back() == '\r')) line.pop_back();
+    HistEvent event;
+    if (line.find_first_not_of(" \t") != line.npos) {
+      ::history(history_, &event, H_ENTER, line.c_str());
+      if (!file_.empty()) ::history(history_, &event, H_SAVE, file_.c_str());
+    }
+    return Read::Line;
+  }
+
+ private:
+  static char* prompt(EditLine*) {
+    static char text[] = "> ";
+    return text;
+  }
+
+  static unsigned char complete(EditLine* editor, int) {
+    Editor* self = nullptr;
+    ::el_get(editor, EL_CLIENTDATA, &self);
+    const LineInfo* line = ::el_line(editor);
+    const std::string_view before(line->buffer,
+                                  static_cast<std::size_t>(line->cursor - line->buffer));
+    std::size_t from = before.size();
+    while (from > 0 && (std::isalnum(static_cast<unsigned char>(before[from - 1])) ||
+                        before[from - 1] == '_' || before[from - 1] == ':'))
+      --from;
+    const std::string word(before.substr(from));
+    const std::vector<std::string> found = self->session_.completions(word);
+    if (found.empty()) return CC_ERROR;
+    std::string common = found[0];
+    for (const std::string& f : found)
+      while (!f.starts_with(common)) common.pop_back();
+    if (found.size() == 1) common += ' ';
+    if (common.size() > word.size()) {
+      ::el_insertstr(editor, common.c_str() + word.size());
+      return CC_REFRESH;
+    }
+    fmt::print("\n");
+    for (const std::string& f : found) fmt::print("{}  ", f);
+    fmt::print("\n");
+    std::fflush(stdout);
+    return CC_REDISPLAY;
+  }
+
+  ReplSession& session_;
+  std::filesystem::path file_;
+  History* history_ = nullptr;
+  EditLine* editor_ = nullptr;
+};
+
+int run_interactive() {
+  ReplSession session;
+  Editor editor(session);
+  fmt::print("Index expressions; a = 0..10 gives a variable its bounds, :help tells the rest.\n");
+  std::fflush(stdout);
+  for (std::string line; !session.ended();) {
+    switch (editor.read(line)) {
+      case Editor::Read::Line:
+        respond(session, line);
+        break;
+      case Editor::Read::Interrupted:
+        fmt::print("^C\n");
+        break;
+      case Editor::Read::End:
+        fmt::print("\n");
+        return kExitOk;
+    }
+    std::fflush(stdout);
+  }
+  return kExitOk;
+}
+
+}  // namespace
+
+int run_repl() { return ::isatty(STDIN_FILENO) ? run_interactive() : run_script(); }
+
+}  // namespace touchstone::cli

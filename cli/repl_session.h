@@ -1,0 +1,66 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "touchstone/prove/prover.h"
+#include "touchstone/symbolic/derivation.h"
+#include "touchstone/symbolic/question.h"
+
+namespace touchstone::cli {
+
+/// What a person has told `touchstone repl`, and the answers to the lines typed. Names are kept as
+/// text, so every line is answered as if it were the first.
+class ReplSession {
+ public:
+  /// The text to show for a line. Throws touchstone::Error, and changes nothing then.
+  std::string answer(std::string_view line);
+  bool ended() const { return ended_; }
+  /// What may stand in place of the last word, from `word` on; sorted.
+  std::vector<std::string> completions(std::string_view word) const;
+
+ private:
+  struct Definition {
+    std::string name;
+    std::string text;  // as it was typed
+    bool variable = false;
+    symbolic::Interval range;  // of a variable
+  };
+  struct Command {
+    std::string_view name, arguments, what;
+    std::string (ReplSession::*run)(std::string_view argument);
+  };
+  static const Command kCommands[];
+
+  std::string define(std::string_view line, std::size_t equals);
+  std::string assume(std::string_view condition);
+  std::string forget(std::string_view what);
+  std::string simplify(std::string_view text);
+  std::string steps(std::string_view text);
+  std::string table(std::string_view text);
+  std::string equal(std::string_view pair);
+  std::string names(std::string_view nothing);
+  std::string load(std::string_view path);
+  std::string save(std::string_view path);
+  std::string help(std::string_view nothing);
+  std::string quit(std::string_view nothing);
+
+  /// The text with definitions put in, so that only variables are left. Throws ParseError.
+  std::string expanded(std::string_view text) const;
+  symbolic::Question question(std::string_view text) const;
+  symbolic::Answer ask(const symbolic::Question& question);
+  const Definition* find(std::string_view name) const;
+  /// Bounds and assumptions as one condition.
+  std::string conditions() const;
+
+  std::vector<Definition> definitions_;
+  std::vector<std::string> assumptions_;
+  symbolic::Context scratch_;
+  prove::Prover prover_;
+  bool ended_ = false;
+  int loading_ = 0;  // files within files
+};
+
+}  // namespace touchstone::cli
