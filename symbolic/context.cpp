@@ -120,22 +120,34 @@ std::size_t Context::find(std::uint64_t hash, const Same& same) const {
   }
 }
 
-std::uint64_t Context::key_of(const Stored& node) const {
+void Context::rank(Stored& node) const {
   constexpr int kBits = 4;  // of a kind
   static_assert(static_cast<int>(Kind::Sum) < 1 << kBits);
-  const std::uint64_t kind = static_cast<std::uint64_t>(node.kind) << (64 - kBits);
-  if (node.kind == Kind::Constant) return kind;
-  if (node.kind == Kind::Sum) return kind | at(node.parts.terms[0].atom).key >> kBits;
-  if (node.kind != Kind::Variable) return kind | at(args_of(node)[0]).key >> kBits;
-  std::uint64_t letters = 0;
-  const std::string& name = *node.parts.name;
-  for (std::size_t i = 0; i < 7; ++i)
-    letters = letters << 8 | (i < name.size() ? static_cast<unsigned char>(name[i]) : 0U);
-  return kind | letters << kBits;
+  constexpr std::uint8_t kDeep = 8;                           // higher nodes are told by their hash
+  constexpr std::uint64_t kHashed = ~std::uint64_t{0} >> 24;  // after six kinds
+  node.key = static_cast<std::uint64_t>(node.kind) << (64 - kBits);
+  if (node.kind == Kind::Constant) return;
+  if (node.kind == Kind::Variable) {
+    std::uint64_t letters = 0;
+    const std::string& name = *node.parts.name;
+    for (std::size_t i = 0; i < 7; ++i)
+      letters = letters << 8 | (i < name.size() ? static_cast<unsigned char>(name[i]) : 0U);
+    node.key |= letters << kBits;
+    return;
+  }
+  const std::span<const Id> args = node.kind == Kind::Sum ? std::span<const Id>() : args_of(node);
+  std::uint8_t height = 0;
+  for (const Id id : args) height = std::max(height, at(id).height);
+  if (node.kind == Kind::Sum)
+    for (std::uint32_t i = 0; i < node.count; ++i)
+      height = std::max(height, at(node.parts.terms[i].atom).height);
+  node.height = height == 255 ? height : static_cast<std::uint8_t>(height + 1);
+  node.key |= at(args.empty() ? node.parts.terms[0].atom : args[0]).key >> kBits;
+  if (node.height > kDeep) node.key = (node.key & ~kHashed) | (node.hash & kHashed);
 }
 
 Id Context::append(Stored&& node, std::size_t slot) {
-  node.key = key_of(node);
+  rank(node);
   const std::uint32_t n = static_cast<std::uint32_t>(count_) + kFirstChunk;
   if (n >= (1U << 31)) throw Error("symbolic: a context holds at most 2^31 nodes");
   const auto chunk = static_cast<std::size_t>(31 - __builtin_clz(n));

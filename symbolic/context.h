@@ -91,8 +91,8 @@ class Context {
   Node handle(Id id) { return Node(this, id); }
   std::mutex& mutex() { return mutex_; }
 
-  /// The first things that `compare` (order.h) looks at, as one number: the node's kind, then the
-  /// kinds down its first parts, then the first letters of a name.
+  /// The first things that `compare` (order.h) looks at, as one number: the node's kind, the kinds
+  /// down its first parts, then the first letters of a name; of a deep node, a part of its hash.
   std::uint64_t key(Id id) const { return at(id).key; }
 
   NodeData operator[](Id id) const {
@@ -137,6 +137,7 @@ class Context {
     std::uint32_t count = 0;  // of terms or args
     Kind kind = Kind::Constant;
     bool boolean = false;
+    std::uint8_t height = 0;  // levels below it, at most 255
   };
   static_assert(sizeof(Stored) <= 64);
   struct Slot {
@@ -160,7 +161,8 @@ class Context {
   std::uint64_t hash_sum(const Int& constant, std::span<const Term> terms) const;
   Id append(Stored&& node, std::size_t slot);
   void drop_numbers();
-  std::uint64_t key_of(const Stored& node) const;
+  /// Fills in key and height.
+  void rank(Stored& node) const;
   void grow_table();
 
   struct FreeNodes {

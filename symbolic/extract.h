@@ -89,6 +89,19 @@ class Extractor {
   void place(Sum& work, const Choice& choice, int depth, Items& items);
 
   static constexpr int kDeepest = 3;  // a choice in a choice in a choice; deeper ones stay
+  /// Sums that take in what is beside them are laid out once at each depth: nests of choices ask
+  /// for the same ones again and again.
+  struct LaidOut {
+    Sum sum;
+    int depth;
+    int form;
+  };
+  static constexpr std::uint32_t kNotYet = 0xffffffff;
+  std::uint32_t& laid_out(const Sum& s, int depth);
+  std::uint32_t& slot_of(const Sum& s, int depth);
+  List<LaidOut> laid_out_;
+  List<std::uint32_t> laid_out_table_;  // places in laid_out_, by hash
+
   const Context& c_;
   For purpose_;
   List<Form> forms_;

@@ -189,7 +189,10 @@ Extractor::Placement Extractor::best_placement(const Sum& work, const Choice& ch
       for (const Sum& m : choice.members) members.push_back(plus(Sum{}, m, factor));
       const auto consider = [&](const Sum& shift) {
         int inside = select ? 1 : static_cast<int>(members.size()) - 1;
-        for (const Sum& m : members) inside += price(m, shift, 1);
+        for (const Sum& m : members) {
+          inside += price(m, shift, 1);
+          if (least >= 0 && inside >= least) return;
+        }
         if (!unit.is_one() && unit != Int(-1)) inside += 2;
         const int total = price(work, shift, -unit, inside, sign > 0 || !size.is_one());
         if (least >= 0 && total >= least) return;

@@ -1,6 +1,7 @@
 // How sums are written: what goes into a division or a choice beside them, and what is factored.
 #include <algorithm>
 
+#include "touchstone/base/hash.h"
 #include "touchstone/symbolic/extract.h"
 #include "touchstone/symbolic/order.h"
 
@@ -48,10 +49,39 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
       return join(std::move(items), work.constant);
     }
   }
-  const int swallowed = absorbed(s, depth);
   for (const Term& t : s.terms)
-    if (!best_.contains(t.atom)) return swallowed;
-  return smaller_form(swallowed, join(plain_items(s), s.constant));
+    if (!best_.contains(t.atom)) return absorbed(s, depth);
+  std::uint32_t& found = laid_out(s, depth);
+  if (found != kNotYet) return laid_out_[found].form;
+  found = static_cast<std::uint32_t>(laid_out_.size());
+  const std::uint32_t place = found;
+  laid_out_.push_back({s, depth, -1});
+  const int swallowed = absorbed(s, depth);
+  const int form = smaller_form(swallowed, join(plain_items(s), s.constant));
+  laid_out_[place].form = form;
+  return form;
+}
+
+std::uint32_t& Extractor::laid_out(const Sum& s, int depth) {
+  if (2 * laid_out_.size() >= laid_out_table_.size()) {
+    laid_out_table_.assign(std::max<std::size_t>(16, 4 * laid_out_.size()), kNotYet);
+    for (std::uint32_t i = 0; i < laid_out_.size(); ++i)
+      slot_of(laid_out_[i].sum, laid_out_[i].depth) = i;
+  }
+  return slot_of(s, depth);
+}
+
+std::uint32_t& Extractor::slot_of(const Sum& s, int depth) {
+  std::uint64_t hash = hash_mix(static_cast<std::uint64_t>(depth), s.constant.hash());
+  for (const Term& t : s.terms) hash = hash_mix(hash ^ t.atom, t.coef.hash());
+  const std::size_t size = laid_out_table_.size();
+  for (std::size_t i = hash % size;; i = i + 1 == size ? 0 : i + 1) {
+    const std::uint32_t place = laid_out_table_[i];
+    if (place == kNotYet) return laid_out_table_[i];
+    const LaidOut& l = laid_out_[place];
+    if (l.depth == depth && l.sum.constant == s.constant && l.sum.terms == s.terms)
+      return laid_out_table_[i];
+  }
 }
 
 int Extractor::turned_modulo(const Term& t, int depth) {
