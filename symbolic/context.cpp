@@ -1,6 +1,7 @@
 #include "touchstone/symbolic/context.h"
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 
 #include "touchstone/base/hash.h"
@@ -11,6 +12,7 @@ namespace touchstone::symbolic {
 namespace {
 
 constexpr Id kEmpty = 0xffffffff;
+constexpr std::size_t kMostResults = std::size_t{1} << 20;
 constexpr std::size_t kFirstTable = 256;  // slots; always a power of two
 constexpr std::size_t kMostNames = 4096;  // kept when the nodes are dropped
 
@@ -56,6 +58,11 @@ void Context::clear() {
   drop_numbers();
   count_ = 0;
   lists_.clear();
+  if (++use_ == 1U << 24) {
+    std::ranges::fill(results_, Result{});
+    use_ = 1;
+  }
+  sizes_.clear();
   if (table_.size() > kFirstTable) table_.resize(kFirstTable);
   std::ranges::fill(table_, Slot{kEmpty, 0});
   if (names_.size() > kMostNames) names_.clear();
@@ -69,7 +76,8 @@ std::size_t Context::size() const {
 
 std::size_t Context::bytes() const {
   const std::lock_guard lock(mutex_);
-  std::size_t total = table_.capacity() * sizeof(Slot) + lists_.bytes();
+  std::size_t total = table_.capacity() * sizeof(Slot) + lists_.bytes() +
+                      results_.capacity() * sizeof(Result) + sizes_.capacity() * sizeof(sizes_[0]);
   for (std::size_t k = 0; k < chunks_.size(); ++k)
     if (chunks_[k]) total += sizeof(Stored) << k;
   return total;
@@ -174,6 +182,44 @@ void Context::grow_table() {
     while (table_[at].id != kEmpty) at = (at + 1) & mask;
     table_[at] = slot;
   }
+}
+
+std::size_t Context::place_of(ExprOp op, const std::array<Id, 3>& args) const {
+  std::uint64_t hash = static_cast<std::uint64_t>(op);
+  for (const Id id : args) hash = hash_list(hash, id);
+  return hash & (results_.size() - 1);
+}
+
+namespace {
+
+/// The arguments, as far as there are any.
+std::array<Id, 3> three(std::span<const Id> args) {
+  std::array<Id, 3> r = {kEmpty, kEmpty, kEmpty};
+  std::ranges::copy(args, r.begin());
+  return r;
+}
+
+}  // namespace
+
+std::optional<Id> Context::recall(ExprOp op, std::span<const Id> args) const {
+  if (args.size() > 3 || results_.empty()) return std::nullopt;
+  const auto key = three(args);
+  const Result& r = results_[place_of(op, key)];
+  const bool same = r.use == (use_ << 8 | static_cast<std::uint32_t>(op)) && r.args == key;
+  return same ? std::optional<Id>(r.result) : std::nullopt;
+}
+
+void Context::remember(ExprOp op, std::span<const Id> args, Id result) {
+  if (args.size() > 3) return;
+  if (results_.size() < kMostResults && results_.size() < 2 * count_)
+    results_.assign(std::bit_ceil(2 * std::max(count_, kFirstTable)), Result{});
+  const auto key = three(args);
+  results_[place_of(op, key)] = {key, use_ << 8 | static_cast<std::uint32_t>(op), result};
+}
+
+void Context::keep_size(Id id, std::size_t size) {
+  if (id >= sizes_.size()) sizes_.resize(std::max<std::size_t>(count_, 2 * sizes_.size()), 0);
+  sizes_[id] = static_cast<std::uint32_t>(std::min<std::size_t>(size, 0xffffffff));
 }
 
 Id Context::make_constant(const Int& value) {

@@ -18,6 +18,7 @@
 namespace touchstone::symbolic {
 
 using Id = std::uint32_t;
+enum class ExprOp : std::uint8_t;  // expr.h
 
 /// What a node is. Everything else of the language is written with these: `a or b` is
 /// 1 - And(1-a, 1-b), min(a, b) is -Max(-a, -b), where(c, a, b) is b + Select(c, a-b), so that
@@ -82,7 +83,7 @@ class Context {
 
   /// Nodes made so far.
   std::size_t size() const;
-  /// Bytes held for them: nodes, their lists and the table that finds them.
+  /// Bytes held for them: nodes, their lists, the table that finds them, what is remembered.
   std::size_t bytes() const;
   /// Forgets all nodes but the constant 0, so that no handle but that one may be used any more; the
   /// memory is kept for what comes next. Not while another thread uses the context.
@@ -108,6 +109,15 @@ class Context {
             n.bounds,
             n.kind == Kind::Variable ? n.parts.name : nullptr};
   }
+
+  // What was asked before, for the holder of the lock. Results are functions of the nodes alone, so
+  // it changes none of them which are remembered; an entry may be lost at any time.
+  /// The result of an operation on up to three nodes.
+  std::optional<Id> recall(ExprOp op, std::span<const Id> args) const;
+  void remember(ExprOp op, std::span<const Id> args, Id result);
+  /// The size of a node's text, 0 where it is not known; saturates.
+  std::size_t known_size(Id id) const { return id < sizes_.size() ? sizes_[id] : 0; }
+  void keep_size(Id id, std::size_t size);
 
   // The rest is for the simplifier. The caller holds the lock, and has put the parts in canonical
   // order and form: these functions only look the node up, or add it with its bounds.
@@ -165,6 +175,13 @@ class Context {
   void rank(Stored& node) const;
   void grow_table();
 
+  struct Result {
+    std::array<Id, 3> args;
+    std::uint32_t use;  // of the table, and the operation
+    Id result;
+  };
+  std::size_t place_of(ExprOp op, const std::array<Id, 3>& args) const;
+
   struct FreeNodes {
     void operator()(Stored* nodes) const;
   };
@@ -174,6 +191,9 @@ class Context {
   bool big_ = false;         // some node holds a number on the heap
   std::vector<Slot> table_;  // open addressing
   std::unordered_map<std::string, std::unique_ptr<std::string>> names_;
+  std::vector<Result> results_;  // each in the one place its hash gives it
+  std::uint32_t use_ = 1;        // counts the times results_ was emptied
+  std::vector<std::uint32_t> sizes_;
   Arena lists_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <initializer_list>
 
+#include "touchstone/symbolic/expr.h"
 #include "touchstone/symbolic/simplifier.h"
 
 namespace touchstone::symbolic {
@@ -24,29 +25,33 @@ Context& common_context(std::span<const Node> nodes) {
   return found ? *found : Context::shared();
 }
 
-/// Runs `build(simplifier, ids)` under the lock of the nodes' context.
+/// Runs `build(simplifier, ids)` under the lock of the nodes' context, where the result of `op` is
+/// not known yet; `op` must stand for the same function of the nodes each time.
 template <class Build>
-Node built(std::span<const Node> nodes, const Build& build) {
+Node built(ExprOp op, std::span<const Node> nodes, const Build& build) {
   Context& context = common_context(nodes);
   const std::lock_guard lock(context.mutex());
   Ids ids;
   for (const Node& n : nodes)
     ids.push_back(n.context() == &context ? n.id() : context.make_constant(data(n).first));
+  if (const auto known = context.recall(op, ids)) return context.handle(*known);
   Simplifier s(context);
-  return context.handle(build(s, ids));
+  const Id result = build(s, ids);
+  context.remember(op, ids, result);
+  return context.handle(result);
 }
 
 template <class Build>
-Node built(std::initializer_list<Node> nodes, const Build& build) {
-  return built(std::span<const Node>(nodes.begin(), nodes.size()), build);
+Node built(ExprOp op, std::initializer_list<Node> nodes, const Build& build) {
+  return built(op, std::span<const Node>(nodes.begin(), nodes.size()), build);
 }
 
-Node difference(Node a, Node b, Int factor_a, Int factor_b, Int constant,
-                Id (Simplifier::*test)(Linear)) {
-  return built({a, b}, [&](Simplifier& s, const Ids& id) {
-    Linear gap{std::move(constant), {}};
-    s.add(gap, id[0], factor_a);
-    s.add(gap, id[1], factor_b);
+/// a - b + constant, tested.
+Node difference(ExprOp op, Node a, Node b, int constant, Id (Simplifier::*test)(Linear)) {
+  return built(op, {a, b}, [&](Simplifier& s, const Ids& id) {
+    Linear gap{constant, {}};
+    s.add(gap, id[0]);
+    s.add(gap, id[1], -1);
     return (s.*test)(std::move(gap));
   });
 }
@@ -84,7 +89,7 @@ Node variable(const std::string& name, std::optional<std::int64_t> min,
 }
 
 Node operator+(Node a, Node b) {
-  return built({a, b}, [](Simplifier& s, const Ids& id) {
+  return built(ExprOp::Add, {a, b}, [](Simplifier& s, const Ids& id) {
     Linear r = s.linear(id[0]);
     s.add(r, id[1]);
     return s.build(r);
@@ -92,7 +97,7 @@ Node operator+(Node a, Node b) {
 }
 
 Node operator-(Node a, Node b) {
-  return built({a, b}, [](Simplifier& s, const Ids& id) {
+  return built(ExprOp::Sub, {a, b}, [](Simplifier& s, const Ids& id) {
     Linear r = s.linear(id[0]);
     s.add(r, id[1], -1);
     return s.build(r);
@@ -100,46 +105,49 @@ Node operator-(Node a, Node b) {
 }
 
 Node operator-(Node a) {
-  return built({a}, [](Simplifier& s, const Ids& id) { return s.build(-s.linear(id[0])); });
+  return built(ExprOp::Neg, {a},
+               [](Simplifier& s, const Ids& id) { return s.build(-s.linear(id[0])); });
 }
 
 Node operator*(Node a, Node b) {
-  return built({a, b}, [](Simplifier& s, const Ids& id) { return s.product(id[0], id[1]); });
+  return built(ExprOp::Mul, {a, b},
+               [](Simplifier& s, const Ids& id) { return s.product(id[0], id[1]); });
 }
 
 Node floor_div(Node a, Node b) {
-  return built({a, b}, [](Simplifier& s, const Ids& id) {
+  return built(ExprOp::Div, {a, b}, [](Simplifier& s, const Ids& id) {
     return s.build(s.divide(s.linear(id[0]), s.linear(id[1])));
   });
 }
 
 Node floor_mod(Node a, Node b) {
-  return built({a, b}, [](Simplifier& s, const Ids& id) {
+  return built(ExprOp::Mod, {a, b}, [](Simplifier& s, const Ids& id) {
     return s.build(s.modulo(s.linear(id[0]), s.linear(id[1])));
   });
 }
 
-Node lt(Node a, Node b) { return difference(a, b, 1, -1, 0, &Simplifier::negative); }
-Node le(Node a, Node b) { return difference(a, b, 1, -1, -1, &Simplifier::negative); }
+Node lt(Node a, Node b) { return difference(ExprOp::Lt, a, b, 0, &Simplifier::negative); }
+Node le(Node a, Node b) { return difference(ExprOp::Le, a, b, -1, &Simplifier::negative); }
 Node gt(Node a, Node b) { return lt(b, a); }
 Node ge(Node a, Node b) { return le(b, a); }
-Node eq(Node a, Node b) { return difference(a, b, 1, -1, 0, &Simplifier::zero); }
+Node eq(Node a, Node b) { return difference(ExprOp::Eq, a, b, 0, &Simplifier::zero); }
 Node ne(Node a, Node b) { return logical_not(eq(a, b)); }
 
 Node logical_and(Node a, Node b) {
-  return built({a, b}, [](Simplifier& s, const Ids& id) { return s.both(id); });
+  return built(ExprOp::And, {a, b}, [](Simplifier& s, const Ids& id) { return s.both(id); });
 }
 
 Node logical_or(Node a, Node b) {
-  return built({a, b}, [](Simplifier& s, const Ids& id) { return s.either(id); });
+  return built(ExprOp::Or, {a, b}, [](Simplifier& s, const Ids& id) { return s.either(id); });
 }
 
 Node logical_not(Node a) {
-  return built({a}, [](Simplifier& s, const Ids& id) { return s.negate(s.truth(id[0])); });
+  return built(ExprOp::Not, {a},
+               [](Simplifier& s, const Ids& id) { return s.negate(s.truth(id[0])); });
 }
 
 Node max(Node a, Node b) {
-  return built({a, b}, [](Simplifier& s, const Ids& id) {
+  return built(ExprOp::Max, {a, b}, [](Simplifier& s, const Ids& id) {
     const Linear members[] = {s.linear(id[0]), s.linear(id[1])};
     return s.build(s.maximum(members));
   });
@@ -148,14 +156,14 @@ Node max(Node a, Node b) {
 Node min(Node a, Node b) { return -max(-a, -b); }
 
 Node where(Node condition, Node a, Node b) {
-  return built({condition, a, b}, [](Simplifier& s, const Ids& id) {
+  return built(ExprOp::Where, {condition, a, b}, [](Simplifier& s, const Ids& id) {
     return s.build(s.where(s.truth(id[0]), s.linear(id[1]), s.linear(id[2])));
   });
 }
 
 Node sum(std::span<const Node> terms) {
-  return built(terms, [](Simplifier& s, const Ids& id) {
-    std::vector<Term> list;
+  return built(ExprOp::Add, terms, [](Simplifier& s, const Ids& id) {
+    List<Term> list;
     list.reserve(id.size());
     for (const Id i : id) list.push_back({1, i});
     return s.add_all(list);
@@ -163,7 +171,7 @@ Node sum(std::span<const Node> terms) {
 }
 
 Node ands(std::span<const Node> terms) {
-  return built(terms, [](Simplifier& s, const Ids& id) { return s.both(id); });
+  return built(ExprOp::And, terms, [](Simplifier& s, const Ids& id) { return s.both(id); });
 }
 
 }  // namespace touchstone::symbolic

@@ -170,9 +170,16 @@ std::string render(Node node) {
 }
 
 std::size_t size(Node node) {
-  Extractor e(*node.context(), Extractor::For::Text);
+  Context& c = *node.context();
+  constexpr std::size_t kTooLarge = 0xffffffff;  // to be kept
+  const std::lock_guard lock(c.mutex());
+  if (const std::size_t known = c.known_size(node.id()); known > 0 && known < kTooLarge)
+    return known;
+  Extractor e(c, Extractor::For::Text);
   const int root = e.extract(node.id());
-  return e.forms()[static_cast<std::size_t>(root)].size;
+  const std::size_t found = e.forms()[static_cast<std::size_t>(root)].size;
+  c.keep_size(node.id(), found);
+  return found;
 }
 
 std::vector<Step> lower(Node node) {
