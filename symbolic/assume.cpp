@@ -1,7 +1,6 @@
 // Simplification where something is known to hold: assumptions, the other parts of an `and`, the
 // condition of a `where`.
 #include <algorithm>
-#include <unordered_map>
 
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
@@ -17,7 +16,7 @@ constexpr int kRounds = 2;               // of bounds from facts from bounds
 
 Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
   Facts facts;
-  std::vector<Id> list(conditions.begin(), conditions.end());
+  List<Id> list(conditions.begin(), conditions.end());
   for (std::size_t i = 0; i < list.size(); ++i) {
     const NodeData& n = c_[list[i]];
     if (n.kind == Kind::And) {
@@ -69,7 +68,7 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
   return true;
 }
 
-Id Simplifier::rewritten(Id root, std::unordered_map<Id, Id> now) {
+Id Simplifier::rewritten(Id root, Replacements now) {
   const auto part = [&](Id id) {
     const auto found = now.find(id);
     return found == now.end() ? id : found->second;
@@ -81,12 +80,12 @@ Id Simplifier::rewritten(Id root, std::unordered_map<Id, Id> now) {
     for (const Term& t : n.terms) touched |= now.contains(t.atom);
     if (!touched || now.contains(id)) continue;
     if (n.kind == Kind::Sum) {
-      std::vector<Term> terms{{n.first, c_.make_constant(1)}};
+      List<Term> terms{{n.first, c_.make_constant(1)}};
       for (const Term& t : n.terms) terms.push_back({t.coef, part(t.atom)});
       now.emplace(id, add_all(terms));
       continue;
     }
-    std::vector<Linear> args;
+    List<Linear> args;
     for (const Id a : n.args) args.push_back(linear(part(a)));
     if ((n.kind == Kind::Div || n.kind == Kind::Mod) && args[1] == Linear()) {
       const Id undefined[] = {part(n.args[0]), c_.make_constant(0)};
@@ -123,7 +122,7 @@ Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
     case Kind::Select:
       return where(truth(build(args[0])), args[1], Linear());
     default: {
-      std::vector<Linear> members{Linear()};
+      List<Linear> members{Linear()};
       members.insert(members.end(), args.begin(), args.end());
       return maximum(members);
     }
@@ -138,7 +137,7 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   Overlay overlay;
   if (!tighten(facts, overlay)) return std::nullopt;
   bool concerned = false;
-  std::unordered_map<Id, Id> forth, back;
+  Replacements forth, back;
   for (const auto& [id, range] : overlay) {
     const Id narrow = c_.make_variable(*c_[id].name, range);
     forth.emplace(id, narrow);

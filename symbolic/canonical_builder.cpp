@@ -1,9 +1,26 @@
 #include "touchstone/symbolic/canonical_builder.h"
 
+#include <algorithm>
+
 namespace touchstone::symbolic {
+
+template <class Build>
+Id CanonicalBuilder::remembered(ExprOp op, std::span<const Id> args, const Build& build) {
+  if (s_.traced()) return build();  // the trace is of the steps
+  if (const auto known = c_.recall(op, args)) return *known;
+  const Id result = build();
+  c_.remember(op, args, result);
+  return result;
+}
 
 ExpressionBuilder::Value CanonicalBuilder::chain(std::span<const ExprOp> ops,
                                                  std::span<const Value> values) {
+  const bool alike = std::ranges::all_of(ops, [&](ExprOp op) { return op == ops[0]; });
+  if (!alike || (ops[0] == ExprOp::Sub && ops.size() > 1)) return built_chain(ops, values);
+  return remembered(ops[0], values, [&] { return built_chain(ops, values); });
+}
+
+Id CanonicalBuilder::built_chain(std::span<const ExprOp> ops, std::span<const Id> values) {
   if (ops[0] == ExprOp::And) return s_.both(values);
   if (ops[0] == ExprOp::Or) return s_.either(values);
   Terms terms{{1, values[0]}};  // one sort for the sum instead of one a term
@@ -13,6 +30,10 @@ ExpressionBuilder::Value CanonicalBuilder::chain(std::span<const ExprOp> ops,
 }
 
 ExpressionBuilder::Value CanonicalBuilder::apply(ExprOp op, std::span<const Value> args) {
+  return remembered(op, args, [&] { return built(op, args); });
+}
+
+Id CanonicalBuilder::built(ExprOp op, std::span<const Id> args) {
   const auto part = [&](std::size_t i) { return s_.linear(args[i]); };
   switch (op) {
     case ExprOp::Neg:
@@ -33,7 +54,7 @@ ExpressionBuilder::Value CanonicalBuilder::apply(ExprOp op, std::span<const Valu
     case ExprOp::Min:
     case ExprOp::Max: {
       const bool max = op == ExprOp::Max;
-      std::vector<Linear> members;
+      List<Linear> members;
       for (const Id id : args) members.push_back(max ? s_.linear(id) : -s_.linear(id));
       const Linear most = s_.maximum(members);
       return s_.build(max ? most : -most);

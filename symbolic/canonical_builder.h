@@ -39,6 +39,11 @@ class CanonicalBuilder final : public ExpressionBuilder {
   Value chain(std::span<const ExprOp> ops, std::span<const Value> values) override;
 
  private:
+  /// What `build` makes, or made of the same before.
+  template <class Build>
+  Id remembered(ExprOp op, std::span<const Id> args, const Build& build);
+  Id built(ExprOp op, std::span<const Id> args);
+  Id built_chain(std::span<const ExprOp> ops, std::span<const Id> values);
   Id compare(ExprOp op, Id a, Id b);
   Id truncated(Id a, Id b, bool remainder);
 

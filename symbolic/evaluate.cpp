@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <unordered_map>
 
 #include "touchstone/symbolic/program.h"
 #include "touchstone/symbolic/simplifier.h"
@@ -31,7 +30,7 @@ Node substitute(Node node, const std::map<std::string, Node>& replacements) {
     if (to.context() != &c && !to.is_constant())
       throw Error(fmt::format("substitute: the replacement of \"{}\" is of another context", name));
   const std::lock_guard lock(c.mutex());
-  std::unordered_map<Id, Id> now;
+  Simplifier::Replacements now;
   for (const Id id : reachable(c, node.id())) {
     if (c[id].kind != Kind::Variable) continue;
     const auto found = replacements.find(*c[id].name);

@@ -6,6 +6,7 @@
 #include <boost/multiprecision/cpp_int.hpp>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/symbolic/pool.h"
 
 namespace touchstone::symbolic {
 
@@ -15,6 +16,8 @@ struct BigInteger {
   std::atomic<std::uint32_t> owners{1};
   cpp_int value;
 
+  static void* operator new(std::size_t bytes) { return pool_take(bytes); }
+  static void operator delete(void* block, std::size_t bytes) { pool_give(block, bytes); }
   static BigInteger* at(std::int64_t word) {
     return reinterpret_cast<BigInteger*>(static_cast<std::uintptr_t>(word - 1));
   }

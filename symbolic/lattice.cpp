@@ -27,16 +27,15 @@ Bits bit(std::size_t i) { return Bits{1} << i; }
 
 }  // namespace
 
-Simplifier::Clause Simplifier::member_of(Linear s, std::vector<Linear>& members) {
+Simplifier::Clause Simplifier::member_of(Linear s, List<Linear>& members) {
   const auto at = std::ranges::find(members, s);
   const auto i = static_cast<std::size_t>(at - members.begin());
   if (at == members.end()) members.push_back(std::move(s));
   return bit(i);
 }
 
-std::optional<std::vector<Simplifier::Clause>> Simplifier::clamp_of(const Linear& s,
-                                                                    const Terms& choices,
-                                                                    std::vector<Linear>& members) {
+std::optional<List<Simplifier::Clause>> Simplifier::clamp_of(const Linear& s, const Terms& choices,
+                                                             List<Linear>& members) {
   // k*max(0, x) - k*max(0, x - d) is k*min(max(0, x), d).
   if (choices.size() != 2 || choices[0].coef != -choices[1].coef) return std::nullopt;
   const NodeData &a = c_[choices[0].atom], &b = c_[choices[1].atom];
@@ -54,16 +53,15 @@ std::optional<std::vector<Simplifier::Clause>> Simplifier::clamp_of(const Linear
   limit.constant += k * abs(gap.constant);
   const Clause low = member_of(rest, members), line = member_of(rising, members),
                high = member_of(limit, members);
-  if (k.sign() > 0) return std::vector<Clause>{low, line | high};
-  return std::vector<Clause>{low | line, low | high};
+  if (k.sign() > 0) return List<Clause>{low, line | high};
+  return List<Clause>{low | line, low | high};
 }
 
-std::vector<Simplifier::Clause> Simplifier::clauses_of(const Linear& s,
-                                                       std::vector<Linear>& members) {
+List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& members) {
   Terms choices;
   for (const Term& t : s.terms)
     if (c_[t.atom].kind == Kind::Max) choices.push_back(t);
-  const auto whole = [&] { return std::vector<Clause>{member_of(s, members)}; };
+  const auto whole = [&] { return List<Clause>{member_of(s, members)}; };
   if (choices.empty()) return whole();
   if (auto step = clamp_of(s, choices, members)) return *step;
   const Term* outer = nullptr;  // the choice that has all others among its members
@@ -82,21 +80,21 @@ std::vector<Simplifier::Clause> Simplifier::clauses_of(const Linear& s,
   const Int coef = outer->coef;
   Linear rest = s;
   add(rest, outer->atom, -coef);
-  std::vector<Linear> others;
+  List<Linear> others;
   for (const Id id : c_[outer->atom].args) {
     others.push_back(rest);
     add(others.back(), id, coef);
   }
   const std::size_t before = members.size();
-  std::vector<Clause> r = clauses_of(rest, members);
+  List<Clause> r = clauses_of(rest, members);
   for (const Linear& other : others) {
     if (members.size() >= kMostMembers) break;
-    const std::vector<Clause> part = clauses_of(linear(build(other)), members);
+    const List<Clause> part = clauses_of(linear(build(other)), members);
     if (coef.sign() > 0) {
       r.insert(r.end(), part.begin(), part.end());
       continue;
     }
-    std::vector<Clause> joint;
+    List<Clause> joint;
     for (const Clause a : r)
       for (const Clause b : part) joint.push_back(a | b);
     r = std::move(joint);
@@ -110,7 +108,7 @@ void Simplifier::reduce(Lattice& l) {
   constexpr std::size_t kMostTerms = 8;  // a longer difference is bounded term by term
   Bits used = 0;
   for (const Clause c : l.clauses) used |= c;
-  std::vector<Bits> below(l.members.size(), 0);  // what is never above the member
+  List<Bits> below(l.members.size(), 0);  // what is never above the member
   each(used, [&](std::size_t i) {
     each(used & (bit(i) - 1), [&](std::size_t j) {
       Linear gap = l.members[i];
@@ -162,7 +160,7 @@ Simplifier::Lattice Simplifier::lattice_of(std::span<const Linear> members) {
       l.clauses.push_back(member_of(m, l.members));
       continue;
     }
-    const std::vector<Clause> clauses = clauses_of(m, l.members);
+    const List<Clause> clauses = clauses_of(m, l.members);
     l.clauses.insert(l.clauses.end(), clauses.begin(), clauses.end());
   }
   reduce(l);
@@ -200,7 +198,7 @@ std::optional<Linear> Simplifier::steps_of(const Lattice& l) {
     bool levels = false, rises = false;
     Int flat = 0, rising = 0;
   };
-  std::vector<Step> steps;
+  List<Step> steps;
   for (const Clause c : l.clauses) {
     Step step;
     each(c, [&](std::size_t i) {
@@ -240,7 +238,7 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
     const Int k = t.coef, lo = n.first;
     Linear rest = l.members[first];
     add(rest, t.atom, -k);
-    Lattice inner{std::vector<Linear>(l.members.size()), {}};
+    Lattice inner{List<Linear>(l.members.size()), {}};
     bool all = true;
     each(used, [&](std::size_t i) {
       Linear gap = l.members[i];
@@ -265,7 +263,7 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
   return std::nullopt;
 }
 
-Linear Simplifier::largest(std::vector<Linear> list, std::size_t plain) {
+Linear Simplifier::largest(List<Linear> list, std::size_t plain) {
   // Lexicographic order of coefficients does not change when all members move by the same sum.
   const auto below = [&](const Linear& a, const Linear& b) {
     Linear gap = b;
@@ -313,9 +311,9 @@ Linear Simplifier::built(Lattice l) {
     return std::ranges::all_of(x.clauses, [](Clause c) { return std::has_single_bit(c); });
   };
   const auto largest_of = [&](const Lattice& x) {
-    std::vector<Linear> list, low;
+    List<Linear> list, low;
     for (const Clause c : x.clauses) {
-      std::vector<Linear> part;
+      List<Linear> part;
       each(c, [&](std::size_t i) { part.push_back(-x.members[i]); });
       const std::size_t size = part.size();
       if (size == 1)
@@ -333,7 +331,7 @@ Linear Simplifier::built(Lattice l) {
   for (const Linear& m : l.members) dual.members.push_back(-m);
   dual.clauses = {0};
   for (const Clause c : l.clauses) {
-    std::vector<Clause> joint;
+    List<Clause> joint;
     for (const Clause d : dual.clauses)
       each(c, [&](std::size_t i) { joint.push_back(d | bit(i)); });
     dual.clauses = std::move(joint);
@@ -364,7 +362,7 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
         });
       };
       std::size_t holders = 0;
-      std::vector<Linear> held, missed;
+      List<Linear> held, missed;
       for (const Linear& other : members) {
         holders += chooses(other);
         held.push_back(resolved(other, condition));
@@ -388,7 +386,7 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
 }
 
 Linear Simplifier::maximum(std::span<const Linear> members) {
-  std::vector<Linear> list;
+  List<Linear> list;
   for (const Linear& m : members) list.push_back(shortened(m));
   if (auto split = by_condition(list)) return *split;
   return built(lattice_of(list));

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <new>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace touchstone::symbolic {
@@ -33,5 +36,10 @@ struct Pooled {
 /// A list that grows without the heap.
 template <class T>
 using List = std::vector<T, Pooled<T>>;
+
+/// A hash table that grows without the heap.
+template <class Key, class Value>
+using Table = std::unordered_map<Key, Value, std::hash<Key>, std::equal_to<Key>,
+                                 Pooled<std::pair<const Key, Value>>>;
 
 }  // namespace touchstone::symbolic

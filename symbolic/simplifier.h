@@ -3,7 +3,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "touchstone/symbolic/linear.h"
@@ -54,10 +53,12 @@ class Simplifier {
 
   /// From now on records each use of a rule; null ends it.
   void trace(Trace* trace) { trace_ = trace; }
+  bool traced() const { return trace_ != nullptr; }
 
   /// root with nodes replaced, and all above them built anew. A division that becomes one by zero
   /// stays as a node of its own, which `defined` finds.
-  Id rewritten(Id root, std::unordered_map<Id, Id> now);
+  using Replacements = Table<Id, Id>;
+  Id rewritten(Id root, Replacements now);
   bool defined(Id root) const;
   /// A node equal to root wherever all conditions hold; nullopt where they never hold together.
   /// bounds, which may be null, is trimmed to the values that root has there.
@@ -67,8 +68,8 @@ class Simplifier {
   using Clause = std::uint32_t;  // a set of members, by their places
   /// The largest, over the clauses, of the smallest member of each.
   struct Lattice {
-    std::vector<Linear> members;
-    std::vector<Clause> clauses;
+    List<Linear> members;
+    List<Clause> clauses;
   };
   struct Split {
     Linear quotient, remainder;
@@ -91,8 +92,8 @@ class Simplifier {
   void sort_terms(Terms& terms) const;
 
   // assume.cpp
-  using Facts = std::vector<Linear>;  // each is below 0
-  using Overlay = std::unordered_map<Id, Interval>;
+  using Facts = List<Linear>;  // each is below 0
+  using Overlay = Table<Id, Interval>;
   Facts facts_of(std::span<const Id> conditions);
   /// Narrows variables by the facts; false where no value is left.
   bool tighten(const Facts& facts, Overlay& overlay) const;
@@ -136,14 +137,14 @@ class Simplifier {
   Linear shortened(const Linear& s);
   // lattice.cpp
   Lattice lattice_of(std::span<const Linear> members);
-  std::vector<Clause> clauses_of(const Linear& s, std::vector<Linear>& members);
-  std::optional<std::vector<Clause>> clamp_of(const Linear& s, const Terms& choices,
-                                              std::vector<Linear>& members);
-  Clause member_of(Linear s, std::vector<Linear>& members);
+  List<Clause> clauses_of(const Linear& s, List<Linear>& members);
+  std::optional<List<Clause>> clamp_of(const Linear& s, const Terms& choices,
+                                       List<Linear>& members);
+  Clause member_of(Linear s, List<Linear>& members);
   void reduce(Lattice& lattice);
   Linear built(Lattice lattice);
   /// The maximum; the first `plain` members are no choices, and the result is laid out from them.
-  Linear largest(std::vector<Linear> members, std::size_t plain);
+  Linear largest(List<Linear> members, std::size_t plain);
   Linear positive_part(const Linear& s);
   std::optional<Linear> steps_of(const Lattice& lattice);
   std::optional<Linear> joint_quotient(const Lattice& lattice);
