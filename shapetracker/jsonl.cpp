@@ -16,7 +16,8 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kDeepest = 6;  // of brackets; the question's own go to 5
+constexpr int kDeepest = 6;              // of brackets; the question's own go to 5
+constexpr std::size_t kMostParts = 256;  // views, operations: time grows with their third power
 
 [[noreturn]] void wrong(const std::string& where, const std::string& expected, const json& found) {
   // What is quoted is cut: a number or a text may be as long as the line.
@@ -109,9 +110,17 @@ auto within(const std::string& where, const Make& make) {
   }
 }
 
+// A list of views or operations.
+const json& parts(const json& value, const std::string& where, const char* what) {
+  if (list(value, where, what).size() > kMostParts)
+    throw ParseError(
+        fmt::format("{}: expected at most {}, found {}", where, kMostParts, value.size()));
+  return value;
+}
+
 std::vector<View> views(const json& value) {
   std::vector<View> out;
-  for (const json& entry : list(value, "views", "a list of views")) {
+  for (const json& entry : parts(value, "views", "a list of views")) {
     const std::string where = fmt::format("views[{}]", out.size());
     out.push_back(within(where, [&] { return view(entry, where); }));
   }
@@ -203,7 +212,7 @@ Reduced apply(const json& base, const json& ops) {
   ShapeTracker tracker =
       within("base", [&] { return ShapeTracker::contiguous(numbers(base, "base")); });
   std::vector<Movement> movements;
-  for (const json& entry : list(ops, "ops", "a list of operations"))
+  for (const json& entry : parts(ops, "ops", "a list of operations"))
     movements.push_back(movement(entry, fmt::format("ops[{}]", movements.size())));
   const auto start = Clock::now();
   for (const Movement& m : movements) tracker = within(m.where, [&] { return m.apply(tracker); });

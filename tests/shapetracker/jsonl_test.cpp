@@ -132,6 +132,12 @@ TEST(Jsonl, NumbersUpTo63BitsAndSixteenAxes) {
       one("[[" + twos + "],[" + back + "],65535,null]"));
 }
 
+std::string repeated(const std::string& text, int times) {
+  std::string all;
+  for (; times > 0; --times) all += text;
+  return all;
+}
+
 struct Refusal {
   std::string question, says;
 };
@@ -146,6 +152,8 @@ const Refusal kRefusals[] = {
     {R"({"views":[],"views":[]})", "is there twice"},
     {std::string(100000, '['), "nested more than"},
     {R"({"x":)" + std::string(100000, '[') + std::string(100000, ']') + "}", "nested more than"},
+    {"{\"views\":[" + repeated("[[2],[1],0,null],", 256) + "[[2],[1],0,null]]}",
+     "views: expected at most 256, found 257"},
     {R"({"views":7})", "views: expected a list of views, found 7"},
     {R"({"views":[]})", "at least one view"},
     {R"({"views":[7]})", "views[0]: expected a view"},
