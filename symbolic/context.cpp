@@ -311,7 +311,9 @@ Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, co
 }
 
 List<Id> reachable(const Context& context, Id root, std::size_t most) {
-  List<Id> found{root};
+  List<Id> found;
+  found.reserve(16);
+  found.push_back(root);
   IdMap<bool> seen;
   seen.set(root, true);
   for (std::size_t i = 0; i < found.size(); ++i) {

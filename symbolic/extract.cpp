@@ -61,24 +61,22 @@ Extractor::Sum Extractor::plus(const Sum& a, const Sum& b, const Int& factor) co
 }
 
 int Extractor::constant(const Int& value) {
-  Form f;
+  Form& f = forms_.emplace_back();
   f.value = value;
   if (purpose_ == For::Code) f.bounds = Interval::point(value);
-  forms_.push_back(std::move(f));
   return static_cast<int>(forms_.size()) - 1;
 }
 
 int Extractor::apply(StepOp op, std::initializer_list<int> args) {
-  Form f;
+  std::size_t total = 1;
+  for (const int a : args) total = plus_saturated(total, size(a));
+  const Form& left = forms_[static_cast<std::size_t>(*args.begin())];
+  if (op == StepOp::Sub && left.op == StepOp::Const && left.value.is_zero()) --total;
+  Form& f = forms_.emplace_back();
   f.op = op;
-  for (const int a : args) {
-    f.args.push_back(a);
-    f.size = plus_saturated(f.size, size(a));
-  }
-  const Form& left = forms_[static_cast<std::size_t>(f.args[0])];
-  if (op == StepOp::Sub && left.op == StepOp::Const && left.value.is_zero()) --f.size;
+  f.size = total;
+  for (const int a : args) f.args.push_back(a);
   if (purpose_ == For::Code) f.bounds = bounds_of(f, forms_);
-  forms_.push_back(std::move(f));
   return static_cast<int>(forms_.size()) - 1;
 }
 

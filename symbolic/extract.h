@@ -25,7 +25,9 @@ class Extractor {
  public:
   /// What the forms are for: text may divide by a negative constant where that is shorter.
   enum class For : std::uint8_t { Text, Code };
-  Extractor(const Context& context, For purpose) : c_(context), purpose_(purpose) {}
+  Extractor(const Context& context, For purpose) : c_(context), purpose_(purpose) {
+    forms_.reserve(32);
+  }
   /// The index of the node's form in forms().
   int extract(Id root);
   const List<Form>& forms() const { return forms_; }

@@ -117,8 +117,8 @@ class Parser {
   std::size_t end_;
   ExpressionBuilder& builder_;
   std::size_t position_;
-  List<Value> values_;
-  List<Pending> pending_;
+  Short<Value, 16> values_;
+  Short<Pending, 8> pending_;
 };
 
 void Parser::unexpected(const Token& t, const std::string& wanted) const {

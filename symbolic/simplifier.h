@@ -86,6 +86,8 @@ class Simplifier {
   bool assume_parts(Ids& parts);
 
   Linear atom(Id id) const { return Linear{0, {Term{1, id}}}; }
+  /// The node of a sum whose terms do not join any more.
+  Id settled(const Linear& s);
   Linear node(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
               const Int& hi = 0);
   Id fixed_sum(const Linear& s, const Int& value);

@@ -117,10 +117,20 @@ Id Simplifier::add_all(std::span<const Term> terms) {
 
 Id Simplifier::build(const Linear& sum) {
   if (sum.terms.empty()) return c_.make_constant(sum.constant);
-  if (sum.terms.size() > 1)
-    if (const auto known = c_.find_sum(sum.constant, sum.terms)) return *known;
+  if (sum.terms.size() == 1) return settled(sum);
+  if (const auto known = c_.find_sum(sum.constant, sum.terms)) return *known;
+  const bool joins = std::ranges::any_of(sum.terms, [&](const Term& t) {
+    const Kind kind = c_[t.atom].kind;
+    return kind == Kind::Digit || kind == Kind::Select || kind == Kind::Mod ||
+           kind == Kind::Product;
+  });
+  if (!joins) return settled(sum);
   Linear s = sum;
-  if (s.terms.size() > 1) recombine(s);
+  recombine(s);
+  return settled(s);
+}
+
+Id Simplifier::settled(const Linear& s) {
   if (s.terms.empty()) return c_.make_constant(s.constant);
   if (s.terms.size() == 1) {
     const Term& t = s.terms.front();
