@@ -133,9 +133,37 @@ Verb simplify(CLI::App& app) {
 }
 
 Verb repl(CLI::App& app) {
-  CLI::App* v = add_verb(app, "repl", "Simplify expressions one after the other, with history",
-                         "repl");
+  CLI::App* v =
+      add_verb(app, "repl", "Simplify expressions one after the other, with history", "repl");
   return {v, [] { return run_repl(); }};
+}
+
+Verb prove(CLI::App& app) {
+  static ProveOptions o;
+  CLI::App* v = add_verb(app, "prove", "Prove rules for all integers, or refute them",
+                         "prove '(c*x + y)//c -> x ; 0 <= y and y < c'");
+  v->footer(
+      "Exit code 0: proved. 1: refuted, or a condition is needless. 3: unknown.\n"
+      "A rule claims: where its condition holds and LHS divides by no 0, RHS does not either, and "
+      "is\n"
+      "equal. Variables are any integers that the condition allows.\n"
+      "Example: touchstone prove div.split\n" +
+      v->get_footer());
+  v->add_option("rule", o.what,
+                "Names of rules, or rules of your own: 'LHS -> RHS' or 'LHS -> RHS ; CONDITION' [a "
+                "table of all rules]");
+  v->add_flag("--all", o.all, "Every rule of the simplifier and of its bounds");
+  v->add_option(
+      "--witness", o.witness,
+      "How to write a number, for a rule of your own: 'x = c*q + r' or 'x = c*(d*q + s) + "
+      "r', with new names q, r, s [found by itself]");
+  v->add_flag("--necessity", o.necessity, "Refute the rule without each of its conditions");
+  v->add_flag("--mutants", o.mutants,
+              "Decide what becomes of the rule when a sign, an operator or a number is changed");
+  v->add_flag("--smt2", o.smt2, "Print the questions to the solver, in SMT-LIB");
+  v->add_flag("--json", o.json, "One JSON object a rule");
+  v->add_flag("--docs", o.docs, "Print the page of all rules, docs/rules.md");
+  return {v, [] { return run_prove(o); }};
 }
 
 Verb view(CLI::App& app) {
@@ -168,8 +196,8 @@ int run(int argc, char** argv) {
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  const Verb verbs[] = {demo(app), eval(app),     check(app), kernels(app),
-                        fuzz(app), simplify(app), repl(app), view(app)};
+  const Verb verbs[] = {demo(app),     eval(app),  check(app), kernels(app), fuzz(app),
+                        simplify(app), prove(app), repl(app),  view(app)};
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

@@ -72,6 +72,18 @@ int run_simplify(const SimplifyOptions& options);
 /// Expressions, one after the other: with a line editor on a terminal, else the lines of a script.
 int run_repl();
 
+struct ProveOptions {
+  std::vector<std::string> what;     // names of rules, or "LHS -> RHS ; CONDITION"; empty: all
+  std::vector<std::string> witness;  // of a claim
+  bool all = false;
+  bool necessity = false;
+  bool mutants = false;
+  bool smt2 = false;
+  bool json = false;
+  bool docs = false;
+};
+int run_prove(const ProveOptions& options);
+
 struct ViewOptions {
   std::vector<std::string> words;   // 10,10 permute 1,0 ...
   bool jsonl = false;               // questions from the standard input instead

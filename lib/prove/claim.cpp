@@ -139,6 +139,10 @@ Claim read_claim(const symbolic::Rule& rule) {
   return read_claim(rule.lhs, rule.rhs, rule.when, rule.witness);
 }
 
+Claim read_claim(const symbolic::BoundRule& rule) {
+  return read_claim(rule.law, "True", rule.when);
+}
+
 Claim read_claim(std::string_view text, std::string_view witness) {
   const std::size_t arrow = text.find("->");
   if (arrow == std::string_view::npos)

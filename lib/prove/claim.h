@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "touchstone/symbolic/bound_rules.h"
 #include "touchstone/symbolic/expr.h"
 #include "touchstone/symbolic/rules.h"
 
@@ -34,6 +35,8 @@ struct Claim {
 /// pointing at the column; a claim may hold at most kMostParts different subexpressions.
 Claim read_claim(std::string_view text, std::string_view witness = "");
 Claim read_claim(const symbolic::Rule& rule);
+/// `law -> True`.
+Claim read_claim(const symbolic::BoundRule& rule);
 Claim read_claim(std::string_view lhs, std::string_view rhs, std::string_view when,
                  std::string_view witness = "");
 

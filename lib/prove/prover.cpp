@@ -1,5 +1,6 @@
 #include "touchstone/prove/prover.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -58,8 +59,15 @@ std::string_view name_of(Method method) {
 }
 
 bool Prover::ask(const Exprs& exprs, const std::vector<Expr>& facts, Expr goal, Proof& proof) {
+  // Where questions stay open the way leads nowhere.
+  constexpr int kMostOpen = 5;
+  double spent = 0;
+  for (const Query& q : proof.queries) spent += q.seconds;
+  if (spent > limits_.elimination_seconds ||
+      std::ranges::count(proof.queries, Answer::Unknown, &Query::answer) >= kMostOpen)
+    return false;
   Query query{render(exprs, goal), smt_script(exprs, facts, goal), {}, {}, 0};
-  const Reply reply = solver_.ask(query.script, limits_.step_effort, limits_.seconds);
+  const Reply reply = solver_.ask(query.script, limits_.step_effort, limits_.step_seconds);
   query.answer = reply.answer;
   query.reason = reply.reason;
   query.seconds = reply.seconds;

@@ -80,7 +80,9 @@ class Drawer {
 
 /// Moves the coordinates of a failing point towards 0 while it still fails.
 std::vector<Int> shrunk(Points& points, std::vector<Int> point) {
-  for (bool again = true; again;) {
+  constexpr int kMostMoves = 500;
+  int moves = 0;
+  for (bool again = true; again && moves < kMostMoves;) {
     again = false;
     for (Int& x : point) {
       const Int was = x;
@@ -90,6 +92,7 @@ std::vector<Int> shrunk(Points& points, std::vector<Int> point) {
         x = to;
         if (points.at(point) == Points::At::Fails) {
           again = true;
+          ++moves;
           break;
         }
         x = was;

@@ -69,12 +69,61 @@ TEST_F(Cli, HelpIsThereForEveryVerbWithAnExampleAndExitCodes) {
   EXPECT_EQ(touchstone_run("--help").code, 0);
   EXPECT_THAT(touchstone_run("--version").text, HasSubstr("touchstone 0."));
   for (const std::string verb :
-       {"demo", "eval", "check", "kernels", "fuzz", "simplify", "repl", "view"}) {
+       {"demo", "eval", "check", "kernels", "fuzz", "simplify", "prove", "repl", "view"}) {
     const Answer run = touchstone_run(verb + " --help");
     EXPECT_EQ(run.code, 0) << verb;
     EXPECT_THAT(run.text, HasSubstr("Example: touchstone " + verb));
     EXPECT_THAT(run.text, HasSubstr("Exit codes"));
   }
+}
+
+TEST_F(Cli, ProveProvesOrRefutesARuleOfOnesOwn) {
+  const Answer proved = touchstone_run("prove '(c*x + y)//c -> x ; 0 <= y and y < c'");
+  EXPECT_EQ(proved.code, 0);
+  EXPECT_THAT(proved.text, HasSubstr("proved by elimination"));
+  const Answer refuted = touchstone_run("prove 'x//-2 -> -(x//2)'");
+  EXPECT_EQ(refuted.code, 1);
+  EXPECT_THAT(refuted.text, HasSubstr("refuted x = 1: lhs is -1, rhs is 0"));
+  const Answer witness = touchstone_run(
+      "prove 'x//c%d -> x%(c*d)//c ; c > 0 and d > 0' "
+      "--witness 'x = c*(d*q + s) + r'");
+  EXPECT_EQ(witness.code, 0);
+  EXPECT_THAT(witness.text, HasSubstr("write x as c*t1 + r, with 0 <= r and r < c"));
+}
+
+TEST_F(Cli, ProveShowsARuleItsConditionsAndItsMutants) {
+  const Answer rule = touchstone_run("prove div.split --necessity --mutants");
+  EXPECT_EQ(rule.code, 0);
+  EXPECT_THAT(rule.text, HasSubstr("without d > 0"));
+  EXPECT_THAT(rule.text, HasSubstr("lhs: (c*x + y)%(c*d) instead of (c*x + y)//(c*d)"));
+  EXPECT_EQ(touchstone_run("prove 'x%4 -> x%4 ; x > 0' --necessity").code, 1);  // needless
+  const Answer table = touchstone_run("prove lt.not max.scale");
+  EXPECT_EQ(table.code, 0);
+  EXPECT_THAT(table.text, HasSubstr("2 of 2 proved for all integers"));
+}
+
+TEST_F(Cli, ProveWritesSmtLibAndJson) {
+  const Answer smt = touchstone_run("prove lt.not --smt2");
+  EXPECT_THAT(smt.text, HasSubstr("(declare-const x Int)"));
+  EXPECT_THAT(smt.text, HasSubstr("(check-sat)"));
+  const Answer json = touchstone_run("prove 'x -> x + b%b ; x > 3' --json");
+  EXPECT_EQ(json.code, 1);
+  EXPECT_THAT(json.text, HasSubstr(R"("claim":"x -> x + b%b ; x > 3","verdict":"refuted")"));
+  EXPECT_THAT(json.text, HasSubstr(R"("point":{"b":"0","x":"4"},"lhs":"4","rhs":null)"));
+}
+
+TEST_F(Cli, ProveSaysWhatIsWrongWithAQuestion) {
+  const auto bad = [](const std::string& arguments) {
+    const Answer run = touchstone_run("prove " + arguments);
+    EXPECT_EQ(run.code, 2) << arguments;
+    return run.text;
+  };
+  EXPECT_THAT(bad("div.spilt"), HasSubstr("no rule 'div.spilt'; did you mean 'div.split'?"));
+  EXPECT_THAT(bad("'x + 1'"), HasSubstr("column 6: expected \"->\""));
+  EXPECT_THAT(bad("'x -> (y ; y > 0'"), HasSubstr("column 9: expected \")\""));
+  EXPECT_THAT(bad("'x//0 -> y'"), HasSubstr("column 2: division by zero"));
+  EXPECT_THAT(bad("'x -> y' --witness 'x = 3'"), HasSubstr("a witness reads"));
+  EXPECT_THAT(bad("'x -> y' --no-such-option"), HasSubstr("--no-such-option"));
 }
 
 TEST_F(Cli, BadUsageExitsWithTwo) {

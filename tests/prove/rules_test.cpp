@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 
 #include "touchstone/prove/mutate.h"
+#include "touchstone/prove/page.h"
 #include "touchstone/prove/prover.h"
 
 // The rules of the simplifier, each proved for all integers; each of its conditions shown to be
@@ -56,6 +58,24 @@ INSTANTIATE_TEST_SUITE_P(All, RuleTest,
                            std::ranges::replace(name, '.', '_');
                            return name;
                          });
+
+TEST(BoundRules, AreProvedAndNeedEachOfTheirConditions) {
+  Prover prover;
+  for (const symbolic::BoundRule& rule : symbolic::bound_rules()) {
+    const Claim claim = read_claim(rule);
+    const Proof p = prover.prove(claim);
+    EXPECT_EQ(p.verdict, Verdict::Proved) << rule.name << ": " << p.reason;
+    for (const Mutant& m : without_conditions(claim))
+      EXPECT_EQ(prover.prove(m.claim).verdict, Verdict::Refuted) << rule.name << ": " << m.what;
+  }
+}
+
+// docs/rules.md is what the tables give.
+TEST(Page, IsUpToDate) {
+  std::ifstream file(TOUCHSTONE_SOURCE_DIR "/docs/rules.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(page, rules_page()) << "write it anew: touchstone prove --docs > docs/rules.md";
+}
 
 TEST(Mutants, OfNineInTenRulesAreMostlyFalse) {
   Prover prover;
