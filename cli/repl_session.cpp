@@ -44,7 +44,7 @@ End end_of(std::string_view text, std::string_view range) {
   text = trimmed(text);
   if (text.empty()) return {};
   const std::string_view digits = text.substr(text[0] == '-' ? 1 : 0);
-  if (digits.empty() || digits.size() > 10'000 ||
+  if (digits.empty() || digits.size() > 1'000'000 ||
       digits.find_first_not_of("0123456789") != digits.npos)
     throw ParseError(fmt::format(
         "\"{}\": expected bounds as 0..10, an end left out is open; \"{}\" is not a number", range,

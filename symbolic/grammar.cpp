@@ -178,7 +178,7 @@ Parser::Value Parser::run() {
 }
 
 void Parser::operand(const Token& t) {
-  constexpr std::size_t kMostDigits = 10'000;
+  constexpr std::size_t kMostDigits = 1'000'000;
   constexpr const char* wanted = "a number, a name, \"(\", \"-\" or \"not\"";
   if (t.kind == Tok::Number) {
     if (!std::ranges::all_of(t.text, digit)) fail(t.at, "a name may not begin with a digit");

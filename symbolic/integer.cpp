@@ -1,9 +1,13 @@
 #include "touchstone/symbolic/integer.h"
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <limits>
+#include <vector>
 
 #include <boost/multiprecision/cpp_int.hpp>
+#include <gmp.h>
 
 #include "touchstone/base/hash.h"
 #include "touchstone/symbolic/pool.h"
@@ -11,6 +15,46 @@
 namespace touchstone::symbolic {
 
 using boost::multiprecision::cpp_int;
+
+namespace {
+
+// Boost reads and writes digits in quadratic time with a large factor, so long numbers pass through
+// GMP, limb by limb.
+constexpr std::size_t kManyDigits = 1000;
+
+cpp_int read_digits(const std::string& digits) {
+  if (digits.size() <= kManyDigits) {
+    const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size() - 1);
+    return cpp_int(digits.substr(zeros));  // a leading 0 would make it octal
+  }
+  mpz_t z;
+  mpz_init_set_str(z, digits.c_str(), 10);
+  std::vector<unsigned char> bytes((mpz_sizeinbase(z, 2) + 7) / 8);
+  std::size_t count = 0;
+  mpz_export(bytes.data(), &count, -1, 1, 0, 0, z);
+  mpz_clear(z);
+  cpp_int value;
+  import_bits(value, bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count), 8, false);
+  return value;
+}
+
+/// The digits of a number that is not negative.
+std::string write_digits(const cpp_int& value) {
+  constexpr unsigned kBitsOfMany = 3300;
+  if (value.is_zero() || msb(value) < kBitsOfMany) return value.str();
+  std::vector<unsigned char> bytes;
+  export_bits(value, std::back_inserter(bytes), 8, false);
+  mpz_t z;
+  mpz_init(z);
+  mpz_import(z, bytes.size(), -1, 1, 0, 0, bytes.data());
+  std::string text(mpz_sizeinbase(z, 10) + 2, '\0');
+  mpz_get_str(text.data(), 10, z);
+  mpz_clear(z);
+  text.resize(text.find('\0'));
+  return text;
+}
+
+}  // namespace
 
 struct BigInteger {
   std::atomic<std::uint32_t> owners{1};
@@ -48,7 +92,12 @@ void Int::release_big(std::int64_t a) {
 
 int Int::big_sign() const { return BigInteger::at(word_)->value.sign(); }
 
-std::uint64_t Int::big_hash() const { return hash_bytes(BigInteger::at(word_)->value.str()); }
+std::uint64_t Int::big_hash() const {
+  const auto& number = BigInteger::at(word_)->value.backend();
+  const std::string_view limbs(reinterpret_cast<const char*>(number.limbs()),
+                               number.size() * sizeof(boost::multiprecision::limb_type));
+  return hash_mix(hash_bytes(limbs), number.sign() ? 1 : 0);
+}
 
 std::optional<std::int64_t> Int::narrowed() const {
   const cpp_int& value = BigInteger::at(word_)->value;
@@ -91,15 +140,20 @@ std::int64_t Int::mod_big(std::int64_t a, std::int64_t b) {
 
 Int Int::from_digits(std::string_view digits) {
   constexpr std::size_t kSurelySmall = 18;
-  if (digits.size() > kSurelySmall) return adopt(BigInteger::narrow(cpp_int(std::string(digits))));
   const bool minus = digits.starts_with('-');
+  if (digits.size() > kSurelySmall) {
+    cpp_int large = read_digits(std::string(digits.substr(minus ? 1 : 0)));
+    return adopt(BigInteger::narrow(minus ? cpp_int(-large) : std::move(large)));
+  }
   std::int64_t value = 0;
   for (const char c : digits.substr(minus ? 1 : 0)) value = value * 10 + (c - '0');
   return minus ? -value : value;
 }
 
 std::string Int::str() const {
-  return in_place() ? std::to_string(word_ / 2) : BigInteger::at(word_)->value.str();
+  if (in_place()) return std::to_string(word_ / 2);
+  const cpp_int& value = BigInteger::at(word_)->value;
+  return value.sign() < 0 ? "-" + write_digits(-value) : write_digits(value);
 }
 
 }  // namespace touchstone::symbolic

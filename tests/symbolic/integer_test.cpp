@@ -62,5 +62,21 @@ RC_GTEST_PROP(Interval, HoldsEveryResult, ()) {
     }
 }
 
+TEST(Int, LongNumbersAreReadAndWrittenDigitByDigit) {
+  std::string digits = "9";
+  for (const std::size_t length : {19, 999, 1000, 1001, 1002, 2003, 5000, 60'000}) {
+    for (std::size_t i = digits.size(); i < length; ++i)
+      digits += static_cast<char>('0' + (i * i / 7 + i / 900 * 3) % 10);
+    EXPECT_EQ(Int::from_digits(digits).str(), digits);
+    EXPECT_EQ(Int::from_digits("-" + digits).str(), "-" + digits);
+    EXPECT_EQ(Int::from_digits("000" + digits).str(), digits);
+    const std::string round = "1" + std::string(length, '0');
+    EXPECT_EQ(Int::from_digits(round).str(), round);
+    EXPECT_EQ((Int::from_digits(round) - 1).str(), std::string(length, '9'));
+    EXPECT_NE(Int::from_digits(round).hash(), Int::from_digits("-" + round).hash());
+    EXPECT_EQ((Int::from_digits(digits) + 1 - 1).hash(), Int::from_digits(digits).hash());
+  }
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic
