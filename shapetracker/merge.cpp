@@ -103,19 +103,28 @@ MergeSearch::Found find_outside(Search& search, const Outer& outer, const Valid&
   return {Truth::No, {}};
 }
 
-// The candidate as a view; nullopt where its offset or an address does not fit in 64 bits.
-std::optional<View> assemble(const View& view, const Outer& outer, const Candidate& candidate) {
+// The offset of the candidate as a view; nullopt where that or an address does not fit in 64 bits.
+std::optional<std::int64_t> offset_of(const Outer& outer, const Candidate& candidate) {
+  const auto& [valid, base, slopes] = candidate;
+  Wide offset = base, low = base, high = base;
+  for (std::size_t i = 0; i < slopes.size(); ++i) {
+    const Wide reach = static_cast<Wide>(slopes[i]) * (valid.high[i] - valid.low[i]);
+    (reach < 0 ? low : high) += reach;
+    offset -= static_cast<Wide>(slopes[i]) * (outer.begins[i] + valid.low[i]);
+  }
+  if (!fits(low) || !fits(high) || !fits(offset)) return std::nullopt;
+  return static_cast<std::int64_t>(offset);
+}
+
+View assemble(const View& view, const Outer& outer, const Candidate& candidate,
+              std::int64_t offset) {
   const auto& [valid, base, slopes] = candidate;
   Strides strides(view.shape().size(), 0);
   std::optional<Mask> mask = view.mask();
-  Wide offset = base, low = base, high = base;
   for (std::size_t i = 0; i < slopes.size(); ++i) {
     const std::size_t axis = outer.axes[i];
     const std::int64_t begin = outer.begins[i] + valid.low[i];
     const std::int64_t end = outer.begins[i] + valid.high[i] + 1;
-    const Wide reach = static_cast<Wide>(slopes[i]) * (valid.high[i] - valid.low[i]);
-    (reach < 0 ? low : high) += reach;
-    offset -= static_cast<Wide>(slopes[i]) * begin;
     strides[axis] = slopes[i];
     if (!mask && (begin > 0 || !(sint(end) == view.shape()[axis]))) {
       mask.emplace();
@@ -123,9 +132,7 @@ std::optional<View> assemble(const View& view, const Outer& outer, const Candida
     }
     if (mask) (*mask)[axis] = {begin, end};
   }
-  if (!fits(low) || !fits(high) || !fits(offset)) return std::nullopt;
-  return View::trusted(view.shape(), std::move(strides), static_cast<std::int64_t>(offset),
-                       std::move(mask));
+  return View::trusted(view.shape(), std::move(strides), offset, std::move(mask));
 }
 
 /// The decision for one outermost view, by either search.
@@ -162,13 +169,13 @@ class Merge {
       --neighbour[axis];
       candidate_.slopes[axis] = *address - *base;  // fits: merge_stack looked
     }
-    std::optional<View> merged = assemble(view_, outer_, candidate_);
-    if (!merged) return refuse(&WitnessMaker::too_far, valid.low);
-    return decide(std::move(*merged));
+    const std::optional<std::int64_t> offset = offset_of(outer_, candidate_);
+    if (!offset) return refuse(&WitnessMaker::too_far, valid.low);
+    return decide(*offset);
   }
 
  private:
-  MergeResult decide(View merged) {
+  MergeResult decide(std::int64_t offset) {
     const Valid& valid = candidate_.valid;
     const int before = search_.nodes();
     const Truth affine =
@@ -188,7 +195,7 @@ class Merge {
       evidence_->reason = search_.carries_cancelled() ? MergeClass::CarryCancel
                           : masked_ || split          ? MergeClass::Masked
                                                       : MergeClass::LevelAffine;
-    return {MergeAnswer::Merged, std::move(merged), search_.nodes()};
+    return {MergeAnswer::Merged, assemble(view_, outer_, candidate_, offset), search_.nodes()};
   }
 
   MergeResult answer(MergeAnswer answer) const { return {answer, std::nullopt, search_.nodes()}; }

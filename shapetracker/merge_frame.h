@@ -8,8 +8,8 @@ namespace touchstone::shapetracker {
 struct Outer {
   FlatIndex index;
   Box box;
-  std::vector<std::size_t> axes;     // axis of the view
-  std::vector<std::int64_t> begins;  // first valid index there
+  Small<std::size_t> axes;     // axis of the view
+  Small<std::int64_t> begins;  // first valid index there
 
   /// view: concrete, with a valid point.
   explicit Outer(const View& view);
