@@ -1,6 +1,7 @@
 #include "touchstone/shapetracker/invert_view.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "touchstone/base/checked.h"
 
@@ -45,7 +46,8 @@ Reading read(const View& view, Fix fix) {
   }
   reading.lowest = static_cast<std::int64_t>(lowest);
   reading.highest = static_cast<std::int64_t>(highest);
-  std::ranges::stable_sort(reading.axes, {}, &Axis::stride);
+  std::ranges::sort(reading.axes, {},
+                    [](const Axis& axis) { return std::pair(axis.stride, std::abs(axis.weight)); });
   return reading;
 }
 

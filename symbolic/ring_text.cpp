@@ -79,11 +79,12 @@ Expr Ring::expression(PolyId root) {
     }
   }
   if (!constant.is_zero()) items.emplace_back(constant, e_.constant(1));
-  std::ranges::stable_sort(items, [](const auto& x, const auto& y) {
-    return (x.first.sign() > 0) > (y.first.sign() > 0);
-  });
+  decltype(items) ordered;  // what is added, then what is taken away
+  for (const bool positive : {true, false})
+    for (const auto& item : items)
+      if ((item.first.sign() > 0) == positive) ordered.push_back(item);
   std::optional<Expr> sum;
-  for (const auto& [c, e] : items) {
+  for (const auto& [c, e] : ordered) {
     const Int size = sum ? abs(c) : c;
     Expr term = e_.is_constant(e, 1) ? e_.constant(size)
                 : size.is_one()      ? e

@@ -88,9 +88,10 @@ std::vector<std::pair<Expr, int>> Polynomial::lone_variables(const Exprs& exprs)
 Expr expr_of(Exprs& exprs, const Polynomial& p) {
   // Longer products first, the constant last: as a person would write it.
   std::vector<std::pair<Monomial, Int>> terms(p.terms().begin(), p.terms().end());
-  std::ranges::stable_sort(terms, [](const auto& a, const auto& b) {
+  std::ranges::sort(terms, [](const auto& a, const auto& b) {
     if (a.first.size() != b.first.size()) return a.first.size() > b.first.size();
-    return a.second.sign() > b.second.sign();
+    if (a.second.sign() != b.second.sign()) return a.second.sign() > b.second.sign();
+    return a.first < b.first;
   });
   std::optional<Expr> sum;
   for (const auto& [m, c] : terms) {
