@@ -151,7 +151,7 @@ Verb prove(CLI::App& app) {
       v->get_footer());
   v->add_option("rule", o.what,
                 "Names of rules, or rules of your own: 'LHS -> RHS' or 'LHS -> RHS ; CONDITION' [a "
-                "table of all rules]");
+                "table of all rules]; after -- where one begins with a minus");
   v->add_flag("--all", o.all, "Every rule of the simplifier and of its bounds");
   v->add_option(
       "--witness", o.witness,

@@ -13,7 +13,7 @@ namespace touchstone::prove {
 namespace {
 
 constexpr int kMostDivisions = 60;
-constexpr std::size_t kMostCases = 8;
+constexpr std::size_t kMostCases = 12;
 
 bool is_division(ExprOp op) { return op == ExprOp::Div || op == ExprOp::Mod; }
 
@@ -267,7 +267,30 @@ void Elimination::take_out(State& state, Expr division) {
   const auto found = p && d ? divide(*p, *d) : std::nullopt;
   if (!found) return guard_division(state, division);
   if (state_quotient(state, division, *found, sign)) return;
+  if (split_residues(state, divisor, found->remainder)) return;
   write_number(state, {expr_of(e_, found->remainder), divisor, fresh("q"), fresh("r")}, sign);
+}
+
+// x*(x + 1) % 2: no variable stands alone, but x = 2*q + r leaves two cases.
+bool Elimination::split_residues(State& state, Expr divisor, const Polynomial& number) {
+  if (!e_.is_constant(divisor) || e_.value(divisor) < Int(2) ||
+      e_.value(divisor) > Int(static_cast<int>(kMostCases)) || !number.lone_variables(e_).empty())
+    return false;
+  const auto n = *e_.value(divisor).small();
+  for (const auto& [product, c] : number.terms())
+    for (const Expr factor : product) {
+      if (e_.op(factor) != ExprOp::Variable) continue;
+      const Let let{factor, divisor, fresh("q"), fresh("r")};
+      write_number(state, let, Sign::Positive);
+      std::optional<Expr> cases;
+      for (std::int64_t r = 0; r < n; ++r) {
+        const Expr is = apply(ExprOp::Eq, let.remainder, e_.constant(r));
+        cases = cases ? apply(ExprOp::Or, *cases, is) : is;
+      }
+      state.alternatives.push_back(*cases);
+      return true;
+    }
+  return false;
 }
 
 bool Elimination::state_quotient(State& state, Expr division, const Division& found, Sign sign) {

@@ -58,6 +58,9 @@ class Elimination {
   void take_out(State& state, Expr division);
   /// A choice within a division is made case by case; false where there is none.
   bool split_choice(State& state, Expr division);
+  /// Divides a variable of a product by a small number and takes its remainders case by case; false
+  /// where that cannot help.
+  bool split_residues(State& state, Expr divisor, const Polynomial& number);
   bool state_quotient(State& state, Expr division, const Division& found, Sign sign);
   std::optional<Division> known_quotient(const State& state, const Division& found, Expr divisor);
   void write_number(State& state, const Let& let, Sign sign);

@@ -46,6 +46,9 @@ TEST(Prover, ProvesForNumbersChoicesAndLogic) {
            "x < 8 -> x//8 < 1",
            "x*x >= 0 -> True",
            "div*let - let*div -> 0",
+           "x*(x + 1)%2 -> 0",
+           "(x*x*x - x)%6 -> 0",
+           "x*x%4 < 2 -> True",
        })
     EXPECT_EQ(decide(text).verdict, Verdict::Proved) << text;
 }
