@@ -86,12 +86,21 @@ void Checker::check(const Sample& sample) {
   if (what.empty()) what = bounds_differ(sample, node.id());
   const std::string shown = render(node);
   if (!what.empty()) return wrong("-> " + shown + "  " + what);
-  const bool reread = parse(shown, names, context_) != node, longer = size(node) > sample.size;
+  std::string again;
+  bool reread = false;
+  try {
+    const Node other = parse(shown, names, context_);
+    reread = other != node;
+    if (reread) again = render(other);
+  } catch (const ParseError& e) {  // what divides by zero everywhere may show it only when printed
+    reread = true;
+    again = e.what();
+  }
+  const bool longer = size(node) > sample.size;
   tally_.reread += reread;
   tally_.longer += longer;
   if (reread && show_.reread-- > 0)
-    fmt::print("REREAD  {} -> {} -> {} {}\n", sample.text, shown,
-               render(parse(shown, names, context_)), where());
+    fmt::print("REREAD  {} -> {} -> {} {}\n", sample.text, shown, again, where());
   if (longer && show_.longer-- > 0)
     fmt::print("LONGER  {} -> {} {}\n", sample.text, shown, where());
 }
