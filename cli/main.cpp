@@ -126,6 +126,12 @@ Verb simplify(CLI::App& app) {
                 "Python-like: + - * // % comparisons and or not min() max() where()");
   v->add_option("--var", o.variables,
                 "A variable and its bounds, a=0..10, both inclusive; an end left out is open");
+  v->add_option("--assume", o.assumptions, "What is known to hold, as 'a<b'");
+  v->add_flag("--steps", o.steps, "Show every step: its rule, what was known, what changed");
+  v->add_option("--format", o.format, "How the steps are written (and show them)")
+      ->check(CLI::IsMember({"text", "json", "html", "latex"}));
+  v->add_option("--replay", o.replay,
+                "Check the steps in this file, which --format json wrote, without the simplifier");
   v->add_flag("--jsonl", o.jsonl,
               "Read questions, a JSON object a line, from standard input and write an answer a "
               "line: {\"vars\":{\"a\":[0,8]},\"assume\":[\"a<3\"],\"in\":\"a//2*2\"}");

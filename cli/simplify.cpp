@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include "answer_lines.h"
+#include "derivation_view.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/symbolic/derive.h"
 #include "touchstone/symbolic/jsonl.h"
 #include "touchstone/symbolic/node.h"
 #include "verbs.h"
@@ -26,19 +29,24 @@ Bound parse_bound(std::string_view text, const std::string& word) {
   return value;
 }
 
+struct Variable {
+  std::string name;
+  Bound min, max;
+};
+
 // "a=0..10", both ends inclusive and each of them optional.
-std::pair<std::string, symbolic::Node> parse_variable(const std::string& word) {
+Variable parse_variable(const std::string& word) {
   const std::size_t equals = word.find('=');
   const std::string name = word.substr(0, equals);
-  if (equals == std::string::npos) return {name, symbolic::variable(name, Bound(), Bound())};
+  if (equals == std::string::npos) return {name, {}, {}};
   const std::string range = word.substr(equals + 1);
   const std::size_t dots = range.find("..");
   if (dots == std::string::npos) {
     const Bound value = parse_bound(range, word);
-    return {name, symbolic::variable(name, value, value)};
+    return {name, value, value};
   }
-  return {name, symbolic::variable(name, parse_bound(std::string_view(range).substr(0, dots), word),
-                                   parse_bound(std::string_view(range).substr(dots + 2), word))};
+  return {name, parse_bound(std::string_view(range).substr(0, dots), word),
+          parse_bound(std::string_view(range).substr(dots + 2), word)};
 }
 
 std::string bound_str(const Bound& bound, std::string_view open) {
@@ -55,15 +63,61 @@ int run_jsonl() {
   return kExitOk;
 }
 
+int show_steps(const SimplifyOptions& options, const std::vector<Variable>& variables) {
+  std::vector<symbolic::Derivation::Variable> bounded;
+  const auto end = [](const Bound& b) {
+    return b ? std::optional<symbolic::Int>(*b) : std::nullopt;
+  };
+  for (const Variable& v : variables) bounded.push_back({v.name, end(v.min), end(v.max)});
+  symbolic::Derivation d = symbolic::derive(options.expression, bounded, options.assumptions);
+  const auto flaw = symbolic::find_flaw(d);
+  const std::string& format = options.format;
+  fmt::print("{}", format == "json"    ? derivation_json(d)
+                   : format == "html"  ? derivation_html(d, flaw)
+                   : format == "latex" ? derivation_latex(d)
+                                       : derivation_text(d, flaw));
+  return kExitOk;
+}
+
+int run_replay(const std::string& path) {
+  symbolic::Derivation d = derivation_of_json(read_file(path));
+  const auto flaw = symbolic::find_flaw(d);
+  for (const std::string& b : bounds_words(d)) fmt::print("{}\n", dim(b));
+  for (const symbolic::Chain& a : d.assumptions)
+    fmt::print("{}\n", dim("given " + render(d.exprs, a.start)));
+  fmt::print("{} = {}\n", render(d.exprs, d.main.start), render(d.exprs, d.main.result));
+  fmt::print("{}\n", flaw ? red(verdict(d, flaw)) : green(verdict(d, flaw)));
+  return flaw ? kExitNo : kExitOk;
+}
+
 }  // namespace
 
 int run_simplify(const SimplifyOptions& options) {
-  if (options.jsonl != options.expression.empty() || (options.jsonl && !options.variables.empty()))
-    throw ParseError("simplify: give an expression, or --jsonl and nothing else");
+  const bool question = !options.expression.empty();
+  if (question + options.jsonl + options.replay.has_value() != 1)
+    throw ParseError("simplify: give an expression, or --replay, or --jsonl");
+  if (!question && (!options.variables.empty() || !options.assumptions.empty() || options.steps ||
+                    !options.format.empty()))
+    throw ParseError("simplify: --var, --assume, --steps and --format go with an expression");
   if (options.jsonl) return run_jsonl();
+  if (options.replay) return run_replay(*options.replay);
+  std::vector<Variable> variables;
   std::map<std::string, symbolic::Node> names;
-  for (const std::string& word : options.variables) names.insert(parse_variable(word));
-  const symbolic::Node node = symbolic::parse(options.expression, names);
+  for (const std::string& word : options.variables) {
+    const Variable v = parse_variable(word);
+    if (!names.emplace(v.name, symbolic::variable(v.name, v.min, v.max)).second)
+      throw ParseError(fmt::format("--var {}: the variable is there twice", word));
+    variables.push_back(v);
+  }
+  if (options.steps || !options.format.empty()) return show_steps(options, variables);
+  std::vector<symbolic::Node> assumptions;
+  for (const std::string& text : options.assumptions) {
+    assumptions.push_back(symbolic::parse(text, names));
+    if (assumptions.back() == symbolic::Node(0))
+      throw ParseError(fmt::format("--assume {}: never holds; leave it out or mend it", text));
+  }
+  const symbolic::Node node =
+      symbolic::given(symbolic::parse(options.expression, names), assumptions);
   fmt::print("{}\n", symbolic::render(node));
   fmt::print("{}\n", dim(fmt::format("in [{}, {}], size {}", bound_str(node.min(), "-inf"),
                                      bound_str(node.max(), "inf"), symbolic::size(node))));

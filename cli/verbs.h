@@ -65,7 +65,11 @@ int run_fuzz(const FuzzOptions& options);
 struct SimplifyOptions {
   std::string expression;
   std::vector<std::string> variables;  // a=0..10
-  bool jsonl = false;                  // questions from the standard input instead
+  std::vector<std::string> assumptions;
+  bool steps = false;
+  std::string format;  // of the steps: text, json, html, latex; empty where not asked for
+  std::optional<std::string> replay;  // check a derivation in this file instead
+  bool jsonl = false;                 // questions from the standard input instead
 };
 int run_simplify(const SimplifyOptions& options);
 

@@ -49,7 +49,7 @@ class Deriver {
   std::vector<Path> parts_of(const Path& path, Expr root) const;
   Id build(const Path& path, std::span<const Id> ids, const Walk& walk);
   void explain(const Path& path, Id result, Walk& walk);
-  bool attempt(const Path& path, PolyId goal, Expr variant, Walk& walk);
+  bool attempt(const Path& path, PolyId goal, Expr variant, bool joins_first, Walk& walk);
   std::vector<Expr> variants(Expr part);
   Equation equation(const Instance& use);
   /// That what is a flag by its bounds is one: the simplifier takes that for granted.
@@ -257,12 +257,24 @@ std::vector<Expr> Deriver::variants(Expr part) {
   return list;
 }
 
-bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, Walk& walk) {
+bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, bool joins_first, Walk& walk) {
   constexpr int kRounds = 3, kOften = 6;
   const Expr hole = d_.exprs.variable("_");
   const auto reached = [&] { return ring_.normal(*d_.exprs.at(walk.whole, path)) == goal; };
   if (variant != *d_.exprs.at(walk.whole, path)) arithmetic(path, variant, walk);
   if (reached()) return true;
+  // The simplifier opens all digits before it joins them; where joining does, that reads better.
+  for (bool again = joins_first; again;) {
+    again = false;
+    for (const Instance& use : trace_.uses()) {
+      if (use.backwards) continue;
+      auto step = rewriter_.use(equation(use), walk.whole, path, true);
+      if (!step) continue;
+      take(*std::move(step), walk);
+      if (reached()) return true;
+      again = true;
+    }
+  }
   for (int round = 0; round < kRounds; ++round) {
     bool changed = false;
     std::vector<Equation> equations;
@@ -296,10 +308,11 @@ void Deriver::explain(const Path& path, Id result, Walk& walk) {
     const Equation q{"bounds.fixed", {{"x", part}, {"k", value}}, false, part, value};
     if (auto step = rewriter_.use(q, walk.whole, path)) return take(*std::move(step), walk);
   }
-  for (const Expr variant : variants(part)) {
-    if (attempt(path, goal, variant, walk)) return;
-    walk = before;
-  }
+  for (const Expr variant : variants(part))
+    for (const bool joins_first : {true, false}) {
+      if (attempt(path, goal, variant, joins_first, walk)) return;
+      walk = before;
+    }
   arithmetic(path, written_.of(result), walk);
   walk.steps.back().rule = kUnexplained;
 }

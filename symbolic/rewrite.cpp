@@ -71,7 +71,8 @@ std::optional<Monomial> cofactor(const Monomial& a, const Monomial& b) {
 
 }  // namespace
 
-std::optional<DerivationStep> Rewriter::use(const Equation& q, Expr whole, const Path& place) {
+std::optional<DerivationStep> Rewriter::use(const Equation& q, Expr whole, const Path& place,
+                                            bool complete) {
   struct Spot {
     Path path;
     bool inner;  // a part of a longer sum
@@ -97,6 +98,8 @@ std::optional<DerivationStep> Rewriter::use(const Equation& q, Expr whole, const
   const bool atom = from.terms.size() == 1 && from.terms[0].first.size() == 1 &&
                     from.terms[0].second.is_one() &&
                     ring_.atom(from.terms[0].first[0]).kind != AtomKind::Variable;
+  if (complete)
+    return from.terms.size() > 1 ? look(Pass::Complete) : std::optional<DerivationStep>();
   if (!atom)
     if (auto step = look(Pass::Sums)) return step;
   std::ranges::reverse(spots);  // what is deepest first
@@ -138,13 +141,17 @@ std::vector<Rewriter::Candidate> Rewriter::candidates(const Equation& q, Expr pa
   std::vector<Candidate> out;
   const ExprOp op = d_.exprs.op(part);
   const bool leaf = op == ExprOp::Constant || op == ExprOp::Variable;
+  if (pass == Pass::Complete) {
+    if (is_sum(op) && !inner) as_terms(q, part, true, out);
+    return out;
+  }
   const bool atom = op == ExprOp::Div || op == ExprOp::Mod;
   if (!(leaf && pass == Pass::Sums) && ring_.normal(part) == ring_.normal(q.from))
     out.push_back({tidy(d_.exprs, q.to), d_.exprs.variable("_")});
   if (pass == Pass::Whole || leaf) return out;
   if (op == ExprOp::Max || op == ExprOp::Min) as_members(q, part, out);
   if (op == ExprOp::And) as_conjuncts(q, part, out);
-  if (atom == (pass == Pass::Atoms) && !(inner && is_sum(op))) as_terms(q, part, out);
+  if (atom == (pass == Pass::Atoms) && !(inner && is_sum(op))) as_terms(q, part, false, out);
   return out;
 }
 
@@ -198,7 +205,7 @@ void Rewriter::as_conjuncts(const Equation& q, Expr part, std::vector<Candidate>
     }
 }
 
-void Rewriter::as_terms(const Equation& q, Expr part, std::vector<Candidate>& out) {
+void Rewriter::as_terms(const Equation& q, Expr part, bool complete, std::vector<Candidate>& out) {
   constexpr std::size_t kMost = 6;
   Exprs& e = d_.exprs;
   const PolyId whole = ring_.normal(part);
@@ -224,6 +231,7 @@ void Rewriter::as_terms(const Equation& q, Expr part, std::vector<Candidate>& ou
                                abs(at->second) >= abs(t.second));
   });
   if (all && taken.terms.size() > 1) consider(ring_.constant(1));
+  if (complete) return;
   for (auto head = taken.terms.rbegin(); head != taken.terms.rend(); ++head) {
     if (head->first.empty()) continue;
     for (const auto& [m, c] : own.terms) {

@@ -30,19 +30,21 @@ class Rewriter {
 
   /// Uses the equation once in the part of `whole` at `place`; nullopt where it fits nowhere or its
   /// condition does not follow from what is known there. The step passes the checker.
-  std::optional<DerivationStep> use(const Equation& equation, Expr whole, const Path& place);
+  /// `complete` asks for a sum that has all terms of the equation, and that it has several.
+  std::optional<DerivationStep> use(const Equation& equation, Expr whole, const Path& place,
+                                    bool complete = false);
 
  private:
   /// Where to look: at sums, at parts that are one side as they stand, at quotients that are a
   /// term.
-  enum class Pass : std::uint8_t { Sums, Whole, Atoms };
+  enum class Pass : std::uint8_t { Complete, Sums, Whole, Atoms };
   struct Candidate {
     Expr after, context;
   };
   std::optional<DerivationStep> tried(const Equation& equation, Expr whole, const Path& path,
                                       const Candidate& c);
   std::vector<Candidate> candidates(const Equation& equation, Expr part, bool inner, Pass pass);
-  void as_terms(const Equation& q, Expr part, std::vector<Candidate>& out);
+  void as_terms(const Equation& q, Expr part, bool complete, std::vector<Candidate>& out);
   void as_members(const Equation& q, Expr part, std::vector<Candidate>& out);
   void as_conjuncts(const Equation& q, Expr part, std::vector<Candidate>& out);
   Expr resembling(Expr part, PolyId target, PolyId added, Expr addition);

@@ -6,6 +6,14 @@ namespace touchstone::symbolic {
 
 namespace {
 
+/// x*-3 in front of which the sign can turn: x*3.
+std::optional<Expr> turned(Exprs& e, Expr x) {
+  if (e.op(x) != ExprOp::Mul || !e.is_constant(e.arg(x, 1)) || e.value(e.arg(x, 1)).sign() >= 0)
+    return std::nullopt;
+  const Expr factor = e.arg(x, 0);
+  return e.apply(ExprOp::Mul, {factor, e.constant(-e.value(e.arg(x, 1)))});
+}
+
 std::optional<Int> computed(ExprOp op, const Int& a, const Int& b) {
   switch (op) {
     case ExprOp::Add:
@@ -40,6 +48,7 @@ Expr tidied(Exprs& e, ExprOp op, std::vector<Expr> args) {
       if (is(0, 0)) return args[1];
       if (is(1, 0)) return args[0];
       if (e.op(args[1]) == ExprOp::Neg) return tidied(e, ExprOp::Sub, {args[0], e.arg(args[1], 0)});
+      if (const auto x = turned(e, args[1])) return e.apply(ExprOp::Sub, {args[0], *x});
       if (e.is_constant(args[1]) && e.value(args[1]).sign() < 0)
         return e.apply(ExprOp::Sub, {args[0], e.constant(-e.value(args[1]))});
       break;
@@ -48,6 +57,7 @@ Expr tidied(Exprs& e, ExprOp op, std::vector<Expr> args) {
       if (is(0, 0)) return minus(args[1]);
       if (args[0] == args[1]) return e.constant(0);
       if (e.op(args[1]) == ExprOp::Neg) return tidied(e, ExprOp::Add, {args[0], e.arg(args[1], 0)});
+      if (const auto x = turned(e, args[1])) return e.apply(ExprOp::Add, {args[0], *x});
       if (e.is_constant(args[1]) && e.value(args[1]).sign() < 0)
         return e.apply(ExprOp::Add, {args[0], e.constant(-e.value(args[1]))});
       break;

@@ -147,6 +147,59 @@ TEST_F(Cli, SimplifyPrintsTheExpressionAndItsBounds) {
   EXPECT_EQ(touchstone_run("simplify 'a//0' --var a=0..1").code, 2);
 }
 
+TEST_F(Cli, SimplifyTakesAssumptions) {
+  const std::string x = "simplify 'min(a, b)' --var a=0..9 b=0..9 ";
+  EXPECT_THAT(touchstone_run(x + "--assume 'a<b'").text, HasSubstr("a\nin [0, 9]"));
+  EXPECT_EQ(touchstone_run(x + "--assume 'a<0'").code, 2);
+  EXPECT_EQ(touchstone_run(x + "--assume 'a<c'").code, 2);
+}
+
+TEST_F(Cli, SimplifyShowsItsSteps) {
+  const std::string ask = "simplify 'x//12*12 + x%12//4*4 + x%4 < 3' --var x=0..99 ";
+  const Answer text = touchstone_run(ask + "--steps");
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.text, HasSubstr("div.mod: a quotient of a digit is a higher digit"));
+  EXPECT_THAT(text.text, HasSubstr("with a = 1, c = 4, d = 3"));
+  EXPECT_THAT(text.text, HasSubstr("= x < 3\n"));
+  EXPECT_THAT(text.text, HasSubstr("replayed without the simplifier: all right"));
+  EXPECT_THAT(text.text, Not(HasSubstr("\033")));
+  EXPECT_THAT(touchstone_run(ask + "--steps", "CLICOLOR_FORCE=1").text, HasSubstr("\033"));
+
+  const Answer latex = touchstone_run(ask + "--format latex");
+  EXPECT_THAT(latex.text, HasSubstr("\\begin{align*}"));
+  EXPECT_THAT(latex.text, HasSubstr("\\left\\lfloor\\frac{x}{12}\\right\\rfloor"));
+
+  const Answer html = touchstone_run(ask + "--format html");
+  EXPECT_THAT(html.text, HasSubstr("<mark class=\"was\">x%12//4</mark>"));
+  EXPECT_THAT(html.text, HasSubstr("<mark class=\"now\">x//4%3</mark>"));
+  EXPECT_THAT(html.text, HasSubstr("x%4 &lt; 3"));
+  for (const char* outside : {"http:", "https:", "<script", "<!--", "src="})
+    EXPECT_THAT(html.text, Not(HasSubstr(outside)));
+  EXPECT_EQ(touchstone_run(ask + "--format pdf").code, 2);
+}
+
+TEST_F(Cli, SimplifyReplaysStepsAndRefusesWrongOnes) {
+  const Answer json = touchstone_run(
+      "simplify 'where(a < b, min(a, b), 0)//2' --var a=0..9 b= --assume 'b//2 < 4' --format json");
+  EXPECT_EQ(json.code, 0);
+  const Answer good = touchstone_run("simplify --replay " + write("good.json", json.text));
+  EXPECT_EQ(good.code, 0);
+  EXPECT_THAT(good.text, HasSubstr("all right"));
+  std::string changed = json.text;
+  ASSERT_NE(changed.find("\"rule\": \""), std::string::npos);
+  changed.replace(changed.find("\"rule\": \"") + 9, 0, "x");
+  const Answer bad = touchstone_run("simplify --replay " + write("bad.json", changed));
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.text, HasSubstr("there is no rule x"));
+  EXPECT_EQ(touchstone_run("simplify --replay " + file("none.json")).code, 2);
+  const Answer cut = touchstone_run("simplify --replay " +
+                                    write("cut.json", json.text.substr(0, json.text.size() / 2)));
+  EXPECT_EQ(cut.code, 2);
+  EXPECT_THAT(cut.text, HasSubstr("this is no derivation"));
+  EXPECT_EQ(touchstone_run("simplify --replay " + write("list.json", "[1]")).code, 2);
+  EXPECT_EQ(touchstone_run("simplify a --var a --replay " + file("good.json")).code, 2);
+}
+
 TEST_F(Cli, ViewFollowsAShape) {
   const Answer run = touchstone_run("view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100");
   EXPECT_EQ(run.code, 0);

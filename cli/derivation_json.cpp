@@ -1,0 +1,101 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "derivation_view.h"
+#include "touchstone/base/error.h"
+
+namespace touchstone::cli {
+
+using namespace symbolic;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+Json json_of(const Exprs& e, const Chain& chain) {
+  Json steps = Json::array();
+  for (const DerivationStep& s : chain.steps) {
+    Json bindings = Json::object(), facts = Json::array();
+    for (const auto& [name, value] : s.bindings) bindings[name] = render(e, value);
+    for (const Expr f : s.facts) facts.push_back(render(e, f));
+    steps.push_back({{"rule", s.rule},
+                     {"backwards", s.backwards},
+                     {"path", s.path},
+                     {"before", render(e, s.before)},
+                     {"after", render(e, s.after)},
+                     {"bindings", std::move(bindings)},
+                     {"context", render(e, s.context)},
+                     {"facts", std::move(facts)},
+                     {"whole", render(e, s.whole)}});
+  }
+  return {{"start", render(e, chain.start)},
+          {"result", render(e, chain.result)},
+          {"steps", std::move(steps)}};
+}
+
+Json end_of(const std::optional<Int>& end) {
+  if (!end) return nullptr;
+  if (const auto small = end->small()) return *small;
+  return end->str();
+}
+
+std::optional<Int> end_of(const Json& j) {
+  if (j.is_null()) return std::nullopt;
+  if (j.is_number_integer()) return Int(j.get<std::int64_t>());
+  Exprs e;
+  const Expr number = parse_expr(e, j.get<std::string>());
+  if (!e.is_constant(number)) throw ParseError("a bound is a whole number, or null where open");
+  return e.value(number);
+}
+
+Chain chain_of(Exprs& e, const Json& j) {
+  const auto read = [&](const Json& text) { return parse_expr(e, text.get<std::string>()); };
+  Chain chain;
+  chain.start = read(j.at("start"));
+  chain.result = read(j.at("result"));
+  for (const Json& item : j.at("steps")) {
+    DerivationStep s;
+    s.rule = item.at("rule");
+    s.backwards = item.at("backwards");
+    s.path = item.at("path").get<Path>();
+    s.before = read(item.at("before"));
+    s.after = read(item.at("after"));
+    s.whole = read(item.at("whole"));
+    s.context = read(item.at("context"));
+    for (const auto& [name, value] : item.at("bindings").items())
+      s.bindings.emplace_back(name, read(value));
+    for (const Json& f : item.at("facts")) s.facts.push_back(read(f));
+    chain.steps.push_back(std::move(s));
+  }
+  return chain;
+}
+
+}  // namespace
+
+std::string derivation_json(const Derivation& d) {
+  Json variables = Json::object(), assumptions = Json::array();
+  for (const Derivation::Variable& v : d.variables)
+    variables[v.name] = {end_of(v.lo), end_of(v.hi)};
+  for (const Chain& a : d.assumptions) assumptions.push_back(json_of(d.exprs, a));
+  Json j = {{"variables", std::move(variables)}, {"assumptions", std::move(assumptions)}};
+  j.update(json_of(d.exprs, d.main));
+  return j.dump(1) + "\n";
+}
+
+Derivation derivation_of_json(const std::string& text) {
+  try {
+    const Json j = Json::parse(text);
+    Derivation d;
+    for (const auto& [name, ends] : j.at("variables").items())
+      d.variables.push_back({name, end_of(ends.at(0)), end_of(ends.at(1))});
+    for (const Json& a : j.at("assumptions")) d.assumptions.push_back(chain_of(d.exprs, a));
+    d.main = chain_of(d.exprs, j);
+    return d;
+  } catch (const nlohmann::json::exception& error) {
+    throw ParseError(
+        fmt::format("this is no derivation: {}; `touchstone simplify --steps "
+                    "--format json` writes one",
+                    error.what()));
+  }
+}
+
+}  // namespace touchstone::cli
