@@ -47,10 +47,11 @@ std::string step_html(const StepWords& s, std::size_t number) {
                      s.rule.empty() ? "" : fmt::format("<code class=\"rule\">{}</code> ", s.rule),
                      escaped(s.title));
   out += line(s.before, "", "was") + line(s.after, "=", "now");
-  if (s.from.empty()) return out + "</li>\n";
+  if (s.from.empty() && s.facts.empty()) return out + "</li>\n";
   out += "<dl>\n";
-  out += fmt::format("<dt>law</dt><dd><code>{}</code> &rarr; <code>{}</code></dd>\n",
-                     escaped(s.from), escaped(s.to));
+  if (!s.from.empty())
+    out += fmt::format("<dt>law</dt><dd><code>{}</code> &rarr; <code>{}</code></dd>\n",
+                       escaped(s.from), escaped(s.to));
   if (!s.bindings.empty()) {
     std::string bound;
     for (const auto& [name, value] : s.bindings)

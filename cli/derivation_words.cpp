@@ -89,6 +89,10 @@ std::vector<StepWords> words_of(const Derivation& d, const Chain& chain) {
     w.explained = s.rule != kUnexplained;
     if (s.rule == kArithmetic) {
       w.title = "the same by arithmetic";
+    } else if (s.rule == kCases) {
+      w.rule = "cases";
+      w.title = "the same whichever members are the largest and the smallest";
+      w.facts = joined(e, s.facts);
     } else if (!w.explained) {
       w.title = "a step of the simplifier that no rule explains: not checked";
     } else if (const Rule* rule = find_rule(s.rule)) {

@@ -11,12 +11,15 @@ namespace touchstone::symbolic {
 
 /// The step that only computes: both parts have one normal form (ring.h), no rule is needed.
 inline constexpr std::string_view kArithmetic = "arithmetic";
+/// The step between two parts that are equal whichever members of the maxima and minima in them are
+/// the largest and smallest (entailment.h).
+inline constexpr std::string_view kCases = "cases";
 /// A step that the simplifier took and that could not be explained; no checker accepts it.
 inline constexpr std::string_view kUnexplained = "unexplained";
 
 /// One rewriting of a part of the expression.
 struct DerivationStep {
-  std::string rule;            // a name of rules.h, kArithmetic or kUnexplained
+  std::string rule;            // a name of rules.h, kArithmetic, kCases or kUnexplained
   Path path;                   // where the part stands
   Expr before = 0, after = 0;  // the part
   Expr whole = 0;              // all of it, after the step

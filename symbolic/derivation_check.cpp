@@ -130,13 +130,20 @@ std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const Derivation
     if (ring.normal(step.before) == ring.normal(step.after)) return std::nullopt;
     return "the two sides are not equal by arithmetic alone";
   }
+  const bool cases = step.rule == kCases;
   const Rule* rule = find_rule(step.rule);
-  if (!rule) return fmt::format("there is no rule {}", step.rule);
+  if (!rule && !cases) return fmt::format("there is no rule {}", step.rule);
   const std::vector<Expr> allowed = facts_at(d, known, whole, step.path);
   for (const Expr f : step.facts)
     if (std::ranges::none_of(allowed, [&](Expr a) { return ring.truth(a) == ring.truth(f); }))
       return fmt::format("nothing says {} there", render(d.exprs, f));
-  return rule_flaw(d, ring, step, *rule);
+  if (!cases) return rule_flaw(d, ring, step, *rule);
+  if (!step.bindings.empty()) return "there are no variables to bind";
+  Entailment facts(d.exprs, ring);
+  for (const Expr f : step.facts) facts.assume(f);
+  if (facts.zero_by_cases(ring.add(ring.normal(step.before), ring.normal(step.after), -1)))
+    return std::nullopt;
+  return "the two sides are not equal in every case";
 }
 
 std::optional<Flaw> find_flaw(Derivation& d) {

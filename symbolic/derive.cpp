@@ -313,6 +313,8 @@ void Deriver::explain(const Path& path, Id result, Walk& walk) {
       if (attempt(path, goal, variant, joins_first, walk)) return;
       walk = before;
     }
+  const Expr shown = tidy(d_.exprs, ring_.expression(goal));
+  if (auto step = rewriter_.cases(walk.whole, path, shown)) return take(*std::move(step), walk);
   arithmetic(path, written_.of(result), walk);
   walk.steps.back().rule = kUnexplained;
 }
@@ -355,7 +357,7 @@ void Deriver::join(const Walk& forth, const Walk& back, Chain& chain) {
       step.before = states[i];
       step.after = step.whole = states[i + 1];
       step.context = d_.exprs.variable("_");
-      chain.steps.push_back(step);
+      chain.steps.push_back(rewriter_.cases(states[i], {}, states[i + 1]).value_or(step));
     } else {
       step = back.steps[states.size() - 2 - i];
       std::swap(step.before, step.after);
@@ -414,6 +416,17 @@ Derivation derive(const std::string& text, std::span<const Derivation::Variable>
     conditions.push_back(Simplifier(context).truth(id));
   }
   deriver.derive(d.main, conditions, d.assumptions.size());
+  // The checker has the last word: what it refuses is not explained.
+  Ring fresh(d.exprs);
+  for (std::size_t c = 0; c <= d.assumptions.size(); ++c) {
+    Chain& chain = c < d.assumptions.size() ? d.assumptions[c] : d.main;
+    Expr whole = chain.start;
+    for (DerivationStep& step : chain.steps) {
+      if (step.rule != kUnexplained && step_flaw(d, fresh, step, whole, c))
+        step.rule = kUnexplained;
+      whole = step.whole;
+    }
+  }
   return d;
 }
 

@@ -71,6 +71,15 @@ void Entailment::assume_nonzero(PolyId p) {
     for (const AtomId a : q.terms[0].first) nonzero_.insert(ring_->of_atom(a));
 }
 
+Interval Entailment::both(const Interval& a, const Interval& b) {
+  Interval r = a;
+  if (b.lo && (!r.lo || *r.lo < *b.lo)) r.lo = b.lo;
+  if (b.hi && (!r.hi || *b.hi < *r.hi)) r.hi = b.hi;
+  if (!empty(r)) return r;
+  contradictory_ = true;  // each holds wherever the facts do
+  return a;
+}
+
 void Entailment::narrow(AtomId a, const Interval& range) {
   Interval& now = known_[a];
   if (range.lo && (!now.lo || *now.lo < *range.lo)) now.lo = range.lo;
@@ -118,7 +127,7 @@ bool Entailment::contradictory() {
 Interval Entailment::atom_bounds(AtomId id) {
   if (const auto found = memo_.find(id); found != memo_.end()) return found->second;
   const Atom& a = ring_->atom(id);
-  const auto part = [&](std::size_t i) { return meet(plain(a.parts[i]), relaxed(a.parts[i])); };
+  const auto part = [&](std::size_t i) { return both(plain(a.parts[i]), relaxed(a.parts[i], 0)); };
   Interval r;
   switch (a.kind) {
     case AtomKind::Variable:
@@ -148,7 +157,8 @@ Interval Entailment::atom_bounds(AtomId id) {
       for (std::size_t i = 0; i < a.parts.size(); ++i) r = larger(r, part(i));
       break;
     case AtomKind::Product:
-      r = part(0) * part(1);
+      r = Interval::point(1);
+      for (std::size_t i = 0; i < a.parts.size(); ++i) r = r * part(i);
       break;
   }
   if (const auto found = known_.find(id); found != known_.end()) {
@@ -180,7 +190,7 @@ Interval Entailment::plain(PolyId p) {
   return sum;
 }
 
-Interval Entailment::relaxed(PolyId p) {
+Interval Entailment::relaxed(PolyId p, int depth) {
   // x//d is x/d less at most (d-1)/d: with the fractions multiplied out, x meets its other uses.
   const auto divisor = [&](const Monomial& m) -> Int {
     if (m.size() != 1 || ring_->atom(m[0]).kind != AtomKind::Quotient) return 0;
@@ -205,7 +215,7 @@ Interval Entailment::relaxed(PolyId p) {
     straight = ring_->add(straight, ring_->atom(m[0]).parts[0], part);
     slack = slack + Interval{Int(0), d - 1} * -part;
   }
-  Interval r = plain(straight) + slack;
+  Interval r = (depth > 0 ? bounds(straight, depth - 1) : plain(straight)) + slack;
   if (r.lo) r.lo = -floor_div(-*r.lo, scale);
   if (r.hi) r.hi = floor_div(*r.hi, scale);
   return r;
@@ -225,7 +235,7 @@ Interval Entailment::with_facts(PolyId p, int depth) {
       const Int factor = floor_div(own->second, c);  // p = factor * fact + rest
       Interval rest = bounds(ring_->add(p, facts_[i], -factor), depth - 1);
       (factor.sign() > 0 ? rest.lo : rest.hi).reset();
-      r = meet(r, rest);
+      r = both(r, rest);
     }
   }
   return r;
@@ -276,16 +286,16 @@ Interval Entailment::by_maximum(PolyId p, AtomId maximum, int depth) {
 Interval Entailment::bounds(PolyId p, int depth) {
   constexpr std::size_t kMostTerms = 40;
   if (!settled_) tighten();
-  Interval r = meet(plain(p), relaxed(p));
+  Interval r = both(plain(p), relaxed(p, depth));
   const Poly poly = (*ring_)[p];
   if (depth == 0 || poly.is_constant() || poly.terms.size() > kMostTerms) return r;
-  r = meet(r, with_facts(p, depth));
+  r = both(r, with_facts(p, depth));
   for (const auto& [m, c] : poly.terms)
     for (const AtomId a : m) {
       if (ring_->atom(a).kind == AtomKind::Max && poly.terms.size() > 1) {
-        r = meet(r, by_maximum(p, a, depth));
+        r = both(r, by_maximum(p, a, depth));
       } else if (ring_->is_flag(a) && !flags_.contains(a)) {
-        if (const auto range = by_flag(p, a, depth)) return meet(r, *range);
+        if (const auto range = by_flag(p, a, depth)) return both(r, *range);
         contradictory_ = true;
         return r;
       }
@@ -303,6 +313,47 @@ bool Entailment::nonzero(PolyId p) {
     return true;
   const Interval r = bounds(p);
   return r.at_least(1) || r.at_most(-1);
+}
+
+std::optional<AtomId> Entailment::innermost_maximum(PolyId p) const {
+  std::vector<PolyId> todo{p};
+  std::set<PolyId> seen{p};
+  std::optional<AtomId> found;  // parts of an atom are made before it: the first one made
+  while (!todo.empty()) {
+    const Poly& q = (*ring_)[todo.back()];
+    todo.pop_back();
+    for (const auto& [m, c] : q.terms)
+      for (const AtomId a : m) {
+        const Atom& n = ring_->atom(a);
+        if (n.kind == AtomKind::Max && (!found || a < *found)) found = a;
+        for (const PolyId part : n.parts)
+          if (seen.insert(part).second) todo.push_back(part);
+      }
+  }
+  return found;
+}
+
+bool Entailment::zero_by_cases(PolyId p) {
+  int cases = 0;
+  return zero_by_cases(p, cases);
+}
+
+bool Entailment::zero_by_cases(PolyId p, int& cases) {
+  constexpr int kMostCases = 300;
+  if ((*ring_)[p].terms.empty()) return true;
+  if (++cases > kMostCases) return false;
+  const auto maximum = innermost_maximum(p);
+  if (!maximum) return bounds(p).within(0, 0) || contradictory();
+  std::vector<PolyId> members = ring_->atom(*maximum).parts;
+  members.push_back(ring_->constant(0));
+  for (const PolyId largest : members) {
+    Entailment then = *this;
+    for (const PolyId other : members)
+      if (other != largest) then.at_most_zero(ring_->add(other, largest, -1));
+    if (then.contradictory()) continue;
+    if (!then.zero_by_cases(ring_->substitute(p, *maximum, largest), cases)) return false;
+  }
+  return true;
 }
 
 bool Entailment::flag_is(AtomId flag, bool value) {

@@ -22,6 +22,8 @@ class Entailment {
   /// True where the facts imply the condition; false says nothing.
   bool holds(Expr condition);
   bool nonzero(PolyId p);
+  /// True where p is 0 whichever member of each maximum in it is the largest.
+  bool zero_by_cases(PolyId p);
   /// Every value of p lies within. Anything may come out where the facts contradict each other.
   Interval bounds(PolyId p) { return bounds(p, kDeepest); }
   bool contradictory();
@@ -33,11 +35,14 @@ class Entailment {
   void at_most_zero(PolyId p);
   void tighten();
   bool flags_hold(PolyId truth);
+  bool zero_by_cases(PolyId p, int& cases);
+  std::optional<AtomId> innermost_maximum(PolyId p) const;
   bool flag_is(AtomId flag, bool value);
+  Interval both(const Interval& a, const Interval& b);
   void narrow(AtomId a, const Interval& range);
   Interval atom_bounds(AtomId a);
   Interval plain(PolyId p);
-  Interval relaxed(PolyId p);
+  Interval relaxed(PolyId p, int depth);
   Interval bounds(PolyId p, int depth);
   Interval with_facts(PolyId p, int depth);
   std::optional<Interval> by_flag(PolyId p, AtomId flag, int depth);

@@ -127,6 +127,11 @@ std::optional<DerivationStep> Rewriter::tried(const Equation& q, Expr whole, con
   return step;
 }
 
+std::optional<DerivationStep> Rewriter::cases(Expr whole, const Path& place, Expr after) {
+  return tried({std::string(kCases), {}, false, 0, 0}, whole, place,
+               {after, d_.exprs.variable("_")});
+}
+
 void Rewriter::fewest_facts(DerivationStep& step, Expr whole) {
   for (std::size_t i = step.facts.size(); i-- > 0;) {
     const Expr fact = step.facts[i];

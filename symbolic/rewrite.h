@@ -33,6 +33,8 @@ class Rewriter {
   /// `complete` asks for a sum that has all terms of the equation, and that it has several.
   std::optional<DerivationStep> use(const Equation& equation, Expr whole, const Path& place,
                                     bool complete = false);
+  /// The part becomes `after`, by cases; nullopt where that does not show it.
+  std::optional<DerivationStep> cases(Expr whole, const Path& place, Expr after);
 
  private:
   /// Where to look: at sums, at parts that are one side as they stand, at quotients that are a

@@ -47,8 +47,7 @@ PolyId Ring::add(PolyId p, PolyId q, const Int& factor) {
 
 PolyId Ring::multiply(PolyId p, PolyId q) {
   const Poly &a = *polys_[p], &b = *polys_[q];
-  if (a.terms.size() * b.terms.size() > kMostTerms)
-    return intern_atom({AtomKind::Product, "", {std::min(p, q), std::max(p, q)}});
+  if (a.terms.size() * b.terms.size() > kMostTerms) return product({p, q});
   std::map<Monomial, Int> sum;
   for (const auto& [m, c] : a.terms)
     for (const auto& [n, d] : b.terms) {
@@ -79,6 +78,91 @@ PolyId Ring::replace(PolyId p, AtomId atom, PolyId by) {
   return r;
 }
 
+PolyId Ring::substitute(PolyId p, AtomId atom, PolyId by) {
+  // Atoms first stand in for what they are made of, so smaller numbers are rebuilt before larger.
+  std::map<PolyId, PolyId> polys{};
+  std::map<AtomId, PolyId> atoms{{atom, by}};
+  const auto rebuilt = [&](PolyId q) {
+    const Poly from = *polys_[q];
+    PolyId r = constant(0);
+    for (const auto& [m, c] : from.terms) {
+      PolyId term = constant(c);
+      for (const AtomId a : m) term = multiply(term, atoms.at(a));
+      r = add(r, term);
+    }
+    return r;
+  };
+  std::vector<AtomId> needed;  // all atoms below p, each after what it is made of
+  std::vector<std::pair<AtomId, bool>> todo;
+  const auto need = [&](PolyId q) {
+    for (const auto& [m, c] : polys_[q]->terms)
+      for (const AtomId a : m)
+        if (!atoms.contains(a)) todo.emplace_back(a, false);
+  };
+  need(p);
+  while (!todo.empty()) {
+    const auto [a, open] = todo.back();
+    todo.pop_back();
+    if (atoms.contains(a)) continue;
+    const Atom n = *atoms_[a];
+    if (!open) {
+      todo.emplace_back(a, true);
+      for (const PolyId part : n.parts) need(part);
+      continue;
+    }
+    std::vector<PolyId> parts;
+    for (const PolyId part : n.parts) parts.push_back(rebuilt(part));
+    PolyId now = of_atom(a);
+    if (parts != n.parts) {
+      if (n.kind == AtomKind::Negative)
+        now = negative(parts[0]);
+      else if (n.kind == AtomKind::Zero)
+        now = zero(parts[0]);
+      else if (n.kind == AtomKind::Quotient || n.kind == AtomKind::Remainder)
+        now = quotient(parts[0], parts[1], n.kind == AtomKind::Remainder);
+      else if (n.kind == AtomKind::Product)
+        now = product(parts);
+      else {
+        parts.push_back(constant(0));
+        now = maximum(parts);
+      }
+    }
+    atoms.emplace(a, now);
+  }
+  return rebuilt(p);
+}
+
+PolyId Ring::product(const std::vector<PolyId>& factors) {
+  std::size_t terms = 1;
+  for (const PolyId f : factors) terms *= std::max<std::size_t>(polys_[f]->terms.size(), 1);
+  if (terms > kMostTerms) {
+    std::vector<PolyId> parts = factors;
+    std::ranges::sort(parts);
+    return intern_atom({AtomKind::Product, "", std::move(parts)});
+  }
+  PolyId r = constant(1);
+  for (const PolyId f : factors) r = multiply(r, f);
+  return r;
+}
+
+PolyId Ring::conjunction(const Exprs& e, Expr root) {
+  std::vector<PolyId> flags;
+  std::vector<Expr> todo{root};
+  while (!todo.empty()) {
+    const Expr x = todo.back();
+    todo.pop_back();
+    if (e.op(x) == e.op(root)) {
+      todo.insert(todo.end(), {e.arg(x, 1), e.arg(x, 0)});
+      continue;
+    }
+    PolyId flag = truth_of(known_.at(x));
+    if (e.op(root) == ExprOp::Or) flag = add(constant(1), flag, -1);
+    if (std::ranges::find(flags, flag) == flags.end()) flags.push_back(flag);
+  }
+  const PolyId all = product(flags);
+  return e.op(root) == ExprOp::Or ? add(constant(1), all, -1) : all;
+}
+
 PolyId Ring::normal(Expr root) {
   if (const auto found = known_.find(root); found != known_.end()) return found->second;
   for (const Expr e : e_.parts(root))
@@ -99,9 +183,8 @@ PolyId Ring::build(const Exprs& e, Expr node) {
     case ExprOp::Variable:
       return intern_atom({AtomKind::Variable, e.name(node), {}});
     case ExprOp::Or:
-      return complement(multiply(complement(flag(0)), complement(flag(1))));
     case ExprOp::And:
-      return multiply(flag(0), flag(1));
+      return conjunction(e, node);
     case ExprOp::Not:
       return complement(flag(0));
     case ExprOp::Lt:

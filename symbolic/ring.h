@@ -19,7 +19,7 @@ enum class AtomKind : std::uint8_t {
   Negative,   // parts[0] < 0: a flag, 0 or 1
   Zero,       // parts[0] == 0: a flag
   Max,        // the largest of 0 and the parts
-  Product,    // a product too long to multiply out
+  Product,    // of the parts, which are too long to multiply out
 };
 
 /// A polynomial of a Ring; equal polynomials are the same number.
@@ -76,6 +76,8 @@ class Ring {
   /// p with every occurrence of the atom as a factor replaced.
   PolyId replace(PolyId p, AtomId atom, PolyId by);
 
+  /// p with the atom replaced wherever it occurs, also within other atoms.
+  PolyId substitute(PolyId p, AtomId atom, PolyId by);
   /// An expression with this normal form.
   Expr expression(PolyId p);
   Expr expression_of(AtomId a);
@@ -89,6 +91,8 @@ class Ring {
   PolyId truncated(PolyId p, PolyId q, bool remainder);
   PolyId negative(PolyId p);
   PolyId zero(PolyId p);
+  PolyId product(const std::vector<PolyId>& factors);
+  PolyId conjunction(const Exprs& e, Expr root);
   PolyId choice(PolyId condition, PolyId a, PolyId b);
   PolyId maximum(std::vector<PolyId> members);
   std::vector<PolyId> flat(const std::vector<PolyId>& members);

@@ -51,7 +51,7 @@ struct Tally {
 };
 
 TEST(Derivation, OfTheSampleCasesChecks) {
-  constexpr double kReached = 0.97;  // may rise, not fall
+  constexpr double kReached = 0.995;  // may rise, not fall
   const auto path = std::filesystem::path(__FILE__).parent_path() / "data" / "symbolic_cases.jsonl";
   std::istringstream in(read_file(path));
   Tally tally;
@@ -92,10 +92,10 @@ void check_random(unsigned seed, int count, int depth, bool large, double least)
   tally.expect(("random trees of depth " + std::to_string(depth)).c_str(), least);
 }
 
-TEST(Derivation, OfShallowRandomTreesChecks) { check_random(1, 1'000, 2, false, 0.99); }
-TEST(Derivation, OfRandomTreesChecks) { check_random(2, 400, 3, false, 0.97); }
-TEST(Derivation, OfDeepRandomTreesChecks) { check_random(3, 60, 4, false, 0.95); }
-TEST(Derivation, OfRandomTreesWithLargeNumbersChecks) { check_random(4, 200, 3, true, 0.97); }
+TEST(Derivation, OfShallowRandomTreesChecks) { check_random(1, 1'000, 2, false, 0.995); }
+TEST(Derivation, OfRandomTreesChecks) { check_random(2, 400, 3, false, 0.99); }
+TEST(Derivation, OfDeepRandomTreesChecks) { check_random(3, 60, 4, false, 0.98); }
+TEST(Derivation, OfRandomTreesWithLargeNumbersChecks) { check_random(4, 200, 3, true, 0.99); }
 
 Derivation sample() {
   const Variables variables = {{"a", Int(0), Int(10)}, {"b", Int(0), Int(3)}, {"x", {}, {}}};
@@ -136,6 +136,18 @@ TEST(Derivation, AnAssumptionIsUsedInItsSimplifiedForm) {
   EXPECT_EQ(find_flaw(d), std::nullopt);
   EXPECT_EQ(render(d.exprs, d.main.result), "s");
   EXPECT_FALSE(d.assumptions[0].steps.empty());
+}
+
+TEST(Derivation, ANestOfMaximaIsComparedCaseByCase) {
+  const Variables variables = {{"x", {}, {}}, {"y", {}, {}}, {"z", {}, {}}};
+  Derivation d = derive("min(max(x, y), max(z, x))", variables);
+  EXPECT_EQ(find_flaw(d), std::nullopt);
+  const auto step = std::ranges::find(d.main.steps, kCases, &DerivationStep::rule);
+  ASSERT_NE(step, d.main.steps.end());
+  const Expr wrong = parse_expr(d.exprs, "max(x, min(y, z + 1))");
+  step->after = wrong;
+  step->whole = d.exprs.replace(d.main.start, step->path, wrong);
+  EXPECT_NE(find_flaw(d), std::nullopt);
 }
 
 TEST(Derivation, RefusesWhatCannotHold) {
