@@ -6,11 +6,13 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "derivation_view.h"
 #include "repl_table.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/suggest.h"
+#include "touchstone/symbolic/derivation_check.h"
 #include "touchstone/symbolic/derive.h"
 #include "touchstone/symbolic/expr.h"
 
@@ -270,12 +272,8 @@ std::string ReplSession::steps(std::string_view text) {
     if (range.lo) v.lo = *range.lo;
     if (range.hi) v.hi = *range.hi;
   }
-  const symbolic::Derivation d = symbolic::derive(q.text, variables, q.assumptions);
-  std::string r = "  " + render(d.exprs, d.main.start) + "\n";
-  for (const symbolic::DerivationStep& s : d.main.steps)
-    r += fmt::format("= {}  {}\n", render(d.exprs, s.whole),
-                     dim(fmt::format("{}{}", s.rule, s.backwards ? ", backwards" : "")));
-  return r;
+  symbolic::Derivation d = symbolic::derive(q.text, variables, q.assumptions);
+  return derivation_text(d, symbolic::find_flaw(d));
 }
 
 std::string ReplSession::table(std::string_view text) {
