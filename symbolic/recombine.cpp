@@ -108,7 +108,41 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
   return false;
 }
 
+// k*n/l * (D // n) + k*M, where M = E // l % (n / l) and D's own digit from l to n is the node M,
+// though D and E differ: a remainder is reduced further than the quotient beside it.
+bool Simplifier::join_remainder(Linear& s) {
+  for (const Term& top : s.terms) {
+    const NodeData& q = c_[top.atom];
+    if (q.kind != Kind::Digit || !q.second.is_zero()) continue;
+    for (const Term& low : s.terms) {
+      const NodeData& m = c_[low.atom];
+      if (m.kind != Kind::Digit || m.second != q.first) continue;
+      const Int ratio = floor_div(m.second, m.first);
+      if (top.coef != low.coef * ratio || m.args[0] == q.args[0]) continue;
+      const Linear dividend = linear(q.args[0]);
+      const Term quotient = top, remainder = low;
+      const Int from = m.first, to = m.second;
+      const Trace::Mark start = mark();
+      if (!(digit(dividend, from, to) == atom(remainder.atom))) {
+        rewind(start);
+        continue;
+      }
+      turn(start);
+      law("digit.merge", [&](Instance& i) {
+        i.bind("x", dividend).bind("a", from).bind("d", ratio).bind("k", remainder.coef);
+      });
+      add(s, atom(quotient.atom), -quotient.coef);
+      add(s, atom(remainder.atom), -remainder.coef);
+      add(s, digit(dividend, from, 0), remainder.coef);
+      return true;
+    }
+  }
+  return false;
+}
+
 void Simplifier::recombine_digits(Linear& s) {
+  while (join_remainder(s)) {
+  }
   const Trace::Mark start = mark();
   Linear open = s;  // all related digits as plain quotients
   bool any = false;

@@ -104,6 +104,7 @@ class Simplifier {
   // recombine.cpp
   void recombine(Linear& s);
   void recombine_digits(Linear& s);
+  bool join_remainder(Linear& s);
   void recombine_symbolic(Linear& s);
   void recombine_choices(Linear& s);
   /// Turns top (k times a quotient of s) into a digit with a lower quotient of the same number.

@@ -121,6 +121,14 @@ TEST(History, WorkloadsOfTheLineageBecomeShort) {
   EXPECT_EQ(simplified("(4*a + f)//4%16", n), "a%16");
 }
 
+// The remainder of 3a + b modulo 4 is kept as (b - a) % 4, and is still its quotient's remainder.
+TEST(History, ThreeDigitsOfASumAreTheSum) {
+  for (const auto& [most_a, most_b] : {std::pair{3, 2}, {7, 2}, {50, 2}, {1000, 11}}) {
+    const Names n{{"a", variable("a", 0, most_a)}, {"b", variable("b", 0, most_b)}};
+    EXPECT_EQ(simplified("(3*a + b)//12*12 + (3*a + b)%12//4*4 + (3*a + b)%4", n), "a*3 + b");
+  }
+}
+
 TEST(Sint, HoldsAConstantAsANumber) {
   const Node x = variable("x", 1, 9);
   EXPECT_EQ(sint(x - x + 3), sint(3));
