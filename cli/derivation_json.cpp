@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <vector>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -81,6 +84,28 @@ std::string derivation_json(const Derivation& d) {
   return j.dump(1) + "\n";
 }
 
+namespace {
+
+// What a file may hold: no derivation that is written here comes near it.
+constexpr std::size_t kDeepest = 1'000, kMostParts = 1'000'000;
+
+void check_size(const symbolic::Exprs& exprs) {
+  if (exprs.count() > kMostParts)
+    throw ParseError(
+        fmt::format("this derivation is too large: its expressions have {} different "
+                    "parts, and at most {} are read",
+                    exprs.count(), kMostParts));
+  std::vector<std::size_t> depth(exprs.count(), 1);  // parts have smaller indices than the whole
+  for (symbolic::Expr e = 0; e < exprs.count(); ++e) {
+    for (const symbolic::Expr a : exprs.args(e)) depth[e] = std::max(depth[e], depth[a] + 1);
+    if (depth[e] > kDeepest)
+      throw ParseError(fmt::format(
+          "this derivation is too deep: an expression is nested more than {} levels", kDeepest));
+  }
+}
+
+}  // namespace
+
 Derivation derivation_of_json(const std::string& text) {
   try {
     const Json j = Json::parse(text);
@@ -89,6 +114,7 @@ Derivation derivation_of_json(const std::string& text) {
       d.variables.push_back({name, end_of(ends.at(0)), end_of(ends.at(1))});
     for (const Json& a : j.at("assumptions")) d.assumptions.push_back(chain_of(d.exprs, a));
     d.main = chain_of(d.exprs, j);
+    check_size(d.exprs);
     return d;
   } catch (const nlohmann::json::exception& error) {
     throw ParseError(

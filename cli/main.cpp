@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -36,6 +37,24 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& wh
   verb->fallthrough();  // --color may stand after the verb
   verb->footer("Example: touchstone " + example + "\n" + kFooter);
   return verb;
+}
+
+// The words of the command line. An expression or a law may begin with a minus, which is no option
+// then: a space before it says so.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + 1, argv + argc);
+  auto verb = std::ranges::find_if(
+      words, [](const std::string& w) { return w == "simplify" || w == "prove"; });
+  for (; verb != words.end(); ++verb)
+    if (verb->size() > 1 && verb->front() == '-' && (*verb)[1] != '-' && *verb != "-h")
+      verb->insert(0, " ");
+  std::ranges::reverse(words);  // as CLI11 takes them
+  return words;
+}
+
+// The word without that space, so that columns are counted as the user does.
+void bare(std::string& word) {
+  if (word.starts_with(" -")) word.erase(0, 1);
 }
 
 Verb demo(CLI::App& app) {
@@ -135,7 +154,11 @@ Verb simplify(CLI::App& app) {
   v->add_flag("--jsonl", o.jsonl,
               "Read questions, a JSON object a line, from standard input and write an answer a "
               "line: {\"vars\":{\"a\":[0,8]},\"assume\":[\"a<3\"],\"in\":\"a//2*2\"}");
-  return {v, [] { return run_simplify(o); }};
+  return {v, [] {
+            bare(o.expression);
+            for (std::string& a : o.assumptions) bare(a);
+            return run_simplify(o);
+          }};
 }
 
 Verb repl(CLI::App& app) {
@@ -169,7 +192,10 @@ Verb prove(CLI::App& app) {
   v->add_flag("--smt2", o.smt2, "Print the questions to the solver, in SMT-LIB");
   v->add_flag("--json", o.json, "One JSON object a rule");
   v->add_flag("--docs", o.docs, "Print the page of all rules, docs/rules.md");
-  return {v, [] { return run_prove(o); }};
+  return {v, [] {
+            for (std::string& w : o.what) bare(w);
+            return run_prove(o);
+          }};
 }
 
 Verb view(CLI::App& app) {
@@ -205,7 +231,7 @@ int run(int argc, char** argv) {
   const Verb verbs[] = {demo(app),     eval(app),  check(app), kernels(app), fuzz(app),
                         simplify(app), prove(app), repl(app),  view(app)};
   try {
-    app.parse(argc, argv);
+    app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kExitOk : kExitBad;
   }

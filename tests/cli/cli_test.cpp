@@ -178,6 +178,26 @@ TEST_F(Cli, SimplifyShowsItsSteps) {
   EXPECT_EQ(touchstone_run(ask + "--format pdf").code, 2);
 }
 
+TEST_F(Cli, AnExpressionMayBeginWithAMinus) {
+  EXPECT_THAT(touchstone_run("simplify '-a+3' --var a=0..3").text, testing::StartsWith("3 - a\n"));
+  const Answer wrong = touchstone_run("simplify '-a+*3' --var a=0..3");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.text, HasSubstr("column 4"));
+  EXPECT_EQ(touchstone_run("prove '-x -> 0-x'").code, 0);
+}
+
+TEST_F(Cli, StepsNestedTooDeepAreRefused) {
+  const std::string deep = std::string(50'000, '(') + "a" + std::string(50'000, ')') + "*1";
+  std::string nest = "a";
+  for (int i = 0; i < 50'000; ++i) nest += "//2";
+  const Answer run =
+      touchstone_run("simplify --replay " +
+                     write("deep.json", R"({"variables":{"a":[0,9]},"assumptions":[],"start":")" +
+                                            nest + R"(","result":")" + deep + R"(","steps":[]})"));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.text, HasSubstr("too deep"));
+}
+
 TEST_F(Cli, SimplifyReplaysStepsAndRefusesWrongOnes) {
   const Answer json = touchstone_run(
       "simplify 'where(a < b, min(a, b), 0)//2' --var a=0..9 b= --assume 'b//2 < 4' --format json");
