@@ -87,6 +87,11 @@ Id Simplifier::negative(Linear s) {
       s = std::move(joined);
       continue;
     }
+    const Linear whole[] = {s};
+    if (auto flag = apply(CompiledRule::Root::Below, whole)) {
+      const Id id = build(*flag);
+      return turned ? negate(id) : id;
+    }
     if (s.terms[0].coef.sign() < 0 && !turned) {  // of a comparison and its negation one is a node
       law("lt.not", bind_x);
       s = -s;
@@ -128,6 +133,10 @@ Id Simplifier::zero(Linear s) {
     return negate(build(flag));
   }
   if (s.terms[0].coef.sign() < 0) s = -s;
+  for (const Linear& side : {s, -s}) {
+    const Linear whole[] = {side};
+    if (auto flag = apply(CompiledRule::Root::Equal, whole)) return build(*flag);
+  }
   const Id args[] = {build(s)};
   return c_.make(Kind::Zero, args, Interval{Int(0), Int(1)});
 }
@@ -256,8 +265,9 @@ Id Simplifier::both(std::span<const Id> booleans) {
     if (kept.size() == 1) return kept[0];
     for (const Id id : kept)
       if (std::ranges::find(kept, negate(id)) != kept.end()) return c_.make_constant(0);
-    const bool changed = kept.size() <= kMostCompared &&
-                         (compare_parts(kept) || prune_alternatives(kept) || assume_parts(kept));
+    const bool changed =
+        kept.size() <= kMostCompared &&
+        (compare_parts(kept) || apply_and(kept) || prune_alternatives(kept) || assume_parts(kept));
     if (!changed) return c_.make(Kind::And, kept, Interval{Int(0), Int(1)});
     parts = part_list(kept);
   }

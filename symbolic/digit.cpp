@@ -262,6 +262,14 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
       add(out, *line, scale);
       return out;
     }
+    if (!finite || lo.is_one()) {
+      const Linear subjects[] = {s, Linear{period, {}}};
+      const auto root = finite ? CompiledRule::Root::Remainder : CompiledRule::Root::Quotient;
+      if (auto found = apply(root, subjects)) {
+        add(out, *found, scale);
+        return out;
+      }
+    }
     Interval range = floor_div(lasting_bounds(s), lo);
     if (finite) range = floor_mod(range, floor_div(hi, lo));
     const Id args[] = {dividend};

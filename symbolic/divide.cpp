@@ -140,6 +140,16 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
       known = true;
       break;
     }
+    const Linear subjects[] = {a, b};
+    const auto root = remainder ? CompiledRule::Root::Remainder : CompiledRule::Root::Quotient;
+    if (!known)
+      if (auto found = apply(root, subjects)) {
+        if (remainder)
+          rest = std::move(*found);
+        else
+          add(quotient, *found);
+        known = true;
+      }
     if (!known) {
       const Interval top = lasting_bounds(a), bottom = lasting_bounds(b);
       const Interval range = floor_div(top, bottom);

@@ -25,6 +25,10 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
     flag_twice(a);
     return atom(a);
   }
+  if (c_[a].kind == Kind::Max && a == b) {
+    const Linear subjects[] = {atom(a), atom(b)};
+    if (auto found = apply(CompiledRule::Root::Product, subjects)) return *found;
+  }
   Ids factors;
   for (const Id id : {a, b}) {
     const NodeData& n = c_[id];

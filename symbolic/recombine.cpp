@@ -274,6 +274,8 @@ void Simplifier::recombine(Linear& s) {
   if (choices) recombine_choices(s);
   if (symbolic) recombine_symbolic(s);
   if (digits) recombine_digits(s);
+  while (digits && apply_sum(s)) {
+  }
   --depth_;
 }
 

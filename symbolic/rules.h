@@ -23,6 +23,9 @@ struct Rule {
   std::string_view when;     // empty: always
   std::string_view witness;  // empty: derived
   std::string_view vars, before, after;
+  /// The matcher (match.h) applies the rule wherever its left side is found; the others name what
+  /// the simplifier's procedures do.
+  bool matched = false;
 };
 
 /// Every law the simplifier names in its trace, each once, by name in groups.

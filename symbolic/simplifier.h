@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "touchstone/symbolic/linear.h"
+#include "touchstone/symbolic/match.h"
 #include "touchstone/symbolic/trace.h"
 
 namespace touchstone::symbolic {
@@ -18,6 +19,7 @@ class Simplifier {
  public:
   explicit Simplifier(Context& context) : c_(context) {}
 
+  const Context& context() const { return c_; }
   Linear linear(Id id) const;
   /// The node of a sum.
   Id build(const Linear& sum);
@@ -84,6 +86,14 @@ class Simplifier {
   bool compare_parts(Ids& parts);
   bool prune_alternatives(Ids& parts);
   bool assume_parts(Ids& parts);
+
+  // apply.cpp: the rules of the table that the matcher applies
+  bool apply_sum(Linear& s);
+  std::optional<Linear> apply(CompiledRule::Root root, std::span<const Linear> subjects);
+  bool apply_and(Ids& parts);
+  void applied(const CompiledRule& rule, const Bindings& bindings) const;
+  bool simpler(CompiledRule::Root root, std::span<const Linear> after,
+               std::span<const Linear> before) const;
 
   Linear atom(Id id) const { return Linear{0, {Term{1, id}}}; }
   /// The node of a sum whose terms do not join any more.
@@ -188,6 +198,7 @@ class Simplifier {
   Context& c_;
   Trace* trace_ = nullptr;
   int depth_ = 0;          // of recombine within recombine
+  int matching_ = 0;       // of rules within rules
   bool assuming_ = false;  // within under
   Facts facts_;
 };

@@ -1,0 +1,233 @@
+// Where the rules of the table that the matcher applies are looked for. A rule is used only where
+// the result is simpler by the measure below, so that no chain of uses is without end.
+#include <algorithm>
+#include <tuple>
+
+#include "touchstone/symbolic/match.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+constexpr int kDeepest = 3;              // rules within what a rule builds
+constexpr std::size_t kMostTerms = 16;   // of a sum whose terms are combined
+constexpr std::size_t kMostNodes = 200;  // of an expression that is measured
+
+std::uint32_t kinds_in(const Context& c, const Linear& s) {
+  std::uint32_t kinds = 0;
+  for (const Term& t : s.terms) {
+    Kind kind = c[t.atom].kind;
+    if (kind == Kind::Div || kind == Kind::Mod) kind = Kind::Digit;
+    kinds |= std::uint32_t{1} << static_cast<unsigned>(kind);
+  }
+  return kinds;
+}
+
+bool scaled(const Linear& s) {
+  return std::ranges::any_of(s.terms, [](const Term& t) { return !abs(t.coef).is_one(); });
+}
+
+/// What a rule must lower: comparisons, then divisions, then choices, then the number of parts,
+/// then the size of coefficients.
+struct Measure {
+  std::size_t flags = 0, divisions = 0, choices = 0, parts = 0;
+  Int magnitude;
+
+  void sum(const Int& constant, std::span<const Term> terms) {
+    parts += terms.size() + (constant.is_zero() ? 0 : 1);
+    for (const Term& t : terms) {
+      if (!abs(t.coef).is_one()) ++parts;
+      magnitude += abs(t.coef);
+    }
+  }
+  void node(const NodeData& n) {
+    switch (n.kind) {
+      case Kind::Negative:
+      case Kind::Zero:
+        ++flags;
+        break;
+      case Kind::Digit:
+        divisions += n.first.is_one() || n.second.is_zero() ? 1 : 2;
+        break;
+      case Kind::Div:
+      case Kind::Mod:
+        ++divisions;
+        break;
+      case Kind::Max:
+      case Kind::Select:
+        ++choices;
+        break;
+      case Kind::Product:
+        parts += n.args.size();
+        break;
+      case Kind::Sum:
+        sum(n.first, n.terms);
+        break;
+      default:
+        break;
+    }
+  }
+  auto key() const { return std::tie(flags, divisions, choices, parts, magnitude); }
+};
+
+}  // namespace
+
+bool Simplifier::simpler(CompiledRule::Root root, std::span<const Linear> after,
+                         std::span<const Linear> before) const {
+  using Root = CompiledRule::Root;
+  const auto measure = [&](std::span<const Linear> sums, Measure& m) {
+    std::vector<Id> seen;
+    for (const Linear& s : sums) {
+      m.sum(s.constant, s.terms);
+      for (const Term& t : s.terms) {
+        const auto below = reachable(c_, t.atom, kMostNodes);
+        if (below.empty()) return false;
+        seen.insert(seen.end(), below.begin(), below.end());
+      }
+    }
+    std::ranges::sort(seen);
+    seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+    for (const Id id : seen) m.node(c_[id]);
+    return true;
+  };
+  Measure a, b;
+  b.flags = root == Root::Below || root == Root::Equal ? 1 : 0;  // what stands around the subjects
+  b.divisions = root == Root::Quotient || root == Root::Remainder ? 1 : 0;
+  b.choices = root == Root::Product ? 1 : 0;  // the same choice twice
+  if (root != Root::Sum && root != Root::And) {
+    b.parts = 1;
+    b.magnitude = 1;
+  }
+  return measure(after, a) && measure(before, b) && a.key() < b.key();
+}
+
+void Simplifier::applied(const CompiledRule& rule, const Bindings& bindings) const {
+  static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  law(rule.rule->name, [&](Instance& i) {
+    for (const char letter : rule.letters)
+      i.bind(kLetters.substr(static_cast<std::size_t>(letter - 'a'), 1), *bindings.find(letter));
+  });
+}
+
+std::optional<Linear> Simplifier::apply(CompiledRule::Root root, std::span<const Linear> subjects) {
+  if (matching_ >= kDeepest) return std::nullopt;
+  const std::uint32_t kinds = kinds_in(c_, subjects[0]);
+  const bool factors = scaled(subjects[0]);
+  for (const CompiledRule& rule : RuleSet::instance().rules(root)) {
+    if ((rule.kinds & ~kinds) != 0) continue;
+    if (rule.scales && subjects.size() == 1 && !factors) continue;
+    ++matching_;
+    Matcher matcher(*this);
+    const Trace::Mark start = mark();
+    std::optional<Linear> result;
+    if (const auto bindings = matcher.match(rule, subjects)) {
+      rewind(start);
+      applied(rule, *bindings);
+      result = matcher.result(rule, *bindings);
+    }
+    --matching_;
+    const Linear after[] = {result.value_or(Linear())};
+    if (result && simpler(root, after, subjects)) return result;
+    rewind(start);
+  }
+  return std::nullopt;
+}
+
+bool Simplifier::apply_sum(Linear& s) {
+  if (matching_ >= kDeepest || s.terms.size() < 2 || s.terms.size() > kMostTerms) return false;
+  const std::uint32_t kinds = kinds_in(c_, s);
+  const auto is_division = [&](const Term& t) {
+    const Kind kind = c_[t.atom].kind;
+    return kind == Kind::Digit || kind == Kind::Div || kind == Kind::Mod;
+  };
+  if (std::ranges::count_if(s.terms, is_division) < 2) return false;
+  for (const CompiledRule& rule : RuleSet::instance().rules(CompiledRule::Root::Sum)) {
+    if ((rule.kinds & ~kinds) != 0 || rule.parts.size() != 2) continue;
+    const Int &first = rule.parts[0].items[0].coef, &second = rule.parts[1].items[0].coef;
+    const Linear before = s;  // of all pairs, the one that leaves least
+    std::optional<Bindings> used;
+    const std::size_t n = before.terms.size();
+    for (std::size_t pair = 0; pair < 2 * n * n; ++pair) {
+      const Term &t = before.terms[pair / n % n], &u = before.terms[pair % n];
+      const int sign = pair < n * n ? 1 : -1;  // of the factor in common: positive ones first
+      if (t.coef.sign() * first.sign() != sign) continue;
+      if (t.atom == u.atom || !is_division(t) || !is_division(u)) continue;
+      if (!divides(first, t.coef)) continue;
+      const Int factor = floor_div(t.coef, first);
+      if (u.coef != factor * second) continue;
+      const Linear subjects[] = {Linear{0, {Term{first, t.atom}}},
+                                 Linear{0, {Term{second, u.atom}}}};
+      ++matching_;
+      Matcher matcher(*this);
+      const Trace::Mark start = mark();
+      Linear after = before;
+      auto bindings = matcher.match(rule, subjects);
+      if (bindings) {
+        add(after, Linear{0, {t}}, -1);
+        add(after, Linear{0, {u}}, -1);
+        add(after, matcher.result(rule, *bindings), factor);
+      }
+      rewind(start);
+      --matching_;
+      if (!bindings) continue;
+      const Linear now[] = {after}, best[] = {s};
+      if (!simpler(CompiledRule::Root::Sum, now, best)) continue;
+      s = std::move(after);
+      used = std::move(bindings);
+    }
+    if (!used) continue;
+    applied(rule, *used);
+    ++matching_;
+    Matcher(*this).result(rule, *used);  // for the record
+    --matching_;
+    return true;
+  }
+  return false;
+}
+
+bool Simplifier::apply_and(Ids& parts) {
+  if (matching_ >= kDeepest) return false;
+  // A part as what is compared with 0, with the comparison's kind.
+  const auto subject = [&](Id part) -> std::optional<std::pair<Kind, Linear>> {
+    if (auto below = comparison(part)) return std::pair(Kind::Negative, std::move(*below));
+    if (c_[part].kind == Kind::Zero) return std::pair(Kind::Zero, linear(c_[part].args[0]));
+    return std::nullopt;
+  };
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    for (std::size_t j = 0; j < parts.size(); ++j) {
+      if (i == j) continue;
+      const auto one = subject(parts[i]), other = subject(parts[j]);
+      if (!one || !other) continue;
+      for (const CompiledRule& rule : RuleSet::instance().rules(CompiledRule::Root::And)) {
+        const auto fits = [](const Pattern& p, Kind kind) {
+          return (p.items[0].op == Pattern::Op::Equal) == (kind == Kind::Zero);
+        };
+        if (!fits(rule.parts[0], one->first) || !fits(rule.parts[1], other->first)) continue;
+        const Linear subjects[] = {one->second, other->second};
+        ++matching_;
+        Matcher matcher(*this);
+        const Trace::Mark start = mark();
+        const auto bindings = matcher.match(rule, subjects);
+        rewind(start);
+        std::optional<Id> result;
+        if (bindings) {
+          applied(rule, *bindings);
+          result = build(matcher.result(rule, *bindings));
+        }
+        --matching_;
+        if (result) {
+          const Linear now[] = {linear(*result)}, before[] = {linear(parts[i]), linear(parts[j])};
+          if (simpler(CompiledRule::Root::And, now, before)) {
+            parts[i] = *result;
+            parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(j));
+            return true;
+          }
+        }
+        rewind(start);
+      }
+    }
+  return false;
+}
+
+}  // namespace touchstone::symbolic

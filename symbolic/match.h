@@ -1,0 +1,105 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/linear.h"
+#include "touchstone/symbolic/rules.h"
+
+namespace touchstone::symbolic {
+
+class Simplifier;
+
+/// What the variables of a rule, single letters, stand for.
+class Bindings {
+ public:
+  const Linear* find(char letter) const {
+    const auto& value = values_[place(letter)];
+    return value ? &*value : nullptr;
+  }
+  void bind(char letter, Linear value) { values_[place(letter)] = std::move(value); }
+
+ private:
+  static std::size_t place(char letter) { return static_cast<std::size_t>(letter - 'a'); }
+  std::array<std::optional<Linear>, 26> values_;
+};
+
+/// One side of a rule, compiled: a sum of constants, variables and atoms. A term is
+/// coef * factor * atom, the factor a variable that stands for a constant, or none.
+struct Pattern {
+  enum class Op : std::uint8_t { Variable, Quotient, Remainder, Below, Equal, Maximum, Product };
+  struct Item {
+    Int coef = 1;
+    char factor = 0;
+    Op op = Op::Variable;
+    char letter = 0;              // Variable
+    std::vector<Pattern> args{};  // of Below and Equal one: what is compared with 0
+  };
+  Int constant;
+  std::vector<Item> items;
+};
+
+/// A rule of the table that the matcher applies.
+struct CompiledRule {
+  const Rule* rule = nullptr;
+  /// What is matched. A sum: terms that stand in it with one common factor. An And: its parts.
+  enum class Root : std::uint8_t { Sum, Quotient, Remainder, Below, Equal, And, Product };
+  Root root = Root::Sum;
+  std::vector<Pattern> parts;  // Sum: one pattern a term; And: one a part; else the arguments
+  std::uint32_t kinds = 0;     // kinds, as bits, that must stand in what is matched
+  bool scales = false;         // a term has a factor: nothing matches where all coefficients are 1
+  Expr rhs = 0;
+  std::vector<Expr> conditions;
+  std::vector<char> letters;
+};
+
+/// The rules of the table that the matcher applies, compiled once.
+class RuleSet {
+ public:
+  static const RuleSet& instance();
+  /// Those for a root, where terms of these kinds are there.
+  std::span<const CompiledRule> rules(CompiledRule::Root root) const {
+    return by_root_[static_cast<std::size_t>(root)];
+  }
+  const Exprs& exprs() const { return exprs_; }
+
+ private:
+  RuleSet();
+  Exprs exprs_;
+  std::array<std::vector<CompiledRule>, 7> by_root_;
+};
+
+/// Matches a compiled rule with canonical expressions. Sums and parts match in any order; the first
+/// match in the order of terms is taken, so that the result depends on the expression alone.
+class Matcher {
+ public:
+  explicit Matcher(Simplifier& simplifier) : s_(simplifier) {}
+
+  /// Each pattern with its expression, all with the same bindings, that meet the conditions.
+  std::optional<Bindings> match(const CompiledRule& rule, std::span<const Linear> subjects);
+  /// The right side with its variables bound.
+  Linear result(const CompiledRule& rule, const Bindings& bindings);
+
+ private:
+  struct Goal {
+    const Pattern* pattern;
+    std::uint32_t done;  // items of the pattern, as bits, that are taken out of the subject
+    Linear subject;
+  };
+  bool solve(std::vector<Goal> goals, Bindings& bindings);
+  bool take_bound(Goal& goal, const Bindings& bindings);
+  bool solve_atom(const Pattern::Item& item, const Term& term, const Goal& rest,
+                  const std::vector<Goal>& goals, Bindings& bindings);
+  bool holds(const Bindings& bindings);
+  Linear evaluate(Expr e, const Bindings& bindings);
+
+  Simplifier& s_;
+  const CompiledRule* rule_ = nullptr;
+};
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,101 @@
+// The rules of the table that the matcher applies.
+#include "touchstone/symbolic/match.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+#include <sstream>
+
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+namespace {
+
+using Names = std::map<std::string, Node>;
+
+Names names_of(Context& c, std::string_view text) {
+  Names names;
+  std::istringstream in{std::string(text)};
+  for (std::string item; in >> item;) {
+    const std::size_t equals = item.find('='), dots = item.find("..");
+    const auto end = [](const std::string& s) {
+      return s.empty() ? std::optional<std::int64_t>() : std::stoll(s);
+    };
+    const std::string name = item.substr(0, equals);
+    names.emplace(name, c.variable(name, end(item.substr(equals + 1, dots - equals - 1)),
+                                   end(item.substr(dots + 2))));
+  }
+  return names;
+}
+
+TEST(Matcher, MakesTheExampleOfEachOfItsRulesSmaller) {
+  int matched = 0;
+  for (const Rule& rule : rules()) {
+    if (!rule.matched) continue;
+    ++matched;
+    Context c;
+    const Names names = names_of(c, rule.vars);
+    const Node node = parse(std::string(rule.before), names);
+    EXPECT_EQ(node, parse(std::string(rule.after), names)) << rule.name << ": " << render(node);
+    Exprs exprs;
+    EXPECT_LE(size(node), exprs.size(parse_expr(exprs, rule.before))) << rule.name;
+  }
+  EXPECT_GE(matched, 15);
+}
+
+TEST(Matcher, KnowsEveryLetterOfItsRules) {
+  using Root = CompiledRule::Root;
+  std::set<std::string_view> compiled;
+  for (const Root root : {Root::Sum, Root::Quotient, Root::Remainder, Root::Below, Root::Equal,
+                          Root::And, Root::Product})
+    for (const CompiledRule& rule : RuleSet::instance().rules(root)) {
+      compiled.insert(rule.rule->name);
+      EXPECT_FALSE(rule.letters.empty()) << rule.rule->name;
+    }
+  for (const Rule& rule : rules()) EXPECT_EQ(compiled.contains(rule.name), rule.matched);
+}
+
+TEST(Matcher, AsksForTheCondition) {
+  Context c;
+  const Names n = names_of(c, "x=0.. y=-1.. z=.. w=0..");
+  EXPECT_EQ(render(parse("3*x + 4*w < 1", n)), "w + x < 1");
+  EXPECT_EQ(render(parse("3*x + 4*y < 1", n)), "x*3 + y*4 < 1");  // y may be negative
+  EXPECT_EQ(render(parse("x//10 == 5 and x%10 < 12", n)), "x//10 == 5");
+  EXPECT_EQ(render(parse("z % w % (2*w)", n)), "z%w");
+  EXPECT_EQ(render(parse("z % w % (1 - w)", n)), "z%w%(1 - w)");
+}
+
+TEST(Matcher, DoesNotMindOrderOrFactors) {
+  Context c;
+  const Names n = names_of(c, "x=.. y=.. z=..");
+  EXPECT_EQ(parse("y + 6*(x//3) - 6*((x + 5)//3)", n), parse("y - 6*((x%3 + 5)//3)", n));
+  EXPECT_EQ(parse("-((x + 1)//2)*5 - x//2*5 + z", n), parse("z - 5*x", n));
+  EXPECT_EQ(parse("x%8 == 4 and y < z and x//8 == 3", n), parse("y < z and x == 28", n));
+  EXPECT_EQ(parse("x//8 == 3 and x%8 == 4", n), parse("x%8 == 4 and x//8 == 3", n));
+}
+
+TEST(Matcher, RecordsTheUseOfARuleWithItsBindings) {
+  Context c;
+  const Node x = c.variable("x", std::nullopt, std::nullopt);
+  const std::lock_guard lock(c.mutex());
+  Simplifier s(c);
+  Trace trace;
+  s.trace(&trace);
+  Linear gap = s.linear(x.id());
+  gap.constant = 3;
+  gap = s.digit(gap, 1, 14);
+  gap.constant -= 1;
+  s.build(s.linear(s.zero(gap)));  // (x + 3) % 14 == 1
+  s.trace(nullptr);
+  const auto use = std::ranges::find(trace.uses(), "eq.shift", &Instance::rule);
+  ASSERT_NE(use, trace.uses().end());
+  std::map<std::string_view, Linear> bound(use->bindings.begin(), use->bindings.end());
+  EXPECT_EQ(bound.at("x"), s.linear(x.id()));
+  EXPECT_EQ(bound.at("k"), (Linear{3, {}}));
+  EXPECT_EQ(bound.at("c"), (Linear{14, {}}));
+  EXPECT_EQ(bound.at("m"), (Linear{1, {}}));
+}
+
+}  // namespace
+}  // namespace touchstone::symbolic
