@@ -129,6 +129,17 @@ Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
   }
 }
 
+std::optional<std::pair<Id, Linear>> Simplifier::equal_variables(Id condition) const {
+  if (c_[condition].kind != Kind::Zero) return std::nullopt;
+  const Linear s = linear(c_[condition].args[0]);
+  if (s.terms.size() != 2 || !s.terms[0].coef.is_one() || s.terms[1].coef != Int(-1) ||
+      c_[s.terms[0].atom].kind != Kind::Variable || c_[s.terms[1].atom].kind != Kind::Variable)
+    return std::nullopt;
+  Linear other = atom(s.terms[0].atom);
+  add(other, s, -1);
+  return std::pair(s.terms[0].atom, other);
+}
+
 std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Interval* bounds) {
   if (assuming_ || c_[root].kind == Kind::Constant) return root;
   const List<Id> nodes = reachable(c_, root, kMostNodes);
@@ -147,6 +158,13 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
       fixed(id, c_[narrow].first);
     concerned |= std::ranges::binary_search(nodes, id);
   }
+  for (const Id condition : conditions)
+    if (const auto pair = equal_variables(condition); pair && !overlay.contains(pair->first)) {
+      if (!std::ranges::binary_search(nodes, pair->first)) continue;
+      forth.emplace(pair->first, build(pair->second));
+      concerned = true;
+      break;
+    }
   for (const Linear& f : facts)
     for (const Term& t : f.terms)
       concerned |= f.terms.size() + (c_[t.atom].kind != Kind::Variable) > 1 &&
@@ -156,6 +174,7 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   Facts moved;
   const Trace::Mark start = mark();
   for (const Linear& f : facts) moved.push_back(linear(rewritten(build(f), forth)));
+  solve(moved);
   rewind(start);  // of the facts, not of what they are used on
   facts_ = std::move(moved);
   const Id narrow = rewritten(root, forth);
@@ -178,7 +197,7 @@ bool Simplifier::defined(Id root) const {
   });
 }
 
-Interval Simplifier::fact_bounds(const Linear& sum) const {
+Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
   Interval r;
   for (const Linear& f : facts_)
     for (const Term& t : f.terms) {
@@ -188,12 +207,35 @@ Interval Simplifier::fact_bounds(const Linear& sum) const {
       Linear rest = sum;  // sum = factor * f + rest, and f <= -1
       add(rest, f, -factor);
       Interval range = plain_bounds(rest);
+      if (most > 1 && !rest.terms.empty()) range = meet(range, fact_bounds(rest, most - 1));
       (factor.sign() > 0 ? range.lo : range.hi).reset();
       if (range.hi) *range.hi -= factor;
       if (range.lo) *range.lo -= factor;
       r = meet(r, range);
     }
   return r;
+}
+
+void Simplifier::solve(Facts& facts) {
+  constexpr std::size_t kMostFacts = 8, kMostTerms = 4;
+  const std::size_t given = facts.size();
+  for (std::size_t i = 0; i < given && facts.size() < kMostFacts; ++i) {
+    const Linear f = facts[i];
+    if (f.terms.size() < 2 || f.terms.size() > kMostTerms) continue;
+    for (const Term& t : f.terms) {
+      const Int size = abs(t.coef);
+      if (size.is_one() || facts.size() >= kMostFacts) continue;
+      Linear rest = f;  // size * a + rest < 0 is a <= (-1 - rest) // size, a the atom or minus it
+      add(rest, t.atom, -t.coef);
+      rest = -rest;
+      rest.constant -= 1;
+      Linear fact = atom(t.atom);
+      if (t.coef.sign() < 0) fact = -fact;
+      add(fact, digit(rest, size, 0), -1);
+      fact.constant -= 1;
+      facts.push_back(std::move(fact));
+    }
+  }
 }
 
 }  // namespace touchstone::symbolic

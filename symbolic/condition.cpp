@@ -41,6 +41,7 @@ bool Simplifier::open_quotient(Linear& s) {
 }
 
 Id Simplifier::negative(Linear s) {
+  bool reduced = false;
   bool turned = false;  // the answer is the negation of s < 0
   for (;;) {
     const Interval range = bounds(s);
@@ -88,10 +89,16 @@ Id Simplifier::negative(Linear s) {
       continue;
     }
     const Linear whole[] = {s};
-    if (auto flag = apply(CompiledRule::Root::Below, whole)) {
-      const Id id = build(*flag);
-      return turned ? negate(id) : id;
-    }
+    std::optional<Id> decided;
+    if (auto flag = apply(CompiledRule::Root::Below, whole)) decided = build(*flag);
+    if (!decided && !reduced)
+      if (auto same = same_sign(s)) {
+        s = std::move(*same);
+        reduced = true;
+        continue;
+      }
+    if (!decided) decided = by_branch(s, &Simplifier::negative);
+    if (decided) return turned ? negate(*decided) : *decided;
     if (s.terms[0].coef.sign() < 0 && !turned) {  // of a comparison and its negation one is a node
       law("lt.not", bind_x);
       s = -s;
@@ -133,6 +140,7 @@ Id Simplifier::zero(Linear s) {
     return negate(build(flag));
   }
   if (s.terms[0].coef.sign() < 0) s = -s;
+  if (auto branch = by_branch(s, &Simplifier::zero)) return *branch;
   for (const Linear& side : {s, -s}) {
     const Linear whole[] = {side};
     if (auto flag = apply(CompiledRule::Root::Equal, whole)) return build(*flag);

@@ -178,16 +178,40 @@ int Extractor::negation(Id atom) {
 
 int Extractor::compared(const Sum& s, StepOp strict) {
   Sum left, right;
-  for (const Term& t : s.terms)
-    (t.coef.sign() > 0 ? left : right).terms.push_back({abs(t.coef), t.atom});
+  bool choices_left = false, choices_right = false;
+  for (const Term& t : s.terms) {
+    const bool on_left = t.coef.sign() > 0;
+    (on_left ? left : right).terms.push_back({abs(t.coef), t.atom});
+    if (c_[t.atom].kind == Kind::Max) (on_left ? choices_left : choices_right) = true;
+  }
+  int best = sides(left, right, s.constant, strict);
+  // A choice may stand beside what its members share, on the other side.
+  for (const bool to_left : {true, false}) {
+    if (s.terms.size() < 2 || !(to_left ? choices_right : choices_left)) continue;
+    left.terms.clear();
+    right.terms.clear();
+    for (const Term& t : s.terms) {
+      const bool choice = c_[t.atom].kind == Kind::Max;
+      const bool on_left = choice ? to_left : t.coef.sign() > 0;
+      (on_left ? left : right).terms.push_back({on_left ? t.coef : -t.coef, t.atom});
+    }
+    if (!left.terms.empty() && !right.terms.empty())
+      best = smaller_form(best, sides(left, right, s.constant, strict));
+  }
+  return best;
+}
+
+int Extractor::sides(Sum left, Sum right, const Int& constant, StepOp strict) {
+  left.constant = 0;
+  right.constant = 0;
   if (right.terms.empty()) {
-    right.constant = -s.constant;
+    right.constant = -constant;
   } else if (left.terms.empty()) {
-    left.constant = s.constant;
-  } else if (strict == StepOp::Lt && s.constant == Int(-1)) {
+    left.constant = constant;
+  } else if (strict == StepOp::Lt && constant == Int(-1)) {
     return apply(StepOp::Le, {lay_out_sum(left), lay_out_sum(right)});
   } else {
-    (s.constant.sign() > 0 ? left : right).constant = abs(s.constant);
+    (constant.sign() > 0 ? left : right).constant = abs(constant);
   }
   const int a = lay_out_sum(left), b = lay_out_sum(right);
   const bool swap = strict != StepOp::Lt && left.terms.empty();

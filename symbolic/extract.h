@@ -59,6 +59,8 @@ class Extractor {
   int lay_out(Id id);
   int lay_out_digit(const NodeData& n);
   int compared(const Sum& s, StepOp op);
+  /// left - right + constant compared with 0, neither side's terms empty unless all are.
+  int sides(Sum left, Sum right, const Int& constant, StepOp op);
   int negation(Id atom);
   int negated_part(Id part);
 

@@ -56,6 +56,26 @@ bool Simplifier::related(const Linear& s, const Term& digit) const {
   return false;
 }
 
+bool Simplifier::lightens(const Linear& s, const Term& top, const Linear& part,
+                          const Int& m) const {
+  const bool meets = std::ranges::any_of(part.terms, [&](const Term& t) {
+    const Term* own = find_term(s, t.atom);
+    return own && own->coef == t.coef * m;
+  });
+  if (!meets) return false;
+  // The remainder that takes the quotient's place has its dividend, and weighs the same.
+  Linear after = s;
+  add(after, part, -m);
+  const auto light = [&](const Linear& sum) {
+    const Int g = content(sum);
+    return g.is_zero() ? 0 : weight(divided(sum, g));
+  };
+  Linear same = after;  // with the quotient in the remainder's place, and the remainder's factor
+  for (Term& t : same.terms)
+    if (t.atom == top.atom) t.coef = m;
+  return light(same) < light(s);
+}
+
 bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
   const NodeData& n = c_[top.atom];
   const Linear dividend = linear(n.args[0]);
@@ -90,11 +110,11 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
       // keep the remainder of the quotient above where it takes away from it
       const bool less = !itself && top.coef.sign() * t.coef.sign() <= 0 &&
                         abs(top.coef) <= abs(t.coef) * ratio && shares(s, part, t.coef);
-      if (!less) {
+      if (!less && !(itself && !m.is_zero() && lightens(s, top, part, m))) {
         rewind(start);
         continue;
       }
-      m = t.coef;
+      if (less) m = t.coef;
     }
     const Trace::Mark merge = mark();
     law("digit.merge",

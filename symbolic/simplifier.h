@@ -110,7 +110,12 @@ class Simplifier {
   /// Narrows variables by the facts; false where no value is left.
   bool tighten(const Facts& facts, Overlay& overlay) const;
   Linear rebuilt(const NodeData& n, std::span<const Linear> args);
-  Interval fact_bounds(const Linear& sum) const;
+  /// Bounds from the facts in force, at most so many of them together.
+  Interval fact_bounds(const Linear& sum, int most = 2) const;
+  /// The variable that a condition x == y + k replaces, and by what.
+  std::optional<std::pair<Id, Linear>> equal_variables(Id condition) const;
+  /// What facts say of one term by itself: coef * atom + rest < 0 bounds the atom by a quotient.
+  void solve(Facts& facts);
   // recombine.cpp
   void recombine(Linear& s);
   void recombine_digits(Linear& s);
@@ -119,6 +124,8 @@ class Simplifier {
   void recombine_choices(Linear& s);
   /// Turns top (k times a quotient of s) into a digit with a lower quotient of the same number.
   bool absorb_quotient(Linear& s, Linear& done, const Term& top);
+  /// Taking m times the number out of s, for its remainder, leaves less, though not all its terms.
+  bool lightens(const Linear& s, const Term& top, const Linear& part, const Int& m) const;
   /// Another term of s, or another digit's dividend, has an atom of this digit's dividend.
   bool related(const Linear& s, const Term& digit) const;
   int weight(const Linear& s) const;
@@ -150,7 +157,8 @@ class Simplifier {
   Linear shortened(const Linear& s);
   // lattice.cpp
   Lattice lattice_of(std::span<const Linear> members);
-  List<Clause> clauses_of(const Linear& s, List<Linear>& members);
+  /// `apart` opens also one of two choices that have nothing in common.
+  List<Clause> clauses_of(const Linear& s, List<Linear>& members, bool apart = false);
   std::optional<List<Clause>> clamp_of(const Linear& s, const Terms& choices,
                                        List<Linear>& members);
   Clause member_of(Linear s, List<Linear>& members);
@@ -159,6 +167,13 @@ class Simplifier {
   /// The maximum; the first `plain` members are no choices, and the result is laid out from them.
   Linear largest(List<Linear> members, std::size_t plain);
   Linear positive_part(const Linear& s);
+  /// Whether the largest smallest member is below 0, as far as the members' signs tell; else l is
+  /// left with what matters for that.
+  std::optional<bool> sign_of(Lattice& l) const;
+  /// A simpler sum with choices that is below 0 exactly where s is.
+  std::optional<Linear> same_sign(const Linear& s);
+  /// Of a sum with a choice by a condition: the test in each branch, where that decides one.
+  std::optional<Id> by_branch(const Linear& s, Id (Simplifier::*test)(Linear));
   std::optional<Linear> steps_of(const Lattice& lattice);
   std::optional<Linear> joint_quotient(const Lattice& lattice);
   std::optional<Linear> by_condition(std::span<const Linear> members);
