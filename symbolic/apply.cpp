@@ -77,7 +77,7 @@ bool Simplifier::simpler(CompiledRule::Root root, std::span<const Linear> after,
                          std::span<const Linear> before) const {
   using Root = CompiledRule::Root;
   const auto measure = [&](std::span<const Linear> sums, Measure& m) {
-    std::vector<Id> seen;
+    List<Id> seen;
     for (const Linear& s : sums) {
       m.sum(s.constant, s.terms);
       for (const Term& t : s.terms) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostMembers = 16;  // past it, what is nested stays one member
 constexpr std::size_t kMostClauses = 24;
+constexpr int kDeepest = 8;  // nothing may recurse on the depth of an expression
 
 using Bits = std::uint32_t;
 
@@ -57,13 +58,13 @@ std::optional<List<Simplifier::Clause>> Simplifier::clamp_of(const Linear& s, co
   return List<Clause>{low | line, low | high};
 }
 
-List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& members,
-                                                bool apart) {
+List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& members, bool apart,
+                                                int depth) {
   Terms choices;
   for (const Term& t : s.terms)
     if (c_[t.atom].kind == Kind::Max) choices.push_back(t);
   const auto whole = [&] { return List<Clause>{member_of(s, members)}; };
-  if (choices.empty()) return whole();
+  if (choices.empty() || depth == kDeepest) return whole();
   if (auto step = clamp_of(s, choices, members)) return *step;
   const Term* outer = nullptr;  // the choice that has all others among its members
   for (const Term& t : choices) {
@@ -88,10 +89,10 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
     add(others.back(), id, coef);
   }
   const std::size_t before = members.size();
-  List<Clause> r = clauses_of(rest, members, apart);
+  List<Clause> r = clauses_of(rest, members, apart, depth + 1);
   for (const Linear& other : others) {
     if (members.size() >= kMostMembers) break;
-    const List<Clause> part = clauses_of(linear(build(other)), members, apart);
+    const List<Clause> part = clauses_of(linear(build(other)), members, apart, depth + 1);
     if (coef.sign() > 0) {
       r.insert(r.end(), part.begin(), part.end());
       continue;

@@ -216,7 +216,7 @@ const RuleSet& RuleSet::instance() {
 
 std::optional<Bindings> Matcher::match(const CompiledRule& rule, std::span<const Linear> subjects) {
   rule_ = &rule;
-  std::vector<Goal> goals;
+  List<Goal> goals;
   for (std::size_t i = rule.parts.size(); i-- > 0;)
     goals.push_back({&rule.parts[i], 0, subjects[i]});
   Bindings bindings;
@@ -239,7 +239,7 @@ bool Matcher::take_bound(Goal& goal, const Bindings& bindings) {
 }
 
 bool Matcher::solve_atom(const Pattern::Item& item, const Term& term, const Goal& rest,
-                         const std::vector<Goal>& goals, Bindings& bindings) {
+                         const List<Goal>& goals, Bindings& bindings) {
   const NodeData& n = s_.context()[term.atom];
   Bindings bound = bindings;
   if (item.factor && !bound.find(item.factor)) {
@@ -249,7 +249,7 @@ bool Matcher::solve_atom(const Pattern::Item& item, const Term& term, const Goal
     const Int factor = item.factor ? bound.find(item.factor)->constant : Int(1);
     if (term.coef != item.coef * factor) return false;
   }
-  std::vector<Goal> next = goals;
+  List<Goal> next = goals;
   next.push_back(rest);
   const auto want = [&](const Pattern& p, Linear value) {
     next.push_back({&p, 0, std::move(value)});
@@ -289,7 +289,7 @@ bool Matcher::solve_atom(const Pattern::Item& item, const Term& term, const Goal
     case Op::Product: {
       if (n.kind != Kind::Product || n.args.size() != 2) return false;
       for (const std::size_t first : {std::size_t{0}, std::size_t{1}}) {
-        std::vector<Goal> goals_here = next;
+        List<Goal> goals_here = next;
         goals_here.push_back({&item.args[1], 0, s_.linear(n.args[1 - first])});
         goals_here.push_back({&item.args[0], 0, s_.linear(n.args[first])});
         Bindings trial = bound;
@@ -307,7 +307,7 @@ bool Matcher::solve_atom(const Pattern::Item& item, const Term& term, const Goal
   return true;
 }
 
-bool Matcher::solve(std::vector<Goal> goals, Bindings& bindings) {
+bool Matcher::solve(List<Goal> goals, Bindings& bindings) {
   if (goals.empty()) return holds(bindings);
   Goal goal = std::move(goals.back());
   goals.pop_back();

@@ -9,6 +9,7 @@
 
 #include "touchstone/symbolic/expr.h"
 #include "touchstone/symbolic/linear.h"
+#include "touchstone/symbolic/pool.h"
 #include "touchstone/symbolic/rules.h"
 
 namespace touchstone::symbolic {
@@ -91,10 +92,10 @@ class Matcher {
     std::uint32_t done;  // items of the pattern, as bits, that are taken out of the subject
     Linear subject;
   };
-  bool solve(std::vector<Goal> goals, Bindings& bindings);
+  bool solve(List<Goal> goals, Bindings& bindings);
   bool take_bound(Goal& goal, const Bindings& bindings);
   bool solve_atom(const Pattern::Item& item, const Term& term, const Goal& rest,
-                  const std::vector<Goal>& goals, Bindings& bindings);
+                  const List<Goal>& goals, Bindings& bindings);
   bool holds(const Bindings& bindings);
   Linear evaluate(Expr e, const Bindings& bindings);
 

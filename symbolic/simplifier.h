@@ -158,7 +158,8 @@ class Simplifier {
   // lattice.cpp
   Lattice lattice_of(std::span<const Linear> members);
   /// `apart` opens also one of two choices that have nothing in common.
-  List<Clause> clauses_of(const Linear& s, List<Linear>& members, bool apart = false);
+  List<Clause> clauses_of(const Linear& s, List<Linear>& members, bool apart = false,
+                          int depth = 0);
   std::optional<List<Clause>> clamp_of(const Linear& s, const Terms& choices,
                                        List<Linear>& members);
   Clause member_of(Linear s, List<Linear>& members);
