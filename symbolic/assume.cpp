@@ -198,6 +198,8 @@ bool Simplifier::defined(Id root) const {
 }
 
 Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
+  constexpr std::size_t kMostTerms = 8;  // of a sum that several facts bound together
+  if (sum.terms.size() > kMostTerms) most = 1;
   Interval r;
   for (const Linear& f : facts_)
     for (const Term& t : f.terms) {

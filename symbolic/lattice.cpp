@@ -10,9 +10,9 @@ namespace touchstone::symbolic {
 
 namespace {
 
-constexpr std::size_t kMostMembers = 16;  // past it, what is nested stays one member
-constexpr std::size_t kMostClauses = 24;
-constexpr int kDeepest = 8;  // nothing may recurse on the depth of an expression
+constexpr std::size_t kMostMembers = 10;  // past it, what is nested stays one member
+constexpr std::size_t kMostClauses = 10;
+constexpr int kDeepest = 3;  // nothing may recurse on the depth of an expression
 
 using Bits = std::uint32_t;
 
@@ -414,6 +414,7 @@ std::optional<bool> Simplifier::sign_of(Lattice& l) const {
 
 std::optional<Linear> Simplifier::same_sign(const Linear& s) {
   constexpr std::size_t kMost = 8;
+  if (assuming_ || matching_ > 0) return std::nullopt;
   if (std::ranges::none_of(s.terms, [&](const Term& t) { return c_[t.atom].kind == Kind::Max; }))
     return std::nullopt;
   Lattice l;
