@@ -64,7 +64,7 @@ RC_GTEST_PROP(Interval, HoldsEveryResult, ()) {
 
 TEST(Int, LongNumbersAreReadAndWrittenDigitByDigit) {
   std::string digits = "9";
-  for (const std::size_t length : {19, 999, 1000, 1001, 1002, 2003, 5000, 60'000}) {
+  for (const std::size_t length : {19UL, 999UL, 1000UL, 1001UL, 1002UL, 2003UL, 5000UL, 60'000UL}) {
     for (std::size_t i = digits.size(); i < length; ++i)
       digits += static_cast<char>('0' + (i * i / 7 + i / 900 * 3) % 10);
     EXPECT_EQ(Int::from_digits(digits).str(), digits);
