@@ -23,7 +23,8 @@ class Grower {
 
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
   std::int64_t between(std::int64_t lo, std::int64_t hi) {
-    return lo + static_cast<std::int64_t>(below(static_cast<std::uint64_t>(hi - lo) + 1));
+    const auto first = static_cast<std::uint64_t>(lo);  // the distance may not fit in 63 bits
+    return static_cast<std::int64_t>(first + below(static_cast<std::uint64_t>(hi) - first + 1));
   }
 
   RawTree tree(int depth) {
