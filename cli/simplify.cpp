@@ -10,6 +10,7 @@
 #include "touchstone/symbolic/derive.h"
 #include "touchstone/symbolic/jsonl.h"
 #include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/question.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
@@ -118,9 +119,11 @@ int run_simplify(const SimplifyOptions& options) {
   }
   const symbolic::Node node =
       symbolic::given(symbolic::parse(options.expression, names), assumptions);
-  fmt::print("{}\n", symbolic::render(node));
+  std::size_t size = symbolic::size(node);
+  fmt::print("{}\n",
+             symbolic::shorter(options.expression, size, [&] { return symbolic::render(node); }));
   fmt::print("{}\n", dim(fmt::format("in [{}, {}], size {}", bound_str(node.min(), "-inf"),
-                                     bound_str(node.max(), "inf"), symbolic::size(node))));
+                                     bound_str(node.max(), "inf"), size)));
   return kExitOk;
 }
 

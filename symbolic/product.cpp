@@ -9,6 +9,8 @@ namespace {
 
 /// A product of sums is multiplied out up to this many terms; past it, a sum stays a factor.
 constexpr std::size_t kMostTerms = 64;
+/// The same where one factor has but one term, so that powers do not pile up for ever.
+constexpr std::size_t kMostTermsByOne = 128;
 
 }  // namespace
 
@@ -64,8 +66,8 @@ Linear Simplifier::multiply(const Linear& a, const Linear& b) {
     add(r, a.is_constant() ? b : a, a.is_constant() ? a.constant : b.constant);
     return r;
   }
-  if (std::min(a.terms.size(), b.terms.size()) > 1 &&
-      a.terms.size() * b.terms.size() > kMostTerms) {
+  const bool by_one = std::min(a.terms.size(), b.terms.size()) == 1;
+  if (a.terms.size() * b.terms.size() > (by_one ? kMostTermsByOne : kMostTerms)) {
     const auto factor = [&](const Linear& s) { return build(s); };
     Id x = factor(a), y = factor(b);
     if (compare(c_, x, y) > 0) std::swap(x, y);

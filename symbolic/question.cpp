@@ -1,9 +1,11 @@
 #include "touchstone/symbolic/question.h"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <map>
 
+#include "touchstone/symbolic/expr.h"
 #include "touchstone/symbolic/extract.h"
 #include "touchstone/symbolic/program.h"
 #include "touchstone/symbolic/simplifier.h"
@@ -149,7 +151,32 @@ class Search {
   Interval found_;
 };
 
+/// Names and numbers; no expression has fewer parts than words.
+std::size_t words_of(std::string_view text) {
+  std::size_t words = 0;
+  bool within = false;
+  for (const char c : text) {
+    const bool part = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+    words += part && !within;
+    within = part;
+  }
+  return words;
+}
+
 }  // namespace
+
+std::string shorter(const std::string& written, std::size_t& size,
+                    const std::function<std::string()>& rendered) {
+  if (size > words_of(written)) {
+    Exprs exprs;
+    const Expr root = parse_expr(exprs, written);
+    if (const std::size_t before = exprs.size(root); before < size) {
+      size = before;
+      return render(exprs, root);
+    }
+  }
+  return rendered();
+}
 
 Interval exact_bounds(const Context& context, Id root, std::span<const Id> conditions,
                       const Interval& known) {
@@ -175,9 +202,9 @@ Answer answer(const Question& question, Context& context) {
   Extractor extractor(context, Extractor::For::Text);
   const int form = extractor.extract(id);
   Answer a;
-  a.ns = std::chrono::nanoseconds(Clock::now() - start).count();
-  a.text = render(extractor.forms(), form);
   a.size = extractor.forms()[static_cast<std::size_t>(form)].size;
+  a.ns = std::chrono::nanoseconds(Clock::now() - start).count();
+  a.text = shorter(question.text, a.size, [&] { return render(extractor.forms(), form); });
   a.bounds = exact_bounds(context, id, conditions, bounds);
   return a;
 }

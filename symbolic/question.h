@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,11 @@ struct Answer {
   Interval bounds;       // under the assumptions
   std::int64_t ns = 0;   // of building, applying the assumptions and choosing the smallest form
 };
+
+/// The shorter of an expression as it was written and a form of it, `size` large, that `rendered`
+/// gives: what is written out is never larger than what was read. Updates size.
+std::string shorter(const std::string& written, std::size_t& size,
+                    const std::function<std::string()>& rendered);
 
 /// Simplifies in `scratch`, which is cleared first, so that no answer depends on an earlier one.
 /// Throws ParseError that names the part of the question at fault

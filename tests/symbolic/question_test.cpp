@@ -11,6 +11,7 @@
 #include "../support/error_of.h"
 #include "random_tree.h"
 #include "touchstone/base/file.h"
+#include "touchstone/symbolic/expr.h"
 
 namespace touchstone::symbolic {
 namespace {
@@ -164,6 +165,27 @@ TEST(AnswerSize, CountsThePrintedTextOnEveryCase) {
     EXPECT_EQ(a.size, counted(a.text)) << a.text;
   }
   EXPECT_GT(count, 1'000);
+}
+
+const Interval kDigit{Int(0), Int(9)};
+
+TEST(Question, IsNeverAnsweredByWhatIsLonger) {
+  std::string nest = "x";
+  for (int i = 0; i < 100; ++i) nest = "(" + nest + "*5)//3";  // its canonical text has 2^100 parts
+  for (const std::string& text : {nest, std::string("y - (1 < y)"), std::string("y*(2 <= y)")}) {
+    Context context;
+    const Answer a = answer(Question{{{"x", kDigit}, {"y", kDigit}}, {}, text}, context);
+    Exprs exprs;
+    EXPECT_LE(a.size, exprs.size(parse_expr(exprs, text))) << text;
+    EXPECT_EQ(a.size, exprs.size(parse_expr(exprs, a.text))) << a.text;
+  }
+}
+
+TEST(Question, PowersDoNotPileUpForEver) {
+  std::string nest = "x";
+  for (int i = 0; i < 2'000; ++i) nest = "(" + nest + "*y + 1)";
+  Context context;
+  EXPECT_GT(answer(Question{{{"x", kDigit}, {"y", kDigit}}, {}, nest}, context).size, 1U);
 }
 
 }  // namespace

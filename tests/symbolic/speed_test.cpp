@@ -170,7 +170,7 @@ Node nest(Context& context, int depth, int kind) {
 TEST(Speed, NestsTakeTimeInProportionToTheirDepth) {
   Context context;
   for (const int kind : {0, 1, 2, 3}) {
-    const int shallow = kind == 3 ? 30 : 500;
+    const int shallow = kind == 3 ? 10 : 500;
     const auto work = [&](int depth) {
       return seconds([&] { EXPECT_GT(size(nest(context, depth, kind)), 0U); });
     };
