@@ -84,7 +84,7 @@ RandomTree::RandomTree(std::uint64_t seed, std::uint64_t number, int depth) {
       const std::int64_t x = how == 0   ? lo
                              : how == 1 ? hi
                              : how == 2 ? g.between(lo, hi)
-                                        : lo + g.between(0, std::min<std::int64_t>(hi - lo, 9));
+                                        : lo + g.between(0, lo + 9 < hi ? 9 : hi - lo);
       at.emplace(variables_[v].first, x);
       point.emplace_back(x);
     }
