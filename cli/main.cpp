@@ -198,6 +198,14 @@ Verb prove(CLI::App& app) {
           }};
 }
 
+Verb bits(CLI::App& app) {
+  CLI::App* v = add_verb(app, "bits", "The right bits of single operations",
+                         "bits < questions    # sin<TAB>float32<TAB>3f800000 gives 3f576aa4");
+  v->description(v->get_description() +
+                 ": a line op<TAB>dtype<TAB>in[,in...] from standard input, an answer a line");
+  return {v, [] { return run_bits(); }};
+}
+
 Verb view(CLI::App& app) {
   static ViewOptions o;
   CLI::App* v = add_verb(app, "view", "Follow a shape through movement operations",
@@ -229,7 +237,7 @@ int run(int argc, char** argv) {
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   const Verb verbs[] = {demo(app),     eval(app),  check(app), kernels(app), fuzz(app),
-                        simplify(app), prove(app), repl(app),  view(app)};
+                        simplify(app), prove(app), repl(app),  view(app),    bits(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {

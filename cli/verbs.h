@@ -88,6 +88,10 @@ struct ProveOptions {
 };
 int run_prove(const ProveOptions& options);
 
+/// The right answer of single operations, a line each from standard input. kExitBad where a line was
+/// no question.
+int run_bits();
+
 struct ViewOptions {
   std::vector<std::string> words;   // 10,10 permute 1,0 ...
   bool jsonl = false;               // questions from the standard input instead

@@ -1,0 +1,25 @@
+#include "touchstone/interp/bits.h"
+
+#include <string>
+#include <string_view>
+
+#include "answer_lines.h"
+#include "touchstone/base/error.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+
+int run_bits() {
+  int code = kExitOk;
+  answer_lines("bits", [&](std::string_view line) {
+    try {
+      return bits_answer(line);
+    } catch (const Error& e) {
+      code = kExitBad;
+      return "error: " + std::string(e.what());
+    }
+  });
+  return code;
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,204 @@
+#include "touchstone/interp/bits.h"
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "scalar_reference.h"
+#include "touchstone/base/error.h"
+#include "touchstone/interp/scalar_named.h"
+
+namespace touchstone {
+namespace {
+
+using test::in_format;
+using test::of_bits;
+using test::same;
+using test::show;
+using testing::HasSubstr;
+
+// A float whose exponent is often near that of `near`, where roundings are hard.
+template <class T>
+T any_float(double near = 1) {
+  constexpr DTypeInfo kInfo = info(dtype_v<T>);
+  const auto bits = *rc::gen::arbitrary<std::uint64_t>();
+  if (*rc::gen::inRange(0, 2) == 0 || near == 0 || !std::isfinite(near)) return of_bits<T>(bits);
+  const int digits = kInfo.digits;
+  const double fraction =
+      std::ldexp(static_cast<double>(bits & ((std::uint64_t{1} << (digits - 1)) - 1)), 1 - digits);
+  const int exponent = std::ilogb(near) + *rc::gen::inRange(-2 * digits - 4, 2 * digits + 4);
+  const double sign = (bits >> 63) != 0 ? -1 : 1;
+  return convert<T>(sign * std::ldexp(1 + fraction, exponent));
+}
+
+// a - b * floor(a / b) without rounding, then rounded once.
+int mpfr_mod_floor(mpfr_ptr result, mpfr_ptr a, mpfr_ptr b, mpfr_rnd_t rounding) {
+  const mpfr_exp_t emin = mpfr_get_emin();
+  const mpfr_exp_t emax = mpfr_get_emax();
+  mpfr_set_emin(mpfr_get_emin_min());
+  mpfr_set_emax(mpfr_get_emax_max());
+  test::Real rest(0, 2300);  // as wide as the range of double
+  mpfr_fmod(rest.get(), a, b, MPFR_RNDN);
+  if (mpfr_zero_p(rest.get()) != 0)
+    mpfr_copysign(rest.get(), rest.get(), b, MPFR_RNDN);
+  else if (mpfr_nan_p(rest.get()) == 0 && mpfr_sgn(rest.get()) * mpfr_sgn(b) < 0)
+    mpfr_add(rest.get(), rest.get(), b, MPFR_RNDN);
+  mpfr_set_emin(emin);
+  mpfr_set_emax(emax);
+  return mpfr_set(result, rest.get(), rounding);
+}
+
+template <class T>
+class NamedOperations : public testing::Test {};
+using Floats = testing::Types<float16, bfloat16, float, double>;
+TYPED_TEST_SUITE(NamedOperations, Floats);
+
+TYPED_TEST(NamedOperations, FmaRoundsOnce) {
+  using T = TypeParam;
+  const bool ok = rc::check([] {
+    const T a = any_float<T>();
+    const T b = any_float<T>(convert<double>(a));
+    const T c = any_float<T>(convert<double>(a) * convert<double>(b));
+    const T got = scalar::fma(a, b, c);
+    const T want = in_format<T>(mpfr_fma, a, b, c);
+    if (!same(got, want))
+      RC_FAIL(show(a) + " * " + show(b) + " + " + show(c) + " = " + show(got) + ", not " +
+              show(want));
+  });
+  EXPECT_TRUE(ok);
+}
+
+TYPED_TEST(NamedOperations, FlooredModuloRoundsOnce) {
+  using T = TypeParam;
+  const bool ok = rc::check([] {
+    const T a = any_float<T>();
+    const T b = any_float<T>(convert<double>(a));
+    const T got = scalar::mod_floor(a, b);
+    const T want = in_format<T>(mpfr_mod_floor, a, b);
+    if (!same(got, want))
+      RC_FAIL(show(a) + " mod " + show(b) + " = " + show(got) + ", not " + show(want));
+  });
+  EXPECT_TRUE(ok);
+}
+
+// A product that lies half-way but for the addend, far below: rounding twice goes to even.
+TEST(Bits, FmaIsNotTheWiderFma) {
+  const float16 a = of_bits<float16>(0x3c01);  // 1 + 2^-10
+  const float16 b = of_bits<float16>(0x3e00);  // 1.5: the product is a tie in 11 digits
+  const float16 c = of_bits<float16>(0x0001);  // 2^-24
+  EXPECT_EQ(scalar::fma(a, b, c).bits, 0x3e02);
+  EXPECT_EQ(bits_answer("fma\tbfloat16\t3f81,3fc0,0001"),
+            "3fc2");  // c = 2^-133, below double's ulp
+  EXPECT_EQ(bits_answer("fma\tbfloat16\t3f81,3fc0,8001"), "3fc1");
+}
+
+TEST(Bits, IntegersFloorAndTruncateOnEveryPairOfBytes) {
+  for (int a = -128; a < 128; ++a)
+    for (int b = -128; b < 128; ++b) {
+      const std::vector<Scalar> in{Scalar::of(static_cast<std::int8_t>(a)),
+                                   Scalar::of(static_cast<std::int8_t>(b))};
+      const auto answer = [&](const char* op) { return scalar_answer(op, DType::Int8, in); };
+      if (b == 0 || (b == -1 && a == -128)) {
+        for (const char* op : {"div", "div.trunc", "div.floor", "mod.trunc", "mod.floor"})
+          ASSERT_FALSE(answer(op).has_value()) << op << ' ' << a << ' ' << b;
+        continue;
+      }
+      const auto floored = static_cast<std::int64_t>(std::floor(static_cast<double>(a) / b));
+      ASSERT_EQ(answer("div")->to_int64(), a / b);
+      ASSERT_EQ(answer("div.trunc")->to_int64(), a / b);
+      ASSERT_EQ(answer("mod.trunc")->to_int64(), a % b);
+      ASSERT_EQ(answer("div.floor")->to_int64(), floored) << a << ' ' << b;
+      ASSERT_EQ(answer("mod.floor")->to_int64(), a - b * floored) << a << ' ' << b;
+    }
+}
+
+TEST(Bits, AnswersEveryOperation) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"sin\tfloat32\t3f800000", "3f576aa4"},
+      {"exp2\tfloat16\t4000", "4400"},
+      {"log2\tfloat64\t4000000000000000", "3ff0000000000000"},
+      {"sqrt\tfloat32\t80000000", "80000000"},
+      {"sqrt\tfloat32\tbf800000", "nan"},
+      {"recip\tbfloat16\t8000", "ff80"},
+      {"neg\tfloat32\tnan", "nan"},
+      {"neg\tint8\t-128", "-128"},
+      {"neg\tbool\t0", "1"},
+      {"add\tuint8\t200,100", "44"},
+      {"sub\tuint64\t0,1", "18446744073709551615"},
+      {"mul\tfloat32\t7f7fffff,40000000", "7f800000"},
+      {"div\tint32\t-7,2", "-3"},
+      {"div\tfloat32\t3f800000,80000000", "ff800000"},
+      {"div\tint32\t1,0", "undef"},
+      {"div.floor\tint64\t-9223372036854775808,-1", "undef"},
+      {"div.floor\tuint8\t255,2", "127"},
+      {"mod.floor\tint16\t-7,3", "2"},
+      {"mod.floor\tfloat32\tbf800000,40400000", "40000000"},
+      {"mod.floor\tfloat32\tbf800000,7f800000", "7f800000"},
+      {"mod.floor\tfloat32\t40000000,bf800000", "80000000"},
+      {"mod.trunc\tfloat32\tc0e00000,40400000", "bf800000"},
+      {"max.maximum\tfloat32\tnan,3f800000", "nan"},
+      {"max.maximum\tfloat32\t80000000,00000000", "00000000"},
+      {"max.maxnum\tfloat32\tnan,3f800000", "3f800000"},
+      {"max.maxnum\tfloat16\t3c00,nan", "3c00"},
+      {"max.maxnum\tfloat16\tnan,nan", "nan"},
+      {"cmplt\tuint8\t1,255", "1"},
+      {"cmpeq\tfloat32\t80000000,00000000", "1"},
+      {"cmpeq\tfloat32\tnan,nan", "0"},
+      {"xor\tint8\t-1,127", "-128"},
+      {"cast:int8\tfloat32\t437f0000", "127"},
+      {"cast:uint8\tfloat64\tbff0000000000000", "0"},
+      {"cast:int32\tfloat16\tnan", "0"},
+      {"cast:uint8\tint32\t-1", "255"},
+      {"cast:bool\tfloat32\t80000000", "0"},
+      {"cast:float16\tfloat64\t3ff0020000000000", "3c00"},
+      {"cast:float16\tfloat64\t3ff0020000000001", "3c01"},
+      {"cast:bfloat16\tint64\t4629700416936869888", "5e80"},
+      {"sum\tfloat32\t7f7fffff,7f7fffff,ff7fffff", "7f7fffff"},
+      {"sum\tfloat64\t7fefffffffffffff,3ff0000000000000,ffefffffffffffff", "3ff0000000000000"},
+      {"sum\tfloat16\t", "0000"},
+      {"sum\tint8", "0"},
+      {"sum\tint8\t100,100,-100", "100"},
+      {"sum\tfloat32\t7f800000,ff800000", "nan"},
+  };
+  for (const auto& [question, answer] : kCases)
+    EXPECT_EQ(bits_answer(question), answer) << question;
+}
+
+TEST(Bits, SaysWhatIsWrong) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"", "op<TAB>dtype<TAB>in"},
+      {"add float32 0,0", "op<TAB>dtype<TAB>in"},
+      {"add\tfloat32\t0\t0", "op<TAB>dtype<TAB>in"},
+      {"ad\tfloat32\t00000000,00000000", "did you mean 'add'?"},
+      {"add\tfloat31\t00000000,00000000", "float32"},
+      {"add\tfloat32\t00000000", "takes 2 operands, and 1 was given"},
+      {"add\tfloat32\t", "takes 2 operands, and 0 were given"},
+      {"sum\tfloat32\t00000000,", "missing after the last comma"},
+      {"sum\tfloat32\t,00000000", "8 hexadecimal digits"},
+      {"neg\tfloat32\t0000000", "8 hexadecimal digits"},
+      {"neg\tfloat16\t0x3c", "4 hexadecimal digits"},
+      {"neg\tint8\t128", "-128 to 127"},
+      {"sin\tint32\t1", "'sin' does not take int32"},
+      {"xor\tfloat32\t00000000,00000000", "'xor' does not take float32"},
+      {"div.floor\tfloat32\t00000000,00000000", "'div.floor' does not take float32"},
+      {"mod.trunc\tbool\t1,1", "'mod.trunc' does not take bool"},
+      {"cast:int7\tint8\t1", "int8"},
+  };
+  for (const auto& [question, part] : kCases) {
+    try {
+      ADD_FAILURE() << question << " gave " << bits_answer(question);
+    } catch (const Error& e) {
+      EXPECT_THAT(e.what(), HasSubstr(part)) << question;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace touchstone
