@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// `touchstone simplify --jsonl` as a program on the other end of two pipes meets it.
+// The verbs that answer lines, as a program on the other end of two pipes meets them.
 
 namespace touchstone {
 namespace {
@@ -18,7 +18,8 @@ using testing::HasSubstr;
 /// The command with its standard input and output in our hands.
 class Peer {
  public:
-  Peer() {
+  template <class... Word>
+  explicit Peer(Word... words) {
     std::array<int, 2> in{}, out{};
     EXPECT_EQ(::pipe(in.data()), 0);
     EXPECT_EQ(::pipe(out.data()), 0);
@@ -27,7 +28,7 @@ class Peer {
       ::dup2(in[0], STDIN_FILENO);
       ::dup2(out[1], STDOUT_FILENO);
       for (const int fd : {in[0], in[1], out[0], out[1]}) ::close(fd);
-      ::execl(TOUCHSTONE_COMMAND, "touchstone", "simplify", "--jsonl", nullptr);
+      ::execl(TOUCHSTONE_COMMAND, "touchstone", words..., nullptr);
       ::_exit(127);
     }
     ::close(in[0]);
@@ -67,7 +68,7 @@ class Peer {
 };
 
 TEST(SimplifyJsonl, AnswersEachQuestionBeforeTheNextIsAsked) {
-  Peer peer;
+  Peer peer("simplify", "--jsonl");
   for (int i = 1; i <= 3; ++i) {
     const std::string n = std::to_string(i);
     peer.write(R"({"vars":{"a":[0,8]},"in":"a*4//4 + )" + n + "\"}\n");
@@ -82,7 +83,7 @@ TEST(SimplifyJsonl, AnswersEachQuestionBeforeTheNextIsAsked) {
 }
 
 TEST(SimplifyJsonl, EndsQuietlyOnNoInput) {
-  Peer peer;
+  Peer peer("simplify", "--jsonl");
   EXPECT_EQ(peer.finish(), 0);
   EXPECT_EQ(peer.read_line(), "");
 }
@@ -100,6 +101,16 @@ TEST(SimplifyJsonl, SaysThatItsOutputIsFull) {
   const std::string line =
       "echo '{\"in\":\"1\"}' | " TOUCHSTONE_COMMAND " simplify --jsonl >/dev/full 2>/dev/null";
   EXPECT_EQ(WEXITSTATUS(std::system(line.c_str())), 2);
+}
+
+TEST(Bits, AnswersEachLineBeforeTheNextAndGoesOnAfterAnError) {
+  Peer peer("bits");
+  peer.write("sin\tfloat32\t3f800000\n");
+  EXPECT_EQ(peer.read_line(), "3f576aa4");
+  peer.write("sine\tfloat32\t3f800000\ndiv\tint32\t1,0\r\n");
+  EXPECT_THAT(peer.read_line(), HasSubstr("error: no operation is called 'sine'"));
+  EXPECT_EQ(peer.read_line(), "undef");
+  EXPECT_EQ(peer.finish(), 2);
 }
 
 }  // namespace
