@@ -17,7 +17,7 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 constexpr int kDeepest = 6;              // of brackets; the question's own go to 5
-constexpr std::size_t kMostParts = 256;  // views, operations: time grows with their third power
+constexpr std::size_t kMostParts = 256;  // views, operations: a limit to the work of one line
 
 [[noreturn]] void wrong(const std::string& where, const std::string& expected, const json& found) {
   // What is quoted is cut: a number or a text may be as long as the line.

@@ -195,6 +195,26 @@ void MergeSearch::split(const Box& box, const Line& line, std::int64_t weight,
   boxes.push_back(std::move(first));
 }
 
+MergeSearch::Course MergeSearch::follow(const Box& box) const {
+  Course course{Step::Settled, line(box)};
+  for (const FlatView& view : views_) {
+    for (const Level& level : view.levels()) {
+      if (!level.cut()) continue;
+      const Residual rest = residual(course.line, box, level.span);
+      if (rest.affine && (rest.max < level.low() || rest.min > level.high()))
+        return {Step::Dropped, {}};
+      if (!rest.affine || rest.min < level.low() || rest.max > level.high()) {
+        course.step = Step::Open;
+        course.weight = level.span;
+      }
+    }
+    if (course.step == Step::Open) return course;
+    if (const std::int64_t span = descend(view, box, course.line))
+      return {Step::Open, std::move(course.line), span};
+  }
+  return course;
+}
+
 // Narrows the box by the masks of every view it gets through.
 MergeSearch::Stop MergeSearch::narrow_through(Box& box, Line& line) const {
   for (std::size_t v = 0; v < views_.size(); ++v) {

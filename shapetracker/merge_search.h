@@ -57,6 +57,24 @@ class MergeSearch {
   };
   Highest highest(const Box& box);
 
+  /// at_low + sum(slopes * z) on a box; one slope for each of its dims.
+  struct Line {
+    std::int64_t at_low;
+    Point slopes;
+  };
+  enum class Step : std::uint8_t { Dropped, Settled, Open };
+  /// What becomes of all points of a box. Dropped: none is valid. Settled: all are, and `line` is
+  /// their address. Open: some view does neither; `line` enters it, and the box is to be split at
+  /// `weight`.
+  struct Course {
+    Step step;
+    Line line;
+    std::int64_t weight = 0;
+  };
+  Course follow(const Box& box) const;
+  /// Adds the parts of a box whose dims' digits of `weight` are apart.
+  static void split(const Box& box, const Line& line, std::int64_t weight, std::vector<Box>& boxes);
+
   int nodes() const { return nodes_; }
   /// After is_affine said No, where evidence is kept: a point of the box that is not valid or has
   /// another address.
@@ -66,12 +84,6 @@ class MergeSearch {
   bool carries_cancelled() const { return carries_cancelled_; }
 
  private:
-  /// at_low + sum(slopes * z) on a box; one slope for each of its dims.
-  struct Line {
-    std::int64_t at_low;
-    Point slopes;
-  };
-
   /// line = weight * (something affine) + residual with the residual's range [min, max]; `affine`
   /// where that range is within [0, weight), and then only: floor(line / weight) is that something.
   struct Residual {
@@ -81,7 +93,6 @@ class MergeSearch {
     Wide min, max;
     bool affine;
   };
-  enum class Step : std::uint8_t { Dropped, Settled, Open };
   struct Stop {
     Step step;
     std::int64_t weight = 0;  // Open: where to split
@@ -92,7 +103,6 @@ class MergeSearch {
   static Step tighten_level(const Level& level, const Residual& residual, Box& box, Line& line);
   static bool narrow(std::size_t dim, std::int64_t first, std::int64_t last, Box& box, Line& line);
   static std::int64_t descend(const FlatView& view, const Box& box, Line& line);
-  static void split(const Box& box, const Line& line, std::int64_t weight, std::vector<Box>& boxes);
   static std::optional<std::size_t> carry_alone(std::span<const Wide> jumps);
 
   Line line(const Box& box) const;

@@ -4,7 +4,7 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/shapetracker/keep_views.h"
-#include "touchstone/shapetracker/merge.h"
+#include "touchstone/shapetracker/reduce.h"
 #include "touchstone/shapetracker/sint_bounds.h"
 
 namespace touchstone {
@@ -25,22 +25,13 @@ void require_within(const View& outer, const sint& size, const What& what) {
                     what(), low.str(), high.str(), size.str()));
 }
 
-// One view for a run of neighbours, innermost first, or nullopt. Some runs are one view though no
-// two neighbours are.
-std::optional<View> merge_run(std::span<const View> run) {
-  if (run.size() == 2) return View::merge(run[0], run[1]);
-  if (!std::ranges::all_of(run, [](const View& view) { return view.is_concrete(); }))
-    return std::nullopt;
-  return shapetracker::merge_stack(run).view;
-}
-
-// Merges views[begin, begin + length) in place; false where they stay.
-bool merge_in_place(std::vector<View>& views, std::size_t begin, std::size_t length) {
-  std::optional<View> merged = merge_run(std::span(views).subspan(begin, length));
+// Merges the last `length` views in place; false where they stay.
+bool merge_last(std::vector<View>& views, std::size_t length) {
+  const std::size_t begin = views.size() - length;
+  std::optional<View> merged = shapetracker::merge_run(std::span(views).subspan(begin));
   if (!merged) return false;
-  const auto first = views.begin() + static_cast<std::ptrdiff_t>(begin);
-  *first = std::move(*merged);
-  views.erase(first + 1, first + static_cast<std::ptrdiff_t>(length));
+  views.resize(begin + 1);
+  views.back() = std::move(*merged);
   return true;
 }
 
@@ -81,8 +72,10 @@ ShapeTracker ShapeTracker::with_top(View top) const {
   result.views_.back() = std::move(top);
   if (shapetracker::KeepViews::active()) return result;
   auto& views = result.views_;
-  for (std::size_t length = 2; length <= views.size(); ++length)
-    if (merge_in_place(views, views.size() - length, length)) length = 1;
+  for (std::size_t length = 2; length <= std::min(views.size(), shapetracker::kLongestRun);
+       ++length)
+    if (merge_last(views, length)) length = 1;
+  if (views.size() > shapetracker::kLongestRun) merge_last(views, views.size());
   return result;
 }
 
@@ -135,14 +128,8 @@ ShapeTracker ShapeTracker::compose(const ShapeTracker& inner, const ShapeTracker
 
 ShapeTracker ShapeTracker::simplify() const {
   ShapeTracker result = *this;
-  if (shapetracker::KeepViews::active()) return result;
-  auto& views = result.views_;
-  for (std::size_t length = 2; length <= views.size(); ++length)
-    for (std::size_t begin = views.size() - length + 1; begin-- > 0;)
-      if (merge_in_place(views, begin, length)) {
-        length = 1;  // a merged run may open others
-        break;
-      }
+  if (!shapetracker::KeepViews::active())
+    result.views_ = shapetracker::reduce_stack(std::move(result.views_));
   return result;
 }
 

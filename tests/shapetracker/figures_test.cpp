@@ -6,7 +6,9 @@
 #include <random>
 
 #include "chains.h"
+#include "greedy.h"
 #include "touchstone/shapetracker/invert.h"
+#include "touchstone/shapetracker/keep_views.h"
 
 namespace touchstone {
 namespace {
@@ -25,8 +27,10 @@ int rounds(int usual) {
   return text != nullptr ? std::atoi(text) : usual;
 }
 
+bool show() { return std::getenv("TOUCHSTONE_SHOW") != nullptr; }
+
 struct Counts {
-  int chains = 0, views = 0, onto = 0, inverted = 0, bijections = 0, bijections_inverted = 0;
+  int onto = 0, inverted = 0, bijections = 0, bijections_inverted = 0;
 };
 
 void invert_one(const Chain& chain, Counts& counts) {
@@ -51,7 +55,7 @@ void invert_one(const Chain& chain, Counts& counts) {
   counts.bijections += onto && valid == size;
   counts.bijections_inverted += inverse.tracker && onto && valid == size;
   ASSERT_TRUE(onto || !inverse.tracker) << chain.story;
-  if (onto && !inverse.tracker && std::getenv("TOUCHSTONE_SHOW"))
+  if (onto && !inverse.tracker && show())
     std::printf("no inverse%s: %s\n", valid == size ? " of a bijection" : "",
                 chain.tracker.simplify().str().c_str());
   if (!inverse.tracker) return;
@@ -65,27 +69,70 @@ void invert_one(const Chain& chain, Counts& counts) {
   }
 }
 
-void figures(const char* name, std::span<const model::Op> ops) {
-  std::mt19937 random(7);
-  Counts counts;
-  for (int i = rounds(4000); i > 0; --i) {
-    Draws draws = draws_from(random);
-    const Chain chain = model::any_chain(draws, ops, 2, 8);
-    ++counts.chains;
-    counts.views += static_cast<int>(chain.tracker.simplify().views().size());
-    invert_one(chain, counts);
-    if (testing::Test::HasFatalFailure()) return;
+struct Family {
+  const char* name;
+  std::span<const model::Op> ops;
+};
+const Family kFamilies[] = {
+    {"everyday", model::kEverydayOp}, {"reshape-heavy", model::kReshapeOp}, {"any", model::kAnyOp}};
+
+TEST(DISABLED_Figures, OfInverses) {
+  for (const Family& family : kFamilies) {
+    std::mt19937 random(7);
+    Counts counts;
+    const int chains = rounds(7000);
+    for (int i = chains; i > 0; --i) {
+      Draws draws = draws_from(random);
+      invert_one(model::any_chain(draws, family.ops, 2, 8), counts);
+      if (testing::Test::HasFatalFailure()) return;
+    }
+    std::printf("%s: %d chains; onto %d, inverted %d; bijections %d, inverted %d\n", family.name,
+                chains, counts.onto, counts.inverted, counts.bijections,
+                counts.bijections_inverted);
   }
-  std::printf(
-      "%s: %d chains, %.4f views a chain; onto %d, inverted %d; bijections %d, inverted %d\n", name,
-      counts.chains, static_cast<double>(counts.views) / counts.chains, counts.onto,
-      counts.inverted, counts.bijections, counts.bijections_inverted);
 }
 
+// Mean number of views: as composed, greedily merged, and as they are simplified.
 TEST(DISABLED_Figures, OfChains) {
-  figures("everyday", model::kEverydayOp);
-  figures("reshape-heavy", model::kReshapeOp);
-  figures("any", model::kAnyOp);
+  for (const Family& family : kFamilies) {
+    std::mt19937 random(11);
+    const int chains = rounds(7000);
+    std::size_t composed = 0, last_two = 0, neighbours = 0, simplified = 0, eagerly = 0;
+    int single = 0, found = 0, shorter = 0;
+    for (int i = chains; i > 0; --i) {
+      Draws draws = draws_from(random), again = draws;
+      const Chain chain = [&] {
+        const shapetracker::KeepViews keep;
+        return model::any_chain(draws, family.ops, 2, 8);
+      }();
+      const std::vector<View>& views = chain.tracker.views();
+      const std::vector<View> fewest = chain.tracker.simplify().views();
+      const std::size_t greedy = model::merge_last_two(views).size();
+      const std::size_t better = model::merge_neighbours(views).size();
+      const ShapeTracker merged = model::any_chain(again, family.ops, 2, 8).tracker.simplify();
+      composed += views.size();
+      last_two += greedy;
+      neighbours += better;
+      simplified += fewest.size();
+      eagerly += merged.views().size();
+      const bool one = model::only_view(chain.array).has_value();
+      single += one;
+      found += one && fewest.size() == 1;
+      shorter += fewest.size() < greedy;
+      ASSERT_LE(fewest.size(), std::min(greedy, better)) << chain.story;
+      if (show() && merged.views().size() != fewest.size())
+        std::printf("merged on the way %zu, at the end %zu:%s\n", merged.views().size(),
+                    fewest.size(), chain.story.c_str());
+      if (show() && fewest.size() > 2) std::printf("left: %s\n", merged.str().c_str());
+      ASSERT_EQ(model::materialise(ShapeTracker(fewest)), chain.array) << chain.story;
+    }
+    const auto mean = [&](std::size_t n) { return static_cast<double>(n) / chains; };
+    std::printf(
+        "%s: %d chains, views composed %.4f, last two merged %.4f, neighbours merged %.4f, "
+        "simplified %.4f (on the way %.4f), %d shorter; one view: %d of %d found\n",
+        family.name, chains, mean(composed), mean(last_two), mean(neighbours), mean(simplified),
+        mean(eagerly), shorter, found, single);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,190 @@
+#include "touchstone/shapetracker/recover_digits.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "touchstone/base/checked.h"
+
+namespace touchstone::shapetracker {
+namespace {
+
+using Kind = Entry::Kind;
+using Table = std::vector<Entry>;
+
+bool is_address(const Entry& entry) { return entry.kind == Kind::Address; }
+
+class Recovery {
+ public:
+  explicit Recovery(bool tight) : tight_(tight) {}
+
+  bool grow(const Table& table) {
+    if (take_whole(table)) return true;
+    for (const Wide step : steps(table))
+      for (const auto& [size, phase] : cuts(table, step))
+        if (take_digit(table, size, phase, step)) return true;
+    const std::int64_t positions = std::ssize(table);
+    const auto unknown = [](const Entry& entry) { return entry.kind == Kind::Unknown; };
+    if (positions > kMostPositionsTried || std::ranges::none_of(table, unknown)) return false;
+    for (std::int64_t size = positions - 1; size >= 2; --size)
+      for (std::int64_t phase = 0; phase < size; ++phase)
+        if (const std::optional<Wide> step = step_within(table, size, phase))
+          if (take_digit(table, size, phase, *step)) return true;
+    return false;
+  }
+
+  PositionDigits result() const { return found_; }
+
+ private:
+  static constexpr std::int64_t kMostWork = 1 << 18;       // entries looked at
+  static constexpr std::int64_t kMostPositionsTried = 96;  // of a table with gaps
+
+  /// A digit begins at the positions p with (p + phase) divisible by size.
+  struct Cut {
+    std::int64_t size, phase;
+  };
+
+  // The whole table as one digit: even steps from the first address to the last.
+  bool take_whole(const Table& table) {
+    const auto first = std::ranges::find_if(table, is_address) - table.begin();
+    auto last = std::ssize(table) - 1;
+    while (!is_address(at(table, last))) --last;
+    Wide step = 0;
+    for (auto p = first + 1; p <= last; ++p) {
+      const Entry& entry = at(table, p);
+      if (!is_address(entry)) continue;
+      const Wide rise = entry.address - at(table, first).address;
+      if (rise % (p - first) != 0) return false;
+      step = rise / (p - first);
+      break;
+    }
+    for (auto p = first; p <= last; ++p) {
+      const Entry& entry = at(table, p);
+      if (entry.kind == Kind::Padding) return false;
+      if (is_address(entry) && entry.address != at(table, first).address + step * (p - first))
+        return false;
+    }
+    const bool padded =
+        std::ranges::any_of(table, [](const Entry& entry) { return entry.kind == Kind::Padding; });
+    const bool cut = padded || tight_;
+    found_.digits.push_back(
+        {std::ssize(table), step, cut ? first : 0, cut ? last + 1 : std::ssize(table)});
+    found_.base = at(table, first).address - step * first;
+    return true;
+  }
+
+  // What one step of the finest digit may add to the address.
+  static std::vector<Wide> steps(const Table& table) {
+    constexpr std::size_t kMost = 4;
+    std::vector<Wide> found;
+    for (std::size_t p = 1; p < table.size() && found.size() < kMost; ++p) {
+      if (!is_address(table[p - 1]) || !is_address(table[p])) continue;
+      const Wide step = table[p].address - table[p - 1].address;
+      if (std::ranges::find(found, step) == found.end()) found.push_back(step);
+    }
+    if (found.empty()) found.push_back(0);
+    return found;
+  }
+
+  // The step that the first two addresses in one turn of a digit ask for; nullopt where it is no
+  // whole number.
+  static std::optional<Wide> step_within(const Table& table, std::int64_t size,
+                                         std::int64_t phase) {
+    std::int64_t last = -1;
+    for (std::int64_t p = 0; p < std::ssize(table); ++p) {
+      if (!is_address(at(table, p))) continue;
+      if (last >= 0 && (p + phase) / size == (last + phase) / size) {
+        const Wide rise = at(table, p).address - at(table, last).address;
+        return rise % (p - last) == 0 ? std::optional(rise / (p - last)) : std::nullopt;
+      }
+      last = p;
+    }
+    return 0;
+  }
+
+  // Where the finest digit may begin, given its step. Runs of even steps begin, and those that
+  // padding ends end, at the same digit; the first and the last may be cut off.
+  static std::vector<Cut> cuts(const Table& table, Wide step) {
+    std::vector<std::int64_t> starts, ends;
+    const std::int64_t size = std::ssize(table);
+    for (std::int64_t p = 0; p < size; ++p) {
+      if (p == 0 || at(table, p - 1).kind == Kind::Unknown) continue;
+      const bool here = is_address(at(table, p)), before = is_address(at(table, p - 1));
+      if (here && !(before && at(table, p).address == at(table, p - 1).address + step))
+        starts.push_back(p);
+      if (before && at(table, p).kind == Kind::Padding) ends.push_back(p);
+    }
+    std::vector<Cut> found;
+    const auto offer = [&](std::int64_t digit, std::int64_t start) {
+      if (digit >= 2 && digit < size) found.push_back({digit, floor_mod(-start, digit)});
+    };
+    const auto distance = [](const std::vector<std::int64_t>& places) {
+      std::int64_t unit = 0;
+      for (const std::int64_t place : places) unit = std::gcd(unit, place - places.front());
+      return unit;
+    };
+    if (!starts.empty()) {
+      offer(distance(starts), starts.front());
+      offer(distance(ends), starts.front());
+      offer(std::max(starts.front(), size - starts.front()), starts.front());
+    }
+    return found;
+  }
+
+  bool take_digit(const Table& table, std::int64_t size, std::int64_t phase, Wide step) {
+    const std::int64_t positions = std::ssize(table);
+    work_ += positions;
+    if (work_ > kMostWork) return false;
+    Table turns(static_cast<std::size_t>((positions - 1 + phase) / size + 1));
+    std::int64_t begin = size, end = 0;
+    bool padded = false;
+    for (std::int64_t p = 0; p < positions; ++p) {
+      if (!is_address(at(table, p))) continue;
+      const std::int64_t digit = (p + phase) % size;
+      Entry& turn = turns[static_cast<std::size_t>((p + phase) / size)];
+      const Wide base = at(table, p).address - step * digit;
+      if (is_address(turn) && turn.address != base) return false;
+      turn = {Kind::Address, base};
+      begin = std::min(begin, digit);
+      end = std::max(end, digit + 1);
+    }
+    for (std::int64_t p = 0; p < positions; ++p) {
+      if (at(table, p).kind != Kind::Padding) continue;
+      const std::int64_t digit = (p + phase) % size;
+      if (digit < begin || digit >= end) {
+        padded = true;
+        continue;
+      }
+      Entry& turn = turns[static_cast<std::size_t>((p + phase) / size)];
+      if (is_address(turn)) return false;
+      turn.kind = Kind::Padding;
+    }
+    if (!padded && !tight_) begin = 0, end = size;
+    const PositionDigits before = found_;
+    found_.digits.push_back({size, step, begin, end});
+    found_.shift += weight_ * phase;
+    weight_ *= size;
+    if (grow(turns)) return true;
+    weight_ /= size;
+    found_ = before;
+    return false;
+  }
+
+  static const Entry& at(const Table& table, std::int64_t p) {
+    return table[static_cast<std::size_t>(p)];
+  }
+
+  bool tight_;
+  PositionDigits found_;
+  std::int64_t weight_ = 1;
+  std::int64_t work_ = 0;
+};
+
+}  // namespace
+
+std::optional<PositionDigits> recover_digits(const std::vector<Entry>& table, bool tight) {
+  Recovery recovery(tight);
+  if (!recovery.grow(table)) return std::nullopt;
+  return recovery.result();
+}
+
+}  // namespace touchstone::shapetracker

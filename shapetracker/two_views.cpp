@@ -1,0 +1,336 @@
+#include "touchstone/shapetracker/two_views.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "touchstone/shapetracker/merge_frame.h"
+#include "touchstone/shapetracker/recover_digits.h"
+#include "touchstone/shapetracker/same_map.h"
+
+namespace touchstone::shapetracker {
+namespace {
+
+using Truth = MergeSearch::Truth;
+using Group = std::vector<std::size_t>;  // axes of the frame, rising
+using Worth = std::vector<std::int64_t>;
+
+constexpr std::int64_t kMostPositions = 4096;  // of a group
+
+/// Axes whose indices make one position: sum(worth * index) - lowest, where each is in its range.
+struct Block {
+  Group axes;
+  Worth worth;
+  std::vector<std::int64_t> first, last;  // the indices at which something is valid
+  Wide lowest = 0;
+  PositionDigits digits;
+
+  bool constant() const {
+    return std::ranges::all_of(digits.digits, [](const PositionDigits::Digit& digit) {
+      return digit.stride == 0 && digit.begin == 0 && digit.end == digit.size;
+    });
+  }
+};
+
+/// The search for one stack.
+class Splitter {
+ public:
+  Splitter(std::span<const View> stack, const Reach& reach, std::int64_t& effort)
+      : stack_(stack), reach_(reach), effort_(effort), outer_(stack.back()) {
+    for (std::size_t i = stack.size() - 1; i-- > 0;) inner_.emplace_back(stack[i]);
+  }
+
+  std::optional<TwoViews> run() {
+    MergeSearch search(outer_.index, {inner_.data(), inner_.size()}, kMostBoxes);
+    MergeSearch::Found found = search.find(outer_.box);
+    if (found.truth != Truth::Yes) return std::nullopt;
+    origin_ = std::move(found.point);
+    at_origin_ = *address(origin_);
+    for (const bool tight : {false, true}) {
+      tight_ = tight;
+      blocks_.clear();
+      if (!add_blocks()) break;
+      std::optional<TwoViews> views = join_until_equal();
+      if (!views) break;
+      const auto [low, high] = address_range(views->inner);
+      if (low.as_int() >= reach_.first && high.as_int() <= reach_.second) return views;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr int kMostBoxes = 1000;
+
+  // The flat index that enters inner_[level], or the address after the last of them.
+  std::optional<std::int64_t> flat(const Point& point, std::size_t level) const {
+    std::optional<std::int64_t> k = outer_.index.base;
+    for (std::size_t axis = 0; axis < point.size(); ++axis)
+      *k += outer_.index.strides[axis] * point[axis];
+    for (std::size_t v = 0; k && v < level; ++v) k = inner_[v].at(*k);
+    return k;
+  }
+  std::optional<std::int64_t> address(const Point& point) const {
+    return flat(point, inner_.size());
+  }
+
+  std::int64_t extent(std::size_t axis) const { return outer_.box.dims[axis].extent; }
+
+  // Every axis by itself, or joined with another where it is no map of positions by itself.
+  bool add_blocks() {
+    Group left;
+    for (std::size_t axis = 0; axis < origin_.size(); ++axis)
+      if (!add_block({axis})) left.push_back(axis);
+    for (const std::size_t axis : left) {
+      std::size_t b = 0;
+      while (b < blocks_.size() && !add_block(joined(blocks_[b].axes, {axis}))) ++b;
+      if (b == blocks_.size()) return add_all();
+      blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(b));
+    }
+    return true;
+  }
+
+  // All axes as one block.
+  bool add_all() {
+    Group all;
+    for (std::size_t axis = 0; axis < origin_.size(); ++axis) all.push_back(axis);
+    blocks_.clear();
+    return add_block(std::move(all));
+  }
+
+  static Group joined(Group one, const Group& other) {
+    one.insert(one.end(), other.begin(), other.end());
+    std::ranges::sort(one);
+    return one;
+  }
+
+  // Reads the group off, with the others at the origin. False where it is no map of positions.
+  bool add_block(Group group) {
+    for (const Worth& worth : worths(group))
+      if (std::optional<Block> block = read_block(group, worth)) {
+        blocks_.push_back(std::move(*block));
+        return true;
+      }
+    return false;
+  }
+
+  // What a step along each axis of a group may be worth in positions: what it is in the flat index
+  // of some view, then small numbers.
+  std::vector<Worth> worths(const Group& group) const {
+    std::vector<Worth> found;
+    const auto offer = [&](Worth worth) {
+      std::int64_t unit = 0;
+      for (const std::int64_t w : worth) unit = std::gcd(unit, w);
+      if (unit == 0 || std::ranges::find(worth, 0) != worth.end()) return;
+      for (std::int64_t& w : worth) w /= unit;
+      if (std::ranges::find(found, worth) == found.end()) found.push_back(std::move(worth));
+    };
+    if (group.size() == 1) {
+      constexpr std::int64_t kMostWorth = 7;
+      for (std::int64_t worth = 1; worth <= kMostWorth; ++worth) found.push_back({worth});
+      return found;
+    }
+    for (std::size_t level = 0; level < inner_.size(); ++level) {
+      Worth worth;
+      for (const std::size_t axis : group) {
+        Point next = origin_;
+        const std::int64_t step = origin_[axis] + 1 < extent(axis) ? 1 : -1;
+        next[axis] += step;
+        const auto here = flat(origin_, level), there = flat(next, level);
+        if (!here || !there) break;
+        worth.push_back((*there - *here) * step);
+      }
+      if (worth.size() == group.size()) offer(std::move(worth));
+    }
+    return found;
+  }
+
+  std::optional<Block> read_block(const Group& group, const Worth& worth) {
+    Block block{group, worth, {}, {}, 0, {}};
+    if (!find_ranges(block)) return std::nullopt;
+    Wide positions = 1;
+    for (std::size_t i = 0; i < group.size(); ++i) {
+      const Wide reach = static_cast<Wide>(worth[i]) * (block.last[i] - block.first[i]);
+      positions += reach < 0 ? -reach : reach;
+      block.lowest += static_cast<Wide>(worth[i]) * (worth[i] < 0 ? block.last : block.first)[i];
+      if (positions > kMostPositions) return std::nullopt;
+    }
+    std::vector<Entry> table(static_cast<std::size_t>(positions));
+    bool agree = true;
+    visit(block, [&](const Point& point) {
+      const std::optional<std::int64_t> read = address(point);
+      const Entry entry = read ? Entry{Entry::Kind::Address, *read} : Entry{Entry::Kind::Padding};
+      Entry& known = table[static_cast<std::size_t>(position(block, point))];
+      agree = agree && (known.kind == Entry::Kind::Unknown || known == entry);
+      known = entry;
+    });
+    if (!agree) return std::nullopt;
+    std::optional<PositionDigits> digits = recover_digits(table, tight_);
+    if (!digits) return std::nullopt;
+    block.digits = std::move(*digits);
+    return block;
+  }
+
+  // The box round the valid points of the group, with the others at the origin.
+  bool find_ranges(Block& block) {
+    Wide points = 1;
+    for (const std::size_t axis : block.axes) {
+      points *= extent(axis);
+      if (points > kMostPositions) return false;
+      block.first.push_back(0);
+      block.last.push_back(extent(axis) - 1);
+    }
+    if ((effort_ -= static_cast<std::int64_t>(points)) < 0) return false;
+    std::vector<std::int64_t> first = block.last, last = block.first;
+    visit(block, [&](const Point& point) {
+      if (!address(point)) return;
+      for (std::size_t i = 0; i < block.axes.size(); ++i) {
+        first[i] = std::min(first[i], point[block.axes[i]]);
+        last[i] = std::max(last[i], point[block.axes[i]]);
+      }
+    });
+    block.first = std::move(first);
+    block.last = std::move(last);
+    return true;
+  }
+
+  // Calls look(point) with every index of the block's axes, the others at the origin.
+  template <typename Look>
+  void visit(const Block& block, const Look& look) const {
+    const auto& axes = block.axes;
+    Point point = origin_;
+    for (std::size_t i = 0; i < axes.size(); ++i) point[axes[i]] = block.first[i];
+    for (std::size_t i = 0; i < axes.size();) {
+      if (i == 0) look(point);
+      if (++point[axes[i]] <= block.last[i]) {
+        i = 0;
+      } else {
+        point[axes[i]] = block.first[i];
+        ++i;
+      }
+    }
+  }
+
+  static std::int64_t position(const Block& block, const Point& point) {
+    Wide sum = -block.lowest;
+    for (std::size_t i = 0; i < block.axes.size(); ++i)
+      sum += static_cast<Wide>(block.worth[i]) * point[block.axes[i]];
+    return static_cast<std::int64_t>(sum);
+  }
+
+  // Puts the blocks side by side; where that is wrong, two of them share carries.
+  std::optional<TwoViews> join_until_equal() {
+    for (;;) {
+      std::optional<TwoViews> views = assemble();
+      if (!views) return std::nullopt;
+      const View pair[] = {views->inner, views->outer};
+      const Comparison compared = compare_maps(stack_, pair, kMostBoxes);
+      if (compared.same == Truth::Yes) return views;
+      if (compared.same == Truth::Unknown || blocks_.size() < 2) return std::nullopt;
+      if (!join(*views, compared.different)) return std::nullopt;
+    }
+  }
+
+  // Joins two blocks that are not independent, given an index where the views are wrong.
+  bool join(const TwoViews& views, const std::vector<std::int64_t>& different) {
+    const auto moved = [&](std::initializer_list<std::size_t> blocks) {
+      Point point = origin_;
+      for (const std::size_t block : blocks)
+        for (const std::size_t axis : blocks_[block].axes)
+          point[axis] = different[outer_.axes[axis]] - outer_.begins[axis];
+      return point;
+    };
+    for (std::size_t i = 0; i < blocks_.size(); ++i)
+      for (std::size_t j = 0; j < i; ++j) {
+        const Point point = moved({i, j});
+        if (address(point) == read(views, point)) continue;
+        Group group = joined(blocks_[i].axes, blocks_[j].axes);
+        if (!add_block(std::move(group))) return add_all();
+        blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(i));
+        blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(j));
+        return true;
+      }
+    return add_all();
+  }
+
+  // What two views read at a point of the frame.
+  std::optional<std::int64_t> read(const TwoViews& views, const Point& point) const {
+    std::vector<std::int64_t> index;
+    for (const auto& range : views.outer.mask() ? *views.outer.mask() : Mask())
+      index.push_back(range.first.as_int());
+    index.resize(views.outer.shape().size(), 0);
+    for (std::size_t i = 0; i < point.size(); ++i)
+      index[outer_.axes[i]] = outer_.begins[i] + point[i];
+    const std::optional<std::int64_t> k = views.outer.at(index);
+    return k ? FlatView(views.inner).at(*k) : std::nullopt;
+  }
+
+  std::optional<TwoViews> assemble() {
+    std::ranges::sort(blocks_, {}, [](const Block& block) { return block.axes.back(); });
+    const View& outermost = stack_.back();
+    Shape shape;  // fine to coarse, turned round at the end
+    Strides strides, places(outermost.shape().size(), 0);
+    Mask mask, kept;
+    for (std::size_t axis = 0; axis < places.size(); ++axis)
+      kept.push_back(outermost.mask() ? (*outermost.mask())[axis]
+                                      : Range{0, outermost.shape()[axis]});
+    Wide weight = 1, place = 0, offset = at_origin_;
+    for (std::size_t b = blocks_.size(); b-- > 0;) {
+      const Block& block = blocks_[b];
+      for (std::size_t i = 0; i < block.axes.size(); ++i) {
+        const std::int64_t begin = outer_.begins[block.axes[i]];
+        kept[outer_.axes[block.axes[i]]] = {begin + block.first[i], begin + block.last[i] + 1};
+      }
+      if (block.constant()) continue;
+      offset += block.digits.base - at_origin_;
+      place += weight * (block.digits.shift - block.lowest);
+      for (std::size_t i = 0; i < block.axes.size(); ++i) {
+        const Wide stride = weight * block.worth[i];
+        if (!fits(stride)) return std::nullopt;
+        const std::size_t axis = block.axes[i];
+        places[outer_.axes[axis]] = static_cast<std::int64_t>(stride);
+        place -= stride * outer_.begins[axis];
+      }
+      for (const PositionDigits::Digit& digit : block.digits.digits) {
+        if (!fits(digit.stride)) return std::nullopt;
+        shape.emplace_back(digit.size);
+        strides.emplace_back(static_cast<std::int64_t>(digit.stride));
+        mask.emplace_back(digit.begin, digit.end);
+        weight *= digit.size;
+        if (!fits(weight)) return std::nullopt;
+      }
+    }
+    if (!fits(offset) || !fits(place)) return std::nullopt;
+    std::ranges::reverse(shape);
+    std::ranges::reverse(strides);
+    std::ranges::reverse(mask);
+    try {
+      return TwoViews{View::trusted(std::move(shape), std::move(strides),
+                                    static_cast<std::int64_t>(offset), std::move(mask)),
+                      View::trusted(outermost.shape(), std::move(places),
+                                    static_cast<std::int64_t>(place), std::move(kept))};
+    } catch (const OverflowError&) {
+      // With room for whole digits it cannot be counted.
+      return std::nullopt;
+    }
+  }
+
+  std::span<const View> stack_;
+  Reach reach_;
+  std::int64_t& effort_;
+  Outer outer_;
+  Small<FlatView> inner_;
+  Point origin_;  // a valid point
+  std::int64_t at_origin_ = 0;
+  std::vector<Block> blocks_;
+  bool tight_ = false;
+};
+
+}  // namespace
+
+std::optional<TwoViews> as_two_views(std::span<const View> stack, const Reach& reach,
+                                     std::int64_t& effort) {
+  for (const View& view : stack)
+    if (view.nothing_valid()) return std::nullopt;
+  return Splitter(stack, reach, effort).run();
+}
+
+}  // namespace touchstone::shapetracker

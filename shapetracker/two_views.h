@@ -1,0 +1,24 @@
+#pragma once
+
+#include "touchstone/shapetracker/view.h"
+
+namespace touchstone::shapetracker {
+
+/// A map as two views: `outer` places its indices among the digits of `inner`.
+struct TwoViews {
+  View inner, outer;
+};
+
+/// Lowest and highest address that a view may have, also where nothing is read.
+using Reach = std::pair<std::int64_t, std::int64_t>;
+
+/// Two views that say what three or more say, or nullopt where none are found: each axis by itself,
+/// or with the axes it shares carries with, is read off as digits of a position; the digits of all
+/// are the inner view, the positions the outer one. The result is proved equal before it is
+/// returned.
+/// stack: concrete, innermost first.
+/// effort: elements of the map to look at; what is left of it is returned in place.
+std::optional<TwoViews> as_two_views(std::span<const View> stack, const Reach& reach,
+                                     std::int64_t& effort);
+
+}  // namespace touchstone::shapetracker
