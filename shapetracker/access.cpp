@@ -190,7 +190,7 @@ std::int64_t ShapeTracker::real_size() const {
   return checked_add(std::max<std::int64_t>(*last, -1), 1);
 }
 
-std::vector<Node> ShapeTracker::variables() const {
+std::vector<Node> ShapeTracker::vars() const {
   std::map<std::string, Node> found;
   const auto add = [&](const sint& value) {
     if (value.is_int()) return;
@@ -210,6 +210,24 @@ std::vector<Node> ShapeTracker::variables() const {
   std::vector<Node> result;
   for (const auto& [name, variable] : found) result.push_back(variable);
   return result;
+}
+
+symbolic::Values ShapeTracker::var_vals(const symbolic::Values& values) const {
+  symbolic::Values own;
+  for (const Node& variable : vars()) {
+    const std::string& name = symbolic::variable_name(variable);
+    const auto found = values.find(name);
+    if (found == values.end())
+      throw ShapeError(fmt::format("var_vals: no value for '{}' of {}; give one", name, str()));
+    const std::int64_t value = found->second;
+    const auto low = variable.min(), high = variable.max();
+    if ((low && value < *low) || (high && value > *high))
+      throw ShapeError(fmt::format("var_vals: {} = {} is outside its bounds, {} to {}", name, value,
+                                   low ? std::to_string(*low) : "open",
+                                   high ? std::to_string(*high) : "open"));
+    own.emplace(name, value);
+  }
+  return own;
 }
 
 }  // namespace touchstone

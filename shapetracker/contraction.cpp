@@ -1,43 +1,73 @@
-#include <algorithm>
-
 #include "touchstone/shapetracker/shapetracker.h"
 
 namespace touchstone {
 namespace {
 
-std::vector<sint> running_products(std::span<const sint> shape) {
-  std::vector<sint> products;
-  sint product = 1;
-  for (const sint& size : shape) products.push_back(product = product * size);
-  return products;
-}
+/// Whether new axes [i, n) can be made of old axes [from, m), every wanted one of at least one.
+class Suffixes {
+ public:
+  Suffixes(std::span<const sint> old_shape, std::span<const sint> new_shape,
+           const std::vector<bool>& wanted)
+      : old_(old_shape), new_(new_shape), wanted_(wanted), fits_(new_shape.size() + 1) {
+    const std::size_t n = new_.size(), m = old_.size();
+    for (auto& row : fits_) row.assign(m + 1, false);
+    for (std::size_t from = 0; from <= m; ++from)
+      fits_[n][from] = n == 0 ? holds(old_.subspan(from), 1) : from == m;
+    for (std::size_t i = n; i-- > 0;)
+      for (std::size_t from = 0; from <= m; ++from) fits_[i][from] = first_end(i, from) <= m;
+  }
+
+  bool fits() const { return fits_[0][0]; }
+  /// The least end of the old axes from `from` on that make new axis i and leave the rest a way;
+  /// beyond all axes where there is none.
+  std::size_t first_end(std::size_t i, std::size_t from) const {
+    for (std::size_t end = wanted_[i] ? from + 1 : from; end <= old_.size(); ++end)
+      if (fits_[i + 1][end] && holds(old_.subspan(from, end - from), new_[i])) return end;
+    return old_.size() + 1;
+  }
+
+ private:
+  static bool holds(std::span<const sint> sizes, const sint& count) {
+    try {
+      return certainly_eq(elements(sizes), count);
+    } catch (const OverflowError&) {  // more than any one size
+      return false;
+    }
+  }
+
+  std::span<const sint> old_, new_;
+  const std::vector<bool>& wanted_;
+  std::vector<std::vector<bool>> fits_;
+};
 
 }  // namespace
 
-// Each new axis ends where the running products first agree, as tinygrad v0.8.0 does
-// (shape/shapetracker.py, get_contraction); unlike there the groups are checked afterwards, for
-// with a size of 0 all later products agree.
-std::optional<std::vector<std::vector<int>>> get_contraction(std::span<const sint> old_shape,
-                                                             std::span<const sint> new_shape) {
-  const std::vector<sint> old_products = running_products(old_shape);
-  const std::vector<sint> new_products = running_products(new_shape);
-  std::vector<std::vector<int>> groups;
-  std::size_t begin = 0;
-  for (std::size_t i = 0; i < new_shape.size(); ++i) {
-    std::size_t end = begin;
-    if (i + 1 == new_shape.size()) {
-      end = old_shape.size();
-    } else if (!(new_products[i] == sint(1))) {
-      const auto found = std::ranges::find(old_products, new_products[i]);
-      if (found == old_products.end()) return std::nullopt;
-      end = static_cast<std::size_t>(found - old_products.begin()) + 1;
-    }
-    if (end < begin) return std::nullopt;
-    if (!(elements(old_shape.subspan(begin, end - begin)) == new_shape[i])) return std::nullopt;
-    std::vector<int>& group = groups.emplace_back();
-    for (; begin < end; ++begin) group.push_back(static_cast<int>(begin));
+// Groups end as early as they can, so that axes of size 1 stand in the group that follows; the last
+// group takes what is left. tinygrad (get_contraction) does the same by comparing running products,
+// which does not see that sizes of 0 make all later products equal.
+std::optional<Contraction> get_contraction(std::span<const sint> old_shape,
+                                           std::span<const sint> new_shape) {
+  return get_contraction_with_reduce(old_shape, new_shape, {});
+}
+
+std::optional<Contraction> get_contraction_with_reduce(std::span<const sint> old_shape,
+                                                       std::span<const sint> new_shape,
+                                                       std::span<const int> reduce_axes) {
+  std::vector<bool> wanted(new_shape.size(), false);
+  for (const int axis : reduce_axes) {
+    if (axis < 0 || static_cast<std::size_t>(axis) >= new_shape.size())
+      throw ShapeError(
+          fmt::format("get_contraction_with_reduce: axis {} of shape {}; must be within [0, {})",
+                      axis, str(new_shape), new_shape.size()));
+    wanted[static_cast<std::size_t>(axis)] = true;
   }
-  if (!(elements(old_shape.subspan(begin)) == sint(1))) return std::nullopt;
+  const Suffixes suffixes(old_shape, new_shape, wanted);
+  if (!suffixes.fits()) return std::nullopt;
+  Contraction groups(new_shape.size());
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < new_shape.size(); ++i)
+    for (const std::size_t end = suffixes.first_end(i, next); next < end; ++next)
+      groups[i].push_back(static_cast<int>(next));
   return groups;
 }
 

@@ -68,7 +68,12 @@ class ShapeTracker {
   /// Address in the buffer, or nullopt where masked out. Concrete trackers only.
   std::optional<std::int64_t> at(std::span<const std::int64_t> index) const;
 
-  std::vector<symbolic::Node> variables() const;
+  /// The variables in any view, sorted by name.
+  std::vector<symbolic::Node> vars() const;
+  /// Of `values`, those of vars(): what a kernel that reads through the tracker is launched with.
+  /// Throws ShapeError where one is missing or outside its bounds.
+  symbolic::Values var_vals(const symbolic::Values& values) const;
+  /// The tracker with its variables replaced by values, of which there may be too few or too many.
   ShapeTracker bind(const symbolic::Values& values) const;
 
   std::string str() const;
@@ -82,9 +87,21 @@ class ShapeTracker {
   std::vector<View> views_;
 };
 
-/// Groups of old axes whose products make each new axis, or nullopt: (2,3,4) -> (6,4) is
-/// {{0,1},{2}}. Axes of size 1 may give empty groups.
-std::optional<std::vector<std::vector<int>>> get_contraction(std::span<const sint> old_shape,
-                                                             std::span<const sint> new_shape);
+/// For each new axis the old axes that it is made of, neighbours in order.
+using Contraction = std::vector<std::vector<int>>;
+
+/// Groups of neighbouring old axes whose products make each new axis, all old axes in order, or
+/// nullopt: (2,3,4) -> (6,4) is {{0,1},{2}}. Axes of size 1 may give empty groups, and stand in the
+/// group after them where there is one.
+std::optional<Contraction> get_contraction(std::span<const sint> old_shape,
+                                           std::span<const sint> new_shape);
+
+/// The same where the new axes `reduce_axes` are reduced: each of them is made of at least one old
+/// axis, which can be reduced in its place; an axis of size 1 takes one of size 1 from its
+/// neighbours. (4,1) -> (4,1) with axis 1 reduced is {{0},{1}}; nullopt where some reduced axis can
+/// have none. Throws ShapeError on an axis outside the new shape.
+std::optional<Contraction> get_contraction_with_reduce(std::span<const sint> old_shape,
+                                                       std::span<const sint> new_shape,
+                                                       std::span<const int> reduce_axes);
 
 }  // namespace touchstone

@@ -1,5 +1,7 @@
 #include "touchstone/shapetracker/sint_bounds.h"
 
+#include "touchstone/shapetracker/variable_table.h"
+
 namespace touchstone::shapetracker {
 
 sint smaller(const sint& a, const sint& b) {
@@ -12,6 +14,20 @@ sint larger(const sint& a, const sint& b) {
   if (certainly_le(a, b)) return b;
   if (certainly_le(b, a)) return a;
   return symbolic::max(a.node(), b.node());
+}
+
+bool proved_le(const sint& a, const sint& b) {
+  if (a.is_int() && b.is_int()) return a.as_int() <= b.as_int();
+  constexpr int kBoxes = 128;
+  constexpr std::size_t kMost = 4;
+  try {
+    VariableTable table;
+    const std::optional<Polynomial> low = table.read(a), high = table.read(b);
+    if (!low || !high || table.size() > kMost || table.has_empty_range()) return false;
+    return BoxProver(table.box(), kBoxes).proves_nonnegative(*high - *low);
+  } catch (const OverflowError&) {
+    return false;
+  }
 }
 
 ShapeError undecided(const std::string& what, const sint& a, const char* relation, const sint& b) {

@@ -117,7 +117,7 @@ class KernelBuilder {
 
   ShapeTracker leaf_view(const ShapeTracker* st) {
     ShapeTracker simple = st->simplify();
-    kernel_.has_variables = kernel_.has_variables || !simple.variables().empty();
+    kernel_.has_variables = kernel_.has_variables || !simple.vars().empty();
     return simple;
   }
 

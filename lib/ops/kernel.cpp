@@ -90,7 +90,7 @@ std::vector<symbolic::Node> variables_of(const LazyOpPtr& kernel) {
   for (const LazyOpPtr& node : toposort(kernel)) {
     const ShapeTracker* st = view_of(*node);
     if (st == nullptr) continue;
-    for (const symbolic::Node& v : st->variables()) {
+    for (const symbolic::Node& v : st->vars()) {
       const auto [it, fresh] = found.emplace(symbolic::variable_name(v), v);
       if (!fresh && it->second != v)
         throw AstError(fmt::format("variable '{}' has two ranges in one kernel", it->first));

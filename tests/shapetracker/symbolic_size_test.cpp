@@ -6,6 +6,7 @@
 #include "draws.h"
 #include "errors.h"
 #include "model.h"
+#include "touchstone/shapetracker/bound_tracker.h"
 
 namespace touchstone {
 namespace {
@@ -79,8 +80,28 @@ TEST(SymbolicSize, ExpressionsHoldTheVariables) {
 
 TEST(SymbolicSize, VariablesAreListedOnce) {
   const ShapeTracker tracker = ShapeTracker::contiguous({n(), m(), n()});
-  EXPECT_EQ(tracker.variables(), (std::vector<Node>{m(), n()}));
-  EXPECT_TRUE(ShapeTracker::contiguous({3}).variables().empty());
+  EXPECT_EQ(tracker.vars(), (std::vector<Node>{m(), n()}));
+  EXPECT_TRUE(ShapeTracker::contiguous({3}).vars().empty());
+}
+
+TEST(SymbolicSize, VarValsAreTheTrackersOwn) {
+  const ShapeTracker tracker = ShapeTracker::contiguous({n(), m()});
+  const symbolic::Values values = {{"n", 4}, {"m", 2}, {"other", 7}};
+  EXPECT_EQ(tracker.var_vals(values), (symbolic::Values{{"m", 2}, {"n", 4}}));
+  EXPECT_TRUE(ShapeTracker::contiguous({3}).var_vals(values).empty());
+  expect_error<ShapeError>([&] { tracker.var_vals({{"n", 4}}); }, {"no value for 'm'"});
+  expect_error<ShapeError>([&] { tracker.var_vals({{"n", 11}, {"m", 2}}); }, {"n = 11", "1 to 10"});
+  const BoundTracker bound(tracker, values);
+  EXPECT_EQ(bound.unbind(), std::pair(tracker, bound.var_vals()));
+  EXPECT_EQ(bound.bind(), ShapeTracker::contiguous({4, 2}));
+  expect_error<ShapeError>([&] { BoundTracker(tracker, {{"m", 1}, {"n", 1}}); }, {"m = 1"});
+}
+
+TEST(SymbolicSize, InequalitiesOfProductsAreProved) {
+  const sint size = n() * n() - n() * 2 + 1;  // (n - 1)^2
+  EXPECT_EQ(View::contiguous({size}).size(), size);
+  EXPECT_NO_THROW(View::contiguous({n() * m()}).shrink(Mask{{n(), n() * m()}}));
+  expect_error<ShapeError>([] { View::contiguous({n() * m() - n() * 3}); }, {"depends"});
 }
 
 TEST(SymbolicSize, BindGivesTheConcreteView) {

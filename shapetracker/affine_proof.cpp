@@ -1,0 +1,174 @@
+#include "touchstone/shapetracker/affine_proof.h"
+
+namespace touchstone::shapetracker {
+namespace {
+
+PolynomialForm scaled_sum(const PolynomialForm& a, const Polynomial& factor,
+                          const PolynomialForm& b) {
+  PolynomialForm sum = a;
+  sum.base = sum.base + factor * b.base;
+  for (std::size_t i = 0; i < sum.slopes.size(); ++i)
+    if (!b.slopes[i].is_zero()) sum.slopes[i] = sum.slopes[i] + factor * b.slopes[i];
+  return sum;
+}
+
+PolynomialForm negative(const PolynomialForm& form) {
+  return scaled_sum({0, std::vector<Polynomial>(form.slopes.size())}, -1, form);
+}
+
+Wide floor_quotient(Wide a, Wide b) {  // b > 0
+  const Wide q = a / b;
+  return a % b < 0 ? q - 1 : q;
+}
+
+}  // namespace
+
+PolynomialDigits::PolynomialDigits(const PolynomialView& view) : offset(view.offset), size(1) {
+  for (std::size_t i = view.shape.size(); i-- > 0;) {
+    if (view.shape[i].is(1)) continue;
+    Digit digit{size,
+                view.shape[i],
+                size * view.shape[i],
+                view.strides[i],
+                view.strides[i],
+                view.mask[i].first,
+                view.mask[i].second};
+    if (!digits.empty()) digit.jump = digit.stride - digits.back().size * digits.back().stride;
+    size = digit.span;
+    digits.push_back(std::move(digit));
+  }
+}
+
+AffineProof::AffineProof(const BoxProver& prover, const Grid& grid,
+                         const std::vector<Polynomial>& extents)
+    : prover_(prover), grid_(grid) {
+  for (const Polynomial& extent : extents) {
+    last_.push_back(extent - 1);
+    if (!prover.proves_nonnegative(last_.back())) given_.push_back(last_.back());
+  }
+}
+
+// The least value of a form is at the corner that the signs of its slopes choose; where a sign
+// depends on the variables, both ends of that axis are looked at.
+bool AffineProof::at_least(const PolynomialForm& form, const Polynomial& low) {
+  constexpr std::size_t kMostCorners = 32;
+  std::vector<Polynomial> corners = {form.base - low};
+  for (std::size_t i = 0; i < form.slopes.size(); ++i) {
+    const Polynomial& slope = form.slopes[i];
+    if (slope.is_zero() || last_[i].is_zero() || nonnegative(slope)) continue;
+    const Polynomial reach = slope * last_[i];
+    const std::size_t count = corners.size();
+    if (!nonnegative(Polynomial(0) - slope)) {
+      if (2 * count > kMostCorners) return false;
+      corners.insert(corners.end(), corners.begin(),
+                     corners.begin() + static_cast<std::ptrdiff_t>(count));
+    }
+    for (std::size_t c = 0; c < count; ++c) corners[c] = corners[c] + reach;
+  }
+  for (const Polynomial& corner : corners)
+    if (!nonnegative(corner)) return false;
+  return true;
+}
+
+bool AffineProof::at_most(const PolynomialForm& form, const Polynomial& high) {
+  return at_least(negative(form), Polynomial(0) - high);
+}
+
+// floor(k / weight): affine exactly where k less weight times the only candidate stays in
+// [0, weight). The candidate's coefficients are floors at the low corner and one step from it.
+std::optional<PolynomialForm> AffineProof::quotient(const PolynomialForm& k,
+                                                    const Polynomial& weight) {
+  const std::size_t count = grid_.size();
+  std::vector<Wide> weights, bases, first;
+  for (std::size_t p = 0; p < count; ++p) {
+    const std::vector<std::int64_t> point = grid_.point(p);
+    weights.push_back(weight.at(point));
+    if (weights.back() <= 0) return std::nullopt;
+    bases.push_back(k.base.at(point));
+    first.push_back(floor_quotient(bases.back(), weights.back()));
+  }
+  std::optional<Polynomial> found = interpolate(grid_, first);
+  if (!found) return std::nullopt;
+  PolynomialForm result{std::move(*found), std::vector<Polynomial>(k.slopes.size())};
+  for (std::size_t i = 0; i < k.slopes.size(); ++i) {
+    if (k.slopes[i].is_zero() || last_[i].is_zero()) continue;
+    std::vector<Wide> values;
+    for (std::size_t p = 0; p < count; ++p)
+      values.push_back(
+          floor_quotient(wide_add(bases[p], k.slopes[i].at(grid_.point(p))), weights[p]) -
+          first[p]);
+    found = interpolate(grid_, std::move(values));
+    if (!found) return std::nullopt;
+    result.slopes[i] = std::move(*found);
+  }
+  const PolynomialForm residual = scaled_sum(k, Polynomial(0) - weight, result);
+  if (!at_least(residual, 0) || !at_most(residual, weight - 1)) return std::nullopt;
+  return result;
+}
+
+// k mod span, which the mask of the digit limits.
+std::optional<PolynomialForm> AffineProof::rest(const PolynomialDigits& view, std::size_t digit,
+                                                const PolynomialForm& k) {
+  if (digit + 1 == view.digits.size()) return k;
+  const std::optional<PolynomialForm> q = quotient(k, view.digits[digit].span);
+  if (!q) return std::nullopt;
+  return scaled_sum(k, Polynomial(0) - view.digits[digit].span, *q);
+}
+
+std::optional<PolynomialForm> AffineProof::affine(const PolynomialDigits& view,
+                                                  const PolynomialForm& k) {
+  PolynomialForm result{view.offset, std::vector<Polynomial>(k.slopes.size())};
+  for (std::size_t i = 0; i < view.digits.size(); ++i) {
+    const PolynomialDigits::Digit& digit = view.digits[i];
+    if (digit.jump.is_zero()) continue;
+    const std::optional<PolynomialForm> floor = i == 0 ? k : quotient(k, digit.weight);
+    if (!floor) {
+      failure_ = {Failure::Kind::Floor, digit.weight, {}};
+      return std::nullopt;
+    }
+    result = scaled_sum(result, digit.jump, *floor);
+  }
+  return result;
+}
+
+std::optional<PolynomialForm> AffineProof::address(const PolynomialDigits& view,
+                                                   const PolynomialForm& k) {
+  if (!at_least(k, 0) || !at_most(k, view.size - 1)) {
+    failure_ = {Failure::Kind::Range, view.size, {}};
+    return std::nullopt;
+  }
+  for (std::size_t i = 0; i < view.digits.size(); ++i) {
+    const PolynomialDigits::Digit& digit = view.digits[i];
+    const bool from = !digit.begin.is_zero(), to = digit.end != digit.size;
+    if (!from && !to) continue;
+    const std::optional<PolynomialForm> r = rest(view, i, k);
+    if (!r || (from && !at_least(*r, digit.begin * digit.weight)) ||
+        (to && !at_most(*r, digit.end * digit.weight - 1))) {
+      failure_ = {Failure::Kind::Mask, digit.begin, digit.end};
+      return std::nullopt;
+    }
+  }
+  return affine(view, k);
+}
+
+bool AffineProof::nothing_valid(std::span<const PolynomialDigits> views, PolynomialForm k) {
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    const PolynomialDigits& view = views[v];
+    for (std::size_t i = 0; i < view.digits.size(); ++i) {
+      const PolynomialDigits::Digit& digit = view.digits[i];
+      const bool from = !digit.begin.is_zero(), to = digit.end != digit.size;
+      if (!from && !to) continue;
+      const std::optional<PolynomialForm> r = rest(view, i, k);
+      if (r && ((from && at_most(*r, digit.begin * digit.weight - 1)) ||
+                (to && at_least(*r, digit.end * digit.weight))))
+        return true;
+    }
+    if (v + 1 == views.size()) break;
+    std::optional<PolynomialForm> deeper = affine(view, k);
+    if (!deeper) return false;
+    k = std::move(*deeper);
+  }
+  return false;
+}
+
+}  // namespace touchstone::shapetracker

@@ -1,0 +1,73 @@
+#pragma once
+
+#include "touchstone/shapetracker/box_prover.h"
+
+namespace touchstone::shapetracker {
+
+/// A view whose entries are polynomials in the variables.
+struct PolynomialView {
+  std::vector<Polynomial> shape, strides;
+  Polynomial offset;
+  std::vector<std::pair<Polynomial, Polynomial>> mask;  // [begin, end) of every axis
+};
+
+/// The same as a function of the flat index k: digit i is floor(k / weight) - size * floor(k /
+/// span), fine to coarse; address = offset + digits[0].stride * k + sum(jump_i * floor(k /
+/// weight_i)).
+struct PolynomialDigits {
+  struct Digit {
+    Polynomial weight, size, span, stride, jump, begin, end;
+  };
+  std::vector<Digit> digits;
+  Polynomial offset, size;
+
+  explicit PolynomialDigits(const PolynomialView& view);
+};
+
+/// base + sum(slopes * y) for the indices y of a box.
+struct PolynomialForm {
+  Polynomial base;
+  std::vector<Polynomial> slopes;
+};
+
+/// Proofs about affine forms on the box 0 <= y < extents, for all values of the variables at once;
+/// values at which the box has no index count as proved. What is guessed from the values at the
+/// points of a grid is proved afterwards: no answer rests on a sample.
+class AffineProof {
+ public:
+  AffineProof(const BoxProver& prover, const Grid& grid, const std::vector<Polynomial>& extents);
+
+  /// The address that the view gives at flat index `k`, as a form: proved to be one, and every
+  /// index to be valid. nullopt where that is not proved; failure() says what.
+  std::optional<PolynomialForm> address(const PolynomialDigits& view, const PolynomialForm& k);
+  /// Whether one digit of one of the views, outermost first, is outside its mask at every index.
+  bool nothing_valid(std::span<const PolynomialDigits> views, PolynomialForm k);
+
+  /// Why address() gave nothing.
+  struct Failure {
+    enum class Kind : std::uint8_t { Range, Mask, Floor };
+    Kind kind;         // k is not shown to stay within the view; nor within a mask; nor is
+    Polynomial value;  // floor(k / value) shown to be affine. Mask: [begin, end) of a digit
+    Polynomial end;
+  };
+  const Failure& failure() const { return failure_; }
+
+ private:
+  std::optional<PolynomialForm> affine(const PolynomialDigits& view, const PolynomialForm& k);
+  std::optional<PolynomialForm> quotient(const PolynomialForm& k, const Polynomial& weight);
+  std::optional<PolynomialForm> rest(const PolynomialDigits& view, std::size_t digit,
+                                     const PolynomialForm& k);
+  bool at_least(const PolynomialForm& form, const Polynomial& low);
+  bool at_most(const PolynomialForm& form, const Polynomial& high);
+  bool nonnegative(const Polynomial& value) const {
+    return prover_.proves_nonnegative(value, given_);
+  }
+
+  const BoxProver& prover_;
+  const Grid& grid_;
+  std::vector<Polynomial> last_;   // largest index of each axis
+  std::vector<Polynomial> given_;  // >= 0 where the box has an index
+  Failure failure_{};
+};
+
+}  // namespace touchstone::shapetracker

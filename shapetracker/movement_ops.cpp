@@ -1,0 +1,312 @@
+#include "touchstone/shapetracker/movement_ops.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "touchstone/shapetracker/sint_bounds.h"
+
+namespace touchstone {
+namespace {
+
+using Kind = MovementOp::Kind;
+
+/// Operations in a row and the shape they lead to. Those that change nothing are left out.
+class Ops {
+ public:
+  explicit Ops(Shape shape) : shape_(std::move(shape)) {}
+
+  const Shape& shape() const { return shape_; }
+  const std::vector<MovementOp>& list() const { return list_; }
+  const sint& last() const { return shape_.back(); }
+
+  void reshape(Shape shape) {
+    if (!list_.empty() && list_.back().kind == Kind::Reshape) {
+      shape_ = before_reshape_;
+      list_.pop_back();
+    }
+    if (shape == shape_) return;
+    before_reshape_ = shape_;
+    add({.kind = Kind::Reshape, .shape = shape}, shape);
+  }
+  void permute(std::vector<int> order) {
+    if (std::ranges::is_sorted(order)) return;
+    Shape shape;
+    for (const int axis : order) shape.push_back(shape_[static_cast<std::size_t>(axis)]);
+    add({.kind = Kind::Permute, .order = std::move(order)}, std::move(shape));
+  }
+  void expand(Shape shape) {
+    if (shape != shape_) add({.kind = Kind::Expand, .shape = shape}, shape);
+  }
+  void pad(Padding padding) {
+    Shape shape = shape_;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      shape[i] = shape[i] + padding[i].first + padding[i].second;
+    if (shape != shape_) add({.kind = Kind::Pad, .ends = std::move(padding)}, std::move(shape));
+  }
+  void shrink(Mask keep) {
+    Shape shape;
+    for (const auto& [begin, end] : keep) shape.push_back(end - begin);
+    if (shape != shape_) add({.kind = Kind::Shrink, .ends = std::move(keep)}, std::move(shape));
+  }
+  void stride(std::vector<std::int64_t> steps) {
+    if (std::ranges::all_of(steps, [](std::int64_t step) { return step == 1; })) return;
+    Shape shape = shape_;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      shape[i] = floor_div(shape[i] - 1, std::abs(steps[i])) + 1;
+    add({.kind = Kind::Stride, .steps = std::move(steps)}, std::move(shape));
+  }
+  void as_strided(Shape shape, Strides strides, sint offset) {
+    MovementOp op{.kind = Kind::AsStrided, .shape = shape};
+    op.strides = std::move(strides);
+    op.offset = std::move(offset);
+    add(std::move(op), std::move(shape));
+  }
+
+  // The last axis alone.
+  void pad_last(const sint& after) {
+    Padding padding(shape_.size(), {0, 0});
+    padding.back().second = after;
+    pad(std::move(padding));
+  }
+  void shrink_last(const sint& begin, const sint& end) {
+    Mask keep;
+    for (const sint& size : shape_) keep.emplace_back(0, size);
+    keep.back() = {begin, end};
+    shrink(std::move(keep));
+  }
+  void split_last(const sint& outer, const sint& inner) {
+    Shape shape = shape_;
+    shape.back() = outer;
+    shape.push_back(inner);
+    reshape(std::move(shape));
+  }
+
+ private:
+  void add(MovementOp op, Shape shape) {
+    (void)elements(shape);  // throws OverflowError where they cannot be counted
+    list_.push_back(std::move(op));
+    shape_ = std::move(shape);
+  }
+
+  std::vector<MovementOp> list_;
+  Shape shape_, before_reshape_;
+};
+
+/// The valid part of an axis.
+struct Axis {
+  std::size_t number;
+  sint extent, stride;  // the stride not negative
+  bool flipped;
+};
+
+/// The valid part of a view: all axes with a stride, largest first, and what they reach.
+struct Core {
+  std::vector<Axis> axes;
+  sint low, span = 1;  // addresses [low, low + span)
+};
+
+Range valid_range(const View& view, std::size_t axis) {
+  return view.mask() ? (*view.mask())[axis] : Range{0, view.shape()[axis]};
+}
+
+sint first_address(const View& view) {
+  sint address = view.offset();
+  for (std::size_t i = 0; i < view.shape().size(); ++i)
+    address = address + valid_range(view, i).first * view.strides()[i];
+  return address;
+}
+
+// nullopt where the bounds of the variables do not tell the signs or the order of the strides.
+std::optional<Core> core_of(const View& view) {
+  Core core;
+  core.low = first_address(view);
+  std::vector<Axis> left;
+  for (std::size_t i = 0; i < view.shape().size(); ++i) {
+    const auto [begin, end] = valid_range(view, i);
+    Axis axis{i, end - begin, view.strides()[i], false};
+    if (axis.stride == sint(0)) continue;
+    if (!certainly_le(1, axis.extent)) return std::nullopt;
+    if (!certainly_le(0, axis.stride)) {
+      if (!certainly_le(axis.stride, 0)) return std::nullopt;
+      core.low = core.low + axis.stride * (axis.extent - 1);
+      axis.stride = sint(0) - axis.stride;
+      axis.flipped = true;
+    }
+    core.span = core.span + axis.stride * (axis.extent - 1);
+    left.push_back(std::move(axis));
+  }
+  while (!left.empty()) {
+    const auto largest = std::ranges::find_if(left, [&](const Axis& a) {
+      return std::ranges::all_of(left,
+                                 [&](const Axis& b) { return certainly_le(b.stride, a.stride); });
+    });
+    if (largest == left.end()) return std::nullopt;
+    core.axes.push_back(std::move(*largest));
+    left.erase(largest);
+  }
+  return core;
+}
+
+// The last axis, of (extent - 1) * stride + span elements, as rows of `span` elements each `stride`
+// after the one before; false where this takes overlaps whose size has variables.
+bool take_rows(Ops& ops, const sint& extent, const sint& stride, const sint& span) {
+  if (certainly_le(span, stride)) {
+    ops.pad_last(stride - span);
+    ops.split_last(extent, stride);
+    ops.shrink_last(0, span);
+    return true;
+  }
+  // Repeated, the axis is read in rows of its length and `stride` more: each row starts `stride`
+  // later within a repetition.
+  const sint length = ops.last();
+  if (!length.is_int() || !extent.is_int() || !stride.is_int()) return false;
+  const sint row = length + stride, all = extent * row;
+  const sint repeats = floor_div(all - 1, length) + 1;
+  Shape shape = ops.shape();
+  shape.insert(shape.end() - 1, 1);
+  ops.reshape(shape);
+  shape[shape.size() - 2] = repeats;
+  ops.expand(shape);
+  shape.pop_back();
+  shape.back() = repeats * length;
+  ops.reshape(std::move(shape));
+  ops.shrink_last(0, all);
+  ops.split_last(extent, row);
+  ops.shrink_last(0, span);
+  return true;
+}
+
+// Makes the flat axis as long as that: what the outer views never read may lie beyond the buffer.
+void make_reach(Ops& ops, const sint& size) {
+  if (certainly_lt(ops.last(), size)) ops.pad_last(size - ops.last());
+}
+
+// The axes with a stride, as wanted and in order, from one flat axis.
+bool make_core(Ops& ops, const Core& core) {
+  if (!certainly_le(0, core.low)) return false;
+  make_reach(ops, core.low + core.span);
+  if (!certainly_le(core.low + core.span, ops.last())) return false;
+  ops.shrink_last(core.low, core.low + core.span);
+  sint span = core.span;
+  std::vector<std::int64_t> steps;
+  for (std::size_t i = 0; i < core.axes.size(); ++i) {
+    const Axis& axis = core.axes[i];
+    span = span - axis.stride * (axis.extent - 1);
+    std::int64_t step = 1;
+    if (i + 1 == core.axes.size() && axis.stride.is_int())
+      step = axis.stride.as_int();
+    else if (!take_rows(ops, axis.extent, axis.stride, span))
+      return false;
+    steps.push_back(axis.flipped ? -step : step);
+  }
+  steps.resize(ops.shape().size(), 1);
+  ops.stride(std::move(steps));
+  Shape shape;
+  std::vector<int> order(core.axes.size());
+  for (const Axis& axis : core.axes) shape.push_back(axis.extent);
+  ops.reshape(std::move(shape));
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::sort(order, {},
+                    [&](int i) { return core.axes[static_cast<std::size_t>(i)].number; });
+  ops.permute(std::move(order));
+  return true;
+}
+
+// From one flat axis to the view.
+void make_view(Ops& ops, const View& view) {
+  if (view.nothing_valid()) {
+    ops.shrink_last(0, 0);
+    ops.pad_last(view.size());
+    ops.reshape(view.shape());
+    return;
+  }
+  if (view.is_contiguous() && certainly_eq(view.size(), ops.last())) {
+    ops.reshape(view.shape());
+    return;
+  }
+  Shape thin, wide;  // axes without a stride have one element, then all valid ones
+  Padding padding;
+  for (std::size_t i = 0; i < view.shape().size(); ++i) {
+    const auto [begin, end] = valid_range(view, i);
+    wide.push_back(end - begin);
+    thin.push_back(view.strides()[i] == sint(0) ? sint(1) : wide.back());
+    padding.emplace_back(begin, view.shape()[i] - end);
+  }
+  bool made = false;
+  Ops attempt = ops;
+  try {
+    const std::optional<Core> core = core_of(view);
+    made = core && make_core(attempt, *core);
+  } catch (const OverflowError&) {  // a shape on the way is too large
+  }
+  if (made) {
+    ops = std::move(attempt);
+    ops.reshape(thin);
+  } else {
+    make_reach(ops, address_range(view).second + 1);
+    ops.as_strided(thin, view.strides(), first_address(view));
+  }
+  ops.expand(std::move(wide));
+  ops.pad(std::move(padding));
+}
+
+}  // namespace
+
+std::vector<MovementOp> to_movement_ops(const ShapeTracker& tracker, const sint& elements) {
+  if (!certainly_le(tracker.real_size(), elements))
+    throw ShapeError(fmt::format("to_movement_ops: {} reaches {} elements, the buffer has {}",
+                                 tracker.str(), tracker.real_size(), elements.str()));
+  Ops ops({elements});
+  for (const View& view : tracker.views()) {
+    ops.reshape({touchstone::elements(ops.shape())});
+    make_view(ops, view);
+  }
+  return ops.list();
+}
+
+std::vector<MovementOp> to_movement_ops(const ShapeTracker& tracker) {
+  return to_movement_ops(tracker, tracker.real_size());
+}
+
+ShapeTracker apply(const ShapeTracker& tracker, const MovementOp& op) {
+  switch (op.kind) {
+    case Kind::Reshape:
+      return tracker.reshape(op.shape);
+    case Kind::Permute:
+      return tracker.permute(op.order);
+    case Kind::Expand:
+      return tracker.expand(op.shape);
+    case Kind::Pad:
+      return tracker.pad(op.ends);
+    case Kind::Shrink:
+      return tracker.shrink(op.ends);
+    case Kind::Stride:
+      return tracker.stride(op.steps);
+    case Kind::AsStrided:
+      return tracker.as_strided(op.shape, op.strides, op.offset);
+  }
+  return tracker;
+}
+
+std::string MovementOp::str() const {
+  switch (kind) {
+    case Kind::Reshape:
+      return "reshape " + touchstone::str(shape);
+    case Kind::Permute:
+      return fmt::format("permute ({})", fmt::join(order, ", "));
+    case Kind::Expand:
+      return "expand " + touchstone::str(shape);
+    case Kind::Pad:
+      return "pad " + shapetracker::str(ends);
+    case Kind::Shrink:
+      return "shrink " + shapetracker::str(ends);
+    case Kind::Stride:
+      return fmt::format("stride ({})", fmt::join(steps, ", "));
+    case Kind::AsStrided:
+      return fmt::format("as_strided {} strides {} offset {}", touchstone::str(shape),
+                         touchstone::str(strides), offset.str());
+  }
+  return "";
+}
+
+}  // namespace touchstone
