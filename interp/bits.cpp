@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/fp_guard.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/interp/exact_sum.h"
 #include "touchstone/interp/scalar_named.h"
@@ -179,6 +180,7 @@ std::string written(const Scalar& x) {
 
 std::optional<Scalar> scalar_answer(std::string_view op, DType dtype,
                                     std::span<const Scalar> operands) {
+  const FpGuard guard;
   for (const Scalar& x : operands)
     if (x.dtype() != dtype)
       throw DTypeError(

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstring>
 
+#include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/evaluator.h"
 #include "touchstone/interp/fxn_for_op.h"
 
@@ -71,6 +72,7 @@ class InterpretedRunner : public Runner {
   }
 
   double run(std::span<Buffer* const> buffers, const symbolic::Values& values) override {
+    const FpGuard guard;
     const auto start = std::chrono::steady_clock::now();
     if (program_.regions.empty()) {
       execute(make_program(bind_variables(kernel_, values)), buffers);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 
+#include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/envelope.h"
 #include "touchstone/interp/interpreted.h"
 
@@ -159,6 +160,7 @@ std::string Verdict::str() const {
 
 Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
               const Profile& profile, const symbolic::Values& values) {
+  const FpGuard guard;
   Verdict verdict;
   try {
     judge_elements(kernel, inputs, candidate, profile, values, verdict);

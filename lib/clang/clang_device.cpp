@@ -5,9 +5,9 @@
 #include <future>
 #include <optional>
 
+#include "touchstone/base/fp_guard.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/clang/compiler.h"
-#include "touchstone/clang/fp_guard.h"
 #include "touchstone/clang/object_cache.h"
 #include "touchstone/clang/shared_object.h"
 #include "touchstone/clang/worker_pool.h"
@@ -18,7 +18,6 @@ namespace touchstone {
 
 namespace {
 
-using clang::FpGuard;
 using clang::KernelFunction;
 using clang::SharedObject;
 using clang::WorkerPool;

@@ -3,7 +3,7 @@
 #include <dlfcn.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/clang/fp_guard.h"
+#include "touchstone/base/fp_guard.h"
 
 namespace touchstone::clang {
 

@@ -1,6 +1,6 @@
 #include "touchstone/clang/worker_pool.h"
 
-#include "touchstone/clang/fp_guard.h"
+#include "touchstone/base/fp_guard.h"
 
 namespace touchstone::clang {
 

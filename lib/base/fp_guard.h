@@ -6,11 +6,12 @@
 #include <cfenv>
 #endif
 
-namespace touchstone::clang {
+namespace touchstone {
 
 /// Holds the floating-point control of this thread at its default (nearest, no flush-to-zero, no
-/// traps) and puts back what was there: neither a loaded object's start-up code nor the caller's
-/// mode leaks through. Loading an object linked with -ffast-math sets flush-to-zero.
+/// traps, long double with all its digits) and puts back what was there: neither a loaded object's
+/// start-up code nor the caller's mode leaks through. Loading an object linked with -ffast-math
+/// sets flush-to-zero.
 class FpGuard {
  public:
   FpGuard(const FpGuard&) = delete;
@@ -20,8 +21,11 @@ class FpGuard {
   FpGuard() : mxcsr_(_mm_getcsr()) {
     __asm__ volatile("fnstcw %0" : "=m"(x87_));
     if ((mxcsr_ & kControl) != kDefault) _mm_setcsr(kDefault);
+    if (x87_ != kX87Default) __asm__ volatile("fldcw %0" : : "m"(kX87Default));
+    __asm__ volatile("" : : : "memory");  // nothing is read, hence computed, before this
   }
   ~FpGuard() {
+    __asm__ volatile("" : : : "memory");
     if (_mm_getcsr() != mxcsr_) _mm_setcsr(mxcsr_);
     unsigned short now = 0;
     __asm__ volatile("fnstcw %0" : "=m"(now));
@@ -31,6 +35,7 @@ class FpGuard {
  private:
   static constexpr unsigned kDefault = 0x1f80;
   static constexpr unsigned kControl = 0xffc0;  // all but the sticky flags
+  static constexpr unsigned short kX87Default = 0x37f;
   unsigned mxcsr_;
   unsigned short x87_ = 0;
 #else
@@ -45,4 +50,4 @@ class FpGuard {
 #endif
 };
 
-}  // namespace touchstone::clang
+}  // namespace touchstone
