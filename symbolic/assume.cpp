@@ -46,7 +46,10 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
   for (int round = 0; round < kRounds; ++round)
     for (const Linear& f : facts)
       for (const Term& t : f.terms) {
-        if (c_[t.atom].kind != Kind::Variable) continue;
+        const NodeData& atom = c_[t.atom];
+        const bool remainder =
+            atom.kind == Kind::Digit && atom.first.is_one() && !atom.second.is_zero();
+        if (atom.kind != Kind::Variable && !remainder) continue;
         Interval rest = Interval::point(f.constant);
         for (const Term& u : f.terms)
           if (u.atom != t.atom) rest = rest + range_of(u.atom) * u.coef;
@@ -75,7 +78,8 @@ Id Simplifier::rewritten(Id root, Replacements now) {
   };
   for (const Id id : reachable(c_, root)) {
     const NodeData& n = c_[id];
-    bool touched = !facts_.empty() && n.kind != Kind::Constant && n.kind != Kind::Variable;
+    const bool facts = !facts_.empty() || !residues_.empty();
+    bool touched = facts && n.kind != Kind::Constant && n.kind != Kind::Variable;
     for (const Id a : n.args) touched |= now.contains(a);
     for (const Term& t : n.terms) touched |= now.contains(t.atom);
     if (!touched || now.contains(id)) continue;
@@ -147,10 +151,22 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   const Facts facts = facts_of(conditions);
   Overlay overlay;
   if (!tighten(facts, overlay)) return std::nullopt;
+  const Residues residues = residues_of(conditions, overlay);
+  Table<Id, Congruence> strides;
+  if (!congruences_of(residues, strides)) return std::nullopt;
+  for (const auto& [id, congruence] : strides) {
+    const auto found = overlay.find(id);
+    const auto range = trimmed(found == overlay.end() ? c_[id].bounds : found->second, congruence);
+    if (!range) return std::nullopt;
+    overlay.insert_or_assign(id, *range);
+  }
   bool concerned = false;
   Replacements forth, back;
   for (const auto& [id, range] : overlay) {
-    const Id narrow = c_.make_variable(*c_[id].name, range);
+    if (c_[id].kind != Kind::Variable) continue;
+    const auto stride = strides.find(id);
+    const Id narrow = c_.make_variable(*c_[id].name, range,
+                                       stride == strides.end() ? Congruence() : stride->second);
     forth.emplace(id, narrow);
     if (c_[narrow].kind == Kind::Variable)
       back.emplace(narrow, id);
@@ -169,17 +185,29 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
     for (const Term& t : f.terms)
       concerned |= f.terms.size() + (c_[t.atom].kind != Kind::Variable) > 1 &&
                    std::ranges::binary_search(nodes, t.atom);
+  for (const Residue& r : residues)
+    for (const Term& t : r.sum.terms)
+      concerned |= !r.modulus.is_zero() && std::ranges::binary_search(nodes, t.atom);
   if (!concerned) return root;
   assuming_ = true;
   Facts moved;
+  Residues residues_moved;
   const Trace::Mark start = mark();
   for (const Linear& f : facts) moved.push_back(linear(rewritten(build(f), forth)));
+  for (const Residue& r : residues) {
+    if (r.modulus.is_zero()) continue;
+    Linear s = linear(rewritten(build(r.sum), forth));
+    if (!floor_mod(plain_congruence(s), r.modulus).modulus.is_zero())  // else its atoms tell
+      residues_moved.push_back({std::move(s), r.modulus});
+  }
   solve(moved);
   rewind(start);  // of the facts, not of what they are used on
   facts_ = std::move(moved);
+  residues_ = std::move(residues_moved);
   const Id narrow = rewritten(root, forth);
   if (bounds) *bounds = meet(*bounds, this->bounds(linear(narrow)));
   facts_.clear();
+  residues_.clear();
   if (!defined(narrow)) {
     assuming_ = false;
     return root;

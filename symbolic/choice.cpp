@@ -158,8 +158,11 @@ Linear Simplifier::select(Id c, Linear gap) {
   }
   Int g = content(gap);
   if (gap.terms[0].coef.sign() < 0) g = -g;
-  const Id args[] = {c, build(divided(gap, g))};
-  add(r, node(Kind::Select, args, hull(Interval::point(0), c_[args[1]].bounds)), g);
+  gap = divided(std::move(gap), g);
+  const Id args[] = {c, build(gap)};
+  const Interval chosen =
+      meet(c_[args[1]].bounds, bounds_where(linear(args[1]), c, true).value_or(Interval()));
+  add(r, node(Kind::Select, args, hull(Interval::point(0), chosen)), g);
   return r;
 }
 

@@ -82,6 +82,7 @@ Id Simplifier::negative(Linear s) {
       }
     }
     if (changed || open_quotient(s)) continue;
+    if (strided(s) && drop_below_residue(s, 0, "lt.residue")) continue;
     const Id id = build(s);
     Linear joined = linear(id);
     if (!(joined == s)) {
@@ -127,6 +128,11 @@ Id Simplifier::zero(Linear s) {
     });
     return c_.make_constant(0);
   }
+  if (strided(s))
+    if (const Congruence c = congruence(s); !c.contains(0)) {
+      law("eq.residue", [&](Instance& i) { i.bind("x", s).bind("c", c.modulus); });
+      return c_.make_constant(0);
+    }
   if (!g.is_one()) {
     for (Term& t : s.terms) t.coef = floor_div(t.coef, g);
     s.constant = floor_div(s.constant, g);

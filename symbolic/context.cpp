@@ -63,6 +63,7 @@ void Context::clear() {
     use_ = 1;
   }
   sizes_.clear();
+  strides_.clear();
   if (table_.size() > kFirstTable) table_.resize(kFirstTable);
   std::ranges::fill(table_, Slot{kEmpty, 0});
   if (names_.size() > kMostNames) names_.clear();
@@ -77,7 +78,8 @@ std::size_t Context::size() const {
 std::size_t Context::bytes() const {
   const std::lock_guard lock(mutex_);
   std::size_t total = table_.capacity() * sizeof(Slot) + lists_.bytes() +
-                      results_.capacity() * sizeof(Result) + sizes_.capacity() * sizeof(sizes_[0]);
+                      results_.capacity() * sizeof(Result) + sizes_.capacity() * sizeof(sizes_[0]) +
+                      strides_.capacity() * sizeof(strides_[0]);
   for (std::size_t k = 0; k < chunks_.size(); ++k)
     if (chunks_[k]) total += sizeof(Stored) << k;
   return total;
@@ -234,19 +236,78 @@ Id Context::make_constant(const Int& value) {
   return append(std::move(n), slot);
 }
 
-Id Context::make_variable(const std::string& name, const Interval& bounds) {
+Congruence Context::congruence(Id id) const {
+  const Stored& n = at(id);
+  if (n.kind == Kind::Constant) return Congruence::point(n.first);
+  if (n.kind == Kind::Sum) {
+    Congruence r = Congruence::point(n.first);
+    for (std::uint32_t i = 0; i < n.count && !r.is_trivial(); ++i)
+      r = r + congruence(n.parts.terms[i].atom) * n.parts.terms[i].coef;
+    return r;
+  }
+  if (!n.strided) return {};
+  return std::ranges::lower_bound(strides_, id, {}, &std::pair<Id, Congruence>::first)->second;
+}
+
+Congruence Context::congruence(Kind kind, std::span<const Id> args, const Int& lo,
+                               const Int& hi) const {
+  // Coefficients in common stand outside of what has no congruence of its own, but for these two.
+  if (kind != Kind::Mod && kind != Kind::Product &&
+      std::ranges::none_of(args, [&](Id id) { return strided(id); }))
+    return {};
+  Congruence r;
+  switch (kind) {
+    case Kind::Product:
+      r = Congruence::point(1);
+      for (const Id id : args) {
+        if (r.is_trivial()) break;
+        r = r * congruence(id);
+      }
+      break;
+    case Kind::Digit:
+      r = floor_div(congruence(args[0]), lo);
+      if (!hi.is_zero() && !r.is_trivial()) r = floor_mod(r, floor_div(hi, lo));
+      break;
+    case Kind::Mod:
+      r = congruence(args[0]);
+      if (!r.is_trivial()) r = floor_mod(r, congruence(args[1]));
+      break;
+    case Kind::Select:
+    case Kind::Max:
+      r = Congruence::point(0);
+      for (const Id id : kind == Kind::Max ? args : args.subspan(1)) {
+        if (r.is_trivial()) break;
+        r = hull(r, congruence(id));
+      }
+      break;
+    default:
+      break;
+  }
+  return r;
+}
+
+Id Context::make_variable(const std::string& name, const Interval& bounds,
+                          const Congruence& congruence) {
   if (bounds.is_point()) return make_constant(*bounds.lo);
   auto& owned = names_[name];
   if (!owned) owned = std::make_unique<std::string>(name);
   std::uint64_t hash = hash_list(static_cast<std::uint64_t>(Kind::Variable), hash_bytes(name));
   hash = hash_end(hash_end(hash, bounds.lo), bounds.hi);
+  const bool strided = !congruence.is_trivial();
+  if (strided)
+    hash = hash_list(hash_list(hash, congruence.modulus.hash()), congruence.residue.hash());
   const std::size_t slot = find(hash, [&](const Stored& n) {
-    return n.kind == Kind::Variable && n.parts.name == owned.get() && n.bounds == bounds;
+    return n.kind == Kind::Variable && n.parts.name == owned.get() && n.bounds == bounds &&
+           n.first == congruence.modulus && n.second == congruence.residue;
   });
   if (table_[slot].id != kEmpty) return table_[slot].id;
+  if (strided) strides_.emplace_back(static_cast<Id>(count_), congruence);
   Stored n;
   n.hash = hash;
   n.kind = Kind::Variable;
+  n.first = congruence.modulus;
+  n.second = congruence.residue;
+  n.strided = strided;
   n.parts.name = owned.get();
   n.bounds = bounds;
   return append(std::move(n), slot);
@@ -277,7 +338,10 @@ Id Context::make_sum(const Int& constant, std::span<const Term> terms, const Int
   n.bounds = bounds;
   n.parts.terms = lists_.keep(terms).data();
   n.count = static_cast<std::uint32_t>(terms.size());
-  for (const Term& t : terms) big_ |= t.coef.on_heap();
+  for (const Term& t : terms) {
+    big_ |= t.coef.on_heap();
+    n.strided |= strided(t.atom);
+  }
   return append(std::move(n), slot);
 }
 
@@ -287,7 +351,7 @@ std::optional<Id> Context::find_sum(const Int& constant, std::span<const Term> t
 }
 
 Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo,
-                 const Int& hi) {
+                 const Int& hi, const Congruence& congruence) {
   std::uint64_t hash = static_cast<std::uint64_t>(kind);
   if (kind == Kind::Digit) hash = hash_list(hash_list(hash, lo.hash()), hi.hash());
   for (const Id id : args) hash = hash_list(hash, at(id).hash);
@@ -302,6 +366,8 @@ Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, co
   n.first = lo;
   n.second = hi;
   n.bounds = bounds;
+  n.strided = !congruence.is_trivial();
+  if (n.strided) strides_.emplace_back(static_cast<Id>(count_), congruence);
   n.count = static_cast<std::uint32_t>(args.size());
   if (args.size() > kInPlace)
     n.parts.args = lists_.keep(args).data();

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "touchstone/symbolic/arena.h"
+#include "touchstone/symbolic/congruence.h"
 #include "touchstone/symbolic/interval.h"
 #include "touchstone/symbolic/node.h"
 #include "touchstone/symbolic/short.h"
@@ -55,8 +56,8 @@ struct NodeData {
   std::uint64_t hash;           // of the structure alone: equal in every run
   std::span<const Term> terms;  // Sum
   std::span<const Id> args;     // all but Constant, Variable, Sum
-  const Int& first;             // Constant: the value. Sum: the constant. Digit: lo
-  const Int& second;            // Digit: hi
+  const Int& first;   // Constant: the value. Sum: the constant. Digit: lo. Variable: modulus
+  const Int& second;  // Digit: hi. Variable: residue
   const Interval& bounds;
   const std::string* name;  // Variable
 };
@@ -121,13 +122,20 @@ class Context {
 
   // The rest is for the simplifier. The caller holds the lock, and has put the parts in canonical
   // order and form: these functions only look the node up, or add it with its bounds.
+  /// What all values of a node have in common beside its bounds.
+  Congruence congruence(Id id) const;
+  /// Some atom of the node, or it itself, has a congruence that its coefficients do not tell.
+  bool strided(Id id) const { return at(id).strided; }
+  /// The congruence of a node that `make` makes, as it follows from its parts.
+  Congruence congruence(Kind kind, std::span<const Id> args, const Int& lo, const Int& hi) const;
   Id make_constant(const Int& value);
-  Id make_variable(const std::string& name, const Interval& bounds);
+  Id make_variable(const std::string& name, const Interval& bounds,
+                   const Congruence& congruence = {});
   Id make_sum(const Int& constant, std::span<const Term> terms, const Interval& bounds);
   /// The sum, where it is a node already, and so is canonical as it stands.
   std::optional<Id> find_sum(const Int& constant, std::span<const Term> terms) const;
   Id make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
-          const Int& hi = 0);
+          const Int& hi = 0, const Congruence& congruence = {});
 
  private:
   static constexpr std::uint32_t kFirstChunk = 256;  // chunk k holds 2^k nodes, from k = 8
@@ -148,6 +156,7 @@ class Context {
     Kind kind = Kind::Constant;
     bool boolean = false;
     std::uint8_t height = 0;  // levels below it, at most 255
+    bool strided = false;
   };
   static_assert(sizeof(Stored) <= 64);
   struct Slot {
@@ -194,6 +203,7 @@ class Context {
   std::vector<Result> results_;  // each in the one place its hash gives it
   std::uint32_t use_ = 1;        // counts the times results_ was emptied
   std::vector<std::uint32_t> sizes_;
+  std::vector<std::pair<Id, Congruence>> strides_;  // of strided nodes but sums, by id
   Arena lists_;
 };
 

@@ -177,10 +177,20 @@ std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, con
     }
   }
   if (hi.is_zero() || lo.is_one()) return std::nullopt;
-  const Interval quotient = floor_div(lasting_bounds(s), lo);
+  Linear near = s, whole_periods;  // the same modulo the period, its coefficients nearest to 0
+  for (Term& t : near.terms)
+    if (t.coef + t.coef > hi) {
+      t.coef -= hi;
+      whole_periods.terms.push_back({1, t.atom});
+    }
+  const Interval quotient = floor_div(lasting_bounds(near), lo);
   if (!quotient.lo || !quotient.hi || *quotient.hi - *quotient.lo > Int(1)) return std::nullopt;
   const Int turn = floor_div(hi, lo);
-  const Linear whole = digit(s, lo, 0);
+  if (!whole_periods.terms.empty())
+    law("digit.period", [&](Instance& i) {
+      i.bind("x", whole_periods).bind("k", hi).bind("y", near).bind("a", lo).bind("d", turn);
+    });
+  const Linear whole = digit(near, lo, 0);
   law("digit.line", [&](Instance& i) {
     i.bind("x", whole).bind("k", 1).bind("y", 0).bind("m", *quotient.lo).bind("a", 1);
     i.bind("d", turn);
@@ -200,6 +210,10 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
     const bool finite = !hi.is_zero();
     const Int period = finite ? hi : lo;
     if (finite && lower_digits(s, lo, period)) continue;
+    if (strided(s)) {
+      if (finite && drop_residues(s, lo, period)) continue;
+      if (!lo.is_one() && drop_below_residue(s, lo, "div.residue")) continue;
+    }
     bool changed = false;
     for (const Term& factor : factors_below(s, lo, hi)) {
       const Int& g = factor.coef;

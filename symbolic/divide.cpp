@@ -122,6 +122,14 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
   if (!(factor == Linear{1, {}}))
     law(remainder ? "mod.cancel" : "div.cancel",
         [&](Instance& i) { i.bind("x", a).bind("b", b).bind("y", factor); });
+  // Without the common factor another term of the divisor may come first.
+  const bool turn = !b.is_constant() && b.terms[0].coef.sign() < 0;
+  if (turn) {
+    law(remainder ? "mod.negative" : "div.negative",
+        [&](Instance& i) { i.bind("x", a).bind("b", b); });
+    a = -a;
+    b = -b;
+  }
   Linear rest;
   if (b.is_constant()) {  // positive, since the first coefficient was
     add(quotient, digit(a, b.constant, 0));
@@ -169,7 +177,7 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
   }
   if (!remainder) return quotient;
   rest = multiply(rest, factor);
-  return flip ? -rest : rest;
+  return flip != turn ? -rest : rest;
 }
 
 }  // namespace touchstone::symbolic

@@ -37,6 +37,7 @@ void Entailment::assume_flag(AtomId flag, bool value) {
   } else if (value) {
     at_most_zero(p);
     at_most_zero(minus);
+    residues_.emplace_back(p, 0);
   } else {
     assume_nonzero(p);
   }
@@ -115,6 +116,82 @@ void Entailment::tighten() {
     }
   }
   memo_.clear();
+  find_residues();
+}
+
+void Entailment::find_residues() {
+  for (const auto& [id, range] : known_) {
+    const Atom& a = ring_->atom(id);
+    if (a.kind != AtomKind::Remainder || !(*ring_)[a.parts[1]].is_constant()) continue;
+    const Int d = (*ring_)[a.parts[1]].constant();
+    const Interval value = d.sign() > 0 ? both(range, Interval{Int(0), d - 1}) : range;
+    if (!value.is_point()) continue;
+    const std::pair<PolyId, Int> found{ring_->add(a.parts[0], ring_->constant(*value.lo), -1), d};
+    if (std::ranges::find(residues_, found) == residues_.end()) residues_.push_back(found);
+  }
+}
+
+Congruence Entailment::atom_congruence(AtomId id, int depth) {
+  if (depth == 0) return {};
+  const Atom& a = ring_->atom(id);
+  const auto part = [&](std::size_t i) { return congruence(a.parts[i], depth - 1); };
+  Congruence r;
+  switch (a.kind) {
+    case AtomKind::Quotient:
+      if (const Congruence d = part(1); d.modulus.is_zero() && d.residue.sign() > 0)
+        r = floor_div(part(0), d.residue);
+      break;
+    case AtomKind::Remainder:
+      if (const Congruence d = part(1); !d.modulus.is_zero() || !d.residue.is_zero())
+        r = floor_mod(part(0), d);
+      break;
+    case AtomKind::Max:
+      r = Congruence::point(0);
+      for (std::size_t i = 0; i < a.parts.size() && !r.is_trivial(); ++i) r = hull(r, part(i));
+      break;
+    case AtomKind::Product:
+      r = Congruence::point(1);
+      for (std::size_t i = 0; i < a.parts.size() && !r.is_trivial(); ++i) r = r * part(i);
+      break;
+    default:
+      break;
+  }
+  return r;
+}
+
+Congruence Entailment::congruence(PolyId p, int depth) {
+  Congruence r = Congruence::point(0);
+  const Poly poly = (*ring_)[p];
+  for (const auto& [m, c] : poly.terms) {
+    if (r.is_trivial()) break;
+    Congruence product = Congruence::point(1);
+    for (const AtomId a : m)
+      if (!product.is_trivial()) product = product * atom_congruence(a, depth);
+    r = r + product * c;
+  }
+  if (depth == 0 || poly.is_constant()) return r;
+  for (std::size_t i = 0; i < residues_.size(); ++i) {
+    const auto [fact, modulus] = residues_[i];
+    const Poly f = (*ring_)[fact];
+    for (const auto& [m, c] : f.terms) {
+      const auto own = std::ranges::find(poly.terms, m, &std::pair<Monomial, Int>::first);
+      if (m.empty() || own == poly.terms.end() || !divides(c, own->second)) continue;
+      const Int factor = floor_div(own->second, c);  // p = factor * fact + rest
+      const Congruence rest = congruence(ring_->add(p, fact, -factor), depth - 1);
+      const auto less = meet(r, rest + Congruence::of(modulus * factor, 0));
+      contradictory_ |= !less;
+      if (less) r = *less;
+    }
+  }
+  return r;
+}
+
+Interval Entailment::trimmed(const Interval& range, PolyId p, int depth) {
+  const Congruence c = congruence(p, std::max(depth, 2));
+  if (c.is_trivial()) return range;
+  const auto less = symbolic::trimmed(range, c);
+  contradictory_ |= !less;
+  return less.value_or(range);
 }
 
 bool Entailment::contradictory() {
@@ -138,6 +215,8 @@ Interval Entailment::atom_bounds(AtomId id) {
     case AtomKind::Remainder: {
       const Interval d = part(1);
       r = d.is_point() && d.lo->sign() > 0 ? floor_mod(part(0), *d.lo) : floor_mod(part(0), d);
+      if (const Congruence c = atom_congruence(id, kDeepest); !c.is_trivial())
+        r = symbolic::trimmed(r, c).value_or(r);
       break;
     }
     case AtomKind::Negative:
@@ -286,14 +365,14 @@ Interval Entailment::by_maximum(PolyId p, AtomId maximum, int depth) {
 Interval Entailment::bounds(PolyId p, int depth) {
   constexpr std::size_t kMostTerms = 40;
   if (!settled_) tighten();
-  Interval r = both(plain(p), relaxed(p, depth));
+  Interval r = trimmed(both(plain(p), relaxed(p, depth)), p, depth);
   const Poly poly = (*ring_)[p];
   if (depth == 0 || poly.is_constant() || poly.terms.size() > kMostTerms) return r;
-  r = both(r, with_facts(p, depth));
+  r = trimmed(both(r, with_facts(p, depth)), p, depth);
   for (const auto& [m, c] : poly.terms)
     for (const AtomId a : m) {
       if (ring_->atom(a).kind == AtomKind::Max && poly.terms.size() > 1) {
-        r = both(r, by_maximum(p, a, depth));
+        r = trimmed(both(r, by_maximum(p, a, depth)), p, depth);
       } else if (ring_->is_flag(a) && !flags_.contains(a)) {
         if (const auto range = by_flag(p, a, depth)) return both(r, *range);
         contradictory_ = true;

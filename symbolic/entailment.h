@@ -4,13 +4,13 @@
 #include <set>
 #include <vector>
 
-#include "touchstone/symbolic/interval.h"
+#include "touchstone/symbolic/congruence.h"
 #include "touchstone/symbolic/ring.h"
 
 namespace touchstone::symbolic {
 
-/// What some facts imply, as far as intervals, sums of facts and the cases of flags and maxima
-/// tell. Knows nothing of variables but the facts.
+/// What some facts imply, as far as intervals, congruences, sums of facts and the cases of flags
+/// and maxima tell. Knows nothing of variables but the facts.
 class Entailment {
  public:
   Entailment(const Exprs& exprs, Ring& ring) : exprs_(&exprs), ring_(&ring) {}
@@ -39,6 +39,12 @@ class Entailment {
   std::optional<AtomId> innermost_maximum(PolyId p) const;
   bool flag_is(AtomId flag, bool value);
   Interval both(const Interval& a, const Interval& b);
+  /// The interval's ends moved to numbers that the congruence of p allows.
+  Interval trimmed(const Interval& range, PolyId p, int depth);
+  Congruence congruence(PolyId p, int depth);
+  Congruence atom_congruence(AtomId a, int depth);
+  /// Remainders that are known make their dividends congruent to them.
+  void find_residues();
   void narrow(AtomId a, const Interval& range);
   Interval atom_bounds(AtomId a);
   Interval plain(PolyId p);
@@ -50,7 +56,8 @@ class Entailment {
 
   const Exprs* exprs_;
   Ring* ring_;
-  std::vector<PolyId> facts_;  // each is at most 0
+  std::vector<PolyId> facts_;                     // each is at most 0
+  std::vector<std::pair<PolyId, Int>> residues_;  // p = 0 (mod m); modulo 0 it is 0
   std::set<PolyId> nonzero_;
   std::map<AtomId, bool> flags_;
   std::map<AtomId, Interval> known_;  // what facts say of an atom

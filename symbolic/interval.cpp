@@ -86,10 +86,19 @@ Interval floor_mod(const Interval& a, const Int& d) {
 }
 
 Interval floor_mod(const Interval& a, const Interval& d) {
+  constexpr int kFew = 16;  // so many divisors are looked at one by one
+  std::optional<Interval> parts;
+  if (d.lo && d.hi && *d.hi - *d.lo < Int(kFew))
+    for (Int y = *d.lo; y <= *d.hi; y += 1) {
+      if (y.is_zero()) continue;
+      const Interval part = y.sign() > 0 ? floor_mod(a, y) : floor_mod(a * Int(-1), -y) * Int(-1);
+      parts = parts ? hull(*parts, part) : part;
+    }
+  if (parts) return *parts;
   Interval r{Int(0), Int(0)};
   if (!d.hi || d.hi->sign() > 0) r.hi = d.hi ? End(*d.hi - 1) : End();
   if (!d.lo || d.lo->sign() < 0) r.lo = d.lo ? End(*d.lo + 1) : End();
-  if (d.at_least(1) && a.at_least(0) && a.hi && (!r.hi || *a.hi < *r.hi)) r.hi = a.hi;
+  if (d.at_least(0) && a.at_least(0) && a.hi && (!r.hi || *a.hi < *r.hi)) r.hi = a.hi;
   return r;
 }
 

@@ -78,7 +78,8 @@ inline Interval operator*(const Interval& a, const Int& factor) {
   return {a.lo * factor, a.hi * factor};
 }
 Interval operator*(const Interval& a, const Interval& b);
-/// Floor quotients. d >= 1 for the number; the interval of divisors may hold 0, which is ignored.
+/// Floor quotients. d >= 1 for the number; the interval of divisors may hold 0, which is ignored;
+/// a few divisors are looked at one by one.
 Interval floor_div(const Interval& a, const Int& d);
 Interval floor_div(const Interval& a, const Interval& d);
 Interval floor_mod(const Interval& a, const Int& d);

@@ -17,7 +17,9 @@ Order compare_leaves(const NodeData& a, const NodeData& b) {
   if (a.name != b.name)
     if (const int c = a.name->compare(*b.name); c != 0) return c <=> 0;
   if (const Order o = compare_ends(a.bounds.lo, b.bounds.lo); o != 0) return o;
-  return compare_ends(a.bounds.hi, b.bounds.hi);
+  if (const Order o = compare_ends(a.bounds.hi, b.bounds.hi); o != 0) return o;
+  if (const Order o = a.first <=> b.first; o != 0) return o;
+  return a.second <=> b.second;
 }
 
 /// Compares all but the parts, and finds the first pair of parts that differ. Equal ids are equal

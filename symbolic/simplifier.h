@@ -52,6 +52,8 @@ class Simplifier {
   /// Sound bounds of a sum: each term by itself, trimmed by what the terms have in common, and by
   /// the facts of the assumptions in force.
   Interval bounds(const Linear& sum) const;
+  /// The same of what all values of a sum have in common.
+  Congruence congruence(const Linear& sum) const;
 
   /// From now on records each use of a rule; null ends it.
   void trace(Trace* trace) { trace_ = trace; }
@@ -107,7 +109,7 @@ class Simplifier {
   using Facts = List<Linear>;  // each is below 0
   using Overlay = Table<Id, Interval>;
   Facts facts_of(std::span<const Id> conditions);
-  /// Narrows variables by the facts; false where no value is left.
+  /// Narrows variables and remainders by the facts; false where no value is left.
   bool tighten(const Facts& facts, Overlay& overlay) const;
   Linear rebuilt(const NodeData& n, std::span<const Linear> args);
   /// Bounds from the facts in force, at most so many of them together.
@@ -116,6 +118,28 @@ class Simplifier {
   std::optional<std::pair<Id, Linear>> equal_variables(Id condition) const;
   /// What facts say of one term by itself: coef * atom + rest < 0 bounds the atom by a quotient.
   void solve(Facts& facts);
+
+  // residue.cpp: what congruences tell
+  /// sum = 0 (mod modulus); modulo 0 it is 0.
+  struct Residue {
+    Linear sum;
+    Int modulus;
+  };
+  using Residues = List<Residue>;
+  /// What the conditions, and remainders that they narrow to one number, say.
+  Residues residues_of(std::span<const Id> conditions, const Overlay& overlay) const;
+  /// Of single variables; false where no number is left.
+  bool congruences_of(const Residues& residues, Table<Id, Congruence>& found) const;
+  Congruence plain_congruence(const Linear& sum) const;
+  Congruence residue_congruence(const Linear& sum, int most = 2) const;
+  /// Some term has a congruence of its own, or facts may say one of several.
+  bool strided(const Linear& s) const;
+  /// Terms count modulo a period, and some are known modulo it.
+  bool drop_residues(Linear& s, const Int& lo, const Int& period);
+  /// s = A + B, where A = k (mod c) and k + B lies in [0, c): A. The rule is named where B is not
+  /// 0.
+  bool drop_below_residue(Linear& s, const Int& divisor, std::string_view rule);
+  bool open_exact_quotients(Linear& s);
   // recombine.cpp
   void recombine(Linear& s);
   void recombine_digits(Linear& s);
@@ -129,12 +153,21 @@ class Simplifier {
   /// Another term of s, or another digit's dividend, has an atom of this digit's dividend.
   bool related(const Linear& s, const Term& digit) const;
   int weight(const Linear& s) const;
-  // sum.cpp
+  // bounds.cpp
   Interval plain_bounds(const Linear& sum) const;
   /// Bounds that hold without the facts: what a node may keep.
   Interval lasting_bounds(const Linear& sum) const;
   Interval relaxed_bounds(const Linear& sum) const;
   Interval choice_bounds(const Linear& sum) const;
+  /// Of the cases of each flag and choice, with what its condition says of the other terms.
+  Interval case_bounds(const Linear& sum) const;
+  /// Bounds of s where the condition holds, or does not; nullopt where that is never so.
+  std::optional<Interval> bounds_where(const Linear& s, Id condition, bool truth) const;
+  /// Where all facts are below 0, and where another sum is not 0.
+  std::optional<Interval> bounds_below(const Linear& s, std::span<const Linear> facts) const;
+  std::optional<Interval> bounds_apart(const Linear& s, const Linear& other) const;
+  /// With straight lines below and above each product of two.
+  Interval product_bounds(const Linear& sum, int most = 2) const;
   // digit.cpp
   bool lower_digits(Linear& s, const Int& lo, const Int& period);
   /// The digit as a straight line, where its dividend or quotient has but two values.
@@ -217,6 +250,7 @@ class Simplifier {
   int matching_ = 0;       // of rules within rules
   bool assuming_ = false;  // within under
   Facts facts_;
+  Residues residues_;
 };
 
 /// Atoms that are 0 or 1 by their kind.

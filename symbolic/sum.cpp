@@ -117,6 +117,12 @@ Id Simplifier::add_all(std::span<const Term> terms) {
 
 Id Simplifier::build(const Linear& sum) {
   if (sum.terms.empty()) return c_.make_constant(sum.constant);
+  const bool exact = std::ranges::any_of(sum.terms, [&](const Term& t) {
+    return !t.coef.is_one() && c_[t.atom].kind == Kind::Digit &&
+           (!residues_.empty() || c_.strided(c_[t.atom].args[0]));
+  });
+  if (exact)
+    if (Linear s = sum; open_exact_quotients(s)) return build(s);
   if (sum.terms.size() == 1) return settled(sum);
   if (const auto known = c_.find_sum(sum.constant, sum.terms)) return *known;
   const bool joins = std::ranges::any_of(sum.terms, [&](const Term& t) {
@@ -136,7 +142,7 @@ Id Simplifier::settled(const Linear& s) {
     const Term& t = s.terms.front();
     if (t.coef.is_one() && s.constant.is_zero()) return t.atom;
   }
-  if (!facts_.empty())
+  if (!facts_.empty() || !residues_.empty())
     if (const Interval range = bounds(s); range.is_point()) return fixed_sum(s, *range.lo);
   const Interval range = lasting_bounds(s);
   if (range.is_point()) return fixed_sum(s, *range.lo);
@@ -150,89 +156,15 @@ Id Simplifier::fixed_sum(const Linear& s, const Int& value) {
 
 Linear Simplifier::node(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo,
                         const Int& hi) {
+  const Congruence congruence = c_.congruence(kind, args, lo, hi);
+  if (!congruence.is_trivial())
+    if (const auto less = trimmed(bounds, congruence); less && !(*less == bounds))
+      return node(kind, args, *less, lo, hi);
   if (bounds.is_point()) {
     if (trace_) fixed(c_.make(kind, args, bounds, lo, hi), *bounds.lo);
     return Linear{*bounds.lo, {}};
   }
-  return atom(c_.make(kind, args, bounds, lo, hi));
-}
-
-Interval Simplifier::plain_bounds(const Linear& sum) const {
-  Interval r = Interval::point(sum.constant);
-  for (const Term& t : sum.terms) r.add_product(c_[t.atom].bounds, t.coef);
-  return r;
-}
-
-Interval Simplifier::bounds(const Linear& sum) const {
-  const Interval r = lasting_bounds(sum);
-  return facts_.empty() || sum.terms.empty() ? r : meet(r, fact_bounds(sum));
-}
-
-Interval Simplifier::lasting_bounds(const Linear& sum) const {
-  Interval r = plain_bounds(sum);
-  if (sum.terms.size() < 2) return r;
-  constexpr int kMostChoices = 3;  // with more, each is bounded alone
-  bool quotients = false;
-  int choices = 0;
-  for (const Term& t : sum.terms) {
-    const NodeData& n = c_[t.atom];
-    quotients |= n.kind == Kind::Digit && n.second.is_zero();
-    choices += n.kind == Kind::Max || n.kind == Kind::Select;
-  }
-  if (quotients) r = meet(r, relaxed_bounds(sum));
-  if (choices > 0 && choices <= kMostChoices) r = meet(r, choice_bounds(sum));
-  return r;
-}
-
-Interval Simplifier::relaxed_bounds(const Linear& sum) const {
-  // x//a is x/a less at most (a-1)/a: with the fractions multiplied out, x meets its other uses.
-  Int scale = 1;
-  for (const Term& t : sum.terms) {
-    const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
-    scale = scale * floor_div(n.first, gcd(scale, n.first));
-    if (!scale.is_small()) return {};
-  }
-  Linear straight{sum.constant * scale, {}};
-  Interval slack = Interval::point(0);
-  for (const Term& t : sum.terms) {
-    const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || !n.second.is_zero()) {
-      add(straight, Linear{0, {t}}, scale);
-      continue;
-    }
-    const Int part = t.coef * floor_div(scale, n.first);
-    add(straight, n.args[0], part);
-    slack = slack + Interval{Int(0), n.first - 1} * -part;
-  }
-  Interval r = plain_bounds(straight) + slack;
-  if (r.lo) r.lo = -floor_div(-*r.lo, scale);
-  if (r.hi) r.hi = floor_div(*r.hi, scale);
-  return r;
-}
-
-Interval Simplifier::choice_bounds(const Linear& sum) const {
-  Interval r;
-  for (const Term& t : sum.terms) {
-    const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Max && n.kind != Kind::Select) continue;
-    Linear rest = sum;
-    add(rest, Linear{0, {t}}, -1);
-    Interval range = plain_bounds(rest);
-    for (const Id id : n.kind == Kind::Max ? n.args : n.args.subspan(1)) {
-      Linear member = rest;
-      add(member, id, t.coef);
-      const Interval other = plain_bounds(member);
-      if (n.kind == Kind::Select)
-        range = hull(range, other);
-      else if (t.coef.sign() > 0)
-        range = larger(range, other);
-      else
-        range = larger(range * Int(-1), other * Int(-1)) * Int(-1);
-    }
-    r = meet(r, range);
-  }
-  return r;
+  return atom(c_.make(kind, args, bounds, lo, hi, congruence));
 }
 
 }  // namespace touchstone::symbolic

@@ -43,7 +43,8 @@ std::string rules_page() {
       symbolic::rules().size(), symbolic::bound_rules().size());
   for (const symbolic::Rule& r : symbolic::rules()) text += rule_entry(r);
   text +=
-      "## Bounds\n\nl <= x <= h and m <= y <= n are the ends of x and y.\n\n"
+      "## Bounds\n\nl <= x <= h and m <= y <= n are the ends of x and y; of a congruence m and n "
+      "are the moduli, r and\ns the residues.\n\n"
       "| name | law | where | |\n|---|---|---|---|\n";
   for (const symbolic::BoundRule& r : symbolic::bound_rules()) text += bound_entry(r);
   return text;

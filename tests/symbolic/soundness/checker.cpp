@@ -53,6 +53,10 @@ std::string Checker::bounds_differ(const Sample& sample, Id id) {
   if (sample.all_points) {
     ++tally_.bounded;
     tally_.exact += bounds == seen;
+    if (!(bounds == seen) && show_.inexact-- > 0)
+      fmt::print("INEXACT  {} -> {}  [{}, {}] of [{}, {}]\n", sample.text,
+                 render(context_.handle(id)), end_text(bounds.lo), end_text(bounds.hi),
+                 seen.lo->str(), seen.hi->str());
   }
   return "";
 }

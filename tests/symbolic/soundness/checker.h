@@ -34,9 +34,10 @@ struct Sample {
   bool all_points = false;                   // the points are all there are
 };
 
-/// How many trees to print that read back as another node, or come out larger.
+/// How many trees to print that read back as another node, come out larger, or have wider bounds
+/// than values.
 struct Show {
-  int reread = 20, longer = 0;
+  int reread = 20, longer = 0, inexact = 0;
 };
 
 /// Simplifies samples, each in an empty context, and compares. What is wrong is printed.

@@ -91,6 +91,7 @@ int main(int argc, char** argv) {
     sub->add_option("--every", o.every, "Take one tree in so many")->check(CLI::PositiveNumber);
     sub->add_option("--reread", o.show.reread, "Trees to print that read back as another node");
     sub->add_option("--longer", o.show.longer, "Trees to print that come out larger");
+    sub->add_option("--inexact", o.show.inexact, "Trees to print whose bounds are too wide");
     return sub;
   };
   CLI::App* small = add("small", "All trees of at most seven nodes");

@@ -1,0 +1,277 @@
+// What values a sum has: each term by itself, and what the terms have in common.
+#include <algorithm>
+
+#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+Interval Simplifier::plain_bounds(const Linear& sum) const {
+  Interval r = Interval::point(sum.constant);
+  for (const Term& t : sum.terms) r.add_product(c_[t.atom].bounds, t.coef);
+  return r;
+}
+
+Interval Simplifier::bounds(const Linear& sum) const {
+  const Interval r = lasting_bounds(sum);
+  if (sum.terms.empty() || (facts_.empty() && residues_.empty())) return r;
+  return trimmed(meet(r, fact_bounds(sum)), congruence(sum)).value_or(r);
+}
+
+Interval Simplifier::lasting_bounds(const Linear& sum) const {
+  Interval r = plain_bounds(sum);
+  if (sum.terms.size() < 2) return r;
+  constexpr int kMostChoices = 3;  // with more, each is bounded alone
+  bool quotients = false, flags = false;
+  int choices = 0, products = 0;
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    quotients |= n.kind == Kind::Digit && n.second.is_zero();
+    flags |= n.kind == Kind::Negative || n.kind == Kind::Zero;
+    choices += n.kind == Kind::Max || n.kind == Kind::Select;
+    products += n.kind == Kind::Product && n.args.size() == 2;
+  }
+  const bool choose = choices > 0 && choices <= kMostChoices;
+  const bool multiply = products > 0 && products <= kMostChoices;
+  if (!quotients && !choose && !flags && !multiply) return r;
+  const Interval plain = r;  // of ends that are congruent to the sum
+  if (quotients) r = meet(r, relaxed_bounds(sum));
+  if (choose) r = meet(r, choice_bounds(sum));
+  if ((choose || flags) && choices <= kMostChoices) r = meet(r, case_bounds(sum));
+  if (multiply) r = meet(r, product_bounds(sum));
+  return r == plain ? r : trimmed(r, plain_congruence(sum)).value_or(r);
+}
+
+Interval Simplifier::relaxed_bounds(const Linear& sum) const {
+  // x//a is x/a less at most (a-1)/a: with the fractions multiplied out, x meets its other uses.
+  Int scale = 1;
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    scale = scale * floor_div(n.first, gcd(scale, n.first));
+    if (!scale.is_small()) return {};
+  }
+  Linear straight{sum.constant * scale, {}};
+  Interval slack = Interval::point(0);
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero()) {
+      add(straight, Linear{0, {t}}, scale);
+      continue;
+    }
+    const Int part = t.coef * floor_div(scale, n.first);
+    add(straight, n.args[0], part);
+    slack = slack + Interval{Int(0), n.first - 1} * -part;
+  }
+  Interval r = plain_bounds(straight) + slack;
+  if (r.lo) r.lo = -floor_div(-*r.lo, scale);
+  if (r.hi) r.hi = floor_div(*r.hi, scale);
+  return r;
+}
+
+Interval Simplifier::choice_bounds(const Linear& sum) const {
+  Interval r;
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Max && n.kind != Kind::Select) continue;
+    Linear rest = sum;
+    add(rest, Linear{0, {t}}, -1);
+    Interval range = plain_bounds(rest);
+    for (const Id id : n.kind == Kind::Max ? n.args : n.args.subspan(1)) {
+      Linear member = rest;
+      add(member, id, t.coef);
+      const Interval other = plain_bounds(member);
+      if (n.kind == Kind::Select)
+        range = hull(range, other);
+      else if (t.coef.sign() > 0)
+        range = larger(range, other);
+      else
+        range = larger(range * Int(-1), other * Int(-1)) * Int(-1);
+    }
+    r = meet(r, range);
+  }
+  return r;
+}
+
+Interval Simplifier::case_bounds(const Linear& sum) const {
+  constexpr std::size_t kMostTerms = 8;
+  Interval r;
+  if (sum.terms.size() > kMostTerms) return r;
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    const bool flag = n.kind == Kind::Negative || n.kind == Kind::Zero;
+    const bool step = n.kind == Kind::Max && n.args.size() == 1;
+    if (!flag && !step && n.kind != Kind::Select) continue;
+    Linear no = sum;
+    add(no, t.atom, -t.coef);
+    Linear yes = no;
+    std::optional<Interval> held, missed;
+    if (step) {  // u where u > 0, else 0
+      Linear above = -linear(n.args[0]), below = linear(n.args[0]);
+      below.constant -= 1;
+      add(yes, n.args[0], t.coef);
+      held = bounds_below(yes, {&above, 1});
+      missed = bounds_below(no, {&below, 1});
+    } else {
+      if (flag)
+        yes.constant += t.coef;
+      else
+        add(yes, n.args[1], t.coef);
+      const Id condition = flag ? t.atom : n.args[0];
+      held = bounds_where(yes, condition, true);
+      missed = bounds_where(no, condition, false);
+    }
+    if (held && missed)
+      r = meet(r, hull(*held, *missed));
+    else if (held || missed)
+      r = meet(r, held ? *held : *missed);
+  }
+  return r;
+}
+
+std::optional<Interval> Simplifier::bounds_where(const Linear& s, Id condition, bool truth) const {
+  const Id flag = negated(condition);
+  if (flag != condition) truth = !truth;
+  const NodeData& n = c_[flag];
+  if (n.kind == Kind::Negative) {
+    Linear fact = linear(n.args[0]);
+    if (!truth) {
+      fact = -fact;
+      fact.constant -= 1;
+    }
+    return bounds_below(s, {&fact, 1});
+  }
+  if (n.kind == Kind::Zero) {
+    const Linear zero = linear(n.args[0]);
+    if (!truth) return bounds_apart(s, zero);
+    Linear facts[] = {zero, -zero};
+    for (Linear& f : facts) f.constant -= 1;
+    return bounds_below(s, facts);
+  }
+  if (n.kind == Kind::And && truth) {
+    List<Linear> facts;
+    for (const Id part : n.args)
+      if (auto below = comparison(part)) facts.push_back(std::move(*below));
+    return bounds_below(s, facts);
+  }
+  return plain_bounds(s);
+}
+
+std::optional<Interval> Simplifier::bounds_below(const Linear& s,
+                                                 std::span<const Linear> facts) const {
+  Short<std::pair<Id, Interval>, 4> narrow;
+  for (const Linear& f : facts) {
+    if (f.terms.size() != 1) continue;
+    const Term& t = f.terms[0];
+    auto at = std::find_if(narrow.begin(), narrow.end(),
+                           [&](const auto& x) { return x.first == t.atom; });
+    if (at == narrow.end()) {
+      narrow.emplace_back(t.atom, c_[t.atom].bounds);
+      at = narrow.end() - 1;
+    }
+    Interval& range = at->second;  // coef * atom <= -1 - constant
+    const Int most = -f.constant - 1;
+    if (t.coef.sign() > 0) {
+      const Int end = floor_div(most, t.coef);
+      if (!range.hi || end < *range.hi) range.hi = end;
+    } else {
+      const Int end = -floor_div(most, -t.coef);
+      if (!range.lo || *range.lo < end) range.lo = end;
+    }
+    if (range.lo && range.hi && *range.hi < *range.lo) return std::nullopt;
+  }
+  const auto of = [&](const Linear& sum) {
+    Interval r = Interval::point(sum.constant);
+    for (const Term& t : sum.terms) {
+      const auto at = std::find_if(narrow.begin(), narrow.end(),
+                                   [&](const auto& x) { return x.first == t.atom; });
+      r.add_product(at == narrow.end() ? c_[t.atom].bounds : at->second, t.coef);
+    }
+    return r;
+  };
+  Interval r = of(s);
+  for (const Linear& f : facts) {
+    if (f.terms.size() < 2) continue;
+    for (const Term& t : f.terms) {
+      const auto own = std::ranges::find(s.terms, t.atom, &Term::atom);
+      if (own == s.terms.end() || !divides(t.coef, own->coef)) continue;
+      const Int factor = floor_div(own->coef, t.coef);
+      Linear rest = s;  // s = factor * f + rest, and f <= -1
+      add(rest, f, -factor);
+      Interval range = of(rest);
+      (factor.sign() > 0 ? range.lo : range.hi).reset();
+      if (range.hi) *range.hi -= factor;
+      if (range.lo) *range.lo -= factor;
+      if ((r.lo && range.hi && *range.hi < *r.lo) || (r.hi && range.lo && *r.hi < *range.lo))
+        return std::nullopt;
+      r = meet(r, range);
+    }
+  }
+  return r;
+}
+
+std::optional<Interval> Simplifier::bounds_apart(const Linear& s, const Linear& other) const {
+  Interval r = plain_bounds(s);
+  if (other.terms.size() != 1 || !divides(other.terms[0].coef, other.constant)) return r;
+  const Id id = other.terms[0].atom;
+  const auto own = std::ranges::find(s.terms, id, &Term::atom);
+  if (own == s.terms.end()) return r;
+  const Int value = floor_div(-other.constant, other.terms[0].coef);
+  Interval range = c_[id].bounds;  // an end that is not there
+  if (range.lo && *range.lo == value) *range.lo += 1;
+  if (range.hi && *range.hi == value) *range.hi -= 1;
+  if (range.lo && range.hi && *range.hi < *range.lo) return std::nullopt;
+  Linear rest = s;
+  add(rest, id, -own->coef);
+  r = plain_bounds(rest);
+  r.add_product(range, own->coef);
+  return r;
+}
+
+Interval Simplifier::product_bounds(const Linear& sum, int most) const {
+  Interval r;
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Product || n.args.size() != 2) continue;
+    const Id u = n.args[0], v = n.args[1];
+    const auto shares = [&](const Term& other) {
+      const NodeData& o = c_[other.atom];
+      const auto is_factor = [&](Id id) { return id == u || id == v; };
+      return other.atom != t.atom &&
+             (is_factor(other.atom) ||
+              (o.kind == Kind::Product && std::ranges::any_of(o.args, is_factor)));
+    };
+    if (std::ranges::none_of(sum.terms, shares)) continue;
+    const Interval x = c_[u].bounds, y = c_[v].bounds;
+    if (!x.lo || !x.hi || !y.lo || !y.hi) continue;
+    Linear rest = sum;
+    add(rest, t.atom, -t.coef);
+    // coef * (a*u + b*v + c) bounds the term from below, or from above.
+    const auto with = [&](const Int& a, const Int& b, const Int& c, bool below) {
+      Linear line = rest;
+      add(line, u, a * t.coef);
+      add(line, v, b * t.coef);
+      line.constant += c * t.coef;
+      Interval range = plain_bounds(line);
+      if (most > 1) range = meet(range, product_bounds(line, most - 1));
+      (below == (t.coef.sign() > 0) ? range.hi : range.lo).reset();
+      r = meet(r, range);
+    };
+    if (u == v) {
+      with(*x.lo + *x.hi, 0, -(*x.lo * *x.hi), false);
+      const auto own = std::ranges::find(sum.terms, u, &Term::atom);
+      const Int b = own == sum.terms.end() ? Int(0) : own->coef;
+      const Int turn = floor_div(-b, t.coef + t.coef);  // where the parabola turns
+      for (const Int& w : {*x.lo, turn - 1, turn, *x.hi - 1})
+        with(w + w + 1, 0, -(w * (w + 1)), true);
+      continue;
+    }
+    with(*y.lo, *x.lo, -(*x.lo * *y.lo), true);
+    with(*y.hi, *x.hi, -(*x.hi * *y.hi), true);
+    with(*y.hi, *x.lo, -(*x.lo * *y.hi), false);
+    with(*y.lo, *x.hi, -(*x.hi * *y.lo), false);
+  }
+  return r;
+}
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,204 @@
+// Congruences at work: what is known modulo something, by the parts of an expression or by the
+// assumptions in force, decides remainders and drops what lies between two of its numbers.
+#include <algorithm>
+
+#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+Congruence Simplifier::plain_congruence(const Linear& sum) const {
+  Congruence r = Congruence::point(sum.constant);
+  for (const Term& t : sum.terms) {
+    if (r.is_trivial()) break;
+    r = r + c_.congruence(t.atom) * t.coef;
+  }
+  return r;
+}
+
+Congruence Simplifier::residue_congruence(const Linear& sum, int most) const {
+  Congruence found;
+  for (const Residue& f : residues_)
+    for (const Term& t : f.sum.terms) {
+      const auto own = std::ranges::find(sum.terms, t.atom, &Term::atom);
+      if (own == sum.terms.end() || !divides(t.coef, own->coef)) continue;
+      const Int factor = floor_div(own->coef, t.coef);
+      Linear rest = sum;  // sum = factor * f + rest
+      add(rest, f.sum, -factor);
+      Congruence c = plain_congruence(rest);
+      if (most > 1 && !rest.terms.empty())
+        c = meet(c, residue_congruence(rest, most - 1)).value_or(c);
+      c = c + Congruence::of(f.modulus * factor, 0);
+      found = meet(found, c).value_or(found);
+    }
+  return found;
+}
+
+Congruence Simplifier::congruence(const Linear& sum) const {
+  const Congruence r = plain_congruence(sum);
+  return residues_.empty() ? r : meet(r, residue_congruence(sum)).value_or(r);
+}
+
+bool Simplifier::strided(const Linear& s) const {
+  return !residues_.empty() ||
+         std::ranges::any_of(s.terms, [&](const Term& t) { return c_.strided(t.atom); });
+}
+
+Simplifier::Residues Simplifier::residues_of(std::span<const Id> conditions,
+                                             const Overlay& overlay) const {
+  Residues found;
+  List<Id> list(conditions.begin(), conditions.end());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const NodeData& n = c_[list[i]];
+    if (n.kind == Kind::And) list.insert(list.end(), n.args.begin(), n.args.end());
+    if (n.kind == Kind::Zero) found.push_back({linear(n.args[0]), 0});
+  }
+  for (const auto& [id, range] : overlay) {
+    const NodeData& n = c_[id];
+    if (n.kind != Kind::Digit || !range.is_point()) continue;
+    Linear s = linear(n.args[0]);
+    s.constant -= *range.lo;
+    found.push_back({std::move(s), n.second});
+  }
+  std::ranges::sort(found, [&](const Residue& a, const Residue& b) {  // not by ids
+    for (std::size_t i = 0; i < a.sum.terms.size() && i < b.sum.terms.size(); ++i) {
+      const Term &t = a.sum.terms[i], &u = b.sum.terms[i];
+      if (t.atom != u.atom) return compare(c_, t.atom, u.atom) < 0;
+      if (t.coef != u.coef) return t.coef < u.coef;
+    }
+    if (a.sum.terms.size() != b.sum.terms.size()) return a.sum.terms.size() < b.sum.terms.size();
+    return a.modulus != b.modulus ? a.modulus < b.modulus : a.sum.constant < b.sum.constant;
+  });
+  return found;
+}
+
+bool Simplifier::congruences_of(const Residues& residues, Table<Id, Congruence>& found) const {
+  for (const Residue& r : residues)
+    for (const Term& t : r.sum.terms) {
+      if (c_[t.atom].kind != Kind::Variable) continue;
+      std::optional<Congruence> c;
+      if (r.sum.terms.size() == 1) {
+        c = solved(t.coef, r.sum.constant, r.modulus);
+      } else if (abs(t.coef).is_one()) {  // the variable is what the others leave
+        Linear rest = r.sum;
+        add(rest, t.atom, -t.coef);
+        c = (plain_congruence(rest) + Congruence::of(r.modulus, 0)) * -t.coef;
+      } else {
+        continue;
+      }
+      if (!c) return false;
+      if (c->is_trivial()) continue;
+      const auto known = found.find(t.atom);
+      c = meet(*c, known == found.end() ? c_.congruence(t.atom) : known->second);
+      if (!c) return false;
+      found.insert_or_assign(t.atom, *c);
+    }
+  return true;
+}
+
+bool Simplifier::drop_residues(Linear& s, const Int& lo, const Int& period) {
+  const auto take = [&](Linear part, const Int& residue) {
+    Linear rest = s;
+    add(rest, part, -1);
+    law(lo.is_one() ? "mod.residue" : "digit.residue", [&](Instance& i) {
+      i.bind("x", part).bind("y", rest).bind("k", residue);
+      i.bind("c", period).bind("a", lo).bind("d", floor_div(period, lo));
+    });
+    s = std::move(rest);
+    s.constant += residue;
+  };
+  for (const Term& t : s.terms) {
+    if (!c_.strided(t.atom)) continue;
+    const Congruence c = floor_mod(c_.congruence(t.atom) * t.coef, period);
+    if (!c.modulus.is_zero()) continue;
+    take(Linear{0, {t}}, c.residue);
+    return true;
+  }
+  for (const Residue& f : residues_)
+    for (const Term& t : f.sum.terms) {
+      const auto own = std::ranges::find(s.terms, t.atom, &Term::atom);
+      if (own == s.terms.end() || !divides(t.coef, own->coef)) continue;
+      const Int factor = floor_div(own->coef, t.coef);
+      if (!divides(period, factor * f.modulus)) continue;
+      Linear whole, rest = s;
+      add(whole, f.sum, factor);
+      add(rest, whole, -1);
+      if (rest.terms.size() >= s.terms.size()) continue;
+      take(std::move(whole), 0);
+      return true;
+    }
+  return false;
+}
+
+bool Simplifier::drop_below_residue(Linear& s, const Int& divisor, std::string_view rule) {
+  const auto drop = [&](const Int& g) {
+    if (g.is_zero() || g.is_one()) return false;
+    Linear above{s.constant, {}}, below;
+    Congruence c = Congruence::point(0);
+    for (const Term& t : s.terms) {
+      const Congruence own = c_.congruence(t.atom) * t.coef;
+      const bool known = divides(g, own.modulus);
+      (known ? above : below).terms.push_back(t);
+      if (known) c = c + own;
+    }
+    Int k = floor_mod(c.residue, g);
+    if (!residues_.empty() && !below.terms.empty()) {  // or all of them together
+      const Congruence all = floor_mod(congruence(Linear{0, s.terms}), g);
+      if (all.modulus.is_zero()) {
+        above.terms = s.terms;
+        below.terms.clear();
+        k = all.residue;
+      }
+    }
+    const Interval range = below.terms.empty() ? Interval::point(0) : bounds(below);
+    if (above.terms.empty() || !range.lo || !range.hi) return false;
+    // The constant goes below as far as it brings k + below to begin in [0, g).
+    below.constant = floor_mod(k + *range.lo + s.constant, g) - k - *range.lo;
+    if (k + below.constant + *range.hi >= g) return false;
+    if (below.terms.empty() && below.constant.is_zero()) return false;
+    above.constant -= below.constant;
+    law(rule, [&](Instance& i) {
+      i.bind("x", above).bind("y", below).bind("c", g).bind("k", k);
+      if (!divisor.is_zero()) i.bind("d", floor_div(divisor, g));
+    });
+    s = std::move(above);
+    return true;
+  };
+  const Linear terms{0, s.terms};
+  for (const Term& t : terms.terms)
+    if (c_.strided(t.atom)) {
+      const Int g = gcd((c_.congruence(t.atom) * t.coef).modulus, divisor);
+      const std::size_t before = s.terms.size();
+      Linear kept = s;
+      const Trace::Mark start = mark();
+      if (!drop(g)) continue;
+      if (s.terms.size() < before) return true;
+      rewind(start);
+      s = std::move(kept);
+    }
+  return drop(gcd(congruence(terms).modulus, divisor));
+}
+
+bool Simplifier::open_exact_quotients(Linear& s) {
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || n.first.is_one() || !divides(n.first, t.coef)) continue;
+    const Linear dividend = linear(n.args[0]);
+    const Int lo = n.first, hi = n.second;
+    const Congruence c = floor_mod(congruence(dividend), lo);
+    if (!c.modulus.is_zero()) continue;
+    law(hi.is_zero() ? "div.exact" : "digit.exact", [&](Instance& i) {
+      i.bind("x", dividend).bind("c", lo).bind("k", c.residue);
+      if (!hi.is_zero()) i.bind("d", floor_div(hi, lo));
+    });
+    const Term term = t;
+    Linear whole = hi.is_zero() ? dividend : digit(dividend, 1, hi);
+    whole.constant -= c.residue;
+    add(s, term.atom, -term.coef);
+    add(s, whole, floor_div(term.coef, lo));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace touchstone::symbolic

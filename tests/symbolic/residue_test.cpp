@@ -1,0 +1,121 @@
+// What is known modulo something: by the parts of an expression, and by assumptions.
+#include <gtest/gtest.h>
+
+#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/derivation_check.h"
+#include "touchstone/symbolic/derive.h"
+#include "touchstone/symbolic/node.h"
+
+namespace touchstone::symbolic {
+namespace {
+
+struct Known {
+  std::string text;
+  std::vector<std::string> assumptions;
+  std::string want;
+};
+
+std::map<std::string, Node> names() {
+  std::map<std::string, Node> all;
+  for (const char* name : {"x", "y", "z"}) all.emplace(name, variable(name, 0, 40));
+  all.emplace("t", variable("t", std::nullopt, std::nullopt));
+  return all;
+}
+
+std::string simplified(const Known& k) {
+  std::vector<Node> assumptions;
+  for (const std::string& a : k.assumptions) assumptions.push_back(parse(a, names()));
+  return render(given(parse(k.text, names()), assumptions));
+}
+
+TEST(Residue, OfPartsDecidesWithoutAssumptions) {
+  const Known cases[] = {
+      {"4*x % 4", {}, "0"},
+      {"(4*x + 1) % (2*y + 2) == 2", {}, "0"},
+      {"(4*x + 1) % (2*y + 2) % 2", {}, "1"},
+      {"4*x + 3 < 4*y", {}, "x < y"},
+      {"6*x + 9*y == 4", {}, "0"},
+  };
+  for (const Known& k : cases) EXPECT_EQ(simplified(k), k.want) << k.text;
+}
+
+TEST(Residue, OfAssumptionsDecides) {
+  const Known cases[] = {
+      {"x % 3", {"x % 3 == 0"}, "0"},
+      {"x % 6 % 3 + t % 4", {"x % 3 == 1", "t % 8 == 6"}, "3"},
+      {"x // 3 * 3", {"x % 3 == 1"}, "x - 1"},
+      {"(x + 2*y) % 3", {"x % 3 == 1", "y % 3 == 2"}, "2"},
+      {"x % 6", {"x % 2 == 1", "x % 3 == 2"}, "5"},
+      {"(x + y) % 4", {"(x + y) % 4 == 1"}, "1"},
+      {"(x + z + y + 3) % 4", {"(x + y) % 4 == 1"}, "z%4"},
+      {"(x - y) % 2", {"(x + y) % 4 == 1"}, "1"},
+      {"x == 3*y", {"x % 3 == 1"}, "0"},
+      {"x < 5", {"x % 4 == 0"}, "x < 8"},
+      {"4*x + y < 64", {"y % 8 == 3", "y < 11"}, "x < 16"},
+      {"x + y < 32", {"x % 4 == 0", "y < 4"}, "x < 32"},
+      {"(x + y) // 4", {"x % 4 == 0", "y < 4"}, "x//4"},
+      {"(x*y) % 4", {"x*y % 4 == 3"}, "3"},
+      {"x % 2", {"x == 4*y + 2"}, "0"},
+      {"min(max(x, 1), 3)", {"x % 5 == 4"}, "3"},
+      {"x % 3 < 1", {"x % 3 < 1"}, "1"},
+      {"x % 2", {"x % 2 != 0"}, "1"},
+  };
+  for (const Known& k : cases) EXPECT_EQ(simplified(k), k.want) << k.text;
+}
+
+TEST(Residue, IsKnownInBranchesAndBesideParts) {
+  const Known cases[] = {
+      {"where(x % 3 == 1, x % 3 + y, y)", {}, "y + (x%3 == 1)"},
+      {"x % 4 == 2 and x % 2 == 0", {}, "x%4 == 2"},
+      {"x % 4 == 2 and x % 2 == 1", {}, "0"},
+      {"x % 2 == 0 and y % 2 == 1 and (x + y) % 2 == 0", {}, "0"},
+  };
+  for (const Known& k : cases) EXPECT_EQ(simplified(k), k.want) << k.text;
+}
+
+TEST(Residue, ThatNothingMeetsIsRefused) {
+  EXPECT_EQ(simplified({"x % 4 + y", {"x % 4 == 1", "x % 2 == 0"}, ""}), "y + x%4");
+}
+
+TEST(Residue, MovesTheEndsOfBounds) {
+  const auto all = names();
+  const Node conditions[] = {parse("x % 7 == 3", all)};
+  EXPECT_EQ(given(parse("min(max(x, 3), 38)", all), conditions), all.at("x"));
+}
+
+// The values at every point where the assumptions hold, and a derivation that the checker accepts.
+TEST(Residue, ChangesNoValueAndIsDerived) {
+  const std::vector<std::string> facts = {
+      "x % 3 == 1",   "y % 4 == 2",   "(x + y) % 4 == 1", "(2*x + y) % 5 == 0",
+      "x == 3*y + 1", "x*y % 4 == 3", "x % 6 == 4",       "(x - y) % 3 == 0"};
+  const std::vector<std::string> texts = {
+      "x % 6 + x//3*3",    "(x + y) % 8",  "(x + y)//4 + y",       "x//6 + (x + 1)//6",
+      "3*y == x",          "x + y < 9",    "(x*3 + y*3 + 2) % 12", "x//3 % 4 * 3",
+      "max(x % 3, y % 4)", "(x - y)*2 % 6"};
+  int derived = 0, all = 0;
+  const std::map<std::string, Node> vars{{"x", variable("x", 0, 13)}, {"y", variable("y", 0, 13)}};
+  for (const std::string& fact : facts)
+    for (const std::string& text : texts) {
+      const Node before = parse(text, vars), condition = parse(fact, vars);
+      const Node conditions[] = {condition};
+      const Node after = given(before, conditions);
+      for (std::int64_t x = 0; x <= 13; ++x)
+        for (std::int64_t y = 0; y <= 13; ++y) {
+          const Values at{{"x", x}, {"y", y}};
+          if (evaluate(condition, at) != 0) {
+            ASSERT_EQ(evaluate(before, at), evaluate(after, at))
+                << text << " where " << fact << ": " << render(after) << " at " << x << ", " << y;
+          }
+        }
+      const Derivation::Variable variables[] = {{"x", Int(0), Int(13)}, {"y", Int(0), Int(13)}};
+      Derivation d = derive(text, variables, std::span(&fact, 1));
+      ++all;
+      if (unexplained(d.main) > 0) continue;
+      ++derived;
+      EXPECT_FALSE(find_flaw(d)) << text << " where " << fact;
+    }
+  EXPECT_GE(derived * 20, all * 19) << derived << " of " << all;
+}
+
+}  // namespace
+}  // namespace touchstone::symbolic
