@@ -213,6 +213,9 @@ Verb view(CLI::App& app) {
   v->add_option("words", o.words,
                 "A shape, then operations: permute 1,0  reshape 100  expand 4,3  pad 1:1,0:2  "
                 "shrink 0:2,1:3  stride -1,2  flip 0");
+  v->add_option("--var", o.variables,
+                "Range of a symbolic size, n=2..9; then sizes may be written with it, as n,2*n")
+      ->allow_extra_args(false);
   v->add_flag("--jsonl", o.jsonl,
               "Read questions, a JSON object a line, from standard input and write an answer a "
               "line: {\"views\":[[shape,strides,offset,mask],..]} or "

@@ -93,9 +93,10 @@ int run_prove(const ProveOptions& options);
 int run_bits();
 
 struct ViewOptions {
-  std::vector<std::string> words;   // 10,10 permute 1,0 ...
-  bool jsonl = false;               // questions from the standard input instead
-  std::optional<std::string> html;  // a page instead of text; a file, or empty for standard output
+  std::vector<std::string> words;      // 10,10 permute 1,0 ...
+  std::vector<std::string> variables;  // n=2..9
+  bool jsonl = false;                  // questions from the standard input instead
+  std::optional<std::string> html;     // a page instead of text; a file, or empty for standard output
 };
 int run_view(const ViewOptions& options);
 

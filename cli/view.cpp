@@ -43,7 +43,7 @@ void print(const ViewStory& story) {
 
 int run_view(const ViewOptions& options) {
   if (options.jsonl) {
-    if (!options.words.empty() || options.html)
+    if (!options.words.empty() || !options.variables.empty() || options.html)
       throw ParseError("view --jsonl: takes questions from standard input and nothing else");
     answer_lines("view", shapetracker::answer_json);
     return kExitOk;
@@ -57,7 +57,9 @@ int run_view(const ViewOptions& options) {
   }
   if (words.empty())
     throw ParseError("view: give a shape and operations, as 10,10 permute 1,0; or --jsonl");
-  const ViewStory story = tell(words);
+  if (options.html && !options.variables.empty())
+    throw ParseError("view --html draws elements, so sizes must be numbers; leave --var out");
+  const ViewStory story = tell(words, options.variables);
   if (!options.html || !page.empty()) print(story);
   if (!options.html) return kExitOk;
   const std::string html = view_html(words, story);

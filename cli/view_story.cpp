@@ -8,8 +8,6 @@ namespace touchstone::cli {
 namespace {
 
 using shapetracker::cost;
-using shapetracker::explain_merge;
-using shapetracker::Explanation;
 using shapetracker::KeepViews;
 using shapetracker::reason;
 
@@ -20,33 +18,32 @@ std::vector<std::string> notes(const std::vector<View>& pushed, const std::vecto
     const std::size_t below = views.size() - 1;
     const auto run = std::span(pushed).subspan(below);
     const bool at_top = std::equal(views.begin(), views.end() - 1, pushed.begin());
-    const Explanation explained = explain_merge(run);
-    if (at_top && explained.reason)
-      notes.push_back(fmt::format("{} views become one: {}", run.size(), reason(run, explained)));
+    const shapetracker::Reason why = reason(run);
+    if (at_top && why.merged)
+      notes.push_back(fmt::format("{} views become one: {}", run.size(), why.text));
     else
       notes.push_back(fmt::format("{} views become {}", pushed.size(), views.size()));
   }
   for (std::size_t i = views.size(); i-- > 1;) {
     const auto pair = std::span(views).subspan(i - 1, 2);
     notes.push_back(fmt::format("{} on {} stay two: {}", str(std::span(pair[1].shape())),
-                                str(std::span(pair[0].shape())),
-                                reason(pair, explain_merge(pair))));
+                                str(std::span(pair[0].shape())), reason(pair).text));
   }
-  if (views.size() > 2)
-    notes.push_back("all of them are no single view: " + reason(views, explain_merge(views)));
+  if (views.size() > 2) notes.push_back("all of them are no single view: " + reason(views).text);
   return notes;
 }
 
-ViewStep after(const ViewStep& before, const std::string& op, const std::string& argument) {
+ViewStep after(const ViewStep& before, const std::string& op, const std::string& argument,
+               const Names& names) {
   ViewStep step;
   step.title = op + " " + argument;
   std::vector<View> pushed;
   {
     const KeepViews keep;
-    step.composed = apply_words(ShapeTracker(before.composed), op, argument).views();
-    pushed = apply_words(ShapeTracker(before.views), op, argument).views();
+    step.composed = apply_words(ShapeTracker(before.composed), op, argument, names).views();
+    pushed = apply_words(ShapeTracker(before.views), op, argument, names).views();
   }
-  step.views = apply_words(ShapeTracker(before.views), op, argument).views();
+  step.views = apply_words(ShapeTracker(before.views), op, argument, names).views();
   step.notes = notes(pushed, step.views);
   return step;
 }
@@ -59,17 +56,18 @@ std::string text_of(const symbolic::Exprs& exprs, symbolic::Expr root) {
 
 }  // namespace
 
-ViewStory tell(const std::vector<std::string>& words) {
+ViewStory tell(const std::vector<std::string>& words, const std::vector<std::string>& variables) {
+  const Names names = parse_ranges(variables);
   ViewStory story;
   ViewStep first{words.at(0), {}, {}, {}};
-  first.views = first.composed = ShapeTracker::contiguous(parse_shape(words[0])).views();
+  first.views = first.composed = ShapeTracker::contiguous(parse_shape(words[0], names)).views();
   story.steps.push_back(std::move(first));
   if (words.size() % 2 == 0)
     throw ParseError(fmt::format(
         "'{}' has no argument; operations come in pairs, as in: 10,10 permute 1,0 reshape 100",
         words.back()));
   for (std::size_t i = 1; i < words.size(); i += 2)
-    story.steps.push_back(after(story.steps.back(), words[i], words[i + 1]));
+    story.steps.push_back(after(story.steps.back(), words[i], words[i + 1], names));
   const ShapeTracker tracker(story.steps.back().views);
   const ShapeTracker simple = tracker.simplify();
   if (simple != tracker) {

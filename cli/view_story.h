@@ -29,8 +29,10 @@ struct ViewStory {
   bool contiguous = false;
 };
 
-/// Follows "10,10 permute 1,0 reshape 100". Throws ParseError or ShapeError on a wrong word.
-ViewStory tell(const std::vector<std::string>& words);
+/// Follows "10,10 permute 1,0 reshape 100"; `variables` as "n=2..9", then also "n,2*n permute 1,0".
+/// Throws ParseError or ShapeError on a wrong word.
+ViewStory tell(const std::vector<std::string>& words,
+               const std::vector<std::string>& variables = {});
 
 /// A page that draws the steps: one file, no network.
 std::string view_html(const std::vector<std::string>& words, const ViewStory& story);

@@ -34,8 +34,18 @@ Numbers numbers(const std::string& word) {
   return out;
 }
 
+// A number, or an expression of the names where there are any.
+sint size(std::string_view text, const std::string& word, const Names& names) {
+  if (names.empty()) return number(text, word);
+  try {
+    return symbolic::parse(std::string(text), names);
+  } catch (const ParseError& error) {
+    throw ParseError(fmt::format("'{}' in '{}': {}", text, word, error.what()));
+  }
+}
+
 // "0:1,2:0": one pair an axis.
-std::vector<std::pair<sint, sint>> pairs(const std::string& word) {
+std::vector<std::pair<sint, sint>> pairs(const std::string& word, const Names& names) {
   std::vector<std::pair<sint, sint>> out;
   if (word == "()") return out;
   for (const std::string_view part : split(word, ',')) {
@@ -43,20 +53,42 @@ std::vector<std::pair<sint, sint>> pairs(const std::string& word) {
     if (ends.size() != 2)
       throw ParseError(
           fmt::format("'{}' in '{}' is not a pair; write one an axis, as 0:1,2:0", part, word));
-    out.emplace_back(number(ends[0], word), number(ends[1], word));
+    out.emplace_back(size(ends[0], word, names), size(ends[1], word, names));
   }
   return out;
 }
 
 }  // namespace
 
-Shape parse_shape(const std::string& word) {
-  const Numbers n = numbers(word);
-  return Shape(n.begin(), n.end());
+Names parse_ranges(const std::vector<std::string>& words) {
+  Names names;
+  for (const std::string& word : words) {
+    const std::size_t equals = word.find('='), dots = word.find("..");
+    if (equals == std::string::npos || dots == std::string::npos || dots < equals)
+      throw ParseError(
+          fmt::format("--var {}: give the least and the largest value, as n=2..9", word));
+    const std::string name = word.substr(0, equals);
+    const std::string_view range = std::string_view(word).substr(equals + 1);
+    const std::int64_t low = number(range.substr(0, dots - equals - 1), word),
+                       high = number(range.substr(dots - equals + 1), word);
+    if (low > high)
+      throw ParseError(
+          fmt::format("--var {}: the range is empty; {} is above {}", word, low, high));
+    if (!names.emplace(name, symbolic::variable(name, low, high)).second)
+      throw ParseError(fmt::format("--var {}: '{}' is there twice", word, name));
+  }
+  return names;
 }
 
-ShapeTracker apply_words(const ShapeTracker& st, const std::string& op,
-                         const std::string& argument) {
+Shape parse_shape(const std::string& word, const Names& names) {
+  Shape shape;
+  if (word == "()") return shape;  // rank 0
+  for (const std::string_view part : split(word, ',')) shape.push_back(size(part, word, names));
+  return shape;
+}
+
+ShapeTracker apply_words(const ShapeTracker& st, const std::string& op, const std::string& argument,
+                         const Names& names) {
   if (op == "permute") {
     const Numbers n = numbers(argument);
     for (const std::int64_t axis : n)  // before they are narrowed
@@ -64,10 +96,10 @@ ShapeTracker apply_words(const ShapeTracker& st, const std::string& op,
         throw ShapeError(fmt::format("permute: axis {} is not in [0, {})", axis, st.rank()));
     return st.permute(std::vector<int>(n.begin(), n.end()));
   }
-  if (op == "reshape") return st.reshape(parse_shape(argument));
-  if (op == "expand") return st.expand(parse_shape(argument));
-  if (op == "pad") return st.pad(pairs(argument));
-  if (op == "shrink") return st.shrink(pairs(argument));
+  if (op == "reshape") return st.reshape(parse_shape(argument, names));
+  if (op == "expand") return st.expand(parse_shape(argument, names));
+  if (op == "pad") return st.pad(pairs(argument, names));
+  if (op == "shrink") return st.shrink(pairs(argument, names));
   if (op == "stride") return st.stride(numbers(argument));
   if (op == "flip") {
     Numbers steps(static_cast<std::size_t>(st.rank()), 1);

@@ -40,8 +40,8 @@ PolynomialDigits::PolynomialDigits(const PolynomialView& view) : offset(view.off
 }
 
 AffineProof::AffineProof(const BoxProver& prover, const Grid& grid,
-                         const std::vector<Polynomial>& extents)
-    : prover_(prover), grid_(grid) {
+                         const std::vector<Polynomial>& extents, std::vector<Polynomial> given)
+    : prover_(prover), grid_(grid), given_(std::move(given)) {
   for (const Polynomial& extent : extents) {
     last_.push_back(extent - 1);
     if (!prover.proves_nonnegative(last_.back())) given_.push_back(last_.back());

@@ -30,12 +30,14 @@ struct PolynomialForm {
   std::vector<Polynomial> slopes;
 };
 
-/// Proofs about affine forms on the box 0 <= y < extents, for all values of the variables at once;
-/// values at which the box has no index count as proved. What is guessed from the values at the
-/// points of a grid is proved afterwards: no answer rests on a sample.
+/// Proofs about affine forms on the box 0 <= y < extents, for all values of the variables at once
+/// at which all of `given` are >= 0; values at which the box has no index count as proved. What is
+/// guessed from the values at the points of a grid is proved afterwards: no answer rests on a
+/// sample.
 class AffineProof {
  public:
-  AffineProof(const BoxProver& prover, const Grid& grid, const std::vector<Polynomial>& extents);
+  AffineProof(const BoxProver& prover, const Grid& grid, const std::vector<Polynomial>& extents,
+              std::vector<Polynomial> given = {});
 
   /// The address that the view gives at flat index `k`, as a form: proved to be one, and every
   /// index to be valid. nullopt where that is not proved; failure() says what.

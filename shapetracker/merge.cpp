@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/shapetracker/bit_search.h"
+#include "touchstone/shapetracker/symbolic_merge.h"
 #include "touchstone/shapetracker/witness.h"
 
 namespace touchstone {
@@ -337,8 +338,9 @@ std::optional<View> View::merge(const View& inner, const View& outer) {
     return outer;
   }
   if (outer.is_contiguous() && outer.shape() == inner.shape()) return inner;
-  if (!inner.is_concrete() || !outer.is_concrete()) return std::nullopt;
   const View stack[] = {inner, outer};
+  if (!inner.is_concrete() || !outer.is_concrete())
+    return shapetracker::symbolic_merge(stack).view;
   return shapetracker::merge_stack(stack).view;
 }
 

@@ -1,6 +1,9 @@
 #include "touchstone/shapetracker/reason.h"
 
+#include <algorithm>
+
 #include "touchstone/shapetracker/check.h"
+#include "touchstone/shapetracker/symbolic_merge.h"
 
 namespace touchstone::shapetracker {
 namespace {
@@ -56,6 +59,27 @@ std::string reason(std::span<const View> views, const Explanation& explanation) 
   if (explanation.reason) return words(*explanation.reason);
   if (explanation.witness) return evidence(views, *explanation.witness);
   return fmt::format("not decided after {} boxes of indices", explanation.result.nodes);
+}
+
+Reason reason(std::span<const View> views) {
+  if (std::ranges::all_of(views, [](const View& view) { return view.is_concrete(); })) {
+    const Explanation explanation = explain_merge(views);
+    return {explanation.reason.has_value(), reason(views, explanation)};
+  }
+  const SymbolicResult result = symbolic_merge(views);
+  switch (result.answer) {
+    case MergeAnswer::Merged:
+      return {true, "for all values the valid indices are a box and the address is affine on it"};
+    case MergeAnswer::NoSuchView: {
+      std::vector<View> bound;
+      for (const View& view : views) bound.push_back(view.bind(result.values));
+      return {false,
+              fmt::format("with {}, {}", str(result.values), evidence(bound, *result.witness))};
+    }
+    case MergeAnswer::OverBudget:
+      break;
+  }
+  return {false, "not decided: " + result.why};
 }
 
 }  // namespace touchstone::shapetracker

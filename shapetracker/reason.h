@@ -11,4 +11,12 @@ namespace touchstone::shapetracker {
 /// plain numbers. explanation: of these views.
 std::string reason(std::span<const View> views, const Explanation& explanation);
 
+/// The same for any stack, also with variables, for all values of which it must be one view; a
+/// refusal gives values at which it is none, and the witness there.
+struct Reason {
+  bool merged;
+  std::string text;
+};
+Reason reason(std::span<const View> views);
+
 }  // namespace touchstone::shapetracker

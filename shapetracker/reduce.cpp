@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/shapetracker/merge.h"
+#include "touchstone/shapetracker/symbolic_merge.h"
 #include "touchstone/shapetracker/two_views.h"
 
 namespace touchstone::shapetracker {
@@ -81,7 +82,7 @@ bool shorten(Views& views, std::int64_t& effort) {
 
 std::optional<View> merge_run(std::span<const View> run) {
   if (run.size() == 2) return View::merge(run[0], run[1]);
-  if (!all_concrete(run)) return std::nullopt;
+  if (!all_concrete(run)) return symbolic_merge(run).view;
   return merge_stack(run).view;
 }
 

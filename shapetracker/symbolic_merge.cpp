@@ -2,36 +2,14 @@
 
 #include <algorithm>
 
-#include "touchstone/shapetracker/affine_proof.h"
-#include "touchstone/shapetracker/variable_table.h"
+#include "touchstone/shapetracker/sint_bounds.h"
+#include "touchstone/shapetracker/symbolic_samples.h"
 
 namespace touchstone::shapetracker {
 namespace {
 
-using Values = std::vector<std::int64_t>;  // one a variable
-
-std::string str(const symbolic::Values& values) {
-  std::string text;
-  for (const auto& [name, value] : values)
-    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
-  return text;
-}
-
 View nothing_of(const Shape& shape) {
   return View::trusted(shape, Strides(shape.size(), 0), 0, Mask(shape.size(), Range{0, 0}));
-}
-
-View concrete_at(const PolynomialView& view, const Values& values) {
-  const auto number = [&](const Polynomial& p) { return sint(narrow(p.at(values))); };
-  Shape shape;
-  Strides strides;
-  Mask mask;
-  for (std::size_t i = 0; i < view.shape.size(); ++i) {
-    shape.push_back(number(view.shape[i]));
-    strides.push_back(number(view.strides[i]));
-    mask.emplace_back(number(view.mask[i].first), number(view.mask[i].second));
-  }
-  return View::trusted(std::move(shape), std::move(strides), number(view.offset), std::move(mask));
 }
 
 /// A box of indices of the outermost view, [low, low + extents).
@@ -39,279 +17,319 @@ struct IndexBox {
   std::vector<Polynomial> low, extents;
 };
 
+/// One end of the valid range of an axis: the largest of some polynomials where it is the lower
+/// end, else the smallest; which one it is depends on the values.
+struct ValidEnd {
+  std::vector<Polynomial> candidates;
+  std::size_t chosen = 0;
+
+  void add(Polynomial p) {
+    if (std::ranges::find(candidates, p) == candidates.end()) candidates.push_back(std::move(p));
+  }
+  const Polynomial& polynomial() const { return candidates[chosen]; }
+};
+
+/// The valid ranges of all axes.
+struct ValidEnds {
+  std::vector<ValidEnd> low, high;
+
+  /// How many choices of candidates there are; each holds for some of the values.
+  std::size_t choices() const {
+    std::size_t count = 1;
+    for (const auto& ends : {low, high})
+      for (const ValidEnd& end : ends) count *= end.candidates.size();
+    return count;
+  }
+  void choose(std::size_t number) {
+    for (auto* ends : {&low, &high})
+      for (ValidEnd& end : *ends) {
+        end.chosen = number % end.candidates.size();
+        number /= end.candidates.size();
+      }
+  }
+  /// What is >= 0 where the choice is right: for all values some choice is.
+  std::vector<Polynomial> conditions() const {
+    std::vector<Polynomial> conditions;
+    const auto add = [&](const ValidEnd& end, int sign) {
+      for (std::size_t i = 0; i < end.candidates.size(); ++i)
+        if (i != end.chosen)
+          conditions.push_back(Polynomial(sign) * (end.polynomial() - end.candidates[i]));
+    };
+    for (const ValidEnd& end : low) add(end, 1);
+    for (const ValidEnd& end : high) add(end, -1);
+    return conditions;
+  }
+};
+
+/// Strides and offset of the merged view.
+struct Address {
+  std::vector<Polynomial> strides;
+  Polynomial offset;
+  bool operator==(const Address&) const = default;
+};
+
 class Merger {
  public:
-  Merger(std::span<const View> views, const SymbolicBudget& budget)
-      : views_(views), budget_(budget) {}
-
-  SymbolicResult run() {
-    if (const std::optional<SymbolicResult> refused = read()) return *refused;
-    if (const std::optional<SymbolicResult> refused = ask_corners()) return *refused;
-    if (const std::optional<SymbolicResult> refused = choose_grid()) return *refused;
-    const BoxProver prover(table_.box(), budget_.boxes);
-    prover_ = &prover;
-    SymbolicResult result = all_empty_ ? prove_empty() : prove_candidate();
-    prover_ = nullptr;
-    return result;
-  }
-
- private:
-  SymbolicResult undecided(std::string why) const {
-    return {MergeAnswer::OverBudget, std::nullopt, {}, std::nullopt, std::move(why)};
-  }
-
-  std::optional<SymbolicResult> read() {
-    for (const View& view : views_) {
-      PolynomialView poly;
-      bool polynomial = true;
-      const auto read = [&](const sint& entry) {
-        std::optional<Polynomial> found = table_.read(entry);
-        polynomial = polynomial && found;
-        return found.value_or(Polynomial());
-      };
-      for (int axis = 0; axis < view.rank(); ++axis) {
-        const auto i = static_cast<std::size_t>(axis);
-        poly.shape.push_back(read(view.shape()[i]));
-        poly.strides.push_back(read(view.strides()[i]));
-        if (view.mask())
-          poly.mask.emplace_back(read((*view.mask())[i].first), read((*view.mask())[i].second));
-        else
-          poly.mask.emplace_back(0, poly.shape.back());
-      }
-      poly.offset = read(view.offset());
-      if (!polynomial)
-        return undecided(view.str() + " has an entry that is no polynomial in at most " +
-                         fmt::format("{} variables with bounds", kMostVariables));
-      polynomials_.push_back(std::move(poly));
+  Merger(const SymbolicSamples& samples, int boxes)
+      : samples_(samples), prover_(samples.table().box(), boxes), outer_(samples.views().back()) {
+    const auto& views = samples.views();
+    for (std::size_t i = views.size() - 1; i-- > 0;) inner_.emplace_back(views[i]);
+    for (const auto& [begin, end] : outer_.mask) {
+      all_.low.push_back(begin);
+      all_.extents.push_back(end - begin);
     }
-    if (table_.has_empty_range()) return undecided("the bounds of a variable leave it no value");
-    constexpr std::size_t kMost = 6;
-    if (table_.size() > kMost)
-      return undecided(fmt::format("{} variables; at most {} are tried", table_.size(), kMost));
-    return std::nullopt;
   }
 
-  // The merge with these values, or the refutation.
-  std::optional<SymbolicResult> ask(const Values& values, std::optional<View>& merged) {
-    const symbolic::Values named = table_.values(values);
-    std::vector<View> stack;
-    try {
-      for (const PolynomialView& view : polynomials_) stack.push_back(concrete_at(view, values));
-      MergeResult result = merge_stack(stack, budget_.concrete);
-      if (result.answer == MergeAnswer::Merged) {
-        merged = std::move(result.view);
+  bool proves_empty() {
+    given_ = given_everywhere();
+    return nothing_valid(all_, samples_.any_grid());
+  }
+
+  /// The view whose valid ranges `ends` are, proved; nullopt where it is not, failure() says why.
+  std::optional<View> view_with(ValidEnds ends, const Shape& shape) {
+    std::optional<Address> address;
+    for (std::size_t number = 0; number < ends.choices(); ++number) {
+      ends.choose(number);
+      given_ = given_everywhere();
+      conditions_ = ends.conditions();
+      given_.insert(given_.end(), conditions_.begin(), conditions_.end());
+      const std::optional<Address> found = prove_choice(ends, grid_for(conditions_));
+      if (!found) return std::nullopt;
+      if (address && *address != *found) {
+        failure_ = "for different values it has different strides";
         return std::nullopt;
       }
-      if (result.answer == MergeAnswer::OverBudget)
-        return undecided(fmt::format("with {} it is not decided within the budget", str(named)));
-      Explanation explained = explain_merge(stack, budget_.concrete);
-      return SymbolicResult{MergeAnswer::NoSuchView, std::nullopt, named,
-                            std::move(explained.witness)};
-    } catch (const OverflowError& error) {
-      return undecided(fmt::format("with {}: {}", str(named), error.what()));
-    } catch (const ShapeError& error) {
-      throw ShapeError(fmt::format("with {}: {}", str(named), error.what()));
+      address = found;
+    }
+    return assemble(ends, *address, shape);
+  }
+
+  /// An end that can lie outside the outer view's own range is, there, an end of that.
+  void add_limits(ValidEnds& ends) const {
+    for (std::size_t axis = 0; axis < all_.low.size(); ++axis) {
+      const auto& [begin, end] = outer_.mask[axis];
+      const auto outside = [&](const Polynomial& rest) {
+        return !prover_.proves_nonnegative(rest);
+      };
+      if (outside(ends.low[axis].candidates[0] - begin)) ends.low[axis].add(begin);
+      if (outside(end - ends.high[axis].candidates[0])) ends.high[axis].add(end);
     }
   }
 
-  std::optional<SymbolicResult> ask_corners() {
-    const VariableBox& box = table_.box();
-    for (std::size_t number = 0; number < std::size_t{1} << box.low.size(); ++number) {
-      Values corner = box.low;
-      bool twice = false;
-      for (std::size_t i = 0; i < corner.size(); ++i)
-        if ((number >> i & 1) != 0) {
-          twice = twice || box.low[i] == box.high[i];
-          corner[i] = box.high[i];
-        }
-      if (twice) continue;
-      std::optional<View> merged;
-      if (std::optional<SymbolicResult> refused = ask(corner, merged)) return refused;
-      all_empty_ = all_empty_ && merged->nothing_valid();
-    }
-    return std::nullopt;
+  const std::string& failure() const { return failure_; }
+
+ private:
+  // The outer view has an index that it does not mask out.
+  std::vector<Polynomial> given_everywhere() const {
+    std::vector<Polynomial> given;
+    for (const Polynomial& extent : all_.extents)
+      if (!prover_.proves_nonnegative(extent - 1)) given.push_back(extent - 1);
+    return given;
   }
 
-  // A grid of values at all of which something is valid; where there is none, the first one.
-  std::optional<SymbolicResult> choose_grid() {
-    constexpr std::int64_t kReach = 8;  // large enough to be typical, small enough to multiply
-    const VariableBox& box = table_.box();
-    const std::size_t nodes = table_.size() <= 4 ? 3 : 2;
-    for (const int kind : {0, 1, 2}) {
-      Grid grid;
-      for (std::size_t i = 0; i < table_.size(); ++i) {
-        const std::int64_t low = box.low[i];
-        const auto width = std::min<Wide>(static_cast<Wide>(box.high[i]) - low, kReach);
-        const auto high = static_cast<std::int64_t>(low + width);
-        Values& values = grid.values.emplace_back();
-        for (std::int64_t n = 0; n < static_cast<std::int64_t>(nodes) && n <= width; ++n)
-          values.push_back(kind == 0   ? high - n
-                           : kind == 1 ? low + n
-                                       : static_cast<std::int64_t>(high - width * n / 2));
-        std::ranges::sort(values);
-        const auto same = std::ranges::unique(values);
-        values.erase(same.begin(), same.end());
+  // A grid where the conditions hold, if there is one.
+  const Grid& grid_for(std::span<const Polynomial> conditions) const {
+    for (const SymbolicSamples::Look& look : samples_.looks()) {
+      bool holds = true;
+      for (std::size_t p = 0; p < look.grid.size() && holds; ++p) {
+        const std::vector<std::int64_t> point = look.grid.point(p);
+        holds =
+            std::ranges::all_of(conditions, [&](const Polynomial& c) { return c.at(point) >= 0; });
       }
-      bool empty = false;
-      std::vector<View> merged;
-      for (std::size_t p = 0; p < grid.size(); ++p) {
-        std::optional<View> view;
-        if (std::optional<SymbolicResult> refused = ask(grid.point(p), view)) return refused;
-        empty = empty || view->nothing_valid();
-        all_empty_ = all_empty_ && view->nothing_valid();
-        merged.push_back(std::move(*view));
-      }
-      grid_ = std::move(grid);
-      samples_ = std::move(merged);
-      if (!empty || all_empty_) return std::nullopt;
+      if (holds) return look.grid;
     }
-    return undecided("for some values nothing is valid, and no grid avoids them");
+    return samples_.looks().front().grid;
   }
 
-  SymbolicResult prove_empty() const {
-    if (!nothing_valid(whole())) return undecided("that nothing is ever valid is not proved");
-    return {MergeAnswer::Merged, nothing_of(views_.back().shape())};
-  }
-
-  IndexBox whole() const {
-    IndexBox box;
-    for (const auto& [begin, end] : polynomials_.back().mask) {
-      box.low.push_back(begin);
-      box.extents.push_back(end - begin);
-    }
-    return box;
-  }
-
-  PolynomialForm flat_index(const IndexBox& box) const {
-    const PolynomialView& outer = polynomials_.back();
-    PolynomialForm k{outer.offset, outer.strides};
-    for (std::size_t i = 0; i < box.low.size(); ++i)
-      k.base = k.base + outer.strides[i] * box.low[i];
-    return k;
-  }
-
-  bool nothing_valid(const IndexBox& box) const {
-    return AffineProof(*prover_, grid_, box.extents).nothing_valid(inner(), flat_index(box));
-  }
-
-  // The views below the outermost, from the outer to the inner.
-  const std::vector<PolynomialDigits>& inner() const {
-    if (inner_.empty())
-      for (std::size_t i = polynomials_.size() - 1; i-- > 0;) inner_.emplace_back(polynomials_[i]);
-    return inner_;
-  }
-
-  // One end of the valid range of an axis, from the merged samples.
-  std::optional<Polynomial> fit_end(std::size_t axis, bool upper, const Polynomial& usual) const {
-    std::vector<Wide> values;
-    bool as_usual = true;
-    for (std::size_t p = 0; p < samples_.size(); ++p) {
-      const View& view = samples_[p];
-      const sint end = view.mask()
-                           ? upper ? (*view.mask())[axis].second : (*view.mask())[axis].first
-                       : upper ? view.shape()[axis]
-                               : sint(0);
-      values.push_back(end.as_int());
-      as_usual = as_usual && usual.at(grid_.point(p)) == values.back();
-    }
-    return as_usual ? usual : interpolate(grid_, std::move(values));
-  }
-
-  SymbolicResult prove_candidate() const {
-    const IndexBox all = whole();
+  std::optional<Address> prove_choice(const ValidEnds& ends, const Grid& grid) {
     IndexBox valid;
-    for (std::size_t axis = 0; axis < all.low.size(); ++axis) {
-      const auto& [begin, end] = polynomials_.back().mask[axis];
-      const std::optional<Polynomial> low = fit_end(axis, false, begin),
-                                      high = fit_end(axis, true, end);
-      if (!low || !high || !prover_->proves_nonnegative(*low - begin) ||
-          !prover_->proves_nonnegative(end - *high))
-        return undecided(fmt::format("the valid range of axis {} is no polynomial", axis));
-      valid.low.push_back(*low);
-      valid.extents.push_back(*high - *low);
+    for (std::size_t axis = 0; axis < all_.low.size(); ++axis) {
+      const Polynomial &low = ends.low[axis].polynomial(), &high = ends.high[axis].polynomial();
+      const auto& [begin, end] = outer_.mask[axis];
+      if (!prover_.proves_nonnegative(low - begin, conditions_) ||
+          !prover_.proves_nonnegative(end - high, conditions_)) {
+        failure_ = fmt::format("the valid range of axis {} is not found", axis);
+        return std::nullopt;
+      }
+      valid.low.push_back(low);
+      valid.extents.push_back(high - low);
     }
-    AffineProof proof(*prover_, grid_, valid.extents);
+    AffineProof proof(prover_, grid, valid.extents, given_);
     PolynomialForm form = flat_index(valid);
-    for (const PolynomialDigits& view : inner()) {
+    for (const PolynomialDigits& view : inner_) {
       std::optional<PolynomialForm> address = proof.address(view, form);
-      if (!address) return undecided(text(proof.failure()));
+      if (!address) {
+        failure_ = text(proof.failure());
+        return std::nullopt;
+      }
       form = std::move(*address);
     }
-    if (const std::optional<std::size_t> axis = valid_outside(all, valid))
-      return undecided(fmt::format("nothing valid outside the valid range of axis {}", *axis));
-    return {MergeAnswer::Merged, assemble(valid, form)};
+    if (const std::optional<std::size_t> axis = valid_outside(valid, grid)) {
+      failure_ = fmt::format("that nothing is valid beyond [{}, {}) of axis {} is not proved",
+                             write(valid.low[*axis]), write(ends.high[*axis].polynomial()), *axis);
+      return std::nullopt;
+    }
+    Address address{form.slopes, form.base};
+    for (std::size_t axis = 0; axis < valid.low.size(); ++axis)
+      address.offset = address.offset - form.slopes[axis] * valid.low[axis];
+    return address;
   }
 
   // An axis beyond whose valid range something may be valid. The rest of the box is cut into slabs:
   // below and above the range of one axis, within those of the axes before it.
-  std::optional<std::size_t> valid_outside(const IndexBox& all, const IndexBox& valid) const {
-    IndexBox slab = all;
-    for (std::size_t axis = 0; axis < all.low.size(); ++axis) {
-      const Polynomial begin = all.low[axis], end = begin + all.extents[axis];
+  std::optional<std::size_t> valid_outside(const IndexBox& valid, const Grid& grid) const {
+    IndexBox slab = all_;
+    for (std::size_t axis = 0; axis < all_.low.size(); ++axis) {
+      const Polynomial begin = all_.low[axis], end = begin + all_.extents[axis];
       const Polynomial &low = valid.low[axis], high = low + valid.extents[axis];
       slab.extents[axis] = low - begin;
-      if (!slab.extents[axis].is_zero() && !nothing_valid(slab)) return axis;
+      if (!slab.extents[axis].is_zero() && !nothing_valid(slab, grid)) return axis;
       slab.low[axis] = high;
       slab.extents[axis] = end - high;
-      if (!slab.extents[axis].is_zero() && !nothing_valid(slab)) return axis;
+      if (!slab.extents[axis].is_zero() && !nothing_valid(slab, grid)) return axis;
       slab.low[axis] = low;
       slab.extents[axis] = valid.extents[axis];
     }
     return std::nullopt;
   }
 
-  View assemble(const IndexBox& valid, const PolynomialForm& form) const {
-    Polynomial offset = form.base;
-    Strides strides;
-    Mask mask;
-    for (std::size_t i = 0; i < valid.low.size(); ++i) {
-      offset = offset - form.slopes[i] * valid.low[i];
-      strides.push_back(table_.write(form.slopes[i]));
-      mask.emplace_back(table_.write(valid.low[i]), table_.write(valid.low[i] + valid.extents[i]));
-    }
-    return View::trusted(views_.back().shape(), std::move(strides), table_.write(offset),
-                         std::move(mask));
+  bool nothing_valid(const IndexBox& box, const Grid& grid) const {
+    return AffineProof(prover_, grid, box.extents, given_).nothing_valid(inner_, flat_index(box));
   }
 
+  PolynomialForm flat_index(const IndexBox& box) const {
+    PolynomialForm k{outer_.offset, outer_.strides};
+    for (std::size_t i = 0; i < box.low.size(); ++i)
+      k.base = k.base + outer_.strides[i] * box.low[i];
+    return k;
+  }
+
+  View assemble(const ValidEnds& ends, const Address& address, const Shape& shape) const {
+    const VariableTable& table = samples_.table();
+    Strides strides;
+    Mask mask;
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+      strides.push_back(table.write(address.strides[axis]));
+      sint low = table.write(ends.low[axis].candidates[0]),
+           high = table.write(ends.high[axis].candidates[0]);
+      for (const Polynomial& p : ends.low[axis].candidates) low = larger(low, table.write(p));
+      for (const Polynomial& p : ends.high[axis].candidates) high = smaller(high, table.write(p));
+      mask.emplace_back(std::move(low), std::move(high));
+    }
+    return View::trusted(shape, std::move(strides), table.write(address.offset), std::move(mask));
+  }
+
+  std::string write(const Polynomial& p) const { return samples_.table().write(p).str(); }
+
   std::string text(const AffineProof::Failure& failure) const {
-    const std::string value = table_.write(failure.value).str();
     switch (failure.kind) {
       case AffineProof::Failure::Kind::Range:
-        return fmt::format("that the flat index stays within [0, {}) is not proved", value);
+        return fmt::format("that the flat index stays within [0, {}) is not proved",
+                           write(failure.value));
       case AffineProof::Failure::Kind::Mask:
-        return fmt::format("that a digit stays within its mask [{}, {}) is not proved", value,
-                           table_.write(failure.end).str());
+        return fmt::format("that a digit stays within its mask [{}, {}) is not proved",
+                           write(failure.value), write(failure.end));
       case AffineProof::Failure::Kind::Floor:
-        return fmt::format("that k // ({}) of the flat index k is affine is not proved", value);
+        return fmt::format("that k // ({}) of the flat index k is affine is not proved",
+                           write(failure.value));
     }
     return "";
   }
 
-  std::span<const View> views_;
-  const SymbolicBudget& budget_;
-  VariableTable table_;
-  std::vector<PolynomialView> polynomials_;  // innermost first
-  mutable std::vector<PolynomialDigits> inner_;
-  bool all_empty_ = true;  // at every sample so far
-  Grid grid_;
-  std::vector<View> samples_;  // merged, at the points of the grid
-  const BoxProver* prover_ = nullptr;
+  const SymbolicSamples& samples_;
+  BoxProver prover_;
+  const PolynomialView& outer_;
+  std::vector<PolynomialDigits> inner_;  // from the outer to the inner
+  IndexBox all_;
+  std::vector<Polynomial> conditions_, given_;
+  std::string failure_;
 };
+
+// The end that the merged views of a look have, as a polynomial: `usual` where that is it.
+std::optional<Polynomial> fit_end(const SymbolicSamples::Look& look, std::size_t axis, bool upper,
+                                  const Polynomial& usual) {
+  std::vector<Wide> values;
+  bool as_usual = true;
+  for (std::size_t p = 0; p < look.merged.size(); ++p) {
+    const View& view = look.merged[p];
+    const sint end = view.mask() ? upper ? (*view.mask())[axis].second : (*view.mask())[axis].first
+                     : upper     ? view.shape()[axis]
+                                 : sint(0);
+    values.push_back(end.as_int());
+    as_usual = as_usual && usual.at(look.grid.point(p)) == values.back();
+  }
+  return as_usual ? usual : interpolate(look.grid, std::move(values));
+}
+
+// The ends as the first look has them, or as all of them have, where those of one have gaps.
+std::optional<ValidEnds> fit_ends(const SymbolicSamples& samples, std::size_t looks) {
+  ValidEnds ends;
+  const auto& mask = samples.views().back().mask;
+  ends.low.resize(mask.size());
+  ends.high.resize(mask.size());
+  for (std::size_t axis = 0; axis < mask.size(); ++axis)
+    for (const bool upper : {false, true}) {
+      ValidEnd& end = upper ? ends.high[axis] : ends.low[axis];
+      const Polynomial& usual = upper ? mask[axis].second : mask[axis].first;
+      for (std::size_t i = 0; i < looks; ++i)
+        if (std::optional<Polynomial> p = fit_end(samples.looks()[i], axis, upper, usual))
+          end.add(std::move(*p));
+      if (end.candidates.empty()) return std::nullopt;
+    }
+  return ends;
+}
+
+SymbolicResult merge(std::span<const View> views, const SymbolicBudget& budget) {
+  const Shape& shape = views.back().shape();
+  SymbolicSamples samples(views, budget.concrete);
+  if (std::optional<SymbolicResult> refused = samples.read()) return *refused;
+  if (std::optional<SymbolicResult> refused = samples.ask_corners()) return *refused;
+  if (std::optional<SymbolicResult> refused = samples.look_once()) return *refused;
+  Merger merger(samples, budget.boxes);
+  if (samples.all_empty()) {
+    if (merger.proves_empty()) return {MergeAnswer::Merged, nothing_of(shape)};
+    return undecided("that nothing is ever valid is not proved");
+  }
+  if (!samples.looks().empty())
+    if (const std::optional<ValidEnds> ends = fit_ends(samples, 1))
+      if (std::optional<View> view = merger.view_with(*ends, shape))
+        return {MergeAnswer::Merged, std::move(*view)};
+  if (std::optional<SymbolicResult> refused = samples.look_everywhere()) return *refused;
+  if (samples.looks().empty())
+    return undecided("for some values nothing is valid, and no grid avoids them");
+  constexpr std::size_t kMostChoices = 8;
+  std::optional<ValidEnds> ends = fit_ends(samples, samples.looks().size());
+  if (ends) merger.add_limits(*ends);
+  if (!ends || ends->choices() > kMostChoices)
+    return undecided("the valid ranges are neither polynomials nor the largest or least of some");
+  if (std::optional<View> view = merger.view_with(*ends, shape))
+    return {MergeAnswer::Merged, std::move(*view)};
+  return undecided(merger.failure());
+}
 
 }  // namespace
 
 SymbolicResult symbolic_merge(std::span<const View> views, const SymbolicBudget& budget) {
   if (views.empty()) throw ShapeError("merge: no views; give at least one");
-  const Shape& shape = views.back().shape();
-  if (views.size() == 1 || views.back().nothing_valid()) return {MergeAnswer::Merged, views.back()};
-  if (!shape.empty() &&
+  const View& outer = views.back();
+  if (views.size() == 1 || outer.nothing_valid()) return {MergeAnswer::Merged, outer};
+  if (views.size() == 2 && outer.is_contiguous() && outer.shape() == views[0].shape())
+    return {MergeAnswer::Merged, views[0]};
+  if (outer.rank() > 0 &&
       std::ranges::any_of(views, [](const View& view) { return view.nothing_valid(); }))
-    return {MergeAnswer::Merged, nothing_of(shape)};
+    return {MergeAnswer::Merged, nothing_of(outer.shape())};
   try {
-    return Merger(views, budget).run();
+    return merge(views, budget);
   } catch (const OverflowError& error) {
-    return {MergeAnswer::OverBudget, std::nullopt, {}, std::nullopt, error.what()};
+    return undecided(error.what());
   }
+}
+
+std::string str(const symbolic::Values& values) {
+  std::string text;
+  for (const auto& [name, value] : values)
+    text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
+  return text;
 }
 
 std::string SymbolicResult::str() const {

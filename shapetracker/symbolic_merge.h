@@ -21,6 +21,8 @@ struct SymbolicResult {
   std::string str() const;
 };
 
+std::string str(const symbolic::Values& values);  // "n = 3, m = 2"
+
 /// The single view that equals a stack of views with variables (innermost first, at least one) for
 /// all values of the variables within their bounds. Method: at corners of the variables' box and on
 /// a grid of values the concrete merge is asked; a "no" refutes. Mask bounds and the quotients

@@ -254,6 +254,33 @@ TEST_F(Cli, ViewFollowsAShape) {
   EXPECT_EQ(touchstone_run("view 2,3 pad -- -1:0,0:0").code, 2);
 }
 
+TEST_F(Cli, ViewTakesSizesWithVariables) {
+  const Answer run =
+      touchstone_run("view n,4 --var n=2..9 permute 1,0 reshape '4*n' reshape 2,2,n");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.text, HasSubstr("(n*4,) on (4, n) stay two: with n = 2, (0) reads 0, "));
+  EXPECT_THAT(run.text, HasSubstr("  View((2, 2, n), strides (2, 1, 4), offset 0)\n"
+                                  "  2 views become one: for all values "));
+  EXPECT_THAT(run.text, HasSubstr("  index idx0*2 + idx1 + idx2*4\n"));
+  EXPECT_THAT(touchstone_run("view --var n=2..9 --var m=1..3 n,m pad n:0,0:m").text,
+              HasSubstr("View((n*2, m*2), strides (m, 1), offset "));
+  const auto refused = [](const std::string& words, const std::string& text) {
+    const Answer answer = touchstone_run("view " + words);
+    EXPECT_EQ(answer.code, 2) << words;
+    EXPECT_THAT(answer.text, HasSubstr(text));
+  };
+  refused("n --var n=9..2", "the range is empty; 9 is above 2");
+  refused("n --var n=2", "give the least and the largest value, as n=2..9");
+  refused("n --var n=2..x", "'x' in 'n=2..x' is not a number");
+  refused("n --var n=2..9 --var n=2..9", "'n' is there twice");
+  refused("n --var 2=2..9", "2");
+  refused("n,k --var n=2..9", "unknown name \"k\"");
+  refused("n-3 --var n=2..9", "whether 0 <= n - 3 depends on the variables");
+  refused("-1*n --var n=2..9", "a size is negative");
+  refused("n --var n=2..9 --html", "sizes must be numbers");
+  refused("--jsonl --var n=2..9", "nothing else");
+}
+
 // Views, divisions and modulos only go away from row to row; what takes their place may have a part
 // more.
 TEST_F(Cli, ViewsOfKernelsAreCountedBeforeAndAfterMergingAndSimplifying) {

@@ -1,0 +1,153 @@
+#include "touchstone/shapetracker/symbolic_samples.h"
+
+#include <algorithm>
+
+namespace touchstone::shapetracker {
+namespace {
+
+View concrete_at(const PolynomialView& view, const std::vector<std::int64_t>& values) {
+  const auto number = [&](const Polynomial& p) { return sint(narrow(p.at(values))); };
+  Shape shape;
+  Strides strides;
+  Mask mask;
+  for (std::size_t i = 0; i < view.shape.size(); ++i) {
+    shape.push_back(number(view.shape[i]));
+    strides.push_back(number(view.strides[i]));
+    mask.emplace_back(number(view.mask[i].first), number(view.mask[i].second));
+  }
+  return View::trusted(std::move(shape), std::move(strides), number(view.offset), std::move(mask));
+}
+
+}  // namespace
+
+SymbolicResult undecided(std::string why) {
+  return {MergeAnswer::OverBudget, std::nullopt, {}, std::nullopt, std::move(why)};
+}
+
+std::optional<SymbolicResult> SymbolicSamples::read() {
+  for (const View& view : views_) {
+    PolynomialView poly;
+    bool polynomial = true;
+    const auto read = [&](const sint& entry) {
+      std::optional<Polynomial> found = table_.read(entry);
+      polynomial = polynomial && found;
+      return found.value_or(Polynomial());
+    };
+    for (std::size_t i = 0; i < view.shape().size(); ++i) {
+      poly.shape.push_back(read(view.shape()[i]));
+      poly.strides.push_back(read(view.strides()[i]));
+      if (view.mask())
+        poly.mask.emplace_back(read((*view.mask())[i].first), read((*view.mask())[i].second));
+      else
+        poly.mask.emplace_back(0, poly.shape.back());
+    }
+    poly.offset = read(view.offset());
+    if (!polynomial)
+      return undecided(
+          fmt::format("{} has an entry that is no polynomial in at most {} variables with bounds",
+                      view.str(), kMostVariables));
+    polynomials_.push_back(std::move(poly));
+  }
+  if (table_.has_empty_range()) return undecided("the bounds of a variable leave it no value");
+  constexpr std::size_t kMost = 6;
+  if (table_.size() > kMost)
+    return undecided(fmt::format("{} variables; at most {} are tried", table_.size(), kMost));
+  return std::nullopt;
+}
+
+// The merge with these values, or the refutation.
+std::optional<SymbolicResult> SymbolicSamples::ask(const Values& values,
+                                                   std::optional<View>& merged) {
+  const auto with = [&] { return "with " + str(table_.values(values)); };
+  std::vector<View> stack;
+  try {
+    for (const PolynomialView& view : polynomials_) stack.push_back(concrete_at(view, values));
+    MergeResult result = merge_stack(stack, budget_);
+    if (result.answer == MergeAnswer::Merged) {
+      merged = std::move(result.view);
+      all_empty_ = all_empty_ && merged->nothing_valid();
+      return std::nullopt;
+    }
+    if (result.answer == MergeAnswer::OverBudget)
+      return undecided(with() + " it is not decided within the budget");
+    return SymbolicResult{MergeAnswer::NoSuchView, std::nullopt, table_.values(values),
+                          explain_merge(stack, budget_).witness};
+  } catch (const OverflowError& error) {
+    return undecided(fmt::format("{}: {}", with(), error.what()));
+  } catch (const ShapeError& error) {
+    throw ShapeError(fmt::format("{}: {}", with(), error.what()));
+  }
+}
+
+std::optional<SymbolicResult> SymbolicSamples::ask_corners() {
+  const VariableBox& box = table_.box();
+  for (std::size_t number = 0; number < std::size_t{1} << box.low.size(); ++number) {
+    Values corner = box.low;
+    bool twice = false;
+    for (std::size_t i = 0; i < corner.size(); ++i)
+      if ((number >> i & 1) != 0) {
+        twice = twice || box.low[i] == box.high[i];
+        corner[i] = box.high[i];
+      }
+    std::optional<View> merged;
+    if (!twice)
+      if (std::optional<SymbolicResult> refused = ask(corner, merged)) return refused;
+  }
+  return std::nullopt;
+}
+
+// Up to three values of each variable, near one end of its range, or spread over what is looked at
+// of it: the first few, which are enough to be typical and small enough to multiply.
+std::optional<SymbolicResult> SymbolicSamples::look(const std::vector<End>& ends) {
+  constexpr std::int64_t kReach = 8;
+  const VariableBox& box = table_.box();
+  const std::int64_t nodes = table_.size() <= 4 ? 3 : 2;
+  Grid grid;
+  for (std::size_t i = 0; i < table_.size(); ++i) {
+    const std::int64_t low = box.low[i];
+    const auto width =
+        static_cast<std::int64_t>(std::min<Wide>(static_cast<Wide>(box.high[i]) - low, kReach));
+    Values& values = grid.values.emplace_back();
+    for (std::int64_t n = 0; n < nodes && n <= width; ++n)
+      values.push_back(low + (ends[i] == End::Upper   ? width - n
+                              : ends[i] == End::Lower ? n
+                                                      : width * n / 2));
+    std::ranges::sort(values);
+    const auto same = std::ranges::unique(values);
+    values.erase(same.begin(), same.end());
+  }
+  std::vector<View> all;
+  for (std::size_t p = 0; p < grid.size(); ++p) {
+    std::optional<View> merged;
+    if (std::optional<SymbolicResult> refused = ask(grid.point(p), merged)) return refused;
+    all.push_back(std::move(*merged));
+  }
+  if (std::ranges::none_of(all, [](const View& view) { return view.nothing_valid(); }))
+    looks_.push_back({std::move(grid), std::move(all)});
+  else
+    grid_ = std::move(grid);
+  return std::nullopt;
+}
+
+std::optional<SymbolicResult> SymbolicSamples::look_once() {
+  for (const End end : {End::Upper, End::Lower, End::Spread}) {
+    if (std::optional<SymbolicResult> refused = look(std::vector<End>(table_.size(), end)))
+      return refused;
+    if (!looks_.empty() || all_empty_) break;
+  }
+  return std::nullopt;
+}
+
+std::optional<SymbolicResult> SymbolicSamples::look_everywhere() {
+  const std::size_t n = table_.size();
+  if (n > 3) return std::nullopt;
+  for (std::size_t number = 1; number < std::size_t{1} << n; ++number) {
+    std::vector<End> ends;
+    for (std::size_t i = 0; i < n; ++i)
+      ends.push_back((number >> i & 1) != 0 ? End::Lower : End::Upper);
+    if (std::optional<SymbolicResult> refused = look(ends)) return refused;
+  }
+  return std::nullopt;
+}
+
+}  // namespace touchstone::shapetracker
