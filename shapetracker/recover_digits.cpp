@@ -15,7 +15,8 @@ bool is_address(const Entry& entry) { return entry.kind == Kind::Address; }
 
 class Recovery {
  public:
-  explicit Recovery(bool tight) : tight_(tight) {}
+  Recovery(bool tight, Wide lowest, Wide highest)
+      : tight_(tight), lowest_(lowest), highest_(highest) {}
 
   bool grow(const Table& table) {
     if (take_whole(table)) return true;
@@ -69,7 +70,18 @@ class Recovery {
     found_.digits.push_back(
         {std::ssize(table), step, cut ? first : 0, cut ? last + 1 : std::ssize(table)});
     found_.base = at(table, first).address - step * first;
-    return true;
+    if (within_range()) return true;
+    found_.digits.pop_back();
+    return false;
+  }
+
+  bool within_range() const {
+    Wide low = found_.base, high = low;
+    for (const auto& [size, stride, begin, end] : found_.digits) {
+      low += stride * (stride < 0 ? end - 1 : begin);
+      high += stride * (stride < 0 ? begin : end - 1);
+    }
+    return low >= lowest_ && high <= highest_;
   }
 
   // What one step of the finest digit may add to the address.
@@ -174,6 +186,7 @@ class Recovery {
   }
 
   bool tight_;
+  Wide lowest_, highest_;
   PositionDigits found_;
   std::int64_t weight_ = 1;
   std::int64_t work_ = 0;
@@ -181,8 +194,9 @@ class Recovery {
 
 }  // namespace
 
-std::optional<PositionDigits> recover_digits(const std::vector<Entry>& table, bool tight) {
-  Recovery recovery(tight);
+std::optional<PositionDigits> recover_digits(const std::vector<Entry>& table, bool tight,
+                                             Wide lowest, Wide highest) {
+  Recovery recovery(tight, lowest, highest);
   if (!recovery.grow(table)) return std::nullopt;
   return recovery.result();
 }

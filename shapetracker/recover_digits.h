@@ -30,10 +30,12 @@ struct PositionDigits {
   Wide base = 0;
 };
 
-/// Digits that say what the table says wherever it is known, or nullopt where none are found. At
-/// least one entry is an address. The finest digit is read off first: it starts where a run of even
-/// steps does, so the distances of such starts give its size.
+/// Digits that say what the table says wherever it is known, or nullopt where none are found, with
+/// addresses in [lowest, highest] wherever all digits are in their ranges. At least one entry is an
+/// address. The finest digit is read off first: it starts where a run of even steps does, so the
+/// distances of such starts give its size.
 /// tight: what is unknown at the ends of a digit is padding, rather than more of the same steps.
-std::optional<PositionDigits> recover_digits(const std::vector<Entry>& table, bool tight);
+std::optional<PositionDigits> recover_digits(const std::vector<Entry>& table, bool tight,
+                                             Wide lowest, Wide highest);
 
 }  // namespace touchstone::shapetracker

@@ -45,16 +45,8 @@ class Splitter {
     if (found.truth != Truth::Yes) return std::nullopt;
     origin_ = std::move(found.point);
     at_origin_ = *address(origin_);
-    for (const bool tight : {false, true}) {
-      tight_ = tight;
-      blocks_.clear();
-      if (!add_blocks()) break;
-      std::optional<TwoViews> views = join_until_equal();
-      if (!views) break;
-      const auto [low, high] = address_range(views->inner);
-      if (low.as_int() >= reach_.first && high.as_int() <= reach_.second) return views;
-    }
-    return std::nullopt;
+    if (!add_blocks()) return std::nullopt;
+    return join_until_equal();
   }
 
  private:
@@ -163,7 +155,9 @@ class Splitter {
       known = entry;
     });
     if (!agree) return std::nullopt;
-    std::optional<PositionDigits> digits = recover_digits(table, tight_);
+    std::optional<PositionDigits> digits;
+    for (const bool tight : {false, true})
+      if (!digits) digits = recover_digits(table, tight, reach_.first, reach_.second);
     if (!digits) return std::nullopt;
     block.digits = std::move(*digits);
     return block;
@@ -223,7 +217,7 @@ class Splitter {
       if (!views) return std::nullopt;
       const View pair[] = {views->inner, views->outer};
       const Comparison compared = compare_maps(stack_, pair, kMostBoxes);
-      if (compared.same == Truth::Yes) return views;
+      if (compared.same == Truth::Yes) return within_reach(views->inner) ? views : std::nullopt;
       if (compared.same == Truth::Unknown || blocks_.size() < 2) return std::nullopt;
       if (!join(*views, compared.different)) return std::nullopt;
     }
@@ -313,6 +307,11 @@ class Splitter {
     }
   }
 
+  bool within_reach(const View& view) const {
+    const auto [low, high] = address_range(view);
+    return low.as_int() >= reach_.first && high.as_int() <= reach_.second;
+  }
+
   std::span<const View> stack_;
   Reach reach_;
   std::int64_t& effort_;
@@ -321,7 +320,6 @@ class Splitter {
   Point origin_;  // a valid point
   std::int64_t at_origin_ = 0;
   std::vector<Block> blocks_;
-  bool tight_ = false;
 };
 
 }  // namespace
