@@ -1,9 +1,12 @@
 #include "touchstone/shapetracker/invert.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "touchstone/shapetracker/invert_search.h"
+#include "touchstone/shapetracker/invert_steps.h"
 #include "touchstone/shapetracker/merge.h"
+#include "touchstone/shapetracker/two_views.h"
 
 namespace touchstone {
 namespace {
@@ -123,9 +126,10 @@ bool is_one_to_one(const ShapeTracker& tracker, const ShapeTracker& inverse, std
   return valid == size;
 }
 
-// One view as the inverse, by trying elements; nullopt where there are many or an address is
-// missed.
-std::optional<ShapeTracker> search(const ShapeTracker& tracker, std::int64_t size) {
+// Addresses of the tracker's elements, -1 where padding; nullopt where there are many or an address
+// in [0, size) is missed.
+std::optional<std::vector<std::int64_t>> addresses_of(const ShapeTracker& tracker,
+                                                      std::int64_t size) {
   constexpr std::int64_t kMostElements = 1 << 16;
   const std::int64_t count = tracker.size().as_int();
   if (count > kMostElements || size > count) return std::nullopt;
@@ -137,11 +141,112 @@ std::optional<ShapeTracker> search(const ShapeTracker& tracker, std::int64_t siz
     if (addresses.back() >= 0) read[static_cast<std::size_t>(addresses.back())] = true;
   }
   if (std::ranges::find(read, false) != read.end()) return std::nullopt;
-  const std::optional<Maps> maps = shapetracker::find_inverse(addresses, size);
+  return addresses;
+}
+
+std::optional<ShapeTracker> proved(const ShapeTracker& tracker, const std::optional<Maps>& maps,
+                                   std::int64_t size) {
   if (!maps) return std::nullopt;
-  ShapeTracker inverse(std::vector<View>(maps->rbegin(), maps->rend()));
+  ShapeTracker inverse = ShapeTracker(std::vector<View>(maps->rbegin(), maps->rend())).simplify();
   if (!is_identity(through(tracker, inverse), size)) return std::nullopt;
   return inverse;
+}
+
+// One element for each address, the next one after the last where that is one.
+std::vector<std::int64_t> readers_of(const std::vector<std::int64_t>& addresses,
+                                     std::int64_t size) {
+  std::vector<std::int64_t> readers(static_cast<std::size_t>(size), -1);
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    if (addresses[i] < 0) continue;
+    const auto address = static_cast<std::size_t>(addresses[i]);
+    const auto element = static_cast<std::int64_t>(i);
+    if (readers[address] < 0 || (address > 0 && readers[address - 1] == element - 1))
+      readers[address] = element;
+  }
+  return readers;
+}
+
+// The tracker with some run of its views read off anew as two: that leaves out what a view has room
+// for and the next one never reads, so that more views can be undone by themselves.
+std::vector<ShapeTracker> read_anew(const ShapeTracker& tracker) {
+  std::vector<ShapeTracker> found;
+  const auto& views = tracker.views();
+  for (std::size_t length = views.size(); length >= 2; --length)
+    for (std::size_t begin = 0; begin + length <= views.size(); ++begin) {
+      if (length > 2 && length < views.size()) continue;
+      const auto run = std::span(views).subspan(begin, length);
+      std::int64_t effort = kMostToTry;
+      const auto two =
+          shapetracker::as_two_views(run, shapetracker::reach_of(views, begin), effort);
+      if (!two) continue;
+      std::vector<View> anew(views.begin(), views.begin() + static_cast<std::ptrdiff_t>(begin));
+      anew.insert(anew.end(), {two->inner, two->outer});
+      anew.insert(anew.end(), views.begin() + static_cast<std::ptrdiff_t>(begin + length),
+                  views.end());
+      if (anew != views) found.emplace_back(std::move(anew));
+    }
+  return found;
+}
+
+// Orders of the digits of an address, as views of [0, size) onto itself: digits between the strides
+// of the innermost view, which is what its stack moves about. The plain order is first.
+std::vector<View> digit_orders(const View& innermost, std::int64_t size) {
+  std::vector<std::int64_t> weights{1};
+  for (const sint& stride : innermost.strides())
+    if (stride != sint(0)) weights.push_back(std::abs(stride.as_int()));
+  weights.push_back(size);
+  std::ranges::sort(weights);
+  weights.erase(std::unique(weights.begin(), weights.end()), weights.end());
+  Shape sizes;  // coarse to fine
+  for (std::size_t i = weights.size(); i-- > 1;) {
+    if (weights[i] % weights[i - 1] != 0) return {View::contiguous({size})};
+    sizes.emplace_back(weights[i] / weights[i - 1]);
+  }
+  constexpr std::size_t kMostDigits = 4;
+  std::vector<int> order(sizes.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::vector<View> orders;
+  do {
+    Shape shape;
+    for (const int digit : order) shape.push_back(sizes[static_cast<std::size_t>(digit)]);
+    const Strides row_major = row_major_strides(shape);
+    Strides strides(sizes.size(), 0);
+    for (std::size_t i = 0; i < order.size(); ++i)
+      strides[static_cast<std::size_t>(order[i])] = row_major[i];
+    orders.push_back(View::trusted(sizes, std::move(strides), 0, std::nullopt));
+  } while (sizes.size() <= kMostDigits && std::ranges::next_permutation(order).found);
+  return orders;
+}
+
+// Some element for each address, written as steps, after the digits of the address are put in some
+// order.
+std::optional<ShapeTracker> search_steps(const ShapeTracker& tracker,
+                                         const std::vector<std::int64_t>& addresses,
+                                         std::int64_t size) {
+  const std::vector<std::int64_t> readers = readers_of(addresses, size);
+  for (const View& order : digit_orders(tracker.views().front(), size)) {
+    const ShapeTracker placed({order});
+    Elements positions(placed);
+    std::vector<std::int64_t> table(readers.size());
+    for (const std::int64_t reader : readers)
+      table[static_cast<std::size_t>(*positions.next())] = reader;
+    std::optional<Maps> maps = shapetracker::steps_of(table, std::ssize(addresses));
+    if (!maps) continue;
+    maps->insert(maps->begin(), order);
+    if (auto found = proved(tracker, maps, size)) return found;
+  }
+  return std::nullopt;
+}
+
+std::optional<ShapeTracker> find_inverse_of(const ShapeTracker& simple, std::int64_t size) {
+  if (auto found = Chooser(simple, size).choose()) return found;
+  if (simple.views().size() > 1)
+    for (const ShapeTracker& anew : read_anew(simple))
+      if (auto found = Chooser(anew, size).choose()) return found;
+  const auto addresses = addresses_of(simple, size);
+  if (!addresses) return std::nullopt;
+  if (auto found = proved(simple, shapetracker::find_inverse(*addresses, size), size)) return found;
+  return search_steps(simple, *addresses, size);
 }
 
 }  // namespace
@@ -153,8 +258,7 @@ Inverse invert(const ShapeTracker& tracker) {
   const ShapeTracker simple = tracker.simplify();
   if (simple.nothing_valid()) return {ShapeTracker::contiguous({0}), true};
   const std::int64_t size = simple.real_size();
-  Inverse result{Chooser(simple, size).choose(), false};
-  if (!result.tracker && simple.views().size() > 1) result.tracker = search(simple, size);
+  Inverse result{find_inverse_of(simple, size), false};
   if (result.tracker) result.bijection = is_one_to_one(simple, *result.tracker, size);
   return result;
 }

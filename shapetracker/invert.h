@@ -15,8 +15,8 @@ struct Inverse {
 };
 
 /// A right inverse of a concrete tracker. Every result is proved before it is returned: V seen
-/// through G merges to the contiguous view. Where V is one view it is found if it is a view of
-/// digits; stacks are inverted view by view, from the buffer outwards, after simplify().
+/// through G is the identity. Stacks are inverted view by view, from the buffer outwards, after
+/// simplify(), or with views read off anew; a map of up to 2^16 elements also as a table.
 /// Throws ShapeError where `tracker` has variables.
 Inverse invert(const ShapeTracker& tracker);
 

@@ -53,15 +53,6 @@ Views fewest_runs(const Views& views) {
   return runs;
 }
 
-// The addresses that views[begin], concrete, may have: of its buffer only those are known that it
-// has already.
-Reach reach_of(const Views& views, std::size_t begin) {
-  if (begin > 0 && views[begin - 1].is_concrete()) return {0, views[begin - 1].size().as_int() - 1};
-  if (views[begin].nothing_valid()) return {0, 0};
-  const auto [low, high] = address_range(views[begin]);
-  return {low.as_int(), high.as_int()};
-}
-
 // Writes some run of three views or more as two; false where none is found.
 bool shorten(Views& views, std::int64_t& effort) {
   constexpr std::size_t kLongest = 8;

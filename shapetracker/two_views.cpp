@@ -324,6 +324,13 @@ class Splitter {
 
 }  // namespace
 
+Reach reach_of(std::span<const View> views, std::size_t begin) {
+  if (begin > 0 && views[begin - 1].is_concrete()) return {0, views[begin - 1].size().as_int() - 1};
+  if (views[begin].nothing_valid()) return {0, 0};
+  const auto [low, high] = address_range(views[begin]);
+  return {low.as_int(), high.as_int()};
+}
+
 std::optional<TwoViews> as_two_views(std::span<const View> stack, const Reach& reach,
                                      std::int64_t& effort) {
   for (const View& view : stack)

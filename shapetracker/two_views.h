@@ -12,7 +12,10 @@ struct TwoViews {
 /// Lowest and highest address that a view may have, also where nothing is read.
 using Reach = std::pair<std::int64_t, std::int64_t>;
 
-/// Two views that say what three or more say, or nullopt where none are found: each axis by itself,
+/// Of views[begin], concrete: of a buffer only those are known that the view has already.
+Reach reach_of(std::span<const View> views, std::size_t begin);
+
+/// Two views that say what two or more say, or nullopt where none are found: each axis by itself,
 /// or with the axes it shares carries with, is read off as digits of a position; the digits of all
 /// are the inner view, the positions the outer one. The result is proved equal before it is
 /// returned.
