@@ -52,6 +52,11 @@ json parse_line(std::string_view line) {
   }
 }
 
+// A name as the question has it, cut.
+std::string json_name(const std::string& name) {
+  return json(name.substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
 std::int64_t number(const json& value, const std::string& where) {
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX})
     wrong(where, "an integer of 64 bits", value);
@@ -64,7 +69,7 @@ const json& list(const json& value, const std::string& where, const char* what) 
   return value;
 }
 
-template <typename T = sint>
+template <typename T>
 std::vector<T> numbers(const json& value, const std::string& where) {
   std::vector<T> out;
   out.reserve(list(value, where, "a list of integers").size());
@@ -77,23 +82,68 @@ std::vector<T> numbers(const json& value, const std::string& where) {
   return out;
 }
 
-std::vector<std::pair<sint, sint>> pairs(const json& value, const std::string& where) {
+/// The variables of a question, with which entries of views may be written.
+using Names = std::map<std::string, symbolic::Node>;
+
+// {"n":[2,9]}: both ends inclusive.
+Names variables(const json& value) {
+  if (!value.is_object()) wrong("vars", "an object as {\"n\":[2,9]}", value);
+  Names names;
+  for (const auto& [name, range] : value.items()) {
+    const std::string where = "vars: " + json_name(name);
+    if (!range.is_array() || range.size() != 2)
+      wrong(where, "the least and the largest value as [2,9]", range);
+    const std::int64_t low = number(range[0], where), high = number(range[1], where);
+    if (low > high)
+      throw ParseError(fmt::format("{}: the range is empty; {} is above {}", where, low, high));
+    try {
+      names.emplace(name, symbolic::variable(name, low, high));
+    } catch (const Error& e) {
+      throw ParseError(fmt::format("{}: {}", where, e.what()));
+    }
+  }
+  return names;
+}
+
+// A number, or an expression of the variables as a string.
+sint entry(const json& value, const std::string& where, const Names& names) {
+  if (names.empty() || !value.is_string()) return number(value, where);
+  constexpr std::size_t kLongest = 200;
+  const std::string& text = value.get_ref<const std::string&>();
+  if (text.size() > kLongest) wrong(where, "an expression of at most 200 letters", value);
+  try {
+    return symbolic::parse(text, names);
+  } catch (const Error& e) {
+    throw ParseError(fmt::format("{}: {}", where, e.what()));
+  }
+}
+
+std::vector<sint> entries(const json& value, const std::string& where, const Names& names) {
+  std::vector<sint> out;
+  out.reserve(list(value, where, "a list of integers").size());
+  for (const json& n : value) out.push_back(entry(n, where, names));
+  return out;
+}
+
+std::vector<std::pair<sint, sint>> pairs(const json& value, const std::string& where,
+                                         const Names& names) {
   std::vector<std::pair<sint, sint>> out;
   for (const json& pair : list(value, where, "a list of pairs")) {
     if (!pair.is_array() || pair.size() != 2) wrong(where, "a pair of integers", pair);
-    out.emplace_back(number(pair[0], where), number(pair[1], where));
+    out.emplace_back(entry(pair[0], where, names), entry(pair[1], where, names));
   }
   return out;
 }
 
-View view(const json& value, const std::string& where) {
+View view(const json& value, const std::string& where, const Names& names) {
   constexpr const char* kWhat = "a view as [shape, strides, offset, mask]";
   if (list(value, where, kWhat).size() != 4)
     throw ParseError(fmt::format("{}: expected {}, found {} entries", where, kWhat, value.size()));
   std::optional<Mask> mask;
-  if (!value[3].is_null()) mask = pairs(value[3], where + ": mask");
-  return View::strided(numbers(value[0], where + ": shape"), numbers(value[1], where + ": strides"),
-                       number(value[2], where + ": offset"), std::move(mask));
+  if (!value[3].is_null()) mask = pairs(value[3], where + ": mask", names);
+  return View::strided(entries(value[0], where + ": shape", names),
+                       entries(value[1], where + ": strides", names),
+                       entry(value[2], where + ": offset", names), std::move(mask));
 }
 
 // An error in one part says which.
@@ -118,11 +168,11 @@ const json& parts(const json& value, const std::string& where, const char* what)
   return value;
 }
 
-std::vector<View> views(const json& value) {
+std::vector<View> views(const json& value, const Names& names) {
   std::vector<View> out;
   for (const json& entry : parts(value, "views", "a list of views")) {
     const std::string where = fmt::format("views[{}]", out.size());
-    out.push_back(within(where, [&] { return view(entry, where); }));
+    out.push_back(within(where, [&] { return view(entry, where, names); }));
   }
   if (out.empty()) throw ParseError("views: expected at least one view, found an empty list");
   return out;
@@ -134,7 +184,7 @@ struct Movement {
   std::function<ShapeTracker(const ShapeTracker&)> apply;
 };
 
-Movement movement(const json& value, const std::string& where) {
+Movement movement(const json& value, const std::string& where, const Names& names) {
   constexpr const char* kWhat = "an operation as [\"permute\",[1,0]]";
   if (list(value, where, kWhat).size() != 2 || !value[0].is_string())
     wrong(where, kWhat, value.size() == 2 ? value[0] : value);
@@ -144,13 +194,13 @@ Movement movement(const json& value, const std::string& where) {
   if (op == "permute")
     return {where, [v = numbers<int>(arg, at)](const ShapeTracker& st) { return st.permute(v); }};
   if (op == "reshape")
-    return {where, [v = numbers(arg, at)](const ShapeTracker& st) { return st.reshape(v); }};
+    return {where, [v = entries(arg, at, names)](const ShapeTracker& st) { return st.reshape(v); }};
   if (op == "expand")
-    return {where, [v = numbers(arg, at)](const ShapeTracker& st) { return st.expand(v); }};
+    return {where, [v = entries(arg, at, names)](const ShapeTracker& st) { return st.expand(v); }};
   if (op == "pad")
-    return {where, [v = pairs(arg, at)](const ShapeTracker& st) { return st.pad(v); }};
+    return {where, [v = pairs(arg, at, names)](const ShapeTracker& st) { return st.pad(v); }};
   if (op == "shrink")
-    return {where, [v = pairs(arg, at)](const ShapeTracker& st) { return st.shrink(v); }};
+    return {where, [v = pairs(arg, at, names)](const ShapeTracker& st) { return st.shrink(v); }};
   if (op == "stride")
     return {where,
             [v = numbers<std::int64_t>(arg, at)](const ShapeTracker& st) { return st.stride(v); }};
@@ -194,7 +244,19 @@ void require_within(const std::vector<View>& stack) {
   }
 }
 
+bool is_concrete(const View& view) { return view.is_concrete(); }
+
+// With variables the addresses must not be negative: how far to move them is no number.
+Reduced reduce_symbolic(std::vector<View> stack) {
+  const ShapeTracker tracker = within("views", [&] { return ShapeTracker(stack); });
+  const auto start = Clock::now();
+  const ShapeTracker simple = tracker.simplify();
+  const std::int64_t ns = nanoseconds_since(start);
+  return {std::move(stack), simple.views(), ns};
+}
+
 Reduced reduce(std::vector<View> stack) {
+  if (!std::ranges::all_of(stack, is_concrete)) return reduce_symbolic(std::move(stack));
   require_within(stack);
   const View& base = stack.front();
   const std::int64_t lowest =
@@ -208,12 +270,12 @@ Reduced reduce(std::vector<View> stack) {
   return {std::move(stack), moved(simple.views(), -up), ns};
 }
 
-Reduced apply(const json& base, const json& ops) {
+Reduced apply(const json& base, const json& ops, const Names& names) {
   ShapeTracker tracker =
-      within("base", [&] { return ShapeTracker::contiguous(numbers(base, "base")); });
+      within("base", [&] { return ShapeTracker::contiguous(entries(base, "base", names)); });
   std::vector<Movement> movements;
   for (const json& entry : parts(ops, "ops", "a list of operations"))
-    movements.push_back(movement(entry, fmt::format("ops[{}]", movements.size())));
+    movements.push_back(movement(entry, fmt::format("ops[{}]", movements.size()), names));
   const auto start = Clock::now();
   for (const Movement& m : movements) tracker = within(m.where, [&] { return m.apply(tracker); });
   const ShapeTracker simple = tracker.simplify();
@@ -226,11 +288,10 @@ std::string why(const Reduced& reduced) {
   const bool single = reduced.after.size() == 1;
   if (single && reduced.before.size() == 1) return "one view";
   const std::vector<View>& stack = single ? reduced.before : reduced.after;
-  const Explanation explained = explain_merge(stack);
-  const std::string because = reason(stack, explained);
-  if (explained.result.answer == MergeAnswer::OverBudget && !single) return because;
-  return single ? fmt::format("{} views are one: {}", stack.size(), because)
-                : "no single view: " + because;
+  const Reason because = reason(stack);
+  if (!because.decided && !single) return because.text;
+  return single ? fmt::format("{} views are one: {}", stack.size(), because.text)
+                : "no single view: " + because.text;
 }
 
 // ---- out -----------------------------------------------------------------------------------
@@ -241,7 +302,16 @@ void put(Out& out, std::string_view text) { out.append(text); }
 
 void put(Out& out, std::int64_t value) { fmt::format_to(std::back_inserter(out), "{}", value); }
 
-void put(Out& out, const sint& value) { put(out, value.as_int()); }
+std::string json_text(std::string_view text) {
+  return json(text).dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+void put(Out& out, const sint& value) {
+  if (value.is_int())
+    put(out, value.as_int());
+  else
+    put(out, json_text(value.str()));
+}
 
 void put(Out& out, const Range& range) {
   put(out, "[");
@@ -278,10 +348,6 @@ void put(Out& out, const View& view) {
   put(out, "]");
 }
 
-std::string json_text(std::string_view text) {
-  return json(text).dump(-1, ' ', true, json::error_handler_t::replace);
-}
-
 // `,"inverse":..,"bijection":..` for the stack as reduced.
 void put_inverse(Out& out, const std::vector<View>& stack) {
   Inverse inverse;
@@ -310,7 +376,9 @@ std::string answer(const json& question) {
   const auto inverse = question.find("invert");
   if (inverse != question.end() && !inverse->is_boolean())
     wrong("invert", "true or false", *inverse);
-  const Reduced reduced = has_views ? reduce(views(*stack)) : apply(*base, *ops);
+  const auto vars = question.find("vars");
+  const Names names = vars == question.end() ? Names() : variables(*vars);
+  const Reduced reduced = has_views ? reduce(views(*stack, names)) : apply(*base, *ops, names);
   Out out;
   put(out, "{\"views\":");
   put(out, reduced.after);

@@ -64,22 +64,24 @@ std::string reason(std::span<const View> views, const Explanation& explanation) 
 Reason reason(std::span<const View> views) {
   if (std::ranges::all_of(views, [](const View& view) { return view.is_concrete(); })) {
     const Explanation explanation = explain_merge(views);
-    return {explanation.reason.has_value(), reason(views, explanation)};
+    return {explanation.reason.has_value(), explanation.reason || explanation.witness,
+            reason(views, explanation)};
   }
   const SymbolicResult result = symbolic_merge(views);
   switch (result.answer) {
     case MergeAnswer::Merged:
-      return {true, "for all values the valid indices are a box and the address is affine on it"};
+      return {true, true,
+              "for all values the valid indices are a box and the address is affine on it"};
     case MergeAnswer::NoSuchView: {
       std::vector<View> bound;
       for (const View& view : views) bound.push_back(view.bind(result.values));
-      return {false,
+      return {false, true,
               fmt::format("with {}, {}", str(result.values), evidence(bound, *result.witness))};
     }
     case MergeAnswer::OverBudget:
       break;
   }
-  return {false, "not decided: " + result.why};
+  return {false, false, "not decided: " + result.why};
 }
 
 }  // namespace touchstone::shapetracker

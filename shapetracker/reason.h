@@ -15,6 +15,7 @@ std::string reason(std::span<const View> views, const Explanation& explanation);
 /// refusal gives values at which it is none, and the witness there.
 struct Reason {
   bool merged;
+  bool decided;  // merged, or proved to be no view
   std::string text;
 };
 Reason reason(std::span<const View> views);

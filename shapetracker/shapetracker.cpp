@@ -115,7 +115,7 @@ ShapeTracker ShapeTracker::as_strided(const Shape& shape, const Strides& strides
   return pushed.with_top(std::move(view));
 }
 
-ShapeTracker ShapeTracker::compose(const ShapeTracker& inner, const ShapeTracker& outer) {
+ShapeTracker operator+(const ShapeTracker& inner, const ShapeTracker& outer) {
   require_within(outer.views_.front(), inner.size(),
                  [&] { return fmt::format("compose: {} on {}", outer.str(), inner.str()); });
   ShapeTracker result = inner;

@@ -41,7 +41,7 @@ class ShapeTracker {
 
   /// `inner` seen through `outer`: the views of `outer` are applied on top of those of `inner`.
   /// outer's buffer is inner's logical elements: sizes must allow it.
-  static ShapeTracker compose(const ShapeTracker& inner, const ShapeTracker& outer);
+  friend ShapeTracker operator+(const ShapeTracker& inner, const ShapeTracker& outer);
 
   /// Address and validity for one index expression per axis; the default are variables idx0, idx1,
   /// ... with bounds [0, size).

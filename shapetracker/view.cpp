@@ -75,6 +75,12 @@ sint elements(std::span<const sint> shape) {
           fmt::format("shape {} holds more elements than 64 bits can count", str(shape)));
     product = product * size;
   }
+  // Without a least value in 64 bits, it may be beyond them for all values of the variables.
+  if (!product.is_int() && !product.min() && certainly_lt(INT64_MAX, product))
+    throw OverflowError(
+        fmt::format("shape {} holds more elements than 64 bits can count, with any values of the "
+                    "variables",
+                    str(shape)));
   return product;
 }
 

@@ -71,7 +71,7 @@ class KernelBuilder {
   const ShapeTracker* through(const LazyBuffer& source, const ShapeTracker* outer) {
     if (source.is_base() || source.st().is_contiguous()) return outer;
     if (outer->is_contiguous() && outer->shape() == source.shape()) return intern(source.st());
-    return intern(ShapeTracker::compose(source.st(), *outer));
+    return intern(source.st() + *outer);
   }
 
   void give(LazyOpPtr value) {

@@ -108,7 +108,7 @@ RC_GTEST_PROP(Chain, ComposeReadsOneThroughTheOther, ()) {
   model::pad(outer, draws);
   model::reshape(outer, draws);
   model::shrink(outer, draws);
-  const ShapeTracker both = ShapeTracker::compose(inner.tracker, outer.tracker);
+  const ShapeTracker both = inner.tracker + outer.tracker;
   Array wanted = outer.array;
   for (std::int64_t& k : wanted.address)
     if (k >= 0) k = inner.array.address[static_cast<std::size_t>(k)];

@@ -51,6 +51,44 @@ TEST(Jsonl, WhyGivesTheWitnessOfARefusal) {
             R"(the last lies in the box round the others, so the valid indices are no box")");
 }
 
+TEST(Jsonl, EntriesMayHaveVariables) {
+  EXPECT_EQ(asked(R"({"vars":{"n":[2,9]},"base":["n",4],)"
+                  R"("ops":[["permute",[1,0]],["reshape",["4*n"]],["reshape",[2,2,"n"]]]})"),
+            one(R"([[2,2,"n"],[2,1,4],0,null])") + R"(,"why":"one view")");
+  EXPECT_EQ(reduced(R"({"vars":{"n":[2,9]},"base":["n"],"ops":[["pad",[[1,"n"]]]]})"),
+            one(R"([["n*2 + 1"],[1],-1,[[1,"n + 1"]]])"));
+  EXPECT_EQ(asked(R"({"vars":{"n":[2,9]},"views":[[[4,"n"],[1,4],0,null],[["n*4"],[1],0,null]]})"),
+            R"({"views":[[[4,"n"],[1,4],0,null],[["n*4"],[1],0,null]],"single":null,)"
+            R"("why":"no single view: with n = 2, (0) reads 0, (1) reads 4, (1) reads 4, )"
+            R"((2) reads 1: the same step of the index moves the address by 4 and by -3")");
+  EXPECT_EQ(
+      asked(R"({"vars":{"n":[2,9]},"views":[[["n",3],[3,1],0,null],[[3,"n"],[1,3],0,null]]})"),
+      one(R"([[3,"n"],[1,3],0,null])") +
+          R"(,"why":"2 views are one: for all values the valid indices are a box and the )"
+          R"(address is affine on it")");
+  const auto error = [](const std::string& question, const std::string& text) {
+    const std::string answer = answer_json(question);
+    EXPECT_TRUE(answer.starts_with("{\"error\":") && answer.find(text) != std::string::npos)
+        << answer;
+  };
+  error(R"({"base":["n"],"ops":[]})", "base: expected an integer");
+  error(R"({"vars":{"n":[2,9]},"base":["k"],"ops":[]})", "unknown name");
+  error(R"({"vars":{"n":[9,2]},"base":["n"],"ops":[]})", "the range is empty; 9 is above 2");
+  error(R"({"vars":{"n":[2]},"base":["n"],"ops":[]})", "the least and the largest value");
+  error(R"({"vars":{"n":2},"base":["n"],"ops":[]})", "the least and the largest value");
+  error(R"({"vars":[],"base":[2],"ops":[]})", "vars: expected an object");
+  error(R"({"vars":{"2":[2,9]},"base":[2],"ops":[]})", "is not a name");
+  error(R"({"vars":{"n":[-2,9]},"base":["n"],"ops":[]})", "depends on the variables");
+  error(R"({"vars":{"n":[-9,-2]},"base":["n"],"ops":[]})", "a size is negative");
+  error(R"({"vars":{"n":[2,9]},"base":["n//0"],"ops":[]})", "zero");
+  error(R"({"vars":{"n":[2,9]},"base":["n*4611686018427387904"],"ops":[]})", "64 bits");
+  error(R"({"vars":{"n":[2,9]},"base":["n"],"ops":[],"invert":true})", "bind");
+  error(R"({"vars":{"n":[2,9]},"views":[[["n"],[1],0,null],[[3],[1],0,null]]})",
+        "depends on the variables");
+  error(R"({"vars":{"n":[2,9]},"base":[")" + std::string(300, '(') + R"("],"ops":[]})",
+        "at most 200 letters");
+}
+
 TEST(Jsonl, InvertAddsTheInverseWhereThereIsOne) {
   const auto inverse = [](const std::string& question) {
     const std::string answer = answer_json(question);

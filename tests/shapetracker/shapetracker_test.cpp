@@ -132,12 +132,10 @@ TEST(ShapeTracker, AsStrided) {
 }
 
 TEST(ShapeTracker, ComposeReadsOneTrackerThroughAnother) {
-  const ShapeTracker twice =
-      ShapeTracker::compose(transposed(), ShapeTracker::contiguous({4, 3}).permute(Order{1, 0}));
+  const ShapeTracker twice = transposed() + ShapeTracker::contiguous({4, 3}).permute(Order{1, 0});
   EXPECT_EQ(twice, ShapeTracker::contiguous({3, 4}));
-  expect_error<ShapeError>(
-      [] { ShapeTracker::compose(transposed(), ShapeTracker::contiguous({13})); },
-      {"compose", "0 to 12", "[0, 12)"});
+  expect_error<ShapeError>([] { (void)(transposed() + ShapeTracker::contiguous({13})); },
+                           {"compose", "0 to 12", "[0, 12)"});
 }
 
 TEST(ShapeTracker, AStackMustStayWithinItself) {

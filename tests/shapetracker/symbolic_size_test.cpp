@@ -104,6 +104,19 @@ TEST(SymbolicSize, InequalitiesOfProductsAreProved) {
   expect_error<ShapeError>([] { View::contiguous({n() * m() - n() * 3}); }, {"depends"});
 }
 
+TEST(SymbolicSize, WhatCannotBeCountedIsAnError) {
+  const std::int64_t big = std::int64_t{1} << 62;
+  expect_error<OverflowError>([&] { View::contiguous({m(), big}); }, {"64 bits", "any values"});
+  const View some = View::contiguous({n(), big});  // with n = 1
+  EXPECT_EQ(some.bind({{"n", 1}}), View::contiguous({1, big}));
+  expect_error<OverflowError>([&] { some.bind({{"n", 2}}); }, {"64 bits"});
+  expect_error<OverflowError>(
+      [&] {
+        View::strided({n(), 2}, {big, 1}).bind({{"n", 4}});
+      },
+      {"64 bits"});
+}
+
 TEST(SymbolicSize, BindGivesTheConcreteView) {
   const View view = View::contiguous({n(), m()}).pad(Padding{{1, 0}, {0, m()}});
   EXPECT_EQ(view.bind({{"n", 4}, {"m", 3}}), View::contiguous({4, 3}).pad(Padding{{1, 0}, {0, 3}}));

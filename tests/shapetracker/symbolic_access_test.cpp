@@ -1,0 +1,130 @@
+// What a tracker with variables says about its accesses, against enumeration with values.
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "symbolic_pairs.h"
+#include "touchstone/shapetracker/movement_ops.h"
+
+namespace touchstone {
+namespace {
+
+using model::Array;
+using model::Draws;
+using model::Ints;
+using model::materialise;
+using symbolic::Values;
+
+bool left_open(const ShapeError& error) {
+  return std::string(error.what()).find("depends on the variables") != std::string::npos;
+}
+
+/// A tracker with v and w, values of these, and every address with the values.
+struct Case {
+  ShapeTracker tracker;
+  Values values;
+  Array array;
+
+  std::string text(const std::string& what) const {
+    return fmt::format("{} with v = {}, w = {}: {}", tracker.str(), values.at("v"), values.at("w"),
+                       what);
+  }
+};
+
+Case any_case() {
+  Draws draws(*model::any_draws());
+  for (;;) {  // draws that have run out give a small case
+    const std::vector<View> pair = model::any_symbolic_pair(draws);
+    Case c;
+    try {
+      c.tracker = draws.one_in(4) ? ShapeTracker({pair[0]}) : ShapeTracker({pair[0], pair[1]});
+    } catch (const ShapeError& error) {
+      RC_ASSERT(left_open(error));
+      continue;
+    }
+    c.values = {{"v", draws.between(2, 9)}, {"w", draws.between(2, 7)}};
+    c.array = materialise(c.tracker.bind(c.values));
+    if (model::count(c.array.shape) <= 2000) return c;
+  }
+}
+
+std::int64_t value_of(const IndexExpr& expr, const Values& values) {
+  return symbolic::evaluate(expr.valid, values) != 0 ? symbolic::evaluate(expr.index, values) : -1;
+}
+
+// Some of many elements.
+std::int64_t step_of(const Array& array) { return 1 + model::count(array.shape) / 40; }
+
+RC_GTEST_PROP(SymbolicAccess, ExpressionsGiveTheAddresses, ()) {
+  const Case c = any_case();
+  const IndexExpr by_axis = c.tracker.expr_idxs(), flat = c.tracker.expr_node();
+  for (std::int64_t i = 0; i < model::count(c.array.shape); i += step_of(c.array)) {
+    const std::int64_t wanted = c.array.address[static_cast<std::size_t>(i)];
+    Values values = c.values;
+    values["idx"] = i;
+    if (value_of(flat, values) != wanted)
+      RC_FAIL(c.text(fmt::format("{}: {} if {}", i, render(flat.index), render(flat.valid))));
+    const Ints index = model::unravel(i, c.array.shape);
+    for (std::size_t a = 0; a < index.size(); ++a) values[fmt::format("idx{}", a)] = index[a];
+    if (value_of(by_axis, values) != wanted)
+      RC_FAIL(c.text(fmt::format("{}: {} if {}", i, render(by_axis.index), render(by_axis.valid))));
+  }
+}
+
+RC_GTEST_PROP(SymbolicAccess, StridesAndMasksHold, ()) {
+  const Case c = any_case();
+  const auto strides = c.tracker.real_strides(), loose = c.tracker.real_strides(true);
+  const std::vector<int> units = c.tracker.unit_stride_axes();
+  for (std::size_t axis = 0; axis < strides.size(); ++axis) {
+    const bool masked = c.tracker.axis_is_masked(static_cast<int>(axis));
+    const bool unit = std::ranges::find(units, static_cast<int>(axis)) != units.end();
+    RC_ASSERT(unit == (strides[axis] == sint(1)));
+    if (strides[axis]) RC_ASSERT(strides[axis] == loose[axis]);
+    for (std::int64_t i = 0; i < model::count(c.array.shape); i += step_of(c.array)) {
+      const Ints index = model::unravel(i, c.array.shape);
+      Ints next = index;
+      if (++next[axis] == c.array.shape[axis]) continue;
+      const std::int64_t here = c.array.at(index), there = c.array.at(next);
+      if (!masked && (here < 0) != (there < 0)) RC_FAIL(c.text(fmt::format("axis {}", axis)));
+      if (here >= 0 && there >= 0 && loose[axis] && there - here != loose[axis]->evaluate(c.values))
+        RC_FAIL(c.text(fmt::format("axis {} has stride {}", axis, loose[axis]->str())));
+    }
+  }
+}
+
+RC_GTEST_PROP(SymbolicAccess, SizesAndVariablesAreThose, ()) {
+  const Case c = any_case();
+  RC_ASSERT(c.tracker.size().evaluate(c.values) == model::count(c.array.shape));
+  std::int64_t reached = 0;
+  for (const std::int64_t address : c.array.address) reached = std::max(reached, address + 1);
+  RC_ASSERT(c.tracker.real_size() >= reached);
+  if (c.tracker.nothing_valid()) RC_ASSERT(reached == 0);
+  const Values own = c.tracker.var_vals(c.values);
+  RC_ASSERT(own.size() == c.tracker.vars().size());
+  const ShapeTracker bound = c.tracker.bind(own);
+  RC_ASSERT(bound.vars().empty());
+  RC_ASSERT(materialise(bound) == c.array);
+  RC_ASSERT(materialise(c.tracker.simplify().bind(c.values)) == c.array);
+}
+
+RC_GTEST_PROP(SymbolicAccess, MovementOpsGiveTheAddresses, ()) {
+  const Case c = any_case();
+  const std::int64_t elements = c.tracker.real_size();
+  ShapeTracker made = ShapeTracker::contiguous({elements});
+  std::string story;
+  try {
+    for (const MovementOp& op : to_movement_ops(c.tracker, elements)) {
+      story += op.str() + ", ";
+      made = apply(made, op);
+    }
+  } catch (const ShapeError& error) {
+    if (!left_open(error)) RC_FAIL(c.text(story + error.what()));  // the bounds may be too coarse
+    return;
+  }
+  if (materialise(made.bind(c.values)) != c.array) RC_FAIL(c.text(story));
+}
+
+}  // namespace
+}  // namespace touchstone
