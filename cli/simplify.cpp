@@ -55,12 +55,9 @@ std::string bound_str(const Bound& bound, std::string_view open) {
 }
 
 int run_jsonl() {
-  constexpr std::size_t kKept = std::size_t{64} << 20;  // bytes
-  std::optional<symbolic::Context> scratch(std::in_place);
-  answer_lines("simplify", [&](std::string_view line) {
-    if (scratch->bytes() > kKept) scratch.emplace();
-    return symbolic::answer_json(line, *scratch);
-  });
+  symbolic::Session session;
+  answer_lines("simplify",
+               [&](std::string_view line) { return symbolic::answer_json(line, session); });
   return kExitOk;
 }
 

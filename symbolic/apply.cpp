@@ -188,23 +188,37 @@ bool Simplifier::apply_sum(Linear& s) {
 
 bool Simplifier::apply_and(Ids& parts) {
   if (matching_ >= kDeepest) return false;
-  // A part as what is compared with 0, with the comparison's kind.
-  const auto subject = [&](Id part) -> std::optional<std::pair<Kind, Linear>> {
-    if (auto below = comparison(part)) return std::pair(Kind::Negative, std::move(*below));
-    if (c_[part].kind == Kind::Zero) return std::pair(Kind::Zero, linear(c_[part].args[0]));
-    return std::nullopt;
+  struct Subject {  // a part as what is compared with 0, with the comparison's kind
+    Kind kind;
+    std::uint32_t kinds;
+    Linear sum;
+  };
+  List<std::optional<Subject>> all;
+  for (const Id part : parts) {
+    if (auto below = comparison(part))
+      all.emplace_back(Subject{Kind::Negative, kinds_in(c_, *below), std::move(*below)});
+    else if (c_[part].kind == Kind::Zero)
+      all.emplace_back(
+          Subject{Kind::Zero, kinds_in(c_, linear(c_[part].args[0])), linear(c_[part].args[0])});
+    else
+      all.emplace_back();
+  }
+  const auto opposite = [](const Terms& a, const Terms& b) {
+    return std::ranges::equal(
+        a, b, [](const Term& t, const Term& u) { return t.atom == u.atom && t.coef == -u.coef; });
   };
   for (std::size_t i = 0; i < parts.size(); ++i)
     for (std::size_t j = 0; j < parts.size(); ++j) {
-      if (i == j) continue;
-      const auto one = subject(parts[i]), other = subject(parts[j]);
-      if (!one || !other) continue;
+      if (i == j || !all[i] || !all[j]) continue;
+      const Subject &one = *all[i], &other = *all[j];
+      const bool against = opposite(one.sum.terms, other.sum.terms);
       for (const CompiledRule& rule : RuleSet::instance().rules(CompiledRule::Root::And)) {
-        const auto fits = [](const Pattern& p, Kind kind) {
-          return (p.items[0].op == Pattern::Op::Equal) == (kind == Kind::Zero);
+        const auto fits = [&](std::size_t part, const Subject& s) {
+          return (rule.parts[part].items[0].op == Pattern::Op::Equal) == (s.kind == Kind::Zero) &&
+                 (rule.part_kinds[part] & ~s.kinds) == 0;
         };
-        if (!fits(rule.parts[0], one->first) || !fits(rule.parts[1], other->first)) continue;
-        const Linear subjects[] = {one->second, other->second};
+        if ((rule.opposed && !against) || !fits(0, one) || !fits(1, other)) continue;
+        const Linear subjects[] = {one.sum, other.sum};
         ++matching_;
         Matcher matcher(*this);
         const Trace::Mark start = mark();

@@ -2,6 +2,7 @@
 // condition of a `where`.
 #include <algorithm>
 
+#include "touchstone/symbolic/id_map.h"
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
 
@@ -39,8 +40,11 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
 }
 
 bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
-  const auto range_of = [&](Id id) {
-    const auto found = overlay.find(id);
+  const auto place_of = [&](Id id) {
+    return std::ranges::find(overlay, id, &std::pair<Id, Interval>::first);
+  };
+  const auto range_of = [&](Id id) -> const Interval& {
+    const auto found = place_of(id);
     return found == overlay.end() ? c_[id].bounds : found->second;
   };
   for (int round = 0; round < kRounds; ++round)
@@ -52,7 +56,7 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
         if (atom.kind != Kind::Variable && !remainder) continue;
         Interval rest = Interval::point(f.constant);
         for (const Term& u : f.terms)
-          if (u.atom != t.atom) rest = rest + range_of(u.atom) * u.coef;
+          if (u.atom != t.atom) rest.add_product(range_of(u.atom), u.coef);
         if (!rest.lo) continue;
         const Int most = -*rest.lo - 1;  // coef * variable <= most
         Interval range = range_of(t.atom);
@@ -66,15 +70,37 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
           range.lo = end;
         }
         if (range.lo && range.hi && *range.hi < *range.lo) return false;
-        overlay.insert_or_assign(t.atom, range);
+        if (const auto place = place_of(t.atom); place != overlay.end())
+          place->second = range;
+        else
+          overlay.emplace_back(t.atom, range);
       }
   return true;
 }
 
-Id Simplifier::rewritten(Id root, Replacements now) {
+bool Simplifier::narrow(std::span<const Id> conditions, const Facts& facts, Narrowing& to) const {
+  if (!tighten(facts, to.bounds)) return false;
+  to.residues = residues_of(conditions, to.bounds);
+  if (!congruences_of(to.residues, to.strides)) return false;
+  for (const auto& [id, congruence] : to.strides) {
+    const auto place = std::ranges::find(to.bounds, id, &std::pair<Id, Interval>::first);
+    const bool known = place != to.bounds.end();
+    const auto range = trimmed(known ? place->second : c_[id].bounds, congruence);
+    if (!range) return false;
+    if (known)
+      place->second = *range;
+    else
+      to.bounds.emplace_back(id, *range);
+  }
+  return true;
+}
+
+Id Simplifier::rewritten(Id root, const Replacements& by) {
+  IdMap<Id> now;
+  for (const auto& [from, to] : by) now.set(from, to);
   const auto part = [&](Id id) {
-    const auto found = now.find(id);
-    return found == now.end() ? id : found->second;
+    const Id* const found = now.find(id);
+    return found ? *found : id;
   };
   for (const Id id : reachable(c_, root)) {
     const NodeData& n = c_[id];
@@ -146,20 +172,14 @@ std::optional<std::pair<Id, Linear>> Simplifier::equal_variables(Id condition) c
 
 std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Interval* bounds) {
   if (assuming_ || c_[root].kind == Kind::Constant) return root;
+  if (conditions.size() == 1 && (c_.variables_in(root) & c_.variables_in(conditions[0])) == 0)
+    return root;
   const List<Id> nodes = reachable(c_, root, kMostNodes);
   if (nodes.empty()) return root;
   const Facts facts = facts_of(conditions);
-  Overlay overlay;
-  if (!tighten(facts, overlay)) return std::nullopt;
-  const Residues residues = residues_of(conditions, overlay);
-  Table<Id, Congruence> strides;
-  if (!congruences_of(residues, strides)) return std::nullopt;
-  for (const auto& [id, congruence] : strides) {
-    const auto found = overlay.find(id);
-    const auto range = trimmed(found == overlay.end() ? c_[id].bounds : found->second, congruence);
-    if (!range) return std::nullopt;
-    overlay.insert_or_assign(id, *range);
-  }
+  Narrowing now;
+  if (!narrow(conditions, facts, now)) return std::nullopt;
+  const auto& [overlay, residues, strides] = now;
   bool concerned = false;
   Replacements forth, back;
   for (const auto& [id, range] : overlay) {
@@ -167,17 +187,19 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
     const auto stride = strides.find(id);
     const Id narrow = c_.make_variable(*c_[id].name, range,
                                        stride == strides.end() ? Congruence() : stride->second);
-    forth.emplace(id, narrow);
+    forth.emplace_back(id, narrow);
     if (c_[narrow].kind == Kind::Variable)
-      back.emplace(narrow, id);
+      back.emplace_back(narrow, id);
     else
       fixed(id, c_[narrow].first);
     concerned |= std::ranges::binary_search(nodes, id);
   }
   for (const Id condition : conditions)
-    if (const auto pair = equal_variables(condition); pair && !overlay.contains(pair->first)) {
-      if (!std::ranges::binary_search(nodes, pair->first)) continue;
-      forth.emplace(pair->first, build(pair->second));
+    if (const auto pair = equal_variables(condition)) {
+      const bool narrowed =
+          std::ranges::find(overlay, pair->first, &std::pair<Id, Interval>::first) != overlay.end();
+      if (narrowed || !std::ranges::binary_search(nodes, pair->first)) continue;
+      forth.emplace_back(pair->first, build(pair->second));
       concerned = true;
       break;
     }

@@ -16,16 +16,20 @@ Id CanonicalBuilder::remembered(ExprOp op, std::span<const Id> args, const Build
 ExpressionBuilder::Value CanonicalBuilder::chain(std::span<const ExprOp> ops,
                                                  std::span<const Value> values) {
   const bool alike = std::ranges::all_of(ops, [&](ExprOp op) { return op == ops[0]; });
-  if (!alike || (ops[0] == ExprOp::Sub && ops.size() > 1)) return built_chain(ops, values);
-  return remembered(ops[0], values, [&] { return built_chain(ops, values); });
-}
-
-Id CanonicalBuilder::built_chain(std::span<const ExprOp> ops, std::span<const Id> values) {
-  if (ops[0] == ExprOp::And) return s_.both(values);
-  if (ops[0] == ExprOp::Or) return s_.either(values);
-  Terms terms{{1, values[0]}};  // one sort for the sum instead of one a term
+  if (alike && (ops[0] != ExprOp::Sub || ops.size() == 1))
+    return remembered(ops[0], values, [&] { return built_chain(ops[0], values); });
+  Terms terms{{1, values[0]}};
   for (std::size_t i = 0; i < ops.size(); ++i)
     terms.push_back({ops[i] == ExprOp::Sub ? -1 : 1, values[i + 1]});
+  return s_.add_all(terms);
+}
+
+Id CanonicalBuilder::built_chain(ExprOp op, std::span<const Id> values) {
+  if (op == ExprOp::And) return s_.both(values);
+  if (op == ExprOp::Or) return s_.either(values);
+  Terms terms;  // one sort for the sum instead of one a term
+  for (const Id id : values) terms.push_back({1, id});
+  if (op == ExprOp::Sub) terms.back().coef = -1;
   return s_.add_all(terms);
 }
 
@@ -34,57 +38,168 @@ ExpressionBuilder::Value CanonicalBuilder::apply(ExprOp op, std::span<const Valu
 }
 
 Id CanonicalBuilder::built(ExprOp op, std::span<const Id> args) {
-  const auto part = [&](std::size_t i) { return s_.linear(args[i]); };
+  if (op == ExprOp::Mul) return s_.product(args[0], args[1]);
+  if (op == ExprOp::Not) return s_.negate(s_.truth(args[0]));
+  if (op == ExprOp::Where)
+    return s_.build(s_.where(s_.truth(args[0]), s_.linear(args[1]), s_.linear(args[2])));
+  List<Linear> sums;
+  for (const Id id : args) sums.push_back(s_.linear(id));
+  return s_.build(operated(op, sums));
+}
+
+Linear CanonicalBuilder::operated(ExprOp op, std::span<const Linear> args) {
   switch (op) {
     case ExprOp::Neg:
-      return s_.build(-part(0));
-    case ExprOp::Not:
-      return s_.negate(s_.truth(args[0]));
-    case ExprOp::Mul:
-      return s_.product(args[0], args[1]);
+      return -args[0];
     case ExprOp::Div:
-      return s_.build(s_.divide(part(0), part(1)));
+      return s_.divide(args[0], args[1]);
     case ExprOp::Mod:
-      return s_.build(s_.modulo(part(0), part(1)));
+      return s_.modulo(args[0], args[1]);
     case ExprOp::TruncDiv:
     case ExprOp::TruncMod:
       return truncated(args[0], args[1], op == ExprOp::TruncMod);
-    case ExprOp::Where:
-      return s_.build(s_.where(s_.truth(args[0]), part(1), part(2)));
-    case ExprOp::Min:
-    case ExprOp::Max: {
-      const bool max = op == ExprOp::Max;
+    case ExprOp::Max:
+      return s_.maximum(args);
+    case ExprOp::Min: {
       List<Linear> members;
-      for (const Id id : args) members.push_back(max ? s_.linear(id) : -s_.linear(id));
-      const Linear most = s_.maximum(members);
-      return s_.build(max ? most : -most);
+      for (const Linear& a : args) members.push_back(-a);
+      return -s_.maximum(members);
     }
     default:
-      return compare(op, args[0], args[1]);
+      return s_.linear(compared(op, args[0], args[1]));
   }
 }
 
-Id CanonicalBuilder::compare(ExprOp op, Id a, Id b) {
-  if (op == ExprOp::Gt || op == ExprOp::Ge) std::swap(a, b);
-  Linear gap = s_.linear(a);
-  s_.add(gap, b, -1);
+Id CanonicalBuilder::compared(ExprOp op, const Linear& a, const Linear& b) {
+  const bool swap = op == ExprOp::Gt || op == ExprOp::Ge;
+  Linear gap = swap ? b : a;
+  s_.add(gap, swap ? a : b, -1);
   if (op == ExprOp::Eq) return s_.zero(std::move(gap));
   if (op == ExprOp::Ne) return s_.negate(s_.zero(std::move(gap)));
   if (op == ExprOp::Le || op == ExprOp::Ge) gap.constant -= 1;
   return s_.negative(std::move(gap));
 }
 
-Id CanonicalBuilder::truncated(Id a, Id b, bool remainder) {
+Linear CanonicalBuilder::truncated(const Linear& x, const Linear& y, bool remainder) {
   const auto sign_of = [&](const Linear& s, const Linear& minus, const Linear& plus) {
     return s_.where(s_.negative(s), minus, plus);
   };
-  const Linear x = s_.linear(a), y = s_.linear(b);
   const auto over = [&](const Linear& d) { return sign_of(x, -s_.divide(-x, d), s_.divide(x, d)); };
   const Linear q = sign_of(y, -over(-y), over(y));
-  if (!remainder) return s_.build(q);
+  if (!remainder) return q;
   Linear r = x;
   s_.add(r, s_.multiply(y, q), -1);
-  return s_.build(r);
+  return r;
+}
+
+/// Builds the parts of a tape. A sum that building would leave as it stands is no node before one
+/// is needed: most sums of variables are only the dividend or the side of something.
+class CanonicalBuilder::Player {
+ public:
+  Player(CanonicalBuilder& builder, const Tape& tape) : b_(builder), s_(builder.s_), t_(tape) {
+    values_.reserve(tape.parts());
+  }
+
+  Id play(std::string_view text) {
+    for (Tape::Part part = 0; part < t_.parts(); ++part) {
+      const Tape::Step step = t_.step(part);
+      if (is_division(step.op)) {
+        const Linear& divisor = sum(step, 1);
+        if (divisor.is_constant() && divisor.constant.is_zero())
+          fail_division(text, t_.place(part));
+      }
+      step_of(step);
+    }
+    return node(t_.root());
+  }
+
+ private:
+  struct Value {
+    Id id;
+    std::uint32_t sum;  // in sums_, where there is no node yet
+  };
+  static constexpr Id kNone = 0xffffffff;
+
+  static bool is_division(ExprOp op) {
+    return op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv ||
+           op == ExprOp::TruncMod;
+  }
+  static Tape::Part part(const Tape::Step& step, std::size_t i) { return step.operands[i] >> 1; }
+
+  Id node(Tape::Part part) {
+    Value& v = values_[part];
+    if (v.id == kNone) v.id = s_.build(sums_[v.sum]);
+    return v.id;
+  }
+  Id node(const Tape::Step& step, std::size_t i) { return node(part(step, i)); }
+  Linear sum(const Tape::Step& step, std::size_t i) {
+    const Value& v = values_[part(step, i)];
+    return v.id == kNone ? sums_[v.sum] : s_.linear(v.id);
+  }
+
+  void put(Id id) { values_.push_back({id, 0}); }
+  void put(Linear sum) {
+    if (!s_.stands(sum)) return put(s_.build(sum));
+    values_.push_back({kNone, static_cast<std::uint32_t>(sums_.size())});
+    sums_.push_back(std::move(sum));
+  }
+
+  void step_of(const Tape::Step& step) {
+    switch (step.op) {
+      case ExprOp::Variable:
+        return put(step.operands[0]);
+      case ExprOp::Constant:
+        return put(Linear{t_.value(step), {}});
+      case ExprOp::Add:
+        return added(step);
+      case ExprOp::And:
+      case ExprOp::Or: {
+        Ids ids;
+        for (std::size_t i = 0; i < step.operands.size(); ++i) ids.push_back(node(step, i));
+        return put(step.op == ExprOp::And ? s_.both(ids) : s_.either(ids));
+      }
+      case ExprOp::Not:
+        return put(s_.negate(s_.truth(node(step, 0))));
+      case ExprOp::Where:
+        return put(s_.where(s_.truth(node(step, 0)), sum(step, 1), sum(step, 2)));
+      case ExprOp::Mul: {
+        const Linear a = sum(step, 0), b = sum(step, 1);
+        if (!a.is_constant() && !b.is_constant())
+          return put(s_.product(node(step, 0), node(step, 1)));
+        return put(s_.multiply(a, b));
+      }
+      default: {
+        List<Linear> args;
+        args.reserve(step.operands.size());
+        for (std::size_t i = 0; i < step.operands.size(); ++i) args.push_back(sum(step, i));
+        return put(b_.operated(step.op, args));
+      }
+    }
+  }
+
+  void added(const Tape::Step& step) {
+    constexpr std::size_t kFew = 8;  // so many are added one by one
+    const auto sign = [&](std::size_t i) { return (step.operands[i] & 1) != 0 ? -1 : 1; };
+    if (step.operands.size() <= kFew) {
+      Linear r = sum(step, 0);
+      for (std::size_t i = 1; i < step.operands.size(); ++i) s_.add(r, sum(step, i), sign(i));
+      return put(std::move(r));
+    }
+    Terms terms;
+    for (std::size_t i = 0; i < step.operands.size(); ++i)
+      terms.push_back({sign(i), node(step, i)});
+    put(s_.add_all(terms));
+  }
+
+  CanonicalBuilder& b_;
+  Simplifier& s_;
+  const Tape& t_;
+  List<Value> values_;
+  List<Linear> sums_;
+};
+
+Id CanonicalBuilder::build(const Tape& tape, std::string_view text) {
+  return Player(*this, tape).play(text);
 }
 
 }  // namespace touchstone::symbolic

@@ -5,6 +5,7 @@
 
 #include "touchstone/symbolic/grammar.h"
 #include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/tape.h"
 
 namespace touchstone::symbolic {
 
@@ -15,6 +16,10 @@ class CanonicalBuilder final : public ExpressionBuilder {
       : names_(names), c_(context), s_(context) {}
 
   Simplifier& simplifier() { return s_; }
+
+  /// The node of an expression that was read from `text` with names of this context. Throws
+  /// ParseError that points at a division by what turns out to be 0.
+  Id build(const Tape& tape, std::string_view text);
 
   Value constant(const Int& value) override { return c_.make_constant(value); }
 
@@ -43,9 +48,13 @@ class CanonicalBuilder final : public ExpressionBuilder {
   template <class Build>
   Id remembered(ExprOp op, std::span<const Id> args, const Build& build);
   Id built(ExprOp op, std::span<const Id> args);
-  Id built_chain(std::span<const ExprOp> ops, std::span<const Id> values);
-  Id compare(ExprOp op, Id a, Id b);
-  Id truncated(Id a, Id b, bool remainder);
+  /// Add, And, Or of any number of nodes, Sub of two.
+  Id built_chain(ExprOp op, std::span<const Id> values);
+  /// An operation on sums, not Mul, Not, Where or one that `chain` is for.
+  Linear operated(ExprOp op, std::span<const Linear> args);
+  Id compared(ExprOp op, const Linear& a, const Linear& b);
+  Linear truncated(const Linear& x, const Linear& y, bool remainder);
+  class Player;
 
   const std::map<std::string, Node>& names_;
   Context& c_;

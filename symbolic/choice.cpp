@@ -45,6 +45,10 @@ std::optional<bool> Simplifier::decided(Id condition, Id known) {
     return std::nullopt;
   }
   if (condition == negated(known)) return false;
+  // Neither is certain by its own bounds, so what has no variable in common decides nothing.
+  if (facts_.empty() && residues_.empty() &&
+      (c_.variables_in(condition) & c_.variables_in(known)) == 0)
+    return std::nullopt;
   const NodeData &c = c_[condition], &k = c_[known];
   if (c.kind != Kind::Negative && c.kind != Kind::Zero) return std::nullopt;
   const auto below = comparison(known);

@@ -236,10 +236,20 @@ bool Simplifier::prune_alternatives(Ids& parts) {
 bool Simplifier::assume_parts(Ids& parts) {
   constexpr std::size_t kMostParts = 12;
   if (assuming_ || parts.size() > kMostParts) return false;
+  std::optional<bool> agree;  // no part has no values by what the others say
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Ids others;
-    for (std::size_t j = 0; j < parts.size(); ++j)
-      if (j != i) others.push_back(parts[j]);
+    unsigned variables = 0;
+    for (std::size_t j = 0; j < parts.size(); ++j) {
+      if (j == i) continue;
+      others.push_back(parts[j]);
+      variables |= c_.variables_in(parts[j]);
+    }
+    if ((variables & c_.variables_in(parts[i])) == 0) {
+      Narrowing all;
+      if (!agree) agree = parts.size() == 2 || narrow(parts, facts_of(parts), all);
+      if (*agree) continue;
+    }
     const Trace::Mark start = mark();
     const auto now = under(parts[i], others);
     if (now == parts[i]) {
@@ -277,8 +287,12 @@ Id Simplifier::both(std::span<const Id> booleans) {
     }
     if (kept.empty()) return c_.make_constant(1);
     if (kept.size() == 1) return kept[0];
-    for (const Id id : kept)
-      if (std::ranges::find(kept, negate(id)) != kept.end()) return c_.make_constant(0);
+    for (const Id id : kept) {
+      const Id inner = negated(id);  // of x and 1 - x one is the negation
+      if (inner == id && c_.kind(id) != Kind::Sum) continue;
+      if (std::ranges::find(kept, inner == id ? negate(id) : inner) != kept.end())
+        return c_.make_constant(0);
+    }
     const bool changed =
         kept.size() <= kMostCompared &&
         (compare_parts(kept) || apply_and(kept) || prune_alternatives(kept) || assume_parts(kept));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cctype>
+#include <cstring>
 
 #include "touchstone/base/hash.h"
 #include "touchstone/symbolic/id_map.h"
@@ -14,6 +15,7 @@ namespace {
 constexpr Id kEmpty = 0xffffffff;
 constexpr std::size_t kMostResults = std::size_t{1} << 20;
 constexpr std::size_t kFirstTable = 256;  // slots; always a power of two
+constexpr std::size_t kMostTapeWords = std::size_t{1} << 22;
 constexpr std::size_t kMostNames = 4096;  // kept when the nodes are dropped
 
 bool is_identifier(const std::string& name) {
@@ -57,6 +59,7 @@ void Context::clear() {
   const std::lock_guard lock(mutex_);
   drop_numbers();
   count_ = 0;
+  variables_ = 0;
   lists_.clear();
   if (++use_ == 1U << 24) {
     std::ranges::fill(results_, Result{});
@@ -64,6 +67,8 @@ void Context::clear() {
   }
   sizes_.clear();
   strides_.clear();
+  if (tapes_kept_ > 0) std::ranges::fill(tapes_, Known{});
+  tapes_kept_ = tape_words_ = 0;
   if (table_.size() > kFirstTable) table_.resize(kFirstTable);
   std::ranges::fill(table_, Slot{kEmpty, 0});
   if (names_.size() > kMostNames) names_.clear();
@@ -78,7 +83,8 @@ std::size_t Context::size() const {
 std::size_t Context::bytes() const {
   const std::lock_guard lock(mutex_);
   std::size_t total = table_.capacity() * sizeof(Slot) + lists_.bytes() +
-                      results_.capacity() * sizeof(Result) + sizes_.capacity() * sizeof(sizes_[0]) +
+                      results_.capacity() * sizeof(Result) + tapes_.capacity() * sizeof(Known) +
+                      sizes_.capacity() * sizeof(sizes_[0]) +
                       strides_.capacity() * sizeof(strides_[0]);
   for (std::size_t k = 0; k < chunks_.size(); ++k)
     if (chunks_[k]) total += sizeof(Stored) << k;
@@ -130,7 +136,7 @@ std::size_t Context::find(std::uint64_t hash, const Same& same) const {
   }
 }
 
-void Context::rank(Stored& node) const {
+void Context::rank(Stored& node) {
   constexpr int kBits = 4;  // of a kind
   static_assert(static_cast<int>(Kind::Sum) < 1 << kBits);
   constexpr std::uint8_t kDeep = 8;                           // higher nodes are told by their hash
@@ -138,6 +144,7 @@ void Context::rank(Stored& node) const {
   node.key = static_cast<std::uint64_t>(node.kind) << (64 - kBits);
   if (node.kind == Kind::Constant) return;
   if (node.kind == Kind::Variable) {
+    node.variables = static_cast<std::uint8_t>(1U << (variables_++ & 7U));
     std::uint64_t letters = 0;
     const std::string& name = *node.parts.name;
     for (std::size_t i = 0; i < 7; ++i)
@@ -147,10 +154,14 @@ void Context::rank(Stored& node) const {
   }
   const std::span<const Id> args = node.kind == Kind::Sum ? std::span<const Id>() : args_of(node);
   std::uint8_t height = 0;
-  for (const Id id : args) height = std::max(height, at(id).height);
+  const auto below = [&](Id id) {
+    const Stored& part = at(id);
+    height = std::max(height, part.height);
+    node.variables |= part.variables;
+  };
+  for (const Id id : args) below(id);
   if (node.kind == Kind::Sum)
-    for (std::uint32_t i = 0; i < node.count; ++i)
-      height = std::max(height, at(node.parts.terms[i].atom).height);
+    for (std::uint32_t i = 0; i < node.count; ++i) below(node.parts.terms[i].atom);
   node.height = height == 255 ? height : static_cast<std::uint8_t>(height + 1);
   node.key |= at(args.empty() ? node.parts.terms[0].atom : args[0]).key >> kBits;
   if (node.height > kDeep) node.key = (node.key & ~kHashed) | (node.hash & kHashed);
@@ -217,6 +228,28 @@ void Context::remember(ExprOp op, std::span<const Id> args, Id result) {
     results_.assign(std::bit_ceil(2 * std::max(count_, kFirstTable)), Result{});
   const auto key = three(args);
   results_[place_of(op, key)] = {key, use_ << 8 | static_cast<std::uint32_t>(op), result};
+}
+
+std::optional<Id> Context::recall(std::span<const std::uint32_t> words, std::uint64_t hash) const {
+  if (tapes_.empty()) return std::nullopt;
+  const Known& k = tapes_[hash & (tapes_.size() - 1)];
+  const bool same = k.words && k.hash == hash && k.count == words.size() &&
+                    std::memcmp(k.words, words.data(), words.size_bytes()) == 0;
+  return same ? std::optional(k.result) : std::nullopt;
+}
+
+void Context::remember(std::span<const std::uint32_t> words, std::uint64_t hash, Id result) {
+  if (tape_words_ + words.size() > kMostTapeWords) return;
+  if (2 * tapes_kept_ >= tapes_.size()) {
+    std::vector<Known> old(std::max(kFirstTable, 4 * tapes_.size()), Known{});
+    old.swap(tapes_);
+    for (const Known& k : old)
+      if (k.words) tapes_[k.hash & (tapes_.size() - 1)] = k;
+  }
+  tapes_[hash & (tapes_.size() - 1)] = {hash, lists_.keep(words).data(),
+                                        static_cast<std::uint32_t>(words.size()), result};
+  ++tapes_kept_;
+  tape_words_ += words.size();
 }
 
 void Context::keep_size(Id id, std::size_t size) {
@@ -376,7 +409,39 @@ Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, co
   return append(std::move(n), slot);
 }
 
+namespace {
+
+constexpr Id kFewNodes = 512;
+
+/// `reachable` of one of the first nodes of a context: a bit each, wholes before parts.
+List<Id> reachable_of_few(const Context& context, Id root, std::size_t most) {
+  constexpr Id kBits = 64;
+  std::array<std::uint64_t, kFewNodes / kBits> found{};
+  const auto mark = [&](Id id) { found[id / kBits] |= std::uint64_t{1} << id % kBits; };
+  mark(root);
+  std::size_t count = 0;
+  for (Id word = root / kBits + 1; word-- > 0;)
+    for (std::uint64_t left = found[word]; left != 0;) {
+      const auto top = static_cast<Id>(63 - std::countl_zero(left));
+      const NodeData& n = context[word * kBits + top];
+      for (const Term& t : n.terms) mark(t.atom);
+      for (const Id id : n.args) mark(id);
+      ++count;
+      left = found[word] & ((std::uint64_t{1} << top) - 1);
+    }
+  List<Id> list;
+  if (count > most) return list;
+  list.reserve(count);
+  for (Id word = 0; word <= root / kBits; ++word)
+    for (std::uint64_t left = found[word]; left != 0; left &= left - 1)
+      list.push_back(word * kBits + static_cast<Id>(std::countr_zero(left)));
+  return list;
+}
+
+}  // namespace
+
 List<Id> reachable(const Context& context, Id root, std::size_t most) {
+  if (root < kFewNodes) return reachable_of_few(context, root, most);
   List<Id> found;
   found.reserve(16);
   found.push_back(root);

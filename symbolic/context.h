@@ -97,6 +97,12 @@ class Context {
   /// down its first parts, then the first letters of a name; of a deep node, a part of its hash.
   std::uint64_t key(Id id) const { return at(id).key; }
 
+  /// Variables below the node, as bits: where two nodes have no bit in common, they have no
+  /// variable in common. Of eight variables on, some share a bit, by the order in which they were
+  /// made: to be used only to leave out what would find nothing.
+  std::uint8_t variables_in(Id id) const { return at(id).variables; }
+  Kind kind(Id id) const { return at(id).kind; }
+
   NodeData operator[](Id id) const {
     const Stored& n = at(id);
     const bool sum = n.kind == Kind::Sum;
@@ -116,6 +122,9 @@ class Context {
   /// The result of an operation on up to three nodes.
   std::optional<Id> recall(ExprOp op, std::span<const Id> args) const;
   void remember(ExprOp op, std::span<const Id> args, Id result);
+  /// The node of an expression that was built before, by its tape (tape.h).
+  std::optional<Id> recall(std::span<const std::uint32_t> words, std::uint64_t hash) const;
+  void remember(std::span<const std::uint32_t> words, std::uint64_t hash, Id result);
   /// The size of a node's text, 0 where it is not known; saturates.
   std::size_t known_size(Id id) const { return id < sizes_.size() ? sizes_[id] : 0; }
   void keep_size(Id id, std::size_t size);
@@ -154,9 +163,10 @@ class Context {
     } parts = {nullptr};
     std::uint32_t count = 0;  // of terms or args
     Kind kind = Kind::Constant;
-    bool boolean = false;
-    std::uint8_t height = 0;  // levels below it, at most 255
-    bool strided = false;
+    bool boolean : 1 = false;
+    bool strided : 1 = false;
+    std::uint8_t height = 0;     // levels below it, at most 255
+    std::uint8_t variables = 0;  // a bit each
   };
   static_assert(sizeof(Stored) <= 64);
   struct Slot {
@@ -180,8 +190,8 @@ class Context {
   std::uint64_t hash_sum(const Int& constant, std::span<const Term> terms) const;
   Id append(Stored&& node, std::size_t slot);
   void drop_numbers();
-  /// Fills in key and height.
-  void rank(Stored& node) const;
+  /// Fills in key, height and variables.
+  void rank(Stored& node);
   void grow_table();
 
   struct Result {
@@ -197,11 +207,19 @@ class Context {
   mutable std::mutex mutex_;
   std::array<std::unique_ptr<Stored, FreeNodes>, 32> chunks_;
   std::size_t count_ = 0;
+  unsigned variables_ = 0;   // made so far
   bool big_ = false;         // some node holds a number on the heap
   std::vector<Slot> table_;  // open addressing
   std::unordered_map<std::string, std::unique_ptr<std::string>> names_;
   std::vector<Result> results_;  // each in the one place its hash gives it
   std::uint32_t use_ = 1;        // counts the times results_ was emptied
+  struct Known {
+    std::uint64_t hash;
+    const std::uint32_t* words;
+    std::uint32_t count, result;
+  };
+  std::vector<Known> tapes_;  // each in the one place its hash gives it; none has no words
+  std::size_t tapes_kept_ = 0, tape_words_ = 0;
   std::vector<std::uint32_t> sizes_;
   std::vector<std::pair<Id, Congruence>> strides_;  // of strided nodes but sums, by id
   Arena lists_;

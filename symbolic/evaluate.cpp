@@ -36,11 +36,12 @@ Node substitute(Node node, const std::map<std::string, Node>& replacements) {
     const auto found = replacements.find(*c[id].name);
     if (found == replacements.end()) continue;
     const Node to = found->second;
-    now.emplace(id, to.context() == &c ? to.id() : c.make_constant((*to.context())[to.id()].first));
+    now.emplace_back(
+        id, to.context() == &c ? to.id() : c.make_constant((*to.context())[to.id()].first));
   }
   if (now.empty()) return node;
   Simplifier s(c);
-  const Id result = s.rewritten(node.id(), std::move(now));
+  const Id result = s.rewritten(node.id(), now);
   if (!s.defined(result)) throw Error("substitute: the result divides by zero");
   return c.handle(result);
 }

@@ -92,8 +92,21 @@ int Extractor::scaled(int form, const Int& factor) {
 
 int Extractor::extract(Id root) {
   if (const int* known = best_.find(root)) return *known;
-  for (const Id id : reachable(c_, root)) {
+  const List<Id> nodes = reachable(c_, root);
+  // A sum needs a form of its own only where it stands in something as a whole.
+  IdMap<bool> wanted;
+  wanted.set(root, true);
+  for (const Id id : nodes) {
+    const NodeData& n = c_[id];
+    const std::size_t whole =
+        n.kind == Kind::Select                                                    ? 1
+        : n.kind == Kind::Negative || n.kind == Kind::Zero || n.kind == Kind::Max ? 0
+                                                                                  : n.args.size();
+    for (const Id arg : n.args.first(whole)) wanted.set(arg, true);
+  }
+  for (const Id id : nodes) {
     if (best_.contains(id)) continue;
+    if (purpose_ == For::Text && c_.kind(id) == Kind::Sum && !wanted.contains(id)) continue;
     const int form = lay_out(id);
     if (purpose_ == For::Code) {
       Form& f = forms_[static_cast<std::size_t>(form)];

@@ -77,7 +77,7 @@ class Extractor {
   int join_plain(const Items& items, const Int& constant);
   Items plain_items(const Sum& s) const;
 
-  // choices: extract_choice.cpp
+  // choices: extract_choice.cpp, extract_placement.cpp
   struct Choice;
   struct Placement;
   using Members = Short<Sum, 4>;
@@ -85,11 +85,8 @@ class Extractor {
   void absorb_choices(Sum& work, int depth, Items& items);
   std::optional<Choice> choice_of(const Sum& work, const Term& t);
   Placement best_placement(const Sum& work, const Choice& choice) const;
-  Sum best_shift(const Sum& rest, std::span<const Sum> members, const Int& unit) const;
-  class Price;
-  /// The size of a + factor * b as written, with another operand of that size beside it.
-  int price(const Sum& a, const Sum& b, const Int& factor, int operand = 0,
-            bool positive = false) const;
+  template <class Number>
+  class Table;
   void place(Sum& work, const Choice& choice, int depth, Items& items);
 
   static constexpr int kDeepest = 3;  // a choice in a choice in a choice; deeper ones stay

@@ -106,7 +106,7 @@ class Parser {
   void apply_top();
   void apply_run(const Pending& top);
   void apply_call(const Pending& call, std::size_t end);
-  void refuse_zero(ExprOp op, Value divisor, std::size_t at) const;
+  void refuse_zero(ExprOp op, Value divisor, std::size_t at);
   Value pop() {
     const Value value = values_.back();
     values_.pop_back();
@@ -257,10 +257,12 @@ void Parser::reduce(int level) {
   }
 }
 
-void Parser::refuse_zero(ExprOp op, Value divisor, std::size_t at) const {
+void Parser::refuse_zero(ExprOp op, Value divisor, std::size_t at) {
   const bool divides =
       op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv || op == ExprOp::TruncMod;
-  if (divides && builder_.is_zero(divisor)) fail(at, "division by zero; the divisor must not be 0");
+  if (!divides) return;
+  if (builder_.is_zero(divisor)) fail_division(text_, at);
+  builder_.at(at);
 }
 
 void Parser::apply_top() {
@@ -308,6 +310,10 @@ void Parser::apply_call(const Pending& call, std::size_t end) {
 ExpressionBuilder::Value read_expression(std::string_view text, ExpressionBuilder& builder,
                                          std::size_t from, std::size_t to) {
   return Parser(text, builder, from, to).run();
+}
+
+void fail_division(std::string_view text, std::size_t at) {
+  fail_at(text, at, "division by zero; the divisor must not be 0");
 }
 
 void fail_at(std::string_view text, std::size_t at, const std::string& what) {

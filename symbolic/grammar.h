@@ -23,6 +23,8 @@ class ExpressionBuilder {
   virtual std::string known_names() const = 0;
   /// Whether the value is certainly 0, and so cannot be divided by.
   virtual bool is_zero(Value value) const = 0;
+  /// Where in the text the operator of a division stands that is applied next.
+  virtual void at(std::size_t /*place*/) {}
   /// Any operator but Constant, Variable, Or, And, Add, Sub; Min and Max take one or more.
   virtual Value apply(ExprOp op, std::span<const Value> args) = 0;
   /// values[0] ops[0] values[1] ops[1] ...: all ops And, all Or, or each Add or Sub.
@@ -39,5 +41,7 @@ ExpressionBuilder::Value read_expression(std::string_view text, ExpressionBuilde
 
 /// Throws the ParseError of a text that is wrong at an offset: the column, what, and an excerpt.
 [[noreturn]] void fail_at(std::string_view text, std::size_t at, const std::string& what);
+/// The same of a division by zero whose operator stands there.
+[[noreturn]] void fail_division(std::string_view text, std::size_t at);
 
 }  // namespace touchstone::symbolic

@@ -40,7 +40,7 @@ class Int {
 
   /// The value where it fits in 64 bits.
   std::optional<std::int64_t> small() const {
-    return in_place() ? std::optional<std::int64_t>(word_ / 2) : narrowed();
+    return in_place() ? std::optional<std::int64_t>(word_ >> 1) : narrowed();
   }
   bool is_small() const { return in_place() || narrowed(); }
   bool on_heap() const { return !in_place() && word_ != kNone; }
@@ -67,7 +67,7 @@ class Int {
   }
   friend Int operator*(const Int& a, const Int& b) {
     std::int64_t r = 0;
-    if (both_in_place(a, b) && !__builtin_mul_overflow(a.word_ / 2, b.word_, &r)) return adopt(r);
+    if (both_in_place(a, b) && !__builtin_mul_overflow(a.word_ >> 1, b.word_, &r)) return adopt(r);
     return adopt(mul_big(a.word_, b.word_));
   }
   Int operator-() const { return Int(0) - *this; }
@@ -85,7 +85,7 @@ class Int {
 
   /// Quotient rounded towards minus infinity; b != 0.
   friend Int floor_div(const Int& a, const Int& b) {
-    if (both_in_place(a, b)) return touchstone::floor_div(a.word_ / 2, b.word_ / 2);
+    if (both_in_place(a, b)) return touchstone::floor_div(a.word_ >> 1, b.word_ >> 1);
     return adopt(div_big(a.word_, b.word_));
   }
   /// Remainder with the sign of b; b != 0.
@@ -96,7 +96,7 @@ class Int {
   /// Greatest common divisor, never negative; gcd(0, 0) = 0.
   friend Int gcd(const Int& a, const Int& b) {
     if (a.is_one() || b.is_one()) return 1;
-    if (both_in_place(a, b)) return std::gcd(a.word_ / 2, b.word_ / 2);
+    if (both_in_place(a, b)) return std::gcd(a.word_ >> 1, b.word_ >> 1);
     return adopt(gcd_big(a.word_, b.word_));
   }
 

@@ -36,7 +36,7 @@ class End {
   void add_product(const End& a, const Int& factor) {
     std::int64_t product = 0, sum = 0;
     if (((value_.word_ | a.value_.word_ | factor.word_) & 1) == 0 &&
-        !__builtin_mul_overflow(a.value_.word_ / 2, factor.word_, &product) &&
+        !__builtin_mul_overflow(a.value_.word_ >> 1, factor.word_, &product) &&
         !__builtin_add_overflow(value_.word_, product, &sum))
       value_.word_ = sum;
     else

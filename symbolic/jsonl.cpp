@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/question.h"
 
 namespace touchstone::symbolic {
 
@@ -180,13 +179,13 @@ std::string error_json(std::string_view what) {
 
 }  // namespace
 
-std::string answer_json(std::string_view line, Context& scratch) {
+std::string answer_json(std::string_view line, Session& session) {
   try {
     Question question;
     Reader reader(question);
     Json::sax_parse(line.begin(), line.end(), &reader);
     reader.finish();
-    const Answer a = answer(question, scratch);
+    const Answer a = session.answer(question);
     return fmt::format("{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}}}", a.text,
                        a.size, end_text(a.bounds.lo), end_text(a.bounds.hi), a.ns);
   } catch (const Error& e) {

@@ -493,7 +493,41 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
   return std::nullopt;
 }
 
+std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b) {
+  constexpr std::size_t kMostTerms = 24, kFew = 8;  // as in `shortened` and `reduce`
+  if (a.terms.size() > kMostTerms || b.terms.size() > kMostTerms) return std::nullopt;
+  for (const Linear* s : {&a, &b})
+    for (const Term& t : s->terms) {
+      const NodeData& n = c_[t.atom];
+      if (n.kind == Kind::Max || n.kind == Kind::Select) return std::nullopt;
+      if (n.kind == Kind::Digit && n.second.is_zero()) return std::nullopt;  // joint_quotient
+    }
+  if (a == b) return a;
+  Linear gap = b;
+  add(gap, a, -1);
+  Linear joined = gap;
+  recombine(joined);
+  const Interval range = joined.terms.size() > kFew ? plain_bounds(joined) : bounds(joined);
+  const auto dominated = [&](const Linear& above, const Linear& under) {
+    law("max.dominated", [&](Instance& i) { i.bind("x", above).bind("y", under); });
+    return above;
+  };
+  if (range.at_least(0)) return dominated(b, a);
+  if (range.at_most(0)) return dominated(a, b);
+  const bool turned = gap.terms[0].coef.sign() < 0;
+  const Id id = build(turned ? -gap : gap);
+  Linear up = linear(id);
+  if (up.terms.empty() || up.terms[0].coef.sign() < 0) return std::nullopt;
+  const Int scale = content(up);
+  const Id args[] = {scale.is_one() ? id : build(divided(std::move(up), scale))};
+  Linear r = turned ? b : a;
+  add(r, node(Kind::Max, args, larger(Interval::point(0), c_[args[0]].bounds)), scale);
+  return r;
+}
+
 Linear Simplifier::maximum(std::span<const Linear> members) {
+  if (members.size() == 2)
+    if (auto known = larger_of_two(members[0], members[1])) return *known;
   List<Linear> list;
   for (const Linear& m : members) list.push_back(shortened(m));
   if (auto split = by_condition(list)) return *split;

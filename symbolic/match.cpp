@@ -128,6 +128,25 @@ bool divides_in(const Pattern& p) {
   });
 }
 
+/// Whether two sums, whatever their variables stand for, add up to a constant.
+bool opposed(const Pattern& a, const Pattern& b) {
+  const auto varies = [](const Pattern::Item& i) {
+    return i.op != Op::Variable || i.factor != 0 || !is_constant_letter(i.letter);
+  };
+  std::size_t left = 0, right = 0;
+  for (const Pattern::Item& i : b.items) right += varies(i);
+  for (const Pattern::Item& i : a.items) {
+    if (!varies(i)) continue;
+    ++left;
+    const auto cancels = [&](const Pattern::Item& j) {
+      return i.op == Op::Variable && j.op == Op::Variable && i.letter == j.letter &&
+             i.factor == j.factor && i.coef == -j.coef;
+    };
+    if (std::ranges::count_if(b.items, cancels) != 1) return false;
+  }
+  return left == right;
+}
+
 /// value * ratio == s for one number; nullopt where there is none.
 std::optional<Int> ratio(const Linear& s, const Linear& value) {
   if (value.terms.empty()) {
@@ -172,6 +191,12 @@ RuleSet::RuleSet() {
         else
           r.conditions.push_back(e);
       }
+      // First those on constants, which take least time.
+      std::ranges::stable_partition(r.conditions, [&](Expr e) {
+        return std::ranges::all_of(exprs_.parts(e), [&](Expr part) {
+          return exprs_.op(part) != ExprOp::Variable || is_constant_letter(exprs_.name(part)[0]);
+        });
+      });
     }
     for (const Expr e : exprs_.parts(lhs))
       if (exprs_.op(e) == ExprOp::Variable) r.letters.push_back(exprs_.name(e)[0]);
@@ -204,6 +229,13 @@ RuleSet::RuleSet() {
       r.kinds |= kinds_of(p);
       if (r.root != Root::And && divides_in(p)) r.kinds |= kind_bit(Kind::Digit);
       for (const Pattern::Item& i : p.items) r.scales |= i.factor != 0;
+    }
+    if (r.root == Root::And) {
+      for (const Pattern& p : r.parts) {
+        const Pattern& inner = p.items[0].args[0];
+        r.part_kinds.push_back(kinds_of(inner) | (divides_in(inner) ? kind_bit(Kind::Digit) : 0));
+      }
+      r.opposed = opposed(r.parts[0].items[0].args[0], r.parts[1].items[0].args[0]);
     }
     by_root_[static_cast<std::size_t>(r.root)].push_back(std::move(r));
   }
@@ -307,6 +339,43 @@ bool Matcher::solve_atom(const Pattern::Item& item, const Term& term, const Goal
   return true;
 }
 
+bool Matcher::may_stand(const Pattern::Item& item, const Term& term,
+                        const Bindings& bindings) const {
+  const Linear* const factor = item.factor ? bindings.find(item.factor) : nullptr;
+  if (item.factor && !factor) {
+    if (!divides(item.coef, term.coef)) return false;
+  } else if (term.coef != (factor ? item.coef * factor->constant : item.coef)) {
+    return false;
+  }
+  const NodeData& n = s_.context()[term.atom];
+  switch (item.op) {
+    case Op::Quotient:
+      return n.kind == Kind::Div || (n.kind == Kind::Digit && n.second.is_zero());
+    case Op::Remainder:
+      return n.kind == Kind::Mod || (n.kind == Kind::Digit && !n.second.is_zero());
+    case Op::Maximum:
+      return n.kind == Kind::Max && n.args.size() == 1;
+    case Op::Product:
+      return n.kind == Kind::Product && n.args.size() == 2;
+    default:
+      return true;
+  }
+}
+
+/// Whether a subject has more terms than the items of the pattern that are left can take.
+bool Matcher::too_long(const Goal& goal) {
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < goal.pattern->items.size(); ++i) {
+    if (goal.done >> i & 1) continue;
+    const Pattern::Item& item = goal.pattern->items[i];
+    if (item.op == Op::Below || item.op == Op::Equal) return false;
+    if (item.op == Op::Variable && (item.factor != 0 || !is_constant_letter(item.letter)))
+      return false;
+    most += item.op != Op::Variable;
+  }
+  return goal.subject.terms.size() > most;
+}
+
 bool Matcher::solve(List<Goal> goals, Bindings& bindings) {
   if (goals.empty()) return holds(bindings);
   Goal goal = std::move(goals.back());
@@ -314,6 +383,7 @@ bool Matcher::solve(List<Goal> goals, Bindings& bindings) {
   const Pattern& p = *goal.pattern;
   if (goal.done == 0) goal.subject.constant -= p.constant;
   take_bound(goal, bindings);
+  if (too_long(goal)) return false;
   // An atom, or a variable with a factor, is any of the terms.
   const Pattern::Item *constant = nullptr, *rest = nullptr;
   for (std::size_t i = 0; i < p.items.size(); ++i) {
@@ -339,6 +409,7 @@ bool Matcher::solve(List<Goal> goals, Bindings& bindings) {
     }
     const Terms terms = goal.subject.terms;
     for (const Term& t : terms) {
+      if (!may_stand(item, t, bindings)) continue;
       Goal left = goal;
       left.done |= std::uint32_t{1} << i;
       if (left.done == goal.done) return false;
@@ -370,10 +441,52 @@ bool Matcher::solve(List<Goal> goals, Bindings& bindings) {
   return solve(std::move(goals), bindings);
 }
 
+namespace {
+
+/// The value of an expression whose variables stand for constants; nullopt where some do not.
+std::optional<Int> number(const Exprs& x, Expr e, const Bindings& bindings) {
+  const ExprOp op = x.op(e);
+  if (op == ExprOp::Constant) return x.value(e);
+  if (op == ExprOp::Variable) {
+    const Linear* const value = bindings.find(x.name(e)[0]);
+    return value->is_constant() ? std::optional(value->constant) : std::nullopt;
+  }
+  if (x.args(e).size() != 2) return std::nullopt;
+  const auto a = number(x, x.arg(e, 0), bindings);
+  const auto b = a ? number(x, x.arg(e, 1), bindings) : std::nullopt;
+  if (!b) return std::nullopt;
+  switch (op) {
+    case ExprOp::Add:
+      return *a + *b;
+    case ExprOp::Sub:
+      return *a - *b;
+    case ExprOp::Mul:
+      return *a * *b;
+    case ExprOp::Mod:
+      return b->is_zero() ? std::nullopt : std::optional(floor_mod(*a, *b));
+    case ExprOp::Lt:
+      return Int(*a < *b ? 1 : 0);
+    case ExprOp::Le:
+      return Int(*a <= *b ? 1 : 0);
+    case ExprOp::Gt:
+      return Int(*b < *a ? 1 : 0);
+    case ExprOp::Ge:
+      return Int(*b <= *a ? 1 : 0);
+    case ExprOp::Eq:
+      return Int(*a == *b ? 1 : 0);
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
 bool Matcher::holds(const Bindings& bindings) {
   for (const char letter : rule_->letters)
     if (!bindings.find(letter)) return false;
   return std::ranges::all_of(rule_->conditions, [&](Expr condition) {
+    if (const auto known = number(RuleSet::instance().exprs(), condition, bindings))
+      return known->is_one();
     return evaluate(condition, bindings) == Linear{1, {}};
   });
 }

@@ -20,14 +20,19 @@ class Simplifier;
 class Bindings {
  public:
   const Linear* find(char letter) const {
-    const auto& value = values_[place(letter)];
-    return value ? &*value : nullptr;
+    for (const Value& v : values_)
+      if (v.letter == letter) return &v.value;
+    return nullptr;
   }
-  void bind(char letter, Linear value) { values_[place(letter)] = std::move(value); }
+  /// Of a letter that is not bound yet.
+  void bind(char letter, Linear value) { values_.emplace_back(letter, std::move(value)); }
 
  private:
-  static std::size_t place(char letter) { return static_cast<std::size_t>(letter - 'a'); }
-  std::array<std::optional<Linear>, 26> values_;
+  struct Value {
+    char letter;
+    Linear value;
+  };
+  Short<Value, 3> values_;
 };
 
 /// One side of a rule, compiled: a sum of constants, variables and atoms. A term is
@@ -51,6 +56,8 @@ struct CompiledRule {
   /// What is matched. A sum: terms that stand in it with one common factor. An And: its parts.
   enum class Root : std::uint8_t { Sum, Quotient, Remainder, Below, Equal, And, Product };
   Root root = Root::Sum;
+  std::vector<std::uint32_t> part_kinds{};  // And: the same of each part
+  bool opposed = false;                     // And: what is compared with 0 adds up to a constant
   std::vector<Pattern> parts;  // Sum: one pattern a term; And: one a part; else the arguments
   std::uint32_t kinds = 0;     // kinds, as bits, that must stand in what is matched
   bool scales = false;         // a term has a factor: nothing matches where all coefficients are 1
@@ -93,6 +100,9 @@ class Matcher {
     Linear subject;
   };
   bool solve(List<Goal> goals, Bindings& bindings);
+  /// Whether the term's kind and coefficient let it be the item.
+  bool may_stand(const Pattern::Item& item, const Term& term, const Bindings& bindings) const;
+  static bool too_long(const Goal& goal);
   bool take_bound(Goal& goal, const Bindings& bindings);
   bool solve_atom(const Pattern::Item& item, const Term& term, const Goal& rest,
                   const List<Goal>& goals, Bindings& bindings);

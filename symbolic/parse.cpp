@@ -14,8 +14,13 @@ Node parse(const std::string& text, const std::map<std::string, Node>& names) {
 
 Node parse(const std::string& text, const std::map<std::string, Node>& names, Context& context) {
   const std::lock_guard lock(context.mutex());
-  CanonicalBuilder builder(names, context);
-  return context.handle(read_expression(text, builder));
+  Tape tape;
+  tape.read(text, names, context);
+  if (tape.comparable())
+    if (const auto known = context.recall(tape.words(), tape.hash())) return context.handle(*known);
+  const Id id = CanonicalBuilder(names, context).build(tape, text);
+  if (tape.comparable()) context.remember(tape.words(), tape.hash(), id);
+  return context.handle(id);
 }
 
 }  // namespace touchstone::symbolic

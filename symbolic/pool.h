@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <functional>
 #include <new>
@@ -12,8 +13,58 @@ namespace touchstone::symbolic {
 /// Memory for the lists of one call. A block goes back to the thread that drops it, which keeps it
 /// for the next of its size, so that after a first while nothing asks the heap. Blocks beyond a
 /// megabyte do go to the heap. Sanitized builds always ask the heap, to see each misuse.
-void* pool_take(std::size_t bytes);
-void pool_give(void* block, std::size_t bytes) noexcept;
+inline void* pool_take(std::size_t bytes);
+inline void pool_give(void* block, std::size_t bytes) noexcept;
+
+namespace pool {
+
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kOn = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+inline constexpr bool kOn = false;
+#else
+inline constexpr bool kOn = true;
+#endif
+#else
+inline constexpr bool kOn = true;
+#endif
+
+constexpr std::size_t kLeast = 6, kMost = 20;  // logarithms of the block sizes that are kept
+
+struct Free {
+  Free* next;
+};
+
+/// The thread's blocks by size. Plain data, so that using them needs no guard; they are given back
+/// by another object when the thread ends.
+extern constinit thread_local Free* lists[kMost + 1];
+
+inline std::size_t size_class(std::size_t bytes) {
+  const auto log = static_cast<std::size_t>(std::bit_width(bytes - 1));
+  return log < kLeast ? kLeast : log;
+}
+void* take_new(std::size_t log, std::size_t bytes);
+void give_back(void* block, std::size_t log) noexcept;
+
+}  // namespace pool
+
+inline void* pool_take(std::size_t bytes) {
+  if (bytes == 0) bytes = 1;
+  const std::size_t log = pool::size_class(bytes);
+  if (!pool::kOn || log > pool::kMost || !pool::lists[log]) return pool::take_new(log, bytes);
+  pool::Free* const block = pool::lists[log];
+  pool::lists[log] = block->next;
+  return block;
+}
+
+inline void pool_give(void* block, std::size_t bytes) noexcept {
+  if (!block) return;
+  if (bytes == 0) bytes = 1;
+  const std::size_t log = pool::size_class(bytes);
+  if (!pool::kOn || log > pool::kMost || !pool::lists[log]) return pool::give_back(block, log);
+  pool::lists[log] = new (block) pool::Free{pool::lists[log]};
+}
 
 /// An allocator of such memory for the standard containers.
 template <class T>

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <map>
 
+#include "touchstone/symbolic/canonical_builder.h"
 #include "touchstone/symbolic/expr.h"
-#include "touchstone/symbolic/extract.h"
 #include "touchstone/symbolic/program.h"
 #include "touchstone/symbolic/simplifier.h"
 
@@ -32,10 +32,11 @@ Names names_of(const Question& q, Context& context) {
   return names;
 }
 
-Node parse_part(const std::string& part, const std::string& text, const Names& names,
-                Context& context) {
+/// Runs `work`; its errors say which part of the question they are of.
+template <class Work>
+auto in_part(const std::string& part, const Work& work) {
   try {
-    return parse(text, names, context);
+    return work();
   } catch (const ParseError& e) {
     throw ParseError(fmt::format("{}: {}", part, e.what()));
   }
@@ -46,7 +47,7 @@ Ids conditions_of(const Question& q, const Names& names, Context& context) {
   Ids conditions;
   for (std::size_t i = 0; i < q.assumptions.size(); ++i) {
     const std::string part = fmt::format("assume[{}]", i);
-    const Node a = parse_part(part, q.assumptions[i], names, context);
+    const Node a = in_part(part, [&] { return parse(q.assumptions[i], names, context); });
     if (!a.is_constant())
       conditions.push_back(Simplifier(context).truth(a.id()));
     else if (a.id() == context.constant(0).id())
@@ -187,25 +188,44 @@ Interval exact_bounds(const Context& context, Id root, std::span<const Id> condi
   return work && *work <= kMostWork ? search.run(known) : known;
 }
 
-Answer answer(const Question& question, Context& context) {
+Reading::Reading(const Question& q, Context& context) {
   context.clear();
-  const Names names = names_of(question, context);
-  const Ids conditions = conditions_of(question, names, context);
-  const auto start = Clock::now();
-  Id id = parse_part("in", question.text, names, context).id();
-  Interval bounds = context[id].bounds;
-  if (!conditions.empty()) {
-    const auto under = Simplifier(context).under(id, conditions, &bounds);
+  names = names_of(q, context);
+  conditions = conditions_of(q, names, context);
+  in_part("in", [&] { tape.read(q.text, names, context); });
+}
+
+Solution::Solution(const Reading& reading, std::string_view text, Context& context)
+    : extractor_(context, Extractor::For::Text) {
+  in_part("in", [&] { id_ = CanonicalBuilder(reading.names, context).build(reading.tape, text); });
+  bounds_ = context[id_].bounds;
+  if (!reading.conditions.empty()) {
+    const auto under = Simplifier(context).under(id_, reading.conditions, &bounds_);
     if (!under) throw ParseError("assume: no values of the variables meet all of these");
-    id = *under;
+    id_ = *under;
   }
-  Extractor extractor(context, Extractor::For::Text);
-  const int form = extractor.extract(id);
+  form_ = extractor_.extract(id_);
+  size_ = extractor_.forms()[static_cast<std::size_t>(form_)].size;
+  as_written_ = reading.tape.size() < size_;
+  if (as_written_) size_ = reading.tape.size();
+}
+
+std::string Solution::text(const std::string& written) const {
+  if (!as_written_) return render(extractor_.forms(), form_);
+  Exprs exprs;
+  const Expr root = parse_expr(exprs, written);
+  return render(exprs, root);
+}
+
+Answer answer(const Question& question, Context& context) {
+  const Reading reading(question, context);
+  const auto start = Clock::now();
+  const Solution solution(reading, question.text, context);
   Answer a;
-  a.size = extractor.forms()[static_cast<std::size_t>(form)].size;
   a.ns = std::chrono::nanoseconds(Clock::now() - start).count();
-  a.text = shorter(question.text, a.size, [&] { return render(extractor.forms(), form); });
-  a.bounds = exact_bounds(context, id, conditions, bounds);
+  a.size = solution.size();
+  a.text = solution.text(question.text);
+  a.bounds = exact_bounds(context, solution.id(), reading.conditions, solution.bounds());
   return a;
 }
 

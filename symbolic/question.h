@@ -2,11 +2,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/extract.h"
+#include "touchstone/symbolic/tape.h"
 
 namespace touchstone::symbolic {
 
@@ -21,7 +23,37 @@ struct Answer {
   std::string text;      // in the syntax of `parse`
   std::size_t size = 0;  // operators, variables and constants; and/or of k parts count k - 1
   Interval bounds;       // under the assumptions
-  std::int64_t ns = 0;   // of building, applying the assumptions and choosing the smallest form
+  std::int64_t ns = 0;   // from the tape of the expression to the smallest form: a Solution
+};
+
+/// A question that was read, and nothing simplified of it but its assumptions. Clears the context.
+/// Throws ParseError that names the part of the question at fault ("vars", "assume[0]", "in") and
+/// points at the column.
+struct Reading {
+  Reading(const Question& question, Context& context);
+  std::map<std::string, Node> names;
+  Ids conditions;
+  Tape tape;
+};
+
+/// A question worked out: the canonical node, the same under the assumptions, and the smallest form
+/// of that, or the form it was written in where that is smaller.
+class Solution {
+ public:
+  /// text is what the tape was read from, to point at a division by 0. Throws as Reading.
+  Solution(const Reading& reading, std::string_view text, Context& context);
+  Id id() const { return id_; }
+  std::size_t size() const { return size_; }
+  const Interval& bounds() const { return bounds_; }
+  std::string text(const std::string& written) const;
+
+ private:
+  Id id_ = 0;
+  Interval bounds_;
+  Extractor extractor_;
+  int form_ = 0;
+  std::size_t size_ = 0;
+  bool as_written_ = false;
 };
 
 /// The shorter of an expression as it was written and a form of it, `size` large, that `rendered`

@@ -23,6 +23,9 @@ class Simplifier {
   Linear linear(Id id) const;
   /// The node of a sum.
   Id build(const Linear& sum);
+  /// Whether building the sum would leave it as it is: its terms do not join, and it has more than
+  /// one value.
+  bool stands(const Linear& sum) const;
   /// to += factor * what
   void add(Linear& to, const Linear& what, const Int& factor = 1) const;
   void add(Linear& to, Id what, const Int& factor = 1) const;
@@ -61,8 +64,8 @@ class Simplifier {
 
   /// root with nodes replaced, and all above them built anew. A division that becomes one by zero
   /// stays as a node of its own, which `defined` finds.
-  using Replacements = Table<Id, Id>;
-  Id rewritten(Id root, Replacements now);
+  using Replacements = Short<std::pair<Id, Id>, 4>;  // of a few nodes, and by what
+  Id rewritten(Id root, const Replacements& by);
   bool defined(Id root) const;
   /// A node equal to root wherever all conditions hold; nullopt where they never hold together.
   /// bounds, which may be null, is trimmed to the values that root has there.
@@ -106,8 +109,8 @@ class Simplifier {
   void sort_terms(Terms& terms) const;
 
   // assume.cpp
-  using Facts = List<Linear>;  // each is below 0
-  using Overlay = Table<Id, Interval>;
+  using Facts = List<Linear>;                         // each is below 0
+  using Overlay = Short<std::pair<Id, Interval>, 4>;  // narrower bounds of variables
   Facts facts_of(std::span<const Id> conditions);
   /// Narrows variables and remainders by the facts; false where no value is left.
   bool tighten(const Facts& facts, Overlay& overlay) const;
@@ -130,6 +133,14 @@ class Simplifier {
   Residues residues_of(std::span<const Id> conditions, const Overlay& overlay) const;
   /// Of single variables; false where no number is left.
   bool congruences_of(const Residues& residues, Table<Id, Congruence>& found) const;
+  /// What conditions say of single variables, and the congruences they are.
+  struct Narrowing {
+    Overlay bounds;
+    Residues residues;
+    Table<Id, Congruence> strides;
+  };
+  /// False where no value of some variable is left. facts is facts_of the conditions.
+  bool narrow(std::span<const Id> conditions, const Facts& facts, Narrowing& to) const;
   Congruence plain_congruence(const Linear& sum) const;
   Congruence residue_congruence(const Linear& sum, int most = 2) const;
   /// Some term has a congruence of its own, or facts may say one of several.
@@ -200,6 +211,8 @@ class Simplifier {
   Linear built(Lattice lattice);
   /// The maximum; the first `plain` members are no choices, and the result is laid out from them.
   Linear largest(List<Linear> members, std::size_t plain);
+  /// The same for two short sums without choices or quotients, in fewer steps.
+  std::optional<Linear> larger_of_two(const Linear& a, const Linear& b);
   Linear positive_part(const Linear& s);
   /// Whether the largest smallest member is below 0, as far as the members' signs tell; else l is
   /// left with what matters for that.

@@ -9,9 +9,9 @@
 #include "touchstone/symbolic/jsonl.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static touchstone::symbolic::Context scratch;
+  static touchstone::symbolic::Session session;
   const std::string answer =
-      touchstone::symbolic::answer_json({reinterpret_cast<const char*>(data), size}, scratch);
+      touchstone::symbolic::answer_json({reinterpret_cast<const char*>(data), size}, session);
   const nlohmann::json j = nlohmann::json::parse(answer);
   if (answer.find('\n') != answer.npos || j.contains("out") == j.contains("error")) std::abort();
   return 0;

@@ -9,8 +9,8 @@ namespace touchstone::symbolic {
 namespace {
 
 std::string answer_json(const std::string& line) {
-  static Context scratch;
-  return symbolic::answer_json(line, scratch);
+  static Session session;
+  return symbolic::answer_json(line, session);
 }
 
 using Json = nlohmann::json;

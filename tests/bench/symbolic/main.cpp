@@ -1,10 +1,14 @@
-// R1 to R5, the sample cases, and series that grow: from the text to the smallest form in a context
-// without nodes ("cold"), and again in the same context ("again").
+// R1 to R5, the sample cases, and series that grow: from the tape to the smallest form in a context
+// without nodes ("cold"), and the same question again ("again").
+// `symbolic_bench histogram [PASSES]` tells where the time of the sample cases goes.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+
 #include <benchmark/benchmark.h>
 
-#include "touchstone/symbolic/context.h"
-#include "touchstone/symbolic/extract.h"
-#include "touchstone/symbolic/simplifier.h"
+#include "touchstone/symbolic/session.h"
 #include "workloads.h"
 
 #ifdef TOUCHSTONE_HAS_ISL
@@ -14,37 +18,81 @@
 namespace touchstone::symbolic {
 namespace {
 
-/// The size of the smallest form.
-std::size_t simplify(const Question& q, Context& c) {
-  std::map<std::string, Node> names;
-  for (const auto& [name, range] : q.variables) names.emplace(name, c.variable(name, range));
-  Ids conditions;
-  for (const std::string& a : q.assumptions)
-    conditions.push_back(Simplifier(c).truth(parse(a, names, c).id()));
-  Id id = parse(q.text, names, c).id();
-  if (!conditions.empty()) id = Simplifier(c).under(id, conditions).value_or(id);
-  Extractor e(c, Extractor::For::Text);
-  const int form = e.extract(id);
-  return e.forms()[static_cast<std::size_t>(form)].size;
+using Clock = std::chrono::steady_clock;
+
+/// Nanoseconds from the tape to the smallest form, in a context that holds only the variables and
+/// the conditions.
+double cold_ns(const Question& q, Context& c, std::size_t& size) {
+  const Reading reading(q, c);
+  const auto start = Clock::now();
+  const Solution solution(reading, q.text, c);
+  size = solution.size();
+  return static_cast<double>((Clock::now() - start).count());
 }
 
-void cold(benchmark::State& state, const std::vector<Question>& all) {
+void cold(benchmark::State& state, const Question& q) {
   Context c;
   std::size_t size = 0;
-  for (auto _ : state)
-    for (const Question& q : all) {
-      c.clear();
-      benchmark::DoNotOptimize(size = simplify(q, c));
-    }
-  state.counters["each"] = static_cast<double>(all.size());
-  if (all.size() == 1) state.counters["size"] = static_cast<double>(size);
+  for (auto _ : state) state.SetIterationTime(1e-9 * cold_ns(q, c, size));
+  state.counters["size"] = static_cast<double>(size);
 }
 
+/// The same question once more: what a session remembers.
 void again(benchmark::State& state, const Question& q) {
-  Context c;
-  std::size_t size = simplify(q, c);
-  for (auto _ : state) benchmark::DoNotOptimize(size = simplify(q, c));
+  Session session;
+  std::size_t size = session.answer(q).size;
+  for (auto _ : state) state.SetIterationTime(1e-9 * static_cast<double>(session.answer(q).ns));
   state.counters["size"] = static_cast<double>(size);
+}
+
+/// Each question's median time over some passes.
+struct Measured {
+  const Question* question;
+  double ns;
+  std::size_t nodes;
+};
+std::vector<Measured> measured(const std::vector<Question>& all, int passes) {
+  std::vector<Measured> list;
+  Context c;
+  std::size_t size = 0;
+  for (const Question& q : all) {
+    std::vector<double> times;
+    for (int i = 0; i < passes; ++i) times.push_back(cold_ns(q, c, size));
+    const auto middle = times.begin() + passes / 2;
+    std::nth_element(times.begin(), middle, times.end());
+    list.push_back({&q, *middle, c.size()});
+  }
+  return list;
+}
+
+void cold_sample(benchmark::State& state, const std::vector<Question>& all) {
+  constexpr int kPasses = 21;
+  for (auto _ : state) {
+    double total = 0;
+    for (const Measured& m : measured(all, kPasses)) total += m.ns;
+    state.SetIterationTime(1e-9 * total);
+  }
+  state.counters["each"] = static_cast<double>(all.size());
+}
+
+/// Where the time of the sample goes: percentiles, and the slowest.
+void print_histogram(const std::vector<Question>& all, int passes) {
+  std::vector<Measured> list = measured(all, passes);
+  std::ranges::sort(list, {}, &Measured::ns);
+  double total = 0;
+  for (const Measured& m : list) total += m.ns;
+  std::printf("mean %.0f ns\n", total / static_cast<double>(list.size()));
+  double below = 0;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    below += list[i].ns;
+    if ((i + 1) * 10 % list.size() < 10)
+      std::printf("%3zu %%: %7.0f ns, %5.1f %% of the time\n", (i + 1) * 100 / list.size(),
+                  list[i].ns, 100 * below / total);
+  }
+  for (std::size_t i = list.size(); i-- > 0 && i + 50 > list.size();)
+    std::printf("%8.0f ns %4zu nodes  %s%s\n", list[i].ns, list[i].nodes,
+                list[i].question->text.c_str(),
+                list[i].question->assumptions.empty() ? "" : "  under assumptions");
 }
 
 /// A root that is a node already, asked for once more: (i*10)%100//10 on handles.
@@ -67,10 +115,12 @@ void isl(benchmark::State& state, const Question& q) {
 #endif
 
 void add(const std::string& name, const Question& q, bool with_isl) {
-  benchmark::RegisterBenchmark((name + "/cold").c_str(),
-                               [q](benchmark::State& s) { cold(s, {q}); });
-  benchmark::RegisterBenchmark((name + "/again").c_str(),
-                               [q](benchmark::State& s) { again(s, q); });
+  benchmark::RegisterBenchmark((name + "/cold").c_str(), [q](benchmark::State& s) {
+    cold(s, q);
+  })->UseManualTime();
+  benchmark::RegisterBenchmark((name + "/again").c_str(), [q](benchmark::State& s) {
+    again(s, q);
+  })->UseManualTime();
 #ifdef TOUCHSTONE_HAS_ISL
   if (with_isl)
     benchmark::RegisterBenchmark((name + "/isl").c_str(), [q](benchmark::State& s) { isl(s, q); });
@@ -84,11 +134,17 @@ void add(const std::string& name, const Question& q, bool with_isl) {
 
 int main(int argc, char** argv) {
   using namespace touchstone::symbolic;
+  const auto cases = sample_cases();
+  if (argc > 1 && std::string_view(argv[1]) == "histogram") {
+    print_histogram(cases, argc > 2 ? std::atoi(argv[2]) : 21);
+    return 0;
+  }
   for (const Workload& w : reference_workloads()) add(w.name, w.question, true);
   for (const int n : {12, 24, 64}) add("tied terms " + std::to_string(n), tied_terms(n), true);
   for (const int n : {50, 500, 5'000, 100'000}) add("nest " + std::to_string(n), nest(n), n == 50);
-  const auto cases = sample_cases();
-  benchmark::RegisterBenchmark("sample cases/cold", [&](benchmark::State& s) { cold(s, cases); });
+  benchmark::RegisterBenchmark("sample cases/cold", [&](benchmark::State& s) {
+    cold_sample(s, cases);
+  })->UseManualTime();
   benchmark::RegisterBenchmark("one operation on handles/again", on_handles);
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
