@@ -174,6 +174,7 @@ Id Context::append(Stored&& node, std::size_t slot) {
   const auto chunk = static_cast<std::size_t>(31 - __builtin_clz(n));
   if (!chunks_[chunk])
     chunks_[chunk].reset(static_cast<Stored*>(::operator new(sizeof(Stored) << chunk)));
+  if (!first_) first_ = chunks_[chunk].get();
   const auto id = static_cast<Id>(count_);
   table_[slot] = {id, static_cast<std::uint32_t>(node.hash)};
   node.boolean = node.bounds.within(0, 1);
@@ -360,8 +361,8 @@ std::size_t Context::find_sum_slot(std::uint64_t hash, const Int& constant,
   });
 }
 
-Id Context::make_sum(const Int& constant, std::span<const Term> terms, const Interval& bounds) {
-  const std::uint64_t hash = hash_sum(constant, terms);
+Id Context::make_sum(const Int& constant, std::span<const Term> terms, const Interval& bounds,
+                     std::uint64_t hash) {
   const std::size_t slot = find_sum_slot(hash, constant, terms);
   if (table_[slot].id != kEmpty) return table_[slot].id;
   Stored n;
@@ -378,8 +379,9 @@ Id Context::make_sum(const Int& constant, std::span<const Term> terms, const Int
   return append(std::move(n), slot);
 }
 
-std::optional<Id> Context::find_sum(const Int& constant, std::span<const Term> terms) const {
-  const Id id = table_[find_sum_slot(hash_sum(constant, terms), constant, terms)].id;
+std::optional<Id> Context::find_sum(const Int& constant, std::span<const Term> terms,
+                                    std::uint64_t hash) const {
+  const Id id = table_[find_sum_slot(hash, constant, terms)].id;
   return id == kEmpty ? std::nullopt : std::optional<Id>(id);
 }
 

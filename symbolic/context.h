@@ -140,9 +140,13 @@ class Context {
   Id make_constant(const Int& value);
   Id make_variable(const std::string& name, const Interval& bounds,
                    const Congruence& congruence = {});
-  Id make_sum(const Int& constant, std::span<const Term> terms, const Interval& bounds);
+  /// `hash` is hash_sum of the same.
+  Id make_sum(const Int& constant, std::span<const Term> terms, const Interval& bounds,
+              std::uint64_t hash);
   /// The sum, where it is a node already, and so is canonical as it stands.
-  std::optional<Id> find_sum(const Int& constant, std::span<const Term> terms) const;
+  std::optional<Id> find_sum(const Int& constant, std::span<const Term> terms,
+                             std::uint64_t hash) const;
+  std::uint64_t hash_sum(const Int& constant, std::span<const Term> terms) const;
   Id make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
           const Int& hi = 0, const Congruence& congruence = {});
 
@@ -175,6 +179,7 @@ class Context {
   };
 
   const Stored& at(Id id) const {
+    if (id < kFirstChunk) return first_[id];
     const std::uint32_t n = id + kFirstChunk;
     const int chunk = 31 - __builtin_clz(n);
     return chunks_[static_cast<std::size_t>(chunk)].get()[n - (1U << chunk)];
@@ -187,7 +192,6 @@ class Context {
   std::size_t find(std::uint64_t hash, const Same& same) const;
   std::size_t find_sum_slot(std::uint64_t hash, const Int& constant,
                             std::span<const Term> terms) const;
-  std::uint64_t hash_sum(const Int& constant, std::span<const Term> terms) const;
   Id append(Stored&& node, std::size_t slot);
   void drop_numbers();
   /// Fills in key, height and variables.
@@ -206,6 +210,7 @@ class Context {
   };
   mutable std::mutex mutex_;
   std::array<std::unique_ptr<Stored, FreeNodes>, 32> chunks_;
+  const Stored* first_ = nullptr;  // the first chunk
   std::size_t count_ = 0;
   unsigned variables_ = 0;   // made so far
   bool big_ = false;         // some node holds a number on the heap

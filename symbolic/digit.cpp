@@ -23,13 +23,12 @@ std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const I
   r.remainder.constant = low;
   for (std::size_t i = 0; i < s.terms.size(); ++i) {
     const Term& t = s.terms[i];
-    Int rest = floor_mod(t.coef, g);
+    Int rest = t.coef.sign() >= 0 && t.coef < g ? t.coef : floor_mod(t.coef, g);
     const Int twice = rest + rest;
     if (twice > g || (twice == g && i == flipped)) rest -= g;
     if (whole && t.coef.sign() != 0 && !rest.is_zero() && rest != t.coef) return std::nullopt;
     if (!rest.is_zero()) r.remainder.terms.push_back({rest, t.atom});
-    const Int q = floor_div(t.coef - rest, g);
-    if (!q.is_zero()) r.quotient.terms.push_back({q, t.atom});
+    if (rest != t.coef) r.quotient.terms.push_back({floor_div(t.coef - rest, g), t.atom});
   }
   const Interval range = bounds(r.remainder);
   if (!range.lo || !range.hi) return std::nullopt;
@@ -45,18 +44,14 @@ std::optional<Simplifier::Split> Simplifier::split(const Linear& s, const Int& g
   // The residue nearest to 0 gives a term its smallest spread. Where two are as near, the choice
   // moves the window of the sum by half a period if the ends of the atom add up to an odd number,
   // else by a whole one: trying one such term covers all 2^n choices.
+  if (auto r = split_with(s, g, whole, s.terms.size())) return r;
   std::size_t tied = s.terms.size();
   for (std::size_t i = 0; i < s.terms.size(); ++i) {
     const Int rest = floor_mod(s.terms[i].coef, g);
-    if (rest.is_zero()) continue;
+    if (rest + rest != g) continue;
     const Interval& range = c_[s.terms[i].atom].bounds;
-    if (!range.lo || !range.hi) {
-      if (s.terms.size() > 1) continue;
-      return std::nullopt;
-    }
-    if (rest + rest == g && !floor_mod(*range.lo + *range.hi, 2).is_zero()) tied = i;
+    if (range.lo && range.hi && !floor_mod(*range.lo + *range.hi, 2).is_zero()) tied = i;
   }
-  if (auto r = split_with(s, g, whole, s.terms.size())) return r;
   if (tied == s.terms.size()) return std::nullopt;
   return split_with(s, g, whole, tied);
 }
@@ -247,14 +242,16 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
     }
     if (changed) continue;
     // Coefficients count modulo the period only: mod.period, div.period.
-    Linear reduced{floor_mod(s.constant, period), {}};
-    Linear whole{floor_div(s.constant, period), {}};
-    for (const Term& t : s.terms) {
-      const Int r = floor_mod(t.coef, period);
-      if (!r.is_zero()) reduced.terms.push_back({r, t.atom});
-      if (!(t.coef - r).is_zero()) whole.terms.push_back({floor_div(t.coef - r, period), t.atom});
-    }
-    if (!(reduced == s))
+    const auto within = [&](const Int& n) { return n.sign() >= 0 && n < period; };
+    const bool is_reduced = within(s.constant) && std::ranges::all_of(s.terms, within, &Term::coef);
+    if (!is_reduced) {
+      Linear reduced{floor_mod(s.constant, period), {}};
+      Linear whole{floor_div(s.constant, period), {}};
+      for (const Term& t : s.terms) {
+        const Int r = floor_mod(t.coef, period);
+        if (!r.is_zero()) reduced.terms.push_back({r, t.atom});
+        if (!(t.coef - r).is_zero()) whole.terms.push_back({floor_div(t.coef - r, period), t.atom});
+      }
       law(!finite       ? "div.period"
           : lo.is_one() ? "mod.period"
                         : "digit.period",
@@ -262,8 +259,9 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
             i.bind("x", whole).bind("k", period).bind("y", reduced);
             i.bind("c", period).bind("a", lo).bind("d", floor_div(period, lo));
           });
-    if (!finite) add(out, whole, scale);
-    s = std::move(reduced);
+      if (!finite) add(out, whole, scale);
+      s = std::move(reduced);
+    }
     if (fold_quotient(s, lo, hi)) continue;
     const Id dividend = build(s);
     // Building may have joined terms into something the laws above apply to again.

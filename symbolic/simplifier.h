@@ -101,8 +101,8 @@ class Simplifier {
                std::span<const Linear> before) const;
 
   Linear atom(Id id) const { return Linear{0, {Term{1, id}}}; }
-  /// The node of a sum whose terms do not join any more.
-  Id settled(const Linear& s);
+  /// The node of a sum whose terms do not join any more; hash is hash_sum of it.
+  Id settled(const Linear& s, std::uint64_t hash);
   Linear node(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
               const Int& hi = 0);
   Id fixed_sum(const Linear& s, const Int& value);

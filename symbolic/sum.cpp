@@ -30,12 +30,16 @@ void add_terms(const Context& context, Terms& to, std::span<const Term> what, co
     std::size_t at = 0;
     for (const Term& t : what) {
       const Term* place = to.begin() + at;
+      const std::uint64_t key = context.key(t.atom);
       if (to.size() - at > kFew)
         place = std::lower_bound(
             place, static_cast<const Term*>(to.end()), t.atom,
             [&](const Term& x, Id atom) { return compare(context, x.atom, atom) < 0; });
       else
-        while (place != to.end() && compare(context, place->atom, t.atom) < 0) ++place;
+        for (; place != to.end() && place->atom != t.atom; ++place) {
+          const std::uint64_t own = context.key(place->atom);
+          if (own != key ? own > key : compare_parts(context, place->atom, t.atom) > 0) break;
+        }
       at = static_cast<std::size_t>(place - to.begin());
       if (at == to.size() || to[at].atom != t.atom) {
         to.insert(place, {t.coef * factor, t.atom});
@@ -126,26 +130,29 @@ bool Simplifier::stands(const Linear& sum) const {
 
 Id Simplifier::build(const Linear& sum) {
   if (sum.terms.empty()) return c_.make_constant(sum.constant);
+  const bool alone = sum.terms.size() == 1;
+  if (alone && sum.terms[0].coef.is_one() && sum.constant.is_zero()) return sum.terms[0].atom;
   const bool exact = std::ranges::any_of(sum.terms, [&](const Term& t) {
-    return !t.coef.is_one() && c_[t.atom].kind == Kind::Digit &&
+    return !t.coef.is_one() && c_.kind(t.atom) == Kind::Digit &&
            (!residues_.empty() || c_.strided(c_[t.atom].args[0]));
   });
   if (exact)
     if (Linear s = sum; open_exact_quotients(s)) return build(s);
-  if (sum.terms.size() == 1) return settled(sum);
-  if (const auto known = c_.find_sum(sum.constant, sum.terms)) return *known;
-  const bool joins = std::ranges::any_of(sum.terms, [&](const Term& t) {
-    const Kind kind = c_[t.atom].kind;
+  const std::uint64_t hash = c_.hash_sum(sum.constant, sum.terms);
+  if (!alone || (facts_.empty() && residues_.empty()))
+    if (const auto known = c_.find_sum(sum.constant, sum.terms, hash)) return *known;
+  const bool joins = !alone && std::ranges::any_of(sum.terms, [&](const Term& t) {
+    const Kind kind = c_.kind(t.atom);
     return kind == Kind::Digit || kind == Kind::Select || kind == Kind::Mod ||
            kind == Kind::Product;
   });
-  if (!joins) return settled(sum);
+  if (!joins) return settled(sum, hash);
   Linear s = sum;
   recombine(s);
-  return settled(s);
+  return settled(s, s == sum ? hash : c_.hash_sum(s.constant, s.terms));
 }
 
-Id Simplifier::settled(const Linear& s) {
+Id Simplifier::settled(const Linear& s, std::uint64_t hash) {
   if (s.terms.empty()) return c_.make_constant(s.constant);
   if (s.terms.size() == 1) {
     const Term& t = s.terms.front();
@@ -155,7 +162,7 @@ Id Simplifier::settled(const Linear& s) {
     if (const Interval range = bounds(s); range.is_point()) return fixed_sum(s, *range.lo);
   const Interval range = lasting_bounds(s);
   if (range.is_point()) return fixed_sum(s, *range.lo);
-  return c_.make_sum(s.constant, s.terms, range);
+  return c_.make_sum(s.constant, s.terms, range, hash);
 }
 
 Id Simplifier::fixed_sum(const Linear& s, const Int& value) {
