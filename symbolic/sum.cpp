@@ -122,8 +122,8 @@ Id Simplifier::add_all(std::span<const Term> terms) {
 bool Simplifier::stands(const Linear& sum) const {
   if (!facts_.empty() || !residues_.empty()) return false;
   if (sum.terms.size() != 1)
-    return std::ranges::all_of(
-        sum.terms, [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; });
+    return std::ranges::all_of(sum.terms,
+                               [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; });
   const Term& t = sum.terms[0];
   return t.coef.is_one() || c_.kind(t.atom) != Kind::Digit || !c_.strided(c_[t.atom].args[0]);
 }
