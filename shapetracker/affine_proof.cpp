@@ -1,5 +1,7 @@
 #include "touchstone/shapetracker/affine_proof.h"
 
+#include <algorithm>
+
 namespace touchstone::shapetracker {
 namespace {
 
@@ -74,30 +76,46 @@ bool AffineProof::at_most(const PolynomialForm& form, const Polynomial& high) {
   return at_least(negative(form), Polynomial(0) - high);
 }
 
+std::optional<Polynomial> AffineProof::fit(const std::vector<Wide>& values,
+                                           const std::vector<bool>& present) const {
+  if (std::ranges::find(present, false) == present.end()) return interpolate(grid_, values);
+  const SubGrid part = present_part(grid_, present);
+  if (part.points.empty()) return Polynomial(0);  // any polynomial is
+  std::vector<Wide> seen;
+  for (const std::size_t p : part.points) seen.push_back(values[p]);
+  return interpolate(part.grid, std::move(seen));
+}
+
 // floor(k / weight): affine exactly where k less weight times the only candidate stays in
 // [0, weight). The candidate's coefficients are floors at the low corner and one step from it.
 std::optional<PolynomialForm> AffineProof::quotient(const PolynomialForm& k,
                                                     const Polynomial& weight) {
   const std::size_t count = grid_.size();
   std::vector<Wide> weights, bases, first;
+  std::vector<bool> present;
   for (std::size_t p = 0; p < count; ++p) {
     const std::vector<std::int64_t> point = grid_.point(p);
     weights.push_back(weight.at(point));
-    if (weights.back() <= 0) return std::nullopt;
+    present.push_back(weights.back() > 0);  // else the view is empty with these values
     bases.push_back(k.base.at(point));
-    first.push_back(floor_quotient(bases.back(), weights.back()));
+    first.push_back(present.back() ? floor_quotient(bases.back(), weights.back()) : 0);
   }
-  std::optional<Polynomial> found = interpolate(grid_, first);
+  std::optional<Polynomial> found = fit(first, present);
   if (!found) return std::nullopt;
   PolynomialForm result{std::move(*found), std::vector<Polynomial>(k.slopes.size())};
   for (std::size_t i = 0; i < k.slopes.size(); ++i) {
     if (k.slopes[i].is_zero() || last_[i].is_zero()) continue;
     std::vector<Wide> values;
-    for (std::size_t p = 0; p < count; ++p)
-      values.push_back(
-          floor_quotient(wide_add(bases[p], k.slopes[i].at(grid_.point(p))), weights[p]) -
-          first[p]);
-    found = interpolate(grid_, std::move(values));
+    std::vector<bool> observed = present;  // there is a step to see
+    for (std::size_t p = 0; p < count; ++p) {
+      const std::vector<std::int64_t> point = grid_.point(p);
+      observed[p] = observed[p] && last_[i].at(point) > 0;
+      values.push_back(observed[p]
+                           ? floor_quotient(wide_add(bases[p], k.slopes[i].at(point)), weights[p]) -
+                                 first[p]
+                           : 0);
+    }
+    found = fit(values, observed);
     if (!found) return std::nullopt;
     result.slopes[i] = std::move(*found);
   }

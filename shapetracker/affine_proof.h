@@ -57,6 +57,9 @@ class AffineProof {
  private:
   std::optional<PolynomialForm> affine(const PolynomialDigits& view, const PolynomialForm& k);
   std::optional<PolynomialForm> quotient(const PolynomialForm& k, const Polynomial& weight);
+  /// The polynomial through the values at the points of the grid that are present.
+  std::optional<Polynomial> fit(const std::vector<Wide>& values,
+                                const std::vector<bool>& present) const;
   std::optional<PolynomialForm> rest(const PolynomialDigits& view, std::size_t digit,
                                      const PolynomialForm& k);
   bool at_least(const PolynomialForm& form, const Polynomial& low);

@@ -113,6 +113,32 @@ std::vector<std::int64_t> Grid::point(std::size_t number) const {
   return point;
 }
 
+SubGrid present_part(const Grid& grid, const std::vector<bool>& present) {
+  SubGrid part{grid, {}};
+  for (std::size_t p = 0; p < present.size(); ++p) part.points.push_back(p);
+  for (;;) {
+    std::size_t variable = 0, most = 0;
+    std::int64_t worst = 0;
+    for (std::size_t v = 0; v < part.grid.values.size(); ++v)
+      for (const std::int64_t value : part.grid.values[v]) {
+        const auto count = static_cast<std::size_t>(std::ranges::count_if(
+            part.points, [&](std::size_t p) { return !present[p] && grid.point(p)[v] == value; }));
+        // Rather the value of a variable that has more of them.
+        const std::size_t weight = count * part.grid.values[v].size();
+        if (weight <= most) continue;
+        most = weight;
+        variable = v;
+        worst = value;
+      }
+    if (most == 0) break;
+    std::erase_if(part.points, [&](std::size_t p) { return grid.point(p)[variable] == worst; });
+    std::erase(part.grid.values[variable], worst);
+  }
+  if (std::ranges::any_of(part.points, [&](std::size_t p) { return !present[p]; }))
+    part.points.clear();  // there are no variables
+  return part;
+}
+
 // Newton's divided differences, one variable after the other. Those of a polynomial with integer
 // coefficients at integers are integers.
 std::optional<Polynomial> interpolate(const Grid& grid, std::vector<Wide> values) {

@@ -64,6 +64,15 @@ struct Grid {
   std::vector<std::int64_t> point(std::size_t number) const;
 };
 
+/// A grid within another, and the numbers that its points have there.
+struct SubGrid {
+  Grid grid;
+  std::vector<std::size_t> points;
+};
+/// The grid without the values of variables at which points lie that are not `present` (one entry a
+/// point), most such points first, until all points are; no points where none would be left.
+SubGrid present_part(const Grid& grid, const std::vector<bool>& present);
+
 /// The polynomial of the least degrees through the values at the points of the grid, in order;
 /// nullopt where its coefficients are no integers.
 std::optional<Polynomial> interpolate(const Grid& grid, std::vector<Wide> values);

@@ -245,24 +245,41 @@ class Merger {
   std::string failure_;
 };
 
-// The end that the merged views of a look have, as a polynomial: `usual` where that is it.
-std::optional<Polynomial> fit_end(const SymbolicSamples::Look& look, std::size_t axis, bool upper,
-                                  const Polynomial& usual) {
+// One end of an axis' valid range in all merged views of a look.
+std::vector<Wide> ends_of(const SymbolicSamples::Look& look, std::size_t axis, bool upper) {
   std::vector<Wide> values;
-  bool as_usual = true;
-  for (std::size_t p = 0; p < look.merged.size(); ++p) {
-    const View& view = look.merged[p];
+  for (const View& view : look.merged) {
     const sint end = view.mask() ? upper ? (*view.mask())[axis].second : (*view.mask())[axis].first
                      : upper     ? view.shape()[axis]
                                  : sint(0);
     values.push_back(end.as_int());
-    as_usual = as_usual && usual.at(look.grid.point(p)) == values.back();
   }
+  return values;
+}
+
+// The end as a polynomial: `usual` where that is it.
+std::optional<Polynomial> fit_end(const SymbolicSamples::Look& look, std::size_t axis, bool upper,
+                                  const Polynomial& usual) {
+  std::vector<Wide> values = ends_of(look, axis, upper);
+  bool as_usual = true;
+  for (std::size_t p = 0; p < values.size(); ++p)
+    as_usual = as_usual && usual.at(look.grid.point(p)) == values[p];
   return as_usual ? usual : interpolate(look.grid, std::move(values));
 }
 
-// The ends as the first look has them, or as all of them have, where those of one have gaps.
-std::optional<ValidEnds> fit_ends(const SymbolicSamples& samples, std::size_t looks) {
+// Whether the polynomial is nowhere further in than the end is.
+bool is_limit(const Polynomial& p, const SymbolicSamples::Look& look, std::size_t axis,
+              bool upper) {
+  const std::vector<Wide> values = ends_of(look, axis, upper);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const Wide value = p.at(look.grid.point(i));
+    if (upper ? value < values[i] : value > values[i]) return false;
+  }
+  return true;
+}
+
+// The ends as the looks have them.
+std::optional<ValidEnds> fit_ends(const SymbolicSamples& samples) {
   ValidEnds ends;
   const auto& mask = samples.views().back().mask;
   ends.low.resize(mask.size());
@@ -271,9 +288,12 @@ std::optional<ValidEnds> fit_ends(const SymbolicSamples& samples, std::size_t lo
     for (const bool upper : {false, true}) {
       ValidEnd& end = upper ? ends.high[axis] : ends.low[axis];
       const Polynomial& usual = upper ? mask[axis].second : mask[axis].first;
-      for (std::size_t i = 0; i < looks; ++i)
-        if (std::optional<Polynomial> p = fit_end(samples.looks()[i], axis, upper, usual))
-          end.add(std::move(*p));
+      for (const SymbolicSamples::Look& look : samples.looks())
+        if (std::optional<Polynomial> p = fit_end(look, axis, upper, usual))
+          if (std::ranges::all_of(samples.looks(), [&](const SymbolicSamples::Look& other) {
+                return is_limit(*p, other, axis, upper);
+              }))
+            end.add(std::move(*p));
       if (end.candidates.empty()) return std::nullopt;
     }
   return ends;
@@ -291,14 +311,14 @@ SymbolicResult merge(std::span<const View> views, const SymbolicBudget& budget) 
     return undecided("that nothing is ever valid is not proved");
   }
   if (!samples.looks().empty())
-    if (const std::optional<ValidEnds> ends = fit_ends(samples, 1))
+    if (const std::optional<ValidEnds> ends = fit_ends(samples))
       if (std::optional<View> view = merger.view_with(*ends, shape))
         return {MergeAnswer::Merged, std::move(*view)};
   if (std::optional<SymbolicResult> refused = samples.look_everywhere()) return *refused;
   if (samples.looks().empty())
     return undecided("for some values nothing is valid, and no grid avoids them");
   constexpr std::size_t kMostChoices = 8;
-  std::optional<ValidEnds> ends = fit_ends(samples, samples.looks().size());
+  std::optional<ValidEnds> ends = fit_ends(samples);
   if (ends) merger.add_limits(*ends);
   if (!ends || ends->choices() > kMostChoices)
     return undecided("the valid ranges are neither polynomials nor the largest or least of some");

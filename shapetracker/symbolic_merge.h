@@ -26,7 +26,8 @@ std::string str(const symbolic::Values& values);  // "n = 3, m = 2"
 /// The single view that equals a stack of views with variables (innermost first, at least one) for
 /// all values of the variables within their bounds. Method: at corners of the variables' box and on
 /// a grid of values the concrete merge is asked; a "no" refutes. Mask bounds and the quotients
-/// floor(k / weight) are fitted to the grid by polynomials of degree 2 in each variable; then every
+/// floor(k / weight) are fitted to the grid by polynomials of degree 2 in each variable, at a
+/// second look of degree 3, mask bounds also by the largest or least of several; then every
 /// inequality that makes the candidate right is proved over the whole box by Bernstein
 /// coefficients, exactly. Entries must be polynomials in up to 4 variables whose bounds are finite
 /// (of degree 1 each in up to 6); other stacks are not decided, as are those that are one view for

@@ -96,12 +96,12 @@ std::optional<SymbolicResult> SymbolicSamples::ask_corners() {
   return std::nullopt;
 }
 
-// Up to three values of each variable, near one end of its range, or spread over what is looked at
-// of it: the first few, which are enough to be typical and small enough to multiply.
-std::optional<SymbolicResult> SymbolicSamples::look(const std::vector<End>& ends) {
+// Some values of each variable, near one end of its range, or spread over what is looked at of it:
+// the first few, which are enough to be typical and small enough to multiply.
+std::optional<SymbolicResult> SymbolicSamples::look(const std::vector<End>& ends,
+                                                    std::int64_t nodes) {
   constexpr std::int64_t kReach = 8;
   const VariableBox& box = table_.box();
-  const std::int64_t nodes = table_.size() <= 4 ? 3 : 2;
   Grid grid;
   for (std::size_t i = 0; i < table_.size(); ++i) {
     const std::int64_t low = box.low[i];
@@ -111,27 +111,32 @@ std::optional<SymbolicResult> SymbolicSamples::look(const std::vector<End>& ends
     for (std::int64_t n = 0; n < nodes && n <= width; ++n)
       values.push_back(low + (ends[i] == End::Upper   ? width - n
                               : ends[i] == End::Lower ? n
-                                                      : width * n / 2));
+                                                      : width * n / (nodes - 1)));
     std::ranges::sort(values);
     const auto same = std::ranges::unique(values);
     values.erase(same.begin(), same.end());
   }
-  std::vector<View> all;
+  std::vector<View> merged;
+  std::vector<bool> present;
   for (std::size_t p = 0; p < grid.size(); ++p) {
-    std::optional<View> merged;
-    if (std::optional<SymbolicResult> refused = ask(grid.point(p), merged)) return refused;
-    all.push_back(std::move(*merged));
+    std::optional<View> view;
+    if (std::optional<SymbolicResult> refused = ask(grid.point(p), view)) return refused;
+    present.push_back(!view->nothing_valid());
+    merged.push_back(std::move(*view));
   }
-  if (std::ranges::none_of(all, [](const View& view) { return view.nothing_valid(); }))
-    looks_.push_back({std::move(grid), std::move(all)});
-  else
-    grid_ = std::move(grid);
+  SubGrid part = present_part(grid, present);
+  if (looks_.empty()) grid_ = std::move(grid);
+  if (part.points.empty()) return std::nullopt;
+  Look look{std::move(part.grid), {}};
+  for (const std::size_t p : part.points) look.merged.push_back(std::move(merged[p]));
+  looks_.push_back(std::move(look));
   return std::nullopt;
 }
 
 std::optional<SymbolicResult> SymbolicSamples::look_once() {
+  const std::int64_t nodes = table_.size() <= 4 ? 3 : 2;
   for (const End end : {End::Upper, End::Lower, End::Spread}) {
-    if (std::optional<SymbolicResult> refused = look(std::vector<End>(table_.size(), end)))
+    if (std::optional<SymbolicResult> refused = look(std::vector<End>(table_.size(), end), nodes))
       return refused;
     if (!looks_.empty() || all_empty_) break;
   }
@@ -141,11 +146,12 @@ std::optional<SymbolicResult> SymbolicSamples::look_once() {
 std::optional<SymbolicResult> SymbolicSamples::look_everywhere() {
   const std::size_t n = table_.size();
   if (n > 3) return std::nullopt;
-  for (std::size_t number = 1; number < std::size_t{1} << n; ++number) {
+  looks_.clear();
+  for (std::size_t number = 0; number < std::size_t{1} << n; ++number) {
     std::vector<End> ends;
     for (std::size_t i = 0; i < n; ++i)
       ends.push_back((number >> i & 1) != 0 ? End::Lower : End::Upper);
-    if (std::optional<SymbolicResult> refused = look(ends)) return refused;
+    if (std::optional<SymbolicResult> refused = look(ends, n <= 2 ? 4 : 3)) return refused;
   }
   return std::nullopt;
 }

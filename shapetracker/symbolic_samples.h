@@ -12,7 +12,8 @@ class SymbolicSamples {
   SymbolicSamples(std::span<const View> views, const MergeBudget& budget)
       : views_(views), budget_(budget) {}
 
-  /// Values on a grid, and the one view of the stack at each; something is valid at all of them.
+  /// Values on a grid, and the one view of the stack at each; something is valid at all of them:
+  /// values of a variable at which this is not so are left out.
   struct Look {
     Grid grid;
     std::vector<View> merged;
@@ -21,9 +22,11 @@ class SymbolicSamples {
   // Each gives the answer to return where it ends the search: a refutation, or what is missing.
   std::optional<SymbolicResult> read();
   std::optional<SymbolicResult> ask_corners();
-  /// Looks at grids, the one at the upper end of all ranges first, until one can be kept.
+  /// Looks at grids for polynomials of degree 2, the one at the upper end of all ranges first,
+  /// until one can be kept.
   std::optional<SymbolicResult> look_once();
-  /// Looks at grids at all combinations of upper and lower ends.
+  /// Looks again, at grids at all combinations of upper and lower ends, for degree 3 where the
+  /// variables are few.
   std::optional<SymbolicResult> look_everywhere();
 
   const VariableTable& table() const { return table_; }
@@ -32,14 +35,14 @@ class SymbolicSamples {
   /// Nothing was valid so far, at any of the values.
   bool all_empty() const { return all_empty_; }
   /// Some grid, where nothing is valid at any.
-  const Grid& any_grid() const { return looks_.empty() ? grid_ : looks_.front().grid; }
+  const Grid& any_grid() const { return grid_; }
 
  private:
   using Values = std::vector<std::int64_t>;  // one a variable
   enum class End : std::uint8_t { Upper, Lower, Spread };
 
   std::optional<SymbolicResult> ask(const Values& values, std::optional<View>& merged);
-  std::optional<SymbolicResult> look(const std::vector<End>& ends);
+  std::optional<SymbolicResult> look(const std::vector<End>& ends, std::int64_t nodes);
 
   std::span<const View> views_;
   const MergeBudget& budget_;

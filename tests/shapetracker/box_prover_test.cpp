@@ -52,6 +52,18 @@ TEST(Polynomial, IsFoundFromItsValues) {
   EXPECT_EQ(interpolate(Grid{}, {5}), Polynomial(5));
 }
 
+TEST(Polynomial, IsFoundFromThePartOfAGridThatIsThere) {
+  const Grid grid{{{1, 2, 3}, {0, 5}}};  // (1, 0), (1, 5), (2, 0), ...
+  const auto part = shapetracker::present_part(grid, {true, true, false, true, true, true});
+  EXPECT_EQ(part.grid.values, (std::vector<Point>{{1, 3}, {0, 5}}));
+  EXPECT_EQ(part.points, (std::vector<std::size_t>{0, 1, 4, 5}));
+  const std::vector<bool> none(6, false), all(6, true);
+  EXPECT_TRUE(shapetracker::present_part(grid, none).points.empty());
+  EXPECT_EQ(shapetracker::present_part(grid, all).points.size(), 6U);
+  EXPECT_TRUE(shapetracker::present_part(Grid{}, {false}).points.empty());
+  EXPECT_EQ(shapetracker::present_part(Grid{}, {true}).points.size(), 1U);
+}
+
 TEST(BoxProver, BernsteinCoefficientsAreTheCornersOfLinearPolynomials) {
   const auto corners = shapetracker::bernstein_coefficients(x * y - x, {{2, 3}, {5, 7}});
   EXPECT_EQ(corners, (std::vector<Wide>{4, 12, 10, 30}));

@@ -195,6 +195,22 @@ RC_GTEST_PROP(SymbolicMerge, IsRightForEveryElementAtEveryValue, ()) {
   if (testing::Test::HasFatalFailure()) RC_FAIL(pair[0].str() + " " + pair[1].str());
 }
 
+// Sizes of 0 and 1, where strides cannot be observed and boxes are empty.
+TEST(SymbolicMerge, IsRightWhereSizesAreZeroOrOne) {
+  const model::Ranges usual = model::ranges;
+  for (const model::Ranges& ranges : {model::Ranges{0, 4, 1, 3}, model::Ranges{1, 2, 0, 5},
+                                      model::Ranges{1, 1, 3, 4}, model::Ranges{0, 1, 0, 1}}) {
+    model::ranges = ranges;
+    std::mt19937 random(3);
+    Counts counts;
+    while (counts.pairs < 150) count(any_pair_from(random), counts);
+    if (testing::Test::HasFatalFailure()) break;
+    EXPECT_GE(counts.proved, 90);
+    EXPECT_LE(counts.left, 10);
+  }
+  model::ranges = usual;
+}
+
 TEST(SymbolicMerge, ProvesNearlyAllOfASample) {
   std::mt19937 random(9);
   Counts counts;

@@ -6,14 +6,21 @@
 
 namespace touchstone::model {
 
-/// v in 2..9 and w in 2..7.
-inline sint v() { return symbolic::variable("v", 2, 9); }
-inline sint w() { return symbolic::variable("w", 2, 7); }
+/// Values of the two variables, inclusive.
+struct Ranges {
+  std::int64_t v_low = 2, v_high = 9, w_low = 2, w_high = 7;
+};
+inline Ranges ranges;
+
+/// v in 2..9 and w in 2..7, unless `ranges` says otherwise.
+inline sint v() { return symbolic::variable("v", ranges.v_low, ranges.v_high); }
+inline sint w() { return symbolic::variable("w", ranges.w_low, ranges.w_high); }
 
 template <typename Visit>
 void each_value(const Visit& visit) {
-  for (std::int64_t a = 2; a <= 9; ++a)
-    for (std::int64_t b = 2; b <= 7; ++b) visit(symbolic::Values{{"v", a}, {"w", b}});
+  for (std::int64_t a = ranges.v_low; a <= ranges.v_high; ++a)
+    for (std::int64_t b = ranges.w_low; b <= ranges.w_high; ++b)
+      visit(symbolic::Values{{"v", a}, {"w", b}});
 }
 
 inline sint any_size(Draws& draws) {
