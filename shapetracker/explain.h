@@ -48,5 +48,8 @@ struct Explanation {
 
 /// merge_stack with its reasons. Takes longer than merge_stack, the answer is the same.
 Explanation explain_merge(std::span<const View> views, const MergeBudget& budget = {});
+/// The same for a stack that merge_stack answered with `known`: takes at most the boxes of the
+/// budget, not what it took to decide beyond them.
+Explanation explain_merge(std::span<const View> views, const MergeResult& known);
 
 }  // namespace touchstone::shapetracker

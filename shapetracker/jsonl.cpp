@@ -8,6 +8,7 @@
 #include "touchstone/base/suggest.h"
 #include "touchstone/shapetracker/invert.h"
 #include "touchstone/shapetracker/reason.h"
+#include "touchstone/shapetracker/reduce.h"
 #include "touchstone/shapetracker/shapetracker.h"
 
 namespace touchstone::shapetracker {
@@ -215,6 +216,7 @@ Movement movement(const json& value, const std::string& where, const Names& name
 struct Reduced {
   std::vector<View> before;
   std::vector<View> after;
+  std::optional<MergeResult> whole;  // of all of `before`
   std::int64_t ns = 0;
 };
 
@@ -250,12 +252,12 @@ bool is_concrete(const View& view) { return view.is_concrete(); }
 Reduced reduce_symbolic(std::vector<View> stack) {
   const ShapeTracker tracker = within("views", [&] { return ShapeTracker(stack); });
   const auto start = Clock::now();
-  const ShapeTracker simple = tracker.simplify();
+  Reduction reduced = shapetracker::reduce(tracker.views());
   const std::int64_t ns = nanoseconds_since(start);
-  return {std::move(stack), simple.views(), ns};
+  return {std::move(stack), std::move(reduced.views), std::move(reduced.whole), ns};
 }
 
-Reduced reduce(std::vector<View> stack) {
+Reduced reduce_question(std::vector<View> stack) {
   if (!std::ranges::all_of(stack, is_concrete)) return reduce_symbolic(std::move(stack));
   require_within(stack);
   const View& base = stack.front();
@@ -265,9 +267,9 @@ Reduced reduce(std::vector<View> stack) {
       within("views[0]: lowest address", [&] { return checked_sub(0, lowest); });
   const ShapeTracker tracker = within("views[0]", [&] { return ShapeTracker(moved(stack, up)); });
   const auto start = Clock::now();
-  const ShapeTracker simple = tracker.simplify();
+  const Reduction reduced = shapetracker::reduce(tracker.views());
   const std::int64_t ns = nanoseconds_since(start);
-  return {std::move(stack), moved(simple.views(), -up), ns};
+  return {std::move(stack), moved(reduced.views, -up), reduced.whole, ns};
 }
 
 Reduced apply(const json& base, const json& ops, const Names& names) {
@@ -278,17 +280,24 @@ Reduced apply(const json& base, const json& ops, const Names& names) {
     movements.push_back(movement(entry, fmt::format("ops[{}]", movements.size()), names));
   const auto start = Clock::now();
   for (const Movement& m : movements) tracker = within(m.where, [&] { return m.apply(tracker); });
-  const ShapeTracker simple = tracker.simplify();
+  Reduction reduced = shapetracker::reduce(tracker.views());
   const std::int64_t ns = nanoseconds_since(start);
-  return {tracker.views(), simple.views(), ns};
+  return {tracker.views(), std::move(reduced.views), std::move(reduced.whole), ns};
 }
 
 // What `single` is, and what proves it.
 std::string why(const Reduced& reduced) {
   const bool single = reduced.after.size() == 1;
   if (single && reduced.before.size() == 1) return "one view";
-  const std::vector<View>& stack = single ? reduced.before : reduced.after;
-  const Reason because = reason(stack);
+  const std::vector<View>& stack = single || reduced.whole ? reduced.before : reduced.after;
+  Reason because;
+  if (reduced.whole) {
+    const Explanation explained = explain_merge(stack, *reduced.whole);
+    because = {explained.result.answer == MergeAnswer::Merged,
+               explained.result.answer != MergeAnswer::OverBudget, reason(stack, explained)};
+  } else {
+    because = reason(stack);  // with variables
+  }
   if (!because.decided && !single) return because.text;
   return single ? fmt::format("{} views are one: {}", stack.size(), because.text)
                 : "no single view: " + because.text;
@@ -378,7 +387,8 @@ std::string answer(const json& question) {
     wrong("invert", "true or false", *inverse);
   const auto vars = question.find("vars");
   const Names names = vars == question.end() ? Names() : variables(*vars);
-  const Reduced reduced = has_views ? reduce(views(*stack, names)) : apply(*base, *ops, names);
+  const Reduced reduced =
+      has_views ? reduce_question(views(*stack, names)) : apply(*base, *ops, names);
   Out out;
   put(out, "{\"views\":");
   put(out, reduced.after);

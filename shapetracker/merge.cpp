@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/shapetracker/bit_search.h"
+#include "touchstone/shapetracker/sum_search.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
 #include "touchstone/shapetracker/witness.h"
 
@@ -226,30 +227,59 @@ bool bits_would_do(const FlatView& view, const MergeBudget& budget) {
   return view.size() <= budget.bits && view.size() / 64 * sets <= kMostWords;
 }
 
+// What boxes alone did not settle; `nodes` of them were looked at.
+MergeResult merge_hard(std::span<const FlatView> inner, const View& view, const Outer& outer,
+                       bool masked, const MergeBudget& budget, Evidence& evidence, int nodes) {
+  MergeResult result{MergeAnswer::OverBudget, std::nullopt, nodes};
+  if (inner.size() == 1) {
+    constexpr std::int64_t kFewBits = 4'000'000;
+    const bool bits = bits_would_do(inner[0], budget);
+    if (masked && budget.sums > 0 && !(bits && inner[0].size() <= kFewBits)) {
+      SumSearch search(outer.index, inner, budget.sums, budget.nodes, true);
+      result = Merge(search, view, outer, masked, &evidence).run();
+      result.nodes += nodes;
+      result.by_sums = result.answer != MergeAnswer::OverBudget;
+    }
+    if (result.answer == MergeAnswer::OverBudget && bits) {
+      constexpr std::int64_t kMostWords = 300'000'000;  // about a second
+      BitSearch search(outer.index, inner[0], kMostWords);
+      result = Merge(search, view, outer, masked, &evidence).run();
+      result.nodes = nodes;
+      result.by_bits = result.answer != MergeAnswer::OverBudget;
+      return result;
+    }
+  }
+  if (result.answer == MergeAnswer::OverBudget && budget.last_nodes > budget.nodes) {
+    MergeSearch search(outer.index, inner, budget.last_nodes, true);
+    result = Merge(search, view, outer, masked, &evidence).run();
+  }
+  return result;
+}
+
+Explanation explanation_of(const MergeResult& result, const Evidence& evidence) {
+  Explanation explanation{result, std::nullopt, std::nullopt};
+  if (result.answer == MergeAnswer::Merged) explanation.reason = evidence.reason;
+  if (result.answer == MergeAnswer::NoSuchView) explanation.witness = evidence.witness;
+  return explanation;
+}
+
 MergeResult merge_flat(std::span<const FlatView> inner, const View& view, const MergeBudget& budget,
                        Evidence* evidence) {
   const Outer outer(view);
   const bool masked = std::ranges::any_of(inner, [](const FlatView& v) { return v.masked(); });
-  const auto by_boxes = [&](int nodes) {
-    MergeSearch search(outer.index, inner, nodes, evidence != nullptr);
-    return Merge(search, view, outer, masked, evidence).run();
-  };
-  MergeResult result = by_boxes(budget.nodes);
-  if (result.answer == MergeAnswer::OverBudget && inner.size() == 1 &&
-      bits_would_do(inner[0], budget)) {
-    constexpr std::int64_t kMostWords = 300'000'000;  // about a second
-    BitSearch search(outer.index, inner[0], kMostWords);
-    const int nodes = result.nodes;
-    result = Merge(search, view, outer, masked, evidence).run();
-    result.nodes = nodes;
-    result.by_bits = result.answer != MergeAnswer::OverBudget;
-  } else if (result.answer == MergeAnswer::OverBudget && budget.last_nodes > budget.nodes) {
-    result = by_boxes(budget.last_nodes);
-  }
+  MergeSearch search(outer.index, inner, budget.nodes, evidence != nullptr);
+  MergeResult result = Merge(search, view, outer, masked, evidence).run();
   const auto one_digit = [](const FlatView& v) { return v.levels().size() <= 1; };
-  if (evidence != nullptr && evidence->reason == MergeClass::LevelAffine &&
-      std::ranges::all_of(inner, one_digit))
-    evidence->reason = MergeClass::Coalesced;
+  if (result.answer != MergeAnswer::OverBudget) {
+    if (evidence != nullptr && evidence->reason == MergeClass::LevelAffine &&
+        std::ranges::all_of(inner, one_digit))
+      evidence->reason = MergeClass::Coalesced;
+    return result;
+  }
+  Evidence hard;
+  result = merge_hard(inner, view, outer, masked, budget, hard, result.nodes);
+  result.explanation = std::make_shared<const Explanation>(explanation_of(result, hard));
+  if (evidence != nullptr) *evidence = hard;
   return result;
 }
 
@@ -322,26 +352,36 @@ Highest highest_address(std::span<const View> views, int nodes) {
 
 Explanation explain_merge(std::span<const View> views, const MergeBudget& budget) {
   Evidence evidence;
-  Explanation explanation{merge(views, budget, &evidence), std::nullopt, std::nullopt};
-  if (explanation.result.answer == MergeAnswer::Merged) explanation.reason = evidence.reason;
-  if (explanation.result.answer == MergeAnswer::NoSuchView)
-    explanation.witness = std::move(evidence.witness);
-  return explanation;
+  const MergeResult result = merge(views, budget, &evidence);
+  return explanation_of(result, evidence);
+}
+
+Explanation explain_merge(std::span<const View> views, const MergeResult& known) {
+  if (known.explanation) return *known.explanation;
+  if (known.answer == MergeAnswer::OverBudget) return {known, std::nullopt, std::nullopt};
+  return explain_merge(views);
+}
+
+MergeResult merge_pair(const View& inner, const View& outer, const MergeBudget& budget) {
+  if (inner.is_contiguous() && !inner.nothing_valid()) {
+    if (!outer.nothing_valid()) require_within(outer, inner);
+    return {MergeAnswer::Merged, outer};
+  }
+  if (outer.is_contiguous() && outer.shape() == inner.shape()) return {MergeAnswer::Merged, inner};
+  const View stack[] = {inner, outer};
+  return merge_stack(stack, budget);
 }
 
 }  // namespace shapetracker
 
 std::optional<View> View::merge(const View& inner, const View& outer) {
-  if (inner.is_contiguous() && !inner.nothing_valid() &&
-      outer.is_concrete() == inner.is_concrete()) {
-    if (outer.is_concrete() && !outer.nothing_valid()) shapetracker::require_within(outer, inner);
+  const bool concrete = inner.is_concrete();
+  if (concrete && outer.is_concrete()) return shapetracker::merge_pair(inner, outer).view;
+  if (inner.is_contiguous() && !inner.nothing_valid() && !concrete && !outer.is_concrete())
     return outer;
-  }
   if (outer.is_contiguous() && outer.shape() == inner.shape()) return inner;
   const View stack[] = {inner, outer};
-  if (!inner.is_concrete() || !outer.is_concrete())
-    return shapetracker::symbolic_merge(stack).view;
-  return shapetracker::merge_stack(stack).view;
+  return shapetracker::symbolic_merge(stack).view;
 }
 
 }  // namespace touchstone

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "touchstone/shapetracker/view.h"
@@ -18,14 +19,25 @@ struct MergeBudget {
   /// Then, for a pair: sets of flat indices as bits, where the inner view has at most this many
   /// elements. Pseudo-polynomial and complete; 10^8 elements take about a second.
   std::int64_t bits = 100'000'000;
-  int last_nodes = 100'000;  // boxes to look at where no set of bits would do
+  /// Or, for a pair: flat indices in two lists of at most this length, one for half the axes each,
+  /// where only a valid point is hard to find. 2^(n/2) steps for n axes of size 2.
+  std::int64_t sums = 1 << 21;
+  int last_nodes = 100'000;  // boxes to look at where neither would do
 };
+
+struct Explanation;
 
 struct MergeResult {
   MergeAnswer answer;
   std::optional<View> view;
   int nodes = 0;         // boxes of indices looked at
   bool by_bits = false;  // decided by sets of bits
+  bool by_sums = false;  // or by lists of sums
+  /// Why, where boxes did not settle it: what took long need not be done again to explain it.
+  std::shared_ptr<const Explanation> explanation = {};
+
+  /// It took more than the boxes of a budget.
+  bool was_hard() const { return explanation != nullptr || answer == MergeAnswer::OverBudget; }
 };
 
 /// The single view that equals a stack of concrete views (innermost first, at least one), or the
@@ -35,6 +47,9 @@ struct MergeResult {
 /// which one interval test settles; a box where it is not is split at that digit.
 /// Throws ShapeError where a view can leave the one below it, or has variables.
 MergeResult merge_stack(std::span<const View> views, const MergeBudget& budget = {});
+
+/// View::merge within a budget; both concrete.
+MergeResult merge_pair(const View& inner, const View& outer, const MergeBudget& budget = {});
 
 /// The largest address that a valid point of the stack reads, as merge_stack takes it; nullopt
 /// where nothing is valid. Decided is false where the budget of boxes runs out.

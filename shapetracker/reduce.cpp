@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "touchstone/shapetracker/merge.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
 #include "touchstone/shapetracker/two_views.h"
 
@@ -22,17 +21,38 @@ void replace(Views& views, std::size_t begin, std::size_t length, Views parts) {
   views.insert(rest, std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
 }
 
+constexpr MergeBudget kBoxesOnly{.bits = 0, .sums = 0, .last_nodes = 0};
+
+MergeResult decide(std::span<const View> run, const MergeBudget& budget) {
+  return run.size() == 2 ? merge_pair(run[0], run[1], budget) : merge_stack(run, budget);
+}
+
+/// Decides runs; of those that take more than the boxes of a budget only the first few pairs.
+class Runs {
+ public:
+  std::optional<View> merge(std::span<const View> run) {
+    if (!all_concrete(run)) return merge_run(run);
+    const bool patient = run.size() == 2 && patience_ > 0;
+    const MergeResult result = decide(run, patient ? MergeBudget{} : kBoxesOnly);
+    if (patient && result.was_hard()) --patience_;
+    return result.view;
+  }
+
+ private:
+  int patience_ = 3;
+};
+
 // Merges neighbours, from the outermost on, until no two are one view.
-void merge_neighbours(Views& views) {
+void merge_neighbours(Views& views, Runs& runs) {
   for (std::size_t i = views.size() - 1; i-- > 0;)
-    if (std::optional<View> merged = merge_run(std::span(views).subspan(i, 2))) {
+    if (std::optional<View> merged = runs.merge(std::span(views).subspan(i, 2))) {
       replace(views, i, 2, {std::move(*merged)});
       i = std::min(i + 1, views.size() - 1);  // the one above has a new neighbour
     }
 }
 
 // The fewest runs of neighbours that are one view each. The whole is none.
-Views fewest_runs(const Views& views) {
+Views fewest_runs(const Views& views, Runs& runs) {
   struct Best {
     std::size_t count = 0, from = 0;
     View last;
@@ -42,23 +62,22 @@ Views fewest_runs(const Views& views) {
     best[end] = {best[end - 1].count + 1, end - 1, views[end - 1]};
     for (std::size_t begin = end - std::min(end, kLongestRun); begin + 1 < end; ++begin) {
       if (best[begin].count + 1 >= best[end].count || (begin == 0 && end == views.size())) continue;
-      if (std::optional<View> merged = merge_run(std::span(views).subspan(begin, end - begin)))
+      if (std::optional<View> merged = runs.merge(std::span(views).subspan(begin, end - begin)))
         best[end] = {best[begin].count + 1, begin, std::move(*merged)};
     }
   }
-  Views runs;
+  Views fewest;
   for (std::size_t end = views.size(); end > 0; end = best[end].from)
-    runs.push_back(std::move(best[end].last));
-  std::ranges::reverse(runs);
-  return runs;
+    fewest.push_back(std::move(best[end].last));
+  std::ranges::reverse(fewest);
+  return fewest;
 }
 
 // Writes some run of three views or more as two; false where none is found.
 bool shorten(Views& views, std::int64_t& effort) {
   constexpr std::size_t kLongest = 8;
-  const std::size_t most = views.size();
-  for (std::size_t length = most; length >= 3; length = std::min(length - 1, kLongest))
-    for (std::size_t begin = most - length + 1; begin-- > 0;) {
+  for (std::size_t length = std::min(views.size(), kLongest); length >= 3; --length)
+    for (std::size_t begin = views.size() - length + 1; begin-- > 0;) {
       const auto run = std::span(views).subspan(begin, length);
       if (effort <= 0 || !all_concrete(run)) continue;
       if (std::optional<TwoViews> two = as_two_views(run, reach_of(views, begin), effort)) {
@@ -74,18 +93,29 @@ bool shorten(Views& views, std::int64_t& effort) {
 std::optional<View> merge_run(std::span<const View> run) {
   if (run.size() == 2) return View::merge(run[0], run[1]);
   if (!all_concrete(run)) return symbolic_merge(run).view;
-  return merge_stack(run).view;
+  return merge_stack(run, kBoxesOnly).view;
 }
 
-std::vector<View> reduce_stack(std::vector<View> views) {
-  if (views.size() == 1) return views;
-  if (std::optional<View> single = merge_run(views)) return {std::move(*single)};
-  if (views.size() > kLongestRun) merge_neighbours(views);
-  if (views.size() > 2) views = fewest_runs(views);
-  constexpr std::int64_t kEffort = 1 << 17;
-  for (std::int64_t effort = kEffort; views.size() > 2 && shorten(views, effort);)
-    if (views.size() > 2) views = fewest_runs(views);
-  return views;
+Reduction reduce(std::vector<View> views) {
+  Reduction result{std::move(views), std::nullopt};
+  Views& left = result.views;
+  if (left.size() == 1) return result;
+  if (all_concrete(left)) result.whole = decide(left, {});
+  std::optional<View> single = result.whole ? result.whole->view : merge_run(left);
+  if (single) {
+    left = {std::move(*single)};
+    return result;
+  }
+  Runs runs;
+  if (left.size() > kLongestRun) merge_neighbours(left, runs);
+  constexpr std::int64_t kEffort = 1 << 19;
+  std::int64_t effort = kEffort;
+  do {
+    if (left.size() > 2) left = fewest_runs(left, runs);
+  } while (left.size() > 2 && shorten(left, effort));
+  return result;
 }
+
+std::vector<View> reduce_stack(std::vector<View> views) { return reduce(std::move(views)).views; }
 
 }  // namespace touchstone::shapetracker

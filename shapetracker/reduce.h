@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "touchstone/shapetracker/view.h"
+#include "touchstone/shapetracker/merge.h"
 
 namespace touchstone::shapetracker {
 
@@ -11,13 +11,21 @@ namespace touchstone::shapetracker {
 inline constexpr std::size_t kLongestRun = 16;
 
 /// One view for a run of neighbours, innermost first, or nullopt. Some runs are one view though no
-/// two neighbours are.
+/// two neighbours are. Three or more are decided within a budget of boxes.
 std::optional<View> merge_run(std::span<const View> run);
 
 /// A stack that says the same with the fewest views found: one where there is one, else the fewest
 /// runs of neighbours that are one view each, and then two views for three or more where
-/// `as_two_views` finds them. Never longer than merging neighbours from the outermost on leaves it.
+/// `as_two_views` finds them. Never longer than merging neighbours from the outermost on leaves it
+/// (but that of all pairs and runs only the first few are decided beyond the boxes of a budget).
 /// views: innermost first, at least one. Work grows as the number of views.
 std::vector<View> reduce_stack(std::vector<View> views);
+
+struct Reduction {
+  std::vector<View> views;
+  std::optional<MergeResult> whole;  // merge_stack of the stack; where it is concrete
+};
+/// The same with what it takes to explain it.
+Reduction reduce(std::vector<View> views);
 
 }  // namespace touchstone::shapetracker

@@ -172,7 +172,8 @@ class Splitter {
       block.first.push_back(0);
       block.last.push_back(extent(axis) - 1);
     }
-    if ((effort_ -= static_cast<std::int64_t>(points)) < 0) return false;
+    effort_ -= 2 * static_cast<std::int64_t>(points) * static_cast<std::int64_t>(inner_.size());
+    if (effort_ < 0) return false;
     std::vector<std::int64_t> first = block.last, last = block.first;
     visit(block, [&](const Point& point) {
       if (!address(point)) return;

@@ -20,7 +20,7 @@ Reach reach_of(std::span<const View> views, std::size_t begin);
 /// are the inner view, the positions the outer one. The result is proved equal before it is
 /// returned.
 /// stack: concrete, innermost first.
-/// effort: elements of the map to look at; what is left of it is returned in place.
+/// effort: views to look an index up in; what is left of it is returned in place.
 std::optional<TwoViews> as_two_views(std::span<const View> stack, const Reach& reach,
                                      std::int64_t& effort);
 

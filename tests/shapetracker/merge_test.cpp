@@ -4,7 +4,10 @@
 
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <random>
+#include <set>
 
 #include "draws.h"
 #include "errors.h"
@@ -87,9 +90,64 @@ TEST(Merge, DecidesSubsetSums) {
   }
 }
 
+// Whether some of the parts add up to `wanted`, by all sums of each half.
+bool subset_exists(const Ints& parts, std::int64_t wanted) {
+  std::vector<std::set<std::int64_t>> sums(2, {0});
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::set<std::int64_t>& half = sums[i % 2];
+    for (const std::int64_t sum : std::vector(half.begin(), half.end()))
+      half.insert(sum + parts[i]);
+  }
+  return std::ranges::any_of(sums[0],
+                             [&](std::int64_t sum) { return sums[1].contains(wanted - sum); });
+}
+
+// Too many subsets for boxes, numbers too large for bits.
+TEST(Merge, DecidesSubsetSumsOfLargeNumbers) {
+  std::mt19937_64 random(3);
+  int solvable = 0, by_sums = 0;
+  for (int i = 0; i < 40; ++i) {
+    Ints parts;
+    std::int64_t wanted = 0;
+    const std::uint64_t most = i % 2 == 0 ? 30'000 : 1'000'000'000'000;
+    for (int n = 18 + i % 9; n > 0; --n) {
+      parts.push_back(static_cast<std::int64_t>(random() % most) + 1);
+      if (random() % 2 == 0) wanted += parts.back();
+    }
+    if (i % 3 != 0) wanted += static_cast<std::int64_t>(random() % most) - 1;
+    const auto result = merge_stack(subset_sum(parts, wanted));
+    const bool exists = subset_exists(parts, wanted);
+    EXPECT_EQ(result.answer, exists ? MergeAnswer::NoSuchView : MergeAnswer::Merged) << i;
+    solvable += exists;
+    by_sums += result.by_sums;
+  }
+  EXPECT_GT(solvable, 10);
+  EXPECT_LT(solvable, 30);
+  EXPECT_GT(by_sums, 10);
+}
+
+// Every second element masked in rows of 2^40: the mask comes again and again.
+TEST(Merge, SumsAreMetModuloTheRow) {
+  const std::int64_t row = std::int64_t{1} << 40;
+  std::mt19937_64 random(4);
+  for (const bool exists : {true, false}) {
+    Ints parts, shape(20, 2);
+    std::int64_t only = 1;
+    for (int n = 0; n < 20; ++n) {
+      parts.push_back(static_cast<std::int64_t>(random() % (1U << 30)) * 4 + (n % 2) * row);
+      if (n % 3 == 0) only += parts.back() % row;
+    }
+    if (exists) --only;
+    const View inner = strided({32, row}, {0, 1}, 0, Mask{{0, 32}, {only, only + 1}});
+    const auto result = merge_stack(std::vector<View>{inner, strided(shape, parts)});
+    EXPECT_EQ(result.view && result.view->nothing_valid(), !exists);
+    EXPECT_NE(result.answer, MergeAnswer::OverBudget);
+  }
+}
+
 TEST(Merge, OverTheBudgetIsNotMerged) {
   const auto stack = subset_sum({3, 34, 4, 12, 5, 2, 21, 55}, 31);
-  const auto result = merge_stack(stack, {3, 0, 0});
+  const auto result = merge_stack(stack, {3, 0, 0, 0});
   EXPECT_EQ(result.answer, MergeAnswer::OverBudget);
   EXPECT_EQ(result.view, std::nullopt);
   EXPECT_GT(merge_stack(stack).nodes, 3);

@@ -1,0 +1,54 @@
+#pragma once
+
+#include "touchstone/shapetracker/merge_search.h"
+
+namespace touchstone::shapetracker {
+
+/// The questions of MergeSearch for one inner view, where boxes do not settle whether a box has a
+/// valid point: then the flat indices of one half of its dims are listed in order, and of the other
+/// half, and what is sought is one of each with a sum inside the mask. Exact; 2^(n/2) steps for n
+/// dims of extent 2, whatever the numbers.
+class SumSearch {
+ public:
+  using Truth = MergeSearch::Truth;
+  using Found = MergeSearch::Found;
+
+  /// most: the longest list to make. nodes: boxes to look at before lists are made.
+  SumSearch(const FlatIndex& index, std::span<const FlatView> inner, std::int64_t most, int nodes,
+            bool keep_evidence)
+      : index_(index),
+        inner_(inner),
+        most_(most),
+        quick_(nodes),
+        boxes_(index, inner, kMostBoxes, keep_evidence) {}
+
+  Found find(const Box& box);
+  Truth is_affine(const Box& box, std::int64_t base, const Point& slopes);
+  std::optional<std::int64_t> at(const Point& point) const { return boxes_.at(point); }
+  const Point& counterexample() const { return boxes_.counterexample(); }
+  bool carries_cancelled() const { return boxes_.carries_cancelled(); }
+  int nodes() const { return nodes_ + boxes_.nodes(); }
+
+ private:
+  /// A direction of a box with its step in flat indices made positive, z counted from its low end.
+  struct Dim {
+    std::int64_t stride;
+    std::int64_t extent;
+    std::size_t of;  // dim of the box
+    bool falling;
+  };
+  using Sums = std::vector<std::int64_t>;
+  static constexpr int kMostBoxes = 20'000;  // where lists are of no use
+
+  bool list(std::span<const Dim> dims, Sums& sums) const;
+  bool choose(std::span<const Dim> dims, std::int64_t sum, const Box& box, Point& point) const;
+
+  const FlatIndex& index_;
+  std::span<const FlatView> inner_;
+  std::int64_t most_;
+  int quick_;
+  MergeSearch boxes_;
+  int nodes_ = 0;
+};
+
+}  // namespace touchstone::shapetracker
