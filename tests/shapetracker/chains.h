@@ -177,14 +177,31 @@ inline constexpr Op kEverydayOp[] = {permute, reshape, pad, shrink, expand, stri
 inline constexpr Op kReshapeOp[] = {reshape, permute, reshape, pad,     reshape, stride,
                                     reshape, reshape, shrink,  reshape, expand,  reshape};
 
-inline Chain any_chain(Draws& draws, std::span<const Op> ops, std::int64_t least,
-                       std::int64_t most) {
-  const Ints shape = any_shape(draws);
+/// Reshapes and permutes, and nothing padded: this leaves most views.
+inline constexpr Op kPermuteOp[] = {reshape, permute, reshape, shrink, reshape, permute};
+
+inline Chain chain_from(const Ints& shape, Draws& draws, std::span<const Op> ops,
+                        std::int64_t least, std::int64_t most) {
   Chain chain{ShapeTracker::contiguous(to_shape(shape)), Array::contiguous(shape), ""};
   chain.tell("start", "");
   for (std::int64_t length = draws.between(least, most); length > 0; --length)
     ops[static_cast<std::size_t>(draws.below(std::ssize(ops)))](chain, draws);
   return chain;
+}
+
+inline Chain any_chain(Draws& draws, std::span<const Op> ops, std::int64_t least,
+                       std::int64_t most) {
+  const Ints shape = any_shape(draws);
+  return chain_from(shape, draws, ops, least, most);
+}
+
+/// From 2 to 4 axes of sizes 2 to 6.
+inline Chain dense_chain(Draws& draws, std::span<const Op> ops, std::int64_t least,
+                         std::int64_t most) {
+  Ints shape;
+  for (std::int64_t rank = draws.between(2, 4); rank > 0; --rank)
+    shape.push_back(draws.between(2, 6));
+  return chain_from(shape, draws, ops, least, most);
 }
 
 inline Chain any_chain(Draws& draws) { return any_chain(draws, kAnyOp, 0, 7); }

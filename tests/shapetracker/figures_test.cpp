@@ -2,6 +2,7 @@
 //   shapetracker_test --gtest_also_run_disabled_tests --gtest_filter='*Figures*'
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <random>
 
@@ -9,6 +10,7 @@
 #include "greedy.h"
 #include "touchstone/shapetracker/invert.h"
 #include "touchstone/shapetracker/keep_views.h"
+#include "touchstone/shapetracker/merge.h"
 
 namespace touchstone {
 namespace {
@@ -69,12 +71,20 @@ void invert_one(const Chain& chain, Counts& counts) {
   }
 }
 
+using Draw = Chain (*)(Draws&, std::span<const model::Op>, std::int64_t, std::int64_t);
+
 struct Family {
   const char* name;
   std::span<const model::Op> ops;
+  Draw draw = model::any_chain;
+
+  Chain chain(Draws& draws) const { return draw(draws, ops, 2, 8); }
 };
-const Family kFamilies[] = {
-    {"everyday", model::kEverydayOp}, {"reshape-heavy", model::kReshapeOp}, {"any", model::kAnyOp}};
+const Family kFamilies[] = {{"everyday", model::kEverydayOp},
+                            {"reshape-heavy", model::kReshapeOp},
+                            {"with as_strided", model::kAnyOp},
+                            {"everyday, from 2 to 4 axes", model::kEverydayOp, model::dense_chain},
+                            {"reshape and permute", model::kPermuteOp, model::dense_chain}};
 
 TEST(DISABLED_Figures, OfInverses) {
   for (const Family& family : kFamilies) {
@@ -83,13 +93,45 @@ TEST(DISABLED_Figures, OfInverses) {
     const int chains = rounds(7000);
     for (int i = chains; i > 0; --i) {
       Draws draws = draws_from(random);
-      invert_one(model::any_chain(draws, family.ops, 2, 8), counts);
+      invert_one(family.chain(draws), counts);
       if (testing::Test::HasFatalFailure()) return;
     }
     std::printf("%s: %d chains; onto %d, inverted %d; bijections %d, inverted %d\n", family.name,
                 chains, counts.onto, counts.inverted, counts.bijections,
                 counts.bijections_inverted);
   }
+}
+
+// Subset sums of many numbers: random, with a solution, and all nearly equal.
+TEST(DISABLED_Figures, OfSubsetSums) {
+  std::mt19937_64 random(2);
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
+  int asked = 0, decided = 0;
+  double slowest = 0;
+  for (std::int64_t most = 1'000; most <= 1'000'000'000'000; most *= 1'000)
+    for (const int count : {26, 32, 40})
+      for (int kind = 0; kind < 3; ++kind) {
+        model::Ints parts;
+        std::int64_t total = 0, wanted = 0;
+        for (int i = 0; i < count; ++i) {
+          parts.push_back(kind == 2 ? most + below(most / 100) : 1 + below(most));
+          total += parts.back();
+          if (below(2) == 0) wanted += parts.back();
+        }
+        if (kind == 0) wanted = total / 4 + below(total / 2);
+        if (kind == 2) wanted = parts[0] * (count / 2) + below(most / 2);
+        const auto stack = model::subset_sum(parts, wanted);
+        const auto start = std::chrono::steady_clock::now();
+        const auto answer = shapetracker::merge_stack(stack).answer;
+        const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+        ASSERT_TRUE(kind != 1 || answer == shapetracker::MergeAnswer::NoSuchView);
+        ++asked;
+        decided += answer != shapetracker::MergeAnswer::OverBudget;
+        slowest = std::max(slowest, took.count());
+      }
+  std::printf("%d of %d subset sums decided, the slowest in %.2f s\n", decided, asked, slowest);
 }
 
 // Mean number of views: as composed, greedily merged, and as they are simplified.
@@ -103,13 +145,13 @@ TEST(DISABLED_Figures, OfChains) {
       Draws draws = draws_from(random), again = draws;
       const Chain chain = [&] {
         const shapetracker::KeepViews keep;
-        return model::any_chain(draws, family.ops, 2, 8);
+        return family.chain(draws);
       }();
       const std::vector<View>& views = chain.tracker.views();
       const std::vector<View> fewest = chain.tracker.simplify().views();
       const std::size_t greedy = model::merge_last_two(views).size();
       const std::size_t better = model::merge_neighbours(views).size();
-      const ShapeTracker merged = model::any_chain(again, family.ops, 2, 8).tracker.simplify();
+      const ShapeTracker merged = family.chain(again).tracker.simplify();
       composed += views.size();
       last_two += greedy;
       neighbours += better;
