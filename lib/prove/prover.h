@@ -35,13 +35,13 @@ struct Limits {
   std::size_t enumerated = 200'000;   // points of a finite claim
   unsigned step_effort = 400'000;     // solver steps for one question of an elimination
   unsigned effort = 2'000'000;        // and for the claim as a whole
-  double step_seconds = 3;            // wall clock for one question, then the solver is killed
-  double elimination_seconds = 15;    // wall clock for all questions of an elimination
-  double seconds = 10;                // and for the claim as a whole
+  double step_seconds = 10;           // processor time for one question, then the solver is killed
+  double elimination_seconds = 40;    // processor time for all questions of an elimination
+  double seconds = 30;                // and for the claim as a whole
 };
 
 /// Decides claims. The answer does not depend on what was asked before, and not on the machine
-/// unless a wall clock limit is met.
+/// unless a limit of processor time is met.
 class Prover {
  public:
   explicit Prover(const Limits& limits = {}) : limits_(limits) {}

@@ -37,20 +37,43 @@ bool send_all(int socket, const std::string& text) {
   return true;
 }
 
+// Seconds of processor time that a child has used; nothing where it is gone.
+std::optional<double> processor_seconds(pid_t child) {
+  clockid_t clock{};
+  timespec used{};
+  if (::clock_getcpuclockid(child, &clock) != 0 || ::clock_gettime(clock, &used) != 0)
+    return std::nullopt;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
+
+// How long a child may think: in processor time, so that a busy machine gives the same answers, and
+// many times that by the clock on the wall, for one that never gets to run.
+class Patience {
+ public:
+  Patience(pid_t child, double seconds)
+      : child_(child),
+        used_(processor_seconds(child).value_or(0)),
+        seconds_(seconds),
+        until_(Clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 2e4))) {
+  }
+  bool is_over() const { return Clock::now() > until_ || spent() > seconds_; }
+  double spent() const { return processor_seconds(child_).value_or(used_) - used_; }
+
+ private:
+  pid_t child_;
+  double used_;  // before
+  double seconds_;
+  Clock::time_point until_;
+};
+
 enum class Received { Whole, Ended, Late };
 
-Received receive_bytes(int socket, char* to, std::size_t size,
-                       const std::optional<Clock::time_point>& until) {
+Received receive_bytes(int socket, char* to, std::size_t size, const Patience* patience) {
+  constexpr int kLookMilliseconds = 50;
   for (std::size_t done = 0; done < size;) {
-    int wait = -1;
-    if (until) {
-      const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(*until - Clock::now()).count();
-      if (left <= 0) return Received::Late;
-      wait = static_cast<int>(left) + 1;
-    }
     pollfd waiting{socket, POLLIN, 0};
-    const int ready = ::poll(&waiting, 1, wait);
+    const int ready = ::poll(&waiting, 1, patience == nullptr ? -1 : kLookMilliseconds);
+    if (ready == 0 && patience->is_over()) return Received::Late;
     if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
     const ssize_t n = ::recv(socket, to + done, size - done, 0);
     if (n < 0 && errno == EINTR) continue;
@@ -60,13 +83,13 @@ Received receive_bytes(int socket, char* to, std::size_t size,
   return Received::Whole;
 }
 
-Received receive(int socket, std::string& text, const std::optional<Clock::time_point>& until) {
+Received receive(int socket, std::string& text, const Patience* patience) {
   std::uint64_t length = 0;
   const Received header =
-      receive_bytes(socket, reinterpret_cast<char*>(&length), sizeof length, until);
+      receive_bytes(socket, reinterpret_cast<char*>(&length), sizeof length, patience);
   if (header != Received::Whole) return header;
   text.resize(length);
-  return receive_bytes(socket, text.data(), length, until);
+  return receive_bytes(socket, text.data(), length, patience);
 }
 
 // The answer as lines: the word, then `name value` a line, or the reason.
@@ -118,7 +141,7 @@ std::string solve(const std::string& script, unsigned effort) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGINT, SIG_DFL);
   Z3_global_param_set("memory_max_size", kMegabytes);
-  for (std::string script; receive(socket, script, std::nullopt) == Received::Whole;) {
+  for (std::string script; receive(socket, script, nullptr) == Received::Whole;) {
     unsigned effort = 0;
     std::memcpy(&effort, script.data(), sizeof effort);
     if (!send_all(socket, solve(script.substr(sizeof effort), effort))) break;
@@ -180,17 +203,18 @@ void Solver::stop() {
 }
 
 Reply Solver::ask(const std::string& script, unsigned effort, double seconds) {
-  const auto begin = Clock::now();
-  const auto until = begin + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1e3));
   std::string message(sizeof effort, '\0');
   std::memcpy(message.data(), &effort, sizeof effort);
   message += script;
   std::string text;
   Received received = Received::Ended;
+  double spent = 0;
   const bool used = child_ != 0;
   for (int trial = 0; trial < 2; ++trial) {
     if (child_ == 0) start();
-    if (send_all(socket_, message)) received = receive(socket_, text, until);
+    const Patience patience(child_, seconds);
+    if (send_all(socket_, message)) received = receive(socket_, text, &patience);
+    spent = patience.spent();
     if (received == Received::Whole) break;
     stop();
     // A child goes with the thread that started it: one that is gone is started anew, once.
@@ -200,9 +224,10 @@ Reply Solver::ask(const std::string& script, unsigned effort, double seconds) {
   if (received == Received::Whole)
     reply = read_reply(text);
   else
-    reply.reason = received == Received::Late ? fmt::format("no answer within {:.0f} s", seconds)
-                                              : "the solver's process ended";
-  reply.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    reply.reason = received == Received::Late
+                       ? fmt::format("no answer within {:.0f} s of processor time", seconds)
+                       : "the solver's process ended";
+  reply.seconds = spent;
   return reply;
 }
 

@@ -13,7 +13,7 @@ struct Reply {
   Answer answer = Answer::Unknown;
   std::map<std::string, symbolic::Int> model;  // of a Sat
   std::string reason;                          // of an Unknown
-  double seconds = 0;                          // wall clock
+  double seconds = 0;                          // processor time of the child
 };
 
 /// Z3 in a child process, which is started when it is first asked and ended when it takes too long
@@ -28,7 +28,8 @@ class Solver {
 
   /// Whether a script of SMT-LIB declarations, definitions and assertions can be satisfied. Z3
   /// gives up after `effort` of its own steps, which are the same on every machine; after `seconds`
-  /// the child is killed. Throws SystemError where no child can be started.
+  /// of processor time, or twenty times that by the clock on the wall, the child is killed. Throws
+  /// SystemError where no child can be started.
   Reply ask(const std::string& script, unsigned effort, double seconds);
 
  private:
