@@ -3,6 +3,7 @@
 
 #include "kernel_io.h"
 #include "terminal.h"
+#include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/fuzz/reproducer.h"
 #include "touchstone/interp/interpreted.h"
@@ -29,10 +30,11 @@ std::string hex_bits(const Scalar& s) {
   return fmt::format("{:0{}x}", s.bits(), 2 * itemsize(s.dtype()));
 }
 
-std::string json_of(const Verdict& v, const LazyOpPtr& kernel) {
+std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const Profile& profile) {
   nlohmann::ordered_json out = {{"verdict", name(v.outcome)},
                                 {"kernel", kernel_hash(kernel_file(kernel))},
                                 {"name", kernel_name(kernel)},
+                                {"profile", profile.name},
                                 {"checked", v.checked},
                                 {"determined", v.determined},
                                 {"weak", v.weak},
@@ -50,10 +52,22 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel) {
   return out.dump();
 }
 
+// A built-in profile, or the one in a file.
+Profile read_profile(const std::string& wanted) {
+  if (!wanted.ends_with(".json")) return Profile::named(wanted);
+  const std::string text = read_file(wanted);
+  try {
+    return Profile::from_json(text);
+  } catch (const Error& e) {
+    throw ParseError(fmt::format("{}: {}", wanted, e.what()));
+  }
+}
+
 }  // namespace
 
 int run_check(const CheckOptions& options) {
   register_interpreted_device();
+  const Profile profile = read_profile(options.profile);
   const std::string text = read_file(options.file);
   Verdict verdict;
   LazyOpPtr kernel;
@@ -65,7 +79,7 @@ int run_check(const CheckOptions& options) {
     const fuzz::Reproducer reproducer = fuzz::reproducer_from_json(text);
     kernel = reproducer.run.kernel;
     note = reproducer.note;
-    verdict = fuzz::judge(reproducer);
+    verdict = fuzz::judge(reproducer, profile);
   } else {
     const KernelFile whole = parse_kernel(options.file, text);
     kernel = whole.ast;
@@ -78,10 +92,10 @@ int run_check(const CheckOptions& options) {
       buffers.push_back(to_buffer(host, input));
     std::vector<Buffer*> raw;
     for (const BufferPtr& b : buffers) raw.push_back(b.get());
-    verdict = judge(file.ast, raw, *buffers[0]);
+    verdict = judge(file.ast, raw, *buffers[0], profile);
   }
   if (options.json) {
-    fmt::print("{}\n", json_of(verdict, kernel));
+    fmt::print("{}\n", json_of(verdict, kernel, profile));
   } else {
     if (!note.empty()) fmt::print("{}\n", dim(note));
     fmt::print("{}\n", verdict.str());

@@ -102,6 +102,10 @@ Verb check(CLI::App& app) {
   v->add_option("--in", o.inputs, "Inputs, buffer 1 first, as .npy");
   v->add_option("--out", o.output, "The candidate's output, as .npy");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
+  v->add_option("--profile", o.profile,
+                "What the candidate declares of its arithmetic: ieee, glibc, cuda, opencl, vulkan, "
+                "fastmath, tensorcore, or a JSON file (docs/oracle.md)")
+      ->capture_default_str();
   v->add_flag("--json", o.json, "One JSON object and nothing else");
   return {v, [] { return run_check(o); }};
 }

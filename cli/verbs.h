@@ -41,6 +41,7 @@ struct CheckOptions {
   std::string output;
   bool json = false;
   std::vector<std::string> variables;
+  std::string profile = "glibc";  // a name, or a file of JSON
 };
 int run_check(const CheckOptions& options);
 

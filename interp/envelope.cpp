@@ -1,6 +1,9 @@
 #include "touchstone/interp/envelope.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "touchstone/interp/evaluator.h"
 #include "touchstone/interp/fxn_for_op.h"
@@ -8,39 +11,182 @@
 namespace touchstone::interp {
 namespace {
 
+// What a profile allows besides the reference's answer, for one storage type.
+template <class T>
+class Allowance {
+ public:
+  explicit Allowance(const Profile& profile) : profile_(profile) {}
+
+  /// An operand as the device may see it.
+  Legal<T> operand(const Legal<T>& a) const {
+    if constexpr (is_float_storage<T>)
+      if (profile_.flushes_inputs) return legal::flushed(a);
+    return a;
+  }
+  /// A result as the device may give it.
+  template <class R>
+  Legal<R> result(Legal<R> a) const {
+    if constexpr (is_float_storage<R>) {
+      if (profile_.flushes_outputs) a = legal::flushed(a);
+      if (profile_.finite_only && (a.nan || a.has_infinity())) return Legal<R>::anything();
+      if (profile_.zeros_alike && a.has_zero()) {
+        if (is_zero_value(a.lo)) a.lo = scalar::neg(R{});
+        if (is_zero_value(a.hi)) a.hi = R{};
+      }
+    }
+    return a;
+  }
+
+  /// The representable values within `error`, for results at arguments of at most `size`.
+  static std::int64_t ulp(const FunctionError& error, double size = 0) {
+    const double all = error.ulp + (error.ulp_per_x == 0 ? 0 : error.ulp_per_x * size);
+    return static_cast<std::int64_t>(std::ceil(std::min(all, 0x1p62)));
+  }
+  static double magnitude(const Legal<T>& a) {
+    if constexpr (is_float_storage<T>)
+      return !a.number ? 0
+                       : std::max(std::abs(static_cast<double>(scalar::detail::computing(a.lo))),
+                                  std::abs(static_cast<double>(scalar::detail::computing(a.hi))));
+    else
+      return 0;
+  }
+
+  const Profile& profile() const { return profile_; }
+
+ private:
+  const Profile& profile_;
+};
+
 template <class T, class R, class F>
-void map1(const LegalBlock& a, LegalBlock& out, F f) {
-  for (std::int64_t i = 0; i < out.count(); ++i) out.set<R>(i, f(a.get<T>(i)));
+void map1(const Allowance<T>& allow, const LegalBlock& a, LegalBlock& out, F f) {
+  for (std::int64_t i = 0; i < out.count(); ++i)
+    out.set<R>(i, allow.result(f(allow.operand(a.get<T>(i)))));
 }
 
 template <class T, class R, class F>
-void map2(const LegalBlock& a, const LegalBlock& b, LegalBlock& out, F f) {
-  for (std::int64_t i = 0; i < out.count(); ++i) out.set<R>(i, f(a.get<T>(i), b.get<T>(i)));
+void map2(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out,
+          F f) {
+  for (std::int64_t i = 0; i < out.count(); ++i)
+    out.set<R>(i, allow.result(f(allow.operand(a.get<T>(i)), allow.operand(b.get<T>(i)))));
+}
+
+// One term of an addition, which may be a product that was never rounded.
+template <class T>
+Legal<T> addend(const LegalBlock& block, std::int64_t i) {
+  const Legal<T> x = block.get<T>(i);
+  if constexpr (is_float_storage<T>)
+    if (block.unrounded) return legal::widened(x, 1);
+  return x;
+}
+
+template <class T, class F>
+void add_terms(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out,
+               F f) {
+  for (std::int64_t i = 0; i < out.count(); ++i)
+    out.set<T>(i, allow.result(f(allow.operand(addend<T>(a, i)), allow.operand(addend<T>(b, i)))));
 }
 
 template <class T>
-void apply_typed(Op op, const Profile& profile, std::span<const LegalBlock* const> in,
-                 LegalBlock& out) {
+void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
+              const LegalBlock& b, LegalBlock& out) {
+  const Profile& profile = allow.profile();
+  map2<T, T>(allow, a, b, out, [&](Legal<T> x, Legal<T> y) {
+    if constexpr (is_float_storage<T>) {
+      if (node.is_summed) {
+        x = legal::shortened(x, profile.product_digits);
+        y = legal::shortened(y, profile.product_digits);
+      }
+      const Legal<T> product = legal::mul(x, y);
+      return node.is_addend && profile.contracts ? legal::widened(product, 1) : product;
+    } else {
+      return legal::mul(x, y);
+    }
+  });
+}
+
+template <class T>
+void divide(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out) {
+  map2<T, T>(allow, a, b, out, [&](const Legal<T>& x, const Legal<T>& y) {
+    const Legal<T> quotient = legal::div(x, y);
+    if constexpr (is_float_storage<T>) {
+      const std::int64_t ulp = allow.ulp(allow.profile().div);
+      if (ulp > 0 && !legal::is_special(x) && !legal::is_special(y))
+        return legal::widened(quotient, ulp);
+    }
+    return quotient;
+  });
+}
+
+template <class T>
+void maximum(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out) {
+  map2<T, T>(allow, a, b, out, [&](const Legal<T>& x, const Legal<T>& y) {
+    if constexpr (is_float_storage<T>)
+      if (allow.profile().max != MaxOfNan::NanWins)
+        return legal::max_of_nan(x, y, allow.profile().max == MaxOfNan::NumberWins);
+    return legal::max(x, y);
+  });
+}
+
+// The functions of floats, each with the error that the profile declares.
+template <class T>
+void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, LegalBlock& out) {
+  const Profile& p = allow.profile();
+  const auto exact_at_special = [&](auto f, const FunctionError& error) {
+    return [&allow, f, &error](const Legal<T>& a) {
+      const std::int64_t ulp = allow.ulp(error);
+      return ulp == 0 || legal::is_special(a) ? f(a) : legal::widened(f(a), ulp);
+    };
+  };
   switch (op) {
+    case Op::Sqrt:
+      return map1<T, T>(allow, in, out, exact_at_special(legal::sqrt<T>, p.sqrt));
+    case Op::Recip:
+      return map1<T, T>(allow, in, out, exact_at_special(legal::recip<T>, p.recip));
+    case Op::Exp2:
+      return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
+        return legal::exp2(a, allow.ulp(p.exp2, allow.magnitude(a)));
+      });
+    case Op::Log2:
+      return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
+        return legal::log2(a, allow.ulp(p.log2, allow.magnitude(a)));
+      });
+    case Op::Sin:
+      return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
+        return legal::sin(a, allow.ulp(p.sin, allow.magnitude(a)), p.sin_absolute, p.sin_domain);
+      });
+    default:
+      throw AstError(fmt::format("{} is no function of {}", name(op), name(dtype_v<T>)));
+  }
+}
+
+template <class T>
+void apply_typed(const ProgramNode& node, const Profile& profile,
+                 std::span<const LegalBlock* const> in, LegalBlock& out) {
+  const Allowance<T> allow(profile);
+  switch (node.op) {
     case Op::Noop:
-      return map1<T, T>(*in[0], out, [](const Legal<T>& a) { return a; });
+      for (std::int64_t i = 0; i < out.count(); ++i) out.set<T>(i, in[0]->get<T>(i));
+      return;
     case Op::Neg:
-      return map1<T, T>(*in[0], out, legal::neg<T>);
+      for (std::int64_t i = 0; i < out.count(); ++i) out.set<T>(i, legal::neg(in[0]->get<T>(i)));
+      return;
     case Op::Add:
-      return map2<T, T>(*in[0], *in[1], out, legal::add<T>);
+      return add_terms<T>(allow, *in[0], *in[1], out, legal::add<T>);
     case Op::Sub:
-      return map2<T, T>(*in[0], *in[1], out, legal::sub<T>);
+      return add_terms<T>(allow, *in[0], *in[1], out, legal::sub<T>);
     case Op::Mul:
-      return map2<T, T>(*in[0], *in[1], out, legal::mul<T>);
+      return multiply<T>(node, allow, *in[0], *in[1], out);
     case Op::Max:
-      return map2<T, T>(*in[0], *in[1], out, legal::max<T>);
+      return maximum<T>(allow, *in[0], *in[1], out);
     case Op::CmpLt:
-      return map2<T, bool>(*in[0], *in[1], out, legal::cmplt<T>);
+      return map2<T, bool>(allow, *in[0], *in[1], out, legal::cmplt<T>);
     case Op::CmpEq:
-      return map2<T, bool>(*in[0], *in[1], out, legal::cmpeq<T>);
+      return map2<T, bool>(allow, *in[0], *in[1], out, legal::cmpeq<T>);
     case Op::MulAcc:
       for (std::int64_t i = 0; i < out.count(); ++i)
-        out.set<T>(i, legal::mulacc(in[0]->get<T>(i), in[1]->get<T>(i), in[2]->get<T>(i)));
+        out.set<T>(i, allow.result(legal::mulacc(allow.operand(in[0]->get<T>(i)),
+                                                 allow.operand(in[1]->get<T>(i)),
+                                                 allow.operand(in[2]->get<T>(i)))));
       return;
     case Op::Where:
       for (std::int64_t i = 0; i < out.count(); ++i)
@@ -50,25 +196,15 @@ void apply_typed(Op op, const Profile& profile, std::span<const LegalBlock* cons
       break;
   }
   if constexpr (!std::is_same_v<T, bool>) {
-    if (op == Op::Div) return map2<T, T>(*in[0], *in[1], out, legal::div<T>);
-    if (op == Op::Mod) return map2<T, T>(*in[0], *in[1], out, legal::mod<T>);
+    if (node.op == Op::Div) return divide<T>(allow, *in[0], *in[1], out);
+    if (node.op == Op::Mod) return map2<T, T>(allow, *in[0], *in[1], out, legal::mod<T>);
   }
   if constexpr (is_float_storage<T>) {
-    if (op == Op::Sqrt) return map1<T, T>(*in[0], out, legal::sqrt<T>);
-    if (op == Op::Recip) return map1<T, T>(*in[0], out, legal::recip<T>);
-    if (op == Op::Exp2)
-      return map1<T, T>(*in[0], out,
-                        [&](const Legal<T>& a) { return legal::exp2(a, profile.exp2_ulp); });
-    if (op == Op::Log2)
-      return map1<T, T>(*in[0], out,
-                        [&](const Legal<T>& a) { return legal::log2(a, profile.log2_ulp); });
-    if (op == Op::Sin)
-      return map1<T, T>(*in[0], out,
-                        [&](const Legal<T>& a) { return legal::sin(a, profile.sin_ulp); });
+    return apply_function<T>(node.op, allow, *in[0], out);
   } else {
-    if (op == Op::Xor) return map2<T, T>(*in[0], *in[1], out, legal::xor_<T>);
+    if (node.op == Op::Xor) return map2<T, T>(allow, *in[0], *in[1], out, legal::xor_<T>);
+    throw AstError(fmt::format("{} has no legal form for {}", name(node.op), name(dtype_v<T>)));
   }
-  throw AstError(fmt::format("{} has no legal form for {}", name(op), name(dtype_v<T>)));
 }
 
 // A NaN's bits are free, so what is made of them is open.
@@ -81,36 +217,87 @@ Legal<To> bitcast_legal(const Legal<From>& a) {
     return Legal<To>::anything();
 }
 
-void apply_cast(const ProgramNode& node, const LegalBlock& in, LegalBlock& out) {
+// A float as an integer that cannot hold it may become anything.
+template <class To, class From>
+Legal<To> cast_unless_out_of_range(const Legal<From>& a) {
+  if constexpr (is_float_storage<From> && is_integer_storage<To>) {
+    const auto fits = [](From x) {
+      const double v = std::trunc(static_cast<double>(scalar::detail::computing(x)));
+      return v >= static_cast<double>(std::numeric_limits<To>::min()) &&
+             v < std::ldexp(1.0, std::numeric_limits<To>::digits);
+    };
+    if (a.nan || (a.number && !(fits(a.lo) && fits(a.hi)))) return Legal<To>::anything();
+  }
+  return legal::cast<To>(a);
+}
+
+void apply_cast(const ProgramNode& node, const Profile& profile, const LegalBlock& in,
+                LegalBlock& out) {
   with_storage(node.src_dtypes[0], [&]<class From>(std::type_identity<From>) {
     with_storage(node.dtype, [&]<class To>(std::type_identity<To>) {
-      if (node.bitcast)
-        map1<From, To>(in, out, bitcast_legal<From, To>);
-      else if constexpr (std::is_same_v<From, To>)
-        map1<From, To>(in, out, [](const Legal<From>& a) { return a; });
-      else
-        map1<From, To>(in, out, legal::cast<To, From>);
+      const Allowance<From> allow(profile);
+      for (std::int64_t i = 0; i < out.count(); ++i) {
+        const Legal<From> a = in.get<From>(i);
+        if (node.bitcast)
+          out.set<To>(i, bitcast_legal<From, To>(a));
+        else if constexpr (std::is_same_v<From, To>)
+          out.set<To>(i, a);
+        else
+          out.set<To>(i, allow.result(profile.casts_saturate
+                                          ? legal::cast<To>(allow.operand(a))
+                                          : cast_unless_out_of_range<To>(allow.operand(a))));
+      }
     });
   });
 }
 
 // Whether determined operands give determined results, the ones the reference computes.
-bool stays_determined(const ProgramNode& node) {
+bool stays_determined(const ProgramNode& node, const Profile& profile) {
+  const bool floats = is_float(node.dtype) || is_float(node.src_dtypes.back());
   switch (node.op) {
+    case Op::Noop:
+    case Op::Neg:
+    case Op::Where:
+      return true;
     case Op::Exp2:
     case Op::Log2:
     case Op::Sin:
       return false;
+    case Op::Sqrt:
+      return profile.sqrt == FunctionError{} && profile.exact_elsewhere();
+    case Op::Recip:
+      return profile.recip == FunctionError{} && profile.exact_elsewhere();
     case Op::MulAcc:
-      return !is_float(node.dtype);
+      return !floats;
     case Op::Div:
+      return floats && profile.div == FunctionError{} && profile.exact_elsewhere();
     case Op::Mod:
-      return is_float(node.dtype);
+      return floats && profile.exact_elsewhere();
     case Op::Cast:
-      return !(node.bitcast && is_float(node.src_dtypes[0]));
+      if (node.bitcast) return !is_float(node.src_dtypes[0]);
+      break;
     default:
-      return true;
+      break;
   }
+  return !floats || profile.exact_elsewhere();
+}
+
+// Whether every product is what the exact one is, so that not rounding it changes nothing.
+template <class T>
+bool products_are_exact(const LegalBlock& a, const LegalBlock& b, const LegalBlock& out) {
+  const T *x = a.lo.begin<T>(), *y = b.lo.begin<T>(), *p = out.lo.begin<T>();
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    const auto u = scalar::detail::computing(x[i]), v = scalar::detail::computing(y[i]);
+    const auto w = scalar::detail::computing(p[i]);
+    bool exact = u == 0 || v == 0 || !std::isfinite(u) || !std::isfinite(v);
+    if constexpr (std::is_same_v<T, double>)
+      // The rest is a number of its own unless it is too small for one.
+      exact = exact || (std::isfinite(w) && std::abs(w) >= 0x1p-960 && std::fma(u, v, -w) == 0);
+    else
+      exact = exact || static_cast<double>(u) * static_cast<double>(v) == static_cast<double>(w);
+    if (!exact) return false;
+  }
+  return true;
 }
 
 class Envelope {
@@ -142,8 +329,10 @@ class Envelope {
 
   void apply(const ProgramNode& node, std::span<const Block* const> operands, std::int64_t count,
              Block& out) {
-    bool determined = stays_determined(node);
-    for (const Block* b : operands) determined = determined && b->determined;
+    bool determined = stays_determined(node, profile_);
+    const bool additive = node.op == Op::Add || node.op == Op::Sub;
+    for (const Block* b : operands)
+      determined = determined && b->determined && !(additive && b->unrounded);
     out.resize(node.dtype, count, determined);
     if (determined) {
       plain_.clear();
@@ -152,17 +341,22 @@ class Envelope {
                                      ? fxn_for_cast(node.src_dtypes[0], node.dtype, node.bitcast)
                                      : fxn_for_op(node.op, node.src_dtypes.back());
       fxn(plain_, out.lo);
+      if (node.is_addend && profile_.contracts)
+        with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
+          if constexpr (is_float_storage<T>)
+            out.unrounded = !products_are_exact<T>(*operands[0], *operands[1], out);
+        });
     } else if (node.op == Op::Cast) {
-      apply_cast(node, *operands[0], out);
+      apply_cast(node, profile_, *operands[0], out);
     } else {
       with_storage(node.src_dtypes.back(), [&]<class T>(std::type_identity<T>) {
-        apply_typed<T>(node.op, profile_, operands, out);
+        apply_typed<T>(node, profile_, operands, out);
       });
     }
   }
 
   std::unique_ptr<LegalReducer> reducer(const ProgramNode& node) const {
-    return legal_reducer(node.op, node.dtype, node.accumulator);
+    return legal_reducer(node.op, node.dtype, node.accumulator, profile_);
   }
 
   void prepare(const ProgramNode& node, std::int64_t count, Block& out) const {
@@ -188,6 +382,7 @@ class Envelope {
 void LegalBlock::resize(DType dtype, std::int64_t count, bool is_determined) {
   lo.resize(dtype, count);
   determined = is_determined;
+  unrounded = false;
   if (determined) return;
   hi.resize(dtype, count);
   flags.resize(static_cast<std::size_t>(count));

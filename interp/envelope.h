@@ -22,6 +22,8 @@ struct LegalBlock {
   Block hi;                         // not where determined
   std::vector<std::uint8_t> flags;  // not where determined
   bool determined = true;
+  // The products of a determined block may reach an addition unrounded, up to 1 ULP away.
+  bool unrounded = false;
 
   void resize(DType dtype, std::int64_t count, bool is_determined);
   DType dtype() const { return lo.dtype(); }
@@ -57,6 +59,7 @@ class LegalReducer {
   virtual void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) = 0;
   virtual void finish(LegalBlock& out, std::int64_t at) = 0;
 };
-std::unique_ptr<LegalReducer> legal_reducer(Op op, DType dtype, DType accumulator);
+std::unique_ptr<LegalReducer> legal_reducer(Op op, DType dtype, DType accumulator,
+                                            const Profile& profile);
 
 }  // namespace touchstone::interp

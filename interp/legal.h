@@ -237,6 +237,16 @@ Legal<T> mul(const Legal<T>& a, const Legal<T>& b) {
   }
 }
 
+/// `ulp` representable values further on both sides, not past the infinities.
+template <class T>
+Legal<T> widened(Legal<T> a, std::int64_t ulp) {
+  if (!a.number) return a;
+  const std::int64_t least = order_key(infinity<T>(true)), most = order_key(infinity<T>());
+  a.lo = from_order_key<T>(std::max(least, order_key(a.lo) - ulp));
+  a.hi = from_order_key<T>(std::min(most, order_key(a.hi) + ulp));
+  return a;
+}
+
 template <class T>
 Legal<T> div(const Legal<T>& a, const Legal<T>& b) {
   if (a.is_point() && b.is_point())
@@ -329,16 +339,6 @@ Legal<T> mulacc(const Legal<T>& a, const Legal<T>& b, const Legal<T>& c) {
   return out;
 }
 
-/// `ulp` representable values further on both sides, not past the infinities.
-template <class T>
-Legal<T> widened(Legal<T> a, std::int64_t ulp) {
-  if (!a.number) return a;
-  const std::int64_t least = order_key(infinity<T>(true)), most = order_key(infinity<T>());
-  a.lo = from_order_key<T>(std::max(least, order_key(a.lo) - ulp));
-  a.hi = from_order_key<T>(std::min(most, order_key(a.hi) + ulp));
-  return a;
-}
-
 template <class T>
 Legal<T> sqrt(const Legal<T>& a) {
   if (a.any) return a;
@@ -375,22 +375,26 @@ Legal<T> log2(const Legal<T>& a, std::int64_t ulp) {
 }
 
 template <class T>
-Legal<T> sin(const Legal<T>& a, std::int64_t ulp) {
+Legal<T> sin(const Legal<T>& a, std::int64_t ulp, double absolute, double domain) {
   if (a.any || !a.number) return a;
+  const auto within = [domain](T x) {
+    return std::abs(static_cast<double>(scalar::detail::computing(x))) <= domain;
+  };
+  if (!std::isinf(domain) && !(within(a.lo) && within(a.hi))) return Legal<T>::unknown();
   const T one = convert<T>(1.0F), minus_one = convert<T>(-1.0F);
   const bool nan = a.nan || a.has_infinity();
   if (a.is_point()) {
     if (is_infinite(a.lo)) return Legal<T>::only_nan();
-    if (is_zero_value(a.lo)) return a;
+    if (is_zero_value(a.lo) && absolute == 0) return a;
   }
   Legal<T> out = Legal<T>::range(minus_one, one, nan);
   const double lo = static_cast<double>(scalar::detail::computing(a.lo));
   const double width = static_cast<double>(scalar::detail::computing(a.hi)) - lo;
   if (width < 1.0) {  // |sin x - sin y| <= |x - y|
     const double middle = static_cast<double>(scalar::detail::computing(scalar::sin(a.lo)));
-    const double reach = width * (1 + 0x1p-50);
+    const double reach = width * (1 + 0x1p-50) + absolute;
     out = Legal<T>::range(convert<T>(middle - reach), convert<T>(middle + reach), nan);
-    out = widened(out, ulp + (width == 0 ? 0 : 1));
+    out = widened(out, ulp + (reach == 0 ? 0 : 1));
     if (key_less(out.lo, minus_one)) out.lo = minus_one;
     if (key_less(one, out.hi)) out.hi = one;
   }
@@ -427,6 +431,56 @@ Legal<To> cast(const Legal<From>& a) {
       return out;
     }
   }
+}
+
+/// Whether a function of this operand is exact in every implementation: of 0 or of an infinity.
+template <class T>
+bool is_special(const Legal<T>& a) {
+  return a.is_point() && (is_zero_value(a.lo) || is_infinite(a.lo));
+}
+
+/// With a zero wherever the numbers hold a subnormal of its sign.
+template <class T>
+requires is_float_storage<T> Legal<T> flushed(Legal<T> a) {
+  if (!a.number) return a;
+  constexpr std::int64_t kMostSubnormal = (std::int64_t{1} << (info(dtype_v<T>).digits - 1)) - 1;
+  const std::int64_t lo = order_key(a.lo), hi = order_key(a.hi);
+  if (lo > 0 && lo <= kMostSubnormal) a.lo = T{};
+  if (hi < -1 && hi >= -1 - kMostSubnormal) a.hi = scalar::neg(T{});
+  return a;
+}
+
+/// With the numbers of at most `digits` significant bits next to each end, on its outer side: what
+/// a unit that cuts or rounds its operands may multiply.
+template <class T>
+requires is_float_storage<T> Legal<T> shortened(Legal<T> a, int digits) {
+  const int drop = info(dtype_v<T>).digits - digits;
+  if (!a.number || digits == 0 || drop <= 0) return a;
+  const std::int64_t step = std::int64_t{1} << drop;
+  const auto outwards = [step](T x, bool up) {
+    if (is_infinite(x)) return x;
+    const std::int64_t key = order_key(x);
+    const bool negative = key < 0;
+    const std::int64_t magnitude = negative ? -1 - key : key;
+    std::int64_t cut = magnitude / step * step;
+    if (cut != magnitude && up != negative) cut += step;
+    return from_order_key<T>(negative ? -1 - cut : cut);
+  };
+  a.lo = outwards(a.lo, false);
+  a.hi = outwards(a.hi, true);
+  return a;
+}
+
+/// MAX of NaN and a number under policies other than NaN winning.
+template <class T>
+requires is_float_storage<T> Legal<T> max_of_nan(const Legal<T>& a, const Legal<T>& b,
+                                                 bool number_wins) {
+  Legal<T> out = max(a, b);
+  if (a.any || b.any || (!a.nan && !b.nan)) return out;
+  if (a.nan && b.number) out.include(b);
+  if (b.nan && a.number) out.include(a);
+  if (number_wins) out.nan = a.nan && b.nan;
+  return out;
 }
 
 }  // namespace legal

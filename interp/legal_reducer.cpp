@@ -18,29 +18,47 @@ int lowest_bit(double x) {
   return exponent - 53 + std::countr_zero(digits);
 }
 
-/// Any order of the terms, each partial sum rounded to the accumulator's type: with h additions of
-/// nonzero terms |computed - exact| <= g_h * sum|v|, g_h = h u / (1 - h u), u = 2^-p (Higham,
-/// Accuracy and Stability, 2nd ed., 4.2). One answer where every order must be exact or rounds
-/// once: fewer than three nonzero terms, or all multiples of one power of two and small enough
-/// together.
+/// The orders that the profile declares, each partial sum rounded to the accumulator's type: with h
+/// additions of nonzero terms |computed - exact| <= g_h * sum|v|, g_h = h u / (1 - h u), u = 2^-p
+/// (Higham, Accuracy and Stability, 2nd ed., 4.2). One answer where every order must be exact or
+/// rounds once: fewer than three nonzero terms, or all multiples of one power of two and small
+/// enough together.
 template <class T>
 class LegalFloatSum : public LegalReducer {
  public:
-  explicit LegalFloatSum(DType accumulator) : accumulator_(accumulator) {}
+  LegalFloatSum(DType accumulator, const Profile& profile)
+      : accumulator_(accumulator), profile_(&profile) {
+    // A wider one than the kernel's stays within the bound of the kernel's.
+    if (profile.accumulator && info(*profile.accumulator).digits < info(accumulator).digits)
+      accumulator_ = *profile.accumulator;
+  }
 
   void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
-    for (std::int64_t i = first; i < first + count; ++i) add(in.get<T>(i));
+    unrounded_ = unrounded_ || in.unrounded;
+    for (std::int64_t i = first; i < first + count; ++i) {
+      const Legal<T> term = in.get<T>(i);
+      add(profile_->flushes_inputs ? legal::flushed(term) : term);
+    }
+    total_ += count;
   }
   void finish(LegalBlock& out, std::int64_t at) override {
-    out.set<T>(at,
-               accumulator_ == DType::Float64 ? result<double>() : result_in_float_or_narrower());
-    *this = LegalFloatSum(accumulator_);
+    Legal<T> sum = with_storage(accumulator_, [&]<class A>(std::type_identity<A>) -> Legal<T> {
+      if constexpr (is_float_storage<A>)
+        return result<A>();
+      else
+        return Legal<T>::unknown();
+    });
+    if (profile_->flushes_outputs) sum = legal::flushed(sum);
+    if (profile_->finite_only && (sum.nan || sum.has_infinity())) sum = Legal<T>::anything();
+    out.set<T>(at, sum);
+    *this = LegalFloatSum(accumulator_, *profile_);
   }
 
  private:
   static double value(T x) { return static_cast<double>(scalar::detail::computing(x)); }
 
   void add(const Legal<T>& term) {
+    if (profile_->order == SumOrder::Sequential) replay(term);
     any_ = any_ || term.any;
     nan_ = nan_ || term.nan;
     only_nan_ = only_nan_ || term.is_nan_only();
@@ -71,13 +89,14 @@ class LegalFloatSum : public LegalReducer {
       unbounded_ = true;  // an end is infinite: no finite bound on the rest
   }
 
-  // The accumulator's type decides how partial sums round; its values convert to T at the end.
-  Legal<T> result_in_float_or_narrower() const {
-    if (accumulator_ == DType::Float32) return result<float>();
-    if constexpr (is_narrow_float<T>)
-      return result<T>();
-    else
-      return Legal<T>::unknown();
+  // The one order that a sequential device takes, each partial sum rounded.
+  void replay(const Legal<T>& term) {
+    replayed_ = replayed_ && term.is_point();
+    if (!replayed_) return;
+    with_storage(accumulator_, [&]<class A>(std::type_identity<A>) {
+      if constexpr (is_float_storage<A>)
+        running_ = convert<double>(scalar::add(convert<A>(running_), convert<A>(term.lo)));
+    });
   }
 
   template <class A>
@@ -103,13 +122,14 @@ class LegalFloatSum : public LegalReducer {
 
   template <class A>
   Legal<T> finite(double sum) const {
-    constexpr int kDigits = info(dtype_v<A>).digits;
-    const bool on_a_grid = std::ldexp(sum, -lowest_bit_ - kDigits) <= 1;
-    if (points_ && (nonzero_ <= 2 || on_a_grid)) {
-      const T exact = convert<T>(low_.template result<A>());
-      if (!is_zero_value(exact)) return Legal<T>::point(exact);
-      return Legal<T>::range(scalar::neg(T{}), T{});  // which zero is free
-    }
+    constexpr DTypeInfo kInfo = info(dtype_v<A>);
+    const bool on_a_grid = std::ldexp(sum, -lowest_bit_ - kInfo.digits) <= 1;
+    // A subnormal partial sum of a device that flushes is zero.
+    const bool never_flushed = !profile_->flushes_outputs || lowest_bit_ >= kInfo.min_exponent;
+    const bool one_answer = points_ && !unrounded_ && never_flushed;
+    if (one_answer && (nonzero_ <= 2 || on_a_grid)) return point_of(low_.template result<A>());
+    if (one_answer && profile_->order == SumOrder::Sequential && replayed_)
+      return point_of(convert<A>(running_));
     const double bound = rounding_bound<A>(sum);
     ExactSum<T> high = low_;
     high.merge(spread_);
@@ -121,6 +141,13 @@ class LegalFloatSum : public LegalReducer {
       if (is_zero_value(out.hi)) out.hi = T{};
     }
     return out;
+  }
+
+  template <class A>
+  static Legal<T> point_of(A sum) {
+    const T value = convert<T>(sum);
+    if (!is_zero_value(value)) return Legal<T>::point(value);
+    return Legal<T>::range(scalar::neg(T{}), T{});  // which zero is free
   }
 
   // Some partial sum may pass the largest number: no claim on the sides that can overflow.
@@ -135,12 +162,33 @@ class LegalFloatSum : public LegalReducer {
     return out;
   }
 
+  // Additions on the longest way from a term to the result.
+  std::int64_t height() const {
+    const std::int64_t runs = (total_ + profile_->block - 1) / profile_->block;
+    std::int64_t declared = nonzero_ - 1;
+    if (profile_->order == SumOrder::Pairwise)
+      declared = std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(runs, 1) - 1)) +
+                 profile_->block - 1;
+    if (profile_->order == SumOrder::Lanes) declared = runs - 1 + profile_->block - 1;
+    return std::max<std::int64_t>(std::min(declared, nonzero_ - 1), 0);
+  }
+
   template <class A>
   double rounding_bound(double sum) const {
-    constexpr int kDigits = info(dtype_v<A>).digits;
-    const double hu = std::ldexp(static_cast<double>(nonzero_ - 1), -kDigits);
+    constexpr DTypeInfo kInfo = info(dtype_v<A>);
+    const bool narrowed = kInfo.digits < info(dtype_v<T>).digits;  // each term is rounded first
+    const double hu = std::ldexp(static_cast<double>(height() + (narrowed ? 1 : 0)), -kInfo.digits);
     if (hu >= 0.5) return HUGE_VAL;
-    return hu / (1 - hu) * sum * (1 + 0x1p-50);
+    double bound = hu / (1 - hu) * sum;
+    const auto count = static_cast<double>(nonzero_);
+    if (unrounded_) {  // products as they are, not as T holds them
+      constexpr DTypeInfo kTerm = info(dtype_v<T>);
+      bound = (bound + std::ldexp(sum, -kTerm.digits)) * (1 + std::ldexp(1.0, 1 - kTerm.digits)) +
+              count * std::ldexp(1.0, kTerm.min_exponent - kTerm.digits + 1);
+    }
+    if (narrowed) bound += count * std::ldexp(1.0, kInfo.min_exponent - kInfo.digits + 1);
+    if (profile_->flushes_outputs) bound += count * std::ldexp(1.0, kInfo.min_exponent);
+    return bound * (1 + 0x1p-50);
   }
 
   template <class A>
@@ -164,6 +212,11 @@ class LegalFloatSum : public LegalReducer {
   }
 
   DType accumulator_;
+  const Profile* profile_;
+  std::int64_t total_ = 0;  // terms, zeros too
+  bool unrounded_ = false;  // a term may be a product that was never rounded
+  bool replayed_ = true;    // running_ is the sum from first to last
+  double running_ = 0;
   ExactSum<T> low_;     // of the lower ends
   ExactSum<T> spread_;  // of upper less lower ends
   std::int64_t nonzero_ = 0;
@@ -207,10 +260,28 @@ class LegalIntegerSum : public LegalReducer {
 template <class T>
 class LegalMaximum : public LegalReducer {
  public:
+  explicit LegalMaximum(const Profile& profile) : profile_(profile) {}
+
   void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
-    for (std::int64_t i = first; i < first + count; ++i) max_ = legal::max(max_, in.get<T>(i));
+    for (std::int64_t i = first; i < first + count; ++i) {
+      if constexpr (is_float_storage<T>) {
+        Legal<T> term = in.get<T>(i);
+        if (profile_.flushes_inputs) term = legal::flushed(term);
+        all_nan_ = all_nan_ && term.nan;
+        max_ = profile_.max == MaxOfNan::NanWins
+                   ? legal::max(max_, term)
+                   : legal::max_of_nan(max_, term, profile_.max == MaxOfNan::NumberWins);
+      } else {
+        max_ = legal::max(max_, in.get<T>(i));
+      }
+    }
   }
   void finish(LegalBlock& out, std::int64_t at) override {
+    // Where no term is a number, the start or the first term may be what is left.
+    if (profile_.max == MaxOfNan::NumberWins) max_.nan = max_.nan || all_nan_;
+    all_nan_ = is_float_storage<T>;
+    if constexpr (is_float_storage<T>)
+      if (profile_.finite_only && (max_.nan || max_.has_infinity())) max_ = Legal<T>::anything();
     out.set<T>(at, max_);
     max_ = Legal<T>::point(least());
   }
@@ -222,16 +293,19 @@ class LegalMaximum : public LegalReducer {
     else
       return std::numeric_limits<T>::min();
   }
+  const Profile& profile_;
+  bool all_nan_ = is_float_storage<T>;
   Legal<T> max_ = Legal<T>::point(least());
 };
 
 }  // namespace
 
-std::unique_ptr<LegalReducer> legal_reducer(Op op, DType dtype, DType accumulator) {
+std::unique_ptr<LegalReducer> legal_reducer(Op op, DType dtype, DType accumulator,
+                                            const Profile& profile) {
   return with_storage(dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<LegalReducer> {
-    if (op == Op::ReduceMax) return std::make_unique<LegalMaximum<T>>();
+    if (op == Op::ReduceMax) return std::make_unique<LegalMaximum<T>>(profile);
     if constexpr (is_float_storage<T>)
-      return std::make_unique<LegalFloatSum<T>>(accumulator);
+      return std::make_unique<LegalFloatSum<T>>(accumulator, profile);
     else
       return std::make_unique<LegalIntegerSum<T>>(accumulator);
   });

@@ -33,6 +33,9 @@ class Builder {
       place.emplace(node, static_cast<int>(made.nodes.size()));
       made.nodes.push_back(convert_node(*node, order, place));
     }
+    for (const ProgramNode& node : made.nodes)
+      if (node.op == Op::Add || node.op == Op::Sub)
+        for (const int s : node.src) mark_addend(made.nodes[static_cast<std::size_t>(s)], false);
     program_.regions[static_cast<std::size_t>(id)] = std::move(made);
     return id;
   }
@@ -83,6 +86,12 @@ class Builder {
     return made;
   }
 
+  static void mark_addend(ProgramNode& node, bool summed) {
+    if (node.op != Op::Mul || !is_float(node.dtype)) return;
+    node.is_addend = true;
+    node.is_summed = node.is_summed || summed;
+  }
+
   // Kept axes in the order of the space the reduce stands in, reduced axes after them.
   void add_reduce(ProgramNode& made, const LazyOp& node, const Order& order) {
     const std::vector<int>& axes = node.reduce_arg().axes;
@@ -101,6 +110,8 @@ class Builder {
     made.terms = concrete_size(node.shape()) == 0 ? 0 : concrete_size(reduced_shape);
     made.accumulator = node.reduce_arg().accumulator;
     made.region = region(node.src()[0], inner);
+    if (node.op() == Op::ReduceSum)
+      mark_addend(program_.regions[static_cast<std::size_t>(made.region)].nodes.back(), true);
   }
 
   Program program_;

@@ -23,6 +23,8 @@ struct ProgramNode {
   int region = -1;
   std::int64_t terms = 0;
   DType accumulator = DType::Bool;
+  bool is_addend = false;          // a MUL of floats that an ADD, SUB or REDUCE_SUM takes
+  bool is_summed = false;          // a MUL of floats that a REDUCE_SUM takes
   const LazyOp* origin = nullptr;  // the AST node this stands for
 };
 

@@ -367,6 +367,24 @@ TEST_F(Cli, EvalRunsOnBothDevicesAndCheckJudges) {
               HasSubstr("\"candidate\":\"40e00000\",\"legal\":[\"40c00000\",\"40c00000\"]"));
 }
 
+TEST_F(Cli, CheckTakesAProfile) {
+  const std::string k = kernel(), x = array("x.npy", {1, 2, 3, 4}),
+                    y = array("y.npy", {2, 4, 6, 8});
+  const std::string command = "check " + k + " --in " + x + " --out " + y + " --json --profile ";
+  EXPECT_THAT(touchstone_run(command + "cuda").text, HasSubstr(R"("profile":"cuda")"));
+  const std::string mine = write("mine.json", R"({"name":"mine","base":"opencl","flush":"never"})");
+  EXPECT_THAT(touchstone_run(command + mine).text, HasSubstr(R"("profile":"mine")"));
+  const std::pair<std::string, std::string> bad[] = {
+      {"cude", "did you mean 'cuda'?"},
+      {write("bad.json", R"({"ulp":{"tan":1}})"), "bad.json: profile: \"ulp\" knows no 'tan'"},
+      {file("none.json"), "none.json"}};
+  for (const auto& [profile, says] : bad) {
+    const Answer run = touchstone_run(command + profile);
+    EXPECT_EQ(run.code, 2);
+    EXPECT_THAT(run.text, HasSubstr(says));
+  }
+}
+
 TEST_F(Cli, BadFilesAreNamedAndNothingIsWritten) {
   const std::string k = kernel(), x = array("x.npy", {1, 2, 3, 4});
   const auto refused = [&](const std::string& arguments, const std::string& says) {

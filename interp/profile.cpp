@@ -1,0 +1,266 @@
+#include "touchstone/interp/profile.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/suggest.h"
+
+namespace touchstone {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The vendors' documented bounds: CUDA C++ Programming Guide, appendix on mathematical functions;
+// OpenCL C 3.0, 7.4 (full profile); Vulkan 1.3, precision of GLSL.std.450; the GNU C library's
+// manual, 19.7.
+std::array<Profile, 7> make_builtin() {
+  Profile glibc;
+  Profile ieee;
+  ieee.name = "ieee";
+  ieee.exp2 = ieee.log2 = ieee.sin = {};
+  Profile cuda;
+  cuda.name = "cuda";
+  cuda.exp2 = cuda.sin = {2, 0};
+  cuda.log2 = {1, 0};
+  Profile opencl;
+  opencl.name = "opencl";
+  opencl.exp2 = opencl.log2 = opencl.sqrt = {3, 0};
+  opencl.sin = {4, 0};
+  opencl.recip = opencl.div = {2.5, 0};
+  opencl.flushes_inputs = opencl.flushes_outputs = true;
+  opencl.max = MaxOfNan::Either;
+  opencl.casts_saturate = false;
+  Profile vulkan = opencl;
+  vulkan.name = "vulkan";
+  vulkan.exp2 = {3, 2};
+  vulkan.log2 = {3, 0};
+  vulkan.sqrt = {2.5, 0};
+  vulkan.sin = {0, 0};
+  vulkan.sin_absolute = 0x1p-11;
+  vulkan.sin_domain = 3.14159265358979;
+  vulkan.zeros_alike = true;
+  Profile fastmath = glibc;
+  fastmath.name = "fastmath";
+  fastmath.exp2 = fastmath.log2 = fastmath.sin = {4, 0};
+  fastmath.sqrt = fastmath.recip = fastmath.div = {3, 0};
+  fastmath.flushes_inputs = fastmath.flushes_outputs = true;
+  fastmath.finite_only = true;
+  fastmath.zeros_alike = true;
+  fastmath.max = MaxOfNan::Either;
+  fastmath.casts_saturate = false;
+  Profile tensorcore = cuda;
+  tensorcore.name = "tensorcore";
+  tensorcore.product_digits = 10;  // TF32 keeps 11 and may cut instead of rounding
+  return {ieee, glibc, cuda, opencl, vulkan, fastmath, tensorcore};
+}
+
+constexpr std::array<std::pair<std::string_view, FunctionError Profile::*>, 6> kFunctions = {{
+    {"exp2", &Profile::exp2},
+    {"log2", &Profile::log2},
+    {"sin", &Profile::sin},
+    {"sqrt", &Profile::sqrt},
+    {"recip", &Profile::recip},
+    {"div", &Profile::div},
+}};
+constexpr std::array<std::pair<std::string_view, MaxOfNan>, 3> kMax = {{
+    {"nan wins", MaxOfNan::NanWins},
+    {"number wins", MaxOfNan::NumberWins},
+    {"either", MaxOfNan::Either},
+}};
+constexpr std::array<std::string_view, 4> kFlush = {"never", "inputs", "outputs", "both"};
+constexpr std::array<std::pair<std::string_view, bool Profile::*>, 4> kSwitches = {{
+    {"contracts", &Profile::contracts},
+    {"finite_only", &Profile::finite_only},
+    {"zeros_alike", &Profile::zeros_alike},
+    {"casts_saturate", &Profile::casts_saturate},
+}};
+
+[[noreturn]] void fail(std::string_view member, std::string_view wanted, const Json& got) {
+  std::string shown = got.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, 60);
+  throw ParseError(fmt::format("profile: \"{}\" must be {}, not {}", member, wanted, shown));
+}
+
+double number(std::string_view member, const Json& value) {
+  constexpr const char* kWanted = "a number of at least 0";
+  if (!value.is_number()) fail(member, kWanted, value);
+  const auto x = value.get<double>();
+  if (!(x >= 0 && x <= 1e6)) fail(member, "a number from 0 to a million", value);
+  return x;
+}
+
+std::string text(std::string_view member, const Json& value) {
+  if (!value.is_string()) fail(member, "a text", value);
+  return value.get<std::string>();
+}
+
+FunctionError function_error(std::string_view member, const Json& value) {
+  if (value.is_number()) return {number(member, value), 0};
+  if (!value.is_array() || value.size() != 2)
+    fail(member, "a number of ULP, or [ULP, ULP for each unit of |x|]", value);
+  return {number(member, value[0]), number(member, value[1])};
+}
+
+void read_ulp(Profile& p, const Json& value) {
+  if (!value.is_object()) fail("ulp", "an object, as {\"exp2\": 2}", value);
+  for (const auto& [key, error] : value.items()) {
+    bool known = false;
+    for (const auto& [name, member] : kFunctions)
+      if (key == name) {
+        p.*member = function_error("ulp." + key, error);
+        known = true;
+      }
+    if (!known)
+      throw ParseError(fmt::format(
+          "profile: \"ulp\" knows no '{}'; it has exp2, log2, sin, sqrt, recip and div", key));
+  }
+}
+
+std::int64_t count(std::string_view member, const Json& value) {
+  if (!value.is_number_integer() || value.get<std::int64_t>() < 1 ||
+      value.get<std::int64_t>() > (std::int64_t{1} << 40))
+    fail(member, "a whole number of at least 1", value);
+  return value.get<std::int64_t>();
+}
+
+void read_sum(Profile& p, const Json& value) {
+  constexpr const char* kWanted =
+      "\"any\", \"sequential\", {\"pairwise\": terms a run} or {\"lanes\": how many}";
+  p.block = 1;
+  if (value == "any")
+    p.order = SumOrder::Any;
+  else if (value == "sequential")
+    p.order = SumOrder::Sequential;
+  else if (value.is_object() && value.size() == 1 && value.contains("pairwise")) {
+    p.order = SumOrder::Pairwise;
+    p.block = count("sum.pairwise", value["pairwise"]);
+  } else if (value.is_object() && value.size() == 1 && value.contains("lanes")) {
+    p.order = SumOrder::Lanes;
+    p.block = count("sum.lanes", value["lanes"]);
+  } else {
+    fail("sum", kWanted, value);
+  }
+}
+
+void read_member(Profile& p, const std::string& key, const Json& value) {
+  for (const auto& [name, member] : kSwitches)
+    if (key == name) {
+      if (!value.is_boolean()) fail(key, "true or false", value);
+      p.*member = value.get<bool>();
+      return;
+    }
+  if (key == "name") {
+    p.name = text(key, value);
+  } else if (key == "ulp") {
+    read_ulp(p, value);
+  } else if (key == "sin_domain") {
+    p.sin_domain = value.is_null() ? std::numeric_limits<double>::infinity() : number(key, value);
+  } else if (key == "sin_absolute") {
+    p.sin_absolute = number(key, value);
+  } else if (key == "flush") {
+    const auto which = std::ranges::find(kFlush, text(key, value)) - kFlush.begin();
+    if (which == std::ssize(kFlush)) fail(key, "never, inputs, outputs or both", value);
+    p.flushes_inputs = (which & 1) != 0;
+    p.flushes_outputs = (which & 2) != 0;
+  } else if (key == "max") {
+    for (const auto& [name, policy] : kMax)
+      if (value == name) {
+        p.max = policy;
+        return;
+      }
+    fail(key, "\"nan wins\", \"number wins\" or \"either\"", value);
+  } else if (key == "sum") {
+    read_sum(p, value);
+  } else if (key == "accumulator") {
+    if (value.is_null()) {
+      p.accumulator.reset();
+      return;
+    }
+    p.accumulator = parse_dtype(text(key, value));
+    if (!is_float(*p.accumulator)) fail(key, "a float type or null", value);
+  } else if (key == "product_digits") {
+    if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
+        value.get<std::int64_t>() > 53)
+      fail(key, "a whole number from 0 to 53", value);
+    p.product_digits = value.get<int>();
+  } else if (key != "base") {
+    throw ParseError(fmt::format(
+        "profile: there is no member '{}'; there are: name base ulp sin_domain sin_absolute flush "
+        "contracts finite_only zeros_alike max casts_saturate sum accumulator product_digits",
+        key.substr(0, 40)));
+  }
+}
+
+}  // namespace
+
+std::span<const Profile> builtin_profiles() {
+  static const std::array<Profile, 7> all = make_builtin();
+  return all;
+}
+
+Profile Profile::named(std::string_view wanted) {
+  std::vector<std::string_view> names;
+  for (const Profile& p : builtin_profiles()) {
+    if (p.name == wanted) return p;
+    names.push_back(p.name);
+  }
+  const std::string_view shown = wanted.substr(0, 40);
+  throw ParseError(fmt::format("no profile is called '{}'{}; there are: {}", shown,
+                               did_you_mean(shown, names), fmt::join(names, ", ")));
+}
+
+Profile Profile::from_json(std::string_view text_of_it) {
+  Json json;
+  try {
+    json = Json::parse(text_of_it);
+  } catch (const Json::exception& e) {
+    throw ParseError(fmt::format("profile: {}", e.what()));
+  }
+  if (!json.is_object()) throw ParseError("profile: a JSON object was expected");
+  Profile p;
+  if (json.contains("base")) p = named(text("base", json["base"]));
+  p.name = "custom";
+  for (const auto& [key, value] : json.items()) read_member(p, key, value);
+  return p;
+}
+
+std::string Profile::to_json() const {
+  Json ulp = Json::object();
+  for (const auto& [key, member] : kFunctions) {
+    const FunctionError& e = this->*member;
+    if (e.ulp_per_x == 0)
+      ulp[std::string(key)] = e.ulp;
+    else
+      ulp[std::string(key)] = {e.ulp, e.ulp_per_x};
+  }
+  Json out = {{"name", name}, {"ulp", ulp}};
+  out["sin_domain"] = std::isinf(sin_domain) ? Json() : Json(sin_domain);
+  out["sin_absolute"] = sin_absolute;
+  out["flush"] = kFlush[(flushes_inputs ? 1U : 0U) + (flushes_outputs ? 2U : 0U)];
+  for (const auto& [key, member] : kSwitches) out[std::string(key)] = this->*member;
+  for (const auto& [key, policy] : kMax)
+    if (policy == max) out["max"] = key;
+  switch (order) {
+    case SumOrder::Any:
+      out["sum"] = "any";
+      break;
+    case SumOrder::Sequential:
+      out["sum"] = "sequential";
+      break;
+    case SumOrder::Pairwise:
+      out["sum"] = {{"pairwise", block}};
+      break;
+    case SumOrder::Lanes:
+      out["sum"] = {{"lanes", block}};
+      break;
+  }
+  out["accumulator"] = accumulator ? Json(touchstone::name(*accumulator)) : Json();
+  out["product_digits"] = product_digits;
+  return out.dump(2);
+}
+
+}  // namespace touchstone

@@ -1,0 +1,304 @@
+#include "touchstone/interp/profile.h"
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "kernels.h"
+#include "touchstone/base/error.h"
+#include "touchstone/interp/verdict.h"
+
+namespace touchstone {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+TEST(Profile, BuiltInOnesAreFoundByName) {
+  for (const Profile& p : builtin_profiles()) EXPECT_EQ(Profile::named(p.name), p);
+  EXPECT_EQ(Profile::named("glibc"), Profile());
+  try {
+    Profile::named("cude");
+    ADD_FAILURE();
+  } catch (const ParseError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("did you mean 'cuda'?"));
+    EXPECT_THAT(e.what(), HasSubstr("tensorcore"));
+  }
+}
+
+TEST(Profile, JsonHoldsAllOfIt) {
+  for (const Profile& p : builtin_profiles())
+    EXPECT_EQ(Profile::from_json(p.to_json()), p) << p.name;
+  const Profile mine = Profile::from_json(
+      R"({"name": "mine", "base": "opencl", "ulp": {"exp2": [3, 2], "div": 0}, "flush": "inputs",
+          "max": "number wins", "sum": {"lanes": 32}, "accumulator": "float16", "contracts": false})");
+  EXPECT_EQ(mine.name, "mine");
+  EXPECT_EQ(mine.exp2, (FunctionError{3, 2}));
+  EXPECT_EQ(mine.div, FunctionError{});
+  EXPECT_EQ(mine.sqrt, Profile::named("opencl").sqrt);
+  EXPECT_TRUE(mine.flushes_inputs);
+  EXPECT_FALSE(mine.flushes_outputs);
+  EXPECT_EQ(mine.max, MaxOfNan::NumberWins);
+  EXPECT_EQ(mine.order, SumOrder::Lanes);
+  EXPECT_EQ(mine.block, 32);
+  EXPECT_EQ(mine.accumulator, DType::Float16);
+  EXPECT_FALSE(mine.contracts);
+  EXPECT_EQ(Profile::from_json(mine.to_json()), mine);
+}
+
+TEST(Profile, SaysWhichMemberIsWrong) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"[", "profile: "},
+      {"[]", "a JSON object was expected"},
+      {R"({"ulps": {}})", "no member 'ulps'"},
+      {R"({"ulp": 3})", "\"ulp\" must be an object"},
+      {R"({"ulp": {"tan": 3}})", "knows no 'tan'"},
+      {R"({"ulp": {"sin": -1}})", "\"ulp.sin\" must be a number from 0"},
+      {R"({"ulp": {"sin": "2"}})", "\"ulp.sin\" must be a number of ULP"},
+      {R"({"flush": "always"})", "never, inputs, outputs or both"},
+      {R"({"sum": "pairwise"})", "{\"pairwise\": terms a run}"},
+      {R"({"sum": {"lanes": 0}})", "\"sum.lanes\" must be a whole number"},
+      {R"({"accumulator": "int32"})", "a float type"},
+      {R"({"accumulator": "float33"})", "float32"},
+      {R"({"max": true})", "\"nan wins\""},
+      {R"({"contracts": 1})", "true or false"},
+      {R"({"product_digits": 54})", "from 0 to 53"},
+      {R"({"base": "cude"})", "did you mean 'cuda'?"},
+  };
+  for (const auto& [json, part] : kCases) {
+    try {
+      Profile::from_json(json);
+      ADD_FAILURE() << json;
+    } catch (const Error& e) {
+      EXPECT_THAT(e.what(), HasSubstr(part)) << json;
+    }
+  }
+}
+
+// ---- what a profile makes legal
+
+ShapeTracker row(std::int64_t n) { return ShapeTracker::contiguous({n}); }
+LazyOpPtr in(int idx, std::int64_t n, DType d = DType::Float32) {
+  return LazyOp::load(idx, d, row(n));
+}
+
+template <class T>
+Outcome judged(const Profile& profile, const LazyOpPtr& value, const std::vector<BufferPtr>& inputs,
+               const std::vector<T>& output) {
+  std::vector<Buffer*> raw{nullptr};
+  for (const BufferPtr& b : inputs) raw.push_back(b.get());
+  return judge(test::store(value), raw, *test::buffer(output), profile).outcome;
+}
+Outcome unary(const Profile& profile, Op op, float x, float y) {
+  return judged<float>(profile, LazyOp::unary(op, in(1, 1)), {test::buffer<float>({x})}, {y});
+}
+Outcome binary(const Profile& profile, Op op, float a, float b, float y) {
+  return judged<float>(profile, LazyOp::binary(op, in(1, 1), in(2, 1)),
+                       {test::buffer<float>({a}), test::buffer<float>({b})}, {y});
+}
+float steps(float x, int n) {
+  for (; n > 0; --n) x = std::nextafter(x, kInf);
+  for (; n < 0; ++n) x = std::nextafter(x, -kInf);
+  return x;
+}
+
+TEST(Profile, FunctionsMayErrAsFarAsDeclared) {
+  const Profile ieee = Profile::named("ieee"), cl = Profile::named("opencl"),
+                vulkan = Profile::named("vulkan");
+  const float root = std::sqrt(2.0F), third = 1.0F / 3.0F;
+  EXPECT_EQ(unary(ieee, Op::Sqrt, 2, steps(root, 1)), Outcome::Fail);
+  EXPECT_EQ(unary(cl, Op::Sqrt, 2, steps(root, 3)), Outcome::Pass);
+  EXPECT_EQ(unary(cl, Op::Sqrt, 2, steps(root, -4)), Outcome::Fail);
+  EXPECT_EQ(unary(cl, Op::Sqrt, -0.0F, -0.0F), Outcome::Pass);
+  EXPECT_EQ(unary(cl, Op::Sqrt, 0, 1e-30F), Outcome::Fail);
+  EXPECT_EQ(binary(ieee, Op::Div, 1, 3, steps(third, 1)), Outcome::Fail);
+  EXPECT_EQ(binary(cl, Op::Div, 1, 3, steps(third, -3)), Outcome::Pass);
+  EXPECT_EQ(binary(cl, Op::Div, 1, 3, steps(third, 4)), Outcome::Fail);
+  EXPECT_EQ(binary(cl, Op::Div, 1, 0, 3e38F), Outcome::Fail);
+  EXPECT_EQ(unary(cl, Op::Recip, 3, steps(third, 3)), Outcome::Pass);
+  EXPECT_EQ(unary(ieee, Op::Exp2, 0.5F, steps(root, 1)), Outcome::Fail);
+  EXPECT_EQ(unary(Profile(), Op::Exp2, 0.5F, steps(root, 1)), Outcome::Pass);
+  EXPECT_EQ(unary(vulkan, Op::Exp2, 4.5F, steps(std::exp2(4.5F), 12)), Outcome::Pass);
+  EXPECT_EQ(unary(vulkan, Op::Exp2, 4.5F, steps(std::exp2(4.5F), 13)), Outcome::Fail);
+  EXPECT_EQ(unary(vulkan, Op::Sin, 1, std::sin(1.0F) + 0x1p-12F), Outcome::Pass);
+  EXPECT_EQ(unary(vulkan, Op::Sin, 1, std::sin(1.0F) + 0x1p-10F), Outcome::Fail);
+}
+
+TEST(Profile, SubnormalsMayBeFlushedWhereDeclared) {
+  const Profile cl = Profile::named("opencl");
+  Profile outputs;
+  outputs.flushes_outputs = true;
+  const float tiny = 0x1p-130F;
+  EXPECT_EQ(binary(Profile(), Op::Mul, tiny, 1, 0), Outcome::Fail);
+  EXPECT_NE(binary(outputs, Op::Mul, tiny, 1, 0), Outcome::Fail);
+  EXPECT_NE(binary(outputs, Op::Mul, tiny, 1, tiny), Outcome::Fail);
+  EXPECT_EQ(binary(outputs, Op::Mul, tiny, 1, -tiny), Outcome::Fail);
+  EXPECT_EQ(binary(outputs, Op::Mul, tiny, 0x1p20F, 0), Outcome::Fail);  // a normal result
+  EXPECT_NE(binary(cl, Op::Mul, tiny, 0x1p20F, 0), Outcome::Fail);       // of a flushed operand
+  EXPECT_EQ(binary(cl, Op::Mul, 1, 0x1p-126F, 0), Outcome::Fail);
+  EXPECT_NE(binary(outputs, Op::Sub, 0x1.8p-126F, 0x1p-126F, 0), Outcome::Fail);
+  const auto sum = LazyOp::reduce(Op::ReduceSum, in(1, 3), {0});
+  const auto x = test::buffer<float>({0x1.8p-126F, -0x1p-126F, 0x1p-126F});
+  EXPECT_NE(judged<float>(outputs, sum, {x}, {0x1p-126F}), Outcome::Fail);
+  EXPECT_EQ(judged<float>(Profile(), sum, {x}, {0x1p-126F}), Outcome::Fail);
+}
+
+TEST(Profile, ProductsThatAreAddedMayStayUnrounded) {
+  Profile rounds;
+  rounds.contracts = false;
+  const float a = 1 + 0x1p-12F, c = -1;
+  const auto value = LazyOp::binary(Op::Add, LazyOp::binary(Op::Mul, in(1, 1), in(2, 1)), in(3, 1));
+  const std::vector<BufferPtr> inputs{test::buffer<float>({a}), test::buffer<float>({a}),
+                                      test::buffer<float>({c})};
+  const float apart = a * a + c, fused = std::fma(a, a, c);
+  ASSERT_NE(apart, fused);
+  for (const Profile& p : {Profile(), rounds}) {
+    EXPECT_EQ(judged<float>(p, value, inputs, {apart}), Outcome::Pass);
+    EXPECT_EQ(judged<float>(p, value, inputs, {fused}),
+              p.contracts ? Outcome::Pass : Outcome::Fail);
+    // The product by itself is always rounded.
+    EXPECT_EQ(binary(p, Op::Mul, a, a, steps(a * a, 1)), Outcome::Fail);
+  }
+  // Products that are exact leave one answer.
+  const std::vector<BufferPtr> whole{test::buffer<float>({3}), test::buffer<float>({5}),
+                                     test::buffer<float>({0.1F})};
+  EXPECT_EQ(judged<float>(Profile(), value, whole, {steps(15.1F, 1)}), Outcome::Fail);
+}
+
+TEST(Profile, MaxOfNanIsAsDeclared) {
+  Profile number, either;
+  number.max = MaxOfNan::NumberWins;
+  either.max = MaxOfNan::Either;
+  for (const bool left : {false, true}) {
+    const float a = left ? kNan : 2, b = left ? 2 : kNan;
+    EXPECT_EQ(binary(Profile(), Op::Max, a, b, 2), Outcome::Fail);
+    EXPECT_EQ(binary(number, Op::Max, a, b, 2), Outcome::Pass);
+    EXPECT_EQ(binary(number, Op::Max, a, b, kNan), Outcome::Fail);
+    EXPECT_EQ(binary(either, Op::Max, a, b, 2), Outcome::Pass);
+    EXPECT_EQ(binary(either, Op::Max, a, b, kNan), Outcome::Pass);
+    EXPECT_EQ(binary(either, Op::Max, a, b, 3), Outcome::Fail);
+  }
+  const auto most = LazyOp::reduce(Op::ReduceMax, in(1, 3), {0});
+  const auto x = test::buffer<float>({1, kNan, 2});
+  EXPECT_EQ(judged<float>(Profile(), most, {x}, {2}), Outcome::Fail);
+  EXPECT_EQ(judged<float>(number, most, {x}, {2}), Outcome::Pass);
+  EXPECT_EQ(judged<float>(number, most, {x}, {1}), Outcome::Fail);
+}
+
+TEST(Profile, FastMathMakesNoClaimAboutNan) {
+  const Profile fast = Profile::named("fastmath");
+  EXPECT_NE(binary(fast, Op::Add, kInf, 1, 7), Outcome::Fail);
+  EXPECT_EQ(binary(fast, Op::Add, 1, 2, 4), Outcome::Fail);
+  EXPECT_NE(unary(fast, Op::Sqrt, -1, 3), Outcome::Fail);
+}
+
+TEST(Profile, CastsOutOfRangeGiveAnythingWhereDeclared) {
+  const auto value = LazyOp::cast(in(1, 1), DType::Int8);
+  const auto cast = [&](const Profile& p, float x, std::int8_t y) {
+    return judged<std::int8_t>(p, value, {test::buffer<float>({x})}, {y});
+  };
+  const Profile cl = Profile::named("opencl");
+  EXPECT_EQ(cast(Profile(), 300, 44), Outcome::Fail);
+  EXPECT_NE(cast(cl, 300, 44), Outcome::Fail);
+  EXPECT_NE(cast(cl, kNan, 5), Outcome::Fail);
+  EXPECT_EQ(cast(cl, 127.9F, 126), Outcome::Fail);
+  EXPECT_EQ(cast(cl, -128.9F, -128), Outcome::Pass);
+}
+
+// Sums as a device of each order takes them, and none is ever called wrong.
+RC_GTEST_PROP(Profile, EveryDeclaredOrderIsLegal, ()) {
+  const auto n = *rc::gen::inRange<std::int64_t>(1, 200);
+  std::mt19937_64 draw(*rc::gen::arbitrary<std::uint64_t>());
+  std::normal_distribution<float> normal;
+  std::vector<float> x(static_cast<std::size_t>(n));
+  for (float& v : x) v = normal(draw) * std::exp2(static_cast<float>(draw() % 20));
+  const auto kernel = LazyOp::reduce(Op::ReduceSum, in(1, n), {0});
+  const auto input = test::buffer(x);
+  Profile p;
+
+  p.order = SumOrder::Sequential;
+  float one_by_one = 0;
+  for (const float v : x) one_by_one += v;
+  RC_ASSERT(judged<float>(p, kernel, {input}, {one_by_one}) == Outcome::Pass);
+  RC_ASSERT(judged<float>(p, kernel, {input}, {steps(one_by_one, 1)}) == Outcome::Fail);
+
+  p.order = SumOrder::Pairwise;
+  p.block = *rc::gen::inRange<std::int64_t>(1, 20);
+  const std::function<float(std::int64_t, std::int64_t)> pairwise = [&](std::int64_t from,
+                                                                        std::int64_t count) {
+    float sum = 0;
+    if (count <= p.block) {
+      for (std::int64_t i = 0; i < count; ++i) sum += x[static_cast<std::size_t>(from + i)];
+      return sum;
+    }
+    const std::int64_t runs = (count + p.block - 1) / p.block;
+    const std::int64_t left = (runs + 1) / 2 * p.block;
+    return pairwise(from, left) + pairwise(from + left, count - left);
+  };
+  RC_ASSERT(judged<float>(p, kernel, {input}, {pairwise(0, n)}) != Outcome::Fail);
+
+  p.order = SumOrder::Lanes;
+  std::vector<float> lanes(static_cast<std::size_t>(p.block));
+  for (std::size_t i = 0; i < x.size(); ++i) lanes[i % lanes.size()] += x[i];
+  float sum = 0;
+  for (const float v : lanes) sum += v;
+  RC_ASSERT(judged<float>(p, kernel, {input}, {sum}) != Outcome::Fail);
+}
+
+// Dot products of a device that keeps products, accumulates in fewer digits, or cuts its operands.
+RC_GTEST_PROP(Profile, EveryDeclaredProductIsLegal, ()) {
+  const auto n = *rc::gen::inRange<std::int64_t>(1, 100);
+  std::mt19937_64 draw(*rc::gen::arbitrary<std::uint64_t>());
+  std::normal_distribution<float> normal;
+  std::vector<float> x(static_cast<std::size_t>(n)), y(x.size());
+  for (float& v : x) v = normal(draw);
+  for (float& v : y) v = normal(draw);
+  const auto kernel =
+      LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, in(1, n), in(2, n)), {0});
+  const std::vector<BufferPtr> inputs{test::buffer(x), test::buffer(y)};
+  float fused = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) fused = std::fma(x[i], y[i], fused);
+  RC_ASSERT(judged<float>(Profile(), kernel, inputs, {fused}) != Outcome::Fail);
+
+  Profile half;
+  half.accumulator = DType::Float16;
+  float16 narrow{};
+  for (std::size_t i = 0; i < x.size(); ++i)
+    narrow = to_float16(to_float(narrow) + to_float(to_float16(x[i] * y[i])));
+  RC_ASSERT(judged<float>(half, kernel, inputs, {to_float(narrow)}) != Outcome::Fail);
+
+  const Profile cores = Profile::named("tensorcore");
+  const auto cut = [](float v, bool round) {
+    std::uint32_t bits = std::bit_cast<std::uint32_t>(v);
+    if (round) bits += 0x1000;
+    return std::bit_cast<float>(bits & ~std::uint32_t{0x1fff});
+  };
+  for (const bool round : {false, true}) {
+    float sum = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) sum += cut(x[i], round) * cut(y[i], round);
+    RC_ASSERT(judged<float>(cores, kernel, inputs, {sum}) != Outcome::Fail);
+  }
+}
+
+TEST(Profile, CutOperandsAreIllegalWhereNotDeclared) {
+  const auto kernel =
+      LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, in(1, 2), in(2, 2)), {0});
+  const std::vector<BufferPtr> inputs{test::buffer<float>({1 + 0x1p-20F, 0}),
+                                      test::buffer<float>({3, 1})};
+  EXPECT_EQ(judged<float>(Profile::named("cuda"), kernel, inputs, {3}), Outcome::Fail);
+  EXPECT_EQ(judged<float>(Profile::named("tensorcore"), kernel, inputs, {3}), Outcome::Pass);
+}
+
+}  // namespace
+}  // namespace touchstone
