@@ -110,6 +110,34 @@ Verb check(CLI::App& app) {
   return {v, [] { return run_check(o); }};
 }
 
+Verb emit(CLI::App& app) {
+  static EmitOptions o;
+  CLI::App* v =
+      add_verb(app, "emit", "Write single-operation kernels and inputs for another backend",
+               "emit suite --ops exp2,div --dtypes f32,f16 --seed 1");
+  v->add_option("folder", o.folder, "A new folder")->required();
+  v->add_option("--ops", o.ops, "Elementwise operations and reduces, as exp2,reduce_sum [all]")
+      ->delimiter(',');
+  v->add_option("--dtypes", o.dtypes, "Element types, as f32,bfloat16 [all]")->delimiter(',');
+  v->add_option("-n,--n", o.elements, "Elements of each input")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
+  v->add_option("--seed", o.seed, "The same seed draws the same inputs")->capture_default_str();
+  return {v, [] { return run_emit(o); }};
+}
+
+Verb judge(CLI::App& app) {
+  static JudgeOptions o;
+  CLI::App* v = add_verb(app, "judge", "Judge the outputs written into the folders of emit",
+                         "judge suite --profile cuda");
+  v->add_option("folder", o.folder, "What emit wrote, outputs beside the inputs")->required();
+  v->add_option("--profile", o.profile, "As of check")->capture_default_str();
+  v->add_option("--out", o.output, "What each output is called")->capture_default_str();
+  v->add_flag("--all", o.all, "A line for kernels that pass, too");
+  v->add_flag("--json", o.json, "One JSON object a kernel and nothing else");
+  return {v, [] { return run_judge(o); }};
+}
+
 Verb kernels(CLI::App& app) {
   static KernelsOptions o;
   CLI::App* v = add_verb(app, "kernels", "List the kernels that a model is scheduled into",
@@ -243,8 +271,8 @@ int run(int argc, char** argv) {
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  const Verb verbs[] = {demo(app),     eval(app),  check(app), kernels(app), fuzz(app),
-                        simplify(app), prove(app), repl(app),  view(app),    bits(app)};
+  const Verb verbs[] = {demo(app),  eval(app), check(app), kernels(app), fuzz(app), simplify(app),
+                        prove(app), repl(app), view(app),  bits(app),    emit(app), judge(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {

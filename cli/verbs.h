@@ -45,6 +45,23 @@ struct CheckOptions {
 };
 int run_check(const CheckOptions& options);
 
+struct EmitOptions {
+  std::string folder;
+  std::vector<std::string> ops, dtypes;  // empty or "all": every one
+  std::int64_t elements = 500;
+  std::uint64_t seed = 0;
+};
+int run_emit(const EmitOptions& options);
+
+struct JudgeOptions {
+  std::string folder;              // of emit
+  std::string output = "out.npy";  // in the folder of each kernel
+  std::string profile = "glibc";
+  bool all = false;  // a line for those that pass, too
+  bool json = false;
+};
+int run_judge(const JudgeOptions& options);
+
 struct KernelsOptions {
   std::vector<std::string> models;
   bool backward = false;
@@ -89,15 +106,15 @@ struct ProveOptions {
 };
 int run_prove(const ProveOptions& options);
 
-/// The right answer of single operations, a line each from standard input. kExitBad where a line was
-/// no question.
+/// The right answer of single operations, a line each from standard input. kExitBad where a line
+/// was no question.
 int run_bits();
 
 struct ViewOptions {
   std::vector<std::string> words;      // 10,10 permute 1,0 ...
   std::vector<std::string> variables;  // n=2..9
   bool jsonl = false;                  // questions from the standard input instead
-  std::optional<std::string> html;     // a page instead of text; a file, or empty for standard output
+  std::optional<std::string> html;  // a page instead of text; a file, or empty for standard output
 };
 int run_view(const ViewOptions& options);
 

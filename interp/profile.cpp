@@ -9,6 +9,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/suggest.h"
+#include "touchstone/ops/kernel_json.h"
 
 namespace touchstone {
 namespace {
@@ -214,6 +215,7 @@ Profile Profile::named(std::string_view wanted) {
 }
 
 Profile Profile::from_json(std::string_view text_of_it) {
+  require_shallow_json(text_of_it);
   Json json;
   try {
     json = Json::parse(text_of_it);

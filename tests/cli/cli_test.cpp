@@ -367,6 +367,40 @@ TEST_F(Cli, EvalRunsOnBothDevicesAndCheckJudges) {
               HasSubstr("\"candidate\":\"40e00000\",\"legal\":[\"40c00000\",\"40c00000\"]"));
 }
 
+TEST_F(Cli, EmitWritesWhatJudgeJudges) {
+  const std::string folder = file("suite");
+  const Answer emitted =
+      touchstone_run("emit " + folder + " --ops exp2,add --dtypes f32 -n 20 --seed 3");
+  ASSERT_EQ(emitted.code, 0) << emitted.text;
+  EXPECT_THAT(emitted.text, HasSubstr("6 kernels"));
+  const Answer early = touchstone_run("judge " + folder);
+  EXPECT_EQ(early.code, 2);
+  EXPECT_THAT(early.text, HasSubstr("add-float32-edges/out.npy"));
+  EXPECT_THAT(early.text, HasSubstr("6 UNUSABLE"));
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string at = entry.path().string();
+    const bool two = entry.path().filename().string().starts_with("add");
+    ASSERT_EQ(touchstone_run("eval " + at + "/kernel.json --in " + at + "/in1.npy " +
+                             (two ? at + "/in2.npy " : "") + "--out " + at + "/out.npy")
+                  .code,
+              0);
+  }
+  const Answer good = touchstone_run("judge " + folder + " --profile ieee");
+  EXPECT_EQ(good.code, 0) << good.text;
+  EXPECT_THAT(good.text, HasSubstr("6 kernels under profile ieee: 6 PASS"));
+  std::filesystem::copy_file(folder + "/exp2-float32-random/in1.npy",
+                             folder + "/exp2-float32-random/out.npy",
+                             std::filesystem::copy_options::overwrite_existing);
+  const Answer bad = touchstone_run("judge " + folder + " --json");
+  EXPECT_EQ(bad.code, 1);
+  EXPECT_THAT(bad.text, HasSubstr(R"("case":"exp2-float32-random","verdict":"FAIL")"));
+  EXPECT_THAT(bad.text, HasSubstr(R"("case":"add-float32-edges","verdict":"PASS")"));
+  EXPECT_EQ(touchstone_run("emit " + folder).code, 2);
+  EXPECT_EQ(touchstone_run("judge " + file("nothing")).code, 2);
+  EXPECT_EQ(touchstone_run("emit " + file("none") + " --ops exp2 --dtypes i8").code, 2);
+  EXPECT_FALSE(std::filesystem::exists(file("none")));
+}
+
 TEST_F(Cli, CheckTakesAProfile) {
   const std::string k = kernel(), x = array("x.npy", {1, 2, 3, 4}),
                     y = array("y.npy", {2, 4, 6, 8});

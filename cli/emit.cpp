@@ -1,0 +1,67 @@
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "terminal.h"
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/fuzz/suite.h"
+#include "touchstone/ops/kernel_json.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool means_all(const std::vector<std::string>& words) {
+  return words.empty() || (words.size() == 1 && words[0] == "all");
+}
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error)
+    throw SystemError(
+        fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+}
+
+// A folder that holds something may be somebody's work.
+void make_empty_folder(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder, error) && !fs::is_empty(folder, error))
+    throw SystemError(fmt::format("{} is not empty; name a new folder", folder.string()));
+  make_folder(folder);
+}
+
+}  // namespace
+
+int run_emit(const EmitOptions& options) {
+  fuzz::SuiteOptions wanted;
+  wanted.elements = options.elements;
+  wanted.seed = options.seed;
+  if (!means_all(options.ops))
+    for (const std::string& word : options.ops) wanted.ops.push_back(parse_op(word));
+  if (!means_all(options.dtypes))
+    for (const std::string& word : options.dtypes) wanted.dtypes.push_back(parse_dtype(word));
+  const std::vector<fuzz::SuiteCase> cases = fuzz::draw_suite(wanted);
+  if (cases.empty()) throw ParseError("none of these operations takes any of these types");
+  const fs::path root = options.folder;
+  make_empty_folder(root);
+  Progress progress("writing", static_cast<std::int64_t>(cases.size()));
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const fs::path folder = root / cases[i].name;
+    make_folder(folder);
+    write_file_atomically(folder / "kernel.json", to_json(kernel_file(cases[i].run.kernel)));
+    for (std::size_t k = 0; k < cases[i].run.inputs.size(); ++k)
+      write_npy(folder / fmt::format("in{}.npy", k + 1), cases[i].run.inputs[k]);
+    progress.update(static_cast<std::int64_t>(i + 1));
+  }
+  fmt::print(
+      "{} kernels in {}: each folder holds kernel.json and its inputs, in1.npy and on\n"
+      "write each output beside them as out.npy, then: touchstone judge {}\n",
+      cases.size(), root.string(), root.string());
+  return kExitOk;
+}
+
+}  // namespace touchstone::cli

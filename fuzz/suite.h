@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "touchstone/dtype/dtype.h"
+#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/values.h"
+#include "touchstone/ops/op.h"
+
+namespace touchstone::fuzz {
+
+/// One kernel of a suite: a single operation on n elements of one family of values.
+struct SuiteCase {
+  std::string name;  // "exp2-float32-edges", "cast-float32-int8-random"; a file name
+  KernelCase run;
+};
+
+struct SuiteOptions {
+  std::vector<Op> ops;        // elementwise ops and reduces; empty: all
+  std::vector<DType> dtypes;  // of the operands; empty: all
+  std::int64_t elements = 500;
+  std::uint64_t seed = 0;
+};
+
+/// Every op of every type it takes, on small integers, edge values and random ones. CAST gives a
+/// case for each type it may give, as itself and as a bitcast; REDUCE_SUM one more of products
+/// ("dot"). Reduces are of rows of a matrix of some n elements. The same options give the same
+/// cases. Throws AstError where an op is neither elementwise nor a reduce.
+std::vector<SuiteCase> draw_suite(const SuiteOptions& options);
+
+}  // namespace touchstone::fuzz
