@@ -1,6 +1,6 @@
 // R1 to R5, the sample cases, and series that grow: from the tape to the smallest form in a context
 // without nodes ("cold"), and the same question again ("again").
-// `symbolic_bench histogram [PASSES]` tells where the time of the sample cases goes.
+// `symbolic_bench histogram [RUNS]` tells where the time of the sample cases goes.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -30,54 +30,60 @@ double cold_ns(const Question& q, Context& c, std::size_t& size) {
   return static_cast<double>((Clock::now() - start).count());
 }
 
+/// The median of some runs' times in nanoseconds, which what else runs disturbs least.
+template <class Run>
+double median(int runs, const Run& run) {
+  std::vector<double> times;
+  for (int i = 0; i < runs; ++i) times.push_back(run());
+  const auto middle = times.begin() + runs / 2;
+  std::nth_element(times.begin(), middle, times.end());
+  return *middle;
+}
+constexpr int kRuns = 21;
+
 void cold(benchmark::State& state, const Question& q) {
   Context c;
   std::size_t size = 0;
-  for (auto _ : state) state.SetIterationTime(1e-9 * cold_ns(q, c, size));
+  for (auto _ : state)
+    state.SetIterationTime(1e-9 * median(kRuns, [&] { return cold_ns(q, c, size); }));
   state.counters["size"] = static_cast<double>(size);
 }
 
 /// The same question once more: what a session remembers.
 void again(benchmark::State& state, const Question& q) {
   Session session;
-  std::size_t size = session.answer(q).size;
-  for (auto _ : state) state.SetIterationTime(1e-9 * static_cast<double>(session.answer(q).ns));
+  const std::size_t size = session.answer(q).size;
+  const auto run = [&] { return static_cast<double>(session.answer(q).ns); };
+  for (auto _ : state) state.SetIterationTime(1e-9 * median(kRuns, run));
   state.counters["size"] = static_cast<double>(size);
 }
 
-/// Each question's median time over some passes.
 struct Measured {
   const Question* question;
   double ns;
   std::size_t nodes;
 };
-std::vector<Measured> measured(const std::vector<Question>& all, int passes) {
+std::vector<Measured> measured(const std::vector<Question>& all, int runs) {
   std::vector<Measured> list;
   Context c;
   std::size_t size = 0;
-  for (const Question& q : all) {
-    std::vector<double> times;
-    for (int i = 0; i < passes; ++i) times.push_back(cold_ns(q, c, size));
-    const auto middle = times.begin() + passes / 2;
-    std::nth_element(times.begin(), middle, times.end());
-    list.push_back({&q, *middle, c.size()});
-  }
+  for (const Question& q : all)
+    list.push_back({&q, median(runs, [&] { return cold_ns(q, c, size); }), c.size()});
   return list;
 }
 
 void cold_sample(benchmark::State& state, const std::vector<Question>& all) {
-  constexpr int kPasses = 21;
   for (auto _ : state) {
     double total = 0;
-    for (const Measured& m : measured(all, kPasses)) total += m.ns;
+    for (const Measured& m : measured(all, kRuns)) total += m.ns;
     state.SetIterationTime(1e-9 * total);
   }
   state.counters["each"] = static_cast<double>(all.size());
 }
 
 /// Where the time of the sample goes: percentiles, and the slowest.
-void print_histogram(const std::vector<Question>& all, int passes) {
-  std::vector<Measured> list = measured(all, passes);
+void print_histogram(const std::vector<Question>& all, int runs) {
+  std::vector<Measured> list = measured(all, runs);
   std::ranges::sort(list, {}, &Measured::ns);
   double total = 0;
   for (const Measured& m : list) total += m.ns;
@@ -136,7 +142,7 @@ int main(int argc, char** argv) {
   using namespace touchstone::symbolic;
   const auto cases = sample_cases();
   if (argc > 1 && std::string_view(argv[1]) == "histogram") {
-    print_histogram(cases, argc > 2 ? std::atoi(argv[2]) : 21);
+    print_histogram(cases, argc > 2 ? std::atoi(argv[2]) : kRuns);
     return 0;
   }
   for (const Workload& w : reference_workloads()) add(w.name, w.question, true);
