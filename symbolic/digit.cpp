@@ -282,7 +282,7 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
         return out;
       }
     }
-    Interval range = floor_div(lasting_bounds(s), lo);
+    Interval range = floor_div(c_[dividend].bounds, lo);
     if (finite) range = floor_mod(range, floor_div(hi, lo));
     const Id args[] = {dividend};
     add(out, node(Kind::Digit, args, range, lo, hi), scale);
