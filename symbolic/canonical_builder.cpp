@@ -96,7 +96,8 @@ Linear CanonicalBuilder::truncated(const Linear& x, const Linear& y, bool remain
 /// is needed: most sums of variables are only the dividend or the side of something.
 class CanonicalBuilder::Player {
  public:
-  Player(CanonicalBuilder& builder, const Tape& tape) : b_(builder), s_(builder.s_), t_(tape) {
+  Player(CanonicalBuilder& builder, const Tape& tape)
+      : b_(builder), s_(builder.s_), t_(tape), remembers_(tape.parts() > kShort) {
     values_.reserve(tape.parts());
   }
 
@@ -119,6 +120,7 @@ class CanonicalBuilder::Player {
     std::uint32_t sum;  // in sums_, where there is no node yet
   };
   static constexpr Id kNone = 0xffffffff;
+  static constexpr std::size_t kShort = 256;  // parts; longer tapes often lead to the same nodes
 
   static bool is_division(ExprOp op) {
     return op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv ||
@@ -169,6 +171,11 @@ class CanonicalBuilder::Player {
         return put(s_.multiply(a, b));
       }
       default: {
+        if (remembers_) {
+          Ids ids;
+          for (std::size_t i = 0; i < step.operands.size(); ++i) ids.push_back(node(step, i));
+          return put(b_.apply(step.op, ids));
+        }
         List<Linear> args;
         args.reserve(step.operands.size());
         for (std::size_t i = 0; i < step.operands.size(); ++i) args.push_back(sum(step, i));
@@ -194,6 +201,7 @@ class CanonicalBuilder::Player {
   CanonicalBuilder& b_;
   Simplifier& s_;
   const Tape& t_;
+  const bool remembers_;
   List<Value> values_;
   List<Linear> sums_;
 };

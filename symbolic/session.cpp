@@ -12,8 +12,10 @@ constexpr std::uint32_t kNone = 0xffffffff;
 constexpr std::size_t kMostScratch = std::size_t{64} << 20;  // bytes
 constexpr std::size_t kFirstTable = 1024;                    // slots; always a power of two
 
+/// Seven bits a byte, the last byte below 128: short keys are found faster.
 void put(std::string& key, std::uint64_t number) {
-  key.append(reinterpret_cast<const char*>(&number), sizeof number);
+  for (; number >= 128; number >>= 7) key += static_cast<char>(number % 128 + 128);
+  key += static_cast<char>(number);
 }
 
 void put(std::string& key, std::string_view text) {
@@ -22,12 +24,15 @@ void put(std::string& key, std::string_view text) {
 }
 
 void put(std::string& key, const End& end) {
-  const auto small = end ? end->small() : std::nullopt;
-  key += !end ? 'o' : small ? 's' : 'l';
-  if (small)
-    put(key, static_cast<std::uint64_t>(*small));
-  else if (end)
+  if (!end) {
+    key += 'o';
+  } else if (const std::int64_t small = end->small().value_or(0); *end == Int(small)) {
+    key += 's';
+    put(key, static_cast<std::uint64_t>(small) << 1 ^ static_cast<std::uint64_t>(small >> 63));
+  } else {
+    key += 'l';
     put(key, end->str());
+  }
 }
 
 /// The question as bytes: equal where the questions are.
