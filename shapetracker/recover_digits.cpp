@@ -34,10 +34,12 @@ class Recovery {
   }
 
   PositionDigits result() const { return found_; }
+  /// Digits were found whose addresses are not all in the range.
+  bool left_range() const { return left_range_; }
 
  private:
   static constexpr std::int64_t kMostWork = 1 << 18;       // entries looked at
-  static constexpr std::int64_t kMostPositionsTried = 96;  // of a table with gaps
+  static constexpr std::int64_t kMostPositionsTried = 64;  // of a table with gaps
 
   /// A digit begins at the positions p with (p + phase) divisible by size.
   struct Cut {
@@ -71,6 +73,7 @@ class Recovery {
         {std::ssize(table), step, cut ? first : 0, cut ? last + 1 : std::ssize(table)});
     found_.base = at(table, first).address - step * first;
     if (within_range()) return true;
+    left_range_ = true;
     found_.digits.pop_back();
     return false;
   }
@@ -142,8 +145,29 @@ class Recovery {
     return found;
   }
 
+  // Whether each turn of such a digit does. Most digits that are tried fail here.
+  bool rises_evenly(const Table& table, std::int64_t size, std::int64_t phase, Wide step) {
+    std::int64_t end = 0;  // of the turn
+    std::optional<Wide> base;
+    for (std::int64_t p = 0; p < std::ssize(table); ++p) {
+      if (p >= end) {
+        end = p + size - (p + phase) % size;
+        base.reset();
+      }
+      if (!is_address(at(table, p))) continue;
+      const Wide from = at(table, p).address + step * (end - p);
+      if (base && *base != from) {
+        work_ += p;
+        return false;
+      }
+      base = from;
+    }
+    return true;
+  }
+
   bool take_digit(const Table& table, std::int64_t size, std::int64_t phase, Wide step) {
     const std::int64_t positions = std::ssize(table);
+    if (!rises_evenly(table, size, phase, step)) return false;
     work_ += positions;
     if (work_ > kMostWork) return false;
     Table turns(static_cast<std::size_t>((positions - 1 + phase) / size + 1));
@@ -154,7 +178,6 @@ class Recovery {
       const std::int64_t digit = (p + phase) % size;
       Entry& turn = turns[static_cast<std::size_t>((p + phase) / size)];
       const Wide base = at(table, p).address - step * digit;
-      if (is_address(turn) && turn.address != base) return false;
       turn = {Kind::Address, base};
       begin = std::min(begin, digit);
       end = std::max(end, digit + 1);
@@ -188,17 +211,21 @@ class Recovery {
   bool tight_;
   Wide lowest_, highest_;
   PositionDigits found_;
+  bool left_range_ = false;
   std::int64_t weight_ = 1;
   std::int64_t work_ = 0;
 };
 
 }  // namespace
 
-std::optional<PositionDigits> recover_digits(const std::vector<Entry>& table, bool tight,
-                                             Wide lowest, Wide highest) {
-  Recovery recovery(tight, lowest, highest);
-  if (!recovery.grow(table)) return std::nullopt;
-  return recovery.result();
+std::optional<PositionDigits> recover_digits(const std::vector<Entry>& table, Wide lowest,
+                                             Wide highest) {
+  for (const bool tight : {false, true}) {
+    Recovery recovery(tight, lowest, highest);
+    if (recovery.grow(table)) return recovery.result();
+    if (!recovery.left_range()) break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace touchstone::shapetracker

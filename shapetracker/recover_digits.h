@@ -34,8 +34,9 @@ struct PositionDigits {
 /// addresses in [lowest, highest] wherever all digits are in their ranges. At least one entry is an
 /// address. The finest digit is read off first: it starts where a run of even steps does, so the
 /// distances of such starts give its size.
-/// tight: what is unknown at the ends of a digit is padding, rather than more of the same steps.
-std::optional<PositionDigits> recover_digits(const std::vector<Entry>& table, bool tight,
-                                             Wide lowest, Wide highest);
+/// What is unknown at the ends of a digit is more of the same steps or, where that leaves the
+/// range, padding.
+std::optional<PositionDigits> recover_digits(const std::vector<Entry>& table, Wide lowest,
+                                             Wide highest);
 
 }  // namespace touchstone::shapetracker

@@ -74,10 +74,24 @@ class Splitter {
     for (const std::size_t axis : left) {
       std::size_t b = 0;
       while (b < blocks_.size() && !add_block(joined(blocks_[b].axes, {axis}))) ++b;
-      if (b == blocks_.size()) return add_all();
+      if (b == blocks_.size()) {
+        if (!add_spaced(axis)) return add_all();
+        continue;
+      }
       blocks_.erase(blocks_.begin() + static_cast<std::ptrdiff_t>(b));
     }
     return true;
+  }
+
+  // An axis whose steps leave positions out.
+  bool add_spaced(std::size_t axis) {
+    constexpr std::int64_t kMostWorth = 7;
+    for (std::int64_t worth = 2; worth <= kMostWorth; ++worth)
+      if (std::optional<Block> block = read_block({axis}, {worth})) {
+        blocks_.push_back(std::move(*block));
+        return true;
+      }
+    return false;
   }
 
   // All axes as one block.
@@ -105,7 +119,7 @@ class Splitter {
   }
 
   // What a step along each axis of a group may be worth in positions: what it is in the flat index
-  // of some view, then small numbers.
+  // of some view.
   std::vector<Worth> worths(const Group& group) const {
     std::vector<Worth> found;
     const auto offer = [&](Worth worth) {
@@ -115,11 +129,7 @@ class Splitter {
       for (std::int64_t& w : worth) w /= unit;
       if (std::ranges::find(found, worth) == found.end()) found.push_back(std::move(worth));
     };
-    if (group.size() == 1) {
-      constexpr std::int64_t kMostWorth = 7;
-      for (std::int64_t worth = 1; worth <= kMostWorth; ++worth) found.push_back({worth});
-      return found;
-    }
+    if (group.size() == 1) return {{1}};
     for (std::size_t level = 0; level < inner_.size(); ++level) {
       Worth worth;
       for (const std::size_t axis : group) {
@@ -155,9 +165,7 @@ class Splitter {
       known = entry;
     });
     if (!agree) return std::nullopt;
-    std::optional<PositionDigits> digits;
-    for (const bool tight : {false, true})
-      if (!digits) digits = recover_digits(table, tight, reach_.first, reach_.second);
+    std::optional<PositionDigits> digits = recover_digits(table, reach_.first, reach_.second);
     if (!digits) return std::nullopt;
     block.digits = std::move(*digits);
     return block;
