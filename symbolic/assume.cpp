@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostNodes = 256;  // a larger expression is left as it is
 constexpr int kRounds = 2;               // of bounds from facts from bounds
+constexpr std::size_t kMostFacts = 12;   // with what they say of the members of maxima
 
 }  // namespace
 
@@ -36,6 +37,20 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
       facts.push_back(std::move(s));
     }
   }
+  // A maximum that counts for more is no less than any of its members.
+  for (std::size_t i = 0; i < facts.size() && facts.size() < kMostFacts; ++i)
+    for (const Term& t : Terms(facts[i].terms)) {
+      if (c_[t.atom].kind != Kind::Max || t.coef.sign() < 0) continue;
+      Linear rest = facts[i];
+      add(rest, t.atom, -t.coef);
+      for (const Id member : c_[t.atom].args) {
+        Linear with = rest;
+        add(with, member, t.coef);
+        facts.push_back(std::move(with));
+      }
+      facts.push_back(std::move(rest));
+      break;
+    }
   return facts;
 }
 

@@ -108,9 +108,24 @@ Linear Simplifier::resolved(const Linear& s, Id known) {
 
 Linear Simplifier::select(Id c, Linear gap) {
   const Id known[] = {c};
-  const auto inside = under(build(resolved(gap, c)), known);
-  if (!inside) fixed(c, 0);
-  gap = inside ? resolved(linear(*inside), c) : Linear();
+  gap = resolved(gap, c);
+  const Trace::Mark start = mark();
+  if (const auto inside = under(build(gap), known)) {
+    // What only grows leads nowhere: one atom stands for another and is taken back.
+    Linear now = resolved(linear(*inside), c);
+    const bool grows =
+        now.terms.size() >= gap.terms.size() && !(now.terms == gap.terms) &&
+        std::ranges::all_of(gap.terms, [&](const Term& t) {
+          return std::ranges::find(now.terms, t.atom, &Term::atom) != now.terms.end();
+        });
+    if (grows)
+      rewind(start);
+    else
+      gap = std::move(now);
+  } else {
+    fixed(c, 0);
+    gap = Linear();
+  }
   Linear r;
   if (gap.is_constant()) {
     add(r, c, gap.constant);

@@ -110,7 +110,7 @@ class Extractor {
 };
 
 /// A form as Python-like text. Throws Error where it would have more than 50 million parts, since
-/// shared parts are written out.
-std::string render(const List<Form>& forms, int root);
+/// shared parts are written out. The text takes the place of what is in `memory`.
+std::string render(const List<Form>& forms, int root, std::string memory = {});
 
 }  // namespace touchstone::symbolic

@@ -1,4 +1,5 @@
 #include "touchstone/symbolic/canonical_builder.h"
+#include "touchstone/symbolic/restate.h"
 
 namespace touchstone::symbolic {
 
@@ -18,7 +19,8 @@ Node parse(const std::string& text, const std::map<std::string, Node>& names, Co
   tape.read(text, names, context);
   if (tape.comparable())
     if (const auto known = context.recall(tape.words(), tape.hash())) return context.handle(*known);
-  const Id id = CanonicalBuilder(names, context).build(tape, text);
+  const Id built = CanonicalBuilder(names, context).build(tape, text);
+  const Id id = restated(context, built, names);
   if (tape.comparable()) context.remember(tape.words(), tape.hash(), id);
   return context.handle(id);
 }

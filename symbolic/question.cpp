@@ -8,6 +8,7 @@
 #include "touchstone/symbolic/canonical_builder.h"
 #include "touchstone/symbolic/expr.h"
 #include "touchstone/symbolic/program.h"
+#include "touchstone/symbolic/restate.h"
 #include "touchstone/symbolic/simplifier.h"
 
 namespace touchstone::symbolic {
@@ -198,6 +199,7 @@ Reading::Reading(const Question& q, Context& context) {
 Solution::Solution(const Reading& reading, std::string_view text, Context& context)
     : extractor_(context, Extractor::For::Text) {
   in_part("in", [&] { id_ = CanonicalBuilder(reading.names, context).build(reading.tape, text); });
+  id_ = restated(context, id_, reading.names);
   bounds_ = context[id_].bounds;
   if (!reading.conditions.empty()) {
     const auto under = Simplifier(context).under(id_, reading.conditions, &bounds_);

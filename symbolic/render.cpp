@@ -73,7 +73,9 @@ const char* symbol(StepOp op) {
 /// Writes a form with a stack of what is still to write, last on top.
 class Writer {
  public:
-  explicit Writer(const List<Form>& forms) : forms_(forms) {}
+  Writer(const List<Form>& forms, std::string memory) : forms_(forms), out_(std::move(memory)) {
+    out_.clear();
+  }
 
   std::string write(int root) {
     form(root, 0);
@@ -152,7 +154,7 @@ class Writer {
 
 }  // namespace
 
-std::string render(const List<Form>& forms, int root) {
+std::string render(const List<Form>& forms, int root, std::string memory) {
   constexpr std::size_t kLongest = 50'000'000;
   const std::size_t parts = forms[static_cast<std::size_t>(root)].size;
   if (parts > kLongest)
@@ -160,7 +162,7 @@ std::string render(const List<Form>& forms, int root) {
         fmt::format("render: the text would have {} parts, since shared parts are written "
                     "out; use lower",
                     parts));
-  return Writer(forms).write(root);
+  return Writer(forms, std::move(memory)).write(root);
 }
 
 std::string render(Node node) {

@@ -149,5 +149,32 @@ TEST(History, AChoiceOnASumEndsWithinAMaximum) {
   EXPECT_EQ(evaluate(e, {{"y", 0}, {"z", 9}}), 9);
 }
 
+// Each was another node when its text was read again.
+TEST(History, WhatIsReadAgainStays) {
+  struct Text {
+    const char* text;
+    Node x, y;
+  };
+  const Node any = variable("x", std::nullopt, std::nullopt), four = variable("x", 0, 4),
+             around = variable("y", -2, 2);
+  const Text texts[] = {
+      {"x // (x*x - x)", four, around},
+      {"y % (y*(x - 1))", four, around},
+      {"-2 * (y * (x // -2))", four, around},
+      {"(min(0, y) < x) * x", four, around},
+      {"(y % -6) // -3", four, around},
+      {"x + 2*y*((max(x, y) or 0) == 1)", four, around},
+      {"where(x == max(0, x + (x < 8) - 1), max(0, x + (x < 8) - 1) - 13, 0)", any, around},
+      {"max(max(4, x), where(y == 0, x, -9))", any, around},
+      {"y < (y + 5) % 3", any, around},
+      {"(x + 4611686018427387902) // 2 % 2305843009213693953", any, around},
+  };
+  for (const Text& t : texts) {
+    const Names n{{"x", t.x}, {"y", t.y}};
+    const Node e = parse(t.text, n);
+    EXPECT_EQ(parse(render(e), n), e) << t.text << " -> " << render(e);
+  }
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic

@@ -100,6 +100,11 @@ void Checker::check(const Sample& sample) {
     reread = true;
     again = e.what();
   }
+  const bool swapped = parse(sample.swapped, names, context_) != node;
+  tally_.swapped += swapped;
+  if (swapped && show_.swapped-- > 0)
+    fmt::print("SWAPPED  {} -> {} but {} -> {} {}\n", sample.text, shown, sample.swapped,
+               render(parse(sample.swapped, names, context_)), where());
   const bool longer = size(node) > sample.size;
   tally_.reread += reread;
   tally_.longer += longer;

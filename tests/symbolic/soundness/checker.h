@@ -17,6 +17,7 @@ struct Tally {
   std::uint64_t refused = 0;            // certain divisions by zero
   std::uint64_t wrong = 0;              // trees with a wrong value, bound or refusal
   std::uint64_t reread = 0;             // trees whose printed form reads back as another node
+  std::uint64_t swapped = 0;            // trees that are another node with their operands swapped
   std::uint64_t longer = 0;             // trees whose printed form is larger than they are
   std::uint64_t bounded = 0,
                 exact = 0;  // trees whose values are all known; of them with exact bounds
@@ -28,16 +29,17 @@ using Variables = std::vector<std::pair<std::string, Interval>>;
 /// A tree as written, and what it is worth at some points.
 struct Sample {
   std::string text;
+  std::string swapped;                       // the same with the operands of + * == .. exchanged
   std::size_t size = 0;                      // operators, variables and constants
   std::span<const std::vector<Int>> points;  // a value for each variable
   std::vector<std::optional<Int>> values;    // nullopt where the tree divides by zero
   bool all_points = false;                   // the points are all there are
 };
 
-/// How many trees to print that read back as another node, come out larger, or have wider bounds
-/// than values.
+/// How many trees to print that read back as another node, differ when swapped, come out larger, or
+/// have wider bounds than values.
 struct Show {
-  int reread = 20, longer = 0, inexact = 0;
+  int reread = 20, swapped = 20, longer = 0, inexact = 0;
 };
 
 /// Simplifies samples, each in an empty context, and compares. What is wrong is printed.

@@ -59,12 +59,21 @@ std::size_t size_of(const RawTree& t) {
   return n;
 }
 
+/// With the operands exchanged wherever that changes nothing.
+RawTree swapped(RawTree t) {
+  for (RawTree& a : t.args) a = swapped(std::move(a));
+  for (const char* op : {"+", "*", "==", "!=", "and", "or", "min", "max"})
+    if (t.op == op) std::swap(t.args[0], t.args[1]);
+  return t;
+}
+
 }  // namespace
 
 RandomTree::RandomTree(std::uint64_t seed, std::uint64_t number, int depth) {
   Grower g(seed * 0x9e3779b97f4a7c15ULL + number);
   const RawTree tree = g.tree(depth);
   text_ = text_of(tree);
+  swapped_ = text_of(swapped(tree));
   size_ = size_of(tree);
   std::vector<std::pair<std::int64_t, std::int64_t>> box;
   for (const char* name : {"x", "y", "z"}) {

@@ -13,11 +13,11 @@ class RandomTree {
  public:
   RandomTree(std::uint64_t seed, std::uint64_t number, int depth);
   const Variables& variables() const { return variables_; }
-  Sample sample() const { return {text_, size_, points_, values_, false}; }
+  Sample sample() const { return {text_, swapped_, size_, points_, values_, false}; }
 
  private:
   Variables variables_;
-  std::string text_;
+  std::string text_, swapped_;
   std::size_t size_ = 0;
   std::vector<std::vector<Int>> points_;
   std::vector<std::optional<Int>> values_;

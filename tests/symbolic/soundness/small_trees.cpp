@@ -36,8 +36,8 @@ SmallTrees::SmallTrees(int set)
   const std::vector<int> constants =
       set == 0 ? std::vector<int>{-2, -1, 0, 1, 2, 4} : std::vector<int>{-3, 0, 1, 2, 3, 6};
   Tree x, y;
-  x.text = "x";
-  y.text = "y";
+  x.text = x.swapped = "x";
+  y.text = y.swapped = "y";
   for (std::size_t p = 0; p < kPoints; ++p) {
     const auto n = static_cast<std::int64_t>(p);
     x.value[p] = kLow[0] + n % kSide;
@@ -47,7 +47,7 @@ SmallTrees::SmallTrees(int set)
   known_[1] = {x, y};
   for (const int c : constants) {
     Tree t;
-    t.text = std::to_string(c);
+    t.text = t.swapped = std::to_string(c);
     t.value.fill(c);
     known_[1].push_back(t);
   }
@@ -70,8 +70,13 @@ Variables SmallTrees::variables() {
 
 SmallTrees::Tree SmallTrees::combine(const std::string& op, const Tree& a, const Tree& b) {
   Tree t;
-  t.text = op == "min" || op == "max" ? op + "(" + a.text + ", " + b.text + ")"
-                                      : "(" + a.text + " " + op + " " + b.text + ")";
+  const auto written = [&](const std::string& left, const std::string& right) {
+    return op == "min" || op == "max" ? op + "(" + left + ", " + right + ")"
+                                      : "(" + left + " " + op + " " + right + ")";
+  };
+  const bool ordered = op == "-" || op == "//" || op == "%" || op == "<" || op == "<=";
+  t.text = written(a.text, b.text);
+  t.swapped = ordered ? written(a.swapped, b.swapped) : written(b.swapped, a.swapped);
   t.size = a.size + b.size + 1;
   t.undefined = a.undefined | b.undefined;
   const bool divides = op == "//" || op == "%";
@@ -101,7 +106,7 @@ Sample SmallTrees::at(std::uint64_t index) const {
   std::size_t leaves = 1;
   while (index >= first_[leaves]) ++leaves;
   const Tree t = tree(leaves, index - first_[leaves - 1]);
-  Sample s{t.text, t.size, points_, {}, true};
+  Sample s{t.text, t.swapped, t.size, points_, {}, true};
   for (std::size_t p = 0; p < kPoints; ++p)
     s.values.push_back(t.undefined >> p & 1U ? std::nullopt : std::optional<Int>(t.value[p]));
   return s;

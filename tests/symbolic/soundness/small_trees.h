@@ -25,7 +25,7 @@ class SmallTrees {
  private:
   static constexpr std::size_t kLeaves = 4;
   struct Tree {
-    std::string text;
+    std::string text, swapped;
     std::size_t size = 1;
     std::array<std::int64_t, kPoints> value{};
     std::uint32_t undefined = 0;  // a bit a point

@@ -1,0 +1,134 @@
+#include "touchstone/symbolic/restate.h"
+
+#include <algorithm>
+
+#include "touchstone/symbolic/canonical_builder.h"
+#include "touchstone/symbolic/extract.h"
+#include "touchstone/symbolic/order.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+constexpr std::size_t kMostNodes = 128;  // of an expression that is read again
+constexpr std::size_t kMostSize = 400;   // of its text
+constexpr int kMostRounds = 12;
+
+/// The names of the variables among the nodes, which are those given where they say the same;
+/// nullptr where two variables have one name, and so no text apart.
+const std::map<std::string, Node>* names_of(Context& context, std::span<const Id> nodes,
+                                            const std::map<std::string, Node>& given,
+                                            std::map<std::string, Node>& own) {
+  bool all = true;
+  for (const Id id : nodes) {
+    if (context[id].kind != Kind::Variable) continue;
+    const auto found = given.find(*context[id].name);
+    all &= found != given.end() && found->second == context.handle(id);
+  }
+  if (all) return &given;
+  for (const Id id : nodes)
+    if (context[id].kind == Kind::Variable &&
+        !own.emplace(*context[id].name, context.handle(id)).second)
+      return nullptr;
+  return &own;
+}
+
+/// Whether a text may bring parts together in another way than they were brought together: choices
+/// and comparisons with what they turn on, products of quotients, and numbers past which digits do
+/// not fold.
+bool may_change(const Context& c, std::span<const Id> nodes) {
+  constexpr std::int64_t kLargestFold = std::int64_t{1} << 31;  // as in digit.cpp
+  bool maxima = false, comparisons = false, products = false, divisions = false;
+  bool counted = false, several = false;  // comparisons, divisions in sums
+  int conjunctions = 0;
+  for (const Id id : nodes) {
+    const NodeData& n = c[id];
+    switch (n.kind) {
+      case Kind::Select:
+        return true;
+      case Kind::Max:
+        maxima = true;
+        break;
+      case Kind::Negative:
+      case Kind::Zero:
+        comparisons = true;
+        break;
+      case Kind::Product:
+        products = true;
+        break;
+      case Kind::Digit:
+        divisions = true;
+        for (const Term& t : c[n.args[0]].terms) several |= c[t.atom].kind == Kind::Digit;
+        if (!n.second.is_zero() && !n.first.is_one()) return true;
+        if (n.first > Int(kLargestFold) || n.second > Int(kLargestFold)) return true;
+        break;
+      case Kind::Div:
+      case Kind::Mod:
+        divisions = true;
+        break;
+      case Kind::And:
+        ++conjunctions;
+        break;
+      case Kind::Sum:
+        if (n.terms.size() > 1) {
+          int quotients = 0;
+          for (const Term& t : n.terms) {
+            const Kind kind = c[t.atom].kind;
+            counted |= is_condition(kind);
+            quotients += kind == Kind::Digit;
+          }
+          several |= quotients > 1;
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  if (several || (maxima && divisions)) return true;
+  return (comparisons && (maxima || divisions)) || (products && divisions) ||
+         (conjunctions > 0 && counted) || conjunctions > 1;
+}
+
+}  // namespace
+
+Id restated(Context& context, Id root, const std::map<std::string, Node>& given) {
+  const List<Id> nodes = reachable(context, root, kMostNodes);
+  if (nodes.empty() || !may_change(context, nodes)) return root;
+  std::map<std::string, Node> own;
+  const auto* const names = names_of(context, nodes, given, own);
+  if (!names) return root;
+  static thread_local std::string text;  // its memory is used again
+  List<Id> seen{root};
+  List<std::size_t> sizes;
+  while (seen.size() < kMostRounds) {
+    {
+      Extractor e(context, Extractor::For::Text);
+      const int form = e.extract(seen.back());
+      sizes.push_back(e.forms()[static_cast<std::size_t>(form)].size);
+      if (sizes.back() > kMostSize) return root;
+      text = render(e.forms(), form, std::move(text));
+    }
+    Id next = root;
+    try {
+      Tape tape;
+      tape.read(text, *names, context);
+      next = CanonicalBuilder(*names, context).build(tape, text);
+    } catch (const ParseError&) {  // what is nowhere defined may show it only when written
+      return root;
+    }
+    const auto before = std::ranges::find(seen, next);
+    if (before == seen.end()) {
+      seen.push_back(next);
+      continue;
+    }
+    auto best = static_cast<std::size_t>(before - seen.begin());
+    for (std::size_t i = best + 1; i < seen.size(); ++i)
+      if (sizes[i] < sizes[best] ||
+          (sizes[i] == sizes[best] && compare(context, seen[i], seen[best]) < 0))
+        best = i;
+    return seen[best];
+  }
+  return seen.back();
+}
+
+}  // namespace touchstone::symbolic
