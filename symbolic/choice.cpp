@@ -17,6 +17,16 @@ Linear Simplifier::divided(Linear s, const Int& factor) {
   return s;
 }
 
+bool Simplifier::precedes(const Linear& a, const Linear& b) const {
+  if (a.terms.size() != b.terms.size()) return a.terms.size() < b.terms.size();
+  for (std::size_t i = 0; i < a.terms.size(); ++i) {
+    if (a.terms[i].atom != b.terms[i].atom)
+      return compare(c_, a.terms[i].atom, b.terms[i].atom) < 0;
+    if (a.terms[i].coef != b.terms[i].coef) return a.terms[i].coef < b.terms[i].coef;
+  }
+  return a.constant < b.constant;
+}
+
 Id Simplifier::negated(Id boolean) const {
   const NodeData& n = c_[boolean];
   const bool turned = n.kind == Kind::Sum && n.first.is_one() && n.terms.size() == 1 &&

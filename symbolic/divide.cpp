@@ -67,7 +67,7 @@ Linear Simplifier::long_division(Linear& a, const Linear& b, bool remainder) {
       Linear part, shorter = a;
       add(part, rest, floor_div(t.coef, lead->coef));
       add(shorter, multiply(part, b), -1);
-      if (length(shorter) > length(a)) continue;
+      if (length(shorter) > length(a) || shorter == a) continue;
       law(remainder ? "mod.multiple" : "div.multiple",
           [&](Instance& i) { i.bind("x", part).bind("b", b).bind("y", shorter); });
       a = std::move(shorter);

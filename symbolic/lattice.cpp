@@ -112,22 +112,28 @@ void Simplifier::reduce(Lattice& l) {
   Bits used = 0;
   for (const Clause c : l.clauses) used |= c;
   List<Bits> below(l.members.size(), 0);  // what is never above the member
+  const auto dominated = [&](std::size_t above, std::size_t under) {
+    law("max.dominated",
+        [&](Instance& i) { i.bind("x", l.members[above]).bind("y", l.members[under]); });
+  };
   each(used, [&](std::size_t i) {
     each(used & (bit(i) - 1), [&](std::size_t j) {
       Linear gap = l.members[i];
       add(gap, l.members[j], -1);
       recombine(gap);
       const Interval range = gap.terms.size() > kMostTerms ? plain_bounds(gap) : bounds(gap);
-      if (range.at_least(0))
+      if (range.within(0, 0)) {  // equal: the same one stands for both in every order
+        const bool first = precedes(l.members[i], l.members[j]);
+        const std::size_t stays = first ? i : j, goes = first ? j : i;
+        dominated(stays, goes);
+        for (Clause& c : l.clauses)
+          if ((c & bit(goes)) != 0) c = (c & ~bit(goes)) | bit(stays);
+      } else if (range.at_least(0))
         below[i] |= bit(j);
       else if (range.at_most(0))
         below[j] |= bit(i);
     });
   });
-  const auto dominated = [&](std::size_t above, std::size_t under) {
-    law("max.dominated",
-        [&](Instance& i) { i.bind("x", l.members[above]).bind("y", l.members[under]); });
-  };
   for (Clause& c : l.clauses)
     each(c, [&](std::size_t i) {
       if ((c & below[i]) == 0) return;
@@ -512,6 +518,7 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
     law("max.dominated", [&](Instance& i) { i.bind("x", above).bind("y", under); });
     return above;
   };
+  if (range.within(0, 0)) return precedes(a, b) ? dominated(a, b) : dominated(b, a);
   if (range.at_least(0)) return dominated(b, a);
   if (range.at_most(0)) return dominated(a, b);
   const bool turned = gap.terms[0].coef.sign() < 0;

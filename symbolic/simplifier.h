@@ -208,6 +208,8 @@ class Simplifier {
                                        List<Linear>& members);
   Clause member_of(Linear s, List<Linear>& members);
   void reduce(Lattice& lattice);
+  /// Of two sums that are equal by their bounds, the one that stands for both.
+  bool precedes(const Linear& a, const Linear& b) const;
   Linear built(Lattice lattice);
   /// The maximum; the first `plain` members are no choices, and the result is laid out from them.
   Linear largest(List<Linear> members, std::size_t plain);

@@ -149,6 +149,12 @@ TEST(History, AChoiceOnASumEndsWithinAMaximum) {
   EXPECT_EQ(evaluate(e, {{"y", 0}, {"z", 9}}), 9);
 }
 
+TEST(History, EqualMembersOfAMaximumAreOneInEveryOrder) {
+  const Names n{{"y", variable("y", -2, 2)}};  // 2//y*y is 2 wherever y is not 0
+  EXPECT_EQ(simplified("max(2, 2//y*y)", n), simplified("max(2//y*y, 2)", n));
+  EXPECT_EQ(simplified("min(2, 2//y*y)", n), simplified("min(2//y*y, 2)", n));
+}
+
 // Each was another node when its text was read again.
 TEST(History, WhatIsReadAgainStays) {
   struct Text {
@@ -167,6 +173,7 @@ TEST(History, WhatIsReadAgainStays) {
       {"where(x == max(0, x + (x < 8) - 1), max(0, x + (x < 8) - 1) - 13, 0)", any, around},
       {"max(max(4, x), where(y == 0, x, -9))", any, around},
       {"y < (y + 5) % 3", any, around},
+      {"y * y // min(y, 0)", any, around},
       {"(x + 4611686018427387902) // 2 % 2305843009213693953", any, around},
   };
   for (const Text& t : texts) {
