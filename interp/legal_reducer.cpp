@@ -167,7 +167,8 @@ class LegalFloatSum : public LegalReducer {
     const std::int64_t runs = (total_ + profile_->block - 1) / profile_->block;
     std::int64_t declared = nonzero_ - 1;
     if (profile_->order == SumOrder::Pairwise)
-      declared = std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(runs, 1) - 1)) +
+      declared = static_cast<std::int64_t>(std::bit_width(
+                     static_cast<std::uint64_t>(std::max<std::int64_t>(runs, 1) - 1))) +
                  profile_->block - 1;
     if (profile_->order == SumOrder::Lanes) declared = runs - 1 + profile_->block - 1;
     return std::max<std::int64_t>(std::min(declared, nonzero_ - 1), 0);

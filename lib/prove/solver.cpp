@@ -73,7 +73,7 @@ Received receive_bytes(int socket, char* to, std::size_t size, const Patience* p
   for (std::size_t done = 0; done < size;) {
     pollfd waiting{socket, POLLIN, 0};
     const int ready = ::poll(&waiting, 1, patience == nullptr ? -1 : kLookMilliseconds);
-    if (ready == 0 && patience->is_over()) return Received::Late;
+    if (ready == 0 && patience != nullptr && patience->is_over()) return Received::Late;
     if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
     const ssize_t n = ::recv(socket, to + done, size - done, 0);
     if (n < 0 && errno == EINTR) continue;
