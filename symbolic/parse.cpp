@@ -16,7 +16,7 @@ Node parse(const std::string& text, const std::map<std::string, Node>& names) {
 Node parse(const std::string& text, const std::map<std::string, Node>& names, Context& context) {
   const std::lock_guard lock(context.mutex());
   Tape tape;
-  tape.read(text, names, context);
+  tape.read(text, names);
   if (tape.comparable())
     if (const auto known = context.recall(tape.words(), tape.hash())) return context.handle(*known);
   const Id built = CanonicalBuilder(names, context).build(tape, text);

@@ -193,7 +193,7 @@ Reading::Reading(const Question& q, Context& context) {
   context.clear();
   names = names_of(q, context);
   conditions = conditions_of(q, names, context);
-  in_part("in", [&] { tape.read(q.text, names, context); });
+  in_part("in", [&] { tape.read(q.text, names); });
 }
 
 Solution::Solution(const Reading& reading, std::string_view text, Context& context)

@@ -111,7 +111,7 @@ Id restated(Context& context, Id root, const std::map<std::string, Node>& given)
     Id next = root;
     try {
       Tape tape;
-      tape.read(text, *names, context);
+      tape.read(text, *names);
       next = CanonicalBuilder(*names, context).build(tape, text);
     } catch (const ParseError&) {  // what is nowhere defined may show it only when written
       return root;

@@ -24,8 +24,7 @@ std::uint64_t hash_words(std::span<const std::uint32_t> words) {
 /// Writes down what the grammar reads.
 class TapeBuilder final : public ExpressionBuilder {
  public:
-  TapeBuilder(Tape& tape, const std::map<std::string, Node>& names, Context& context)
-      : t_(tape), names_(names), c_(context) {}
+  TapeBuilder(Tape& tape, const std::map<std::string, Node>& names) : t_(tape), names_(names) {}
 
   Value constant(const Int& value) override {
     const auto small = value.small();
@@ -93,7 +92,6 @@ class TapeBuilder final : public ExpressionBuilder {
 
   Tape& t_;
   const std::map<std::string, Node>& names_;
-  Context& c_;
   Short<std::uint32_t, 16> operands_;
   std::size_t place_ = 0;
 };
@@ -107,9 +105,9 @@ void Tape::clear() {
   std::ranges::fill(table_, Slot{0, kNoPart});
 }
 
-void Tape::read(std::string_view text, const std::map<std::string, Node>& names, Context& context) {
+void Tape::read(std::string_view text, const std::map<std::string, Node>& names) {
   clear();
-  TapeBuilder builder(*this, names, context);
+  TapeBuilder builder(*this, names);
   root_ = read_expression(text, builder);
   words_.push_back(root_);
   hash_ = hash_words(words_);

@@ -23,7 +23,7 @@ class Tape {
   /// Reads an expression; the names' nodes must be constants or of this context. A constant 0 that
   /// is written as a divisor is refused here, one that comes about only when the node is built.
   /// Throws ParseError pointing at the column.
-  void read(std::string_view text, const std::map<std::string, Node>& names, Context& context);
+  void read(std::string_view text, const std::map<std::string, Node>& names);
 
   /// How many parts there are, and which is the whole.
   std::size_t parts() const { return starts_.size(); }

@@ -18,7 +18,7 @@ struct Names {
                                     {"two", context.constant(2)}};
   Tape read(const std::string& text) {
     Tape tape;
-    tape.read(text, names, context);
+    tape.read(text, names);
     return tape;
   }
 };
