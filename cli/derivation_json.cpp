@@ -81,6 +81,7 @@ std::string derivation_json(const Derivation& d) {
   for (const Chain& a : d.assumptions) assumptions.push_back(json_of(d.exprs, a));
   Json j = {{"variables", std::move(variables)}, {"assumptions", std::move(assumptions)}};
   j.update(json_of(d.exprs, d.main));
+  if (d.longer) j["longer"] = render(d.exprs, *d.longer);
   return j.dump(1) + "\n";
 }
 
@@ -114,6 +115,7 @@ Derivation derivation_of_json(const std::string& text) {
       d.variables.push_back({name, end_of(ends.at(0)), end_of(ends.at(1))});
     for (const Json& a : j.at("assumptions")) d.assumptions.push_back(chain_of(d.exprs, a));
     d.main = chain_of(d.exprs, j);
+    if (j.contains("longer")) d.longer = parse_expr(d.exprs, j["longer"].get<std::string>());
     check_size(d.exprs);
     return d;
   } catch (const nlohmann::json::exception& error) {

@@ -91,7 +91,7 @@ std::vector<StepWords> words_of(const Derivation& d, const Chain& chain) {
       w.title = "the same by arithmetic";
     } else if (s.rule == kCases) {
       w.rule = "cases";
-      w.title = "the same whichever members are the largest and the smallest";
+      w.title = "the same in each case: whichever members are the largest, whichever conditions hold";
       w.facts = joined(e, s.facts);
     } else if (!w.explained) {
       w.title = "a step of the simplifier that no rule explains: not checked";
@@ -122,6 +122,9 @@ std::string verdict(const Derivation& d, const std::optional<Flaw>& flaw) {
   std::size_t steps = d.main.steps.size(), open = unexplained(d.main);
   for (const Chain& c : d.assumptions) steps += c.steps.size();
   const auto count = [](std::size_t n) { return n == 1 ? "1 step" : fmt::format("{} steps", n); };
+  if (!flaw && steps == 0 && d.longer)
+    return fmt::format("it stays as written: the canonical form is longer, {}",
+                       render(d.exprs, *d.longer));
   if (!flaw) return fmt::format("{} replayed without the simplifier: all right", count(steps));
   if (open > 0) return fmt::format("{} of {} not explained, so not checked", open, count(steps));
   const std::string where =

@@ -12,6 +12,7 @@
 #include "repl_session.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/interrupt.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
@@ -24,6 +25,8 @@ bool respond(ReplSession& session, const std::string& line) {
   try {
     fmt::print("{}", session.answer(line));
     return true;
+  } catch (const Interrupted&) {
+    fmt::print("{}\n", yellow("interrupted"));
   } catch (const Error& e) {
     fmt::print("{} {}\n", red("error:"), e.what());
   } catch (const std::bad_alloc&) {
@@ -59,19 +62,30 @@ std::filesystem::path history_file() {
   return failed ? std::filesystem::path() : folder / "repl_history";
 }
 
-extern "C" void note_interrupt(int) {}  // the read in progress ends with EINTR
+extern "C" void end_line(int) {}  // the read in progress ends with EINTR
 
-/// Ctrl-C ends the line being typed; while an answer is being found it ends the program.
-class InterruptsLine {
+extern "C" void end_answer(int signal) {
+  if (!Interrupt::request()) return;
+  ::signal(signal, SIG_DFL);  // asked for twice, and nothing heeds it
+  ::raise(signal);
+}
+
+/// While it is there Ctrl-C calls a handler. A key is heeded once: a request that came too late for
+/// the answer it meant does not end the next one.
+class OnInterrupt {
  public:
-  InterruptsLine() {
+  explicit OnInterrupt(void (*handler)(int)) {
+    Interrupt::clear();
     struct sigaction action {};
-    action.sa_handler = note_interrupt;
+    action.sa_handler = handler;
     ::sigaction(SIGINT, &action, &before_);
   }
-  ~InterruptsLine() { ::sigaction(SIGINT, &before_, nullptr); }
-  InterruptsLine(const InterruptsLine&) = delete;
-  InterruptsLine& operator=(const InterruptsLine&) = delete;
+  ~OnInterrupt() {
+    ::sigaction(SIGINT, &before_, nullptr);
+    Interrupt::clear();
+  }
+  OnInterrupt(const OnInterrupt&) = delete;
+  OnInterrupt& operator=(const OnInterrupt&) = delete;
 
  private:
   struct sigaction before_ {};
@@ -106,7 +120,7 @@ class Editor {
 
   enum class Read : std::uint8_t { Line, Interrupted, End };
   Read read(std::string& line) {
-    const InterruptsLine interrupts;
+    const OnInterrupt interrupts(end_line);
     int count = 0;
     errno = 0;
     const char* text = ::el_gets(editor_, &count);
@@ -172,9 +186,11 @@ int run_interactive() {
   std::fflush(stdout);
   for (std::string line; !session.ended();) {
     switch (editor.read(line)) {
-      case Editor::Read::Line:
+      case Editor::Read::Line: {
+        const OnInterrupt interrupts(end_answer);
         respond(session, line);
         break;
+      }
       case Editor::Read::Interrupted:
         fmt::print("^C\n");
         break;

@@ -239,6 +239,11 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   }
   solve(moved);
   rewind(start);  // of the facts, not of what they are used on
+  const auto product = [&](Id id) { return c_[id].kind == Kind::Product; };
+  if (std::ranges::any_of(nodes, product)) {
+    multiply_facts(moved, rewritten(root, forth));
+    rewind(start);
+  }
   facts_ = std::move(moved);
   residues_ = std::move(residues_moved);
   const Id narrow = rewritten(root, forth);
@@ -273,7 +278,7 @@ Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
       const Int factor = floor_div(own->coef, t.coef);
       Linear rest = sum;  // sum = factor * f + rest, and f <= -1
       add(rest, f, -factor);
-      Interval range = plain_bounds(rest);
+      Interval range = lasting_bounds(rest);
       if (most > 1 && !rest.terms.empty()) range = meet(range, fact_bounds(rest, most - 1));
       (factor.sign() > 0 ? range.lo : range.hi).reset();
       if (range.hi) *range.hi -= factor;
@@ -281,6 +286,29 @@ Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
       r = meet(r, range);
     }
   return r;
+}
+
+void Simplifier::multiply_facts(Facts& facts, Id root) {
+  // f < 0 is f + 1 <= 0, which holds with any factor that is not negative.
+  constexpr std::size_t kMostFacts = 12, kMostTerms = 4;
+  const std::size_t given = facts.size();
+  for (const Id id : reachable(c_, root)) {
+    const NodeData& p = c_[id];
+    if (p.kind != Kind::Product || p.args.size() != 2) continue;
+    for (std::size_t i = 0; i < given; ++i)
+      for (const std::size_t at : {std::size_t{0}, std::size_t{1}}) {
+        const Linear f = facts[i];
+        const Linear by = linear(p.args[1 - at]);
+        if (facts.size() == kMostFacts || f.terms.size() < 2 || f.terms.size() > kMostTerms ||
+            std::ranges::find(f.terms, p.args[at], &Term::atom) == f.terms.end() ||
+            !c_[p.args[1 - at]].bounds.at_least(0))
+          continue;
+        Linear fact = multiply(f, by);
+        add(fact, by);
+        fact.constant -= 1;
+        facts.push_back(std::move(fact));
+      }
+  }
 }
 
 void Simplifier::solve(Facts& facts) {

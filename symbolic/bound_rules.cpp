@@ -64,6 +64,8 @@ constexpr BoundRule kBoundRules[] = {
      "x <= (-m - 1)//c", "c > 0 and c*x + y < 0 and m <= y"},
     {"interval.fact_lo", "a fact bounds a variable with a negative factor from below",
      "-((-m - 1)//c) <= x", "c > 0 and y - c*x < 0 and m <= y"},
+    {"interval.fact_factor", "a fact holds times a factor that is not negative",
+     "x*y + y < 1", "x < 0 and y >= 0"},
 
     // x = r (mod m) and y = s (mod n) are written x == m*i + r and y == n*j + s. A result is its
     // residue, the first summand, and multiples of what stands first in each product: its modulus

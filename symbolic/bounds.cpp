@@ -22,23 +22,25 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   Interval r = plain_bounds(sum);
   if (sum.terms.size() < 2) return r;
   constexpr int kMostChoices = 3;  // with more, each is bounded alone
-  bool quotients = false, flags = false;
+  bool quotients = false, flags = false, remainders = false;
   int choices = 0, products = 0;
   for (const Term& t : sum.terms) {
     const NodeData& n = c_[t.atom];
     quotients |= n.kind == Kind::Digit && n.second.is_zero();
     flags |= n.kind == Kind::Negative || n.kind == Kind::Zero;
+    remainders |= n.kind == Kind::Mod;
     choices += n.kind == Kind::Max || n.kind == Kind::Select;
     products += n.kind == Kind::Product && n.args.size() == 2;
   }
   const bool choose = choices > 0 && choices <= kMostChoices;
   const bool multiply = products > 0 && products <= kMostChoices;
-  if (!quotients && !choose && !flags && !multiply) return r;
+  if (!quotients && !choose && !flags && !multiply && !remainders) return r;
   const Interval plain = r;  // of ends that are congruent to the sum
   if (quotients) r = meet(r, relaxed_bounds(sum));
   if (choose) r = meet(r, choice_bounds(sum));
   if ((choose || flags) && choices <= kMostChoices) r = meet(r, case_bounds(sum));
   if (multiply) r = meet(r, product_bounds(sum));
+  if (remainders) r = meet(r, remainder_bounds(sum));
   return r == plain ? r : trimmed(r, plain_congruence(sum)).value_or(r);
 }
 
@@ -228,6 +230,22 @@ std::optional<Interval> Simplifier::bounds_apart(const Linear& s, const Linear& 
   return r;
 }
 
+Interval Simplifier::remainder_bounds(const Linear& sum) const {
+  Interval r;
+  for (const Term& t : sum.terms) {  // x % y is at most y - 1
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Mod || !c_[n.args[1]].bounds.at_least(1)) continue;
+    Linear top = sum;
+    add(top, t.atom, -t.coef);
+    add(top, n.args[1], t.coef);
+    top.constant -= t.coef;
+    Interval range = plain_bounds(top);
+    (t.coef.sign() > 0 ? range.lo : range.hi).reset();
+    r = meet(r, range);
+  }
+  return r;
+}
+
 Interval Simplifier::product_bounds(const Linear& sum, int most) const {
   Interval r;
   for (const Term& t : sum.terms) {
@@ -243,7 +261,6 @@ Interval Simplifier::product_bounds(const Linear& sum, int most) const {
     };
     if (std::ranges::none_of(sum.terms, shares)) continue;
     const Interval x = c_[u].bounds, y = c_[v].bounds;
-    if (!x.lo || !x.hi || !y.lo || !y.hi) continue;
     Linear rest = sum;
     add(rest, t.atom, -t.coef);
     // coef * (a*u + b*v + c) bounds the term from below, or from above.
@@ -258,6 +275,7 @@ Interval Simplifier::product_bounds(const Linear& sum, int most) const {
       r = meet(r, range);
     };
     if (u == v) {
+      if (!x.lo || !x.hi) continue;
       with(*x.lo + *x.hi, 0, -(*x.lo * *x.hi), false);
       const auto own = std::ranges::find(sum.terms, u, &Term::atom);
       const Int b = own == sum.terms.end() ? Int(0) : own->coef;
@@ -266,10 +284,13 @@ Interval Simplifier::product_bounds(const Linear& sum, int most) const {
         with(w + w + 1, 0, -(w * (w + 1)), true);
       continue;
     }
-    with(*y.lo, *x.lo, -(*x.lo * *y.lo), true);
-    with(*y.hi, *x.hi, -(*x.hi * *y.hi), true);
-    with(*y.hi, *x.lo, -(*x.lo * *y.hi), false);
-    with(*y.lo, *x.hi, -(*x.hi * *y.lo), false);
+    const auto corner = [&](const End& a, const End& b, bool below) {
+      if (a && b) with(*b, *a, -(*a * *b), below);
+    };
+    corner(x.lo, y.lo, true);
+    corner(x.hi, y.hi, true);
+    corner(x.lo, y.hi, false);
+    corner(x.hi, y.lo, false);
   }
   return r;
 }

@@ -219,7 +219,13 @@ Linear Simplifier::where(Id c, const Linear& long_a, const Linear& long_b) {
     law("where.not", [&](Instance& i) { i.bind("x", linear(other)).bind("y", a).bind("z", b); });
     return where(other, b, a);
   }
-  const Linear no = resolved(b, other);
+  Linear no = resolved(b, other);
+  if (!no.is_constant()) {
+    const Id known[] = {other};
+    const auto inside = under(build(no), known);
+    if (!inside) return a;  // c holds everywhere
+    no = linear(*inside);
+  }
   Linear gap = resolved(a, c);
   add(gap, no, -1);
   Linear r = no;

@@ -151,8 +151,28 @@ Id Simplifier::zero(Linear s) {
     const Linear whole[] = {side};
     if (auto flag = apply(CompiledRule::Root::Equal, whole)) return build(*flag);
   }
+  if (auto flag = between(s)) return *flag;
   const Id args[] = {build(s)};
   return c_.make(Kind::Zero, args, Interval{Int(0), Int(1)});
+}
+
+std::optional<Id> Simplifier::between(const Linear& s) {
+  const auto chooses = [&](const Term& t) { return c_[t.atom].kind == Kind::Max; };
+  if (assuming_ || halving_ || matching_ > 0 || std::ranges::none_of(s.terms, chooses))
+    return std::nullopt;
+  const Trace::Mark start = mark();
+  law("eq.between", [&](Instance& i) { i.bind("x", s); });
+  Linear up = s, down = -s;
+  up.constant -= 1;
+  down.constant -= 1;
+  halving_ = true;  // the two sides may meet in the equation again
+  const Id sides[] = {negative(std::move(up)), negative(std::move(down))};
+  const Id result = both(sides);
+  halving_ = false;
+  const Kind kind = c_[result].kind;
+  if (kind != Kind::And && !(kind == Kind::Zero && linear(c_[result].args[0]) == s)) return result;
+  rewind(start);
+  return std::nullopt;
 }
 
 Id Simplifier::truth(Id id) {
@@ -188,10 +208,36 @@ Ids Simplifier::part_list(std::span<const Id> booleans) {
   return parts;
 }
 
+bool Simplifier::meet_parts(Ids& parts, std::size_t i, std::size_t j) {
+  const auto fact = comparison(parts[i]);
+  if (!fact) return false;
+  Linear next = *fact;  // the first value that the fact leaves out is -1
+  next.constant += 1;
+  std::optional<Id> joint;
+  const Id zero = negated(parts[j]);
+  if (zero != parts[j] && c_[zero].kind == Kind::Zero) {
+    const Linear s = linear(c_[zero].args[0]);
+    if (!(s == next) && !(s == -next)) return false;
+    law("and.edge", [&](Instance& use) { use.bind("x", *fact); });
+    joint = negative(next);
+  } else if (const auto other = comparison(parts[j])) {
+    Linear total = *fact;
+    add(total, *other);
+    if (!total.is_constant() || total.constant != Int(-2)) return false;
+    law("and.pinch", [&](Instance& use) { use.bind("x", next); });
+    joint = this->zero(next);
+  }
+  if (!joint) return false;
+  parts[i] = *joint;
+  parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(j));
+  return true;
+}
+
 bool Simplifier::compare_parts(Ids& parts) {
   for (std::size_t i = 0; i < parts.size(); ++i)
     for (std::size_t j = 0; j < parts.size(); ++j) {
       if (i == j) continue;
+      if (meet_parts(parts, i, j)) return true;
       const auto truth = decided(parts[j], parts[i]);
       if (!truth) continue;
       const auto fact = comparison(parts[i]), other = comparison(parts[j]);

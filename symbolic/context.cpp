@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/id_map.h"
 
 namespace touchstone::symbolic {
@@ -168,6 +169,7 @@ void Context::rank(Stored& node) {
 }
 
 Id Context::append(Stored&& node, std::size_t slot) {
+  Interrupt::poll();
   rank(node);
   const std::uint32_t n = static_cast<std::uint32_t>(count_) + kFirstChunk;
   if (n >= (1U << 31)) throw Error("symbolic: a context holds at most 2^31 nodes");

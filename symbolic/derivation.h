@@ -12,7 +12,7 @@ namespace touchstone::symbolic {
 /// The step that only computes: both parts have one normal form (ring.h), no rule is needed.
 inline constexpr std::string_view kArithmetic = "arithmetic";
 /// The step between two parts that are equal whichever members of the maxima and minima in them are
-/// the largest and smallest (entailment.h).
+/// the largest and smallest, and whichever conditions in them hold (entailment.h).
 inline constexpr std::string_view kCases = "cases";
 /// A step that the simplifier took and that could not be explained; no checker accepts it.
 inline constexpr std::string_view kUnexplained = "unexplained";
@@ -39,7 +39,8 @@ struct Chain {
   std::vector<DerivationStep> steps;
 };
 
-/// How an expression came to its simplified form, from the text as given to the text as rendered.
+/// How an expression came to its simplified form, from the text as given to the text as rendered;
+/// without steps where that would be longer.
 struct Derivation {
   struct Variable {
     std::string name;
@@ -49,6 +50,8 @@ struct Derivation {
   std::vector<Variable> variables;
   std::vector<Chain> assumptions;  // each in the form the simplifier uses it
   Chain main;
+  /// The canonical form, where it would be written longer than the text: then no step is taken.
+  std::optional<Expr> longer;
 };
 
 /// What may be used at a place of an expression: bounds of the variables, the first `known` of the

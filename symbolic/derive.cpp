@@ -416,6 +416,10 @@ Derivation derive(const std::string& text, std::span<const Derivation::Variable>
     conditions.push_back(Simplifier(context).truth(id));
   }
   deriver.derive(d.main, conditions, d.assumptions.size());
+  if (d.exprs.size(d.main.result) > d.exprs.size(d.main.start)) {
+    d.longer = d.main.result;
+    d.main = {d.main.start, d.main.start, {}};
+  }
   // The checker has the last word: what it refuses is not explained.
   Ring fresh(d.exprs);
   for (std::size_t c = 0; c <= d.assumptions.size(); ++c) {

@@ -204,6 +204,13 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
     if (!hi.is_zero() && hi == lo) return out;
     const bool finite = !hi.is_zero();
     const Int period = finite ? hi : lo;
+    if (lo.is_one() && hi == Int(2) && !floor_mod(s.constant, 2).is_zero()) {
+      s.constant -= 1;
+      law("mod.flip", [&](Instance& i) { i.bind("x", s); });
+      add(out, Linear{1, {}}, scale);
+      scale = -scale;
+      continue;
+    }
     if (finite && lower_digits(s, lo, period)) continue;
     if (strided(s)) {
       if (finite && drop_residues(s, lo, period)) continue;
@@ -269,6 +276,18 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
     if (!(joined == s)) {
       s = std::move(joined);
       continue;
+    }
+    if (!finite && s.terms.size() == 1 && floor_mod(lo, 2).is_zero()) {
+      Linear x = s;
+      const Int half = floor_div(lo, 2);
+      x.constant -= half;
+      const Interval range = lasting_bounds(x);
+      if (range.at_least(0) && range.at_most(lo - 1)) {
+        law("div.half", [&](Instance& i) { i.bind("x", x).bind("c", half); });
+        s = std::move(x);
+        lo = half;
+        continue;
+      }
     }
     if (auto line = two_valued(s, lo, hi)) {
       add(out, *line, scale);

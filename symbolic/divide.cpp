@@ -108,6 +108,20 @@ Linear Simplifier::cancel(Linear& a, Linear& b) {
   return factor;
 }
 
+bool Simplifier::open_dividend(Linear& a, Linear& b) {
+  if (a.terms.size() != 1 || !a.constant.is_zero() || !a.terms[0].coef.is_one()) return false;
+  const NodeData& n = c_[a.terms[0].atom];
+  const bool digit = n.kind == Kind::Digit && n.second.is_zero();
+  if ((!digit && n.kind != Kind::Div) || !bounds(b).at_least(1)) return false;
+  const Linear inner = digit ? Linear{n.first, {}} : linear(n.args[1]);
+  const Linear dividend = linear(n.args[0]);
+  law("div.div",
+      [&](Instance& i) { i.bind("x", dividend).bind("a", inner).bind("y", 0).bind("c", b); });
+  a = dividend;
+  b = multiply(inner, b);
+  return true;
+}
+
 Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
   // Both signs turn together, so the divisor's first coefficient can be positive.
   const bool flip = b.terms[0].coef.sign() < 0;
@@ -135,6 +149,8 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
     add(quotient, digit(a, b.constant, 0));
     if (remainder) rest = digit(a, 1, b.constant);
   } else {
+    while (!remainder && open_dividend(a, b)) {
+    }
     bool known = false;
     for (const int q : {0, 1, -1}) {  // 0 <= a - q*b < b
       rest = a;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "touchstone/base/interrupt.h"
+
 namespace touchstone::symbolic {
 
 namespace {
@@ -65,6 +67,7 @@ void Entailment::at_most_zero(PolyId p) {
 }
 
 void Entailment::assume_nonzero(PolyId p) {
+  settled_ = false;
   nonzero_.insert(p);
   nonzero_.insert(ring_->add(ring_->constant(0), p, -1));
   const Poly& q = (*ring_)[p];
@@ -303,21 +306,49 @@ Interval Entailment::relaxed(PolyId p, int depth) {
 Interval Entailment::with_facts(PolyId p, int depth) {
   Interval r;
   const Poly poly = (*ring_)[p];
-  for (std::size_t i = 0; i < facts_.size(); ++i) {
-    const Poly& f = (*ring_)[facts_[i]];
-    if (f.terms.size() < 2 || (f.terms.size() == 2 && f.terms[0].first.empty()))
-      continue;  // of one term: its bounds hold it
+  const auto use = [&](PolyId fact) {
+    const Poly f = (*ring_)[fact];
     for (const auto& [m, c] : f.terms) {
       if (m.empty()) continue;
       const auto own = std::ranges::find(poly.terms, m, &std::pair<Monomial, Int>::first);
       if (own == poly.terms.end() || !divides(c, own->second)) continue;
       const Int factor = floor_div(own->second, c);  // p = factor * fact + rest
-      Interval rest = bounds(ring_->add(p, facts_[i], -factor), depth - 1);
+      Interval rest = bounds(ring_->add(p, fact, -factor), depth - 1);
       (factor.sign() > 0 ? rest.lo : rest.hi).reset();
       r = both(r, rest);
     }
+  };
+  for (std::size_t i = 0; i < facts_.size(); ++i) {
+    const Poly f = (*ring_)[facts_[i]];
+    if (f.terms.size() > 2 || (f.terms.size() == 2 && !f.terms[0].first.empty()))
+      use(facts_[i]);  // of one term: its bounds hold it
+    for (const AtomId v : factors_beside(poly, f))
+      use(ring_->multiply(facts_[i], ring_->of_atom(v)));
+  }
+  for (const auto& [m, c] : poly.terms) {  // x % y is below y, where that is above 0
+    if (m.size() != 1 || ring_->atom(m[0]).kind != AtomKind::Remainder) continue;
+    const PolyId divisor = ring_->atom(m[0]).parts[1];
+    if ((*ring_)[divisor].is_constant() || !plain(divisor).at_least(1)) continue;
+    const PolyId below = ring_->add(ring_->of_atom(m[0]), divisor, -1);
+    use(ring_->add(below, ring_->constant(1)));
   }
   return r;
+}
+
+std::vector<AtomId> Entailment::factors_beside(const Poly& poly, const Poly& fact) {
+  // A fact holds times a factor that is not negative: u*v is met by a fact of u.
+  std::vector<AtomId> found;
+  for (const auto& [m, c] : poly.terms) {
+    if (m.size() != 2) continue;
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      const Monomial other{m[1 - i]};
+      if (std::ranges::find(fact.terms, other, &std::pair<Monomial, Int>::first) !=
+              fact.terms.end() &&
+          std::ranges::find(found, m[i]) == found.end() && atom_bounds(m[i]).at_least(0))
+        found.push_back(m[i]);
+    }
+  }
+  return found;
 }
 
 std::optional<Interval> Entailment::by_flag(PolyId p, AtomId flag, int depth) {
@@ -364,6 +395,7 @@ Interval Entailment::by_maximum(PolyId p, AtomId maximum, int depth) {
 
 Interval Entailment::bounds(PolyId p, int depth) {
   constexpr std::size_t kMostTerms = 40;
+  Interrupt::poll();
   if (!settled_) tighten();
   Interval r = trimmed(both(plain(p), relaxed(p, depth)), p, depth);
   const Poly poly = (*ring_)[p];
@@ -394,7 +426,7 @@ bool Entailment::nonzero(PolyId p) {
   return r.at_least(1) || r.at_most(-1);
 }
 
-std::optional<AtomId> Entailment::innermost_maximum(PolyId p) const {
+std::optional<AtomId> Entailment::innermost_case(PolyId p) const {
   std::vector<PolyId> todo{p};
   std::set<PolyId> seen{p};
   std::optional<AtomId> found;  // parts of an atom are made before it: the first one made
@@ -404,7 +436,8 @@ std::optional<AtomId> Entailment::innermost_maximum(PolyId p) const {
     for (const auto& [m, c] : q.terms)
       for (const AtomId a : m) {
         const Atom& n = ring_->atom(a);
-        if (n.kind == AtomKind::Max && (!found || a < *found)) found = a;
+        const bool tells = n.kind == AtomKind::Max || ring_->is_flag(a);
+        if (tells && (!found || a < *found)) found = a;
         for (const PolyId part : n.parts)
           if (seen.insert(part).second) todo.push_back(part);
       }
@@ -421,18 +454,40 @@ bool Entailment::zero_by_cases(PolyId p, int& cases) {
   constexpr int kMostCases = 300;
   if ((*ring_)[p].terms.empty()) return true;
   if (++cases > kMostCases) return false;
-  const auto maximum = innermost_maximum(p);
-  if (!maximum) return bounds(p).within(0, 0) || contradictory();
-  std::vector<PolyId> members = ring_->atom(*maximum).parts;
+  const auto place = innermost_case(p);
+  if (!place) return bounds(p).within(0, 0) || contradictory();
+  const Atom atom = ring_->atom(*place);
+  if (ring_->is_flag(*place)) {
+    for (const bool value : {false, true}) {
+      Entailment then = *this;
+      then.assume_flag(*place, value);
+      if (then.contradictory()) continue;
+      PolyId q = ring_->substitute(p, *place, ring_->constant(value ? 1 : 0));
+      if (value && atom.kind == AtomKind::Zero) q = solved(q, atom.parts[0]);
+      if (!then.zero_by_cases(q, cases)) return false;
+    }
+    return true;
+  }
+  std::vector<PolyId> members = atom.parts;
   members.push_back(ring_->constant(0));
   for (const PolyId largest : members) {
     Entailment then = *this;
     for (const PolyId other : members)
       if (other != largest) then.at_most_zero(ring_->add(other, largest, -1));
     if (then.contradictory()) continue;
-    if (!then.zero_by_cases(ring_->substitute(p, *maximum, largest), cases)) return false;
+    if (!then.zero_by_cases(ring_->substitute(p, *place, largest), cases)) return false;
   }
   return true;
+}
+
+PolyId Entailment::solved(PolyId p, PolyId zero) {
+  const Poly q = (*ring_)[zero];
+  for (const auto& [m, c] : q.terms) {
+    if (m.size() != 1 || !abs(c).is_one() || ring_->atom(m[0]).kind != AtomKind::Variable) continue;
+    const PolyId rest = ring_->add(ring_->monomial(m, c), zero, -1);  // c * variable == rest
+    return ring_->substitute(p, m[0], ring_->multiply(rest, ring_->constant(c)));
+  }
+  return p;
 }
 
 bool Entailment::flag_is(AtomId flag, bool value) {

@@ -22,7 +22,8 @@ class Entailment {
   /// True where the facts imply the condition; false says nothing.
   bool holds(Expr condition);
   bool nonzero(PolyId p);
-  /// True where p is 0 whichever member of each maximum in it is the largest.
+  /// True where p is 0 whichever member of each maximum in it is the largest, and whichever flags
+  /// hold.
   bool zero_by_cases(PolyId p);
   /// Every value of p lies within. Anything may come out where the facts contradict each other.
   Interval bounds(PolyId p) { return bounds(p, kDeepest); }
@@ -36,7 +37,11 @@ class Entailment {
   void tighten();
   bool flags_hold(PolyId truth);
   bool zero_by_cases(PolyId p, int& cases);
-  std::optional<AtomId> innermost_maximum(PolyId p) const;
+  std::optional<AtomId> innermost_case(PolyId p) const;
+  /// p where `zero` is 0: without a variable that it gives by the others.
+  PolyId solved(PolyId p, PolyId zero);
+  /// Atoms of p that are not negative and stand in a product with an atom of the fact.
+  std::vector<AtomId> factors_beside(const Poly& p, const Poly& fact);
   bool flag_is(AtomId flag, bool value);
   Interval both(const Interval& a, const Interval& b);
   /// The interval's ends moved to numbers that the congruence of p allows.

@@ -161,9 +161,7 @@ int Extractor::lay_out(Id id) {
 int Extractor::lay_out_digit(const NodeData& n) {
   Sum dividend = sum_of(n.args[0]);
   if (n.second.is_zero()) return quotient(dividend, best_.at(n.args[0]), n.first, 1);
-  for (Term& t : dividend.terms)  // modulo b, b - 1 is -1
-    if (t.coef == n.second - 1) t.coef = -1;
-  if (dividend.constant == n.second - 1) dividend.constant = -1;
+  dividend = nearest(std::move(dividend), n.second);
   int r = smaller_form(best_.at(n.args[0]), lay_out_sum(dividend, 1));
   if (!n.first.is_one()) r = apply(StepOp::FloorDiv, {r, constant(n.first)});
   return apply(StepOp::FloorMod, {r, constant(floor_div(n.second, n.first))});
@@ -217,6 +215,20 @@ int Extractor::compared(const Sum& s, StepOp strict) {
 int Extractor::sides(Sum left, Sum right, const Int& constant, StepOp strict) {
   left.constant = 0;
   right.constant = 0;
+  // A choice may take the number in better where the other side may be equal to it.
+  const auto holds_choice = [&](const Sum& s) {
+    return std::ranges::any_of(s.terms,
+                               [&](const Term& t) { return c_[t.atom].kind == Kind::Max; });
+  };
+  if (strict == StepOp::Lt && !constant.is_zero() && constant != Int(-1) && !left.terms.empty() &&
+      !right.terms.empty() && (holds_choice(left) || holds_choice(right))) {
+    const Int next = constant + Int(1);
+    Sum low = left, high = right;
+    (next.sign() > 0 ? low : high).constant = abs(next);
+    (constant.sign() > 0 ? left : right).constant = abs(constant);
+    return smaller_form(apply(StepOp::Lt, {lay_out_sum(left), lay_out_sum(right)}),
+                        apply(StepOp::Le, {lay_out_sum(low), lay_out_sum(high)}));
+  }
   if (right.terms.empty()) {
     right.constant = -constant;
   } else if (left.terms.empty()) {

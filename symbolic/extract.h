@@ -67,6 +67,8 @@ class Extractor {
   // sums
   int lay_out_sum(const Sum& s, int depth = 0);
   int absorbed(const Sum& s, int depth);
+  /// Modulo b, b - 1 is -1.
+  static Sum nearest(Sum dividend, const Int& period);
   /// -(x % c) as (-x) % -c; -1 where the term is no modulo.
   int turned_modulo(const Term& t, int depth);
   void absorb_quotient(Sum& work, const Term& digit, int depth, Items& items);
@@ -82,12 +84,21 @@ class Extractor {
   struct Placement;
   using Members = Short<Sum, 4>;
   bool chooses(const Sum& s, const Term& flag) const;
-  void absorb_choices(Sum& work, int depth, Items& items);
+  /// Whether a quotient beside the choice has it in its dividend, and may take it all in.
+  bool divided(const Sum& work, Id choice) const;
+  /// True where choices were left for quotients to take in.
+  bool absorb_choices(Sum& work, int depth, bool quotients_first, Items& items);
   std::optional<Choice> choice_of(const Sum& work, const Term& t);
   Placement best_placement(const Sum& work, const Choice& choice) const;
   template <class Number>
   class Table;
   void place(Sum& work, const Choice& choice, int depth, Items& items);
+  Short<Placement, 2> whole_placements(const Sum& work, const Choice& choice) const;
+  int lay_out_choice(const Choice& choice, const Placement& at, int depth);
+  /// A member of a choice on an equation, where that holds.
+  int lay_out_met(const Sum& member, const Choice& choice, int depth);
+  bool has_choice(const Sum& s) const;
+  int grouped(StepOp op, Members members, int depth);
 
   static constexpr int kDeepest = 3;  // a choice in a choice in a choice; deeper ones stay
   /// Sums that take in what is beside them are laid out once at each depth: nests of choices ask

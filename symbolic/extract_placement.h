@@ -15,7 +15,8 @@ struct Extractor::Choice {
   Int coef;
   int condition = -1;  // a form
   Members members;
-  Terms terms;  // of the sum that the choice stands for
+  Terms terms;                   // of the sum that the choice stands for
+  const Id* equation = nullptr;  // of a Select on it: what is 0 where the condition holds
 };
 
 /// unit * the choice between factor * member + shift.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/extract.h"
 #include "touchstone/symbolic/order.h"
 
@@ -84,11 +85,20 @@ std::uint32_t& Extractor::slot_of(const Sum& s, int depth) {
   }
 }
 
+Extractor::Sum Extractor::nearest(Sum dividend, const Int& period) {
+  for (Term& t : dividend.terms)
+    if (t.coef == period - 1) t.coef = -1;
+  if (dividend.constant == period - 1) dividend.constant = -1;
+  return dividend;
+}
+
 int Extractor::turned_modulo(const Term& t, int depth) {
   const NodeData& n = c_[t.atom];
   const bool digit = n.kind == Kind::Digit && n.first.is_one() && !n.second.is_zero();
   if (!digit && n.kind != Kind::Mod) return -1;
-  const Sum below = plus(Sum{}, sum_of(n.args[0]), -1);
+  Sum dividend = sum_of(n.args[0]);
+  if (digit) dividend = nearest(std::move(dividend), n.second);
+  const Sum below = plus(Sum{}, dividend, -1);
   const int divisor =
       digit ? constant(-n.second) : lay_out_sum(plus(Sum{}, sum_of(n.args[1]), -1), depth + 1);
   return scaled(apply(StepOp::FloorMod, {lay_out_sum(below, depth + 1), divisor}), -t.coef);
@@ -101,9 +111,10 @@ Extractor::Items Extractor::plain_items(const Sum& s) const {
 }
 
 int Extractor::absorbed(const Sum& s, int depth) {
+  Interrupt::poll();
   Sum work = s;
   Items items;
-  absorb_choices(work, depth, items);
+  const bool choices_left = absorb_choices(work, depth, true, items);
   // The last are the deepest: a quotient of quotients takes them in before they stand alone.
   for (std::size_t i = s.terms.size(); i-- > 0;) {
     const Id atom = s.terms[i].atom;
@@ -112,6 +123,7 @@ int Extractor::absorbed(const Sum& s, int depth) {
     const Int left = coefficient(work, atom);
     if (!left.is_zero()) absorb_quotient(work, {left, atom}, depth, items);
   }
+  if (choices_left) absorb_choices(work, depth, false, items);
   factor_products(work, items);
   Items all = plain_items(work);
   all.insert(all.end(), items.begin(), items.end());
@@ -132,15 +144,29 @@ void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& 
     dividend = plus(dividend, Sum{0, {Term{1, t.atom}}}, factor);
     work = plus(work, Sum{0, {t}}, -1);
   }
-  if (!before.constant.is_zero() && divides(k, work.constant) &&
-      abs(work.constant * n.first) <= kLargest) {
+  const auto laid_out = [&] {
+    const bool same = dividend.constant == before.constant && dividend.terms == before.terms;
+    return same ? best_.at(digit.atom)
+                : quotient(dividend, lay_out_sum(dividend, depth + 1), n.first, depth + 1);
+  };
+  const bool moves = !work.constant.is_zero() && divides(k, work.constant) &&
+                     abs(work.constant * n.first) <= kLargest;
+  const bool chosen = std::ranges::any_of(
+      dividend.terms, [&](const Term& t) { return c_[t.atom].kind == Kind::Max; });
+  int outside = -1;  // with the number beside it, where its members may take that in
+  if (moves && before.constant.is_zero() && chosen) outside = laid_out();
+  if (moves && (!before.constant.is_zero() || chosen)) {
     dividend.constant += floor_div(work.constant, k) * n.first;
-    work.constant = 0;
+    const int inside = laid_out();
+    if (outside < 0 || size(inside) < size(outside) + 2) {
+      work.constant = 0;
+      items.push_back({k, inside});
+      return;
+    }
+    items.push_back({k, outside});
+    return;
   }
-  const bool same = dividend.constant == before.constant && dividend.terms == before.terms;
-  const int form = same ? best_.at(digit.atom)
-                        : quotient(dividend, lay_out_sum(dividend, depth + 1), n.first, depth + 1);
-  items.push_back({k, form});
+  items.push_back({k, laid_out()});
 }
 
 int Extractor::quotient(const Sum& dividend, int form, const Int& divisor, int depth) {

@@ -245,29 +245,46 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
     const NodeData& n = c_[t.atom];
     if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
     const Int k = t.coef, lo = n.first;
-    Linear rest = l.members[first];
+    // Each member is k * (dividend // lo) and what may go into the dividend: a number, and terms
+    // whose coefficients the quotient had taken modulo lo.
+    const auto taken_in = [&](const Linear& member) -> std::optional<Linear> {
+      for (const Term& u : member.terms) {
+        const NodeData& d = c_[u.atom];
+        if (u.coef != k || d.kind != Kind::Digit || !d.second.is_zero() || d.first != lo) continue;
+        Linear rest = member, dividend = linear(d.args[0]);
+        add(rest, u.atom, -k);
+        const auto moves = [&](const Term& v) {
+          return divides(k, v.coef) &&
+                 std::ranges::find(dividend.terms, v.atom, &Term::atom) != dividend.terms.end();
+        };
+        if (!divides(k, rest.constant) || !std::ranges::all_of(rest.terms, moves)) continue;
+        add(dividend, divided(std::move(rest), k), lo);
+        return dividend;
+      }
+      return std::nullopt;
+    };
+    Linear rest = l.members[first];  // what all members have beside their quotients
     add(rest, t.atom, -k);
-    Lattice inner{List<Linear>(l.members.size()), {}};
-    bool all = true;
-    each(used, [&](std::size_t i) {
-      Linear gap = l.members[i];
-      add(gap, rest, -1);
-      all &= gap.terms.size() == 1 && gap.terms[0].coef == k && divides(k, gap.constant);
-      if (!all) return;
-      const NodeData& d = c_[gap.terms[0].atom];
-      all = d.kind == Kind::Digit && d.second.is_zero() && d.first == lo;
-      if (!all) return;
-      inner.members[i] = linear(d.args[0]);
-      inner.members[i].constant += lo * floor_div(gap.constant, k);
-      if (k.sign() < 0) inner.members[i] = -inner.members[i];
-    });
-    if (!all) continue;
-    inner.clauses = l.clauses;
-    reduce(inner);
-    Linear dividend = built(std::move(inner));
-    if (k.sign() < 0) dividend = -dividend;
-    add(rest, digit(dividend, lo, 0), k);
-    return rest;
+    for (const bool common : {false, true}) {
+      Lattice inner{List<Linear>(l.members.size()), {}};
+      bool all = true;
+      each(used, [&](std::size_t i) {
+        Linear member = l.members[i];
+        if (common) add(member, rest, -1);
+        if (!all) return;
+        auto dividend = taken_in(member);
+        all = dividend.has_value();
+        if (all) inner.members[i] = k.sign() < 0 ? -*dividend : *std::move(dividend);
+      });
+      if (!all) continue;
+      inner.clauses = l.clauses;
+      reduce(inner);
+      Linear dividend = built(std::move(inner));
+      if (k.sign() < 0) dividend = -dividend;
+      Linear r = common ? rest : Linear();
+      add(r, digit(dividend, lo, 0), k);
+      return r;
+    }
   }
   return std::nullopt;
 }
@@ -464,6 +481,12 @@ std::optional<Id> Simplifier::by_branch(const Linear& s, Id (Simplifier::*test)(
   return either(either_way);
 }
 
+bool Simplifier::depends(Id id, Id part) const {
+  constexpr std::size_t kMostNodes = 64;
+  return c_[id].kind == Kind::Digit &&
+         std::ranges::binary_search(reachable(c_, id, kMostNodes), part);
+}
+
 std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) {
   for (const Linear& m : members)
     for (const Term& t : m.terms) {
@@ -475,12 +498,19 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
           return c_[u.atom].kind == Kind::Select && c_[u.atom].args[0] == condition;
         });
       };
+      const auto chosen = [&](const Linear& member, Id known) {
+        Linear r = resolved(member, known);
+        const Id facts[] = {known};
+        if (std::ranges::any_of(r.terms, [&](const Term& u) { return depends(u.atom, condition); }))
+          if (const auto inside = under(build(r), facts)) r = linear(*inside);
+        return r;
+      };
       std::size_t holders = 0;
       List<Linear> held, missed;
       for (const Linear& other : members) {
-        holders += chooses(other);
-        held.push_back(resolved(other, condition));
-        missed.push_back(resolved(other, negate(condition)));
+        held.push_back(chosen(other, condition));
+        missed.push_back(chosen(other, negate(condition)));
+        holders += !(held.back() == other) || !(missed.back() == other);
       }
       // A condition that is a sum, as 1 + y of y in [-1, 0], may not decide the choice on itself.
       if (std::ranges::any_of(held, chooses) || std::ranges::any_of(missed, chooses)) continue;

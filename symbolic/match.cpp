@@ -249,8 +249,12 @@ const RuleSet& RuleSet::instance() {
 std::optional<Bindings> Matcher::match(const CompiledRule& rule, std::span<const Linear> subjects) {
   rule_ = &rule;
   List<Goal> goals;
-  for (std::size_t i = rule.parts.size(); i-- > 0;)
-    goals.push_back({&rule.parts[i], 0, subjects[i]});
+  // The last is met first: of a quotient its divisor, which says more than its dividend.
+  const bool divides = rule.root == Root::Quotient || rule.root == Root::Remainder;
+  for (std::size_t n = rule.parts.size(), i = 0; i < n; ++i) {
+    const std::size_t at = divides ? i : n - 1 - i;
+    goals.push_back({&rule.parts[at], 0, subjects[at]});
+  }
   Bindings bindings;
   if (!solve(std::move(goals), bindings)) return std::nullopt;
   return bindings;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 
+#include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/canonical_builder.h"
 #include "touchstone/symbolic/expr.h"
 #include "touchstone/symbolic/program.h"
@@ -108,6 +109,7 @@ class Search {
 
   /// True where the values found reach both ends of `known`.
   bool look(const Interval& known) {
+    Interrupt::poll();
     for (std::size_t i = 1; i < parts_.size(); ++i) {
       const auto truth = value(parts_[i]);
       if (!truth || truth->is_zero()) return false;

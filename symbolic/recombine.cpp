@@ -213,7 +213,52 @@ void Simplifier::recombine_digits(Linear& s) {
     rewind(start);
 }
 
+std::optional<Simplifier::Division> Simplifier::remainder_of(Id id) {
+  const NodeData& n = c_[id];
+  if (n.kind == Kind::Mod) return Division{linear(n.args[0]), linear(n.args[1])};
+  if (n.kind != Kind::Digit || n.second.is_zero()) return std::nullopt;
+  const Linear turns{floor_div(n.second, n.first), {}};
+  return Division{digit(linear(n.args[0]), n.first, 0), turns};
+}
+
+// k*(x % b) + k*b*(x // b % a)
+bool Simplifier::join_remainders(Linear& s) {
+  for (const Term& low : s.terms)
+    for (const Term& high : s.terms) {
+      const NodeData& p = c_[high.atom];
+      const bool product = p.kind == Kind::Product;
+      if (high.atom == low.atom) continue;
+      for (const Id f : product ? p.args : std::span<const Id>(&high.atom, 1)) {
+        if (c_[low.atom].kind != Kind::Mod && c_[f].kind != Kind::Mod) continue;
+        const Trace::Mark start = mark();
+        const auto below = remainder_of(low.atom), above = remainder_of(f);
+        if (!below || !above || !bounds(above->divisor).at_least(1)) continue;
+        const Id factor[] = {f};
+        Linear scale, wanted;
+        add(scale, product ? without(high.atom, factor) : c_.make_constant(1), high.coef);
+        add(wanted, below->divisor, low.coef);
+        if (!(scale == wanted) || !(divide(below->dividend, below->divisor) == above->dividend)) {
+          rewind(start);
+          continue;
+        }
+        turn(start);
+        law("mod.join", [&](Instance& i) {
+          i.bind("x", below->dividend).bind("b", below->divisor).bind("a", above->divisor);
+        });
+        const Term first = low, second = high;
+        const Linear whole = multiply(below->divisor, above->divisor);
+        add(s, atom(first.atom), -first.coef);
+        add(s, atom(second.atom), -second.coef);
+        add(s, modulo(below->dividend, whole), first.coef);
+        return true;
+      }
+    }
+  return false;
+}
+
 void Simplifier::recombine_symbolic(Linear& s) {
+  while (join_remainders(s)) {
+  }
   for (bool again = true; again;) {
     again = false;
     for (const Term& t : s.terms) {
@@ -293,7 +338,11 @@ void Simplifier::recombine(Linear& s) {
   ++depth_;
   if (choices) recombine_choices(s);
   if (symbolic) recombine_symbolic(s);
-  if (digits) recombine_digits(s);
+  for (int round = 0; digits && round < 2; ++round) {  // a remainder may turn to its neighbour's
+    const Linear before = s;
+    recombine_digits(s);
+    if (s == before) break;
+  }
   while (digits && apply_sum(s)) {
   }
   --depth_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/derivation_check.h"
 
 namespace touchstone::symbolic {
@@ -111,6 +112,7 @@ std::optional<DerivationStep> Rewriter::use(const Equation& q, Expr whole, const
 
 std::optional<DerivationStep> Rewriter::tried(const Equation& q, Expr whole, const Path& path,
                                               const Candidate& c) {
+  Interrupt::poll();
   DerivationStep step;
   step.rule = q.rule;
   step.path = path;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "touchstone/base/interrupt.h"
+
 namespace touchstone::symbolic {
 
 namespace {
@@ -13,6 +15,7 @@ constexpr std::size_t kMostFlags = 5;      // whose cases are told apart
 }  // namespace
 
 PolyId Ring::intern(Poly poly) {
+  Interrupt::poll();
   std::erase_if(poly.terms, [](const auto& t) { return t.second.is_zero(); });
   const auto [at, fresh] = poly_ids_.emplace(std::move(poly), static_cast<PolyId>(polys_.size()));
   if (fresh) polys_.push_back(&at->first);

@@ -89,6 +89,10 @@ class Simplifier {
   bool open_quotient(Linear& s);
   Ids part_list(std::span<const Id> booleans);
   bool compare_parts(Ids& parts);
+  /// Two parts that are one condition: the j-th goes into the i-th.
+  bool meet_parts(Ids& parts, std::size_t i, std::size_t j);
+  /// s == 0 as s <= 0 and s >= 0, where maxima in s leave one condition of that.
+  std::optional<Id> between(const Linear& s);
   bool prune_alternatives(Ids& parts);
   bool assume_parts(Ids& parts);
 
@@ -121,6 +125,8 @@ class Simplifier {
   std::optional<std::pair<Id, Linear>> equal_variables(Id condition) const;
   /// What facts say of one term by itself: coef * atom + rest < 0 bounds the atom by a quotient.
   void solve(Facts& facts);
+  /// Facts times factors of products in root.
+  void multiply_facts(Facts& facts, Id root);
 
   // residue.cpp: what congruences tell
   /// sum = 0 (mod modulus); modulo 0 it is 0.
@@ -157,6 +163,12 @@ class Simplifier {
   bool join_remainder(Linear& s);
   void recombine_symbolic(Linear& s);
   void recombine_choices(Linear& s);
+  bool join_remainders(Linear& s);
+  struct Division {
+    Linear dividend, divisor;
+  };
+  /// What an atom is the remainder of.
+  std::optional<Division> remainder_of(Id id);
   /// Turns top (k times a quotient of s) into a digit with a lower quotient of the same number.
   bool absorb_quotient(Linear& s, Linear& done, const Term& top);
   /// Taking m times the number out of s, for its remainder, leaves less, though not all its terms.
@@ -177,6 +189,7 @@ class Simplifier {
   /// Where all facts are below 0, and where another sum is not 0.
   std::optional<Interval> bounds_below(const Linear& s, std::span<const Linear> facts) const;
   std::optional<Interval> bounds_apart(const Linear& s, const Linear& other) const;
+  Interval remainder_bounds(const Linear& sum) const;
   /// With straight lines below and above each product of two.
   Interval product_bounds(const Linear& sum, int most = 2) const;
   // digit.cpp
@@ -226,6 +239,8 @@ class Simplifier {
   std::optional<Linear> steps_of(const Lattice& lattice);
   std::optional<Linear> joint_quotient(const Lattice& lattice);
   std::optional<Linear> by_condition(std::span<const Linear> members);
+  /// A digit has the part somewhere in its dividend, which is not large.
+  bool depends(Id id, Id part) const;
   // divide.cpp
   Linear divide_symbolic(Linear a, Linear b, bool remainder);
   /// Takes multiples of b out of a as far as that makes a no longer; the quotient.
@@ -233,6 +248,8 @@ class Simplifier {
   /// Divides a and b by the factors that all their terms have; the common factor.
   Linear cancel(Linear& a, Linear& b);
   Id without(Id product, std::span<const Id> factors);
+  /// Takes a quotient out of the dividend into the divisor, where that is positive.
+  bool open_dividend(Linear& a, Linear& b);
   // product.cpp
   Linear multiply_atoms(Id a, Id b);
 
@@ -264,6 +281,7 @@ class Simplifier {
   int depth_ = 0;          // of recombine within recombine
   int matching_ = 0;       // of rules within rules
   bool assuming_ = false;  // within under
+  bool halving_ = false;   // within between
   Facts facts_;
   Residues residues_;
 };

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/base/interrupt.h"
+
 namespace touchstone::prove {
 
 namespace {
@@ -164,6 +166,7 @@ Points::Points(const Claim& claim)
       values_(claim.exprs, roots_of(claim), names_) {}
 
 Points::At Points::at(std::span<const Int> point) {
+  Interrupt::poll();
   values_.at(point);
   for (const Expr c : claim_.when)
     if (!true_at(values_.value(c))) return At::Outside;

@@ -15,6 +15,7 @@
 #include <z3.h>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/interrupt.h"
 
 namespace touchstone::prove {
 
@@ -71,6 +72,7 @@ enum class Received { Whole, Ended, Late };
 Received receive_bytes(int socket, char* to, std::size_t size, const Patience* patience) {
   constexpr int kLookMilliseconds = 50;
   for (std::size_t done = 0; done < size;) {
+    Interrupt::poll();
     pollfd waiting{socket, POLLIN, 0};
     const int ready = ::poll(&waiting, 1, patience == nullptr ? -1 : kLookMilliseconds);
     if (ready == 0 && patience != nullptr && patience->is_over()) return Received::Late;
@@ -139,7 +141,7 @@ std::string solve(const std::string& script, unsigned effort) {
 [[noreturn]] void serve(int socket) {
   constexpr const char* kMegabytes = "2000";
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGINT, SIG_IGN);  // the parent ends it
   Z3_global_param_set("memory_max_size", kMegabytes);
   for (std::string script; receive(socket, script, nullptr) == Received::Whole;) {
     unsigned effort = 0;
@@ -213,7 +215,12 @@ Reply Solver::ask(const std::string& script, unsigned effort, double seconds) {
   for (int trial = 0; trial < 2; ++trial) {
     if (child_ == 0) start();
     const Patience patience(child_, seconds);
-    if (send_all(socket_, message)) received = receive(socket_, text, &patience);
+    try {
+      if (send_all(socket_, message)) received = receive(socket_, text, &patience);
+    } catch (const Interrupted&) {
+      stop();  // its answer would be taken for that to the next question
+      throw;
+    }
     spent = patience.spent();
     if (received == Received::Whole) break;
     stop();

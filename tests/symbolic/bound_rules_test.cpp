@@ -166,6 +166,19 @@ RC_GTEST_PROP(BoundRules, AreWhatFactsTell, ()) {
   RC_ASSERT(*bounds_where("y - c*x < 0").lo == least("interval.fact_lo", e.at));
 }
 
+TEST(BoundRules, AreWhatAFactTellsOfAProduct) {
+  Context context;
+  const std::map<std::string, Node> names{{"x", context.variable("x", std::nullopt, std::nullopt)},
+                                          {"y", context.variable("y", 0, std::nullopt)},
+                                          {"z", context.variable("z", std::nullopt, std::nullopt)}};
+  // interval.fact_factor of x - z and y
+  const Node product = parse("(x - z)*y + y", names, context);
+  const Id conditions[] = {parse("x < z", names, context).id()};
+  Interval bounds;
+  Simplifier(context).under(product.id(), conditions, &bounds);
+  EXPECT_EQ(bounds.hi, End(Int(0)));
+}
+
 RC_GTEST_PROP(BoundRules, AreWhereCongruencesTrim, ()) {
   Ends e = Ends::drawn();
   const int m = *rc::gen::inRange(1, 9), r = *rc::gen::inRange(-20, 20);
@@ -232,10 +245,10 @@ TEST(BoundRules, AreAllComparedWithTheCode) {
       "interval.mod_any_lo",   "interval.mod_any_hi",   "interval.mod_small",
       "interval.max_lo",       "interval.max_hi",       "interval.where_lo",
       "interval.where_hi",     "interval.trim_lo",      "interval.trim_hi",
-      "interval.fact_hi",      "interval.fact_lo",      "congruence.add",
-      "congruence.scale",      "congruence.mul",        "congruence.div",
-      "congruence.mod_known",  "congruence.mod",        "congruence.mod_any",
-      "congruence.where",      "congruence.max",
+      "interval.fact_hi",      "interval.fact_lo",      "interval.fact_factor",
+      "congruence.add",        "congruence.scale",      "congruence.mul",
+      "congruence.div",        "congruence.mod_known",  "congruence.mod",
+      "congruence.mod_any",    "congruence.where",      "congruence.max",
       "congruence.meet",   // congruence_test: MeetsInWhatBothHold
       "congruence.solve",  // congruence_test: SolvesWhatIsLinear
   };

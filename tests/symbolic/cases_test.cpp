@@ -93,26 +93,26 @@ TEST(Cases, AreNeverWrong) {
 
 /// How many of a source's cases come out at most as large as expected. May rise, not fall.
 const std::map<std::string, int> kReached = {
-    {"halide-simplify", 303},
+    {"halide-simplify", 314},
     {"mlir-affine-map", 28},
     {"mlir-simplify-structures", 4},
-    {"pytorch-inductor-indexing", 21},
+    {"pytorch-inductor-indexing", 22},
     {"sympy-1.11-Mod", 12},
     {"tinygrad-0.10.0", 2},
-    {"tinygrad-0.11.0", 108},
+    {"tinygrad-0.11.0", 110},
     {"tinygrad-0.12.0", 35},
     {"tinygrad-0.13.0", 6},
-    {"tinygrad-0.8.0", 45},
+    {"tinygrad-0.8.0", 46},
     {"tinygrad-0.9.2", 7},
-    {"tinygrad-2026-08", 150},
+    {"tinygrad-2026-08", 152},
     {"tvm-canonical_simplify", 39},
-    {"tvm-rewrite_simplify", 223},
+    {"tvm-rewrite_simplify", 224},
     {"tvm-simplify", 3},
-    {"tvm-z3", 13},
+    {"tvm-z3", 15},
     {"xla-indexing_map", 25},
     {"xla-symbolic_expr", 15},
 };
-constexpr int kReachedBest = 1034;  // of all, at most as large as the smallest form known
+constexpr int kReachedBest = 1054;  // of all, at most as large as the smallest form known
 
 TEST(Cases, AreAsShortAsExpected) {
   int all = 0, wanted = 0, best = 0;

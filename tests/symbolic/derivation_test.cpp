@@ -51,7 +51,7 @@ struct Tally {
 };
 
 TEST(Derivation, OfTheSampleCasesChecks) {
-  constexpr double kReached = 0.99;  // may rise, not fall
+  constexpr double kReached = 1;
   const auto path = std::filesystem::path(__FILE__).parent_path() / "data" / "symbolic_cases.jsonl";
   std::istringstream in(read_file(path));
   Tally tally;
@@ -92,10 +92,10 @@ void check_random(unsigned seed, int count, int depth, bool large, double least)
   tally.expect(("random trees of depth " + std::to_string(depth)).c_str(), least);
 }
 
-TEST(Derivation, OfShallowRandomTreesChecks) { check_random(1, 1'000, 2, false, 0.995); }
+TEST(Derivation, OfShallowRandomTreesChecks) { check_random(1, 1'000, 2, false, 1); }
 TEST(Derivation, OfRandomTreesChecks) { check_random(2, 400, 3, false, 0.99); }
 TEST(Derivation, OfDeepRandomTreesChecks) { check_random(3, 60, 4, false, 0.98); }
-TEST(Derivation, OfRandomTreesWithLargeNumbersChecks) { check_random(4, 200, 3, true, 0.99); }
+TEST(Derivation, OfRandomTreesWithLargeNumbersChecks) { check_random(4, 200, 3, true, 1); }
 
 Derivation sample() {
   const Variables variables = {{"a", Int(0), Int(10)}, {"b", Int(0), Int(3)}, {"x", {}, {}}};
@@ -116,6 +116,18 @@ TEST(Derivation, LeadsFromTheTextToItsRendering) {
   const Node assumptions[] = {parse("x < a", names)};
   const Node want = given(parse(render(d.exprs, d.main.start), names), assumptions);
   EXPECT_EQ(render(d.exprs, d.main.result), render(want));
+}
+
+TEST(Derivation, EndsInWhatIsNoLongerThanTheText) {
+  const Variables variables = {{"x", {}, {}}, {"y", {}, {}}, {"z", {}, {}}};
+  const std::string text = "(x + y)*(x + z)";
+  Derivation d = derive(text, variables);
+  EXPECT_EQ(find_flaw(d), std::nullopt);
+  ASSERT_TRUE(d.longer);
+  EXPECT_GT(d.exprs.size(*d.longer), d.exprs.size(d.main.start));
+  EXPECT_EQ(d.main.result, d.main.start);
+  EXPECT_EQ(render(d.exprs, d.main.result), text);
+  EXPECT_FALSE(derive("x*y + x*z", variables).longer);
 }
 
 TEST(Derivation, NamesTheFactsItUses) {

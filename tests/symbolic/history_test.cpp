@@ -18,7 +18,7 @@ TEST(History, ModuloIsNotDroppedFromANegativeMultiple) {
   const Node e = parse("(a*-4 + 4) % 8", n);
   EXPECT_NE(e, parse("a*-4 + 4", n));
   EXPECT_EQ(evaluate(e, {{"a", 2}}), 4);
-  EXPECT_EQ(render(e), "(a + 1)%2*4");
+  EXPECT_EQ(render(e), "4 - a%2*4");
 }
 
 TEST(History, DivisionByANegativeNumberIsNotTheNegatedDivision) {
