@@ -238,7 +238,8 @@ std::optional<ShapeTracker> search_steps(const ShapeTracker& tracker,
   return std::nullopt;
 }
 
-std::optional<ShapeTracker> find_inverse_of(const ShapeTracker& simple, std::int64_t size) {
+std::optional<ShapeTracker> find_inverse_as_it_stands(const ShapeTracker& simple,
+                                                      std::int64_t size) {
   if (auto found = Chooser(simple, size).choose()) return found;
   if (simple.views().size() > 1)
     for (const ShapeTracker& anew : read_anew(simple))
@@ -247,6 +248,46 @@ std::optional<ShapeTracker> find_inverse_of(const ShapeTracker& simple, std::int
   if (!addresses) return std::nullopt;
   if (auto found = proved(simple, shapetracker::find_inverse(*addresses, size), size)) return found;
   return search_steps(simple, *addresses, size);
+}
+
+// The same for the tracker with the axes of its outermost view turned to run upwards.
+std::optional<ShapeTracker> find_inverse_upwards(const ShapeTracker& simple, std::int64_t size) {
+  const View& outer = simple.views().back();
+  std::vector<std::int64_t> turns(outer.shape().size(), 1);
+  for (std::size_t axis = 0; axis < turns.size(); ++axis)
+    if (outer.strides()[axis].as_int() < 0) turns[axis] = -1;
+  if (std::ranges::find(turns, -1) == turns.end()) return std::nullopt;
+  const auto found = find_inverse_as_it_stands(simple.stride(turns).simplify(), size);
+  if (!found) return std::nullopt;
+  const View turned = View::contiguous(outer.shape()).stride(turns);
+  const std::vector<View>& rest = found->views();
+  Maps maps(rest.rbegin(), rest.rend());
+  maps.push_back(turned);
+  return proved(simple, maps, size);
+}
+
+std::optional<ShapeTracker> find_inverse_of(const ShapeTracker& simple, std::int64_t size) {
+  if (auto found = find_inverse_as_it_stands(simple, size)) return found;
+  return find_inverse_upwards(simple, size);
+}
+
+// Whether each address in [0, size) is read by exactly one element, by looking at each; false where
+// there are too many.
+bool counts_as_bijection(const ShapeTracker& tracker, std::int64_t size) {
+  const std::int64_t count = tracker.size().as_int();
+  if (count > kMostToTry || size > count) return false;
+  std::vector<bool> read(static_cast<std::size_t>(size), false);
+  Elements elements(tracker);
+  std::int64_t valid = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::optional<std::int64_t> address = elements.next();
+    if (!address) continue;
+    const auto at = static_cast<std::size_t>(*address);
+    if (read[at]) return false;
+    read[at] = true;
+    ++valid;
+  }
+  return valid == size;
 }
 
 }  // namespace
@@ -259,7 +300,8 @@ Inverse invert(const ShapeTracker& tracker) {
   if (simple.nothing_valid()) return {ShapeTracker::contiguous({0}), true};
   const std::int64_t size = simple.real_size();
   Inverse result{find_inverse_of(simple, size), false};
-  if (result.tracker) result.bijection = is_one_to_one(simple, *result.tracker, size);
+  result.bijection = result.tracker ? is_one_to_one(simple, *result.tracker, size)
+                                    : counts_as_bijection(simple, size);
   return result;
 }
 

@@ -10,7 +10,8 @@ struct Inverse {
   /// G with V(G(y)) = y for every flat index y in [0, N): it reads the flat elements of V, and none
   /// of them is padding. nullopt where V misses an address of [0, N), or none was found.
   std::optional<ShapeTracker> tracker;
-  /// V takes its valid points one to one onto [0, N); shown by `tracker`.
+  /// V takes its valid points one to one onto [0, N); shown by `tracker`, or where there is none by
+  /// looking at each of up to 2^22 elements.
   bool bijection = false;
 };
 

@@ -158,11 +158,12 @@ class Terminal {
       ::kill(child_, SIGKILL);
       ::waitpid(child_, nullptr, 0);
     }
-    ::close(terminal_);
+    if (terminal_ >= 0) ::close(terminal_);
   }
   Terminal(const Terminal&) = delete;
   Terminal& operator=(const Terminal&) = delete;
 
+  bool is_there() const { return child_ > 0; }
   void type(const std::string& keys) {
     ASSERT_EQ(::write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
   }
@@ -203,6 +204,7 @@ TEST_F(Repl, CtrlCEndsTheAnswerAndNotTheProgram) {
     out << "\n";
   }
   Terminal t(dir_.path().string());
+  if (!t.is_there()) GTEST_SKIP() << "this machine has no terminals (is /dev/pts mounted?)";
   ASSERT_TRUE(t.shows("> "));
   t.type(":load " + file + "\r");
   ASSERT_TRUE(t.shows("size"));

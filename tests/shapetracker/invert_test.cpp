@@ -87,6 +87,21 @@ TEST(Invert, TurnsThatAreCutOff) {
             (Ints{4, 5, 6, 7, 8, 9, 20, 21, 22, 23, 0, 1, 12, 13, 14, 15, 16, 17}));
 }
 
+// Every second element of rows read twice is each once, and no order of digits says where.
+TEST(Invert, TurnedAxesAreUndoneAsTheirMirrorImageIs) {
+  const ShapeTracker twice = ShapeTracker::contiguous({4, 1, 25}).expand({4, 2, 25});
+  const ShapeTracker halves = twice.reshape({50, 2, 2}).stride(Ints{1, 1, 2});
+  for (const ShapeTracker& tracker : {halves, halves.stride(Ints{-1, 1, 1})}) {
+    const Inverse inverse = invert(tracker);
+    EXPECT_TRUE(inverse.bijection);
+    ASSERT_TRUE(inverse.tracker);
+    const Ints forth = materialise(tracker).address, back = materialise(*inverse.tracker).address;
+    ASSERT_EQ(std::ssize(back), 100);
+    for (std::int64_t y = 0; y < 100; ++y)
+      EXPECT_EQ(forth[static_cast<std::size_t>(back[static_cast<std::size_t>(y)])], y);
+  }
+}
+
 TEST(Invert, Bijections) {
   const ShapeTracker transposed = ShapeTracker::contiguous({2, 3}).permute(Order{1, 0});
   const Inverse inverse = invert(transposed);
