@@ -91,7 +91,8 @@ std::vector<StepWords> words_of(const Derivation& d, const Chain& chain) {
       w.title = "the same by arithmetic";
     } else if (s.rule == kCases) {
       w.rule = "cases";
-      w.title = "the same in each case: whichever members are the largest, whichever conditions hold";
+      w.title =
+          "the same in each case: whichever members are the largest, whichever conditions hold";
       w.facts = joined(e, s.facts);
     } else if (!w.explained) {
       w.title = "a step of the simplifier that no rule explains: not checked";

@@ -28,8 +28,9 @@ class Solver {
 
   /// Whether a script of SMT-LIB declarations, definitions and assertions can be satisfied. Z3
   /// gives up after `effort` of its own steps, which are the same on every machine; after `seconds`
-  /// of processor time, or twenty times that by the clock on the wall, the child is killed, as it is
-  /// where Interrupted is thrown (interrupt.h). Throws SystemError where no child can be started.
+  /// of processor time, or twenty times that by the clock on the wall, the child is killed, as it
+  /// is where Interrupted is thrown (interrupt.h). Throws SystemError where no child can be
+  /// started.
   Reply ask(const std::string& script, unsigned effort, double seconds);
 
  private:
