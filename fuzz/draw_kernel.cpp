@@ -106,7 +106,8 @@ class KernelDraw {
       if (chooser_.chance(1, 2)) value = draw_dag(shape, value);
     }
     KernelCase c{LazyOp::store(ShapeTracker::contiguous(to_shape(shape)), value), {}};
-    c.inputs = draw_inputs(chooser_, kValueFamilies[chooser_.below(3)], c.kernel);
+    c.inputs =
+        draw_inputs(chooser_, kValueFamilies[chooser_.below(std::size(kValueFamilies))], c.kernel);
     return c;
   }
 

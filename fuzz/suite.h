@@ -24,7 +24,7 @@ struct SuiteOptions {
   std::uint64_t seed = 0;
 };
 
-/// Every op of every type it takes, on small integers, edge values and random ones. CAST gives a
+/// Every op of every type it takes, on every family of values (values.h). CAST gives a
 /// case for each type it may give, as itself and as a bitcast; REDUCE_SUM one more of products
 /// ("dot"). Reduces are of rows of a matrix of some n elements. The same options give the same
 /// cases. Throws AstError where an op is neither elementwise nor a reduce.

@@ -1,74 +1,212 @@
 #include "touchstone/fuzz/values.h"
 
-#include <array>
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <limits>
+#include <set>
+
+#include "touchstone/base/error.h"
 
 namespace touchstone::fuzz {
 namespace {
 
-std::vector<Scalar> float_edges(DType d) {
-  const DTypeInfo& f = info(d);
-  const double largest = std::ldexp(2 - std::ldexp(1, 1 - f.digits), f.max_exponent);
-  const double least_normal = std::ldexp(1, f.min_exponent);
-  const double least = std::ldexp(1, f.min_exponent - f.digits + 1);
-  const double inf = std::numeric_limits<double>::infinity(),
-               nan = std::numeric_limits<double>::quiet_NaN();
-  std::vector<Scalar> out;
-  for (const double x : {0.0,           1.0,
-                         -0.0,          -1.0,
-                         nan,           inf,
-                         -inf,          least,
-                         -least,        least_normal,
-                         -least_normal, largest,
-                         -largest,      1 + std::ldexp(1, 1 - f.digits),
-                         0.5,           2.0,
-                         -2.5,          255.5,
-                         -129.0,        65504.0,
-                         1e10})
-    out.push_back(Scalar::from_double(d, x));
-  return out;
+constexpr std::int64_t kMostSmall = 7;
+
+// What the draws have to know of a kernel.
+struct Needs {
+  Op reduce = Op::Noop;    // its first reduce, if any
+  std::int64_t terms = 1;  // of the longest
+  int digits = 53;         // of the narrowest float in it
+  bool sums_products = false;
+  std::vector<std::pair<Op, DType>> elementwise;  // with the type of the last operand
+};
+
+void note(const LazyOp& node, Needs& needs) {
+  if (is_float(node.dtype())) needs.digits = std::min(needs.digits, info(node.dtype()).digits);
+  if (is_reduce(node.op())) {
+    std::int64_t terms = 1;
+    for (const int axis : node.reduce_arg().axes)
+      terms *= std::max<std::int64_t>(
+          node.src()[0]->shape()[static_cast<std::size_t>(axis)].as_int(), 1);
+    needs.terms = std::max(needs.terms, terms);
+    if (needs.reduce == Op::Noop || node.op() == Op::ReduceSum) needs.reduce = node.op();
+    if (node.op() == Op::ReduceSum && node.src()[0]->op() == Op::Mul) needs.sums_products = true;
+  } else if (is_elementwise(node.op()) && !node.src().empty()) {
+    needs.elementwise.emplace_back(node.op(), node.src().back()->dtype());
+  }
 }
 
-template <class T>
-std::vector<Scalar> integer_edges() {
-  using Limits = std::numeric_limits<T>;
-  std::vector<Scalar> out;
-  for (const T x : {T{0}, T{1}, static_cast<T>(-1), T{2}, Limits::max(), Limits::min(),
-                    static_cast<T>(Limits::max() - 1), static_cast<T>(Limits::min() + 1),
-                    static_cast<T>(Limits::max() / 2 + 1), T{7}, static_cast<T>(-7)})
-    out.push_back(Scalar::of(x));
-  return out;
+Needs needs_of(const LazyOpPtr& kernel) {
+  Needs needs;
+  std::set<const LazyOp*> seen;
+  std::vector<const LazyOp*> open{kernel.get()};
+  while (!open.empty()) {
+    const LazyOp* node = open.back();
+    open.pop_back();
+    if (!seen.insert(node).second) continue;
+    note(*node, needs);
+    for (const LazyOpPtr& s : node->src()) open.push_back(s.get());
+  }
+  return needs;
 }
 
-std::vector<Scalar> make_edges(DType d) {
-  if (is_bool(d)) return {Scalar::of(false), Scalar::of(true)};
-  if (is_float(d)) return float_edges(d);
-  return with_storage(d, []<class T>(std::type_identity<T>) -> std::vector<Scalar> {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-      return integer_edges<T>();
-    else
-      return {};
-  });
+// The largest integers whose sums stay exact, and, for signs that cancel, below 2^digits.
+std::int64_t integer_bound(const Needs& needs) {
+  const auto terms = static_cast<double>(needs.terms);
+  for (std::int64_t bound = kMostSmall; bound > 1; --bound) {
+    const auto term = static_cast<double>(needs.sums_products ? bound * bound : bound);
+    if (2 * term * std::sqrt(terms) < std::ldexp(1, needs.digits) && term * terms < 0x1p24)
+      return bound;
+  }
+  return 1;
 }
 
-Scalar draw_random(Chooser& chooser, DType d) {
-  if (is_bool(d)) return Scalar::of(chooser.below(2) == 1);
-  if (!is_float(d))
-    return Scalar::from_int(d, static_cast<std::int64_t>(chooser.below(UINT64_MAX)));
-  const double fraction = 1 + static_cast<double>(chooser.below(1ULL << 52)) * 0x1p-52;
-  const double magnitude = std::ldexp(fraction, static_cast<int>(chooser.between(-6, 5)));
-  return Scalar::from_double(d, chooser.below(2) == 0 ? magnitude : -magnitude);
-}
+// The elements of one array, set one by one.
+class Filler {
+ public:
+  Filler(DType dtype, std::int64_t size) : array_{dtype, {size}, {}}, width_(itemsize(dtype)) {
+    array_.bytes.resize(static_cast<std::size_t>(size) * width_);
+  }
+  void set(std::int64_t i, const Scalar& x) {
+    const std::uint64_t bits = x.bits();
+    std::memcpy(array_.bytes.data() + static_cast<std::size_t>(i) * width_, &bits, width_);
+  }
+  DType dtype() const { return array_.dtype; }
+  std::int64_t size() const { return array_.shape[0]; }
+  HostArray take() { return std::move(array_); }
 
-Scalar draw_one(Chooser& chooser, ValueFamily family, DType d) {
-  if (family == ValueFamily::Random) return draw_random(chooser, d);
-  if (family == ValueFamily::Edges && chooser.chance(1, 2)) return chooser.pick(edge_values(d));
-  const std::int64_t small = chooser.between(0, 14);  // 0, 1, -1, 2, -2 ...
-  const std::int64_t signed_small = small % 2 == 0 ? -small / 2 : (small + 1) / 2;
-  return Scalar::from_int(d, info(d).kind == DTypeKind::Unsigned ? small : signed_small);
-}
+ private:
+  HostArray array_;
+  std::size_t width_;
+};
+
+class Drawer {
+ public:
+  Drawer(Chooser& chooser, ValueFamily family, Needs needs, int draw)
+      : chooser_(chooser),
+        family_(family),
+        needs_(std::move(needs)),
+        draw_(draw),
+        bound_(integer_bound(needs_)) {
+    // Where a reduce is all there is, or all but its products, its rows matter most.
+    const std::size_t others = needs_.elementwise.size() - (needs_.sums_products ? 1 : 0);
+    edges_in_rows_ = is_reduce(needs_.reduce) &&
+                     (others == 0 || (family == ValueFamily::Edges && chooser_.chance(1, 2)));
+  }
+
+  /// `place` counts the kernel's inputs from 0.
+  void fill(Filler& out, int place) {
+    switch (family_) {
+      case ValueFamily::Integers:
+        return fill_integers(out);
+      case ValueFamily::Full:
+        return fill_full(out, place);
+      case ValueFamily::Edges:
+        return edges_in_rows_ ? fill_edge_rows(out, place) : fill_edges(out, place);
+      case ValueFamily::Zeros:
+        for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, zero(out.dtype()));
+        return;
+      case ValueFamily::Random:
+        for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, random(out.dtype()));
+        return;
+    }
+  }
+
+ private:
+  // 0, 1, -1, 2, -2 ...
+  Scalar small(DType d) {
+    if (is_bool(d)) return Scalar::of(chooser_.below(2) == 1);
+    const bool one_sided = info(d).kind == DTypeKind::Unsigned;
+    const std::int64_t x = chooser_.between(0, 2 * bound_);
+    return Scalar::from_int(d, one_sided ? x : x % 2 == 0 ? -x / 2 : (x + 1) / 2);
+  }
+  Scalar zero(DType d) {
+    return Scalar::from_double(d, is_float(d) && chooser_.below(2) == 1 ? -0.0 : 0.0);
+  }
+  Scalar random(DType d) {
+    if (is_bool(d)) return Scalar::of(chooser_.below(2) == 1);
+    if (!is_float(d))
+      return Scalar::from_int(d, static_cast<std::int64_t>(chooser_.below(UINT64_MAX)));
+    const double fraction = 1 + static_cast<double>(chooser_.below(1ULL << 52)) * 0x1p-52;
+    const double magnitude = std::ldexp(fraction, static_cast<int>(chooser_.between(-6, 5)));
+    return Scalar::from_double(d, chooser_.below(2) == 0 ? magnitude : -magnitude);
+  }
+
+  // Every third run of terms of a maximum lies below 0, where a wrong start of it shows.
+  void fill_integers(Filler& out) {
+    const bool signs =
+        needs_.reduce == Op::ReduceMax && !is_unsigned(out.dtype()) && !is_bool(out.dtype());
+    for (std::int64_t i = 0; i < out.size(); ++i) {
+      const bool below = signs && (i / needs_.terms + draw_) % 3 == 1;
+      out.set(i, below ? Scalar::from_int(out.dtype(), -chooser_.between(1, 2 * bound_))
+                       : small(out.dtype()));
+    }
+  }
+
+  void fill_full(Filler& out, int place) {
+    const bool sparse = needs_.reduce == Op::ReduceSum && needs_.terms > 2 && place == 0;
+    if (!sparse) {
+      for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, random(out.dtype()));
+      return;
+    }
+    for (std::int64_t first = 0; first < out.size(); first += needs_.terms) {
+      const std::int64_t last = std::min(first + needs_.terms, out.size()) - 1;
+      const std::int64_t one = chooser_.between(first, last), two = chooser_.between(first, last);
+      for (std::int64_t i = first; i <= last; ++i)
+        out.set(i, i == one || i == two ? random(out.dtype()) : Scalar::from_int(out.dtype(), 0));
+    }
+  }
+
+  // In turn the operands that tell, in no order, and among them small integers once all were there.
+  void fill_edges(Filler& out, int place) {
+    std::vector<Operands> telling;
+    for (const auto& [op, dtype] : needs_.elementwise)
+      for (Operands& operands : edge_operands(op, dtype)) telling.push_back(std::move(operands));
+    const std::int64_t before = draw_ * out.size();
+    for (std::int64_t i = 0; i < out.size(); ++i) {
+      const std::int64_t turn = before + i;
+      const auto known = static_cast<std::int64_t>(telling.size());
+      if (turn < known || (known > 0 && turn % 4 == 0)) {
+        const Operands& operands = telling[static_cast<std::size_t>(
+            turn < known ? turn : static_cast<std::int64_t>(hash_turn(turn) % telling.size()))];
+        const Scalar& x = operands[static_cast<std::size_t>(place) % operands.size()];
+        if (x.dtype() == out.dtype()) {
+          out.set(i, x);
+          continue;
+        }
+      }
+      out.set(i,
+              chooser_.chance(1, 2) ? chooser_.pick(edge_values(out.dtype())) : small(out.dtype()));
+    }
+  }
+  // The same in every input, so that operands stay together.
+  static std::uint64_t hash_turn(std::int64_t turn) {
+    return static_cast<std::uint64_t>(turn) * 0x9e3779b97f4a7c15U >> 32;
+  }
+
+  // Runs of terms with one rare value; the other inputs are 1, 2 and 3, which hide none.
+  void fill_edge_rows(Filler& out, int place) {
+    const std::vector<EdgeRow> rows = edge_rows(needs_.reduce, out.dtype());
+    for (std::int64_t first = 0; first < out.size(); first += needs_.terms) {
+      const std::int64_t last = std::min(first + needs_.terms, out.size()) - 1;
+      const std::int64_t runs = (out.size() + needs_.terms - 1) / needs_.terms;
+      const auto turn = static_cast<std::size_t>(first / needs_.terms + draw_ * runs);
+      const EdgeRow& row = rows[turn % rows.size()];
+      const std::int64_t rare = chooser_.between(first, last);
+      for (std::int64_t i = first; i <= last; ++i)
+        out.set(i, place > 0   ? Scalar::from_int(out.dtype(), chooser_.between(1, 3))
+                   : i == rare ? row.rare
+                               : row.usual);
+    }
+  }
+
+  Chooser& chooser_;
+  ValueFamily family_;
+  Needs needs_;
+  std::int64_t draw_;
+  std::int64_t bound_;
+  bool edges_in_rows_ = false;
+};
 
 }  // namespace
 
@@ -76,41 +214,34 @@ std::string_view name(ValueFamily family) {
   switch (family) {
     case ValueFamily::Integers:
       return "integers";
+    case ValueFamily::Full:
+      return "full";
     case ValueFamily::Edges:
       return "edges";
+    case ValueFamily::Zeros:
+      return "zeros";
     case ValueFamily::Random:
       return "random";
   }
   return "";
 }
 
-const std::vector<Scalar>& edge_values(DType dtype) {
-  static const auto table = [] {
-    std::array<std::vector<Scalar>, kDTypeCount> out;
-    for (int d = 0; d < kDTypeCount; ++d)
-      out[static_cast<std::size_t>(d)] = make_edges(static_cast<DType>(d));
-    return out;
-  }();
-  return table[static_cast<std::size_t>(dtype)];
-}
-
 HostArray draw_values(Chooser& chooser, ValueFamily family, DType dtype, std::int64_t size) {
-  HostArray out{dtype, {size}, {}};
-  const std::size_t width = itemsize(dtype);
-  out.bytes.resize(static_cast<std::size_t>(size) * width);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(size); ++i) {
-    const std::uint64_t bits = draw_one(chooser, family, dtype).bits();
-    std::memcpy(out.bytes.data() + i * width, &bits, width);
-  }
-  return out;
+  Filler out(dtype, size);
+  Drawer(chooser, family, {}, 0).fill(out, 0);
+  return out.take();
 }
 
-std::vector<HostArray> draw_inputs(Chooser& chooser, ValueFamily family, const LazyOpPtr& kernel) {
+std::vector<HostArray> draw_inputs(Chooser& chooser, ValueFamily family, const LazyOpPtr& kernel,
+                                   int draw) {
+  Drawer drawer(chooser, family, needs_of(kernel), draw);
   std::vector<HostArray> inputs;
   for (const BufferSpec& spec : buffers_of(kernel)) {
     if (spec.idx == 0) continue;
     while (static_cast<int>(inputs.size()) + 1 < spec.idx) inputs.push_back({DType::Bool, {0}, {}});
-    inputs.push_back(draw_values(chooser, family, spec.dtype, spec.size));
+    Filler out(spec.dtype, spec.size);
+    drawer.fill(out, static_cast<int>(inputs.size()));
+    inputs.push_back(out.take());
   }
   return inputs;
 }

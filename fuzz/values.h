@@ -4,27 +4,33 @@
 
 #include "touchstone/device/npy.h"
 #include "touchstone/fuzz/chooser.h"
+#include "touchstone/fuzz/edges.h"
 #include "touchstone/ops/lazy_op.h"
 
 namespace touchstone::fuzz {
 
-/// How the elements of an input are drawn.
+/// How the elements of the inputs of a kernel are drawn. Each family shows what the others hide.
 enum class ValueFamily : std::uint8_t {
-  Integers,  // small integers: sums and products of them are exact in any order
-  Edges,     // NaN, infinities, zeros of both signs, subnormals, extremes among small integers
+  Integers,  // so small that sums are exact in any order: one term too few or too many shows
+  Full,      // full significands; of what is summed all but about two terms of each sum are zeros,
+             // so that one answer is legal and cut inputs show
+  Edges,     // the operands at which implementations of the kernel's own operations part
+  Zeros,     // of both signs: what was in an accumulator before shows
   Random     // floats over a few binades, integers over their range
 };
-inline constexpr ValueFamily kValueFamilies[] = {ValueFamily::Integers, ValueFamily::Edges,
+inline constexpr ValueFamily kValueFamilies[] = {ValueFamily::Integers, ValueFamily::Full,
+                                                 ValueFamily::Edges, ValueFamily::Zeros,
                                                  ValueFamily::Random};
 std::string_view name(ValueFamily family);
 
-/// The values of a type at which implementations part: the simplest first.
-const std::vector<Scalar>& edge_values(DType dtype);
-
-/// `size` elements of `dtype`.
+/// `size` elements of `dtype`, for no kernel in particular.
 HostArray draw_values(Chooser& chooser, ValueFamily family, DType dtype, std::int64_t size);
 
-/// Inputs for every buffer of a concrete kernel that it reads; element i is buffer i + 1.
-std::vector<HostArray> draw_inputs(Chooser& chooser, ValueFamily family, const LazyOpPtr& kernel);
+/// Inputs for every buffer of a concrete kernel that it reads; element i is buffer i + 1. What the
+/// kernel computes decides what has power: the terms of its sums bound the integers, its operations
+/// choose the edges. Edges come in a fixed turn; `draw` says how many inputs of this family the
+/// same kernel had before, so that the turn goes on.
+std::vector<HostArray> draw_inputs(Chooser& chooser, ValueFamily family, const LazyOpPtr& kernel,
+                                   int draw = 0);
 
 }  // namespace touchstone::fuzz

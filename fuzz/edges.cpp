@@ -1,0 +1,359 @@
+#include "touchstone/fuzz/edges.h"
+
+#include <array>
+#include <cmath>
+#include <initializer_list>
+#include <limits>
+
+namespace touchstone::fuzz {
+namespace {
+
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// The numbers at which a float type ends.
+struct FloatEdges {
+  double largest, least_normal, least, ulp;  // ulp: of 1
+
+  explicit FloatEdges(DType d) {
+    const DTypeInfo& f = info(d);
+    ulp = std::ldexp(1, 1 - f.digits);
+    largest = std::ldexp(2 - ulp, f.max_exponent);
+    least_normal = std::ldexp(1, f.min_exponent);
+    least = std::ldexp(1, f.min_exponent - f.digits + 1);
+  }
+};
+
+std::vector<Scalar> float_values(DType d) {
+  const FloatEdges e(d);
+  std::vector<Scalar> out;
+  for (const double x : {0.0,
+                         1.0,
+                         -0.0,
+                         -1.0,
+                         kNan,
+                         kInf,
+                         -kInf,
+                         e.least,
+                         -e.least,
+                         e.least_normal,
+                         -e.least_normal,
+                         e.largest,
+                         -e.largest,
+                         1 + e.ulp,
+                         0.5,
+                         2.0,
+                         -2.5,
+                         255.5,
+                         -129.0,
+                         65504.0,
+                         1e10})
+    out.push_back(Scalar::from_double(d, x));
+  return out;
+}
+
+std::vector<Scalar> integer_values(DType d, std::int64_t most, std::int64_t least) {
+  std::vector<Scalar> out;
+  for (const std::int64_t x :
+       {std::int64_t{0}, std::int64_t{1}, std::int64_t{-1}, std::int64_t{2}, most, least, most - 1,
+        least + 1, most / 2 + 1, std::int64_t{7}, std::int64_t{-7}})
+    out.push_back(Scalar::from_int(d, x));
+  return out;
+}
+
+// The ends of an integer type; uint64's largest as the int64 with its bits, which converts to it.
+std::int64_t most_of(DType d) {
+  const int digits = info(d).digits;
+  return digits == 64 ? -1 : static_cast<std::int64_t>((std::uint64_t{1} << digits) - 1);
+}
+std::int64_t least_of(DType d) { return is_unsigned(d) ? 0 : -most_of(d) - 1; }
+// The first unsigned value that is negative as a signed one of the same width.
+std::int64_t middle_of(DType d) {
+  const int width = 8 * info(d).itemsize;
+  return static_cast<std::int64_t>(std::uint64_t{1} << (width - 1));
+}
+
+std::vector<Scalar> make_values(DType d) {
+  if (is_bool(d)) return {Scalar::of(false), Scalar::of(true)};
+  if (is_float(d)) return float_values(d);
+  // Of uint64 the largest, halved, is not what halving its bits as a signed number gives.
+  if (d == DType::UInt64) {
+    std::vector<Scalar> out = integer_values(d, most_of(d), least_of(d));
+    out[8] = Scalar::from_int(d, middle_of(d));
+    return out;
+  }
+  return integer_values(d, most_of(d), least_of(d));
+}
+
+using Rows = std::vector<std::vector<double>>;
+
+// The functions of one float.
+Rows float_unary(Op op, DType d) {
+  const FloatEdges e(d);
+  const double top = info(d).max_exponent, bottom = info(d).min_exponent - info(d).digits;
+  switch (op) {
+    case Op::Exp2:
+      return {{kNan},      {-kInf},      {kInf},         {-0.0},     {top + 1},
+              {top + 0.5}, {bottom + 1}, {bottom + 0.5}, {bottom},   {info(d).min_exponent - 0.5},
+              {0.7},       {-0.3},       {e.ulp},        {1 - e.ulp}};
+    case Op::Log2:
+      return {{0.0},       {-0.0},          {-1.0},      {kNan},        {kInf},  {e.least},  {1.0},
+              {1 + e.ulp}, {1 - e.ulp / 2}, {e.largest}, {3 * e.least}, {-kInf}, {-e.least}, {8.0}};
+    case Op::Sin:
+      return {{-0.0},    {kInf},  {-kInf}, {kNan},  {e.largest}, {3.140625},   {22.0},
+              {e.least}, {355.0}, {11.0},  {710.0}, {60000.0},   {-e.largest}, {1e10}};
+    case Op::Sqrt:
+      return {{-0.0},           {-1.0},          {kInf},      {0.0},        {kNan},
+              {e.least},        {2.0},           {-kInf},     {-e.least},   {e.largest},
+              {e.least_normal}, {1 - e.ulp / 2}, {1 + e.ulp}, {3 * e.least}};
+    case Op::Recip:
+      return {{0.0},      {-0.0},      {kInf},           {-kInf},     {kNan},
+              {e.least},  {3.0},       {e.least_normal}, {e.largest}, {e.least_normal * 2},
+              {-e.least}, {1 + e.ulp}, {1 - e.ulp / 2},  {7.0}};
+    case Op::Cast:
+      return {{kNan},
+              {2.7},
+              {-2.7},
+              {300.7},
+              {-1.5},
+              {kInf},
+              {-kInf},
+              {1e10},
+              {-0.0},
+              {0.4},
+              {127.5},
+              {1 + e.ulp},
+              {-129.0},
+              {e.least},
+              {e.largest},
+              {65519.0},
+              {-70000.0},
+              {3e9},
+              {2.5},
+              {0x1p63},
+              {1 + 3 * 0x1p-8},
+              {1 + 0x1p-11},
+              {1 + 0x1p-8 + 0x1p-24}};
+    default:
+      return {{-0.0}, {0.0}, {kNan}, {kInf}, {-kInf}, {e.least}, {-1.0}, {e.largest}};
+  }
+}
+
+Rows float_binary(Op op, DType d) {
+  const FloatEdges e(d);
+  switch (op) {
+    case Op::Add:
+      return {{-0.0, -0.0},
+              {0.0, -0.0},
+              {kNan, 1},
+              {1, kNan},
+              {kInf, -kInf},
+              {kInf, 1},
+              {e.largest, e.largest},
+              {-e.largest, -e.largest},
+              {e.least, e.least},
+              {e.least_normal, -e.least},
+              {1, e.ulp / 2},
+              {1 + e.ulp, e.ulp / 2},
+              {-1, 1},
+              {e.least, -0.0},
+              {kInf, kInf}};
+    case Op::Sub:
+      return {{-0.0, 0.0},
+              {0.0, 0.0},
+              {kNan, 1},
+              {1, kNan},
+              {kInf, kInf},
+              {1, kInf},
+              {e.largest, -e.largest},
+              {-e.largest, e.largest},
+              {e.least, -e.least},
+              {e.least_normal, e.least},
+              {1, -e.ulp / 2},
+              {1 + e.ulp, -e.ulp / 2},
+              {1, 1},
+              {0.0, e.least},
+              {3, 5}};
+    case Op::Mul:
+      return {{0.0, -1},          {0.0, kInf},     {kNan, 0.0},    {1, kNan},
+              {e.largest, 2},     {-e.largest, 2}, {e.least, 0.5}, {e.least_normal, 0.5},
+              {3 * e.least, 0.5}, {kInf, -1},      {-0.0, -1},     {1 + e.ulp, 1 + e.ulp},
+              {e.least, 1},       {kInf, 0.0},     {-3, 5}};
+    case Op::Div:
+      return {{1, 0.0},     {1, -0.0},  {0.0, 0.0},          {kNan, 1},          {1, kNan},
+              {kInf, kInf}, {1, 3},     {e.least_normal, 2}, {e.largest, 0.5},   {0.0, -1},
+              {1, kInf},    {kInf, -1}, {e.least, 2},        {e.least, e.least}, {-5, 3}};
+    case Op::Mod:
+      return {{5, 3},
+              {-5, 3},
+              {5, -3},
+              {1, 0.0},
+              {kInf, 1},
+              {1, kInf},
+              {kNan, 1},
+              {1, kNan},
+              {-0.0, 1},
+              {-5, -3},
+              {-6, 3},
+              {e.largest, 3},
+              {e.least_normal, e.least * 3},
+              {5.5, 0.25}};
+    case Op::Max:
+      return {{0.0, -0.0},    {-0.0, 0.0},         {kNan, 1},      {1, kNan}, {-1, -2},
+              {-kInf, kNan},  {kNan, -kInf},       {-kInf, -kInf}, {kInf, 1}, {-e.least, -0.0},
+              {e.least, 0.0}, {-kInf, -e.largest}, {kNan, kNan},   {1, 2},    {2, 1}};
+    default:  // comparisons
+      return {{0.0, -0.0},   {-0.0, 0.0},    {kNan, 1},       {1, kNan},      {kNan, kNan},
+              {-2, -1},      {-1, 1},        {1, -1},         {1, 1},         {kInf, kInf},
+              {-kInf, kInf}, {e.least, 0.0}, {-e.least, 0.0}, {1, 1 + e.ulp}, {1 + e.ulp, 1}};
+  }
+}
+
+Rows float_ternary(DType d) {  // MULACC
+  const FloatEdges e(d);
+  return {{kNan, 1, 1}, {1, kNan, 1},          {1, 1, kNan},      {0.0, kInf, 1}, {1, kInf, -kInf},
+          {1, -1, 0.0}, {0.0, -1, -0.0},       {e.largest, 2, 1}, {2, 3, kInf},   {2, 3, -6},
+          {2, 3, 5},    {e.least, 1, e.least}, {1, -0.0, -0.0},   {0.0, 2, 3}};
+}
+
+using Integers = std::vector<std::vector<std::int64_t>>;
+
+Integers integer_operands(Op op, DType d) {
+  const std::int64_t most = most_of(d), least = least_of(d), middle = middle_of(d);
+  const auto half = static_cast<std::int64_t>(std::uint64_t{1} << (4 * info(d).itemsize));
+  switch (op) {
+    case Op::Cast:
+      return {{most},
+              {least},
+              {-1},
+              {middle},
+              {257},
+              {2049},
+              {(1 << 24) + 1},
+              {(std::int64_t{1} << 53) + 1},
+              {most - 1},
+              {-129},
+              {300},
+              {1},
+              {0},
+              {(1 << 24) + 3},
+              {0x1000001000000001},
+              {middle - 1}};
+    case Op::Add:
+      return {{most, 1},        {least, -1}, {most, most}, {least, least},
+              {middle, middle}, {-1, 1},     {100, 100},   {-100, -100}};
+    case Op::Sub:
+      return {{least, 1},    {most, -1},  {0, least}, {0, 1},
+              {least, most}, {100, -100}, {3, 5},     {-1, middle}};
+    case Op::Mul:
+      return {{most, 2},     {least, -1}, {most, most}, {half, half}, {middle, 2},
+              {most - 2, 3}, {11, 13},    {-3, 5},      {100, 100}};
+    case Op::Div:
+    case Op::Mod:
+      return {{7, 2},      {-7, 2}, {7, -2},       {-7, -2},        {least, 2},
+              {most, 3},   {-1, 2}, {least, most}, {most, -1},      {middle, 3},
+              {least, -1}, {1, 0},  {least, 3},    {most - 1, most}};
+    case Op::Max:
+    case Op::CmpLt:
+    case Op::CmpEq:
+      return {{-1, 1},     {1, -1},        {least, most},    {most, least},    {middle, 1},
+              {1, middle}, {1, 1},         {most - 1, most}, {most, most - 1}, {-7, -8},
+              {256, 0},    {least, least}, {most, 0}};
+    case Op::Xor:
+      return {{-1, 0}, {most, least}, {5, 3}, {-1, -1}, {6, 6}, {middle, 1}};
+    case Op::MulAcc:
+      return {{most, 2, 1},    {3, 5, 7},       {most, 1, 1}, {-3, 5, -7},
+              {half, half, 1}, {least, -1, -1}, {0, 2, 3}};
+    default:
+      return {{least}, {most}, {-1}, {0}, {1}, {middle}};
+  }
+}
+
+std::vector<Operands> converted(DType d, const Rows& rows) {
+  std::vector<Operands> out;
+  for (const std::vector<double>& row : rows) {
+    Operands& operands = out.emplace_back();
+    for (const double x : row) operands.push_back(Scalar::from_double(d, x));
+  }
+  return out;
+}
+std::vector<Operands> converted(DType d, const Integers& rows) {
+  std::vector<Operands> out;
+  for (const std::vector<std::int64_t>& row : rows) {
+    Operands& operands = out.emplace_back();
+    for (const std::int64_t x : row) operands.push_back(Scalar::from_int(d, x));
+  }
+  return out;
+}
+
+std::vector<Operands> of_bools(int arity) {
+  std::vector<Operands> out;
+  for (int bits = 0; bits < 1 << arity; ++bits) {
+    Operands& operands = out.emplace_back();
+    for (int i = 0; i < arity; ++i) operands.push_back(Scalar::of((bits >> i & 1) != 0));
+  }
+  return out;
+}
+
+// Each arm beside one that would show through.
+std::vector<Operands> of_where(DType d) {
+  const std::vector<Scalar>& values = edge_values(d);
+  std::vector<Operands> out;
+  for (std::size_t i = 0; i < values.size() && i < 8; ++i) {
+    const Scalar& other = values[(i + 1) % values.size()];
+    out.push_back({Scalar::of(true), other, values[i]});
+    out.push_back({Scalar::of(false), values[i], other});
+  }
+  return out;
+}
+
+}  // namespace
+
+const std::vector<Scalar>& edge_values(DType dtype) {
+  static const auto table = [] {
+    std::array<std::vector<Scalar>, kDTypeCount> out;
+    for (int d = 0; d < kDTypeCount; ++d)
+      out[static_cast<std::size_t>(d)] = make_values(static_cast<DType>(d));
+    return out;
+  }();
+  return table[static_cast<std::size_t>(dtype)];
+}
+
+std::vector<Operands> edge_operands(Op op, DType dtype) {
+  if (!is_elementwise(op) || !takes(op, dtype)) return {};
+  const int arity = info(op).arity;
+  if (op == Op::Where) return of_where(dtype);
+  if (is_bool(dtype)) return of_bools(arity);
+  if (!is_float(dtype)) return converted(dtype, integer_operands(op, dtype));
+  if (arity == 1) return converted(dtype, float_unary(op, dtype));
+  return converted(dtype, arity == 2 ? float_binary(op, dtype) : float_ternary(dtype));
+}
+
+std::vector<EdgeRow> edge_rows(Op reduce, DType dtype) {
+  if (is_bool(dtype))
+    return {{Scalar::of(true), Scalar::of(false)},
+            {Scalar::of(false), Scalar::of(true)},
+            {Scalar::of(false), Scalar::of(false)}};
+  const auto number = [dtype](double x) { return Scalar::from_double(dtype, x); };
+  const auto integer = [dtype](std::int64_t x) { return Scalar::from_int(dtype, x); };
+  const std::int64_t most = most_of(dtype), least = least_of(dtype);
+  if (!is_float(dtype))
+    return {{integer(most), integer(most)},
+            {integer(least), integer(least)},
+            {integer(-1), integer(-2)},
+            {integer(most), integer(least)},
+            {integer(middle_of(dtype)), integer(1)}};
+  const FloatEdges e(dtype);
+  if (reduce == Op::ReduceMax)
+    return {{number(kNan), number(1)},          {number(-kInf), number(-kInf)},
+            {number(-1), number(-2)},           {number(0.0), number(-0.0)},
+            {number(-0.0), number(-1)},         {number(kNan), number(-kInf)},
+            {number(-e.least), number(-1)},     {number(kInf), number(1)},
+            {number(-e.largest), number(-kInf)}};
+  return {{number(kNan), number(1)},       {number(kInf), number(-1)},
+          {number(-kInf), number(1)},      {number(e.least), number(0.0)},
+          {number(e.least), number(-0.0)}, {number(e.least_normal), number(-e.least)},
+          {number(e.largest), number(0.0)}};
+}
+
+}  // namespace touchstone::fuzz
