@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "kernel_io.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
@@ -36,16 +37,21 @@ void make_empty_folder(const fs::path& folder) {
 
 }  // namespace
 
-int run_emit(const EmitOptions& options) {
+std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words) {
   fuzz::SuiteOptions wanted;
-  wanted.elements = options.elements;
-  wanted.seed = options.seed;
-  if (!means_all(options.ops))
-    for (const std::string& word : options.ops) wanted.ops.push_back(parse_op(word));
-  if (!means_all(options.dtypes))
-    for (const std::string& word : options.dtypes) wanted.dtypes.push_back(parse_dtype(word));
-  const std::vector<fuzz::SuiteCase> cases = fuzz::draw_suite(wanted);
+  wanted.elements = words.elements;
+  wanted.seed = words.seed;
+  if (!means_all(words.ops))
+    for (const std::string& word : words.ops) wanted.ops.push_back(parse_op(word));
+  if (!means_all(words.dtypes))
+    for (const std::string& word : words.dtypes) wanted.dtypes.push_back(parse_dtype(word));
+  std::vector<fuzz::SuiteCase> cases = fuzz::draw_suite(wanted);
   if (cases.empty()) throw ParseError("none of these operations takes any of these types");
+  return cases;
+}
+
+int run_emit(const EmitOptions& options) {
+  const std::vector<fuzz::SuiteCase> cases = draw_suite(options.suite);
   const fs::path root = options.folder;
   make_empty_folder(root);
   Progress progress("writing", static_cast<std::int64_t>(cases.size()));

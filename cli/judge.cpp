@@ -3,6 +3,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "judging.h"
 #include "kernel_io.h"
@@ -33,22 +34,72 @@ std::vector<fs::path> cases_in(const fs::path& root) {
   return found;
 }
 
-Verdict judge_folder(const fs::path& folder, const std::string& output, const Profile& profile,
-                     LazyOpPtr& kernel) {
-  try {
-    const KernelFile file = read_kernel((folder / "kernel.json").string());
-    kernel = file.ast;
-    std::vector<std::string> inputs;
-    for (const BufferSpec& spec : file.buffers)
-      if (spec.idx > 0) inputs.push_back((folder / fmt::format("in{}.npy", spec.idx)).string());
-    return judge_files(file, inputs, (folder / output).string(), profile);
-  } catch (const Error& e) {
-    Verdict unusable;
-    unusable.outcome = Outcome::Unusable;
-    unusable.why = e.what();
-    return unusable;
-  }
+std::vector<std::string> input_paths(const fs::path& folder, const KernelFile& file) {
+  std::vector<std::string> inputs;
+  for (const BufferSpec& spec : file.buffers)
+    if (spec.idx > 0) inputs.push_back((folder / fmt::format("in{}.npy", spec.idx)).string());
+  return inputs;
 }
+
+// One line of the report.
+struct Judged {
+  std::string name;
+  LazyOpPtr kernel;  // null where it could not be read
+  Verdict verdict;
+  std::string unsupported;  // why the backend did not take it; there is no verdict then
+};
+
+// What the verdicts are read from: a suite in folders, or one drawn for the backend.
+class Cases {
+ public:
+  Cases(const JudgeOptions& options, foreign::BackendProcess* backend, Profile profile)
+      : options_(options), backend_(backend), profile_(std::move(profile)) {
+    if (options.folder.empty())
+      drawn_ = draw_suite(options.suite);
+    else
+      folders_ = cases_in(options.folder);
+  }
+
+  std::size_t size() const { return folders_.size() + drawn_.size(); }
+
+  Judged judge(std::size_t i) const {
+    Judged judged;
+    judged.name = folders_.empty() ? drawn_[i].name : folders_[i].filename().string();
+    try {
+      if (folders_.empty()) {
+        judged.kernel = drawn_[i].run.kernel;
+        ask(kernel_file(judged.kernel), drawn_[i].run.inputs, judged);
+        return judged;
+      }
+      const KernelFile file = read_kernel((folders_[i] / "kernel.json").string());
+      judged.kernel = file.ast;
+      const std::vector<std::string> inputs = input_paths(folders_[i], file);
+      if (backend_ != nullptr)
+        ask(file, read_arrays(file, inputs, 1), judged);
+      else
+        judged.verdict =
+            judge_files(file, inputs, (folders_[i] / options_.output).string(), profile_);
+    } catch (const Error& e) {
+      judged.verdict = no_verdict(Outcome::Unusable, e.what());
+    }
+    return judged;
+  }
+
+ private:
+  void ask(const KernelFile& file, const std::vector<HostArray>& inputs, Judged& judged) const {
+    const foreign::Answer answer = backend_->run(file, inputs);
+    if (answer.kind == foreign::Answer::Kind::Unsupported)
+      judged.unsupported = answer.why;
+    else
+      judged.verdict = judge_answer(file.ast, inputs, answer, profile_);
+  }
+
+  const JudgeOptions& options_;
+  foreign::BackendProcess* backend_;
+  Profile profile_;
+  std::vector<fs::path> folders_;
+  std::vector<fuzz::SuiteCase> drawn_;
+};
 
 std::string coloured(Outcome outcome) {
   const std::string text(name(outcome));
@@ -57,26 +108,48 @@ std::string coloured(Outcome outcome) {
                                     : yellow(text);
 }
 
+std::string line_of(const Judged& judged, const Profile& profile, bool as_json) {
+  if (judged.unsupported.empty())
+    return as_json ? json_of(judged.verdict, judged.kernel, profile, judged.name)
+                   : fmt::format("{} {}", bold(judged.name), judged.verdict.str());
+  return as_json ? nlohmann::ordered_json{{"case", judged.name},
+                                          {"verdict", nullptr},
+                                          {"unsupported", judged.unsupported}}
+                       .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
+                 : fmt::format("{} unsupported: {}", bold(judged.name), judged.unsupported);
+}
+
 }  // namespace
 
 int run_judge(const JudgeOptions& options) {
   register_interpreted_device();
-  const Profile profile = read_profile(options.profile);
-  const std::vector<fs::path> folders = cases_in(options.folder);
+  std::unique_ptr<foreign::BackendProcess> backend;
+  std::string on;  // which backend
+  if (!options.backend.command.empty()) {
+    backend = start_backend(options.backend);
+    on = " on " + backend->capabilities().name;
+  }
+  if (!backend && options.folder.empty())
+    throw ParseError("nothing to judge: name a folder that emit wrote, or a --backend");
+  const Profile profile = backend ? profile_of(backend->capabilities(), options.profile)
+                                  : read_profile(options.profile);
+  const Cases cases(options, backend.get(), profile);
   std::map<Outcome, int> counts;
+  int unsupported = 0;
   std::vector<std::string> lines;
   {
-    Progress progress("judging", static_cast<std::int64_t>(folders.size()));
-    for (const fs::path& folder : folders) {
-      LazyOpPtr kernel;
-      const Verdict verdict = judge_folder(folder, options.output, profile, kernel);
-      ++counts[verdict.outcome];
-      const std::string name = folder.filename().string();
-      if (options.json)
-        lines.push_back(json_of(verdict, kernel, profile, name));
-      else if (verdict.outcome != Outcome::Pass || options.all)
-        lines.push_back(fmt::format("{} {}", bold(name), verdict.str()));
-      progress.update(static_cast<std::int64_t>(&folder - folders.data()) + 1);
+    Progress progress("judging", static_cast<std::int64_t>(cases.size()));
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+      const Judged judged = cases.judge(i);
+      const bool judgeable = judged.unsupported.empty();
+      if (judgeable)
+        ++counts[judged.verdict.outcome];
+      else
+        ++unsupported;
+      const bool calm = !judgeable || judged.verdict.outcome == Outcome::Pass;
+      if (options.json || options.all || !calm)
+        lines.push_back(line_of(judged, profile, options.json));
+      progress.update(static_cast<std::int64_t>(i + 1));
     }
   }
   for (const std::string& line : lines) fmt::print("{}\n", line);
@@ -84,7 +157,8 @@ int run_judge(const JudgeOptions& options) {
     std::vector<std::string> parts;
     for (const Outcome o : {Outcome::Pass, Outcome::Weak, Outcome::Fail, Outcome::Unusable})
       parts.push_back(fmt::format("{} {}", counts[o], coloured(o)));
-    fmt::print("{} kernels under profile {}: {}\n", folders.size(), profile.name,
+    if (backend) parts.push_back(fmt::format("{} unsupported", unsupported));
+    fmt::print("{} kernels{} under profile {}: {}\n", cases.size(), on, profile.name,
                fmt::join(parts, ", "));
   }
   for (const Outcome o : {Outcome::Fail, Outcome::Unusable, Outcome::Weak})

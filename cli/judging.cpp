@@ -1,5 +1,8 @@
 #include "judging.h"
 
+#include <chrono>
+#include <cmath>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -46,8 +49,9 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const Profile& pr
   out["weak"] = v.weak;
   out["wrong"] = v.wrong;
   out["power_ulp"] = v.power_ulp;
-  if (v.outcome == Outcome::Unusable) out["why"] = v.why;
-  if (v.outcome == Outcome::Fail) {
+  if (!v.why.empty()) {
+    out["why"] = v.why;
+  } else if (v.outcome == Outcome::Fail) {
     out["op"] = name(v.op);
     out["dtype"] = name(v.dtype);
     out["at"] = v.at;
@@ -59,6 +63,7 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const Profile& pr
 }
 
 Profile read_profile(const std::string& wanted) {
+  if (wanted.empty()) return {};
   if (!wanted.ends_with(".json")) return Profile::named(wanted);
   const std::string text = read_file(wanted);
   try {
@@ -70,13 +75,56 @@ Profile read_profile(const std::string& wanted) {
 
 Verdict judge_files(const KernelFile& kernel, const std::vector<std::string>& inputs,
                     const std::string& output, const Profile& profile) {
+  return judge_arrays(kernel.ast, read_arrays(kernel, inputs, 1),
+                      read_arrays(kernel, {output}, 0)[0], profile);
+}
+
+Verdict judge_arrays(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
+                     const HostArray& output, const Profile& profile) {
   Device& host = Device::get("CPU");
-  std::vector<BufferPtr> buffers{to_buffer(host, read_arrays(kernel, {output}, 0)[0])};
-  for (const HostArray& input : read_arrays(kernel, inputs, 1))
-    buffers.push_back(to_buffer(host, input));
+  std::vector<BufferPtr> buffers{to_buffer(host, output)};
+  for (const HostArray& input : inputs) buffers.push_back(to_buffer(host, input));
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  return judge(kernel.ast, raw, *buffers[0], profile);
+  return judge(kernel, raw, *buffers[0], profile);
+}
+
+Verdict no_verdict(Outcome outcome, const std::string& why) {
+  Verdict verdict;
+  verdict.outcome = outcome;
+  verdict.why = why;
+  return verdict;
+}
+
+Verdict judge_answer(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
+                     const foreign::Answer& answer, const Profile& profile) {
+  switch (answer.kind) {
+    case foreign::Answer::Kind::Output:
+      return judge_arrays(kernel, inputs, answer.output, profile);
+    case foreign::Answer::Kind::Broken:
+      return no_verdict(Outcome::Fail, answer.why);
+    case foreign::Answer::Kind::Unsupported:
+    case foreign::Answer::Kind::Unusable:
+      break;
+  }
+  return no_verdict(Outcome::Unusable, answer.why);
+}
+
+std::unique_ptr<foreign::BackendProcess> start_backend(const BackendOptions& options) {
+  foreign::Limits limits;
+  limits.answer = std::chrono::milliseconds(std::llround(options.seconds * 1000));
+  limits.memory = static_cast<std::uint64_t>(options.megabytes) << 20;
+  auto backend = std::make_unique<foreign::BackendProcess>(
+      foreign::BackendProcess::shell(options.command), limits);
+  backend->capabilities();
+  return backend;
+}
+
+Profile profile_of(const foreign::Capabilities& backend, const std::string& wanted) {
+  if (!wanted.empty()) return read_profile(wanted);
+  if (backend.profile.empty()) return {};
+  return backend.profile.starts_with('{') ? Profile::from_json(backend.profile)
+                                          : Profile::named(backend.profile);
 }
 
 }  // namespace touchstone::cli

@@ -1,23 +1,43 @@
 #pragma once
 
+#include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "touchstone/device/npy.h"
+#include "touchstone/foreign/backend_process.h"
 #include "touchstone/interp/profile.h"
 #include "touchstone/interp/verdict.h"
 #include "touchstone/ops/kernel_json.h"
+#include "verbs.h"
 
 // What the verbs that judge have in common.
 
 namespace touchstone::cli {
 
-/// A built-in profile, or the one in a file that ends in .json. Throws ParseError, SystemError.
+/// A built-in profile, or the one in a file that ends in .json, or the default one where `wanted`
+/// is empty. Throws ParseError, SystemError.
 Profile read_profile(const std::string& wanted);
 
 /// Judges the output of a kernel, arrays from .npy files, inputs numbered from 1. Throws ParseError
 /// or SystemError naming the file.
 Verdict judge_files(const KernelFile& kernel, const std::vector<std::string>& inputs,
                     const std::string& output, const Profile& profile);
+
+Verdict judge_arrays(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
+                     const HostArray& output, const Profile& profile);
+
+/// FAIL or UNUSABLE where there is no output to judge.
+Verdict no_verdict(Outcome outcome, const std::string& why);
+/// What a backend answered, judged: one that broke is a FAIL.
+Verdict judge_answer(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
+                     const foreign::Answer& answer, const Profile& profile);
+
+/// The backend of the options, started. Throws SystemError or ParseError where it does not start.
+std::unique_ptr<foreign::BackendProcess> start_backend(const BackendOptions& options);
+/// The profile that is asked for, or that which the backend declares, or the default.
+Profile profile_of(const foreign::Capabilities& backend, const std::string& wanted);
 
 int exit_code(Outcome outcome);
 

@@ -5,8 +5,10 @@
 
 #include "touchstone/device/device.h"
 #include "touchstone/device/npy.h"
+#include "touchstone/fuzz/suite.h"
 #include "touchstone/ops/kernel_json.h"
 #include "touchstone/symbolic/node.h"
+#include "verbs.h"
 
 namespace touchstone::cli {
 
@@ -23,6 +25,9 @@ KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>&
 /// ParseError or SystemError naming file and buffer.
 std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<std::string>& paths,
                                    int first);
+
+/// The suite of these words. Throws ParseError, DTypeError or AstError.
+std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words);
 
 /// A buffer on `device` with these elements.
 BufferPtr to_buffer(Device& device, const HostArray& array);

@@ -110,12 +110,7 @@ Verb check(CLI::App& app) {
   return {v, [] { return run_check(o); }};
 }
 
-Verb emit(CLI::App& app) {
-  static EmitOptions o;
-  CLI::App* v =
-      add_verb(app, "emit", "Write single-operation kernels and inputs for another backend",
-               "emit suite --ops exp2,div --dtypes f32,f16 --seed 1");
-  v->add_option("folder", o.folder, "A new folder")->required();
+void add_suite_options(CLI::App* v, SuiteWords& o) {
   v->add_option("--ops", o.ops, "Elementwise operations and reduces, as exp2,reduce_sum [all]")
       ->delimiter(',');
   v->add_option("--dtypes", o.dtypes, "Element types, as f32,bfloat16 [all]")->delimiter(',');
@@ -123,15 +118,43 @@ Verb emit(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
   v->add_option("--seed", o.seed, "The same seed draws the same inputs")->capture_default_str();
+}
+
+void add_backend_options(CLI::App* v, BackendOptions& o) {
+  v->add_option("--backend", o.command,
+                "A command that runs kernels, spoken to by the lines of docs/backends.md");
+  v->add_option("--timeout", o.seconds, "Seconds that the backend may take for one kernel")
+      ->capture_default_str()
+      ->check(CLI::Range(0.001, 86400.0));
+  v->add_option("--memory", o.megabytes,
+                "MiB of address space that the backend may take; 0: no limit")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
+}
+
+Verb emit(CLI::App& app) {
+  static EmitOptions o;
+  CLI::App* v =
+      add_verb(app, "emit", "Write single-operation kernels and inputs for another backend",
+               "emit suite --ops exp2,div --dtypes f32,f16 --seed 1");
+  v->add_option("folder", o.folder, "A new folder")->required();
+  add_suite_options(v, o.suite);
   return {v, [] { return run_emit(o); }};
 }
 
 Verb judge(CLI::App& app) {
   static JudgeOptions o;
-  CLI::App* v = add_verb(app, "judge", "Judge the outputs written into the folders of emit",
-                         "judge suite --profile cuda");
-  v->add_option("folder", o.folder, "What emit wrote, outputs beside the inputs")->required();
-  v->add_option("--profile", o.profile, "As of check")->capture_default_str();
+  CLI::App* v = add_verb(app, "judge",
+                         "Judge the outputs written into the folders of emit, or a backend that "
+                         "runs the kernels",
+                         "judge suite --profile cuda\n         touchstone judge --backend "
+                         "'python3 mine.py' --ops exp2,div --dtypes f32");
+  v->add_option(
+      "folder", o.folder,
+      "What emit wrote, outputs beside the inputs [with a backend: a suite drawn for it]");
+  v->add_option("--profile", o.profile, "As of check [what the backend declares, else glibc]");
+  add_backend_options(v, o.backend);
+  add_suite_options(v, o.suite);
   v->add_option("--out", o.output, "What each output is called")->capture_default_str();
   v->add_flag("--all", o.all, "A line for kernels that pass, too");
   v->add_flag("--json", o.json, "One JSON object a kernel and nothing else");

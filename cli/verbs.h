@@ -45,18 +45,31 @@ struct CheckOptions {
 };
 int run_check(const CheckOptions& options);
 
-struct EmitOptions {
-  std::string folder;
+struct SuiteWords {
   std::vector<std::string> ops, dtypes;  // empty or "all": every one
   std::int64_t elements = 500;
   std::uint64_t seed = 0;
 };
+
+struct EmitOptions {
+  std::string folder;
+  SuiteWords suite;
+};
 int run_emit(const EmitOptions& options);
 
+/// A backend of somebody else's (docs/backends.md).
+struct BackendOptions {
+  std::string command;            // for the shell; speaks the line protocol
+  double seconds = 10;            // for one kernel
+  std::int64_t megabytes = 8192;  // of address space
+};
+
 struct JudgeOptions {
-  std::string folder;              // of emit
+  std::string folder;              // of emit; empty: a suite is drawn for the backend
   std::string output = "out.npy";  // in the folder of each kernel
-  std::string profile = "glibc";
+  std::string profile;             // empty: what the backend declares, else glibc
+  BackendOptions backend;          // runs the kernels where its command is not empty
+  SuiteWords suite;
   bool all = false;  // a line for those that pass, too
   bool json = false;
 };

@@ -144,7 +144,7 @@ std::string_view name(Outcome outcome) {
 }
 
 std::string Verdict::str() const {
-  if (outcome == Outcome::Unusable) return fmt::format("UNUSABLE: {}", why);
+  if (!why.empty()) return fmt::format("{}: {}", name(outcome), why);
   if (outcome != Outcome::Fail)
     return fmt::format("{}: {} elements, {} determined, {} weak, power {} ULP", name(outcome),
                        checked, determined, weak, power_ulp);

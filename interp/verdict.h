@@ -37,7 +37,7 @@ struct Verdict {
   Scalar candidate, low, high;   // legal numbers are [low, high] where `number`
   bool number = false;
   bool nan = false;  // NaN is legal
-  std::string why;   // Unusable: what does not fit
+  std::string why;   // Unusable: what does not fit. Fail: how it broke, where it gave no output
 
   /// One line: "PASS, 640 elements, 640 determined" or
   /// "FAIL at (3, 7): REDUCE_SUM gave 0x3f800000 (1), legal is [...]".

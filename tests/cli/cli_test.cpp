@@ -7,8 +7,8 @@
 #include <sstream>
 
 #include <gmock/gmock.h>
-#include <sys/wait.h>
 
+#include "command.h"
 #include "touchstone/base/file.h"
 #include "touchstone/codegen/fault.h"
 #include "touchstone/device/npy.h"
@@ -22,25 +22,6 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-struct Answer {
-  int code;
-  std::string text;  // standard output and error
-};
-
-Answer touchstone_run(const std::string& arguments, const std::string& environment = "",
-                      const std::string& input = "< /dev/null") {
-  const std::string line = environment + " " TOUCHSTONE_COMMAND " " + arguments + " 2>&1 " + input;
-  FILE* pipe = ::popen(line.c_str(), "r");
-  if (pipe == nullptr) return {-1, "popen failed"};
-  Answer run{0, {}};
-  char chunk[4096];
-  for (std::size_t n = 0; (n = std::fread(chunk, 1, sizeof chunk, pipe)) > 0;)
-    run.text.append(chunk, n);
-  const int status = ::pclose(pipe);
-  run.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return run;
-}
 
 class Cli : public testing::Test {
  protected:

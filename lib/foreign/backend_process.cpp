@@ -1,0 +1,258 @@
+#include "touchstone/foreign/backend_process.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <nlohmann/json.hpp>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/foreign/base64.h"
+
+namespace touchstone::foreign {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+constexpr std::int64_t kProtocol = 1;
+constexpr std::size_t kMostWords = std::size_t{1} << 20;  // of a line beside its array
+
+// Something of theirs as a person may be shown it.
+std::string shown(std::string_view text) {
+  constexpr std::size_t kMost = 80;
+  std::string out;
+  for (const char c : text.substr(0, kMost)) out += c >= ' ' && c != 127 ? c : '?';
+  return text.size() > kMost ? out + "..." : out;
+}
+
+json parse_line(std::string_view line) {
+  require_shallow_json(line);
+  json parsed = json::parse(line, nullptr, false);
+  if (!parsed.is_object()) throw ParseError(fmt::format("it is no JSON object: {}", shown(line)));
+  return parsed;
+}
+
+json description(const HostArray& array) {
+  return {{"dtype", name(array.dtype)}, {"shape", array.shape}};
+}
+
+HostArray output_of(const KernelFile& kernel) {
+  HostArray output{kernel.ast->dtype(), {}, {}};
+  for (const sint& size : kernel.ast->shape()) output.shape.push_back(size.as_int());
+  return output;
+}
+
+std::size_t bytes_of(const HostArray& array) {
+  return static_cast<std::size_t>(array.size()) * itemsize(array.dtype);
+}
+
+void require_bools(const HostArray& array) {
+  if (!is_bool(array.dtype)) return;
+  for (const char c : array.bytes)
+    if (c != 0 && c != 1) throw ParseError("an element of its bool output is neither 0 nor 1");
+}
+
+std::string decoded(const json& text, const HostArray& wanted) {
+  const std::optional<std::string> bytes =
+      text.is_string() ? from_base64(text.get_ref<const std::string&>()) : std::nullopt;
+  if (!bytes) throw ParseError("its \"output\" is not a text in base64");
+  if (bytes->size() != bytes_of(wanted))
+    throw ParseError(fmt::format("its output has {} bytes, {} elements of {} have {}",
+                                 bytes->size(), wanted.size(), name(wanted.dtype),
+                                 bytes_of(wanted)));
+  return *bytes;
+}
+
+// A file that a backend left may be anything: only a regular one of about the right size is read.
+std::string from_file(const json& said, const fs::path& path, const HostArray& wanted) {
+  if (said != json(true))
+    throw ParseError("its \"output\" is not true, though arrays are in files");
+  std::error_code error;
+  if (fs::symlink_status(path, error).type() != fs::file_type::regular)
+    throw ParseError("it wrote no file for its output");
+  if (fs::file_size(path, error) > bytes_of(wanted) + kMostWords || error)
+    throw ParseError("the file of its output holds too much");
+  HostArray array = read_npy(path);
+  if (array.dtype != wanted.dtype || array.size() != wanted.size())
+    throw ParseError(fmt::format("its output is {} elements of {}, wanted are {} of {}",
+                                 array.size(), name(array.dtype), wanted.size(),
+                                 name(wanted.dtype)));
+  return std::move(array.bytes);
+}
+
+std::string text_member(const json& object, const char* key) {
+  const auto it = object.find(key);
+  if (it == object.end()) return {};
+  if (!it->is_string()) throw ParseError(fmt::format("its \"{}\" is not a text", key));
+  return it->get<std::string>();
+}
+
+Capabilities capabilities_from(std::string_view line) {
+  const json said = parse_line(line);
+  const auto version = said.find("touchstone_backend");
+  if (const std::string why = text_member(said, "error"); !why.empty()) throw ParseError(why);
+  if (version == said.end() || *version != kProtocol)
+    throw ParseError(fmt::format(
+        "it speaks protocol {}, this touchstone speaks {}: answer {{\"touchstone_backend\":{}, "
+        "...}}",
+        version == said.end() ? "unknown" : shown(version->dump()), kProtocol, kProtocol));
+  Capabilities c;
+  c.name = text_member(said, "name");
+  c.version = text_member(said, "version");
+  if (c.name.empty()) throw ParseError("it does not tell its \"name\"");
+  if (const auto profile = said.find("profile"); profile != said.end())
+    c.profile = profile->is_string() ? profile->get<std::string>() : profile->dump();
+  const std::string arrays = text_member(said, "arrays");
+  if (arrays != "" && arrays != "base64" && arrays != "files")
+    throw ParseError("its \"arrays\" are neither \"base64\" nor \"files\"");
+  c.arrays_in_files = arrays == "files";
+  return c;
+}
+
+}  // namespace
+
+// Where arrays travel in files. A link that was planted there goes before it is written to.
+struct BackendProcess::Scratch {
+  TemporaryDirectory folder{"touchstone-backend"};
+
+  fs::path path(const std::string& name) const { return folder.path() / name; }
+  fs::path cleared(const std::string& name) const {
+    std::error_code ignored;
+    fs::remove_all(path(name), ignored);
+    return path(name);
+  }
+};
+
+BackendProcess::BackendProcess(std::vector<std::string> argv, Limits limits)
+    : argv_(std::move(argv)), limits_(limits) {}
+BackendProcess::~BackendProcess() = default;
+
+const Capabilities& BackendProcess::capabilities() {
+  start();
+  return capabilities_;
+}
+
+void BackendProcess::start() {
+  if (child_) return;
+  child_ = std::make_unique<Child>(argv_, limits_);
+  std::string line;
+  const std::string hello = fmt::format("{{\"touchstone_backend\":{}}}\n", kProtocol);
+  const Child::Heard heard = child_->ask(hello, line, kMostWords, Clock::now() + limits_.start);
+  const auto failed = [&](const std::string& why) {
+    const std::string words = child_->last_words();
+    child_.reset();
+    return fmt::format("the backend does not start: {}{}{}", why,
+                       words.empty() ? "" : "; it said: ", words);
+  };
+  if (heard == Child::Heard::Nothing)
+    throw SystemError(failed(
+        fmt::format("no answer to the first line within {} s", limits_.start.count() / 1000)));
+  if (heard == Child::Heard::Ended) throw SystemError(failed(child_->end()));
+  try {
+    if (heard == Child::Heard::TooMuch) throw ParseError("its first line is too long");
+    capabilities_ = capabilities_from(line);
+  } catch (const Error& e) {
+    throw ParseError(failed(e.what()));
+  }
+  if (capabilities_.arrays_in_files && !scratch_) scratch_ = std::make_unique<Scratch>();
+}
+
+// The line that asks for one kernel.
+std::string BackendProcess::question(const KernelFile& kernel, std::span<const HostArray> inputs,
+                                     const HostArray& wanted) {
+  std::string text = to_json(kernel);
+  std::erase(text, '\n');
+  json arrays = json::array();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    json entry = description(inputs[i]);
+    if (capabilities_.arrays_in_files) {
+      const fs::path path = scratch_->cleared(fmt::format("in{}.npy", i + 1));
+      write_npy(path, inputs[i]);
+      entry["npy"] = path.string();
+    } else {
+      entry["base64"] = to_base64(inputs[i].bytes);
+    }
+    arrays.push_back(std::move(entry));
+  }
+  json output = description(wanted);
+  if (capabilities_.arrays_in_files) output["npy"] = scratch_->cleared("out.npy").string();
+  return fmt::format("{{\"id\":{},\"kernel\":{},\"inputs\":{},\"output\":{}}}\n", asked_, text,
+                     arrays.dump(), output.dump());
+}
+
+Answer BackendProcess::stop(Answer::Kind kind, const std::string& why) {
+  std::string words;
+  if (child_) {
+    child_->end();
+    words = child_->last_words();
+    child_.reset();
+  }
+  return {kind, words.empty() ? why : fmt::format("{}; it said: {}", why, words), {}};
+}
+
+Answer BackendProcess::run(const KernelFile& kernel, std::span<const HostArray> inputs) {
+  if (hangs_ >= kMostHangs)
+    return {Answer::Kind::Unusable, fmt::format("it was not run after {} hangs", hangs_), {}};
+  try {
+    start();
+    ++asked_;
+    HostArray wanted = output_of(kernel);
+    const std::string line = question(kernel, inputs, wanted);
+    return listen(line, std::move(wanted));
+  } catch (const Error& e) {
+    return stop(Answer::Kind::Unusable, e.what());
+  }
+}
+
+Answer BackendProcess::listen(const std::string& question, HostArray wanted) {
+  std::string line;
+  const std::size_t most =
+      kMostWords + (capabilities_.arrays_in_files ? 0 : bytes_of(wanted) / 3 * 4);
+  switch (child_->ask(question, line, most, Clock::now() + limits_.answer)) {
+    case Child::Heard::Ended:
+      return stop(Answer::Kind::Broken, "it crashed: " + child_->end());
+    case Child::Heard::Nothing:
+      ++hangs_;
+      return stop(Answer::Kind::Broken,
+                  fmt::format("it hung: no answer within {} s",
+                              static_cast<double>(limits_.answer.count()) / 1000));
+    case Child::Heard::TooMuch:
+      return stop(Answer::Kind::Unusable,
+                  fmt::format("it wrote more than {} bytes where an answer belongs", most));
+    case Child::Heard::Line:
+      break;
+  }
+  if (!child_->took_all())
+    return stop(Answer::Kind::Unusable,
+                fmt::format("it answered before it was asked: {}", shown(line)));
+  try {
+    return understand(line, std::move(wanted));
+  } catch (const Error& e) {
+    return stop(Answer::Kind::Unusable, fmt::format("its answer is unusable: {}", e.what()));
+  }
+}
+
+Answer BackendProcess::understand(std::string_view line, HostArray wanted) {
+  const json said = parse_line(line);
+  const auto id = said.find("id");
+  if (id == said.end() || *id != asked_)
+    throw ParseError(fmt::format("it has id {}, asked was {}",
+                                 id == said.end() ? "none" : shown(id->dump()), asked_));
+  if (const std::string why = text_member(said, "unsupported"); !why.empty())
+    return {Answer::Kind::Unsupported, shown(why), {}};
+  if (const std::string why = text_member(said, "error"); !why.empty())
+    return {Answer::Kind::Unusable, fmt::format("it gave an error: {}", why), {}};
+  if (const std::string why = text_member(said, "broken"); !why.empty())
+    return stop(Answer::Kind::Broken, why);
+  const auto output = said.find("output");
+  if (output == said.end())
+    throw ParseError("it has none of \"output\", \"unsupported\", \"error\", \"broken\"");
+  wanted.bytes = capabilities_.arrays_in_files
+                     ? from_file(*output, scratch_->path("out.npy"), wanted)
+                     : decoded(*output, wanted);
+  require_bools(wanted);
+  return {Answer::Kind::Output, {}, std::move(wanted)};
+}
+
+}  // namespace touchstone::foreign

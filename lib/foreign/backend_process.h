@@ -1,0 +1,80 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/device/npy.h"
+#include "touchstone/foreign/child.h"
+#include "touchstone/ops/kernel_json.h"
+
+namespace touchstone::foreign {
+
+/// What a backend says of itself when it starts (docs/backends.md).
+struct Capabilities {
+  std::string name;
+  std::string version;           // empty: not told
+  std::string profile;           // a name or the JSON of one; empty: not told
+  bool arrays_in_files = false;  // else in base64
+};
+
+/// What became of one kernel.
+struct Answer {
+  enum class Kind : std::uint8_t {
+    Output,       // `output` is there
+    Unsupported,  // the backend does not do this kernel, which is no fault
+    Broken,       // it crashed, hung, or reached out of its bounds: a bug, whatever the kernel
+    Unusable      // no output: it said so, or what it said was no answer
+  };
+  Kind kind = Kind::Unusable;
+  std::string why;  // where there is no output: a clause, as "it was ended by signal 9 (Killed)"
+  HostArray output;
+};
+
+/// A backend of somebody else's as a child process that speaks the line protocol of
+/// docs/backends.md. After anything but an orderly answer it is ended, and started anew for the
+/// next kernel.
+class BackendProcess {
+ public:
+  explicit BackendProcess(std::vector<std::string> argv, Limits limits = {});
+  ~BackendProcess();
+  BackendProcess(const BackendProcess&) = delete;
+  BackendProcess& operator=(const BackendProcess&) = delete;
+
+  /// A command for the shell.
+  static std::vector<std::string> shell(const std::string& command) {
+    return {"/bin/sh", "-c", command};
+  }
+
+  /// Starts it where it is not running. Throws SystemError where it cannot be started, ParseError
+  /// where what it says of itself is not as it should be.
+  const Capabilities& capabilities();
+
+  /// Has it run a concrete kernel; inputs[i] is buffer i + 1. Never throws for what the backend
+  /// does. Once it has hung `kMostHangs` times, kernels are Unusable without being asked.
+  Answer run(const KernelFile& kernel, std::span<const HostArray> inputs);
+  static constexpr int kMostHangs = 10;
+
+  void set_limits(const Limits& limits) { limits_ = limits; }
+
+ private:
+  void start();
+  std::string question(const KernelFile& kernel, std::span<const HostArray> inputs,
+                       const HostArray& wanted);
+  Answer listen(const std::string& question, HostArray wanted);
+  Answer understand(std::string_view line, HostArray wanted);
+  Answer stop(Answer::Kind kind, const std::string& why);
+
+  std::vector<std::string> argv_;
+  Limits limits_;
+  Capabilities capabilities_;
+  std::unique_ptr<Child> child_;
+  struct Scratch;
+  std::unique_ptr<Scratch> scratch_;  // where arrays travel in files
+  std::int64_t asked_ = 0;
+  int hangs_ = 0;
+};
+
+}  // namespace touchstone::foreign

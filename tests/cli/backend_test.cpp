@@ -1,0 +1,118 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "command.h"
+#include "touchstone/base/file.h"
+
+// Backends of somebody else's through the command: what it says of them.
+
+namespace touchstone {
+namespace {
+
+using testing::HasSubstr;
+
+class CliBackend : public testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(dir_.path() / name) << text;
+    return file(name);
+  }
+  TemporaryDirectory dir_;
+};
+
+// How many of the kernels were `what`, in the last line of judge; -1 where it does not say.
+int count(const Answer& run, const std::string& what) {
+  const std::size_t end = run.text.rfind(" " + what);
+  if (end == std::string::npos) return -1;
+  const std::size_t begin = run.text.find_last_not_of("0123456789", end - 1) + 1;
+  return begin == end ? -1 : std::stoi(run.text.substr(begin, end - begin));
+}
+
+// A Python that has NumPy; empty where there is none.
+std::string python() {
+  for (const char* name : {"/usr/bin/python3", "python3"})
+    if (std::system((std::string(name) + " -c 'import numpy' 2>/dev/null").c_str()) == 0)
+      return name;
+  return {};
+}
+
+// The program that docs/backends.md shows.
+std::string example() {
+  const std::string page = read_file(TOUCHSTONE_SOURCE_DIR "/docs/backends.md");
+  const std::size_t begin = page.find("```python\n") + 10;
+  return page.substr(begin, page.find("```", begin) - begin);
+}
+
+constexpr char kShell[] = R"sh(read q; echo '{"touchstone_backend":1,"name":"shell"}'; )sh";
+
+TEST_F(CliBackend, BreaksAreVerdictsAndTheRunGoesOn) {
+  const std::string crash = write("crash.sh", std::string(kShell) + "read q; kill -SEGV $$\n");
+  const Answer crashed =
+      touchstone_run("judge --backend 'sh " + crash + "' --ops neg --dtypes f32 -n 4");
+  EXPECT_EQ(crashed.code, 1);
+  EXPECT_THAT(crashed.text, HasSubstr("neg-float32-edges FAIL: it crashed"));
+  EXPECT_THAT(crashed.text, HasSubstr("kernels on shell under profile glibc: 0 PASS, 0 WEAK, "));
+  EXPECT_GE(count(crashed, "FAIL"), 3);
+  EXPECT_EQ(count(crashed, "UNUSABLE"), 0);
+  const std::string garbage =
+      write("garbage.sh", std::string(kShell) + "while read q; do echo 7; done");
+  const Answer bad =
+      touchstone_run("judge --json --backend 'sh " + garbage + "' --ops neg --dtypes f32 -n 4");
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_THAT(bad.text, HasSubstr(R"("case":"neg-float32-edges","verdict":"UNUSABLE")"));
+  EXPECT_THAT(bad.text, HasSubstr(R"("why":"its answer is unusable: it is no JSON object: 7)"));
+}
+
+TEST_F(CliBackend, OneThatDoesNotStartIsAnError) {
+  const Answer none = touchstone_run("judge --backend /no/such/program");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.text, HasSubstr("the backend does not start"));
+  EXPECT_THAT(touchstone_run("judge").text,
+              HasSubstr("name a folder that emit wrote, or a --backend"));
+  const std::string script =
+      write("profile.sh",
+            R"sh(read q; echo '{"touchstone_backend":1,"name":"x","profile":"exact"}'; read q)sh");
+  const Answer profile = touchstone_run("judge --backend 'sh " + script + "'");
+  EXPECT_EQ(profile.code, 2);
+  EXPECT_THAT(profile.text, HasSubstr("exact"));
+}
+
+TEST_F(CliBackend, TheExampleOfTheDocsWorks) {
+  if (python().empty()) GTEST_SKIP() << "no Python with NumPy; install python3-numpy";
+  const std::string script = write("example.py", example());
+  const Answer run = touchstone_run("judge --backend '" + python() + " " + script +
+                                    "' --ops add,sub --dtypes f32,i16 -n 50 --timeout 120");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("kernels on adder under profile glibc"));
+  EXPECT_GE(count(run, "PASS"), 6);
+  EXPECT_EQ(count(run, "unsupported"), count(run, "PASS"));
+  EXPECT_EQ(count(run, "UNUSABLE"), 0);
+}
+
+// Operations for which NumPy has no approximation of its own.
+TEST_F(CliBackend, NumPyGivesWhatItMust) {
+  if (python().empty()) GTEST_SKIP() << "no Python with NumPy; install python3-numpy";
+  const std::string backend = "--timeout 120 --backend '" + python() +
+                              " " TOUCHSTONE_SOURCE_DIR "/fuzz/backends/numpy_backend.py'";
+  const Answer run = touchstone_run("judge " + backend +
+                                    " --ops add,mul,sqrt,cmplt,where,xor,reduce_sum -n 60 "
+                                    "--dtypes bool,i8,u64,f16,f32,f64");
+  EXPECT_THAT(run.text, HasSubstr("on numpy under profile numpy"));
+  EXPECT_GE(count(run, "PASS"), 100) << run.text;
+  EXPECT_EQ(count(run, "FAIL"), 0) << run.text;
+  EXPECT_EQ(count(run, "UNUSABLE"), 0) << run.text;
+  EXPECT_EQ(count(run, "unsupported"), 0);
+  const std::string folder = file("suite");
+  ASSERT_EQ(touchstone_run("emit " + folder + " --ops mulacc --dtypes f64,bf16 -n 30").code, 0);
+  const Answer emitted = touchstone_run("judge " + folder + " " + backend);
+  EXPECT_EQ(count(emitted, "FAIL"), 0) << emitted.text;
+  EXPECT_GE(count(emitted, "PASS"), 3);
+  EXPECT_GE(count(emitted, "unsupported"), 3);
+}
+
+}  // namespace
+}  // namespace touchstone
