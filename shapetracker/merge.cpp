@@ -52,8 +52,11 @@ MergeResult nothing_valid(const Shape& shape, Evidence* evidence) {
 template <typename Search>
 std::int64_t end_of_run(const Search& search, Point point, std::size_t axis, std::int64_t sign,
                         std::int64_t last) {
-  std::int64_t inside = 0, outside = std::abs(last - point[axis]) + 1;
   const std::int64_t start = point[axis];
+  if (start == last) return last;
+  point[axis] = last;  // most runs reach it
+  if (search.at(point)) return last;
+  std::int64_t inside = 0, outside = std::abs(last - start);
   while (outside - inside > 1) {
     const std::int64_t middle = inside + (outside - inside) / 2;
     point[axis] = start + sign * middle;

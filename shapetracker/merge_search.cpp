@@ -225,22 +225,21 @@ MergeSearch::Stop MergeSearch::narrow_through(Box& box, Line& line) const {
   return {Step::Settled};
 }
 
-MergeSearch::Found MergeSearch::find(Box root) {
+MergeSearch::Found MergeSearch::find(Box box) {
   std::vector<Box> boxes;
-  boxes.push_back(std::move(root));
-  while (!boxes.empty()) {
+  for (;;) {
     if (++nodes_ > budget_) return {Truth::Unknown, {}};
-    Box box = std::move(boxes.back());
-    boxes.pop_back();
     Line along = line(box);
     const Stop stop = narrow_through(box, along);
-    if (stop.step == Step::Dropped) continue;
-    if (stop.step == Step::Settled || at(box.low)) return {Truth::Yes, box.low};
-    if (const Point high = high_corner(box); at(high)) return {Truth::Yes, high};
-    if (box.dims.empty()) continue;
-    split(box, along, stop.weight, boxes);
+    if (stop.step != Step::Dropped) {
+      if (stop.step == Step::Settled || at(box.low)) return {Truth::Yes, box.low};
+      if (const Point high = high_corner(box); at(high)) return {Truth::Yes, high};
+      if (!box.dims.empty()) split(box, along, stop.weight, boxes);
+    }
+    if (boxes.empty()) return {Truth::No, {}};
+    box = std::move(boxes.back());
+    boxes.pop_back();
   }
-  return {Truth::No, {}};
 }
 
 bool MergeSearch::agrees(const Point& point) {

@@ -1,5 +1,7 @@
 #include "touchstone/shapetracker/witness.h"
 
+#include <algorithm>
+
 namespace touchstone::shapetracker {
 
 std::vector<std::int64_t> WitnessMaker::index(const Point& point) const {
@@ -22,6 +24,7 @@ Witness WitnessMaker::hole(const Point& point) const {
     witness.points.push_back(index(end));
   }
   witness.points.push_back(index(inside_));
+  std::ranges::sort(witness.points);
   witness.points.push_back(index(point));
   return witness;
 }
@@ -80,7 +83,8 @@ Witness WitnessMaker::outlier(const Point& point) const {
     gap[axis] = below ? candidate_.valid.low[axis] - 1 : candidate_.valid.high[axis] + 1;
     break;
   }
-  return {Witness::Kind::Hole, {index(inside_), index(point), index(gap)}};
+  const auto [first, second] = std::minmax({index(inside_), index(point)});
+  return {Witness::Kind::Hole, {first, second, index(gap)}};
 }
 
 Witness WitnessMaker::too_far(const Point& corner) const {

@@ -12,8 +12,7 @@ sint::sint(symbolic::Node node) {
     value_ = node;
 }
 
-std::int64_t sint::as_int() const {
-  if (is_int()) return std::get<std::int64_t>(value_);
+void sint::refuse() const {
   throw ShapeError(fmt::format("{} is not a number; bind its variables first", str()));
 }
 

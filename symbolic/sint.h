@@ -20,7 +20,10 @@ class sint {
 
   bool is_int() const { return std::holds_alternative<std::int64_t>(value_); }
   /// The number. Throws ShapeError naming the expression where it is symbolic.
-  std::int64_t as_int() const;
+  std::int64_t as_int() const {
+    if (const auto* value = std::get_if<std::int64_t>(&value_)) return *value;
+    refuse();
+  }
   symbolic::Node node() const;
   /// Sound bounds, inclusive; nullopt where open or beyond 64 bits.
   std::optional<std::int64_t> min() const;
@@ -33,6 +36,8 @@ class sint {
   bool operator==(const sint&) const = default;
 
  private:
+  [[noreturn]] void refuse() const;
+
   std::variant<std::int64_t, symbolic::Node> value_;
 };
 

@@ -104,7 +104,7 @@ TEST(Explain, AWitnessIsPlainNumbers) {
             "no single view: from (0) to (1) the address changes otherwise than from (2) to (3)");
   const View rows = strided({3, 4}, {10, 1}, 0, Mask{{0, 3}, {0, 2}});
   EXPECT_EQ(why_not({rows, View::contiguous({12})}),
-            "no single view: (2) is padding though it lies between (0), (9), which are not");
+            "no single view: (3) is padding though it lies between (0), (9), which are not");
   const View nothing = strided({2}, {0}, 0, Mask{{0, 0}});
   EXPECT_EQ(why_not({nothing, View()}),
             "no single view: the only point is padding, and a view of rank 0 has no axis to mask");

@@ -47,7 +47,7 @@ TEST(Jsonl, WhyGivesTheWitnessOfARefusal) {
             R"(the same step of the index moves the address by 2 and by -1")");
   EXPECT_EQ(asked(R"({"base":[3,4],"ops":[["pad",[[1,1],[0,2]]],["reshape",[30]]]})"),
             R"({"views":[[[5,6],[4,1],-4,[[1,4],[0,4]]],[[30],[1],0,null]],"single":null,)"
-            R"("why":"no single view: (21) reads 11, (6) reads 0, (10) is padding: )"
+            R"("why":"no single view: (6) reads 0, (21) reads 11, (10) is padding: )"
             R"(the last lies in the box round the others, so the valid indices are no box")");
 }
 

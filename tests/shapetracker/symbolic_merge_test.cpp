@@ -96,7 +96,7 @@ TEST(SymbolicMerge, ARefusalNamesValuesAndPoints) {
                  .pad(Padding{{0, 0}, {0, 5}})
                  .shrink(Mask{{0, 2}, {0, sint(6) + n}}),
              View::contiguous({sint(12) + n * 2})),
-      "no single view: with n = 5, (8) is padding though it lies between (16), (0), which are "
+      "no single view: with n = 5, (6) is padding though it lies between (0), (16), which are "
       "not");
 }
 
