@@ -218,11 +218,13 @@ std::vector<View> digit_orders(const View& innermost, std::int64_t size) {
   return orders;
 }
 
+using StepsOf = std::optional<Maps> (*)(const std::vector<std::int64_t>&, std::int64_t);
+
 // Some element for each address, written as steps, after the digits of the address are put in some
 // order.
 std::optional<ShapeTracker> search_steps(const ShapeTracker& tracker,
                                          const std::vector<std::int64_t>& addresses,
-                                         std::int64_t size) {
+                                         std::int64_t size, StepsOf steps_of) {
   const std::vector<std::int64_t> readers = readers_of(addresses, size);
   for (const View& order : digit_orders(tracker.views().front(), size)) {
     const ShapeTracker placed({order});
@@ -230,7 +232,7 @@ std::optional<ShapeTracker> search_steps(const ShapeTracker& tracker,
     std::vector<std::int64_t> table(readers.size());
     for (const std::int64_t reader : readers)
       table[static_cast<std::size_t>(*positions.next())] = reader;
-    std::optional<Maps> maps = shapetracker::steps_of(table, std::ssize(addresses));
+    std::optional<Maps> maps = steps_of(table, std::ssize(addresses));
     if (!maps) continue;
     maps->insert(maps->begin(), order);
     if (auto found = proved(tracker, maps, size)) return found;
@@ -247,7 +249,7 @@ std::optional<ShapeTracker> find_inverse_as_it_stands(const ShapeTracker& simple
   const auto addresses = addresses_of(simple, size);
   if (!addresses) return std::nullopt;
   if (auto found = proved(simple, shapetracker::find_inverse(*addresses, size), size)) return found;
-  return search_steps(simple, *addresses, size);
+  return search_steps(simple, *addresses, size, shapetracker::steps_of);
 }
 
 // The same for the tracker with the axes of its outermost view turned to run upwards.
@@ -268,7 +270,10 @@ std::optional<ShapeTracker> find_inverse_upwards(const ShapeTracker& simple, std
 
 std::optional<ShapeTracker> find_inverse_of(const ShapeTracker& simple, std::int64_t size) {
   if (auto found = find_inverse_as_it_stands(simple, size)) return found;
-  return find_inverse_upwards(simple, size);
+  if (auto found = find_inverse_upwards(simple, size)) return found;
+  const auto addresses = addresses_of(simple, size);
+  if (!addresses) return std::nullopt;
+  return search_steps(simple, *addresses, size, shapetracker::stages_of);
 }
 
 // Whether each address in [0, size) is read by exactly one element, by looking at each; false where

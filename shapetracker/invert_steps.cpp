@@ -49,62 +49,145 @@ View view_of(const std::vector<Digit>& digits, std::int64_t offset) {
   return View::trusted(std::move(shape), std::move(strides), offset, std::nullopt);
 }
 
-Maps build(Ints table, std::int64_t limit) {
-  const std::int64_t size = std::ssize(table);
-  // Digits whose every turn rises evenly: at multiples of the unit, less the phase.
+/// A table as digits whose every turn rises evenly, at multiples of their unit less a phase, and a
+/// smaller table over what the digits leave: table[q] = table[0] + rise * q + its jumps at t <= q.
+struct Evened {
   std::vector<Digit> fine;
-  std::int64_t shift = 0, weight = 1, rise = common_rise(table);
-  Ints jumps = jumps_of(table, rise);
+  std::int64_t shift = 0, weight = 1;
+  Ints table;
+  std::int64_t rise = 0;
+  Ints jumps;
+
+  std::int64_t turns() const { return std::ssize(table); }
+  std::int64_t jump_at(std::int64_t t) const {
+    const auto at = static_cast<std::size_t>(t);
+    return table[at] - table[at - 1] - rise;
+  }
+};
+
+Evened even_out(Ints table) {
+  Evened e;
   for (;;) {
-    if (jumps.size() < 2) break;
+    e.rise = common_rise(table);
+    e.jumps = jumps_of(table, e.rise);
     std::int64_t unit = 0;
-    for (const std::int64_t jump : jumps) unit = std::gcd(unit, jump - jumps.front());
+    for (const std::int64_t jump : e.jumps) unit = std::gcd(unit, jump - e.jumps.front());
     if (unit < 2) break;
-    const std::int64_t phase = floor_mod(-jumps.front(), unit);
+    const std::int64_t phase = floor_mod(-e.jumps.front(), unit);
     Ints turns;
     for (std::int64_t y = 0; y < std::ssize(table);) {
-      turns.push_back(table[static_cast<std::size_t>(y)] - rise * ((y + phase) % unit));
+      turns.push_back(table[static_cast<std::size_t>(y)] - e.rise * ((y + phase) % unit));
       y += unit - (y + phase) % unit;
     }
-    fine.push_back({unit, rise});
-    shift = checked_add(shift, checked_mul(weight, phase));
-    weight = checked_mul(weight, unit);
+    e.fine.push_back({unit, e.rise});
+    e.shift = checked_add(e.shift, checked_mul(e.weight, phase));
+    e.weight = checked_mul(e.weight, unit);
     table = std::move(turns);
-    rise = common_rise(table);
-    jumps = jumps_of(table, rise);
   }
-  // What is left: table[q] = table[0] + rise * q + the sum of its jumps at t <= q. Each step has a
-  // digit pair of q + turns - t, (2, turns), beside the fine digits; one more holds q.
-  const std::int64_t turns = std::ssize(table);
-  std::vector<Digit> digits = fine;
-  digits.push_back({turns, rise});
-  std::int64_t place = checked_mul(weight, turns), repeats = 1, offset = 0;
-  for (const std::int64_t jump : jumps) {
-    const auto at = static_cast<std::size_t>(jump);
-    digits.push_back({turns, 0});
-    digits.push_back({2, table[at] - table[at - 1] - rise});
-    offset = checked_add(offset, checked_mul(place, turns - jump));
-    repeats = checked_add(repeats, place / weight);
-    place = checked_mul(place, checked_mul(2, turns));
+  e.table = std::move(table);
+  return e;
+}
+
+/// The steps [q >= t] of some jumps: each a pair of digits (2, turns) that holds q + turns - t,
+/// beside a block of digits that goes through as it is.
+struct Steps {
+  const Evened& table;
+  std::int64_t place = table.weight * table.turns();  // of the next pair
+  std::int64_t repeats = 1, offset = 0;               // how often q is written, and what is added
+  std::vector<Digit> digits = {};                     // of the pairs
+
+  void add(std::int64_t t, std::int64_t worth) {
+    digits.push_back({table.turns(), 0});
+    digits.push_back({2, checked_mul(table.jump_at(t), worth)});
+    offset = checked_add(offset, checked_mul(place, table.turns() - t));
+    repeats = checked_add(repeats, place / table.weight);
+    place = checked_mul(place, checked_mul(2, table.turns()));
   }
-  std::int64_t low = table[0], high = low;
+};
+
+/// A view of the digits whose addresses, where no y leads, may lie beyond [0, limit): they are
+/// moved up by whole limits, and `repeats` of these hold them all.
+struct Moved {
+  View view;
+  std::int64_t repeats;
+};
+Moved moved_up(const std::vector<Digit>& digits, std::int64_t offset, std::int64_t limit) {
+  std::int64_t low = offset, high = offset;
   for (const auto& [values, stride] : digits)
     (stride < 0 ? low : high) += checked_mul(stride, values - 1);
   const std::int64_t up = low < 0 ? checked_mul(ceil_div(-low, limit), limit) : 0;
+  return {view_of(digits, checked_add(offset, up)), checked_add(high, up) / limit + 1};
+}
+
+// The last view of an inverse, and one more that takes what is beyond the limit modulo it.
+void finish(Maps& maps, const std::vector<Digit>& digits, std::int64_t offset, std::int64_t limit) {
+  Moved last = moved_up(digits, offset, limit);
+  maps.push_back(std::move(last.view));
+  if (last.repeats > 1)
+    maps.push_back(View::trusted({last.repeats, limit}, {0, 1}, 0, std::nullopt));
+}
+
+// All steps side by side in one flat index.
+Maps at_once(const Evened& table, std::int64_t size, std::int64_t limit) {
+  Steps steps{table};
+  for (const std::int64_t t : table.jumps) steps.add(t, 1);
   Maps maps;
-  maps.push_back(View::trusted({size}, {1}, shift, std::nullopt));
+  maps.push_back(View::trusted({size}, {1}, table.shift, std::nullopt));
   std::vector<Digit> spread;
-  std::int64_t fine_weight = 1;
-  for (const auto& [values, stride] : fine) {
-    spread.push_back({values, fine_weight});
-    fine_weight *= values;
+  std::int64_t weight = 1;
+  for (const auto& [values, stride] : table.fine) {
+    spread.push_back({values, weight});
+    weight *= values;
   }
-  spread.push_back({turns, checked_mul(weight, repeats)});
-  maps.push_back(view_of(spread, offset));
-  maps.push_back(view_of(digits, checked_add(table[0], up)));
-  if (low < 0 || high >= limit)
-    maps.push_back(
-        View::trusted({checked_add(high, up) / limit + 1, limit}, {0, 1}, 0, std::nullopt));
+  spread.push_back({table.turns(), checked_mul(weight, steps.repeats)});
+  maps.push_back(view_of(spread, steps.offset));
+  std::vector<Digit> digits = table.fine;
+  digits.push_back({table.turns(), table.rise});
+  digits.insert(digits.end(), steps.digits.begin(), steps.digits.end());
+  finish(maps, digits, table.table[0], limit);
+  return maps;
+}
+
+// As many steps at a time as one flat index holds. What they add up to is carried along as one more
+// digit above the others: it is the sum of the jumps so far, and so never leaves their range.
+Maps in_stages(const Evened& table, std::int64_t size, std::int64_t limit) {
+  constexpr std::int64_t kRoom = std::int64_t{1} << 60;
+  constexpr std::size_t kMostViews = 40;
+  std::int64_t sum = 0, low = 0, high = 0;
+  for (const std::int64_t t : table.jumps) {
+    sum = checked_add(sum, table.jump_at(t));
+    low = std::min(low, sum);
+    high = std::max(high, sum);
+  }
+  const std::int64_t sums = high - low + 1, block = checked_mul(table.weight, table.turns());
+  const std::int64_t state = checked_mul(block, sums);
+  Maps maps;
+  maps.push_back(
+      View::trusted({size}, {1}, checked_sub(table.shift, checked_mul(block, low)), std::nullopt));
+  std::int64_t repeats = 1;
+  for (std::size_t next = 0; next < table.jumps.size();) {
+    Steps steps{table};
+    while (next < table.jumps.size() && steps.place <= kRoom / sums / table.turns() / 8)
+      steps.add(table.jumps[next++], block);
+    if (steps.digits.empty() || maps.size() + 2 > kMostViews)
+      throw OverflowError("steps: more than some views hold");
+    maps.push_back(view_of({{table.weight, 1},
+                            {table.turns(), checked_mul(table.weight, steps.repeats)},
+                            {sums, steps.place},
+                            {repeats, 0}},
+                           steps.offset));
+    std::vector<Digit> digits{{table.weight, 1}, {table.turns(), table.weight}};
+    digits.insert(digits.end(), steps.digits.begin(), steps.digits.end());
+    digits.push_back({sums, block});
+    Moved moved = moved_up(digits, 0, state);
+    maps.push_back(std::move(moved.view));
+    repeats = moved.repeats;
+  }
+  std::vector<Digit> digits = table.fine;
+  digits.push_back({table.turns(), table.rise});
+  digits.push_back({sums, 1});
+  digits.push_back({repeats, 0});
+  finish(maps, digits, checked_add(table.table[0], low), limit);
   return maps;
 }
 
@@ -112,7 +195,15 @@ Maps build(Ints table, std::int64_t limit) {
 
 std::optional<Maps> steps_of(const std::vector<std::int64_t>& table, std::int64_t limit) {
   try {
-    return build(table, limit);
+    return at_once(even_out(table), std::ssize(table), limit);
+  } catch (const OverflowError&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<Maps> stages_of(const std::vector<std::int64_t>& table, std::int64_t limit) {
+  try {
+    return in_stages(even_out(table), std::ssize(table), limit);
   } catch (const OverflowError&) {
     return std::nullopt;
   }

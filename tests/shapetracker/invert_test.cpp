@@ -9,6 +9,7 @@
 
 #include "chains.h"
 #include "errors.h"
+#include "touchstone/shapetracker/invert_steps.h"
 
 namespace touchstone {
 namespace {
@@ -100,6 +101,39 @@ TEST(Invert, TurnedAxesAreUndoneAsTheirMirrorImageIs) {
     for (std::int64_t y = 0; y < 100; ++y)
       EXPECT_EQ(forth[static_cast<std::size_t>(back[static_cast<std::size_t>(y)])], y);
   }
+}
+
+void expect_inverted(const ShapeTracker& tracker) {
+  const Ints addresses = materialise(tracker).address;
+  const Facts facts = facts_of(materialise(tracker));
+  ASSERT_TRUE(facts.onto);
+  const Inverse inverse = invert(tracker);
+  ASSERT_TRUE(inverse.tracker) << tracker.str();
+  EXPECT_EQ(inverse.bijection, facts.valid == facts.size);
+  const Ints flat = materialise(*inverse.tracker).address;
+  ASSERT_EQ(std::ssize(flat), facts.size);
+  for (std::size_t y = 0; y < flat.size(); ++y)
+    ASSERT_EQ(addresses[static_cast<std::size_t>(flat[y])], static_cast<std::int64_t>(y));
+}
+
+// Twenty jumps and more take several flat indices, one after the other.
+TEST(Invert, MoreJumpsThanOneFlatIndexHolds) {
+  expect_inverted(ShapeTracker({View::strided({3, 2, 3, 2, 2}, {1, 6, 12, 3, -24}, 24),
+                                View::strided({6, 10}, {12, 1}, 1)}));
+  expect_inverted(ShapeTracker({View::strided({2, 3, 3, 3, 2, 3}, {18, 1, 38, -35, 3, 6}, 70,
+                                              Mask{{0, 2}, {0, 3}, {0, 2}, {0, 3}, {0, 2}, {0, 3}}),
+                                View::strided({3, 2, 24}, {48, 162, 1}, 12)}));
+}
+
+// Any table at all is a stack of views.
+RC_GTEST_PROP(Invert, StagesGiveTheirTable, ()) {
+  const auto size = *rc::gen::inRange<std::size_t>(1, 40);
+  const auto limit = *rc::gen::inRange<std::int64_t>(1, 60);
+  const auto table = *rc::gen::container<Ints>(size, rc::gen::inRange<std::int64_t>(0, limit));
+  const auto maps = shapetracker::stages_of(table, limit);
+  RC_ASSERT(maps.has_value());
+  const ShapeTracker stack(std::vector<View>(maps->rbegin(), maps->rend()));
+  RC_ASSERT(materialise(stack).address == table);
 }
 
 TEST(Invert, Bijections) {
