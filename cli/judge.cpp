@@ -125,12 +125,13 @@ int run_judge(const JudgeOptions& options) {
   register_interpreted_device();
   std::unique_ptr<foreign::BackendProcess> backend;
   std::string on;  // which backend
-  if (!options.backend.command.empty()) {
+  if (!options.backend.command.empty() || !options.backend.plugin.empty()) {
     backend = start_backend(options.backend);
     on = " on " + backend->capabilities().name;
   }
   if (!backend && options.folder.empty())
-    throw ParseError("nothing to judge: name a folder that emit wrote, or a --backend");
+    throw ParseError(
+        "nothing to judge: name a folder that emit wrote, or a --backend or a --plugin");
   const Profile profile = backend ? profile_of(backend->capabilities(), options.profile)
                                   : read_profile(options.profile);
   const Cases cases(options, backend.get(), profile);

@@ -9,6 +9,7 @@
 #include "kernel_io.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/foreign/plugin_host.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
@@ -114,8 +115,12 @@ std::unique_ptr<foreign::BackendProcess> start_backend(const BackendOptions& opt
   foreign::Limits limits;
   limits.answer = std::chrono::milliseconds(std::llround(options.seconds * 1000));
   limits.memory = static_cast<std::uint64_t>(options.megabytes) << 20;
+  const bool plugin = !options.plugin.empty();
+  if (plugin) limits = foreign::plugin_limits(limits);
   auto backend = std::make_unique<foreign::BackendProcess>(
-      foreign::BackendProcess::shell(options.command), limits);
+      plugin ? foreign::plugin_command(options.plugin)
+             : foreign::BackendProcess::shell(options.command),
+      limits);
   backend->capabilities();
   return backend;
 }

@@ -123,6 +123,9 @@ void add_suite_options(CLI::App* v, SuiteWords& o) {
 void add_backend_options(CLI::App* v, BackendOptions& o) {
   v->add_option("--backend", o.command,
                 "A command that runs kernels, spoken to by the lines of docs/backends.md");
+  v->add_option("--plugin", o.plugin,
+                "A shared object that does, with the functions of touchstone/backend.h")
+      ->excludes("--backend");
   v->add_option("--timeout", o.seconds, "Seconds that the backend may take for one kernel")
       ->capture_default_str()
       ->check(CLI::Range(0.001, 86400.0));
@@ -283,6 +286,14 @@ Verb view(CLI::App& app) {
   return {v, [] { return run_view(o); }};
 }
 
+Verb plugin_host(CLI::App& app) {
+  static std::string plugin;
+  CLI::App* v = app.add_subcommand("plugin-host", "The process that a plugin lives in");
+  v->group("");  // started by us, not by people
+  v->add_option("plugin", plugin)->required();
+  return {v, [] { return run_plugin_host(plugin); }};
+}
+
 int run(int argc, char** argv) {
   CLI::App app(
       "Touchstone: a reference device, an index-arithmetic toolkit and a fuzzer for tensor "
@@ -294,8 +305,9 @@ int run(int argc, char** argv) {
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  const Verb verbs[] = {demo(app),  eval(app), check(app), kernels(app), fuzz(app), simplify(app),
-                        prove(app), repl(app), view(app),  bits(app),    emit(app), judge(app)};
+  const Verb verbs[] = {demo(app),     eval(app),  check(app),      kernels(app), fuzz(app),
+                        simplify(app), prove(app), repl(app),       view(app),    bits(app),
+                        emit(app),     judge(app), plugin_host(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {

@@ -60,6 +60,7 @@ int run_emit(const EmitOptions& options);
 /// A backend of somebody else's (docs/backends.md).
 struct BackendOptions {
   std::string command;            // for the shell; speaks the line protocol
+  std::string plugin;             // or a shared object with the C ABI of touchstone/backend.h
   double seconds = 10;            // for one kernel
   std::int64_t megabytes = 8192;  // of address space
 };
@@ -74,6 +75,9 @@ struct JudgeOptions {
   bool json = false;
 };
 int run_judge(const JudgeOptions& options);
+
+/// The process that a plugin lives in; of no use to people.
+int run_plugin_host(const std::string& plugin);
 
 struct KernelsOptions {
   std::vector<std::string> models;

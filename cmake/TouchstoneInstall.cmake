@@ -13,6 +13,7 @@ endforeach()
 install(EXPORT touchstone NAMESPACE touchstone:: FILE TouchstoneTargets.cmake DESTINATION "${package_dir}")
 
 list(JOIN modules " " TOUCHSTONE_COMPONENTS)
+string(APPEND TOUCHSTONE_COMPONENTS " backend")
 configure_package_config_file(
   cmake/touchstone-config.cmake.in "${PROJECT_BINARY_DIR}/touchstone-config.cmake"
   INSTALL_DESTINATION "${package_dir}")

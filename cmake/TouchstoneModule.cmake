@@ -10,6 +10,22 @@
 # the compiler's command line, not of good manners.
 set_property(GLOBAL PROPERTY TOUCHSTONE_MODULES "")
 
+# touchstone_plugin_header(FILE): touchstone::backend, which gives a plugin the one header it needs,
+# touchstone/backend.h, and nothing else.
+function(touchstone_plugin_header file)
+  set(root "${PROJECT_BINARY_DIR}/include-roots/plugin")
+  file(MAKE_DIRECTORY "${root}/touchstone")
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${file}" "${root}/touchstone/backend.h" SYMBOLIC)
+  add_library(touchstone_backend INTERFACE)
+  add_library(touchstone::backend ALIAS touchstone_backend)
+  set_target_properties(touchstone_backend PROPERTIES EXPORT_NAME backend)
+  target_include_directories(
+    touchstone_backend INTERFACE "$<BUILD_INTERFACE:${root}>"
+                                 "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/touchstone")
+  install(TARGETS touchstone_backend EXPORT touchstone)
+endfunction()
+
 function(touchstone_module name folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;LINK_PRIVATE;LINK_HEADERS" ${ARGN})
   set(root "${PROJECT_BINARY_DIR}/include-roots/${name}")

@@ -67,12 +67,28 @@ TEST_F(CliBackend, BreaksAreVerdictsAndTheRunGoesOn) {
   EXPECT_THAT(bad.text, HasSubstr(R"("why":"its answer is unusable: it is no JSON object: 7)"));
 }
 
+TEST_F(CliBackend, APluginIsJudgedToo) {
+  const std::string suite =
+      " --plugin " TOUCHSTONE_TEST_PLUGIN " --ops cast --dtypes i8 -n 20 --timeout 120";
+  const Answer good = touchstone_run("judge --all" + suite);
+  EXPECT_THAT(good.text, HasSubstr("bitcast-int8-uint8-edges PASS"));
+  EXPECT_THAT(good.text, HasSubstr("kernels on copier under profile glibc"));
+  const Answer evil = touchstone_run("judge" + suite, "EVIL=past-end");
+  EXPECT_EQ(evil.code, 1);
+  EXPECT_THAT(evil.text,
+              HasSubstr("bitcast-int8-uint8-edges FAIL: it wrote to buffer 0 behind its "));
+  const Answer other = touchstone_run("judge" + suite, "EVIL=version");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.text, HasSubstr("ABI version 99"));
+  EXPECT_EQ(touchstone_run("judge --backend x --plugin y").code, 2);
+}
+
 TEST_F(CliBackend, OneThatDoesNotStartIsAnError) {
   const Answer none = touchstone_run("judge --backend /no/such/program");
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.text, HasSubstr("the backend does not start"));
   EXPECT_THAT(touchstone_run("judge").text,
-              HasSubstr("name a folder that emit wrote, or a --backend"));
+              HasSubstr("name a folder that emit wrote, or a --backend or a --plugin"));
   const std::string script =
       write("profile.sh",
             R"sh(read q; echo '{"touchstone_backend":1,"name":"x","profile":"exact"}'; read q)sh");

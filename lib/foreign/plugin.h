@@ -1,0 +1,53 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "touchstone/foreign/backend.h"
+#include "touchstone/foreign/guarded_memory.h"
+
+namespace touchstone::foreign {
+
+/// A plugin in this process; the caller is prepared for whatever it does.
+class Plugin {
+ public:
+  /// Loads it. Throws SystemError or ParseError: no such object, no touchstone_backend_get, another
+  /// ABI version, functions that are not there, capabilities that are no JSON object.
+  explicit Plugin(const std::string& path);
+
+  /// Its capabilities as an answer to the first line of the protocol.
+  const std::string& hello() const { return hello_; }
+
+  /// What it did not do, or did and must not.
+  struct Unsupported : std::runtime_error {
+    using runtime_error::runtime_error;
+  };
+  struct Broken : std::runtime_error {
+    using runtime_error::runtime_error;
+  };
+
+  /// The bytes of the output. Throws SystemError for what the plugin calls a failure.
+  std::string run(const std::string& kernel, std::span<const std::string> inputs,
+                  std::size_t output_bytes, std::size_t itemsize);
+
+  /// Buffers on the host while run() is under way; for a signal handler.
+  std::span<const GuardedMemory> living() const { return buffers_; }
+
+ private:
+  struct Program;
+  std::string run_once(void* program, std::span<const std::string> inputs, std::size_t output_bytes,
+                       std::byte fill);
+  std::vector<void*> to_device(std::vector<void*>& held);
+  void call(int status, const char* what) const;
+  std::string reason() const;
+
+  const touchstone_backend* backend_ = nullptr;
+  std::string hello_;
+  std::size_t alignment_ = 16;
+  std::vector<GuardedMemory> buffers_;
+};
+
+}  // namespace touchstone::foreign

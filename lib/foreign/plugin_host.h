@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "touchstone/foreign/child.h"
+
+namespace touchstone::foreign {
+
+/// The process in which a plugin of touchstone/backend.h lives: loads it, then speaks for it the
+/// line protocol of docs/backends.md on standard input and output, until the input ends. What the
+/// plugin itself prints goes to the standard error. An access of the plugin out of its buffers is
+/// told before the process ends. Returns the exit code.
+int host_plugin(const std::string& path);
+
+/// The same limits, without that on memory where this program is built with a sanitizer: its shadow
+/// takes more than any limit.
+Limits plugin_limits(Limits limits);
+
+/// The command that hosts a plugin: this very program with its verb for that.
+std::vector<std::string> plugin_command(const std::string& path);
+
+}  // namespace touchstone::foreign

@@ -1,0 +1,155 @@
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/foreign/backend_process.h"
+#include "touchstone/foreign/guarded_memory.h"
+#include "touchstone/foreign/plugin_host.h"
+
+// A plugin in C that does what it must not, in the process that Touchstone keeps for it.
+
+namespace touchstone::foreign {
+namespace {
+
+using testing::HasSubstr;
+using Kind = Answer::Kind;
+
+std::vector<std::string> hosted(const std::string& environment,
+                                const std::string& plugin = TOUCHSTONE_TEST_PLUGIN) {
+  return BackendProcess::shell(environment + " exec " TOUCHSTONE_COMMAND " plugin-host " + plugin);
+}
+
+Limits patient() {
+  Limits limits;
+  limits.answer = std::chrono::milliseconds(60'000);
+  return plugin_limits(limits);
+}
+
+// y = x over `bytes` elements of uint8.
+Answer answer_of(const std::string& environment, std::int64_t bytes = 16,
+                 Limits limits = patient()) {
+  const ShapeTracker st = ShapeTracker::contiguous({bytes});
+  const KernelFile kernel = kernel_file(LazyOp::store(st, LazyOp::load(1, DType::UInt8, st)));
+  HostArray input{DType::UInt8, {bytes}, {}};
+  for (std::int64_t i = 0; i < bytes; ++i) input.bytes += static_cast<char>('a' + i % 26);
+  const HostArray inputs[] = {input};
+  BackendProcess backend(hosted(environment), limits);
+  const Answer answer = backend.run(kernel, inputs);
+  if (answer.kind == Kind::Output) {
+    EXPECT_EQ(answer.output.bytes, input.bytes);
+  }
+  return answer;
+}
+
+TEST(GuardedMemory, EndsAtTheGuardAsFarAsAlignmentAllows) {
+  for (const std::size_t alignment : {1, 16, 64, 4096})
+    for (const std::size_t bytes : {0, 1, 15, 16, 4095, 4096, 4097, 100'000}) {
+      GuardedMemory memory(bytes, alignment);
+      EXPECT_EQ(memory.data().size(), bytes);
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.data().data()) % alignment, 0U);
+      EXPECT_EQ(memory.damage(), "");
+      char text[100];
+      std::byte* const end = memory.data().data() + (bytes + alignment - 1) / alignment * alignment;
+      EXPECT_EQ(reinterpret_cast<std::uintptr_t>(end) % 4096, 0U);
+      EXPECT_TRUE(memory.describe(end, 3, text, sizeof text));
+      EXPECT_THAT(text, HasSubstr("of buffer 3"));
+      EXPECT_FALSE(memory.describe(end + 4096, 3, text, sizeof text));
+      if (bytes % alignment == 0) continue;
+      end[-1] = std::byte{0};
+      EXPECT_EQ(memory.damage(), "behind its end");
+    }
+  GuardedMemory memory(8, 8);
+  memory.data().data()[-1] = std::byte{0};
+  EXPECT_EQ(memory.damage(), "before its beginning");
+}
+
+TEST(Plugin, RunsOnHostMemoryAndOnItsOwn) {
+  for (const char* memory : {"", "DEVICE=1"})
+    for (const std::int64_t bytes : {1, 16, 21, 5000}) {
+      const Answer answer = answer_of(memory, bytes);
+      EXPECT_EQ(answer.kind, Kind::Output) << answer.why;
+    }
+  EXPECT_EQ(answer_of("EVIL=print").kind, Kind::Output);
+}
+
+TEST(Plugin, BreaksAreTold) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"EVIL=null", "crashed: it was ended by signal 11"},
+      {"EVIL=stack", "crashed: it was ended by signal 11"},
+      {"EVIL=abort", "crashed: it was ended by signal 6"},
+      {"EVIL=exit", "crashed: it ended with status 0"},
+      {"EVIL=past-end", "at byte 16 of buffer 0, which has 16 bytes"},
+      {"EVIL=far-past-end", "at byte 3016 of buffer 0, which has 16 bytes"},
+      {"EVIL=far-before", "at byte -5000 of buffer 0, which has 16 bytes"},
+      {"EVIL=read-past-end", "at byte 16 of buffer 1, which has 16 bytes"},
+      {"EVIL=into-input", "at byte 2 of buffer 1, which is an input"},
+      {"EVIL=before", "it wrote to buffer 0 before its beginning"},
+      {"EVIL=half", "left 8 of 16 elements of its output unwritten, the first is 8"},
+      {"DEVICE=1 EVIL=little", "copy_out gave 12 bytes of 16"}};
+  for (const auto& [environment, why] : cases) {
+    const Answer answer = answer_of(environment);
+    EXPECT_EQ(answer.kind, Kind::Broken) << environment;
+    EXPECT_THAT(answer.why, HasSubstr(why)) << environment;
+  }
+#if defined(__x86_64__)
+  EXPECT_THAT(answer_of("EVIL=past-end").why, HasSubstr("it wrote at byte 16"));
+  EXPECT_THAT(answer_of("EVIL=read-past-end").why, HasSubstr("it read at byte 16"));
+#endif
+  const Answer odd = answer_of("EVIL=past-end", 21);  // within the last page
+  EXPECT_EQ(odd.kind, Kind::Broken);
+  EXPECT_EQ(odd.why, "it wrote to buffer 0 behind its end");
+}
+
+TEST(Plugin, HangsEnd) {
+  Limits limits = patient();
+  limits.answer = std::chrono::milliseconds(300);
+  const Answer answer = answer_of("EVIL=hang", 16, limits);
+  EXPECT_EQ(answer.kind, Kind::Broken);
+  EXPECT_THAT(answer.why, HasSubstr("hung"));
+}
+
+TEST(Plugin, FailuresAndLimitsAreTold) {
+  const Answer refused = answer_of("EVIL=refuse");
+  EXPECT_EQ(refused.kind, Kind::Unusable);
+  EXPECT_THAT(refused.why, HasSubstr("compile: line 1: no such thing"));
+  const Answer unsupported = answer_of("EVIL=unsupported");
+  EXPECT_EQ(unsupported.kind, Kind::Unsupported);
+  EXPECT_EQ(unsupported.why, "only kernels with a beard");
+  Limits limits = patient();
+  if (limits.memory != 0) {
+    limits.memory = std::uint64_t{1} << 30;
+    EXPECT_THAT(answer_of("EVIL=memory", 16, limits).why, HasSubstr("run: no memory"));
+  }
+}
+
+TEST(Plugin, OneThatIsNoneDoesNotStart) {
+  const auto why = [](const std::string& environment,
+                      const std::string& plugin = TOUCHSTONE_TEST_PLUGIN) -> std::string {
+    try {
+      BackendProcess(hosted(environment, plugin), patient()).capabilities();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "it started";
+  };
+  EXPECT_THAT(why("EVIL=version"), HasSubstr("it has ABI version 99, this touchstone has 1"));
+  EXPECT_THAT(why("EVIL=size"), HasSubstr("its touchstone_backend has 24 bytes"));
+  EXPECT_THAT(why("EVIL=no-run"), HasSubstr("it lacks capabilities, compile or run"));
+  EXPECT_THAT(why("EVIL=half-memory"), HasSubstr("all or none"));
+  EXPECT_THAT(why("EVIL=capabilities"), HasSubstr("its capabilities are no JSON object"));
+  EXPECT_THAT(why("EVIL=alignment"), HasSubstr("not a power of two"));
+  EXPECT_THAT(why("EVIL=nothing"), HasSubstr("gave nothing"));
+  EXPECT_THAT(why("EVIL=load"), HasSubstr("signal 6"));
+  EXPECT_THAT(why("", "/no/such/plugin.so"), HasSubstr("cannot load it"));
+  EXPECT_THAT(why("", TOUCHSTONE_NO_PLUGIN), HasSubstr("has no touchstone_backend_get()"));
+  TemporaryDirectory dir;
+  std::ofstream(dir.path() / "text.so") << "not a shared object\n";
+  EXPECT_THAT(why("", (dir.path() / "text.so").string()), HasSubstr("cannot load it"));
+}
+
+}  // namespace
+}  // namespace touchstone::foreign
