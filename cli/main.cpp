@@ -264,6 +264,28 @@ Verb bits(CLI::App& app) {
   return {v, [] { return run_bits(); }};
 }
 
+Verb certify(CLI::App& app) {
+  static CertifyOptions o;
+  CLI::App* v =
+      add_verb(app, "certify", "Check every input of a function of one float type",
+               "certify exp2 f32    # hours of one core at most; ends and goes on at will");
+  v->description(
+      v->get_description() +
+      ": the correctly rounded outputs against a second path that shares nothing with "
+      "the first, and MPFR. What was checked is kept in a file; the same command goes on");
+  v->add_option("op", o.op, "exp2, log2, sin, sqrt or recip")->required();
+  v->add_option("dtype", o.dtype, "float32, or a narrower float")->required();
+  v->add_option("--out", o.output, "The certificate, complete or not yet [OP-DTYPE.json]");
+  v->add_option("--with", o.parts, "Take over what these records of other runs hold")
+      ->allow_extra_args(false);
+  v->add_option("--from", o.from, "The first input: its bits in hexadecimal, the first of a block");
+  v->add_option("--to", o.to, "The input after the last");
+  v->add_option("--shard", o.shard, "Of N machines this is number W, from 0: W/N");
+  v->add_option("--threads", o.threads, "How many [one a core]")->check(CLI::Range(1, 1024));
+  v->add_flag("--fresh", o.fresh, "Begin anew, whatever the file holds");
+  return {v, [] { return run_certify(o); }};
+}
+
 Verb view(CLI::App& app) {
   static ViewOptions o;
   CLI::App* v = add_verb(app, "view", "Follow a shape through movement operations",
@@ -305,9 +327,9 @@ int run(int argc, char** argv) {
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  const Verb verbs[] = {demo(app),     eval(app),  check(app),      kernels(app), fuzz(app),
-                        simplify(app), prove(app), repl(app),       view(app),    bits(app),
-                        emit(app),     judge(app), plugin_host(app)};
+  const Verb verbs[] = {demo(app),     eval(app),  check(app),   kernels(app),    fuzz(app),
+                        simplify(app), prove(app), repl(app),    view(app),       bits(app),
+                        emit(app),     judge(app), certify(app), plugin_host(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {

@@ -127,6 +127,19 @@ int run_prove(const ProveOptions& options);
 /// was no question.
 int run_bits();
 
+struct CertifyOptions {
+  std::string op, dtype;
+  std::string output;              // empty: OP-DTYPE.json
+  std::vector<std::string> parts;  // records of other runs to take over
+  std::string from, to;            // bits of inputs in hexadecimal
+  std::string shard;               // W/N
+  int threads = 0;                 // 0: one a core
+  bool fresh = false;              // forget what the output holds
+};
+/// Every input of a function, checked; kExitNo where an output is wrong, kExitBad where the run was
+/// ended early.
+int run_certify(const CertifyOptions& options);
+
 struct ViewOptions {
   std::vector<std::string> words;      // 10,10 permute 1,0 ...
   std::vector<std::string> variables;  // n=2..9

@@ -1,0 +1,156 @@
+#include "touchstone/interp/certify.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <numeric>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "terminal.h"
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/base/interrupt.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+extern "C" void end_certifying(int signal) {
+  if (!Interrupt::request()) return;
+  ::signal(signal, SIG_DFL);  // asked for twice
+  ::raise(signal);
+}
+
+// Ctrl-C, and what a job scheduler sends, end the work and not the process.
+void keep_work_on_signals() {
+  Interrupt::clear();
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    action.sa_handler = end_certifying;
+    ::sigaction(signal, &action, nullptr);
+    sigaddset(&ending, signal);
+  }
+  ::pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
+}
+
+std::uint64_t number(std::string_view text, int base, std::string_view what) {
+  std::uint64_t n = 0;
+  if (base == 16 && text.starts_with("0x")) text.remove_prefix(2);
+  const char* end = text.data() + text.size();
+  const auto [p, ec] = std::from_chars(text.data(), end, n, base);
+  if (ec != std::errc() || p != end || text.empty())
+    throw ParseError(fmt::format("certify: {}, not '{}'", what, text.substr(0, 40)));
+  return n;
+}
+
+// Inputs [from, to) in whole blocks, then every so manyth of those.
+std::vector<std::uint64_t> wanted_blocks(const Certificate& c, const CertifyOptions& o) {
+  const auto block_of = [&](const std::string& text, const char* option, std::uint64_t otherwise) {
+    if (text.empty()) return otherwise;
+    const std::uint64_t input =
+        number(text, 16, fmt::format("{} takes the bits of an input in hexadecimal", option));
+    if (input > c.inputs() || input % c.block_inputs() != 0)
+      throw ParseError(
+          fmt::format("certify: {} {} does not begin a block: blocks have {:x} inputs, "
+                      "and there are {:x}",
+                      option, text, c.block_inputs(), c.inputs()));
+    return input / c.block_inputs();
+  };
+  const std::uint64_t from = block_of(o.from, "--from", 0);
+  const std::uint64_t to = block_of(o.to, "--to", c.blocks.size());
+  std::uint64_t which = 0, of = 1;
+  if (!o.shard.empty()) {
+    constexpr std::string_view kForm = "--shard takes W/N with 0 <= W < N, as 0/4";
+    const std::size_t slash = std::min(o.shard.find('/'), o.shard.size() - 1);
+    which = number(std::string_view(o.shard).substr(0, slash), 10, kForm);
+    of = number(std::string_view(o.shard).substr(slash + 1), 10, kForm);
+    if (which >= of) throw ParseError(fmt::format("certify: {}, not '{}'", kForm, o.shard));
+  }
+  std::vector<std::uint64_t> blocks;
+  for (std::uint64_t b = from; b < to; ++b)
+    if (b % of == which) blocks.push_back(b);
+  return blocks;
+}
+
+}  // namespace
+
+int run_certify(const CertifyOptions& options) {
+  Certificate c = empty_certificate(parse_certified_op(options.op), parse_dtype(options.dtype),
+                                    TOUCHSTONE_VERSION);
+  const std::filesystem::path file = options.output.empty()
+                                         ? fmt::format("{}-{}.json", name(c.op), name(c.dtype))
+                                         : options.output;
+  const auto take = [&](const std::filesystem::path& path) {
+    try {
+      merge(c, certificate_from_json(read_file(path)));
+    } catch (const SystemError&) {
+      throw;
+    } catch (const Error& e) {
+      throw Error(fmt::format("{}: {}", path.string(), e.what()));
+    }
+  };
+  if (!options.fresh && std::filesystem::exists(file)) take(file);
+  for (const std::string& part : options.parts) take(part);
+  const std::vector<std::uint64_t> blocks = wanted_blocks(c, options);
+  const auto left = [&] {
+    return std::ranges::count_if(blocks, [&](std::uint64_t b) { return c.blocks[b].hash == 0; });
+  };
+  const std::int64_t before = left();
+  keep_work_on_signals();
+  write_file_atomically(file, to_json(c));  // fails now rather than at the end
+  const int threads = options.threads != 0
+                          ? options.threads
+                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const Clock::time_point start = Clock::now();
+  Clock::time_point saved = start;
+  bool too_many = false;
+  {
+    const auto in_millions = [&](std::int64_t n) {
+      return n * static_cast<std::int64_t>(c.block_inputs()) / 1'000'000;
+    };
+    Progress progress(fmt::format("{} {}, millions", name(c.op), name(c.dtype)),
+                      in_millions(before));
+    certify(c, blocks, threads, [&](const Certificate& now) {
+      const std::int64_t done = before - left();
+      const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+      progress.update(in_millions(done),
+                      done == 0 ? ""
+                                : fmt::format("{:.0f} s left", seconds / static_cast<double>(done) *
+                                                                   static_cast<double>(left())));
+      if (Clock::now() - saved > std::chrono::seconds(10)) {
+        write_file_atomically(file, to_json(now));
+        saved = Clock::now();
+      }
+      too_many = now.wrong() > 10'000;
+      return !too_many;
+    });
+  }
+  write_file_atomically(file, to_json(c));
+  std::uint64_t undecided = 0, disputed = 0;
+  for (const BlockRecord& b : c.blocks) {
+    undecided += b.undecided.size();
+    disputed += b.disputed.size();
+  }
+  fmt::print("{} of {}: {} of {} inputs checked, {} left to MPFR, {} disputed, {} wrong; {}\n",
+             name(c.op), name(c.dtype), c.done() * c.block_inputs(), c.inputs(), undecided,
+             disputed, c.wrong(), file.string());
+  if (c.complete()) fmt::print("all outputs: {}\n", c.outputs());
+  if (too_many) fmt::print("stopped: too many are wrong\n");
+  if (c.wrong() != 0 || disputed != 0) return kExitNo;
+  if (left() != 0) {
+    fmt::print("interrupted; the same command goes on from here\n");
+    return kExitBad;
+  }
+  return kExitOk;
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+
+// Numbers as unevaluated sums of two doubles, some 106 bits (Dekker 1971). Without fused
+// multiply-add, so that every machine gives the same bits. Needs round to nearest and
+// -ffp-contract=off; operands far from overflow and underflow.
+
+namespace touchstone::interp {
+
+struct DoubleDouble {
+  double hi = 0;  // nearest to the sum
+  double lo = 0;
+};
+
+/// a + b exactly, for |a| >= |b| or a = 0.
+constexpr DoubleDouble quick_two_sum(double a, double b) {
+  const double sum = a + b;
+  return {sum, b - (sum - a)};
+}
+
+/// a + b exactly (Knuth).
+constexpr DoubleDouble two_sum(double a, double b) {
+  const double sum = a + b;
+  const double part = sum - a;
+  return {sum, (a - (sum - part)) + (b - part)};
+}
+
+/// a * b exactly, by halves of 26 and 27 bits (Veltkamp).
+constexpr DoubleDouble two_product(double a, double b) {
+  constexpr double kSplit = 0x1p27 + 1;
+  const double p = a * b;
+  const double as = kSplit * a;
+  const double bs = kSplit * b;
+  const double ah = as - (as - a);
+  const double bh = bs - (bs - b);
+  const double al = a - ah;
+  const double bl = b - bh;
+  return {p, ((ah * bh - p) + ah * bl + al * bh) + al * bl};
+}
+
+/// Relative error below 2^-103, but for cancellation of hi's, where it is absolute.
+constexpr DoubleDouble operator+(DoubleDouble a, DoubleDouble b) {
+  const DoubleDouble s = two_sum(a.hi, b.hi);
+  return quick_two_sum(s.hi, s.lo + (a.lo + b.lo));
+}
+
+constexpr DoubleDouble operator+(DoubleDouble a, double b) {
+  const DoubleDouble s = two_sum(a.hi, b);
+  return quick_two_sum(s.hi, s.lo + a.lo);
+}
+
+/// Relative error below 2^-101.
+constexpr DoubleDouble operator*(DoubleDouble a, DoubleDouble b) {
+  const DoubleDouble p = two_product(a.hi, b.hi);
+  return quick_two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi));
+}
+
+constexpr DoubleDouble operator*(DoubleDouble a, double b) {
+  const DoubleDouble p = two_product(a.hi, b);
+  return quick_two_sum(p.hi, p.lo + a.lo * b);
+}
+
+constexpr DoubleDouble operator-(DoubleDouble a) { return {-a.hi, -a.lo}; }
+
+}  // namespace touchstone::interp

@@ -1,0 +1,97 @@
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include "touchstone/base/file.h"
+
+// `touchstone certify` as a person meets it; what it checks is tested in tests/interp.
+
+namespace touchstone {
+namespace {
+
+using testing::HasSubstr;
+
+class CertifyVerb : public testing::Test {
+ protected:
+  struct Answer {
+    int code;
+    std::string text;
+  };
+  Answer shell(const std::string& script) const {
+    FILE* pipe =
+        ::popen(("cd " + dir_.path().string() + " && { " + script + " ; } 2>&1").c_str(), "r");
+    if (pipe == nullptr) return {-1, "popen failed"};
+    std::string text;
+    for (char chunk[4096]; const std::size_t n = std::fread(chunk, 1, sizeof chunk, pipe);)
+      text.append(chunk, n);
+    const int status = ::pclose(pipe);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
+  }
+  Answer certify(const std::string& arguments) const {
+    return shell(TOUCHSTONE_COMMAND " certify " + arguments);
+  }
+
+ private:
+  TemporaryDirectory dir_;
+};
+
+TEST_F(CertifyVerb, ChecksAllInputsOfANarrowType) {
+  const Answer a = certify("SIN bf16");
+  EXPECT_EQ(a.code, 0) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("65536 of 65536 inputs checked, 0 left to MPFR"));
+  EXPECT_THAT(a.text, HasSubstr("sin-bfloat16.json\nall outputs: "));
+  EXPECT_EQ(certify("sin bf16").text, a.text);  // nothing left to do
+  EXPECT_EQ(certify("sin bf16 --fresh").text, a.text);
+}
+
+TEST_F(CertifyVerb, JoinsWhatShardsDid) {
+  const std::string range = " --from 3f800000 --to 3fc00000";
+  EXPECT_EQ(certify("recip f32 --out a.json --shard 0/2" + range).code, 0);
+  EXPECT_EQ(certify("recip f32 --out b.json --shard 1/2" + range).code, 0);
+  const Answer joined = certify("recip f32 --out all.json --with a.json --with b.json" + range);
+  EXPECT_EQ(joined.code, 0) << joined.text;
+  EXPECT_THAT(joined.text, HasSubstr("4194304 of 4294967296 inputs checked"));
+}
+
+TEST_F(CertifyVerb, KeepsWhatIsDoneWhenItIsEnded) {
+  const Answer a = shell(TOUCHSTONE_COMMAND
+                         " certify sin f32 --threads 1 & p=$!; until [ -e sin-float32.json ]; do "
+                         "sleep 0.02; done; kill -TERM $p; wait $p");
+  EXPECT_EQ(a.code, 2) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("interrupted; the same command goes on from here"));
+  const Answer b = certify("sin f32 --from 0 --to 100000");
+  EXPECT_EQ(b.code, 0) << b.text;
+}
+
+TEST_F(CertifyVerb, SaysWhatIsWrong) {
+  const std::pair<const char*, const char*> kCases[] = {
+      {"exp f32", "did you mean 'exp2'?"},
+      {"exp2 float31", "float32"},
+      {"exp2 f64", "cannot all be checked"},
+      {"exp2 i32", "cannot all be checked"},
+      {"exp2 f32 --shard 4/4", "--shard takes W/N"},
+      {"exp2 f32 --shard 1", "--shard takes W/N"},
+      {"exp2 f32 --from 3f8xyz", "hexadecimal"},
+      {"exp2 f32 --from 3f800001", "does not begin a block"},
+      {"exp2 f32 --to 100100000", "does not begin a block"},
+      {"exp2 f32 --with none.json", "none.json"},
+      {"exp2 f32 --out /none/x.json --to 0", "/none/x.json"},
+  };
+  for (const auto& [arguments, part] : kCases) {
+    const Answer a = certify(arguments);
+    EXPECT_EQ(a.code, 2) << arguments;
+    EXPECT_THAT(a.text, HasSubstr(part)) << arguments;
+  }
+  EXPECT_EQ(certify("sin f16 --out other.json").code, 0);
+  const Answer other = certify("exp2 f16 --out other.json");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.text, HasSubstr("both must be of the same"));
+}
+
+}  // namespace
+}  // namespace touchstone
