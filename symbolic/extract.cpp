@@ -87,7 +87,32 @@ int Extractor::chained(StepOp op, std::span<const int> parts) {
 }
 
 int Extractor::scaled(int form, const Int& factor) {
-  return factor.is_one() ? form : apply(StepOp::Mul, {form, constant(factor)});
+  if (factor.is_one()) return form;
+  const int within = scaled_modulo(form, factor);
+  return within >= 0 ? within : apply(StepOp::Mul, {form, constant(factor)});
+}
+
+int Extractor::scaled_modulo(int form, const Int& factor) {
+  const auto at = [&](int i) -> const Form& { return forms_[static_cast<std::size_t>(i)]; };
+  const auto number = [&](int i) { return at(i).op == StepOp::Const ? &at(i).value : nullptr; };
+  if (purpose_ == For::Code || factor.sign() < 0 || at(form).op != StepOp::FloorMod) return -1;
+  const Form& dividend = at(at(form).args[0]);
+  const Int* divisor = number(at(form).args[1]);
+  if (!divisor || divisor->sign() < 0) return -1;
+  int part = -1;
+  Int coefficient;
+  if (dividend.op == StepOp::Mul && number(dividend.args[1])) {
+    part = dividend.args[0];
+    coefficient = *number(dividend.args[1]) * factor;
+  } else if (dividend.op == StepOp::Sub && number(dividend.args[0]) &&
+             number(dividend.args[0])->is_zero()) {
+    part = dividend.args[1];
+    coefficient = (*divisor - 1) * factor;
+  }
+  if (part < 0 || coefficient > Int(kLargest) || *divisor * factor > Int(kLargest)) return -1;
+  const Int period = *divisor * factor;
+  const int whole = apply(StepOp::Mul, {part, constant(coefficient)});
+  return apply(StepOp::FloorMod, {whole, constant(period)});
 }
 
 int Extractor::extract(Id root) {

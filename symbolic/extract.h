@@ -55,6 +55,9 @@ class Extractor {
   int apply(StepOp op, std::initializer_list<int> args);
   int chained(StepOp op, std::span<const int> parts);
   int scaled(int form, const Int& factor);
+  /// A remainder of a multiple, or of a negation, times a positive factor as one remainder:
+  /// (x*k) % m * f is x*(k*f) % (m*f). -1 where it is none.
+  int scaled_modulo(int form, const Int& factor);
 
   int lay_out(Id id);
   int lay_out_digit(const NodeData& n);
@@ -100,6 +103,8 @@ class Extractor {
   bool has_choice(const Sum& s) const;
   int grouped(StepOp op, Members members, int depth);
 
+  /// A dividend takes in no number beyond this: it must not leave 64 bits by our doing.
+  static constexpr std::int64_t kLargest = std::int64_t{1} << 31;
   static constexpr int kDeepest = 3;  // a choice in a choice in a choice; deeper ones stay
   /// Sums that take in what is beside them are laid out once at each depth: nests of choices ask
   /// for the same ones again and again.

@@ -8,13 +8,6 @@
 
 namespace touchstone::symbolic {
 
-namespace {
-
-/// A dividend takes in no number beyond this: it must not leave 64 bits by our doing.
-constexpr std::int64_t kLargest = std::int64_t{1} << 31;
-
-}  // namespace
-
 Int Extractor::coefficient(const Sum& s, Id atom) {
   for (const Term& t : s.terms)
     if (t.atom == atom) return t.coef;

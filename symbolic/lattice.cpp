@@ -431,8 +431,39 @@ std::optional<bool> Simplifier::sign_of(Lattice& l) const {
       });
     });
   }
+  drop_implied(kept, l.members);
   l.clauses = std::move(kept);
   return std::nullopt;
+}
+
+// A clause holds if one of its members is below 0. Were all members of `c` 0 or more, so would be
+// each member of another clause that is one of them, or two of them and a number added: the other
+// implies `c`.
+void Simplifier::drop_implied(List<Clause>& clauses, const List<Linear>& members) const {
+  const auto is_sum = [&](std::size_t i, Clause c) {
+    bool found = false;
+    each(c, [&](std::size_t j) {
+      each(c & (bit(j) - 1), [&](std::size_t k) {
+        if (found) return;
+        Linear rest = members[i];
+        add(rest, members[j], -1);
+        add(rest, members[k], -1);
+        found = rest.is_constant() && rest.constant.sign() >= 0;
+      });
+    });
+    return found;
+  };
+  for (std::size_t c = 0; c < clauses.size();) {
+    const auto implied_by = [&](Clause other) {
+      bool implied = other != clauses[c];
+      each(other & ~clauses[c], [&](std::size_t i) { implied = implied && is_sum(i, clauses[c]); });
+      return implied;
+    };
+    if (std::ranges::any_of(clauses, implied_by))
+      clauses.erase(clauses.begin() + static_cast<std::ptrdiff_t>(c));
+    else
+      ++c;
+  }
 }
 
 std::optional<Linear> Simplifier::same_sign(const Linear& s) {

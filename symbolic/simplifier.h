@@ -232,6 +232,7 @@ class Simplifier {
   /// Whether the largest smallest member is below 0, as far as the members' signs tell; else l is
   /// left with what matters for that.
   std::optional<bool> sign_of(Lattice& l) const;
+  void drop_implied(List<Clause>& clauses, const List<Linear>& members) const;
   /// A simpler sum with choices that is below 0 exactly where s is.
   std::optional<Linear> same_sign(const Linear& s);
   /// Of a sum with a choice by a condition: the test in each branch, where that decides one.
