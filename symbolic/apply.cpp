@@ -117,18 +117,20 @@ std::optional<Linear> Simplifier::apply(CompiledRule::Root root, std::span<const
   for (const CompiledRule& rule : RuleSet::instance().rules(root)) {
     if ((rule.kinds & ~kinds) != 0) continue;
     if (rule.scales && subjects.size() == 1 && !factors) continue;
+    if (!rule.fits(subjects)) continue;
     ++matching_;
     Matcher matcher(*this);
     const Trace::Mark start = mark();
-    std::optional<Linear> result;
+    bool less = false;
+    Linear after[1];
     if (const auto bindings = matcher.match(rule, subjects)) {
       rewind(start);
       applied(rule, *bindings);
-      result = matcher.result(rule, *bindings);
+      after[0] = matcher.result(rule, *bindings);
+      less = true;
     }
     --matching_;
-    const Linear after[] = {result.value_or(Linear())};
-    if (result && simpler(root, after, subjects)) return result;
+    if (less && simpler(root, after, subjects)) return after[0];
     rewind(start);
   }
   return std::nullopt;
@@ -218,6 +220,8 @@ bool Simplifier::apply_and(Ids& parts) {
                  (rule.part_kinds[part] & ~s.kinds) == 0;
         };
         if ((rule.opposed && !against) || !fits(0, one) || !fits(1, other)) continue;
+        if (one.sum.terms.size() > rule.most_terms[0] || other.sum.terms.size() > rule.most_terms[1])
+          continue;
         const Linear subjects[] = {one.sum, other.sum};
         ++matching_;
         Matcher matcher(*this);

@@ -271,11 +271,14 @@ Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
   constexpr std::size_t kMostTerms = 8;  // of a sum that several facts bound together
   if (sum.terms.size() > kMostTerms) most = 1;
   Interval r;
-  for (const Linear& f : facts_)
+  for (const Linear& f : facts_) {
+    Int last = 0;  // the factor that was tried
     for (const Term& t : f.terms) {
       const auto own = std::ranges::find(sum.terms, t.atom, &Term::atom);
       if (own == sum.terms.end() || !divides(t.coef, own->coef)) continue;
       const Int factor = floor_div(own->coef, t.coef);
+      if (factor == last) continue;
+      last = factor;
       Linear rest = sum;  // sum = factor * f + rest, and f <= -1
       add(rest, f, -factor);
       Interval range = lasting_bounds(rest);
@@ -285,6 +288,7 @@ Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
       if (range.lo) *range.lo -= factor;
       r = meet(r, range);
     }
+  }
   return r;
 }
 

@@ -6,6 +6,36 @@
 
 namespace touchstone::symbolic {
 
+namespace {
+
+const Term* find_term(std::span<const Term> terms, Id atom) {
+  for (const Term& t : terms)
+    if (t.atom == atom) return &t;
+  return nullptr;
+}
+
+/// Bounds of s + factor * other, each term by itself: range_of(atom) has those of an atom.
+template <class RangeOf>
+Interval bounds_of_both(const Linear& s, const Int& constant, std::span<const Term> other,
+                        const Int& factor, const RangeOf& range_of) {
+  Interval r = Interval::point(s.constant + constant * factor);
+  for (const Term& t : s.terms) {
+    const Term* const too = find_term(other, t.atom);
+    r.add_product(range_of(t.atom), too ? t.coef + too->coef * factor : t.coef);
+  }
+  for (const Term& t : other)
+    if (!find_term(s.terms, t.atom)) r.add_product(range_of(t.atom), t.coef * factor);
+  return r;
+}
+
+Linear without_term(const Linear& s, std::size_t i) {
+  Linear r = s;
+  r.terms.erase(r.terms.begin() + i);
+  return r;
+}
+
+}  // namespace
+
 Interval Simplifier::plain_bounds(const Linear& sum) const {
   Interval r = Interval::point(sum.constant);
   for (const Term& t : sum.terms) r.add_product(c_[t.atom].bounds, t.coef);
@@ -19,8 +49,16 @@ Interval Simplifier::bounds(const Linear& sum) const {
 }
 
 Interval Simplifier::lasting_bounds(const Linear& sum) const {
-  Interval r = plain_bounds(sum);
-  if (sum.terms.size() < 2) return r;
+  Interval r = Interval::point(sum.constant);
+  unsigned seen = 0, shared = 0;  // variables, and those of several terms
+  for (const Term& t : sum.terms) {
+    r.add_product(c_[t.atom].bounds, t.coef);
+    const unsigned own = c_.variables_in(t.atom);
+    shared |= seen & own;
+    seen |= own;
+  }
+  // A term that has no variable in common with the others is bounded best by itself.
+  if (shared == 0) return r;
   constexpr int kMostChoices = 3;  // with more, each is bounded alone
   bool quotients = false, flags = false, remainders = false;
   int choices = 0, products = 0;
@@ -35,13 +73,17 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   const bool choose = choices > 0 && choices <= kMostChoices;
   const bool multiply = products > 0 && products <= kMostChoices;
   if (!quotients && !choose && !flags && !multiply && !remainders) return r;
+  if (last_sum_ == sum) return last_bounds_;
   const Interval plain = r;  // of ends that are congruent to the sum
   if (quotients) r = meet(r, relaxed_bounds(sum));
-  if (choose) r = meet(r, choice_bounds(sum));
-  if ((choose || flags) && choices <= kMostChoices) r = meet(r, case_bounds(sum));
+  if (choose) r = meet(r, choice_bounds(sum, shared));
+  if ((choose || flags) && choices <= kMostChoices) r = meet(r, case_bounds(sum, shared));
   if (multiply) r = meet(r, product_bounds(sum));
   if (remainders) r = meet(r, remainder_bounds(sum));
-  return r == plain ? r : trimmed(r, plain_congruence(sum)).value_or(r);
+  if (!(r == plain)) r = trimmed(r, plain_congruence(sum)).value_or(r);
+  last_sum_ = sum;
+  last_bounds_ = r;
+  return r;
 }
 
 Interval Simplifier::relaxed_bounds(const Linear& sum) const {
@@ -71,18 +113,23 @@ Interval Simplifier::relaxed_bounds(const Linear& sum) const {
   return r;
 }
 
-Interval Simplifier::choice_bounds(const Linear& sum) const {
+Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
   Interval r;
-  for (const Term& t : sum.terms) {
+  const auto range_of = [&](Id atom) -> const Interval& { return c_[atom].bounds; };
+  for (std::size_t i = 0; i < sum.terms.size(); ++i) {
+    const Term& t = sum.terms[i];
+    if ((c_.variables_in(t.atom) & shared) == 0) continue;
     const NodeData& n = c_[t.atom];
     if (n.kind != Kind::Max && n.kind != Kind::Select) continue;
-    Linear rest = sum;
-    add(rest, Linear{0, {t}}, -1);
+    const Linear rest = without_term(sum, i);
     Interval range = plain_bounds(rest);
     for (const Id id : n.kind == Kind::Max ? n.args : n.args.subspan(1)) {
-      Linear member = rest;
-      add(member, id, t.coef);
-      const Interval other = plain_bounds(member);
+      const NodeData& m = c_[id];
+      const Term alone[] = {{1, id}};
+      const bool constant = m.kind == Kind::Constant, listed = constant || m.kind == Kind::Sum;
+      const Interval other =
+          bounds_of_both(rest, listed ? m.first : Int(0),
+                         listed ? m.terms : std::span<const Term>(alone), t.coef, range_of);
       if (n.kind == Kind::Select)
         range = hull(range, other);
       else if (t.coef.sign() > 0)
@@ -95,17 +142,18 @@ Interval Simplifier::choice_bounds(const Linear& sum) const {
   return r;
 }
 
-Interval Simplifier::case_bounds(const Linear& sum) const {
+Interval Simplifier::case_bounds(const Linear& sum, unsigned shared) const {
   constexpr std::size_t kMostTerms = 8;
   Interval r;
   if (sum.terms.size() > kMostTerms) return r;
-  for (const Term& t : sum.terms) {
+  for (std::size_t i = 0; i < sum.terms.size(); ++i) {
+    const Term& t = sum.terms[i];
+    if ((c_.variables_in(t.atom) & shared) == 0) continue;
     const NodeData& n = c_[t.atom];
     const bool flag = n.kind == Kind::Negative || n.kind == Kind::Zero;
     const bool step = n.kind == Kind::Max && n.args.size() == 1;
     if (!flag && !step && n.kind != Kind::Select) continue;
-    Linear no = sum;
-    add(no, t.atom, -t.coef);
+    const Linear no = without_term(sum, i);
     Linear yes = no;
     std::optional<Interval> held, missed;
     if (step) {  // u where u > 0, else 0
@@ -182,25 +230,24 @@ std::optional<Interval> Simplifier::bounds_below(const Linear& s,
     }
     if (range.lo && range.hi && *range.hi < *range.lo) return std::nullopt;
   }
-  const auto of = [&](const Linear& sum) {
-    Interval r = Interval::point(sum.constant);
-    for (const Term& t : sum.terms) {
-      const auto at = std::find_if(narrow.begin(), narrow.end(),
-                                   [&](const auto& x) { return x.first == t.atom; });
-      r.add_product(at == narrow.end() ? c_[t.atom].bounds : at->second, t.coef);
-    }
-    return r;
+  const auto range_of = [&](Id atom) -> const Interval& {
+    for (const auto& [id, range] : narrow)
+      if (id == atom) return range;
+    return c_[atom].bounds;
   };
-  Interval r = of(s);
+  Interval r = Interval::point(s.constant);
+  for (const Term& t : s.terms) r.add_product(range_of(t.atom), t.coef);
   for (const Linear& f : facts) {
     if (f.terms.size() < 2) continue;
+    Int last = 0;  // the factor that was tried
     for (const Term& t : f.terms) {
-      const auto own = std::ranges::find(s.terms, t.atom, &Term::atom);
-      if (own == s.terms.end() || !divides(t.coef, own->coef)) continue;
+      const Term* const own = find_term(s.terms, t.atom);
+      if (!own || !divides(t.coef, own->coef)) continue;
       const Int factor = floor_div(own->coef, t.coef);
-      Linear rest = s;  // s = factor * f + rest, and f <= -1
-      add(rest, f, -factor);
-      Interval range = of(rest);
+      if (factor == last) continue;
+      last = factor;
+      // s = factor * f + rest, and f <= -1
+      Interval range = bounds_of_both(s, f.constant, f.terms, -factor, range_of);
       (factor.sign() > 0 ? range.lo : range.hi).reset();
       if (range.hi) *range.hi -= factor;
       if (range.lo) *range.lo -= factor;

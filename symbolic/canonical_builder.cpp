@@ -47,17 +47,24 @@ Id CanonicalBuilder::built(ExprOp op, std::span<const Id> args) {
   return s_.build(operated(op, sums));
 }
 
+Linear CanonicalBuilder::operated(ExprOp op, const Linear& a, const Linear& b) {
+  switch (op) {
+    case ExprOp::Div:
+      return s_.divide(a, b);
+    case ExprOp::Mod:
+      return s_.modulo(a, b);
+    case ExprOp::TruncDiv:
+    case ExprOp::TruncMod:
+      return truncated(a, b, op == ExprOp::TruncMod);
+    default:
+      return s_.linear(compared(op, a, b));
+  }
+}
+
 Linear CanonicalBuilder::operated(ExprOp op, std::span<const Linear> args) {
   switch (op) {
     case ExprOp::Neg:
       return -args[0];
-    case ExprOp::Div:
-      return s_.divide(args[0], args[1]);
-    case ExprOp::Mod:
-      return s_.modulo(args[0], args[1]);
-    case ExprOp::TruncDiv:
-    case ExprOp::TruncMod:
-      return truncated(args[0], args[1], op == ExprOp::TruncMod);
     case ExprOp::Max:
       return s_.maximum(args);
     case ExprOp::Min: {
@@ -66,7 +73,7 @@ Linear CanonicalBuilder::operated(ExprOp op, std::span<const Linear> args) {
       return -s_.maximum(members);
     }
     default:
-      return s_.linear(compared(op, args[0], args[1]));
+      return operated(op, args[0], args[1]);
   }
 }
 
@@ -99,13 +106,15 @@ class CanonicalBuilder::Player {
   Player(CanonicalBuilder& builder, const Tape& tape)
       : b_(builder), s_(builder.s_), t_(tape), remembers_(tape.parts() > kShort) {
     values_.reserve(tape.parts());
+    sums_.reserve(std::min(tape.parts(), kShort));
   }
 
   Id play(std::string_view text) {
     for (Tape::Part part = 0; part < t_.parts(); ++part) {
       const Tape::Step step = t_.step(part);
       if (is_division(step.op)) {
-        const Linear& divisor = sum(step, 1);
+        Linear room;
+        const Linear& divisor = sum(step, 1, room);
         if (divisor.is_constant() && divisor.constant.is_zero())
           fail_division(text, t_.place(part));
       }
@@ -138,6 +147,12 @@ class CanonicalBuilder::Player {
     const Value& v = values_[part(step, i)];
     return v.id == kNone ? sums_[v.sum] : s_.linear(v.id);
   }
+  /// The same without a copy where there is no node; stands until the next `put`.
+  const Linear& sum(const Tape::Step& step, std::size_t i, Linear& room) {
+    const Value& v = values_[part(step, i)];
+    if (v.id == kNone) return sums_[v.sum];
+    return room = s_.linear(v.id);
+  }
 
   void put(Id id) { values_.push_back({id, 0}); }
   void put(Linear sum) {
@@ -165,7 +180,8 @@ class CanonicalBuilder::Player {
       case ExprOp::Where:
         return put(s_.where(s_.truth(node(step, 0)), sum(step, 1), sum(step, 2)));
       case ExprOp::Mul: {
-        const Linear a = sum(step, 0), b = sum(step, 1);
+        Linear left, right;
+        const Linear &a = sum(step, 0, left), &b = sum(step, 1, right);
         if (!a.is_constant() && !b.is_constant())
           return put(s_.product(node(step, 0), node(step, 1)));
         return put(s_.multiply(a, b));
@@ -176,9 +192,15 @@ class CanonicalBuilder::Player {
           for (std::size_t i = 0; i < step.operands.size(); ++i) ids.push_back(node(step, i));
           return put(b_.apply(step.op, ids));
         }
-        List<Linear> args;
-        args.reserve(step.operands.size());
-        for (std::size_t i = 0; i < step.operands.size(); ++i) args.push_back(sum(step, i));
+        const std::size_t count = step.operands.size();
+        if (count == 2 && step.op != ExprOp::Max && step.op != ExprOp::Min) {
+          Linear a, b;
+          const Linear &left = sum(step, 0, a), &right = sum(step, 1, b);
+          return put(b_.operated(step.op, left, right));
+        }
+        Short<Linear, 2> args;
+        args.reserve(count);
+        for (std::size_t i = 0; i < count; ++i) args.push_back(sum(step, i));
         return put(b_.operated(step.op, args));
       }
     }
@@ -189,7 +211,13 @@ class CanonicalBuilder::Player {
     const auto sign = [&](std::size_t i) { return (step.operands[i] & 1) != 0 ? -1 : 1; };
     if (step.operands.size() <= kFew) {
       Linear r = sum(step, 0);
-      for (std::size_t i = 1; i < step.operands.size(); ++i) s_.add(r, sum(step, i), sign(i));
+      for (std::size_t i = 1; i < step.operands.size(); ++i) {
+        const Value& v = values_[part(step, i)];
+        if (v.id == kNone)
+          s_.add(r, sums_[v.sum], sign(i));
+        else
+          s_.add(r, v.id, sign(i));
+      }
       return put(std::move(r));
     }
     Terms terms;

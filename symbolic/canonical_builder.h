@@ -52,6 +52,7 @@ class CanonicalBuilder final : public ExpressionBuilder {
   Id built_chain(ExprOp op, std::span<const Id> values);
   /// An operation on sums, not Mul, Not, Where or one that `chain` is for.
   Linear operated(ExprOp op, std::span<const Linear> args);
+  Linear operated(ExprOp op, const Linear& a, const Linear& b);
   Id compared(ExprOp op, const Linear& a, const Linear& b);
   Linear truncated(const Linear& x, const Linear& y, bool remainder);
   class Player;

@@ -128,6 +128,18 @@ bool divides_in(const Pattern& p) {
   });
 }
 
+/// Terms that a sum can take at most; a variable that is no constant takes any number.
+std::size_t most_terms(const Pattern& p) {
+  std::size_t most = 0;
+  for (const Pattern::Item& i : p.items) {
+    const bool constant = i.op == Op::Variable && i.factor == 0 && is_constant_letter(i.letter);
+    if (i.op == Op::Below || i.op == Op::Equal || (i.op == Op::Variable && !constant))
+      return static_cast<std::size_t>(-1);
+    most += i.op != Op::Variable;
+  }
+  return most;
+}
+
 /// Whether two sums, whatever their variables stand for, add up to a constant.
 bool opposed(const Pattern& a, const Pattern& b) {
   const auto varies = [](const Pattern::Item& i) {
@@ -227,6 +239,7 @@ RuleSet::RuleSet() {
     }
     for (const Pattern& p : r.parts) {
       r.kinds |= kinds_of(p);
+      r.most_terms.push_back(most_terms(r.root == Root::And ? p.items[0].args[0] : p));
       if (r.root != Root::And && divides_in(p)) r.kinds |= kind_bit(Kind::Digit);
       for (const Pattern::Item& i : p.items) r.scales |= i.factor != 0;
     }

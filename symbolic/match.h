@@ -64,6 +64,14 @@ struct CompiledRule {
   Expr rhs = 0;
   std::vector<Expr> conditions;
   std::vector<char> letters;
+  std::vector<std::size_t> most_terms{};  // of each part, that its pattern can take
+
+  /// Whether no subject has more terms than its pattern can take.
+  bool fits(std::span<const Linear> subjects) const {
+    for (std::size_t i = 0; i < subjects.size(); ++i)
+      if (subjects[i].terms.size() > most_terms[i]) return false;
+    return true;
+  }
 };
 
 /// The rules of the table that the matcher applies, compiled once.

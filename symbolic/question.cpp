@@ -198,24 +198,27 @@ Reading::Reading(const Question& q, Context& context) {
   in_part("in", [&] { tape.read(q.text, names); });
 }
 
-Solution::Solution(const Reading& reading, std::string_view text, Context& context)
-    : extractor_(context, Extractor::For::Text) {
+Solution::Solution(const Reading& reading, std::string_view text, Context& context) {
   in_part("in", [&] { id_ = CanonicalBuilder(reading.names, context).build(reading.tape, text); });
-  id_ = restated(context, id_, reading.names);
+  extractor_.emplace(context, Extractor::For::Text);
+  const Id built = id_;
+  id_ = restated(context, built, reading.names, &*extractor_);
   bounds_ = context[id_].bounds;
   if (!reading.conditions.empty()) {
     const auto under = Simplifier(context).under(id_, reading.conditions, &bounds_);
     if (!under) throw ParseError("assume: no values of the variables meet all of these");
     id_ = *under;
   }
-  form_ = extractor_.extract(id_);
-  size_ = extractor_.forms()[static_cast<std::size_t>(form_)].size;
+  // What is laid out depends on what the same extractor has laid out before.
+  if (id_ != built) extractor_.emplace(context, Extractor::For::Text);
+  form_ = extractor_->extract(id_);
+  size_ = extractor_->forms()[static_cast<std::size_t>(form_)].size;
   as_written_ = reading.tape.size() < size_;
   if (as_written_) size_ = reading.tape.size();
 }
 
 std::string Solution::text(const std::string& written) const {
-  if (!as_written_) return render(extractor_.forms(), form_);
+  if (!as_written_) return render(extractor_->forms(), form_);
   Exprs exprs;
   const Expr root = parse_expr(exprs, written);
   return render(exprs, root);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,7 +51,7 @@ class Solution {
  private:
   Id id_ = 0;
   Interval bounds_;
-  Extractor extractor_;
+  std::optional<Extractor> extractor_;
   int form_ = 0;
   std::size_t size_ = 0;
   bool as_written_ = false;

@@ -91,7 +91,14 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
 
 }  // namespace
 
-Id restated(Context& context, Id root, const std::map<std::string, Node>& given) {
+Id restated(Context& context, Id root, const std::map<std::string, Node>& given,
+            Extractor* laid_out) {
+  const NodeData& top = context[root];
+  if (top.kind == Kind::Constant || top.kind == Kind::Variable) return root;
+  if (top.kind == Kind::Sum && std::ranges::all_of(top.terms, [&](const Term& t) {
+        return context.kind(t.atom) == Kind::Variable;
+      }))
+    return root;
   const List<Id> nodes = reachable(context, root, kMostNodes);
   if (nodes.empty() || !may_change(context, nodes)) return root;
   std::map<std::string, Node> own;
@@ -102,7 +109,9 @@ Id restated(Context& context, Id root, const std::map<std::string, Node>& given)
   List<std::size_t> sizes;
   while (seen.size() < kMostRounds) {
     {
-      Extractor e(context, Extractor::For::Text);
+      std::optional<Extractor> own_forms;
+      const bool first = laid_out && seen.size() == 1;
+      Extractor& e = first ? *laid_out : own_forms.emplace(context, Extractor::For::Text);
       const int form = e.extract(seen.back());
       sizes.push_back(e.forms()[static_cast<std::size_t>(form)].size);
       if (sizes.back() > kMostSize) return root;

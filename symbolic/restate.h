@@ -7,10 +7,14 @@
 
 namespace touchstone::symbolic {
 
+class Extractor;
+
 /// The node that stays when its text is read again, starting from `root`: equal to it at every
 /// point. Most nodes stay as they are; those of which the parts could meet in another form, as
 /// choices may, are written and read until they do. Of nodes that read back as each other the
 /// smallest is taken. `names` are what the node was read with. The caller holds the context's lock.
-Id restated(Context& context, Id root, const std::map<std::string, Node>& names);
+/// `laid_out`, which may be null and has laid out nothing, lays the root out where that is needed.
+Id restated(Context& context, Id root, const std::map<std::string, Node>& names,
+            Extractor* laid_out = nullptr);
 
 }  // namespace touchstone::symbolic

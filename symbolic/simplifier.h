@@ -181,9 +181,10 @@ class Simplifier {
   /// Bounds that hold without the facts: what a node may keep.
   Interval lasting_bounds(const Linear& sum) const;
   Interval relaxed_bounds(const Linear& sum) const;
-  Interval choice_bounds(const Linear& sum) const;
+  /// `shared` are the variables that several terms have; a term without one is left as it is.
+  Interval choice_bounds(const Linear& sum, unsigned shared) const;
   /// Of the cases of each flag and choice, with what its condition says of the other terms.
-  Interval case_bounds(const Linear& sum) const;
+  Interval case_bounds(const Linear& sum, unsigned shared) const;
   /// Bounds of s where the condition holds, or does not; nullopt where that is never so.
   std::optional<Interval> bounds_where(const Linear& s, Id condition, bool truth) const;
   /// Where all facts are below 0, and where another sum is not 0.
@@ -285,6 +286,8 @@ class Simplifier {
   bool halving_ = false;   // within between
   Facts facts_;
   Residues residues_;
+  mutable Linear last_sum_;  // whose lasting bounds were found last: they are often asked for twice
+  mutable Interval last_bounds_;
 };
 
 /// Atoms that are 0 or 1 by their kind.

@@ -27,26 +27,36 @@ void add_terms(const Context& context, Terms& to, std::span<const Term> what, co
     return;
   }
   if (what.size() <= kFew) {
-    std::size_t at = 0;
+    std::size_t at = 0;  // all before it come before what is left
     for (const Term& t : what) {
-      const Term* place = to.begin() + at;
-      const std::uint64_t key = context.key(t.atom);
-      if (to.size() - at > kFew)
-        place = std::lower_bound(
-            place, static_cast<const Term*>(to.end()), t.atom,
-            [&](const Term& x, Id atom) { return compare(context, x.atom, atom) < 0; });
-      else
-        for (; place != to.end() && place->atom != t.atom; ++place) {
-          const std::uint64_t own = context.key(place->atom);
-          if (own != key ? own > key : compare_parts(context, place->atom, t.atom) > 0) break;
+      std::size_t i = at;
+      if (to.size() - at > kFew) {
+        const Term* const place =
+            std::lower_bound(to.begin() + at, to.end(), t.atom, [&](const Term& x, Id atom) {
+              return compare(context, x.atom, atom) < 0;
+            });
+        i = static_cast<std::size_t>(place - to.begin());
+      } else {
+        const Term* const own = to.data();
+        const std::size_t size = to.size();
+        while (i < size && own[i].atom != t.atom) ++i;
+        if (i == size) {
+          const std::uint64_t key = context.key(t.atom);
+          for (; i > at; --i) {
+            const std::uint64_t before = context.key(own[i - 1].atom);
+            if (before != key ? before < key : compare_parts(context, own[i - 1].atom, t.atom) < 0)
+              break;
+          }
         }
-      at = static_cast<std::size_t>(place - to.begin());
-      if (at == to.size() || to[at].atom != t.atom) {
-        to.insert(place, {t.coef * factor, t.atom});
+      }
+      at = i;
+      if (i == to.size() || to[i].atom != t.atom) {
+        to.insert(to.begin() + i, {t.coef * factor, t.atom});
         continue;
       }
-      to[at].coef += t.coef * factor;
-      if (to[at].coef.is_zero()) to.erase(place);
+      Int& coef = to[i].coef;
+      coef += t.coef * factor;
+      if (coef.is_zero()) to.erase(to.begin() + i);
     }
     return;
   }
