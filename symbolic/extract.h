@@ -93,7 +93,7 @@ class Extractor {
   bool absorb_choices(Sum& work, int depth, bool quotients_first, Items& items);
   std::optional<Choice> choice_of(const Sum& work, const Term& t);
   Placement best_placement(const Sum& work, const Choice& choice) const;
-  template <class Number>
+  template <class Number, class Row>
   class Table;
   void place(Sum& work, const Choice& choice, int depth, Items& items);
   Short<Placement, 2> whole_placements(const Sum& work, const Choice& choice) const;

@@ -31,6 +31,32 @@ int cost(const Number& coef) {
   return is_zero(coef) ? 0 : is_one(abs(coef)) ? 2 : 4;
 }
 
+/// A few numbers in place, as a Row of a table is where they suffice.
+template <std::size_t N>
+struct SmallRow {
+  static constexpr std::size_t kMost = N;
+  std::array<std::int64_t, N> numbers;
+  std::uint32_t count = 0;
+
+  std::size_t size() const { return count; }
+  void push_back(std::int64_t n) { numbers[count++] = n; }
+  std::int64_t& operator[](std::size_t i) { return numbers[i]; }
+  const std::int64_t& operator[](std::size_t i) const { return numbers[i]; }
+  std::int64_t* begin() { return numbers.data(); }
+  std::int64_t* end() { return numbers.data() + count; }
+  const std::int64_t* begin() const { return numbers.data(); }
+  const std::int64_t* end() const { return numbers.data() + count; }
+  bool operator==(const SmallRow& other) const {
+    return count == other.count && std::equal(begin(), end(), other.begin());
+  }
+};
+
+struct Column {
+  Id atom;
+  int size;
+};
+using Columns = Short<Column, 12>;
+
 /// Adds up what a sum's terms cost.
 template <class Number>
 class Price {
@@ -57,7 +83,7 @@ class Price {
  private:
   int total_;
   bool positive_, plain_minus_ = true;
-  std::array<Number, 6> factors_{};
+  std::array<Number, 6> factors_;
   std::size_t known_ = 0;
 };
 
@@ -65,18 +91,9 @@ class Price {
 
 /// The sum around a choice and the choice's members, a row each: a column for every atom, then the
 /// constants.
-template <class Number>
+template <class Number, class Row>
 class Extractor::Table {
- public:
-  using Row = Short<Number, 12>;
-
-  struct Column {
-    Id atom;
-    int size;
-  };
-  using Columns = Short<Column, 12>;
-
-  Table(const Columns& columns, const Sum& work, const Choice& choice, const auto& number)
+ public:  Table(const Columns& columns, const Sum& work, const Choice& choice, const auto& number)
       : columns_(columns), select_(choice.shape == Choice::Shape::Select) {
     coef_ = number(choice.coef);
     const auto row = [&](const Sum& s) {
@@ -106,6 +123,7 @@ class Extractor::Table {
         for (Row& m : scaled)
           for (Number& n : m) n = n * factor;
         const auto consider = [&](const Row& shift) {
+          if (least >= 0 && unit == best_unit && shift == best) return;
           int inside = select_ ? 1 : static_cast<int>(scaled.size()) - 1;
           for (const Row& m : scaled) {
             inside += price(m, shift, 1, 0, false);
@@ -235,7 +253,7 @@ Extractor::Placement Extractor::best_placement(const Sum& work, const Choice& ch
     const int* const known = best_.find(atom);
     return known ? static_cast<int>(std::min(size(*known), kMost)) : 3;
   };
-  Table<std::int64_t>::Columns columns;
+  Columns columns;
   bool small = true;
   const auto look = [&](const Sum& s) {
     const auto is_small = [](const Int& n) { return n < kSmall && Int(-kSmall) < n; };
@@ -243,7 +261,9 @@ Extractor::Placement Extractor::best_placement(const Sum& work, const Choice& ch
     std::size_t at = 0;
     for (const Term& t : s.terms) {
       small &= is_small(t.coef);
-      while (at < columns.size() && compare(c_, columns[at].atom, t.atom) < 0) ++at;
+      while (at < columns.size() && columns[at].atom != t.atom &&
+             compare(c_, columns[at].atom, t.atom) < 0)
+        ++at;
       if (at == columns.size() || columns[at].atom != t.atom)
         columns.insert(columns.begin() + at, {t.atom, atom_size(t.atom)});
       ++at;
@@ -252,12 +272,13 @@ Extractor::Placement Extractor::best_placement(const Sum& work, const Choice& ch
   look(work);
   for (const Sum& m : choice.members) look(m);
   look({choice.coef, {}});
+  const auto as_word = [](const Int& n) { return *n.small(); };
+  using Few = SmallRow<8>;
+  if (small && columns.size() < Few::kMost)
+    return Table<std::int64_t, Few>(columns, work, choice, as_word).best();
   if (small)
-    return Table<std::int64_t>(columns, work, choice, [](const Int& n) { return *n.small(); })
-        .best();
-  Table<Int>::Columns wide;
-  for (const auto& c : columns) wide.push_back({c.atom, c.size});
-  return Table<Int>(wide, work, choice, [](const Int& n) { return n; }).best();
+    return Table<std::int64_t, Short<std::int64_t, 12>>(columns, work, choice, as_word).best();
+  return Table<Int, Short<Int, 12>>(columns, work, choice, [](const Int& n) { return n; }).best();
 }
 
 }  // namespace touchstone::symbolic
