@@ -144,6 +144,22 @@ bool Simplifier::apply_sum(Linear& s) {
     return kind == Kind::Digit || kind == Kind::Div || kind == Kind::Mod;
   };
   if (std::ranges::count_if(s.terms, is_division) < 2) return false;
+  const auto twins = [&](Id a, Id b) {
+    const NodeData &x = c_[a], &y = c_[b];
+    const auto terms = [&](const NodeData& n) {
+      const NodeData& d = c_[n.args[0]];
+      return d.kind == Kind::Sum ? d.terms : std::span<const Term>();
+    };
+    if (x.kind != y.kind || x.first != y.first || x.second != y.second) return false;
+    if (x.kind != Kind::Digit && x.args[1] != y.args[1]) return false;
+    if (x.args[0] == y.args[0]) return true;
+    const auto s = terms(x), t = terms(y);
+    const auto single = [](std::span<const Term> terms, Id atom) {
+      return terms.size() == 1 && terms[0].coef.is_one() && terms[0].atom == atom;
+    };
+    if (s.empty() || t.empty()) return single(s, y.args[0]) || single(t, x.args[0]);
+    return std::ranges::equal(s, t);
+  };
   for (const CompiledRule& rule : RuleSet::instance().rules(CompiledRule::Root::Sum)) {
     if ((rule.kinds & ~kinds) != 0 || rule.parts.size() != 2) continue;
     const Int &first = rule.parts[0].items[0].coef, &second = rule.parts[1].items[0].coef;
@@ -158,6 +174,7 @@ bool Simplifier::apply_sum(Linear& s) {
       if (!divides(first, t.coef)) continue;
       const Int factor = floor_div(t.coef, first);
       if (u.coef != factor * second) continue;
+      if (rule.twins && !twins(t.atom, u.atom)) continue;
       const Linear subjects[] = {Linear{0, {Term{first, t.atom}}},
                                  Linear{0, {Term{second, u.atom}}}};
       ++matching_;
@@ -220,7 +237,8 @@ bool Simplifier::apply_and(Ids& parts) {
                  (rule.part_kinds[part] & ~s.kinds) == 0;
         };
         if ((rule.opposed && !against) || !fits(0, one) || !fits(1, other)) continue;
-        if (one.sum.terms.size() > rule.most_terms[0] || other.sum.terms.size() > rule.most_terms[1])
+        if (one.sum.terms.size() > rule.most_terms[0] ||
+            other.sum.terms.size() > rule.most_terms[1])
           continue;
         const Linear subjects[] = {one.sum, other.sum};
         ++matching_;

@@ -93,7 +93,8 @@ class Price {
 /// constants.
 template <class Number, class Row>
 class Extractor::Table {
- public:  Table(const Columns& columns, const Sum& work, const Choice& choice, const auto& number)
+ public:
+  Table(const Columns& columns, const Sum& work, const Choice& choice, const auto& number)
       : columns_(columns), select_(choice.shape == Choice::Shape::Select) {
     coef_ = number(choice.coef);
     const auto row = [&](const Sum& s) {

@@ -159,6 +159,37 @@ bool opposed(const Pattern& a, const Pattern& b) {
   return left == right;
 }
 
+/// Whether two patterns match the same sums, given what their variables stand for; what is constant
+/// in them may differ where that is `aside`.
+bool alike(const Pattern& a, const Pattern& b, bool aside) {
+  const auto counts = [&](const Pattern::Item& i) {
+    const bool constant = i.op == Op::Variable && i.factor == 0 && is_constant_letter(i.letter);
+    return !(aside && constant);
+  };
+  const auto same = [&](const Pattern::Item& i, const Pattern::Item& j) {
+    return i.coef == j.coef && i.factor == j.factor && i.op == j.op && i.letter == j.letter &&
+           std::ranges::equal(i.args, j.args, [&](const Pattern& x, const Pattern& y) {
+             return alike(x, y, false);
+           });
+  };
+  std::vector<const Pattern::Item*> left, right;
+  for (const Pattern::Item& i : a.items)
+    if (counts(i)) left.push_back(&i);
+  for (const Pattern::Item& i : b.items)
+    if (counts(i)) right.push_back(&i);
+  if (!aside && a.constant != b.constant) return false;
+  return std::ranges::equal(
+      left, right, [&](const Pattern::Item* i, const Pattern::Item* j) { return same(*i, *j); });
+}
+
+/// Whether two terms are quotients with one divisor, their dividends but a constant apart.
+bool twins(const Pattern& a, const Pattern& b) {
+  if (a.items.size() != 1 || b.items.size() != 1) return false;
+  const Pattern::Item &x = a.items[0], &y = b.items[0];
+  return x.op == Op::Quotient && y.op == Op::Quotient && alike(x.args[1], y.args[1], false) &&
+         alike(x.args[0], y.args[0], true);
+}
+
 /// value * ratio == s for one number; nullopt where there is none.
 std::optional<Int> ratio(const Linear& s, const Linear& value) {
   if (value.terms.empty()) {
@@ -250,6 +281,7 @@ RuleSet::RuleSet() {
       }
       r.opposed = opposed(r.parts[0].items[0].args[0], r.parts[1].items[0].args[0]);
     }
+    r.twins = r.root == Root::Sum && r.parts.size() == 2 && twins(r.parts[0], r.parts[1]);
     by_root_[static_cast<std::size_t>(r.root)].push_back(std::move(r));
   }
 }
@@ -261,16 +293,20 @@ const RuleSet& RuleSet::instance() {
 
 std::optional<Bindings> Matcher::match(const CompiledRule& rule, std::span<const Linear> subjects) {
   rule_ = &rule;
-  List<Goal> goals;
-  // The last is met first: of a quotient its divisor, which says more than its dividend.
-  const bool divides = rule.root == Root::Quotient || rule.root == Root::Remainder;
-  for (std::size_t n = rule.parts.size(), i = 0; i < n; ++i) {
-    const std::size_t at = divides ? i : n - 1 - i;
-    goals.push_back({&rule.parts[at], 0, subjects[at]});
-  }
   Bindings bindings;
-  if (!solve(std::move(goals), bindings)) return std::nullopt;
-  return bindings;
+  const bool found = match_from(0, subjects, nullptr, bindings);
+  return found ? std::optional(std::move(bindings)) : std::nullopt;
+}
+
+bool Matcher::match_from(std::size_t i, std::span<const Linear> subjects, const Goal* goals,
+                         Bindings& bindings) {
+  const std::size_t n = rule_->parts.size();
+  if (i == n) return solve(goals, bindings);
+  // The last is met first: of a quotient its divisor, which says more than its dividend.
+  const bool divides = rule_->root == Root::Quotient || rule_->root == Root::Remainder;
+  const std::size_t at = divides ? i : n - 1 - i;
+  const Goal goal{&rule_->parts[at], 0, subjects[at], goals};
+  return match_from(i + 1, subjects, &goal, bindings);
 }
 
 bool Matcher::take_bound(Goal& goal, const Bindings& bindings) {
@@ -288,72 +324,70 @@ bool Matcher::take_bound(Goal& goal, const Bindings& bindings) {
 }
 
 bool Matcher::solve_atom(const Pattern::Item& item, const Term& term, const Goal& rest,
-                         const List<Goal>& goals, Bindings& bindings) {
+                         Bindings& bindings) {
   const NodeData& n = s_.context()[term.atom];
-  Bindings bound = bindings;
-  if (item.factor && !bound.find(item.factor)) {
+  const std::size_t before = bindings.size();
+  if (item.factor && !bindings.find(item.factor)) {
     if (!divides(item.coef, term.coef)) return false;
-    bound.bind(item.factor, Linear{floor_div(term.coef, item.coef), {}});
+    bindings.bind(item.factor, Linear{floor_div(term.coef, item.coef), {}});
   } else {
-    const Int factor = item.factor ? bound.find(item.factor)->constant : Int(1);
+    const Int factor = item.factor ? bindings.find(item.factor)->constant : Int(1);
     if (term.coef != item.coef * factor) return false;
   }
-  List<Goal> next = goals;
-  next.push_back(rest);
-  const auto want = [&](const Pattern& p, Linear value) {
-    next.push_back({&p, 0, std::move(value)});
+  const auto unless = [&](bool found) {
+    if (!found) bindings.forget(before);
+    return found;
+  };
+  const auto want = [&](const Pattern& p, Linear value, const Goal* goals) {
+    return Goal{&p, 0, std::move(value), goals};
   };
   switch (item.op) {
     case Op::Variable:
-      bound.bind(item.letter, Linear{0, {Term{1, term.atom}}});
-      break;
+      bindings.bind(item.letter, Linear{0, {Term{1, term.atom}}});
+      return unless(solve(&rest, bindings));
     case Op::Quotient:
     case Op::Remainder: {
       const bool quotient = item.op == Op::Quotient;
       if (n.kind == (quotient ? Kind::Div : Kind::Mod)) {
-        want(item.args[1], s_.linear(n.args[1]));
-        want(item.args[0], s_.linear(n.args[0]));
-        break;
+        const Goal divisor = want(item.args[1], s_.linear(n.args[1]), &rest);
+        const Goal dividend = want(item.args[0], s_.linear(n.args[0]), &divisor);
+        return unless(solve(&dividend, bindings));
       }
-      if (n.kind != Kind::Digit || n.second.is_zero() != quotient) return false;
+      if (n.kind != Kind::Digit || n.second.is_zero() != quotient) return unless(false);
       if (quotient || n.first.is_one()) {
-        want(item.args[1], Linear{quotient ? n.first : n.second, {}});
-        want(item.args[0], s_.linear(n.args[0]));
-        break;
+        const Goal divisor = want(item.args[1], Linear{quotient ? n.first : n.second, {}}, &rest);
+        const Goal dividend = want(item.args[0], s_.linear(n.args[0]), &divisor);
+        return unless(solve(&dividend, bindings));
       }
       // x // a % d is one digit
       const Pattern& inner = item.args[0];
       if (inner.items.size() != 1 || inner.items[0].op != Op::Quotient ||
           !inner.constant.is_zero() || !inner.items[0].coef.is_one())
-        return false;
-      want(item.args[1], Linear{floor_div(n.second, n.first), {}});
-      want(inner.items[0].args[1], Linear{n.first, {}});
-      want(inner.items[0].args[0], s_.linear(n.args[0]));
-      break;
+        return unless(false);
+      const Goal turns = want(item.args[1], Linear{floor_div(n.second, n.first), {}}, &rest);
+      const Goal divisor = want(inner.items[0].args[1], Linear{n.first, {}}, &turns);
+      const Goal dividend = want(inner.items[0].args[0], s_.linear(n.args[0]), &divisor);
+      return unless(solve(&dividend, bindings));
     }
-    case Op::Maximum:
-      if (n.kind != Kind::Max || n.args.size() != 1) return false;
-      want(item.args[0], s_.linear(n.args[0]));
-      break;
+    case Op::Maximum: {
+      if (n.kind != Kind::Max || n.args.size() != 1) return unless(false);
+      const Goal member = want(item.args[0], s_.linear(n.args[0]), &rest);
+      return unless(solve(&member, bindings));
+    }
     case Op::Product: {
-      if (n.kind != Kind::Product || n.args.size() != 2) return false;
+      if (n.kind != Kind::Product || n.args.size() != 2) return unless(false);
       for (const std::size_t first : {std::size_t{0}, std::size_t{1}}) {
-        List<Goal> goals_here = next;
-        goals_here.push_back({&item.args[1], 0, s_.linear(n.args[1 - first])});
-        goals_here.push_back({&item.args[0], 0, s_.linear(n.args[first])});
-        Bindings trial = bound;
-        if (!solve(std::move(goals_here), trial)) continue;
-        bindings = trial;
-        return true;
+        const Goal second = want(item.args[1], s_.linear(n.args[1 - first]), &rest);
+        const Goal one = want(item.args[0], s_.linear(n.args[first]), &second);
+        const std::size_t bound = bindings.size();
+        if (solve(&one, bindings)) return true;
+        bindings.forget(bound);
       }
-      return false;
+      return unless(false);
     }
     default:
-      return false;
+      return unless(false);
   }
-  if (!solve(std::move(next), bound)) return false;
-  bindings = bound;
-  return true;
 }
 
 bool Matcher::may_stand(const Pattern::Item& item, const Term& term,
@@ -393,10 +427,9 @@ bool Matcher::too_long(const Goal& goal) {
   return goal.subject.terms.size() > most;
 }
 
-bool Matcher::solve(List<Goal> goals, Bindings& bindings) {
-  if (goals.empty()) return holds(bindings);
-  Goal goal = std::move(goals.back());
-  goals.pop_back();
+bool Matcher::solve(const Goal* goals, Bindings& bindings) {
+  if (!goals) return holds(bindings);
+  Goal goal = *goals;
   const Pattern& p = *goal.pattern;
   if (goal.done == 0) goal.subject.constant -= p.constant;
   take_bound(goal, bindings);
@@ -412,8 +445,8 @@ bool Matcher::solve(List<Goal> goals, Bindings& bindings) {
     }
     if (item.op == Op::Below || item.op == Op::Equal) {
       // Of a flag: what is compared with 0.
-      goals.push_back({&item.args[0], 0, goal.subject});
-      return solve(std::move(goals), bindings);
+      const Goal compared{&item.args[0], 0, std::move(goal.subject), goal.next};
+      return solve(&compared, bindings);
     }
     if (item.op == Op::Variable && bindings.find(item.letter)) {  // with a factor to be found
       const auto times = ratio(goal.subject, *bindings.find(item.letter));
@@ -421,17 +454,18 @@ bool Matcher::solve(List<Goal> goals, Bindings& bindings) {
       bindings.bind(item.factor, Linear{floor_div(*times, item.coef), {}});
       goal.subject = Linear();
       goal.done |= std::uint32_t{1} << i;
-      goals.push_back(std::move(goal));
-      return solve(std::move(goals), bindings);
+      return solve(&goal, bindings);
     }
-    const Terms terms = goal.subject.terms;
-    for (const Term& t : terms) {
+    const std::uint32_t done = goal.done | std::uint32_t{1} << i;
+    if (done == goal.done) return false;
+    for (std::size_t at = 0; at < goal.subject.terms.size(); ++at) {
+      const Term& t = goal.subject.terms[at];
       if (!may_stand(item, t, bindings)) continue;
-      Goal left = goal;
-      left.done |= std::uint32_t{1} << i;
-      if (left.done == goal.done) return false;
-      left.subject.terms.erase(std::ranges::find(left.subject.terms, t));
-      if (solve_atom(item, t, left, goals, bindings)) return true;
+      Goal left{goal.pattern, done, goal.subject, goal.next};
+      left.subject.terms.erase(left.subject.terms.begin() + at);
+      const std::size_t before = bindings.size();
+      if (solve_atom(item, t, left, bindings)) return true;
+      bindings.forget(before);
     }
     return false;
   }
@@ -454,8 +488,8 @@ bool Matcher::solve(List<Goal> goals, Bindings& bindings) {
     bindings.bind(constant->letter, Linear{floor_div(goal.subject.constant, constant->coef), {}});
     goal.subject = Linear();
   }
-  if (!(goal.subject == Linear())) return false;
-  return solve(std::move(goals), bindings);
+  if (!goal.subject.is_constant() || !goal.subject.constant.is_zero()) return false;
+  return solve(goal.next, bindings);
 }
 
 namespace {

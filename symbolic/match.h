@@ -26,6 +26,11 @@ class Bindings {
   }
   /// Of a letter that is not bound yet.
   void bind(char letter, Linear value) { values_.emplace_back(letter, std::move(value)); }
+  /// All that were bound after the first n are free again.
+  std::size_t size() const { return values_.size(); }
+  void forget(std::size_t n) {
+    while (values_.size() > n) values_.pop_back();
+  }
 
  private:
   struct Value {
@@ -58,6 +63,7 @@ struct CompiledRule {
   Root root = Root::Sum;
   std::vector<std::uint32_t> part_kinds{};  // And: the same of each part
   bool opposed = false;                     // And: what is compared with 0 adds up to a constant
+  bool twins = false;  // Sum: two quotients with one divisor, their dividends but a constant apart
   std::vector<Pattern> parts;  // Sum: one pattern a term; And: one a part; else the arguments
   std::uint32_t kinds = 0;     // kinds, as bits, that must stand in what is matched
   bool scales = false;         // a term has a factor: nothing matches where all coefficients are 1
@@ -102,18 +108,23 @@ class Matcher {
   Linear result(const CompiledRule& rule, const Bindings& bindings);
 
  private:
-  struct Goal {
+  struct Goal {  // in a list that ends with null
     const Pattern* pattern;
     std::uint32_t done;  // items of the pattern, as bits, that are taken out of the subject
     Linear subject;
+    const Goal* next;
   };
-  bool solve(List<Goal> goals, Bindings& bindings);
+  /// Meets all goals; what it has bound where it cannot is for the caller to forget.
+  bool solve(const Goal* goals, Bindings& bindings);
+  /// Adds the parts of the rule from the i-th on to the goals, and meets them all.
+  bool match_from(std::size_t i, std::span<const Linear> subjects, const Goal* goals,
+                  Bindings& bindings);
   /// Whether the term's kind and coefficient let it be the item.
   bool may_stand(const Pattern::Item& item, const Term& term, const Bindings& bindings) const;
   static bool too_long(const Goal& goal);
   bool take_bound(Goal& goal, const Bindings& bindings);
   bool solve_atom(const Pattern::Item& item, const Term& term, const Goal& rest,
-                  const List<Goal>& goals, Bindings& bindings);
+                  Bindings& bindings);
   bool holds(const Bindings& bindings);
   Linear evaluate(Expr e, const Bindings& bindings);
 

@@ -31,10 +31,9 @@ void add_terms(const Context& context, Terms& to, std::span<const Term> what, co
     for (const Term& t : what) {
       std::size_t i = at;
       if (to.size() - at > kFew) {
-        const Term* const place =
-            std::lower_bound(to.begin() + at, to.end(), t.atom, [&](const Term& x, Id atom) {
-              return compare(context, x.atom, atom) < 0;
-            });
+        const Term* const place = std::lower_bound(
+            to.begin() + at, to.end(), t.atom,
+            [&](const Term& x, Id atom) { return compare(context, x.atom, atom) < 0; });
         i = static_cast<std::size_t>(place - to.begin());
       } else {
         const Term* const own = to.data();
