@@ -93,15 +93,29 @@ Rows float_unary(Op op, DType d) {
   const double top = info(d).max_exponent, bottom = info(d).min_exponent - info(d).digits;
   switch (op) {
     case Op::Exp2:
-      return {{kNan},      {-kInf},      {kInf},         {-0.0},     {top + 1},
-              {top + 0.5}, {bottom + 1}, {bottom + 0.5}, {bottom},   {info(d).min_exponent - 0.5},
-              {0.7},       {-0.3},       {e.ulp},        {1 - e.ulp}};
+      return {{kNan},
+              {-kInf},
+              {kInf},
+              {-0.0},
+              {top + 3},
+              {top + 1},
+              {top + 0.5},
+              {bottom + 1},
+              {bottom + 0.5},
+              {bottom},
+              {info(d).min_exponent - 0.5},
+              {0.7},
+              {-0.3},
+              {e.ulp},
+              {1 - e.ulp}};
     case Op::Log2:
       return {{0.0},       {-0.0},          {-1.0},      {kNan},        {kInf},  {e.least},  {1.0},
               {1 + e.ulp}, {1 - e.ulp / 2}, {e.largest}, {3 * e.least}, {-kInf}, {-e.least}, {8.0}};
     case Op::Sin:
-      return {{-0.0},    {kInf},  {-kInf}, {kNan},  {e.largest}, {3.140625},   {22.0},
-              {e.least}, {355.0}, {11.0},  {710.0}, {60000.0},   {-e.largest}, {1e10}};
+      return {{-0.0},       {kInf},     {-kInf}, {kNan},
+              {e.largest},  {3.140625}, {22.0},  {0.75 * e.least_normal},
+              {355.0},      {11.0},     {710.0}, {60000.0},
+              {-e.largest}, {1e10}};
     case Op::Sqrt:
       return {{-0.0},           {-1.0},          {kInf},      {0.0},        {kNan},
               {e.least},        {2.0},           {-kInf},     {-e.least},   {e.largest},
@@ -110,30 +124,6 @@ Rows float_unary(Op op, DType d) {
       return {{0.0},      {-0.0},      {kInf},           {-kInf},     {kNan},
               {e.least},  {3.0},       {e.least_normal}, {e.largest}, {e.least_normal * 2},
               {-e.least}, {1 + e.ulp}, {1 - e.ulp / 2},  {7.0}};
-    case Op::Cast:
-      return {{kNan},
-              {2.7},
-              {-2.7},
-              {300.7},
-              {-1.5},
-              {kInf},
-              {-kInf},
-              {1e10},
-              {-0.0},
-              {0.4},
-              {127.5},
-              {1 + e.ulp},
-              {-129.0},
-              {e.least},
-              {e.largest},
-              {65519.0},
-              {-70000.0},
-              {3e9},
-              {2.5},
-              {0x1p63},
-              {1 + 3 * 0x1p-8},
-              {1 + 0x1p-11},
-              {1 + 0x1p-8 + 0x1p-24}};
     default:
       return {{-0.0}, {0.0}, {kNan}, {kInf}, {-kInf}, {e.least}, {-1.0}, {e.largest}};
   }
@@ -202,10 +192,10 @@ Rows float_binary(Op op, DType d) {
       return {{0.0, -0.0},    {-0.0, 0.0},         {kNan, 1},      {1, kNan}, {-1, -2},
               {-kInf, kNan},  {kNan, -kInf},       {-kInf, -kInf}, {kInf, 1}, {-e.least, -0.0},
               {e.least, 0.0}, {-kInf, -e.largest}, {kNan, kNan},   {1, 2},    {2, 1}};
-    default:  // comparisons
-      return {{0.0, -0.0},   {-0.0, 0.0},    {kNan, 1},       {1, kNan},      {kNan, kNan},
-              {-2, -1},      {-1, 1},        {1, -1},         {1, 1},         {kInf, kInf},
-              {-kInf, kInf}, {e.least, 0.0}, {-e.least, 0.0}, {1, 1 + e.ulp}, {1 + e.ulp, 1}};
+    default:  // comparisons; neighbours part, so that results swapped show
+      return {{0.0, -0.0},  {kNan, 1},      {-0.0, 0.0},     {1, kNan},      {-2, -1},
+              {kNan, kNan}, {-1, 1},        {1, -1},         {1, 1},         {-kInf, kInf},
+              {kInf, kInf}, {e.least, 0.0}, {-e.least, 0.0}, {1 + e.ulp, 1}, {1, 1 + e.ulp}};
   }
 }
 
@@ -222,23 +212,6 @@ Integers integer_operands(Op op, DType d) {
   const std::int64_t most = most_of(d), least = least_of(d), middle = middle_of(d);
   const auto half = static_cast<std::int64_t>(std::uint64_t{1} << (4 * info(d).itemsize));
   switch (op) {
-    case Op::Cast:
-      return {{most},
-              {least},
-              {-1},
-              {middle},
-              {257},
-              {2049},
-              {(1 << 24) + 1},
-              {(std::int64_t{1} << 53) + 1},
-              {most - 1},
-              {-129},
-              {300},
-              {1},
-              {0},
-              {(1 << 24) + 3},
-              {0x1000001000000001},
-              {middle - 1}};
     case Op::Add:
       return {{most, 1},        {least, -1}, {most, most}, {least, least},
               {middle, middle}, {-1, 1},     {100, 100},   {-100, -100}};
@@ -267,6 +240,53 @@ Integers integer_operands(Op op, DType d) {
     default:
       return {{least}, {most}, {-1}, {0}, {1}, {middle}};
   }
+}
+
+// A number between two that `to` holds, in the middle or a little above it; its ends.
+Rows float_to_float(DType d, DType to) {
+  const FloatEdges e(to), own(d);
+  const double above = std::max(0x1p-40, own.ulp);
+  return {{kNan},
+          {3 * e.least},
+          {1 + e.ulp / 2},
+          {1 + e.ulp / 2 + above},
+          {-0.0},
+          {e.largest * 2},
+          {kInf},
+          {-kInf},
+          {1 + 3 * e.ulp / 2},
+          {-1 - e.ulp / 2},
+          {-e.largest * 2},
+          {0.75 * e.least_normal},
+          {own.least},
+          {own.largest},
+          {e.largest},
+          {e.least / 2},
+          {0.0},
+          {1 + own.ulp},
+          {2.7}};
+}
+Rows float_to_integer(DType to) {
+  const double most = std::ldexp(1, info(to).digits);  // one more than the largest
+  return {{kNan},  {2.7},    {-2.7},     {300.7}, {kInf},   {-kInf},   {most},
+          {-most}, {-1.5},   {1e10},     {0.4},   {-0.0},   {-0.6},    {most / 2},
+          {2.5},   {-129.0}, {-70000.0}, {3e9},   {0x1p63}, {2 * most}};
+}
+Rows float_to_bool(DType d) {
+  return {{kNan}, {-0.0}, {0.4}, {0.0}, {FloatEdges(d).least}, {-0.4}, {kInf}, {1}, {256}};
+}
+
+Integers from_integer(DType d, DType to) {
+  const std::int64_t most = most_of(d), least = least_of(d);
+  Integers out{{most}, {least}, {-1}, {most - 1}, {middle_of(d)}, {0}, {1}, {300}, {-129}, {257}};
+  if (!is_float(to) || info(d).digits <= info(to).digits) return out;
+  // Ties of either kind; one that is none, but would be had it been rounded to double before.
+  const std::int64_t last = std::int64_t{1} << info(to).digits;
+  out.insert(out.begin(), {{last + 3}, {last + 1}, {-last - 3}});
+  if (info(d).digits > 60 && info(to).digits < 52)
+    out.insert(out.begin(),
+               {(std::int64_t{1} << 60) + (std::int64_t{1} << (60 - info(to).digits)) + 1});
+  return out;
 }
 
 std::vector<Operands> converted(DType d, const Rows& rows) {
@@ -319,9 +339,14 @@ const std::vector<Scalar>& edge_values(DType dtype) {
   return table[static_cast<std::size_t>(dtype)];
 }
 
-std::vector<Operands> edge_operands(Op op, DType dtype) {
+std::vector<Operands> edge_operands(Op op, DType dtype, DType to) {
   if (!is_elementwise(op) || !takes(op, dtype)) return {};
   const int arity = info(op).arity;
+  if (op == Op::Cast && is_float(dtype))
+    return converted(dtype, is_float(to)  ? float_to_float(dtype, to)
+                            : is_bool(to) ? float_to_bool(dtype)
+                                          : float_to_integer(to));
+  if (op == Op::Cast && is_integer(dtype)) return converted(dtype, from_integer(dtype, to));
   if (op == Op::Where) return of_where(dtype);
   if (is_bool(dtype)) return of_bools(arity);
   if (!is_float(dtype)) return converted(dtype, integer_operands(op, dtype));

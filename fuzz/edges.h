@@ -16,8 +16,8 @@ using Operands = std::vector<Scalar>;
 /// The operands on which implementations of `op` over `dtype` part, the most telling first: a NaN
 /// beside a number on either side, zeros of both signs, ties, overflow and underflow by little,
 /// division by 0, quotients of either sign. WHERE has a bool before them. Empty for movement and
-/// reduces, and where `op` does not take `dtype`.
-std::vector<Operands> edge_operands(Op op, DType dtype);
+/// reduces, and where `op` does not take `dtype`. `to`: what a CAST gives.
+std::vector<Operands> edge_operands(Op op, DType dtype, DType to = DType::Float32);
 
 /// Rows of terms on which implementations of a reduce part, each given by the two values that it
 /// holds: `rare` once in the row, `usual` everywhere else.

@@ -1,6 +1,7 @@
 #include "touchstone/fuzz/values.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <set>
@@ -18,7 +19,11 @@ struct Needs {
   std::int64_t terms = 1;  // of the longest
   int digits = 53;         // of the narrowest float in it
   bool sums_products = false;
-  std::vector<std::pair<Op, DType>> elementwise;  // with the type of the last operand
+  struct Operation {
+    Op op;
+    DType of, to;  // of the last operand, of the result
+  };
+  std::vector<Operation> elementwise;
 };
 
 void note(const LazyOp& node, Needs& needs) {
@@ -32,7 +37,7 @@ void note(const LazyOp& node, Needs& needs) {
     if (needs.reduce == Op::Noop || node.op() == Op::ReduceSum) needs.reduce = node.op();
     if (node.op() == Op::ReduceSum && node.src()[0]->op() == Op::Mul) needs.sums_products = true;
   } else if (is_elementwise(node.op()) && !node.src().empty()) {
-    needs.elementwise.emplace_back(node.op(), node.src().back()->dtype());
+    needs.elementwise.push_back({node.op(), node.src().back()->dtype(), node.dtype()});
   }
 }
 
@@ -98,7 +103,7 @@ class Drawer {
   void fill(Filler& out, int place) {
     switch (family_) {
       case ValueFamily::Integers:
-        return fill_integers(out);
+        return fill_integers(out, place);
       case ValueFamily::Full:
         return fill_full(out, place);
       case ValueFamily::Edges:
@@ -117,7 +122,8 @@ class Drawer {
   Scalar small(DType d) {
     if (is_bool(d)) return Scalar::of(chooser_.below(2) == 1);
     const bool one_sided = info(d).kind == DTypeKind::Unsigned;
-    const std::int64_t x = chooser_.between(0, 2 * bound_);
+    std::int64_t x = chooser_.between(0, 2 * bound_);
+    if (x == 0 && chooser_.chance(3, 4)) x = chooser_.between(1, 2);  // few zeros, which hide much
     return Scalar::from_int(d, one_sided ? x : x % 2 == 0 ? -x / 2 : (x + 1) / 2);
   }
   Scalar zero(DType d) {
@@ -132,36 +138,104 @@ class Drawer {
     return Scalar::from_double(d, chooser_.below(2) == 0 ? magnitude : -magnitude);
   }
 
-  // Every third run of terms of a maximum lies below 0, where a wrong start of it shows.
-  void fill_integers(Filler& out) {
-    const bool signs =
-        needs_.reduce == Op::ReduceMax && !is_unsigned(out.dtype()) && !is_bool(out.dtype());
-    for (std::int64_t i = 0; i < out.size(); ++i) {
-      const bool below = signs && (i / needs_.terms + draw_) % 3 == 1;
-      out.set(i, below ? Scalar::from_int(out.dtype(), -chooser_.between(1, 2 * bound_))
-                       : small(out.dtype()));
+  void fill_integers(Filler& out, int place) {
+    const bool picks =
+        needs_.reduce == Op::ReduceMax || (is_reduce(needs_.reduce) && is_bool(out.dtype()));
+    if (picks && needs_.terms > 1) return fill_winners(out);
+    for (std::int64_t i = 0; i < out.size(); ++i)
+      out.set(i, marked(i, out) ? mark(place, out.dtype()) : small(out.dtype()));
+  }
+
+  // The first, the last and the middle element of an elementwise kernel get operands of which few
+  // results are 0, so that one that was not written shows.
+  bool marked(std::int64_t i, const Filler& out) const {
+    return !is_reduce(needs_.reduce) && (i == 0 || i == out.size() / 2 || i == out.size() - 1);
+  }
+  static Scalar mark(int place, DType d) {
+    return is_bool(d) ? Scalar::of(place == 0) : Scalar::from_int(d, 1 + place);
+  }
+
+  // Where a reduce picks a term, runs that one term decides: the last, the first (all of them below
+  // 0 where the type goes there), the first again and larger, any. Of bools: the last alone true,
+  // the first alone, none, two.
+  void fill_winners(Filler& out) {
+    const DType d = out.dtype();
+    const bool below_zero = is_float(d) || info(d).kind == DTypeKind::Signed;
+    for (std::int64_t first = 0; first < out.size(); first += needs_.terms) {
+      const std::int64_t last = std::min(first + needs_.terms, out.size()) - 1;
+      const std::int64_t turn = (first / needs_.terms + draw_) % 4;
+      const std::int64_t winner = turn == 0   ? last
+                                  : turn == 3 ? chooser_.between(first, last)
+                                              : first;
+      const bool below = turn == 1 && below_zero;
+      for (std::int64_t i = first; i <= last; ++i) {
+        if (is_bool(d))
+          out.set(i, Scalar::of(turn != 2 && (i == winner || (turn == 3 && i == first))));
+        else if (i == winner)
+          out.set(i, Scalar::from_int(d, below ? -1 : 2 * bound_ + (turn == 2 ? 3 : 1)));
+        else
+          out.set(i, below ? Scalar::from_int(d, -chooser_.between(2, 2 * bound_ + 2)) : small(d));
+      }
     }
   }
 
+  // Every other run of terms is dense, where what is added up in too few digits shows.
   void fill_full(Filler& out, int place) {
+    const DType d = out.dtype();
     const bool sparse = needs_.reduce == Op::ReduceSum && needs_.terms > 2 && place == 0;
-    if (!sparse) {
-      for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, random(out.dtype()));
-      return;
-    }
     for (std::int64_t first = 0; first < out.size(); first += needs_.terms) {
       const std::int64_t last = std::min(first + needs_.terms, out.size()) - 1;
+      if (!sparse || first / needs_.terms % 2 == 1) {
+        for (std::int64_t i = first; i <= last; ++i)
+          out.set(i, is_bool(d) && marked(i, out) ? mark(place, d) : dense(d, place));
+        if (sums_floats(d) && last - first > 2) {
+          out.set(first, place == 0 ? Scalar::from_double(d, kBig) : Scalar::from_int(d, 1));
+          out.set(last, place == 0 ? Scalar::from_double(d, -kBig) : Scalar::from_int(d, 1));
+        }
+        continue;
+      }
+      for (std::int64_t i = first; i <= last; ++i) out.set(i, Scalar::from_int(d, 0));
       const std::int64_t one = chooser_.between(first, last), two = chooser_.between(first, last);
-      for (std::int64_t i = first; i <= last; ++i)
-        out.set(i, i == one || i == two ? random(out.dtype()) : Scalar::from_int(out.dtype(), 0));
+      Scalar a = random(d), b = random(d);
+      for (int tries = 0; tries < 8 && !rounds_away(d, a, b); ++tries) b = random(d);
+      out.set(one, a);
+      if (two != one) out.set(two, b);
     }
+  }
+
+  bool sums_floats(DType d) const { return needs_.reduce == Op::ReduceSum && is_float(d); }
+
+  // Terms of a sum are multiples of one power of two, together below 1 and short enough for the
+  // accumulator even beside kBig, which comes first and is taken away last: one answer is legal,
+  // and a narrower accumulator loses some of it.
+  static constexpr double kBig = 16;
+  Scalar dense(DType d, int place) {
+    if (!sums_floats(d)) return random(d);
+    const auto carries =
+        static_cast<int>(std::bit_width(static_cast<std::uint64_t>(needs_.terms - 1)));
+    const int room = info(sum_accumulator(d)).digits - carries - 6;
+    const int bits = std::max(1, std::min(room, info(d).digits) / (needs_.sums_products ? 2 : 1));
+    const std::uint64_t half = std::uint64_t{1} << (bits - 1);
+    const int scale = place == 0 ? carries : 0;
+    const double x = std::ldexp(static_cast<double>(half + chooser_.below(half)), -bits - scale);
+    return Scalar::from_double(d, chooser_.chance(1, 4) ? -x : x);
+  }
+
+  // Whether the sum of two floats rounds away from zero, so that cutting it shows.
+  static bool rounds_away(DType d, const Scalar& a, const Scalar& b) {
+    if (!is_float(d)) return true;
+    const double x = a.to_double(), y = b.to_double(), sum = x + y;
+    const double back = sum - x;
+    const double rest = (x - (sum - back)) + (y - back);  // what double lost (Knuth's TwoSum)
+    const double lost = (Scalar::from_double(d, sum).to_double() - sum) - rest;
+    return lost != 0 && (lost > 0) == (sum > 0);
   }
 
   // In turn the operands that tell, in no order, and among them small integers once all were there.
   void fill_edges(Filler& out, int place) {
     std::vector<Operands> telling;
-    for (const auto& [op, dtype] : needs_.elementwise)
-      for (Operands& operands : edge_operands(op, dtype)) telling.push_back(std::move(operands));
+    for (const auto& [op, of, to] : needs_.elementwise)
+      for (Operands& operands : edge_operands(op, of, to)) telling.push_back(std::move(operands));
     const std::int64_t before = draw_ * out.size();
     for (std::int64_t i = 0; i < out.size(); ++i) {
       const std::int64_t turn = before + i;
@@ -192,7 +266,9 @@ class Drawer {
       const std::int64_t runs = (out.size() + needs_.terms - 1) / needs_.terms;
       const auto turn = static_cast<std::size_t>(first / needs_.terms + draw_ * runs);
       const EdgeRow& row = rows[turn % rows.size()];
-      const std::int64_t rare = chooser_.between(first, last);
+      const std::int64_t rare = turn % 3 == 0   ? first
+                                : turn % 3 == 1 ? last
+                                                : chooser_.between(first, last);
       for (std::int64_t i = first; i <= last; ++i)
         out.set(i, place > 0   ? Scalar::from_int(out.dtype(), chooser_.between(1, 3))
                    : i == rare ? row.rare

@@ -12,8 +12,8 @@ namespace touchstone::fuzz {
 /// How the elements of the inputs of a kernel are drawn. Each family shows what the others hide.
 enum class ValueFamily : std::uint8_t {
   Integers,  // so small that sums are exact in any order: one term too few or too many shows
-  Full,      // full significands; of what is summed all but about two terms of each sum are zeros,
-             // so that one answer is legal and cut inputs show
+  Full,      // full significands; of every other sum all but two terms are zeros, so that one
+             // answer is legal and cut inputs show
   Edges,     // the operands at which implementations of the kernel's own operations part
   Zeros,     // of both signs: what was in an accumulator before shows
   Random     // floats over a few binades, integers over their range

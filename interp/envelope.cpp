@@ -75,7 +75,7 @@ template <class T>
 Legal<T> addend(const LegalBlock& block, std::int64_t i) {
   const Legal<T> x = block.get<T>(i);
   if constexpr (is_float_storage<T>)
-    if (block.unrounded) return legal::widened(x, 1);
+    if (block.unrounded(i)) return legal::widened(x, 1);
   return x;
 }
 
@@ -97,7 +97,9 @@ void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlo
         y = legal::shortened(y, profile.product_digits);
       }
       const Legal<T> product = legal::mul(x, y);
-      return node.is_addend && profile.contracts ? legal::widened(product, 1) : product;
+      const bool exact = x.is_point() && y.is_point() && product.is_point() &&
+                         legal::is_exact_product(x.lo, y.lo, product.lo);
+      return node.is_addend && profile.contracts && !exact ? legal::widened(product, 1) : product;
     } else {
       return legal::mul(x, y);
     }
@@ -282,22 +284,19 @@ bool stays_determined(const ProgramNode& node, const Profile& profile) {
   return !floats || profile.exact_elsewhere();
 }
 
-// Whether every product is what the exact one is, so that not rounding it changes nothing.
+// Marks the products that are not the exact ones, so that not rounding them changes something;
+// nothing where there are none.
 template <class T>
-bool products_are_exact(const LegalBlock& a, const LegalBlock& b, const LegalBlock& out) {
+void mark_inexact(const LegalBlock& a, const LegalBlock& b, LegalBlock& out) {
   const T *x = a.lo.begin<T>(), *y = b.lo.begin<T>(), *p = out.lo.begin<T>();
+  bool any = false;
+  out.inexact.resize(static_cast<std::size_t>(out.count()));
   for (std::int64_t i = 0; i < out.count(); ++i) {
-    const auto u = scalar::detail::computing(x[i]), v = scalar::detail::computing(y[i]);
-    const auto w = scalar::detail::computing(p[i]);
-    bool exact = u == 0 || v == 0 || !std::isfinite(u) || !std::isfinite(v);
-    if constexpr (std::is_same_v<T, double>)
-      // The rest is a number of its own unless it is too small for one.
-      exact = exact || (std::isfinite(w) && std::abs(w) >= 0x1p-960 && std::fma(u, v, -w) == 0);
-    else
-      exact = exact || static_cast<double>(u) * static_cast<double>(v) == static_cast<double>(w);
-    if (!exact) return false;
+    const bool exact = legal::is_exact_product(x[i], y[i], p[i]);
+    out.inexact[static_cast<std::size_t>(i)] = exact ? 0 : 1;
+    any = any || !exact;
   }
-  return true;
+  if (!any) out.inexact.clear();
 }
 
 class Envelope {
@@ -332,7 +331,7 @@ class Envelope {
     bool determined = stays_determined(node, profile_);
     const bool additive = node.op == Op::Add || node.op == Op::Sub;
     for (const Block* b : operands)
-      determined = determined && b->determined && !(additive && b->unrounded);
+      determined = determined && b->determined && !(additive && b->unrounded());
     out.resize(node.dtype, count, determined);
     if (determined) {
       plain_.clear();
@@ -343,8 +342,7 @@ class Envelope {
       fxn(plain_, out.lo);
       if (node.is_addend && profile_.contracts)
         with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
-          if constexpr (is_float_storage<T>)
-            out.unrounded = !products_are_exact<T>(*operands[0], *operands[1], out);
+          if constexpr (is_float_storage<T>) mark_inexact<T>(*operands[0], *operands[1], out);
         });
     } else if (node.op == Op::Cast) {
       apply_cast(node, profile_, *operands[0], out);
@@ -382,7 +380,7 @@ class Envelope {
 void LegalBlock::resize(DType dtype, std::int64_t count, bool is_determined) {
   lo.resize(dtype, count);
   determined = is_determined;
-  unrounded = false;
+  inexact.clear();
   if (determined) return;
   hi.resize(dtype, count);
   flags.resize(static_cast<std::size_t>(count));

@@ -22,12 +22,17 @@ struct LegalBlock {
   Block hi;                         // not where determined
   std::vector<std::uint8_t> flags;  // not where determined
   bool determined = true;
-  // The products of a determined block may reach an addition unrounded, up to 1 ULP away.
-  bool unrounded = false;
+  // Not empty where products of a determined block may reach an addition unrounded, up to 1 ULP
+  // away: 1 for each that is not exact.
+  std::vector<std::uint8_t> inexact;
 
   void resize(DType dtype, std::int64_t count, bool is_determined);
   DType dtype() const { return lo.dtype(); }
   std::int64_t count() const { return lo.count(); }
+  bool unrounded() const { return !inexact.empty(); }
+  bool unrounded(std::int64_t i) const {
+    return !inexact.empty() && inexact[static_cast<std::size_t>(i)] != 0;
+  }
 
   template <class T>
   Legal<T> get(std::int64_t i) const {

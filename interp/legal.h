@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "touchstone/interp/scalar_named.h"
 #include "touchstone/interp/scalar_ops.h"
 
 // What a conforming device may answer for one element: an interval of values, NaN, or anything.
@@ -237,6 +238,20 @@ Legal<T> mul(const Legal<T>& a, const Legal<T>& b) {
   }
 }
 
+/// Whether p, x * y rounded, is x * y itself, or no number: not to round it changes nothing.
+template <class T>
+requires is_float_storage<T>
+inline bool is_exact_product(T x, T y, T p) {
+  const auto u = scalar::detail::computing(x), v = scalar::detail::computing(y);
+  const auto w = scalar::detail::computing(p);
+  if (u == 0 || v == 0 || !std::isfinite(u) || !std::isfinite(v)) return true;
+  if constexpr (std::is_same_v<T, double>)
+    // The rest is a number of its own unless it is too small for one.
+    return std::isfinite(w) && std::abs(w) >= 0x1p-960 && std::fma(u, v, -w) == 0;
+  else
+    return static_cast<double>(u) * static_cast<double>(v) == static_cast<double>(w);
+}
+
 /// `ulp` representable values further on both sides, not past the infinities.
 template <class T>
 Legal<T> widened(Legal<T> a, std::int64_t ulp) {
@@ -330,11 +345,11 @@ Legal<T> where(const Legal<bool>& condition, const Legal<T>& a, const Legal<T>& 
 template <class T>
 Legal<T> mulacc(const Legal<T>& a, const Legal<T>& b, const Legal<T>& c) {
   Legal<T> out = add(mul(a, b), c);
-  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+  if constexpr (is_float_storage<T>) {
     if (!a.number || !b.number || !c.number) return out;
     for (const T x : {a.lo, a.hi})
       for (const T y : {b.lo, b.hi})
-        for (const T z : {c.lo, c.hi}) out.include(std::fma(x, y, z));
+        for (const T z : {c.lo, c.hi}) out.include(scalar::fma(x, y, z));
   }
   return out;
 }
@@ -360,6 +375,11 @@ Legal<T> exp2(const Legal<T>& a, std::int64_t ulp) {
   if (a.is_point() && is_infinite(a.lo)) return Legal<T>::point(scalar::exp2(a.lo));
   Legal<T> out = widened(Legal<T>::range(scalar::exp2(a.lo), scalar::exp2(a.hi), a.nan), ulp);
   if (key_less(out.lo, T{})) out.lo = T{};
+  // Beyond twice the largest number no error of so few ULP leads back to it.
+  constexpr DTypeInfo kInfo = info(dtype_v<T>);
+  if (scalar::detail::computing(a.lo) >= kInfo.max_exponent + 2 && ulp < std::int64_t{1}
+                                                                             << (kInfo.digits - 2))
+    out.lo = infinity<T>();
   return out;
 }
 

@@ -34,8 +34,8 @@ class LegalFloatSum : public LegalReducer {
   }
 
   void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
-    unrounded_ = unrounded_ || in.unrounded;
     for (std::int64_t i = first; i < first + count; ++i) {
+      unrounded_ = unrounded_ || in.unrounded(i);
       const Legal<T> term = in.get<T>(i);
       add(profile_->flushes_inputs ? legal::flushed(term) : term);
     }

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "bugs.h"
+#include "touchstone/fuzz/values.h"
+
+namespace touchstone::power {
+
+/// The families in the order in which inputs are drawn, over and over.
+inline constexpr fuzz::ValueFamily kTurn[] = {fuzz::ValueFamily::Integers, fuzz::ValueFamily::Edges,
+                                              fuzz::ValueFamily::Full, fuzz::ValueFamily::Random,
+                                              fuzz::ValueFamily::Zeros};
+inline constexpr int kDraws = 3;    // the goal: caught by the first three inputs
+inline constexpr int kInputs = 10;  // tried at most
+
+/// What became of one fault in one kernel.
+struct Trial {
+  const BugInfo* bug = nullptr;
+  const Subject* subject = nullptr;
+  int caught_by = 0;  // the first input on which a result is illegal, from 1; 0: none
+  bool numpy = false, torch = false, loose = false;  // caught by these on the first three inputs
+  bool torch_random = false;                         // by torch's on two random ones
+};
+
+/// Every fault that applies to one subject; the same for the same seed.
+std::vector<Trial> try_all(const Subject& subject, std::uint64_t seed);
+
+/// Runs `count` legal variants of sums, dot products and small chains of float type `dtype` with
+/// up to `terms` terms each: any order, trees, lanes, blocks, fused or not, wider accumulators,
+/// functions off by what the profile allows. Returns a line for each that was called illegal.
+struct VariantCount {
+  std::int64_t variants = 0;
+  std::int64_t alarms = 0;
+  std::int64_t torch_alarms = 0;  // that torch's tolerance refuses
+  std::vector<std::string> first_alarms;
+};
+VariantCount run_variants(DType dtype, std::int64_t terms, std::int64_t count, std::uint64_t seed);
+
+}  // namespace touchstone::power
