@@ -2,23 +2,19 @@
 
 touchstone judge --backend '/usr/bin/python3 fuzz/backends/numpy_backend.py'
 """
-import base64
-import json
-import sys
-
 import numpy as np
+
+from line_protocol import Unsupported, constant, flat_indices, serve
 
 # Casts of floats out of an integer's range are undefined in NumPy, as in C.
 PROFILE = {"name": "numpy", "base": "glibc", "casts_saturate": False}
 
 
-def truncated(a, b):
-    quotient = a // b
-    return quotient + ((quotient * b != a) & ((a < 0) != (b < 0))).astype(a.dtype)
-
-
 def divide(a, b):
-    return np.divide(a, b) if a.dtype.kind == "f" else truncated(a, b)
+    if a.dtype.kind == "f":
+        return np.divide(a, b)
+    quotient = a // b  # rounds down
+    return quotient + ((quotient * b != a) & ((a < 0) != (b < 0))).astype(a.dtype)
 
 
 OPS = {
@@ -32,10 +28,6 @@ OPS = {
 }
 
 
-class Unsupported(Exception):
-    pass
-
-
 def dtype_of(name):
     try:
         return np.dtype(name)
@@ -44,55 +36,40 @@ def dtype_of(name):
 
 
 def looked_up(flat, views):
-    """The elements that a stack of views shows, 0 outside their masks; views[-1] is outermost."""
-    at, valid = np.arange(int(np.prod(views[-1]["shape"]))), True
-    for view in reversed(views):
-        index = np.unravel_index(at, view["shape"]) if view["shape"] else ()
-        for i, (begin, end) in zip(index, view["mask"] or []):
-            valid = valid & (i >= begin) & (i < end)
-        at = view["offset"] + sum(i * s for i, s in zip(index, view["strides"]))
-        at = np.where(valid, at, 0) * np.ones(int(np.prod(views[-1]["shape"])), dtype=int)
-    shape = views[-1]["shape"]
-    return np.where(valid, flat[at] if at.size else flat[:0], flat.dtype.type(0)).reshape(shape)
+    at, valid = flat_indices(views)
+    return np.where(valid, flat[at], flat.dtype.type(0)) if at.size else flat[:0].reshape(at.shape)
 
 
-def run(kernel, inputs):
+def evaluate(node, src, buffers):
+    dtype, arg = dtype_of(node["dtype"]), node.get("arg")
+    if node["op"] == "LOAD":
+        return looked_up(buffers[arg["buffer"]], arg["views"])
+    if node["op"] == "CONST":
+        return looked_up(np.array([constant(node)], dtype=dtype), arg["views"])
+    if node["op"] == "CAST":
+        return src[0].view(dtype) if arg["bitcast"] else src[0].astype(dtype)
+    if node["op"] == "REDUCE_SUM":
+        accumulator = dtype_of(arg["accumulator"])
+        return np.sum(src[0], axis=tuple(arg["axes"]), keepdims=True, dtype=accumulator)
+    if node["op"] == "REDUCE_MAX":
+        return np.max(src[0], axis=tuple(arg["axes"]), keepdims=True)
+    if node["op"] not in OPS:
+        raise Unsupported(f"no {node['op']} here")
+    return OPS[node["op"]](*src)
+
+
+def run(kernel, dtypes, inputs):
+    buffers = [None] + [np.frombuffer(b, dtype_of(d)) for d, b in zip(dtypes, inputs)]
     values = []
-    for node in kernel["nodes"]:
-        dtype, arg = dtype_of(node["dtype"]), node.get("arg")
-        src = [values[i] for i in node["src"]]
-        if node["op"] == "LOAD":
-            value = looked_up(inputs[arg["buffer"] - 1], arg["views"])
-        elif node["op"] == "CONST":
-            read = float if dtype.kind == "f" else int
-            text = {"true": "1", "false": "0"}.get(arg["value"], arg["value"])
-            value = looked_up(np.array([read(text)], dtype=dtype), arg["views"])
-        elif node["op"] == "CAST":
-            value = src[0].view(dtype) if arg["bitcast"] else src[0].astype(dtype)
-        elif node["op"] == "REDUCE_SUM":
-            axes = tuple(arg["axes"])
-            value = np.sum(src[0], axis=axes, keepdims=True, dtype=dtype_of(arg["accumulator"]))
-        elif node["op"] == "REDUCE_MAX":
-            value = np.max(src[0], axis=tuple(arg["axes"]), keepdims=True)
-        elif node["op"] == "STORE":
-            return src[0]
-        else:
-            value = OPS[node["op"]](*src)
-        values.append(np.ascontiguousarray(value, dtype=dtype).reshape(np.shape(value)))
-
-
-def answer(question):
-    if "touchstone_backend" in question:
-        return {"touchstone_backend": 1, "name": "numpy", "version": np.__version__, "profile": PROFILE}
-    try:
-        inputs = [np.frombuffer(base64.b64decode(a["base64"]), dtype_of(a["dtype"]))
-                  for a in question["inputs"]]
-        output = base64.b64encode(run(question["kernel"], inputs).tobytes()).decode()
-        return {"id": question["id"], "output": output}
-    except Unsupported as why:
-        return {"id": question["id"], "unsupported": str(why)}
+    for node in kernel["nodes"][:-1]:
+        value = evaluate(node, [values[i] for i in node["src"]], buffers)
+        values.append(np.asarray(value, dtype=dtype_of(node["dtype"]), order="C"))
+    store = kernel["nodes"][-1]
+    at, _ = flat_indices(store["arg"]["views"])
+    output = np.empty(values[-1].size, values[-1].dtype)
+    output[at] = values[store["src"][0]].reshape(at.shape)
+    return output.tobytes()
 
 
 np.seterr(all="ignore")
-for line in sys.stdin:
-    print(json.dumps(answer(json.loads(line))), flush=True)
+serve({"name": "numpy", "version": np.__version__, "profile": PROFILE}, run)

@@ -19,9 +19,19 @@ constexpr std::string_view kTypes =
     "typedef u16 f16;\ntypedef u16 bf16;\n"
     "typedef float f32;\ntypedef double f64;\n";
 
+// Functions of <math.h> are overloaded there, and built in.
+constexpr std::string_view kOpenClTypes =
+    "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#pragma OPENCL FP_CONTRACT OFF\n"
+    "typedef char i8;\ntypedef uchar u8;\ntypedef short i16;\ntypedef ushort u16;\n"
+    "typedef int i32;\ntypedef uint u32;\ntypedef long i64;\ntypedef ulong u64;\n"
+    "typedef u16 f16;\ntypedef u16 bf16;\ntypedef float f32;\ntypedef double f64;\n"
+    "#define _Bool bool\n#define exp2f exp2\n#define log2f log2\n#define sinf sin\n"
+    "#define sqrtf sqrt\n#define fmodf fmod\n";
+
 struct Helper {
   std::string name;
   std::string text;
+  bool libm = false;
 };
 
 struct FixedHelper {
@@ -148,8 +158,10 @@ void add_integer_helpers(DType d, std::vector<Helper>& helpers) {
   const std::string t(c_type(d));
   const bool is_signed = info(d).kind == DTypeKind::Signed;
   const auto add = [&](std::string name, std::string_view body) {
-    helpers.push_back({name, "static inline " + t + " " + name + "(" + t + " a, " + t +
-                                 " b) { return " + replaced(body, 't', t) + "; }\n"});
+    helpers.push_back({name,
+                       "static inline " + t + " " + name + "(" + t + " a, " + t + " b) { return " +
+                           replaced(body, 't', t) + "; }\n",
+                       false});
   };
   add("max_" + t, "a > b ? a : b");
   const std::string minus = d == DType::Int64 ? "($t)(0 - (u64)a)" : "($t)(0 - (u32)a)";
@@ -171,21 +183,23 @@ void add_float_to_integer(DType from, DType to, std::vector<Helper>& helpers) {
                 : std::string("x <= 0 ? 0");
   const std::string name = f + "_to_" + t;
   helpers.push_back(
-      {name, fmt::format("static inline {} {}({} x) {{\n  return x >= 0x1p+{}{} ? ({}){} : {} : "
-                         "x == x ? ({})x : 0;\n}}\n",
-                         t, name, f, digits, suffix, t, most_text, low, t)});
+      {name,
+       fmt::format("static inline {} {}({} x) {{\n  return x >= 0x1p+{}{} ? ({}){} : {} : "
+                   "x == x ? ({})x : 0;\n}}\n",
+                   t, name, f, digits, suffix, t, most_text, low, t),
+       false});
 }
 
 std::vector<Helper> all_helpers() {
   std::vector<Helper> helpers;
   for (const std::string_view f : libm_functions) {
-    helpers.push_back({fmt::format("{}f", f), fmt::format("float {}f(float);\n", f)});
-    helpers.push_back({std::string(f), fmt::format("double {}(double);\n", f)});
+    helpers.push_back({fmt::format("{}f", f), fmt::format("float {}f(float);\n", f), true});
+    helpers.push_back({std::string(f), fmt::format("double {}(double);\n", f), true});
   }
-  helpers.push_back({"fmodf", "float fmodf(float, float);\n"});
-  helpers.push_back({"fmod", "double fmod(double, double);\n"});
+  helpers.push_back({"fmodf", "float fmodf(float, float);\n", true});
+  helpers.push_back({"fmod", "double fmod(double, double);\n", true});
   for (const FixedHelper& h : fixed_helpers)
-    helpers.push_back({std::string(h.name), std::string(h.text)});
+    helpers.push_back({std::string(h.name), std::string(h.text), false});
   for (const DTypeInfo& row : dtype_table) {
     if (!is_integer(row.dtype)) continue;
     add_integer_helpers(row.dtype, helpers);
@@ -207,9 +221,7 @@ void add_identifiers(std::string_view text, std::set<std::string, std::less<>>& 
   }
 }
 
-}  // namespace
-
-std::string c_preamble(std::string_view functions) {
+std::string helpers_for(std::string_view functions, bool with_libm) {
   static const std::vector<Helper> helpers = all_helpers();
   std::set<std::string, std::less<>> wanted;
   add_identifiers(functions, wanted);
@@ -217,9 +229,37 @@ std::string c_preamble(std::string_view functions) {
   for (auto h = helpers.rbegin(); h != helpers.rend(); ++h) {
     if (!wanted.contains(h->name)) continue;
     add_identifiers(h->text, wanted);
-    text.insert(0, h->text);
+    if (with_libm || !h->libm) text.insert(0, h->text);
   }
-  return std::string(kTypes) + text;
+  return text;
+}
+
+}  // namespace
+
+std::string c_preamble(std::string_view functions) {
+  return std::string(kTypes) + helpers_for(functions, true);
+}
+
+std::string opencl_preamble(std::string_view functions) {
+  return std::string(kOpenClTypes) + helpers_for(functions, false);
+}
+
+std::string opencl_literals(std::string_view text) {
+  const auto in_name = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+  };
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    std::size_t end = i;
+    while (end < text.size() && in_name(text[end])) ++end;
+    std::string_view word = text.substr(i, end - i);
+    if (word.ends_with("ull") && std::isdigit(static_cast<unsigned char>(word[0])))
+      word.remove_suffix(1);
+    out += word;
+    if (end < text.size()) out += text[end];
+    i = end + 1;
+  }
+  return out;
 }
 
 }  // namespace touchstone::codegen

@@ -14,10 +14,15 @@ using codegen::CText;
 
 constexpr std::size_t kInlineLength = 90;  // longer expressions get a name
 
+enum class Dialect : std::uint8_t { C, OpenCl };
+
 class Renderer {
  public:
-  explicit Renderer(const LinearKernel& kernel)
-      : kernel_(kernel), text_(kernel.uops.size()), uses_(kernel.uops.size(), 0) {
+  explicit Renderer(const LinearKernel& kernel, Dialect dialect = Dialect::C)
+      : kernel_(kernel),
+        dialect_(dialect),
+        text_(kernel.uops.size()),
+        uses_(kernel.uops.size(), 0) {
     std::vector<int> open;
     for (std::size_t i = 0; i < kernel.uops.size(); ++i) {
       const UOp& uop = kernel.uops[i];
@@ -30,9 +35,14 @@ class Renderer {
   }
 
   std::string run(std::string_view symbol) {
-    out_ = fmt::format("void {}(void* const* bufs, const i64* vars, i64 part, i64 parts) {{\n",
-                       symbol);
-    line("(void)bufs; (void)vars; (void)part; (void)parts;");
+    if (dialect_ == Dialect::OpenCl) {
+      out_ = fmt::format("kernel void {}({}) {{\n", symbol, fmt::join(parameters(), ", "));
+      line("const i64 part = get_global_id(0), parts = get_global_size(0);");
+    } else {
+      out_ = fmt::format("void {}(void* const* bufs, const i64* vars, i64 part, i64 parts) {{\n",
+                         symbol);
+      line("(void)bufs; (void)vars; (void)part; (void)parts;");
+    }
     for (std::size_t i = 0; i < kernel_.uops.size(); ++i) step(static_cast<int>(i));
     return out_ + "}\n";
   }
@@ -42,6 +52,16 @@ class Renderer {
   const UOp& uop(int i) const { return kernel_.uops[at(i)]; }
   const CText& src(const UOp& u, std::size_t k) const { return text_[at(u.src[k])]; }
   DType dtype(int i) const { return uop(i).dtype; }
+
+  // Of OpenCL, where buffers and variables are parameters.
+  std::vector<std::string> parameters() const {
+    std::vector<std::string> all;
+    for (const BufferSpec& b : kernel_.buffers)
+      all.push_back(fmt::format("global {}{}* restrict b{}", b.idx == 0 ? "" : "const ",
+                                c_memory_type(b.dtype), b.idx));
+    for (const std::string& name : kernel_.variables) all.push_back("const i64 v_" + name);
+    return all;
+  }
 
   // A value used once, in its own loop, may be written where it is used.
   void find_single_users() {
@@ -115,8 +135,9 @@ class Renderer {
     const int number = std::get<int>(u.arg);
     const std::string name = fmt::format("b{}", number);
     // The runner never passes the output's memory as an input too.
-    line(fmt::format("{}{}* restrict {} = bufs[{}];", number == 0 ? "" : "const ",
-                     c_memory_type(u.dtype), name, number));
+    if (dialect_ == Dialect::C)
+      line(fmt::format("{}{}* restrict {} = bufs[{}];", number == 0 ? "" : "const ",
+                       c_memory_type(u.dtype), name, number));
     text_[at(i)] = {name, true};
   }
 
@@ -137,6 +158,7 @@ class Renderer {
     std::size_t place = 0;
     while (kernel_.variables[place] != name) ++place;
     text_[at(i)] = {"v_" + name, true};
+    if (dialect_ == Dialect::OpenCl) return;
     line(fmt::format("const i64 v_{} = vars[{}];", name, place));
   }
 
@@ -168,6 +190,7 @@ class Renderer {
   }
 
   const LinearKernel& kernel_;
+  Dialect dialect_;
   std::vector<CText> text_;
   std::vector<int> uses_;
   std::vector<int> loop_of_;
@@ -185,6 +208,11 @@ std::string render_c_function(const LinearKernel& kernel, std::string_view symbo
 std::string render_c(const LinearKernel& kernel) {
   const std::string function = render_c_function(kernel, kernel.name);
   return codegen::c_preamble(function) + "\n" + function;
+}
+
+std::string render_opencl(const LinearKernel& kernel) {
+  const std::string function = Renderer(kernel, Dialect::OpenCl).run(kernel.name);
+  return codegen::opencl_literals(codegen::opencl_preamble(function) + "\n" + function);
 }
 
 }  // namespace touchstone

@@ -17,4 +17,9 @@ std::string render_c_function(const LinearKernel& kernel, std::string_view symbo
 /// A whole C file with the function of one kernel under the kernel's name.
 std::string render_c(const LinearKernel& kernel);
 
+/// The same in OpenCL C with doubles, contraction off: a kernel function of that name whose
+/// arguments are the buffers by number, then the variables as long. Its work-items share the
+/// iterations of the `split` loop; where there is none, there must be one work-item.
+std::string render_opencl(const LinearKernel& kernel);
+
 }  // namespace touchstone

@@ -32,10 +32,10 @@ int count(const Answer& run, const std::string& what) {
   return begin == end ? -1 : std::stoi(run.text.substr(begin, end - begin));
 }
 
-// A Python that has NumPy; empty where there is none.
-std::string python() {
+// A Python that has a library; empty where there is none.
+std::string python(const std::string& library = "numpy") {
   for (const char* name : {"/usr/bin/python3", "python3"})
-    if (std::system((std::string(name) + " -c 'import numpy' 2>/dev/null").c_str()) == 0)
+    if (std::system((std::string(name) + " -c 'import " + library + "' 2>/dev/null").c_str()) == 0)
       return name;
   return {};
 }
@@ -128,6 +128,35 @@ TEST_F(CliBackend, NumPyGivesWhatItMust) {
   EXPECT_EQ(count(emitted, "FAIL"), 0) << emitted.text;
   EXPECT_GE(count(emitted, "PASS"), 3);
   EXPECT_GE(count(emitted, "unsupported"), 3);
+}
+
+// A device may be off by what the OpenCL profile allows; these may not.
+TEST_F(CliBackend, OpenClRunsWhatOurCodeGeneratorWrites) {
+#ifdef TOUCHSTONE_OPENCL_PLUGIN
+  const Answer run =
+      touchstone_run("judge --plugin " TOUCHSTONE_OPENCL_PLUGIN
+                     " --ops neg,where,reduce_max --dtypes bool,bf16,f32,i16 -n 60 --timeout 300");
+  if (run.text.find("-1001") != std::string::npos || run.text.find("-32") != std::string::npos)
+    GTEST_SKIP() << "no OpenCL platform; install pocl-opencl-icd";
+  EXPECT_GE(count(run, "PASS"), 20) << run.text;
+  EXPECT_EQ(count(run, "FAIL"), 0) << run.text;
+  EXPECT_EQ(count(run, "UNUSABLE"), 0) << run.text;
+#else
+  GTEST_SKIP() << "built without OpenCL; install ocl-icd-opencl-dev and opencl-clhpp-headers";
+#endif
+}
+
+TEST_F(CliBackend, PyTorchIsABackendToo) {
+  const std::string python3 = python("torch");
+  if (python3.empty()) GTEST_SKIP() << "no Python with PyTorch; install python3-torch";
+  const Answer run =
+      touchstone_run("judge --backend '" + python3 +
+                     " " TOUCHSTONE_SOURCE_DIR
+                     "/fuzz/backends/torch_backend.py' --timeout 120 --memory 0 "
+                     "--ops add,where,mulacc,reduce_sum --dtypes bool,i8,bf16,f32 -n 60");
+  EXPECT_GE(count(run, "PASS"), 40) << run.text;
+  EXPECT_EQ(count(run, "FAIL"), 0) << run.text;
+  EXPECT_EQ(count(run, "UNUSABLE"), 0) << run.text;
 }
 
 }  // namespace

@@ -192,5 +192,32 @@ TEST(Linearize, NamesOfVariablesMayBeThoseOfLoops) {
   EXPECT_TRUE(has(render_c(linear), "v_i0"));
 }
 
+TEST(RenderOpenCl, ItsBuffersAreParametersAndItsWorkItemsShareTheOuterLoop) {
+  const auto st = dense({4, 6});
+  const std::string text = render_opencl(
+      linearize(stored(LazyOp::binary(Op::Max, load(1, st), LazyOp::unary(Op::Sin, load(2, st))))));
+  EXPECT_TRUE(has(text, "#pragma OPENCL FP_CONTRACT OFF\n"));
+  EXPECT_TRUE(has(text,
+                  "(global f32* restrict b0, global const f32* restrict b1, global const f32* "
+                  "restrict b2) {\n"
+                  "  const i64 part = get_global_id(0), parts = get_global_size(0);\n"
+                  "  for (i64 i0 = split_at(24, part, parts)"));
+  EXPECT_TRUE(has(text, "static inline f32 max_f32("));
+  EXPECT_FALSE(has(text, "bufs"));
+  EXPECT_FALSE(has(text, "float sinf(float);"));
+}
+
+TEST(RenderOpenCl, LiteralsOfSixtyFourBitsHaveItsSuffix) {
+  EXPECT_EQ(codegen::opencl_literals("x + 0x1full * 7ull, full(null), 3u"),
+            "x + 0x1ful * 7ul, full(null), 3u");
+  const auto st = dense({3});
+  const LazyOpPtr c = LazyOp::constant(Scalar::of(std::uint64_t{5}), st);
+  const std::string text = render_opencl(linearize(stored(
+      LazyOp::cast(LazyOp::binary(Op::Add, load(1, st, DType::UInt64), c), DType::BFloat16))));
+  EXPECT_TRUE(has(text, "5ul"));
+  EXPECT_FALSE(has(text, "ull"));
+  EXPECT_FALSE(has(text, "long long"));
+}
+
 }  // namespace
 }  // namespace touchstone

@@ -46,8 +46,8 @@ Answer answer_of(const std::string& environment, std::int64_t bytes = 16,
 }
 
 TEST(GuardedMemory, EndsAtTheGuardAsFarAsAlignmentAllows) {
-  for (const std::size_t alignment : {1, 16, 64, 4096})
-    for (const std::size_t bytes : {0, 1, 15, 16, 4095, 4096, 4097, 100'000}) {
+  for (const std::size_t alignment : {1U, 16U, 64U, 4096U})
+    for (const std::size_t bytes : {0U, 1U, 15U, 16U, 4095U, 4096U, 4097U, 100'000U}) {
       GuardedMemory memory(bytes, alignment);
       EXPECT_EQ(memory.data().size(), bytes);
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory.data().data()) % alignment, 0U);

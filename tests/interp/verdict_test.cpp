@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "kernels.h"
+#include "touchstone/interp/scalar_named.h"
 #include "touchstone/interp/scalar_ops.h"
 
 namespace touchstone {
@@ -123,6 +124,19 @@ TEST(Verdict, FusedAndUnfusedMulaccAreBothLegal) {
   EXPECT_EQ(judged<float>(x, inputs, {std::fma(a, a, c)}).outcome, Outcome::Pass);
   EXPECT_NE(product + c, std::fma(a, a, c));
   EXPECT_EQ(judged<float>(x, inputs, {0.001F}).outcome, Outcome::Fail);
+}
+
+TEST(Verdict, FusedMulaccOfNarrowFloatsIsLegal) {
+  const auto x = LazyOp::ternary(Op::MulAcc, in(1, 1, DType::BFloat16), in(2, 1, DType::BFloat16),
+                                 in(3, 1, DType::BFloat16));
+  const bfloat16 a = convert<bfloat16>(-15.625F), b = convert<bfloat16>(-0.373046875F),
+                 c = convert<bfloat16>(-4.4375F);
+  const std::vector<BufferPtr> inputs{buffer<bfloat16>({a}), buffer<bfloat16>({b}),
+                                      buffer<bfloat16>({c})};
+  const bfloat16 fused = scalar::fma(a, b, c), split = scalar::mulacc(a, b, c);
+  ASSERT_NE(fused, split);
+  EXPECT_EQ(judged<bfloat16>(x, inputs, {fused}).outcome, Outcome::Pass);
+  EXPECT_EQ(judged<bfloat16>(x, inputs, {split}).outcome, Outcome::Pass);
 }
 
 TEST(Verdict, WhatDoesNotFitTogetherIsUnusable) {

@@ -1,0 +1,53 @@
+"""What backends in Python share: the line protocol of docs/backends.md, and views as index arrays."""
+import base64
+import json
+import sys
+
+import numpy as np
+
+
+class Unsupported(Exception):
+    """A kernel that the backend does not do."""
+
+
+def flat_indices(views):
+    """Where each element that a stack of views shows lies in the buffer, and which are no zeros.
+
+    views[-1] is the outermost; both arrays have its shape."""
+    shape = views[-1]["shape"]
+    at = np.arange(int(np.prod(shape, dtype=np.int64)))
+    valid = np.ones(at.shape, dtype=bool)
+    for view in reversed(views):
+        index = np.unravel_index(at, view["shape"]) if view["shape"] else ()
+        at = np.full(at.shape, view["offset"])
+        for i, stride in zip(index, view["strides"]):
+            at = at + i * stride
+        for i, (begin, end) in zip(index, view["mask"] or []):
+            valid = valid & (i >= begin) & (i < end)
+        at = np.where(valid, at, 0)
+    return at.reshape(shape), valid.reshape(shape)
+
+
+def constant(node):
+    """The value of a CONST as a Python number."""
+    text = node["arg"]["value"]
+    if node["dtype"] == "bool":
+        return text in ("true", "1")
+    return float(text) if "float" in node["dtype"] else int(text)
+
+
+def answer(question, hello, run):
+    if "touchstone_backend" in question:
+        return {"touchstone_backend": 1, **hello}
+    try:
+        inputs = [base64.b64decode(a["base64"]) for a in question["inputs"]]
+        output = run(question["kernel"], [a["dtype"] for a in question["inputs"]], inputs)
+        return {"id": question["id"], "output": base64.b64encode(output).decode()}
+    except Unsupported as why:
+        return {"id": question["id"], "unsupported": str(why)}
+
+
+def serve(hello, run):
+    """Answers until the input ends. run(kernel, dtypes, inputs as bytes) gives the output's bytes."""
+    for line in sys.stdin:
+        print(json.dumps(answer(json.loads(line), hello, run)), flush=True)
