@@ -30,6 +30,12 @@ if(NOT out MATCHES "^54\n")
   message(FATAL_ERROR "the consumer printed: ${out}")
 endif()
 
+run("${WORK}/build/consumer_test")
+run("${prefix}/bin/touchstone" judge --plugin "${WORK}/build/libplugin.so" --ops neg --dtypes f32)
+if(NOT out MATCHES "on nothing under profile glibc")
+  message(FATAL_ERROR "the plugin of the consumer gave: ${out}")
+endif()
+
 file(WRITE "${WORK}/wrong/CMakeLists.txt"
      "cmake_minimum_required(VERSION 3.22)\nproject(wrong LANGUAGES CXX)\n"
      "find_package(touchstone 0.1 CONFIG REQUIRED COMPONENTS nosuchthing)\n")
