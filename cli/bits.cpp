@@ -3,13 +3,20 @@
 #include <string>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "answer_lines.h"
 #include "touchstone/base/error.h"
+#include "touchstone/interp/semantics.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
 
-int run_bits() {
+int run_bits(const BitsOptions& options) {
+  if (options.docs) {
+    fmt::print("{}", semantics_page());
+    return kExitOk;
+  }
   int code = kExitOk;
   answer_lines("bits", [&](std::string_view line) {
     try {

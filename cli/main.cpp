@@ -257,11 +257,13 @@ Verb prove(CLI::App& app) {
 }
 
 Verb bits(CLI::App& app) {
+  static BitsOptions o;
   CLI::App* v = add_verb(app, "bits", "The right bits of single operations",
                          "bits < questions    # sin<TAB>float32<TAB>3f800000 gives 3f576aa4");
   v->description(v->get_description() +
                  ": a line op<TAB>dtype<TAB>in[,in...] from standard input, an answer a line");
-  return {v, [] { return run_bits(); }};
+  v->add_flag("--docs", o.docs, "Print docs/semantics.md: what every op gives, with examples");
+  return {v, [] { return run_bits(o); }};
 }
 
 Verb certify(CLI::App& app) {
@@ -274,7 +276,7 @@ Verb certify(CLI::App& app) {
       ": the correctly rounded outputs against a second path that shares nothing with "
       "the first, and MPFR. What was checked is kept in a file; the same command goes on");
   v->add_option("op", o.op, "exp2, log2, sin, sqrt or recip")->required();
-  v->add_option("dtype", o.dtype, "float32, or a narrower float")->required();
+  v->add_option("dtype", o.dtype, "float32, float16 or bfloat16")->required();
   v->add_option("--out", o.output, "The certificate, complete or not yet [OP-DTYPE.json]");
   v->add_option("--with", o.parts, "Take over what these records of other runs hold")
       ->allow_extra_args(false);

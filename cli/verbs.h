@@ -123,9 +123,12 @@ struct ProveOptions {
 };
 int run_prove(const ProveOptions& options);
 
+struct BitsOptions {
+  bool docs = false;  // print docs/semantics.md instead
+};
 /// The right answer of single operations, a line each from standard input. kExitBad where a line
 /// was no question.
-int run_bits();
+int run_bits(const BitsOptions& options);
 
 struct CertifyOptions {
   std::string op, dtype;

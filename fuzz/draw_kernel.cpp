@@ -124,9 +124,9 @@ class KernelDraw {
     const std::uint64_t count = 1 + chooser_.below(3);
     for (std::uint64_t i = 0; i < count; ++i) {
       constexpr DType kSimplestFirst[] = {
-          DType::Float32, DType::Int32,  DType::Bool,    DType::Float16,  DType::Int8,
-          DType::UInt8,   DType::Int64,  DType::Float64, DType::BFloat16, DType::UInt32,
-          DType::Int16,   DType::UInt64, DType::UInt16};
+          DType::Float32, DType::Int32,  DType::Bool,    DType::Float16,    DType::Int8,
+          DType::UInt8,   DType::Int64,  DType::Float64, DType::BFloat16,   DType::UInt32,
+          DType::Int16,   DType::UInt64, DType::UInt16,  DType::Float8E4M3, DType::Float8E5M2};
       dtypes_.push_back(kSimplestFirst[chooser_.below(kDTypeCount)]);
     }
   }

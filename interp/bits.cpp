@@ -71,11 +71,14 @@ constexpr std::array<Row, 21> kRows = {{
     {"sum", Name::Sum, kAnyNumber},
 }};
 constexpr std::string_view kCast = "cast:";
+constexpr std::pair<std::string_view, Overflow> kCastModes[] = {
+    {"cast.saturate:", Overflow::Saturate}, {"cast.infinity:", Overflow::Infinity}};
 
 const Row& row_of(std::string_view op) {
   for (const Row& row : kRows)
     if (row.name == op) return row;
-  std::vector<std::string_view> names{"cast:float32"};
+  std::vector<std::string_view> names{"cast:float32", "cast.saturate:float8_e5m2",
+                                      "cast.infinity:float8_e4m3"};
   for (const Row& row : kRows) names.push_back(row.name);
   const std::string_view shown = op.substr(0, 40);
   throw ParseError(fmt::format("no operation is called '{}'{}; there are: {}", shown,
@@ -149,6 +152,20 @@ std::optional<Scalar> value_of(Name op, std::span<const Scalar> in) {
   return std::nullopt;
 }
 
+// A cast to a float of 8 bits with an overflow mode by name.
+Scalar cast_with(Overflow overflow, std::string_view op, const Scalar& x, DType to) {
+  return with_storage(x.dtype(), [&]<class From>(std::type_identity<From>) {
+    return with_storage(to, [&]<class To>(std::type_identity<To>) -> Scalar {
+      if constexpr (is_float_storage<From> && is_float_storage<To> && sizeof(To) == 1)
+        return Scalar::of(convert_to_float8<To>(x.as<From>(), overflow));
+      else
+        throw DTypeError(fmt::format(
+            "'{}' takes a float to float8_e4m3 or float8_e5m2, not {} to {}; use cast:{}", op,
+            name(x.dtype()), name(to), name(to)));
+    });
+  });
+}
+
 bool divides(Name op) {
   return op == Name::Div || op == Name::DivTrunc || op == Name::DivFloor || op == Name::ModTrunc ||
          op == Name::ModFloor;
@@ -190,6 +207,12 @@ std::optional<Scalar> scalar_answer(std::string_view op, DType dtype,
     require_count(op, 1, operands.size());
     return convert(operands[0], to);
   }
+  for (const auto& [prefix, overflow] : kCastModes)
+    if (op.starts_with(prefix)) {
+      const DType to = parse_dtype(op.substr(prefix.size()));
+      require_count(op, 1, operands.size());
+      return cast_with(overflow, op, operands[0], to);
+    }
   const Row& row = row_of(op);
   if (row.arity != kAnyNumber)
     require_count(op, static_cast<std::size_t>(row.arity), operands.size());

@@ -7,8 +7,16 @@
 
 #include "touchstone/dtype/scalar.h"
 
-// What Eigen has to know of the 16-bit floats to store and walk them; it never computes with them.
+// What Eigen has to know of the narrow floats to store and walk them; it never computes with them.
 namespace Eigen {
+template <>
+struct NumTraits<touchstone::float8_e4m3> : GenericNumTraits<float> {
+  enum { RequireInitialization = 0 };
+};
+template <>
+struct NumTraits<touchstone::float8_e5m2> : GenericNumTraits<float> {
+  enum { RequireInitialization = 0 };
+};
 template <>
 struct NumTraits<touchstone::float16> : GenericNumTraits<float> {
   enum { RequireInitialization = 0 };

@@ -20,9 +20,6 @@ namespace {
 using interp::DoubleDouble;
 
 template <class T>
-using BitsOf = std::conditional_t<sizeof(T) == 2, std::uint16_t, std::uint32_t>;
-
-template <class T>
 struct Format {
   static constexpr DTypeInfo kInfo = info(dtype_v<T>);
   static constexpr int kFraction = kInfo.digits - 1;

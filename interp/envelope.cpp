@@ -70,12 +70,22 @@ void map2(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, L
     out.set<R>(i, allow.result(f(allow.operand(a.get<T>(i)), allow.operand(b.get<T>(i)))));
 }
 
+// Whether the result of rounding may stand for numbers beyond the largest.
+template <class T>
+bool is_saturated(const Legal<T>& x) {
+  if constexpr (is_float_storage<T> && !has_infinities<T>)
+    return x.number && (order_key(x.lo) == order_key(infinity<T>(true)) ||
+                        order_key(x.hi) == order_key(infinity<T>()));
+  else
+    return false;
+}
+
 // One term of an addition, which may be a product that was never rounded.
 template <class T>
 Legal<T> addend(const LegalBlock& block, std::int64_t i) {
   const Legal<T> x = block.get<T>(i);
   if constexpr (is_float_storage<T>)
-    if (block.unrounded(i)) return legal::widened(x, 1);
+    if (block.unrounded(i)) return is_saturated(x) ? Legal<T>::unknown() : legal::widened(x, 1);
   return x;
 }
 
@@ -99,7 +109,8 @@ void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlo
       const Legal<T> product = legal::mul(x, y);
       const bool exact = x.is_point() && y.is_point() && product.is_point() &&
                          legal::is_exact_product(x.lo, y.lo, product.lo);
-      return node.is_addend && profile.contracts && !exact ? legal::widened(product, 1) : product;
+      if (!node.is_addend || !profile.contracts || exact) return product;
+      return is_saturated(product) ? Legal<T>::unknown() : legal::widened(product, 1);
     } else {
       return legal::mul(x, y);
     }

@@ -93,6 +93,8 @@ const {
   });
 }
 
+template class ExactSum<float8_e4m3>;
+template class ExactSum<float8_e5m2>;
 template class ExactSum<float16>;
 template class ExactSum<bfloat16>;
 template class ExactSum<float>;

@@ -132,6 +132,8 @@ R ExactSum<T>::round(Rounding rounding) const {
   return round_once<R>(sum, rounding);
 }
 
+extern template class ExactSum<float8_e4m3>;
+extern template class ExactSum<float8_e5m2>;
 extern template class ExactSum<float16>;
 extern template class ExactSum<bfloat16>;
 extern template class ExactSum<float>;

@@ -62,6 +62,7 @@ constexpr bool is_zero_value(T x) {
   return scalar::cmpeq(x, T{});
 }
 
+/// Infinity, or the largest number of a type that has none.
 template <class T>
 constexpr T infinity(bool negative = false) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -70,7 +71,7 @@ constexpr T infinity(bool negative = false) {
 
 template <class T>
 constexpr bool is_infinite(T x) {
-  if constexpr (is_float_storage<T>)
+  if constexpr (is_float_storage<T> && has_infinities<T>)
     return std::bit_cast<scalar::detail::FloatBits<T>>(x) ==
                std::bit_cast<scalar::detail::FloatBits<T>>(infinity<T>()) ||
            std::bit_cast<scalar::detail::FloatBits<T>>(x) ==

@@ -37,6 +37,10 @@ class LegalFloatSum : public LegalReducer {
     for (std::int64_t i = first; i < first + count; ++i) {
       unrounded_ = unrounded_ || in.unrounded(i);
       const Legal<T> term = in.get<T>(i);
+      if constexpr (!has_infinities<T>)  // a product that was never rounded may lie beyond
+        if (in.unrounded(i) && term.number &&
+            (term.lo == infinity<T>(true) || term.hi == infinity<T>()))
+          any_ = true;
       add(profile_->flushes_inputs ? legal::flushed(term) : term);
     }
     total_ += count;

@@ -25,7 +25,7 @@ constexpr Wrapping<T> wrapping(T x) {
   return static_cast<Wrapping<T>>(x);
 }
 
-// Floats compute here. The 16-bit ones go through float: 24 >= 2 * 11 + 2 digits make the second
+// Floats compute here. The narrow ones go through float: 24 >= 2 * 11 + 2 digits make the second
 // rounding of + - * / sqrt harmless (Figueroa 1995). That holds among bfloat16's subnormals too,
 // which are float's: a product or quotient of 8 digits that float would round there is either below
 // half the least bfloat16 or at least 2^-142 away from a tie.
@@ -38,9 +38,7 @@ constexpr Computing<T> computing(T x) {
 }
 
 template <class T>
-using FloatBits =
-    std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+using FloatBits = BitsOf<T>;
 
 template <class T>
 constexpr T quiet_nan() {

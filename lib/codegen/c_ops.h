@@ -10,8 +10,9 @@
 
 namespace touchstone::codegen {
 
-/// How a 16-bit float is computed: on its bits, in float, or (bfloat16 only; float16 in float) in
-/// double. A product or quotient of bfloat16 may be a subnormal float, and would round twice there.
+/// How a narrow float is computed: on its bits, in float, or (bfloat16 only; the others in float)
+/// in double. A product or quotient of bfloat16 may be a subnormal float, and would round twice
+/// there.
 enum class Narrow : std::uint8_t { Bits, Float, Double };
 
 /// The C expression of one op for floats, integers and bool; empty where it has none.
@@ -99,7 +100,7 @@ static_assert(c_index_rows_follow_enum());
 /// C names of element types in a value. Memory is the same but for bool, which is a byte there.
 // clang-format off
 inline constexpr std::array<std::string_view, kDTypeCount> c_type_names = {
-    "_Bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64"};
+    "_Bool", "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f8e4m3", "f8e5m2", "f16", "bf16", "f32", "f64"};
 // clang-format on
 
 constexpr std::string_view c_type(DType d) { return c_type_names[static_cast<std::size_t>(d)]; }

@@ -16,6 +16,7 @@ constexpr std::string_view kTypes =
     "typedef short i16;\ntypedef unsigned short u16;\n"
     "typedef int i32;\ntypedef unsigned int u32;\n"
     "typedef long long i64;\ntypedef unsigned long long u64;\n"
+    "typedef u8 f8e4m3;\ntypedef u8 f8e5m2;\n"
     "typedef u16 f16;\ntypedef u16 bf16;\n"
     "typedef float f32;\ntypedef double f64;\n";
 
@@ -56,6 +57,15 @@ constexpr FixedHelper fixed_helpers[] = {
 }
 )"},
     {"bf16_to_f32", "static inline f32 bf16_to_f32(bf16 x) { return f32_bits((u32)x << 16); }\n"},
+    {"f8e4m3_to_f32",
+     R"(static inline f32 f8e4m3_to_f32(f8e4m3 x) {
+  u32 m = x & 0x7fu;
+  u32 finite = m >= 8u ? (m << 20) + (120u << 23) : bits_f32((f32)(i32)m * 0x1p-9f);
+  return f32_bits((u32)(x & 0x80u) << 24 | (m == 0x7fu ? 0x7fc00000u : finite));
+}
+)"},
+    {"f8e5m2_to_f32",
+     "static inline f32 f8e5m2_to_f32(f8e5m2 x) { return f16_to_f32((f16)(x << 8)); }\n"},
     // Nearest, ties to even. Below the least normal number the addition of a power of two whose
     // last place is the least subnormal rounds; above, an addition to the bits does.
     {"f32_to_f16",
@@ -91,6 +101,43 @@ constexpr FixedHelper fixed_helpers[] = {
   u64 small = bits_f64(f64_bits(m) + 0x1p-81) - 0x3ae0000000000000ull;
   u64 r = m >= 0x47eff00000000000ull ? 0x7f80u : m >= 0x3810000000000000ull ? normal : small;
   return (bf16)((b >> 48 & 0x8000u) | (m > 0x7ff0000000000000ull ? 0x7fc0u : r));
+}
+)"},
+    // What is too large, infinity too, is the largest number: there is no infinity.
+    {"f32_to_f8e4m3",
+     R"(static inline f8e4m3 f32_to_f8e4m3(f32 x) {
+  u32 b = bits_f32(x), m = b & 0x7fffffffu;
+  u32 normal = (m - (120u << 23) + 0x7ffffu + (m >> 20 & 1u)) >> 20;
+  u32 small = bits_f32(f32_bits(m) + 0x1p+14f) - 0x46800000u;
+  u32 r = m >= 0x43e00000u ? 0x7eu : m >= 0x3c800000u ? normal : small;
+  return (f8e4m3)((b >> 24 & 0x80u) | (m > 0x7f800000u ? 0x7fu : r));
+}
+)"},
+    {"f64_to_f8e4m3",
+     R"(static inline f8e4m3 f64_to_f8e4m3(f64 x) {
+  u64 b = bits_f64(x), m = b & 0x7fffffffffffffffull;
+  u64 normal = (m - (1016ull << 52) + 0xffffffffffffull + (m >> 49 & 1u)) >> 49;
+  u64 small = bits_f64(f64_bits(m) + 0x1p+43) - 0x42a0000000000000ull;
+  u64 r = m >= 0x407c000000000000ull ? 0x7eu : m >= 0x3f90000000000000ull ? normal : small;
+  return (f8e4m3)((b >> 56 & 0x80u) | (m > 0x7ff0000000000000ull ? 0x7fu : r));
+}
+)"},
+    {"f32_to_f8e5m2",
+     R"(static inline f8e5m2 f32_to_f8e5m2(f32 x) {
+  u32 b = bits_f32(x), m = b & 0x7fffffffu;
+  u32 normal = (m - (112u << 23) + 0xfffffu + (m >> 21 & 1u)) >> 21;
+  u32 small = bits_f32(f32_bits(m) + 0x1p+7f) - 0x43000000u;
+  u32 r = m >= 0x47700000u ? 0x7cu : m >= 0x38800000u ? normal : small;
+  return (f8e5m2)((b >> 24 & 0x80u) | (m > 0x7f800000u ? 0x7eu : r));
+}
+)"},
+    {"f64_to_f8e5m2",
+     R"(static inline f8e5m2 f64_to_f8e5m2(f64 x) {
+  u64 b = bits_f64(x), m = b & 0x7fffffffffffffffull;
+  u64 normal = (m - (1008ull << 52) + 0x1ffffffffffffull + (m >> 50 & 1u)) >> 50;
+  u64 small = bits_f64(f64_bits(m) + 0x1p+36) - 0x4230000000000000ull;
+  u64 r = m >= 0x40ee000000000000ull ? 0x7cu : m >= 0x3f10000000000000ull ? normal : small;
+  return (f8e5m2)((b >> 56 & 0x80u) | (m > 0x7ff0000000000000ull ? 0x7eu : r));
 }
 )"},
     // Bits beyond the 53 of a double fold into its last one, so that only the second step rounds.

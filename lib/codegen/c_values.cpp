@@ -8,7 +8,7 @@ namespace touchstone::codegen {
 
 namespace {
 
-constexpr bool is_narrow(DType d) { return is_float(d) && itemsize(d) == 2; }
+constexpr bool is_narrow(DType d) { return is_float(d) && itemsize(d) <= 2; }
 
 CText call(std::string_view function, const CText& x) {
   return {fmt::format("{}({})", function, x.text), true};
@@ -50,9 +50,11 @@ CText in_type(std::string_view text, DType type, std::span<const CText> src) {
   return {filled(text, type, src), is_call(text)};
 }
 
-// A 16-bit float op: operands widened, the result rounded back to the type.
+// A narrow float's op: operands widened, the result rounded back to the type.
 CText narrow_alu(const COp& row, DType type, std::span<const CText> src) {
-  if (row.op == Op::Neg) return {filled("($t)($a ^ 0x8000u)", type, src), false};
+  if (row.op == Op::Neg)
+    return {filled(itemsize(type) == 1 ? "($t)($a ^ 0x80u)" : "($t)($a ^ 0x8000u)", type, src),
+            false};
   if (row.narrow == Narrow::Bits) return in_type(row.floats, type, src);
   const DType wide =
       row.narrow == Narrow::Double && type == DType::BFloat16 ? DType::Float64 : DType::Float32;
@@ -78,7 +80,8 @@ CText c_constant(const Scalar& value) {
   const auto finish = [](std::string text, bool negative) -> CText {
     return negative ? CText{"(-" + text + ")", true} : CText{std::move(text), true};
   };
-  if (is_narrow(d)) return {fmt::format("(({}){:#06x}u)", c_type(d), value.bits()), true};
+  if (is_narrow(d))
+    return {fmt::format("(({}){:#0{}x}u)", c_type(d), value.bits(), 2 + 2 * itemsize(d)), true};
   if (is_float(d)) {
     const bool wide = d == DType::Float64;
     if (!std::isfinite(value.to_double()))
@@ -98,14 +101,13 @@ CText c_constant(const Scalar& value) {
 CText c_cast(DType from, DType to, const CText& x) {
   if (from == to) return x;
   if (is_narrow(from))
-    return c_cast(DType::Float32, to,
-                  call(from == DType::Float16 ? "f16_to_f32" : "bf16_to_f32", x));
+    return c_cast(DType::Float32, to, call(fmt::format("{}_to_f32", c_type(from)), x));
   if (is_bool(to)) return {x.operand() + " != 0", false};
   if (is_narrow(to)) {
     const std::string t(c_type(to));
     if (is_float(from)) return call(fmt::format("{}_to_{}", c_type(from), t), x);
     if (itemsize(from) <= 2) return call("f32_to_" + t, {"(f32)" + x.operand(), false});
-    // float16: what a double cannot hold is infinity.
+    // But for bfloat16 what a double cannot hold is too large in any case.
     if (itemsize(from) == 8 && to == DType::BFloat16)
       return call(fmt::format("{}_to_bf16", c_type(from)), x);
     return call("f64_to_" + t, {"(f64)" + x.operand(), false});

@@ -12,23 +12,28 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 
+// As Python writes it. The floats of 8 bits are a structured type of one field, whose name tells
+// which: NumPy has no other way to tell two raw types of one size apart.
 struct Descr {
   DType dtype;
   std::string_view text;
 };
-constexpr std::array<Descr, kDTypeCount> kDescrs = {{{DType::Bool, "|b1"},
-                                                     {DType::Int8, "|i1"},
-                                                     {DType::UInt8, "|u1"},
-                                                     {DType::Int16, "<i2"},
-                                                     {DType::UInt16, "<u2"},
-                                                     {DType::Int32, "<i4"},
-                                                     {DType::UInt32, "<u4"},
-                                                     {DType::Int64, "<i8"},
-                                                     {DType::UInt64, "<u8"},
-                                                     {DType::Float16, "<f2"},
-                                                     {DType::BFloat16, "|V2"},
-                                                     {DType::Float32, "<f4"},
-                                                     {DType::Float64, "<f8"}}};
+constexpr std::array<Descr, kDTypeCount> kDescrs = {
+    {{DType::Bool, "'|b1'"},
+     {DType::Int8, "'|i1'"},
+     {DType::UInt8, "'|u1'"},
+     {DType::Int16, "'<i2'"},
+     {DType::UInt16, "'<u2'"},
+     {DType::Int32, "'<i4'"},
+     {DType::UInt32, "'<u4'"},
+     {DType::Int64, "'<i8'"},
+     {DType::UInt64, "'<u8'"},
+     {DType::Float8E4M3, "[('float8_e4m3', '|u1')]"},
+     {DType::Float8E5M2, "[('float8_e5m2', '|u1')]"},
+     {DType::Float16, "'<f2'"},
+     {DType::BFloat16, "'|V2'"},
+     {DType::Float32, "'<f4'"},
+     {DType::Float64, "'<f8'"}}};
 
 [[noreturn]] void bad(const std::string& where, const std::string& why) {
   throw ParseError(fmt::format("'{}' is not a usable .npy file: {}", where, why));
@@ -57,13 +62,15 @@ class Header {
     HostArray out;
     out.shape = shape_;
     for (const Descr& d : kDescrs)
-      if (d.text == descr_ || (d.dtype == DType::BFloat16 && descr_ == "<V2")) {
+      if (d.text == descr_ || (d.dtype == DType::BFloat16 && descr_ == "'<V2'")) {
         out.dtype = d.dtype;
         return out;
       }
     bad(where_,
-        fmt::format("its type '{}' is not one of ours (little-endian bool, int, uint, float or V2)",
-                    descr_));
+        fmt::format(
+            "its type {} is not one of ours: little-endian bool, int, uint or float, V2, or "
+            "[('float8_e4m3', '|u1')] and [('float8_e5m2', '|u1')]",
+            descr_.substr(0, 80)));
   }
 
  private:
@@ -87,6 +94,22 @@ class Header {
     text_.remove_prefix(end + 1);
     return word;
   }
+  // A type: quoted, or a list of one field, blanks as NumPy writes them.
+  std::string_view descr() {
+    skip_space();
+    const std::string_view from = text_;
+    if (accept('[')) {
+      expect('(');
+      quoted();
+      expect(',');
+      quoted();
+      expect(')');
+      expect(']');
+    } else {
+      quoted();
+    }
+    return from.substr(0, from.size() - text_.size());
+  }
   std::int64_t number() {
     skip_space();
     std::int64_t n = 0;
@@ -98,7 +121,7 @@ class Header {
   void read_value(std::string_view key) {
     skip_space();
     if (key == "descr") {
-      descr_ = quoted();
+      descr_ = descr();
     } else if (key == "fortran_order") {
       fortran_ = text_.starts_with("True");
       if (!*fortran_ && !text_.starts_with("False"))
@@ -175,7 +198,7 @@ void write_npy(const std::filesystem::path& path, const HostArray& array) {
   for (const std::int64_t s : array.shape) shape += fmt::format("{}, ", s);
   if (shape.size() > 2 && array.shape.size() > 1) shape.resize(shape.size() - 2);
   if (array.shape.size() == 1) shape.resize(shape.size() - 1);
-  std::string header = fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
+  std::string header = fmt::format("{{'descr': {}, 'fortran_order': False, 'shape': ({}), }}",
                                    kDescrs[static_cast<std::size_t>(array.dtype)].text, shape);
   header.append(63 - (kMagic.size() + 4 + header.size()) % 64, ' ');  // data starts on 64 bytes
   header += '\n';

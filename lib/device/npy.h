@@ -20,7 +20,8 @@ struct HostArray {
 };
 
 /// NumPy's .npy (format 1.0 and 2.0, numpy.lib.format). bfloat16, which NumPy lacks, travels as the
-/// raw two-byte type '|V2'. Throws SystemError for the file, ParseError for its content: a bad
+/// raw two-byte type '|V2', the floats of 8 bits as bytes in a field of their name,
+/// [('float8_e4m3', '|u1')]. Throws SystemError for the file, ParseError for its content: a bad
 /// header, Fortran order, big-endian data, a type that is not ours, too few or too many bytes.
 HostArray read_npy(const std::filesystem::path& path);
 HostArray parse_npy(std::string_view bytes, const std::string& where);

@@ -1,9 +1,11 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
+#include "touchstone/dtype/rounding.h"
 #include "touchstone/dtype/storage.h"
 
 namespace touchstone {
@@ -32,8 +34,28 @@ constexpr bfloat16 uint64_to_bfloat16(std::uint64_t magnitude, bool negative) {
 }
 
 template <class To, class From>
+constexpr To to_float8(From x, Overflow overflow) {
+  if constexpr (std::is_floating_point_v<From>) {
+    const auto wide = static_cast<double>(x);
+    const auto bits = std::bit_cast<std::uint64_t>(wide);
+    if ((bits & 0x7fffffffffffffff) > 0x7ff0000000000000)
+      return To{static_cast<std::uint8_t>((bits >> 63) << 7 | 0x7f)};
+    // Infinity counts as 2^1024.
+    return round_once<To>(unpacked(wide), Rounding::NearestEven, overflow);
+  } else if constexpr (std::is_signed_v<From>) {
+    const auto magnitude = static_cast<std::uint64_t>(x);
+    return round_once<To>({x < 0, x < 0 ? 0 - magnitude : magnitude, 0, false},
+                          Rounding::NearestEven, overflow);
+  } else {
+    return round_once<To>({false, x, 0, false}, Rounding::NearestEven, overflow);
+  }
+}
+
+template <class To, class From>
 constexpr To to_narrow_float(From x) {
-  if constexpr (std::is_same_v<To, float16>) {
+  if constexpr (sizeof(To) == 1) {
+    return to_float8<To>(x, kOverflow<To>);
+  } else if constexpr (std::is_same_v<To, float16>) {
     // From 2^17 up all is infinity, below that double is exact.
     if constexpr (std::is_floating_point_v<From>)
       return to_float16(x);
@@ -56,7 +78,8 @@ constexpr To to_narrow_float(From x) {
 
 /// Conversion of one element by the rules of docs/semantics.md: float to integer truncates and
 /// saturates, NaN gives 0; integers wrap; to bool is x != 0 (NaN is true); everything to a float
-/// rounds once to nearest, ties to even.
+/// rounds once to nearest, ties to even; what is too large for float8_e4m3, infinity too, becomes
+/// +-448, in other types infinity.
 template <class To, class From>
 constexpr To convert(From x) {
   if constexpr (std::is_same_v<To, From>) {
@@ -72,6 +95,18 @@ constexpr To convert(From x) {
   } else {
     return static_cast<To>(x);  // integers wrap; the hardware rounds to float and double once
   }
+}
+
+/// From a float to one of 8 bits, with that overflow mode instead of the type's own: Saturate gives
+/// the largest number, also for infinity, and Infinity gives infinity, or NaN in float8_e4m3. NaN
+/// stays NaN.
+template <class To, class From>
+requires(is_float_storage<From>&& is_float_storage<To> && sizeof(To) == 1) constexpr To
+    convert_to_float8(From x, Overflow overflow) {
+  if constexpr (is_narrow_float<From>)
+    return detail::to_float8<To>(to_float(x), overflow);
+  else
+    return detail::to_float8<To>(x, overflow);
 }
 
 }  // namespace touchstone

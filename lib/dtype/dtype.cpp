@@ -25,19 +25,21 @@ constexpr TypeSet set_of(std::initializer_list<DType> types) {
 // The edges of the lattice, from each type to those just above it (tinygrad@v0.8.0 dtype.py).
 // Every edge goes to a later enumerator.
 constexpr std::array<TypeSet, kDTypeCount> direct_parents = {{
-    set_of({DType::Int8, DType::UInt8}),        // bool
-    set_of({DType::Int16}),                     // int8
-    set_of({DType::Int16, DType::UInt16}),      // uint8
-    set_of({DType::Int32}),                     // int16
-    set_of({DType::Int32, DType::UInt32}),      // uint16
-    set_of({DType::Int64}),                     // int32
-    set_of({DType::Int64, DType::UInt64}),      // uint32
-    set_of({DType::Float16, DType::BFloat16}),  // int64
-    set_of({DType::Float16, DType::BFloat16}),  // uint64
-    set_of({DType::Float32}),                   // float16
-    set_of({DType::Float32}),                   // bfloat16
-    set_of({DType::Float64}),                   // float32
-    set_of({}),                                 // float64
+    set_of({DType::Int8, DType::UInt8, DType::Float8E4M3, DType::Float8E5M2}),  // bool
+    set_of({DType::Int16}),                                                     // int8
+    set_of({DType::Int16, DType::UInt16}),                                      // uint8
+    set_of({DType::Int32}),                                                     // int16
+    set_of({DType::Int32, DType::UInt32}),                                      // uint16
+    set_of({DType::Int64}),                                                     // int32
+    set_of({DType::Int64, DType::UInt64}),                                      // uint32
+    set_of({DType::Float16, DType::BFloat16}),                                  // int64
+    set_of({DType::Float16, DType::BFloat16}),                                  // uint64
+    set_of({DType::Float16, DType::BFloat16}),                                  // float8_e4m3
+    set_of({DType::Float16, DType::BFloat16}),                                  // float8_e5m2
+    set_of({DType::Float32}),                                                   // float16
+    set_of({DType::Float32}),                                                   // bfloat16
+    set_of({DType::Float64}),                                                   // float32
+    set_of({}),                                                                 // float64
 }};
 
 constexpr std::array<TypeSet, kDTypeCount> all_above() {

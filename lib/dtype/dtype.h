@@ -11,10 +11,11 @@ namespace touchstone {
 // clang-format off
 /// Element types, in order of promotion priority.
 enum class DType : std::uint8_t {
-  Bool, Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64, Float16, BFloat16, Float32, Float64
+  Bool, Int8, UInt8, Int16, UInt16, Int32, UInt32, Int64, UInt64,
+  Float8E4M3, Float8E5M2, Float16, BFloat16, Float32, Float64
 };
 // clang-format on
-inline constexpr int kDTypeCount = 13;
+inline constexpr int kDTypeCount = 15;
 
 enum class DTypeKind : std::uint8_t { Bool, Signed, Unsigned, Float };
 
@@ -29,23 +30,29 @@ struct DTypeInfo {
   int digits;
   int min_exponent;  // floats: exponent of the least normal number, 2^min_exponent
   int max_exponent;  // floats: the largest finite number is below 2^(max_exponent + 1)
+  /// Floats: whether there are infinities and many NaNs, as IEEE 754 has them. If not, all patterns
+  /// are numbers but that of all ones, which is NaN, and what is too large is the largest number.
+  bool infinities = false;
 };
 
+// The two of 8 bits are E4M3 and E5M2 of the OCP 8-bit Floating Point Specification 1.0.
 // clang-format off
 inline constexpr std::array<DTypeInfo, kDTypeCount> dtype_table = {{
-    {DType::Bool,     "bool",     "bool", DTypeKind::Bool,     1,  1,     0,    0},
-    {DType::Int8,     "int8",     "i8",   DTypeKind::Signed,   1,  7,     0,    0},
-    {DType::UInt8,    "uint8",    "u8",   DTypeKind::Unsigned, 1,  8,     0,    0},
-    {DType::Int16,    "int16",    "i16",  DTypeKind::Signed,   2, 15,     0,    0},
-    {DType::UInt16,   "uint16",   "u16",  DTypeKind::Unsigned, 2, 16,     0,    0},
-    {DType::Int32,    "int32",    "i32",  DTypeKind::Signed,   4, 31,     0,    0},
-    {DType::UInt32,   "uint32",   "u32",  DTypeKind::Unsigned, 4, 32,     0,    0},
-    {DType::Int64,    "int64",    "i64",  DTypeKind::Signed,   8, 63,     0,    0},
-    {DType::UInt64,   "uint64",   "u64",  DTypeKind::Unsigned, 8, 64,     0,    0},
-    {DType::Float16,  "float16",  "f16",  DTypeKind::Float,    2, 11,   -14,   15},
-    {DType::BFloat16, "bfloat16", "bf16", DTypeKind::Float,    2,  8,  -126,  127},
-    {DType::Float32,  "float32",  "f32",  DTypeKind::Float,    4, 24,  -126,  127},
-    {DType::Float64,  "float64",  "f64",  DTypeKind::Float,    8, 53, -1022, 1023},
+    {DType::Bool,       "bool",        "bool",   DTypeKind::Bool,     1,  1,     0,    0},
+    {DType::Int8,       "int8",        "i8",     DTypeKind::Signed,   1,  7,     0,    0},
+    {DType::UInt8,      "uint8",       "u8",     DTypeKind::Unsigned, 1,  8,     0,    0},
+    {DType::Int16,      "int16",       "i16",    DTypeKind::Signed,   2, 15,     0,    0},
+    {DType::UInt16,     "uint16",      "u16",    DTypeKind::Unsigned, 2, 16,     0,    0},
+    {DType::Int32,      "int32",       "i32",    DTypeKind::Signed,   4, 31,     0,    0},
+    {DType::UInt32,     "uint32",      "u32",    DTypeKind::Unsigned, 4, 32,     0,    0},
+    {DType::Int64,      "int64",       "i64",    DTypeKind::Signed,   8, 63,     0,    0},
+    {DType::UInt64,     "uint64",      "u64",    DTypeKind::Unsigned, 8, 64,     0,    0},
+    {DType::Float8E4M3, "float8_e4m3", "f8e4m3", DTypeKind::Float,    1,  4,    -6,    8, false},
+    {DType::Float8E5M2, "float8_e5m2", "f8e5m2", DTypeKind::Float,    1,  3,   -14,   15, true},
+    {DType::Float16,    "float16",     "f16",    DTypeKind::Float,    2, 11,   -14,   15, true},
+    {DType::BFloat16,   "bfloat16",    "bf16",   DTypeKind::Float,    2,  8,  -126,  127, true},
+    {DType::Float32,    "float32",     "f32",    DTypeKind::Float,    4, 24,  -126,  127, true},
+    {DType::Float64,    "float64",     "f64",    DTypeKind::Float,    8, 53, -1022, 1023, true},
 }};
 // clang-format on
 
@@ -74,8 +81,9 @@ DType parse_dtype(std::string_view name);
 
 /// The least type that holds both in the promotion lattice of tinygrad@v0.8.0:
 /// bool < {int8, uint8} < {int16, uint16} < ... < int64, uint64 < {float16, bfloat16} < float32 <
-/// float64; a signed with an unsigned of the same or larger width gives the next wider signed, and
-/// int64 with uint64 gives float16's level, as there.
+/// float64, and the two of 8 bits below {float16, bfloat16} and beside the integers; a signed with
+/// an unsigned of the same or larger width gives the next wider signed, and int64 with uint64 gives
+/// float16's level, as there.
 DType promote(DType a, DType b);
 
 /// The accumulator of SUM over `d`: floats narrower than 32 bits accumulate in float32, bool and

@@ -17,22 +17,48 @@ struct UnpackedReal {
   bool sticky = false;
 };
 
+/// The pieces of finite x; infinity counts as 2^1024.
+constexpr UnpackedReal unpacked(double x) {
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  const std::uint64_t fraction = bits & ((std::uint64_t{1} << 52) - 1);
+  const auto exponent = static_cast<std::int64_t>(bits >> 52 & 0x7ff);
+  const std::uint64_t hidden = exponent != 0 ? std::uint64_t{1} << 52 : 0;
+  return {(bits >> 63) != 0, fraction | hidden, (exponent != 0 ? exponent : 1) - 1075, false};
+}
+
 enum class Rounding : std::uint8_t { NearestEven, Down, Up };
 
-/// Rounds to the float type T once, by default to nearest, ties to even, with gradual underflow;
-/// overflow gives infinity (Down of a positive and Up of a negative one the largest finite number).
-/// Integer arithmetic only: neither the rounding mode nor flush-to-zero matters.
+/// What a number that rounds to more than the largest becomes: the largest, or infinity (NaN in a
+/// type that has none).
+enum class Overflow : std::uint8_t { Saturate, Infinity };
+
+/// That of arithmetic and of CAST.
 template <class T>
-constexpr T round_once(UnpackedReal x, Rounding rounding = Rounding::NearestEven) {
+inline constexpr Overflow kOverflow = has_infinities<T> ? Overflow::Infinity : Overflow::Saturate;
+
+/// Bits of the largest finite T.
+template <class T>
+inline constexpr std::uint64_t kLargestBits =
+    has_infinities<T> ? (static_cast<std::uint64_t>(2 * info(dtype_v<T>).max_exponent + 1)
+                         << (info(dtype_v<T>).digits - 1)) -
+                            1
+                      : (std::uint64_t{1} << (sizeof(T) * 8 - 1)) - 2;
+
+/// Rounds to the float type T once, by default to nearest, ties to even, with gradual underflow;
+/// overflow gives what `overflow` says (Down of a positive and Up of a negative one the largest
+/// finite number in any case). Integer arithmetic only: neither the rounding mode nor flush-to-zero
+/// matters.
+template <class T>
+constexpr T round_once(UnpackedReal x, Rounding rounding = Rounding::NearestEven,
+                       Overflow overflow = kOverflow<T>) {
   constexpr DTypeInfo kInfo = info(dtype_v<T>);
-  using Bits = std::conditional_t<sizeof(T) == 2, std::uint16_t,
-                                  std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
   constexpr int kStored = kInfo.digits - 1;
-  constexpr std::uint64_t kInf = static_cast<std::uint64_t>(2 * kInfo.max_exponent + 1) << kStored;
   const std::uint64_t sign = x.negative ? std::uint64_t{1} << (sizeof(T) * 8 - 1) : 0;
   const auto pack = [sign](std::uint64_t bits) {
-    return std::bit_cast<T>(static_cast<Bits>(sign | bits));
+    return std::bit_cast<T>(static_cast<BitsOf<T>>(sign | bits));
   };
+  // The pattern after the largest is infinity, or NaN where there is none.
+  const std::uint64_t beyond = kLargestBits<T> + (overflow == Overflow::Infinity ? 1 : 0);
   if (x.mantissa == 0) return pack(0);
 
   const bool nearest = rounding == Rounding::NearestEven;
@@ -40,7 +66,7 @@ constexpr T round_once(UnpackedReal x, Rounding rounding = Rounding::NearestEven
   const int lead = std::countl_zero(x.mantissa);
   const std::uint64_t m = x.mantissa << lead;     // 1.xxx in the top bit
   const std::int64_t e = x.exponent - lead + 63;  // value in [2^e, 2^(e+1))
-  if (e > kInfo.max_exponent) return pack(nearest || away ? kInf : kInf - 1);
+  if (e > kInfo.max_exponent) return pack(nearest || away ? beyond : kLargestBits<T>);
   if (e < kInfo.min_exponent - kInfo.digits) return pack(away ? 1 : 0);  // far below the least
   const bool normal = e >= kInfo.min_exponent;
   const int drop = 64 - kInfo.digits + (normal ? 0 : static_cast<int>(kInfo.min_exponent - e));
@@ -52,7 +78,8 @@ constexpr T round_once(UnpackedReal x, Rounding rounding = Rounding::NearestEven
   // `kept` holds the hidden bit of a normal number, so the biased exponent goes in less one.
   const std::uint64_t biased =
       normal ? static_cast<std::uint64_t>(e - kInfo.min_exponent) << kStored : 0;
-  return pack(biased + kept + (up ? 1 : 0));
+  const std::uint64_t bits = biased + kept + (up ? 1 : 0);
+  return pack(bits > kLargestBits<T> ? nearest || away ? beyond : kLargestBits<T> : bits);
 }
 
 }  // namespace touchstone

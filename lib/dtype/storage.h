@@ -5,6 +5,7 @@
 
 #include "touchstone/dtype/dtype.h"
 #include "touchstone/dtype/float16.h"
+#include "touchstone/dtype/float8.h"
 
 namespace touchstone {
 
@@ -20,6 +21,8 @@ template <> struct storage_of<DType::Int32> { using type = std::int32_t; };
 template <> struct storage_of<DType::UInt32> { using type = std::uint32_t; };
 template <> struct storage_of<DType::Int64> { using type = std::int64_t; };
 template <> struct storage_of<DType::UInt64> { using type = std::uint64_t; };
+template <> struct storage_of<DType::Float8E4M3> { using type = float8_e4m3; };
+template <> struct storage_of<DType::Float8E5M2> { using type = float8_e5m2; };
 template <> struct storage_of<DType::Float16> { using type = float16; };
 template <> struct storage_of<DType::BFloat16> { using type = bfloat16; };
 template <> struct storage_of<DType::Float32> { using type = float; };
@@ -36,6 +39,8 @@ template <> struct dtype_of<std::int32_t> { static constexpr DType value = DType
 template <> struct dtype_of<std::uint32_t> { static constexpr DType value = DType::UInt32; };
 template <> struct dtype_of<std::int64_t> { static constexpr DType value = DType::Int64; };
 template <> struct dtype_of<std::uint64_t> { static constexpr DType value = DType::UInt64; };
+template <> struct dtype_of<float8_e4m3> { static constexpr DType value = DType::Float8E4M3; };
+template <> struct dtype_of<float8_e5m2> { static constexpr DType value = DType::Float8E5M2; };
 template <> struct dtype_of<float16> { static constexpr DType value = DType::Float16; };
 template <> struct dtype_of<bfloat16> { static constexpr DType value = DType::BFloat16; };
 template <> struct dtype_of<float> { static constexpr DType value = DType::Float32; };
@@ -66,6 +71,10 @@ decltype(auto) with_storage(DType d, F&& f) {
       return f(std::type_identity<std::int64_t>{});
     case DType::UInt64:
       return f(std::type_identity<std::uint64_t>{});
+    case DType::Float8E4M3:
+      return f(std::type_identity<float8_e4m3>{});
+    case DType::Float8E5M2:
+      return f(std::type_identity<float8_e5m2>{});
     case DType::Float16:
       return f(std::type_identity<float16>{});
     case DType::BFloat16:
@@ -84,8 +93,18 @@ template <class T>
 inline constexpr bool is_float_storage = is_float(dtype_v<T>);
 template <class T>
 inline constexpr bool is_integer_storage = is_integer(dtype_v<T>);
-/// float16 and bfloat16: stored as bits, computed in float.
+/// Floats of 16 and 8 bits: stored as bits, computed in float.
 template <class T>
-inline constexpr bool is_narrow_float = is_float_storage<T> && sizeof(T) == 2;
+inline constexpr bool is_narrow_float = is_float_storage<T> && sizeof(T) <= 2;
+/// Whether T has infinities; without, what is too large is the largest number.
+template <class T>
+inline constexpr bool has_infinities = info(dtype_v<T>).infinities;
+
+/// The unsigned integer that holds the bits of T.
+template <class T>
+using BitsOf = std::conditional_t<
+    sizeof(T) == 1, std::uint8_t,
+    std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
 }  // namespace touchstone

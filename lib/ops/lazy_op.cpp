@@ -24,7 +24,7 @@ std::string_view accepted(OpTypes types) {
     case OpTypes::All:
       return "any type";
     case OpTypes::Floats:
-      return "float16, bfloat16, float32 and float64";
+      return "floats";
     case OpTypes::Numbers:
       return "integers and floats";
     case OpTypes::IntsAndBool:

@@ -39,6 +39,10 @@ std::vector<T> edge_values() {
             at(L::max() / 2),
             at(L::max() / 2 + 1),
             at(0x0102030405060708)};
+  } else if constexpr (sizeof(T) == 1) {  // all of them
+    std::vector<T> values;
+    for (unsigned bits = 0; bits < 256; ++bits) values.push_back(T{static_cast<std::uint8_t>(bits)});
+    return values;
   } else {
     constexpr DTypeInfo kInfo = info(dtype_v<T>);
     const double least = std::ldexp(1.0, kInfo.min_exponent - kInfo.digits + 1);

@@ -72,8 +72,8 @@ TEST_F(CertifyVerb, SaysWhatIsWrong) {
   const std::pair<const char*, const char*> kCases[] = {
       {"exp f32", "did you mean 'exp2'?"},
       {"exp2 float31", "float32"},
-      {"exp2 f64", "cannot all be checked"},
-      {"exp2 i32", "cannot all be checked"},
+      {"exp2 f64", "float64 cannot be certified"},
+      {"exp2 i32", "int32 cannot be certified"},
       {"exp2 f32 --shard 4/4", "--shard takes W/N"},
       {"exp2 f32 --shard 1", "--shard takes W/N"},
       {"exp2 f32 --from 3f8xyz", "hexadecimal"},

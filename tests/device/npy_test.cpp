@@ -42,6 +42,21 @@ TEST(Npy, EveryTypeAndRankComesBack) {
     }
 }
 
+// The floats of 8 bits are bytes in a field of their name, however NumPy spaces it.
+TEST(Npy, BytesAreToldApartByTheirField) {
+  const TemporaryDirectory dir;
+  write_npy(dir.path() / "a.npy", array_of(DType::Float8E5M2, {3}));
+  const std::string text = read_file(dir.path() / "a.npy");
+  EXPECT_THAT(text, HasSubstr("'descr': [('float8_e5m2', '|u1')], "));
+  const auto edited = [&](const std::string& from, const std::string& to) {
+    std::string other = text;
+    return other.replace(other.find(from), from.size(), to);
+  };
+  EXPECT_EQ(parse_npy(edited("float8_e5m2", "float8_e4m3"), "x").dtype, DType::Float8E4M3);
+  EXPECT_THAT(error_of(edited("float8_e5m2", "float8_e5m3")), HasSubstr("not one of ours"));
+  EXPECT_THAT(error_of(edited("')], ", "'], ")), HasSubstr("no ')' where one belongs"));
+}
+
 TEST(Npy, DamageIsNamed) {
   const TemporaryDirectory dir;
   write_npy(dir.path() / "a.npy", array_of(DType::Float32, {2, 3}));

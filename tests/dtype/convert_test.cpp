@@ -78,7 +78,7 @@ std::vector<T> samples() {
     for (int i = 0; i < 20'000; ++i) r.push_back(std::bit_cast<T>(static_cast<Bits>(random())));
     for (int k = 0; k < 64; ++k) {  // around powers of two, and around ties of every format there
       const std::uint64_t p = std::uint64_t{1} << k;
-      for (const int digits : {8, 11, 24, 53})
+      for (const int digits : {3, 4, 8, 11, 24, 53})
         for (const std::uint64_t near : {std::uint64_t{0}, p >> digits, 3 * (p >> digits)})
           for (const int off : {-1, 0, 1}) {
             const std::uint64_t v = p + near + static_cast<std::uint64_t>(off);
@@ -104,15 +104,15 @@ std::vector<T> samples() {
   return r;
 }
 
-using AllTypes =
-    std::tuple<bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
-               std::uint32_t, std::int64_t, std::uint64_t, float16, bfloat16, float, double>;
+using AllTypes = std::tuple<bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
+                            std::int32_t, std::uint32_t, std::int64_t, std::uint64_t, float8_e4m3,
+                            float8_e5m2, float16, bfloat16, float, double>;
 
 template <class From>
 class ConvertFrom : public testing::Test {};
-using FromTypes =
-    testing::Types<bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t,
-                   std::uint32_t, std::int64_t, std::uint64_t, float16, bfloat16, float, double>;
+using FromTypes = testing::Types<bool, std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
+                                 std::int32_t, std::uint32_t, std::int64_t, std::uint64_t,
+                                 float8_e4m3, float8_e5m2, float16, bfloat16, float, double>;
 TYPED_TEST_SUITE(ConvertFrom, FromTypes);
 
 TYPED_TEST(ConvertFrom, AgreesWithTheDefinitionForEveryTarget) {

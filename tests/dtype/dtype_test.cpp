@@ -56,6 +56,11 @@ TEST(Promote, FollowsTheLattice) {
   EXPECT_EQ(promote(Int64, UInt64), Float16);
   EXPECT_EQ(promote(Int64, BFloat16), BFloat16);
   EXPECT_EQ(promote(Float16, BFloat16), Float32);
+  EXPECT_EQ(promote(Float8E4M3, Float8E5M2), Float16);
+  EXPECT_EQ(promote(Float8E4M3, Float16), Float16);
+  EXPECT_EQ(promote(Float8E5M2, BFloat16), BFloat16);
+  EXPECT_EQ(promote(Float8E5M2, Float32), Float32);
+  EXPECT_EQ(promote(Int8, Float8E4M3), Float16);
   EXPECT_EQ(promote(UInt64, Float32), Float32);
   EXPECT_EQ(promote(BFloat16, Float64), Float64);
 }
@@ -81,6 +86,7 @@ TEST(SumAccumulator, HasAtLeast32Bits) {
   EXPECT_EQ(sum_accumulator(Int16), Int32);
   EXPECT_EQ(sum_accumulator(UInt8), UInt32);
   EXPECT_EQ(sum_accumulator(UInt16), UInt32);
+  EXPECT_EQ(sum_accumulator(Float8E4M3), Float32);
   EXPECT_EQ(sum_accumulator(Float16), Float32);
   EXPECT_EQ(sum_accumulator(BFloat16), Float32);
   for (const DType d : {Int32, UInt32, Int64, UInt64, Float32, Float64})

@@ -94,7 +94,7 @@ class ScalarFloat : public testing::Test {
  public:
   static T of(double x) { return convert<T>(x); }
 };
-using Floats = testing::Types<float16, bfloat16, float, double>;
+using Floats = testing::Types<float8_e4m3, float8_e5m2, float16, bfloat16, float, double>;
 TYPED_TEST_SUITE(ScalarFloat, Floats);
 
 TYPED_TEST(ScalarFloat, NegFlipsTheSignBitOfAnything) {
@@ -133,22 +133,26 @@ TYPED_TEST(ScalarFloat, ComparesValues) {
 TYPED_TEST(ScalarFloat, SpecialValuesFollowIeee754) {
   const auto of = [](double x) { return convert<TypeParam>(x); };
   EXPECT_TRUE(same(recip(of(-0.0)), of(-kInf)));
-  EXPECT_TRUE(same(recip(of(-kInf)), of(-0.0)));
   EXPECT_TRUE(same(scalar::sqrt(of(-0.0)), of(-0.0)));
-  EXPECT_TRUE(same(scalar::sqrt(of(kInf)), of(kInf)));
   EXPECT_TRUE(same(scalar::sqrt(of(-1)), of(kNan)));
   EXPECT_TRUE(same(div(of(0), of(0)), of(kNan)));
   EXPECT_TRUE(same(div(of(-1), of(0)), of(-kInf)));
-  EXPECT_TRUE(same(sub(of(kInf), of(kInf)), of(kNan)));
-  EXPECT_TRUE(same(mul(of(kInf), of(0)), of(kNan)));
   EXPECT_TRUE(same(add(of(-0.0), of(0)), of(0)));
   EXPECT_TRUE(same(mod(of(-6), of(3)), of(-0.0)));
   EXPECT_TRUE(same(mod(of(5), of(kInf)), of(5)));
   EXPECT_TRUE(same(mod(of(5), of(0)), of(kNan)));
-  EXPECT_TRUE(same(mod(of(kInf), of(2)), of(kNan)));
-  EXPECT_TRUE(same(mod(of(-7.5), of(2)), of(-1.5)));
+  EXPECT_TRUE(same(mod(of(-7), of(4)), of(-3)));
   EXPECT_FALSE(div_is_poison(of(1), of(0)));
   EXPECT_TRUE(same(where(true, of(1), of(kNan)), of(1)));
+  if constexpr (has_infinities<TypeParam>) {
+    EXPECT_TRUE(same(recip(of(-kInf)), of(-0.0)));
+    EXPECT_TRUE(same(scalar::sqrt(of(kInf)), of(kInf)));
+    EXPECT_TRUE(same(sub(of(kInf), of(kInf)), of(kNan)));
+    EXPECT_TRUE(same(mul(of(kInf), of(0)), of(kNan)));
+    EXPECT_TRUE(same(mod(of(kInf), of(2)), of(kNan)));
+  } else {
+    EXPECT_TRUE(same(sub(of(kInf), of(kInf)), of(0)));  // the largest number, less itself
+  }
 }
 
 // Pairs near each other's exponent too, so that sums cancel and quotients come near ties.

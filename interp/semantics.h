@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "touchstone/ops/op.h"
+
+// The meaning of every op, cell by cell: op times class of types, in words and by examples that are
+// run. docs/semantics.md is made of this.
+
+namespace touchstone {
+
+/// Classes of element types, as a set.
+using TypeClasses = std::uint8_t;
+inline constexpr TypeClasses kFloats = 1, kSigned = 2, kUnsigned = 4, kBools = 8;
+constexpr TypeClasses class_of(DType d) {
+  return is_float(d) ? kFloats : is_bool(d) ? kBools : is_unsigned(d) ? kUnsigned : kSigned;
+}
+
+/// One op on some classes. Examples read "operands = result", several of them separated by "; ",
+/// operands by ", "; a reduce's operands are its terms. A result in brackets is ours where any is
+/// legal. They hold for every type of the classes, but that float8_e4m3 has no infinities: there a
+/// result of inf is the largest number, and examples with an operand of inf are not meant.
+struct SemanticsCell {
+  Op op;
+  TypeClasses classes;
+  std::string_view rule;
+  std::string_view examples;
+};
+/// In the order of the op table; every elementwise op but CAST and every reduce, with each class of
+/// types it takes, has exactly one cell.
+std::span<const SemanticsCell> semantics_table();
+
+/// CAST, by the classes of its two types; examples name them, "300.7 float32 to uint8 = 255".
+struct CastCell {
+  TypeClasses from, to;
+  std::string_view rule;
+  std::string_view examples;
+};
+/// Every pair of classes has exactly one cell.
+std::span<const CastCell> cast_table();
+
+/// The page, in Markdown.
+std::string semantics_page();
+
+}  // namespace touchstone
