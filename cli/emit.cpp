@@ -6,6 +6,7 @@
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/device/array_file.h"
 #include "touchstone/fuzz/suite.h"
 #include "touchstone/ops/kernel_json.h"
 #include "verbs.h"
@@ -59,14 +60,21 @@ int run_emit(const EmitOptions& options) {
     const fs::path folder = root / cases[i].name;
     make_folder(folder);
     write_file_atomically(folder / "kernel.json", to_json(kernel_file(cases[i].run.kernel)));
-    for (std::size_t k = 0; k < cases[i].run.inputs.size(); ++k)
-      write_npy(folder / fmt::format("in{}.npy", k + 1), cases[i].run.inputs[k]);
+    std::vector<NamedArray> inputs;
+    for (const HostArray& input : cases[i].run.inputs)
+      inputs.push_back({fmt::format("in{}", inputs.size() + 1), input});
+    if (options.format == "npy")
+      for (const NamedArray& input : inputs) write_npy(folder / (input.name + ".npy"), input.array);
+    else
+      write_array_file(folder / ("in." + options.format), inputs);
     progress.update(static_cast<std::int64_t>(i + 1));
   }
   fmt::print(
-      "{} kernels in {}: each folder holds kernel.json and its inputs, in1.npy and on\n"
-      "write each output beside them as out.npy, then: touchstone judge {}\n",
-      cases.size(), root.string(), root.string());
+      "{} kernels in {}: each folder holds kernel.json and its inputs, {}\n"
+      "write each output beside them as out.{}, then: touchstone judge {}{}\n",
+      cases.size(), root.string(),
+      options.format == "npy" ? "in1.npy and on" : "in." + options.format, options.format,
+      root.string(), options.format == "npy" ? "" : " --out out." + options.format);
   return kExitOk;
 }
 

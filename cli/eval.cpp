@@ -3,6 +3,7 @@
 #include "kernel_io.h"
 #include "terminal.h"
 #include "touchstone/clang/clang_device.h"
+#include "touchstone/device/array_file.h"
 #include "touchstone/fuzz/values.h"
 #include "touchstone/interp/interpreted.h"
 #include "verbs.h"
@@ -52,7 +53,7 @@ int run_eval(const EvalOptions& options) {
   if (options.output.empty())
     print_values(output);
   else
-    write_npy(options.output, output);
+    write_array_file(options.output, std::vector<NamedArray>{{"out", output}});
   fmt::print(stderr, "{} on {}: {}\n", kernel_name(concrete), device.name(), seconds_str(seconds));
   return kExitOk;
 }

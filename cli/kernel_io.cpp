@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "touchstone/base/file.h"
+#include "touchstone/device/array_file.h"
 
 namespace touchstone::cli {
 
@@ -37,6 +38,28 @@ symbolic::Values parse_values(const std::vector<std::string>& words, const LazyO
   return values;
 }
 
+// The arrays that words name. Where inputs are asked for and one file is given, it may hold all of
+// them: in1, in2 and on, as emit writes it, or arr_0, arr_1 and on, as numpy.savez does.
+std::vector<NamedArray> named_by(const std::vector<std::string>& paths, int first) {
+  std::vector<NamedArray> found;
+  if (first == 1 && paths.size() == 1 && std::filesystem::path(paths[0]).extension() != ".npy" &&
+      std::filesystem::exists(paths[0])) {
+    std::vector<NamedArray> all = read_array_file(paths[0]);
+    for (const auto& [prefix, begin] : {std::pair("in", 1U), std::pair("arr_", 0U)}) {
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        const std::string name = prefix + std::to_string(i + begin);
+        const auto at = std::ranges::find(all, name, &NamedArray::name);
+        if (at == all.end()) break;
+        found.push_back({paths[0] + ":" + name, at->array});
+      }
+      if (found.size() == all.size() && !all.empty()) return found;
+      found.clear();
+    }
+  }
+  for (const std::string& path : paths) found.push_back({path, read_array(path)});
+  return found;
+}
+
 }  // namespace
 
 KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>& words) {
@@ -63,8 +86,7 @@ KernelFile parse_kernel(const std::string& path, std::string_view text) {
 std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<std::string>& paths,
                                    int first) {
   std::vector<HostArray> arrays;
-  for (const std::string& path : paths) {
-    HostArray array = read_npy(path);
+  for (auto& [path, array] : named_by(paths, first)) {
     const int idx = first + static_cast<int>(arrays.size());
     if (kernel.buffers.empty() || idx > kernel.buffers.back().idx)
       throw ParseError(fmt::format("{}: would be buffer {}, but the kernel's last is buffer {}",

@@ -21,8 +21,10 @@ KernelFile parse_kernel(const std::string& path, std::string_view text);
 /// takes. Throws ParseError or AstError where one has no value, two, or one outside its range.
 KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>& words);
 
-/// One .npy a buffer, numbered from `first`, checked against the kernel's own list. Throws
-/// ParseError or SystemError naming file and buffer.
+/// One array a buffer, numbered from `first`, checked against the kernel's own list. A path is that
+/// of a .npy, or FILE:NAME of a .npz or .safetensors; the one path of inputs may be that of a file
+/// with arrays in1, in2, ... or arr_0, arr_1, ... Throws ParseError or SystemError naming file and
+/// buffer.
 std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<std::string>& paths,
                                    int first);
 

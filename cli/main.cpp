@@ -84,8 +84,10 @@ Verb eval(CLI::App& app) {
                          "eval kernel.json --in a.npy b.npy --device CLANG --out y.npy");
   v->add_option("kernel", o.kernel, "The kernel")->required();
   v->add_option("--in", o.inputs,
-                "Inputs, buffer 1 first, as .npy [small integers drawn from --seed]");
-  v->add_option("--out", o.output, "Write the output as .npy [print the first elements]");
+                "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME [small "
+                "integers drawn from --seed]");
+  v->add_option("--out", o.output,
+                "Write the output: FILE.npy, .npz or .safetensors [print the first elements]");
   v->add_option("--device", o.device, "CPU (the reference) or CLANG")->capture_default_str();
   v->add_option("--seed", o.seed, "Of the inputs where none are given")->capture_default_str();
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
@@ -99,8 +101,10 @@ Verb check(CLI::App& app) {
                          "check kernel.json --in a.npy b.npy --out y.npy");
   v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own arrays")
       ->required();
-  v->add_option("--in", o.inputs, "Inputs, buffer 1 first, as .npy");
-  v->add_option("--out", o.output, "The candidate's output, as .npy");
+  v->add_option("--in", o.inputs,
+                "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME or FILE.safetensors:NAME, or a "
+                "file with arrays in1, in2, ...");
+  v->add_option("--out", o.output, "The candidate's output, in the same ways");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
   v->add_option("--profile", o.profile,
                 "What the candidate declares of its arithmetic: ieee, glibc, cuda, opencl, vulkan, "
@@ -120,12 +124,7 @@ void add_suite_options(CLI::App* v, SuiteWords& o) {
   v->add_option("--seed", o.seed, "The same seed draws the same inputs")->capture_default_str();
 }
 
-void add_backend_options(CLI::App* v, BackendOptions& o) {
-  v->add_option("--backend", o.command,
-                "A command that runs kernels, spoken to by the lines of docs/backends.md");
-  v->add_option("--plugin", o.plugin,
-                "A shared object that does, with the functions of touchstone/backend.h")
-      ->excludes("--backend");
+void add_limits(CLI::App* v, BackendOptions& o) {
   v->add_option("--timeout", o.seconds, "Seconds that the backend may take for one kernel")
       ->capture_default_str()
       ->check(CLI::Range(0.001, 86400.0));
@@ -135,6 +134,27 @@ void add_backend_options(CLI::App* v, BackendOptions& o) {
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
 }
 
+void add_backend_options(CLI::App* v, BackendOptions& o) {
+  v->add_option("--backend", o.command,
+                "A command that runs kernels, spoken to by the lines of docs/backends.md");
+  v->add_option("--plugin", o.plugin,
+                "A shared object that does, with the functions of touchstone/backend.h")
+      ->excludes("--backend");
+  add_limits(v, o);
+}
+
+Verb league(CLI::App& app) {
+  static LeagueOptions o;
+  CLI::App* v = add_verb(app, "league", "How far backends are from the right answers, as Markdown",
+                         "league --backend 'python3 mine.py' --plugin ./yours.so");
+  v->add_option("--backend", o.commands, "As of judge; may be given again")
+      ->allow_extra_args(false);
+  v->add_option("--plugin", o.plugins, "As of judge; may be given again")->allow_extra_args(false);
+  add_limits(v, o.limits);
+  add_suite_options(v, o.suite);
+  return {v, [] { return run_league(o); }};
+}
+
 Verb emit(CLI::App& app) {
   static EmitOptions o;
   CLI::App* v =
@@ -142,6 +162,11 @@ Verb emit(CLI::App& app) {
                "emit suite --ops exp2,div --dtypes f32,f16 --seed 1");
   v->add_option("folder", o.folder, "A new folder")->required();
   add_suite_options(v, o.suite);
+  v->add_option(
+       "--format", o.format,
+       "npy, a file for each input, in1.npy and on; or npz, safetensors: all in one, in.npz")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"npy", "npz", "safetensors"}));
   return {v, [] { return run_emit(o); }};
 }
 
@@ -329,9 +354,9 @@ int run(int argc, char** argv) {
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  const Verb verbs[] = {demo(app),     eval(app),  check(app),   kernels(app),    fuzz(app),
-                        simplify(app), prove(app), repl(app),    view(app),       bits(app),
-                        emit(app),     judge(app), certify(app), plugin_host(app)};
+  const Verb verbs[] = {demo(app),     eval(app),  check(app),   kernels(app), fuzz(app),
+                        simplify(app), prove(app), repl(app),    view(app),    bits(app),
+                        emit(app),     judge(app), certify(app), league(app),  plugin_host(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {

@@ -26,8 +26,8 @@ int run_demo(const DemoOptions& options);
 
 struct EvalOptions {
   std::string kernel;
-  std::vector<std::string> inputs;  // .npy, buffer 1 first; drawn where there are none
-  std::string output;               // .npy
+  std::vector<std::string> inputs;  // buffer 1 first; drawn where there are none
+  std::string output;               // .npy, .npz, .safetensors
   std::string device = "CPU";
   std::uint64_t seed = 0;
   bool show_source = false;
@@ -53,6 +53,7 @@ struct SuiteWords {
 
 struct EmitOptions {
   std::string folder;
+  std::string format = "npy";  // a file for each array, or npz, safetensors
   SuiteWords suite;
 };
 int run_emit(const EmitOptions& options);
@@ -78,6 +79,14 @@ int run_judge(const JudgeOptions& options);
 
 /// The process that a plugin lives in; of no use to people.
 int run_plugin_host(const std::string& plugin);
+
+struct LeagueOptions {
+  std::vector<std::string> commands, plugins;
+  BackendOptions limits;  // the rest of it
+  SuiteWords suite;
+};
+/// How backends do on the same kernels, as Markdown.
+int run_league(const LeagueOptions& options);
 
 struct KernelsOptions {
   std::vector<std::string> models;

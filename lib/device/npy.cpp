@@ -177,8 +177,12 @@ HostArray parse_npy(std::string_view bytes, const std::string& where) {
   if (length > bytes.size() || start > bytes.size()) bad(where, "it ends inside the header");
   HostArray array = Header(bytes.substr(8 + length_bytes, length), where).array();
   const std::string_view data = bytes.substr(start);
-  const std::int64_t wanted =
-      checked_mul(array.size(), static_cast<std::int64_t>(itemsize(array.dtype)));
+  std::int64_t wanted = 0;
+  try {
+    wanted = checked_mul(array.size(), static_cast<std::int64_t>(itemsize(array.dtype)));
+  } catch (const OverflowError&) {
+    bad(where, "its shape is too large");
+  }
   if (static_cast<std::int64_t>(data.size()) != wanted)
     bad(where, fmt::format("it holds {} bytes of elements, its shape and type need {}", data.size(),
                            wanted));
@@ -193,7 +197,7 @@ HostArray read_npy(const std::filesystem::path& path) {
   return parse_npy(read_file(path), path.string());
 }
 
-void write_npy(const std::filesystem::path& path, const HostArray& array) {
+std::string npy_bytes(const HostArray& array) {
   std::string shape;
   for (const std::int64_t s : array.shape) shape += fmt::format("{}, ", s);
   if (shape.size() > 2 && array.shape.size() > 1) shape.resize(shape.size() - 2);
@@ -205,7 +209,11 @@ void write_npy(const std::filesystem::path& path, const HostArray& array) {
   std::string bytes(kMagic);
   bytes += {'\x01', '\x00', static_cast<char>(header.size() & 0xff),
             static_cast<char>(header.size() >> 8)};
-  write_file_atomically(path, bytes + header + array.bytes);
+  return bytes + header + array.bytes;
+}
+
+void write_npy(const std::filesystem::path& path, const HostArray& array) {
+  write_file_atomically(path, npy_bytes(array));
 }
 
 }  // namespace touchstone

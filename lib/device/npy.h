@@ -26,6 +26,8 @@ struct HostArray {
 HostArray read_npy(const std::filesystem::path& path);
 HostArray parse_npy(std::string_view bytes, const std::string& where);
 
+/// The file as bytes, format 1.0.
+std::string npy_bytes(const HostArray& array);
 /// Writes the whole file or none of it.
 void write_npy(const std::filesystem::path& path, const HostArray& array);
 

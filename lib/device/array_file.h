@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/device/npy.h"
+
+namespace touchstone {
+
+/// An array with the name it has in its file; empty in a .npy, which holds one.
+struct NamedArray {
+  std::string name;
+  HostArray array;
+};
+
+/// Arrays of a file, in its order, by its extension: .npy, .npz, .safetensors. Throws SystemError
+/// for the file, ParseError for its content or its name.
+std::vector<NamedArray> read_array_file(const std::filesystem::path& path);
+
+/// Writes the whole file or none of it; by the extension, as above. A .npy takes one array, whose
+/// name is not kept. Throws ParseError for the extension, the count, a name that is empty or
+/// double.
+void write_array_file(const std::filesystem::path& path, std::span<const NamedArray> arrays);
+
+/// One array: of "FILE" where the file holds one, of "FILE:NAME" the one of that name. Throws
+/// ParseError that lists the names, SystemError.
+HostArray read_array(const std::string& what);
+
+/// numpy.savez and savez_compressed: a zip archive of .npy files, stored or deflated, below 4 GiB.
+/// Throws ParseError that begins with `where`: no archive, a part that lies outside the file, a
+/// wrong checksum, encryption, a member that is no .npy or has the name of another.
+std::vector<NamedArray> parse_npz(std::string_view bytes, const std::string& where);
+std::string npz_bytes(std::span<const NamedArray> arrays);  // stored
+
+/// Hugging Face's safetensors: 8 bytes of header size, a JSON header, the elements. Throws
+/// ParseError that begins with `where`: a header that is cut, no JSON, or says what is not so; a
+/// type that is not ours; arrays that overlap or leave holes.
+std::vector<NamedArray> parse_safetensors(std::string_view bytes, const std::string& where);
+std::string safetensors_bytes(std::span<const NamedArray> arrays);
+
+}  // namespace touchstone

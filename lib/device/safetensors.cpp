@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <bit>
+#include <cctype>
+#include <cstring>
+#include <optional>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "touchstone/base/checked.h"
+#include "touchstone/device/array_file.h"
+#include "touchstone/ops/kernel_json.h"
+
+namespace touchstone {
+namespace {
+
+using nlohmann::json;
+
+static_assert(std::endian::native == std::endian::little, "elements are written as they lie");
+
+constexpr std::uint64_t kMostHeader = 100'000'000;  // as the reference implementation has it
+
+[[noreturn]] void bad(const std::string& where, const std::string& why) {
+  throw ParseError(fmt::format("'{}' is not a usable .safetensors file: {}", where, why));
+}
+
+// "F32", "BF16", "F8_E4M3", "I8", "BOOL".
+std::string tag_of(DType dtype) {
+  const std::string_view name = touchstone::name(dtype);
+  const auto upper = [](std::string_view text) {
+    std::string out(text);
+    std::ranges::transform(out, out.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+    return out;
+  };
+  switch (info(dtype).kind) {
+    case DTypeKind::Bool:
+      return "BOOL";
+    case DTypeKind::Signed:
+      return fmt::format("I{}", 8 * itemsize(dtype));
+    case DTypeKind::Unsigned:
+      return fmt::format("U{}", 8 * itemsize(dtype));
+    case DTypeKind::Float:
+      break;
+  }
+  if (name.starts_with("float8_")) return "F8_" + upper(name.substr(7));
+  return name.starts_with("bfloat") ? "BF16" : fmt::format("F{}", 8 * itemsize(dtype));
+}
+
+std::optional<DType> dtype_of(const std::string& tag) {
+  for (const DTypeInfo& row : dtype_table)
+    if (tag_of(row.dtype) == tag) return row.dtype;
+  return std::nullopt;
+}
+
+// A parser that keeps the last of two equal keys would hide an array.
+json parse_header(std::string_view text, const std::string& where) {
+  std::set<std::string> keys;
+  std::optional<std::string> twice;
+  json header;
+  try {
+    require_shallow_json(text);
+    header = json::parse(text, [&](int depth, json::parse_event_t event, json& value) {
+      if (event == json::parse_event_t::key && depth == 1 &&
+          !keys.insert(value.get<std::string>()).second)
+        twice = value.get<std::string>();
+      return true;
+    });
+  } catch (const json::exception&) {
+    bad(where, "its header is no JSON");
+  } catch (const Error& e) {
+    bad(where, e.what());
+  }
+  if (twice) bad(where, fmt::format("it has two arrays '{}'", *twice));
+  if (!header.is_object()) bad(where, "its header is no JSON object");
+  return header;
+}
+
+// Numbers that are not below 0.
+std::vector<std::int64_t> numbers(const json& entry, const char* key, const std::string& where) {
+  const auto at = entry.find(key);
+  if (at == entry.end() || !at->is_array()) bad(where, fmt::format("an array lacks its {}", key));
+  std::vector<std::int64_t> out;
+  for (const json& n : *at) {
+    if (!n.is_number_unsigned() || n.get<std::uint64_t>() > INT64_MAX)
+      bad(where, fmt::format("{} of an array holds something that is not a size", key));
+    out.push_back(n.get<std::int64_t>());
+  }
+  return out;
+}
+
+struct Part {
+  NamedArray named;
+  std::uint64_t begin = 0, end = 0;
+};
+
+Part part_of(const std::string& name, const json& entry, std::string_view data,
+             const std::string& where) {
+  Part part;
+  part.named.name = name;
+  HostArray& array = part.named.array;
+  if (!entry.is_object() || !entry.contains("dtype") || !entry["dtype"].is_string())
+    bad(where, fmt::format("array '{}' has no dtype", name));
+  const std::string tag = entry["dtype"].get<std::string>();
+  const std::optional<DType> dtype = dtype_of(tag);
+  if (!dtype) bad(where, fmt::format("array '{}' is of type '{}', which is not ours", name, tag));
+  array.dtype = *dtype;
+  array.shape = numbers(entry, "shape", where);
+  const std::vector<std::int64_t> offsets = numbers(entry, "data_offsets", where);
+  if (offsets.size() != 2 || offsets[0] > offsets[1] ||
+      static_cast<std::uint64_t>(offsets[1]) > data.size())
+    bad(where, fmt::format("array '{}' lies outside the file", name));
+  part.begin = static_cast<std::uint64_t>(offsets[0]);
+  part.end = static_cast<std::uint64_t>(offsets[1]);
+  std::int64_t wanted = 0;
+  try {
+    wanted = checked_mul(array.size(), static_cast<std::int64_t>(itemsize(array.dtype)));
+  } catch (const OverflowError&) {
+    bad(where, fmt::format("the shape of array '{}' is too large", name));
+  }
+  if (wanted != offsets[1] - offsets[0])
+    bad(where, fmt::format("array '{}' has {} bytes, its shape and type need {}", name,
+                           offsets[1] - offsets[0], wanted));
+  array.bytes = data.substr(part.begin, part.end - part.begin);
+  if (is_bool(array.dtype))
+    for (const char c : array.bytes)
+      if (c != 0 && c != 1) bad(where, fmt::format("a bool of '{}' is neither 0 nor 1", name));
+  return part;
+}
+
+}  // namespace
+
+std::vector<NamedArray> parse_safetensors(std::string_view bytes, const std::string& where) {
+  std::uint64_t length = 0;
+  if (bytes.size() < 8) bad(where, "it ends inside the header");
+  std::memcpy(&length, bytes.data(), 8);
+  if (length > kMostHeader || length > bytes.size() - 8)
+    bad(where, "it ends inside the header, or is of another format");
+  const json header = parse_header(bytes.substr(8, length), where);
+  const std::string_view data = bytes.substr(8 + length);
+  std::vector<Part> parts;
+  for (const auto& [name, entry] : header.items())
+    if (name != "__metadata__") parts.push_back(part_of(name, entry, data, where));
+  std::ranges::stable_sort(parts, [](const Part& a, const Part& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  std::uint64_t covered = 0;
+  std::vector<NamedArray> out;
+  for (Part& part : parts) {
+    if (part.begin != covered)
+      bad(where, part.begin < covered ? "its arrays overlap" : "it has bytes of no array");
+    covered = part.end;
+    out.push_back(std::move(part.named));
+  }
+  if (covered != data.size()) bad(where, "it has bytes of no array");
+  return out;
+}
+
+std::string safetensors_bytes(std::span<const NamedArray> arrays) {
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  std::string data;
+  for (const NamedArray& a : arrays) {
+    header[a.name] = {{"dtype", tag_of(a.array.dtype)},
+                      {"shape", a.array.shape},
+                      {"data_offsets", {data.size(), data.size() + a.array.bytes.size()}}};
+    data += a.array.bytes;
+  }
+  std::string text = header.dump(-1, ' ', false, json::error_handler_t::replace);
+  text.append((8 - text.size() % 8) % 8, ' ');  // elements start on 8 bytes
+  const std::uint64_t length = text.size();
+  std::string out(8, '\0');
+  std::memcpy(out.data(), &length, 8);
+  return out + text + data;
+}
+
+}  // namespace touchstone

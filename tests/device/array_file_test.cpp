@@ -1,0 +1,235 @@
+#include "touchstone/device/array_file.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <random>
+
+#include <gmock/gmock.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+
+// Files of several arrays: what is written is read again, what is damaged is refused.
+
+namespace touchstone {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<NamedArray> some_arrays() {
+  std::vector<NamedArray> arrays;
+  std::mt19937 random(3);
+  for (const DTypeInfo& row : dtype_table) {
+    HostArray a{row.dtype, {3, 5}, {}};
+    for (std::size_t i = 0; i < 15 * itemsize(row.dtype); ++i)
+      a.bytes += static_cast<char>(is_bool(row.dtype) ? i % 2 : random() % 256);
+    arrays.push_back({std::string(row.name), a});
+  }
+  arrays.push_back({"empty", {DType::Float32, {4, 0}, {}}});
+  arrays.push_back({"scalar", {DType::Int64, {}, std::string(8, 'x')}});
+  return arrays;
+}
+
+bool same(std::span<const NamedArray> a, std::span<const NamedArray> b) {
+  return std::ranges::equal(a, b, [](const NamedArray& x, const NamedArray& y) {
+    return x.name == y.name && x.array.dtype == y.array.dtype && x.array.shape == y.array.shape &&
+           x.array.bytes == y.array.bytes;
+  });
+}
+
+using Parse = std::vector<NamedArray> (*)(std::string_view, const std::string&);
+
+std::string error_of(Parse parse, const std::string& bytes) {
+  try {
+    parse(bytes, "here");
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+TEST(ArrayFile, WhatIsWrittenIsRead) {
+  const std::vector<NamedArray> arrays = some_arrays();
+  TemporaryDirectory dir;
+  for (const char* name : {"a.npz", "a.safetensors"}) {
+    write_array_file(dir.path() / name, arrays);
+    EXPECT_TRUE(same(read_array_file(dir.path() / name), arrays)) << name;
+    write_array_file(dir.path() / name, {});
+    EXPECT_TRUE(read_array_file(dir.path() / name).empty());
+  }
+  write_array_file(dir.path() / "a.npy", std::span(arrays).first(1));
+  EXPECT_EQ(read_array_file(dir.path() / "a.npy")[0].array.bytes, arrays[0].array.bytes);
+}
+
+TEST(ArrayFile, OneArrayIsNamedAfterAColon) {
+  const std::vector<NamedArray> arrays = some_arrays();
+  TemporaryDirectory dir;
+  const std::string all = (dir.path() / "a.npz").string();
+  const std::string one = (dir.path() / "b.safetensors").string();
+  write_array_file(all, arrays);
+  write_array_file(one, std::span(arrays).first(1));
+  EXPECT_EQ(read_array(all + ":int16").bytes, arrays[3].array.bytes);
+  EXPECT_EQ(read_array(one).dtype, DType::Bool);
+  const auto why = [](const std::string& what) -> std::string {
+    try {
+      read_array(what);
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(why(all), HasSubstr("name one, as " + all + ":bool (there are: bool, int8"));
+  EXPECT_THAT(why(all + ":nothing"), HasSubstr("no array named 'nothing'"));
+  EXPECT_THAT(why((dir.path() / "c.npz").string()), HasSubstr("c.npz"));
+  EXPECT_THAT(why("c.txt"), HasSubstr(".npy, .npz and .safetensors"));
+}
+
+TEST(ArrayFile, OnlyWhatAFormatHoldsIsWritten) {
+  const std::vector<NamedArray> arrays = some_arrays();
+  TemporaryDirectory dir;
+  EXPECT_THROW(write_array_file(dir.path() / "a.npy", arrays), ParseError);
+  const std::vector<NamedArray> twice{arrays[0], arrays[0]};
+  for (const char* name : {"a.npz", "a.safetensors"}) {
+    EXPECT_THROW(write_array_file(dir.path() / name, twice), ParseError);
+    EXPECT_FALSE(std::filesystem::exists(dir.path() / name));
+  }
+}
+
+// A safetensors file of this header and so many bytes.
+std::string safetensors(const std::string& header, std::size_t bytes) {
+  std::string out(8, '\0');
+  out[0] = static_cast<char>(header.size() & 255);
+  out[1] = static_cast<char>(header.size() >> 8);
+  return out + header + std::string(bytes, '\1');
+}
+
+TEST(Safetensors, SaysWhatIsWrong) {
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "ends inside the header"},
+      {std::string(8, '\xff'), "ends inside the header, or is of another format"},
+      {safetensors("[]", 0), "no JSON object"},
+      {safetensors("{", 0), "no JSON"},
+      {safetensors(std::string(300, '['), 0), "deep"},
+      {safetensors(R"({"a":7})", 0), "'a' has no dtype"},
+      {safetensors(R"({"a":{"dtype":"F99","shape":[],"data_offsets":[0,4]}})", 4), "type 'F99'"},
+      {safetensors(R"({"a":{"dtype":"F32","data_offsets":[0,4]}})", 4), "lacks its shape"},
+      {safetensors(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4), "not a size"},
+      {safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}})", 4), "outside"},
+      {safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}})", 4), "outside"},
+      {safetensors(R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,4]}})", 4), "need 8"},
+      {safetensors(R"({"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,4]}})",
+                   4),
+       "too large"},
+      {safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}})", 8), "no array"},
+      {safetensors(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}})", 8), "no array"},
+      {safetensors(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},)"
+                   R"("b":{"dtype":"U8","shape":[4],"data_offsets":[2,6]}})",
+                   6),
+       "overlap"},
+      {safetensors(R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]},)"
+                   R"("a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})",
+                   4),
+       "two arrays 'a'"}};
+  for (const auto& [bytes, why] : cases)
+    EXPECT_THAT(error_of(parse_safetensors, bytes), HasSubstr(why)) << bytes;
+  const auto good =
+      parse_safetensors(safetensors(R"({"__metadata__":{"by":"x"},)"
+                                    R"("b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]},)"
+                                    R"("a":{"dtype":"BOOL","shape":[],"data_offsets":[0,1]}})",
+                                    3),
+                        "here");
+  ASSERT_EQ(good.size(), 2U);
+  EXPECT_EQ(good[0].name, "a");
+  EXPECT_EQ(good[1].array.shape, std::vector<std::int64_t>{2});
+}
+
+TEST(Npz, SaysWhatIsWrong) {
+  const std::vector<NamedArray> arrays = some_arrays();
+  const std::string whole = npz_bytes(std::span(arrays).subspan(1, 1));
+  EXPECT_THAT(error_of(parse_npz, ""), HasSubstr("no zip archive"));
+  EXPECT_THAT(error_of(parse_npz, std::string(1000, 'x')), HasSubstr("no zip archive"));
+  const auto changed = [&](std::size_t at, const std::string& to) {
+    std::string bytes = whole;
+    bytes.replace(at, to.size(), to);
+    return error_of(parse_npz, bytes);
+  };
+  const std::size_t directory = whole.find("PK\1\2");
+  EXPECT_THAT(changed(100, "!"), HasSubstr("checksum of 'int8.npy' is wrong"));
+  EXPECT_THAT(changed(directory, "x"), HasSubstr("directory is damaged"));
+  EXPECT_THAT(changed(directory + 8, "\1"), HasSubstr("encrypted"));
+  EXPECT_THAT(changed(directory + 10, "\14"), HasSubstr("method 12"));
+  EXPECT_THAT(changed(directory + 20, "\xfe\xff\xff\x7f"), HasSubstr("outside the file"));
+  EXPECT_THAT(changed(directory + 24, "\1"), HasSubstr("sizes of 'int8.npy' disagree"));
+  EXPECT_THAT(changed(directory + 42, "\5"), HasSubstr("not where it should be"));
+  EXPECT_THAT(changed(directory + 10, std::string("\10\0", 2)), HasSubstr("does not unpack"));
+  EXPECT_THAT(changed(directory + 46 + 5, "npx"), HasSubstr("no .npy"));
+}
+
+// Every prefix is refused; what has bytes changed is refused or has arrays that fit their types.
+TEST(ArrayFile, DamagedFilesAreRefused) {
+  const std::vector<NamedArray> all = some_arrays();
+  const auto arrays = std::span(all).last(4);
+  const std::pair<Parse, std::string> files[] = {{parse_npz, npz_bytes(arrays)},
+                                                 {parse_safetensors, safetensors_bytes(arrays)}};
+  std::mt19937 random(11);
+  for (const auto& [parse, bytes] : files) {
+    for (std::size_t n = 0; n < bytes.size(); ++n)
+      EXPECT_THROW(parse(std::string_view(bytes).substr(0, n), "here"), ParseError) << n;
+    for (int round = 0; round < 3000; ++round) {
+      std::string damaged = bytes;
+      for (int k = 0; k <= round % 3; ++k)
+        damaged[random() % damaged.size()] ^= char(1 << random() % 8);
+      try {
+        for (const NamedArray& a : parse(damaged, "here"))
+          EXPECT_EQ(static_cast<std::size_t>(a.array.size()) * itemsize(a.array.dtype),
+                    a.array.bytes.size());
+      } catch (const Error& e) {
+        EXPECT_THAT(e.what(), HasSubstr("here"));
+      }
+    }
+  }
+}
+
+// NumPy's own files, stored and deflated, and ours read by NumPy.
+TEST(Npz, NumPyReadsOursAndWeReadItsOwn) {
+  const std::string python = "/usr/bin/python3 -c ";
+  if (std::system((python + "'import numpy' 2>/dev/null").c_str()) != 0)
+    GTEST_SKIP() << "no Python with NumPy; install python3-numpy";
+  TemporaryDirectory dir;
+  const std::string at = dir.path().string() + "/";
+  const std::string script =
+      "import numpy as n; a = n.arange(5000, dtype=n.int32).reshape(50, 100); b = n.float16(2.5);"
+      "n.savez(\"" +
+      at + "s.npz\", a, b=b); n.savez_compressed(\"" + at + "c.npz\", a, b=b)";
+  ASSERT_EQ(std::system((python + "'" + script + "'").c_str()), 0);
+  for (const char* name : {"s.npz", "c.npz"}) {
+    const HostArray b = read_array(at + name + ":b");
+    EXPECT_EQ(b.bytes, std::string("\0\x41", 2));
+    const HostArray a = read_array(at + name + ":arr_0");
+    EXPECT_EQ(a.shape, (std::vector<std::int64_t>{50, 100}));
+    EXPECT_EQ(a.bytes.substr(4 * 4999, 2), "\x87\x13");
+  }
+  // Deflated files, too, are refused where they are cut or changed.
+  const std::string deflated = read_file(at + "c.npz");
+  std::mt19937 random(5);
+  for (int round = 0; round < 500; ++round) {
+    std::string damaged = deflated;
+    damaged[random() % damaged.size()] ^= static_cast<char>(1 << random() % 8);
+    try {
+      parse_npz(damaged, "here");
+    } catch (const Error&) {
+    }
+    EXPECT_THROW(parse_npz(deflated.substr(0, random() % deflated.size()), "here"), ParseError);
+  }
+  write_array_file(at + "o.npz", some_arrays());
+  const std::string check =
+      "import numpy as n; z = n.load(\"" + at +
+      "o.npz\"); assert len(z.files) >= 15;"
+      "assert z[\"empty\"].shape == (4, 0) and z[\"uint16\"].dtype == n.uint16";
+  EXPECT_EQ(std::system((python + "'" + check + "'").c_str()), 0);
+}
+
+}  // namespace
+}  // namespace touchstone
