@@ -335,6 +335,14 @@ Verb view(CLI::App& app) {
   return {v, [] { return run_view(o); }};
 }
 
+Verb serve(CLI::App& app) {
+  CLI::App* v = add_verb(app, "serve", "Verdicts", "serve < questions");
+  v->description(v->get_description() +
+                 ": a line {\"kernel\":..,\"inputs\":[..],\"output\":..} from standard input, a "
+                 "verdict a line");
+  return {v, [] { return run_serve(); }};
+}
+
 Verb plugin_host(CLI::App& app) {
   static std::string plugin;
   CLI::App* v = app.add_subcommand("plugin-host", "The process that a plugin lives in");
@@ -354,9 +362,10 @@ int run(int argc, char** argv) {
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  const Verb verbs[] = {demo(app),     eval(app),  check(app),   kernels(app), fuzz(app),
-                        simplify(app), prove(app), repl(app),    view(app),    bits(app),
-                        emit(app),     judge(app), certify(app), league(app),  plugin_host(app)};
+  const Verb verbs[] = {demo(app),    eval(app),     check(app), kernels(app),
+                        fuzz(app),    simplify(app), prove(app), repl(app),
+                        view(app),    bits(app),     emit(app),  judge(app),
+                        certify(app), league(app),   serve(app), plugin_host(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {

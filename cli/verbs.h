@@ -80,6 +80,9 @@ int run_judge(const JudgeOptions& options);
 /// The process that a plugin lives in; of no use to people.
 int run_plugin_host(const std::string& plugin);
 
+/// A verdict for each line of standard input, until it ends. kExitBad where a line was no question.
+int run_serve();
+
 struct LeagueOptions {
   std::vector<std::string> commands, plugins;
   BackendOptions limits;  // the rest of it

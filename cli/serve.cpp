@@ -1,0 +1,119 @@
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "answer_lines.h"
+#include "judging.h"
+#include "kernel_io.h"
+#include "touchstone/base/error.h"
+#include "touchstone/device/array_file.h"
+#include "touchstone/foreign/base64.h"
+#include "touchstone/interp/interpreted.h"
+#include "verbs.h"
+
+// Verdicts over standard input and output; the form of the lines is in docs/oracle.md.
+
+namespace touchstone::cli {
+namespace {
+
+using nlohmann::json;
+
+const json& member(const json& object, const char* key) {
+  const auto at = object.find(key);
+  if (at == object.end()) throw ParseError(fmt::format("it lacks \"{}\"", key));
+  return *at;
+}
+
+std::string text_of(const json& object, const char* key) {
+  const json& value = member(object, key);
+  if (!value.is_string()) throw ParseError(fmt::format("\"{}\" is not a text", key));
+  return value.get<std::string>();
+}
+
+// A file, as check takes it, or {"dtype", "base64"} with "shape" where that matters to anybody.
+HostArray array_of(const json& said, const std::string& what) {
+  if (said.is_string()) return read_array(said.get<std::string>());
+  if (!said.is_object())
+    throw ParseError(fmt::format("{} is neither a file nor {{\"dtype\", \"base64\"}}", what));
+  std::optional<std::string> bytes = foreign::from_base64(text_of(said, "base64"));
+  if (!bytes) throw ParseError(fmt::format("{} is not in base64", what));
+  HostArray array{parse_dtype(text_of(said, "dtype")), {}, *std::move(bytes)};
+  const std::size_t width = itemsize(array.dtype);
+  if (array.bytes.size() % width != 0)
+    throw ParseError(fmt::format("{} has {} bytes, an element of {} has {}", what,
+                                 array.bytes.size(), name(array.dtype), width));
+  array.shape = {static_cast<std::int64_t>(array.bytes.size() / width)};
+  if (const auto shape = said.find("shape"); shape != said.end()) {
+    const std::int64_t count = array.size();
+    if (!shape->is_array()) throw ParseError(fmt::format("the shape of {} is no list", what));
+    array.shape.clear();
+    for (const json& size : *shape) {
+      if (!size.is_number_unsigned())
+        throw ParseError(fmt::format("the shape of {} holds something that is not a size", what));
+      array.shape.push_back(size.get<std::int64_t>());
+    }
+    if (array.size() != count)
+      throw ParseError(fmt::format("{} has {} elements, its shape {}", what, count, array.size()));
+  }
+  if (is_bool(array.dtype))
+    for (const char c : array.bytes)
+      if (c != 0 && c != 1) throw ParseError(fmt::format("a bool of {} is neither 0 nor 1", what));
+  return array;
+}
+
+Profile profile_in(const json& question) {
+  const auto said = question.find("profile");
+  if (said == question.end()) return {};
+  return said->is_string() ? read_profile(said->get<std::string>())
+                           : Profile::from_json(said->dump());
+}
+
+KernelFile kernel_in(const json& question) {
+  const json& said = member(question, "kernel");
+  const KernelFile kernel =
+      said.is_string() ? read_kernel(said.get<std::string>()) : kernel_from_json(said.dump());
+  std::vector<std::string> values;
+  if (const auto variables = question.find("variables"); variables != question.end())
+    for (const auto& [name, value] : variables->items())
+      values.push_back(fmt::format("{}={}", name, value.dump()));
+  return with_values(kernel, values);
+}
+
+std::string verdict_of(const json& question) {
+  const KernelFile kernel = kernel_in(question);
+  const Profile profile = profile_in(question);
+  const HostArray output = array_of(member(question, "output"), "the output");
+  const json& said = member(question, "inputs");
+  if (!said.is_array()) throw ParseError("\"inputs\" is no list");
+  std::vector<HostArray> inputs;
+  for (const json& one : said)
+    inputs.push_back(array_of(one, fmt::format("input {}", inputs.size() + 1)));
+  const Verdict verdict = judge_arrays(kernel.ast, inputs, output, profile);
+  return json_of(verdict, kernel.ast, profile);
+}
+
+// One line's answer; `good` where it was a question.
+std::string answer(std::string_view line, bool& good) {
+  nlohmann::ordered_json out;
+  try {
+    require_shallow_json(line);
+    const json question = json::parse(line, nullptr, false);
+    if (!question.is_object()) throw ParseError("it is no JSON object");
+    if (const auto id = question.find("id"); id != question.end()) out["id"] = *id;
+    out.update(nlohmann::ordered_json::parse(verdict_of(question)));
+  } catch (const Error& e) {
+    out["error"] = e.what();
+    good = false;
+  }
+  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
+
+int run_serve() {
+  register_interpreted_device();
+  bool good = true;
+  answer_lines("serve", [&](std::string_view line) { return answer(line, good); });
+  return good ? kExitOk : kExitBad;
+}
+
+}  // namespace touchstone::cli
