@@ -50,6 +50,11 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const Profile& pr
   out["weak"] = v.weak;
   out["wrong"] = v.wrong;
   out["power_ulp"] = v.power_ulp;
+  if (v.errors > 0) {
+    out["errors"] = v.errors;
+    out["mean_error"] = v.mean_error;
+    out["variance"] = v.variance;
+  }
   if (!v.why.empty()) {
     out["why"] = v.why;
   } else if (v.outcome == Outcome::Fail) {

@@ -7,6 +7,7 @@
 
 #include "touchstone/interp/evaluator.h"
 #include "touchstone/interp/fxn_for_op.h"
+#include "touchstone/interp/radius.h"
 
 namespace touchstone::interp {
 namespace {
@@ -298,7 +299,7 @@ bool stays_determined(const ProgramNode& node, const Profile& profile) {
 // Marks the products that are not the exact ones, so that not rounding them changes something;
 // nothing where there are none.
 template <class T>
-void mark_inexact(const LegalBlock& a, const LegalBlock& b, LegalBlock& out) {
+void mark_inexact(const LegalBlock& a, const LegalBlock& b, LegalBlock& out, bool with_balls) {
   const T *x = a.lo.begin<T>(), *y = b.lo.begin<T>(), *p = out.lo.begin<T>();
   bool any = false;
   out.inexact.resize(static_cast<std::size_t>(out.count()));
@@ -308,14 +309,25 @@ void mark_inexact(const LegalBlock& a, const LegalBlock& b, LegalBlock& out) {
     any = any || !exact;
   }
   if (!any) out.inexact.clear();
+  if (!any || !with_balls) return;
+  // Rounded or not: within the loss of one rounding of the exact product.
+  const ball::Unit unit(dtype_v<T>);
+  const auto point = [](T v) {
+    const auto value = static_cast<double>(scalar::detail::computing(v));
+    return std::isfinite(value) ? Ball{value, 0} : Ball::unknown();
+  };
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    const Ball product = ball::mul(point(x[i]), point(y[i]));
+    out.balls.push_back(out.unrounded(i) ? ball::rounded(product, unit) : point(p[i]));
+  }
 }
 
 class Envelope {
  public:
   using Block = LegalBlock;
 
-  Envelope(std::span<Buffer* const> buffers, const Profile& profile)
-      : buffers_(buffers), profile_(profile) {}
+  Envelope(std::span<Buffer* const> buffers, const Profile& profile, Form form)
+      : buffers_(buffers), profile_(profile), form_(form) {}
 
   void load(const ProgramNode& node, std::span<const std::int64_t> addresses, Block& out) const {
     const Buffer& buffer = *buffers_[static_cast<std::size_t>(node.buffer)];
@@ -353,7 +365,9 @@ class Envelope {
       fxn(plain_, out.lo);
       if (node.is_addend && profile_.contracts)
         with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
-          if constexpr (is_float_storage<T>) mark_inexact<T>(*operands[0], *operands[1], out);
+          if constexpr (is_float_storage<T>)
+            mark_inexact<T>(*operands[0], *operands[1], out,
+                            form_ != Form::Interval && !node.is_summed);
         });
     } else if (node.op == Op::Cast) {
       apply_cast(node, profile_, *operands[0], out);
@@ -362,6 +376,7 @@ class Envelope {
         apply_typed<T>(node, profile_, operands, out);
       });
     }
+    if (!determined && is_float(node.dtype)) apply_radius(node, profile_, operands, form_, out);
   }
 
   std::unique_ptr<LegalReducer> reducer(const ProgramNode& node) const {
@@ -383,6 +398,7 @@ class Envelope {
 
   std::span<Buffer* const> buffers_;
   const Profile& profile_;
+  Form form_;
   std::vector<const interp::Block*> plain_;
 };
 
@@ -392,6 +408,7 @@ void LegalBlock::resize(DType dtype, std::int64_t count, bool is_determined) {
   lo.resize(dtype, count);
   determined = is_determined;
   inexact.clear();
+  balls.clear();
   if (determined) return;
   hi.resize(dtype, count);
   flags.resize(static_cast<std::size_t>(count));
@@ -399,9 +416,9 @@ void LegalBlock::resize(DType dtype, std::int64_t count, bool is_determined) {
 
 void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
                    const Profile& profile, const symbolic::Values& values,
-                   const std::function<void(std::int64_t, const LegalBlock&)>& sink) {
+                   const std::function<void(std::int64_t, const LegalBlock&)>& sink, Form form) {
   const Program program = make_program(values.empty() ? kernel : bind_variables(kernel, values));
-  Envelope domain(buffers, profile);
+  Envelope domain(buffers, profile, form);
   Evaluator<Envelope> evaluator(program, domain);
   evaluator.run(sink);
 }

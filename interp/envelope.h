@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "touchstone/device/buffer.h"
+#include "touchstone/interp/ball.h"
 #include "touchstone/interp/block.h"
 #include "touchstone/interp/legal.h"
 #include "touchstone/interp/profile.h"
@@ -25,6 +26,8 @@ struct LegalBlock {
   // Not empty where products of a determined block may reach an addition unrounded, up to 1 ULP
   // away: 1 for each that is not exact.
   std::vector<std::uint8_t> inexact;
+  // Floats in radius form, where that may say more than the interval; else empty.
+  std::vector<Ball> balls;
 
   void resize(DType dtype, std::int64_t count, bool is_determined);
   DType dtype() const { return lo.dtype(); }
@@ -50,12 +53,16 @@ struct LegalBlock {
   }
 };
 
+/// By which rules: intervals, (value, radius), or each node by both, where the narrower counts.
+enum class Form : std::uint8_t { Both, Interval, Radius };
+
 /// What a conforming device may answer for every element of a kernel on given inputs (host buffers,
 /// by number; buffer 0 is not read), block by block in the order of the output:
 /// sink(first, block). `kernel` valid; `values` binds its variables.
 void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
                    const Profile& profile, const symbolic::Values& values,
-                   const std::function<void(std::int64_t first, const LegalBlock&)>& sink);
+                   const std::function<void(std::int64_t first, const LegalBlock&)>& sink,
+                   Form form = Form::Both);
 
 /// The legal results of a reduction, fed run by run.
 class LegalReducer {

@@ -239,6 +239,22 @@ Legal<T> mul(const Legal<T>& a, const Legal<T>& b) {
   }
 }
 
+/// The least T not below x, and the greatest not above.
+template <class T>
+requires is_float_storage<T>
+inline T not_below(double x) {
+  const T near = convert<T>(x);
+  if (is_infinite(near) || !(static_cast<double>(scalar::detail::computing(near)) < x)) return near;
+  return from_order_key<T>(order_key(near) + 1);
+}
+template <class T>
+requires is_float_storage<T>
+inline T not_above(double x) {
+  const T near = convert<T>(x);
+  if (is_infinite(near) || !(static_cast<double>(scalar::detail::computing(near)) > x)) return near;
+  return from_order_key<T>(order_key(near) - 1);
+}
+
 /// Whether p, x * y rounded, is x * y itself, or no number: not to round it changes nothing.
 template <class T>
 requires is_float_storage<T>

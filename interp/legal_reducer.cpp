@@ -131,7 +131,11 @@ class LegalFloatSum : public LegalReducer {
     // A subnormal partial sum of a device that flushes is zero.
     const bool never_flushed = !profile_->flushes_outputs || lowest_bit_ >= kInfo.min_exponent;
     const bool one_answer = points_ && !unrounded_ && never_flushed;
-    if (one_answer && (nonzero_ <= 2 || on_a_grid)) return point_of(low_.template result<A>());
+    // Two terms round once, unless the accumulator rounds them before.
+    const bool narrowed = kInfo.digits < info(dtype_v<T>).digits;
+    const bool once =
+        on_a_grid || (nonzero_ <= 2 && !narrowed) || profile_->order == SumOrder::Exact;
+    if (one_answer && once) return point_of(low_.template result<A>());
     if (one_answer && profile_->order == SumOrder::Sequential && replayed_)
       return point_of(convert<A>(running_));
     const double bound = rounding_bound<A>(sum);
@@ -139,7 +143,8 @@ class LegalFloatSum : public LegalReducer {
     high.merge(spread_);
     const double low_end = std::nextafter(low_.round_down() - bound, -HUGE_VAL);
     const double high_end = std::nextafter(high.round_up() + bound, HUGE_VAL);
-    Legal<T> out = Legal<T>::range(convert<T>(above<A>(low_end)), convert<T>(below<A>(high_end)));
+    Legal<T> out = Legal<T>::range(convert<T>(legal::not_below<A>(low_end)),
+                                   convert<T>(legal::not_above<A>(high_end)));
     if (out.has_zero()) {
       if (is_zero_value(out.lo)) out.lo = scalar::neg(T{});
       if (is_zero_value(out.hi)) out.hi = T{};
@@ -199,21 +204,6 @@ class LegalFloatSum : public LegalReducer {
   template <class A>
   static A largest() {
     return from_order_key<A>(order_key(infinity<A>()) - 1);
-  }
-  // The least A not below x, the greatest not above.
-  template <class A>
-  static A above(double x) {
-    const A near = convert<A>(x);
-    if (is_infinite(near) || !(static_cast<double>(scalar::detail::computing(near)) < x))
-      return near;
-    return from_order_key<A>(order_key(near) + 1);
-  }
-  template <class A>
-  static A below(double x) {
-    const A near = convert<A>(x);
-    if (is_infinite(near) || !(static_cast<double>(scalar::detail::computing(near)) > x))
-      return near;
-    return from_order_key<A>(order_key(near) - 1);
   }
 
   DType accumulator_;

@@ -130,12 +130,14 @@ std::int64_t count(std::string_view member, const Json& value) {
 
 void read_sum(Profile& p, const Json& value) {
   constexpr const char* kWanted =
-      "\"any\", \"sequential\", {\"pairwise\": terms a run} or {\"lanes\": how many}";
+      "\"any\", \"sequential\", \"exact\", {\"pairwise\": terms a run} or {\"lanes\": how many}";
   p.block = 1;
   if (value == "any")
     p.order = SumOrder::Any;
   else if (value == "sequential")
     p.order = SumOrder::Sequential;
+  else if (value == "exact")
+    p.order = SumOrder::Exact;
   else if (value.is_object() && value.size() == 1 && value.contains("pairwise")) {
     p.order = SumOrder::Pairwise;
     p.block = count("sum.pairwise", value["pairwise"]);
@@ -183,6 +185,9 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
     }
     p.accumulator = parse_dtype(text(key, value));
     if (!is_float(*p.accumulator)) fail(key, "a float type or null", value);
+  } else if (key == "most_mean" || key == "most_variance") {
+    std::optional<double>& limit = key == "most_mean" ? p.most_mean : p.most_variance;
+    limit = value.is_null() ? std::nullopt : std::optional(number(key, value));
   } else if (key == "product_digits") {
     if (!value.is_number_integer() || value.get<std::int64_t>() < 0 ||
         value.get<std::int64_t>() > 53)
@@ -191,7 +196,8 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
   } else if (key != "base") {
     throw ParseError(fmt::format(
         "profile: there is no member '{}'; there are: name base ulp sin_domain sin_absolute flush "
-        "contracts finite_only zeros_alike max casts_saturate sum accumulator product_digits",
+        "contracts finite_only zeros_alike max casts_saturate sum accumulator product_digits "
+        "most_mean most_variance",
         key.substr(0, 40)));
   }
 }
@@ -253,6 +259,9 @@ std::string Profile::to_json() const {
     case SumOrder::Sequential:
       out["sum"] = "sequential";
       break;
+    case SumOrder::Exact:
+      out["sum"] = "exact";
+      break;
     case SumOrder::Pairwise:
       out["sum"] = {{"pairwise", block}};
       break;
@@ -262,6 +271,8 @@ std::string Profile::to_json() const {
   }
   out["accumulator"] = accumulator ? Json(touchstone::name(*accumulator)) : Json();
   out["product_digits"] = product_digits;
+  out["most_mean"] = most_mean ? Json(*most_mean) : Json();
+  out["most_variance"] = most_variance ? Json(*most_variance) : Json();
   return out.dump(2);
 }
 

@@ -33,6 +33,7 @@ enum class SumOrder : std::uint8_t {
   Pairwise,    // a balanced tree over runs of `block` terms, each in any order
   Lanes,       // `block` running sums, each of every block-th term, then those in any order
   Sequential,  // first to last, which leaves one answer
+  Exact,       // exactly, rounded once, as the reference: one answer
 };
 
 /// What a candidate device declares about its arithmetic; everything else is docs/semantics.md.
@@ -57,6 +58,10 @@ struct Profile {
   std::optional<DType> accumulator;
   /// Significant bits to which operands of products that are summed may be cut; 0: all.
   int product_digits = 0;
+
+  /// Where set, a candidate also fails whose errors over at least kStatistics elements with an
+  /// interval have a mean, in half widths of it, further from 0, or a larger variance.
+  std::optional<double> most_mean, most_variance;
 
   /// No result but those of functions and sums differs from the reference's.
   bool exact_elsewhere() const {

@@ -28,6 +28,37 @@ bool is_weak(const Legal<T>& legal) {
   }
 }
 
+// Welford's running mean and sum of squares, the latter in verdict.variance until the end.
+template <class T>
+void note_error(const Legal<T>& legal, T got, Verdict& verdict) {
+  if constexpr (is_float_storage<T>) {
+    if (!legal.number || legal.is_point() || legal.has_infinity()) return;
+    const auto lo = static_cast<double>(scalar::detail::computing(legal.lo));
+    const auto hi = static_cast<double>(scalar::detail::computing(legal.hi));
+    const auto x = static_cast<double>(scalar::detail::computing(got));
+    const double half = hi / 2 - lo / 2;
+    if (!std::isfinite(x) || !(half > 0)) return;
+    const double error = (x - (lo / 2 + hi / 2)) / half;
+    const double before = error - verdict.mean_error;
+    verdict.mean_error += before / static_cast<double>(++verdict.errors);
+    verdict.variance += before * (error - verdict.mean_error);
+  }
+}
+
+// Which limit of the profile the errors exceed together; empty: none.
+std::string beyond_statistics(const Verdict& v, const Profile& profile) {
+  if (v.errors < kStatistics) return {};
+  if (profile.most_mean && std::abs(v.mean_error) > *profile.most_mean)
+    return fmt::format(
+        "the mean error is {:.3g} half widths over {} elements, the profile allows {:.3g}",
+        v.mean_error, v.errors, *profile.most_mean);
+  if (profile.most_variance && v.variance > *profile.most_variance)
+    return fmt::format(
+        "the variance of the error is {:.3g} over {} elements, the profile allows {:.3g}",
+        v.variance, v.errors, *profile.most_variance);
+  return {};
+}
+
 template <class T>
 void check_block(std::int64_t first, const LegalBlock& block, const T* candidate,
                  Verdict& verdict) {
@@ -41,6 +72,7 @@ void check_block(std::int64_t first, const LegalBlock& block, const T* candidate
       ++verdict.weak;
     } else {
       verdict.power_ulp = std::max(verdict.power_ulp, static_cast<double>(legal.width()));
+      note_error(legal, got, verdict);
     }
     if (legal.accepts(got)) continue;
     if (verdict.wrong++ > 0) continue;
@@ -153,6 +185,7 @@ std::string Verdict::str() const {
           ? (low == high ? bits_str(low) : fmt::format("[{}, {}]", bits_str(low), bits_str(high)))
           : std::string();
   if (nan) legal += number ? " or NaN" : "NaN";
+  if (wrong == 0) return fmt::format("FAIL: {}", why);
   return fmt::format("FAIL: {} of {} elements; first at ({}): {} {} gave {}, legal is {}", wrong,
                      checked, fmt::join(at, ", "), name(op), name(dtype), bits_str(candidate),
                      legal);
@@ -172,7 +205,9 @@ Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Bu
   }
   verdict.op = kernel->src()[0]->op();
   verdict.dtype = kernel->dtype();
-  if (verdict.wrong > 0)
+  if (verdict.errors > 0) verdict.variance /= static_cast<double>(verdict.errors);
+  if (verdict.wrong == 0) verdict.why = beyond_statistics(verdict, profile);
+  if (verdict.wrong > 0 || !verdict.why.empty())
     verdict.outcome = Outcome::Fail;
   else if (2 * verdict.weak > verdict.checked)
     verdict.outcome = Outcome::Weak;

@@ -18,6 +18,9 @@ enum class Outcome : std::uint8_t {
 };
 std::string_view name(Outcome outcome);
 
+/// Fewer errors than these are no statistics.
+inline constexpr std::int64_t kStatistics = 1000;
+
 /// What the oracle says of one kernel run by a candidate, with its evidence.
 struct Verdict {
   Outcome outcome = Outcome::Pass;
@@ -29,6 +32,11 @@ struct Verdict {
   /// of the output's type; 0 says that bits had to match.
   double power_ulp = 0;
 
+  /// Errors of the elements that have an interval narrow enough to mean something, in half widths:
+  /// (candidate - middle) / half, between -1 and 1 where legal. What no single element shows.
+  std::int64_t errors = 0;
+  double mean_error = 0, variance = 0;
+
   // The first wrong element, in row-major order.
   Op op = Op::Store;  // the op whose result is stored
   DType dtype = DType::Float32;
@@ -37,7 +45,8 @@ struct Verdict {
   Scalar candidate, low, high;   // legal numbers are [low, high] where `number`
   bool number = false;
   bool nan = false;  // NaN is legal
-  std::string why;   // Unusable: what does not fit. Fail: how it broke, where it gave no output
+  std::string why;   // Unusable: what does not fit; Fail by statistics: which limit. Fail: how it
+                     // broke, where it gave no output
 
   /// One line: "PASS, 640 elements, 640 determined" or
   /// "FAIL at (3, 7): REDUCE_SUM gave 0x3f800000 (1), legal is [...]".

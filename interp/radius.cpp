@@ -1,0 +1,168 @@
+#include "touchstone/interp/radius.h"
+
+#include <algorithm>
+#include <array>
+
+namespace touchstone::interp {
+namespace {
+
+const FunctionError* error_of(Op op, const Profile& p) {
+  switch (op) {
+    case Op::Exp2:
+      return &p.exp2;
+    case Op::Log2:
+      return &p.log2;
+    case Op::Sin:
+      return &p.sin;
+    case Op::Sqrt:
+      return &p.sqrt;
+    case Op::Recip:
+      return &p.recip;
+    case Op::Div:
+      return &p.div;
+    default:
+      return nullptr;
+  }
+}
+
+// The ULP that the profile allows where |argument| is at most `size`.
+double allowed_ulp(Op op, const Profile& p, double size) {
+  const FunctionError* error = error_of(op, p);
+  if (error == nullptr) return 0;
+  return std::ceil(error->ulp + (error->ulp_per_x == 0 ? 0 : error->ulp_per_x * size));
+}
+
+// A product that its consumer may see unrounded: no number of the type need be near it.
+bool stays_unrounded(const ProgramNode& node, const Profile& profile) {
+  return node.op == Op::Mul && node.is_addend && profile.contracts;
+}
+
+Ball exact(const ProgramNode& node, const Profile& profile, std::span<const Ball> in) {
+  switch (node.op) {
+    case Op::Noop:
+    case Op::Cast:
+      return in[0];
+    case Op::Neg:
+      return ball::neg(in[0]);
+    case Op::Add:
+      return ball::add(in[0], in[1]);
+    case Op::Sub:
+      return ball::sub(in[0], in[1]);
+    case Op::Mul:
+      if (node.is_summed && profile.product_digits != 0)
+        return ball::mul(ball::shortened(in[0], profile.product_digits),
+                         ball::shortened(in[1], profile.product_digits));
+      return ball::mul(in[0], in[1]);
+    case Op::Div:
+      return ball::div(in[0], in[1]);
+    case Op::Recip:
+      return ball::div({1, 0}, in[0]);
+    case Op::Sqrt:
+      return ball::sqrt(in[0]);
+    case Op::Exp2:
+      return ball::exp2(in[0]);
+    case Op::Log2:
+      return ball::log2(in[0]);
+    case Op::Sin: {
+      if (in[0].most() > profile.sin_domain) return Ball::unknown();
+      const Ball x = ball::sin(in[0]);
+      return ball::made(x.value, x.radius + profile.sin_absolute);
+    }
+    case Op::Max:
+      return ball::max(in[0], in[1]);
+    case Op::Where:
+      return ball::either(in[1], in[2]);
+    default:
+      return Ball::unknown();
+  }
+}
+
+template <class T>
+void narrow(const ProgramNode& node, const Profile& profile, Form form, Ball& b, LegalBlock& out,
+            std::int64_t i) {
+  Legal<T> x = out.get<T>(i);
+  if (!x.number || x.any) {
+    b = Ball::unknown();
+    return;
+  }
+  if (form == Form::Radius && b.known() && !x.is_point())
+    x = Legal<T>::range(infinity<T>(true), infinity<T>(), x.nan);
+  if (b.known()) {
+    const double lo = std::nextafter(b.value - b.radius, -HUGE_VAL);
+    const double hi = std::nextafter(b.value + b.radius, HUGE_VAL);
+    const bool outwards = stays_unrounded(node, profile);
+    T low = outwards ? legal::not_above<T>(lo) : legal::not_below<T>(lo);
+    T high = outwards ? legal::not_below<T>(hi) : legal::not_above<T>(hi);
+    if (is_zero_value(low)) low = scalar::neg(T{});  // either zero
+    if (is_zero_value(high)) high = T{};
+    Legal<T> both = x;
+    if (key_less(both.lo, low)) both.lo = low;
+    if (key_less(high, both.hi)) both.hi = high;
+    if (!key_less(both.hi, both.lo)) x = both;
+  }
+  out.set<T>(i, x);
+  if (x.has_infinity() || stays_unrounded(node, profile)) return;
+  const auto lo = static_cast<double>(scalar::detail::computing(x.lo));
+  const auto hi = static_cast<double>(scalar::detail::computing(x.hi));
+  if (hi / 2 - lo / 2 < b.radius)
+    b = lo == hi ? Ball{lo, 0} : ball::made(lo / 2 + hi / 2, hi / 2 - lo / 2);
+}
+
+template <class T>
+void apply_typed(const ProgramNode& node, const Profile& profile,
+                 std::span<const LegalBlock* const> operands, Form form, LegalBlock& out) {
+  std::vector<Ball> balls(static_cast<std::size_t>(out.count()));
+  std::array<Ball, 3> in{};
+  const std::size_t first = node.op == Op::Where ? 1 : 0;
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    bool known = true;
+    for (std::size_t k = first; k < operands.size(); ++k) {
+      in[k] = with_storage(node.src_dtypes[k], [&]<class S>(std::type_identity<S>) {
+        if constexpr (is_float_storage<S>)
+          return ball_of<S>(*operands[k], i);
+        else
+          return Ball::unknown();
+      });
+      known = known && in[k].known();
+    }
+    if (known && node.op == Op::Where && operands[0]->get<bool>(i).is_point())
+      in[1] = in[2] = operands[0]->get<bool>(i).lo ? in[1] : in[2];
+    Ball b = Ball::unknown();
+    if (known)
+      b = ball_of_result(node, profile, std::span(in).first(operands.size()),
+                         allowed_ulp(node.op, profile, in[0].most()));
+    narrow<T>(node, profile, form, b, out, i);
+    balls[static_cast<std::size_t>(i)] = b;
+  }
+  out.balls = std::move(balls);
+}
+
+}  // namespace
+
+Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<const Ball> operands,
+                    double ulp) {
+  const ball::Unit unit(node.dtype);
+  std::array<Ball, 3> in{};
+  const bool arithmetic = node.op != Op::Where && node.op != Op::Noop && node.op != Op::Neg;
+  for (std::size_t k = 0; k < operands.size(); ++k)
+    in[k] = profile.flushes_inputs && arithmetic
+                ? ball::flushed(operands[k], ball::Unit(node.src_dtypes[k]))
+                : operands[k];
+  if (node.op == Op::MulAcc)
+    return ball::rounded(ball::add(ball::rounded(ball::mul(in[0], in[1]), unit), in[2]), unit);
+  Ball x = exact(node, profile, std::span(in).first(operands.size()));
+  if (!x.known() || !arithmetic || node.op == Op::Max) return x;
+  x = ball::rounded(x, unit);
+  if (ulp > 0) x = ball::within_ulp(x, ulp, unit);
+  return profile.flushes_outputs ? ball::flushed(x, unit) : x;
+}
+
+void apply_radius(const ProgramNode& node, const Profile& profile,
+                  std::span<const LegalBlock* const> operands, Form form, LegalBlock& out) {
+  if (form == Form::Interval || node.bitcast || node.op == Op::Mod) return;
+  with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
+    if constexpr (is_float_storage<T>) apply_typed<T>(node, profile, operands, form, out);
+  });
+}
+
+}  // namespace touchstone::interp

@@ -1,0 +1,257 @@
+#include "touchstone/interp/radius.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <random>
+
+#include "kernels.h"
+#include "touchstone/base/fp_guard.h"
+#include "touchstone/interp/scalar_named.h"
+#include "touchstone/interp/scalar_ops.h"
+
+namespace touchstone::interp {
+namespace {
+
+using test::buffer;
+
+LazyOpPtr in(int idx, DType d, std::int64_t n) {
+  return LazyOp::load(idx, d, ShapeTracker::contiguous({n}));
+}
+
+template <class T>
+std::vector<Legal<T>> legal_of(const LazyOpPtr& value, std::vector<BufferPtr> inputs, Form form,
+                               const Profile& profile = {}) {
+  inputs.insert(inputs.begin(), nullptr);
+  std::vector<Legal<T>> out;
+  legal_results(
+      test::store(value), test::raw(inputs), profile, {},
+      [&](std::int64_t, const LegalBlock& block) {
+        for (std::int64_t i = 0; i < block.count(); ++i) out.push_back(block.get<T>(i));
+      },
+      form);
+  return out;
+}
+
+// Every result of adding the terms of `set`, by every tree over every order; memo by subset.
+template <class A>
+class AllSums {
+ public:
+  explicit AllSums(std::vector<A> terms)
+      : terms_(std::move(terms)), sums_(std::size_t{1} << terms_.size()) {}
+  const std::vector<A>& all() { return of(static_cast<unsigned>(sums_.size() - 1)); }
+
+ private:
+  const std::vector<A>& of(unsigned set) {
+    std::vector<A>& sums = sums_[set];
+    if (!sums.empty()) return sums;
+    if (std::has_single_bit(set))
+      return sums = {terms_[static_cast<std::size_t>(std::countr_zero(set))]};
+    // One side holds the lowest term, so that each split is met once: addition commutes.
+    const unsigned lowest = set & (0U - set);
+    for (unsigned part = (set - 1) & set; part != 0; part = (part - 1) & set) {
+      if ((part & lowest) == 0) continue;
+      for (const A a : of(part))
+        for (const A b : of(set ^ part)) sums.push_back(scalar::add(a, b));
+    }
+    std::sort(sums.begin(), sums.end(), [](A a, A b) { return key_less(a, b); });
+    sums.erase(std::unique(sums.begin(), sums.end(),
+                           [](A a, A b) { return order_key(a) == order_key(b); }),
+               sums.end());
+    return sums;
+  }
+  std::vector<A> terms_;
+  std::vector<std::vector<A>> sums_;
+};
+
+// T: of the terms; A: of the accumulator.
+template <class T, class A>
+void every_tree_is_legal(int cases) {
+  std::mt19937_64 random(7);
+  const FpGuard guard;
+  std::int64_t trees = 0;
+  for (int c = 0; c < cases; ++c) {
+    std::vector<T> terms;
+    std::vector<A> wide;
+    const auto n = static_cast<std::size_t>(2 + c % 5);
+    const int spread = c % 3 == 0 ? 4 : 24;
+    for (std::size_t i = 0; i < n; ++i) {
+      const double fraction = static_cast<double>(random() >> 11) * 0x1p-53 - 0.5;
+      const int exponent = static_cast<int>(random() % static_cast<unsigned>(spread)) - spread / 2;
+      terms.push_back(convert<T>(std::ldexp(fraction, exponent)));
+      wide.push_back(convert<A>(terms.back()));
+    }
+    Profile profile;
+    profile.accumulator = dtype_v<A>;
+    const auto size = static_cast<std::int64_t>(n);
+    const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, in(1, dtype_v<T>, size), {0});
+    const Legal<T> legal = legal_of<T>(sum, {buffer(terms)}, Form::Both, profile)[0];
+    AllSums<A> sums(wide);
+    for (const A result : sums.all()) {
+      ++trees;
+      ASSERT_TRUE(legal.accepts(convert<T>(result)))
+          << "case " << c << ": " << Scalar::of(convert<T>(result)).str() << " of " << n
+          << " terms";
+    }
+  }
+  EXPECT_GT(trees, cases);
+}
+
+TEST(Radius, EveryTreeAndOrderOfUpToSixTermsIsLegal) {
+  every_tree_is_legal<float, float>(300);
+  every_tree_is_legal<double, double>(300);
+  every_tree_is_legal<float16, float>(300);
+  every_tree_is_legal<bfloat16, float>(300);
+  every_tree_is_legal<float16, float16>(300);  // a profile that declares a narrow accumulator
+  every_tree_is_legal<float, bfloat16>(300);
+}
+
+// The legal ways through small chains, all of them.
+template <class T>
+struct Chain {
+  const char* what;
+  LazyOpPtr value;
+  std::vector<T> (*ways)(T a, T b, T c, T d);
+};
+
+template <class T>
+std::vector<T> products_added(T a, T b, T c) {
+  return {scalar::add(scalar::mul(a, b), c), scalar::fma(a, b, c)};
+}
+
+template <class T>
+std::vector<Chain<T>> chains(std::int64_t n) {
+  const DType d = dtype_v<T>;
+  const LazyOpPtr a = in(1, d, n), b = in(2, d, n), c = in(3, d, n), e = in(4, d, n);
+  const LazyOpPtr ab = LazyOp::binary(Op::Mul, a, b);
+  const LazyOpPtr abc = LazyOp::binary(Op::Add, ab, c);
+  return {
+      {"a*b + c", abc, [](T x, T y, T z, T) { return products_added(x, y, z); }},
+      {"a*b - c", LazyOp::binary(Op::Sub, ab, c),
+       [](T x, T y, T z, T) { return products_added(x, y, scalar::neg(z)); }},
+      {"mulacc(a, b, c)", LazyOp::ternary(Op::MulAcc, a, b, c),
+       [](T x, T y, T z, T) { return products_added(x, y, z); }},
+      {"(a*b + c) / d", LazyOp::binary(Op::Div, abc, e),
+       [](T x, T y, T z, T w) {
+         std::vector<T> out;
+         for (const T v : products_added(x, y, z)) out.push_back(scalar::div(v, w));
+         return out;
+       }},
+      {"(a*b + c) * d", LazyOp::binary(Op::Mul, abc, e),
+       [](T x, T y, T z, T w) {
+         std::vector<T> out;
+         for (const T v : products_added(x, y, z)) out.push_back(scalar::mul(v, w));
+         return out;
+       }},
+      {"sqrt(max(a*b + c, d*d))",
+       LazyOp::unary(Op::Sqrt, LazyOp::binary(Op::Max, abc, LazyOp::binary(Op::Mul, e, e))),
+       [](T x, T y, T z, T w) {
+         std::vector<T> out;
+         for (const T v : products_added(x, y, z))
+           out.push_back(scalar::sqrt(scalar::max(v, scalar::mul(w, w))));
+         return out;
+       }},
+      {"exp2(a*b + c)", LazyOp::unary(Op::Exp2, abc),
+       [](T x, T y, T z, T) {
+         std::vector<T> out;
+         for (const T v : products_added(x, y, z)) out.push_back(scalar::exp2(v));
+         return out;
+       }},
+      {"sin(a*b + c) where a < d else a*b + c",
+       LazyOp::ternary(Op::Where, LazyOp::binary(Op::CmpLt, a, e), LazyOp::unary(Op::Sin, abc),
+                       abc),
+       [](T x, T y, T z, T w) {
+         std::vector<T> out;
+         for (const T v : products_added(x, y, z))
+           out.push_back(scalar::cmplt(x, w) ? scalar::sin(v) : v);
+         return out;
+       }},
+      {"(a*b + c) + (a*b + c)*d", LazyOp::binary(Op::Add, abc, LazyOp::binary(Op::Mul, abc, e)),
+       [](T x, T y, T z, T w) {
+         std::vector<T> out;
+         for (const T v : products_added(x, y, z))
+           for (const T u : products_added(v, w, v)) out.push_back(u);
+         return out;
+       }},
+  };
+}
+
+template <class T>
+std::uint64_t chains_stay_inside() {
+  constexpr std::int64_t kCount = 2000;
+  std::mt19937_64 random(11);
+  std::vector<std::vector<T>> operands(4);
+  for (std::vector<T>& column : operands)
+    for (std::int64_t i = 0; i < kCount; ++i) {
+      const double fraction = static_cast<double>(random() >> 11) * 0x1p-52 - 1;
+      column.push_back(convert<T>(std::ldexp(fraction, static_cast<int>(random() % 6) - 2)));
+    }
+  std::vector<BufferPtr> inputs;
+  for (const std::vector<T>& column : operands) inputs.push_back(buffer(column));
+  std::uint64_t narrower = 0;
+  const FpGuard guard;
+  for (const Chain<T>& chain : chains<T>(kCount)) {
+    const auto both = legal_of<T>(chain.value, inputs, Form::Both);
+    const auto interval = legal_of<T>(chain.value, inputs, Form::Interval);
+    const auto radius = legal_of<T>(chain.value, inputs, Form::Radius);
+    for (std::size_t i = 0; i < both.size(); ++i) {
+      for (const T way : chain.ways(operands[0][i], operands[1][i], operands[2][i], operands[3][i]))
+        for (const auto* form : {&both, &interval, &radius})
+          EXPECT_TRUE((*form)[i].accepts(way))
+              << chain.what << " " << name(dtype_v<T>) << " element " << i << " form "
+              << (form == &both     ? "both"
+                  : form == &radius ? "radius"
+                                    : "interval");
+      EXPECT_LE(both[i].width(), interval[i].width()) << chain.what;
+      EXPECT_LE(both[i].width(), radius[i].width()) << chain.what;
+      if (both[i].width() < std::min(interval[i].width(), radius[i].width()) ||
+          radius[i].width() < interval[i].width())
+        ++narrower;
+    }
+  }
+  return narrower;
+}
+
+TEST(Radius, BothFormsHoldEveryLegalWayAndTheirIntersectionIsNeverWider) {
+  EXPECT_GT(chains_stay_inside<float>(), 1000U);  // the radius form adds something
+  EXPECT_GT(chains_stay_inside<float16>(), 1000U);
+  EXPECT_GT(chains_stay_inside<bfloat16>(), 1000U);
+  chains_stay_inside<double>();
+}
+
+// One rule at a time, against both ends of the operands.
+TEST(Radius, RulesHoldAtTheEndsOfTheirOperands) {
+  std::mt19937_64 random(3);
+  const auto draw = [&] { return static_cast<double>(random() >> 11) * 0x1p-52 - 1; };
+  for (int i = 0; i < 20000; ++i) {
+    const Ball a{draw() * 8, std::abs(draw())}, b{draw() * 8, std::abs(draw())};
+    const auto ends = [](const Ball& r) {
+      const long double middle = r.value, far = r.radius;
+      return std::array<long double, 3>{middle - far, middle, middle + far};
+    };
+    for (const long double x : ends(a))
+      for (const long double y : ends(b)) {
+        const auto holds = [&](const Ball& r, long double v) {
+          return !r.known() || std::abs(v - static_cast<long double>(r.value)) <=
+                                   static_cast<long double>(r.radius);
+        };
+        EXPECT_TRUE(holds(ball::add(a, b), x + y));
+        EXPECT_TRUE(holds(ball::sub(a, b), x - y));
+        EXPECT_TRUE(holds(ball::mul(a, b), x * y));
+        EXPECT_TRUE(holds(ball::div(a, b), x / y));
+        EXPECT_TRUE(holds(ball::max(a, b), std::max(x, y)));
+        EXPECT_TRUE(holds(ball::exp2(a), std::exp2(x)));
+        EXPECT_TRUE(holds(ball::sin(a), std::sin(x)));
+        if (a.value - a.radius > 0) {
+          EXPECT_TRUE(holds(ball::sqrt(a), std::sqrt(x)));
+          EXPECT_TRUE(holds(ball::log2(a), std::log2(x)));
+        }
+        EXPECT_TRUE(holds(ball::either(a, b), x) && holds(ball::either(a, b), y));
+      }
+  }
+}
+
+}  // namespace
+}  // namespace touchstone::interp
