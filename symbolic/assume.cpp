@@ -230,7 +230,11 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   Facts moved;
   Residues residues_moved;
   const Trace::Mark start = mark();
-  for (const Linear& f : facts) moved.push_back(linear(rewritten(build(f), forth)));
+  for (const Linear& f : facts) {
+    if (f.terms.size() == 1 && c_.kind(f.terms[0].atom) == Kind::Variable)
+      continue;  // the variable that stands for it tells
+    moved.push_back(linear(rewritten(build(f), forth)));
+  }
   for (const Residue& r : residues) {
     if (r.modulus.is_zero()) continue;
     Linear s = linear(rewritten(build(r.sum), forth));

@@ -66,8 +66,10 @@ std::optional<bool> Simplifier::decided(Id condition, Id known) {
   const Linear asked = linear(c.args[0]), fact = below ? *below : linear(k.args[0]);
   Linear gap = asked, total = asked;
   add(gap, fact, -1);
+  const Interval over = bounds(gap);
+  if (k.kind != Kind::Zero && over.at_most(0)) return c.kind == Kind::Negative;
   add(total, fact);
-  const Interval over = bounds(gap), both = bounds(total);
+  const Interval both = bounds(total);
   if (k.kind == Kind::Zero) {  // asked = gap = total
     const Interval range = meet(over, both);
     if (c.kind == Kind::Negative) {
@@ -78,12 +80,7 @@ std::optional<bool> Simplifier::decided(Id condition, Id known) {
     }
     return std::nullopt;
   }
-  if (c.kind == Kind::Negative) {
-    if (over.at_most(0)) return true;     // asked <= fact < 0
-    if (both.at_least(-1)) return false;  // asked >= -1 - fact >= 0
-  } else if (over.at_most(0) || both.at_least(0)) {
-    return false;
-  }
+  if (both.at_least(c.kind == Kind::Negative ? -1 : 0)) return false;  // asked >= -1 - fact >= 0
   return std::nullopt;
 }
 

@@ -84,14 +84,12 @@ Id Simplifier::negative(Linear s) {
     if (changed || open_quotient(s)) continue;
     if (strided(s) && drop_below_residue(s, 0, "lt.residue")) continue;
     const Id id = build(s);
-    Linear joined = linear(id);
-    if (!(joined == s)) {
-      s = std::move(joined);
+    if (!is(id, s)) {
+      s = linear(id);
       continue;
     }
-    const Linear whole[] = {s};
     std::optional<Id> decided;
-    if (auto flag = apply(CompiledRule::Root::Below, whole)) decided = build(*flag);
+    if (auto flag = apply(CompiledRule::Root::Below, {&s, 1})) decided = build(*flag);
     if (!decided && !reduced)
       if (auto same = same_sign(s)) {
         s = std::move(*same);
@@ -147,10 +145,9 @@ Id Simplifier::zero(Linear s) {
   }
   if (s.terms[0].coef.sign() < 0) s = -s;
   if (auto branch = by_branch(s, &Simplifier::zero)) return *branch;
-  for (const Linear& side : {s, -s}) {
-    const Linear whole[] = {side};
-    if (auto flag = apply(CompiledRule::Root::Equal, whole)) return build(*flag);
-  }
+  if (auto flag = apply(CompiledRule::Root::Equal, {&s, 1})) return build(*flag);
+  const Linear turned = -s;
+  if (auto flag = apply(CompiledRule::Root::Equal, {&turned, 1})) return build(*flag);
   if (auto flag = between(s)) return *flag;
   const Id args[] = {build(s)};
   return c_.make(Kind::Zero, args, Interval{Int(0), Int(1)});
@@ -209,8 +206,17 @@ Ids Simplifier::part_list(std::span<const Id> booleans) {
 }
 
 bool Simplifier::meet_parts(Ids& parts, std::size_t i, std::size_t j) {
+  const auto inside = [&](Id part) { return c_[negated(part)]; };
+  const NodeData &one = inside(parts[i]), &two = inside(parts[j]);
+  if (one.kind != Kind::Negative || (two.kind != Kind::Negative && two.kind != Kind::Zero))
+    return false;
+  const auto atoms = [&](Id id) {
+    const NodeData& n = c_[id];
+    return std::pair(n.kind == Kind::Sum ? n.terms.size() : 1,
+                     n.kind == Kind::Sum ? n.terms[0].atom : id);
+  };
+  if (atoms(one.args[0]) != atoms(two.args[0])) return false;
   const auto fact = comparison(parts[i]);
-  if (!fact) return false;
   Linear next = *fact;  // the first value that the fact leaves out is -1
   next.constant += 1;
   std::optional<Id> joint;
@@ -237,6 +243,10 @@ bool Simplifier::compare_parts(Ids& parts) {
   for (std::size_t i = 0; i < parts.size(); ++i)
     for (std::size_t j = 0; j < parts.size(); ++j) {
       if (i == j) continue;
+      // What has no variable in common says nothing of the other.
+      if (facts_.empty() && residues_.empty() &&
+          (c_.variables_in(parts[i]) & c_.variables_in(parts[j])) == 0)
+        continue;
       if (meet_parts(parts, i, j)) return true;
       const auto truth = decided(parts[j], parts[i]);
       if (!truth) continue;

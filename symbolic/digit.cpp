@@ -19,23 +19,38 @@ constexpr std::size_t kMostTerms = 16;
 std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const Int& g, bool whole,
                                                         std::size_t flipped) const {
   Split r;
-  const Int low = floor_mod(s.constant, g);
+  const auto window = [&](const Int& x) {
+    return x.sign() >= 0 && x < g ? Int(0) : floor_div(x, g);
+  };
+  const Int high = window(s.constant), low = high.is_zero() ? s.constant : s.constant - high * g;
   r.remainder.constant = low;
+  Interval range = Interval::point(low);
   for (std::size_t i = 0; i < s.terms.size(); ++i) {
     const Term& t = s.terms[i];
     Int rest = t.coef.sign() >= 0 && t.coef < g ? t.coef : floor_mod(t.coef, g);
     const Int twice = rest + rest;
     if (twice > g || (twice == g && i == flipped)) rest -= g;
-    if (whole && t.coef.sign() != 0 && !rest.is_zero() && rest != t.coef) return std::nullopt;
-    if (!rest.is_zero()) r.remainder.terms.push_back({rest, t.atom});
-    if (rest != t.coef) r.quotient.terms.push_back({floor_div(t.coef - rest, g), t.atom});
+    if (rest.is_zero()) continue;
+    if (whole && rest != t.coef) return std::nullopt;
+    range.add_product(c_[t.atom].bounds, rest);
+    r.remainder.terms.push_back({std::move(rest), t.atom});
   }
-  const Interval range = bounds(r.remainder);
-  if (!range.lo || !range.hi) return std::nullopt;
-  const Int turns = floor_div(*range.lo, g);
-  if (floor_div(*range.hi, g) != turns) return std::nullopt;
+  const auto within_one = [&](const Interval& x) {
+    return x.lo && x.hi && window(*x.lo) == window(*x.hi);
+  };
+  if (!within_one(range)) {  // where each term by itself does not tell, all together may
+    range = bounds(r.remainder);
+    if (!within_one(range)) return std::nullopt;
+  }
+  const Int turns = window(*range.lo);
   r.remainder.constant -= turns * g;
-  r.quotient.constant = floor_div(s.constant - low, g) + turns;
+  r.quotient.constant = high + turns;
+  auto left = r.remainder.terms.begin();
+  for (const Term& t : s.terms) {
+    const bool stays = left != r.remainder.terms.end() && left->atom == t.atom;
+    const Int above = stays ? t.coef - (left++)->coef : t.coef;
+    if (!above.is_zero()) r.quotient.terms.push_back({floor_div(above, g), t.atom});
+  }
   return r;
 }
 
@@ -57,16 +72,17 @@ std::optional<Simplifier::Split> Simplifier::split(const Linear& s, const Int& g
 }
 
 Terms Simplifier::factors_below(const Linear& s, const Int& lo, const Int& hi) const {
-  Terms found;  // a coefficient each; no atoms
+  Terms found;  // a coefficient each, the largest first; no atoms
   const Int& base = lo.is_one() ? hi : lo;
-  if (!hi.is_zero()) found.push_back({hi, 0});
-  if (!lo.is_one()) found.push_back({lo, 0});
-  for (const Term& t : s.terms) {
-    Int g = gcd(t.coef, base);
-    if (!g.is_one()) found.push_back({std::move(g), 0});
-  }
-  std::ranges::sort(found, [](const Term& a, const Term& b) { return b.coef < a.coef; });
-  found.erase(std::unique(found.begin(), found.end()), found.end());
+  const auto put = [&](Int g) {
+    std::size_t at = found.size();
+    while (at > 0 && found[at - 1].coef < g) --at;
+    if (at == 0 || found[at - 1].coef != g) found.insert(found.begin() + at, {std::move(g), 0});
+  };
+  if (!hi.is_zero()) put(hi);
+  if (!lo.is_one()) put(lo);
+  for (const Term& t : s.terms)
+    if (Int g = gcd(t.coef, base); !g.is_one()) put(std::move(g));
   const std::size_t n = found.size();
   Int all = base;
   for (std::size_t i = 0; i < n; ++i) {
@@ -272,9 +288,8 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
     if (fold_quotient(s, lo, hi)) continue;
     const Id dividend = build(s);
     // Building may have joined terms into something the laws above apply to again.
-    Linear joined = linear(dividend);
-    if (!(joined == s)) {
-      s = std::move(joined);
+    if (!is(dividend, s)) {
+      s = linear(dividend);
       continue;
     }
     if (!finite && s.terms.size() == 1 && floor_mod(lo, 2).is_zero()) {

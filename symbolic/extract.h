@@ -48,6 +48,8 @@ class Extractor {
   Sum sum_of(Id id) const;
   Sum plus(const Sum& a, const Sum& b, const Int& factor) const;
   static Int coefficient(const Sum& s, Id atom);
+  /// Takes a term out.
+  void take(Sum& s, const Term& t) const;
   std::size_t size(int form) const { return forms_[static_cast<std::size_t>(form)].size; }
   int smaller_form(int a, int b) const { return size(b) < size(a) ? b : a; }
 

@@ -144,7 +144,7 @@ int Extractor::lay_out_choice(const Choice& choice, const Placement& at, int dep
 }
 
 void Extractor::place(Sum& work, const Choice& choice, int depth, Items& items) {
-  for (const Term& t : choice.terms) work = plus(work, Sum{0, {Term{1, t.atom}}}, -t.coef);
+  for (const Term& t : choice.terms) take(work, t);
   Placement at = best_placement(work, choice);
   int form = lay_out_choice(choice, at, depth);
   // Where prices cannot tell what a member takes in, the forms do.

@@ -14,6 +14,14 @@ Int Extractor::coefficient(const Sum& s, Id atom) {
   return 0;
 }
 
+void Extractor::take(Sum& s, const Term& t) const {
+  const auto own = std::ranges::find(s.terms, t.atom, &Term::atom);
+  if (own != s.terms.end() && own->coef == t.coef)
+    s.terms.erase(own);
+  else
+    s = plus(s, Sum{0, {Term{1, t.atom}}}, -t.coef);
+}
+
 int Extractor::lay_out_sum(const Sum& s, int depth) {
   if (s.terms.size() == 1) {
     const Term& t = s.terms[0];
@@ -214,6 +222,16 @@ void Extractor::factor_products(Sum& work, Items& items) {
 }
 
 int Extractor::join(Items items, const Int& constant) {
+  const auto grouped_with = [&](std::size_t i) {
+    const Int factor = abs(items[i].coef);
+    if (factor.is_zero()) return true;
+    if (factor.is_one()) return false;
+    return std::any_of(items.begin() + i + 1, items.end(),
+                       [&](const Item& other) { return abs(other.coef) == factor; });
+  };
+  bool plain = true;
+  for (std::size_t i = 0; i < items.size() && plain; ++i) plain = !grouped_with(i);
+  if (plain) return join_plain(items, constant);
   Items grouped;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const Int factor = abs(items[i].coef);

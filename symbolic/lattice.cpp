@@ -291,10 +291,15 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
 
 Linear Simplifier::largest(List<Linear> list, std::size_t plain) {
   // Lexicographic order of coefficients does not change when all members move by the same sum.
-  const auto below = [&](const Linear& a, const Linear& b) {
-    Linear gap = b;
-    add(gap, a, -1);
-    return gap.terms.empty() ? gap.constant.sign() > 0 : gap.terms[0].coef.sign() > 0;
+  const auto below = [&](const Linear& a, const Linear& b) {  // the sign b - a begins with
+    const std::size_t n = std::min(a.terms.size(), b.terms.size());
+    std::size_t i = 0;
+    while (i < n && a.terms[i] == b.terms[i]) ++i;
+    if (i == a.terms.size() && i == b.terms.size()) return a.constant < b.constant;
+    if (i < n && a.terms[i].atom == b.terms[i].atom) return a.terms[i].coef < b.terms[i].coef;
+    const bool from_a =
+        i == b.terms.size() || (i < n && compare(c_, a.terms[i].atom, b.terms[i].atom) < 0);
+    return from_a ? a.terms[i].coef.sign() < 0 : b.terms[i].coef.sign() > 0;
   };
   Linear base;
   Int scale = 1;  // the result is base + scale * the maximum of list

@@ -21,6 +21,8 @@ class Simplifier {
 
   const Context& context() const { return c_; }
   Linear linear(Id id) const;
+  /// Whether the node is that sum.
+  bool is(Id id, const Linear& sum) const;
   /// The node of a sum.
   Id build(const Linear& sum);
   /// Whether building the sum would leave it as it is: its terms do not join, and it has more than

@@ -19,6 +19,15 @@ Linear Simplifier::linear(Id id) const {
   return atom(id);
 }
 
+bool Simplifier::is(Id id, const Linear& sum) const {
+  const NodeData& n = c_[id];
+  const bool listed = n.kind == Kind::Sum;
+  if (listed || n.kind == Kind::Constant)
+    return n.first == sum.constant && std::ranges::equal(n.terms, sum.terms);
+  return sum.constant.is_zero() && sum.terms.size() == 1 && sum.terms[0].atom == id &&
+         sum.terms[0].coef.is_one();
+}
+
 void add_terms(const Context& context, Terms& to, std::span<const Term> what, const Int& factor) {
   constexpr std::size_t kFew = 8;  // so many are put in one by one
   if (to.empty()) {
