@@ -124,6 +124,13 @@ Id Simplifier::rewritten(Id root, const Replacements& by) {
     for (const Id a : n.args) touched |= now.contains(a);
     for (const Term& t : n.terms) touched |= now.contains(t.atom);
     if (!touched || now.contains(id)) continue;
+    constexpr std::size_t kFew = 8;  // so many terms are added one by one
+    if (n.kind == Kind::Sum && n.terms.size() <= kFew) {
+      Linear sum{n.first, {}};
+      for (const Term& t : n.terms) add(sum, part(t.atom), t.coef);
+      now.emplace(id, build(sum));
+      continue;
+    }
     if (n.kind == Kind::Sum) {
       List<Term> terms{{n.first, c_.make_constant(1)}};
       for (const Term& t : n.terms) terms.push_back({t.coef, part(t.atom)});
@@ -185,6 +192,30 @@ std::optional<std::pair<Id, Linear>> Simplifier::equal_variables(Id condition) c
   return std::pair(s.terms[0].atom, other);
 }
 
+Simplifier::Facts Simplifier::of_use(const Facts& facts, std::span<const Id> nodes) const {
+  List<Id> known;  // atoms of the facts that are of use, beside the nodes
+  const auto meets = [&](const Term& t) {
+    return std::ranges::binary_search(nodes, t.atom) ||
+           std::ranges::find(known, t.atom) != known.end();
+  };
+  Facts kept;
+  List<bool> taken(facts.size(), false);
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      const Terms& terms = facts[i].terms;
+      // Of a single variable the one that stands for it tells as much.
+      const bool alone = terms.size() == 1 && c_.kind(terms[0].atom) == Kind::Variable;
+      if (taken[i] || alone || std::ranges::none_of(terms, meets)) continue;
+      taken[i] = again = true;
+      for (const Term& t : terms) known.push_back(t.atom);
+    }
+  }
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    if (taken[i]) kept.push_back(facts[i]);
+  return kept;
+}
+
 std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Interval* bounds) {
   if (assuming_ || c_[root].kind == Kind::Constant) return root;
   if (conditions.size() == 1 && (c_.variables_in(root) & c_.variables_in(conditions[0])) == 0)
@@ -230,11 +261,7 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   Facts moved;
   Residues residues_moved;
   const Trace::Mark start = mark();
-  for (const Linear& f : facts) {
-    if (f.terms.size() == 1 && c_.kind(f.terms[0].atom) == Kind::Variable)
-      continue;  // the variable that stands for it tells
-    moved.push_back(linear(rewritten(build(f), forth)));
-  }
+  for (const Linear& f : of_use(facts, nodes)) moved.push_back(linear(rewritten(build(f), forth)));
   for (const Residue& r : residues) {
     if (r.modulus.is_zero()) continue;
     Linear s = linear(rewritten(build(r.sum), forth));

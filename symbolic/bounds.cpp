@@ -309,15 +309,26 @@ Interval Simplifier::product_bounds(const Linear& sum, int most) const {
     if (std::ranges::none_of(sum.terms, shares)) continue;
     const Interval x = c_[u].bounds, y = c_[v].bounds;
     Linear rest = sum;
-    add(rest, t.atom, -t.coef);
+    rest.terms.erase(rest.terms.begin() + (&t - sum.terms.begin()));
     // coef * (a*u + b*v + c) bounds the term from below, or from above.
+    const bool alone = c_.kind(u) != Kind::Sum && c_.kind(v) != Kind::Sum &&
+                       (most == 1 || std::ranges::none_of(rest.terms, [&](const Term& other) {
+                          return c_.kind(other.atom) == Kind::Product;
+                        }));
     const auto with = [&](const Int& a, const Int& b, const Int& c, bool below) {
-      Linear line = rest;
-      add(line, u, a * t.coef);
-      add(line, v, b * t.coef);
-      line.constant += c * t.coef;
-      Interval range = plain_bounds(line);
-      if (most > 1) range = meet(range, product_bounds(line, most - 1));
+      Interval range;
+      if (alone) {
+        const Term line[] = {{a, u}, {b, v}};
+        range = bounds_of_both(rest, c, std::span(line, u == v ? 1 : 2), t.coef,
+                               [&](Id atom) -> const Interval& { return c_[atom].bounds; });
+      } else {
+        Linear line = rest;
+        add(line, u, a * t.coef);
+        add(line, v, b * t.coef);
+        line.constant += c * t.coef;
+        range = plain_bounds(line);
+        if (most > 1) range = meet(range, product_bounds(line, most - 1));
+      }
       (below == (t.coef.sign() > 0) ? range.hi : range.lo).reset();
       r = meet(r, range);
     };

@@ -120,6 +120,9 @@ class Simplifier {
   Facts facts_of(std::span<const Id> conditions);
   /// Narrows variables and remainders by the facts; false where no value is left.
   bool tighten(const Facts& facts, Overlay& overlay) const;
+  /// The facts that could say something of the nodes, an atom at a time; beside what variables are
+  /// narrowed to.
+  Facts of_use(const Facts& facts, std::span<const Id> nodes) const;
   Linear rebuilt(const NodeData& n, std::span<const Linear> args);
   /// Bounds from the facts in force, at most so many of them together.
   Interval fact_bounds(const Linear& sum, int most = 2) const;
