@@ -39,6 +39,7 @@ std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const I
     return x.lo && x.hi && window(*x.lo) == window(*x.hi);
   };
   if (!within_one(range)) {  // where each term by itself does not tell, all together may
+    if (r.remainder.terms.size() < 2 && facts_.empty() && residues_.empty()) return std::nullopt;
     range = bounds(r.remainder);
     if (!within_one(range)) return std::nullopt;
   }
