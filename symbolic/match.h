@@ -40,6 +40,11 @@ class Bindings {
   Short<Value, 3> values_;
 };
 
+/// Letters of a rule that stand for numbers.
+inline bool is_constant_letter(char letter) {
+  return letter == 'c' || letter == 'd' || letter == 'k' || letter == 'm';
+}
+
 /// One side of a rule, compiled: a sum of constants, variables and atoms. A term is
 /// coef * factor * atom, the factor a variable that stands for a constant, or none.
 struct Pattern {
