@@ -25,6 +25,7 @@ constexpr std::string_view kOpenClTypes =
     "#pragma OPENCL EXTENSION cl_khr_fp64 : enable\n#pragma OPENCL FP_CONTRACT OFF\n"
     "typedef char i8;\ntypedef uchar u8;\ntypedef short i16;\ntypedef ushort u16;\n"
     "typedef int i32;\ntypedef uint u32;\ntypedef long i64;\ntypedef ulong u64;\n"
+    "typedef u8 f8e4m3;\ntypedef u8 f8e5m2;\n"
     "typedef u16 f16;\ntypedef u16 bf16;\ntypedef float f32;\ntypedef double f64;\n"
     "#define _Bool bool\n#define exp2f exp2\n#define log2f log2\n#define sinf sin\n"
     "#define sqrtf sqrt\n#define fmodf fmod\n";
