@@ -210,7 +210,7 @@ Child::Heard Child::ask(std::string_view text, std::string& line, std::size_t mo
 std::string Child::end() {
   if (pid_ < 0) return "it was ended";
   // One that closed its output is about to end by itself, and how it does is worth knowing.
-  const auto patience = Clock::now() + std::chrono::seconds(1);
+  const auto patience = Clock::now() + std::chrono::seconds(5);
   close_all({&in_});
   bool by_itself = has_ended(pid_);
   while (!by_itself && out_ >= 0 && Clock::now() < patience) {

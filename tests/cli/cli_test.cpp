@@ -49,8 +49,8 @@ class Cli : public testing::Test {
 TEST_F(Cli, HelpIsThereForEveryVerbWithAnExampleAndExitCodes) {
   EXPECT_EQ(touchstone_run("--help").code, 0);
   EXPECT_THAT(touchstone_run("--version").text, HasSubstr("touchstone 0."));
-  for (const std::string verb :
-       {"demo", "eval", "check", "kernels", "fuzz", "simplify", "prove", "repl", "view"}) {
+  for (const std::string verb : {"demo", "eval", "check", "kernels", "fuzz", "simplify", "prove",
+                                 "repl", "view", "emit", "judge", "league", "serve"}) {
     const Answer run = touchstone_run(verb + " --help");
     EXPECT_EQ(run.code, 0) << verb;
     EXPECT_THAT(run.text, HasSubstr("Example: touchstone " + verb));

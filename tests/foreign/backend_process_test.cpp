@@ -161,9 +161,10 @@ TEST(BackendProcess, SaysHowOneCrashed) {
 TEST(BackendProcess, HangsEndInTimeAndLeaveNoProcess) {
   TemporaryDirectory dir;
   const std::string file = (dir.path() / "pid").string();
-  const Answer hung = answer_of("sleep 1000 & echo $! > " + file + "; wait", kHello, quick(2000));
+  const Answer hung =
+      answer_of("wait", "sleep 1000 & echo $! > " + file + "; " + kHello, quick(250));
   EXPECT_EQ(hung.kind, Kind::Broken);
-  EXPECT_THAT(hung.why, HasSubstr("hung: no answer within 2 s"));
+  EXPECT_THAT(hung.why, HasSubstr("hung: no answer within 0.25 s"));
   // The orphan is gone, or a zombie that nobody collects; killing takes a moment.
   std::string pid = read_file(file);
   ASSERT_FALSE(pid.empty());
