@@ -7,12 +7,10 @@ namespace touchstone::symbolic {
 
 namespace {
 
-// Quotients of quotients are folded while their numbers stay below this: the divisors of a deep
-// nest would grow without end, and a dividend must not leave 64 bits by our doing.
-constexpr std::int64_t kLargestFold = std::int64_t{1} << 31;
-
 // A dividend is opened into the sum around it up to this length, so that nests do not grow.
 constexpr std::size_t kMostTerms = 16;
+
+constexpr int kMostNests = 6;  // in a dividend whose whole part is taken out
 
 }  // namespace
 
@@ -268,7 +266,14 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
     // Coefficients count modulo the period only: mod.period, div.period.
     const auto within = [&](const Int& n) { return n.sign() >= 0 && n < period; };
     const bool is_reduced = within(s.constant) && std::ranges::all_of(s.terms, within, &Term::coef);
-    if (!is_reduced) {
+    // Quotients and choices in each other would each repeat, in what is taken out, all those
+    // within.
+    const auto nests = [&](const Term& t) {
+      const NodeData& n = c_[t.atom];
+      return n.kind == Kind::Max || (n.kind == Kind::Digit && n.second.is_zero());
+    };
+    const bool crowded = !finite && std::ranges::count_if(s.terms, nests) > kMostNests;
+    if (!is_reduced && !crowded) {
       Linear reduced{floor_mod(s.constant, period), {}};
       Linear whole{floor_div(s.constant, period), {}};
       for (const Term& t : s.terms) {

@@ -114,6 +114,8 @@ bool Simplifier::open_dividend(Linear& a, Linear& b) {
   const bool digit = n.kind == Kind::Digit && n.second.is_zero();
   if ((!digit && n.kind != Kind::Div) || !bounds(b).at_least(1)) return false;
   const Linear inner = digit ? Linear{n.first, {}} : linear(n.args[1]);
+  constexpr std::size_t kMostTerms = 16;  // powers of a sum grow without end
+  if (b.terms.size() * std::max<std::size_t>(1, inner.terms.size()) > kMostTerms) return false;
   const Linear dividend = linear(n.args[0]);
   law("div.div",
       [&](Instance& i) { i.bind("x", dividend).bind("a", inner).bind("y", 0).bind("c", b); });

@@ -259,6 +259,9 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
         };
         if (!divides(k, rest.constant) || !std::ranges::all_of(rest.terms, moves)) continue;
         add(dividend, divided(std::move(rest), k), lo);
+        if (std::ranges::any_of(dividend.terms,
+                                [](const Term& v) { return abs(v.coef) > kLargestFold; }))
+          return std::nullopt;
         return dividend;
       }
       return std::nullopt;
