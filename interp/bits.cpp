@@ -8,6 +8,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/base/suggest.h"
+#include "touchstone/interp/exact_dot.h"
 #include "touchstone/interp/exact_sum.h"
 #include "touchstone/interp/scalar_named.h"
 #include "touchstone/interp/scalar_ops.h"
@@ -37,6 +38,7 @@ enum class Name {
   CmpEq,
   Xor,
   Sum,
+  Dot,
 };
 
 constexpr int kAnyNumber = -1;
@@ -47,7 +49,7 @@ struct Row {
   int arity;
 };
 
-constexpr std::array<Row, 21> kRows = {{
+constexpr std::array<Row, 22> kRows = {{
     {"exp2", Name::Exp2, 1},
     {"log2", Name::Log2, 1},
     {"sin", Name::Sin, 1},
@@ -69,6 +71,7 @@ constexpr std::array<Row, 21> kRows = {{
     {"cmpeq", Name::CmpEq, 2},
     {"xor", Name::Xor, 2},
     {"sum", Name::Sum, kAnyNumber},
+    {"dot", Name::Dot, kAnyNumber},
 }};
 constexpr std::string_view kCast = "cast:";
 constexpr std::pair<std::string_view, Overflow> kCastModes[] = {
@@ -104,6 +107,25 @@ Scalar sum_of(std::span<const Scalar> terms) {
   }
 }
 
+// Of pairs: a1,b1,a2,b2 and on.
+template <class T>
+Scalar dot_of(std::span<const Scalar> terms) {
+  if (terms.size() % 2 != 0)
+    throw ShapeError(fmt::format(
+        "'dot' takes pairs, a1,b1,a2,b2 and on, and {} operands were given", terms.size()));
+  if constexpr (is_float_storage<T>) {
+    ExactDot<T> sum;
+    for (std::size_t i = 0; i < terms.size(); i += 2)
+      sum.add(terms[i].as<T>(), terms[i + 1].as<T>());
+    return Scalar::of(sum.result());
+  } else {
+    T sum{0};
+    for (std::size_t i = 0; i < terms.size(); i += 2)
+      sum = scalar::add(sum, scalar::mul(terms[i].as<T>(), terms[i + 1].as<T>()));
+    return Scalar::of(sum);
+  }
+}
+
 // Nothing where T does not have the operation; Scalar of bool for comparisons.
 template <class T>
 std::optional<Scalar> value_of(Name op, std::span<const Scalar> in) {
@@ -127,6 +149,8 @@ std::optional<Scalar> value_of(Name op, std::span<const Scalar> in) {
       return Scalar::of(scalar::cmpeq(x(0), x(1)));
     case Name::Sum:
       return sum_of<T>(in);
+    case Name::Dot:
+      return dot_of<T>(in);
     default:
       break;
   }

@@ -11,7 +11,7 @@ namespace touchstone {
 
 /// One operation on elements, by the name under which `touchstone bits` knows it (docs/oracle.md):
 /// exp2 log2 sin sqrt recip neg add sub mul div fma max.maximum max.maxnum mod.trunc mod.floor
-/// div.trunc div.floor cmplt cmpeq xor sum cast:DST, and for float8 cast.saturate:DST and
+/// div.trunc div.floor cmplt cmpeq xor sum dot cast:DST, and for float8 cast.saturate:DST and
 /// cast.infinity:DST. All operands have one dtype. Returns the one
 /// right answer, a float's rounded once; nothing where it is poison (an integer divided by 0, the
 /// least by -1). Throws ParseError for an unknown name, DTypeError where the operation does not

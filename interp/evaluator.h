@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -40,10 +41,30 @@ class Evaluator {
   /// Calls sink(first, block) for the blocks of the kernel's value, in order.
   template <class Sink>
   void run(Sink&& sink) {
-    const std::int64_t size = program_.regions[0].size;
-    for (std::int64_t first = 0; first < size; first += kBlockElements) {
-      const std::int64_t count = std::min(kBlockElements, size - first);
+    run(0, program_.regions[0].size, sink);
+  }
+  /// The same for elements [begin, end) of the value.
+  template <class Sink>
+  void run(std::int64_t begin, std::int64_t end, Sink&& sink) {
+    for (std::int64_t first = begin; first < end; first += kBlockElements) {
+      const std::int64_t count = std::min(kBlockElements, end - first);
       sink(first, evaluate(0, first, count));
+    }
+  }
+
+  /// From now on the terms of a reduce of the value may be taken elsewhere: `share(node, out, i,
+  /// first, last)` either does element i of `out` from terms [first, last) of the node's region, or
+  /// returns false.
+  using Share =
+      std::function<bool(const ProgramNode&, Block&, std::int64_t, std::int64_t, std::int64_t)>;
+  void share_reduces(Share share) { share_ = std::move(share); }
+
+  /// Feeds elements [begin, end) of a reduce's region, which belong to one result.
+  template <class Reducer>
+  void feed(const ProgramNode& node, Reducer& reducer, std::int64_t begin, std::int64_t end) {
+    for (std::int64_t first = begin; first < end; first += kBlockElements) {
+      const std::int64_t count = std::min(kBlockElements, end - first);
+      reducer.feed(evaluate(node.region, first, count), 0, count);
     }
   }
 
@@ -67,6 +88,7 @@ class Evaluator {
                             : domain_.constant(node, addresses_, out);
       } else if (is_reduce(node.op)) {
         domain_.prepare(node, count, out);
+        if (region_id == 0 && share_ && shared(node, first, count, out)) continue;
         reduce(node, *states[i].reducer, first, count, out);
       } else {
         operands.clear();
@@ -75,6 +97,13 @@ class Evaluator {
       }
     }
     return states.back().block;
+  }
+
+  bool shared(const ProgramNode& node, std::int64_t first, std::int64_t count, Block& out) {
+    for (std::int64_t i = 0; i < count; ++i)
+      if (!share_(node, out, i, (first + i) * node.terms, (first + i + 1) * node.terms))
+        return false;
+    return count > 0;
   }
 
   template <class Reducer>
@@ -103,6 +132,7 @@ class Evaluator {
   Domain& domain_;
   std::vector<std::vector<NodeState>> states_;
   std::vector<std::int64_t> addresses_;
+  Share share_;
 };
 
 }  // namespace touchstone::interp

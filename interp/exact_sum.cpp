@@ -19,7 +19,7 @@ void carry_digits(std::int64_t* digits, int count) {
 }
 
 UnpackedReal unpack_digits(const std::int64_t* digits, int count, std::int64_t least_exponent) {
-  std::array<std::int64_t, SumLayout<double>::kDigits> d;  // enough for each layout
+  std::array<std::int64_t, kMostDigits> d;
   std::copy(digits, digits + count, d.begin());
   carry_digits(d.data(), count);
   UnpackedReal r;

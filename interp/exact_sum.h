@@ -26,6 +26,22 @@ struct SumLayout {
   static constexpr int kDigits = (kInfo.max_exponent + 1 - kLeastExponent + 64 + 31) / 32;
 };
 
+// The values of all bytes, which are looked up faster than they are taken apart.
+template <class T>
+inline constexpr auto kValues = [] {
+  std::array<float, 256> values{};
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = to_float(T{static_cast<std::uint8_t>(i)});
+  return values;
+}();
+template <class U, class T>
+constexpr U widened(T x) {
+  if constexpr (is_float_storage<T> && sizeof(T) == 1)
+    return static_cast<U>(kValues<T>[x.bits]);
+  else
+    return convert<U>(x);
+}
+
 // What is known of a sum that is not a finite number other than 0.
 struct SumSpecials {
   bool nan = false;
@@ -34,7 +50,9 @@ struct SumSpecials {
   bool any() const { return nan || positive_infinity || negative_infinity; }
 };
 
-// The value of signed digits, each within +-2^62, without disturbing them.
+// Of sums of products of doubles; others have fewer.
+inline constexpr std::size_t kMostDigits = 134;
+// The value of signed digits, at most kMostDigits, each within +-2^62, without disturbing them.
 UnpackedReal unpack_digits(const std::int64_t* digits, int count, std::int64_t least_exponent);
 // Carries until all digits but the topmost, which keeps the sign, are in [0, 2^32).
 void carry_digits(std::int64_t* digits, int count);
@@ -89,7 +107,7 @@ requires is_float_storage<T>
 inline void ExactSum<T>::add(T x) {
   constexpr Bits kMask32 = 0xffffffffu;
   constexpr auto kMaxExponent = static_cast<Bits>(2 * Layout::kInfo.max_exponent + 1);
-  const U value = convert<U>(x);
+  const U value = detail::widened<U>(x);
   const Bits bits = std::bit_cast<Bits>(value);
   const Bits exponent = (bits & ~kSign) >> Layout::kFraction;
   if (exponent == kMaxExponent) [[unlikely]]

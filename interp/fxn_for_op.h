@@ -23,6 +23,8 @@ class Reducer {
   /// `count` more elements of `in` from `first` on.
   virtual void feed(const Block& in, std::int64_t first, std::int64_t count) = 0;
   virtual void finish(Block& out, std::int64_t at) = 0;
+  /// As if what `other`, of the same op and types, was fed had been fed here.
+  virtual void merge(const Reducer& other) = 0;
 };
 
 /// SUM is exact, rounded once to `accumulator`, then to `dtype`; integers wrap at `accumulator`.

@@ -1,7 +1,18 @@
 #include "touchstone/interp/interpreted.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <tbb/blocked_range.h>
+#include <tbb/enumerable_thread_specific.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/evaluator.h"
@@ -65,9 +76,112 @@ class Values {
   std::span<Buffer* const> buffers_;
 };
 
+// Runs a program in the threads of an arena. Each result is computed by one thread, or as an exact
+// sum or a maximum of parts, so neither the number of threads nor their schedule can be seen in it.
+class ThreadedRun {
+ public:
+  ThreadedRun(const Program& program, std::span<Buffer* const> buffers, tbb::task_arena& arena)
+      : program_(program), buffers_(buffers), arena_(arena) {}
+
+  void operator()() {
+    const std::int64_t size = program_.regions[0].size;
+    if (size >= kParts) {
+      const std::int64_t run = std::min(size / kParts, kBlockElements);
+      each((size + run - 1) / run, [&](Worker& worker, std::int64_t i) {
+        worker.evaluator.run(i * run, std::min((i + 1) * run, size),
+                             [&](std::int64_t first, const Block& block) { store(first, block); });
+      });
+      return;
+    }
+    Worker own(program_, buffers_);
+    own.evaluator.share_reduces(
+        [&](const ProgramNode& node, Block& out, std::int64_t i, std::int64_t first,
+            std::int64_t last) { return reduce(node, out, i, first, last); });
+    own.evaluator.run([&](std::int64_t first, const Block& block) { store(first, block); });
+  }
+
+ private:
+  static constexpr std::int64_t kParts =
+      64;  // of a task, where it is not larger than so many blocks
+
+  // What one thread computes with.
+  struct Worker {
+    Worker(const Program& program, std::span<Buffer* const> buffers)
+        : domain(buffers), evaluator(program, domain) {}
+    Values domain;
+    Evaluator<Values> evaluator;
+  };
+
+  void store(std::int64_t first, const Block& block) const {
+    const std::size_t width = itemsize(block.dtype());
+    std::memcpy(
+        static_cast<std::byte*>(buffers_[0]->memory()) + static_cast<std::size_t>(first) * width,
+        block.data(), static_cast<std::size_t>(block.count()) * width);
+  }
+
+  // f(worker, i) for i in [0, count), each worker in one thread at a time.
+  template <class F>
+  void each(std::int64_t count, F f) {
+    arena_.execute([&] {
+      tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, count),
+                        [&](const tbb::blocked_range<std::int64_t>& range) {
+                          const FpGuard guard;
+                          std::unique_ptr<Worker>& worker = workers_.local();
+                          if (!worker) worker = std::make_unique<Worker>(program_, buffers_);
+                          for (std::int64_t i = range.begin(); i != range.end(); ++i) f(*worker, i);
+                        });
+    });
+  }
+
+  bool reduce(const ProgramNode& node, Block& out, std::int64_t at, std::int64_t first,
+              std::int64_t last) {
+    const std::int64_t blocks = (last - first) / kBlockElements;
+    if (blocks < 4) return false;
+    const std::int64_t part = std::max(blocks / kParts, std::int64_t{1}) * kBlockElements;
+    const std::int64_t parts = (last - first + part - 1) / part;
+    std::vector<std::unique_ptr<Reducer>> sums(static_cast<std::size_t>(parts));
+    each(parts, [&](Worker& worker, std::int64_t i) {
+      auto& sum = sums[static_cast<std::size_t>(i)] = worker.domain.reducer(node);
+      const std::int64_t begin = first + i * part;
+      worker.evaluator.feed(node, *sum, begin, std::min(begin + part, last));
+    });
+    for (std::size_t i = 1; i < sums.size(); ++i) sums[0]->merge(*sums[i]);
+    sums[0]->finish(out, at);
+    return true;
+  }
+
+  const Program& program_;
+  std::span<Buffer* const> buffers_;
+  tbb::task_arena& arena_;
+  tbb::enumerable_thread_specific<std::unique_ptr<Worker>> workers_;
+};
+
+// The arena of a device, made when a kernel is large enough for it.
+class Threads {
+ public:
+  explicit Threads(int count) : count_(count) {}
+  int count() const { return count_; }
+  tbb::task_arena& arena() {
+    std::call_once(made_, [this] {
+      if (count_ > tbb::info::default_concurrency())
+        more_.emplace(tbb::global_control::max_allowed_parallelism,
+                      static_cast<std::size_t>(count_));
+      arena_.initialize(count_);
+    });
+    return arena_;
+  }
+
+ private:
+  int count_;
+  std::once_flag made_;
+  std::optional<tbb::global_control> more_;  // than there are cores
+  tbb::task_arena arena_;
+};
+
 class InterpretedRunner : public Runner {
  public:
-  explicit InterpretedRunner(LazyOpPtr kernel) : kernel_(std::move(kernel)) {
+  InterpretedRunner(LazyOpPtr kernel, std::shared_ptr<Threads> threads)
+      : kernel_(std::move(kernel)), threads_(std::move(threads)) {
     if (variables_of(kernel_).empty()) program_ = make_program(kernel_);
   }
 
@@ -83,7 +197,11 @@ class InterpretedRunner : public Runner {
   }
 
  private:
-  static void execute(const Program& program, std::span<Buffer* const> buffers) {
+  void execute(const Program& program, std::span<Buffer* const> buffers) const {
+    std::int64_t most = 0;
+    for (const Region& region : program.regions) most = std::max(most, region.size);
+    if (threads_->count() > 1 && most >= kWorthThreads)
+      return ThreadedRun(program, buffers, threads_->arena())();
     Values domain(buffers);
     Evaluator<Values> evaluator(program, domain);
     auto* out = static_cast<std::byte*>(buffers[0]->memory());
@@ -94,25 +212,32 @@ class InterpretedRunner : public Runner {
     });
   }
 
+  static constexpr std::int64_t kWorthThreads = 16 * kBlockElements;
+
   LazyOpPtr kernel_;
+  std::shared_ptr<Threads> threads_;
   Program program_;  // empty for a kernel with variables: made anew for each binding
 };
 
 class InterpretedDevice : public Device {
  public:
-  explicit InterpretedDevice(std::string name)
-      : Device(std::move(name), std::make_unique<HostAllocator>()) {}
+  InterpretedDevice(std::string name, int threads)
+      : Device(std::move(name), std::make_unique<HostAllocator>()),
+        threads_(std::make_shared<Threads>(threads)) {}
 
  private:
   RunnerPtr make_runner(const LazyOpPtr& kernel) override {
-    return std::make_shared<InterpretedRunner>(kernel);
+    return std::make_shared<InterpretedRunner>(kernel, threads_);
   }
+
+  std::shared_ptr<Threads> threads_;
 };
 
 }  // namespace
 
-std::unique_ptr<Device> make_interpreted_device(std::string name) {
-  return std::make_unique<InterpretedDevice>(std::move(name));
+std::unique_ptr<Device> make_interpreted_device(std::string name, int threads) {
+  if (threads == 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return std::make_unique<InterpretedDevice>(std::move(name), threads);
 }
 
 void register_interpreted_device() {

@@ -25,6 +25,9 @@ class FloatSum : public Reducer {
     });
     sum_ = {};
   }
+  void merge(const Reducer& other) override {
+    sum_.merge(static_cast<const FloatSum&>(other).sum_);
+  }
 
  private:
   DType accumulator_;
@@ -45,6 +48,7 @@ class IntegerSum : public Reducer {
         accumulator_, [&]<class A>(std::type_identity<A>) { return convert<T>(convert<A>(sum_)); });
     sum_ = 0;
   }
+  void merge(const Reducer& other) override { sum_ += static_cast<const IntegerSum&>(other).sum_; }
 
  private:
   DType accumulator_;
@@ -69,6 +73,9 @@ class Maximum : public Reducer {
   void finish(Block& out, std::int64_t at) override {
     out.begin<T>()[at] = max_;
     max_ = least<T>();
+  }
+  void merge(const Reducer& other) override {
+    max_ = scalar::max(max_, static_cast<const Maximum&>(other).max_);
   }
 
  private:

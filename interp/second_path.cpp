@@ -142,7 +142,7 @@ std::uint64_t high_product(std::uint64_t a, std::uint64_t b) {
 Angle reduced(double x, const Tables& t) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
   const std::uint64_t m = ((bits & ((1ULL << 52) - 1)) | 1ULL << 52) >> 29;  // 24 bits
-  const int e = static_cast<int>(bits >> 52) - 1023 - 23;                  // x = m * 2^e
+  const int e = static_cast<int>(bits >> 52) - 1023 - 23;                    // x = m * 2^e
   // 192 digits of 2/pi, beginning with that which weighs 2 in the product with 2^e: what weighs 4
   // and more is a full turn for every m.
   const int first = e + 62;

@@ -62,7 +62,7 @@ class ExactSumOf : public testing::Test {
     return r;
   }
 };
-using Floats = testing::Types<float16, bfloat16, float, double>;
+using Floats = testing::Types<float8_e5m2, float16, bfloat16, float, double>;
 TYPED_TEST_SUITE(ExactSumOf, Floats);
 
 TYPED_TEST(ExactSumOf, NothingAndZerosHaveTheirSign) {

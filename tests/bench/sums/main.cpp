@@ -1,0 +1,64 @@
+#include <random>
+#include <string>
+#include <vector>
+
+#include <benchmark/benchmark.h>
+
+#include "touchstone/interp/exact_dot.h"
+#include "touchstone/interp/exact_sum.h"
+
+// Exact sums and dot products, by the element: the figures of docs/performance.md.
+
+namespace touchstone {
+namespace {
+
+constexpr std::size_t kTerms = 1 << 16;
+
+template <class T>
+std::vector<T> normal_values() {
+  std::mt19937_64 random(1);
+  std::normal_distribution<double> normal;
+  std::vector<T> values(kTerms);
+  for (T& x : values) x = convert<T>(normal(random));
+  return values;
+}
+
+template <class T>
+void exact_sum(benchmark::State& state) {
+  const std::vector<T> x = normal_values<T>();
+  for (auto _ : state) {
+    ExactSum<T> sum;
+    for (const T v : x) sum.add(v);
+    benchmark::DoNotOptimize(sum.result());
+  }
+  state.counters["per element"] = benchmark::Counter(
+      static_cast<double>(kTerms),
+      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
+template <class T>
+void exact_dot(benchmark::State& state) {
+  const std::vector<T> x = normal_values<T>();
+  for (auto _ : state) {
+    ExactDot<T> sum;
+    for (std::size_t i = 0; i < kTerms; ++i) sum.add(x[i], x[kTerms - 1 - i]);
+    benchmark::DoNotOptimize(sum.result());
+  }
+  state.counters["per element"] = benchmark::Counter(
+      static_cast<double>(kTerms),
+      benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+
+const bool registered = [] {
+  for (const DTypeInfo& row : dtype_table)
+    with_storage(row.dtype, [&]<class T>(std::type_identity<T>) {
+      if constexpr (is_float_storage<T>) {
+        benchmark::RegisterBenchmark(("sum/" + std::string(row.name)).c_str(), exact_sum<T>);
+        benchmark::RegisterBenchmark(("dot/" + std::string(row.name)).c_str(), exact_dot<T>);
+      }
+    });
+  return true;
+}();
+
+}  // namespace
+}  // namespace touchstone
