@@ -114,6 +114,20 @@ Verb check(CLI::App& app) {
   return {v, [] { return run_check(o); }};
 }
 
+Verb explain(CLI::App& app) {
+  static ExplainOptions o;
+  CLI::App* v = add_verb(app, "explain",
+                         "One element: its exact value, every rounding, why results are legal",
+                         "explain kernel.json --in a.npy b.npy --out y.npy --at 3,7");
+  v->add_option("file", o.file, "A kernel.json")->required();
+  v->add_option("--in", o.inputs, "Inputs, buffer 1 first, as .npy");
+  v->add_option("--out", o.output, "The candidate's output, as .npy");
+  v->add_option("--at", o.at, "The element: an index per axis")->required();
+  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
+  v->add_option("--profile", o.profile, "As of check")->capture_default_str();
+  return {v, [] { return run_explain(o); }};
+}
+
 void add_suite_options(CLI::App* v, SuiteWords& o) {
   v->add_option("--ops", o.ops, "Elementwise operations and reduces, as exp2,reduce_sum [all]")
       ->delimiter(',');
@@ -362,10 +376,10 @@ int run(int argc, char** argv) {
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  const Verb verbs[] = {demo(app),    eval(app),     check(app), kernels(app),
-                        fuzz(app),    simplify(app), prove(app), repl(app),
-                        view(app),    bits(app),     emit(app),  judge(app),
-                        certify(app), league(app),   serve(app), plugin_host(app)};
+  const Verb verbs[] = {demo(app),  eval(app),       check(app), explain(app), kernels(app),
+                        fuzz(app),  simplify(app),   prove(app), repl(app),    view(app),
+                        bits(app),  emit(app),       judge(app), certify(app), league(app),
+                        serve(app), plugin_host(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {

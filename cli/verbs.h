@@ -51,6 +51,16 @@ struct SuiteWords {
   std::uint64_t seed = 0;
 };
 
+struct ExplainOptions {
+  std::string file;                 // a kernel.json
+  std::vector<std::string> inputs;  // .npy, buffer 1 first
+  std::string output;               // .npy; empty: no candidate
+  std::string at;                   // 3,7
+  std::vector<std::string> variables;
+  std::string profile = "glibc";
+};
+int run_explain(const ExplainOptions& options);
+
 struct EmitOptions {
   std::string folder;
   std::string format = "npy";  // a file for each array, or npz, safetensors

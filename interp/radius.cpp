@@ -25,13 +25,6 @@ const FunctionError* error_of(Op op, const Profile& p) {
   }
 }
 
-// The ULP that the profile allows where |argument| is at most `size`.
-double allowed_ulp(Op op, const Profile& p, double size) {
-  const FunctionError* error = error_of(op, p);
-  if (error == nullptr) return 0;
-  return std::ceil(error->ulp + (error->ulp_per_x == 0 ? 0 : error->ulp_per_x * size));
-}
-
 // A product that its consumer may see unrounded: no number of the type need be near it.
 bool stays_unrounded(const ProgramNode& node, const Profile& profile) {
   return node.op == Op::Mul && node.is_addend && profile.contracts;
@@ -130,7 +123,7 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
     Ball b = Ball::unknown();
     if (known)
       b = ball_of_result(node, profile, std::span(in).first(operands.size()),
-                         allowed_ulp(node.op, profile, in[0].most()));
+                         declared_ulp(node.op, profile, in[0].most()));
     narrow<T>(node, profile, form, b, out, i);
     balls[static_cast<std::size_t>(i)] = b;
   }
@@ -138,6 +131,12 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
 }
 
 }  // namespace
+
+double declared_ulp(Op op, const Profile& profile, double size) {
+  const FunctionError* error = error_of(op, profile);
+  if (error == nullptr) return 0;
+  return std::ceil(error->ulp + (error->ulp_per_x == 0 ? 0 : error->ulp_per_x * size));
+}
 
 Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<const Ball> operands,
                     double ulp) {

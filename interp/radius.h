@@ -19,6 +19,9 @@ Ball ball_of(const LegalBlock& block, std::int64_t i) {
   return lo == hi ? Ball{lo, 0} : ball::made(lo / 2 + hi / 2, hi / 2 - lo / 2);
 }
 
+/// The ULP that the profile allows `op` at arguments of at most `size`.
+double declared_ulp(Op op, const Profile& profile, double size);
+
 /// The radius of one elementwise result whose interval is `out`, from those of its operands, by the
 /// rules of docs/oracle.md. No claim where there is no rule.
 Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<const Ball> operands,

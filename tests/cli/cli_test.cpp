@@ -348,6 +348,21 @@ TEST_F(Cli, EvalRunsOnBothDevicesAndCheckJudges) {
               HasSubstr("\"candidate\":\"40e00000\",\"legal\":[\"40c00000\",\"40c00000\"]"));
 }
 
+TEST_F(Cli, ExplainTakesOneElementApart) {
+  const std::string folder = file("explained");
+  ASSERT_EQ(touchstone_run("emit " + folder + " --ops reduce_sum --dtypes f32 -n 60").code, 0);
+  const std::string at = folder + "/reduce-sum-float32-random";
+  const std::string ask = "explain " + at + "/kernel.json --in " + at + "/in1.npy --at ";
+  const Answer sum = touchstone_run(ask + "0,0");
+  EXPECT_EQ(sum.code, 0) << sum.text;
+  EXPECT_THAT(sum.text, HasSubstr("REDUCE_SUM(60 terms) float32"));
+  EXPECT_THAT(sum.text, HasSubstr("orders of 60 terms"));
+  const Answer beyond = touchstone_run(ask + "7,0");
+  EXPECT_EQ(beyond.code, 2);
+  EXPECT_THAT(beyond.text, HasSubstr("axis 0 of the output has 1 elements"));
+  EXPECT_EQ(touchstone_run(ask + "0,").code, 2);
+}
+
 TEST_F(Cli, EmitWritesWhatJudgeJudges) {
   const std::string folder = file("suite");
   const Answer emitted =

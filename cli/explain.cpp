@@ -1,0 +1,81 @@
+#include "touchstone/interp/explain.h"
+
+#include <charconv>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "judging.h"
+#include "kernel_io.h"
+#include "touchstone/base/error.h"
+#include "touchstone/interp/interpreted.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+std::vector<std::int64_t> parse_index(const std::string& text) {
+  std::vector<std::int64_t> at;
+  const char* from = text.data();
+  const char* const end = from + text.size();
+  while (from != end) {
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(from, end, value);
+    const bool more = stop != end && *stop == ',' && stop + 1 != end;
+    if (error != std::errc() || (stop != end && !more))
+      throw ParseError(
+          fmt::format("'{}' is no element; write an index per axis, as --at 3,7", text));
+    at.push_back(value);
+    from = more ? stop + 1 : stop;
+  }
+  return at;
+}
+
+std::string sum_of(const std::vector<ExplainedNode::Term>& terms) {
+  std::vector<std::string> parts;
+  for (const ExplainedNode::Term& t : terms)
+    parts.push_back(fmt::format("{:.3g} {}", t.amount, t.what));
+  return fmt::format("{}", fmt::join(parts, " + "));
+}
+
+Scalar element_of(const HostArray& array, std::int64_t flat) {
+  std::uint64_t bits = 0;
+  const std::size_t width = itemsize(array.dtype);
+  std::memcpy(&bits, array.bytes.data() + static_cast<std::size_t>(flat) * width, width);
+  return Scalar::from_bits(array.dtype, bits);
+}
+
+}  // namespace
+
+int run_explain(const ExplainOptions& options) {
+  register_interpreted_device();
+  const Profile profile = read_profile(options.profile);
+  const KernelFile file = with_values(read_kernel(options.file), options.variables);
+  Device& host = Device::get("CPU");
+  std::vector<BufferPtr> buffers{nullptr};
+  for (const HostArray& input : read_arrays(file, options.inputs, 1))
+    buffers.push_back(to_buffer(host, input));
+  std::vector<Buffer*> raw;
+  for (const BufferPtr& b : buffers) raw.push_back(b.get());
+  const std::vector<std::int64_t> at = parse_index(options.at);
+  const std::vector<ExplainedNode> nodes = explain(file.ast, raw, at, profile);
+  for (const ExplainedNode& node : nodes) {
+    fmt::print("{}\n  reference  0x{:0{}x} ({})\n", node.text, node.reference.bits(),
+               2 * itemsize(node.reference.dtype()), node.reference.str());
+    if (!node.exact.empty()) fmt::print("  exact      {}\n", node.exact);
+    fmt::print("  legal      {}\n", node.legal.str());
+    if (node.radius) fmt::print("  radius     {:.3g} = {}\n", *node.radius, sum_of(node.terms));
+  }
+  if (options.output.empty()) return kExitOk;
+  const HostArray output = read_arrays(file, {options.output}, 0)[0];
+  std::int64_t flat = 0;
+  const Shape& shape = file.ast->src()[0]->shape();
+  for (std::size_t i = 0; i < at.size(); ++i) flat = flat * shape[i].as_int() + at[i];
+  const Scalar got = element_of(output, flat);
+  const bool legal = nodes.back().legal.accepts(got);
+  fmt::print("candidate    0x{:0{}x} ({}): {} under profile {}\n", got.bits(),
+             2 * itemsize(got.dtype()), got.str(), legal ? "legal" : "not legal", profile.name);
+  return legal ? kExitOk : kExitNo;
+}
+
+}  // namespace touchstone::cli
