@@ -376,7 +376,11 @@ class Envelope {
         apply_typed<T>(node, profile_, operands, out);
       });
     }
-    if (!determined && is_float(node.dtype)) apply_radius(node, profile_, operands, form_, out);
+    // Of numbers that are known the interval is the narrower, so the radius would be for nothing.
+    const bool spreads = std::ranges::any_of(
+        operands, [](const Block* b) { return !b->determined || !b->balls.empty(); });
+    if (!determined && is_float(node.dtype) && (spreads || form_ == Form::Radius))
+      apply_radius(node, profile_, operands, form_, out);
   }
 
   std::unique_ptr<LegalReducer> reducer(const ProgramNode& node) const {

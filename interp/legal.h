@@ -390,7 +390,8 @@ template <class T>
 Legal<T> exp2(const Legal<T>& a, std::int64_t ulp) {
   if (a.any || !a.number) return a;
   if (a.is_point() && is_infinite(a.lo)) return Legal<T>::point(scalar::exp2(a.lo));
-  Legal<T> out = widened(Legal<T>::range(scalar::exp2(a.lo), scalar::exp2(a.hi), a.nan), ulp);
+  const T low = scalar::exp2(a.lo);
+  Legal<T> out = widened(Legal<T>::range(low, a.is_point() ? low : scalar::exp2(a.hi), a.nan), ulp);
   if (key_less(out.lo, T{})) out.lo = T{};
   // Beyond twice the largest number no error of so few ULP leads back to it.
   constexpr DTypeInfo kInfo = info(dtype_v<T>);
@@ -406,7 +407,8 @@ Legal<T> log2(const Legal<T>& a, std::int64_t ulp) {
   const bool nan = a.nan || scalar::cmplt(a.lo, T{});
   if (scalar::cmplt(a.hi, T{})) return Legal<T>::only_nan();
   const T from = scalar::cmplt(a.lo, T{}) ? T{} : a.lo;
-  Legal<T> out = Legal<T>::range(scalar::log2(from), scalar::log2(a.hi), nan);
+  const T low = scalar::log2(from);
+  Legal<T> out = Legal<T>::range(low, a.is_point() ? low : scalar::log2(a.hi), nan);
   const bool exact = order_key(out.lo) == order_key(out.hi) && is_infinite(out.lo);
   return exact ? out : widened(out, ulp);
 }
