@@ -121,16 +121,14 @@ std::optional<Linear> Simplifier::apply(CompiledRule::Root root, std::span<const
     ++matching_;
     Matcher matcher(*this);
     const Trace::Mark start = mark();
-    bool less = false;
-    Linear after[1];
+    std::optional<Linear> after;
     if (const auto bindings = matcher.match(rule, subjects)) {
       rewind(start);
       applied(rule, *bindings);
-      after[0] = matcher.result(rule, *bindings);
-      less = true;
+      after = matcher.result(rule, *bindings);
     }
     --matching_;
-    if (less && simpler(root, after, subjects)) return after[0];
+    if (after && simpler(root, {&*after, 1}, subjects)) return after;
     rewind(start);
   }
   return std::nullopt;
@@ -185,7 +183,10 @@ bool Simplifier::apply_sum(Linear& s) {
       if (bindings) {
         add(after, Linear{0, {t}}, -1);
         add(after, Linear{0, {u}}, -1);
-        add(after, matcher.result(rule, *bindings), factor);
+        if (const auto result = matcher.result(rule, *bindings))
+          add(after, *result, factor);
+        else
+          bindings.reset();
       }
       rewind(start);
       --matching_;
@@ -249,7 +250,7 @@ bool Simplifier::apply_and(Ids& parts) {
         std::optional<Id> result;
         if (bindings) {
           applied(rule, *bindings);
-          result = build(matcher.result(rule, *bindings));
+          if (const auto flag = matcher.result(rule, *bindings)) result = build(*flag);
         }
         --matching_;
         if (result) {

@@ -142,6 +142,7 @@ Id Simplifier::rewritten(Id root, const Replacements& by) {
     if ((n.kind == Kind::Div || n.kind == Kind::Mod) && args[1] == Linear()) {
       const Id undefined[] = {part(n.args[0]), c_.make_constant(0)};
       now.emplace(id, c_.make(n.kind, undefined, Interval()));
+      divided_by_zero_ = true;
       continue;
     }
     now.emplace(id, build(rebuilt(n, args)));
@@ -277,11 +278,12 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   }
   facts_ = std::move(moved);
   residues_ = std::move(residues_moved);
+  divided_by_zero_ = false;
   const Id narrow = rewritten(root, forth);
   if (bounds) *bounds = meet(*bounds, this->bounds(linear(narrow)));
   facts_.clear();
   residues_.clear();
-  if (!defined(narrow)) {
+  if (divided_by_zero_) {
     assuming_ = false;
     return root;
   }

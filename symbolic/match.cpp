@@ -281,8 +281,17 @@ bool Matcher::holds(const Bindings& bindings) {
   });
 }
 
-Linear Matcher::result(const CompiledRule& rule, const Bindings& bindings) {
-  return evaluate(rule.rhs, bindings);
+std::optional<Linear> Matcher::result(const CompiledRule& rule, const Bindings& bindings) {
+  undefined_ = false;
+  Linear r = evaluate(rule.rhs, bindings);
+  if (undefined_) return std::nullopt;
+  return r;
+}
+
+bool Matcher::is_zero(const Linear& divisor) {
+  if (!divisor.is_constant() || !divisor.constant.is_zero()) return false;
+  undefined_ = true;
+  return true;
 }
 
 Linear Matcher::evaluate(Expr e, const Bindings& bindings) {
@@ -312,9 +321,11 @@ Linear Matcher::evaluate(Expr e, const Bindings& bindings) {
     case ExprOp::Mul:
       return s_.multiply(arg(0), arg(1));
     case ExprOp::Div:
-      return s_.divide(arg(0), arg(1));
-    case ExprOp::Mod:
-      return s_.modulo(arg(0), arg(1));
+    case ExprOp::Mod: {
+      const Linear divisor = arg(1);
+      if (is_zero(divisor)) return {};
+      return x.op(e) == ExprOp::Div ? s_.divide(arg(0), divisor) : s_.modulo(arg(0), divisor);
+    }
     case ExprOp::Lt:
       return flag(s_.negative(gap(0, 1, 0)));
     case ExprOp::Le:

@@ -109,8 +109,9 @@ class Matcher {
 
   /// Each pattern with its expression, all with the same bindings, that meet the conditions.
   std::optional<Bindings> match(const CompiledRule& rule, std::span<const Linear> subjects);
-  /// The right side with its variables bound.
-  Linear result(const CompiledRule& rule, const Bindings& bindings);
+  /// The right side with its variables bound; nullopt where a divisor in it is 0, as in an arm that
+  /// no point takes.
+  std::optional<Linear> result(const CompiledRule& rule, const Bindings& bindings);
 
  private:
   struct Goal {  // in a list that ends with null
@@ -132,9 +133,12 @@ class Matcher {
                   Bindings& bindings);
   bool holds(const Bindings& bindings);
   Linear evaluate(Expr e, const Bindings& bindings);
+  /// Whether the divisor is the number 0; then what is evaluated has no value.
+  bool is_zero(const Linear& divisor);
 
   Simplifier& s_;
   const CompiledRule* rule_ = nullptr;
+  bool undefined_ = false;
 };
 
 }  // namespace touchstone::symbolic

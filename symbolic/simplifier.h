@@ -289,10 +289,11 @@ class Simplifier {
 
   Context& c_;
   Trace* trace_ = nullptr;
-  int depth_ = 0;          // of recombine within recombine
-  int matching_ = 0;       // of rules within rules
-  bool assuming_ = false;  // within under
-  bool halving_ = false;   // within between
+  int depth_ = 0;                 // of recombine within recombine
+  int matching_ = 0;              // of rules within rules
+  bool assuming_ = false;         // within under
+  bool divided_by_zero_ = false;  // in `rewritten`; a product by 0 may hide it
+  bool halving_ = false;          // within between
   Facts facts_;
   Residues residues_;
   mutable Linear last_sum_;  // whose lasting bounds were found last: they are often asked for twice

@@ -183,5 +183,25 @@ TEST(History, WhatIsReadAgainStays) {
   }
 }
 
+// In the arm that is taken the other one divides by zero: that must not leave the arm.
+TEST(History, ADivisionStaysInTheArmThatGuardsIt) {
+  const Names n{{"x", variable("x", 0, 5)}, {"y", variable("y", 1, 9)}, {"z", variable("z", 0, 5)}};
+  for (const std::string text : {"where(x < 1, y*y % 27 != 0, (-1431655767 - z) % x)",
+                                 "where(x < 1, y*y % 27 != 0, (-1431655767 - z) // x * x)"})
+    EXPECT_EQ(evaluate(parse(text, n), {{"x", 0}, {"y", 5}, {"z", 2}}), 1) << text;
+}
+
+// A rule whose right side divides by what is 0 in an arm that no point takes is not taken.
+TEST(History, NoRuleMakesADivisionByZero) {
+  const Names n{{"x", variable("x", 0, 100)},
+                {"y", variable("y", std::nullopt, 100)},
+                {"z", variable("z", 0, 12)}};
+  const Node e = parse(
+      "max(y % -5 and where(34, x, 2147483648), y // x % 9223372036854775808) %"
+      " (min(z, -1000000000000000000000000000001) % 4611686018427387902 + (x or min(x, z)))",
+      n);
+  EXPECT_EQ(evaluate(e, {{"x", 7}, {"y", 50}, {"z", 3}}), 7);
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic
