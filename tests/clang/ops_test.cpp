@@ -41,7 +41,8 @@ std::vector<T> edge_values() {
             at(0x0102030405060708)};
   } else if constexpr (sizeof(T) == 1) {  // all of them
     std::vector<T> values;
-    for (unsigned bits = 0; bits < 256; ++bits) values.push_back(T{static_cast<std::uint8_t>(bits)});
+    for (unsigned bits = 0; bits < 256; ++bits)
+      values.push_back(T{static_cast<std::uint8_t>(bits)});
     return values;
   } else {
     constexpr DTypeInfo kInfo = info(dtype_v<T>);

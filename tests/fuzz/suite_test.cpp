@@ -17,11 +17,11 @@ TEST(Suite, HoldsEveryOpOfEveryTypeItTakesOnce) {
   const std::vector<SuiteCase> cases = draw_suite(options);
   std::set<std::string> names;
   for (const SuiteCase& c : cases) EXPECT_TRUE(names.insert(c.name).second) << c.name;
-  for (const char* name : {"exp2-float16-edges", "where-bool-random", "max-uint64-integers",
-                           "reduce-sum-bfloat16-edges", "dot-float32-random",
-                           "cast-float64-int8-edges", "bitcast-int32-float32-edges",
-                           "mulacc-float32-edges", "xor-bool-edges", "mod-float64-random",
-                           "reduce-sum-float16-full", "add-int8-zeros"})
+  for (const char* name :
+       {"exp2-float16-edges", "where-bool-random", "max-uint64-integers",
+        "reduce-sum-bfloat16-edges", "dot-float32-random", "cast-float64-int8-edges",
+        "bitcast-int32-float32-edges", "mulacc-float32-edges", "xor-bool-edges",
+        "mod-float64-random", "reduce-sum-float16-full", "add-int8-zeros"})
     EXPECT_TRUE(names.contains(name)) << name;
   for (const char* name : {"exp2-int8-edges", "xor-float32-edges", "div-bool-edges",
                            "bitcast-int8-bool-edges", "cast-int8-int8-edges"})

@@ -86,8 +86,14 @@ const touchstone_backend* touchstone_backend_get(void) {
   static touchstone_backend backend = {TOUCHSTONE_BACKEND_ABI,
                                        sizeof(touchstone_backend),
                                        "{\"name\":\"copier\",\"version\":\"1.0\"}",
-                                       NULL, NULL, NULL, NULL,
-                                       my_compile, my_run, NULL, my_error};
+                                       NULL,
+                                       NULL,
+                                       NULL,
+                                       NULL,
+                                       my_compile,
+                                       my_run,
+                                       NULL,
+                                       my_error};
   if (getenv("DEVICE") != NULL) {
     backend.alloc = my_alloc;
     backend.free = free;

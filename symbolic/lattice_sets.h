@@ -1,0 +1,22 @@
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace touchstone::symbolic::lattice {
+
+/// A set of members, by their places.
+using Bits = std::uint32_t;
+
+inline int place(Bits set) { return std::countr_zero(set); }
+
+inline Bits bit(std::size_t i) { return Bits{1} << i; }
+
+/// Runs `use(i)` for every member i of the set, lowest first.
+template <class Use>
+void each(Bits set, const Use& use) {
+  for (; set != 0; set &= set - 1) use(static_cast<std::size_t>(place(set)));
+}
+
+}  // namespace touchstone::symbolic::lattice
