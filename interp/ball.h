@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <vector>
 
 #include "touchstone/dtype/dtype.h"
 
@@ -41,6 +42,20 @@ struct Unit {
     largest = std::ldexp(2 - std::ldexp(1, 1 - f.digits), f.max_exponent);
   }
 };
+
+/// That of each type, worked out once.
+inline const Unit& unit_of(DType d) {
+  static const std::vector<Unit> units = [] {
+    std::vector<Unit> all;
+    for (const DTypeInfo& row : dtype_table) all.emplace_back(row.dtype);
+    return all;
+  }();
+  return units[static_cast<std::size_t>(d)];
+}
+
+/// A double below, and above, what the rounding of x may have hidden.
+inline double below(double x) { return x - (std::abs(x) * 0x1p-52 + 0x1p-1074); }
+inline double above(double x) { return x + (std::abs(x) * 0x1p-52 + 0x1p-1074); }
 
 /// value +- radius, the radius a little up for its own rounding, and for the value's, of a few
 /// operations in double.

@@ -81,8 +81,8 @@ void narrow(const ProgramNode& node, const Profile& profile, Form form, Ball& b,
   if (form == Form::Radius && b.known() && !x.is_point())
     x = Legal<T>::range(infinity<T>(true), infinity<T>(), x.nan);
   if (b.known()) {
-    const double lo = std::nextafter(b.value - b.radius, -HUGE_VAL);
-    const double hi = std::nextafter(b.value + b.radius, HUGE_VAL);
+    const double lo = ball::below(b.value - b.radius);
+    const double hi = ball::above(b.value + b.radius);
     const bool outwards = stays_unrounded(node, profile);
     T low = outwards ? legal::not_above<T>(lo) : legal::not_below<T>(lo);
     T high = outwards ? legal::not_below<T>(hi) : legal::not_above<T>(hi);
@@ -105,17 +105,21 @@ template <class T>
 void apply_typed(const ProgramNode& node, const Profile& profile,
                  std::span<const LegalBlock* const> operands, Form form, LegalBlock& out) {
   std::vector<Ball> balls(static_cast<std::size_t>(out.count()));
-  std::array<Ball, 3> in{};
+  std::array<std::vector<Ball>, 3> of;  // each operand
   const std::size_t first = node.op == Op::Where ? 1 : 0;
+  for (std::size_t k = first; k < operands.size(); ++k) {
+    of[k].resize(balls.size(), Ball::unknown());
+    with_storage(node.src_dtypes[k], [&]<class S>(std::type_identity<S>) {
+      if constexpr (is_float_storage<S>)
+        for (std::size_t i = 0; i < balls.size(); ++i)
+          of[k][i] = ball_of<S>(*operands[k], static_cast<std::int64_t>(i));
+    });
+  }
+  std::array<Ball, 3> in{};
   for (std::int64_t i = 0; i < out.count(); ++i) {
     bool known = true;
     for (std::size_t k = first; k < operands.size(); ++k) {
-      in[k] = with_storage(node.src_dtypes[k], [&]<class S>(std::type_identity<S>) {
-        if constexpr (is_float_storage<S>)
-          return ball_of<S>(*operands[k], i);
-        else
-          return Ball::unknown();
-      });
+      in[k] = of[k][static_cast<std::size_t>(i)];
       known = known && in[k].known();
     }
     if (known && node.op == Op::Where && operands[0]->get<bool>(i).is_point())
@@ -140,12 +144,12 @@ double declared_ulp(Op op, const Profile& profile, double size) {
 
 Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<const Ball> operands,
                     double ulp) {
-  const ball::Unit unit(node.dtype);
+  const ball::Unit& unit = ball::unit_of(node.dtype);
   std::array<Ball, 3> in{};
   const bool arithmetic = node.op != Op::Where && node.op != Op::Noop && node.op != Op::Neg;
   for (std::size_t k = 0; k < operands.size(); ++k)
     in[k] = profile.flushes_inputs && arithmetic
-                ? ball::flushed(operands[k], ball::Unit(node.src_dtypes[k]))
+                ? ball::flushed(operands[k], ball::unit_of(node.src_dtypes[k]))
                 : operands[k];
   if (node.op == Op::MulAcc)
     return ball::rounded(ball::add(ball::rounded(ball::mul(in[0], in[1]), unit), in[2]), unit);
