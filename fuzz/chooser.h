@@ -1,14 +1,17 @@
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
+
+#include "touchstone/base/hash.h"
 
 namespace touchstone::fuzz {
 
 /// Where a generator's decisions come from: a pseudo-random stream, a property tester's choices, a
 /// fuzzer's bytes. Choice 0 is always the simplest, so a shorter or smaller source draws a simpler
-/// case.
+/// case. Header-only, like all of its kinds; the one of RapidCheck is rapidcheck_chooser.h.
 class Chooser {
  public:
   virtual ~Chooser() = default;
@@ -40,15 +43,48 @@ class ListChooser : public Chooser {
   std::size_t next_ = 0;
 };
 
-/// Case `index` of campaign `seed`: a counter-based stream, the same on every machine and for any
-/// number of workers.
-class RandomChooser : public Chooser {
+/// Choices from a fuzzer's bytes: as many bytes a choice as its range needs, 0 once they are used
+/// up, so that what a byte decides stays in place while others change.
+class BytesChooser : public Chooser {
  public:
-  RandomChooser(std::uint64_t seed, std::uint64_t index) : seed_(seed), index_(index) {}
-  std::uint64_t below(std::uint64_t n) override;
+  explicit BytesChooser(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+  std::uint64_t below(std::uint64_t n) override {
+    std::uint64_t value = 0;
+    for (std::uint64_t range = n - 1; range > 0; range >>= 8)
+      value = value << 8 | (next_ < bytes_.size() ? bytes_[next_++] : 0U);
+    return value % n;
+  }
 
  private:
-  std::uint64_t seed_, index_;
+  std::span<const std::uint8_t> bytes_;
+  std::size_t next_ = 0;
+};
+
+/// Case `index` of campaign `seed`: a counter-based stream, the same on every machine and for any
+/// number of workers. The bits are those of Threefry-2x32 with 20 rounds (device/threefry.h).
+class RandomChooser : public Chooser {
+ public:
+  RandomChooser(std::uint64_t seed, std::uint64_t index) : key_(hash_mix(seed, index)) {}
+
+  std::uint64_t below(std::uint64_t n) override {
+    constexpr int kRotations[] = {13, 15, 26, 6, 17, 29, 16, 24};
+    const auto low = static_cast<std::uint32_t>(key_),
+               high = static_cast<std::uint32_t>(key_ >> 32);
+    const std::uint32_t schedule[] = {low, high, 0x1BD11BDAU ^ low ^ high};
+    std::uint32_t x0 = drawn_++ + schedule[0], x1 = schedule[1];
+    for (std::uint32_t round = 0; round < 20; ++round) {
+      x0 += x1;
+      x1 = std::rotl(x1, kRotations[round % 8]) ^ x0;
+      if (round % 4 != 3) continue;
+      const std::uint32_t turn = round / 4 + 1;
+      x0 += schedule[turn % 3];
+      x1 += schedule[(turn + 1) % 3] + turn;
+    }
+    return ((static_cast<std::uint64_t>(x1) << 32) | x0) % n;
+  }
+
+ private:
+  std::uint64_t key_;
   std::uint32_t drawn_ = 0;
 };
 

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/fuzz/chooser.h"
+
+namespace touchstone::fuzz {
+
+/// What a case breaks: the name of a relation, which shrinking keeps, and values and points for a
+/// person.
+struct Failure {
+  std::string relation;
+  std::string detail;
+};
+
+enum class Ending : std::uint8_t {
+  Pass,
+  Weak,     // a verdict without power
+  Skipped,  // the case says nothing: undefined everywhere, or not for this backend
+  Fail
+};
+std::string_view name(Ending ending);
+
+struct Checked {
+  Ending ending = Ending::Pass;
+  Failure failure;  // of a Fail
+
+  static Checked fail(std::string relation, std::string detail) {
+    return {Ending::Fail, {std::move(relation), std::move(detail)}};
+  }
+};
+
+/// Costly relations are checked of every case, or of a sample that the case's own text chooses.
+enum class Effort : std::uint8_t { Sampled, Full };
+
+/// How large a case is, most important first; every accepted shrink lowers it.
+using Measure = std::array<std::int64_t, 4>;
+
+/// What a part of a case stands for in the coverage report: one number a dimension of the area, its
+/// place among the dimension's values; -1 where it has none.
+using CoverageRow = std::vector<int>;
+struct Dimension {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+/// A part of the project under test, as a fuzzer sees it. A case is a text: one line, complete in
+/// itself, independent of how it was drawn, so that it means the same for ever. Objects are used by
+/// one thread; what `check` says of a text is a function of the text (and of the backend) alone.
+class Area {
+ public:
+  virtual ~Area() = default;
+  virtual std::string_view name() const = 0;
+  /// A case; equal choices draw equal cases.
+  virtual std::string draw(Chooser& chooser) = 0;
+  /// Told of cases that will be checked next, where it is cheaper to compile them together.
+  virtual void prepare(std::span<const std::string> /*cases*/) {}
+  /// Throws ParseError where the text is no case of this area, saying what is wrong.
+  virtual Checked check(const std::string& text, Effort effort) = 0;
+  /// Cases that may be smaller, the boldest first. Throws as `check`.
+  virtual std::vector<std::string> smaller(const std::string& text) = 0;
+  virtual Measure measure(const std::string& text) = 0;
+
+  /// What the coverage report counts; none by default.
+  virtual std::vector<Dimension> dimensions() const { return {}; }
+  virtual std::vector<CoverageRow> coverage(const std::string& /*text*/, Ending /*ending*/) {
+    return {};
+  }
+};
+
+/// Whether a candidate still fails in the same way.
+using StillFails = std::function<bool(const std::string& text)>;
+
+struct ShrunkCase {
+  std::string text;
+  int runs = 0;  // calls of `fails`
+};
+/// Takes the first smaller case that still fails, until there is none or `most_runs` are used up.
+/// Every step lowers the measure, no case is tried twice, and equal input gives equal output.
+ShrunkCase shrink_case(Area& area, const std::string& text, const StillFails& fails,
+                       int most_runs = 2000);
+/// The same for a case that breaks `relation` in this process.
+ShrunkCase shrink_case(Area& area, const std::string& text, const std::string& relation,
+                       int most_runs = 2000);
+
+/// True for one text in `every`, chosen by its hash.
+bool sampled(const std::string& text, std::uint64_t every);
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/fuzz/area.h"
+
+namespace touchstone {
+class Device;
+}
+
+namespace touchstone::fuzz {
+
+/// Looks for a point at which two expressions differ while the conditions hold: text of the point,
+/// or nothing. lib/prove gives one; the areas do without.
+using Refute = std::function<std::optional<std::string>(const std::string& a, const std::string& b,
+                                                        const std::string& when)>;
+
+/// Index expressions: the simplifier against evaluation of what was written.
+///   value        the simplified text has the value of what was written, at every point
+///   defined      and divides by zero nowhere but where that did
+///   refused      only what divides by zero at every point is refused
+///   given        so has the expression simplified under assumptions, where they hold
+///   bounds       no value is outside the bounds
+///   program      Program and the straight-line code give the same value
+///   reads back   the simplified text parses to the node it came from
+///   swapped      operands exchanged where that changes nothing give the same node
+///   substitute   a part replaced by a variable, then put back, has the same value
+///   proof        `refute` finds no counterexample (one case in 8192)
+std::unique_ptr<Area> make_symbolic_area(Refute refute = {});
+
+/// Movement chains: trackers against arrays of addresses, moved step by step.
+///   refused      no operation that fits is refused
+///   address      the tracker reads what the array says, at every index
+///   expression   so do the address and validity as expressions, by index and by flat index
+///   merged       so does the tracker after simplify(), which has no more views
+///   composed     so does the second half of the chain on top of the first
+///   strides      real_strides, real_size and axis_is_masked are as the addresses say
+///   inverse      an inverse undoes the tracker; one is there where one must be
+///   movement     to_movement_ops makes the tracker again
+///   text         the machine interface reads what it writes
+std::unique_ptr<Area> make_view_area();
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,268 @@
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "touchstone/fuzz/view_case.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+/// scale * n + plus, where n is the variable of the case.
+struct Size {
+  std::int64_t scale = 0, plus = 0;
+  bool operator==(const Size&) const = default;
+  bool one() const { return scale == 0 && plus == 1; }
+};
+
+class ChainDraw {
+ public:
+  explicit ChainDraw(Chooser& chooser) : chooser_(chooser) {}
+
+  std::string draw() {
+    left_out_ = chooser_.below(1 << 14);
+    std::int64_t length = static_cast<std::int64_t>(chooser_.below(8));
+    std::string head;
+    if (chooser_.chance(1, 10)) {
+      low_ = chooser_.between(0, 3);
+      high_ = low_ + chooser_.between(0, 3);
+      head = fmt::format("n={}..{} | ", low_, high_);
+      symbolic_ = true;
+    }
+    draw_base();
+    out_ = head + words(shape_);
+    const bool masked_first = chooser_.chance(1, 3);  // masks on several axes, then a reshape
+    if (masked_first && length < 2) length = 2;
+    for (std::int64_t i = 0; i < length; ++i) {
+      if (masked_first && i < 2)
+        i == 0 ? pad() : reshape();
+      else
+        step();
+    }
+    return out_;
+  }
+
+ private:
+  static std::string word(const Size& s) {
+    if (s.scale == 0) return fmt::format_int(s.plus).c_str();
+    std::string text = s.scale == 1 ? "n" : fmt::format("{}*n", s.scale);
+    if (s.plus != 0) text += fmt::format("{:+}", s.plus);
+    return text;
+  }
+  static std::string words(const std::vector<Size>& sizes) {
+    if (sizes.empty()) return "()";
+    std::string text;
+    for (const Size& s : sizes) {
+      if (!text.empty()) text += ',';
+      text += word(s);
+    }
+    return text;
+  }
+  std::int64_t most(const Size& s) const { return s.scale * high_ + s.plus; }
+  std::int64_t least(const Size& s) const { return s.scale * low_ + s.plus; }
+  std::int64_t count() const {
+    std::int64_t n = 1;
+    for (const Size& s : shape_) n *= most(s);
+    return n;
+  }
+  // The same with axes of size 0 left out: what the others would hold.
+  std::int64_t bulk() const {
+    std::int64_t n = 1;
+    for (const Size& s : shape_) n *= std::max<std::int64_t>(most(s), 1);
+    return n;
+  }
+  bool concrete() const {
+    return std::ranges::all_of(shape_, [](const Size& s) { return s.scale == 0; });
+  }
+  static constexpr std::int64_t kMost = 160;
+
+  void draw_base() {
+    constexpr std::int64_t kSizes[] = {2, 3, 1, 4, 6, 2, 3, 5, 7, 4, 8, 0};
+    for (std::uint64_t rank = chooser_.chance(1, 12) ? 5 : chooser_.below(5); rank > 0; --rank) {
+      std::int64_t size = kSizes[chooser_.below(chooser_.chance(1, 4) ? 12 : 11)];
+      if (bulk() * size > 96) size = 1;
+      shape_.push_back({0, size});
+    }
+    if (!symbolic_) return;
+    if (shape_.empty()) shape_.push_back({0, 1});
+    shape_[chooser_.below(shape_.size())] = {1, chooser_.between(0, 1)};
+  }
+
+  void emit(std::string_view name, const std::string& argument) {
+    out_ += ' ';
+    out_ += name;
+    out_ += ' ';
+    out_ += argument.empty() ? "()" : argument;
+  }
+
+  void step() {
+    using Op = void (ChainDraw::*)();
+    static constexpr Op kOps[] = {&ChainDraw::reshape,   &ChainDraw::permute, &ChainDraw::pad,
+                                  &ChainDraw::shrink,    &ChainDraw::expand,  &ChainDraw::stride,
+                                  &ChainDraw::as_strided};
+    static constexpr std::size_t kWhich[] = {0, 1, 2, 3, 4, 5, 0, 0, 2, 0, 6, 1};
+    const std::size_t which = kWhich[chooser_.below(std::size(kWhich))];
+    const bool out = (left_out_ >> (2 * which) & 3) == 3;
+    (this->*kOps[out ? 0 : which])();
+  }
+
+  void permute() {
+    std::vector<int> order(shape_.size());
+    std::iota(order.begin(), order.end(), 0);
+    for (std::size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[i - 1 - chooser_.below(i)]);
+    std::vector<Size> now;
+    for (const int axis : order) now.push_back(shape_[static_cast<std::size_t>(axis)]);
+    shape_ = now;
+    emit("permute", fmt::format("{}", fmt::join(order, ",")));
+  }
+
+  void pad() {
+    std::string text;
+    for (std::size_t i = 0; i < shape_.size(); ++i) {
+      std::int64_t before = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
+      std::int64_t after = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
+      const Size old = shape_[i];
+      shape_[i].plus += before + after;
+      if (bulk() > kMost) {
+        before = after = 0;
+        shape_[i] = old;
+      }
+      text += fmt::format("{}{}:{}", i == 0 ? "" : ",", before, after);
+    }
+    emit("pad", text);
+  }
+
+  void shrink() {
+    std::string text;
+    for (std::size_t i = 0; i < shape_.size(); ++i) {
+      Size& s = shape_[i];
+      std::int64_t before = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
+      std::int64_t after = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
+      const bool to_nothing = chooser_.chance(1, 16);
+      if (before + after > least(s) - (to_nothing ? 0 : 1)) before = after = 0;
+      const Size end{s.scale, s.plus - after};
+      text += fmt::format("{}{}:{}", i == 0 ? "" : ",", before, word(end));
+      s.plus -= before + after;
+    }
+    emit("shrink", text);
+  }
+
+  void expand() {
+    for (Size& s : shape_) {
+      if (!s.one() || chooser_.chance(1, 3)) continue;
+      const Size old = s;
+      s = symbolic_ && chooser_.chance(1, 2) ? Size{1, 0} : Size{0, chooser_.between(2, 4)};
+      if (chooser_.chance(1, 20)) s = {0, 0};
+      if (bulk() > kMost) s = old;
+    }
+    emit("expand", words(shape_));
+  }
+
+  void stride() {
+    std::string text;
+    for (std::size_t i = 0; i < shape_.size(); ++i) {
+      Size& s = shape_[i];
+      constexpr std::int64_t kSteps[] = {1, -1, 2, -2, 3, -3};
+      const std::int64_t by = kSteps[s.scale != 0 ? chooser_.below(2) : chooser_.below(6)];
+      const std::int64_t size = by < 0 ? -by : by;
+      if (s.scale == 0) s.plus = (s.plus + size - 1) / size;
+      text += fmt::format("{}{}", i == 0 ? "" : ",", by);
+    }
+    emit("stride", text);
+  }
+
+  // Any factorisation of the number of elements, with 1s here and there. With a variable: two
+  // neighbours become one, or one that a number divides becomes two.
+  void reshape() {
+    if (!concrete()) {
+      reshape_symbolic();
+      return;
+    }
+    std::int64_t rest = count();
+    std::vector<Size> now;
+    if (rest == 0) {
+      now = shape_;
+      if (now.size() > 4) {  // one axis less, but not the last that has no elements
+        const auto some = std::ranges::find_if(now, [](const Size& s) { return s.plus != 0; });
+        now.erase(some == now.end() ? now.begin() : some);
+      }
+      const auto at = static_cast<std::ptrdiff_t>(chooser_.below(now.size() + 1));
+      now.insert(now.begin() + at, Size{0, bulk() > 60 ? 1 : chooser_.between(0, 3)});
+      if (chooser_.chance(1, 2)) std::ranges::reverse(now);
+    }
+    while (rest > 1 && now.size() < 5) {
+      std::int64_t divisors[24];
+      std::size_t found = 0;
+      for (std::int64_t d = 2; d <= rest && found < 24; ++d)
+        if (rest % d == 0) divisors[found++] = d;
+      divisors[found - 1] = rest;
+      const std::int64_t d = divisors[found - 1 - chooser_.below(found)];
+      now.push_back({0, d});
+      rest /= d;
+      if (chooser_.chance(1, 6)) now.push_back({0, 1});
+    }
+    if (rest > 1) now.back().plus *= rest;
+    shape_ = now;
+    emit("reshape", words(shape_));
+  }
+
+  void reshape_symbolic() {
+    std::vector<Size> now = shape_;
+    const std::size_t at = chooser_.below(now.size());
+    const auto place = now.begin() + static_cast<std::ptrdiff_t>(at);
+    if (at + 1 < now.size() && (now[at].scale == 0 || now[at + 1].scale == 0) &&
+        chooser_.chance(2, 3)) {
+      const Size a = now[at], b = now[at + 1];
+      const std::int64_t k = a.scale == 0 ? a.plus : b.plus;
+      const Size& other = a.scale == 0 ? b : a;
+      now[at] = {other.scale * k, other.plus * k};
+      now.erase(place + 1);
+    } else {
+      const std::int64_t by = chooser_.between(2, 4);
+      if (now[at].scale % by == 0 && now[at].plus % by == 0 && now[at] != Size{}) {
+        now[at] = {now[at].scale / by, now[at].plus / by};
+        now.insert(now.begin() + static_cast<std::ptrdiff_t>(at + chooser_.below(2)), Size{0, by});
+      } else {
+        now.insert(place, Size{0, 1});
+      }
+    }
+    shape_ = now;
+    emit("reshape", words(shape_));
+  }
+
+  void as_strided() {
+    if (!concrete() || count() == 0) {
+      reshape();
+      return;
+    }
+    const std::int64_t size = count();
+    std::string extents, strides;
+    std::int64_t low = 0, high = 0;
+    shape_.clear();
+    for (std::int64_t i = chooser_.between(0, 3); i > 0; --i) {
+      const std::int64_t stride = chooser_.between(-3, 7);
+      std::int64_t extent = chooser_.between(1, 4);
+      while (high - low + (stride < 0 ? -stride : stride) * (extent - 1) >= size) --extent;
+      (stride < 0 ? low : high) += stride * (extent - 1);
+      shape_.push_back({0, extent});
+      strides += fmt::format("{}{}", strides.empty() ? "" : ",", stride);
+    }
+    const std::int64_t offset = chooser_.between(0, size - 1 - (high - low)) - low;
+    emit("as_strided",
+         fmt::format("{}:{}:{}", words(shape_), strides.empty() ? "()" : strides, offset));
+  }
+
+  Chooser& chooser_;
+  std::uint64_t left_out_ = 0;  // two bits an operation; both set: this case does without
+  bool symbolic_ = false;
+  std::int64_t low_ = 0, high_ = 0;
+  std::vector<Size> shape_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string draw_chain(Chooser& chooser) { return ChainDraw(chooser).draw(); }
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,297 @@
+#include <array>
+
+#include <fmt/format.h>
+
+#include "touchstone/fuzz/expression_case.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+class ExpressionDraw {
+ public:
+  explicit ExpressionDraw(Chooser& chooser) : chooser_(chooser) {
+    left_out_ = chooser.below(std::uint64_t{1} << (2 * kKinds));
+    for (std::int64_t& c : constants_) {
+      constexpr std::int64_t kUsual[] = {2, 3, 4, 8, 6, 5, 12, 7, 16, 10, 1, 9, 15, 64, 100, 224};
+      c = kUsual[chooser.below(16)];
+    }
+    constants_[2] = chooser.chance(1, 2) ? constants_[0] * constants_[1] : constants_[2];
+    huge_ = chooser.chance(1, 8);
+    deep_ = 1 + static_cast<int>(chooser.below(4));
+  }
+
+  std::string draw() {
+    const std::uint64_t count = 1 + chooser_.below(3);
+    std::string head;
+    for (std::uint64_t i = 0; i < count; ++i) head += declare(i);
+    std::string text = std::move(head);
+    text += "| ";
+    grow(text, deep_);
+    for (std::uint64_t more = chooser_.below(4); more > 1; --more) {
+      text += " | ";
+      assume(text);
+    }
+    return text;
+  }
+
+ private:
+  enum Kind : std::uint8_t {
+    Linear,
+    Div,
+    Mod,
+    Scale,
+    Sum,
+    Digit,  // of a sum: div, then mod
+    Undo,   // (x//c)*c + x%c
+    Compare,
+    Choice,
+    Extreme,
+    Logic,
+    Product,
+    Truncating,
+    kKinds
+  };
+  bool has(Kind kind) const { return (left_out_ >> (2 * kind) & 3) != 3; }
+
+  std::string declare(std::uint64_t i) {
+    static constexpr std::array<std::string_view, 3> kNames = {"x", "y", "n"};
+    names_.push_back(kNames[i]);
+    const std::int64_t c = constants_[chooser_.below(3)];
+    switch (chooser_.below(8)) {
+      case 0:
+      case 1:
+        return fmt::format("{}=0..{} ", names_[i], c - 1);
+      case 2:
+        return fmt::format("{}=0..{} ", names_[i], c);
+      case 3:
+        return fmt::format("{}={}..{} ", names_[i], -static_cast<std::int64_t>(chooser_.below(9)),
+                           chooser_.below(12));
+      case 4:
+        return fmt::format("{}=1..{} ", names_[i], 1 + chooser_.below(12));
+      case 5: {
+        const std::int64_t low = chooser_.between(-4, 9);
+        return fmt::format("{}={}..{} ", names_[i], low, low + chooser_.between(0, 2));
+      }
+      case 6:
+        return chooser_.chance(1, 2) ? fmt::format("{}=.. ", names_[i])
+                                     : fmt::format("{}={}.. ", names_[i], chooser_.below(3));
+      default:
+        return huge_ ? fmt::format("{}=-9223372036854775808..9223372036854775807 ", names_[i])
+                     : fmt::format("{}={}..{} ", names_[i], -c, c * 3);
+    }
+  }
+
+  void variable(std::string& out) { out += names_[chooser_.below(names_.size())]; }
+
+  std::int64_t usual() {
+    const std::int64_t c = constants_[chooser_.below(3)];
+    return chooser_.chance(1, 4) ? c * constants_[0] : c;
+  }
+
+  void constant(std::string& out) {
+    static constexpr std::string_view kHuge[] = {"9223372036854775807",
+                                                 "-9223372036854775808",
+                                                 "9223372036854775808",
+                                                 "4611686018427387904",
+                                                 "1000000000000000000000000000000",
+                                                 "-18446744073709551616",
+                                                 "2147483648",
+                                                 "4294967295"};
+    if (huge_ && chooser_.chance(1, 3))
+      out += kHuge[chooser_.below(std::size(kHuge))];
+    else if (chooser_.chance(1, 2))
+      out += fmt::format_int(usual()).c_str();
+    else
+      out += fmt::format_int(chooser_.between(-6, 13)).c_str();
+  }
+
+  // Mostly a positive constant of the case; negative, huge, a variable, or an expression at times.
+  void divisor(std::string& out, int depth) {
+    switch (chooser_.below(8)) {
+      default:
+        out += fmt::format_int(usual()).c_str();
+        return;
+      case 5:
+        out += fmt::format_int(-usual()).c_str();
+        return;
+      case 6:
+        chooser_.chance(1, 2) ? variable(out) : constant_not_zero(out);
+        return;
+      case 7:
+        if (depth <= 1) {
+          variable(out);
+          return;
+        }
+        out += "(";
+        grow(out, depth - 2);
+        out += " + 1)";
+        return;
+    }
+  }
+
+  void constant_not_zero(std::string& out) {
+    const std::size_t from = out.size();
+    constant(out);
+    if (out.compare(from, std::string::npos, "0") == 0) out += "1";
+  }
+
+  void linear(std::string& out) {
+    out += "(";
+    variable(out);
+    for (std::uint64_t more = 1 + chooser_.below(3); more > 0; --more) {
+      out += chooser_.chance(1, 5) ? " - " : " + ";
+      if (chooser_.chance(1, 4)) {
+        constant(out);
+        continue;
+      }
+      variable(out);
+      if (chooser_.chance(3, 4)) out += fmt::format("*{}", usual());
+    }
+    out += ")";
+  }
+
+  void both(std::string& out, int depth, std::string_view op) {
+    out += "(";
+    grow(out, depth - 1);
+    out += op;
+    chooser_.chance(1, 3) ? constant(out) : grow(out, depth - 1);
+    out += ")";
+  }
+
+  void grow(std::string& out, int depth) {
+    if (depth <= 0) {
+      chooser_.chance(1, 5) ? constant(out) : variable(out);
+      return;
+    }
+    Kind kind = kKindOf[chooser_.below(std::size(kKindOf))];
+    if (!has(kind)) kind = Sum;
+    switch (kind) {
+      case Linear:
+        linear(out);
+        return;
+      case Div:
+      case Mod:
+        out += "(";
+        chooser_.chance(1, 3) ? linear(out) : grow(out, depth - 1);
+        out += kind == Div ? "//" : "%";
+        divisor(out, depth);
+        out += ")";
+        return;
+      case Scale:
+        out += "(";
+        grow(out, depth - 1);
+        out += fmt::format("*{})", chooser_.chance(1, 4) ? -usual() : usual());
+        return;
+      case Digit: {
+        const std::int64_t a = usual(), b = usual();
+        out += "((";
+        grow(out, depth - 1);
+        out += fmt::format("//{})%{})", a, b);
+        return;
+      }
+      case Undo: {
+        std::string x;
+        grow(x, depth - 1);
+        const std::int64_t a = usual(), b = chooser_.chance(1, 3) ? usual() : a;
+        out += fmt::format("({}//{}*{} + {}%{})", x, a, b, x, a);
+        return;
+      }
+      case Compare: {
+        static constexpr std::string_view kOps[] = {" < ", " <= ", " == ", " != ", " > ", " >= "};
+        both(out, depth, kOps[chooser_.below(6)]);
+        return;
+      }
+      case Choice:
+        out += "where(";
+        condition(out, depth - 1);
+        out += ", ";
+        grow(out, depth - 1);
+        out += ", ";
+        grow(out, depth - 1);
+        out += ")";
+        return;
+      case Extreme:
+        out += chooser_.chance(1, 2) ? "min(" : "max(";
+        grow(out, depth - 1);
+        out += ", ";
+        chooser_.chance(1, 2) ? constant(out) : grow(out, depth - 1);
+        out += ")";
+        return;
+      case Logic:
+        condition(out, depth);
+        return;
+      case Product:
+        out += "(";
+        variable(out);
+        out += "*";
+        grow(out, depth - 1);
+        out += ")";
+        return;
+      case Truncating:
+        out += chooser_.chance(1, 2) ? "tdiv(" : "tmod(";
+        grow(out, depth - 1);
+        out += ", ";
+        divisor(out, depth);
+        out += ")";
+        return;
+      default:
+        both(out, depth, chooser_.chance(1, 4) ? " - " : " + ");
+        return;
+    }
+  }
+
+  void condition(std::string& out, int depth) {
+    if (depth > 1 && has(Logic) && chooser_.chance(1, 2)) {
+      out += chooser_.chance(1, 4) ? "(not (" : "((";
+      condition(out, depth - 1);
+      out += chooser_.chance(1, 2) ? " and " : " or ";
+      condition(out, depth - 1);
+      out += "))";
+      return;
+    }
+    static constexpr std::string_view kOps[] = {" < ", " >= ", " == ", " != ", " <= ", " > "};
+    both(out, depth, kOps[chooser_.below(6)]);
+  }
+
+  void assume(std::string& out) {
+    const auto side = [&] { chooser_.chance(1, 2) ? linear(out) : variable(out); };
+    switch (chooser_.below(4)) {
+      case 0:
+        variable(out);
+        out += " < ";
+        chooser_.chance(1, 2) ? variable(out) : constant(out);
+        return;
+      case 1:
+        side();
+        out += fmt::format("%{} == {}", usual(), chooser_.below(2));
+        return;
+      case 2:
+        side();
+        out += chooser_.chance(1, 2) ? " <= " : " >= ";
+        constant(out);
+        return;
+      default:
+        side();
+        out += chooser_.chance(1, 2) ? " != " : " == ";
+        constant(out);
+        return;
+    }
+  }
+
+  static constexpr Kind kKindOf[] = {Sum,   Linear, Div,     Mod,    Scale,   Digit,
+                                     Undo,  Div,    Mod,     Linear, Compare, Choice,
+                                     Logic, Sum,    Extreme, Digit,  Product, Truncating};
+
+  Chooser& chooser_;
+  std::uint64_t left_out_;  // two bits a kind; both set: this case does without
+  std::array<std::int64_t, 3> constants_{};
+  bool huge_ = false;
+  int deep_ = 1;
+  std::vector<std::string_view> names_;
+};
+
+}  // namespace
+
+std::string draw_expression(Chooser& chooser) { return ExpressionDraw(chooser).draw(); }
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,468 @@
+#include <algorithm>
+#include <bit>
+#include <map>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/interrupt.h"
+#include "touchstone/fuzz/areas.h"
+#include "touchstone/fuzz/expression_case.h"
+#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/program.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using symbolic::Context;
+using symbolic::Expr;
+using symbolic::ExprOp;
+using symbolic::Exprs;
+using symbolic::Int;
+using symbolic::Node;
+using symbolic::Path;
+
+constexpr std::size_t kMostNodes = 2000;  // of a simplified form that is looked at
+using Names = std::map<std::string, Node>;
+
+/// The tree with its operands exchanged wherever that changes nothing.
+Expr swapped(Exprs& exprs, Expr root) {
+  std::map<Expr, Expr> now;
+  for (const Expr e : exprs.parts(root)) {
+    std::vector<Expr> args;
+    for (const Expr a : exprs.args(e)) args.push_back(now.at(a));
+    const ExprOp op = exprs.op(e);
+    const bool commutes = op == ExprOp::Add || op == ExprOp::Mul || op == ExprOp::Eq ||
+                          op == ExprOp::Ne || op == ExprOp::And || op == ExprOp::Or ||
+                          op == ExprOp::Min || op == ExprOp::Max;
+    if (commutes) std::ranges::reverse(args);
+    now[e] = args.empty() ? e : exprs.apply(op, args);
+  }
+  return now.at(root);
+}
+
+std::string at(const ExpressionCase& c, const std::vector<Int>& point) {
+  std::string text;
+  for (std::size_t i = 0; i < point.size(); ++i)
+    text += fmt::format("{}{}={}", i == 0 ? "at " : ", ", c.variables[i].name, point[i].str());
+  return text;
+}
+
+/// The expression as it stands in the text of a case.
+std::string expression_in(const std::string& text) {
+  const std::size_t from = text.find_first_not_of(' ', text.find('|') + 1);
+  return text.substr(from, text.find('|', from) - from);
+}
+
+/// One case being checked.
+class Check {
+ public:
+  Check(const std::string& text, Effort effort, Context& context, const Refute& refute)
+      : case_(ExpressionCase::parse(text)),
+        written_(expression_in(text)),
+        hash_(hash_bytes(text)),
+        full_(effort == Effort::Full),
+        context_(context),
+        refute_(refute),
+        points_(points_of(case_, hash_, full_ ? 64 : 16)) {
+    for (const ExpressionCase::Variable& v : case_.variables) {
+      symbolic::Interval range;
+      if (v.low) range.lo = *v.low;
+      if (v.high) range.hi = *v.high;
+      names_.emplace(v.name, context_.variable(v.name, range));
+    }
+  }
+
+  Checked run() {
+    Node node;
+    const Expr root = case_.root;
+    try {
+      node = parse(written_, names_, context_);
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& e) {
+      if (divides_by_zero()) return {Ending::Skipped, {}};
+      return Checked::fail("refused", e.what());
+    }
+    if (size(node) > kMostNodes) return {Ending::Skipped, {}};
+    const std::string shown = render(node);
+    const Expr again = parse_expr(case_.exprs, shown);
+    std::string under;
+    std::optional<Expr> assumed;
+    if (!case_.assumptions.empty() && simplify_given(node, under))
+      assumed = parse_expr(case_.exprs, under);
+    const ExpressionValues values(case_.exprs, case_.variables, points_);
+    const symbolic::Interval& bounds = context_[node.id()].bounds;
+    std::size_t defined = 0;
+    for (std::size_t p = 0; p < points_.size(); ++p) {
+      const Int* const right = values.at(root, p);
+      if (right == nullptr) continue;
+      ++defined;
+      if (const Int* v = values.at(again, p); v == nullptr || *v != *right)
+        return differs(v == nullptr ? "defined" : "value", shown, p, right, v);
+      if (bounds.lo && *bounds.lo > *right)
+        return differs("bounds", fmt::format("at least {}", bounds.lo->str()), p, right, nullptr);
+      if (bounds.hi && *bounds.hi < *right)
+        return differs("bounds", fmt::format("at most {}", bounds.hi->str()), p, right, nullptr);
+      if (assumed && holds(values, p))
+        if (const Int* v = values.at(*assumed, p); v == nullptr || *v != *right)
+          return differs(v == nullptr ? "defined" : "given", under, p, right, v);
+    }
+    if (std::optional<Checked> wrong = rest(node, shown, values)) return *wrong;
+    return {defined == 0 ? Ending::Skipped : Ending::Pass, {}};
+  }
+
+ private:
+  // Whether some divisor is 0 at every point: then the expression may be refused as a whole.
+  bool divides_by_zero() const {
+    const ExpressionValues values(case_.exprs, case_.variables, points_);
+    for (const Expr e : case_.exprs.parts(case_.root)) {
+      const ExprOp op = case_.exprs.op(e);
+      if (op != ExprOp::Div && op != ExprOp::Mod && op != ExprOp::TruncDiv &&
+          op != ExprOp::TruncMod)
+        continue;
+      bool everywhere = true;
+      for (std::size_t p = 0; p < points_.size(); ++p) {
+        const Int* const divisor = values.at(case_.exprs.arg(e, 1), p);
+        everywhere = everywhere && (divisor == nullptr || divisor->is_zero());
+      }
+      if (everywhere) return true;
+    }
+    return false;
+  }
+
+  bool often(std::uint64_t every, std::uint64_t salt) const {
+    return full_ || hash_mix(hash_, salt) % every == 0;
+  }
+
+  Checked differs(std::string relation, const std::string& as, std::size_t point, const Int* right,
+                  const Int* wrong) const {
+    const std::string wrongly = wrong != nullptr ? ", not " + wrong->str() : std::string();
+    return Checked::fail(std::move(relation),
+                         fmt::format("{} simplified: {}; {} it is {}{}", written_, as,
+                                     at(case_, points_[point]), right->str(), wrongly));
+  }
+
+  bool holds(const ExpressionValues& values, std::size_t p) const {
+    return std::ranges::all_of(case_.assumptions, [&](Expr a) {
+      const Int* v = values.at(a, p);
+      return v != nullptr && !v->is_zero();
+    });
+  }
+
+  bool simplify_given(Node node, std::string& out) {
+    std::vector<Node> conditions;
+    try {
+      for (const Expr a : case_.assumptions)
+        conditions.push_back(parse(render(case_.exprs, a), names_, context_));
+      const Node result = given(node, conditions);
+      if (size(result) > kMostNodes) return false;
+      out = render(result);
+      return true;
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error&) {
+      return false;  // an assumption that is undefined everywhere
+    }
+  }
+
+  // What is costly: of a sample.
+  std::optional<Checked> rest(Node node, const std::string& shown, const ExpressionValues& values) {
+    if (often(4, 1) && parse(shown, names_, context_) != node)
+      return Checked::fail("reads back",
+                           fmt::format("{} simplified: {}; that reads back as {}", written_, shown,
+                                       render(parse(shown, names_, context_))));
+    if (often(8, 2)) {
+      const std::string other = render(case_.exprs, swapped(case_.exprs, case_.root));
+      if (parse(other, names_, context_) != node)
+        return Checked::fail("swapped",
+                             fmt::format("{} simplified: {}; but {}: {}", written_, shown, other,
+                                         render(parse(other, names_, context_))));
+    }
+    if (often(8, 3))
+      if (auto wrong = programs(node, values)) return wrong;
+    if (often(8, 4))
+      if (auto wrong = put_back()) return wrong;
+    if (refute_ && hash_mix(hash_, 5) % 8192 == 0)
+      if (auto point = refute_(written_, shown, box()))
+        return Checked::fail(
+            "proof", fmt::format("{} simplified: {}; not equal {}", written_, shown, *point));
+    return std::nullopt;
+  }
+
+  // The variables' ranges as a condition.
+  std::string box() const {
+    std::string text = "0 == 0";
+    for (const ExpressionCase::Variable& v : case_.variables) {
+      if (v.low) text += fmt::format(" and {} <= {}", v.low->str(), v.name);
+      if (v.high) text += fmt::format(" and {} <= {}", v.name, v.high->str());
+    }
+    return text;
+  }
+
+  std::optional<Checked> programs(Node node, const ExpressionValues& values) {
+    symbolic::Program program(context_, node.id());
+    std::vector<std::size_t> slots;
+    for (const symbolic::Id id : program.variables()) {
+      const auto v =
+          std::ranges::find(case_.variables, *context_[id].name, &ExpressionCase::Variable::name);
+      slots.push_back(static_cast<std::size_t>(v - case_.variables.begin()));
+    }
+    for (std::size_t p = 0; p < points_.size(); ++p) {
+      const Int* const right = values.at(case_.root, p);
+      if (right == nullptr) continue;
+      std::vector<Int> point;
+      for (const std::size_t s : slots) point.push_back(points_[p][s]);
+      const std::optional<Int> v = program.run(point);
+      if (!v || *v != *right) return differs("program", "a program", p, right, v ? &*v : nullptr);
+    }
+    return std::nullopt;
+  }
+
+  // A part of the tree becomes a variable of its own, which is then replaced by the part.
+  std::optional<Checked> put_back() {
+    Exprs exprs = case_.exprs;
+    Path path;
+    Expr part = case_.root;
+    for (std::uint64_t step = hash_mix(hash_, 6); !exprs.args(part).empty(); step /= 7) {
+      if (!path.empty() && step % 3 == 0) break;
+      path.push_back(static_cast<std::uint32_t>(step % exprs.args(part).size()));
+      part = exprs.arg(part, path.back());
+    }
+    if (path.empty() || exprs.args(part).empty()) return std::nullopt;
+    const std::string inner = render(exprs, part);
+    const std::string outer =
+        render(exprs, exprs.replace(case_.root, path, exprs.variable("part_")));
+    std::string result;
+    try {
+      const Node by = parse(inner, names_, context_);
+      Names names = names_;
+      names.emplace("part_", context_.variable("part_", context_[by.id()].bounds));
+      const Node whole = substitute(parse(outer, names, context_), {{"part_", by}});
+      if (size(whole) > kMostNodes) return std::nullopt;
+      result = render(whole);
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error&) {
+      return std::nullopt;  // divides by zero wherever it is looked at
+    }
+    const Expr again = parse_expr(exprs, result);
+    const ExpressionValues values(exprs, case_.variables, points_);
+    for (std::size_t p = 0; p < points_.size(); ++p) {
+      const Int* const right = values.at(case_.root, p);
+      if (right == nullptr || values.at(part, p) == nullptr) continue;
+      if (const Int* v = values.at(again, p); v == nullptr || *v != *right)
+        return differs("substitute", fmt::format("{} with part_ = {}: {}", outer, inner, result), p,
+                       right, v);
+    }
+    return std::nullopt;
+  }
+
+  ExpressionCase case_;
+  std::string written_;
+  std::uint64_t hash_;
+  bool full_;
+  Context& context_;
+  const Refute& refute_;
+  Names names_;
+  std::vector<std::vector<Int>> points_;
+};
+
+/// Smaller cases, roots and assumptions alike.
+class Smaller {
+ public:
+  explicit Smaller(ExpressionCase c) : case_(std::move(c)), exprs_(case_.exprs) {
+    roots_.push_back(case_.root);
+    roots_.insert(roots_.end(), case_.assumptions.begin(), case_.assumptions.end());
+  }
+
+  std::vector<std::string> all() {
+    for (std::size_t i = 1; i < roots_.size(); ++i) {
+      std::vector<Expr> fewer = roots_;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      emit(fewer, case_.variables);
+    }
+    for (std::size_t i = 0; i < roots_.size(); ++i) trees(i);
+    for (std::size_t i = 0; i < case_.variables.size(); ++i) ranges(i);
+    return std::move(out_);
+  }
+
+ private:
+  void emit(const std::vector<Expr>& roots,
+            const std::vector<ExpressionCase::Variable>& variables) {
+    ExpressionCase c;
+    c.exprs = exprs_;
+    c.variables = variables;
+    c.root = roots[0];
+    c.assumptions.assign(roots.begin() + 1, roots.end());
+    out_.push_back(c.str());
+  }
+
+  void with(std::size_t i, const Path& path, Expr part) {
+    std::vector<Expr> roots = roots_;
+    roots[i] = exprs_.replace(roots[i], path, part);
+    emit(roots, case_.variables);
+  }
+
+  void trees(std::size_t i) {
+    std::vector<Path> paths{{}};  // those of large parts first
+    for (std::size_t at = 0; at < paths.size() && paths.size() < 400; ++at) {
+      const Expr e = *exprs_.at(roots_[i], paths[at]);
+      for (std::uint32_t a = 0; a < exprs_.args(e).size(); ++a) {
+        paths.push_back(paths[at]);
+        paths.back().push_back(a);
+      }
+    }
+    for (const Path& path : paths) {
+      const Expr e = *exprs_.at(roots_[i], path);
+      const std::vector<Expr> args(exprs_.args(e).begin(), exprs_.args(e).end());
+      for (const Expr a : args) with(i, path, a);
+      for (const int k : {0, 1})
+        if (!exprs_.is_constant(e)) with(i, path, exprs_.constant(k));
+      if (exprs_.op(e) == ExprOp::Variable) {
+        for (const ExpressionCase::Variable& v : case_.variables)
+          if (v.name < exprs_.name(e)) with(i, path, exprs_.variable(v.name));
+      } else if (args.size() > 1 && !case_.variables.empty()) {
+        for (const ExpressionCase::Variable& v : case_.variables)
+          with(i, path, exprs_.variable(v.name));
+      }
+      if (!exprs_.is_constant(e)) continue;
+      const Int value = exprs_.value(e);
+      for (const Int& k :
+           {Int(0), Int(1), Int(2), -value, floor_div(value, 2), value - value.sign()})
+        if (k != value) with(i, path, exprs_.constant(k));
+    }
+  }
+
+  void ranges(std::size_t i) {
+    const ExpressionCase::Variable& v = case_.variables[i];
+    const auto to = [&](const std::optional<Int>& low, const std::optional<Int>& high) {
+      if (low && high && *high < *low) return;
+      std::vector<ExpressionCase::Variable> variables = case_.variables;
+      variables[i].low = low;
+      variables[i].high = high;
+      emit(roots_, variables);
+    };
+    to(Int(0), Int(1));
+    if (v.low && v.high) {
+      const Int middle = floor_div(*v.low + *v.high, 2);
+      to(v.low, *v.low);
+      to(*v.high, v.high);
+      to(v.low, middle);
+      to(middle, v.high);
+      to(*v.low + 1, v.high);
+      to(v.low, *v.high - 1);
+      to(Int(0), *v.high - *v.low);
+    } else {
+      to(v.low ? v.low : Int(0), v.low ? *v.low + 1 : Int(7));
+      to(v.low ? v.low : Int(-8), v.high ? v.high : Int(8));
+    }
+  }
+
+  ExpressionCase case_;
+  Exprs exprs_;
+  std::vector<Expr> roots_;
+  std::vector<std::string> out_;
+};
+
+std::int64_t weight(const Int& value) {
+  const std::optional<std::int64_t> small = value.small();
+  if (!small) return 200 + static_cast<std::int64_t>(value.str().size());
+  const auto magnitude = static_cast<std::uint64_t>(*small < 0 ? -(*small + 1) : *small);
+  return 2 * static_cast<std::int64_t>(std::min<std::uint64_t>(magnitude, 40)) +
+         static_cast<std::int64_t>(std::bit_width(magnitude)) + (*small < 0 ? 1 : 0);
+}
+
+class SymbolicArea final : public Area {
+ public:
+  explicit SymbolicArea(Refute refute) : refute_(std::move(refute)) {}
+
+  std::string_view name() const override { return "symbolic"; }
+  std::string draw(Chooser& chooser) override { return draw_expression(chooser); }
+
+  Checked check(const std::string& text, Effort effort) override {
+    context_.clear();
+    return Check(text, effort, context_, refute_).run();
+  }
+
+  std::vector<std::string> smaller(const std::string& text) override {
+    return Smaller(ExpressionCase::parse(text)).all();
+  }
+
+  // Nodes, constants, ranges, characters.
+  Measure measure(const std::string& text) override {
+    const ExpressionCase c = ExpressionCase::parse(text);
+    Measure m{};
+    std::vector<Expr> roots{c.root};
+    roots.insert(roots.end(), c.assumptions.begin(), c.assumptions.end());
+    for (const Expr root : roots) m[0] += static_cast<std::int64_t>(c.exprs.size(root));
+    for (Expr e = 0; e < c.exprs.count(); ++e)
+      if (c.exprs.is_constant(e)) m[1] += 1 + weight(c.exprs.value(e));
+    for (const ExpressionCase::Variable& v : c.variables) {
+      m[2] += 1;
+      if (v.low && v.high)
+        m[2] += weight(*v.high - *v.low) + weight(*v.low);
+      else
+        m[2] += 1000 + (v.low ? weight(*v.low) : 0) + (v.high ? weight(*v.high) : 500);
+    }
+    m[3] = static_cast<std::int64_t>(text.size());
+    return m;
+  }
+
+  std::vector<Dimension> dimensions() const override;
+  std::vector<CoverageRow> coverage(const std::string& text, Ending ending) override;
+
+ private:
+  Context context_;
+  Refute refute_;
+};
+
+constexpr std::string_view kOpNames[] = {"const", "var", "or",  "and",   "not",  "<",   ">",  "<=",
+                                         ">=",    "==",  "!=",  "+",     "-",    "*",   "//", "%",
+                                         "neg",   "min", "max", "where", "tdiv", "tmod"};
+
+std::vector<Dimension> SymbolicArea::dimensions() const {
+  const std::vector<std::string> ops(std::begin(kOpNames), std::end(kOpNames));
+  return {{"op", {ops.begin() + 2, ops.end()}},
+          {"operand", ops},
+          {"second", {"none", "0 or 1", "positive", "negative", "huge", "variable", "expression"}},
+          {"ranges", {"closed", "half open", "open", "huge", "one value"}},
+          {"assumptions", {"0", "1", "2"}},
+          {"verdict", {"PASS", "SKIPPED"}}};
+}
+
+std::vector<CoverageRow> SymbolicArea::coverage(const std::string& text, Ending ending) {
+  const ExpressionCase c = ExpressionCase::parse(text);
+  int range = 0;
+  for (const ExpressionCase::Variable& v : c.variables) {
+    const bool closed = v.low && v.high;
+    const int here = !v.low && !v.high                               ? 2
+                     : !closed                                       ? 1
+                     : *v.low == *v.high                             ? 4
+                     : *v.high - *v.low > Int(std::int64_t{1} << 40) ? 3
+                                                                     : 0;
+    range = std::max(range, here);
+  }
+  const auto second = [&](Expr e) {
+    if (c.exprs.args(e).size() < 2) return 0;
+    const Expr b = c.exprs.arg(e, 1);
+    if (c.exprs.op(b) == ExprOp::Variable) return 5;
+    if (!c.exprs.is_constant(b)) return 6;
+    const Int& k = c.exprs.value(b);
+    if (abs(k) > Int(std::int64_t{1} << 30)) return 4;
+    return k.sign() < 0 ? 3 : k < Int(2) ? 1 : 2;
+  };
+  std::vector<CoverageRow> rows;
+  for (const Expr e : c.exprs.parts(c.root))
+    for (const Expr a : c.exprs.args(e))
+      rows.push_back({static_cast<int>(c.exprs.op(e)) - 2, static_cast<int>(c.exprs.op(a)),
+                      second(e), range, std::min(static_cast<int>(c.assumptions.size()), 2),
+                      ending == Ending::Skipped ? 1 : 0});
+  return rows;
+}
+
+}  // namespace
+
+std::unique_ptr<Area> make_symbolic_area(Refute refute) {
+  return std::make_unique<SymbolicArea>(std::move(refute));
+}
+
+}  // namespace touchstone::fuzz

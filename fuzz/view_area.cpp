@@ -1,0 +1,369 @@
+#include <algorithm>
+#include <numeric>
+
+#include <nlohmann/json.hpp>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/interrupt.h"
+#include "touchstone/fuzz/areas.h"
+#include "touchstone/fuzz/expression_case.h"
+#include "touchstone/fuzz/view_case.h"
+#include "touchstone/shapetracker/invert.h"
+#include "touchstone/shapetracker/jsonl.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using Ints = std::vector<std::int64_t>;
+using Kind = MovementOp::Kind;
+
+Ints unravel(std::int64_t flat, const Ints& shape) {
+  Ints index(shape.size());
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    index[i] = flat % shape[i];
+    flat /= shape[i];
+  }
+  return index;
+}
+
+ShapeTracker applied(ShapeTracker tracker, std::span<const MovementOp> ops) {
+  for (const MovementOp& op : ops) tracker = apply(tracker, op);
+  return tracker;
+}
+
+/// A chain for one value of its variable, and what it must be.
+class Point {
+ public:
+  Point(const ViewCase& c, std::int64_t value) : value_(value), chain_(c.bind(value)) {
+    middle_ = base_ = addresses_of(chain_.base);
+    right_ = base_;
+    for (std::size_t i = 0; i < chain_.ops.size(); ++i) {
+      move(right_, chain_.ops[i]);
+      if (i + 1 == chain_.ops.size() / 2) middle_ = right_;
+    }
+  }
+
+  std::int64_t value() const { return value_; }
+  const ViewCase& chain() const { return chain_; }
+  const Addresses& right() const { return right_; }
+  std::int64_t elements() const { return std::ssize(base_.cells); }
+
+  /// Where the tracker disagrees with the array, in words.
+  std::optional<std::string> differs(const ShapeTracker& tracker) const {
+    const Addresses got = addresses_of(tracker.views());
+    if (got == right_) return std::nullopt;
+    if (got.shape != right_.shape)
+      return fmt::format("{} has the shape ({}), not ({})", tracker.str(),
+                         fmt::join(got.shape, ", "), fmt::join(right_.shape, ", "));
+    for (std::size_t i = 0;; ++i)
+      if (got.cells[i] != right_.cells[i])
+        return fmt::format("{} at ({}) reads {}, not {} (-1: padding)", tracker.str(),
+                           fmt::join(unravel(static_cast<std::int64_t>(i), right_.shape), ", "),
+                           got.cells[i], right_.cells[i]);
+  }
+
+ private:
+  std::int64_t value_;
+  ViewCase chain_;
+  Addresses base_, middle_, right_;
+};
+
+class Check {
+ public:
+  Check(const std::string& text, Effort effort)
+      : case_(ViewCase::parse(text)), hash_(hash_bytes(text)), full_(effort == Effort::Full) {
+    const std::int64_t low = case_.variable ? case_.variable->low : 0;
+    const std::int64_t high = case_.variable ? case_.variable->high : 0;
+    for (std::int64_t v = low; v <= high; ++v) points_.emplace_back(case_, v);
+  }
+
+  Checked run() {
+    try {
+      tracker_ = applied(ShapeTracker::contiguous(case_.base), case_.ops);
+      for (const Point& p : points_)
+        if (auto wrong = p.differs(bound(tracker_, p)))
+          return Checked::fail("address", at(p) + *wrong);
+      if (auto wrong = rest()) return *wrong;
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& e) {
+      return Checked::fail("refused", e.what());
+    }
+    return {};
+  }
+
+ private:
+  bool often(std::uint64_t every, std::uint64_t salt) const {
+    return full_ || hash_mix(hash_, salt) % every == 0;
+  }
+  std::string at(const Point& p) const {
+    return case_.variable ? fmt::format("{} = {}: ", case_.variable->name, p.value())
+                          : std::string();
+  }
+  ShapeTracker bound(const ShapeTracker& tracker, const Point& p) const {
+    return case_.variable ? tracker.bind({{case_.variable->name, p.value()}}) : tracker;
+  }
+
+  std::optional<Checked> rest() {
+    if (often(2, 1))
+      if (auto wrong = merged()) return wrong;
+    if (often(4, 2))
+      if (auto wrong = composed()) return wrong;
+    if (often(16, 3))
+      if (auto wrong = expressions()) return wrong;
+    if (case_.variable) return std::nullopt;
+    const Point& p = points_[0];
+    if (often(4, 4))
+      if (auto wrong = strides(p)) return wrong;
+    if (often(16, 5))
+      if (auto wrong = inverse(p)) return wrong;
+    if (often(16, 6))
+      if (auto wrong = movement(p)) return wrong;
+    if (often(64, 7))
+      if (auto wrong = text(p)) return wrong;
+    return std::nullopt;
+  }
+
+  std::optional<Checked> merged() const {
+    const ShapeTracker simple = tracker_.simplify();
+    if (simple.views().size() > tracker_.views().size())
+      return Checked::fail("merged", fmt::format("{} became {}", tracker_.str(), simple.str()));
+    if (simple.simplify() != simple)
+      return Checked::fail("merged", fmt::format("{} became {}, and then {}", tracker_.str(),
+                                                 simple.str(), simple.simplify().str()));
+    for (const Point& p : points_)
+      if (auto wrong = p.differs(bound(simple, p)))
+        return Checked::fail("merged",
+                             fmt::format("{}{} became {}", at(p), tracker_.str(), *wrong));
+    return std::nullopt;
+  }
+
+  std::optional<Checked> composed() const {
+    const std::size_t half = case_.ops.size() / 2;
+    if (half == 0) return std::nullopt;
+    const std::span<const MovementOp> ops(case_.ops);
+    const ShapeTracker inner = applied(ShapeTracker::contiguous(case_.base), ops.subspan(0, half));
+    const ShapeTracker outer = applied(ShapeTracker::contiguous(inner.shape()), ops.subspan(half));
+    const ShapeTracker both = inner + outer;
+    for (const Point& p : points_)
+      if (auto wrong = p.differs(bound(both, p)))
+        return Checked::fail("composed",
+                             fmt::format("{}{} + {}: {}", at(p), inner.str(), outer.str(), *wrong));
+    return std::nullopt;
+  }
+
+  // Address and validity, as text, evaluated by the definitions.
+  std::optional<Checked> expressions() const {
+    using symbolic::Int;
+    const bool flat = (hash_ & 1) != 0 && !full_;
+    for (const bool by_flat : {true, false}) {
+      if (!full_ && by_flat != flat) continue;
+      const IndexExpr expr = by_flat ? tracker_.expr_node() : tracker_.expr_idxs();
+      const std::string index = render(expr.index), valid = render(expr.valid);
+      symbolic::Exprs exprs;
+      const symbolic::Expr i = parse_expr(exprs, index), v = parse_expr(exprs, valid);
+      for (const Point& p : points_) {
+        const Ints& shape = p.right().shape;
+        std::vector<ExpressionCase::Variable> variables;
+        if (by_flat) variables.push_back({"idx", {}, {}});
+        for (std::size_t a = 0; a < shape.size() && !by_flat; ++a)
+          variables.push_back({fmt::format("idx{}", a), {}, {}});
+        if (case_.variable) variables.push_back({case_.variable->name, {}, {}});
+        std::vector<std::vector<Int>> at_points;
+        for (std::int64_t cell = 0; cell < std::ssize(p.right().cells); ++cell) {
+          std::vector<Int> point;
+          if (by_flat)
+            point.emplace_back(cell);
+          else
+            for (const std::int64_t k : unravel(cell, shape)) point.emplace_back(k);
+          if (case_.variable) point.emplace_back(p.value());
+          at_points.push_back(std::move(point));
+        }
+        const ExpressionValues values(exprs, variables, at_points);
+        for (std::size_t cell = 0; cell < p.right().cells.size(); ++cell) {
+          const Int* const reads = values.at(v, cell);
+          const Int* const address = values.at(i, cell);
+          const std::int64_t right = p.right().cells[cell];
+          const bool same = reads != nullptr && reads->is_zero() == (right < 0) &&
+                            (right < 0 || (address != nullptr && *address == Int(right)));
+          if (!same)
+            return Checked::fail(
+                "expression",
+                fmt::format("{}{}: {} where {}: at ({}) it reads {} (-1: padding), not {} where {}",
+                            at(p), tracker_.str(), index, valid,
+                            fmt::join(unravel(static_cast<std::int64_t>(cell), shape), ", "), right,
+                            address != nullptr ? address->str() : "nothing",
+                            reads != nullptr ? reads->str() : "undefined"));
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Checked> strides(const Point& p) const {
+    const Addresses& right = p.right();
+    const auto wrong = [&](const std::string& what) {
+      return Checked::fail("strides", fmt::format("{}: {}", tracker_.str(), what));
+    };
+    std::int64_t highest = -1;
+    for (const std::int64_t cell : right.cells) highest = std::max(highest, cell);
+    if (tracker_.real_size() != highest + 1)
+      return wrong(fmt::format("real_size is {}, not {}", tracker_.real_size(), highest + 1));
+    const std::vector<std::optional<sint>> told = tracker_.real_strides();
+    if (told.size() != right.shape.size()) return wrong("real_strides has another rank");
+    std::int64_t step = 1;
+    for (std::size_t axis = right.shape.size(); axis-- > 0; step *= right.shape[axis]) {
+      if (right.cells.empty()) break;
+      const bool masked = tracker_.axis_is_masked(static_cast<int>(axis));
+      for (std::int64_t cell = 0; cell < std::ssize(right.cells); ++cell) {
+        if (cell / step % right.shape[axis] + 1 >= right.shape[axis]) continue;
+        const std::int64_t a = right.cells[static_cast<std::size_t>(cell)],
+                           b = right.cells[static_cast<std::size_t>(cell + step)];
+        if (((a < 0) != (b < 0)) && (told[axis] || !masked))
+          return wrong(fmt::format("axis {} is told to have {}, but {} and {} are neighbours", axis,
+                                   told[axis] ? "stride " + told[axis]->str() : "no mask", a, b));
+        if (told[axis] && a >= 0 && b >= 0 && sint(b - a) != *told[axis])
+          return wrong(fmt::format("axis {} has stride {}, but {} and {} are neighbours", axis,
+                                   told[axis]->str(), a, b));
+      }
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Checked> inverse(const Point& p) const {
+    const Inverse inverse = invert(tracker_);
+    const Addresses& right = p.right();
+    std::int64_t size = 0, valid = 0;
+    for (const std::int64_t cell : right.cells) size = std::max(size, cell + 1);
+    std::vector<bool> read(static_cast<std::size_t>(size), false);
+    bool once = true;
+    for (const std::int64_t cell : right.cells) {
+      if (cell < 0) continue;
+      ++valid;
+      once = once && !read[static_cast<std::size_t>(cell)];
+      read[static_cast<std::size_t>(cell)] = true;
+    }
+    const bool bijection = once && valid == size;
+    const auto wrong = [&](const std::string& what) {
+      return Checked::fail("inverse", fmt::format("{}: {}", tracker_.str(), what));
+    };
+    if (inverse.bijection != bijection)
+      return wrong(bijection ? "is a bijection, which invert denies" : "is no bijection");
+    if (!inverse.tracker) return std::nullopt;
+    const Addresses undone = addresses_of(inverse.tracker->views());
+    if (std::ssize(undone.cells) != size) return wrong("the inverse has another size");
+    for (std::int64_t y = 0; y < size; ++y) {
+      const std::int64_t at = undone.cells[static_cast<std::size_t>(y)];
+      if (at < 0 || at >= std::ssize(right.cells) || right.cells[static_cast<std::size_t>(at)] != y)
+        return wrong(fmt::format("the inverse {} takes {} to {}", inverse.tracker->str(), y, at));
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Checked> movement(const Point& p) const {
+    const std::vector<MovementOp> ops = to_movement_ops(tracker_, p.elements());
+    const ShapeTracker again = applied(ShapeTracker::contiguous({p.elements()}), ops);
+    if (auto wrong = p.differs(again))
+      return Checked::fail("movement", fmt::format("{} made again: {}", tracker_.str(), *wrong));
+    return std::nullopt;
+  }
+
+  std::optional<Checked> text(const Point& p) const {
+    using nlohmann::json;
+    json views = json::array();
+    for (const View& v : tracker_.views()) {
+      json mask = nullptr;
+      if (v.mask()) {
+        mask = json::array();
+        for (const Range& r : *v.mask()) mask.push_back({r.first.as_int(), r.second.as_int()});
+      }
+      views.push_back({concrete(v.shape()), concrete(v.strides()), v.offset().as_int(), mask});
+    }
+    const json answer = json::parse(shapetracker::answer_json(json{{"views", views}}.dump()));
+    if (!answer.contains("views"))
+      return Checked::fail("text", fmt::format("{}: {}", tracker_.str(), answer.dump()));
+    std::vector<View> read;
+    for (const json& v : answer["views"]) {
+      std::optional<Mask> mask;
+      if (!v[3].is_null()) {
+        mask.emplace();
+        for (const json& r : v[3])
+          mask->emplace_back(r[0].get<std::int64_t>(), r[1].get<std::int64_t>());
+      }
+      const Ints shape = v[0], steps = v[1];
+      read.push_back(View::strided({shape.begin(), shape.end()}, {steps.begin(), steps.end()},
+                                   v[2].get<std::int64_t>(), mask));
+    }
+    if (auto wrong = p.differs(ShapeTracker(read)))
+      return Checked::fail("text", fmt::format("{} reads back: {}", tracker_.str(), *wrong));
+    return std::nullopt;
+  }
+
+  ViewCase case_;
+  std::uint64_t hash_;
+  bool full_;
+  std::vector<Point> points_;
+  ShapeTracker tracker_;
+};
+
+class ViewArea final : public Area {
+ public:
+  std::string_view name() const override { return "view"; }
+  std::string draw(Chooser& chooser) override { return draw_chain(chooser); }
+  Checked check(const std::string& text, Effort effort) override {
+    return Check(text, effort).run();
+  }
+  std::vector<std::string> smaller(const std::string& text) override {
+    return smaller_views(ViewCase::parse(text));
+  }
+  Measure measure(const std::string& text) override { return measure_of(ViewCase::parse(text)); }
+
+  std::vector<Dimension> dimensions() const override {
+    const std::vector<std::string> ops = {"reshape", "permute", "expand",    "pad",
+                                          "shrink",  "stride",  "as_strided"};
+    std::vector<std::string> before = ops;
+    before.emplace_back("the buffer");
+    return {{"op", ops},
+            {"after", before},
+            {"after that", before},
+            {"rank", {"0", "1", "2", "3", "4", "5 or more"}},
+            {"feature", {"plain", "mask", "no elements", "size 1", "negative stride", "variable"}},
+            {"views", {"1", "2", "3 or more"}}};
+  }
+
+  std::vector<CoverageRow> coverage(const std::string& text, Ending /*ending*/) override {
+    const ViewCase c = ViewCase::parse(text);
+    std::vector<CoverageRow> rows;
+    ShapeTracker tracker = ShapeTracker::contiguous(c.base);
+    int before = 7, earlier = 7;
+    for (const MovementOp& op : c.ops) {
+      const int rank = std::min(tracker.rank(), 5);
+      tracker = apply(tracker, op);
+      const int which = static_cast<int>(op.kind);
+      const int views = static_cast<int>(std::min<std::size_t>(tracker.views().size(), 3)) - 1;
+      std::vector<bool> has(6, false);
+      for (const View& v : tracker.views()) {
+        has[1] = has[1] || v.mask();
+        for (const sint& s : v.shape()) {
+          has[2] = has[2] || s == sint(0);
+          has[3] = has[3] || s == sint(1);
+        }
+        for (const sint& s : v.strides()) has[4] = has[4] || s.max().value_or(0) < 0;
+        has[5] = has[5] || !v.is_concrete();
+      }
+      has[0] = std::ranges::none_of(has, std::identity{});
+      for (int f = 0; f < 6; ++f)
+        if (has[static_cast<std::size_t>(f)])
+          rows.push_back({which, before, earlier, rank, f, views});
+      earlier = before;
+      before = which;
+    }
+    return rows;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Area> make_view_area() { return std::make_unique<ViewArea>(); }
+
+}  // namespace touchstone::fuzz

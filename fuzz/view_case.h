@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/fuzz/area.h"
+#include "touchstone/shapetracker/movement_ops.h"
+
+namespace touchstone::fuzz {
+
+/// A shape and movement operations, in the words of `touchstone view`, and as_strided beside them:
+/// "4,6 permute 1,0 reshape 8,3 pad 0:1,2:0 stride -1,2 as_strided 2,3:1,2:0". One variable may
+/// stand in sizes: "n=2..5 | 4,n reshape 4*n".
+struct ViewCase {
+  struct Range {
+    std::string name;
+    std::int64_t low, high;  // inclusive
+  };
+  std::optional<Range> variable;
+  Shape base;
+  std::vector<MovementOp> ops;
+
+  /// Throws ParseError saying what is wrong.
+  static ViewCase parse(std::string_view text);
+  std::string str() const;
+  /// The same with the variable, where there is one, replaced by a number.
+  ViewCase bind(std::int64_t value) const;
+};
+
+/// Chains of up to seven operations on up to some hundred elements: sizes of 0 and 1, masks on
+/// several axes before a reshape that does not keep axes apart, factorisations of any kind, steps
+/// of either sign. A part of the cases has a variable size, and each case leaves out some
+/// operations.
+std::string draw_chain(Chooser& chooser);
+
+/// What a chain means: the buffer address of every element in row-major order, -1 for padding.
+struct Addresses {
+  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> cells;
+  bool operator==(const Addresses&) const = default;
+};
+/// A buffer of this shape as it lies, and what an operation makes of an array: written from the
+/// definitions, one element after the other. Concrete operands only. Throw ParseError where the
+/// operation does not fit, or the result has more than kMostCells elements.
+Addresses addresses_of(const Shape& base);
+void move(Addresses& array, const MovementOp& op);
+inline constexpr std::int64_t kMostCells = 1 << 16;
+
+/// Smaller chains, the boldest first, and how large one is: operations and a variable, axes,
+/// numbers, inversions of permutes.
+std::vector<std::string> smaller_views(const ViewCase& c);
+Measure measure_of(const ViewCase& c);
+
+/// What a concrete stack of views says, read off the views as they are.
+Addresses addresses_of(const std::vector<View>& views);
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,184 @@
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/fuzz/areas.h"
+#include "touchstone/fuzz/corpus.h"
+#include "touchstone/fuzz/expression_case.h"
+#include "touchstone/fuzz/rapidcheck_chooser.h"
+#include "touchstone/fuzz/view_case.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+std::uint64_t budget(std::uint64_t usual) {
+  const char* asked = std::getenv("TOUCHSTONE_FUZZ_CASES");
+  return asked != nullptr ? static_cast<std::uint64_t>(std::max(1LL, std::atoll(asked))) : usual;
+}
+
+std::unique_ptr<Area> make_area(const std::string& name) {
+  return name == "view" ? make_view_area() : make_symbolic_area();
+}
+
+class EachArea : public testing::TestWithParam<std::string> {
+ protected:
+  std::unique_ptr<Area> area_ = make_area(GetParam());
+};
+INSTANTIATE_TEST_SUITE_P(Of, EachArea, testing::Values("symbolic", "view"),
+                         [](const auto& i) { return i.param; });
+
+TEST_P(EachArea, DrawsTheSameCaseFromTheSameChoices) {
+  for (std::uint64_t i = 0; i < 200; ++i) {
+    RandomChooser a(3, i), b(3, i);
+    EXPECT_EQ(area_->draw(a), area_->draw(b));
+  }
+}
+
+TEST_P(EachArea, HoldsOverManyCases) {
+  for (std::uint64_t i = 0, cases = budget(4000); i < cases; ++i) {
+    RandomChooser chooser(20, i);
+    const std::string text = area_->draw(chooser);
+    const Checked c = area_->check(text, Effort::Sampled);
+    EXPECT_NE(c.ending, Ending::Fail) << text << "\n"
+                                      << c.failure.relation << "\n"
+                                      << c.failure.detail;
+  }
+}
+
+TEST_P(EachArea, TakesAnyBytesAndDrawsTheSimplestOfNone) {
+  BytesChooser none({});
+  EXPECT_LE(area_->draw(none).size(), 16U);
+  std::vector<std::uint8_t> bytes;
+  for (int i = 0; i < 300; ++i) {
+    bytes.push_back(static_cast<std::uint8_t>(i * 37 + i / 7));
+    BytesChooser chooser(bytes);
+    const std::string text = area_->draw(chooser);
+    EXPECT_NE(area_->check(text, Effort::Full).ending, Ending::Fail) << text;
+  }
+}
+
+TEST_P(EachArea, EverySmallerCaseIsACaseAndShrinkingIsTheSameEachTime) {
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    RandomChooser chooser(8, i);
+    const std::string text = area_->draw(chooser);
+    // A fault that is not one: the case has a 3 in it.
+    const auto fails = [](const std::string& t) { return t.find('3') != t.npos; };
+    if (!fails(text)) continue;
+    const ShrunkCase once = shrink_case(*area_, text, fails),
+                     again = shrink_case(*area_, text, fails);
+    EXPECT_EQ(once.text, again.text);
+    EXPECT_EQ(once.runs, again.runs);
+    EXPECT_TRUE(fails(once.text));
+    EXPECT_LE(area_->measure(once.text), area_->measure(text));
+    EXPECT_LE(once.text.size(), 24U) << text;
+    EXPECT_NO_THROW(area_->check(once.text, Effort::Full));
+  }
+}
+
+RC_GTEST_PROP(Areas, HoldForWhatRapidCheckDraws, ()) {
+  static const std::unique_ptr<Area> areas[] = {make_symbolic_area(), make_view_area()};
+  const std::vector<std::uint32_t> choices = *any_choices(120);
+  for (const std::unique_ptr<Area>& area : areas) {
+    ListChooser chooser(choices);
+    const std::string text = area->draw(chooser);
+    RC_LOG() << text;
+    RC_ASSERT(area->check(text, Effort::Full).ending != Ending::Fail);
+  }
+}
+
+TEST(Corpus, EveryCaseStillHolds) {
+  const std::vector<CorpusCase> cases = read_corpus(TOUCHSTONE_SOURCE_DIR "/tests/corpus");
+  std::map<std::string, int> count;
+  for (const CorpusCase& c : cases) {
+    if (c.area != "symbolic" && c.area != "view") continue;
+    ++count[c.area];
+    const Checked checked = make_area(c.area)->check(c.text, Effort::Full);
+    EXPECT_NE(checked.ending, Ending::Fail) << c.where << "\n" << checked.failure.detail;
+  }
+  EXPECT_GE(count["symbolic"], 4);
+  EXPECT_GE(count["view"], 5);
+}
+
+TEST(Corpus, IsGrownOnceACase) {
+  const TemporaryDirectory folder;
+  add_to_corpus(folder.path() / "new", "view", "2,3", "why");
+  add_to_corpus(folder.path() / "new", "view", "2,3", "again");
+  add_to_corpus(folder.path() / "new", "view", "4", "why");
+  const std::vector<CorpusCase> cases = read_corpus(folder.path() / "new");
+  ASSERT_EQ(cases.size(), 2U);
+  EXPECT_EQ(cases[1].text, "4");
+  EXPECT_NE(cases[1].where.find("view.txt:4"), std::string::npos);
+  EXPECT_THROW(read_corpus(folder.path() / "none"), SystemError);
+}
+
+TEST(ExpressionCases, ReadBackAndNameWhatIsWrong) {
+  EXPECT_EQ(ExpressionCase::parse("y=0..1 x=-3..7 |  (x+1)//2 |x<5").str(),
+            "x=-3..7 | (x + 1)//2 | x < 5");
+  for (const std::string bad :
+       {"", "x", "x=0..7", "x=7..0 | x", "x=0 | x", "x=a..7 | x", "x=0..7 x=0..8 | x", "| x",
+        "1=0..7 | 1", "x=0..7 | (x", "x=0..7 | x | (", "x=0..7 | x//0"})
+    EXPECT_THROW(ExpressionCase::parse(bad), ParseError) << bad;
+}
+
+// By the definitions, and not as the simplifier does it.
+TEST(ExpressionCases, AreEvaluatedAsWritten) {
+  const auto value = [](const std::string& text) -> std::string {
+    const ExpressionCase c = ExpressionCase::parse("x=-7..-7 | " + text);
+    const std::vector<std::vector<symbolic::Int>> points = {{symbolic::Int(-7)}};
+    const symbolic::Int* v = ExpressionValues(c.exprs, c.variables, points).at(c.root, 0);
+    return v == nullptr ? "undefined" : v->str();
+  };
+  EXPECT_EQ(value("x//2"), "-4");
+  EXPECT_EQ(value("x//-2"), "3");
+  EXPECT_EQ(value("x%-4"), "-3");
+  EXPECT_EQ(value("tdiv(x, 2)"), "-3");
+  EXPECT_EQ(value("tmod(x, 2)"), "-1");
+  EXPECT_EQ(value("1//(x + 7)"), "undefined");
+  EXPECT_EQ(value("0*(1//(x + 7))"), "undefined");
+  EXPECT_EQ(value("where(x < 0, x, 1//(x + 7))"), "-7");
+  EXPECT_EQ(value("x < 0 or 1//(x + 7) == 0"), "1");
+  EXPECT_EQ(value("min(x, 3, -9) + max(x, 2)*1000000000000000000000"), "1999999999999999999991");
+}
+
+TEST(ViewCases, ReadBackAndNameWhatIsWrong) {
+  for (const std::string good :
+       {"4,6 permute 1,0 reshape 8,3 pad 0:1,2:0 stride -1,2", "() reshape 1,1",
+        "n=2..5 | 4,n reshape n*4 shrink 0:n", "7 as_strided 2,3:2,-1:2", "0,3 expand 0,3"})
+    EXPECT_EQ(ViewCase::parse(good).str(), good);
+  for (const std::string bad :
+       {"", "a", "4 permute", "4 turn 0", "4 pad 1", "4,5 permute 0,x", "n=5..2 | n", "n | 4",
+        "n=0..9999 | n", "2 as_strided 2:1", "9999999999999999999", "n=1..2 | 4 stride n"})
+    EXPECT_THROW(ViewCase::parse(bad), ParseError) << bad;
+  const std::unique_ptr<Area> area = make_view_area();
+  for (const std::string unfit : {"4 reshape 5", "4 permute 1", "2,2 permute 0,0", "3 expand 4",
+                                  "4 shrink 3:2", "4 stride 0", "4 pad -1:0", "4 as_strided 2:4:0",
+                                  "2,2 stride 1", "100000", "1000,1000", "-1", "4 shrink 0:5"})
+    EXPECT_THROW(area->check(unfit, Effort::Full), ParseError) << unfit;
+}
+
+TEST(ViewCases, AreMovedAsDefined) {
+  const auto cells = [](const std::string& text) {
+    const ViewCase c = ViewCase::parse(text);
+    Addresses array = addresses_of(c.base);
+    for (const MovementOp& op : c.ops) move(array, op);
+    return array.cells;
+  };
+  using Cells = std::vector<std::int64_t>;
+  EXPECT_EQ(cells("2,3 permute 1,0"), (Cells{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(cells("4 stride -2"), (Cells{3, 1}));
+  EXPECT_EQ(cells("2,2 pad 0:0,1:0 reshape 6"), (Cells{-1, 0, 1, -1, 2, 3}));
+  EXPECT_EQ(cells("1,2 expand 2,2 shrink 0:2,1:2"), (Cells{1, 1}));
+  EXPECT_EQ(cells("4 as_strided 2,2:1,2:0"), (Cells{0, 2, 1, 3}));
+  EXPECT_EQ(addresses_of(std::vector<View>{View::strided({2, 2}, {1, -1}, 1, Mask{{0, 2}, {0, 1}})})
+                .cells,
+            (Cells{1, -1, 2, -1}));
+}
+
+}  // namespace
+}  // namespace touchstone::fuzz
