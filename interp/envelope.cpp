@@ -7,6 +7,7 @@
 
 #include "touchstone/interp/evaluator.h"
 #include "touchstone/interp/fxn_for_op.h"
+#include "touchstone/interp/open_rows.h"
 #include "touchstone/interp/radius.h"
 
 namespace touchstone::interp {
@@ -58,6 +59,18 @@ class Allowance {
   const Profile& profile_;
 };
 
+// An element-wise pass over `out`, but for the elements that have their result already.
+using Done = std::vector<std::uint8_t>;
+template <class F>
+void each(const LegalBlock& out, const Done& done, F f) {
+  if (done.empty()) {
+    for (std::int64_t i = 0; i < out.count(); ++i) f(i);
+    return;
+  }
+  const std::uint8_t *from = done.data(), *end = from + done.size();
+  for (const std::uint8_t* at = from; (at = std::find(at, end, 0)) != end; ++at) f(at - from);
+}
+
 template <class T, class R, class F>
 void map1(const Allowance<T>& allow, const LegalBlock& a, LegalBlock& out, F f) {
   for (std::int64_t i = 0; i < out.count(); ++i)
@@ -66,9 +79,10 @@ void map1(const Allowance<T>& allow, const LegalBlock& a, LegalBlock& out, F f) 
 
 template <class T, class R, class F>
 void map2(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out,
-          F f) {
-  for (std::int64_t i = 0; i < out.count(); ++i)
+          const Done& done, F f) {
+  each(out, done, [&](std::int64_t i) {
     out.set<R>(i, allow.result(f(allow.operand(a.get<T>(i)), allow.operand(b.get<T>(i)))));
+  });
 }
 
 // Whether the result of rounding may stand for numbers beyond the largest.
@@ -92,16 +106,17 @@ Legal<T> addend(const LegalBlock& block, std::int64_t i) {
 
 template <class T, class F>
 void add_terms(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out,
-               F f) {
-  for (std::int64_t i = 0; i < out.count(); ++i)
+               const Done& done, F f) {
+  each(out, done, [&](std::int64_t i) {
     out.set<T>(i, allow.result(f(allow.operand(addend<T>(a, i)), allow.operand(addend<T>(b, i)))));
+  });
 }
 
 template <class T>
 void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
-              const LegalBlock& b, LegalBlock& out) {
+              const LegalBlock& b, LegalBlock& out, const Done& done) {
   const Profile& profile = allow.profile();
-  map2<T, T>(allow, a, b, out, [&](Legal<T> x, Legal<T> y) {
+  map2<T, T>(allow, a, b, out, done, [&](Legal<T> x, Legal<T> y) {
     if constexpr (is_float_storage<T>) {
       if (node.is_summed) {
         x = legal::shortened(x, profile.product_digits);
@@ -120,7 +135,7 @@ void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlo
 
 template <class T>
 void divide(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out) {
-  map2<T, T>(allow, a, b, out, [&](const Legal<T>& x, const Legal<T>& y) {
+  map2<T, T>(allow, a, b, out, {}, [&](const Legal<T>& x, const Legal<T>& y) {
     const Legal<T> quotient = legal::div(x, y);
     if constexpr (is_float_storage<T>) {
       const std::int64_t ulp = allow.ulp(allow.profile().div);
@@ -132,8 +147,9 @@ void divide(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b,
 }
 
 template <class T>
-void maximum(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out) {
-  map2<T, T>(allow, a, b, out, [&](const Legal<T>& x, const Legal<T>& y) {
+void maximum(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out,
+             const Done& done) {
+  map2<T, T>(allow, a, b, out, done, [&](const Legal<T>& x, const Legal<T>& y) {
     if constexpr (is_float_storage<T>)
       if (allow.profile().max != MaxOfNan::NanWins)
         return legal::max_of_nan(x, y, allow.profile().max == MaxOfNan::NumberWins);
@@ -175,27 +191,26 @@ void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, Lega
 
 template <class T>
 void apply_typed(const ProgramNode& node, const Profile& profile,
-                 std::span<const LegalBlock* const> in, LegalBlock& out) {
+                 std::span<const LegalBlock* const> in, const Done& done, LegalBlock& out) {
   const Allowance<T> allow(profile);
   switch (node.op) {
     case Op::Noop:
       for (std::int64_t i = 0; i < out.count(); ++i) out.set<T>(i, in[0]->get<T>(i));
       return;
     case Op::Neg:
-      for (std::int64_t i = 0; i < out.count(); ++i) out.set<T>(i, legal::neg(in[0]->get<T>(i)));
-      return;
+      return each(out, done, [&](std::int64_t i) { out.set<T>(i, legal::neg(in[0]->get<T>(i))); });
     case Op::Add:
-      return add_terms<T>(allow, *in[0], *in[1], out, legal::add<T>);
+      return add_terms<T>(allow, *in[0], *in[1], out, done, legal::add<T>);
     case Op::Sub:
-      return add_terms<T>(allow, *in[0], *in[1], out, legal::sub<T>);
+      return add_terms<T>(allow, *in[0], *in[1], out, done, legal::sub<T>);
     case Op::Mul:
-      return multiply<T>(node, allow, *in[0], *in[1], out);
+      return multiply<T>(node, allow, *in[0], *in[1], out, done);
     case Op::Max:
-      return maximum<T>(allow, *in[0], *in[1], out);
+      return maximum<T>(allow, *in[0], *in[1], out, done);
     case Op::CmpLt:
-      return map2<T, bool>(allow, *in[0], *in[1], out, legal::cmplt<T>);
+      return map2<T, bool>(allow, *in[0], *in[1], out, {}, legal::cmplt<T>);
     case Op::CmpEq:
-      return map2<T, bool>(allow, *in[0], *in[1], out, legal::cmpeq<T>);
+      return map2<T, bool>(allow, *in[0], *in[1], out, {}, legal::cmpeq<T>);
     case Op::MulAcc:
       for (std::int64_t i = 0; i < out.count(); ++i)
         out.set<T>(i, allow.result(legal::mulacc(allow.operand(in[0]->get<T>(i)),
@@ -211,12 +226,12 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
   }
   if constexpr (!std::is_same_v<T, bool>) {
     if (node.op == Op::Div) return divide<T>(allow, *in[0], *in[1], out);
-    if (node.op == Op::Mod) return map2<T, T>(allow, *in[0], *in[1], out, legal::mod<T>);
+    if (node.op == Op::Mod) return map2<T, T>(allow, *in[0], *in[1], out, {}, legal::mod<T>);
   }
   if constexpr (is_float_storage<T>) {
     return apply_function<T>(node.op, allow, *in[0], out);
   } else {
-    if (node.op == Op::Xor) return map2<T, T>(allow, *in[0], *in[1], out, legal::xor_<T>);
+    if (node.op == Op::Xor) return map2<T, T>(allow, *in[0], *in[1], out, {}, legal::xor_<T>);
     throw AstError(fmt::format("{} has no legal form for {}", name(node.op), name(dtype_v<T>)));
   }
 }
@@ -372,15 +387,12 @@ class Envelope {
     } else if (node.op == Op::Cast) {
       apply_cast(node, profile_, *operands[0], out);
     } else {
+      apply_open_rows(node, profile_, operands, out, done_);
       with_storage(node.src_dtypes.back(), [&]<class T>(std::type_identity<T>) {
-        apply_typed<T>(node, profile_, operands, out);
+        apply_typed<T>(node, profile_, operands, done_, out);
       });
     }
-    // Of numbers that are known the interval is the narrower, so the radius would be for nothing.
-    const bool spreads = std::ranges::any_of(
-        operands, [](const Block* b) { return !b->determined || !b->balls.empty(); });
-    if (!determined && is_float(node.dtype) && (spreads || form_ == Form::Radius))
-      apply_radius(node, profile_, operands, form_, out);
+    if (!determined) apply_radius(node, profile_, operands, form_, out);
   }
 
   std::unique_ptr<LegalReducer> reducer(const ProgramNode& node) const {
@@ -404,6 +416,7 @@ class Envelope {
   const Profile& profile_;
   Form form_;
   std::vector<const interp::Block*> plain_;
+  Done done_;
 };
 
 }  // namespace
@@ -425,6 +438,33 @@ void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
   Envelope domain(buffers, profile, form);
   Evaluator<Envelope> evaluator(program, domain);
   evaluator.run(sink);
+}
+
+void legal_results_in_runs(
+    const LazyOpPtr& kernel, std::span<Buffer* const> buffers, const Profile& profile,
+    const symbolic::Values& values, Threads& threads,
+    const std::function<void(std::size_t)>& prepare,
+    const std::function<void(std::size_t, std::int64_t, const LegalBlock&)>& sink) {
+  const Program program = make_program(values.empty() ? kernel : bind_variables(kernel, values));
+  std::int64_t most = 0;
+  for (const Region& region : program.regions) most = std::max(most, region.size);
+  const std::int64_t size = program.regions[0].size;
+  constexpr std::int64_t kMostRuns = 64;
+  const std::int64_t wanted = std::clamp(most / kWorthThreads * 4, std::int64_t{1},
+                                         std::clamp(size, std::int64_t{1}, kMostRuns));
+  const std::int64_t run = std::max((size + wanted - 1) / wanted, std::int64_t{1});
+  const std::int64_t runs = (size + run - 1) / run;
+  prepare(static_cast<std::size_t>(runs));
+  const auto evaluate = [&](std::int64_t i) {
+    Envelope domain(buffers, profile, Form::Both);
+    Evaluator<Envelope> evaluator(program, domain);
+    evaluator.run(i * run, std::min((i + 1) * run, size),
+                  [&](std::int64_t first, const LegalBlock& block) {
+                    sink(static_cast<std::size_t>(i), first, block);
+                  });
+  };
+  if (runs > 1 && threads.count() > 1) return threads.each(runs, evaluate);
+  for (std::int64_t i = 0; i < runs; ++i) evaluate(i);
 }
 
 }  // namespace touchstone::interp

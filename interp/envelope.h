@@ -11,6 +11,7 @@
 #include "touchstone/interp/legal.h"
 #include "touchstone/interp/profile.h"
 #include "touchstone/interp/program.h"
+#include "touchstone/interp/threads.h"
 #include "touchstone/symbolic/node.h"
 
 namespace touchstone::interp {
@@ -63,6 +64,15 @@ void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
                    const Profile& profile, const symbolic::Values& values,
                    const std::function<void(std::int64_t first, const LegalBlock&)>& sink,
                    Form form = Form::Both);
+
+/// The same in `threads`, where the kernel is worth more than one: the output is cut into runs that
+/// depend on the kernel alone. prepare(runs) comes first; then sink(run, first, block) for the
+/// blocks of each run in order, those of different runs at the same time.
+void legal_results_in_runs(
+    const LazyOpPtr& kernel, std::span<Buffer* const> buffers, const Profile& profile,
+    const symbolic::Values& values, Threads& threads,
+    const std::function<void(std::size_t runs)>& prepare,
+    const std::function<void(std::size_t run, std::int64_t first, const LegalBlock&)>& sink);
 
 /// The legal results of a reduction, fed run by run.
 class LegalReducer {

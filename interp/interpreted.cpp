@@ -3,20 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
-#include <mutex>
-#include <optional>
-#include <thread>
 
-#include <tbb/blocked_range.h>
 #include <tbb/enumerable_thread_specific.h>
-#include <tbb/global_control.h>
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/evaluator.h"
 #include "touchstone/interp/fxn_for_op.h"
+#include "touchstone/interp/threads.h"
 
 namespace touchstone {
 namespace {
@@ -76,12 +69,12 @@ class Values {
   std::span<Buffer* const> buffers_;
 };
 
-// Runs a program in the threads of an arena. Each result is computed by one thread, or as an exact
+// Runs a program in several threads. Each result is computed by one thread, or as an exact
 // sum or a maximum of parts, so neither the number of threads nor their schedule can be seen in it.
 class ThreadedRun {
  public:
-  ThreadedRun(const Program& program, std::span<Buffer* const> buffers, tbb::task_arena& arena)
-      : program_(program), buffers_(buffers), arena_(arena) {}
+  ThreadedRun(const Program& program, std::span<Buffer* const> buffers, Threads& threads)
+      : program_(program), buffers_(buffers), threads_(threads) {}
 
   void operator()() {
     const std::int64_t size = program_.regions[0].size;
@@ -122,14 +115,10 @@ class ThreadedRun {
   // f(worker, i) for i in [0, count), each worker in one thread at a time.
   template <class F>
   void each(std::int64_t count, F f) {
-    arena_.execute([&] {
-      tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, count),
-                        [&](const tbb::blocked_range<std::int64_t>& range) {
-                          const FpGuard guard;
-                          std::unique_ptr<Worker>& worker = workers_.local();
-                          if (!worker) worker = std::make_unique<Worker>(program_, buffers_);
-                          for (std::int64_t i = range.begin(); i != range.end(); ++i) f(*worker, i);
-                        });
+    threads_.each(count, [&](std::int64_t i) {
+      std::unique_ptr<Worker>& worker = workers_.local();
+      if (!worker) worker = std::make_unique<Worker>(program_, buffers_);
+      f(*worker, i);
     });
   }
 
@@ -152,30 +141,8 @@ class ThreadedRun {
 
   const Program& program_;
   std::span<Buffer* const> buffers_;
-  tbb::task_arena& arena_;
+  Threads& threads_;
   tbb::enumerable_thread_specific<std::unique_ptr<Worker>> workers_;
-};
-
-// The arena of a device, made when a kernel is large enough for it.
-class Threads {
- public:
-  explicit Threads(int count) : count_(count) {}
-  int count() const { return count_; }
-  tbb::task_arena& arena() {
-    std::call_once(made_, [this] {
-      if (count_ > tbb::info::default_concurrency())
-        more_.emplace(tbb::global_control::max_allowed_parallelism,
-                      static_cast<std::size_t>(count_));
-      arena_.initialize(count_);
-    });
-    return arena_;
-  }
-
- private:
-  int count_;
-  std::once_flag made_;
-  std::optional<tbb::global_control> more_;  // than there are cores
-  tbb::task_arena arena_;
 };
 
 class InterpretedRunner : public Runner {
@@ -201,7 +168,7 @@ class InterpretedRunner : public Runner {
     std::int64_t most = 0;
     for (const Region& region : program.regions) most = std::max(most, region.size);
     if (threads_->count() > 1 && most >= kWorthThreads)
-      return ThreadedRun(program, buffers, threads_->arena())();
+      return ThreadedRun(program, buffers, *threads_)();
     Values domain(buffers);
     Evaluator<Values> evaluator(program, domain);
     auto* out = static_cast<std::byte*>(buffers[0]->memory());
@@ -211,8 +178,6 @@ class InterpretedRunner : public Runner {
                   static_cast<std::size_t>(block.count()) * width);
     });
   }
-
-  static constexpr std::int64_t kWorthThreads = 16 * kBlockElements;
 
   LazyOpPtr kernel_;
   std::shared_ptr<Threads> threads_;
@@ -236,7 +201,6 @@ class InterpretedDevice : public Device {
 }  // namespace
 
 std::unique_ptr<Device> make_interpreted_device(std::string name, int threads) {
-  if (threads == 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   return std::make_unique<InterpretedDevice>(std::move(name), threads);
 }
 

@@ -71,8 +71,7 @@ Ball exact(const ProgramNode& node, const Profile& profile, std::span<const Ball
 }
 
 template <class T>
-void narrow(const ProgramNode& node, const Profile& profile, Form form, Ball& b, LegalBlock& out,
-            std::int64_t i) {
+void narrow(bool outwards, bool keeps, Form form, Ball& b, LegalBlock& out, std::int64_t i) {
   Legal<T> x = out.get<T>(i);
   if (!x.number || x.any) {
     b = Ball::unknown();
@@ -83,7 +82,6 @@ void narrow(const ProgramNode& node, const Profile& profile, Form form, Ball& b,
   if (b.known()) {
     const double lo = ball::below(b.value - b.radius);
     const double hi = ball::above(b.value + b.radius);
-    const bool outwards = stays_unrounded(node, profile);
     T low = outwards ? legal::not_above<T>(lo) : legal::not_below<T>(lo);
     T high = outwards ? legal::not_below<T>(hi) : legal::not_above<T>(hi);
     if (is_zero_value(low)) low = scalar::neg(T{});  // either zero
@@ -94,11 +92,39 @@ void narrow(const ProgramNode& node, const Profile& profile, Form form, Ball& b,
     if (!key_less(both.hi, both.lo)) x = both;
   }
   out.set<T>(i, x);
-  if (x.has_infinity() || stays_unrounded(node, profile)) return;
+  if (!keeps || outwards || x.has_infinity()) return;
   const auto lo = static_cast<double>(scalar::detail::computing(x.lo));
   const auto hi = static_cast<double>(scalar::detail::computing(x.hi));
   if (hi / 2 - lo / 2 < b.radius)
     b = lo == hi ? Ball{lo, 0} : ball::made(lo / 2 + hi / 2, hi / 2 - lo / 2);
+}
+
+// Whether the radius form can say more than the interval. An interval has the ends of a correctly
+// rounded, monotone result exactly, so it is the narrower one where its operands are no more than
+// intervals themselves: a radius is for terms that were never rounded, which no interval of the
+// type holds closely, and for SIN, which is not monotone.
+bool may_narrow(const ProgramNode& node, const Profile& profile,
+                std::span<const LegalBlock* const> operands) {
+  if (std::ranges::any_of(operands, [](const LegalBlock* b) { return !b->balls.empty(); }))
+    return true;
+  const bool spreads =
+      std::ranges::any_of(operands, [](const LegalBlock* b) { return !b->determined; });
+  const FunctionError* error = error_of(node.op, profile);
+  return spreads && ((error != nullptr && *error != FunctionError{}) || node.op == Op::Sin ||
+                     stays_unrounded(node, profile));
+}
+
+// Whether a result is a number of its type: then the interval tells all that the radius told.
+bool is_rounded(const ProgramNode& node, const Profile& profile) {
+  switch (node.op) {
+    case Op::Noop:
+    case Op::Neg:
+    case Op::Max:
+    case Op::Where:
+      return false;
+    default:
+      return !stays_unrounded(node, profile);
+  }
 }
 
 template <class T>
@@ -115,23 +141,43 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
           of[k][i] = ball_of<S>(*operands[k], static_cast<std::int64_t>(i));
     });
   }
-  std::array<Ball, 3> in{};
-  for (std::int64_t i = 0; i < out.count(); ++i) {
-    bool known = true;
-    for (std::size_t k = first; k < operands.size(); ++k) {
-      in[k] = of[k][static_cast<std::size_t>(i)];
-      known = known && in[k].known();
+  const bool outwards = stays_unrounded(node, profile);
+  const bool keeps = form == Form::Radius || !is_rounded(node, profile);
+  const auto each = [&](auto result) {
+    for (std::size_t i = 0; i < balls.size(); ++i) {
+      balls[i] = result(i);
+      narrow<T>(outwards, keeps, form, balls[i], out, static_cast<std::int64_t>(i));
     }
-    if (known && node.op == Op::Where && operands[0]->get<bool>(i).is_point())
-      in[1] = in[2] = operands[0]->get<bool>(i).lo ? in[1] : in[2];
-    Ball b = Ball::unknown();
-    if (known)
-      b = ball_of_result(node, profile, std::span(in).first(operands.size()),
-                         declared_ulp(node.op, profile, in[0].most()));
-    narrow<T>(node, profile, form, b, out, i);
-    balls[static_cast<std::size_t>(i)] = b;
+  };
+  if ((node.op == Op::Add || node.op == Op::Sub) && !profile.flushes_inputs &&
+      !profile.flushes_outputs) {  // the most frequent by far
+    const ball::Unit& unit = ball::unit_of(node.dtype);
+    each([&](std::size_t i) {
+      const Ball a = of[0][i], b = node.op == Op::Add ? of[1][i] : ball::neg(of[1][i]);
+      return a.known() && b.known() ? ball::rounded(ball::add(a, b), unit) : Ball::unknown();
+    });
+  } else {
+    each([&](std::size_t i) {
+      std::array<Ball, 3> in{};
+      for (std::size_t k = first; k < operands.size(); ++k) {
+        in[k] = of[k][i];
+        if (!in[k].known()) return Ball::unknown();
+      }
+      if (node.op == Op::Where) {
+        const auto chosen = operands[0]->get<bool>(static_cast<std::int64_t>(i));
+        if (chosen.is_point()) in[1] = in[2] = chosen.lo ? in[1] : in[2];
+      }
+      // Where a number beats NaN, the smaller operand is the answer if the larger is NaN.
+      if (node.op == Op::Max && profile.max != MaxOfNan::NanWins) {
+        const auto at = static_cast<std::int64_t>(i);
+        if (operands[0]->get<T>(at).nan || operands[1]->get<T>(at).nan)
+          return ball::either(in[0], in[1]);
+      }
+      return ball_of_result(node, profile, std::span(in).first(operands.size()),
+                            declared_ulp(node.op, profile, in[0].most()));
+    });
   }
-  out.balls = std::move(balls);
+  if (keeps) out.balls = std::move(balls);
 }
 
 }  // namespace
@@ -162,7 +208,8 @@ Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<c
 
 void apply_radius(const ProgramNode& node, const Profile& profile,
                   std::span<const LegalBlock* const> operands, Form form, LegalBlock& out) {
-  if (form == Form::Interval || node.bitcast || node.op == Op::Mod) return;
+  if (form == Form::Interval || !is_float(node.dtype) || node.bitcast || node.op == Op::Mod) return;
+  if (form != Form::Radius && !may_narrow(node, profile, operands)) return;
   with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (is_float_storage<T>) apply_typed<T>(node, profile, operands, form, out);
   });

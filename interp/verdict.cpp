@@ -45,6 +45,30 @@ void note_error(const Legal<T>& legal, T got, Verdict& verdict) {
   }
 }
 
+// What was seen of the elements after those of `verdict`. Errors by Chan, Golub and LeVeque,
+// "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
+void append(Verdict& verdict, const Verdict& next) {
+  verdict.checked += next.checked;
+  verdict.weak += next.weak;
+  verdict.determined += next.determined;
+  verdict.power_ulp = std::max(verdict.power_ulp, next.power_ulp);
+  if (verdict.wrong == 0 && next.wrong > 0) {
+    verdict.index = next.index;
+    verdict.candidate = next.candidate;
+    verdict.low = next.low;
+    verdict.high = next.high;
+    verdict.number = next.number;
+    verdict.nan = next.nan;
+  }
+  verdict.wrong += next.wrong;
+  if (next.errors == 0) return;
+  const auto n = static_cast<double>(verdict.errors), m = static_cast<double>(next.errors);
+  const double apart = next.mean_error - verdict.mean_error;
+  verdict.mean_error += apart * (m / (n + m));
+  verdict.variance += next.variance + apart * apart * (n * m / (n + m));
+  verdict.errors += next.errors;
+}
+
 // Which limit of the profile the errors exceed together; empty: none.
 std::string beyond_statistics(const Verdict& v, const Profile& profile) {
   if (v.errors < kStatistics) return {};
@@ -137,6 +161,7 @@ std::string bits_str(const Scalar& s) {
 void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                     const Buffer& candidate, const Profile& profile, const symbolic::Values& values,
                     Verdict& verdict) {
+  static interp::Threads threads;
   const LazyOpPtr concrete = values.empty() ? kernel : bind_variables(kernel, values);
   validate_kernel(concrete);
   check_usable(concrete, inputs, candidate);
@@ -147,12 +172,15 @@ void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
     host.push_back(views.back() == nullptr ? nullptr : views.back()->get());
   }
   const HostView output(candidate);
-  interp::legal_results(
-      concrete, host, profile, {}, [&](std::int64_t first, const LegalBlock& block) {
+  std::vector<Verdict> parts;
+  interp::legal_results_in_runs(
+      concrete, host, profile, {}, threads, [&](std::size_t runs) { parts.resize(runs); },
+      [&](std::size_t run, std::int64_t first, const LegalBlock& block) {
         with_storage(block.dtype(), [&]<class T>(std::type_identity<T>) {
-          check_block<T>(first, block, static_cast<const T*>(output.get()->memory()), verdict);
+          check_block<T>(first, block, static_cast<const T*>(output.get()->memory()), parts[run]);
         });
       });
+  for (const Verdict& part : parts) append(verdict, part);
   if (verdict.index < 0) return;
   std::vector<std::int64_t> shape;
   for (const sint& s : concrete->shape()) shape.push_back(s.as_int());

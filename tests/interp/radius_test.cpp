@@ -253,5 +253,21 @@ TEST(Radius, RulesHoldAtTheEndsOfTheirOperands) {
   }
 }
 
+// Where a number beats NaN, the maximum of 2 and of what is 4 or NaN may be 2.
+TEST(Radius, AMaximumOfWhatMayBeNanHasBothOperands) {
+  const auto of = [](float v) {
+    return LazyOp::constant(Scalar::of(v), ShapeTracker::contiguous({1}));
+  };
+  const LazyOpPtr nothing = LazyOp::reduce(Op::ReduceMax, in(1, DType::Float32, 1), {0});
+  const LazyOpPtr four = LazyOp::binary(Op::Add, LazyOp::unary(Op::Recip, nothing), of(4));
+  const LazyOpPtr most = LazyOp::binary(Op::Max, four, of(2));
+  const BufferPtr nan = buffer(std::vector{std::numeric_limits<float>::quiet_NaN()});
+  for (const Form form : {Form::Interval, Form::Radius, Form::Both}) {
+    const auto legal = legal_of<float>(most, {nan}, form, Profile::named("opencl"));
+    EXPECT_TRUE(legal.at(0).accepts(2));
+    EXPECT_TRUE(legal.at(0).accepts(4));
+  }
+}
+
 }  // namespace
 }  // namespace touchstone::interp

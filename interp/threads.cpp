@@ -1,0 +1,46 @@
+#include "touchstone/interp/threads.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <tbb/blocked_range.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include "touchstone/base/fp_guard.h"
+
+namespace touchstone::interp {
+
+struct Threads::Arena {
+  std::once_flag made;
+  std::optional<tbb::global_control> more;  // than there are cores
+  tbb::task_arena arena;
+};
+
+Threads::Threads(int count)
+    : count_(count != 0 ? count
+                        : std::max(1, static_cast<int>(std::thread::hardware_concurrency()))),
+      arena_(std::make_unique<Arena>()) {}
+Threads::~Threads() = default;
+
+void Threads::each(std::int64_t count, const std::function<void(std::int64_t)>& task) {
+  std::call_once(arena_->made, [this] {
+    if (count_ > tbb::info::default_concurrency())
+      arena_->more.emplace(tbb::global_control::max_allowed_parallelism,
+                           static_cast<std::size_t>(count_));
+    arena_->arena.initialize(count_);
+  });
+  arena_->arena.execute([&] {
+    tbb::parallel_for(tbb::blocked_range<std::int64_t>(0, count),
+                      [&](const tbb::blocked_range<std::int64_t>& range) {
+                        const FpGuard guard;
+                        for (std::int64_t i = range.begin(); i != range.end(); ++i) task(i);
+                      });
+  });
+}
+
+}  // namespace touchstone::interp

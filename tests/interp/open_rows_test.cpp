@@ -1,0 +1,205 @@
+#include "touchstone/interp/open_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+#include "kernels.h"
+#include "touchstone/interp/verdict.h"
+
+namespace touchstone::interp {
+namespace {
+
+// A number of any kind, edges often.
+template <class T>
+T drawn(std::mt19937_64& random) {
+  using Bits = scalar::detail::FloatBits<T>;
+  using Limits = std::numeric_limits<T>;
+  static constexpr T kEdges[] = {T(0),
+                                 -T(0),
+                                 T(1),
+                                 T(-1),
+                                 T(1.5),
+                                 Limits::denorm_min(),
+                                 -Limits::denorm_min(),
+                                 Limits::min(),
+                                 Limits::max(),
+                                 Limits::lowest(),
+                                 Limits::infinity(),
+                                 -Limits::infinity()};
+  for (;;) {
+    const std::uint64_t choice = random() % 4;
+    T x = std::bit_cast<T>(static_cast<Bits>(random()));
+    if (choice == 0) x = kEdges[random() % std::size(kEdges)];
+    if (choice == 1) x = static_cast<T>(static_cast<int>(random() % 17) - 8);
+    if (!is_nan_value(x)) return x;
+  }
+}
+
+template <class T>
+LegalBlock drawn_block(std::mt19937_64& random, std::int64_t n) {
+  LegalBlock block;
+  block.resize(dtype_v<T>, n, random() % 3 == 0);
+  const bool unrounded = random() % 2 == 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    T lo = drawn<T>(random), hi = random() % 3 == 0 ? lo : drawn<T>(random);
+    if (key_less(hi, lo)) std::swap(lo, hi);
+    if (block.determined)
+      block.lo.begin<T>()[i] = random() % 40 == 0 ? std::numeric_limits<T>::quiet_NaN() : lo;
+    else
+      block.set<T>(i, random() % 20 == 0   ? Legal<T>::only_nan()
+                      : random() % 20 == 0 ? Legal<T>::anything()
+                                           : Legal<T>::range(lo, hi, random() % 10 == 0));
+    if (unrounded) block.inexact.push_back(random() % 2 == 0);
+  }
+  return block;
+}
+
+// The rule of one element, by legal.h.
+template <class T>
+Legal<T> general(const ProgramNode& node, const LegalBlock& a, const LegalBlock& b,
+                 std::int64_t i) {
+  const auto term = [i](const LegalBlock& block) {
+    const Legal<T> x = block.get<T>(i);
+    return block.unrounded(i) ? legal::widened(x, 1) : x;
+  };
+  if (node.op == Op::Add) return legal::add(term(a), term(b));
+  if (node.op == Op::Sub) return legal::sub(term(a), term(b));
+  const Legal<T> x = a.get<T>(i);
+  if (node.op == Op::Neg) return legal::neg(x);
+  const Legal<T> y = b.get<T>(i);
+  if (node.op == Op::Max) return legal::max(x, y);
+  const Legal<T> product = legal::mul(x, y);
+  const bool exact = x.is_point() && y.is_point() && product.is_point() &&
+                     legal::is_exact_product(x.lo, y.lo, product.lo);
+  return node.is_addend && !exact ? legal::widened(product, 1) : product;
+}
+
+template <class T>
+void rows_are_the_general_rules() {
+  std::mt19937_64 random(11);
+  std::vector<std::uint8_t> done;
+  std::int64_t answered = 0, finite = 0;
+  for (int round = 0; round < 60; ++round)
+    for (const Op op : {Op::Add, Op::Sub, Op::Mul, Op::Max, Op::Neg}) {
+      ProgramNode node;
+      node.op = op;
+      node.dtype = dtype_v<T>;
+      node.is_addend = op == Op::Mul && sizeof(T) == 4 && random() % 2 == 0;
+      const auto n = static_cast<std::int64_t>(random() % 700);
+      const LegalBlock a = drawn_block<T>(random, n), b = drawn_block<T>(random, n);
+      const LegalBlock* both[] = {&a, &b};
+      LegalBlock out;
+      out.resize(dtype_v<T>, n, false);
+      apply_open_rows(node, Profile(), std::span(both).first(op == Op::Neg ? 1 : 2), out, done);
+      ASSERT_EQ(done.size(), static_cast<std::size_t>(n));
+      for (std::int64_t i = 0; i < n; ++i) {
+        const Legal<T> want = general<T>(node, a, b, i);
+        finite += want.number && !want.nan && !want.any && !want.has_infinity() ? 1 : 0;
+        if (done[static_cast<std::size_t>(i)] == 0) continue;
+        ++answered;
+        const Legal<T> got = out.get<T>(i);
+        ASSERT_TRUE(got.number && want.number && !got.nan && !want.nan && !got.any && !want.any)
+            << name(op) << " element " << i;
+        ASSERT_EQ(order_key(got.lo), order_key(want.lo)) << name(op) << " element " << i;
+        ASSERT_EQ(order_key(got.hi), order_key(want.hi)) << name(op) << " element " << i;
+      }
+    }
+  EXPECT_GT(answered, finite * 9 / 10);  // hardly any that could be is left to the general rules
+}
+
+TEST(OpenRows, AreTheGeneralRulesForFloat32) { rows_are_the_general_rules<float>(); }
+TEST(OpenRows, AreTheGeneralRulesForFloat64) { rows_are_the_general_rules<double>(); }
+
+TEST(OpenRows, LeaveProfilesWithOtherRulesAlone) {
+  std::mt19937_64 random(5);
+  const LegalBlock a = drawn_block<float>(random, 9);
+  const LegalBlock* both[] = {&a, &a};
+  LegalBlock out;
+  out.resize(DType::Float32, 9, false);
+  ProgramNode node;
+  node.op = Op::Add;
+  node.dtype = DType::Float32;
+  std::vector<std::uint8_t> done{1};
+  for (bool Profile::*flag : {&Profile::flushes_inputs, &Profile::flushes_outputs,
+                              &Profile::finite_only, &Profile::zeros_alike}) {
+    Profile profile;
+    profile.*flag = true;
+    apply_open_rows(node, profile, both, out, done);
+    EXPECT_TRUE(done.empty());
+  }
+}
+
+// Every element of a kernel that is worth several threads, whatever their number.
+TEST(LegalRuns, AreTheSameForAnyNumberOfThreads) {
+  const std::int64_t n = 300'000;
+  std::mt19937 random(3);
+  std::vector<float> x, y;
+  for (std::int64_t i = 0; i < n; ++i) {
+    x.push_back(static_cast<float>(random()) * 0x1p-31F);
+    y.push_back(static_cast<float>(random()) * 0x1p-31F - 1);
+  }
+  const std::vector<BufferPtr> inputs{nullptr, test::buffer(x), test::buffer(y)};
+  const auto in = [n](int idx) {
+    return LazyOp::load(idx, DType::Float32, ShapeTracker::contiguous({n / 100, 100}));
+  };
+  const LazyOpPtr sum = LazyOp::binary(Op::Add, LazyOp::binary(Op::Mul, in(1), in(2)), in(1));
+  for (const LazyOpPtr& value :
+       {LazyOp::binary(Op::Mul, sum, sum), LazyOp::reduce(Op::ReduceSum, sum, {1})}) {
+    const LazyOpPtr kernel = test::store(value);
+    std::vector<Legal<float>> all;
+    legal_results(kernel, test::raw(inputs), {}, {},
+                  [&](std::int64_t first, const LegalBlock& block) {
+                    ASSERT_EQ(first, static_cast<std::int64_t>(all.size()));
+                    for (std::int64_t i = 0; i < block.count(); ++i)
+                      all.push_back(block.get<float>(i));
+                  });
+    for (const int count : {1, 2, 5}) {
+      Threads threads(count);
+      std::vector<Legal<float>> got(all.size());
+      std::vector<std::int64_t> next;
+      legal_results_in_runs(
+          kernel, test::raw(inputs), {}, {}, threads,
+          [&](std::size_t runs) { next.assign(runs, -1); },
+          [&](std::size_t run, std::int64_t first, const LegalBlock& block) {
+            EXPECT_TRUE(next[run] == -1 || next[run] == first);
+            next[run] = first + block.count();
+            for (std::int64_t i = 0; i < block.count(); ++i)
+              got[static_cast<std::size_t>(first + i)] = block.get<float>(i);
+          });
+      EXPECT_GT(next.size(), 4U);
+      for (std::size_t i = 0; i < all.size(); ++i) {
+        ASSERT_TRUE(got[i].number && all[i].number);
+        ASSERT_EQ(order_key(got[i].lo), order_key(all[i].lo)) << i;
+        ASSERT_EQ(order_key(got[i].hi), order_key(all[i].hi)) << i;
+      }
+    }
+  }
+}
+
+TEST(LegalRuns, AVerdictNamesTheFirstWrongElementAndCountsAll) {
+  const std::int64_t n = 400'000;
+  std::vector<float> x(static_cast<std::size_t>(n), 0.75F), out = x;
+  for (float& v : out) v = std::exp2(v);
+  const LazyOpPtr kernel = test::store(
+      LazyOp::unary(Op::Exp2, LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({n}))));
+  const BufferPtr in = test::buffer(x);
+  Buffer* const inputs[] = {nullptr, in.get()};
+  const Verdict right = judge(kernel, inputs, *test::buffer(out));
+  EXPECT_EQ(right.outcome, Outcome::Pass) << right.str();
+  EXPECT_EQ(right.checked, n);
+  EXPECT_EQ(right.errors, n);
+  EXPECT_LT(right.variance, 1e-12);  // all the same
+  for (const std::size_t wrong : {399'999U, 250'001U, 250'000U, 123'456U}) {
+    out[wrong] = 2;
+    const Verdict v = judge(kernel, inputs, *test::buffer(out));
+    EXPECT_EQ(v.outcome, Outcome::Fail);
+    EXPECT_EQ(v.index, static_cast<std::int64_t>(wrong));
+    EXPECT_EQ(v.checked, n);
+  }
+  EXPECT_EQ(judge(kernel, inputs, *test::buffer(out)).wrong, 4);
+}
+
+}  // namespace
+}  // namespace touchstone::interp
