@@ -133,7 +133,7 @@ TEST(OpenRows, LeaveProfilesWithOtherRulesAlone) {
 
 // Every element of a kernel that is worth several threads, whatever their number.
 TEST(LegalRuns, AreTheSameForAnyNumberOfThreads) {
-  const std::int64_t n = 300'000;
+  constexpr std::int64_t n = 300'000;
   std::mt19937 random(3);
   std::vector<float> x, y;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -141,7 +141,7 @@ TEST(LegalRuns, AreTheSameForAnyNumberOfThreads) {
     y.push_back(static_cast<float>(random()) * 0x1p-31F - 1);
   }
   const std::vector<BufferPtr> inputs{nullptr, test::buffer(x), test::buffer(y)};
-  const auto in = [n](int idx) {
+  const auto in = [](int idx) {
     return LazyOp::load(idx, DType::Float32, ShapeTracker::contiguous({n / 100, 100}));
   };
   const LazyOpPtr sum = LazyOp::binary(Op::Add, LazyOp::binary(Op::Mul, in(1), in(2)), in(1));
