@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "judging.h"
 #include "kernel_io.h"
@@ -45,6 +46,47 @@ Scalar element_of(const HostArray& array, std::int64_t flat) {
   return Scalar::from_bits(array.dtype, bits);
 }
 
+std::string hex_bits(const Scalar& s) {
+  return fmt::format("{:0{}x}", s.bits(), 2 * itemsize(s.dtype()));
+}
+
+nlohmann::ordered_json json_of(const ExplainedNode& node) {
+  nlohmann::ordered_json out{{"text", node.text},
+                             {"dtype", name(node.reference.dtype())},
+                             {"reference", hex_bits(node.reference)},
+                             {"value", node.reference.str()}};
+  if (!node.exact.empty()) out["exact"] = node.exact;
+  if (node.legal.number) out["legal"] = {hex_bits(node.legal.low), hex_bits(node.legal.high)};
+  out["nan_is_legal"] = node.legal.nan || node.legal.any;
+  if (node.legal.any) out["anything_is_legal"] = true;
+  if (node.radius) {
+    out["radius"] = *node.radius;
+    for (const ExplainedNode::Term& t : node.terms)
+      out["terms"].push_back({{"what", t.what}, {"amount", t.amount}});
+  }
+  return out;
+}
+
+void print_nodes(const std::vector<ExplainedNode>& nodes) {
+  for (const ExplainedNode& node : nodes) {
+    fmt::print("{}\n  reference  0x{} ({})\n", node.text, hex_bits(node.reference),
+               node.reference.str());
+    if (!node.exact.empty()) fmt::print("  exact      {}\n", node.exact);
+    fmt::print("  legal      {}\n", node.legal.str());
+    if (node.radius) fmt::print("  radius     {:.3g} = {}\n", *node.radius, sum_of(node.terms));
+  }
+}
+
+// What the candidate's output holds there; nothing where there is none.
+std::optional<Scalar> candidate_of(const ExplainOptions& options, const KernelFile& file,
+                                   const std::vector<std::int64_t>& at) {
+  if (options.output.empty()) return std::nullopt;
+  std::int64_t flat = 0;
+  const Shape& shape = file.ast->src()[0]->shape();
+  for (std::size_t i = 0; i < at.size(); ++i) flat = flat * shape[i].as_int() + at[i];
+  return element_of(read_arrays(file, {options.output}, 0)[0], flat);
+}
+
 }  // namespace
 
 int run_explain(const ExplainOptions& options) {
@@ -59,22 +101,19 @@ int run_explain(const ExplainOptions& options) {
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
   const std::vector<std::int64_t> at = parse_index(options.at);
   const std::vector<ExplainedNode> nodes = explain(file.ast, raw, at, profile);
-  for (const ExplainedNode& node : nodes) {
-    fmt::print("{}\n  reference  0x{:0{}x} ({})\n", node.text, node.reference.bits(),
-               2 * itemsize(node.reference.dtype()), node.reference.str());
-    if (!node.exact.empty()) fmt::print("  exact      {}\n", node.exact);
-    fmt::print("  legal      {}\n", node.legal.str());
-    if (node.radius) fmt::print("  radius     {:.3g} = {}\n", *node.radius, sum_of(node.terms));
+  const std::optional<Scalar> got = candidate_of(options, file, at);
+  const bool legal = !got || nodes.back().legal.accepts(*got);
+  if (options.json) {
+    nlohmann::ordered_json out{{"at", at}, {"profile", profile.name}};
+    for (const ExplainedNode& node : nodes) out["nodes"].push_back(json_of(node));
+    if (got) out.update({{"candidate", hex_bits(*got)}, {"is_legal", legal}});
+    fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+  } else {
+    print_nodes(nodes);
+    if (got)
+      fmt::print("candidate    0x{} ({}): {} under profile {}\n", hex_bits(*got), got->str(),
+                 legal ? "legal" : "not legal", profile.name);
   }
-  if (options.output.empty()) return kExitOk;
-  const HostArray output = read_arrays(file, {options.output}, 0)[0];
-  std::int64_t flat = 0;
-  const Shape& shape = file.ast->src()[0]->shape();
-  for (std::size_t i = 0; i < at.size(); ++i) flat = flat * shape[i].as_int() + at[i];
-  const Scalar got = element_of(output, flat);
-  const bool legal = nodes.back().legal.accepts(got);
-  fmt::print("candidate    0x{:0{}x} ({}): {} under profile {}\n", got.bits(),
-             2 * itemsize(got.dtype()), got.str(), legal ? "legal" : "not legal", profile.name);
   return legal ? kExitOk : kExitNo;
 }
 

@@ -125,6 +125,7 @@ Verb explain(CLI::App& app) {
   v->add_option("--at", o.at, "The element: an index per axis")->required();
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
   v->add_option("--profile", o.profile, "As of check")->capture_default_str();
+  v->add_flag("--json", o.json, "One JSON object and nothing else");
   return {v, [] { return run_explain(o); }};
 }
 
@@ -155,6 +156,24 @@ void add_backend_options(CLI::App* v, BackendOptions& o) {
                 "A shared object that does, with the functions of touchstone/backend.h")
       ->excludes("--backend");
   add_limits(v, o);
+}
+
+Verb blame(CLI::App& app) {
+  static BlameOptions o;
+  CLI::App* v = add_verb(app, "blame", "Which node of a failing kernel a backend gets wrong",
+                         "blame kernel.json --in a.npy b.npy --backend 'python3 mine.py'");
+  v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own inputs")
+      ->required();
+  v->add_option("--in", o.inputs, "Inputs, as of check");
+  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
+  v->add_option("--profile", o.profile, "As of check [what the backend declares, else glibc]");
+  add_backend_options(v, o.backend);
+  v->add_option("--held", o.held,
+                "What the candidate held at a node, in row-major order, as 4=exp.npy: instead of "
+                "running it");
+  v->add_flag("--nodes", o.nodes, "List the nodes and their numbers");
+  v->add_flag("--json", o.json, "One JSON object and nothing else");
+  return {v, [] { return run_blame(o); }};
 }
 
 Verb league(CLI::App& app) {
@@ -376,10 +395,10 @@ int run(int argc, char** argv) {
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  const Verb verbs[] = {demo(app),  eval(app),       check(app), explain(app), kernels(app),
-                        fuzz(app),  simplify(app),   prove(app), repl(app),    view(app),
-                        bits(app),  emit(app),       judge(app), certify(app), league(app),
-                        serve(app), plugin_host(app)};
+  const Verb verbs[] = {demo(app),    eval(app),  check(app),      explain(app), blame(app),
+                        kernels(app), fuzz(app),  simplify(app),   prove(app),   repl(app),
+                        view(app),    bits(app),  emit(app),       judge(app),   certify(app),
+                        league(app),  serve(app), plugin_host(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {

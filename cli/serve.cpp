@@ -87,6 +87,12 @@ std::string verdict_of(const json& question) {
   std::vector<HostArray> inputs;
   for (const json& one : said)
     inputs.push_back(array_of(one, fmt::format("input {}", inputs.size() + 1)));
+  for (const BufferSpec& spec : kernel.buffers)
+    if (spec.idx == 0 && output.size() > spec.size)
+      return json_of(no_verdict(Outcome::Unusable,
+                                fmt::format("the output holds {} elements, the kernel's has {}",
+                                            output.size(), spec.size)),
+                     kernel.ast, profile);
   const Verdict verdict = judge_arrays(kernel.ast, inputs, output, profile);
   return json_of(verdict, kernel.ast, profile);
 }

@@ -58,6 +58,7 @@ struct ExplainOptions {
   std::string at;                   // 3,7
   std::vector<std::string> variables;
   std::string profile = "glibc";
+  bool json = false;
 };
 int run_explain(const ExplainOptions& options);
 
@@ -75,6 +76,18 @@ struct BackendOptions {
   double seconds = 10;            // for one kernel
   std::int64_t megabytes = 8192;  // of address space
 };
+
+struct BlameOptions {
+  std::string file;  // a kernel.json or a reproducer
+  std::vector<std::string> inputs, variables;
+  std::vector<std::string> held;  // "4=exp.npy": what the candidate held at node 4
+  std::string profile;            // empty: what the backend declares, else glibc
+  BackendOptions backend;
+  bool nodes = false;  // list them instead
+  bool json = false;
+};
+/// Which node of a failing kernel a candidate gets wrong; kExitNo where one is found.
+int run_blame(const BlameOptions& options);
 
 struct JudgeOptions {
   std::string folder;              // of emit; empty: a suite is drawn for the backend

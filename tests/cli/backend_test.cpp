@@ -131,6 +131,58 @@ TEST_F(CliBackend, NumPyGivesWhatItMust) {
 }
 
 // A device may be off by what the OpenCL profile allows; these may not.
+TEST_F(CliBackend, BlameNamesTheNodeThatIsWrong) {
+  const std::string kernel = write("kernel.json", R"({"touchstone_kernel":1,"variables":{},
+"buffers":[{"dtype":"float32","idx":0,"size":4},{"dtype":"float32","idx":1,"size":4},
+{"dtype":"float32","idx":2,"size":4}],
+"nodes":[
+{"arg":{"buffer":1,"views":[{"mask":null,"offset":0,"shape":[4],"strides":[1]}]},"dtype":"float32","id":0,"op":"LOAD","src":[]},
+{"arg":null,"dtype":"float32","id":1,"op":"EXP2","src":[0]},
+{"arg":{"buffer":2,"views":[{"mask":null,"offset":0,"shape":[4],"strides":[1]}]},"dtype":"float32","id":2,"op":"LOAD","src":[]},
+{"arg":null,"dtype":"float32","id":3,"op":"SQRT","src":[2]},
+{"arg":null,"dtype":"float32","id":4,"op":"MUL","src":[1,3]},
+{"arg":null,"dtype":"float32","id":5,"op":"NEG","src":[4]},
+{"arg":{"buffer":0,"views":[{"mask":null,"offset":0,"shape":[4],"strides":[1]}]},"dtype":"float32","id":6,"op":"STORE","src":[5]}]})");
+  const Answer listed = touchstone_run("blame --nodes " + kernel);
+  EXPECT_EQ(listed.code, 0) << listed.text;
+  EXPECT_THAT(listed.text, HasSubstr("%4 = MUL(%1, %3) float32 (4)\n%5 = NEG(%4) float32 (4)\n"));
+  EXPECT_EQ(touchstone_run("blame " + kernel).code, 2);  // nobody to blame
+
+  // What a candidate held, its inputs by eval: loads alone are not wrong whoever read them.
+  const std::string suite = file("suite");
+  ASSERT_EQ(touchstone_run("emit " + suite + " --ops mul --dtypes f32 -n 4").code, 0);
+  const std::string at = suite + "/mul-float32-random/";
+  const std::string in = " --in " + at + "in1.npy " + at + "in2.npy ";
+  const Answer held = touchstone_run("blame " + kernel + in + "--held 1=" + at +
+                                     "in1.npy --held 3=" + at + "in1.npy");
+  EXPECT_EQ(held.code, 1) << held.text;
+  EXPECT_THAT(held.text, HasSubstr("%1 = EXP2(%0) float32 (4)\nFAIL: "));
+  for (const char* wrong : {"9=x.npy", "x", "1=", "%1"}) {
+    const Answer bad = touchstone_run("blame " + kernel + in + "--held " + wrong);
+    EXPECT_EQ(bad.code, 2) << bad.text;
+  }
+
+  if (python().empty()) GTEST_SKIP() << "no Python with NumPy; install python3-numpy";
+  const std::string folder = TOUCHSTONE_SOURCE_DIR "/fuzz/backends/";
+  write("line_protocol.py", read_file(folder + "line_protocol.py"));
+  std::string source = read_file(folder + "numpy_backend.py");
+  const std::size_t sound = source.find("\"SQRT\": np.sqrt");
+  ASSERT_NE(sound, std::string::npos);
+  source.replace(sound, 15, "\"SQRT\": np.cbrt");
+  const std::string backend =
+      " --timeout 120 --backend '" + python() + " " + write("wrong.py", source) + "'";
+  const Answer found = touchstone_run("blame " + kernel + in + backend);
+  EXPECT_EQ(found.code, 1) << found.text;
+  EXPECT_THAT(found.text, HasSubstr("%3 = SQRT(%2) float32 (4)\nFAIL: "));
+  EXPECT_THAT(found.text, HasSubstr("runs of the backend"));
+  const Answer json = touchstone_run("blame --json " + kernel + in + backend);
+  EXPECT_THAT(json.text, HasSubstr(R"({"node":3,"runs":)"));
+  const Answer none = touchstone_run("blame " + kernel + in + " --timeout 120 --backend '" +
+                                     python() + " " + folder + "numpy_backend.py'");
+  EXPECT_EQ(none.code, 0) << none.text;
+  EXPECT_THAT(none.text, HasSubstr("no node is wrong under profile numpy"));
+}
+
 TEST_F(CliBackend, OpenClRunsWhatOurCodeGeneratorWrites) {
 #ifdef TOUCHSTONE_OPENCL_PLUGIN
   const Answer run =

@@ -357,6 +357,11 @@ TEST_F(Cli, ExplainTakesOneElementApart) {
   EXPECT_EQ(sum.code, 0) << sum.text;
   EXPECT_THAT(sum.text, HasSubstr("REDUCE_SUM(60 terms) float32"));
   EXPECT_THAT(sum.text, HasSubstr("orders of 60 terms"));
+  const Answer json = touchstone_run(ask + "0,0 --json --out " + at + "/in1.npy");
+  EXPECT_EQ(json.code, 2);  // an input is no output: it has 60 elements
+  EXPECT_THAT(touchstone_run(ask + "0,0 --json").text,
+              AllOf(HasSubstr(R"({"at":[0,0],"profile":"glibc","nodes":[{"text":"%)"),
+                    HasSubstr(R"("terms":[{"what":"orders of 60 terms)")));
   const Answer beyond = touchstone_run(ask + "7,0");
   EXPECT_EQ(beyond.code, 2);
   EXPECT_THAT(beyond.text, HasSubstr("axis 0 of the output has 1 elements"));

@@ -104,7 +104,9 @@ TEST_F(CliServe, WhatIsNoQuestionGetsAnError) {
 TEST_F(CliServe, ArraysThatDoNotFitAreUnusable) {
   const Answer run =
       asked(question("[]", kOut) + "\n" + question(R"([{"dtype":"i8","base64":"AQI="}])", kOut) +
-            "\n" + question(R"([{"dtype":"u8","base64":"AQ=="}])", kOut) + "\n");
+            "\n" + question(R"([{"dtype":"u8","base64":"AQ=="}])", kOut) + "\n" +
+            question(kIn, R"({"dtype":"u8","base64":"AQIDBAUGBwg="})") + "\n");
+  EXPECT_THAT(run.text, HasSubstr("the output holds 8 elements, the kernel's has"));
   EXPECT_THAT(run.text, HasSubstr("input buffer 1 was not given"));
   EXPECT_THAT(run.text, HasSubstr("holds int8"));
   EXPECT_THAT(run.text, HasSubstr("holds 1 elements"));

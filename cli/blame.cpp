@@ -1,0 +1,179 @@
+#include "touchstone/interp/blame.h"
+
+#include <charconv>
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "judging.h"
+#include "kernel_io.h"
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/device/array_file.h"
+#include "touchstone/fuzz/reproducer.h"
+#include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/part.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+struct Case {
+  LazyOpPtr kernel;
+  std::vector<HostArray> inputs;
+};
+
+Case read_case(const BlameOptions& options) {
+  const std::string text = read_file(options.file);
+  if (fuzz::is_reproducer(text)) {
+    if (!options.inputs.empty())
+      throw ParseError(
+          fmt::format("{} is a reproducer and holds its own inputs; leave out --in", options.file));
+    fuzz::Reproducer reproducer = fuzz::reproducer_from_json(text);
+    return {reproducer.run.kernel, std::move(reproducer.run.inputs)};
+  }
+  const KernelFile file = with_values(parse_kernel(options.file, text), options.variables);
+  if (options.nodes) return {file.ast, {}};
+  return {file.ast, read_arrays(file, options.inputs, 1)};
+}
+
+// The nodes of a kernel by their numbers, which are those of kernel.json; the STORE is none.
+class Numbered {
+ public:
+  explicit Numbered(const LazyOpPtr& kernel) : nodes_(toposort(kernel)) {
+    nodes_.pop_back();
+    for (std::size_t i = 0; i < nodes_.size(); ++i) numbers_[nodes_[i].get()] = i;
+  }
+  std::size_t size() const { return nodes_.size(); }
+  const LazyOpPtr& operator[](std::size_t i) const { return nodes_[i]; }
+  std::size_t number(const LazyOpPtr& node) const { return numbers_.at(node.get()); }
+
+  // "%2 = MUL(%0, %1) float32 (3, 4)"
+  std::string text(const LazyOpPtr& node) const {
+    std::vector<std::string> operands, sizes;
+    for (const LazyOpPtr& s : node->src()) operands.push_back(fmt::format("%{}", number(s)));
+    if (const auto* b = std::get_if<MemBuffer>(&node->arg()))
+      operands.push_back(fmt::format("buffer {}", b->idx));
+    if (const auto* c = std::get_if<ConstBuffer>(&node->arg())) operands.push_back(c->value.str());
+    for (const sint& s : node->shape()) sizes.push_back(std::to_string(s.as_int()));
+    return fmt::format("%{} = {}({}) {} ({})", number(node), name(node->op()),
+                       fmt::join(operands, ", "), name(node->dtype()), fmt::join(sizes, ", "));
+  }
+
+ private:
+  std::vector<LazyOpPtr> nodes_;
+  std::map<const LazyOp*, std::size_t> numbers_;
+};
+
+// "4=exp.npy": what the candidate held at node 4.
+std::map<const LazyOp*, BufferPtr> read_held(const std::vector<std::string>& words,
+                                             const Numbered& nodes, Device& host) {
+  std::map<const LazyOp*, BufferPtr> held;
+  for (const std::string& word : words) {
+    std::size_t number = 0;
+    const char* from = word.data() + (word.starts_with('%') ? 1 : 0);
+    const auto [stop, error] = std::from_chars(from, word.data() + word.size(), number);
+    if (error != std::errc() || *stop != '=' || stop[1] == '\0')
+      throw ParseError(
+          fmt::format("'{}' holds nothing; write NODE=FILE.npy, as --held 4=exp.npy", word));
+    if (number >= nodes.size())
+      throw ParseError(fmt::format("'{}': the kernel has nodes %0 to %{}; --nodes lists them", word,
+                                   nodes.size() - 1));
+    const LazyOpPtr& node = nodes[number];
+    const std::string path = stop + 1;
+    const HostArray array = read_array(path);
+    std::int64_t size = 1;
+    for (const sint& s : node->shape()) size *= s.as_int();
+    if (array.dtype != node->dtype() || array.size() != size)
+      throw ParseError(fmt::format("{} holds {} elements of {}, node {}", path, array.size(),
+                                   name(array.dtype), nodes.text(node)));
+    held[node.get()] = to_buffer(host, array);
+  }
+  return held;
+}
+
+// A prefix need not read every input; what it does read is numbered from 1 on.
+BufferPtr answered(foreign::BackendProcess& backend, const LazyOpPtr& prefix,
+                   const std::vector<HostArray>& inputs, Device& host) {
+  std::vector<HostArray> read;
+  std::map<int, int> numbers;
+  for (const BufferSpec& spec : buffers_of(prefix))
+    if (spec.idx > 0) {
+      read.push_back(inputs.at(static_cast<std::size_t>(spec.idx) - 1));
+      numbers[spec.idx] = static_cast<int>(read.size());
+    }
+  const auto renumbered = [&](const LazyOpPtr& node) -> LazyOpPtr {
+    const auto* b = std::get_if<MemBuffer>(&node->arg());
+    return b == nullptr || node->op() != Op::Load
+               ? nullptr
+               : LazyOp::load(numbers.at(b->idx), b->dtype, b->st);
+  };
+  const LazyOpPtr asked = interp::kernel_of(interp::replaced(prefix->src()[0], renumbered));
+  const foreign::Answer answer = backend.run(kernel_file(asked), read);
+  if (answer.kind != foreign::Answer::Kind::Output)
+    throw BufferError(
+        fmt::format("the backend gave no output for the kernel that ends in {} {}: {}",
+                    name(prefix->src()[0]->op()), name(prefix->dtype()), answer.why));
+  return to_buffer(host, answer.output);
+}
+
+}  // namespace
+
+int run_blame(const BlameOptions& options) {
+  register_interpreted_device();
+  Device& host = Device::get("CPU");
+  const Case c = read_case(options);
+  const Numbered nodes(c.kernel);
+  if (options.nodes) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) fmt::print("{}\n", nodes.text(nodes[i]));
+    return kExitOk;
+  }
+  const bool foreign = !options.backend.command.empty() || !options.backend.plugin.empty();
+  if (foreign == !options.held.empty())
+    throw ParseError(
+        "who is to blame? name a --backend or a --plugin to run, or what it --held at its nodes");
+  std::vector<BufferPtr> buffers{nullptr};
+  for (const HostArray& input : c.inputs) buffers.push_back(to_buffer(host, input));
+  std::vector<Buffer*> raw;
+  for (const BufferPtr& b : buffers) raw.push_back(b.get());
+
+  Blame found;
+  Profile profile;
+  if (foreign) {
+    const std::unique_ptr<foreign::BackendProcess> backend = start_backend(options.backend);
+    profile = profile_of(backend->capabilities(), options.profile);
+    found = blame_by_prefixes(
+        c.kernel, raw,
+        [&](const LazyOpPtr& prefix) { return answered(*backend, prefix, c.inputs, host); },
+        profile);
+  } else {
+    profile = read_profile(options.profile);
+    const std::map<const LazyOp*, BufferPtr> held = read_held(options.held, nodes, host);
+    found = blame(
+        c.kernel, raw,
+        [&](const LazyOpPtr& node) {
+          const auto at = held.find(node.get());
+          return at == held.end() ? nullptr : at->second.get();
+        },
+        profile);
+  }
+  if (options.json) {
+    nlohmann::ordered_json out{{"node", nullptr}, {"runs", found.runs}};
+    if (found.node != nullptr) {
+      out["node"] = nodes.number(found.node);
+      out["text"] = nodes.text(found.node);
+      out["verdict"] = nlohmann::ordered_json::parse(json_of(found.verdict, c.kernel, profile));
+    }
+    fmt::print("{}\n", out.dump());
+  } else if (found.node == nullptr) {
+    fmt::print("no node is wrong under profile {}\n", profile.name);
+  } else {
+    fmt::print("{}\n{}\n", nodes.text(found.node), found.verdict.str());
+    if (found.runs > 0)
+      fmt::print("what it reads is legal; found in {} runs of the backend\n", found.runs);
+  }
+  return found.node == nullptr ? kExitOk : kExitNo;
+}
+
+}  // namespace touchstone::cli
