@@ -6,6 +6,7 @@
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/render_c.h"
+#include "touchstone/device/config.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/ops/kernel_json.h"
 #include "touchstone/tensor/models.h"
@@ -51,6 +52,37 @@ void print_table(const std::vector<LazyOpPtr>& kernels) {
              count_str(static_cast<double>(flops)), count_str(static_cast<double>(bytes)));
 }
 
+// Buffers that kernels read, each once a kernel; buffers written; what is computed.
+struct Work {
+  std::int64_t kernels = 0, loads = 0, flops = 0;
+};
+
+Work work_of(const std::vector<LazyOpPtr>& kernels) {
+  Work work;
+  for (const LazyOpPtr& kernel : kernels) {
+    const FlopCounter cost = get_lazyop_info(kernel);
+    work.kernels += 1;
+    work.loads += static_cast<std::int64_t>(cost.mem.size()) - 1;
+    work.flops += cost.flops.as_int();
+  }
+  return work;
+}
+
+void print_counts(const models::Model& model) {
+  const Work forward = work_of(kernels_of(model, false)), both = work_of(kernels_of(model, true));
+  const nlohmann::ordered_json row = {{"model", model.name},
+                                      {"opt", Config::current().opt},
+                                      {"forward", forward.kernels},
+                                      {"forward_backward", both.kernels},
+                                      {"loads", both.loads},
+                                      {"stores", both.kernels},
+                                      {"flops", both.flops},
+                                      {"forward_loads", forward.loads},
+                                      {"forward_stores", forward.kernels},
+                                      {"forward_flops", forward.flops}};
+  fmt::print("{}\n", row.dump());
+}
+
 void list_models() {
   Table table({"model", "", "forward", "with backward"}, {false, false, true, true});
   for (const models::Model& m : models::models()) {
@@ -61,14 +93,31 @@ void list_models() {
   fmt::print("{}", table.str());
 }
 
+// The environment's config with the switches of `opt`.
+Config at_level(int opt) {
+  Config config = Config::from_environment();
+  config.opt = opt;
+  config.switches = Config(opt).switches;
+  return config;
+}
+
 }  // namespace
 
 int run_kernels(const KernelsOptions& options) {
   register_interpreted_device();
   register_clang_device();
-  if (options.models.empty()) list_models();
+  const ConfigScope scope(options.opt < 0 ? Config::from_environment() : at_level(options.opt));
+  if (options.models.empty() && options.jsonl) {
+    for (const models::Model& model : models::models()) print_counts(model);
+  } else if (options.models.empty()) {
+    list_models();
+  }
   for (const std::string& wanted : options.models) {
     const models::Model& model = models::model(wanted);
+    if (options.jsonl) {
+      print_counts(model);
+      continue;
+    }
     if (options.index_stats) {
       fmt::print("{}: {}\n", bold(model.name), model.what);
       print_index_stats([&] { return kernels_of(model, options.backward); });

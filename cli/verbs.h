@@ -119,6 +119,8 @@ struct KernelsOptions {
   bool backward = false;
   bool source = false;
   bool json = false;
+  bool jsonl = false;
+  int opt = -1;  // -1: of the environment, or the default
   bool index_stats = false;
 };
 int run_kernels(const KernelsOptions& options);

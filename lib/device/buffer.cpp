@@ -1,8 +1,13 @@
 #include "touchstone/device/buffer.h"
 
 #include <cstring>
+#include <list>
+#include <mutex>
 #include <new>
+#include <unordered_map>
+#include <utility>
 
+#include "touchstone/device/config.h"
 #include "touchstone/device/device.h"
 
 namespace touchstone {
@@ -12,15 +17,89 @@ constexpr std::align_val_t kAlignment{64};
 
 }  // namespace
 
+// Blocks by size, and in the order of their release.
+struct HostAllocator::Kept {
+  struct Block {
+    void* memory;
+    std::size_t bytes;
+  };
+  using Order = std::list<Block>;
+
+  void* take(std::size_t bytes) {
+    const std::scoped_lock lock(mutex);
+    const auto it = by_size.find(bytes);
+    if (it == by_size.end()) return nullptr;
+    void* const memory = it->second.back()->memory;
+    drop(it->second.back());
+    return memory;
+  }
+
+  // The oldest blocks that there is no room for beside one of `bytes`; false where it is too large.
+  bool keep(void* memory, std::size_t bytes) {
+    if (bytes > kMostKept || bytes == 0) return false;
+    const std::scoped_lock lock(mutex);
+    while (total + bytes > kMostKept) {
+      ::operator delete(order.front().memory, kAlignment);
+      drop(order.begin());
+    }
+    order.push_back({memory, bytes});
+    by_size[bytes].push_back(std::prev(order.end()));
+    total += bytes;
+    return true;
+  }
+
+  void clear() {
+    const std::scoped_lock lock(mutex);
+    for (const Block& block : order) ::operator delete(block.memory, kAlignment);
+    order.clear();
+    by_size.clear();
+    total = 0;
+  }
+
+  mutable std::mutex mutex;
+  std::size_t total = 0;
+
+ private:
+  void drop(Order::iterator at) {
+    const auto it = by_size.find(at->bytes);
+    std::erase(it->second, at);
+    if (it->second.empty()) by_size.erase(it);
+    total -= at->bytes;
+    order.erase(at);
+  }
+
+  Order order;
+  std::unordered_map<std::size_t, std::vector<Order::iterator>> by_size;
+};
+
+HostAllocator::HostAllocator() : kept_(std::make_unique<Kept>()) {}
+HostAllocator::~HostAllocator() { forget_kept(); }
+
+std::size_t HostAllocator::kept_bytes() const {
+  const std::scoped_lock lock(kept_->mutex);
+  return kept_->total;
+}
+
+void HostAllocator::forget_kept() noexcept { kept_->clear(); }
+
 void* HostAllocator::allocate(std::size_t bytes) {
-  void* memory = ::operator new(bytes == 0 ? 1 : bytes, kAlignment, std::nothrow);
+  void* memory = kept_->take(bytes);
+  if (memory == nullptr) memory = ::operator new(bytes == 0 ? 1 : bytes, kAlignment, std::nothrow);
+  if (memory == nullptr && kept_bytes() > 0) {
+    forget_kept();
+    memory = ::operator new(bytes == 0 ? 1 : bytes, kAlignment, std::nothrow);
+  }
   if (memory == nullptr)
     throw BufferError(fmt::format("no memory for a buffer of {} bytes", bytes));
   std::memset(memory, 0, bytes);
   return memory;
 }
 
-void HostAllocator::release(void* memory, std::size_t) noexcept {
+void HostAllocator::release(void* memory, std::size_t bytes) noexcept {
+  try {
+    if (Config::current().lru && kept_->keep(memory, bytes)) return;
+  } catch (const std::exception&) {  // no memory to remember it by
+  }
   ::operator delete(memory, kAlignment);
 }
 
@@ -43,9 +122,36 @@ Buffer::Buffer(Device& device, DType dtype, std::int64_t size)
   counters().mem_used += static_cast<std::int64_t>(bytes());
 }
 
+Buffer::Buffer(Device& device, DType dtype, std::int64_t size, void* memory,
+               std::shared_ptr<const void> owner)
+    : device_(device), dtype_(dtype), size_(size), memory_(memory), owner_(std::move(owner)) {
+  if (size < 0) throw BufferError(fmt::format("a buffer cannot hold {} elements", size));
+  if (owner_ == nullptr) throw BufferError("memory that is not the device's needs an owner");
+  if (dynamic_cast<HostAllocator*>(&device.allocator()) == nullptr)
+    throw BufferError(fmt::format("{} does not compute in the host's memory; copy the array to it",
+                                  device.name()));
+}
+
 Buffer::~Buffer() {
+  if (owner_ != nullptr) return;
   device_.allocator().release(memory_, bytes());
   counters().mem_used -= static_cast<std::int64_t>(bytes());
+}
+
+void Buffer::exchange(Buffer& other) {
+  if (&other.device_ != &device_ || other.dtype_ != dtype_ || other.size_ != size_)
+    throw BufferError(fmt::format("cannot exchange {} elements of {} on {} for {} of {} on {}",
+                                  size_, name(dtype_), device_.name(), other.size_,
+                                  name(other.dtype_), other.device_.name()));
+  if (owner_ == nullptr && other.owner_ == nullptr) {
+    std::swap(memory_, other.memory_);
+    return;
+  }
+  std::vector<std::byte> mine(bytes()), others(bytes());
+  copy_out(mine);
+  other.copy_out(others);
+  copy_in(others);
+  other.copy_in(mine);
 }
 
 void Buffer::copy_in(std::span<const std::byte> source) {

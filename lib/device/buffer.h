@@ -23,13 +23,25 @@ class Allocator {
   virtual void copy_out(std::span<std::byte> target, const void* memory) = 0;
 };
 
-/// Host memory from the C++ runtime, for devices that run in this process.
+/// Host memory from the C++ runtime, for devices that run in this process. What is released stays
+/// for the next buffer of exactly its size (Config::lru), the least recently released going first
+/// when kMostKept bytes are kept.
 class HostAllocator : public Allocator {
  public:
   void* allocate(std::size_t bytes) override;
   void release(void* memory, std::size_t bytes) noexcept override;
   void copy_in(void* memory, std::span<const std::byte> source) override;
   void copy_out(std::span<std::byte> target, const void* memory) override;
+
+  static constexpr std::size_t kMostKept = std::size_t{256} << 20;
+  HostAllocator();
+  ~HostAllocator() override;
+  std::size_t kept_bytes() const;  // released and not yet given out again
+  void forget_kept() noexcept;
+
+ private:
+  struct Kept;
+  std::unique_ptr<Kept> kept_;
 };
 
 /// `size` elements of one dtype on one device, allocated at construction and counted in
@@ -38,6 +50,10 @@ class Buffer {
  public:
   /// Throws BufferError on a negative size or when memory runs out.
   Buffer(Device& device, DType dtype, std::int64_t size);
+  /// Memory that exists and is kept by `owner`; not counted. For devices whose memory is the
+  /// host's; throws BufferError on others.
+  Buffer(Device& device, DType dtype, std::int64_t size, void* memory,
+         std::shared_ptr<const void> owner);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -48,6 +64,12 @@ class Buffer {
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * itemsize(dtype_); }
   /// The device's own address; readable from the host only on host devices.
   void* memory() const { return memory_; }
+
+  /// Whether the memory is its own, not an owner's.
+  bool owns_memory() const { return owner_ == nullptr; }
+  /// Exchanges the contents with a buffer of the same device, dtype and size: the memory itself,
+  /// where both own theirs. Throws BufferError.
+  void exchange(Buffer& other);
 
   /// Exactly bytes() bytes. Throws BufferError where the length differs.
   void copy_in(std::span<const std::byte> source);
@@ -68,6 +90,7 @@ class Buffer {
   DType dtype_;
   std::int64_t size_;
   void* memory_;
+  std::shared_ptr<const void> owner_;  // null where the memory is the allocator's
 };
 using BufferPtr = std::shared_ptr<Buffer>;
 

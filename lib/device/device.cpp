@@ -4,18 +4,22 @@
 #include <cctype>
 #include <map>
 #include <mutex>
+#include <optional>
 
 #include "touchstone/base/suggest.h"
 
 namespace touchstone {
 namespace {
 
-std::string canonical(std::string_view name) {
-  std::string out(name);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  if (out.ends_with(":0")) out.resize(out.size() - 2);
-  return out;
+// The kind in "KIND:7", whose number is not 0; nullopt for other names.
+std::optional<std::string> numbered(const std::string& name) {
+  const std::size_t colon = name.rfind(':');
+  if (colon == std::string::npos || colon + 1 == name.size() || name.size() - colon > 5)
+    return std::nullopt;
+  const auto digits = std::string_view(name).substr(colon + 1);
+  if (digits[0] == '0' || digits.find_first_not_of("0123456789") != std::string_view::npos)
+    return std::nullopt;
+  return name.substr(0, colon);
 }
 
 struct Registry {
@@ -113,19 +117,35 @@ std::vector<RunnerPtr> Device::make_runners(std::span<const LazyOpPtr> kernels) 
   return made;
 }
 
+std::string Device::canonical(std::string_view name) {
+  std::string out(name);
+  const auto upper = [](unsigned char c) { return static_cast<char>(std::toupper(c)); };
+  constexpr std::string_view kDisk = "DISK:";
+  std::string start = out.substr(0, kDisk.size());
+  std::ranges::transform(start, start.begin(), upper);
+  if (start == kDisk) return start + out.substr(kDisk.size());
+  std::ranges::transform(out, out.begin(), upper);
+  if (out.ends_with(":0")) out.resize(out.size() - 2);
+  return out;
+}
+
 Device& Device::get(std::string_view wanted) {
   const std::string key = canonical(wanted);
   Registry& r = registry();
   const std::scoped_lock lock(r.mutex);
   if (const auto it = r.devices.find(key); it != r.devices.end()) return *it->second;
-  const auto factory = r.factories.find(key);
+  auto factory = r.factories.find(key);
+  const std::optional<std::string> kind = numbered(key);
+  if (factory == r.factories.end() && kind) factory = r.factories.find(*kind);
   if (factory == r.factories.end()) {
     std::vector<std::string_view> known;
     for (const auto& [name, f] : r.factories) known.push_back(name);
     throw Error(fmt::format("there is no device '{}'{} (known: {})", wanted,
                             did_you_mean(key, known), fmt::join(known, ", ")));
   }
-  return *r.devices.emplace(key, factory->second()).first->second;
+  std::unique_ptr<Device> made = factory->second();
+  made->name_ = key;
+  return *r.devices.emplace(key, std::move(made)).first->second;
 }
 
 void Device::add(const std::string& wanted, std::function<std::unique_ptr<Device>()> factory) {

@@ -66,8 +66,10 @@ class Device {
   void prepare(std::span<const LazyOpPtr> kernels);
   void forget_runners() { runners_.clear(); }
 
-  /// By canonical name: upper case, ":0" dropped. The same object each time. Throws Error that
-  /// lists the registered names.
+  /// Upper case, ":0" dropped; what follows "DISK:" is a path and stays as it is.
+  static std::string canonical(std::string_view name);
+  /// By canonical name. The same object each time. NAME:1, NAME:2, ... are further devices of the
+  /// kind NAME. Throws Error that lists the registered names.
   static Device& get(std::string_view name);
   /// Makes `name` known; the factory is called at the first get. A second registration of the same
   /// name is ignored.

@@ -10,6 +10,9 @@ namespace {
 
 bool needs_work(const LazyBuffer& base) { return !base.realized() && !base.is_const_base(); }
 
+// Not a kernel: it takes its sources as buffers.
+bool reads_memory(Op op) { return op == Op::From || op == Op::Custom; }
+
 bool is_masked(const ShapeTracker& st) {
   return std::ranges::any_of(st.views(), [](const View& v) { return v.mask().has_value(); });
 }
@@ -40,8 +43,9 @@ void for_each_source(const Graph::Node& node, F&& f) {
 
 }  // namespace
 
-Graph discover(std::span<const LazyBufferPtr> outputs) {
+Graph discover(std::span<const LazyBufferPtr> outputs, const Config& config) {
   Graph graph;
+  graph.config = config;
   std::unordered_map<const LazyBuffer*, int> number;
   std::vector<int> path;
   const auto enter = [&](LazyBuffer& base) {
@@ -81,12 +85,43 @@ Graph discover(std::span<const LazyBufferPtr> outputs) {
 void realize_what_must(Graph& graph) {
   for (const int output : graph.outputs)
     if (output >= 0) graph.nodes[static_cast<std::size_t>(output)].realize = true;
-  for (Graph::Node& node : graph.nodes) {
-    if (node.buffer->must_realize() || group(node.buffer->op()) == OpGroup::Load)
-      node.realize = true;
-    if (node.buffer->op() == Op::From && node.srcs[0] >= 0)
-      graph.nodes[static_cast<std::size_t>(node.srcs[0])].realize = true;
+  const bool push = graph.config.on(Switch::PushContiguous);
+  std::vector<bool> asked(graph.nodes.size());
+  for (const int i : graph.bottom_up) {
+    Graph::Node& node = graph.nodes[static_cast<std::size_t>(i)];
+    const Op op = node.buffer->op();
+    const bool loads = group(op) == OpGroup::Load && op != Op::Contiguous;
+    const bool must =
+        node.buffer->must_realize() || op == Op::Contiguous || asked[static_cast<std::size_t>(i)];
+    if (loads) node.realize = true;
+    if (!must || node.realize) continue;
+    if (push && node.users.size() == 1) {
+      const int user = node.users[0];
+      if (is_elementwise(graph.nodes[static_cast<std::size_t>(user)].buffer->op())) {
+        asked[static_cast<std::size_t>(user)] = true;
+        continue;
+      }
+    }
+    node.realize = true;
   }
+  for (const Graph::Node& node : graph.nodes)
+    if (reads_memory(node.buffer->op()))
+      for (const int below : node.srcs)
+        if (below >= 0) graph.nodes[static_cast<std::size_t>(below)].realize = true;
+}
+
+void realize_what_is_not_merged(Graph& graph) {
+  const Config& config = graph.config;
+  const bool moves = config.on(Switch::ShuffleMovementOps);
+  for (const Graph::Node& node : graph.nodes)
+    for_each_source(node, [&](int below, const ShapeTracker& st) {
+      Graph::Node& source = graph.nodes[static_cast<std::size_t>(below)];
+      const bool reduces = is_reduce(node.buffer->op());
+      if (is_elementwise(source.buffer->op()) &&
+          !config.on(reduces ? Switch::MergeElementwiseIntoReduce : Switch::MergeElementwiseOps))
+        source.realize = true;
+      if (!moves && !st.is_contiguous()) source.realize = true;
+    });
 }
 
 void realize_before_expand(Graph& graph) {
@@ -94,7 +129,7 @@ void realize_before_expand(Graph& graph) {
     for_each_source(node, [&](int below, const ShapeTracker& st) {
       Graph::Node& source = graph.nodes[static_cast<std::size_t>(below)];
       if (!source.realize && !st.is_contiguous() && grows(*source.buffer, st))
-        source.realize = true;
+        source.realize = source.for_expand = true;
     });
 }
 
@@ -104,11 +139,12 @@ void realize_before_unsafe_pad(Graph& graph) {
     for_each_source(node, [&](int below, const ShapeTracker& st) {
       if (is_masked(st)) masked[static_cast<std::size_t>(below)] = true;
     });
+  const bool always = !graph.config.on(Switch::ShufflePadOps);
   for (const int i : graph.bottom_up) {
     const auto at = static_cast<std::size_t>(i);
     Graph::Node& node = graph.nodes[at];
     if (node.realize) continue;
-    bool bad = !info(node.buffer->op()).keeps_zero;
+    bool bad = always || !info(node.buffer->op()).keeps_zero;
     for (const int below : node.srcs) bad |= below >= 0 && unsafe[static_cast<std::size_t>(below)];
     if (bad && masked[at])
       node.realize = true;
@@ -118,11 +154,13 @@ void realize_before_unsafe_pad(Graph& graph) {
 }
 
 std::span<const FusionRule> fusion_rules() {
-  static constexpr std::array<FusionRule, 4> kRules = {{
+  static constexpr std::array<FusionRule, 6> kRules = {{
       {"realize outputs, loads and what must be contiguous", realize_what_must},
+      {"realize what switches keep apart", realize_what_is_not_merged},
       {"realize before an expand", realize_before_expand},
       {"realize before a pad that an op would fill with f(0)", realize_before_unsafe_pad},
       {"pair each reduce with the elementwise work behind it", pair_reduces},
+      {"recompute cheap work instead of expanding it", recompute_before_expand},
   }};
   return kRules;
 }

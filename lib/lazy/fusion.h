@@ -1,9 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
 
+#include "touchstone/device/config.h"
 #include "touchstone/lazy/lazy_buffer.h"
 
 namespace touchstone::lazy {
@@ -16,15 +18,18 @@ struct Graph {
     std::vector<int> srcs;         // one a source of buffer: the node of its base, -1 where none
     std::vector<int> users;        // nodes that read it, each once, in order of discovery
     bool realize = false;          // gets memory
+    bool for_expand = false;       // that is only because a view makes it larger
     int reduce = -1;               // realized nodes: the reduce its kernel holds, -1 for none
+    Shape loop;                    // where the reduce is computed in the order of its reader
   };
   std::vector<Node> nodes;     // in the order a depth-first walk from the outputs meets them
   std::vector<int> bottom_up;  // every node after its sources
   std::vector<int> outputs;    // -1 where an output needs no work
+  Config config;               // which rules do what
 };
 
 /// Numbers the graph above `outputs`; no decision is taken yet.
-Graph discover(std::span<const LazyBufferPtr> outputs);
+Graph discover(std::span<const LazyBufferPtr> outputs, const Config& config = Config::current());
 
 /// One rule that decides what gets memory; each reads what the ones before it decided.
 struct FusionRule {
@@ -35,17 +40,36 @@ std::span<const FusionRule> fusion_rules();
 
 // The rules, in order.
 
-/// Outputs, loads (RAND, FROM and what it copies, CONTIGUOUS), and what contiguous() asked for.
+/// Outputs, loads (RAND, FROM and what it copies, CONTIGUOUS), and what contiguous() asked for; at
+/// PUSH_CONTIGUOUS the only elementwise op that reads it, instead.
 void realize_what_must(Graph& graph);
+/// What the switches that are off would have merged into its reader.
+void realize_what_is_not_merged(Graph& graph);
 /// A base that a view makes larger, so that it is not computed again for every copy. A view that
 /// only pads does not count: its new elements are never computed.
 void realize_before_expand(Graph& graph);
 /// A base seen through a mask, if an op between it and its realized inputs does not map zeros to
 /// zero: inside one kernel the mask ends up at the inputs, and f(0) would stand where 0 belongs.
+/// Every base seen through a mask where SHUFFLE_PAD_OPS is off.
 void realize_before_unsafe_pad(Graph& graph);
 /// Pairs each reduce with the one realized node that its kernel will compute, if all ways there are
-/// contiguous, of the same size, and meet no other reduce; otherwise the reduce gets memory, or the
-/// last of the contiguous elementwise ops that follow it one after the other.
+/// contiguous (or what PUSH_PERMUTES and PUSH_RESHAPES allow), of the same size, and meet no other
+/// reduce; otherwise the reduce gets memory, or the last of the contiguous elementwise ops that
+/// follow it one after the other.
 void pair_reduces(Graph& graph);
+/// Takes the memory back from what has it because of an expand, where computing it again is cheap:
+/// at most kMostRecomputed ops, none of them a function, a division or a remainder, all on one
+/// buffer, which is then read instead.
+void recompute_before_expand(Graph& graph);
+inline constexpr int kMostRecomputed = 6;
+
+/// How a reader may see the elements of a reduce, of shape `kept`, all once each: axis order[i] of
+/// `digits` as its axis i, where `digits` is `kept` in other factors. Sizes 1 are left out of both.
+struct Reordering {
+  Shape digits;
+  std::vector<int> order;
+};
+/// nullopt where the view repeats, leaves out or masks elements, or is not concrete.
+std::optional<Reordering> reordering(const ShapeTracker& st);
 
 }  // namespace touchstone::lazy

@@ -1,6 +1,7 @@
 #include "touchstone/lazy/kernel_builder.h"
 
-#include <map>
+#include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -37,7 +38,8 @@ class KernelBuilder {
   std::variant<Kernel, Conflict> build() {
     const Graph::Node& root = node(root_);
     const int shaped_by = root.reduce >= 0 ? root.reduce : root_;
-    const ShapeTracker* whole = intern(ShapeTracker::contiguous(node(shaped_by).buffer->shape()));
+    const ShapeTracker* whole = intern(
+        ShapeTracker::contiguous(root.loop.empty() ? node(shaped_by).buffer->shape() : root.loop));
     open(root_, whole);
     while (!frames_.empty() && conflict_ < 0) {
       Frame& frame = frames_.back();
@@ -61,6 +63,7 @@ class KernelBuilder {
     const ShapeTracker* outer;  // the node's elements as its reader sees them
     const ShapeTracker* inner;  // its operands' elements as the node sees them
     std::vector<LazyOpPtr> operands;
+    std::optional<std::vector<int>> axes;  // a reduce in the order of its reader: its axes there
   };
 
   const Graph::Node& node(int i) const { return graph_.nodes[static_cast<std::size_t>(i)]; }
@@ -84,18 +87,49 @@ class KernelBuilder {
   void open(int i, const ShapeTracker* outer) {
     const LazyBuffer& buffer = *node(i).buffer;
     const ShapeTracker* inner = outer;
+    std::optional<std::vector<int>> axes;
     if (is_reduce(buffer.op())) {
       const bool whole = outer->is_contiguous() && outer->shape() == buffer.shape();
-      if ((!whole || i != node(root_).reduce) && i != root_) {
+      const bool here = i == node(root_).reduce || i == root_;
+      if (whole && here) {
+        inner = intern(ShapeTracker::contiguous(buffer.srcs()[0]->shape()));
+      } else if (here && !node(root_).loop.empty()) {
+        inner = reordered(buffer, *outer, axes);
+      } else {
         conflict_ = i;
         return;
       }
-      inner = intern(ShapeTracker::contiguous(buffer.srcs()[0]->shape()));
     } else if (i != root_ && ++views_of_[i] > kMostViews) {
       conflict_ = i;
       return;
     }
-    frames_.push_back({i, outer, inner, {}});
+    frames_.push_back({i, outer, inner, {}, std::move(axes)});
+  }
+
+  // The operand of a reduce as it is read where its results are wanted in the order of `outer`,
+  // whose last axes stand for those that are reduced.
+  const ShapeTracker* reordered(const LazyBuffer& reduce, const ShapeTracker& outer,
+                                std::optional<std::vector<int>>& axes) {
+    const Shape& from = reduce.srcs()[0]->shape();
+    const std::vector<int>& reduced = std::get<ReduceArg>(reduce.arg()).axes;
+    std::vector<int> order;
+    for (int i = 0; i < static_cast<int>(from.size()); ++i)
+      if (std::ranges::find(reduced, i) == reduced.end()) order.push_back(i);
+    order.insert(order.end(), reduced.begin(), reduced.end());
+    const Reordering how = *reordering(outer);
+    Shape split = how.digits, loop = outer.shape();
+    std::vector<int> placed = how.order;
+    axes.emplace();
+    for (std::size_t i = 0; i < reduced.size(); ++i) {
+      const sint& size = from[static_cast<std::size_t>(reduced[i])];
+      placed.push_back(static_cast<int>(split.size()));
+      split.push_back(size);
+      const std::size_t at = loop.size() - reduced.size() + i;
+      loop[at] = size;
+      axes->push_back(static_cast<int>(at));
+    }
+    return intern(
+        ShapeTracker::contiguous(from).permute(order).reshape(split).permute(placed).reshape(loop));
   }
 
   void descend(LazyBuffer& source, int below, const ShapeTracker* outer) {
@@ -134,9 +168,11 @@ class KernelBuilder {
   void close(const LazyBuffer& buffer) {
     Frame done = std::move(frames_.back());
     frames_.pop_back();
+    OpArg arg = buffer.arg();
+    if (done.axes) std::get<ReduceArg>(arg).axes = *done.axes;
     LazyOpPtr value = buffer.op() == Op::Contiguous
                           ? std::move(done.operands[0])
-                          : LazyOp::make(buffer.op(), std::move(done.operands), buffer.arg());
+                          : LazyOp::make(buffer.op(), std::move(done.operands), std::move(arg));
     made_.emplace(Key(&buffer, done.outer), value);
     give(std::move(value));
   }
@@ -165,7 +201,10 @@ Kernel build_kernel(Graph& graph, int root) {
     blocked.realize = true;
     if (is_reduce(blocked.buffer->op())) {
       blocked.reduce = at;
-      if (target.reduce == at) target.reduce = -1;
+      if (target.reduce == at) {
+        target.reduce = -1;
+        target.loop.clear();
+      }
     }
   }
 }

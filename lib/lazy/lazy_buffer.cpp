@@ -1,21 +1,18 @@
 #include "touchstone/lazy/lazy_buffer.h"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
+#include "touchstone/base/checked.h"
+#include "touchstone/device/config.h"
 #include "touchstone/device/device.h"
+#include "touchstone/lazy/lazy_cache.h"
+#include "touchstone/lazy/realize.h"
 
 namespace touchstone {
 namespace {
 
-// As Device::get names it: upper case, ":0" dropped.
-std::string canonical(std::string device) {
-  std::transform(device.begin(), device.end(), device.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  if (device.ends_with(":0")) device.resize(device.size() - 2);
-  return device;
-}
+std::string canonical(const std::string& device) { return Device::canonical(device); }
 
 bool has_no_elements(const Shape& shape) {
   return std::ranges::any_of(shape, [](const sint& s) { return s == sint(0); });
@@ -25,6 +22,34 @@ bool is_masked(const ShapeTracker& st) {
   return std::ranges::any_of(st.views(), [](const View& v) { return v.mask().has_value(); });
 }
 
+bool is_symbolic(const Shape& shape) {
+  return std::ranges::any_of(shape, [](const sint& s) { return !s.is_int(); });
+}
+
+// Nothing that has a value of its own each time, or is another's memory.
+bool may_be_remembered(const LazyBuffer& b) {
+  if (!b.is_base()) return true;
+  return b.op() != Op::Empty && b.op() != Op::Rand && b.op() != Op::Custom && !b.assigns_to();
+}
+
+using Family = std::vector<std::weak_ptr<LazyBuffer>>;
+
+// The list is never more than twice as long as it has to be.
+void add_to(Family& family, const LazyBufferPtr& member) {
+  if (family.size() == family.capacity() && family.size() >= 8)
+    std::erase_if(family, [](const auto& weak) { return weak.expired(); });
+  family.push_back(member);
+}
+
+std::vector<LazyBufferPtr> living(const Family& family) {
+  std::vector<LazyBufferPtr> all;
+  const lazy::FamilyLock lock;
+  all.reserve(family.size());
+  for (const auto& weak : family)
+    if (LazyBufferPtr member = weak.lock()) all.push_back(std::move(member));
+  return all;
+}
+
 }  // namespace
 
 LazyBuffer::LazyBuffer(std::string device, DType dtype, ShapeTracker st)
@@ -32,15 +57,19 @@ LazyBuffer::LazyBuffer(std::string device, DType dtype, ShapeTracker st)
 
 LazyBuffer::~LazyBuffer() {
   // Takes over what only this node holds, so that no destructor nests in another.
+  if (remembered_) lazy::forget(*this);
   std::vector<LazyBufferPtr> doomed = std::move(srcs_);
   if (base_) doomed.push_back(std::move(base_));
+  if (assigns_to_) doomed.push_back(std::move(assigns_to_));
   while (!doomed.empty()) {
     const LazyBufferPtr last = std::move(doomed.back());
     doomed.pop_back();
     if (last == nullptr || last.use_count() != 1) continue;
+    if (std::exchange(last->remembered_, false)) lazy::forget(*last);
     std::ranges::move(last->srcs_, std::back_inserter(doomed));
     last->srcs_.clear();
     if (last->base_) doomed.push_back(std::move(last->base_));
+    if (last->assigns_to_) doomed.push_back(std::move(last->assigns_to_));
   }
 }
 
@@ -52,18 +81,41 @@ LazyBufferPtr LazyBuffer::make_base(std::string device, DType dtype, Shape shape
   made->op_ = op;
   made->arg_ = std::move(arg);
   made->srcs_ = std::move(srcs);
+  return op == Op::Empty || op == Op::Custom ? made : enter(std::move(made));
+}
+
+LazyBufferPtr LazyBuffer::enter(LazyBufferPtr made) {
+  const Config& config = Config::current();
+  if (config.lazycache && may_be_remembered(*made)) {
+    LazyBufferPtr known = lazy::remembered(made);
+    if (known != made) return known;
+    made->remembered_ = true;
+  }
+  {
+    const lazy::FamilyLock lock;
+    if (made->base_) add_to(made->base_->views_, made);
+    for (std::size_t i = 0; i < made->srcs_.size(); ++i)
+      if (i == 0 || made->srcs_[i] != made->srcs_[i - 1]) add_to(made->srcs_[i]->children_, made);
+  }
+  if (!config.lazy && made->is_base() && !made->is_const_base() && !is_symbolic(made->shape()))
+    realize({&made, 1});
   return made;
 }
 
+std::vector<LazyBufferPtr> LazyBuffer::children() const { return living(children_); }
+std::vector<LazyBufferPtr> LazyBuffer::views() const { return living(views_); }
+
 LazyBufferPtr LazyBuffer::view(ShapeTracker st) {
-  if (st == st_) return shared_from_this();
   const LazyBufferPtr base = base_ptr();
-  if (st == base->st_) return base;
+  if (is_const_base() || Config::current().on(Switch::RemoveMovementNops)) {
+    if (st == st_) return shared_from_this();
+    if (st == base->st_) return base;
+  }
   if (has_no_elements(st.shape()) && !is_const_base())
     return constant(Scalar::from_int(dtype_, 0), st.shape(), device_);
   LazyBufferPtr made(new LazyBuffer(device_, dtype_, std::move(st)));
   made->base_ = base;
-  return made;
+  return enter(std::move(made));
 }
 
 LazyBufferPtr LazyBuffer::empty(Shape shape, DType dtype, std::string device) {
@@ -71,10 +123,9 @@ LazyBufferPtr LazyBuffer::empty(Shape shape, DType dtype, std::string device) {
 }
 
 LazyBufferPtr LazyBuffer::random(RandArg arg, Shape shape, std::string device) {
-  for (const sint& s : shape)
-    if (!s.is_int())
-      throw ShapeError(fmt::format("random: shape {} is symbolic; draw the largest size and shrink",
-                                   str(shape)));
+  if (is_symbolic(shape))
+    throw ShapeError(
+        fmt::format("random: shape {} is symbolic; draw the largest size and shrink", str(shape)));
   return make_base(canonical(std::move(device)), DType::Float32, std::move(shape), Op::Rand, arg,
                    {});
 }
@@ -83,7 +134,56 @@ LazyBufferPtr LazyBuffer::constant(Scalar value, const Shape& shape, std::string
   LazyBufferPtr made(new LazyBuffer(canonical(std::move(device)), value.dtype(), ShapeTracker()));
   made->op_ = Op::LoadConst;
   made->arg_ = ConstBuffer{value, ShapeTracker()};
+  made = enter(std::move(made));
   return made->view(made->st_.reshape(Shape(shape.size(), 1)).expand(shape));
+}
+
+LazyBufferPtr LazyBuffer::custom(CustomFunctionPtr function, std::vector<LazyBufferPtr> srcs,
+                                 Shape shape, DType dtype, std::string device) {
+  if (is_symbolic(shape))
+    throw ShapeError(
+        fmt::format("custom: shape {} is symbolic; take the largest size and shrink", str(shape)));
+  const std::string where = canonical(device);
+  for (LazyBufferPtr& source : srcs) {
+    if (source->device() != where)
+      throw BufferError(fmt::format("custom: '{}' runs on {}, a source is on {}; copy it first",
+                                    function->name, where, source->device()));
+    source = source->contiguous();
+    if (source->is_const_base())  // of no elements, or it would have memory now
+      throw ShapeError(fmt::format("custom: a source of '{}' has no elements: {}", function->name,
+                                   str(source->shape())));
+  }
+  LazyBufferPtr made = make_base(where, dtype, std::move(shape), Op::Custom, {}, std::move(srcs));
+  if (made->is_const_base()) return made;
+  made->custom_ = std::move(function);
+  return enter(std::move(made));
+}
+
+LazyBufferPtr LazyBuffer::from_host(void* data, DType dtype, std::span<const std::int64_t> shape,
+                                    std::span<const std::int64_t> strides,
+                                    std::shared_ptr<const void> owner, const std::string& device) {
+  Device& where = Device::get(device);
+  if (shape.size() != strides.size())
+    throw ShapeError(fmt::format("from_host: {} sizes and {} strides; give one stride an axis",
+                                 shape.size(), strides.size()));
+  std::int64_t low = 0, high = 0;
+  bool none = false;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i] < 0) throw ShapeError(fmt::format("from_host: axis {} has size {}", i, shape[i]));
+    none = none || shape[i] == 0;
+    if (shape[i] == 0) continue;
+    const std::int64_t reach = checked_mul(shape[i] - 1, strides[i]);
+    (reach < 0 ? low : high) = checked_add(reach < 0 ? low : high, reach);
+  }
+  const Shape sizes(shape.begin(), shape.end());
+  if (none) return constant(Scalar::from_int(dtype, 0), sizes, where.name());
+  const std::int64_t count = checked_add(checked_sub(high, low), 1);
+  auto* const first =
+      static_cast<std::byte*>(data) + low * static_cast<std::int64_t>(itemsize(dtype));
+  auto buffer = std::make_shared<Buffer>(where, dtype, count, first, std::move(owner));
+  const LazyBufferPtr flat = from_buffer(std::move(buffer), {count});
+  const Strides steps(strides.begin(), strides.end());
+  return flat->view(flat->st().as_strided(sizes, steps, sint(-low)));
 }
 
 LazyBufferPtr LazyBuffer::from_buffer(BufferPtr buffer, Shape shape) {
@@ -105,17 +205,45 @@ std::optional<Scalar> LazyBuffer::constant_value() const {
 }
 
 LazyBufferPtr LazyBuffer::contiguous() {
-  if (is_const_base() ? has_no_elements(shape())
-                      : st_.is_contiguous() && st_.size() == base().st_.size()) {
+  const bool whole = st_.is_contiguous() && st_.size() == base().st_.size() &&
+                     (is_base() || Config::current().on(Switch::RemoveMovementNops));
+  if (is_const_base() ? has_no_elements(shape()) : whole) {
     if (!realized() && !is_const_base()) base().must_realize_ = true;
     return shared_from_this();
   }
   return make_base(device_, dtype_, shape(), Op::Contiguous, {}, {shared_from_this()});
 }
 
+LazyBufferPtr LazyBuffer::assign(const LazyBufferPtr& value) {
+  if (!st_.is_contiguous() || st_.size() != base().st_.size())
+    throw ShapeError(
+        fmt::format("assign: shape {} is a part or a rearrangement of its buffer; assign to the "
+                    "whole of it",
+                    str(shape())));
+  if (value->shape() != shape())
+    throw ShapeError(fmt::format("assign: shape {} to shape {}; reshape or expand it first",
+                                 str(value->shape()), str(shape())));
+  if (value->dtype() != dtype_)
+    throw DTypeError(
+        fmt::format("assign: {} to {}; cast it first", name(value->dtype()), name(dtype_)));
+  if (value->device() != device_)
+    throw BufferError(fmt::format("assign: the value is on {}, the memory on {}; copy it first",
+                                  value->device(), device_));
+  if (!realized()) return value->contiguous();
+  LazyBufferPtr made(new LazyBuffer(device_, dtype_, ShapeTracker::contiguous(shape())));
+  made->op_ = Op::Contiguous;
+  made->srcs_ = {value};
+  made->must_realize_ = true;
+  made->assigns_to_ = base_ptr();
+  return enter(std::move(made));
+}
+
 LazyBufferPtr LazyBuffer::copy_to_device(const std::string& device) {
   const std::string target = canonical(device);
   if (target == device_) return shared_from_this();
+  const LazyBuffer& from = base();
+  if (!from.buffer_ && from.op_ == Op::From && st_.is_contiguous() && st_.size() == from.st_.size())
+    return from.srcs_[0]->copy_to_device(target)->reshape(shape());
   if (const auto value = constant_value()) return constant(*value, shape(), target);
   const LazyBufferPtr whole = contiguous();
   return make_base(target, dtype_, whole->base().shape(), Op::From, {}, {whole->base_ptr()})
@@ -133,11 +261,14 @@ LazyBufferPtr LazyBuffer::stride(std::span<const std::int64_t> steps) {
 
 void LazyBuffer::set_realized(BufferPtr buffer) {
   LazyBuffer& b = base();
+  if (std::exchange(b.remembered_, false)) lazy::forget(b);
   b.buffer_ = std::move(buffer);
   b.op_ = Op::Empty;
   b.arg_ = {};
   b.must_realize_ = false;
   b.srcs_.clear();
+  b.custom_.reset();
+  b.assigns_to_.reset();
 }
 
 std::int64_t max_elements(const Shape& shape) {

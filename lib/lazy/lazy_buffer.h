@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +15,13 @@ namespace touchstone {
 class LazyBuffer;
 using LazyBufferPtr = std::shared_ptr<LazyBuffer>;
 
+/// Work that is no kernel: fills `out` from whole buffers, in the order of the sources.
+struct CustomFunction {
+  std::string name;  // in schedules
+  std::function<void(Buffer& out, std::span<Buffer* const> in)> run;
+};
+using CustomFunctionPtr = std::shared_ptr<const CustomFunction>;
+
 /// A tensor that need not be computed yet: a node of an immutable graph. It is either a *base*, a
 /// contiguous array given by an op over other LazyBuffers or by a realized Buffer, or a *view*, a
 /// base seen through a ShapeTracker. Movement ops only ever make views; elementwise ops, reduces
@@ -21,6 +29,11 @@ using LazyBufferPtr = std::shared_ptr<LazyBuffer>;
 ///
 /// The only thing that changes in a LazyBuffer's life is how a base comes by its value: realize()
 /// replaces op and sources by the Buffer they gave.
+///
+/// What Config::current() says when it is made: LAZYCACHE gives the living LazyBuffer where one is
+/// the same op over the same sources (never for EMPTY, RAND, CUSTOM and assign(), never a realized
+/// one); LAZY=0 realizes every op at once; REMOVE_MOVEMENT_NOPS, SIMPLIFY_SUM_RESHAPE_EXPAND_SUM
+/// and the threshold of split_reduce.
 class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
  public:
   /// Uninitialised memory (zeros on our devices).
@@ -30,9 +43,20 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   static LazyBufferPtr random(RandArg arg, Shape shape, std::string device);
   /// One value at every place. Never takes memory unless made contiguous().
   static LazyBufferPtr constant(Scalar value, const Shape& shape, std::string device);
+  /// `shape` elements that `function` fills from `srcs`, which get memory of their own on `device`.
+  /// Throws ShapeError where the shape is symbolic, BufferError where a source is elsewhere.
+  static LazyBufferPtr custom(CustomFunctionPtr function, std::vector<LazyBufferPtr> srcs,
+                              Shape shape, DType dtype, std::string device);
   /// A buffer that exists. Throws ShapeError where the shape (its largest, if symbolic) has another
   /// number of elements.
   static LazyBufferPtr from_buffer(BufferPtr buffer, Shape shape);
+  /// An array in host memory, which is read where it lies: element i... is at data[sum of
+  /// i*stride]. strides: in elements, one an axis, of any sign. `owner` keeps the memory, which
+  /// must not change while it may be read. Throws ShapeError on sizes below 0 or another number of
+  /// strides, BufferError where `device` does not compute in host memory.
+  static LazyBufferPtr from_host(void* data, DType dtype, std::span<const std::int64_t> shape,
+                                 std::span<const std::int64_t> strides,
+                                 std::shared_ptr<const void> owner, const std::string& device);
 
   const std::string& device() const { return device_; }  // canonical name
   DType dtype() const { return dtype_; }
@@ -53,9 +77,19 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   const OpArg& arg() const { return arg_; }
   /// contiguous() was asked of this base: it must get memory of its own.
   bool must_realize() const { return must_realize_; }
+  const CustomFunctionPtr& custom_function() const { return custom_; }
+  /// assign() made this base: what held the value that it replaces; null otherwise.
+  const LazyBufferPtr& assigns_to() const { return assigns_to_; }
+
+  /// The living LazyBuffers that compute from this one, and those that are views of this base.
+  std::vector<LazyBufferPtr> children() const;
+  std::vector<LazyBufferPtr> views() const;
 
   /// The base is a constant that has no memory; the view may still mask it.
   bool is_const_base() const { return !base().buffer_ && base().op_ == Op::LoadConst; }
+  bool is_unrealized_const() const { return constant_value().has_value(); }
+  /// One such value, seen through no view that repeats it.
+  bool is_unrealized_contiguous_const() const { return is_const_base() && st_ == base().st_; }
   /// The value where every element is one known constant: a const base, nothing masked.
   std::optional<Scalar> constant_value() const;
 
@@ -77,7 +111,13 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
 
   /// The same elements as a base that will have memory of its own.
   LazyBufferPtr contiguous();
-  /// The same elements on another device.
+  /// `value` in the memory of this base, which must be seen whole. The result is what to go on
+  /// with; this LazyBuffer and what was computed from it before keep the old value, for which the
+  /// memory is exchanged when the time comes: no kernel overwrites what is still to be read.
+  /// Where there is no memory yet this is value->contiguous(). Throws ShapeError, DTypeError,
+  /// BufferError where the two differ.
+  LazyBufferPtr assign(const LazyBufferPtr& value);
+  /// The same elements on another device; of a copy of a copy, the first.
   LazyBufferPtr copy_to_device(const std::string& device);
 
   // Movement, by view alone. Each gives *this where nothing moves, and throws ShapeError.
@@ -99,8 +139,11 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   LazyBuffer(std::string device, DType dtype, ShapeTracker st);
   static LazyBufferPtr make_base(std::string device, DType dtype, Shape shape, Op op, OpArg arg,
                                  std::vector<LazyBufferPtr> srcs);
+  static LazyBufferPtr enter(LazyBufferPtr made);  // cache, families, LAZY=0
   LazyBufferPtr view(ShapeTracker st);
   LazyBufferPtr r_whole(Op op, std::vector<int> axes);  // in one kernel
+  /// The reduce where some of the axes only repeat elements, without them; null where none do.
+  LazyBufferPtr r_of_copies(Op op, const std::vector<int>& axes);
 
   std::string device_;
   DType dtype_;
@@ -110,7 +153,11 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   OpArg arg_;
   std::vector<LazyBufferPtr> srcs_;
   BufferPtr buffer_;
+  CustomFunctionPtr custom_;
+  LazyBufferPtr assigns_to_;
   bool must_realize_ = false;
+  bool remembered_ = false;  // in the cache
+  std::vector<std::weak_ptr<LazyBuffer>> children_, views_;
 };
 
 /// Elements a buffer of this shape needs: the largest the shape can have. Throws ShapeError where a
@@ -119,14 +166,15 @@ std::int64_t max_elements(const Shape& shape);
 
 /// How a reduce of `x` over `axes` is split in two: axis `axis`, viewed as (size/factor, factor),
 /// has its chunks of `factor` reduced by a first kernel and all the rest by a second; nullopt where
-/// one kernel does. A split wants at least 32,768 elements for each result and a factor (a common
-/// divisor of the size and 256) of at least 16 that is not strided too far. The rule of
+/// one kernel does. A split wants at least `threshold` elements for each result and a factor (a
+/// common divisor of the size and 256) of at least 16 that is not strided too far. The rule of
 /// tinygrad@v0.8.0 lazy.py.
 struct ReduceSplit {
   int axis = 0;
   std::int64_t factor = 1;
   bool operator==(const ReduceSplit&) const = default;
 };
-std::optional<ReduceSplit> split_reduce(const ShapeTracker& x, std::span<const int> axes);
+std::optional<ReduceSplit> split_reduce(const ShapeTracker& x, std::span<const int> axes,
+                                        std::int64_t threshold = 32768);
 
 }  // namespace touchstone

@@ -3,7 +3,8 @@
 #include <numeric>
 #include <utility>
 
-#include "touchstone/lazy/lazy_buffer.h"
+#include "touchstone/device/config.h"
+#include "touchstone/lazy/fold.h"
 
 namespace touchstone {
 namespace {
@@ -53,43 +54,6 @@ DType check_types(Op op, std::span<const LazyBufferPtr> srcs) {
   return op == Op::CmpLt || op == Op::CmpEq ? DType::Bool : dtype;
 }
 
-// The operand that `x op y` equals bit for bit, or null.
-LazyBufferPtr identity(Op op, const LazyBufferPtr& x, const LazyBufferPtr& y) {
-  const DType d = x->dtype();
-  const auto is = [](const LazyBufferPtr& b, const Scalar& value) {
-    return b->constant_value() == value;
-  };
-  const Scalar one = Scalar::from_int(d, 1), zero = Scalar::from_int(d, 0);
-  // -0.0 is what leaves every float as it is under +; 0.0 turns -0.0 into 0.0.
-  const Scalar neutral = is_float(d) ? Scalar::from_double(d, -0.0) : zero;
-  switch (op) {
-    case Op::Mul:
-      return is(y, one) ? x : is(x, one) ? y : nullptr;
-    case Op::Div:
-      return is(y, one) ? x : nullptr;
-    case Op::Add:
-      return is(y, neutral) ? x : is(x, neutral) ? y : nullptr;
-    case Op::Sub:
-      return is(y, zero) && !is_bool(d) ? x : nullptr;
-    default:
-      return nullptr;
-  }
-}
-
-Scalar negated(const Scalar& x) {
-  const auto sign = static_cast<int>(8 * itemsize(x.dtype()) - 1);
-  if (is_float(x.dtype()))
-    return Scalar::from_bits(x.dtype(), x.bits() ^ (std::uint64_t{1} << sign));
-  if (is_bool(x.dtype())) return Scalar::of(x.bits() == 0);
-  return Scalar::from_bits(x.dtype(), std::uint64_t{0} - x.bits());
-}
-
-Scalar least(DType d) {
-  if (is_float(d)) return Scalar::parse(d, "-inf");
-  if (info(d).kind != DTypeKind::Signed) return Scalar::from_int(d, 0);
-  return Scalar::from_bits(d, std::uint64_t{1} << (8 * itemsize(d) - 1));
-}
-
 // n equal values summed exactly and rounded once, where that is a single multiplication.
 std::optional<Scalar> sum_of_equal(const Scalar& x, std::int64_t n) {
   const DType d = x.dtype();
@@ -119,11 +83,7 @@ std::vector<int> checked_axes(Op op, std::vector<int> axes, const Shape& shape) 
 LazyBufferPtr LazyBuffer::e(Op op, std::vector<LazyBufferPtr> srcs) {
   check_sources(op, srcs);
   const DType dtype = check_types(op, srcs);
-  if (srcs.size() == 2)
-    if (LazyBufferPtr same = identity(op, srcs[0], srcs[1])) return same;
-  if (op == Op::Neg)
-    if (const auto value = srcs[0]->constant_value())
-      return constant(negated(*value), srcs[0]->shape(), srcs[0]->device());
+  if (LazyBufferPtr same = lazy::folded(op, srcs)) return same;
   std::string device = srcs[0]->device();
   Shape shape = srcs[0]->shape();
   return make_base(std::move(device), dtype, std::move(shape), op, {}, std::move(srcs));
@@ -145,6 +105,8 @@ LazyBufferPtr LazyBuffer::bitcast(DType to) {
         fmt::format("bitcast: {} may hold other bits than 0 and 1; compare with 0", name(dtype_)));
   if (const auto value = constant_value())
     return constant(touchstone::bitcast(*value, to), shape(), device_);
+  if (is_base() && !buffer_ && op_ == Op::Cast && std::get<CastArg>(arg_).bitcast)
+    return srcs_[0]->bitcast(to);  // the bits never change
   return make_base(device_, to, shape(), Op::Cast, CastArg{to, true}, {shared_from_this()});
 }
 
@@ -162,11 +124,14 @@ LazyBufferPtr LazyBuffer::r(Op op, std::vector<int> axes) {
   }
   const bool sums = op == Op::ReduceSum;
   if (count == 0)
-    return constant(sums ? Scalar::from_int(dtype_, 0) : least(dtype_), reduced, device_);
+    return constant(sums ? Scalar::from_int(dtype_, 0) : lazy::least_of(dtype_), reduced, device_);
   if (const auto value = constant_value(); value && count > 0)
     if (const auto whole = sums ? sum_of_equal(*value, count) : value)
       return constant(*whole, reduced, device_);
-  if (const auto split = split_reduce(st_, axes)) {
+  const Config& config = Config::current();
+  if (config.on(Switch::SimplifySumReshapeExpandSum))
+    if (LazyBufferPtr made = r_of_copies(op, axes)) return made;
+  if (const auto split = split_reduce(st_, axes, config.reduceop_split_threshold)) {
     const auto at = static_cast<std::size_t>(split->axis);
     Shape chunked = shape(), left = shape();
     left[at] = chunked[at] = sint(shape()[at].as_int() / split->factor);
@@ -186,14 +151,46 @@ LazyBufferPtr LazyBuffer::r_whole(Op op, std::vector<int> axes) {
                    {shared_from_this()});
 }
 
-std::optional<ReduceSplit> split_reduce(const ShapeTracker& x, std::span<const int> axes) {
-  constexpr std::int64_t kThreshold = 32768, kLargest = 256, kLeast = 16;
+LazyBufferPtr LazyBuffer::r_of_copies(Op op, const std::vector<int>& axes) {
+  const std::vector<std::optional<sint>> strides = st_.real_strides();
+  std::vector<int> left;    // axes to reduce
+  std::int64_t copies = 1;  // of each term, along the others
+  Mask first;
+  for (const sint& s : shape()) first.emplace_back(0, s);
+  for (const int a : axes) {
+    const auto at = static_cast<std::size_t>(a);
+    if (strides[at] != sint(0) || !shape()[at].is_int()) {
+      left.push_back(a);
+      continue;
+    }
+    copies = checked_mul(copies, shape()[at].as_int());
+    first[at].second = 1;
+  }
+  if (copies == 1) return nullptr;
+  const bool sums = op == Op::ReduceSum && !is_bool(dtype_);
+  // A float sum is rounded once: of terms that are all equal it is a rounded product.
+  const DType wide = sum_accumulator(dtype_);
+  constexpr std::int64_t kExact32 = 1 << 24, kExact64 = std::int64_t{1} << 53;
+  if (sums && is_float(dtype_) &&
+      (!left.empty() || copies > (wide == DType::Float64 ? kExact64 : kExact32)))
+    return nullptr;
+  const LazyBufferPtr once = shrink(first)->r(op, left);
+  if (!sums) return once;
+  const LazyBufferPtr term = is_float(dtype_) ? once->cast(wide) : once;
+  return e(Op::Mul,
+           {term, constant(Scalar::from_int(term->dtype(), copies), term->shape(), device_)})
+      ->cast(dtype_);
+}
+
+std::optional<ReduceSplit> split_reduce(const ShapeTracker& x, std::span<const int> axes,
+                                        std::int64_t threshold) {
+  constexpr std::int64_t kLargest = 256, kLeast = 16;
   constexpr double kWorthwhile = 0.1;
   std::int64_t per_result = 1;
   for (const sint& s : x.shape())
     if (!s.is_int() || s.as_int() == 0) return std::nullopt;
   for (const int a : axes) per_result *= x.shape()[static_cast<std::size_t>(a)].as_int();
-  if (per_result < kThreshold) return std::nullopt;
+  if (per_result < threshold) return std::nullopt;
 
   const std::vector<std::optional<sint>> strides = x.real_strides();
   std::optional<std::tuple<double, std::int64_t, int>> best;

@@ -21,15 +21,19 @@ class ReducePairing {
 
   void pair(int reduce) {
     Graph::Node& r = graph_.nodes[static_cast<std::size_t>(reduce)];
+    const Config& config = graph_.config;
+    if (!config.on(Switch::MergeOneReduceIntoElementwise)) r.realize = true;
     if (r.realize) {
       r.reduce = reduce;
       return;
     }
     const Walk walk = follow(reduce);
-    const int home = walk.fits ? walk.home : walk.may_chase ? chase(reduce) : reduce;
+    const bool chases = walk.may_chase && config.on(Switch::MergeChainBehindReduce);
+    const int home = walk.fits ? walk.home : chases ? chase(reduce) : reduce;
     Graph::Node& target = graph_.nodes[static_cast<std::size_t>(home)];
     target.realize = true;
     target.reduce = reduce;
+    if (walk.fits) target.loop = walk.loop;
     if (walk.fits)
       for (const int i : walk.met) taken_[static_cast<std::size_t>(i)] = reduce;
     taken_[static_cast<std::size_t>(home)] = reduce;
@@ -40,6 +44,7 @@ class ReducePairing {
     bool fits = false;
     bool may_chase = true;
     int home = -1;
+    Shape loop;  // as Graph::Node::loop
     std::vector<int> met;
   };
 
@@ -73,8 +78,12 @@ class ReducePairing {
         return walk;
       }
       if (node.realize) {
-        if ((walk.home >= 0 && walk.home != at) || !st.is_contiguous() || st.size() != whole.size())
-          return walk;
+        if (walk.home >= 0 && walk.home != at) return walk;
+        if (!st.is_contiguous() || st.size() != whole.size()) {
+          const auto loop = pushed(reduce, st);
+          if (!loop) return walk;
+          walk.loop = *loop;
+        }
         walk.home = at;
         continue;
       }
@@ -92,6 +101,24 @@ class ReducePairing {
     }
     walk.fits = walk.home >= 0;
     return walk;
+  }
+
+  // The loop in which `reduce` comes out in the order in which `st` reads it: the axes of st, and
+  // one of size 1 for each that is reduced.
+  std::optional<Shape> pushed(int reduce, const ShapeTracker& st) const {
+    const Config& config = graph_.config;
+    if (!config.on(Switch::PushPermutes) && !config.on(Switch::PushReshapes)) return std::nullopt;
+    const LazyBuffer& buffer = *graph_.nodes[static_cast<std::size_t>(reduce)].buffer;
+    const auto how = reordering(st);
+    if (!how) return std::nullopt;
+    Shape kept = buffer.shape();
+    if (elements(how->digits) != buffer.st().size()) return std::nullopt;
+    std::erase(kept, sint(1));
+    const bool permuted = how->digits == kept;
+    if (!config.on(permuted ? Switch::PushPermutes : Switch::PushReshapes)) return std::nullopt;
+    Shape loop = st.shape();
+    loop.insert(loop.end(), std::get<ReduceArg>(buffer.arg()).axes.size(), sint(1));
+    return loop;
   }
 
   // The last of the elementwise nodes that follow `reduce` one after the other, contiguous and of
@@ -118,6 +145,30 @@ class ReducePairing {
 };
 
 }  // namespace
+
+std::optional<Reordering> reordering(const ShapeTracker& st) {
+  if (st.views().size() != 1) return std::nullopt;
+  const View& view = st.views()[0];
+  if (view.mask() || view.offset() != sint(0) || !view.is_concrete()) return std::nullopt;
+  std::vector<int> axes;  // by falling stride
+  for (int i = 0; i < view.rank(); ++i)
+    if (view.shape()[static_cast<std::size_t>(i)] != sint(1)) axes.push_back(i);
+  std::vector<int> sorted = axes;
+  std::ranges::stable_sort(sorted, [&](int a, int b) {
+    return view.strides()[static_cast<std::size_t>(a)].as_int() >
+           view.strides()[static_cast<std::size_t>(b)].as_int();
+  });
+  std::int64_t below = 1;
+  for (auto it = sorted.rbegin(); it != sorted.rend(); ++it) {
+    if (view.strides()[static_cast<std::size_t>(*it)] != sint(below)) return std::nullopt;
+    below *= view.shape()[static_cast<std::size_t>(*it)].as_int();
+  }
+  Reordering made;
+  for (const int axis : sorted) made.digits.push_back(view.shape()[static_cast<std::size_t>(axis)]);
+  for (const int axis : axes)
+    made.order.push_back(static_cast<int>(std::ranges::find(sorted, axis) - sorted.begin()));
+  return made;
+}
 
 void pair_reduces(Graph& graph) {
   ReducePairing pairing(graph);

@@ -37,8 +37,15 @@ void run(ScheduleItem& item) {
     copy(*target, *buffers[1]);
   else if (item.kind == Op::Rand)
     fill_random(*target, std::get<RandArg>(item.out->arg()));
+  else if (item.kind == Op::Custom)
+    item.out->custom_function()->run(*target, std::span(buffers).subspan(1));
   if (current_observer != nullptr) current_observer->ran(item, device, buffers, seconds);
-  item.out->set_realized(target);
+  const LazyBufferPtr old = item.out->assigns_to();
+  if (old == nullptr) return item.out->set_realized(target);
+  const BufferPtr place = old->realized();
+  place->exchange(*target);
+  old->set_realized(target);  // what still reads the old value finds it there
+  item.out->set_realized(place);
 }
 
 }  // namespace

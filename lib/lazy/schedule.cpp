@@ -9,7 +9,9 @@ namespace {
 
 using lazy::Graph;
 
-bool computes(Op op) { return op != Op::Empty && op != Op::Rand && op != Op::From; }
+bool computes(Op op) {
+  return op != Op::Empty && op != Op::Rand && op != Op::From && op != Op::Custom;
+}
 
 symbolic::Values values_for(const LazyOpPtr& kernel, const symbolic::Values& values) {
   symbolic::Values used;
@@ -86,8 +88,8 @@ class Scheduler {
 }  // namespace
 
 std::vector<ScheduleItem> schedule(std::span<const LazyBufferPtr> outputs,
-                                   const symbolic::Values& values) {
-  Graph graph = lazy::discover(outputs);
+                                   const symbolic::Values& values, const Config& config) {
+  Graph graph = lazy::discover(outputs, config);
   for (const lazy::FusionRule& rule : lazy::fusion_rules()) rule.apply(graph);
   return Scheduler(std::move(graph), values).run();
 }

@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "touchstone/device/config.h"
 #include "touchstone/lazy/lazy_buffer.h"
 
 namespace touchstone {
@@ -11,7 +12,8 @@ namespace touchstone {
 struct ScheduleItem {
   /// Op::Store: run `ast`, a valid kernel: out is buffer 0, inputs[i] is buffer i + 1.
   /// Op::From: copy inputs[0], which is on another device. Op::Rand: fill from the stream of
-  /// out->arg(). Op::Empty: allocate.
+  /// out->arg(). Op::Empty: allocate. Op::Custom: out->custom_function() on the inputs. Where
+  /// out->assigns_to() is not null, its memory and what came out are exchanged afterwards.
   Op kind = Op::Store;
   LazyOpPtr ast;                      // kernels only
   LazyBufferPtr out;                  // a base
@@ -29,6 +31,7 @@ struct ScheduleItem {
 /// takes up to one chain of elementwise work behind it.
 /// Throws Error where `values` lacks a variable of the graph.
 std::vector<ScheduleItem> schedule(std::span<const LazyBufferPtr> outputs,
-                                   const symbolic::Values& values = {});
+                                   const symbolic::Values& values = {},
+                                   const Config& config = Config::current());
 
 }  // namespace touchstone

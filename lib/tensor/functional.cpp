@@ -126,12 +126,12 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
 }
 
 Tensor softmax(const Tensor& x, int axis) {
-  const Tensor powers = (x - x.max({axis}, KeepDim::Yes)).exp();
+  const Tensor powers = (x - x.max({axis}, KeepDim::Yes).detach()).exp();
   return powers / powers.sum({axis}, KeepDim::Yes);
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
-  const Tensor shifted = x - x.max({axis}, KeepDim::Yes);
+  const Tensor shifted = x - x.max({axis}, KeepDim::Yes).detach();
   return shifted - shifted.exp().sum({axis}, KeepDim::Yes).log();
 }
 

@@ -140,6 +140,28 @@ RC_GTEST_PROP(Fusion, GivesTheBitsOfRunningNodeByNode, ()) {
   RC_ASSERT(run(program, How::Fused) == run(program, How::NodeByNode));
 }
 
+Config any_config() {
+  Config config(static_cast<int>(any_in(0, Config::kMostOpt)));
+  if (any_in(0, 2) > 0)
+    config.switches = static_cast<std::uint32_t>(any_in(0, (1 << kSwitchCount) - 1));
+  config.lazycache = any_in(0, 3) > 0;
+  config.lazy = any_in(0, 7) > 0;
+  config.memory_planner = any_in(0, 1) > 0;
+  return config;
+}
+
+RC_GTEST_PROP(Fusion, GivesTheSameBitsUnderAnyConfig, ()) {
+  register_interpreted_device();
+  const std::vector<Step> program = any_program();
+  const auto wanted = run(program, How::Fused);
+  for (int i = 0; i < 3; ++i) {
+    const Config config = any_config();
+    const ConfigScope scope(config);
+    RC_LOG() << "OPT " << config.opt << ", switches " << config.switches << '\n';
+    RC_ASSERT(run(program, How::Fused) == wanted);
+  }
+}
+
 class FusionRules : public LazyTest {};
 
 TEST_F(FusionRules, EachDecidesOneThing) {
@@ -167,7 +189,7 @@ TEST_F(FusionRules, EachDecidesOneThing) {
   EXPECT_TRUE(decided(power));
   lazy::pair_reduces(graph);
   EXPECT_FALSE(decided(total));
-  EXPECT_EQ(lazy::fusion_rules().size(), 4u);
+  EXPECT_EQ(lazy::fusion_rules().size(), 6u);
 }
 
 }  // namespace

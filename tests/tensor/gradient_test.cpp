@@ -154,7 +154,7 @@ TEST_F(Gradient, OfAVeryDeepGraphNeedsNoDeepStack) {
   for (int i = 0; i < 20000; ++i) y = -(y * 1.5);
   y.sum().backward();
   const LazyBufferPtr gradient = x.grad()->lazy();
-  EXPECT_EQ(schedule(std::vector{gradient}).size(), 1u);
+  EXPECT_TRUE(schedule(std::vector{gradient}).empty());  // it is a constant
 }
 
 RC_GTEST_PROP(Gradients, OfMovementAndReductionOnAnyShape, ()) {

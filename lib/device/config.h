@@ -1,0 +1,121 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace touchstone {
+
+/// What the lazy stack may do to make fewer or cheaper kernels. Results never depend on a switch,
+/// only which kernels there are and how fast they run.
+enum class Switch : std::uint8_t {
+  RemoveMovementNops,
+  MergeElementwiseIntoReduce,
+  ShuffleMovementOps,
+  MergeElementwiseOps,
+  MergeOneReduceIntoElementwise,
+  MergeChainBehindReduce,
+  ShufflePadOps,
+  SimplifySumReshapeExpandSum,
+  RecomputeBeforeExpand,
+  PushPermutes,
+  PushContiguous,
+  PushReshapes
+};
+inline constexpr int kSwitchCount = 12;
+
+struct SwitchInfo {
+  Switch id;
+  std::string_view name;  // also of its environment variable
+  int level;              // on at this OPT and above
+  std::string_view meaning;
+};
+
+// clang-format off
+inline constexpr std::array<SwitchInfo, kSwitchCount> switch_table = {{
+    {Switch::RemoveMovementNops, "REMOVE_MOVEMENT_NOPS", 1,
+     "a movement that moves nothing is no view, and contiguous() of it no copy"},
+    {Switch::MergeElementwiseIntoReduce, "MERGE_ELEMENTWISE_INTO_REDUCE", 1,
+     "a reduce computes the elementwise work that it reads"},
+    {Switch::ShuffleMovementOps, "SHUFFLE_MOVEMENT_OPS", 1,
+     "movement goes through elementwise work to what is loaded"},
+    {Switch::MergeElementwiseOps, "MERGE_ELEMENTWISE_OPS", 1,
+     "elementwise ops that follow each other are one kernel"},
+    {Switch::MergeOneReduceIntoElementwise, "MERGE_ONE_REDUCE_INTO_ELEMENTWISE", 2,
+     "elementwise work that is all behind one reduce is done in its kernel"},
+    {Switch::MergeChainBehindReduce, "MERGE_CHAIN_BEHIND_REDUCE", 2,
+     "where that work parts, the reduce still does the ops before the parting"},
+    {Switch::ShufflePadOps, "SHUFFLE_PAD_OPS", 2,
+     "padding, too, goes through ops that keep zero"},
+    {Switch::SimplifySumReshapeExpandSum, "SIMPLIFY_SUM_RESHAPE_EXPAND_SUM", 2,
+     "a reduce over equal copies is a product, or the copy itself"},
+    {Switch::RecomputeBeforeExpand, "RECOMPUTE_BEFORE_EXPAND", 2,
+     "a few cheap ops on one buffer are done for every copy, not stored"},
+    {Switch::PushPermutes, "PUSH_PERMUTES", 3,
+     "a reduce is computed in the order in which it is read"},
+    {Switch::PushContiguous, "PUSH_CONTIGUOUS", 3,
+     "contiguous() is asked of the only elementwise op that reads it"},
+    {Switch::PushReshapes, "PUSH_RESHAPES", 4,
+     "a reduce is computed in the shape in which it is read"},
+}};
+// clang-format on
+
+constexpr bool switch_rows_follow_enum() {
+  for (std::size_t i = 0; i < switch_table.size(); ++i)
+    if (switch_table[i].id != static_cast<Switch>(i)) return false;
+  return static_cast<int>(Switch::PushReshapes) + 1 == kSwitchCount;
+}
+static_assert(switch_rows_follow_enum());
+
+/// The options of the lazy stack, as one value.
+struct Config {
+  static constexpr int kDefaultOpt = 2;
+  static constexpr int kMostOpt = 4;
+
+  /// Exactly the switches up to level `opt`, 0..4. Throws Error.
+  explicit Config(int opt = kDefaultOpt);
+  /// The defaults, with what environment variables say: OPT and the names of switches (0 or 1),
+  /// LAZY, LAZYCACHE, MEMORY_PLANNER, LRU, JIT (0 or 1), REDUCEOP_SPLIT_THRESHOLD, DEBUG (0..6),
+  /// GRAPH and TRACE (a file). Throws ParseError that names the variable and what it takes.
+  static Config from_environment();
+  /// Of this thread: what the innermost ConfigScope says, or the defaults.
+  static const Config& current();
+
+  bool on(Switch s) const { return (switches >> static_cast<unsigned>(s) & 1U) != 0; }
+  Config& set(Switch s, bool to);
+
+  bool operator==(const Config&) const = default;
+
+  int opt = kDefaultOpt;       // where the switches began
+  std::uint32_t switches = 0;  // bit i: switch_table[i]
+  bool lazy = true;            // false: every op runs as it is built
+  bool lazycache = true;       // the same op on the same sources is the same LazyBuffer
+  bool memory_planner = true;  // buffers that die in a schedule are used again in it
+  bool lru = true;             // allocators keep freed memory for the next buffer of its size
+  bool jit = true;             // TinyJit captures and replays
+  /// Terms for one result from which a reduce is split in two, at least 1.
+  std::int64_t reduceop_split_threshold = 32768;
+  int debug = 0;      // 1 devices and jit, 2 a line a kernel, 3 ASTs, 4 code, 5 views, 6 buffers
+  std::string graph;  // Graphviz of all that is scheduled goes to this file
+  std::string trace;  // what ran when goes to this file, in Chrome's format
+};
+
+/// While it lives, Config::current() of this thread is `config`. Scopes nest.
+class ConfigScope {
+ public:
+  explicit ConfigScope(Config config);
+  ~ConfigScope();
+  ConfigScope(const ConfigScope&) = delete;
+  ConfigScope& operator=(const ConfigScope&) = delete;
+
+ private:
+  Config config_;
+  const Config* previous_;
+};
+
+/// By name; nullopt where there is none.
+std::optional<Switch> switch_named(std::string_view name);
+
+}  // namespace touchstone
