@@ -1,5 +1,7 @@
 // What values a sum has: each term by itself, and what the terms have in common.
 #include <algorithm>
+#include <array>
+#include <limits>
 
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
@@ -28,6 +30,117 @@ Interval bounds_of_both(const Linear& s, const Int& constant, std::span<const Te
   return r;
 }
 
+/// How fast sums of variables and maxima grow along a direction: far out, all of them go straight.
+class Slopes {
+ public:
+  explicit Slopes(const Context& context) : c_(context) {}
+
+  /// Whether the sum surely takes values above and below every number.
+  bool reach_both_ways(const Linear& sum) {
+    if (!variables_of(sum.terms, 0)) return false;
+    bool high = false, low = false;
+    const auto look = [&] {
+      const std::int64_t slope = slope_of(sum.terms);
+      high |= slope > 0;
+      low |= slope < 0;
+      return slope;
+    };
+    for (const int way : {1, -1}) {  // all of them at once
+      for (std::size_t i = 0; i < count_; ++i) way_[i] = open(i, way) ? way : 0;
+      look();
+    }
+    if (high && low) return true;
+    // Along the axes, then along all of them, each in the direction that does most.
+    way_.fill(0);
+    std::array<int, kMost> up{}, down{};
+    for (std::size_t i = 0; i < count_ && !(high && low); ++i) {
+      std::int64_t most = std::numeric_limits<std::int64_t>::min(), least = -(most + 1);
+      for (const int way : {1, -1}) {
+        if (!open(i, way)) continue;
+        way_[i] = way;
+        const std::int64_t slope = look();
+        if (slope >= 0 && slope > most) up[i] = way;
+        if (slope <= 0 && slope < least) down[i] = way;
+        most = std::max(most, slope);
+        least = std::min(least, slope);
+      }
+      way_[i] = 0;
+    }
+    for (const auto& all : {up, down}) {
+      if (high && low) break;
+      way_ = all;
+      look();
+    }
+    return high && low;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 6;         // variables
+  static constexpr int kDeepest = 3;              // maxima in maxima
+  static constexpr std::int64_t kLargest = 4096;  // coefficient
+
+  bool open(std::size_t i, int way) const {
+    const Interval& range = c_.bounds(variables_[i]);
+    return way > 0 ? !range.hi : !range.lo;
+  }
+  std::span<const Term> terms_of(const Id& id, Term& alone) const {
+    const NodeData& n = c_[id];
+    if (n.kind == Kind::Sum || n.kind == Kind::Constant) return n.terms;
+    alone = {1, id};
+    return {&alone, 1};
+  }
+  /// Collects the variables; false where something in the terms does not go straight.
+  bool variables_of(std::span<const Term> terms, int depth) {
+    for (const Term& t : terms) {
+      if (abs(t.coef) > Int(kLargest)) return false;
+      const NodeData& n = c_[t.atom];
+      if (n.kind == Kind::Variable) {
+        if (place_of(t.atom) < count_) continue;
+        if (count_ == kMost) return false;
+        variables_[count_++] = t.atom;
+      } else if (n.bounds.lo && n.bounds.hi) {
+        continue;
+      } else if (n.kind == Kind::Max && depth < kDeepest) {
+        for (const Id id : n.args) {
+          Term alone;
+          if (!variables_of(terms_of(id, alone), depth + 1)) return false;
+        }
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+  std::int64_t slope_of(std::span<const Term> terms) const {
+    std::int64_t total = 0;
+    for (const Term& t : terms) {
+      std::int64_t own = 0;
+      const Kind kind = c_.kind(t.atom);
+      if (kind == Kind::Variable) {
+        own = way_[place_of(t.atom)];
+      } else if (const Interval& range = c_.bounds(t.atom);
+                 kind == Kind::Max && !(range.lo && range.hi)) {
+        for (const Id id : c_[t.atom].args) {
+          Term alone;
+          own = std::max(own, slope_of(terms_of(id, alone)));
+        }
+      }
+      if (own != 0) total += own * *t.coef.small();
+    }
+    return total;
+  }
+  std::size_t place_of(Id variable) const {
+    std::size_t i = 0;
+    while (i < count_ && variables_[i] != variable) ++i;
+    return i;
+  }
+
+  const Context& c_;
+  std::array<Id, kMost> variables_{};
+  std::array<int, kMost> way_{};  // that each goes: up, down or not at all
+  std::size_t count_ = 0;
+};
+
 Linear without_term(const Linear& s, std::size_t i) {
   Linear r = s;
   r.terms.erase(r.terms.begin() + i);
@@ -52,7 +165,7 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   Interval r = Interval::point(sum.constant);
   unsigned seen = 0, shared = 0;  // variables, and those of several terms
   for (const Term& t : sum.terms) {
-    r.add_product(c_[t.atom].bounds, t.coef);
+    r.add_product(c_.bounds(t.atom), t.coef);
     const unsigned own = c_.variables_in(t.atom);
     shared |= seen & own;
     seen |= own;
@@ -63,28 +176,33 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   bool quotients = false, flags = false, remainders = false;
   int choices = 0, products = 0;
   for (const Term& t : sum.terms) {
-    const NodeData& n = c_[t.atom];
-    quotients |= n.kind == Kind::Digit && n.second.is_zero();
-    flags |= n.kind == Kind::Negative || n.kind == Kind::Zero;
-    remainders |= n.kind == Kind::Mod;
-    choices += n.kind == Kind::Max || n.kind == Kind::Select;
-    products += n.kind == Kind::Product && n.args.size() == 2;
+    const Kind kind = c_.kind(t.atom);
+    if (kind == Kind::Variable) continue;
+    quotients |= kind == Kind::Digit && c_[t.atom].second.is_zero();
+    flags |= kind == Kind::Negative || kind == Kind::Zero;
+    remainders |= kind == Kind::Mod;
+    choices += kind == Kind::Max || kind == Kind::Select;
+    products += kind == Kind::Product && c_[t.atom].args.size() == 2;
   }
   const bool choose = choices > 0 && choices <= kMostChoices;
   const bool multiply = products > 0 && products <= kMostChoices;
   if (!quotients && !choose && !flags && !multiply && !remainders) return r;
   if (last_sum_ == sum) return last_bounds_;
-  const Interval plain = r;  // of ends that are congruent to the sum
-  if (quotients) r = meet(r, relaxed_bounds(sum));
-  if (choose) r = meet(r, choice_bounds(sum, shared));
-  if ((choose || flags) && choices <= kMostChoices) r = meet(r, case_bounds(sum, shared));
-  if (multiply) r = meet(r, product_bounds(sum));
-  if (remainders) r = meet(r, remainder_bounds(sum));
-  if (!(r == plain)) r = trimmed(r, plain_congruence(sum)).value_or(r);
+  if (r.lo || r.hi || !choose || !unbounded(sum)) {
+    const Interval plain = r;  // of ends that are congruent to the sum
+    if (quotients) r = meet(r, relaxed_bounds(sum));
+    if (choose) r = meet(r, choice_bounds(sum, shared));
+    if ((choose || flags) && choices <= kMostChoices) r = meet(r, case_bounds(sum, shared));
+    if (multiply) r = meet(r, product_bounds(sum));
+    if (remainders) r = meet(r, remainder_bounds(sum));
+    if (!(r == plain)) r = trimmed(r, plain_congruence(sum)).value_or(r);
+  }
   last_sum_ = sum;
   last_bounds_ = r;
   return r;
 }
+
+bool Simplifier::unbounded(const Linear& sum) const { return Slopes(c_).reach_both_ways(sum); }
 
 Interval Simplifier::relaxed_bounds(const Linear& sum) const {
   // x//a is x/a less at most (a-1)/a: with the fractions multiplied out, x meets its other uses.

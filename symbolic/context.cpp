@@ -168,22 +168,29 @@ void Context::rank(Stored& node) {
   if (node.height > kDeep) node.key = (node.key & ~kHashed) | (node.hash & kHashed);
 }
 
-Id Context::append(Stored&& node, std::size_t slot) {
+Context::Stored& Context::fresh(std::uint64_t hash, Kind kind) {
   Interrupt::poll();
-  rank(node);
   const std::uint32_t n = static_cast<std::uint32_t>(count_) + kFirstChunk;
   if (n >= (1U << 31)) throw Error("symbolic: a context holds at most 2^31 nodes");
   const auto chunk = static_cast<std::size_t>(31 - __builtin_clz(n));
-  if (!chunks_[chunk])
+  if (!chunks_[chunk]) {
     chunks_[chunk].reset(static_cast<Stored*>(::operator new(sizeof(Stored) << chunk)));
-  if (!first_) first_ = chunks_[chunk].get();
+    if (!first_) first_ = chunks_[chunk].get();
+  }
+  Stored* const node = std::construct_at(chunks_[chunk].get() + (n - (1U << chunk)));
+  node->hash = hash;
+  node->kind = kind;
+  return *node;
+}
+
+Id Context::kept(Stored& node, std::size_t slot) {
+  rank(node);
   const auto id = static_cast<Id>(count_);
   table_[slot] = {id, static_cast<std::uint32_t>(node.hash)};
   node.boolean = node.bounds.within(0, 1);
   const auto on_heap = [](const End& end) { return end && end->on_heap(); };
   big_ |= node.first.on_heap() || node.second.on_heap() || on_heap(node.bounds.lo) ||
           on_heap(node.bounds.hi);
-  std::construct_at(chunks_[chunk].get() + (n - (1U << chunk)), std::move(node));
   if (++count_ * 2 > table_.size()) grow_table();
   return id;
 }
@@ -265,11 +272,10 @@ Id Context::make_constant(const Int& value) {
   const std::size_t slot =
       find(hash, [&](const Stored& n) { return n.kind == Kind::Constant && n.first == value; });
   if (table_[slot].id != kEmpty) return table_[slot].id;
-  Stored n;
-  n.hash = hash;
+  Stored& n = fresh(hash, Kind::Constant);
   n.first = value;
   n.bounds = Interval::point(value);
-  return append(std::move(n), slot);
+  return kept(n, slot);
 }
 
 Congruence Context::congruence(Id id) const {
@@ -337,16 +343,14 @@ Id Context::make_variable(const std::string& name, const Interval& bounds,
            n.first == congruence.modulus && n.second == congruence.residue;
   });
   if (table_[slot].id != kEmpty) return table_[slot].id;
+  Stored& n = fresh(hash, Kind::Variable);
   if (strided) strides_.emplace_back(static_cast<Id>(count_), congruence);
-  Stored n;
-  n.hash = hash;
-  n.kind = Kind::Variable;
   n.first = congruence.modulus;
   n.second = congruence.residue;
   n.strided = strided;
   n.parts.name = owned.get();
   n.bounds = bounds;
-  return append(std::move(n), slot);
+  return kept(n, slot);
 }
 
 std::uint64_t Context::hash_sum(const Int& constant, std::span<const Term> terms) const {
@@ -364,12 +368,13 @@ std::size_t Context::find_sum_slot(std::uint64_t hash, const Int& constant,
 }
 
 Id Context::make_sum(const Int& constant, std::span<const Term> terms, const Interval& bounds,
-                     std::uint64_t hash) {
-  const std::size_t slot = find_sum_slot(hash, constant, terms);
-  if (table_[slot].id != kEmpty) return table_[slot].id;
-  Stored n;
-  n.hash = hash;
-  n.kind = Kind::Sum;
+                     std::uint64_t hash, Place place) {
+  std::size_t slot = place.slot;
+  if (place.nodes != count_) {
+    slot = find_sum_slot(hash, constant, terms);
+    if (table_[slot].id != kEmpty) return table_[slot].id;
+  }
+  Stored& n = fresh(hash, Kind::Sum);
   n.first = constant;
   n.bounds = bounds;
   n.parts.terms = lists_.keep(terms).data();
@@ -378,12 +383,13 @@ Id Context::make_sum(const Int& constant, std::span<const Term> terms, const Int
     big_ |= t.coef.on_heap();
     n.strided |= strided(t.atom);
   }
-  return append(std::move(n), slot);
+  return kept(n, slot);
 }
 
 std::optional<Id> Context::find_sum(const Int& constant, std::span<const Term> terms,
-                                    std::uint64_t hash) const {
-  const Id id = table_[find_sum_slot(hash, constant, terms)].id;
+                                    std::uint64_t hash, Place& place) const {
+  place = {find_sum_slot(hash, constant, terms), count_};
+  const Id id = table_[place.slot].id;
   return id == kEmpty ? std::nullopt : std::optional<Id>(id);
 }
 
@@ -397,9 +403,7 @@ Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, co
            n.second == hi;
   });
   if (table_[slot].id != kEmpty) return table_[slot].id;
-  Stored n;
-  n.hash = hash;
-  n.kind = kind;
+  Stored& n = fresh(hash, kind);
   n.first = lo;
   n.second = hi;
   n.bounds = bounds;
@@ -410,7 +414,7 @@ Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, co
     n.parts.args = lists_.keep(args).data();
   else
     std::ranges::copy(args, n.parts.in_place);
-  return append(std::move(n), slot);
+  return kept(n, slot);
 }
 
 namespace {

@@ -102,6 +102,7 @@ class Context {
   /// made: to be used only to leave out what would find nothing.
   std::uint8_t variables_in(Id id) const { return at(id).variables; }
   Kind kind(Id id) const { return at(id).kind; }
+  const Interval& bounds(Id id) const { return at(id).bounds; }
 
   NodeData operator[](Id id) const {
     const Stored& n = at(id);
@@ -140,12 +141,16 @@ class Context {
   Id make_constant(const Int& value);
   Id make_variable(const std::string& name, const Interval& bounds,
                    const Congruence& congruence = {});
-  /// `hash` is hash_sum of the same.
+  /// Where a sum that is no node yet would be found, until another node is made.
+  struct Place {
+    std::size_t slot = 0, nodes = 0;
+  };
+  /// `hash` is hash_sum of the same, `place` what find_sum gave for it.
   Id make_sum(const Int& constant, std::span<const Term> terms, const Interval& bounds,
-              std::uint64_t hash);
+              std::uint64_t hash, Place place);
   /// The sum, where it is a node already, and so is canonical as it stands.
-  std::optional<Id> find_sum(const Int& constant, std::span<const Term> terms,
-                             std::uint64_t hash) const;
+  std::optional<Id> find_sum(const Int& constant, std::span<const Term> terms, std::uint64_t hash,
+                             Place& place) const;
   std::uint64_t hash_sum(const Int& constant, std::span<const Term> terms) const;
   Id make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
           const Int& hi = 0, const Congruence& congruence = {});
@@ -192,7 +197,9 @@ class Context {
   std::size_t find(std::uint64_t hash, const Same& same) const;
   std::size_t find_sum_slot(std::uint64_t hash, const Int& constant,
                             std::span<const Term> terms) const;
-  Id append(Stored&& node, std::size_t slot);
+  /// Room for a node with this hash; `kept` makes it one.
+  Stored& fresh(std::uint64_t hash, Kind kind);
+  Id kept(Stored& node, std::size_t slot);
   void drop_numbers();
   /// Fills in key, height and variables.
   void rank(Stored& node);

@@ -129,9 +129,16 @@ int Extractor::extract(Id root) {
                                                                                   : n.args.size();
     for (const Id arg : n.args.first(whole)) wanted.set(arg, true);
   }
+  // A choice that stands in sums alone is mostly laid out with what is beside it. One by itself is
+  // laid out when it is asked for, but in deep expressions before.
+  constexpr std::size_t kFew = 48;
+  const bool later = nodes.size() <= kFew;
   for (const Id id : nodes) {
     if (best_.contains(id)) continue;
-    if (purpose_ == For::Text && c_.kind(id) == Kind::Sum && !wanted.contains(id)) continue;
+    const Kind kind = c_.kind(id);
+    if (purpose_ == For::Text && (kind == Kind::Sum || (later && kind == Kind::Max)) &&
+        !wanted.contains(id))
+      continue;
     const int form = lay_out(id);
     if (purpose_ == For::Code) {
       Form& f = forms_[static_cast<std::size_t>(form)];
@@ -140,6 +147,13 @@ int Extractor::extract(Id root) {
     best_.emplace(id, form);
   }
   return best_.at(root);
+}
+
+int Extractor::form_of(Id id) {
+  if (const int* const known = best_.find(id)) return *known;
+  const int form = lay_out(id);
+  best_.emplace(id, form);
+  return form;
 }
 
 int Extractor::lay_out(Id id) {
@@ -157,26 +171,27 @@ int Extractor::lay_out(Id id) {
     }
     case Kind::Product: {
       List<int> parts;
-      for (const Id a : n.args) parts.push_back(best_.at(a));
+      for (const Id a : n.args) parts.push_back(form_of(a));
       return chained(StepOp::Mul, parts);
     }
     case Kind::Digit:
       return lay_out_digit(n);
     case Kind::Div:
-      return apply(StepOp::FloorDiv, {best_.at(n.args[0]), best_.at(n.args[1])});
+      return apply(StepOp::FloorDiv, {form_of(n.args[0]), form_of(n.args[1])});
     case Kind::Mod:
-      return apply(StepOp::FloorMod, {best_.at(n.args[0]), best_.at(n.args[1])});
+      return apply(StepOp::FloorMod, {form_of(n.args[0]), form_of(n.args[1])});
     case Kind::Negative:
       return compared(sum_of(n.args[0]), StepOp::Lt);
     case Kind::Zero:
       return compared(sum_of(n.args[0]), StepOp::Eq);
     case Kind::And: {
       List<int> parts;
-      for (const Id a : n.args) parts.push_back(best_.at(a));
+      for (const Id a : n.args) parts.push_back(form_of(a));
       return chained(StepOp::And, parts);
     }
     case Kind::Select:
     case Kind::Max:
+      return absorbed(sum_of(id), 0);
     case Kind::Sum:
       break;
   }
@@ -185,9 +200,9 @@ int Extractor::lay_out(Id id) {
 
 int Extractor::lay_out_digit(const NodeData& n) {
   Sum dividend = sum_of(n.args[0]);
-  if (n.second.is_zero()) return quotient(dividend, best_.at(n.args[0]), n.first, 1);
+  if (n.second.is_zero()) return quotient(dividend, form_of(n.args[0]), n.first, 1);
   dividend = nearest(std::move(dividend), n.second);
-  int r = smaller_form(best_.at(n.args[0]), lay_out_sum(dividend, 1));
+  int r = smaller_form(form_of(n.args[0]), lay_out_sum(dividend, 1));
   if (!n.first.is_one()) r = apply(StepOp::FloorDiv, {r, constant(n.first)});
   return apply(StepOp::FloorMod, {r, constant(floor_div(n.second, n.first))});
 }
@@ -199,14 +214,14 @@ int Extractor::negated_part(Id part) {
   if (n.kind == Kind::Zero) return compared(sum_of(n.args[0]), StepOp::Ne);
   const Sum s = sum_of(part);
   if (s.constant.is_one() && s.terms.size() == 1 && s.terms[0].coef == Int(-1))
-    return best_.at(s.terms[0].atom);
-  return apply(StepOp::Not, {best_.at(part)});
+    return form_of(s.terms[0].atom);
+  return apply(StepOp::Not, {form_of(part)});
 }
 
 int Extractor::negation(Id atom) {
   const NodeData& n = c_[atom];
   if (n.kind != Kind::And) return negated_part(atom);
-  const int plain = apply(StepOp::Not, {best_.at(atom)});
+  const int plain = apply(StepOp::Not, {form_of(atom)});
   List<int> parts;  // De Morgan
   for (const Id a : n.args) parts.push_back(negated_part(a));
   return smaller_form(plain, chained(StepOp::Or, parts));

@@ -62,6 +62,8 @@ class Extractor {
   int scaled_modulo(int form, const Int& factor);
 
   int lay_out(Id id);
+  /// The form of a node by itself.
+  int form_of(Id id);
   int lay_out_digit(const NodeData& n);
   int compared(const Sum& s, StepOp op);
   /// left - right + constant compared with 0, neither side's terms empty unless all are.
@@ -82,7 +84,9 @@ class Extractor {
   void factor_products(Sum& work, Items& items);
   int join(Items items, const Int& constant);
   int join_plain(const Items& items, const Int& constant);
-  Items plain_items(const Sum& s) const;
+  Items plain_items(const Sum& s);
+  /// No plain form of the sum is smaller.
+  std::size_t least_plain(const Sum& s) const;
 
   // choices: extract_choice.cpp, extract_placement.cpp
   struct Choice;
@@ -94,7 +98,7 @@ class Extractor {
   /// True where choices were left for quotients to take in.
   bool absorb_choices(Sum& work, int depth, bool quotients_first, Items& items);
   std::optional<Choice> choice_of(const Sum& work, const Term& t);
-  Placement best_placement(const Sum& work, const Choice& choice) const;
+  Placement best_placement(const Sum& work, const Choice& choice);
   template <class Number, class Row>
   class Table;
   void place(Sum& work, const Choice& choice, int depth, Items& items);

@@ -42,12 +42,12 @@ std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Ter
   }
   r.shape = Choice::Shape::Select;
   if (n.kind == Kind::Select) {
-    r.condition = best_.at(n.args[0]);
+    r.condition = form_of(n.args[0]);
     r.members = {sum_of(n.args[1]), Sum{}};
     return r;
   }
   if (!chooses(work, t)) return std::nullopt;
-  r.condition = best_.at(t.atom);
+  r.condition = form_of(t.atom);
   r.coef = 1;
   r.members = {Sum{t.coef, {}}, Sum{}};
   return r;
@@ -116,7 +116,7 @@ int Extractor::grouped(StepOp op, Members members, int depth) {
     if (coefficient(m, common.atom) == common.coef) inner.push_back(plus(m, Sum{0, {common}}, -1));
   Items sum;
   sum.push_back({1, grouped(op, std::move(inner), depth)});
-  sum.push_back({common.coef, best_.at(common.atom)});
+  sum.push_back({common.coef, form_of(common.atom)});
   forms.push_back(join_plain(sum, 0));
   for (const Sum& m : members)
     if (coefficient(m, common.atom) != common.coef) forms.push_back(lay_out_sum(m, depth));

@@ -114,6 +114,16 @@ class Extractor::Table {
     Number best_unit = 1;
     int least = -1;
     Short<Row, 4> scaled;
+    if (coef_ == Number(-1)) {
+      // Behind a minus sign it takes one part more: nothing there is as small as the least.
+      scaled = members_;
+      for (Row& m : scaled)
+        for (Number& n : m) n = -n;
+      best = best_shift(scaled, 1);
+      int inside = select_ ? 1 : static_cast<int>(scaled.size()) - 1;
+      for (const Row& m : scaled) inside += price(m, best, 1, 0, false);
+      if (price(work_, best, -1, inside, true) <= least_inside(1)) return placement(best, 1);
+    }
     for (const Number& size : {abs(coef_), Number(1)}) {
       const int lowest = least_inside(floor_div(coef_, size)) + (is_one(size) ? 0 : 2);
       for (const int turn : {sign(coef_), -sign(coef_)}) {
@@ -157,14 +167,18 @@ class Extractor::Table {
       }
       if (is_one(size)) break;
     }
-    Placement r{best_unit, floor_div(coef_, best_unit), {}};
-    for (std::size_t i = 0; i < columns_.size(); ++i)
-      if (!is_zero(best[i])) r.shift.terms.push_back({best[i], columns_[i].atom});
-    r.shift.constant = best[columns_.size()];
-    return r;
+    return placement(best, best_unit);
   }
 
  private:
+  Placement placement(const Row& shift, const Number& unit) const {
+    Placement r{unit, floor_div(coef_, unit), {}};
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (!is_zero(shift[i])) r.shift.terms.push_back({shift[i], columns_[i].atom});
+    r.shift.constant = shift[columns_.size()];
+    return r;
+  }
+
   /// The size of a + factor * b as written, with another operand of that size beside it.
   int price(const Row& a, const Row& b, const Number& factor, int operand, bool positive) const {
     Price<Number> total(operand, positive);
@@ -248,11 +262,10 @@ class Extractor::Table {
   Short<Row, 4> members_;
 };
 
-Extractor::Placement Extractor::best_placement(const Sum& work, const Choice& choice) const {
+Extractor::Placement Extractor::best_placement(const Sum& work, const Choice& choice) {
   constexpr std::size_t kMost = 1'000'000;
   const auto atom_size = [&](Id atom) {
-    const int* const known = best_.find(atom);
-    return known ? static_cast<int>(std::min(size(*known), kMost)) : 3;
+    return static_cast<int>(std::min(size(form_of(atom)), kMost));
   };
   Columns columns;
   bool small = true;

@@ -29,8 +29,7 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
     if (s.constant.is_one() && t.coef == Int(-1) &&
         (kind == Kind::Zero || kind == Kind::And || kind == Kind::Negative))
       return negation(t.atom);
-    if (s.constant.is_zero() && t.coef.is_one())
-      if (const int* known = best_.find(t.atom)) return *known;
+    if (s.constant.is_zero() && t.coef.is_one()) return form_of(t.atom);
     if (s.constant.is_zero() && t.coef.sign() < 0 && purpose_ == For::Text && depth < kDeepest)
       if (const int turned = turned_modulo(t, depth); turned >= 0)
         return smaller_form(turned, join(plain_items(s), s.constant));
@@ -42,26 +41,39 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
                (n.kind == Kind::Digit && n.second.is_zero()) || chooses(s, t);
   }
   if (!absorbs || depth >= kDeepest) {
-    // A choice that is laid out for the first time has no form of its own yet.
-    if (s.terms.size() != 1 || best_.contains(s.terms[0].atom)) {
-      Sum work = s;
-      Items items;
-      factor_products(work, items);
-      for (Item& i : plain_items(work)) items.push_back(std::move(i));
-      return join(std::move(items), work.constant);
-    }
+    Sum work = s;
+    Items items;
+    factor_products(work, items);
+    for (Item& i : plain_items(work)) items.push_back(std::move(i));
+    return join(std::move(items), work.constant);
   }
-  for (const Term& t : s.terms)
-    if (!best_.contains(t.atom)) return absorbed(s, depth);
   std::uint32_t& found = laid_out(s, depth);
   if (found != kNotYet) return laid_out_[found].form;
   found = static_cast<std::uint32_t>(laid_out_.size());
   const std::uint32_t place = found;
   laid_out_.push_back({s, depth, -1});
-  const int swallowed = absorbed(s, depth);
-  const int form = smaller_form(swallowed, join(plain_items(s), s.constant));
+  int form = absorbed(s, depth);
+  if (least_plain(s) < size(form)) form = smaller_form(form, join(plain_items(s), s.constant));
   laid_out_[place].form = form;
   return form;
+}
+
+std::size_t Extractor::least_plain(const Sum& s) const {
+  constexpr std::size_t kMost = 1000;
+  std::size_t total = s.constant.is_zero() ? 0 : 2;
+  for (const Term& t : s.terms) {
+    std::size_t own = 3;  // a choice by itself, as max(x, 0)
+    if (const int* const known = best_.find(t.atom)) {
+      own = std::min(size(*known), kMost);
+    } else {  // it names all its variables
+      const auto variables = static_cast<std::size_t>(
+          std::ranges::count_if(c_[c_[t.atom].args[0]].terms,
+                                [&](const Term& u) { return c_.kind(u.atom) == Kind::Variable; }));
+      if (variables > 2) own = 2 * variables - 1;
+    }
+    total += own + 1;
+  }
+  return total - 1;
 }
 
 std::uint32_t& Extractor::laid_out(const Sum& s, int depth) {
@@ -105,9 +117,9 @@ int Extractor::turned_modulo(const Term& t, int depth) {
   return scaled(apply(StepOp::FloorMod, {lay_out_sum(below, depth + 1), divisor}), -t.coef);
 }
 
-Extractor::Items Extractor::plain_items(const Sum& s) const {
+Extractor::Items Extractor::plain_items(const Sum& s) {
   Items items;
-  for (const Term& t : s.terms) items.push_back({t.coef, best_.at(t.atom)});
+  for (const Term& t : s.terms) items.push_back({t.coef, form_of(t.atom)});
   return items;
 }
 
@@ -147,7 +159,7 @@ void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& 
   }
   const auto laid_out = [&] {
     const bool same = dividend.constant == before.constant && dividend.terms == before.terms;
-    return same ? best_.at(digit.atom)
+    return same ? form_of(digit.atom)
                 : quotient(dividend, lay_out_sum(dividend, depth + 1), n.first, depth + 1);
   };
   const bool moves = !work.constant.is_zero() && divides(k, work.constant) &&
@@ -210,13 +222,13 @@ void Extractor::factor_products(Sum& work, Items& items) {
       } else if (n.kind == Kind::Product && at != n.args.end()) {
         List<int> forms;
         for (auto f = n.args.begin(); f != n.args.end(); ++f)
-          if (f != at) forms.push_back(best_.at(*f));
+          if (f != at) forms.push_back(form_of(*f));
         inner.push_back({t.coef, chained(StepOp::Mul, forms)});
       } else {
         rest.terms.push_back(t);
       }
     }
-    items.push_back({1, apply(StepOp::Mul, {best_.at(best), join(std::move(inner), alone)})});
+    items.push_back({1, apply(StepOp::Mul, {form_of(best), join(std::move(inner), alone)})});
     work = std::move(rest);
   }
 }

@@ -50,7 +50,13 @@ Extended over(const Extended& a, const Extended& d) {
 
 }  // namespace
 
+void End::add_large_product(const End& a, const Int& factor) { *this = *this + a * factor; }
+
 Interval operator*(const Interval& a, const Interval& b) {
+  if (b.is_point()) return a * *b.lo;
+  if (a.is_point()) return b * *a.lo;
+  if (a.at_least(0) && b.at_least(0))
+    return {*a.lo * *b.lo, a.hi && b.hi ? End(*a.hi * *b.hi) : End()};
   return spanning({times(low(a), low(b)), times(low(a), high(b)), times(high(a), low(b)),
                    times(high(a), high(b))});
 }

@@ -39,12 +39,14 @@ class End {
         !__builtin_mul_overflow(a.value_.word_ >> 1, factor.word_, &product) &&
         !__builtin_add_overflow(value_.word_, product, &sum))
       value_.word_ = sum;
-    else
-      *this = *this + a * factor;
+    else if (value_.word_ != Int::kNone)
+      add_large_product(a, factor);
   }
   End operator*(const Int& factor) const { return *this ? End(value_ * factor) : End(); }
 
  private:
+  void add_large_product(const End& a, const Int& factor);  // or of an open end
+
   Int value_;
 };
 

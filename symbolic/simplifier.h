@@ -112,7 +112,7 @@ class Simplifier {
 
   Linear atom(Id id) const { return Linear{0, {Term{1, id}}}; }
   /// The node of a sum whose terms do not join any more; hash is hash_sum of it.
-  Id settled(const Linear& s, std::uint64_t hash);
+  Id settled(const Linear& s, std::uint64_t hash, Context::Place place = {});
   Linear node(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
               const Int& hi = 0);
   Id fixed_sum(const Linear& s, const Int& value);
@@ -189,6 +189,8 @@ class Simplifier {
   Interval plain_bounds(const Linear& sum) const;
   /// Bounds that hold without the facts: what a node may keep.
   Interval lasting_bounds(const Linear& sum) const;
+  /// Surely takes values above and below every number.
+  bool unbounded(const Linear& sum) const;
   Interval relaxed_bounds(const Linear& sum) const;
   /// `shared` are the variables that several terms have; a term without one is left as it is.
   Interval choice_bounds(const Linear& sum, unsigned shared) const;

@@ -147,30 +147,32 @@ bool Simplifier::stands(const Linear& sum) const {
 }
 
 Id Simplifier::build(const Linear& sum) {
-  if (sum.terms.empty()) return c_.make_constant(sum.constant);
-  const bool alone = sum.terms.size() == 1;
-  if (alone && sum.terms[0].coef.is_one() && sum.constant.is_zero()) return sum.terms[0].atom;
-  const bool exact = std::ranges::any_of(sum.terms, [&](const Term& t) {
-    return !t.coef.is_one() && c_.kind(t.atom) == Kind::Digit &&
-           (!residues_.empty() || c_.strided(c_[t.atom].args[0]));
-  });
+  const std::size_t count = sum.terms.size();
+  if (count == 0) return c_.make_constant(sum.constant);
+  if (count == 1 && sum.terms[0].coef.is_one() && sum.constant.is_zero()) return sum.terms[0].atom;
+  const bool known_facts = !facts_.empty() || !residues_.empty();
+  bool exact = false, joins = false;
+  for (const Term& t : sum.terms) {
+    const Kind kind = c_.kind(t.atom);
+    joins |=
+        kind == Kind::Digit || kind == Kind::Select || kind == Kind::Mod || kind == Kind::Product;
+    exact |= kind == Kind::Digit && !t.coef.is_one() &&
+             (!residues_.empty() || c_.strided(c_[t.atom].args[0]));
+  }
   if (exact)
     if (Linear s = sum; open_exact_quotients(s)) return build(s);
   const std::uint64_t hash = c_.hash_sum(sum.constant, sum.terms);
-  if (!alone || (facts_.empty() && residues_.empty()))
-    if (const auto known = c_.find_sum(sum.constant, sum.terms, hash)) return *known;
-  const bool joins = !alone && std::ranges::any_of(sum.terms, [&](const Term& t) {
-    const Kind kind = c_.kind(t.atom);
-    return kind == Kind::Digit || kind == Kind::Select || kind == Kind::Mod ||
-           kind == Kind::Product;
-  });
-  if (!joins) return settled(sum, hash);
+  Context::Place place;
+  if (count > 1 || !known_facts)
+    if (const auto known = c_.find_sum(sum.constant, sum.terms, hash, place)) return *known;
+  if (!joins || count == 1) return settled(sum, hash, place);
   Linear s = sum;
   recombine(s);
-  return settled(s, s == sum ? hash : c_.hash_sum(s.constant, s.terms));
+  if (s == sum) return settled(s, hash, place);
+  return settled(s, c_.hash_sum(s.constant, s.terms));
 }
 
-Id Simplifier::settled(const Linear& s, std::uint64_t hash) {
+Id Simplifier::settled(const Linear& s, std::uint64_t hash, Context::Place place) {
   if (s.terms.empty()) return c_.make_constant(s.constant);
   if (s.terms.size() == 1) {
     const Term& t = s.terms.front();
@@ -180,7 +182,7 @@ Id Simplifier::settled(const Linear& s, std::uint64_t hash) {
     if (const Interval range = bounds(s); range.is_point()) return fixed_sum(s, *range.lo);
   const Interval range = lasting_bounds(s);
   if (range.is_point()) return fixed_sum(s, *range.lo);
-  return c_.make_sum(s.constant, s.terms, range, hash);
+  return c_.make_sum(s.constant, s.terms, range, hash, place);
 }
 
 Id Simplifier::fixed_sum(const Linear& s, const Int& value) {
