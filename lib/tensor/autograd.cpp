@@ -2,7 +2,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "touchstone/tensor/function.h"
+#include "touchstone/tensor/mlops.h"
 
 namespace touchstone {
 namespace {
@@ -25,8 +25,67 @@ std::vector<TensorNode*> readers_first(TensorNode* root) {
   return {order.rbegin(), order.rend()};
 }
 
-void accumulate(LazyBufferPtr& sum, const LazyBufferPtr& gradient) {
-  sum = sum ? LazyBuffer::e(Op::Add, {sum, gradient}) : gradient;
+void accumulate(std::optional<Tensor>& sum, const Tensor& gradient) {
+  sum = sum ? mlops::apply(mlops::Binary::Add, *sum, gradient) : gradient;
+}
+
+// The inputs of the step that made `node`, as they were; with their history where the gradient is
+// to be differentiated.
+std::vector<Tensor> inputs_of(const TensorNode& node, CreateGraph create) {
+  std::vector<Tensor> inputs;
+  for (std::size_t i = 0; i < node.parents.size(); ++i) {
+    const bool same = node.parents[i]->data == node.inputs[i];
+    if (create == CreateGraph::Yes && !same && node.parents[i]->requires_grad)
+      throw Error(fmt::format(
+          "gradients: a tensor of shape {} was assigned other values after the result was computed "
+          "from it, so that no graph of the gradient can be made; compute the result again",
+          str(node.inputs[i]->shape())));
+    inputs.push_back(create == CreateGraph::Yes && same ? Tensor(node.parents[i])
+                                                        : Tensor(node.inputs[i]));
+  }
+  return inputs;
+}
+
+// Walks from `root` to the leaves; `visit` sees each node with its whole gradient.
+template <class Visit>
+void walk_back(const Tensor& root, const Tensor& seed, CreateGraph create, Visit visit) {
+  std::unordered_map<const TensorNode*, std::optional<Tensor>> sums;
+  sums[root.node().get()] = seed;
+  for (TensorNode* node : readers_first(root.node().get())) {
+    const std::optional<Tensor> gradient = std::move(sums[node]);
+    sums.erase(node);
+    if (!gradient) continue;
+    visit(*node, *gradient);
+    if (node->function == nullptr) continue;
+    const std::vector<Tensor> inputs = inputs_of(*node, create);
+    const Tensor out =
+        create == CreateGraph::Yes ? Tensor(node->shared_from_this()) : Tensor(node->data);
+    const Gradients to_parents = node->function->backward({inputs, out, *gradient});
+    for (std::size_t i = 0; i < to_parents.size(); ++i)
+      if (to_parents[i] && node->parents[i]->requires_grad)
+        accumulate(sums[node->parents[i].get()], *to_parents[i]);
+  }
+}
+
+Tensor seed_of(const char* who, const Tensor& root, const std::optional<Tensor>& given) {
+  if (!given && root.elements() != 1)
+    throw ShapeError(
+        fmt::format("{}: shape {} has {} elements; reduce it to one (sum or "
+                    "mean) first, or give the gradient that arrives at it",
+                    who, str(root.shape()), root.elements()));
+  if (!root.requires_grad())
+    throw Error(
+        fmt::format("{}: no tensor this one was computed from requires a gradient; call "
+                    "set_requires_grad() on the parameters before the forward pass",
+                    who));
+  if (!given) return Tensor::ones(root.shape(), {root.dtype(), root.device()});
+  if (given->shape() != root.shape())
+    throw ShapeError(fmt::format("{}: a gradient of shape {} for a result of shape {}; expand it",
+                                 who, str(given->shape()), str(root.shape())));
+  if (given->dtype() != root.dtype())
+    throw DTypeError(fmt::format("{}: a gradient of {} for a result of {}; cast it", who,
+                                 name(given->dtype()), name(root.dtype())));
+  return *given;
 }
 
 }  // namespace
@@ -45,6 +104,7 @@ Tensor apply(std::unique_ptr<Function> function, std::span<const Tensor> inputs)
   node.requires_grad = true;
   node.function = std::move(function);
   for (const Tensor& input : inputs) node.parents.push_back(input.node());
+  node.inputs = std::move(data);
   return result;
 }
 
@@ -59,31 +119,27 @@ TensorNode::~TensorNode() {
   }
 }
 
-void Tensor::backward() const {
-  if (elements() != 1)
-    throw ShapeError(
-        fmt::format("backward: shape {} has {} elements; reduce it to one (sum or "
-                    "mean) first",
-                    str(shape()), elements()));
-  if (!requires_grad())
-    throw Error(
-        "backward: no tensor this one was computed from requires a gradient; call "
-        "set_requires_grad() on the parameters before the forward pass");
-  std::unordered_map<const TensorNode*, LazyBufferPtr> gradients;
-  gradients[node_.get()] = LazyBuffer::constant(Scalar::from_int(dtype(), 1), shape(), device());
-  for (TensorNode* node : readers_first(node_.get())) {
-    const LazyBufferPtr gradient = std::move(gradients[node]);
-    gradients.erase(node);
-    if (gradient == nullptr) continue;
-    if (node->function == nullptr) {
-      accumulate(node->gradient, gradient);
-      continue;
-    }
-    const std::vector<LazyBufferPtr> to_parents = node->function->backward(gradient);
-    for (std::size_t i = 0; i < to_parents.size(); ++i)
-      if (to_parents[i] && node->parents[i]->requires_grad)
-        accumulate(gradients[node->parents[i].get()], to_parents[i]);
-  }
+void Tensor::backward(const std::optional<Tensor>& gradient) const {
+  const Tensor seed = seed_of("backward", *this, gradient).detach();
+  walk_back(*this, seed, CreateGraph::No, [](TensorNode& node, const Tensor& g) {
+    if (node.function != nullptr) return;
+    node.gradient = node.gradient ? LazyBuffer::e(Op::Add, {node.gradient, g.lazy()}) : g.lazy();
+  });
+}
+
+std::vector<Tensor> gradients(const Tensor& of, const std::vector<Tensor>& with_respect_to,
+                              CreateGraph create, const std::optional<Tensor>& gradient) {
+  const Tensor given = seed_of("gradients", of, gradient);
+  const Tensor seed = create == CreateGraph::Yes ? given : given.detach();
+  std::unordered_map<const TensorNode*, Tensor> found;
+  for (const Tensor& x : with_respect_to)
+    found.emplace(x.node().get(), Tensor::zeros(x.shape(), {x.dtype(), x.device()}));
+  walk_back(of, seed, create, [&](TensorNode& node, const Tensor& g) {
+    if (const auto at = found.find(&node); at != found.end()) at->second = g;
+  });
+  std::vector<Tensor> all;
+  for (const Tensor& x : with_respect_to) all.push_back(found.at(x.node().get()));
+  return all;
 }
 
 }  // namespace touchstone

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -9,9 +10,20 @@
 
 namespace touchstone {
 
+/// What a backward pass is given: the step's inputs and result as they were, and the gradient of
+/// the result, of its shape and dtype. Where the gradient is itself to be differentiated, these are
+/// parts of the graph; otherwise they have no history.
+struct BackwardPass {
+  std::span<const Tensor> inputs;
+  const Tensor& out;
+  const Tensor& gradient;
+};
+/// One an input, of its shape and dtype; none where there is none or nobody asks.
+using Gradients = std::vector<std::optional<Tensor>>;
+
 /// One differentiable step: a forward pass from LazyBuffers to a LazyBuffer, and a backward pass
-/// from the gradient of its result to the gradients of its inputs. An object is used for one
-/// forward pass and keeps what its backward pass needs. All of them are in mlops.h.
+/// from the gradient of its result to the gradients of its inputs, itself made of such steps. An
+/// object is used for one forward pass. All of them are in mlops.h.
 class Function {
  public:
   Function() = default;
@@ -20,9 +32,7 @@ class Function {
   Function& operator=(const Function&) = delete;
 
   virtual LazyBufferPtr forward(std::span<const LazyBufferPtr> inputs) = 0;
-  /// `gradient` has the shape and dtype of forward's result. One gradient an input, of its shape
-  /// and dtype; null where there is none or `wants` says that nobody asks.
-  virtual std::vector<LazyBufferPtr> backward(const LazyBufferPtr& gradient) = 0;
+  virtual Gradients backward(const BackwardPass& pass) = 0;
 
  protected:
   bool wants(std::size_t input) const { return wanted_[input]; }
@@ -43,7 +53,7 @@ Tensor apply(std::initializer_list<Tensor> inputs, Args&&... args) {
 }
 
 /// What a Tensor is a handle to: its values, and how they came to be.
-struct TensorNode {
+struct TensorNode : std::enable_shared_from_this<TensorNode> {
   explicit TensorNode(LazyBufferPtr values) : data(std::move(values)) {}
   ~TensorNode();  // iterative: a graph of any depth may end here
   TensorNode(const TensorNode&) = delete;
@@ -54,6 +64,7 @@ struct TensorNode {
   bool requires_grad = false;
   std::unique_ptr<Function> function;  // null for leaves
   std::vector<std::shared_ptr<TensorNode>> parents;
+  std::vector<LazyBufferPtr> inputs;  // the parents' values when the function was applied
 };
 
 }  // namespace touchstone

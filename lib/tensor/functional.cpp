@@ -1,124 +1,58 @@
 #include "touchstone/tensor/functional.h"
 
-#include <algorithm>
+#include <cmath>
 
 namespace touchstone {
 namespace {
 
-// The two last axes cut, or filled with zeros, to these sizes.
-Tensor fit(const Tensor& x, std::size_t axis, std::int64_t size) {
-  const std::int64_t had = x.size(static_cast<int>(axis));
-  if (had < size) {
-    Padding padding(x.shape().size(), {0, 0});
-    padding[axis].second = size - had;
-    return x.pad(padding);
-  }
-  Mask keep;
-  for (const sint& s : x.shape()) keep.emplace_back(0, s);
-  keep[axis].second = size;
-  return x.shrink(keep);
+Tensor real(const Tensor& x) { return is_float(x.dtype()) ? x : x.cast(DType::Float32); }
+
+Tensor reduced(const Tensor& losses, Reduction reduction) {
+  if (reduction == Reduction::None) return losses;
+  return reduction == Reduction::Sum ? losses.sum() : losses.mean();
 }
 
-Shape with_axis(const Shape& shape, std::size_t axis, std::initializer_list<sint> parts) {
-  Shape split = shape;
-  split.erase(split.begin() + static_cast<std::ptrdiff_t>(axis));
-  split.insert(split.begin() + static_cast<std::ptrdiff_t>(axis), parts);
-  return split;
+void check_same(const char* who, const Tensor& x, const Tensor& wanted) {
+  if (x.shape() != wanted.shape())
+    throw ShapeError(fmt::format("{}: shape {} and wanted {} differ; reshape or expand one", who,
+                                 str(x.shape()), str(wanted.shape())));
 }
 
-struct Window {
-  std::int64_t size, kernel, stride, dilation, count;
-};
+// Shifted and scaled to mean 0 and variance 1 over axes.
+Tensor normalised(const Tensor& x, const std::vector<int>& axes, double eps) {
+  const Tensor centred = x - x.mean(axes, KeepDim::Yes);
+  return centred * (centred.square().mean(axes, KeepDim::Yes) + eps).rsqrt();
+}
 
-Window window_of(const Tensor& x, std::size_t axis, std::int64_t kernel, std::int64_t stride,
-                 std::int64_t dilation) {
-  const std::int64_t size = x.size(static_cast<int>(axis));
-  const std::int64_t reach = dilation * (kernel - 1) + 1;
-  if (kernel < 1 || stride < 1 || dilation < 1 || reach > size)
+Tensor scaled(const Tensor& x, const Affine& affine) {
+  const Tensor wide = affine.weight ? x * *affine.weight : x;
+  return affine.bias ? wide + *affine.bias : wide;
+}
+
+// One number a channel, shaped to broadcast over (n, channels, ...).
+Tensor per_channel(const char* who, const Tensor& x, const Tensor& values) {
+  if (x.rank() < 2 || values.shape() != Shape{x.shape()[1]})
     throw ShapeError(
-        fmt::format("pool: a window of {} elements, {} apart, every {}, does not fit "
-                    "axis {} of shape {}; pad it or take a smaller window",
-                    kernel, dilation, stride, axis, str(x.shape())));
-  return {size, kernel, stride, dilation, (size - reach) / stride + 1};
+        fmt::format("{}: {} for each channel of {}; want (n, channels, ...) and (channels)", who,
+                    str(values.shape()), str(x.shape())));
+  Shape row(static_cast<std::size_t>(x.rank()), 1);
+  row[1] = x.shape()[1];
+  return values.reshape(row);
+}
+Affine per_channel(const char* who, const Tensor& x, const Affine& affine) {
+  Affine wide;
+  if (affine.weight) wide.weight = per_channel(who, x, *affine.weight);
+  if (affine.bias) wide.bias = per_channel(who, x, *affine.bias);
+  return wide;
 }
 
-// Axis of size i becomes two, (windows, kernel).
-//
-// Windows that do not overlap are the axis split every `stride` elements. For others the axis is
-// repeated, and read in rows of i + dilation: row k begins k*dilation further in the (repeated)
-// axis than row 0, so that element o*stride of row k is x[o*stride + k*dilation].
-Tensor windows(const Tensor& x, std::size_t axis, const Window& w) {
-  const Shape& shape = x.shape();
-  if (w.kernel <= w.stride && w.dilation == 1) {
-    const Tensor split =
-        fit(x, axis, w.count * w.stride).reshape(with_axis(shape, axis, {w.count, w.stride}));
-    return fit(split, axis + 1, w.kernel);
-  }
-  const std::int64_t row = w.size + w.dilation;
-  const std::int64_t copies = ceil_div(w.kernel * row, w.size);
-  const Tensor repeated = x.reshape(with_axis(shape, axis, {1, w.size}))
-                              .expand(with_axis(shape, axis, {copies, w.size}))
-                              .reshape(with_axis(shape, axis, {copies * w.size}));
-  const Tensor rows =
-      fit(repeated, axis, w.kernel * row).reshape(with_axis(shape, axis, {w.kernel, row}));
-  const Tensor steps = fit(rows, axis + 1, w.count * w.stride);
-  const Tensor taken =
-      fit(steps.reshape(with_axis(steps.shape(), axis + 1, {w.count, w.stride})), axis + 2, 1)
-          .reshape(with_axis(shape, axis, {w.kernel, w.count}));
-  return taken.transpose(static_cast<int>(axis), static_cast<int>(axis) + 1);
-}
-
-Tensor scaled_down(const Tensor& x, std::array<std::int64_t, 2> kernel,
-                   std::optional<std::array<std::int64_t, 2>> stride) {
-  return pool(x, kernel, {.stride = stride.value_or(kernel)});
+std::vector<int> last_axes(int count) {
+  std::vector<int> axes;
+  for (int i = count; i > 0; --i) axes.push_back(-i);
+  return axes;
 }
 
 }  // namespace
-
-Tensor pool(const Tensor& x, std::array<std::int64_t, 2> kernel, const WindowArgs& args) {
-  if (x.rank() < 2)
-    throw ShapeError(
-        fmt::format("pool: shape {} has no two axes to slide over; reshape it", str(x.shape())));
-  const auto lead = static_cast<std::size_t>(x.rank()) - 2;
-  Padding padding(lead, {0, 0});
-  for (const std::int64_t p : args.padding) padding.emplace_back(p, p);
-  Tensor out = x.pad(padding);
-  const Window h = window_of(out, lead, kernel[0], args.stride[0], args.dilation[0]);
-  const Window w = window_of(out, lead + 1, kernel[1], args.stride[1], args.dilation[1]);
-  out = windows(windows(out, lead, h), lead + 2, w);
-  return out.transpose(static_cast<int>(lead) + 1, static_cast<int>(lead) + 2);
-}
-
-Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
-              const WindowArgs& args) {
-  if (x.rank() != 4 || weight.rank() != 4 || x.size(1) != weight.size(1))
-    throw ShapeError(
-        fmt::format("conv2d: input {} and weight {}: want (n, cin, h, w) and (cout, "
-                    "cin, kh, kw) with one cin; reshape or transpose one",
-                    str(x.shape()), str(weight.shape())));
-  if (bias && bias->shape() != Shape{weight.size(0)})
-    throw ShapeError(fmt::format("conv2d: bias {} for weight {}: want ({})", str(bias->shape()),
-                                 str(weight.shape()), weight.size(0)));
-  const std::int64_t n = x.size(0), cin = x.size(1), cout = weight.size(0);
-  const std::int64_t kh = weight.size(2), kw = weight.size(3);
-  const Tensor seen = pool(x, {kh, kw}, args);  // (n, cin, oh, ow, kh, kw)
-  const std::int64_t oh = seen.size(2), ow = seen.size(3);
-  const Tensor columns = seen.reshape({n, cin, 1, oh, ow, kh, kw})
-                             .expand({n, cin, cout, oh, ow, kh, kw})
-                             .permute({0, 2, 3, 4, 1, 5, 6});
-  const Tensor out = (columns * weight.reshape({1, cout, 1, 1, cin, kh, kw})).sum({-3, -2, -1});
-  return bias ? out + bias->reshape({1, cout, 1, 1}) : out;
-}
-
-Tensor max_pool2d(const Tensor& x, std::array<std::int64_t, 2> kernel,
-                  std::optional<std::array<std::int64_t, 2>> stride) {
-  return scaled_down(x, kernel, stride).max({-2, -1});
-}
-
-Tensor avg_pool2d(const Tensor& x, std::array<std::int64_t, 2> kernel,
-                  std::optional<std::array<std::int64_t, 2>> stride) {
-  return scaled_down(x, kernel, stride).mean({-2, -1});
-}
 
 Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
   const Tensor out = x.matmul(weight.transpose());
@@ -135,27 +69,105 @@ Tensor log_softmax(const Tensor& x, int axis) {
   return shifted - shifted.exp().sum({axis}, KeepDim::Yes).log();
 }
 
-Tensor layernorm(const Tensor& x, int axis, double eps) {
-  const Tensor centred = x - x.mean({axis}, KeepDim::Yes);
-  return centred * (centred.square().mean({axis}, KeepDim::Yes) + eps).rsqrt();
+Tensor layernorm(const Tensor& x, int axis, double eps) { return normalised(x, {axis}, eps); }
+
+Tensor layer_norm(const Tensor& x, int axes, const Affine& affine, double eps) {
+  if (axes < 1 || axes > x.rank())
+    throw ShapeError(fmt::format("layer_norm: over {} axes of shape {}; want 1 to {}", axes,
+                                 str(x.shape()), x.rank()));
+  const Shape normal(x.shape().end() - axes, x.shape().end());
+  for (const auto& part : {affine.weight, affine.bias})
+    if (part && part->shape() != normal)
+      throw ShapeError(fmt::format("layer_norm: weight or bias {} for sizes {}; they must be equal",
+                                   str(part->shape()), str(normal)));
+  return scaled(normalised(x, last_axes(axes), eps), affine);
 }
 
-Tensor one_hot(const Tensor& labels, std::int64_t classes) {
-  if (labels.rank() != 1 || !is_integer(labels.dtype()))
-    throw ShapeError(fmt::format("one_hot: labels of shape {} and {}; want one integer a row",
-                                 str(labels.shape()), name(labels.dtype())));
-  const Tensor columns = Tensor::arange(0, classes, 1, {labels.dtype(), labels.device()});
-  return labels.unsqueeze(1) == columns;
+Tensor rms_norm(const Tensor& x, const std::optional<Tensor>& weight, double eps) {
+  const Tensor out = x * (x.square().mean({-1}, KeepDim::Yes) + eps).rsqrt();
+  return weight ? out * *weight : out;
 }
 
-Tensor cross_entropy(const Tensor& logits, const Tensor& labels) {
-  if (logits.rank() != 2 || labels.shape() != Shape{logits.shape()[0]})
+Tensor batch_norm(const Tensor& x, const Tensor& mean, const Tensor& variance, const Affine& affine,
+                  double eps) {
+  const Tensor centred = x - per_channel("batch_norm", x, mean);
+  const Tensor inverse = (per_channel("batch_norm", x, variance) + eps).rsqrt();
+  return scaled(centred * inverse, per_channel("batch_norm", x, affine));
+}
+
+Tensor group_norm(const Tensor& x, std::int64_t groups, const Affine& affine, double eps) {
+  if (x.rank() < 2 || groups < 1 || x.size(1) % groups != 0)
     throw ShapeError(
-        fmt::format("cross_entropy: logits {} and labels {}: want (n, classes) and "
-                    "(n)",
-                    str(logits.shape()), str(labels.shape())));
-  const Tensor chosen = log_softmax(logits) * one_hot(labels, logits.size(1)).cast(logits.dtype());
-  return -chosen.sum({1}).mean();
+        fmt::format("group_norm: {} groups of the channels of shape {}; want (n, channels, "
+                    "...) and groups that divide the channels",
+                    groups, str(x.shape())));
+  const Tensor apart = x.unflatten(1, {groups, x.size(1) / groups});
+  const Tensor even = normalised(apart, last_axes(apart.rank() - 2), eps).reshape(x.shape());
+  return scaled(even, per_channel("group_norm", x, affine));
+}
+Tensor instance_norm(const Tensor& x, const Affine& affine, double eps) {
+  return group_norm(x, x.rank() < 2 ? 1 : x.size(1), affine, eps);
+}
+
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const AttentionArgs& args) {
+  if (q.rank() < 2 || k.rank() < 2 || v.rank() < 2 || q.size(-1) != k.size(-1) ||
+      k.size(-2) != v.size(-2))
+    throw ShapeError(fmt::format(
+        "scaled_dot_product_attention: queries {}, keys {}, values {}: want (..., queries, size), "
+        "(..., keys, size), (..., keys, out)",
+        str(q.shape()), str(k.shape()), str(v.shape())));
+  const double scale = args.scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
+  Tensor products = q.matmul(k.transpose()) * scale;
+  const Tensor never =
+      Tensor::full({}, -std::numeric_limits<double>::infinity(), {products.dtype(), q.device()});
+  const auto allow = [&](const Tensor& allowed) {
+    products = Tensor::where(allowed, products, never);
+  };
+  if (args.mask && is_bool(args.mask->dtype())) allow(*args.mask);
+  if (args.mask && !is_bool(args.mask->dtype())) products = products + *args.mask;
+  if (args.causal)
+    allow(Tensor::full({q.size(-2), k.size(-2)}, true, {DType::Bool, q.device()}).tril());
+  return softmax(products).matmul(v);
+}
+
+Tensor mse_loss(const Tensor& x, const Tensor& wanted, Reduction reduction) {
+  check_same("mse_loss", x, wanted);
+  return reduced((x - wanted).square(), reduction);
+}
+Tensor l1_loss(const Tensor& x, const Tensor& wanted, Reduction reduction) {
+  check_same("l1_loss", x, wanted);
+  return reduced((x - wanted).abs(), reduction);
+}
+Tensor huber_loss(const Tensor& x, const Tensor& wanted, double delta, Reduction reduction) {
+  check_same("huber_loss", x, wanted);
+  if (!(delta > 0)) throw Error(fmt::format("huber_loss: delta {}; want a number above 0", delta));
+  const Tensor d = real(x - wanted), size = d.abs();
+  return reduced(Tensor::where(size < delta, d.square() * 0.5, (size - delta / 2) * delta),
+                 reduction);
+}
+Tensor binary_cross_entropy(const Tensor& p, const Tensor& wanted, Reduction reduction) {
+  check_same("binary_cross_entropy", p, wanted);
+  const Tensor yes = maximum(p.log(), -100), no = maximum((1 - real(p)).log(), -100);
+  return reduced(-(wanted * yes + (1 - wanted) * no), reduction);
+}
+Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,
+                                        Reduction reduction) {
+  check_same("binary_cross_entropy_with_logits", x, wanted);
+  return reduced(x.softplus() - x * wanted, reduction);
+}
+
+Tensor nll_loss(const Tensor& log_p, const Tensor& labels, Reduction reduction) {
+  if (log_p.rank() != 2 || labels.shape() != Shape{log_p.shape()[0]})
+    throw ShapeError(
+        fmt::format("nll_loss, cross_entropy: {} and labels {}: want (n, classes) and (n)",
+                    str(log_p.shape()), str(labels.shape())));
+  const Tensor chosen = log_p * one_hot(labels, log_p.size(1)).cast(log_p.dtype());
+  return reduction == Reduction::Mean ? -chosen.sum({1}).mean()
+                                      : reduced(-chosen.sum({1}), reduction);
+}
+Tensor cross_entropy(const Tensor& logits, const Tensor& labels, Reduction reduction) {
+  return nll_loss(log_softmax(logits), labels, reduction);
 }
 
 }  // namespace touchstone

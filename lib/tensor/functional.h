@@ -1,36 +1,11 @@
 #pragma once
 
-#include <array>
-#include <optional>
-#include <vector>
+#include "touchstone/tensor/conv.h"
+#include "touchstone/tensor/einsum.h"
+#include "touchstone/tensor/indexing.h"
 
-#include "touchstone/tensor/tensor.h"
-
+/// What layers do: products, normalisations, attention, losses.
 namespace touchstone {
-
-/// Steps of a window over the two last axes of an image, in elements.
-struct WindowArgs {
-  std::array<std::int64_t, 2> stride = {1, 1};
-  std::array<std::int64_t, 2> padding = {0, 0};  // zeros on both sides
-  std::array<std::int64_t, 2> dilation = {1, 1};
-};
-
-/// All windows of size `kernel` over the two last axes: (..., h, w) -> (..., oh, ow, kh, kw) with
-/// oh = (h - dilation*(kh-1) - 1) / stride + 1. A view: nothing is copied.
-/// Throws ShapeError where the kernel does not fit.
-Tensor pool(const Tensor& x, std::array<std::int64_t, 2> kernel, const WindowArgs& args = {});
-
-/// x: (n, cin, h, w), weight: (cout, cin, kh, kw), bias: (cout). Result: (n, cout, oh, ow), where
-/// h and w count the padding. Cross-correlation, as all frameworks call convolution.
-Tensor conv2d(const Tensor& x, const Tensor& weight,
-              const std::optional<Tensor>& bias = std::nullopt, const WindowArgs& args = {});
-
-/// Largest and mean element of each window over the two last axes, no padding; the stride is the
-/// kernel where not given.
-Tensor max_pool2d(const Tensor& x, std::array<std::int64_t, 2> kernel,
-                  std::optional<std::array<std::int64_t, 2>> stride = std::nullopt);
-Tensor avg_pool2d(const Tensor& x, std::array<std::int64_t, 2> kernel,
-                  std::optional<std::array<std::int64_t, 2>> stride = std::nullopt);
 
 /// x: (..., in), weight: (out, in), bias: (out). Result: (..., out).
 Tensor linear(const Tensor& x, const Tensor& weight,
@@ -40,14 +15,59 @@ Tensor linear(const Tensor& x, const Tensor& weight,
 Tensor softmax(const Tensor& x, int axis = -1);
 Tensor log_softmax(const Tensor& x, int axis = -1);
 
+/// What scales and shifts a normalised tensor; no scale, no shift where not given.
+struct Affine {
+  std::optional<Tensor> weight = std::nullopt;
+  std::optional<Tensor> bias = std::nullopt;
+};
+
 /// Shifted to mean 0 and scaled to variance 1 along `axis`; eps is added to the variance.
 Tensor layernorm(const Tensor& x, int axis = -1, double eps = 1e-5);
+/// The same over the last axes, whose sizes weight and bias have, `axes` of them.
+Tensor layer_norm(const Tensor& x, int axes, const Affine& affine = {}, double eps = 1e-5);
+/// x over the root of the mean of its squares along the last axis, plus eps.
+Tensor rms_norm(const Tensor& x, const std::optional<Tensor>& weight = std::nullopt,
+                double eps = 1e-6);
+/// x: (n, channels, ...), by one mean and variance a channel, (channels).
+Tensor batch_norm(const Tensor& x, const Tensor& mean, const Tensor& variance,
+                  const Affine& affine = {}, double eps = 1e-5);
+/// x: (n, channels, ...), by the mean and variance of each image's group of channels (of each
+/// channel, for instance_norm); weight and bias: (channels). Throws ShapeError where the groups do
+/// not divide the channels.
+Tensor group_norm(const Tensor& x, std::int64_t groups, const Affine& affine = {},
+                  double eps = 1e-5);
+Tensor instance_norm(const Tensor& x, const Affine& affine = {}, double eps = 1e-5);
 
-/// Mean over n of -log softmax(logits)[label]. logits: (n, classes); labels: (n), integers in
-/// [0, classes); a row with another label counts as 0. Throws ShapeError, DTypeError.
-Tensor cross_entropy(const Tensor& logits, const Tensor& labels);
+struct AttentionArgs {
+  /// bool: true where a key may be looked at; floats: added to the products. Broadcasts to
+  /// (..., queries, keys). A query that may look at nothing gives NaN.
+  std::optional<Tensor> mask = std::nullopt;
+  bool causal = false;                         // query i looks at keys 0..i
+  std::optional<double> scale = std::nullopt;  // 1/sqrt(size) where not given
+};
+/// softmax(q k^T scale) v. q: (..., queries, size), k: (..., keys, size), v: (..., keys, out).
+Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+                                    const AttentionArgs& args = {});
 
-/// (n) integers -> (n, classes), bool: true in the column of the label.
-Tensor one_hot(const Tensor& labels, std::int64_t classes);
+/// What becomes of the losses of single elements.
+enum class Reduction : std::uint8_t { None, Mean, Sum };
+
+Tensor mse_loss(const Tensor& x, const Tensor& wanted, Reduction reduction = Reduction::Mean);
+Tensor l1_loss(const Tensor& x, const Tensor& wanted, Reduction reduction = Reduction::Mean);
+/// d^2/2 for |d| < delta, delta (|d| - delta/2) elsewhere.
+Tensor huber_loss(const Tensor& x, const Tensor& wanted, double delta = 1,
+                  Reduction reduction = Reduction::Mean);
+/// -wanted log(p) - (1 - wanted) log(1 - p), each logarithm at least -100.
+Tensor binary_cross_entropy(const Tensor& p, const Tensor& wanted,
+                            Reduction reduction = Reduction::Mean);
+/// The same of p = sigmoid(x), without overflow.
+Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,
+                                        Reduction reduction = Reduction::Mean);
+/// -log_p[i, labels[i]]. log_p: (n, classes); labels: (n), integers in [0, classes); a row with
+/// another label counts as 0, in the mean too. Throws ShapeError, DTypeError.
+Tensor nll_loss(const Tensor& log_p, const Tensor& labels, Reduction reduction = Reduction::Mean);
+/// Mean over n of -log softmax(logits)[label], as nll_loss.
+Tensor cross_entropy(const Tensor& logits, const Tensor& labels,
+                     Reduction reduction = Reduction::Mean);
 
 }  // namespace touchstone

@@ -16,6 +16,19 @@ void check_float(const char* what, DType dtype) {
         fmt::format("{}: draws floats, not {}; draw float32 and cast", what, name(dtype)));
 }
 
+struct Fans {
+  double in, out;
+};
+Fans fans(const Shape& shape) {
+  if (shape.size() < 2)
+    throw ShapeError(fmt::format(
+        "glorot, kaiming: shape {} has no inputs and outputs; want (out, in, ...)", str(shape)));
+  double each = 1;
+  for (std::size_t i = 2; i < shape.size(); ++i) each *= static_cast<double>(shape[i].as_int());
+  return {static_cast<double>(shape[1].as_int()) * each,
+          static_cast<double>(shape[0].as_int()) * each};
+}
+
 }  // namespace
 
 std::uint64_t Generator::take(std::int64_t count) {
@@ -52,6 +65,48 @@ Tensor Generator::normal(const Shape& shape, double mean, double deviation,
     for (const double v : values) stored.push_back(convert<T>(v));
     return Tensor::from<T>(stored, shape, options.device);
   });
+}
+
+Tensor Generator::randint(const Shape& shape, std::int64_t low, std::int64_t high,
+                          const TensorOptions& options) {
+  const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  if (low >= high || range > std::uint64_t{1} << 32)
+    throw Error(
+        fmt::format("randint: [{}, {}) has no number or more than 2^32; change it", low, high));
+  if (!is_integer(options.dtype) ||
+      Scalar::from_int(options.dtype, low).to_double() != static_cast<double>(low) ||
+      Scalar::from_int(options.dtype, high - 1).to_double() != static_cast<double>(high - 1))
+    throw DTypeError(
+        fmt::format("randint: {} does not hold the numbers of [{}, {}); take a wider integer",
+                    name(options.dtype), low, high));
+  std::vector<std::uint32_t> bits(static_cast<std::size_t>(max_elements(shape)));
+  random_bits(seed_, take(static_cast<std::int64_t>(bits.size())), bits);
+  return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
+    std::vector<T> values;
+    // The high word of the product, without the 65th bit that a range of 2^32 would need.
+    for (const std::uint32_t b : bits) {
+      const std::uint64_t at = (range >> 32) != 0 ? b : (b * range) >> 32;
+      values.push_back(convert<T>(low + static_cast<std::int64_t>(at)));
+    }
+    return Tensor::from<T>(values, shape, options.device);
+  });
+}
+
+Tensor Generator::glorot_uniform(const Shape& shape, const TensorOptions& options) {
+  const Fans f = fans(shape);
+  const double bound = std::sqrt(6 / (f.in + f.out));
+  return uniform(shape, -bound, bound, options);
+}
+Tensor Generator::glorot_normal(const Shape& shape, const TensorOptions& options) {
+  const Fans f = fans(shape);
+  return normal(shape, 0, std::sqrt(2 / (f.in + f.out)), options);
+}
+Tensor Generator::kaiming_uniform(const Shape& shape, const TensorOptions& options) {
+  const double bound = std::sqrt(6 / fans(shape).in);
+  return uniform(shape, -bound, bound, options);
+}
+Tensor Generator::kaiming_normal(const Shape& shape, const TensorOptions& options) {
+  return normal(shape, 0, std::sqrt(2 / fans(shape).in), options);
 }
 
 std::vector<std::int64_t> Generator::permutation(std::int64_t n) {

@@ -22,6 +22,18 @@ class Generator {
   /// Takes an even number of elements of the stream.
   Tensor normal(const Shape& shape, double mean = 0, double deviation = 1,
                 const TensorOptions& options = {});
+  /// Integers in [low, high), written to the device at once; as even as 32 random bits make them.
+  /// Throws Error where the range is empty or has more than 2^32 numbers, DTypeError for a type
+  /// that is no integer or does not hold it.
+  Tensor randint(const Shape& shape, std::int64_t low, std::int64_t high,
+                 const TensorOptions& options = {.dtype = DType::Int32});
+  /// Weights of shape (out, in, ...), where in and out are multiplied by the sizes behind them.
+  /// Glorot and Bengio (AISTATS 2010): variance 2 / (in + out); He et al. (ICCV 2015), for relu:
+  /// variance 2 / in. Throws ShapeError below rank 2.
+  Tensor glorot_uniform(const Shape& shape, const TensorOptions& options = {});
+  Tensor glorot_normal(const Shape& shape, const TensorOptions& options = {});
+  Tensor kaiming_uniform(const Shape& shape, const TensorOptions& options = {});
+  Tensor kaiming_normal(const Shape& shape, const TensorOptions& options = {});
   /// 0, 1, ..., n-1 in random order (Fisher-Yates).
   std::vector<std::int64_t> permutation(std::int64_t n);
 

@@ -13,24 +13,21 @@
 namespace touchstone::mlops {
 
 using Inputs = std::span<const LazyBufferPtr>;
-using Gradients = std::vector<LazyBufferPtr>;
 
 // Elementwise steps, as data: the value, and the gradient of each operand from the gradient g of
 // the result.
 
-enum class Unary : std::uint8_t { Neg, Sin, Relu, Log2, Log, Exp2, Exp, Sqrt, Recip, Sigmoid };
+enum class Unary : std::uint8_t { Neg, Sin, Relu, Log2, Log, Exp2, Exp, Sqrt, Recip, Sigmoid, Erf };
 enum class Binary : std::uint8_t { Add, Sub, Mul, Div, Max };
 
 struct UnaryRule {
   Unary op;
   std::string_view name;
   LazyBufferPtr (*value)(const LazyBufferPtr& x);
-  LazyBufferPtr (*gradient)(const LazyBufferPtr& g, const LazyBufferPtr& x,
-                            const LazyBufferPtr& out);
+  Tensor (*gradient)(const Tensor& g, const Tensor& x, const Tensor& out);
 };
 struct BinaryRule {
-  using Gradient = LazyBufferPtr (*)(const LazyBufferPtr& g, const LazyBufferPtr& x,
-                                     const LazyBufferPtr& y);
+  using Gradient = Tensor (*)(const Tensor& g, const Tensor& x, const Tensor& y);
   Binary op;
   std::string_view name;
   LazyBufferPtr (*value)(const LazyBufferPtr& x, const LazyBufferPtr& y);
@@ -47,27 +44,24 @@ Tensor apply(Binary op, const Tensor& x, const Tensor& y);  // one shape, one dt
 class Where final : public Function {
  public:
   LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const LazyBufferPtr& gradient) override;
-
- private:
-  LazyBufferPtr condition_;
+  Gradients backward(const BackwardPass& pass) override;
 };
 
 class Cast final : public Function {
  public:
   explicit Cast(DType to) : to_(to) {}
   LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const LazyBufferPtr& gradient) override;
+  Gradients backward(const BackwardPass& pass) override;
 
  private:
-  DType to_, from_ = DType::Bool;
+  DType to_;
 };
 
 /// Memory of its own for the values; the gradient passes.
 class Contiguous final : public Function {
  public:
   LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const LazyBufferPtr& gradient) override;
+  Gradients backward(const BackwardPass& pass) override;
 };
 
 /// A copy on another device; the gradient is copied back.
@@ -75,10 +69,10 @@ class CopyTo final : public Function {
  public:
   explicit CopyTo(std::string device) : device_(std::move(device)) {}
   LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const LazyBufferPtr& gradient) override;
+  Gradients backward(const BackwardPass& pass) override;
 
  private:
-  std::string device_, from_;
+  std::string device_;
 };
 
 /// Sum over axes, which stay with size 1; the gradient is repeated over them.
@@ -86,11 +80,10 @@ class Sum final : public Function {
  public:
   explicit Sum(std::vector<int> axes) : axes_(std::move(axes)) {}
   LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const LazyBufferPtr& gradient) override;
+  Gradients backward(const BackwardPass& pass) override;
 
  private:
   std::vector<int> axes_;
-  Shape shape_;
 };
 
 /// Maximum over axes, which stay with size 1; the elements that reach it share the gradient
@@ -99,11 +92,10 @@ class Max final : public Function {
  public:
   explicit Max(std::vector<int> axes) : axes_(std::move(axes)) {}
   LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const LazyBufferPtr& gradient) override;
+  Gradients backward(const BackwardPass& pass) override;
 
  private:
   std::vector<int> axes_;
-  LazyBufferPtr x_, out_;
 };
 
 /// Repeats axes of size 1; the gradient is summed over them.
@@ -111,27 +103,27 @@ class Expand final : public Function {
  public:
   explicit Expand(Shape shape) : shape_(std::move(shape)) {}
   LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const LazyBufferPtr& gradient) override;
+  Gradients backward(const BackwardPass& pass) override;
 
  private:
-  Shape shape_, from_;
+  Shape shape_;
 };
 
 class Reshape final : public Function {
  public:
   explicit Reshape(Shape shape) : shape_(std::move(shape)) {}
   LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const LazyBufferPtr& gradient) override;
+  Gradients backward(const BackwardPass& pass) override;
 
  private:
-  Shape shape_, from_;
+  Shape shape_;
 };
 
 class Permute final : public Function {
  public:
   explicit Permute(std::vector<int> order) : order_(std::move(order)) {}
   LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const LazyBufferPtr& gradient) override;
+  Gradients backward(const BackwardPass& pass) override;
 
  private:
   std::vector<int> order_;
@@ -142,11 +134,10 @@ class Pad final : public Function {
  public:
   explicit Pad(Padding padding) : padding_(std::move(padding)) {}
   LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const LazyBufferPtr& gradient) override;
+  Gradients backward(const BackwardPass& pass) override;
 
  private:
   Padding padding_;
-  Shape from_;
 };
 
 /// A block of the elements; the gradient is 0 outside it.
@@ -154,11 +145,10 @@ class Shrink final : public Function {
  public:
   explicit Shrink(Mask keep) : keep_(std::move(keep)) {}
   LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const LazyBufferPtr& gradient) override;
+  Gradients backward(const BackwardPass& pass) override;
 
  private:
   Mask keep_;
-  Shape from_;
 };
 
 /// Reverses axes; its own inverse.
@@ -166,7 +156,7 @@ class Flip final : public Function {
  public:
   explicit Flip(std::vector<int> axes) : axes_(std::move(axes)) {}
   LazyBufferPtr forward(Inputs inputs) override;
-  Gradients backward(const LazyBufferPtr& gradient) override;
+  Gradients backward(const BackwardPass& pass) override;
 
  private:
   std::vector<int> axes_;

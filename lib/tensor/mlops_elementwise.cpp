@@ -1,3 +1,4 @@
+#include <cmath>
 #include <numbers>
 
 #include "touchstone/tensor/mlops.h"
@@ -6,6 +7,7 @@ namespace touchstone::mlops {
 namespace {
 
 using P = const LazyBufferPtr&;
+using T = const Tensor&;
 
 LazyBufferPtr like(P x, double value) {
   return LazyBuffer::constant(Scalar::from_double(x->dtype(), value), x->shape(), x->device());
@@ -15,93 +17,163 @@ LazyBufferPtr sub(P a, P b) { return LazyBuffer::e(Op::Sub, {a, b}); }
 LazyBufferPtr mul(P a, P b) { return LazyBuffer::e(Op::Mul, {a, b}); }
 LazyBufferPtr div(P a, P b) { return LazyBuffer::e(Op::Div, {a, b}); }
 LazyBufferPtr neg(P a) { return LazyBuffer::e(Op::Neg, {a}); }
-LazyBufferPtr less(P a, P b) { return LazyBuffer::e(Op::CmpLt, {a, b})->cast(a->dtype()); }
-LazyBufferPtr equal(P a, P b) { return LazyBuffer::e(Op::CmpEq, {a, b})->cast(a->dtype()); }
+LazyBufferPtr sine(P x) { return LazyBuffer::e(Op::Sin, {x}); }
+LazyBufferPtr exponential(P x);
+
+// The same as steps, for gradients: they are differentiable in turn.
+Tensor like(T x, double value) { return Tensor(like(x.lazy(), value)); }
+Tensor add(T a, T b) { return apply(Binary::Add, a, b); }
+Tensor sub(T a, T b) { return apply(Binary::Sub, a, b); }
+Tensor mul(T a, T b) { return apply(Binary::Mul, a, b); }
+Tensor div(T a, T b) { return apply(Binary::Div, a, b); }
+Tensor neg(T a) { return apply(Unary::Neg, a); }
+Tensor sine(T x) { return apply(Unary::Sin, x); }
+Tensor less(T a, T b) {
+  return Tensor(LazyBuffer::e(Op::CmpLt, {a.lazy(), b.lazy()})->cast(a.dtype()));
+}
+Tensor equal(T a, T b) {
+  return Tensor(LazyBuffer::e(Op::CmpEq, {a.lazy(), b.lazy()})->cast(a.dtype()));
+}
 
 constexpr double kLn2 = std::numbers::ln2;
+
+LazyBufferPtr exponential(P x) { return LazyBuffer::e(Op::Exp2, {mul(x, like(x, 1 / kLn2))}); }
 
 LazyBufferPtr sigmoid(P x) {
   const auto power = LazyBuffer::e(Op::Exp2, {mul(x, like(x, -1 / kLn2))});
   return LazyBuffer::e(Op::Recip, {add(power, like(x, 1))});
 }
-LazyBufferPtr sine(P x) { return LazyBuffer::e(Op::Sin, {x}); }
 
 // How much of the gradient of max(x, y) goes to x: all where it is larger, half at a tie.
-LazyBufferPtr share(P x, P y) { return add(less(y, x), mul(equal(x, y), like(x, 0.5))); }
+Tensor share(T x, T y) { return add(less(y, x), mul(equal(x, y), like(x, 0.5))); }
+
+// A function on [low, high] as the sum of coefficients[i] * T_i of u, which runs from -1 to 1 with
+// x: its Chebyshev interpolation, cut where the terms no longer matter to a double.
+std::vector<double> chebyshev(double low, double high, long double (*f)(long double)) {
+  constexpr int kPoints = 48;
+  constexpr long double kPi = std::numbers::pi_v<long double>;
+  std::vector<double> coefficients;
+  for (int j = 0; j < kPoints; ++j) {
+    long double sum = 0;
+    for (int k = 0; k < kPoints; ++k) {
+      const long double angle = kPi * (static_cast<long double>(k) + 0.5L) / kPoints;
+      sum += f(low + (high - low) * (std::cos(angle) + 1) / 2) * std::cos(j * angle);
+    }
+    coefficients.push_back(static_cast<double>(sum * (j == 0 ? 1 : 2) / kPoints));
+  }
+  while (coefficients.size() > 1 && std::abs(coefficients.back()) < 2e-17) coefficients.pop_back();
+  return coefficients;
+}
+
+// The sum by Clenshaw's recurrence.
+LazyBufferPtr chebyshev_sum(const std::vector<double>& coefficients, P u) {
+  const LazyBufferPtr twice = mul(u, like(u, 2));
+  LazyBufferPtr next = like(u, 0), after = next;
+  for (std::size_t i = coefficients.size(); i-- > 1;) {
+    LazyBufferPtr now = sub(add(mul(twice, next), like(u, coefficients[i])), after);
+    after = std::exchange(next, std::move(now));
+  }
+  return sub(add(mul(u, next), like(u, coefficients[0])), after);
+}
+
+// Within a few units in the last place of float64: x f(x^2) for |x| < 1, where f(s) = erf(r)/r at
+// r = sqrt(s), and 1 - exp(-x^2) g(1/|x|) with the sign of x elsewhere, where g(v) = exp(1/v^2)
+// erfc(1/v). From |x| = 6 on the result is 1 in every type.
+LazyBufferPtr erf(P x) {
+  if (itemsize(x->dtype()) < 4) return erf(x->cast(DType::Float32))->cast(x->dtype());
+  static const std::vector<double> near = chebyshev(
+      0, 1, [](long double s) -> long double { return std::erf(std::sqrt(s)) / std::sqrt(s); });
+  static const std::vector<double> far = chebyshev(1.0 / 6, 1, [](long double v) -> long double {
+    return std::exp(1 / (v * v)) * std::erfc(1 / v);
+  });
+  const LazyBufferPtr square = mul(x, x), magnitude = LazyBuffer::e(Op::Max, {x, neg(x)});
+  const LazyBufferPtr small = mul(x, chebyshev_sum(near, sub(mul(square, like(x, 2)), like(x, 1))));
+  // Both arms are computed: the argument of each is kept to where it is finite.
+  const LazyBufferPtr bounded = neg(
+      LazyBuffer::e(Op::Max, {neg(LazyBuffer::e(Op::Max, {magnitude, like(x, 1)})), like(x, -6)}));
+  const LazyBufferPtr inverse = LazyBuffer::e(Op::Recip, {bounded});
+  const LazyBufferPtr u = sub(mul(inverse, like(x, 2.4)), like(x, 1.4));
+  const LazyBufferPtr tail = mul(exponential(neg(mul(bounded, bounded))), chebyshev_sum(far, u));
+  const LazyBufferPtr large = sub(like(x, 1), tail);
+  const LazyBufferPtr is_near = LazyBuffer::e(Op::CmpLt, {magnitude, like(x, 1)});
+  const LazyBufferPtr is_negative = LazyBuffer::e(Op::CmpLt, {x, like(x, 0)});
+  return LazyBuffer::e(
+      Op::Where, {is_near, small, LazyBuffer::e(Op::Where, {is_negative, neg(large), large})});
+}
 
 // clang-format off
-constexpr std::array<UnaryRule, 10> kUnary = {{
+constexpr std::array<UnaryRule, 11> kUnary = {{
     {Unary::Neg,     "neg",     [](P x) { return neg(x); },
-     [](P g, P, P) { return neg(g); }},
+     [](T g, T, T) { return neg(g); }},
     {Unary::Sin,     "sin",     [](P x) { return sine(x); },
-     [](P g, P x, P) { return mul(sine(sub(like(x, std::numbers::pi / 2), x)), g); }},
+     [](T g, T x, T) { return mul(sine(sub(like(x, std::numbers::pi / 2), x)), g); }},
     {Unary::Relu,    "relu",    [](P x) { return LazyBuffer::e(Op::Max, {x, like(x, 0)}); },
-     [](P g, P, P out) { return mul(less(like(out, 0), out), g); }},
+     [](T g, T, T out) { return mul(less(like(out, 0), out), g); }},
     {Unary::Log2,    "log2",    [](P x) { return LazyBuffer::e(Op::Log2, {x}); },
-     [](P g, P x, P) { return div(g, mul(x, like(x, kLn2))); }},
+     [](T g, T x, T) { return div(g, mul(x, like(x, kLn2))); }},
     {Unary::Log,     "log",     [](P x) { return mul(LazyBuffer::e(Op::Log2, {x}), like(x, kLn2)); },
-     [](P g, P x, P) { return div(g, x); }},
+     [](T g, T x, T) { return div(g, x); }},
     {Unary::Exp2,    "exp2",    [](P x) { return LazyBuffer::e(Op::Exp2, {x}); },
-     [](P g, P, P out) { return mul(mul(out, like(out, kLn2)), g); }},
-    {Unary::Exp,     "exp",     [](P x) { return LazyBuffer::e(Op::Exp2, {mul(x, like(x, 1 / kLn2))}); },
-     [](P g, P, P out) { return mul(out, g); }},
+     [](T g, T, T out) { return mul(mul(out, like(out, kLn2)), g); }},
+    {Unary::Exp,     "exp",     [](P x) { return exponential(x); },
+     [](T g, T, T out) { return mul(out, g); }},
     {Unary::Sqrt,    "sqrt",    [](P x) { return LazyBuffer::e(Op::Sqrt, {x}); },
-     [](P g, P, P out) { return div(g, mul(out, like(out, 2))); }},
+     [](T g, T, T out) { return div(g, mul(out, like(out, 2))); }},
     {Unary::Recip,   "recip",   [](P x) { return LazyBuffer::e(Op::Recip, {x}); },
-     [](P g, P, P out) { return mul(neg(g), mul(out, out)); }},
+     [](T g, T, T out) { return mul(neg(g), mul(out, out)); }},
     {Unary::Sigmoid, "sigmoid", [](P x) { return sigmoid(x); },
-     [](P g, P, P out) { return mul(mul(out, sub(like(out, 1), out)), g); }},
+     [](T g, T, T out) { return mul(mul(out, sub(like(out, 1), out)), g); }},
+    {Unary::Erf,     "erf",     [](P x) { return erf(x); },
+     [](T g, T x, T) {
+       return mul(mul(apply(Unary::Exp, neg(mul(x, x))), like(x, 2 / std::sqrt(std::numbers::pi))), g);
+     }},
 }};
 
 constexpr std::array<BinaryRule, 5> kBinary = {{
     {Binary::Add, "add", [](P x, P y) { return add(x, y); },
-     [](P g, P, P) -> LazyBufferPtr { return g; },
-     [](P g, P, P) -> LazyBufferPtr { return g; }},
+     [](T g, T, T) -> Tensor { return g; },
+     [](T g, T, T) -> Tensor { return g; }},
     {Binary::Sub, "sub", [](P x, P y) { return sub(x, y); },
-     [](P g, P, P) -> LazyBufferPtr { return g; },
-     [](P g, P, P) { return neg(g); }},
+     [](T g, T, T) -> Tensor { return g; },
+     [](T g, T, T) { return neg(g); }},
     {Binary::Mul, "mul", [](P x, P y) { return mul(x, y); },
-     [](P g, P, P y) { return mul(y, g); },
-     [](P g, P x, P) { return mul(x, g); }},
+     [](T g, T, T y) { return mul(y, g); },
+     [](T g, T x, T) { return mul(x, g); }},
     {Binary::Div, "div", [](P x, P y) { return div(x, y); },
-     [](P g, P, P y) { return div(g, y); },
-     [](P g, P x, P y) { return div(mul(neg(g), x), mul(y, y)); }},
+     [](T g, T, T y) { return div(g, y); },
+     [](T g, T x, T y) { return div(mul(neg(g), x), mul(y, y)); }},
     {Binary::Max, "max", [](P x, P y) { return LazyBuffer::e(Op::Max, {x, y}); },
-     [](P g, P x, P y) { return mul(share(x, y), g); },
-     [](P g, P x, P y) { return mul(share(y, x), g); }},
+     [](T g, T x, T y) { return mul(share(x, y), g); },
+     [](T g, T x, T y) { return mul(share(y, x), g); }},
 }};
 // clang-format on
 
 class UnaryStep final : public Function {
  public:
   explicit UnaryStep(const UnaryRule& rule) : rule_(rule) {}
-  LazyBufferPtr forward(Inputs inputs) override {
-    x_ = inputs[0];
-    return out_ = rule_.value(x_);
+  LazyBufferPtr forward(Inputs inputs) override { return rule_.value(inputs[0]); }
+  Gradients backward(const BackwardPass& pass) override {
+    return {rule_.gradient(pass.gradient, pass.inputs[0], pass.out)};
   }
-  Gradients backward(P gradient) override { return {rule_.gradient(gradient, x_, out_)}; }
 
  private:
   const UnaryRule& rule_;
-  LazyBufferPtr x_, out_;
 };
 
 class BinaryStep final : public Function {
  public:
   explicit BinaryStep(const BinaryRule& rule) : rule_(rule) {}
-  LazyBufferPtr forward(Inputs inputs) override {
-    x_ = inputs[0];
-    y_ = inputs[1];
-    return rule_.value(x_, y_);
-  }
-  Gradients backward(P gradient) override {
-    return {wants(0) ? rule_.gradient_x(gradient, x_, y_) : nullptr,
-            wants(1) ? rule_.gradient_y(gradient, x_, y_) : nullptr};
+  LazyBufferPtr forward(Inputs inputs) override { return rule_.value(inputs[0], inputs[1]); }
+  Gradients backward(const BackwardPass& pass) override {
+    const auto one = [&](std::size_t input, BinaryRule::Gradient gradient) {
+      return wants(input) ? std::optional(gradient(pass.gradient, pass.inputs[0], pass.inputs[1]))
+                          : std::nullopt;
+    };
+    return {one(0, rule_.gradient_x), one(1, rule_.gradient_y)};
   }
 
  private:
   const BinaryRule& rule_;
-  LazyBufferPtr x_, y_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <limits>
 
 #include "touchstone/dtype/scalar.h"
 
@@ -40,5 +41,12 @@ class Number {
   std::int64_t whole_ = 0;
   double fraction_ = 0;
 };
+
+/// -inf, or the least value of an integer type or bool: the maximum with it changes nothing.
+inline Number least_number(DType dtype) {
+  if (is_float(dtype)) return -std::numeric_limits<double>::infinity();
+  if (info(dtype).kind != DTypeKind::Signed) return 0;
+  return std::numeric_limits<std::int64_t>::min() >> (64 - 8 * static_cast<int>(itemsize(dtype)));
+}
 
 }  // namespace touchstone

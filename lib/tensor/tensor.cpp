@@ -33,6 +33,29 @@ Tensor Tensor::arange(std::int64_t begin, std::int64_t end, std::int64_t step,
   });
 }
 
+Tensor Tensor::linspace(double begin, double end, std::int64_t count,
+                        const TensorOptions& options) {
+  if (count < 0)
+    throw ShapeError(fmt::format("linspace: {} values cannot be made; ask for 0 or more", count));
+  if (!is_float(options.dtype))
+    throw DTypeError(
+        fmt::format("linspace: gives floats, not {}; cast the result", name(options.dtype)));
+  return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
+    std::vector<T> values;
+    const double step = count > 1 ? (end - begin) / static_cast<double>(count - 1) : 0;
+    for (std::int64_t i = 0; i < count; ++i)
+      values.push_back(
+          convert<T>(i > 0 && i == count - 1 ? end : begin + static_cast<double>(i) * step));
+    return from<T>(values, {count}, options.device);
+  });
+}
+
+Tensor Tensor::full_like(const Tensor& x, Number value) {
+  return full(x.shape(), value, {x.dtype(), x.device()});
+}
+Tensor Tensor::zeros_like(const Tensor& x) { return full_like(x, 0); }
+Tensor Tensor::ones_like(const Tensor& x) { return full_like(x, 1); }
+
 Tensor Tensor::eye(std::int64_t n, const TensorOptions& options) {
   // Row i of n ones each followed by n zeros, cut to n x n, has its one in column i.
   const std::vector<Slice> all_but_last = {{.end = n * n}};
@@ -117,6 +140,7 @@ void Tensor::assign(const Tensor& values) {
   node_->data = values.lazy();
   node_->function.reset();
   node_->parents.clear();
+  node_->inputs.clear();
 }
 
 Tensor& Tensor::set_requires_grad(bool wanted) {

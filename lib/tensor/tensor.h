@@ -23,6 +23,16 @@ struct TensorOptions {
 
 enum class KeepDim : bool { No, Yes };
 
+/// Whether a gradient is itself to be differentiated.
+enum class CreateGraph : bool { No, Yes };
+
+/// What stands around the elements of a padded tensor: one value; the tensor mirrored at its last
+/// element, which is not repeated; its last element; the tensor again, from its other side.
+enum class PadMode : std::uint8_t { Constant, Reflect, Replicate, Circular };
+
+/// gelu(x) = x P(X <= x) of a normal X, by the error function or by its approximation with tanh.
+enum class GeluForm : std::uint8_t { Tanh, Erf };
+
 /// Elements begin, begin + step, ... up to and without end of one axis, as in Python: negative
 /// positions count from the end, positions beyond it are cut, a negative step walks down.
 struct Slice {
@@ -50,7 +60,14 @@ class Tensor {
   /// begin, begin + step, ... up to and without end; rank 1, written to the device at once.
   static Tensor arange(std::int64_t begin, std::int64_t end, std::int64_t step = 1,
                        const TensorOptions& options = {.dtype = DType::Int32});
+  /// `count` values from begin to end, both included, evenly spaced; computed in double on the
+  /// host. Floats only; throws DTypeError.
+  static Tensor linspace(double begin, double end, std::int64_t count,
+                         const TensorOptions& options = {});
   static Tensor eye(std::int64_t n, const TensorOptions& options = {});
+  static Tensor full_like(const Tensor& x, Number value);
+  static Tensor zeros_like(const Tensor& x);
+  static Tensor ones_like(const Tensor& x);
   /// Row-major values of the dtype that stores T. Throws ShapeError where the shape has another
   /// number of elements.
   template <class T>
@@ -88,22 +105,49 @@ class Tensor {
   /// The gradient of a leaf, summed over all backward() since zero_grad(); nullopt before.
   std::optional<Tensor> grad() const;
   void zero_grad();
-  /// Adds d(*this)/d(leaf) to the gradient of every leaf that requires one. *this has one element.
-  void backward() const;
+  /// Adds d(*this)/d(leaf) to the gradient of every leaf that requires one. *this has one element,
+  /// or `gradient` says what arrives at each.
+  void backward(const std::optional<Tensor>& gradient = std::nullopt) const;
   Tensor detach() const;
 
   // Movement.
   Tensor reshape(Shape shape) const;  // one size may be -1: what is left
   Tensor permute(std::vector<int> order) const;
   Tensor transpose(int a = -2, int b = -1) const;
+  Tensor movedim(int from, int to) const;    // the others keep their order
   Tensor expand(const Shape& shape) const;   // -1 keeps a size; leading axes may be added
   Tensor pad(const Padding& padding) const;  // with zeros; one pair an axis
-  Tensor shrink(const Mask& keep) const;     // [begin, end) of each axis
+  /// One pair an axis, as numpy.pad; `value` is used by Constant alone. Reflect takes less than
+  /// the size of an axis, Circular at most that, Replicate an axis that is not empty. Throws
+  /// ShapeError.
+  Tensor pad(const Padding& padding, PadMode mode, Number value = 0) const;
+  Tensor shrink(const Mask& keep) const;  // [begin, end) of each axis
   Tensor flip(const std::vector<int>& axes) const;
   Tensor slice(const std::vector<Slice>& slices) const;  // axes left out are kept whole
   Tensor unsqueeze(int axis) const;
   Tensor squeeze(int axis) const;
-  Tensor flatten(int first = 0) const;  // axes first.. become one
+  Tensor squeeze() const;                                // all axes of size 1
+  Tensor flatten(int first = 0) const;                   // axes first.. become one
+  Tensor unflatten(int axis, const Shape& sizes) const;  // one axis becomes several; one may be -1
+  Tensor narrow(int axis, std::int64_t begin, std::int64_t size) const;
+  /// Parts along an axis, of the sizes given, which add up to that of the axis.
+  std::vector<Tensor> split(const std::vector<std::int64_t>& sizes, int axis = 0) const;
+  /// Parts of `size`, the last one may be smaller.
+  std::vector<Tensor> split(std::int64_t size, int axis = 0) const;
+  /// At most `count` parts of one size, the last one may be smaller (as PyTorch; NumPy's
+  /// array_split evens them out).
+  std::vector<Tensor> chunk(std::int64_t count, int axis = 0) const;
+  Tensor repeat(const std::vector<std::int64_t>& times) const;   // numpy.tile; one number an axis
+  Tensor repeat_interleave(std::int64_t times, int axis) const;  // each element: numpy.repeat
+  Tensor roll(std::int64_t by, int axis) const;
+  /// Windows of `size` elements, every `step`-th, along an axis, which counts them; a new last axis
+  /// holds their elements. A view.
+  Tensor unfold(int axis, std::int64_t size, std::int64_t step = 1) const;
+  /// The two last axes with zeros below (above) diagonal `k`, counted upwards from the main one.
+  Tensor triu(std::int64_t k = 0) const;
+  Tensor tril(std::int64_t k = 0) const;
+  /// The diagonal of two axes, which go; it is the last axis.
+  Tensor diagonal(int a = -2, int b = -1) const;
   static Tensor cat(const std::vector<Tensor>& parts, int axis = 0);
   static Tensor stack(const std::vector<Tensor>& parts, int axis = 0);
 
@@ -121,11 +165,36 @@ class Tensor {
   Tensor relu() const;
   Tensor sigmoid() const;
   Tensor tanh() const;
-  Tensor gelu() const;  // the tanh form
+  Tensor tan() const;
+  Tensor erf() const;
   Tensor abs() const;
   Tensor square() const;
-  Tensor pow(int exponent) const;  // by repeated squaring
-  Tensor logical_not() const;      // true where 0
+  Tensor pow(int exponent) const;     // by repeated squaring
+  Tensor pow(double exponent) const;  // as pow(Tensor, Tensor) where the exponent is no integer
+  Tensor clamp(Number low, Number high) const;  // NaN stays
+  Tensor gelu(GeluForm form = GeluForm::Tanh) const;
+  Tensor silu() const;      // x sigmoid(x), also called swish
+  Tensor mish() const;      // x tanh(softplus(x))
+  Tensor softplus() const;  // log(1 + exp(x))
+  Tensor log_sigmoid() const;
+  Tensor softsign() const;  // x / (1 + |x|)
+  Tensor elu(double alpha = 1) const;
+  Tensor selu() const;
+  Tensor leaky_relu(double slope = 0.01) const;
+  Tensor relu6() const;
+  Tensor hardtanh(double low = -1, double high = 1) const;
+  Tensor hardsigmoid() const;
+  Tensor hardswish() const;
+  // Constant in pieces: exact, and no gradient passes.
+  Tensor floor() const;
+  Tensor ceil() const;
+  Tensor trunc() const;
+  Tensor round() const;  // ties to even
+  Tensor sign() const;   // NaN for NaN
+  Tensor isnan() const;
+  Tensor isinf() const;
+  Tensor isfinite() const;
+  Tensor logical_not() const;  // true where 0
   static Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
   // Reductions. Without axes: over all, to a scalar.
@@ -139,9 +208,34 @@ class Tensor {
   Tensor max(const std::vector<int>& axes, KeepDim keep = KeepDim::No) const;
   Tensor min() const;
   Tensor min(const std::vector<int>& axes, KeepDim keep = KeepDim::No) const;
-  /// Int32 index of the first largest element along an axis (the last index where a NaN is among
-  /// them).
+  /// Sum of squares around the mean over n - correction (NumPy's default is 0).
+  Tensor var(const std::vector<int>& axes, std::int64_t correction = 1,
+             KeepDim keep = KeepDim::No) const;
+  Tensor std(const std::vector<int>& axes, std::int64_t correction = 1,
+             KeepDim keep = KeepDim::No) const;
+  Tensor var() const;
+  Tensor std() const;
+  /// bool and narrow integers are multiplied, and returned, in 32 bits.
+  Tensor prod() const;
+  Tensor prod(const std::vector<int>& axes, KeepDim keep = KeepDim::No) const;
+  /// Whether some (every) element is not 0.
+  Tensor any() const;
+  Tensor any(const std::vector<int>& axes, KeepDim keep = KeepDim::No) const;
+  Tensor all() const;
+  Tensor all(const std::vector<int>& axes, KeepDim keep = KeepDim::No) const;
+  /// log(sum(exp(x))) without overflow; -inf where all are.
+  Tensor logsumexp(const std::vector<int>& axes, KeepDim keep = KeepDim::No) const;
+  /// Int32 index of the first largest (smallest) element along an axis, of the first NaN where
+  /// there is one. Throws ShapeError where the axis is empty.
   Tensor argmax(int axis) const;
+  Tensor argmin(int axis) const;
+
+  // Scans along an axis: element i is the reduction of elements 0..i. Sums are each rounded once
+  // on the reference device; n elements cost n times min(n, 256).
+  Tensor cumsum(int axis) const;  // dtypes as sum
+  Tensor cumprod(int axis) const;
+  Tensor cummax(int axis) const;
+  Tensor cummin(int axis) const;
 
   /// (..., m, k) x (..., k, n) -> (..., m, n), leading axes broadcast; a vector is a row on the
   /// left and a column on the right, and its axis goes.
@@ -172,6 +266,9 @@ Tensor operator!=(const Tensor& a, const Tensor& b);
 Tensor maximum(const Tensor& a, const Tensor& b);  // NaN where one is; ties share the gradient
 Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor mod(const Tensor& a, const Tensor& b);  // the sign of a, as in C
+/// a^b for floats, as 2^(b log2 |a|) with its sign; NaN for a negative number and a fraction, 1 for
+/// an exponent of 0. Within some |b log2 a| units in the last place. No gradient passes at a = 0.
+Tensor pow(const Tensor& a, const Tensor& b);
 
 // With a number, which becomes a constant of the tensor's dtype (of float32 where a fraction meets
 // integers).
@@ -192,6 +289,14 @@ Tensor operator!=(const Tensor& a, Number b);
 Tensor maximum(const Tensor& a, Number b);
 Tensor minimum(const Tensor& a, Number b);
 Tensor mod(const Tensor& a, Number b);
+
+/// d(of)/d(x) for each x, summed over the elements of `of` with the weights `gradient` (1 where
+/// `of` has one element and none are given); zeros where `of` does not depend on x. No leaf's
+/// grad() changes. With CreateGraph::Yes the results are differentiable in turn.
+/// Throws Error, ShapeError, DTypeError.
+std::vector<Tensor> gradients(const Tensor& of, const std::vector<Tensor>& with_respect_to,
+                              CreateGraph create = CreateGraph::No,
+                              const std::optional<Tensor>& gradient = std::nullopt);
 
 /// Realizes many tensors in one schedule.
 void realize(std::span<const Tensor> tensors);

@@ -1,4 +1,4 @@
-#include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "touchstone/tensor/mlops.h"
@@ -103,15 +103,13 @@ Tensor Tensor::log2() const { return unary(Unary::Log2, *this); }
 Tensor Tensor::sin() const { return unary(Unary::Sin, *this); }
 Tensor Tensor::cos() const { return (std::numbers::pi / 2 - real(*this)).sin(); }
 Tensor Tensor::sqrt() const { return unary(Unary::Sqrt, *this); }
-Tensor Tensor::rsqrt() const { return reciprocal().sqrt(); }
+Tensor Tensor::rsqrt() const { return sqrt().reciprocal(); }
 Tensor Tensor::reciprocal() const { return unary(Unary::Recip, *this); }
 Tensor Tensor::relu() const { return mlops::apply(Unary::Relu, *this); }
 Tensor Tensor::sigmoid() const { return unary(Unary::Sigmoid, *this); }
 Tensor Tensor::tanh() const { return (*this * 2.0).sigmoid() * 2.0 - 1.0; }
-Tensor Tensor::gelu() const {
-  const Tensor x = real(*this);
-  return x * 0.5 * ((x * std::sqrt(2 / std::numbers::pi) * (x * x * 0.044715 + 1.0)).tanh() + 1.0);
-}
+Tensor Tensor::tan() const { return sin() / cos(); }
+Tensor Tensor::erf() const { return unary(Unary::Erf, *this); }
 
 Tensor Tensor::abs() const {
   if (is_bool(dtype()) || is_unsigned(dtype())) return *this;
@@ -121,7 +119,10 @@ Tensor Tensor::abs() const {
 Tensor Tensor::square() const { return *this * *this; }
 
 Tensor Tensor::pow(int exponent) const {
-  if (exponent < 0) return reciprocal().pow(-exponent);
+  if (exponent < 0) {
+    if (exponent == std::numeric_limits<int>::min()) return pow(exponent + 1) * reciprocal();
+    return reciprocal().pow(-exponent);
+  }
   if (exponent == 0) return full(shape(), 1, {dtype(), device()});
   if (exponent == 1) return *this;
   const Tensor half = pow(exponent / 2);

@@ -159,6 +159,12 @@ Tensor Tensor::squeeze(int axis) const {
   return reshape(std::move(narrower));
 }
 
+Tensor Tensor::squeeze() const {
+  Shape narrower = shape();
+  std::erase(narrower, sint(1));
+  return reshape(std::move(narrower));
+}
+
 Tensor Tensor::flatten(int first) const {
   Shape flat(shape().begin(), shape().begin() + (rank() == 0 ? 0 : normal_axis(first)));
   const std::span<const sint> rest = std::span(shape()).subspan(flat.size());

@@ -12,16 +12,20 @@ std::vector<int> all_axes(const Tensor& x) {
   return axes;
 }
 
+// Without the axes, which have size 1.
+Tensor dropped(const Tensor& kept, const std::vector<int>& normal) {
+  Shape left;
+  for (int i = 0; i < kept.rank(); ++i)
+    if (std::ranges::find(normal, i) == normal.end())
+      left.push_back(kept.shape()[static_cast<std::size_t>(i)]);
+  return kept.reshape(std::move(left));
+}
+
 template <class F>
 Tensor reduce(const Tensor& x, const std::vector<int>& axes, KeepDim keep) {
   const std::vector<int> normal = x.normal_axes(axes);
   const Tensor kept = apply<F>({x}, normal);
-  if (keep == KeepDim::Yes) return kept;
-  Shape left;
-  for (int i = 0; i < x.rank(); ++i)
-    if (std::ranges::find(normal, i) == normal.end())
-      left.push_back(kept.shape()[static_cast<std::size_t>(i)]);
-  return kept.reshape(std::move(left));
+  return keep == KeepDim::Yes ? kept : dropped(kept, normal);
 }
 
 // -1 of the type: every bit set, or true.
@@ -61,18 +65,96 @@ Tensor Tensor::min(const std::vector<int>& axes, KeepDim keep) const {
 Tensor Tensor::argmax(int axis) const {
   const int at = normal_axis(axis);
   const std::int64_t count = size(at);
+  if (count == 0)
+    throw ShapeError(
+        fmt::format("argmax, argmin: axis {} of shape {} is empty and has no largest element", axis,
+                    str(shape())));
   Shape along(static_cast<std::size_t>(rank()), 1);
   along[static_cast<std::size_t>(at)] = count;
   // The first one has the most elements behind it.
   const Tensor behind = arange(count - 1, -1, -1, {DType::Int32, device()}).reshape(along);
-  const Tensor reaches = *this == max({at}, KeepDim::Yes);
+  const Tensor x = detach(), equal = x == x.max({at}, KeepDim::Yes);
+  const Tensor reaches = is_float(dtype()) ? maximum(equal, x.isnan()) : equal;
   return static_cast<int>(count - 1) - (reaches.cast(DType::Int32) * behind).max({at});
+}
+
+Tensor Tensor::argmin(int axis) const {
+  return (is_float(dtype()) ? -*this : complement(*this)).argmax(axis);
+}
+
+Tensor Tensor::var(const std::vector<int>& axes, std::int64_t correction, KeepDim keep) const {
+  const Tensor x = is_float(dtype()) ? *this : cast(DType::Float32);
+  std::int64_t count = 1;
+  for (const int axis : axes) count = checked_mul(count, size(axis));
+  const Tensor squares = (x - x.mean(axes, KeepDim::Yes)).square().sum(axes, keep);
+  return squares / static_cast<double>(std::max<std::int64_t>(count - correction, 0));
+}
+Tensor Tensor::std(const std::vector<int>& axes, std::int64_t correction, KeepDim keep) const {
+  return var(axes, correction, keep).sqrt();
+}
+
+Tensor Tensor::prod(const std::vector<int>& axes, KeepDim keep) const {
+  Tensor x = is_float(dtype()) ? *this : cast(sum_accumulator(dtype()));
+  std::vector<int> order, gone = normal_axes(axes);
+  Shape left, kept = shape();
+  for (int i = 0; i < rank(); ++i)
+    if (std::ranges::find(gone, i) == gone.end()) {
+      order.push_back(i);
+      left.push_back(shape()[static_cast<std::size_t>(i)]);
+    } else {
+      kept[static_cast<std::size_t>(i)] = 1;
+    }
+  std::int64_t count = 1;
+  for (const int axis : gone) {
+    count = checked_mul(count, size(axis));
+    order.push_back(axis);
+  }
+  x = x.permute(order);
+  Shape flat = left;
+  flat.emplace_back(count);
+  x = x.reshape(flat);
+  // Halves are multiplied until one element is left, an odd one set aside. What five rounds read is
+  // stored, so that no expression grows with the size of the axis.
+  std::optional<Tensor> odd;
+  for (int round = 1; count > 1; ++round) {
+    if (count % 2 == 1) {
+      const Tensor last = x.narrow(-1, count - 1, 1);
+      odd = odd ? *odd * last : last;
+    }
+    count /= 2;
+    x = x.narrow(-1, 0, count) * x.narrow(-1, count, count);
+    if (round % 5 == 0) x = x.contiguous();
+  }
+  if (count == 0) x = Tensor::ones(left, {x.dtype(), device()}).unsqueeze(-1);
+  if (odd) x = x * *odd;
+  return x.reshape(keep == KeepDim::Yes ? kept : left);
+}
+
+Tensor Tensor::any(const std::vector<int>& axes, KeepDim keep) const {
+  const Tensor truth = is_bool(dtype()) ? *this : *this != 0;
+  return truth.max(axes, keep);
+}
+Tensor Tensor::all(const std::vector<int>& axes, KeepDim keep) const {
+  return -(*this == 0).any(axes, keep);
+}
+
+Tensor Tensor::logsumexp(const std::vector<int>& axes, KeepDim keep) const {
+  const Tensor x = is_float(dtype()) ? *this : cast(DType::Float32);
+  const Tensor most = x.detach().max(axes, KeepDim::Yes);
+  const Tensor shift = where(most.isfinite(), most, zeros_like(most));
+  const Tensor shifted = (x - shift).exp().sum(axes, KeepDim::Yes).log() + shift;
+  return keep == KeepDim::Yes ? shifted : dropped(shifted, normal_axes(axes));
 }
 
 Tensor Tensor::sum() const { return sum(all_axes(*this)); }
 Tensor Tensor::mean() const { return mean(all_axes(*this)); }
 Tensor Tensor::max() const { return max(all_axes(*this)); }
 Tensor Tensor::min() const { return min(all_axes(*this)); }
+Tensor Tensor::prod() const { return prod(all_axes(*this)); }
+Tensor Tensor::any() const { return any(all_axes(*this)); }
+Tensor Tensor::all() const { return all(all_axes(*this)); }
+Tensor Tensor::var() const { return var(all_axes(*this)); }
+Tensor Tensor::std() const { return std(all_axes(*this)); }
 
 Tensor Tensor::matmul(const Tensor& other) const {
   if (rank() == 0 || other.rank() == 0)

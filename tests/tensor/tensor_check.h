@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <functional>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "touchstone/clang/clang_device.h"
@@ -59,6 +62,22 @@ inline Doubles some(std::int64_t n, double low = -2, double high = 2, std::uint6
 /// A number in [low, high], all alike from the first case on (inRange alone starts out small).
 inline std::int64_t any_in(std::int64_t low, std::int64_t high) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
+}
+
+/// A property of a name, for so many cases, or for TOUCHSTONE_FUZZ_CASES where that is set.
+template <class Property>
+void expect_holds(std::string_view name, int cases, Property property, bool shrink = true) {
+  const char* asked = std::getenv("TOUCHSTONE_FUZZ_CASES");
+  rc::detail::TestParams params = rc::detail::configuration().testParams;
+  params.maxSuccess = asked != nullptr ? std::max(1, std::atoi(asked)) : cases;
+  params.disableShrinking = !shrink;
+  rc::detail::TestMetadata data;
+  data.id = data.description = std::string(name);
+  const rc::detail::TestResult result = rc::detail::checkTestable(property, data, params);
+  if (result.template is<rc::detail::SuccessResult>()) return;
+  std::ostringstream message;
+  rc::detail::printResultMessage(result, message);
+  ADD_FAILURE() << name << ": " << message.str();
 }
 
 inline Doubles read_doubles(const Tensor& x) { return x.cast(DType::Float64).read<double>(); }

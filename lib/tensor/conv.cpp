@@ -1,0 +1,298 @@
+#include "touchstone/tensor/conv.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "touchstone/tensor/indexing.h"
+#include "touchstone/tensor/windows.h"
+
+namespace touchstone {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+// One number for each of `axes` axes, or one for all of them.
+Sizes each(const char* who, const char* what, const Sizes& given, std::size_t axes) {
+  if (given.size() == axes) return given;
+  if (given.size() != 1)
+    throw ShapeError(fmt::format("{}: {} ({}) for {} axes; give one number, or one an axis", who,
+                                 what, fmt::join(given, ", "), axes));
+  return Sizes(axes, given[0]);
+}
+
+Sizes whole_numbers(const char* who, const char* what, const Sizes& given, std::size_t axes) {
+  Sizes all = each(who, what, given, axes);
+  for (const std::int64_t n : all)
+    if (n < 0) throw ShapeError(fmt::format("{}: {} of {}; want 0 or more", who, what, n));
+  return all;
+}
+
+Padding around(const Tensor& x, const Sizes& padding) {
+  Padding all(static_cast<std::size_t>(x.rank()) - padding.size(), {0, 0});
+  for (const std::int64_t p : padding) all.emplace_back(p, p);
+  return all;
+}
+
+// Windows over the last axes of x, which is padded already.
+Tensor slide(const char* who, const Tensor& x, const Sizes& kernel, const Sizes& stride,
+             const Sizes& dilation) {
+  const std::size_t axes = kernel.size(), lead = static_cast<std::size_t>(x.rank()) - axes;
+  Tensor out = x;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const Window w = window_of(who, x, lead + i, kernel[i], stride[i], dilation[i]);
+    out = windows(out, lead + 2 * i, w);
+  }
+  // (..., o1, k1, o2, k2, ...) -> (..., o1, o2, ..., k1, k2, ...)
+  std::vector<int> order(lead);
+  std::iota(order.begin(), order.end(), 0);
+  for (std::size_t part : {std::size_t{0}, std::size_t{1}})
+    for (std::size_t i = 0; i < axes; ++i) order.push_back(static_cast<int>(lead + 2 * i + part));
+  return out.permute(order);
+}
+
+void check_rank(const char* who, const Tensor& x, std::size_t axes) {
+  if (axes == 0 || static_cast<std::size_t>(x.rank()) < axes)
+    throw ShapeError(fmt::format("{}: shape {} has no {} axes to slide over; reshape it", who,
+                                 str(x.shape()), axes));
+}
+
+Sizes kernel_of(const Tensor& weight) {
+  Sizes kernel;
+  for (int i = 2; i < weight.rank(); ++i) kernel.push_back(weight.size(i));
+  return kernel;
+}
+
+// The shape of a bias that adds to each channel.
+Tensor with_bias(const Tensor& out, const std::optional<Tensor>& bias) {
+  if (!bias) return out;
+  if (bias->shape() != Shape{out.shape()[1]})
+    throw ShapeError(fmt::format("conv: bias {} for an output {}: want ({})", str(bias->shape()),
+                                 str(out.shape()), out.shape()[1].str()));
+  Shape row(static_cast<std::size_t>(out.rank()), 1);
+  row[1] = out.shape()[1];
+  return out + bias->reshape(row);
+}
+
+void check_conv(const char* who, const Tensor& x, const Tensor& weight, std::int64_t groups,
+                bool transposed) {
+  const bool ranks = x.rank() >= 3 && weight.rank() == x.rank();
+  if (groups < 1) throw ShapeError(fmt::format("{}: {} groups; want 1 or more", who, groups));
+  const bool channels =
+      ranks && (transposed ? x.size(1) == weight.size(0) && x.size(1) % groups == 0
+                           : x.size(1) == weight.size(1) * groups && weight.size(0) % groups == 0);
+  if (!channels)
+    throw ShapeError(fmt::format(
+        "{}: input {} and weight {} in {} group(s): want (n, cin, sizes...) and {}, both channel "
+        "counts multiples of the groups; reshape or transpose one",
+        who, str(x.shape()), str(weight.shape()), groups,
+        transposed ? "(cin, cout / groups, kernel...)" : "(cout, cin / groups, kernel...)"));
+}
+
+Sizes list(std::array<std::int64_t, 2> pair) { return {pair[0], pair[1]}; }
+ConvArgs general(const WindowArgs& args) {
+  return {list(args.stride), list(args.padding), list(args.dilation), args.groups, {0}};
+}
+
+struct PoolWindows {
+  Tensor seen;
+  std::vector<int> axes;  // of the kernel
+};
+PoolWindows pooled(const char* who, const Tensor& x, const Sizes& kernel, const PoolArgs& args,
+                   Number fill) {
+  check_rank(who, x, kernel.size());
+  const std::size_t axes = kernel.size();
+  const Sizes padding = whole_numbers(who, "padding", args.padding, axes);
+  for (std::size_t i = 0; i < axes; ++i)
+    if (2 * padding[i] > kernel[i])
+      throw ShapeError(fmt::format("{}: padding {} is more than half of the window, {}; pad less",
+                                   who, padding[i], kernel[i]));
+  const Tensor padded = x.pad(around(x, padding), PadMode::Constant, fill);
+  std::vector<int> last;
+  for (std::size_t i = axes; i > 0; --i) last.push_back(-static_cast<int>(i));
+  return {slide(who, padded, kernel, each(who, "stride", args.stride.value_or(kernel), axes),
+                each(who, "dilation", args.dilation, axes)),
+          last};
+}
+
+// Where elements of an axis come from.
+struct Source {
+  std::vector<std::int64_t> low, high;
+  std::vector<double> part;  // of `high`
+};
+Source sources(std::int64_t size, std::int64_t count, Interpolation mode, AlignCorners corners) {
+  Source from;
+  const double ratio = static_cast<double>(size) / static_cast<double>(count);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto at = static_cast<double>(i);
+    if (mode == Interpolation::Nearest) {
+      from.low.push_back(std::min(size - 1, (i * size) / count));
+      continue;
+    }
+    const double place =
+        corners == AlignCorners::Yes
+            ? (count > 1 ? at * static_cast<double>(size - 1) / static_cast<double>(count - 1) : 0)
+            : std::max(0.0, (at + 0.5) * ratio - 0.5);
+    const auto low = std::min(size - 1, static_cast<std::int64_t>(place));
+    from.low.push_back(low);
+    from.high.push_back(std::min(size - 1, low + 1));
+    from.part.push_back(place - static_cast<double>(low));
+  }
+  return from;
+}
+
+}  // namespace
+
+Tensor pool(const Tensor& x, const Sizes& kernel, const ConvArgs& args) {
+  check_rank("pool", x, kernel.size());
+  const std::size_t axes = kernel.size();
+  return slide("pool", x.pad(around(x, whole_numbers("pool", "padding", args.padding, axes))),
+               kernel, each("pool", "stride", args.stride, axes),
+               each("pool", "dilation", args.dilation, axes));
+}
+
+Tensor conv(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
+            const ConvArgs& args) {
+  check_conv("conv", x, weight, args.groups, false);
+  const Sizes kernel = kernel_of(weight);
+  const std::int64_t groups = args.groups, cin = weight.size(1), cout = weight.size(0);
+  const Tensor seen = pool(x, kernel, args);  // (n, groups * cin, windows..., kernel...)
+  const auto axes = static_cast<int>(kernel.size());
+  Shape windows(seen.shape().begin() + 2, seen.shape().begin() + 2 + axes), kernels;
+  for (const std::int64_t k : kernel) kernels.emplace_back(k);
+  const auto joined = [](Shape front, const Shape& a, const Shape& b) {
+    front.insert(front.end(), a.begin(), a.end());
+    front.insert(front.end(), b.begin(), b.end());
+    return front;
+  };
+  // (n, groups, cout / groups, windows..., cin, kernel...), times the weights, summed over the
+  // last.
+  std::vector<int> order = {0, 1, 3};
+  for (int i = 0; i < axes; ++i) order.push_back(4 + i);
+  order.push_back(2);
+  for (int i = 0; i < axes; ++i) order.push_back(4 + axes + i);
+  const Tensor columns =
+      seen.reshape(joined({x.size(0), groups, cin, 1}, windows, kernels))
+          .expand(joined({x.size(0), groups, cin, cout / groups}, windows, kernels))
+          .permute(order);
+  Shape weights = {1, groups, cout / groups};
+  weights.insert(weights.end(), static_cast<std::size_t>(axes), 1);
+  weights = joined(weights, {cin}, kernels);
+  std::vector<int> summed;
+  for (int i = axes + 1; i > 0; --i) summed.push_back(-i);
+  const Tensor out = (columns * weight.reshape(weights)).sum(summed);
+  return with_bias(out.reshape(joined({x.size(0), cout}, windows, {})), bias);
+}
+
+Tensor conv1d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
+              const ConvArgs& args) {
+  if (x.rank() != 3)
+    throw ShapeError(fmt::format(
+        "conv1d: input {} and weight {}: want an input of (n, cin, size); unsqueeze or reshape it",
+        str(x.shape()), str(weight.shape())));
+  return conv(x, weight, bias, args);
+}
+
+Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
+              const WindowArgs& args) {
+  if (x.rank() != 4)
+    throw ShapeError(fmt::format(
+        "conv2d: input {} and weight {}: want an input of (n, cin, h, w); unsqueeze or reshape it",
+        str(x.shape()), str(weight.shape())));
+  return conv(x, weight, bias, general(args));
+}
+
+Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
+                      const ConvArgs& args) {
+  constexpr const char* kWho = "conv_transpose";
+  check_conv(kWho, x, weight, args.groups, true);
+  const Sizes kernel = kernel_of(weight);
+  const std::size_t axes = kernel.size();
+  const Sizes stride = each(kWho, "stride", args.stride, axes),
+              dilation = each(kWho, "dilation", args.dilation, axes),
+              padding = whole_numbers(kWho, "padding", args.padding, axes),
+              extra = whole_numbers(kWho, "output_padding", args.output_padding, axes);
+  // The input with stride - 1 zeros between its elements, convolved with the kernel turned round.
+  Tensor apart = x;
+  Padding border(2, {0, 0});
+  Mask cut = {{0, x.shape()[0]}, {0, x.shape()[1]}};
+  std::vector<int> turned;
+  for (std::size_t i = 0; i < axes; ++i) {
+    const auto axis = static_cast<int>(i) + 2;
+    const std::int64_t size = x.size(axis), reach = dilation[i] * (kernel[i] - 1);
+    if (stride[i] < 1 || dilation[i] < 1 || kernel[i] < 1 || size < 1)
+      throw ShapeError(fmt::format(
+          "{}: axis {} of {}: stride {}, dilation {}, kernel {}; all, and the size, are 1 or more",
+          kWho, axis, str(x.shape()), stride[i], dilation[i], kernel[i]));
+    const std::int64_t grown = (size - 1) * stride[i] + 1;
+    if (stride[i] > 1) {
+      Padding gaps(static_cast<std::size_t>(apart.rank()) + 1, {0, 0});
+      gaps[i + 3].second = stride[i] - 1;
+      apart = apart.unsqueeze(axis + 1).pad(gaps);
+      Shape together = apart.shape();
+      together.erase(together.begin() + axis + 1);
+      together[i + 2] = size * stride[i];
+      apart = apart.reshape(together).narrow(axis, 0, grown);
+    }
+    const std::int64_t before = reach - padding[i], after = before + extra[i];
+    if (grown + before + after - reach < 1 || extra[i] >= std::max(stride[i], dilation[i]))
+      throw ShapeError(
+          fmt::format("{}: axis {} of {}: padding {} leaves nothing, or output_padding {} is not "
+                      "below the stride "
+                      "and the dilation; take less",
+                      kWho, axis, str(x.shape()), padding[i], extra[i]));
+    border.emplace_back(std::max<std::int64_t>(before, 0), std::max<std::int64_t>(after, 0));
+    cut.emplace_back(std::max<std::int64_t>(-before, 0), grown + std::max<std::int64_t>(before, 0) +
+                                                             std::max<std::int64_t>(after, 0) -
+                                                             std::max<std::int64_t>(-after, 0));
+    turned.push_back(-static_cast<int>(axes - i));
+  }
+  const std::int64_t groups = args.groups, cin = weight.size(0) / groups, cout = weight.size(1);
+  const Tensor kernels = weight.flip(turned).unflatten(0, {groups, cin}).transpose(1, 2);
+  Shape flat = kernels.shape();
+  flat.erase(flat.begin());
+  flat[0] = groups * cout;
+  return conv(apart.pad(border).shrink(cut), kernels.reshape(flat), bias,
+              {.dilation = dilation, .groups = groups});
+}
+
+Tensor max_pool(const Tensor& x, const Sizes& kernel, const PoolArgs& args) {
+  const PoolWindows w = pooled("max_pool", x, kernel, args, least_number(x.dtype()));
+  return w.seen.max(w.axes);
+}
+Tensor avg_pool(const Tensor& x, const Sizes& kernel, const PoolArgs& args) {
+  const PoolWindows w = pooled("avg_pool", x, kernel, args, 0);
+  return w.seen.mean(w.axes);
+}
+Tensor max_pool2d(const Tensor& x, std::array<std::int64_t, 2> kernel,
+                  std::optional<std::array<std::int64_t, 2>> stride) {
+  return max_pool(x, list(kernel), {.stride = list(stride.value_or(kernel))});
+}
+Tensor avg_pool2d(const Tensor& x, std::array<std::int64_t, 2> kernel,
+                  std::optional<std::array<std::int64_t, 2>> stride) {
+  return avg_pool(x, list(kernel), {.stride = list(stride.value_or(kernel))});
+}
+
+Tensor interpolate(const Tensor& x, const Sizes& sizes, Interpolation mode, AlignCorners corners) {
+  check_rank("interpolate", x, sizes.size());
+  Tensor out = is_float(x.dtype()) || mode == Interpolation::Nearest ? x : x.cast(DType::Float32);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const int axis = x.rank() - static_cast<int>(sizes.size() - i);
+    if (x.size(axis) < 1 || sizes[i] < 1)
+      throw ShapeError(
+          fmt::format("interpolate: axis {} of shape {} to {} elements; both sizes are 1 or more",
+                      axis, str(x.shape()), sizes[i]));
+    const Source from = sources(x.size(axis), sizes[i], mode, corners);
+    const Tensor low = take(out, from.low, axis);
+    if (mode == Interpolation::Nearest) {
+      out = low;
+      continue;
+    }
+    Shape along(static_cast<std::size_t>(x.rank()), 1);
+    along[static_cast<std::size_t>(axis)] = sizes[i];
+    const Tensor part = Tensor::from<double>(from.part, along, x.device()).cast(out.dtype());
+    out = low + (take(out, from.high, axis) - low) * part;
+  }
+  return out;
+}
+
+}  // namespace touchstone

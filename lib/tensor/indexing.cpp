@@ -1,0 +1,307 @@
+#include "touchstone/tensor/indexing.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace touchstone {
+namespace {
+
+void check_positions(const char* who, const Tensor& at) {
+  if (!is_integer(at.dtype()))
+    throw DTypeError(
+        fmt::format("{}: positions of {}; want integers: cast them, or give a bool tensor "
+                    "to index()",
+                    who, name(at.dtype())));
+}
+
+Tensor positions(const Tensor& x, std::int64_t count) {
+  return Tensor::arange(0, count, 1, {DType::Int64, x.device()});
+}
+
+// Positions as int64, counted from the front.
+Tensor from_front(const Tensor& at, std::int64_t size) {
+  const Tensor wide = at.detach().cast(DType::Int64);
+  return is_unsigned(at.dtype()) ? wide : Tensor::where(wide < 0, wide + size, wide);
+}
+
+// x: (rest..., n), at: (rest..., k), from the front: (rest..., k). The rests broadcast.
+Tensor chosen(const Tensor& x, const Tensor& at) {
+  const Tensor candidates = x.unsqueeze(-2);
+  const Tensor hit = at.unsqueeze(-1) == positions(x, x.size(-1));
+  const Tensor kept = Tensor::where(hit, candidates, Tensor::zeros({}, {x.dtype(), x.device()}));
+  return kept.sum({-1}).cast(x.dtype());
+}
+
+// What gather and scatter ask of their arguments; the axis to the end.
+struct Aligned {
+  Tensor x, at;
+  int axis;
+};
+Aligned aligned(const char* who, const Tensor& x, int axis, const Tensor& at) {
+  check_positions(who, at);
+  const int normal = x.normal_axis(axis);
+  bool fits = at.rank() == x.rank();
+  Mask keep;
+  for (int i = 0; fits && i < x.rank(); ++i) {
+    const std::int64_t wanted = i == normal ? x.size(i) : at.size(i);
+    fits = wanted <= x.size(i);
+    keep.emplace_back(0, wanted);
+  }
+  if (!fits)
+    throw ShapeError(
+        fmt::format("{}: positions of shape {} in {} along axis {}: want the same rank, and sizes "
+                    "of at most those "
+                    "of the tensor on the other axes; unsqueeze, expand or shrink",
+                    who, str(at.shape()), str(x.shape()), axis));
+  return {x.shrink(keep).movedim(normal, -1), from_front(at, x.size(normal)).movedim(normal, -1),
+          normal};
+}
+
+// The last axis of `block` back in place, zero (false) around it up to `shape`.
+Tensor grown(const Tensor& block, int axis, const Shape& shape) {
+  const Tensor placed = block.movedim(-1, axis);
+  Padding padding;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    padding.emplace_back(0, shape[i] - placed.shape()[i]);
+  return placed.pad(padding);
+}
+
+void check_source(const char* who, const Tensor& x, const Tensor& at, const Tensor& source) {
+  if (source.shape() != at.shape())
+    throw ShapeError(fmt::format("{}: a source of shape {} for positions of shape {}; expand it",
+                                 who, str(source.shape()), str(at.shape())));
+  if (source.dtype() != x.dtype())
+    throw DTypeError(fmt::format("{}: a source of {} for a tensor of {}; cast it", who,
+                                 name(source.dtype()), name(x.dtype())));
+}
+
+// (rest..., n, k): whether source k goes to place n.
+Tensor routes(const Aligned& a) {
+  return a.at.unsqueeze(-2) == positions(a.x, a.x.size(-1)).unsqueeze(-1);
+}
+
+// How many elements of its row come before each, for `n` of them in the last axis.
+Tensor ranks(const Tensor& x, Order order) {
+  const Tensor a = x.unsqueeze(-1), b = x.unsqueeze(-2);  // b is compared with a
+  Tensor before = order == Order::Ascending ? b < a : b > a, equal = a == b;
+  if (is_float(x.dtype())) {
+    const Tensor nan_a = a.isnan(), nan_b = b.isnan();
+    const Tensor last = order == Order::Ascending ? nan_a : nan_b;
+    before = maximum(before, minimum(last, nan_a != nan_b));
+    equal = maximum(equal, minimum(nan_a, nan_b));
+  }
+  const Tensor place = positions(x, x.size(-1));
+  const Tensor earlier = place < place.unsqueeze(-1);
+  return maximum(before, minimum(equal, earlier)).sum({-1});
+}
+
+struct Basic {
+  Tensor x;
+  std::vector<std::pair<int, Tensor>> chosen;  // axes and the positions they are given
+};
+
+// An integer or bool part at `axis` of x: its axes and positions. A bool tensor is as many integer
+// ones as it has axes.
+void add_positions(std::vector<std::pair<int, Tensor>>& all, const Tensor& x, int axis,
+                   const Tensor& part) {
+  if (!is_bool(part.dtype())) {
+    check_positions("index", part);
+    all.emplace_back(axis, from_front(part, x.size(axis)));
+    return;
+  }
+  const Shape covered(x.shape().begin() + axis, x.shape().begin() + axis + part.rank());
+  if (part.rank() == 0 || part.shape() != covered)
+    throw ShapeError(
+        fmt::format("index: a mask of shape {} over sizes {} of {}; they must be equal",
+                    str(part.shape()), str(covered), str(x.shape())));
+  const Tensor places = nonzero(part);
+  for (int i = 0; i < part.rank(); ++i)
+    all.emplace_back(axis + i, places.narrow(1, i, 1).squeeze(1));
+}
+
+int axes_of(const Index& part) {
+  const auto* tensor = std::get_if<Tensor>(&part.part());
+  if (tensor != nullptr) return is_bool(tensor->dtype()) ? tensor->rank() : 1;
+  return std::holds_alternative<std::int64_t>(part.part()) ||
+                 std::holds_alternative<Slice>(part.part())
+             ? 1
+             : 0;
+}
+
+// Everything but tensors, done; the tensors with the axes they apply to.
+Basic basic_parts(Tensor x, const std::vector<Index>& parts) {
+  int named = 0, ellipses = 0;
+  for (const Index& part : parts) {
+    named += axes_of(part);
+    ellipses += std::holds_alternative<Ellipsis>(part.part()) ? 1 : 0;
+  }
+  if (named > x.rank() || ellipses > 1)
+    throw ShapeError(
+        fmt::format("index: {} axes and {} ellipses for shape {}; at most its {} axes and one "
+                    "ellipsis",
+                    named, ellipses, str(x.shape()), x.rank()));
+  const int skipped = x.rank() - named;
+  Basic done{x, {}};
+  int axis = 0;
+  for (const Index& part : parts) {
+    Tensor& now = done.x;
+    if (std::holds_alternative<Ellipsis>(part.part())) {
+      axis += skipped;
+    } else if (std::holds_alternative<NewAxis>(part.part())) {
+      now = now.unsqueeze(axis++);
+    } else if (const auto* slice = std::get_if<Slice>(&part.part())) {
+      std::vector<Slice> slices(static_cast<std::size_t>(axis));
+      slices.push_back(*slice);
+      now = now.slice(slices);
+      ++axis;
+    } else if (const auto* at = std::get_if<std::int64_t>(&part.part())) {
+      const std::int64_t size = now.size(axis), front = *at < 0 ? *at + size : *at;
+      if (front < 0 || front >= size)
+        throw ShapeError(
+            fmt::format("index: position {} is outside an axis of {} elements of shape {}", *at,
+                        size, str(x.shape())));
+      now = now.narrow(axis, front, 1).squeeze(axis);
+    } else {
+      const Tensor& tensor = std::get<Tensor>(part.part());
+      add_positions(done.chosen, now, axis, tensor);
+      axis += axes_of(part);
+    }
+  }
+  return done;
+}
+
+}  // namespace
+
+Tensor index(const Tensor& x, const std::vector<Index>& parts) {
+  const auto [base, chosen_axes] = basic_parts(x, parts);
+  if (chosen_axes.empty()) return base;
+  // The chosen axes behind the others, as one; the positions in it.
+  std::vector<int> order, axes;
+  for (const auto& [axis, at] : chosen_axes) axes.push_back(axis);
+  for (int i = 0; i < base.rank(); ++i)
+    if (std::ranges::find(axes, i) == axes.end()) order.push_back(i);
+  const auto rest = static_cast<int>(order.size());
+  order.insert(order.end(), axes.begin(), axes.end());
+  const Tensor moved = base.permute(order);
+  Shape flat(moved.shape().begin(), moved.shape().begin() + rest);
+  std::int64_t count = 1;
+  Shape shape;
+  for (const auto& [axis, at] : chosen_axes) {
+    count = checked_mul(count, base.size(axis));
+    shape = broadcast_shape(shape, at.shape());
+  }
+  flat.emplace_back(count);
+  Tensor place = Tensor::zeros({}, {DType::Int64, x.device()}), inside = place == 0;
+  for (const auto& [axis, at] : chosen_axes) {
+    inside = minimum(inside, minimum(at >= 0, at < base.size(axis)));
+    place = place * base.size(axis) + at;
+  }
+  place = Tensor::where(inside, place, Tensor::full({}, -1, {DType::Int64, x.device()}))
+              .expand(shape)
+              .reshape({touchstone::elements(shape)});
+  Tensor out = chosen(moved.reshape(flat), place);
+  Shape unfolded(flat.begin(), flat.end() - 1);
+  unfolded.insert(unfolded.end(), shape.begin(), shape.end());
+  out = out.reshape(unfolded);
+  // The new axes go where the first chosen one stood, or in front.
+  const bool together = axes.back() - axes.front() + 1 == static_cast<int>(axes.size());
+  const int to = together ? axes.front() : 0;
+  std::vector<int> back;
+  for (int i = 0; i < to; ++i) back.push_back(i);
+  for (int i = rest; i < out.rank(); ++i) back.push_back(i);
+  for (int i = to; i < rest; ++i) back.push_back(i);
+  return out.permute(back);
+}
+
+Tensor take(const Tensor& x, const Tensor& at, int axis) {
+  check_positions("take", at);
+  const int normal = x.normal_axis(axis);
+  std::vector<Index> parts(static_cast<std::size_t>(normal), Index(Slice{}));
+  parts.emplace_back(at);
+  return index(x, parts);
+}
+
+Tensor take(const Tensor& x, const std::vector<std::int64_t>& at, int axis) {
+  const std::int64_t size = x.size(axis);
+  for (const std::int64_t i : at)
+    if (i < -size || i >= size)
+      throw ShapeError(
+          fmt::format("take: position {} is outside axis {} of shape {}", i, axis, str(x.shape())));
+  return take(x, Tensor::from<std::int64_t>(at, {static_cast<std::int64_t>(at.size())}, x.device()),
+              axis);
+}
+
+Tensor gather(const Tensor& x, int axis, const Tensor& at) {
+  const Aligned a = aligned("gather", x, axis, at);
+  return chosen(a.x, a.at).movedim(-1, a.axis);
+}
+
+Tensor scatter_add(const Tensor& x, int axis, const Tensor& at, const Tensor& source) {
+  check_source("scatter_add", x, at, source);
+  const Aligned a = aligned("scatter_add", x, axis, at);
+  const Tensor offered = source.movedim(a.axis, -1).unsqueeze(-2);
+  const Tensor none = Tensor::zeros({}, {x.dtype(), x.device()});
+  const Tensor sums = Tensor::where(routes(a), offered, none).sum({-1}).cast(x.dtype());
+  return x + grown(sums, a.axis, x.shape());
+}
+
+Tensor scatter(const Tensor& x, int axis, const Tensor& at, const Tensor& source) {
+  check_source("scatter", x, at, source);
+  const Aligned a = aligned("scatter", x, axis, at);
+  const Tensor number = positions(x, a.at.size(-1)) + 1;  // 0 where nothing is written
+  const Tensor last =
+      Tensor::where(routes(a), number, Tensor::zeros({}, {DType::Int64, x.device()})).max({-1});
+  const Tensor written = chosen(source.movedim(a.axis, -1), last - 1);
+  return Tensor::where(grown(last, a.axis, x.shape()) > 0, grown(written, a.axis, x.shape()), x);
+}
+
+Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value) {
+  return Tensor::where(mask.expand(x.shape()), Tensor::full_like(x, value), x);
+}
+
+Tensor nonzero(const Tensor& x) {
+  const std::vector<bool> truth = (is_bool(x.dtype()) ? x : x != 0).read<bool>();
+  std::vector<std::int64_t> places;
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    if (!truth[i]) continue;
+    ++count;
+    places.resize(places.size() + static_cast<std::size_t>(x.rank()));
+    auto left = static_cast<std::int64_t>(i);
+    for (int axis = x.rank() - 1; axis >= 0; --axis) {
+      places[places.size() - static_cast<std::size_t>(x.rank() - axis)] = left % x.size(axis);
+      left /= x.size(axis);
+    }
+  }
+  return Tensor::from<std::int64_t>(places, {count, x.rank()}, x.device());
+}
+
+Tensor one_hot(const Tensor& labels, std::int64_t classes) {
+  if (!is_integer(labels.dtype()) || classes < 0)
+    throw DTypeError(
+        fmt::format("one_hot: labels of {} in {} classes; want integers, and 0 or more classes",
+                    name(labels.dtype()), classes));
+  return labels.unsqueeze(-1) == Tensor::arange(0, classes, 1, {labels.dtype(), labels.device()});
+}
+
+Tensor argsort(const Tensor& x, int axis, Order order) {
+  return topk(x, x.size(axis), axis, order).indices;
+}
+Sorted sort(const Tensor& x, int axis, Order order) { return topk(x, x.size(axis), axis, order); }
+
+Sorted topk(const Tensor& x, std::int64_t k, int axis, Order order) {
+  const int normal = x.normal_axis(axis);
+  if (k < 0 || k > x.size(normal))
+    throw ShapeError(fmt::format("topk: {} elements of axis {} of shape {}; want 0 to {}", k, axis,
+                                 str(x.shape()), x.size(normal)));
+  const Tensor rows = x.movedim(normal, -1);
+  // The element at each place is the one with so many before it.
+  const Tensor rank = ranks(rows.detach(), order).contiguous().unsqueeze(-2);
+  const Tensor at_place = rank == positions(x, k).cast(rank.dtype()).unsqueeze(-1);
+  const Tensor indices =
+      (at_place.cast(DType::Int32) * positions(x, x.size(normal)).cast(DType::Int32)).sum({-1});
+  const Tensor values = chosen(rows, indices.contiguous().cast(DType::Int64));
+  return {values.movedim(-1, normal), indices.movedim(-1, normal)};
+}
+
+}  // namespace touchstone

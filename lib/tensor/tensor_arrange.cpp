@@ -1,0 +1,206 @@
+// Movement made of the movement in tensor_movement.cpp.
+#include <algorithm>
+#include <numeric>
+
+#include "touchstone/tensor/tensor.h"
+#include "touchstone/tensor/windows.h"
+
+namespace touchstone {
+namespace {
+
+Mask whole(const Tensor& x) {
+  Mask keep;
+  for (const sint& s : x.shape()) keep.emplace_back(0, s);
+  return keep;
+}
+
+// Whether row - column + k >= 0 at each place of the two last axes.
+Tensor on_or_below(const Tensor& x, std::int64_t k) {
+  if (x.rank() < 2)
+    throw ShapeError(
+        fmt::format("triu, tril: shape {} has no rows and columns; unsqueeze it", str(x.shape())));
+  const TensorOptions options = {DType::Int64, x.device()};
+  const Tensor rows = Tensor::arange(0, x.size(-2), 1, options).unsqueeze(-1);
+  return Tensor::arange(0, x.size(-1), 1, options) <= rows + k;
+}
+
+// One axis padded with elements of its own.
+Tensor pad_axis(const Tensor& x, int axis, std::int64_t before, std::int64_t after, PadMode mode) {
+  const std::int64_t size = x.size(axis), most = std::max(before, after);
+  const std::int64_t limit = mode == PadMode::Reflect    ? size - 1
+                             : mode == PadMode::Circular ? size
+                             : size == 0                 ? 0
+                                                         : most;
+  if (before < 0 || after < 0 || most > limit)
+    throw ShapeError(fmt::format(
+        "pad: {} elements before and {} after axis {} of shape {}: this mode has {} to give on "
+        "each side; pad less or with a constant",
+        before, after, axis, str(x.shape()), limit));
+  const auto mirrored = [&](std::int64_t begin, std::int64_t count) {
+    return x.narrow(axis, begin, count).flip({axis});
+  };
+  const auto repeated = [&](std::int64_t at, std::int64_t count) {
+    Shape wide = x.shape();
+    wide[static_cast<std::size_t>(axis)] = count;
+    return x.narrow(axis, at, 1).expand(wide);
+  };
+  std::vector<Tensor> parts;
+  if (before > 0)
+    parts.push_back(mode == PadMode::Reflect    ? mirrored(1, before)
+                    : mode == PadMode::Circular ? x.narrow(axis, size - before, before)
+                                                : repeated(0, before));
+  parts.push_back(x);
+  if (after > 0)
+    parts.push_back(mode == PadMode::Reflect    ? mirrored(size - 1 - after, after)
+                    : mode == PadMode::Circular ? x.narrow(axis, 0, after)
+                                                : repeated(size - 1, after));
+  return Tensor::cat(parts, axis);
+}
+
+}  // namespace
+
+Tensor Tensor::movedim(int from, int to) const {
+  const int source = normal_axis(from), target = normal_axis(to);
+  std::vector<int> order(static_cast<std::size_t>(rank()));
+  std::iota(order.begin(), order.end(), 0);
+  order.erase(order.begin() + source);
+  order.insert(order.begin() + target, source);
+  return permute(std::move(order));
+}
+
+Tensor Tensor::pad(const Padding& padding, PadMode mode, Number value) const {
+  if (static_cast<int>(padding.size()) != rank())
+    throw ShapeError(fmt::format("pad: {} pairs for shape {} of {} axes; give one pair an axis",
+                                 padding.size(), str(shape()), rank()));
+  if (mode == PadMode::Constant) {
+    const Tensor padded = pad(padding);
+    const Scalar around = value.as(dtype());
+    if (around == Scalar::from_int(dtype(), 0) || padded.shape() == shape()) return padded;
+    const Tensor inside = full(shape(), true, {DType::Bool, device()}).pad(padding);
+    return where(inside, padded, full_like(padded, value));
+  }
+  Tensor x = *this;
+  for (int axis = 0; axis < rank(); ++axis) {
+    const auto& [before, after] = padding[static_cast<std::size_t>(axis)];
+    if (before != sint(0) || after != sint(0))
+      x = pad_axis(x, axis, before.as_int(), after.as_int(), mode);
+  }
+  return x;
+}
+
+Tensor Tensor::unflatten(int axis, const Shape& sizes) const {
+  const auto at = static_cast<std::ptrdiff_t>(normal_axis(axis));
+  Shape wanted = shape();
+  wanted.erase(wanted.begin() + at);
+  wanted.insert(wanted.begin() + at, sizes.begin(), sizes.end());
+  return reshape(std::move(wanted));
+}
+
+Tensor Tensor::narrow(int axis, std::int64_t begin, std::int64_t size) const {
+  const int at = normal_axis(axis);
+  const std::int64_t whole_size = this->size(at);
+  if (begin < 0 || size < 0 || begin > whole_size - size)
+    throw ShapeError(fmt::format("narrow: elements {} to {} are not within axis {} of shape {}",
+                                 begin, begin + size, axis, str(shape())));
+  Mask keep = whole(*this);
+  keep[static_cast<std::size_t>(at)] = {begin, begin + size};
+  return shrink(keep);
+}
+
+std::vector<Tensor> Tensor::split(const std::vector<std::int64_t>& sizes, int axis) const {
+  const int at = normal_axis(axis);
+  std::int64_t total = 0;
+  for (const std::int64_t s : sizes) total = s < 0 ? -1 : total < 0 ? total : checked_add(total, s);
+  if (total != size(at))
+    throw ShapeError(
+        fmt::format("split: the sizes {} do not add up to {}, the size of axis {} of shape {}",
+                    fmt::join(sizes, " + "), size(at), axis, str(shape())));
+  std::vector<Tensor> parts;
+  std::int64_t begin = 0;
+  for (const std::int64_t s : sizes) {
+    parts.push_back(narrow(at, begin, s));
+    begin += s;
+  }
+  return parts;
+}
+
+std::vector<Tensor> Tensor::split(std::int64_t size, int axis) const {
+  const std::int64_t whole_size = this->size(axis);
+  if (size < 1)
+    throw ShapeError(fmt::format("split: parts of {} elements; ask for 1 or more", size));
+  std::vector<std::int64_t> sizes;
+  for (std::int64_t left = whole_size; left > 0; left -= size)
+    sizes.push_back(std::min(left, size));
+  if (sizes.empty()) sizes.push_back(0);
+  return split(sizes, axis);
+}
+
+std::vector<Tensor> Tensor::chunk(std::int64_t count, int axis) const {
+  if (count < 1) throw ShapeError(fmt::format("chunk: {} parts; ask for 1 or more", count));
+  return split(std::max<std::int64_t>(1, ceil_div(size(axis), count)), axis);
+}
+
+Tensor Tensor::repeat(const std::vector<std::int64_t>& times) const {
+  if (static_cast<int>(times.size()) != rank() ||
+      std::ranges::any_of(times, [](std::int64_t t) { return t < 0; }))
+    throw ShapeError(fmt::format("repeat: ({}) for shape {}; give one number of 0 or more an axis",
+                                 fmt::join(times, ", "), str(shape())));
+  Shape apart, wide, together;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    apart.insert(apart.end(), {1, shape()[i]});
+    wide.insert(wide.end(), {times[i], shape()[i]});
+    together.push_back(shape()[i] * times[i]);
+  }
+  return reshape(apart).expand(wide).reshape(together);
+}
+
+Tensor Tensor::repeat_interleave(std::int64_t times, int axis) const {
+  const int at = normal_axis(axis);
+  if (times < 0)
+    throw ShapeError(fmt::format("repeat_interleave: {} times; ask for 0 or more", times));
+  const Tensor apart = unsqueeze(at + 1);
+  Shape wide = apart.shape(), together = shape();
+  wide[static_cast<std::size_t>(at) + 1] = times;
+  together[static_cast<std::size_t>(at)] = shape()[static_cast<std::size_t>(at)] * times;
+  return apart.expand(wide).reshape(together);
+}
+
+Tensor Tensor::roll(std::int64_t by, int axis) const {
+  const int at = normal_axis(axis);
+  const std::int64_t count = size(at);
+  if (count == 0) return *this;
+  const std::int64_t shift = ((by % count) + count) % count;
+  return shift == 0 ? *this
+                    : cat({narrow(at, count - shift, shift), narrow(at, 0, count - shift)}, at);
+}
+
+Tensor Tensor::unfold(int axis, std::int64_t size, std::int64_t step) const {
+  const int at = normal_axis(axis);
+  const auto index = static_cast<std::size_t>(at);
+  const Tensor seen = windows(*this, index, window_of("unfold", *this, index, size, step, 1));
+  return seen.movedim(at + 1, -1);
+}
+
+Tensor Tensor::tril(std::int64_t k) const {
+  return where(on_or_below(*this, k), *this, zeros_like(*this));
+}
+Tensor Tensor::triu(std::int64_t k) const {
+  return where(on_or_below(*this, k - 1), zeros_like(*this), *this);
+}
+
+Tensor Tensor::diagonal(int a, int b) const {
+  const int first = normal_axis(a), second = normal_axis(b);
+  if (first == second)
+    throw ShapeError(
+        fmt::format("diagonal: axes {} and {} of shape {} are one", a, b, str(shape())));
+  const Tensor x = movedim(first, -1).movedim(second - (first < second ? 1 : 0), -1);
+  const std::int64_t size = std::min(x.size(-1), x.size(-2));
+  // Rows one longer than they are: element (i, i) comes first in row i.
+  Tensor square = x.narrow(-1, 0, size).narrow(-2, 0, size).flatten(rank() - 2);
+  if (size == 0) return square;
+  Padding padding(square.shape().size(), {0, 0});
+  padding.back().second = size;
+  return square.pad(padding).unflatten(-1, {size, size + 1}).narrow(-1, 0, 1).squeeze(-1);
+}
+
+}  // namespace touchstone

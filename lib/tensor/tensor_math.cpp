@@ -1,0 +1,140 @@
+// Elementwise functions made of the steps of mlops.h.
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+#include "touchstone/tensor/tensor.h"
+
+namespace touchstone {
+namespace {
+
+Tensor real(const Tensor& x) { return is_float(x.dtype()) ? x : x.cast(DType::Float32); }
+
+// From here on a float of this type is a whole number.
+double all_whole(DType dtype) { return std::ldexp(1.0, info(dtype).digits - 1); }
+
+// The sign of x, also of a zero, on a result that is 0 there.
+Tensor with_zero_of(const Tensor& result, const Tensor& x) {
+  return Tensor::where(result == 0, x * 0, result);
+}
+
+// Through integers, which hold every float that has a fraction; larger ones are kept out of the
+// conversion, which has no value for them.
+Tensor truncated(const Tensor& x) {
+  const Tensor small = x.abs() < all_whole(x.dtype());
+  const Tensor kept = Tensor::where(small, x, Tensor::zeros_like(x));
+  return Tensor::where(small, with_zero_of(kept.cast(DType::Int64).cast(x.dtype()), kept), x);
+}
+
+}  // namespace
+
+Tensor Tensor::trunc() const { return is_float(dtype()) ? truncated(detach()) : detach(); }
+
+Tensor Tensor::floor() const {
+  if (!is_float(dtype())) return detach();
+  const Tensor x = detach(), whole = truncated(x);
+  return whole - (x < whole).cast(dtype());
+}
+
+Tensor Tensor::ceil() const { return is_float(dtype()) ? -(-*this).floor() : detach(); }
+
+Tensor Tensor::round() const {
+  if (!is_float(dtype())) return detach();
+  const Tensor x = detach(), whole = truncated(x);
+  // Both are exact: x and its whole part have one sign, and half of a whole number is a float.
+  const Tensor rest = (x - whole).abs();
+  const Tensor odd = truncated(whole * 0.5) * 2 != whole;
+  const Tensor away = maximum(rest > 0.5, minimum(rest == 0.5, odd));
+  const Tensor rounded = whole + where(x < 0, full_like(x, -1), full_like(x, 1));
+  return where(away, rounded, whole);
+}
+
+Tensor Tensor::sign() const {
+  const Tensor x = detach();
+  if (is_bool(dtype())) return x;
+  const Tensor positive = (x > 0).cast(dtype());
+  if (is_unsigned(dtype())) return positive;
+  const Tensor result = positive - (x < 0).cast(dtype());
+  return is_float(dtype()) ? where(x.isnan(), x, result) : result;
+}
+
+Tensor Tensor::isnan() const {
+  return is_float(dtype()) ? detach() != detach() : zeros(shape(), {DType::Bool, device()});
+}
+Tensor Tensor::isinf() const {
+  if (!is_float(dtype())) return zeros(shape(), {DType::Bool, device()});
+  return detach().abs() == std::numeric_limits<double>::infinity();
+}
+Tensor Tensor::isfinite() const {
+  if (!is_float(dtype())) return full(shape(), true, {DType::Bool, device()});
+  return detach().abs() < std::numeric_limits<double>::infinity();
+}
+
+Tensor Tensor::pow(double exponent) const {
+  if (exponent == std::floor(exponent) && std::abs(exponent) < 1024)
+    return (is_float(dtype()) ? *this : real(*this)).pow(static_cast<int>(exponent));
+  const Tensor x = real(*this);
+  return touchstone::pow(x, full_like(x, exponent));
+}
+
+Tensor pow(const Tensor& a, const Tensor& b) {
+  const DType promoted = promote(a.dtype(), b.dtype());
+  const DType dtype = is_float(promoted) ? promoted : DType::Float32;
+  const Shape shape = broadcast_shape(a.shape(), b.shape());
+  const Tensor base = a.cast(dtype).expand(shape), exponent = b.cast(dtype).expand(shape);
+  const Tensor one = Tensor::ones_like(base);
+  // 0, the infinities and NaN have no logarithm to go through. What is not taken must have a finite
+  // gradient, too: there the base is 1.
+  const Tensor plain = minimum(base != 0, base.isfinite());
+  const Tensor safe = Tensor::where(plain, base, one).abs();
+  const Tensor even = minimum(safe == 1, -exponent.isfinite());  // 1, not 0 * inf
+  const Tensor magnitude = Tensor::where(even, one, (safe.log2() * exponent).exp2());
+  const Tensor edge = base.detach().abs(), at = exponent.detach();
+  const Tensor of_edge = Tensor::where(
+      at > 0, edge, Tensor::where(at < 0, edge.reciprocal(), Tensor::where(at == 0, one, at)));
+  const Tensor positive = Tensor::where(plain, magnitude, of_edge);
+  const Tensor whole = exponent.trunc(), odd = (whole * 0.5).trunc() * 2 != whole;
+  const Tensor none = Tensor::full_like(base, std::numeric_limits<double>::quiet_NaN());
+  const Tensor of_fraction = Tensor::where(base.isfinite(), none, positive);
+  const Tensor negative =
+      Tensor::where(whole == exponent, Tensor::where(odd, -positive, positive), of_fraction);
+  return Tensor::where(base < 0, negative, positive);
+}
+
+Tensor Tensor::clamp(Number low, Number high) const { return minimum(maximum(*this, low), high); }
+
+Tensor Tensor::gelu(GeluForm form) const {
+  const Tensor x = real(*this);
+  if (form == GeluForm::Erf) return x * 0.5 * ((x * std::sqrt(0.5)).erf() + 1.0);
+  return x * 0.5 * ((x * std::sqrt(2 / std::numbers::pi) * (x * x * 0.044715 + 1.0)).tanh() + 1.0);
+}
+
+Tensor Tensor::silu() const { return real(*this) * sigmoid(); }
+Tensor Tensor::mish() const { return real(*this) * softplus().tanh(); }
+Tensor Tensor::softplus() const {
+  const Tensor x = real(*this);
+  // log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), with a magnitude whose gradient is 1 or -1.
+  const Tensor magnitude = where(x < 0, -x, x);
+  return where(x < 0, zeros_like(x), x) + ((-magnitude).exp() + 1.0).log();
+}
+Tensor Tensor::log_sigmoid() const { return -(-real(*this)).softplus(); }
+Tensor Tensor::softsign() const { return real(*this) / (real(*this).abs() + 1.0); }
+
+Tensor Tensor::elu(double alpha) const {
+  const Tensor x = real(*this);
+  return where(x < 0, (minimum(x, 0).exp() - 1.0) * alpha, x);
+}
+Tensor Tensor::selu() const {
+  constexpr double kAlpha = 1.6732632423543772848, kScale = 1.0507009873554804934;
+  return elu(kAlpha) * kScale;
+}
+Tensor Tensor::leaky_relu(double slope) const {
+  const Tensor x = real(*this);
+  return where(x < 0, x * slope, x);
+}
+Tensor Tensor::relu6() const { return clamp(0, 6); }
+Tensor Tensor::hardtanh(double low, double high) const { return real(*this).clamp(low, high); }
+Tensor Tensor::hardsigmoid() const { return (real(*this) + 3.0).relu6() / 6.0; }
+Tensor Tensor::hardswish() const { return real(*this) * hardsigmoid(); }
+
+}  // namespace touchstone

@@ -1,0 +1,83 @@
+// Scans: element i of the result is a reduction of elements 0..i.
+#include "touchstone/tensor/tensor.h"
+
+namespace touchstone {
+namespace {
+
+constexpr std::int64_t kChunk = 256;
+
+// A scan by windows: all that end at an element, reduced. Long axes go in chunks, whose totals are
+// scanned in turn.
+struct Scan {
+  Tensor (*reduce)(const Tensor& x);  // over the last axis
+  Tensor (*combine)(const Tensor& a, const Tensor& b);
+  Number neutral;
+
+  Tensor before(const Tensor& x, std::int64_t count) const {  // `count` neutral elements in front
+    Padding padding(static_cast<std::size_t>(x.rank()), {0, 0});
+    padding.back().first = count;
+    return x.pad(padding, PadMode::Constant, neutral);
+  }
+
+  Tensor along_last(const Tensor& x) const {
+    const std::int64_t size = x.size(-1);
+    if (size <= 1) return x;
+    if (size <= kChunk) return reduce(before(x, size - 1).unfold(-1, size));
+    const std::int64_t chunks = ceil_div(size, kChunk);
+    Padding padding(static_cast<std::size_t>(x.rank()), {0, 0});
+    padding.back().second = chunks * kChunk - size;
+    const Tensor inner =
+        along_last(x.pad(padding, PadMode::Constant, neutral).unflatten(-1, {chunks, kChunk}))
+            .contiguous();
+    const Tensor totals = along_last(inner.narrow(-1, kChunk - 1, 1).squeeze(-1));
+    const Tensor carried = before(totals, 1).narrow(-1, 0, chunks).unsqueeze(-1);
+    return combine(inner, carried).flatten(x.rank() - 1).narrow(-1, 0, size);
+  }
+
+  Tensor operator()(const Tensor& x, int axis) const {
+    const int at = x.normal_axis(axis);
+    return along_last(x.movedim(at, -1)).movedim(-1, at);
+  }
+};
+
+}  // namespace
+
+Tensor Tensor::cumsum(int axis) const {
+  const Tensor wide = is_float(dtype()) ? *this : cast(sum_accumulator(dtype()));
+  const Scan scan = {[](const Tensor& x) { return x.sum({-1}); },
+                     [](const Tensor& a, const Tensor& b) { return a + b; }, 0};
+  return scan(wide, axis);
+}
+
+Tensor Tensor::cummax(int axis) const {
+  const Scan scan = {[](const Tensor& x) { return x.max({-1}); },
+                     [](const Tensor& a, const Tensor& b) { return maximum(a, b); },
+                     least_number(dtype())};
+  return scan(*this, axis);
+}
+
+Tensor Tensor::cummin(int axis) const {
+  if (is_float(dtype())) return -(-*this).cummax(axis);
+  const Number ones = is_bool(dtype()) ? Number(true) : Number(-1);
+  const auto complement = [&](const Tensor& x) {
+    return Tensor(LazyBuffer::e(Op::Xor, {x.lazy(), full_like(x, ones).lazy()}));
+  };
+  return complement(complement(*this).cummax(axis));
+}
+
+Tensor Tensor::cumprod(int axis) const {
+  const int at = normal_axis(axis);
+  Tensor x = (is_float(dtype()) ? *this : cast(sum_accumulator(dtype()))).movedim(at, -1);
+  const std::int64_t size = x.size(-1);
+  // Each round an element has the product of twice as many.
+  int round = 0;
+  for (std::int64_t reach = 1; reach < size; reach *= 2) {
+    Padding padding(static_cast<std::size_t>(x.rank()), {0, 0});
+    padding.back().first = reach;
+    x = x * x.narrow(-1, 0, size - reach).pad(padding, PadMode::Constant, 1);
+    if (++round % 3 == 0) x = x.contiguous();
+  }
+  return x.movedim(-1, at);
+}
+
+}  // namespace touchstone
