@@ -125,16 +125,52 @@ ModelGraph transformer_block(const std::string& device, bool) {
   return l.graph(attended + dense(hidden, 256, 64));
 }
 
+// Of a network, its parameters.
+ModelGraph network(Leaves& l, const Tensor& output, const nn::Module& module) {
+  ModelGraph graph = l.graph(output);
+  graph.parameters = module.parameters();
+  return graph;
+}
+
 ModelGraph digits(const std::string& device, bool) {
   Leaves l(device);
   Generator generator(2);
   const DigitsNet net(generator, device);
-  ModelGraph graph = l.graph(net(l.input({32, 1, 8, 8})));
-  graph.parameters = net.parameters();
+  return network(l, net(l.input({32, 1, 8, 8})), net);
+}
+ModelGraph mlp(const std::string& device, bool) {
+  Leaves l(device);
+  Generator generator(2);
+  const Mlp net({64, 128, 128, 10}, generator, {.device = device});
+  return network(l, net(l.input({32, 64})), net);
+}
+ModelGraph lstm(const std::string& device, bool) {
+  Leaves l(device);
+  Generator generator(2);
+  const nn::LSTM net(8, 16, generator, {.device = device});
+  return network(l, net(l.input({4, 6, 8})).outputs, net);
+}
+ModelGraph resnet18(const std::string& device, bool training) {
+  Leaves l(device);
+  Generator generator(2);
+  const ResNet18 net(3, 8, 10, generator, {.device = device});
+  ModelGraph graph = network(
+      l, net(l.input({2, 3, 16, 16}), training ? nn::Mode::Train : nn::Mode::Evaluate), net);
+  if (!training)  // where training, the running statistics are results
+    for (const nn::NamedTensor& entry : net.state())
+      if (!entry.tensor.requires_grad()) graph.inputs.push_back(entry.tensor);
   return graph;
 }
+ModelGraph gpt(const std::string& device, bool) {
+  Leaves l(device);
+  Generator generator(2);
+  const Gpt net({.vocabulary = 32, .context = 16, .width = 32, .heads = 4, .layers = 2}, generator,
+                {.device = device});
+  const Tensor tokens = generator.randint({2, 16}, 0, 32, {DType::Int32, device});
+  return network(l, net(tokens), net);
+}
 
-constexpr std::array<Model, 11> kModels = {{
+constexpr std::array<Model, 15> kModels = {{
     {"abc", "a*b + c, 64 x 64", abc},
     {"softmax", "64 x 64, over rows", softmax_64},
     {"log-softmax", "64 x 64, over rows", log_softmax_64},
@@ -146,6 +182,10 @@ constexpr std::array<Model, 11> kModels = {{
     {"resnet-block", "two conv-bn with a residual", resnet_block},
     {"transformer-block", "16 tokens of 64, 4 heads, batch 2", transformer_block},
     {"digits", "2 convolutions, 1 linear layer, 8 x 8 images, batch 32", digits},
+    {"mlp", "3 linear layers, 64 to 128 to 128 to 10, batch 32", mlp},
+    {"lstm", "6 steps of 8 into 16, batch 4", lstm},
+    {"resnet18", "8 blocks from 8 channels on, 16 x 16 images, batch 2", resnet18},
+    {"gpt", "2 layers of 32, 4 heads, 16 tokens of 32, batch 2", gpt},
 }};
 
 int kernels(std::span<const Tensor> outputs) {
@@ -190,23 +230,6 @@ KernelCount count_kernels(const Model& model, const std::string& device) {
   for (const Tensor& p : trained.parameters) wanted.push_back(p.grad().value());
   count.both = kernels(wanted);
   return count;
-}
-
-DigitsNet::DigitsNet(Generator& generator, const std::string& device)
-    : first_(1, 16, {3, 3}, generator, {.padding = {1, 1}}, {.device = device}),
-      second_(16, 32, {3, 3}, generator, {.padding = {1, 1}}, {.device = device}),
-      out_(128, 10, generator, {.device = device}) {}
-
-Tensor DigitsNet::operator()(const Tensor& images) const {
-  const Tensor small = max_pool2d(first_(images).relu(), {2, 2});
-  return out_(max_pool2d(second_(small).relu(), {2, 2}).flatten(1));
-}
-
-std::vector<Tensor> DigitsNet::parameters() const {
-  std::vector<Tensor> all;
-  for (const auto& layer : {first_.parameters(), second_.parameters(), out_.parameters()})
-    all.insert(all.end(), layer.begin(), layer.end());
-  return all;
 }
 
 }  // namespace touchstone::models

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "touchstone/tensor/nn.h"
+#include "touchstone/tensor/networks.h"
 
 /// Small networks whose kernels are worth looking at; sizes and structure are those on which
 /// tinygrad's kernel counts are known.
@@ -30,7 +30,7 @@ struct Model {
 };
 
 /// abc, softmax, log-softmax, layernorm, matmul, matmul-bias-relu, lenet, conv-bn-relu,
-/// resnet-block, transformer-block, digits.
+/// resnet-block, transformer-block, digits, mlp, lstm, resnet18, gpt.
 std::span<const Model> models();
 /// Throws Error that lists the names.
 const Model& model(std::string_view name);
@@ -43,18 +43,5 @@ struct KernelCount {
 };
 /// Realizes the leaves on `device` and counts the kernels of a schedule, which is not run.
 KernelCount count_kernels(const Model& model, const std::string& device);
-
-/// Two 3x3 convolutions with relu and 2x2 max-pooling and a linear layer, for 8x8 images of
-/// digits: (n, 1, 8, 8) -> (n, 10).
-class DigitsNet {
- public:
-  explicit DigitsNet(Generator& generator, const std::string& device = "CPU");
-  Tensor operator()(const Tensor& images) const;
-  std::vector<Tensor> parameters() const;
-
- private:
-  nn::Conv2d first_, second_;
-  nn::Linear out_;
-};
 
 }  // namespace touchstone::models

@@ -44,8 +44,15 @@ std::vector<Tensor> Optimizer::zeros_like_parameters() const {
   return zeros;
 }
 
-SGD::SGD(std::vector<Tensor> parameters, double lr, double momentum, double weight_decay)
-    : Optimizer(std::move(parameters)), lr_(lr), momentum_(momentum), weight_decay_(weight_decay) {
+SGD::SGD(std::vector<Tensor> parameters, double lr, double momentum, double weight_decay,
+         Nesterov nesterov)
+    : Optimizer(std::move(parameters)),
+      lr_(lr),
+      momentum_(momentum),
+      weight_decay_(weight_decay),
+      nesterov_(nesterov) {
+  if (nesterov_ == Nesterov::Yes && momentum_ == 0)
+    throw Error("SGD: Nesterov's momentum of 0; give a momentum above 0");
   if (momentum_ != 0) velocity_ = zeros_like_parameters();
 }
 
@@ -55,7 +62,8 @@ std::vector<Optimizer::Update> SGD::updates(std::size_t parameter, const Tensor&
   const Tensor decayed = weight_decay_ == 0 ? gradient : gradient + value * weight_decay_;
   if (momentum_ == 0) return {{target, value - decayed * lr_}};
   const Tensor moving = (velocity_[parameter].detach() * momentum_ + decayed).contiguous();
-  return {{velocity_[parameter], moving}, {target, value - moving * lr_}};
+  const Tensor step = nesterov_ == Nesterov::Yes ? decayed + moving * momentum_ : moving;
+  return {{velocity_[parameter], moving}, {target, value - step * lr_}};
 }
 
 Adam::Adam(std::vector<Tensor> parameters, double lr, double beta1, double beta2, double eps)
@@ -92,11 +100,33 @@ std::vector<Optimizer::Update> Adam::updates(std::size_t parameter, const Tensor
   const Tensor first = (first_[parameter].detach() * beta1_ + gradient * (1 - beta1_)).contiguous();
   const Tensor second =
       (second_[parameter].detach() * beta2_ + gradient.square() * (1 - beta2_)).contiguous();
-  const Tensor step =
-      first / by.first.reshape(ones) / ((second / by.second.reshape(ones)).sqrt() + eps_) * lr_;
+  const Tensor direction =
+      first / by.first.reshape(ones) / ((second / by.second.reshape(ones)).sqrt() + eps_);
   return {{first_[parameter], first},
           {second_[parameter], second},
-          {parameters()[parameter], value - step}};
+          {parameters()[parameter], moved(value, direction)}};
+}
+
+Tensor Adam::moved(const Tensor& value, const Tensor& direction) const {
+  return value - direction * lr_;
+}
+
+AdamW::AdamW(std::vector<Tensor> parameters, double lr, double weight_decay, double beta1,
+             double beta2, double eps)
+    : Adam(std::move(parameters), lr, beta1, beta2, eps), weight_decay_(weight_decay) {}
+Tensor AdamW::moved(const Tensor& value, const Tensor& direction) const {
+  return value * (1 - lr() * weight_decay_) - direction * lr();
+}
+
+LAMB::LAMB(std::vector<Tensor> parameters, double lr, double weight_decay, double beta1,
+           double beta2, double eps)
+    : Adam(std::move(parameters), lr, beta1, beta2, eps), weight_decay_(weight_decay) {}
+Tensor LAMB::moved(const Tensor& value, const Tensor& direction) const {
+  const Tensor step = direction + value * weight_decay_;
+  const Tensor size = value.square().sum().sqrt(), length = step.square().sum().sqrt();
+  const Tensor one = Tensor::ones_like(size);
+  const Tensor ratio = Tensor::where(size > 0, Tensor::where(length > 0, size / length, one), one);
+  return value - step * (ratio * lr());
 }
 
 }  // namespace touchstone::optim

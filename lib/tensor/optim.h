@@ -39,10 +39,15 @@ class Optimizer {
   std::vector<Tensor> parameters_;
 };
 
-/// g = gradient + weight_decay * p; m = momentum * m + g; p = p - lr * m (g where momentum is 0).
+enum class Nesterov : bool { No, Yes };
+
+/// g = gradient + weight_decay * p; m = momentum * m + g; p = p - lr * m (g where momentum is 0,
+/// g + momentum * m with Nesterov's momentum).
 class SGD final : public Optimizer {
  public:
-  SGD(std::vector<Tensor> parameters, double lr, double momentum = 0, double weight_decay = 0);
+  /// Throws Error where Nesterov's momentum is 0.
+  SGD(std::vector<Tensor> parameters, double lr, double momentum = 0, double weight_decay = 0,
+      Nesterov nesterov = Nesterov::No);
 
  protected:
   std::vector<Update> updates(std::size_t parameter, const Tensor& value,
@@ -50,13 +55,14 @@ class SGD final : public Optimizer {
 
  private:
   double lr_, momentum_, weight_decay_;
+  Nesterov nesterov_;
   std::vector<Tensor> velocity_;
 };
 
 /// Kingma and Ba, Adam: a method for stochastic optimization, ICLR 2015, algorithm 1:
 /// m = b1 m + (1-b1) g; v = b2 v + (1-b2) g^2; p = p - lr * (m / (1-b1^t)) / (sqrt(v / (1-b2^t)) +
 /// eps).
-class Adam final : public Optimizer {
+class Adam : public Optimizer {
  public:
   Adam(std::vector<Tensor> parameters, double lr = 1e-3, double beta1 = 0.9, double beta2 = 0.999,
        double eps = 1e-8);
@@ -64,7 +70,10 @@ class Adam final : public Optimizer {
  protected:
   void before_step() override;
   std::vector<Update> updates(std::size_t parameter, const Tensor& value,
-                              const Tensor& gradient) override;
+                              const Tensor& gradient) final;
+  /// The parameter after a step of the corrected m / (sqrt(v) + eps).
+  virtual Tensor moved(const Tensor& value, const Tensor& direction) const;
+  double lr() const { return lr_; }
 
  private:
   /// What step t divides m and v by, as one-element tensors on a device.
@@ -77,6 +86,35 @@ class Adam final : public Optimizer {
   double power1_ = 1, power2_ = 1;  // beta^t
   std::vector<std::pair<std::pair<DType, std::string>, Correction>> corrections_;
   std::vector<Tensor> first_, second_;
+};
+
+/// Loshchilov and Hutter, Decoupled weight decay regularization, ICLR 2019: Adam, and
+/// p = p - lr * weight_decay * p.
+class AdamW final : public Adam {
+ public:
+  AdamW(std::vector<Tensor> parameters, double lr = 1e-3, double weight_decay = 0.01,
+        double beta1 = 0.9, double beta2 = 0.999, double eps = 1e-8);
+
+ protected:
+  Tensor moved(const Tensor& value, const Tensor& direction) const override;
+
+ private:
+  double weight_decay_;
+};
+
+/// You et al., Large batch optimization for deep learning: training BERT in 76 minutes, ICLR 2020,
+/// algorithm 2 with the identity as phi: r = Adam's direction + weight_decay * p;
+/// p = p - lr * (|p| / |r|) r, where the ratio is 1 if one of the norms is 0.
+class LAMB final : public Adam {
+ public:
+  LAMB(std::vector<Tensor> parameters, double lr = 1e-3, double weight_decay = 0.01,
+       double beta1 = 0.9, double beta2 = 0.999, double eps = 1e-6);
+
+ protected:
+  Tensor moved(const Tensor& value, const Tensor& direction) const override;
+
+ private:
+  double weight_decay_;
 };
 
 }  // namespace touchstone::optim

@@ -1,0 +1,164 @@
+#include "touchstone/tensor/networks.h"
+
+#include <cmath>
+
+namespace touchstone::models {
+namespace {
+
+void append(nn::StateDict& all, const std::string& prefix, nn::StateDict part) {
+  for (nn::NamedTensor& entry : nn::prefixed(prefix, std::move(part)))
+    all.push_back(std::move(entry));
+}
+
+}  // namespace
+
+Mlp::Mlp(const std::vector<std::int64_t>& sizes, Generator& generator,
+         const TensorOptions& options) {
+  if (sizes.size() < 2)
+    throw ShapeError(fmt::format("Mlp: {} sizes; want those of the input and the output at least",
+                                 sizes.size()));
+  for (std::size_t i = 1; i < sizes.size(); ++i)
+    layers_.emplace_back(sizes[i - 1], sizes[i], generator, options);
+}
+
+Tensor Mlp::operator()(const Tensor& x) const {
+  Tensor out = layers_[0](x);
+  for (std::size_t i = 1; i < layers_.size(); ++i) out = layers_[i](out.relu());
+  return out;
+}
+
+nn::StateDict Mlp::state() const {
+  nn::StateDict all;
+  for (std::size_t i = 0; i < layers_.size(); ++i)
+    append(all, fmt::format("layers.{}", i), layers_[i].state());
+  return all;
+}
+
+DigitsNet::DigitsNet(Generator& generator, const std::string& device)
+    : first_(1, 16, {3, 3}, generator, {.padding = {1, 1}}, {.device = device}),
+      second_(16, 32, {3, 3}, generator, {.padding = {1, 1}}, {.device = device}),
+      out_(128, 10, generator, {.device = device}) {}
+
+Tensor DigitsNet::operator()(const Tensor& images) const {
+  const Tensor small = max_pool2d(first_(images).relu(), {2, 2});
+  return out_(max_pool2d(second_(small).relu(), {2, 2}).flatten(1));
+}
+
+nn::StateDict DigitsNet::state() const {
+  nn::StateDict all;
+  append(all, "first", first_.state());
+  append(all, "second", second_.state());
+  append(all, "out", out_.state());
+  return all;
+}
+
+ResNet18::Normed ResNet18::normed(std::int64_t in, std::int64_t out, std::int64_t kernel,
+                                  std::int64_t stride, Generator& generator,
+                                  const TensorOptions& options) {
+  Tensor weight = generator.kaiming_normal({out, in, kernel, kernel}, options);
+  return {weight.set_requires_grad(), stride, nn::BatchNorm(out, 0.1, 1e-5, options)};
+}
+
+Tensor ResNet18::Normed::operator()(const Tensor& x, nn::Mode mode) const {
+  const std::int64_t padding = weight.size(2) / 2;
+  return norm(
+      conv2d(x, weight, std::nullopt, {.stride = {stride, stride}, .padding = {padding, padding}}),
+      mode);
+}
+nn::StateDict ResNet18::Normed::state() const {
+  nn::StateDict all = {{"weight", weight}};
+  append(all, "norm", norm.state());
+  return all;
+}
+
+Tensor ResNet18::Block::operator()(const Tensor& x, nn::Mode mode) const {
+  const Tensor inner = second(first(x, mode).relu(), mode);
+  return (inner + (shortcut ? (*shortcut)(x, mode) : x)).relu();
+}
+nn::StateDict ResNet18::Block::state() const {
+  nn::StateDict all;
+  append(all, "first", first.state());
+  append(all, "second", second.state());
+  if (shortcut) append(all, "shortcut", shortcut->state());
+  return all;
+}
+
+ResNet18::ResNet18(std::int64_t channels, std::int64_t width, std::int64_t classes,
+                   Generator& generator, const TensorOptions& options)
+    : stem_(normed(channels, width, 3, 1, generator, options)),
+      out_(8 * width, classes, generator, options) {
+  std::int64_t in = width;
+  for (std::int64_t stage = 0; stage < 4; ++stage)
+    for (std::int64_t i = 0; i < 2; ++i) {
+      const std::int64_t out = width << stage, stride = stage > 0 && i == 0 ? 2 : 1;
+      Block block{normed(in, out, 3, stride, generator, options),
+                  normed(out, out, 3, 1, generator, options), std::nullopt};
+      if (in != out) block.shortcut = normed(in, out, 1, stride, generator, options);
+      blocks_.push_back(std::move(block));
+      in = out;
+    }
+}
+
+Tensor ResNet18::operator()(const Tensor& images, nn::Mode mode) const {
+  Tensor x = stem_(images, mode).relu();
+  for (const Block& block : blocks_) x = block(x, mode);
+  return out_(x.mean({2, 3}));
+}
+
+nn::StateDict ResNet18::state() const {
+  nn::StateDict all;
+  append(all, "stem", stem_.state());
+  for (std::size_t i = 0; i < blocks_.size(); ++i)
+    append(all, fmt::format("blocks.{}", i), blocks_[i].state());
+  append(all, "out", out_.state());
+  return all;
+}
+
+Gpt::Gpt(const GptSizes& sizes, Generator& generator, const TensorOptions& options)
+    : sizes_(sizes),
+      tokens_(sizes.vocabulary, sizes.width, generator, options),
+      positions_(sizes.context, sizes.width, generator, options),
+      last_({sizes.width}, 1e-5, options) {
+  const auto smaller = [](Tensor weight) { weight.assign((weight.detach() * 0.02).contiguous()); };
+  smaller(tokens_.weight);
+  smaller(positions_.weight);
+  for (std::int64_t i = 0; i < sizes.layers; ++i)
+    layers_.push_back({nn::LayerNorm({sizes.width}, 1e-5, options),
+                       nn::MultiHeadAttention(sizes.width, sizes.heads, generator, options),
+                       nn::LayerNorm({sizes.width}, 1e-5, options),
+                       nn::Linear(sizes.width, 4 * sizes.width, generator, options),
+                       nn::Linear(4 * sizes.width, sizes.width, generator, options)});
+}
+
+Tensor Gpt::operator()(const Tensor& tokens) const {
+  if (tokens.rank() != 2 || tokens.size(1) > sizes_.context)
+    throw ShapeError(
+        fmt::format("Gpt: tokens {}: want (n, tokens) with at most {} tokens; cut them",
+                    str(tokens.shape()), sizes_.context));
+  Tensor x = tokens_(tokens) + positions_.weight.narrow(0, 0, tokens.size(1));
+  for (const Layer& layer : layers_) {
+    const Tensor normed = layer.before_attention(x);
+    x = x + layer.attention(normed, normed, normed, {.causal = true});
+    x = x + layer.narrow(layer.widen(layer.before_mlp(x)).gelu());
+  }
+  return linear(last_(x), tokens_.weight);
+}
+
+nn::StateDict Gpt::state() const {
+  nn::StateDict all;
+  append(all, "tokens", tokens_.state());
+  append(all, "positions", positions_.state());
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    const std::string prefix = fmt::format("layers.{}.", i);
+    append(all, prefix + "before_attention", layer.before_attention.state());
+    append(all, prefix + "attention", layer.attention.state());
+    append(all, prefix + "before_mlp", layer.before_mlp.state());
+    append(all, prefix + "widen", layer.widen.state());
+    append(all, prefix + "narrow", layer.narrow.state());
+  }
+  append(all, "last", last_.state());
+  return all;
+}
+
+}  // namespace touchstone::models

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "touchstone/tensor/nn.h"
+
+/// Networks made of the layers of nn.h, of any size.
+namespace touchstone::models {
+
+/// Linear layers with relu between them: sizes {in, ..., out}.
+class Mlp final : public nn::Module {
+ public:
+  /// Throws ShapeError below two sizes.
+  Mlp(const std::vector<std::int64_t>& sizes, Generator& generator,
+      const TensorOptions& options = {});
+  Tensor operator()(const Tensor& x) const;  // (..., in) -> (..., out)
+  nn::StateDict state() const override;
+
+ private:
+  std::vector<nn::Linear> layers_;
+};
+
+/// Two 3x3 convolutions with relu and 2x2 max-pooling and a linear layer, for 8x8 images of
+/// digits: (n, 1, 8, 8) -> (n, 10).
+class DigitsNet final : public nn::Module {
+ public:
+  explicit DigitsNet(Generator& generator, const std::string& device = "CPU");
+  Tensor operator()(const Tensor& images) const;
+  nn::StateDict state() const override;
+
+ private:
+  nn::Conv2d first_, second_;
+  nn::Linear out_;
+};
+
+/// He et al., Deep residual learning for image recognition, CVPR 2016: ResNet-18, eight blocks of
+/// two 3x3 convolutions in four stages, each twice as wide and half as high as the one before. The
+/// stem is one 3x3 convolution, as the paper has it for small images.
+class ResNet18 final : public nn::Module {
+ public:
+  /// `width` channels in the first stage; 64 in the paper.
+  ResNet18(std::int64_t channels, std::int64_t width, std::int64_t classes, Generator& generator,
+           const TensorOptions& options = {});
+  /// (n, channels, h, w) -> (n, classes); h and w are 8 or more.
+  Tensor operator()(const Tensor& images, nn::Mode mode) const;
+  nn::StateDict state() const override;
+
+ private:
+  struct Normed {  // a convolution without bias and what normalises it
+    Tensor weight;
+    std::int64_t stride;
+    nn::BatchNorm norm;
+    Tensor operator()(const Tensor& x, nn::Mode mode) const;
+    nn::StateDict state() const;
+  };
+  struct Block {
+    Normed first, second;
+    std::optional<Normed> shortcut;
+    Tensor operator()(const Tensor& x, nn::Mode mode) const;
+    nn::StateDict state() const;
+  };
+  static Normed normed(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride,
+                       Generator& generator, const TensorOptions& options);
+
+  Normed stem_;
+  std::vector<Block> blocks_;
+  nn::Linear out_;
+};
+
+struct GptSizes {
+  std::int64_t vocabulary, context, width, heads, layers;
+};
+/// A decoder of the GPT-2 kind (Radford et al., 2019): embeddings of tokens and positions, layers
+/// of causal attention and a feed-forward net of four times the width, each behind a layer norm and
+/// around it a residual; the embedding gives the logits, too.
+class Gpt final : public nn::Module {
+ public:
+  Gpt(const GptSizes& sizes, Generator& generator, const TensorOptions& options = {});
+  /// (n, tokens) integers -> (n, tokens, vocabulary). Throws ShapeError past the context.
+  Tensor operator()(const Tensor& tokens) const;
+  nn::StateDict state() const override;
+
+ private:
+  struct Layer {
+    nn::LayerNorm before_attention;
+    nn::MultiHeadAttention attention;
+    nn::LayerNorm before_mlp;
+    nn::Linear widen, narrow;
+  };
+  GptSizes sizes_;
+  nn::Embedding tokens_, positions_;
+  std::vector<Layer> layers_;
+  nn::LayerNorm last_;
+};
+
+}  // namespace touchstone::models

@@ -1,0 +1,65 @@
+// The example of docs/tensor.md: what is compiled here is what is written there.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "tensor_check.h"
+#include "touchstone/base/file.h"
+#include "touchstone/tensor/networks.h"
+#include "touchstone/tensor/optim.h"
+
+namespace touchstone {
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(std::string(TOUCHSTONE_SOURCE_DIR) + "/" + path);
+  EXPECT_TRUE(file.is_open()) << path;
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// What stands between two texts, each line without `indent` spaces.
+std::string between(const std::string& text, const std::string& from, const std::string& to,
+                    std::size_t indent) {
+  const std::size_t begin = text.find(from) + from.size();
+  std::istringstream lines(text.substr(begin, text.find(to, begin) - begin));
+  std::string out;
+  for (std::string line; std::getline(lines, line);)
+    if (line.size() > indent) out += line.substr(indent) + '\n';
+  return out;
+}
+
+TEST(TensorDocs, TheirExampleRuns) {
+  register_devices();
+  const TemporaryDirectory directory;
+  const std::filesystem::path& folder = directory.path();
+  // [example]
+  Generator generator(7);
+  const models::Mlp net({2, 16, 2}, generator);  // linear, relu, linear
+  optim::AdamW optimizer(net.parameters(), 0.02);
+  const Tensor points = generator.normal({64, 2});
+  const Tensor inside = (points.square().sum({1}) < 1.4).cast(DType::Int32);
+  float loss_was = 0;
+  for (int i = 0; i < 60; ++i) {
+    optimizer.zero_grad();
+    const Tensor loss = cross_entropy(net(points), inside);
+    loss.backward();
+    optimizer.step({loss});  // loss, gradients and new weights in one schedule
+    loss_was = loss.item<float>();
+  }
+  const Tensor right = (net(points).argmax(1) == inside).cast(DType::Float32).mean();
+  nn::save_state(folder / "net.safetensors", net.state());
+  // [end]
+  EXPECT_LT(loss_was, 0.4F);
+  EXPECT_GT(right.item<float>(), 0.85F);
+  EXPECT_TRUE(std::filesystem::exists(folder / "net.safetensors"));
+  // The markers, so put together that they are not found here.
+  const std::string mark = "// [";
+  EXPECT_EQ(between(text_of("docs/tensor.md"), "```cpp\n", "```", 0),
+            between(text_of("tests/tensor/docs_test.cpp"), mark + "example]\n", mark + "end]", 2));
+}
+
+}  // namespace
+}  // namespace touchstone

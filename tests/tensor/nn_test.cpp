@@ -1,0 +1,313 @@
+#include "touchstone/tensor/nn.h"
+
+#include <gtest/gtest.h>
+
+#include "tensor_check.h"
+#include "touchstone/base/file.h"
+#include "touchstone/device/array_file.h"
+#include "touchstone/tensor/networks.h"
+#include "touchstone/tensor/optim.h"
+
+namespace touchstone::nn {
+namespace {
+
+constexpr TensorOptions kDouble = {.dtype = DType::Float64};
+
+class NeuralLayers : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { register_devices(); }
+};
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+// rows of W x + b, W: (rows, x.size())
+Doubles affine(const Doubles& w, const Doubles& b, const Doubles& x) {
+  Doubles out = b;
+  for (std::size_t i = 0; i < b.size(); ++i)
+    for (std::size_t j = 0; j < x.size(); ++j) out[i] += w[i * x.size() + j] * x[j];
+  return out;
+}
+
+template <class Cell>
+void expect_recurrent(std::size_t gates, Cell cell) {
+  constexpr std::size_t kIn = 3, kHidden = 2, kSteps = 4;
+  Generator generator(5);
+  const auto run = [&](const auto& layer) {
+    const Doubles x = some(2 * kSteps * kIn);
+    const RecurrentResult result = layer(Tensor::from<double>(x, {2, int{kSteps}, int{kIn}}));
+    const Doubles wi = layer.weight_ih.template read<double>(),
+                  wh = layer.weight_hh.template read<double>(),
+                  bi = layer.bias_ih.template read<double>(),
+                  bh = layer.bias_hh.template read<double>();
+    EXPECT_EQ(wi.size(), gates * kHidden * kIn);
+    Doubles wanted;
+    for (std::size_t n = 0; n < 2; ++n) {
+      Doubles h(kHidden), c(kHidden);
+      for (std::size_t t = 0; t < kSteps; ++t) {
+        const auto from = x.begin() + static_cast<std::ptrdiff_t>((n * kSteps + t) * kIn);
+        cell(affine(wi, bi, Doubles(from, from + kIn)), affine(wh, bh, h), h, c);
+        wanted.insert(wanted.end(), h.begin(), h.end());
+      }
+    }
+    expect_near(result.outputs, wanted);
+    expect_near(result.last.hidden, {wanted[6], wanted[7], wanted[14], wanted[15]});
+  };
+  if (gates == 4)
+    run(LSTM(kIn, kHidden, generator, kDouble));
+  else
+    run(GRU(kIn, kHidden, generator, kDouble));
+}
+
+TEST_F(NeuralLayers, LstmAndGruEqualTheirEquations) {
+  expect_recurrent(4, [](const Doubles& a, const Doubles& b, Doubles& h, Doubles& c) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const auto gate = [&](std::size_t k) { return a[2 * k + i] + b[2 * k + i]; };
+      c[i] = sigmoid(gate(1)) * c[i] + sigmoid(gate(0)) * std::tanh(gate(2));
+      h[i] = sigmoid(gate(3)) * std::tanh(c[i]);
+    }
+  });
+  expect_recurrent(3, [](const Doubles& a, const Doubles& b, Doubles& h, Doubles&) {
+    for (std::size_t i = 0; i < 2; ++i) {
+      const double r = sigmoid(a[i] + b[i]), z = sigmoid(a[2 + i] + b[2 + i]);
+      h[i] = (1 - z) * std::tanh(a[4 + i] + r * b[4 + i]) + z * h[i];
+    }
+  });
+}
+
+TEST_F(NeuralLayers, RecurrentLayersGoOnFromAState) {
+  Generator generator(6);
+  const LSTM lstm(2, 3, generator, kDouble);
+  const Tensor x = Tensor::from<double>(some(16), {2, 4, 2});
+  const RecurrentResult whole = lstm(x), half = lstm(x.narrow(1, 0, 2));
+  expect_near(lstm(x.narrow(1, 2, 2), half.last).outputs,
+              read_doubles(whole.outputs.narrow(1, 2, 2)));
+  EXPECT_THROW(lstm(x.squeeze().flatten(1)), ShapeError);
+  EXPECT_THROW(lstm(Tensor::zeros({1, 0, 2}, kDouble)), ShapeError);
+}
+
+TEST_F(NeuralLayers, BatchNormUsesTheBatchAndRemembersIt) {
+  const BatchNorm norm(2, 0.1, 0, kDouble);
+  const Tensor x = Tensor::from<double>({1, 3, 10, 20, 5, 7, 30, 40}, {2, 2, 2});
+  const Tensor out = norm(x, Mode::Train);
+  // Channel means 4 and 25, variances 5 and 125.
+  const double a = 1 / std::sqrt(5), b = 1 / std::sqrt(125);
+  expect_near(out, {-3 * a, -a, -15 * b, -5 * b, a, 3 * a, 5 * b, 15 * b});
+  expect_near(norm.running_mean, {0.4, 2.5});
+  expect_near(norm.running_var, {0.9 + 0.1 * 20 / 3, 0.9 + 0.1 * 500 / 3});
+  const Tensor later = norm(x, Mode::Evaluate);
+  expect_near(later.narrow(1, 0, 1).flatten().narrow(0, 0, 1), {0.6 / std::sqrt(0.9 + 2.0 / 3)});
+  EXPECT_THROW(norm(x.flatten(), Mode::Train), ShapeError);
+  EXPECT_EQ(norm.parameters().size(), 2u);
+}
+
+TEST_F(NeuralLayers, NormsEqualTheirFormulas) {
+  const Tensor x = Tensor::from<double>({1, 3, 2, 6, 0, 4, 5, 9}, {1, 4, 2});
+  expect_near(LayerNorm({2}, 0, kDouble)(x), {-1, 1, -1, 1, -1, 1, -1, 1});
+  const double root = std::sqrt(3.5);  // of 1 3 2 6: mean 3, variance 3.5
+  expect_near(GroupNorm(2, 4, 0, kDouble)(x).flatten().narrow(0, 0, 4),
+              {-2 / root, 0, -1 / root, 3 / root});
+  expect_near(RMSNorm(2, 0, kDouble)(x).flatten().narrow(0, 0, 2),
+              {1 / std::sqrt(5), 3 / std::sqrt(5)});
+  EXPECT_THROW(GroupNorm(3, 4)(x.cast(DType::Float32)), ShapeError);
+  EXPECT_THROW(LayerNorm({3})(x.cast(DType::Float32)), ShapeError);
+}
+
+TEST_F(NeuralLayers, EmbeddingGivesRows) {
+  Generator generator(7);
+  const Embedding embedding(5, 3, generator, kDouble);
+  const Doubles w = embedding.weight.read<double>();
+  const Tensor out = embedding(Tensor::from<int>({4, 0, 4, 1}, {2, 2}));
+  EXPECT_EQ(out.shape(), (Shape{2, 2, 3}));
+  expect_near(out, {w[12], w[13], w[14], w[0], w[1], w[2], w[12], w[13], w[14], w[3], w[4], w[5]},
+              0);
+}
+
+TEST_F(NeuralLayers, CausalAttentionSeesNoLaterToken) {
+  Generator generator(8);
+  const MultiHeadAttention attention(4, 2, generator, kDouble);
+  Doubles values = some(12);
+  const auto run = [&] {
+    const Tensor x = Tensor::from<double>(values, {1, 3, 4});
+    return attention(x, x, x, {.causal = true}).read<double>();
+  };
+  const Doubles before = run();
+  values[8] += 1;  // of the last token
+  const Doubles after = run();
+  for (std::size_t i = 0; i < 12; ++i) EXPECT_EQ(before[i] == after[i], i < 8) << i;
+  EXPECT_EQ(attention.state()[2].name, "key.weight");
+  EXPECT_THROW(MultiHeadAttention(4, 3, generator), ShapeError);
+  EXPECT_THROW(Conv2d(4, 4, {3, 3}, generator, {.groups = 3}), ShapeError);
+  EXPECT_THROW(Conv1d(4, 4, 3, generator, {.groups = 0}), ShapeError);
+}
+
+TEST_F(NeuralLayers, ConvolutionsOfGroupsAreConvolutionsSideBySide) {
+  Generator generator(9);
+  const Conv1d conv(4, 6, 3, generator, {.stride = {2}, .padding = {1}, .groups = 2}, kDouble);
+  const Tensor x = Tensor::from<double>(some(2 * 4 * 7), {2, 4, 7});
+  const ConvArgs one = {.stride = {2}, .padding = {1}};
+  const auto half = [&](int g) {
+    return conv1d(x.narrow(1, 2 * g, 2), conv.weight.narrow(0, 3 * g, 3),
+                  conv.bias.narrow(0, 3 * g, 3), one);
+  };
+  expect_near(conv(x), read_doubles(Tensor::cat({half(0), half(1)}, 1)));
+}
+
+TEST_F(NeuralLayers, ConvTransposeIsTheGradientOfConv) {
+  const ConvArgs args = {
+      .stride = {2, 1}, .padding = {1, 0}, .dilation = {1, 2}, .output_padding = {1, 0}};
+  Tensor x = Tensor::from<double>(some(2 * 6 * 5), {1, 2, 6, 5});
+  x.set_requires_grad();
+  const Tensor w = Tensor::from<double>(some(3 * 2 * 3 * 2, -1, 1, 2), {3, 2, 3, 2});
+  const Tensor out = conv(x, w, std::nullopt, args);
+  const Tensor arriving = Tensor::from<double>(some(out.elements(), -1, 1, 3), out.shape());
+  out.backward(arriving);
+  const Tensor back = conv_transpose(arriving, w, std::nullopt, args);
+  ASSERT_EQ(back.shape(), x.shape());
+  expect_near(back, x.grad()->read<double>());
+}
+
+class States : public NeuralLayers {
+ protected:
+  std::filesystem::path file(const char* name) const { return folder_.path() / name; }
+  static models::Mlp net(std::uint64_t seed) {
+    Generator generator(seed);
+    return models::Mlp({3, 4, 2}, generator);
+  }
+  static std::string said(const std::function<void()>& f) {
+    try {
+      f();
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  }
+
+ private:
+  TemporaryDirectory folder_;
+};
+
+TEST_F(States, ComeBackFromAFile) {
+  Generator generator(10);
+  const models::ResNet18 one(1, 2, 3, generator), other(1, 2, 3, generator);
+  const Tensor x = generator.normal({1, 1, 8, 8});
+  for (const char* name : {"net.safetensors", "net.npz"}) {
+    save_state(file(name), one.state());
+    const auto wanted = one(x, Mode::Evaluate).read<float>();
+    EXPECT_NE(other(x, Mode::Evaluate).read<float>(), wanted);
+    load_state(file(name), other.state());
+    EXPECT_EQ(other(x, Mode::Evaluate).read<float>(), wanted);
+    EXPECT_TRUE(other.parameters()[0].requires_grad());
+    for (const NamedTensor& entry : other.state()) {  // to begin the next round with others
+      Tensor target = entry.tensor;
+      target.assign(target.detach() * 0.5);
+    }
+  }
+  EXPECT_EQ(one.state()[0].name, "stem.weight");
+  EXPECT_EQ(one.state().back().name, "out.bias");
+}
+
+TEST_F(States, OfAnyTypeComeBackBitForBit) {
+  const StateDict all = {{"half", Tensor::from<double>({1.5, -0.0, 1e9}, {3}).cast(DType::Float16)},
+                         {"truth", Tensor::from<bool>({true, false}, {2, 1})},
+                         {"none", Tensor::zeros({0, 3})},
+                         {"one", Tensor::full({}, 7, {DType::Int64, "CPU"})}};
+  save_state(file("a.safetensors"), all);
+  const StateDict back = {{"half", Tensor::zeros({3}, {DType::Float16, "CPU"})},
+                          {"truth", Tensor::zeros({2, 1}, {DType::Bool, "CPU"})},
+                          {"none", Tensor::zeros({0, 3})},
+                          {"one", Tensor::zeros({}, {DType::Int64, "CPU"})}};
+  load_state(file("a.safetensors"), back);
+  EXPECT_EQ(read_doubles(back[0].tensor)[0], 1.5);
+  EXPECT_TRUE(std::signbit(read_doubles(back[0].tensor)[1]));
+  EXPECT_EQ(back[1].tensor.read<bool>(), (std::vector{true, false}));
+  EXPECT_EQ(back[3].tensor.item<std::int64_t>(), 7);
+}
+
+TEST_F(States, SayAllThatDoesNotFitAndChangeNothing) {
+  save_state(file("net.safetensors"), net(1).state());
+  const models::Mlp target = net(2);
+  const auto before = target.parameters()[0].read<float>();
+  StateDict state = target.state();
+  state[1] = {"layers.0.bias", Tensor::zeros({5})};
+  state[2] = {"layers.1.weight", Tensor::zeros({2, 4}, {DType::Float64, "CPU"})};
+  state[3].name = "layers.1.shift";
+  const std::string text = said([&] { load_state(file("net.safetensors"), state); });
+  for (const char* part :
+       {"net.safetensors", "'layers.0.bias' has shape (4,), expected (5,)",
+        "'layers.1.weight' is float32, expected float64", "'layers.1.bias' (2,) is not expected",
+        "'layers.1.shift' (2,) is missing", "Strict::No"})
+    EXPECT_NE(text.find(part), std::string::npos) << part << " not in: " << text;
+  EXPECT_EQ(target.parameters()[0].read<float>(), before);
+  state = target.state();
+  state[3].name = "layers.1.shift";
+  load_state(file("net.safetensors"), state, Strict::No);
+  EXPECT_EQ(target.parameters()[0].read<float>(), net(1).parameters()[0].read<float>());
+  state[3].name = "layers.0.bias";
+  EXPECT_NE(said([&] { save_state(file("x.npz"), state); }).find("'layers.0.bias'"),
+            std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(file("x.npz")));
+  EXPECT_THROW(load_state(file("absent.safetensors"), target.state()), SystemError);
+}
+
+// A network follows its gradients: the loss falls to a part of what it was.
+template <class Net>
+void expect_learns(const Net& loss_of, const std::vector<Tensor>& parameters, int steps,
+                   double part, double lr = 0.02) {
+  optim::Adam adam(parameters, lr);
+  float first = 0, last = 0;
+  for (int i = 0; i < steps; ++i) {
+    adam.zero_grad();
+    const Tensor loss = loss_of();
+    loss.backward();
+    adam.step({loss});
+    (i == 0 ? first : last) = loss.template item<float>();
+  }
+  EXPECT_LT(last, part * first);
+}
+
+TEST_F(NeuralLayers, AnMlpLearnsWhichOfTwoIsSet) {
+  Generator generator(11);
+  const models::Mlp net({2, 8, 2}, generator);
+  const Tensor x = Tensor::from<float>({0, 0, 0, 1, 1, 0, 1, 1}, {4, 2});
+  const Tensor y = Tensor::from<int>({0, 1, 1, 0}, {4});
+  expect_learns([&] { return cross_entropy(net(x), y); }, net.parameters(), 60, 0.3, 0.05);
+  EXPECT_EQ(net(x).argmax(1).read<int>(), (std::vector{0, 1, 1, 0}));
+}
+
+TEST_F(NeuralLayers, AGptLearnsASentence) {
+  Generator generator(12);
+  const models::Gpt gpt({.vocabulary = 6, .context = 8, .width = 8, .heads = 2, .layers = 1},
+                        generator);
+  const std::vector<int> sentence = {3, 1, 4, 1, 5, 2, 0, 5};
+  const Tensor tokens = Tensor::from<int>(sentence, {1, 8});
+  const Tensor seen = tokens.narrow(1, 0, 7), next = tokens.narrow(1, 1, 7).flatten().contiguous();
+  expect_learns([&] { return cross_entropy(gpt(seen).squeeze(0), next); }, gpt.parameters(), 40,
+                0.2);
+  EXPECT_EQ(gpt(seen).argmax(2).read<int>(),
+            std::vector<int>(sentence.begin() + 1, sentence.end()));
+  EXPECT_THROW(gpt(Tensor::zeros({1, 9}, {DType::Int32, "CPU"})), ShapeError);
+}
+
+TEST_F(NeuralLayers, AResNetTakesAStepAndMovesItsStatistics) {
+  Generator generator(13);
+  const models::ResNet18 net(1, 2, 2, generator);
+  const Tensor x = generator.normal({2, 1, 8, 8}), y = Tensor::from<int>({0, 1}, {2});
+  optim::SGD sgd(net.parameters(), 0.05, 0.9, 0, optim::Nesterov::Yes);
+  std::vector<float> losses;
+  for (int i = 0; i < 3; ++i) {
+    sgd.zero_grad();
+    const Tensor loss = cross_entropy(net(x, Mode::Train), y);
+    loss.backward();
+    std::vector<Tensor> also = {loss};
+    for (const NamedTensor& entry : net.state())
+      if (!entry.tensor.requires_grad()) also.push_back(entry.tensor);
+    sgd.step(also);
+    losses.push_back(loss.item<float>());
+  }
+  EXPECT_LT(losses.back(), losses.front());
+  EXPECT_NE(net.state()[3].tensor.read<float>(),
+            (std::vector<float>{0, 0}));  // stem.norm.running_mean
+}
+
+}  // namespace
+}  // namespace touchstone::nn
