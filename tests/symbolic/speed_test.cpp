@@ -11,6 +11,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "../support/sanitized.h"
 #include "touchstone/base/file.h"
 #include "touchstone/symbolic/context.h"
 
@@ -170,7 +171,7 @@ Node nest(Context& context, int depth, int kind) {
 TEST(Speed, NestsTakeTimeInProportionToTheirDepth) {
   Context context;
   for (const int kind : {0, 1, 2, 3}) {
-    const int shallow = kind == 3 ? 10 : 500;
+    const int shallow = kind == 3 ? 10 : test::kSanitized ? 100 : 500;
     const auto work = [&](int depth) {
       return seconds([&] { EXPECT_GT(size(nest(context, depth, kind)), 0U); });
     };
