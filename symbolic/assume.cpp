@@ -287,9 +287,41 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
     assuming_ = false;
     return root;
   }
-  const Id result = rewritten(narrow, back);
+  const bool same = renamed(narrow, root, back);
+  if (same) rewind(start);  // nothing changed
+  const Id result = same ? root : rewritten(narrow, back);
   assuming_ = false;
   return result;
+}
+
+bool Simplifier::renamed(Id now, Id root, const Replacements& back) const {
+  Short<std::pair<Id, Id>, 16> left{{now, root}};
+  IdMap<Id> seen;
+  while (!left.empty()) {
+    const auto [a, b] = left.back();
+    left.pop_back();
+    if (a == b) continue;
+    if (const Id* const known = seen.find(a)) {
+      if (*known != b) return false;
+      continue;
+    }
+    seen.set(a, b);
+    if (c_.kind(a) != c_.kind(b)) return false;
+    if (c_.kind(a) == Kind::Variable) {
+      if (std::ranges::find(back, std::pair(a, b)) == back.end()) return false;
+      continue;
+    }
+    const NodeData &x = c_[a], &y = c_[b];
+    if (x.args.size() != y.args.size() || x.terms.size() != y.terms.size() || x.first != y.first ||
+        x.second != y.second)
+      return false;
+    for (std::size_t i = 0; i < x.args.size(); ++i) left.emplace_back(x.args[i], y.args[i]);
+    for (std::size_t i = 0; i < x.terms.size(); ++i) {
+      if (x.terms[i].coef != y.terms[i].coef) return false;
+      left.emplace_back(x.terms[i].atom, y.terms[i].atom);
+    }
+  }
+  return true;
 }
 
 bool Simplifier::defined(Id root) const {

@@ -161,6 +161,19 @@ Interval Simplifier::bounds(const Linear& sum) const {
   return trimmed(meet(r, fact_bounds(sum)), congruence(sum)).value_or(r);
 }
 
+Interval Simplifier::bounds_of_sum(const Linear& a, const Linear& b, const Int& factor) const {
+  const auto variables = [&](const Linear& s) {
+    return std::ranges::all_of(s.terms,
+                               [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; });
+  };
+  if (facts_.empty() && residues_.empty() && variables(a) && variables(b))
+    return bounds_of_both(a, b.constant, b.terms, factor,
+                          [&](Id atom) -> const Interval& { return c_.bounds(atom); });
+  Linear sum = a;
+  add(sum, b, factor);
+  return bounds(sum);
+}
+
 Interval Simplifier::lasting_bounds(const Linear& sum) const {
   Interval r = Interval::point(sum.constant);
   unsigned seen = 0, shared = 0;  // variables, and those of several terms

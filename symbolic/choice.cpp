@@ -64,12 +64,9 @@ std::optional<bool> Simplifier::decided(Id condition, Id known) {
   const auto below = comparison(known);
   if (!below && k.kind != Kind::Zero) return std::nullopt;
   const Linear asked = linear(c.args[0]), fact = below ? *below : linear(k.args[0]);
-  Linear gap = asked, total = asked;
-  add(gap, fact, -1);
-  const Interval over = bounds(gap);
+  const Interval over = bounds_of_sum(asked, fact, -1);
   if (k.kind != Kind::Zero && over.at_most(0)) return c.kind == Kind::Negative;
-  add(total, fact);
-  const Interval both = bounds(total);
+  const Interval both = bounds_of_sum(asked, fact, 1);
   if (k.kind == Kind::Zero) {  // asked = gap = total
     const Interval range = meet(over, both);
     if (c.kind == Kind::Negative) {

@@ -39,6 +39,8 @@ class End {
         !__builtin_mul_overflow(a.value_.word_ >> 1, factor.word_, &product) &&
         !__builtin_add_overflow(value_.word_, product, &sum))
       value_.word_ = sum;
+    else if (a.value_.word_ == Int::kNone && (value_.word_ & 1) == 0)
+      value_.word_ = Int::kNone;
     else if (value_.word_ != Int::kNone)
       add_large_product(a, factor);
   }

@@ -20,7 +20,7 @@ Node parse(const std::string& text, const std::map<std::string, Node>& names, Co
   if (tape.comparable())
     if (const auto known = context.recall(tape.words(), tape.hash())) return context.handle(*known);
   const Id built = CanonicalBuilder(names, context).build(tape, text);
-  const Id id = restated(context, built, names);
+  const Id id = restated(context, built, names, tape);
   if (tape.comparable()) context.remember(tape.words(), tape.hash(), id);
   return context.handle(id);
 }

@@ -202,7 +202,7 @@ Solution::Solution(const Reading& reading, std::string_view text, Context& conte
   in_part("in", [&] { id_ = CanonicalBuilder(reading.names, context).build(reading.tape, text); });
   extractor_.emplace(context, Extractor::For::Text);
   const Id built = id_;
-  id_ = restated(context, built, reading.names, &*extractor_);
+  id_ = restated(context, built, reading.names, reading.tape, &*extractor_);
   bounds_ = context[id_].bounds;
   if (!reading.conditions.empty()) {
     const auto under = Simplifier(context).under(id_, reading.conditions, &bounds_);

@@ -92,7 +92,7 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
 }  // namespace
 
 Id restated(Context& context, Id root, const std::map<std::string, Node>& given,
-            Extractor* laid_out) {
+            const Tape& written, Extractor* laid_out) {
   const NodeData& top = context[root];
   if (top.kind == Kind::Constant || top.kind == Kind::Variable) return root;
   if (top.kind == Kind::Sum && std::ranges::all_of(top.terms, [&](const Term& t) {
@@ -104,10 +104,10 @@ Id restated(Context& context, Id root, const std::map<std::string, Node>& given,
   std::map<std::string, Node> own;
   const auto* const names = names_of(context, nodes, given, own);
   if (!names) return root;
-  static thread_local std::string text;  // its memory is used again
   List<Id> seen{root};
   List<std::size_t> sizes;
   while (seen.size() < kMostRounds) {
+    Tape tape;  // of the text, which is not needed itself
     {
       std::optional<Extractor> own_forms;
       const bool first = laid_out && seen.size() == 1;
@@ -115,13 +115,15 @@ Id restated(Context& context, Id root, const std::map<std::string, Node>& given,
       const int form = e.extract(seen.back());
       sizes.push_back(e.forms()[static_cast<std::size_t>(form)].size);
       if (sizes.back() > kMostSize) return root;
-      text = render(e.forms(), form, std::move(text));
+      const List<Id> variables = seen.size() == 1 ? nodes : reachable(context, seen.back());
+      if (!tape.take(e.forms(), form, context, variables)) return root;
     }
+    if (seen.size() == 1 && written.comparable() && tape.comparable() &&
+        std::ranges::equal(tape.words(), written.words()))
+      return root;
     Id next = root;
     try {
-      Tape tape;
-      tape.read(text, *names);
-      next = CanonicalBuilder(*names, context).build(tape, text);
+      next = CanonicalBuilder(*names, context).build(tape, "");
     } catch (const ParseError&) {  // what is nowhere defined may show it only when written
       return root;
     }

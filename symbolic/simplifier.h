@@ -68,6 +68,8 @@ class Simplifier {
   /// stays as a node of its own, which `defined` finds.
   using Replacements = Short<std::pair<Id, Id>, 4>;  // of a few nodes, and by what
   Id rewritten(Id root, const Replacements& by);
+  /// Whether root is `now` with nothing but variables replaced.
+  bool renamed(Id now, Id root, const Replacements& back) const;
   bool defined(Id root) const;
   /// A node equal to root wherever all conditions hold; nullopt where they never hold together.
   /// bounds, which may be null, is trimmed to the values that root has there.
@@ -187,6 +189,8 @@ class Simplifier {
   int weight(const Linear& s) const;
   // bounds.cpp
   Interval plain_bounds(const Linear& sum) const;
+  /// bounds of a + factor * b
+  Interval bounds_of_sum(const Linear& a, const Linear& b, const Int& factor) const;
   /// Bounds that hold without the facts: what a node may keep.
   Interval lasting_bounds(const Linear& sum) const;
   /// Surely takes values above and below every number.

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/symbolic/extract.h"
 
 namespace touchstone::symbolic {
 
@@ -44,9 +45,10 @@ class TapeBuilder final : public ExpressionBuilder {
     if (known == names_.end()) return std::nullopt;
     const Node n = known->second;
     if (n.is_constant()) return constant((*n.context())[n.id()].first);
-    const Id id = n.id();
-    return t_.keep(ExprOp::Variable, {&id, 1}, 1);
+    return variable(n.id());
   }
+
+  Value variable(Id id) { return t_.keep(ExprOp::Variable, {&id, 1}, 1); }
 
   std::string known_names() const override {
     return names_.empty() ? "a number, since no names were given"
@@ -96,6 +98,136 @@ class TapeBuilder final : public ExpressionBuilder {
   std::size_t place_ = 0;
 };
 
+namespace {
+
+/// Writes down the text of a form, without the text.
+class FormReader {
+ public:
+  FormReader(TapeBuilder& builder, const List<Form>& forms, const Context& context,
+             std::span<const Id> variables)
+      : b_(builder),
+        forms_(forms),
+        c_(context),
+        variables_(variables),
+        known_(forms.size(), kNoPart) {}
+
+  std::uint32_t part(int form) {
+    std::uint32_t& known = known_[static_cast<std::size_t>(form)];
+    if (known == kNoPart) {
+      const std::uint32_t found = read(at(form));
+      known = found;
+    }
+    return known;
+  }
+  bool refused() const { return refused_; }
+
+ private:
+  const Form& at(int form) const { return forms_[static_cast<std::size_t>(form)]; }
+  bool negates(const Form& f) const {
+    if (f.op != StepOp::Sub) return false;
+    const Form& left = at(f.args[0]);
+    return left.op == StepOp::Const && left.value.is_zero();
+  }
+  /// + and - are one chain, as they are written without parentheses; so are `and` and `or`.
+  bool continues(const Form& inner, const Form& outer) const {
+    const auto is_sum = [](const Form& f) { return f.op == StepOp::Add || f.op == StepOp::Sub; };
+    return is_sum(outer) ? is_sum(inner) && !negates(inner) : inner.op == outer.op;
+  }
+  static ExprOp op_of(StepOp op) {
+    switch (op) {
+      case StepOp::Add:
+        return ExprOp::Add;
+      case StepOp::Sub:
+        return ExprOp::Sub;
+      case StepOp::Mul:
+        return ExprOp::Mul;
+      case StepOp::FloorDiv:
+        return ExprOp::Div;
+      case StepOp::FloorMod:
+        return ExprOp::Mod;
+      case StepOp::Lt:
+        return ExprOp::Lt;
+      case StepOp::Le:
+        return ExprOp::Le;
+      case StepOp::Eq:
+        return ExprOp::Eq;
+      case StepOp::Ne:
+        return ExprOp::Ne;
+      case StepOp::And:
+        return ExprOp::And;
+      case StepOp::Or:
+        return ExprOp::Or;
+      case StepOp::Not:
+        return ExprOp::Not;
+      case StepOp::Min:
+        return ExprOp::Min;
+      case StepOp::Max:
+        return ExprOp::Max;
+      default:
+        return ExprOp::Where;
+    }
+  }
+
+  std::uint32_t read(const Form& f) {
+    switch (f.op) {
+      case StepOp::Const:
+        return b_.constant(f.value);
+      case StepOp::Var:
+        for (const Id id : variables_)
+          if (c_.kind(id) == Kind::Variable && c_[id].name == f.name) return b_.variable(id);
+        refused_ = true;
+        return b_.constant(0);
+      case StepOp::Add:
+      case StepOp::Sub:
+      case StepOp::And:
+      case StepOp::Or:
+        return negates(f) ? apply(ExprOp::Neg, {&f.args[1], 1}) : chain(f);
+      default:
+        return apply(op_of(f.op), f.args);
+    }
+  }
+  std::uint32_t apply(ExprOp op, std::span<const int> args) {
+    Short<std::uint32_t, 4> parts;
+    for (const int a : args) parts.push_back(part(a));
+    refused_ |= is_division(op) && b_.is_zero(parts.back());
+    return b_.apply(op, parts);
+  }
+  std::uint32_t chain(const Form& last) {
+    Short<const Form*, 8> links;
+    for (const Form* f = &last;; f = &at(f->args[0])) {
+      links.push_back(f);
+      if (!continues(at(f->args[0]), *f)) break;
+    }
+    Short<ExprOp, 16> ops;
+    Short<std::uint32_t, 16> parts;
+    parts.push_back(part(links.back()->args[0]));
+    for (std::size_t i = links.size(); i-- > 0;) {
+      ops.push_back(op_of(links[i]->op));
+      parts.push_back(part(links[i]->args[1]));
+    }
+    return b_.chain(ops, parts);
+  }
+
+  TapeBuilder& b_;
+  const List<Form>& forms_;
+  const Context& c_;
+  std::span<const Id> variables_;
+  List<std::uint32_t> known_;
+  bool refused_ = false;
+};
+
+}  // namespace
+
+bool Tape::take(const List<Form>& forms, int root, const Context& context,
+                std::span<const Id> variables) {
+  static const std::map<std::string, Node> kNoNames;
+  clear();
+  TapeBuilder builder(*this, kNoNames);
+  FormReader reader(builder, forms, context, variables);
+  close(reader.part(root));
+  return !reader.refused();
+}
+
 void Tape::clear() {
   words_.clear();
   starts_.clear();
@@ -108,7 +240,11 @@ void Tape::clear() {
 void Tape::read(std::string_view text, const std::map<std::string, Node>& names) {
   clear();
   TapeBuilder builder(*this, names);
-  root_ = read_expression(text, builder);
+  close(read_expression(text, builder));
+}
+
+void Tape::close(Part root) {
+  root_ = root;
   words_.push_back(root_);
   hash_ = hash_words(words_);
 }

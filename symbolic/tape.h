@@ -9,6 +9,8 @@
 
 namespace touchstone::symbolic {
 
+struct Form;  // extract.h
+
 /// An expression as it was read: its different parts in the order in which they are built, parts
 /// before wholes, each once. Names stand for nodes already; nothing is simplified. One list of
 /// words, its last the root, so that two tapes of one context are equal where their words are.
@@ -24,6 +26,10 @@ class Tape {
   /// is written as a divisor is refused here, one that comes about only when the node is built.
   /// Throws ParseError pointing at the column.
   void read(std::string_view text, const std::map<std::string, Node>& names);
+  /// What reading the text of a form would give, its variables among these nodes; false where that
+  /// text would be refused. Recurses on the depth of the form.
+  bool take(const List<Form>& forms, int root, const Context& context,
+            std::span<const Id> variables);
 
   /// How many parts there are, and which is the whole.
   std::size_t parts() const { return starts_.size(); }
@@ -60,6 +66,7 @@ class Tape {
   };
 
   void clear();
+  void close(Part root);
   /// The part with these operands: one that is there, or a new one.
   Part keep(ExprOp op, std::span<const std::uint32_t> operands, std::size_t size);
   void grow_table();
