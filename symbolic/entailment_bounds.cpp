@@ -1,0 +1,350 @@
+// What values expressions have where facts hold: of atoms, of sums term by term, with facts added,
+// and case by case.
+#include <algorithm>
+
+#include "touchstone/base/interrupt.h"
+#include "touchstone/symbolic/entailment.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+constexpr int kRounds = 3;  // of bounds from facts from bounds
+
+bool empty(const Interval& r) { return r.lo && r.hi && *r.hi < *r.lo; }
+
+}  // namespace
+
+Interval Entailment::both(const Interval& a, const Interval& b) {
+  Interval r = a;
+  if (b.lo && (!r.lo || *r.lo < *b.lo)) r.lo = b.lo;
+  if (b.hi && (!r.hi || *b.hi < *r.hi)) r.hi = b.hi;
+  if (!empty(r)) return r;
+  contradictory_ = true;  // each holds wherever the facts do
+  return a;
+}
+
+void Entailment::narrow(AtomId a, const Interval& range) {
+  Interval& now = known_[a];
+  if (range.lo && (!now.lo || *now.lo < *range.lo)) now.lo = range.lo;
+  if (range.hi && (!now.hi || *range.hi < *now.hi)) now.hi = range.hi;
+  contradictory_ |= empty(now);
+}
+
+void Entailment::tighten() {
+  settled_ = true;
+  for (int round = 0; round < kRounds && !contradictory_; ++round) {
+    for (const PolyId p : nonzero_) {  // what is not 0 and not below is above
+      memo_.clear();
+      const PolyId above = ring_->add(ring_->constant(1), p, -1);
+      if (plain(p).at_least(0) && std::ranges::find(facts_, above) == facts_.end())
+        facts_.push_back(above);
+    }
+    for (const PolyId fact : facts_) {
+      memo_.clear();
+      const Poly& f = (*ring_)[fact];
+      contradictory_ |= plain(fact).at_least(1);
+      for (const auto& [m, c] : f.terms) {
+        if (m.size() != 1) continue;
+        // c * atom <= -rest
+        const Interval rest = plain(ring_->add(fact, ring_->monomial(m, c), -1));
+        if (!rest.lo) continue;
+        Interval range;
+        if (c.sign() > 0)
+          range.hi = floor_div(-*rest.lo, c);
+        else
+          range.lo = -floor_div(-*rest.lo, -c);
+        narrow(m[0], range);
+      }
+    }
+  }
+  memo_.clear();
+  find_residues();
+}
+
+void Entailment::find_residues() {
+  for (const auto& [id, range] : known_) {
+    const Atom& a = ring_->atom(id);
+    if (a.kind != AtomKind::Remainder || !(*ring_)[a.parts[1]].is_constant()) continue;
+    const Int d = (*ring_)[a.parts[1]].constant();
+    const Interval value = d.sign() > 0 ? both(range, Interval{Int(0), d - 1}) : range;
+    if (!value.is_point()) continue;
+    const std::pair<PolyId, Int> found{ring_->add(a.parts[0], ring_->constant(*value.lo), -1), d};
+    if (std::ranges::find(residues_, found) == residues_.end()) residues_.push_back(found);
+  }
+}
+
+Congruence Entailment::atom_congruence(AtomId id, int depth) {
+  if (depth == 0) return {};
+  const Atom& a = ring_->atom(id);
+  const auto part = [&](std::size_t i) { return congruence(a.parts[i], depth - 1); };
+  Congruence r;
+  switch (a.kind) {
+    case AtomKind::Quotient:
+      if (const Congruence d = part(1); d.modulus.is_zero() && d.residue.sign() > 0)
+        r = floor_div(part(0), d.residue);
+      break;
+    case AtomKind::Remainder:
+      if (const Congruence d = part(1); !d.modulus.is_zero() || !d.residue.is_zero())
+        r = floor_mod(part(0), d);
+      break;
+    case AtomKind::Max:
+      r = Congruence::point(0);
+      for (std::size_t i = 0; i < a.parts.size() && !r.is_trivial(); ++i) r = hull(r, part(i));
+      break;
+    case AtomKind::Product:
+      r = Congruence::point(1);
+      for (std::size_t i = 0; i < a.parts.size() && !r.is_trivial(); ++i) r = r * part(i);
+      break;
+    default:
+      break;
+  }
+  return r;
+}
+
+Congruence Entailment::congruence(PolyId p, int depth) {
+  Congruence r = Congruence::point(0);
+  const Poly poly = (*ring_)[p];
+  for (const auto& [m, c] : poly.terms) {
+    if (r.is_trivial()) break;
+    Congruence product = Congruence::point(1);
+    for (const AtomId a : m)
+      if (!product.is_trivial()) product = product * atom_congruence(a, depth);
+    r = r + product * c;
+  }
+  if (depth == 0 || poly.is_constant()) return r;
+  for (std::size_t i = 0; i < residues_.size(); ++i) {
+    const auto [fact, modulus] = residues_[i];
+    const Poly f = (*ring_)[fact];
+    for (const auto& [m, c] : f.terms) {
+      const auto own = std::ranges::find(poly.terms, m, &std::pair<Monomial, Int>::first);
+      if (m.empty() || own == poly.terms.end() || !divides(c, own->second)) continue;
+      const Int factor = floor_div(own->second, c);  // p = factor * fact + rest
+      const Congruence rest = congruence(ring_->add(p, fact, -factor), depth - 1);
+      const auto less = meet(r, rest + Congruence::of(modulus * factor, 0));
+      contradictory_ |= !less;
+      if (less) r = *less;
+    }
+  }
+  return r;
+}
+
+Interval Entailment::trimmed(const Interval& range, PolyId p, int depth) {
+  const Congruence c = congruence(p, std::max(depth, 2));
+  if (c.is_trivial()) return range;
+  const auto less = symbolic::trimmed(range, c);
+  contradictory_ |= !less;
+  return less.value_or(range);
+}
+
+Interval Entailment::atom_bounds(AtomId id) {
+  if (const auto found = memo_.find(id); found != memo_.end()) return found->second;
+  const Atom& a = ring_->atom(id);
+  const auto part = [&](std::size_t i) { return both(plain(a.parts[i]), relaxed(a.parts[i], 0)); };
+  Interval r;
+  switch (a.kind) {
+    case AtomKind::Variable:
+      break;
+    case AtomKind::Quotient:
+      r = floor_div(part(0), part(1));
+      break;
+    case AtomKind::Remainder: {
+      const Interval d = part(1);
+      r = d.is_point() && d.lo->sign() > 0 ? floor_mod(part(0), *d.lo) : floor_mod(part(0), d);
+      if (const Congruence c = atom_congruence(id, kDeepest); !c.is_trivial())
+        r = symbolic::trimmed(r, c).value_or(r);
+      break;
+    }
+    case AtomKind::Negative:
+    case AtomKind::Zero: {
+      const Interval p = part(0);
+      r = {Int(0), Int(1)};
+      const bool negative = a.kind == AtomKind::Negative;
+      if (negative ? p.at_most(-1) : p.within(0, 0)) r.lo = Int(1);
+      if (negative ? p.at_least(0) : p.at_least(1) || p.at_most(-1)) r.hi = Int(0);
+      if (!negative && nonzero_.contains(a.parts[0])) r.hi = Int(0);
+      if (const auto known = flags_.find(id); known != flags_.end())
+        r = Interval::point(known->second ? 1 : 0);
+      break;
+    }
+    case AtomKind::Max:
+      r = Interval::point(0);
+      for (std::size_t i = 0; i < a.parts.size(); ++i) r = larger(r, part(i));
+      break;
+    case AtomKind::Product:
+      r = Interval::point(1);
+      for (std::size_t i = 0; i < a.parts.size(); ++i) r = r * part(i);
+      break;
+  }
+  if (const auto found = known_.find(id); found != known_.end()) {
+    if (found->second.lo && (!r.lo || *r.lo < *found->second.lo)) r.lo = found->second.lo;
+    if (found->second.hi && (!r.hi || *found->second.hi < *r.hi)) r.hi = found->second.hi;
+    if (empty(r)) {
+      contradictory_ = true;
+      r = found->second;
+    }
+  }
+  memo_.emplace(id, r);
+  return r;
+}
+
+Interval Entailment::plain(PolyId p) {
+  Interval sum = Interval::point(0);
+  for (const auto& [m, c] : (*ring_)[p].terms) {
+    Interval product = Interval::point(1);
+    for (std::size_t i = 0; i < m.size();) {
+      std::size_t j = i;
+      Interval power = Interval::point(1);
+      for (; j < m.size() && m[j] == m[i]; ++j) power = power * atom_bounds(m[i]);
+      if ((j - i) % 2 == 0) power = meet(power, Interval{Int(0), std::nullopt});
+      product = product * power;
+      i = j;
+    }
+    sum = sum + product * c;
+  }
+  return sum;
+}
+
+Interval Entailment::relaxed(PolyId p, int depth) {
+  // x//d is x/d less at most (d-1)/d: with the fractions multiplied out, x meets its other uses.
+  const auto divisor = [&](const Monomial& m) -> Int {
+    if (m.size() != 1 || ring_->atom(m[0]).kind != AtomKind::Quotient) return 0;
+    const Poly& d = (*ring_)[ring_->atom(m[0]).parts[1]];
+    return d.is_constant() && d.constant().sign() > 0 ? d.constant() : Int(0);
+  };
+  Int scale = 1;
+  const Poly& poly = (*ring_)[p];
+  if (poly.terms.size() < 2) return {};
+  for (const auto& [m, c] : poly.terms)
+    if (const Int d = divisor(m); !d.is_zero()) scale = scale * floor_div(d, gcd(scale, d));
+  if (scale.is_one()) return {};
+  PolyId straight = ring_->constant(0);
+  Interval slack = Interval::point(0);
+  for (const auto& [m, c] : poly.terms) {
+    const Int d = divisor(m);
+    if (d.is_zero()) {
+      straight = ring_->add(straight, ring_->monomial(m, c), scale);
+      continue;
+    }
+    const Int part = c * floor_div(scale, d);
+    straight = ring_->add(straight, ring_->atom(m[0]).parts[0], part);
+    slack = slack + Interval{Int(0), d - 1} * -part;
+  }
+  Interval r = (depth > 0 ? bounds(straight, depth - 1) : plain(straight)) + slack;
+  if (r.lo) r.lo = -floor_div(-*r.lo, scale);
+  if (r.hi) r.hi = floor_div(*r.hi, scale);
+  return r;
+}
+
+Interval Entailment::with_facts(PolyId p, int depth) {
+  Interval r;
+  const Poly poly = (*ring_)[p];
+  const auto use = [&](PolyId fact) {
+    const Poly f = (*ring_)[fact];
+    for (const auto& [m, c] : f.terms) {
+      if (m.empty()) continue;
+      const auto own = std::ranges::find(poly.terms, m, &std::pair<Monomial, Int>::first);
+      if (own == poly.terms.end() || !divides(c, own->second)) continue;
+      const Int factor = floor_div(own->second, c);  // p = factor * fact + rest
+      Interval rest = bounds(ring_->add(p, fact, -factor), depth - 1);
+      (factor.sign() > 0 ? rest.lo : rest.hi).reset();
+      r = both(r, rest);
+    }
+  };
+  for (std::size_t i = 0; i < facts_.size(); ++i) {
+    const Poly f = (*ring_)[facts_[i]];
+    if (f.terms.size() > 2 || (f.terms.size() == 2 && !f.terms[0].first.empty()))
+      use(facts_[i]);  // of one term: its bounds hold it
+    for (const AtomId v : factors_beside(poly, f))
+      use(ring_->multiply(facts_[i], ring_->of_atom(v)));
+  }
+  for (const auto& [m, c] : poly.terms) {  // x % y is below y, where that is above 0
+    if (m.size() != 1 || ring_->atom(m[0]).kind != AtomKind::Remainder) continue;
+    const PolyId divisor = ring_->atom(m[0]).parts[1];
+    if ((*ring_)[divisor].is_constant() || !plain(divisor).at_least(1)) continue;
+    const PolyId below = ring_->add(ring_->of_atom(m[0]), divisor, -1);
+    use(ring_->add(below, ring_->constant(1)));
+  }
+  return r;
+}
+
+std::vector<AtomId> Entailment::factors_beside(const Poly& poly, const Poly& fact) {
+  // A fact holds times a factor that is not negative: u*v is met by a fact of u.
+  std::vector<AtomId> found;
+  for (const auto& [m, c] : poly.terms) {
+    if (m.size() != 2) continue;
+    for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+      const Monomial other{m[1 - i]};
+      if (std::ranges::find(fact.terms, other, &std::pair<Monomial, Int>::first) !=
+              fact.terms.end() &&
+          std::ranges::find(found, m[i]) == found.end() && atom_bounds(m[i]).at_least(0))
+        found.push_back(m[i]);
+    }
+  }
+  return found;
+}
+
+std::optional<Interval> Entailment::by_flag(PolyId p, AtomId flag, int depth) {
+  std::optional<Interval> r;
+  for (const bool value : {false, true}) {
+    Entailment then = *this;
+    then.settled_ = false;
+    then.assume_flag(flag, value);
+    then.tighten();
+    const PolyId q = ring_->replace(p, flag, ring_->constant(value ? 1 : 0));
+    const Interval range = then.bounds(q, depth - 1);
+    if (then.contradictory_) continue;
+    r = r ? hull(*r, range) : range;
+  }
+  return r;
+}
+
+Interval Entailment::by_maximum(PolyId p, AtomId maximum, int depth) {
+  const Poly& poly = (*ring_)[p];
+  Int coef;
+  bool linear = true;
+  for (const auto& [m, c] : poly.terms) {
+    if (std::ranges::find(m, maximum) == m.end()) continue;
+    linear &= m.size() == 1;
+    coef = c;
+  }
+  std::vector<PolyId> values{ring_->constant(0)};
+  const Atom& a = ring_->atom(maximum);
+  values.insert(values.end(), a.parts.begin(), a.parts.end());
+  std::optional<Interval> r;
+  for (const PolyId v : values) {
+    const Interval range = bounds(ring_->replace(p, maximum, v), depth - 1);
+    if (!r)
+      r = range;
+    else if (!linear)
+      r = hull(*r, range);
+    else if (coef.sign() > 0)
+      r = larger(*r, range);
+    else
+      r = larger(*r * Int(-1), range * Int(-1)) * Int(-1);
+  }
+  return *r;
+}
+
+Interval Entailment::bounds(PolyId p, int depth) {
+  constexpr std::size_t kMostTerms = 40;
+  Interrupt::poll();
+  if (!settled_) tighten();
+  Interval r = trimmed(both(plain(p), relaxed(p, depth)), p, depth);
+  const Poly poly = (*ring_)[p];
+  if (depth == 0 || poly.is_constant() || poly.terms.size() > kMostTerms) return r;
+  r = trimmed(both(r, with_facts(p, depth)), p, depth);
+  for (const auto& [m, c] : poly.terms)
+    for (const AtomId a : m) {
+      if (ring_->atom(a).kind == AtomKind::Max && poly.terms.size() > 1) {
+        r = trimmed(both(r, by_maximum(p, a, depth)), p, depth);
+      } else if (ring_->is_flag(a) && !flags_.contains(a)) {
+        if (const auto range = by_flag(p, a, depth)) return both(r, *range);
+        contradictory_ = true;
+        return r;
+      }
+    }
+  return r;
+}
+
+}  // namespace touchstone::symbolic
