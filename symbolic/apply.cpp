@@ -17,7 +17,7 @@ constexpr std::size_t kMostNodes = 200;  // of an expression that is measured
 std::uint32_t kinds_in(const Context& c, const Linear& s) {
   std::uint32_t kinds = 0;
   for (const Term& t : s.terms) {
-    Kind kind = c[t.atom].kind;
+    Kind kind = c.kind(t.atom);
     if (kind == Kind::Div || kind == Kind::Mod) kind = Kind::Digit;
     kinds |= std::uint32_t{1} << static_cast<unsigned>(kind);
   }
@@ -138,7 +138,7 @@ bool Simplifier::apply_sum(Linear& s) {
   if (matching_ >= kDeepest || s.terms.size() < 2 || s.terms.size() > kMostTerms) return false;
   const std::uint32_t kinds = kinds_in(c_, s);
   const auto is_division = [&](const Term& t) {
-    const Kind kind = c_[t.atom].kind;
+    const Kind kind = c_.kind(t.atom);
     return kind == Kind::Digit || kind == Kind::Div || kind == Kind::Mod;
   };
   if (std::ranges::count_if(s.terms, is_division) < 2) return false;
@@ -217,7 +217,7 @@ bool Simplifier::apply_and(Ids& parts) {
   for (const Id part : parts) {
     if (auto below = comparison(part))
       all.emplace_back(Subject{Kind::Negative, kinds_in(c_, *below), std::move(*below)});
-    else if (c_[part].kind == Kind::Zero)
+    else if (c_.kind(part) == Kind::Zero)
       all.emplace_back(
           Subject{Kind::Zero, kinds_in(c_, linear(c_[part].args[0])), linear(c_[part].args[0])});
     else

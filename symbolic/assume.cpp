@@ -40,7 +40,7 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
   // A maximum that counts for more is no less than any of its members.
   for (std::size_t i = 0; i < facts.size() && facts.size() < kMostFacts; ++i)
     for (const Term& t : Terms(facts[i].terms)) {
-      if (c_[t.atom].kind != Kind::Max || t.coef.sign() < 0) continue;
+      if (c_.kind(t.atom) != Kind::Max || t.coef.sign() < 0) continue;
       Linear rest = facts[i];
       add(rest, t.atom, -t.coef);
       for (const Id member : c_[t.atom].args) {
@@ -60,7 +60,7 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
   };
   const auto range_of = [&](Id id) -> const Interval& {
     const auto found = place_of(id);
-    return found == overlay.end() ? c_[id].bounds : found->second;
+    return found == overlay.end() ? c_.bounds(id) : found->second;
   };
   for (int round = 0; round < kRounds; ++round)
     for (const Linear& f : facts)
@@ -100,7 +100,7 @@ bool Simplifier::narrow(std::span<const Id> conditions, const Facts& facts, Narr
   for (const auto& [id, congruence] : to.strides) {
     const auto place = std::ranges::find(to.bounds, id, &std::pair<Id, Interval>::first);
     const bool known = place != to.bounds.end();
-    const auto range = trimmed(known ? place->second : c_[id].bounds, congruence);
+    const auto range = trimmed(known ? place->second : c_.bounds(id), congruence);
     if (!range) return false;
     if (known)
       place->second = *range;
@@ -183,10 +183,10 @@ Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
 }
 
 std::optional<std::pair<Id, Linear>> Simplifier::equal_variables(Id condition) const {
-  if (c_[condition].kind != Kind::Zero) return std::nullopt;
+  if (c_.kind(condition) != Kind::Zero) return std::nullopt;
   const Linear s = linear(c_[condition].args[0]);
   if (s.terms.size() != 2 || !s.terms[0].coef.is_one() || s.terms[1].coef != Int(-1) ||
-      c_[s.terms[0].atom].kind != Kind::Variable || c_[s.terms[1].atom].kind != Kind::Variable)
+      c_.kind(s.terms[0].atom) != Kind::Variable || c_.kind(s.terms[1].atom) != Kind::Variable)
     return std::nullopt;
   Linear other = atom(s.terms[0].atom);
   add(other, s, -1);
@@ -218,7 +218,7 @@ Simplifier::Facts Simplifier::of_use(const Facts& facts, std::span<const Id> nod
 }
 
 std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Interval* bounds) {
-  if (assuming_ || c_[root].kind == Kind::Constant) return root;
+  if (assuming_ || c_.kind(root) == Kind::Constant) return root;
   if (conditions.size() == 1 && (c_.variables_in(root) & c_.variables_in(conditions[0])) == 0)
     return root;
   const List<Id> nodes = reachable(c_, root, kMostNodes);
@@ -230,12 +230,12 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   bool concerned = false;
   Replacements forth, back;
   for (const auto& [id, range] : overlay) {
-    if (c_[id].kind != Kind::Variable) continue;
+    if (c_.kind(id) != Kind::Variable) continue;
     const auto stride = strides.find(id);
     const Id narrow = c_.make_variable(*c_[id].name, range,
                                        stride == strides.end() ? Congruence() : stride->second);
     forth.emplace_back(id, narrow);
-    if (c_[narrow].kind == Kind::Variable)
+    if (c_.kind(narrow) == Kind::Variable)
       back.emplace_back(narrow, id);
     else
       fixed(id, c_[narrow].first);
@@ -252,7 +252,7 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
     }
   for (const Linear& f : facts)
     for (const Term& t : f.terms)
-      concerned |= f.terms.size() + (c_[t.atom].kind != Kind::Variable) > 1 &&
+      concerned |= f.terms.size() + (c_.kind(t.atom) != Kind::Variable) > 1 &&
                    std::ranges::binary_search(nodes, t.atom);
   for (const Residue& r : residues)
     for (const Term& t : r.sum.terms)
@@ -271,7 +271,7 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   }
   solve(moved);
   rewind(start);  // of the facts, not of what they are used on
-  const auto product = [&](Id id) { return c_[id].kind == Kind::Product; };
+  const auto product = [&](Id id) { return c_.kind(id) == Kind::Product; };
   if (std::ranges::any_of(nodes, product)) {
     multiply_facts(moved, rewritten(root, forth));
     rewind(start);
@@ -370,7 +370,7 @@ void Simplifier::multiply_facts(Facts& facts, Id root) {
         const Linear by = linear(p.args[1 - at]);
         if (facts.size() == kMostFacts || f.terms.size() < 2 || f.terms.size() > kMostTerms ||
             std::ranges::find(f.terms, p.args[at], &Term::atom) == f.terms.end() ||
-            !c_[p.args[1 - at]].bounds.at_least(0))
+            !c_.bounds(p.args[1 - at]).at_least(0))
           continue;
         Linear fact = multiply(f, by);
         add(fact, by);

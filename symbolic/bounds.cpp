@@ -151,7 +151,7 @@ Linear without_term(const Linear& s, std::size_t i) {
 
 Interval Simplifier::plain_bounds(const Linear& sum) const {
   Interval r = Interval::point(sum.constant);
-  for (const Term& t : sum.terms) r.add_product(c_[t.atom].bounds, t.coef);
+  for (const Term& t : sum.terms) r.add_product(c_.bounds(t.atom), t.coef);
   return r;
 }
 
@@ -246,7 +246,7 @@ Interval Simplifier::relaxed_bounds(const Linear& sum) const {
 
 Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
   Interval r;
-  const auto range_of = [&](Id atom) -> const Interval& { return c_[atom].bounds; };
+  const auto range_of = [&](Id atom) -> const Interval& { return c_.bounds(atom); };
   for (std::size_t i = 0; i < sum.terms.size(); ++i) {
     const Term& t = sum.terms[i];
     if ((c_.variables_in(t.atom) & shared) == 0) continue;
@@ -347,7 +347,7 @@ std::optional<Interval> Simplifier::bounds_below(const Linear& s,
     auto at = std::find_if(narrow.begin(), narrow.end(),
                            [&](const auto& x) { return x.first == t.atom; });
     if (at == narrow.end()) {
-      narrow.emplace_back(t.atom, c_[t.atom].bounds);
+      narrow.emplace_back(t.atom, c_.bounds(t.atom));
       at = narrow.end() - 1;
     }
     Interval& range = at->second;  // coef * atom <= -1 - constant
@@ -364,7 +364,7 @@ std::optional<Interval> Simplifier::bounds_below(const Linear& s,
   const auto range_of = [&](Id atom) -> const Interval& {
     for (const auto& [id, range] : narrow)
       if (id == atom) return range;
-    return c_[atom].bounds;
+    return c_.bounds(atom);
   };
   Interval r = Interval::point(s.constant);
   for (const Term& t : s.terms) r.add_product(range_of(t.atom), t.coef);
@@ -397,7 +397,7 @@ std::optional<Interval> Simplifier::bounds_apart(const Linear& s, const Linear& 
   const auto own = std::ranges::find(s.terms, id, &Term::atom);
   if (own == s.terms.end()) return r;
   const Int value = floor_div(-other.constant, other.terms[0].coef);
-  Interval range = c_[id].bounds;  // an end that is not there
+  Interval range = c_.bounds(id);  // an end that is not there
   if (range.lo && *range.lo == value) *range.lo += 1;
   if (range.hi && *range.hi == value) *range.hi -= 1;
   if (range.lo && range.hi && *range.hi < *range.lo) return std::nullopt;
@@ -412,7 +412,7 @@ Interval Simplifier::remainder_bounds(const Linear& sum) const {
   Interval r;
   for (const Term& t : sum.terms) {  // x % y is at most y - 1
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Mod || !c_[n.args[1]].bounds.at_least(1)) continue;
+    if (n.kind != Kind::Mod || !c_.bounds(n.args[1]).at_least(1)) continue;
     Linear top = sum;
     add(top, t.atom, -t.coef);
     add(top, n.args[1], t.coef);
@@ -438,7 +438,7 @@ Interval Simplifier::product_bounds(const Linear& sum, int most) const {
               (o.kind == Kind::Product && std::ranges::any_of(o.args, is_factor)));
     };
     if (std::ranges::none_of(sum.terms, shares)) continue;
-    const Interval x = c_[u].bounds, y = c_[v].bounds;
+    const Interval x = c_.bounds(u), y = c_.bounds(v);
     Linear rest = sum;
     rest.terms.erase(rest.terms.begin() + (&t - sum.terms.begin()));
     // coef * (a*u + b*v + c) bounds the term from below, or from above.
@@ -451,7 +451,7 @@ Interval Simplifier::product_bounds(const Linear& sum, int most) const {
       if (alone) {
         const Term line[] = {{a, u}, {b, v}};
         range = bounds_of_both(rest, c, std::span(line, u == v ? 1 : 2), t.coef,
-                               [&](Id atom) -> const Interval& { return c_[atom].bounds; });
+                               [&](Id atom) -> const Interval& { return c_.bounds(atom); });
       } else {
         Linear line = rest;
         add(line, u, a * t.coef);

@@ -36,7 +36,7 @@ Id Simplifier::negated(Id boolean) const {
 
 std::optional<Linear> Simplifier::comparison(Id boolean) const {
   const Id flag = negated(boolean);
-  if (c_[flag].kind != Kind::Negative) return std::nullopt;
+  if (c_.kind(flag) != Kind::Negative) return std::nullopt;
   Linear s = linear(c_[flag].args[0]);
   if (flag == boolean) return s;
   s = -s;
@@ -50,7 +50,7 @@ std::optional<bool> Simplifier::decided(Id condition, Id known) {
     const auto truth = decided(inner, known);
     return truth ? std::optional(!*truth) : std::nullopt;
   }
-  if (c_[known].kind == Kind::And) {
+  if (c_.kind(known) == Kind::And) {
     if (std::ranges::find(c_[known].args, condition) != c_[known].args.end()) return true;
     return std::nullopt;
   }
@@ -136,7 +136,7 @@ Linear Simplifier::select(Id c, Linear gap) {
     return r;
   }
   if (gap.terms.size() == 1 && gap.constant == -gap.terms[0].coef &&
-      is_condition(c_[gap.terms[0].atom].kind)) {
+      is_condition(c_.kind(gap.terms[0].atom))) {
     const Id both_hold[] = {c, negate(gap.terms[0].atom)};
     law("where.and",
         [&](Instance& i) { i.bind("x", atom(c)).bind("y", linear(both_hold[1])).bind("z", 1); });
@@ -184,7 +184,7 @@ Linear Simplifier::select(Id c, Linear gap) {
   gap = divided(std::move(gap), g);
   const Id args[] = {c, build(gap)};
   const Interval chosen =
-      meet(c_[args[1]].bounds, bounds_where(linear(args[1]), c, true).value_or(Interval()));
+      meet(c_.bounds(args[1]), bounds_where(linear(args[1]), c, true).value_or(Interval()));
   add(r, node(Kind::Select, args, hull(Interval::point(0), chosen)), g);
   return r;
 }
@@ -193,7 +193,7 @@ Linear Simplifier::shortened(const Linear& s) {
   constexpr std::size_t kLongest = 24;
   constexpr auto kMostChoices = 2;
   const auto choices = std::ranges::count_if(s.terms, [&](const Term& t) {
-    return c_[t.atom].kind == Kind::Max || c_[t.atom].kind == Kind::Select;
+    return c_.kind(t.atom) == Kind::Max || c_.kind(t.atom) == Kind::Select;
   });
   if (s.terms.size() <= kLongest && choices <= kMostChoices) return s;
   const Id sum[] = {build(s)};

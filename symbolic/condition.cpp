@@ -154,7 +154,7 @@ Id Simplifier::zero(Linear s) {
 }
 
 std::optional<Id> Simplifier::between(const Linear& s) {
-  const auto chooses = [&](const Term& t) { return c_[t.atom].kind == Kind::Max; };
+  const auto chooses = [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; };
   if (assuming_ || halving_ || matching_ > 0 || std::ranges::none_of(s.terms, chooses))
     return std::nullopt;
   const Trace::Mark start = mark();
@@ -166,7 +166,7 @@ std::optional<Id> Simplifier::between(const Linear& s) {
   const Id sides[] = {negative(std::move(up)), negative(std::move(down))};
   const Id result = both(sides);
   halving_ = false;
-  const Kind kind = c_[result].kind;
+  const Kind kind = c_.kind(result);
   if (kind != Kind::And && !(kind == Kind::Zero && linear(c_[result].args[0]) == s)) return result;
   rewind(start);
   return std::nullopt;
@@ -221,7 +221,7 @@ bool Simplifier::meet_parts(Ids& parts, std::size_t i, std::size_t j) {
   next.constant += 1;
   std::optional<Id> joint;
   const Id zero = negated(parts[j]);
-  if (zero != parts[j] && c_[zero].kind == Kind::Zero) {
+  if (zero != parts[j] && c_.kind(zero) == Kind::Zero) {
     const Linear s = linear(c_[zero].args[0]);
     if (!(s == next) && !(s == -next)) return false;
     law("and.edge", [&](Instance& use) { use.bind("x", *fact); });
@@ -321,7 +321,7 @@ bool Simplifier::assume_parts(Ids& parts) {
     const Id flag = truth(*now);
     const std::size_t nodes = reachable(c_, parts[i]).size();
     const bool shorter = nodes > 1 && !reachable(c_, flag, nodes - 1).empty();
-    if (c_[flag].kind != Kind::Constant && !shorter) {
+    if (c_.kind(flag) != Kind::Constant && !shorter) {
       rewind(start);
       continue;
     }

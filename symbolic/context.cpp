@@ -188,9 +188,8 @@ Id Context::kept(Stored& node, std::size_t slot) {
   const auto id = static_cast<Id>(count_);
   table_[slot] = {id, static_cast<std::uint32_t>(node.hash)};
   node.boolean = node.bounds.within(0, 1);
-  const auto on_heap = [](const End& end) { return end && end->on_heap(); };
-  big_ |= node.first.on_heap() || node.second.on_heap() || on_heap(node.bounds.lo) ||
-          on_heap(node.bounds.hi);
+  big_ |= (*node.bounds.lo).on_heap() || (*node.bounds.hi).on_heap() || node.first.on_heap() ||
+          node.second.on_heap();
   if (++count_ * 2 > table_.size()) grow_table();
   return id;
 }

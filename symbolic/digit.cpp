@@ -30,7 +30,7 @@ std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const I
     if (twice > g || (twice == g && i == flipped)) rest -= g;
     if (rest.is_zero()) continue;
     if (whole && rest != t.coef) return std::nullopt;
-    range.add_product(c_[t.atom].bounds, rest);
+    range.add_product(c_.bounds(t.atom), rest);
     r.remainder.terms.push_back({std::move(rest), t.atom});
   }
   const auto within_one = [&](const Interval& x) {
@@ -63,7 +63,7 @@ std::optional<Simplifier::Split> Simplifier::split(const Linear& s, const Int& g
   for (std::size_t i = 0; i < s.terms.size(); ++i) {
     const Int rest = floor_mod(s.terms[i].coef, g);
     if (rest + rest != g) continue;
-    const Interval& range = c_[s.terms[i].atom].bounds;
+    const Interval& range = c_.bounds(s.terms[i].atom);
     if (range.lo && range.hi && !floor_mod(*range.lo + *range.hi, 2).is_zero()) tied = i;
   }
   if (tied == s.terms.size()) return std::nullopt;
@@ -174,7 +174,7 @@ std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, con
     return r;
   };
   if (s.terms.size() == 1) {
-    const Interval& range = c_[s.terms[0].atom].bounds;
+    const Interval& range = c_.bounds(s.terms[0].atom);
     if (range.lo && range.hi && *range.hi - *range.lo == Int(1)) {
       const Int y0 = value(s.terms[0].coef * *range.lo + s.constant);
       law(hi.is_zero() ? "div.line" : "digit.line", [&](Instance& i) {
@@ -322,7 +322,7 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
         return out;
       }
     }
-    Interval range = floor_div(c_[dividend].bounds, lo);
+    Interval range = floor_div(c_.bounds(dividend), lo);
     if (finite) range = floor_mod(range, floor_div(hi, lo));
     const Id args[] = {dividend};
     add(out, node(Kind::Digit, args, range, lo, hi), scale);

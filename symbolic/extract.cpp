@@ -115,9 +115,10 @@ int Extractor::scaled_modulo(int form, const Int& factor) {
   return apply(StepOp::FloorMod, {whole, constant(period)});
 }
 
-int Extractor::extract(Id root) {
+int Extractor::extract(Id root, std::span<const Id> nodes) {
   if (const int* known = best_.find(root)) return *known;
-  const List<Id> nodes = reachable(c_, root);
+  List<Id> found;
+  if (nodes.empty()) nodes = found = reachable(c_, root);
   // A sum needs a form of its own only where it stands in something as a whole.
   IdMap<bool> wanted;
   wanted.set(root, true);
@@ -142,7 +143,7 @@ int Extractor::extract(Id root) {
     const int form = lay_out(id);
     if (purpose_ == For::Code) {
       Form& f = forms_[static_cast<std::size_t>(form)];
-      f.bounds = meet(f.bounds, c_[id].bounds);
+      f.bounds = meet(f.bounds, c_.bounds(id));
     }
     best_.emplace(id, form);
   }
@@ -233,7 +234,7 @@ int Extractor::compared(const Sum& s, StepOp strict) {
   for (const Term& t : s.terms) {
     const bool on_left = t.coef.sign() > 0;
     (on_left ? left : right).terms.push_back({abs(t.coef), t.atom});
-    if (c_[t.atom].kind == Kind::Max) (on_left ? choices_left : choices_right) = true;
+    if (c_.kind(t.atom) == Kind::Max) (on_left ? choices_left : choices_right) = true;
   }
   int best = sides(left, right, s.constant, strict);
   // A choice may stand beside what its members share, on the other side.
@@ -242,7 +243,7 @@ int Extractor::compared(const Sum& s, StepOp strict) {
     left.terms.clear();
     right.terms.clear();
     for (const Term& t : s.terms) {
-      const bool choice = c_[t.atom].kind == Kind::Max;
+      const bool choice = c_.kind(t.atom) == Kind::Max;
       const bool on_left = choice ? to_left : t.coef.sign() > 0;
       (on_left ? left : right).terms.push_back({on_left ? t.coef : -t.coef, t.atom});
     }
@@ -258,7 +259,7 @@ int Extractor::sides(Sum left, Sum right, const Int& constant, StepOp strict) {
   // A choice may take the number in better where the other side may be equal to it.
   const auto holds_choice = [&](const Sum& s) {
     return std::ranges::any_of(s.terms,
-                               [&](const Term& t) { return c_[t.atom].kind == Kind::Max; });
+                               [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; });
   };
   if (strict == StepOp::Lt && !constant.is_zero() && constant != Int(-1) && !left.terms.empty() &&
       !right.terms.empty() && (holds_choice(left) || holds_choice(right))) {

@@ -29,7 +29,9 @@ class Extractor {
     forms_.reserve(32);
   }
   /// The index of the node's form in forms().
-  int extract(Id root);
+  int extract(Id root) { return extract(root, {}); }
+  /// `nodes` is reachable(root), where that is known, else empty.
+  int extract(Id root, std::span<const Id> nodes);
   const List<Form>& forms() const { return forms_; }
 
  private:

@@ -18,7 +18,7 @@ std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Ter
   Choice r;
   r.coef = t.coef;
   const Id flag = n.kind == Kind::Select ? n.args[0] : t.atom;
-  if (c_[flag].kind == Kind::Zero) r.equation = c_[flag].args.data();
+  if (c_.kind(flag) == Kind::Zero) r.equation = c_[flag].args.data();
   r.terms.push_back(t);
   if (n.kind == Kind::Max) {
     r.members.emplace_back();
@@ -84,7 +84,7 @@ int Extractor::lay_out_met(const Sum& member, const Choice& choice, int depth) {
 
 bool Extractor::has_choice(const Sum& s) const {
   return std::ranges::any_of(s.terms, [&](const Term& t) {
-    return c_[t.atom].kind == Kind::Max || c_[t.atom].kind == Kind::Select;
+    return c_.kind(t.atom) == Kind::Max || c_.kind(t.atom) == Kind::Select;
   });
 }
 
@@ -184,7 +184,7 @@ bool Extractor::absorb_choices(Sum& work, int depth, bool quotients_first, Items
   int choices = 0;
   bool left_some = false;
   for (const Term& t : terms) {
-    const Kind kind = c_[t.atom].kind;
+    const Kind kind = c_.kind(t.atom);
     if (kind != Kind::Max && kind != Kind::Select && !chooses(work, t)) continue;
     if (choices == kMost) return left_some;
     if (quotients_first && terms.size() > 1 && divided(work, t.atom)) {

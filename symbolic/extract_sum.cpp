@@ -25,7 +25,7 @@ void Extractor::take(Sum& s, const Term& t) const {
 int Extractor::lay_out_sum(const Sum& s, int depth) {
   if (s.terms.size() == 1) {
     const Term& t = s.terms[0];
-    const Kind kind = c_[t.atom].kind;
+    const Kind kind = c_.kind(t.atom);
     if (s.constant.is_one() && t.coef == Int(-1) &&
         (kind == Kind::Zero || kind == Kind::And || kind == Kind::Negative))
       return negation(t.atom);
@@ -165,7 +165,7 @@ void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& 
   const bool moves = !work.constant.is_zero() && divides(k, work.constant) &&
                      abs(work.constant * n.first) <= kLargest;
   const bool chosen = std::ranges::any_of(
-      dividend.terms, [&](const Term& t) { return c_[t.atom].kind == Kind::Max; });
+      dividend.terms, [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; });
   int outside = -1;  // with the number beside it, where its members may take that in
   if (moves && before.constant.is_zero() && chosen) outside = laid_out();
   if (moves && (!before.constant.is_zero() || chosen)) {
@@ -196,13 +196,13 @@ void Extractor::factor_products(Sum& work, Items& items) {
     Id best = 0;
     std::size_t most = 1;
     for (const Term& t : work.terms) {
-      if (c_[t.atom].kind != Kind::Product) continue;
+      if (c_.kind(t.atom) != Kind::Product) continue;
       for (const Id f : c_[t.atom].args) {
         std::size_t count = 0;
         for (const Term& u : work.terms) {
           const auto& args = c_[u.atom].args;
           count += u.atom == f ||
-                   (c_[u.atom].kind == Kind::Product && std::ranges::find(args, f) != args.end());
+                   (c_.kind(u.atom) == Kind::Product && std::ranges::find(args, f) != args.end());
         }
         if (count > most) {
           most = count;

@@ -56,7 +56,7 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
                                                 int depth) {
   Terms choices;
   for (const Term& t : s.terms)
-    if (c_[t.atom].kind == Kind::Max) choices.push_back(t);
+    if (c_.kind(t.atom) == Kind::Max) choices.push_back(t);
   const auto whole = [&] { return List<Clause>{member_of(s, members)}; };
   if (choices.empty() || depth == kDeepest) return whole();
   if (auto step = clamp_of(s, choices, members)) return *step;
@@ -324,7 +324,7 @@ Linear Simplifier::largest(List<Linear> list, std::size_t plain) {
   Interval range = Interval::point(0);
   for (std::size_t i = 1; i < list.size(); ++i) {
     args.push_back(build(list[i]));
-    range = larger(range, c_[args.back()].bounds);
+    range = larger(range, c_.bounds(args.back()));
   }
   add(base, node(Kind::Max, args, range), scale);
   return base;
@@ -380,7 +380,7 @@ Linear Simplifier::built(Lattice l) {
 
 bool Simplifier::depends(Id id, Id part) const {
   constexpr std::size_t kMostNodes = 64;
-  return c_[id].kind == Kind::Digit &&
+  return c_.kind(id) == Kind::Digit &&
          std::ranges::binary_search(reachable(c_, id, kMostNodes), part);
 }
 
@@ -392,7 +392,7 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
       const Id condition = n.args[0];
       const auto chooses = [&](const Linear& member) {
         return std::ranges::any_of(member.terms, [&](const Term& u) {
-          return c_[u.atom].kind == Kind::Select && c_[u.atom].args[0] == condition;
+          return c_.kind(u.atom) == Kind::Select && c_[u.atom].args[0] == condition;
         });
       };
       const auto chosen = [&](const Linear& member, Id known) {
@@ -455,7 +455,7 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   const Int scale = content(up);
   const Id args[] = {scale.is_one() ? id : build(divided(std::move(up), scale))};
   Linear r = turned ? b : a;
-  add(r, node(Kind::Max, args, larger(Interval::point(0), c_[args[0]].bounds)), scale);
+  add(r, node(Kind::Max, args, larger(Interval::point(0), c_.bounds(args[0]))), scale);
   return r;
 }
 

@@ -104,7 +104,7 @@ void Simplifier::drop_implied(List<Clause>& clauses, const List<Linear>& members
 std::optional<Linear> Simplifier::same_sign(const Linear& s) {
   constexpr std::size_t kMost = 8;
   if (assuming_ || matching_ > 0) return std::nullopt;
-  if (std::ranges::none_of(s.terms, [&](const Term& t) { return c_[t.atom].kind == Kind::Max; }))
+  if (std::ranges::none_of(s.terms, [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; }))
     return std::nullopt;
   Lattice l;
   l.clauses = clauses_of(s, l.members, true);
@@ -121,7 +121,7 @@ std::optional<Linear> Simplifier::same_sign(const Linear& s) {
 std::optional<Id> Simplifier::by_branch(const Linear& s, Id (Simplifier::*test)(Linear)) {
   const Term* choice = nullptr;
   for (const Term& t : s.terms) {
-    if (c_[t.atom].kind != Kind::Select) continue;
+    if (c_.kind(t.atom) != Kind::Select) continue;
     if (choice) return std::nullopt;
     choice = &t;
   }
@@ -138,7 +138,7 @@ std::optional<Id> Simplifier::by_branch(const Linear& s, Id (Simplifier::*test)(
       [&](Instance& i) { i.bind("x", linear(condition)).bind("y", yes).bind("z", no); });
   const Id held = (this->*test)(std::move(yes)), missed = (this->*test)(std::move(no));
   --matching_;
-  if (c_[held].kind != Kind::Constant && c_[missed].kind != Kind::Constant) {
+  if (c_.kind(held) != Kind::Constant && c_.kind(missed) != Kind::Constant) {
     rewind(start);
     return std::nullopt;
   }

@@ -59,7 +59,7 @@ bool NodeExprs::is_flag(Id id) const {
   const NodeData& n = c_[id];
   if (n.kind == Kind::Sum && n.first.is_one() && n.terms.size() == 1 && n.terms[0].coef == Int(-1))
     id = n.terms[0].atom;
-  const Kind kind = c_[id].kind;
+  const Kind kind = c_.kind(id);
   return kind == Kind::Negative || kind == Kind::Zero || kind == Kind::And;
 }
 

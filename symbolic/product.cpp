@@ -16,8 +16,8 @@ constexpr std::size_t kMostTermsByOne = 128;
 
 Linear Simplifier::multiply_atoms(Id a, Id b) {
   for (const auto& [c, d] : {std::pair(a, b), std::pair(b, a)}) {
-    if (is_condition(c_[c].kind)) return where(c, linear(d), Linear());
-    if (c_[c].kind == Kind::Select)
+    if (is_condition(c_.kind(c))) return where(c, linear(d), Linear());
+    if (c_.kind(c) == Kind::Select)
       return where(c_[c].args[0], multiply(linear(c_[c].args[1]), linear(d)), Linear());
   }
   const auto flag_twice = [&](Id id) {
@@ -27,7 +27,7 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
     flag_twice(a);
     return atom(a);
   }
-  if (c_[a].kind == Kind::Max && a == b) {
+  if (c_.kind(a) == Kind::Max && a == b) {
     const Linear subjects[] = {atom(a), atom(b)};
     if (auto found = apply(CompiledRule::Root::Product, subjects)) return *found;
   }
@@ -52,7 +52,7 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
     std::size_t j = i;
     Interval power = Interval::point(1);
     for (; j < factors.size() && factors[j] == factors[i]; ++j)
-      power = power * c_[factors[i]].bounds;
+      power = power * c_.bounds(factors[i]);
     if ((j - i) % 2 == 0) power = meet(power, Interval{Int(0), std::nullopt});
     range = range * power;
     i = j;
@@ -72,7 +72,7 @@ Linear Simplifier::multiply(const Linear& a, const Linear& b) {
     Id x = factor(a), y = factor(b);
     if (compare(c_, x, y) > 0) std::swap(x, y);
     const Id both[] = {x, y};
-    return node(Kind::Product, both, c_[x].bounds * c_[y].bounds);
+    return node(Kind::Product, both, c_.bounds(x) * c_.bounds(y));
   }
   r.constant = a.constant * b.constant;
   add(r, Linear{0, a.terms}, b.constant);

@@ -229,7 +229,7 @@ bool Simplifier::join_remainders(Linear& s) {
       const bool product = p.kind == Kind::Product;
       if (high.atom == low.atom) continue;
       for (const Id f : product ? p.args : std::span<const Id>(&high.atom, 1)) {
-        if (c_[low.atom].kind != Kind::Mod && c_[f].kind != Kind::Mod) continue;
+        if (c_.kind(low.atom) != Kind::Mod && c_.kind(f) != Kind::Mod) continue;
         const Trace::Mark start = mark();
         const auto below = remainder_of(low.atom), above = remainder_of(f);
         if (!below || !above || !bounds(above->divisor).at_least(1)) continue;
@@ -266,15 +266,15 @@ void Simplifier::recombine_symbolic(Linear& s) {
       Ids quotients;
       if (n.kind == Kind::Mod) quotients.push_back(t.atom);
       for (const Id f : n.kind == Kind::Product ? n.args : std::span<const Id>())
-        if (c_[f].kind == Kind::Div) quotients.push_back(f);
+        if (c_.kind(f) == Kind::Div) quotients.push_back(f);
       for (const Id q : quotients) {
         const Linear a = linear(c_[q].args[0]), b = linear(c_[q].args[1]);
         const Id args[] = {c_[q].args[0], c_[q].args[1]};
         const Linear other =
-            c_[q].kind == Kind::Mod
+            c_.kind(q) == Kind::Mod
                 ? node(Kind::Div, args, floor_div(lasting_bounds(a), lasting_bounds(b)))
                 : node(Kind::Mod, args, floor_mod(lasting_bounds(a), lasting_bounds(b)));
-        const bool mod = c_[q].kind == Kind::Mod;
+        const bool mod = c_.kind(q) == Kind::Mod;
         const Linear back = multiply(b, mod ? other : atom(q));
         if (mod && shares(s, back, t.coef)) {
           const Int k = t.coef;
@@ -302,7 +302,7 @@ void Simplifier::recombine_symbolic(Linear& s) {
 
 void Simplifier::recombine_choices(Linear& s) {
   for (std::size_t i = 0; i < s.terms.size(); ++i) {
-    if (c_[s.terms[i].atom].kind != Kind::Select) continue;
+    if (c_.kind(s.terms[i].atom) != Kind::Select) continue;
     const Id condition = c_[s.terms[i].atom].args[0];
     Linear gap, rest = s;
     int joined = 0;
@@ -332,7 +332,7 @@ void Simplifier::recombine(Linear& s) {
     choices |= n.kind == Kind::Select;
     symbolic |= n.kind == Kind::Mod;
     if (n.kind == Kind::Product)
-      for (const Id f : n.args) symbolic |= c_[f].kind == Kind::Div;
+      for (const Id f : n.args) symbolic |= c_.kind(f) == Kind::Div;
   }
   if (!(digits || symbolic || choices) || depth_ >= kDeepest) return;
   ++depth_;

@@ -75,7 +75,7 @@ Simplifier::Residues Simplifier::residues_of(std::span<const Id> conditions,
 bool Simplifier::congruences_of(const Residues& residues, Table<Id, Congruence>& found) const {
   for (const Residue& r : residues)
     for (const Term& t : r.sum.terms) {
-      if (c_[t.atom].kind != Kind::Variable) continue;
+      if (c_.kind(t.atom) != Kind::Variable) continue;
       std::optional<Congruence> c;
       if (r.sum.terms.size() == 1) {
         c = solved(t.coef, r.sum.constant, r.modulus);

@@ -99,7 +99,7 @@ Id restated(Context& context, Id root, const std::map<std::string, Node>& given,
         return context.kind(t.atom) == Kind::Variable;
       }))
     return root;
-  const List<Id> nodes = reachable(context, root, kMostNodes);
+  List<Id> nodes = reachable(context, root, kMostNodes);
   if (nodes.empty() || !may_change(context, nodes)) return root;
   std::map<std::string, Node> own;
   const auto* const names = names_of(context, nodes, given, own);
@@ -112,11 +112,11 @@ Id restated(Context& context, Id root, const std::map<std::string, Node>& given,
       std::optional<Extractor> own_forms;
       const bool first = laid_out && seen.size() == 1;
       Extractor& e = first ? *laid_out : own_forms.emplace(context, Extractor::For::Text);
-      const int form = e.extract(seen.back());
+      if (seen.size() > 1) nodes = reachable(context, seen.back());
+      const int form = e.extract(seen.back(), nodes);
       sizes.push_back(e.forms()[static_cast<std::size_t>(form)].size);
       if (sizes.back() > kMostSize) return root;
-      const List<Id> variables = seen.size() == 1 ? nodes : reachable(context, seen.back());
-      if (!tape.take(e.forms(), form, context, variables)) return root;
+      if (!tape.take(e.forms(), form, context, nodes)) return root;
     }
     if (seen.size() == 1 && written.comparable() && tape.comparable() &&
         std::ranges::equal(tape.words(), written.words()))

@@ -139,9 +139,34 @@ Id Simplifier::add_all(std::span<const Term> terms) {
 
 bool Simplifier::stands(const Linear& sum) const {
   if (!facts_.empty() || !residues_.empty()) return false;
-  if (sum.terms.size() != 1)
-    return std::ranges::all_of(sum.terms,
-                               [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; });
+  if (sum.terms.size() != 1) {
+    unsigned seen = 0, shared = 0;  // variables, and those of several terms
+    bool all = true;
+    for (const Term& t : sum.terms) {
+      const unsigned own = c_.variables_in(t.atom);
+      shared |= seen & own;
+      seen |= own;
+      all &= c_.kind(t.atom) == Kind::Variable;
+    }
+    if (all) return true;
+    // With max(0, u), u of variables alone, too, where one variable moves a single term: a maximum
+    // is above 0 somewhere, and moves there.
+    bool moves = false;
+    for (const Term& t : sum.terms) {
+      moves |= (c_.variables_in(t.atom) & ~shared) != 0;
+      if (c_.kind(t.atom) == Kind::Variable) continue;
+      const NodeData& n = c_[t.atom];
+      if (n.kind != Kind::Max || n.args.size() != 1 || n.bounds.at_most(0)) return false;
+      const Id inner = n.args[0];
+      const bool straight =
+          c_.kind(inner) == Kind::Variable ||
+          (c_.kind(inner) == Kind::Sum && std::ranges::all_of(c_[inner].terms, [&](const Term& u) {
+             return c_.kind(u.atom) == Kind::Variable;
+           }));
+      if (!straight) return false;
+    }
+    return moves;
+  }
   const Term& t = sum.terms[0];
   return t.coef.is_one() || c_.kind(t.atom) != Kind::Digit || !c_.strided(c_[t.atom].args[0]);
 }
