@@ -166,7 +166,9 @@ class CanonicalBuilder::Player {
       case ExprOp::Variable:
         return put(step.operands[0]);
       case ExprOp::Constant:
-        return put(Linear{t_.value(step), {}});
+        values_.push_back({kNone, static_cast<std::uint32_t>(sums_.size())});
+        sums_.emplace_back().constant = t_.value(step);
+        return;
       case ExprOp::Add:
         return added(step);
       case ExprOp::And:

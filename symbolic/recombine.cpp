@@ -9,8 +9,8 @@ namespace touchstone::symbolic {
 
 namespace {
 
-constexpr int kDeepest = 4;              // sums in digits in sums ... that are looked into
-constexpr std::size_t kMostDigits = 24;  // digits of one sum that are compared with each other
+constexpr int kDeepest = 4;                 // sums in digits in sums ... that are looked into
+constexpr std::ptrdiff_t kMostDigits = 24;  // digits of one sum that are compared with each other
 
 const Term* find_term(const Linear& s, Id atom) {
   for (const Term& t : s.terms)
@@ -43,15 +43,23 @@ int Simplifier::weight(const Linear& s) const {
 }
 
 bool Simplifier::related(const Linear& s, const Term& digit) const {
-  const NodeData& n = c_[digit.atom];
-  const Linear dividend = linear(n.args[0]);
+  const auto terms_of = [&](const Id& id, Term& alone) -> std::span<const Term> {
+    const NodeData& n = c_[id];
+    if (n.kind == Kind::Sum || n.kind == Kind::Constant) return n.terms;
+    alone = {1, id};
+    return {&alone, 1};
+  };
+  Term alone, other_alone;
+  const auto dividend = terms_of(c_[digit.atom].args[0], alone);
+  const auto within = [&](Id atom) {
+    return std::ranges::find(dividend, atom, &Term::atom) != dividend.end();
+  };
   for (const Term& t : s.terms) {
     if (t.atom == digit.atom) continue;
-    if (find_term(dividend, t.atom)) return true;
-    const NodeData& other = c_[t.atom];
-    if (other.kind != Kind::Digit) continue;
-    for (const Term& inner : linear(other.args[0]).terms)
-      if (find_term(dividend, inner.atom)) return true;
+    if (within(t.atom)) return true;
+    if (c_.kind(t.atom) != Kind::Digit) continue;
+    for (const Term& inner : terms_of(c_[t.atom].args[0], other_alone))
+      if (within(inner.atom)) return true;
   }
   return false;
 }
@@ -163,20 +171,15 @@ bool Simplifier::join_remainder(Linear& s) {
 void Simplifier::recombine_digits(Linear& s) {
   while (join_remainder(s)) {
   }
+  const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == Kind::Digit; };
+  const auto joins = [&](const Term& t) { return is_digit(t) && related(s, t); };
+  if (std::ranges::count_if(s.terms, is_digit) > kMostDigits) return;
+  if (std::ranges::none_of(s.terms, joins)) return;
   const Trace::Mark start = mark();
   Linear open = s;  // all related digits as plain quotients
-  bool any = false;
-  std::size_t digits = 0;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit) continue;
-    if (++digits > kMostDigits) {
-      rewind(start);
-      return;
-    }
-    if (!related(s, t)) continue;
-    any = true;
-    if (n.second.is_zero()) continue;
+    if (!joins(t) || n.second.is_zero()) continue;
     const Term term = t;
     const Linear dividend = linear(n.args[0]);
     const Int low = n.first, high = n.second;
@@ -187,7 +190,6 @@ void Simplifier::recombine_digits(Linear& s) {
     add(open, digit(dividend, low, 0), term.coef);
     add(open, digit(dividend, high, 0), -term.coef * floor_div(high, low));
   }
-  if (!any) return;
   Linear done;
   for (bool again = true; again;) {
     again = false;
