@@ -218,12 +218,13 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional
   std::vector<int> turned;
   for (std::size_t i = 0; i < axes; ++i) {
     const auto axis = static_cast<int>(i) + 2;
-    const std::int64_t size = x.size(axis), reach = dilation[i] * (kernel[i] - 1);
+    const std::int64_t size = x.size(axis),
+                       reach = checked_mul(dilation[i], std::max<std::int64_t>(kernel[i] - 1, 0));
     if (stride[i] < 1 || dilation[i] < 1 || kernel[i] < 1 || size < 1)
       throw ShapeError(fmt::format(
           "{}: axis {} of {}: stride {}, dilation {}, kernel {}; all, and the size, are 1 or more",
           kWho, axis, str(x.shape()), stride[i], dilation[i], kernel[i]));
-    const std::int64_t grown = (size - 1) * stride[i] + 1;
+    const std::int64_t grown = checked_add(checked_mul(size - 1, stride[i]), 1);
     if (stride[i] > 1) {
       Padding gaps(static_cast<std::size_t>(apart.rank()) + 1, {0, 0});
       gaps[i + 3].second = stride[i] - 1;

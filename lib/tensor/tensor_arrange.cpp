@@ -1,5 +1,6 @@
 // Movement made of the movement in tensor_movement.cpp.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "touchstone/tensor/tensor.h"
@@ -19,6 +20,7 @@ Tensor on_or_below(const Tensor& x, std::int64_t k) {
   if (x.rank() < 2)
     throw ShapeError(
         fmt::format("triu, tril: shape {} has no rows and columns; unsqueeze it", str(x.shape())));
+  k = std::clamp(k, -x.size(-2) - 1, x.size(-1) + 1);  // no diagonal is further away
   const TensorOptions options = {DType::Int64, x.device()};
   const Tensor rows = Tensor::arange(0, x.size(-2), 1, options).unsqueeze(-1);
   return Tensor::arange(0, x.size(-1), 1, options) <= rows + k;
@@ -185,7 +187,8 @@ Tensor Tensor::tril(std::int64_t k) const {
   return where(on_or_below(*this, k), *this, zeros_like(*this));
 }
 Tensor Tensor::triu(std::int64_t k) const {
-  return where(on_or_below(*this, k - 1), zeros_like(*this), *this);
+  return where(on_or_below(*this, std::max(k, std::numeric_limits<std::int64_t>::min() + 1) - 1),
+               zeros_like(*this), *this);
 }
 
 Tensor Tensor::diagonal(int a, int b) const {

@@ -11,7 +11,7 @@
 namespace touchstone::nn {
 namespace {
 
-constexpr TensorOptions kDouble = {.dtype = DType::Float64};
+const TensorOptions kDouble = {.dtype = DType::Float64};
 
 class NeuralLayers : public ::testing::Test {
  protected:
