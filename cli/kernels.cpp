@@ -2,33 +2,21 @@
 #include <nlohmann/json.hpp>
 
 #include "index_stats.h"
+#include "model_graph.h"
 #include "terminal.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/render_c.h"
-#include "touchstone/device/config.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/ops/kernel_json.h"
-#include "touchstone/tensor/models.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
 namespace {
 
 std::vector<LazyOpPtr> kernels_of(const models::Model& model, bool backward) {
-  models::ModelGraph graph = model.build("CLANG", backward);
-  realize(graph.leaves());
-  std::vector<LazyBufferPtr> wanted;
-  if (backward) {
-    const Tensor loss = graph.loss();
-    loss.backward();
-    wanted.push_back(loss.lazy());
-    for (const Tensor& p : graph.parameters) wanted.push_back(p.grad().value().lazy());
-  } else {
-    wanted.push_back(graph.output.lazy());
-  }
   std::vector<LazyOpPtr> kernels;
-  for (const ScheduleItem& item : schedule(wanted))
+  for (const ScheduleItem& item : schedule_of(model, backward).items)
     if (item.kind == Op::Store) kernels.push_back(item.ast);
   return kernels;
 }
@@ -93,20 +81,12 @@ void list_models() {
   fmt::print("{}", table.str());
 }
 
-// The environment's config with the switches of `opt`.
-Config at_level(int opt) {
-  Config config = Config::from_environment();
-  config.opt = opt;
-  config.switches = Config(opt).switches;
-  return config;
-}
-
 }  // namespace
 
 int run_kernels(const KernelsOptions& options) {
   register_interpreted_device();
   register_clang_device();
-  const ConfigScope scope(options.opt < 0 ? Config::from_environment() : at_level(options.opt));
+  const ConfigScope scope(config_of(options.opt));
   if (options.models.empty() && options.jsonl) {
     for (const models::Model& model : models::models()) print_counts(model);
   } else if (options.models.empty()) {

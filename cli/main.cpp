@@ -239,6 +239,20 @@ Verb kernels(CLI::App& app) {
   return {v, [] { return run_kernels(o); }};
 }
 
+Verb schedule(CLI::App& app) {
+  static ScheduleOptions o;
+  CLI::App* v = add_verb(app, "schedule", "What runs for a model, in order, as text or picture",
+                         "schedule lenet --svg lenet.svg");
+  v->add_option("model", o.model, "A model of `touchstone kernels`")->required();
+  v->add_flag("--backward", o.backward, "With the gradients of mean(output^2)");
+  v->add_option("--opt", o.opt, "How much is fused (docs/lazy.md) [OPT, or 2]")
+      ->check(CLI::Range(0, 4));
+  v->add_option("--svg", o.svg, "Write a picture to this file, - for standard output");
+  v->add_option("--dot", o.dot, "Write it for Graphviz");
+  v->add_option("--json", o.json, "Write it with all kernels");
+  return {v, [] { return run_schedule(o); }};
+}
+
 Verb fuzz(CLI::App& app) {
   static FuzzOptions o;
   CLI::App* v = add_verb(app, "fuzz", "Run random kernels on CLANG and judge them",
@@ -398,10 +412,10 @@ int run(int argc, char** argv) {
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  const Verb verbs[] = {demo(app),    eval(app),  check(app),      explain(app), blame(app),
-                        kernels(app), fuzz(app),  simplify(app),   prove(app),   repl(app),
-                        view(app),    bits(app),  emit(app),       judge(app),   certify(app),
-                        league(app),  serve(app), plugin_host(app)};
+  const Verb verbs[] = {demo(app),    eval(app),     check(app), explain(app),    blame(app),
+                        kernels(app), schedule(app), fuzz(app),  simplify(app),   prove(app),
+                        repl(app),    view(app),     bits(app),  emit(app),       judge(app),
+                        certify(app), league(app),   serve(app), plugin_host(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {

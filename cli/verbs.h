@@ -125,6 +125,14 @@ struct KernelsOptions {
 };
 int run_kernels(const KernelsOptions& options);
 
+struct ScheduleOptions {
+  std::string model;
+  bool backward = false;
+  std::string json, dot, svg;  // files; "-" is standard output
+  int opt = -1;                // as in KernelsOptions
+};
+int run_schedule(const ScheduleOptions& options);
+
 struct FuzzOptions {
   std::int64_t cases = 1000;
   std::uint64_t seed = 0;

@@ -39,6 +39,8 @@ std::string npz_bytes(std::span<const NamedArray> arrays);  // stored
 /// ParseError that begins with `where`: a header that is cut, no JSON, or says what is not so; a
 /// type that is not ours; arrays that overlap or leave holes.
 std::vector<NamedArray> parse_safetensors(std::string_view bytes, const std::string& where);
+/// In the order of the file.
+std::vector<ArrayLayout> safetensors_layout(std::string_view bytes, const std::string& where);
 std::string safetensors_bytes(std::span<const NamedArray> arrays);
 
 }  // namespace touchstone

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "touchstone/base/suggest.h"
+#include "touchstone/device/disk.h"
 
 namespace touchstone {
 namespace {
@@ -137,6 +138,8 @@ Device& Device::get(std::string_view wanted) {
   auto factory = r.factories.find(key);
   const std::optional<std::string> kind = numbered(key);
   if (factory == r.factories.end() && kind) factory = r.factories.find(*kind);
+  if (factory == r.factories.end() && key.starts_with("DISK:"))
+    return *r.devices.emplace(key, make_disk_device(key)).first->second;
   if (factory == r.factories.end()) {
     std::vector<std::string_view> known;
     for (const auto& [name, f] : r.factories) known.push_back(name);

@@ -69,7 +69,7 @@ class Device {
   /// Upper case, ":0" dropped; what follows "DISK:" is a path and stays as it is.
   static std::string canonical(std::string_view name);
   /// By canonical name. The same object each time. NAME:1, NAME:2, ... are further devices of the
-  /// kind NAME. Throws Error that lists the registered names.
+  /// kind NAME; DISK:path is a file (device/disk.h). Throws Error that lists the registered names.
   static Device& get(std::string_view name);
   /// Makes `name` known; the factory is called at the first get. A second registration of the same
   /// name is ignored.

@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include "touchstone/base/checked.h"
 #include "touchstone/base/file.h"
@@ -164,7 +165,14 @@ std::int64_t HostArray::size() const {
   return n;
 }
 
+std::int64_t ArrayLayout::size() const { return HostArray{dtype, shape, {}}.size(); }
+
 HostArray parse_npy(std::string_view bytes, const std::string& where) {
+  ArrayLayout at = npy_layout(bytes, where);
+  return {at.dtype, std::move(at.shape), std::string(bytes.substr(at.offset))};
+}
+
+ArrayLayout npy_layout(std::string_view bytes, const std::string& where) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 10)
     bad(where, "it does not begin with the NumPy magic");
   const int version = bytes[6];
@@ -175,7 +183,7 @@ HostArray parse_npy(std::string_view bytes, const std::string& where) {
   const std::size_t length = little_endian(bytes.substr(8, length_bytes));
   const std::size_t start = 8 + length_bytes + length;
   if (length > bytes.size() || start > bytes.size()) bad(where, "it ends inside the header");
-  HostArray array = Header(bytes.substr(8 + length_bytes, length), where).array();
+  const HostArray array = Header(bytes.substr(8 + length_bytes, length), where).array();
   const std::string_view data = bytes.substr(start);
   std::int64_t wanted = 0;
   try {
@@ -186,11 +194,10 @@ HostArray parse_npy(std::string_view bytes, const std::string& where) {
   if (static_cast<std::int64_t>(data.size()) != wanted)
     bad(where, fmt::format("it holds {} bytes of elements, its shape and type need {}", data.size(),
                            wanted));
-  array.bytes = data;
   if (array.dtype == DType::Bool)
     for (const char c : data)
       if (c != 0 && c != 1) bad(where, "a bool is neither 0 nor 1");
-  return array;
+  return {"", array.dtype, array.shape, start};
 }
 
 HostArray read_npy(const std::filesystem::path& path) {

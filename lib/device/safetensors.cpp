@@ -90,15 +90,15 @@ std::vector<std::int64_t> numbers(const json& entry, const char* key, const std:
 }
 
 struct Part {
-  NamedArray named;
-  std::uint64_t begin = 0, end = 0;
+  ArrayLayout array;
+  std::uint64_t begin = 0, end = 0;  // in the data
 };
 
 Part part_of(const std::string& name, const json& entry, std::string_view data,
              const std::string& where) {
   Part part;
-  part.named.name = name;
-  HostArray& array = part.named.array;
+  ArrayLayout& array = part.array;
+  array.name = name;
   if (!entry.is_object() || !entry.contains("dtype") || !entry["dtype"].is_string())
     bad(where, fmt::format("array '{}' has no dtype", name));
   const std::string tag = entry["dtype"].get<std::string>();
@@ -121,9 +121,8 @@ Part part_of(const std::string& name, const json& entry, std::string_view data,
   if (wanted != offsets[1] - offsets[0])
     bad(where, fmt::format("array '{}' has {} bytes, its shape and type need {}", name,
                            offsets[1] - offsets[0], wanted));
-  array.bytes = data.substr(part.begin, part.end - part.begin);
   if (is_bool(array.dtype))
-    for (const char c : array.bytes)
+    for (const char c : data.substr(part.begin, part.end - part.begin))
       if (c != 0 && c != 1) bad(where, fmt::format("a bool of '{}' is neither 0 nor 1", name));
   return part;
 }
@@ -131,6 +130,16 @@ Part part_of(const std::string& name, const json& entry, std::string_view data,
 }  // namespace
 
 std::vector<NamedArray> parse_safetensors(std::string_view bytes, const std::string& where) {
+  std::vector<NamedArray> out;
+  for (ArrayLayout& at : safetensors_layout(bytes, where)) {
+    const std::size_t length = static_cast<std::size_t>(at.size()) * itemsize(at.dtype);
+    out.push_back({std::move(at.name),
+                   {at.dtype, std::move(at.shape), std::string(bytes.substr(at.offset, length))}});
+  }
+  return out;
+}
+
+std::vector<ArrayLayout> safetensors_layout(std::string_view bytes, const std::string& where) {
   std::uint64_t length = 0;
   if (bytes.size() < 8) bad(where, "it ends inside the header");
   std::memcpy(&length, bytes.data(), 8);
@@ -145,12 +154,13 @@ std::vector<NamedArray> parse_safetensors(std::string_view bytes, const std::str
     return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
   });
   std::uint64_t covered = 0;
-  std::vector<NamedArray> out;
+  std::vector<ArrayLayout> out;
   for (Part& part : parts) {
     if (part.begin != covered)
       bad(where, part.begin < covered ? "its arrays overlap" : "it has bytes of no array");
     covered = part.end;
-    out.push_back(std::move(part.named));
+    part.array.offset = 8 + length + part.begin;
+    out.push_back(std::move(part.array));
   }
   if (covered != data.size()) bad(where, "it has bytes of no array");
   return out;

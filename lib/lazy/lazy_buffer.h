@@ -67,6 +67,7 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   bool is_base() const { return base_ == nullptr; }
   LazyBuffer& base() { return base_ ? *base_ : *this; }
   const LazyBuffer& base() const { return base_ ? *base_ : *this; }
+  const LazyBufferPtr& base_of_view() const { return base_; }  // null for a base
   LazyBufferPtr base_ptr() { return base_ ? base_ : shared_from_this(); }
 
   /// The memory of the base; null until realized.

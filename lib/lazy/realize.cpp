@@ -3,7 +3,11 @@
 #include <map>
 #include <utility>
 
+#include "touchstone/device/config.h"
 #include "touchstone/device/threefry.h"
+#include "touchstone/lazy/execution_log.h"
+#include "touchstone/lazy/jit.h"
+#include "touchstone/lazy/memory_plan.h"
 
 namespace touchstone {
 namespace {
@@ -24,12 +28,50 @@ void fill_random(Buffer& buffer, const RandArg& arg) {
   buffer.write<float>(values);
 }
 
-void run(ScheduleItem& item) {
+// Hands out the memory of a plan; a block is made when its first part is wanted.
+class Blocks {
+ public:
+  explicit Blocks(MemoryPlan plan) : plan_(std::move(plan)) {}
+
+  BufferPtr buffer_for(std::size_t i, Device& device, const LazyBuffer& out) {
+    const std::int64_t size = max_elements(out.shape());
+    const bool planned = i < plan_.places.size() && plan_.places[i] &&
+                         dynamic_cast<HostAllocator*>(&device.allocator()) != nullptr;
+    if (!planned) return std::make_shared<Buffer>(device, out.dtype(), size);
+    BufferPtr& block = blocks_[device.name()];
+    if (block == nullptr)
+      block = std::make_shared<Buffer>(device, DType::UInt8, plan_.blocks.at(device.name()));
+    auto* const first = static_cast<std::byte*>(block->memory()) + plan_.places[i]->offset;
+    return std::make_shared<Buffer>(device, out.dtype(), size, first, block);
+  }
+
+ private:
+  MemoryPlan plan_;
+  std::map<std::string, BufferPtr> blocks_;
+};
+
+void note(const ScheduleItem& item, Device& device, const BufferPtr& target,
+          const BufferPtr& exchanged) {
+  lazy::CacheCollector* const collector = lazy::CacheCollector::current();
+  if (collector == nullptr) return;
+  lazy::CapturedStep step;
+  step.kind = item.kind;
+  step.device = &device;
+  step.ast = item.ast;
+  step.buffers.push_back(target);
+  for (const LazyBufferPtr& input : item.inputs) step.buffers.push_back(input->realized());
+  step.custom = item.out->custom_function();
+  step.exchanged = exchanged;
+  step.values = item.var_vals;
+  collector->add(std::move(step));
+}
+
+void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
   Device& device = Device::get(item.out->device());
-  const auto target =
-      std::make_shared<Buffer>(device, item.out->dtype(), max_elements(item.out->shape()));
+  const BufferPtr target = blocks.buffer_for(i, device, *item.out);
   std::vector<Buffer*> buffers{target.get()};
   for (const LazyBufferPtr& input : item.inputs) buffers.push_back(input->realized().get());
+  const lazy::ExecutionTimer timer;
   double seconds = 0;
   if (item.kind == Op::Store)
     seconds = run_kernel(device, item.ast, buffers, item.var_vals);
@@ -39,10 +81,12 @@ void run(ScheduleItem& item) {
     fill_random(*target, std::get<RandArg>(item.out->arg()));
   else if (item.kind == Op::Custom)
     item.out->custom_function()->run(*target, std::span(buffers).subspan(1));
+  lazy::log_run(item, device, seconds, timer);
   if (current_observer != nullptr) current_observer->ran(item, device, buffers, seconds);
   const LazyBufferPtr old = item.out->assigns_to();
+  const BufferPtr place = old ? old->realized() : nullptr;
+  note(item, device, target, place);
   if (old == nullptr) return item.out->set_realized(target);
-  const BufferPtr place = old->realized();
   place->exchange(*target);
   old->set_realized(target);  // what still reads the old value finds it there
   item.out->set_realized(place);
@@ -55,11 +99,36 @@ ObserverScope::ObserverScope(ExecutionObserver& observer)
 ObserverScope::~ObserverScope() { current_observer = previous_; }
 
 void run_schedule(std::vector<ScheduleItem> items) {
+  if (items.empty()) return;
+  const Config& config = Config::current();
   prepare_devices(items);
-  for (ScheduleItem& item : items) {
-    run(item);
-    item = {};  // lets go of buffers nobody else needs
+  MemoryPlan plan;
+  if (config.memory_planner) plan = plan_memory(items);
+  lazy::log_schedule(items, plan);
+  Blocks blocks(std::move(plan));
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    run(items[i], i, blocks);
+    items[i] = {};  // lets go of buffers nobody else needs
   }
+  lazy::flush_log();
+}
+
+HostArray to_host(const LazyBufferPtr& x) {
+  HostArray array;
+  array.dtype = x->dtype();
+  for (const sint& s : x->shape()) {
+    if (!s.is_int())
+      throw ShapeError(fmt::format("to_host: shape {} is symbolic; shrink it to a size",
+                                   str(std::span<const sint>(x->shape()))));
+    array.shape.push_back(s.as_int());
+  }
+  const LazyBufferPtr whole = x->contiguous();
+  realize({&whole, 1});
+  const BufferPtr& buffer = whole->realized();
+  if (buffer == nullptr) return array;  // no elements
+  array.bytes.resize(buffer->bytes());
+  buffer->copy_out(std::as_writable_bytes(std::span(array.bytes)));
+  return array;
 }
 
 void realize(std::span<const LazyBufferPtr> outputs, const symbolic::Values& values) {

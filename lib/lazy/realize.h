@@ -3,6 +3,7 @@
 #include <span>
 
 #include "touchstone/device/device.h"
+#include "touchstone/device/npy.h"
 #include "touchstone/lazy/schedule.h"
 
 namespace touchstone {
@@ -34,6 +35,9 @@ class ObserverScope {
 /// nobody else holds are freed after their last use. Throws what schedule(), Device and Buffer
 /// throw; what ran before an error stays realized.
 void realize(std::span<const LazyBufferPtr> outputs, const symbolic::Values& values = {});
+
+/// The elements in row-major order, computed now. Throws ShapeError where the shape is symbolic.
+HostArray to_host(const LazyBufferPtr& x);
 
 /// Runs a schedule, which is used up.
 void run_schedule(std::vector<ScheduleItem> items);

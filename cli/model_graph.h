@@ -1,0 +1,18 @@
+#pragma once
+
+#include "touchstone/device/config.h"
+#include "touchstone/lazy/schedule.h"
+#include "touchstone/tensor/models.h"
+
+namespace touchstone::cli {
+
+/// The environment's config, with the switches of `opt` where it is not -1.
+Config config_of(int opt);
+/// What a model is scheduled into on CLANG, its leaves realized.
+struct ModelSchedule {
+  std::vector<LazyBufferPtr> outputs;  // the output, or mean(output^2) and all gradients
+  std::vector<ScheduleItem> items;
+};
+ModelSchedule schedule_of(const models::Model& model, bool backward);
+
+}  // namespace touchstone::cli

@@ -1,0 +1,125 @@
+#include "touchstone/device/disk.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "touchstone/base/checked.h"
+#include "touchstone/device/array_file.h"
+
+namespace touchstone {
+namespace {
+
+constexpr std::string_view kPrefix = "DISK:";
+
+// A file's bytes for as long as somebody holds them.
+class Mapping {
+ public:
+  explicit Mapping(const std::filesystem::path& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat facts {};
+    if (file < 0 || ::fstat(file, &facts) != 0) {
+      const int why = errno;
+      if (file >= 0) ::close(file);
+      throw SystemError(fmt::format("cannot read '{}': {}", path.string(), std::strerror(why)));
+    }
+    if (!S_ISREG(facts.st_mode)) {
+      ::close(file);
+      throw SystemError(fmt::format("cannot map '{}': it is no regular file", path.string()));
+    }
+    size_ = static_cast<std::size_t>(facts.st_size);
+    if (size_ > 0) memory_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
+    const int why = errno;
+    ::close(file);
+    if (memory_ == MAP_FAILED)
+      throw SystemError(fmt::format("cannot map '{}': {}", path.string(), std::strerror(why)));
+  }
+  ~Mapping() {
+    if (memory_ != nullptr) ::munmap(memory_, size_);
+  }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  std::string_view bytes() const { return {static_cast<const char*>(memory_), size_}; }
+  std::byte* at(std::int64_t offset) const { return static_cast<std::byte*>(memory_) + offset; }
+
+ private:
+  void* memory_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+class DiskAllocator final : public HostAllocator {
+ public:
+  void* allocate(std::size_t) override {
+    throw BufferError("DISK makes no buffers; save arrays to a file instead");
+  }
+  void copy_in(void*, std::span<const std::byte>) override {
+    throw BufferError("a buffer on DISK is only read; save arrays to another file");
+  }
+};
+
+class DiskDevice final : public Device {
+ public:
+  explicit DiskDevice(std::string name)
+      : Device(std::move(name), std::make_unique<DiskAllocator>()) {}
+
+ private:
+  RunnerPtr make_runner(const LazyOpPtr&) override {
+    throw Error(fmt::format("{} runs no kernels; copy the tensor to another device first", name()));
+  }
+};
+
+BufferPtr part(const std::filesystem::path& path, const std::shared_ptr<const Mapping>& mapping,
+               DType dtype, std::int64_t size, std::int64_t offset) {
+  const auto held = static_cast<std::int64_t>(mapping->bytes().size());
+  if (size < 0 || offset < 0 || offset > held ||
+      size > (held - offset) / static_cast<std::int64_t>(itemsize(dtype)))
+    throw BufferError(fmt::format("'{}' has {} bytes: {} elements of {} from byte {} on do not fit",
+                                  path.string(), held, size, name(dtype), offset));
+  Device& device = Device::get(std::string(kPrefix) + path.string());
+  return std::make_shared<Buffer>(device, dtype, size, mapping->at(offset), mapping);
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_disk_device(std::string name) {
+  if (name.size() <= kPrefix.size()) throw Error("DISK: needs the path of a file behind the colon");
+  return std::make_unique<DiskDevice>(std::move(name));
+}
+
+BufferPtr map_file(const std::filesystem::path& path, DType dtype, std::int64_t size,
+                   std::int64_t offset) {
+  return part(path, std::make_shared<const Mapping>(path), dtype, size, offset);
+}
+
+std::vector<DiskArray> map_array_file(const std::filesystem::path& path) {
+  std::vector<DiskArray> arrays;
+  const auto mapping = std::make_shared<const Mapping>(path);
+  const std::string extension = path.extension().string();
+  if (extension == ".npy" || extension == ".safetensors") {
+    const std::vector<ArrayLayout> layouts =
+        extension == ".npy" ? std::vector{npy_layout(mapping->bytes(), path.string())}
+                            : safetensors_layout(mapping->bytes(), path.string());
+    for (const ArrayLayout& a : layouts)
+      arrays.push_back(
+          {a.name, a.shape,
+           part(path, mapping, a.dtype, a.size(), static_cast<std::int64_t>(a.offset))});
+    return arrays;
+  }
+  for (NamedArray& named : read_array_file(path)) {
+    const auto bytes = std::make_shared<const std::string>(std::move(named.array.bytes));
+    Device& device = Device::get(std::string(kPrefix) + path.string());
+    arrays.push_back({named.name, named.array.shape,
+                      std::make_shared<Buffer>(device, named.array.dtype, named.array.size(),
+                                               const_cast<char*>(bytes->data()), bytes)});
+  }
+  return arrays;
+}
+
+}  // namespace touchstone

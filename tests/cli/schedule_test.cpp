@@ -1,0 +1,58 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include <gmock/gmock.h>
+
+#include "command.h"
+
+// Kernels and schedules of the models, as the command shows them.
+
+namespace touchstone {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(Kernels, AreCountedALineAModel) {
+  const Answer fused = touchstone_run("kernels --jsonl matmul softmax");
+  EXPECT_EQ(fused.code, 0);
+  EXPECT_THAT(fused.text, StartsWith("{\"model\":\"matmul\",\"opt\":2,\"forward\":1,"));
+  EXPECT_THAT(fused.text, HasSubstr("\n{\"model\":\"softmax\",\"opt\":2,\"forward\":3,"
+                                    "\"forward_backward\":5,\"loads\":13,\"stores\":5,\"flops\":"));
+  EXPECT_EQ(touchstone_run("kernels --jsonl matmul softmax").text, fused.text);
+  EXPECT_THAT(touchstone_run("kernels --jsonl matmul --opt 0").text,
+              HasSubstr("\"opt\":0,\"forward\":2,"));
+  EXPECT_THAT(touchstone_run("kernels --jsonl matmul", "OPT=0").text,
+              HasSubstr("\"opt\":0,\"forward\":2,"));
+  EXPECT_THAT(touchstone_run("kernels --jsonl matmul", "MERGE_ELEMENTWISE_INTO_REDUCE=0").text,
+              HasSubstr("\"forward\":2,"));
+}
+
+TEST(Kernels, BadOptionsAreNamed) {
+  EXPECT_NE(touchstone_run("kernels --jsonl --opt 5").code, 0);
+  const Answer bad = touchstone_run("kernels abc", "LAZY=maybe");
+  EXPECT_NE(bad.code, 0);
+  EXPECT_THAT(bad.text, HasSubstr("LAZY is 'maybe'; give a number from 0 to 1, or unset it"));
+}
+
+TEST(Schedule, IsTextAPictureOrData) {
+  const Answer text = touchstone_run("schedule softmax");
+  EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(text.text, HasSubstr("buffer 4 = float32 (64, 64) from 1, 2, 3\n3 steps;"));
+  EXPECT_THAT(touchstone_run("schedule softmax --svg -").text, StartsWith("<svg xmlns"));
+  EXPECT_THAT(touchstone_run("schedule softmax --backward --dot -").text, StartsWith("digraph"));
+  EXPECT_THAT(touchstone_run("schedule softmax --json -").text,
+              HasSubstr("\"format\": \"touchstone-schedule 1\""));
+  const std::string file = std::filesystem::temp_directory_path() / "touchstone-schedule.svg";
+  const Answer written = touchstone_run("schedule abc --svg " + file);
+  EXPECT_EQ(written.code, 0);
+  EXPECT_EQ(written.text, "");
+  EXPECT_TRUE(std::filesystem::remove(file));
+  EXPECT_NE(touchstone_run("schedule abc --svg /nowhere/x.svg").code, 0);
+  EXPECT_THAT(touchstone_run("schedule vgg").text, HasSubstr("there is no model 'vgg'"));
+}
+
+}  // namespace
+}  // namespace touchstone
