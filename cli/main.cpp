@@ -270,6 +270,30 @@ Verb fuzz(CLI::App& app) {
   return {v, [] { return run_fuzz(o); }};
 }
 
+Verb mutants(CLI::App& app) {
+  static MutantsOptions o;
+  CLI::App* v = add_verb(app, "mutants", "Find the faults that a build with mutants holds",
+                         "mutants --area symbolic --seeds 5");
+  v->description(v->get_description() + ": whether the fuzzer is awake (./dev mutants)");
+  v->add_option("mutant", o.names, "Which [all]");
+  v->add_flag("--list", o.list, "Name them, with their areas, places and what goes wrong");
+  v->add_option("--area", o.area, "Only those of this table: symbolic, views, lazy ...");
+  v->add_option("--seeds", o.seeds, "How often each is looked for, with other cases")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  v->add_option("--seed", o.seed, "The first seed")->capture_default_str();
+  v->add_option("--seconds", o.seconds, "Until one is given up")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  v->add_option("--cases", o.cases, "Cases of all areas until one is given up")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  v->add_option("--jobs", o.jobs, "How many at a time")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  return {v, [] { return run_mutants(o); }};
+}
+
 Verb simplify(CLI::App& app) {
   static SimplifyOptions o;
   CLI::App* v = add_verb(app, "simplify", "Simplify an index expression",
@@ -412,10 +436,10 @@ int run(int argc, char** argv) {
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  const Verb verbs[] = {demo(app),    eval(app),     check(app), explain(app),    blame(app),
-                        kernels(app), schedule(app), fuzz(app),  simplify(app),   prove(app),
-                        repl(app),    view(app),     bits(app),  emit(app),       judge(app),
-                        certify(app), league(app),   serve(app), plugin_host(app)};
+  const Verb verbs[] = {demo(app),    eval(app),     check(app), explain(app),  blame(app),
+                        kernels(app), schedule(app), fuzz(app),  simplify(app), prove(app),
+                        repl(app),    view(app),     bits(app),  emit(app),     judge(app),
+                        certify(app), league(app),   serve(app), mutants(app),  plugin_host(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {

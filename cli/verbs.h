@@ -8,6 +8,10 @@
 // One struct of options and one function a verb. Functions return the exit code and throw
 // touchstone::Error for bad input; main shows it.
 
+namespace touchstone::fuzz {
+struct HuntArea;
+}
+
 namespace touchstone::cli {
 
 inline constexpr int kExitOk = 0;    // done, or every verdict is PASS
@@ -141,6 +145,22 @@ struct FuzzOptions {
   bool index_stats = false;  // what the kernels' accesses cost, and no run
 };
 int run_fuzz(const FuzzOptions& options);
+
+struct MutantsOptions {
+  std::vector<std::string> names;  // empty: all
+  std::string area;                // of the table that holds them; empty: all
+  bool list = false;
+  int seeds = 1;
+  std::uint64_t seed = 0;           // the first
+  double seconds = 60;              // for each
+  std::int64_t cases = 10'000'000;  // for each
+  int jobs = 2;
+};
+/// Whether the fuzzer finds the faults of a build that holds mutants, as a Markdown table. kExitNo
+/// where one survives, or where something is found without any.
+int run_mutants(const MutantsOptions& options);
+/// What takes part in a hunt.
+std::vector<fuzz::HuntArea> hunt_areas();
 
 struct SimplifyOptions {
   std::string expression;

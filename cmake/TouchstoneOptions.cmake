@@ -6,6 +6,8 @@ option(TOUCHSTONE_BUILD_CLI "Build the touchstone command" ON)
 option(TOUCHSTONE_WERROR "Treat warnings as errors" OFF)
 set(TOUCHSTONE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=; empty for none")
 option(TOUCHSTONE_COVERAGE "Instrument for coverage" OFF)
+option(TOUCHSTONE_MUTANTS "Weave in the faults of fuzz/mutants, for the fuzzer to find" OFF)
+set(TOUCHSTONE_MUTANT_TABLES "" CACHE STRING "Tables of mutants besides those of fuzz/mutants")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)

@@ -50,12 +50,18 @@ TEST_F(Cli, HelpIsThereForEveryVerbWithAnExampleAndExitCodes) {
   EXPECT_EQ(touchstone_run("--help").code, 0);
   EXPECT_THAT(touchstone_run("--version").text, HasSubstr("touchstone 0."));
   for (const std::string verb : {"demo", "eval", "check", "kernels", "fuzz", "simplify", "prove",
-                                 "repl", "view", "emit", "judge", "league", "serve"}) {
+                                 "repl", "view", "emit", "judge", "league", "serve", "mutants"}) {
     const Answer run = touchstone_run(verb + " --help");
     EXPECT_EQ(run.code, 0) << verb;
     EXPECT_THAT(run.text, HasSubstr("Example: touchstone " + verb));
     EXPECT_THAT(run.text, HasSubstr("Exit codes"));
   }
+}
+
+TEST_F(Cli, AnOrdinaryBuildHoldsNoMutants) {
+  const Answer run = touchstone_run("mutants");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.text, HasSubstr("./dev mutants"));
 }
 
 TEST_F(Cli, ProveProvesOrRefutesARuleOfOnesOwn) {

@@ -1,0 +1,19 @@
+#!/usr/bin/env python3
+"""Whether a program holds the name of any mutant.
+
+usage: none_in.py WEAVE PROGRAM TABLE...
+"""
+
+import subprocess
+import sys
+
+weave, program, *tables = sys.argv[1:]
+run = subprocess.run([sys.executable, weave, "--names", "--most-stale", "1000000", *tables],
+                     capture_output=True, text=True, check=True)
+names = run.stdout.split()
+with open(program, "rb") as file:
+    data = file.read()
+held = [name for name in names if name.encode() in data]
+if not names or held:
+    sys.exit(f"{program} holds {held} of {len(names)} mutants")
+print(f"{program}: none of {len(names)}")
