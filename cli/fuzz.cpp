@@ -1,51 +1,307 @@
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+#include <iterator>
+#include <thread>
+
 #include <fmt/format.h>
 
+#include "fuzz_plans.h"
 #include "index_stats.h"
 #include "terminal.h"
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/fuzz/campaign.h"
-#include "touchstone/fuzz/kernel_case.h"
-#include "touchstone/fuzz/reproducer.h"
+#include "touchstone/fuzz/corpus.h"
+#include "touchstone/fuzz/coverage.h"
+#include "touchstone/fuzz/shrink.h"
+#include "touchstone/fuzz/worker.h"
 #include "touchstone/interp/interpreted.h"
-#include "verbs.h"
 
 namespace touchstone::cli {
+namespace {
 
-int run_fuzz(const FuzzOptions& options) {
-  register_interpreted_device();
-  if (options.index_stats) {
+namespace fs = std::filesystem;
+using fuzz::AreaFinding;
+using fuzz::AreaPlan;
+using fuzz::AreaResult;
+using fuzz::Checked;
+using fuzz::Ending;
+
+std::atomic<bool> stop_wanted = false;
+
+extern "C" void end_fuzzing(int signal) {
+  if (!stop_wanted.exchange(true)) return;
+  ::signal(signal, SIG_DFL);  // asked for twice
+  ::raise(signal);
+}
+
+// Ctrl-C ends the campaign and not the process.
+void stop_on_interrupt() {
+  struct sigaction action {};
+  if (::sigaction(SIGINT, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
+  action.sa_handler = end_fuzzing;
+  ::sigaction(SIGINT, &action, nullptr);
+  sigset_t interrupt;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  ::pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
+}
+
+double parse_seconds(const std::string& text) {
+  if (text.empty()) return 0;
+  double n = 0;
+  const char* const end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, n);
+  const std::string_view unit(rest, static_cast<std::size_t>(end - rest));
+  const double scale = unit == "h" ? 3600 : unit == "m" || unit == "min" ? 60 : 1;
+  if (error != std::errc() || n <= 0 || n > 1e7 || (scale == 1 && !unit.empty() && unit != "s"))
+    throw ParseError(fmt::format("--time takes 60s, 5m or 2h, not '{}'", text));
+  return n * scale;
+}
+
+void parse_shard(const std::string& text, fuzz::RunOptions& run) {
+  if (text.empty()) return;
+  const std::size_t slash = text.find('/');
+  const auto number = [&](std::string_view digits, std::int64_t& out) {
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
+    return error == std::errc() && end == digits.data() + digits.size() && !digits.empty();
+  };
+  if (slash == text.npos || !number(std::string_view(text).substr(0, slash), run.shard) ||
+      !number(std::string_view(text).substr(slash + 1), run.shards) || run.shard < 0 ||
+      run.shards < 1 || run.shard >= run.shards || run.shards > 1'000'000)
+    throw ParseError(fmt::format("--shard takes W/N with 0 <= W < N, as 0/4, not '{}'", text));
+}
+
+fuzz::RunOptions run_options(const FuzzOptions& o) {
+  fuzz::RunOptions run;
+  run.seed = o.seed;
+  run.seconds = parse_seconds(o.time);
+  run.cases = o.cases > 0 ? o.cases : run.seconds > 0 ? std::int64_t{1} << 40 : 1000;
+  run.jobs =
+      o.jobs > 0 ? o.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  parse_shard(o.shard, run);
+  run.case_seconds = o.case_seconds;
+  run.memory = static_cast<std::uint64_t>(o.megabytes) << 20;
+  run.log = o.log;
+  run.resume = o.resume;
+  if (o.resume && o.log.empty()) throw ParseError("--resume needs the --log of the campaign");
+  run.coverage = !o.coverage.empty();
+  return run;
+}
+
+constexpr std::size_t kMostShown = 400;  // characters of a case on the terminal
+
+// How a case is checked again: in the command, or through a file.
+std::string again(const FuzzOptions& o, const std::string& area, std::int64_t index,
+                  const std::string& text) {
+  const bool short_enough =
+      text.size() <= kMostShown && text.find('\'') == text.npos && !text.empty();
+  std::string word = "'" + text + "'";
+  if (!short_enough) {
+    std::error_code error;
+    fs::create_directories(o.findings, error);
+    const fs::path file = fs::path(o.findings) / fmt::format("{}-{}.case", area, index);
+    write_file_atomically(file, text + "\n");
+    word = "@" + file.string();
+  }
+  const std::string backend =
+      area != "kernel" || o.backend == "clang" ? "" : fmt::format(" --backend '{}'", o.backend);
+  const std::string plant = o.plant == "none" ? "" : " --plant " + o.plant;
+  return fmt::format("touchstone fuzz --area {}{}{} --case {}", area, backend, plant, word);
+}
+
+void show(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
+  fmt::print("{} {}: {}", red("FAIL"), area, f.failure.relation);
+  if (f.index >= 0) fmt::print(", case {}", f.index);
+  if (f.runs > 0) fmt::print(", shrunk in {} runs", f.runs);
+  if (f.times > 1) fmt::print(", found {} times", f.times);
+  fmt::print("\n");
+  if (f.shrunk.size() <= kMostShown) fmt::print("  {}\n", f.shrunk);
+  std::string detail = f.failure.detail;
+  for (std::size_t at = 0; (at = detail.find('\n', at)) != detail.npos; at += 3)
+    if (at + 1 < detail.size()) detail.replace(at, 1, "\n  ");
+  fmt::print("  {}\n  again: {}\n", detail, again(o, area, f.index, f.shrunk));
+}
+
+// The first failing kernel with what the candidate answers, to be judged anywhere.
+void write_reproducer(const FuzzOptions& o, const AreaFinding& f) {
+  if (f.failure.relation != "verdict" || o.backend != "clang") return;
+  ClangOptions clang = ClangOptions::from_environment();
+  clang.codegen.fault = parse_fault(o.plant);
+  const TemporaryDirectory cache("touchstone-fuzz");
+  clang.cache_dir = cache.path();
+  const std::unique_ptr<Device> candidate = make_clang_device("CLANG", clang);
+  fuzz::Reproducer r = fuzz::record(fuzz::case_from_json(f.shrunk), *candidate);
+  if (judge(r).outcome != Outcome::Fail) return;
+  fmt::print("{}", str(r.run));
+  r.note = fmt::format("fuzz case {} on {}", f.index, candidate->name());
+  write_file_atomically(o.reproducer, to_json(r));
+  fmt::print("reproducer: {}   judge it again with: touchstone check {}\n", o.reproducer,
+             o.reproducer);
+}
+
+Checked checked(const AreaPlan& plan, const std::string& text) {
+  return plan.make(0)->check(text, fuzz::Effort::Full);
+}
+
+int one_case(const FuzzOptions& o, const AreaPlan& plan) {
+  std::string text = *o.one;
+  if (text.starts_with('@')) {
+    text = read_file(text.substr(1));
+    while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  }
+  const Checked c = checked(plan, text);
+  if (c.ending != Ending::Fail) {
+    fmt::print("{} {}\n", green(name(c.ending)), plan.name);
+    return c.ending == Ending::Pass ? kExitOk : c.ending == Ending::Weak ? kExitWeak : kExitBad;
+  }
+  AreaFinding f{-1, text, c.failure, text};
+  if (o.shrink) {
+    const std::unique_ptr<fuzz::Area> area = plan.make(0);
+    const fuzz::ShrunkCase s = shrink_case(*area, text, c.failure.relation, plan.most_shrink_runs);
+    f.shrunk = s.text;
+    f.runs = s.runs;
+    f.failure = area->check(s.text, fuzz::Effort::Full).failure;
+  }
+  show(o, plan.name, f);
+  return kExitNo;
+}
+
+struct CorpusCount {
+  int cases = 0, failed = 0, damaged = 0;
+};
+
+// Every case of the corpus in a process of its own.
+CorpusCount replay(const FuzzOptions& o, const std::vector<AreaPlan>& plans) {
+  CorpusCount count;
+  if (!fs::exists(o.corpus)) return count;  // it is made when there is something to add
+  for (const fuzz::CorpusCase& c : fuzz::read_corpus(o.corpus)) {
+    if (stop_wanted) break;
+    const auto plan = std::ranges::find(plans, c.area, &AreaPlan::name);
+    if (plan == plans.end()) continue;
+    std::string ended;
+    const auto work = [&] {
+      try {
+        const Checked result = checked(*plan, c.text);
+        return result.ending == Ending::Fail
+                   ? "F" + result.failure.relation + '\0' + result.failure.detail
+                   : std::string("P");
+      } catch (const ParseError& e) {
+        return std::string("D") + e.what();
+      }
+    };
+    const auto told = fuzz::in_child(work, o.case_seconds, 0, ended);
+    ++count.cases;
+    if (told && told->starts_with('P')) continue;
+    if (told && told->starts_with('D')) {
+      ++count.damaged;
+      fmt::print(stderr, "touchstone: {}: not a case of '{}': {}\n", c.where, c.area,
+                 told->substr(1));
+      continue;
+    }
+    ++count.failed;
+    AreaFinding f{-1, c.text, {"crash", ended}, c.text};
+    if (told) {
+      const std::size_t cut = told->find('\0');
+      f.failure = {told->substr(1, cut - 1), told->substr(cut + 1)};
+    } else if (ended == "hang") {
+      f.failure.relation = "hang";
+    }
+    fmt::print("{}: ", c.where);
+    show(o, c.area, f);
+  }
+  fmt::print("corpus {}: {} cases, {} FAIL, {} damaged\n", o.corpus, count.cases, count.failed,
+             count.damaged);
+  return count;
+}
+
+void summarize(const FuzzOptions& o, const AreaResult& r) {
+  const std::string on = r.name != "kernel" ? "" : " on " + o.backend;
+  const fuzz::Tally& t = r.tally;
+  fmt::print("{}{}: {} cases, {} PASS, {} WEAK, {} SKIPPED, {} FAIL (seed {}, {}, {} a second)\n",
+             r.name, on, t.cases, t.passed, t.weak, t.skipped, t.failed, o.seed,
+             seconds_str(r.seconds),
+             count_str(static_cast<double>(t.cases) / std::max(r.seconds, 1e-3)));
+  bool first = true;
+  std::int64_t most = std::ssize(r.findings) - r.unshrunk;
+  for (const AreaFinding& f : r.findings) {
+    if (most-- <= 0) break;
+    show(o, r.name, f);
+    if (r.name == "kernel" && std::exchange(first, false)) write_reproducer(o, f);
+    if (!o.corpus.empty() && !f.shrunk.empty())
+      fuzz::add_to_corpus(o.corpus, r.name, f.shrunk,
+                          fmt::format("{}, seed {}, case {}", f.failure.relation, o.seed, f.index));
+  }
+  if (r.unshrunk > 0)
+    fmt::print("{} more, not shrunk{}\n", r.unshrunk, o.log.empty() ? "" : ": in the log");
+}
+
+void write_coverage(const FuzzOptions& o, const fuzz::RunResult& result) {
+  std::vector<std::pair<std::string, const fuzz::Coverage*>> pages;
+  for (const AreaResult& r : result.areas) {
+    if (!r.coverage || r.coverage->dimensions().empty()) continue;
+    fmt::print("{}", coverage_text(r.name, *r.coverage));
+    pages.emplace_back(r.name, r.coverage.get());
+  }
+  write_file_atomically(o.coverage,
+                        coverage_html(pages, fmt::format("What seed {} reached", o.seed)));
+  fmt::print("coverage: {}\n", o.coverage);
+}
+
+}  // namespace
+
+int run_fuzz(const FuzzOptions& o) {
+  if (o.index_stats) {
     print_index_stats([&] {
       std::vector<LazyOpPtr> kernels;
-      for (std::int64_t i = 0; i < options.cases; ++i) {
-        fuzz::RandomChooser chooser(options.seed, static_cast<std::uint64_t>(i));
+      for (std::int64_t i = 0; i < (o.cases > 0 ? o.cases : 1000); ++i) {
+        fuzz::RandomChooser chooser(o.seed, static_cast<std::uint64_t>(i));
         kernels.push_back(fuzz::draw_kernel_case(chooser).kernel);
       }
       return kernels;
     });
     return kExitOk;
   }
-  ClangOptions clang = ClangOptions::from_environment();
-  clang.codegen.fault = parse_fault(options.plant);
-  const TemporaryDirectory cache("touchstone-fuzz");  // nobody asks for these kernels again
-  clang.cache_dir = cache.path();
-  register_clang_device(clang);
-  Device& candidate = Device::get("CLANG");
-  Progress progress("fuzzing", options.cases);
-  const fuzz::CampaignResult result =
-      fuzz::run_campaign(candidate, {options.seed, 0, options.cases},
-                         [&](std::int64_t done) { progress.update(done); });
-  fmt::print("{} kernels on {}: {} PASS, {} WEAK, {} FAIL, {} UNUSABLE (seed {})\n", result.cases,
-             candidate.name(), result.passed, result.weak, result.findings.size(), result.unusable,
-             options.seed);
-  if (result.findings.empty()) return result.unusable == 0 ? kExitOk : kExitBad;
-  const fuzz::Finding& first = result.findings[0];
-  fmt::print("case {}, shrunk in {} runs to\n{}{}\n", first.index, first.shrink_runs,
-             str(first.shrunk.run), first.verdict.str());
-  write_file_atomically(options.reproducer, to_json(first.shrunk));
-  fmt::print("reproducer: {}   judge it again with: touchstone check {}\n", options.reproducer,
-             options.reproducer);
-  return kExitNo;
+  parse_fault(o.plant);
+  const fuzz::RunOptions options = run_options(o);
+  const TemporaryDirectory scratch("touchstone-fuzz");
+  const std::vector<AreaPlan> plans = fuzz_plans(o, scratch.path());
+  if (o.one) {
+    if (plans.size() != 1) throw ParseError("--case is of one area: name it with --area");
+    return one_case(o, plans[0]);
+  }
+  stop_on_interrupt();
+  CorpusCount corpus;
+  if (!o.corpus.empty()) corpus = replay(o, plans);
+  fuzz::RunResult result;
+  {
+    std::unique_ptr<Progress> progress;
+    std::string shown;
+    const std::int64_t mine = (options.cases - options.shard + options.shards - 1) / options.shards;
+    result = run_areas(plans, options, stop_wanted,
+                       [&](const std::string& area, const fuzz::Tally& t, double seconds) {
+                         if (area != std::exchange(shown, area)) {
+                           progress.reset();
+                           const bool timed = options.cases == std::int64_t{1} << 40;
+                           progress = std::make_unique<Progress>(
+                               area, timed ? static_cast<std::int64_t>(options.seconds) : mine);
+                         }
+                         const bool timed = options.cases == std::int64_t{1} << 40;
+                         progress->update(timed ? static_cast<std::int64_t>(seconds) : t.cases,
+                                          fmt::format("{} cases, {} FAIL", t.cases, t.failed));
+                       });
+  }
+  bool failed = corpus.failed > 0;
+  for (const AreaResult& r : result.areas) {
+    summarize(o, r);
+    failed = failed || r.tally.failed > 0;
+  }
+  if (!o.coverage.empty()) write_coverage(o, result);
+  if (result.ended_early)
+    fmt::print("ended early{}\n", o.log.empty() ? "" : "; --resume goes on from the log");
+  if (!result.trouble.empty()) throw SystemError(result.trouble);
+  if (failed) return kExitNo;
+  return result.ended_early || corpus.damaged > 0 ? kExitBad : kExitOk;
 }
 
 }  // namespace touchstone::cli

@@ -255,19 +255,54 @@ Verb schedule(CLI::App& app) {
 
 Verb fuzz(CLI::App& app) {
   static FuzzOptions o;
-  CLI::App* v = add_verb(app, "fuzz", "Run random kernels on CLANG and judge them",
-                         "fuzz --cases 2000 --seed 7");
-  v->add_option("--cases", o.cases, "How many")
-      ->capture_default_str()
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  v->add_option("--seed", o.seed, "Names the campaign: the same seed draws the same kernels")
+  CLI::App* v = add_verb(app, "fuzz", "Draw random cases, check them, shrink what fails",
+                         "fuzz --area symbolic,view --cases 100000 --seed 7");
+  v->footer(
+      "Exit code 0: nothing failed. 1: something did. 2: it could not run, or was ended "
+      "early.\nA campaign is named by its seed: the same cases for any number of jobs. "
+      "Ctrl-C ends it with a summary.\n" +
+      v->get_footer());
+  v->add_option("--area", o.areas,
+                "symbolic, view, kernel, lazy, tensor, or all, separated by commas [kernel]")
+      ->delimiter(',');
+  v->add_option("--backend", o.backend,
+                "What runs the kernels of area kernel: clang, cpu (the reference itself), numpy, "
+                "pocl, a plugin X.so, or a command (docs/backends.md)")
       ->capture_default_str();
-  v->add_option("--plant", o.plant, "Put a fault into the compiled code (see demo)");
+  v->add_option("--cases", o.cases, "Of each area [1000, or what --time allows]")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
+  v->add_option("--time", o.time, "For each area: 60s, 5m, 2h");
+  v->add_option("--jobs", o.jobs, "Worker processes [one a core]")->check(CLI::Range(1, 1024));
+  v->add_option("--seed", o.seed, "Names the campaign: the same seed draws the same cases")
+      ->capture_default_str();
+  v->add_option("--shard", o.shard, "Of N machines this is number W, from 0: W/N");
+  v->add_option("--log", o.log, "A file of JSON lines: what was done, and each finding at once");
+  v->add_flag("--resume", o.resume, "Go on where the log ends");
+  v->add_option("--corpus", o.corpus,
+                "A folder of cases that are checked first, and to which findings are added");
+  v->add_option("--findings", o.findings,
+                "A folder for findings too long to be shown, made where it is needed")
+      ->capture_default_str();
+  v->add_option("--coverage", o.coverage,
+                "Count what was reached: a table, and a page in this file")
+      ->type_name("FILE.html");
+  v->add_option("--case", o.one, "Check this one case, or @FILE with it, of the one area named");
+  v->add_flag("--shrink", o.shrink, "And make it smaller, where it fails");
+  v->add_option("--timeout", o.case_seconds, "Seconds after which a case hangs")
+      ->capture_default_str()
+      ->check(CLI::Range(0.1, 86400.0));
+  v->add_option("--memory", o.megabytes, "MiB of address space that a worker may take; 0: no limit")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
+  v->add_option("--plant", o.plant, "Put a fault into the code that clang gets (see demo)");
   v->add_option("--reproducer", o.reproducer, "Where the first failing kernel is written")
       ->capture_default_str();
   v->add_flag("--index-stats", o.index_stats,
-              "Count views, divisions and modulos of all accesses instead of running the kernels");
-  return {v, [] { return run_fuzz(o); }};
+              "Count views, divisions and modulos of all accesses of kernels instead");
+  return {v, [] {
+            if (o.one) bare(*o.one);
+            return run_fuzz(o);
+          }};
 }
 
 Verb mutants(CLI::App& app) {

@@ -138,8 +138,19 @@ struct ScheduleOptions {
 int run_schedule(const ScheduleOptions& options);
 
 struct FuzzOptions {
-  std::int64_t cases = 1000;
+  std::vector<std::string> areas;  // names of areas, or "all"
+  std::string backend = "clang";   // of the area kernel: clang, cpu, numpy, pocl, X.so, a command
+  std::int64_t cases = 0;          // of each area; 0: 1000, or as many as the time allows
+  std::string time;                // for each area: 60s, 5m, 2h; empty: until the cases are done
+  int jobs = 0;                    // worker processes; 0: one a core
   std::uint64_t seed = 0;
+  std::string shard;  // W/N
+  std::string corpus, log, coverage, findings = "touchstone-findings";
+  bool resume = false;
+  std::optional<std::string> one;  // a case, or @FILE; no campaign
+  bool shrink = false;             // of that case
+  double case_seconds = 60;
+  std::int64_t megabytes = 0;  // of address space a worker may take; 0: no limit
   std::string plant = "none";
   std::string reproducer = "touchstone-fail.json";
   bool index_stats = false;  // what the kernels' accesses cost, and no run

@@ -42,7 +42,7 @@ struct Checked {
 enum class Effort : std::uint8_t { Sampled, Full };
 
 /// How large a case is, most important first; every accepted shrink lowers it.
-using Measure = std::array<std::int64_t, 4>;
+using Measure = std::array<std::int64_t, 5>;
 
 /// What a part of a case stands for in the coverage report: one number a dimension of the area, its
 /// place among the dimension's values; -1 where it has none.
@@ -71,6 +71,8 @@ class Area {
 
   /// What the coverage report counts; none by default.
   virtual std::vector<Dimension> dimensions() const { return {}; }
+  /// Whether a row, -1 where it says nothing, can occur.
+  virtual bool feasible(std::span<const int> /*row*/) const { return true; }
   virtual std::vector<CoverageRow> coverage(const std::string& /*text*/, Ending /*ending*/) {
     return {};
   }

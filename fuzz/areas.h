@@ -7,10 +7,7 @@
 #include <vector>
 
 #include "touchstone/fuzz/area.h"
-
-namespace touchstone {
-class Device;
-}
+#include "touchstone/fuzz/kernel_backend.h"
 
 namespace touchstone::fuzz {
 
@@ -43,5 +40,32 @@ std::unique_ptr<Area> make_symbolic_area(Refute refute = {});
 ///   movement     to_movement_ops makes the tracker again
 ///   text         the machine interface reads what it writes
 std::unique_ptr<Area> make_view_area();
+
+/// What runs kernels: the candidate, and the same with other options.
+struct KernelBackends {
+  std::unique_ptr<KernelBackend> candidate;
+  std::vector<std::unique_ptr<KernelBackend>> variants;
+};
+
+/// Kernels with their inputs, as JSON on one line: a backend against the interpreted device.
+///   verdict      the answer is legal
+///   broken       a foreign backend does not crash, hang, or reach out of its buffers
+///   refused      a device of ours takes every kernel
+///   options      the answer is legal under other options of the compiler (one case in 4)
+///   poison       it is as legal when all that no index reads is NaN
+///   round trip   kernel.json reads back as the same kernel
+std::unique_ptr<Area> make_kernel_area(KernelBackends backends);
+
+/// Programs over LazyBuffers on the interpreted device.
+///   fusion       statements realized one by one, at the end, where the program says so, or each in
+///                memory of its own give the same bits
+///   refused      no statement that fits is refused
+std::unique_ptr<Area> make_lazy_area();
+
+/// Programs over Tensors in float64, differentiated.
+///   gradient     is what differences say, wherever the function is smooth
+///   early        realizing each statement at once changes no bit
+///   refused      no statement that fits is refused
+std::unique_ptr<Area> make_tensor_area();
 
 }  // namespace touchstone::fuzz

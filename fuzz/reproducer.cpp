@@ -110,6 +110,39 @@ Reproducer reproducer_from_json(std::string_view text) {
   return r;
 }
 
+std::string case_to_json(const KernelCase& c) {
+  std::string text = "{\"inputs\":[";
+  for (std::size_t i = 0; i < c.inputs.size(); ++i)
+    text += (i == 0 ? "" : ",") + array_json(c.inputs[i]).dump();
+  text += "],\"kernel\":" + touchstone::to_json(kernel_file(c.kernel)) + "}";
+  std::erase(text, '\n');  // none of them inside a string, where JSON escapes them
+  return text;
+}
+
+KernelCase case_from_json(std::string_view text) {
+  require_shallow_json(text);
+  json root;
+  try {
+    root = json::parse(text);
+  } catch (const json::exception& e) {
+    throw ParseError(fmt::format("a case of 'kernel' is JSON: {}", e.what()));
+  }
+  for (const char* key : {"inputs", "kernel"})
+    if (!root.is_object() || !root.contains(key)) bad("a case", fmt::format("has no \"{}\"", key));
+  if (!root["inputs"].is_array()) bad("inputs", "is not a list");
+  KernelCase c{kernel_from_json(root["kernel"].dump()).ast, {}};
+  for (const json& input : root["inputs"])
+    c.inputs.push_back(parse_array(input, fmt::format("input {}", c.inputs.size() + 1)));
+  for (const BufferSpec& spec : buffers_of(c.kernel)) {
+    if (spec.idx == 0) continue;
+    const auto i = static_cast<std::size_t>(spec.idx) - 1;
+    if (i >= c.inputs.size() || c.inputs[i].dtype != spec.dtype || c.inputs[i].size() < spec.size)
+      bad(fmt::format("input {}", spec.idx),
+          fmt::format("the kernel wants {} elements of {}", spec.size, name(spec.dtype)));
+  }
+  return c;
+}
+
 Verdict judge(const Reproducer& r, const Profile& profile) {
   const std::unique_ptr<Device> host = make_interpreted_device("REPRODUCER");
   std::vector<BufferPtr> buffers;

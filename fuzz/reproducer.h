@@ -24,6 +24,10 @@ Reproducer reproducer_from_json(std::string_view text);
 /// Whether a text is a reproducer rather than a kernel.
 bool is_reproducer(std::string_view text);
 
+/// A case alone, on one line, and back. Throws as above.
+std::string case_to_json(const KernelCase& c);
+KernelCase case_from_json(std::string_view text);
+
 /// The verdict on the recorded output.
 Verdict judge(const Reproducer& reproducer, const Profile& profile = {});
 

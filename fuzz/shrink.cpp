@@ -217,6 +217,14 @@ CaseSize size_of(const KernelCase& c) {
   return size;
 }
 
+void smaller_cases(const KernelCase& c, const std::function<bool(std::vector<KernelCase>)>& take) {
+  for (const auto pass : {structural, dimensional, values}) {
+    Candidates candidates;
+    pass(c, candidates);
+    if (!take(std::move(candidates))) return;
+  }
+}
+
 Shrunk shrink(const KernelCase& c, const std::function<bool(const KernelCase&)>& fails,
               int most_runs) {
   Shrunk result{c, 0};

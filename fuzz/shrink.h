@@ -17,6 +17,11 @@ struct CaseSize {
 };
 CaseSize size_of(const KernelCase& c);
 
+/// Cases that may be smaller: those of one kind of step after the other, the boldest first. `take`
+/// is handed each kind; false ends it.
+void smaller_cases(const KernelCase& c,
+                   const std::function<bool(std::vector<KernelCase> candidates)>& take);
+
 struct Shrunk {
   KernelCase smallest;
   int runs = 0;  // calls of `fails`

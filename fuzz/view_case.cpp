@@ -140,6 +140,18 @@ std::string argument(const MovementOp& op) {
 
 }  // namespace
 
+bool is_movement(std::string_view name) {
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+MovementOp parse_movement(std::string_view name, std::string_view argument_word) {
+  return Reader().op(name, argument_word);
+}
+
+std::string movement_text(const MovementOp& op) {
+  return fmt::format("{} {}", kNames[static_cast<std::size_t>(op.kind)], argument(op));
+}
+
 ViewCase ViewCase::parse(std::string_view text) {
   ViewCase c;
   Reader reader;

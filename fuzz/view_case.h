@@ -29,6 +29,11 @@ struct ViewCase {
   ViewCase bind(std::int64_t value) const;
 };
 
+/// One operation in words, without a variable: its name and its argument, and back.
+bool is_movement(std::string_view name);
+MovementOp parse_movement(std::string_view name, std::string_view argument);
+std::string movement_text(const MovementOp& op);  // "pad 0:1,2:0"
+
 /// Chains of up to seven operations on up to some hundred elements: sizes of 0 and 1, masks on
 /// several axes before a reshape that does not keep axes apart, factorisations of any kind, steps
 /// of either sign. A part of the cases has a variable size, and each case leaves out some

@@ -246,6 +246,8 @@ LazyBufferPtr LazyBuffer::copy_to_device(const std::string& device) {
     return from.srcs_[0]->copy_to_device(target)->reshape(shape());
   if (const auto value = constant_value()) return constant(*value, shape(), target);
   const LazyBufferPtr whole = contiguous();
+  if (whole->is_const_base())  // no elements: any constant will do
+    return constant(Scalar::from_int(dtype_, 0), shape(), target);
   return make_base(target, dtype_, whole->base().shape(), Op::From, {}, {whole->base_ptr()})
       ->reshape(shape());
 }

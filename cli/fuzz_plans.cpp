@@ -1,0 +1,125 @@
+#include "fuzz_plans.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "touchstone/base/suggest.h"
+#include "touchstone/clang/clang_device.h"
+#include "touchstone/foreign/plugin_host.h"
+#include "touchstone/fuzz/areas.h"
+#include "touchstone/interp/interpreted.h"
+#include "touchstone/prove/prover.h"
+
+namespace touchstone::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using fuzz::Area;
+using fuzz::AreaPlan;
+
+// The point at which Z3, or a search, shows two expressions to differ.
+std::optional<std::string> refuted(const std::string& a, const std::string& b,
+                                   const std::string& when) {
+  prove::Limits limits;
+  limits.first_points = 300;
+  limits.last_points = 0;
+  limits.enumerated = 5000;
+  limits.step_effort = limits.effort = 200'000;
+  limits.step_seconds = limits.seconds = limits.elimination_seconds = 2;
+  static prove::Prover prover(limits);
+  const prove::Proof proof = prover.equal(a, b, when);
+  if (proof.verdict != prove::Verdict::Refuted) return std::nullopt;
+  std::string at;
+  if (proof.counterexample) at = text_of(*proof.counterexample);
+  return at;
+}
+
+// A backend that comes with the project: installed, or in the tree that this program was built in.
+fs::path shipped(const std::string& file) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  std::vector<fs::path> places;
+  if (const char* told = std::getenv("TOUCHSTONE_BACKENDS")) places.emplace_back(told);
+  for (const char* below :
+       {"../share/touchstone/backends", "../fuzz/backends", "../../../fuzz/backends"})
+    places.push_back(program / below);
+  for (const fs::path& place : places)
+    if (fs::exists(place / file, error)) return fs::weakly_canonical(place / file, error);
+  throw ParseError(
+      fmt::format("{} was not found beside this program; name the folder that holds it "
+                  "in TOUCHSTONE_BACKENDS",
+                  file));
+}
+
+std::string quoted(const std::string& word) {
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+fuzz::KernelBackends backends_of(const FuzzOptions& o, const fs::path& scratch, int worker) {
+  fuzz::KernelBackends b;
+  if (o.backend == "cpu") {
+    b.candidate = fuzz::make_device_backend(make_interpreted_device());
+  } else if (o.backend == "clang") {
+    ClangOptions clang = ClangOptions::from_environment();
+    clang.codegen.fault = parse_fault(o.plant);
+    clang.cache_dir = scratch / fmt::format("worker{}", worker);
+    std::filesystem::create_directories(clang.cache_dir);
+    b.candidate = fuzz::make_device_backend(make_clang_device("CLANG", clang));
+    const auto variant = [&](const std::string& name, const auto& set) {
+      ClangOptions other = clang;
+      set(other);
+      b.variants.push_back(fuzz::make_device_backend(make_clang_device("CLANG " + name, other)));
+    };
+    variant("-O0", [](ClangOptions& c) { c.opt_level = 0; });
+    variant("without merged axes", [](ClangOptions& c) { c.codegen.merge_axes = false; });
+    variant("without lanes", [](ClangOptions& c) { c.codegen.lanes = false; });
+    variant("in 3 threads", [](ClangOptions& c) { c.threads = 3; });
+  } else {
+    foreign::Limits limits;
+    limits.answer = std::chrono::milliseconds(static_cast<std::int64_t>(o.case_seconds * 500));
+    std::string plugin = o.backend.ends_with(".so") ? o.backend : "";
+    std::string command = o.backend;
+    if (o.backend == "pocl") plugin = shipped("opencl_plugin.so").string();
+    if (o.backend == "numpy") command = "python3 " + quoted(shipped("numpy_backend.py").string());
+    b.candidate = fuzz::make_process_backend(
+        plugin.empty() ? foreign::BackendProcess::shell(command) : foreign::plugin_command(plugin),
+        plugin.empty() ? limits : foreign::plugin_limits(limits));
+    (void)b.candidate->name();  // starts it: what it says of itself is as it should be
+  }
+  return b;
+}
+
+}  // namespace
+
+std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o, const fs::path& scratch) {
+  std::vector<AreaPlan> known;
+  known.push_back({"symbolic", [](int) { return fuzz::make_symbolic_area(refuted); }, 4096, 2000});
+  known.push_back({"view", [](int) { return fuzz::make_view_area(); }, 4096, 2000});
+  known.push_back(
+      {"kernel",
+       [o, scratch](int worker) { return fuzz::make_kernel_area(backends_of(o, scratch, worker)); },
+       64, 1000});
+  known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(); }, 128, 1000});
+  known.push_back({"tensor", [](int) { return fuzz::make_tensor_area(); }, 64, 1000});
+  std::vector<std::string> names = o.areas.empty() ? std::vector<std::string>{"kernel"} : o.areas;
+  std::vector<AreaPlan> plans;
+  for (const std::string& name : names) {
+    if (name == "all") {
+      plans = known;
+      break;
+    }
+    const auto plan = std::ranges::find(known, name, &AreaPlan::name);
+    if (plan == known.end()) {
+      std::vector<std::string_view> all{"all"};
+      for (const AreaPlan& p : known) all.push_back(p.name);
+      throw ParseError(fmt::format("there is no area '{}'{}; known: {}", name,
+                                   did_you_mean(name, all), fmt::join(all, ", ")));
+    }
+    if (std::ranges::find(plans, name, &AreaPlan::name) == plans.end()) plans.push_back(*plan);
+  }
+  return plans;
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "touchstone/fuzz/runner.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+
+/// The areas that options name, in their order. `scratch`: a folder for compiled kernels, one
+/// below it for each worker. Throws ParseError on a name that is none, or a backend that is not
+/// there.
+std::vector<fuzz::AreaPlan> fuzz_plans(const FuzzOptions& options,
+                                       const std::filesystem::path& scratch);
+
+}  // namespace touchstone::cli

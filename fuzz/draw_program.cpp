@@ -1,0 +1,309 @@
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "touchstone/fuzz/edges.h"
+#include "touchstone/fuzz/program.h"
+#include "touchstone/ops/op.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+std::string words(const Sizes& sizes) {
+  return sizes.empty() ? "()" : fmt::format("{}", fmt::join(sizes, ","));
+}
+
+std::int64_t product(const Sizes& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+class ProgramDraw {
+ public:
+  ProgramDraw(Chooser& chooser, const ProgramKind& kind)
+      : chooser_(chooser), smooth_(kind.gradients), left_out_(chooser.below(1 << 16)) {}
+
+  std::string draw() {
+    for (std::uint64_t types = 1 + (smooth_ ? 0 : chooser_.below(3)); types > 0; --types)
+      types_.push_back(smooth_ ? DType::Float64 : any_type());
+    Sizes shape;
+    for (std::uint64_t rank = chooser_.below(4); rank > 0; --rank) {
+      constexpr std::int64_t kSizes[] = {2, 3, 1, 4, 2, 3, 1, 0};
+      shape.push_back(kSizes[chooser_.below(smooth_ ? 7 : 8)]);
+      if (product(shape) > most_inputs()) shape.back() = 1;
+    }
+    input(shape, types_[0]);
+    for (std::uint64_t more = 1 + chooser_.below(8); more > 0; --more) step();
+    return text_;
+  }
+
+ private:
+  std::int64_t most_inputs() const { return smooth_ ? 6 : 24; }
+
+  DType any_type() {
+    constexpr DType kSimplestFirst[] = {
+        DType::Float32, DType::Int32,  DType::Bool,    DType::Float16,    DType::Int8,
+        DType::UInt8,   DType::Int64,  DType::Float64, DType::BFloat16,   DType::UInt32,
+        DType::Int16,   DType::UInt64, DType::UInt16,  DType::Float8E4M3, DType::Float8E5M2};
+    return kSimplestFirst[chooser_.below(kDTypeCount)];
+  }
+
+  int last() const { return static_cast<int>(known_.size()) - 1; }
+  const ProgramType& type(int i) const { return known_[static_cast<std::size_t>(i)]; }
+
+  int emit(const std::string& statement, ProgramType result) {
+    if (!text_.empty()) text_ += "; ";
+    text_ += statement;
+    known_.push_back(std::move(result));
+    return last();
+  }
+
+  int input(const Sizes& shape, DType dtype) {
+    std::string values;
+    const std::int64_t n = std::clamp<std::int64_t>(product(shape), 1, smooth_ ? 64 : 7);
+    const bool edges = !smooth_ && chooser_.chance(1, 3);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (smooth_)  // no two alike, and none near where a kink would be
+        values += fmt::format(" {}", static_cast<double>(chooser_.between(-12, 12)) / 8 + 0.03 +
+                                         0.001 * static_cast<double>(i + 7 * last()));
+      else if (edges)
+        values += " " + chooser_.pick(edge_values(dtype)).str();
+      else if (is_float(dtype))
+        values += fmt::format(" {}", static_cast<double>(chooser_.between(-8, 8)) / 4);
+      else if (is_bool(dtype))
+        values += chooser_.chance(1, 2) ? " 1" : " 0";
+      else
+        values += fmt::format(" {}", Scalar::from_int(dtype, chooser_.between(-4, 9)).str());
+    }
+    return emit(fmt::format("{} {}:{}", name(dtype), words(shape), values), {shape, dtype});
+  }
+
+  // A value of this type: one that is there, or a new input.
+  int operand(const ProgramType& wanted) {
+    std::vector<int> fitting;
+    for (int i = last(); i >= 0; --i)
+      if (type(i) == wanted) fitting.push_back(i);
+    if (fitting.empty() || chooser_.chance(1, 3))
+      return product(wanted.shape) > most_inputs() && !fitting.empty() ? fitting[0]
+                                                                       : input_like(wanted);
+    return chooser_.pick(fitting);
+  }
+
+  // An input, expanded where it would be large.
+  int input_like(const ProgramType& wanted) {
+    Sizes small = wanted.shape;
+    for (std::size_t i = 0; i < small.size() && product(small) > most_inputs(); ++i) small[i] = 1;
+    const int from = input(small, wanted.dtype);
+    if (small == wanted.shape) return from;
+    return emit(fmt::format("expand %{} {}", from, words(wanted.shape)), wanted);
+  }
+
+  void step() {
+    const int x = chooser_.chance(1, 4) ? chooser_.index(known_.size()) : last();
+    using Make = void (ProgramDraw::*)(int);
+    static constexpr Make kAll[] = {
+        &ProgramDraw::unary,  &ProgramDraw::binary, &ProgramDraw::movement, &ProgramDraw::reduce,
+        &ProgramDraw::choice, &ProgramDraw::settle, &ProgramDraw::special};
+    static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3, 1, 4, 5, 2, 6};
+    const std::size_t which = kWhich[chooser_.below(std::size(kWhich))];
+    const bool out = (left_out_ >> (2 * which) & 3) == 3;
+    (this->*kAll[out ? 0 : which])(x);
+  }
+
+  void unary(int x) {
+    static constexpr std::string_view kSmooth[] = {"neg",     "square", "sin",   "exp2s",
+                                                   "sqrtp",   "recipp", "log2p", "tanh",
+                                                   "sigmoid", "gelu",   "relu",  "abs"};
+    if (smooth_) {
+      emit(fmt::format("{} %{}", kSmooth[chooser_.below(std::size(kSmooth))], x), type(x));
+      return;
+    }
+    std::vector<std::string> names;
+    for (const OpInfo& row : op_table)
+      if (is_elementwise(row.op) && row.arity == 1 && row.op != Op::Noop && row.op != Op::Cast &&
+          takes(row.op, type(x).dtype))
+        names.push_back(lower(row.name));
+    if (names.empty()) {
+      special(x);
+      return;
+    }
+    emit(fmt::format("{} %{}", chooser_.pick(names), x), type(x));
+  }
+
+  static std::string lower(std::string_view name) {
+    std::string text(name);
+    for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    return text;
+  }
+
+  void binary(int x) {
+    const ProgramType t = type(x);
+    std::vector<std::string> names;
+    if (smooth_) {
+      names = {"add", "mul", "sub", "maximum", "minimum"};
+    } else {
+      for (const OpInfo& row : op_table)
+        if (is_elementwise(row.op) && row.arity == 2 && takes(row.op, t.dtype))
+          names.push_back(lower(row.name));
+    }
+    const std::string name = chooser_.pick(names);
+    const int y = operand(t);
+    const bool compares = name == "cmplt" || name == "cmpeq";
+    emit(chooser_.chance(1, 2) ? fmt::format("{} %{} %{}", name, y, x)
+                               : fmt::format("{} %{} %{}", name, x, y),
+         {t.shape, compares ? DType::Bool : t.dtype});
+  }
+
+  void choice(int x) {
+    const ProgramType t = type(x);
+    if (smooth_) {
+      const int a = operand(t), b = operand(t);
+      emit(fmt::format("select %{} %{} %{}", x, a, b), t);
+      return;
+    }
+    const int y = operand(t), condition = operand({t.shape, DType::Bool});
+    emit(fmt::format("where %{} %{} %{}", condition, x, y), t);
+  }
+
+  void reduce(int x) {
+    ProgramType t = type(x);
+    Sizes axes;
+    for (std::size_t i = 0; i < t.shape.size(); ++i)
+      if (chooser_.chance(1, 2)) axes.push_back(static_cast<std::int64_t>(i));
+    if (axes.empty() || (smooth_ && product(t.shape) == 0)) {
+      unary(x);
+      return;
+    }
+    static constexpr std::string_view kNames[] = {"reduce_sum", "reduce_max", "mean", "softmax"};
+    const std::string_view name = kNames[chooser_.below(smooth_ ? 4 : 2)];
+    if (name == "softmax") axes.resize(1);
+    for (const std::int64_t a : axes)
+      if (name != "softmax") t.shape[static_cast<std::size_t>(a)] = 1;
+    emit(fmt::format("{} %{} {}", name, x, words(axes)), t);
+  }
+
+  void settle(int x) {
+    static constexpr std::string_view kNames[] = {"realize", "contiguous", "copy"};
+    emit(fmt::format("{} %{}", kNames[chooser_.below(smooth_ ? 2 : 3)], x), type(x));
+  }
+
+  void special(int x) {
+    const ProgramType t = type(x);
+    if (smooth_) {
+      if (t.shape.size() != 2) {
+        binary(x);
+        return;
+      }
+      const std::int64_t n = chooser_.between(1, 3);
+      const int y = operand({{t.shape[1], n}, t.dtype});
+      emit(fmt::format("matmul %{} %{}", x, y), {{t.shape[0], n}, t.dtype});
+      return;
+    }
+    const DType to = chooser_.pick(types_);
+    const bool bits = itemsize(to) == itemsize(t.dtype) && !is_bool(to) && !is_bool(t.dtype) &&
+                      chooser_.chance(1, 3);
+    emit(fmt::format("{} %{} {}", bits ? "bitcast" : "cast", x, name(to)), {t.shape, to});
+  }
+
+  void movement(int x) {
+    const ProgramType t = type(x);
+    Sizes now = t.shape;
+    std::string argument;
+    const auto add = [&](const std::string& word) {
+      argument += (argument.empty() ? "" : ",") + word;
+    };
+    const std::int64_t most = smooth_ ? 24 : 96;
+    std::string_view name;
+    switch (chooser_.below(6)) {
+      case 0: {
+        name = "reshape";
+        std::int64_t rest = product(t.shape);
+        now.clear();
+        if (rest == 0) {
+          now = t.shape;
+          now.push_back(1);
+        }
+        while (rest > 1 && now.size() < 4) {
+          std::vector<std::int64_t> divisors;
+          for (std::int64_t d = rest; d > 1; --d)
+            if (rest % d == 0) divisors.push_back(d);
+          now.push_back(chooser_.pick(divisors));
+          rest /= now.back();
+          if (chooser_.chance(1, 6)) now.push_back(1);
+        }
+        if (rest > 1) now.back() *= rest;
+        argument = words(now);
+        break;
+      }
+      case 1: {
+        name = "permute";
+        Sizes order(t.shape.size());
+        std::iota(order.begin(), order.end(), 0);
+        for (std::size_t i = order.size(); i > 1; --i)
+          std::swap(order[i - 1], order[i - 1 - chooser_.below(i)]);
+        for (std::size_t i = 0; i < order.size(); ++i)
+          now[i] = t.shape[static_cast<std::size_t>(order[i])];
+        argument = words(order);
+        break;
+      }
+      case 2:
+        name = "pad";
+        for (std::int64_t& size : now) {
+          std::int64_t a = chooser_.between(0, 2), b = chooser_.between(0, 1);
+          size += a + b;
+          if (product(now) > most) {
+            size -= a + b;
+            a = b = 0;
+          }
+          add(fmt::format("{}:{}", a, b));
+        }
+        break;
+      case 3:
+        name = "shrink";
+        for (std::int64_t& size : now) {
+          const std::int64_t a = chooser_.between(0, std::min<std::int64_t>(size, 1));
+          const std::int64_t b = chooser_.between(0, std::min<std::int64_t>(size - a, 1));
+          const bool all = a + b == size && smooth_;  // keep something
+          add(all ? fmt::format("0:{}", size) : fmt::format("{}:{}", a, size - b));
+          if (!all) size -= a + b;
+        }
+        break;
+      case 4:
+        name = "expand";
+        for (std::int64_t& size : now) {
+          const std::int64_t wide = size == 1 ? chooser_.between(1, 3) : size;
+          if (product(now) * wide <= most * std::max<std::int64_t>(size, 1)) size = wide;
+        }
+        argument = words(now);
+        break;
+      default:
+        name = "stride";
+        for (std::int64_t& size : now) {
+          constexpr std::int64_t kSteps[] = {1, -1, 2, -2};
+          const std::int64_t by = kSteps[chooser_.below(4)];
+          const std::int64_t width = by < 0 ? -by : by;
+          size = (size + width - 1) / width;
+          add(fmt::format("{}", by));
+        }
+        break;
+    }
+    emit(fmt::format("{} %{} {}", name, x, argument.empty() ? "()" : argument), {now, t.dtype});
+  }
+
+  Chooser& chooser_;
+  bool smooth_;
+  std::uint64_t left_out_;
+  std::vector<DType> types_;
+  std::vector<ProgramType> known_;
+  std::string text_;
+};
+
+}  // namespace
+
+std::string draw_program(Chooser& chooser, const ProgramKind& kind) {
+  return ProgramDraw(chooser, kind).draw();
+}
+
+}  // namespace touchstone::fuzz

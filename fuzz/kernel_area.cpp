@@ -1,0 +1,275 @@
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <unordered_map>
+
+#include "touchstone/base/error.h"
+#include "touchstone/fuzz/areas.h"
+#include "touchstone/fuzz/kernel_backend.h"
+#include "touchstone/fuzz/shrink.h"
+#include "touchstone/fuzz/view_case.h"
+#include "touchstone/interp/interpreted.h"
+#include "touchstone/ops/kernel_json.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using foreign::Answer;
+
+/// Which elements of each input some index of the kernel reads.
+std::vector<std::vector<bool>> read_elements(const KernelCase& c) {
+  std::vector<std::vector<bool>> read;
+  for (const HostArray& input : c.inputs)
+    read.emplace_back(static_cast<std::size_t>(input.size()), false);
+  for (const LazyOpPtr& node : toposort(c.kernel)) {
+    if (node->op() != Op::Load) continue;
+    std::vector<bool>& of = read[static_cast<std::size_t>(node->buffer().idx) - 1];
+    for (const std::int64_t cell : addresses_of(node->buffer().st.views()).cells)
+      if (cell >= 0) of[static_cast<std::size_t>(cell)] = true;
+  }
+  return read;
+}
+
+class KernelArea final : public Area {
+ public:
+  explicit KernelArea(KernelBackends backends) : backends_(std::move(backends)) {}
+
+  std::string_view name() const override { return "kernel"; }
+  std::string draw(Chooser& chooser) override { return case_to_json(draw_kernel_case(chooser)); }
+
+  void prepare(std::span<const std::string> cases) override {
+    parsed_.clear();
+    std::vector<LazyOpPtr> kernels;
+    std::vector<std::vector<LazyOpPtr>> varied(backends_.variants.size());
+    for (const std::string& text : cases) {
+      const KernelCase& c = parsed_.emplace(text, case_from_json(text)).first->second;
+      kernels.push_back(c.kernel);
+      if (varies(text, Effort::Sampled)) varied[variant_of(text)].push_back(c.kernel);
+    }
+    backends_.candidate->prepare(kernels);
+    for (std::size_t v = 0; v < varied.size(); ++v) backends_.variants[v]->prepare(varied[v]);
+  }
+
+  Checked check(const std::string& text, Effort effort) override {
+    const auto known = parsed_.find(text);
+    const KernelCase c = known != parsed_.end() ? known->second : case_from_json(text);
+    try {
+      return judged(c, text, effort);
+    } catch (const ParseError& e) {
+      return Checked::fail("refused", e.what());
+    } catch (const Error& e) {
+      return Checked::fail("refused", e.what());
+    }
+  }
+
+  std::vector<std::string> smaller(const std::string& text) override {
+    std::vector<std::string> texts;
+    smaller_cases(case_from_json(text), [&](const std::vector<KernelCase>& candidates) {
+      for (const KernelCase& c : candidates) texts.push_back(case_to_json(c));
+      return true;
+    });
+    return texts;
+  }
+
+  Measure measure(const std::string& text) override {
+    const CaseSize s = size_of(case_from_json(text));
+    return {static_cast<std::int64_t>(s.nodes), s.elements, static_cast<std::int64_t>(s.views),
+            s.buffer_bytes, static_cast<std::int64_t>(s.plain)};
+  }
+
+  std::vector<Dimension> dimensions() const override;
+  bool feasible(std::span<const int> row) const override;
+  std::vector<CoverageRow> coverage(const std::string& text, Ending ending) override;
+
+ private:
+  bool varies(const std::string& text, Effort effort) const {
+    return !backends_.variants.empty() && (effort == Effort::Full || sampled(text, 4));
+  }
+  std::size_t variant_of(const std::string& text) const {
+    return hash_bytes(text) / 64 % backends_.variants.size();
+  }
+
+  std::optional<Checked> legal(const KernelCase& c, const HostArray& output,
+                               const std::string& relation, Ending* ending) {
+    const Verdict v = judge({c, output, {}}, backends_.candidate->profile());
+    if (v.outcome == Outcome::Fail) return Checked::fail(relation, v.str());
+    if (ending != nullptr)
+      *ending = v.outcome == Outcome::Pass   ? Ending::Pass
+                : v.outcome == Outcome::Weak ? Ending::Weak
+                                             : Ending::Skipped;
+    return std::nullopt;
+  }
+
+  Checked judged(const KernelCase& c, const std::string& text, Effort effort) {
+    const Answer answer = backends_.candidate->run(c);
+    if (answer.kind == Answer::Kind::Broken) return Checked::fail("broken", answer.why);
+    if (answer.kind != Answer::Kind::Output) return {Ending::Skipped, {}};
+    Checked result;
+    if (auto wrong = legal(c, answer.output, "verdict", &result.ending)) return *wrong;
+    if (effort == Effort::Full || sampled(text, 3))
+      if (auto wrong = round_trip(c)) return *wrong;
+    if (effort == Effort::Full || sampled(text, 5))
+      if (auto wrong = poisoned(c, answer.output)) return *wrong;
+    if (varies(text, effort))
+      for (std::size_t v = 0; v < backends_.variants.size(); ++v) {
+        if (effort != Effort::Full && v != variant_of(text)) continue;
+        const Answer other = backends_.variants[v]->run(c);
+        if (other.output.bytes == answer.output.bytes) continue;
+        if (auto wrong = legal(c, other.output, "options", nullptr)) {
+          wrong->failure.detail += "\non " + backends_.variants[v]->name();
+          return *wrong;
+        }
+      }
+    return result;
+  }
+
+  static std::optional<Checked> round_trip(const KernelCase& c) {
+    const std::string once = to_json(kernel_file(c.kernel));
+    const KernelFile again = kernel_from_json(once);
+    if (same(again.ast, c.kernel) && to_json(kernel_file(again.ast)) == once) return std::nullopt;
+    return Checked::fail("round trip", "kernel.json reads back as another kernel:\n" +
+                                           str(c.kernel) + str(again.ast));
+  }
+
+  // What no index reads becomes NaN, or all ones: the answer must be as legal as before.
+  std::optional<Checked> poisoned(const KernelCase& c, const HostArray& output) {
+    const std::vector<std::vector<bool>> read = read_elements(c);
+    KernelCase poison = c;
+    bool any = false;
+    for (std::size_t b = 0; b < poison.inputs.size(); ++b) {
+      HostArray& input = poison.inputs[b];
+      const std::size_t width = itemsize(input.dtype);
+      const char fill = is_bool(input.dtype) ? '\1' : '\xff';
+      for (std::size_t i = 0; i < read[b].size(); ++i) {
+        if (read[b][i]) continue;
+        std::memset(input.bytes.data() + i * width, fill, width);
+        any = true;
+      }
+    }
+    if (!any) return std::nullopt;
+    const Answer answer = backends_.candidate->run(poison);
+    if (answer.kind == Answer::Kind::Broken) return Checked::fail("broken", answer.why);
+    if (answer.kind != Answer::Kind::Output || answer.output.bytes == output.bytes)
+      return std::nullopt;
+    return legal(c, answer.output, "poison", nullptr);
+  }
+
+  KernelBackends backends_;
+  std::unordered_map<std::string, KernelCase> parsed_;  // of the batch
+};
+
+constexpr std::string_view kFeatures[] = {"plain", "mask", "no elements", "edge values", "shared"};
+constexpr std::string_view kMovement[] = {
+    "none", "permuted", "expanded", "flipped or stepped", "padded", "several views"};
+
+std::vector<Op> coverage_ops() {
+  std::vector<Op> ops;
+  for (const OpInfo& row : op_table)
+    if (row.op != Op::Noop && (is_elementwise(row.op) || is_reduce(row.op))) ops.push_back(row.op);
+  return ops;
+}
+
+int place_of(Op op) {
+  static const std::vector<Op> ops = coverage_ops();
+  return static_cast<int>(std::ranges::find(ops, op) - ops.begin());
+}
+
+std::vector<Dimension> KernelArea::dimensions() const {
+  std::vector<Dimension> d{{"op", {}},
+                           {"operand", {}},
+                           {"dtype", {}},
+                           {"movement", {}},
+                           {"rank", {"0", "1", "2", "3", "4"}},
+                           {"feature", {}},
+                           {"verdict", {"PASS", "WEAK"}}};
+  for (const Op op : coverage_ops()) d[0].values.emplace_back(touchstone::name(op));
+  d[1].values = d[0].values;
+  d[1].values.insert(d[1].values.end(), {"LOAD", "CONST"});
+  for (const DTypeInfo& row : dtype_table) d[2].values.emplace_back(row.name);
+  for (const std::string_view m : kMovement) d[3].values.emplace_back(m);
+  for (const std::string_view f : kFeatures) d[5].values.emplace_back(f);
+  return d;
+}
+
+// `dtype` is that of the last operand, which `operand` is the op of.
+bool KernelArea::feasible(std::span<const int> row) const {
+  static const std::vector<Op> ops = coverage_ops();
+  const auto op_at = [&](int i) -> std::optional<Op> {
+    if (i < 0 || i >= std::ssize(ops)) return std::nullopt;
+    return ops[static_cast<std::size_t>(i)];
+  };
+  const std::optional<Op> op = op_at(row[0]), operand = op_at(row[1]);
+  const bool reduces = op && is_reduce(*op);
+  if (reduces && operand && is_reduce(*operand)) return false;
+  if (reduces && row[4] == 0) return false;  // there is no axis
+  for (const DTypeInfo& type : dtype_table) {
+    if (row[2] >= 0 && &type != &dtype_table[static_cast<std::size_t>(row[2])]) continue;
+    if (op && !takes(*op, type.dtype)) continue;
+    if (operand) {
+      const bool compares = *operand == Op::CmpLt || *operand == Op::CmpEq;
+      if (compares && !is_bool(type.dtype)) continue;
+      if (!compares && *operand != Op::Cast && !takes(*operand, type.dtype)) continue;
+    }
+    return true;
+  }
+  return false;
+}
+
+std::vector<CoverageRow> KernelArea::coverage(const std::string& text, Ending ending) {
+  const auto known = parsed_.find(text);
+  const KernelCase c = known != parsed_.end() ? known->second : case_from_json(text);
+  std::set<int> movement, features;
+  std::set<int> buffers;
+  const std::vector<LazyOpPtr> order = toposort(c.kernel);
+  for (const LazyOpPtr& node : order) {
+    if (node->op() != Op::Load && node->op() != Op::Const) continue;
+    const ShapeTracker& st = node->op() == Op::Load ? node->buffer().st : node->constant().st;
+    if (node->op() == Op::Load && !buffers.insert(node->buffer().idx).second) features.insert(4);
+    if (st.is_contiguous()) movement.insert(0);
+    if (st.views().size() > 1) movement.insert(5);
+    for (const View& v : st.views()) {
+      if (v.mask()) features.insert(1), movement.insert(4);
+      std::int64_t last = INT64_MAX;
+      for (std::size_t i = 0; i < v.shape().size(); ++i) {
+        const std::int64_t s = v.strides()[i].as_int(), n = v.shape()[i].as_int();
+        if (n == 0) features.insert(2);
+        if (s == 0 && n > 1) movement.insert(2);
+        if (s < 0) movement.insert(3);
+        if (s > last) movement.insert(1);
+        if (s != 0) last = s < 0 ? -s : s;
+      }
+    }
+  }
+  for (const HostArray& input : c.inputs)
+    for (std::size_t i = 0; i < input.bytes.size(); i += itemsize(input.dtype)) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, input.bytes.data() + i, itemsize(input.dtype));
+      const double value = Scalar::from_bits(input.dtype, bits).to_double();
+      if (is_float(input.dtype) && !(value > -1e300 && value < 1e300)) features.insert(3);
+    }
+  if (features.empty()) features.insert(0);
+  if (movement.empty()) movement.insert(0);
+  std::vector<CoverageRow> rows;
+  for (const LazyOpPtr& node : order) {
+    const int op = place_of(node->op());
+    if (node->src().empty() || op >= std::ssize(coverage_ops())) continue;
+    const LazyOpPtr& operand = node->src().back();
+    const int below = operand->op() == Op::Load    ? place_of(Op::Load)
+                      : operand->op() == Op::Const ? place_of(Op::Load) + 1
+                                                   : place_of(operand->op());
+    const int rank = std::min(static_cast<int>(node->shape().size()), 4);
+    for (const int m : movement)
+      for (const int f : features)
+        rows.push_back({op, below, static_cast<int>(operand->dtype()), m, rank, f,
+                        ending == Ending::Weak ? 1 : 0});
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::unique_ptr<Area> make_kernel_area(KernelBackends backends) {
+  return std::make_unique<KernelArea>(std::move(backends));
+}
+
+}  // namespace touchstone::fuzz

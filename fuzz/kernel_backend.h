@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "touchstone/device/device.h"
+#include "touchstone/foreign/backend_process.h"
+#include "touchstone/fuzz/kernel_case.h"
+
+namespace touchstone::fuzz {
+
+/// Something that runs kernels: a device of ours, or a process of somebody else's.
+class KernelBackend {
+ public:
+  virtual ~KernelBackend() = default;
+  virtual std::string name() = 0;
+  virtual Profile profile() { return {}; }
+  /// Kernels that come next, where it is cheaper to compile them together.
+  virtual void prepare(std::span<const LazyOpPtr> /*kernels*/) {}
+  /// Never throws for what a foreign backend does; a device of ours throws what it throws.
+  virtual foreign::Answer run(const KernelCase& c) = 0;
+};
+
+std::unique_ptr<KernelBackend> make_device_backend(std::unique_ptr<Device> device);
+std::unique_ptr<KernelBackend> make_process_backend(std::vector<std::string> argv,
+                                                    const foreign::Limits& limits);
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/dtype/scalar.h"
+#include "touchstone/fuzz/area.h"
+#include "touchstone/fuzz/view_case.h"
+
+namespace touchstone::fuzz {
+
+/// One statement of a program: an input, or an operation on values of earlier ones.
+struct ProgramStep {
+  std::string name;                   // "input", "exp2", "reshape", "sum", "realize", ...
+  std::vector<int> of;                // statements that it reads
+  std::string word;                   // of a cast the dtype; of reductions the axes
+  MovementOp movement{};              // of movement operations
+  DType dtype = DType::Float32;       // of an input
+  std::vector<std::int64_t> shape{};  // of an input
+  std::vector<std::string> values{};  // of an input, given out in turn over its elements
+};
+
+/// What a statement's value is.
+struct ProgramType {
+  std::vector<std::int64_t> shape;
+  DType dtype = DType::Float32;
+  bool operator==(const ProgramType&) const = default;
+};
+
+/// Straight-line code over tensors, one statement after the other, %0 the value of the first:
+///   "float32 2,3: 1 -2.5 nan; exp2 %0; pad %1 0:1,0:0; sum %2 0; add %3 %3"
+/// The last statement's value is what the program computes.
+struct Program {
+  std::vector<ProgramStep> steps;
+
+  /// Throws ParseError saying what is wrong, types and shapes included.
+  static Program parse(std::string_view text);
+  std::string str() const;
+  /// Of every statement. Throws ParseError where one does not fit.
+  std::vector<ProgramType> types() const;
+};
+
+/// What an area's programs are made of.
+struct ProgramKind {
+  bool gradients = false;  // float64, smooth nearly everywhere; else every type and op
+};
+std::string draw_program(Chooser& chooser, const ProgramKind& kind);
+
+/// Smaller programs, the boldest first, and how large one is.
+std::vector<std::string> smaller_programs(const Program& program, const ProgramKind& kind);
+Measure measure_of(const Program& program);
+
+/// The value of element `i` of an input.
+Scalar value_of(const ProgramStep& input, std::size_t i);
+
+/// Rows for the coverage report: op, operand, rank, dtype.
+std::vector<Dimension> program_dimensions(const ProgramKind& kind);
+std::vector<CoverageRow> program_coverage(const Program& program, const ProgramKind& kind);
+
+}  // namespace touchstone::fuzz

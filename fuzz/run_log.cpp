@@ -1,0 +1,171 @@
+#include "touchstone/fuzz/run_log.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/fuzz/worker.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using nlohmann::json;
+
+std::string line_of(const json& j) {
+  return j.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+}
+
+json campaign(const std::vector<AreaPlan>& plans, const RunOptions& o) {
+  json areas = json::array();
+  for (const AreaPlan& p : plans) areas.push_back({{"name", p.name}, {"batch", p.batch}});
+  return {{"seed", o.seed}, {"shard", o.shard}, {"shards", o.shards}, {"areas", areas}};
+}
+
+json tally_json(const Tally& t) {
+  return {{"cases", t.cases},
+          {"passed", t.passed},
+          {"weak", t.weak},
+          {"skipped", t.skipped},
+          {"failed", t.failed}};
+}
+
+}  // namespace
+
+RunLog::RunLog(const std::vector<AreaPlan>& plans, const RunOptions& options) : path_(options.log) {
+  if (path_.empty()) return;
+  const bool there = std::filesystem::is_regular_file(path_) && !std::filesystem::is_empty(path_);
+  if (there) {
+    if (!options.resume)
+      throw ParseError(
+          fmt::format("{} is there already: --resume goes on where it ends, or name "
+                      "another log",
+                      path_.string()));
+    read(plans, options);
+  }
+  file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0)
+    throw SystemError(
+        fmt::format("cannot write the log {}: {}", path_.string(), std::strerror(errno)));
+  if (!there) write(line_of({{"campaign", campaign(plans, options)}}));
+}
+
+RunLog::~RunLog() {
+  if (file_ >= 0) ::close(file_);
+}
+
+void RunLog::read(const std::vector<AreaPlan>& plans, const RunOptions& options) {
+  const std::string text = read_file(path_);
+  std::size_t number = 0, whole = 0;
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t end = text.find('\n', from);
+    if (end == std::string::npos) break;  // the line at which a killed process was
+    ++number;
+    try {
+      const json line = json::parse(text.substr(from, end - from));
+      if (number == 1) {
+        if (line.at("campaign") != campaign(plans, options))
+          throw ParseError(fmt::format("{} is of another campaign: {}; this one is {}",
+                                       path_.string(), line.at("campaign").dump(),
+                                       campaign(plans, options).dump()));
+      } else {
+        const std::string area = line.at("area");
+        AreaRecord& record = old_[area];
+        if (line.contains("cases")) {
+          const std::size_t batch = line.at("batch");
+          if (batch > record.batches.size()) throw ParseError("a batch out of order");
+          record.batches.resize(batch);  // it was done again, as where a run is made longer
+          record.batches.push_back({{line.at("cases"), line.at("passed"), line.at("weak"),
+                                     line.at("skipped"), line.at("failed")},
+                                    line.value("coverage", std::vector<std::uint64_t>())});
+        } else if (line.contains("finding")) {
+          AreaFinding f;
+          f.index = line.at("finding");
+          f.text = f.shrunk = line.at("text");
+          f.failure = {line.at("relation"), line.at("detail")};
+          batch_of_[area][f.index] = line.at("batch");
+          record.findings.push_back(std::move(f));
+        }
+      }
+    } catch (const json::exception& e) {
+      throw ParseError(
+          fmt::format("{}:{}: damaged: {}; cut the log before this line to go on from "
+                      "there",
+                      path_.string(), number, e.what()));
+    } catch (const ParseError& e) {
+      throw ParseError(fmt::format("{}:{}: {}", path_.string(), number, e.what()));
+    }
+    whole = from = end + 1;
+  }
+  if (whole < text.size()) {
+    std::error_code error;
+    std::filesystem::resize_file(path_, whole, error);
+    if (error)
+      throw SystemError(
+          fmt::format("cannot mend the last line of {}: {}", path_.string(), error.message()));
+  }
+}
+
+AreaRecord RunLog::record(const AreaPlan& plan, const RunOptions& options) const {
+  AreaRecord out;
+  const auto found = old_.find(plan.name);
+  if (found == old_.end()) return out;
+  for (const BatchRecord& b : found->second.batches) {
+    const auto [begin, end] =
+        batch_range(plan, options, static_cast<std::int64_t>(out.batches.size()));
+    if (b.tally.cases != end - begin) break;
+    out.batches.push_back(b);
+  }
+  for (const AreaFinding& f : found->second.findings)
+    if (batch_of_.at(plan.name).at(f.index) < static_cast<std::int64_t>(out.batches.size()))
+      out.findings.push_back(f);
+  return out;
+}
+
+void RunLog::write(const std::string& line) {
+  if (file_ < 0) return;
+  for (std::size_t done = 0; done < line.size();) {
+    const ssize_t n = ::write(file_, line.data() + done, line.size() - done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0)
+      throw SystemError(
+          fmt::format("cannot write the log {}: {}; what is in it is whole, and "
+                      "--resume goes on from there",
+                      path_.string(), std::strerror(errno)));
+    done += static_cast<std::size_t>(n);
+  }
+}
+
+void RunLog::batch(const std::string& area, std::int64_t number, const BatchRecord& record) {
+  json line = tally_json(record.tally);
+  line["area"] = area;
+  line["batch"] = number;
+  if (!record.coverage.empty()) line["coverage"] = record.coverage;
+  write(line_of(line));
+}
+
+void RunLog::finding(const std::string& area, std::int64_t batch, const AreaFinding& f) {
+  write(line_of({{"area", area},
+                 {"finding", f.index},
+                 {"batch", batch},
+                 {"text", f.text},
+                 {"relation", f.failure.relation},
+                 {"detail", f.failure.detail}}));
+}
+
+void RunLog::shrunk(const std::string& area, const AreaFinding& f) {
+  write(line_of({{"area", area},
+                 {"shrunk", f.index},
+                 {"text", f.shrunk},
+                 {"relation", f.failure.relation},
+                 {"detail", f.failure.detail},
+                 {"runs", f.runs},
+                 {"times", f.times}}));
+}
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,398 @@
+#include "touchstone/fuzz/runner.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <map>
+#include <new>
+
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/fuzz/run_log.h"
+#include "touchstone/fuzz/worker.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using nlohmann::json;
+using Clock = std::chrono::steady_clock;
+using At = FlightRecorder::At;
+
+double seconds_since(Clock::time_point t) {
+  return std::chrono::duration<double>(Clock::now() - t).count();
+}
+
+void add(Tally& to, const Tally& t) {
+  to.cases += t.cases;
+  to.passed += t.passed;
+  to.weak += t.weak;
+  to.skipped += t.skipped;
+  to.failed += t.failed;
+}
+
+/// Memory shared with one worker.
+class Shared {
+ public:
+  Shared() {
+    void* const at = ::mmap(nullptr, sizeof(FlightRecorder), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED)
+      throw SystemError(fmt::format("no memory to share with a worker: {}", std::strerror(errno)));
+    recorder_ = new (at) FlightRecorder;
+  }
+  ~Shared() {
+    if (recorder_ != nullptr) ::munmap(recorder_, sizeof(FlightRecorder));
+  }
+  Shared(Shared&& other) noexcept : recorder_(std::exchange(other.recorder_, nullptr)) {}
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  Shared& operator=(Shared&&) = delete;
+  FlightRecorder& operator*() const { return *recorder_; }
+  FlightRecorder* operator->() const { return recorder_; }
+
+ private:
+  FlightRecorder* recorder_;
+};
+
+/// The workers of one area, until its cases are done or somebody says stop.
+class Crew {
+ public:
+  Crew(const AreaPlan& plan, const RunOptions& options, RunLog& log, AreaResult& result)
+      : plan_(plan), options_(options), log_(log), result_(result) {
+    const AreaRecord old = log.record(plan, options);
+    for (const BatchRecord& b : old.batches) take(b);
+    next_ = static_cast<std::int64_t>(old.batches.size());
+    for (const AreaFinding& f : old.findings) findings_.emplace(f.index, f);
+  }
+  ~Crew() {
+    for (Member& m : members_) end(m);
+  }
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  /// True where it was asked to stop. What was found is in the result, whatever is thrown.
+  bool run(const std::atomic<bool>& stop, const RunProgress& progress) {
+    const Clock::time_point start = Clock::now();
+    const auto leave = [&] {
+      add(result_.tally, partial_);
+      result_.seconds = seconds_since(start);
+      for (auto& [index, finding] : findings_) result_.findings.push_back(std::move(finding));
+    };
+    try {
+      const bool early = work(start, stop, progress);
+      leave();
+      return early;
+    } catch (...) {
+      leave();
+      throw;
+    }
+  }
+
+ private:
+  bool work(Clock::time_point start, const std::atomic<bool>& stop, const RunProgress& progress) {
+    const std::int64_t first = next_, left = batches_of(plan_, options_) - first;
+    for (int j = 0; j < options_.jobs && j < left; ++j) {
+      members_.emplace_back();
+      members_.back().number = j;
+      restart(members_.back(), first + j, 0, {}, true);
+    }
+    std::optional<Clock::time_point> asked;
+    bool early = false;
+    while (std::ranges::any_of(members_, [](const Member& m) { return m.worker.pid > 0; })) {
+      wait();
+      const bool late = options_.seconds > 0 && seconds_since(start) > options_.seconds;
+      if (!asked && (late || stop.load())) {
+        asked = Clock::now();
+        early = stop.load();
+        for (Member& m : members_) m.shared->stop.store(true);
+      }
+      if (asked && early && seconds_since(*asked) > 5)
+        for (Member& m : members_) end(m);
+      watch();
+      if (progress) progress(plan_.name, now(), seconds_since(start));
+    }
+    return early;
+  }
+
+  struct Member {
+    int number = 0;
+    Shared shared;
+    Worker worker;
+    std::string heard;  // of a line that is not whole yet
+    std::string error;  // what it said of itself before it ended
+    std::uint64_t beat = 0;
+    Clock::time_point since;
+    bool hung = false;
+    std::int64_t unprepared = -1;  // the batch that was not prepared together
+  };
+
+  Tally now() const {
+    Tally t = result_.tally;
+    add(t, partial_);
+    for (const auto& [number, record] : done_) add(t, record.tally);
+    for (const Member& m : members_)
+      if (m.worker.pid > 0 && m.shared->batch >= next_ && !done_.contains(m.shared->batch))
+        add(t, m.shared->tally);
+    return t;
+  }
+
+  void restart(Member& m, std::int64_t batch, std::int64_t place, const Tally& tally,
+               bool prepare) {
+    WorkOrder order{&plan_, &options_, m.number, batch, options_.jobs, place, tally, prepare};
+    m.heard.clear();
+    m.hung = false;
+    m.beat = m.shared->beat.load();
+    m.since = Clock::now();
+    m.worker = start_worker(order, *m.shared);
+  }
+
+  void end(Member& m) {
+    if (m.worker.pid <= 0) return;
+    ::kill(-m.worker.pid, SIGKILL);
+    while (::waitpid(m.worker.pid, nullptr, 0) < 0 && errno == EINTR) {
+    }
+    ::close(m.worker.out);
+    m.worker = {};
+  }
+
+  void wait() {
+    std::vector<pollfd> fds;
+    std::vector<Member*> of;
+    for (Member& m : members_)
+      if (m.worker.pid > 0) {
+        fds.push_back({m.worker.out, POLLIN, 0});
+        of.push_back(&m);
+      }
+    if (::poll(fds.data(), fds.size(), 200) <= 0) return;
+    for (std::size_t i = 0; i < fds.size(); ++i) {
+      if (fds[i].revents == 0) continue;
+      char bytes[65536];
+      const ssize_t n = ::read(fds[i].fd, bytes, sizeof bytes);
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        ended(*of[i]);
+        continue;
+      }
+      std::string& heard = of[i]->heard;
+      heard.append(bytes, static_cast<std::size_t>(n));
+      std::size_t from = 0;
+      for (std::size_t line = heard.find('\n'); line != heard.npos; line = heard.find('\n', from)) {
+        understand(*of[i], json::parse(heard.substr(from, line - from)));
+        from = line + 1;
+      }
+      heard.erase(0, from);
+    }
+  }
+
+  void understand(Member& m, const json& line) {
+    if (line.contains("error")) {
+      m.error = line["error"];
+    } else if (line.contains("finding")) {
+      AreaFinding f;
+      f.index = line["finding"];
+      f.text = f.shrunk = line["text"];
+      f.failure = {line["relation"], line["detail"]};
+      keep(std::move(f), line["batch"]);
+    } else {
+      BatchRecord record{
+          {line["cases"], line["passed"], line["weak"], line["skipped"], line["failed"]},
+          line.value("coverage", std::vector<std::uint64_t>())};
+      if (line["whole"])
+        done_[line["batch"]] = std::move(record);
+      else
+        add(partial_, record.tally);
+      for (auto it = done_.find(next_); it != done_.end(); it = done_.find(++next_)) {
+        log_.batch(plan_.name, next_, it->second);
+        take(it->second);
+        done_.erase(it);
+      }
+    }
+  }
+
+  void keep(AreaFinding finding, std::int64_t batch) {
+    const auto [place, fresh] = findings_.emplace(finding.index, finding);
+    if (fresh) log_.finding(plan_.name, batch, finding);
+  }
+
+  void take(const BatchRecord& record) {
+    add(result_.tally, record.tally);
+    if (result_.coverage) result_.coverage->add(record.coverage);
+  }
+
+  void ended(Member& m) {
+    int status = 0;
+    while (::waitpid(m.worker.pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    ::close(m.worker.out);
+    m.worker = {};
+    if (!m.error.empty()) throw SystemError(m.error);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !m.hung) return;
+    FlightRecorder& r = *m.shared;
+    const std::string how = m.hung ? "hang" : "crash";
+    const std::string why = m.hung ? fmt::format("no answer in {} seconds", options_.case_seconds)
+                                   : fmt::format("the worker was ended by {}", ending_of(status));
+    switch (r.at.load()) {
+      case At::Starting:
+        throw SystemError(fmt::format("a worker of '{}' came to no case: {}", plan_.name, why));
+      case At::Preparing:
+        if (m.unprepared == r.batch)
+          throw SystemError(
+              fmt::format("drawing a case of batch {} of '{}': {}", r.batch, plan_.name, why));
+        m.unprepared = r.batch;
+        restart(m, r.batch, 0, {}, false);
+        return;
+      case At::Between:
+        r.tally = {};
+        restart(m, r.batch, 0, {}, true);  // whatever it did not say, it says again
+        return;
+      case At::Checking:
+        break;
+    }
+    AreaFinding f;
+    f.index = options_.shard + options_.shards * r.place;
+    if (r.length <= FlightRecorder::kMostText) f.text.assign(r.text, r.length);
+    f.shrunk = f.text;
+    f.failure = {how, why};
+    keep(std::move(f), r.batch);
+    Tally tally = r.tally;
+    ++tally.cases;
+    ++tally.failed;
+    if (r.stop.load()) {
+      add(partial_, tally);
+      r.tally = {};
+      return;
+    }
+    const std::int64_t begin = batch_range(plan_, options_, r.batch).first;
+    restart(m, r.batch, r.place - begin + 1, tally, m.unprepared != r.batch);
+  }
+
+  void watch() {
+    for (Member& m : members_) {
+      if (m.worker.pid <= 0) continue;
+      const std::uint64_t beat = m.shared->beat.load();
+      const At at = m.shared->at.load();
+      if (beat != m.beat) {
+        m.beat = beat;
+        m.since = Clock::now();
+      }
+      const double limit = options_.case_seconds * (at == At::Checking ? 1 : 10);
+      if (seconds_since(m.since) <= limit || m.hung) continue;
+      m.hung = true;
+      ::kill(-m.worker.pid, SIGKILL);  // the end of its output says the rest
+    }
+  }
+
+  const AreaPlan& plan_;
+  const RunOptions& options_;
+  RunLog& log_;
+  AreaResult& result_;
+  std::vector<Member> members_;
+  std::map<std::int64_t, BatchRecord> done_;  // not yet in order
+  std::int64_t next_ = 0;
+  std::map<std::int64_t, AreaFinding> findings_;
+  Tally partial_;  // of batches that were not ended
+};
+
+/// Shrinks one finding in a process of its own; one that ends its worker has a process each try.
+void shrink_finding(const AreaPlan& plan, const RunOptions& options, AreaFinding& f) {
+  if (f.text.empty()) return;
+  const bool ends = f.failure.relation == "crash" || f.failure.relation == "hang";
+  const double limit = ends ? options.case_seconds : 60 * options.case_seconds;
+  std::string ended;
+  if (!ends) {
+    const auto work = [&] {
+      const std::unique_ptr<Area> area = plan.make(0);
+      const ShrunkCase s = shrink_case(*area, f.text, f.failure.relation, plan.most_shrink_runs);
+      const Checked c = area->check(s.text, Effort::Full);
+      json j = {{"text", s.text}, {"runs", s.runs}, {"detail", c.failure.detail}};
+      if (c.failure.relation != f.failure.relation) j["detail"] = f.failure.detail;
+      return j.dump(-1, ' ', false, json::error_handler_t::replace);
+    };
+    if (const auto told = in_child(work, limit, options.memory, ended)) {
+      const json j = json::parse(*told);
+      f.shrunk = j["text"];
+      f.runs = j["runs"];
+      f.failure.detail = j["detail"];
+    }
+    return;
+  }
+  const auto fails = [&](const std::string& text) {
+    const auto work = [&] {
+      (void)plan.make(0)->check(text, Effort::Full);
+      return std::string();
+    };
+    std::string how;
+    if (in_child(work, limit, options.memory, how)) return false;
+    return (how == "hang") == (f.failure.relation == "hang") && !how.starts_with("exception");
+  };
+  if (!fails(f.text)) return;  // not again: a matter of what ran before, or of luck
+  const std::unique_ptr<Area> area = plan.make(0);
+  const ShrunkCase s = shrink_case(*area, f.text, fails, f.failure.relation == "hang" ? 12 : 200);
+  f.shrunk = s.text;
+  f.runs = s.runs;
+}
+
+void shrink_all(const AreaPlan& plan, const RunOptions& options, const std::atomic<bool>& stop,
+                RunLog& log, AreaResult& result) {
+  std::vector<AreaFinding> kept;
+  int shrunk = 0;
+  for (AreaFinding& f : result.findings) {
+    if (shrunk >= options.most_shrunk || stop.load()) {
+      ++result.unshrunk;
+      kept.push_back(std::move(f));
+      continue;
+    }
+    ++shrunk;
+    shrink_finding(plan, options, f);
+    log.shrunk(plan.name, f);
+    const auto same = std::ranges::find_if(kept, [&](const AreaFinding& k) {
+      return k.shrunk == f.shrunk && k.failure.relation == f.failure.relation;
+    });
+    if (same != kept.end())
+      ++same->times;
+    else
+      kept.push_back(std::move(f));
+  }
+  result.findings = std::move(kept);
+}
+
+}  // namespace
+
+std::uint64_t case_key(std::string_view area, std::int64_t index) {
+  return hash_mix(hash_bytes(area), static_cast<std::uint64_t>(index));
+}
+
+RunResult run_areas(const std::vector<AreaPlan>& plans, const RunOptions& options,
+                    const std::atomic<bool>& stop, const RunProgress& progress) {
+  RunLog log(plans, options);
+  RunResult result;
+  for (const AreaPlan& plan : plans) {
+    AreaResult& area = result.areas.emplace_back();
+    area.name = plan.name;
+    try {
+      if (options.coverage) {
+        std::shared_ptr<Area> of = plan.make(0);
+        area.coverage = std::make_unique<Coverage>(
+            of->dimensions(), [of](std::span<const int> row) { return of->feasible(row); });
+      }
+      {
+        Crew crew(plan, options, log, area);
+        result.ended_early = crew.run(stop, progress);
+      }
+      shrink_all(plan, options, stop, log, area);
+    } catch (const SystemError& e) {
+      result.trouble = e.what();
+    }
+    if (result.ended_early || !result.trouble.empty()) break;
+  }
+  return result;
+}
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "touchstone/fuzz/runner.h"
+
+namespace touchstone::fuzz {
+
+/// What a worker is at, in memory shared with the supervisor: the flight recorder.
+struct FlightRecorder {
+  static constexpr std::size_t kMostText = std::size_t{4} << 20;
+  enum class At : std::int32_t { Starting, Preparing, Checking, Between };
+
+  std::atomic<At> at;
+  std::atomic<std::uint64_t> beat;  // counts steps: one that stands still hangs
+  std::atomic<bool> stop;           // wanted: end after this case
+  std::int64_t batch, place;        // the case's batch, and its place in it
+  Tally tally;                      // of the batch so far
+  std::uint64_t length;             // of the text
+  char text[kMostText];             // a longer case is cut, and drawn again by its index
+};
+
+/// What a worker has to do: batches first, first + step, ..., the first from `place` on.
+struct WorkOrder {
+  const AreaPlan* plan = nullptr;
+  const RunOptions* options = nullptr;
+  int worker = 0;
+  std::int64_t first = 0, step = 1, place = 0;
+  Tally tally;          // of the batch that was begun
+  bool prepare = true;  // false: of the first batch, cases are not prepared together
+};
+
+/// A child process. Lines of JSON come out of `out`: a finding each, and a line for each batch.
+struct Worker {
+  pid_t pid = -1;
+  int out = -1;
+};
+
+/// Starts a worker. Throws SystemError.
+Worker start_worker(const WorkOrder& order, FlightRecorder& recorder);
+
+/// Runs `work` in a child and returns what it returns; nothing where the child died, or took longer
+/// than `seconds`, and then how it ended stands in `ended`.
+std::optional<std::string> in_child(const std::function<std::string()>& work, double seconds,
+                                    std::uint64_t memory, std::string& ended);
+
+/// "signal 11 (Segmentation fault)", "exit code 1".
+std::string ending_of(int status);
+
+/// Cases of the shard in a batch: [begin, end) as places of the shard's own order.
+std::pair<std::int64_t, std::int64_t> batch_range(const AreaPlan& plan, const RunOptions& options,
+                                                  std::int64_t batch);
+std::int64_t batches_of(const AreaPlan& plan, const RunOptions& options);
+
+}  // namespace touchstone::fuzz

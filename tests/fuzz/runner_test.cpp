@@ -1,0 +1,244 @@
+#include "touchstone/fuzz/runner.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <fstream>
+#include <set>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+/// Numbers. Multiples of 97 fail; what is done with those above a million is the test's.
+class Numbers : public Area {
+ public:
+  std::string_view name() const override { return "numbers"; }
+  std::string draw(Chooser& chooser) override { return std::to_string(chooser.below(1'000'000)); }
+  Checked check(const std::string& text, Effort) override {
+    const std::int64_t n = std::stoll(text);
+    if (n % 97 == 0) return Checked::fail("multiple", text);
+    if (n % 11 == 0) return {Ending::Skipped, {}};
+    return {};
+  }
+  std::vector<std::string> smaller(const std::string& text) override {
+    const std::int64_t n = std::stoll(text);
+    return {std::to_string(n / 2), std::to_string(n - 97), std::to_string(n - 1)};
+  }
+  Measure measure(const std::string& text) override { return {std::llabs(std::stoll(text))}; }
+  std::vector<Dimension> dimensions() const override {
+    return {{"last", {"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"}}, {"even", {"no", "yes"}}};
+  }
+  bool feasible(std::span<const int> row) const override {
+    return row[0] < 0 || row[1] < 0 || (row[0] % 2 == 0) == (row[1] == 1);
+  }
+  std::vector<CoverageRow> coverage(const std::string& text, Ending) override {
+    const int digit = static_cast<int>(std::stoll(text) % 10);
+    return {{digit, digit % 2 == 0 ? 1 : 0}};
+  }
+};
+
+AreaPlan numbers() {
+  return {"numbers", [](int) { return std::make_unique<Numbers>(); }, 16, 500};
+}
+
+const std::atomic<bool> go_on = false;
+
+std::vector<std::string> list(const RunResult& r) {
+  std::vector<std::string> out;
+  for (const AreaResult& a : r.areas) {
+    out.push_back(fmt::format("{} {} {} {} {}", a.name, a.tally.cases, a.tally.passed,
+                              a.tally.skipped, a.tally.failed));
+    for (const AreaFinding& f : a.findings)
+      out.push_back(
+          fmt::format("{} {} {} {} {}", f.index, f.text, f.shrunk, f.failure.relation, f.times));
+  }
+  return out;
+}
+
+TEST(Runner, GivesTheSameListForAnyNumberOfWorkers) {
+  RunOptions o{.seed = 5, .cases = 3000};
+  const std::vector<std::string> one = list(run_areas({numbers()}, o, go_on));
+  EXPECT_GT(one.size(), 10U);
+  for (const int jobs : {2, 64}) {
+    o.jobs = jobs;
+    EXPECT_EQ(list(run_areas({numbers()}, o, go_on)), one) << jobs;
+  }
+}
+
+TEST(Runner, ShardsTogetherAreTheWhole) {
+  RunOptions o{.seed = 5, .cases = 1000, .jobs = 2, .most_shrunk = 0};
+  std::set<std::int64_t> whole, parts;
+  const RunResult all = run_areas({numbers()}, o, go_on);
+  for (const AreaFinding& f : all.areas[0].findings) whole.insert(f.index);
+  o.shards = 3;
+  std::int64_t cases = 0;
+  for (o.shard = 0; o.shard < 3; ++o.shard) {
+    const RunResult r = run_areas({numbers()}, o, go_on);
+    cases += r.areas[0].tally.cases;
+    for (const AreaFinding& f : r.areas[0].findings) parts.insert(f.index);
+  }
+  EXPECT_EQ(cases, 1000);
+  EXPECT_EQ(parts, whole);
+}
+
+TEST(Runner, FindingsOfOneShrunkFormAreOne) {
+  const RunResult r = run_areas({numbers()}, {.seed = 5, .cases = 3000}, go_on);
+  ASSERT_FALSE(r.areas[0].findings.empty());
+  EXPECT_EQ(r.areas[0].findings[0].shrunk, "0");
+  EXPECT_GT(r.areas[0].findings[0].times, 1);
+  EXPECT_GT(r.areas[0].unshrunk, 0) << "beyond most_shrunk they are kept as drawn";
+}
+
+/// Ends its process in the ways of real faults.
+class Deadly final : public Numbers {
+ public:
+  Checked check(const std::string& text, Effort effort) override {
+    const std::int64_t n = std::stoll(text);
+    if (n % 100 == 42) std::raise(SIGSEGV);
+    if (n % 1000 == 500) throw std::runtime_error("thrown by the check");
+    return Numbers::check(text, effort);
+  }
+};
+
+TEST(Runner, ACrashIsAFindingAndTheCampaignGoesOn) {
+  const AreaPlan plan{"numbers", [](int) { return std::make_unique<Deadly>(); }, 16, 500};
+  RunOptions o{.seed = 1, .cases = 300, .most_shrunk = 2};
+  const RunResult one = run_areas({plan}, o, go_on);
+  EXPECT_EQ(one.areas[0].tally.cases, 300);
+  std::set<std::string> relations;
+  for (const AreaFinding& f : one.areas[0].findings) {
+    relations.insert(f.failure.relation);
+    const std::int64_t n = std::stoll(f.text);
+    EXPECT_EQ(f.failure.relation, n % 100 == 42     ? "crash"
+                                  : n % 1000 == 500 ? "exception"
+                                                    : "multiple");
+  }
+  EXPECT_TRUE(relations.contains("crash"));
+  o.jobs = 3;
+  EXPECT_EQ(list(run_areas({plan}, o, go_on)), list(one));
+}
+
+class Hanging final : public Numbers {
+ public:
+  std::string draw(Chooser& chooser) override {
+    return chooser.below(40) == 7 ? "hang" : Numbers::draw(chooser);
+  }
+  Checked check(const std::string& text, Effort effort) override {
+    while (text == "hang") ::pause();
+    return Numbers::check(text, effort);
+  }
+};
+
+TEST(Runner, AHangIsAFindingAndTheCampaignGoesOn) {
+  const AreaPlan plan{"numbers", [](int) { return std::make_unique<Hanging>(); }, 16, 500};
+  RunOptions o{.cases = 40, .jobs = 2, .case_seconds = 1, .most_shrunk = 0};
+  const auto wanted = [&] {
+    int hangs = 0;
+    for (std::int64_t i = 0; i < o.cases; ++i) {
+      RandomChooser chooser(o.seed, case_key("numbers", i));
+      hangs += Hanging().draw(chooser) == "hang";
+    }
+    return hangs;
+  };
+  while (wanted() != 1) ++o.seed;
+  const RunResult r = run_areas({plan}, o, go_on);
+  EXPECT_EQ(r.areas[0].tally.cases, 40);
+  bool found = false;  // a machine that stands still may have others seem to hang
+  for (const AreaFinding& f : r.areas[0].findings)
+    found = found || (f.text == "hang" && f.failure.relation == "hang");
+  EXPECT_TRUE(found);
+}
+
+TEST(Runner, AWorkerThatDoesNotStartIsTold) {
+  const AreaPlan plan{
+      "numbers", [](int) -> std::unique_ptr<Area> { throw SystemError("no compiler"); }, 16, 500};
+  EXPECT_EQ(run_areas({plan}, {.cases = 10}, go_on).trouble, "no compiler");
+}
+
+TEST(Runner, ALogIsTakenUpWhereAKilledCampaignEnded) {
+  const TemporaryDirectory folder;
+  RunOptions o{.seed = 9, .cases = 20'000, .jobs = 2, .most_shrunk = 3};
+  const std::vector<std::string> whole = list(run_areas({numbers()}, o, go_on));
+  o.log = folder.path() / "log.jsonl";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    run_areas({numbers()}, o, go_on, [](const auto&, const Tally& t, double) {
+      if (t.cases > 2000) ::kill(::getpid(), SIGKILL);
+    });
+    ::_exit(0);
+  }
+  ::waitpid(child, nullptr, 0);
+  std::ofstream(o.log, std::ios::app) << "{\"area\":\"numb";  // the line it was at
+  EXPECT_THROW(run_areas({numbers()}, o, go_on), ParseError) << "--resume was not asked for";
+  o.resume = true;
+  EXPECT_EQ(list(run_areas({numbers()}, o, go_on)), whole);
+  const auto size = std::filesystem::file_size(o.log);
+  EXPECT_EQ(list(run_areas({numbers()}, o, go_on)), whole) << "nothing is left to do";
+  EXPECT_LT(std::filesystem::file_size(o.log), size + 2000);
+  o.cases = 21'000;
+  EXPECT_EQ(run_areas({numbers()}, o, go_on).areas[0].tally.cases, 21'000) << "it may be longer";
+  o.seed = 10;
+  EXPECT_THROW(run_areas({numbers()}, o, go_on), ParseError) << "another campaign";
+}
+
+TEST(Runner, StoppingLeavesALogThatGoesOn) {
+  const TemporaryDirectory folder;
+  RunOptions o{.seed = 9, .cases = 20'000, .jobs = 2, .most_shrunk = 3};
+  const std::vector<std::string> whole = list(run_areas({numbers()}, o, go_on));
+  o.log = folder.path() / "log.jsonl";
+  std::atomic<bool> stop = false;
+  const RunResult r = run_areas({numbers()}, o, stop, [&](const auto&, const Tally& t, double) {
+    if (t.cases > 1000) stop = true;
+  });
+  EXPECT_TRUE(r.ended_early || r.areas[0].tally.cases == 20'000);
+  o.resume = true;
+  EXPECT_EQ(list(run_areas({numbers()}, o, go_on)), whole);
+}
+
+TEST(Runner, AFullDiskAndADamagedLogAreTold) {
+  RunOptions o{.seed = 9, .cases = 100, .log = "/dev/full"};
+  EXPECT_THROW(run_areas({numbers()}, o, go_on), SystemError);
+  const TemporaryDirectory folder;
+  o.log = folder.path() / "log.jsonl";
+  run_areas({numbers()}, o, go_on);
+  std::string text = read_file(o.log);
+  text.insert(text.find('\n') + 1, "oh dear\n");
+  write_file_atomically(o.log, text);
+  o.resume = true;
+  try {
+    run_areas({numbers()}, o, go_on);
+    ADD_FAILURE();
+  } catch (const ParseError& e) {
+    EXPECT_NE(std::string(e.what()).find("log.jsonl:2: damaged"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Runner, CountsWhatWasReached) {
+  RunOptions o{.seed = 2, .cases = 500, .coverage = true};
+  const RunResult one = run_areas({numbers()}, o, go_on);
+  const Coverage& c = *one.areas[0].coverage;
+  EXPECT_EQ(c.rows(), 500U);
+  ASSERT_EQ(c.shares().size(), 1U);
+  EXPECT_EQ(c.shares()[0].possible, 10U) << "an odd digit is not even";
+  EXPECT_EQ(c.shares()[0].reached, 10U);
+  EXPECT_TRUE(c.missing(10).empty());
+  o.jobs = 3;
+  const RunResult three = run_areas({numbers()}, o, go_on);
+  for (std::size_t digit = 0; digit < 10; ++digit)
+    EXPECT_EQ(three.areas[0].coverage->pair(0, digit, 1, digit % 2 == 0),
+              c.pair(0, digit, 1, digit % 2 == 0));
+  const std::pair<std::string, const Coverage*> page[] = {{"numbers", &c}};
+  const std::string html = coverage_html(page, "a < b");
+  EXPECT_NE(html.find("a &lt; b"), std::string::npos);
+  EXPECT_NE(html.find("last 3, even no: "), std::string::npos);
+  EXPECT_NE(coverage_text("numbers", c).find("10 of      10  100.00 %"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace touchstone::fuzz
