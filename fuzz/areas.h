@@ -58,7 +58,8 @@ std::unique_ptr<Area> make_kernel_area(KernelBackends backends);
 
 /// Programs over LazyBuffers on the interpreted device.
 ///   fusion       statements realized one by one, at the end, where the program says so, or each in
-///                memory of its own give the same bits
+///                memory of its own, at each OPT and with switches that the text chooses
+///                (device/config.h), give the same bits
 ///   refused      no statement that fits is refused
 std::unique_ptr<Area> make_lazy_area();
 

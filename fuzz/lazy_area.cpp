@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "touchstone/base/error.h"
+#include "touchstone/device/config.h"
 #include "touchstone/device/device.h"
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/fuzz/program.h"
@@ -65,19 +66,40 @@ Op op_of(const std::string& name) {
   return found->op;
 }
 
-/// When statements are computed: none of it may change a bit of the result.
+/// When statements are computed, and what may be merged: none of it may change a bit of the result.
 struct Mode {
-  std::string_view name;
-  bool realize_each;     // every statement at once: each in a kernel of its own
-  bool as_written;       // where the program says realize, contiguous, copy
-  bool contiguous_each;  // every statement gets memory of its own, all in one schedule
+  std::string name;
+  bool realize_each = false;     // every statement at once: each in a kernel of its own
+  bool as_written = false;       // where the program says realize, contiguous, copy
+  bool contiguous_each = false;  // every statement gets memory of its own, all in one schedule
+  Config config = Config(Config::kDefaultOpt);
 };
-constexpr Mode kModes[] = {{"each statement realized at once", true, false, false},
-                           {"realized at the end", false, false, false},
-                           {"realized as written", false, true, false},
-                           {"every statement contiguous", false, false, true}};
+
+std::vector<Mode> modes_of(const std::string& text) {
+  std::vector<Mode> modes = {{"each statement realized at once", true},
+                             {"realized at the end"},
+                             {"realized as written", false, true},
+                             {"every statement contiguous", false, false, true}};
+  for (int opt = 0; opt <= Config::kMostOpt; ++opt)
+    if (opt != Config::kDefaultOpt)
+      modes.push_back({fmt::format("OPT={}", opt), false, true, false, Config(opt)});
+  const std::uint64_t bits = hash_mix(hash_bytes(text), 1);  // switches that the text chooses
+  Mode chosen{"", false, true};
+  for (const SwitchInfo& row : switch_table) {
+    const bool on = (bits >> static_cast<int>(row.id) & 1) != 0;
+    chosen.config.set(row.id, on);
+    chosen.name += fmt::format("{}{}={}", chosen.name.empty() ? "" : " ", row.name, on ? 1 : 0);
+  }
+  chosen.config.lazycache = (bits >> 40 & 1) != 0;
+  chosen.config.lazy = (bits >> 41 & 7) != 0;
+  chosen.name += fmt::format(" LAZYCACHE={} LAZY={}", chosen.config.lazycache ? 1 : 0,
+                             chosen.config.lazy ? 1 : 0);
+  modes.push_back(std::move(chosen));
+  return modes;
+}
 
 std::string run(const Program& program, const Mode& mode) {
+  const ConfigScope scope(mode.config);
   std::vector<LazyBufferPtr> values;
   for (const ProgramStep& s : program.steps) {
     LazyBufferPtr v;
@@ -138,9 +160,10 @@ class LazyArea final : public Area {
           s.name != "contiguous" && s.name != "copy" && !s.name.ends_with("cast"))
         (void)op_of(s.name);
     try {
-      const std::string first = run(program, kModes[0]);
-      for (std::size_t m = 1; m < std::size(kModes); ++m)
-        if (auto wrong = differs(types.back(), first, run(program, kModes[m]), kModes[m]))
+      const std::vector<Mode> modes = modes_of(text);
+      const std::string first = run(program, modes[0]);
+      for (std::size_t m = 1; m < modes.size(); ++m)
+        if (auto wrong = differs(types.back(), first, run(program, modes[m]), modes[m]))
           return *wrong;
     } catch (const ParseError&) {
       throw;

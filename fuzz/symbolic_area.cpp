@@ -166,20 +166,20 @@ class Check {
 
   // What is costly: of a sample.
   std::optional<Checked> rest(Node node, const std::string& shown, const ExpressionValues& values) {
-    if (often(4, 1) && parse(shown, names_, context_) != node)
+    if (often(8, 1) && parse(shown, names_, context_) != node)
       return Checked::fail("reads back",
                            fmt::format("{} simplified: {}; that reads back as {}", written_, shown,
                                        render(parse(shown, names_, context_))));
-    if (often(8, 2)) {
+    if (often(16, 2)) {
       const std::string other = render(case_.exprs, swapped(case_.exprs, case_.root));
       if (parse(other, names_, context_) != node)
         return Checked::fail("swapped",
                              fmt::format("{} simplified: {}; but {}: {}", written_, shown, other,
                                          render(parse(other, names_, context_))));
     }
-    if (often(8, 3))
+    if (often(16, 3))
       if (auto wrong = programs(node, values)) return wrong;
-    if (often(8, 4))
+    if (often(16, 4))
       if (auto wrong = put_back()) return wrong;
     if (refute_ && hash_mix(hash_, 5) % 8192 == 0)
       if (auto point = refute_(written_, shown, box()))

@@ -105,19 +105,19 @@ class Check {
   }
 
   std::optional<Checked> rest() {
-    if (often(2, 1))
+    if (often(4, 1))
       if (auto wrong = merged()) return wrong;
-    if (often(4, 2))
+    if (often(8, 2))
       if (auto wrong = composed()) return wrong;
-    if (often(16, 3))
+    if (often(32, 3))
       if (auto wrong = expressions()) return wrong;
     if (case_.variable) return std::nullopt;
     const Point& p = points_[0];
-    if (often(4, 4))
+    if (often(16, 4))
       if (auto wrong = strides(p)) return wrong;
-    if (often(16, 5))
+    if (often(32, 5))
       if (auto wrong = inverse(p)) return wrong;
-    if (often(16, 6))
+    if (often(32, 6))
       if (auto wrong = movement(p)) return wrong;
     if (often(64, 7))
       if (auto wrong = text(p)) return wrong;
