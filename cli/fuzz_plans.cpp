@@ -82,7 +82,9 @@ fuzz::KernelBackends backends_of(const FuzzOptions& o, const fs::path& scratch, 
     std::string plugin = o.backend.ends_with(".so") ? o.backend : "";
     std::string command = o.backend;
     if (o.backend == "pocl") plugin = shipped("opencl_plugin.so").string();
-    if (o.backend == "numpy") command = "python3 " + quoted(shipped("numpy_backend.py").string());
+    if (o.backend == "numpy")
+      command = (fs::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 ") +
+                quoted(shipped("numpy_backend.py").string());
     b.candidate = fuzz::make_process_backend(
         plugin.empty() ? foreign::BackendProcess::shell(command) : foreign::plugin_command(plugin),
         plugin.empty() ? limits : foreign::plugin_limits(limits));

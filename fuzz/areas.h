@@ -50,6 +50,7 @@ struct KernelBackends {
 /// Kernels with their inputs, as JSON on one line: a backend against the interpreted device.
 ///   verdict      the answer is legal
 ///   broken       a foreign backend does not crash, hang, or reach out of its buffers
+///   unusable     what it answers is an answer, and to this question
 ///   refused      a device of ours takes every kernel
 ///   options      the answer is legal under other options of the compiler (one case in 4)
 ///   poison       it is as legal when all that no index reads is NaN

@@ -53,13 +53,15 @@ class KernelArea final : public Area {
   Checked check(const std::string& text, Effort effort) override {
     const auto known = parsed_.find(text);
     const KernelCase c = known != parsed_.end() ? known->second : case_from_json(text);
+    Checked result;
     try {
-      return judged(c, text, effort);
-    } catch (const ParseError& e) {
-      return Checked::fail("refused", e.what());
+      result = judged(c, text, effort);
     } catch (const Error& e) {
-      return Checked::fail("refused", e.what());
+      result = Checked::fail("refused", e.what());
     }
+    if (effort == Effort::Full && result.ending == Ending::Fail && looking_for_.empty())
+      looking_for_ = result.failure.relation;
+    return result;
   }
 
   std::vector<std::string> smaller(const std::string& text) override {
@@ -82,8 +84,12 @@ class KernelArea final : public Area {
   std::vector<CoverageRow> coverage(const std::string& text, Ending ending) override;
 
  private:
+  bool wanted(std::string_view relation) const {
+    return looking_for_.empty() || looking_for_ == relation;
+  }
   bool varies(const std::string& text, Effort effort) const {
-    return !backends_.variants.empty() && (effort == Effort::Full || sampled(text, 4));
+    return !backends_.variants.empty() &&
+           (effort == Effort::Full ? wanted("options") : sampled(text, 4));
   }
   std::size_t variant_of(const std::string& text) const {
     return hash_bytes(text) / 64 % backends_.variants.size();
@@ -103,12 +109,13 @@ class KernelArea final : public Area {
   Checked judged(const KernelCase& c, const std::string& text, Effort effort) {
     const Answer answer = backends_.candidate->run(c);
     if (answer.kind == Answer::Kind::Broken) return Checked::fail("broken", answer.why);
-    if (answer.kind != Answer::Kind::Output) return {Ending::Skipped, {}};
+    if (answer.kind == Answer::Kind::Unusable) return Checked::fail("unusable", answer.why);
+    if (answer.kind == Answer::Kind::Unsupported) return {Ending::Skipped, {}};
     Checked result;
     if (auto wrong = legal(c, answer.output, "verdict", &result.ending)) return *wrong;
-    if (effort == Effort::Full || sampled(text, 3))
+    if (effort == Effort::Full ? wanted("round trip") : sampled(text, 3))
       if (auto wrong = round_trip(c)) return *wrong;
-    if (effort == Effort::Full || sampled(text, 5))
+    if (effort == Effort::Full ? wanted("poison") : sampled(text, 5))
       if (auto wrong = poisoned(c, answer.output)) return *wrong;
     if (varies(text, effort))
       for (std::size_t v = 0; v < backends_.variants.size(); ++v) {
@@ -156,6 +163,9 @@ class KernelArea final : public Area {
 
   KernelBackends backends_;
   std::unordered_map<std::string, KernelCase> parsed_;  // of the batch
+  // The relation that the first case checked in full broke: others, which compile each case several
+  // times over, are not checked of the smaller ones.
+  std::string looking_for_;
 };
 
 constexpr std::string_view kFeatures[] = {"plain", "mask", "no elements", "edge values", "shared"};

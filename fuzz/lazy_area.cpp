@@ -197,9 +197,10 @@ class LazyArea final : public Area {
       std::memcpy(&y, b.data() + i, width);
       const Scalar right = Scalar::from_bits(type.dtype, x), got = Scalar::from_bits(type.dtype, y);
       if (x == y || (right.is_nan() && got.is_nan())) continue;
-      return Checked::fail("fusion",
-                           fmt::format("element {} is {} where {}, and {} where {}", i / width,
-                                       right.str(), kModes[0].name, got.str(), mode.name));
+      return Checked::fail(
+          "fusion",
+          fmt::format("element {} is {} where {}, and {} where {}", i / width, right.str(),
+                      "each statement realized at once", got.str(), mode.name));
     }
     return std::nullopt;
   }

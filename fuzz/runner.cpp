@@ -304,7 +304,7 @@ class Crew {
 void shrink_finding(const AreaPlan& plan, const RunOptions& options, AreaFinding& f) {
   if (f.text.empty()) return;
   const bool ends = f.failure.relation == "crash" || f.failure.relation == "hang";
-  const double limit = ends ? options.case_seconds : 60 * options.case_seconds;
+  const double limit = ends ? options.case_seconds : 2 * options.case_seconds;
   std::string ended;
   if (!ends) {
     const auto work = [&] {

@@ -19,6 +19,7 @@ struct AreaPlan {
   std::function<std::unique_ptr<Area>(int worker)> make;
   std::int64_t batch = 64;  // cases that are prepared together, and logged together
   int most_shrink_runs = 2000;
+  int most_shrunk = 16;  // findings that are shrunk; the rest are kept as drawn
 };
 
 struct RunOptions {

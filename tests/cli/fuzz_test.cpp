@@ -1,0 +1,154 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "command.h"
+#include "touchstone/base/file.h"
+
+namespace touchstone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class CliFuzz : public testing::Test {
+ protected:
+  std::string file(const std::string& name) { return dir_.path() / name; }
+  std::string write(const std::string& name, const std::string& text) {
+    write_file_atomically(file(name), text);
+    return file(name);
+  }
+  std::string script(const std::string& body) {
+    constexpr const char* kHello = R"sh(read q; echo '{"touchstone_backend":1,"name":"x"}'
+)sh";
+    return "'sh " + write("backend.sh", kHello + body + "\n") + "'";
+  }
+  Answer kernels(const std::string& backend) {
+    return touchstone_run("fuzz --cases 3 --jobs 1 --findings " + file("findings") + " --backend " +
+                          backend);
+  }
+  TemporaryDirectory dir_;
+};
+
+std::vector<std::string> sorted_lines(const std::string& text) {
+  std::istringstream in(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  std::ranges::sort(lines);
+  return lines;
+}
+
+TEST_F(CliFuzz, AreasRunAndLogTheSameForAnyNumberOfJobs) {
+  const std::string what = "fuzz --area symbolic,view,lazy,tensor --cases 120 --seed 3 ";
+  const Answer one = touchstone_run(what + "--jobs 1 --log " + file("1.jsonl"));
+  EXPECT_EQ(one.code, 0) << one.text;
+  EXPECT_THAT(one.text, HasSubstr("lazy: 120 cases, 120 PASS"));
+  EXPECT_EQ(touchstone_run(what + "--jobs 3 --log " + file("3.jsonl")).code, 0);
+  EXPECT_EQ(sorted_lines(read_file(file("1.jsonl"))), sorted_lines(read_file(file("3.jsonl"))));
+  EXPECT_EQ(touchstone_run(what + "--log " + file("1.jsonl")).code, 2) << "it is there already";
+  EXPECT_EQ(touchstone_run(what + "--resume --log " + file("1.jsonl")).code, 0);
+}
+
+TEST_F(CliFuzz, OneCaseIsCheckedAndBadTextIsNamed) {
+  EXPECT_EQ(touchstone_run("fuzz --area view --case '4,6 permute 1,0 reshape 24'").code, 0);
+  const Answer bad = touchstone_run("fuzz --area view --case '4,6 permute 1,0,2'");
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_THAT(bad.text, HasSubstr("does not fit the shape (4, 6)"));
+  const std::string named = write("a.case", "x=0..7 | x//2*2 + x%2\n");
+  EXPECT_EQ(touchstone_run("fuzz --area symbolic --case @" + named).code, 0);
+  EXPECT_EQ(touchstone_run("fuzz --area symbolic --case @/no/such/file").code, 2);
+  EXPECT_EQ(touchstone_run("fuzz --area symbolic,view --case '4'").code, 2);
+  EXPECT_THAT(touchstone_run("fuzz --area views").text, HasSubstr("did you mean 'view'"));
+  EXPECT_THAT(touchstone_run("fuzz --shard 3/3").text, HasSubstr("0 <= W < N"));
+  EXPECT_THAT(touchstone_run("fuzz --time 5d").text, HasSubstr("--time takes 60s, 5m or 2h"));
+}
+
+TEST_F(CliFuzz, ADamagedCorpusIsNamedAndTheRestIsChecked) {
+  const std::string corpus = file("corpus");
+  std::filesystem::create_directory(corpus);
+  write("corpus/view.txt", "# a comment\n4,6 permute 1,0\nnonsense\n3 stride -1\n");
+  const Answer run = touchstone_run("fuzz --area view --cases 10 --jobs 1 --corpus " + corpus);
+  EXPECT_EQ(run.code, 2) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("view.txt:3: not a case of 'view'"));
+  EXPECT_THAT(run.text, HasSubstr("3 cases, 0 FAIL, 1 damaged"));
+  EXPECT_THAT(run.text, HasSubstr("view: 10 cases, 10 PASS"));
+}
+
+TEST_F(CliFuzz, AFindingGoesToTheCorpusOnceAndIsFoundThereAgain) {
+  const std::string where = " --findings " + file("f") + " --reproducer " + file("r.json") +
+                            " --plant drop-last-reduce --corpus " + file("corpus");
+  const Answer first = touchstone_run("fuzz --cases 48 --jobs 1 --seed 5" + where);
+  EXPECT_EQ(first.code, 1) << first.text;
+  const std::string grown = read_file(file("corpus/kernel.txt"));
+  EXPECT_THAT(grown, HasSubstr("# verdict, seed 5"));
+  EXPECT_THAT(touchstone_run("fuzz --cases 1 --jobs 1" + where).text, HasSubstr("kernel.txt:2: "));
+  EXPECT_EQ(read_file(file("corpus/kernel.txt")).find(grown), 0U);
+}
+
+TEST_F(CliFuzz, AFullDiskIsTold) {
+  const Answer log = touchstone_run("fuzz --area view --cases 10 --log /dev/full");
+  EXPECT_EQ(log.code, 2);
+  EXPECT_THAT(log.text, HasSubstr("cannot write the log /dev/full: No space left on device"));
+  const Answer page = touchstone_run("fuzz --area view --cases 10 --jobs 1 --coverage /dev/full");
+  EXPECT_EQ(page.code, 2);
+  EXPECT_THAT(page.text, HasSubstr("view: 10 cases, 10 PASS"));
+  EXPECT_THAT(page.text, HasSubstr("No space left on device"));
+}
+
+TEST_F(CliFuzz, CoverageIsATableAndAPage) {
+  const Answer run = touchstone_run("fuzz --area view,symbolic --cases 200 --jobs 2 --coverage " +
+                                    file("page.html"));
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("coverage of view"));
+  EXPECT_THAT(run.text, HasSubstr("all triples"));
+  const std::string page = read_file(file("page.html"));
+  EXPECT_THAT(page, HasSubstr("<h2>symbolic</h2>"));
+  EXPECT_THAT(page, Not(HasSubstr("http")));
+}
+
+TEST_F(CliFuzz, ABackendThatDoesNotStartIsAnError) {
+  const Answer run = kernels("'exit 3'");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.text, HasSubstr("exit"));
+  EXPECT_EQ(kernels("yes").code, 2) << "it floods";
+  EXPECT_EQ(kernels("/no/such/plugin.so").code, 2);
+}
+
+TEST_F(CliFuzz, ABackendThatEndsOrSaysNoAnswerIsAFinding) {
+  const Answer ends = kernels(script("read q; echo oh dear >&2; exit 7"));
+  EXPECT_EQ(ends.code, 1) << ends.text;
+  EXPECT_THAT(ends.text, HasSubstr("FAIL kernel: broken"));
+  EXPECT_THAT(ends.text, HasSubstr("oh dear"));
+  const Answer floods = kernels(script("yes"));
+  EXPECT_EQ(floods.code, 1) << floods.text;
+  EXPECT_THAT(floods.text, HasSubstr("FAIL kernel: unusable"));
+  const Answer order = kernels(script("while read q; do echo '{\"id\":77,\"output\":\"\"}'; done"));
+  EXPECT_EQ(order.code, 1) << order.text;
+  EXPECT_THAT(order.text, HasSubstr("FAIL kernel: unusable"));
+  const Answer none = kernels(script(
+      "n=0; while read q; do n=$((n+1)); echo '{\"id\":'$n',\"unsupported\":\"no\"}'; done"));
+  EXPECT_EQ(none.code, 0) << none.text;
+  EXPECT_THAT(none.text, HasSubstr("3 SKIPPED"));
+}
+
+TEST_F(CliFuzz, ABackendThatHangsIsAFinding) {
+  const Answer run = touchstone_run("fuzz --cases 1 --jobs 1 --timeout 1 --findings " +
+                                    file("findings") + " --backend " + script("sleep 1000"));
+  EXPECT_EQ(run.code, 1) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("FAIL kernel: "));
+}
+
+TEST_F(CliFuzz, AnInterruptEndsWithASummary) {
+  const Answer run = touchstone_run("fuzz --area view --time 600s --log " + file("log.jsonl"),
+                                    "timeout --preserve-status -s INT 2");
+  EXPECT_EQ(run.code, 2) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("view: "));
+  EXPECT_THAT(run.text, HasSubstr("ended early; --resume goes on from the log"));
+}
+
+}  // namespace
+}  // namespace touchstone
