@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
 #include <iterator>
 #include <thread>
 
@@ -28,23 +29,36 @@ using fuzz::Checked;
 using fuzz::Ending;
 
 std::atomic<bool> stop_wanted = false;
+std::atomic<int> stopped_by = 0;
 
 extern "C" void end_fuzzing(int signal) {
+  stopped_by = signal;
   if (!stop_wanted.exchange(true)) return;
   ::signal(signal, SIG_DFL);  // asked for twice
   ::raise(signal);
 }
 
-// Ctrl-C ends the campaign and not the process.
-void stop_on_interrupt() {
-  struct sigaction action {};
-  if (::sigaction(SIGINT, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) return;
-  action.sa_handler = end_fuzzing;
-  ::sigaction(SIGINT, &action, nullptr);
-  sigset_t interrupt;
-  sigemptyset(&interrupt);
-  sigaddset(&interrupt, SIGINT);
-  ::pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
+// Ctrl-C, and what a job scheduler sends, end the campaign and not the process.
+void stop_on_signals() {
+  sigset_t ending;
+  sigemptyset(&ending);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction action {};
+    if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    action.sa_handler = end_fuzzing;
+    ::sigaction(signal, &action, nullptr);
+    sigaddset(&ending, signal);
+  }
+  ::pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
+}
+
+// Having tidied up, ends as whoever sent the signal expects.
+void end_by_signal() {
+  if (stopped_by == 0 || stopped_by == SIGINT) return;
+  std::fflush(stdout);
+  remove_temporary_directories();
+  ::signal(stopped_by, SIG_DFL);
+  ::raise(stopped_by);
 }
 
 double parse_seconds(const std::string& text) {
@@ -265,12 +279,13 @@ int run_fuzz(const FuzzOptions& o) {
   parse_fault(o.plant);
   const fuzz::RunOptions options = run_options(o);
   const TemporaryDirectory scratch("touchstone-fuzz");
+  ::setenv("TMPDIR", scratch.path().c_str(), 1);  // what killed workers leave goes with it
   const std::vector<AreaPlan> plans = fuzz_plans(o, scratch.path());
   if (o.one) {
     if (plans.size() != 1) throw ParseError("--case is of one area: name it with --area");
     return one_case(o, plans[0]);
   }
-  stop_on_interrupt();
+  stop_on_signals();
   CorpusCount corpus;
   if (!o.corpus.empty()) corpus = replay(o, plans);
   fuzz::RunResult result;
@@ -299,6 +314,7 @@ int run_fuzz(const FuzzOptions& o) {
   if (!o.coverage.empty()) write_coverage(o, result);
   if (result.ended_early)
     fmt::print("ended early{}\n", o.log.empty() ? "" : "; --resume goes on from the log");
+  end_by_signal();
   if (!result.trouble.empty()) throw SystemError(result.trouble);
   if (failed) return kExitNo;
   return result.ended_early || corpus.damaged > 0 ? kExitBad : kExitOk;

@@ -102,7 +102,7 @@ std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o, const fs::path& scratch) 
   known.push_back(
       {"kernel",
        [o, scratch](int worker) { return fuzz::make_kernel_area(backends_of(o, scratch, worker)); },
-       64, 1000});
+       64, 1000, 3});
   known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(); }, 128, 1000});
   known.push_back({"tensor", [](int) { return fuzz::make_tensor_area(); }, 64, 1000});
   std::vector<std::string> names = o.areas.empty() ? std::vector<std::string>{"kernel"} : o.areas;
