@@ -113,7 +113,7 @@ class Crew {
         early = stop.load();
         for (Member& m : members_) m.shared->stop.store(true);
       }
-      if (asked && early && seconds_since(*asked) > 5)
+      if (asked && early && seconds_since(*asked) > 2)
         for (Member& m : members_) end(m);
       watch();
       if (progress) progress(plan_.name, now(), seconds_since(start));
@@ -309,6 +309,7 @@ void shrink_finding(const AreaPlan& plan, const RunOptions& options, AreaFinding
   if (!ends) {
     const auto work = [&] {
       const std::unique_ptr<Area> area = plan.make(0);
+      (void)area->check(f.text, Effort::Full);
       const ShrunkCase s = shrink_case(*area, f.text, f.failure.relation, plan.most_shrink_runs);
       const Checked c = area->check(s.text, Effort::Full);
       json j = {{"text", s.text}, {"runs", s.runs}, {"detail", c.failure.detail}};
@@ -344,7 +345,7 @@ void shrink_all(const AreaPlan& plan, const RunOptions& options, const std::atom
   std::vector<AreaFinding> kept;
   int shrunk = 0;
   for (AreaFinding& f : result.findings) {
-    if (shrunk >= options.most_shrunk || stop.load()) {
+    if (shrunk >= std::min(options.most_shrunk, plan.most_shrunk) || stop.load()) {
       ++result.unshrunk;
       kept.push_back(std::move(f));
       continue;

@@ -33,7 +33,7 @@ struct RunOptions {
   std::filesystem::path log{};         // JSON lines; empty: none
   bool resume = false;                 // go on where the log ends
   bool coverage = false;
-  int most_shrunk = 16;  // findings of an area that are shrunk; the rest are kept as drawn
+  int most_shrunk = 16;  // the same, for all areas
 };
 
 /// A case that failed, ended its worker, or hung.
