@@ -17,7 +17,20 @@ using Inputs = std::span<const LazyBufferPtr>;
 // Elementwise steps, as data: the value, and the gradient of each operand from the gradient g of
 // the result.
 
-enum class Unary : std::uint8_t { Neg, Sin, Relu, Log2, Log, Exp2, Exp, Sqrt, Recip, Sigmoid, Erf };
+enum class Unary : std::uint8_t {
+  Neg,
+  Sin,
+  Relu,
+  Log2,
+  Log,
+  Exp2,
+  Exp,
+  Sqrt,
+  Rsqrt,
+  Recip,
+  Sigmoid,
+  Erf
+};
 enum class Binary : std::uint8_t { Add, Sub, Mul, Div, Max };
 
 struct UnaryRule {

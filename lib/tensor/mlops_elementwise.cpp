@@ -102,7 +102,7 @@ LazyBufferPtr erf(P x) {
 }
 
 // clang-format off
-constexpr std::array<UnaryRule, 11> kUnary = {{
+constexpr std::array<UnaryRule, 12> kUnary = {{
     {Unary::Neg,     "neg",     [](P x) { return neg(x); },
      [](T g, T, T) { return neg(g); }},
     {Unary::Sin,     "sin",     [](P x) { return sine(x); },
@@ -119,6 +119,9 @@ constexpr std::array<UnaryRule, 11> kUnary = {{
      [](T g, T, T out) { return mul(out, g); }},
     {Unary::Sqrt,    "sqrt",    [](P x) { return LazyBuffer::e(Op::Sqrt, {x}); },
      [](T g, T, T out) { return div(g, mul(out, like(out, 2))); }},
+    {Unary::Rsqrt,   "rsqrt",
+     [](P x) { return LazyBuffer::e(Op::Recip, {LazyBuffer::e(Op::Sqrt, {x})}); },
+     [](T g, T, T out) { return mul(mul(g, like(out, -0.5)), mul(out, mul(out, out))); }},
     {Unary::Recip,   "recip",   [](P x) { return LazyBuffer::e(Op::Recip, {x}); },
      [](T g, T, T out) { return mul(neg(g), mul(out, out)); }},
     {Unary::Sigmoid, "sigmoid", [](P x) { return sigmoid(x); },

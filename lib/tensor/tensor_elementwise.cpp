@@ -103,7 +103,7 @@ Tensor Tensor::log2() const { return unary(Unary::Log2, *this); }
 Tensor Tensor::sin() const { return unary(Unary::Sin, *this); }
 Tensor Tensor::cos() const { return (std::numbers::pi / 2 - real(*this)).sin(); }
 Tensor Tensor::sqrt() const { return unary(Unary::Sqrt, *this); }
-Tensor Tensor::rsqrt() const { return sqrt().reciprocal(); }
+Tensor Tensor::rsqrt() const { return unary(Unary::Rsqrt, *this); }
 Tensor Tensor::reciprocal() const { return unary(Unary::Recip, *this); }
 Tensor Tensor::relu() const { return mlops::apply(Unary::Relu, *this); }
 Tensor Tensor::sigmoid() const { return unary(Unary::Sigmoid, *this); }
