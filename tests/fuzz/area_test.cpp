@@ -138,7 +138,8 @@ TEST(ExpressionCases, AreEvaluatedAsWritten) {
   const auto value = [](const std::string& text) -> std::string {
     const ExpressionCase c = ExpressionCase::parse("x=-7..-7 | " + text);
     const std::vector<std::vector<symbolic::Int>> points = {{symbolic::Int(-7)}};
-    const symbolic::Int* v = ExpressionValues(c.exprs, c.variables, points).at(c.root, 0);
+    const ExpressionValues values(c.exprs, c.variables, points);
+    const symbolic::Int* v = values.at(c.root, 0);
     return v == nullptr ? "undefined" : v->str();
   };
   EXPECT_EQ(value("x//2"), "-4");

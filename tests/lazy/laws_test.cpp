@@ -247,9 +247,12 @@ TEST_F(Laws, AssignOverAndOverKeepsOnePlace) {
   const Buffer* const place = x->realized().get();
   for (int i = 0; i < 5; ++i) {
     x = x->assign(add(x, number(1, {4})));
-    if (i % 2 == 0) realize(std::vector{x});
+    realize(std::vector{x});
+    EXPECT_EQ(x->realized().get(), place);
   }
   EXPECT_EQ(values(x), (Floats{6, 7, 8, 9}));
+  // What has no memory yet has none to keep, and the value is the same.
+  EXPECT_EQ(values(x->assign(add(x, x))->assign(add(x, number(1, {4})))), (Floats{7, 8, 9, 10}));
   EXPECT_EQ(x->assign(exp2(x))->assigns_to()->realized().get(), place);
   // Memory of the host, too, is written in place.
   const auto data = std::make_shared<std::vector<float>>(Floats{1, 2});
