@@ -169,7 +169,9 @@ std::string to_dot(std::span<const ScheduleItem> schedule, const std::string& ti
 std::string to_svg(std::span<const ScheduleItem> schedule, const std::string& title) {
   const ScheduleView view(schedule);
   const Layout at(view);
-  const double width = std::max(at.width(), 420.0);
+  // Room for the line that explains the colours, and for the title.
+  const double width =
+      std::max({at.width(), 560.0, 2 * kMargin + 9 * static_cast<double>(title.size())});
   std::string svg = fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
       "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"11\">\n"

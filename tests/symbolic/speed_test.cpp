@@ -171,7 +171,8 @@ Node nest(Context& context, int depth, int kind) {
 TEST(Speed, NestsTakeTimeInProportionToTheirDepth) {
   Context context;
   for (const int kind : {0, 1, 2, 3}) {
-    const int shallow = (kind == 3 ? 10 : 500) / (test::kSanitized ? 4 : 1);
+    if (kind == 3 && test::kSanitized) continue;  // half a minute there
+    const int shallow = kind == 3 ? 10 : test::kSanitized ? 125 : 500;
     const auto work = [&](int depth) {
       return seconds([&] { EXPECT_GT(size(nest(context, depth, kind)), 0U); });
     };
