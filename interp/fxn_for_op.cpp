@@ -12,8 +12,8 @@
 namespace touchstone::interp {
 namespace {
 
-// Plain loops over the arrays: an expression of Eigen's would do the same, at ten times the cost to
-// the compiler for each of some 400 functions.
+// Plain loops over the arrays: an expression of Eigen's would do the same, at five times the cost
+// to the compiler for each of some 400 functions.
 template <class T, class R, auto F>
 void unary(std::span<const Block* const> in, Block& out) {
   const T* a = in[0]->begin<T>();

@@ -40,7 +40,7 @@ struct Row {
   T hi[kRow];
 };
 
-// `ulp` further on both sides in the lanes of `which`.
+// One representable value further on both sides in the lanes of `which`.
 template <class T, class N>
 void widen(Row<T>& row, const Key<T>* which, N n) {
   for (std::int64_t i = 0; i < n; ++i) {

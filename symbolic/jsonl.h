@@ -12,7 +12,7 @@ namespace touchstone::symbolic {
 ///   {"out":"a//2*2","size":5,"min":0,"max":2,"ns":1850}     or {"error":"in: column 3: ..."}
 /// An end of null is open, in a question and in an answer; integers have any length; "vars" and
 /// "assume" may be left out, members of other names are ignored. Never throws for what a line
-/// holds. Answers are remembered in the session, but no answer depends on an earlier one.
+/// holds. Answers are remembered in `session`, but no answer depends on an earlier one.
 std::string answer_json(std::string_view question, Session& session);
 
 }  // namespace touchstone::symbolic
