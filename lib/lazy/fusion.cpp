@@ -154,13 +154,14 @@ void realize_before_unsafe_pad(Graph& graph) {
 }
 
 std::span<const FusionRule> fusion_rules() {
-  static constexpr std::array<FusionRule, 6> kRules = {{
+  static constexpr std::array<FusionRule, 7> kRules = {{
       {"realize outputs, loads and what must be contiguous", realize_what_must},
       {"realize what switches keep apart", realize_what_is_not_merged},
       {"realize before an expand", realize_before_expand},
       {"realize before a pad that an op would fill with f(0)", realize_before_unsafe_pad},
       {"pair each reduce with the elementwise work behind it", pair_reduces},
       {"recompute cheap work instead of expanding it", recompute_before_expand},
+      {"realize long work that several kernels share", realize_what_is_long_and_shared},
   }};
   return kRules;
 }

@@ -62,6 +62,11 @@ void pair_reduces(Graph& graph);
 /// buffer, which is then read instead.
 void recompute_before_expand(Graph& graph);
 inline constexpr int kMostRecomputed = 6;
+/// A base that several kernels would compute, each more than kMostShared nodes for it. Sources are
+/// decided first, so that what all kernels together compute, and with it the time to schedule them,
+/// is at most kMostShared times the sources of the graph's nodes.
+void realize_what_is_long_and_shared(Graph& graph);
+inline constexpr int kMostShared = 16;
 
 /// How a reader may see the elements of a reduce, of shape `kept`, all once each: axis order[i] of
 /// `digits` as its axis i, where `digits` is `kept` in other factors. Sizes 1 are left out of both.

@@ -189,7 +189,7 @@ TEST_F(FusionRules, EachDecidesOneThing) {
   EXPECT_TRUE(decided(power));
   lazy::pair_reduces(graph);
   EXPECT_FALSE(decided(total));
-  EXPECT_EQ(lazy::fusion_rules().size(), 6u);
+  EXPECT_EQ(lazy::fusion_rules().size(), 7u);
 }
 
 }  // namespace

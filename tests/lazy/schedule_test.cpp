@@ -183,6 +183,80 @@ TEST_F(Schedule, WorkSeenThroughVeryManyViewsGetsMemory) {
   EXPECT_EQ(values(x), expected);
 }
 
+// Each x is read by the kernel of the next sum and, twice, by the next x; nothing asks for memory.
+LazyBufferPtr sums_of_itself(int steps) {
+  constexpr std::int64_t kSide = 3;
+  LazyBufferPtr x = LazyBuffer::empty({kSide, kSide}, DType::Float32, "CPU");
+  for (int i = 0; i < steps; ++i) {
+    const auto total = x->r(Op::ReduceSum, {0, 1})->expand({kSide, kSide});
+    const auto turned = LazyBuffer::e(Op::Exp2, {x->permute(std::vector{1, 0})});
+    x = LazyBuffer::e(Op::Add, {LazyBuffer::e(Op::Mul, {x, total}), turned});
+  }
+  return x;
+}
+
+struct Work {
+  std::size_t kernels = 0, nodes = 0;  // of all their ASTs
+};
+
+Work work_of(const LazyBufferPtr& x) {
+  Work work;
+  for (const ScheduleItem& item : schedule(std::vector{x}))
+    if (item.kind == Op::Store) {
+      work.kernels += 1;
+      work.nodes += toposort(item.ast).size();
+    }
+  return work;
+}
+
+TEST_F(Schedule, WorkThatManyKernelsWouldDoAgainIsDoneOnce) {
+  // One kernel a sum, and one more for every few: each of constant size.
+  const Work some = work_of(sums_of_itself(250)), more = work_of(sums_of_itself(500));
+  EXPECT_LT(more.kernels, 2 * 500u);
+  EXPECT_LE(more.kernels, 2 * some.kernels);
+  EXPECT_LE(more.nodes, 2 * some.nodes + 100);
+  EXPECT_LT(more.nodes, 500u * 3 * lazy::kMostShared);
+  const std::string text = text_of(schedule(std::vector{sums_of_itself(30)}));
+  const auto noise = sums_of_itself(7);
+  EXPECT_EQ(text_of(schedule(std::vector{sums_of_itself(30)})), text);
+}
+
+TEST_F(Schedule, WorkThatOneKernelDoesNeedsNoMemoryHoweverLong) {
+  LazyBufferPtr x = counting({4, 8});
+  for (int i = 0; i < 500; ++i) x = add(x, exp2(x));
+  EXPECT_EQ(kernels({sum(x, {1})}), 1u);
+  EXPECT_EQ(kernels({sum(x, {1}), sum(exp2(x), {0})}), 3u);  // two kernels: x is a third
+  LazyBufferPtr little = counting({4, 8});
+  for (int i = 0; i < 5; ++i) little = add(little, exp2(little));
+  EXPECT_EQ(kernels({sum(little, {1}), sum(exp2(little), {0})}), 2u);
+}
+
+TEST_F(Schedule, WorkDoneOnceHasTheBitsOfWorkDoneByEachKernel) {
+  const auto make = [] {
+    LazyBufferPtr x = mul(counting({3, 3}), number(1.0 / 64, {3, 3}));
+    for (int i = 0; i < 40; ++i) {
+      const auto total = x->r(Op::ReduceSum, {0, 1})->expand({3, 3});
+      x = LazyBuffer::e(Op::Sub, {mul(x, total), exp2(x->permute(std::vector{1, 0}))});
+      x = mul(x, number(1.0 / 16, {3, 3}));
+    }
+    return values(x);
+  };
+  const Floats fused = make();
+  const ConfigScope plain{Config(0)};
+  EXPECT_EQ(make(), fused);
+}
+
+TEST_F(Schedule, AGraphOf100000NodesWithASumAStepIsScheduledInTime) {
+  const auto graph = sums_of_itself(25000);  // 4 nodes a step
+  const auto start = std::chrono::steady_clock::now();
+  const std::size_t made = schedule(std::vector{graph}).size();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  RecordProperty("seconds", std::to_string(took.count()));
+  EXPECT_GE(made, 25000u);
+  EXPECT_LT(made, 30000u);
+  EXPECT_LT(took.count(), 60);
+}
+
 TEST_F(Schedule, AnUnboundVariableIsNamed) {
   const sint n(symbolic::variable("n", 1, 4));
   const auto x = counting({4, 2})->shrink({{0, n}, {0, 2}});
