@@ -9,8 +9,10 @@ namespace {
 
 constexpr std::int64_t kLeastSize = 4;    // of the axis, and terms of the longest reduce
 constexpr std::int64_t kUnitLanes = 64;   // where neighbours lie side by side: whole vectors
-constexpr std::int64_t kOtherLanes = 8;   // elsewhere: enough to hide the latency of an addition
-constexpr std::int64_t kVectorLanes = 8;  // lane counts are multiples of this
+constexpr std::int64_t kOtherLanes = 32;  // elsewhere: what all of them use is made once
+constexpr std::int64_t kAliasLanes = 8;  // where neighbours would push each other out of the cache:
+constexpr std::int64_t kAliasBytes = 4096;  // so far apart, or a multiple, all lie in one set of it
+constexpr std::int64_t kVectorLanes = 8;    // lane counts are multiples of this
 
 std::int64_t terms(const LazyOp& reduce) {
   sint product = 1;
@@ -19,10 +21,14 @@ std::int64_t terms(const LazyOp& reduce) {
   return product.max().value_or(0);
 }
 
-// Whether elements of the view next to each other along the axis are so in memory, or the same.
-bool is_unit(const ShapeTracker& st, std::size_t axis) {
-  const auto stride = st.real_strides(true)[axis];
-  return stride && (*stride == sint(0) || *stride == sint(1) || *stride == sint(-1));
+// Lanes that suit a load whose elements are taken along the axis.
+std::int64_t lanes_for(const LazyOp& load, std::size_t axis) {
+  const auto stride = load.buffer().st.real_strides(true)[axis];
+  if (!stride || !stride->is_int()) return kOtherLanes;
+  const std::int64_t step = stride->as_int();
+  if (step >= -1 && step <= 1) return kUnitLanes;
+  const auto width = static_cast<std::int64_t>(itemsize(load.dtype()));
+  return step % (kAliasBytes / width) == 0 ? kAliasLanes : kOtherLanes;
 }
 
 std::int64_t lane_count(std::int64_t size, std::int64_t most) {
@@ -59,12 +65,12 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel) {
   const auto reduces = outer_reduces(kernel);
   if (std::ranges::none_of(reduces, [](const auto& r) { return terms(*r) >= kLeastSize; }))
     return std::nullopt;
-  bool unit = true;
+  std::int64_t most = kUnitLanes;
   for (const LazyOpPtr& reduce : reduces)
     for (const LazyOpPtr& node : toposort(reduce))
-      unit = unit && (node->op() != Op::Load || is_unit(node->buffer().st, axis));
+      if (node->op() == Op::Load) most = std::min(most, lanes_for(*node, axis));
   const std::int64_t size = shape[axis].as_int();
-  return LanePlan{axis, size, lane_count(size, unit ? kUnitLanes : kOtherLanes)};
+  return LanePlan{axis, size, lane_count(size, most)};
 }
 
 }  // namespace touchstone::codegen

@@ -61,7 +61,7 @@ void pair_reduces(Graph& graph);
 /// at most kMostRecomputed ops, none of them a function, a division or a remainder, all on one
 /// buffer, which is then read instead.
 void recompute_before_expand(Graph& graph);
-inline constexpr int kMostRecomputed = 6;
+inline constexpr int kMostRecomputed = 3;
 /// A base that several kernels would compute, each more than kMostShared nodes for it. Sources are
 /// decided first, so that what all kernels together compute, and with it the time to schedule them,
 /// is at most kMostShared times the sources of the graph's nodes.

@@ -29,7 +29,8 @@ enum class Unary : std::uint8_t {
   Rsqrt,
   Recip,
   Sigmoid,
-  Erf
+  Erf,
+  Square
 };
 enum class Binary : std::uint8_t { Add, Sub, Mul, Div, Max };
 
@@ -50,7 +51,7 @@ struct BinaryRule {
 std::span<const UnaryRule> unary_rules();    // in the order of Unary
 std::span<const BinaryRule> binary_rules();  // in the order of Binary
 
-Tensor apply(Unary op, const Tensor& x);                    // floats; Neg any type
+Tensor apply(Unary op, const Tensor& x);                    // floats; Neg, Square any type
 Tensor apply(Binary op, const Tensor& x, const Tensor& y);  // one shape, one dtype
 
 /// A bool condition and two values of one dtype; each value's gradient is 0 where not taken.

@@ -31,6 +31,8 @@ Tensor sine(T x) { return apply(Unary::Sin, x); }
 Tensor less(T a, T b) {
   return Tensor(LazyBuffer::e(Op::CmpLt, {a.lazy(), b.lazy()})->cast(a.dtype()));
 }
+Tensor positive(T x) { return Tensor(LazyBuffer::e(Op::CmpLt, {like(x.lazy(), 0), x.lazy()})); }
+Tensor where(T condition, T yes, T no) { return touchstone::apply<Where>({condition, yes, no}); }
 Tensor equal(T a, T b) {
   return Tensor(LazyBuffer::e(Op::CmpEq, {a.lazy(), b.lazy()})->cast(a.dtype()));
 }
@@ -102,13 +104,13 @@ LazyBufferPtr erf(P x) {
 }
 
 // clang-format off
-constexpr std::array<UnaryRule, 12> kUnary = {{
+constexpr std::array<UnaryRule, 13> kUnary = {{
     {Unary::Neg,     "neg",     [](P x) { return neg(x); },
      [](T g, T, T) { return neg(g); }},
     {Unary::Sin,     "sin",     [](P x) { return sine(x); },
      [](T g, T x, T) { return mul(sine(sub(like(x, std::numbers::pi / 2), x)), g); }},
     {Unary::Relu,    "relu",    [](P x) { return LazyBuffer::e(Op::Max, {x, like(x, 0)}); },
-     [](T g, T, T out) { return mul(less(like(out, 0), out), g); }},
+     [](T g, T, T out) { return where(positive(out), g, like(out, 0)); }},
     {Unary::Log2,    "log2",    [](P x) { return LazyBuffer::e(Op::Log2, {x}); },
      [](T g, T x, T) { return div(g, mul(x, like(x, kLn2))); }},
     {Unary::Log,     "log",     [](P x) { return mul(LazyBuffer::e(Op::Log2, {x}), like(x, kLn2)); },
@@ -130,6 +132,8 @@ constexpr std::array<UnaryRule, 12> kUnary = {{
      [](T g, T x, T) {
        return mul(mul(apply(Unary::Exp, neg(mul(x, x))), like(x, 2 / std::sqrt(std::numbers::pi))), g);
      }},
+    {Unary::Square,  "square",  [](P x) { return mul(x, x); },
+     [](T g, T x, T) { return mul(mul(g, like(g, 2)), x); }},
 }};
 
 constexpr std::array<BinaryRule, 5> kBinary = {{

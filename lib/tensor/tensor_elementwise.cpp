@@ -116,7 +116,7 @@ Tensor Tensor::abs() const {
   return relu() + (-*this).relu();  // 0 for -0.0, and a gradient of 0 there
 }
 
-Tensor Tensor::square() const { return *this * *this; }
+Tensor Tensor::square() const { return mlops::apply(Unary::Square, *this); }
 
 Tensor Tensor::pow(int exponent) const {
   if (exponent < 0) {
