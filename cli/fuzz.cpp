@@ -18,6 +18,7 @@
 #include "touchstone/fuzz/shrink.h"
 #include "touchstone/fuzz/worker.h"
 #include "touchstone/interp/interpreted.h"
+#include "touchstone/tcc/tcc_device.h"
 
 namespace touchstone::cli {
 namespace {
@@ -129,7 +130,7 @@ std::string again(const FuzzOptions& o, const std::string& area, std::int64_t in
     word = "@" + file.string();
   }
   const std::string backend =
-      area != "kernel" || o.backend == "clang" ? "" : fmt::format(" --backend '{}'", o.backend);
+      area != "kernel" || o.backend == "tiers" ? "" : fmt::format(" --backend '{}'", o.backend);
   const std::string plant = o.plant == "none" ? "" : " --plant " + o.plant;
   return fmt::format("touchstone fuzz --area {}{}{} --case {}", area, backend, plant, word);
 }
@@ -149,12 +150,15 @@ void show(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
 
 // The first failing kernel with what the candidate answers, to be judged anywhere.
 void write_reproducer(const FuzzOptions& o, const AreaFinding& f) {
-  if (f.failure.relation != "verdict" || o.backend != "clang") return;
+  const bool ours = o.backend == "tiers" || o.backend == "tcc" || o.backend == "clang";
+  if (f.failure.relation != "verdict" || !ours) return;
   ClangOptions clang = ClangOptions::from_environment();
   clang.codegen.fault = parse_fault(o.plant);
   const TemporaryDirectory cache("touchstone-fuzz");
   clang.cache_dir = cache.path();
-  const std::unique_ptr<Device> candidate = make_clang_device("CLANG", clang);
+  const bool compiled = o.backend == "clang" || !has_tcc();
+  const std::unique_ptr<Device> candidate =
+      compiled ? make_clang_device("CLANG", clang) : make_tcc_device("TCC", clang.codegen);
   fuzz::Reproducer r = fuzz::record(fuzz::case_from_json(f.shrunk), *candidate);
   if (judge(r).outcome != Outcome::Fail) return;
   fmt::print("{}", str(r.run));
@@ -240,7 +244,10 @@ CorpusCount replay(const FuzzOptions& o, const std::vector<AreaPlan>& plans) {
 }
 
 void summarize(const FuzzOptions& o, const AreaResult& r) {
-  const std::string on = r.name != "kernel" ? "" : " on " + o.backend;
+  const std::string tiers =
+      has_tcc() ? "tcc, one in 64 on clang" : "clang (libtcc is not built in)";
+  const std::string on =
+      r.name != "kernel" ? "" : " on " + (o.backend == "tiers" ? tiers : o.backend);
   const fuzz::Tally& t = r.tally;
   fmt::print("{}{}: {} cases, {} PASS, {} WEAK, {} SKIPPED, {} FAIL (seed {}, {}, {} a second)\n",
              r.name, on, t.cases, t.passed, t.weak, t.skipped, t.failed, o.seed,

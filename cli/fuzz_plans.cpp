@@ -9,6 +9,7 @@
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/prove/prover.h"
+#include "touchstone/tcc/tcc_device.h"
 
 namespace touchstone::cli {
 namespace {
@@ -57,20 +58,49 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
+void require_tcc() {
+  if (!has_tcc())
+    throw ParseError(
+        "--backend tcc: this program was built without libtcc; install libtcc-dev, then configure "
+        "and build again");
+}
+
+ClangOptions clang_options(const FuzzOptions& o, const fs::path& scratch, int worker) {
+  ClangOptions clang = ClangOptions::from_environment();
+  clang.codegen.fault = parse_fault(o.plant);
+  clang.cache_dir = scratch / fmt::format("worker{}", worker);
+  fs::create_directories(clang.cache_dir);
+  return clang;
+}
+
 fuzz::KernelBackends backends_of(const FuzzOptions& o, const fs::path& scratch, int worker) {
   fuzz::KernelBackends b;
   if (o.backend == "cpu") {
     b.candidate = fuzz::make_device_backend(make_interpreted_device());
-  } else if (o.backend == "clang") {
-    ClangOptions clang = ClangOptions::from_environment();
-    clang.codegen.fault = parse_fault(o.plant);
-    clang.cache_dir = scratch / fmt::format("worker{}", worker);
-    std::filesystem::create_directories(clang.cache_dir);
+  } else if (o.backend == "tcc" || (o.backend == "tiers" && has_tcc())) {
+    require_tcc();
+    CodegenOptions codegen;
+    codegen.fault = parse_fault(o.plant);
+    const auto add = [](const std::string& name, CodegenOptions options) {
+      return fuzz::make_device_backend(make_tcc_device(name, options));
+    };
+    b.candidate = add("TCC", codegen);
+    CodegenOptions other = codegen;
+    other.merge_axes = false;
+    b.variants.push_back(add("TCC without merged axes", other));
+    other = codegen;
+    other.lanes = false;
+    b.variants.push_back(add("TCC without lanes", other));
+    if (o.backend == "tiers")
+      b.slow =
+          fuzz::make_device_backend(make_clang_device("CLANG", clang_options(o, scratch, worker)));
+  } else if (o.backend == "clang" || o.backend == "tiers") {
+    const ClangOptions clang = clang_options(o, scratch, worker);
     b.candidate = fuzz::make_device_backend(make_clang_device("CLANG", clang));
     const auto variant = [&](const std::string& name, const auto& set) {
-      ClangOptions other = clang;
-      set(other);
-      b.variants.push_back(fuzz::make_device_backend(make_clang_device("CLANG " + name, other)));
+      ClangOptions options = clang;
+      set(options);
+      b.variants.push_back(fuzz::make_device_backend(make_clang_device("CLANG " + name, options)));
     };
     variant("-O0", [](ClangOptions& c) { c.opt_level = 0; });
     variant("without merged axes", [](ClangOptions& c) { c.codegen.merge_axes = false; });
@@ -102,7 +132,7 @@ std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o, const fs::path& scratch) 
   known.push_back(
       {"kernel",
        [o, scratch](int worker) { return fuzz::make_kernel_area(backends_of(o, scratch, worker)); },
-       64, 1000, 3});
+       o.backend == "tiers" || o.backend == "tcc" ? 512 : 64, 1000, 3});
   known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(); }, 128, 1000});
   known.push_back({"tensor", [](int) { return fuzz::make_tensor_area(); }, 64, 1000});
   std::vector<std::string> names = o.areas.empty() ? std::vector<std::string>{"kernel"} : o.areas;

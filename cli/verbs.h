@@ -139,7 +139,7 @@ int run_schedule(const ScheduleOptions& options);
 
 struct FuzzOptions {
   std::vector<std::string> areas;  // names of areas, or "all"
-  std::string backend = "clang";   // of the area kernel: clang, cpu, numpy, pocl, X.so, a command
+  std::string backend = "tiers";   // of the area kernel; see --help
   std::int64_t cases = 0;          // of each area; 0: 1000, or as many as the time allows
   std::string time;                // for each area: 60s, 5m, 2h; empty: until the cases are done
   int jobs = 0;                    // worker processes; 0: one a core

@@ -41,18 +41,22 @@ std::unique_ptr<Area> make_symbolic_area(Refute refute = {});
 ///   text         the machine interface reads what it writes
 std::unique_ptr<Area> make_view_area();
 
-/// What runs kernels: the candidate, and the same with other options.
+/// What runs kernels: the candidate, the same with other options, and one that is too slow for
+/// every case.
 struct KernelBackends {
   std::unique_ptr<KernelBackend> candidate;
   std::vector<std::unique_ptr<KernelBackend>> variants;
+  std::unique_ptr<KernelBackend> slow;  // may be null
 };
 
 /// Kernels with their inputs, as JSON on one line: a backend against the interpreted device.
-///   verdict      the answer is legal
+///   verdict      the answer is legal: the reference's bits, or what the oracle allows (which is
+///                asked in any case of one case in 16)
 ///   broken       a foreign backend does not crash, hang, or reach out of its buffers
 ///   unusable     what it answers is an answer, and to this question
 ///   refused      a device of ours takes every kernel
 ///   options      the answer is legal under other options of the compiler (one case in 4)
+///   slow         so is that of the slow backend (one case in 64)
 ///   poison       it is as legal when all that no index reads is NaN
 ///   round trip   kernel.json reads back as the same kernel
 std::unique_ptr<Area> make_kernel_area(KernelBackends backends);

@@ -1,6 +1,6 @@
 #include "touchstone/fuzz/kernel_backend.h"
 
-#include "touchstone/fuzz/shrink.h"
+#include "touchstone/fuzz/kernel_case.h"
 #include "touchstone/interp/profile.h"
 
 namespace touchstone::fuzz {
@@ -18,7 +18,7 @@ class DeviceBackend final : public KernelBackend {
   foreign::Answer run(const KernelCase& c) override {
     foreign::Answer answer;
     answer.kind = foreign::Answer::Kind::Output;
-    answer.output = record(c, *device_).output;
+    answer.output = answer_of(c, *device_);
     return answer;
   }
 

@@ -15,6 +15,17 @@ std::vector<BufferPtr> make_buffers(const KernelCase& c, Device& device) {
   return buffers;
 }
 
+HostArray answer_of(const KernelCase& c, Device& device) {
+  const std::vector<BufferPtr> buffers = make_buffers(c, device);
+  std::vector<Buffer*> raw;
+  for (const BufferPtr& b : buffers) raw.push_back(b.get());
+  run_kernel(device, c.kernel, raw);
+  const Buffer& out = *buffers[0];
+  HostArray answer{out.dtype(), {out.size()}, std::string(out.bytes(), '\0')};
+  out.copy_out(std::as_writable_bytes(std::span(answer.bytes)));
+  return answer;
+}
+
 Verdict run_case(const KernelCase& c, Device& candidate, const Profile& profile) {
   const std::vector<BufferPtr> buffers = make_buffers(c, candidate);
   std::vector<Buffer*> raw;

@@ -143,6 +143,14 @@ struct Legal {
   }
 };
 
+/// The interval without the infinities at its ends, unless it is one of them.
+template <class T>
+Legal<T> finite_part(Legal<T> a) {
+  if (key_less(a.lo, a.hi) && is_infinite(a.lo)) a.lo = from_order_key<T>(order_key(a.lo) + 1);
+  if (key_less(a.lo, a.hi) && is_infinite(a.hi)) a.hi = from_order_key<T>(order_key(a.hi) - 1);
+  return a;
+}
+
 /// f at the corners of two intervals; sound where f is monotone in each operand on them.
 template <class R, class T, class F>
 Legal<R> corners(const Legal<T>& a, const Legal<T>& b, F f) {
@@ -152,6 +160,15 @@ Legal<R> corners(const Legal<T>& a, const Legal<T>& b, F f) {
   if (!a.number || !b.number) return out;
   for (const T x : {a.lo, a.hi})
     for (const T y : {b.lo, b.hi}) out.include(f(x, y));
+  if constexpr (is_float_storage<T>) {
+    if (!out.nan || !(a.has_infinity() || b.has_infinity())) return out;
+    // 0 times infinity hides what the numbers beside infinity give.
+    const Legal<T> within_a = finite_part(a), within_b = finite_part(b);
+    for (const T x : {within_a.lo, within_a.hi})
+      for (const T y : {b.lo, b.hi}) out.include(f(x, y));
+    for (const T x : {a.lo, a.hi})
+      for (const T y : {within_b.lo, within_b.hi}) out.include(f(x, y));
+  }
   return out;
 }
 

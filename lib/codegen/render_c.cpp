@@ -18,9 +18,11 @@ enum class Dialect : std::uint8_t { C, OpenCl };
 
 class Renderer {
  public:
-  explicit Renderer(const LinearKernel& kernel, Dialect dialect = Dialect::C)
+  explicit Renderer(const LinearKernel& kernel, Dialect dialect = Dialect::C,
+                    CStyle style = CStyle::Short)
       : kernel_(kernel),
         dialect_(dialect),
+        style_(style),
         text_(kernel.uops.size()),
         uses_(kernel.uops.size(), 0) {
     std::vector<int> open;
@@ -93,8 +95,7 @@ class Renderer {
       case UOps::DefineAcc:
         return define_acc(i);
       case UOps::Const:
-        text_[at(i)] = codegen::c_constant(std::get<Scalar>(u.arg));
-        return;
+        return constant(i);
       case UOps::Loop:
         return open_loop(i);
       case UOps::EndLoop:
@@ -111,8 +112,22 @@ class Renderer {
       case UOps::LoadAcc:
         return name_value(i, {fmt::format("{}[{}]", src(u, 0).text, src(u, 1).text), true});
       default:
+        if (style_ == CStyle::Plain && is_bool(u.dtype) && chooses(u)) inline_[at(i)] = false;
         return name_value(i, expression(u));
     }
+  }
+
+  void constant(int i) {
+    text_[at(i)] = codegen::c_constant(std::get<Scalar>(uop(i).arg));
+    if (style_ == CStyle::Short || !is_float(uop(i).dtype) || itemsize(uop(i).dtype) < 4) return;
+    inline_[at(i)] = false;
+    name_value(i, text_[at(i)]);
+  }
+
+  static bool chooses(const UOp& u) {
+    if (const auto* const op = std::get_if<Op>(&u.arg)) return *op == Op::Where;
+    const auto* const op = std::get_if<IndexOp>(&u.arg);
+    return op != nullptr && *op == IndexOp::Where;
   }
 
   CText expression(const UOp& u) const {
@@ -191,6 +206,7 @@ class Renderer {
 
   const LinearKernel& kernel_;
   Dialect dialect_;
+  CStyle style_;
   std::vector<CText> text_;
   std::vector<int> uses_;
   std::vector<int> loop_of_;
@@ -201,12 +217,12 @@ class Renderer {
 
 }  // namespace
 
-std::string render_c_function(const LinearKernel& kernel, std::string_view symbol) {
-  return Renderer(kernel).run(symbol);
+std::string render_c_function(const LinearKernel& kernel, std::string_view symbol, CStyle style) {
+  return Renderer(kernel, Dialect::C, style).run(symbol);
 }
 
-std::string render_c(const LinearKernel& kernel) {
-  const std::string function = render_c_function(kernel, kernel.name);
+std::string render_c(const LinearKernel& kernel, CStyle style) {
+  const std::string function = render_c_function(kernel, kernel.name, style);
   return codegen::c_preamble(function) + "\n" + function;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -7,15 +8,25 @@
 
 namespace touchstone {
 
+/// What a compiler asks of the C it is given.
+enum class CStyle : std::uint8_t {
+  Short,  // a value used once may stand where it is used
+  /// Likewise, but float32 and float64 constants and conditions made by `?` have names, for libtcc
+  /// 0.9.27: it computes what it knows in long double and then rounds once more, and takes the
+  /// condition `c ? 0 : 0` for true.
+  Plain
+};
+
 /// One C function
 ///   void SYMBOL(void* const* bufs, const i64* vars, i64 part, i64 parts)
 /// that computes the kernel, without what must stand before it. bufs[i] is the buffer of number i;
 /// vars are the kernel's variables in order. Of the iterations of the `split` loop it runs share
 /// `part` of `parts` (0 of 1 is all); where there is no such loop, only part 0 may be called.
-std::string render_c_function(const LinearKernel& kernel, std::string_view symbol);
+std::string render_c_function(const LinearKernel& kernel, std::string_view symbol,
+                              CStyle style = CStyle::Short);
 
 /// A whole C file with the function of one kernel under the kernel's name.
-std::string render_c(const LinearKernel& kernel);
+std::string render_c(const LinearKernel& kernel, CStyle style = CStyle::Short);
 
 /// The same in OpenCL C with doubles, contraction off: a kernel function of that name whose
 /// arguments are the buffers by number, then the variables as long. Its work-items share the

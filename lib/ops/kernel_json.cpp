@@ -16,72 +16,105 @@ using NodeMap = std::map<std::string, symbolic::Node>;
 
 // ---- out -----------------------------------------------------------------------------------
 
-json to_json(const sint& s) { return s.is_int() ? json(s.as_int()) : json(s.str()); }
-
-json to_json(std::span<const sint> values) {
-  json out = json::array();
-  for (const sint& s : values) out.push_back(to_json(s));
-  return out;
+// Written as it stands, keys in alphabetical order: a campaign writes each of its cases.
+void write(std::string& out, std::int64_t value) { out += fmt::format_int(value).c_str(); }
+void write(std::string& out, int value) { out += fmt::format_int(value).c_str(); }
+void write(std::string& out, const sint& s) {
+  if (s.is_int()) return write(out, s.as_int());
+  out += json(s.str()).dump();
 }
+void write(std::string& out, const std::pair<sint, sint>& range) {
+  out += '[';
+  write(out, range.first);
+  out += ',';
+  write(out, range.second);
+  out += ']';
+}
+void write(std::string& out, const View& view);
 
-json to_json(const View& view) {
-  json mask = nullptr;
-  if (view.mask()) {
-    mask = json::array();
-    for (const auto& [begin, end] : *view.mask()) mask.push_back({to_json(begin), to_json(end)});
+template <class Range>
+void write_list(std::string& out, const Range& values) {
+  out += '[';
+  bool first = true;
+  for (const auto& v : values) {
+    if (!std::exchange(first, false)) out += ',';
+    write(out, v);
   }
-  return {{"shape", to_json(view.shape())},
-          {"strides", to_json(view.strides())},
-          {"offset", to_json(view.offset())},
-          {"mask", mask}};
+  out += ']';
 }
 
-json to_json(const ShapeTracker& st) {
-  json views = json::array();
-  for (const View& v : st.views()) views.push_back(to_json(v));
-  return views;
+void write(std::string& out, const View& view) {
+  out += R"({"mask":)";
+  if (view.mask())
+    write_list(out, *view.mask());
+  else
+    out += "null";
+  out += R"(,"offset":)";
+  write(out, view.offset());
+  out += R"(,"shape":)";
+  write_list(out, view.shape());
+  out += R"(,"strides":)";
+  write_list(out, view.strides());
+  out += '}';
 }
 
-json arg_json(const LazyOp& node) {
+// `"arg":{...},` or nothing.
+void write_arg(std::string& out, const LazyOp& node) {
   struct Visitor {
-    json operator()(std::monostate) const { return nullptr; }
-    json operator()(const MemBuffer& b) const {
-      return {{"buffer", b.idx}, {"views", to_json(b.st)}};
+    std::string& out;
+    void operator()(std::monostate) const {}
+    void operator()(const MemBuffer& b) const {
+      out += R"("arg":{"buffer":)";
+      write(out, b.idx);
+      out += R"(,"views":)";
+      write_list(out, b.st.views());
+      out += "},";
     }
-    json operator()(const ConstBuffer& c) const {
-      return {{"value", c.value.str()}, {"views", to_json(c.st)}};
+    void operator()(const ConstBuffer& c) const {
+      out += R"("arg":{"value":)" + json(c.value.str()).dump() + R"(,"views":)";
+      write_list(out, c.st.views());
+      out += "},";
     }
-    json operator()(const CastArg& c) const { return {{"bitcast", c.bitcast}}; }
-    json operator()(const ReduceArg& r) const {
-      return {{"axes", r.axes}, {"accumulator", name(r.accumulator)}};
+    void operator()(const CastArg& c) const {
+      out += fmt::format(R"("arg":{{"bitcast":{}}},)", c.bitcast);
     }
-    json operator()(const RandArg& r) const { return {{"seed", r.seed}, {"first", r.first}}; }
+    void operator()(const ReduceArg& r) const {
+      out += fmt::format(R"("arg":{{"accumulator":"{}","axes":)", name(r.accumulator));
+      write_list(out, r.axes);
+      out += "},";
+    }
+    void operator()(const RandArg& r) const {
+      out += fmt::format(R"("arg":{{"first":{},"seed":{}}},)", r.first, r.seed);
+    }
   };
-  return std::visit(Visitor{}, node.arg());
+  std::visit(Visitor{out}, node.arg());
 }
 
 // Nodes in toposort order, structurally equal ones once: the canonical list.
-std::vector<json> node_list(const LazyOpPtr& ast) {
-  std::vector<json> nodes;
+std::vector<std::string> node_list(const LazyOpPtr& ast) {
+  std::vector<std::string> nodes;
   std::unordered_map<LazyOpPtr, int, LazyOpHash, LazyOpSame> ids;
   for (const LazyOpPtr& node : toposort(ast)) {
-    if (ids.contains(node)) continue;
     const int id = static_cast<int>(nodes.size());
-    ids.emplace(node, id);
-    json src = json::array();
+    if (!ids.emplace(node, id).second) continue;
+    std::vector<int> src;
     for (const LazyOpPtr& s : node->src()) src.push_back(ids.at(s));
-    json entry = {
-        {"id", id}, {"op", name(node->op())}, {"dtype", name(node->dtype())}, {"src", src}};
-    if (json arg = arg_json(*node); !arg.is_null()) entry["arg"] = std::move(arg);
-    nodes.push_back(std::move(entry));
+    std::string& entry = nodes.emplace_back("{");
+    write_arg(entry, *node);
+    entry += fmt::format(R"("dtype":"{}","id":{},"op":"{}","src":)", name(node->dtype()), id,
+                         name(node->op()));
+    write_list(entry, src);
+    entry += '}';
   }
   return nodes;
 }
 
-std::string lines(std::string_view key, const std::vector<json>& entries) {
+std::string lines(std::string_view key, const std::vector<std::string>& entries) {
   std::string text = fmt::format("\"{}\":[", key);
-  for (std::size_t i = 0; i < entries.size(); ++i)
-    text += fmt::format("{}\n{}", i == 0 ? "" : ",", entries[i].dump());
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    text += i == 0 ? "\n" : ",\n";
+    text += entries[i];
+  }
   return text + "\n]";
 }
 
@@ -90,9 +123,10 @@ std::string body(const KernelFile& kernel) {
   json variables = json::object();
   for (const symbolic::Node& v : variables_of(kernel.ast))
     variables[symbolic::variable_name(v)] = {v.min().value(), v.max().value()};
-  std::vector<json> buffers;
+  std::vector<std::string> buffers;
   for (const BufferSpec& b : kernel.buffers)
-    buffers.push_back({{"idx", b.idx}, {"dtype", name(b.dtype)}, {"size", b.size}});
+    buffers.push_back(
+        fmt::format(R"({{"dtype":"{}","idx":{},"size":{}}})", name(b.dtype), b.idx, b.size));
   return fmt::format("\"touchstone_kernel\":{},\n\"variables\":{},\n{},\n{}", kKernelJsonVersion,
                      variables.dump(), lines("buffers", buffers),
                      lines("nodes", node_list(kernel.ast)));

@@ -78,6 +78,15 @@ TEST_F(CliFuzz, ADamagedCorpusIsNamedAndTheRestIsChecked) {
   EXPECT_THAT(run.text, HasSubstr("view: 10 cases, 10 PASS"));
 }
 
+TEST_F(CliFuzz, KernelsRunOnTccOrItIsSaidToBeMissing) {
+  const Answer run = touchstone_run("fuzz --backend tcc --cases 60 --jobs 1 --seed 2");
+  if (run.code == 2)
+    EXPECT_THAT(run.text, HasSubstr("install libtcc-dev"));
+  else
+    EXPECT_THAT(run.text, HasSubstr("kernel on tcc: 60 cases"));
+  EXPECT_EQ(touchstone_run("fuzz --cases 60 --jobs 1 --seed 2").code, 0);
+}
+
 TEST_F(CliFuzz, AFindingGoesToTheCorpusOnceAndIsFoundThereAgain) {
   const std::string where = " --findings " + file("f") + " --reproducer " + file("r.json") +
                             " --plant drop-last-reduce --corpus " + file("corpus");

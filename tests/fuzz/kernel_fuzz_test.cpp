@@ -10,6 +10,7 @@
 #include "touchstone/fuzz/campaign.h"
 #include "touchstone/fuzz/shrink.h"
 #include "touchstone/interp/interpreted.h"
+#include "touchstone/tcc/tcc_device.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -66,6 +67,15 @@ TEST(KernelFuzz, ACampaignHasNoFalseAlarm) {
                   << str(f.shrunk.run) << f.verdict.str();
   RecordProperty("weak", static_cast<int>(result.weak));
   EXPECT_LT(result.weak, cases / 4) << "most kernels must be able to fail";
+}
+
+TEST(KernelFuzz, ACampaignOnTccHasNoFalseAlarm) {
+  if (!has_tcc()) GTEST_SKIP() << "built without libtcc";
+  const std::unique_ptr<Device> candidate = make_tcc_device();
+  const CampaignResult result = run_campaign(*candidate, {17, 0, budget(2000)});
+  EXPECT_EQ(result.unusable, 0);
+  for (const Finding& f : result.findings)
+    ADD_FAILURE() << "case " << f.index << " shrunk to\n" << str(f.shrunk.run) << f.verdict.str();
 }
 
 TEST(KernelFuzz, TheReferenceAgreesWithItself) {

@@ -139,6 +139,24 @@ TEST(Verdict, FusedMulaccOfNarrowFloatsIsLegal) {
   EXPECT_EQ(judged<bfloat16>(x, inputs, {split}).outcome, Outcome::Pass);
 }
 
+TEST(Verdict, ZeroTimesAnyNumberMayBeZero) {
+  // Fused and unfused differ, so of the remainder nothing is known: times 0 it is 0, or NaN.
+  const auto load = [](int b) {
+    return LazyOp::load(b, DType::Float16, ShapeTracker::contiguous({1}));
+  };
+  const LazyOpPtr x = load(1), y = load(2), zero = load(3);
+  const LazyOpPtr sum = LazyOp::ternary(Op::MulAcc, x, x, y);
+  const LazyOpPtr rest = LazyOp::binary(Op::Mod, sum, sum);
+  const std::vector<BufferPtr> in = {buffer<float16>({to_float16(0.2118F)}),
+                                     buffer<float16>({to_float16(-0.2129F)}),
+                                     buffer<float16>({to_float16(0.0F)})};
+  for (const LazyOpPtr& value :
+       {LazyOp::ternary(Op::MulAcc, rest, zero, zero), LazyOp::binary(Op::Mul, zero, rest)}) {
+    EXPECT_NE(judged<float16>(value, in, {to_float16(0.0F)}).outcome, Outcome::Fail);
+    EXPECT_EQ(judged<float16>(value, in, {to_float16(1.0F)}).outcome, Outcome::Fail);
+  }
+}
+
 TEST(Verdict, WhatDoesNotFitTogetherIsUnusable) {
   EXPECT_EQ(judged<std::int32_t>(in(1, 2), {buffer<float>({1, 2})}, {1, 2}).outcome,
             Outcome::Unusable);

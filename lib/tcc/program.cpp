@@ -1,0 +1,109 @@
+#include "touchstone/tcc/program.h"
+
+#include "touchstone/base/error.h"
+
+#ifdef TOUCHSTONE_HAS_TCC
+
+#include <cmath>
+#include <cstring>
+#include <mutex>
+
+#include <libtcc.h>
+
+namespace touchstone::tcc {
+namespace {
+
+// libtcc keeps what it compiles in variables of its own.
+std::mutex& compiling() {
+  static std::mutex only;
+  return only;
+}
+
+// On x86-64 it calls these for what it has no instruction for, and to fill arrays.
+float u64_to_float(std::uint64_t x) { return static_cast<float>(x); }
+double u64_to_double(std::uint64_t x) { return static_cast<double>(x); }
+std::uint64_t float_to_u64(float x) { return static_cast<std::uint64_t>(x); }
+std::uint64_t double_to_u64(double x) { return static_cast<std::uint64_t>(x); }
+std::int64_t float_to_i64(float x) { return static_cast<std::int64_t>(x); }
+std::int64_t double_to_i64(double x) { return static_cast<std::int64_t>(x); }
+
+template <class F>
+const void* address(F* function) {
+  return reinterpret_cast<const void*>(function);
+}
+
+void add_symbols(TCCState* s) {
+  const auto add = [&](const char* name, const void* at) { tcc_add_symbol(s, name, at); };
+  add("exp2f", address<float(float)>(&::exp2f));
+  add("log2f", address<float(float)>(&::log2f));
+  add("sinf", address<float(float)>(&::sinf));
+  add("sqrtf", address<float(float)>(&::sqrtf));
+  add("fmodf", address<float(float, float)>(&::fmodf));
+  add("exp2", address<double(double)>(&::exp2));
+  add("log2", address<double(double)>(&::log2));
+  add("sin", address<double(double)>(&::sin));
+  add("sqrt", address<double(double)>(&::sqrt));
+  add("fmod", address<double(double, double)>(&::fmod));
+  add("__floatundisf", address(&u64_to_float));
+  add("__floatundidf", address(&u64_to_double));
+  add("__fixunssfdi", address(&float_to_u64));
+  add("__fixunsdfdi", address(&double_to_u64));
+  add("__fixsfdi", address(&float_to_i64));
+  add("__fixdfdi", address(&double_to_i64));
+  add("memset", address(&std::memset));
+  add("memcpy", address<void*(void*, const void*, std::size_t)>(&std::memcpy));
+  add("memmove", address<void*(void*, const void*, std::size_t)>(&std::memmove));
+}
+
+TCCState* state(void* s) { return static_cast<TCCState*>(s); }
+
+}  // namespace
+
+Program::Program(const std::string& source) {
+  const std::scoped_lock lock(compiling());
+  TCCState* const s = tcc_new();
+  if (s == nullptr) throw SystemError("libtcc has no memory left");
+  std::string messages;
+  tcc_set_error_func(s, &messages, [](void* to, const char* text) {
+    *static_cast<std::string*>(to) += std::string(text) + "\n";
+  });
+  tcc_set_options(s, "-nostdlib -nostdinc -w");
+  tcc_set_output_type(s, TCC_OUTPUT_MEMORY);
+  add_symbols(s);
+  if (tcc_compile_string(s, source.c_str()) != 0 || tcc_relocate(s, TCC_RELOCATE_AUTO) != 0) {
+    tcc_delete(s);
+    throw SystemError(fmt::format("libtcc refuses this:\n{}in\n{}", messages, source));
+  }
+  state_ = s;
+}
+
+Program::~Program() {
+  const std::scoped_lock lock(compiling());
+  tcc_delete(state(state_));
+}
+
+KernelFunction Program::function(const std::string& symbol) const {
+  const std::scoped_lock lock(compiling());
+  void* const at = tcc_get_symbol(state(state_), symbol.c_str());
+  if (at == nullptr) throw SystemError(fmt::format("libtcc made no function {}", symbol));
+  return reinterpret_cast<KernelFunction>(at);
+}
+
+}  // namespace touchstone::tcc
+
+#else
+
+namespace touchstone::tcc {
+
+Program::Program(const std::string&) {
+  throw SystemError(
+      "this program was built without libtcc; install libtcc-dev, then configure and build again");
+}
+Program::~Program() = default;
+KernelFunction Program::function(const std::string& symbol) const {
+  throw SystemError(fmt::format("there is no function {}", symbol));
+}
+
+}  // namespace touchstone::tcc
+
+#endif

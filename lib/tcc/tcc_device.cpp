@@ -1,0 +1,110 @@
+#include "touchstone/tcc/tcc_device.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "touchstone/base/fp_guard.h"
+#include "touchstone/codegen/c_preamble.h"
+#include "touchstone/codegen/render_c.h"
+#include "touchstone/tcc/program.h"
+
+namespace touchstone {
+namespace {
+
+using tcc::KernelFunction;
+using tcc::Program;
+
+class TccRunner final : public Runner {
+ public:
+  TccRunner(LinearKernel linear, std::shared_ptr<Program> program, KernelFunction function)
+      : linear_(std::move(linear)), program_(std::move(program)), function_(function) {
+    for (const BufferSpec& b : linear_.buffers)
+      places_ = std::max(places_, static_cast<std::size_t>(b.idx) + 1);
+  }
+
+  double run(std::span<Buffer* const> buffers, const symbolic::Values& values) override {
+    const auto begin = std::chrono::steady_clock::now();
+    if (function_ != nullptr) launch(buffers, values);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  std::string source() const override { return render_c(linear_, CStyle::Plain); }
+
+ private:
+  void launch(std::span<Buffer* const> buffers, const symbolic::Values& values) {
+    std::vector<void*> memory(places_, nullptr);
+    for (std::size_t i = 0; i < places_ && i < buffers.size(); ++i)
+      if (buffers[i] != nullptr) memory[i] = buffers[i]->memory();
+    std::vector<std::int64_t> vars;
+    for (const std::string& name : linear_.variables) vars.push_back(values.at(name));
+    // Inputs are read as they were before the kernel, also where the output's memory is one.
+    const bool aliased = std::count(memory.begin(), memory.end(), memory[0]) > 1;
+    std::vector<std::byte> result(aliased ? buffers[0]->bytes() : 0);
+    void* const target = memory[0];
+    if (aliased) {
+      std::memcpy(result.data(), target, result.size());
+      memory[0] = result.data();
+    }
+    {
+      const FpGuard guard;
+      function_(memory.data(), vars.data(), 0, 1);
+    }
+    if (aliased) std::memcpy(target, result.data(), result.size());
+  }
+
+  LinearKernel linear_;
+  std::shared_ptr<Program> program_;
+  KernelFunction function_;
+  std::size_t places_ = 1;
+};
+
+class TccDevice final : public Device {
+ public:
+  TccDevice(std::string name, CodegenOptions codegen)
+      : Device(std::move(name), std::make_unique<HostAllocator>()), codegen_(codegen) {}
+
+ private:
+  RunnerPtr make_runner(const LazyOpPtr& kernel) override {
+    return make_runners(std::span(&kernel, 1)).front();
+  }
+
+  std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels) override {
+    std::vector<LinearKernel> linear;
+    std::string functions;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      linear.push_back(linearize(kernels[i], codegen_));
+      if (!linear[i].uops.empty())
+        functions += render_c_function(linear[i], symbol(i), CStyle::Plain) + "\n";
+    }
+    std::shared_ptr<Program> program;
+    if (!functions.empty() || !has_tcc())
+      program = std::make_shared<Program>(codegen::c_preamble(functions) + functions);
+    std::vector<RunnerPtr> runners;
+    for (std::size_t i = 0; i < kernels.size(); ++i) {
+      const KernelFunction function =
+          linear[i].uops.empty() ? nullptr : program->function(symbol(i));
+      runners.push_back(std::make_shared<TccRunner>(std::move(linear[i]), program, function));
+    }
+    return runners;
+  }
+
+  static std::string symbol(std::size_t i) { return fmt::format("kernel_{}", i); }
+
+  CodegenOptions codegen_;
+};
+
+}  // namespace
+
+bool has_tcc() {
+#ifdef TOUCHSTONE_HAS_TCC
+  return true;
+#else
+  return false;
+#endif
+}
+
+std::unique_ptr<Device> make_tcc_device(std::string name, CodegenOptions codegen) {
+  return std::make_unique<TccDevice>(std::move(name), codegen);
+}
+
+}  // namespace touchstone
