@@ -64,7 +64,8 @@ std::unique_ptr<Area> make_kernel_area(KernelBackends backends);
 /// Programs over LazyBuffers on the interpreted device.
 ///   fusion       statements realized one by one, at the end, where the program says so, or each in
 ///                memory of its own, at each OPT and with switches that the text chooses
-///                (device/config.h), give the same bits
+///                (device/config.h), replayed by a TinyJit that noted it on other values, and with a
+///                size that is a variable, where its movements allow one, give the same bits
 ///   refused      no statement that fits is refused
 std::unique_ptr<Area> make_lazy_area();
 

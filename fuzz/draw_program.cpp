@@ -185,8 +185,15 @@ class ProgramDraw {
   }
 
   void settle(int x) {
-    static constexpr std::string_view kNames[] = {"realize", "contiguous", "copy"};
-    emit(fmt::format("{} %{}", kNames[chooser_.below(smooth_ ? 2 : 3)], x), type(x));
+    static constexpr std::string_view kNames[] = {"realize", "contiguous", "copy", "assign"};
+    const std::string_view name = kNames[chooser_.below(smooth_ ? 2 : 4)];
+    const ProgramType t = type(x);
+    if (name == "assign") {
+      const int to = operand(t);
+      emit(fmt::format("assign %{} %{}", to, x), t);
+    } else {
+      emit(fmt::format("{} %{}", name, x), t);
+    }
   }
 
   void special(int x) {

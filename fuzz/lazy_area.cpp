@@ -7,6 +7,7 @@
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/fuzz/program.h"
 #include "touchstone/interp/interpreted.h"
+#include "touchstone/lazy/jit.h"
 #include "touchstone/lazy/realize.h"
 #include "touchstone/ops/op.h"
 
@@ -15,24 +16,30 @@ namespace {
 
 constexpr const char* kHere = "FUZZ";
 constexpr const char* kThere = "FUZZ:1";
+using Sizes = std::vector<std::int64_t>;
 
 void register_devices() {
   for (const char* name : {kHere, kThere})
     Device::add(name, [name] { return make_interpreted_device(name, 1); });
 }
 
-LazyBufferPtr make_input(const ProgramStep& s) {
+LazyBufferPtr array(const ProgramStep& s, const Sizes& shape, auto&& element) {
   std::int64_t n = 1;
-  for (const std::int64_t size : s.shape) n *= size;
+  for (const std::int64_t size : shape) n *= size;
   const std::size_t width = itemsize(s.dtype);
   std::vector<std::byte> bytes(static_cast<std::size_t>(n) * width);
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
-    const std::uint64_t bits = value_of(s, i).bits();
+    const std::uint64_t bits = value_of(s, element(i)).bits();
     std::memcpy(bytes.data() + i * width, &bits, width);
   }
   auto buffer = std::make_shared<Buffer>(Device::get(kHere), s.dtype, n);
   buffer->copy_in(bytes);
-  return LazyBuffer::from_buffer(buffer, Shape(s.shape.begin(), s.shape.end()));
+  return LazyBuffer::from_buffer(buffer, Shape(shape.begin(), shape.end()));
+}
+
+// `turn`: 0 for the values of the program; else they are given out from another one on.
+LazyBufferPtr make_input(const ProgramStep& s, std::size_t turn = 0) {
+  return array(s, s.shape, [&](std::size_t i) { return i + turn; });
 }
 
 LazyBufferPtr moved(const LazyBufferPtr& x, const MovementOp& op) {
@@ -72,6 +79,8 @@ struct Mode {
   bool realize_each = false;     // every statement at once: each in a kernel of its own
   bool as_written = false;       // where the program says realize, contiguous, copy
   bool contiguous_each = false;  // every statement gets memory of its own, all in one schedule
+  bool jit = false;              // noted on other values, replayed on these
+  bool symbolic = false;         // sizes are variables
   Config config = Config(Config::kDefaultOpt);
 };
 
@@ -82,7 +91,10 @@ std::vector<Mode> modes_of(const std::string& text) {
                              {"every statement contiguous", false, false, true}};
   for (int opt = 0; opt <= Config::kMostOpt; ++opt)
     if (opt != Config::kDefaultOpt)
-      modes.push_back({fmt::format("OPT={}", opt), false, true, false, Config(opt)});
+      modes.push_back(
+          {.name = fmt::format("OPT={}", opt), .as_written = true, .config = Config(opt)});
+  modes.push_back({.name = "replayed by a TinyJit", .as_written = true, .jit = true});
+  modes.push_back({.name = "with a size that is a variable", .as_written = true, .symbolic = true});
   const std::uint64_t bits = hash_mix(hash_bytes(text), 1);  // switches that the text chooses
   Mode chosen{"", false, true};
   for (const SwitchInfo& row : switch_table) {
@@ -98,23 +110,84 @@ std::vector<Mode> modes_of(const std::string& text) {
   return modes;
 }
 
-std::string run(const Program& program, const Mode& mode) {
-  const ConfigScope scope(mode.config);
+// Sizes that are a variable: all that equal its value.
+struct Symbolic {
+  std::int64_t value = 0;  // 0: there is none
+  sint size = 1;
+  symbolic::Values values;
+
+  /// Up to two more than it is, so that what is stored is more than what is read.
+  static Symbolic chosen(const Program& program, const std::string& text) {
+    Sizes known;
+    for (const ProgramStep& s : program.steps)
+      for (const std::int64_t size : s.shape)
+        if (size > 1) known.push_back(size);
+    if (known.empty()) return {};
+    const std::int64_t value = known[hash_mix(hash_bytes(text), 2) % known.size()];
+    return {value, sint(symbolic::variable("n", 1, value + 2)), {{"n", value}}};
+  }
+
+  LazyBufferPtr input(const ProgramStep& s) const {
+    Sizes stored = s.shape;
+    Mask seen;
+    for (std::int64_t& n : stored) {
+      seen.emplace_back(0, n == value ? size : sint(n));
+      if (n == value) n += 2;
+    }
+    return array(s, stored, [&](std::size_t i) { return place(s.shape, stored, i); })->shrink(seen);
+  }
+
+  MovementOp of(MovementOp op) const {
+    if (value == 0) return op;
+    for (sint& n : op.shape)
+      if (n == sint(value)) n = size;
+    if (op.kind == MovementOp::Kind::Shrink)
+      for (auto& [begin, end] : op.ends)
+        if (begin == sint(0) && end == sint(value)) end = size;
+    return op;
+  }
+
+ private:
+  // The element of `shape` that lies at i of `stored`; outside it, any.
+  static std::size_t place(const Sizes& shape, const Sizes& stored, std::size_t i) {
+    std::size_t at = 0, scale = 1;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+      const auto size = static_cast<std::size_t>(stored[axis]);
+      at += i % size * scale;
+      i /= size;
+      scale *= static_cast<std::size_t>(shape[axis]);
+    }
+    return at;
+  }
+};
+
+// The value of the last statement, not yet computed. Nobody holds what is between.
+LazyBufferPtr build(const Program& program, const Mode& mode, std::span<const LazyBufferPtr> inputs,
+                    const Symbolic& symbolic) {
   std::vector<LazyBufferPtr> values;
+  std::size_t next = 0;
+  const auto now = [&](const LazyBufferPtr& x) { realize(std::vector{x}, symbolic.values); };
   for (const ProgramStep& s : program.steps) {
     LazyBufferPtr v;
     const auto arg = [&](std::size_t i) { return values[static_cast<std::size_t>(s.of[i])]; };
     if (s.name == "input") {
-      v = make_input(s);
+      v = inputs[next++];
     } else if (is_movement(s.name)) {
-      v = moved(arg(0), s.movement);
+      v = moved(arg(0), symbolic.of(s.movement));
     } else if (s.name == "realize") {
       v = arg(0);
-      if (mode.as_written) realize(std::vector{v});
+      if (mode.as_written) now(v);
     } else if (s.name == "contiguous") {
       v = mode.as_written ? arg(0)->contiguous() : arg(0);
     } else if (s.name == "copy") {
       v = mode.as_written ? arg(0)->copy_to_device(kThere)->copy_to_device(kHere) : arg(0);
+    } else if (s.name == "assign") {
+      v = arg(1);
+      if (mode.as_written) {
+        const LazyBufferPtr place = arg(0)->contiguous();
+        now(place);
+        v = place->assign(v);
+      }
     } else if (s.name == "cast") {
       v = arg(0)->cast(parse_dtype(s.word));
     } else if (s.name == "bitcast") {
@@ -130,20 +203,85 @@ std::string run(const Program& program, const Mode& mode) {
       v = LazyBuffer::e(op_of(s.name), of);
     }
     if (mode.contiguous_each) v = v->contiguous();
-    if (mode.realize_each) realize(std::vector{v = v->contiguous()});
+    if (mode.realize_each) now(v = v->contiguous());
     values.push_back(std::move(v));
   }
-  const LazyBufferPtr out = values.back()->contiguous();
-  values.clear();  // nobody holds what is between
-  realize(std::vector{out});
+  return values.back()->contiguous();
+}
+
+std::string bytes_of(const LazyBufferPtr& out, const ProgramType& type) {
+  std::size_t wanted = itemsize(type.dtype);
+  for (const std::int64_t size : type.shape) wanted *= static_cast<std::size_t>(size);
   const BufferPtr& buffer = out->realized();
-  if (buffer == nullptr) {  // nothing to compute: no elements, or a constant of its own
-    if (max_elements(out->shape()) != 0) throw BufferError("realize gave no memory");
+  if (buffer == nullptr) {  // nothing to compute
+    if (wanted != 0) throw BufferError("realize gave no memory");
     return {};
   }
   std::string bytes(buffer->bytes(), '\0');
   buffer->copy_out(std::as_writable_bytes(std::span(bytes)));
+  if (bytes.size() > wanted) bytes.resize(wanted);  // of a size that is a variable
   return bytes;
+}
+
+std::vector<LazyBufferPtr> inputs_of(const Program& program, std::size_t turn) {
+  std::vector<LazyBufferPtr> inputs;
+  for (const ProgramStep& s : program.steps)
+    if (s.name == "input") inputs.push_back(make_input(s, turn));
+  return inputs;
+}
+
+std::string run(const Program& program, const ProgramType& type, const Mode& mode) {
+  const ConfigScope scope(mode.config);
+  const LazyBufferPtr out = build(program, mode, inputs_of(program, 0), {});
+  realize(std::vector{out});
+  return bytes_of(out, type);
+}
+
+// Of the third call, read after the fourth; nullopt where there is nothing to note or to replay.
+std::optional<std::string> replayed(const Program& program, const ProgramType& type,
+                                    const Mode& mode) {
+  TinyJit jit([&](std::span<const LazyBufferPtr> inputs) {
+    return TinyJit::Tensors{build(program, mode, inputs, {})};
+  });
+  for (const LazyBufferPtr& input : inputs_of(program, 0))
+    if (input->realized() == nullptr) return std::nullopt;
+  jit(inputs_of(program, 1));
+  try {
+    jit(inputs_of(program, 2));
+  } catch (const Error& e) {
+    const std::string_view why = e.what();
+    if (why.find("ran no kernel") != why.npos || why.find("has no elements") != why.npos)
+      return std::nullopt;
+    throw;
+  }
+  const LazyBufferPtr out = jit(inputs_of(program, 0))[0];
+  jit(inputs_of(program, 3));
+  return bytes_of(out, type);
+}
+
+// nullopt where no size can be a variable in this program: movement operations compare sizes and
+// addresses, and what holds for a size of 3 need not for others.
+std::optional<std::string> with_variable(const Program& program, const ProgramType& type,
+                                         const Mode& mode, const std::string& text) {
+  const Symbolic symbolic = Symbolic::chosen(program, text);
+  if (symbolic.value == 0) return std::nullopt;
+  try {
+    std::vector<LazyBufferPtr> inputs;
+    for (const ProgramStep& s : program.steps)
+      if (s.name == "input") inputs.push_back(symbolic.input(s));
+    const LazyBufferPtr out = build(program, mode, inputs, symbolic);
+    realize(std::vector{out}, symbolic.values);
+    return bytes_of(out, type);
+  } catch (const ShapeError&) {
+    return std::nullopt;
+  }
+}
+
+std::optional<std::string> result(const Program& program, const ProgramType& type, const Mode& mode,
+                                  const std::string& text) {
+  if (mode.jit) return replayed(program, type, mode);
+  if (mode.symbolic) return with_variable(program, type, mode, text);
+  return run(program, type, mode);
 }
 
 class LazyArea final : public Area {
@@ -157,14 +295,15 @@ class LazyArea final : public Area {
     const std::vector<ProgramType> types = program.types();
     for (const ProgramStep& s : program.steps)
       if (s.name != "input" && !is_movement(s.name) && s.name != "realize" &&
-          s.name != "contiguous" && s.name != "copy" && !s.name.ends_with("cast"))
+          s.name != "contiguous" && s.name != "copy" && s.name != "assign" &&
+          !s.name.ends_with("cast"))
         (void)op_of(s.name);
     try {
       const std::vector<Mode> modes = modes_of(text);
-      const std::string first = run(program, modes[0]);
+      const std::string first = run(program, types.back(), modes[0]);
       for (std::size_t m = 1; m < modes.size(); ++m)
-        if (auto wrong = differs(types.back(), first, run(program, modes[m]), modes[m]))
-          return *wrong;
+        if (const auto other = result(program, types.back(), modes[m], text))
+          if (auto wrong = differs(types.back(), first, *other, modes[m])) return *wrong;
     } catch (const ParseError&) {
       throw;
     } catch (const Error& e) {

@@ -79,6 +79,7 @@ int operands_of(std::string_view name) {
   for (const std::string_view one :
        {"cast", "bitcast", "contiguous", "realize", "copy", "mean", "softmax"})
     if (name == one) return 1;
+  if (name == "assign") return 2;
   if (name == "select") return 3;
   const std::optional<Op> op = op_named(name);
   if (!op || *op == Op::MulAcc) return -1;
@@ -112,6 +113,10 @@ ProgramType type_of(const ProgramStep& s, const std::vector<ProgramType>& before
     return {array.shape, x.dtype};
   }
   if (s.name == "contiguous" || s.name == "realize" || s.name == "copy") return x;
+  if (s.name == "assign") {
+    if (arg(1) != x) unfit(s, "a value of another shape or type than what it replaces");
+    return x;
+  }
   if (s.name == "cast") return {x.shape, parse_dtype(s.word)};
   if (s.name == "bitcast") {
     const DType to = parse_dtype(s.word);
@@ -441,8 +446,8 @@ std::vector<Dimension> program_dimensions(const ProgramKind& kind) {
     for (const char* s : {"mean", "softmax", "matmul", "select"}) ops.emplace_back(s);
   } else {
     for (const char* s :
-         {"copy", "cast", "bitcast", "exp2", "log2", "sin", "sqrt", "recip", "neg", "add", "sub",
-          "mul", "div", "max", "mod", "cmplt", "cmpeq", "xor", "where"})
+         {"copy", "assign", "cast", "bitcast", "exp2", "log2", "sin",   "sqrt",  "recip", "neg",
+          "add",  "sub",    "mul",  "div",     "max",  "mod",  "cmplt", "cmpeq", "xor",   "where"})
       ops.emplace_back(s);
   }
   std::vector<std::string> operand = ops;

@@ -32,7 +32,8 @@ struct ProgramType {
 
 /// Straight-line code over tensors, one statement after the other, %0 the value of the first:
 ///   "float32 2,3: 1 -2.5 nan; exp2 %0; pad %1 0:1,0:0; sum %2 0; add %3 %3"
-/// The last statement's value is what the program computes.
+/// The last statement's value is what the program computes. The value of "assign %a %b" is that of
+/// %b, put into the memory of %a; whoever reads %a finds it as it was.
 struct Program {
   std::vector<ProgramStep> steps;
 

@@ -215,7 +215,7 @@ LazyBufferPtr LazyBuffer::contiguous() {
 }
 
 LazyBufferPtr LazyBuffer::assign(const LazyBufferPtr& value) {
-  if (!st_.is_contiguous() || st_.size() != base().st_.size())
+  if (!is_const_base() && (!st_.is_contiguous() || st_.size() != base().st_.size()))
     throw ShapeError(
         fmt::format("assign: shape {} is a part or a rearrangement of its buffer; assign to the "
                     "whole of it",

@@ -272,6 +272,9 @@ TEST_F(Laws, AssignOfSomethingElseIsNamed) {
               HasSubstr("assign to the whole of it"));
   EXPECT_THROW(x->assign(x->cast(DType::Int8)), DTypeError);
   EXPECT_THROW(x->assign(x->copy_to_device("CLANG")), BufferError);
+  EXPECT_EQ(values(number(3, {4})->assign(counting({4}))), (Floats{1, 2, 3, 4}));  // no memory yet
+  const auto none = counting({0, 2});
+  EXPECT_EQ(none->assign(none)->shape(), none->shape());
   const auto unmade = exp2(x);
   EXPECT_EQ(unmade->assign(x), x);
 }
