@@ -100,7 +100,8 @@ Linear CanonicalBuilder::truncated(const Linear& x, const Linear& y, bool remain
 }
 
 /// Builds the parts of a tape. A sum that building would leave as it stands is no node before one
-/// is needed: most sums of variables are only the dividend or the side of something.
+/// is needed: most sums of variables are only the dividend or the side of something. A sum in a sum
+/// is not built by itself, so that what joins does not depend on how the summands are bracketed.
 class CanonicalBuilder::Player {
  public:
   Player(CanonicalBuilder& builder, const Tape& tape)
@@ -126,9 +127,11 @@ class CanonicalBuilder::Player {
  private:
   struct Value {
     Id id;
-    std::uint32_t sum;  // in sums_, where there is no node yet
+    std::uint32_t sum;   // in sums_, where there is no node yet
+    bool loose = false;  // building may join its terms
   };
   static constexpr Id kNone = 0xffffffff;
+  static constexpr std::size_t kLongest = 24;  // terms of what is not built by itself
   static constexpr std::size_t kShort = 256;  // parts; longer tapes often lead to the same nodes
 
   static bool is_division(ExprOp op) {
@@ -143,13 +146,21 @@ class CanonicalBuilder::Player {
     return v.id;
   }
   Id node(const Tape::Step& step, std::size_t i) { return node(part(step, i)); }
+  /// The value, built as far as it has to be before it is the part of anything but a sum.
+  const Value& settled(const Tape::Step& step, std::size_t i) {
+    Value& v = values_[part(step, i)];
+    if (!v.loose) return v;
+    v.loose = false;
+    if (!s_.stands(sums_[v.sum])) v.id = s_.build(sums_[v.sum]);
+    return v;
+  }
   Linear sum(const Tape::Step& step, std::size_t i) {
-    const Value& v = values_[part(step, i)];
+    const Value& v = settled(step, i);
     return v.id == kNone ? sums_[v.sum] : s_.linear(v.id);
   }
   /// The same without a copy where there is no node; stands until the next `put`.
   const Linear& sum(const Tape::Step& step, std::size_t i, Linear& room) {
-    const Value& v = values_[part(step, i)];
+    const Value& v = settled(step, i);
     if (v.id == kNone) return sums_[v.sum];
     return room = s_.linear(v.id);
   }
@@ -159,6 +170,19 @@ class CanonicalBuilder::Player {
     if (!s_.stands(sum)) return put(s_.build(sum));
     values_.push_back({kNone, static_cast<std::uint32_t>(sums_.size())});
     sums_.push_back(std::move(sum));
+  }
+  void put_loose(Linear&& sum) {
+    const bool loose = sum.terms.size() <= kLongest;
+    if (!loose && !s_.stands(sum)) return put(s_.build(sum));
+    values_.push_back({kNone, static_cast<std::uint32_t>(sums_.size()), loose});
+    sums_.push_back(std::move(sum));
+  }
+  void add(Linear& to, Tape::Part part, int sign) {
+    const Value& v = values_[part];
+    if (v.id == kNone)
+      s_.add(to, sums_[v.sum], sign);
+    else
+      s_.add(to, v.id, sign);
   }
 
   void step_of(const Tape::Step& step) {
@@ -182,6 +206,13 @@ class CanonicalBuilder::Player {
       case ExprOp::Where:
         return put(s_.where(s_.truth(node(step, 0)), sum(step, 1), sum(step, 2)));
       case ExprOp::Mul: {
+        for (const std::size_t i : {0U, 1U}) {
+          const Value &factor = values_[part(step, i)], &other = values_[part(step, 1 - i)];
+          if (factor.id != kNone || !other.loose || !sums_[factor.sum].is_constant()) continue;
+          Linear r;
+          s_.add(r, sums_[other.sum], sums_[factor.sum].constant);
+          return put_loose(std::move(r));
+        }
         Linear left, right;
         const Linear &a = sum(step, 0, left), &b = sum(step, 1, right);
         if (!a.is_constant() && !b.is_constant())
@@ -212,15 +243,9 @@ class CanonicalBuilder::Player {
     constexpr std::size_t kFew = 8;  // so many are added one by one
     const auto sign = [&](std::size_t i) { return (step.operands[i] & 1) != 0 ? -1 : 1; };
     if (step.operands.size() <= kFew) {
-      Linear r = sum(step, 0);
-      for (std::size_t i = 1; i < step.operands.size(); ++i) {
-        const Value& v = values_[part(step, i)];
-        if (v.id == kNone)
-          s_.add(r, sums_[v.sum], sign(i));
-        else
-          s_.add(r, v.id, sign(i));
-      }
-      return put(std::move(r));
+      Linear r;
+      for (std::size_t i = 0; i < step.operands.size(); ++i) add(r, part(step, i), sign(i));
+      return put_loose(std::move(r));
     }
     Terms terms;
     for (std::size_t i = 0; i < step.operands.size(); ++i)

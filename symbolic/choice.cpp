@@ -221,9 +221,16 @@ Linear Simplifier::where(Id c, const Linear& long_a, const Linear& long_b) {
     no = linear(*inside);
   }
   Linear gap = resolved(a, c);
+  // What may divide by zero stays in its arm, unless it is computed in the other one, too.
+  Linear guarded;
+  for (const Term& t : no.terms)
+    if (c_.partial(t.atom) && std::ranges::find(gap.terms, t.atom, &Term::atom) == gap.terms.end())
+      guarded.terms.push_back(t);
+  add(no, guarded, -1);
   add(gap, no, -1);
-  Linear r = no;
+  Linear r = std::move(no);
   add(r, select(c, std::move(gap)));
+  if (!guarded.is_constant()) add(r, select(other, std::move(guarded)));
   return r;
 }
 

@@ -159,10 +159,15 @@ void Context::rank(Stored& node) {
     const Stored& part = at(id);
     height = std::max(height, part.height);
     node.variables |= part.variables;
+    node.partial |= part.partial;
   };
   for (const Id id : args) below(id);
   if (node.kind == Kind::Sum)
     for (std::uint32_t i = 0; i < node.count; ++i) below(node.parts.terms[i].atom);
+  if (node.kind == Kind::Div || node.kind == Kind::Mod) {
+    const Interval& divisor = at(args[1]).bounds;
+    node.partial |= !divisor.at_least(1) && !divisor.at_most(-1);
+  }
   node.height = height == 255 ? height : static_cast<std::uint8_t>(height + 1);
   node.key |= at(args.empty() ? node.parts.terms[0].atom : args[0]).key >> kBits;
   if (node.height > kDeep) node.key = (node.key & ~kHashed) | (node.hash & kHashed);

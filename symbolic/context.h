@@ -136,6 +136,8 @@ class Context {
   Congruence congruence(Id id) const;
   /// Some atom of the node, or it itself, has a congruence that its coefficients do not tell.
   bool strided(Id id) const { return at(id).strided; }
+  /// Somewhere in the node, guarded or not, stands a division by what may be 0.
+  bool partial(Id id) const { return at(id).partial; }
   /// The congruence of a node that `make` makes, as it follows from its parts.
   Congruence congruence(Kind kind, std::span<const Id> args, const Int& lo, const Int& hi) const;
   Id make_constant(const Int& value);
@@ -174,6 +176,7 @@ class Context {
     Kind kind = Kind::Constant;
     bool boolean : 1 = false;
     bool strided : 1 = false;
+    bool partial : 1 = false;
     std::uint8_t height = 0;     // levels below it, at most 255
     std::uint8_t variables = 0;  // a bit each
   };
@@ -201,7 +204,7 @@ class Context {
   Stored& fresh(std::uint64_t hash, Kind kind);
   Id kept(Stored& node, std::size_t slot);
   void drop_numbers();
-  /// Fills in key, height and variables.
+  /// Fills in key, height, variables and partial.
   void rank(Stored& node);
   void grow_table();
 

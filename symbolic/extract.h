@@ -95,6 +95,7 @@ class Extractor {
   struct Placement;
   using Members = Short<Sum, 4>;
   bool chooses(const Sum& s, const Term& flag) const;
+  bool opposite(Id a, Id b) const;
   /// Whether a quotient beside the choice has it in its dividend, and may take it all in.
   bool divided(const Sum& work, Id choice) const;
   /// True where choices were left for quotients to take in.

@@ -13,6 +13,16 @@ bool Extractor::chooses(const Sum& s, const Term& flag) const {
   return !s.constant.is_zero() && (n.kind == Kind::Negative || n.kind == Kind::And);
 }
 
+/// One of two conditions is written as 1 - the other.
+bool Extractor::opposite(Id a, Id b) const {
+  const auto turns = [&](Id negation, Id flag) {
+    const NodeData& n = c_[negation];
+    return n.kind == Kind::Sum && n.first.is_one() && n.terms.size() == 1 &&
+           n.terms[0].atom == flag && n.terms[0].coef == Int(-1);
+  };
+  return turns(a, b) || turns(b, a);
+}
+
 std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Term& t) {
   const NodeData& n = c_[t.atom];
   Choice r;
@@ -42,6 +52,21 @@ std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Ter
   }
   r.shape = Choice::Shape::Select;
   if (n.kind == Kind::Select) {
+    for (const Term& u : work.terms) {  // what each arm keeps for itself
+      const NodeData& other = c_[u.atom];
+      if (other.kind != Kind::Select || !opposite(n.args[0], other.args[0])) continue;
+      const bool turned = c_.kind(n.args[0]) == Kind::Sum;
+      const Term &yes = turned ? u : t, &no = turned ? t : u;
+      r.condition = form_of(c_[yes.atom].args[0]);
+      r.equation = nullptr;
+      if (const NodeData& c = c_[c_[yes.atom].args[0]]; c.kind == Kind::Zero)
+        r.equation = c.args.data();
+      r.members = {plus(Sum{}, sum_of(c_[yes.atom].args[1]), yes.coef),
+                   plus(Sum{}, sum_of(c_[no.atom].args[1]), no.coef)};
+      r.coef = 1;
+      r.terms.push_back(u);
+      return r;
+    }
     r.condition = form_of(n.args[0]);
     r.members = {sum_of(n.args[1]), Sum{}};
     return r;

@@ -47,6 +47,19 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
   };
   factors.erase(std::unique(factors.begin(), factors.end(), again), factors.end());
   if (factors.size() == 1) return atom(factors[0]);
+  for (std::size_t i = 0; i + 1 < factors.size(); ++i) {  // of two values, a square is a line
+    const Id x = factors[i];
+    const Interval& two = c_.bounds(x);
+    if (x != factors[i + 1] || !two.lo || !two.hi || !(*two.hi - *two.lo).is_one()) continue;
+    const Int low = *two.lo;
+    law("mul.two_valued", [&](Instance& n) { n.bind("x", linear(x)).bind("k", low); });
+    Linear line{-(low * (low + 1)), {}};
+    add(line, x, low + low + 1);
+    factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(i),
+                  factors.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+    for (const Id f : factors) line = multiply(line, atom(f));
+    return line;
+  }
   Interval range = Interval::point(1);
   for (std::size_t i = 0; i < factors.size();) {
     std::size_t j = i;

@@ -128,9 +128,22 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
     law("digit.merge",
         [&](Instance& i) { i.bind("x", dividend).bind("a", low).bind("d", ratio).bind("k", m); });
     turn(merge);
-    add(s, part, -m);
-    add(s, atom(top.atom), m * ratio);
-    add(done, digit(dividend, low, high), m);
+    Linear rest = s;
+    add(rest, part, -m);
+    add(rest, atom(top.atom), m * ratio);
+    const Linear between = digit(dividend, low, high);
+    const bool one = between.terms.size() == 1 && c_.kind(between.terms[0].atom) == Kind::Digit &&
+                     !c_[between.terms[0].atom].second.is_zero();
+    if (!one && !between.is_constant()) {  // where it is a quotient again, this might go on for ever
+      Linear total = rest;
+      add(total, between, m);
+      if (weight(total) >= weight(s)) {
+        rewind(start);
+        continue;
+      }
+    }
+    s = std::move(rest);
+    add(done, between, m);
     return true;
   }
   return false;
@@ -270,16 +283,14 @@ void Simplifier::recombine_symbolic(Linear& s) {
       for (const Id f : n.kind == Kind::Product ? n.args : std::span<const Id>())
         if (c_.kind(f) == Kind::Div) quotients.push_back(f);
       for (const Id q : quotients) {
+        if (c_.kind(c_[q].args[1]) == Kind::Constant) continue;  // 0, where facts leave no other
         const Linear a = linear(c_[q].args[0]), b = linear(c_[q].args[1]);
-        const Id args[] = {c_[q].args[0], c_[q].args[1]};
-        const Linear other =
-            c_.kind(q) == Kind::Mod
-                ? node(Kind::Div, args, floor_div(lasting_bounds(a), lasting_bounds(b)))
-                : node(Kind::Mod, args, floor_mod(lasting_bounds(a), lasting_bounds(b)));
+        const Trace::Mark start = mark();
         const bool mod = c_.kind(q) == Kind::Mod;
-        const Linear back = multiply(b, mod ? other : atom(q));
+        const Linear back = multiply(b, mod ? divide(a, b) : atom(q));
         if (mod && shares(s, back, t.coef)) {
           const Int k = t.coef;
+          turn(start);
           law("divmod.join", [&](Instance& i) { i.bind("x", a).bind("b", b); });
           add(s, atom(q), -k);
           add(s, back, -k);
@@ -288,12 +299,17 @@ void Simplifier::recombine_symbolic(Linear& s) {
         } else if (const Term* own = find_term(back, t.atom);
                    !mod && own && divides(own->coef, t.coef)) {
           const Int k = -floor_div(t.coef, own->coef);
-          if (!shares(s, back, -k) || !shares(s, a, k)) continue;
+          if (!shares(s, back, -k) || !shares(s, a, k)) {
+            rewind(start);
+            continue;
+          }
           law("mod.make", [&](Instance& i) { i.bind("x", a).bind("b", b); });
           add(s, back, k);
           add(s, a, -k);
-          add(s, other, k);
+          add(s, modulo(a, b), k);
           again = true;
+        } else {
+          rewind(start);
         }
         if (again) break;
       }

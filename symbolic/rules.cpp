@@ -293,6 +293,9 @@ constexpr Rule kRules[] = {
     {"mul.flag", "a flag is its own square",
      "x*x", "x", "0 <= x and x <= 1", "",
      "x=0..1", "x*x", "x"},
+    {"mul.two_valued", "the square of what has two neighbouring values is a straight line",
+     "x*x", "x*(2*k + 1) - k*(k + 1)", "k <= x and x <= k + 1", "",
+     "x=3..4", "x*x", "x*7 - 12"},
 };
 // clang-format on
 
