@@ -250,10 +250,9 @@ class Check {
     if (inverse.bijection != bijection)
       return wrong(bijection ? "is a bijection, which invert denies" : "is no bijection");
     if (!inverse.tracker) return std::nullopt;
-    const Addresses undone = addresses_of(inverse.tracker->views());
-    if (std::ssize(undone.cells) != size) return wrong("the inverse has another size");
+    if (inverse.tracker->size() != size) return wrong("the inverse has another size");
     for (std::int64_t y = 0; y < size; ++y) {
-      const std::int64_t at = undone.cells[static_cast<std::size_t>(y)];
+      const std::int64_t at = address_of(inverse.tracker->views(), y);
       if (at < 0 || at >= std::ssize(right.cells) || right.cells[static_cast<std::size_t>(at)] != y)
         return wrong(fmt::format("the inverse {} takes {} to {}", inverse.tracker->str(), y, at));
     }

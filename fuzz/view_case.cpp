@@ -371,6 +371,26 @@ void move(Addresses& array, const MovementOp& op) {
   gather(array, wanted, step, start, lo, hi);
 }
 
+std::int64_t address_of(const std::vector<View>& views, std::int64_t place) {
+  for (std::size_t v = views.size(); v-- > 0;) {
+    const View& view = views[v];
+    std::int64_t address = view.offset().as_int();
+    for (std::size_t i = view.shape().size(); i-- > 0;) {
+      const std::int64_t size = view.shape()[i].as_int();
+      if (size == 0) return -2;
+      const std::int64_t index = place % size;
+      place /= size;
+      if (view.mask() &&
+          (index < (*view.mask())[i].first.as_int() || index >= (*view.mask())[i].second.as_int()))
+        return -1;
+      address += index * view.strides()[i].as_int();
+    }
+    if (place != 0 || address < 0) return -2;  // the last view below has no such element
+    place = address;
+  }
+  return place;
+}
+
 Addresses addresses_of(const std::vector<View>& views) {
   // From the buffer outwards: each view gathers from the array that the one below it gives. The
   // buffer itself is no array: the innermost view's own addresses are what it reads.

@@ -58,7 +58,11 @@ inline constexpr std::int64_t kMostCells = 1 << 16;
 std::vector<std::string> smaller_views(const ViewCase& c);
 Measure measure_of(const ViewCase& c);
 
-/// What a concrete stack of views says, read off the views as they are.
+/// What a concrete stack of views says, read off the views as they are. Throws ParseError where a
+/// view has more than kMostCells elements.
 Addresses addresses_of(const std::vector<View>& views);
+/// What it says of one element, by its place in row-major order, whatever the size of the views:
+/// -1 where it is masked, -2 where it is out of a view below or in front of the buffer.
+std::int64_t address_of(const std::vector<View>& views, std::int64_t place);
 
 }  // namespace touchstone::fuzz

@@ -13,12 +13,35 @@ namespace {
 using shapetracker::decide_le;
 using shapetracker::decide_lt;
 
+// Whether 0 <= low and high < size wherever the view has an element at all: where a size or the
+// range of a mask may be empty, nothing is read there.
+bool within_where_any(const View& view, const sint& low, const sint& high, const sint& size) {
+  std::vector<symbolic::Node> some;
+  for (std::size_t i = 0; i < view.shape().size(); ++i) {
+    sint count = view.shape()[i];
+    if (view.mask()) count = (*view.mask())[i].second - (*view.mask())[i].first;
+    if (!certainly_le(1, count)) some.push_back(symbolic::le(1, count.node()));
+  }
+  if (some.empty()) return false;
+  const symbolic::Node holds =
+      symbolic::logical_and(symbolic::le(0, low.node()), symbolic::lt(high.node(), size.node()));
+  return symbolic::given(holds, some).min() == 1;
+}
+
 // Throws ShapeError where a valid point of `outer` lies outside [0, size).
 template <typename What>
 void require_within(const View& outer, const sint& size, const What& what) {
   if (outer.nothing_valid()) return;
   const auto [low, high] = address_range(outer);
-  if (!decide_le(0, low, what) || !decide_lt(high, size, what))
+  const auto decided = [&, &low = low, &high = high] {
+    try {
+      return decide_le(0, low, what) && decide_lt(high, size, what);
+    } catch (const ShapeError&) {
+      if (within_where_any(outer, low, high, size)) return true;
+      throw;
+    }
+  };
+  if (!decided())
     throw ShapeError(
         fmt::format("{}: reads addresses {} to {}, the view below has [0, {}); shrink "
                     "or mask the outer view",

@@ -132,7 +132,7 @@ class CanonicalBuilder::Player {
   };
   static constexpr Id kNone = 0xffffffff;
   static constexpr std::size_t kLongest = 24;  // terms of what is not built by itself
-  static constexpr std::size_t kShort = 256;  // parts; longer tapes often lead to the same nodes
+  static constexpr std::size_t kShort = 256;   // parts; longer tapes often lead to the same nodes
 
   static bool is_division(ExprOp op) {
     return op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv ||

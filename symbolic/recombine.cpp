@@ -134,7 +134,8 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
     const Linear between = digit(dividend, low, high);
     const bool one = between.terms.size() == 1 && c_.kind(between.terms[0].atom) == Kind::Digit &&
                      !c_[between.terms[0].atom].second.is_zero();
-    if (!one && !between.is_constant()) {  // where it is a quotient again, this might go on for ever
+    if (!one &&
+        !between.is_constant()) {  // where it is a quotient again, this might go on for ever
       Linear total = rest;
       add(total, between, m);
       if (weight(total) >= weight(s)) {

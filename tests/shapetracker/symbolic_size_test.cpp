@@ -151,6 +151,21 @@ TEST(SymbolicSize, WhatTheBoundsDoNotDecideIsAnError) {
                            {"as_strided", "depends on the variables"});
 }
 
+TEST(SymbolicSize, NothingIsReadWhereASizeIsZero) {
+  const sint n = symbolic::variable("n", 0, 1);
+  const View inner = View::contiguous({6, n, 1, 6});
+  EXPECT_NO_THROW(
+      ShapeTracker({inner, View::strided({3, n * 6, 1}, {n * 6 - 4, n * 6, 0}, n * 6 - 6)
+                               .shrink(Mask{{1, 2}, {0, n}, {0, 1}})}));
+  const View whole = View::contiguous({n, 6});
+  EXPECT_NO_THROW(ShapeTracker({whole, View::strided({n, 3}, {1, 1}, 3)}));
+  expect_error<ShapeError>(
+      [&] {
+        ShapeTracker({whole, View::strided({n, 3}, {1, 1}, 4)});
+      },
+      {"reads addresses"});
+}
+
 TEST(SymbolicSize, AStackIsCheckedForAllValues) {
   const View inner = View::contiguous({n(), m()});
   EXPECT_NO_THROW(ShapeTracker({inner, View::contiguous({m(), n()})}));

@@ -1,6 +1,10 @@
 // Mistakes of the systems before this one, each kept as a test, and what v0.8.0 of tinygrad gave.
 #include <gtest/gtest.h>
 
+#include <array>
+
+#include <fmt/format.h>
+
 #include "touchstone/symbolic/context.h"
 #include "touchstone/symbolic/sint.h"
 
@@ -189,6 +193,36 @@ TEST(History, ADivisionStaysInTheArmThatGuardsIt) {
   for (const std::string text : {"where(x < 1, y*y % 27 != 0, (-1431655767 - z) % x)",
                                  "where(x < 1, y*y % 27 != 0, (-1431655767 - z) // x * x)"})
     EXPECT_EQ(evaluate(parse(text, n), {{"x", 0}, {"y", 5}, {"z", 2}}), 1) << text;
+}
+
+// Nor may it leave as the term that both arms are written around.
+TEST(History, WhatMayDivideByZeroIsNoCommonTermOfAChoice) {
+  const Names n{{"x", variable("x", 0, 2)}, {"y", variable("y", 1, 2)}, {"n", variable("n", 0, 1)}};
+  EXPECT_EQ(simplified("where(y > x, x, 1%x)", n), "where(x < y, x, 1%x)");
+  EXPECT_EQ(simplified("where(x <= 0, x, x//n)", n), "where(0 < x, x//n, 0)");
+  EXPECT_EQ(parse("where(n == 0, y//n, x//n)", n), parse("where(n != 0, x//n, y//n)", n));
+  EXPECT_EQ(simplified("where(x < 1, 5 + x//n, x//n)", n), "x//n + (x < 1)*5")
+      << "what both arms compute may stand outside";
+}
+
+// The joint form of a sum does not depend on how its summands are bracketed.
+TEST(History, DigitsJoinAlikeHoweverTheyAreBracketed) {
+  const Names n{{"x", variable("x", 0, 50)}};
+  for (const auto& [a, b, c] : {std::array{"x%98", "x//2*5", "x%2"},
+                                {"x%-3", "x//2", "x%2"},
+                                {"x//5*250", "x%5", "-(x//50%50)"},
+                                {"x%48", "x//48*48", "x//2%48"}}) {
+    const Node left = parse(fmt::format("({} + {}) + {}", a, b, c), n);
+    EXPECT_EQ(left, parse(fmt::format("{} + ({} + {})", a, b, c), n)) << a << " " << b << " " << c;
+    EXPECT_EQ(left, parse(fmt::format("2*({} + {}) + {} - ({} + {})", c, a, b, c, a), n));
+  }
+}
+
+// Digits of so small a number that one quotient is a multiple of another must not feed each other.
+TEST(History, QuotientsOfTwoValuesDoNotGrow) {
+  const Names n{{"x", variable("x", -2, 0)}};
+  for (const char* text : {"x + (x//48*2 + x//2%48)", "x%48 + (x//48*48 + x//2%48)"})
+    EXPECT_LE(size(parse(text, n)), 13U) << simplified(text, n);
 }
 
 // A rule whose right side divides by what is 0 in an arm that no point takes is not taken.
