@@ -249,7 +249,8 @@ bool Simplifier::compare_parts(Ids& parts) {
         continue;
       if (meet_parts(parts, i, j)) return true;
       const auto truth = decided(parts[j], parts[i]);
-      if (!truth) continue;
+      // What may divide by zero implies nothing: another part may be false where it does.
+      if (!truth || (*truth && c_.partial(parts[i]))) continue;
       const auto fact = comparison(parts[i]), other = comparison(parts[j]);
       if (fact && other)
         law(*truth ? "and.implied" : "and.conflict",
@@ -277,7 +278,7 @@ bool Simplifier::prune_alternatives(Ids& parts) {
     for (const Id a : alternatives) {
       std::optional<bool> truth;
       for (std::size_t j = 0; j < parts.size() && !truth; ++j)
-        if (j != i) truth = decided(a, parts[j]);
+        if (j != i && !c_.partial(parts[j])) truth = decided(a, parts[j]);
       if (truth) fixed(a, *truth ? 1 : 0);
       if (truth && !*truth) holds = true;
       if (!truth) kept.push_back(a);
@@ -297,7 +298,7 @@ bool Simplifier::assume_parts(Ids& parts) {
     Ids others;
     unsigned variables = 0;
     for (std::size_t j = 0; j < parts.size(); ++j) {
-      if (j == i) continue;
+      if (j == i || c_.partial(parts[j])) continue;
       others.push_back(parts[j]);
       variables |= c_.variables_in(parts[j]);
     }
