@@ -3,6 +3,7 @@
 #include "judging.h"
 #include "kernel_io.h"
 #include "terminal.h"
+#include "touchstone/device/config.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/fuzz/reproducer.h"
@@ -12,6 +13,7 @@
 namespace touchstone::cli {
 
 int run_check(const CheckOptions& options) {
+  const ConfigScope scope(Config::from_environment());
   register_interpreted_device();
   const Profile profile = read_profile(options.profile);
   const std::string text = read_file(options.file);

@@ -6,6 +6,7 @@
 #include "digits.h"
 #include "kernel_log.h"
 #include "terminal.h"
+#include "touchstone/device/config.h"
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/shrink.h"
@@ -210,6 +211,7 @@ void report_failure(const DemoOptions& options, const KernelLog::Entry& entry,
 }  // namespace
 
 int run_demo(const DemoOptions& options) {
+  const ConfigScope scope(Config::from_environment());
   const Fault fault = parse_fault(options.plant);
   const Digits digits = load_digits(options.data);
   register_interpreted_device();

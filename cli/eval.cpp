@@ -4,8 +4,10 @@
 #include "terminal.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/device/array_file.h"
+#include "touchstone/device/config.h"
 #include "touchstone/fuzz/values.h"
 #include "touchstone/interp/interpreted.h"
+#include "touchstone/lazy/execution_log.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
@@ -34,6 +36,7 @@ void print_values(const HostArray& output) {
 }  // namespace
 
 int run_eval(const EvalOptions& options) {
+  const ConfigScope scope(Config::from_environment());
   register_interpreted_device();
   register_clang_device();
   const KernelFile kernel = with_values(read_kernel(options.kernel), options.variables);
@@ -46,7 +49,14 @@ int run_eval(const EvalOptions& options) {
     buffers.push_back(to_buffer(device, input));
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
+  ScheduleItem item;  // as what DEBUG and TRACE show it
+  item.ast = concrete;
+  for (std::size_t i = 1; i < buffers.size(); ++i)
+    item.inputs.push_back(LazyBuffer::from_buffer(buffers[i], {buffers[i]->size()}));
+  const lazy::ExecutionTimer timer;
   const double seconds = run_kernel(device, concrete, raw);
+  lazy::log_run(item, device, seconds, timer);
+  lazy::flush_log();
   output.bytes.resize(buffers[0]->bytes());
   buffers[0]->copy_out(std::as_writable_bytes(std::span(output.bytes)));
   if (options.show_source) fmt::print("{}", device.runner(concrete)->source());

@@ -11,6 +11,7 @@
 #include "fuzz_plans.h"
 #include "index_stats.h"
 #include "terminal.h"
+#include "touchstone/device/config.h"
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/corpus.h"
@@ -282,6 +283,7 @@ void write_coverage(const FuzzOptions& o, const fuzz::RunResult& result) {
 }  // namespace
 
 int run_fuzz(const FuzzOptions& o) {
+  const ConfigScope scope(Config::from_environment());
   if (o.index_stats) {
     print_index_stats([&] {
       std::vector<LazyOpPtr> kernels;

@@ -157,17 +157,48 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,
   return reduced(x.softplus() - x * wanted, reduction);
 }
 
-Tensor nll_loss(const Tensor& log_p, const Tensor& labels, Reduction reduction) {
+namespace {
+
+// (n, classes), bool: the place of each row's label.
+Tensor label_places(const Tensor& log_p, const Tensor& labels) {
   if (log_p.rank() != 2 || labels.shape() != Shape{log_p.shape()[0]})
     throw ShapeError(
         fmt::format("nll_loss, cross_entropy: {} and labels {}: want (n, classes) and (n)",
                     str(log_p.shape()), str(labels.shape())));
-  const Tensor chosen = log_p * one_hot(labels, log_p.size(1)).cast(log_p.dtype());
-  return reduction == Reduction::Mean ? -chosen.sum({1}).mean()
-                                      : reduced(-chosen.sum({1}), reduction);
+  return one_hot(labels, log_p.size(1));
+}
+
+// Of each row, the sum of what stands where `places` is true: 0 * -inf is not in it.
+Tensor sum_where(const Tensor& places, const Tensor& x) {
+  return Tensor::where(places, x, Tensor::zeros({}, {x.dtype(), x.device()})).sum({1});
+}
+
+}  // namespace
+
+Tensor nll_loss(const Tensor& log_p, const Tensor& labels, Reduction reduction) {
+  return reduced(-sum_where(label_places(log_p, labels), log_p), reduction);
 }
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, Reduction reduction) {
   return nll_loss(log_softmax(logits), labels, reduction);
+}
+Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyArgs& args) {
+  const double share = args.label_smoothing;
+  if (!(share >= 0 && share <= 1))
+    throw Error(fmt::format("cross_entropy: label_smoothing {}; want a share from 0 to 1", share));
+  const Tensor log_p = log_softmax(logits);
+  const Tensor places = label_places(log_p, labels);
+  const Tensor none = Tensor::zeros({}, {log_p.dtype(), log_p.device()});
+  Tensor loss = -sum_where(places, log_p);
+  if (share > 0) {
+    const Tensor known = places.any({1});
+    const Tensor even = Tensor::where(known, -log_p.mean({1}), none);
+    loss = loss * (1 - share) + even * share;
+  }
+  if (!args.ignore_index) return reduced(loss, args.reduction);
+  const Tensor counts = labels.cast(DType::Int64) != *args.ignore_index;
+  loss = Tensor::where(counts, loss, none);
+  if (args.reduction != Reduction::Mean) return reduced(loss, args.reduction);
+  return loss.sum() / counts.cast(loss.dtype()).sum();
 }
 
 }  // namespace touchstone

@@ -69,5 +69,15 @@ Tensor nll_loss(const Tensor& log_p, const Tensor& labels, Reduction reduction =
 /// Mean over n of -log softmax(logits)[label], as nll_loss.
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels,
                      Reduction reduction = Reduction::Mean);
+struct CrossEntropyArgs {
+  /// This share of the wanted distribution, [0, 1], is spread evenly over all classes.
+  double label_smoothing = 0;
+  /// Rows with this label count for nothing, in the mean neither: it is over the others, and NaN
+  /// where there are none.
+  std::optional<std::int64_t> ignore_index = std::nullopt;
+  Reduction reduction = Reduction::Mean;
+};
+/// As PyTorch's cross_entropy. Throws Error on a share outside [0, 1].
+Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyArgs& args);
 
 }  // namespace touchstone

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "touchstone/lazy/jit.h"
 #include "touchstone/tensor/mlops.h"
 
 namespace touchstone {
@@ -137,6 +138,10 @@ void Tensor::assign(const Tensor& values) {
   if (values.device() != device())
     throw BufferError(fmt::format("assign: the tensor is on {}, the values are on {}; use to()",
                                   device(), values.device()));
+  if (lazy::CacheCollector::current() != nullptr)
+    throw Error(
+        "assign: a function that is noted by a jit assigns to a tensor, which a replay would not "
+        "do again; return the new values and assign them outside");
   node_->data = values.lazy();
   node_->function.reset();
   node_->parents.clear();

@@ -156,7 +156,8 @@ Drawn loss(double low = -2, double high = 2) {
   const Shape shape = any_shape(1);
   return {{shape, shape}, [reduction](const Ts& x) { return F(x[0], x[1], reduction); }, low, high};
 }
-template <auto F>
+using LabelLoss = Tensor (*)(const Tensor&, const Tensor&, Reduction);
+template <LabelLoss F>
 Drawn labelled() {
   const std::int64_t n = any_in(1, 3), classes = any_in(1, 4);
   std::vector<std::int64_t> labels;
@@ -360,6 +361,7 @@ constexpr auto kRows = std::to_array<GradientRow>({
   {"binary_cross_entropy_with_logits", [] { return loss<binary_cross_entropy_with_logits>(); }},
   {"nll_loss", labelled<nll_loss>},
   {"cross_entropy", labelled<cross_entropy>},
+  {"cross_entropy/smoothed", labelled<[](const Tensor& x, const Tensor& y, Reduction r) { return cross_entropy(x, y, {0.2, -1, r}); }>},
 });
 
 constexpr auto kWithout = std::to_array<WithoutGradient>({

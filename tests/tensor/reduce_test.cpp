@@ -94,6 +94,32 @@ TEST_P(Reduce, CrossEntropyIsTheMeanOfTheLabelsLogarithms) {
   EXPECT_THROW(one_hot(make({1}, {1}), 3), DTypeError);
 }
 
+TEST_P(Reduce, CrossEntropySmoothsLabelsAndLeavesRowsOut) {
+  const Doubles x = some(12, -1, 1);
+  const std::vector<int> labels = {2, -100, 3};
+  Doubles wanted;  // of each row
+  for (std::size_t i = 0; i < 3; ++i) {
+    double s = 0, loss = 0;
+    for (std::size_t j = 0; j < 4; ++j) s += std::exp(x[4 * i + j]);
+    for (std::size_t j = 0; j < 4; ++j)
+      loss -= (x[4 * i + j] - std::log(s)) * (static_cast<int>(j) == labels[i] ? 0.925 : 0.025);
+    wanted.push_back(labels[i] < 0 ? 0 : loss);
+  }
+  const Tensor logits = make(x, {3, 4}), at = Tensor::from<int>(labels, {3}, device());
+  const auto loss = [&](Reduction reduction) {
+    return cross_entropy(logits, at, {0.1, -100, reduction});
+  };
+  expect_near({{loss(Reduction::None), wanted},
+               {loss(Reduction::Sum), {wanted[0] + wanted[2]}},
+               {loss(Reduction::Mean), {(wanted[0] + wanted[2]) / 2}}});
+  expect_near(cross_entropy(logits, at, CrossEntropyArgs{}),
+              {cross_entropy(logits, at).item<double>()});
+  // What never happens is no NaN where nobody asks for it.
+  const Tensor never = make({0, -INFINITY}, {1, 2}), first = Tensor::from<int>({0}, {1}, device());
+  expect_near(cross_entropy(never, first), {0});
+  EXPECT_THROW(cross_entropy(logits, at, {.label_smoothing = 1.5}), Error);
+}
+
 RC_GTEST_PROP(Sums, OverAnyAxesEqualAPlainLoop, ()) {
   register_devices();
   Sizes sizes;

@@ -22,8 +22,9 @@ namespace touchstone {
 namespace {
 
 constexpr std::string_view kCompared[] = {
-    "abc",   "softmax",      "log-softmax",  "layernorm",         "matmul", "matmul-bias-relu",
-    "lenet", "conv-bn-relu", "resnet-block", "transformer-block", "digits", "gpt"};
+    "abc",      "softmax",      "log-softmax",  "layernorm",         "matmul", "matmul-bias-relu",
+    "lenet",    "conv-bn-relu", "resnet-block", "transformer-block", "digits", "mlp",
+    "resnet18", "gpt"};
 
 /// The kernels of loss and gradients with buffers of their own, ready to run again and again.
 class ModelKernels {
