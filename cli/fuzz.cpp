@@ -13,6 +13,7 @@
 #include "terminal.h"
 #include "touchstone/device/config.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/mutant.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/corpus.h"
 #include "touchstone/fuzz/coverage.h"
@@ -132,7 +133,8 @@ std::string again(const FuzzOptions& o, const std::string& area, std::int64_t in
   }
   const std::string backend =
       area != "kernel" || o.backend == "tiers" ? "" : fmt::format(" --backend '{}'", o.backend);
-  const std::string plant = o.plant == "none" ? "" : " --plant " + o.plant;
+  const std::string plant = (o.plant == "none" ? "" : " --plant " + o.plant) +
+                            (o.mutant.empty() ? "" : " --mutant " + o.mutant);
   return fmt::format("touchstone fuzz --area {}{}{} --case {}", area, backend, plant, word);
 }
 
@@ -296,6 +298,7 @@ int run_fuzz(const FuzzOptions& o) {
     return kExitOk;
   }
   parse_fault(o.plant);
+  if (!o.mutant.empty()) select_mutant(o.mutant);
   const fuzz::RunOptions options = run_options(o);
   const TemporaryDirectory scratch("touchstone-fuzz");
   ::setenv("TMPDIR", scratch.path().c_str(), 1);  // what killed workers leave goes with it

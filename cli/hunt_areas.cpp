@@ -1,6 +1,14 @@
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/suggest.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/fuzz/hunt.h"
+#include "touchstone/tcc/tcc_device.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
@@ -16,14 +24,43 @@ std::unique_ptr<fuzz::Area> kernels_on_clang() {
   return fuzz::make_kernel_area(std::move(backends));
 }
 
+// Compiled into memory: the same C, as fast as it judges.
+std::unique_ptr<fuzz::Area> kernels_on_tcc() {
+  const auto device = [](const char* name, bool merge_axes, bool lanes) {
+    CodegenOptions codegen;
+    codegen.merge_axes = merge_axes;
+    codegen.lanes = lanes;
+    return fuzz::make_device_backend(make_tcc_device(name, codegen));
+  };
+  fuzz::KernelBackends backends;
+  backends.candidate = device("TCC", true, true);
+  backends.variants.push_back(device("TCC without merged axes", false, true));
+  backends.variants.push_back(device("TCC without lanes", true, false));
+  return fuzz::make_kernel_area(std::move(backends));
+}
+
 }  // namespace
 
-std::vector<fuzz::HuntArea> hunt_areas() {
-  return {{[] { return fuzz::make_symbolic_area(); }, 128},
-          {[] { return fuzz::make_view_area(); }, 128},
-          {[] { return fuzz::make_lazy_area(); }, 32},
-          {[] { return fuzz::make_tensor_area(); }, 8},
-          {kernels_on_clang, 16}};
+std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names) {
+  std::vector<fuzz::HuntArea> known = {{"symbolic", [] { return fuzz::make_symbolic_area(); }, 128},
+                                       {"view", [] { return fuzz::make_view_area(); }, 128},
+                                       {"lazy", [] { return fuzz::make_lazy_area(); }, 32},
+                                       {"tensor", [] { return fuzz::make_tensor_area(); }, 8},
+                                       {"clang", kernels_on_clang, 16, has_tcc() ? 64 : 8}};
+  if (has_tcc()) known.insert(known.end() - 1, {"tcc", kernels_on_tcc, 48});
+  if (names.empty()) return known;
+  std::vector<fuzz::HuntArea> chosen;
+  for (const std::string& name : names) {
+    const auto at = std::ranges::find(known, name, &fuzz::HuntArea::name);
+    if (at == known.end()) {
+      std::vector<std::string_view> all;
+      for (const fuzz::HuntArea& a : known) all.push_back(a.name);
+      throw ParseError(fmt::format("there is no area '{}' to hunt with{}; known: {}", name,
+                                   did_you_mean(name, all), fmt::join(all, ", ")));
+    }
+    chosen.push_back(*at);
+  }
+  return chosen;
 }
 
 }  // namespace touchstone::cli

@@ -296,6 +296,9 @@ Verb fuzz(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
   v->add_option("--plant", o.plant, "Put a fault into the code that clang gets (see demo)");
+  v->add_option("--mutant", o.mutant,
+                "Put a fault into the project itself (touchstone mutants --list); a build of the "
+                "preset mutants holds them");
   v->add_option("--reproducer", o.reproducer, "Where the first failing kernel is written")
       ->capture_default_str();
   v->add_flag("--index-stats", o.index_stats,
@@ -314,11 +317,18 @@ Verb mutants(CLI::App& app) {
   v->add_option("mutant", o.names, "Which [all]");
   v->add_flag("--list", o.list, "Name them, with their areas, places and what goes wrong");
   v->add_option("--area", o.area, "Only those of this table: symbolic, views, lazy ...");
+  v->add_option("--with", o.with,
+                "Areas that hunt: symbolic, view, lazy, tensor, tcc or clang (kernels there), "
+                "separated by commas [all]")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  v->add_flag("--history", o.history, "Only those that repeat a mistake that was really made");
   v->add_option("--seeds", o.seeds, "How often each is looked for, with other cases")
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   v->add_option("--seed", o.seed, "The first seed")->capture_default_str();
-  v->add_option("--seconds", o.seconds, "Until one is given up")
+  v->add_option("--log", o.log, "A file that gets a JSON object a hunt: all that is known of it");
+  v->add_option("--seconds", o.seconds, "Of processor time, until one is given up")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);
   v->add_option("--cases", o.cases, "Cases of all areas until one is given up")

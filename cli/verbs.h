@@ -152,6 +152,7 @@ struct FuzzOptions {
   double case_seconds = 60;
   std::int64_t megabytes = 0;  // of address space a worker may take; 0: no limit
   std::string plant = "none";
+  std::string mutant;  // of a build that holds some; empty: none
   std::string reproducer = "touchstone-fail.json";
   bool index_stats = false;  // what the kernels' accesses cost, and no run
 };
@@ -160,7 +161,10 @@ int run_fuzz(const FuzzOptions& options);
 struct MutantsOptions {
   std::vector<std::string> names;  // empty: all
   std::string area;                // of the table that holds them; empty: all
+  bool history = false;            // only those that were really made
+  std::vector<std::string> with;   // the areas that hunt; empty: all
   bool list = false;
+  std::string log;  // a file that gets a JSON object a hunt, at its end
   int seeds = 1;
   std::uint64_t seed = 0;           // the first
   double seconds = 60;              // for each
@@ -170,8 +174,8 @@ struct MutantsOptions {
 /// Whether the fuzzer finds the faults of a build that holds mutants, as a Markdown table. kExitNo
 /// where one survives, or where something is found without any.
 int run_mutants(const MutantsOptions& options);
-/// What takes part in a hunt.
-std::vector<fuzz::HuntArea> hunt_areas();
+/// What takes part in a hunt: all, or those of these names.
+std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names);
 
 struct SimplifyOptions {
   std::string expression;

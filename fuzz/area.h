@@ -44,6 +44,12 @@ enum class Effort : std::uint8_t { Sampled, Full };
 /// How large a case is, most important first; every accepted shrink lowers it.
 using Measure = std::array<std::int64_t, 5>;
 
+/// How large a case looks to a person.
+struct Extent {
+  std::int64_t ops = 0;  // operators, operations, nodes that compute: not constants, not inputs
+  std::int64_t dim = 0;  // the largest size of an axis of what it begins with, if any
+};
+
 /// What a part of a case stands for in the coverage report: one number a dimension of the area, its
 /// place among the dimension's values; -1 where it has none.
 using CoverageRow = std::vector<int>;
@@ -68,6 +74,7 @@ class Area {
   /// Cases that may be smaller, the boldest first. Throws as `check`.
   virtual std::vector<std::string> smaller(const std::string& text) = 0;
   virtual Measure measure(const std::string& text) = 0;
+  virtual Extent extent(const std::string& /*text*/) { return {}; }
 
   /// What the coverage report counts; none by default.
   virtual std::vector<Dimension> dimensions() const { return {}; }

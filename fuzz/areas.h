@@ -22,15 +22,19 @@ using Refute = std::function<std::optional<std::string>(const std::string& a, co
 ///   refused      only what divides by zero at every point is refused
 ///   given        so has the expression simplified under assumptions, where they hold
 ///   bounds       no value is outside the bounds
+///   tight        which are attained where each variable is read once
+///   steps        its derivation, where every step is explained, passes the checker
 ///   program      Program and the straight-line code give the same value
 ///   reads back   the simplified text parses to the node it came from
 ///   swapped      operands exchanged where that changes nothing give the same node
-///   substitute   a part replaced by a variable, then put back, has the same value
+///   substitute   a part replaced by a variable, then put back, has the same value, and so has all
+///                of it with every variable replaced at once
 ///   proof        `refute` finds no counterexample (one case in 8192)
 std::unique_ptr<Area> make_symbolic_area(Refute refute = {});
 
 /// Movement chains: trackers against arrays of addresses, moved step by step.
 ///   refused      no operation that fits is refused
+///   accepted     and none is taken that does not
 ///   address      the tracker reads what the array says, at every index
 ///   expression   so do the address and validity as expressions, by index and by flat index
 ///   merged       so does the tracker after simplify(), which has no more views
@@ -64,8 +68,11 @@ std::unique_ptr<Area> make_kernel_area(KernelBackends backends);
 /// Programs over LazyBuffers on the interpreted device.
 ///   fusion       statements realized one by one, at the end, where the program says so, or each in
 ///                memory of its own, at each OPT and with switches that the text chooses
-///                (device/config.h), replayed by a TinyJit that noted it on other values, and with a
-///                size that is a variable, where its movements allow one, give the same bits
+///                (device/config.h), replayed by a TinyJit that noted it on other values, and with
+///                a size that is a variable, where its movements allow one, give the bits that
+///                kernels made without lib/lazy give (by_definition)
+///   work         no reduce is computed twice
+///   kept         what contiguous() asked for gets memory
 ///   refused      no statement that fits is refused
 std::unique_ptr<Area> make_lazy_area();
 

@@ -21,7 +21,8 @@ class ExpressionDraw {
   }
 
   std::string draw() {
-    const std::uint64_t count = 1 + chooser_.below(3);
+    const bool many = chooser_.chance(1, 16);  // sums of many terms
+    const std::uint64_t count = 1 + chooser_.below(3) + (many ? 5 + chooser_.below(5) : 0);
     std::string head;
     for (std::uint64_t i = 0; i < count; ++i) head += declare(i);
     std::string text = std::move(head);
@@ -54,7 +55,8 @@ class ExpressionDraw {
   bool has(Kind kind) const { return (left_out_ >> (2 * kind) & 3) != 3; }
 
   std::string declare(std::uint64_t i) {
-    static constexpr std::array<std::string_view, 3> kNames = {"x", "y", "n"};
+    static constexpr std::array<std::string_view, 12> kNames = {"x", "y", "n", "a", "b", "c",
+                                                                "d", "e", "f", "g", "h", "i"};
     names_.push_back(kNames[i]);
     const std::int64_t c = constants_[chooser_.below(3)];
     switch (chooser_.below(8)) {
@@ -138,7 +140,8 @@ class ExpressionDraw {
   void linear(std::string& out) {
     out += "(";
     variable(out);
-    for (std::uint64_t more = 1 + chooser_.below(3); more > 0; --more) {
+    const std::uint64_t most = names_.size() > 3 && chooser_.chance(1, 2) ? 16 : 3;
+    for (std::uint64_t more = 1 + chooser_.below(most); more > 0; --more) {
       out += chooser_.chance(1, 5) ? " - " : " + ";
       if (chooser_.chance(1, 4)) {
         constant(out);

@@ -116,6 +116,8 @@ class KernelDraw {
     constexpr std::int64_t kSizes[] = {2, 1, 3, 4, 5, 7, 2, 3, 4, 6, 8, 0};
     Sizes shape(chooser_.below(5));
     for (std::int64_t& size : shape) size = kSizes[chooser_.below(12)];
+    // Now and then more elements than an interpreter or a compiler takes at a time.
+    if (chooser_.chance(1, 64)) shape = {chooser_.between(2, 70), chooser_.between(60, 140)};
     return shape;
   }
 

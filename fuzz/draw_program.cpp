@@ -34,7 +34,10 @@ class ProgramDraw {
       shape.push_back(kSizes[chooser_.below(smooth_ ? 7 : 8)]);
       if (product(shape) > most_inputs()) shape.back() = 1;
     }
-    input(shape, types_[0]);
+    if (!smooth_ && chooser_.chance(1, 12))
+      constant({shape, types_[0]});
+    else
+      input(shape, types_[0]);
     for (std::uint64_t more = 1 + chooser_.below(8); more > 0; --more) step();
     return text_;
   }
@@ -80,8 +83,22 @@ class ProgramDraw {
     return emit(fmt::format("{} {}:{}", name(dtype), words(shape), values), {shape, dtype});
   }
 
+  // The constants that rules look for, and others.
+  int constant(const ProgramType& wanted) {
+    static constexpr std::string_view kUsual[] = {"0", "1", "-1", "-0.0", "2"};
+    std::string value = chooser_.chance(1, 2) ? chooser_.pick(edge_values(wanted.dtype)).str()
+                                              : std::string(kUsual[chooser_.below(5)]);
+    if (!is_float(wanted.dtype) && value == "-0.0") value = "0";
+    if (value == "-1" && !is_float(wanted.dtype) && info(wanted.dtype).kind != DTypeKind::Signed)
+      value = "1";
+    if (is_bool(wanted.dtype)) value = chooser_.chance(1, 2) ? "1" : "0";
+    return emit(fmt::format("const {} {}: {}", name(wanted.dtype), words(wanted.shape), value),
+                wanted);
+  }
+
   // A value of this type: one that is there, or a new input.
   int operand(const ProgramType& wanted) {
+    if (!smooth_ && chooser_.chance(1, 6)) return constant(wanted);
     std::vector<int> fitting;
     for (int i = last(); i >= 0; --i)
       if (type(i) == wanted) fitting.push_back(i);

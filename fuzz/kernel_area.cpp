@@ -89,6 +89,17 @@ class KernelArea final : public Area {
             s.buffer_bytes, static_cast<std::int64_t>(s.plain)};
   }
 
+  Extent extent(const std::string& text) override {
+    const KernelCase c = case_from_json(text);
+    Extent extent;
+    for (const LazyOpPtr& node : toposort(c.kernel)) {
+      extent.ops += node->src().empty() || node->op() == Op::Store ? 0 : 1;
+      for (const sint& size : node->shape())
+        extent.dim = std::max(extent.dim, size.max().value_or(0));
+    }
+    return extent;
+  }
+
   std::vector<Dimension> dimensions() const override;
   bool feasible(std::span<const int> row) const override;
   std::vector<CoverageRow> coverage(const std::string& text, Ending ending) override;

@@ -98,7 +98,7 @@ ProgramType type_of(const ProgramStep& s, const std::vector<ProgramType>& before
   const auto arg = [&](std::size_t i) -> const ProgramType& {
     return before[static_cast<std::size_t>(s.of[i])];
   };
-  if (s.name == "input") {
+  if (s.leaf()) {
     count(s.shape);
     return {s.shape, s.dtype};
   }
@@ -170,9 +170,15 @@ ProgramStep parse_step(std::string_view text, int index) {
   const std::size_t colon = text.find(": ");
   ProgramStep s;
   if (colon != text.npos) {
-    const auto words = split(text.substr(0, colon), ' ');
-    if (words.size() != 2) throw ParseError("an input is written DTYPE SHAPE: VALUES");
+    auto words = split(text.substr(0, colon), ' ');
     s.name = "input";
+    if (words.size() == 3 && words[0] == "const") {
+      s.name = "const";
+      words.erase(words.begin());
+    }
+    if (words.size() != 2)
+      throw ParseError(
+          "an input is written DTYPE SHAPE: VALUES, a constant const DTYPE SHAPE: VALUE");
     s.dtype = parse_dtype(std::string(words[0]));
     s.shape = numbers(words[1]);
     for (const std::string_view v : split(text.substr(colon + 2), ' ')) {
@@ -180,6 +186,7 @@ ProgramStep parse_step(std::string_view text, int index) {
       Scalar::parse(s.dtype, v);
     }
     if (s.values.empty()) throw ParseError("an input without values");
+    if (s.name == "const" && s.values.size() != 1) throw ParseError("a constant has one value");
     return s;
   }
   const auto words = split(text, ' ');
@@ -245,9 +252,9 @@ std::string Program::str() const {
   std::string text;
   for (const ProgramStep& s : steps) {
     if (!text.empty()) text += "; ";
-    if (s.name == "input") {
-      text += fmt::format("{} {}: {}", touchstone::name(s.dtype), joined(s.shape),
-                          fmt::join(s.values, " "));
+    if (s.leaf()) {
+      text += fmt::format("{}{} {}: {}", s.name == "const" ? "const " : "",
+                          touchstone::name(s.dtype), joined(s.shape), fmt::join(s.values, " "));
       continue;
     }
     std::string of;
@@ -260,6 +267,17 @@ std::string Program::str() const {
     }
   }
   return text;
+}
+
+Op op_of(std::string_view statement) {
+  if (const std::optional<Op> op = op_named(statement)) return *op;
+  throw ParseError(fmt::format("'{}' is a statement of area tensor", statement));
+}
+
+std::vector<int> axes_of(const ProgramStep& reduce) {
+  std::vector<int> axes;
+  for (const std::int64_t a : numbers(reduce.word)) axes.push_back(static_cast<int>(a));
+  return axes;
 }
 
 Scalar value_of(const ProgramStep& input, std::size_t i) {
@@ -292,6 +310,43 @@ std::optional<std::string> cleaned(const Program& p) {
   }
 }
 
+// Statements changed so that they fit what those before them have become: movement as `mend` says,
+// inputs in the shape of what they are used with. False where that does not do.
+bool mend_program(Program& p) {
+  for (std::size_t tries = 0; tries <= p.steps.size(); ++tries) {
+    std::vector<ProgramType> types;
+    bool again = false;
+    for (ProgramStep& s : p.steps) {
+      if (!s.leaf() && s.of.size() > 1 && s.name != "matmul") {
+        const auto shape_of = [&](int o) -> const Sizes& {
+          return types[static_cast<std::size_t>(o)].shape;
+        };
+        const auto inner = std::ranges::find_if(
+            s.of, [&](int o) { return !p.steps[static_cast<std::size_t>(o)].leaf(); });
+        const Sizes wanted = shape_of(inner == s.of.end() ? s.of[0] : *inner);
+        for (const int o : s.of) {
+          ProgramStep& operand = p.steps[static_cast<std::size_t>(o)];
+          if (shape_of(o) == wanted || !operand.leaf()) continue;
+          operand.shape = wanted;
+          again = true;
+        }
+        if (again) break;
+      }
+      try {
+        if (is_movement(s.name)) {
+          const Sizes& x = types[static_cast<std::size_t>(s.of[0])].shape;
+          (void)mend(Shape(x.begin(), x.end()), s.movement);
+        }
+        types.push_back(type_of(s, types));
+      } catch (const Error&) {
+        return false;
+      }
+    }
+    if (!again) return true;
+  }
+  return false;
+}
+
 class Smaller {
  public:
   Smaller(const Program& p, const ProgramKind& kind)
@@ -307,19 +362,22 @@ class Smaller {
     sizes();
     axes();
     if (!one_type_) dtypes();
-    for (std::size_t i = 0; i < program_.steps.size(); ++i)
-      if (program_.steps[i].name == "input") input(i);
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+      if (program_.steps[i].leaf()) input(i);
+      if (is_movement(program_.steps[i].name)) numbers(i);
+    }
     return std::move(out_);
   }
 
  private:
-  void emit(const Program& p) {
+  void emit(Program p) {
+    if (!mend_program(p)) return;
     if (auto text = cleaned(p)) out_.push_back(std::move(*text));
   }
 
   void statement(std::size_t i) {
     const ProgramStep& s = program_.steps[i];
-    if (s.name == "input") return;
+    if (s.leaf()) return;
     for (const int o : s.of) {  // an operand in its place
       Program p = program_;
       if (i + 1 == p.steps.size()) {
@@ -378,7 +436,7 @@ class Smaller {
         Program p = program_;
         bool any = false;
         for (ProgramStep& s : p.steps) {
-          if (s.name == "input" && s.dtype == from.dtype) {
+          if (s.leaf() && s.dtype == from.dtype) {
             s.dtype = to;
             s.values = {"1"};
             any = true;
@@ -389,7 +447,23 @@ class Smaller {
       }
   }
 
+  void numbers(std::size_t i) {
+    for (MovementOp& op : simpler(program_.steps[i].movement)) {
+      Program p = program_;
+      p.steps[i].movement = std::move(op);
+      emit(p);
+    }
+  }
+
   void input(std::size_t i) {
+    const Sizes& shape = program_.steps[i].shape;
+    for (std::size_t k = 0; k < shape.size(); ++k)
+      for (const std::int64_t to : {std::int64_t{1}, shape[k] / 2, shape[k] - 1}) {
+        if (to < 0 || to >= shape[k]) continue;
+        Program p = program_;
+        p.steps[i].shape[k] = to;
+        emit(p);
+      }
     const std::vector<std::string>& values = program_.steps[i].values;
     const auto with = [&](std::vector<std::string> v) {
       Program p = program_;
@@ -424,8 +498,10 @@ Measure measure_of(const Program& program) {
   Measure m{};
   for (const ProgramType& t : program.types()) m[2] += 1 + count(t.shape) + std::ssize(t.shape);
   for (const ProgramStep& s : program.steps) {
-    if (s.name != "input") {
+    if (!s.leaf()) {
       ++m[0];
+      for (const auto& [a, b] : s.movement.ends)
+        m[2] += (certainly_eq(a, 0) ? 0 : 1) + (certainly_eq(b, 0) ? 0 : 1);
       continue;
     }
     m[1] += s.dtype == DType::Float32 ? 1 : s.dtype == DType::Int32 ? 2 : 3;
@@ -433,6 +509,15 @@ Measure measure_of(const Program& program) {
   }
   m[4] = std::ssize(program.str());
   return m;
+}
+
+Extent extent_of(const Program& program) {
+  Extent extent;
+  for (const ProgramStep& s : program.steps) {
+    for (const std::int64_t size : s.shape) extent.dim = std::max(extent.dim, size);
+    extent.ops += s.leaf() ? 0 : 1;
+  }
+  return extent;
 }
 
 std::vector<Dimension> program_dimensions(const ProgramKind& kind) {

@@ -9,18 +9,25 @@
 #include "touchstone/dtype/scalar.h"
 #include "touchstone/fuzz/area.h"
 #include "touchstone/fuzz/view_case.h"
+#include "touchstone/ops/op.h"
+
+namespace touchstone {
+class Device;
+}
 
 namespace touchstone::fuzz {
 
 /// One statement of a program: an input, or an operation on values of earlier ones.
 struct ProgramStep {
-  std::string name;                   // "input", "exp2", "reshape", "sum", "realize", ...
+  std::string name;                   // "input", "const", "exp2", "reshape", "realize", ...
   std::vector<int> of;                // statements that it reads
   std::string word;                   // of a cast the dtype; of reductions the axes
   MovementOp movement{};              // of movement operations
-  DType dtype = DType::Float32;       // of an input
-  std::vector<std::int64_t> shape{};  // of an input
-  std::vector<std::string> values{};  // of an input, given out in turn over its elements
+  DType dtype = DType::Float32;       // of an input or a constant
+  std::vector<std::int64_t> shape{};  // the same
+  std::vector<std::string> values{};  // the same, given out in turn over its elements
+
+  bool leaf() const { return name == "input" || name == "const"; }
 };
 
 /// What a statement's value is.
@@ -31,7 +38,7 @@ struct ProgramType {
 };
 
 /// Straight-line code over tensors, one statement after the other, %0 the value of the first:
-///   "float32 2,3: 1 -2.5 nan; exp2 %0; pad %1 0:1,0:0; sum %2 0; add %3 %3"
+///   "float32 2,3: 1 -2.5 nan; exp2 %0; pad %1 0:1,0:0; const float32 3,3: 2; add %2 %3"
 /// The last statement's value is what the program computes. The value of "assign %a %b" is that of
 /// %b, put into the memory of %a; whoever reads %a finds it as it was.
 struct Program {
@@ -44,6 +51,14 @@ struct Program {
   std::vector<ProgramType> types() const;
 };
 
+/// The op of an elementwise statement or a reduce. Throws ParseError where it is of area tensor.
+Op op_of(std::string_view statement);
+std::vector<int> axes_of(const ProgramStep& reduce);
+
+/// The bytes of what a program of area lazy computes: each statement in a kernel of its own, made
+/// here and run on `device`, movement element by element. None of lib/lazy takes part.
+std::string by_definition(const Program& program, Device& device);
+
 /// What an area's programs are made of.
 struct ProgramKind {
   bool gradients = false;  // float64, smooth nearly everywhere; else every type and op
@@ -53,6 +68,7 @@ std::string draw_program(Chooser& chooser, const ProgramKind& kind);
 /// Smaller programs, the boldest first, and how large one is.
 std::vector<std::string> smaller_programs(const Program& program, const ProgramKind& kind);
 Measure measure_of(const Program& program);
+Extent extent_of(const Program& program);
 
 /// The value of element `i` of an input.
 Scalar value_of(const ProgramStep& input, std::size_t i);

@@ -155,7 +155,12 @@ void dimensional(const KernelCase& c, Candidates& out) {
                                      {n / 2, n},
                                      {std::int64_t{1}, n},
                                      {std::int64_t{0}, n - 1}})
-      add(out, cut(c, axis, begin, end));
+      for (std::size_t other = axis; other < sizes.size(); ++other) {
+        // Two axes at once where they are equal: of some faults one alone would hide it.
+        if (sizes[other] != n) continue;
+        const std::optional<KernelCase> one = cut(c, axis, begin, end);
+        if (one) add(out, other == axis ? one : cut(*one, other, begin, end));
+      }
   }
 }
 

@@ -12,34 +12,109 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 using Kind = MovementOp::Kind;
 
-// Operations mended, one after the other, so that they fit a base or operations that have changed:
-// reshapes get another size on one axis, ranges are cut. nullopt where that does not do.
+sint product(const Shape& shape) {
+  sint n = 1;
+  for (const sint& s : shape) n = n * s;
+  return n;
+}
+
+// One size of a reshape becomes what the number of elements asks for.
+void mend_reshape(const Shape& shape, Shape& wanted) {
+  const sint count = product(shape);
+  for (sint& size : wanted) {
+    sint rest = 1;
+    for (const sint& s : wanted)
+      if (&s != &size) rest = rest * s;
+    if (certainly_eq(rest * size, count)) return;
+    if (certainly_eq(rest, 0)) continue;
+    const sint fit = floor_div(count, rest);
+    if (!certainly_eq(fit * rest, count)) continue;
+    size = fit;
+    return;
+  }
+}
+
+}  // namespace
+
+Shape mend(const Shape& shape, MovementOp& op) {
+  Shape after = shape;
+  const std::size_t rank = shape.size();
+  const auto same_rank = [&](std::size_t other) {
+    if (other != rank) throw ShapeError("another rank");
+  };
+  switch (op.kind) {
+    case Kind::Reshape:
+      mend_reshape(shape, op.shape);
+      return op.shape;
+    case Kind::AsStrided:
+      return op.shape;
+    case Kind::Permute:
+      same_rank(op.order.size());
+      for (std::size_t i = 0; i < rank; ++i)
+        after[i] = shape[static_cast<std::size_t>(op.order[i]) % rank];
+      return after;
+    case Kind::Expand:
+      same_rank(op.shape.size());
+      for (std::size_t i = 0; i < rank; ++i)
+        if (!certainly_eq(shape[i], 1)) op.shape[i] = shape[i];
+      return op.shape;
+    case Kind::Pad:
+      same_rank(op.ends.size());
+      for (std::size_t i = 0; i < rank; ++i)
+        after[i] = shape[i] + op.ends[i].first + op.ends[i].second;
+      return after;
+    case Kind::Shrink:
+      same_rank(op.ends.size());
+      for (std::size_t i = 0; i < rank; ++i) {
+        auto& [begin, end] = op.ends[i];
+        if (certainly_lt(shape[i], end)) end = shape[i];
+        if (certainly_lt(end, begin)) begin = end;
+        after[i] = end - begin;
+      }
+      return after;
+    case Kind::Stride:
+      same_rank(op.steps.size());
+      for (std::size_t i = 0; i < rank; ++i) {
+        const std::int64_t step = op.steps[i] < 0 ? -op.steps[i] : op.steps[i];
+        if (step != 1) after[i] = floor_div(shape[i] + (step - 1), step);
+      }
+      return after;
+  }
+  return after;
+}
+
+namespace {
+
+// Numbers to put in the place of one, the least first.
+template <class Take>
+void lower(const sint& size, std::int64_t least, const Take& take) {
+  if (!size.is_int()) {
+    take(std::max<std::int64_t>(least, 1));
+    return;
+  }
+  const std::int64_t value = size.as_int();
+  for (const std::int64_t v :
+       {least, std::int64_t{0}, std::int64_t{1}, value / 2, value - (value > 0 ? 1 : -1), -value})
+    if (v != value && v >= least) take(v);
+}
+
+// Operations mended, one after the other, so that they fit a base or operations that have changed;
+// nullopt where that does not do.
 std::optional<ViewCase> mended(ViewCase c) {
   try {
-    Addresses array = addresses_of(c.base);
-    for (MovementOp& op : c.ops) {
-      const Ints& shape = array.shape;
-      if (op.kind == Kind::Reshape) {
-        const std::int64_t count = std::ssize(array.cells);
-        for (sint& wanted : op.shape) {
-          std::int64_t rest = 1;
-          for (const sint& s : op.shape)
-            if (&s != &wanted) rest *= s.as_int();
-          if (rest * wanted.as_int() == count) break;
-          if (rest == 0 || count % rest != 0) continue;
-          wanted = count / rest;
-          break;
-        }
-      } else if (op.kind == Kind::Expand && op.shape.size() == shape.size()) {
-        for (std::size_t i = 0; i < shape.size(); ++i)
-          if (shape[i] != 1) op.shape[i] = shape[i];
-      } else if (op.kind == Kind::Shrink && op.ends.size() == shape.size()) {
-        for (std::size_t i = 0; i < shape.size(); ++i) {
-          op.ends[i].second = std::min(op.ends[i].second.as_int(), shape[i]);
-          op.ends[i].first = std::min(op.ends[i].first.as_int(), op.ends[i].second.as_int());
-        }
-      }
-      move(array, op);
+    Shape shape = c.base;
+    for (MovementOp& op : c.ops) shape = mend(shape, op);
+    std::vector<ViewCase> all;
+    if (c.variable) {
+      c = ViewCase::parse(c.str());
+      if (!c.variable) return std::nullopt;
+      all = {c.bind(c.variable->low), c.bind(c.variable->high)};
+    } else {
+      all = {c};
+    }
+    for (const ViewCase& one : all) {
+      Addresses array = addresses_of(one.base);
+      for (const MovementOp& op : one.ops) move(array, op);
     }
     return c;
   } catch (const Error&) {
@@ -58,7 +133,6 @@ class Smaller {
       narrower();
     }
     operations();
-    if (case_.variable) return std::move(out_);
     starts();
     axes();
     numbers();
@@ -67,11 +141,7 @@ class Smaller {
 
  private:
   void emit(const ViewCase& c) {
-    if (c.variable) {
-      out_.push_back(c.str());
-    } else if (const std::optional<ViewCase> fit = mended(c)) {
-      out_.push_back(fit->str());
-    }
+    if (const std::optional<ViewCase> fit = mended(c)) out_.push_back(fit->str());
   }
 
   void narrower() {
@@ -101,11 +171,10 @@ class Smaller {
 
   // Begin with a buffer of the shape that stands there after some operations.
   void starts() {
-    Addresses array = addresses_of(case_.base);
+    Shape shape = case_.base;
     for (std::size_t i = 0; i < case_.ops.size(); ++i) {
-      move(array, case_.ops[i]);
       ViewCase c = case_;
-      c.base.assign(array.shape.begin(), array.shape.end());
+      c.base = shape = mend(shape, c.ops[i]);
       c.ops.erase(c.ops.begin(), c.ops.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       emit(c);
     }
@@ -160,51 +229,19 @@ class Smaller {
     return true;
   }
 
-  template <class Set>
-  void lower(std::int64_t value, std::int64_t least, const Set& set) {
-    for (const std::int64_t v :
-         {least, std::int64_t{0}, std::int64_t{1}, value / 2, value - (value > 0 ? 1 : -1), -value})
-      if (v != value && v >= least) {
-        ViewCase c = case_;
-        set(c, v);
-        emit(c);
-      }
-  }
-
   void numbers() {
     for (std::size_t i = 0; i < case_.base.size(); ++i)
-      lower(case_.base[i].as_int(), 0, [&](ViewCase& c, std::int64_t v) { c.base[i] = v; });
-    for (std::size_t i = 0; i < case_.ops.size(); ++i) {
-      const MovementOp& op = case_.ops[i];
-      for (std::size_t k = 0; k < op.shape.size(); ++k)
-        lower(op.shape[k].as_int(), 0, [&](ViewCase& c, std::int64_t v) { c.ops[i].shape[k] = v; });
-      for (std::size_t k = 0; k < op.ends.size(); ++k) {
-        lower(op.ends[k].first.as_int(), 0,
-              [&](ViewCase& c, std::int64_t v) { c.ops[i].ends[k].first = v; });
-        lower(op.ends[k].second.as_int(), 0,
-              [&](ViewCase& c, std::int64_t v) { c.ops[i].ends[k].second = v; });
-        if (op.kind == Kind::Shrink && op.ends[k].first.as_int() > 0) {
-          ViewCase c = case_;  // keep as many, from the first on
-          c.ops[i].ends[k] = {0, op.ends[k].second - op.ends[k].first};
-          emit(c);
-        }
+      lower(case_.base[i], 0, [&](std::int64_t v) {
+        ViewCase c = case_;
+        c.base[i] = v;
+        emit(c);
+      });
+    for (std::size_t i = 0; i < case_.ops.size(); ++i)
+      for (MovementOp& op : simpler(case_.ops[i])) {
+        ViewCase c = case_;
+        c.ops[i] = std::move(op);
+        emit(c);
       }
-      for (std::size_t k = 0; k < op.steps.size(); ++k)
-        lower(op.steps[k], -1, [&](ViewCase& c, std::int64_t v) { c.ops[i].steps[k] = v; });
-      for (std::size_t k = 0; k < op.strides.size(); ++k)
-        lower(op.strides[k].as_int(), -8,
-              [&](ViewCase& c, std::int64_t v) { c.ops[i].strides[k] = v; });
-      if (op.kind == Kind::AsStrided)
-        lower(op.offset.as_int(), 0, [&](ViewCase& c, std::int64_t v) { c.ops[i].offset = v; });
-      if (op.kind == Kind::Permute && !std::ranges::is_sorted(op.order)) {
-        for (std::size_t k = 0; k + 1 < op.order.size(); ++k)
-          if (op.order[k] > op.order[k + 1]) {
-            ViewCase c = case_;
-            std::swap(c.ops[i].order[k], c.ops[i].order[k + 1]);
-            emit(c);
-          }
-      }
-    }
   }
 
   const ViewCase& case_;
@@ -217,6 +254,38 @@ std::int64_t magnitude(const sint& s) {
 }
 
 }  // namespace
+
+std::vector<MovementOp> simpler(const MovementOp& op) {
+  std::vector<MovementOp> out;
+  const auto with = [&](const auto& set) {
+    return [&out, &op, set](std::int64_t v) {
+      out.push_back(op);
+      set(out.back(), v);
+    };
+  };
+  for (std::size_t k = 0; k < op.shape.size(); ++k)
+    lower(op.shape[k], 0, with([k](MovementOp& o, std::int64_t v) { o.shape[k] = v; }));
+  for (std::size_t k = 0; k < op.ends.size(); ++k) {
+    lower(op.ends[k].first, 0, with([k](MovementOp& o, std::int64_t v) { o.ends[k].first = v; }));
+    lower(op.ends[k].second, 0, with([k](MovementOp& o, std::int64_t v) { o.ends[k].second = v; }));
+    if (op.kind == Kind::Shrink && !certainly_eq(op.ends[k].first, 0)) {
+      out.push_back(op);  // keep as many, from the first on
+      out.back().ends[k] = {0, op.ends[k].second - op.ends[k].first};
+    }
+  }
+  for (std::size_t k = 0; k < op.steps.size(); ++k)
+    lower(op.steps[k], -1, with([k](MovementOp& o, std::int64_t v) { o.steps[k] = v; }));
+  for (std::size_t k = 0; k < op.strides.size(); ++k)
+    lower(op.strides[k], -8, with([k](MovementOp& o, std::int64_t v) { o.strides[k] = v; }));
+  if (op.kind == Kind::AsStrided)
+    lower(op.offset, 0, with([](MovementOp& o, std::int64_t v) { o.offset = v; }));
+  for (std::size_t k = 0; k + 1 < op.order.size(); ++k)
+    if (op.order[k] > op.order[k + 1]) {
+      out.push_back(op);
+      std::swap(out.back().order[k], out.back().order[k + 1]);
+    }
+  return out;
+}
 
 std::vector<std::string> smaller_views(const ViewCase& c) { return Smaller(c).all(); }
 

@@ -1,12 +1,15 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <utility>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/fuzz/expression_case.h"
 #include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/derivation_check.h"
+#include "touchstone/symbolic/derive.h"
 #include "touchstone/symbolic/program.h"
 
 namespace touchstone::fuzz {
@@ -181,6 +184,12 @@ class Check {
       if (auto wrong = programs(node, values)) return wrong;
     if (often(16, 4))
       if (auto wrong = put_back()) return wrong;
+    if (often(16, 7))
+      if (auto wrong = shifted(node, values)) return wrong;
+    if (often(4, 8))
+      if (auto wrong = tight(context_[node.id()].bounds, values)) return wrong;
+    if (often(2048, 9) && case_.exprs.size(case_.root) < 30)
+      if (auto wrong = steps()) return wrong;
     if (refute_ && hash_mix(hash_, 5) % 8192 == 0)
       if (auto point = refute_(written_, shown, box()))
         return Checked::fail(
@@ -252,6 +261,129 @@ class Check {
       if (const Int* v = values.at(again, p); v == nullptr || *v != *right)
         return differs("substitute", fmt::format("{} with part_ = {}: {}", outer, inner, result), p,
                        right, v);
+    }
+    return std::nullopt;
+  }
+
+  // Whether bounds are attained where all parts are read once: sums, multiples, quotients by
+  // constants, minima and maxima of such, and a remainder of a sum of variables. `whole`: the
+  // values of the part are all those within its bounds.
+  bool read_once(Expr e, bool whole, std::vector<bool>& seen) const {
+    const Exprs& x = case_.exprs;
+    const auto arg = [&](std::size_t i) { return x.arg(e, i); };
+    const auto number = [&](std::size_t i) { return x.is_constant(arg(i)); };
+    if (x.is_constant(e)) return true;
+    switch (x.op(e)) {
+      case ExprOp::Variable: {
+        const auto v =
+            std::ranges::find(case_.variables, x.name(e), &ExpressionCase::Variable::name);
+        const auto place = static_cast<std::size_t>(v - case_.variables.begin());
+        if (!v->low || !v->high || seen[place]) return false;
+        seen[place] = true;
+        return true;
+      }
+      case ExprOp::Add:
+      case ExprOp::Sub:
+        return read_once(arg(0), whole, seen) && read_once(arg(1), whole, seen);
+      case ExprOp::Neg:
+        return read_once(arg(0), whole, seen);
+      case ExprOp::Mul:
+        return !whole && (number(0) || number(1)) && read_once(arg(0), false, seen) &&
+               read_once(arg(1), false, seen);
+      case ExprOp::Div:
+        return number(1) && !x.value(arg(1)).is_zero() && read_once(arg(0), whole, seen);
+      case ExprOp::Mod:
+        return !whole && number(1) && !x.value(arg(1)).is_zero() && read_once(arg(0), true, seen);
+      case ExprOp::Min:
+      case ExprOp::Max:
+        return !whole && read_once(arg(0), false, seen) && read_once(arg(1), false, seen);
+      default:
+        return false;
+    }
+  }
+
+  std::optional<Checked> tight(const symbolic::Interval& bounds, const ExpressionValues& values) {
+    Int points(1);
+    for (const ExpressionCase::Variable& v : case_.variables) {
+      if (!v.low || !v.high) return std::nullopt;
+      points = points * (*v.high - *v.low + Int(1));
+    }
+    std::vector<bool> seen(case_.variables.size(), false);
+    if (points != Int(static_cast<std::int64_t>(points_.size())) ||
+        !read_once(case_.root, false, seen))
+      return std::nullopt;
+    std::optional<Int> low, high;
+    for (std::size_t p = 0; p < points_.size(); ++p) {
+      const Int* const v = values.at(case_.root, p);
+      if (v == nullptr) return std::nullopt;
+      low = low && *low < *v ? *low : *v;
+      high = high && *v < *high ? *high : *v;
+    }
+    if (bounds.lo && bounds.hi && *bounds.lo == *low && *bounds.hi == *high) return std::nullopt;
+    return Checked::fail(
+        "tight", fmt::format("{} is from {} to {}, and said to be from {} to {}", written_,
+                             low->str(), high->str(), bounds.lo ? bounds.lo->str() : "below",
+                             bounds.hi ? bounds.hi->str() : "above"));
+  }
+
+  // Steps that are all explained pass the checker, which is another program.
+  std::optional<Checked> steps() const {
+    std::vector<symbolic::Derivation::Variable> variables;
+    for (const ExpressionCase::Variable& v : case_.variables)
+      variables.push_back({v.name, v.low, v.high});
+    std::vector<std::string> assumptions;
+    for (const Expr a : case_.assumptions) assumptions.push_back(render(case_.exprs, a));
+    try {
+      symbolic::Derivation d = symbolic::derive(written_, variables, assumptions);
+      for (const symbolic::Chain& chain : d.assumptions)
+        if (unexplained(chain) > 0) return std::nullopt;
+      if (unexplained(d.main) > 0) return std::nullopt;
+      if (const auto flaw = find_flaw(d))
+        return Checked::fail("steps", fmt::format("{}: {}", written_, flaw->what));
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error&) {
+      return std::nullopt;  // divides by zero wherever it is looked at
+    }
+    return std::nullopt;
+  }
+
+  // Variable number k becomes, all at once, a new one that is less by k, plus k.
+  std::optional<Checked> shifted(Node node, const ExpressionValues& values) {
+    std::map<std::string, Node> replacements;
+    std::vector<ExpressionCase::Variable> variables = case_.variables;
+    std::vector<std::vector<Int>> points = points_;
+    for (std::size_t k = 0; k < variables.size(); ++k) {
+      const Int by(static_cast<std::int64_t>(k) + 1);
+      ExpressionCase::Variable& v = variables[k];
+      const std::string old = std::exchange(v.name, v.name + "_");
+      symbolic::Interval range;
+      if (v.low) range.lo = *v.low - by;
+      if (v.high) range.hi = *v.high - by;
+      replacements.emplace(old, context_.variable(v.name, range) +
+                                    context_.constant(static_cast<std::int64_t>(k) + 1));
+      for (std::vector<Int>& p : points) p[k] -= by;
+    }
+    std::string result;
+    try {
+      const Node whole = substitute(node, replacements);
+      if (size(whole) > kMostNodes) return std::nullopt;
+      result = render(whole);
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error&) {
+      return std::nullopt;  // divides by zero wherever it is looked at
+    }
+    Exprs exprs;
+    const Expr again = parse_expr(exprs, result);
+    const ExpressionValues now(exprs, variables, points);
+    for (std::size_t p = 0; p < points_.size(); ++p) {
+      const Int* const right = values.at(case_.root, p);
+      if (right == nullptr) continue;
+      if (const Int* v = now.at(again, p); v == nullptr || *v != *right)
+        return differs("substitute",
+                       fmt::format("{} with variables shifted: {}", render(node), result), p, right,
+                       v);
     }
     return std::nullopt;
   }
@@ -405,6 +537,16 @@ class SymbolicArea final : public Area {
     }
     m[3] = static_cast<std::int64_t>(text.size());
     return m;
+  }
+
+  Extent extent(const std::string& text) override {
+    const ExpressionCase c = ExpressionCase::parse(text);
+    Extent extent;
+    std::vector<Expr> roots{c.root};
+    roots.insert(roots.end(), c.assumptions.begin(), c.assumptions.end());
+    for (const Expr root : roots)
+      for (const Expr e : c.exprs.parts(root)) extent.ops += c.exprs.args(e).empty() ? 0 : 1;
+    return extent;
   }
 
   std::vector<Dimension> dimensions() const override;

@@ -128,6 +128,7 @@ class TensorArea final : public Area {
     return smaller_programs(Program::parse(text), {.gradients = true});
   }
   Measure measure(const std::string& text) override { return measure_of(Program::parse(text)); }
+  Extent extent(const std::string& text) override { return extent_of(Program::parse(text)); }
   std::vector<Dimension> dimensions() const override {
     return program_dimensions({.gradients = true});
   }

@@ -230,11 +230,12 @@ namespace {
 
 std::int64_t count_cells(const Ints& shape) {
   std::int64_t n = 1;
-  for (const std::int64_t size : shape) {
+  for (const std::int64_t size : shape)
     if (size < 0) throw ParseError(fmt::format("a size of {}", size));
+  for (const std::int64_t size : shape) {
     if (size == 0) return 0;
     if (size > kMostCells || (n *= size) > kMostCells)
-      throw ParseError(fmt::format("more than {} elements", kMostCells));
+      throw TooManyCells(fmt::format("more than {} elements", kMostCells));
   }
   return n;
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "touchstone/base/error.h"
 #include "touchstone/fuzz/area.h"
 #include "touchstone/shapetracker/movement_ops.h"
 
@@ -52,10 +53,20 @@ struct Addresses {
 Addresses addresses_of(const Shape& base);
 void move(Addresses& array, const MovementOp& op);
 inline constexpr std::int64_t kMostCells = 1 << 16;
+/// More elements than that are a limit of the fuzzer's, not a fault.
+struct TooManyCells : ParseError {
+  using ParseError::ParseError;
+};
 
 /// Smaller chains, the boldest first, and how large one is: operations and a variable, axes,
 /// numbers, inversions of permutes.
 std::vector<std::string> smaller_views(const ViewCase& c);
+/// The shape after an operation, which is changed so that it fits the shape before where it does
+/// not: reshapes get another size on one axis, ranges are cut. Throws ShapeError where that does
+/// not do, as for another rank.
+Shape mend(const Shape& shape, MovementOp& op);
+/// Operations that are simpler by one number.
+std::vector<MovementOp> simpler(const MovementOp& op);
 Measure measure_of(const ViewCase& c);
 
 /// What a concrete stack of views says, read off the views as they are. Throws ParseError where a

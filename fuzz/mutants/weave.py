@@ -11,7 +11,7 @@ A mutant is a small fault in one place. A table holds those of one area, its nam
     + the faulty part
 
 Without backticks all of the text changes. White space does not count; the text must occur exactly
-once. An expression becomes (mutant_on(i) ? (faulty) : (right)), statements, of which the last ends in ;,
+once. Rows under the heading "# From history" are mistakes that were really made. An expression becomes (mutant_on(i) ? (faulty) : (right)), statements, of which the last ends in ;,
 become { if (mutant_on(i)) { faulty } else { right } }; an empty faulty part leaves them out. Lines
 keep their numbers. Mutants may share a place or lie one inside the other.
 
@@ -34,7 +34,7 @@ FOLDERS = ("symbolic", "shapetracker", "lib", "interp")
 class Mutant:
     def __init__(self, name, area, path, place):
         self.name, self.area, self.path, self.place = name, area, path, place
-        self.description = ""
+        self.description, self.history = "", False
         self.before, self.right, self.after = "", "", ""
         self.faulty = None
         self.span = None
@@ -44,6 +44,7 @@ def parse(path, text, wrong):
     """The mutants of one table; complaints go to `wrong`."""
     area = os.path.splitext(os.path.basename(path))[0]
     mutants, lines = [], []
+    history = False
 
     def close():
         if not mutants:
@@ -70,11 +71,14 @@ def parse(path, text, wrong):
     for number, line in enumerate(text.splitlines(), 1):
         place = f"{path}:{number}"
         head = re.fullmatch(r"\[([a-z0-9]+(?:-[a-z0-9]+)+)\] (\S+)", line)
+        if line.startswith("# "):
+            history = line.startswith("# From history")
         if not line.strip() or line.startswith("#"):
             continue
         if head:
             close()
             mutants.append(Mutant(head[1], area, head[2], place))
+            mutants[-1].history = history
         elif not mutants or line.startswith("["):
             wrong(f"{place}: expected [some-name] path/of/source, not '{line}'")
         elif line[0] in "+-" and (len(line) == 1 or line[1] == " "):
@@ -213,8 +217,8 @@ def main():
                         with open(os.path.join(args.root, path), encoding="utf-8") as source:
                             woven[path] = source.read()
         woven["lib/base/mutant_table.inc"] = "".join(
-            "{{%s}, %du},\n" % (", ".join(map(quoted, (m.name, m.area, m.where, m.description))),
-                              number_of[m.name])
+            "{{%s}, %du, %s},\n" % (", ".join(map(quoted, (m.name, m.area, m.where, m.description))),
+                                  number_of[m.name], "true" if m.history else "false")
             for m in mutants if m.span)
         for path, text in woven.items():
             write(os.path.join(args.out, path), text)

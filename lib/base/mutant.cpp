@@ -1,9 +1,11 @@
 #include "touchstone/base/mutant.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <vector>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/mutant_history.h"
 #include "touchstone/base/suggest.h"
 
 namespace touchstone {
@@ -14,6 +16,7 @@ namespace {
 struct Row {
   Mutant mutant;
   std::uint32_t number;
+  bool history;
 };
 
 constexpr Row table[] = {
@@ -49,12 +52,16 @@ void select_mutant(std::string_view name) {
     }
     names.push_back(row.mutant.name);
   }
-  throw ParseError(
-      fmt::format("there is no mutant '{}'{}; touchstone fuzz --list-mutants prints them", name,
-                  did_you_mean(name, names)));
+  throw ParseError(fmt::format("there is no mutant '{}'{}; touchstone mutants --list prints them",
+                               name, did_you_mean(name, names)));
 }
 
 bool mutant_reached() { return mutant_was_reached; }
+
+bool mutant_from_history(std::string_view name) {
+  return std::ranges::any_of(
+      table, [&](const Row& row) { return row.mutant.name == name && row.history; });
+}
 
 #else
 
@@ -68,6 +75,8 @@ void select_mutant(std::string_view name) {
 }
 
 bool mutant_reached() { return false; }
+
+bool mutant_from_history(std::string_view) { return false; }
 
 #endif
 
