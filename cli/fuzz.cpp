@@ -13,13 +13,13 @@
 #include "terminal.h"
 #include "touchstone/device/config.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/hash.h"
 #include "touchstone/base/mutant.h"
-#include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/corpus.h"
 #include "touchstone/fuzz/coverage.h"
-#include "touchstone/fuzz/shrink.h"
+#include "touchstone/fuzz/finding_folder.h"
+#include "touchstone/fuzz/reproducer.h"
 #include "touchstone/fuzz/worker.h"
-#include "touchstone/interp/interpreted.h"
 #include "touchstone/tcc/tcc_device.h"
 
 namespace touchstone::cli {
@@ -118,24 +118,51 @@ fuzz::RunOptions run_options(const FuzzOptions& o) {
 
 constexpr std::size_t kMostShown = 400;  // characters of a case on the terminal
 
-// How a case is checked again: in the command, or through a file.
-std::string again(const FuzzOptions& o, const std::string& area, std::int64_t index,
-                  const std::string& text) {
-  const bool short_enough =
-      text.size() <= kMostShown && text.find('\'') == text.npos && !text.empty();
-  std::string word = "'" + text + "'";
-  if (!short_enough) {
-    std::error_code error;
-    fs::create_directories(o.findings, error);
-    const fs::path file = fs::path(o.findings) / fmt::format("{}-{}.case", area, index);
-    write_file_atomically(file, text + "\n");
-    word = "@" + file.string();
-  }
+fs::path place_of(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
+  const std::string name =
+      f.index < 0 ? content_hash(f.shrunk).substr(0, 8) : std::to_string(f.index);
+  return fs::path(o.findings) / (area + "-" + name);
+}
+
+// How a case is checked again; `word` is the case, or @FILE.
+std::string again(const FuzzOptions& o, const std::string& area, const std::string& word) {
   const std::string backend =
-      area != "kernel" || o.backend == "tiers" ? "" : fmt::format(" --backend '{}'", o.backend);
+      area != "kernel" || o.backend == "tiers" ? "" : " --backend " + quoted(o.backend);
   const std::string plant = (o.plant == "none" ? "" : " --plant " + o.plant) +
                             (o.mutant.empty() ? "" : " --mutant " + o.mutant);
-  return fmt::format("touchstone fuzz --area {}{}{} --case {}", area, backend, plant, word);
+  return fmt::format("fuzz --area {}{}{} --case {}", area, backend, plant, word);
+}
+
+// The backend that gives the answer which is not legal, first of all the one that runs every case.
+fuzz::KernelBackend* culprit(fuzz::KernelBackends& backends, const fuzz::KernelCase& c) {
+  std::vector<fuzz::KernelBackend*> all{backends.candidate.get()};
+  for (const auto& v : backends.variants) all.push_back(v.get());
+  if (backends.slow) all.push_back(backends.slow.get());
+  for (fuzz::KernelBackend* b : all) {
+    const foreign::Answer answer = b->run(c);
+    if (answer.kind != foreign::Answer::Kind::Output) continue;
+    if (judge(fuzz::Reproducer{c, answer.output, {}}, b->profile()).outcome == Outcome::Fail)
+      return b;
+  }
+  return all[0];
+}
+
+// A kernel that fails, with all that belongs to it. It is run in a process of its own: it may
+// crash.
+void write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& folder) {
+  const fuzz::KernelCase c = fuzz::case_from_json(f.shrunk);
+  const std::string command =
+      "\"${TOUCHSTONE:-touchstone}\" " + again(o, "kernel", "@\"$(dirname \"$0\")/case.txt\"");
+  write_finding_folder(folder, c, f.failure, command, nullptr);
+  std::string ended;
+  const auto work = [&] {
+    const TemporaryDirectory scratch("touchstone-fuzz");
+    fuzz::KernelBackends backends = kernel_backends(o, scratch.path(), 0);
+    write_finding_folder(folder, c, f.failure, command, culprit(backends, c));
+    return std::string();
+  };
+  if (!fuzz::in_child(work, 2 * o.case_seconds + 60, 0, ended))
+    write_file_atomically(folder / "ended.txt", ended + "\n");
 }
 
 void show(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
@@ -148,27 +175,27 @@ void show(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
   std::string detail = f.failure.detail;
   for (std::size_t at = 0; (at = detail.find('\n', at)) != detail.npos; at += 3)
     if (at + 1 < detail.size()) detail.replace(at, 1, "\n  ");
-  fmt::print("  {}\n  again: {}\n", detail, again(o, area, f.index, f.shrunk));
-}
-
-// The first failing kernel with what the candidate answers, to be judged anywhere.
-void write_reproducer(const FuzzOptions& o, const AreaFinding& f) {
-  const bool ours = o.backend == "tiers" || o.backend == "tcc" || o.backend == "clang";
-  if (f.failure.relation != "verdict" || !ours) return;
-  ClangOptions clang = ClangOptions::from_environment();
-  clang.codegen.fault = parse_fault(o.plant);
-  const TemporaryDirectory cache("touchstone-fuzz");
-  clang.cache_dir = cache.path();
-  const bool compiled = o.backend == "clang" || !has_tcc();
-  const std::unique_ptr<Device> candidate =
-      compiled ? make_clang_device("CLANG", clang) : make_tcc_device("TCC", clang.codegen);
-  fuzz::Reproducer r = fuzz::record(fuzz::case_from_json(f.shrunk), *candidate);
-  if (judge(r).outcome != Outcome::Fail) return;
-  fmt::print("{}", str(r.run));
-  r.note = fmt::format("fuzz case {} on {}", f.index, candidate->name());
-  write_file_atomically(o.reproducer, to_json(r));
-  fmt::print("reproducer: {}   judge it again with: touchstone check {}\n", o.reproducer,
-             o.reproducer);
+  fmt::print("  {}\n", detail);
+  std::string word = quoted(f.shrunk);
+  const bool as_given = o.one && f.runs == 0 && f.index < 0;
+  if (as_given) {
+    word = o.one->starts_with('@') ? "@" + quoted(o.one->substr(1)) : quoted(*o.one);
+  } else if (area == "kernel") {
+    const fs::path folder = place_of(o, area, f);
+    write_folder(o, f, folder);
+    word = "@" + quoted((folder / "case.txt").string());
+    fmt::print("  all of it: {}\n", folder.string());
+    if (fs::exists(folder / "reproducer.json"))
+      fmt::print("  judge it again: touchstone check {}\n",
+                 quoted((folder / "reproducer.json").string()));
+  } else if (f.shrunk.size() > kMostShown) {
+    std::error_code error;
+    fs::create_directories(o.findings, error);
+    const fs::path file = place_of(o, area, f).string() + ".case";
+    write_file_atomically(file, f.shrunk + "\n");
+    word = "@" + quoted(file.string());
+  }
+  fmt::print("  again: touchstone {}\n", again(o, area, word));
 }
 
 Checked checked(const AreaPlan& plan, const std::string& text) {
@@ -256,12 +283,10 @@ void summarize(const FuzzOptions& o, const AreaResult& r) {
              r.name, on, t.cases, t.passed, t.weak, t.skipped, t.failed, o.seed,
              seconds_str(r.seconds),
              count_str(static_cast<double>(t.cases) / std::max(r.seconds, 1e-3)));
-  bool first = true;
   std::int64_t most = std::ssize(r.findings) - r.unshrunk;
   for (const AreaFinding& f : r.findings) {
     if (most-- <= 0) break;
     show(o, r.name, f);
-    if (r.name == "kernel" && std::exchange(first, false)) write_reproducer(o, f);
     if (!o.corpus.empty() && !f.shrunk.empty())
       fuzz::add_to_corpus(o.corpus, r.name, f.shrunk,
                           fmt::format("{}, seed {}, case {}", f.failure.relation, o.seed, f.index));

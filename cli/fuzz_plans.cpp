@@ -52,12 +52,6 @@ fs::path shipped(const std::string& file) {
                   file));
 }
 
-std::string quoted(const std::string& word) {
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 void require_tcc() {
   if (!has_tcc())
     throw ParseError(
@@ -73,10 +67,19 @@ ClangOptions clang_options(const FuzzOptions& o, const fs::path& scratch, int wo
   return clang;
 }
 
-fuzz::KernelBackends backends_of(const FuzzOptions& o, const fs::path& scratch, int worker) {
+}  // namespace
+
+std::string quoted(const std::string& word) {
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+fuzz::KernelBackends kernel_backends(const FuzzOptions& o, const fs::path& scratch, int worker) {
   fuzz::KernelBackends b;
   if (o.backend == "cpu") {
     b.candidate = fuzz::make_device_backend(make_interpreted_device());
+    b.judge_all = true;
   } else if (o.backend == "tcc" || (o.backend == "tiers" && has_tcc())) {
     require_tcc();
     CodegenOptions codegen;
@@ -123,16 +126,15 @@ fuzz::KernelBackends backends_of(const FuzzOptions& o, const fs::path& scratch, 
   return b;
 }
 
-}  // namespace
-
 std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o, const fs::path& scratch) {
   std::vector<AreaPlan> known;
   known.push_back({"symbolic", [](int) { return fuzz::make_symbolic_area(refuted); }, 4096, 2000});
   known.push_back({"view", [](int) { return fuzz::make_view_area(); }, 4096, 2000});
-  known.push_back(
-      {"kernel",
-       [o, scratch](int worker) { return fuzz::make_kernel_area(backends_of(o, scratch, worker)); },
-       o.backend == "tiers" || o.backend == "tcc" ? 512 : 64, 1000, 3});
+  known.push_back({"kernel",
+                   [o, scratch](int worker) {
+                     return fuzz::make_kernel_area(kernel_backends(o, scratch, worker));
+                   },
+                   o.backend == "tiers" || o.backend == "tcc" ? 512 : 64, 1000, 3});
   known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(); }, 128, 1000});
   known.push_back({"tensor", [](int) { return fuzz::make_tensor_area(); }, 64, 1000});
   std::vector<std::string> names = o.areas.empty() ? std::vector<std::string>{"kernel"} : o.areas;

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "touchstone/fuzz/areas.h"
 #include "touchstone/fuzz/runner.h"
 #include "verbs.h"
 
@@ -13,5 +14,12 @@ namespace touchstone::cli {
 /// there.
 std::vector<fuzz::AreaPlan> fuzz_plans(const FuzzOptions& options,
                                        const std::filesystem::path& scratch);
+
+/// What runs the kernels of the area kernel; throws as above.
+fuzz::KernelBackends kernel_backends(const FuzzOptions& options,
+                                     const std::filesystem::path& scratch, int worker);
+
+/// A word as a shell reads it.
+std::string quoted(const std::string& word);
 
 }  // namespace touchstone::cli

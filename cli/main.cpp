@@ -281,8 +281,10 @@ Verb fuzz(CLI::App& app) {
   v->add_flag("--resume", o.resume, "Go on where the log ends");
   v->add_option("--corpus", o.corpus,
                 "A folder of cases that are checked first, and to which findings are added");
-  v->add_option("--findings", o.findings,
-                "A folder for findings too long to be shown, made where it is needed")
+  v->add_option(
+       "--findings", o.findings,
+       "A folder, made where it is needed: of each kernel that fails a folder with all that "
+       "belongs to it, and other cases too long to be shown")
       ->capture_default_str();
   v->add_option("--coverage", o.coverage,
                 "Count what was reached: a table, and a page in this file")
@@ -299,8 +301,6 @@ Verb fuzz(CLI::App& app) {
   v->add_option("--mutant", o.mutant,
                 "Put a fault into the project itself (touchstone mutants --list); a build of the "
                 "preset mutants holds them");
-  v->add_option("--reproducer", o.reproducer, "Where the first failing kernel is written")
-      ->capture_default_str();
   v->add_flag("--index-stats", o.index_stats,
               "Count views, divisions and modulos of all accesses of kernels instead");
   return {v, [] {

@@ -51,6 +51,7 @@ struct KernelBackends {
   std::unique_ptr<KernelBackend> candidate;
   std::vector<std::unique_ptr<KernelBackend>> variants;
   std::unique_ptr<KernelBackend> slow;  // may be null
+  bool judge_all = false;  // the oracle is asked of every answer: of the reference's own
 };
 
 /// Kernels with their inputs, as JSON on one line: a backend against the interpreted device.

@@ -181,6 +181,12 @@ class ExpressionDraw {
         out += ")";
         return;
       case Scale:
+        if (chooser_.chance(1, 6)) {
+          out += "(-(";
+          grow(out, depth - 1);
+          out += "))";
+          return;
+        }
         out += "(";
         grow(out, depth - 1);
         out += fmt::format("*{})", chooser_.chance(1, 4) ? -usual() : usual());

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
 
 #include "touchstone/base/checked.h"
 #include "touchstone/fuzz/kernel_case.h"
@@ -100,18 +101,41 @@ class KernelDraw {
   KernelCase draw() {
     Sizes shape = draw_shape();
     draw_dtypes();
-    LazyOpPtr value = draw_dag(shape, nullptr);
-    if (chooser_.chance(1, 2)) {
-      value = draw_reduce(value, shape);
-      if (chooser_.chance(1, 2)) value = draw_dag(shape, value);
+    draw_symbol(shape);
+    std::vector<LazyOpPtr> pool = draw_dag(shape, {});
+    // Sums of sums and normalisations: reduces over what is left, and beside one another.
+    for (std::uint64_t level = 0; level < 2 && chooser_.chance(1, 2 + level); ++level) {
+      const std::vector<int> axes = draw_axes(shape);
+      const Sizes before = shape;
+      std::vector<LazyOpPtr> reduced{draw_reduce(pool.back(), axes)};
+      if (chooser_.chance(1, 5)) {
+        if (chooser_.chance(1, 2)) pool = draw_dag(before, std::move(pool));
+        reduced.push_back(draw_reduce(pool.back(), axes));
+        reduced.push_back(joined(reduced[0], reduced[1]));
+      }
+      for (const int axis : axes) {
+        shape[static_cast<std::size_t>(axis)] = 1;
+        if (symbol_ && symbol_->axis == static_cast<std::size_t>(axis)) symbol_->reduced = true;
+      }
+      pool = std::move(reduced);
+      if (chooser_.chance(1, 2)) pool = draw_dag(shape, std::move(pool));
     }
-    KernelCase c{LazyOp::store(ShapeTracker::contiguous(to_shape(shape)), value), {}};
-    c.inputs =
-        draw_inputs(chooser_, kValueFamilies[chooser_.below(std::size(kValueFamilies))], c.kernel);
+    KernelCase c{LazyOp::store(ShapeTracker::contiguous(whole(shape)), pool.back()), {}};
+    if (!variables_of(c.kernel).empty()) c.values = {{"n", symbol_->value}};
+    c.inputs = draw_inputs(chooser_, kValueFamilies[chooser_.below(std::size(kValueFamilies))],
+                           c.concrete());
     return c;
   }
 
  private:
+  // An axis whose size is the variable n; as long as it can be wherever sizes are numbers.
+  struct Symbol {
+    std::size_t axis = 0;
+    sint n;
+    std::int64_t most = 0, value = 0;
+    bool reduced = false;
+  };
+
   Sizes draw_shape() {
     constexpr std::int64_t kSizes[] = {2, 1, 3, 4, 5, 7, 2, 3, 4, 6, 8, 0};
     Sizes shape(chooser_.below(5));
@@ -119,6 +143,56 @@ class KernelDraw {
     // Now and then more elements than an interpreter or a compiler takes at a time.
     if (chooser_.chance(1, 64)) shape = {chooser_.between(2, 70), chooser_.between(60, 140)};
     return shape;
+  }
+
+  void draw_symbol(const Sizes& shape) {
+    if (shape.empty() || !chooser_.chance(1, 8)) return;
+    const auto axis = static_cast<std::size_t>(chooser_.index(shape.size()));
+    if (shape[axis] == 0) return;
+    const std::int64_t least = chooser_.between(1, shape[axis]);
+    symbol_ = Symbol{axis, symbolic::variable("n", least, shape[axis]), shape[axis],
+                     chooser_.between(least, shape[axis]), false};
+  }
+
+  Shape whole(const Sizes& sizes) const {
+    Shape shape = to_shape(sizes);
+    if (symbol_ && !symbol_->reduced) shape[symbol_->axis] = symbol_->n;
+    return shape;
+  }
+
+  // A view as long as the variable says: of a buffer of that size, or a part of a longer one, or
+  // one element for all.
+  ShapeTracker view(const Sizes& sizes) {
+    if (!symbol_ || symbol_->reduced) return draw_view(chooser_, sizes);
+    const std::size_t axis = symbol_->axis;
+    const Shape wanted = whole(sizes);
+    switch (chooser_.below(4)) {
+      case 0:
+        return ShapeTracker::contiguous(wanted);
+      case 1: {
+        Sizes one = sizes;
+        one[axis] = 1;
+        return draw_view(chooser_, one).expand(wanted);
+      }
+      case 2: {
+        std::vector<int> order(sizes.size());
+        std::iota(order.begin(), order.end(), 0);
+        std::swap(order[axis], order[chooser_.below(order.size())]);
+        Shape before = wanted;
+        for (std::size_t i = 0; i < order.size(); ++i)
+          before[static_cast<std::size_t>(order[i])] = wanted[i];
+        return ShapeTracker::contiguous(before).permute(order);
+      }
+      default: {
+        Sizes longer = sizes;
+        const std::int64_t from = chooser_.between(0, 2);
+        longer[axis] += from;
+        Mask keep;
+        for (const std::int64_t size : longer) keep.emplace_back(0, size);
+        keep[axis] = {from, symbol_->n + from};
+        return draw_view(chooser_, longer).shrink(keep);
+      }
+    }
   }
 
   // Few types a case, so that nodes find partners.
@@ -134,16 +208,16 @@ class KernelDraw {
   }
 
   LazyOpPtr leaf(const Sizes& shape, DType dtype) {
-    const ShapeTracker view = draw_view(chooser_, shape);
-    if (chooser_.chance(1, 5)) return LazyOp::constant(chooser_.pick(edge_values(dtype)), view);
+    const ShapeTracker st = view(shape);
+    if (chooser_.chance(1, 5)) return LazyOp::constant(chooser_.pick(edge_values(dtype)), st);
     // Now and then another view of a buffer that is there already.
     std::vector<int> known;
     for (std::size_t i = 0; i < buffers_.size(); ++i)
       if (buffers_[i] == dtype) known.push_back(static_cast<int>(i) + 1);
     if (!known.empty() && chooser_.chance(1, 3))
-      return LazyOp::load(chooser_.pick(known), dtype, view);
+      return LazyOp::load(chooser_.pick(known), dtype, st);
     buffers_.push_back(dtype);
-    return LazyOp::load(static_cast<int>(buffers_.size()), dtype, view);
+    return LazyOp::load(static_cast<int>(buffers_.size()), dtype, st);
   }
 
   // A node of the pool with this type, the last ones favoured, or a new leaf.
@@ -184,24 +258,34 @@ class KernelDraw {
     return LazyOp::ternary(op, a, b, operand(pool, shape, a->dtype()));
   }
 
-  LazyOpPtr draw_dag(const Sizes& shape, const LazyOpPtr& start) {
-    std::vector<LazyOpPtr> pool{start != nullptr ? start : leaf(shape, dtypes_[0])};
+  // What grows out of a pool of nodes of this shape; the last is the result.
+  std::vector<LazyOpPtr> draw_dag(const Sizes& shape, std::vector<LazyOpPtr> pool) {
+    if (pool.empty()) pool.push_back(leaf(shape, dtypes_[0]));
     for (std::uint64_t steps = chooser_.below(7); steps > 0; --steps)
       pool.push_back(grow(pool, shape));
-    return pool.back();
+    return pool;
   }
 
-  LazyOpPtr draw_reduce(const LazyOpPtr& x, Sizes& shape) {
+  std::vector<int> draw_axes(const Sizes& shape) {
     std::vector<int> axes;
     for (std::size_t i = 0; i < shape.size(); ++i)
       if (chooser_.chance(1, 2)) axes.push_back(static_cast<int>(i));
-    for (const int axis : axes) shape[static_cast<std::size_t>(axis)] = 1;
+    return axes;
+  }
+
+  LazyOpPtr draw_reduce(const LazyOpPtr& x, const std::vector<int>& axes) {
     return LazyOp::reduce(chooser_.chance(1, 3) ? Op::ReduceMax : Op::ReduceSum, x, axes);
+  }
+
+  LazyOpPtr joined(const LazyOpPtr& a, const LazyOpPtr& b) {
+    constexpr Op kOps[] = {Op::Add, Op::Mul, Op::Max};
+    return LazyOp::binary(kOps[chooser_.below(3)], a, LazyOp::cast(b, a->dtype()));
   }
 
   Chooser& chooser_;
   std::vector<DType> dtypes_;
   std::vector<DType> buffers_;  // type of buffer i + 1
+  std::optional<Symbol> symbol_;
 };
 
 }  // namespace

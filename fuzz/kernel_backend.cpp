@@ -15,6 +15,7 @@ class DeviceBackend final : public KernelBackend {
     device_->forget_runners();  // no kernel is drawn twice on purpose
     device_->prepare(kernels);
   }
+  std::string source(const LazyOpPtr& kernel) override { return device_->runner(kernel)->source(); }
   foreign::Answer run(const KernelCase& c) override {
     foreign::Answer answer;
     answer.kind = foreign::Answer::Kind::Output;
@@ -38,7 +39,7 @@ class ProcessBackend final : public KernelBackend {
     return declared.starts_with('{') ? Profile::from_json(declared) : Profile::named(declared);
   }
   foreign::Answer run(const KernelCase& c) override {
-    return process_.run(kernel_file(c.kernel), c.inputs);
+    return process_.run(kernel_file(c.concrete()), c.inputs);
   }
 
  private:

@@ -19,6 +19,8 @@ class KernelBackend {
   virtual Profile profile() { return {}; }
   /// Kernels that come next, where it is cheaper to compile them together.
   virtual void prepare(std::span<const LazyOpPtr> /*kernels*/) {}
+  /// The code that runs for a kernel, where there is any to show.
+  virtual std::string source(const LazyOpPtr& /*kernel*/) { return {}; }
   /// Never throws for what a foreign backend does; a device of ours throws what it throws.
   virtual foreign::Answer run(const KernelCase& c) = 0;
 };

@@ -4,9 +4,13 @@
 
 namespace touchstone::fuzz {
 
+LazyOpPtr KernelCase::concrete() const {
+  return values.empty() ? kernel : bind_variables(kernel, values);
+}
+
 std::vector<BufferPtr> make_buffers(const KernelCase& c, Device& device) {
   std::vector<BufferPtr> buffers;
-  for (const BufferSpec& spec : buffers_of(c.kernel))
+  for (const BufferSpec& spec : buffers_of(c.concrete()))
     if (spec.idx == 0) buffers.push_back(std::make_shared<Buffer>(device, spec.dtype, spec.size));
   for (const HostArray& input : c.inputs) {
     buffers.push_back(std::make_shared<Buffer>(device, input.dtype, input.size()));
@@ -19,7 +23,7 @@ HostArray answer_of(const KernelCase& c, Device& device) {
   const std::vector<BufferPtr> buffers = make_buffers(c, device);
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  run_kernel(device, c.kernel, raw);
+  run_kernel(device, c.kernel, raw, c.values);
   const Buffer& out = *buffers[0];
   HostArray answer{out.dtype(), {out.size()}, std::string(out.bytes(), '\0')};
   out.copy_out(std::as_writable_bytes(std::span(answer.bytes)));
@@ -30,12 +34,13 @@ Verdict run_case(const KernelCase& c, Device& candidate, const Profile& profile)
   const std::vector<BufferPtr> buffers = make_buffers(c, candidate);
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  run_kernel(candidate, c.kernel, raw);
-  return judge(c.kernel, raw, *buffers[0], profile);
+  run_kernel(candidate, c.kernel, raw, c.values);
+  return judge(c.kernel, raw, *buffers[0], profile, c.values);
 }
 
 std::string str(const KernelCase& c) {
   std::string text = str(c.kernel);
+  for (const auto& [name, value] : c.values) text += fmt::format("{} = {}\n", name, value);
   for (std::size_t b = 0; b < c.inputs.size(); ++b) {
     const HostArray& input = c.inputs[b];
     text += fmt::format("buffer {} {}[{}]:", b + 1, name(input.dtype), input.size());

@@ -15,10 +15,15 @@ namespace touchstone::fuzz {
 struct KernelCase {
   LazyOpPtr kernel;
   std::vector<HostArray> inputs;
+  symbolic::Values values{};  // of the kernel's variables
+
+  /// The kernel with its variables replaced by their values.
+  LazyOpPtr concrete() const;
 };
 
 /// A well-typed kernel with inputs: elementwise DAGs with shared operands over views of every kind
-/// (masks, broadcasts, negative strides, stacks), at most one reduce, casts and bitcasts.
+/// (masks, broadcasts, negative strides, stacks), up to three reduces, above and beside each other,
+/// casts and bitcasts; one in eight has an axis whose size is a variable.
 KernelCase draw_kernel_case(Chooser& chooser);
 
 /// A ShapeTracker whose logical shape is `shape`, through up to five movement operations.

@@ -69,6 +69,24 @@ HostArray parse_array(const json& value, const std::string& where) {
   }
 }
 
+// A value for each variable of the kernel, inside its range.
+symbolic::Values parse_values(const json& root, const LazyOpPtr& kernel) {
+  symbolic::Values values;
+  const auto it = root.find("values");
+  if (it != root.end() && !it->is_object()) bad("values", "is not an object");
+  for (const symbolic::Node& v : variables_of(kernel)) {
+    const std::string& name = symbolic::variable_name(v);
+    if (it == root.end() || !it->contains(name)) bad("values", "has none for " + name);
+    const json& value = (*it)[name];
+    if (!value.is_number_integer()) bad("values", fmt::format("{} is no integer", value.dump()));
+    values[name] = value.get<std::int64_t>();
+  }
+  if (it != root.end() && it->size() != values.size())
+    bad("values", "has some that the kernel does not have");
+  (void)bind_variables(kernel, values);  // throws where one is outside its range
+  return values;
+}
+
 }  // namespace
 
 std::string to_json(const Reproducer& r) {
@@ -78,7 +96,7 @@ std::string to_json(const Reproducer& r) {
   for (std::size_t i = 0; i < r.run.inputs.size(); ++i)
     text += (i == 0 ? "\n" : ",\n") + array_json(r.run.inputs[i]);
   text += "\n],\n\"output\":" + array_json(r.output);
-  return text + ",\n\"kernel\":" + touchstone::to_json(kernel_file(r.run.kernel)) + "}\n";
+  return text + ",\n\"kernel\":" + touchstone::to_json(kernel_file(r.run.concrete())) + "}\n";
 }
 
 bool is_reproducer(std::string_view text) {
@@ -112,7 +130,9 @@ Reproducer reproducer_from_json(std::string_view text) {
 }
 
 std::string case_to_json(const KernelCase& c) {
-  std::string text = "{\"inputs\":[";
+  std::string text = "{";
+  if (!c.values.empty()) text += "\"values\":" + json(c.values).dump() + ",";
+  text += "\"inputs\":[";
   for (std::size_t i = 0; i < c.inputs.size(); ++i)
     text += (i == 0 ? "" : ",") + array_json(c.inputs[i]);
   text += "],\"kernel\":" + touchstone::to_json(kernel_file(c.kernel)) + "}";
@@ -132,9 +152,10 @@ KernelCase case_from_json(std::string_view text) {
     if (!root.is_object() || !root.contains(key)) bad("a case", fmt::format("has no \"{}\"", key));
   if (!root["inputs"].is_array()) bad("inputs", "is not a list");
   KernelCase c{kernel_from_json(root["kernel"].dump()).ast, {}};
+  c.values = parse_values(root, c.kernel);
   for (const json& input : root["inputs"])
     c.inputs.push_back(parse_array(input, fmt::format("input {}", c.inputs.size() + 1)));
-  for (const BufferSpec& spec : buffers_of(c.kernel)) {
+  for (const BufferSpec& spec : buffers_of(c.concrete())) {
     if (spec.idx == 0) continue;
     const auto i = static_cast<std::size_t>(spec.idx) - 1;
     if (i >= c.inputs.size() || c.inputs[i].dtype != spec.dtype || c.inputs[i].size() < spec.size)
@@ -155,7 +176,7 @@ Verdict judge(const Reproducer& r, const Profile& profile) {
   }
   Buffer output(*host, r.output.dtype, r.output.size());
   output.copy_in(std::as_bytes(std::span(r.output.bytes)));
-  return touchstone::judge(r.run.kernel, raw, output, profile);
+  return touchstone::judge(r.run.kernel, raw, output, profile, r.run.values);
 }
 
 }  // namespace touchstone::fuzz

@@ -17,7 +17,8 @@ struct Reproducer {
   std::string note;  // where it came from, for a person
 };
 
-/// JSON: the kernel as kernel.json, arrays as hexadecimal bytes. One file holds everything.
+/// JSON: the kernel as kernel.json, with numbers for its variables, arrays as hexadecimal bytes.
+/// One file holds everything.
 std::string to_json(const Reproducer& reproducer);
 /// Throws ParseError or AstError saying what is wrong.
 Reproducer reproducer_from_json(std::string_view text);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <set>
 
 #include "touchstone/interp/interpreted.h"
 
@@ -20,8 +21,10 @@ LazyOpPtr stored(const LazyOpPtr& value) {
   return LazyOp::store(ShapeTracker::contiguous(value->shape()), value);
 }
 
-// Buffers that are still read, numbered from 1 in order of first use and cut to what is reached.
-KernelCase renumbered(const LazyOpPtr& kernel, const std::vector<HostArray>& inputs) {
+// Buffers that are still read, numbered from 1 in order of first use and cut to what is reached;
+// values of the variables that are still there.
+KernelCase renumbered(const LazyOpPtr& kernel, const std::vector<HostArray>& inputs,
+                      const symbolic::Values& values = {}) {
   std::map<int, int> places;
   KernelCase out;
   out.kernel = rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
@@ -32,7 +35,9 @@ KernelCase renumbered(const LazyOpPtr& kernel, const std::vector<HostArray>& inp
     b.idx = it->second;
     return LazyOp::make(Op::Load, {}, b);
   });
-  for (const BufferSpec& spec : buffers_of(out.kernel)) {
+  for (const symbolic::Node& v : variables_of(out.kernel))
+    out.values[symbolic::variable_name(v)] = values.at(symbolic::variable_name(v));
+  for (const BufferSpec& spec : buffers_of(out.concrete())) {
     if (spec.idx == 0) continue;
     HostArray& input = out.inputs[static_cast<std::size_t>(spec.idx) - 1];
     input.shape = {spec.size};
@@ -50,7 +55,7 @@ std::optional<KernelCase> with_node(const KernelCase& c, const LazyOp* old,
           if (node.get() == old) return replacement;
           return src == node->src() ? node : with_src(node, src);
         });
-    return renumbered(kernel, inputs);
+    return renumbered(kernel, inputs, c.values);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -72,10 +77,11 @@ std::optional<KernelCase> frozen(const KernelCase& c, const LazyOpPtr& node) {
 }
 
 void structural(const KernelCase& c, Candidates& out) {
+  if (!c.values.empty()) out.push_back(renumbered(c.concrete(), c.inputs));
   const std::vector<LazyOpPtr> order = toposort(c.kernel);
   for (const LazyOpPtr& node : order)
     if (node->op() != Op::Store && node != c.kernel->src()[0])
-      out.push_back(renumbered(stored(node), c.inputs));
+      out.push_back(renumbered(stored(node), c.inputs, c.values));
   for (const LazyOpPtr& node : order) {
     if (node->op() == Op::Store) continue;
     for (const LazyOpPtr& operand : node->src())
@@ -83,8 +89,92 @@ void structural(const KernelCase& c, Candidates& out) {
         add(out, with_node(c, node.get(), operand, c.inputs));
     const bool leaf = node->src().empty();
     const bool plain = node->op() == Op::Load && node->buffer().st.is_contiguous();
-    if (!leaf || !plain) add(out, frozen(c, node));
+    if (c.values.empty() && (!leaf || !plain)) add(out, frozen(c, node));
   }
+  // One operand in the place of another, constants in the place of buffers.
+  for (const LazyOpPtr& node : order) {
+    for (std::size_t i = 0; i < node->src().size(); ++i)
+      for (const LazyOpPtr& other : node->src()) {
+        std::vector<LazyOpPtr> src = node->src();
+        if (other == src[i] || other->dtype() != src[i]->dtype()) continue;
+        src[i] = other;
+        add(out, with_node(c, node.get(), with_src(node, src), c.inputs));
+      }
+    if (node->op() != Op::Load) continue;
+    for (const int value : {0, 1})
+      add(out,
+          with_node(c, node.get(),
+                    LazyOp::constant(Scalar::from_int(node->dtype(), value), node->buffer().st),
+                    c.inputs));
+  }
+}
+
+bool is_plain(DType d) { return d == DType::Float32 || d == DType::Int32 || is_bool(d); }
+
+HostArray converted(const HostArray& array, DType to) {
+  HostArray out{to, array.shape, {}};
+  const std::size_t width = itemsize(array.dtype);
+  for (std::size_t i = 0; i < array.bytes.size(); i += width) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, array.bytes.data() + i, width);
+    const std::uint64_t made = convert(Scalar::from_bits(array.dtype, bits), to).bits();
+    out.bytes.append(reinterpret_cast<const char*>(&made), itemsize(to));
+  }
+  return out;
+}
+
+// One type replaced by another wherever it stands; nothing where an operation does not take that.
+std::optional<KernelCase> retyped(const KernelCase& c, DType from, DType to) {
+  std::vector<HostArray> inputs = c.inputs;
+  for (HostArray& input : inputs)
+    if (input.dtype == from) input = converted(input, to);
+  try {
+    const LazyOpPtr kernel = rebuild(
+        c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) -> LazyOpPtr {
+          if (node->op() == Op::Store) return stored(src[0]);
+          if (is_reduce(node->op()))
+            return LazyOp::reduce(node->op(), src[0], node->reduce_arg().axes);
+          OpArg arg = node->arg();
+          if (auto* b = std::get_if<MemBuffer>(&arg); b != nullptr && b->dtype == from)
+            b->dtype = to;
+          if (auto* k = std::get_if<ConstBuffer>(&arg); k != nullptr && k->value.dtype() == from)
+            k->value = convert(k->value, to);
+          if (auto* k = std::get_if<CastArg>(&arg); k != nullptr && k->to == from) k->to = to;
+          return LazyOp::make(node->op(), src, std::move(arg));
+        });
+    return renumbered(kernel, inputs, c.values);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+void types(const KernelCase& c, Candidates& out) {
+  std::set<DType> there;
+  for (const LazyOpPtr& node : toposort(c.kernel)) there.insert(node->dtype());
+  for (const DType d : there)
+    if (!is_plain(d)) add(out, retyped(c, d, is_float(d) ? DType::Float32 : DType::Int32));
+}
+
+// Two buffers of a type are one.
+void buffers(const KernelCase& c, Candidates& out) {
+  for (int a = 1; a <= static_cast<int>(c.inputs.size()); ++a)
+    for (int b = a + 1; b <= static_cast<int>(c.inputs.size()); ++b) {
+      std::vector<HostArray> inputs = c.inputs;
+      HostArray& kept = inputs[static_cast<std::size_t>(a) - 1];
+      const HostArray& gone = inputs[static_cast<std::size_t>(b) - 1];
+      if (kept.dtype != gone.dtype) continue;
+      if (gone.bytes.size() > kept.bytes.size()) {
+        kept.bytes += gone.bytes.substr(kept.bytes.size());
+        kept.shape = {gone.size()};
+      }
+      const LazyOpPtr kernel =
+          rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+            if (node->op() != Op::Load || node->buffer().idx != b)
+              return src == node->src() ? node : with_src(node, src);
+            return LazyOp::load(a, node->dtype(), node->buffer().st);
+          });
+      out.push_back(renumbered(kernel, inputs, c.values));
+    }
 }
 
 // Every view of the kernel cut to `keep` on one axis, where it is not of size 1 there.
@@ -106,7 +196,7 @@ std::optional<KernelCase> cut(const KernelCase& c, std::size_t axis, std::int64_
           if (auto* k = std::get_if<ConstBuffer>(&arg)) k->st = cut_view(k->st);
           return LazyOp::make(node->op(), src, std::move(arg));
         });
-    return renumbered(kernel, c.inputs);
+    return renumbered(kernel, c.inputs, c.values);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -136,7 +226,7 @@ std::optional<KernelCase> without_axis(const KernelCase& c, std::size_t axis) {
           }
           return LazyOp::make(node->op(), src, std::move(arg));
         });
-    return renumbered(kernel, c.inputs);
+    return renumbered(kernel, c.inputs, c.values);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -145,8 +235,10 @@ std::optional<KernelCase> without_axis(const KernelCase& c, std::size_t axis) {
 void dimensional(const KernelCase& c, Candidates& out) {
   std::vector<std::int64_t> sizes(c.kernel->shape().size(), 1);
   for (const LazyOpPtr& node : toposort(c.kernel))
-    for (std::size_t i = 0; i < sizes.size(); ++i)
-      sizes[i] = std::max(sizes[i], node->shape()[i].as_int());
+    for (std::size_t i = 0; i < sizes.size(); ++i)  // one that is no number stays
+      sizes[i] = node->shape()[i].is_int() && sizes[i] >= 0
+                     ? std::max(sizes[i], node->shape()[i].as_int())
+                     : -1;
   for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
     const std::int64_t n = sizes[axis];
     if (n == 1) add(out, without_axis(c, axis));
@@ -162,6 +254,64 @@ void dimensional(const KernelCase& c, Candidates& out) {
         if (one) add(out, other == axis ? one : cut(*one, other, begin, end));
       }
   }
+}
+
+// The least and the greatest place that a view without elements left out reaches.
+std::pair<std::int64_t, std::int64_t> reach(const View& v) {
+  std::int64_t low = v.offset().as_int(), high = low;
+  for (std::size_t i = 0; i < v.shape().size(); ++i) {
+    const std::int64_t far = v.strides()[i].as_int() * (v.shape()[i].as_int() - 1);
+    (far < 0 ? low : high) += far;
+  }
+  return {low, high};
+}
+
+// One view of a stack with another offset, strides or size, where all still lies inside.
+std::vector<ShapeTracker> simpler(const ShapeTracker& st) {
+  std::vector<ShapeTracker> out;
+  const auto take = [&](std::size_t place, const Shape& shape, const Strides& strides,
+                        const sint& offset, const std::optional<Mask>& mask) {
+    std::vector<View> views = st.views();
+    views[place] = View::strided(shape, strides, offset, mask);
+    for (std::size_t v = 0; v < views.size(); ++v) {
+      const auto [low, high] = reach(views[v]);
+      if (low < 0 || (v > 0 && high >= views[v - 1].size().as_int())) return;
+    }
+    out.emplace_back(std::move(views));
+  };
+  for (std::size_t p = 0; p < st.views().size(); ++p) {
+    const View& v = st.views()[p];
+    const Strides plain = View::contiguous(v.shape()).strides();
+    if (v.size() == sint(0)) continue;
+    take(p, v.shape(), plain, 0, v.mask());
+    take(p, v.shape(), v.strides(), 0, v.mask());
+    take(p, v.shape(), v.strides(), v.offset(), std::nullopt);
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      Strides strides = v.strides();
+      strides[i] = plain[i];
+      take(p, v.shape(), strides, v.offset(), v.mask());
+    }
+    if (p + 1 == st.views().size() || v.shape().empty() || v.mask()) continue;
+    const std::int64_t row = v.size().as_int() / v.shape()[0].as_int();
+    Shape shorter = v.shape();
+    shorter[0] = reach(st.views()[p + 1]).second / row + 1;
+    take(p, shorter, v.strides(), v.offset(), v.mask());
+  }
+  return out;
+}
+
+void views(const KernelCase& c, Candidates& out) {
+  if (!c.values.empty()) return;
+  for (const LazyOpPtr& node : toposort(c.kernel))
+    if (node->op() == Op::Load && !node->buffer().st.is_contiguous())
+      for (const ShapeTracker& st : simpler(node->buffer().st)) {
+        std::vector<HostArray> inputs = c.inputs;
+        HostArray& input = inputs[static_cast<std::size_t>(node->buffer().idx) - 1];
+        const auto needed = static_cast<std::size_t>(st.real_size()) * itemsize(input.dtype);
+        if (needed > input.bytes.size()) continue;
+        add(out, with_node(c, node.get(), LazyOp::load(node->buffer().idx, node->dtype(), st),
+                           std::move(inputs)));
+      }
 }
 
 void values(const KernelCase& c, Candidates& out) {
@@ -187,10 +337,12 @@ void values(const KernelCase& c, Candidates& out) {
 
 CaseSize size_of(const KernelCase& c) {
   CaseSize size;
+  size.views = 4 * c.values.size();
   for (const LazyOpPtr& node : toposort(c.kernel)) {
     ++size.nodes;
-    size.elements +=
-        1 + elements(node->shape()).as_int() + static_cast<std::int64_t>(node->shape().size());
+    size.elements += 1 + elements(node->shape()).max().value_or(0) +
+                     static_cast<std::int64_t>(node->shape().size());
+    if (!is_plain(node->dtype())) ++size.views;
     const auto count = [&](const ShapeTracker& st) {
       size.views += st.views().size() - 1;
       for (const View& v : st.views())
@@ -213,7 +365,7 @@ CaseSize size_of(const KernelCase& c) {
 }
 
 void smaller_cases(const KernelCase& c, const std::function<bool(std::vector<KernelCase>)>& take) {
-  for (const auto pass : {structural, dimensional, values}) {
+  for (const auto pass : {structural, types, buffers, dimensional, views, values}) {
     Candidates candidates;
     pass(c, candidates);
     if (!take(std::move(candidates))) return;
@@ -226,7 +378,7 @@ Shrunk shrink(const KernelCase& c, const std::function<bool(const KernelCase&)>&
   CaseSize size = size_of(c);
   for (bool progress = true; progress;) {
     progress = false;
-    for (const auto pass : {structural, dimensional, values}) {
+    for (const auto pass : {structural, types, buffers, dimensional, views, values}) {
       Candidates candidates;
       pass(result.smallest, candidates);
       for (KernelCase& candidate : candidates) {

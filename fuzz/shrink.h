@@ -10,7 +10,8 @@ namespace touchstone::fuzz {
 struct CaseSize {
   std::size_t nodes = 0;      // of the AST
   std::int64_t elements = 0;  // of all shapes
-  std::size_t views = 0;      // views and masks beyond a plain contiguous one
+  std::size_t views = 0;      // views and masks beyond a plain contiguous one, types beyond
+                              // float32, int32 and bool, variables
   std::int64_t buffer_bytes = 0;
   std::size_t plain = 0;  // elements that are neither 0 nor 1
   auto operator<=>(const CaseSize&) const = default;
@@ -28,8 +29,10 @@ struct Shrunk {
 };
 
 /// Delta debugging on the graph: an inner node becomes the root, a node is replaced by an operand
-/// or by the values it had, axes are cut, views become plain buffers, values become 0 or 1, until
-/// no such step still fails. Deterministic. `c` itself must fail. At most `most_runs` trials.
+/// or by the values it had, variables become numbers, an operand takes another's place, buffers
+/// become constants or one buffer, types become float32 or int32, axes are cut, views become
+/// simpler or plain buffers, values become 0 or 1, until no such step still fails. Deterministic.
+/// `c` itself must fail. At most `most_runs` trials.
 Shrunk shrink(const KernelCase& c, const std::function<bool(const KernelCase&)>& fails,
               int most_runs = 2000);
 

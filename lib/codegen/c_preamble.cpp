@@ -2,7 +2,7 @@
 
 #include <cctype>
 #include <limits>
-#include <set>
+#include <unordered_set>
 #include <vector>
 
 #include "touchstone/codegen/c_ops.h"
@@ -257,21 +257,22 @@ std::vector<Helper> all_helpers() {
   return helpers;
 }
 
-void add_identifiers(std::string_view text, std::set<std::string, std::less<>>& names) {
+// Names point into the text.
+void add_identifiers(std::string_view text, std::unordered_set<std::string_view>& names) {
   const auto in_name = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
   };
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i;
     while (end < text.size() && in_name(text[end])) ++end;
-    if (end > i) names.emplace(text.substr(i, end - i));
+    if (end > i) names.insert(text.substr(i, end - i));
     i = end + 1;
   }
 }
 
 std::string helpers_for(std::string_view functions, bool with_libm) {
   static const std::vector<Helper> helpers = all_helpers();
-  std::set<std::string, std::less<>> wanted;
+  std::unordered_set<std::string_view> wanted;
   add_identifiers(functions, wanted);
   std::string text;
   for (auto h = helpers.rbegin(); h != helpers.rend(); ++h) {

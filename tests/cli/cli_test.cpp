@@ -535,14 +535,22 @@ TEST_F(Cli, KernelsListsAModel) {
 }
 
 TEST_F(Cli, FuzzFindsAPlantedFaultAndCheckConfirmsIt) {
-  const std::string out = file("repro.json");
-  const Answer clean = touchstone_run("fuzz --cases 40 --seed 5 --reproducer " + out);
+  const std::string out = file("findings");
+  const Answer clean = touchstone_run("fuzz --cases 40 --seed 5 --findings " + out);
   EXPECT_EQ(clean.code, 0) << clean.text;
   EXPECT_FALSE(std::filesystem::exists(out));
-  EXPECT_EQ(
-      touchstone_run("fuzz --cases 200 --seed 5 --plant drop-last-reduce --reproducer " + out).code,
-      1);
-  EXPECT_EQ(touchstone_run("check " + out).code, 1);
+  const Answer found =
+      touchstone_run("fuzz --cases 200 --seed 5 --plant drop-last-reduce --findings " + out);
+  EXPECT_EQ(found.code, 1);
+  EXPECT_THAT(found.text, HasSubstr("judge it again: touchstone check '" + out));
+  for (const auto& entry : std::filesystem::directory_iterator(out)) {
+    const std::string folder = entry.path();
+    EXPECT_EQ(touchstone_run("check " + folder + "/reproducer.json").code, 1);
+    EXPECT_THAT(read_file(folder + "/trace.txt"), HasSubstr("What it reads:"));
+    const int status = std::system(
+        ("TOUCHSTONE=" TOUCHSTONE_COMMAND " " + folder + "/again.sh >/dev/null").c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 1);
+  }
 }
 
 class DemoPlants : public Cli, public testing::WithParamInterface<FaultInfo> {};

@@ -91,8 +91,8 @@ TEST_F(CliFuzz, KernelsRunOnTccOrItIsSaidToBeMissing) {
 }
 
 TEST_F(CliFuzz, AFindingGoesToTheCorpusOnceAndIsFoundThereAgain) {
-  const std::string where = " --findings " + file("f") + " --reproducer " + file("r.json") +
-                            " --plant drop-last-reduce --corpus " + file("corpus");
+  const std::string where =
+      " --findings " + file("f") + " --plant drop-last-reduce --corpus " + file("corpus");
   const Answer first = touchstone_run("fuzz --cases 24 --jobs 1 --seed 5" + where);
   EXPECT_EQ(first.code, 1) << first.text;
   const std::string grown = read_file(file("corpus/kernel.txt"));

@@ -2,13 +2,16 @@
 
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <set>
 
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/campaign.h"
+#include "touchstone/fuzz/finding_folder.h"
 #include "touchstone/fuzz/shrink.h"
+#include "touchstone/fuzz/values.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/tcc/tcc_device.h"
 
@@ -154,12 +157,24 @@ TEST(Generator, ReachesEveryOpTypeAndKindOfView) {
   std::set<Op> ops;
   std::set<DType> dtypes;
   bool masked = false, stacked = false, negative = false, empty = false, shared = false;
+  bool above = false, beside = false, bitcast = false;
+  int with_variable = 0;
   for (std::uint64_t i = 0; i < 3000; ++i) {
     RandomChooser chooser(11, i);
     const KernelCase c = draw_kernel_case(chooser);
     std::set<int> buffers;
-    for (const LazyOpPtr& node : toposort(c.kernel)) {
+    with_variable += c.values.empty() ? 0 : 1;
+    for (const LazyOpPtr& node : toposort(c.concrete())) {
       ops.insert(node->op());
+      bitcast = bitcast || (node->op() == Op::Cast && node->cast_arg().bitcast);
+      int reduces = 0;
+      for (const LazyOpPtr& s : node->src()) {
+        int below = 0;
+        for (const LazyOpPtr& n : toposort(s)) below += is_reduce(n->op()) ? 1 : 0;
+        above = above || (is_reduce(node->op()) && below > 0);
+        reduces += below > 0 ? 1 : 0;
+      }
+      beside = beside || reduces > 1;
       dtypes.insert(node->dtype());
       if (node->op() != Op::Load) continue;
       shared = shared || !buffers.insert(node->buffer().idx).second;
@@ -177,12 +192,86 @@ TEST(Generator, ReachesEveryOpTypeAndKindOfView) {
   }
   EXPECT_EQ(dtypes.size(), static_cast<std::size_t>(kDTypeCount));
   EXPECT_TRUE(masked && stacked && negative && empty && shared);
+  EXPECT_TRUE(above && beside && bitcast);
+  EXPECT_GT(with_variable, 100);
 }
 
 TEST(Generator, NoChoicesDrawTheSimplestCase) {
   ListChooser none({});
   const KernelCase c = draw_kernel_case(none);
   EXPECT_EQ(toposort(c.kernel).size(), 2U) << str(c);
+}
+
+TEST(Shrink, VariablesBecomeNumbersTypesPlainAndBuffersOne) {
+  const symbolic::Node n = symbolic::variable("n", 2, 5);
+  const auto st = ShapeTracker::contiguous({sint(n), sint(3)});
+  const auto load = [&](int b) { return LazyOp::load(b, DType::Float16, st); };
+  const LazyOpPtr product = LazyOp::binary(Op::Mul, LazyOp::unary(Op::Exp2, load(1)), load(2));
+  const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, product, {0});
+  KernelCase c{LazyOp::store(ShapeTracker::contiguous({1, 3}), sum), {}, {{"n", 4}}};
+  RandomChooser chooser(1, 1);
+  c.inputs = draw_inputs(chooser, ValueFamily::Full, c.concrete());
+  const auto has = [](const KernelCase& k, Op op) {
+    return std::ranges::any_of(toposort(k.kernel), [&](const auto& x) { return x->op() == op; });
+  };
+  EXPECT_EQ(case_to_json(case_from_json(case_to_json(c))), case_to_json(c));
+  const Shrunk s = shrink(c, [&](const KernelCase& k) {
+    return has(k, Op::Exp2) && has(k, Op::Mul) && has(k, Op::ReduceSum);
+  });
+  EXPECT_TRUE(s.smallest.values.empty());
+  EXPECT_LE(s.smallest.inputs.size(), 1U) << str(s.smallest);
+  EXPECT_LE(toposort(s.smallest.kernel).size(), 5U) << str(s.smallest);
+  for (const LazyOpPtr& node : toposort(s.smallest.kernel))
+    EXPECT_EQ(node->dtype(), DType::Float32);
+}
+
+TEST(KernelCases, NeedAValueInRangeForEachVariable) {
+  const symbolic::Node n = symbolic::variable("n", 2, 5);
+  const auto x = LazyOp::load(1, DType::Int8, ShapeTracker::contiguous({sint(n)}));
+  const KernelCase c{LazyOp::store(ShapeTracker::contiguous({sint(n)}), x),
+                     {{DType::Int8, {3}, std::string(3, '\1')}},
+                     {{"n", 3}}};
+  const std::string text = case_to_json(c);
+  const auto with = [&](const std::string& values) {
+    std::string copy = text;
+    return copy.replace(copy.find("{\"n\":3}"), 7, values);
+  };
+  EXPECT_EQ(case_from_json(text).values, c.values);
+  EXPECT_THROW(case_from_json(with("{}")), Error);
+  EXPECT_THROW(case_from_json(with("[3]")), Error);
+  EXPECT_THROW(case_from_json(with("{\"n\":9}")), Error) << "outside its range";
+  EXPECT_THROW(case_from_json(with("{\"n\":4}")), Error) << "the input is too short";
+  EXPECT_THROW(case_from_json(with("{\"n\":3,\"m\":1}")), Error);
+}
+
+TEST(FindingFolder, HoldsAllThatBelongsToAFinding) {
+  // Elements 1 and 2 of a buffer, backwards, behind a masked one; the candidate drops a term.
+  const ShapeTracker st = ShapeTracker::contiguous({3})
+                              .shrink({{sint(1), sint(3)}})
+                              .stride(std::vector<std::int64_t>{-1})
+                              .pad({{sint(1), sint(0)}});
+  const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, LazyOp::load(1, DType::Float32, st), {0});
+  KernelCase c{LazyOp::store(ShapeTracker::contiguous({1}), sum), {{DType::Float32, {3}, {}}}};
+  const float values[] = {7, 8, 9};
+  c.inputs[0].bytes.assign(reinterpret_cast<const char*>(values), sizeof values);
+  ClangOptions options = ClangOptions::from_environment();
+  const TemporaryDirectory folder;
+  options.cache_dir = folder.path() / "cache";
+  options.codegen.fault = Fault::DropLastReduce;
+  const auto backend = make_device_backend(make_clang_device("CANDIDATE", options));
+  const std::filesystem::path out = folder.path() / "new" / "kernel-1";
+  write_finding_folder(out, c, {"verdict", "it is wrong"}, "true", backend.get());
+  EXPECT_EQ(read_npy(out / "input-1.npy").bytes, c.inputs[0].bytes);
+  EXPECT_EQ(case_to_json(case_from_json(read_file(out / "case.txt"))), case_to_json(c));
+  EXPECT_EQ(judge(reproducer_from_json(read_file(out / "reproducer.json"))).outcome, Outcome::Fail);
+  EXPECT_NE(read_file(out / "kernel.c").find("for ("), std::string::npos);
+  EXPECT_NE(read_file(out / "verdict.txt").find("it is wrong"), std::string::npos);
+  const std::string trace = read_file(out / "trace.txt");
+  EXPECT_NE(trace.find("(0) is masked: 0"), std::string::npos) << trace;
+  EXPECT_NE(trace.find("(1) -> 2: 0x41100000 (9.0)"), std::string::npos) << trace;
+  EXPECT_NE(trace.find("(2) -> 1: 0x41000000 (8.0)"), std::string::npos) << trace;
+  EXPECT_THROW(write_finding_folder("/dev/null/x", c, {"verdict", ""}, "true", nullptr),
+               SystemError);
 }
 
 TEST(Reproducer, RoundTripGivesTheSameVerdict) {

@@ -33,6 +33,7 @@ Area& area() {
     if (name == "tensor") return make_tensor_area();
     KernelBackends b;
     b.candidate = make_device_backend(make_interpreted_device("CPU", 1));
+    b.judge_all = true;
     return make_kernel_area(std::move(b));
   }();
   return *it;
