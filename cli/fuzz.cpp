@@ -148,9 +148,14 @@ fuzz::KernelBackend* culprit(fuzz::KernelBackends& backends, const fuzz::KernelC
 }
 
 // A kernel that fails, with all that belongs to it. It is run in a process of its own: it may
-// crash.
-void write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& folder) {
-  const fuzz::KernelCase c = fuzz::case_from_json(f.shrunk);
+// crash. False where its text is none: that it does not read back may be what is wrong.
+bool write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& folder) {
+  fuzz::KernelCase c;
+  try {
+    c = fuzz::case_from_json(f.shrunk);
+  } catch (const Error&) {
+    return false;
+  }
   const std::string command =
       "\"${TOUCHSTONE:-touchstone}\" " + again(o, "kernel", "@\"$(dirname \"$0\")/case.txt\"");
   write_finding_folder(folder, c, f.failure, command, nullptr);
@@ -163,6 +168,7 @@ void write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& fo
   };
   if (!fuzz::in_child(work, 2 * o.case_seconds + 60, 0, ended))
     write_file_atomically(folder / "ended.txt", ended + "\n");
+  return true;
 }
 
 void show(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
@@ -180,9 +186,8 @@ void show(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
   const bool as_given = o.one && f.runs == 0 && f.index < 0;
   if (as_given) {
     word = o.one->starts_with('@') ? "@" + quoted(o.one->substr(1)) : quoted(*o.one);
-  } else if (area == "kernel") {
+  } else if (area == "kernel" && write_folder(o, f, place_of(o, area, f))) {
     const fs::path folder = place_of(o, area, f);
-    write_folder(o, f, folder);
     word = "@" + quoted((folder / "case.txt").string());
     fmt::print("  all of it: {}\n", folder.string());
     if (fs::exists(folder / "reproducer.json"))

@@ -282,7 +282,10 @@ bool KernelArea::feasible(std::span<const int> row) const {
   const std::optional<Op> op = op_at(row[0]), operand = op_at(row[1]);
   const bool reduces = op && is_reduce(*op);
   if (reduces && operand && is_reduce(*operand)) return false;
-  if (reduces && row[4] == 0) return false;  // there is no axis
+  const bool no_axis = row[4] == 0;
+  if (no_axis && (reduces || row[3] > 0)) return false;
+  if (no_axis && (row[5] == 1 || row[5] == 2 || row[5] == 5)) return false;
+  if (row[3] == 4 && row[5] == 0) return false;  // what is padded has a mask
   for (const DTypeInfo& type : dtype_table) {
     if (row[2] >= 0 && &type != &dtype_table[static_cast<std::size_t>(row[2])]) continue;
     if (op && !takes(*op, type.dtype)) continue;

@@ -37,7 +37,15 @@ def dtype_of(name):
 
 def looked_up(flat, views):
     at, valid = flat_indices(views)
-    return np.where(valid, flat[at], flat.dtype.type(0)) if at.size else flat[:0].reshape(at.shape)
+    out = np.zeros(at.shape, flat.dtype)  # what a mask leaves out may lie nowhere
+    out[valid] = flat[at[valid]]
+    return out
+
+
+def lowest(dtype):
+    if dtype.kind == "b":
+        return False
+    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
 def evaluate(node, src, buffers):
@@ -45,14 +53,15 @@ def evaluate(node, src, buffers):
     if node["op"] == "LOAD":
         return looked_up(buffers[arg["buffer"]], arg["views"])
     if node["op"] == "CONST":
-        return looked_up(np.array([constant(node)], dtype=dtype), arg["views"])
+        valid = flat_indices(arg["views"])[1]
+        return np.where(valid, np.array(constant(node), dtype=dtype), dtype.type(0))
     if node["op"] == "CAST":
         return src[0].view(dtype) if arg["bitcast"] else src[0].astype(dtype)
     if node["op"] == "REDUCE_SUM":
         accumulator = dtype_of(arg["accumulator"])
         return np.sum(src[0], axis=tuple(arg["axes"]), keepdims=True, dtype=accumulator)
     if node["op"] == "REDUCE_MAX":
-        return np.max(src[0], axis=tuple(arg["axes"]), keepdims=True)
+        return np.max(src[0], axis=tuple(arg["axes"]), keepdims=True, initial=lowest(dtype))
     if node["op"] not in OPS:
         raise Unsupported(f"no {node['op']} here")
     return OPS[node["op"]](*src)

@@ -93,7 +93,7 @@ TEST_F(CliFuzz, KernelsRunOnTccOrItIsSaidToBeMissing) {
 TEST_F(CliFuzz, AFindingGoesToTheCorpusOnceAndIsFoundThereAgain) {
   const std::string where =
       " --findings " + file("f") + " --plant drop-last-reduce --corpus " + file("corpus");
-  const Answer first = touchstone_run("fuzz --cases 24 --jobs 1 --seed 5" + where);
+  const Answer first = touchstone_run("fuzz --cases 200 --jobs 1 --seed 5" + where);
   EXPECT_EQ(first.code, 1) << first.text;
   const std::string grown = read_file(file("corpus/kernel.txt"));
   EXPECT_THAT(grown, HasSubstr("# verdict, seed 5"));
