@@ -23,7 +23,8 @@ enum class ExprOp : std::uint8_t;  // expr.h
 
 /// What a node is. Everything else of the language is written with these: `a or b` is
 /// 1 - And(1-a, 1-b), min(a, b) is -Max(-a, -b), where(c, a, b) is b + Select(c, a-b), so that
-/// equal functions meet in one form and the linear part of an expression stays visible.
+/// equal functions meet in one form and the linear part of an expression stays visible. A term of b
+/// alone that may divide by 0 is guarded: it is Select(not c, term).
 enum class Kind : std::uint8_t {
   Constant,
   Variable,

@@ -464,7 +464,14 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
     if (auto known = larger_of_two(members[0], members[1])) return *known;
   List<Linear> list;
   for (const Linear& m : members) list.push_back(shortened(m));
-  if (auto split = by_condition(list)) return *split;
+  const auto selects = [&](const Linear& m) {
+    return std::ranges::any_of(m.terms,
+                               [&](const Term& t) { return c_.kind(t.atom) == Kind::Select; });
+  };
+  if (std::ranges::any_of(list, selects)) {  // which condition comes first matters
+    std::ranges::sort(list, [&](const Linear& a, const Linear& b) { return precedes(a, b); });
+    if (auto split = by_condition(list)) return *split;
+  }
   return built(lattice_of(list));
 }
 
