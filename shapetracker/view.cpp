@@ -33,8 +33,8 @@ void require_ranges(const Shape& shape, const Mask& mask) {
     const auto what = [&] {
       return fmt::format("mask ({}, {}) of axis {}", begin.str(), end.str(), i);
     };
-    if (!decide_le(0, begin, what) || !decide_le(begin, end, what) ||
-        !decide_le(end, shape[i], what))
+    // Where a variable decides, an end before the begin is an empty range.
+    if (!decide_le(0, begin, what) || certainly_lt(end, begin) || !decide_le(end, shape[i], what))
       throw ShapeError(
           fmt::format("{}: must be within [0, {}), the size of the axis, and its begin "
                       "no larger than its end",

@@ -1,5 +1,6 @@
 #include "touchstone/device/buffer.h"
 
+#include <algorithm>
 #include <cstring>
 #include <list>
 #include <mutex>
@@ -119,7 +120,9 @@ Buffer::Buffer(Device& device, DType dtype, std::int64_t size)
     throw BufferError(
         fmt::format("no memory for a buffer of {} elements of {}", size, name(dtype)));
   memory_ = device_.allocator().allocate(bytes());
-  counters().mem_used += static_cast<std::int64_t>(bytes());
+  GlobalCounters& c = counters();
+  c.mem_used += static_cast<std::int64_t>(bytes());
+  c.mem_peak = std::max(c.mem_peak, c.mem_used);
 }
 
 Buffer::Buffer(Device& device, DType dtype, std::int64_t size, void* memory,

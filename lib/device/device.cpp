@@ -81,7 +81,7 @@ PreparedKernel prepare_one(const LazyOpPtr& kernel, RunnerPtr runner) {
 void GlobalCounters::reset() {
   const std::int64_t used = mem_used;
   *this = {};
-  mem_used = used;
+  mem_used = mem_peak = used;
 }
 
 GlobalCounters& counters() {

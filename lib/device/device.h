@@ -21,6 +21,7 @@ struct GlobalCounters {
   std::int64_t mem = 0;       // bytes touched, by FlopCounter
   double seconds = 0;         // time inside kernels
   std::int64_t mem_used = 0;  // bytes now allocated; reset() leaves it
+  std::int64_t mem_peak = 0;  // the most they were since
   void reset();
 };
 GlobalCounters& counters();

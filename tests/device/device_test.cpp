@@ -48,8 +48,12 @@ TEST(Buffer, MemoryIsCounted) {
   {
     const Buffer b(device, DType::Float64, 10);
     EXPECT_EQ(counters().mem_used, before + 80);
+    EXPECT_GE(counters().mem_peak, before + 80);
   }
   EXPECT_EQ(counters().mem_used, before);
+  EXPECT_GE(counters().mem_peak, before + 80);
+  counters().reset();
+  EXPECT_EQ(counters().mem_peak, before);
 }
 
 TEST(Buffer, MisuseIsNamed) {

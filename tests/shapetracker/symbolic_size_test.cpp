@@ -166,6 +166,16 @@ TEST(SymbolicSize, NothingIsReadWhereASizeIsZero) {
       {"reads addresses"});
 }
 
+// A mask that begins at 2 holds nothing of an axis of 1.
+TEST(SymbolicSize, AMaskMayBeEmptyForSomeValues) {
+  const sint n = symbolic::variable("n", 1, 4);
+  const View view = View::contiguous({3}).pad(Padding{{2, 0}}).shrink(Mask{{0, n}});
+  EXPECT_EQ(View::strided(view.shape(), view.strides(), view.offset(), view.mask()), view);
+  EXPECT_TRUE(view.bind({{"n", 1}}).nothing_valid());
+  EXPECT_EQ(view.bind({{"n", 4}}), View::contiguous({3}).pad(Padding{{2, 0}}).shrink(Mask{{0, 4}}));
+  expect_error<ShapeError>([&] { View::strided({n}, {1}, 0, Mask{{5, n}}); }, {"mask (5, n)"});
+}
+
 TEST(SymbolicSize, AStackIsCheckedForAllValues) {
   const View inner = View::contiguous({n(), m()});
   EXPECT_NO_THROW(ShapeTracker({inner, View::contiguous({m(), n()})}));
