@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "touchstone/fuzz/area.h"
 #include "touchstone/fuzz/chooser.h"
 #include "touchstone/symbolic/expr.h"
 
@@ -32,6 +33,11 @@ struct ExpressionCase {
 /// and again, divisors that are negative or not constant, numbers beyond 64 bits, comparisons and
 /// choices, each kind left out of a part of the cases.
 std::string draw_expression(Chooser& chooser);
+
+/// Smaller cases, roots and assumptions alike, and how large one is whose text has so many
+/// characters: nodes, constants, ranges, characters.
+std::vector<std::string> smaller_expressions(const ExpressionCase& c);
+Measure measure_of(const ExpressionCase& c, std::size_t characters);
 
 /// Up to `most` points of the variables' box: all of them where there are no more, else its corners
 /// and others that the text chooses. points[i] holds a value for each variable.

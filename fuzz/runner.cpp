@@ -235,6 +235,12 @@ class Crew {
     if (!m.error.empty()) throw SystemError(m.error);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !m.hung) return;
     FlightRecorder& r = *m.shared;
+    if (WIFEXITED(status) && WEXITSTATUS(status) == kGrown && !m.hung &&
+        r.at.load() == At::Between) {
+      const std::int64_t next = r.batch + options_.jobs;
+      if (next < batches_of(plan_, options_)) restart(m, next, 0, {}, true);
+      return;
+    }
     const std::string how = m.hung ? "hang" : "crash";
     const std::string why = m.hung ? fmt::format("no answer in {} seconds", options_.case_seconds)
                                    : fmt::format("the worker was ended by {}", ending_of(status));

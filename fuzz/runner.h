@@ -30,6 +30,7 @@ struct RunOptions {
   std::int64_t shard = 0, shards = 1;  // this run has the cases i with i % shards == shard
   double case_seconds = 60;            // a case that takes longer hangs
   std::uint64_t memory = 0;            // bytes of address space a worker may take; 0: no limit
+  std::uint64_t growth = 512 << 20;    // bytes a worker may grow by before a new one goes on
   std::filesystem::path log{};         // JSON lines; empty: none
   bool resume = false;                 // go on where the log ends
   bool coverage = false;

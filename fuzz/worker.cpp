@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <fstream>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -52,17 +53,30 @@ void settle(pid_t parent, std::uint64_t memory) {
   ::setrlimit(RLIMIT_AS, &limit);
 }
 
+// Memory that is in use, 0 where the system does not say.
+std::uint64_t resident_bytes() {
+  std::ifstream in("/proc/self/statm");
+  std::uint64_t total = 0, resident = 0;
+  in >> total >> resident;
+  return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
 class Work {
  public:
   Work(const WorkOrder& order, FlightRecorder& recorder, int out)
       : order_(order), recorder_(recorder), out_(out) {}
 
-  void run() {
+  /// The exit code: 0 where all is done, or kGrown.
+  int run() {
     const std::unique_ptr<Area> area = order_.plan->make(order_.worker);
     if (order_.options->coverage) coverage_ = std::make_unique<Coverage>(area->dimensions());
     const std::int64_t batches = batches_of(*order_.plan, *order_.options);
-    for (std::int64_t b = order_.first; b < batches; b += order_.step)
-      if (!batch(*area, b)) return;
+    const std::uint64_t before = resident_bytes();
+    for (std::int64_t b = order_.first; b < batches; b += order_.step) {
+      if (!batch(*area, b)) return 0;
+      if (resident_bytes() >= before + order_.options->growth) return kGrown;
+    }
+    return 0;
   }
 
  private:
@@ -207,7 +221,7 @@ Worker start_worker(const WorkOrder& order, FlightRecorder& recorder) {
   if (forked.pid != 0) return {forked.pid, forked.out};
   int code = 0;
   try {
-    Work(order, recorder, forked.out).run();
+    code = Work(order, recorder, forked.out).run();
   } catch (const std::exception& e) {
     send(forked.out, line_of({{"error", e.what()}}));
     code = 1;

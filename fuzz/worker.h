@@ -43,6 +43,9 @@ struct Worker {
   int out = -1;
 };
 
+/// The exit code of a worker that has grown too large, between two batches: a new one goes on.
+constexpr int kGrown = 75;
+
 /// Starts a worker. Throws SystemError.
 Worker start_worker(const WorkOrder& order, FlightRecorder& recorder);
 

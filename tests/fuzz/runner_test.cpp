@@ -69,6 +69,13 @@ TEST(Runner, GivesTheSameListForAnyNumberOfWorkers) {
     o.jobs = jobs;
     EXPECT_EQ(list(run_areas({numbers()}, o, go_on)), one) << jobs;
   }
+  o.growth = 0;  // a new process for each batch
+  for (const int jobs : {1, 3}) {
+    o.jobs = jobs;
+    const RunResult r = run_areas({numbers()}, o, go_on);
+    EXPECT_EQ(list(r), one) << jobs;
+    EXPECT_EQ(r.areas[0].tally.cases, 3000) << jobs;
+  }
 }
 
 TEST(Runner, ShardsTogetherAreTheWhole) {

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <bit>
+
+#include "touchstone/fuzz/expression_case.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using symbolic::Expr;
+using symbolic::ExprOp;
+using symbolic::Exprs;
+using symbolic::Int;
+using symbolic::Path;
+
+/// Smaller cases, roots and assumptions alike.
+class Smaller {
+ public:
+  explicit Smaller(ExpressionCase c) : case_(std::move(c)), exprs_(case_.exprs) {
+    roots_.push_back(case_.root);
+    roots_.insert(roots_.end(), case_.assumptions.begin(), case_.assumptions.end());
+  }
+
+  std::vector<std::string> all() {
+    for (std::size_t i = 1; i < roots_.size(); ++i) {
+      std::vector<Expr> fewer = roots_;
+      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+      emit(fewer, case_.variables);
+    }
+    for (std::size_t i = 0; i < roots_.size(); ++i) trees(i);
+    for (std::size_t i = 0; i < case_.variables.size(); ++i) ranges(i);
+    return std::move(out_);
+  }
+
+ private:
+  void emit(const std::vector<Expr>& roots,
+            const std::vector<ExpressionCase::Variable>& variables) {
+    ExpressionCase c;
+    c.exprs = exprs_;
+    c.variables = variables;
+    c.root = roots[0];
+    c.assumptions.assign(roots.begin() + 1, roots.end());
+    out_.push_back(c.str());
+  }
+
+  void with(std::size_t i, const Path& path, Expr part) {
+    std::vector<Expr> roots = roots_;
+    roots[i] = exprs_.replace(roots[i], path, part);
+    emit(roots, case_.variables);
+  }
+
+  void trees(std::size_t i) {
+    std::vector<Path> paths{{}};  // those of large parts first
+    for (std::size_t at = 0; at < paths.size() && paths.size() < 400; ++at) {
+      const Expr e = *exprs_.at(roots_[i], paths[at]);
+      for (std::uint32_t a = 0; a < exprs_.args(e).size(); ++a) {
+        paths.push_back(paths[at]);
+        paths.back().push_back(a);
+      }
+    }
+    for (const Path& path : paths) {
+      const Expr e = *exprs_.at(roots_[i], path);
+      const std::vector<Expr> args(exprs_.args(e).begin(), exprs_.args(e).end());
+      for (const Expr a : args) with(i, path, a);
+      for (const int k : {0, 1})
+        if (!exprs_.is_constant(e)) with(i, path, exprs_.constant(k));
+      if (exprs_.op(e) == ExprOp::Variable) {
+        for (const ExpressionCase::Variable& v : case_.variables)
+          if (v.name < exprs_.name(e)) with(i, path, exprs_.variable(v.name));
+      } else if (args.size() > 1 && !case_.variables.empty()) {
+        for (const ExpressionCase::Variable& v : case_.variables)
+          with(i, path, exprs_.variable(v.name));
+      }
+      if (!exprs_.is_constant(e)) continue;
+      const Int value = exprs_.value(e);
+      for (const Int& k :
+           {Int(0), Int(1), Int(2), -value, floor_div(value, 2), value - value.sign()})
+        if (k != value) with(i, path, exprs_.constant(k));
+    }
+  }
+
+  void ranges(std::size_t i) {
+    const ExpressionCase::Variable& v = case_.variables[i];
+    const auto to = [&](const std::optional<Int>& low, const std::optional<Int>& high) {
+      if (low && high && *high < *low) return;
+      std::vector<ExpressionCase::Variable> variables = case_.variables;
+      variables[i].low = low;
+      variables[i].high = high;
+      emit(roots_, variables);
+    };
+    to(Int(0), Int(1));
+    if (v.low && v.high) {
+      const Int middle = floor_div(*v.low + *v.high, 2);
+      to(v.low, *v.low);
+      to(*v.high, v.high);
+      to(v.low, middle);
+      to(middle, v.high);
+      to(*v.low + 1, v.high);
+      to(v.low, *v.high - 1);
+      to(Int(0), *v.high - *v.low);
+    } else {
+      to(v.low ? v.low : Int(0), v.low ? *v.low + 1 : Int(7));
+      to(v.low ? v.low : Int(-8), v.high ? v.high : Int(8));
+    }
+  }
+
+  ExpressionCase case_;
+  Exprs exprs_;
+  std::vector<Expr> roots_;
+  std::vector<std::string> out_;
+};
+
+std::int64_t weight(const Int& value) {
+  const std::optional<std::int64_t> small = value.small();
+  if (!small) return 200 + static_cast<std::int64_t>(value.str().size());
+  const auto magnitude = static_cast<std::uint64_t>(*small < 0 ? -(*small + 1) : *small);
+  return 2 * static_cast<std::int64_t>(std::min<std::uint64_t>(magnitude, 40)) +
+         static_cast<std::int64_t>(std::bit_width(magnitude)) + (*small < 0 ? 1 : 0);
+}
+
+}  // namespace
+
+std::vector<std::string> smaller_expressions(const ExpressionCase& c) { return Smaller(c).all(); }
+
+Measure measure_of(const ExpressionCase& c, std::size_t characters) {
+  Measure m{};
+  std::vector<Expr> roots{c.root};
+  roots.insert(roots.end(), c.assumptions.begin(), c.assumptions.end());
+  for (const Expr root : roots) m[0] += static_cast<std::int64_t>(c.exprs.size(root));
+  for (Expr e = 0; e < c.exprs.count(); ++e)
+    if (c.exprs.is_constant(e)) m[1] += 1 + weight(c.exprs.value(e));
+  for (const ExpressionCase::Variable& v : c.variables) {
+    m[2] += 1;
+    if (v.low && v.high)
+      m[2] += weight(*v.high - *v.low) + weight(*v.low);
+    else
+      m[2] += 1000 + (v.low ? weight(*v.low) : 0) + (v.high ? weight(*v.high) : 500);
+  }
+  m[3] = static_cast<std::int64_t>(characters);
+  return m;
+}
+
+}  // namespace touchstone::fuzz
