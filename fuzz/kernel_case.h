@@ -26,6 +26,10 @@ struct KernelCase {
 /// casts and bitcasts; one in eight has an axis whose size is a variable.
 KernelCase draw_kernel_case(Chooser& chooser);
 
+/// Those kernels of the shipped models (tensor/models.h), forward and backward, that are small
+/// enough to be judged in a millisecond; each once. One case in 64 is one of them.
+const std::vector<LazyOpPtr>& network_kernels();
+
 /// A ShapeTracker whose logical shape is `shape`, through up to five movement operations.
 ShapeTracker draw_view(Chooser& chooser, const std::vector<std::int64_t>& shape);
 

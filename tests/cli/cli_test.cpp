@@ -272,7 +272,7 @@ TEST_F(Cli, ViewTakesSizesWithVariables) {
 // more.
 TEST_F(Cli, ViewsOfKernelsAreCountedBeforeAndAfterMergingAndSimplifying) {
   for (const std::string command :
-       {"fuzz --cases 60 --seed 7 --index-stats", "kernels digits --index-stats"}) {
+       {"fuzz --cases 400 --seed 7 --index-stats", "kernels digits --index-stats"}) {
     const Answer run = touchstone_run(command);
     EXPECT_EQ(run.code, 0) << run.text;
     std::vector<std::vector<int>> rows;

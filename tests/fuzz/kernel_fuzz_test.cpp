@@ -46,6 +46,19 @@ rc::Gen<std::vector<std::uint32_t>> any_choices() {
                                   rc::gen::inRange<std::uint32_t>(0, 5040)));
 }
 
+TEST(KernelFuzz, KernelsOfNetworksAreLegalOnLibtcc) {
+  if (!has_tcc()) GTEST_SKIP() << "built without libtcc";
+  const std::unique_ptr<Device> device = make_tcc_device();
+  ASSERT_GT(network_kernels().size(), 60U);
+  RandomChooser chooser(1, 1);
+  for (const LazyOpPtr& kernel : network_kernels()) {
+    const KernelCase c{kernel, draw_inputs(chooser, ValueFamily::Full, kernel)};
+    const Verdict verdict = run_case(c, *device);
+    EXPECT_NE(verdict.outcome, Outcome::Fail) << str(c) << verdict.str();
+    EXPECT_NE(verdict.outcome, Outcome::Unusable) << str(c) << verdict.str();
+  }
+}
+
 RC_GTEST_PROP(KernelFuzz, ClangAgreesWithTheReferenceByVerdict, ()) {
   static Candidate candidate;
   const std::vector<std::uint32_t> choices = *any_choices();

@@ -1,0 +1,69 @@
+// Kernels as networks have them, for the area `kernel`.
+#include <algorithm>
+#include <set>
+
+#include "touchstone/device/device.h"
+#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/lazy/schedule.h"
+#include "touchstone/ops/flop_counter.h"
+#include "touchstone/ops/kernel_json.h"
+#include "touchstone/tensor/models.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+constexpr std::int64_t kMostFlops = 1 << 14, kMostElements = 1 << 11;
+
+/// Gives memory to what is scheduled, and computes nothing.
+class Draft final : public Device {
+ public:
+  Draft() : Device("DRAFT", std::make_unique<HostAllocator>()) {}
+
+ private:
+  class Nothing final : public Runner {
+   public:
+    double run(std::span<Buffer* const>, const symbolic::Values&) override { return 0; }
+  };
+  RunnerPtr make_runner(const LazyOpPtr&) override { return std::make_shared<Nothing>(); }
+};
+
+bool is_small(const LazyOpPtr& kernel) {
+  const FlopCounter cost = get_lazyop_info(kernel);
+  if (!cost.flops.is_int() || cost.flops.as_int() > kMostFlops) return false;
+  return std::ranges::all_of(buffers_of(kernel),
+                             [](const BufferSpec& b) { return b.size <= kMostElements; });
+}
+
+std::vector<LazyOpPtr> small_kernels() {
+  Device::add("DRAFT", [] { return std::make_unique<Draft>(); });
+  std::vector<LazyOpPtr> kernels;
+  std::set<std::string> known;
+  for (const models::Model& model : models::models())
+    for (const bool training : {false, true}) {
+      const models::ModelGraph graph = model.build("DRAFT", training);
+      realize(graph.leaves());
+      std::vector<LazyBufferPtr> wanted;
+      if (training) {
+        const Tensor loss = graph.loss();
+        loss.backward();
+        wanted.push_back(loss.lazy());
+        for (const Tensor& p : graph.parameters) wanted.push_back(p.grad().value().lazy());
+      } else {
+        wanted.push_back(graph.output.lazy());
+      }
+      for (const ScheduleItem& item : schedule(wanted))
+        if (item.kind == Op::Store && is_small(item.ast) &&
+            known.insert(to_json(kernel_file(item.ast))).second)
+          kernels.push_back(item.ast);
+    }
+  return kernels;
+}
+
+}  // namespace
+
+const std::vector<LazyOpPtr>& network_kernels() {
+  static const std::vector<LazyOpPtr> kernels = small_kernels();
+  return kernels;
+}
+
+}  // namespace touchstone::fuzz
