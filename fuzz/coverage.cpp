@@ -136,15 +136,14 @@ std::string coverage_text(const std::string& area, const Coverage& coverage) {
   std::string text = fmt::format("coverage of {}: {} rows\n", area, coverage.rows());
   std::uint64_t reached[2] = {0, 0}, possible[2] = {0, 0};
   for (const Coverage::Share& s : coverage.shares()) {
+    if (s.possible == 0) continue;  // those dimensions are not counted together
     reached[s.dimensions.size() - 2] += s.reached;
     possible[s.dimensions.size() - 2] += s.possible;
     std::string names;
     for (const std::size_t d : s.dimensions)
       names += (names.empty() ? "" : " x ") + coverage.dimensions()[d].name;
-    text += fmt::format(
-        "  {:<40} {:>7} of {:>7}  {:6.2f} %\n", names, s.reached, s.possible,
-        s.possible == 0 ? 100.0
-                        : 100.0 * static_cast<double>(s.reached) / static_cast<double>(s.possible));
+    text += fmt::format("  {:<40} {:>7} of {:>7}  {:6.2f} %\n", names, s.reached, s.possible,
+                        100.0 * static_cast<double>(s.reached) / static_cast<double>(s.possible));
   }
   for (const int i : {0, 1})
     if (possible[i] > 0)

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -51,30 +52,40 @@ std::string colour(std::uint64_t count, std::uint64_t most) {
   return fmt::format("hsl(205 60% {:.0f}%)", 88 - 60 * share);
 }
 
+/// Those dimensions whose values are counted in pairs.
+std::vector<std::size_t> paired(const Coverage& c) {
+  std::set<std::size_t> found;
+  for (const Coverage::Share& s : c.shares())
+    if (s.dimensions.size() == 2 && s.possible > 0)
+      found.insert(s.dimensions.begin(), s.dimensions.end());
+  return {found.begin(), found.end()};
+}
+
 void add_map(std::string& page, const Coverage& c) {
   const std::vector<Dimension>& dims = c.dimensions();
+  const std::vector<std::size_t> shown = paired(c);
   std::uint64_t most = 1;
   const auto each = [&](const auto& visit) {
-    for (std::size_t y = 1; y < dims.size(); ++y)
+    for (const std::size_t y : shown)
       for (std::size_t b = 0; b < dims[y].values.size(); ++b)
-        for (std::size_t x = 0; x < y; ++x)
-          for (std::size_t a = 0; a < dims[x].values.size(); ++a) visit(x, a, y, b);
+        for (const std::size_t x : shown)
+          for (std::size_t a = 0; x < y && a < dims[x].values.size(); ++a) visit(x, a, y, b);
   };
   each([&](auto x, auto a, auto y, auto b) { most = std::max(most, c.pair(x, a, y, b)); });
   page += "<div class=map><table><tr><th><th>";
-  for (std::size_t x = 0; x + 1 < dims.size(); ++x)
-    for (std::size_t a = 0; a < dims[x].values.size(); ++a)
+  for (const std::size_t x : shown)
+    for (std::size_t a = 0; x != shown.back() && a < dims[x].values.size(); ++a)
       page += fmt::format("<th class=\"up{}\"><span>{}</span>", a == 0 ? " gap" : "",
                           escaped(dims[x].values[a]));
-  for (std::size_t y = 1; y < dims.size(); ++y)
-    for (std::size_t b = 0; b < dims[y].values.size(); ++b) {
+  for (const std::size_t y : shown)
+    for (std::size_t b = 0; y != shown.front() && b < dims[y].values.size(); ++b) {
       page += fmt::format("<tr{}>", b == 0 ? " class=first" : "");
       if (b == 0)
         page += fmt::format("<th class=dim rowspan={}>{}", dims[y].values.size(),
                             escaped(dims[y].name));
       page += "<th>" + escaped(dims[y].values[b]);
-      for (std::size_t x = 0; x < y; ++x)
-        for (std::size_t a = 0; a < dims[x].values.size(); ++a) {
+      for (const std::size_t x : shown)
+        for (std::size_t a = 0; x < y && a < dims[x].values.size(); ++a) {
           const std::uint64_t n = c.pair(x, a, y, b);
           const char* const gap = a == 0 ? " gap" : "";
           const std::string what = escaped(fmt::format(
@@ -99,13 +110,12 @@ void add_map(std::string& page, const Coverage& c) {
 void add_shares(std::string& page, const Coverage& c) {
   page += "<table class=shares><tr><th>together<th>reached<th>of<th>%";
   for (const Coverage::Share& s : c.shares()) {
+    if (s.possible == 0) continue;
     std::string names;
     for (const std::size_t d : s.dimensions)
       names += (names.empty() ? "" : " × ") + escaped(c.dimensions()[d].name);
-    page += fmt::format(
-        "<tr><td>{}<td>{}<td>{}<td>{:.2f}", names, s.reached, s.possible,
-        s.possible == 0 ? 100.0
-                        : 100.0 * static_cast<double>(s.reached) / static_cast<double>(s.possible));
+    page += fmt::format("<tr><td>{}<td>{}<td>{}<td>{:.2f}", names, s.reached, s.possible,
+                        100.0 * static_cast<double>(s.reached) / static_cast<double>(s.possible));
   }
   page += "</table>\n";
 }

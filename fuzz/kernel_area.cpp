@@ -255,6 +255,30 @@ int place_of(Op op) {
   return static_cast<int>(std::ranges::find(ops, op) - ops.begin());
 }
 
+// The operand's last operand. It counts with op and operand alone: chains of three.
+constexpr std::size_t kBelow = 7;
+
+bool compares(Op op) { return op == Op::CmpLt || op == Op::CmpEq; }
+
+/// Whether a node of this op, or a leaf where there is none, may be of that type.
+bool gives(std::optional<Op> op, DType type) {
+  if (!op || *op == Op::Cast) return true;
+  return compares(*op) ? is_bool(type) : takes(*op, type);
+}
+
+bool chain_is_feasible(Op op, Op operand, std::optional<Op> below) {
+  if (is_reduce(operand) && (is_reduce(op) || (below && is_reduce(*below)))) return false;
+  for (const DTypeInfo& type : dtype_table) {
+    if (!takes(op, type.dtype) || !gives(operand, type.dtype)) continue;
+    for (const DTypeInfo& inner : dtype_table) {
+      const bool changes = operand == Op::Cast || compares(operand);
+      if (!changes && inner.dtype != type.dtype) continue;
+      if (takes(operand, inner.dtype) && gives(below, inner.dtype)) return true;
+    }
+  }
+  return false;
+}
+
 std::vector<Dimension> KernelArea::dimensions() const {
   std::vector<Dimension> d{{"op", {}},
                            {"operand", {}},
@@ -262,10 +286,12 @@ std::vector<Dimension> KernelArea::dimensions() const {
                            {"movement", {}},
                            {"rank", {"0", "1", "2", "3", "4"}},
                            {"feature", {}},
-                           {"verdict", {"PASS", "WEAK"}}};
+                           {"verdict", {"PASS", "WEAK"}},
+                           {"below", {}}};
   for (const Op op : coverage_ops()) d[0].values.emplace_back(touchstone::name(op));
   d[1].values = d[0].values;
   d[1].values.insert(d[1].values.end(), {"LOAD", "CONST"});
+  d[kBelow].values = d[1].values;
   for (const DTypeInfo& row : dtype_table) d[2].values.emplace_back(row.name);
   for (const std::string_view m : kMovement) d[3].values.emplace_back(m);
   for (const std::string_view f : kFeatures) d[5].values.emplace_back(f);
@@ -280,6 +306,10 @@ bool KernelArea::feasible(std::span<const int> row) const {
     return ops[static_cast<std::size_t>(i)];
   };
   const std::optional<Op> op = op_at(row[0]), operand = op_at(row[1]);
+  if (row[kBelow] >= 0)
+    return op && operand &&
+           std::ranges::all_of(row.subspan(2, kBelow - 2), [](int v) { return v < 0; }) &&
+           chain_is_feasible(*op, *operand, op_at(row[kBelow]));
   const bool reduces = op && is_reduce(*op);
   if (reduces && operand && is_reduce(*operand)) return false;
   const bool no_axis = row[4] == 0;
@@ -289,12 +319,7 @@ bool KernelArea::feasible(std::span<const int> row) const {
   for (const DTypeInfo& type : dtype_table) {
     if (row[2] >= 0 && &type != &dtype_table[static_cast<std::size_t>(row[2])]) continue;
     if (op && !takes(*op, type.dtype)) continue;
-    if (operand) {
-      const bool compares = *operand == Op::CmpLt || *operand == Op::CmpEq;
-      if (compares && !is_bool(type.dtype)) continue;
-      if (!compares && *operand != Op::Cast && !takes(*operand, type.dtype)) continue;
-    }
-    return true;
+    if (gives(operand, type.dtype)) return true;
   }
   return false;
 }
@@ -338,14 +363,22 @@ std::vector<CoverageRow> KernelArea::coverage(const std::string& text, Ending en
     const int op = place_of(node->op());
     if (node->src().empty() || op >= std::ssize(coverage_ops())) continue;
     const LazyOpPtr& operand = node->src().back();
-    const int below = operand->op() == Op::Load    ? place_of(Op::Load)
-                      : operand->op() == Op::Const ? place_of(Op::Load) + 1
-                                                   : place_of(operand->op());
+    const auto place = [](const LazyOpPtr& n) {  // leaves come after the ops
+      return n->op() == Op::Const ? place_of(Op::Load) + 1 : place_of(n->op());
+    };
+    const int below = place(operand);
+    if (!operand->src().empty()) {
+      CoverageRow chain(kBelow + 1, -1);
+      chain[0] = op;
+      chain[1] = below;
+      chain[kBelow] = place(operand->src().back());
+      rows.push_back(std::move(chain));
+    }
     const int rank = std::min(static_cast<int>(node->shape().size()), 4);
     for (const int m : movement)
       for (const int f : features)
         rows.push_back({op, below, static_cast<int>(operand->dtype()), m, rank, f,
-                        ending == Ending::Weak ? 1 : 0});
+                        ending == Ending::Weak ? 1 : 0, -1});
   }
   return rows;
 }
