@@ -234,6 +234,10 @@ std::optional<Linear> Simplifier::steps_of(const Lattice& l) {
 std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
   Bits used = 0;
   for (const Clause c : l.clauses) used |= c;
+  constexpr std::size_t kMostTerms = 24;  // as in `shortened`: the work grows with their square
+  bool few = true;
+  each(used, [&](std::size_t i) { few = few && l.members[i].terms.size() <= kMostTerms; });
+  if (!few) return std::nullopt;
   const auto first = static_cast<std::size_t>(place(used));
   for (const Term& t : l.members[first].terms) {
     const NodeData& n = c_[t.atom];
