@@ -34,6 +34,7 @@ Hunted hunt_for(const Hunt& hunt, const MutantsOptions& options) {
   how.seed = hunt.seed;
   how.seconds = options.seconds;
   how.cases = options.cases;
+  how.memory = std::uint64_t{4} << 30;
   const std::string name(hunt.mutant.name);
   if (!name.empty()) {
     how.begin = [name] { select_mutant(name); };

@@ -193,7 +193,7 @@ class Hunt {
 
   Hunted run() {
     // A hunter that a case ended which is no find is followed by one that begins behind that case.
-    for (std::int64_t skip = 0; !hunter(skip);) skip = result_.cases;
+    for (std::int64_t skip = 0; !hunter(skip);) skip = std::max(result_.cases, skip + 1);
     result_.reached = !options_.reached || log_.reached || result_.found;
     if (!options_.begin) result_.found = result_.others > 0;
     if (result_.found) shrink();
