@@ -19,16 +19,8 @@ ModelSchedule schedule_of(const models::Model& model, bool backward) {
   const models::ModelGraph graph = model.build("CLANG", backward);
   realize(graph.leaves());
   ModelSchedule made;
-  std::vector<LazyBufferPtr>& wanted = made.outputs;
-  if (backward) {
-    const Tensor loss = graph.loss();
-    loss.backward();
-    wanted.push_back(loss.lazy());
-    for (const Tensor& p : graph.parameters) wanted.push_back(p.grad().value().lazy());
-  } else {
-    wanted.push_back(graph.output.lazy());
-  }
-  made.items = schedule(wanted);
+  made.outputs = graph.results(backward);
+  made.items = schedule(made.outputs);
   return made;
 }
 

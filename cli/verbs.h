@@ -152,7 +152,7 @@ struct FuzzOptions {
   double case_seconds = 60;
   std::int64_t megabytes = 0;  // of address space a worker may take; 0: no limit
   std::string plant = "none";
-  std::string mutant;  // of a build that holds some; empty: none
+  std::string mutant;        // of a build that holds some; empty: none
   bool index_stats = false;  // what the kernels' accesses cost, and no run
 };
 int run_fuzz(const FuzzOptions& options);

@@ -305,8 +305,8 @@ ShapeTracker draw_view(Chooser& chooser, const std::vector<std::int64_t>& shape)
 KernelCase draw_kernel_case(Chooser& chooser) {
   if (!chooser.chance(1, 64)) return KernelDraw(chooser).draw();
   KernelCase c{chooser.pick(network_kernels()), {}};
-  c.inputs = draw_inputs(chooser, kValueFamilies[chooser.below(std::size(kValueFamilies))],
-                         c.concrete());
+  c.inputs =
+      draw_inputs(chooser, kValueFamilies[chooser.below(std::size(kValueFamilies))], c.concrete());
   return c;
 }
 

@@ -42,16 +42,7 @@ std::vector<LazyOpPtr> small_kernels() {
     for (const bool training : {false, true}) {
       const models::ModelGraph graph = model.build("DRAFT", training);
       realize(graph.leaves());
-      std::vector<LazyBufferPtr> wanted;
-      if (training) {
-        const Tensor loss = graph.loss();
-        loss.backward();
-        wanted.push_back(loss.lazy());
-        for (const Tensor& p : graph.parameters) wanted.push_back(p.grad().value().lazy());
-      } else {
-        wanted.push_back(graph.output.lazy());
-      }
-      for (const ScheduleItem& item : schedule(wanted))
+      for (const ScheduleItem& item : schedule(graph.results(training)))
         if (item.kind == Op::Store && is_small(item.ast) &&
             known.insert(to_json(kernel_file(item.ast))).second)
           kernels.push_back(item.ast);

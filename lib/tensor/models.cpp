@@ -188,10 +188,8 @@ constexpr std::array<Model, 15> kModels = {{
     {"gpt", "2 layers of 32, 4 heads, 16 tokens of 32, batch 2", gpt},
 }};
 
-int kernels(std::span<const Tensor> outputs) {
-  std::vector<LazyBufferPtr> data;
-  for (const Tensor& t : outputs) data.push_back(t.lazy());
-  const std::vector<ScheduleItem> items = schedule(data);
+int kernels(const std::vector<LazyBufferPtr>& outputs) {
+  const std::vector<ScheduleItem> items = schedule(outputs);
   return static_cast<int>(
       std::ranges::count_if(items, [](const auto& item) { return item.kind == Op::Store; }));
 }
@@ -206,6 +204,15 @@ std::vector<Tensor> ModelGraph::leaves() const {
 
 Tensor ModelGraph::loss() const { return output.square().mean(); }
 
+std::vector<LazyBufferPtr> ModelGraph::results(bool gradients) const {
+  if (!gradients) return {output.lazy()};
+  const Tensor loss = this->loss();
+  loss.backward();
+  std::vector<LazyBufferPtr> all{loss.lazy()};
+  for (const Tensor& p : parameters) all.push_back(p.grad().value().lazy());
+  return all;
+}
+
 std::span<const Model> models() { return kModels; }
 
 const Model& model(std::string_view name) {
@@ -218,18 +225,12 @@ const Model& model(std::string_view name) {
 }
 
 KernelCount count_kernels(const Model& model, const std::string& device) {
-  const ModelGraph forward = model.build(device, false);
-  realize(forward.leaves());
-  KernelCount count;
-  count.forward = kernels(std::span(&forward.output, 1));
-  ModelGraph trained = model.build(device, true);
-  realize(trained.leaves());
-  const Tensor loss = trained.loss();
-  loss.backward();
-  std::vector<Tensor> wanted{loss};
-  for (const Tensor& p : trained.parameters) wanted.push_back(p.grad().value());
-  count.both = kernels(wanted);
-  return count;
+  const auto count = [&](bool gradients) {
+    const ModelGraph graph = model.build(device, gradients);
+    realize(graph.leaves());
+    return kernels(graph.results(gradients));
+  };
+  return {count(false), count(true)};
 }
 
 }  // namespace touchstone::models

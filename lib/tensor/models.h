@@ -20,6 +20,8 @@ struct ModelGraph {
   std::vector<Tensor> leaves() const;
   /// mean(output^2), which the gradients are taken of.
   Tensor loss() const;
+  /// What a schedule is for: the output, or with gradients the loss and each parameter's.
+  std::vector<LazyBufferPtr> results(bool gradients) const;
 };
 
 struct Model {

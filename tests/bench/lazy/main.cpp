@@ -32,10 +32,7 @@ class ModelKernels {
   ModelKernels(std::string_view name, const Config& config)
       : device_(Device::get("CLANG")), graph_(models::model(name).build("CLANG", true)) {
     realize(graph_.leaves());
-    const Tensor loss = graph_.loss();
-    loss.backward();
-    wanted_.push_back(loss.lazy());
-    for (const Tensor& p : graph_.parameters) wanted_.push_back(p.grad().value().lazy());
+    wanted_ = graph_.results(true);
     for (const ScheduleItem& item : schedule(wanted_, {}, config)) {
       if (item.kind != Op::Store) continue;
       Run& run = runs_.emplace_back();
