@@ -260,7 +260,10 @@ std::vector<Expr> Deriver::variants(Expr part) {
 bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, bool joins_first, Walk& walk) {
   constexpr int kRounds = 3, kOften = 6;
   const Expr hole = d_.exprs.variable("_");
-  const auto reached = [&] { return ring_.normal(*d_.exprs.at(walk.whole, path)) == goal; };
+  const auto reached = [&] {
+    const auto now = d_.exprs.at(walk.whole, path);  // gone where what is around it took it in
+    return !now || ring_.normal(*now) == goal;
+  };
   if (variant != *d_.exprs.at(walk.whole, path)) arithmetic(path, variant, walk);
   if (reached()) return true;
   // The simplifier opens all digits before it joins them; where joining does, that reads better.
