@@ -161,8 +161,7 @@ bool write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& fo
   write_finding_folder(folder, c, f.failure, command, nullptr);
   std::string ended;
   const auto work = [&] {
-    const TemporaryDirectory scratch("touchstone-fuzz");
-    fuzz::KernelBackends backends = kernel_backends(o, scratch.path(), 0);
+    fuzz::KernelBackends backends = kernel_backends(o);
     write_finding_folder(folder, c, f.failure, command, culprit(backends, c));
     return std::string();
   };
@@ -332,7 +331,7 @@ int run_fuzz(const FuzzOptions& o) {
   const fuzz::RunOptions options = run_options(o);
   const TemporaryDirectory scratch("touchstone-fuzz");
   ::setenv("TMPDIR", scratch.path().c_str(), 1);  // what killed workers leave goes with it
-  const std::vector<AreaPlan> plans = fuzz_plans(o, scratch.path());
+  const std::vector<AreaPlan> plans = fuzz_plans(o);
   if (o.one) {
     if (plans.size() != 1) throw ParseError("--case is of one area: name it with --area");
     return one_case(o, plans[0]);

@@ -59,12 +59,59 @@ void require_tcc() {
         "and build again");
 }
 
-ClangOptions clang_options(const FuzzOptions& o, const fs::path& scratch, int worker) {
+ClangOptions clang_options(const FuzzOptions& o, int opt_level) {
   ClangOptions clang = ClangOptions::from_environment();
   clang.codegen.fault = parse_fault(o.plant);
-  clang.cache_dir = scratch / fmt::format("worker{}", worker);
-  fs::create_directories(clang.cache_dir);
+  clang.opt_level = opt_level;
+  // One kernel in a process takes longest of all, and none is drawn twice on purpose.
+  clang.keep = false;
+  // libm is in this process, and finding the libraries is a third of the linker's work.
+  clang.extra_flags.emplace_back("-nostdlib");
+  clang.parallel_work = 0;
+  clang.threads = 1;
   return clang;
+}
+
+std::unique_ptr<fuzz::KernelBackend> on_clang(const std::string& name,
+                                              const ClangOptions& options) {
+  return fuzz::make_device_backend(make_clang_device(name, options));
+}
+
+// The candidate is clang at this level; each case is also run with other options.
+fuzz::KernelBackends optimized_backends(const FuzzOptions& o) {
+  fuzz::KernelBackends b;
+  const ClangOptions clang = clang_options(o, 2);
+  b.candidate = on_clang("CLANG", clang);
+  const auto variant = [&](const std::string& name, const auto& set) {
+    ClangOptions options = clang;
+    set(options);
+    b.variants.push_back(on_clang("CLANG " + name, options));
+  };
+  variant("-O0", [](ClangOptions& c) { c.opt_level = 0; });
+  variant("without merged axes", [](ClangOptions& c) { c.codegen.merge_axes = false; });
+  variant("without lanes", [](ClangOptions& c) { c.codegen.lanes = false; });
+  variant("in 3 threads", [](ClangOptions& c) { c.threads = 3; });
+  return b;
+}
+
+// What clang compiles together costs little at -O0; other options are a second run of it.
+fuzz::KernelBackends unoptimized_backends(const FuzzOptions& o) {
+  fuzz::KernelBackends b;
+  ClangOptions clang = clang_options(o, 0);
+  b.candidate = on_clang("CLANG -O0", clang);
+  clang.codegen.merge_axes = clang.codegen.lanes = false;
+  clang.threads = 3;
+  b.variants.push_back(on_clang("CLANG -O0 without merged axes and lanes, in 3 threads", clang));
+  b.vary_every = 16;
+  b.slow = on_clang("CLANG -O2", clang_options(o, 2));
+  return b;
+}
+
+// Kernels a batch: what a run of the compiler costs itself is shared by that many.
+std::int64_t kernels_together(const std::string& backend) {
+  if (backend == "clang" || (backend == "tiers" && !has_tcc())) return 1024;
+  if (backend == "clang-O2") return 256;
+  return backend == "tiers" || backend == "tcc" ? 512 : 64;
 }
 
 }  // namespace
@@ -75,7 +122,7 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-fuzz::KernelBackends kernel_backends(const FuzzOptions& o, const fs::path& scratch, int worker) {
+fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
   fuzz::KernelBackends b;
   if (o.backend == "cpu") {
     b.candidate = fuzz::make_device_backend(make_interpreted_device());
@@ -94,21 +141,11 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o, const fs::path& scrat
     other = codegen;
     other.lanes = false;
     b.variants.push_back(add("TCC without lanes", other));
-    if (o.backend == "tiers")
-      b.slow =
-          fuzz::make_device_backend(make_clang_device("CLANG", clang_options(o, scratch, worker)));
+    if (o.backend == "tiers") b.slow = on_clang("CLANG", clang_options(o, 2));
+  } else if (o.backend == "clang-O2") {
+    b = optimized_backends(o);
   } else if (o.backend == "clang" || o.backend == "tiers") {
-    const ClangOptions clang = clang_options(o, scratch, worker);
-    b.candidate = fuzz::make_device_backend(make_clang_device("CLANG", clang));
-    const auto variant = [&](const std::string& name, const auto& set) {
-      ClangOptions options = clang;
-      set(options);
-      b.variants.push_back(fuzz::make_device_backend(make_clang_device("CLANG " + name, options)));
-    };
-    variant("-O0", [](ClangOptions& c) { c.opt_level = 0; });
-    variant("without merged axes", [](ClangOptions& c) { c.codegen.merge_axes = false; });
-    variant("without lanes", [](ClangOptions& c) { c.codegen.lanes = false; });
-    variant("in 3 threads", [](ClangOptions& c) { c.threads = 3; });
+    b = unoptimized_backends(o);
   } else {
     foreign::Limits limits;
     limits.answer = std::chrono::milliseconds(static_cast<std::int64_t>(o.case_seconds * 500));
@@ -126,15 +163,12 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o, const fs::path& scrat
   return b;
 }
 
-std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o, const fs::path& scratch) {
+std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o) {
   std::vector<AreaPlan> known;
   known.push_back({"symbolic", [](int) { return fuzz::make_symbolic_area(refuted); }, 4096, 2000});
   known.push_back({"view", [](int) { return fuzz::make_view_area(); }, 4096, 2000});
-  known.push_back({"kernel",
-                   [o, scratch](int worker) {
-                     return fuzz::make_kernel_area(kernel_backends(o, scratch, worker));
-                   },
-                   o.backend == "tiers" || o.backend == "tcc" ? 512 : 64, 1000, 3});
+  known.push_back({"kernel", [o](int) { return fuzz::make_kernel_area(kernel_backends(o)); },
+                   kernels_together(o.backend), 1000, 3});
   known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(); }, 128, 1000});
   known.push_back({"tensor", [](int) { return fuzz::make_tensor_area(); }, 64, 1000});
   std::vector<std::string> names = o.areas.empty() ? std::vector<std::string>{"kernel"} : o.areas;

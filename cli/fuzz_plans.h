@@ -1,6 +1,6 @@
 #pragma once
 
-#include <filesystem>
+#include <string>
 #include <vector>
 
 #include "touchstone/fuzz/areas.h"
@@ -9,15 +9,12 @@
 
 namespace touchstone::cli {
 
-/// The areas that options name, in their order. `scratch`: a folder for compiled kernels, one
-/// below it for each worker. Throws ParseError on a name that is none, or a backend that is not
-/// there.
-std::vector<fuzz::AreaPlan> fuzz_plans(const FuzzOptions& options,
-                                       const std::filesystem::path& scratch);
+/// The areas that options name, in their order. Throws ParseError on a name that is none, or a
+/// backend that is not there.
+std::vector<fuzz::AreaPlan> fuzz_plans(const FuzzOptions& options);
 
 /// What runs the kernels of the area kernel; throws as above.
-fuzz::KernelBackends kernel_backends(const FuzzOptions& options,
-                                     const std::filesystem::path& scratch, int worker);
+fuzz::KernelBackends kernel_backends(const FuzzOptions& options);
 
 /// A word as a shell reads it.
 std::string quoted(const std::string& word);

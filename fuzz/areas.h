@@ -52,6 +52,7 @@ struct KernelBackends {
   std::vector<std::unique_ptr<KernelBackend>> variants;
   std::unique_ptr<KernelBackend> slow;  // may be null
   bool judge_all = false;  // the oracle is asked of every answer: of the reference's own
+  std::uint64_t vary_every = 4;  // a variant runs one case in so many
 };
 
 /// Kernels with their inputs, as JSON on one line: a backend against the interpreted device.
@@ -60,7 +61,8 @@ struct KernelBackends {
 ///   broken       a foreign backend does not crash, hang, or reach out of its buffers
 ///   unusable     what it answers is an answer, and to this question
 ///   refused      a device of ours takes every kernel
-///   options      the answer is legal under other options of the compiler (one case in 4)
+///   options      the answer is legal under other options of the compiler (of one case in
+///                `vary_every`, under those that the case's text chooses)
 ///   slow         so is that of the slow backend (one case in 64)
 ///   poison       it is as legal when all that no index reads is NaN
 ///   round trip   kernel.json reads back as the same kernel

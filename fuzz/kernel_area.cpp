@@ -118,7 +118,7 @@ class KernelArea final : public Area {
   }
   bool varies(const std::string& text, Effort effort) const {
     return !backends_.variants.empty() &&
-           (effort == Effort::Full ? wanted("options") : sampled(text, 4));
+           (effort == Effort::Full ? wanted("options") : sampled(text, backends_.vary_every));
   }
   std::size_t variant_of(const std::string& text) const {
     return hash_bytes(text) / 64 % backends_.variants.size();

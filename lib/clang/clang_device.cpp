@@ -4,6 +4,7 @@
 #include <cstring>
 #include <future>
 #include <optional>
+#include <unordered_set>
 
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/base/hash.h"
@@ -22,8 +23,8 @@ using clang::KernelFunction;
 using clang::SharedObject;
 using clang::WorkerPool;
 
-constexpr std::int64_t kParallelWork = std::int64_t{1} << 18;  // operations worth waking threads
 constexpr std::size_t kKernelsPerCompile = 16;  // fewer do not pay for a second compiler process
+constexpr int kMostFailures = 24;  // runs of the compiler in search of a kernel that it refuses
 
 // A kernel on its way to a Runner.
 struct Draft {
@@ -37,15 +38,14 @@ struct Draft {
 
 class ClangRunner final : public Runner {
  public:
-  ClangRunner(const Draft& draft, std::shared_ptr<WorkerPool> pool)
-      : object_(draft.object),
+  ClangRunner(Draft draft, std::shared_ptr<WorkerPool> pool, std::int64_t parallel_work)
+      : object_(std::move(draft.object)),
         function_(object_ ? object_->function(draft.symbol) : nullptr),
-        source_(render_c(draft.linear)),
-        variables_(draft.linear.variables),
-        splits_(draft.linear.split >= 0),
-        work_(draft.work),
+        linear_(std::move(draft.linear)),
+        parallel_work_(parallel_work),
+        work_(std::move(draft.work)),
         pool_(std::move(pool)) {
-    for (const BufferSpec& b : draft.linear.buffers)
+    for (const BufferSpec& b : linear_.buffers)
       places_ = std::max(places_, static_cast<std::size_t>(b.idx) + 1);
   }
 
@@ -55,7 +55,7 @@ class ClangRunner final : public Runner {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
-  std::string source() const override { return source_; }
+  std::string source() const override { return render_c(linear_); }
 
  private:
   void launch(std::span<Buffer* const> buffers, const symbolic::Values& values) {
@@ -67,7 +67,7 @@ class ClangRunner final : public Runner {
       aliased = aliased || (i > 0 && memory[i] == memory[0]);
     }
     std::vector<std::int64_t> vars;
-    for (const std::string& name : variables_) vars.push_back(values.at(name));
+    for (const std::string& name : linear_.variables) vars.push_back(values.at(name));
     if (!aliased) return call(memory, vars, values);
     // The output's memory is an input as well: inputs are read as they were before the kernel.
     void* const target = memory[0];
@@ -80,7 +80,7 @@ class ClangRunner final : public Runner {
 
   void call(const std::vector<void*>& memory, const std::vector<std::int64_t>& vars,
             const symbolic::Values& values) {
-    if (splits_ && pool_->threads() > 1 && work_.evaluate(values) >= kParallelWork) {
+    if (linear_.split >= 0 && pool_->threads() > 1 && work_.evaluate(values) >= parallel_work_) {
       pool_->run([&](int part) { function_(memory.data(), vars.data(), part, pool_->threads()); });
     } else {
       const FpGuard guard;
@@ -90,15 +90,16 @@ class ClangRunner final : public Runner {
 
   std::shared_ptr<SharedObject> object_;
   KernelFunction function_;
-  std::string source_;
-  std::vector<std::string> variables_;
+  LinearKernel linear_;
+  std::int64_t parallel_work_;
   std::size_t places_ = 0;
-  bool splits_;
   sint work_;
   std::shared_ptr<WorkerPool> pool_;
 };
 
 class ClangDevice final : public Device {
+  using Objects = std::unordered_map<std::string, std::shared_ptr<SharedObject>>;  // by key
+
  public:
   ClangDevice(std::string name, ClangOptions options)
       : Device(std::move(name), std::make_unique<HostAllocator>()),
@@ -119,9 +120,13 @@ class ClangDevice final : public Device {
     if (!compiler_) compiler_.emplace(options_);
     std::vector<Draft> drafts;
     for (const LazyOpPtr& kernel : kernels) drafts.push_back(draft(kernel));
-    compile_missing(drafts);
+    if (options_.keep)
+      compile_missing(drafts);
+    else
+      compile_together(drafts);
     std::vector<RunnerPtr> runners;
-    for (const Draft& d : drafts) runners.push_back(std::make_shared<ClangRunner>(d, pool_));
+    for (Draft& d : drafts)
+      runners.push_back(std::make_shared<ClangRunner>(std::move(d), pool_, options_.parallel_work));
     return runners;
   }
 
@@ -130,10 +135,10 @@ class ClangDevice final : public Device {
     d.linear = linearize(kernel, options_.codegen);
     d.work = get_lazyop_info(kernel).flops;
     if (d.linear.uops.empty()) return d;
-    const std::string plain = render_c(d.linear);
-    d.key = content_hash(compiler_->identity() + plain);
-    d.symbol = d.linear.name + "_" + d.key;
-    d.function = render_c_function(d.linear, d.symbol);
+    d.function = render_c_function(d.linear, "");
+    d.key = content_hash(options_.keep ? compiler_->identity() + render_c(d.linear) : d.function);
+    d.symbol = (options_.keep ? d.linear.name : "kernel") + "_" + d.key;
+    d.function.insert(d.function.find("void (") + 5, d.symbol);
     return d;
   }
 
@@ -150,6 +155,47 @@ class ClangDevice final : public Device {
         if (!load(*d))
           throw SystemError(fmt::format("the compiled object of {} vanished from {}",
                                         d->linear.name, cache_.folder().string()));
+  }
+
+  // Nothing on disk. Where one of many kernels is refused, the others are held for when they are
+  // asked for one by one.
+  void compile_together(std::vector<Draft>& drafts) {
+    if (drafts.size() > 1) compiled_.clear();
+    std::vector<const Draft*> once;
+    std::unordered_set<std::string> keys;
+    for (const Draft& d : drafts)
+      if (!d.key.empty() && !compiled_.contains(d.key) && keys.insert(d.key).second)
+        once.push_back(&d);
+    Objects made;
+    int failures = 0;
+    std::string refused;
+    if (!once.empty()) compile_those_it_takes(once, made, failures, refused);
+    for (Draft& d : drafts) {
+      if (const auto it = made.find(d.key); it != made.end()) d.object = it->second;
+      if (const auto it = compiled_.find(d.key); it != compiled_.end()) d.object = it->second;
+    }
+    if (refused.empty()) return;
+    compiled_.merge(made);
+    throw SystemError(refused);
+  }
+
+  void compile_those_it_takes(std::span<const Draft* const> drafts, Objects& made, int& failures,
+                              std::string& refused) {
+    const TemporaryDirectory folder("touchstone-compile");
+    const std::filesystem::path output = folder.path() / "kernels.so";
+    try {
+      compile_to(drafts, output);
+    } catch (const SystemError& e) {
+      if (++failures > kMostFailures || drafts.size() == 1) {
+        if (refused.empty() || drafts.size() == 1) refused = e.what();
+        return;
+      }
+      compile_those_it_takes(drafts.first(drafts.size() / 2), made, failures, refused);
+      compile_those_it_takes(drafts.subspan(drafts.size() / 2), made, failures, refused);
+      return;
+    }
+    const auto object = std::make_shared<SharedObject>(output);
+    for (const Draft* d : drafts) made.emplace(d->key, object);
   }
 
   bool load(Draft& d) {
@@ -185,16 +231,18 @@ class ClangDevice final : public Device {
   }
 
   void compile_batch(std::span<const Draft* const> drafts) {
-    std::string functions;
     std::vector<std::string> keys;
-    for (const Draft* d : drafts) {
-      functions += "\n" + d->function;
-      keys.push_back(d->key);
-    }
+    for (const Draft* d : drafts) keys.push_back(d->key);
     const TemporaryDirectory folder("touchstone-compile");
     const std::filesystem::path output = folder.path() / "kernels.so";
-    compiler_->compile(codegen::c_preamble(functions) + functions, output);
+    compile_to(drafts, output);
     cache_.store(keys, read_file(output));
+  }
+
+  void compile_to(std::span<const Draft* const> drafts, const std::filesystem::path& output) const {
+    std::string functions;
+    for (const Draft* d : drafts) functions += "\n" + d->function;
+    compiler_->compile(codegen::c_preamble(functions) + functions, output);
   }
 
   ClangOptions options_;
@@ -202,6 +250,7 @@ class ClangDevice final : public Device {
   clang::ObjectCache cache_;
   std::shared_ptr<WorkerPool> pool_;
   std::unordered_map<std::string, std::weak_ptr<SharedObject>> loaded_;
+  Objects compiled_;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -18,6 +19,12 @@ struct ClangOptions {
   int opt_level = 2;
   std::vector<std::string> extra_flags;
   int threads = 0;  // that share a large kernel; 0: as many as the machine has
+  /// Operations from which on a kernel is large.
+  std::int64_t parallel_work = std::int64_t{1} << 18;
+  /// Whether compiled kernels stay on disk for the next run. If not, one run of the compiler makes
+  /// all kernels that are prepared together, they go with their runners, and where it fails those
+  /// that it takes are made all the same.
+  bool keep = true;
   CodegenOptions codegen;
 
   /// TOUCHSTONE_CC, TOUCHSTONE_CACHE and TOUCHSTONE_THREADS where they are set, the defaults above

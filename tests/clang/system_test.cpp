@@ -103,6 +103,77 @@ TEST(ClangCompiler, ManyKernelsTakeOneCall) {
   EXPECT_EQ(compiler.count(), 1);
 }
 
+// A compiler that counts, and refuses what takes roots.
+struct RootlessCompiler {
+  RootlessCompiler() {
+    const std::string source = (folder.path() / "source.c").string();
+    std::ofstream(path()) << "#!/bin/sh\n[ \"$1\" != --version ] || exec clang-19 --version\n"
+                          << "echo x >> " << (folder.path() / "count").string() << "\ncat > "
+                          << source << "\nif grep -q 'sqrtf(' " << source
+                          << "; then echo no roots; exit 1; fi\nexec clang-19 \"$@\" < " << source
+                          << "\n";
+    ::chmod(path().c_str(), 0755);
+  }
+  std::string path() const { return (folder.path() / "cc").string(); }
+  std::size_t count() const { return read_file(folder.path() / "count").size() / 2; }
+  TemporaryDirectory folder;
+};
+
+TEST(ClangUnkept, OneKernelThatIsRefusedLeavesTheOthers) {
+  const RootlessCompiler compiler;
+  ClangOptions options;
+  options.compiler = compiler.path();
+  options.keep = false;
+  const TestDevice device(options);
+  const LazyOpPtr root = stored(
+      LazyOp::unary(Op::Sqrt, LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({3}))));
+  std::vector<LazyOpPtr> kernels{root};
+  for (std::int64_t i = 1; i <= 7; ++i) kernels.push_back(doubling(i));
+  EXPECT_THROW((*device).prepare(kernels), SystemError);
+  const std::size_t searched = compiler.count();
+  EXPECT_EQ(searched, 7U) << "of 8, 4, 2, 1, 1, 2, 4";
+  expect_works(*device);
+  for (std::int64_t i = 1; i <= 7; ++i) (*device).runner(doubling(i));
+  EXPECT_EQ(compiler.count(), searched);
+  try {
+    (*device).runner(root);
+    ADD_FAILURE() << "no error";
+  } catch (const SystemError& e) {
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("no roots"), HasSubstr("sqrtf")));
+  }
+  EXPECT_TRUE(files_in(device.cache.path()).empty());
+}
+
+TEST(ClangUnkept, KernelsThatDifferInNameAloneAreOne) {
+  const CountingCompiler compiler;
+  ClangOptions options;
+  options.compiler = compiler.path();
+  options.keep = false;
+  const TestDevice device(options);
+  const auto shaped = [](std::vector<sint> shape) {
+    return stored(LazyOp::load(1, DType::Float32, ShapeTracker::contiguous(std::move(shape))));
+  };
+  const std::vector<LazyOpPtr> kernels{shaped({6}), shaped({2, 3}), shaped({3, 2})};
+  (*device).prepare(kernels);
+  for (const LazyOpPtr& k : kernels)
+    EXPECT_EQ(run<float>(*device, k, {{1, 2, 3, 4, 5, 6}}), (Floats{1, 2, 3, 4, 5, 6}));
+  EXPECT_EQ(compiler.count(), 1);
+}
+
+TEST(ClangThreads, ShareAKernelOfAnySizeWhereAskedTo) {
+  ClangOptions options = ClangOptions::from_environment();
+  options.keep = false;
+  options.threads = 3;
+  options.parallel_work = 0;
+  const TestDevice device(options);
+  for (std::int64_t n = 1; n < 9; ++n) {
+    const Floats x = counting<float>(n);
+    Floats twice;
+    for (const float v : x) twice.push_back(2 * v);
+    EXPECT_EQ(run<float>(*device, doubling(n), {x}), twice);
+  }
+}
+
 TEST(ClangCache, ServesLaterDevices) {
   const CountingCompiler compiler;
   const TemporaryDirectory cache;

@@ -90,6 +90,13 @@ TEST_F(CliFuzz, KernelsRunOnTccOrItIsSaidToBeMissing) {
   EXPECT_EQ(touchstone_run("fuzz --cases 60 --jobs 1 --seed 2").code, 0);
 }
 
+TEST_F(CliFuzz, KernelsRunOnClangAtBothLevels) {
+  const Answer plain = touchstone_run("fuzz --backend clang --cases 100 --jobs 1 --seed 2");
+  EXPECT_EQ(plain.code, 0) << plain.text;
+  EXPECT_THAT(plain.text, HasSubstr("kernel on clang: 100 cases"));
+  EXPECT_EQ(touchstone_run("fuzz --backend clang-O2 --cases 20 --jobs 1 --seed 2").code, 0);
+}
+
 TEST_F(CliFuzz, AFindingGoesToTheCorpusOnceAndIsFoundThereAgain) {
   const std::string where =
       " --findings " + file("f") + " --plant drop-last-reduce --corpus " + file("corpus");

@@ -8,8 +8,11 @@
 
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
+#include "touchstone/fuzz/areas.h"
 #include "touchstone/fuzz/campaign.h"
 #include "touchstone/fuzz/finding_folder.h"
+#include "touchstone/fuzz/kernel_backend.h"
+#include "touchstone/fuzz/runner.h"
 #include "touchstone/fuzz/shrink.h"
 #include "touchstone/fuzz/values.h"
 #include "touchstone/interp/interpreted.h"
@@ -285,6 +288,44 @@ TEST(FindingFolder, HoldsAllThatBelongsToAFinding) {
   EXPECT_NE(trace.find("(2) -> 1: 0x41000000 (8.0)"), std::string::npos) << trace;
   EXPECT_THROW(write_finding_folder("/dev/null/x", c, {"verdict", ""}, "true", nullptr),
                SystemError);
+}
+
+// Kernels with a sine end the process; all of a batch are one object.
+TEST(KernelCampaign, ACrashAmongKernelsCompiledTogetherIsItsCase) {
+  const TemporaryDirectory folder;
+  const std::string compiler = folder.path() / "cc";
+  write_file_atomically(compiler, R"sh(#!/bin/sh
+[ "$1" != --version ] || exec clang-19 --version
+{ echo 'static float ends(float x) { *(volatile int*)0 = 0; return x; }'
+  sed 's/sinf(/ends(/g'; } | clang-19 "$@"
+)sh");
+  std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+  ClangOptions options;
+  options.compiler = compiler;
+  options.keep = false;
+  options.opt_level = 0;
+  const AreaPlan plan{"kernel",
+                      [&](int) {
+                        KernelBackends backends;
+                        backends.candidate =
+                            make_device_backend(make_clang_device("CANDIDATE", options));
+                        return make_kernel_area(std::move(backends));
+                      },
+                      24};
+  RunOptions run;
+  run.cases = 48;
+  run.seed = 3;
+  run.most_shrunk = 0;
+  const RunResult result = run_areas({plan}, run, std::atomic<bool>(false), {});
+  EXPECT_EQ(result.trouble, "");
+  const AreaResult& r = result.areas.at(0);
+  EXPECT_EQ(r.tally.cases, 48);
+  EXPECT_EQ(static_cast<std::size_t>(r.tally.failed), r.findings.size());
+  EXPECT_FALSE(r.findings.empty());
+  for (const AreaFinding& f : r.findings) {
+    EXPECT_EQ(f.failure.relation, "crash") << f.failure.detail;
+    EXPECT_NE(f.text.find("\"SIN\""), std::string::npos) << f.text;
+  }
 }
 
 TEST(Reproducer, RoundTripGivesTheSameVerdict) {
