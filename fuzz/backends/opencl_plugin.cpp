@@ -36,7 +36,9 @@ int guarded(const F& body) {
 
 int compile(const char* json, void** out) {
   return guarded([&] {
-    const auto linear = touchstone::linearize(touchstone::kernel_from_json(json).ast);
+    touchstone::CodegenOptions options;
+    options.stages = false;  // arrays of 24 KiB in each work item
+    const auto linear = touchstone::linearize(touchstone::kernel_from_json(json).ast, options);
     cl::Program program(touchstone::render_opencl(linear));
     program.build("-cl-std=CL1.2");
     *out = new Program{cl::Kernel(program, linear.name.c_str()), linear.split < 0 ? 1U : 8U};

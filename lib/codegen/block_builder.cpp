@@ -74,6 +74,14 @@ void BlockBuilder::close_loop() {
   block(open_).items.push_back(-1 - closed);
 }
 
+int BlockBuilder::go_out_to(int depth) {
+  const int from = open_;
+  while (block(open_).depth > depth) open_ = block(open_).parent;
+  return from;
+}
+
+void BlockBuilder::resume(int block) { open_ = block; }
+
 int BlockBuilder::depth(int value) const {
   return block(block_of_[static_cast<std::size_t>(value)]).depth;
 }

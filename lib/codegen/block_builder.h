@@ -29,6 +29,10 @@ class BlockBuilder {
   /// certain.
   int open_loop(int begin, int end, std::string name, bool runs);
   void close_loop();
+  /// Continues inside the outermost `depth` of the open loops, before what the next of them will
+  /// hold; resume() with the result goes back.
+  int go_out_to(int depth);
+  void resume(int block);
 
   bool inside_loop() const { return open_ != 0; }
   /// The counter of the innermost open loop, -1 where none is open.
@@ -37,6 +41,7 @@ class BlockBuilder {
     return std::get<std::string>(uop(counter).arg);
   }
 
+  int open_loops() const { return block(open_).depth; }
   /// Loops round the place where `value` is made.
   int depth(int value) const;
   const UOp& uop(int value) const { return values_[static_cast<std::size_t>(value)]; }

@@ -146,12 +146,71 @@ int Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, cons
   const auto [loops, indices] = open_reduce_loops(reduce, tile);
   const int inner = open_lanes(plan, indices, base);
   const int lane = builder_.innermost_loop();
+  if (options_.stages) stage_parts(reduce, plan, builder_.open_loops() - 1 - loops, inner);
   const int term = evaluate(reduce.src()[0].get(), inner);
   const int before = builder_.here({UOps::LoadAcc, type, {accumulator, lane}, {}});
   const int after = reduced(reduce, before, term);
   builder_.here({UOps::Assign, type, {accumulator, after, lane}, {}});
   for (int i = 0; i < loops + 1; ++i) builder_.close_loop();
   return accumulator;
+}
+
+// Computes ahead what the lanes or the rows share of the terms of `reduce`. `first_reduced`: loops
+// outside those of the reduce; `inner`: indices inside all.
+void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan, int first_reduced,
+                             int inner) {
+  const LazyOpPtr& term = reduce.src()[0];
+  if (term->src().empty()) return;
+  TermLoops loops;
+  loops.tiled = plan.tiles() > 1;
+  loops.lane_axis = plan.axis;
+  loops.axis = plan.size;
+  for (std::size_t axis = 0; axis < plan.axis; ++axis)
+    if (kernel_->shape()[axis] != sint(1)) loops.rows.push_back(kernel_->shape()[axis]);
+  assert(static_cast<int>(loops.first_reduced()) == first_reduced);
+  std::vector<std::size_t> axes;
+  for (const int axis : reduce.reduce_arg().axes)
+    if (term->shape()[static_cast<std::size_t>(axis)] != sint(1))
+      axes.push_back(static_cast<std::size_t>(axis));
+  for (const std::size_t axis : axes) loops.reduced.push_back(term->shape()[axis]);
+  axes.push_back(plan.axis);
+  const auto dependence = [&](const ShapeTracker& st) {
+    const IndexExpr& at = address(st, inner);
+    std::uint64_t on = 0;
+    for (const Node& expr : {at.index, at.valid})
+      for (const Node& variable : symbolic::variables(expr))
+        if (const int depth = builder_.depth(names_.at(symbolic::variable_name(variable))))
+          on |= std::uint64_t{1} << (depth - 1);
+    return on;
+  };
+  for (const Stage& part : plan_stages(term, loops, dependence, stage_bytes_))
+    stage(part, loops, axes, inner);
+}
+
+// `axes`: of the loops of the reduce, then of the lanes.
+void Linearizer::stage(const Stage& part, const TermLoops& loops,
+                       const std::vector<std::size_t>& axes, int inner) {
+  const DType type = part.node->dtype();
+  const int inside = builder_.go_out_to(static_cast<int>(part.rows));
+  const int array = builder_.here({UOps::DefineAcc, type, {}, static_cast<int>(part.elements)});
+  Indices ahead = indices_[static_cast<std::size_t>(inner)];
+  Node to = 0, from = 0;  // places in the array
+  int opened = 0;
+  const auto open = [&](std::size_t axis, const sint& size) {
+    from = from * size.node() + ahead[axis];
+    open_loop(size, false, "s", ahead[axis]);
+    to = to * size.node() + ahead[axis];
+    ++opened;
+  };
+  for (const std::size_t i : part.reduced) open(axes[i], loops.reduced[i]);
+  if (part.lanes) open(axes.back(), loops.axis);
+  const int at = add_indices(std::move(ahead));
+  const int value = evaluate(part.node, at);
+  builder_.here({UOps::Assign, type, {array, value, lower(to, at)}, {}});
+  while (opened-- > 0) builder_.close_loop();
+  builder_.resume(inside);
+  made_[{part.node, inner}] =
+      builder_.value({UOps::LoadAcc, type, {array, lower(from, inner)}, {}});
 }
 
 // An explicit stack: expressions may be any depth.

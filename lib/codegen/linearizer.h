@@ -12,6 +12,7 @@
 #include "touchstone/codegen/block_builder.h"
 #include "touchstone/codegen/lanes.h"
 #include "touchstone/codegen/linearize.h"
+#include "touchstone/codegen/stage.h"
 
 namespace touchstone::codegen {
 
@@ -53,6 +54,9 @@ class Linearizer {
   symbolic::Node open_tiles(const LanePlan& plan);
   int reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, const Indices& tile,
                       symbolic::Node base);
+  void stage_parts(const LazyOp& reduce, const LanePlan& plan, int first_reduced, int inner);
+  void stage(const Stage& part, const TermLoops& loops, const std::vector<std::size_t>& axes,
+             int inner);
   int open_lanes(const LanePlan& plan, const Indices& tile, symbolic::Node base);
   int evaluate(const LazyOp* root, int indices);
   void enter(std::vector<Visit>& stack);
@@ -82,6 +86,7 @@ class Linearizer {
   std::vector<std::string> variables_;
   std::map<std::string, int> names_;  // of variables and loop counters
   int counters_ = 0;
+  std::int64_t stage_bytes_ = kStagedBytes;
   std::deque<Indices> indices_;
   std::unordered_map<Key, int, KeyHash> made_;
   std::unordered_map<std::uint64_t, std::deque<std::tuple<const ShapeTracker*, int, IndexExpr>>>

@@ -158,11 +158,12 @@ class Renderer {
 
   void define_acc(int i) {
     const UOp& u = uop(i);
-    const std::string name = fmt::format("acc{}", i);
+    const std::string name = fmt::format("{}{}", u.src.empty() ? "stage" : "acc", i);
     text_[at(i)] = {name, true};
     if (const int* const lanes = std::get_if<int>(&u.arg)) {
       line(fmt::format("{} {}[{}];", c_type(u.dtype), name, *lanes));
-      line(fmt::format("for (i64 l = 0; l < {}; ++l) {}[l] = {};", *lanes, name, src(u, 0).text));
+      if (!u.src.empty())
+        line(fmt::format("for (i64 l = 0; l < {}; ++l) {}[l] = {};", *lanes, name, src(u, 0).text));
     } else {
       line(fmt::format("{} {} = {};", c_type(u.dtype), name, src(u, 0).text));
     }

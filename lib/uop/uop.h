@@ -18,7 +18,8 @@ enum class UOps : std::uint8_t {
   DefineGlobal,  // a buffer;              arg: its number
   DefineVar,     // an int64 parameter;    arg: its name
   DefineAcc,     // an accumulator; src: initial value; arg: its lanes, none for a single one, which
-                 // as an operand stands for its value at that point
+                 // as an operand stands for its value at that point; lanes without an initial value
+                 // are an array, read where it was assigned
   Const,         // arg: Scalar
   Loop,          // an int64 loop counter; src: begin, end (exclusive); arg: its name
   EndLoop,       // src: the loop

@@ -123,10 +123,11 @@ class Verifier {
               "the kernel declares no such variable");
       require(uop().dtype == DType::Int64, "a variable is int64");
     } else if (uop().kind == UOps::DefineAcc) {
-      operands(1, 1);
-      require(dtype(src(0)) == uop().dtype, "the initial value is of another dtype");
-      if (std::holds_alternative<int>(uop().arg))
-        require(arg<int>() > 0, "an accumulator has one lane at least");
+      const bool lanes = std::holds_alternative<int>(uop().arg);
+      operands(lanes ? 0 : 1, 1);
+      if (!uop().src.empty())
+        require(dtype(src(0)) == uop().dtype, "the initial value is of another dtype");
+      if (lanes) require(arg<int>() > 0, "an accumulator has one lane at least");
     } else {
       operands(0, 0);
       require(arg<Scalar>().dtype() == uop().dtype, "the constant is of another dtype");

@@ -164,6 +164,22 @@ TEST(ClangLanes, NeverChangeABit) {
     kernels.push_back(stored(LazyOp::binary(Op::Sub, LazyOp::reduce(Op::ReduceMax, blocks, {0, 1}),
                                             LazyOp::reduce(Op::ReduceSum, blocks, {0, 1}))));
   }
+  // Parts that lanes or rows share: ops, masks, reduces in them and beside them.
+  for (const std::int64_t n : {8, 65, 100}) {
+    const Shape all{5, n, 9};
+    const auto of = [&](const ShapeTracker& st) { return LazyOp::load(1, kF32, st.expand(all)); };
+    const auto row = LazyOp::unary(Op::Neg, of(dense({5, 1, 9})));
+    const auto masked =
+        LazyOp::unary(Op::Exp2, of(dense({5, 1, 8}).pad(Padding{{0, 0}, {0, 0}, {1, 0}})));
+    const auto turned = of(dense({1, n, 9}));
+    const auto below = LazyOp::binary(Op::Mul, row, LazyOp::unary(Op::Neg, turned));
+    add(LazyOp::binary(Op::Mul, row, turned), Op::ReduceSum, {2});
+    add(LazyOp::binary(Op::Add, LazyOp::binary(Op::Mul, masked, row), turned), Op::ReduceMax, {2});
+    add(below, Op::ReduceSum, {0, 2});
+    kernels.push_back(stored(
+        LazyOp::binary(Op::Sub, LazyOp::reduce(Op::ReduceSum, below, {2}),
+                       LazyOp::reduce(Op::ReduceMax, LazyOp::binary(Op::Add, turned, row), {2}))));
+  }
   ClangOptions plain;
   plain.codegen.lanes = false;
   plain.codegen.merge_axes = false;
@@ -172,7 +188,7 @@ TEST(ClangLanes, NeverChangeABit) {
   (*scalar).prepare(kernels);
   std::mt19937 random(5);
   std::normal_distribution<float> normal;
-  Floats in(9 * 130);
+  Floats in(2000);
   for (float& v : in) v = normal(random);
   for (const LazyOpPtr& k : kernels)
     EXPECT_EQ(run<float>(device(), k, {in}), run<float>(*scalar, k, {in}))

@@ -172,6 +172,46 @@ TEST(Lanes, NeighbouringOutputsShareTheReduceLoop) {
   EXPECT_FALSE(has(body(kernel, {Fault::None, true, false}), "[56]"));
 }
 
+// x[m, k] times y[n, k], over the last axis: each row of lanes shares an element of x, and all rows
+// the elements of y, whose lanes lie apart.
+LazyOpPtr product(std::int64_t m, std::int64_t n, std::int64_t k) {
+  const auto x = load(1, dense({m, 1, k}).expand({m, n, k}));
+  const auto y = load(2, dense({1, n, k}).expand({m, n, k}));
+  const auto scaled = LazyOp::binary(
+      Op::Max, x, LazyOp::constant(Scalar::of(2.0F), dense({1, 1, 1}).expand({m, n, k})));
+  return stored(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, scaled, y), {2}));
+}
+
+TEST(Stages, WhatLanesShareIsComputedOnceARow) {
+  const std::string text = body(product(3, 16, 32));
+  EXPECT_EQ(count(text, "f32 stage"), 1) << text;
+  EXPECT_TRUE(has(text, "[32];")) << text;
+  EXPECT_LT(text.find("max_f32"), text.find("i64 r1")) << text;
+  EXPECT_FALSE(has(body(product(3, 16, 32), {Fault::None, true, true, false}), "stage"));
+  EXPECT_FALSE(has(body(product(3, 16, 7)), "stage"));  // less than a vector
+}
+
+TEST(Stages, WhatRowsShareIsTurnedForTheLanesBeforeThem) {
+  const std::string text = body(product(4, 16, 32));
+  EXPECT_EQ(count(text, "f32 stage"), 2) << text;
+  EXPECT_TRUE(has(text, "[512];")) << text;
+  EXPECT_LT(text.find("[512];"), text.find("split_at")) << text;
+  EXPECT_EQ(count(text, "= b2["), 1) << text;
+}
+
+TEST(Stages, TakeNoMoreThanTheirShareOfTheCache) {
+  EXPECT_EQ(count(body(product(8, 64, 90)), "f32 stage"), 2);
+  EXPECT_EQ(count(body(product(8, 64, 96)), "f32 stage"), 1);  // 24576 for the one alone
+  EXPECT_EQ(count(body(product(8, 64, 7000)), "f32 stage"), 0);
+}
+
+TEST(Stages, StayInLoopsThatMayNotRun) {
+  const symbolic::Node rows = symbolic::variable("n", 0, 9);
+  const auto y = load(1, dense({1, 16, 32}).expand({rows, 16, 32}));
+  const std::string text = body(stored(LazyOp::reduce(Op::ReduceSum, y, {2})));
+  EXPECT_FALSE(has(text, "stage")) << text;
+}
+
 TEST(Linearize, RejectsWhatIsNoKernel) {
   EXPECT_THROW(linearize(load(1, dense({2}))), AstError);
   EXPECT_THROW(linearize(stored(load(0, dense({2})))), AstError);

@@ -1,0 +1,144 @@
+#include "touchstone/codegen/stage.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace touchstone::codegen {
+
+namespace {
+
+constexpr std::int64_t kLeastStaged = 8;  // elements: a vector
+constexpr std::int64_t kLeastReuse = 4;   // rows that share an array with a lane in its index
+constexpr std::size_t kMostLoops = 64;    // that a set of loops can name
+
+struct Part {
+  std::uint64_t loops = 0;  // it depends on
+  bool gains = false;       // it holds an op, or a load whose lanes lie apart
+  bool free = true;         // of reduces
+};
+
+class Planner {
+ public:
+  Planner(const TermLoops& loops, const Dependence& dependence, std::int64_t& bytes)
+      : loops_(loops), dependence_(dependence), bytes_(bytes) {}
+
+  std::vector<Stage> plan(const LazyOpPtr& term) {
+    std::unordered_set<const LazyOp*> own;  // of this reduce, not of one below it
+    walk(*term, [&](const LazyOp& node) {
+      own.insert(&node);
+      return !is_reduce(node.op());
+    });
+    for (const LazyOpPtr& node : toposort(term))
+      if (own.contains(node.get())) describe(*node);
+    std::vector<Stage> stages;
+    walk(*term, [&](const LazyOp& node) {
+      const auto stage = worthwhile(node);
+      if (stage) {
+        bytes_ -= stage->elements * bytes_of(node);
+        stages.push_back(*stage);
+      }
+      return !stage && !is_reduce(node.op());
+    });
+    return stages;
+  }
+
+ private:
+  // From the term down, each node once, below those that `visit` says.
+  template <class Visit>
+  static void walk(const LazyOp& term, const Visit& visit) {
+    std::vector<const LazyOp*> open{&term};
+    std::unordered_set<const LazyOp*> seen{&term};
+    while (!open.empty()) {
+      const LazyOp* const node = open.back();
+      open.pop_back();
+      if (!visit(*node)) continue;
+      for (const LazyOpPtr& s : node->src())
+        if (seen.insert(s.get()).second) open.push_back(s.get());
+    }
+  }
+
+  static std::int64_t bytes_of(const LazyOp& node) {
+    return static_cast<std::int64_t>(itemsize(node.dtype()));
+  }
+  static bool depends(const Part& part, std::size_t loop) { return part.loops >> loop & 1; }
+
+  // A load never leaves a loop that may run zero times: its address may lie nowhere then.
+  static bool certainly_runs(const sint& size) { return size.min().value_or(0) >= 1; }
+
+  bool lies_apart(const LazyOp& node) const {
+    if (node.op() != Op::Load) return false;
+    const auto stride = node.buffer().st.real_strides(true)[loops_.lane_axis];
+    return stride && stride->is_int() && (stride->as_int() > 1 || stride->as_int() < -1);
+  }
+
+  void describe(const LazyOp& node) {
+    Part part;
+    part.free = !is_reduce(node.op());
+    if (!part.free) {
+      parts_.emplace(&node, part);
+      return;
+    }
+    if (node.op() == Op::Load) part.loops = dependence_(node.buffer().st);
+    if (node.op() == Op::Const) part.loops = dependence_(node.constant().st);
+    part.gains = (is_elementwise(node.op()) && node.op() != Op::Noop) ||
+                 (depends(part, loops_.lane()) && lies_apart(node));
+    for (const LazyOpPtr& s : node.src()) {
+      const Part& operand = parts_.at(s.get());
+      part.loops |= operand.loops;
+      part.gains = part.gains || operand.gains;
+      part.free = part.free && operand.free;
+    }
+    parts_.emplace(&node, part);
+  }
+
+  std::optional<Stage> worthwhile(const LazyOp& node) const {
+    const Part& part = parts_.at(&node);
+    if (!part.free || !part.gains) return std::nullopt;
+    Stage stage;
+    stage.node = &node;
+    stage.elements = 1;
+    const auto grow = [&](std::int64_t size) {
+      return !__builtin_mul_overflow(stage.elements, size, &stage.elements);
+    };
+    for (std::size_t i = 0; i < loops_.reduced.size(); ++i) {
+      if (!depends(part, loops_.first_reduced() + i)) continue;
+      stage.reduced.push_back(i);
+      if (!grow(loops_.reduced[i].as_int())) return std::nullopt;
+    }
+    if (stage.reduced.empty()) return std::nullopt;
+    for (std::size_t i = 0; i < loops_.rows.size(); ++i)
+      if (depends(part, i) || !certainly_runs(loops_.rows[i])) stage.rows = i + 1;
+    stage.lanes = depends(part, loops_.lane());
+    if (stage.lanes && (!grow(loops_.axis) || rows_that_share(stage) < kLeastReuse))
+      return std::nullopt;
+    if (stage.elements < kLeastStaged || stage.elements > bytes_ / bytes_of(node))
+      return std::nullopt;
+    return stage;
+  }
+
+  std::int64_t rows_that_share(const Stage& stage) const {
+    std::int64_t rows = 1;
+    for (std::size_t i = stage.rows; i < loops_.rows.size(); ++i)
+      rows = std::min(rows * loops_.rows[i].min().value_or(1), std::int64_t{kLeastReuse});
+    return rows;
+  }
+
+  const TermLoops& loops_;
+  const Dependence& dependence_;
+  std::int64_t& bytes_;
+  std::unordered_map<const LazyOp*, Part> parts_;
+};
+
+}  // namespace
+
+std::vector<Stage> plan_stages(const LazyOpPtr& term, const TermLoops& loops,
+                               const Dependence& dependence, std::int64_t& bytes) {
+  if (term->src().empty() || loops.lane() >= kMostLoops) return {};
+  if (!std::ranges::all_of(loops.reduced, [](const sint& size) { return size.is_int(); }))
+    return {};
+  return Planner(loops, dependence, bytes).plan(term);
+}
+
+}  // namespace touchstone::codegen
