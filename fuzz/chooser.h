@@ -1,6 +1,5 @@
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -67,25 +66,43 @@ class RandomChooser : public Chooser {
   RandomChooser(std::uint64_t seed, std::uint64_t index) : key_(hash_mix(seed, index)) {}
 
   std::uint64_t below(std::uint64_t n) override {
-    constexpr int kRotations[] = {13, 15, 26, 6, 17, 29, 16, 24};
-    const auto low = static_cast<std::uint32_t>(key_),
-               high = static_cast<std::uint32_t>(key_ >> 32);
-    const std::uint32_t schedule[] = {low, high, 0x1BD11BDAU ^ low ^ high};
-    std::uint32_t x0 = drawn_++ + schedule[0], x1 = schedule[1];
-    for (std::uint32_t round = 0; round < 20; ++round) {
-      x0 += x1;
-      x1 = std::rotl(x1, kRotations[round % 8]) ^ x0;
-      if (round % 4 != 3) continue;
-      const std::uint32_t turn = round / 4 + 1;
-      x0 += schedule[turn % 3];
-      x1 += schedule[(turn + 1) % 3] + turn;
-    }
-    return ((static_cast<std::uint64_t>(x1) << 32) | x0) % n;
+    if (next_ == kAhead) draw_ahead();
+    return ahead_[next_++] % n;
   }
 
  private:
+  static constexpr std::uint32_t kAhead = 8;  // draws made at once
+  using Lanes [[gnu::vector_size(4 * kAhead)]] = std::uint32_t;
+
+  template <std::uint32_t... kTurns>
+  static void rounds(Lanes& x0, Lanes& x1) {
+    ((x0 += x1, x1 = (x1 << kTurns | x1 >> (32 - kTurns)) ^ x0), ...);
+  }
+
+  void draw_ahead() {
+    const auto low = static_cast<std::uint32_t>(key_),
+               high = static_cast<std::uint32_t>(key_ >> 32);
+    const std::uint32_t schedule[] = {low, high, 0x1BD11BDAU ^ low ^ high};
+    Lanes x0 = Lanes{0, 1, 2, 3, 4, 5, 6, 7} + (drawn_ + schedule[0]);
+    Lanes x1 = Lanes{} + schedule[1];
+    for (std::uint32_t turn = 1; turn <= 5; ++turn) {
+      if (turn % 2 == 1)
+        rounds<13, 15, 26, 6>(x0, x1);
+      else
+        rounds<17, 29, 16, 24>(x0, x1);
+      x0 += schedule[turn % 3];
+      x1 += schedule[(turn + 1) % 3] + turn;
+    }
+    for (std::uint32_t i = 0; i < kAhead; ++i)
+      ahead_[i] = static_cast<std::uint64_t>(x1[i]) << 32 | x0[i];
+    drawn_ += kAhead;
+    next_ = 0;
+  }
+
   std::uint64_t key_;
   std::uint32_t drawn_ = 0;
+  std::uint32_t next_ = kAhead;
+  std::uint64_t ahead_[kAhead];
 };
 
 }  // namespace touchstone::fuzz

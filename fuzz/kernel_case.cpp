@@ -9,9 +9,9 @@ LazyOpPtr KernelCase::concrete() const {
 }
 
 std::vector<BufferPtr> make_buffers(const KernelCase& c, Device& device) {
-  std::vector<BufferPtr> buffers;
-  for (const BufferSpec& spec : buffers_of(c.concrete()))
-    if (spec.idx == 0) buffers.push_back(std::make_shared<Buffer>(device, spec.dtype, spec.size));
+  const MemBuffer output = c.concrete()->buffer();
+  std::vector<BufferPtr> buffers{
+      std::make_shared<Buffer>(device, output.dtype, output.st.real_size())};
   for (const HostArray& input : c.inputs) {
     buffers.push_back(std::make_shared<Buffer>(device, input.dtype, input.size()));
     buffers.back()->copy_in(std::as_bytes(std::span(input.bytes)));
@@ -20,10 +20,11 @@ std::vector<BufferPtr> make_buffers(const KernelCase& c, Device& device) {
 }
 
 HostArray answer_of(const KernelCase& c, Device& device) {
+  const RunnerPtr runner = device.runner(c.kernel);
   const std::vector<BufferPtr> buffers = make_buffers(c, device);
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  run_kernel(device, c.kernel, raw, c.values);
+  runner->run(raw, c.values);
   const Buffer& out = *buffers[0];
   HostArray answer{out.dtype(), {out.size()}, std::string(out.bytes(), '\0')};
   out.copy_out(std::as_writable_bytes(std::span(answer.bytes)));

@@ -16,13 +16,12 @@ using nlohmann::json;
 constexpr std::string_view kKey = "touchstone_reproducer";
 
 std::string hex(std::string_view bytes) {
-  std::string out;
-  out.reserve(2 * bytes.size());
-  for (const char c : bytes) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    const auto byte = static_cast<unsigned char>(c);
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out(2 * bytes.size(), '\0');
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i]);
+    out[2 * i] = kDigits[byte >> 4];
+    out[2 * i + 1] = kDigits[byte & 15];
   }
   return out;
 }

@@ -66,14 +66,13 @@ void check_values(std::span<const symbolic::Node> variables, const symbolic::Val
   }
 }
 
-PreparedKernel prepare_one(const LazyOpPtr& kernel, RunnerPtr runner) {
-  PreparedKernel made{std::move(runner), {}, variables_of(kernel)};
-  if (!made.variables.empty()) return made;
+void complete(PreparedKernel& made, const LazyOpPtr& kernel) {
+  made.variables = variables_of(kernel);
+  if (!made.variables.empty()) return;
   made.buffers = buffers_of(kernel);
   const FlopCounter cost = get_lazyop_info(kernel);
   made.ops = cost.flops.as_int();
   made.mem = cost.total_mem().as_int();
-  return made;
 }
 
 }  // namespace
@@ -92,10 +91,16 @@ GlobalCounters& counters() {
 Device::Device(std::string name, std::unique_ptr<Allocator> allocator)
     : name_(std::move(name)), allocator_(std::move(allocator)) {}
 
-const PreparedKernel& Device::prepared(const LazyOpPtr& kernel) {
+Device::Entry& Device::entry(const LazyOpPtr& kernel) {
   if (const auto it = runners_.find(kernel); it != runners_.end()) return it->second;
   validate_kernel(kernel);
-  return runners_.emplace(kernel, prepare_one(kernel, make_runner(kernel))).first->second;
+  return runners_.emplace(kernel, Entry{{make_runner(kernel), {}, {}}}).first->second;
+}
+
+const PreparedKernel& Device::prepared(const LazyOpPtr& kernel) {
+  Entry& found = entry(kernel);
+  if (!std::exchange(found.complete, true)) complete(found.kernel, kernel);
+  return found.kernel;
 }
 
 void Device::prepare(std::span<const LazyOpPtr> kernels) {
@@ -109,7 +114,7 @@ void Device::prepare(std::span<const LazyOpPtr> kernels) {
   if (missing.empty()) return;
   const std::vector<RunnerPtr> made = make_runners(missing);
   for (std::size_t i = 0; i < missing.size(); ++i)
-    runners_.emplace(missing[i], prepare_one(missing[i], made[i]));
+    runners_.emplace(missing[i], Entry{{made[i], {}, {}}});
 }
 
 std::vector<RunnerPtr> Device::make_runners(std::span<const LazyOpPtr> kernels) {

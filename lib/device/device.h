@@ -61,7 +61,7 @@ class Device {
   Allocator& allocator() const { return *allocator_; }
 
   /// The runner of a valid kernel, made at first use. Throws AstError or SystemError.
-  RunnerPtr runner(const LazyOpPtr& kernel) { return prepared(kernel).runner; }
+  RunnerPtr runner(const LazyOpPtr& kernel) { return entry(kernel).kernel.runner; }
   const PreparedKernel& prepared(const LazyOpPtr& kernel);
   /// Makes the runners of many kernels at once, where that is cheaper than one by one.
   void prepare(std::span<const LazyOpPtr> kernels);
@@ -83,7 +83,13 @@ class Device {
   virtual std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels);
   std::string name_;
   std::unique_ptr<Allocator> allocator_;
-  std::unordered_map<LazyOpPtr, PreparedKernel, LazyOpHash, LazyOpSame> runners_;
+
+  struct Entry {
+    PreparedKernel kernel;
+    bool complete = false;  // all but the runner is found out at the first launch
+  };
+  Entry& entry(const LazyOpPtr& kernel);
+  std::unordered_map<LazyOpPtr, Entry, LazyOpHash, LazyOpSame> runners_;
 };
 
 /// Runs a kernel after checking buffers and values against it, and counts it. Throws BufferError

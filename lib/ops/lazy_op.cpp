@@ -252,18 +252,51 @@ bool same(const LazyOpPtr& a, const LazyOpPtr& b) {
   return true;
 }
 
+namespace {
+
+// Addresses, in one array: a kernel's nodes are walked many times over.
+class SeenNodes {
+ public:
+  /// False where it was there.
+  bool insert(const LazyOp* node) {
+    if (2 * ++count_ > slots_.size()) grow();
+    return put(node);
+  }
+
+ private:
+  bool put(const LazyOp* node) {
+    std::size_t at = hash_mix(0, reinterpret_cast<std::uintptr_t>(node)) & (slots_.size() - 1);
+    for (; slots_[at] != nullptr; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at] == node) return false;
+    slots_[at] = node;
+    return true;
+  }
+  void grow() {
+    std::vector<const LazyOp*> old(2 * slots_.size());
+    old.swap(slots_);
+    for (const LazyOp* node : old)
+      if (node != nullptr) put(node);
+  }
+
+  std::vector<const LazyOp*> slots_ = std::vector<const LazyOp*>(32);  // a power of 2 of them
+  std::size_t count_ = 0;
+};
+
+}  // namespace
+
 std::vector<LazyOpPtr> toposort(const LazyOpPtr& root) {
   std::vector<LazyOpPtr> order;
-  std::unordered_set<const LazyOp*> seen;
-  std::vector<std::pair<LazyOpPtr, std::size_t>> path;  // a node and its next operand to visit
-  if (seen.insert(root.get()).second) path.emplace_back(root, 0);
+  SeenNodes seen;
+  std::vector<std::pair<const LazyOpPtr*, std::size_t>> path;  // a node and its next operand
+  seen.insert(root.get());
+  path.emplace_back(&root, 0);
   while (!path.empty()) {
     auto& [node, next] = path.back();
-    if (next < node->src().size()) {
-      const LazyOpPtr& operand = node->src()[next++];
-      if (seen.insert(operand.get()).second) path.emplace_back(operand, 0);
+    if (next < (*node)->src().size()) {
+      const LazyOpPtr& operand = (*node)->src()[next++];
+      if (seen.insert(operand.get())) path.emplace_back(&operand, 0);
     } else {
-      order.push_back(std::move(node));
+      order.push_back(*node);
       path.pop_back();
     }
   }
