@@ -92,11 +92,6 @@ std::size_t lone_equals(std::string_view line) {
                   at + 1, name, name, text.substr(0, 200), std::string(at, ' ')));
 }
 
-std::string bounds_text(const symbolic::Answer& a) {
-  return dim(fmt::format("in [{}, {}], size {}", a.bounds.lo ? a.bounds.lo->str() : "-inf",
-                         a.bounds.hi ? a.bounds.hi->str() : "inf", a.size));
-}
-
 }  // namespace
 
 const ReplSession::Command ReplSession::kCommands[] = {
@@ -260,7 +255,7 @@ std::string ReplSession::forget(std::string_view what) {
 
 std::string ReplSession::simplify(std::string_view text) {
   const symbolic::Answer a = ask(question(text));
-  return a.text + "\n" + bounds_text(a) + "\n";
+  return a.text + "\n" + dim(symbolic::range_and_size(a)) + "\n";
 }
 
 std::string ReplSession::steps(std::string_view text) {

@@ -1,5 +1,3 @@
-#include <charconv>
-
 #include <fmt/format.h>
 
 #include "answer_lines.h"
@@ -16,18 +14,18 @@
 namespace touchstone::cli {
 namespace {
 
-using Bound = std::optional<std::int64_t>;
+using symbolic::Int;
+using Bound = std::optional<Int>;
 
 Bound parse_bound(std::string_view text, const std::string& word) {
   if (text.empty()) return std::nullopt;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size())
+  const bool minus = text.front() == '-';
+  const std::string_view digits = text.substr(minus ? 1 : 0);
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string_view::npos)
     throw ParseError(
-        fmt::format("--var {}: '{}' is not a number that fits in 64 bits; write a=0..10, an end "
-                    "left out is open",
+        fmt::format("--var {}: '{}' is not a whole number; write a=0..10, an end left out is open",
                     word, text));
-  return value;
+  return Int::from_digits(text);
 }
 
 struct Variable {
@@ -50,10 +48,6 @@ Variable parse_variable(const std::string& word) {
           parse_bound(std::string_view(range).substr(dots + 2), word)};
 }
 
-std::string bound_str(const Bound& bound, std::string_view open) {
-  return bound ? fmt::format("{}", *bound) : std::string(open);
-}
-
 int run_jsonl() {
   symbolic::Session session;
   answer_lines("simplify",
@@ -63,10 +57,7 @@ int run_jsonl() {
 
 int show_steps(const SimplifyOptions& options, const std::vector<Variable>& variables) {
   std::vector<symbolic::Derivation::Variable> bounded;
-  const auto end = [](const Bound& b) {
-    return b ? std::optional<symbolic::Int>(*b) : std::nullopt;
-  };
-  for (const Variable& v : variables) bounded.push_back({v.name, end(v.min), end(v.max)});
+  for (const Variable& v : variables) bounded.push_back({v.name, v.min, v.max});
   symbolic::Derivation d = symbolic::derive(options.expression, bounded, options.assumptions);
   const auto flaw = symbolic::find_flaw(d);
   const std::string& format = options.format;
@@ -91,36 +82,24 @@ int run_replay(const std::string& path) {
 }  // namespace
 
 int run_simplify(const SimplifyOptions& options) {
-  const bool question = !options.expression.empty();
-  if (question + options.jsonl + options.replay.has_value() != 1)
+  const bool asked = !options.expression.empty();
+  if (asked + options.jsonl + options.replay.has_value() != 1)
     throw ParseError("simplify: give an expression, or --replay, or --jsonl");
-  if (!question && (!options.variables.empty() || !options.assumptions.empty() || options.steps ||
+  if (!asked && (!options.variables.empty() || !options.assumptions.empty() || options.steps ||
                     !options.format.empty()))
     throw ParseError("simplify: --var, --assume, --steps and --format go with an expression");
   if (options.jsonl) return run_jsonl();
   if (options.replay) return run_replay(*options.replay);
   std::vector<Variable> variables;
-  std::map<std::string, symbolic::Node> names;
-  for (const std::string& word : options.variables) {
-    const Variable v = parse_variable(word);
-    if (!names.emplace(v.name, symbolic::variable(v.name, v.min, v.max)).second)
-      throw ParseError(fmt::format("--var {}: the variable is there twice", word));
-    variables.push_back(v);
-  }
+  for (const std::string& word : options.variables) variables.push_back(parse_variable(word));
   if (options.steps || !options.format.empty()) return show_steps(options, variables);
-  std::vector<symbolic::Node> assumptions;
-  for (const std::string& text : options.assumptions) {
-    assumptions.push_back(symbolic::parse(text, names));
-    if (assumptions.back() == symbolic::Node(0))
-      throw ParseError(fmt::format("--assume {}: never holds; leave it out or mend it", text));
-  }
-  const symbolic::Node node =
-      symbolic::given(symbolic::parse(options.expression, names), assumptions);
-  std::size_t size = symbolic::size(node);
-  fmt::print("{}\n",
-             symbolic::shorter(options.expression, size, [&] { return symbolic::render(node); }));
-  fmt::print("{}\n", dim(fmt::format("in [{}, {}], size {}", bound_str(node.min(), "-inf"),
-                                     bound_str(node.max(), "inf"), size)));
+  symbolic::Question question{{}, options.assumptions, options.expression};
+  const auto end = [](const Bound& b) { return b ? symbolic::End(*b) : symbolic::End(); };
+  for (const Variable& v : variables)
+    question.variables.emplace_back(v.name, symbolic::Interval{end(v.min), end(v.max)});
+  symbolic::Context scratch;
+  const symbolic::Answer a = symbolic::answer(question, scratch);
+  fmt::print("{}\n{}\n", a.text, dim(symbolic::range_and_size(a)));
   return kExitOk;
 }
 

@@ -22,11 +22,12 @@ using Refute = std::function<std::optional<std::string>(const std::string& a, co
 ///   refused      only what divides by zero at every point is refused
 ///   given        so has the expression simplified under assumptions, where they hold
 ///   bounds       no value is outside the bounds
-///   tight        which are attained where each variable is read once
+///   tight        which are attained where each variable is read once, divisions outermost
 ///   steps        its derivation, where every step is explained, passes the checker
 ///   program      Program and the straight-line code give the same value
 ///   reads back   the simplified text parses to the node it came from
 ///   swapped      operands exchanged where that changes nothing give the same node
+///   history      what was asked before changes nothing
 ///   substitute   a part replaced by a variable, then put back, has the same value, and so has all
 ///                of it with every variable replaced at once
 ///   proof        `refute` finds no counterexample (one case in 8192)

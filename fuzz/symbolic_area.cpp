@@ -65,12 +65,7 @@ class Check {
         context_(context),
         refute_(refute),
         points_(points_of(case_, hash_, full_ ? 64 : 16)) {
-    for (const ExpressionCase::Variable& v : case_.variables) {
-      symbolic::Interval range;
-      if (v.low) range.lo = *v.low;
-      if (v.high) range.hi = *v.high;
-      names_.emplace(v.name, context_.variable(v.name, range));
-    }
+    names_ = declared(context_);
   }
 
   Checked run() {
@@ -113,6 +108,18 @@ class Check {
   }
 
  private:
+  /// The variables of the case, in a context.
+  Names declared(Context& context) const {
+    Names names;
+    for (const ExpressionCase::Variable& v : case_.variables) {
+      symbolic::Interval range;
+      if (v.low) range.lo = *v.low;
+      if (v.high) range.hi = *v.high;
+      names.emplace(v.name, context.variable(v.name, range));
+    }
+    return names;
+  }
+
   // Whether some divisor is 0 at every point: then the expression may be refused as a whole.
   bool divides_by_zero() const {
     const ExpressionValues values(case_.exprs, case_.variables, points_);
@@ -179,6 +186,8 @@ class Check {
                              fmt::format("{} simplified: {}; but {}: {}", written_, shown, other,
                                          render(parse(other, names_, context_))));
     }
+    if (often(32, 10))
+      if (auto wrong = afterwards(shown)) return wrong;
     if (often(16, 3))
       if (auto wrong = programs(node, values)) return wrong;
     if (often(16, 4))
@@ -225,6 +234,19 @@ class Check {
     return std::nullopt;
   }
 
+  // The same in a context that was asked for much the same before.
+  std::optional<Checked> afterwards(const std::string& shown) {
+    Context context;
+    const Names names = declared(context);
+    const std::string other = render(case_.exprs, swapped(case_.exprs, case_.root));
+    for (const auto& [name, variable] : names)
+      parse(fmt::format("({})*{}", other, name), names, context);
+    const std::string now = render(parse(written_, names, context));
+    if (now == shown) return std::nullopt;
+    return Checked::fail("history", fmt::format("{} simplified: {}; after {} times a variable: {}",
+                                                written_, shown, other, now));
+  }
+
   // A part of the tree becomes a variable of its own, which is then replaced by the part.
   std::optional<Checked> put_back() {
     Exprs exprs = case_.exprs;
@@ -264,13 +286,21 @@ class Check {
     return std::nullopt;
   }
 
-  // Whether bounds are attained where all parts are read once: sums, multiples, quotients by
-  // constants, minima and maxima of such, and a remainder of a sum of variables. `whole`: the
-  // values of the part are all those within its bounds.
-  bool read_once(Expr e, bool whole, std::vector<bool>& seen) const {
+  // What is asked of a part: that its bounds are attained, that it has no division, or that its
+  // values are all those within its bounds.
+  enum class Asked { Attained, Plain, Whole };
+
+  // Whether bounds are attained where all parts are read once: sums, multiples, quotients of such
+  // by positive constants, minima and maxima, and a remainder of a sum of variables.
+  bool read_once(Expr e, Asked asked, std::vector<bool>& seen) const {
     const Exprs& x = case_.exprs;
     const auto arg = [&](std::size_t i) { return x.arg(e, i); };
-    const auto number = [&](std::size_t i) { return x.is_constant(arg(i)); };
+    const auto both = [&](Asked of_each) {
+      return read_once(arg(0), of_each, seen) && read_once(arg(1), of_each, seen);
+    };
+    const auto divisor = [&](int least) {
+      return x.is_constant(arg(1)) && !x.value(arg(1)).is_zero() && x.value(arg(1)).sign() >= least;
+    };
     if (x.is_constant(e)) return true;
     switch (x.op(e)) {
       case ExprOp::Variable: {
@@ -283,19 +313,19 @@ class Check {
       }
       case ExprOp::Add:
       case ExprOp::Sub:
-        return read_once(arg(0), whole, seen) && read_once(arg(1), whole, seen);
+        return both(asked);
       case ExprOp::Neg:
-        return read_once(arg(0), whole, seen);
+        return read_once(arg(0), asked, seen);
       case ExprOp::Mul:
-        return !whole && (number(0) || number(1)) && read_once(arg(0), false, seen) &&
-               read_once(arg(1), false, seen);
+        return asked != Asked::Whole && (x.is_constant(arg(0)) || x.is_constant(arg(1))) &&
+               both(Asked::Plain);
       case ExprOp::Div:
-        return number(1) && !x.value(arg(1)).is_zero() && read_once(arg(0), whole, seen);
+        return asked == Asked::Attained && divisor(1) && read_once(arg(0), Asked::Plain, seen);
       case ExprOp::Mod:
-        return !whole && number(1) && !x.value(arg(1)).is_zero() && read_once(arg(0), true, seen);
+        return asked == Asked::Attained && divisor(-1) && read_once(arg(0), Asked::Whole, seen);
       case ExprOp::Min:
       case ExprOp::Max:
-        return !whole && read_once(arg(0), false, seen) && read_once(arg(1), false, seen);
+        return asked != Asked::Whole && both(asked);
       default:
         return false;
     }
@@ -309,7 +339,7 @@ class Check {
     }
     std::vector<bool> seen(case_.variables.size(), false);
     if (points != Int(static_cast<std::int64_t>(points_.size())) ||
-        !read_once(case_.root, false, seen))
+        !read_once(case_.root, Asked::Attained, seen))
       return std::nullopt;
     std::optional<Int> low, high;
     for (std::size_t p = 0; p < points_.size(); ++p) {

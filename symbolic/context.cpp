@@ -64,6 +64,7 @@ void Context::clear() {
   lists_.clear();
   if (++use_ == 1U << 24) {
     std::ranges::fill(results_, Result{});
+    names_.clear();
     use_ = 1;
   }
   sizes_.clear();
@@ -145,7 +146,6 @@ void Context::rank(Stored& node) {
   node.key = static_cast<std::uint64_t>(node.kind) << (64 - kBits);
   if (node.kind == Kind::Constant) return;
   if (node.kind == Kind::Variable) {
-    node.variables = static_cast<std::uint8_t>(1U << (variables_++ & 7U));
     std::uint64_t letters = 0;
     const std::string& name = *node.parts.name;
     for (std::size_t i = 0; i < 7; ++i)
@@ -336,14 +336,18 @@ Id Context::make_variable(const std::string& name, const Interval& bounds,
                           const Congruence& congruence) {
   if (bounds.is_point()) return make_constant(*bounds.lo);
   auto& owned = names_[name];
-  if (!owned) owned = std::make_unique<std::string>(name);
+  if (!owned) owned = std::make_unique<Name>(Name{name});
+  if (owned->use != use_) {
+    owned->use = use_;
+    owned->bit = static_cast<std::uint8_t>(1U << (variables_++ & 7U));
+  }
   std::uint64_t hash = hash_list(static_cast<std::uint64_t>(Kind::Variable), hash_bytes(name));
   hash = hash_end(hash_end(hash, bounds.lo), bounds.hi);
   const bool strided = !congruence.is_trivial();
   if (strided)
     hash = hash_list(hash_list(hash, congruence.modulus.hash()), congruence.residue.hash());
   const std::size_t slot = find(hash, [&](const Stored& n) {
-    return n.kind == Kind::Variable && n.parts.name == owned.get() && n.bounds == bounds &&
+    return n.kind == Kind::Variable && n.parts.name == &owned->text && n.bounds == bounds &&
            n.first == congruence.modulus && n.second == congruence.residue;
   });
   if (table_[slot].id != kEmpty) return table_[slot].id;
@@ -352,7 +356,8 @@ Id Context::make_variable(const std::string& name, const Interval& bounds,
   n.first = congruence.modulus;
   n.second = congruence.residue;
   n.strided = strided;
-  n.parts.name = owned.get();
+  n.parts.name = &owned->text;
+  n.variables = owned->bit;
   n.bounds = bounds;
   return kept(n, slot);
 }

@@ -179,7 +179,7 @@ class Context {
     bool strided : 1 = false;
     bool partial : 1 = false;
     std::uint8_t height = 0;     // levels below it, at most 255
-    std::uint8_t variables = 0;  // a bit each
+    std::uint8_t variables = 0;  // a bit a name; beyond eight, names share bits
   };
   static_assert(sizeof(Stored) <= 64);
   struct Slot {
@@ -223,12 +223,18 @@ class Context {
   std::array<std::unique_ptr<Stored, FreeNodes>, 32> chunks_;
   const Stored* first_ = nullptr;  // the first chunk
   std::size_t count_ = 0;
-  unsigned variables_ = 0;   // made so far
+  unsigned variables_ = 0;   // names met so far
   bool big_ = false;         // some node holds a number on the heap
   std::vector<Slot> table_;  // open addressing
-  std::unordered_map<std::string, std::unique_ptr<std::string>> names_;
+  /// A name of variables. Those of one name share a bit, whatever their bounds.
+  struct Name {
+    std::string text;
+    std::uint32_t use = 0;  // the use_ that its bit is of
+    std::uint8_t bit = 0;
+  };
+  std::unordered_map<std::string, std::unique_ptr<Name>> names_;
   std::vector<Result> results_;  // each in the one place its hash gives it
-  std::uint32_t use_ = 1;        // counts the times results_ was emptied
+  std::uint32_t use_ = 1;        // counts the times the context was emptied
   struct Known {
     std::uint64_t hash;
     const std::uint32_t* words;

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <map>
 
+#include <fmt/format.h>
+
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/canonical_builder.h"
 #include "touchstone/symbolic/expr.h"
@@ -180,6 +182,11 @@ std::string shorter(const std::string& written, std::size_t& size,
     }
   }
   return rendered();
+}
+
+std::string range_and_size(const Answer& a) {
+  return fmt::format("in [{}, {}], size {}", a.bounds.lo ? a.bounds.lo->str() : "-inf",
+                     a.bounds.hi ? a.bounds.hi->str() : "inf", a.size);
 }
 
 Interval exact_bounds(const Context& context, Id root, std::span<const Id> conditions,

@@ -27,6 +27,9 @@ struct Answer {
   std::int64_t ns = 0;   // from the tape of the expression to the smallest form: a Solution
 };
 
+/// "in [0, 9], size 3"; an open end is -inf or inf.
+std::string range_and_size(const Answer& answer);
+
 /// A question that was read, and nothing simplified of it but its assumptions. Clears the context.
 /// Throws ParseError that names the part of the question at fault ("vars", "assume[0]", "in") and
 /// points at the column.

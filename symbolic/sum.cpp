@@ -188,7 +188,7 @@ Id Simplifier::build(const Linear& sum) {
     if (Linear s = sum; open_exact_quotients(s)) return build(s);
   const std::uint64_t hash = c_.hash_sum(sum.constant, sum.terms);
   Context::Place place;
-  if (count > 1 || !known_facts)
+  if (!known_facts)  // else the facts may say more of a sum that is there already
     if (const auto known = c_.find_sum(sum.constant, sum.terms, hash, place)) return *known;
   if (!joins || count == 1) return settled(sum, hash, place);
   Linear s = sum;
