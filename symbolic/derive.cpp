@@ -306,6 +306,7 @@ void Deriver::explain(const Path& path, Id result, Walk& walk) {
   const Expr part = *d_.exprs.at(walk.whole, path);
   if (ring_.normal(part) == goal) return;
   const Walk before = walk;
+  rewriter_.start();
   if (d_.exprs.op(part) == ExprOp::Variable) {  // with one value only
     const Expr value = written_.of(result);
     const Equation q{"bounds.fixed", {{"x", part}, {"k", value}}, false, part, value};

@@ -113,7 +113,7 @@ bool Entailment::zero_by_cases(PolyId p, int& cases) {
   if ((*ring_)[p].terms.empty()) return true;
   if (++cases > kMostCases) return false;
   const auto place = innermost_case(p);
-  if (!place) return bounds(p).within(0, 0) || contradictory();
+  if (!place) return bounds(p).within(0, 0) || contradictory() || zero_by_values(p, cases);
   const Atom atom = ring_->atom(*place);
   if (ring_->is_flag(*place)) {
     for (const bool value : {false, true}) {
@@ -134,6 +134,28 @@ bool Entailment::zero_by_cases(PolyId p, int& cases) {
       if (other != largest) then.at_most_zero(ring_->add(other, largest, -1));
     if (then.contradictory()) continue;
     if (!then.zero_by_cases(ring_->substitute(p, *place, largest), cases)) return false;
+  }
+  return true;
+}
+
+bool Entailment::zero_by_values(PolyId p, int& cases) {
+  constexpr int kMostValues = 3;
+  std::optional<AtomId> few;
+  for (const auto& [m, c] : (*ring_)[p].terms)
+    for (const AtomId a : m)
+      if (ring_->atom(a).kind == AtomKind::Variable && (!few || a < *few)) {
+        const Interval range = atom_bounds(a);
+        if (range.lo && range.hi && *range.hi - *range.lo < kMostValues) few = a;
+      }
+  if (!few) return false;
+  const Interval range = atom_bounds(*few);
+  for (Int value = *range.lo; value <= *range.hi; value += 1) {
+    const PolyId k = ring_->constant(value);
+    Entailment then = *this;
+    then.at_most_zero(ring_->add(ring_->of_atom(*few), k, -1));
+    then.at_most_zero(ring_->add(k, ring_->of_atom(*few), -1));
+    if (then.contradictory()) continue;
+    if (!then.zero_by_cases(ring_->substitute(p, *few, k), cases)) return false;
   }
   return true;
 }

@@ -22,8 +22,8 @@ class Entailment {
   /// True where the facts imply the condition; false says nothing.
   bool holds(Expr condition);
   bool nonzero(PolyId p);
-  /// True where p is 0 whichever member of each maximum in it is the largest, and whichever flags
-  /// hold.
+  /// True where p is 0 whichever member of each maximum in it is the largest, whichever flags hold,
+  /// and whatever values those variables have that have but a few.
   bool zero_by_cases(PolyId p);
   /// Every value of p lies within. Anything may come out where the facts contradict each other.
   Interval bounds(PolyId p) { return bounds(p, kDeepest); }
@@ -37,6 +37,8 @@ class Entailment {
   void tighten();
   bool flags_hold(PolyId truth);
   bool zero_by_cases(PolyId p, int& cases);
+  /// The same, by the values of a variable that has but a few.
+  bool zero_by_values(PolyId p, int& cases);
   std::optional<AtomId> innermost_case(PolyId p) const;
   /// p where `zero` is 0: without a variable that it gives by the others.
   PolyId solved(PolyId p, PolyId zero);

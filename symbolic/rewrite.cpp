@@ -90,8 +90,11 @@ std::optional<DerivationStep> Rewriter::use(const Equation& q, Expr whole, const
   const auto look = [&](Pass pass) -> std::optional<DerivationStep> {
     for (const Spot& s : spots) {
       const Expr part = *d_.exprs.at(whole, s.path);
-      for (const Candidate& c : candidates(q, part, s.inner, pass))
+      for (const Candidate& c : candidates(q, part, s.inner, pass)) {
+        if (tries_ == 0) return std::nullopt;
+        --tries_;
         if (auto step = tried(q, whole, s.path, c)) return step;
+      }
     }
     return std::nullopt;
   };
