@@ -20,22 +20,27 @@ ShrunkCase shrink_case(Area& area, const std::string& text, const StillFails& fa
   ShrunkCase result{text, 0};
   Measure size = area.measure(text);
   std::unordered_set<std::string> tried{text};
+  // Steps up to the one that was taken were tried a moment ago: they come last.
+  std::size_t from = 0;
   for (bool progress = true; progress;) {
     progress = false;
-    for (std::string& candidate : area.smaller(result.text)) {
-      if (!tried.insert(candidate).second) continue;
+    std::vector<std::string> candidates = area.smaller(result.text);
+    for (std::size_t k = 0; k < candidates.size(); ++k) {
+      const std::size_t i = (from + k) % candidates.size();
+      if (!tried.insert(candidates[i]).second) continue;
       Measure smaller{};
       try {
-        smaller = area.measure(candidate);
+        smaller = area.measure(candidates[i]);
       } catch (const ParseError&) {
         continue;  // no case at all, as where a divisor became 0
       }
       if (!(smaller < size)) continue;
       if (result.runs == most_runs) return result;
       ++result.runs;
-      if (!fails(candidate)) continue;
-      result.text = std::move(candidate);
+      if (!fails(candidates[i])) continue;
+      result.text = std::move(candidates[i]);
       size = smaller;
+      from = i + 1;
       progress = true;
       break;
     }

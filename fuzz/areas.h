@@ -65,7 +65,8 @@ struct KernelBackends {
 ///   options      the answer is legal under other options of the compiler (of one case in
 ///                `vary_every`, under those that the case's text chooses)
 ///   slow         so is that of the slow backend (one case in 64)
-///   poison       it is as legal when all that no index reads is NaN
+///   poison       it is as legal when all that no index reads is NaN, and what lies beside the
+///                buffers is not to be touched, which else ends the process (one case in 5)
 ///   round trip   kernel.json reads back as the same kernel
 std::unique_ptr<Area> make_kernel_area(KernelBackends backends);
 

@@ -149,7 +149,7 @@ class KernelDraw {
     if (shape.empty() || !chooser_.chance(1, 8)) return;
     const auto axis = static_cast<std::size_t>(chooser_.index(shape.size()));
     if (shape[axis] == 0) return;
-    const std::int64_t least = chooser_.between(1, shape[axis]);
+    const std::int64_t least = chooser_.chance(1, 4) ? 0 : chooser_.between(1, shape[axis]);
     symbol_ = Symbol{axis, symbolic::variable("n", least, shape[axis]), shape[axis],
                      chooser_.between(least, shape[axis]), false};
   }
@@ -288,6 +288,80 @@ class KernelDraw {
   std::optional<Symbol> symbol_;
 };
 
+/// An operation over one type; of CAST, with the type that it gives.
+struct Operation {
+  Op op;
+  DType of, to;
+  bool bits = false;
+};
+
+const std::vector<Operation>& operations() {
+  static const std::vector<Operation> all = [] {
+    std::vector<Operation> made;
+    for (const OpInfo& row : op_table)
+      for (const DTypeInfo& of : dtype_table) {
+        if (!is_elementwise(row.op) || row.op == Op::Noop || !takes(row.op, of.dtype)) continue;
+        if (row.op != Op::Cast) made.push_back({row.op, of.dtype, of.dtype});
+        for (const DTypeInfo& to : dtype_table) {
+          if (row.op != Op::Cast) continue;
+          made.push_back({row.op, of.dtype, to.dtype});
+          if (to.itemsize == of.itemsize && !is_bool(to.dtype))
+            made.push_back({row.op, of.dtype, to.dtype, true});
+        }
+      }
+    return made;
+  }();
+  return all;
+}
+
+/// One operation, or two on top of each other, of any type over as many elements as it has operands
+/// that tell: in larger kernels few pairs of an operation and a type meet values at their edge.
+class OperationDraw {
+ public:
+  explicit OperationDraw(Chooser& chooser)
+      : chooser_(chooser), st_(ShapeTracker::contiguous({chooser.between(1, 40)})) {}
+
+  KernelCase draw() {
+    LazyOpPtr value = apply(chooser_.pick(operations()), nullptr);
+    if (chooser_.chance(1, 3)) {
+      std::vector<Operation> fitting;
+      for (const Operation& o : operations())
+        if (o.of == value->dtype()) fitting.push_back(o);
+      value = apply(chooser_.pick(fitting), value);
+    }
+    KernelCase c{LazyOp::store(st_, value), {}};
+    const ValueFamily family = chooser_.chance(1, 2)
+                                   ? ValueFamily::Edges
+                                   : kValueFamilies[chooser_.below(std::size(kValueFamilies))];
+    c.inputs = draw_inputs(chooser_, family, c.kernel);
+    return c;
+  }
+
+ private:
+  LazyOpPtr leaf(DType dtype) {
+    if (chooser_.chance(1, 8)) return LazyOp::constant(chooser_.pick(edge_values(dtype)), st_);
+    return LazyOp::load(++buffers_, dtype, st_);
+  }
+
+  // `below`, if any, is one of the operands, but for the condition of a WHERE.
+  LazyOpPtr apply(const Operation& o, const LazyOpPtr& below) {
+    const bool chooses = o.op == Op::Where;
+    const LazyOpPtr condition = chooses ? leaf(DType::Bool) : nullptr;
+    std::vector<LazyOpPtr> src;
+    for (int i = chooses ? 1 : 0; i < info(o.op).arity; ++i) src.push_back(leaf(o.of));
+    if (below) src[chooser_.below(src.size())] = below;
+    if (o.op == Op::Cast) return LazyOp::cast(src[0], o.to, o.bits);
+    if (chooses) return LazyOp::ternary(o.op, condition, src[0], src[1]);
+    return src.size() == 1   ? LazyOp::unary(o.op, src[0])
+           : src.size() == 2 ? LazyOp::binary(o.op, src[0], src[1])
+                             : LazyOp::ternary(o.op, src[0], src[1], src[2]);
+  }
+
+  Chooser& chooser_;
+  ShapeTracker st_;
+  int buffers_ = 0;
+};
+
 }  // namespace
 
 ShapeTracker draw_view(Chooser& chooser, const std::vector<std::int64_t>& shape) {
@@ -303,6 +377,7 @@ ShapeTracker draw_view(Chooser& chooser, const std::vector<std::int64_t>& shape)
 }
 
 KernelCase draw_kernel_case(Chooser& chooser) {
+  if (chooser.chance(1, 6)) return OperationDraw(chooser).draw();
   if (!chooser.chance(1, 64)) return KernelDraw(chooser).draw();
   KernelCase c{chooser.pick(network_kernels()), {}};
   c.inputs =

@@ -66,13 +66,16 @@ class ProgramDraw {
   int input(const Sizes& shape, DType dtype) {
     std::string values;
     const std::int64_t n = std::clamp<std::int64_t>(product(shape), 1, smooth_ ? 64 : 7);
-    const bool edges = !smooth_ && chooser_.chance(1, 3);
+    // Small numbers; any; those at an edge of their type.
+    const std::uint64_t family = smooth_ ? 0 : chooser_.below(4);
     for (std::int64_t i = 0; i < n; ++i) {
       if (smooth_)  // no two alike, and none near where a kink would be
         values += fmt::format(" {}", static_cast<double>(chooser_.between(-12, 12)) / 8 + 0.03 +
                                          0.001 * static_cast<double>(i + 7 * last()));
-      else if (edges)
+      else if (family == 3)
         values += " " + chooser_.pick(edge_values(dtype)).str();
+      else if (family == 2 && !is_bool(dtype))
+        values += " " + any_number(dtype).str();
       else if (is_float(dtype))
         values += fmt::format(" {}", static_cast<double>(chooser_.between(-8, 8)) / 4);
       else if (is_bool(dtype))
@@ -81,6 +84,14 @@ class ProgramDraw {
         values += fmt::format(" {}", Scalar::from_int(dtype, chooser_.between(-4, 9)).str());
     }
     return emit(fmt::format("{} {}:{}", name(dtype), words(shape), values), {shape, dtype});
+  }
+
+  // Of a float, all digits are in use; an integer is anywhere in its range.
+  Scalar any_number(DType dtype) {
+    const std::uint64_t bits = chooser_.below(std::uint64_t{1} << 53);
+    if (is_float(dtype))
+      return Scalar::from_double(dtype, (static_cast<double>(bits) * 0x1p-52 - 1) * 4);
+    return Scalar::from_bits(dtype, (bits * 0x9e3779b97f4a7c15U) >> (64 - 8 * itemsize(dtype)));
   }
 
   // The constants that rules look for, and others.

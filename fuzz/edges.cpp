@@ -255,6 +255,9 @@ Rows float_to_float(DType d, DType to) {
           {kInf},
           {-kInf},
           {1 + 3 * e.ulp / 2},
+          {e.largest * (1 + e.ulp / 4)},  // by less, and by more, than half a step too large
+          {e.largest * (1 + e.ulp / 3)},
+          {std::ldexp(2 - e.ulp / 2, info(to).max_exponent)},
           {-1 - e.ulp / 2},
           {-e.largest * 2},
           {0.75 * e.least_normal},
@@ -280,9 +283,13 @@ Integers from_integer(DType d, DType to) {
   const std::int64_t most = most_of(d), least = least_of(d);
   Integers out{{most}, {least}, {-1}, {most - 1}, {middle_of(d)}, {0}, {1}, {300}, {-129}, {257}};
   if (!is_float(to) || info(d).digits <= info(to).digits) return out;
-  // Ties of either kind; one that is none, but would be had it been rounded to double before.
+  // Ties of either kind; one that is none, but would be had it been rounded to float or to double
+  // before.
   const std::int64_t last = std::int64_t{1} << info(to).digits;
   out.insert(out.begin(), {{last + 3}, {last + 1}, {-last - 3}});
+  if (info(d).digits > 30 && info(to).digits < 22)
+    out.insert(out.begin(),
+               {(std::int64_t{1} << 30) + (std::int64_t{1} << (30 - info(to).digits)) + 1});
   if (info(d).digits > 60 && info(to).digits < 52)
     out.insert(out.begin(),
                {(std::int64_t{1} << 60) + (std::int64_t{1} << (60 - info(to).digits)) + 1});

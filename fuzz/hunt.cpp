@@ -54,14 +54,26 @@ void be_silent() {  // assertions have much to say
 /// What the child is at, in memory shared with its parent: it may not live to tell.
 struct Log {
   static constexpr std::size_t kMost = std::size_t{1} << 20;  // of a text
-  enum class At : std::int32_t { Drawing, Asking, End };      // Asking: is what failed a find?
+  static constexpr std::size_t kMostAreas = 16;
+  /// How far an area is. A hunter that follows another goes on from here.
+  struct Progress {
+    std::int64_t drawn;    // cases, up to where its last turn began
+    std::int64_t turns;    // that were finished
+    std::int64_t reached;  // of these, come to the mutant's place
+    double credit;         // 1 is a turn
+  };
+  enum class At : std::int32_t { Drawing, Asking, End };  // Asking: is what failed a find?
 
   std::atomic<At> at;
   std::atomic<std::uint64_t> beat;  // counts cases
   std::atomic<std::int64_t> cases;
   std::atomic<bool> reached;
   double seconds;
-  std::size_t area;
+  Progress areas[kMostAreas];
+  std::int64_t round;
+  std::size_t area;    // whose turn it is
+  std::int64_t place;  // of the case that is checked in its batch; -1: they are prepared
+  bool one_by_one;     // preparing them together ended a hunter
   char relation[64];
   char text[kMost], detail[4096];
 };
@@ -75,57 +87,81 @@ void put(char (&to)[N], std::string_view what) {
 
 class Hunter {
  public:
-  /// Of the cases, the first `skip` are drawn only.
-  Hunter(const std::vector<HuntArea>& areas, const HuntOptions& options, Log& log, double seconds,
-         std::int64_t skip)
-      : options_(options), log_(log), seconds_(seconds), skip_(skip), plans_(areas) {
-    for (const HuntArea& area : areas) {
-      areas_.push_back(area.make());
-      drawn_.push_back(0);
-    }
+  /// Goes on from what the log says, behind the case that ended the hunter before.
+  Hunter(const std::vector<HuntArea>& plans, const HuntOptions& options, Log& log, double seconds)
+      : plans_(plans), options_(options), log_(log), seconds_(seconds) {
+    for (const HuntArea& plan : plans) areas_.push_back(plan.make());
   }
 
   void run() {
-    for (std::int64_t round = 0; !over(); ++round)
-      for (std::size_t a = 0; a < areas_.size(); ++a)
-        if (round % plans_[a].every == 0 && turn(a)) return;
+    bool found = log_.place >= 0 || log_.one_by_one ? turn(log_.area, log_.place + 1) : false;
+    while (!found && !over()) {
+      if (++log_.area >= areas_.size()) {
+        log_.area = 0;
+        ++log_.round;
+      }
+      found = its_turn(log_.area) && turn(log_.area, 0);
+    }
   }
 
  private:
+  // Of places that no turn comes to now, one may later.
+  static constexpr double kLeastShare = 1.0 / 16;
+  static constexpr std::int64_t kTrial = 2;  // turns of an area until its share tells
+
   bool over() const { return log_.cases >= options_.cases || processor_seconds() >= seconds_; }
 
-  // True where the hunt ends.
-  bool turn(std::size_t a) {
+  // How often its turns come to the mutant's place.
+  double share(std::size_t a) const {
+    const Log::Progress& p = log_.areas[a];
+    return p.turns == 0 ? 0 : static_cast<double>(p.reached) / static_cast<double>(p.turns);
+  }
+
+  bool its_turn(std::size_t a) {
+    if (log_.round % plans_[a].every != 0) return false;
+    Log::Progress& p = log_.areas[a];
+    double most = 0;
+    for (std::size_t other = 0; other < areas_.size(); ++other) most = std::max(most, share(other));
+    const bool known = options_.reached && most > 0 && p.turns >= kTrial;
+    p.credit += known ? std::max(share(a) / most, kLeastShare) : 1;
+    if (p.credit < 1) return false;
+    p.credit -= 1;
+    return true;
+  }
+
+  // The cases of a turn from number `first` on. True where the hunt ends.
+  bool turn(std::size_t a, std::int64_t first) {
     Area& area = *areas_[a];
-    const int turn = plans_[a].turn;
-    if (skip_ >= turn) {
-      drawn_[a] += turn;
-      skip_ -= turn;
-      log_.cases += turn;
-      return false;
-    }
+    Log::Progress& progress = log_.areas[a];
+    log_.text[0] = '\0';
     std::vector<std::string> batch;
-    for (int i = 0; i < turn; ++i) {
+    for (int i = 0; i < plans_[a].turn; ++i) {
       RandomChooser chooser(hash_mix(options_.seed, hash_bytes(area.name())),
-                            static_cast<std::uint64_t>(drawn_[a]++));
+                            static_cast<std::uint64_t>(progress.drawn + i));
       ++log_.beat;
       batch.push_back(area.draw(chooser));
     }
+    batch.erase(batch.begin(), batch.begin() + first);
     ++log_.beat;
-    log_.area = a;
-    log_.text[0] = '\0';
-    area.prepare(batch);
-    for (const std::string& text : batch) {
+    log_.place = -1;
+    if (!log_.one_by_one) area.prepare(batch);
+    for (std::size_t i = 0; i < batch.size(); ++i) {
       ++log_.beat;
-      put(log_.text, text);
+      put(log_.text, batch[i]);
+      log_.place = first + static_cast<std::int64_t>(i);
       ++log_.cases;
-      if (skip_ > 0) {
-        --skip_;
-        continue;
-      }
-      const Checked checked = area.check(text, Effort::Sampled);
+      if (log_.one_by_one) area.prepare(std::span(batch).subspan(i, 1));
+      const Checked checked = area.check(batch[i], Effort::Sampled);
       if (checked.ending == Ending::Fail && is_find(checked.failure)) return true;
-      if (processor_seconds() > seconds_) return false;
+      if (processor_seconds() > seconds_) break;
+    }
+    log_.place = -1;
+    log_.one_by_one = false;
+    progress.drawn += plans_[a].turn;
+    ++progress.turns;
+    if (options_.reached && options_.reached()) {
+      ++progress.reached;
+      log_.reached = true;
     }
     return false;
   }
@@ -139,17 +175,15 @@ class Hunter {
     return log_.at == Log::At::End;
   }
 
+  const std::vector<HuntArea>& plans_;
   const HuntOptions& options_;
   Log& log_;
   double seconds_;
-  std::int64_t skip_;
-  const std::vector<HuntArea>& plans_;
   std::vector<std::unique_ptr<Area>> areas_;
-  std::vector<std::int64_t> drawn_;
 };
 
 [[noreturn]] void in_hunter(const std::vector<HuntArea>& areas, const HuntOptions& options,
-                            Log& log, pid_t parent, double seconds, std::int64_t skip) {
+                            Log& log, pid_t parent, double seconds) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
   const rlimit memory{options.memory, options.memory}, core{0, 0};
@@ -159,12 +193,12 @@ class Hunter {
   if (options.begin) options.begin();
   int code = 0;
   try {
-    Hunter(areas, options, log, seconds, skip).run();
+    Hunter(areas, options, log, seconds).run();
   } catch (const std::exception& e) {
     put(log.detail, e.what());
     code = 3;
   }
-  if (options.reached) log.reached = options.reached();
+  if (options.reached && options.reached()) log.reached = true;
   log.seconds = processor_seconds();
   _exit(code);
 }
@@ -192,8 +226,13 @@ class Hunt {
       : areas_(areas), options_(options), log_(*shared_) {}
 
   Hunted run() {
+    if (areas_.size() > Log::kMostAreas) throw Error("hunt: at most 16 areas take part");
+    log_.area = areas_.size();  // the turn before the first
+    log_.round = -1;
+    log_.place = -1;
     // A hunter that a case ended which is no find is followed by one that begins behind that case.
-    for (std::int64_t skip = 0; !hunter(skip);) skip = std::max(result_.cases, skip + 1);
+    while (!hunter()) {
+    }
     result_.reached = !options_.reached || log_.reached || result_.found;
     if (!options_.begin) result_.found = result_.others > 0;
     if (result_.found) shrink();
@@ -202,13 +241,12 @@ class Hunt {
 
  private:
   // True where that was all of it.
-  bool hunter(std::int64_t skip) {
+  bool hunter() {
     log_.at = Log::At::Drawing;
-    log_.cases = 0;
     const pid_t parent = getpid();
     const pid_t child = fork();
     if (child < 0) throw SystemError("hunt: cannot start a child process");
-    if (child == 0) in_hunter(areas_, options_, log_, parent, options_.seconds - used_, skip);
+    if (child == 0) in_hunter(areas_, options_, log_, parent, options_.seconds - used_);
     int status = 0;
     rusage usage{};
     bool hung = false, found = false;
@@ -237,7 +275,13 @@ class Hunt {
     const bool ended = hung || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
     used_ += ended ? seconds_of(usage) : log_.seconds;
     result_.seconds = used_;
-    return !ended || is_find(hung ? "hang" : "crash") || used_ >= options_.seconds;
+    if (!ended) return true;
+    // What ends the preparing of several is looked for one by one; before that there is no case.
+    if (log_.place < 0 && !log_.one_by_one && log_.area < areas_.size()) {
+      log_.one_by_one = true;
+      return used_ >= options_.seconds;
+    }
+    return is_find(hung ? "hang" : "crash") || used_ >= options_.seconds;
   }
 
   // A failure of the case in the log: the mutant's, where it passes without.
@@ -300,7 +344,7 @@ class Hunt {
 
   void make_smaller() {
     const HuntArea& plan = areas_[area_];
-    const Clock::time_point start = Clock::now();
+    const double start = processor_seconds();
     const std::unique_ptr<Area> area = plan.make();
     result_.area = plan.name;
     if (result_.text.empty()) {  // preparing ended it
@@ -328,7 +372,7 @@ class Hunt {
     result_.text = shrunk.text;
     result_.extent = area->extent(shrunk.text);
     result_.shrink_runs = shrunk.runs;
-    result_.shrink_seconds = since(start);
+    result_.shrink_seconds = processor_seconds() - start;
   }
 
   const std::vector<HuntArea>& areas_;

@@ -11,6 +11,8 @@
 namespace touchstone::fuzz {
 
 /// An area that takes part in a hunt: in each round, or in one of `every`, `turn` cases are drawn.
+/// Where a hunt knows what it wants to come to (HuntOptions::reached), areas whose turns come to it
+/// less often than those of others get fewer turns.
 struct HuntArea {
   std::string name;  // of the area, or of what tells it from another of its kind
   std::function<std::unique_ptr<Area>()> make;  // called in child processes
@@ -26,13 +28,14 @@ struct HuntOptions {
   std::uint64_t memory = 0;         // bytes of address space; 0: no limit, as sanitizers need it
   int most_shrink_runs = 1500;
   std::function<void()> begin;  // puts a mutant on, in a child; empty: none, and all failures count
+  /// Whether the mutant's place was come to since it was last asked.
   std::function<bool()> reached;
 };
 
 /// What came of it.
 struct Hunted {
   bool found = false;
-  bool reached = true;     // what `reached` said at the end
+  bool reached = true;     // the mutant's place was come to
   std::string area;        // that found it
   std::int64_t cases = 0;  // of all areas, up to the one that failed
   double seconds = 0;      // of processor time, until then

@@ -23,7 +23,8 @@ struct KernelCase {
 
 /// A well-typed kernel with inputs: elementwise DAGs with shared operands over views of every kind
 /// (masks, broadcasts, negative strides, stacks), up to three reduces, above and beside each other,
-/// casts and bitcasts; one in eight has an axis whose size is a variable.
+/// casts and bitcasts; one in eight has an axis whose size is a variable. One in six is a single
+/// operation, or two, over many elements, of which many are at an edge of that operation.
 KernelCase draw_kernel_case(Chooser& chooser);
 
 /// Those kernels of the shipped models (tensor/models.h), forward and backward, that are small

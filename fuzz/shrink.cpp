@@ -1,6 +1,7 @@
 #include "touchstone/fuzz/shrink.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <set>
@@ -177,15 +178,43 @@ void buffers(const KernelCase& c, Candidates& out) {
     }
 }
 
-// Every view of the kernel cut to `keep` on one axis, where it is not of size 1 there.
+// The view with the same order of axes, turned and repeated where it is, over as few elements as
+// that needs.
+View compacted(const View& v) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < v.shape().size(); ++i)
+    if (v.strides()[i] != sint(0) && v.shape()[i] != sint(1)) order.push_back(i);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    return std::pair(std::abs(v.strides()[i].as_int()), -static_cast<std::int64_t>(i));
+  });
+  Strides strides(v.shape().size(), 0);
+  std::int64_t step = 1, offset = 0;
+  for (const std::size_t i : order) {
+    const bool turned = v.strides()[i].as_int() < 0;
+    strides[i] = turned ? -step : step;
+    if (turned) offset += step * (v.shape()[i].as_int() - 1);
+    step *= std::max<std::int64_t>(v.shape()[i].as_int(), 1);
+  }
+  return View::strided(v.shape(), strides, offset, v.mask());
+}
+
+bool is_concrete(const View& v) {
+  const auto number = [](const sint& s) { return s.is_int(); };
+  return std::ranges::all_of(v.shape(), number) && std::ranges::all_of(v.strides(), number);
+}
+
+// Every view of the kernel cut to [begin, end) on one axis, where it is not of size 1 there.
+// `compact`: what is left lies as close together as before.
 std::optional<KernelCase> cut(const KernelCase& c, std::size_t axis, std::int64_t begin,
-                              std::int64_t end) {
+                              std::int64_t end, bool compact) {
   const auto cut_view = [&](const ShapeTracker& st) {
     if (st.shape()[axis] == sint(1)) return st;
     Mask keep;
     for (std::size_t i = 0; i < st.shape().size(); ++i)
       keep.emplace_back(i == axis ? sint(begin) : sint(0), i == axis ? sint(end) : st.shape()[i]);
-    return st.shrink(keep);
+    ShapeTracker part = st.shrink(keep);
+    if (!compact || part.views().size() > 1 || !is_concrete(part.views()[0])) return part;
+    return ShapeTracker({compacted(part.views()[0])});
   };
   try {
     const LazyOpPtr kernel =
@@ -250,8 +279,10 @@ void dimensional(const KernelCase& c, Candidates& out) {
       for (std::size_t other = axis; other < sizes.size(); ++other) {
         // Two axes at once where they are equal: of some faults one alone would hide it.
         if (sizes[other] != n) continue;
-        const std::optional<KernelCase> one = cut(c, axis, begin, end);
-        if (one) add(out, other == axis ? one : cut(*one, other, begin, end));
+        for (const bool compact : {false, true}) {
+          const std::optional<KernelCase> one = cut(c, axis, begin, end, compact);
+          if (one) add(out, other == axis ? one : cut(*one, other, begin, end, compact));
+        }
       }
   }
 }
@@ -284,6 +315,8 @@ std::vector<ShapeTracker> simpler(const ShapeTracker& st) {
     const Strides plain = View::contiguous(v.shape()).strides();
     if (v.size() == sint(0)) continue;
     take(p, v.shape(), plain, 0, v.mask());
+    if (const View close = compacted(v); st.views().size() == 1)
+      take(p, v.shape(), close.strides(), close.offset(), v.mask());
     take(p, v.shape(), v.strides(), 0, v.mask());
     take(p, v.shape(), v.strides(), v.offset(), std::nullopt);
     for (std::size_t i = 0; i < plain.size(); ++i) {
@@ -302,7 +335,15 @@ std::vector<ShapeTracker> simpler(const ShapeTracker& st) {
 
 void views(const KernelCase& c, Candidates& out) {
   if (!c.values.empty()) return;
-  for (const LazyOpPtr& node : toposort(c.kernel))
+  for (const LazyOpPtr& node : toposort(c.kernel)) {
+    if (node->op() == Op::Const && !node->constant().st.is_contiguous()) {
+      const auto with = [&](ShapeTracker st) {
+        add(out, with_node(c, node.get(), LazyOp::constant(node->constant().value, std::move(st)),
+                           c.inputs));
+      };
+      with(ShapeTracker::contiguous(node->shape()));
+      for (const ShapeTracker& st : simpler(node->constant().st)) with(st);
+    }
     if (node->op() == Op::Load && !node->buffer().st.is_contiguous())
       for (const ShapeTracker& st : simpler(node->buffer().st)) {
         std::vector<HostArray> inputs = c.inputs;
@@ -312,24 +353,24 @@ void views(const KernelCase& c, Candidates& out) {
         add(out, with_node(c, node.get(), LazyOp::load(node->buffer().idx, node->dtype(), st),
                            std::move(inputs)));
       }
+  }
 }
 
+// All elements of an input, halves and smaller parts of it, down to one by one, become 0 or 1.
 void values(const KernelCase& c, Candidates& out) {
   for (std::size_t b = 0; b < c.inputs.size(); ++b) {
     const std::size_t width = itemsize(c.inputs[b].dtype);
     const auto count = static_cast<std::size_t>(c.inputs[b].size());
-    for (const int value : {0, 1}) {
-      const std::uint64_t bits = Scalar::from_int(c.inputs[b].dtype, value).bits();
-      KernelCase all = c;
-      for (std::size_t i = 0; i < count; ++i)
-        std::memcpy(all.inputs[b].bytes.data() + i * width, &bits, width);
-      out.push_back(std::move(all));
-      for (std::size_t i = 0; i < std::min<std::size_t>(count, 32); ++i) {
-        KernelCase one = c;
-        std::memcpy(one.inputs[b].bytes.data() + i * width, &bits, width);
-        out.push_back(std::move(one));
+    for (std::size_t part = count; part > 0; part = part == 1 ? 0 : (part + 1) / 2)
+      for (const int value : {0, 1}) {
+        const std::uint64_t bits = Scalar::from_int(c.inputs[b].dtype, value).bits();
+        for (std::size_t begin = 0; begin < std::min(count, 32 * part); begin += part) {
+          KernelCase changed = c;
+          for (std::size_t i = begin; i < std::min(begin + part, count); ++i)
+            std::memcpy(changed.inputs[b].bytes.data() + i * width, &bits, width);
+          out.push_back(std::move(changed));
+        }
       }
-    }
   }
 }
 
@@ -342,6 +383,7 @@ CaseSize size_of(const KernelCase& c) {
     ++size.nodes;
     size.elements += 1 + elements(node->shape()).max().value_or(0) +
                      static_cast<std::int64_t>(node->shape().size());
+    for (const sint& s : node->shape()) size.elements += s.max().value_or(0);
     if (!is_plain(node->dtype())) ++size.views;
     const auto count = [&](const ShapeTracker& st) {
       size.views += st.views().size() - 1;

@@ -9,7 +9,7 @@ namespace touchstone::fuzz {
 /// How large a case is, most important first; every accepted shrink lowers it, so shrinking ends.
 struct CaseSize {
   std::size_t nodes = 0;      // of the AST
-  std::int64_t elements = 0;  // of all shapes
+  std::int64_t elements = 0;  // of all shapes, and the sizes of their axes
   std::size_t views = 0;      // views and masks beyond a plain contiguous one, types beyond
                               // float32, int32 and bool, variables
   std::int64_t buffer_bytes = 0;

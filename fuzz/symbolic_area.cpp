@@ -196,7 +196,8 @@ class Check {
       if (auto wrong = shifted(node, values)) return wrong;
     if (often(4, 8))
       if (auto wrong = tight(context_[node.id()].bounds, values)) return wrong;
-    if (often(2048, 9) && case_.exprs.size(case_.root) < 30)
+    if (const std::size_t nodes = case_.exprs.size(case_.root);
+        often(nodes <= 8 ? 256 : 2048, 9) && nodes < 30)
       if (auto wrong = steps()) return wrong;
     if (refute_ && hash_mix(hash_, 5) % 8192 == 0)
       if (auto point = refute_(written_, shown, box()))

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 #include <vector>
 
 #include "touchstone/base/error.h"
@@ -56,7 +57,7 @@ void select_mutant(std::string_view name) {
                                name, did_you_mean(name, names)));
 }
 
-bool mutant_reached() { return mutant_was_reached; }
+bool mutant_reached() { return std::exchange(mutant_was_reached, false); }
 
 bool mutant_from_history(std::string_view name) {
   return std::ranges::any_of(

@@ -24,7 +24,7 @@ std::vector<Mutant> mutants();
 /// none.
 void select_mutant(std::string_view name);
 
-/// Whether the place of the one that is on was come to.
+/// Whether the place of the one that is on was come to since this was last asked.
 bool mutant_reached();
 
 #ifdef TOUCHSTONE_MUTANTS
