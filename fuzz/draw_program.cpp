@@ -23,7 +23,7 @@ std::int64_t product(const Sizes& sizes) {
 class ProgramDraw {
  public:
   ProgramDraw(Chooser& chooser, const ProgramKind& kind)
-      : chooser_(chooser), smooth_(kind.gradients), left_out_(chooser.below(1 << 16)) {}
+      : chooser_(chooser), smooth_(kind.gradients), left_out_(chooser.below(1 << 18)) {}
 
   std::string draw() {
     for (std::uint64_t types = 1 + (smooth_ ? 0 : chooser_.below(3)); types > 0; --types)
@@ -132,9 +132,10 @@ class ProgramDraw {
     const int x = chooser_.chance(1, 4) ? chooser_.index(known_.size()) : last();
     using Make = void (ProgramDraw::*)(int);
     static constexpr Make kAll[] = {
-        &ProgramDraw::unary,  &ProgramDraw::binary, &ProgramDraw::movement, &ProgramDraw::reduce,
-        &ProgramDraw::choice, &ProgramDraw::settle, &ProgramDraw::special};
-    static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3, 1, 4, 5, 2, 6};
+        &ProgramDraw::unary,   &ProgramDraw::binary, &ProgramDraw::movement,
+        &ProgramDraw::reduce,  &ProgramDraw::choice, &ProgramDraw::settle,
+        &ProgramDraw::special, &ProgramDraw::meet,   &ProgramDraw::broadcast};
+    static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3, 1, 4, 5, 2, 6, 7, 8, 3};
     const std::size_t which = kWhich[chooser_.below(std::size(kWhich))];
     const bool out = (left_out_ >> (2 * which) & 3) == 3;
     (this->*kAll[out ? 0 : which])(x);
@@ -182,6 +183,82 @@ class ProgramDraw {
     emit(chooser_.chance(1, 2) ? fmt::format("{} %{} %{}", name, y, x)
                                : fmt::format("{} %{} %{}", name, x, y),
          {t.shape, compares ? DType::Bool : t.dtype});
+  }
+
+  // Two values of one type as one.
+  void joined(int x, int y) {
+    const ProgramType t = type(x);
+    std::vector<std::string> names;
+    for (const OpInfo& row : op_table)
+      if (is_elementwise(row.op) && row.arity == 2 && row.op != Op::CmpLt && row.op != Op::CmpEq &&
+          takes(row.op, t.dtype))
+        names.push_back(lower(row.name));
+    emit(fmt::format("{} %{} %{}", chooser_.pick(names), x, y), t);
+  }
+
+  // A value read twice, once turned, shifted, transposed, or through an operation.
+  void meet(int x) {
+    const ProgramType t = type(x);
+    const std::size_t rank = t.shape.size();
+    if (smooth_ || rank == 0) {
+      unary(x);
+      return;
+    }
+    int y = x;
+    const auto axis = static_cast<std::size_t>(chooser_.index(rank));
+    switch (chooser_.below(3)) {
+      case 0: {
+        std::string steps;
+        for (std::size_t i = 0; i < rank; ++i)
+          steps += fmt::format("{}{}", i == 0 ? "" : ",", i == axis ? -1 : 1);
+        y = emit(fmt::format("stride %{} {}", x, steps), t);
+        break;
+      }
+      case 1: {
+        std::string ends, keep;
+        ProgramType padded = t;
+        ++padded.shape[axis];
+        for (std::size_t i = 0; i < rank; ++i) {
+          ends += fmt::format("{}{}:0", i == 0 ? "" : ",", i == axis ? 1 : 0);
+          keep += fmt::format("{}0:{}", i == 0 ? "" : ",", t.shape[i]);
+        }
+        y = emit(fmt::format("pad %{} {}", x, ends), padded);
+        y = emit(fmt::format("shrink %{} {}", y, keep), t);
+        break;
+      }
+      default: {
+        Sizes order(rank);
+        std::iota(order.begin(), order.end(), 0);
+        for (std::size_t i = 0; i < rank; ++i)
+          if (i != axis && t.shape[i] == t.shape[axis]) std::swap(order[i], order[axis]);
+        y = emit(fmt::format("permute %{} {}", x, words(order)), t);
+      }
+    }
+    if (chooser_.chance(1, 3)) {
+      unary(y);
+      y = last();
+    }
+    chooser_.chance(1, 2) ? joined(x, y) : joined(y, x);
+  }
+
+  // A value expanded to the shape of one that is there, as what was reduced, and joined with it.
+  void broadcast(int x) {
+    const ProgramType t = type(x);
+    std::vector<int> fitting;
+    for (int i = last(); i >= 0 && !smooth_; --i) {
+      bool fits = type(i).dtype == t.dtype && type(i).shape.size() == t.shape.size() &&
+                  type(i).shape != t.shape;
+      for (std::size_t k = 0; fits && k < t.shape.size(); ++k)
+        fits = t.shape[k] == 1 || t.shape[k] == type(i).shape[k];
+      if (fits) fitting.push_back(i);
+    }
+    if (fitting.empty()) {
+      binary(x);
+      return;
+    }
+    const int y = chooser_.pick(fitting);
+    const int wide = emit(fmt::format("expand %{} {}", x, words(type(y).shape)), type(y));
+    chooser_.chance(1, 2) ? joined(wide, y) : joined(y, wide);
   }
 
   void choice(int x) {

@@ -73,7 +73,14 @@ struct Mode {
   Config config = Config(Config::kDefaultOpt);
 };
 
-std::vector<Mode> modes_of(const std::string& text) {
+// Whether a sum of floats is computed, which may be rounded where it is split.
+bool sums_floats(const Program& program, const std::vector<ProgramType>& types) {
+  for (std::size_t i = 0; i < types.size(); ++i)
+    if (program.steps[i].name == "reduce_sum" && is_float(types[i].dtype)) return true;
+  return false;
+}
+
+std::vector<Mode> modes_of(const std::string& text, bool splits) {
   std::vector<Mode> modes = {{"each statement realized at once", true},
                              {"realized at the end"},
                              {"realized as written", false, true},
@@ -95,6 +102,10 @@ std::vector<Mode> modes_of(const std::string& text) {
   chosen.config.lazy = (bits >> 41 & 7) != 0;
   chosen.name += fmt::format(" LAZYCACHE={} LAZY={}", chosen.config.lazycache ? 1 : 0,
                              chosen.config.lazy ? 1 : 0);
+  if (splits && (bits >> 44 & 1) != 0) {
+    chosen.config.reduceop_split_threshold = 2;
+    chosen.name += " REDUCEOP_SPLIT_THRESHOLD=2";
+  }
   modes.push_back(std::move(chosen));
   return modes;
 }
@@ -335,7 +346,7 @@ class LazyArea final : public Area {
           s.name != "copy" && s.name != "assign" && !s.name.ends_with("cast"))
         (void)op_of(s.name);
     try {
-      const std::vector<Mode> modes = modes_of(text);
+      const std::vector<Mode> modes = modes_of(text, !sums_floats(program, types));
       const std::string right = by_definition(program, *definition_);
       definition_->forget_runners();
       const std::uint64_t some = hash_mix(hash_bytes(text), 3);
