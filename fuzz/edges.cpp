@@ -265,6 +265,7 @@ Rows float_to_float(DType d, DType to) {
           {own.largest},
           {e.largest},
           {e.least / 2},
+          {0.625 * e.least},
           {0.0},
           {1 + own.ulp},
           {2.7}};
@@ -349,10 +350,16 @@ const std::vector<Scalar>& edge_values(DType dtype) {
 std::vector<Operands> edge_operands(Op op, DType dtype, DType to) {
   if (!is_elementwise(op) || !takes(op, dtype)) return {};
   const int arity = info(op).arity;
-  if (op == Op::Cast && is_float(dtype))
-    return converted(dtype, is_float(to)  ? float_to_float(dtype, to)
-                            : is_bool(to) ? float_to_bool(dtype)
-                                          : float_to_integer(to));
+  if (op == Op::Cast && is_float(dtype)) {
+    std::vector<Operands> out = converted(dtype, is_float(to)  ? float_to_float(dtype, to)
+                                                 : is_bool(to) ? float_to_bool(dtype)
+                                                               : float_to_integer(to));
+    // A NaN of which the last bit alone says so: one cut short is infinity.
+    if (info(dtype).digits > 8)
+      out.insert(out.begin() + 1,
+                 {Scalar::from_bits(dtype, Scalar::from_double(dtype, kInf).bits() + 1)});
+    return out;
+  }
   if (op == Op::Cast && is_integer(dtype)) return converted(dtype, from_integer(dtype, to));
   if (op == Op::Where) return of_where(dtype);
   if (is_bool(dtype)) return of_bools(arity);
@@ -382,10 +389,11 @@ std::vector<EdgeRow> edge_rows(Op reduce, DType dtype) {
             {number(-0.0), number(-1)},         {number(kNan), number(-kInf)},
             {number(-e.least), number(-1)},     {number(kInf), number(1)},
             {number(-e.largest), number(-kInf)}};
-  return {{number(kNan), number(1)},       {number(kInf), number(-1)},
-          {number(-kInf), number(1)},      {number(e.least), number(0.0)},
-          {number(e.least), number(-0.0)}, {number(e.least_normal), number(-e.least)},
-          {number(e.largest), number(0.0)}};
+  return {{number(kNan), number(1)},        {number(kInf), number(-1)},
+          {number(-kInf), number(1)},       {number(e.least), number(0.0)},
+          {number(e.least), number(-0.0)},  {number(e.least_normal), number(-e.least)},
+          {number(e.largest), number(0.0)}, {number(kInf), number(-kInf)},
+          {number(-0.0), number(0.0)},      {number(0.0), number(-0.0)}};
 }
 
 }  // namespace touchstone::fuzz

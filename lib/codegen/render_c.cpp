@@ -112,7 +112,8 @@ class Renderer {
       case UOps::LoadAcc:
         return name_value(i, {fmt::format("{}[{}]", src(u, 0).text, src(u, 1).text), true});
       default:
-        if (style_ == CStyle::Plain && is_bool(u.dtype) && chooses(u)) inline_[at(i)] = false;
+        if (style_ == CStyle::Plain && ((is_bool(u.dtype) && chooses(u)) || narrows(u)))
+          inline_[at(i)] = false;
         return name_value(i, expression(u));
     }
   }
@@ -122,6 +123,10 @@ class Renderer {
     if (style_ == CStyle::Short || !is_float(uop(i).dtype) || itemsize(uop(i).dtype) < 4) return;
     inline_[at(i)] = false;
     name_value(i, text_[at(i)]);
+  }
+
+  static bool narrows(const UOp& u) {
+    return u.kind == UOps::Cast && is_integer(u.dtype) && itemsize(u.dtype) < 4;
   }
 
   static bool chooses(const UOp& u) {
