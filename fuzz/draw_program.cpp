@@ -34,7 +34,8 @@ class ProgramDraw {
       shape.push_back(kSizes[chooser_.below(smooth_ ? 7 : 8)]);
       if (product(shape) > most_inputs()) shape.back() = 1;
     }
-    if (!smooth_ && chooser_.chance(1, 12))
+    often_constant_ = !smooth_ && chooser_.chance(1, 8);
+    if (!smooth_ && chooser_.chance(1, often_constant_ ? 2 : 12))
       constant({shape, types_[0]});
     else
       input(shape, types_[0]);
@@ -109,7 +110,7 @@ class ProgramDraw {
 
   // A value of this type: one that is there, or a new input.
   int operand(const ProgramType& wanted) {
-    if (!smooth_ && chooser_.chance(1, 6)) return constant(wanted);
+    if (!smooth_ && chooser_.chance(often_constant_ ? 4 : 1, 6)) return constant(wanted);
     std::vector<int> fitting;
     for (int i = last(); i >= 0; --i)
       if (type(i) == wanted) fitting.push_back(i);
@@ -405,7 +406,7 @@ class ProgramDraw {
   }
 
   Chooser& chooser_;
-  bool smooth_;
+  bool smooth_, often_constant_ = false;
   std::uint64_t left_out_;
   std::vector<DType> types_;
   std::vector<ProgramType> known_;
