@@ -1,5 +1,6 @@
 // Smaller movement chains.
 #include <algorithm>
+#include <numeric>
 
 #include "touchstone/base/error.h"
 #include "touchstone/fuzz/area.h"
@@ -18,7 +19,19 @@ sint product(const Shape& shape) {
   return n;
 }
 
-// One size of a reshape becomes what the number of elements asks for.
+// Sizes of a reshape become their largest common divisors with what the number of elements leaves,
+// and one of them takes the rest.
+void divide_among(std::int64_t count, Shape& wanted) {
+  if (wanted.empty() || count == 0) return;
+  for (sint& size : wanted) {
+    const std::int64_t kept = std::gcd(size.as_int(), count);
+    size = kept;
+    count /= kept;
+  }
+  wanted.front() = wanted.front() * count;
+}
+
+// One size of a reshape becomes what the number of elements asks for; where none can, all do.
 void mend_reshape(const Shape& shape, Shape& wanted) {
   const sint count = product(shape);
   for (sint& size : wanted) {
@@ -32,6 +45,9 @@ void mend_reshape(const Shape& shape, Shape& wanted) {
     size = fit;
     return;
   }
+  const auto is_number = [](const sint& size) { return size.is_int(); };
+  if (count.is_int() && std::ranges::all_of(wanted, is_number))
+    divide_among(count.as_int(), wanted);
 }
 
 }  // namespace
@@ -93,8 +109,8 @@ void lower(const sint& size, std::int64_t least, const Take& take) {
     return;
   }
   const std::int64_t value = size.as_int();
-  for (const std::int64_t v :
-       {least, std::int64_t{0}, std::int64_t{1}, value / 2, value - (value > 0 ? 1 : -1), -value})
+  for (const std::int64_t v : {least, std::int64_t{0}, std::int64_t{1}, std::int64_t{2},
+                               std::int64_t{3}, value / 2, value - (value > 0 ? 1 : -1), -value})
     if (v != value && v >= least) take(v);
 }
 

@@ -30,7 +30,7 @@ namespace {
 using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kMostSeconds = 60;  // of shrinking, each
+constexpr double kMostSeconds = 20;  // of shrinking, each
 constexpr int kMostCases = 20'000;   // until RapidCheck is given up
 
 HuntArea area_of(const std::string& name) {
