@@ -42,6 +42,8 @@ std::unique_ptr<Area> make_symbolic_area(Refute refute = {});
 ///   composed     so does the second half of the chain on top of the first
 ///   strides      real_strides, real_size and axis_is_masked are as the addresses say
 ///   inverse      an inverse undoes the tracker; one is there where one must be
+///   contraction  of a reshape, the groups of old axes make the new ones wherever groups can, and
+///                those of reduced axes are not empty
 ///   movement     to_movement_ops makes the tracker again
 ///   text         the machine interface reads what it writes
 std::unique_ptr<Area> make_view_area();

@@ -121,6 +121,8 @@ class Check {
       if (auto wrong = by_index(p)) return wrong;
     if (often(16, 9))
       if (auto wrong = accepted()) return wrong;
+    if (often(8, 10))
+      if (auto wrong = contraction()) return wrong;
     if (often(32, 5))
       if (auto wrong = inverse(p)) return wrong;
     if (often(32, 6))
@@ -323,6 +325,54 @@ class Check {
       const std::int64_t at = address_of(inverse.tracker->views(), y);
       if (at < 0 || at >= std::ssize(right.cells) || right.cells[static_cast<std::size_t>(at)] != y)
         return wrong(fmt::format("the inverse {} takes {} to {}", inverse.tracker->str(), y, at));
+    }
+    return std::nullopt;
+  }
+
+  // Whether sizes old[from, ...) can be cut into groups that make made[i, ...), those of reduced
+  // axes not empty.
+  static bool groups_exist(const Ints& old, const Ints& made, const std::vector<bool>& reduced,
+                           std::size_t i, std::size_t from) {
+    if (i == made.size())
+      return made.empty() ? std::ranges::all_of(old, [](std::int64_t n) { return n == 1; })
+                          : from == old.size();
+    std::int64_t product = 1;
+    for (std::size_t end = from;; ++end) {
+      if (product == made[i] && (end > from || !reduced[i]) &&
+          groups_exist(old, made, reduced, i + 1, end))
+        return true;
+      if (end == old.size()) return false;
+      product *= old[end];
+    }
+  }
+
+  std::optional<Checked> contraction() const {
+    Shape shape = case_.base;
+    for (MovementOp op : case_.ops) {
+      const Ints old = concrete(shape);
+      shape = mend(shape, op);
+      if (op.kind != MovementOp::Kind::Reshape) continue;
+      const Ints made = concrete(shape);
+      std::vector<int> axes;
+      std::vector<bool> reduced(made.size(), false);
+      for (std::size_t i = 0; i < made.size(); ++i)
+        if ((hash_ >> i % 64 & 1) != 0) axes.push_back(static_cast<int>(i)), reduced[i] = true;
+      const auto groups = get_contraction_with_reduce(Shape(old.begin(), old.end()), shape, axes);
+      bool right = groups.has_value() == groups_exist(old, made, reduced, 0, 0);
+      std::size_t next = 0;
+      for (std::size_t i = 0; groups && i < made.size(); ++i) {
+        std::int64_t product = 1;
+        for (const int a : (*groups)[i]) {
+          right = right && static_cast<std::size_t>(a) == next++;
+          product *= old[static_cast<std::size_t>(a) % old.size()];
+        }
+        right = right && product == made[i] && (!reduced[i] || !(*groups)[i].empty());
+      }
+      if (!right || (groups && !made.empty() && next != old.size()))
+        return Checked::fail("contraction",
+                             fmt::format("from {} to {} where axes ({}) are reduced: {}",
+                                         str(Shape(old.begin(), old.end())), str(shape),
+                                         fmt::join(axes, ", "), groups ? "wrong groups" : "none"));
     }
     return std::nullopt;
   }
