@@ -313,13 +313,13 @@ TEST(KernelCampaign, ACrashAmongKernelsCompiledTogetherIsItsCase) {
                       },
                       24};
   RunOptions run;
-  run.cases = 48;
+  run.cases = 144;
   run.seed = 3;
   run.most_shrunk = 0;
   const RunResult result = run_areas({plan}, run, std::atomic<bool>(false), {});
   EXPECT_EQ(result.trouble, "");
   const AreaResult& r = result.areas.at(0);
-  EXPECT_EQ(r.tally.cases, 48);
+  EXPECT_EQ(r.tally.cases, 144);
   EXPECT_EQ(static_cast<std::size_t>(r.tally.failed), r.findings.size());
   EXPECT_FALSE(r.findings.empty());
   for (const AreaFinding& f : r.findings) {
