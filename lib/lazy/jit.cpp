@@ -182,9 +182,8 @@ void TinyJit::check(std::span<const LazyBufferPtr> inputs, const symbolic::Value
 TinyJit::Tensors TinyJit::replay(std::span<const LazyBufferPtr> inputs,
                                  const symbolic::Values& values) {
   check(inputs, values);
-  // A result that somebody still holds keeps its memory; the place gets another.
-  for (const Output& output : outputs_) {
-    Place& place = places_[static_cast<std::size_t>(output.place)];
+  // What somebody still holds keeps its memory; the place gets another.
+  for (Place& place : places_) {
     if (place.from == From::Made && place.buffer.use_count() > 1) {
       const Buffer& old = *place.buffer;
       place.buffer = std::make_shared<Buffer>(old.device(), old.dtype(), old.size());

@@ -2,7 +2,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "touchstone/lazy/jit.h"
 #include "touchstone/tensor/mlops.h"
+#include "touchstone/tensor/state_log.h"
 
 namespace touchstone {
 namespace {
@@ -88,6 +90,17 @@ Tensor seed_of(const char* who, const Tensor& root, const std::optional<Tensor>&
   return *given;
 }
 
+// What a TensorJit replays begins with no gradient, at each call.
+void note_gradient(StateLog& log, const TensorNode& node) {
+  if (node.gradient == nullptr) return log.began_gradient(node);
+  if (lazy::CacheCollector::current() != nullptr && !log.knows_gradient(node))
+    throw Error(
+        fmt::format("backward: a function that is noted by a TensorJit adds to a gradient from "
+                    "before, of shape "
+                    "{}, which a replay would not do again; call zero_grad() in the function",
+                    str(node.data->shape())));
+}
+
 }  // namespace
 
 Tensor apply(std::unique_ptr<Function> function, std::span<const Tensor> inputs) {
@@ -123,6 +136,7 @@ void Tensor::backward(const std::optional<Tensor>& gradient) const {
   const Tensor seed = seed_of("backward", *this, gradient).detach();
   walk_back(*this, seed, CreateGraph::No, [](TensorNode& node, const Tensor& g) {
     if (node.function != nullptr) return;
+    if (StateLog* const log = StateLog::current()) note_gradient(*log, node);
     node.gradient = node.gradient ? LazyBuffer::e(Op::Add, {node.gradient, g.lazy()}) : g.lazy();
   });
 }

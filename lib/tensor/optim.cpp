@@ -73,38 +73,49 @@ Adam::Adam(std::vector<Tensor> parameters, double lr, double beta1, double beta2
       beta2_(beta2),
       eps_(eps),
       first_(zeros_like_parameters()),
-      second_(zeros_like_parameters()) {}
+      second_(zeros_like_parameters()) {
+  for (const Tensor& p : this->parameters())
+    if (std::ranges::find(powers_, p.device(), &Powers::device) == powers_.end())
+      powers_.push_back({p.device(), Tensor::from<double>({1}, {1}, p.device()),
+                         Tensor::from<double>({1}, {1}, p.device())});
+}
 
 void Adam::before_step() {
-  power1_ *= beta1_;
-  power2_ *= beta2_;
+  now_.clear();
   corrections_.clear();
 }
 
-const Adam::Correction& Adam::correction(const Tensor& like) {
-  const std::pair key(like.dtype(), like.device());
-  const auto found = std::ranges::find(corrections_, key, [](const auto& c) { return c.first; });
-  if (found != corrections_.end()) return found->second;
-  const auto one = [&](double value) {
-    return with_storage(like.dtype(), [&]<class T>(std::type_identity<T>) {
-      return Tensor::from<T>({convert<T>(value)}, {1}, like.device());
-    });
-  };
-  return corrections_.emplace_back(key, Correction{one(1 - power1_), one(1 - power2_)}).second;
+const Adam::Correction& Adam::correction(const Tensor& like, std::vector<Update>& all) {
+  for (const Correction& known : corrections_)
+    if (known.dtype == like.dtype() && known.device == like.device()) return known;
+  const auto on_device = [&](const Powers& p) { return p.device == like.device(); };
+  auto now = std::ranges::find_if(now_, on_device);
+  if (now == now_.end()) {
+    const Powers& last = *std::ranges::find_if(powers_, on_device);
+    now = now_.insert(now, {last.device, (last.first.detach() * beta1_).contiguous(),
+                            (last.second.detach() * beta2_).contiguous()});
+    all.push_back({last.first, now->first});
+    all.push_back({last.second, now->second});
+  }
+  return corrections_.emplace_back(Correction{like.dtype(), like.device(),
+                                              (1 - now->first).cast(like.dtype()),
+                                              (1 - now->second).cast(like.dtype())});
 }
 
 std::vector<Optimizer::Update> Adam::updates(std::size_t parameter, const Tensor& value,
                                              const Tensor& gradient) {
-  const Correction& by = correction(value);
+  std::vector<Update> all;
+  const Correction by = correction(value, all);
   const Shape ones(value.shape().size(), 1);
   const Tensor first = (first_[parameter].detach() * beta1_ + gradient * (1 - beta1_)).contiguous();
   const Tensor second =
       (second_[parameter].detach() * beta2_ + gradient.square() * (1 - beta2_)).contiguous();
   const Tensor direction =
       first / by.first.reshape(ones) / ((second / by.second.reshape(ones)).sqrt() + eps_);
-  return {{first_[parameter], first},
-          {second_[parameter], second},
-          {parameters()[parameter], moved(value, direction)}};
+  all.push_back({first_[parameter], first});
+  all.push_back({second_[parameter], second});
+  all.push_back({parameters()[parameter], moved(value, direction)});
+  return all;
 }
 
 Tensor Adam::moved(const Tensor& value, const Tensor& direction) const {

@@ -76,15 +76,23 @@ class Adam : public Optimizer {
   double lr() const { return lr_; }
 
  private:
-  /// What step t divides m and v by, as one-element tensors on a device.
-  struct Correction {
+  /// beta1^t and beta2^t on a device of the parameters, float64, of one element.
+  struct Powers {
+    std::string device;
     Tensor first, second;
   };
-  const Correction& correction(const Tensor& like);
+  /// What step t divides m and v by: 1 - beta^t.
+  struct Correction {
+    DType dtype;
+    std::string device;
+    Tensor first, second;
+  };
+  const Correction& correction(const Tensor& like, std::vector<Update>& all);
 
   double lr_, beta1_, beta2_, eps_;
-  double power1_ = 1, power2_ = 1;  // beta^t
-  std::vector<std::pair<std::pair<DType, std::string>, Correction>> corrections_;
+  std::vector<Powers> powers_;
+  std::vector<Powers> now_;              // of this step
+  std::vector<Correction> corrections_;  // likewise
   std::vector<Tensor> first_, second_;
 };
 

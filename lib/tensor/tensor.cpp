@@ -4,6 +4,7 @@
 
 #include "touchstone/lazy/jit.h"
 #include "touchstone/tensor/mlops.h"
+#include "touchstone/tensor/state_log.h"
 
 namespace touchstone {
 
@@ -138,10 +139,12 @@ void Tensor::assign(const Tensor& values) {
   if (values.device() != device())
     throw BufferError(fmt::format("assign: the tensor is on {}, the values are on {}; use to()",
                                   device(), values.device()));
-  if (lazy::CacheCollector::current() != nullptr)
+  if (StateLog* const log = StateLog::current())
+    log->assigned(node_);
+  else if (lazy::CacheCollector::current() != nullptr)
     throw Error(
-        "assign: a function that is noted by a jit assigns to a tensor, which a replay would not "
-        "do again; return the new values and assign them outside");
+        "assign: a function that is noted by a TinyJit assigns to a tensor, which a replay would "
+        "not do again; note it with a TensorJit");
   node_->data = values.lazy();
   node_->function.reset();
   node_->parents.clear();

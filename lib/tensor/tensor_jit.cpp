@@ -1,15 +1,14 @@
 #include "touchstone/tensor/tensor_jit.h"
 
+#include <algorithm>
+#include <unordered_set>
 #include <utility>
+
+#include "touchstone/tensor/function.h"
+#include "touchstone/tensor/state_log.h"
 
 namespace touchstone {
 namespace {
-
-TinyJit::Tensors lazy_of(std::span<const Tensor> tensors) {
-  TinyJit::Tensors all;
-  for (const Tensor& t : tensors) all.push_back(t.lazy());
-  return all;
-}
 
 TensorJit::Tensors tensors_of(std::span<const LazyBufferPtr> all) {
   TensorJit::Tensors tensors;
@@ -17,26 +16,113 @@ TensorJit::Tensors tensors_of(std::span<const LazyBufferPtr> all) {
   return tensors;
 }
 
+// The same values as a base with memory of its own, that none of `taken` has.
+LazyBufferPtr apart(const LazyBufferPtr& values, std::unordered_set<const Buffer*>& taken) {
+  const LazyBufferPtr whole = values->contiguous();
+  realize(std::span(&whole, 1));
+  const BufferPtr& memory = whole->realized();
+  if (taken.insert(memory.get()).second)
+    return whole->is_base() ? whole : LazyBuffer::from_buffer(memory, whole->shape());
+  const auto other = std::make_shared<Buffer>(memory->device(), memory->dtype(), memory->size());
+  copy(*other, *memory);
+  return LazyBuffer::from_buffer(other, whole->shape());
+}
+
+bool is_empty(const TensorNode& node) {
+  return std::ranges::find(node.data->shape(), sint(0)) != node.data->shape().end();
+}
+
 }  // namespace
 
+// Tensors that the function assigns to are inputs and results too, behind the others.
+struct TensorJit::Captured {
+  using Function = std::function<Tensors(std::span<const Tensor>)>;
+  explicit Captured(Function given)
+      : function(std::move(given)),
+        jit([this](std::span<const LazyBufferPtr> all) { return run(all); }) {}
+
+  TinyJit::Tensors run(std::span<const LazyBufferPtr> all) {
+    StateLog log;
+    const Tensors made = function(tensors_of(all.first(inputs)));
+    if (others_note && outermost && !log.all_assigned().empty())
+      throw Error(
+          "assign: a function that is noted by a TinyJit assigns to a tensor, which a replay would "
+          "not do again; note it with a TensorJit");
+    std::vector<std::shared_ptr<TensorNode>> assigned;
+    for (const auto& node : log.all_assigned())
+      if (!is_empty(*node)) assigned.push_back(node);
+    const bool capturing = lazy::CacheCollector::current() != nullptr && !others_note;
+    if (!capturing && jit.captured() == 0)
+      states = assigned;
+    else if (capturing)
+      for (const auto& node : assigned)
+        if (std::ranges::find(states, node) == states.end())
+          throw Error(fmt::format(
+              "jit: the function assigns to a tensor of shape {} in its second call, not in its "
+              "first; what it assigns to must not change from call to call",
+              str(node->data->shape())));
+    results = made.size();
+    TinyJit::Tensors values;
+    for (const Tensor& t : made) values.push_back(t.lazy());
+    for (const auto& node : states) values.push_back(node->data);
+    return values;
+  }
+
+  Tensors call(std::span<const Tensor> given, const symbolic::Values& values) {
+    TinyJit::Tensors all;
+    std::unordered_set<const Buffer*> taken;
+    for (const Tensor& t : given) {
+      LazyBufferPtr input = t.lazy();
+      if (input->is_const_base()) input = input->contiguous();  // memory, which a replay replaces
+      all.push_back(std::move(input));
+    }
+    if (!states.empty()) realize(std::span<const LazyBufferPtr>(all), values);
+    for (const LazyBufferPtr& input : all) taken.insert(input->realized().get());
+    for (const auto& node : states) all.push_back(node->data = apart(node->data, taken));
+    inputs = given.size();
+    others_note = lazy::CacheCollector::current() != nullptr;
+    outermost = StateLog::current() == nullptr;
+    const TinyJit::Tensors made = jit(all, values);
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      states[i]->data = made[results + i];
+      if (StateLog* const outer = StateLog::current()) outer->assigned(states[i]);
+    }
+    return tensors_of(std::span(made).first(results));
+  }
+
+  Function function;
+  TinyJit jit;
+  std::vector<std::shared_ptr<TensorNode>> states;  // of the first call
+  std::size_t inputs = 0, results = 0;
+  bool others_note = false;  // a jit whose function calls this one notes its kernels
+  bool outermost = true;     // and that is no TensorJit
+};
+
 TensorJit::TensorJit(std::function<Tensors(std::span<const Tensor>)> function)
-    : jit_([run = std::move(function)](std::span<const LazyBufferPtr> inputs) {
-        return lazy_of(run(tensors_of(inputs)));
-      }) {}
+    : captured_(std::make_unique<Captured>(std::move(function))) {}
 
 TensorJit::TensorJit(std::function<Tensor(const Tensor&)> function)
-    : jit_([run = std::move(function)](std::span<const LazyBufferPtr> inputs) {
-        if (inputs.size() != 1)
-          throw Error(fmt::format("jit: {} inputs given, the function takes 1", inputs.size()));
-        return TinyJit::Tensors{run(Tensor(inputs[0])).lazy()};
-      }) {}
+    : captured_(
+          std::make_unique<Captured>([run = std::move(function)](std::span<const Tensor> inputs) {
+            if (inputs.size() != 1)
+              throw Error(fmt::format("jit: {} inputs given, the function takes 1", inputs.size()));
+            return Tensors{run(inputs[0])};
+          })) {}
+
+TensorJit::~TensorJit() = default;
+TensorJit::TensorJit(TensorJit&&) noexcept = default;
+TensorJit& TensorJit::operator=(TensorJit&&) noexcept = default;
+
+std::size_t TensorJit::captured() const { return captured_->jit.captured(); }
+
+void TensorJit::reset() {
+  captured_->jit.reset();
+  captured_->states.clear();
+}
 
 TensorJit::Tensors TensorJit::operator()(std::span<const Tensor> inputs,
                                          const symbolic::Values& values) {
-  TinyJit::Tensors given = lazy_of(inputs);
-  for (LazyBufferPtr& input : given)
-    if (input->is_const_base()) input = input->contiguous();  // memory, which a replay can replace
-  return tensors_of(jit_(given, values));
+  return captured_->call(inputs, values);
 }
 
 Tensor TensorJit::operator()(const Tensor& input, const symbolic::Values& values) {

@@ -8,6 +8,7 @@
 #include "touchstone/base/file.h"
 #include "touchstone/tensor/networks.h"
 #include "touchstone/tensor/optim.h"
+#include "touchstone/tensor/tensor_jit.h"
 
 namespace touchstone {
 namespace {
@@ -52,6 +53,19 @@ TEST(TensorDocs, TheirExampleRuns) {
   const Tensor right = (net(points).argmax(1) == inside).cast(DType::Float32).mean();
   nn::save_state(folder / "net.safetensors", net.state());
   // [end]
+  // [jit]
+  TensorJit step([&](std::span<const Tensor> in) {
+    optimizer.zero_grad();
+    const Tensor loss = cross_entropy(net(in[0]), in[1]);
+    loss.backward();
+    optimizer.step({loss});
+    return TensorJit::Tensors{loss};
+  });
+  const Tensor loss = step(std::vector{points, inside})[0];
+  // [done]
+  float jitted = loss.item<float>();
+  for (int i = 0; i < 10; ++i) jitted = step(std::vector{points, inside})[0].item<float>();
+  EXPECT_LT(jitted, loss.item<float>());
   EXPECT_LT(loss_was, 0.4F);
   EXPECT_GT(right.item<float>(), 0.85F);
   EXPECT_TRUE(std::filesystem::exists(folder / "net.safetensors"));
@@ -59,6 +73,8 @@ TEST(TensorDocs, TheirExampleRuns) {
   const std::string mark = "// [";
   EXPECT_EQ(between(text_of("docs/tensor.md"), "```cpp\n", "```", 0),
             between(text_of("tests/tensor/docs_test.cpp"), mark + "example]\n", mark + "end]", 2));
+  EXPECT_EQ(between(text_of("docs/tensor.md"), "of the step\nitself:\n\n```cpp\n", "```", 0),
+            between(text_of("tests/tensor/docs_test.cpp"), mark + "jit]\n", mark + "done]", 2));
 }
 
 }  // namespace

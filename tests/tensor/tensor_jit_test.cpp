@@ -84,31 +84,159 @@ TEST_F(JitOfTensors, WhatAReplayWouldNotDoIsNamed) {
   EXPECT_THAT(error_of([&] { twice(x.cast(DType::Float64)); }), HasSubstr("input 0 is float64"));
   EXPECT_THAT(error_of([&] { twice(std::vector{x, x}); }), HasSubstr("2 inputs given"));
   EXPECT_EQ(twice(x).read<float>(), (Floats{2, 4}));  // and it still works
-  Tensor state = of({0, 0}, {2});
-  TensorJit counts([&](const Tensor& in) {
-    state.assign(state + in);
-    return state * 1.5;
-  });
-  counts(x);
-  EXPECT_THAT(error_of([&] { counts(x); }), HasSubstr("return the new values"));
-  Tensor weight = of({1, 1}, {2});
-  weight.set_requires_grad();
-  optim::SGD sgd({weight}, 0.1);
-  TensorJit trains([&](const Tensor& in) {
-    const Tensor loss = (in * weight).sum();
-    sgd.zero_grad();
-    loss.backward();
-    sgd.step();
-    return loss;
-  });
-  trains(x);
-  EXPECT_THAT(error_of([&] { trains(x); }), HasSubstr("return the new values"));
   TensorJit draws([](const Tensor& in) {
     Generator generator(1);
     return in + generator.uniform({2});
   });
   draws(x);
   EXPECT_THAT(error_of([&] { draws(x); }), HasSubstr("random numbers"));
+}
+
+TEST_F(JitOfTensors, WhatItAssignsIsReadAndWrittenAtEachCall) {
+  Tensor state = of({0, 0}, {2}), unused = of({5, 5}, {2});
+  int built = 0;
+  TensorJit counts([&](const Tensor& in) {
+    ++built;
+    state.assign(state + in);
+    state.assign(state * 2.0);
+    unused.assign(unused);
+    return state * 1.5;
+  });
+  Floats wanted = {0, 0};
+  for (int i = 0; i < 6; ++i) {
+    const auto k = static_cast<float>(i);
+    if (i == 4) state.assign(of({10, 20}, {2}).flip({0}).expand({2}));  // somebody else does
+    if (i == 4) wanted = {20, 10};
+    const Tensor before = state.detach();
+    const Floats was = wanted;
+    const Tensor out = counts(of({k, 1}, {2}));
+    wanted = {2 * (wanted[0] + k), 2 * (wanted[1] + 1)};
+    EXPECT_EQ(state.read<float>(), wanted) << i;
+    EXPECT_EQ(out.read<float>(), (Floats{1.5F * wanted[0], 1.5F * wanted[1]})) << i;
+    EXPECT_EQ(before.read<float>(), was) << i;  // the old value is there for who holds it
+    EXPECT_EQ(unused.read<float>(), Floats(2, 5));
+  }
+  EXPECT_EQ(built, 2);
+}
+
+TEST_F(JitOfTensors, StatesThatShareMemoryPart) {
+  Tensor a = of({1, 2}, {2}), b = of({0, 0}, {2});
+  b.assign(a);
+  TensorJit step([&](const Tensor& in) {
+    a.assign(a + in);
+    b.assign(b * 2.0);
+    return a + b;
+  });
+  const Tensor one = of({1, 1}, {2});
+  const float wanted[] = {4, 7, 12, 21};
+  for (const float w : wanted) EXPECT_EQ(step(one).read<float>()[0], w);
+  EXPECT_EQ(a.read<float>(), (Floats{5, 6}));
+  EXPECT_EQ(b.read<float>(), (Floats{16, 32}));
+  EXPECT_EQ(step(a).read<float>(), (Floats{10 + 32, 12 + 64}));  // as a value, then as a state
+  EXPECT_EQ(one.read<float>(), (Floats{1, 1}));
+}
+
+// A step of training: the loss, and all that it changes.
+struct Training {
+  Training(std::uint64_t seed, const std::string& kind, const std::string& where)
+      : generator(seed),
+        first(6, 8, generator, {DType::Float32, where}),
+        norm(8, 0.1, 1e-5, {DType::Float32, where}),
+        last(8, 3, generator, {DType::Float32, where}) {
+    std::vector<Tensor> all{first.weight, first.bias,  norm.weight,
+                            norm.bias,    last.weight, last.bias};
+    if (kind == "SGD") optimizer = std::make_unique<optim::SGD>(all, 0.1, 0.9, 0.01);
+    if (kind == "Adam") optimizer = std::make_unique<optim::Adam>(all, 0.01);
+    if (kind == "AdamW") optimizer = std::make_unique<optim::AdamW>(all, 0.01);
+    if (kind == "LAMB") optimizer = std::make_unique<optim::LAMB>(all, 0.01);
+  }
+  Tensor step(const Tensor& x, const Tensor& labels) {
+    optimizer->zero_grad();
+    const Tensor loss = cross_entropy(last(norm(first(x), nn::Mode::Train).relu()), labels);
+    loss.backward();
+    optimizer->step({loss});
+    return loss;
+  }
+  Generator generator;
+  nn::Linear first;
+  nn::BatchNorm norm;
+  nn::Linear last;
+  std::unique_ptr<optim::Optimizer> optimizer;
+};
+
+TEST_F(JitOfTensors, TrainsWithTheBitsOfTheUnjittedStep) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"SGD", "CPU"}, {"Adam", "CPU"}, {"LAMB", "CPU"}, {"AdamW", "CLANG"}};
+  for (const auto& [kind, where] : cases) {
+    Training plain(5, kind, where), other(5, kind, where);
+    int built = 0;
+    TensorJit jitted([&](std::span<const Tensor> in) {
+      ++built;
+      return TensorJit::Tensors{other.step(in[0], in[1])};
+    });
+    Generator data(9);
+    for (int i = 0; i < 5; ++i) {
+      const Tensor x = data.normal({7, 6}).to(where);
+      const Tensor labels = data.randint({7}, 0, 3).to(where);
+      const float want = plain.step(x, labels).item<float>();
+      EXPECT_EQ(jitted(std::vector{x, labels})[0].item<float>(), want)
+          << kind << " on " << where << ", step " << i;
+      for (std::size_t p = 0; p < 6; ++p)
+        EXPECT_EQ(other.optimizer->parameters()[p].read<float>(),
+                  plain.optimizer->parameters()[p].read<float>())
+            << kind << " on " << where << ", step " << i << ", parameter " << p;
+      EXPECT_EQ(other.norm.running_var.read<float>(), plain.norm.running_var.read<float>());
+    }
+    EXPECT_EQ(built, 2);
+  }
+}
+
+TEST_F(JitOfTensors, WhatCannotBeDoneAgainIsNamed) {
+  const Tensor x = of({1, 2}, {2});
+  Tensor weight = of({1, 1}, {2});
+  weight.set_requires_grad();
+  TensorJit adds([&](const Tensor& in) {
+    const Tensor loss = (in * weight).sum();
+    loss.backward();
+    return loss;
+  });
+  adds(x);
+  EXPECT_THAT(error_of([&] { adds(x); }), HasSubstr("call zero_grad() in the function"));
+  TensorJit twice([&](const Tensor& in) {  // within one call
+    weight.zero_grad();
+    for (int i = 0; i < 2; ++i) (in * weight).sum().backward();
+    return *weight.grad() + 0.0;
+  });
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(twice(x).read<float>(), (Floats{2, 4}));
+  Tensor a = of({0, 0}, {2}), b = of({0, 0}, {2});
+  int calls = 0;
+  TensorJit changes([&](const Tensor& in) {
+    (++calls % 2 ? a : b).assign(in * 3.0);
+    return in + 1.0;
+  });
+  changes(x);
+  EXPECT_THAT(error_of([&] { changes(x); }), HasSubstr("in its second call, not in its first"));
+  TinyJit lower([&](std::span<const LazyBufferPtr> in) {
+    a.assign(Tensor(in[0]) * 2.0);
+    return TinyJit::Tensors{a.lazy()};
+  });
+  const LazyBufferPtr lazy = x.lazy();
+  lower(std::span(&lazy, 1));
+  EXPECT_THAT(error_of([&] { lower(std::span(&lazy, 1)); }), HasSubstr("note it with a TensorJit"));
+}
+
+TEST_F(JitOfTensors, OneInsideAnotherIsPartOfIt) {
+  Tensor total = of({0, 0}, {2});
+  TensorJit inner([&](const Tensor& in) {
+    total.assign(total + in);
+    return total * 2.0;
+  });
+  TensorJit outer([&](const Tensor& in) { return inner(in) + 1.0; });
+  for (int i = 1; i < 5; ++i) {
+    const auto k = static_cast<float>(i);
+    EXPECT_EQ(outer(of({1, 2}, {2})).read<float>(), (Floats{2 * k + 1, 4 * k + 1}));
+    EXPECT_EQ(total.read<float>(), (Floats{k, 2 * k}));
+  }
 }
 
 }  // namespace
