@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,13 @@ HostArray read_array(const std::string& what);
 /// Throws ParseError that begins with `where`: no archive, a part that lies outside the file, a
 /// wrong checksum, encryption, a member that is no .npy or has the name of another.
 std::vector<NamedArray> parse_npz(std::string_view bytes, const std::string& where);
+/// A member of a .npz as it is mapped: where it lies in the file if it is stored; its checksum is
+/// then not looked at. One that is packed is unpacked.
+struct NpzMember {
+  ArrayLayout layout;                 // of a packed one, only the name
+  std::optional<HostArray> unpacked;  // of a packed one
+};
+std::vector<NpzMember> npz_members(std::string_view bytes, const std::string& where);
 std::string npz_bytes(std::span<const NamedArray> arrays);  // stored
 
 /// Hugging Face's safetensors: 8 bytes of header size, a JSON header, the elements. Throws

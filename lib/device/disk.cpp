@@ -101,23 +101,29 @@ BufferPtr map_file(const std::filesystem::path& path, DType dtype, std::int64_t 
 std::vector<DiskArray> map_array_file(const std::filesystem::path& path) {
   std::vector<DiskArray> arrays;
   const auto mapping = std::make_shared<const Mapping>(path);
+  const auto add = [&](const ArrayLayout& a) {
+    arrays.push_back({a.name, a.shape,
+                      part(path, mapping, a.dtype, a.size(), static_cast<std::int64_t>(a.offset))});
+  };
   const std::string extension = path.extension().string();
-  if (extension == ".npy" || extension == ".safetensors") {
-    const std::vector<ArrayLayout> layouts =
-        extension == ".npy" ? std::vector{npy_layout(mapping->bytes(), path.string())}
-                            : safetensors_layout(mapping->bytes(), path.string());
-    for (const ArrayLayout& a : layouts)
-      arrays.push_back(
-          {a.name, a.shape,
-           part(path, mapping, a.dtype, a.size(), static_cast<std::int64_t>(a.offset))});
-    return arrays;
-  }
-  for (NamedArray& named : read_array_file(path)) {
-    const auto bytes = std::make_shared<const std::string>(std::move(named.array.bytes));
-    Device& device = Device::get(std::string(kPrefix) + path.string());
-    arrays.push_back({named.name, named.array.shape,
-                      std::make_shared<Buffer>(device, named.array.dtype, named.array.size(),
-                                               const_cast<char*>(bytes->data()), bytes)});
+  if (extension == ".npy") {
+    add(npy_layout(mapping->bytes(), path.string()));
+  } else if (extension == ".safetensors") {
+    for (const ArrayLayout& a : safetensors_layout(mapping->bytes(), path.string())) add(a);
+  } else if (extension == ".npz") {
+    for (NpzMember& m : npz_members(mapping->bytes(), path.string())) {
+      if (!m.unpacked) {
+        add(m.layout);
+        continue;
+      }
+      const auto bytes = std::make_shared<const std::string>(std::move(m.unpacked->bytes));
+      Device& device = Device::get(std::string(kPrefix) + path.string());
+      arrays.push_back({m.layout.name, m.unpacked->shape,
+                        std::make_shared<Buffer>(device, m.unpacked->dtype, m.unpacked->size(),
+                                                 const_cast<char*>(bytes->data()), bytes)});
+    }
+  } else {
+    read_array_file(path);  // throws: it is none by its name
   }
   return arrays;
 }

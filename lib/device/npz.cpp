@@ -50,20 +50,47 @@ class Archive {
   Archive(std::string_view bytes, const std::string& where) : bytes_(bytes), where_(where) {}
 
   std::vector<NamedArray> arrays() {
-    std::size_t at = 0, count = 0;
-    find_directory(at, count);
     std::vector<NamedArray> out;
-    std::set<std::string_view> seen;
-    for (std::size_t i = 0; i < count; ++i) {
-      const Member member = directory_entry(at);
-      if (!seen.insert(member.name).second)
-        bad(where_, fmt::format("it has two members '{}'", member.name));
-      out.push_back(array(member));
+    for (const Member& m : members()) out.push_back({array_name(m), array(m)});
+    return out;
+  }
+
+  std::vector<NpzMember> mapped() {
+    std::vector<NpzMember> out;
+    for (const Member& m : members()) {
+      NpzMember& made = out.emplace_back();
+      if (m.method == 0) {
+        const std::string_view stored = packed(m);
+        made.layout = npy_layout(stored, where_of(m));
+        made.layout.offset += static_cast<std::size_t>(stored.data() - bytes_.data());
+      } else {
+        made.unpacked = array(m);
+      }
+      made.layout.name = array_name(m);
     }
     return out;
   }
 
  private:
+  std::vector<Member> members() const {
+    std::size_t at = 0, count = 0;
+    find_directory(at, count);
+    std::vector<Member> all;
+    std::set<std::string_view> seen;
+    for (std::size_t i = 0; i < count; ++i) {
+      all.push_back(directory_entry(at));
+      if (!seen.insert(all.back().name).second)
+        bad(where_, fmt::format("it has two members '{}'", all.back().name));
+    }
+    return all;
+  }
+
+  std::string array_name(const Member& m) const {
+    if (!m.name.ends_with(".npy")) bad(where_, fmt::format("its member '{}' is no .npy", m.name));
+    return std::string(m.name.substr(0, m.name.size() - 4));
+  }
+  std::string where_of(const Member& m) const { return fmt::format("{}:{}", where_, m.name); }
+
   // The piece [at, at + size), which must lie within the file.
   std::string_view piece(std::uint64_t at, std::uint64_t size, const char* what) const {
     if (at > bytes_.size() || size > bytes_.size() - at)
@@ -124,25 +151,27 @@ class Archive {
     }
   }
 
-  NamedArray array(const Member& m) {
+  // Its bytes in the file.
+  std::string_view packed(const Member& m) const {
     const std::string_view local = piece(m.offset, kLocalSize, "a member");
     if (little_endian(local, 0, 4) != kLocal) bad(where_, "a member is not where it should be");
     const std::uint64_t start =
         m.offset + kLocalSize + little_endian(local, 26, 2) + little_endian(local, 28, 2);
-    const std::string_view packed = piece(start, m.packed, "a member");
-    const std::string data = unpacked(m, packed);
+    const std::string_view bytes = piece(start, m.packed, "a member");
+    if (m.method == 0 && m.packed != m.size)
+      bad(where_, fmt::format("the sizes of '{}' disagree", m.name));
+    return bytes;
+  }
+
+  HostArray array(const Member& m) {
+    const std::string data = unpacked(m, packed(m));
     if (checksum(data) != m.checksum)
       bad(where_, fmt::format("the checksum of '{}' is wrong", m.name));
-    if (!m.name.ends_with(".npy")) bad(where_, fmt::format("its member '{}' is no .npy", m.name));
-    return {std::string(m.name.substr(0, m.name.size() - 4)),
-            parse_npy(data, fmt::format("{}:{}", where_, m.name))};
+    return parse_npy(data, where_of(m));
   }
 
   std::string unpacked(const Member& m, std::string_view packed) {
-    if (m.method == 0) {
-      if (m.packed != m.size) bad(where_, fmt::format("the sizes of '{}' disagree", m.name));
-      return std::string(packed);
-    }
+    if (m.method == 0) return std::string(packed);
     if (m.method != 8)
       bad(where_, fmt::format("'{}' is packed by method {}; 0 and 8 are read", m.name, m.method));
     // Deflate makes nothing smaller than by 1,032; members that share bytes could still be many.
@@ -181,6 +210,10 @@ class Archive {
 
 std::vector<NamedArray> parse_npz(std::string_view bytes, const std::string& where) {
   return Archive(bytes, where).arrays();
+}
+
+std::vector<NpzMember> npz_members(std::string_view bytes, const std::string& where) {
+  return Archive(bytes, where).mapped();
 }
 
 std::string npz_bytes(std::span<const NamedArray> arrays) {

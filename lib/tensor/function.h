@@ -62,6 +62,7 @@ struct TensorNode : std::enable_shared_from_this<TensorNode> {
   LazyBufferPtr data;
   LazyBufferPtr gradient;  // of leaves that require one, after backward
   bool requires_grad = false;
+  bool given = false;  // the values are the host's, put into the memory when it was made
   std::unique_ptr<Function> function;  // null for leaves
   std::vector<std::shared_ptr<TensorNode>> parents;
   std::vector<LazyBufferPtr> inputs;  // the parents' values when the function was applied

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+
+#include "touchstone/tensor/function.h"
 
 namespace touchstone {
 namespace {
@@ -12,6 +15,21 @@ void check_positions(const char* who, const Tensor& at) {
         fmt::format("{}: positions of {}; want integers: cast them, or give a bool tensor "
                     "to index()",
                     who, name(at.dtype())));
+}
+
+// What is known before anything runs: a constant, or what the host gave.
+void check_range(const char* who, const Tensor& at, std::int64_t size, const Tensor& x) {
+  const bool constant = at.lazy()->constant_value().has_value();
+  if ((!constant && !at.node()->given) || at.elements() == 0) return;
+  const Tensor seen = constant ? at.shrink(Mask(at.shape().size(), {0, 1})) : at;
+  with_storage(at.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
+      for (const T position : seen.read<T>())
+        if (std::cmp_less(position, -size) || std::cmp_greater_equal(position, size))
+          throw ShapeError(
+              fmt::format("{}: position {} is outside an axis of {} elements of shape {}", who,
+                          position, size, str(x.shape())));
+  });
 }
 
 Tensor positions(const Tensor& x, std::int64_t count) {
@@ -53,6 +71,7 @@ Aligned aligned(const char* who, const Tensor& x, int axis, const Tensor& at) {
                     "of at most those "
                     "of the tensor on the other axes; unsqueeze, expand or shrink",
                     who, str(at.shape()), str(x.shape()), axis));
+  check_range(who, at, x.size(normal), x);
   return {x.shrink(keep).movedim(normal, -1), from_front(at, x.size(normal)).movedim(normal, -1),
           normal};
 }
@@ -106,6 +125,7 @@ void add_positions(std::vector<std::pair<int, Tensor>>& all, const Tensor& x, in
                    const Tensor& part) {
   if (!is_bool(part.dtype())) {
     check_positions("index", part);
+    check_range("index", part, x.size(axis), x);
     all.emplace_back(axis, from_front(part, x.size(axis)));
     return;
   }

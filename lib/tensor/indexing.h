@@ -7,8 +7,9 @@
 
 /// Elements chosen by the values of other tensors. All of it is made of comparisons with positions,
 /// so that choosing from n elements looks at n; positions are integers, negative ones count from
-/// the end, and one outside the axis gives 0 (it is not known before the kernel runs). A chosen
-/// -0.0 comes out as 0.0.
+/// the end. One outside the axis is a ShapeError where it is known: a number, a constant, or in a
+/// tensor as it was made from numbers; one that is computed is not known before the kernel runs,
+/// and gives 0. A chosen -0.0 comes out as 0.0.
 namespace touchstone {
 
 /// One part of index(): a position, a Slice, kNewAxis, kEllipsis, a tensor of integer positions, or

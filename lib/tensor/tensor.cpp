@@ -73,7 +73,9 @@ Tensor Tensor::from_bytes(DType dtype, std::span<const std::byte> bytes, const S
   if (wanted == 0) return zeros(shape, {dtype, device});
   const auto buffer = std::make_shared<Buffer>(Device::get(device), dtype, wanted);
   buffer->copy_in(bytes);
-  return Tensor(LazyBuffer::from_buffer(buffer, shape));
+  Tensor made(LazyBuffer::from_buffer(buffer, shape));
+  made.node_->given = true;
+  return made;
 }
 
 const LazyBufferPtr& Tensor::lazy() const { return node_->data; }
@@ -146,6 +148,7 @@ void Tensor::assign(const Tensor& values) {
         "assign: a function that is noted by a TinyJit assigns to a tensor, which a replay would "
         "not do again; note it with a TensorJit");
   node_->data = values.lazy();
+  node_->given = values.node_->given;
   node_->function.reset();
   node_->parents.clear();
   node_->inputs.clear();

@@ -85,6 +85,7 @@ struct TensorJit::Captured {
     const TinyJit::Tensors made = jit(all, values);
     for (std::size_t i = 0; i < states.size(); ++i) {
       states[i]->data = made[results + i];
+      states[i]->given = false;
       if (StateLog* const outer = StateLog::current()) outer->assigned(states[i]);
     }
     return tensors_of(std::span(made).first(results));

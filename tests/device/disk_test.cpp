@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "../support/error_of.h"
+#include "touchstone/base/file.h"
 #include "touchstone/device/array_file.h"
 
 namespace touchstone {
@@ -62,6 +63,18 @@ TEST_F(Disk, BuffersOutliveTheListAndAreReadLate) {
   BufferPtr kept = map_array_file(file("x.npy"))[0].buffer;
   std::filesystem::remove(file("x.npy"));  // the mapping holds the file
   EXPECT_EQ(kept->at(5), Scalar::of(6.0F));
+}
+
+TEST_F(Disk, StoredMembersOfANpzAreNotReadBeforeTheyAreUsed) {
+  write_array_file(file("x.npz"), arrays());
+  std::string bytes = read_file(file("x.npz"));
+  const std::string six("\0\0\xc0\x40", 4), seven("\0\0\xe0\x40", 4);
+  bytes.replace(bytes.find(six), 4, seven);
+  std::ofstream(file("x.npz"), std::ios::binary) << bytes;
+  EXPECT_THAT(error_of([&] { read_array_file(file("x.npz")); }), HasSubstr("checksum"));
+  EXPECT_EQ(map_array_file(file("x.npz"))[0].buffer->at(5), Scalar::of(7.0F));
+  std::ofstream(file("x.txt")) << "no arrays";
+  EXPECT_THAT(error_of([&] { map_array_file(file("x.txt")); }), HasSubstr(".npy, .npz and"));
 }
 
 TEST_F(Disk, MisuseIsNamed) {

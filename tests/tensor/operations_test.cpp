@@ -108,10 +108,10 @@ TEST_P(Operations, ScansOfLongAxesEqualLoops) {
   expect_near({{t.cumprod(0), products}, {t.prod(), {products.back()}}});
 }
 
-TEST_P(Operations, PositionsOutsideReadZeroAndWriteNothing) {
+TEST_P(Operations, ComputedPositionsOutsideReadZeroAndWriteNothing) {
   const Tensor x = make({1, 2, 3}, {3});
   const Tensor at =
-      Tensor::from<std::int64_t>({-1, 3, -4, 0, std::int64_t{1} << 40}, {5}, device());
+      Tensor::from<std::int64_t>({-2, 2, -5, -1, std::int64_t{1} << 40}, {5}, device()) + 1;
   expect_near({{take(x, at, 0), {3, 0, 0, 1, 0}},
                {gather(x, 0, at), {3, 0, 0, 1, 0}},
                {scatter(x, 0, at, make({10, 20, 30, 40, 50}, {5})), {40, 2, 10}},
@@ -300,6 +300,19 @@ TEST(OperationErrors, SayWhatAndHowToMendIt) {
       {[&] { einsum("", {x}); }, "names 0"},
       {[&] { take(x, {3}, 1); }, "position 3 is outside axis 1"},
       {[&] { take(x, x, 1); }, "want integers"},
+      {[&] {
+         take(x, Tensor::from<std::int8_t>({0, 3, 1}, {3}), 1);
+       },
+       "index: position 3 is outside an axis of 3 elements of shape (2, 3)"},
+      {[&] { index(x, {Tensor::from<std::int64_t>({-3}, {1})}); }, "position -3 is outside"},
+      {[&] {
+         gather(x, 1, Tensor::full({2, 2}, 9, {DType::UInt64, "CPU"}));
+       },
+       "gather: position 9 is outside an axis of 3"},
+      {[&] {
+         scatter_add(x, 1, Tensor::from<int>({0, 1, -4, 0}, {2, 2}), x.shrink({{0, 2}, {0, 2}}));
+       },
+       "scatter_add: position -4"},
       {[&] {
          index(x, {0, 1, 2});
        },
