@@ -1,5 +1,8 @@
 #include "model_graph.h"
 
+#include <cstdlib>
+#include <string>
+
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/interp/interpreted.h"
 
@@ -8,12 +11,21 @@ namespace touchstone::cli {
 Config config_of(int opt) {
   Config config = Config::from_environment();
   if (opt < 0) return config;
+  const Config read = config;
   config.opt = opt;
   config.switches = Config(opt).switches;
+  for (const SwitchInfo& row : switch_table)  // what is named by itself stands
+    if (const char* const text = std::getenv(std::string(row.name).c_str());
+        text != nullptr && *text != '\0')
+      config.set(row.id, read.on(row.id));
   return config;
 }
 
 ModelSchedule schedule_of(const models::Model& model, bool backward) {
+  if (!Config::current().lazy)
+    throw Error(
+        "LAZY=0 runs every op as it is built, so that nothing is left to schedule; unset it, or "
+        "ask for OPT=0");
   register_interpreted_device();
   register_clang_device();
   const models::ModelGraph graph = model.build("CLANG", backward);

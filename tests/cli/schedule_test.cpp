@@ -32,6 +32,11 @@ TEST(Kernels, AreCountedALineAModel) {
 
 TEST(Kernels, BadOptionsAreNamed) {
   EXPECT_NE(touchstone_run("kernels --jsonl --opt 5").code, 0);
+  const Answer eager = touchstone_run("kernels --jsonl abc", "LAZY=0");
+  EXPECT_EQ(eager.code, 2);
+  EXPECT_THAT(eager.text, HasSubstr("nothing is left to schedule"));
+  EXPECT_THAT(touchstone_run("kernels --jsonl --opt 2 matmul", "RECOMPUTE_BEFORE_EXPAND=0").text,
+              HasSubstr("\"forward_backward\":5"));
   const Answer bad = touchstone_run("kernels abc", "LAZY=maybe");
   EXPECT_NE(bad.code, 0);
   EXPECT_THAT(bad.text, HasSubstr("LAZY is 'maybe'; give a number from 0 to 1, or unset it"));
