@@ -67,14 +67,17 @@ class ProgramDraw {
   int input(const Sizes& shape, DType dtype) {
     std::string values;
     const std::int64_t n = std::clamp<std::int64_t>(product(shape), 1, smooth_ ? 64 : 7);
-    // Small numbers; any; those at an edge of their type.
-    const std::uint64_t family = smooth_ ? 0 : chooser_.below(4);
+    // Small numbers; any; those at an edge of their type; zeros of both signs, and ones.
+    const std::uint64_t family = smooth_ ? 0 : chooser_.below(5);
+    static constexpr std::string_view kZeros[] = {"0", "-0.0", "1", "0"};
     for (std::int64_t i = 0; i < n; ++i) {
       if (smooth_)  // no two alike, and none near where a kink would be
         values += fmt::format(" {}", static_cast<double>(chooser_.between(-12, 12)) / 8 + 0.03 +
                                          0.001 * static_cast<double>(i + 7 * last()));
       else if (family == 3)
         values += " " + chooser_.pick(edge_values(dtype)).str();
+      else if (family == 4 && is_float(dtype))
+        values += fmt::format(" {}", kZeros[chooser_.below(4)]);
       else if (family == 2 && !is_bool(dtype))
         values += " " + any_number(dtype).str();
       else if (is_float(dtype))
