@@ -154,7 +154,7 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     if (o.backend == "pocl") plugin = shipped("opencl_plugin.so").string();
     if (o.backend == "numpy")
       command = (fs::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 ") +
-                quoted(shipped("numpy_backend.py").string());
+                quoted(shipped("numpy_backend.py").string()) + " --as-it-is";
     b.candidate = fuzz::make_process_backend(
         plugin.empty() ? foreign::BackendProcess::shell(command) : foreign::plugin_command(plugin),
         plugin.empty() ? limits : foreign::plugin_limits(limits));

@@ -275,8 +275,13 @@ class LegalMaximum : public LegalReducer {
     // Where no term is a number, the start or the first term may be what is left.
     if (profile_.max == MaxOfNan::NumberWins) max_.nan = max_.nan || all_nan_;
     all_nan_ = is_float_storage<T>;
-    if constexpr (is_float_storage<T>)
+    if constexpr (is_float_storage<T>) {
       if (profile_.finite_only && (max_.nan || max_.has_infinity())) max_ = Legal<T>::anything();
+      if (profile_.zeros_alike && max_.has_zero()) {
+        if (is_zero_value(max_.lo)) max_.lo = scalar::neg(T{});
+        if (is_zero_value(max_.hi)) max_.hi = T{};
+      }
+    }
     out.set<T>(at, max_);
     max_ = Legal<T>::point(least());
   }

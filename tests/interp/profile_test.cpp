@@ -196,6 +196,18 @@ TEST(Profile, MaxOfNanIsAsDeclared) {
   EXPECT_EQ(judged<float>(number, most, {x}, {1}), Outcome::Fail);
 }
 
+TEST(Profile, ZerosMayBeAlikeInMaximaToo) {
+  Profile alike;
+  alike.zeros_alike = true;
+  const auto most = LazyOp::reduce(Op::ReduceMax, in(1, 3), {0});
+  const auto x = test::buffer<float>({-0.0F, 0, -1});
+  EXPECT_EQ(judged<float>(Profile(), most, {x}, {-0.0F}), Outcome::Fail);
+  EXPECT_EQ(judged<float>(alike, most, {x}, {-0.0F}), Outcome::Pass);
+  EXPECT_EQ(judged<float>(alike, most, {x}, {0}), Outcome::Pass);
+  EXPECT_EQ(judged<float>(alike, most, {x}, {-1}), Outcome::Fail);
+  EXPECT_EQ(binary(alike, Op::Max, -0.0F, 0, -0.0F), Outcome::Pass);
+}
+
 TEST(Profile, FastMathMakesNoClaimAboutNan) {
   const Profile fast = Profile::named("fastmath");
   EXPECT_NE(binary(fast, Op::Add, kInf, 1, 7), Outcome::Fail);
