@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/hash.h"
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/fuzz/kernel_backend.h"
 #include "touchstone/fuzz/shrink.h"
@@ -31,6 +32,22 @@ std::vector<std::vector<bool>> read_elements(const KernelCase& c) {
   return read;
 }
 
+// What a case's text chooses of what is checked of a sample; the same as sampled() says.
+class Lot {
+ public:
+  explicit Lot(const std::string& text)
+      : hash_(hash_bytes(text)), mixed_(hash_mix(0x5a17, hash_)) {}
+  bool one_in(std::uint64_t every) const { return mixed_ % every == 0; }
+  std::size_t variant(std::size_t of) const { return hash_ / 64 % of; }
+
+ private:
+  std::uint64_t hash_, mixed_;
+};
+
+struct TextHash {
+  std::size_t operator()(const std::string& text) const { return hash_bytes(text); }
+};
+
 class KernelArea final : public Area {
  public:
   explicit KernelArea(KernelBackends backends) : backends_(std::move(backends)) {}
@@ -45,14 +62,18 @@ class KernelArea final : public Area {
   }
 
   void prepare(std::span<const std::string> cases) override {
-    std::unordered_map<std::string, KernelCase> batch;
+    Cases batch;
     std::vector<LazyOpPtr> kernels, slow;
     std::vector<std::vector<LazyOpPtr>> varied(backends_.variants.size());
     for (const std::string& text : cases) {
-      const KernelCase& c = batch.emplace(text, case_of(text)).first->second;
+      const Lot lot(text);
+      auto drawn = known_.extract(text);
+      const KernelCase& c = !drawn.empty()
+                                ? batch.insert(std::move(drawn)).position->second
+                                : batch.try_emplace(text, case_from_json(text)).first->second;
       kernels.push_back(c.kernel);
-      if (varies(text, Effort::Sampled)) varied[variant_of(text)].push_back(c.kernel);
-      if (is_slow(text, Effort::Sampled)) slow.push_back(c.kernel);
+      if (varies(lot, Effort::Sampled)) varied[lot.variant(varied.size())].push_back(c.kernel);
+      if (is_slow(lot, Effort::Sampled)) slow.push_back(c.kernel);
     }
     known_ = std::move(batch);
     reference_->forget_runners();
@@ -62,10 +83,12 @@ class KernelArea final : public Area {
   }
 
   Checked check(const std::string& text, Effort effort) override {
-    const KernelCase c = case_of(text);
+    const auto known = known_.find(text);
+    const KernelCase read = known != known_.end() ? KernelCase() : case_from_json(text);
+    const KernelCase& c = known != known_.end() ? known->second : read;
     Checked result;
     try {
-      result = judged(c, text, effort);
+      result = judged(c, Lot(text), effort);
     } catch (const Error& e) {
       result = Checked::fail("refused", e.what());
     }
@@ -116,17 +139,13 @@ class KernelArea final : public Area {
   bool wanted(std::string_view relation) const {
     return looking_for_.empty() || looking_for_ == relation;
   }
-  bool varies(const std::string& text, Effort effort) const {
+  bool varies(const Lot& lot, Effort effort) const {
     return !backends_.variants.empty() &&
-           (effort == Effort::Full ? wanted("options") : sampled(text, backends_.vary_every));
-  }
-  std::size_t variant_of(const std::string& text) const {
-    return hash_bytes(text) / 64 % backends_.variants.size();
+           (effort == Effort::Full ? wanted("options") : lot.one_in(backends_.vary_every));
   }
 
-  bool is_slow(const std::string& text, Effort effort) const {
-    return backends_.slow != nullptr &&
-           (effort == Effort::Full ? wanted("slow") : sampled(text, 64));
+  bool is_slow(const Lot& lot, Effort effort) const {
+    return backends_.slow != nullptr && (effort == Effort::Full ? wanted("slow") : lot.one_in(64));
   }
 
   const HostArray& right_answer(const KernelCase& c) {
@@ -164,25 +183,25 @@ class KernelArea final : public Area {
     return std::nullopt;
   }
 
-  Checked judged(const KernelCase& c, const std::string& text, Effort effort) {
+  Checked judged(const KernelCase& c, const Lot& lot, Effort effort) {
     const Answer answer = backends_.candidate->run(c);
     if (answer.kind == Answer::Kind::Broken) return Checked::fail("broken", answer.why);
     if (answer.kind == Answer::Kind::Unusable) return Checked::fail("unusable", answer.why);
     if (answer.kind == Answer::Kind::Unsupported) return {Ending::Skipped, {}};
     Checked result;
     right_.reset();
-    if (backends_.judge_all || effort == Effort::Full || sampled(text, 16) ||
+    if (backends_.judge_all || effort == Effort::Full || lot.one_in(16) ||
         !is_right(c, answer.output))
       if (auto wrong = legal(c, answer.output, "verdict", &result.ending)) return *wrong;
-    if (effort == Effort::Full ? wanted("round trip") : sampled(text, 16))
+    if (effort == Effort::Full ? wanted("round trip") : lot.one_in(16))
       if (auto wrong = round_trip(c)) return *wrong;
-    if (effort == Effort::Full ? wanted("poison") : sampled(text, 5))
+    if (effort == Effort::Full ? wanted("poison") : lot.one_in(5))
       if (auto wrong = poisoned(c, answer.output)) return *wrong;
-    if (is_slow(text, effort))
+    if (is_slow(lot, effort))
       if (auto wrong = other(c, answer.output, *backends_.slow, "slow")) return *wrong;
-    if (varies(text, effort))
+    if (varies(lot, effort))
       for (std::size_t v = 0; v < backends_.variants.size(); ++v) {
-        if (effort != Effort::Full && v != variant_of(text)) continue;
+        if (effort != Effort::Full && v != lot.variant(backends_.variants.size())) continue;
         if (auto wrong = other(c, answer.output, *backends_.variants[v], "options")) return *wrong;
       }
     return result;
@@ -225,10 +244,12 @@ class KernelArea final : public Area {
     return legal(c, answer.output, "poison", nullptr);
   }
 
+  using Cases = std::unordered_map<std::string, KernelCase, TextHash>;
+
   KernelBackends backends_;
   std::optional<HostArray> right_;  // what the reference answers to the case that is checked
   std::unique_ptr<Device> reference_ = make_interpreted_device("REFERENCE", 1);
-  std::unordered_map<std::string, KernelCase> known_;  // drawn of late
+  Cases known_;  // drawn of late
   // The relation that the first case checked in full broke: others, which compile each case several
   // times over, are not checked of the smaller ones.
   std::string looking_for_;

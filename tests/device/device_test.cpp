@@ -124,6 +124,16 @@ TEST(Threefry, AStreamIsTheSameFromAnyStart) {
   random_bits(42, 0, whole);
   random_bits(42, 333, part);
   EXPECT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + 333));
+  // Many at once are each counter's own, also where the low half of the counter wraps.
+  const std::uint64_t seed = 0x85a308d313198a2eU, first = (std::uint64_t{0xffffffff} - 20) * 2 + 1;
+  random_bits(seed, first, part);
+  for (std::uint64_t i = 0; i < part.size(); ++i) {
+    const std::uint64_t at = (first + i) / 2;
+    const auto pair =
+        threefry2x32({0x13198a2e, 0x85a308d3},
+                     {static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(at >> 32)});
+    EXPECT_EQ(part[i], pair[(first + i) % 2]) << i;
+  }
   std::vector<float> uniform(1000);
   random_uniform(42, 0, uniform);
   for (const float u : uniform) EXPECT_TRUE(u >= 0 && u < 1);
