@@ -17,7 +17,8 @@ std::string failure;
 
 struct Program {
   cl::Kernel kernel;
-  std::size_t items;  // work-items
+  std::vector<std::size_t> arguments;  // numbers of the buffers that it takes
+  std::size_t items;                   // work-items
 };
 
 // No exception may cross the C interface.
@@ -41,15 +42,18 @@ int compile(const char* json, void** out) {
     const auto linear = touchstone::linearize(touchstone::kernel_from_json(json).ast, options);
     cl::Program program(touchstone::render_opencl(linear));
     program.build("-cl-std=CL1.2");
-    *out = new Program{cl::Kernel(program, linear.name.c_str()), linear.split < 0 ? 1U : 8U};
+    std::vector<std::size_t> arguments;
+    for (const auto& b : linear.buffers) arguments.push_back(static_cast<std::size_t>(b.idx));
+    *out = new Program{cl::Kernel(program, linear.name.c_str()), arguments,
+                       linear.split < 0 ? 1U : 8U};
   });
 }
 
-int run(void* program, void* const* buffers, const std::size_t*, std::size_t count) {
+int run(void* program, void* const* buffers, const std::size_t*, std::size_t) {
   return guarded([&] {
-    auto& [kernel, items] = *static_cast<Program*>(program);
-    for (cl_uint i = 0; i < count; ++i)
-      kernel.setArg(i, *static_cast<const cl::Buffer*>(buffers[i]));
+    auto& [kernel, arguments, items] = *static_cast<Program*>(program);
+    for (cl_uint i = 0; i < arguments.size(); ++i)
+      kernel.setArg(i, *static_cast<const cl::Buffer*>(buffers[arguments[i]]));
     auto queue = cl::CommandQueue::getDefault();
     queue.enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(items));
     queue.finish();

@@ -193,6 +193,21 @@ TEST_F(CliBackend, OpenClRunsWhatOurCodeGeneratorWrites) {
   EXPECT_GE(count(run, "PASS"), 20) << run.text;
   EXPECT_EQ(count(run, "FAIL"), 0) << run.text;
   EXPECT_EQ(count(run, "UNUSABLE"), 0) << run.text;
+  // Buffers may be numbered with gaps.
+  const std::string views = R"("views":[{"mask":null,"offset":0,"shape":[],"strides":[]}]})";
+  const std::string gap =
+      write("gap.case", R"({"inputs":[{"bytes":"","dtype":"bool","shape":[0]},)"
+                        R"({"bytes":"01","dtype":"bool","shape":[1]}],)"
+                        R"("kernel":{"touchstone_kernel":1,"variables":{},"buffers":[)"
+                        R"({"dtype":"bool","idx":0,"size":1},{"dtype":"bool","idx":2,"size":1}],)"
+                        R"("nodes":[{"arg":{"buffer":2,)" +
+                            views +
+                            R"(,"dtype":"bool","id":0,"op":"LOAD","src":[]},)"
+                            R"({"arg":{"buffer":0,)" +
+                            views + R"(,"dtype":"bool","id":1,"op":"STORE","src":[0]}]}})");
+  const Answer one = touchstone_run(
+      "fuzz --area kernel --timeout 300 --backend " TOUCHSTONE_OPENCL_PLUGIN " --case @" + gap);
+  EXPECT_EQ(one.code, 0) << one.text;
 #else
   GTEST_SKIP() << "built without OpenCL; install ocl-icd-opencl-dev and opencl-clhpp-headers";
 #endif

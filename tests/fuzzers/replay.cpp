@@ -1,10 +1,13 @@
-// Runs a fuzz target over files, over every file of a folder, and, with --random N, over N strings
-// of random bytes, as a plain test.
+// Runs a fuzz target over files, over every file of a folder, and, with --random N, over N inputs
+// (or as many as TOUCHSTONE_FUZZ_CASES says), in turn random bytes and one of the files with some
+// bytes changed, as a plain test.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "touchstone/base/file.h"
 #include "touchstone/base/hash.h"
@@ -31,22 +34,46 @@ std::string random_bytes(std::uint64_t seed) {
   return bytes;
 }
 
+// A file with a piece left out or some bytes replaced.
+std::string changed(std::string bytes, std::uint64_t seed) {
+  std::uint64_t drawn = 0;
+  const auto draw = [&](std::uint64_t below) {
+    return touchstone::hash_mix(seed, ++drawn) % below;
+  };
+  if (draw(4) == 0 && !bytes.empty()) {
+    const std::uint64_t from = draw(bytes.size());
+    bytes.erase(from, 1 + draw(8));
+  }
+  for (std::uint64_t times = 1 + draw(6); times > 0 && !bytes.empty(); --times) {
+    const std::uint64_t at = draw(bytes.size());
+    bytes[at] = static_cast<char>(draw(256));
+  }
+  return bytes;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   if (&LLVMFuzzerInitialize != nullptr) LLVMFuzzerInitialize(&argc, &argv);
+  std::uint64_t wanted = 0;
+  std::vector<std::string> files;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--random" && i + 1 < argc) {
-      const std::uint64_t wanted = std::strtoull(argv[++i], nullptr, 10);
-      for (std::uint64_t n = 0; n < wanted; ++n) run(random_bytes(n));
+      const char* const asked = std::getenv("TOUCHSTONE_FUZZ_CASES");
+      wanted = std::strtoull(asked != nullptr ? asked : argv[i + 1], nullptr, 10);
+      ++i;
     } else if (std::filesystem::is_directory(word)) {
       for (const auto& entry : std::filesystem::directory_iterator(word))
-        run(touchstone::read_file(entry.path()));
+        files.push_back(touchstone::read_file(entry.path()));
     } else {
-      run(touchstone::read_file(word));
+      files.push_back(touchstone::read_file(word));
     }
   }
+  std::ranges::sort(files);  // a folder has no order
+  for (const std::string& file : files) run(file);
+  for (std::uint64_t n = 0; n < wanted; ++n)
+    run(n % 2 == 0 || files.empty() ? random_bytes(n) : changed(files[n / 2 % files.size()], n));
   std::printf("%d inputs\n", count);
   return count > 0 ? 0 : 1;
 }
