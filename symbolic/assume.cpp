@@ -217,6 +217,11 @@ Simplifier::Facts Simplifier::of_use(const Facts& facts, std::span<const Id> nod
   return kept;
 }
 
+std::optional<Id> Simplifier::within(Id root, std::span<const Id> conditions) {
+  constexpr int kTallest = 16;
+  return c_.height(root) > kTallest ? root : under(root, conditions);
+}
+
 std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Interval* bounds) {
   if (assuming_ || c_.kind(root) == Kind::Constant) return root;
   if (conditions.size() == 1 && (c_.variables_in(root) & c_.variables_in(conditions[0])) == 0)
@@ -278,6 +283,7 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   }
   facts_ = std::move(moved);
   residues_ = std::move(residues_moved);
+  facts_in_force_ = ++facts_so_far_;
   divided_by_zero_ = false;
   const Id narrow = rewritten(root, forth);
   if (bounds) *bounds = meet(*bounds, this->bounds(linear(narrow)));
@@ -333,8 +339,8 @@ bool Simplifier::defined(Id root) const {
 }
 
 Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
-  constexpr std::size_t kMostTerms = 8;  // of a sum that several facts bound together
-  if (sum.terms.size() > kMostTerms) most = 1;
+  constexpr std::size_t kMostPairs = 32;  // of terms and facts that bound a sum several together
+  if (sum.terms.size() * facts_.size() > kMostPairs) most = 1;
   Interval r;
   for (const Linear& f : facts_) {
     Int last = 0;  // the factor that was tried

@@ -155,10 +155,26 @@ Interval Simplifier::plain_bounds(const Linear& sum) const {
   return r;
 }
 
+Simplifier::KnownBounds* Simplifier::place_of(const Linear& sum, std::uint32_t facts) const {
+  constexpr std::uint32_t kFew = 64;
+  constexpr std::size_t kPlaces = 1024;
+  if (asked_ < kFew) {
+    ++asked_;
+    return nullptr;
+  }
+  if (known_.empty()) known_.resize(kPlaces);
+  return &known_[(c_.hash_sum(sum.constant, sum.terms) + facts) & (kPlaces - 1)];
+}
+
 Interval Simplifier::bounds(const Linear& sum) const {
-  const Interval r = lasting_bounds(sum);
-  if (sum.terms.empty() || (facts_.empty() && residues_.empty())) return r;
-  return trimmed(meet(r, fact_bounds(sum)), congruence(sum)).value_or(r);
+  if (sum.terms.empty()) return Interval::point(sum.constant);
+  if (facts_.empty() && residues_.empty()) return lasting_bounds(sum);
+  KnownBounds* const known = place_of(sum, facts_in_force_);
+  if (known && known->facts == facts_in_force_ && known->sum == sum) return known->bounds;
+  Interval r = lasting_bounds(sum);
+  r = trimmed(meet(r, fact_bounds(sum)), congruence(sum)).value_or(r);
+  if (known) *known = {sum, r, facts_in_force_};
+  return r;
 }
 
 Interval Simplifier::bounds_of_sum(const Linear& a, const Linear& b, const Int& factor) const {
@@ -201,6 +217,8 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   const bool multiply = products > 0 && products <= kMostChoices;
   if (!quotients && !choose && !flags && !multiply && !remainders) return r;
   if (last_sum_ == sum) return last_bounds_;
+  KnownBounds* const known = place_of(sum, 0);
+  if (known && known->facts == 0 && known->sum == sum) return known->bounds;
   if (r.lo || r.hi || !choose || !unbounded(sum)) {
     const Interval plain = r;  // of ends that are congruent to the sum
     if (quotients) r = meet(r, relaxed_bounds(sum));
@@ -210,6 +228,7 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
     if (remainders) r = meet(r, remainder_bounds(sum));
     if (!(r == plain)) r = trimmed(r, plain_congruence(sum)).value_or(r);
   }
+  if (known) *known = {sum, r, 0};
   last_sum_ = sum;
   last_bounds_ = r;
   return r;

@@ -114,7 +114,7 @@ Linear Simplifier::select(Id c, Linear gap) {
   const Id known[] = {c};
   gap = resolved(gap, c);
   const Trace::Mark start = mark();
-  if (const auto inside = under(build(gap), known)) {
+  if (const auto inside = within(build(gap), known)) {
     // What only grows leads nowhere: one atom stands for another and is taken back.
     Linear now = resolved(linear(*inside), c);
     const bool grows =
@@ -216,7 +216,7 @@ Linear Simplifier::where(Id c, const Linear& long_a, const Linear& long_b) {
   Linear no = resolved(b, other);
   if (!no.is_constant()) {
     const Id known[] = {other};
-    const auto inside = under(build(no), known);
+    const auto inside = within(build(no), known);
     if (!inside) return a;  // c holds everywhere
     no = linear(*inside);
   }

@@ -308,7 +308,7 @@ bool Simplifier::assume_parts(Ids& parts) {
       if (*agree) continue;
     }
     const Trace::Mark start = mark();
-    const auto now = under(parts[i], others);
+    const auto now = within(parts[i], others);
     if (now == parts[i]) {
       rewind(start);
       continue;

@@ -103,6 +103,8 @@ class Context {
   /// made: to be used only to leave out what would find nothing.
   std::uint8_t variables_in(Id id) const { return at(id).variables; }
   Kind kind(Id id) const { return at(id).kind; }
+  /// Levels below the node; 255 stands for more, too.
+  std::uint8_t height(Id id) const { return at(id).height; }
   const Interval& bounds(Id id) const { return at(id).bounds; }
 
   NodeData operator[](Id id) const {

@@ -403,7 +403,7 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
         Linear r = resolved(member, known);
         const Id facts[] = {known};
         if (std::ranges::any_of(r.terms, [&](const Term& u) { return depends(u.atom, condition); }))
-          if (const auto inside = under(build(r), facts)) r = linear(*inside);
+          if (const auto inside = within(build(r), facts)) r = linear(*inside);
         return r;
       };
       std::size_t holders = 0;

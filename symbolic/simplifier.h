@@ -130,6 +130,9 @@ class Simplifier {
   /// narrowed to.
   Facts of_use(const Facts& facts, std::span<const Id> nodes) const;
   Linear rebuilt(const NodeData& n, std::span<const Linear> args);
+  /// `under` what the node stands beside, which leaves a tall one as it is: what is nested would be
+  /// built anew at each of its levels.
+  std::optional<Id> within(Id root, std::span<const Id> conditions);
   /// Bounds from the facts in force, at most so many of them together.
   Interval fact_bounds(const Linear& sum, int most = 2) const;
   /// The variable that a condition x == y + k replaces, and by what.
@@ -304,6 +307,19 @@ class Simplifier {
   Residues residues_;
   mutable Linear last_sum_;  // whose lasting bounds were found last: they are often asked for twice
   mutable Interval last_bounds_;
+  /// Bounds found before, each in the one place its hash gives it: under the facts of that number,
+  /// or without facts, which is number 0.
+  struct KnownBounds {
+    Linear sum;
+    Interval bounds;
+    std::uint32_t facts = ~std::uint32_t{0};
+  };
+  /// Where the bounds of the sum are, or go; null while there were so few questions that a table
+  /// does not pay.
+  KnownBounds* place_of(const Linear& sum, std::uint32_t facts) const;
+  mutable List<KnownBounds> known_;
+  mutable std::uint32_t asked_ = 0;
+  std::uint32_t facts_in_force_ = 0, facts_so_far_ = 0;  // numbers of facts_ and residues_
 };
 
 /// Atoms that are 0 or 1 by their kind.

@@ -56,6 +56,27 @@ TEST(Depth, ChoicesInChoicesGrowNoFasterThanTheirNumber) {
   EXPECT_LT(nodes_of(2 * kHalf), 4 * nodes_of(kHalf) + 1000);
 }
 
+TEST(Depth, TruncatedDivisionsInEachOtherGrowNoFasterThanTheirNumber) {
+  constexpr int kHalf = test::kSanitized ? 15 : 30;
+  for (const int kind : {0, 1}) {
+    const auto nodes_of = [&](int depth) {
+      Context context;
+      const Node x = context.variable("x", 0, 99), y = context.variable("y", -5, 50);
+      Node e = x;
+      for (int i = 0; i < depth; ++i)
+        e = kind == 0 ? trunc_mod(e + y, 5) : trunc_div(e * 3 - y, 2) + 1;
+      EXPECT_EQ(evaluate(e, {{"x", 7}, {"y", -3}}), [&] {
+        std::int64_t value = 7;
+        for (int i = 0; i < depth; ++i)
+          value = kind == 0 ? (value - 3) % 5 : (value * 3 + 3) / 2 + 1;
+        return value;
+      }());
+      return context.size();
+    };
+    EXPECT_LT(nodes_of(2 * kHalf), 4 * nodes_of(kHalf) + 1000) << "kind " << kind;
+  }
+}
+
 TEST(Depth, NestsOfLogic) {
   const Node x = variable("x", 0, 1000), y = variable("y", 0, 9);
   Node e = lt(x, y);
