@@ -1,6 +1,9 @@
 // Nests of 100,000 operations: nothing may recurse on depth.
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "../support/sanitized.h"
 #include "touchstone/symbolic/context.h"
 
@@ -57,24 +60,28 @@ TEST(Depth, ChoicesInChoicesGrowNoFasterThanTheirNumber) {
 }
 
 TEST(Depth, TruncatedDivisionsInEachOtherGrowNoFasterThanTheirNumber) {
+  const auto nodes_of = [](int depth, const std::string& step, auto value_of) {
+    Context context;
+    std::map<std::string, Node> names{{"e", context.variable("x", 0, 99)},
+                                      {"y", context.variable("y", -5, 50)}};
+    std::int64_t value = 7;
+    for (int i = 0; i < depth; ++i) {
+      names["e"] = parse(step, names, context);
+      value = value_of(value);
+    }
+    EXPECT_EQ(evaluate(names["e"], {{"x", 7}, {"y", -3}}), value) << step;
+    return context.size();
+  };
   constexpr int kHalf = test::kSanitized ? 15 : 30;
-  for (const int kind : {0, 1}) {
-    const auto nodes_of = [&](int depth) {
-      Context context;
-      const Node x = context.variable("x", 0, 99), y = context.variable("y", -5, 50);
-      Node e = x;
-      for (int i = 0; i < depth; ++i)
-        e = kind == 0 ? trunc_mod(e + y, 5) : trunc_div(e * 3 - y, 2) + 1;
-      EXPECT_EQ(evaluate(e, {{"x", 7}, {"y", -3}}), [&] {
-        std::int64_t value = 7;
-        for (int i = 0; i < depth; ++i)
-          value = kind == 0 ? (value - 3) % 5 : (value * 3 + 3) / 2 + 1;
-        return value;
-      }());
-      return context.size();
-    };
-    EXPECT_LT(nodes_of(2 * kHalf), 4 * nodes_of(kHalf) + 1000) << "kind " << kind;
-  }
+  const auto modulo = [&](int depth) {
+    return nodes_of(depth, "tmod(e + y, 5)", [](std::int64_t e) { return (e - 3) % 5; });
+  };
+  const auto quotient = [&](int depth) {
+    return nodes_of(depth, "tdiv(e*3 - y, 2) + 1",
+                    [](std::int64_t e) { return (e * 3 + 3) / 2 + 1; });
+  };
+  EXPECT_LT(modulo(2 * kHalf), 4 * modulo(kHalf) + 1000);
+  EXPECT_LT(quotient(2 * kHalf), 4 * quotient(kHalf) + 1000);
 }
 
 TEST(Depth, NestsOfLogic) {
