@@ -157,8 +157,8 @@ int Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, cons
 
 // Computes ahead what the lanes or the rows share of the terms of `reduce`. `first_reduced`: loops
 // outside those of the reduce; `inner`: indices inside all.
-void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan, int first_reduced,
-                             int inner) {
+void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
+                             [[maybe_unused]] int first_reduced, int inner) {
   const LazyOpPtr& term = reduce.src()[0];
   if (term->src().empty()) return;
   TermLoops loops;
