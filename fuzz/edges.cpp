@@ -255,9 +255,6 @@ Rows float_to_float(DType d, DType to) {
           {kInf},
           {-kInf},
           {1 + 3 * e.ulp / 2},
-          {e.largest * (1 + e.ulp / 4)},  // by less, and by more, than half a step too large
-          {e.largest * (1 + e.ulp / 3)},
-          {std::ldexp(2 - e.ulp / 2, info(to).max_exponent)},
           {-1 - e.ulp / 2},
           {-e.largest * 2},
           {0.75 * e.least_normal},
@@ -265,6 +262,9 @@ Rows float_to_float(DType d, DType to) {
           {own.largest},
           {e.largest},
           {e.least / 2},
+          {e.largest * (1 + e.ulp / 4)},  // by less, and by more, than half a step too large
+          {e.largest * (1 + e.ulp / 3)},
+          {std::ldexp(2 - e.ulp / 2, info(to).max_exponent)},
           {0.625 * e.least},
           {0.0},
           {1 + own.ulp},
