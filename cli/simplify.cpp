@@ -86,7 +86,7 @@ int run_simplify(const SimplifyOptions& options) {
   if (asked + options.jsonl + options.replay.has_value() != 1)
     throw ParseError("simplify: give an expression, or --replay, or --jsonl");
   if (!asked && (!options.variables.empty() || !options.assumptions.empty() || options.steps ||
-                    !options.format.empty()))
+                 !options.format.empty()))
     throw ParseError("simplify: --var, --assume, --steps and --format go with an expression");
   if (options.jsonl) return run_jsonl();
   if (options.replay) return run_replay(*options.replay);

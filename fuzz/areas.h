@@ -40,7 +40,8 @@ std::unique_ptr<Area> make_symbolic_area(Refute refute = {});
 ///   expression   so do the address and validity as expressions, by index and by flat index
 ///   merged       so does the tracker after simplify(), which has no more views
 ///   composed     so does the second half of the chain on top of the first
-///   strides      real_strides, real_size and axis_is_masked are as the addresses say
+///   strides      real_strides, real_size and axis_is_masked are as the addresses say, and so is
+///                the range of a view's addresses
 ///   inverse      an inverse undoes the tracker; one is there where one must be
 ///   contraction  of a reshape, the groups of old axes make the new ones wherever groups can, and
 ///                those of reduced axes are not empty
@@ -54,7 +55,7 @@ struct KernelBackends {
   std::unique_ptr<KernelBackend> candidate;
   std::vector<std::unique_ptr<KernelBackend>> variants;
   std::unique_ptr<KernelBackend> slow;  // may be null
-  bool judge_all = false;  // the oracle is asked of every answer: of the reference's own
+  bool judge_all = false;        // the oracle is asked of every answer: of the reference's own
   std::uint64_t vary_every = 4;  // a variant runs one case in so many
 };
 

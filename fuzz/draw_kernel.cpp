@@ -378,6 +378,7 @@ ShapeTracker draw_view(Chooser& chooser, const std::vector<std::int64_t>& shape)
 
 KernelCase draw_kernel_case(Chooser& chooser) {
   if (chooser.chance(1, 6)) return OperationDraw(chooser).draw();
+  if (chooser.chance(1, 32)) return draw_contraction(chooser);
   if (!chooser.chance(1, 64)) return KernelDraw(chooser).draw();
   KernelCase c{chooser.pick(network_kernels()), {}};
   c.inputs =

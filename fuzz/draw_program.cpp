@@ -23,7 +23,7 @@ std::int64_t product(const Sizes& sizes) {
 class ProgramDraw {
  public:
   ProgramDraw(Chooser& chooser, const ProgramKind& kind)
-      : chooser_(chooser), smooth_(kind.gradients), left_out_(chooser.below(1 << 18)) {}
+      : chooser_(chooser), smooth_(kind.gradients), left_out_(chooser.below(1 << 20)) {}
 
   std::string draw() {
     for (std::uint64_t types = 1 + (smooth_ ? 0 : chooser_.below(3)); types > 0; --types)
@@ -34,6 +34,8 @@ class ProgramDraw {
       shape.push_back(kSizes[chooser_.below(smooth_ ? 7 : 8)]);
       if (product(shape) > most_inputs()) shape.back() = 1;
     }
+    if (!smooth_ && !shape.empty() && chooser_.chance(1, 12))  // where a reduce may be split
+      shape[static_cast<std::size_t>(chooser_.index(shape.size()))] = 16;
     often_constant_ = !smooth_ && chooser_.chance(1, 8);
     if (!smooth_ && chooser_.chance(1, often_constant_ ? 2 : 12))
       constant({shape, types_[0]});
@@ -64,20 +66,24 @@ class ProgramDraw {
     return last();
   }
 
-  int input(const Sizes& shape, DType dtype) {
+  static constexpr std::uint64_t kZeros = 4, kAnyFamily = 5;  // of inputs
+
+  int input(const Sizes& shape, DType dtype, std::uint64_t wanted = kAnyFamily) {
     std::string values;
     const std::int64_t n = std::clamp<std::int64_t>(product(shape), 1, smooth_ ? 64 : 7);
     // Small numbers; any; those at an edge of their type; zeros of both signs, and ones.
-    const std::uint64_t family = smooth_ ? 0 : chooser_.below(5);
-    static constexpr std::string_view kZeros[] = {"0", "-0.0", "1", "0"};
+    const std::uint64_t family = smooth_                ? 0
+                                 : wanted == kAnyFamily ? chooser_.below(kAnyFamily)
+                                                        : wanted;
+    static constexpr std::string_view kSigned[] = {"0", "-0.0", "1", "0"};
     for (std::int64_t i = 0; i < n; ++i) {
       if (smooth_)  // no two alike, and none near where a kink would be
         values += fmt::format(" {}", static_cast<double>(chooser_.between(-12, 12)) / 8 + 0.03 +
                                          0.001 * static_cast<double>(i + 7 * last()));
       else if (family == 3)
         values += " " + chooser_.pick(edge_values(dtype)).str();
-      else if (family == 4 && is_float(dtype))
-        values += fmt::format(" {}", kZeros[chooser_.below(4)]);
+      else if (family == kZeros && is_float(dtype))
+        values += fmt::format(" {}", kSigned[chooser_.below(4)]);
       else if (family == 2 && !is_bool(dtype))
         values += " " + any_number(dtype).str();
       else if (is_float(dtype))
@@ -100,9 +106,14 @@ class ProgramDraw {
 
   // The constants that rules look for, and others.
   int constant(const ProgramType& wanted) {
+    return chooser_.chance(1, 2) ? constant(wanted, chooser_.pick(edge_values(wanted.dtype)).str())
+                                 : usual_constant(wanted);
+  }
+  int usual_constant(const ProgramType& wanted) {
     static constexpr std::string_view kUsual[] = {"0", "1", "-1", "-0.0", "2"};
-    std::string value = chooser_.chance(1, 2) ? chooser_.pick(edge_values(wanted.dtype)).str()
-                                              : std::string(kUsual[chooser_.below(5)]);
+    return constant(wanted, std::string(kUsual[chooser_.below(5)]));
+  }
+  int constant(const ProgramType& wanted, std::string value) {
     if (!is_float(wanted.dtype) && value == "-0.0") value = "0";
     if (value == "-1" && !is_float(wanted.dtype) && info(wanted.dtype).kind != DTypeKind::Signed)
       value = "1";
@@ -124,10 +135,10 @@ class ProgramDraw {
   }
 
   // An input, expanded where it would be large.
-  int input_like(const ProgramType& wanted) {
+  int input_like(const ProgramType& wanted, std::uint64_t family = kAnyFamily) {
     Sizes small = wanted.shape;
     for (std::size_t i = 0; i < small.size() && product(small) > most_inputs(); ++i) small[i] = 1;
-    const int from = input(small, wanted.dtype);
+    const int from = input(small, wanted.dtype, family);
     if (small == wanted.shape) return from;
     return emit(fmt::format("expand %{} {}", from, words(wanted.shape)), wanted);
   }
@@ -136,10 +147,10 @@ class ProgramDraw {
     const int x = chooser_.chance(1, 4) ? chooser_.index(known_.size()) : last();
     using Make = void (ProgramDraw::*)(int);
     static constexpr Make kAll[] = {
-        &ProgramDraw::unary,   &ProgramDraw::binary, &ProgramDraw::movement,
-        &ProgramDraw::reduce,  &ProgramDraw::choice, &ProgramDraw::settle,
-        &ProgramDraw::special, &ProgramDraw::meet,   &ProgramDraw::broadcast};
-    static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3, 1, 4, 5, 2, 6, 7, 8, 3};
+        &ProgramDraw::unary,     &ProgramDraw::binary, &ProgramDraw::movement, &ProgramDraw::reduce,
+        &ProgramDraw::choice,    &ProgramDraw::settle, &ProgramDraw::special,  &ProgramDraw::meet,
+        &ProgramDraw::broadcast, &ProgramDraw::folded};
+    static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3, 1, 4, 5, 2, 6, 7, 8, 3, 9};
     const std::size_t which = kWhich[chooser_.below(std::size(kWhich))];
     const bool out = (left_out_ >> (2 * which) & 3) == 3;
     (this->*kAll[out ? 0 : which])(x);
@@ -243,6 +254,18 @@ class ProgramDraw {
       y = last();
     }
     chooser_.chance(1, 2) ? joined(x, y) : joined(y, x);
+  }
+
+  // What a rule for constants may take away: one of them, with zeros of both signs or with another.
+  void folded(int x) {
+    const ProgramType t = type(x);
+    if (smooth_) {
+      unary(x);
+      return;
+    }
+    const bool plain = chooser_.chance(1, 2);
+    const int a = plain ? usual_constant(t) : input_like(t, kZeros), b = usual_constant(t);
+    chooser_.chance(1, 2) ? joined(a, b) : joined(b, a);
   }
 
   // A value expanded to the shape of one that is there, as what was reduced, and joined with it.

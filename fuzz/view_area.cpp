@@ -217,6 +217,15 @@ class Check {
     for (const std::int64_t cell : right.cells) highest = std::max(highest, cell);
     if (tracker_.real_size() != highest + 1)
       return wrong(fmt::format("real_size is {}, not {}", tracker_.real_size(), highest + 1));
+    if (tracker_.views().size() == 1 && highest >= 0) {
+      std::int64_t lowest = highest;
+      for (const std::int64_t cell : right.cells)
+        if (cell >= 0) lowest = std::min(lowest, cell);
+      const auto [low, high] = address_range(tracker_.views().front());
+      if (low != sint(lowest) || high != sint(highest))
+        return wrong(fmt::format("addresses are from {} to {}, not from {} to {}", lowest, highest,
+                                 low.str(), high.str()));
+    }
     const std::vector<std::optional<sint>> told = tracker_.real_strides();
     if (told.size() != right.shape.size()) return wrong("real_strides has another rank");
     std::int64_t step = 1;

@@ -11,8 +11,8 @@ namespace touchstone {
 /// What a compiler asks of the C it is given.
 enum class CStyle : std::uint8_t {
   Short,  // a value used once may stand where it is used
-  /// Likewise, but float32 and float64 constants, conditions made by `?`, and casts to integers of 8
-  /// and 16 bits have names, for libtcc 0.9.27: it computes what it knows in long double and then
+  /// Likewise, but float32 and float64 constants, conditions made by `?`, and casts to integers of
+  /// 8 and 16 bits have names, for libtcc 0.9.27: it computes what it knows in long double and then
   /// rounds once more, takes the condition `c ? 0 : 0` for true, and `(float)(u16)x` of a negative
   /// int8 for `(float)x`.
   Plain

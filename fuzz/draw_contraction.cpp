@@ -1,0 +1,121 @@
+// Kernels as contractions have them, for the area `kernel`.
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/values.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+constexpr std::int64_t kMostTerms = 2048;
+
+/// Two operands that have one axis in common, each with little computed on it before they meet:
+/// where code is made for rows, tiles and lanes, much is shared there, and computed ahead.
+class ContractionDraw {
+ public:
+  explicit ContractionDraw(Chooser& chooser) : chooser_(chooser) {}
+
+  KernelCase draw() {
+    constexpr DType kTypes[] = {DType::Float32, DType::Int32,   DType::Float32, DType::Float64,
+                                DType::Float16, DType::Float32, DType::UInt8,   DType::BFloat16};
+    dtype_ = kTypes[chooser_.below(std::size(kTypes))];
+    draw_sizes();
+    const LazyOpPtr a = part({Rows, Contracted}), b = part({Columns, Contracted});
+    constexpr Op kTerms[] = {Op::Mul, Op::Add, Op::Mul, Op::Max};
+    const Op op = kTerms[chooser_.below(std::size(kTerms))];
+    const LazyOpPtr term =
+        chooser_.chance(1, 2) ? LazyOp::binary(op, a, b) : LazyOp::binary(op, b, a);
+    std::vector<int> axes{place_[Contracted]};
+    if (chooser_.chance(1, 8)) axes.push_back(place_[Rows]);
+    std::ranges::sort(axes);
+    for (const int axis : axes) shape_[static_cast<std::size_t>(axis)] = 1;
+    LazyOpPtr result =
+        LazyOp::reduce(chooser_.chance(1, 6) ? Op::ReduceMax : Op::ReduceSum, term, axes);
+    if (chooser_.chance(1, 2)) result = LazyOp::binary(Op::Add, result, leaf({Columns}));
+    if (chooser_.chance(1, 2)) result = LazyOp::unary(unary_op(), result);
+    KernelCase c{LazyOp::store(ShapeTracker::contiguous(result->shape()), result), {}};
+    c.inputs =
+        draw_inputs(chooser_, kValueFamilies[chooser_.below(std::size(kValueFamilies))], c.kernel);
+    return c;
+  }
+
+ private:
+  enum Role : std::uint8_t { Rows, Columns, Contracted };
+
+  // Sizes round those of lanes and tiles; the axes in any order.
+  void draw_sizes() {
+    constexpr std::int64_t kSizes[] = {4, 2, 8, 3, 16, 1, 5, 12, 17, 33};
+    for (std::int64_t& size : sizes_) size = kSizes[chooser_.below(std::size(kSizes))];
+    while (sizes_[Rows] * sizes_[Columns] * sizes_[Contracted] > kMostTerms)
+      *std::ranges::max_element(sizes_) /= 2;
+    for (std::size_t i = 2; i > 0; --i) std::swap(place_[i], place_[chooser_.below(i + 1)]);
+    for (const Role role : {Rows, Columns, Contracted}) shape_[at(role)] = sizes_[role];
+  }
+  std::size_t at(Role role) const { return static_cast<std::size_t>(place_[role]); }
+
+  Op unary_op() {
+    std::vector<Op> ops;
+    for (const OpInfo& row : op_table)
+      if (is_elementwise(row.op) && row.arity == 1 && row.op != Op::Cast && row.op != Op::Noop &&
+          takes(row.op, dtype_))
+        ops.push_back(row.op);
+    return chooser_.pick(ops);
+  }
+
+  // Something computed of leaves that have these axes, or some of them.
+  LazyOpPtr part(const std::vector<Role>& roles) {
+    LazyOpPtr x = leaf(roles);
+    for (std::uint64_t steps = chooser_.below(4); steps > 0; --steps) {
+      if (chooser_.chance(1, 2)) {
+        x = LazyOp::unary(unary_op(), x);
+        continue;
+      }
+      constexpr Op kOps[] = {Op::Add, Op::Mul, Op::Max};
+      std::vector<Role> some = roles;
+      if (chooser_.chance(1, 2)) some = {chooser_.pick(roles)};
+      x = LazyOp::binary(kOps[chooser_.below(3)], x, leaf(some));
+    }
+    return x;
+  }
+
+  // A buffer with these axes, perhaps transposed, or padded at one end of an axis, or of a narrower
+  // type; seen with the kernel's axes.
+  LazyOpPtr leaf(std::vector<Role> roles) {
+    std::ranges::sort(roles, {}, [&](Role role) { return place_[role]; });
+    Padding padding(roles.size(), {sint(0), sint(0)});
+    std::vector<std::int64_t> stored;
+    for (const Role role : roles) stored.push_back(shape_[at(role)]);
+    const auto padded = static_cast<std::size_t>(chooser_.index(roles.size()));
+    if (stored[padded] > 1 && chooser_.chance(1, 4)) {
+      --stored[padded];
+      padding[padded] =
+          chooser_.chance(1, 2) ? std::pair{sint(1), sint(0)} : std::pair{sint(0), sint(1)};
+    }
+    const bool transposed = chooser_.chance(1, 2);
+    if (transposed) std::ranges::reverse(stored);
+    ShapeTracker st = ShapeTracker::contiguous({stored.begin(), stored.end()});
+    if (transposed && stored.size() == 2) st = st.permute(std::vector<int>{1, 0});
+    st = st.pad(padding);
+    Shape ones(shape_.size(), sint(1)), whole;
+    for (const Role role : roles) ones[at(role)] = sint(shape_[at(role)]);
+    for (const std::int64_t size : shape_) whole.emplace_back(size);
+    st = st.reshape(ones).expand(whole);
+    if (!chooser_.chance(1, 8)) return LazyOp::load(++buffers_, dtype_, st);
+    return LazyOp::cast(LazyOp::load(++buffers_, DType::Int8, st), dtype_);
+  }
+
+  Chooser& chooser_;
+  DType dtype_ = DType::Float32;
+  std::array<std::int64_t, 3> sizes_{};  // by role
+  std::array<int, 3> place_{0, 1, 2};    // of a role among the axes
+  std::array<std::int64_t, 3> shape_{};  // by axis; 1 where it was reduced
+  int buffers_ = 0;
+};
+
+}  // namespace
+
+KernelCase draw_contraction(Chooser& chooser) { return ContractionDraw(chooser).draw(); }
+
+}  // namespace touchstone::fuzz
