@@ -27,9 +27,9 @@ struct KernelCase {
 /// operation, or two, over many elements, of which many are at an edge of that operation.
 KernelCase draw_kernel_case(Chooser& chooser);
 
-/// A contraction of two operands of up to 33 a side, with little computed before and after it: rows,
-/// tiles and lanes that share what they read. One case in 32 is one, of those that are not single
-/// operations.
+/// A contraction of two operands of up to 33 a side, with little computed before and after it:
+/// rows, tiles and lanes that share what they read. One case in 32 is one, of those that are not
+/// single operations.
 KernelCase draw_contraction(Chooser& chooser);
 
 /// Those kernels of the shipped models (tensor/models.h), forward and backward, that are small
