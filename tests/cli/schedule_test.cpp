@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "command.h"
+#include "touchstone/base/file.h"
 
 // Kernels and schedules of the models, as the command shows them.
 
@@ -50,7 +51,8 @@ TEST(Schedule, IsTextAPictureOrData) {
   EXPECT_THAT(touchstone_run("schedule softmax --backward --dot -").text, StartsWith("digraph"));
   EXPECT_THAT(touchstone_run("schedule softmax --json -").text,
               HasSubstr("\"format\": \"touchstone-schedule 1\""));
-  const std::string file = std::filesystem::temp_directory_path() / "touchstone-schedule.svg";
+  const TemporaryDirectory folder;
+  const std::string file = folder.path() / "schedule.svg";
   const Answer written = touchstone_run("schedule abc --svg " + file);
   EXPECT_EQ(written.code, 0);
   EXPECT_EQ(written.text, "");

@@ -20,9 +20,7 @@ using ::testing::HasSubstr;
 
 class Disk : public ::testing::Test {
  protected:
-  Disk() { std::filesystem::create_directories(folder_); }
-  ~Disk() override { std::filesystem::remove_all(folder_); }
-  std::filesystem::path file(const std::string& name) const { return folder_ / name; }
+  std::filesystem::path file(const std::string& name) const { return folder_.path() / name; }
 
   static std::vector<NamedArray> arrays() {
     const std::vector<float> x{1, 2, 3, 4, 5, 6};
@@ -33,7 +31,7 @@ class Disk : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path folder_ = std::filesystem::temp_directory_path() / "touchstone-disk-Test";
+  TemporaryDirectory folder_{"touchstone-disk"};
 };
 
 TEST_F(Disk, ArraysAreWhatReadingTheFileGives) {

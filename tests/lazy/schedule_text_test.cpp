@@ -11,6 +11,7 @@
 
 #include "../support/error_of.h"
 #include "lazy_device.h"
+#include "touchstone/base/file.h"
 
 namespace touchstone {
 namespace {
@@ -82,7 +83,8 @@ TEST_F(ScheduleShown, VariablesAndLoadsAreShown) {
 }
 
 TEST_F(ScheduleShown, GraphAndTraceGoToTheirFiles) {
-  const std::string base = std::filesystem::temp_directory_path() / "touchstone-lazy-log";
+  const TemporaryDirectory folder;
+  const std::string base = folder.path() / "log";
   Config config;
   config.graph = base + ".dot";
   config.trace = base + ".json";
@@ -96,8 +98,6 @@ TEST_F(ScheduleShown, GraphAndTraceGoToTheirFiles) {
   EXPECT_EQ(count(trace, "\"ph\":\"X\""), 6u);
   EXPECT_THAT(trace, HasSubstr("\"name\":\"r_4_8\",\"cat\":\"kernel\""));
   EXPECT_TRUE(trace.starts_with("[\n{") && trace.ends_with("}\n]\n")) << trace;
-  std::filesystem::remove(config.graph);
-  std::filesystem::remove(config.trace);
   config.graph = "/nowhere/at/all.dot";
   const ConfigScope scope(config);
   EXPECT_THAT(error_of([] { realize(graph()); }),
