@@ -283,7 +283,7 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   }
   facts_ = std::move(moved);
   residues_ = std::move(residues_moved);
-  facts_in_force_ = ++facts_so_far_;
+  ++facts_in_force_;
   divided_by_zero_ = false;
   const Id narrow = rewritten(root, forth);
   if (bounds) *bounds = meet(*bounds, this->bounds(linear(narrow)));

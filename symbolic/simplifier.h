@@ -319,7 +319,7 @@ class Simplifier {
   KnownBounds* place_of(const Linear& sum, std::uint32_t facts) const;
   mutable List<KnownBounds> known_;
   mutable std::uint32_t asked_ = 0;
-  std::uint32_t facts_in_force_ = 0, facts_so_far_ = 0;  // numbers of facts_ and residues_
+  std::uint32_t facts_in_force_ = 0;  // the number of facts_ and residues_
 };
 
 /// Atoms that are 0 or 1 by their kind.
