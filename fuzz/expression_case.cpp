@@ -52,8 +52,8 @@ std::string str(const std::optional<Int>& end) { return end ? end->str() : ""; }
 
 }  // namespace
 
-ExpressionCase ExpressionCase::parse(std::string_view text) {
-  ExpressionCase c;
+ExpressionCase::Parts ExpressionCase::split(std::string_view text) {
+  Parts c;
   std::vector<std::string_view> parts;
   for (std::size_t from = 0; from <= text.size();) {
     const std::size_t bar = std::min(text.find('|', from), text.size());
@@ -70,15 +70,28 @@ ExpressionCase ExpressionCase::parse(std::string_view text) {
       if (c.variables[i].name == c.variables.back().name) bad(rest, "a name that is there twice");
     rest = trimmed(rest.substr(space));
   }
-  c.root = parse_expr(c.exprs, parts[1]);
-  for (std::size_t i = 2; i < parts.size(); ++i)
-    c.assumptions.push_back(parse_expr(c.exprs, parts[i]));
+  c.root = parts[1];
+  c.assumptions.assign(parts.begin() + 2, parts.end());
+  return c;
+}
+
+void ExpressionCase::refuse_unknown(const std::string& name) {
+  throw ParseError(
+      fmt::format("'{}' has no range; write it as {}=0..7 before the first |", name, name));
+}
+
+ExpressionCase ExpressionCase::parse(std::string_view text) {
+  Parts parts = split(text);
+  ExpressionCase c;
+  c.variables = std::move(parts.variables);
+  c.root = parse_expr(c.exprs, parts.root);
+  for (const std::string_view a : parts.assumptions)
+    c.assumptions.push_back(parse_expr(c.exprs, a));
   for (Expr e = 0; e < c.exprs.count(); ++e)
     if (c.exprs.op(e) == ExprOp::Variable &&
         std::ranges::none_of(c.variables,
                              [&](const Variable& v) { return v.name == c.exprs.name(e); }))
-      throw ParseError(fmt::format("'{}' has no range; write it as {}=0..7 before the first |",
-                                   c.exprs.name(e), c.exprs.name(e)));
+      refuse_unknown(c.exprs.name(e));
   return c;
 }
 
@@ -99,8 +112,8 @@ std::string ExpressionCase::str() const {
   return text;
 }
 
-std::vector<std::vector<Int>> points_of(const ExpressionCase& c, std::uint64_t hash,
-                                        std::size_t most) {
+void take_points(PointValues& values, const std::vector<ExpressionCase::Variable>& variables,
+                 std::uint64_t hash, std::size_t most) {
   // Where an end is open, values on either side of 0 and far away stand for the rest.
   struct Span {
     Int low;
@@ -108,8 +121,9 @@ std::vector<std::vector<Int>> points_of(const ExpressionCase& c, std::uint64_t h
     bool open_low, open_high;
   };
   std::vector<Span> spans;
+  spans.reserve(variables.size());
   std::size_t all = 1;
-  for (const ExpressionCase::Variable& v : c.variables) {
+  for (const ExpressionCase::Variable& v : variables) {
     Span s{v.low ? *v.low : v.high ? *v.high - 9 : Int(-5), 10, !v.low, !v.high};
     if (v.low && v.high) {
       const std::optional<std::int64_t> width = (*v.high - *v.low).small();
@@ -120,143 +134,32 @@ std::vector<std::vector<Int>> points_of(const ExpressionCase& c, std::uint64_t h
     all = few && all <= most ? all * s.count : most + 1;
     spans.push_back(std::move(s));
   }
-  std::vector<std::vector<Int>> points;
-  if (all <= most) {
-    for (std::size_t i = 0; i < all; ++i) {
-      std::vector<Int> point;
-      std::size_t rest = i;
-      for (const Span& s : spans) {
-        point.push_back(s.low + static_cast<std::int64_t>(rest % s.count));
-        rest /= s.count;
-      }
-      points.push_back(std::move(point));
-    }
-    return points;
-  }
-  for (std::size_t i = 0; i < most; ++i) {
-    std::vector<Int> point;
-    for (std::size_t k = 0; k < spans.size(); ++k) {
-      const Span& s = spans[k];
-      const ExpressionCase::Variable& v = c.variables[k];
-      const std::uint64_t bits = hash_mix(hash_mix(hash, i), k);
-      if (v.low && (i == 0 || (i < 8 && (bits & 3) == 0))) {
-        point.push_back(*v.low);
-      } else if (v.high && (i == 1 || (i < 8 && (bits & 3) == 1))) {
-        point.push_back(*v.high);
-      } else if (s.open_high && bits % 11 == 0) {
-        point.push_back(s.low + static_cast<std::int64_t>(bits >> 2));
-      } else if (s.open_low && bits % 11 == 1) {
-        point.push_back(s.low - static_cast<std::int64_t>(bits >> 2));
-      } else {
-        const std::uint64_t count = s.count == 0 ? std::uint64_t{1} << 40 : s.count;
-        point.push_back(s.low + static_cast<std::int64_t>((bits >> 8) % count));
-      }
-    }
-    points.push_back(std::move(point));
-  }
-  return points;
-}
-
-ExpressionValues::ExpressionValues(const Exprs& exprs,
-                                   const std::vector<ExpressionCase::Variable>& variables,
-                                   const std::vector<std::vector<Int>>& points)
-    : points_(points.size()),
-      values_(exprs.count() * points.size()),
-      defined_(exprs.count() * points.size(), 1) {
-  for (Expr e = 0; e < exprs.count(); ++e) {
-    if (exprs.op(e) != ExprOp::Variable) {
-      fill(exprs, e);
+  values.begin(std::min(all, most));
+  std::size_t before = 1;  // combinations of the variables before this one
+  for (std::size_t k = 0; k < spans.size(); ++k) {
+    const Span& s = spans[k];
+    const ExpressionCase::Variable& v = variables[k];
+    Column& column = values.add_variable(v.name);
+    if (all <= most) {
+      for (std::size_t i = 0; i < all; ++i)
+        column.set(i, s.low + static_cast<std::int64_t>(i / before % s.count));
+      before *= s.count;
       continue;
     }
-    const auto v = std::ranges::find(variables, exprs.name(e), &ExpressionCase::Variable::name);
-    const auto slot = static_cast<std::size_t>(v - variables.begin());
-    for (std::size_t p = 0; p < points_; ++p) {
-      defined_[e * points_ + p] = slot < variables.size();
-      if (slot < variables.size()) values_[e * points_ + p] = points[p][slot];
-    }
-  }
-}
-
-namespace {
-
-Int truncated(const Int& a, const Int& b) {
-  const Int q = floor_div(abs(a), abs(b));
-  return (a.sign() < 0) == (b.sign() < 0) ? q : -q;
-}
-
-Int result(ExprOp op, const Int& a, const Int& b) {
-  switch (op) {
-    case ExprOp::Lt:
-      return a < b ? 1 : 0;
-    case ExprOp::Gt:
-      return a > b ? 1 : 0;
-    case ExprOp::Le:
-      return a <= b ? 1 : 0;
-    case ExprOp::Ge:
-      return a >= b ? 1 : 0;
-    case ExprOp::Eq:
-      return a == b ? 1 : 0;
-    case ExprOp::Ne:
-      return a == b ? 0 : 1;
-    case ExprOp::Add:
-      return a + b;
-    case ExprOp::Sub:
-      return a - b;
-    case ExprOp::Mul:
-      return a * b;
-    case ExprOp::Div:
-      return floor_div(a, b);
-    case ExprOp::Mod:
-      return floor_mod(a, b);
-    case ExprOp::TruncDiv:
-      return truncated(a, b);
-    case ExprOp::TruncMod:
-      return a - b * truncated(a, b);
-    case ExprOp::Min:
-      return a < b ? a : b;
-    default:
-      return a < b ? b : a;
-  }
-}
-
-}  // namespace
-
-void ExpressionValues::fill(const Exprs& exprs, Expr e) {
-  const ExprOp op = exprs.op(e);
-  const std::span<const Expr> args = exprs.args(e);
-  const auto slot = [&](std::size_t arg, std::size_t p) { return args[arg] * points_ + p; };
-  const bool divides =
-      op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv || op == ExprOp::TruncMod;
-  for (std::size_t p = 0; p < points_; ++p) {
-    Int& value = values_[e * points_ + p];
-    unsigned char& defined = defined_[e * points_ + p];
-    if (op == ExprOp::Constant) {
-      value = exprs.value(e);
-    } else if (op == ExprOp::And || op == ExprOp::Or) {
-      const bool decisive = op == ExprOp::Or;
-      bool decided = false;
-      for (std::size_t i = 0; i < args.size(); ++i) {
-        if (defined_[slot(i, p)] == 0)
-          defined = 0;
-        else if (values_[slot(i, p)].is_zero() != decisive)
-          decided = true;
+    for (std::size_t i = 0; i < most; ++i) {
+      const std::uint64_t bits = hash_mix(hash_mix(hash, i), k);
+      if (v.low && (i == 0 || (i < 8 && (bits & 3) == 0))) {
+        column.set(i, *v.low);
+      } else if (v.high && (i == 1 || (i < 8 && (bits & 3) == 1))) {
+        column.set(i, *v.high);
+      } else if (s.open_high && bits % 11 == 0) {
+        column.set(i, s.low + static_cast<std::int64_t>(bits >> 2));
+      } else if (s.open_low && bits % 11 == 1) {
+        column.set(i, s.low - static_cast<std::int64_t>(bits >> 2));
+      } else {
+        const std::uint64_t count = s.count == 0 ? std::uint64_t{1} << 40 : s.count;
+        column.set(i, s.low + static_cast<std::int64_t>((bits >> 8) % count));
       }
-      if (decided) defined = 1;
-      value = decided == decisive ? 1 : 0;
-    } else if (op == ExprOp::Where) {
-      defined = defined_[slot(0, p)];
-      if (defined == 0) continue;
-      const std::size_t arm = slot(values_[slot(0, p)].is_zero() ? 2 : 1, p);
-      defined = defined_[arm];
-      value = values_[arm];
-    } else {
-      for (std::size_t i = 0; i < args.size(); ++i) defined &= defined_[slot(i, p)];
-      if (divides && values_[slot(1, p)].is_zero()) defined = 0;
-      if (defined == 0) continue;
-      value = values_[slot(0, p)];
-      if (op == ExprOp::Not) value = value.is_zero() ? 1 : 0;
-      if (op == ExprOp::Neg) value = -value;
-      for (std::size_t i = 1; i < args.size(); ++i) value = result(op, value, values_[slot(i, p)]);
     }
   }
 }

@@ -7,6 +7,7 @@
 
 #include "touchstone/fuzz/area.h"
 #include "touchstone/fuzz/chooser.h"
+#include "touchstone/fuzz/point_values.h"
 #include "touchstone/symbolic/expr.h"
 
 namespace touchstone::fuzz {
@@ -23,7 +24,16 @@ struct ExpressionCase {
   symbolic::Expr root = 0;
   std::vector<symbolic::Expr> assumptions;
 
-  /// Throws ParseError saying what is wrong and where.
+  /// The parts of a text, where they stand in it; the expressions are not read.
+  struct Parts {
+    std::vector<Variable> variables;
+    std::string_view root;
+    std::vector<std::string_view> assumptions;
+  };
+  static Parts split(std::string_view text);
+  [[noreturn]] static void refuse_unknown(const std::string& name);
+
+  /// Throws ParseError saying what is wrong and where, as do the above.
   static ExpressionCase parse(std::string_view text);
   /// The shortest text; variables that do not occur are left out.
   std::string str() const;
@@ -39,31 +49,9 @@ std::string draw_expression(Chooser& chooser);
 std::vector<std::string> smaller_expressions(const ExpressionCase& c);
 Measure measure_of(const ExpressionCase& c, std::size_t characters);
 
-/// Up to `most` points of the variables' box: all of them where there are no more, else its corners
-/// and others that the text chooses. points[i] holds a value for each variable.
-std::vector<std::vector<symbolic::Int>> points_of(const ExpressionCase& c, std::uint64_t hash,
-                                                  std::size_t most);
-
-/// Values of all parts of some expressions at some points, by the definitions of the operators
-/// alone; none where a division by zero can change it (a `where` takes one arm, a false part makes
-/// an `and`, a true one an `or`).
-class ExpressionValues {
- public:
-  ExpressionValues(const symbolic::Exprs& exprs,
-                   const std::vector<ExpressionCase::Variable>& variables,
-                   const std::vector<std::vector<symbolic::Int>>& points);
-  /// nullptr where the value is not defined.
-  const symbolic::Int* at(symbolic::Expr e, std::size_t point) const {
-    const std::size_t i = e * points_ + point;
-    return defined_[i] != 0 ? &values_[i] : nullptr;
-  }
-
- private:
-  void fill(const symbolic::Exprs& exprs, symbolic::Expr e);
-
-  std::size_t points_;
-  std::vector<symbolic::Int> values_;  // a row an expression
-  std::vector<unsigned char> defined_;
-};
+/// Takes as points up to `most` of the variables' box: all of them where there are no more, else
+/// its corners and others that the text chooses. Place i of the values is variable i.
+void take_points(PointValues& values, const std::vector<ExpressionCase::Variable>& variables,
+                 std::uint64_t hash, std::size_t most);
 
 }  // namespace touchstone::fuzz

@@ -6,7 +6,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/expression_case.h"
+#include "touchstone/fuzz/point_values.h"
 #include "touchstone/fuzz/view_case.h"
 #include "touchstone/shapetracker/invert.h"
 #include "touchstone/shapetracker/jsonl.h"
@@ -168,40 +168,42 @@ class Check {
       if (!full_ && by_flat != flat) continue;
       const IndexExpr expr = by_flat ? tracker_.expr_node() : tracker_.expr_idxs();
       const std::string index = render(expr.index), valid = render(expr.valid);
-      symbolic::Exprs exprs;
-      const symbolic::Expr i = parse_expr(exprs, index), v = parse_expr(exprs, valid);
       for (const Point& p : points_) {
         const Ints& shape = p.right().shape;
-        std::vector<ExpressionCase::Variable> variables;
-        if (by_flat) variables.push_back({"idx", {}, {}});
-        for (std::size_t a = 0; a < shape.size() && !by_flat; ++a)
-          variables.push_back({fmt::format("idx{}", a), {}, {}});
-        if (case_.variable) variables.push_back({case_.variable->name, {}, {}});
-        std::vector<std::vector<Int>> at_points;
-        for (std::int64_t cell = 0; cell < std::ssize(p.right().cells); ++cell) {
-          std::vector<Int> point;
-          if (by_flat)
-            point.emplace_back(cell);
-          else
-            for (const std::int64_t k : unravel(cell, shape)) point.emplace_back(k);
-          if (case_.variable) point.emplace_back(p.value());
-          at_points.push_back(std::move(point));
+        const std::int64_t cells = std::ssize(p.right().cells);
+        PointValues values;
+        values.begin(static_cast<std::size_t>(cells));
+        if (by_flat) {
+          Column& column = values.add_variable("idx");
+          for (std::int64_t cell = 0; cell < cells; ++cell)
+            column.set(static_cast<std::size_t>(cell), cell);
         }
-        const ExpressionValues values(exprs, variables, at_points);
+        std::int64_t step = 1;  // elements from one index of the axis to the next
+        for (std::size_t a = by_flat ? 0 : shape.size(); a-- > 0; step *= shape[a]) {
+          Column& column = values.add_variable(fmt::format("idx{}", a));
+          for (std::int64_t cell = 0; cell < cells; ++cell)
+            column.set(static_cast<std::size_t>(cell), cell / step % shape[a]);
+        }
+        if (case_.variable) {
+          Column& column = values.add_variable(case_.variable->name);
+          for (std::int64_t cell = 0; cell < cells; ++cell)
+            column.set(static_cast<std::size_t>(cell), p.value());
+        }
+        const Column reads = values.evaluate(valid);
+        const Column& address = values.evaluate(index);
         for (std::size_t cell = 0; cell < p.right().cells.size(); ++cell) {
-          const Int* const reads = values.at(v, cell);
-          const Int* const address = values.at(i, cell);
           const std::int64_t right = p.right().cells[cell];
-          const bool same = reads != nullptr && reads->is_zero() == (right < 0) &&
-                            (right < 0 || (address != nullptr && *address == Int(right)));
+          const bool same =
+              reads.defined(cell) && reads.is_zero(cell) == (right < 0) &&
+              (right < 0 || (address.defined(cell) && address.at(cell) == Int(right)));
           if (!same)
             return Checked::fail(
                 "expression",
                 fmt::format("{}{}: {} where {}: at ({}) it reads {} (-1: padding), not {} where {}",
                             at(p), tracker_.str(), index, valid,
                             fmt::join(unravel(static_cast<std::int64_t>(cell), shape), ", "), right,
-                            address != nullptr ? address->str() : "nothing",
-                            reads != nullptr ? reads->str() : "undefined"));
+                            address.defined(cell) ? address.at(cell).str() : "nothing",
+                            reads.defined(cell) ? reads.at(cell).str() : "undefined"));
         }
       }
     }

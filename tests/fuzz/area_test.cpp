@@ -144,13 +144,13 @@ TEST(ExpressionCases, ReadBackAndNameWhatIsWrong) {
 }
 
 // By the definitions, and not as the simplifier does it.
-TEST(ExpressionCases, AreEvaluatedAsWritten) {
-  const auto value = [](const std::string& text) -> std::string {
-    const ExpressionCase c = ExpressionCase::parse("x=-7..-7 | " + text);
-    const std::vector<std::vector<symbolic::Int>> points = {{symbolic::Int(-7)}};
-    const ExpressionValues values(c.exprs, c.variables, points);
-    const symbolic::Int* v = values.at(c.root, 0);
-    return v == nullptr ? "undefined" : v->str();
+TEST(PointValues, AreThoseOfTheExpressionAsWritten) {
+  PointValues values;
+  values.begin(1);
+  values.add_variable("x").set(0, -7);
+  const auto value = [&](const std::string& text) -> std::string {
+    const Column& column = values.evaluate(text);
+    return column.defined(0) ? column.at(0).str() : "undefined";
   };
   EXPECT_EQ(value("x//2"), "-4");
   EXPECT_EQ(value("x//-2"), "3");
@@ -162,6 +162,50 @@ TEST(ExpressionCases, AreEvaluatedAsWritten) {
   EXPECT_EQ(value("where(x < 0, x, 1//(x + 7))"), "-7");
   EXPECT_EQ(value("x < 0 or 1//(x + 7) == 0"), "1");
   EXPECT_EQ(value("min(x, 3, -9) + max(x, 2)*1000000000000000000000"), "1999999999999999999991");
+  EXPECT_EQ(value("- -7 - x - (1 - x)"), "6");
+  EXPECT_EQ(value("not (x == -7) or not 0"), "1");
+  EXPECT_EQ(value("y < 0 and x > 0"), "0");
+  EXPECT_EQ(values.unknown(), "y");
+  EXPECT_EQ(value("y < 0 and x < 0"), "undefined");
+  EXPECT_THROW(values.evaluate("x//-0"), ParseError);
+  EXPECT_EQ(value("where(y, 1, 2)"), "undefined");  // nothing is left of what was refused
+}
+
+symbolic::Int definition(char op, const symbolic::Int& a, const symbolic::Int& b) {
+  return op == '+'   ? a + b
+         : op == '-' ? a - b
+         : op == '*' ? a * b
+         : op == '/' ? floor_div(a, b)
+                     : floor_mod(a, b);
+}
+
+// In machine words where these hold the result, else without bounds: the same numbers.
+TEST(PointValues, AreTheSameAtBothEndsOfAMachineWord) {
+  std::vector<symbolic::Int> numbers;
+  for (const int bits : {0, 1, 30, 31, 32, 61, 62, 63, 64})
+    for (const int by : {-1, 0, 1})
+      for (const int sign : {1, -1}) {
+        symbolic::Int n(sign);
+        for (int i = 0; i < bits; ++i) n = n * 2;
+        numbers.push_back(n + by);
+      }
+  PointValues values;
+  for (const symbolic::Int& y : numbers) {
+    values.begin(numbers.size());
+    Column& x = values.add_variable("x");
+    for (std::size_t p = 0; p < numbers.size(); ++p) x.set(p, numbers[p]);
+    for (const auto& [text, op] : {std::pair("x + ({})", '+'),
+                                   {"x - ({})", '-'},
+                                   {"x*({})", '*'},
+                                   {"x//({})", '/'},
+                                   {"x%({})", '%'}}) {
+      if (y.is_zero() && (op == '/' || op == '%')) continue;
+      const Column& column = values.evaluate(fmt::format(fmt::runtime(text), y.str()));
+      for (std::size_t p = 0; p < numbers.size(); ++p)
+        EXPECT_EQ(column.at(p), definition(op, numbers[p], y))
+            << numbers[p].str() << text << y.str();
+    }
+  }
 }
 
 TEST(ViewCases, ReadBackAndNameWhatIsWrong) {

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "touchstone/fuzz/areas.h"
+#include "touchstone/fuzz/point_values.h"
+#include "touchstone/symbolic/context.h"
+
+namespace touchstone::fuzz {
+
+/// What checking one expression after the other keeps, for its memory alone.
+struct ExpressionMemory {
+  symbolic::Context context;
+  PointValues values, shifted;
+  Column right;                      // of the expression as written
+  std::vector<unsigned char> holds;  // where all assumptions do
+};
+
+/// The relations of the area `symbolic` (areas.h). Throws ParseError where the text is no case.
+Checked check_expression(const std::string& text, Effort effort, ExpressionMemory& memory,
+                         const Refute& refute);
+
+}  // namespace touchstone::fuzz
