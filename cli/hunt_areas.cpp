@@ -8,6 +8,7 @@
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/fuzz/hunt.h"
+#include "touchstone/interp/interpreted.h"
 #include "touchstone/tcc/tcc_device.h"
 #include "verbs.h"
 
@@ -39,6 +40,15 @@ std::unique_ptr<fuzz::Area> kernels_on_tcc() {
   return fuzz::make_kernel_area(std::move(backends));
 }
 
+// The reference as if it were a backend: what it gets wrong by itself, while the answers of others
+// are right, no comparison of theirs tells.
+std::unique_ptr<fuzz::Area> kernels_on_reference() {
+  fuzz::KernelBackends backends;
+  backends.candidate = fuzz::make_device_backend(make_interpreted_device("REFERENCE", 1));
+  backends.judge_all = true;
+  return fuzz::make_kernel_area(std::move(backends));
+}
+
 }  // namespace
 
 std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names) {
@@ -46,8 +56,9 @@ std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names) {
                                        {"view", [] { return fuzz::make_view_area(); }, 128},
                                        {"lazy", [] { return fuzz::make_lazy_area(); }, 32},
                                        {"tensor", [] { return fuzz::make_tensor_area(); }, 8},
-                                       {"clang", kernels_on_clang, 16, has_tcc() ? 64 : 8}};
-  if (has_tcc()) known.insert(known.end() - 1, {"tcc", kernels_on_tcc, 48});
+                                       {"clang", kernels_on_clang, 16, has_tcc() ? 64 : 8},
+                                       {"reference", kernels_on_reference, 32, 4}};
+  if (has_tcc()) known.insert(known.end() - 2, {"tcc", kernels_on_tcc, 48});
   if (names.empty()) return known;
   std::vector<fuzz::HuntArea> chosen;
   for (const std::string& name : names) {

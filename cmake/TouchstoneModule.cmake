@@ -26,6 +26,21 @@ function(touchstone_plugin_header file)
   install(TARGETS touchstone_backend EXPORT touchstone)
 endfunction()
 
+# Under sanitizers most of the time that a file which reads JSON takes to compile is spent on
+# optimising the library; such files read and write text, and nothing waits for them. Areas of the
+# fuzzer do more than that.
+function(touchstone_unoptimized_json)
+  if(NOT TOUCHSTONE_SANITIZE)
+    return()
+  endif()
+  foreach(source IN LISTS ARGN)
+    file(STRINGS "${source}" json LIMIT_COUNT 1 REGEX "^#include <nlohmann/json.hpp>")
+    if(json AND NOT source MATCHES "_area\\.cpp$")
+      set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS -O0)
+    endif()
+  endforeach()
+endfunction()
+
 function(touchstone_module name folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;LINK_PRIVATE;LINK_HEADERS" ${ARGN})
   set(root "${PROJECT_BINARY_DIR}/include-roots/${name}")
@@ -37,6 +52,7 @@ function(touchstone_module name folder)
   file(CREATE_LINK "${source_dir}" "${root}/touchstone/${name}" SYMBOLIC)
 
   file(GLOB sources CONFIGURE_DEPENDS "${source_dir}/*.cpp")
+  touchstone_unoptimized_json(${sources})
   set(target touchstone_${name})
   if(sources)
     add_library(${target} STATIC ${sources})

@@ -2,6 +2,9 @@
 option(TOUCHSTONE_BUILD_TESTS "Build the test suite" ${PROJECT_IS_TOP_LEVEL})
 option(TOUCHSTONE_BUILD_BENCH "Build the benchmarks" OFF)
 option(TOUCHSTONE_BUILD_FUZZERS "Build the libFuzzer programs; needs clang" OFF)
+option(TOUCHSTONE_ENGINE "Run the fuzz targets under libFuzzer as tests; needs clang and TOUCHSTONE_SANITIZE"
+       OFF)
+set(TOUCHSTONE_ENGINE_SECONDS 60 CACHE STRING "Seconds of each target under libFuzzer, as a test")
 option(TOUCHSTONE_BUILD_CLI "Build the touchstone command" ON)
 option(TOUCHSTONE_WERROR "Treat warnings as errors" OFF)
 set(TOUCHSTONE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=; empty for none")

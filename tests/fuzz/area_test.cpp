@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "../support/sanitized.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/fuzz/areas.h"
@@ -56,7 +57,8 @@ TEST_P(EachArea, DrawsTheSameCaseFromTheSameChoices) {
 
 TEST_P(EachArea, HoldsOverManyCases) {
   const bool slow = GetParam() == "lazy" || GetParam() == "tensor";
-  for (std::uint64_t i = 0, cases = budget(slow ? 300 : 4000); i < cases; ++i) {
+  const std::uint64_t usual = (slow ? 300 : 4000) / (test::kSanitized ? 4 : 1);
+  for (std::uint64_t i = 0, cases = budget(usual); i < cases; ++i) {
     RandomChooser chooser(20, i);
     const std::string text = area_->draw(chooser);
     const Checked c = area_->check(text, Effort::Sampled);
@@ -70,7 +72,7 @@ TEST_P(EachArea, TakesAnyBytesAndDrawsTheSimplestOfNone) {
   BytesChooser none({});
   EXPECT_LE(area_->draw(none).size(), 40U);
   std::vector<std::uint8_t> bytes;
-  for (int i = 0; i < 150; ++i) {
+  for (int i = 0; i < (test::kSanitized ? 60 : 150); ++i) {
     bytes.push_back(static_cast<std::uint8_t>(i * 37 + i / 7));
     BytesChooser chooser(bytes);
     const std::string text = area_->draw(chooser);
@@ -110,9 +112,12 @@ RC_GTEST_PROP(Areas, HoldForWhatRapidCheckDraws, ()) {
 TEST(Corpus, EveryCaseStillHolds) {
   const std::vector<CorpusCase> cases = read_corpus(TOUCHSTONE_SOURCE_DIR "/tests/corpus");
   std::map<std::string, int> count;
+  std::map<std::string, std::unique_ptr<Area>> areas;
   for (const CorpusCase& c : cases) {
     ++count[c.area];
-    const Checked checked = make_area(c.area)->check(c.text, Effort::Full);
+    std::unique_ptr<Area>& area = areas[c.area];
+    if (area == nullptr) area = make_area(c.area);
+    const Checked checked = area->check(c.text, Effort::Full);
     EXPECT_NE(checked.ending, Ending::Fail) << c.where << "\n" << checked.failure.detail;
   }
   EXPECT_GE(count["symbolic"], 4);

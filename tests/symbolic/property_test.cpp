@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "../support/sanitized.h"
 #include "random_tree.h"
 #include "touchstone/symbolic/context.h"
 
@@ -145,6 +146,7 @@ void check(const Case& c, Tally& tally) {
 void check_many(unsigned seed, int count, int depth, bool large) {
   Generator g(seed, large);
   Tally tally;
+  if (test::kSanitized) count /= 3;
   for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
     const RawTree tree = g.tree(depth);
     check({tree, {g.domain("x"), g.domain("y"), g.domain("z")}}, tally);

@@ -172,7 +172,7 @@ TEST(Speed, NestsTakeTimeInProportionToTheirDepth) {
   Context context;
   for (const int kind : {0, 1, 2, 3}) {
     if (kind == 3 && test::kSanitized) continue;  // half a minute there
-    const int shallow = kind == 3 ? 10 : test::kSanitized ? 125 : 500;
+    const int shallow = kind == 3 ? 10 : test::kSanitized ? 60 : 500;
     const auto work = [&](int depth) {
       return seconds([&] { EXPECT_GT(size(nest(context, depth, kind)), 0U); });
     };
