@@ -52,6 +52,9 @@ struct Addresses {
 /// operation does not fit, or the result has more than kMostCells elements.
 Addresses addresses_of(const Shape& base);
 void move(Addresses& array, const MovementOp& op);
+/// The same, or false where it does not fit, for whatever reason but a negative size of a reshape
+/// or too many elements.
+bool try_move(Addresses& array, const MovementOp& op);
 inline constexpr std::int64_t kMostCells = 1 << 16;
 /// More elements than that are a limit of the fuzzer's, not a fault.
 struct TooManyCells : ParseError {

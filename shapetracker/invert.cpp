@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/shapetracker/flat_view.h"
 #include "touchstone/shapetracker/invert_search.h"
 #include "touchstone/shapetracker/invert_steps.h"
 #include "touchstone/shapetracker/merge.h"
@@ -11,6 +12,7 @@
 namespace touchstone {
 namespace {
 
+using shapetracker::FlatView;
 using shapetracker::inverse_candidates;
 using shapetracker::Maps;
 using shapetracker::merge_stack;
@@ -57,6 +59,23 @@ ShapeTracker through(const ShapeTracker& inner, const ShapeTracker& outer) {
   return ShapeTracker(std::move(views));
 }
 
+// Whether one of the first few elements of the tracker is another address than its own place.
+// Most candidates that are wrong are wrong early on.
+bool is_no_identity_at_first(const ShapeTracker& tracker, std::int64_t size) {
+  constexpr std::int64_t kFew = 64;
+  std::vector<FlatView> views;
+  for (const View& view : tracker.views()) {
+    if (view.nothing_valid()) return true;
+    views.emplace_back(view);
+  }
+  for (std::int64_t i = 0; i < std::min(size, kFew); ++i) {
+    std::optional<std::int64_t> at = i;
+    for (std::size_t v = views.size(); at && v-- > 0;) at = views[v].at(*at);
+    if (at != i) return true;
+  }
+  return false;
+}
+
 // Chooses a candidate for each view, innermost first, whose chain undoes the tracker.
 class Chooser {
  public:
@@ -84,8 +103,9 @@ class Chooser {
 
   std::optional<ShapeTracker> attempt() {
     if (++tries_ > kMostTries) return std::nullopt;
-    const ShapeTracker inverse =
-        ShapeTracker(std::vector<View>(maps_.rbegin(), maps_.rend())).simplify();
+    const ShapeTracker candidate(std::vector<View>(maps_.rbegin(), maps_.rend()));
+    if (is_no_identity_at_first(through(tracker_, candidate), size_)) return std::nullopt;
+    const ShapeTracker inverse = candidate.simplify();
     if (!is_identity(through(tracker_, inverse), size_)) return std::nullopt;
     return inverse;
   }

@@ -1,6 +1,7 @@
 #include "touchstone/shapetracker/reduce.h"
 
 #include <algorithm>
+#include <array>
 
 #include "touchstone/shapetracker/symbolic_merge.h"
 #include "touchstone/shapetracker/two_views.h"
@@ -116,6 +117,31 @@ Reduction reduce(std::vector<View> views) {
   return result;
 }
 
-std::vector<View> reduce_stack(std::vector<View> views) { return reduce(std::move(views)).views; }
+namespace {
+
+/// Concrete stacks that were left as they are a moment ago: the strides, masks and sizes of one
+/// tracker all ask for its shortest stack.
+class ShortStacks {
+ public:
+  bool knows(const Views& views) const { return std::ranges::find(kept_, views) != kept_.end(); }
+  void keep(const Views& views) {
+    kept_[next_] = views;
+    next_ = (next_ + 1) % kept_.size();
+  }
+
+ private:
+  std::array<Views, 4> kept_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
+std::vector<View> reduce_stack(std::vector<View> views) {
+  thread_local ShortStacks short_stacks;
+  if (views.size() == 1 || short_stacks.knows(views)) return views;
+  Views found = reduce(views).views;
+  if (found == views && all_concrete(views)) short_stacks.keep(views);
+  return found;
+}
 
 }  // namespace touchstone::shapetracker

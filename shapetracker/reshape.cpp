@@ -9,6 +9,19 @@ namespace {
 
 bool is_one(const sint& size) { return certainly_eq(size, 1); }
 
+bool same_but_for_ones(const Shape& a, const Shape& b) {
+  const auto rest = [](const Shape& shape, std::size_t& i) {
+    while (i < shape.size() && is_one(shape[i])) ++i;
+    return i < shape.size();
+  };
+  for (std::size_t i = 0, j = 0;; ++i, ++j) {
+    const bool more = rest(a, i);
+    if (more != rest(b, j)) return false;
+    if (!more) return true;
+    if (a[i] != b[j]) return false;
+  }
+}
+
 Shape without_ones(const Shape& shape) {
   Shape rest;
   std::ranges::remove_copy_if(shape, std::back_inserter(rest), is_one);
@@ -114,6 +127,7 @@ View with_ones_of(const View& view, const Shape& shape) {
 }  // namespace
 
 std::optional<View> View::reshape(const Shape& shape) const {
+  if (shape == shape_) return *this;
   const View target = contiguous(shape);
   const sint have = size(), want = target.size();
   if (!certainly_eq(have, want)) {
@@ -127,15 +141,14 @@ std::optional<View> View::reshape(const Shape& shape) const {
                     "depends on the variables; bind them first",
                     touchstone::str(shape_), have.str(), touchstone::str(shape), want.str()));
   }
-  if (shape == shape_) return *this;
   if (is_contiguous()) return target;
   if (nothing_valid() && shape.empty()) return std::nullopt;  // rank 0 cannot be masked
-  const Shape from = without_ones(shape_), to = without_ones(shape);
-  if (from == to) return with_ones_of(*this, shape);
+  if (same_but_for_ones(shape_, shape)) return with_ones_of(*this, shape);
   if (is_concrete() && target.is_concrete()) return merge(*this, target);
   if (nothing_valid())
     return trusted(shape, Strides(shape.size(), 0), 0, Mask(shape.size(), Range{0, 0}));
-  const std::optional<View> grouped = reshape_by_groups(with_ones_of(*this, from), to);
+  const std::optional<View> grouped =
+      reshape_by_groups(with_ones_of(*this, without_ones(shape_)), without_ones(shape));
   if (!grouped) return std::nullopt;
   return with_ones_of(*grouped, shape);
 }

@@ -62,7 +62,7 @@ bool merge_last(std::vector<View>& views, std::size_t length) {
 
 ShapeTracker ShapeTracker::contiguous(Shape shape) {
   ShapeTracker result;
-  result.views_ = {View::contiguous(std::move(shape))};
+  result.views_.front() = View::contiguous(std::move(shape));
   return result;
 }
 
@@ -91,10 +91,12 @@ bool ShapeTracker::nothing_valid() const {
 }
 
 ShapeTracker ShapeTracker::with_top(View top) const {
-  ShapeTracker result = *this;
-  result.views_.back() = std::move(top);
-  if (shapetracker::KeepViews::active()) return result;
+  ShapeTracker result;
   auto& views = result.views_;
+  views.reserve(views_.size());
+  views.assign(views_.begin(), views_.end() - 1);
+  views.push_back(std::move(top));
+  if (shapetracker::KeepViews::active()) return result;
   for (std::size_t length = 2; length <= std::min(views.size(), shapetracker::kLongestRun);
        ++length)
     if (merge_last(views, length)) length = 1;

@@ -66,15 +66,14 @@ void require_addresses_fit(const Shape& shape, const Strides& strides, const sin
 
 sint elements(std::span<const sint> shape) {
   if (has_zero(shape)) return 0;
-  sint product = 1;
-  for (const sint& size : shape) {
-    std::int64_t ignored = 0;
-    if (product.is_int() && size.is_int() &&
-        __builtin_mul_overflow(product.as_int(), size.as_int(), &ignored))
+  std::int64_t number = 1;  // of the sizes in front of the first that is none
+  std::size_t i = 0;
+  for (; i < shape.size() && shape[i].is_int(); ++i)
+    if (__builtin_mul_overflow(number, shape[i].as_int(), &number))
       throw OverflowError(
           fmt::format("shape {} holds more elements than 64 bits can count", str(shape)));
-    product = product * size;
-  }
+  sint product = number;
+  for (; i < shape.size(); ++i) product = product * shape[i];
   // Without a least value in 64 bits, it may be beyond them for all values of the variables.
   if (!product.is_int() && !product.min() && certainly_lt(INT64_MAX, product))
     throw OverflowError(
@@ -113,7 +112,11 @@ View View::contiguous(Shape shape) {
   require_sizes(shape);
   elements(shape);  // throws where they cannot be counted
   Strides strides = row_major_strides(shape);
-  return trusted(std::move(shape), std::move(strides), 0, std::nullopt);
+  if (has_zero(shape)) return trusted(std::move(shape), std::move(strides), 0, std::nullopt);
+  View view;  // canonical as it stands
+  view.shape_ = std::move(shape);
+  view.strides_ = std::move(strides);
+  return view;
 }
 
 View View::strided(Shape shape, Strides strides, sint offset, std::optional<Mask> mask) {
