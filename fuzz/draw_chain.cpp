@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/fuzz/put_number.h"
 #include "touchstone/fuzz/view_case.h"
 
 namespace touchstone::fuzz {
@@ -22,15 +23,14 @@ class ChainDraw {
   std::string draw() {
     left_out_ = chooser_.below(1 << 14);
     std::int64_t length = static_cast<std::int64_t>(chooser_.below(8));
-    std::string head;
     if (chooser_.chance(1, 10)) {
       low_ = chooser_.between(0, 3);
       high_ = low_ + chooser_.between(0, 3);
-      head = fmt::format("n={}..{} | ", low_, high_);
+      out_ = fmt::format("n={}..{} | ", low_, high_);
       symbolic_ = true;
     }
     draw_base();
-    out_ = head + words(shape_);
+    put(shape_);
     const bool masked_first = chooser_.chance(1, 3);  // masks on several axes, then a reshape
     if (masked_first && length < 2) length = 2;
     for (std::int64_t i = 0; i < length; ++i) {
@@ -43,20 +43,37 @@ class ChainDraw {
   }
 
  private:
-  static std::string word(const Size& s) {
-    if (s.scale == 0) return fmt::format_int(s.plus).c_str();
-    std::string text = s.scale == 1 ? "n" : fmt::format("{}*n", s.scale);
-    if (s.plus != 0) text += fmt::format("{:+}", s.plus);
-    return text;
-  }
-  static std::string words(const std::vector<Size>& sizes) {
-    if (sizes.empty()) return "()";
-    std::string text;
-    for (const Size& s : sizes) {
-      if (!text.empty()) text += ',';
-      text += word(s);
+  void put(std::int64_t number) { put_number(out_, number); }
+  void put(const Size& s) {
+    if (s.scale == 0) {
+      put(s.plus);
+      return;
     }
-    return text;
+    if (s.scale != 1) {
+      put(s.scale);
+      out_ += '*';
+    }
+    out_ += 'n';
+    if (s.plus > 0) out_ += '+';
+    if (s.plus != 0) put(s.plus);
+  }
+  /// The list, with what `write` makes of each entry, as "1,2"; one of no entries is "()".
+  template <class List, class Write>
+  void put_list(List& list, const Write& write) {
+    if (list.empty()) out_ += "()";
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      if (i > 0) out_ += ',';
+      write(list[i]);
+    }
+  }
+  template <class T>
+  void put(const std::vector<T>& list) {
+    put_list(list, [&](const T& entry) { put(entry); });
+  }
+  void begin(std::string_view name) {
+    out_ += ' ';
+    out_ += name;
+    out_ += ' ';
   }
   std::int64_t most(const Size& s) const { return s.scale * high_ + s.plus; }
   std::int64_t least(const Size& s) const { return s.scale * low_ + s.plus; }
@@ -88,13 +105,6 @@ class ChainDraw {
     shape_[chooser_.below(shape_.size())] = {1, chooser_.between(0, 1)};
   }
 
-  void emit(std::string_view name, const std::string& argument) {
-    out_ += ' ';
-    out_ += name;
-    out_ += ' ';
-    out_ += argument.empty() ? "()" : argument;
-  }
-
   void step() {
     using Op = void (ChainDraw::*)();
     static constexpr Op kOps[] = {&ChainDraw::reshape,   &ChainDraw::permute, &ChainDraw::pad,
@@ -107,45 +117,47 @@ class ChainDraw {
   }
 
   void permute() {
-    std::vector<int> order(shape_.size());
+    std::vector<std::int64_t> order(shape_.size());
     std::iota(order.begin(), order.end(), 0);
     for (std::size_t i = order.size(); i > 1; --i)
       std::swap(order[i - 1], order[i - 1 - chooser_.below(i)]);
     std::vector<Size> now;
-    for (const int axis : order) now.push_back(shape_[static_cast<std::size_t>(axis)]);
-    shape_ = now;
-    emit("permute", fmt::format("{}", fmt::join(order, ",")));
+    now.reserve(order.size());
+    for (const std::int64_t axis : order) now.push_back(shape_[static_cast<std::size_t>(axis)]);
+    shape_ = std::move(now);
+    begin("permute");
+    put(order);
   }
 
   void pad() {
-    std::string text;
-    for (std::size_t i = 0; i < shape_.size(); ++i) {
+    begin("pad");
+    put_list(shape_, [&](Size& size) {
       std::int64_t before = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
       std::int64_t after = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
-      const Size old = shape_[i];
-      shape_[i].plus += before + after;
+      const Size old = size;
+      size.plus += before + after;
       if (bulk() > kMost) {
         before = after = 0;
-        shape_[i] = old;
+        size = old;
       }
-      text += fmt::format("{}{}:{}", i == 0 ? "" : ",", before, after);
-    }
-    emit("pad", text);
+      put(before);
+      out_ += ':';
+      put(after);
+    });
   }
 
   void shrink() {
-    std::string text;
-    for (std::size_t i = 0; i < shape_.size(); ++i) {
-      Size& s = shape_[i];
+    begin("shrink");
+    put_list(shape_, [&](Size& s) {
       std::int64_t before = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
       std::int64_t after = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
       const bool to_nothing = chooser_.chance(1, 16);
       if (before + after > least(s) - (to_nothing ? 0 : 1)) before = after = 0;
-      const Size end{s.scale, s.plus - after};
-      text += fmt::format("{}{}:{}", i == 0 ? "" : ",", before, word(end));
+      put(before);
+      out_ += ':';
+      put(Size{s.scale, s.plus - after});
       s.plus -= before + after;
-    }
-    emit("shrink", text);
+    });
   }
 
   void expand() {
@@ -156,20 +168,19 @@ class ChainDraw {
       if (chooser_.chance(1, 20)) s = {0, 0};
       if (bulk() > kMost) s = old;
     }
-    emit("expand", words(shape_));
+    begin("expand");
+    put(shape_);
   }
 
   void stride() {
-    std::string text;
-    for (std::size_t i = 0; i < shape_.size(); ++i) {
-      Size& s = shape_[i];
+    begin("stride");
+    put_list(shape_, [&](Size& s) {
       constexpr std::int64_t kSteps[] = {1, -1, 2, -2, 3, -3};
       const std::int64_t by = kSteps[s.scale != 0 ? chooser_.below(2) : chooser_.below(6)];
       const std::int64_t size = by < 0 ? -by : by;
       if (s.scale == 0) s.plus = (s.plus + size - 1) / size;
-      text += fmt::format("{}{}", i == 0 ? "" : ",", by);
-    }
-    emit("stride", text);
+      put(by);
+    });
   }
 
   // Any factorisation of the number of elements, with 1s here and there. With a variable: two
@@ -181,6 +192,7 @@ class ChainDraw {
     }
     std::int64_t rest = count();
     std::vector<Size> now;
+    now.reserve(8);
     if (rest == 0) {
       now = shape_;
       if (now.size() > 4) {  // one axis less, but not the last that has no elements
@@ -192,10 +204,16 @@ class ChainDraw {
       if (chooser_.chance(1, 2)) std::ranges::reverse(now);
     }
     while (rest > 1 && now.size() < 5) {
-      std::int64_t divisors[24];
-      std::size_t found = 0;
-      for (std::int64_t d = 2; d <= rest && found < 24; ++d)
-        if (rest % d == 0) divisors[found++] = d;
+      // Those above 1, rising: at most 24, and the last is all of it.
+      std::int64_t divisors[24], large[24];
+      std::size_t found = 0, above = 0;
+      for (std::int64_t d = 2; d * d <= rest && found < 24; ++d) {
+        if (rest % d != 0) continue;
+        divisors[found++] = d;
+        if (d * d < rest) large[above++] = rest / d;
+      }
+      while (above > 0 && found < 24) divisors[found++] = large[--above];
+      if (found < 24) ++found;
       divisors[found - 1] = rest;
       const std::int64_t d = divisors[found - 1 - chooser_.below(found)];
       now.push_back({0, d});
@@ -203,8 +221,9 @@ class ChainDraw {
       if (chooser_.chance(1, 6)) now.push_back({0, 1});
     }
     if (rest > 1) now.back().plus *= rest;
-    shape_ = now;
-    emit("reshape", words(shape_));
+    shape_ = std::move(now);
+    begin("reshape");
+    put(shape_);
   }
 
   void reshape_symbolic() {
@@ -227,8 +246,9 @@ class ChainDraw {
         now.insert(place, Size{0, 1});
       }
     }
-    shape_ = now;
-    emit("reshape", words(shape_));
+    shape_ = std::move(now);
+    begin("reshape");
+    put(shape_);
   }
 
   void as_strided() {
@@ -237,7 +257,7 @@ class ChainDraw {
       return;
     }
     const std::int64_t size = count();
-    std::string extents, strides;
+    std::vector<std::int64_t> strides;
     std::int64_t low = 0, high = 0;
     shape_.clear();
     for (std::int64_t i = chooser_.between(0, 3); i > 0; --i) {
@@ -246,11 +266,15 @@ class ChainDraw {
       while (high - low + (stride < 0 ? -stride : stride) * (extent - 1) >= size) --extent;
       (stride < 0 ? low : high) += stride * (extent - 1);
       shape_.push_back({0, extent});
-      strides += fmt::format("{}{}", strides.empty() ? "" : ",", stride);
+      strides.push_back(stride);
     }
     const std::int64_t offset = chooser_.between(0, size - 1 - (high - low)) - low;
-    emit("as_strided",
-         fmt::format("{}:{}:{}", words(shape_), strides.empty() ? "()" : strides, offset));
+    begin("as_strided");
+    put(shape_);
+    out_ += ':';
+    put(strides);
+    out_ += ':';
+    put(offset);
   }
 
   Chooser& chooser_;

@@ -1,8 +1,8 @@
 #include <array>
-
-#include <fmt/format.h>
+#include <limits>
 
 #include "touchstone/fuzz/expression_case.h"
+#include "touchstone/fuzz/put_number.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -23,9 +23,9 @@ class ExpressionDraw {
   std::string draw() {
     const bool many = chooser_.chance(1, 16);  // sums of many terms
     const std::uint64_t count = 1 + chooser_.below(3) + (many ? 5 + chooser_.below(5) : 0);
-    std::string head;
-    for (std::uint64_t i = 0; i < count; ++i) head += declare(i);
-    std::string text = std::move(head);
+    std::string text;
+    text.reserve(256);
+    for (std::uint64_t i = 0; i < count; ++i) declare(text, i);
     text += "| ";
     grow(text, deep_);
     for (std::uint64_t more = chooser_.below(4); more > 1; --more) {
@@ -54,32 +54,43 @@ class ExpressionDraw {
   };
   bool has(Kind kind) const { return (left_out_ >> (2 * kind) & 3) != 3; }
 
-  std::string declare(std::uint64_t i) {
+  void declare(std::string& out, std::uint64_t i) {
     static constexpr std::array<std::string_view, 12> kNames = {"x", "y", "n", "a", "b", "c",
                                                                 "d", "e", "f", "g", "h", "i"};
     names_.push_back(kNames[i]);
+    out += kNames[i];
+    out += '=';
+    const auto range = [&](std::int64_t low, std::int64_t high) {
+      put_number(out, low);
+      out += "..";
+      put_number(out, high);
+      out += ' ';
+    };
     const std::int64_t c = constants_[chooser_.below(3)];
     switch (chooser_.below(8)) {
       case 0:
       case 1:
-        return fmt::format("{}=0..{} ", names_[i], c - 1);
+        return range(0, c - 1);
       case 2:
-        return fmt::format("{}=0..{} ", names_[i], c);
-      case 3:
-        return fmt::format("{}={}..{} ", names_[i], -static_cast<std::int64_t>(chooser_.below(9)),
-                           chooser_.below(12));
+        return range(0, c);
+      case 3: {
+        const auto high = static_cast<std::int64_t>(chooser_.below(12));
+        return range(-static_cast<std::int64_t>(chooser_.below(9)), high);
+      }
       case 4:
-        return fmt::format("{}=1..{} ", names_[i], 1 + chooser_.below(12));
+        return range(1, 1 + static_cast<std::int64_t>(chooser_.below(12)));
       case 5: {
         const std::int64_t low = chooser_.between(-4, 9);
-        return fmt::format("{}={}..{} ", names_[i], low, low + chooser_.between(0, 2));
+        return range(low, low + chooser_.between(0, 2));
       }
       case 6:
-        return chooser_.chance(1, 2) ? fmt::format("{}=.. ", names_[i])
-                                     : fmt::format("{}={}.. ", names_[i], chooser_.below(3));
+        if (!chooser_.chance(1, 2)) put_number(out, static_cast<std::int64_t>(chooser_.below(3)));
+        out += ".. ";
+        return;
       default:
-        return huge_ ? fmt::format("{}=-9223372036854775808..9223372036854775807 ", names_[i])
-                     : fmt::format("{}={}..{} ", names_[i], -c, c * 3);
+        return huge_ ? range(std::numeric_limits<std::int64_t>::min(),
+                             std::numeric_limits<std::int64_t>::max())
+                     : range(-c, c * 3);
     }
   }
 
@@ -102,19 +113,19 @@ class ExpressionDraw {
     if (huge_ && chooser_.chance(1, 3))
       out += kHuge[chooser_.below(std::size(kHuge))];
     else if (chooser_.chance(1, 2))
-      out += fmt::format_int(usual()).c_str();
+      put_number(out, usual());
     else
-      out += fmt::format_int(chooser_.between(-6, 13)).c_str();
+      put_number(out, chooser_.between(-6, 13));
   }
 
   // Mostly a positive constant of the case; negative, huge, a variable, or an expression at times.
   void divisor(std::string& out, int depth) {
     switch (chooser_.below(8)) {
       default:
-        out += fmt::format_int(usual()).c_str();
+        put_number(out, usual());
         return;
       case 5:
-        out += fmt::format_int(-usual()).c_str();
+        put_number(out, -usual());
         return;
       case 6:
         chooser_.chance(1, 2) ? variable(out) : constant_not_zero(out);
@@ -148,7 +159,9 @@ class ExpressionDraw {
         continue;
       }
       variable(out);
-      if (chooser_.chance(3, 4)) out += fmt::format("*{}", usual());
+      if (!chooser_.chance(3, 4)) continue;
+      out += '*';
+      put_number(out, usual());
     }
     out += ")";
   }
@@ -189,20 +202,36 @@ class ExpressionDraw {
         }
         out += "(";
         grow(out, depth - 1);
-        out += fmt::format("*{})", chooser_.chance(1, 4) ? -usual() : usual());
+        out += '*';
+        put_number(out, chooser_.chance(1, 4) ? -usual() : usual());
+        out += ')';
         return;
       case Digit: {
         const std::int64_t a = usual(), b = usual();
         out += "((";
         grow(out, depth - 1);
-        out += fmt::format("//{})%{})", a, b);
+        out += "//";
+        put_number(out, a);
+        out += ")%";
+        put_number(out, b);
+        out += ')';
         return;
       }
       case Undo: {
         std::string x;
         grow(x, depth - 1);
         const std::int64_t a = usual(), b = chooser_.chance(1, 3) ? usual() : a;
-        out += fmt::format("({}//{}*{} + {}%{})", x, a, b, x, a);
+        out += '(';
+        out += x;
+        out += "//";
+        put_number(out, a);
+        out += '*';
+        put_number(out, b);
+        out += " + ";
+        out += x;
+        out += '%';
+        put_number(out, a);
+        out += ')';
         return;
       }
       case Compare: {
@@ -270,10 +299,15 @@ class ExpressionDraw {
         out += " < ";
         chooser_.chance(1, 2) ? variable(out) : constant(out);
         return;
-      case 1:
+      case 1: {
         side();
-        out += fmt::format("%{} == {}", usual(), chooser_.below(2));
+        const auto rest = static_cast<std::int64_t>(chooser_.below(2));
+        out += '%';
+        put_number(out, usual());
+        out += " == ";
+        put_number(out, rest);
         return;
+      }
       case 2:
         side();
         out += chooser_.chance(1, 2) ? " <= " : " >= ";
