@@ -12,6 +12,7 @@
 #include "touchstone/fuzz/view_case.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/ops/kernel_json.h"
+#include "touchstone/ops/node_order.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -23,7 +24,8 @@ std::vector<std::vector<bool>> read_elements(const KernelCase& c) {
   std::vector<std::vector<bool>> read;
   for (const HostArray& input : c.inputs)
     read.emplace_back(static_cast<std::size_t>(input.size()), false);
-  for (const LazyOpPtr& node : toposort(c.concrete())) {
+  const LazyOpPtr kernel = c.concrete();
+  for (const LazyOp* node : ordered_nodes(kernel)) {
     if (node->op() != Op::Load) continue;
     std::vector<bool>& of = read[static_cast<std::size_t>(node->buffer().idx) - 1];
     for (const std::int64_t cell : addresses_of(node->buffer().st.views()).cells)
@@ -44,8 +46,17 @@ class Lot {
   std::uint64_t hash_, mixed_;
 };
 
+// Of the end alone, which is the hash of the kernel: few cases share it.
 struct TextHash {
-  std::size_t operator()(const std::string& text) const { return hash_bytes(text); }
+  std::size_t operator()(const std::string& text) const {
+    constexpr std::size_t kEnd = 40;
+    return hash_bytes(std::string_view(text).substr(text.size() - std::min(text.size(), kEnd)));
+  }
+};
+
+struct Known {
+  KernelCase drawn;
+  Lot lot;
 };
 
 class KernelArea final : public Area {
@@ -57,7 +68,7 @@ class KernelArea final : public Area {
     KernelCase c = draw_kernel_case(chooser);
     std::string text = case_to_json(c);
     if (known_.size() >= kMostKnown) known_.clear();
-    known_.emplace(text, std::move(c));
+    known_.emplace(text, Known{std::move(c), Lot(text)});
     return text;
   }
 
@@ -66,11 +77,11 @@ class KernelArea final : public Area {
     std::vector<LazyOpPtr> kernels, slow;
     std::vector<std::vector<LazyOpPtr>> varied(backends_.variants.size());
     for (const std::string& text : cases) {
-      const Lot lot(text);
       auto drawn = known_.extract(text);
-      const KernelCase& c = !drawn.empty()
-                                ? batch.insert(std::move(drawn)).position->second
-                                : batch.try_emplace(text, case_from_json(text)).first->second;
+      const auto& [c, lot] =
+          !drawn.empty()
+              ? batch.insert(std::move(drawn)).position->second
+              : batch.try_emplace(text, Known{case_from_json(text), Lot(text)}).first->second;
       kernels.push_back(c.kernel);
       if (varies(lot, Effort::Sampled)) varied[lot.variant(varied.size())].push_back(c.kernel);
       if (is_slow(lot, Effort::Sampled)) slow.push_back(c.kernel);
@@ -83,12 +94,13 @@ class KernelArea final : public Area {
   }
 
   Checked check(const std::string& text, Effort effort) override {
-    const auto known = known_.find(text);
-    const KernelCase read = known != known_.end() ? KernelCase() : case_from_json(text);
-    const KernelCase& c = known != known_.end() ? known->second : read;
+    const auto drawn = known_.find(text);
+    std::optional<Known> read;
+    if (drawn == known_.end()) read = Known{case_from_json(text), Lot(text)};
+    const Known& known = read ? *read : drawn->second;
     Checked result;
     try {
-      result = judged(c, Lot(text), effort);
+      result = judged(known.drawn, known.lot, effort);
     } catch (const Error& e) {
       result = Checked::fail("refused", e.what());
     }
@@ -133,7 +145,7 @@ class KernelArea final : public Area {
   // A case read back means what was drawn: `round trip` holds that.
   KernelCase case_of(const std::string& text) const {
     const auto known = known_.find(text);
-    return known != known_.end() ? known->second : case_from_json(text);
+    return known != known_.end() ? known->second.drawn : case_from_json(text);
   }
 
   bool wanted(std::string_view relation) const {
@@ -244,7 +256,7 @@ class KernelArea final : public Area {
     return legal(c, answer.output, "poison", nullptr);
   }
 
-  using Cases = std::unordered_map<std::string, KernelCase, TextHash>;
+  using Cases = std::unordered_map<std::string, Known, TextHash>;
 
   KernelBackends backends_;
   std::optional<HostArray> right_;  // what the reference answers to the case that is checked

@@ -39,7 +39,7 @@ class DeviceBackend final : public KernelBackend {
       raw.back()->copy_in(std::as_bytes(std::span(input.bytes)));
       sources.back().memory->make_read_only();
     }
-    run_kernel(*device_, c.kernel, raw, c.values);
+    device_->runner(c.kernel)->run(raw, c.values);
     foreign::Answer answer;
     const std::string damage = target.memory->damage();
     answer.kind = damage.empty() ? foreign::Answer::Kind::Output : foreign::Answer::Kind::Broken;

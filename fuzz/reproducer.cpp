@@ -1,6 +1,8 @@
 #include "touchstone/fuzz/reproducer.h"
 
+#include <array>
 #include <charconv>
+#include <cstring>
 
 #include <nlohmann/json.hpp>
 
@@ -15,15 +17,20 @@ using nlohmann::json;
 
 constexpr std::string_view kKey = "touchstone_reproducer";
 
-std::string hex(std::string_view bytes) {
+constexpr auto kHexPairs = [] {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out(2 * bytes.size(), '\0');
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(bytes[i]);
-    out[2 * i] = kDigits[byte >> 4];
-    out[2 * i + 1] = kDigits[byte & 15];
+  std::array<std::array<char, 2>, 256> pairs{};
+  for (std::size_t i = 0; i < pairs.size(); ++i) pairs[i] = {kDigits[i >> 4], kDigits[i & 15]};
+  return pairs;
+}();
+
+void write_hex(std::string& out, std::string_view bytes) {
+  std::size_t at = out.size();
+  out.resize(at + 2 * bytes.size());
+  for (const char c : bytes) {
+    std::memcpy(&out[at], kHexPairs[static_cast<unsigned char>(c)].data(), 2);
+    at += 2;
   }
-  return out;
 }
 
 [[noreturn]] void bad(const std::string& where, const std::string& why) {
@@ -42,9 +49,26 @@ std::string unhex(const std::string& text, const std::string& where) {
   return out;
 }
 
-std::string array_json(const HostArray& array) {
-  return fmt::format(R"({{"bytes":"{}","dtype":"{}","shape":[{}]}})", hex(array.bytes),
-                     name(array.dtype), fmt::join(array.shape, ","));
+void write_array(std::string& out, const HostArray& array) {
+  out += R"({"bytes":")";
+  write_hex(out, array.bytes);
+  out += R"(","dtype":")";
+  out += name(array.dtype);
+  out += R"(","shape":[)";
+  for (std::size_t i = 0; i < array.shape.size(); ++i) {
+    if (i > 0) out += ',';
+    out += fmt::format_int(array.shape[i]).c_str();
+  }
+  out += "]}";
+}
+
+// Without the ends of lines; none of them is inside a string, where JSON escapes them.
+void write_as_one_line(std::string& out, std::string_view text) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    out += text.substr(begin, end - begin);
+    begin = end + 1;
+  }
 }
 
 HostArray parse_array(const json& value, const std::string& where) {
@@ -92,9 +116,12 @@ std::string to_json(const Reproducer& r) {
   std::string text =
       fmt::format("{{\"{}\":{},\n\"note\":{},\n", kKey, kReproducerVersion, json(r.note).dump());
   text += "\"inputs\":[";
-  for (std::size_t i = 0; i < r.run.inputs.size(); ++i)
-    text += (i == 0 ? "\n" : ",\n") + array_json(r.run.inputs[i]);
-  text += "\n],\n\"output\":" + array_json(r.output);
+  for (std::size_t i = 0; i < r.run.inputs.size(); ++i) {
+    text += i == 0 ? "\n" : ",\n";
+    write_array(text, r.run.inputs[i]);
+  }
+  text += "\n],\n\"output\":";
+  write_array(text, r.output);
   return text + ",\n\"kernel\":" + touchstone::to_json(kernel_file(r.run.concrete())) + "}\n";
 }
 
@@ -129,13 +156,20 @@ Reproducer reproducer_from_json(std::string_view text) {
 }
 
 std::string case_to_json(const KernelCase& c) {
+  const std::string kernel = touchstone::to_json(kernel_file(c.kernel));
+  std::size_t length = kernel.size() + 64;
+  for (const HostArray& input : c.inputs) length += 2 * input.bytes.size() + 64;
   std::string text = "{";
+  text.reserve(length);
   if (!c.values.empty()) text += "\"values\":" + json(c.values).dump() + ",";
   text += "\"inputs\":[";
-  for (std::size_t i = 0; i < c.inputs.size(); ++i)
-    text += (i == 0 ? "" : ",") + array_json(c.inputs[i]);
-  text += "],\"kernel\":" + touchstone::to_json(kernel_file(c.kernel)) + "}";
-  std::erase(text, '\n');  // none of them inside a string, where JSON escapes them
+  for (std::size_t i = 0; i < c.inputs.size(); ++i) {
+    if (i > 0) text += ',';
+    write_array(text, c.inputs[i]);
+  }
+  text += "],\"kernel\":";
+  write_as_one_line(text, kernel);
+  text += '}';
   return text;
 }
 

@@ -2,9 +2,14 @@
 
 #include <cassert>
 
+#include "touchstone/base/hash.h"
+
 namespace touchstone::codegen {
 
-BlockBuilder::BlockBuilder() : blocks_(1) {}
+BlockBuilder::BlockBuilder() : blocks_(1), made_(128) {
+  values_.reserve(64);
+  block_of_.reserve(64);
+}
 
 int BlockBuilder::home(const UOp& uop) const {
   int deepest = 0;
@@ -28,11 +33,38 @@ int BlockBuilder::append(UOp uop, int b) {
 
 int BlockBuilder::value(UOp uop) {
   const int b = home(uop);
-  const auto found = block(b).made.find(uop);
-  if (found != block(b).made.end()) return found->second;
-  const int value = append(uop, b);
-  block(b).made.emplace(std::move(uop), value);
-  return value;
+  const std::uint64_t hash = hash_mix(hash_of(uop), static_cast<std::uint64_t>(b));
+  std::size_t at = place_of(uop, b, hash);
+  if (made_[at].value != -1) return made_[at].value;
+  if (2 * ++shared_ > made_.size()) {
+    make_room();
+    at = place_of(uop, b, hash);
+  }
+  const int made = append(std::move(uop), b);
+  made_[at] = {made, hash};
+  return made;
+}
+
+std::size_t BlockBuilder::place_of(const UOp& uop, int b, std::uint64_t hash) const {
+  const std::size_t mask = made_.size() - 1;
+  std::size_t at = hash & mask;
+  for (; made_[at].value != -1; at = (at + 1) & mask) {
+    const auto value = static_cast<std::size_t>(made_[at].value);
+    if (made_[at].hash == hash && block_of_[value] == b && values_[value] == uop) break;
+  }
+  return at;
+}
+
+void BlockBuilder::make_room() {
+  std::vector<Made> old(2 * made_.size());
+  old.swap(made_);
+  const std::size_t mask = made_.size() - 1;
+  for (const Made& entry : old) {
+    if (entry.value == -1) continue;
+    std::size_t at = entry.hash & mask;
+    while (made_[at].value != -1) at = (at + 1) & mask;
+    made_[at] = entry;
+  }
 }
 
 int BlockBuilder::here(UOp uop) { return append(std::move(uop), open_); }
@@ -45,12 +77,12 @@ int BlockBuilder::constant(const Scalar& scalar) {
   return value({UOps::Const, scalar.dtype(), {}, scalar});
 }
 
-int BlockBuilder::index(IndexOp op, std::vector<int> src) {
-  return value({UOps::Index, DType::Int64, std::move(src), op});
+int BlockBuilder::index(IndexOp op, Operands src) {
+  return value({UOps::Index, DType::Int64, src, op});
 }
 
-int BlockBuilder::alu(Op op, DType dtype, std::vector<int> src) {
-  return value({UOps::Alu, dtype, std::move(src), op});
+int BlockBuilder::alu(Op op, DType dtype, Operands src) {
+  return value({UOps::Alu, dtype, src, op});
 }
 
 int BlockBuilder::open_loop(int begin, int end, std::string name, bool runs) {
@@ -86,9 +118,10 @@ int BlockBuilder::depth(int value) const {
   return block(block_of_[static_cast<std::size_t>(value)]).depth;
 }
 
-LinearKernel BlockBuilder::finish(int split_value) const {
+LinearKernel BlockBuilder::finish(int split_value) {
   assert(open_ == 0);
   LinearKernel kernel;
+  kernel.uops.reserve(values_.size());
   std::vector<int> number(values_.size(), -1);
   std::vector<std::pair<int, std::size_t>> path{{0, 0}};  // a block and its next item
   while (!path.empty()) {
@@ -102,7 +135,7 @@ LinearKernel BlockBuilder::finish(int split_value) const {
       path.emplace_back(-1 - item, 0);
       continue;
     }
-    UOp uop = values_[static_cast<std::size_t>(item)];
+    UOp& uop = values_[static_cast<std::size_t>(item)];
     for (int& s : uop.src) s = number[static_cast<std::size_t>(s)];
     number[static_cast<std::size_t>(item)] = static_cast<int>(kernel.uops.size());
     kernel.uops.push_back(std::move(uop));

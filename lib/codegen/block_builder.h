@@ -1,7 +1,6 @@
 #pragma once
 
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "touchstone/uop/linear_kernel.h"
@@ -22,8 +21,8 @@ class BlockBuilder {
 
   int int_const(std::int64_t value);
   int constant(const Scalar& value);
-  int index(IndexOp op, std::vector<int> src);
-  int alu(Op op, DType dtype, std::vector<int> src);
+  int index(IndexOp op, Operands src);
+  int alu(Op op, DType dtype, Operands src);
 
   /// Opens a loop inside the innermost one; gives its counter. `runs`: at least one iteration for
   /// certain.
@@ -46,31 +45,36 @@ class BlockBuilder {
   int depth(int value) const;
   const UOp& uop(int value) const { return values_[static_cast<std::size_t>(value)]; }
 
-  /// The code in order, renumbered; all loops must be closed. `split` and the steps only.
-  LinearKernel finish(int split_value) const;
+  /// The code in order, renumbered; all loops must be closed. `split` and the steps only. Once.
+  LinearKernel finish(int split_value);
 
  private:
-  struct UOpHash {
-    std::size_t operator()(const UOp& u) const { return static_cast<std::size_t>(hash_of(u)); }
-  };
   struct Block {
     int parent = -1;
     int depth = 0;
     int counter = -1;
     bool runs = true;
     std::vector<int> items;  // a value v as v, a block b as -1 - b
-    std::unordered_map<UOp, int, UOpHash> made;
   };
 
   int home(const UOp& uop) const;
   int append(UOp uop, int block);
+  /// Where a value of this hash and block stands in `made_`, or where there is room for it.
+  std::size_t place_of(const UOp& uop, int block, std::uint64_t hash) const;
+  void make_room();
   Block& block(int b) { return blocks_[static_cast<std::size_t>(b)]; }
   const Block& block(int b) const { return blocks_[static_cast<std::size_t>(b)]; }
 
   std::vector<UOp> values_;
   std::vector<int> block_of_;  // per value
   std::vector<Block> blocks_;
-  int open_ = 0;  // innermost open block
+  struct Made {
+    int value = -1;
+    std::uint64_t hash = 0;  // of the step and its block
+  };
+  std::vector<Made> made_;  // the values that others may share, by hash; a power of 2 of places
+  std::size_t shared_ = 0;  // how many
+  int open_ = 0;            // innermost open block
 };
 
 }  // namespace touchstone::codegen

@@ -257,27 +257,27 @@ std::vector<Helper> all_helpers() {
   return helpers;
 }
 
-// Names point into the text.
-void add_identifiers(std::string_view text, std::unordered_set<std::string_view>& names) {
-  const auto in_name = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-  };
-  for (std::size_t i = 0; i < text.size();) {
-    std::size_t end = i;
-    while (end < text.size() && in_name(text[end])) ++end;
-    if (end > i) names.insert(text.substr(i, end - i));
-    i = end + 1;
+constexpr bool in_name(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// What is called: helpers are nothing else. Names point into the text.
+void add_called(std::string_view text, std::unordered_set<std::string_view>& names) {
+  for (std::size_t end = text.find('('); end < text.size(); end = text.find('(', end + 1)) {
+    std::size_t begin = end;
+    while (begin > 0 && in_name(text[begin - 1])) --begin;
+    if (begin < end) names.insert(text.substr(begin, end - begin));
   }
 }
 
 std::string helpers_for(std::string_view functions, bool with_libm) {
   static const std::vector<Helper> helpers = all_helpers();
   std::unordered_set<std::string_view> wanted;
-  add_identifiers(functions, wanted);
+  add_called(functions, wanted);
   std::string text;
   for (auto h = helpers.rbegin(); h != helpers.rend(); ++h) {
     if (!wanted.contains(h->name)) continue;
-    add_identifiers(h->text, wanted);
+    add_called(h->text, wanted);
     if (with_libm || !h->libm) text.insert(0, h->text);
   }
   return text;
@@ -294,9 +294,6 @@ std::string opencl_preamble(std::string_view functions) {
 }
 
 std::string opencl_literals(std::string_view text) {
-  const auto in_name = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-  };
   std::string out;
   for (std::size_t i = 0; i < text.size();) {
     std::size_t end = i;

@@ -1,33 +1,46 @@
 #include "touchstone/codegen/c_values.h"
 
+#include <array>
 #include <cmath>
 
 #include "touchstone/codegen/c_ops.h"
+#include "touchstone/codegen/text.h"
 
 namespace touchstone::codegen {
 
 namespace {
 
+constexpr std::size_t kMostOperands = 3;
+
 constexpr bool is_narrow(DType d) { return is_float(d) && itemsize(d) <= 2; }
 
-CText call(std::string_view function, const CText& x) {
-  return {fmt::format("{}({})", function, x.text), true};
+template <class... Pieces>
+CText call(const CText& x, const Pieces&... function) {
+  return {joined(function..., "(", x.text, ")"), true};
 }
 
 bool is_call(std::string_view text) {
   return !text.empty() && text.back() == ')' && text.front() >= 'a' && text.front() <= 'z';
 }
 
+void append_operand(std::string& out, const CText& x) {
+  if (x.atom)
+    out += x.text;
+  else
+    append_all(out, "(", x.text, ")");
+}
+
 // "$a" and so on replaced; the rest of the text stays.
-std::string filled(std::string_view text, DType type, std::span<const CText> src) {
+std::string filled(std::string_view text, DType type, COperands src) {
   const bool arguments = is_call(text);
   std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '$') {
-      out += text[i];
-      continue;
-    }
-    switch (text[++i]) {
+  for (;;) {
+    const std::size_t next = text.find('$');
+    out += text.substr(0, next);
+    if (next == std::string_view::npos) return out;
+    const char what = text[next + 1];
+    text.remove_prefix(next + 2);
+    switch (what) {
       case 't':
         out += c_type(type);
         break;
@@ -38,33 +51,36 @@ std::string filled(std::string_view text, DType type, std::span<const CText> src
         out += type == DType::Float32 ? "f" : "";
         break;
       default: {
-        const CText& operand = src[static_cast<std::size_t>(text[i] - 'a')];
-        out += arguments ? operand.text : operand.operand();
+        const CText& operand = *src[static_cast<std::size_t>(what - 'a')];
+        if (arguments)
+          out += operand.text;
+        else
+          append_operand(out, operand);
       }
     }
   }
-  return out;
 }
 
-CText in_type(std::string_view text, DType type, std::span<const CText> src) {
+CText in_type(std::string_view text, DType type, COperands src) {
   return {filled(text, type, src), is_call(text)};
 }
 
 // A narrow float's op: operands widened, the result rounded back to the type.
-CText narrow_alu(const COp& row, DType type, std::span<const CText> src) {
+CText narrow_alu(const COp& row, DType type, COperands src) {
   if (row.op == Op::Neg)
     return {filled(itemsize(type) == 1 ? "($t)($a ^ 0x80u)" : "($t)($a ^ 0x8000u)", type, src),
             false};
   if (row.narrow == Narrow::Bits) return in_type(row.floats, type, src);
   const DType wide =
       row.narrow == Narrow::Double && type == DType::BFloat16 ? DType::Float64 : DType::Float32;
-  std::vector<CText> widened;
-  for (const CText& s : src) {
-    CText w = c_cast(type, DType::Float32, s);
-    if (wide == DType::Float64) w = {"(f64)" + w.text, false};
-    widened.push_back(std::move(w));
+  std::array<CText, kMostOperands> widened;
+  std::array<const CText*, kMostOperands> operands{};
+  for (std::size_t i = 0; i < src.size(); ++i) {
+    widened[i] = c_cast(type, DType::Float32, *src[i]);
+    if (wide == DType::Float64) widened[i] = {"(f64)" + widened[i].text, false};
+    operands[i] = &widened[i];
   }
-  const CText result = in_type(row.floats, wide, widened);
+  const CText result = in_type(row.floats, wide, COperands(operands).first(src.size()));
   const bool compares = row.op == Op::CmpLt || row.op == Op::CmpEq;
   return compares ? result : c_cast(wide, type, result);
 }
@@ -100,37 +116,33 @@ CText c_constant(const Scalar& value) {
 
 CText c_cast(DType from, DType to, const CText& x) {
   if (from == to) return x;
-  if (is_narrow(from))
-    return c_cast(DType::Float32, to, call(fmt::format("{}_to_f32", c_type(from)), x));
+  if (is_narrow(from)) return c_cast(DType::Float32, to, call(x, c_type(from), "_to_f32"));
   if (is_bool(to)) return {x.operand() + " != 0", false};
   if (is_narrow(to)) {
-    const std::string t(c_type(to));
-    if (is_float(from)) return call(fmt::format("{}_to_{}", c_type(from), t), x);
-    if (itemsize(from) <= 2) return call("f32_to_" + t, {"(f32)" + x.operand(), false});
+    const std::string_view t = c_type(to);
+    if (is_float(from)) return call(x, c_type(from), "_to_", t);
+    if (itemsize(from) <= 2) return call({"(f32)" + x.operand(), false}, "f32_to_", t);
     // But for bfloat16 what a double cannot hold is too large in any case.
-    if (itemsize(from) == 8 && to == DType::BFloat16)
-      return call(fmt::format("{}_to_bf16", c_type(from)), x);
-    return call("f64_to_" + t, {"(f64)" + x.operand(), false});
+    if (itemsize(from) == 8 && to == DType::BFloat16) return call(x, c_type(from), "_to_bf16");
+    return call({"(f64)" + x.operand(), false}, "f64_to_", t);
   }
-  if (is_float(from) && is_integer(to))
-    return call(fmt::format("{}_to_{}", c_type(from), c_type(to)), x);
-  return {fmt::format("({}){}", c_type(to), x.operand()), false};
+  if (is_float(from) && is_integer(to)) return call(x, c_type(from), "_to_", c_type(to));
+  return {joined("(", c_type(to), ")", x.operand()), false};
 }
 
 CText c_bitcast(DType from, DType to, const CText& x) {
   if (from == to) return x;
   const bool from_float = is_float(from) && !is_narrow(from);
   const bool to_float = is_float(to) && !is_narrow(to);
-  const char* const bits = itemsize(from) == 8 ? "bits_f64" : "bits_f32";
   if (to_float)
-    return call(itemsize(to) == 8 ? "f64_bits" : "f32_bits",
-                {fmt::format("({}){}", itemsize(to) == 8 ? "u64" : "u32", x.operand()), false});
-  const CText raw = from_float ? call(bits, x) : x;
+    return call({joined("(", itemsize(to) == 8 ? "u64" : "u32", ")", x.operand()), false},
+                itemsize(to) == 8 ? "f64_bits" : "f32_bits");
+  const CText raw = from_float ? call(x, itemsize(from) == 8 ? "bits_f64" : "bits_f32") : x;
   if (is_bool(to)) return {raw.operand() + " != 0", false};
-  return {fmt::format("({}){}", c_type(to), raw.operand()), false};
+  return {joined("(", c_type(to), ")", raw.operand()), false};
 }
 
-CText c_alu(Op op, DType type, std::span<const CText> src) {
+CText c_alu(Op op, DType type, COperands src) {
   const COp& row = c_for_op[static_cast<std::size_t>(op)];
   if (is_narrow(type)) return narrow_alu(row, type, src);
   return in_type(is_float(type)  ? row.floats
@@ -139,7 +151,7 @@ CText c_alu(Op op, DType type, std::span<const CText> src) {
                  type, src);
 }
 
-CText c_index(IndexOp op, std::span<const CText> src) {
+CText c_index(IndexOp op, COperands src) {
   return in_type(c_for_index_op[static_cast<std::size_t>(op)].text, DType::Int64, src);
 }
 

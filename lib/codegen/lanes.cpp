@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "touchstone/ops/node_order.h"
+
 namespace touchstone::codegen {
 
 namespace {
@@ -67,7 +69,7 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel) {
     return std::nullopt;
   std::int64_t most = kUnitLanes;
   for (const LazyOpPtr& reduce : reduces)
-    for (const LazyOpPtr& node : toposort(reduce))
+    for (const LazyOp* node : ordered_nodes(reduce))
       if (node->op() == Op::Load) most = std::min(most, lanes_for(*node, axis));
   const std::int64_t size = shape[axis].as_int();
   return LanePlan{axis, size, lane_count(size, most)};

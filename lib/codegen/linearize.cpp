@@ -66,14 +66,14 @@ LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
   const int at = open_lanes(plan, tile, base);
   for (std::size_t i = 0; i < reduces.size(); ++i) {
     const LazyOp& reduce = *reduces[i];
-    int& value = made_[{&reduce, at}];
-    value = accumulators[i] == -1
-                ? reduce_of_nothing(reduce)
-                : cast(builder_.here({UOps::LoadAcc,
-                                      reduce.reduce_arg().accumulator,
-                                      {accumulators[i], builder_.innermost_loop()},
-                                      {}}),
-                       reduce.dtype());
+    set_made(&reduce, at,
+             accumulators[i] == -1
+                 ? reduce_of_nothing(reduce)
+                 : cast(builder_.here({UOps::LoadAcc,
+                                       reduce.reduce_arg().accumulator,
+                                       {accumulators[i], builder_.innermost_loop()},
+                                       {}}),
+                        reduce.dtype()));
   }
   write(at);
   while (builder_.inside_loop()) builder_.close_loop();
@@ -175,7 +175,7 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
   for (const std::size_t axis : axes) loops.reduced.push_back(term->shape()[axis]);
   axes.push_back(plan.axis);
   const auto dependence = [&](const ShapeTracker& st) {
-    const IndexExpr& at = address(st, inner);
+    const IndexExpr at = address(st, inner);
     std::uint64_t on = 0;
     for (const Node& expr : {at.index, at.valid})
       for (const Node& variable : symbolic::variables(expr))
@@ -209,8 +209,8 @@ void Linearizer::stage(const Stage& part, const TermLoops& loops,
   builder_.here({UOps::Assign, type, {array, value, lower(to, at)}, {}});
   while (opened-- > 0) builder_.close_loop();
   builder_.resume(inside);
-  made_[{part.node, inner}] =
-      builder_.value({UOps::LoadAcc, type, {array, lower(from, inner)}, {}});
+  set_made(part.node, inner,
+           builder_.value({UOps::LoadAcc, type, {array, lower(from, inner)}, {}}));
 }
 
 // An explicit stack: expressions may be any depth.
@@ -218,7 +218,7 @@ int Linearizer::evaluate(const LazyOp* root, int indices) {
   std::vector<Visit> stack{{root, indices}};
   while (!stack.empty()) {
     Visit& top = stack.back();
-    if (!top.entered && made_.contains({top.node, top.indices})) {
+    if (!top.entered && made(top.node, top.indices) != -1) {
       stack.pop_back();
     } else if (!top.entered) {
       top.entered = true;
@@ -226,10 +226,10 @@ int Linearizer::evaluate(const LazyOp* root, int indices) {
     } else {
       const Visit done = top;
       stack.pop_back();
-      made_[{done.node, done.indices}] = leave(done);
+      set_made(done.node, done.indices, leave(done));
     }
   }
-  return made_.at({root, indices});
+  return made(root, indices);
 }
 
 void Linearizer::enter(std::vector<Visit>& stack) {
@@ -274,7 +274,7 @@ int Linearizer::leave(const Visit& visit) {
 int Linearizer::close_reduce(const Visit& visit) {
   const LazyOp& node = *visit.node;
   if (visit.accumulator == -1) return reduce_of_nothing(node);
-  const int next = reduced(node, visit.accumulator, made_.at({node.src()[0].get(), visit.inner}));
+  const int next = reduced(node, visit.accumulator, made(node.src()[0].get(), visit.inner));
   builder_.here({UOps::Assign, node.reduce_arg().accumulator, {visit.accumulator, next}, {}});
   for (int i = 0; i < visit.loops; ++i) builder_.close_loop();
   return cast(visit.accumulator, node.dtype());
@@ -282,7 +282,17 @@ int Linearizer::close_reduce(const Visit& visit) {
 
 int Linearizer::add_indices(Indices indices) {
   indices_.push_back(std::move(indices));
+  made_.emplace_back();
   return static_cast<int>(indices_.size()) - 1;
+}
+
+int Linearizer::made(const LazyOp* node, int indices) const {
+  const int* const value = made_[static_cast<std::size_t>(indices)].find(node);
+  return value == nullptr ? -1 : *value;
+}
+
+void Linearizer::set_made(const LazyOp* node, int indices, int value) {
+  *made_[static_cast<std::size_t>(indices)].emplace(node, value).first = value;
 }
 
 }  // namespace codegen

@@ -18,8 +18,8 @@ Scalar initial_value(Op op, DType d) {
 }  // namespace
 
 int Linearizer::elementwise(const LazyOp& node, int indices) {
-  std::vector<int> src;
-  for (const LazyOpPtr& s : node.src()) src.push_back(made_.at({s.get(), indices}));
+  Operands src;
+  for (const LazyOpPtr& s : node.src()) src.push_back(made(s.get(), indices));
   switch (node.op()) {
     case Op::Cast:
       return cast(src[0], node.dtype(), node.cast_arg().bitcast);
@@ -37,7 +37,7 @@ int Linearizer::elementwise(const LazyOp& node, int indices) {
     default:
       break;
   }
-  return builder_.alu(node.op(), node.dtype(), std::move(src));
+  return builder_.alu(node.op(), node.dtype(), src);
 }
 
 int Linearizer::define_accumulator(const LazyOp& reduce, UOpArg lanes) {
@@ -63,8 +63,8 @@ int Linearizer::cast(int value, DType to, bool bitcast) {
   return builder_.value({bitcast ? UOps::Bitcast : UOps::Cast, to, {value}, {}});
 }
 
-int Linearizer::alu(Op op, DType dtype, std::vector<int> src, bool stay) {
-  UOp uop{UOps::Alu, dtype, std::move(src), op};
+int Linearizer::alu(Op op, DType dtype, Operands src, bool stay) {
+  UOp uop{UOps::Alu, dtype, src, op};
   return stay ? builder_.here(std::move(uop)) : builder_.value(std::move(uop));
 }
 
@@ -91,11 +91,11 @@ int Linearizer::floored_div(int a, int b, DType type) {
 }
 
 int Linearizer::load(const LazyOp& node, int indices) {
-  const IndexExpr& where = address(node.buffer().st, indices);
+  const IndexExpr where = address(node.buffer().st, indices);
   if (where.valid.constant() == 0) return builder_.constant(zero(node.dtype()));
-  std::vector<int> src{global(node.buffer().idx, node.dtype()), lower(where.index, indices)};
+  Operands src{global(node.buffer().idx, node.dtype()), lower(where.index, indices)};
   if (!where.valid.constant()) src.push_back(lower(where.valid, indices));
-  return builder_.value({UOps::Load, node.dtype(), std::move(src), {}});
+  return builder_.value({UOps::Load, node.dtype(), src, {}});
 }
 
 int Linearizer::masked_constant(const LazyOp& node, int indices) {
@@ -114,12 +114,14 @@ int Linearizer::global(int number, DType dtype) {
 }
 
 // A kernel uses few different views often.
-const IndexExpr& Linearizer::address(const ShapeTracker& st, int indices) {
-  auto& known = addresses_[hash_mix(st.hash(), static_cast<std::uint64_t>(indices))];
-  for (const auto& [view, at, expr] : known)
-    if (at == indices && *view == st) return expr;
-  known.emplace_back(&st, indices, st.expr_idxs(indices_[static_cast<std::size_t>(indices)]));
-  return std::get<2>(known.back());
+IndexExpr Linearizer::address(const ShapeTracker& st, int indices) {
+  const std::uint64_t hash = hash_mix(st.hash(), static_cast<std::uint64_t>(indices));
+  const auto [first, last] = addresses_.equal_range(hash);
+  for (auto known = first; known != last; ++known)
+    if (known->second.indices == indices && *known->second.view == st) return known->second.expr;
+  const IndexExpr expr = st.expr_idxs(indices_[static_cast<std::size_t>(indices)]);
+  addresses_.emplace(hash, Address{&st, indices, expr});
+  return expr;
 }
 
 int Linearizer::lower(symbolic::Node node, int indices) {

@@ -3,7 +3,6 @@
 #include <deque>
 #include <map>
 #include <string>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "touchstone/codegen/lanes.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/stage.h"
+#include "touchstone/ops/node_map.h"
 
 namespace touchstone::codegen {
 
@@ -25,17 +25,6 @@ class Linearizer {
 
  private:
   using Indices = std::vector<symbolic::Node>;
-  struct Key {
-    const LazyOp* node;
-    int indices;
-    bool operator==(const Key&) const = default;
-  };
-  struct KeyHash {
-    std::size_t operator()(const Key& k) const {
-      return static_cast<std::size_t>(hash_mix(reinterpret_cast<std::uintptr_t>(k.node),
-                                               static_cast<std::uint64_t>(k.indices)));
-    }
-  };
   struct Visit {
     const LazyOp* node;
     int indices;
@@ -65,19 +54,22 @@ class Linearizer {
   int leave(const Visit& visit);
   int close_reduce(const Visit& visit);
   int add_indices(Indices indices);
+  /// The value of a node at a set of indices; -1 where there is none yet.
+  int made(const LazyOp* node, int indices) const;
+  void set_made(const LazyOp* node, int indices, int value);
 
   // linearize_values.cpp: one value each, and the number it gets
   int elementwise(const LazyOp& node, int indices);
   int reduced(const LazyOp& reduce, int accumulated, int term);  // stays in the innermost loop
   int reduce_of_nothing(const LazyOp& reduce);
   int cast(int value, DType to, bool bitcast = false);
-  int alu(Op op, DType dtype, std::vector<int> src, bool stay);
+  int alu(Op op, DType dtype, Operands src, bool stay);
   int max(int a, int b, DType type, bool stay);
   int floored_div(int a, int b, DType type);
   int load(const LazyOp& node, int indices);
   int masked_constant(const LazyOp& node, int indices);
   int global(int number, DType dtype);
-  const IndexExpr& address(const ShapeTracker& st, int indices);
+  IndexExpr address(const ShapeTracker& st, int indices);
   int lower(symbolic::Node node, int indices);
 
   const LazyOpPtr& kernel_;
@@ -88,9 +80,13 @@ class Linearizer {
   int counters_ = 0;
   std::int64_t stage_bytes_ = kStagedBytes;
   std::deque<Indices> indices_;
-  std::unordered_map<Key, int, KeyHash> made_;
-  std::unordered_map<std::uint64_t, std::deque<std::tuple<const ShapeTracker*, int, IndexExpr>>>
-      addresses_;
+  std::vector<NodeMap<int>> made_;  // by set of indices
+  struct Address {
+    const ShapeTracker* view;
+    int indices;
+    IndexExpr expr;
+  };
+  std::unordered_multimap<std::uint64_t, Address> addresses_;
   std::map<std::pair<int, std::uint32_t>, std::pair<symbolic::Node, int>> lowered_;
 };
 

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <unordered_map>
+
+#include "touchstone/ops/node_order.h"
 
 namespace touchstone {
 
@@ -32,13 +35,18 @@ struct Facts {
   std::set<std::vector<int>> reduces;
 };
 
-Facts facts_of(const std::vector<LazyOpPtr>& nodes) {
+Facts facts_of(const LazyOpPtr& kernel) {
   Facts facts;
-  std::set<std::pair<std::uint64_t, std::string>> seen;
-  for (const LazyOpPtr& node : nodes) {
+  std::unordered_multimap<std::uint64_t, const ShapeTracker*> seen;  // by hash
+  for (const LazyOp* node : ordered_nodes(kernel)) {
     if (is_reduce(node->op())) facts.reduces.insert(node->reduce_arg().axes);
     const ShapeTracker* st = view_of(*node);
-    if (st != nullptr && seen.emplace(st->hash(), st->str()).second) facts.views.push_back(st);
+    if (st == nullptr) continue;
+    const std::uint64_t hash = st->hash();
+    const auto [first, last] = seen.equal_range(hash);
+    if (std::any_of(first, last, [&](const auto& other) { return *other.second == *st; })) continue;
+    seen.emplace(hash, st);
+    facts.views.push_back(st);
   }
   return facts;
 }
@@ -88,7 +96,7 @@ std::vector<int> merged_axes(const std::vector<int>& axes, const Groups& groups)
 LazyOpPtr merge_axes(const LazyOpPtr& kernel) {
   const int rank = static_cast<int>(kernel->shape().size());
   if (rank < 2) return kernel;
-  const Facts facts = facts_of(toposort(kernel));
+  const Facts facts = facts_of(kernel);
   if (!std::ranges::all_of(facts.views,
                            [](const ShapeTracker* st) { return all_ints(st->shape()); }))
     return kernel;

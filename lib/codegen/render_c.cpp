@@ -1,8 +1,11 @@
 #include "touchstone/codegen/render_c.h"
 
+#include <array>
+
 #include "touchstone/codegen/c_ops.h"
 #include "touchstone/codegen/c_preamble.h"
 #include "touchstone/codegen/c_values.h"
+#include "touchstone/codegen/text.h"
 
 namespace touchstone {
 
@@ -41,12 +44,14 @@ class Renderer {
       out_ = fmt::format("kernel void {}({}) {{\n", symbol, fmt::join(parameters(), ", "));
       line("const i64 part = get_global_id(0), parts = get_global_size(0);");
     } else {
-      out_ = fmt::format("void {}(void* const* bufs, const i64* vars, i64 part, i64 parts) {{\n",
-                         symbol);
-      line("(void)bufs; (void)vars; (void)part; (void)parts;");
+      codegen::append_all(out_, "void ", symbol,
+                          "(void* const* bufs, const i64* vars, i64 part, i64 parts) {\n");
+      // Some compilers warn of parameters that nobody reads.
+      if (style_ == CStyle::Short) line("(void)bufs; (void)vars; (void)part; (void)parts;");
     }
     for (std::size_t i = 0; i < kernel_.uops.size(); ++i) step(static_cast<int>(i));
-    return out_ + "}\n";
+    out_ += "}\n";
+    return std::move(out_);
   }
 
  private:
@@ -74,15 +79,19 @@ class Renderer {
                          kernel_.uops[i].kind != UOps::Loop;
   }
 
-  void line(const std::string& text) { out_ += std::string(2 * indent_, ' ') + text + "\n"; }
+  template <class... Pieces>
+  void line(const Pieces&... pieces) {
+    out_.append(2 * indent_, ' ');
+    codegen::append_all(out_, pieces..., "\n");
+  }
 
-  void name_value(int i, const CText& value) {
+  void name_value(int i, CText value) {
     if (inline_[at(i)] && value.text.size() <= kInlineLength) {
-      text_[at(i)] = value;
+      text_[at(i)] = std::move(value);
       return;
     }
-    line(fmt::format("const {} x{} = {};", c_type(dtype(i)), i, value.text));
-    text_[at(i)] = {fmt::format("x{}", i), true};
+    line("const ", c_type(dtype(i)), " x", i, " = ", value.text, ";");
+    text_[at(i)] = {codegen::joined("x", i), true};
   }
 
   void step(int i) {
@@ -104,13 +113,12 @@ class Renderer {
       case UOps::Load:
         return load(i);
       case UOps::Store:
-        return line(fmt::format("{}[{}] = {};", src(u, 0).text, src(u, 1).text, src(u, 2).text));
+        return line(src(u, 0).text, "[", src(u, 1).text, "] = ", src(u, 2).text, ";");
       case UOps::Assign:
-        return line(fmt::format("{}{} = {};", src(u, 0).text,
-                                u.src.size() == 3 ? "[" + src(u, 2).text + "]" : "",
-                                src(u, 1).text));
+        if (u.src.size() == 2) return line(src(u, 0).text, " = ", src(u, 1).text, ";");
+        return line(src(u, 0).text, "[", src(u, 2).text, "] = ", src(u, 1).text, ";");
       case UOps::LoadAcc:
-        return name_value(i, {fmt::format("{}[{}]", src(u, 0).text, src(u, 1).text), true});
+        return name_value(i, {codegen::joined(src(u, 0).text, "[", src(u, 1).text, "]"), true});
       default:
         if (style_ == CStyle::Plain && ((is_bool(u.dtype) && chooses(u)) || narrows(u)))
           inline_[at(i)] = false;
@@ -136,13 +144,14 @@ class Renderer {
   }
 
   CText expression(const UOp& u) const {
-    std::vector<CText> operands;
-    for (const int s : u.src) operands.push_back(text_[at(s)]);
+    std::array<const CText*, 3> known{};
+    for (std::size_t k = 0; k < u.src.size(); ++k) known[k] = &src(u, k);
+    const codegen::COperands operands(known.data(), u.src.size());
     switch (u.kind) {
       case UOps::Cast:
-        return codegen::c_cast(dtype(u.src[0]), u.dtype, operands[0]);
+        return codegen::c_cast(dtype(u.src[0]), u.dtype, *operands[0]);
       case UOps::Bitcast:
-        return codegen::c_bitcast(dtype(u.src[0]), u.dtype, operands[0]);
+        return codegen::c_bitcast(dtype(u.src[0]), u.dtype, *operands[0]);
       case UOps::Index:
         return codegen::c_index(std::get<IndexOp>(u.arg), operands);
       default:
@@ -153,24 +162,23 @@ class Renderer {
   void define_global(int i) {
     const UOp& u = uop(i);
     const int number = std::get<int>(u.arg);
-    const std::string name = fmt::format("b{}", number);
     // The runner never passes the output's memory as an input too.
     if (dialect_ == Dialect::C)
-      line(fmt::format("{}{}* restrict {} = bufs[{}];", number == 0 ? "" : "const ",
-                       c_memory_type(u.dtype), name, number));
-    text_[at(i)] = {name, true};
+      line(number == 0 ? "" : "const ", c_memory_type(u.dtype), "* restrict b", number, " = bufs[",
+           number, "];");
+    text_[at(i)] = {codegen::joined("b", number), true};
   }
 
   void define_acc(int i) {
     const UOp& u = uop(i);
-    const std::string name = fmt::format("{}{}", u.src.empty() ? "stage" : "acc", i);
+    const std::string name = codegen::joined(u.src.empty() ? "stage" : "acc", i);
     text_[at(i)] = {name, true};
     if (const int* const lanes = std::get_if<int>(&u.arg)) {
-      line(fmt::format("{} {}[{}];", c_type(u.dtype), name, *lanes));
+      line(c_type(u.dtype), " ", name, "[", *lanes, "];");
       if (!u.src.empty())
-        line(fmt::format("for (i64 l = 0; l < {}; ++l) {}[l] = {};", *lanes, name, src(u, 0).text));
+        line("for (i64 l = 0; l < ", *lanes, "; ++l) ", name, "[l] = ", src(u, 0).text, ";");
     } else {
-      line(fmt::format("{} {} = {};", c_type(u.dtype), name, src(u, 0).text));
+      line(c_type(u.dtype), " ", name, " = ", src(u, 0).text, ";");
     }
   }
 
@@ -180,20 +188,18 @@ class Renderer {
     while (kernel_.variables[place] != name) ++place;
     text_[at(i)] = {"v_" + name, true};
     if (dialect_ == Dialect::OpenCl) return;
-    line(fmt::format("const i64 v_{} = vars[{}];", name, place));
+    line("const i64 v_", name, " = vars[", place, "];");
   }
 
   void open_loop(int i) {
     const UOp& u = uop(i);
     const std::string& name = std::get<std::string>(u.arg);
-    const std::string begin = src(u, 0).text, end = src(u, 1).text;
+    const std::string &begin = src(u, 0).text, &end = src(u, 1).text;
     if (i == kernel_.split)
-      line(fmt::format(
-          "for (i64 {0} = split_at({1}, part, parts), {0}_end = split_at({1}, part + 1, "
-          "parts); {0} < {0}_end; ++{0}) {{",
-          name, end));
+      line("for (i64 ", name, " = split_at(", end, ", part, parts), ", name, "_end = split_at(",
+           end, ", part + 1, parts); ", name, " < ", name, "_end; ++", name, ") {");
     else
-      line(fmt::format("for (i64 {0} = {1}; {0} < {2}; ++{0}) {{", name, begin, end));
+      line("for (i64 ", name, " = ", begin, "; ", name, " < ", end, "; ++", name, ") {");
     ++indent_;
     text_[at(i)] = {name, true};
   }
@@ -201,11 +207,12 @@ class Renderer {
   // Always by name: under a `?` the compiler could not read ahead.
   void load(int i) {
     const UOp& u = uop(i);
-    std::string text =
-        fmt::format("{}[{}]{}", src(u, 0).text, src(u, 1).text, is_bool(u.dtype) ? " != 0" : "");
+    std::string text;
+    if (u.src.size() == 3) codegen::append_all(text, src(u, 2).operand(), " ? ");
+    codegen::append_all(text, src(u, 0).text, "[", src(u, 1).text, "]");
+    if (is_bool(u.dtype)) text += " != 0";
     if (u.src.size() == 3)
-      text = fmt::format("{} ? {} : {}", src(u, 2).operand(), text,
-                         codegen::c_constant(Scalar::from_bits(u.dtype, 0)).text);
+      codegen::append_all(text, " : ", codegen::c_constant(Scalar::from_bits(u.dtype, 0)).text);
     inline_[at(i)] = false;
     name_value(i, {std::move(text), false});
   }

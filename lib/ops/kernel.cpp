@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "touchstone/ops/lazy_op.h"
+#include "touchstone/ops/node_order.h"
 
 namespace touchstone {
 namespace {
@@ -12,6 +13,10 @@ const ShapeTracker* view_of(const LazyOp& node) {
   if (const auto* b = std::get_if<MemBuffer>(&node.arg())) return &b->st;
   if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) return &c->st;
   return nullptr;
+}
+
+bool is_concrete(const ShapeTracker& st) {
+  return std::ranges::all_of(st.views(), [](const View& view) { return view.is_concrete(); });
 }
 
 std::string describe(std::size_t place, const LazyOp& node) {
@@ -41,8 +46,10 @@ std::string arg_str(const LazyOp& node) {
 }
 
 // A device may evaluate a reduce below a reduce once for each use, and may recurse over them.
-void check_reduce_depth(const std::vector<LazyOpPtr>& order) {
+void check_reduce_depth(std::span<const LazyOp* const> order) {
   constexpr int kMost = 16;
+  const auto reduces = [](const LazyOp* node) { return is_reduce(node->op()); };
+  if (std::ranges::count_if(order, reduces) <= kMost) return;
   std::unordered_map<const LazyOp*, int> depths;
   for (std::size_t i = 0; i < order.size(); ++i) {
     int depth = is_reduce(order[i]->op()) ? 1 : 0;
@@ -55,7 +62,7 @@ void check_reduce_depth(const std::vector<LazyOpPtr>& order) {
           fmt::format("{} is the top of more than {} nested reduces; store what lies "
                       "between in a buffer of its own",
                       describe(i, *order[i]), kMost));
-    depths.emplace(order[i].get(), depth);
+    depths.emplace(order[i], depth);
   }
 }
 
@@ -73,23 +80,23 @@ void check_in_range(const LazyOpPtr& kernel, const symbolic::Values& values) {
 }  // namespace
 
 std::vector<BufferSpec> buffers_of(const LazyOpPtr& kernel) {
-  std::map<int, BufferSpec> found;
-  for (const LazyOpPtr& node : toposort(kernel)) {
+  std::vector<BufferSpec> specs;  // few, so that looking through them is quick
+  for (const LazyOp* node : ordered_nodes(kernel)) {
     const auto* b = std::get_if<MemBuffer>(&node->arg());
     if (b == nullptr) continue;
-    auto [it, fresh] = found.try_emplace(b->idx, BufferSpec{b->idx, b->dtype, 0});
-    it->second.size = std::max(it->second.size, b->st.real_size());
+    auto it = std::ranges::lower_bound(specs, b->idx, {}, &BufferSpec::idx);
+    if (it == specs.end() || it->idx != b->idx)
+      it = specs.insert(it, BufferSpec{b->idx, b->dtype, 0});
+    it->size = std::max(it->size, b->st.real_size());
   }
-  std::vector<BufferSpec> specs;
-  for (const auto& [idx, spec] : found) specs.push_back(spec);
   return specs;
 }
 
 std::vector<symbolic::Node> variables_of(const LazyOpPtr& kernel) {
   std::map<std::string, symbolic::Node> found;
-  for (const LazyOpPtr& node : toposort(kernel)) {
+  for (const LazyOp* node : ordered_nodes(kernel)) {
     const ShapeTracker* st = view_of(*node);
-    if (st == nullptr) continue;
+    if (st == nullptr || is_concrete(*st)) continue;
     for (const symbolic::Node& v : st->vars()) {
       const auto [it, fresh] = found.emplace(symbolic::variable_name(v), v);
       if (!fresh && it->second != v)
@@ -103,11 +110,11 @@ std::vector<symbolic::Node> variables_of(const LazyOpPtr& kernel) {
 
 void validate_kernel(const LazyOpPtr& kernel) {
   if (kernel == nullptr) throw AstError("the kernel is null");
-  const std::vector<LazyOpPtr> order = toposort(kernel);
+  const std::vector<const LazyOp*> order = ordered_nodes(kernel);
   if (kernel->op() != Op::Store)
     throw AstError(fmt::format("{} is the root; a kernel ends in a STORE",
                                describe(order.size() - 1, *kernel)));
-  std::map<int, DType> dtypes;
+  std::vector<std::pair<int, DType>> dtypes;
   for (std::size_t i = 0; i < order.size(); ++i) {
     const LazyOp& node = *order[i];
     if (node.op() == Op::Store && i + 1 != order.size())
@@ -124,8 +131,10 @@ void validate_kernel(const LazyOpPtr& kernel) {
     if (node.op() == Op::Store && !b->st.is_contiguous())
       throw AstError(fmt::format("{} writes through {}; the output view must be contiguous",
                                  describe(i, node), b->st.str()));
-    const auto [it, fresh] = dtypes.emplace(b->idx, b->dtype);
-    if (!fresh && it->second != b->dtype)
+    const auto it = std::ranges::find(dtypes, b->idx, &std::pair<int, DType>::first);
+    if (it == dtypes.end())
+      dtypes.emplace_back(b->idx, b->dtype);
+    else if (it->second != b->dtype)
       throw AstError(fmt::format(
           "{} takes buffer {} as {}, another node as {}; bitcast after the LOAD instead",
           describe(i, node), b->idx, name(b->dtype), name(it->second)));
@@ -174,7 +183,7 @@ std::string kernel_name(const LazyOpPtr& kernel) {
   for (const sint& s : kernel->shape())
     if (s != sint(1)) sizes += "_" + size_str(s);
   bool reduces = false;
-  for (const LazyOpPtr& node : toposort(kernel)) {
+  for (const LazyOp* node : ordered_nodes(kernel)) {
     if (!is_reduce(node->op())) continue;
     reduces = true;
     for (const int axis : node->reduce_arg().axes)

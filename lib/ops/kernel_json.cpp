@@ -1,24 +1,33 @@
 #include "touchstone/ops/kernel_json.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <unordered_map>
 #include <unordered_set>
 
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/ops/node_map.h"
 
 namespace touchstone {
 namespace {
 
 using nlohmann::json;
-using NodeMap = std::map<std::string, symbolic::Node>;
+using Names = std::map<std::string, symbolic::Node>;
+
+constexpr std::size_t kUsualLength = 2048;  // of a kernel's text
 
 // ---- out -----------------------------------------------------------------------------------
 
 // Written as it stands, keys in alphabetical order: a campaign writes each of its cases.
-void write(std::string& out, std::int64_t value) { out += fmt::format_int(value).c_str(); }
-void write(std::string& out, int value) { out += fmt::format_int(value).c_str(); }
+void write(std::string& out, std::int64_t value) {
+  char digits[20];
+  const auto [end, error] = std::to_chars(digits, std::end(digits), value);
+  out.append(digits, static_cast<std::size_t>(end - digits));
+}
+void write(std::string& out, int value) { write(out, std::int64_t{value}); }
 void write(std::string& out, const sint& s) {
   if (s.is_int()) return write(out, s.as_int());
   out += json(s.str()).dump();
@@ -58,6 +67,13 @@ void write(std::string& out, const View& view) {
   out += '}';
 }
 
+// Numbers, names and the like need no escapes.
+void write_word(std::string& out, std::string_view word) {
+  out += '"';
+  out += word;
+  out += '"';
+}
+
 // `"arg":{...},` or nothing.
 void write_arg(std::string& out, const LazyOp& node) {
   struct Visitor {
@@ -71,15 +87,19 @@ void write_arg(std::string& out, const LazyOp& node) {
       out += "},";
     }
     void operator()(const ConstBuffer& c) const {
-      out += R"("arg":{"value":)" + json(c.value.str()).dump() + R"(,"views":)";
+      out += R"("arg":{"value":)";
+      write_word(out, c.value.str());
+      out += R"(,"views":)";
       write_list(out, c.st.views());
       out += "},";
     }
     void operator()(const CastArg& c) const {
-      out += fmt::format(R"("arg":{{"bitcast":{}}},)", c.bitcast);
+      out += c.bitcast ? R"("arg":{"bitcast":true},)" : R"("arg":{"bitcast":false},)";
     }
     void operator()(const ReduceArg& r) const {
-      out += fmt::format(R"("arg":{{"accumulator":"{}","axes":)", name(r.accumulator));
+      out += R"("arg":{"accumulator":)";
+      write_word(out, name(r.accumulator));
+      out += R"(,"axes":)";
       write_list(out, r.axes);
       out += "},";
     }
@@ -90,46 +110,63 @@ void write_arg(std::string& out, const LazyOp& node) {
   std::visit(Visitor{out}, node.arg());
 }
 
-// Nodes in toposort order, structurally equal ones once: the canonical list.
-std::vector<std::string> node_list(const LazyOpPtr& ast) {
-  std::vector<std::string> nodes;
-  std::unordered_map<LazyOpPtr, int, LazyOpHash, LazyOpSame> ids;
-  for (const LazyOpPtr& node : toposort(ast)) {
-    const int id = static_cast<int>(nodes.size());
-    if (!ids.emplace(node, id).second) continue;
-    std::vector<int> src;
-    for (const LazyOpPtr& s : node->src()) src.push_back(ids.at(s));
-    std::string& entry = nodes.emplace_back("{");
-    write_arg(entry, *node);
-    entry += fmt::format(R"("dtype":"{}","id":{},"op":"{}","src":)", name(node->dtype()), id,
-                         name(node->op()));
-    write_list(entry, src);
-    entry += '}';
-  }
-  return nodes;
+void write_node(std::string& out, const LazyOp& node, int id, std::span<const int> src) {
+  out += '{';
+  write_arg(out, node);
+  out += R"("dtype":)";
+  write_word(out, name(node.dtype()));
+  out += R"(,"id":)";
+  write(out, id);
+  out += R"(,"op":)";
+  write_word(out, name(node.op()));
+  out += R"(,"src":)";
+  write_list(out, src);
+  out += '}';
 }
 
-std::string lines(std::string_view key, const std::vector<std::string>& entries) {
-  std::string text = fmt::format("\"{}\":[", key);
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    text += i == 0 ? "\n" : ",\n";
-    text += entries[i];
+// Nodes in toposort order, structurally equal ones once: the canonical list.
+void write_nodes(std::string& out, const LazyOpPtr& ast) {
+  std::unordered_multimap<std::uint64_t, std::pair<LazyOpPtr, int>> written;  // by hash
+  NodeMap<int> ids;
+  std::vector<int> src;
+  int next = 0;
+  for (const LazyOpPtr& node : toposort(ast)) {
+    const auto [first, last] = written.equal_range(node->hash());
+    const auto twin =
+        std::find_if(first, last, [&](const auto& w) { return same(w.second.first, node); });
+    ids.emplace(node.get(), twin == last ? next : twin->second.second);
+    if (twin != last) continue;
+    written.emplace(node->hash(), std::pair(node, next));
+    src.clear();
+    for (const LazyOpPtr& s : node->src()) src.push_back(ids[s.get()]);
+    out += next == 0 ? "\n" : ",\n";
+    write_node(out, *node, next++, src);
   }
-  return text + "\n]";
 }
 
 // Everything but the hash, which is taken over this text.
-std::string body(const KernelFile& kernel) {
+void write_body(std::string& out, const KernelFile& kernel) {
   json variables = json::object();
   for (const symbolic::Node& v : variables_of(kernel.ast))
     variables[symbolic::variable_name(v)] = {v.min().value(), v.max().value()};
-  std::vector<std::string> buffers;
-  for (const BufferSpec& b : kernel.buffers)
-    buffers.push_back(
-        fmt::format(R"({{"dtype":"{}","idx":{},"size":{}}})", name(b.dtype), b.idx, b.size));
-  return fmt::format("\"touchstone_kernel\":{},\n\"variables\":{},\n{},\n{}", kKernelJsonVersion,
-                     variables.dump(), lines("buffers", buffers),
-                     lines("nodes", node_list(kernel.ast)));
+  out += R"("touchstone_kernel":)";
+  write(out, kKernelJsonVersion);
+  out += ",\n\"variables\":";
+  out += variables.dump();
+  out += ",\n\"buffers\":[";
+  for (const BufferSpec& b : kernel.buffers) {
+    out += &b == kernel.buffers.data() ? "\n" : ",\n";
+    out += R"({"dtype":)";
+    write_word(out, name(b.dtype));
+    out += R"(,"idx":)";
+    write(out, b.idx);
+    out += R"(,"size":)";
+    write(out, b.size);
+    out += '}';
+  }
+  out += "\n],\n\"nodes\":[";
+  write_nodes(out, kernel.ast);
+  out += "\n]";
 }
 
 // ---- in ------------------------------------------------------------------------------------
@@ -170,18 +207,18 @@ const json& list(const json& value, const std::string& where) {
   return value;
 }
 
-sint parse_sint(const json& value, const NodeMap& names, const std::string& where) {
+sint parse_sint(const json& value, const Names& names, const std::string& where) {
   if (value.is_string()) return symbolic::parse(value.get<std::string>(), names);
   return integer(value, where);
 }
 
-std::vector<sint> parse_sints(const json& value, const NodeMap& names, const std::string& where) {
+std::vector<sint> parse_sints(const json& value, const Names& names, const std::string& where) {
   std::vector<sint> out;
   for (const json& v : list(value, where)) out.push_back(parse_sint(v, names, where));
   return out;
 }
 
-View parse_view(const json& value, const NodeMap& names, const std::string& where) {
+View parse_view(const json& value, const Names& names, const std::string& where) {
   std::optional<Mask> mask;
   if (const json& m = field(value, "mask", where); !m.is_null()) {
     mask.emplace();
@@ -195,14 +232,14 @@ View parse_view(const json& value, const NodeMap& names, const std::string& wher
                        parse_sint(field(value, "offset", where), names, where + " offset"), mask);
 }
 
-ShapeTracker parse_views(const json& arg, const NodeMap& names, const std::string& where) {
+ShapeTracker parse_views(const json& arg, const Names& names, const std::string& where) {
   std::vector<View> views;
   for (const json& v : list(field(arg, "views", where), where + " views"))
     views.push_back(parse_view(v, names, fmt::format("{} view {}", where, views.size())));
   return ShapeTracker(std::move(views));
 }
 
-OpArg parse_arg(Op op, DType dtype, const json& node, const NodeMap& names,
+OpArg parse_arg(Op op, DType dtype, const json& node, const Names& names,
                 const std::string& where) {
   if (op == Op::Load || op == Op::Store) {
     const json& arg = field(node, "arg", where);
@@ -230,7 +267,7 @@ OpArg parse_arg(Op op, DType dtype, const json& node, const NodeMap& names,
   return {};
 }
 
-LazyOpPtr parse_node(const json& node, const std::vector<LazyOpPtr>& earlier, const NodeMap& names,
+LazyOpPtr parse_node(const json& node, const std::vector<LazyOpPtr>& earlier, const Names& names,
                      std::string where) {
   if (const std::int64_t id = integer(field(node, "id", where), where);
       id != static_cast<std::int64_t>(earlier.size()))
@@ -259,8 +296,8 @@ LazyOpPtr parse_node(const json& node, const std::vector<LazyOpPtr>& earlier, co
   }
 }
 
-NodeMap parse_variables(const json& root) {
-  NodeMap names;
+Names parse_variables(const json& root) {
+  Names names;
   const auto it = root.find("variables");
   if (it == root.end()) return names;
   if (!it->is_object()) bad("variables", "is not an object");
@@ -339,11 +376,21 @@ KernelFile kernel_file(LazyOpPtr ast) {
   return {std::move(ast), std::move(buffers)};
 }
 
-std::string kernel_hash(const KernelFile& kernel) { return content_hash(body(kernel)); }
+std::string kernel_hash(const KernelFile& kernel) {
+  std::string text;
+  write_body(text, kernel);
+  return content_hash(text);
+}
 
 std::string to_json(const KernelFile& kernel) {
-  const std::string text = body(kernel);
-  return fmt::format("{{{},\n\"hash\":\"{}\"}}\n", text, content_hash(text));
+  std::string text = "{";
+  text.reserve(kUsualLength);
+  write_body(text, kernel);
+  const std::string hash = content_hash(std::string_view(text).substr(1));
+  text += ",\n\"hash\":";
+  write_word(text, hash);
+  text += "}\n";
+  return text;
 }
 
 void require_shallow_json(std::string_view text) {
@@ -376,7 +423,7 @@ KernelFile kernel_from_json(std::string_view input) {
     throw ParseError(fmt::format("kernel.json: not JSON: {}", e.what()));
   }
   check_version(root);
-  const NodeMap names = parse_variables(root);
+  const Names names = parse_variables(root);
   KernelFile kernel;
   kernel.buffers = parse_buffers(root);
   std::vector<LazyOpPtr> nodes;

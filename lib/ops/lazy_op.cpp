@@ -4,6 +4,8 @@
 #include <unordered_set>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/ops/node_map.h"
+#include "touchstone/ops/node_order.h"
 
 namespace touchstone {
 namespace {
@@ -231,6 +233,8 @@ LazyOpPtr LazyOp::store(ShapeTracker st, LazyOpPtr x) {
 }
 
 bool same(const LazyOpPtr& a, const LazyOpPtr& b) {
+  if (a == b) return true;
+  if (a->hash() != b->hash()) return false;
   struct PairHash {
     std::size_t operator()(const std::pair<const LazyOp*, const LazyOp*>& p) const {
       return static_cast<std::size_t>(hash_mix(reinterpret_cast<std::uintptr_t>(p.first),
@@ -254,52 +258,41 @@ bool same(const LazyOpPtr& a, const LazyOpPtr& b) {
 
 namespace {
 
-// Addresses, in one array: a kernel's nodes are walked many times over.
-class SeenNodes {
- public:
-  /// False where it was there.
-  bool insert(const LazyOp* node) {
-    if (2 * ++count_ > slots_.size()) grow();
-    return put(node);
-  }
+constexpr std::size_t kUsualNodes = 24;
 
- private:
-  bool put(const LazyOp* node) {
-    std::size_t at = hash_mix(0, reinterpret_cast<std::uintptr_t>(node)) & (slots_.size() - 1);
-    for (; slots_[at] != nullptr; at = (at + 1) & (slots_.size() - 1))
-      if (slots_[at] == node) return false;
-    slots_[at] = node;
-    return true;
-  }
-  void grow() {
-    std::vector<const LazyOp*> old(2 * slots_.size());
-    old.swap(slots_);
-    for (const LazyOp* node : old)
-      if (node != nullptr) put(node);
-  }
-
-  std::vector<const LazyOp*> slots_ = std::vector<const LazyOp*>(32);  // a power of 2 of them
-  std::size_t count_ = 0;
-};
-
-}  // namespace
-
-std::vector<LazyOpPtr> toposort(const LazyOpPtr& root) {
-  std::vector<LazyOpPtr> order;
-  SeenNodes seen;
+// Calls found(node) for each node, operands before users.
+template <class Found>
+void walk(const LazyOpPtr& root, const Found& found) {
+  NodeMap<bool> seen(kUsualNodes);
   std::vector<std::pair<const LazyOpPtr*, std::size_t>> path;  // a node and its next operand
-  seen.insert(root.get());
+  path.reserve(kUsualNodes);
+  seen.emplace(root.get(), true);
   path.emplace_back(&root, 0);
   while (!path.empty()) {
     auto& [node, next] = path.back();
     if (next < (*node)->src().size()) {
       const LazyOpPtr& operand = (*node)->src()[next++];
-      if (seen.insert(operand.get())) path.emplace_back(&operand, 0);
+      if (seen.emplace(operand.get(), true).second) path.emplace_back(&operand, 0);
     } else {
-      order.push_back(*node);
+      found(*node);
       path.pop_back();
     }
   }
+}
+
+}  // namespace
+
+std::vector<LazyOpPtr> toposort(const LazyOpPtr& root) {
+  std::vector<LazyOpPtr> order;
+  order.reserve(kUsualNodes);
+  walk(root, [&](const LazyOpPtr& node) { order.push_back(node); });
+  return order;
+}
+
+std::vector<const LazyOp*> ordered_nodes(const LazyOpPtr& root) {
+  std::vector<const LazyOp*> order;
+  order.reserve(kUsualNodes);
+  walk(root, [&](const LazyOpPtr& node) { order.push_back(node.get()); });
   return order;
 }
 
@@ -310,13 +303,14 @@ LazyOpPtr with_src(const LazyOpPtr& node, std::vector<LazyOpPtr> src) {
 LazyOpPtr rebuild(
     const LazyOpPtr& root,
     const std::function<LazyOpPtr(const LazyOpPtr&, const std::vector<LazyOpPtr>&)>& f) {
-  std::unordered_map<const LazyOp*, LazyOpPtr> made;
-  for (const LazyOpPtr& node : toposort(root)) {
-    std::vector<LazyOpPtr> src;
-    for (const LazyOpPtr& s : node->src()) src.push_back(made.at(s.get()));
+  NodeMap<LazyOpPtr> made(kUsualNodes);
+  std::vector<LazyOpPtr> src;
+  walk(root, [&](const LazyOpPtr& node) {
+    src.clear();
+    for (const LazyOpPtr& s : node->src()) src.push_back(made[s.get()]);
     made.emplace(node.get(), f(node, src));
-  }
-  return made.at(root.get());
+  });
+  return made[root.get()];
 }
 
 }  // namespace touchstone

@@ -16,11 +16,16 @@ using tcc::Program;
 
 class TccRunner final : public Runner {
  public:
-  TccRunner(LinearKernel linear, std::shared_ptr<Program> program, KernelFunction function)
-      : linear_(std::move(linear)), program_(std::move(program)), function_(function) {
-    for (const BufferSpec& b : linear_.buffers)
-      places_ = std::max(places_, static_cast<std::size_t>(b.idx) + 1);
-  }
+  /// `function` is null where there is nothing to compute.
+  TccRunner(LazyOpPtr kernel, CodegenOptions codegen, std::size_t places,
+            std::vector<std::string> variables, std::shared_ptr<Program> program,
+            KernelFunction function)
+      : kernel_(std::move(kernel)),
+        codegen_(codegen),
+        places_(places),
+        variables_(std::move(variables)),
+        program_(std::move(program)),
+        function_(function) {}
 
   double run(std::span<Buffer* const> buffers, const symbolic::Values& values) override {
     const auto begin = std::chrono::steady_clock::now();
@@ -28,7 +33,9 @@ class TccRunner final : public Runner {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
-  std::string source() const override { return render_c(linear_, CStyle::Plain); }
+  std::string source() const override {
+    return render_c(linearize(kernel_, codegen_), CStyle::Plain);
+  }
 
  private:
   void launch(std::span<Buffer* const> buffers, const symbolic::Values& values) {
@@ -36,7 +43,7 @@ class TccRunner final : public Runner {
     for (std::size_t i = 0; i < places_ && i < buffers.size(); ++i)
       if (buffers[i] != nullptr) memory[i] = buffers[i]->memory();
     std::vector<std::int64_t> vars;
-    for (const std::string& name : linear_.variables) vars.push_back(values.at(name));
+    for (const std::string& name : variables_) vars.push_back(values.at(name));
     // Inputs are read as they were before the kernel, also where the output's memory is one.
     const bool aliased = std::count(memory.begin(), memory.end(), memory[0]) > 1;
     std::vector<std::byte> result(aliased ? buffers[0]->bytes() : 0);
@@ -52,10 +59,12 @@ class TccRunner final : public Runner {
     if (aliased) std::memcpy(target, result.data(), result.size());
   }
 
-  LinearKernel linear_;
+  LazyOpPtr kernel_;
+  CodegenOptions codegen_;
+  std::size_t places_;  // of buffers, by number
+  std::vector<std::string> variables_;
   std::shared_ptr<Program> program_;
   KernelFunction function_;
-  std::size_t places_ = 1;
 };
 
 class TccDevice final : public Device {
@@ -69,21 +78,28 @@ class TccDevice final : public Device {
   }
 
   std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels) override {
-    std::vector<LinearKernel> linear;
+    struct Made {
+      std::vector<std::string> variables;
+      std::size_t places = 0;
+      bool computes = false;
+    };
+    std::vector<Made> made;
     std::string functions;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      linear.push_back(linearize(kernels[i], codegen_));
-      if (!linear[i].uops.empty())
-        functions += render_c_function(linear[i], symbol(i), CStyle::Plain) + "\n";
+      LinearKernel linear = linearize(kernels[i], codegen_);
+      const bool computes = !linear.uops.empty();
+      if (computes) functions += render_c_function(linear, symbol(i), CStyle::Plain) + "\n";
+      const int last = linear.buffers.empty() ? 0 : linear.buffers.back().idx;
+      made.push_back({std::move(linear.variables), static_cast<std::size_t>(last) + 1, computes});
     }
     std::shared_ptr<Program> program;
     if (!functions.empty() || !has_tcc())
       program = std::make_shared<Program>(codegen::c_preamble(functions) + functions);
     std::vector<RunnerPtr> runners;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      const KernelFunction function =
-          linear[i].uops.empty() ? nullptr : program->function(symbol(i));
-      runners.push_back(std::make_shared<TccRunner>(std::move(linear[i]), program, function));
+      const KernelFunction function = made[i].computes ? program->function(symbol(i)) : nullptr;
+      runners.push_back(std::make_shared<TccRunner>(
+          kernels[i], codegen_, made[i].places, std::move(made[i].variables), program, function));
     }
     return runners;
   }

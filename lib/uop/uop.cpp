@@ -30,6 +30,11 @@ std::string arg_text(const UOpArg& arg) {
 
 }  // namespace
 
+void Operands::push_back(int value) {
+  if (count_ == kMost) throw AstError(fmt::format("a step takes no more than {} operands", kMost));
+  values_[count_++] = value;
+}
+
 std::string_view name(UOps kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
 std::uint64_t hash_of(const UOp& uop) {

@@ -3,10 +3,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 #include "touchstone/dtype/scalar.h"
 #include "touchstone/ops/op.h"
@@ -88,12 +88,43 @@ constexpr const IndexOpInfo& info(IndexOp op) {
 
 using UOpArg = std::variant<std::monostate, int, std::string, Scalar, Op, IndexOp>;
 
+/// The operands of one step, in the step itself: a kernel has some hundred steps.
+class Operands {
+ public:
+  static constexpr std::size_t kMost = 3;
+
+  Operands() = default;
+  Operands(std::initializer_list<int> values) {
+    for (const int v : values) push_back(v);
+  }
+
+  std::size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  int* begin() { return values_.data(); }
+  int* end() { return values_.data() + count_; }
+  const int* begin() const { return values_.data(); }
+  const int* end() const { return values_.data() + count_; }
+  int& operator[](std::size_t i) { return values_[i]; }
+  int operator[](std::size_t i) const { return values_[i]; }
+  int back() const { return values_[count_ - 1]; }
+
+  /// Throws AstError where there are kMost already: no step takes more.
+  void push_back(int value);
+  void pop_back() { values_[--count_] = 0; }
+
+  bool operator==(const Operands&) const = default;
+
+ private:
+  std::array<int, kMost> values_{};  // 0 beyond the last
+  std::uint32_t count_ = 0;
+};
+
 /// One step of linear code: what it does, the type of what it gives, its operands. Store, EndLoop
 /// and Assign give nothing; their dtype is that of what they store, count or assign.
 struct UOp {
   UOps kind = UOps::Const;
   DType dtype = DType::Int64;
-  std::vector<int> src;
+  Operands src;
   UOpArg arg;
 
   bool operator==(const UOp&) const = default;
