@@ -13,6 +13,14 @@ using Table = std::vector<Entry>;
 
 bool is_address(const Entry& entry) { return entry.kind == Kind::Address; }
 
+// nullopt where it is no whole number.
+std::optional<Wide> exact_quotient(Wide dividend, std::int64_t divisor) {
+  if (const auto small = static_cast<std::int64_t>(dividend);
+      small == dividend && small != INT64_MIN)
+    return small % divisor == 0 ? std::optional<Wide>(small / divisor) : std::nullopt;
+  return dividend % divisor == 0 ? std::optional(dividend / divisor) : std::nullopt;
+}
+
 class Recovery {
  public:
   Recovery(bool tight, Wide lowest, Wide highest)
@@ -55,9 +63,9 @@ class Recovery {
     for (auto p = first + 1; p <= last; ++p) {
       const Entry& entry = at(table, p);
       if (!is_address(entry)) continue;
-      const Wide rise = entry.address - at(table, first).address;
-      if (rise % (p - first) != 0) return false;
-      step = rise / (p - first);
+      const auto even = exact_quotient(entry.address - at(table, first).address, p - first);
+      if (!even) return false;
+      step = *even;
       break;
     }
     for (auto p = first; p <= last; ++p) {
@@ -104,14 +112,12 @@ class Recovery {
   // whole number.
   static std::optional<Wide> step_within(const Table& table, std::int64_t size,
                                          std::int64_t phase) {
-    std::int64_t last = -1;
+    std::int64_t last = -1, end = 0;  // the end of its turn
     for (std::int64_t p = 0; p < std::ssize(table); ++p) {
       if (!is_address(at(table, p))) continue;
-      if (last >= 0 && (p + phase) / size == (last + phase) / size) {
-        const Wide rise = at(table, p).address - at(table, last).address;
-        return rise % (p - last) == 0 ? std::optional(rise / (p - last)) : std::nullopt;
-      }
+      if (p < end) return exact_quotient(at(table, p).address - at(table, last).address, p - last);
       last = p;
+      end = p + size - (p + phase) % size;
     }
     return 0;
   }
