@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <bit>
+#include <map>
+#include <set>
 
 #include "touchstone/fuzz/expression_case.h"
 
@@ -28,6 +30,8 @@ class Smaller {
     }
     for (std::size_t i = 0; i < roots_.size(); ++i) trees(i);
     for (std::size_t i = 0; i < case_.variables.size(); ++i) ranges(i);
+    constants();
+    parts();
     return std::move(out_);
   }
 
@@ -76,6 +80,83 @@ class Smaller {
            {Int(0), Int(1), Int(2), -value, floor_div(value, 2), value - value.sign()})
         if (k != value) with(i, path, exprs_.constant(k));
     }
+  }
+
+  /// The tree with `from` replaced by `to`, wherever it stands.
+  Expr everywhere(Expr root, Expr from, Expr to) {
+    std::map<Expr, Expr> now;
+    for (const Expr e : exprs_.parts(root)) {
+      std::vector<Expr> args;
+      if (e != from)
+        for (const Expr a : exprs_.args(e)) args.push_back(now.at(a));
+      now[e] = e == from ? to : args.empty() ? e : exprs_.apply(exprs_.op(e), args);
+    }
+    return now.at(root);
+  }
+
+  void with_everywhere(Expr from, Expr to, std::vector<ExpressionCase::Variable> variables) {
+    std::vector<Expr> roots;
+    for (const Expr root : roots_) roots.push_back(everywhere(root, from, to));
+    emit(roots, variables);
+  }
+
+  // A number that stands in several places, less in all of them, ranges that end there among them.
+  void constants() {
+    for (const Expr e : all_parts()) {
+      if (!exprs_.is_constant(e)) continue;
+      const Int value = exprs_.value(e);
+      for (const Int& k : {Int(2), Int(3), floor_div(value, 2), value - 1}) {
+        if (k < Int(2) || !(k < value)) continue;
+        std::vector<ExpressionCase::Variable> variables = case_.variables;
+        for (ExpressionCase::Variable& v : variables)
+          for (std::optional<Int>* end : {&v.low, &v.high})
+            if (*end && (**end == value || **end == value - 1)) **end = **end - value + k;
+        const bool fits = std::ranges::none_of(
+            variables, [](const auto& v) { return v.low && v.high && *v.high < *v.low; });
+        if (fits) with_everywhere(e, exprs_.constant(k), std::move(variables));
+      }
+    }
+  }
+
+  // A part becomes a variable of its own, of the values that it has.
+  void parts() {
+    constexpr std::size_t kPoints = 64;
+    std::string name;
+    for (const char* const free : {"x", "y", "n", "a", "b", "c", "d", "e"})
+      if (name.empty() &&
+          std::ranges::find(case_.variables, free, &ExpressionCase::Variable::name) ==
+              case_.variables.end())
+        name = free;
+    if (name.empty()) return;
+    PointValues values;
+    take_points(values, case_.variables, 0, kPoints);
+    std::vector<Expr> parts = all_parts();
+    std::ranges::reverse(parts);  // large ones first
+    for (const Expr e : parts) {
+      if (exprs_.args(e).empty() || std::ranges::find(roots_, e) != roots_.end()) continue;
+      const Column& column = values.evaluate(render(exprs_, e));
+      std::optional<Int> low, high;
+      for (std::size_t p = 0; p < values.points(); ++p) {
+        if (!column.defined(p)) continue;
+        const Int v = column.at(p);
+        if (!low || v < *low) low = v;
+        if (!high || *high < v) high = v;
+      }
+      if (!low) continue;
+      std::vector<ExpressionCase::Variable> variables = case_.variables;
+      variables.push_back({name, low, high});
+      with_everywhere(e, exprs_.variable(name), std::move(variables));
+    }
+  }
+
+  /// Of all roots, wholes after their parts.
+  std::vector<Expr> all_parts() const {
+    std::set<Expr> all;
+    for (const Expr root : roots_) {
+      const std::vector<Expr> some = exprs_.parts(root);
+      all.insert(some.begin(), some.end());
+    }
+    return {all.begin(), all.end()};
   }
 
   void ranges(std::size_t i) {

@@ -1,5 +1,6 @@
 // Smaller movement chains.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "touchstone/base/error.h"
@@ -150,8 +151,14 @@ class Smaller {
     }
     operations();
     starts();
+    joined();
+    turned();
     axes();
     numbers();
+    sizes();
+    starts_smaller();
+    steps();
+    pairs();
     return std::move(out_);
   }
 
@@ -243,6 +250,181 @@ class Smaller {
       }
     }
     return true;
+  }
+
+  // Two neighbours of one kind as one.
+  void joined() {
+    for (std::size_t i = 0; i + 1 < case_.ops.size(); ++i) {
+      ViewCase c = case_;
+      try {
+        if (!join(c.ops[i], c.ops[i + 1])) continue;
+      } catch (const OverflowError&) {
+        continue;
+      }
+      c.ops.erase(c.ops.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      emit(c);
+    }
+  }
+
+  // `next` on top of `op`, in the place of op.
+  static bool join(MovementOp& op, const MovementOp& next) {
+    if (op.kind != next.kind || op.order.size() != next.order.size() ||
+        op.ends.size() != next.ends.size() || op.steps.size() != next.steps.size())
+      return false;
+    switch (op.kind) {
+      case Kind::Permute: {
+        if (!is_order(next.order)) return false;
+        const std::vector<int> old = op.order;
+        for (std::size_t k = 0; k < old.size(); ++k)
+          op.order[k] = old[static_cast<std::size_t>(next.order[k])];
+        return true;
+      }
+      case Kind::Pad:
+      case Kind::Shrink:
+        for (std::size_t k = 0; k < op.ends.size(); ++k) {
+          auto& [a, b] = op.ends[k];
+          const auto& [c, d] = next.ends[k];
+          b = op.kind == Kind::Pad ? b + d : a + d;
+          a = a + c;
+        }
+        return true;
+      case Kind::Stride:
+        for (std::size_t k = 0; k < op.steps.size(); ++k)
+          if (__builtin_mul_overflow(op.steps[k], next.steps[k], &op.steps[k])) return false;
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  // Without a permute: what follows is turned back, up to where the order of axes ends.
+  void turned() {
+    for (std::size_t i = 0; i < case_.ops.size(); ++i) {
+      const std::vector<int>& order = case_.ops[i].order;
+      if (case_.ops[i].kind != Kind::Permute || !is_order(order)) continue;
+      ViewCase c = case_;
+      c.ops.erase(c.ops.begin() + static_cast<std::ptrdiff_t>(i));
+      for (std::size_t k = i; k < c.ops.size(); ++k) {
+        MovementOp& op = c.ops[k];
+        if (op.kind == Kind::Reshape || op.kind == Kind::AsStrided) break;
+        if (op.kind == Kind::Permute) {
+          if (is_order(op.order) && op.order.size() == order.size())
+            for (int& axis : op.order) axis = order[static_cast<std::size_t>(axis)];
+          break;
+        }
+        turn_back(op.shape, order);
+        turn_back(op.ends, order);
+        turn_back(op.steps, order);
+      }
+      emit(c);
+    }
+  }
+
+  /// Each of 0, 1, ... once.
+  static bool is_order(std::vector<int> order) {
+    std::ranges::sort(order);
+    for (std::size_t k = 0; k < order.size(); ++k)
+      if (order[k] != static_cast<int>(k)) return false;
+    return !order.empty();
+  }
+
+  template <class List>
+  static void turn_back(List& list, const std::vector<int>& order) {
+    if (list.size() != order.size()) return;
+    const List old = list;
+    for (std::size_t k = 0; k < order.size(); ++k)
+      list[static_cast<std::size_t>(order[k])] = old[k];
+  }
+
+  /// The numbers of a case that say a size, where they stand.
+  static std::vector<sint*> sizes_of(ViewCase& c) {
+    std::vector<sint*> found;
+    for (sint& size : c.base) found.push_back(&size);
+    for (MovementOp& op : c.ops) {
+      for (sint& size : op.shape) found.push_back(&size);
+      if (op.kind == Kind::Shrink)
+        for (auto& ends : op.ends) found.push_back(&ends.second);
+    }
+    return found;
+  }
+
+  // All sizes that are equal, less.
+  void sizes() {
+    ViewCase c = case_;
+    std::vector<std::int64_t> values;
+    for (const sint* size : sizes_of(c))
+      if (size->is_int() && size->as_int() > 2) values.push_back(size->as_int());
+    std::ranges::sort(values, std::greater());
+    values.erase(std::unique(values.begin(), values.end()), values.end());
+    for (const std::int64_t value : values)
+      for (const std::int64_t less : {std::int64_t{2}, std::int64_t{3}, value / 2, value - 1}) {
+        if (less < 2 || less >= value) continue;
+        c = case_;
+        for (sint* size : sizes_of(c))
+          if (*size == sint(value)) *size = less;
+        emit(c);
+        if (const auto first = std::ranges::find(c.ops, Kind::Reshape, &MovementOp::kind);
+            first != c.ops.end() && c.base.size() == 1) {
+          c.base[0] = product(first->shape);  // where nothing before it takes elements away
+          emit(c);
+        }
+      }
+  }
+
+  // Any smaller size of an axis of the buffer.
+  void starts_smaller() {
+    constexpr std::int64_t kMost = 40;
+    for (std::size_t i = 0; i < case_.base.size(); ++i)
+      for (std::int64_t v = 4; case_.base[i].is_int() && v + 1 < case_.base[i].as_int(); ++v) {
+        if (v > kMost) break;
+        ViewCase c = case_;
+        c.base[i] = v;
+        emit(c);
+      }
+  }
+
+  // Shorter steps, over axes of the buffer that hold as many of them.
+  void steps() {
+    if (case_.ops.empty() || case_.ops[0].kind != Kind::Stride) return;
+    for (std::size_t k = 0; k < std::min(case_.base.size(), case_.ops[0].steps.size()); ++k) {
+      const std::int64_t step = case_.ops[0].steps[k], by = step < 0 ? -step : step;
+      if (!case_.base[k].is_int() || case_.base[k].as_int() < 1) continue;
+      const std::int64_t turns = (case_.base[k].as_int() - 1) / by;
+      for (const std::int64_t less : {std::int64_t{1}, std::int64_t{2}, by - 1, by}) {
+        if (less < 1 || less > by) continue;
+        ViewCase c = case_;
+        c.base[k] = turns * less + 1;
+        c.ops[0].steps[k] = step < 0 ? -less : less;
+        emit(c);
+      }
+    }
+  }
+
+  // Any two numbers less by one.
+  void pairs() {
+    constexpr std::size_t kMost = 14;
+    const auto numbers = [](ViewCase& c) {
+      std::vector<sint*> found;
+      for (sint& size : c.base) found.push_back(&size);
+      for (MovementOp& op : c.ops) {
+        for (sint& size : op.shape) found.push_back(&size);
+        for (auto& [a, b] : op.ends) found.insert(found.end(), {&a, &b});
+        for (sint& stride : op.strides) found.push_back(&stride);
+        if (op.kind == Kind::AsStrided) found.push_back(&op.offset);
+      }
+      std::erase_if(found, [](const sint* s) { return !s->is_int() || s->as_int() == 0; });
+      return found;
+    };
+    ViewCase c = case_;
+    const std::size_t count = numbers(c).size();
+    if (count > kMost) return;
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t j = i + 1; j < count; ++j) {
+        c = case_;
+        const std::vector<sint*> all = numbers(c);
+        for (sint* s : {all[i], all[j]}) *s = s->as_int() - (s->as_int() < 0 ? -1 : 1);
+        emit(c);
+      }
   }
 
   void numbers() {

@@ -98,6 +98,80 @@ TEST_P(EachArea, EverySmallerCaseIsACaseAndShrinkingIsTheSameEachTime) {
   }
 }
 
+// What a fault that asks for the predicate ends in.
+std::string smallest(Area& area, const std::string& text, const StillFails& fails) {
+  EXPECT_TRUE(fails(text));
+  return shrink_case(area, text, fails).text;
+}
+
+TEST(Shrinking, MakesOneOfTwoPermutes) {
+  const std::unique_ptr<Area> area = make_view_area();
+  // The last axis comes first: no exchange of two does that.
+  const auto fails = [](const std::string& text) {
+    ShapeTracker tracker = ShapeTracker::contiguous(ViewCase::parse(text).base);
+    for (const MovementOp& op : ViewCase::parse(text).ops) tracker = apply(tracker, op);
+    const View& v = tracker.views().back();
+    return tracker.views().size() == 1 && v.rank() == 3 &&
+           v.strides() == Strides{1, v.shape()[0] * v.shape()[2], v.shape()[0]};
+  };
+  EXPECT_EQ(smallest(*area, "5,2,7 permute 0,2,1 pad 0:0,0:0,0:0 permute 1,0,2", fails),
+            "2,2,2 permute 2,0,1");
+}
+
+TEST(Shrinking, LowersEqualSizesTogether) {
+  const std::unique_ptr<Area> area = make_view_area();
+  const auto fails = [](const std::string& text) {
+    const ViewCase c = ViewCase::parse(text);
+    return c.ops.size() == 2 && c.base.size() == 2 && c.base[0] == c.base[1] &&
+           c.ops[1].shape == c.base && sint(1) != c.base[0] && sint(0) != c.base[0];
+  };
+  EXPECT_EQ(smallest(*area, "7,7 permute 1,0 reshape 7,7", fails), "2,2 permute 0,1 reshape 2,2");
+}
+
+TEST(Shrinking, TakesElementsOffBothEndsOfAStep) {
+  const std::unique_ptr<Area> area = make_view_area();
+  const auto fails = [](const std::string& text) {
+    const ViewCase c = ViewCase::parse(text);
+    return c.ops.size() == 1 && c.base.size() == 1 && c.ops[0].steps.size() == 1 &&
+           floor_div(c.base[0] - 1, c.ops[0].steps[0]) == sint(3);
+  };
+  EXPECT_EQ(smallest(*area, "19 stride 5", fails), "4 stride 1");
+}
+
+TEST(Shrinking, LowersEqualConstantsTogether) {
+  const std::unique_ptr<Area> area = make_symbolic_area();
+  const auto fails = [](const std::string& text) {
+    const ExpressionCase c = ExpressionCase::parse(text);
+    const symbolic::Expr e = c.root;
+    if (c.exprs.op(e) != symbolic::ExprOp::Div || !c.exprs.is_constant(c.exprs.arg(e, 1)))
+      return false;
+    const std::vector<symbolic::Expr> parts = c.exprs.parts(c.exprs.arg(e, 0));
+    const symbolic::Expr by = c.exprs.arg(e, 1);
+    return !c.exprs.is_constant(by, 1) && std::ranges::find(parts, by) != parts.end() &&
+           parts.size() > 2;
+  };
+  EXPECT_EQ(smallest(*area, "x=0..59 | x*60//60", fails), "x=0..0 | x*2//2");
+}
+
+TEST(Shrinking, MakesAVariableOfAPart) {
+  const std::unique_ptr<Area> area = make_symbolic_area();
+  // A sum whose left side goes from -3 to 3.
+  const auto fails = [](const std::string& text) {
+    const ExpressionCase c = ExpressionCase::parse(text);
+    if (c.exprs.op(c.root) != symbolic::ExprOp::Add) return false;
+    PointValues values;
+    take_points(values, c.variables, 0, 64);
+    const Column& left = values.evaluate(render(c.exprs, c.exprs.arg(c.root, 0)));
+    symbolic::Int low(0), high(0);
+    for (std::size_t p = 0; p < values.points(); ++p) {
+      low = std::min(low, left.at(p));
+      high = std::max(high, left.at(p));
+    }
+    return low == symbolic::Int(-3) && high == symbolic::Int(3);
+  };
+  EXPECT_EQ(smallest(*area, "a=0..3 b=0..3 | a - b + a", fails), "a=0..0 x=-3..3 | x + a");
+}
+
 RC_GTEST_PROP(Areas, HoldForWhatRapidCheckDraws, ()) {
   static const std::unique_ptr<Area> areas[] = {make_view_area(), make_lazy_area()};
   const std::vector<std::uint32_t> choices = *any_choices(120);
