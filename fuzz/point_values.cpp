@@ -136,17 +136,6 @@ void Column::fill(std::size_t count, std::int64_t value) {
 
 void Column::clear(std::size_t count) { fill(count, 0); }
 
-void Column::set(std::size_t point, const Int& value) {
-  const std::optional<std::int64_t> small = value.small();
-  if (wide_.empty() && small && *small<kMost&& * small> - kMost) {
-    numbers_[point] = *small;
-    most_ = std::max(most_, magnitude(*small));
-    return;
-  }
-  widen();
-  wide_[point] = value;
-}
-
 void Column::widen() {
   if (wide_.empty()) wide_.assign(numbers_.begin(), numbers_.end());
 }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,7 +31,16 @@ class Column {
 
   /// `count` points, all 0.
   void clear(std::size_t count);
-  void set(std::size_t point, const symbolic::Int& value);
+  void set(std::size_t point, const symbolic::Int& value) {
+    const std::optional<std::int64_t> small = value.small();
+    if (wide_.empty() && small && *small < kMost && *small > -kMost) {
+      numbers_[point] = *small;
+      most_ = std::max(most_, *small < 0 ? -*small : *small);
+      return;
+    }
+    widen();
+    wide_[point] = value;
+  }
 
  private:
   friend class PointValues;

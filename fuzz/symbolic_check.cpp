@@ -99,7 +99,7 @@ class Check {
     bool passed = right_.holds_in(values_.evaluate(*shown)) && within(bounds);
     std::optional<std::string> under;
     if (!parts_.assumptions.empty()) under = simplify_given(node);
-    if (under && passed) {
+    if (under && passed && *under != *shown) {
       const Column& assumed = values_.evaluate(*under);
       for (std::size_t p = 0; p < values_.points(); ++p)
         if (holds_[p] != 0 && right_.defined(p))
