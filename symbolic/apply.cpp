@@ -209,17 +209,21 @@ bool Simplifier::apply_sum(Linear& s) {
 bool Simplifier::apply_and(Ids& parts) {
   if (matching_ >= kDeepest) return false;
   struct Subject {  // a part as what is compared with 0, with the comparison's kind
-    Kind kind;
+    Pattern::Op op;
     std::uint32_t kinds;
     Linear sum;
   };
   List<std::optional<Subject>> all;
+  const auto put = [&](Pattern::Op op, Linear sum) {
+    const std::uint32_t kinds = kinds_in(c_, sum);
+    all.emplace_back(Subject{op, kinds, std::move(sum)});
+  };
   for (const Id part : parts) {
+    const Id flag = negated(part);
     if (auto below = comparison(part))
-      all.emplace_back(Subject{Kind::Negative, kinds_in(c_, *below), std::move(*below)});
-    else if (c_.kind(part) == Kind::Zero)
-      all.emplace_back(
-          Subject{Kind::Zero, kinds_in(c_, linear(c_[part].args[0])), linear(c_[part].args[0])});
+      put(Pattern::Op::Below, std::move(*below));
+    else if (c_.kind(flag) == Kind::Zero)
+      put(flag == part ? Pattern::Op::Equal : Pattern::Op::Apart, linear(c_[flag].args[0]));
     else
       all.emplace_back();
   }
@@ -234,8 +238,7 @@ bool Simplifier::apply_and(Ids& parts) {
       const bool against = opposite(one.sum.terms, other.sum.terms);
       for (const CompiledRule& rule : RuleSet::instance().rules(CompiledRule::Root::And)) {
         const auto fits = [&](std::size_t part, const Subject& s) {
-          return (rule.parts[part].items[0].op == Pattern::Op::Equal) == (s.kind == Kind::Zero) &&
-                 (rule.part_kinds[part] & ~s.kinds) == 0;
+          return rule.parts[part].items[0].op == s.op && (rule.part_kinds[part] & ~s.kinds) == 0;
         };
         if ((rule.opposed && !against) || !fits(0, one) || !fits(1, other)) continue;
         if (one.sum.terms.size() > rule.most_terms[0] ||

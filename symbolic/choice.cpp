@@ -110,6 +110,19 @@ Linear Simplifier::resolved(const Linear& s, Id known) {
   return r;
 }
 
+bool Simplifier::vanishes(const Linear& s, Id condition) {
+  const auto steps = [&](const Term& t) {
+    return c_.kind(t.atom) == Kind::Max &&
+           (c_.variables_in(t.atom) & c_.variables_in(condition)) != 0;
+  };
+  if (c_.partial(condition) || std::ranges::none_of(s.terms, steps)) return false;
+  const Trace::Mark start = mark();
+  const Id known[] = {condition};
+  const auto inside = within(build(s), known);
+  rewind(start);
+  return inside && linear(*inside) == Linear();
+}
+
 Linear Simplifier::select(Id c, Linear gap) {
   const Id known[] = {c};
   gap = resolved(gap, c);
@@ -134,6 +147,10 @@ Linear Simplifier::select(Id c, Linear gap) {
   if (gap.is_constant()) {
     add(r, c, gap.constant);
     return r;
+  }
+  if (vanishes(gap, negate(c))) {
+    law("where.all", [&](Instance& i) { i.bind("x", atom(c)).bind("y", gap); });
+    return gap;
   }
   if (gap.terms.size() == 1 && gap.constant == -gap.terms[0].coef &&
       is_condition(c_.kind(gap.terms[0].atom))) {

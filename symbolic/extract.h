@@ -80,7 +80,12 @@ class Extractor {
   static Sum nearest(Sum dividend, const Int& period);
   /// -(x % c) as (-x) % -c; -1 where the term is no modulo.
   int turned_modulo(const Term& t, int depth);
+  /// Takes into the dividend what stands beside the quotient and in a choice within, where that
+  /// makes it shorter.
+  void take_in_beside(Sum& work, Sum& dividend, const Int& k, const Int& divisor, int depth);
   void absorb_quotient(Sum& work, const Term& digit, int depth, Items& items);
+  /// min(x*4, y) // 4 as min(x, y // 4); -1 where no member is a multiple.
+  int divided_members(int form, const Int& divisor);
   /// dividend, laid out as form, over divisor.
   int quotient(const Sum& dividend, int form, const Int& divisor, int depth);
   void factor_products(Sum& work, Items& items);

@@ -143,6 +143,34 @@ int Extractor::absorbed(const Sum& s, int depth) {
   return join(std::move(all), work.constant);
 }
 
+void Extractor::take_in_beside(Sum& work, Sum& dividend, const Int& k, const Int& divisor,
+                               int depth) {
+  const auto in_choice = [&](Id atom) {
+    return std::ranges::any_of(dividend.terms, [&](const Term& t) {
+      if (c_.kind(t.atom) != Kind::Max) return false;
+      return std::ranges::any_of(c_[t.atom].args, [&](Id member) {
+        return member == atom || !coefficient(sum_of(member), atom).is_zero();
+      });
+    });
+  };
+  Sum wider = dividend, rest = work;
+  std::size_t beside = 0;  // what the terms would take by themselves
+  for (const Term& t : work.terms) {
+    if (!divides(k, t.coef) || !in_choice(t.atom)) continue;
+    const Int factor = floor_div(t.coef, k) * divisor;
+    if (abs(factor) > kLargest) continue;
+    wider = plus(wider, Sum{0, {Term{1, t.atom}}}, factor);
+    rest = plus(rest, Sum{0, {t}}, -1);
+    beside += size(form_of(t.atom)) + (abs(t.coef).is_one() ? 1 : 3);
+  }
+  if (beside == 0) return;
+  const int now = quotient(dividend, lay_out_sum(dividend, depth + 1), divisor, depth + 1);
+  const int then = quotient(wider, lay_out_sum(wider, depth + 1), divisor, depth + 1);
+  if (size(then) >= size(now) + beside) return;
+  dividend = std::move(wider);
+  work = std::move(rest);
+}
+
 void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& items) {
   const NodeData& n = c_[digit.atom];
   Sum dividend = sum_of(n.args[0]);
@@ -157,6 +185,7 @@ void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& 
     dividend = plus(dividend, Sum{0, {Term{1, t.atom}}}, factor);
     work = plus(work, Sum{0, {t}}, -1);
   }
+  take_in_beside(work, dividend, k, n.first, depth);
   const auto laid_out = [&] {
     const bool same = dividend.constant == before.constant && dividend.terms == before.terms;
     return same ? form_of(digit.atom)
@@ -182,8 +211,33 @@ void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& 
   items.push_back({k, laid_out()});
 }
 
+int Extractor::divided_members(int form, const Int& divisor) {
+  const auto at = [&](int i) -> const Form& { return forms_[static_cast<std::size_t>(i)]; };
+  const auto number = [&](int i) { return at(i).op == StepOp::Const ? &at(i).value : nullptr; };
+  const StepOp op = at(form).op;
+  if (op != StepOp::Min && op != StepOp::Max) return -1;
+  int parts[2];
+  bool exact = false;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
+    const int part = at(form).args[i];
+    const Int* const value = number(part);
+    const Int* const factor = at(part).op == StepOp::Mul ? number(at(part).args[1]) : nullptr;
+    if (value) {
+      parts[i] = constant(floor_div(*value, divisor));
+    } else if (factor && divides(divisor, *factor)) {
+      parts[i] = scaled(at(part).args[0], floor_div(*factor, divisor));
+      exact = true;
+    } else {
+      parts[i] = apply(StepOp::FloorDiv, {part, constant(divisor)});
+    }
+  }
+  return exact ? apply(op, {parts[0], parts[1]}) : -1;
+}
+
 int Extractor::quotient(const Sum& dividend, int form, const Int& divisor, int depth) {
-  const int r = apply(StepOp::FloorDiv, {form, constant(divisor)});
+  int r = apply(StepOp::FloorDiv, {form, constant(divisor)});
+  if (const int members = divided_members(form, divisor); members >= 0)
+    r = smaller_form(r, members);
   if (purpose_ == For::Code || dividend.terms.empty() || dividend.terms[0].coef.sign() > 0)
     return r;
   const Sum flipped = plus(Sum{}, dividend, -1);

@@ -158,7 +158,7 @@ bool Matcher::too_long(const Goal& goal) {
   for (std::size_t i = 0; i < goal.pattern->items.size(); ++i) {
     if (goal.done >> i & 1) continue;
     const Pattern::Item& item = goal.pattern->items[i];
-    if (item.op == Op::Below || item.op == Op::Equal) return false;
+    if (Pattern::is_comparison(item.op)) return false;
     if (item.op == Op::Variable && (item.factor != 0 || !is_constant_letter(item.letter)))
       return false;
     most += item.op != Op::Variable;
@@ -182,7 +182,7 @@ bool Matcher::solve(const Goal* goals, Bindings& bindings) {
       (is_constant_letter(item.letter) ? constant : rest) = &item;
       continue;
     }
-    if (item.op == Op::Below || item.op == Op::Equal) {
+    if (Pattern::is_comparison(item.op)) {
       // Of a flag: what is compared with 0.
       const Goal compared{&item.args[0], 0, std::move(goal.subject), goal.next};
       return solve(&compared, bindings);
@@ -254,6 +254,10 @@ std::optional<Int> number(const Exprs& x, Expr e, const Bindings& bindings) {
       return *a * *b;
     case ExprOp::Mod:
       return b->is_zero() ? std::nullopt : std::optional(floor_mod(*a, *b));
+    case ExprOp::Div:
+      return b->is_zero() ? std::nullopt : std::optional(floor_div(*a, *b));
+    case ExprOp::Ne:
+      return Int(*a == *b ? 0 : 1);
     case ExprOp::Lt:
       return Int(*a < *b ? 1 : 0);
     case ExprOp::Le:

@@ -48,16 +48,27 @@ inline bool is_constant_letter(char letter) {
 /// One side of a rule, compiled: a sum of constants, variables and atoms. A term is
 /// coef * factor * atom, the factor a variable that stands for a constant, or none.
 struct Pattern {
-  enum class Op : std::uint8_t { Variable, Quotient, Remainder, Below, Equal, Maximum, Product };
+  enum class Op : std::uint8_t {
+    Variable,
+    Quotient,
+    Remainder,
+    Below,
+    Equal,
+    Apart,
+    Maximum,
+    Product
+  };
   struct Item {
     Int coef = 1;
     char factor = 0;
     Op op = Op::Variable;
     char letter = 0;              // Variable
-    std::vector<Pattern> args{};  // of Below and Equal one: what is compared with 0
+    std::vector<Pattern> args{};  // of a comparison one: what is compared with 0
   };
   Int constant;
   std::vector<Item> items;
+
+  static bool is_comparison(Op op) { return op == Op::Below || op == Op::Equal || op == Op::Apart; }
 };
 
 /// A rule of the table that the matcher applies.

@@ -182,7 +182,35 @@ bool Simplifier::join_remainder(Linear& s) {
   return false;
 }
 
+// k*x - k*((x + 1) // 2), or some terms of that
+bool Simplifier::join_half(Linear& s) {
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero() || n.first != Int(2)) continue;
+    Linear x = linear(n.args[0]);
+    if (!x.constant.is_one()) continue;
+    x.constant = 0;
+    const Int k = -t.coef;
+    const auto taken = [&](const Term& u) {
+      const Term* const own = find_term(s, u.atom);
+      return own && own->coef == u.coef * k;
+    };
+    const auto fewer = std::ranges::count_if(x.terms, taken);
+    const auto more = std::ranges::count_if(
+        x.terms, [&](const Term& u) { return find_term(s, u.atom) == nullptr; });
+    if (fewer == 0 || fewer < more) continue;
+    law("div.less_half", [&](Instance& i) { i.bind("x", x); });
+    add(s, t.atom, k);
+    add(s, x, -k);
+    add(s, digit(x, 2, 0), k);
+    return true;
+  }
+  return false;
+}
+
 void Simplifier::recombine_digits(Linear& s) {
+  while (join_half(s)) {
+  }
   while (join_remainder(s)) {
   }
   const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == Kind::Digit; };
@@ -341,21 +369,70 @@ void Simplifier::recombine_choices(Linear& s) {
     s = std::move(rest);
     i = 0;
   }
+  while (join_conditions(s)) {
+  }
+}
+
+// The same choice on two conditions of which one implies the other, or that exclude each other.
+bool Simplifier::join_conditions(Linear& s) {
+  constexpr std::size_t kMostTerms = 8;
+  if (s.terms.size() > kMostTerms) return false;
+  struct Flag {
+    Id condition;
+    Id chosen;  // 0 where the condition itself is the term
+  };
+  const auto flag_of = [&](const Term& t) -> std::optional<Flag> {
+    const NodeData& n = c_[t.atom];
+    if (n.kind == Kind::Select) return Flag{n.args[0], n.args[1]};
+    if (n.kind == Kind::Negative || n.kind == Kind::Zero) return Flag{t.atom, 0};
+    return std::nullopt;
+  };
+  for (std::size_t i = 0; i < s.terms.size(); ++i) {
+    const auto one = flag_of(s.terms[i]);
+    if (!one || c_.partial(s.terms[i].atom)) continue;
+    for (std::size_t j = 0; j < s.terms.size(); ++j) {
+      const Term wide = s.terms[i], narrow = s.terms[j];
+      const bool less = wide.coef == -narrow.coef;
+      if (i == j || (!less && (wide.coef != narrow.coef || j < i))) continue;
+      const auto other = flag_of(narrow);
+      if (!other || other->chosen != one->chosen || c_.partial(narrow.atom)) continue;
+      const auto truth = decided(one->condition, other->condition);
+      if (!truth || *truth != less) continue;
+      const Id pair[] = {one->condition, less ? negate(other->condition) : other->condition};
+      const Trace::Mark start = mark();
+      const Linear chosen = one->chosen == 0 ? Linear{1, {}} : linear(one->chosen);
+      law(less ? "where.within" : "where.either", [&](Instance& use) {
+        use.bind("x", atom(one->condition)).bind("y", atom(other->condition)).bind("z", chosen);
+      });
+      const Id joint = less ? both(pair) : either(pair);
+      const Id flag = negated(joint);
+      if (c_.kind(flag) != Kind::Negative && c_.kind(flag) != Kind::Zero) {
+        rewind(start);
+        continue;
+      }
+      add(s, atom(wide.atom), -wide.coef);
+      add(s, atom(narrow.atom), -narrow.coef);
+      add(s, where(joint, chosen, Linear()), wide.coef);
+      return true;
+    }
+  }
+  return false;
 }
 
 void Simplifier::recombine(Linear& s) {
-  bool digits = false, symbolic = false, choices = false;
+  bool digits = false, symbolic = false;
+  int choices = 0;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
     digits |= n.kind == Kind::Digit;
-    choices |= n.kind == Kind::Select;
+    choices += n.kind == Kind::Select || n.kind == Kind::Negative || n.kind == Kind::Zero;
     symbolic |= n.kind == Kind::Mod;
     if (n.kind == Kind::Product)
       for (const Id f : n.args) symbolic |= c_.kind(f) == Kind::Div;
   }
-  if (!(digits || symbolic || choices) || depth_ >= kDeepest) return;
+  if (!(digits || symbolic || choices > 1) || depth_ >= kDeepest) return;
   ++depth_;
-  if (choices) recombine_choices(s);
+  if (choices > 1) recombine_choices(s);
   if (symbolic) recombine_symbolic(s);
   for (int round = 0; digits && round < 2; ++round) {  // a remainder may turn to its neighbour's
     const Linear before = s;

@@ -30,14 +30,14 @@ class Compiler {
     Pattern::Item item;
     const ExprOp op = e_.op(e);
     if (op != ExprOp::Lt && op != ExprOp::Gt && op != ExprOp::Le && op != ExprOp::Ge &&
-        op != ExprOp::Eq)
+        op != ExprOp::Eq && op != ExprOp::Ne)
       return std::nullopt;
     const bool swap = op == ExprOp::Gt || op == ExprOp::Ge;
     Pattern gap;
     add(gap, e_.arg(e, swap ? 1 : 0), 1);
     add(gap, e_.arg(e, swap ? 0 : 1), -1);
     if (op == ExprOp::Le || op == ExprOp::Ge) gap.constant -= 1;
-    item.op = op == ExprOp::Eq ? Op::Equal : Op::Below;
+    item.op = op == ExprOp::Eq ? Op::Equal : op == ExprOp::Ne ? Op::Apart : Op::Below;
     item.args.push_back(std::move(gap));
     p.items.push_back(std::move(item));
     return p;
@@ -129,7 +129,7 @@ std::size_t most_terms(const Pattern& p) {
   std::size_t most = 0;
   for (const Pattern::Item& i : p.items) {
     const bool constant = i.op == Op::Variable && i.factor == 0 && is_constant_letter(i.letter);
-    if (i.op == Op::Below || i.op == Op::Equal || (i.op == Op::Variable && !constant))
+    if (Pattern::is_comparison(i.op) || (i.op == Op::Variable && !constant))
       return static_cast<std::size_t>(-1);
     most += i.op != Op::Variable;
   }

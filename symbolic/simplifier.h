@@ -178,6 +178,8 @@ class Simplifier {
   void recombine_symbolic(Linear& s);
   void recombine_choices(Linear& s);
   bool join_remainders(Linear& s);
+  bool join_half(Linear& s);
+  bool join_conditions(Linear& s);
   struct Division {
     Linear dividend, divisor;
   };
@@ -228,6 +230,8 @@ class Simplifier {
   std::optional<bool> decided(Id condition, Id known);
   /// s as it is where `known` holds.
   Linear resolved(const Linear& s, Id known);
+  /// A sum with a maximum that is 0 where the condition holds.
+  bool vanishes(const Linear& s, Id condition);
   Linear select(Id c, Linear gap);
   /// A sum that is long, as one term: a choice holds its members twice, and must not grow by that.
   Linear shortened(const Linear& s);

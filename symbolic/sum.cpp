@@ -177,13 +177,16 @@ Id Simplifier::build(const Linear& sum) {
   if (count == 1 && sum.terms[0].coef.is_one() && sum.constant.is_zero()) return sum.terms[0].atom;
   const bool known_facts = !facts_.empty() || !residues_.empty();
   bool exact = false, joins = false;
+  int flags = 0;
   for (const Term& t : sum.terms) {
     const Kind kind = c_.kind(t.atom);
     joins |=
         kind == Kind::Digit || kind == Kind::Select || kind == Kind::Mod || kind == Kind::Product;
+    flags += kind == Kind::Negative || kind == Kind::Zero;
     exact |= kind == Kind::Digit && !t.coef.is_one() &&
              (!residues_.empty() || c_.strided(c_[t.atom].args[0]));
   }
+  joins |= flags > 1;
   if (exact)
     if (Linear s = sum; open_exact_quotients(s)) return build(s);
   const std::uint64_t hash = c_.hash_sum(sum.constant, sum.terms);
