@@ -247,8 +247,7 @@ int Extractor::compared(const Sum& s, StepOp strict) {
       const bool on_left = choice ? to_left : t.coef.sign() > 0;
       (on_left ? left : right).terms.push_back({on_left ? t.coef : -t.coef, t.atom});
     }
-    if (!left.terms.empty() && !right.terms.empty())
-      best = smaller_form(best, sides(left, right, s.constant, strict));
+    if (!left.terms.empty()) best = smaller_form(best, sides(left, right, s.constant, strict));
   }
   return best;
 }

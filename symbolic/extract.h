@@ -88,6 +88,8 @@ class Extractor {
   int divided_members(int form, const Int& divisor);
   /// dividend, laid out as form, over divisor.
   int quotient(const Sum& dividend, int form, const Int& divisor, int depth);
+  /// k - k*flag as k times what the flag is not.
+  void turn_flag(Sum& work, Items& items);
   void factor_products(Sum& work, Items& items);
   int join(Items items, const Int& constant);
   int join_plain(const Items& items, const Int& constant);

@@ -43,6 +43,7 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
   if (!absorbs || depth >= kDeepest) {
     Sum work = s;
     Items items;
+    turn_flag(work, items);
     factor_products(work, items);
     for (Item& i : plain_items(work)) items.push_back(std::move(i));
     return join(std::move(items), work.constant);
@@ -137,6 +138,7 @@ int Extractor::absorbed(const Sum& s, int depth) {
     if (!left.is_zero()) absorb_quotient(work, {left, atom}, depth, items);
   }
   if (choices_left) absorb_choices(work, depth, false, items);
+  turn_flag(work, items);
   factor_products(work, items);
   Items all = plain_items(work);
   all.insert(all.end(), items.begin(), items.end());
@@ -243,6 +245,19 @@ int Extractor::quotient(const Sum& dividend, int form, const Int& divisor, int d
   const Sum flipped = plus(Sum{}, dividend, -1);
   return smaller_form(r,
                       apply(StepOp::FloorDiv, {lay_out_sum(flipped, depth), constant(-divisor)}));
+}
+
+void Extractor::turn_flag(Sum& work, Items& items) {
+  if (work.constant.is_zero()) return;
+  for (const Term& t : work.terms) {
+    const Kind kind = c_.kind(t.atom);
+    if (t.coef != -work.constant || (kind != Kind::Negative && kind != Kind::Zero)) continue;
+    items.push_back({-t.coef, negation(t.atom)});
+    work.constant = 0;
+    const Term flag = t;
+    take(work, flag);
+    return;
+  }
 }
 
 void Extractor::factor_products(Sum& work, Items& items) {

@@ -182,34 +182,43 @@ bool Simplifier::join_remainder(Linear& s) {
   return false;
 }
 
-// k*x - k*((x + 1) // 2), or some terms of that
-bool Simplifier::join_half(Linear& s) {
+// A quotient is -1 less that of -1 - its dividend. In sums with terms of the dividend one of the
+// two leaves less beside it: x - (x + 1)//2 is x//2.
+bool Simplifier::complement(Linear& s) {
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || !n.second.is_zero() || n.first != Int(2)) continue;
-    Linear x = linear(n.args[0]);
-    if (!x.constant.is_one()) continue;
-    x.constant = 0;
-    const Int k = -t.coef;
-    const auto taken = [&](const Term& u) {
+    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    const Int lo = n.first, k = t.coef;
+    const Linear dividend = linear(n.args[0]);
+    const auto within = [&](const Int& x) { return x.sign() >= 0 && x < lo; };
+    if (dividend.constant != lo - 1 || !std::ranges::all_of(dividend.terms, within, &Term::coef))
+      continue;
+    // What the terms weigh beside the quotient, and in it; the constant in it goes.
+    const auto beside = [](const Int& c) { return c.is_zero() ? 0 : abs(c).is_one() ? 2 : 4; };
+    const auto inside = [](const Int& c) { return c.is_one() ? 0 : 2; };
+    int now = 2, then = 0;
+    bool meets = false;
+    for (const Term& u : dividend.terms) {
       const Term* const own = find_term(s, u.atom);
-      return own && own->coef == u.coef * k;
-    };
-    const auto fewer = std::ranges::count_if(x.terms, taken);
-    const auto more = std::ranges::count_if(
-        x.terms, [&](const Term& u) { return find_term(s, u.atom) == nullptr; });
-    if (fewer == 0 || fewer < more) continue;
-    law("div.less_half", [&](Instance& i) { i.bind("x", x); });
-    add(s, t.atom, k);
-    add(s, x, -k);
-    add(s, digit(x, 2, 0), k);
+      const Int coef = own ? own->coef : Int(0);
+      meets |= own != nullptr;
+      now += beside(coef) + inside(u.coef);
+      then += beside(coef + k) + inside(lo - u.coef);
+    }
+    if (!meets || then >= now) continue;
+    law("div.complement", [&](Instance& i) { i.bind("x", dividend).bind("c", lo); });
+    Linear other = -dividend;
+    other.constant -= 1;
+    add(s, t.atom, -k);
+    add(s, digit(other, lo, 0), -k);
+    s.constant -= k;
     return true;
   }
   return false;
 }
 
 void Simplifier::recombine_digits(Linear& s) {
-  while (join_half(s)) {
+  while (complement(s)) {
   }
   while (join_remainder(s)) {
   }

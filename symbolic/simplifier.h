@@ -178,7 +178,7 @@ class Simplifier {
   void recombine_symbolic(Linear& s);
   void recombine_choices(Linear& s);
   bool join_remainders(Linear& s);
-  bool join_half(Linear& s);
+  bool complement(Linear& s);
   bool join_conditions(Linear& s);
   struct Division {
     Linear dividend, divisor;
