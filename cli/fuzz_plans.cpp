@@ -5,6 +5,7 @@
 
 #include "touchstone/base/suggest.h"
 #include "touchstone/clang/clang_device.h"
+#include "touchstone/codegen/options_matter.h"
 #include "touchstone/foreign/plugin_host.h"
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/interp/interpreted.h"
@@ -131,16 +132,18 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     require_tcc();
     CodegenOptions codegen;
     codegen.fault = parse_fault(o.plant);
-    const auto add = [](const std::string& name, CodegenOptions options) {
-      return fuzz::make_device_backend(make_tcc_device(name, options));
+    b.candidate = fuzz::make_device_backend(make_tcc_device("TCC", codegen));
+    const auto vary = [&](const std::string& name, CodegenOptions options) {
+      b.variants.push_back(fuzz::make_device_backend(
+          make_tcc_device(name, options),
+          [options](const LazyOpPtr& kernel) { return options_matter(kernel, options); }));
     };
-    b.candidate = add("TCC", codegen);
     CodegenOptions other = codegen;
     other.merge_axes = false;
-    b.variants.push_back(add("TCC without merged axes", other));
+    vary("TCC without merged axes", other);
     other = codegen;
     other.lanes = false;
-    b.variants.push_back(add("TCC without lanes", other));
+    vary("TCC without lanes", other);
     if (o.backend == "tiers") b.slow = on_clang("CLANG", clang_options(o, 2));
   } else if (o.backend == "clang-O2") {
     b = optimized_backends(o);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <optional>
 
@@ -222,14 +223,14 @@ class KernelDraw {
 
   // A node of the pool with this type, the last ones favoured, or a new leaf.
   LazyOpPtr operand(std::vector<LazyOpPtr>& pool, const Sizes& shape, DType dtype) {
-    std::vector<LazyOpPtr> fitting;
+    std::vector<const LazyOpPtr*> fitting;
     for (auto node = pool.rbegin(); node != pool.rend(); ++node)
-      if ((*node)->dtype() == dtype) fitting.push_back(*node);
+      if ((*node)->dtype() == dtype) fitting.push_back(&*node);
     if (fitting.empty() || chooser_.chance(1, 3)) {
       pool.push_back(leaf(shape, dtype));
       return pool.back();
     }
-    return chooser_.chance(1, 4) ? chooser_.pick(fitting) : fitting[0];
+    return chooser_.chance(1, 4) ? *chooser_.pick(fitting) : *fitting[0];
   }
 
   LazyOpPtr cast(const LazyOpPtr& x) {
@@ -238,13 +239,25 @@ class KernelDraw {
     return LazyOp::cast(x, to, bits);
   }
 
+  // The elementwise ones, ADD first.
+  static const std::vector<Op>& ops_of(DType dtype) {
+    static const auto table = [] {
+      std::array<std::vector<Op>, kDTypeCount> all;
+      for (const DTypeInfo& type : dtype_table) {
+        std::vector<Op>& ops = all[static_cast<std::size_t>(type.dtype)];
+        ops.push_back(Op::Add);
+        for (const OpInfo& row : op_table)
+          if (is_elementwise(row.op) && row.op != Op::Add && takes(row.op, type.dtype))
+            ops.push_back(row.op);
+      }
+      return all;
+    }();
+    return table[static_cast<std::size_t>(dtype)];
+  }
+
   LazyOpPtr grow(std::vector<LazyOpPtr>& pool, const Sizes& shape) {
     const LazyOpPtr a = chooser_.chance(1, 4) ? chooser_.pick(pool) : pool.back();
-    std::vector<Op> ops{Op::Add};
-    for (const OpInfo& row : op_table)
-      if (is_elementwise(row.op) && row.op != Op::Add && takes(row.op, a->dtype()))
-        ops.push_back(row.op);
-    const Op op = chooser_.pick(ops);
+    const Op op = chooser_.pick(ops_of(a->dtype()));
     if (op == Op::Cast) return cast(a);
     if (op == Op::Where) {
       const LazyOpPtr b = operand(pool, shape, a->dtype());

@@ -57,6 +57,7 @@ struct TextHash {
 struct Known {
   KernelCase drawn;
   Lot lot;
+  bool varies = true;  // the variant that the lot chooses may answer otherwise
 };
 
 class KernelArea final : public Area {
@@ -78,12 +79,16 @@ class KernelArea final : public Area {
     std::vector<std::vector<LazyOpPtr>> varied(backends_.variants.size());
     for (const std::string& text : cases) {
       auto drawn = known_.extract(text);
-      const auto& [c, lot] =
+      auto& [c, lot, differs] =
           !drawn.empty()
               ? batch.insert(std::move(drawn)).position->second
               : batch.try_emplace(text, Known{case_from_json(text), Lot(text)}).first->second;
       kernels.push_back(c.kernel);
-      if (varies(lot, Effort::Sampled)) varied[lot.variant(varied.size())].push_back(c.kernel);
+      if (varies(lot, Effort::Sampled)) {
+        const std::size_t v = lot.variant(varied.size());
+        differs = backends_.variants[v]->differs_on(c.kernel);
+        if (differs) varied[v].push_back(c.kernel);
+      }
       if (is_slow(lot, Effort::Sampled)) slow.push_back(c.kernel);
     }
     known_ = std::move(batch);
@@ -100,7 +105,7 @@ class KernelArea final : public Area {
     const Known& known = read ? *read : drawn->second;
     Checked result;
     try {
-      result = judged(known.drawn, known.lot, effort);
+      result = judged(known, effort);
     } catch (const Error& e) {
       result = Checked::fail("refused", e.what());
     }
@@ -195,7 +200,8 @@ class KernelArea final : public Area {
     return std::nullopt;
   }
 
-  Checked judged(const KernelCase& c, const Lot& lot, Effort effort) {
+  Checked judged(const Known& known, Effort effort) {
+    const auto& [c, lot, differs] = known;
     const Answer answer = backends_.candidate->run(c);
     if (answer.kind == Answer::Kind::Broken) return Checked::fail("broken", answer.why);
     if (answer.kind == Answer::Kind::Unusable) return Checked::fail("unusable", answer.why);
@@ -211,7 +217,7 @@ class KernelArea final : public Area {
       if (auto wrong = poisoned(c, answer.output)) return *wrong;
     if (is_slow(lot, effort))
       if (auto wrong = other(c, answer.output, *backends_.slow, "slow")) return *wrong;
-    if (varies(lot, effort))
+    if (varies(lot, effort) && (differs || effort == Effort::Full))
       for (std::size_t v = 0; v < backends_.variants.size(); ++v) {
         if (effort != Effort::Full && v != lot.variant(backends_.variants.size())) continue;
         if (auto wrong = other(c, answer.output, *backends_.variants[v], "options")) return *wrong;

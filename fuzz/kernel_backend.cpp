@@ -11,13 +11,15 @@ namespace {
 
 class DeviceBackend final : public KernelBackend {
  public:
-  explicit DeviceBackend(std::unique_ptr<Device> device) : device_(std::move(device)) {}
+  DeviceBackend(std::unique_ptr<Device> device, DiffersOn differs_on)
+      : device_(std::move(device)), differs_on_(std::move(differs_on)) {}
 
   std::string name() override { return device_->name(); }
   void prepare(std::span<const LazyOpPtr> kernels) override {
     device_->forget_runners();  // no kernel is drawn twice on purpose
     device_->prepare(kernels);
   }
+  bool differs_on(const LazyOpPtr& kernel) override { return !differs_on_ || differs_on_(kernel); }
   std::string source(const LazyOpPtr& kernel) override { return device_->runner(kernel)->source(); }
   foreign::Answer run(const KernelCase& c) override {
     foreign::Answer answer;
@@ -65,6 +67,7 @@ class DeviceBackend final : public KernelBackend {
   }
 
   std::unique_ptr<Device> device_;
+  DiffersOn differs_on_;
 };
 
 class ProcessBackend final : public KernelBackend {
@@ -88,8 +91,9 @@ class ProcessBackend final : public KernelBackend {
 
 }  // namespace
 
-std::unique_ptr<KernelBackend> make_device_backend(std::unique_ptr<Device> device) {
-  return std::make_unique<DeviceBackend>(std::move(device));
+std::unique_ptr<KernelBackend> make_device_backend(std::unique_ptr<Device> device,
+                                                   DiffersOn differs_on) {
+  return std::make_unique<DeviceBackend>(std::move(device), std::move(differs_on));
 }
 
 std::unique_ptr<KernelBackend> make_process_backend(std::vector<std::string> argv,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,6 +20,8 @@ class KernelBackend {
   virtual Profile profile() { return {}; }
   /// Kernels that come next, where it is cheaper to compile them together.
   virtual void prepare(std::span<const LazyOpPtr> /*kernels*/) {}
+  /// Whether it may answer otherwise than the candidate that it is a variant of.
+  virtual bool differs_on(const LazyOpPtr& /*kernel*/) { return true; }
   /// The code that runs for a kernel, where there is any to show.
   virtual std::string source(const LazyOpPtr& /*kernel*/) { return {}; }
   /// Never throws for what a foreign backend does; a device of ours throws what it throws.
@@ -28,7 +31,10 @@ class KernelBackend {
   virtual foreign::Answer run_guarded(const KernelCase& c) { return run(c); }
 };
 
-std::unique_ptr<KernelBackend> make_device_backend(std::unique_ptr<Device> device);
+using DiffersOn = std::function<bool(const LazyOpPtr& kernel)>;
+/// `differs_on`: of a variant, where it can be told.
+std::unique_ptr<KernelBackend> make_device_backend(std::unique_ptr<Device> device,
+                                                   DiffersOn differs_on = {});
 std::unique_ptr<KernelBackend> make_process_backend(std::vector<std::string> argv,
                                                     const foreign::Limits& limits);
 

@@ -1,17 +1,29 @@
 #include "touchstone/fuzz/values.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <set>
+#include <unordered_map>
 
 #include "touchstone/base/error.h"
+#include "touchstone/ops/node_map.h"
 
 namespace touchstone::fuzz {
 namespace {
 
 constexpr std::int64_t kMostSmall = 7;
+
+// The same for ever, and asked for by every other kernel.
+const std::vector<Operands>& known_edges(Op op, DType of, DType to) {
+  thread_local std::unordered_map<int, std::vector<Operands>> known;
+  const int key = (static_cast<int>(op) * kDTypeCount + static_cast<int>(of)) * kDTypeCount +
+                  static_cast<int>(to);
+  const auto [it, fresh] = known.try_emplace(key);
+  if (fresh) it->second = edge_operands(op, of, to);
+  return it->second;
+}
 
 // What the draws have to know of a kernel.
 struct Needs {
@@ -43,12 +55,12 @@ void note(const LazyOp& node, Needs& needs) {
 
 Needs needs_of(const LazyOpPtr& kernel) {
   Needs needs;
-  std::set<const LazyOp*> seen;
+  NodeMap<bool> seen;
   std::vector<const LazyOp*> open{kernel.get()};
   while (!open.empty()) {
     const LazyOp* node = open.back();
     open.pop_back();
-    if (!seen.insert(node).second) continue;
+    if (!seen.emplace(node, true).second) continue;
     note(*node, needs);
     for (const LazyOpPtr& s : node->src()) open.push_back(s.get());
   }
@@ -73,8 +85,21 @@ class Filler {
     array_.bytes.resize(static_cast<std::size_t>(size) * width_);
   }
   void set(std::int64_t i, const Scalar& x) {
+    char* const to = array_.bytes.data() + static_cast<std::size_t>(i) * width_;
     const std::uint64_t bits = x.bits();
-    std::memcpy(array_.bytes.data() + static_cast<std::size_t>(i) * width_, &bits, width_);
+    switch (width_) {  // copies of a size that is known are a store
+      case 1:
+        std::memcpy(to, &bits, 1);
+        return;
+      case 2:
+        std::memcpy(to, &bits, 2);
+        return;
+      case 4:
+        std::memcpy(to, &bits, 4);
+        return;
+      default:
+        std::memcpy(to, &bits, 8);
+    }
   }
   DType dtype() const { return array_.dtype; }
   std::int64_t size() const { return array_.shape[0]; }
@@ -124,7 +149,20 @@ class Drawer {
     const bool one_sided = info(d).kind == DTypeKind::Unsigned;
     std::int64_t x = chooser_.between(0, 2 * bound_);
     if (x == 0 && chooser_.chance(3, 4)) x = chooser_.between(1, 2);  // few zeros, which hide much
-    return Scalar::from_int(d, one_sided ? x : x % 2 == 0 ? -x / 2 : (x + 1) / 2);
+    return integer(d, one_sided ? x : x % 2 == 0 ? -x / 2 : (x + 1) / 2);
+  }
+  // Of [-kMostSmall, 2 * kMostSmall], converted once for all arrays of a type.
+  static const Scalar& integer(DType d, std::int64_t x) {
+    constexpr std::size_t kCount = 3 * kMostSmall + 1;
+    static const auto table = [] {
+      std::array<std::array<Scalar, kCount>, kDTypeCount> all;
+      for (int type = 0; type < kDTypeCount; ++type)
+        for (std::size_t i = 0; i < kCount; ++i)
+          all[static_cast<std::size_t>(type)][i] =
+              Scalar::from_int(static_cast<DType>(type), static_cast<std::int64_t>(i) - kMostSmall);
+      return all;
+    }();
+    return table[static_cast<std::size_t>(d)][static_cast<std::size_t>(x + kMostSmall)];
   }
   Scalar zero(DType d) {
     return Scalar::from_double(d, is_float(d) && chooser_.below(2) == 1 ? -0.0 : 0.0);
@@ -233,15 +271,15 @@ class Drawer {
 
   // In turn the operands that tell, in no order, and among them small integers once all were there.
   void fill_edges(Filler& out, int place) {
-    std::vector<Operands> telling;
+    std::vector<const Operands*> telling;
     for (const auto& [op, of, to] : needs_.elementwise)
-      for (Operands& operands : edge_operands(op, of, to)) telling.push_back(std::move(operands));
+      for (const Operands& operands : known_edges(op, of, to)) telling.push_back(&operands);
     const std::int64_t before = draw_ * out.size();
     for (std::int64_t i = 0; i < out.size(); ++i) {
       const std::int64_t turn = before + i;
       const auto known = static_cast<std::int64_t>(telling.size());
       if (turn < known || (known > 0 && turn % 4 == 0)) {
-        const Operands& operands = telling[static_cast<std::size_t>(
+        const Operands& operands = *telling[static_cast<std::size_t>(
             turn < known ? turn : static_cast<std::int64_t>(hash_turn(turn) % telling.size()))];
         const Scalar& x = operands[static_cast<std::size_t>(place) % operands.size()];
         if (x.dtype() == out.dtype()) {

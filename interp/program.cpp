@@ -5,6 +5,8 @@
 #include <numeric>
 #include <utility>
 
+#include "touchstone/ops/node_map.h"
+
 namespace touchstone::interp {
 namespace {
 
@@ -28,7 +30,7 @@ class Builder {
     program_.regions.emplace_back();
     Region made;
     made.size = concrete_size(root->shape());
-    std::map<const LazyOp*, int> place;
+    NodeMap<int> place;
     for (const LazyOp* node : region_nodes(root)) {
       place.emplace(node, static_cast<int>(made.nodes.size()));
       made.nodes.push_back(convert_node(*node, order, place));
@@ -46,14 +48,14 @@ class Builder {
   // Operands before users, not going below reduces.
   static std::vector<const LazyOp*> region_nodes(const LazyOpPtr& root) {
     std::vector<const LazyOp*> order;
-    std::map<const LazyOp*, bool> seen;
+    NodeMap<bool> seen;
     std::vector<std::pair<const LazyOp*, std::size_t>> path{{root.get(), 0}};
-    seen[root.get()] = true;
+    seen.emplace(root.get(), true);
     while (!path.empty()) {
       auto& [node, next] = path.back();
       if (!is_reduce(node->op()) && next < node->src().size()) {
         const LazyOp* operand = node->src()[next++].get();
-        if (!std::exchange(seen[operand], true)) path.emplace_back(operand, 0);
+        if (seen.emplace(operand, true).second) path.emplace_back(operand, 0);
       } else {
         order.push_back(node);
         path.pop_back();
@@ -62,8 +64,7 @@ class Builder {
     return order;
   }
 
-  ProgramNode convert_node(const LazyOp& node, const Order& order,
-                           const std::map<const LazyOp*, int>& place) {
+  ProgramNode convert_node(const LazyOp& node, const Order& order, const NodeMap<int>& place) {
     ProgramNode made;
     made.op = node.op();
     made.dtype = node.dtype();
@@ -81,7 +82,7 @@ class Builder {
     if (is_reduce(node.op())) {
       add_reduce(made, node, order);
     } else {
-      for (const LazyOpPtr& s : node.src()) made.src.push_back(place.at(s.get()));
+      for (const LazyOpPtr& s : node.src()) made.src.push_back(place[s.get()]);
     }
     return made;
   }

@@ -6,6 +6,7 @@
 
 #include "touchstone/codegen/linearizer.h"
 #include "touchstone/codegen/merge_axes.h"
+#include "touchstone/codegen/options_matter.h"
 
 namespace touchstone {
 
@@ -113,6 +114,7 @@ int Linearizer::open_loop(const sint& size, bool one_less, const char* prefix, N
   names_[name] = counter;
   const std::int64_t most = size.max().value_or(std::numeric_limits<std::int64_t>::max());
   index = symbolic::variable(name, 0, std::max<std::int64_t>(most - 1, 0));
+  loops_.emplace_back(index, counter);
   return counter;
 }
 
@@ -306,6 +308,13 @@ LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
   linear.buffers = buffers_of(kernel);
   assert((verify(linear), true));
   return linear;
+}
+
+bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
+  const LazyOpPtr planted = plant_view_fault(kernel, options.fault);
+  const LazyOpPtr merged = merge_axes(planted);
+  if (!options.merge_axes && merged != planted) return true;
+  return !(options.lanes && options.stages) && codegen::plan_lanes(merged).has_value();
 }
 
 }  // namespace touchstone

@@ -125,6 +125,10 @@ IndexExpr Linearizer::address(const ShapeTracker& st, int indices) {
 }
 
 int Linearizer::lower(symbolic::Node node, int indices) {
+  // Most indices are no more than this.
+  if (const auto constant = node.constant()) return builder_.int_const(*constant);
+  for (const auto& [variable, counter] : loops_)
+    if (variable == node) return counter;
   const auto key = std::make_pair(indices, node.id());
   if (const auto it = lowered_.find(key); it != lowered_.end() && it->second.first == node)
     return it->second.second;

@@ -78,6 +78,7 @@ class Linearizer {
   std::vector<std::string> variables_;
   std::map<std::string, int> names_;  // of variables and loop counters
   int counters_ = 0;
+  std::vector<std::pair<symbolic::Node, int>> loops_;  // the variable of each and its counter
   std::int64_t stage_bytes_ = kStagedBytes;
   std::deque<Indices> indices_;
   std::vector<NodeMap<int>> made_;  // by set of indices
