@@ -25,11 +25,12 @@ constexpr auto kHexPairs = [] {
 }();
 
 void write_hex(std::string& out, std::string_view bytes) {
-  std::size_t at = out.size();
-  out.resize(at + 2 * bytes.size());
+  const std::size_t before = out.size();
+  out.resize(before + 2 * bytes.size());
+  char* to = out.data() + before;
   for (const char c : bytes) {
-    std::memcpy(&out[at], kHexPairs[static_cast<unsigned char>(c)].data(), 2);
-    at += 2;
+    std::memcpy(to, kHexPairs[static_cast<unsigned char>(c)].data(), 2);
+    to += 2;
   }
 }
 

@@ -201,7 +201,11 @@ LazyOp::~LazyOp() {
 }
 
 LazyOpPtr LazyOp::make(Op op, std::vector<LazyOpPtr> src, OpArg arg) {
-  return LazyOpPtr(new LazyOp(op, std::move(src), std::move(arg)));
+  struct Made : LazyOp {  // what make_shared may construct
+    Made(Op its_op, std::vector<LazyOpPtr> its_src, OpArg its_arg)
+        : LazyOp(its_op, std::move(its_src), std::move(its_arg)) {}
+  };
+  return std::make_shared<Made>(op, std::move(src), std::move(arg));
 }
 
 LazyOpPtr LazyOp::load(int idx, DType dtype, ShapeTracker st) {
