@@ -21,8 +21,9 @@ if(EXISTS "${SOURCES}/${TARGET}.dict")
   set(dictionary "-dict=${SOURCES}/${TARGET}.dict")
 endif()
 execute_process(
-  COMMAND "${PROGRAM}" -max_total_time=${SECONDS} -seed=1 -print_funcs=0 -max_len=512 -timeout=120
-          -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix=${FOLDER}/failed-${TARGET}-
+  COMMAND "${PROGRAM}" -max_total_time=${SECONDS} -seed=1 -print_funcs=0 -max_len=512
+          -timeout=120 -report_slow_units=120 -rss_limit_mb=4096 -print_final_stats=1
+          -artifact_prefix=${FOLDER}/failed-${TARGET}-
           ${dictionary} "${corpus}/new" ${seeds}
   RESULT_VARIABLE status)
 file(REMOVE_RECURSE "${corpus}")
