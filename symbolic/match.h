@@ -86,12 +86,15 @@ struct CompiledRule {
   Expr rhs = 0;
   std::vector<Expr> conditions;
   std::vector<char> letters;
-  std::vector<std::size_t> most_terms{};  // of each part, that its pattern can take
+  std::vector<std::size_t> most_terms{};        // of each part, that its pattern can take
+  std::vector<std::optional<Int>> constants{};  // of each part, where its pattern takes but one
 
-  /// Whether no subject has more terms than its pattern can take.
+  /// Whether no subject has more terms, or another constant, than its pattern can take.
   bool fits(std::span<const Linear> subjects) const {
     for (std::size_t i = 0; i < subjects.size(); ++i)
-      if (subjects[i].terms.size() > most_terms[i]) return false;
+      if (subjects[i].terms.size() > most_terms[i] ||
+          (constants[i] && *constants[i] != subjects[i].constant))
+        return false;
     return true;
   }
 };

@@ -136,6 +136,14 @@ std::size_t most_terms(const Pattern& p) {
   return most;
 }
 
+/// The constant of a sum that it matches, where no variable may stand for a part of it.
+std::optional<Int> only_constant(const Pattern& p) {
+  const auto takes = [](const Pattern::Item& i) {
+    return Pattern::is_comparison(i.op) || i.op == Op::Variable;
+  };
+  return std::ranges::any_of(p.items, takes) ? std::nullopt : std::optional(p.constant);
+}
+
 /// Whether two sums, whatever their variables stand for, add up to a constant.
 bool opposed(const Pattern& a, const Pattern& b) {
   const auto varies = [](const Pattern::Item& i) {
@@ -251,6 +259,7 @@ RuleSet::RuleSet() {
     for (const Pattern& p : r.parts) {
       r.kinds |= kinds_of(p);
       r.most_terms.push_back(most_terms(r.root == Root::And ? p.items[0].args[0] : p));
+      r.constants.push_back(only_constant(p));
       if (r.root != Root::And && divides_in(p)) r.kinds |= kind_bit(Kind::Digit);
       for (const Pattern::Item& i : p.items) r.scales |= i.factor != 0;
     }
