@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "touchstone/symbolic/grammar.h"
+#include "touchstone/symbolic/operators.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -13,51 +14,6 @@ using symbolic::ExprOp;
 using symbolic::Int;
 
 std::int64_t magnitude(std::int64_t value) { return value < 0 ? -value : value; }
-
-Int truncated(const Int& a, const Int& b) {
-  const Int q = floor_div(abs(a), abs(b));
-  return (a.sign() < 0) == (b.sign() < 0) ? q : -q;
-}
-
-bool divides(ExprOp op) {
-  return op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv || op == ExprOp::TruncMod;
-}
-
-/// Of integers of any length; a divisor is not 0.
-Int result(ExprOp op, const Int& a, const Int& b) {
-  switch (op) {
-    case ExprOp::Lt:
-      return a < b ? 1 : 0;
-    case ExprOp::Gt:
-      return a > b ? 1 : 0;
-    case ExprOp::Le:
-      return a <= b ? 1 : 0;
-    case ExprOp::Ge:
-      return a >= b ? 1 : 0;
-    case ExprOp::Eq:
-      return a == b ? 1 : 0;
-    case ExprOp::Ne:
-      return a == b ? 0 : 1;
-    case ExprOp::Add:
-      return a + b;
-    case ExprOp::Sub:
-      return a - b;
-    case ExprOp::Mul:
-      return a * b;
-    case ExprOp::Div:
-      return floor_div(a, b);
-    case ExprOp::Mod:
-      return floor_mod(a, b);
-    case ExprOp::TruncDiv:
-      return truncated(a, b);
-    case ExprOp::TruncMod:
-      return a - b * truncated(a, b);
-    case ExprOp::Min:
-      return a < b ? a : b;
-    default:
-      return a < b ? b : a;
-  }
-}
 
 template <class Of>
 void each(std::span<std::int64_t> a, std::span<const std::int64_t> b, const Of& of) {
@@ -249,7 +205,7 @@ class PointValues::Builder final : public symbolic::ExpressionBuilder {
 
   static void binary(ExprOp op, Column& a, Column& b) {
     a.leave_out(b);
-    if (divides(op)) {
+    if (symbolic::divides(op)) {
       for (std::size_t p = 0; p < a.count_; ++p) {
         if (!b.is_zero(p)) continue;
         if (a.defined_.empty()) a.defined_.assign(a.count_, 1);
@@ -260,14 +216,14 @@ class PointValues::Builder final : public symbolic::ExpressionBuilder {
     a.widen();
     b.widen();
     for (std::size_t p = 0; p < a.count_; ++p)
-      a.wide_[p] = a.defined(p) ? result(op, a.wide_[p], b.wide_[p]) : Int(0);
+      a.wide_[p] = a.defined(p) ? symbolic::value_of(op, a.wide_[p], b.wide_[p]) : Int(0);
     a.narrow();
   }
 
   /// Whether the result is known to be small, and then stands in a.
   static bool narrow(ExprOp op, Column& a, Column& b) {
     const std::span<const std::int64_t> by(b.numbers_);
-    if (divides(op)) {
+    if (symbolic::divides(op)) {
       constexpr std::int64_t kHalf = std::numeric_limits<std::int32_t>::max();
       if (a.most_ <= kHalf && b.most_ <= kHalf)
         put_quotient<std::int32_t>(op, a.numbers_, by);  // several times as fast

@@ -33,7 +33,7 @@ class Column {
   void clear(std::size_t count);
   void set(std::size_t point, const symbolic::Int& value) {
     const std::optional<std::int64_t> small = value.small();
-    if (wide_.empty() && small && *small < kMost && *small > -kMost) {
+    if (wide_.empty() && small && *small<kMost&& * small> - kMost) {
       numbers_[point] = *small;
       most_ = std::max(most_, *small < 0 ? -*small : *small);
       return;

@@ -3,55 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "touchstone/symbolic/operators.h"
+
 namespace touchstone::prove {
-
-namespace {
-
-Int truncated(const Int& a, const Int& b) {
-  const Int q = floor_div(abs(a), abs(b));
-  return (a.sign() < 0) == (b.sign() < 0) ? q : -q;
-}
-
-Int apply(ExprOp op, const Int& a, const Int& b) {
-  switch (op) {
-    case ExprOp::Lt:
-      return a < b ? 1 : 0;
-    case ExprOp::Gt:
-      return a > b ? 1 : 0;
-    case ExprOp::Le:
-      return a <= b ? 1 : 0;
-    case ExprOp::Ge:
-      return a >= b ? 1 : 0;
-    case ExprOp::Eq:
-      return a == b ? 1 : 0;
-    case ExprOp::Ne:
-      return a == b ? 0 : 1;
-    case ExprOp::Add:
-      return a + b;
-    case ExprOp::Sub:
-      return a - b;
-    case ExprOp::Mul:
-      return a * b;
-    case ExprOp::Div:
-      return floor_div(a, b);
-    case ExprOp::Mod:
-      return floor_mod(a, b);
-    case ExprOp::TruncDiv:
-      return truncated(a, b);
-    case ExprOp::TruncMod:
-      return a - b * truncated(a, b);
-    case ExprOp::Min:
-      return smaller(a, b);
-    default:
-      return larger(a, b);
-  }
-}
-
-bool divides(ExprOp op) {
-  return op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv || op == ExprOp::TruncMod;
-}
-
-}  // namespace
 
 Evaluator::Evaluator(const Exprs& exprs, const std::vector<Expr>& roots,
                      const std::vector<std::string>& names) {
@@ -104,9 +58,9 @@ std::optional<Int> Evaluator::step(const Instruction& i, std::span<const Int> po
     if (!arg(n)) return std::nullopt;
   if (i.op == ExprOp::Not) return Int(arg(0)->is_zero() ? 1 : 0);
   if (i.op == ExprOp::Neg) return -*arg(0);
-  if (divides(i.op) && arg(1)->is_zero()) return std::nullopt;
+  if (symbolic::divides(i.op) && arg(1)->is_zero()) return std::nullopt;
   Int r = *arg(0);
-  for (std::size_t n = 1; n < i.count; ++n) r = apply(i.op, r, *arg(n));
+  for (std::size_t n = 1; n < i.count; ++n) r = symbolic::value_of(i.op, r, *arg(n));
   return r;
 }
 
