@@ -392,12 +392,11 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
   for (const Linear& m : members)
     for (const Term& t : m.terms) {
       const NodeData& n = c_[t.atom];
-      if (n.kind != Kind::Select && n.kind != Kind::Zero) continue;
-      const Id condition = n.kind == Kind::Zero ? t.atom : n.args[0];
+      if (n.kind != Kind::Select) continue;
+      const Id condition = n.args[0];
       const auto chooses = [&](const Linear& member) {
         return std::ranges::any_of(member.terms, [&](const Term& u) {
-          return u.atom == condition ||
-                 (c_.kind(u.atom) == Kind::Select && c_[u.atom].args[0] == condition);
+          return c_.kind(u.atom) == Kind::Select && c_[u.atom].args[0] == condition;
         });
       };
       const auto chosen = [&](const Linear& member, Id known) {
@@ -437,8 +436,7 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   for (const Linear* s : {&a, &b})
     for (const Term& t : s->terms) {
       const NodeData& n = c_[t.atom];
-      if (n.kind == Kind::Max || n.kind == Kind::Select || n.kind == Kind::Zero)
-        return std::nullopt;
+      if (n.kind == Kind::Max || n.kind == Kind::Select) return std::nullopt;
       if (n.kind == Kind::Digit && n.second.is_zero()) return std::nullopt;  // joint_quotient
     }
   if (a == b) return a;
@@ -471,10 +469,8 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
   List<Linear> list;
   for (const Linear& m : members) list.push_back(shortened(m));
   const auto selects = [&](const Linear& m) {
-    return std::ranges::any_of(m.terms, [&](const Term& t) {
-      const Kind kind = c_.kind(t.atom);
-      return kind == Kind::Select || kind == Kind::Zero;
-    });
+    return std::ranges::any_of(m.terms,
+                               [&](const Term& t) { return c_.kind(t.atom) == Kind::Select; });
   };
   if (std::ranges::any_of(list, selects)) {  // which condition comes first matters
     std::ranges::sort(list, [&](const Linear& a, const Linear& b) { return precedes(a, b); });
