@@ -1,10 +1,12 @@
 # Runs a libFuzzer target for some seconds, from seeds and with its dictionary:
-#   cmake -DPROGRAM=FILE -DTARGET=NAME -DSECONDS=N -DDRAWN=N -DSOURCES=FOLDER -DFOLDER=FOLDER -P engine.cmake
-# DRAWN: of how many cases the program first writes the bytes. Nothing is kept but what fails. The
-# environment's TOUCHSTONE_ENGINE_SECONDS sets other seconds.
+#   cmake -DPROGRAM=FILE -DTARGET=NAME -DSECONDS=N -DRATE=N -DDRAWN=N -DSOURCES=FOLDER -DFOLDER=FOLDER -P engine.cmake
+# DRAWN: of how many cases the program first writes the bytes. RATE: inputs for each second, at which
+# it ends before its time, so that a quicker machine goes no further than where it was seen to pass.
+# Nothing is kept but what fails. The environment's TOUCHSTONE_ENGINE_SECONDS sets other seconds.
 if(DEFINED ENV{TOUCHSTONE_ENGINE_SECONDS})
   set(SECONDS "$ENV{TOUCHSTONE_ENGINE_SECONDS}")
 endif()
+math(EXPR runs "${SECONDS} * ${RATE}")
 set(corpus "${FOLDER}/engine-${TARGET}")
 file(REMOVE_RECURSE "${corpus}")
 file(MAKE_DIRECTORY "${corpus}/new")
@@ -21,7 +23,7 @@ if(EXISTS "${SOURCES}/${TARGET}.dict")
   set(dictionary "-dict=${SOURCES}/${TARGET}.dict")
 endif()
 execute_process(
-  COMMAND "${PROGRAM}" -max_total_time=${SECONDS} -seed=1 -print_funcs=0 -max_len=512
+  COMMAND "${PROGRAM}" -max_total_time=${SECONDS} -runs=${runs} -seed=1 -print_funcs=0 -max_len=512
           -timeout=120 -report_slow_units=120 -rss_limit_mb=4096 -print_final_stats=1
           -artifact_prefix=${FOLDER}/failed-${TARGET}-
           ${dictionary} "${corpus}/new" ${seeds}

@@ -147,6 +147,14 @@ TEST(AnswerBounds, AreExactOnBoxesThatCanBeEnumerated) {
   EXPECT_GT(made, 1'000);
 }
 
+TEST(AnswerBounds, LeaveOutPointsWithoutAValueBelowALongDivisor) {
+  const std::string dividend = "92000100000000000023372036854775808";
+  Question q;
+  q.variables.emplace_back("x", range(0, 7));
+  q.text = dividend + "//x//226508000000100000000000009";
+  EXPECT_EQ(text(answer(q).bounds), "58023873..406167111");
+}
+
 TEST(AnswerSize, CountsThePrintedTextOnEveryCase) {
   using Json = nlohmann::json;
   const auto path = std::filesystem::path(__FILE__).parent_path() / "data" / "symbolic_cases.jsonl";
