@@ -38,7 +38,8 @@ const Int& Program::pass(std::span<const Int> values, const Int& undefined) {
   const std::uint32_t* part = parts_.data();
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const NodeData& n = c_[nodes_[i]];
-    value_[i] = step(n, part, values, undefined);
+    // A number for each division, or two would make up for each other.
+    value_[i] = step(n, part, values, undefined * static_cast<std::int64_t>(i + 1));
     part += n.args.size() + n.terms.size() + (n.kind == Kind::Variable ? 1 : 0);
   }
   return value_.back();

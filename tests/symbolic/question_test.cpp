@@ -153,6 +153,8 @@ TEST(AnswerBounds, LeaveOutPointsWithoutAValueBelowALongDivisor) {
   q.variables.emplace_back("x", range(0, 7));
   q.text = dividend + "//x//226508000000100000000000009";
   EXPECT_EQ(text(answer(q).bounds), "58023873..406167111");
+  q.text = "100//x//2 - 30//x//2";  // at 0 one would make up for the other
+  EXPECT_EQ(text(answer(q).bounds), "5..35");
 }
 
 TEST(AnswerSize, CountsThePrintedTextOnEveryCase) {
