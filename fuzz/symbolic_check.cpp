@@ -45,6 +45,7 @@ Expr swapped(Exprs& exprs, Expr root) {
 /// The expression as it stands in the text of a case.
 std::string expression_in(const std::string& text) {
   const std::size_t from = text.find_first_not_of(' ', text.find('|') + 1);
+  if (from == std::string::npos) return {};
   return text.substr(from, text.find('|', from) - from);
 }
 

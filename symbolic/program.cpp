@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "touchstone/base/hash.h"
+
 namespace touchstone::symbolic {
 
 Program::Program(const Context& context, Id root)
@@ -38,8 +40,10 @@ const Int& Program::pass(std::span<const Int> values, const Int& undefined) {
   const std::uint32_t* part = parts_.data();
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const NodeData& n = c_[nodes_[i]];
-    // A number for each division, or two would make up for each other.
-    value_[i] = step(n, part, values, undefined * static_cast<std::int64_t>(i + 1));
+    // A number for each division, no simple multiple of another's, or two would make up for each
+    // other.
+    const auto own = static_cast<std::int64_t>(hash_mix(i, 1) >> 16);
+    value_[i] = step(n, part, values, undefined * own);
     part += n.args.size() + n.terms.size() + (n.kind == Kind::Variable ? 1 : 0);
   }
   return value_.back();

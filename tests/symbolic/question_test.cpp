@@ -155,6 +155,8 @@ TEST(AnswerBounds, LeaveOutPointsWithoutAValueBelowALongDivisor) {
   EXPECT_EQ(text(answer(q).bounds), "58023873..406167111");
   q.text = "100//x//2 - 30//x//2";  // at 0 one would make up for the other
   EXPECT_EQ(text(answer(q).bounds), "5..35");
+  q.text = "100//x//2 - 30//x//4";
+  EXPECT_EQ(text(answer(q).bounds), "6..43");
 }
 
 TEST(AnswerSize, CountsThePrintedTextOnEveryCase) {
