@@ -429,19 +429,21 @@ bool Simplifier::join_conditions(Linear& s) {
 }
 
 void Simplifier::recombine(Linear& s) {
-  bool digits = false, symbolic = false;
-  int choices = 0;
+  bool digits = false, symbolic = false, choices = false;
+  int flags = 0;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
     digits |= n.kind == Kind::Digit;
-    choices += n.kind == Kind::Select || n.kind == Kind::Negative || n.kind == Kind::Zero;
+    choices |= n.kind == Kind::Select;
+    flags += n.kind == Kind::Negative || n.kind == Kind::Zero;
     symbolic |= n.kind == Kind::Mod;
     if (n.kind == Kind::Product)
       for (const Id f : n.args) symbolic |= c_.kind(f) == Kind::Div;
   }
-  if (!(digits || symbolic || choices > 1) || depth_ >= kDeepest) return;
+  choices |= flags > 1;
+  if (!(digits || symbolic || choices) || depth_ >= kDeepest) return;
   ++depth_;
-  if (choices > 1) recombine_choices(s);
+  if (choices) recombine_choices(s);
   if (symbolic) recombine_symbolic(s);
   for (int round = 0; digits && round < 2; ++round) {  // a remainder may turn to its neighbour's
     const Linear before = s;

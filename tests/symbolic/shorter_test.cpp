@@ -81,6 +81,7 @@ TEST(Shorter, Choices) {
       {"where(z >= 5, where(z < 6, x, y), y)", "where(z == 5, x, y)"},
       {"where(z != 5, where(z < 6, x, y), y)", "where(z < 5, x, y)"},
       {"(z < 8) - (z < 7)", "z == 7"},
+      {"where(x < y and z < 2, x, 0) + (x < y and z < 2)", "where(x < y and z < 2, x + 1, 0)"},
       {"(z < 8) + (z == 8)", "z < 9"},
       {"where(x < 30, max(3, x), x)", "max(3, x)"},
       {"where(x > 0, y + 1, y)", "(0 < x) + y"},
