@@ -14,7 +14,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-Json json_of(const Exprs& e, const Chain& chain) {
+Json chain_json(const Exprs& e, const Chain& chain) {
   Json steps = Json::array();
   for (const DerivationStep& s : chain.steps) {
     Json bindings = Json::object(), facts = Json::array();
@@ -78,9 +78,9 @@ std::string derivation_json(const Derivation& d) {
   Json variables = Json::object(), assumptions = Json::array();
   for (const Derivation::Variable& v : d.variables)
     variables[v.name] = {end_of(v.lo), end_of(v.hi)};
-  for (const Chain& a : d.assumptions) assumptions.push_back(json_of(d.exprs, a));
+  for (const Chain& a : d.assumptions) assumptions.push_back(chain_json(d.exprs, a));
   Json j = {{"variables", std::move(variables)}, {"assumptions", std::move(assumptions)}};
-  j.update(json_of(d.exprs, d.main));
+  j.update(chain_json(d.exprs, d.main));
   if (d.longer) j["longer"] = render(d.exprs, *d.longer);
   return j.dump(1) + "\n";
 }

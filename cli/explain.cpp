@@ -46,11 +46,7 @@ Scalar element_of(const HostArray& array, std::int64_t flat) {
   return Scalar::from_bits(array.dtype, bits);
 }
 
-std::string hex_bits(const Scalar& s) {
-  return fmt::format("{:0{}x}", s.bits(), 2 * itemsize(s.dtype()));
-}
-
-nlohmann::ordered_json json_of(const ExplainedNode& node) {
+nlohmann::ordered_json node_json(const ExplainedNode& node) {
   nlohmann::ordered_json out{{"text", node.text},
                              {"dtype", name(node.reference.dtype())},
                              {"reference", hex_bits(node.reference)},
@@ -105,7 +101,7 @@ int run_explain(const ExplainOptions& options) {
   const bool legal = !got || nodes.back().legal.accepts(*got);
   if (options.json) {
     nlohmann::ordered_json out{{"at", at}, {"profile", profile.name}};
-    for (const ExplainedNode& node : nodes) out["nodes"].push_back(json_of(node));
+    for (const ExplainedNode& node : nodes) out["nodes"].push_back(node_json(node));
     if (got) out.update({{"candidate", hex_bits(*got)}, {"is_legal", legal}});
     fmt::print("{}\n", out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   } else {

@@ -44,7 +44,7 @@ std::vector<std::string> input_paths(const fs::path& folder, const KernelFile& f
 }
 
 // One line of the report.
-struct Judged {
+struct JudgedKernel {
   std::string name;
   LazyOpPtr kernel;  // null where it could not be read
   Verdict verdict;
@@ -64,8 +64,8 @@ class Cases {
 
   std::size_t size() const { return folders_.size() + drawn_.size(); }
 
-  Judged judge(std::size_t i) const {
-    Judged judged;
+  JudgedKernel judge(std::size_t i) const {
+    JudgedKernel judged;
     judged.name = folders_.empty() ? drawn_[i].name : folders_[i].filename().string();
     try {
       if (folders_.empty()) {
@@ -88,7 +88,8 @@ class Cases {
   }
 
  private:
-  void ask(const KernelFile& file, const std::vector<HostArray>& inputs, Judged& judged) const {
+  void ask(const KernelFile& file, const std::vector<HostArray>& inputs,
+           JudgedKernel& judged) const {
     const foreign::Answer answer = backend_->run(file, inputs);
     if (answer.kind == foreign::Answer::Kind::Unsupported)
       judged.unsupported = answer.why;
@@ -110,7 +111,7 @@ std::string coloured(Outcome outcome) {
                                     : yellow(text);
 }
 
-std::string line_of(const Judged& judged, const Profile& profile, bool as_json) {
+std::string line_of(const JudgedKernel& judged, const Profile& profile, bool as_json) {
   if (judged.unsupported.empty())
     return as_json ? json_of(judged.verdict, judged.kernel, profile, judged.name)
                    : fmt::format("{} {}", bold(judged.name), judged.verdict.str());
@@ -143,7 +144,7 @@ int run_judge(const JudgeOptions& options) {
   {
     Progress progress("judging", static_cast<std::int64_t>(cases.size()));
     for (std::size_t i = 0; i < cases.size(); ++i) {
-      const Judged judged = cases.judge(i);
+      const JudgedKernel judged = cases.judge(i);
       const bool judgeable = judged.unsupported.empty();
       if (judgeable)
         ++counts[judged.verdict.outcome];

@@ -13,13 +13,9 @@
 #include "verbs.h"
 
 namespace touchstone::cli {
-namespace {
-
 std::string hex_bits(const Scalar& s) {
   return fmt::format("{:0{}x}", s.bits(), 2 * itemsize(s.dtype()));
 }
-
-}  // namespace
 
 int exit_code(Outcome outcome) {
   switch (outcome) {

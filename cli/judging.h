@@ -16,6 +16,9 @@
 
 namespace touchstone::cli {
 
+/// The bits of a value, in hexadecimal digits.
+std::string hex_bits(const Scalar& s);
+
 /// A built-in profile, or the one in a file that ends in .json, or the default one where `wanted`
 /// is empty. Throws ParseError, SystemError.
 Profile read_profile(const std::string& wanted);

@@ -16,7 +16,6 @@ namespace {
 
 using prove::Claim;
 using prove::Proof;
-using prove::Verdict;
 using Json = nlohmann::ordered_json;
 
 struct Named {
@@ -61,22 +60,22 @@ std::vector<Named> asked_for(const ProveOptions& options) {
   return found;
 }
 
-std::string coloured(Verdict verdict) {
+std::string coloured(prove::Verdict verdict) {
   const std::string text(name_of(verdict));
-  return verdict == Verdict::Proved    ? green(text)
-         : verdict == Verdict::Refuted ? red(text)
-                                       : yellow(text);
+  return verdict == prove::Verdict::Proved    ? green(text)
+         : verdict == prove::Verdict::Refuted ? red(text)
+                                              : yellow(text);
 }
 
 /// What is to be said of one claim besides its own proof.
-struct Judged {
+struct ProvedRule {
   const Named* named;
   Proof proof;
   std::vector<std::pair<prove::Mutant, Proof>> necessity, mutants;
 };
 
-Judged judge(prove::Prover& prover, const Named& named, const ProveOptions& options) {
-  Judged j{&named, prover.prove(named.claim), {}, {}};
+ProvedRule judge(prove::Prover& prover, const Named& named, const ProveOptions& options) {
+  ProvedRule j{&named, prover.prove(named.claim), {}, {}};
   const auto decide = [&](std::vector<prove::Mutant> list, auto& into) {
     for (prove::Mutant& m : list) {
       Proof p = prover.prove(m.claim);
@@ -90,22 +89,23 @@ Judged judge(prove::Prover& prover, const Named& named, const ProveOptions& opti
 
 /// The exit code: 1 where something is refuted or a condition is needless, 3 where something stays
 /// open.
-int code_of(const Judged& j) {
-  int code = j.proof.verdict == Verdict::Proved    ? kExitOk
-             : j.proof.verdict == Verdict::Refuted ? kExitNo
-                                                   : kExitWeak;
+int code_of(const ProvedRule& j) {
+  int code = j.proof.verdict == prove::Verdict::Proved    ? kExitOk
+             : j.proof.verdict == prove::Verdict::Refuted ? kExitNo
+                                                          : kExitWeak;
   const auto raise = [&](int to) {
     if (code != kExitNo && to != kExitOk) code = to;
   };
   for (const auto& [m, p] : j.necessity)
-    raise(p.verdict == Verdict::Proved    ? kExitNo
-          : p.verdict == Verdict::Unknown ? kExitWeak
-                                          : kExitOk);
-  for (const auto& [m, p] : j.mutants) raise(p.verdict == Verdict::Unknown ? kExitWeak : kExitOk);
+    raise(p.verdict == prove::Verdict::Proved    ? kExitNo
+          : p.verdict == prove::Verdict::Unknown ? kExitWeak
+                                                 : kExitOk);
+  for (const auto& [m, p] : j.mutants)
+    raise(p.verdict == prove::Verdict::Unknown ? kExitWeak : kExitOk);
   return code;
 }
 
-Json json_of(const Proof& p) {
+Json proof_json(const Proof& p) {
   Json j{{"verdict", name_of(p.verdict)}, {"method", name_of(p.method)}, {"seconds", p.seconds}};
   if (p.counterexample) {
     Json point = Json::object();
@@ -115,21 +115,21 @@ Json json_of(const Proof& p) {
                            {"lhs", p.counterexample->lhs.str()},
                            {"rhs", rhs ? Json(rhs->str()) : Json(nullptr)}};
   }
-  if (p.verdict == Verdict::Unknown) j["reason"] = p.reason;
+  if (p.verdict == prove::Verdict::Unknown) j["reason"] = p.reason;
   return j;
 }
 
-void print_json(const Judged& judged) {
+void print_json(const ProvedRule& judged) {
   Json j;
   if (!judged.named->name.empty()) j["rule"] = judged.named->name;
   j["claim"] = text_of(judged.named->claim);
-  j.update(json_of(judged.proof));
+  j.update(proof_json(judged.proof));
   j["steps"] = judged.proof.steps;
   j["questions"] = judged.proof.queries.size();
   const auto list = [&](const char* key, const auto& items) {
     for (const auto& [m, p] : items) {
       Json item{{"change", m.what}, {"claim", text_of(m.claim)}};
-      item.update(json_of(p));
+      item.update(proof_json(p));
       j[key].push_back(item);
     }
   };
@@ -140,11 +140,11 @@ void print_json(const Judged& judged) {
 
 std::string ending(const Proof& p) {
   if (p.counterexample) return text_of(*p.counterexample);
-  if (p.verdict == Verdict::Unknown) return p.reason;
+  if (p.verdict == prove::Verdict::Unknown) return p.reason;
   return fmt::format("by {}, {}", name_of(p.method), seconds_str(p.seconds));
 }
 
-void print_changes(const Judged& j) {
+void print_changes(const ProvedRule& j) {
   const auto list = [](const auto& items) {
     for (const auto& [m, p] : items)
       fmt::print("  {:<8}  {}\n            {}\n", coloured(p.verdict), m.what, dim(ending(p)));
@@ -153,7 +153,7 @@ void print_changes(const Judged& j) {
   list(j.mutants);
 }
 
-void print_long(const Judged& j) {
+void print_long(const ProvedRule& j) {
   if (!j.named->name.empty()) fmt::print("{}\n", bold(j.named->name));
   fmt::print("{}\n", text_of(j.named->claim));
   // Steps of a way that led nowhere would be no proof.
@@ -182,10 +182,10 @@ int run_prove(const ProveOptions& options) {
     Progress progress("prove", static_cast<std::int64_t>(claims.size()));
     for (std::size_t i = 0; i < claims.size(); ++i) {
       progress.update(static_cast<std::int64_t>(i), claims[i].name);
-      const Judged j = judge(prover, claims[i], options);
+      const ProvedRule j = judge(prover, claims[i], options);
       const int own = code_of(j);
       if (own == kExitNo || (own != kExitOk && code == kExitOk)) code = own;
-      proved += j.proof.verdict == Verdict::Proved ? 1 : 0;
+      proved += j.proof.verdict == prove::Verdict::Proved ? 1 : 0;
       seconds += j.proof.seconds;
       if (options.smt2)
         fmt::print("{}\n", smt_file(claims[i].claim, j.proof));

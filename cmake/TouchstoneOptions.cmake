@@ -30,8 +30,13 @@ add_library(touchstone_build INTERFACE)
 target_compile_options(touchstone_build INTERFACE -Wall -Wextra -Wpedantic -Wconversion
                                                   -ffp-contract=off -fno-fast-math)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651).
-  target_compile_options(touchstone_build INTERFACE -Wno-restrict)
+  # GCC 12 sees overlaps in std::string that are not there (GCC bug 105651), and reads past the end
+  # of Boost's small_vector.
+  target_compile_options(touchstone_build INTERFACE -Wno-restrict -Wno-stringop-overread)
+endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_UNITY_BUILD)
+  # Sources are included there, so that GCC takes their unnamed namespaces for those of headers.
+  target_compile_options(touchstone_build INTERFACE -Wno-subobject-linkage)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # libstdc++ 12's stable_sort calls a function that it declares deprecated.

@@ -12,9 +12,6 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-std::int64_t product(const Sizes& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
-}
 Shape to_shape(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
 
 // A movement operation found backwards: from the shape wanted to the shape it is applied to.

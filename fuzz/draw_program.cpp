@@ -5,6 +5,7 @@
 
 #include "touchstone/fuzz/edges.h"
 #include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/values.h"
 #include "touchstone/ops/op.h"
 
 namespace touchstone::fuzz {
@@ -14,10 +15,6 @@ using Sizes = std::vector<std::int64_t>;
 
 std::string words(const Sizes& sizes) {
   return sizes.empty() ? "()" : fmt::format("{}", fmt::join(sizes, ","));
-}
-
-std::int64_t product(const Sizes& sizes) {
-  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
 }
 
 class ProgramDraw {

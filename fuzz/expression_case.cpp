@@ -48,7 +48,7 @@ ExpressionCase::Variable variable_of(std::string_view word) {
   return v;
 }
 
-std::string str(const std::optional<Int>& end) { return end ? end->str() : ""; }
+std::string end_text(const std::optional<Int>& end) { return end ? end->str() : ""; }
 
 }  // namespace
 
@@ -106,7 +106,7 @@ std::string ExpressionCase::str() const {
   std::string text;
   for (const Variable& v : variables)
     if (used.contains(v.name))
-      text += fmt::format("{}={}..{} ", v.name, fuzz::str(v.low), fuzz::str(v.high));
+      text += fmt::format("{}={}..{} ", v.name, end_text(v.low), end_text(v.high));
   text += "| " + render(exprs, root);
   for (const Expr a : assumptions) text += " | " + render(exprs, a);
   return text;

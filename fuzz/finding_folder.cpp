@@ -14,7 +14,7 @@ namespace {
 
 using Index = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostTerms = 8;  // of a reduce that are shown
+constexpr std::int64_t kMostListed = 8;  // of a reduce that are shown
 
 Index unraveled(std::int64_t flat, const Shape& shape) {
   Index at(shape.size());
@@ -95,12 +95,12 @@ std::string index_trace(const KernelCase& c, std::span<const std::int64_t> at) {
       sizes.push_back(reduced ? leaf->shape()[i].as_int() : 1);
       terms *= sizes.back();
     }
-    for (std::int64_t t = 0; t < std::min(terms, kMostTerms); ++t) {
+    for (std::int64_t t = 0; t < std::min(terms, kMostListed); ++t) {
       std::int64_t rest = t;
       for (std::size_t i = at.size(); i-- > 0; rest /= sizes[i]) index[i] = at[i] + rest % sizes[i];
       text += read_of(c, *leaf, index);
     }
-    if (terms > kMostTerms) text += fmt::format("    and {} more\n", terms - kMostTerms);
+    if (terms > kMostListed) text += fmt::format("    and {} more\n", terms - kMostListed);
   }
   return text;
 }

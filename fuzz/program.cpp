@@ -11,7 +11,7 @@ namespace touchstone::fuzz {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
-constexpr std::int64_t kMostElements = 4096;
+constexpr std::int64_t kMostProgramElements = 4096;
 constexpr std::size_t kMostSteps = 200;
 
 std::vector<std::string_view> split(std::string_view text, char at) {
@@ -46,9 +46,11 @@ std::string joined(const Sizes& sizes) {
 std::int64_t count(const Sizes& shape) {
   std::int64_t n = 1;
   for (const std::int64_t size : shape) {
-    if (size < 0 || size > kMostElements) throw ParseError(fmt::format("a size of {}", size));
+    if (size < 0 || size > kMostProgramElements)
+      throw ParseError(fmt::format("a size of {}", size));
     n *= size;
-    if (n > kMostElements) throw ParseError(fmt::format("more than {} elements", kMostElements));
+    if (n > kMostProgramElements)
+      throw ParseError(fmt::format("more than {} elements", kMostProgramElements));
   }
   return n;
 }
@@ -347,9 +349,9 @@ bool mend_program(Program& p) {
   return false;
 }
 
-class Smaller {
+class SmallerProgram {
  public:
-  Smaller(const Program& p, const ProgramKind& kind)
+  SmallerProgram(const Program& p, const ProgramKind& kind)
       : program_(p), types_(p.types()), one_type_(kind.gradients) {}
 
   std::vector<std::string> all() {
@@ -489,7 +491,7 @@ class Smaller {
 }  // namespace
 
 std::vector<std::string> smaller_programs(const Program& program, const ProgramKind& kind) {
-  return Smaller(program, kind).all();
+  return SmallerProgram(program, kind).all();
 }
 
 // Operations, inputs and how unusual their types are, elements of all values, values that are

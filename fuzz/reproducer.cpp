@@ -34,17 +34,18 @@ void write_hex(std::string& out, std::string_view bytes) {
   }
 }
 
-[[noreturn]] void bad(const std::string& where, const std::string& why) {
+[[noreturn]] void bad_reproducer(const std::string& where, const std::string& why) {
   throw ParseError(fmt::format("reproducer: {}: {}", where, why));
 }
 
 std::string unhex(const std::string& text, const std::string& where) {
-  if (text.size() % 2 != 0) bad(where, "an odd number of hexadecimal digits");
+  if (text.size() % 2 != 0) bad_reproducer(where, "an odd number of hexadecimal digits");
   std::string out;
   for (std::size_t i = 0; i < text.size(); i += 2) {
     unsigned byte = 0;
     const auto [end, error] = std::from_chars(text.data() + i, text.data() + i + 2, byte, 16);
-    if (error != std::errc() || end != text.data() + i + 2) bad(where, "not hexadecimal");
+    if (error != std::errc() || end != text.data() + i + 2)
+      bad_reproducer(where, "not hexadecimal");
     out += static_cast<char>(byte);
   }
   return out;
@@ -76,20 +77,20 @@ HostArray parse_array(const json& value, const std::string& where) {
   try {
     for (const json& size : value.at("shape"))
       if (!size.is_number_integer() || size < 0)
-        bad(where, fmt::format("{} is not a size", size.dump()));
+        bad_reproducer(where, fmt::format("{} is not a size", size.dump()));
     HostArray array{parse_dtype(value.at("dtype").get<std::string>()),
                     value.at("shape").get<std::vector<std::int64_t>>(),
                     unhex(value.at("bytes").get<std::string>(), where)};
     if (is_bool(array.dtype))
       for (const char c : array.bytes)
-        if (c != 0 && c != 1) bad(where, "a bool is neither 00 nor 01");
+        if (c != 0 && c != 1) bad_reproducer(where, "a bool is neither 00 nor 01");
     if (static_cast<std::int64_t>(array.bytes.size()) !=
         checked_mul(array.size(), static_cast<std::int64_t>(itemsize(array.dtype))))
-      bad(where, fmt::format("{} bytes do not make {} elements of {}", array.bytes.size(),
-                             array.size(), name(array.dtype)));
+      bad_reproducer(where, fmt::format("{} bytes do not make {} elements of {}",
+                                        array.bytes.size(), array.size(), name(array.dtype)));
     return array;
   } catch (const json::exception& e) {
-    bad(where, e.what());
+    bad_reproducer(where, e.what());
   }
 }
 
@@ -97,16 +98,17 @@ HostArray parse_array(const json& value, const std::string& where) {
 symbolic::Values parse_values(const json& root, const LazyOpPtr& kernel) {
   symbolic::Values values;
   const auto it = root.find("values");
-  if (it != root.end() && !it->is_object()) bad("values", "is not an object");
+  if (it != root.end() && !it->is_object()) bad_reproducer("values", "is not an object");
   for (const symbolic::Node& v : variables_of(kernel)) {
     const std::string& name = symbolic::variable_name(v);
-    if (it == root.end() || !it->contains(name)) bad("values", "has none for " + name);
+    if (it == root.end() || !it->contains(name)) bad_reproducer("values", "has none for " + name);
     const json& value = (*it)[name];
-    if (!value.is_number_integer()) bad("values", fmt::format("{} is no integer", value.dump()));
+    if (!value.is_number_integer())
+      bad_reproducer("values", fmt::format("{} is no integer", value.dump()));
     values[name] = value.get<std::int64_t>();
   }
   if (it != root.end() && it->size() != values.size())
-    bad("values", "has some that the kernel does not have");
+    bad_reproducer("values", "has some that the kernel does not have");
   (void)bind_variables(kernel, values);  // throws where one is outside its range
   return values;
 }
@@ -139,15 +141,15 @@ Reproducer reproducer_from_json(std::string_view text) {
     throw ParseError(fmt::format("reproducer: not JSON: {}", e.what()));
   }
   if (!root.is_object() || !root.contains(kKey))
-    bad("the file", fmt::format("has no \"{}\"", kKey));
+    bad_reproducer("the file", fmt::format("has no \"{}\"", kKey));
   if (root[std::string(kKey)] != kReproducerVersion)
-    bad("the file", fmt::format("is version {}, this program reads version {}",
-                                root[std::string(kKey)].dump(), kReproducerVersion));
+    bad_reproducer("the file", fmt::format("is version {}, this program reads version {}",
+                                           root[std::string(kKey)].dump(), kReproducerVersion));
   for (const char* key : {"inputs", "output", "kernel"})
-    if (!root.contains(key)) bad("the file", fmt::format("has no \"{}\"", key));
+    if (!root.contains(key)) bad_reproducer("the file", fmt::format("has no \"{}\"", key));
   Reproducer r;
-  if (!root["inputs"].is_array()) bad("inputs", "is not a list");
-  if (root.contains("note") && !root["note"].is_string()) bad("note", "is not a string");
+  if (!root["inputs"].is_array()) bad_reproducer("inputs", "is not a list");
+  if (root.contains("note") && !root["note"].is_string()) bad_reproducer("note", "is not a string");
   r.note = root.value("note", std::string());
   r.run.kernel = kernel_from_json(root["kernel"].dump()).ast;
   for (const json& input : root["inputs"])
@@ -183,8 +185,9 @@ KernelCase case_from_json(std::string_view text) {
     throw ParseError(fmt::format("a case of 'kernel' is JSON: {}", e.what()));
   }
   for (const char* key : {"inputs", "kernel"})
-    if (!root.is_object() || !root.contains(key)) bad("a case", fmt::format("has no \"{}\"", key));
-  if (!root["inputs"].is_array()) bad("inputs", "is not a list");
+    if (!root.is_object() || !root.contains(key))
+      bad_reproducer("a case", fmt::format("has no \"{}\"", key));
+  if (!root["inputs"].is_array()) bad_reproducer("inputs", "is not a list");
   KernelCase c{kernel_from_json(root["kernel"].dump()).ast, {}};
   c.values = parse_values(root, c.kernel);
   for (const json& input : root["inputs"])
@@ -193,7 +196,8 @@ KernelCase case_from_json(std::string_view text) {
     if (spec.idx == 0) continue;
     const auto i = static_cast<std::size_t>(spec.idx) - 1;
     if (i >= c.inputs.size() || c.inputs[i].dtype != spec.dtype || c.inputs[i].size() < spec.size)
-      bad(fmt::format("input {}", spec.idx),
+      bad_reproducer(
+          fmt::format("input {}", spec.idx),
           fmt::format("the kernel wants {} elements of {}", spec.size, name(spec.dtype)));
   }
   return c;

@@ -17,10 +17,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string line_of(const json& j) {
-  return j.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
-}
-
 json campaign(const std::vector<AreaPlan>& plans, const RunOptions& o) {
   json areas = json::array();
   for (const AreaPlan& p : plans) areas.push_back({{"name", p.name}, {"batch", p.batch}});

@@ -298,7 +298,7 @@ std::pair<std::int64_t, std::int64_t> reach(const View& v) {
 }
 
 // One view of a stack with another offset, strides or size, where all still lies inside.
-std::vector<ShapeTracker> simpler(const ShapeTracker& st) {
+std::vector<ShapeTracker> simpler_views(const ShapeTracker& st) {
   std::vector<ShapeTracker> out;
   const auto take = [&](std::size_t place, const Shape& shape, const Strides& strides,
                         const sint& offset, const std::optional<Mask>& mask) {
@@ -342,10 +342,10 @@ void views(const KernelCase& c, Candidates& out) {
                            c.inputs));
       };
       with(ShapeTracker::contiguous(node->shape()));
-      for (const ShapeTracker& st : simpler(node->constant().st)) with(st);
+      for (const ShapeTracker& st : simpler_views(node->constant().st)) with(st);
     }
     if (node->op() == Op::Load && !node->buffer().st.is_contiguous())
-      for (const ShapeTracker& st : simpler(node->buffer().st)) {
+      for (const ShapeTracker& st : simpler_views(node->buffer().st)) {
         std::vector<HostArray> inputs = c.inputs;
         HostArray& input = inputs[static_cast<std::size_t>(node->buffer().idx) - 1];
         const auto needed = static_cast<std::size_t>(st.real_size()) * itemsize(input.dtype);

@@ -14,10 +14,10 @@ using symbolic::Exprs;
 using symbolic::Int;
 using symbolic::Path;
 
-/// Smaller cases, roots and assumptions alike.
-class Smaller {
+/// SmallerExpression cases, roots and assumptions alike.
+class SmallerExpression {
  public:
-  explicit Smaller(ExpressionCase c) : case_(std::move(c)), exprs_(case_.exprs) {
+  explicit SmallerExpression(ExpressionCase c) : case_(std::move(c)), exprs_(case_.exprs) {
     roots_.push_back(case_.root);
     roots_.insert(roots_.end(), case_.assumptions.begin(), case_.assumptions.end());
   }
@@ -200,7 +200,9 @@ std::int64_t weight(const Int& value) {
 
 }  // namespace
 
-std::vector<std::string> smaller_expressions(const ExpressionCase& c) { return Smaller(c).all(); }
+std::vector<std::string> smaller_expressions(const ExpressionCase& c) {
+  return SmallerExpression(c).all();
+}
 
 Measure measure_of(const ExpressionCase& c, std::size_t characters) {
   Measure m{};

@@ -1,4 +1,4 @@
-// Smaller movement chains.
+// SmallerView movement chains.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -14,7 +14,7 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 using Kind = MovementOp::Kind;
 
-sint product(const Shape& shape) {
+sint elements_of(const Shape& shape) {
   sint n = 1;
   for (const sint& s : shape) n = n * s;
   return n;
@@ -34,7 +34,7 @@ void divide_among(std::int64_t count, Shape& wanted) {
 
 // One size of a reshape becomes what the number of elements asks for; where none can, all do.
 void mend_reshape(const Shape& shape, Shape& wanted) {
-  const sint count = product(shape);
+  const sint count = elements_of(shape);
   for (sint& size : wanted) {
     sint rest = 1;
     for (const sint& s : wanted)
@@ -139,9 +139,9 @@ std::optional<ViewCase> mended(ViewCase c) {
   }
 }
 
-class Smaller {
+class SmallerView {
  public:
-  explicit Smaller(const ViewCase& c) : case_(c) {}
+  explicit SmallerView(const ViewCase& c) : case_(c) {}
 
   std::vector<std::string> all() {
     if (case_.variable) {
@@ -365,7 +365,7 @@ class Smaller {
         emit(c);
         if (const auto first = std::ranges::find(c.ops, Kind::Reshape, &MovementOp::kind);
             first != c.ops.end() && c.base.size() == 1) {
-          c.base[0] = product(first->shape);  // where nothing before it takes elements away
+          c.base[0] = elements_of(first->shape);  // where nothing before it takes elements away
           emit(c);
         }
       }
@@ -485,7 +485,7 @@ std::vector<MovementOp> simpler(const MovementOp& op) {
   return out;
 }
 
-std::vector<std::string> smaller_views(const ViewCase& c) { return Smaller(c).all(); }
+std::vector<std::string> smaller_views(const ViewCase& c) { return SmallerView(c).all(); }
 
 Measure measure_of(const ViewCase& c) {
   Measure m{static_cast<std::int64_t>(c.ops.size()), std::ssize(c.base), 0, 0};

@@ -5,12 +5,18 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <unordered_map>
 
 #include "touchstone/base/error.h"
 #include "touchstone/ops/node_map.h"
 
 namespace touchstone::fuzz {
+
+std::int64_t product(const std::vector<std::int64_t>& sizes) {
+  return std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());
+}
+
 namespace {
 
 constexpr std::int64_t kMostSmall = 7;

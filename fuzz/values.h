@@ -23,6 +23,9 @@ inline constexpr ValueFamily kValueFamilies[] = {ValueFamily::Integers, ValueFam
                                                  ValueFamily::Random};
 std::string_view name(ValueFamily family);
 
+/// Elements of a shape.
+std::int64_t product(const std::vector<std::int64_t>& sizes);
+
 /// `size` elements of `dtype`, for no kernel in particular.
 HostArray draw_values(Chooser& chooser, ValueFamily family, DType dtype, std::int64_t size);
 

@@ -70,9 +70,9 @@ class Point {
   Addresses right_;
 };
 
-class Check {
+class ViewCheck {
  public:
-  Check(const std::string& text, Effort effort)
+  ViewCheck(const std::string& text, Effort effort)
       : case_(ViewCase::parse(text)), hash_(hash_bytes(text)), full_(effort == Effort::Full) {
     const std::int64_t low = case_.variable ? case_.variable->low : 0;
     const std::int64_t high = case_.variable ? case_.variable->high : 0;
@@ -443,7 +443,7 @@ class ViewArea final : public Area {
   std::string_view name() const override { return "view"; }
   std::string draw(Chooser& chooser) override { return draw_chain(chooser); }
   Checked check(const std::string& text, Effort effort) override {
-    return Check(text, effort).run();
+    return ViewCheck(text, effort).run();
   }
   std::vector<std::string> smaller(const std::string& text) override {
     return smaller_views(ViewCase::parse(text));

@@ -21,10 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-std::string line_of(const json& j) {
-  return j.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
-}
-
 void send(int out, const std::string& text) {
   for (std::size_t sent = 0; sent < text.size();) {
     const ssize_t n = ::write(out, text.data() + sent, text.size() - sent);
@@ -197,6 +193,10 @@ Forked fork_with_pipe(std::uint64_t memory) {
 }
 
 }  // namespace
+
+std::string line_of(const json& j) {
+  return j.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
+}
 
 std::string ending_of(int status) {
   if (WIFSIGNALED(status))

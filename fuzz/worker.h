@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
 #include <sys/types.h>
 
 #include "touchstone/fuzz/runner.h"
@@ -53,6 +54,9 @@ Worker start_worker(const WorkOrder& order, FlightRecorder& recorder);
 /// than `seconds`, and then how it ended stands in `ended`.
 std::optional<std::string> in_child(const std::function<std::string()>& work, double seconds,
                                     std::uint64_t memory, std::string& ended);
+
+/// One line of a log.
+std::string line_of(const nlohmann::json& j);
 
 /// "signal 11 (Segmentation fault)", "exit code 1".
 std::string ending_of(int status);

@@ -6,7 +6,7 @@
 namespace touchstone::shapetracker {
 namespace {
 
-using Point = std::vector<std::int64_t>;
+using Place = std::vector<std::int64_t>;
 
 Wide choose(int n, int k) {
   Wide result = 1;
@@ -20,7 +20,7 @@ Wide gcd(Wide a, Wide b) {
 }
 
 /// One variable of a polynomial's coefficients laid out as a dense array.
-struct Axis {
+struct PowerAxis {
   int variable;
   int degree;
   std::size_t step = 1;
@@ -28,7 +28,7 @@ struct Axis {
 
 // Calls with the number of the first coefficient of every line along the axis.
 template <typename Visit>
-void each_line(std::size_t size, const Axis& axis, const Visit& visit) {
+void each_line(std::size_t size, const PowerAxis& axis, const Visit& visit) {
   const auto length = static_cast<std::size_t>(axis.degree) + 1;
   for (std::size_t first = 0; first < size; ++first)
     if (first / axis.step % length == 0) visit(first);
@@ -74,11 +74,11 @@ bool all_nonnegative(const Polynomial& value, const VariableBox& box) {
 }
 
 // A corner where the value is negative and nothing given is.
-std::optional<Point> bad_corner(const Polynomial& value, std::span<const Polynomial> given,
+std::optional<Place> bad_corner(const Polynomial& value, std::span<const Polynomial> given,
                                 const VariableBox& box) {
   const std::size_t corners = std::size_t{1} << box.low.size();
   for (std::size_t number = 0; number < corners; ++number) {
-    Point corner = box.low;
+    Place corner = box.low;
     bool twice = false;  // the corner is there under another number
     for (std::size_t i = 0; i < corner.size(); ++i)
       if ((number >> i & 1) != 0) {
@@ -100,7 +100,7 @@ bool occurs(int variable, const Polynomial& value, std::span<const Polynomial> g
 }  // namespace
 
 std::vector<Wide> bernstein_coefficients(const Polynomial& value, const VariableBox& box) {
-  Small<Axis> axes;
+  Small<PowerAxis> axes;
   std::size_t size = 1;
   for (std::size_t v = box.low.size(); v-- > 0;)
     if (const int degree = value.degree(static_cast<int>(v)); degree > 0) {
@@ -110,10 +110,11 @@ std::vector<Wide> bernstein_coefficients(const Polynomial& value, const Variable
   std::vector<Wide> coefficients(size, 0);
   for (const Polynomial::Term& term : value.terms()) {
     std::size_t at = 0;
-    for (const Axis& axis : axes) at += axis.step * (term.powers >> (8 * axis.variable) & 0xff);
+    for (const PowerAxis& axis : axes)
+      at += axis.step * (term.powers >> (8 * axis.variable) & 0xff);
     coefficients[at] = term.factor;
   }
-  for (const Axis& axis : axes) {
+  for (const PowerAxis& axis : axes) {
     const auto v = static_cast<std::size_t>(axis.variable);
     const LineMap map(axis.degree, box.low[v], static_cast<Wide>(box.high[v]) - box.low[v]);
     each_line(size, axis, [&](std::size_t first) { map.apply(&coefficients[first], axis.step); });
@@ -131,7 +132,7 @@ Proof BoxProver::nonnegative(const Polynomial& value, std::span<const Polynomial
     VariableBox box = std::move(left.back());
     left.pop_back();
     if (all_nonnegative(value, box)) continue;
-    if (std::optional<Point> corner = bad_corner(value, given, box))
+    if (std::optional<Place> corner = bad_corner(value, given, box))
       return {Proof::Answer::Refuted, std::move(*corner)};
     if (std::ranges::any_of(never, [&](const Polynomial& n) { return all_nonnegative(n, box); }))
       continue;

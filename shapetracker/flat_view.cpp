@@ -5,8 +5,6 @@
 namespace touchstone::shapetracker {
 namespace {
 
-std::uint64_t wrap(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-
 // Makes `coarse` part of `fine` where that loses nothing; true if done.
 bool join(Level& fine, const Level& coarse, std::uint64_t& offset) {
   if (coarse.end - coarse.begin == 1) {

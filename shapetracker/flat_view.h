@@ -13,6 +13,9 @@ template <typename T>
 using Small = boost::container::small_vector<T, 8>;
 __extension__ using Wide = __int128;
 
+/// For arithmetic modulo 2^64.
+inline std::uint64_t wrap(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
 /// One digit of a flat index k, floor(k / weight) mod size, and the boundary above it.
 struct Level {
   std::int64_t weight;

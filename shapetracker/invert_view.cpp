@@ -11,7 +11,7 @@ namespace {
 __extension__ using Wide = __int128;
 
 /// An axis with several valid indices, counted from the end where its address is lowest.
-struct Axis {
+struct InvertedAxis {
   std::int64_t stride;  // > 0
   std::int64_t extent;
   std::int64_t weight;  // of one step in the flat index of the view, signed
@@ -22,7 +22,7 @@ struct Axis {
 struct Reading {
   std::int64_t lowest, highest;
   std::int64_t start;
-  std::vector<Axis> axes;  // by stride
+  std::vector<InvertedAxis> axes;  // by stride
 };
 
 enum class Fix : std::uint8_t { First, Last };  // the index of an axis of stride 0
@@ -46,8 +46,9 @@ Reading read(const View& view, Fix fix) {
   }
   reading.lowest = static_cast<std::int64_t>(lowest);
   reading.highest = static_cast<std::int64_t>(highest);
-  std::ranges::sort(reading.axes, {},
-                    [](const Axis& axis) { return std::pair(axis.stride, std::abs(axis.weight)); });
+  std::ranges::sort(reading.axes, {}, [](const InvertedAxis& axis) {
+    return std::pair(axis.stride, std::abs(axis.weight));
+  });
   return reading;
 }
 
@@ -127,7 +128,7 @@ class Cover {
     if (covered >= size_) return true;
     if (++nodes_ > kMostNodes) return false;
     for (std::size_t i = axes_.size(); i-- > 0;) {
-      Axis& axis = axes_[i];
+      InvertedAxis& axis = axes_[i];
       if (covered % axis.stride != 0) continue;
       const std::int64_t step = covered / axis.stride, room = (axis.extent - 1) / step + 1;
       for (const std::int64_t count : counts(covered, room)) {
@@ -146,7 +147,7 @@ class Cover {
     const std::int64_t needed = (size_ - 1) / covered + 1;
     std::vector<std::int64_t> counts;
     if (room >= 2) counts.push_back(std::min(room, needed));
-    for (const Axis& axis : axes_)
+    for (const InvertedAxis& axis : axes_)
       for (std::int64_t factor = 1; factor <= 2; ++factor) {
         const Wide multiple = static_cast<Wide>(axis.stride) * factor;
         if (multiple % covered != 0) continue;
@@ -160,7 +161,7 @@ class Cover {
   }
 
   std::int64_t size_;
-  std::vector<Axis> axes_, chosen_;
+  std::vector<InvertedAxis> axes_, chosen_;
   int nodes_ = 0;
 };
 

@@ -4,7 +4,7 @@
 namespace touchstone::shapetracker {
 namespace {
 
-using Steps = std::vector<std::int64_t>;  // along the dims of a box
+using BoxSteps = std::vector<std::int64_t>;  // along the dims of a box
 
 /// floor((at_low + sum(slopes * z)) / weight) on the points z of a box.
 struct Floor {
@@ -12,21 +12,21 @@ struct Floor {
   const Point& slopes;
   std::int64_t weight;
 
-  std::int64_t operator()(const Steps& z) const {
+  std::int64_t operator()(const BoxSteps& z) const {
     Wide value = at_low;
     for (std::size_t i = 0; i < z.size(); ++i) value += static_cast<Wide>(slopes[i]) * z[i];
     return static_cast<std::int64_t>(value / weight);  // not negative inside the box
   }
 };
 
-Steps sum(Steps a, const Steps& b) {
+BoxSteps sum(BoxSteps a, const BoxSteps& b) {
   for (std::size_t i = 0; i < a.size(); ++i) a[i] += b[i];
   return a;
 }
 
 /// The points low, low + one, low + other, low + one + other.
 struct Rectangle {
-  Steps low, one, other;
+  BoxSteps low, one, other;
 };
 
 template <typename Function>
@@ -37,8 +37,8 @@ bool bent(const Function& f, const Rectangle& r) {
 
 // Two vectors, one of them not 0, whose sum is `whole`: halves along its first axis, or that axis
 // and the rest; nullopt where it is one step.
-std::optional<std::pair<Steps, Steps>> halves(const Steps& whole) {
-  Steps first(whole.size(), 0), rest = whole;
+std::optional<std::pair<BoxSteps, BoxSteps>> halves(const BoxSteps& whole) {
+  BoxSteps first(whole.size(), 0), rest = whole;
   std::size_t used = 0, axis = 0;
   for (std::size_t i = whole.size(); i-- > 0;)
     if (whole[i] != 0) ++used, axis = i;
@@ -51,7 +51,7 @@ std::optional<std::pair<Steps, Steps>> halves(const Steps& whole) {
 // A bent rectangle whose sides are single steps, within one that is bent.
 template <typename Function>
 Rectangle shrink_to_steps(const Function& f, Rectangle r) {
-  for (Steps Rectangle::*side : {&Rectangle::one, &Rectangle::other})
+  for (BoxSteps Rectangle::*side : {&Rectangle::one, &Rectangle::other})
     while (const auto parts = halves(r.*side)) {
       r.*side = parts->first;
       if (bent(f, r)) continue;
@@ -79,9 +79,9 @@ void MergeSearch::keep_bent(const Box& box, const Line& line, std::int64_t weigh
   const Floor f{line.at_low, line.slopes, weight};
   const Residual rest = residual(line, box, weight);
   const bool highest = rest.max >= weight;
-  Steps reached(rank, 0), corner(rank, 0);
+  BoxSteps reached(rank, 0), corner(rank, 0);
   Rectangle found;
-  const auto excess = [&](const Steps& z) {  // f less what its first steps promise
+  const auto excess = [&](const BoxSteps& z) {  // f less what its first steps promise
     Wide value = f(z) - static_cast<Wide>(line.at_low / weight);
     for (std::size_t i = 0; i < rank; ++i) value -= static_cast<Wide>(rest.quotients[i]) * z[i];
     return value;
@@ -93,26 +93,26 @@ void MergeSearch::keep_bent(const Box& box, const Line& line, std::int64_t weigh
       reached = corner;
       continue;
     }
-    Steps along(rank, 0), step(rank, 0);
+    BoxSteps along(rank, 0), step(rank, 0);
     along[i] = corner[i];
     if (excess(along) == 0) {
-      found = {Steps(rank, 0), reached, along};
+      found = {BoxSteps(rank, 0), reached, along};
     } else {  // along this dim alone: the step at which the excess begins, and the first one
       step[i] = 1;
       std::int64_t straight = 1, off = corner[i];
       while (off - straight > 1) {
-        Steps middle(rank, 0);
+        BoxSteps middle(rank, 0);
         middle[i] = straight + (off - straight) / 2;
         (excess(middle) == 0 ? straight : off) = middle[i];
       }
       along[i] = straight;
-      found = {Steps(rank, 0), step, along};
+      found = {BoxSteps(rank, 0), step, along};
     }
     break;
   }
   found = shrink_to_steps(f, std::move(found));
-  for (const Steps& z : {found.low, sum(found.low, found.one), sum(found.low, found.other),
-                         sum(sum(found.low, found.one), found.other)}) {
+  for (const BoxSteps& z : {found.low, sum(found.low, found.one), sum(found.low, found.other),
+                            sum(sum(found.low, found.one), found.other)}) {
     Point point = box.low;
     for (std::size_t i = 0; i < rank; ++i)
       point[static_cast<std::size_t>(box.dims[i].axis)] += box.dims[i].step * z[i];

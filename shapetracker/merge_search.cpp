@@ -8,8 +8,6 @@
 namespace touchstone::shapetracker {
 namespace {
 
-std::uint64_t wrap(std::int64_t value) { return static_cast<std::uint64_t>(value); }
-
 Point high_corner(const Box& box) {
   Point point = box.low;
   for (const BoxDim& dim : box.dims)

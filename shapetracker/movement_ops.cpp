@@ -8,7 +8,7 @@
 namespace touchstone {
 namespace {
 
-using Kind = MovementOp::Kind;
+using OpKind = MovementOp::Kind;
 
 /// Operations in a row and the shape they lead to. Those that change nothing are left out.
 class Ops {
@@ -20,43 +20,43 @@ class Ops {
   const sint& last() const { return shape_.back(); }
 
   void reshape(Shape shape) {
-    if (!list_.empty() && list_.back().kind == Kind::Reshape) {
+    if (!list_.empty() && list_.back().kind == OpKind::Reshape) {
       shape_ = before_reshape_;
       list_.pop_back();
     }
     if (shape == shape_) return;
     before_reshape_ = shape_;
-    add({.kind = Kind::Reshape, .shape = shape}, shape);
+    add({.kind = OpKind::Reshape, .shape = shape}, shape);
   }
   void permute(std::vector<int> order) {
     if (std::ranges::is_sorted(order)) return;
     Shape shape;
     for (const int axis : order) shape.push_back(shape_[static_cast<std::size_t>(axis)]);
-    add({.kind = Kind::Permute, .order = std::move(order)}, std::move(shape));
+    add({.kind = OpKind::Permute, .order = std::move(order)}, std::move(shape));
   }
   void expand(Shape shape) {
-    if (shape != shape_) add({.kind = Kind::Expand, .shape = shape}, shape);
+    if (shape != shape_) add({.kind = OpKind::Expand, .shape = shape}, shape);
   }
   void pad(Padding padding) {
     Shape shape = shape_;
     for (std::size_t i = 0; i < shape.size(); ++i)
       shape[i] = shape[i] + padding[i].first + padding[i].second;
-    if (shape != shape_) add({.kind = Kind::Pad, .ends = std::move(padding)}, std::move(shape));
+    if (shape != shape_) add({.kind = OpKind::Pad, .ends = std::move(padding)}, std::move(shape));
   }
   void shrink(Mask keep) {
     Shape shape;
     for (const auto& [begin, end] : keep) shape.push_back(end - begin);
-    if (shape != shape_) add({.kind = Kind::Shrink, .ends = std::move(keep)}, std::move(shape));
+    if (shape != shape_) add({.kind = OpKind::Shrink, .ends = std::move(keep)}, std::move(shape));
   }
   void stride(std::vector<std::int64_t> steps) {
     if (std::ranges::all_of(steps, [](std::int64_t step) { return step == 1; })) return;
     Shape shape = shape_;
     for (std::size_t i = 0; i < shape.size(); ++i)
       shape[i] = floor_div(shape[i] - 1, std::abs(steps[i])) + 1;
-    add({.kind = Kind::Stride, .steps = std::move(steps)}, std::move(shape));
+    add({.kind = OpKind::Stride, .steps = std::move(steps)}, std::move(shape));
   }
   void as_strided(Shape shape, Strides strides, sint offset) {
-    MovementOp op{.kind = Kind::AsStrided, .shape = shape};
+    MovementOp op{.kind = OpKind::AsStrided, .shape = shape};
     op.strides = std::move(strides);
     op.offset = std::move(offset);
     add(std::move(op), std::move(shape));
@@ -270,19 +270,19 @@ std::vector<MovementOp> to_movement_ops(const ShapeTracker& tracker) {
 
 ShapeTracker apply(const ShapeTracker& tracker, const MovementOp& op) {
   switch (op.kind) {
-    case Kind::Reshape:
+    case OpKind::Reshape:
       return tracker.reshape(op.shape);
-    case Kind::Permute:
+    case OpKind::Permute:
       return tracker.permute(op.order);
-    case Kind::Expand:
+    case OpKind::Expand:
       return tracker.expand(op.shape);
-    case Kind::Pad:
+    case OpKind::Pad:
       return tracker.pad(op.ends);
-    case Kind::Shrink:
+    case OpKind::Shrink:
       return tracker.shrink(op.ends);
-    case Kind::Stride:
+    case OpKind::Stride:
       return tracker.stride(op.steps);
-    case Kind::AsStrided:
+    case OpKind::AsStrided:
       return tracker.as_strided(op.shape, op.strides, op.offset);
   }
   return tracker;
@@ -290,19 +290,19 @@ ShapeTracker apply(const ShapeTracker& tracker, const MovementOp& op) {
 
 std::string MovementOp::str() const {
   switch (kind) {
-    case Kind::Reshape:
+    case OpKind::Reshape:
       return "reshape " + touchstone::str(shape);
-    case Kind::Permute:
+    case OpKind::Permute:
       return fmt::format("permute ({})", fmt::join(order, ", "));
-    case Kind::Expand:
+    case OpKind::Expand:
       return "expand " + touchstone::str(shape);
-    case Kind::Pad:
+    case OpKind::Pad:
       return "pad " + shapetracker::str(ends);
-    case Kind::Shrink:
+    case OpKind::Shrink:
       return "shrink " + shapetracker::str(ends);
-    case Kind::Stride:
+    case OpKind::Stride:
       return fmt::format("stride ({})", fmt::join(steps, ", "));
-    case Kind::AsStrided:
+    case OpKind::AsStrided:
       return fmt::format("as_strided {} strides {} offset {}", touchstone::str(shape),
                          touchstone::str(strides), offset.str());
   }

@@ -8,10 +8,10 @@
 namespace touchstone::shapetracker {
 namespace {
 
-using Kind = Entry::Kind;
+using EntryKind = Entry::Kind;
 using Table = std::vector<Entry>;
 
-bool is_address(const Entry& entry) { return entry.kind == Kind::Address; }
+bool is_address(const Entry& entry) { return entry.kind == EntryKind::Address; }
 
 // nullopt where it is no whole number.
 std::optional<Wide> exact_quotient(Wide dividend, std::int64_t divisor) {
@@ -32,7 +32,7 @@ class Recovery {
       for (const auto& [size, phase] : cuts(table, step))
         if (take_digit(table, size, phase, step)) return true;
     const std::int64_t positions = std::ssize(table);
-    const auto unknown = [](const Entry& entry) { return entry.kind == Kind::Unknown; };
+    const auto unknown = [](const Entry& entry) { return entry.kind == EntryKind::Unknown; };
     if (positions > kMostPositionsTried || std::ranges::none_of(table, unknown)) return false;
     for (std::int64_t size = positions - 1; size >= 2; --size)
       for (std::int64_t phase = 0; phase < size; ++phase)
@@ -70,12 +70,12 @@ class Recovery {
     }
     for (auto p = first; p <= last; ++p) {
       const Entry& entry = at(table, p);
-      if (entry.kind == Kind::Padding) return false;
+      if (entry.kind == EntryKind::Padding) return false;
       if (is_address(entry) && entry.address != at(table, first).address + step * (p - first))
         return false;
     }
-    const bool padded =
-        std::ranges::any_of(table, [](const Entry& entry) { return entry.kind == Kind::Padding; });
+    const bool padded = std::ranges::any_of(
+        table, [](const Entry& entry) { return entry.kind == EntryKind::Padding; });
     const bool cut = padded || tight_;
     found_.digits.push_back(
         {std::ssize(table), step, cut ? first : 0, cut ? last + 1 : std::ssize(table)});
@@ -128,11 +128,11 @@ class Recovery {
     std::vector<std::int64_t> starts, ends;
     const std::int64_t size = std::ssize(table);
     for (std::int64_t p = 0; p < size; ++p) {
-      if (p == 0 || at(table, p - 1).kind == Kind::Unknown) continue;
+      if (p == 0 || at(table, p - 1).kind == EntryKind::Unknown) continue;
       const bool here = is_address(at(table, p)), before = is_address(at(table, p - 1));
       if (here && !(before && at(table, p).address == at(table, p - 1).address + step))
         starts.push_back(p);
-      if (before && at(table, p).kind == Kind::Padding) ends.push_back(p);
+      if (before && at(table, p).kind == EntryKind::Padding) ends.push_back(p);
     }
     std::vector<Cut> found;
     const auto offer = [&](std::int64_t digit, std::int64_t start) {
@@ -184,12 +184,12 @@ class Recovery {
       const std::int64_t digit = (p + phase) % size;
       Entry& turn = turns[static_cast<std::size_t>((p + phase) / size)];
       const Wide base = at(table, p).address - step * digit;
-      turn = {Kind::Address, base};
+      turn = {EntryKind::Address, base};
       begin = std::min(begin, digit);
       end = std::max(end, digit + 1);
     }
     for (std::int64_t p = 0; p < positions; ++p) {
-      if (at(table, p).kind != Kind::Padding) continue;
+      if (at(table, p).kind != EntryKind::Padding) continue;
       const std::int64_t digit = (p + phase) % size;
       if (digit < begin || digit >= end) {
         padded = true;
@@ -197,7 +197,7 @@ class Recovery {
       }
       Entry& turn = turns[static_cast<std::size_t>((p + phase) / size)];
       if (is_address(turn)) return false;
-      turn.kind = Kind::Padding;
+      turn.kind = EntryKind::Padding;
     }
     if (!padded && !tight_) begin = 0, end = size;
     const PositionDigits before = found_;

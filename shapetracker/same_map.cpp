@@ -13,7 +13,7 @@ Small<FlatView> flat_views(std::span<const View> stack) {
   return flat;
 }
 
-std::vector<std::int64_t> index_of(const Point& point) { return {point.begin(), point.end()}; }
+std::vector<std::int64_t> indices_of(const Point& point) { return {point.begin(), point.end()}; }
 
 }  // namespace
 
@@ -42,14 +42,14 @@ Comparison compare_maps(std::span<const View> a, std::span<const View> b, int no
       MergeSearch::split(box, open.line, open.weight, boxes);
       continue;
     }
-    if (one.step != other.step) return {Truth::No, index_of(box.low)};
+    if (one.step != other.step) return {Truth::No, indices_of(box.low)};
     if (one.step == Step::Dropped) continue;
-    if (one.line.at_low != other.line.at_low) return {Truth::No, index_of(box.low)};
+    if (one.line.at_low != other.line.at_low) return {Truth::No, indices_of(box.low)};
     for (std::size_t i = 0; i < box.dims.size(); ++i) {
       if (one.line.slopes[i] == other.line.slopes[i]) continue;
       Point point = box.low;
       point[static_cast<std::size_t>(box.dims[i].axis)] += box.dims[i].step;
-      return {Truth::No, index_of(point)};
+      return {Truth::No, indices_of(point)};
     }
   }
   return {Truth::Yes, {}};

@@ -82,6 +82,10 @@ ShapeTracker::ShapeTracker(std::vector<View> views) : views_(std::move(views)) {
     });
 }
 
+bool ShapeTracker::masked() const {
+  return std::ranges::any_of(views_, [](const View& v) { return v.mask().has_value(); });
+}
+
 bool ShapeTracker::nothing_valid() const {
   const ShapeTracker simple = simplify();
   if (std::ranges::any_of(simple.views_, [](const View& view) { return view.nothing_valid(); }))

@@ -24,6 +24,8 @@ class ShapeTracker {
   const Shape& shape() const { return views_.back().shape(); }
   int rank() const { return views_.back().rank(); }
   sint size() const { return views_.back().size(); }
+  /// Some view has a mask.
+  bool masked() const;
   bool is_contiguous() const { return views_.size() == 1 && views_[0].is_contiguous(); }
   /// No index is valid. Exact for concrete trackers (see merge_stack); with variables, true only
   /// where a view says so by itself.

@@ -6,17 +6,17 @@ namespace touchstone::shapetracker {
 namespace {
 
 /// A sum and what it counts as: itself, or its remainder where the modulus is not 0.
-struct Entry {
+struct Subset {
   std::int64_t key, sum;
 };
-using Entries = std::vector<Entry>;
+using Entries = std::vector<Subset>;
 
 Entries entries(const std::vector<std::int64_t>& sums, std::int64_t plus, std::int64_t modulus) {
   Entries entries;
   entries.reserve(sums.size());
   for (const std::int64_t sum : sums)
     entries.push_back({modulus > 0 ? (sum + plus) % modulus : sum + plus, sum});
-  if (modulus > 0) std::ranges::sort(entries, {}, &Entry::key);
+  if (modulus > 0) std::ranges::sort(entries, {}, &Subset::key);
   return entries;
 }
 
@@ -28,7 +28,7 @@ MergeSearch::Truth each_pair(const Entries& a, const Entries& b, std::int64_t lo
   constexpr std::int64_t kMost = 1 << 22;
   std::int64_t tried = 0;
   std::size_t from = b.size();  // the first of b that is large enough
-  for (const Entry& one : a) {
+  for (const Subset& one : a) {
     while (from > 0 && one.key + b[from - 1].key >= low) --from;
     for (std::size_t i = from; i < b.size() && one.key + b[i].key <= high; ++i) {
       if (accept(one.sum, b[i].sum)) return MergeSearch::Truth::Yes;

@@ -10,9 +10,9 @@ namespace touchstone::symbolic {
 
 namespace {
 
-constexpr std::size_t kMostNodes = 256;  // a larger expression is left as it is
-constexpr int kRounds = 2;               // of bounds from facts from bounds
-constexpr std::size_t kMostFacts = 12;   // with what they say of the members of maxima
+constexpr std::size_t kMostAssumedNodes = 256;  // a larger expression is left as it is
+constexpr int kNarrowings = 2;                  // of bounds from facts from bounds
+constexpr std::size_t kMostFacts = 12;          // with what they say of the members of maxima
 
 }  // namespace
 
@@ -62,7 +62,7 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
     const auto found = place_of(id);
     return found == overlay.end() ? c_.bounds(id) : found->second;
   };
-  for (int round = 0; round < kRounds; ++round)
+  for (int round = 0; round < kNarrowings; ++round)
     for (const Linear& f : facts)
       for (const Term& t : f.terms) {
         const NodeData& atom = c_[t.atom];
@@ -226,7 +226,7 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   if (assuming_ || c_.kind(root) == Kind::Constant) return root;
   if (conditions.size() == 1 && (c_.variables_in(root) & c_.variables_in(conditions[0])) == 0)
     return root;
-  const List<Id> nodes = reachable(c_, root, kMostNodes);
+  const List<Id> nodes = reachable(c_, root, kMostAssumedNodes);
   if (nodes.empty()) return root;
   const Facts facts = facts_of(conditions);
   Narrowing now;

@@ -11,7 +11,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-using Bindings = std::map<std::string, Expr, std::less<>>;
+using NamedBindings = std::map<std::string, Expr, std::less<>>;
 
 std::set<std::string> variables_of(const Exprs& e, Expr root) {
   std::set<std::string> names;
@@ -41,7 +41,7 @@ std::optional<std::string> rule_flaw(Derivation& d, Ring& ring, const Derivation
   Exprs& e = d.exprs;
   const Expr lhs = parse_expr(e, rule.lhs), rhs = parse_expr(e, rule.rhs);
   const Expr when = rule.when.empty() ? e.constant(1) : parse_expr(e, rule.when);
-  Bindings bindings;
+  NamedBindings bindings;
   for (const auto& [name, value] : step.bindings)
     if (!bindings.emplace(name, value).second) return fmt::format("{} is bound twice", name);
   std::set<std::string> needed = variables_of(e, lhs);
@@ -55,7 +55,7 @@ std::optional<std::string> rule_flaw(Derivation& d, Ring& ring, const Derivation
   Expr from = e.substitute(lhs, bindings), to = e.substitute(rhs, bindings);
   if (step.backwards) std::swap(from, to);
   const auto within = [&](Expr side) {
-    return ring.normal(e.substitute(step.context, Bindings{{"_", side}}));
+    return ring.normal(e.substitute(step.context, NamedBindings{{"_", side}}));
   };
   if (ring.normal(step.before) != within(from))
     return fmt::format("{} is not the rule's {}", render(e, step.before), render(e, from));

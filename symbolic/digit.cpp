@@ -8,7 +8,7 @@ namespace touchstone::symbolic {
 namespace {
 
 // A dividend is opened into the sum around it up to this length, so that nests do not grow.
-constexpr std::size_t kMostTerms = 16;
+constexpr std::size_t kMostJoined = 16;
 
 constexpr int kMostNests = 6;  // in a dividend whose whole part is taken out
 
@@ -98,7 +98,7 @@ bool Simplifier::lower_digits(Linear& s, const Int& lo, const Int& period) {
     // Only multiples of the period are lost: k*((y//a) % (b/a)) is k*(y//a) modulo period.
     if (n.kind != Kind::Digit || n.second.is_zero()) continue;
     if (!divides(period, t.coef * floor_div(n.second, n.first))) continue;
-    if (c_[n.args[0]].terms.size() + s.terms.size() > kMostTerms) continue;
+    if (c_[n.args[0]].terms.size() + s.terms.size() > kMostJoined) continue;
     const Term term = t;
     law(lo.is_one() ? "mod.mod" : "digit.digit", [&](Instance& i) {
       Linear rest = s;
@@ -128,7 +128,7 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
   if (only && only->coef.is_one()) {
     const NodeData& n = c_[only->atom];
     const Int scale = n.first;
-    if (c_[n.args[0]].terms.size() + s.terms.size() > kMostTerms) return false;
+    if (c_[n.args[0]].terms.size() + s.terms.size() > kMostJoined) return false;
     Linear rest = s, folded = linear(n.args[0]);
     add(rest, only->atom, -1);
     // x // scale % m is a digit of x as it stands, whatever its numbers.

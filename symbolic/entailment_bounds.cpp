@@ -9,7 +9,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-constexpr int kRounds = 3;  // of bounds from facts from bounds
+constexpr int kBoundRounds = 3;  // of bounds from facts from bounds
 
 bool empty(const Interval& r) { return r.lo && r.hi && *r.hi < *r.lo; }
 
@@ -33,7 +33,7 @@ void Entailment::narrow(AtomId a, const Interval& range) {
 
 void Entailment::tighten() {
   settled_ = true;
-  for (int round = 0; round < kRounds && !contradictory_; ++round) {
+  for (int round = 0; round < kBoundRounds && !contradictory_; ++round) {
     for (const PolyId p : nonzero_) {  // what is not 0 and not below is above
       memo_.clear();
       const PolyId above = ring_->add(ring_->constant(1), p, -1);

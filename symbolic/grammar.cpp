@@ -32,17 +32,17 @@ constexpr std::array kBinary = {
     Operator{"-", ExprOp::Sub, 5}, Operator{"*", ExprOp::Mul, 6},   Operator{"//", ExprOp::Div, 6},
     Operator{"%", ExprOp::Mod, 6},
 };
-constexpr int kNot = 3, kComparison = 4, kSum = 5, kMinus = 7;
+constexpr int kNot = 3, kCompared = 4, kSum = 5, kMinus = 7;
 
 // Which operators begin with a character: at most one of one character and one of two.
-constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+constexpr std::size_t kNoPlace = static_cast<std::size_t>(-1);
 constexpr std::size_t binary_row(std::string_view text) {
   for (std::size_t i = 0; i < kBinary.size(); ++i)
     if (kBinary[i].text == text) return i;
-  return kNone;
+  return kNoPlace;
 }
 struct Start {
-  std::size_t one = kNone, two = kNone;  // the operators of one and of two characters
+  std::size_t one = kNoPlace, two = kNoPlace;  // the operators of one and of two characters
   char second = 0;
 };
 constexpr std::array<Start, 128> kStarts = [] {
@@ -147,15 +147,15 @@ Token Parser::next() {
   }
   const Start& start = kStarts[static_cast<unsigned char>(first) & 127U];
   std::size_t row = start.one, length = 1;
-  if (start.two != kNone && at + 1 < size && all[at + 1] == start.second) {
+  if (start.two != kNoPlace && at + 1 < size && all[at + 1] == start.second) {
     row = start.two;
     length = 2;
   }
-  if ((row == kNone && first != '(' && first != ')' && first != ',') || first < 0)
+  if ((row == kNoPlace && first != '(' && first != ')' && first != ',') || first < 0)
     fail(at, fmt::format("\"{}\" means nothing here; expected a number, a name or an operator",
                          first >= ' ' && first < 127 ? std::string(1, first) : "?"));
   position_ = at + length;
-  return {Tok::Symbol, text_.substr(at, length), at, row == kNone ? nullptr : &kBinary[row]};
+  return {Tok::Symbol, text_.substr(at, length), at, row == kNoPlace ? nullptr : &kBinary[row]};
 }
 
 Parser::Value Parser::run() {
@@ -244,7 +244,7 @@ void Parser::binary(const Operator& o, std::size_t at) {
   // Sums and lists wait until they are complete: one sort instead of one a term.
   const bool list = o.level == kSum || o.op == ExprOp::And || o.op == ExprOp::Or;
   reduce(list ? o.level + 1 : o.level);
-  if (o.level == kComparison && !pending_.empty() && pending_.back().level == kComparison)
+  if (o.level == kCompared && !pending_.empty() && pending_.back().level == kCompared)
     fail(at, "a comparison of a comparison; use parentheses");
   pending_.push_back({o.op, o.level, at});
 }
@@ -252,7 +252,7 @@ void Parser::binary(const Operator& o, std::size_t at) {
 void Parser::reduce(int level) {
   while (!pending_.empty() && pending_.back().level > 0 && pending_.back().level >= level) {
     // A comparison waiting before another one is refused by the caller.
-    if (level == kComparison && pending_.back().level == kComparison) return;
+    if (level == kCompared && pending_.back().level == kCompared) return;
     apply_top();
   }
 }

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostMembers = 10;  // past it, what is nested stays one member
 constexpr std::size_t kMostClauses = 10;
-constexpr int kDeepest = 3;  // nothing may recurse on the depth of an expression
+constexpr int kDeepestClauses = 3;  // nothing may recurse on the depth of an expression
 
 }  // namespace
 
@@ -58,7 +58,7 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
   for (const Term& t : s.terms)
     if (c_.kind(t.atom) == Kind::Max) choices.push_back(t);
   const auto whole = [&] { return List<Clause>{member_of(s, members)}; };
-  if (choices.empty() || depth == kDeepest) return whole();
+  if (choices.empty() || depth == kDeepestClauses) return whole();
   if (auto step = clamp_of(s, choices, members)) return *step;
   const Term* outer = nullptr;  // the choice that has all others among its members
   for (const Term& t : choices) {

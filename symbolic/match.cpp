@@ -12,7 +12,7 @@ namespace {
 using Op = Pattern::Op;
 using Root = CompiledRule::Root;
 
-/// value * ratio == s for one number; nullopt where there is none.
+/// value * ratio == s for one constant_of; nullopt where there is none.
 std::optional<Int> ratio(const Linear& s, const Linear& value) {
   if (value.terms.empty()) {
     if (!s.terms.empty() || value.constant.is_zero() || !divides(value.constant, s.constant))
@@ -234,7 +234,7 @@ bool Matcher::solve(const Goal* goals, Bindings& bindings) {
 namespace {
 
 /// The value of an expression whose variables stand for constants; nullopt where some do not.
-std::optional<Int> number(const Exprs& x, Expr e, const Bindings& bindings) {
+std::optional<Int> constant_of(const Exprs& x, Expr e, const Bindings& bindings) {
   const ExprOp op = x.op(e);
   if (op == ExprOp::Constant) return x.value(e);
   if (op == ExprOp::Variable) {
@@ -242,8 +242,8 @@ std::optional<Int> number(const Exprs& x, Expr e, const Bindings& bindings) {
     return value->is_constant() ? std::optional(value->constant) : std::nullopt;
   }
   if (x.args(e).size() != 2) return std::nullopt;
-  const auto a = number(x, x.arg(e, 0), bindings);
-  const auto b = a ? number(x, x.arg(e, 1), bindings) : std::nullopt;
+  const auto a = constant_of(x, x.arg(e, 0), bindings);
+  const auto b = a ? constant_of(x, x.arg(e, 1), bindings) : std::nullopt;
   if (!b) return std::nullopt;
   switch (op) {
     case ExprOp::Add:
@@ -279,7 +279,7 @@ bool Matcher::holds(const Bindings& bindings) {
   for (const char letter : rule_->letters)
     if (!bindings.find(letter)) return false;
   return std::ranges::all_of(rule_->conditions, [&](Expr condition) {
-    if (const auto known = number(RuleSet::instance().exprs(), condition, bindings))
+    if (const auto known = constant_of(RuleSet::instance().exprs(), condition, bindings))
       return known->is_one();
     return evaluate(condition, bindings) == Linear{1, {}};
   });

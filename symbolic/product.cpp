@@ -8,9 +8,9 @@ namespace touchstone::symbolic {
 namespace {
 
 /// A product of sums is multiplied out up to this many terms; past it, a sum stays a factor.
-constexpr std::size_t kMostTerms = 64;
+constexpr std::size_t kMostProducts = 64;
 /// The same where one factor has but one term, so that powers do not pile up for ever.
-constexpr std::size_t kMostTermsByOne = 128;
+constexpr std::size_t kMostProductsByOne = 128;
 
 }  // namespace
 
@@ -80,7 +80,7 @@ Linear Simplifier::multiply(const Linear& a, const Linear& b) {
     return r;
   }
   const bool by_one = std::min(a.terms.size(), b.terms.size()) == 1;
-  if (a.terms.size() * b.terms.size() > (by_one ? kMostTermsByOne : kMostTerms)) {
+  if (a.terms.size() * b.terms.size() > (by_one ? kMostProductsByOne : kMostProducts)) {
     const auto factor = [&](const Linear& s) { return build(s); };
     Id x = factor(a), y = factor(b);
     if (compare(c_, x, y) > 0) std::swap(x, y);

@@ -9,7 +9,7 @@ namespace touchstone::symbolic {
 
 namespace {
 
-constexpr int kDeepest = 4;                 // sums in digits in sums ... that are looked into
+constexpr int kDeepestSums = 4;             // sums in digits in sums ... that are looked into
 constexpr std::ptrdiff_t kMostDigits = 24;  // digits of one sum that are compared with each other
 
 const Term* find_term(const Linear& s, Id atom) {
@@ -441,7 +441,7 @@ void Simplifier::recombine(Linear& s) {
       for (const Id f : n.args) symbolic |= c_.kind(f) == Kind::Div;
   }
   choices |= flags > 1;
-  if (!(digits || symbolic || choices) || depth_ >= kDeepest) return;
+  if (!(digits || symbolic || choices) || depth_ >= kDeepestSums) return;
   ++depth_;
   if (choices) recombine_choices(s);
   if (symbolic) recombine_symbolic(s);

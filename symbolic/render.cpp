@@ -71,9 +71,9 @@ const char* symbol(StepOp op) {
 }
 
 /// Writes a form with a stack of what is still to write, last on top.
-class Writer {
+class FormWriter {
  public:
-  Writer(const List<Form>& forms, std::string memory) : forms_(forms), out_(std::move(memory)) {
+  FormWriter(const List<Form>& forms, std::string memory) : forms_(forms), out_(std::move(memory)) {
     out_.clear();
   }
 
@@ -162,7 +162,7 @@ std::string render(const List<Form>& forms, int root, std::string memory) {
         fmt::format("render: the text would have {} parts, since shared parts are written "
                     "out; use lower",
                     parts));
-  return Writer(forms, std::move(memory)).write(root);
+  return FormWriter(forms, std::move(memory)).write(root);
 }
 
 std::string render(Node node) {

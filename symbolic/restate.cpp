@@ -10,8 +10,8 @@ namespace touchstone::symbolic {
 
 namespace {
 
-constexpr std::size_t kMostNodes = 128;  // of an expression that is read again
-constexpr std::size_t kMostSize = 400;   // of its text
+constexpr std::size_t kMostReread = 128;  // of an expression that is read again
+constexpr std::size_t kMostSize = 400;    // of its text
 constexpr int kMostRounds = 12;
 
 /// The names of the variables among the nodes, which are those given where they say the same;
@@ -99,7 +99,7 @@ Id restated(Context& context, Id root, const std::map<std::string, Node>& given,
         return context.kind(t.atom) == Kind::Variable;
       }))
     return root;
-  List<Id> nodes = reachable(context, root, kMostNodes);
+  List<Id> nodes = reachable(context, root, kMostReread);
   if (nodes.empty() || !may_change(context, nodes)) return root;
   std::map<std::string, Node> own;
   const auto* const names = names_of(context, nodes, given, own);

@@ -8,9 +8,9 @@ namespace touchstone::symbolic {
 
 namespace {
 
-constexpr std::size_t kMostTerms = 2'048;  // of a product multiplied out
-constexpr std::size_t kMostMembers = 64;   // of a maximum
-constexpr std::size_t kMostFlags = 5;      // whose cases are told apart
+constexpr std::size_t kMostMonomials = 2'048;  // of a product multiplied out
+constexpr std::size_t kMostMaximum = 64;       // of a maximum
+constexpr std::size_t kMostFlags = 5;          // whose cases are told apart
 
 }  // namespace
 
@@ -50,7 +50,7 @@ PolyId Ring::add(PolyId p, PolyId q, const Int& factor) {
 
 PolyId Ring::multiply(PolyId p, PolyId q) {
   const Poly &a = *polys_[p], &b = *polys_[q];
-  if (a.terms.size() * b.terms.size() > kMostTerms) return product({p, q});
+  if (a.terms.size() * b.terms.size() > kMostMonomials) return product({p, q});
   std::map<Monomial, Int> sum;
   for (const auto& [m, c] : a.terms)
     for (const auto& [n, d] : b.terms) {
@@ -138,7 +138,7 @@ PolyId Ring::substitute(PolyId p, AtomId atom, PolyId by) {
 PolyId Ring::product(const std::vector<PolyId>& factors) {
   std::size_t terms = 1;
   for (const PolyId f : factors) terms *= std::max<std::size_t>(polys_[f]->terms.size(), 1);
-  if (terms > kMostTerms) {
+  if (terms > kMostMonomials) {
     std::vector<PolyId> parts = factors;
     std::ranges::sort(parts);
     return intern_atom({AtomKind::Product, "", std::move(parts)});
@@ -314,7 +314,7 @@ std::vector<PolyId> Ring::flat(const std::vector<PolyId>& members) {
     todo.pop_back();
     const Atom* inner = nullptr;
     PolyId rest = p;
-    if (out.size() + todo.size() < kMostMembers)
+    if (out.size() + todo.size() < kMostMaximum)
       for (const auto& [m, c] : polys_[p]->terms)
         if (!inner && m.size() == 1 && c.is_one() && atoms_[m[0]]->kind == AtomKind::Max) {
           inner = atoms_[m[0]];

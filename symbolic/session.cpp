@@ -8,9 +8,9 @@ namespace touchstone::symbolic {
 
 namespace {
 
-constexpr std::uint32_t kNone = 0xffffffff;
+constexpr std::uint32_t kNoAnswer = 0xffffffff;
 constexpr std::size_t kMostScratch = std::size_t{64} << 20;  // bytes
-constexpr std::size_t kFirstTable = 1024;                    // slots; always a power of two
+constexpr std::size_t kFirstAnswers = 1024;                  // slots; always a power of two
 
 /// Seven bits a byte, the last byte below 128: short keys are found faster.
 void put(std::string& key, std::uint64_t number) {
@@ -52,11 +52,11 @@ void write_key(const Question& q, std::string& key) {
 }  // namespace
 
 Session::Slot& Session::find(std::uint64_t hash) {
-  if (table_.empty()) table_.assign(kFirstTable, {0, kNone});
+  if (table_.empty()) table_.assign(kFirstAnswers, {0, kNoAnswer});
   const std::size_t mask = table_.size() - 1;
   for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
     Slot& slot = table_[at];
-    if (slot.place == kNone) return slot;
+    if (slot.place == kNoAnswer) return slot;
     if (slot.hash == static_cast<std::uint32_t>(hash >> 32) && kept_[slot.place].key == key_)
       return slot;
   }
@@ -68,7 +68,7 @@ Answer Session::answer(const Question& question) {
   const auto start = Clock::now();
   const std::uint64_t hash = hash_bytes(key_);
   const Slot& slot = find(hash);
-  if (slot.place != kNone) {
+  if (slot.place != kNoAnswer) {
     const auto end = Clock::now();
     Answer known = kept_[slot.place].answer;
     known.ns = std::chrono::nanoseconds(end - start).count();
@@ -85,17 +85,17 @@ void Session::keep(std::uint64_t hash, const Answer& answer) {
   if (size > kMostKept) return;
   if (bytes_ + size > kMostKept) {
     kept_.clear();
-    table_.assign(table_.size(), {0, kNone});
+    table_.assign(table_.size(), {0, kNoAnswer});
     bytes_ = 0;
   }
   bytes_ += size;
   if (2 * (kept_.size() + 1) > table_.size()) {
-    std::vector<Slot> old(2 * table_.size(), {0, kNone});
+    std::vector<Slot> old(2 * table_.size(), {0, kNoAnswer});
     old.swap(table_);
     for (const Kept& k : kept_) {
       const std::uint64_t h = hash_bytes(k.key);
       std::size_t at = h & (table_.size() - 1);
-      while (table_[at].place != kNone) at = (at + 1) & (table_.size() - 1);
+      while (table_[at].place != kNoAnswer) at = (at + 1) & (table_.size() - 1);
       table_[at] = {static_cast<std::uint32_t>(h >> 32),
                     static_cast<std::uint32_t>(&k - kept_.data())};
     }

@@ -14,7 +14,7 @@ constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x060
 constexpr std::size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22;
 constexpr std::uint64_t kUnknown = 0xffffffff;  // the size stands in the extra field
 
-[[noreturn]] void bad(const std::string& where, const std::string& why) {
+[[noreturn]] void bad_zip(const std::string& where, const std::string& why) {
   throw ParseError(fmt::format("'{}' is not a usable .npz file: {}", where, why));
 }
 
@@ -80,13 +80,14 @@ class Archive {
     for (std::size_t i = 0; i < count; ++i) {
       all.push_back(directory_entry(at));
       if (!seen.insert(all.back().name).second)
-        bad(where_, fmt::format("it has two members '{}'", all.back().name));
+        bad_zip(where_, fmt::format("it has two members '{}'", all.back().name));
     }
     return all;
   }
 
   std::string array_name(const Member& m) const {
-    if (!m.name.ends_with(".npy")) bad(where_, fmt::format("its member '{}' is no .npy", m.name));
+    if (!m.name.ends_with(".npy"))
+      bad_zip(where_, fmt::format("its member '{}' is no .npy", m.name));
     return std::string(m.name.substr(0, m.name.size() - 4));
   }
   std::string where_of(const Member& m) const { return fmt::format("{}:{}", where_, m.name); }
@@ -94,13 +95,13 @@ class Archive {
   // The piece [at, at + size), which must lie within the file.
   std::string_view piece(std::uint64_t at, std::uint64_t size, const char* what) const {
     if (at > bytes_.size() || size > bytes_.size() - at)
-      bad(where_, fmt::format("{} lies outside the file", what));
+      bad_zip(where_, fmt::format("{} lies outside the file", what));
     return bytes_.substr(at, size);
   }
 
   // The end record stands last, behind it at most a comment of 65,535 bytes.
   void find_directory(std::size_t& at, std::size_t& count) const {
-    if (bytes_.size() < kEndSize) bad(where_, "it is no zip archive");
+    if (bytes_.size() < kEndSize) bad_zip(where_, "it is no zip archive");
     const std::size_t last = bytes_.size() - kEndSize;
     for (std::size_t end = last;; --end) {
       if (little_endian(bytes_, end, 4) == kEnd &&
@@ -108,23 +109,23 @@ class Archive {
         count = little_endian(bytes_, end + 10, 2);
         at = little_endian(bytes_, end + 16, 4);
         if (count == 0xffff || at == kUnknown)
-          bad(where_, "archives of 4 GiB and more are not read; use .safetensors");
+          bad_zip(where_, "archives of 4 GiB and more are not read; use .safetensors");
         return;
       }
       if (end == 0 || last - end == 0xffff)
-        bad(where_, "it is no zip archive, or its end is missing");
+        bad_zip(where_, "it is no zip archive, or its end is missing");
     }
   }
 
   Member directory_entry(std::size_t& at) const {
     const std::string_view fixed = piece(at, kCentralSize, "an entry of its directory");
-    if (little_endian(fixed, 0, 4) != kCentral) bad(where_, "its directory is damaged");
+    if (little_endian(fixed, 0, 4) != kCentral) bad_zip(where_, "its directory is damaged");
     const std::uint64_t name = little_endian(fixed, 28, 2), extra = little_endian(fixed, 30, 2),
                         comment = little_endian(fixed, 32, 2);
     Member m;
     m.name = piece(at + kCentralSize, name, "the name of a member");
     if ((little_endian(fixed, 8, 2) & 1) != 0)
-      bad(where_, fmt::format("its member '{}' is encrypted", m.name));
+      bad_zip(where_, fmt::format("its member '{}' is encrypted", m.name));
     m.method = little_endian(fixed, 10, 2);
     m.checksum = little_endian(fixed, 16, 4);
     m.packed = little_endian(fixed, 20, 4);
@@ -154,34 +155,35 @@ class Archive {
   // Its bytes in the file.
   std::string_view packed(const Member& m) const {
     const std::string_view local = piece(m.offset, kLocalSize, "a member");
-    if (little_endian(local, 0, 4) != kLocal) bad(where_, "a member is not where it should be");
+    if (little_endian(local, 0, 4) != kLocal) bad_zip(where_, "a member is not where it should be");
     const std::uint64_t start =
         m.offset + kLocalSize + little_endian(local, 26, 2) + little_endian(local, 28, 2);
     const std::string_view bytes = piece(start, m.packed, "a member");
     if (m.method == 0 && m.packed != m.size)
-      bad(where_, fmt::format("the sizes of '{}' disagree", m.name));
+      bad_zip(where_, fmt::format("the sizes of '{}' disagree", m.name));
     return bytes;
   }
 
   HostArray array(const Member& m) {
     const std::string data = unpacked(m, packed(m));
     if (checksum(data) != m.checksum)
-      bad(where_, fmt::format("the checksum of '{}' is wrong", m.name));
+      bad_zip(where_, fmt::format("the checksum of '{}' is wrong", m.name));
     return parse_npy(data, where_of(m));
   }
 
   std::string unpacked(const Member& m, std::string_view packed) {
     if (m.method == 0) return std::string(packed);
     if (m.method != 8)
-      bad(where_, fmt::format("'{}' is packed by method {}; 0 and 8 are read", m.name, m.method));
+      bad_zip(where_,
+              fmt::format("'{}' is packed by method {}; 0 and 8 are read", m.name, m.method));
     // Deflate makes nothing smaller than by 1,032; members that share bytes could still be many.
     constexpr std::uint64_t kMostRatio = 1032;
     unpacked_ += m.size;
     if (m.size > kMostRatio * packed.size() + 64 || unpacked_ > kMostRatio * bytes_.size())
-      bad(where_, fmt::format("'{}' claims more than its bytes can hold", m.name));
+      bad_zip(where_, fmt::format("'{}' claims more than its bytes can hold", m.name));
     std::string out(m.size, '\0');
     z_stream stream{};
-    if (::inflateInit2(&stream, -MAX_WBITS) != Z_OK) bad(where_, "zlib has no memory");
+    if (::inflateInit2(&stream, -MAX_WBITS) != Z_OK) bad_zip(where_, "zlib has no memory");
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
     stream.avail_in = static_cast<uInt>(packed.size());  // below 4 GiB, as the directory's offset
     stream.next_out = reinterpret_cast<Bytef*>(out.data());
@@ -197,7 +199,7 @@ class Archive {
     }
     ::inflateEnd(&stream);
     if (status != Z_STREAM_END || left != 0)
-      bad(where_, fmt::format("'{}' does not unpack to {} bytes", m.name, m.size));
+      bad_zip(where_, fmt::format("'{}' does not unpack to {} bytes", m.name, m.size));
     return out;
   }
 

@@ -20,7 +20,7 @@ static_assert(std::endian::native == std::endian::little, "elements are written 
 
 constexpr std::uint64_t kMostHeader = 100'000'000;  // as the reference implementation has it
 
-[[noreturn]] void bad(const std::string& where, const std::string& why) {
+[[noreturn]] void bad_tensors(const std::string& where, const std::string& why) {
   throw ParseError(fmt::format("'{}' is not a usable .safetensors file: {}", where, why));
 }
 
@@ -67,23 +67,24 @@ json parse_header(std::string_view text, const std::string& where) {
       return true;
     });
   } catch (const json::exception&) {
-    bad(where, "its header is no JSON");
+    bad_tensors(where, "its header is no JSON");
   } catch (const Error& e) {
-    bad(where, e.what());
+    bad_tensors(where, e.what());
   }
-  if (twice) bad(where, fmt::format("it has two arrays '{}'", *twice));
-  if (!header.is_object()) bad(where, "its header is no JSON object");
+  if (twice) bad_tensors(where, fmt::format("it has two arrays '{}'", *twice));
+  if (!header.is_object()) bad_tensors(where, "its header is no JSON object");
   return header;
 }
 
 // Numbers that are not below 0.
 std::vector<std::int64_t> numbers(const json& entry, const char* key, const std::string& where) {
   const auto at = entry.find(key);
-  if (at == entry.end() || !at->is_array()) bad(where, fmt::format("an array lacks its {}", key));
+  if (at == entry.end() || !at->is_array())
+    bad_tensors(where, fmt::format("an array lacks its {}", key));
   std::vector<std::int64_t> out;
   for (const json& n : *at) {
     if (!n.is_number_unsigned() || n.get<std::uint64_t>() > INT64_MAX)
-      bad(where, fmt::format("{} of an array holds something that is not a size", key));
+      bad_tensors(where, fmt::format("{} of an array holds something that is not a size", key));
     out.push_back(n.get<std::int64_t>());
   }
   return out;
@@ -100,30 +101,32 @@ Part part_of(const std::string& name, const json& entry, std::string_view data,
   ArrayLayout& array = part.array;
   array.name = name;
   if (!entry.is_object() || !entry.contains("dtype") || !entry["dtype"].is_string())
-    bad(where, fmt::format("array '{}' has no dtype", name));
+    bad_tensors(where, fmt::format("array '{}' has no dtype", name));
   const std::string tag = entry["dtype"].get<std::string>();
   const std::optional<DType> dtype = dtype_of(tag);
-  if (!dtype) bad(where, fmt::format("array '{}' is of type '{}', which is not ours", name, tag));
+  if (!dtype)
+    bad_tensors(where, fmt::format("array '{}' is of type '{}', which is not ours", name, tag));
   array.dtype = *dtype;
   array.shape = numbers(entry, "shape", where);
   const std::vector<std::int64_t> offsets = numbers(entry, "data_offsets", where);
   if (offsets.size() != 2 || offsets[0] > offsets[1] ||
       static_cast<std::uint64_t>(offsets[1]) > data.size())
-    bad(where, fmt::format("array '{}' lies outside the file", name));
+    bad_tensors(where, fmt::format("array '{}' lies outside the file", name));
   part.begin = static_cast<std::uint64_t>(offsets[0]);
   part.end = static_cast<std::uint64_t>(offsets[1]);
   std::int64_t wanted = 0;
   try {
     wanted = checked_mul(array.size(), static_cast<std::int64_t>(itemsize(array.dtype)));
   } catch (const OverflowError&) {
-    bad(where, fmt::format("the shape of array '{}' is too large", name));
+    bad_tensors(where, fmt::format("the shape of array '{}' is too large", name));
   }
   if (wanted != offsets[1] - offsets[0])
-    bad(where, fmt::format("array '{}' has {} bytes, its shape and type need {}", name,
-                           offsets[1] - offsets[0], wanted));
+    bad_tensors(where, fmt::format("array '{}' has {} bytes, its shape and type need {}", name,
+                                   offsets[1] - offsets[0], wanted));
   if (is_bool(array.dtype))
     for (const char c : data.substr(part.begin, part.end - part.begin))
-      if (c != 0 && c != 1) bad(where, fmt::format("a bool of '{}' is neither 0 nor 1", name));
+      if (c != 0 && c != 1)
+        bad_tensors(where, fmt::format("a bool of '{}' is neither 0 nor 1", name));
   return part;
 }
 
@@ -141,10 +144,10 @@ std::vector<NamedArray> parse_safetensors(std::string_view bytes, const std::str
 
 std::vector<ArrayLayout> safetensors_layout(std::string_view bytes, const std::string& where) {
   std::uint64_t length = 0;
-  if (bytes.size() < 8) bad(where, "it ends inside the header");
+  if (bytes.size() < 8) bad_tensors(where, "it ends inside the header");
   std::memcpy(&length, bytes.data(), 8);
   if (length > kMostHeader || length > bytes.size() - 8)
-    bad(where, "it ends inside the header, or is of another format");
+    bad_tensors(where, "it ends inside the header, or is of another format");
   const json header = parse_header(bytes.substr(8, length), where);
   const std::string_view data = bytes.substr(8 + length);
   std::vector<Part> parts;
@@ -157,12 +160,12 @@ std::vector<ArrayLayout> safetensors_layout(std::string_view bytes, const std::s
   std::vector<ArrayLayout> out;
   for (Part& part : parts) {
     if (part.begin != covered)
-      bad(where, part.begin < covered ? "its arrays overlap" : "it has bytes of no array");
+      bad_tensors(where, part.begin < covered ? "its arrays overlap" : "it has bytes of no array");
     covered = part.end;
     part.array.offset = 8 + length + part.begin;
     out.push_back(std::move(part.array));
   }
-  if (covered != data.size()) bad(where, "it has bytes of no array");
+  if (covered != data.size()) bad_tensors(where, "it has bytes of no array");
   return out;
 }
 

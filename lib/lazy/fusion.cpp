@@ -13,10 +13,6 @@ bool needs_work(const LazyBuffer& base) { return !base.realized() && !base.is_co
 // Not a kernel: it takes its sources as buffers.
 bool reads_memory(Op op) { return op == Op::From || op == Op::Custom; }
 
-bool is_masked(const ShapeTracker& st) {
-  return std::ranges::any_of(st.views(), [](const View& v) { return v.mask().has_value(); });
-}
-
 // How many elements of a masked view are inside its mask.
 std::int64_t unmasked_elements(const View& v) {
   if (!v.mask()) return max_elements(v.shape());
@@ -29,7 +25,7 @@ bool grows(const LazyBuffer& base, const ShapeTracker& st) {
   const std::int64_t held = max_elements(base.shape());
   if (max_elements(st.shape()) <= held) return false;
   const bool only_pads =
-      st.views().size() == 1 && is_masked(st) && unmasked_elements(st.views()[0]) <= held;
+      st.views().size() == 1 && st.masked() && unmasked_elements(st.views()[0]) <= held;
   return !only_pads;
 }
 
@@ -137,7 +133,7 @@ void realize_before_unsafe_pad(Graph& graph) {
   std::vector<bool> masked(graph.nodes.size()), unsafe(graph.nodes.size());
   for (const Graph::Node& node : graph.nodes)
     for_each_source(node, [&](int below, const ShapeTracker& st) {
-      if (is_masked(st)) masked[static_cast<std::size_t>(below)] = true;
+      if (st.masked()) masked[static_cast<std::size_t>(below)] = true;
     });
   const bool always = !graph.config.on(Switch::ShufflePadOps);
   for (const int i : graph.bottom_up) {

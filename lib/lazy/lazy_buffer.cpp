@@ -18,10 +18,6 @@ bool has_no_elements(const Shape& shape) {
   return std::ranges::any_of(shape, [](const sint& s) { return s == sint(0); });
 }
 
-bool is_masked(const ShapeTracker& st) {
-  return std::ranges::any_of(st.views(), [](const View& v) { return v.mask().has_value(); });
-}
-
 bool is_symbolic(const Shape& shape) {
   return std::ranges::any_of(shape, [](const sint& s) { return !s.is_int(); });
 }
@@ -200,7 +196,7 @@ LazyBufferPtr LazyBuffer::from_buffer(BufferPtr buffer, Shape shape) {
 }
 
 std::optional<Scalar> LazyBuffer::constant_value() const {
-  if (!is_const_base() || is_masked(st_)) return std::nullopt;
+  if (!is_const_base() || st_.masked()) return std::nullopt;
   return std::get<ConstBuffer>(base().arg_).value;
 }
 

@@ -26,10 +26,6 @@ bool is_cheap(Op op) {
   }
 }
 
-bool is_masked(const ShapeTracker& st) {
-  return std::ranges::any_of(st.views(), [](const View& v) { return v.mask().has_value(); });
-}
-
 class Recomputing {
  public:
   explicit Recomputing(Graph& graph) : graph_(graph), masked_(graph.nodes.size()) {
@@ -37,7 +33,7 @@ class Recomputing {
       const Graph::Node& user = node(*it);
       const bool through = (!user.realize || user.for_expand) && masked_[index(*it)];
       for (std::size_t i = 0; i < user.srcs.size(); ++i)
-        if (user.srcs[i] >= 0 && (through || is_masked(user.buffer->srcs()[i]->st())))
+        if (user.srcs[i] >= 0 && (through || user.buffer->srcs()[i]->st().masked()))
           masked_[index(user.srcs[i])] = true;
     }
   }

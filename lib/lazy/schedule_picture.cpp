@@ -50,7 +50,7 @@ std::string escaped(std::string_view text) {
   return out;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
@@ -152,8 +152,9 @@ std::string svg_box(const Layout& at, std::size_t i, const ScheduleItem& item,
 
 std::string to_dot(std::span<const ScheduleItem> schedule, const std::string& title) {
   const ScheduleView view(schedule);
-  std::string dot = fmt::format(
-      "digraph {} {{\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n", quoted(title));
+  std::string dot =
+      fmt::format("digraph {} {{\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n",
+                  in_quotes(title));
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     std::string label = fmt::format("{} {}\\n{} = {}", i, view.items[i].name, view.items[i].makes,
                                     shape_of(schedule[i]));

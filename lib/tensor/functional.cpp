@@ -2,10 +2,10 @@
 
 #include <cmath>
 
+#include "touchstone/tensor/mlops.h"
+
 namespace touchstone {
 namespace {
-
-Tensor real(const Tensor& x) { return is_float(x.dtype()) ? x : x.cast(DType::Float32); }
 
 Tensor reduced(const Tensor& losses, Reduction reduction) {
   if (reduction == Reduction::None) return losses;
@@ -142,13 +142,13 @@ Tensor l1_loss(const Tensor& x, const Tensor& wanted, Reduction reduction) {
 Tensor huber_loss(const Tensor& x, const Tensor& wanted, double delta, Reduction reduction) {
   check_same("huber_loss", x, wanted);
   if (!(delta > 0)) throw Error(fmt::format("huber_loss: delta {}; want a number above 0", delta));
-  const Tensor d = real(x - wanted), size = d.abs();
+  const Tensor d = mlops::real(x - wanted), size = d.abs();
   return reduced(Tensor::where(size < delta, d.square() * 0.5, (size - delta / 2) * delta),
                  reduction);
 }
 Tensor binary_cross_entropy(const Tensor& p, const Tensor& wanted, Reduction reduction) {
   check_same("binary_cross_entropy", p, wanted);
-  const Tensor yes = maximum(p.log(), -100), no = maximum((1 - real(p)).log(), -100);
+  const Tensor yes = maximum(p.log(), -100), no = maximum((1 - mlops::real(p)).log(), -100);
   return reduced(-(wanted * yes + (1 - wanted) * no), reduction);
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,

@@ -51,6 +51,7 @@ struct BinaryRule {
 std::span<const UnaryRule> unary_rules();    // in the order of Unary
 std::span<const BinaryRule> binary_rules();  // in the order of Binary
 
+Tensor real(const Tensor& x);                               // as Float32 where it is no float
 Tensor apply(Unary op, const Tensor& x);                    // floats; Neg, Square any type
 Tensor apply(Binary op, const Tensor& x, const Tensor& y);  // one shape, one dtype
 

@@ -4,14 +4,15 @@
 #include "touchstone/tensor/mlops.h"
 
 namespace touchstone {
+
+Tensor mlops::real(const Tensor& x) { return is_float(x.dtype()) ? x : x.cast(DType::Float32); }
+
 namespace {
 
 using mlops::Binary;
 using mlops::Unary;
 
-Tensor real(const Tensor& x) { return is_float(x.dtype()) ? x : x.cast(DType::Float32); }
-
-Tensor unary(Unary op, const Tensor& x) { return mlops::apply(op, real(x)); }
+Tensor unary(Unary op, const Tensor& x) { return mlops::apply(op, mlops::real(x)); }
 
 std::pair<Tensor, Tensor> matched(const Tensor& a, const Tensor& b) {
   const DType dtype = promote(a.dtype(), b.dtype());
@@ -101,7 +102,7 @@ Tensor Tensor::exp2() const { return unary(Unary::Exp2, *this); }
 Tensor Tensor::log() const { return unary(Unary::Log, *this); }
 Tensor Tensor::log2() const { return unary(Unary::Log2, *this); }
 Tensor Tensor::sin() const { return unary(Unary::Sin, *this); }
-Tensor Tensor::cos() const { return (std::numbers::pi / 2 - real(*this)).sin(); }
+Tensor Tensor::cos() const { return (std::numbers::pi / 2 - mlops::real(*this)).sin(); }
 Tensor Tensor::sqrt() const { return unary(Unary::Sqrt, *this); }
 Tensor Tensor::rsqrt() const { return unary(Unary::Rsqrt, *this); }
 Tensor Tensor::reciprocal() const { return unary(Unary::Recip, *this); }

@@ -3,12 +3,11 @@
 #include <limits>
 #include <numbers>
 
+#include "touchstone/tensor/mlops.h"
 #include "touchstone/tensor/tensor.h"
 
 namespace touchstone {
 namespace {
-
-Tensor real(const Tensor& x) { return is_float(x.dtype()) ? x : x.cast(DType::Float32); }
 
 // From here on a float of this type is a whole number.
 double all_whole(DType dtype) { return std::ldexp(1.0, info(dtype).digits - 1); }
@@ -72,8 +71,8 @@ Tensor Tensor::isfinite() const {
 
 Tensor Tensor::pow(double exponent) const {
   if (exponent == std::floor(exponent) && std::abs(exponent) < 1024)
-    return (is_float(dtype()) ? *this : real(*this)).pow(static_cast<int>(exponent));
-  const Tensor x = real(*this);
+    return (is_float(dtype()) ? *this : mlops::real(*this)).pow(static_cast<int>(exponent));
+  const Tensor x = mlops::real(*this);
   return touchstone::pow(x, full_like(x, exponent));
 }
 
@@ -104,24 +103,24 @@ Tensor pow(const Tensor& a, const Tensor& b) {
 Tensor Tensor::clamp(Number low, Number high) const { return minimum(maximum(*this, low), high); }
 
 Tensor Tensor::gelu(GeluForm form) const {
-  const Tensor x = real(*this);
+  const Tensor x = mlops::real(*this);
   if (form == GeluForm::Erf) return x * 0.5 * ((x * std::sqrt(0.5)).erf() + 1.0);
   return x * 0.5 * ((x * std::sqrt(2 / std::numbers::pi) * (x * x * 0.044715 + 1.0)).tanh() + 1.0);
 }
 
-Tensor Tensor::silu() const { return real(*this) * sigmoid(); }
-Tensor Tensor::mish() const { return real(*this) * softplus().tanh(); }
+Tensor Tensor::silu() const { return mlops::real(*this) * sigmoid(); }
+Tensor Tensor::mish() const { return mlops::real(*this) * softplus().tanh(); }
 Tensor Tensor::softplus() const {
-  const Tensor x = real(*this);
+  const Tensor x = mlops::real(*this);
   // log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), with a magnitude whose gradient is 1 or -1.
   const Tensor magnitude = where(x < 0, -x, x);
   return where(x < 0, zeros_like(x), x) + ((-magnitude).exp() + 1.0).log();
 }
-Tensor Tensor::log_sigmoid() const { return -(-real(*this)).softplus(); }
-Tensor Tensor::softsign() const { return real(*this) / (real(*this).abs() + 1.0); }
+Tensor Tensor::log_sigmoid() const { return -(-mlops::real(*this)).softplus(); }
+Tensor Tensor::softsign() const { return mlops::real(*this) / (mlops::real(*this).abs() + 1.0); }
 
 Tensor Tensor::elu(double alpha) const {
-  const Tensor x = real(*this);
+  const Tensor x = mlops::real(*this);
   return where(x < 0, (minimum(x, 0).exp() - 1.0) * alpha, x);
 }
 Tensor Tensor::selu() const {
@@ -129,12 +128,14 @@ Tensor Tensor::selu() const {
   return elu(kAlpha) * kScale;
 }
 Tensor Tensor::leaky_relu(double slope) const {
-  const Tensor x = real(*this);
+  const Tensor x = mlops::real(*this);
   return where(x < 0, x * slope, x);
 }
 Tensor Tensor::relu6() const { return clamp(0, 6); }
-Tensor Tensor::hardtanh(double low, double high) const { return real(*this).clamp(low, high); }
-Tensor Tensor::hardsigmoid() const { return (real(*this) + 3.0).relu6() / 6.0; }
-Tensor Tensor::hardswish() const { return real(*this) * hardsigmoid(); }
+Tensor Tensor::hardtanh(double low, double high) const {
+  return mlops::real(*this).clamp(low, high);
+}
+Tensor Tensor::hardsigmoid() const { return (mlops::real(*this) + 3.0).relu6() / 6.0; }
+Tensor Tensor::hardswish() const { return mlops::real(*this) * hardsigmoid(); }
 
 }  // namespace touchstone

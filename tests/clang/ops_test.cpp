@@ -102,7 +102,7 @@ LazyOpPtr load(int idx, const std::vector<Scalar>& values) {
   return LazyOp::load(idx, values.front().dtype(), flat(values.size()));
 }
 
-LazyOpPtr stored(const LazyOpPtr& x) {
+LazyOpPtr stored_kernel(const LazyOpPtr& x) {
   return LazyOp::store(ShapeTracker::contiguous(x->shape()), x);
 }
 
@@ -181,7 +181,7 @@ void add_unary(std::vector<Case>& cases) {
   for (const Op op : {Op::Noop, Op::Exp2, Op::Log2, Op::Sin, Op::Sqrt, Op::Recip, Op::Neg}) {
     if (!takes<T>(op)) continue;
     Case c{title(op, dtype_v<T>), nullptr, {scalars(values)}, {}};
-    c.kernel = stored(LazyOp::unary(op, load(1, c.inputs[0])));
+    c.kernel = stored_kernel(LazyOp::unary(op, load(1, c.inputs[0])));
     for (const T v : values) c.expected.push_back(unary(op, v));
     c.ulps = op == Op::Exp2 || op == Op::Log2 || op == Op::Sin ? 1 : 0;
     cases.push_back(std::move(c));
@@ -195,7 +195,7 @@ void add_binary(std::vector<Case>& cases) {
        {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Mod, Op::CmpLt, Op::CmpEq, Op::Xor}) {
     if (!takes<T>(op)) continue;
     Case c{title(op, dtype_v<T>), nullptr, {scalars(a), scalars(b)}, {}};
-    c.kernel = stored(LazyOp::binary(op, load(1, c.inputs[0]), load(2, c.inputs[1])));
+    c.kernel = stored_kernel(LazyOp::binary(op, load(1, c.inputs[0]), load(2, c.inputs[1])));
     for (std::size_t i = 0; i < a.size(); ++i) c.expected.push_back(binary<T>(op, a[i], b[i]));
     cases.push_back(std::move(c));
   }
@@ -216,10 +216,10 @@ void add_ternary(std::vector<Case>& cases) {
   Case mulacc{title(Op::MulAcc, dtype_v<T>), nullptr, {scalars(a), scalars(b), scalars(c)}, {}};
   const auto& in = mulacc.inputs;
   mulacc.kernel =
-      stored(LazyOp::ternary(Op::MulAcc, load(1, in[0]), load(2, in[1]), load(3, in[2])));
+      stored_kernel(LazyOp::ternary(Op::MulAcc, load(1, in[0]), load(2, in[1]), load(3, in[2])));
   Case where{title(Op::Where, dtype_v<T>), nullptr, {scalars(condition), in[0], in[1]}, {}};
-  where.kernel =
-      stored(LazyOp::ternary(Op::Where, load(1, where.inputs[0]), load(2, in[0]), load(3, in[1])));
+  where.kernel = stored_kernel(
+      LazyOp::ternary(Op::Where, load(1, where.inputs[0]), load(2, in[0]), load(3, in[1])));
   for (std::size_t i = 0; i < a.size(); ++i) {
     mulacc.expected.push_back(Scalar::of<T>(scalar::mulacc<T>(a[i], b[i], c[i])));
     where.expected.push_back(Scalar::of<T>(scalar::where<T>(condition[i], a[i], b[i])));
@@ -233,12 +233,12 @@ void add_casts(std::vector<Case>& cases) {
   const std::vector<Scalar> values = scalars(edge_values<T>());
   for (const DTypeInfo& to : dtype_table) {
     Case c{fmt::format("CAST {} to {}", name(dtype_v<T>), to.name), nullptr, {values}, {}};
-    c.kernel = stored(LazyOp::cast(load(1, values), to.dtype));
+    c.kernel = stored_kernel(LazyOp::cast(load(1, values), to.dtype));
     for (const Scalar& v : values) c.expected.push_back(convert(v, to.dtype));
     cases.push_back(c);
     if (to.itemsize != static_cast<int>(sizeof(T)) || is_bool(to.dtype)) continue;
     c.name = "bit" + c.name;
-    c.kernel = stored(LazyOp::cast(load(1, values), to.dtype, true));
+    c.kernel = stored_kernel(LazyOp::cast(load(1, values), to.dtype, true));
     c.expected.clear();
     for (const Scalar& v : values) c.expected.push_back(bitcast(v, to.dtype));
     cases.push_back(c);
@@ -264,11 +264,11 @@ void add_reduces(std::vector<Case>& cases) {
   const auto rows = static_cast<std::int64_t>(values.size() / 8);
   const LazyOpPtr in = LazyOp::load(1, dtype_v<T>, ShapeTracker::contiguous({rows, 8}));
   Case max{title(Op::ReduceMax, dtype_v<T>),
-           stored(LazyOp::reduce(Op::ReduceMax, in, {1})),
+           stored_kernel(LazyOp::reduce(Op::ReduceMax, in, {1})),
            {values},
            {}};
   Case sum{title(Op::ReduceSum, dtype_v<T>),
-           stored(LazyOp::reduce(Op::ReduceSum, in, {1})),
+           stored_kernel(LazyOp::reduce(Op::ReduceSum, in, {1})),
            {values},
            {}};
   for (std::size_t row = 0; row < values.size(); row += 8) {

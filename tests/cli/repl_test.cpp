@@ -23,18 +23,18 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-struct Answer {
+struct Reply {
   int code;
   std::string text;
 };
 
 class Repl : public testing::Test {
  protected:
-  Answer run(const std::string& script) const {
+  Reply run(const std::string& script) const {
     const std::string path = (dir_.path() / "script").string();
     std::ofstream(path) << script;
     FILE* pipe = ::popen((TOUCHSTONE_COMMAND " repl < " + path + " 2>&1").c_str(), "r");
-    Answer answer{0, {}};
+    Reply answer{0, {}};
     for (int c = std::fgetc(pipe); c != EOF; c = std::fgetc(pipe))
       answer.text += static_cast<char>(c);
     const int status = ::pclose(pipe);
@@ -45,24 +45,24 @@ class Repl : public testing::Test {
 };
 
 TEST_F(Repl, ShowsTheSimplifiedFormAndItsBounds) {
-  const Answer a = run("a = 0..10   # bounds\nb = 0..3\n(a*4 + b)//4\n\nt = a//4\nt*4 + a%4");
+  const Reply a = run("a = 0..10   # bounds\nb = 0..3\n(a*4 + b)//4\n\nt = a//4\nt*4 + a%4");
   EXPECT_EQ(a.code, 0);
   EXPECT_EQ(a.text, "a\nin [0, 10], size 1\na//4\nin [0, 2], size 3\na\nin [0, 10], size 1\n");
 }
 
 TEST_F(Repl, AssumptionsHoldUntilForgotten) {
-  const Answer a = run("a = 0..10\nb = 0..\nassume a < b\na < b\nforget a < b\na < b\n");
+  const Reply a = run("a = 0..10\nb = 0..\nassume a < b\na < b\nforget a < b\na < b\n");
   EXPECT_EQ(a.code, 0);
   EXPECT_EQ(a.text, "1\nin [1, 1], size 1\na < b\nin [0, 1], size 3\n");
 }
 
 TEST_F(Repl, ADefinitionFollowsItsVariables) {
-  const Answer a = run("a = 0..10\nt = a//4\na = 0..3\nt\n");
+  const Reply a = run("a = 0..10\nt = a//4\na = 0..3\nt\n");
   EXPECT_EQ(a.text, "a//4\nin [0, 2], size 3\n0\nin [0, 0], size 1\n");
 }
 
 TEST_F(Repl, TellsWhetherTwoExpressionsAreEqual) {
-  const Answer a =
+  const Reply a =
       run("a = 0..10\nb = -5..\n:equal a//4*4 + a%4 ; a\n:equal a*b ; b*a + 1\n"
           ":equal max(a, b)*max(a, b) ; max(a*max(a, b), b*max(a, b))\n");
   EXPECT_EQ(a.code, 0);
@@ -71,16 +71,16 @@ TEST_F(Repl, TellsWhetherTwoExpressionsAreEqual) {
 }
 
 TEST_F(Repl, DerivesStepByStep) {
-  const Answer a = run("a = 0..10\nb = 0..3\n:steps (a*4 + b)//4\n");
+  const Reply a = run("a = 0..10\nb = 0..3\n:steps (a*4 + b)//4\n");
   EXPECT_EQ(a.code, 0);
   EXPECT_THAT(a.text, AllOf(HasSubstr("  (a*4 + b)//4\n    div.split: "),
                             HasSubstr("as 0 <= b <= 3\n= a\n"), HasSubstr("all right")));
 }
 
 TEST_F(Repl, ShowsTablesOfValues) {
-  const Answer one = run("a = 0..3\n:table 6//a\n");
+  const Reply one = run("a = 0..3\n:table 6//a\n");
   EXPECT_EQ(one.text, "a  value\n0      -\n1      6\n2      3\n3      2\n");
-  const Answer two = run("a = 0..1\nb = 0..2\nassume a != b\n:table a*10 + b\n");
+  const Reply two = run("a = 0..1\nb = 0..2\nassume a != b\n:table a*10 + b\n");
   EXPECT_EQ(two.text, "a \\ b   0  1   2\n    0      1   2\n    1  10     12\n");
   EXPECT_THAT(run("n = 5..\n:table n*2\n").text,
               AllOf(HasSubstr("5     10"), HasSubstr("not all values of n")));
@@ -91,7 +91,7 @@ TEST_F(Repl, SavesAndLoads) {
   const std::string file = (dir_.path() / "saved").string();
   EXPECT_EQ(run("a = 0..10\nn = ..\nt = a + 1\nassume a < 4\n:save " + file + "\n").code, 0);
   EXPECT_EQ(read_file(file), "a = 0..10\nn = ..\nt = a + 1\nassume a < 4\n");
-  const Answer a = run(":load " + file + "\nt//5 + n - n\n:names\n");
+  const Reply a = run(":load " + file + "\nt//5 + n - n\n:names\n");
   EXPECT_EQ(a.code, 0);
   EXPECT_THAT(a.text, HasSubstr("0\nin [0, 0], size 1\na = 0..10\nn = ..\n"));
   std::ofstream(dir_.path() / "loop") << ":load " << (dir_.path() / "loop").string() << "\n";
@@ -99,7 +99,7 @@ TEST_F(Repl, SavesAndLoads) {
 }
 
 TEST_F(Repl, ErrorsPointAtTheColumnAndTheSessionGoesOn) {
-  const Answer a = run("a = 0..10\na + * 3\na + zz\na\n");
+  const Reply a = run("a = 0..10\na + * 3\na + zz\na\n");
   EXPECT_EQ(a.code, 2);
   EXPECT_THAT(a.text, HasSubstr("error: column 5: expected a number"));
   EXPECT_THAT(a.text, HasSubstr("  a + * 3\n      ^\n"));
@@ -109,7 +109,7 @@ TEST_F(Repl, ErrorsPointAtTheColumnAndTheSessionGoesOn) {
 
 TEST_F(Repl, RefusesWhatHasNoMeaningAndKeepsWhatWas) {
   const auto refused = [&](const std::string& line, const std::string& says) {
-    const Answer a = run("a = 0..10\nt = a//4\n" + line + "\n:names\n");
+    const Reply a = run("a = 0..10\nt = a//4\n" + line + "\n:names\n");
     EXPECT_EQ(a.code, 2) << line;
     EXPECT_THAT(a.text, HasSubstr(says)) << line;
     EXPECT_THAT(a.text, HasSubstr("a = 0..10\nt = a//4\n")) << line;

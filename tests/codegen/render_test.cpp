@@ -11,9 +11,9 @@ namespace {
 
 constexpr DType kF32 = DType::Float32;
 
-ShapeTracker dense(Shape shape) { return ShapeTracker::contiguous(std::move(shape)); }
+ShapeTracker dense_view(Shape shape) { return ShapeTracker::contiguous(std::move(shape)); }
 LazyOpPtr load(int idx, const ShapeTracker& st, DType d = kF32) { return LazyOp::load(idx, d, st); }
-LazyOpPtr stored(const LazyOpPtr& x) {
+LazyOpPtr stored_kernel(const LazyOpPtr& x) {
   return LazyOp::store(ShapeTracker::contiguous(x->shape()), x);
 }
 
@@ -34,9 +34,9 @@ int count(const std::string& text, const std::string& what) {
 bool has(const std::string& text, const std::string& what) { return count(text, what) > 0; }
 
 TEST(RenderC, AddOfTwoMatricesIsOneLoop) {
-  const auto st = dense({4, 6});
+  const auto st = dense_view({4, 6});
   EXPECT_EQ(
-      body(stored(LazyOp::binary(Op::Add, load(1, st), load(2, st)))),
+      body(stored_kernel(LazyOp::binary(Op::Add, load(1, st), load(2, st)))),
       "  const f32* restrict b1 = bufs[1];\n"
       "  const f32* restrict b2 = bufs[2];\n"
       "  f32* restrict b0 = bufs[0];\n"
@@ -49,7 +49,7 @@ TEST(RenderC, AddOfTwoMatricesIsOneLoop) {
 }
 
 TEST(RenderC, SumHasAnAccumulator) {
-  EXPECT_EQ(body(stored(LazyOp::reduce(Op::ReduceSum, load(1, dense({2, 3})), {1}))),
+  EXPECT_EQ(body(stored_kernel(LazyOp::reduce(Op::ReduceSum, load(1, dense_view({2, 3})), {1}))),
             "  const f32* restrict b1 = bufs[1];\n"
             "  f32* restrict b0 = bufs[0];\n"
             "  for (i64 i0 = split_at(2, part, parts), i0_end = split_at(2, part + 1, parts); i0 < "
@@ -65,52 +65,53 @@ TEST(RenderC, SumHasAnAccumulator) {
 }
 
 TEST(RenderC, MaskedLoadDoesNotRead) {
-  const std::string text = body(stored(load(1, dense({4}).pad(Padding{{1, 2}}))));
+  const std::string text = body(stored_kernel(load(1, dense_view({4}).pad(Padding{{1, 2}}))));
   EXPECT_TRUE(has(text, "? b1[")) << text;
   EXPECT_EQ(count(text, "b1["), 1) << text;
 }
 
 TEST(RenderC, NothingValidIsNoLoad) {
-  const auto st = dense({4}).pad(Padding{{3, 0}}).shrink(Mask{{0, 3}});
-  EXPECT_FALSE(has(body(stored(load(1, st))), "b1"));
+  const auto st = dense_view({4}).pad(Padding{{3, 0}}).shrink(Mask{{0, 3}});
+  EXPECT_FALSE(has(body(stored_kernel(load(1, st))), "b1"));
 }
 
 TEST(RenderC, EmptyOutputIsNoCode) {
-  EXPECT_TRUE(linearize(stored(load(1, dense({3, 0})))).uops.empty());
-  EXPECT_EQ(body(stored(load(1, dense({3, 0})))), "");
+  EXPECT_TRUE(linearize(stored_kernel(load(1, dense_view({3, 0})))).uops.empty());
+  EXPECT_EQ(body(stored_kernel(load(1, dense_view({3, 0})))), "");
 }
 
 TEST(RenderC, SameLoadStandsOnce) {
-  const auto st = dense({8});
+  const auto st = dense_view({8});
   const auto x = LazyOp::binary(Op::Mul, load(1, st), load(1, st));
-  EXPECT_EQ(count(body(stored(x)), "b1[i0]"), 1);
+  EXPECT_EQ(count(body(stored_kernel(x)), "b1[i0]"), 1);
 }
 
 TEST(RenderC, InvariantLoadsLeaveTheirLoops) {
   // A column, the same for all j, times x[i][j]: read once an i.
-  const auto x = load(1, dense({3, 5}));
-  const auto column = load(2, dense({3, 1}).expand({3, 5}));
-  const std::string text = body(stored(LazyOp::binary(Op::Mul, x, column)));
+  const auto x = load(1, dense_view({3, 5}));
+  const auto column = load(2, dense_view({3, 1}).expand({3, 5}));
+  const std::string text = body(stored_kernel(LazyOp::binary(Op::Mul, x, column)));
   EXPECT_LT(text.find("b2[i0]"), text.find("i64 i1 ="));
 }
 
 TEST(RenderC, LoadsStayInLoopsThatMayNotRun) {
   const auto n = symbolic::variable("n", 0, 8);
-  const auto row = load(1, dense({1, 3}).expand({n, 3}));
-  const std::string text = body(stored(LazyOp::reduce(Op::ReduceSum, row, {0})));
+  const auto row = load(1, dense_view({1, 3}).expand({n, 3}));
+  const std::string text = body(stored_kernel(LazyOp::reduce(Op::ReduceSum, row, {0})));
   EXPECT_GT(text.find("b1["), text.find("v_n; ++")) << text;
 }
 
 TEST(RenderC, DividesPlainlyWhereOperandsAreNotNegative) {
   const std::vector<int> swap{1, 0};
-  const std::string text = body(stored(load(1, dense({4, 6}).permute(swap).reshape({24}))));
+  const std::string text =
+      body(stored_kernel(load(1, dense_view({4, 6}).permute(swap).reshape({24}))));
   EXPECT_FALSE(has(text, "floor_")) << text;
   EXPECT_TRUE(has(text, "i0 / 4")) << text;
 }
 
 TEST(RenderC, SizesWithVariablesAreLoopBounds) {
   const auto n = symbolic::variable("n", 1, 9);
-  const auto kernel = stored(load(1, dense({n, 4})));
+  const auto kernel = stored_kernel(load(1, dense_view({n, 4})));
   const std::string text = body(kernel);
   EXPECT_EQ(linearize(kernel).variables, std::vector<std::string>{"n"});
   EXPECT_TRUE(has(text, "const i64 v_n = vars[0];")) << text;
@@ -118,21 +119,22 @@ TEST(RenderC, SizesWithVariablesAreLoopBounds) {
 }
 
 TEST(RenderC, MulAccIsMulThenAdd) {
-  const auto st = dense({4});
+  const auto st = dense_view({4});
   const auto mulacc = LazyOp::ternary(Op::MulAcc, load(1, st), load(2, st), load(3, st));
-  EXPECT_TRUE(has(body(stored(mulacc)), "b0[i0] = (x7 * x8) + x9;")) << body(stored(mulacc));
+  EXPECT_TRUE(has(body(stored_kernel(mulacc)), "b0[i0] = (x7 * x8) + x9;"))
+      << body(stored_kernel(mulacc));
 }
 
 TEST(RenderC, NothingIsFolded) {
   // x * 0 keeps NaN, x + 0 turns -0 into +0.
-  const auto st = dense({4});
-  const auto zero = LazyOp::constant(Scalar::of<float>(0), dense({1}).expand({4}));
-  EXPECT_TRUE(has(body(stored(LazyOp::binary(Op::Mul, load(1, st), zero))), "* 0x0p+0f"));
-  EXPECT_TRUE(has(body(stored(LazyOp::binary(Op::Add, load(1, st), zero))), "+ 0x0p+0f"));
+  const auto st = dense_view({4});
+  const auto zero = LazyOp::constant(Scalar::of<float>(0), dense_view({1}).expand({4}));
+  EXPECT_TRUE(has(body(stored_kernel(LazyOp::binary(Op::Mul, load(1, st), zero))), "* 0x0p+0f"));
+  EXPECT_TRUE(has(body(stored_kernel(LazyOp::binary(Op::Add, load(1, st), zero))), "+ 0x0p+0f"));
 }
 
 std::string constant_text(const Scalar& value) {
-  const std::string text = body(stored(LazyOp::constant(value, dense({}))));
+  const std::string text = body(stored_kernel(LazyOp::constant(value, dense_view({}))));
   const std::size_t begin = text.find("= ", text.find("b0[0]")) + 2;
   return text.substr(begin, text.find(';', begin) - begin);
 }
@@ -162,8 +164,8 @@ TEST(RenderC, PreambleHoldsWhatIsCalledAndNoMore) {
 }
 
 TEST(Lanes, NeighbouringOutputsShareTheReduceLoop) {
-  const auto x = load(1, dense({32, 100}));
-  const auto kernel = stored(LazyOp::reduce(Op::ReduceSum, x, {0}));
+  const auto x = load(1, dense_view({32, 100}));
+  const auto kernel = stored_kernel(LazyOp::reduce(Op::ReduceSum, x, {0}));
   const std::string text = body(kernel);
   EXPECT_TRUE(has(text, "f32 acc")) << text;
   EXPECT_TRUE(has(text, "[56];")) << text;  // two tiles, the second overlaps the first
@@ -175,11 +177,11 @@ TEST(Lanes, NeighbouringOutputsShareTheReduceLoop) {
 // x[m, k] times y[n, k], over the last axis: each row of lanes shares an element of x, and all rows
 // the elements of y, whose lanes lie apart.
 LazyOpPtr product(std::int64_t m, std::int64_t n, std::int64_t k) {
-  const auto x = load(1, dense({m, 1, k}).expand({m, n, k}));
-  const auto y = load(2, dense({1, n, k}).expand({m, n, k}));
+  const auto x = load(1, dense_view({m, 1, k}).expand({m, n, k}));
+  const auto y = load(2, dense_view({1, n, k}).expand({m, n, k}));
   const auto scaled = LazyOp::binary(
-      Op::Max, x, LazyOp::constant(Scalar::of(2.0F), dense({1, 1, 1}).expand({m, n, k})));
-  return stored(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, scaled, y), {2}));
+      Op::Max, x, LazyOp::constant(Scalar::of(2.0F), dense_view({1, 1, 1}).expand({m, n, k})));
+  return stored_kernel(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, scaled, y), {2}));
 }
 
 TEST(Stages, WhatLanesShareIsComputedOnceARow) {
@@ -207,35 +209,35 @@ TEST(Stages, TakeNoMoreThanTheirShareOfTheCache) {
 
 TEST(Stages, StayInLoopsThatMayNotRun) {
   const symbolic::Node rows = symbolic::variable("n", 0, 9);
-  const auto y = load(1, dense({1, 16, 32}).expand({rows, 16, 32}));
-  const std::string text = body(stored(LazyOp::reduce(Op::ReduceSum, y, {2})));
+  const auto y = load(1, dense_view({1, 16, 32}).expand({rows, 16, 32}));
+  const std::string text = body(stored_kernel(LazyOp::reduce(Op::ReduceSum, y, {2})));
   EXPECT_FALSE(has(text, "stage")) << text;
 }
 
 TEST(Linearize, RejectsWhatIsNoKernel) {
-  EXPECT_THROW(linearize(load(1, dense({2}))), AstError);
-  EXPECT_THROW(linearize(stored(load(0, dense({2})))), AstError);
+  EXPECT_THROW(linearize(load(1, dense_view({2}))), AstError);
+  EXPECT_THROW(linearize(stored_kernel(load(0, dense_view({2})))), AstError);
 }
 
 TEST(Linearize, DeepExpressionsNeedNoDeepStack) {
-  const auto st = dense({4});
+  const auto st = dense_view({4});
   LazyOpPtr x = load(1, st);
   for (int i = 0; i < 100'000; ++i) x = LazyOp::binary(Op::Add, x, load(2, st));
-  EXPECT_GT(render_c(linearize(stored(x))).size(), 100'000U);
+  EXPECT_GT(render_c(linearize(stored_kernel(x))).size(), 100'000U);
 }
 
 TEST(Linearize, NamesOfVariablesMayBeThoseOfLoops) {
   const auto i0 = symbolic::variable("i0", 1, 4);
-  const auto kernel = stored(load(1, dense({i0, 3}).expand({i0, 3})));
+  const auto kernel = stored_kernel(load(1, dense_view({i0, 3}).expand({i0, 3})));
   const LinearKernel linear = linearize(kernel);
   EXPECT_NO_THROW(verify(linear));
   EXPECT_TRUE(has(render_c(linear), "v_i0"));
 }
 
 TEST(RenderOpenCl, ItsBuffersAreParametersAndItsWorkItemsShareTheOuterLoop) {
-  const auto st = dense({4, 6});
-  const std::string text = render_opencl(
-      linearize(stored(LazyOp::binary(Op::Max, load(1, st), LazyOp::unary(Op::Sin, load(2, st))))));
+  const auto st = dense_view({4, 6});
+  const std::string text = render_opencl(linearize(
+      stored_kernel(LazyOp::binary(Op::Max, load(1, st), LazyOp::unary(Op::Sin, load(2, st))))));
   EXPECT_TRUE(has(text, "#pragma OPENCL FP_CONTRACT OFF\n"));
   EXPECT_TRUE(has(text,
                   "(global f32* restrict b0, global const f32* restrict b1, global const f32* "
@@ -250,9 +252,9 @@ TEST(RenderOpenCl, ItsBuffersAreParametersAndItsWorkItemsShareTheOuterLoop) {
 TEST(RenderOpenCl, LiteralsOfSixtyFourBitsHaveItsSuffix) {
   EXPECT_EQ(codegen::opencl_literals("x + 0x1full * 7ull, full(null), 3u"),
             "x + 0x1ful * 7ul, full(null), 3u");
-  const auto st = dense({3});
+  const auto st = dense_view({3});
   const LazyOpPtr c = LazyOp::constant(Scalar::of(std::uint64_t{5}), st);
-  const std::string text = render_opencl(linearize(stored(
+  const std::string text = render_opencl(linearize(stored_kernel(
       LazyOp::cast(LazyOp::binary(Op::Add, load(1, st, DType::UInt64), c), DType::BFloat16))));
   EXPECT_TRUE(has(text, "5ul"));
   EXPECT_FALSE(has(text, "ull"));

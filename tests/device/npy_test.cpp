@@ -19,7 +19,7 @@ HostArray array_of(DType dtype, std::vector<std::int64_t> shape) {
   return a;
 }
 
-std::string error_of(const std::string& bytes) {
+std::string npy_error(const std::string& bytes) {
   try {
     parse_npy(bytes, "x.npy");
   } catch (const Error& e) {
@@ -53,29 +53,29 @@ TEST(Npy, BytesAreToldApartByTheirField) {
     return other.replace(other.find(from), from.size(), to);
   };
   EXPECT_EQ(parse_npy(edited("float8_e5m2", "float8_e4m3"), "x").dtype, DType::Float8E4M3);
-  EXPECT_THAT(error_of(edited("float8_e5m2", "float8_e5m3")), HasSubstr("not one of ours"));
-  EXPECT_THAT(error_of(edited("')], ", "'], ")), HasSubstr("no ')' where one belongs"));
+  EXPECT_THAT(npy_error(edited("float8_e5m2", "float8_e5m3")), HasSubstr("not one of ours"));
+  EXPECT_THAT(npy_error(edited("')], ", "'], ")), HasSubstr("no ')' where one belongs"));
 }
 
 TEST(Npy, DamageIsNamed) {
   const TemporaryDirectory dir;
   write_npy(dir.path() / "a.npy", array_of(DType::Float32, {2, 3}));
   const std::string good = read_file(dir.path() / "a.npy");
-  EXPECT_THAT(error_of(good.substr(0, good.size() - 1)),
+  EXPECT_THAT(npy_error(good.substr(0, good.size() - 1)),
               HasSubstr("holds 23 bytes of elements, its shape and type need 24"));
-  EXPECT_THAT(error_of(good.substr(0, 30)), HasSubstr("ends inside the header"));
-  EXPECT_THAT(error_of("PK"), HasSubstr("magic"));
+  EXPECT_THAT(npy_error(good.substr(0, 30)), HasSubstr("ends inside the header"));
+  EXPECT_THAT(npy_error("PK"), HasSubstr("magic"));
   const auto edited = [&](const std::string& from, const std::string& to) {
     std::string text = good;
     return text.replace(text.find(from), from.size(), to);
   };
-  EXPECT_THAT(error_of(edited("<f4", ">f4")), HasSubstr("'>f4' is not one of ours"));
-  EXPECT_THAT(error_of(edited("False", "True ")), HasSubstr("Fortran"));
-  EXPECT_THAT(error_of(edited("(2, 3)", "(2,-3)")), HasSubstr("not a size"));
-  EXPECT_THAT(error_of(edited("'descr'", "'dexcr'")), HasSubstr("unknown entry"));
-  EXPECT_THAT(error_of(edited("(2, 3)", "(999999999999, 99999999999)").substr(0, 200)),
+  EXPECT_THAT(npy_error(edited("<f4", ">f4")), HasSubstr("'>f4' is not one of ours"));
+  EXPECT_THAT(npy_error(edited("False", "True ")), HasSubstr("Fortran"));
+  EXPECT_THAT(npy_error(edited("(2, 3)", "(2,-3)")), HasSubstr("not a size"));
+  EXPECT_THAT(npy_error(edited("'descr'", "'dexcr'")), HasSubstr("unknown entry"));
+  EXPECT_THAT(npy_error(edited("(2, 3)", "(999999999999, 99999999999)").substr(0, 200)),
               testing::Not(testing::Eq("no error")));
-  for (std::size_t n = 0; n < good.size(); ++n) EXPECT_NE(error_of(good.substr(0, n)), "no error");
+  for (std::size_t n = 0; n < good.size(); ++n) EXPECT_NE(npy_error(good.substr(0, n)), "no error");
 }
 
 }  // namespace

@@ -30,8 +30,8 @@ Limits patient() {
 }
 
 // y = x over `bytes` elements of uint8.
-Answer answer_of(const std::string& environment, std::int64_t bytes = 16,
-                 Limits limits = patient()) {
+Answer plugin_answer(const std::string& environment, std::int64_t bytes = 16,
+                     Limits limits = patient()) {
   const ShapeTracker st = ShapeTracker::contiguous({bytes});
   const KernelFile kernel = kernel_file(LazyOp::store(st, LazyOp::load(1, DType::UInt8, st)));
   HostArray input{DType::UInt8, {bytes}, {}};
@@ -70,10 +70,10 @@ TEST(GuardedMemory, EndsAtTheGuardAsFarAsAlignmentAllows) {
 TEST(Plugin, RunsOnHostMemoryAndOnItsOwn) {
   for (const char* memory : {"", "DEVICE=1"})
     for (const std::int64_t bytes : {1, 16, 21, 5000}) {
-      const Answer answer = answer_of(memory, bytes);
+      const Answer answer = plugin_answer(memory, bytes);
       EXPECT_EQ(answer.kind, Kind::Output) << answer.why;
     }
-  EXPECT_EQ(answer_of("EVIL=print").kind, Kind::Output);
+  EXPECT_EQ(plugin_answer("EVIL=print").kind, Kind::Output);
 }
 
 TEST(Plugin, BreaksAreTold) {
@@ -91,15 +91,15 @@ TEST(Plugin, BreaksAreTold) {
       {"EVIL=half", "left 8 of 16 elements of its output unwritten, the first is 8"},
       {"DEVICE=1 EVIL=little", "copy_out gave 12 bytes of 16"}};
   for (const auto& [environment, why] : cases) {
-    const Answer answer = answer_of(environment);
+    const Answer answer = plugin_answer(environment);
     EXPECT_EQ(answer.kind, Kind::Broken) << environment;
     EXPECT_THAT(answer.why, HasSubstr(why)) << environment;
   }
 #if defined(__x86_64__)
-  EXPECT_THAT(answer_of("EVIL=past-end").why, HasSubstr("it wrote at byte 16"));
-  EXPECT_THAT(answer_of("EVIL=read-past-end").why, HasSubstr("it read at byte 16"));
+  EXPECT_THAT(plugin_answer("EVIL=past-end").why, HasSubstr("it wrote at byte 16"));
+  EXPECT_THAT(plugin_answer("EVIL=read-past-end").why, HasSubstr("it read at byte 16"));
 #endif
-  const Answer odd = answer_of("EVIL=past-end", 21);  // within the last page
+  const Answer odd = plugin_answer("EVIL=past-end", 21);  // within the last page
   EXPECT_EQ(odd.kind, Kind::Broken);
   EXPECT_EQ(odd.why, "it wrote to buffer 0 behind its end");
 }
@@ -107,22 +107,22 @@ TEST(Plugin, BreaksAreTold) {
 TEST(Plugin, HangsEnd) {
   Limits limits = patient();
   limits.answer = std::chrono::milliseconds(300);
-  const Answer answer = answer_of("EVIL=hang", 16, limits);
+  const Answer answer = plugin_answer("EVIL=hang", 16, limits);
   EXPECT_EQ(answer.kind, Kind::Broken);
   EXPECT_THAT(answer.why, HasSubstr("hung"));
 }
 
 TEST(Plugin, FailuresAndLimitsAreTold) {
-  const Answer refused = answer_of("EVIL=refuse");
+  const Answer refused = plugin_answer("EVIL=refuse");
   EXPECT_EQ(refused.kind, Kind::Unusable);
   EXPECT_THAT(refused.why, HasSubstr("compile: line 1: no such thing"));
-  const Answer unsupported = answer_of("EVIL=unsupported");
+  const Answer unsupported = plugin_answer("EVIL=unsupported");
   EXPECT_EQ(unsupported.kind, Kind::Unsupported);
   EXPECT_EQ(unsupported.why, "only kernels with a beard");
   Limits limits = patient();
   if (limits.memory != 0) {
     limits.memory = std::uint64_t{1} << 30;
-    EXPECT_THAT(answer_of("EVIL=memory", 16, limits).why, HasSubstr("run: no memory"));
+    EXPECT_THAT(plugin_answer("EVIL=memory", 16, limits).why, HasSubstr("run: no memory"));
   }
 }
 

@@ -38,7 +38,7 @@ class Candidate {
   std::unique_ptr<Device> device_;
 };
 
-std::int64_t budget(std::int64_t usual) {
+std::int64_t kernel_budget(std::int64_t usual) {
   const char* asked = std::getenv("TOUCHSTONE_FUZZ_CASES");
   return asked != nullptr ? std::max<std::int64_t>(1, std::atoll(asked)) : usual;
 }
@@ -80,7 +80,7 @@ RC_GTEST_PROP(KernelFuzz, OurCAgreesWithTheReferenceByVerdict, ()) {
 TEST(KernelFuzz, ACampaignHasNoFalseAlarm) {
   Candidate candidate;
   const std::uint64_t seed = 20'26;
-  const std::int64_t cases = budget(400);
+  const std::int64_t cases = kernel_budget(400);
   const CampaignResult result = run_campaign(candidate.device(), {seed, 0, cases});
   EXPECT_EQ(result.cases, cases);
   EXPECT_EQ(result.unusable, 0);
@@ -94,7 +94,7 @@ TEST(KernelFuzz, ACampaignHasNoFalseAlarm) {
 TEST(KernelFuzz, ACampaignOnTccHasNoFalseAlarm) {
   if (!has_tcc()) GTEST_SKIP() << "built without libtcc";
   const std::unique_ptr<Device> candidate = make_tcc_device();
-  const CampaignResult result = run_campaign(*candidate, {17, 0, budget(2000)});
+  const CampaignResult result = run_campaign(*candidate, {17, 0, kernel_budget(2000)});
   EXPECT_EQ(result.unusable, 0);
   for (const Finding& f : result.findings)
     ADD_FAILURE() << "case " << f.index << " shrunk to\n" << str(f.shrunk.run) << f.verdict.str();
@@ -102,7 +102,7 @@ TEST(KernelFuzz, ACampaignOnTccHasNoFalseAlarm) {
 
 TEST(KernelFuzz, TheReferenceAgreesWithItself) {
   const std::unique_ptr<Device> reference = make_interpreted_device();
-  const CampaignResult result = run_campaign(*reference, {7, 0, budget(2000)});
+  const CampaignResult result = run_campaign(*reference, {7, 0, kernel_budget(2000)});
   EXPECT_TRUE(result.findings.empty());
   EXPECT_EQ(result.unusable, 0);
 }

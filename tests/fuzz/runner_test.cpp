@@ -15,8 +15,8 @@
 namespace touchstone::fuzz {
 namespace {
 
-/// Numbers. Multiples of 97 fail; what is done with those above a million is the test's.
-class Numbers : public Area {
+/// Counting. Multiples of 97 fail; what is done with those above a million is the test's.
+class Counting : public Area {
  public:
   std::string_view name() const override { return "numbers"; }
   std::string draw(Chooser& chooser) override { return std::to_string(chooser.below(1'000'000)); }
@@ -44,7 +44,7 @@ class Numbers : public Area {
 };
 
 AreaPlan numbers() {
-  return {"numbers", [](int) { return std::make_unique<Numbers>(); }, 16, 500};
+  return {"numbers", [](int) { return std::make_unique<Counting>(); }, 16, 500};
 }
 
 const std::atomic<bool> go_on = false;
@@ -103,13 +103,13 @@ TEST(Runner, FindingsOfOneShrunkFormAreOne) {
 }
 
 /// Ends its process in the ways of real faults.
-class Deadly final : public Numbers {
+class Deadly final : public Counting {
  public:
   Checked check(const std::string& text, Effort effort) override {
     const std::int64_t n = std::stoll(text);
     if (n % 100 == 42) std::raise(SIGSEGV);
     if (n % 1000 == 500) throw std::runtime_error("thrown by the check");
-    return Numbers::check(text, effort);
+    return Counting::check(text, effort);
   }
 };
 
@@ -131,14 +131,14 @@ TEST(Runner, ACrashIsAFindingAndTheCampaignGoesOn) {
   EXPECT_EQ(list(run_areas({plan}, o, go_on)), list(one));
 }
 
-class Hanging final : public Numbers {
+class Hanging final : public Counting {
  public:
   std::string draw(Chooser& chooser) override {
-    return chooser.below(40) == 7 ? "hang" : Numbers::draw(chooser);
+    return chooser.below(40) == 7 ? "hang" : Counting::draw(chooser);
   }
   Checked check(const std::string& text, Effort effort) override {
     while (text == "hang") ::pause();
-    return Numbers::check(text, effort);
+    return Counting::check(text, effort);
   }
 };
 

@@ -66,8 +66,8 @@ class ExactDotOf : public testing::Test {
     return pairs;
   }
 };
-using Floats = testing::Types<float8_e4m3, float8_e5m2, float16, bfloat16, float, double>;
-TYPED_TEST_SUITE(ExactDotOf, Floats);
+using DotFloats = testing::Types<float8_e4m3, float8_e5m2, float16, bfloat16, float, double>;
+TYPED_TEST_SUITE(ExactDotOf, DotFloats);
 
 TYPED_TEST(ExactDotOf, RoundsTheExactSumOfProductsOnce) {
   using T = TypeParam;

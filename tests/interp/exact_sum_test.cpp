@@ -20,8 +20,8 @@ using test::Real;
 using test::same;
 using test::show;
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
 ExactSum<T> sum_of(const std::vector<T>& terms) {
@@ -62,8 +62,8 @@ class ExactSumOf : public testing::Test {
     return r;
   }
 };
-using Floats = testing::Types<float8_e5m2, float16, bfloat16, float, double>;
-TYPED_TEST_SUITE(ExactSumOf, Floats);
+using SumFloats = testing::Types<float8_e5m2, float16, bfloat16, float, double>;
+TYPED_TEST_SUITE(ExactSumOf, SumFloats);
 
 TYPED_TEST(ExactSumOf, NothingAndZerosHaveTheirSign) {
   EXPECT_TRUE(same(ExactSum<TypeParam>().result(), this->of(0)));
@@ -74,22 +74,23 @@ TYPED_TEST(ExactSumOf, NothingAndZerosHaveTheirSign) {
 }
 
 TYPED_TEST(ExactSumOf, SpecialValuesPropagate) {
-  EXPECT_TRUE(std::isnan(this->sum({1, kNan, kInf})));
-  EXPECT_TRUE(std::isnan(this->sum({kInf, 1, -kInf})));
-  EXPECT_EQ(this->sum({kInf, 1, kInf}), kInf);
-  EXPECT_EQ(this->sum({-kInf, 1}), -kInf);
-  EXPECT_EQ(sum_of(this->list({kInf})).round_down(), kInf);
-  EXPECT_TRUE(std::isnan(sum_of(this->list({kNan})).round_up()));
+  EXPECT_TRUE(std::isnan(this->sum({1, kNotANumber, kInfinity})));
+  EXPECT_TRUE(std::isnan(this->sum({kInfinity, 1, -kInfinity})));
+  EXPECT_EQ(this->sum({kInfinity, 1, kInfinity}), kInfinity);
+  EXPECT_EQ(this->sum({-kInfinity, 1}), -kInfinity);
+  EXPECT_EQ(sum_of(this->list({kInfinity})).round_down(), kInfinity);
+  EXPECT_TRUE(std::isnan(sum_of(this->list({kNotANumber})).round_up()));
 }
 
 TYPED_TEST(ExactSumOf, OverflowInBetweenLeavesNoTrace) {
-  const double max = convert<double>(of_bits<TypeParam>(Scalar::of(this->of(kInf)).bits() - 1));
+  const double max =
+      convert<double>(of_bits<TypeParam>(Scalar::of(this->of(kInfinity)).bits() - 1));
   EXPECT_EQ(this->sum({max, max, -max, -max, 1}), 1.0);
-  EXPECT_EQ(this->sum({max, max}), kInf);
-  EXPECT_EQ(this->sum({-max, -max}), -kInf);
+  EXPECT_EQ(this->sum({max, max}), kInfinity);
+  EXPECT_EQ(this->sum({-max, -max}), -kInfinity);
   // The tie above the largest number goes to infinity, anything less does not.
   const double half_ulp = std::ldexp(1.0, this->kInfo.max_exponent - this->kInfo.digits);
-  EXPECT_EQ(this->sum({max, half_ulp}), kInf);
+  EXPECT_EQ(this->sum({max, half_ulp}), kInfinity);
   EXPECT_EQ(this->sum({max, half_ulp, -1}), max);
 }
 
@@ -139,8 +140,8 @@ TYPED_TEST(ExactSumOf, MergingIsAddingAllTerms) {
   ExactSum<TypeParam> zero = sum_of(this->list({-0.0}));
   zero.merge(ExactSum<TypeParam>());
   EXPECT_TRUE(same(zero.result(), this->of(-0.0)));
-  zero.merge(sum_of(this->list({kInf})));
-  EXPECT_EQ(convert<double>(zero.result()), kInf);
+  zero.merge(sum_of(this->list({kInfinity})));
+  EXPECT_EQ(convert<double>(zero.result()), kInfinity);
 }
 
 TYPED_TEST(ExactSumOf, DirectedResultsEncloseTheSum) {

@@ -22,8 +22,8 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kProfileNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kProfileInf = std::numeric_limits<float>::infinity();
 
 TEST(Profile, BuiltInOnesAreFoundByName) {
   for (const Profile& p : builtin_profiles()) EXPECT_EQ(Profile::named(p.name), p);
@@ -108,8 +108,8 @@ Outcome binary(const Profile& profile, Op op, float a, float b, float y) {
                        {test::buffer<float>({a}), test::buffer<float>({b})}, {y});
 }
 float steps(float x, int n) {
-  for (; n > 0; --n) x = std::nextafter(x, kInf);
-  for (; n < 0; ++n) x = std::nextafter(x, -kInf);
+  for (; n > 0; --n) x = std::nextafter(x, kProfileInf);
+  for (; n < 0; ++n) x = std::nextafter(x, -kProfileInf);
   return x;
 }
 
@@ -181,16 +181,16 @@ TEST(Profile, MaxOfNanIsAsDeclared) {
   number.max = MaxOfNan::NumberWins;
   either.max = MaxOfNan::Either;
   for (const bool left : {false, true}) {
-    const float a = left ? kNan : 2, b = left ? 2 : kNan;
+    const float a = left ? kProfileNan : 2, b = left ? 2 : kProfileNan;
     EXPECT_EQ(binary(Profile(), Op::Max, a, b, 2), Outcome::Fail);
     EXPECT_EQ(binary(number, Op::Max, a, b, 2), Outcome::Pass);
-    EXPECT_EQ(binary(number, Op::Max, a, b, kNan), Outcome::Fail);
+    EXPECT_EQ(binary(number, Op::Max, a, b, kProfileNan), Outcome::Fail);
     EXPECT_EQ(binary(either, Op::Max, a, b, 2), Outcome::Pass);
-    EXPECT_EQ(binary(either, Op::Max, a, b, kNan), Outcome::Pass);
+    EXPECT_EQ(binary(either, Op::Max, a, b, kProfileNan), Outcome::Pass);
     EXPECT_EQ(binary(either, Op::Max, a, b, 3), Outcome::Fail);
   }
   const auto most = LazyOp::reduce(Op::ReduceMax, in(1, 3), {0});
-  const auto x = test::buffer<float>({1, kNan, 2});
+  const auto x = test::buffer<float>({1, kProfileNan, 2});
   EXPECT_EQ(judged<float>(Profile(), most, {x}, {2}), Outcome::Fail);
   EXPECT_EQ(judged<float>(number, most, {x}, {2}), Outcome::Pass);
   EXPECT_EQ(judged<float>(number, most, {x}, {1}), Outcome::Fail);
@@ -210,7 +210,7 @@ TEST(Profile, ZerosMayBeAlikeInMaximaToo) {
 
 TEST(Profile, FastMathMakesNoClaimAboutNan) {
   const Profile fast = Profile::named("fastmath");
-  EXPECT_NE(binary(fast, Op::Add, kInf, 1, 7), Outcome::Fail);
+  EXPECT_NE(binary(fast, Op::Add, kProfileInf, 1, 7), Outcome::Fail);
   EXPECT_EQ(binary(fast, Op::Add, 1, 2, 4), Outcome::Fail);
   EXPECT_NE(unary(fast, Op::Sqrt, -1, 3), Outcome::Fail);
 }
@@ -223,7 +223,7 @@ TEST(Profile, CastsOutOfRangeGiveAnythingWhereDeclared) {
   const Profile cl = Profile::named("opencl");
   EXPECT_EQ(cast(Profile(), 300, 44), Outcome::Fail);
   EXPECT_NE(cast(cl, 300, 44), Outcome::Fail);
-  EXPECT_NE(cast(cl, kNan, 5), Outcome::Fail);
+  EXPECT_NE(cast(cl, kProfileNan, 5), Outcome::Fail);
   EXPECT_EQ(cast(cl, 127.9F, 126), Outcome::Fail);
   EXPECT_EQ(cast(cl, -128.9F, -128), Outcome::Pass);
 }

@@ -24,8 +24,8 @@ using test::buffer;
 using test::same;
 using test::show;
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kTrapInf = std::numeric_limits<float>::infinity();
+constexpr float kTrapNan = std::numeric_limits<float>::quiet_NaN();
 
 template <class T>
 LazyOpPtr operand(int idx, const std::vector<T>& values) {
@@ -37,7 +37,8 @@ LazyOpPtr operand(int idx, const std::vector<T>& values) {
 // differ: here 67 neighbours in an array, each as the scalar function has it.
 TEST(Traps, NoFunctionIsEigensOwn) {
   std::mt19937 random(23);
-  std::vector<float> in{kInf, -0.0F, 0.0F, kNan, 0x1p-149F, std::numeric_limits<float>::max()};
+  std::vector<float> in{kTrapInf, -0.0F,     0.0F,
+                        kTrapNan, 0x1p-149F, std::numeric_limits<float>::max()};
   while (in.size() < 67 * 64)
     in.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(random()) & 0x7fffffff));
   for (std::size_t size : {std::size_t{67}, in.size()}) {
@@ -58,7 +59,7 @@ TEST(Traps, NoFunctionIsEigensOwn) {
 
 // Eigen's maximum, like x86's, gives the second operand where one is NaN.
 TEST(Traps, MaximumOfNanIsNanOnBothSides) {
-  const std::vector<float> nans(67, kNan), ones(67, 1.0F);
+  const std::vector<float> nans(67, kTrapNan), ones(67, 1.0F);
   const auto max = [](const std::vector<float>& a, const std::vector<float>& b) {
     return test::run<float>(LazyOp::binary(Op::Max, operand(1, a), operand(2, b)),
                             {buffer(a), buffer(b)});

@@ -24,18 +24,18 @@ Verdict judged(const LazyOpPtr& value, std::vector<BufferPtr> inputs,
   return judge(test::store(value), test::raw(inputs), *out);
 }
 
-LazyOpPtr in(int idx, std::int64_t n, DType d = DType::Float32) {
+LazyOpPtr load(int idx, std::int64_t n, DType d = DType::Float32) {
   return LazyOp::load(idx, d, ShapeTracker::contiguous({n}));
 }
 LazyOpPtr sum(std::int64_t n, DType d = DType::Float32) {
-  return LazyOp::reduce(Op::ReduceSum, in(1, n, d), {0});
+  return LazyOp::reduce(Op::ReduceSum, load(1, n, d), {0});
 }
 
 const float kNan = std::numeric_limits<float>::quiet_NaN();
 const float kInf = std::numeric_limits<float>::infinity();
 
 TEST(Verdict, ElementwiseResultsMustMatchBitForBit) {
-  const auto product = LazyOp::binary(Op::Mul, in(1, 2), in(2, 2));
+  const auto product = LazyOp::binary(Op::Mul, load(1, 2), load(2, 2));
   const std::vector<BufferPtr> inputs{buffer<float>({0.1F, 3}), buffer<float>({0.1F, -4})};
   const float first = 0.1F * 0.1F;
   EXPECT_EQ(judged<float>(product, inputs, {first, -12}).outcome, Outcome::Pass);
@@ -48,22 +48,22 @@ TEST(Verdict, ElementwiseResultsMustMatchBitForBit) {
 }
 
 TEST(Verdict, AnyNanEqualsAnyNanAndNothingElse) {
-  const auto root = LazyOp::unary(Op::Sqrt, in(1, 1));
+  const auto root = LazyOp::unary(Op::Sqrt, load(1, 1));
   EXPECT_EQ(judged<float>(root, {buffer<float>({-1})}, {-kNan}).outcome, Outcome::Pass);
   EXPECT_EQ(judged<float>(root, {buffer<float>({-1})}, {0}).outcome, Outcome::Fail);
 }
 
 TEST(Verdict, ZerosOfTheWrongSignFail) {
   EXPECT_EQ(
-      judged<float>(LazyOp::unary(Op::Sqrt, in(1, 1)), {buffer<float>({-0.0F})}, {0.0F}).outcome,
+      judged<float>(LazyOp::unary(Op::Sqrt, load(1, 1)), {buffer<float>({-0.0F})}, {0.0F}).outcome,
       Outcome::Fail);
-  const auto larger = LazyOp::binary(Op::Max, in(1, 1), in(2, 1));
+  const auto larger = LazyOp::binary(Op::Max, load(1, 1), load(2, 1));
   EXPECT_EQ(judged<float>(larger, {buffer<float>({-0.0F}), buffer<float>({0.0F})}, {-0.0F}).outcome,
             Outcome::Fail);
 }
 
 TEST(Verdict, FunctionsHaveTheirDeclaredUlp) {
-  const auto power = LazyOp::unary(Op::Exp2, in(1, 1));
+  const auto power = LazyOp::unary(Op::Exp2, load(1, 1));
   const float exact = scalar::exp2(0.3F);
   const float off = std::nextafter(exact, 2.0F);
   EXPECT_EQ(judged<float>(power, {buffer<float>({0.3F})}, {off}).outcome, Outcome::Pass);
@@ -73,7 +73,7 @@ TEST(Verdict, FunctionsHaveTheirDeclaredUlp) {
 }
 
 TEST(Verdict, IntegerDivisionByZeroMayGiveAnything) {
-  const auto quotient = LazyOp::binary(Op::Div, in(1, 2, DType::Int32), in(2, 2, DType::Int32));
+  const auto quotient = LazyOp::binary(Op::Div, load(1, 2, DType::Int32), load(2, 2, DType::Int32));
   const std::vector<BufferPtr> inputs{buffer<std::int32_t>({7, -7}), buffer<std::int32_t>({0, 2})};
   EXPECT_NE(judged<std::int32_t>(quotient, inputs, {123, -3}).outcome, Outcome::Fail);
   EXPECT_EQ(judged<std::int32_t>(quotient, inputs, {123, -4}).outcome, Outcome::Fail);
@@ -110,13 +110,13 @@ TEST(Verdict, OverflowOfSomeOrderIsLegal) {
 }
 
 TEST(Verdict, MaxThatDropsNanFails) {
-  const auto largest = LazyOp::reduce(Op::ReduceMax, in(1, 3), {0});
+  const auto largest = LazyOp::reduce(Op::ReduceMax, load(1, 3), {0});
   EXPECT_EQ(judged<float>(largest, {buffer<float>({1, kNan, 2})}, {kNan}).outcome, Outcome::Pass);
   EXPECT_EQ(judged<float>(largest, {buffer<float>({1, kNan, 2})}, {2}).outcome, Outcome::Fail);
 }
 
 TEST(Verdict, FusedAndUnfusedMulaccAreBothLegal) {
-  const auto x = LazyOp::ternary(Op::MulAcc, in(1, 1), in(2, 1), in(3, 1));
+  const auto x = LazyOp::ternary(Op::MulAcc, load(1, 1), load(2, 1), load(3, 1));
   const float a = 1 + 0x1p-12F, c = -1;
   const std::vector<BufferPtr> inputs{buffer<float>({a}), buffer<float>({a}), buffer<float>({c})};
   const float product = a * a;
@@ -127,8 +127,8 @@ TEST(Verdict, FusedAndUnfusedMulaccAreBothLegal) {
 }
 
 TEST(Verdict, FusedMulaccOfNarrowFloatsIsLegal) {
-  const auto x = LazyOp::ternary(Op::MulAcc, in(1, 1, DType::BFloat16), in(2, 1, DType::BFloat16),
-                                 in(3, 1, DType::BFloat16));
+  const auto x = LazyOp::ternary(Op::MulAcc, load(1, 1, DType::BFloat16),
+                                 load(2, 1, DType::BFloat16), load(3, 1, DType::BFloat16));
   const bfloat16 a = convert<bfloat16>(-15.625F), b = convert<bfloat16>(-0.373046875F),
                  c = convert<bfloat16>(-4.4375F);
   const std::vector<BufferPtr> inputs{buffer<bfloat16>({a}), buffer<bfloat16>({b}),
@@ -158,10 +158,10 @@ TEST(Verdict, ZeroTimesAnyNumberMayBeZero) {
 }
 
 TEST(Verdict, WhatDoesNotFitTogetherIsUnusable) {
-  EXPECT_EQ(judged<std::int32_t>(in(1, 2), {buffer<float>({1, 2})}, {1, 2}).outcome,
+  EXPECT_EQ(judged<std::int32_t>(load(1, 2), {buffer<float>({1, 2})}, {1, 2}).outcome,
             Outcome::Unusable);
-  EXPECT_EQ(judged<float>(in(1, 2), {buffer<float>({1})}, {1, 2}).outcome, Outcome::Unusable);
-  EXPECT_EQ(judged<float>(in(1, 2), {}, {1, 2}).outcome, Outcome::Unusable);
+  EXPECT_EQ(judged<float>(load(1, 2), {buffer<float>({1})}, {1, 2}).outcome, Outcome::Unusable);
+  EXPECT_EQ(judged<float>(load(1, 2), {}, {1, 2}).outcome, Outcome::Unusable);
 }
 
 // A sum by a random binary tree over a random order, each node rounded to A.

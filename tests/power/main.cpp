@@ -143,7 +143,7 @@ int run_legal(const Options& options) {
   return all.alarms == 0 ? 0 : 1;
 }
 
-int run(int argc, char** argv) {
+int run_command(int argc, char** argv) {
   Options options;
   CLI::App app("What the oracle's verdicts are worth");
   app.require_subcommand(1);
@@ -165,7 +165,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return touchstone::power::run(argc, argv);
+    return touchstone::power::run_command(argc, argv);
   } catch (const touchstone::Error& e) {
     fmt::print(stderr, "oracle_power: {}\n", e.what());
     return 2;

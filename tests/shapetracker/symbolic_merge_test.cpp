@@ -152,12 +152,12 @@ std::vector<View> any_pair_from(std::mt19937& random) {
 }
 
 /// What became of some pairs. Everything is held against every element at every value.
-struct Counts {
+struct MergeCounts {
   int pairs = 0, mergeable = 0, proved = 0, refuted = 0, left = 0;
   double seconds = 0;
 };
 
-void count(const std::vector<View>& pair, Counts& counts) {
+void count(const std::vector<View>& pair, MergeCounts& counts) {
   const auto start = std::chrono::steady_clock::now();
   const SymbolicResult result = symbolic_merge(pair);
   counts.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -189,7 +189,7 @@ void count(const std::vector<View>& pair, Counts& counts) {
 
 RC_GTEST_PROP(SymbolicMerge, IsRightForEveryElementAtEveryValue, ()) {
   Draws draws(*model::any_draws());
-  Counts counts;
+  MergeCounts counts;
   const std::vector<View> pair = model::any_symbolic_pair(draws);
   count(pair, counts);
   if (testing::Test::HasFatalFailure()) RC_FAIL(pair[0].str() + " " + pair[1].str());
@@ -202,7 +202,7 @@ TEST(SymbolicMerge, IsRightWhereSizesAreZeroOrOne) {
                                       model::Ranges{1, 1, 3, 4}, model::Ranges{0, 1, 0, 1}}) {
     model::ranges = ranges;
     std::mt19937 random(3);
-    Counts counts;
+    MergeCounts counts;
     while (counts.pairs < 150) count(any_pair_from(random), counts);
     if (testing::Test::HasFatalFailure()) break;
     EXPECT_GE(counts.proved, 90);
@@ -213,7 +213,7 @@ TEST(SymbolicMerge, IsRightWhereSizesAreZeroOrOne) {
 
 TEST(SymbolicMerge, ProvesNearlyAllOfASample) {
   std::mt19937 random(9);
-  Counts counts;
+  MergeCounts counts;
   while (counts.pairs < 300) count(any_pair_from(random), counts);
   EXPECT_GE(counts.proved, 230);
   EXPECT_LE(counts.left * 100, counts.mergeable);
@@ -225,7 +225,7 @@ TEST(SymbolicMerge, ProvesNearlyAllOfASample) {
 TEST(DISABLED_Figures, OfSymbolicPairs) {
   const char* seed = std::getenv("TOUCHSTONE_SEED");
   std::mt19937 random(seed != nullptr ? static_cast<unsigned>(std::atoi(seed)) : 9U);
-  Counts counts;
+  MergeCounts counts;
   while (counts.pairs < 2400) count(any_pair_from(random), counts);
   std::printf("%d pairs, %d mergeable, %d proved, %d refuted, %d not proved; %.1f us a pair\n",
               counts.pairs, counts.mergeable, counts.proved, counts.refuted, counts.left,

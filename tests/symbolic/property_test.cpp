@@ -11,13 +11,13 @@
 namespace touchstone::symbolic {
 namespace {
 
-struct Case {
+struct Property {
   RawTree tree;
   Domain domains[3];
 };
 
 template <class Check>
-void at_every_point(const Case& c, const Check& check) {
+void at_every_point(const Property& c, const Check& check) {
   Values v;
   for (std::int64_t x = c.domains[0].min; x <= c.domains[0].max; ++x)
     for (std::int64_t y = c.domains[1].min; y <= c.domains[1].max; ++y)
@@ -93,11 +93,11 @@ std::optional<Int> run(const std::vector<Step>& steps, const Values& values) {
   return v.back();
 }
 
-struct Tally {
+struct PropertyTally {
   int made = 0, changed_by_rereading = 0;
 };
 
-void check(const Case& c, Tally& tally) {
+void check(const Property& c, PropertyTally& tally) {
   Context context;
   std::map<std::string, Node> names;
   for (const Domain& d : c.domains) {
@@ -145,7 +145,7 @@ void check(const Case& c, Tally& tally) {
 
 void check_many(unsigned seed, int count, int depth, bool large) {
   Generator g(seed, large);
-  Tally tally;
+  PropertyTally tally;
   if (test::kSanitized) count /= 3;
   for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) {
     const RawTree tree = g.tree(depth);

@@ -10,15 +10,15 @@
 namespace touchstone::symbolic {
 namespace {
 
-struct Case {
+struct ShorterCase {
   const char* in;
   const char* out;
   std::optional<std::int64_t> lo = {}, hi = {};  // of every variable
 };
 
-void expect(std::span<const Case> cases) {
+void expect(std::span<const ShorterCase> cases) {
   Context context;
-  for (const Case& c : cases) {
+  for (const ShorterCase& c : cases) {
     Question q;
     q.text = c.in;
     Interval range;
@@ -30,7 +30,7 @@ void expect(std::span<const Case> cases) {
 }
 
 TEST(Shorter, ComparisonsOfRemainders) {
-  const Case cases[] = {
+  const ShorterCase cases[] = {
       {"(x + 5)%7 < 1", "x%7 == 2"}, {"(x + 5)%7 >= 1", "x%7 != 2"},
       {"(x + 5)%7 < 6", "x%7 != 1"}, {"(2 - x)%7 == 0", "x%7 == 2"},
       {"(x + 5)//6*6 < x", "0"},     {"y < 3 and (x + 5)%7 < 1", "y < 3 and x%7 == 2"},
@@ -39,7 +39,7 @@ TEST(Shorter, ComparisonsOfRemainders) {
 }
 
 TEST(Shorter, PartsThatOthersImply) {
-  const Case cases[] = {
+  const ShorterCase cases[] = {
       {"x//12 == 4 and x < 77", "x//12 == 4"},
       {"x//12 == 4 and x//12 < 9", "x//12 == 4"},
       {"x//12 == 4 and 17 < x", "x//12 == 4"},
@@ -53,7 +53,7 @@ TEST(Shorter, PartsThatOthersImply) {
 }
 
 TEST(Shorter, SquaresAndAbsoluteValues) {
-  const Case cases[] = {
+  const ShorterCase cases[] = {
       {"x*x == 0", "x == 0"},
       {"0 < x*x", "x != 0"},
       {"min(x, y) < max(x, y)", "x != y"},
@@ -65,7 +65,7 @@ TEST(Shorter, SquaresAndAbsoluteValues) {
 }
 
 TEST(Shorter, Halves) {
-  const Case cases[] = {
+  const ShorterCase cases[] = {
       {"x - (x + 1)//2", "x//2"},
       {"(x + 1)//2 - x%2", "x//2"},
       {"x - y - (x - y + 1)//2", "(x - y)//2"},
@@ -77,7 +77,7 @@ TEST(Shorter, Halves) {
 }
 
 TEST(Shorter, Choices) {
-  const Case cases[] = {
+  const ShorterCase cases[] = {
       {"where(z >= 5, where(z < 6, x, y), y)", "where(z == 5, x, y)"},
       {"where(z != 5, where(z < 6, x, y), y)", "where(z < 5, x, y)"},
       {"(z < 8) - (z < 7)", "z == 7"},
@@ -92,7 +92,7 @@ TEST(Shorter, Choices) {
 }
 
 TEST(Shorter, EquationsOfQuotientsAtTheEndsOfTheirRange) {
-  const Case cases[] = {
+  const ShorterCase cases[] = {
       {"x//8 == 0", "x < 8", 0, 24},
       {"x//8 == 3", "23 < x", 0, 24},
       {"x//8 == 2", "x//8 == 2", 0, 24},

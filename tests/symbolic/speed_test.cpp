@@ -46,20 +46,20 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Case {
+struct TimedCase {
   std::string id, text;
   std::vector<std::tuple<std::string, std::optional<std::int64_t>, std::optional<std::int64_t>>>
       variables;
   std::vector<std::string> assumptions;
 };
 
-std::vector<Case> cases() {
+std::vector<TimedCase> timed_cases() {
   std::istringstream in(
       read_file(std::filesystem::path(__FILE__).parent_path() / "data" / "symbolic_cases.jsonl"));
-  std::vector<Case> all;
+  std::vector<TimedCase> all;
   for (std::string line; std::getline(in, line);) {
     const Json j = Json::parse(line);
-    Case c{j["id"], j["in"], {}, {}};
+    TimedCase c{j["id"], j["in"], {}, {}};
     const auto end = [](const Json& e) {
       return e.is_null() ? std::optional<std::int64_t>() : e.get<std::int64_t>();
     };
@@ -77,7 +77,7 @@ struct Prepared {
   std::vector<Node> assumptions;
 };
 
-Prepared prepare(const Case& c, Context& context) {
+Prepared prepare(const TimedCase& c, Context& context) {
   Prepared p;
   context.clear();
   for (const auto& [name, low, high] : c.variables)
@@ -92,7 +92,7 @@ TEST(Speed, AWarmContextNeverAsksTheHeap) {
   Context context;
   std::size_t expressions = 0;
   for (int round = 0; round < 3; ++round)
-    for (const Case& c : cases()) {
+    for (const TimedCase& c : timed_cases()) {
       const Prepared p = prepare(c, context);
       allocations = 0;
       counting = true;
@@ -111,13 +111,13 @@ TEST(Speed, AWarmContextNeverAsksTheHeap) {
 TEST(Speed, WhatIsRememberedChangesNoResult) {
   Context warm;
   std::map<std::string, std::string> texts;
-  for (const Case& c : cases()) {
+  for (const TimedCase& c : timed_cases()) {
     const Prepared p = prepare(c, warm);  // alone
     texts[c.id] = render(given(parse(c.text, p.names), p.assumptions));
   }
   Context crowded;  // after and between all others, twice
   for (int round = 0; round < 2; ++round)
-    for (const Case& c : cases()) {
+    for (const TimedCase& c : timed_cases()) {
       Prepared p;
       for (const auto& [name, low, high] : c.variables)
         p.names.emplace(name, crowded.variable(name, low, high));

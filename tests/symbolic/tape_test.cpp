@@ -11,7 +11,7 @@
 namespace touchstone::symbolic {
 namespace {
 
-struct Names {
+struct TapeNames {
   Context context;
   std::map<std::string, Node> names{{"x", context.variable("x", 0, 99)},
                                     {"y", context.variable("y", -3, 3)},
@@ -24,21 +24,21 @@ struct Names {
 };
 
 TEST(Tape, SimplifiesNothing) {
-  Names n;
+  TapeNames n;
   EXPECT_EQ(n.read("x + y - x").parts(), 3U);
   EXPECT_EQ(n.read("0*x + 0").size(), 5U);
   EXPECT_EQ(n.context.size(), 4U);  // 0, 2, x and y: reading makes no node
 }
 
 TEST(Tape, HoldsEachPartOnce) {
-  Names n;
+  TapeNames n;
   const Tape t = n.read("(x*3 + y)//4*4 + (x*3 + y)%4");
   EXPECT_EQ(t.parts(), 10U);  // x 3 x*3 y x*3+y 4 //4 *4 %4 +
   EXPECT_EQ(t.size(), 17U);
 }
 
 TEST(Tape, CountsAsTheTreeAsWritten) {
-  Names n;
+  TapeNames n;
   for (const std::string text :
        {"x", "-5", "--5", "-x", "x - -3", "min(x, y, 2)", "max(x)", "x < y and y < 3 and x != 2",
         "not x < 3 or y == 1", "where(x < 3, y*-2, tdiv(x, 3) + tmod(y, 7))", "(x)//(2 + 3)%-4",
@@ -50,7 +50,7 @@ TEST(Tape, CountsAsTheTreeAsWritten) {
 }
 
 TEST(Tape, IsEqualWhereTheExpressionIs) {
-  Names n;
+  TapeNames n;
   const auto same = [&](const std::string& a, const std::string& b) {
     const Tape s = n.read(a), t = n.read(b);
     return s.hash() == t.hash() && std::ranges::equal(s.words(), t.words());
@@ -63,7 +63,7 @@ TEST(Tape, IsEqualWhereTheExpressionIs) {
 }
 
 TEST(Tape, BuildsTheNodeThatOneOperationAfterTheOtherGives) {
-  Names n;
+  TapeNames n;
   const Node x = n.names.at("x"), y = n.names.at("y");
   const auto build = [&](const std::string& text) {
     return n.context.handle(CanonicalBuilder(n.names, n.context).build(n.read(text), text));
@@ -75,7 +75,7 @@ TEST(Tape, BuildsTheNodeThatOneOperationAfterTheOtherGives) {
 }
 
 TEST(Tape, PointsAtADivisionByWhatTurnsOutToBeZero) {
-  Names n;
+  TapeNames n;
   const auto error = [&](const std::string& text) {
     return test::error_of([&] { parse(text, n.names); });
   };
