@@ -115,7 +115,10 @@ bool Simplifier::vanishes(const Linear& s, Id condition) {
     return c_.kind(t.atom) == Kind::Max &&
            (c_.variables_in(t.atom) & c_.variables_in(condition)) != 0;
   };
-  if (c_.partial(condition) || std::ranges::none_of(s.terms, steps)) return false;
+  const auto partial = [&](const Term& t) { return c_.partial(t.atom); };  // it may have no value
+  if (c_.partial(condition) || std::ranges::none_of(s.terms, steps) ||
+      std::ranges::any_of(s.terms, partial))
+    return false;
   const Trace::Mark start = mark();
   const Id known[] = {condition};
   const auto inside = within(build(s), known);
@@ -199,9 +202,9 @@ Linear Simplifier::select(Id c, Linear gap) {
   Int g = content(gap);
   if (gap.terms[0].coef.sign() < 0) g = -g;
   gap = divided(std::move(gap), g);
-  const Id args[] = {c, build(gap)};
+  const Id args[] = {lasting_truth(c), build(gap)};
   const Interval chosen =
-      meet(c_.bounds(args[1]), bounds_where(linear(args[1]), c, true).value_or(Interval()));
+      meet(c_.bounds(args[1]), bounds_where(linear(args[1]), args[0], true).value_or(Interval()));
   add(r, node(Kind::Select, args, hull(Interval::point(0), chosen)), g);
   return r;
 }

@@ -182,6 +182,21 @@ Id Simplifier::truth(Id id) {
   return negate(zero(linear(id)));
 }
 
+Id Simplifier::lasting_truth(Id id) {
+  if (c_[id].boolean || (facts_.empty() && residues_.empty())) return truth(id);
+  Facts facts;
+  Residues residues;
+  const auto set_aside = [&] {
+    std::swap(facts, facts_);
+    std::swap(residues, residues_);
+    ++facts_in_force_;
+  };
+  set_aside();
+  const Id flag = truth(id);
+  set_aside();
+  return flag;
+}
+
 Id Simplifier::negate(Id boolean) {
   Linear r{1, {}};
   add(r, boolean, -1);
@@ -193,7 +208,7 @@ Ids Simplifier::part_list(std::span<const Id> booleans) {
       256;  // longer lists nest, so that building one is not quadratic
   Ids parts;
   for (const Id raw : booleans) {
-    const Id id = truth(raw);
+    const Id id = lasting_truth(raw);
     const NodeData& n = c_[id];
     if (n.kind == Kind::And && n.args.size() + parts.size() <= kMostFlat)
       parts.insert(parts.end(), n.args.begin(), n.args.end());

@@ -47,6 +47,8 @@ class Simplifier {
   Id zero(Linear s);      // s == 0
   Id truth(Id id);        // id != 0
   Id negate(Id boolean);  // 1 - boolean
+  /// id != 0 as a flag without the facts in force, too, as the part of a node has to be.
+  Id lasting_truth(Id id);
   Id both(std::span<const Id> booleans);
   Id either(std::span<const Id> booleans);
 

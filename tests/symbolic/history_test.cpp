@@ -205,6 +205,23 @@ TEST(History, WhatMayDivideByZeroIsNoCommonTermOfAChoice) {
       << "what both arms compute may stand outside";
 }
 
+// Nor is a choice dropped since its other arm is 0 there, where that arm has no value.
+TEST(History, WhatIsZeroOrHasNoValueIsNotZero) {
+  const Names n{{"x", variable("x", 0, 1)}, {"y", variable("y", 0, 9)}, {"z", variable("z", 0, 9)}};
+  const Node e = parse("max(1//max(y, not z), (not z)*x + (1 - z))", n);
+  for (std::int64_t x = 0; x <= 1; ++x)
+    EXPECT_EQ(evaluate(e, {{"x", x}, {"y", 0}, {"z", 0}}), x + 1);
+}
+
+// Under y == (z != 0) + x the number x - y + 1 is 0 or 1, elsewhere not: as a part of `and` it is
+// x + 1 != y.
+TEST(History, WhatIsAFlagUnderAConditionAloneIsNoPartOfAnAnd) {
+  const Names n{{"x", variable("x", 0, 1)}, {"y", variable("y", 0, 2)}, {"z", variable("z", 0, 2)}};
+  EXPECT_EQ(simplified("(z == 0 and x == y)*(y == (z != 0) + x)", n), "z == 0 and x == y");
+  EXPECT_EQ(simplified("where(y == (z != 0) + x, z == 0 and x + 1 != y, 0)", n),
+            "z == 0 and x == y");
+}
+
 // The joint form of a sum does not depend on how its summands are bracketed.
 TEST(History, DigitsJoinAlikeHoweverTheyAreBracketed) {
   const Names n{{"x", variable("x", 0, 50)}};
