@@ -41,9 +41,9 @@ function(touchstone_unoptimized_json)
   endforeach()
 endfunction()
 
-# Files are compiled several together where presets ask for it (CMAKE_UNITY_BUILD), which halves a
-# whole build. Those of interp, where templates meet every type, are compiled by threes.
-function(touchstone_heavy target)
+# Where files are compiled several together (CMAKE_UNITY_BUILD), those of interp are taken by threes:
+# their templates meet every type.
+function(touchstone_batch target)
   get_target_property(type ${target} TYPE)
   if(target MATCHES "interp" AND NOT type STREQUAL "INTERFACE_LIBRARY")
     set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE 3)
@@ -75,7 +75,7 @@ function(touchstone_module name folder)
   endif()
   add_library(touchstone::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-  touchstone_heavy(${target})
+  touchstone_batch(${target})
   target_compile_features(${target} ${scope} cxx_std_20)
   target_include_directories(
     ${target} ${scope} "$<BUILD_INTERFACE:${root}>"

@@ -14,7 +14,7 @@ using symbolic::Exprs;
 using symbolic::Int;
 using symbolic::Path;
 
-/// SmallerExpression cases, roots and assumptions alike.
+/// Smaller cases, roots and assumptions alike.
 class SmallerExpression {
  public:
   explicit SmallerExpression(ExpressionCase c) : case_(std::move(c)), exprs_(case_.exprs) {

@@ -1,4 +1,4 @@
-// SmallerView movement chains.
+// Smaller movement chains.
 #include <algorithm>
 #include <functional>
 #include <numeric>
@@ -446,7 +446,7 @@ class SmallerView {
   std::vector<std::string> out_;
 };
 
-std::int64_t magnitude(const sint& s) {
+std::int64_t rank_of(const sint& s) {
   if (!s.is_int()) return 40 + static_cast<std::int64_t>(s.str().size());
   return s.as_int() < 0 ? 1 - 2 * s.as_int() : 2 * s.as_int();
 }
@@ -493,15 +493,15 @@ Measure measure_of(const ViewCase& c) {
     m[0] += 2;
     m[2] += c.variable->high - c.variable->low + c.variable->high;
   }
-  for (const sint& s : c.base) m[2] += magnitude(s);
+  for (const sint& s : c.base) m[2] += rank_of(s);
   for (const MovementOp& op : c.ops) {
     m[1] +=
         std::ssize(op.shape) + std::ssize(op.order) + std::ssize(op.ends) + std::ssize(op.steps);
-    for (const sint& s : op.shape) m[2] += magnitude(s);
-    for (const sint& s : op.strides) m[2] += magnitude(s);
-    for (const auto& [a, b] : op.ends) m[2] += magnitude(a) + magnitude(b);
-    for (const std::int64_t s : op.steps) m[2] += magnitude(s);
-    m[2] += magnitude(op.offset);
+    for (const sint& s : op.shape) m[2] += rank_of(s);
+    for (const sint& s : op.strides) m[2] += rank_of(s);
+    for (const auto& [a, b] : op.ends) m[2] += rank_of(a) + rank_of(b);
+    for (const std::int64_t s : op.steps) m[2] += rank_of(s);
+    m[2] += rank_of(op.offset);
     for (std::size_t a = 0; a < op.order.size(); ++a)
       for (std::size_t b = a + 1; b < op.order.size(); ++b) m[3] += op.order[a] > op.order[b];
   }

@@ -199,10 +199,11 @@ Linear Simplifier::select(Id c, Linear gap) {
       return r;
     }
   }
+  if (const Id lasting = lasting_truth(c); lasting != c) return where(lasting, gap, Linear());
   Int g = content(gap);
   if (gap.terms[0].coef.sign() < 0) g = -g;
   gap = divided(std::move(gap), g);
-  const Id args[] = {lasting_truth(c), build(gap)};
+  const Id args[] = {c, build(gap)};
   const Interval chosen =
       meet(c_.bounds(args[1]), bounds_where(linear(args[1]), args[0], true).value_or(Interval()));
   add(r, node(Kind::Select, args, hull(Interval::point(0), chosen)), g);

@@ -286,9 +286,10 @@ void Extractor::factor_products(Sum& work, Items& items) {
     for (const Term& t : work.terms) {
       const NodeData& n = c_[t.atom];
       const auto at = std::ranges::find(n.args, best);
-      if (t.atom == best) {
-        alone = t.coef;
-      } else if (n.kind == Kind::Product && at != n.args.end()) {
+      const bool within = n.kind == Kind::Product && at != n.args.end();
+      if (t.atom == best || (within && n.args.size() == 1)) {
+        alone += t.coef;  // a long sum stands as a product of itself alone
+      } else if (within) {
         List<int> forms;
         for (auto f = n.args.begin(); f != n.args.end(); ++f)
           if (f != at) forms.push_back(form_of(*f));

@@ -12,7 +12,7 @@ namespace {
 using Op = Pattern::Op;
 using Root = CompiledRule::Root;
 
-/// value * ratio == s for one constant_of; nullopt where there is none.
+/// value * ratio == s for one number; nullopt where there is none.
 std::optional<Int> ratio(const Linear& s, const Linear& value) {
   if (value.terms.empty()) {
     if (!s.terms.empty() || value.constant.is_zero() || !divides(value.constant, s.constant))

@@ -15,7 +15,7 @@
 namespace touchstone::fuzz {
 namespace {
 
-/// Counting. Multiples of 97 fail; what is done with those above a million is the test's.
+/// Numbers. Multiples of 97 fail; what is done with those above a million is the test's.
 class Counting : public Area {
  public:
   std::string_view name() const override { return "numbers"; }

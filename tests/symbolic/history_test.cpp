@@ -222,6 +222,20 @@ TEST(History, WhatIsAFlagUnderAConditionAloneIsNoPartOfAnAnd) {
             "z == 0 and x == y");
 }
 
+// A long sum in a choice is a product of itself alone, which may stand beside its product with
+// something else.
+TEST(History, ALongSumBesideItsProductIsWritten) {
+  const Names n{{"x", variable("x", 8, std::nullopt)},
+                {"y", variable("y", 8, 4611686018427387897)},
+                {"z", variable("z", std::nullopt, 20)}};
+  const Node e = parse(
+      "min(min(x%35 < x%-31, min(z, -3) + min(y, z)), (y + 3)//2147483646 and not max(x, z))"
+      " * min(1 - (z + z) + y, x%2)",
+      n);
+  EXPECT_EQ(evaluate(e, {{"x", 9}, {"y", 8}, {"z", 5}}), 0);
+  EXPECT_EQ(evaluate(e, {{"x", 9}, {"y", 8}, {"z", -5}}), -10);
+}
+
 // The joint form of a sum does not depend on how its summands are bracketed.
 TEST(History, DigitsJoinAlikeHoweverTheyAreBracketed) {
   const Names n{{"x", variable("x", 0, 50)}};
