@@ -17,6 +17,10 @@ int run_bits(const BitsOptions& options) {
     fmt::print("{}", semantics_page());
     return kExitOk;
   }
+  if (options.names) {
+    fmt::print("{}", bits_names());
+    return kExitOk;
+  }
   int code = kExitOk;
   answer_lines("bits", [&](std::string_view line) {
     try {

@@ -8,8 +8,10 @@
 
 #include "judging.h"
 #include "kernel_io.h"
+#include "touchstone/base/checked.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/visible.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/fuzz/reproducer.h"
 #include "touchstone/interp/interpreted.h"
@@ -82,12 +84,14 @@ std::map<const LazyOp*, BufferPtr> read_held(const std::vector<std::string>& wor
                                    nodes.size() - 1));
     const LazyOpPtr& node = nodes[number];
     const std::string path = stop + 1;
-    const HostArray array = read_array(path);
-    std::int64_t size = 1;
-    for (const sint& s : node->shape()) size *= s.as_int();
-    if (array.dtype != node->dtype() || array.size() != size)
-      throw ParseError(fmt::format("{} holds {} elements of {}, node {}", path, array.size(),
-                                   name(array.dtype), nodes.text(node)));
+    const HostArray array = read_array(path, [&](const ArrayLayout& at) {
+      std::int64_t size = 1;
+      for (const sint& s : node->shape()) size = checked_mul(size, s.as_int());
+      if (at.dtype != node->dtype() || at.size() != size)
+        throw ParseError(fmt::format("{} holds {} elements of {}, node {}", path, at.size(),
+                                     name(at.dtype), nodes.text(node)));
+      return size;
+    });
     held[node.get()] = to_buffer(host, array);
   }
   return held;
@@ -114,7 +118,7 @@ BufferPtr answered(foreign::BackendProcess& backend, const LazyOpPtr& prefix,
   if (answer.kind != foreign::Answer::Kind::Output)
     throw BufferError(
         fmt::format("the backend gave no output for the kernel that ends in {} {}: {}",
-                    name(prefix->src()[0]->op()), name(prefix->dtype()), answer.why));
+                    name(prefix->src()[0]->op()), name(prefix->dtype()), visible(answer.why)));
   return to_buffer(host, answer.output);
 }
 
@@ -165,11 +169,11 @@ int run_blame(const BlameOptions& options) {
       out["text"] = nodes.text(found.node);
       out["verdict"] = nlohmann::ordered_json::parse(json_of(found.verdict, c.kernel, profile));
     }
-    fmt::print("{}\n", out.dump());
+    fmt::print("{}\n", out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
   } else if (found.node == nullptr) {
     fmt::print("no node is wrong under profile {}\n", profile.name);
   } else {
-    fmt::print("{}\n{}\n", nodes.text(found.node), found.verdict.str());
+    fmt::print("{}\n{}\n", nodes.text(found.node), visible(found.verdict.str()));
     if (found.runs > 0)
       fmt::print("what it reads is legal; found in {} runs of the backend\n", found.runs);
   }

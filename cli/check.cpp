@@ -1,48 +1,71 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "judging.h"
 #include "kernel_io.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/visible.h"
 #include "touchstone/device/config.h"
 #include "touchstone/fuzz/reproducer.h"
 #include "touchstone/interp/interpreted.h"
 #include "verbs.h"
+#include "work_limits.h"
 
 namespace touchstone::cli {
 
 int run_check(const CheckOptions& options) {
   const ConfigScope scope(Config::from_environment());
   register_interpreted_device();
+  limit_memory(options.limits);
   const Profile profile = read_profile(options.profile);
-  const std::string text = read_file(options.file);
+  if (options.file.empty() == options.op.empty())
+    throw ParseError(
+        "name a kernel.json or a reproducer, or a kernel as --op 'softmax(x[64,128])'");
+  const std::string text = options.op.empty() ? read_file(options.file) : std::string();
   Verdict verdict;
   LazyOpPtr kernel;
   std::string note;
-  if (fuzz::is_reproducer(text)) {
+  std::optional<FoundOrder> order;
+  if (options.op.empty() && fuzz::is_reproducer(text)) {
     if (!options.inputs.empty() || !options.output.empty())
       throw ParseError(fmt::format(
           "{} is a reproducer and holds its own arrays; leave out --in and --out", options.file));
     const fuzz::Reproducer reproducer = fuzz::reproducer_from_json(text);
     kernel = reproducer.run.kernel;
     note = reproducer.note;
-    verdict = fuzz::judge(reproducer, profile);
+    require_feasible(kernel_file(reproducer.run.concrete()), options.limits);
+    verdict = judge_within(options.limits, [&] { return fuzz::judge(reproducer, profile); });
   } else {
-    const KernelFile whole = parse_kernel(options.file, text);
+    const KernelFile whole =
+        options.op.empty() ? parse_kernel(options.file, text) : kernel_of_text(options.op);
     kernel = whole.ast;
     if (options.output.empty())
       throw ParseError("a kernel.json is checked with --in A.npy ... --out Y.npy");
     const KernelFile file = with_values(whole, options.variables);
-    verdict = judge_files(file, options.inputs, options.output, profile);
+    require_feasible(file, options.limits);
+    verdict = judge_within(options.limits, [&] {
+      const Verdict judged = judge_files(file, options.inputs, options.output, profile);
+      if (options.find_order && judged.outcome != Outcome::Unusable)
+        order = order_of_files(file, options.inputs, options.output, profile);
+      return judged;
+    });
   }
   if (options.json) {
-    fmt::print("{}\n", json_of(verdict, kernel, profile));
+    nlohmann::ordered_json out = nlohmann::ordered_json::parse(json_of(verdict, kernel, profile));
+    if (order) out["order"] = {{"bits", order->bits}, {"declare", order->declare}};
+    fmt::print("{}\n", out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
   } else {
-    if (!note.empty()) fmt::print("{}\n", dim(note));
-    fmt::print("{}\n", verdict.str());
+    if (!note.empty()) fmt::print("{}\n", dim(visible(note)));
+    fmt::print("{}\n", visible(verdict.str()));
+    if (verdict.evidence) fmt::print("{}\n", dim(verdict.evidence->str()));
+    if (options.find_order)
+      fmt::print("{}\n", order ? order->str()
+                               : "the order of summing shows only where a kernel is one sum of "
+                                 "floats or of their products");
   }
-  return exit_code(verdict.outcome);
+  return exit_code(verdict);
 }
 
 }  // namespace touchstone::cli

@@ -139,7 +139,9 @@ std::string power_str(const Verdict& v) {
   if (v.outcome == Outcome::Unusable) return "-";
   if (v.determined == v.checked) return "exact";
   if (v.outcome == Outcome::Weak) return "too wide";
-  return fmt::format("{} ulp", count_str(v.power_ulp));
+  // Nine in ten elements leave no more open.
+  if (v.relative.most >= 1e-5) return fmt::format("{:.2g} %", 100 * v.relative.most);
+  return fmt::format("{} ulp", count_str(v.ulp.most));
 }
 
 struct Summary {
@@ -162,8 +164,9 @@ Summary print_table(const KernelLog& log, const std::vector<Judged>& judged) {
                std::string(name(entry.kernel->dtype())), fmt::format("{}", entry.runs),
                count_str(static_cast<double>(get_lazyop_info(entry.kernel).flops.as_int())),
                seconds_str(entry.seconds / static_cast<double>(entry.runs)),
-               seconds_str(j.reference_seconds), paint(j.live.outcome), power_str(j.live), probes});
-    ++summary.counts[static_cast<std::size_t>(j.worst.outcome)];
+               seconds_str(j.reference_seconds), paint(j.together.outcome), power_str(j.live),
+               probes});
+    ++summary.counts[static_cast<std::size_t>(j.together.outcome)];
     // The smallest kernel that fails makes the best reproducer.
     const bool bad = j.worst.outcome == Outcome::Fail || j.worst.outcome == Outcome::Unusable;
     const auto cost = [&](std::size_t k) { return fuzz::to_json(judged[k].evidence).size(); };

@@ -7,6 +7,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/device/array_file.h"
+#include "touchstone/fuzz/kernel_suite.h"
 #include "touchstone/fuzz/suite.h"
 #include "touchstone/ops/kernel_json.h"
 #include "verbs.h"
@@ -38,22 +39,53 @@ void make_empty_folder(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words) {
+namespace {
+
+std::vector<DType> dtypes_of(const SuiteWords& words) {
+  std::vector<DType> dtypes;
+  if (!means_all(words.dtypes))
+    for (const std::string& word : words.dtypes) dtypes.push_back(parse_dtype(word));
+  return dtypes;
+}
+
+std::vector<fuzz::SuiteCase> draw_ops(const SuiteWords& words) {
   fuzz::SuiteOptions wanted;
   wanted.elements = words.elements;
   wanted.seed = words.seed;
+  wanted.dtypes = dtypes_of(words);
   if (!means_all(words.ops))
     for (const std::string& word : words.ops) wanted.ops.push_back(parse_op(word));
-  if (!means_all(words.dtypes))
-    for (const std::string& word : words.dtypes) wanted.dtypes.push_back(parse_dtype(word));
-  std::vector<fuzz::SuiteCase> cases = fuzz::draw_suite(wanted);
+  return fuzz::draw_suite(wanted);
+}
+
+std::vector<fuzz::SuiteCase> draw_kernels(const SuiteWords& words) {
+  fuzz::KernelSuiteOptions wanted;
+  wanted.seed = words.seed;
+  wanted.dtypes = dtypes_of(words);
+  if (!means_all(words.kernels)) wanted.names = words.kernels;
+  return fuzz::draw_kernel_suite(wanted);
+}
+
+}  // namespace
+
+std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words) {
+  const bool all = words.suite == "all";
+  const bool by_name = words.suite.empty() && words.ops.empty() != words.kernels.empty();
+  const bool ops =
+      all || words.suite == "ops" || (words.suite.empty() && (!by_name || !words.ops.empty()));
+  const bool kernels = all || words.suite == "kernels" ||
+                       (words.suite.empty() && (!by_name || !words.kernels.empty()));
+  std::vector<fuzz::SuiteCase> cases;
+  if (ops) cases = draw_ops(words);
+  if (kernels)
+    for (fuzz::SuiteCase& c : draw_kernels(words)) cases.push_back(std::move(c));
   if (cases.empty()) throw ParseError("none of these operations takes any of these types");
   return cases;
 }
 
-int run_emit(const EmitOptions& options) {
-  const std::vector<fuzz::SuiteCase> cases = draw_suite(options.suite);
-  const fs::path root = options.folder;
+void write_cases(const std::string& root_name, const std::vector<fuzz::SuiteCase>& cases,
+                 const std::string& format) {
+  const fs::path root = root_name;
   make_empty_folder(root);
   Progress progress("writing", static_cast<std::int64_t>(cases.size()));
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -63,18 +95,25 @@ int run_emit(const EmitOptions& options) {
     std::vector<NamedArray> inputs;
     for (const HostArray& input : cases[i].run.inputs)
       inputs.push_back({fmt::format("in{}", inputs.size() + 1), input});
-    if (options.format == "npy")
+    if (format == "npy")
       for (const NamedArray& input : inputs) write_npy(folder / (input.name + ".npy"), input.array);
     else
-      write_array_file(folder / ("in." + options.format), inputs);
+      write_array_file(folder / ("in." + format), inputs);
     progress.update(static_cast<std::int64_t>(i + 1));
   }
+}
+
+int run_emit(const EmitOptions& options) {
+  const std::vector<fuzz::SuiteCase> cases =
+      options.op.empty() ? draw_suite(options.suite)
+                         : probe_cases(kernel_of_text(options.op).ast, options.suite.seed);
+  write_cases(options.folder, cases, options.format);
   fmt::print(
       "{} kernels in {}: each folder holds kernel.json and its inputs, {}\n"
       "write each output beside them as out.{}, then: touchstone judge {}{}\n",
-      cases.size(), root.string(),
+      cases.size(), options.folder,
       options.format == "npy" ? "in1.npy and on" : "in." + options.format, options.format,
-      root.string(), options.format == "npy" ? "" : " --out out." + options.format);
+      options.folder, options.format == "npy" ? "" : " --out out." + options.format);
   return kExitOk;
 }
 

@@ -14,6 +14,7 @@
 #include "touchstone/base/file.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/base/mutant.h"
+#include "touchstone/base/visible.h"
 #include "touchstone/device/config.h"
 #include "touchstone/fuzz/corpus.h"
 #include "touchstone/fuzz/coverage.h"
@@ -108,7 +109,7 @@ fuzz::RunOptions run_options(const FuzzOptions& o) {
       o.jobs > 0 ? o.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   parse_shard(o.shard, run);
   run.case_seconds = o.case_seconds;
-  run.memory = static_cast<std::uint64_t>(o.megabytes) << 20;
+  run.memory = static_cast<std::uint64_t>(o.megabytes.value_or(0)) << 20;
   run.log = o.log;
   run.resume = o.resume;
   if (o.resume && o.log.empty()) throw ParseError("--resume needs the --log of the campaign");
@@ -159,6 +160,7 @@ bool write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& fo
   const std::string command =
       "\"${TOUCHSTONE:-touchstone}\" " + again(o, "kernel", "@\"$(dirname \"$0\")/case.txt\"");
   write_finding_folder(folder, c, f.failure, command, nullptr);
+  if (stop_wanted) return true;  // nobody waits for another run
   std::string ended;
   const auto work = [&] {
     fuzz::KernelBackends backends = kernel_backends(o);
@@ -171,7 +173,7 @@ bool write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& fo
 }
 
 void show(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
-  fmt::print("{} {}: {}", red("FAIL"), area, f.failure.relation);
+  fmt::print("{} {}: {}", red("FAIL"), area, visible(f.failure.relation));
   if (f.index >= 0) fmt::print(", case {}", f.index);
   if (f.runs > 0) fmt::print(", shrunk in {} runs", f.runs);
   if (f.times > 1) fmt::print(", found {} times", f.times);
@@ -180,7 +182,7 @@ void show(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
   std::string detail = f.failure.detail;
   for (std::size_t at = 0; (at = detail.find('\n', at)) != detail.npos; at += 3)
     if (at + 1 < detail.size()) detail.replace(at, 1, "\n  ");
-  fmt::print("  {}\n", detail);
+  fmt::print("  {}\n", visible_lines(detail));
   std::string word = quoted(f.shrunk);
   const bool as_given = o.one && f.runs == 0 && f.index < 0;
   if (as_given) {
@@ -215,7 +217,7 @@ int one_case(const FuzzOptions& o, const AreaPlan& plan) {
   const Checked c = checked(plan, text);
   if (c.ending != Ending::Fail) {
     fmt::print("{} {}\n", green(name(c.ending)), plan.name);
-    return c.ending == Ending::Pass ? kExitOk : c.ending == Ending::Weak ? kExitWeak : kExitBad;
+    return c.ending == Ending::Pass ? kExitOk : c.ending == Ending::Weak ? kExitWeak : kExitNothing;
   }
   AreaFinding f{-1, text, c.failure, text};
   if (o.shrink) {
@@ -299,6 +301,19 @@ void summarize(const FuzzOptions& o, const AreaResult& r) {
     fmt::print("{} more, not shrunk{}\n", r.unshrunk, o.log.empty() ? "" : ": in the log");
 }
 
+// Says so of each area of which every case was skipped; true where that is all of them.
+bool nothing_checked(const fuzz::RunResult& result) {
+  bool nothing = true;
+  for (const AreaResult& r : result.areas) {
+    const bool checked = r.tally.passed + r.tally.weak + r.tally.failed > 0;
+    if (!checked)
+      fmt::print("nothing was checked of {}: {} cases were drawn, all SKIPPED\n", r.name,
+                 r.tally.cases);
+    nothing = nothing && !checked;
+  }
+  return nothing;
+}
+
 void write_coverage(const FuzzOptions& o, const fuzz::RunResult& result) {
   std::vector<std::pair<std::string, const fuzz::Coverage*>> pages;
   for (const AreaResult& r : result.areas) {
@@ -368,6 +383,7 @@ int run_fuzz(const FuzzOptions& o) {
   end_by_signal();
   if (!result.trouble.empty()) throw SystemError(result.trouble);
   if (failed) return kExitNo;
+  if (!result.ended_early && corpus.cases == 0 && nothing_checked(result)) return kExitNothing;
   return result.ended_early || corpus.damaged > 0 ? kExitBad : kExitOk;
 }
 

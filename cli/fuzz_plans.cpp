@@ -151,6 +151,7 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     b = unoptimized_backends(o);
   } else {
     foreign::Limits limits;
+    if (o.megabytes) limits.memory = static_cast<std::uint64_t>(*o.megabytes) << 20;
     limits.answer = std::chrono::milliseconds(static_cast<std::int64_t>(o.case_seconds * 500));
     std::string plugin = o.backend.ends_with(".so") ? o.backend : "";
     std::string command = o.backend;

@@ -1,16 +1,26 @@
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
+#include "judge_log.h"
 #include "judging.h"
 #include "kernel_io.h"
+#include "orderly_end.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/hash.h"
+#include "touchstone/base/interrupt.h"
+#include "touchstone/base/visible.h"
 #include "touchstone/interp/interpreted.h"
 #include "verbs.h"
+#include "work_limits.h"
 
 namespace touchstone::cli {
 namespace {
@@ -43,13 +53,27 @@ std::vector<std::string> input_paths(const fs::path& folder, const KernelFile& f
   return inputs;
 }
 
-// One line of the report.
+// One kernel, judged.
 struct JudgedKernel {
   std::string name;
   LazyOpPtr kernel;  // null where it could not be read
   Verdict verdict;
-  std::string unsupported;  // why the backend did not take it; there is no verdict then
+  std::optional<std::string> unsupported;  // why the backend did not take it
 };
+
+// Changes when a file of the folder does.
+std::string stamp_of(const fs::path& folder) {
+  std::vector<std::string> files;
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    struct stat facts {};
+    if (::stat(it->path().c_str(), &facts) == 0)
+      files.push_back(fmt::format("{}/{}/{}.{:09}", it->path().filename().string(), facts.st_size,
+                                  facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec));
+  }
+  std::ranges::sort(files);
+  return content_hash(fmt::format("{}", fmt::join(files, "\n")));
+}
 
 // What the verdicts are read from: a suite in folders, or one drawn for the backend.
 class Cases {
@@ -64,9 +88,18 @@ class Cases {
 
   std::size_t size() const { return folders_.size() + drawn_.size(); }
 
+  std::string name(std::size_t i) const {
+    return folders_.empty() ? drawn_[i].name : folders_[i].filename().string();
+  }
+  /// Two cases of one name and stamp are the same.
+  std::string stamp(std::size_t i) const {
+    return folders_.empty() ? kernel_hash(kernel_file(drawn_[i].run.kernel))
+                            : stamp_of(folders_[i]);
+  }
+
   JudgedKernel judge(std::size_t i) const {
     JudgedKernel judged;
-    judged.name = folders_.empty() ? drawn_[i].name : folders_[i].filename().string();
+    judged.name = name(i);
     try {
       if (folders_.empty()) {
         judged.kernel = drawn_[i].run.kernel;
@@ -75,12 +108,14 @@ class Cases {
       }
       const KernelFile file = read_kernel((folders_[i] / "kernel.json").string());
       judged.kernel = file.ast;
+      require_feasible(file, options_.verdict, "--verdict-timeout, --verdict-memory");
       const std::vector<std::string> inputs = input_paths(folders_[i], file);
       if (backend_ != nullptr)
         ask(file, read_arrays(file, inputs, 1), judged);
       else
-        judged.verdict =
-            judge_files(file, inputs, (folders_[i] / options_.output).string(), profile_);
+        judged.verdict = within([&] {
+          return judge_files(file, inputs, (folders_[i] / options_.output).string(), profile_);
+        });
     } catch (const Error& e) {
       judged.verdict = no_verdict(Outcome::Unusable, e.what());
     }
@@ -94,7 +129,11 @@ class Cases {
     if (answer.kind == foreign::Answer::Kind::Unsupported)
       judged.unsupported = answer.why;
     else
-      judged.verdict = judge_answer(file.ast, inputs, answer, profile_);
+      judged.verdict = within([&] { return judge_answer(file.ast, inputs, answer, profile_); });
+  }
+
+  Verdict within(const std::function<Verdict()>& judge) const {
+    return judge_within(options_.verdict, judge, "--verdict-timeout");
   }
 
   const JudgeOptions& options_;
@@ -104,33 +143,189 @@ class Cases {
   std::vector<fuzz::SuiteCase> drawn_;
 };
 
-std::string coloured(Outcome outcome) {
-  const std::string text(name(outcome));
-  return outcome == Outcome::Pass   ? green(text)
-         : outcome == Outcome::Fail ? red(text)
-                                    : yellow(text);
+JudgedLine line_of(const JudgedKernel& judged, const Profile& profile, bool with_json) {
+  JudgedLine line{judged.name, std::nullopt, {}, {}, {}};
+  if (!judged.unsupported) {
+    line.outcome = judged.verdict.outcome;
+    line.text = judged.verdict.str();
+    line.suspect = judged.verdict.suspect();
+    if (judged.kernel) line.kernel = kernel_hash(kernel_file(judged.kernel));
+    if (with_json) line.json = json_of(judged.verdict, judged.kernel, profile, judged.name);
+    return line;
+  }
+  const nlohmann::ordered_json object{
+      {"case", judged.name}, {"verdict", nullptr}, {"unsupported", *judged.unsupported}};
+  line.text = "unsupported: " + *judged.unsupported;
+  line.json = object.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+  return line;
 }
 
-std::string line_of(const JudgedKernel& judged, const Profile& profile, bool as_json) {
-  if (judged.unsupported.empty())
-    return as_json ? json_of(judged.verdict, judged.kernel, profile, judged.name)
-                   : fmt::format("{} {}", bold(judged.name), judged.verdict.str());
-  return as_json ? nlohmann::ordered_json{{"case", judged.name},
-                                          {"verdict", nullptr},
-                                          {"unsupported", judged.unsupported}}
-                       .dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)
-                 : fmt::format("{} unsupported: {}", bold(judged.name), judged.unsupported);
+// Identifies a run by all that its lines depend on, beside the kernels themselves.
+std::string run_of(const JudgeOptions& o, const foreign::Capabilities* backend,
+                   const Profile& profile) {
+  using Json = nlohmann::ordered_json;
+  Json run{{"touchstone_judge", TOUCHSTONE_VERSION}};
+  if (backend != nullptr) run["backend"] = {{"name", backend->name}, {"version", backend->version}};
+  run["profile"] = Json::parse(profile.to_json());
+  if (o.folder.empty())
+    run["suite"] = {{"suite", o.suite.suite},       {"ops", o.suite.ops},
+                    {"kernels", o.suite.kernels},   {"dtypes", o.suite.dtypes},
+                    {"elements", o.suite.elements}, {"seed", o.suite.seed}};
+  else
+    run["folder"] = {{"path", o.folder}, {"output", o.output}};
+  return run.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+// The lines as they come, and what they come to.
+class Report {
+ public:
+  Report(const JudgeOptions& options, std::size_t kernels, std::string on, std::string profile)
+      : options_(options), kernels_(kernels), on_(std::move(on)), profile_(std::move(profile)) {}
+
+  void count(const JudgedLine& line) {
+    ++done_;
+    if (!line.outcome) {
+      ++unsupported_;
+      return;
+    }
+    if (line.suspect) {  // neither PASS nor WEAK, and nothing to hold back for a sharper input
+      ++suspects_;
+      return;
+    }
+    ++counts_[*line.outcome];
+    const std::string kernel = kernel_of(line);
+    if (*line.outcome == Outcome::Pass) sharp_.insert(kernel);
+    if (*line.outcome == Outcome::Weak) ++weak_[kernel];
+  }
+
+  // WEAK waits until the inputs of its kernel have passed, as one of them may be sharp.
+  void print(const JudgedLine& line) {
+    if (options_.json) {
+      fmt::print("{}\n", line.json);
+    } else if (options_.all || line.suspect || (line.outcome && *line.outcome != Outcome::Pass)) {
+      if (!options_.all && !line.suspect && *line.outcome == Outcome::Weak) {
+        if (!held_.empty() && kernel_of(held_[0]) != kernel_of(line)) release();
+        held_.push_back(line);
+        return;
+      }
+      release();
+      show(line);
+    }
+    std::fflush(stdout);
+  }
+  void release() {
+    for (const JudgedLine& line : held_)
+      if (!sharp_.contains(kernel_of(line))) show(line);
+    held_.clear();
+  }
+
+  // Under --json, standard output has objects alone.
+  void summarize() const {
+    std::FILE* const to = options_.json ? stderr : stdout;
+    const bool whole = done_ == kernels_;
+    if (!whole)
+      fmt::print(to, "ended after {} of {} kernels{}\n", done_, kernels_,
+                 options_.log.empty() ? "" : "; --resume goes on from the log");
+    if (!options_.json) {
+      std::vector<std::string> parts;
+      for (const Outcome o : kOutcomes)
+        parts.push_back(fmt::format("{} {}", count_of(o), coloured(o)));
+      if (weak_beside() > 0)
+        parts.push_back(fmt::format("{} weak on inputs beside sharp ones", weak_beside()));
+      if (suspects_ > 0) parts.push_back(fmt::format("{} {}", suspects_, yellow("SUSPECT")));
+      if (!on_.empty()) parts.push_back(fmt::format("{} unsupported", unsupported_));
+      fmt::print("{} kernels{} under profile {}: {}\n", done_, on_, profile_,
+                 fmt::join(parts, ", "));
+    }
+    if (whole && judged() == 0)
+      fmt::print(to, "nothing was checked: the backend supports none of the {} kernels\n",
+                 kernels_);
+  }
+
+  int exit() const {
+    for (const Outcome o : {Outcome::Fail, Outcome::Unusable})
+      if (count_of(o) > 0) return exit_code(o);
+    if (suspects_ > 0) return kExitSuspect;
+    if (count_of(Outcome::Weak) > 0) return exit_code(Outcome::Weak);
+    return judged() == 0 ? kExitNothing : kExitOk;
+  }
+
+ private:
+  static void show(const JudgedLine& line) {
+    fmt::print("{} {}\n", bold(visible(line.name)), visible(line.text));
+  }
+  // The same kernel on other inputs is the same here.
+  static std::string kernel_of(const JudgedLine& line) {
+    return line.kernel.empty() ? line.name : line.kernel;
+  }
+  // WEAK on one input where another of the same kernel is sharp says nothing against it, as in
+  // combine (interp/verdict.h).
+  std::size_t weak_beside() const {
+    std::size_t count = 0;
+    for (const auto& [kernel, times] : weak_)
+      if (sharp_.contains(kernel)) count += times;
+    return count;
+  }
+  std::size_t count_of(Outcome o) const {
+    const auto at = counts_.find(o);
+    const std::size_t count = at == counts_.end() ? 0 : at->second;
+    return o == Outcome::Weak ? count - weak_beside() : count;
+  }
+  std::size_t judged() const { return done_ - unsupported_; }
+
+  const JudgeOptions& options_;
+  std::size_t kernels_, done_ = 0, unsupported_ = 0, suspects_ = 0;
+  std::string on_, profile_;
+  std::map<Outcome, std::size_t> counts_;
+  std::set<std::string> sharp_;              // kernels that passed on some input
+  std::map<std::string, std::size_t> weak_;  // how often a kernel was WEAK
+  std::vector<JudgedLine> held_;
+};
+
+// A word as a shell reads it back.
+std::string quoted(const std::string& word) {
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// What goes on where a suite ends: a campaign of drawn kernels on the same backend.
+void print_campaign(const JudgeOptions& o) {
+  const std::string backend = o.backend.command.empty() ? o.backend.plugin : o.backend.command;
+  const std::string memory = o.backend.megabytes == BackendOptions().megabytes
+                                 ? ""
+                                 : fmt::format(" --memory {}", o.backend.megabytes);
+  fmt::print("drawn kernels next: touchstone fuzz --area kernel --backend {} --time 5m{}\n",
+             visible(quoted(backend)), memory);
+}
+
+void judge_all(const Cases& cases, const Profile& profile, JudgeLog& log, Report& report,
+               OrderlyEnd& end, Progress& progress, bool with_json) {
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    progress.update(static_cast<std::int64_t>(i), cases.name(i));
+    const std::string stamp = log ? cases.stamp(i) : "";
+    const JudgedLine* const known = log.find(cases.name(i), stamp);
+    const JudgedLine line = known != nullptr ? *known : line_of(cases.judge(i), profile, with_json);
+    if (OrderlyEnd::wanted()) return;  // what a signal broke off is no verdict
+    if (known == nullptr) log.add(stamp, line);
+    end.change([&] { report.count(line); });
+    progress.hide();
+    report.print(line);
+  }
+  report.release();
 }
 
 }  // namespace
 
 int run_judge(const JudgeOptions& options) {
+  if (options.resume && options.log.empty())
+    throw ParseError("--resume needs the --log of the run");
   register_interpreted_device();
   std::unique_ptr<foreign::BackendProcess> backend;
   std::string on;  // which backend
   if (!options.backend.command.empty() || !options.backend.plugin.empty()) {
     backend = start_backend(options.backend);
-    on = " on " + backend->capabilities().name;
+    on = " on " + visible(backend->capabilities().name, 80);
   }
   if (!backend && options.folder.empty())
     throw ParseError(
@@ -138,36 +333,25 @@ int run_judge(const JudgeOptions& options) {
   const Profile profile = backend ? profile_of(backend->capabilities(), options.profile)
                                   : read_profile(options.profile);
   const Cases cases(options, backend.get(), profile);
-  std::map<Outcome, int> counts;
-  int unsupported = 0;
-  std::vector<std::string> lines;
-  {
-    Progress progress("judging", static_cast<std::int64_t>(cases.size()));
-    for (std::size_t i = 0; i < cases.size(); ++i) {
-      const JudgedKernel judged = cases.judge(i);
-      const bool judgeable = judged.unsupported.empty();
-      if (judgeable)
-        ++counts[judged.verdict.outcome];
-      else
-        ++unsupported;
-      const bool calm = !judgeable || judged.verdict.outcome == Outcome::Pass;
-      if (options.json || options.all || !calm)
-        lines.push_back(line_of(judged, profile, options.json));
-      progress.update(static_cast<std::int64_t>(i + 1));
-    }
+  JudgeLog log(options.log, run_of(options, backend ? &backend->capabilities() : nullptr, profile),
+               options.resume);
+  Report report(options, cases.size(), on, profile.name);
+  auto progress = std::make_unique<Progress>("judging", static_cast<std::int64_t>(cases.size()));
+  OrderlyEnd end([&] {
+    progress->hide();
+    report.release();
+    report.summarize();
+  });
+  try {
+    judge_all(cases, profile, log, report, end, *progress, options.json || log);
+  } catch (const Interrupted&) {  // between kernels
+  } catch (const SystemError&) {  // the log cannot be written: what was done is said all the same
+    end.leave();
+    throw;
   }
-  for (const std::string& line : lines) fmt::print("{}\n", line);
-  if (!options.json) {
-    std::vector<std::string> parts;
-    for (const Outcome o : {Outcome::Pass, Outcome::Weak, Outcome::Fail, Outcome::Unusable})
-      parts.push_back(fmt::format("{} {}", counts[o], coloured(o)));
-    if (backend) parts.push_back(fmt::format("{} unsupported", unsupported));
-    fmt::print("{} kernels{} under profile {}: {}\n", cases.size(), on, profile.name,
-               fmt::join(parts, ", "));
-  }
-  for (const Outcome o : {Outcome::Fail, Outcome::Unusable, Outcome::Weak})
-    if (counts[o] > 0) return exit_code(o);
-  return kExitOk;
+  end.leave();
+  if (backend && !options.json) print_campaign(options);
+  return report.exit();
 }
 
 }  // namespace touchstone::cli

@@ -7,9 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "kernel_io.h"
+#include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/foreign/plugin_host.h"
+#include "touchstone/interp/declared_profile.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
@@ -31,11 +33,49 @@ int exit_code(Outcome outcome) {
   return kExitBad;
 }
 
+std::optional<Outcome> outcome_named(std::string_view word) {
+  for (const Outcome outcome : kOutcomes)
+    if (name(outcome) == word) return outcome;
+  return std::nullopt;
+}
+
+std::string coloured(Outcome outcome) {
+  const std::string text(name(outcome));
+  return outcome == Outcome::Pass   ? green(text)
+         : outcome == Outcome::Fail ? red(text)
+                                    : yellow(text);
+}
+
+int exit_code(const Verdict& verdict) {
+  return verdict.suspect() ? kExitSuspect : exit_code(verdict.outcome);
+}
+
+namespace {
+
+// p as what JSON can hold: its decimal logarithm.
+nlohmann::ordered_json evidence_json(const ErrorEvidence& e) {
+  if (!e.none.empty()) return {{"none", e.none}};
+  nlohmann::ordered_json out{{"elements", e.elements}, {"tests", e.tests}};
+  if (e.lambda) {
+    out["lambda"] = *e.lambda;
+    out["lambda_log10_p"] = e.log_lambda_p / std::log(10.0);
+  }
+  if (!e.suspicion) return out;
+  out["suspicion"] = {{"test", e.suspicion->test},
+                      {"explanation", e.suspicion->explanation},
+                      {"log10_p", e.suspicion->log_p / std::log(10.0)},
+                      {"agree", e.suspicion->agree},
+                      {"of", e.suspicion->of}};
+  return out;
+}
+
+}  // namespace
+
 std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const Profile& profile,
                     const std::string& folder) {
   nlohmann::ordered_json out;
   if (!folder.empty()) out["case"] = folder;
-  out["verdict"] = name(v.outcome);
+  out["verdict"] = v.word();
   if (kernel) {
     out["kernel"] = kernel_hash(kernel_file(kernel));
     out["name"] = kernel_name(kernel);
@@ -44,13 +84,23 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const Profile& pr
   out["checked"] = v.checked;
   out["determined"] = v.determined;
   out["weak"] = v.weak;
+  out["blunt"] = v.blunt;
   out["wrong"] = v.wrong;
   out["power_ulp"] = v.power_ulp;
+  const auto widths = [](const Widths& w) {  // an infinity becomes null
+    return nlohmann::ordered_json{
+        {"median", w.median}, {"nine_in_ten", w.most}, {"largest", w.largest}};
+  };
+  out["width"] = {{"relative", widths(v.relative)}, {"ulp", widths(v.ulp)}};
+  out["unseen"] = v.unseen();
+  out["inputs"] = v.inputs;
+  out["sharp_inputs"] = v.sharp_inputs;
   if (v.errors > 0) {
     out["errors"] = v.errors;
     out["mean_error"] = v.mean_error;
     out["variance"] = v.variance;
   }
+  if (v.evidence) out["evidence"] = evidence_json(*v.evidence);
   if (!v.why.empty()) {
     out["why"] = v.why;
   } else if (v.outcome == Outcome::Fail) {
@@ -61,15 +111,20 @@ std::string json_of(const Verdict& v, const LazyOpPtr& kernel, const Profile& pr
     if (v.number) out["legal"] = {hex_bits(v.low), hex_bits(v.high)};
     out["nan_is_legal"] = v.nan;
   }
-  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 Profile read_profile(const std::string& wanted) {
   if (wanted.empty()) return {};
   if (!wanted.ends_with(".json")) return Profile::named(wanted);
-  const std::string text = read_file(wanted);
+  const std::string text = read_file(wanted, kMostProfileText);
   try {
-    return Profile::from_json(text);
+    Profile profile = Profile::from_json(text);
+    if (is_builtin_name(profile.name) && profile != Profile::named(profile.name))
+      throw ParseError(fmt::format(
+          "profile: '{}' is a built-in profile, which this is not; give it another name",
+          profile.name));
+    return profile;
   } catch (const Error& e) {
     throw ParseError(fmt::format("{}: {}", wanted, e.what()));
   }
@@ -81,8 +136,41 @@ Verdict judge_files(const KernelFile& kernel, const std::vector<std::string>& in
                       read_arrays(kernel, {output}, 0)[0], profile);
 }
 
+std::optional<FoundOrder> order_of_files(const KernelFile& kernel,
+                                         const std::vector<std::string>& inputs,
+                                         const std::string& output, const Profile& profile) {
+  Device& host = Device::get("CPU");
+  std::vector<BufferPtr> buffers{to_buffer(host, read_arrays(kernel, {output}, 0)[0])};
+  for (const HostArray& input : read_arrays(kernel, inputs, 1))
+    buffers.push_back(to_buffer(host, input));
+  std::vector<Buffer*> raw;
+  for (const BufferPtr& b : buffers) raw.push_back(b.get());
+  return find_order(kernel.ast, raw, *buffers[0], profile);
+}
+
+namespace {
+
+// What is wrong with the shape of an output; empty: nothing. Axes of size 1 order nothing, so that
+// a scalar may come as [], [1] or [1, 1].
+std::string unfit_shape(const LazyOpPtr& kernel, const HostArray& output) {
+  std::vector<std::int64_t> wanted, given = output.shape;
+  for (const sint& size : kernel->shape()) {
+    if (!size.is_int()) return {};
+    wanted.push_back(size.as_int());
+  }
+  const std::string why = fmt::format("the output has shape ({}), the kernel's has ({})",
+                                      fmt::join(given, ", "), fmt::join(wanted, ", "));
+  std::erase(wanted, 1);
+  std::erase(given, 1);
+  return wanted == given ? std::string() : why;
+}
+
+}  // namespace
+
 Verdict judge_arrays(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
                      const HostArray& output, const Profile& profile) {
+  if (const std::string why = unfit_shape(kernel, output); !why.empty())
+    return no_verdict(Outcome::Unusable, why);
   Device& host = Device::get("CPU");
   std::vector<BufferPtr> buffers{to_buffer(host, output)};
   for (const HostArray& input : inputs) buffers.push_back(to_buffer(host, input));
@@ -127,10 +215,7 @@ std::unique_ptr<foreign::BackendProcess> start_backend(const BackendOptions& opt
 }
 
 Profile profile_of(const foreign::Capabilities& backend, const std::string& wanted) {
-  if (!wanted.empty()) return read_profile(wanted);
-  if (backend.profile.empty()) return {};
-  return backend.profile.starts_with('{') ? Profile::from_json(backend.profile)
-                                          : Profile::named(backend.profile);
+  return wanted.empty() ? declared_profile(backend.profile) : read_profile(wanted);
 }
 
 }  // namespace touchstone::cli

@@ -1,12 +1,15 @@
 #pragma once
 
+#include <array>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "touchstone/device/npy.h"
 #include "touchstone/foreign/backend_process.h"
+#include "touchstone/interp/find_order.h"
 #include "touchstone/interp/profile.h"
 #include "touchstone/interp/verdict.h"
 #include "touchstone/ops/kernel_json.h"
@@ -28,6 +31,11 @@ Profile read_profile(const std::string& wanted);
 Verdict judge_files(const KernelFile& kernel, const std::vector<std::string>& inputs,
                     const std::string& output, const Profile& profile);
 
+/// In which order the output of a kernel without variables was summed, as `find_order`.
+std::optional<FoundOrder> order_of_files(const KernelFile& kernel,
+                                         const std::vector<std::string>& inputs,
+                                         const std::string& output, const Profile& profile);
+
 Verdict judge_arrays(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
                      const HostArray& output, const Profile& profile);
 
@@ -43,6 +51,14 @@ std::unique_ptr<foreign::BackendProcess> start_backend(const BackendOptions& opt
 Profile profile_of(const foreign::Capabilities& backend, const std::string& wanted);
 
 int exit_code(Outcome outcome);
+/// The same, kExitSuspect where every element is legal and their errors together are suspicious.
+int exit_code(const Verdict& verdict);
+/// All outcomes, best first.
+inline constexpr std::array kOutcomes = {Outcome::Pass, Outcome::Weak, Outcome::Fail,
+                                         Outcome::Unusable};
+std::optional<Outcome> outcome_named(std::string_view word);
+/// Its name in its colour, where there are any.
+std::string coloured(Outcome outcome);
 
 /// The verdict on one line; `folder` where it is one of many. `kernel` may be null.
 std::string json_of(const Verdict& verdict, const LazyOpPtr& kernel, const Profile& profile,

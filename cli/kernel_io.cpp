@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <memory>
 
 #include "touchstone/base/file.h"
 #include "touchstone/device/array_file.h"
@@ -38,25 +39,37 @@ symbolic::Values parse_values(const std::vector<std::string>& words, const LazyO
   return values;
 }
 
+// An array that was named, not read yet.
+struct Named {
+  std::string label;
+  std::shared_ptr<const ArrayFile> file;  // null: the label says where
+  std::size_t at = 0;
+
+  HostArray read(const Wanted& wanted) const {
+    return file ? file->read(at, wanted) : read_array(label, wanted);
+  }
+};
+
 // The arrays that words name. Where inputs are asked for and one file is given, it may hold all of
 // them: in1, in2 and on, as emit writes it, or arr_0, arr_1 and on, as numpy.savez does.
-std::vector<NamedArray> named_by(const std::vector<std::string>& paths, int first) {
-  std::vector<NamedArray> found;
+std::vector<Named> named_by(const std::vector<std::string>& paths, int first) {
+  std::vector<Named> found;
   if (first == 1 && paths.size() == 1 && std::filesystem::path(paths[0]).extension() != ".npy" &&
       std::filesystem::exists(paths[0])) {
-    std::vector<NamedArray> all = read_array_file(paths[0]);
+    const auto file = std::make_shared<const ArrayFile>(paths[0]);
+    const std::vector<std::string>& all = file->names();
     for (const auto& [prefix, begin] : {std::pair("in", 1U), std::pair("arr_", 0U)}) {
       for (std::size_t i = 0; i < all.size(); ++i) {
         const std::string name = prefix + std::to_string(i + begin);
-        const auto at = std::ranges::find(all, name, &NamedArray::name);
+        const auto at = std::ranges::find(all, name);
         if (at == all.end()) break;
-        found.push_back({paths[0] + ":" + name, at->array});
+        found.push_back({paths[0] + ":" + name, file, static_cast<std::size_t>(at - all.begin())});
       }
       if (found.size() == all.size() && !all.empty()) return found;
       found.clear();
     }
   }
-  for (const std::string& path : paths) found.push_back({path, read_array(path)});
+  for (const std::string& path : paths) found.push_back({path, nullptr, 0});
   return found;
 }
 
@@ -70,9 +83,14 @@ KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>&
   return values.empty() ? kernel : kernel_file(bind_variables(kernel.ast, values));
 }
 
-KernelFile read_kernel(const std::string& path) { return parse_kernel(path, read_file(path)); }
+KernelFile read_kernel(const std::string& path) {
+  return parse_kernel(path, read_file(path, kMostKernelText));
+}
 
 KernelFile parse_kernel(const std::string& path, std::string_view text) {
+  if (text.size() > kMostKernelText)
+    throw ParseError(fmt::format("{}: a kernel of {} bytes, at most {} are read", path, text.size(),
+                                 kMostKernelText));
   try {
     return kernel_from_json(text);
   } catch (const Error& e) {
@@ -83,28 +101,33 @@ KernelFile parse_kernel(const std::string& path, std::string_view text) {
   }
 }
 
+Wanted wanted_by(const KernelFile& kernel, int idx, const std::string& label) {
+  return [&kernel, idx, label](const ArrayLayout& array) {
+    const auto spec = std::ranges::find(kernel.buffers, idx, &BufferSpec::idx);
+    if (spec == kernel.buffers.end()) return std::int64_t{0};  // a number that no view uses
+    if (array.dtype != spec->dtype)
+      throw ParseError(fmt::format("{}: holds {}, buffer {} of the kernel is {}", label,
+                                   name(array.dtype), idx, name(spec->dtype)));
+    if (array.size() < spec->size)
+      throw ParseError(fmt::format("{}: holds {} elements, buffer {} of the kernel has {}", label,
+                                   array.size(), idx, spec->size));
+    if (idx == 0 && array.size() != spec->size)
+      throw ParseError(fmt::format("{}: holds {} elements, the kernel's output has {}", label,
+                                   array.size(), spec->size));
+    return spec->size;
+  };
+}
+
 std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<std::string>& paths,
                                    int first) {
   std::vector<HostArray> arrays;
-  for (auto& [path, array] : named_by(paths, first)) {
+  for (const Named& named : named_by(paths, first)) {
     const int idx = first + static_cast<int>(arrays.size());
     if (kernel.buffers.empty() || idx > kernel.buffers.back().idx)
       throw ParseError(fmt::format("{}: would be buffer {}, but the kernel's last is buffer {}",
-                                   path, idx,
+                                   named.label, idx,
                                    kernel.buffers.empty() ? -1 : kernel.buffers.back().idx));
-    for (const BufferSpec& spec : kernel.buffers) {
-      if (spec.idx != idx) continue;
-      if (array.dtype != spec.dtype)
-        throw ParseError(fmt::format("{}: holds {}, buffer {} of the kernel is {}", path,
-                                     name(array.dtype), idx, name(spec.dtype)));
-      if (array.size() < spec.size)
-        throw ParseError(fmt::format("{}: holds {} elements, buffer {} of the kernel has {}", path,
-                                     array.size(), idx, spec.size));
-      if (idx == 0 && array.size() != spec.size)
-        throw ParseError(fmt::format("{}: holds {} elements, the kernel's output has {}", path,
-                                     array.size(), spec.size));
-    }
-    arrays.push_back(std::move(array));
+    arrays.push_back(named.read(wanted_by(kernel, idx, named.label)));
   }
   return arrays;
 }

@@ -60,6 +60,7 @@ Judged judge_entry(const KernelLog::Entry& entry, Device& candidate) {
   judged.worst = judged.live;
   judged.family = "its own inputs";
   judged.evidence = entry.first;
+  std::vector<Verdict> all{judged.live};
   for (const fuzz::ValueFamily family : {fuzz::ValueFamily::Integers, fuzz::ValueFamily::Edges}) {
     fuzz::RandomChooser chooser(entry.kernel->hash(), static_cast<std::uint64_t>(family));
     fuzz::KernelCase probe{entry.kernel, fuzz::draw_inputs(chooser, family, entry.kernel)};
@@ -69,6 +70,7 @@ Judged judge_entry(const KernelLog::Entry& entry, Device& candidate) {
     run_kernel(candidate, entry.kernel, raw);
     const Verdict verdict = judge(entry.kernel, raw, *buffers[0]);
     judged.probes.emplace_back(fuzz::name(family), verdict);
+    all.push_back(verdict);
     // Edge values make many results open, so a WEAK there says nothing against a kernel.
     const bool worse = badness(verdict.outcome) > badness(judged.worst.outcome) &&
                        verdict.outcome != Outcome::Weak;
@@ -77,6 +79,7 @@ Judged judge_entry(const KernelLog::Entry& entry, Device& candidate) {
     judged.family = fuzz::name(family);
     judged.evidence = {std::move(probe), copy_of(*buffers[0]), {}};
   }
+  judged.together = combine(all);
   return judged;
 }
 

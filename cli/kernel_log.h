@@ -33,6 +33,7 @@ class KernelLog : public ExecutionObserver {
 struct Judged {
   Verdict live;
   std::vector<std::pair<std::string, Verdict>> probes;  // by the name of the input family
+  Verdict together;                                     // all of them combined
   double reference_seconds = 0;                         // one run on the reference device
   /// The first run that failed, or the one that is not PASS, or the live one.
   std::string family;

@@ -1,14 +1,22 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "judging.h"
 #include "kernel_io.h"
+#include "orderly_end.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/interrupt.h"
+#include "touchstone/base/line_log.h"
+#include "touchstone/base/visible.h"
 #include "touchstone/interp/interpreted.h"
 #include "verbs.h"
 
@@ -24,10 +32,20 @@ struct Score {
   std::uint64_t ulp = 0;        // the largest distance, in units in the last place
   std::int64_t judged = 0;      // elements
   std::int64_t illegal = 0;     // of those
-  int kernels = 0, broken = 0, unusable = 0;
+  std::int64_t kernels = 0, broken = 0, unusable = 0;
   std::string unsupported;  // why, where no kernel ran
   std::string example;      // the first illegal result
 };
+
+constexpr std::array<std::pair<const char*, std::int64_t Score::*>, 7> kCounts = {{
+    {"elements", &Score::elements},
+    {"misrounded", &Score::misrounded},
+    {"judged", &Score::judged},
+    {"illegal", &Score::illegal},
+    {"kernels", &Score::kernels},
+    {"broken", &Score::broken},
+    {"unusable", &Score::unusable},
+}};
 
 struct Contestant {
   foreign::Capabilities capabilities;
@@ -80,15 +98,16 @@ HostArray right_answer(const KernelFile& kernel, const std::vector<HostArray>& i
   return output;
 }
 
-void play(foreign::BackendProcess& backend, const fuzz::SuiteCase& c, const KernelFile& kernel,
-          const HostArray& right, Contestant& contestant, Score& score) {
+Score play(foreign::BackendProcess& backend, const fuzz::SuiteCase& c, const KernelFile& kernel,
+           const HostArray& right, const Profile& profile) {
+  Score score;
   const foreign::Answer answer = backend.run(kernel, c.run.inputs);
   if (answer.kind == foreign::Answer::Kind::Unsupported) {
-    if (score.kernels == 0) score.unsupported = answer.why;
-    return;
+    score.unsupported = answer.why;
+    return score;
   }
   ++score.kernels;
-  const Verdict verdict = judge_answer(kernel.ast, c.run.inputs, answer, contestant.profile);
+  const Verdict verdict = judge_answer(kernel.ast, c.run.inputs, answer, profile);
   if (answer.kind == foreign::Answer::Kind::Output) {
     if (is_float(right.dtype)) compare(answer.output, right, score);
     score.judged += verdict.checked;
@@ -98,8 +117,16 @@ void play(foreign::BackendProcess& backend, const fuzz::SuiteCase& c, const Kern
   } else {
     ++score.unusable;
   }
-  const bool bad = verdict.outcome == Outcome::Fail || verdict.outcome == Outcome::Unusable;
-  if (bad && score.example.empty()) score.example = fmt::format("{}: {}", c.name, verdict.str());
+  if (verdict.outcome == Outcome::Fail || verdict.outcome == Outcome::Unusable)
+    score.example = fmt::format("{}: {}", c.name, verdict.str());
+  return score;
+}
+
+void add(Score& to, const Score& more) {
+  for (const auto& [key, member] : kCounts) to.*member += more.*member;
+  to.ulp = std::max(to.ulp, more.ulp);
+  if (to.example.empty()) to.example = more.example;
+  if (to.unsupported.empty()) to.unsupported = more.unsupported;
 }
 
 std::string cell(const Score& s) {
@@ -162,6 +189,15 @@ std::string summary(const std::map<std::string, Score>& scores,
   return text.empty() ? "–" : text.substr(2);
 }
 
+constexpr std::size_t kMostName = 80;
+
+bool has_played(const Contestant& contestant) {
+  for (const auto& [op, scores] : contestant.scores)
+    for (const auto& [type, score] : scores)
+      if (score.kernels > 0) return true;
+  return false;
+}
+
 void print_table(const Contestant& contestant) {
   const std::vector<std::string> floats = types_of(contestant, true);
   const std::vector<std::string> others = types_of(contestant, false);
@@ -182,23 +218,97 @@ void print_table(const Contestant& contestant) {
 
 void print(const Contestant& contestant) {
   const foreign::Capabilities& c = contestant.capabilities;
-  fmt::print("## {}{}\n\nProfile {}.\n\n", c.name, c.version.empty() ? "" : ", " + c.version,
+  fmt::print("## {}{}\n\nProfile {}.\n\n", visible(c.name, kMostName),
+             c.version.empty() ? "" : ", " + visible(c.version, kMostName),
              contestant.profile.name);
+  if (!has_played(contestant)) {
+    fmt::print("It supports none of the kernels.\n\n");
+    return;
+  }
   print_table(contestant);
   bool first = true;
   for (const auto& [op, scores] : contestant.scores)
     for (const auto& [type, score] : scores) {
       if (score.example.empty()) continue;
       if (std::exchange(first, false)) fmt::print("The first of each:\n\n```\n");
-      fmt::print("{}\n", score.example);
+      fmt::print("{}\n", visible(score.example));
     }
   if (!first) fmt::print("```\n\n");
 }
 
-}  // namespace
+using LeagueJson = nlohmann::ordered_json;
 
-int run_league(const LeagueOptions& options) {
-  register_interpreted_device();
+std::string dumped(const LeagueJson& json) {
+  return json.dump(-1, ' ', true, LeagueJson::error_handler_t::replace);
+}
+
+/// How each backend did on each kernel, as lines of a file.
+class LeagueLog {
+ public:
+  LeagueLog(const LeagueOptions& options, std::span<const Contestant> contestants) {
+    if (options.log.empty()) return;
+    LeagueJson run{{"touchstone_league", TOUCHSTONE_VERSION}, {"backends", LeagueJson::array()}};
+    for (const Contestant& c : contestants)
+      run["backends"].push_back({{"name", c.capabilities.name},
+                                 {"version", c.capabilities.version},
+                                 {"profile", LeagueJson::parse(c.profile.to_json())}});
+    run["suite"] = {{"ops", options.suite.ops},
+                    {"dtypes", options.suite.dtypes},
+                    {"elements", options.suite.elements},
+                    {"seed", options.suite.seed}};
+    log_ = std::make_unique<LineLog>(options.log, dumped(run), options.resume);
+    std::size_t number = 1;
+    for (const std::string& line : log_->lines()) {
+      ++number;
+      try {
+        require_shallow_json(line);
+        take(LeagueJson::parse(line));
+      } catch (const std::exception& e) {  // of ours or of the JSON library
+        throw ParseError(
+            fmt::format("{}:{}: damaged: {}; cut the file before this line to go on from there",
+                        options.log, number, e.what()));
+      }
+    }
+  }
+
+  const Score* find(const std::string& name, const std::string& hash, std::size_t backend) const {
+    const auto at = known_.find({name, hash, backend});
+    return at == known_.end() ? nullptr : &at->second;
+  }
+
+  void add(const std::string& name, const std::string& hash, std::size_t backend,
+           const Score& score) {
+    if (!log_) return;
+    LeagueJson line{{"case", name}, {"hash", hash}, {"backend", backend}};
+    for (const auto& [key, member] : kCounts) line[key] = score.*member;
+    line["ulp"] = score.ulp;
+    line["unsupported"] = score.unsupported;
+    line["example"] = score.example;
+    log_->add(dumped(line));
+  }
+
+ private:
+  void take(const LeagueJson& line) {
+    Score score;
+    for (const auto& [key, member] : kCounts) score.*member = line.at(key).get<std::int64_t>();
+    score.ulp = line.at("ulp").get<std::uint64_t>();
+    score.unsupported = line.at("unsupported").get<std::string>();
+    score.example = line.at("example").get<std::string>();
+    known_.insert_or_assign({line.at("case").get<std::string>(), line.at("hash").get<std::string>(),
+                             line.at("backend").get<std::size_t>()},
+                            std::move(score));
+  }
+
+  std::unique_ptr<LineLog> log_;
+  std::map<std::tuple<std::string, std::string, std::size_t>, Score> known_;
+};
+
+struct Players {
+  std::vector<std::unique_ptr<foreign::BackendProcess>> backends;
+  std::vector<Contestant> contestants;
+};
+
+Players start_players(const LeagueOptions& options) {
   std::vector<BackendOptions> all;
   for (const std::string& command : options.commands) {
     all.push_back(options.limits);
@@ -209,25 +319,87 @@ int run_league(const LeagueOptions& options) {
     all.back().plugin = plugin;
   }
   if (all.empty()) throw ParseError("nobody plays: name backends with --backend or --plugin");
-  std::vector<std::unique_ptr<foreign::BackendProcess>> backends;
-  std::vector<Contestant> contestants;
+  Players players;
   for (const BackendOptions& one : all) {
-    backends.push_back(start_backend(one));
-    const foreign::Capabilities& c = backends.back()->capabilities();
-    contestants.push_back({c, profile_of(c, {}), {}});
+    players.backends.push_back(start_backend(one));
+    const foreign::Capabilities& c = players.backends.back()->capabilities();
+    players.contestants.push_back({c, profile_of(c, {}), {}});
   }
-  const std::vector<fuzz::SuiteCase> cases = draw_suite(options.suite);
+  return players;
+}
+
+// How each backend does on one kernel; of those that the log does not know, by running them.
+std::vector<Score> play_all(const Players& players, const fuzz::SuiteCase& c, LeagueLog& log) {
+  const KernelFile kernel = kernel_file(c.run.kernel);
+  const std::string hash = kernel_hash(kernel);
+  std::optional<HostArray> right;
+  std::vector<Score> scores;
+  for (std::size_t k = 0; k < players.backends.size(); ++k) {
+    if (const Score* const known = log.find(c.name, hash, k); known != nullptr) {
+      scores.push_back(*known);
+      continue;
+    }
+    if (!right) right = right_answer(kernel, c.run.inputs);
+    scores.push_back(play(*players.backends[k], c, kernel, *right, players.contestants[k].profile));
+    if (OrderlyEnd::wanted()) throw Interrupted();  // what a signal broke off is no score
+    log.add(c.name, hash, k, scores.back());
+  }
+  return scores;
+}
+
+// On standard error: standard output has the tables.
+void print_line(const fuzz::SuiteCase& c, const Players& players, std::span<const Score> scores) {
+  std::vector<std::string> parts;
+  for (std::size_t k = 0; k < scores.size(); ++k)
+    parts.push_back(fmt::format("{}: {}",
+                                visible(players.contestants[k].capabilities.name, kMostName),
+                                scores[k].kernels == 0 ? "unsupported" : cell(scores[k])));
+  fmt::print(stderr, "{}  {}\n", c.name, fmt::join(parts, "; "));
+}
+
+}  // namespace
+
+int run_league(const LeagueOptions& options) {
+  if (options.resume && options.log.empty())
+    throw ParseError("--resume needs the --log of the run");
+  register_interpreted_device();
+  Players players = start_players(options);
+  std::vector<Contestant>& contestants = players.contestants;
+  LeagueLog log(options, contestants);
+  SuiteWords words = options.suite;
+  words.suite = "ops";
+  const std::vector<fuzz::SuiteCase> cases = draw_suite(words);
+  std::size_t done = 0;
   Progress progress("playing", static_cast<std::int64_t>(cases.size()));
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    const KernelFile kernel = kernel_file(cases[i].run.kernel);
-    const HostArray right = right_answer(kernel, cases[i].run.inputs);
-    const auto [op, type] = place_of(cases[i]);
-    for (std::size_t k = 0; k < contestants.size(); ++k)
-      play(*backends[k], cases[i], kernel, right, contestants[k], contestants[k].scores[op][type]);
-    progress.update(static_cast<std::int64_t>(i + 1));
+  OrderlyEnd end([&] {
+    progress.hide();
+    for (const Contestant& contestant : contestants) print(contestant);
+    if (done < cases.size())
+      fmt::print("Ended after {} of {} kernels{}.\n", done, cases.size(),
+                 options.log.empty() ? "" : "; `--resume` goes on from the log");
+  });
+  for (const fuzz::SuiteCase& c : cases) {
+    progress.update(static_cast<std::int64_t>(done), c.name);
+    std::vector<Score> scores;
+    try {
+      scores = play_all(players, c, log);
+    } catch (const Interrupted&) {
+      break;
+    }
+    const auto [op, type] = place_of(c);
+    end.change([&] {
+      for (std::size_t k = 0; k < scores.size(); ++k)
+        add(contestants[k].scores[op][type], scores[k]);
+      ++done;
+    });
+    progress.hide();
+    if (!options.quiet) print_line(c, players, scores);
   }
-  for (const Contestant& contestant : contestants) print(contestant);
-  return kExitOk;
+  end.leave();
+  if (std::ranges::any_of(contestants, has_played)) return kExitOk;
+  fmt::print(stderr, "nothing was checked: no backend supports any of the {} kernels\n",
+             cases.size());
+  return kExitNothing;
 }
 
 }  // namespace touchstone::cli

@@ -11,9 +11,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "orderly_end.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/visible.h"
 #include "verbs.h"
 
 // The options of every verb, in one place; what they do is one file a verb.
@@ -23,7 +25,7 @@ namespace {
 
 constexpr char kFooter[] =
     "Exit codes: 0 done or PASS, 1 FAIL or a goal missed, 2 bad usage or input (also UNUSABLE), 3 "
-    "WEAK.\n"
+    "WEAK, 4 nothing was checked, 5 SUSPECT.\n"
     "Colour: on a terminal only; NO_COLOR, CLICOLOR_FORCE and --color are honoured.";
 
 struct Verb {
@@ -44,7 +46,7 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& wh
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   auto verb = std::ranges::find_if(
-      words, [](const std::string& w) { return w == "simplify" || w == "prove"; });
+      words, [](const std::string& w) { return w == "simplify" || w == "prove" || w == "kernel"; });
   for (; verb != words.end(); ++verb)
     if (verb->size() > 1 && verb->front() == '-' && (*verb)[1] != '-' && *verb != "-h")
       verb->insert(0, " ");
@@ -82,7 +84,9 @@ Verb eval(CLI::App& app) {
   static EvalOptions o;
   CLI::App* v = add_verb(app, "eval", "Run one kernel.json on a device",
                          "eval kernel.json --in a.npy b.npy --device CLANG --out y.npy");
-  v->add_option("kernel", o.kernel, "The kernel")->required();
+  v->add_option("kernel", o.kernel, "The kernel");
+  v->add_option("--op", o.op, "Instead: the kernel as text, 'softmax(x[64,128])' (docs/define.md)")
+      ->excludes("kernel");
   v->add_option("--in", o.inputs,
                 "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME [small "
                 "integers drawn from --seed]");
@@ -95,12 +99,25 @@ Verb eval(CLI::App& app) {
   return {v, [] { return run_eval(o); }};
 }
 
+// `of`: of a verb whose --timeout and --memory are a backend's.
+void add_work_limits(CLI::App* v, WorkLimits& o, const std::string& of) {
+  v->add_option("--" + of + "timeout", o.seconds, "Seconds that one verdict may take; 0: no limit")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 1e7));
+  v->add_option("--" + of + "memory", o.megabytes,
+                of.empty() ? "MiB of memory that may be taken; 0: no limit"
+                           : "MiB that the buffers of a kernel may take; 0: no limit")
+      ->capture_default_str()
+      ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
+}
+
 Verb check(CLI::App& app) {
   static CheckOptions o;
   CLI::App* v = add_verb(app, "check", "Judge an output against the legal results",
                          "check kernel.json --in a.npy b.npy --out y.npy");
-  v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own arrays")
-      ->required();
+  v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own arrays");
+  v->add_option("--op", o.op, "Instead: the kernel as text, 'softmax(x[64,128])' (docs/define.md)")
+      ->excludes("file");
   v->add_option("--in", o.inputs,
                 "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME or FILE.safetensors:NAME, or a "
                 "file with arrays in1, in2, ...");
@@ -110,7 +127,10 @@ Verb check(CLI::App& app) {
                 "What the candidate declares of its arithmetic: ieee, glibc, cuda, opencl, vulkan, "
                 "fastmath, tensorcore, or a JSON file (docs/oracle.md)")
       ->capture_default_str();
+  v->add_flag("--find-order", o.find_order,
+              "Also say in which order the candidate summed, and what a profile may declare");
   v->add_flag("--json", o.json, "One JSON object and nothing else");
+  add_work_limits(v, o.limits, "");
   return {v, [] { return run_check(o); }};
 }
 
@@ -137,6 +157,18 @@ void add_suite_options(CLI::App* v, SuiteWords& o) {
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24));
   v->add_option("--seed", o.seed, "The same seed draws the same inputs")->capture_default_str();
+}
+
+// Of those verbs whose suites go on to whole kernels.
+void add_kernel_suite_options(CLI::App* v, SuiteWords& o) {
+  add_suite_options(v, o);
+  v->add_option("--suite", o.suite,
+                "ops, single operations; kernels, whole ones: softmax, convolutions, masked reads; "
+                "or all [all; where --ops or --kernels names some, those]")
+      ->check(CLI::IsMember({"ops", "kernels", "all"}));
+  v->add_option("--kernels", o.kernels,
+                "Whole kernels in which these definitions occur, as softmax,conv2d [all]")
+      ->delimiter(',');
 }
 
 void add_limits(CLI::App* v, BackendOptions& o) {
@@ -185,16 +217,21 @@ Verb league(CLI::App& app) {
   v->add_option("--plugin", o.plugins, "As of judge; may be given again")->allow_extra_args(false);
   add_limits(v, o.limits);
   add_suite_options(v, o.suite);
+  v->add_option("--log", o.log,
+                "A file of JSON lines: how each backend did on each kernel, at once");
+  v->add_flag("--resume", o.resume, "Go on where the log ends");
+  v->add_flag("--quiet", o.quiet, "No line a kernel on standard error");
   return {v, [] { return run_league(o); }};
 }
 
 Verb emit(CLI::App& app) {
   static EmitOptions o;
-  CLI::App* v =
-      add_verb(app, "emit", "Write single-operation kernels and inputs for another backend",
-               "emit suite --ops exp2,div --dtypes f32,f16 --seed 1");
+  CLI::App* v = add_verb(app, "emit", "Write kernels and inputs for another backend",
+                         "emit suite --ops exp2,div --dtypes f32,f16 --seed 1");
   v->add_option("folder", o.folder, "A new folder")->required();
-  add_suite_options(v, o.suite);
+  v->add_option("--op", o.op,
+                "A kernel as text, 'softmax(x[64,128])', on inputs drawn for it, instead");
+  add_kernel_suite_options(v, o.suite);
   v->add_option(
        "--format", o.format,
        "npy, a file for each input, in1.npy and on; or npz, safetensors: all in one, in.npz")
@@ -215,11 +252,48 @@ Verb judge(CLI::App& app) {
       "What emit wrote, outputs beside the inputs [with a backend: a suite drawn for it]");
   v->add_option("--profile", o.profile, "As of check [what the backend declares, else glibc]");
   add_backend_options(v, o.backend);
-  add_suite_options(v, o.suite);
+  add_kernel_suite_options(v, o.suite);
   v->add_option("--out", o.output, "What each output is called")->capture_default_str();
   v->add_flag("--all", o.all, "A line for kernels that pass, too");
   v->add_flag("--json", o.json, "One JSON object a kernel and nothing else");
+  v->add_option("--log", o.log, "A file of JSON lines: the verdict on each kernel, at once");
+  v->add_flag("--resume", o.resume, "Go on where the log ends");
+  add_work_limits(v, o.verdict, "verdict-");
   return {v, [] { return run_judge(o); }};
+}
+
+Verb kernel(CLI::App& app) {
+  static KernelOptions o;
+  CLI::App* v = add_verb(app, "kernel", "Write a kernel.json for a formula of named operations",
+                         "kernel 'softmax(x[64,128])' --out kernel.json");
+  v->add_option(
+      "text", o.text,
+      "Inputs with sizes and types, x[64,128]:f16; definitions, + - * / % @ and comparisons");
+  v->add_option("--out", o.output, "Where it is written [standard output]");
+  v->add_flag("--list", o.list, "Print the definitions with their arguments");
+  v->add_flag("--tree", o.tree, "Print it as a tree instead");
+  return {v, [] {
+            bare(o.text);
+            return run_kernel(o);
+          }};
+}
+
+Verb probe(CLI::App& app) {
+  static ProbeOptions o;
+  CLI::App* v = add_verb(app, "probe", "Inputs for one kernel, and which faults each would show",
+                         "probe --op 'softmax(x[16,33])' --out probes");
+  v->add_option("file", o.file, "A kernel.json");
+  v->add_option("--op", o.op, "Instead: the kernel as text (docs/define.md)")->excludes("file");
+  v->add_option("--out", o.folder,
+                "A new folder for them: kernel.json and in1.npy and on in a folder a family");
+  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
+  v->add_option("--profile", o.profile, "As of check")->capture_default_str();
+  v->add_option("--seed", o.seed, "The same seed draws the same inputs")->capture_default_str();
+  v->add_option("--seconds", o.seconds, "For finding out what the inputs would show; 0: do not")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  v->add_flag("--json", o.json, "One JSON object and nothing else");
+  return {v, [] { return run_probe(o); }};
 }
 
 Verb kernels(CLI::App& app) {
@@ -259,7 +333,8 @@ Verb fuzz(CLI::App& app) {
                          "fuzz --area symbolic,view --cases 100000 --seed 7");
   v->footer(
       "Exit code 0: nothing failed. 1: something did. 2: it could not run, or was ended "
-      "early.\nA campaign is named by its seed: the same cases for any number of jobs. "
+      "early. 4: every case was skipped.\nA campaign is named by its seed: the same cases for any "
+      "number of jobs. "
       "Ctrl-C ends it with a summary.\n" +
       v->get_footer());
   v->add_option("--area", o.areas,
@@ -295,8 +370,10 @@ Verb fuzz(CLI::App& app) {
   v->add_option("--timeout", o.case_seconds, "Seconds after which a case hangs")
       ->capture_default_str()
       ->check(CLI::Range(0.1, 86400.0));
-  v->add_option("--memory", o.megabytes, "MiB of address space that a worker may take; 0: no limit")
-      ->capture_default_str()
+  v->add_option(
+       "--memory", o.megabytes,
+       "MiB of address space that a worker may take, and a backend of somebody else's; 0: no "
+       "limit [none for workers, 8192 for a backend]")
       ->check(CLI::Range(std::int64_t{0}, std::int64_t{1} << 30));
   v->add_option("--plant", o.plant, "Put a fault into the code that clang gets (see demo)");
   v->add_option("--mutant", o.mutant,
@@ -409,6 +486,7 @@ Verb bits(CLI::App& app) {
   v->description(v->get_description() +
                  ": a line op<TAB>dtype<TAB>in[,in...] from standard input, an answer a line");
   v->add_flag("--docs", o.docs, "Print docs/semantics.md: what every op gives, with examples");
+  v->add_flag("--names", o.names, "Print the names of all operations, and how similar ones differ");
   return {v, [] { return run_bits(o); }};
 }
 
@@ -461,7 +539,9 @@ Verb serve(CLI::App& app) {
   v->description(v->get_description() +
                  ": a line {\"kernel\":..,\"inputs\":[..],\"output\":..} from standard input, a "
                  "verdict a line");
-  return {v, [] { return run_serve(); }};
+  static WorkLimits o{60, 8192};
+  add_work_limits(v, o, "");
+  return {v, [] { return run_serve(o); }};
 }
 
 Verb plugin_host(CLI::App& app) {
@@ -483,10 +563,11 @@ int run(int argc, char** argv) {
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  const Verb verbs[] = {demo(app),    eval(app),     check(app), explain(app),  blame(app),
-                        kernels(app), schedule(app), fuzz(app),  simplify(app), prove(app),
-                        repl(app),    view(app),     bits(app),  emit(app),     judge(app),
-                        certify(app), league(app),   serve(app), mutants(app),  plugin_host(app)};
+  const Verb verbs[] = {demo(app),     eval(app),       check(app),   explain(app),  blame(app),
+                        kernel(app),   probe(app),      kernels(app), schedule(app), fuzz(app),
+                        simplify(app), prove(app),      repl(app),    view(app),     bits(app),
+                        emit(app),     judge(app),      certify(app), league(app),   serve(app),
+                        mutants(app),  plugin_host(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {
@@ -519,9 +600,8 @@ void tidy_up_on_signals() {
   std::thread([ending] {
     int signal = 0;
     if (sigwait(&ending, &signal) != 0) return;
-    touchstone::remove_temporary_directories();
-    pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
-    std::raise(signal);
+    touchstone::cli::OrderlyEnd::take(signal);
+    touchstone::cli::end_by(signal);
   }).detach();
 }
 
@@ -544,6 +624,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     why = fmt::format("internal error: {}", e.what());
   }
-  std::fputs(("touchstone: " + why + "\n").c_str(), stderr);  // unlike fmt it never throws
+  std::fputs(("touchstone: " + touchstone::visible_lines(why) + "\n").c_str(),
+             stderr);  // unlike fmt it never throws
   return touchstone::cli::kExitBad;
 }

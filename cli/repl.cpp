@@ -80,7 +80,8 @@ extern "C" void end_answer(int signal) {
   ::raise(signal);
 }
 
-/// While it is there Ctrl-C calls a handler. A key is heeded once: a request that came too late for
+/// While it is there Ctrl-C calls a handler in this thread, where other verbs leave the signal to
+/// the thread that ends the process. A key is heeded once: a request that came too late for
 /// the answer it meant does not end the next one.
 class OnInterrupt {
  public:
@@ -89,8 +90,13 @@ class OnInterrupt {
     struct sigaction action {};
     action.sa_handler = handler;
     ::sigaction(SIGINT, &action, &before_);
+    sigset_t interrupt;
+    sigemptyset(&interrupt);
+    sigaddset(&interrupt, SIGINT);
+    ::pthread_sigmask(SIG_UNBLOCK, &interrupt, &mask_before_);
   }
   ~OnInterrupt() {
+    ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
     ::sigaction(SIGINT, &before_, nullptr);
     Interrupt::clear();
   }
@@ -99,6 +105,7 @@ class OnInterrupt {
 
  private:
   struct sigaction before_ {};
+  sigset_t mask_before_{};
 };
 
 class Editor {

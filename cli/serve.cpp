@@ -9,6 +9,7 @@
 #include "touchstone/foreign/base64.h"
 #include "touchstone/interp/interpreted.h"
 #include "verbs.h"
+#include "work_limits.h"
 
 // Verdicts over standard input and output; the form of the lines is in docs/oracle.md.
 
@@ -30,8 +31,11 @@ std::string text_of(const json& object, const char* key) {
 }
 
 // A file, as check takes it, or {"dtype", "base64"} with "shape" where that matters to anybody.
-HostArray array_of(const json& said, const std::string& what) {
-  if (said.is_string()) return read_array(said.get<std::string>());
+HostArray array_of(const json& said, const std::string& what, const KernelFile& kernel, int idx) {
+  if (said.is_string()) {
+    const std::string path = said.get<std::string>();
+    return read_array(path, wanted_by(kernel, idx, path));
+  }
   if (!said.is_object())
     throw ParseError(fmt::format("{} is neither a file nor {{\"dtype\", \"base64\"}}", what));
   std::optional<std::string> bytes = foreign::from_base64(text_of(said, "base64"));
@@ -42,6 +46,12 @@ HostArray array_of(const json& said, const std::string& what) {
     throw ParseError(fmt::format("{} has {} bytes, an element of {} has {}", what,
                                  array.bytes.size(), name(array.dtype), width));
   array.shape = {static_cast<std::int64_t>(array.bytes.size() / width)};
+  if (idx == 0 && !said.contains("shape")) {  // as the kernel has it, where the count is right
+    std::vector<std::int64_t> shape;
+    for (const sint& size : kernel.ast->shape()) shape.push_back(size.as_int());
+    const HostArray whole{array.dtype, shape, {}};
+    if (whole.size() == array.size()) array.shape = std::move(shape);
+  }
   if (const auto shape = said.find("shape"); shape != said.end()) {
     const std::int64_t count = array.size();
     if (!shape->is_array()) throw ParseError(fmt::format("the shape of {} is no list", what));
@@ -78,47 +88,56 @@ KernelFile kernel_in(const json& question) {
   return with_values(kernel, values);
 }
 
-std::string verdict_of(const json& question) {
+std::string verdict_of(const json& question, const WorkLimits& limits) {
   const KernelFile kernel = kernel_in(question);
+  require_feasible(kernel, limits);
   const Profile profile = profile_in(question);
-  const HostArray output = array_of(member(question, "output"), "the output");
+  const HostArray output = array_of(member(question, "output"), "the output", kernel, 0);
   const json& said = member(question, "inputs");
   if (!said.is_array()) throw ParseError("\"inputs\" is no list");
   std::vector<HostArray> inputs;
   for (const json& one : said)
-    inputs.push_back(array_of(one, fmt::format("input {}", inputs.size() + 1)));
+    inputs.push_back(array_of(one, fmt::format("input {}", inputs.size() + 1), kernel,
+                              static_cast<int>(inputs.size()) + 1));
   for (const BufferSpec& spec : kernel.buffers)
     if (spec.idx == 0 && output.size() > spec.size)
       return json_of(no_verdict(Outcome::Unusable,
                                 fmt::format("the output holds {} elements, the kernel's has {}",
                                             output.size(), spec.size)),
                      kernel.ast, profile);
-  const Verdict verdict = judge_arrays(kernel.ast, inputs, output, profile);
+  const Verdict verdict =
+      judge_within(limits, [&] { return judge_arrays(kernel.ast, inputs, output, profile); });
   return json_of(verdict, kernel.ast, profile);
 }
 
 // One line's answer; `good` where it was a question.
-std::string answer(std::string_view line, bool& good) {
+std::string answer(std::string_view line, const WorkLimits& limits, bool& good) {
   nlohmann::ordered_json out;
   try {
     require_shallow_json(line);
     const json question = json::parse(line, nullptr, false);
     if (!question.is_object()) throw ParseError("it is no JSON object");
     if (const auto id = question.find("id"); id != question.end()) out["id"] = *id;
-    out.update(nlohmann::ordered_json::parse(verdict_of(question)));
+    out.update(nlohmann::ordered_json::parse(verdict_of(question, limits)));
   } catch (const Error& e) {
     out["error"] = e.what();
     good = false;
+  } catch (const std::bad_alloc&) {
+    out["error"] = fmt::format("it takes more than {} MiB of memory (--memory)", limits.megabytes);
+    good = false;
   }
-  return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  std::string text = out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+  restore_memory_limit();
+  return text;
 }
 
 }  // namespace
 
-int run_serve() {
+int run_serve(const WorkLimits& limits) {
   register_interpreted_device();
+  limit_memory(limits);
   bool good = true;
-  answer_lines("serve", [&](std::string_view line) { return answer(line, good); });
+  answer_lines("serve", [&](std::string_view line) { return answer(line, limits, good); });
   return good ? kExitOk : kExitBad;
 }
 

@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 #include <fmt/format.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "touchstone/base/visible.h"
 
 namespace touchstone::cli {
 namespace {
@@ -45,6 +49,12 @@ std::size_t width(std::string_view text) {
   return columns;
 }
 
+// Of standard error; 80 where it does not tell.
+std::size_t terminal_width() {
+  winsize size{};
+  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
 }  // namespace
 
 void set_color(ColorChoice choice) { color_choice = choice; }
@@ -62,20 +72,42 @@ Progress::Progress(std::string task, std::int64_t total)
   update(0);
 }
 
-Progress::~Progress() {
-  if (shown_) std::fputs("\r\x1b[K", stderr);
+Progress::~Progress() { hide(); }
+
+void Progress::hide() {
+  if (std::exchange(there_, false)) std::fputs("\r\x1b[K", stderr);
 }
 
 void Progress::update(std::int64_t done, std::string_view note) {
   if (!shown_) return;
   const auto now = std::chrono::steady_clock::now();
-  if (done != 0 && now - last_ < std::chrono::milliseconds(100)) return;
+  if (last_ != decltype(last_){} && now - last_ < std::chrono::milliseconds(100)) return;
   last_ = now;
-  constexpr std::int64_t kWidth = 30;
-  const auto filled = static_cast<std::size_t>(std::min(done, total_) * kWidth / total_);
-  fmt::print(stderr, "\r\x1b[K{} [{}{}] {}/{} {}", task_, std::string(filled, '#'),
-             std::string(static_cast<std::size_t>(kWidth) - filled, '.'), done, total_, note);
+  there_ = true;
+  const std::string line = progress_line(task_, done, total_, note, terminal_width());
+  fmt::print(stderr, "\r\x1b[K{}", line);
   std::fflush(stderr);
+}
+
+std::string progress_line(std::string_view task, std::int64_t done, std::int64_t total,
+                          std::string_view note, std::size_t columns) {
+  // The last column stays free: some terminals begin a line when it is written to.
+  const std::size_t most = columns > 1 ? columns - 1 : 1;
+  const std::string count = fmt::format("{}/{}", done, total);
+  std::string line = fmt::format("{} {}", task, count);
+  constexpr std::size_t kBar = 30, kLeast = 5;
+  if (const std::size_t needed = task.size() + count.size() + 4; needed + kLeast <= most) {
+    const std::size_t bar = std::min(kBar, most - needed);
+    const auto filled = static_cast<std::size_t>(std::clamp<std::int64_t>(done, 0, total) *
+                                                 static_cast<std::int64_t>(bar) / total);
+    line = fmt::format("{} [{}{}] {}", task, std::string(filled, '#'),
+                       std::string(bar - filled, '.'), count);
+  }
+  if (!note.empty()) line += " " + visible(note);
+  std::size_t end = 0, shown = 0;  // whole characters
+  for (; end < line.size(); ++end)
+    if ((static_cast<unsigned char>(line[end]) & 0xc0U) != 0x80U && ++shown > most) break;
+  return line.substr(0, end);
 }
 
 Table::Table(std::vector<std::string> header, std::vector<bool> right) : right_(std::move(right)) {

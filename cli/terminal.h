@@ -19,8 +19,8 @@ std::string yellow(std::string_view text);
 std::string dim(std::string_view text);
 std::string bold(std::string_view text);
 
-/// A line on standard error that follows a long task; nothing where that is no terminal. At most
-/// ten times a second. Removed when it goes.
+/// A line on standard error that follows a long task, no wider than the terminal; nothing where
+/// that is none. At most ten times a second. Removed when it goes.
 class Progress {
  public:
   Progress(std::string task, std::int64_t total);
@@ -28,13 +28,20 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void update(std::int64_t done, std::string_view note = {});
+  /// Takes it away until the next update, for a line of output to stand in its place.
+  void hide();
 
  private:
   std::string task_;
   std::int64_t total_;
   bool shown_;
+  bool there_ = false;
   std::chrono::steady_clock::time_point last_{};
 };
+
+/// That line, in at most `columns` - 1 characters.
+std::string progress_line(std::string_view task, std::int64_t done, std::int64_t total,
+                          std::string_view note, std::size_t columns);
 
 /// Columns as wide as their widest cell; cells of columns named in `right` are aligned right.
 class Table {

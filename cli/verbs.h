@@ -18,6 +18,9 @@ inline constexpr int kExitOk = 0;    // done, or every verdict is PASS
 inline constexpr int kExitNo = 1;    // the answer is no: a FAIL, a goal missed
 inline constexpr int kExitBad = 2;   // bad usage or input, or a verdict of UNUSABLE
 inline constexpr int kExitWeak = 3;  // a verdict of WEAK
+/// Nothing was checked: a backend took no kernel, every case was skipped.
+inline constexpr int kExitNothing = 4;
+inline constexpr int kExitSuspect = 5;  // a verdict of SUSPECT
 
 struct DemoOptions {
   std::string data;            // CSV, gzipped or not; empty: the digits inside the program
@@ -30,6 +33,7 @@ int run_demo(const DemoOptions& options);
 
 struct EvalOptions {
   std::string kernel;
+  std::string op;                   // or a kernel as text
   std::vector<std::string> inputs;  // buffer 1 first; drawn where there are none
   std::string output;               // .npy, .npz, .safetensors
   std::string device = "CPU";
@@ -39,17 +43,50 @@ struct EvalOptions {
 };
 int run_eval(const EvalOptions& options);
 
+struct KernelOptions {
+  std::string text;    // "softmax(x[64,128])" (docs/define.md)
+  std::string output;  // kernel.json; empty or "-": standard output
+  bool list = false;   // the definitions instead
+  bool tree = false;   // as a tree, for a person
+};
+int run_kernel(const KernelOptions& options);
+
+/// Limits of a verdict, for kernels that come from anywhere.
+struct WorkLimits {
+  double seconds = 600;           // for one verdict; 0: no limit
+  std::int64_t megabytes = 8192;  // of memory; 0: no limit
+};
+
 struct CheckOptions {
   std::string file;  // a kernel.json or a reproducer
+  std::string op;    // or a kernel as text
   std::vector<std::string> inputs;
   std::string output;
+  bool find_order = false;
   bool json = false;
   std::vector<std::string> variables;
   std::string profile = "glibc";  // a name, or a file of JSON
+  WorkLimits limits;
 };
 int run_check(const CheckOptions& options);
 
+struct ProbeOptions {
+  std::string file, op;  // a kernel.json, or a kernel as text
+  std::string folder;    // gets the inputs; empty: none are written
+  std::vector<std::string> variables;
+  std::string profile = "glibc";
+  std::uint64_t seed = 0;
+  double seconds = 60;  // for what the inputs would show
+  bool json = false;
+};
+/// Draws inputs for one kernel, and says which faults of which node each would show.
+int run_probe(const ProbeOptions& options);
+
 struct SuiteWords {
+  /// "ops", "kernels" or "all"; empty: all, but where ops are named those alone, and where kernels
+  /// are named these.
+  std::string suite;
+  std::vector<std::string> kernels;      // definitions; empty or "all": every kernel
   std::vector<std::string> ops, dtypes;  // empty or "all": every one
   std::int64_t elements = 500;
   std::uint64_t seed = 0;
@@ -68,6 +105,7 @@ int run_explain(const ExplainOptions& options);
 
 struct EmitOptions {
   std::string folder;
+  std::string op;              // a kernel as text, on inputs drawn for it, instead of a suite
   std::string format = "npy";  // a file for each array, or npz, safetensors
   SuiteWords suite;
 };
@@ -101,6 +139,9 @@ struct JudgeOptions {
   SuiteWords suite;
   bool all = false;  // a line for those that pass, too
   bool json = false;
+  std::string log;  // a file of JSON lines, one a kernel; empty: none
+  bool resume = false;
+  WorkLimits verdict;
 };
 int run_judge(const JudgeOptions& options);
 
@@ -108,12 +149,15 @@ int run_judge(const JudgeOptions& options);
 int run_plugin_host(const std::string& plugin);
 
 /// A verdict for each line of standard input, until it ends. kExitBad where a line was no question.
-int run_serve();
+int run_serve(const WorkLimits& limits);
 
 struct LeagueOptions {
   std::vector<std::string> commands, plugins;
   BackendOptions limits;  // the rest of it
   SuiteWords suite;
+  std::string log;  // a file of JSON lines, one a kernel and backend; empty: none
+  bool resume = false;
+  bool quiet = false;  // no line a kernel on standard error
 };
 /// How backends do on the same kernels, as Markdown.
 int run_league(const LeagueOptions& options);
@@ -150,7 +194,9 @@ struct FuzzOptions {
   std::optional<std::string> one;  // a case, or @FILE; no campaign
   bool shrink = false;             // of that case
   double case_seconds = 60;
-  std::int64_t megabytes = 0;  // of address space a worker may take; 0: no limit
+  /// MiB of address space that a worker, and a backend it runs, may take; 0: no limit. Left out:
+  /// none for workers, that of BackendOptions for a backend.
+  std::optional<std::int64_t> megabytes;
   std::string plant = "none";
   std::string mutant;        // of a build that holds some; empty: none
   bool index_stats = false;  // what the kernels' accesses cost, and no run
@@ -203,7 +249,8 @@ struct ProveOptions {
 int run_prove(const ProveOptions& options);
 
 struct BitsOptions {
-  bool docs = false;  // print docs/semantics.md instead
+  bool docs = false;   // print docs/semantics.md instead
+  bool names = false;  // print the names of operations instead
 };
 /// The right answer of single operations, a line each from standard input. kExitBad where a line
 /// was no question.

@@ -1,14 +1,15 @@
 #include "view_story.h"
 
-#include "touchstone/shapetracker/keep_views.h"
+#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/reason.h"
+#include "touchstone/shapetracker/simplify.h"
 #include "view_words.h"
 
 namespace touchstone::cli {
 namespace {
 
 using shapetracker::cost;
-using shapetracker::KeepViews;
 using shapetracker::reason;
 
 // What became of `pushed`, the stack an operation made.
@@ -37,14 +38,10 @@ ViewStep after(const ViewStep& before, const std::string& op, const std::string&
                const Names& names) {
   ViewStep step;
   step.title = op + " " + argument;
-  std::vector<View> pushed;
-  {
-    const KeepViews keep;
-    step.composed = apply_words(ShapeTracker(before.composed), op, argument, names).views();
-    pushed = apply_words(ShapeTracker(before.views), op, argument, names).views();
-  }
-  step.views = apply_words(ShapeTracker(before.views), op, argument, names).views();
-  step.notes = notes(pushed, step.views);
+  step.composed = apply_words(ShapeTracker(before.composed), op, argument, names).views();
+  const ShapeTracker pushed = apply_words(ShapeTracker(before.views), op, argument, names);
+  step.views = merge_outermost(pushed).views();
+  step.notes = notes(pushed.views(), step.views);
   return step;
 }
 
@@ -69,7 +66,7 @@ ViewStory tell(const std::vector<std::string>& words, const std::vector<std::str
   for (std::size_t i = 1; i < words.size(); i += 2)
     story.steps.push_back(after(story.steps.back(), words[i], words[i + 1], names));
   const ShapeTracker tracker(story.steps.back().views);
-  const ShapeTracker simple = tracker.simplify();
+  const ShapeTracker simple = simplify(tracker);
   if (simple != tracker) {
     ViewStep last{"simplified", story.steps.back().composed, simple.views(), {}};
     last.notes = notes(tracker.views(), simple.views());
@@ -78,9 +75,9 @@ ViewStory tell(const std::vector<std::string>& words, const std::vector<std::str
   const shapetracker::PlainIndex plain = shapetracker::plain_index(story.steps.back().composed);
   story.composed = {text_of(plain.exprs, plain.index), text_of(plain.exprs, plain.valid),
                     cost(plain)};
-  const IndexExpr expr = simple.expr_idxs();
+  const IndexExpr expr = expr_idxs(simple);
   story.simplified = {symbolic::render(expr.index), symbolic::render(expr.valid), cost(expr)};
-  story.strides = simple.real_strides();
+  story.strides = real_strides(simple);
   story.contiguous = simple.is_contiguous();
   return story;
 }

@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "touchstone/shapetracker/shapetracker.h"
+#include "touchstone/view/shapetracker.h"
 
 namespace touchstone::cli {
 

@@ -7,7 +7,7 @@ get_property(modules GLOBAL PROPERTY TOUCHSTONE_MODULES)
 foreach(module IN LISTS modules)
   get_property(folder GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_FOLDER)
   install(DIRECTORY "${folder}/" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/touchstone/${module}"
-          FILES_MATCHING PATTERN "*.h")
+          FILES_MATCHING PATTERN "*.h" PATTERN "${folder}/*/*" EXCLUDE)
   install(TARGETS touchstone_${module} EXPORT touchstone ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
 endforeach()
 install(EXPORT touchstone NAMESPACE touchstone:: FILE TouchstoneTargets.cmake DESTINATION "${package_dir}")

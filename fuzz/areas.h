@@ -38,7 +38,9 @@ std::unique_ptr<Area> make_symbolic_area(Refute refute = {});
 ///   accepted     and none is taken that does not
 ///   address      the tracker reads what the array says, at every index
 ///   expression   so do the address and validity as expressions, by index and by flat index
-///   merged       so does the tracker after simplify(), which has no more views
+///   merged       so does the tracker after simplify(), which has no more views, and one whose
+///   views
+///                are merged after each operation
 ///   composed     so does the second half of the chain on top of the first
 ///   strides      real_strides, real_size and axis_is_masked are as the addresses say, and so is
 ///                the range of a view's addresses

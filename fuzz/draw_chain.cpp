@@ -149,6 +149,10 @@ class ChainDraw {
   void shrink() {
     begin("shrink");
     put_list(shape_, [&](Size& s) {
+      if (symbolic_ && s.scale == 0 && s.plus > high_ && chooser_.chance(1, 3)) {
+        window(s);
+        return;
+      }
       std::int64_t before = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
       std::int64_t after = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
       const bool to_nothing = chooser_.chance(1, 16);
@@ -158,6 +162,17 @@ class ChainDraw {
       put(Size{s.scale, s.plus - after});
       s.plus -= before + after;
     });
+  }
+
+  // A few elements from n on, often one.
+  void window(Size& s) {
+    const std::int64_t room = s.plus - high_;
+    const std::int64_t size = chooser_.chance(1, 2) ? 1 : chooser_.between(1, room);
+    const std::int64_t first = chooser_.between(0, room - size);
+    put(Size{1, first});
+    out_ += ':';
+    put(Size{1, first + size});
+    s = {0, size};
   }
 
   void expand() {

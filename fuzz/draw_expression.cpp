@@ -27,7 +27,10 @@ class ExpressionDraw {
     text.reserve(256);
     for (std::uint64_t i = 0; i < count; ++i) declare(text, i);
     text += "| ";
-    grow(text, deep_);
+    if (chooser_.chance(1, 128))
+      wide(text);
+    else
+      grow(text, deep_);
     for (std::uint64_t more = chooser_.below(4); more > 1; --more) {
       text += " | ";
       assume(text);
@@ -92,6 +95,39 @@ class ExpressionDraw {
                              std::numeric_limits<std::int64_t>::max())
                      : range(-c, c * 3);
     }
+  }
+
+  // One operator of many operands, up to 200 of them: small ones, since their number is the point.
+  void wide(std::string& out) {
+    static constexpr std::string_view kOpens[] = {"max(", "min(", "(", "(", "(", "max("};
+    static constexpr std::string_view kBetween[] = {", ", ", ", " and ", " or ", " + ", ", "};
+    const std::uint64_t which = chooser_.below(std::size(kOpens));
+    const bool flags = which == 2 || which == 3, nested = which == 5;
+    const std::uint64_t most = chooser_.chance(1, 4) ? 199 : chooser_.chance(1, 2) ? 40 : 12;
+    out += kOpens[which];
+    for (std::uint64_t left = 2 + chooser_.below(most); left > 0; --left) {
+      if (nested) out += "min(";
+      small(out);
+      if (nested) out += ", ";
+      if (nested) small(out);
+      if (nested) out += ')';
+      if (flags) out += chooser_.chance(1, 2) ? " < " : " != ";
+      if (flags) put_number(out, chooser_.between(-6, 13));
+      if (left > 1) out += kBetween[which];
+    }
+    out += ')';
+  }
+
+  // c*x + d, where c and d are mostly 1 and 0.
+  void small(std::string& out) {
+    variable(out);
+    if (chooser_.chance(1, 3)) {
+      out += '*';
+      put_number(out, chooser_.between(-3, 5));
+    }
+    if (!chooser_.chance(1, 2)) return;
+    out += " + ";
+    put_number(out, chooser_.between(0, 20));
   }
 
   void variable(std::string& out) { out += names_[chooser_.below(names_.size())]; }

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "touchstone/base/visible.h"
 #include "touchstone/foreign/guarded_memory.h"
 #include "touchstone/fuzz/kernel_case.h"
-#include "touchstone/interp/profile.h"
+#include "touchstone/interp/declared_profile.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -75,17 +76,17 @@ class ProcessBackend final : public KernelBackend {
   ProcessBackend(std::vector<std::string> argv, const foreign::Limits& limits)
       : process_(std::move(argv), limits) {}
 
-  std::string name() override { return process_.capabilities().name; }
-  Profile profile() override {
-    const std::string& declared = process_.capabilities().profile;
-    if (declared.empty()) return {};
-    return declared.starts_with('{') ? Profile::from_json(declared) : Profile::named(declared);
-  }
+  std::string name() override { return visible(process_.capabilities().name, kMostName); }
+  Profile profile() override { return declared_profile(process_.capabilities().profile); }
+  // Its own words go on the terminal with the finding.
   foreign::Answer run(const KernelCase& c) override {
-    return process_.run(kernel_file(c.concrete()), c.inputs);
+    foreign::Answer answer = process_.run(kernel_file(c.concrete()), c.inputs);
+    answer.why = visible(answer.why);
+    return answer;
   }
 
  private:
+  static constexpr std::size_t kMostName = 80;
   foreign::BackendProcess process_;
 };
 

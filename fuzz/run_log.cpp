@@ -44,7 +44,9 @@ RunLog::RunLog(const std::vector<AreaPlan>& plans, const RunOptions& options) : 
                       path_.string()));
     read(plans, options);
   }
-  file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  // A pipe that nobody reads is an error and not waited for.
+  file_ = ::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (file_ >= 0) ::fcntl(file_, F_SETFL, O_APPEND);
   if (file_ < 0)
     throw SystemError(
         fmt::format("cannot write the log {}: {}", path_.string(), std::strerror(errno)));
@@ -56,7 +58,7 @@ RunLog::~RunLog() {
 }
 
 void RunLog::read(const std::vector<AreaPlan>& plans, const RunOptions& options) {
-  const std::string text = read_file(path_);
+  const std::string text = read_file(path_, std::uint64_t{16} << 30);  // our own, of weeks
   std::size_t number = 0, whole = 0;
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t end = text.find('\n', from);

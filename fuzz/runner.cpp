@@ -113,7 +113,7 @@ class Crew {
         early = stop.load();
         for (Member& m : members_) m.shared->stop.store(true);
       }
-      if (asked && early && seconds_since(*asked) > 2)
+      if (asked && early && seconds_since(*asked) > 0.5)
         for (Member& m : members_) end(m);
       watch();
       if (progress) progress(plan_.name, now(), seconds_since(start));

@@ -42,6 +42,22 @@ Expr swapped(Exprs& exprs, Expr root) {
   return now.at(root);
 }
 
+/// Whether no maximum or minimum has more members than are brought to one form: of more, the result
+/// depends on how they are nested and in which order they come.
+bool has_one_form(const Exprs& exprs, Expr root) {
+  constexpr std::size_t kMostMembers = 8;  // those of nested ones among them
+  std::map<Expr, std::size_t> members;
+  for (const Expr e : exprs.parts(root)) {
+    const bool extreme = exprs.op(e) == ExprOp::Min || exprs.op(e) == ExprOp::Max;
+    std::size_t count = extreme ? 0 : 1;
+    for (const Expr a : exprs.args(e))
+      count = extreme ? count + members.at(a) : std::max(count, members.at(a));
+    if (count > kMostMembers) return false;
+    members[e] = count;
+  }
+  return true;
+}
+
 /// The expression as it stands in the text of a case.
 std::string expression_in(const std::string& text) {
   const std::size_t from = text.find_first_not_of(' ', text.find('|') + 1);
@@ -220,18 +236,19 @@ class Check {
 
   // What is costly: of a sample.
   std::optional<Checked> rest(Node node, const std::string& shown) {
-    if (often(8, 1) && parse(shown, names_, context_) != node)
+    const auto one_form = [&] { return has_one_form(trees().exprs, trees().root); };
+    if (often(8, 1) && one_form() && parse(shown, names_, context_) != node)
       return Checked::fail("reads back",
                            fmt::format("{} simplified: {}; that reads back as {}", written_, shown,
                                        render(parse(shown, names_, context_))));
-    if (often(16, 2)) {
+    if (often(16, 2) && one_form()) {
       const std::string other = swapped_text();
       if (parse(other, names_, context_) != node)
         return Checked::fail("swapped",
                              fmt::format("{} simplified: {}; but {}: {}", written_, shown, other,
                                          render(parse(other, names_, context_))));
     }
-    if (often(32, 10))
+    if (often(32, 10) && one_form())
       if (auto wrong = afterwards(shown)) return wrong;
     if (often(16, 3))
       if (auto wrong = programs(node)) return wrong;

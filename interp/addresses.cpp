@@ -18,7 +18,10 @@ Addresses::FlatView Addresses::flatten(const View& view) {
   return flat;
 }
 
-Addresses::Addresses(const ShapeTracker& st) : outer_(flatten(st.views().back())) {
+Addresses::Addresses(const ShapeTracker& st, std::span<const int> order) {
+  FlatView outer = flatten(st.views().back());
+  outer_.offset = outer.offset;
+  for (const int axis : order) outer_.axes.push_back(outer.axes[static_cast<std::size_t>(axis)]);
   for (auto view = st.views().rbegin() + 1; view != st.views().rend(); ++view)
     inner_.push_back(flatten(*view));
 }

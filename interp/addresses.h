@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "touchstone/shapetracker/shapetracker.h"
+#include "touchstone/view/shapetracker.h"
 
 namespace touchstone::interp {
 
@@ -13,7 +13,10 @@ namespace touchstone::interp {
 /// flat index it is handed. -1 where the element is masked out.
 class Addresses {
  public:
-  explicit Addresses(const ShapeTracker& st);
+  /// Of a scalar that reads element 0.
+  Addresses() = default;
+  /// st: concrete. order: a permutation of its axes; new axis i is old axis order[i].
+  Addresses(const ShapeTracker& st, std::span<const int> order);
 
   /// Elements first, first + 1, ... of the logical shape.
   void read(std::int64_t first, std::span<std::int64_t> out) const;
@@ -24,7 +27,7 @@ class Addresses {
   };
   struct FlatView {
     std::vector<Axis> axes;
-    std::int64_t offset;
+    std::int64_t offset = 0;
   };
   static FlatView flatten(const View& view);
   static std::int64_t at(const FlatView& view, std::int64_t flat);

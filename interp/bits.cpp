@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <vector>
 
 #include "touchstone/base/error.h"
@@ -12,6 +13,7 @@
 #include "touchstone/interp/exact_sum.h"
 #include "touchstone/interp/scalar_named.h"
 #include "touchstone/interp/scalar_ops.h"
+#include "touchstone/ops/op.h"
 
 namespace touchstone {
 namespace {
@@ -39,6 +41,11 @@ enum class Name {
   Xor,
   Sum,
   Dot,
+  Noop,
+  MulAcc,
+  Where,
+  ReduceSum,
+  ReduceMax,
 };
 
 constexpr int kAnyNumber = -1;
@@ -49,7 +56,7 @@ struct Row {
   int arity;
 };
 
-constexpr std::array<Row, 22> kRows = {{
+constexpr std::array<Row, 29> kRows = {{
     {"exp2", Name::Exp2, 1},
     {"log2", Name::Log2, 1},
     {"sin", Name::Sin, 1},
@@ -72,14 +79,53 @@ constexpr std::array<Row, 22> kRows = {{
     {"xor", Name::Xor, 2},
     {"sum", Name::Sum, kAnyNumber},
     {"dot", Name::Dot, kAnyNumber},
+    // Ops of the table whose name is none of these.
+    {"noop", Name::Noop, 1},
+    {"max", Name::Maximum, 2},
+    {"mod", Name::ModTrunc, 2},
+    {"mulacc", Name::MulAcc, 3},
+    {"where", Name::Where, 3},
+    {"reduce_sum", Name::ReduceSum, kAnyNumber},
+    {"reduce_max", Name::ReduceMax, kAnyNumber},
+}};
+
+// How names that one could take for each other differ, by what they begin with.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kVariants = {{
+    {"max", "max is the op of the table and max.maximum: NaN wins; max.maxnum: the number wins"},
+    {"mod",
+     "mod is the op of the table and mod.trunc: the sign of the dividend, as C's fmod and %; "
+     "mod.floor: the sign of the divisor, as Python's %"},
+    {"div", "div is the op of the table: integers as div.trunc, towards 0; div.floor: downwards"},
+    {"mulacc",
+     "mulacc is the op of the table: the product is rounded, and the sum; fma: rounds once"},
+    {"fma", "fma rounds once; mulacc, the op of the table, rounds the product and the sum"},
+    {"reduce_sum",
+     "reduce_sum is the op of the table: rounded to the accumulator (float32 for "
+     "narrower floats), then to the type; sum: rounded once, to the type"},
+    {"cast",
+     "cast:DTYPE is the op of the table; cast.saturate:DTYPE and cast.infinity:DTYPE are the "
+     "two overflow modes of floats of 8 bits"},
 }};
 constexpr std::string_view kCast = "cast:";
+constexpr std::string_view kWhere = "where";
 constexpr std::pair<std::string_view, Overflow> kCastModes[] = {
     {"cast.saturate:", Overflow::Saturate}, {"cast.infinity:", Overflow::Infinity}};
+
+std::string lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return out;
+}
 
 const Row& row_of(std::string_view op) {
   for (const Row& row : kRows)
     if (row.name == op) return row;
+  for (const OpInfo& known : op_table)
+    if (lower_case(known.name) == op && op != "cast")
+      throw ParseError(fmt::format("{} is no operation on elements", known.name));
+  for (const auto& [name, differ] : kVariants)
+    if (op.substr(0, op.find('.')) == name)
+      throw ParseError(fmt::format("no operation is called '{}': {}", op.substr(0, 40), differ));
   std::vector<std::string_view> names{"cast:float32", "cast.saturate:float8_e5m2",
                                       "cast.infinity:float8_e4m3"};
   for (const Row& row : kRows) names.push_back(row.name);
@@ -126,6 +172,33 @@ Scalar dot_of(std::span<const Scalar> terms) {
   }
 }
 
+// As REDUCE_SUM of the table: to its accumulator first.
+template <class T>
+Scalar reduced_sum(std::span<const Scalar> terms) {
+  if constexpr (is_float_storage<T>) {
+    ExactSum<T> sum;
+    for (const Scalar& t : terms) sum.add(t.as<T>());
+    return with_storage(sum_accumulator(dtype_v<T>), [&]<class A>(std::type_identity<A>) -> Scalar {
+      if constexpr (is_float_storage<A>)
+        return Scalar::of(convert<T>(sum.template result<A>()));
+      else
+        return Scalar::of(T{});  // floats are summed in floats
+    });
+  } else {
+    return sum_of<T>(terms);
+  }
+}
+template <class T>
+Scalar reduced_max(std::span<const Scalar> terms) {
+  T most{};
+  if constexpr (is_float_storage<T>)
+    most = convert<T>(-std::numeric_limits<float>::infinity());
+  else
+    most = std::numeric_limits<T>::min();
+  for (const Scalar& t : terms) most = scalar::max(most, t.as<T>());
+  return Scalar::of(most);
+}
+
 // Nothing where T does not have the operation; Scalar of bool for comparisons.
 template <class T>
 std::optional<Scalar> value_of(Name op, std::span<const Scalar> in) {
@@ -151,6 +224,16 @@ std::optional<Scalar> value_of(Name op, std::span<const Scalar> in) {
       return sum_of<T>(in);
     case Name::Dot:
       return dot_of<T>(in);
+    case Name::Noop:
+      return in[0];
+    case Name::MulAcc:
+      return Scalar::of(scalar::mulacc(x(0), x(1), x(2)));
+    case Name::Where:
+      return in[0].as<bool>() ? in[1] : in[2];
+    case Name::ReduceSum:
+      return reduced_sum<T>(in);
+    case Name::ReduceMax:
+      return reduced_max<T>(in);
     default:
       break;
   }
@@ -219,21 +302,24 @@ std::string written(const Scalar& x) {
 
 }  // namespace
 
-std::optional<Scalar> scalar_answer(std::string_view op, DType dtype,
+std::optional<Scalar> scalar_answer(std::string_view named, DType dtype,
                                     std::span<const Scalar> operands) {
   const FpGuard guard;
-  for (const Scalar& x : operands)
-    if (x.dtype() != dtype)
-      throw DTypeError(
-          fmt::format("'{}' of {} was given an operand of {}", op, name(dtype), name(x.dtype())));
+  const std::string op = lower_case(named);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const DType wanted = op == kWhere && i == 0 ? DType::Bool : dtype;
+    if (operands[i].dtype() != wanted)
+      throw DTypeError(fmt::format("'{}' of {} was given an operand of {}", op, name(dtype),
+                                   name(operands[i].dtype())));
+  }
   if (op.starts_with(kCast)) {
-    const DType to = parse_dtype(op.substr(kCast.size()));
+    const DType to = parse_dtype(std::string_view(op).substr(kCast.size()));
     require_count(op, 1, operands.size());
     return convert(operands[0], to);
   }
   for (const auto& [prefix, overflow] : kCastModes)
     if (op.starts_with(prefix)) {
-      const DType to = parse_dtype(op.substr(prefix.size()));
+      const DType to = parse_dtype(std::string_view(op).substr(prefix.size()));
       require_count(op, 1, operands.size());
       return cast_with(overflow, op, operands[0], to);
     }
@@ -248,6 +334,16 @@ std::optional<Scalar> scalar_answer(std::string_view op, DType dtype,
     if (!value) throw DTypeError(fmt::format("'{}' does not take {}", op, name(dtype)));
     return value;
   });
+}
+
+std::string bits_names() {
+  std::string text;
+  for (const Row& row : kRows) {
+    text += fmt::format("{}{}", text.empty() ? "" : " ", row.name);
+  }
+  text += " cast:DTYPE cast.saturate:DTYPE cast.infinity:DTYPE\n";
+  for (const auto& [name, differ] : kVariants) text += fmt::format("{}\n", differ);
+  return text;
 }
 
 std::string bits_answer(std::string_view line) {
@@ -266,7 +362,8 @@ std::string bits_answer(std::string_view line) {
   std::vector<Scalar> operands;
   while (!rest.empty()) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
-    operands.push_back(read_operand(dtype, rest.substr(0, comma)));
+    const bool condition = operands.empty() && lower_case(op) == kWhere;
+    operands.push_back(read_operand(condition ? DType::Bool : dtype, rest.substr(0, comma)));
     if (comma + 1 == rest.size()) throw ParseError("an operand is missing after the last comma");
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }

@@ -12,12 +12,17 @@ namespace touchstone {
 /// One operation on elements, by the name under which `touchstone bits` knows it (docs/oracle.md):
 /// exp2 log2 sin sqrt recip neg add sub mul div fma max.maximum max.maxnum mod.trunc mod.floor
 /// div.trunc div.floor cmplt cmpeq xor sum dot cast:DST, and for float8 cast.saturate:DST and
-/// cast.infinity:DST. All operands have one dtype. Returns the one
-/// right answer, a float's rounded once; nothing where it is poison (an integer divided by 0, the
-/// least by -1). Throws ParseError for an unknown name, DTypeError where the operation does not
-/// take the dtype, ShapeError for a wrong count of operands.
+/// cast.infinity:DST; and by every name of the op table that is an operation on elements (max, mod,
+/// mulacc, where, reduce_sum, ...), in upper or lower case. All operands have one dtype, but for
+/// the bool that where takes first. Returns the one right answer, a float's rounded once; nothing
+/// where it is poison (an integer divided by 0, the least by -1). Throws ParseError for an unknown
+/// name, DTypeError where the operation does not take the dtype, ShapeError for a wrong count of
+/// operands.
 std::optional<Scalar> scalar_answer(std::string_view op, DType dtype,
                                     std::span<const Scalar> operands);
+
+/// The names, and how those that one could take for each other differ.
+std::string bits_names();
 
 /// The answer to a line `op<TAB>dtype<TAB>in[,in...]`. Floats are the digits of their bits in
 /// hexadecimal, as many as the type has, or `nan`; integers are decimal; bools and comparisons 0 or

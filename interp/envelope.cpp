@@ -4,11 +4,14 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 #include "touchstone/interp/evaluator.h"
+#include "touchstone/interp/excess.h"
 #include "touchstone/interp/fxn_for_op.h"
 #include "touchstone/interp/open_rows.h"
 #include "touchstone/interp/radius.h"
+#include "touchstone/interp/unrounded_products.h"
 
 namespace touchstone::interp {
 namespace {
@@ -85,25 +88,6 @@ void map2(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, L
   });
 }
 
-// Whether the result of rounding may stand for numbers beyond the largest.
-template <class T>
-bool is_saturated(const Legal<T>& x) {
-  if constexpr (is_float_storage<T> && !has_infinities<T>)
-    return x.number && (order_key(x.lo) == order_key(infinity<T>(true)) ||
-                        order_key(x.hi) == order_key(infinity<T>()));
-  else
-    return false;
-}
-
-// One term of an addition, which may be a product that was never rounded.
-template <class T>
-Legal<T> addend(const LegalBlock& block, std::int64_t i) {
-  const Legal<T> x = block.get<T>(i);
-  if constexpr (is_float_storage<T>)
-    if (block.unrounded(i)) return is_saturated(x) ? Legal<T>::unknown() : legal::widened(x, 1);
-  return x;
-}
-
 template <class T, class F>
 void add_terms(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out,
                const Done& done, F f) {
@@ -116,44 +100,71 @@ template <class T>
 void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
               const LegalBlock& b, LegalBlock& out, const Done& done) {
   const Profile& profile = allow.profile();
-  map2<T, T>(allow, a, b, out, done, [&](Legal<T> x, Legal<T> y) {
+  const bool unrounded = profile.contracts && node.contraction.may_be_unrounded();
+  each(out, done, [&](std::int64_t i) {
+    Legal<T> x = allow.operand(operand<T>(node, 0, a, i));
+    Legal<T> y = allow.operand(operand<T>(node, 1, b, i));
     if constexpr (is_float_storage<T>) {
-      if (node.is_summed) {
+      if (node.contraction.is_summed && std::is_same_v<T, float>) {
         x = legal::shortened(x, profile.product_digits);
         y = legal::shortened(y, profile.product_digits);
       }
       const Legal<T> product = legal::mul(x, y);
-      const bool exact = x.is_point() && y.is_point() && product.is_point() &&
-                         legal::is_exact_product(x.lo, y.lo, product.lo);
-      if (!node.is_addend || !profile.contracts || exact) return product;
-      return is_saturated(product) ? Legal<T>::unknown() : legal::widened(product, 1);
+      const bool exact = is_one(x) || is_one(y) ||
+                         (x.is_point() && y.is_point() && product.is_point() &&
+                          legal::is_exact_product(x.lo, y.lo, product.lo));
+      out.set<T>(i, allow.result(unrounded && !exact ? not_rounded(product) : product));
     } else {
-      return legal::mul(x, y);
+      out.set<T>(i, allow.result(legal::mul(x, y)));
     }
   });
 }
 
 template <class T>
-void divide(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out) {
-  map2<T, T>(allow, a, b, out, {}, [&](const Legal<T>& x, const Legal<T>& y) {
-    const Legal<T> quotient = legal::div(x, y);
+void divide(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
+            const LegalBlock& b, LegalBlock& out) {
+  // By a power of two it is a product.
+  const bool unrounded = allow.profile().contracts && node.contraction.may_be_unrounded();
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    const Legal<T> x = allow.operand(operand<T>(node, 0, a, i));
+    const Legal<T> y = allow.operand(operand<T>(node, 1, b, i));
+    Legal<T> quotient = legal::div(x, y);
     if constexpr (is_float_storage<T>) {
       const std::int64_t ulp = allow.ulp(allow.profile().div);
       if (ulp > 0 && !legal::is_special(x) && !legal::is_special(y))
-        return legal::widened(quotient, ulp);
+        quotient = legal::widened(quotient, ulp);
+      if (unrounded && !is_one(y)) quotient = not_rounded(quotient);
     }
-    return quotient;
-  });
+    out.set<T>(i, allow.result(quotient));
+  }
 }
 
 template <class T>
-void maximum(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out,
-             const Done& done) {
-  map2<T, T>(allow, a, b, out, done, [&](const Legal<T>& x, const Legal<T>& y) {
+void multiply_add(const ProgramNode& node, const Allowance<T>& allow,
+                  std::span<const LegalBlock* const> in, LegalBlock& out) {
+  // With a zero it is a product.
+  const bool unrounded = allow.profile().contracts && node.contraction.may_be_unrounded();
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    Legal<T> sum = legal::mulacc(allow.operand(operand<T>(node, 0, *in[0], i)),
+                                 allow.operand(operand<T>(node, 1, *in[1], i)),
+                                 allow.operand(operand<T>(node, 2, *in[2], i)));
+    if constexpr (is_float_storage<T>)
+      if (unrounded) sum = not_rounded(sum);
+    out.set<T>(i, allow.result(sum));
+  }
+}
+
+template <class T>
+void maximum(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
+             const LegalBlock& b, LegalBlock& out, const Done& done) {
+  each(out, done, [&](std::int64_t i) {
+    const Legal<T> x = allow.operand(operand<T>(node, 0, a, i));
+    const Legal<T> y = allow.operand(operand<T>(node, 1, b, i));
+    Legal<T> most = legal::max(x, y);
     if constexpr (is_float_storage<T>)
       if (allow.profile().max != MaxOfNan::NanWins)
-        return legal::max_of_nan(x, y, allow.profile().max == MaxOfNan::NumberWins);
-    return legal::max(x, y);
+        most = legal::max_of_nan(x, y, allow.profile().max == MaxOfNan::NumberWins);
+    out.set<T>(i, allow.result(most));
   });
 }
 
@@ -195,10 +206,12 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
   const Allowance<T> allow(profile);
   switch (node.op) {
     case Op::Noop:
-      for (std::int64_t i = 0; i < out.count(); ++i) out.set<T>(i, in[0]->get<T>(i));
+      for (std::int64_t i = 0; i < out.count(); ++i) out.set<T>(i, operand<T>(node, 0, *in[0], i));
       return;
     case Op::Neg:
-      return each(out, done, [&](std::int64_t i) { out.set<T>(i, legal::neg(in[0]->get<T>(i))); });
+      return each(out, done, [&](std::int64_t i) {
+        out.set<T>(i, legal::neg(operand<T>(node, 0, *in[0], i)));
+      });
     case Op::Add:
       return add_terms<T>(allow, *in[0], *in[1], out, done, legal::add<T>);
     case Op::Sub:
@@ -206,26 +219,23 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
     case Op::Mul:
       return multiply<T>(node, allow, *in[0], *in[1], out, done);
     case Op::Max:
-      return maximum<T>(allow, *in[0], *in[1], out, done);
+      return maximum<T>(node, allow, *in[0], *in[1], out, done);
     case Op::CmpLt:
       return map2<T, bool>(allow, *in[0], *in[1], out, {}, legal::cmplt<T>);
     case Op::CmpEq:
       return map2<T, bool>(allow, *in[0], *in[1], out, {}, legal::cmpeq<T>);
     case Op::MulAcc:
-      for (std::int64_t i = 0; i < out.count(); ++i)
-        out.set<T>(i, allow.result(legal::mulacc(allow.operand(in[0]->get<T>(i)),
-                                                 allow.operand(in[1]->get<T>(i)),
-                                                 allow.operand(in[2]->get<T>(i)))));
-      return;
+      return multiply_add<T>(node, allow, in, out);
     case Op::Where:
       for (std::int64_t i = 0; i < out.count(); ++i)
-        out.set<T>(i, legal::where(in[0]->get<bool>(i), in[1]->get<T>(i), in[2]->get<T>(i)));
+        out.set<T>(i, legal::where(in[0]->get<bool>(i), operand<T>(node, 1, *in[1], i),
+                                   operand<T>(node, 2, *in[2], i)));
       return;
     default:
       break;
   }
   if constexpr (!std::is_same_v<T, bool>) {
-    if (node.op == Op::Div) return divide<T>(allow, *in[0], *in[1], out);
+    if (node.op == Op::Div) return divide<T>(node, allow, *in[0], *in[1], out);
     if (node.op == Op::Mod) return map2<T, T>(allow, *in[0], *in[1], out, {}, legal::mod<T>);
   }
   if constexpr (is_float_storage<T>) {
@@ -260,21 +270,37 @@ Legal<To> cast_unless_out_of_range(const Legal<From>& a) {
   return legal::cast<To>(a);
 }
 
+template <class To, class From>
+Legal<To> cast_of(const ProgramNode& node, const Profile& profile, const Legal<From>& a) {
+  Legal<To> out = profile.casts_saturate ? legal::cast<To>(a) : cast_unless_out_of_range<To>(a);
+  if constexpr (is_float_storage<To>)
+    if (casts_openly(node, profile)) out = open_cast<To>(profile, a);
+  if constexpr (is_float_storage<From> && is_float_storage<To>) {
+    const auto exact = [](From from, To to) {
+      return static_cast<double>(scalar::detail::computing(from)) ==
+             static_cast<double>(scalar::detail::computing(to));
+    };
+    // A number of the narrower type in a wider one, cast back, which may never have been rounded.
+    if (profile.contracts && node.contraction.may_be_unrounded() && out.number &&
+        !(exact(a.lo, out.lo) && exact(a.hi, out.hi)))
+      return not_rounded(out);
+  }
+  return out;
+}
+
 void apply_cast(const ProgramNode& node, const Profile& profile, const LegalBlock& in,
                 LegalBlock& out) {
   with_storage(node.src_dtypes[0], [&]<class From>(std::type_identity<From>) {
     with_storage(node.dtype, [&]<class To>(std::type_identity<To>) {
       const Allowance<From> allow(profile);
       for (std::int64_t i = 0; i < out.count(); ++i) {
-        const Legal<From> a = in.get<From>(i);
+        const Legal<From> a = operand<From>(node, 0, in, i);
         if (node.bitcast)
           out.set<To>(i, bitcast_legal<From, To>(a));
         else if constexpr (std::is_same_v<From, To>)
           out.set<To>(i, a);
         else
-          out.set<To>(i, allow.result(profile.casts_saturate
-                                          ? legal::cast<To>(allow.operand(a))
-                                          : cast_unless_out_of_range<To>(allow.operand(a))));
+          out.set<To>(i, allow.result(cast_of<To>(node, profile, allow.operand(a))));
       }
     });
   });
@@ -311,32 +337,6 @@ bool stays_determined(const ProgramNode& node, const Profile& profile) {
   return !floats || profile.exact_elsewhere();
 }
 
-// Marks the products that are not the exact ones, so that not rounding them changes something;
-// nothing where there are none.
-template <class T>
-void mark_inexact(const LegalBlock& a, const LegalBlock& b, LegalBlock& out, bool with_balls) {
-  const T *x = a.lo.begin<T>(), *y = b.lo.begin<T>(), *p = out.lo.begin<T>();
-  bool any = false;
-  out.inexact.resize(static_cast<std::size_t>(out.count()));
-  for (std::int64_t i = 0; i < out.count(); ++i) {
-    const bool exact = legal::is_exact_product(x[i], y[i], p[i]);
-    out.inexact[static_cast<std::size_t>(i)] = exact ? 0 : 1;
-    any = any || !exact;
-  }
-  if (!any) out.inexact.clear();
-  if (!any || !with_balls) return;
-  // Rounded or not: within the loss of one rounding of the exact product.
-  const ball::Unit unit(dtype_v<T>);
-  const auto point = [](T v) {
-    const auto value = static_cast<double>(scalar::detail::computing(v));
-    return std::isfinite(value) ? Ball{value, 0} : Ball::unknown();
-  };
-  for (std::int64_t i = 0; i < out.count(); ++i) {
-    const Ball product = ball::mul(point(x[i]), point(y[i]));
-    out.balls.push_back(out.unrounded(i) ? ball::rounded(product, unit) : point(p[i]));
-  }
-}
-
 class Envelope {
  public:
   using Block = LegalBlock;
@@ -367,9 +367,20 @@ class Envelope {
   void apply(const ProgramNode& node, std::span<const Block* const> operands, std::int64_t count,
              Block& out) {
     bool determined = stays_determined(node, profile_);
-    const bool additive = node.op == Op::Add || node.op == Op::Sub;
-    for (const Block* b : operands)
-      determined = determined && b->determined && !(additive && b->unrounded());
+    const Contraction& c = node.contraction;
+    const bool contracts = profile_.contracts;
+    // These hand on what they read unrounded; the rest round it, or hold it in another way.
+    const bool hands_on = node.op == Op::Neg || node.op == Op::Noop || node.op == Op::Where;
+    bool unrounded = false;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const bool reads = operands[k]->unrounded() && c.reads_unrounded(k);
+      determined = determined && operands[k]->determined && (hands_on || !reads);
+      unrounded = unrounded || reads;
+    }
+    if (contracts && is_float(node.dtype) &&
+        (c.flips_fused || (c.may_be_unrounded() && (node.op == Op::Div || node.op == Op::Cast))))
+      determined = false;
+    if (node.rounds_to || casts_openly(node, profile_)) determined = false;
     out.resize(node.dtype, count, determined);
     if (determined) {
       plain_.clear();
@@ -378,12 +389,10 @@ class Envelope {
                                      ? fxn_for_cast(node.src_dtypes[0], node.dtype, node.bitcast)
                                      : fxn_for_op(node.op, node.src_dtypes.back());
       fxn(plain_, out.lo);
-      if (node.is_addend && profile_.contracts)
-        with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
-          if constexpr (is_float_storage<T>)
-            mark_inexact<T>(*operands[0], *operands[1], out,
-                            form_ != Form::Interval && !node.is_summed);
-        });
+      if (contracts && c.is_addend && node.op == Op::Mul)
+        mark_inexact(*operands[0], *operands[1], out, form_ != Form::Interval && !c.is_summed);
+      else if (unrounded)
+        hand_on_inexact(node, operands, out);
     } else if (node.op == Op::Cast) {
       apply_cast(node, profile_, *operands[0], out);
     } else {
@@ -392,11 +401,16 @@ class Envelope {
         apply_typed<T>(node, profile_, operands, done_, out);
       });
     }
+    if (node.rounds_to) round_results(node, profile_, operands, out);
     if (!determined) apply_radius(node, profile_, operands, form_, out);
+    if (!determined && contracts && c.flips_fused) free_zeros(out);
   }
 
   std::unique_ptr<LegalReducer> reducer(const ProgramNode& node) const {
-    return legal_reducer(node.op, node.dtype, node.accumulator, profile_);
+    std::unique_ptr<LegalReducer> made =
+        legal_reducer(node.op, node.dtype, node.accumulator, profile_);
+    if (profile_.contracts && node.contraction.may_be_unrounded()) made = one_term(std::move(made));
+    return node.rounds_to ? rounded_reducer(node, profile_, std::move(made)) : std::move(made);
   }
 
   void prepare(const ProgramNode& node, std::int64_t count, Block& out) const {
@@ -434,7 +448,8 @@ void LegalBlock::resize(DType dtype, std::int64_t count, bool is_determined) {
 void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
                    const Profile& profile, const symbolic::Values& values,
                    const std::function<void(std::int64_t, const LegalBlock&)>& sink, Form form) {
-  const Program program = make_program(values.empty() ? kernel : bind_variables(kernel, values));
+  const Program program =
+      with_excess(make_program(values.empty() ? kernel : bind_variables(kernel, values)), profile);
   Envelope domain(buffers, profile, form);
   Evaluator<Envelope> evaluator(program, domain);
   evaluator.run(sink);
@@ -445,7 +460,8 @@ void legal_results_in_runs(
     const symbolic::Values& values, Threads& threads,
     const std::function<void(std::size_t)>& prepare,
     const std::function<void(std::size_t, std::int64_t, const LegalBlock&)>& sink) {
-  const Program program = make_program(values.empty() ? kernel : bind_variables(kernel, values));
+  const Program program =
+      with_excess(make_program(values.empty() ? kernel : bind_variables(kernel, values)), profile);
   std::int64_t most = 0;
   for (const Region& region : program.regions) most = std::max(most, region.size);
   const std::int64_t size = program.regions[0].size;

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "touchstone/base/interrupt.h"
 #include "touchstone/interp/program.h"
 
 namespace touchstone::interp {
@@ -75,6 +76,7 @@ class Evaluator {
   };
 
   const Block& evaluate(int region_id, std::int64_t first, std::int64_t count) {
+    Interrupt::poll();
     const Region& region = program_.regions[static_cast<std::size_t>(region_id)];
     std::vector<NodeState>& states = states_[static_cast<std::size_t>(region_id)];
     std::vector<const Block*> operands;

@@ -6,6 +6,7 @@
 #include <boost/multiprecision/mpfr.hpp>
 
 #include "touchstone/base/fp_guard.h"
+#include "touchstone/interp/excess.h"
 #include "touchstone/interp/part.h"
 #include "touchstone/interp/radius.h"
 
@@ -204,13 +205,15 @@ void explain_sum(const ProgramNode& node, std::span<Buffer* const> buffers, cons
                        ball.radius});
 }
 
-std::string text_of(std::size_t number, const ProgramNode& node) {
+std::string text_of(std::size_t number, const ProgramNode& node, const Profile& profile) {
   std::vector<std::string> operands;
   for (const int s : node.src) operands.push_back(fmt::format("%{}", s));
   if (node.op == Op::Load) operands.push_back(fmt::format("buffer {}", node.buffer));
   if (is_reduce(node.op)) operands.push_back(fmt::format("{} terms", node.terms));
-  return fmt::format("%{} = {}({}) {}", number, name(node.op), fmt::join(operands, ", "),
-                     name(node.dtype));
+  const auto wide = excess_type(profile, node.dtype);
+  return fmt::format("%{} = {}({}) {}{}", number, name(node.op), fmt::join(operands, ", "),
+                     name(node.dtype),
+                     wide && !node.src_dtypes.empty() ? fmt::format(", in {}", name(*wide)) : "");
 }
 
 void check_inputs(const LazyOpPtr& kernel, std::span<Buffer* const> inputs) {
@@ -264,7 +267,7 @@ std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* co
   for (const ProgramNode& node : program.regions[0].nodes) {
     const LazyOpPtr& origin = handle.at(node.origin);
     ExplainedNode& made = out.emplace_back();
-    made.text = text_of(out.size() - 1, node);
+    made.text = text_of(out.size() - 1, node, profile);
     made.reference = reference_of(origin, inputs);
     const MaybeReal& value = exact[out.size() - 1];
     if (value) made.exact = value->str(25);
@@ -273,7 +276,7 @@ std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* co
     if (is_reduce(node.op))
       explain_sum(node, inputs, ball, made);
     else if (!node.src.empty() && is_float(node.dtype) && !node.bitcast &&
-             !(ball.known() && ball.radius == 0 && !node.is_addend))
+             !(ball.known() && ball.radius == 0 && !node.contraction.may_be_unrounded()))
       take_apart(node, profile, balls, ball, made);
     std::ranges::sort(made.terms, std::greater<>(), &ExplainedNode::Term::amount);
     balls.push_back(ball);

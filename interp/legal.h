@@ -291,8 +291,11 @@ template <class T>
 Legal<T> widened(Legal<T> a, std::int64_t ulp) {
   if (!a.number) return a;
   const std::int64_t least = order_key(infinity<T>(true)), most = order_key(infinity<T>());
-  a.lo = from_order_key<T>(std::max(least, order_key(a.lo) - ulp));
-  a.hi = from_order_key<T>(std::min(most, order_key(a.hi) + ulp));
+  std::int64_t low = 0, high = 0;  // a step may leave 64 bits
+  low = __builtin_sub_overflow(order_key(a.lo), ulp, &low) ? least : std::max(least, low);
+  high = __builtin_add_overflow(order_key(a.hi), ulp, &high) ? most : std::min(most, high);
+  a.lo = from_order_key<T>(low);
+  a.hi = from_order_key<T>(high);
   return a;
 }
 

@@ -18,11 +18,51 @@ int lowest_bit(double x) {
   return exponent - 53 + std::countr_zero(digits);
 }
 
-/// The orders that the profile declares, each partial sum rounded to the accumulator's type: with h
-/// additions of nonzero terms |computed - exact| <= g_h * sum|v|, g_h = h u / (1 - h u), u = 2^-p
-/// (Higham, Accuracy and Stability, 2nd ed., 4.2). One answer where every order must be exact or
-/// rounds once: fewer than three nonzero terms, or all multiples of one power of two and small
-/// enough together.
+// What bounds the partial sums of one sum.
+struct SumSizes {
+  double count;      // of terms that are not 0
+  double height;     // additions on the longest way from a term to the result
+  double magnitude;  // sum|v|
+  double most;       // of any partial sum: of the positive terms, or of the others
+  double largest;    // term
+  double lanes;      // running sums; 0: not declared
+  double per_lane;   // terms of each
+};
+
+// At least the sum of |partial sum| over the additions of any tree. Of n - 1 additions in order of
+// the terms they have below them the k-th has at most k + 1, so that its sum is at most k + 1 times
+// the largest term; and so for each lane, of which all together have no more than sum|v|.
+double sum_of_partials(const SumSizes& s) {
+  const auto ramp = [](double steps, double slope, double cap) {  // sum over m of min(m slope, cap)
+    const double rising = std::clamp(std::floor(cap / slope), 1.0, std::max(steps, 1.0));
+    return slope * (rising * (rising + 1) / 2 - 1) + (steps - rising) * cap;
+  };
+  if (!(s.largest > 0) || s.count < 2) return 0;
+  double all = std::min(ramp(s.count, s.largest, s.most), s.height * s.magnitude);
+  if (s.lanes > 0)
+    all =
+        std::min(all, ramp(s.per_lane, s.lanes * s.largest, s.magnitude) + (s.lanes - 1) * s.most);
+  return std::max(all, 0.0);
+}
+
+// |computed - exact| of n terms by a tree of height h, u = 2^-p, is at most each of
+//  - h u/(1 - h u) sum|v| (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., 4.2);
+//  - (n - 1) u sum|v|, with no condition on n (Jeannerod and Rump, "Improved error bounds for inner
+//    products in floating-point arithmetic", SIAM J. Matrix Anal. Appl. 34, 2013);
+//  - u times the sum of |computed partial sums|, each of which is the exact one and what the first
+//    bound says of the terms below it, h times that together.
+double any_order_bound(const SumSizes& s, double u, bool any_order) {
+  const double hu = s.height * u;
+  const double classic = hu / (1 - hu) * s.magnitude;
+  double bound = std::min(classic, u * sum_of_partials(s) + hu * classic);
+  if (any_order) bound = std::min(bound, hu * s.magnitude);
+  return bound * (1 + 0x1p-40);
+}
+
+/// The orders that the profile declares, each partial sum rounded to the accumulator's type. The
+/// bound on |computed - exact| is any_order_bound. One answer where every order must be
+/// exact or rounds once: fewer than three nonzero terms, or all multiples of one power of two and
+/// small enough together.
 template <class T>
 class LegalFloatSum : public LegalReducer {
  public:
@@ -79,7 +119,11 @@ class LegalFloatSum : public LegalReducer {
       spread_.add(term.hi);
       spread_.add(scalar::neg(term.lo));
     }
-    magnitude_ += std::max(std::abs(low), std::abs(high));
+    const double most = std::max(std::abs(low), std::abs(high));
+    magnitude_ += most;
+    largest_ = std::max(largest_, most);
+    positive_ += std::max(high, 0.0);
+    negative_ += std::max(-low, 0.0);
     has_positive_ = has_positive_ || high > 0;
     has_negative_ = has_negative_ || low < 0;
   }
@@ -133,10 +177,11 @@ class LegalFloatSum : public LegalReducer {
     const bool one_answer = points_ && !unrounded_ && never_flushed;
     // Two terms round once, unless the accumulator rounds them before.
     const bool narrowed = kInfo.digits < info(dtype_v<T>).digits;
+    const bool rounds = !profile_->truncates_sums;
     const bool once =
-        on_a_grid || (nonzero_ <= 2 && !narrowed) || profile_->order == SumOrder::Exact;
+        on_a_grid || (nonzero_ <= 2 && !narrowed && rounds) || profile_->order == SumOrder::Exact;
     if (one_answer && once) return point_of(low_.template result<A>());
-    if (one_answer && profile_->order == SumOrder::Sequential && replayed_)
+    if (one_answer && profile_->order == SumOrder::Sequential && replayed_ && rounds)
       return point_of(convert<A>(running_));
     const double bound = rounding_bound<A>(sum);
     ExactSum<T> high = low_;
@@ -187,17 +232,31 @@ class LegalFloatSum : public LegalReducer {
   double rounding_bound(double sum) const {
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
     const bool narrowed = kInfo.digits < info(dtype_v<T>).digits;  // each term is rounded first
-    const double hu = std::ldexp(static_cast<double>(height() + (narrowed ? 1 : 0)), -kInfo.digits);
-    if (hu >= 0.5) return HUGE_VAL;
-    double bound = hu / (1 - hu) * sum;
+    // Dropping digits loses less than a unit in the last place, rounding at most half of one.
+    const bool truncates = profile_->truncates_sums;
+    const double u = std::ldexp(truncates ? 2 : 1, -kInfo.digits);
+    const auto h = static_cast<double>(height() + (narrowed ? 1 : 0));
+    if (h * u >= 0.5) return HUGE_VAL;
     const auto count = static_cast<double>(nonzero_);
+    const double up = 1 + (count + 4) * 0x1p-52;  // of sums in double
+    const bool lanes = profile_->order == SumOrder::Lanes;
+    const SumSizes sizes{count,
+                         h,
+                         sum,
+                         std::max(positive_, negative_) * up,
+                         largest_,
+                         lanes ? static_cast<double>(profile_->block) : 0,
+                         static_cast<double>((total_ + profile_->block - 1) / profile_->block)};
+    double bound =
+        any_order_bound(sizes, u, profile_->order == SumOrder::Any && !narrowed && !truncates);
+    if (narrowed) bound = std::min(bound * (1 + 2 * u) + u * sum, h * u / (1 - h * u) * sum);
     if (unrounded_) {  // products as they are, not as T holds them
       constexpr DTypeInfo kTerm = info(dtype_v<T>);
       bound = (bound + std::ldexp(sum, -kTerm.digits)) * (1 + std::ldexp(1.0, 1 - kTerm.digits)) +
               count * std::ldexp(1.0, kTerm.min_exponent - kTerm.digits + 1);
     }
-    if (narrowed) bound += count * std::ldexp(1.0, kInfo.min_exponent - kInfo.digits + 1);
-    if (profile_->flushes_outputs) bound += count * std::ldexp(1.0, kInfo.min_exponent);
+    if (narrowed) bound += 2 * count * std::ldexp(1.0, kInfo.min_exponent - kInfo.digits + 1);
+    if (profile_->flushes_outputs) bound += 2 * count * std::ldexp(1.0, kInfo.min_exponent);
     return bound * (1 + 0x1p-50);
   }
 
@@ -215,7 +274,9 @@ class LegalFloatSum : public LegalReducer {
   ExactSum<T> low_;     // of the lower ends
   ExactSum<T> spread_;  // of upper less lower ends
   std::int64_t nonzero_ = 0;
-  double magnitude_ = 0;
+  double magnitude_ = 0;                // sum of the larger ends
+  double largest_ = 0;                  // term
+  double positive_ = 0, negative_ = 0;  // no partial sum is above the one, or below less the other
   int lowest_bit_ = std::numeric_limits<int>::max() / 2;
   bool points_ = true;
   bool has_positive_ = false, has_negative_ = false;

@@ -188,10 +188,12 @@ void apply_open_rows(const ProgramNode& node, const Profile& profile,
   if (profile.flushes_inputs || profile.flushes_outputs || profile.finite_only ||
       profile.zeros_alike)
     return;
-  const bool unrounded = node.op == Op::Mul && node.is_addend && profile.contracts;
+  const bool hands_on = node.op == Op::Mul || node.op == Op::Max;
+  if ((hands_on && node.contraction.passes != 0) || node.contraction.flips_fused) return;
+  const bool unrounded = node.op == Op::Mul && node.contraction.is_addend && profile.contracts;
   switch (node.op) {
     case Op::Mul:
-      if (node.is_summed && profile.product_digits != 0) return;
+      if (node.contraction.is_summed && profile.product_digits != 0) return;
       if (unrounded && node.dtype == DType::Float64) return;  // exactness takes more than a product
       break;
     case Op::Neg:

@@ -56,7 +56,8 @@ std::array<Profile, 7> make_builtin() {
   fastmath.casts_saturate = false;
   Profile tensorcore = cuda;
   tensorcore.name = "tensorcore";
-  tensorcore.product_digits = 10;  // TF32 keeps 11 and may cut instead of rounding
+  tensorcore.product_digits = 11;  // TF32 stores 10 of them, and may cut instead of rounding
+  tensorcore.truncates_sums = true;
   return {ieee, glibc, cuda, opencl, vulkan, fastmath, tensorcore};
 }
 
@@ -73,12 +74,38 @@ constexpr std::array<std::pair<std::string_view, MaxOfNan>, 3> kMax = {{
     {"number wins", MaxOfNan::NumberWins},
     {"either", MaxOfNan::Either},
 }};
+constexpr std::array<std::pair<std::string_view, Float8Overflow>, 4> kFloat8 = {{
+    {"as defined", Float8Overflow::AsDefined},
+    {"saturates", Float8Overflow::Saturates},
+    {"infinity", Float8Overflow::Infinity},
+    {"either", Float8Overflow::Either},
+}};
+constexpr std::array<std::string_view, 19> kMembers = {"name",
+                                                       "base",
+                                                       "ulp",
+                                                       "sin_domain",
+                                                       "sin_absolute",
+                                                       "flush",
+                                                       "contracts",
+                                                       "finite_only",
+                                                       "zeros_alike",
+                                                       "max",
+                                                       "casts_saturate",
+                                                       "sum",
+                                                       "truncates_sums",
+                                                       "accumulator",
+                                                       "product_digits",
+                                                       "excess",
+                                                       "float8_overflow",
+                                                       "most_mean",
+                                                       "most_variance"};
 constexpr std::array<std::string_view, 4> kFlush = {"never", "inputs", "outputs", "both"};
-constexpr std::array<std::pair<std::string_view, bool Profile::*>, 4> kSwitches = {{
+constexpr std::array<std::pair<std::string_view, bool Profile::*>, 5> kSwitches = {{
     {"contracts", &Profile::contracts},
     {"finite_only", &Profile::finite_only},
     {"zeros_alike", &Profile::zeros_alike},
     {"casts_saturate", &Profile::casts_saturate},
+    {"truncates_sums", &Profile::truncates_sums},
 }};
 
 [[noreturn]] void fail(std::string_view member, std::string_view wanted, const Json& got) {
@@ -149,6 +176,26 @@ void read_sum(Profile& p, const Json& value) {
   }
 }
 
+void read_excess(Profile& p, const Json& value) {
+  constexpr const char* kWanted =
+      "\"none\", \"float32\", \"float64\" or {\"to\": one of these, \"rounds\": \"each op\" or "
+      "\"stores\"}";
+  const bool object = value.is_object();
+  if (object)
+    for (const auto& [key, ignored] : value.items())
+      if (key != "to" && key != "rounds") fail("excess", kWanted, value);
+  const Json to = object ? value.value("to", Json()) : value;
+  if (to == "none")
+    p.excess.reset();
+  else if (to == "float32" || to == "float64")
+    p.excess = parse_dtype(to.get<std::string>());
+  else
+    fail("excess", kWanted, value);
+  const Json rounds = object ? value.value("rounds", Json("stores")) : Json("stores");
+  if (rounds != "each op" && rounds != "stores") fail("excess", kWanted, value);
+  p.excess_each_op = p.excess && rounds == "each op";
+}
+
 void read_member(Profile& p, const std::string& key, const Json& value) {
   for (const auto& [name, member] : kSwitches)
     if (key == name) {
@@ -176,6 +223,15 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
         return;
       }
     fail(key, "\"nan wins\", \"number wins\" or \"either\"", value);
+  } else if (key == "float8_overflow") {
+    for (const auto& [name, mode] : kFloat8)
+      if (value == name) {
+        p.float8 = mode;
+        return;
+      }
+    fail(key, "\"as defined\", \"saturates\", \"infinity\" or \"either\"", value);
+  } else if (key == "excess") {
+    read_excess(p, value);
   } else if (key == "sum") {
     read_sum(p, value);
   } else if (key == "accumulator") {
@@ -194,11 +250,9 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
       fail(key, "a whole number from 0 to 53", value);
     p.product_digits = value.get<int>();
   } else if (key != "base") {
-    throw ParseError(fmt::format(
-        "profile: there is no member '{}'; there are: name base ulp sin_domain sin_absolute flush "
-        "contracts finite_only zeros_alike max casts_saturate sum accumulator product_digits "
-        "most_mean most_variance",
-        key.substr(0, 40)));
+    const std::string_view shown = std::string_view(key).substr(0, 40);
+    throw ParseError(fmt::format("profile: there is no member '{}'{}; there are: {}", shown,
+                                 did_you_mean(shown, kMembers), fmt::join(kMembers, " ")));
   }
 }
 
@@ -271,6 +325,13 @@ std::string Profile::to_json() const {
   }
   out["accumulator"] = accumulator ? Json(touchstone::name(*accumulator)) : Json();
   out["product_digits"] = product_digits;
+  if (excess)
+    out["excess"] = {{"to", touchstone::name(*excess)},
+                     {"rounds", excess_each_op ? "each op" : "stores"}};
+  else
+    out["excess"] = "none";
+  for (const auto& [key, mode] : kFloat8)
+    if (mode == float8) out["float8_overflow"] = key;
   out["most_mean"] = most_mean ? Json(*most_mean) : Json();
   out["most_variance"] = most_variance ? Json(*most_variance) : Json();
   return out.dump(2);

@@ -36,6 +36,14 @@ enum class SumOrder : std::uint8_t {
   Exact,       // exactly, rounded once, as the reference: one answer
 };
 
+/// What becomes of a number beyond the largest of an 8-bit float.
+enum class Float8Overflow : std::uint8_t {
+  AsDefined,  // as docs/semantics.md has it: the largest in float8_e4m3, infinity in float8_e5m2
+  Saturates,  // the largest in both
+  Infinity,   // NaN in float8_e4m3, infinity in float8_e5m2
+  Either,
+};
+
 /// What a candidate device declares about its arithmetic; everything else is docs/semantics.md.
 /// The default is what a C compiler and glibc give.
 struct Profile {
@@ -53,11 +61,18 @@ struct Profile {
   MaxOfNan max = MaxOfNan::NanWins;
   bool casts_saturate = true;  // else a float out of an integer's range gives anything
   SumOrder order = SumOrder::Any;
-  std::int64_t block = 1;  // of Pairwise, the count of Lanes
+  std::int64_t block = 1;       // of Pairwise, the count of Lanes
+  bool truncates_sums = false;  // an addition of a sum may drop digits instead of rounding
   /// Sums of floats accumulate in this type where it is narrower than the kernel's.
   std::optional<DType> accumulator;
-  /// Significant bits to which operands of products that are summed may be cut; 0: all.
+  /// Significant bits to which float32 operands of products that are summed may be cut; 0: all.
   int product_digits = 0;
+  /// Floats narrower than this type, float32 or float64, may be computed in it; nothing: each
+  /// operation rounds to its own type. `excess_each_op`: the result is rounded to its own type at
+  /// once, else it may stay in the wider one until it is stored or cast to a narrower type.
+  std::optional<DType> excess;
+  bool excess_each_op = false;
+  Float8Overflow float8 = Float8Overflow::AsDefined;
 
   /// Where set, a candidate also fails whose errors over at least kStatistics elements with an
   /// interval have a mean, in half widths of it, further from 0, or a larger variance.

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "touchstone/interp/contraction.h"
 #include "touchstone/ops/node_map.h"
 
 namespace touchstone::interp {
@@ -35,14 +36,15 @@ class Builder {
       place.emplace(node, static_cast<int>(made.nodes.size()));
       made.nodes.push_back(convert_node(*node, order, place));
     }
-    for (const ProgramNode& node : made.nodes)
-      if (node.op == Op::Add || node.op == Op::Sub)
-        for (const int s : node.src) mark_addend(made.nodes[static_cast<std::size_t>(s)], false);
     program_.regions[static_cast<std::size_t>(id)] = std::move(made);
+    finished_.push_back(id);
     return id;
   }
 
-  Program take() { return std::move(program_); }
+  Program take() {
+    mark_contractions(program_, finished_);
+    return std::move(program_);
+  }
 
  private:
   // Operands before users, not going below reduces.
@@ -72,10 +74,10 @@ class Builder {
     for (const LazyOpPtr& s : node.src()) made.src_dtypes.push_back(s->dtype());
     if (const auto* b = std::get_if<MemBuffer>(&node.arg())) {
       made.buffer = b->idx;
-      made.addresses = Addresses(b->st.permute(order));
+      made.addresses = Addresses(b->st, order);
     } else if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) {
       made.value = c->value;
-      made.addresses = Addresses(c->st.permute(order));
+      made.addresses = Addresses(c->st, order);
     } else if (const auto* cast = std::get_if<CastArg>(&node.arg())) {
       made.bitcast = cast->bitcast;
     }
@@ -85,12 +87,6 @@ class Builder {
       for (const LazyOpPtr& s : node.src()) made.src.push_back(place[s.get()]);
     }
     return made;
-  }
-
-  static void mark_addend(ProgramNode& node, bool summed) {
-    if (node.op != Op::Mul || !is_float(node.dtype)) return;
-    node.is_addend = true;
-    node.is_summed = node.is_summed || summed;
   }
 
   // Kept axes in the order of the space the reduce stands in, reduced axes after them.
@@ -111,11 +107,10 @@ class Builder {
     made.terms = concrete_size(node.shape()) == 0 ? 0 : concrete_size(reduced_shape);
     made.accumulator = node.reduce_arg().accumulator;
     made.region = region(node.src()[0], inner);
-    if (node.op() == Op::ReduceSum)
-      mark_addend(program_.regions[static_cast<std::size_t>(made.region)].nodes.back(), true);
   }
 
   Program program_;
+  std::vector<int> finished_;  // regions, each after those of its reduces
   std::map<std::pair<const LazyOp*, Order>, int> regions_;
 };
 

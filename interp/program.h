@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "touchstone/interp/addresses.h"
@@ -8,23 +9,45 @@
 
 namespace touchstone::interp {
 
+/// What contraction may do at a node of floats. Bit k of a mask stands for operand k.
+struct Contraction {
+  bool is_product = false;  // a MUL, or what is compiled to one
+  bool carries = false;     // one, or what hands one on
+  bool is_addend = false;   // an addition takes it, directly or over nodes that hand it on
+  bool is_summed = false;   // the same of a REDUCE_SUM alone
+  std::uint8_t adds = 0;    // operands that it adds
+  std::uint8_t passes = 0;  // operands that it hands on as they are, but for sign and type
+  bool flips_fused =
+      false;  // a negation of what may be one fused operation: a zero has either sign
+
+  /// Whether the result may be a number that its type does not hold.
+  bool may_be_unrounded() const { return is_addend && carries; }
+  /// Whether operand k may be such a number.
+  bool reads_unrounded(std::size_t k) const {
+    return (((adds | (is_addend ? passes : 0U)) >> k) & 1U) != 0;
+  }
+};
+
 /// One node of a region, over the region's space. Operands are earlier nodes of the same region.
 struct ProgramNode {
   Op op;
   DType dtype;
   std::vector<int> src;
   std::vector<DType> src_dtypes;
-  Addresses addresses{ShapeTracker()};  // LOAD and CONST
-  int buffer = -1;                      // LOAD
-  Scalar value;                         // CONST
-  bool bitcast = false;                 // CAST
+  Addresses addresses;   // LOAD and CONST
+  int buffer = -1;       // LOAD
+  Scalar value;          // CONST
+  bool bitcast = false;  // CAST
   // Reduces: element i of this node is the reduction of elements [i * terms, (i + 1) * terms) of
   // the last node of `region`.
   int region = -1;
   std::int64_t terms = 0;
   DType accumulator = DType::Bool;
-  bool is_addend = false;          // a MUL of floats that an ADD, SUB or REDUCE_SUM takes
-  bool is_summed = false;          // a MUL of floats that a REDUCE_SUM takes
+  Contraction contraction;
+  // The kernel's type of the result where the device may hold it in `dtype`, a wider one, instead:
+  // it may be rounded to this type, or must be (excess.h).
+  std::optional<DType> rounds_to = std::nullopt;
+  bool rounds_always = false;
   const LazyOp* origin = nullptr;  // the AST node this stands for
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "touchstone/interp/excess.h"
+
 namespace touchstone::interp {
 namespace {
 
@@ -25,9 +27,9 @@ const FunctionError* error_of(Op op, const Profile& p) {
   }
 }
 
-// A product that its consumer may see unrounded: no number of the type need be near it.
+// A result that its consumer may see unrounded: no number of the type need be near it.
 bool stays_unrounded(const ProgramNode& node, const Profile& profile) {
-  return node.op == Op::Mul && node.is_addend && profile.contracts;
+  return node.contraction.may_be_unrounded() && profile.contracts;
 }
 
 Ball exact(const ProgramNode& node, const Profile& profile, std::span<const Ball> in) {
@@ -42,7 +44,7 @@ Ball exact(const ProgramNode& node, const Profile& profile, std::span<const Ball
     case Op::Sub:
       return ball::sub(in[0], in[1]);
     case Op::Mul:
-      if (node.is_summed && profile.product_digits != 0)
+      if (node.contraction.is_summed && profile.product_digits != 0 && node.dtype == DType::Float32)
         return ball::mul(ball::shortened(in[0], profile.product_digits),
                          ball::shortened(in[1], profile.product_digits));
       return ball::mul(in[0], in[1]);
@@ -137,8 +139,13 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
     of[k].resize(balls.size(), Ball::unknown());
     with_storage(node.src_dtypes[k], [&]<class S>(std::type_identity<S>) {
       if constexpr (is_float_storage<S>)
-        for (std::size_t i = 0; i < balls.size(); ++i)
-          of[k][i] = ball_of<S>(*operands[k], static_cast<std::int64_t>(i));
+        for (std::size_t i = 0; i < balls.size(); ++i) {
+          const auto at = static_cast<std::int64_t>(i);
+          of[k][i] = ball_of<S>(*operands[k], at);
+          if (operands[k]->balls.empty() && operands[k]->unrounded(at) &&
+              node.contraction.reads_unrounded(k) && of[k][i].known())
+            of[k][i] = ball::within_ulp(of[k][i], 1, ball::unit_of(node.src_dtypes[k]));
+        }
     });
   }
   const bool outwards = stays_unrounded(node, profile);
@@ -149,7 +156,7 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
       narrow<T>(outwards, keeps, form, balls[i], out, static_cast<std::int64_t>(i));
     }
   };
-  if ((node.op == Op::Add || node.op == Op::Sub) && !profile.flushes_inputs &&
+  if ((node.op == Op::Add || node.op == Op::Sub) && !node.rounds_to && !profile.flushes_inputs &&
       !profile.flushes_outputs) {  // the most frequent by far
     const ball::Unit& unit = ball::unit_of(node.dtype);
     each([&](std::size_t i) {
@@ -201,9 +208,17 @@ Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<c
     return ball::rounded(ball::add(ball::rounded(ball::mul(in[0], in[1]), unit), in[2]), unit);
   Ball x = exact(node, profile, std::span(in).first(operands.size()));
   if (!x.known() || !arithmetic || node.op == Op::Max) return x;
-  x = ball::rounded(x, unit);
-  if (ulp > 0) x = ball::within_ulp(x, ulp, unit);
-  return profile.flushes_outputs ? ball::flushed(x, unit) : x;
+  // In a type with more digits first, perhaps, and then in the kernel's own.
+  const auto round = [&](const ball::Unit& to) {
+    x = ball::rounded(x, to);
+    if (ulp > 0) x = ball::within_ulp(x, ulp, to);
+    if (profile.flushes_outputs) x = ball::flushed(x, to);
+  };
+  if (const auto wide = excess_type(profile, node.dtype))
+    x = ball::rounded(x, ball::unit_of(*wide));
+  round(unit);
+  if (node.rounds_to) round(ball::unit_of(*node.rounds_to));
+  return x;
 }
 
 void apply_radius(const ProgramNode& node, const Profile& profile,

@@ -7,6 +7,8 @@
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/envelope.h"
 #include "touchstone/interp/interpreted.h"
+#include "touchstone/interp/part.h"
+#include "touchstone/interp/width.h"
 
 namespace touchstone {
 namespace {
@@ -14,19 +16,11 @@ namespace {
 using interp::Legal;
 using interp::LegalBlock;
 
-// More than a sixteenth of the larger end: fewer than four significant bits are claimed.
-template <class T>
-bool is_weak(const Legal<T>& legal) {
-  if (legal.any) return true;
-  if (!legal.number || legal.is_point()) return false;
-  if constexpr (is_float_storage<T>) {
-    const double lo = static_cast<double>(scalar::detail::computing(legal.lo));
-    const double hi = static_cast<double>(scalar::detail::computing(legal.hi));
-    return !(hi - lo <= std::max(std::abs(lo), std::abs(hi)) / 16);
-  } else {
-    return true;
-  }
-}
+// What was seen of a run of elements.
+struct Seen {
+  Verdict verdict;
+  interp::WidthCounts relative, ulp;
+};
 
 // Welford's running mean and sum of squares, the latter in verdict.variance until the end.
 template <class T>
@@ -50,6 +44,7 @@ void note_error(const Legal<T>& legal, T got, Verdict& verdict) {
 void append(Verdict& verdict, const Verdict& next) {
   verdict.checked += next.checked;
   verdict.weak += next.weak;
+  verdict.blunt += next.blunt;
   verdict.determined += next.determined;
   verdict.power_ulp = std::max(verdict.power_ulp, next.power_ulp);
   if (verdict.wrong == 0 && next.wrong > 0) {
@@ -84,20 +79,33 @@ std::string beyond_statistics(const Verdict& v, const Profile& profile) {
 }
 
 template <class T>
-void check_block(std::int64_t first, const LegalBlock& block, const T* candidate,
-                 Verdict& verdict) {
+void note_width(const Legal<T>& legal, T got, double sharp, Seen& seen) {
+  const double width = interp::relative_width(legal);
+  const double ulp = std::isinf(width) ? width : static_cast<double>(legal.width());
+  seen.relative.add(width);
+  seen.ulp.add(ulp);
+  if (width > sharp) ++seen.verdict.blunt;
+  // An interval that is mostly rounding noise round zero still says the result is small.
+  if (width > interp::kWeakWidth) {
+    ++seen.verdict.weak;
+  } else {
+    seen.verdict.power_ulp = std::max(seen.verdict.power_ulp, ulp);
+    note_error(legal, got, seen.verdict);
+  }
+}
+
+template <class T>
+void check_block(std::int64_t first, const LegalBlock& block, const T* candidate, Seen& seen) {
+  Verdict& verdict = seen.verdict;
+  const double sharp = interp::sharp_width(dtype_v<T>);
   for (std::int64_t i = 0; i < block.count(); ++i) {
     const Legal<T> legal = block.get<T>(i);
     const T got = candidate[first + i];
     ++verdict.checked;
-    if (legal.determined()) ++verdict.determined;
-    // An interval that is mostly rounding noise round zero still says the result is small.
-    if (is_weak(legal)) {
-      ++verdict.weak;
-    } else {
-      verdict.power_ulp = std::max(verdict.power_ulp, static_cast<double>(legal.width()));
-      note_error(legal, got, verdict);
-    }
+    if (legal.determined())
+      ++verdict.determined;
+    else
+      note_width(legal, got, sharp, seen);
     if (legal.accepts(got)) continue;
     if (verdict.wrong++ > 0) continue;
     verdict.index = first + i;
@@ -107,6 +115,23 @@ void check_block(std::int64_t first, const LegalBlock& block, const T* candidate
     verdict.number = legal.number;
     verdict.nan = legal.nan;
   }
+}
+
+// Together: the widths of all parts, those of determined elements 0.
+void append_all(Verdict& verdict, std::span<const Seen> parts) {
+  interp::WidthCounts relative, ulp;
+  for (const Seen& part : parts) {
+    append(verdict, part.verdict);
+    relative.add(part.relative);
+    ulp.add(part.ulp);
+  }
+  relative.add(0, verdict.determined);
+  ulp.add(0, verdict.determined);
+  const auto quantiles = [](const interp::WidthCounts& w) {
+    return Widths{w.all_but(0.5), w.all_but(0.1), w.all_but(0)};
+  };
+  verdict.relative = quantiles(relative);
+  verdict.ulp = quantiles(ulp);
 }
 
 std::vector<std::int64_t> unravel(std::int64_t flat, std::span<const std::int64_t> shape) {
@@ -154,10 +179,6 @@ void check_usable(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
   }
 }
 
-std::string bits_str(const Scalar& s) {
-  return fmt::format("0x{:0{}x} ({})", s.bits(), 2 * itemsize(s.dtype()), s.str());
-}
-
 void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                     const Buffer& candidate, const Profile& profile, const symbolic::Values& values,
                     Verdict& verdict) {
@@ -172,7 +193,7 @@ void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
     host.push_back(views.back() == nullptr ? nullptr : views.back()->get());
   }
   const HostView output(candidate);
-  std::vector<Verdict> parts;
+  std::vector<Seen> parts;
   interp::legal_results_in_runs(
       concrete, host, profile, {}, threads, [&](std::size_t runs) { parts.resize(runs); },
       [&](std::size_t run, std::int64_t first, const LegalBlock& block) {
@@ -180,44 +201,47 @@ void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
           check_block<T>(first, block, static_cast<const T*>(output.get()->memory()), parts[run]);
         });
       });
-  for (const Verdict& part : parts) append(verdict, part);
+  append_all(verdict, parts);
+  if (verdict.wrong == 0 && verdict.checked - verdict.determined >= kLeastOpen)
+    verdict.evidence = error_evidence(concrete, host, *output.get(), profile);
   if (verdict.index < 0) return;
   std::vector<std::int64_t> shape;
   for (const sint& s : concrete->shape()) shape.push_back(s.as_int());
   verdict.at = unravel(verdict.index, shape);
 }
 
-}  // namespace
-
-std::string_view name(Outcome outcome) {
-  switch (outcome) {
-    case Outcome::Pass:
-      return "PASS";
-    case Outcome::Fail:
-      return "FAIL";
-    case Outcome::Weak:
-      return "WEAK";
-    case Outcome::Unusable:
-      return "UNUSABLE";
+// Where the sums alone leave no more than the digits that a sharp verdict asks for.
+std::string advice_for(const LazyOpPtr& kernel, const Profile& profile) {
+  if (profile.order != SumOrder::Any) return {};
+  const LazyOp* longest = nullptr;
+  double most = 0, terms = 0;
+  DType type = DType::Bool;
+  for (const LazyOpPtr& node : interp::nodes_of(kernel)) {
+    if (node->op() != Op::ReduceSum || !is_float(node->dtype())) continue;
+    double count = 1;
+    for (const int axis : node->reduce_arg().axes) {
+      const sint& size = node->src()[0]->shape()[static_cast<std::size_t>(axis)];
+      count *= size.is_int() ? static_cast<double>(size.as_int()) : 1;
+    }
+    DType d = node->reduce_arg().accumulator;
+    if (profile.accumulator && info(*profile.accumulator).digits < info(d).digits)
+      d = *profile.accumulator;
+    const double lost = std::ldexp(count, -info(d).digits);
+    if (longest != nullptr && lost <= most) continue;
+    longest = node.get();
+    most = lost;
+    terms = count;
+    type = d;
   }
-  return "";
+  if (most < 0x1p-14) return {};
+  return fmt::format(
+      "sums of {:.0f} terms in {} may lose {}: declare the order in a profile (check --find-order "
+      "helps), sum in a wider type, or judge probes",
+      terms, name(type),
+      most >= 0.5 ? "all digits" : fmt::format("{:.2g} % of sum|v|", 100 * most));
 }
 
-std::string Verdict::str() const {
-  if (!why.empty()) return fmt::format("{}: {}", name(outcome), why);
-  if (outcome != Outcome::Fail)
-    return fmt::format("{}: {} elements, {} determined, {} weak, power {} ULP", name(outcome),
-                       checked, determined, weak, power_ulp);
-  std::string legal =
-      number
-          ? (low == high ? bits_str(low) : fmt::format("[{}, {}]", bits_str(low), bits_str(high)))
-          : std::string();
-  if (nan) legal += number ? " or NaN" : "NaN";
-  if (wrong == 0) return fmt::format("FAIL: {}", why);
-  return fmt::format("FAIL: {} of {} elements; first at ({}): {} {} gave {}, legal is {}", wrong,
-                     checked, fmt::join(at, ", "), name(op), name(dtype), bits_str(candidate),
-                     legal);
-}
+}  // namespace
 
 Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
               const Profile& profile, const symbolic::Values& values) {
@@ -237,8 +261,10 @@ Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Bu
   if (verdict.wrong == 0) verdict.why = beyond_statistics(verdict, profile);
   if (verdict.wrong > 0 || !verdict.why.empty())
     verdict.outcome = Outcome::Fail;
-  else if (2 * verdict.weak > verdict.checked)
+  else if (2 * verdict.blunt > verdict.checked)
     verdict.outcome = Outcome::Weak;
+  if (verdict.outcome == Outcome::Weak) verdict.advice = advice_for(kernel, profile);
+  verdict.sharp_inputs = verdict.outcome == Outcome::Pass ? 1 : 0;
   return verdict;
 }
 

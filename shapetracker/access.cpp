@@ -1,8 +1,9 @@
-// What a tracker's accesses look like: strides, masked axes, the reach into the buffer.
+#include "touchstone/shapetracker/access.h"
+
 #include <algorithm>
 
-#include "touchstone/shapetracker/merge.h"
-#include "touchstone/shapetracker/shapetracker.h"
+#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
@@ -127,18 +128,18 @@ bool masks(const View& view, std::size_t axis) {
 
 }  // namespace
 
-std::vector<std::optional<sint>> ShapeTracker::real_strides(bool ignore_valid) const {
-  const ShapeTracker simple = simplify();
-  const std::size_t rank = shape().size();
+std::vector<std::optional<sint>> real_strides(const ShapeTracker& tracker, bool ignore_valid) {
+  const ShapeTracker simple = simplify(tracker);
+  const std::size_t rank = tracker.shape().size();
   std::vector<std::optional<sint>> result;
-  if (simple.views_.size() == 1) {
-    const View& view = simple.views_[0];
+  if (simple.views().size() == 1) {
+    const View& view = simple.views()[0];
     for (std::size_t axis = 0; axis < rank; ++axis)
       result.push_back(!ignore_valid && masks(view, axis) ? std::nullopt
                                                           : std::optional(view.strides()[axis]));
     return result;
   }
-  const IndexExpr expr = simple.expr_idxs();
+  const IndexExpr expr = expr_idxs(simple);
   result = slopes_of(expr.index, rank);
   if (!ignore_valid) {
     const std::vector<bool> masked = axes_in(expr.valid, rank);
@@ -148,86 +149,22 @@ std::vector<std::optional<sint>> ShapeTracker::real_strides(bool ignore_valid) c
   return result;
 }
 
-std::vector<int> ShapeTracker::unit_stride_axes() const {
+std::vector<int> unit_stride_axes(const ShapeTracker& tracker) {
   std::vector<int> axes;
-  const std::vector<std::optional<sint>> strides = real_strides();
+  const std::vector<std::optional<sint>> strides = real_strides(tracker);
   for (std::size_t axis = 0; axis < strides.size(); ++axis)
     if (strides[axis] == sint(1)) axes.push_back(static_cast<int>(axis));
   return axes;
 }
 
-bool ShapeTracker::axis_is_masked(int axis) const {
-  if (axis < 0 || axis >= rank())
+bool axis_is_masked(const ShapeTracker& tracker, int axis) {
+  if (axis < 0 || axis >= tracker.rank())
     throw ShapeError(fmt::format("axis_is_masked: axis {} of shape {}; must be within [0, {})",
-                                 axis, touchstone::str(shape()), rank()));
+                                 axis, str(tracker.shape()), tracker.rank()));
   const auto at = static_cast<std::size_t>(axis);
-  const ShapeTracker simple = simplify();
-  if (simple.views_.size() == 1) return masks(simple.views_[0], at);
-  return axes_in(simple.expr_idxs().valid, shape().size())[at];
-}
-
-std::int64_t ShapeTracker::real_size() const {
-  const ShapeTracker simple = simplify();
-  const auto concrete = [](const View& view) { return view.is_concrete(); };
-  if (std::ranges::all_of(simple.views_, concrete)) {
-    const auto [decided, address] = shapetracker::highest_address(simple.views_);
-    if (decided) return address ? checked_add(*address, 1) : 0;
-  }
-  if (simple.nothing_valid()) return 0;
-  std::optional<std::int64_t> last = address_range(simple.views_.front()).second.max();
-  if (simple.views_.size() > 1) {
-    // Both bounds are sound; the expression also knows what the outer views leave out.
-    const IndexExpr expr = simple.expr_idxs();
-    if (expr.valid.constant() == 0) return 0;
-    const std::optional<std::int64_t> bound = expr.index.max();
-    if (!last || (bound && *bound < *last)) last = bound;
-  }
-  if (!last)
-    throw ShapeError(
-        fmt::format("real_size: {} has no largest address; give its variables upper "
-                    "bounds",
-                    str()));
-  return checked_add(std::max<std::int64_t>(*last, -1), 1);
-}
-
-std::vector<Node> ShapeTracker::vars() const {
-  std::map<std::string, Node> found;
-  const auto add = [&](const sint& value) {
-    if (value.is_int()) return;
-    for (const Node& variable : symbolic::variables(value.node()))
-      found.emplace(symbolic::variable_name(variable), variable);
-  };
-  for (const View& view : views_) {
-    std::ranges::for_each(view.shape(), add);
-    std::ranges::for_each(view.strides(), add);
-    add(view.offset());
-    if (!view.mask()) continue;
-    for (const auto& [begin, end] : *view.mask()) {
-      add(begin);
-      add(end);
-    }
-  }
-  std::vector<Node> result;
-  for (const auto& [name, variable] : found) result.push_back(variable);
-  return result;
-}
-
-symbolic::Values ShapeTracker::var_vals(const symbolic::Values& values) const {
-  symbolic::Values own;
-  for (const Node& variable : vars()) {
-    const std::string& name = symbolic::variable_name(variable);
-    const auto found = values.find(name);
-    if (found == values.end())
-      throw ShapeError(fmt::format("var_vals: no value for '{}' of {}; give one", name, str()));
-    const std::int64_t value = found->second;
-    const auto low = variable.min(), high = variable.max();
-    if ((low && value < *low) || (high && value > *high))
-      throw ShapeError(fmt::format("var_vals: {} = {} is outside its bounds, {} to {}", name, value,
-                                   low ? std::to_string(*low) : "open",
-                                   high ? std::to_string(*high) : "open"));
-    own.emplace(name, value);
-  }
-  return own;
+  const ShapeTracker simple = simplify(tracker);
+  if (simple.views().size() == 1) return masks(simple.views()[0], at);
+  return axes_in(expr_idxs(simple).valid, tracker.shape().size())[at];
 }
 
 }  // namespace touchstone

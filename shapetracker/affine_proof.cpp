@@ -27,7 +27,8 @@ Wide floor_quotient(Wide a, Wide b) {  // b > 0
 
 PolynomialDigits::PolynomialDigits(const PolynomialView& view) : offset(view.offset), size(1) {
   for (std::size_t i = view.shape.size(); i-- > 0;) {
-    if (view.shape[i].is(1)) continue;
+    // Of size 1 it says something only where variables decide whether its index is valid.
+    if (view.shape[i].is(1) && view.mask[i].first.is(0) && view.mask[i].second.is(1)) continue;
     Digit digit{size,
                 view.shape[i],
                 size * view.shape[i],

@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/shapetracker.h"
+#include "touchstone/shapetracker/contraction.h"
 
 namespace touchstone {
 namespace {

@@ -48,9 +48,11 @@ Digits join_digits(const View& view) {
   sint weight = 1;
   for (std::size_t i = view.shape().size(); i-- > 0;) {
     const sint& size = view.shape()[i];
-    if (certainly_eq(size, 1)) continue;
     Digit digit{weight, size, view.strides()[i], 0, size};
     if (view.mask()) std::tie(digit.begin, digit.end) = (*view.mask())[i];
+    // An axis of size 1 says something only where variables decide whether its index is valid.
+    if (certainly_eq(size, 1) && certainly_eq(digit.begin, 0) && certainly_eq(digit.end, 1))
+      continue;
     weight = weight * size;
     if (result.digits.empty() || !join(result.digits.back(), digit, result.offset))
       result.digits.push_back(std::move(digit));

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/shapetracker/view.h"
+#include "touchstone/view/view.h"
 
 namespace touchstone::shapetracker {
 
@@ -14,7 +14,7 @@ struct Digit {
 
 /// A view as a function of the flat index of its elements: offset + sum(digit * stride).
 struct Digits {
-  std::vector<Digit> digits;  // fine to coarse; none of size 1
+  std::vector<Digit> digits;  // fine to coarse; of size 1 only where masked by variables
   sint offset;
 };
 

@@ -1,8 +1,7 @@
-// Address and validity of a stack of views as symbolic expressions.
-#include <algorithm>
+
+#include "touchstone/shapetracker/index_expr.h"
 
 #include "touchstone/shapetracker/digits.h"
-#include "touchstone/shapetracker/shapetracker.h"
 
 namespace touchstone {
 namespace {
@@ -74,25 +73,28 @@ Node index_variable(const std::string& name, const sint& size) {
 
 }  // namespace
 
-IndexExpr ShapeTracker::expr_idxs(std::span<const Node> indices) const {
-  Walk walk = enter_outermost(views_.back(), indices);
-  for (std::size_t i = views_.size() - 1; i-- > 0;) enter(views_[i], walk);
+IndexExpr expr_idxs(const ShapeTracker& tracker, std::span<const Node> indices) {
+  const std::vector<View>& views = tracker.views();
+  Walk walk = enter_outermost(views.back(), indices);
+  for (std::size_t i = views.size() - 1; i-- > 0;) enter(views[i], walk);
   return walk.result();
 }
 
-IndexExpr ShapeTracker::expr_idxs() const {
+IndexExpr expr_idxs(const ShapeTracker& tracker) {
   std::vector<Node> indices;
-  for (std::size_t i = 0; i < shape().size(); ++i)
-    indices.push_back(index_variable(fmt::format("idx{}", i), shape()[i]));
-  return expr_idxs(indices);
+  for (std::size_t i = 0; i < tracker.shape().size(); ++i)
+    indices.push_back(index_variable(fmt::format("idx{}", i), tracker.shape()[i]));
+  return expr_idxs(tracker, indices);
 }
 
-IndexExpr ShapeTracker::expr_node(Node flat) const {
+IndexExpr expr_node(const ShapeTracker& tracker, Node flat) {
   Walk walk{flat, {}};
-  for (std::size_t i = views_.size(); i-- > 0;) enter(views_[i], walk);
+  for (std::size_t i = tracker.views().size(); i-- > 0;) enter(tracker.views()[i], walk);
   return walk.result();
 }
 
-IndexExpr ShapeTracker::expr_node() const { return expr_node(index_variable("idx", size())); }
+IndexExpr expr_node(const ShapeTracker& tracker) {
+  return expr_node(tracker, index_variable("idx", tracker.size()));
+}
 
 }  // namespace touchstone

@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "touchstone/shapetracker/flat_view.h"
 #include "touchstone/shapetracker/invert_search.h"
 #include "touchstone/shapetracker/invert_steps.h"
 #include "touchstone/shapetracker/merge.h"
+#include "touchstone/shapetracker/simplify.h"
 #include "touchstone/shapetracker/two_views.h"
+#include "touchstone/view/flat_view.h"
 
 namespace touchstone {
 namespace {
@@ -105,7 +106,7 @@ class Chooser {
     if (++tries_ > kMostTries) return std::nullopt;
     const ShapeTracker candidate(std::vector<View>(maps_.rbegin(), maps_.rend()));
     if (is_no_identity_at_first(through(tracker_, candidate), size_)) return std::nullopt;
-    const ShapeTracker inverse = candidate.simplify();
+    const ShapeTracker inverse = simplify(candidate);
     if (!is_identity(through(tracker_, inverse), size_)) return std::nullopt;
     return inverse;
   }
@@ -167,7 +168,7 @@ std::optional<std::vector<std::int64_t>> addresses_of(const ShapeTracker& tracke
 std::optional<ShapeTracker> proved(const ShapeTracker& tracker, const std::optional<Maps>& maps,
                                    std::int64_t size) {
   if (!maps) return std::nullopt;
-  ShapeTracker inverse = ShapeTracker(std::vector<View>(maps->rbegin(), maps->rend())).simplify();
+  ShapeTracker inverse = simplify(ShapeTracker(std::vector<View>(maps->rbegin(), maps->rend())));
   if (!is_identity(through(tracker, inverse), size)) return std::nullopt;
   return inverse;
 }
@@ -279,7 +280,7 @@ std::optional<ShapeTracker> find_inverse_upwards(const ShapeTracker& simple, std
   for (std::size_t axis = 0; axis < turns.size(); ++axis)
     if (outer.strides()[axis].as_int() < 0) turns[axis] = -1;
   if (std::ranges::find(turns, -1) == turns.end()) return std::nullopt;
-  const auto found = find_inverse_as_it_stands(simple.stride(turns).simplify(), size);
+  const auto found = find_inverse_as_it_stands(simplify(simple.stride(turns)), size);
   if (!found) return std::nullopt;
   const View turned = View::contiguous(outer.shape()).stride(turns);
   const std::vector<View>& rest = found->views();
@@ -321,7 +322,7 @@ Inverse invert(const ShapeTracker& tracker) {
   for (const View& view : tracker.views())
     if (!view.is_concrete())
       throw ShapeError(fmt::format("invert: {} has variables; bind them first", view.str()));
-  const ShapeTracker simple = tracker.simplify();
+  const ShapeTracker simple = simplify(tracker);
   if (simple.nothing_valid()) return {ShapeTracker::contiguous({0}), true};
   const std::int64_t size = simple.real_size();
   Inverse result{find_inverse_of(simple, size), false};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/shapetracker/shapetracker.h"
+#include "touchstone/view/shapetracker.h"
 
 namespace touchstone {
 

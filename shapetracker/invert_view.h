@@ -1,6 +1,6 @@
 #pragma once
 
-#include "touchstone/shapetracker/view.h"
+#include "touchstone/view/view.h"
 
 namespace touchstone::shapetracker {
 

@@ -9,7 +9,8 @@
 #include "touchstone/shapetracker/invert.h"
 #include "touchstone/shapetracker/reason.h"
 #include "touchstone/shapetracker/reduce.h"
-#include "touchstone/shapetracker/shapetracker.h"
+#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/view/shapetracker.h"
 
 namespace touchstone::shapetracker {
 namespace {
@@ -279,7 +280,8 @@ Reduced apply(const json& base, const json& ops, const Names& names) {
   for (const json& entry : parts(ops, "ops", "a list of operations"))
     movements.push_back(movement(entry, fmt::format("ops[{}]", movements.size()), names));
   const auto start = Clock::now();
-  for (const Movement& m : movements) tracker = within(m.where, [&] { return m.apply(tracker); });
+  for (const Movement& m : movements)
+    tracker = within(m.where, [&] { return merge_outermost(m.apply(tracker)); });
   Reduction reduced = shapetracker::reduce(tracker.views());
   const std::int64_t ns = nanoseconds_since(start);
   return {tracker.views(), std::move(reduced.views), std::move(reduced.whole), ns};

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "touchstone/shapetracker/bit_search.h"
+#include "touchstone/shapetracker/simplify.h"
 #include "touchstone/shapetracker/sum_search.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
 #include "touchstone/shapetracker/witness.h"
+#include "touchstone/view/reshape.h"
 
 namespace touchstone {
 namespace shapetracker {
@@ -338,21 +340,6 @@ MergeResult merge_stack(std::span<const View> views, const MergeBudget& budget) 
   return merge(views, budget, nullptr);
 }
 
-Highest highest_address(std::span<const View> views, int nodes) {
-  require_concrete(views);
-  for (const View& view : views)
-    if (view.nothing_valid()) return {true, std::nullopt};
-  for (std::size_t i = 1; i < views.size(); ++i) require_within(views[i], views[i - 1]);
-  if (views.size() == 1) return {true, static_cast<std::int64_t>(wide_range(views[0]).second)};
-  Small<FlatView> inner;
-  for (std::size_t i = views.size() - 1; i-- > 0;) inner.emplace_back(views[i]);
-  const Outer outer(views.back());
-  MergeSearch search(outer.index, {inner.data(), inner.size()}, nodes);
-  const MergeSearch::Highest found = search.highest(outer.box);
-  if (found.truth == Truth::Unknown) return {false, std::nullopt};
-  return {true, found.truth == Truth::Yes ? std::optional(found.address) : std::nullopt};
-}
-
 Explanation explain_merge(std::span<const View> views, const MergeBudget& budget) {
   Evidence evidence;
   const MergeResult result = merge(views, budget, &evidence);
@@ -377,12 +364,28 @@ MergeResult merge_pair(const View& inner, const View& outer, const MergeBudget& 
 
 }  // namespace shapetracker
 
-std::optional<View> View::merge(const View& inner, const View& outer) {
+namespace {
+
+// A group of axes under another shape; what is concrete in a view with variables is merged.
+std::optional<View> merge_group(const View& group, const Shape& shape) {
+  const View target = View::contiguous(shape);
+  if (group.is_concrete() && target.is_concrete())
+    return shapetracker::merge_pair(group, target).view;
+  return shapetracker::reshape_row_major(group, shape);
+}
+
+}  // namespace
+
+std::optional<View> merge(const View& inner, const View& outer) {
   const bool concrete = inner.is_concrete();
   if (concrete && outer.is_concrete()) return shapetracker::merge_pair(inner, outer).view;
   if (inner.is_contiguous() && !inner.nothing_valid() && !concrete && !outer.is_concrete())
     return outer;
   if (outer.is_contiguous() && outer.shape() == inner.shape()) return inner;
+  if (outer.is_contiguous() && !inner.nothing_valid() && !outer.nothing_valid() &&
+      certainly_eq(inner.size(), outer.size()))
+    if (auto grouped = shapetracker::reshape_by_groups(inner, outer.shape(), merge_group))
+      return grouped;
   const View stack[] = {inner, outer};
   return shapetracker::symbolic_merge(stack).view;
 }

@@ -3,7 +3,7 @@
 #include <memory>
 #include <span>
 
-#include "touchstone/shapetracker/view.h"
+#include "touchstone/view/view.h"
 
 namespace touchstone::shapetracker {
 
@@ -48,15 +48,7 @@ struct MergeResult {
 /// Throws ShapeError where a view can leave the one below it, or has variables.
 MergeResult merge_stack(std::span<const View> views, const MergeBudget& budget = {});
 
-/// View::merge within a budget; both concrete.
+/// `merge` of two concrete views within a budget.
 MergeResult merge_pair(const View& inner, const View& outer, const MergeBudget& budget = {});
-
-/// The largest address that a valid point of the stack reads, as merge_stack takes it; nullopt
-/// where nothing is valid. Decided is false where the budget of boxes runs out.
-struct Highest {
-  bool decided;
-  std::optional<std::int64_t> address;
-};
-Highest highest_address(std::span<const View> views, int nodes = 20'000);
 
 }  // namespace touchstone::shapetracker

@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "touchstone/shapetracker/flat_view.h"
 #include "touchstone/shapetracker/merge.h"
+#include "touchstone/view/flat_view.h"
 
 namespace touchstone::shapetracker {
 
@@ -49,13 +49,6 @@ class MergeSearch {
   /// Whether every point of the box is valid with address base + sum(slopes * (point - low)).
   Truth is_affine(const Box& box, std::int64_t base, const Point& slopes);
   std::optional<std::int64_t> at(const Point& point) const;
-  /// The largest address of a valid point of the box; Unknown where the budget runs out, No where
-  /// nothing is valid.
-  struct Highest {
-    Truth truth;
-    std::int64_t address;
-  };
-  Highest highest(const Box& box);
 
   /// at_low + sum(slopes * z) on a box; one slope for each of its dims.
   struct Line {
@@ -107,7 +100,6 @@ class MergeSearch {
 
   Line line(const Box& box) const;
   Stop narrow_through(Box& box, Line& line) const;
-  std::int64_t reach(const Box& box) const;
   bool agrees(const Point& point);
   bool agrees_at_samples(const Box& box);
   Stop match(const Box& box, Line& line);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "touchstone/shapetracker/sint_bounds.h"
+#include "touchstone/view/sint_bounds.h"
 
 namespace touchstone {
 namespace {

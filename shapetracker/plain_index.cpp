@@ -1,5 +1,7 @@
 #include "touchstone/shapetracker/plain_index.h"
 
+#include "touchstone/shapetracker/index_expr.h"
+
 namespace touchstone::shapetracker {
 namespace {
 

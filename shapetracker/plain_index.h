@@ -2,8 +2,9 @@
 
 #include <span>
 
-#include "touchstone/shapetracker/shapetracker.h"
+#include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/symbolic/expr.h"
+#include "touchstone/view/shapetracker.h"
 
 namespace touchstone::shapetracker {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "touchstone/shapetracker/simplify.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
 #include "touchstone/shapetracker/two_views.h"
 
@@ -92,7 +93,7 @@ bool shorten(Views& views, std::int64_t& effort) {
 }  // namespace
 
 std::optional<View> merge_run(std::span<const View> run) {
-  if (run.size() == 2) return View::merge(run[0], run[1]);
+  if (run.size() == 2) return touchstone::merge(run[0], run[1]);
   if (!all_concrete(run)) return symbolic_merge(run).view;
   return merge_stack(run, kBoxesOnly).view;
 }
@@ -107,6 +108,7 @@ Reduction reduce(std::vector<View> views) {
     left = {std::move(*single)};
     return result;
   }
+  const std::size_t before = left.size();
   Runs runs;
   if (left.size() > kLongestRun) merge_neighbours(left, runs);
   constexpr std::int64_t kEffort = 1 << 19;
@@ -114,6 +116,9 @@ Reduction reduce(std::vector<View> views) {
   do {
     if (left.size() > 2) left = fewest_runs(left, runs);
   } while (left.size() > 2 && shorten(left, effort));
+  // With variables a run may be shown to be one view only when a part of it is one.
+  if (left.size() < before && left.size() > 1 && !all_concrete(left))
+    left = reduce(std::move(left)).views;
   return result;
 }
 

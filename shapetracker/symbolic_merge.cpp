@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "touchstone/shapetracker/sint_bounds.h"
 #include "touchstone/shapetracker/symbolic_samples.h"
+#include "touchstone/view/sint_bounds.h"
 
 namespace touchstone::shapetracker {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "touchstone/shapetracker/affine_proof.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
-#include "touchstone/shapetracker/variable_table.h"
+#include "touchstone/view/variable_table.h"
 
 namespace touchstone::shapetracker {
 

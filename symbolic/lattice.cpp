@@ -2,6 +2,8 @@
 // form, without members and clauses that others decide, does not depend on how it was nested.
 #include <algorithm>
 #include <bit>
+#include <cassert>
+#include <limits>
 
 #include "touchstone/symbolic/lattice_sets.h"
 #include "touchstone/symbolic/order.h"
@@ -18,7 +20,8 @@ namespace {
 
 constexpr std::size_t kMostMembers = 10;  // past it, what is nested stays one member
 constexpr std::size_t kMostClauses = 10;
-constexpr int kDeepestClauses = 3;  // nothing may recurse on the depth of an expression
+constexpr std::size_t kMostAtOnce = 20;  // past it, members are compared one by one: see Bits
+constexpr int kDeepestClauses = 3;       // nothing may recurse on the depth of an expression
 
 }  // namespace
 
@@ -26,6 +29,7 @@ Simplifier::Clause Simplifier::member_of(Linear s, List<Linear>& members) {
   const auto at = std::ranges::find(members, s);
   const auto i = static_cast<std::size_t>(at - members.begin());
   if (at == members.end()) members.push_back(std::move(s));
+  assert(i < static_cast<std::size_t>(std::numeric_limits<Bits>::digits));
   return bit(i);
 }
 
@@ -463,11 +467,40 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   return r;
 }
 
+Linear Simplifier::wide_maximum(List<Linear> members) {
+  constexpr std::size_t kMostTerms = 8;  // as in `reduce`
+  std::vector<bool> goes(members.size(), false);
+  const auto drop = [&](std::size_t under, std::size_t above) {
+    law("max.dominated",
+        [&](Instance& i) { i.bind("x", members[above]).bind("y", members[under]); });
+    goes[under] = true;
+  };
+  for (std::size_t i = 0; i < members.size(); ++i)
+    for (std::size_t j = 0; j < i && !goes[i]; ++j) {
+      if (goes[j]) continue;
+      Linear gap = members[i];
+      add(gap, members[j], -1);
+      recombine(gap);
+      const Interval range = gap.terms.size() > kMostTerms ? plain_bounds(gap) : bounds(gap);
+      if (range.within(0, 0) ? !precedes(members[j], members[i]) : range.at_least(0))
+        drop(j, i);
+      else if (range.at_most(0))
+        drop(i, j);
+    }
+  List<Linear> left;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    if (!goes[i]) left.push_back(std::move(members[i]));
+  if (left.size() <= kMostAtOnce) return maximum(left);
+  const std::size_t count = left.size();
+  return largest(std::move(left), count);
+}
+
 Linear Simplifier::maximum(std::span<const Linear> members) {
   if (members.size() == 2)
     if (auto known = larger_of_two(members[0], members[1])) return *known;
   List<Linear> list;
   for (const Linear& m : members) list.push_back(shortened(m));
+  if (list.size() > kMostAtOnce) return wide_maximum(std::move(list));
   const auto selects = [&](const Linear& m) {
     return std::ranges::any_of(m.terms,
                                [&](const Term& t) { return c_.kind(t.atom) == Kind::Select; });

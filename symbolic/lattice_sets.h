@@ -6,7 +6,8 @@
 
 namespace touchstone::symbolic::lattice {
 
-/// A set of members, by their places.
+/// A set of members, by their places, of which there are at most 32: `maximum` takes 20 at once,
+/// and what is nested adds fewer than ten.
 using Bits = std::uint32_t;
 
 inline int place(Bits set) { return std::countr_zero(set); }

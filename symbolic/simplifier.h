@@ -253,6 +253,8 @@ class Simplifier {
   Linear largest(List<Linear> members, std::size_t plain);
   /// The same for two short sums without choices or quotients, in fewer steps.
   std::optional<Linear> larger_of_two(const Linear& a, const Linear& b);
+  /// The same for more members than a set holds: those that another is never below go, one by one.
+  Linear wide_maximum(List<Linear> members);
   Linear positive_part(const Linear& s);
   /// Whether the largest smallest member is below 0, as far as the members' signs tell; else l is
   /// left with what matters for that.

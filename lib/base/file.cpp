@@ -1,5 +1,6 @@
 #include "touchstone/base/file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -19,6 +20,18 @@ namespace fs = std::filesystem;
 
 [[noreturn]] void fail(std::string_view doing, const fs::path& path, int error) {
   throw SystemError(fmt::format("cannot {} '{}': {}", doing, path.string(), std::strerror(error)));
+}
+
+[[noreturn]] void refuse(const fs::path& path, std::string_view what) {
+  throw SystemError(
+      fmt::format("cannot read '{}': it is {}; only regular files are read", path.string(), what));
+}
+
+std::string_view kind_of(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISFIFO(mode)) return "a pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "a device";
 }
 
 class Descriptor {
@@ -76,20 +89,45 @@ void write_in_place(const fs::path& path, std::string_view bytes) {
 
 }  // namespace
 
-std::string read_file(const fs::path& path) {
-  const Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) fail("read", path, errno);
-  std::string bytes;
-  char chunk[1 << 16];
-  for (;;) {
-    const ssize_t n = ::read(fd.get(), chunk, sizeof chunk);
-    if (n < 0) {
-      if (errno == EINTR) continue;
-      fail("read", path, errno);
-    }
-    if (n == 0) return bytes;
-    bytes.append(chunk, static_cast<std::size_t>(n));
+std::string ByteSource::read(std::uint64_t at, std::size_t count) const {
+  std::string bytes(count, '\0');
+  read(at, std::span(bytes));
+  return bytes;
+}
+
+InputFile::InputFile(fs::path path) : path_(std::move(path)) {
+  Descriptor fd(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (fd.get() < 0 && errno == ENXIO) refuse(path_, "a socket, or a device that is not there");
+  struct stat facts {};
+  if (fd.get() < 0 || ::fstat(fd.get(), &facts) != 0) fail("read", path_, errno);
+  if (!S_ISREG(facts.st_mode)) refuse(path_, kind_of(facts.st_mode));
+  size_ = static_cast<std::uint64_t>(facts.st_size);
+  file_ = fd.release();
+}
+
+InputFile::~InputFile() { ::close(file_); }
+
+void InputFile::read(std::uint64_t at, std::span<char> to) const {
+  while (!to.empty()) {
+    const std::size_t piece = std::min<std::size_t>(to.size(), std::size_t{1} << 30);
+    const ssize_t n = ::pread(file_, to.data(), piece, static_cast<off_t>(at));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) fail("read", path_, errno);
+    if (n == 0)
+      throw SystemError(
+          fmt::format("cannot read '{}': it ends at byte {}, and had {} bytes when it was opened",
+                      path_.string(), at, size_));
+    at += static_cast<std::uint64_t>(n);
+    to = to.subspan(static_cast<std::size_t>(n));
   }
+}
+
+std::string read_file(const fs::path& path, std::uint64_t most) {
+  const InputFile file(path);
+  if (file.size() > most)
+    throw SystemError(fmt::format("cannot read '{}': it has {} bytes, at most {} are read",
+                                  path.string(), file.size(), most));
+  return file.read(0, static_cast<std::size_t>(file.size()));
 }
 
 void write_file_atomically(const fs::path& wanted, std::string_view bytes) {

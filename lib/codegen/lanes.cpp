@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "touchstone/ops/node_order.h"
+#include "touchstone/shapetracker/access.h"
 
 namespace touchstone::codegen {
 
@@ -25,7 +26,7 @@ std::int64_t terms(const LazyOp& reduce) {
 
 // Lanes that suit a load whose elements are taken along the axis.
 std::int64_t lanes_for(const LazyOp& load, std::size_t axis) {
-  const auto stride = load.buffer().st.real_strides(true)[axis];
+  const auto stride = real_strides(load.buffer().st, true)[axis];
   if (!stride || !stride->is_int()) return kOtherLanes;
   const std::int64_t step = stride->as_int();
   if (step >= -1 && step <= 1) return kUnitLanes;

@@ -7,6 +7,8 @@
 #include "touchstone/codegen/linearizer.h"
 #include "touchstone/codegen/merge_axes.h"
 #include "touchstone/codegen/options_matter.h"
+#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 
@@ -85,7 +87,7 @@ void Linearizer::write(int indices) {
   const LazyOp* const root = kernel_->src()[0].get();
   const int value = evaluate(root, indices);
   const Node index =
-      kernel_->buffer().st.expr_idxs(indices_[static_cast<std::size_t>(indices)]).index;
+      expr_idxs(kernel_->buffer().st, indices_[static_cast<std::size_t>(indices)]).index;
   builder_.here(
       {UOps::Store, root->dtype(), {global(0, root->dtype()), lower(index, indices), value}, {}});
 }
@@ -297,11 +299,30 @@ void Linearizer::set_made(const LazyOp* node, int indices, int value) {
   *made_[static_cast<std::size_t>(indices)].emplace(node, value).first = value;
 }
 
+namespace {
+
+// The kernel with the fewest views found; kernels of the lazy stack have them already.
+LazyOpPtr with_simple_views(const LazyOpPtr& kernel) {
+  const auto stacked = [](const LazyOp* node) {
+    const auto* b = std::get_if<MemBuffer>(&node->arg());
+    const auto* c = std::get_if<ConstBuffer>(&node->arg());
+    return (b != nullptr && b->st.views().size() > 1) || (c != nullptr && c->st.views().size() > 1);
+  };
+  if (std::ranges::none_of(ordered_nodes(kernel), stacked)) return kernel;
+  return rebuild(kernel, [](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+    OpArg arg = node->arg();
+    if (auto* b = std::get_if<MemBuffer>(&arg)) b->st = simplify(b->st);
+    if (auto* c = std::get_if<ConstBuffer>(&arg)) c->st = simplify(c->st);
+    return LazyOp::make(node->op(), src, std::move(arg));
+  });
+}
+
+}  // namespace
 }  // namespace codegen
 
 LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
   validate_kernel(kernel);
-  const LazyOpPtr planted = plant_view_fault(kernel, options.fault);
+  const LazyOpPtr planted = plant_view_fault(codegen::with_simple_views(kernel), options.fault);
   const LazyOpPtr merged = options.merge_axes ? merge_axes(planted) : planted;
   LinearKernel linear = codegen::Linearizer(merged, options).run();
   linear.name = kernel_name(kernel);
@@ -311,7 +332,7 @@ LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
 }
 
 bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
-  const LazyOpPtr planted = plant_view_fault(kernel, options.fault);
+  const LazyOpPtr planted = plant_view_fault(codegen::with_simple_views(kernel), options.fault);
   const LazyOpPtr merged = merge_axes(planted);
   if (!options.merge_axes && merged != planted) return true;
   return !(options.lanes && options.stages) && codegen::plan_lanes(merged).has_value();

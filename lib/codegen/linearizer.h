@@ -13,6 +13,7 @@
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/stage.h"
 #include "touchstone/ops/node_map.h"
+#include "touchstone/shapetracker/index_expr.h"
 
 namespace touchstone::codegen {
 

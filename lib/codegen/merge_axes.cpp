@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "touchstone/ops/node_order.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 
@@ -63,7 +64,8 @@ bool reduces_alike(const Facts& facts, int a, int b) {
 
 bool views_allow(const Facts& facts, const Groups& groups) {
   return std::ranges::all_of(facts.views, [&](const ShapeTracker* st) {
-    return st->reshape(merged_shape(st->shape(), groups)).views().size() <= st->views().size();
+    const ShapeTracker merged = merge_outermost(st->reshape(merged_shape(st->shape(), groups)));
+    return merged.views().size() <= st->views().size();
   });
 }
 
@@ -103,7 +105,7 @@ LazyOpPtr merge_axes(const LazyOpPtr& kernel) {
   const Groups groups = find_groups(facts, rank);
   if (static_cast<int>(groups.size()) == rank) return kernel;
   const auto merge = [&](const ShapeTracker& st) {
-    return st.reshape(merged_shape(st.shape(), groups));
+    return merge_outermost(st.reshape(merged_shape(st.shape(), groups)));
   };
   return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
     switch (node->op()) {

@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "touchstone/shapetracker/access.h"
+
 namespace touchstone::codegen {
 
 namespace {
@@ -69,7 +71,7 @@ class Planner {
 
   bool lies_apart(const LazyOp& node) const {
     if (node.op() != Op::Load) return false;
-    const auto stride = node.buffer().st.real_strides(true)[loops_.lane_axis];
+    const auto stride = real_strides(node.buffer().st, true)[loops_.lane_axis];
     return stride && stride->is_int() && (stride->as_int() > 1 || stride->as_int() < -1);
   }
 

@@ -1,9 +1,11 @@
 #include "touchstone/device/array_file.h"
 
+#include <algorithm>
 #include <set>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/device/array_reader.h"
 
 namespace touchstone {
 namespace {
@@ -19,11 +21,32 @@ Format format_of(const std::filesystem::path& path) {
       fmt::format("'{}' is no file of arrays; .npy, .npz and .safetensors are", path.string()));
 }
 
-std::string names_of(std::span<const NamedArray> arrays) {
-  std::vector<std::string_view> names;
-  for (const NamedArray& a : arrays) names.push_back(a.name);
-  return fmt::format("{}", fmt::join(names, ", "));
+// The first of them: a file may hold many.
+std::string list_of(std::span<const std::string> names) {
+  constexpr std::size_t kMost = 20;
+  return fmt::format("{}{}", fmt::join(names.first(std::min(names.size(), kMost)), ", "),
+                     names.size() > kMost ? fmt::format(", ... ({})", names.size()) : "");
 }
+
+class NpyReader final : public ArrayFile::Reader {
+ public:
+  NpyReader(std::unique_ptr<ByteSource> bytes, std::string path)
+      : bytes_(std::move(bytes)), where_(std::move(path)) {
+    const auto head = static_cast<std::size_t>(std::min<std::uint64_t>(bytes_->size(), kNpyHead));
+    at_ = npy_header(bytes_->read(0, head), bytes_->size(), where_);
+    names = {""};
+  }
+  HostArray read(std::size_t, const Wanted& wanted) const override {
+    HostArray array = elements(*bytes_, at_, wanted);
+    require_npy_bools(array.dtype, array.bytes, where_);
+    return array;
+  }
+
+ private:
+  std::unique_ptr<ByteSource> bytes_;
+  std::string where_;
+  ArrayLayout at_;
+};
 
 void require_names(std::span<const NamedArray> arrays, const std::string& where) {
   std::set<std::string_view> seen;
@@ -35,18 +58,48 @@ void require_names(std::span<const NamedArray> arrays, const std::string& where)
 
 }  // namespace
 
-std::vector<NamedArray> read_array_file(const std::filesystem::path& path) {
+std::size_t wanted_of(ArrayLayout& at, const Wanted& wanted) {
+  const std::int64_t size = at.size();
+  const std::int64_t count = wanted ? std::min(wanted(at), size) : size;
+  if (count < size) at.shape = {count};
+  return static_cast<std::size_t>(count) * itemsize(at.dtype);
+}
+
+HostArray elements(const ByteSource& bytes, ArrayLayout at, const Wanted& wanted) {
+  const std::size_t count = wanted_of(at, wanted);
+  return {at.dtype, std::move(at.shape), bytes.read(at.offset, count)};
+}
+
+ArrayFile::ArrayFile(const std::filesystem::path& path) {
   const Format format = format_of(path);
-  const std::string bytes = read_file(path);
+  auto file = std::make_unique<InputFile>(path);
   switch (format) {
     case Format::Npy:
-      return {{"", parse_npy(bytes, path.string())}};
+      reader_ = std::make_unique<NpyReader>(std::move(file), path.string());
+      break;
     case Format::Npz:
-      return parse_npz(bytes, path.string());
+      reader_ = npz_reader(std::move(file), path.string());
+      break;
     case Format::Safetensors:
+      reader_ = safetensors_reader(std::move(file), path.string());
       break;
   }
-  return parse_safetensors(bytes, path.string());
+}
+ArrayFile::~ArrayFile() = default;
+ArrayFile::ArrayFile(ArrayFile&&) noexcept = default;
+
+const std::vector<std::string>& ArrayFile::names() const { return reader_->names; }
+
+HostArray ArrayFile::read(std::size_t i, const Wanted& wanted) const {
+  return reader_->read(i, wanted);
+}
+
+std::vector<NamedArray> read_array_file(const std::filesystem::path& path) {
+  const ArrayFile file(path);
+  std::vector<NamedArray> arrays;
+  for (std::size_t i = 0; i < file.names().size(); ++i)
+    arrays.push_back({file.names()[i], file.read(i)});
+  return arrays;
 }
 
 void write_array_file(const std::filesystem::path& path, std::span<const NamedArray> arrays) {
@@ -67,24 +120,26 @@ void write_array_file(const std::filesystem::path& path, std::span<const NamedAr
   }
 }
 
-HostArray read_array(const std::string& what) {
+HostArray read_array(const std::string& what, const Wanted& wanted) {
   // A colon may also be part of the file's own name.
   const std::size_t colon = what.rfind(':');
   std::error_code ignored;
   const bool named = colon != std::string::npos && !std::filesystem::exists(what, ignored);
-  const std::string file = what.substr(0, named ? colon : std::string::npos);
-  std::vector<NamedArray> arrays = read_array_file(file);
+  const std::string path = what.substr(0, named ? colon : std::string::npos);
+  const ArrayFile file(path);
+  const std::vector<std::string>& names = file.names();
   if (!named) {
-    if (arrays.size() == 1) return std::move(arrays[0].array);
+    if (names.size() == 1) return file.read(0, wanted);
     throw ParseError(fmt::format("'{0}' holds {1} arrays; name one, as {0}:{2} (there are: {3})",
-                                 file, arrays.size(), arrays.empty() ? "NAME" : arrays[0].name,
-                                 names_of(arrays)));
+                                 path, names.size(), names.empty() ? "NAME" : names[0],
+                                 list_of(names)));
   }
   const std::string name = what.substr(colon + 1);
-  for (NamedArray& a : arrays)
-    if (a.name == name) return std::move(a.array);
-  throw ParseError(
-      fmt::format("'{}' holds no array named '{}'; there are: {}", file, name, names_of(arrays)));
+  const auto at = std::ranges::find(names, name);
+  if (at == names.end())
+    throw ParseError(
+        fmt::format("'{}' holds no array named '{}'; there are: {}", path, name, list_of(names)));
+  return file.read(static_cast<std::size_t>(at - names.begin()), wanted);
 }
 
 }  // namespace touchstone

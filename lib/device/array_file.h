@@ -1,6 +1,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,8 +19,35 @@ struct NamedArray {
   HostArray array;
 };
 
-/// Arrays of a file, in its order, by its extension: .npy, .npz, .safetensors. Throws SystemError
-/// for the file, ParseError for its content or its name.
+/// Asked of an array before any of its elements is read or unpacked, with its name, type and shape:
+/// how many of them, from the first, are wanted. Throws to refuse it.
+using Wanted = std::function<std::int64_t(const ArrayLayout&)>;
+
+/// A file of arrays, by its extension: .npy, .npz, .safetensors. Only what tells names, types and
+/// shapes is read before an array is asked for; it may be at most 16 MiB.
+class ArrayFile {
+ public:
+  /// Throws SystemError for the file, ParseError for its content or its name.
+  explicit ArrayFile(const std::filesystem::path& path);
+  ~ArrayFile();
+  ArrayFile(ArrayFile&&) noexcept;
+  ArrayFile(const ArrayFile&) = delete;
+  ArrayFile& operator=(const ArrayFile&) = delete;
+  ArrayFile& operator=(ArrayFile&&) = delete;
+
+  /// In the file's order; of a .npy one, empty.
+  const std::vector<std::string>& names() const;
+  /// The array names()[i]; where not all of it was wanted, a list of that many elements. Throws
+  /// SystemError, ParseError, and what `wanted` throws.
+  HostArray read(std::size_t i, const Wanted& wanted = {}) const;
+
+  struct Reader;  // one a format
+
+ private:
+  std::unique_ptr<Reader> reader_;
+};
+
+/// All arrays of a file, in its order. Throws as ArrayFile.
 std::vector<NamedArray> read_array_file(const std::filesystem::path& path);
 
 /// Writes the whole file or none of it; by the extension, as above. A .npy takes one array, whose
@@ -28,7 +57,7 @@ void write_array_file(const std::filesystem::path& path, std::span<const NamedAr
 
 /// One array: of "FILE" where the file holds one, of "FILE:NAME" the one of that name. Throws
 /// ParseError that lists the names, SystemError.
-HostArray read_array(const std::string& what);
+HostArray read_array(const std::string& what, const Wanted& wanted = {});
 
 /// numpy.savez and savez_compressed: a zip archive of .npy files, stored or deflated, below 4 GiB.
 /// Throws ParseError that begins with `where`: no archive, a part that lies outside the file, a

@@ -11,6 +11,7 @@ namespace touchstone {
 /// What the lazy stack may do to make fewer or cheaper kernels. Results never depend on a switch,
 /// only which kernels there are and how fast they run.
 enum class Switch : std::uint8_t {
+  MergeViews,
   RemoveMovementNops,
   MergeElementwiseIntoReduce,
   ShuffleMovementOps,
@@ -24,7 +25,7 @@ enum class Switch : std::uint8_t {
   PushContiguous,
   PushReshapes
 };
-inline constexpr int kSwitchCount = 12;
+inline constexpr int kSwitchCount = 13;
 
 struct SwitchInfo {
   Switch id;
@@ -35,6 +36,8 @@ struct SwitchInfo {
 
 // clang-format off
 inline constexpr std::array<SwitchInfo, kSwitchCount> switch_table = {{
+    {Switch::MergeViews, "MERGE_VIEWS", 0,
+     "views of views are looked through for fewer that say the same"},
     {Switch::RemoveMovementNops, "REMOVE_MOVEMENT_NOPS", 1,
      "a movement that moves nothing is no view, and contiguous() of it no copy"},
     {Switch::MergeElementwiseIntoReduce, "MERGE_ELEMENTWISE_INTO_REDUCE", 1,

@@ -22,7 +22,7 @@ constexpr std::string_view kPrefix = "DISK:";
 class Mapping {
  public:
   explicit Mapping(const std::filesystem::path& path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat facts {};
     if (file < 0 || ::fstat(file, &facts) != 0) {
       const int why = errno;

@@ -1,5 +1,6 @@
 #include "touchstone/device/npy.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
@@ -173,35 +174,53 @@ HostArray parse_npy(std::string_view bytes, const std::string& where) {
 }
 
 ArrayLayout npy_layout(std::string_view bytes, const std::string& where) {
-  if (!bytes.starts_with(kMagic) || bytes.size() < 10)
+  ArrayLayout at = npy_header(bytes.substr(0, kNpyHead), bytes.size(), where);
+  require_npy_bools(at.dtype, bytes.substr(at.offset), where);
+  return at;
+}
+
+ArrayLayout npy_header(std::string_view head, std::uint64_t size, const std::string& where) {
+  if (!head.starts_with(kMagic) || head.size() < 10)
     bad(where, "it does not begin with the NumPy magic");
-  const int version = bytes[6];
+  const int version = head[6];
   if (version != 1 && version != 2)
     bad(where, fmt::format("its format is version {}; versions 1 and 2 are read", version));
   const std::size_t length_bytes = version == 1 ? 2 : 4;
-  if (bytes.size() < 8 + length_bytes) bad(where, "it ends inside the header");
-  const std::size_t length = little_endian(bytes.substr(8, length_bytes));
+  if (head.size() < 8 + length_bytes) bad(where, "it ends inside the header");
+  const std::size_t length = little_endian(head.substr(8, length_bytes));
   const std::size_t start = 8 + length_bytes + length;
-  if (length > bytes.size() || start > bytes.size()) bad(where, "it ends inside the header");
-  const HostArray array = Header(bytes.substr(8 + length_bytes, length), where).array();
-  const std::string_view data = bytes.substr(start);
+  if (start > size) bad(where, "it ends inside the header");
+  if (start > kNpyHead)
+    bad(where, fmt::format("its header has {} bytes, at most {} are read", length,
+                           kNpyHead - 8 - length_bytes));
+  const HostArray array = Header(head.substr(8 + length_bytes, length), where).array();
   std::int64_t wanted = 0;
   try {
     wanted = checked_mul(array.size(), static_cast<std::int64_t>(itemsize(array.dtype)));
   } catch (const OverflowError&) {
     bad(where, "its shape is too large");
   }
-  if (static_cast<std::int64_t>(data.size()) != wanted)
-    bad(where, fmt::format("it holds {} bytes of elements, its shape and type need {}", data.size(),
-                           wanted));
-  if (array.dtype == DType::Bool)
-    for (const char c : data)
-      if (c != 0 && c != 1) bad(where, "a bool is neither 0 nor 1");
+  if (size - start != static_cast<std::uint64_t>(wanted))
+    bad(where, fmt::format("it holds {} bytes of elements, its shape and type need {}",
+                           size - start, wanted));
   return {"", array.dtype, array.shape, start};
 }
 
+void require_npy_bools(DType dtype, std::string_view elements, const std::string& where) {
+  if (dtype != DType::Bool) return;
+  for (const char c : elements)
+    if (c != 0 && c != 1) bad(where, "a bool is neither 0 nor 1");
+}
+
 HostArray read_npy(const std::filesystem::path& path) {
-  return parse_npy(read_file(path), path.string());
+  const InputFile file(path);
+  const std::string where = path.string();
+  const auto head = static_cast<std::size_t>(std::min<std::uint64_t>(file.size(), kNpyHead));
+  const ArrayLayout at = npy_header(file.read(0, head), file.size(), where);
+  HostArray array{at.dtype, at.shape,
+                  file.read(at.offset, static_cast<std::size_t>(file.size()) - at.offset)};
+  require_npy_bools(array.dtype, array.bytes, where);
+  return array;
 }
 
 std::string npy_bytes(const HostArray& array) {

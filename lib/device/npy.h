@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -36,6 +37,13 @@ struct ArrayLayout {
 HostArray read_npy(const std::filesystem::path& path);
 HostArray parse_npy(std::string_view bytes, const std::string& where);
 ArrayLayout npy_layout(std::string_view bytes, const std::string& where);
+
+/// The layout of a .npy of `size` bytes, for which only its first bytes have to be read: `head`
+/// holds the first kNpyHead bytes, or all where there are fewer. The shape fits the size.
+inline constexpr std::size_t kNpyHead = (std::size_t{1} << 16) + 12;
+ArrayLayout npy_header(std::string_view head, std::uint64_t size, const std::string& where);
+/// Throws ParseError where a bool among elements of a .npy is neither 0 nor 1.
+void require_npy_bools(DType dtype, std::string_view elements, const std::string& where);
 
 /// The file as bytes, format 1.0.
 std::string npy_bytes(const HostArray& array);

@@ -1,9 +1,10 @@
+#include <algorithm>
 #include <set>
 
 #include <zlib.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/device/array_file.h"
+#include "touchstone/device/array_reader.h"
 
 // The zip archive as PKWARE's APPNOTE describes it, as far as NumPy uses it.
 
@@ -28,8 +29,8 @@ void append(std::string& out, std::uint64_t n, int width) {
   for (int i = 0; i < width; ++i) out += static_cast<char>(n >> (8 * i) & 255);
 }
 
-std::uint32_t checksum(std::string_view bytes) {
-  uLong crc = ::crc32(0, nullptr, 0);
+// Of bytes that follow those whose checksum is `crc`.
+std::uint32_t checksum(std::string_view bytes, uLong crc = ::crc32(0, nullptr, 0)) {
   while (!bytes.empty()) {
     const std::string_view piece = bytes.substr(0, std::size_t{1} << 30);
     crc =
@@ -41,46 +42,78 @@ std::uint32_t checksum(std::string_view bytes) {
 
 // One entry of the central directory.
 struct Member {
-  std::string_view name;
+  std::string name;
   std::uint64_t method = 0, checksum = 0, packed = 0, size = 0, offset = 0;
+};
+
+// Unpacks a member piece by piece, so that its header is known before room for the rest is made.
+class Inflater {
+ public:
+  Inflater(const ByteSource& bytes, std::uint64_t at, std::uint64_t packed)
+      : bytes_(bytes), at_(at), left_(packed), chunk_(std::size_t{1} << 16, '\0') {
+    good_ = ::inflateInit2(&stream_, -MAX_WBITS) == Z_OK;
+  }
+  ~Inflater() { ::inflateEnd(&stream_); }
+  Inflater(const Inflater&) = delete;
+  Inflater& operator=(const Inflater&) = delete;
+
+  /// How many bytes came; fewer than `to` has where the member ends, or is damaged.
+  std::size_t unpack(std::span<char> to) {
+    std::size_t made = 0;
+    while (good_ && !ended_ && made < to.size()) {
+      if (stream_.avail_in == 0 && left_ > 0) refill();
+      const std::size_t room = std::min<std::size_t>(to.size() - made, std::size_t{1} << 30);
+      stream_.next_out = reinterpret_cast<Bytef*>(to.data() + made);
+      stream_.avail_out = static_cast<uInt>(room);
+      const int status = ::inflate(&stream_, Z_NO_FLUSH);
+      const std::size_t more = room - stream_.avail_out;
+      made += more;
+      ended_ = status == Z_STREAM_END;
+      good_ = ended_ || (status == Z_OK && (more > 0 || stream_.avail_in > 0 || left_ > 0));
+    }
+    return made;
+  }
+  /// Whether the member ends here, with nothing behind it.
+  bool at_end() {
+    char more = 0;
+    return unpack({&more, 1}) == 0 && ended_;
+  }
+
+ private:
+  void refill() {
+    const auto n = static_cast<std::size_t>(std::min<std::uint64_t>(left_, chunk_.size()));
+    bytes_.read(at_, std::span(chunk_).first(n));
+    at_ += n;
+    left_ -= n;
+    stream_.next_in = reinterpret_cast<Bytef*>(chunk_.data());
+    stream_.avail_in = static_cast<uInt>(n);
+  }
+
+  const ByteSource& bytes_;
+  std::uint64_t at_, left_;
+  std::string chunk_;
+  z_stream stream_{};
+  bool good_ = false, ended_ = false;
 };
 
 class Archive {
  public:
-  Archive(std::string_view bytes, const std::string& where) : bytes_(bytes), where_(where) {}
+  Archive(const ByteSource& bytes, const std::string& where) : bytes_(bytes), where_(where) {}
 
-  std::vector<NamedArray> arrays() {
-    std::vector<NamedArray> out;
-    for (const Member& m : members()) out.push_back({array_name(m), array(m)});
-    return out;
-  }
-
-  std::vector<NpzMember> mapped() {
-    std::vector<NpzMember> out;
-    for (const Member& m : members()) {
-      NpzMember& made = out.emplace_back();
-      if (m.method == 0) {
-        const std::string_view stored = packed(m);
-        made.layout = npy_layout(stored, where_of(m));
-        made.layout.offset += static_cast<std::size_t>(stored.data() - bytes_.data());
-      } else {
-        made.unpacked = array(m);
-      }
-      made.layout.name = array_name(m);
-    }
-    return out;
-  }
-
- private:
   std::vector<Member> members() const {
-    std::size_t at = 0, count = 0;
-    find_directory(at, count);
+    std::size_t count = 0;
+    const std::string directory = find_directory(count);
     std::vector<Member> all;
-    std::set<std::string_view> seen;
+    std::set<std::string> seen;
+    std::size_t at = 0;
+    std::uint64_t held = 0;
     for (std::size_t i = 0; i < count; ++i) {
-      all.push_back(directory_entry(at));
+      all.push_back(directory_entry(directory, at));
       if (!seen.insert(all.back().name).second)
         bad_zip(where_, fmt::format("it has two members '{}'", all.back().name));
+      // Members that share bytes could unpack to any size.
+      held += std::min(all.back().packed, bytes_.size() + 1);
+      if (held > bytes_.size()) bad_zip(where_, "its members lie outside the file, or share bytes");
     }
     return all;
   }
@@ -88,36 +121,67 @@ class Archive {
   std::string array_name(const Member& m) const {
     if (!m.name.ends_with(".npy"))
       bad_zip(where_, fmt::format("its member '{}' is no .npy", m.name));
-    return std::string(m.name.substr(0, m.name.size() - 4));
+    return m.name.substr(0, m.name.size() - 4);
   }
   std::string where_of(const Member& m) const { return fmt::format("{}:{}", where_, m.name); }
 
-  // The piece [at, at + size), which must lie within the file.
-  std::string_view piece(std::uint64_t at, std::uint64_t size, const char* what) const {
+  // Where its bytes begin in the file.
+  std::uint64_t start_of(const Member& m) const {
+    require_within(m.offset, kLocalSize, "a member");
+    const std::string local = bytes_.read(m.offset, kLocalSize);
+    if (little_endian(local, 0, 4) != kLocal) bad_zip(where_, "a member is not where it should be");
+    const std::uint64_t start =
+        m.offset + kLocalSize + little_endian(local, 26, 2) + little_endian(local, 28, 2);
+    require_within(start, m.packed, "a member");
+    if (m.method == 0 && m.packed != m.size)
+      bad_zip(where_, fmt::format("the sizes of '{}' disagree", m.name));
+    return start;
+  }
+
+  HostArray array(const Member& m, const Wanted& wanted) const {
+    HostArray made = m.method == 0 ? stored(m, wanted) : inflated(m, wanted);
+    require_npy_bools(made.dtype, made.bytes, where_of(m));
+    return made;
+  }
+
+ private:
+  void require_within(std::uint64_t at, std::uint64_t size, const char* what) const {
     if (at > bytes_.size() || size > bytes_.size() - at)
       bad_zip(where_, fmt::format("{} lies outside the file", what));
-    return bytes_.substr(at, size);
   }
 
   // The end record stands last, behind it at most a comment of 65,535 bytes.
-  void find_directory(std::size_t& at, std::size_t& count) const {
+  std::string find_directory(std::size_t& count) const {
     if (bytes_.size() < kEndSize) bad_zip(where_, "it is no zip archive");
-    const std::size_t last = bytes_.size() - kEndSize;
-    for (std::size_t end = last;; --end) {
-      if (little_endian(bytes_, end, 4) == kEnd &&
-          end + kEndSize + little_endian(bytes_, end + 20, 2) == bytes_.size()) {
-        count = little_endian(bytes_, end + 10, 2);
-        at = little_endian(bytes_, end + 16, 4);
+    const std::size_t tail_size =
+        static_cast<std::size_t>(std::min<std::uint64_t>(bytes_.size(), kEndSize + 0xffff));
+    const std::uint64_t before = bytes_.size() - tail_size;
+    const std::string tail = bytes_.read(before, tail_size);
+    for (std::size_t end = tail_size - kEndSize;; --end) {
+      if (little_endian(tail, end, 4) == kEnd &&
+          end + kEndSize + little_endian(tail, end + 20, 2) == tail_size) {
+        count = little_endian(tail, end + 10, 2);
+        const std::uint64_t at = little_endian(tail, end + 16, 4);
         if (count == 0xffff || at == kUnknown)
           bad_zip(where_, "archives of 4 GiB and more are not read; use .safetensors");
-        return;
+        require_within(at, 0, "its directory");
+        const std::uint64_t size =
+            std::min(before + end, bytes_.size()) - std::min(at, before + end);
+        if (size > kMostDirectory)
+          bad_zip(where_, fmt::format("its directory has {} bytes, at most {} are read", size,
+                                      kMostDirectory));
+        return bytes_.read(at, static_cast<std::size_t>(size));
       }
-      if (end == 0 || last - end == 0xffff)
-        bad_zip(where_, "it is no zip archive, or its end is missing");
+      if (end == 0) bad_zip(where_, "it is no zip archive, or its end is missing");
     }
   }
 
-  Member directory_entry(std::size_t& at) const {
+  Member directory_entry(std::string_view directory, std::size_t& at) const {
+    const auto piece = [&](std::size_t from, std::uint64_t size, const char* what) {
+      if (from > directory.size() || size > directory.size() - from)
+        bad_zip(where_, fmt::format("{} lies outside the file", what));
+      return directory.substr(from, size);
+    };
     const std::string_view fixed = piece(at, kCentralSize, "an entry of its directory");
     if (little_endian(fixed, 0, 4) != kCentral) bad_zip(where_, "its directory is damaged");
     const std::uint64_t name = little_endian(fixed, 28, 2), extra = little_endian(fixed, 30, 2),
@@ -152,70 +216,106 @@ class Archive {
     }
   }
 
-  // Its bytes in the file.
-  std::string_view packed(const Member& m) const {
-    const std::string_view local = piece(m.offset, kLocalSize, "a member");
-    if (little_endian(local, 0, 4) != kLocal) bad_zip(where_, "a member is not where it should be");
-    const std::uint64_t start =
-        m.offset + kLocalSize + little_endian(local, 26, 2) + little_endian(local, 28, 2);
-    const std::string_view bytes = piece(start, m.packed, "a member");
-    if (m.method == 0 && m.packed != m.size)
-      bad_zip(where_, fmt::format("the sizes of '{}' disagree", m.name));
-    return bytes;
-  }
-
-  HostArray array(const Member& m) {
-    const std::string data = unpacked(m, packed(m));
-    if (checksum(data) != m.checksum)
+  void require_checksum(const Member& m, std::string_view head, std::string_view rest) const {
+    if (checksum(rest, checksum(head)) != m.checksum)
       bad_zip(where_, fmt::format("the checksum of '{}' is wrong", m.name));
-    return parse_npy(data, where_of(m));
   }
 
-  std::string unpacked(const Member& m, std::string_view packed) {
-    if (m.method == 0) return std::string(packed);
+  // A checksum is of the whole member, and looked at where all of it is wanted.
+  HostArray stored(const Member& m, const Wanted& wanted) const {
+    const std::uint64_t start = start_of(m);
+    const auto head_size = static_cast<std::size_t>(std::min<std::uint64_t>(m.size, kNpyHead));
+    const std::string head = bytes_.read(start, head_size);
+    ArrayLayout at = npy_header(head, m.size, where_of(m));
+    const std::size_t offset = at.offset, count = wanted_of(at, wanted);
+    HostArray made{at.dtype, std::move(at.shape), bytes_.read(start + offset, count)};
+    if (offset + count == m.size)
+      require_checksum(m, std::string_view(head).substr(0, offset), made.bytes);
+    return made;
+  }
+
+  HostArray inflated(const Member& m, const Wanted& wanted) const {
     if (m.method != 8)
       bad_zip(where_,
               fmt::format("'{}' is packed by method {}; 0 and 8 are read", m.name, m.method));
-    // Deflate makes nothing smaller than by 1,032; members that share bytes could still be many.
+    // Deflate makes nothing smaller than by 1,032.
     constexpr std::uint64_t kMostRatio = 1032;
-    unpacked_ += m.size;
-    if (m.size > kMostRatio * packed.size() + 64 || unpacked_ > kMostRatio * bytes_.size())
+    const std::uint64_t start = start_of(m);
+    if (m.size / kMostRatio > m.packed + 1)
       bad_zip(where_, fmt::format("'{}' claims more than its bytes can hold", m.name));
-    std::string out(m.size, '\0');
-    z_stream stream{};
-    if (::inflateInit2(&stream, -MAX_WBITS) != Z_OK) bad_zip(where_, "zlib has no memory");
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
-    stream.avail_in = static_cast<uInt>(packed.size());  // below 4 GiB, as the directory's offset
-    stream.next_out = reinterpret_cast<Bytef*>(out.data());
-    int status = Z_OK;
-    std::size_t left = out.size();
-    while (status == Z_OK) {
-      const std::size_t room = std::min<std::size_t>(left, std::size_t{1} << 30);
-      stream.avail_out = static_cast<uInt>(room);
-      status = ::inflate(&stream, Z_NO_FLUSH);
-      left -= room - stream.avail_out;
-      if (status == Z_OK && left == 0 && stream.avail_in == 0) break;
-      if (status == Z_OK && room == stream.avail_out) status = Z_BUF_ERROR;  // no progress
-    }
-    ::inflateEnd(&stream);
-    if (status != Z_STREAM_END || left != 0)
+    const auto wrong_size = [&] {
       bad_zip(where_, fmt::format("'{}' does not unpack to {} bytes", m.name, m.size));
-    return out;
+    };
+    Inflater inflater(bytes_, start, m.packed);
+    std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(m.size, kNpyHead)), '\0');
+    if (inflater.unpack(head) != head.size()) wrong_size();
+    ArrayLayout at = npy_header(head, m.size, where_of(m));
+    const std::size_t offset = at.offset, count = wanted_of(at, wanted);
+    HostArray made{at.dtype, std::move(at.shape), std::string(count, '\0')};
+    const std::size_t begun = std::min(count, head.size() - offset);
+    std::copy_n(head.begin() + static_cast<std::ptrdiff_t>(offset), begun, made.bytes.begin());
+    if (inflater.unpack(std::span(made.bytes).subspan(begun)) != count - begun) wrong_size();
+    if (offset + count == m.size) {
+      if (!inflater.at_end()) wrong_size();
+      require_checksum(m, std::string_view(head).substr(0, offset), made.bytes);
+    }
+    return made;
   }
 
-  std::string_view bytes_;
+  const ByteSource& bytes_;
   const std::string& where_;
-  std::uint64_t unpacked_ = 0;
+};
+
+class NpzReader final : public ArrayFile::Reader {
+ public:
+  NpzReader(std::unique_ptr<ByteSource> bytes, std::string where)
+      : bytes_(std::move(bytes)), where_(std::move(where)), archive_(*bytes_, where_) {
+    members_ = archive_.members();
+    for (const Member& m : members_) names.push_back(archive_.array_name(m));
+  }
+  HostArray read(std::size_t i, const Wanted& wanted) const override {
+    return archive_.array(members_[i], wanted);
+  }
+
+ private:
+  std::unique_ptr<ByteSource> bytes_;
+  std::string where_;
+  Archive archive_;
+  std::vector<Member> members_;
 };
 
 }  // namespace
 
+std::unique_ptr<ArrayFile::Reader> npz_reader(std::unique_ptr<ByteSource> bytes,
+                                              const std::string& where) {
+  return std::make_unique<NpzReader>(std::move(bytes), where);
+}
+
 std::vector<NamedArray> parse_npz(std::string_view bytes, const std::string& where) {
-  return Archive(bytes, where).arrays();
+  const MemoryBytes source(bytes);
+  const Archive archive(source, where);
+  std::vector<NamedArray> out;
+  for (const Member& m : archive.members())
+    out.push_back({archive.array_name(m), archive.array(m, {})});
+  return out;
 }
 
 std::vector<NpzMember> npz_members(std::string_view bytes, const std::string& where) {
-  return Archive(bytes, where).mapped();
+  const MemoryBytes source(bytes);
+  const Archive archive(source, where);
+  std::vector<NpzMember> out;
+  for (const Member& m : archive.members()) {
+    NpzMember& made = out.emplace_back();
+    if (m.method == 0) {
+      const std::uint64_t start = archive.start_of(m);
+      made.layout = npy_layout(bytes.substr(start, m.size), archive.where_of(m));
+      made.layout.offset += start;
+    } else {
+      made.unpacked = archive.array(m, {});
+    }
+    made.layout.name = archive.array_name(m);
+  }
+  return out;
 }
 
 std::string npz_bytes(std::span<const NamedArray> arrays) {

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/checked.h"
-#include "touchstone/device/array_file.h"
+#include "touchstone/device/array_reader.h"
 #include "touchstone/ops/kernel_json.h"
 
 namespace touchstone {
@@ -17,8 +17,6 @@ namespace {
 using nlohmann::json;
 
 static_assert(std::endian::native == std::endian::little, "elements are written as they lie");
-
-constexpr std::uint64_t kMostHeader = 100'000'000;  // as the reference implementation has it
 
 [[noreturn]] void bad_tensors(const std::string& where, const std::string& why) {
   throw ParseError(fmt::format("'{}' is not a usable .safetensors file: {}", where, why));
@@ -95,7 +93,7 @@ struct Part {
   std::uint64_t begin = 0, end = 0;  // in the data
 };
 
-Part part_of(const std::string& name, const json& entry, std::string_view data,
+Part part_of(const std::string& name, const json& entry, std::uint64_t data_size,
              const std::string& where) {
   Part part;
   ArrayLayout& array = part.array;
@@ -110,7 +108,7 @@ Part part_of(const std::string& name, const json& entry, std::string_view data,
   array.shape = numbers(entry, "shape", where);
   const std::vector<std::int64_t> offsets = numbers(entry, "data_offsets", where);
   if (offsets.size() != 2 || offsets[0] > offsets[1] ||
-      static_cast<std::uint64_t>(offsets[1]) > data.size())
+      static_cast<std::uint64_t>(offsets[1]) > data_size)
     bad_tensors(where, fmt::format("array '{}' lies outside the file", name));
   part.begin = static_cast<std::uint64_t>(offsets[0]);
   part.end = static_cast<std::uint64_t>(offsets[1]);
@@ -123,12 +121,65 @@ Part part_of(const std::string& name, const json& entry, std::string_view data,
   if (wanted != offsets[1] - offsets[0])
     bad_tensors(where, fmt::format("array '{}' has {} bytes, its shape and type need {}", name,
                                    offsets[1] - offsets[0], wanted));
-  if (is_bool(array.dtype))
-    for (const char c : data.substr(part.begin, part.end - part.begin))
-      if (c != 0 && c != 1)
-        bad_tensors(where, fmt::format("a bool of '{}' is neither 0 nor 1", name));
   return part;
 }
+
+void require_bools_of(const std::string& name, DType dtype, std::string_view bytes,
+                      const std::string& where) {
+  if (!is_bool(dtype)) return;
+  for (const char c : bytes)
+    if (c != 0 && c != 1)
+      bad_tensors(where, fmt::format("a bool of '{}' is neither 0 nor 1", name));
+}
+
+// In the order of the file; no element is read.
+std::vector<ArrayLayout> layout_of(const ByteSource& bytes, const std::string& where) {
+  std::uint64_t length = 0;
+  if (bytes.size() < 8) bad_tensors(where, "it ends inside the header");
+  std::memcpy(&length, bytes.read(0, 8).data(), 8);
+  if (length > bytes.size() - 8)
+    bad_tensors(where, "it ends inside the header, or is of another format");
+  if (length > kMostDirectory)
+    bad_tensors(
+        where, fmt::format("its header has {} bytes, at most {} are read", length, kMostDirectory));
+  const json header = parse_header(bytes.read(8, static_cast<std::size_t>(length)), where);
+  const std::uint64_t data_size = bytes.size() - 8 - length;
+  std::vector<Part> parts;
+  for (const auto& [name, entry] : header.items())
+    if (name != "__metadata__") parts.push_back(part_of(name, entry, data_size, where));
+  std::ranges::stable_sort(parts, [](const Part& a, const Part& b) {
+    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+  });
+  std::uint64_t covered = 0;
+  std::vector<ArrayLayout> out;
+  for (Part& part : parts) {
+    if (part.begin != covered)
+      bad_tensors(where, part.begin < covered ? "its arrays overlap" : "it has bytes of no array");
+    covered = part.end;
+    part.array.offset = 8 + length + part.begin;
+    out.push_back(std::move(part.array));
+  }
+  if (covered != data_size) bad_tensors(where, "it has bytes of no array");
+  return out;
+}
+
+class SafetensorsReader final : public ArrayFile::Reader {
+ public:
+  SafetensorsReader(std::unique_ptr<ByteSource> bytes, const std::string& where)
+      : bytes_(std::move(bytes)), where_(where), at_(layout_of(*bytes_, where)) {
+    for (const ArrayLayout& a : at_) names.push_back(a.name);
+  }
+  HostArray read(std::size_t i, const Wanted& wanted) const override {
+    HostArray array = elements(*bytes_, at_[i], wanted);
+    require_bools_of(at_[i].name, array.dtype, array.bytes, where_);
+    return array;
+  }
+
+ private:
+  std::unique_ptr<ByteSource> bytes_;
+  std::string where_;
+  std::vector<ArrayLayout> at_;
+};
 
 }  // namespace
 
@@ -143,30 +194,17 @@ std::vector<NamedArray> parse_safetensors(std::string_view bytes, const std::str
 }
 
 std::vector<ArrayLayout> safetensors_layout(std::string_view bytes, const std::string& where) {
-  std::uint64_t length = 0;
-  if (bytes.size() < 8) bad_tensors(where, "it ends inside the header");
-  std::memcpy(&length, bytes.data(), 8);
-  if (length > kMostHeader || length > bytes.size() - 8)
-    bad_tensors(where, "it ends inside the header, or is of another format");
-  const json header = parse_header(bytes.substr(8, length), where);
-  const std::string_view data = bytes.substr(8 + length);
-  std::vector<Part> parts;
-  for (const auto& [name, entry] : header.items())
-    if (name != "__metadata__") parts.push_back(part_of(name, entry, data, where));
-  std::ranges::stable_sort(parts, [](const Part& a, const Part& b) {
-    return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-  });
-  std::uint64_t covered = 0;
-  std::vector<ArrayLayout> out;
-  for (Part& part : parts) {
-    if (part.begin != covered)
-      bad_tensors(where, part.begin < covered ? "its arrays overlap" : "it has bytes of no array");
-    covered = part.end;
-    part.array.offset = 8 + length + part.begin;
-    out.push_back(std::move(part.array));
-  }
-  if (covered != data.size()) bad_tensors(where, "it has bytes of no array");
+  std::vector<ArrayLayout> out = layout_of(MemoryBytes(bytes), where);
+  for (const ArrayLayout& a : out)
+    require_bools_of(a.name, a.dtype,
+                     bytes.substr(a.offset, static_cast<std::size_t>(a.size()) * itemsize(a.dtype)),
+                     where);
   return out;
+}
+
+std::unique_ptr<ArrayFile::Reader> safetensors_reader(std::unique_ptr<ByteSource> bytes,
+                                                      const std::string& where) {
+  return std::make_unique<SafetensorsReader>(std::move(bytes), where);
 }
 
 std::string safetensors_bytes(std::span<const NamedArray> arrays) {

@@ -7,6 +7,8 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/visible.h"
+#include "touchstone/device/array_file.h"
 #include "touchstone/foreign/base64.h"
 
 namespace touchstone::foreign {
@@ -19,12 +21,9 @@ constexpr std::int64_t kProtocol = 1;
 constexpr std::size_t kMostWords = std::size_t{1} << 20;  // of a line beside its array
 
 // Something of theirs as a person may be shown it.
-std::string shown(std::string_view text) {
-  constexpr std::size_t kMost = 80;
-  std::string out;
-  for (const char c : text.substr(0, kMost)) out += c >= ' ' && c != 127 ? c : '?';
-  return text.size() > kMost ? out + "..." : out;
-}
+std::string shown(std::string_view text) { return visible(text, 80); }
+
+constexpr std::size_t kMostReason = 2000;  // characters that it may say of why
 
 json parse_line(std::string_view line) {
   require_shallow_json(line);
@@ -73,12 +72,23 @@ std::string from_file(const json& said, const fs::path& path, const HostArray& w
     throw ParseError("it wrote no file for its output");
   if (fs::file_size(path, error) > bytes_of(wanted) + kMostWords || error)
     throw ParseError("the file of its output holds too much");
-  HostArray array = read_npy(path);
-  if (array.dtype != wanted.dtype || array.size() != wanted.size())
-    throw ParseError(fmt::format("its output is {} elements of {}, wanted are {} of {}",
-                                 array.size(), name(array.dtype), wanted.size(),
-                                 name(wanted.dtype)));
-  return std::move(array.bytes);
+  return read_array(path.string(),
+                    [&](const ArrayLayout& array) {
+                      if (array.dtype != wanted.dtype || array.size() != wanted.size())
+                        throw ParseError(fmt::format(
+                            "its output is {} elements of {}, wanted are {} of {}", array.size(),
+                            name(array.dtype), wanted.size(), name(wanted.dtype)));
+                      // Axes of size 1 order nothing.
+                      std::vector<std::int64_t> given = array.shape, asked = wanted.shape;
+                      std::erase(given, 1);
+                      std::erase(asked, 1);
+                      if (given != asked)
+                        throw ParseError(fmt::format("its output has shape ({}), wanted is ({})",
+                                                     fmt::join(array.shape, ", "),
+                                                     fmt::join(wanted.shape, ", ")));
+                      return array.size();
+                    })
+      .bytes;
 }
 
 std::string text_member(const json& object, const char* key) {
@@ -91,7 +101,8 @@ std::string text_member(const json& object, const char* key) {
 Capabilities capabilities_from(std::string_view line) {
   const json said = parse_line(line);
   const auto version = said.find("touchstone_backend");
-  if (const std::string why = text_member(said, "error"); !why.empty()) throw ParseError(why);
+  if (const std::string why = text_member(said, "error"); !why.empty())
+    throw ParseError(visible(why, kMostReason));
   if (version == said.end() || *version != kProtocol)
     throw ParseError(fmt::format(
         "it speaks protocol {}, this touchstone speaks {}: answer {{\"touchstone_backend\":{}, "
@@ -143,7 +154,7 @@ void BackendProcess::start() {
     const std::string words = child_->last_words();
     child_.reset();
     return fmt::format("the backend does not start: {}{}{}", why,
-                       words.empty() ? "" : "; it said: ", words);
+                       words.empty() ? "" : "; it said: ", visible(words));
   };
   if (heard == Child::Heard::Nothing)
     throw SystemError(failed(
@@ -240,11 +251,13 @@ Answer BackendProcess::understand(std::string_view line, HostArray wanted) {
     throw ParseError(fmt::format("it has id {}, asked was {}",
                                  id == said.end() ? "none" : shown(id->dump()), asked_));
   if (const std::string why = text_member(said, "unsupported"); !why.empty())
-    return {Answer::Kind::Unsupported, shown(why), {}};
+    return {Answer::Kind::Unsupported, why.substr(0, kMostReason), {}};
   if (const std::string why = text_member(said, "error"); !why.empty())
-    return {Answer::Kind::Unusable, fmt::format("it gave an error: {}", why), {}};
+    return {Answer::Kind::Unusable,
+            fmt::format("it gave an error: {}", why.substr(0, kMostReason)),
+            {}};
   if (const std::string why = text_member(said, "broken"); !why.empty())
-    return stop(Answer::Kind::Broken, why);
+    return stop(Answer::Kind::Broken, why.substr(0, kMostReason));
   const auto output = said.find("output");
   if (output == said.end())
     throw ParseError("it has none of \"output\", \"unsupported\", \"error\", \"broken\"");

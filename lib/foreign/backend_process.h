@@ -12,7 +12,8 @@
 
 namespace touchstone::foreign {
 
-/// What a backend says of itself when it starts (docs/backends.md).
+/// What a backend says of itself when it starts (docs/backends.md), as it says it: `visible` makes
+/// it fit for a terminal, and so it does with the `why` of an Answer.
 struct Capabilities {
   std::string name;
   std::string version;           // empty: not told

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <mutex>
+#include <set>
 #include <thread>
 
 #include <fcntl.h>
@@ -56,26 +58,97 @@ void limit(decltype(RLIMIT_AS) what, rlim_t most) {
   ::setrlimit(what, &now);
 }
 
-// Between fork and exec: nothing here may allocate or lock. Writes errno to `report` and ends.
+[[noreturn]] void report_and_leave(int report) {
+  const int error = errno;
+  [[maybe_unused]] const ssize_t n = ::write(report, &error, sizeof error);
+  ::_exit(127);
+}
+
+// Between fork and exec: nothing here, nor in lead, may allocate or lock. Writes errno to `report`
+// where it fails.
 [[noreturn]] void become(char* const* argv, const Limits& limits, const Ends& in, const Ends& out,
-                         const Ends& err, int report, pid_t parent) {
-  ::setpgid(0, 0);
+                         const Ends& err, int report, pid_t leader) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(127);  // it went before it could be watched
+  if (::getppid() != leader) ::_exit(127);  // it went before it could be watched
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
-  limit(RLIMIT_CORE, 0);
   if (limits.memory != 0) {
     limit(RLIMIT_AS, limits.memory);
     limit(RLIMIT_FSIZE, limits.memory);
   }
   if (::dup2(in.theirs, 0) >= 0 && ::dup2(out.theirs, 1) >= 0 && ::dup2(err.theirs, 2) >= 0)
     ::execvp(argv[0], argv);
-  const int error = errno;
-  [[maybe_unused]] const ssize_t n = ::write(report, &error, sizeof error);
-  ::_exit(127);
+  report_and_leave(report);
+}
+
+void close_everything() {
+  if (::close_range(0, ~0U, 0) == 0) return;
+  for (int fd = 0; fd < 4096; ++fd) ::close(fd);
+}
+
+[[noreturn]] void end_as(int status) {
+  if (WIFEXITED(status)) ::_exit(WEXITSTATUS(status));
+  const int signal = WTERMSIG(status);
+  ::signal(signal, SIG_DFL);
+  sigset_t only;
+  ::sigemptyset(&only);
+  ::sigaddset(&only, signal);
+  ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(signal);
+  ::_exit(128 + signal);
+}
+
+// Leads the group: starts the program, ends as it does, and ends the whole group where our process
+// goes before, which no signal to the program alone would do: it may be a shell with children.
+[[noreturn]] void lead(char* const* argv, const Limits& limits, const Ends& in, const Ends& out,
+                       const Ends& err, int report, pid_t parent) {
+  ::setpgid(0, 0);
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::signal(SIGCHLD, SIG_DFL);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(127);
+  limit(RLIMIT_CORE, 0);
+  const pid_t leader = ::getpid();
+  const pid_t program = ::_Fork();
+  if (program == 0) become(argv, limits, in, out, err, report, leader);
+  if (program < 0) report_and_leave(report);
+  close_everything();
+  sigset_t awaited;
+  ::sigemptyset(&awaited);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGQUIT})
+    ::sigaddset(&awaited, signal);
+  for (;;) {
+    const int signal = ::sigwaitinfo(&awaited, nullptr);
+    int status = 0;
+    if (::waitpid(program, &status, WNOHANG) == program) end_as(status);
+    if (signal > 0 && signal != SIGCHLD) ::kill(0, SIGKILL);
+  }
+}
+
+// Leaders of the children there are.
+struct Living {
+  std::mutex mutex;
+  std::set<pid_t> leaders;
+  bool none_more = false;
+};
+Living& living_children() {
+  static auto* const only = new Living;
+  return *only;
+}
+
+void note_child(pid_t leader) {
+  const std::scoped_lock lock(living_children().mutex);
+  living_children().leaders.insert(leader);
+  if (living_children().none_more) ::kill(-leader, SIGKILL);
+}
+
+void forget_child(pid_t leader) {
+  const std::scoped_lock lock(living_children().mutex);
+  living_children().leaders.erase(leader);
 }
 
 int reap(pid_t pid) {
@@ -116,7 +189,7 @@ Child::Child(std::vector<std::string> argv, const Limits& limits) {
   if (open_input(in) && open_output(out) && open_output(err) && open_output(report)) {
     const pid_t parent = ::getpid();
     pid_ = ::fork();
-    if (pid_ == 0) become(words.data(), limits, in, out, err, report.theirs, parent);
+    if (pid_ == 0) lead(words.data(), limits, in, out, err, report.theirs, parent);
     if (pid_ < 0) error = errno;
   } else {
     error = errno;
@@ -136,6 +209,7 @@ Child::Child(std::vector<std::string> argv, const Limits& limits) {
     if (pid_ > 0) reap(pid_);
     throw SystemError(fmt::format("cannot run {}: {}", argv[0], std::strerror(error)));
   }
+  note_child(pid_);
   close_all({&report.ours});
   in_ = in.ours;
   out_ = out.ours;
@@ -222,6 +296,7 @@ std::string Child::end() {
     by_itself = has_ended(pid_);
   }
   ::kill(-pid_, SIGKILL);
+  forget_child(pid_);
   const int status = reap(pid_);
   pid_ = -1;
   if (!by_itself) return "it was ended";
@@ -241,6 +316,12 @@ std::string Child::last_words() const {
   for (char& c : line)
     if (static_cast<unsigned char>(c) < ' ') c = ' ';
   return line;
+}
+
+void end_all_children() noexcept {
+  const std::scoped_lock lock(living_children().mutex);
+  living_children().none_more = true;
+  for (const pid_t leader : living_children().leaders) ::kill(-leader, SIGKILL);
 }
 
 }  // namespace touchstone::foreign

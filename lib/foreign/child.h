@@ -21,7 +21,8 @@ struct Limits {
 };
 
 /// A program of somebody else's in a process group of its own, talked to a line at a time. It is
-/// ended, with all its group, when the object goes, and when the thread that made it does.
+/// ended, with all its group, when the object goes, and when the thread that made it does, also
+/// where that is killed: the group is led by a process that waits for either.
 class Child {
  public:
   /// Starts `argv`, found by PATH. Throws SystemError where it cannot be.
@@ -56,5 +57,9 @@ class Child {
   std::string output_, errors_;
   bool took_all_ = true;
 };
+
+/// Ends every child there is, and at once each that is made from now on: the process is about to
+/// end.
+void end_all_children() noexcept;
 
 }  // namespace touchstone::foreign

@@ -13,8 +13,10 @@ namespace touchstone::foreign {
 /// told before the process ends. Returns the exit code.
 int host_plugin(const std::string& path);
 
-/// The same limits, without that on memory where this program is built with a sanitizer: its shadow
-/// takes more than any limit.
+/// Whether this program is built with a sanitizer, whose shadow takes more memory than any limit.
+bool has_shadow_memory();
+
+/// The same limits, without that on memory where this program has shadow memory.
 Limits plugin_limits(Limits limits);
 
 /// The command that hosts a plugin: this very program with its verb for that.

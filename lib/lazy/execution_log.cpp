@@ -10,6 +10,7 @@
 
 #include "touchstone/device/config.h"
 #include "touchstone/lazy/schedule_text.h"
+#include "touchstone/shapetracker/index_expr.h"
 
 namespace touchstone::lazy {
 namespace {
@@ -64,8 +65,7 @@ void print_run(const ScheduleItem& item, Device& device, double seconds, int lev
   if (level >= 5)
     for (const LazyOpPtr& node : toposort(ast))
       if (const auto* b = std::get_if<MemBuffer>(&node->arg()))
-        fmt::print(stderr, "    buffer {}: {}\n", b->idx,
-                   symbolic::render(b->st.expr_idxs().index));
+        fmt::print(stderr, "    buffer {}: {}\n", b->idx, symbolic::render(expr_idxs(b->st).index));
 }
 
 }  // namespace

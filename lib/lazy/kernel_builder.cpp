@@ -8,6 +8,8 @@
 #include <variant>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/device/config.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone::lazy {
 namespace {
@@ -68,7 +70,9 @@ class KernelBuilder {
 
   const Graph::Node& node(int i) const { return graph_.nodes[static_cast<std::size_t>(i)]; }
 
-  const ShapeTracker* intern(ShapeTracker st) { return &*views_.insert(std::move(st)).first; }
+  const ShapeTracker* intern(ShapeTracker st) {
+    return &*views_.insert(merges_ ? merge_outermost(st) : std::move(st)).first;
+  }
 
   // The base of `source` as seen by one that sees `source` through `outer`.
   const ShapeTracker* through(const LazyBuffer& source, const ShapeTracker* outer) {
@@ -150,7 +154,7 @@ class KernelBuilder {
   }
 
   ShapeTracker leaf_view(const ShapeTracker* st) {
-    ShapeTracker simple = st->simplify();
+    ShapeTracker simple = merges_ ? simplify(*st) : *st;
     kernel_.has_variables = kernel_.has_variables || !simple.vars().empty();
     return simple;
   }
@@ -177,6 +181,7 @@ class KernelBuilder {
     give(std::move(value));
   }
 
+  const bool merges_ = Config::current().on(Switch::MergeViews);
   const Graph& graph_;
   const int root_;
   int conflict_ = -1;

@@ -8,6 +8,7 @@
 #include "touchstone/device/device.h"
 #include "touchstone/lazy/lazy_cache.h"
 #include "touchstone/lazy/realize.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
@@ -103,6 +104,7 @@ std::vector<LazyBufferPtr> LazyBuffer::views() const { return living(views_); }
 
 LazyBufferPtr LazyBuffer::view(ShapeTracker st) {
   const LazyBufferPtr base = base_ptr();
+  if (Config::current().on(Switch::MergeViews)) st = merge_outermost(st);
   if (is_const_base() || Config::current().on(Switch::RemoveMovementNops)) {
     if (st == st_) return shared_from_this();
     if (st == base->st_) return base;

@@ -5,6 +5,7 @@
 
 #include "touchstone/device/config.h"
 #include "touchstone/lazy/fold.h"
+#include "touchstone/shapetracker/access.h"
 
 namespace touchstone {
 namespace {
@@ -152,7 +153,7 @@ LazyBufferPtr LazyBuffer::r_whole(Op op, std::vector<int> axes) {
 }
 
 LazyBufferPtr LazyBuffer::r_of_copies(Op op, const std::vector<int>& axes) {
-  const std::vector<std::optional<sint>> strides = st_.real_strides();
+  const std::vector<std::optional<sint>> strides = real_strides(st_);
   std::vector<int> left;    // axes to reduce
   std::int64_t copies = 1;  // of each term, along the others
   Mask first;
@@ -192,7 +193,7 @@ std::optional<ReduceSplit> split_reduce(const ShapeTracker& x, std::span<const i
   for (const int a : axes) per_result *= x.shape()[static_cast<std::size_t>(a)].as_int();
   if (per_result < threshold) return std::nullopt;
 
-  const std::vector<std::optional<sint>> strides = x.real_strides();
+  const std::vector<std::optional<sint>> strides = real_strides(x);
   std::optional<std::tuple<double, std::int64_t, int>> best;
   for (const int a : axes) {
     const auto at = static_cast<std::size_t>(a);

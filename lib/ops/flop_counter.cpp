@@ -5,13 +5,12 @@
 namespace touchstone {
 namespace {
 
-// Elements of a buffer that a view touches: no more than its logical size over the axes the
-// address depends on, and no more than the addresses it reaches.
+// Elements of a buffer that a view touches: no more than its logical size over the axes along which
+// its outermost view moves, and no more than the addresses it reaches.
 sint touched(const ShapeTracker& st) {
   sint count = 1;
-  const auto strides = st.real_strides(true);
-  for (std::size_t i = 0; i < strides.size(); ++i)
-    if (!strides[i] || *strides[i] != sint(0)) count = count * st.shape()[i];
+  for (std::size_t i = 0; i < st.shape().size(); ++i)
+    if (st.views().back().strides()[i] != sint(0)) count = count * st.shape()[i];
   return count.is_int() ? sint(std::min(count.as_int(), st.real_size())) : count;
 }
 

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/base/suggest.h"
 #include "touchstone/ops/node_map.h"
 
 namespace touchstone {
@@ -184,6 +185,21 @@ const json& field(const json& object, const char* key, const std::string& where)
   return *it;
 }
 
+// What else stands in an object is a slip of whoever wrote it, and may change what was meant.
+void require_only(const json& object, std::span<const std::string_view> known,
+                  const std::string& where) {
+  if (!object.is_object()) bad(where, "is not an object");
+  for (const auto& [key, ignored] : object.items()) {
+    if (std::ranges::find(known, key) != known.end()) continue;
+    const std::string shown =
+        json(key.substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
+    bad(where, known.empty()
+                   ? fmt::format("takes no members, and has {}", shown)
+                   : fmt::format("has a member {} that is not known{}; it takes {}", shown,
+                                 did_you_mean(key.substr(0, 40), known), fmt::join(known, ", ")));
+  }
+}
+
 std::int64_t integer(const json& value, const std::string& where) {
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX)
     bad(where, fmt::format("{} does not fit in 64 bits", value.dump()));
@@ -219,6 +235,8 @@ std::vector<sint> parse_sints(const json& value, const Names& names, const std::
 }
 
 View parse_view(const json& value, const Names& names, const std::string& where) {
+  static constexpr std::string_view kKnown[] = {"mask", "offset", "shape", "strides"};
+  require_only(value, kKnown, where);
   std::optional<Mask> mask;
   if (const json& m = field(value, "mask", where); !m.is_null()) {
     mask.emplace();
@@ -239,8 +257,25 @@ ShapeTracker parse_views(const json& arg, const Names& names, const std::string&
   return ShapeTracker(std::move(views));
 }
 
+// What the argument of an op may hold.
+std::span<const std::string_view> arg_members(Op op) {
+  static constexpr std::string_view kMemory[] = {"buffer", "views"};
+  static constexpr std::string_view kConst[] = {"value", "views"};
+  static constexpr std::string_view kCast[] = {"bitcast"};
+  static constexpr std::string_view kReduce[] = {"axes", "accumulator"};
+  if (op == Op::Load || op == Op::Store) return kMemory;
+  if (op == Op::Const) return kConst;
+  if (op == Op::Cast) return kCast;
+  if (is_reduce(op)) return kReduce;
+  return {};
+}
+
 OpArg parse_arg(Op op, DType dtype, const json& node, const Names& names,
                 const std::string& where) {
+  static constexpr std::string_view kNode[] = {"arg", "dtype", "id", "op", "src"};
+  require_only(node, kNode, where);
+  if (const auto arg = node.find("arg"); arg != node.end() && !arg->is_null())
+    require_only(*arg, arg_members(op), where + " arg");
   if (op == Op::Load || op == Op::Store) {
     const json& arg = field(node, "arg", where);
     return MemBuffer{small_integer(field(arg, "buffer", where), where + " buffer"), dtype,
@@ -314,6 +349,8 @@ std::vector<BufferSpec> parse_buffers(const json& root) {
   std::map<int, BufferSpec> found;
   for (const json& b : list(field(root, "buffers", "the kernel"), "buffers")) {
     const std::string where = fmt::format("buffer {}", found.size());
+    static constexpr std::string_view kKnown[] = {"dtype", "idx", "size"};
+    require_only(b, kKnown, where);
     BufferSpec spec{small_integer(field(b, "idx", where), where),
                     parse_dtype(text(field(b, "dtype", where), where)),
                     integer(field(b, "size", where), where)};
@@ -394,8 +431,10 @@ std::string to_json(const KernelFile& kernel) {
 }
 
 void require_shallow_json(std::string_view text) {
-  constexpr int kMostLevels = 64;  // ours have 9
+  constexpr int kMostLevels = 64;                            // ours have 9
+  constexpr std::size_t kMostValues = std::size_t{1} << 21;  // each takes some 100 bytes
   int level = 0;
+  std::size_t values = 0;
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
@@ -406,6 +445,8 @@ void require_shallow_json(std::string_view text) {
     }
     if (c == '[' || c == '{') ++level;
     if (c == ']' || c == '}') --level;
+    if ((c == ',' || c == '[' || c == '{') && ++values > kMostValues)
+      throw ParseError(fmt::format("it has more than {} values by byte {}", kMostValues, i));
     if (level > kMostLevels)
       throw ParseError(
           fmt::format("lists and objects nest deeper than {} levels at byte {}; neither a kernel "
@@ -423,6 +464,9 @@ KernelFile kernel_from_json(std::string_view input) {
     throw ParseError(fmt::format("kernel.json: not JSON: {}", e.what()));
   }
   check_version(root);
+  static constexpr std::string_view kKnown[] = {"touchstone_kernel", "variables", "buffers",
+                                                "nodes", "hash"};
+  require_only(root, kKnown, "the kernel");
   const Names names = parse_variables(root);
   KernelFile kernel;
   kernel.buffers = parse_buffers(root);

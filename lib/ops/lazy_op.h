@@ -11,7 +11,7 @@
 
 #include "touchstone/dtype/scalar.h"
 #include "touchstone/ops/op.h"
-#include "touchstone/shapetracker/shapetracker.h"
+#include "touchstone/view/shapetracker.h"
 
 namespace touchstone {
 

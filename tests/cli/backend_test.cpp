@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include <gmock/gmock.h>
@@ -107,6 +108,111 @@ TEST_F(CliBackend, TheExampleOfTheDocsWorks) {
   EXPECT_GE(count(run, "PASS"), 6);
   EXPECT_EQ(count(run, "unsupported"), count(run, "PASS"));
   EXPECT_EQ(count(run, "UNUSABLE"), 0);
+}
+
+// The quick start as it stands there: all types, all operations, all kernels.
+TEST_F(CliBackend, TheQuickStartOfTheDocsWorksAsTyped) {
+  if (python().empty()) GTEST_SKIP() << "no Python with NumPy; install python3-numpy";
+  const std::string page = read_file(TOUCHSTONE_SOURCE_DIR "/docs/backends.md");
+  write("adder.py", example());
+  const std::string command = "judge --backend '" + python() + " adder.py' --ops add";
+  EXPECT_THAT(page,
+              HasSubstr("touchstone judge --backend '/usr/bin/python3 adder.py' --ops add\n"));
+  const std::string there = "cd " + dir_.path().string() + " &&";
+  const Answer run = touchstone_run(command + " -n 100 --timeout 120", there);
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_EQ(count(run, "FAIL"), 0) << run.text;
+  EXPECT_EQ(count(run, "UNUSABLE"), 0) << run.text;
+  EXPECT_EQ(count(run, "unsupported"), 15) << run.text;  // three types that NumPy lacks
+  EXPECT_THAT(run.text, HasSubstr("touchstone fuzz --area kernel --backend '"));
+  // The line that it ends with starts a campaign.
+  const std::size_t begin = run.text.find("touchstone fuzz --area kernel");
+  const std::string next =
+      run.text.substr(begin + 11, run.text.find(" --time", begin) - begin - 11);
+  const Answer fuzz = touchstone_run(next + " --cases 20 --jobs 1 --timeout 120", there);
+  EXPECT_THAT(fuzz.code, testing::AnyOf(0, 4)) << fuzz.text;  // 4: it takes none of them
+  const Answer kernels = touchstone_run(
+      "judge --backend '" + python() + " adder.py' --kernels conv2d,concat --timeout 120", there);
+  EXPECT_EQ(kernels.code, 4) << kernels.text;
+}
+
+// Masks, strides and sizes that go wrong in whole kernels alone: three planted faults that no
+// single operation meets.
+TEST_F(CliBackend, FaultsOfWholeKernelsAreFoundByTheSuite) {
+  if (python().empty()) GTEST_SKIP() << "no Python with NumPy; install python3-numpy";
+  const std::string folder = TOUCHSTONE_SOURCE_DIR "/fuzz/backends/";
+  const std::string sound_views = read_file(folder + "line_protocol.py");
+  const std::string sound = read_file(folder + "numpy_backend.py");
+  const auto replaced = [](std::string text, const std::string& what, const std::string& by) {
+    const std::size_t at = text.find(what);
+    EXPECT_NE(at, std::string::npos) << what;
+    return text.replace(at, what.size(), by);
+  };
+  const auto judge = [&](const std::string& views, const std::string& program,
+                         const std::string& suite) {
+    write("line_protocol.py", views);
+    const std::string script = write("backend.py", program);
+    return touchstone_run("judge --dtypes f32 --timeout 120 --backend '" + python() + " " + script +
+                          " --as-it-is' " + suite);
+  };
+  const std::string ops = "--ops add,max,where,reduce_sum,reduce_max -n 60";
+  const std::string kernels = "--kernels pad,conv2d,flip,sum,matmul";
+  const Answer good = judge(sound_views, sound, kernels);
+  EXPECT_EQ(count(good, "FAIL"), 0) << good.text;
+  EXPECT_GE(count(good, "PASS"), 40) << good.text;
+  struct Fault {
+    std::string views, program, shown;
+  };
+  const Fault faults[] = {
+      // A mask that begins behind the first element begins one late.
+      {replaced(sound_views, "(i >= begin)", "(i >= begin + (begin > 1))"), sound,
+       "pad-7x5-float32"},
+      // Negative strides are taken for those of an axis that was not flipped.
+      {replaced(sound_views, "at = at + i * stride",
+                "at = at + (i * stride if stride >= 0 else stride * (view['shape'][0] // 2))"),
+       sound, "flip-stride-9x14-float32"},
+      // Of several axes that are reduced at once the last one is cut to a multiple of four.
+      {sound_views,
+       replaced(sound, "return np.sum(src[0],",
+                "cut = src[0].shape[-1] // 4 * 4 if len(arg['axes']) > 1 else src[0].shape[-1]\n"
+                "        return np.sum(src[0][..., :cut],"),
+       "sum-5x6x7-float32"}};
+  for (const Fault& fault : faults) {
+    const Answer single = judge(fault.views, fault.program, ops);
+    EXPECT_EQ(count(single, "FAIL"), 0) << single.text;
+    const Answer whole = judge(fault.views, fault.program, kernels);
+    EXPECT_EQ(whole.code, 1) << whole.text;
+    EXPECT_GE(count(whole, "FAIL"), 1) << whole.text;
+    EXPECT_THAT(whole.text, HasSubstr(fault.shown));
+  }
+}
+
+// Probes for one kernel, judged together from their folders.
+TEST_F(CliBackend, ProbesAreJudgedTogether) {
+  const std::string folder = file("probes");
+  const Answer drawn = touchstone_run("probe --op 'softmax(x[6,9])' --seconds 0 --out " + folder);
+  EXPECT_EQ(drawn.code, 0) << drawn.text;
+  EXPECT_THAT(drawn.text, HasSubstr("touchstone judge " + folder));
+  for (const char* family : {"integers", "deep", "one-hot", "edges", "zeros"}) {
+    const std::string at = folder + "/" + family;
+    const Answer run = touchstone_run("eval " + at + "/kernel.json --in " + at + "/in1.npy --out " +
+                                      at + "/out.npy");
+    EXPECT_EQ(run.code, 0) << run.text;
+  }
+  for (const char* family : {"powers", "balanced", "offset", "full", "random"})
+    std::filesystem::remove_all(folder + "/" + family);
+  const Answer judged = touchstone_run("judge --all " + folder);
+  EXPECT_EQ(judged.code, 0) << judged.text;
+  EXPECT_EQ(count(judged, "FAIL"), 0);
+  EXPECT_GE(count(judged, "PASS"), 4) << judged.text;
+  const Answer words = touchstone_run("probe --op 'sum(exp2(x[6,9]), axis=1)'");
+  EXPECT_EQ(words.code, 0) << words.text;
+  EXPECT_THAT(words.text, HasSubstr("%1 EXP2: off by 2 ULP or more: deep shows it"));
+  const Answer json = touchstone_run("probe --json --op 'sum(x[3,4], axis=1)'");
+  EXPECT_THAT(json.text, HasSubstr(R"("fault":"%1 REDUCE_SUM")"));
+  EXPECT_EQ(touchstone_run("probe").code, 2);
+  EXPECT_EQ(touchstone_run("emit " + folder + " --op 'x[3]'").code, 2);  // it holds something
+  EXPECT_EQ(touchstone_run("emit " + file("one") + " --op 'softmax(x[2,3])'").code, 0);
 }
 
 // Operations for which NumPy has no approximation of its own.

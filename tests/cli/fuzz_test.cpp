@@ -150,7 +150,9 @@ TEST_F(CliFuzz, ABackendThatEndsOrSaysNoAnswerIsAFinding) {
   EXPECT_THAT(order.text, HasSubstr("FAIL kernel: unusable"));
   const Answer none = kernels(script(
       "n=0; while read q; do n=$((n+1)); echo '{\"id\":'$n',\"unsupported\":\"no\"}'; done"));
-  EXPECT_EQ(none.code, 0) << none.text;
+  EXPECT_EQ(none.code, 4) << none.text;
+  EXPECT_THAT(none.text,
+              HasSubstr("nothing was checked of kernel: 3 cases were drawn, all SKIPPED"));
   EXPECT_THAT(none.text, HasSubstr("3 SKIPPED"));
 }
 

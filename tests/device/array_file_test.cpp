@@ -7,6 +7,8 @@
 #include <random>
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <zlib.h>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
@@ -157,7 +159,7 @@ TEST(Npz, SaysWhatIsWrong) {
     return error_of(parse_npz, bytes);
   };
   const std::size_t directory = whole.find("PK\1\2");
-  EXPECT_THAT(changed(100, "!"), HasSubstr("checksum of 'int8.npy' is wrong"));
+  EXPECT_THAT(changed(directory - 1, "!"), HasSubstr("checksum of 'int8.npy' is wrong"));
   EXPECT_THAT(changed(directory, "x"), HasSubstr("directory is damaged"));
   EXPECT_THAT(changed(directory + 8, "\1"), HasSubstr("encrypted"));
   EXPECT_THAT(changed(directory + 10, "\14"), HasSubstr("method 12"));
@@ -189,6 +191,151 @@ TEST(ArrayFile, DamagedFilesAreRefused) {
       } catch (const Error& e) {
         EXPECT_THAT(e.what(), HasSubstr("here"));
       }
+    }
+  }
+}
+
+// A zip archive of one deflated member: its first bytes, then `times` a chunk of 1 MiB of zeros.
+std::string bomb(const std::string& head, std::uint64_t size, int times, std::string tail) {
+  const auto deflated = [](const std::string& bytes) {
+    z_stream stream{};
+    deflateInit2(&stream, 9, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY);
+    std::string out(bytes.size() + 1000, '\0');
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+    stream.avail_in = static_cast<uInt>(bytes.size());
+    stream.next_out = reinterpret_cast<Bytef*>(out.data());
+    stream.avail_out = static_cast<uInt>(out.size());
+    deflate(&stream, Z_FULL_FLUSH);  // what follows depends on nothing before it
+    out.resize(out.size() - stream.avail_out);
+    deflateEnd(&stream);
+    return out;
+  };
+  std::string packed = deflated(head);
+  const std::string chunk = deflated(std::string(std::size_t{1} << 20, '\0'));
+  for (int i = 0; i < times; ++i) packed += chunk;
+  packed += tail;
+  const auto number = [](std::uint64_t n, int width) {
+    std::string out;
+    for (int i = 0; i < width; ++i) out += static_cast<char>(n >> (8 * i) & 255);
+    return out;
+  };
+  const std::string common = number(20, 2) + number(0, 2) + number(8, 2) + number(0, 4) +
+                             number(0, 4) + number(packed.size(), 4) + number(size, 4) +
+                             number(5, 2) + number(0, 2);
+  const std::string local = "PK\3\4" + common + "a.npy" + packed;
+  const std::string entry = "PK\1\2" + number(20, 2) + common + std::string(14, '\0') + "a.npy";
+  return local + entry + "PK\5\6" + number(0, 4) + number(1, 2) + number(1, 2) +
+         number(entry.size(), 4) + number(local.size(), 4) + number(0, 2);
+}
+
+std::string npy_head(std::int64_t elements) {
+  HostArray shape{DType::UInt8, {elements}, {}};
+  return npy_bytes(shape);
+}
+
+// Four thousand million elements in 4 MB; the last bytes are damaged, which shows what was
+// unpacked.
+TEST(ArrayFile, NothingIsUnpackedBeforeItIsWanted) {
+  TemporaryDirectory dir;
+  const auto path = dir.path() / "bomb.npz";
+  constexpr int kTimes = 4000;
+  const std::int64_t elements = std::int64_t{kTimes} << 20;
+  const std::string head = npy_head(elements);
+  std::ofstream(path) << bomb(head, head.size() + static_cast<std::uint64_t>(elements), kTimes,
+                              "\xff\xff");
+  EXPECT_LT(std::filesystem::file_size(path), 5'000'000U);
+  std::vector<std::int64_t> seen;
+  EXPECT_THROW(read_array(path.string(),
+                          [&](const ArrayLayout& at) -> std::int64_t {
+                            seen = at.shape;
+                            throw BufferError("refused");
+                          }),
+               BufferError);
+  EXPECT_EQ(seen, std::vector<std::int64_t>{elements});
+  const HostArray few = read_array(path.string(), [](const ArrayLayout&) { return 300'000; });
+  EXPECT_EQ(few.shape, std::vector<std::int64_t>{300'000});
+  EXPECT_EQ(few.bytes, std::string(300'000, '\0'));
+  // A shape that the size of the member does not fit is refused before it is asked about.
+  for (const std::uint64_t said : {std::uint64_t{200}, std::uint64_t{1} << 31}) {
+    std::ofstream(path) << bomb(head, said, 4, "");
+    EXPECT_THROW(read_array(path.string(),
+                            [](const ArrayLayout&) -> std::int64_t { throw BufferError("asked"); }),
+                 ParseError);
+  }
+}
+
+// 20 GB that take no room on the disk.
+TEST(ArrayFile, OfASparseFileOnlyWhatIsWantedIsRead) {
+  TemporaryDirectory dir;
+  constexpr std::int64_t kBytes = 20'000'000'000;
+  const auto sparse = [&](const std::string& name, const std::string& head, std::int64_t size) {
+    const auto path = dir.path() / name;
+    std::ofstream(path) << head;
+    std::filesystem::resize_file(path, static_cast<std::uintmax_t>(size));
+    return path.string();
+  };
+  const std::string npy = npy_head(kBytes);
+  const std::string json =
+      R"({"a":{"dtype":"U8","shape":[20000000000],"data_offsets":[0,20000000000]}})";
+  std::string tensors = std::string(8, '\0') + json;
+  tensors[0] = static_cast<char>(json.size());
+  for (const std::string& path : {sparse("a.npy", npy, kBytes + std::ssize(npy)),
+                                  sparse("a.safetensors", tensors, kBytes + std::ssize(tensors))}) {
+    const HostArray few =
+        read_array(path, [](const ArrayLayout& at) { return at.size() - 2 - (at.size() - 7); });
+    EXPECT_EQ(few.shape, std::vector<std::int64_t>{5});
+    EXPECT_EQ(few.bytes, std::string(5, '\0'));
+    EXPECT_THROW(
+        read_array(path, [](const ArrayLayout&) -> std::int64_t { throw BufferError("refused"); }),
+        BufferError);
+  }
+  // Headers that say they go on and on.
+  const std::pair<std::string, const char*> cases[] = {
+      {sparse("b.npy", std::string("\x93NUMPY\2\0\xff\xff\xff\x7f", 12), kBytes), "its header has"},
+      {sparse("b.safetensors", std::string("\0\0\0\0\4\0\0\0", 8), kBytes), "its header has"},
+      {sparse("b.npz", "PK", kBytes), "no zip archive"},
+      {sparse("c.npy", "", 0), "does not begin"}};
+  for (const auto& [path, why] : cases) {
+    try {
+      read_array(path);
+      ADD_FAILURE() << path;
+    } catch (const ParseError& e) {
+      EXPECT_THAT(e.what(), HasSubstr(why));
+    }
+  }
+}
+
+TEST(ArrayFile, AFileThatShrinksIsRefusedAndOneThatGrowsIsReadAsItWas) {
+  TemporaryDirectory dir;
+  const auto path = dir.path() / "a.npy";
+  const HostArray array{DType::UInt8, {100'000}, std::string(100'000, '\7')};
+  write_npy(path, array);
+  {
+    const ArrayFile file(path);
+    std::ofstream(path, std::ios::app) << "more";
+    EXPECT_EQ(file.read(0).bytes, array.bytes);
+  }
+  EXPECT_THROW(read_npy(path), ParseError);  // too long by then
+  write_npy(path, array);
+  const ArrayFile file(path);
+  std::filesystem::resize_file(path, 50'000);
+  EXPECT_THROW(file.read(0), SystemError);
+}
+
+TEST(ArrayFile, OnlyRegularFilesAreRead) {
+  TemporaryDirectory dir;
+  for (const char* name : {"a.npy", "a.npz", "a.safetensors"}) {
+    const auto path = dir.path() / name;
+    for (const char* kind : {"pipe", "directory", "zero", "loop"}) {
+      std::filesystem::remove_all(path);
+      if (kind == std::string("pipe"))
+        ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+      else if (kind == std::string("directory"))
+        std::filesystem::create_directory(path);
+      else
+        std::filesystem::create_symlink(kind == std::string("zero") ? "/dev/zero" : name, path);
+      EXPECT_THROW(read_array(path.string()), SystemError) << name << kind;
+      EXPECT_THROW(read_array_file(path), SystemError) << name << kind;
     }
   }
 }

@@ -2,11 +2,14 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "touchstone/base/error.h"
 #include "touchstone/clang/clang_device.h"
+#include "touchstone/fuzz/kernel_suite.h"
 #include "touchstone/interp/interpreted.h"
+#include "touchstone/tcc/tcc_device.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -67,6 +70,52 @@ TEST(Suite, OursPassesAllOfIt) {
     EXPECT_NE(compiled.outcome, Outcome::Fail) << c.name << ": " << compiled.str();
     EXPECT_NE(compiled.outcome, Outcome::Unusable) << c.name << ": " << compiled.str();
   }
+}
+
+TEST(KernelSuite, HoldsWholeKernelsOnProbes) {
+  const std::vector<SuiteCase> cases = draw_kernel_suite({}), again = draw_kernel_suite({});
+  std::set<std::string> names;
+  for (const SuiteCase& c : cases) EXPECT_TRUE(names.insert(c.name).second) << c.name;
+  for (const char* name :
+       {"softmax-8x17-float32-deep", "sum-5x6x7-int32-integers", "conv2d-2x3x9x8-float16-one-hot",
+        "attention-causal-6x6x4-float32-random", "roll-8x11-int32-edges",
+        "sum-empty-4x0-float32-zeros"})
+    EXPECT_TRUE(names.contains(name)) << name;
+  for (const char* name : {"softmax-8x17-int32-random", "roll-8x11-int32-zeros"})
+    EXPECT_FALSE(names.contains(name)) << name;
+  ASSERT_EQ(cases.size(), again.size());
+  for (std::size_t i = 0; i < cases.size(); ++i)
+    for (std::size_t j = 0; j < cases[i].run.inputs.size(); ++j)
+      ASSERT_EQ(cases[i].run.inputs[j].bytes, again[i].run.inputs[j].bytes) << cases[i].name;
+  for (const SuiteCase& c : draw_kernel_suite({{"conv2d"}, {DType::Float64}, 1}))
+    EXPECT_TRUE(c.name.starts_with("conv2d-") && c.name.find("float64") != std::string::npos);
+  EXPECT_TRUE(draw_kernel_suite({{"softmax"}, {DType::Int8}, 1}).empty());
+  EXPECT_THROW(draw_kernel_suite({{"softmx"}, {}, 1}), ParseError);
+}
+
+// Of every type, on the reference and on code that libtcc compiled; on each kernel some input is
+// sharp but for types of few digits.
+TEST(KernelSuite, OursPassesAllOfIt) {
+  register_interpreted_device();
+  const std::unique_ptr<Device> compiled =
+      has_tcc() ? make_tcc_device() : make_interpreted_device("CANDIDATE");
+  std::map<std::string, bool> sharp;
+  KernelSuiteOptions options;
+  options.dtypes = {DType::Float32, DType::BFloat16, DType::Int32, DType::Bool, DType::Float8E5M2};
+  for (const SuiteCase& c : draw_kernel_suite(options)) {
+    const Verdict reference = run_case(c.run, Device::get("CPU"), Profile::named("ieee"));
+    EXPECT_NE(reference.outcome, Outcome::Fail) << c.name << ": " << reference.str();
+    EXPECT_NE(reference.outcome, Outcome::Unusable) << c.name << ": " << reference.str();
+    const Verdict other = run_case(c.run, *compiled);
+    EXPECT_NE(other.outcome, Outcome::Fail) << c.name << ": " << other.str();
+    EXPECT_NE(other.outcome, Outcome::Unusable) << c.name << ": " << other.str();
+    bool& any = sharp[c.name.substr(0, c.name.rfind("32-") + 2)];
+    any = any || other.outcome == Outcome::Pass;
+  }
+  for (const auto& [name, any] : sharp)
+    if (name.ends_with("float32") || name.ends_with("int32")) {
+      EXPECT_TRUE(any) << name;
+    }
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "scalar_reference.h"
 #include "touchstone/base/error.h"
 #include "touchstone/interp/scalar_named.h"
+#include "touchstone/ops/op.h"
 
 namespace touchstone {
 namespace {
@@ -198,6 +199,48 @@ TEST(Bits, SaysWhatIsWrong) {
       EXPECT_THAT(e.what(), HasSubstr(part)) << question;
     }
   }
+}
+
+TEST(Bits, OpsOfTheTableAnswerByTheirNames) {
+  for (const auto& [line, answer] : std::vector<std::pair<std::string, std::string>>{
+           {"max\tfloat32\t3f800000,7fc00000", "nan"},
+           {"MAX\tfloat32\t3f800000,40000000", "40000000"},
+           {"max.maxnum\tfloat32\t3f800000,7fc00000", "3f800000"},
+           {"MOD\tint8\t-7,3", "-1"},
+           {"mod.floor\tint8\t-7,3", "2"},
+           {"Add\tfloat32\t3f800000,40000000", "40400000"},
+           {"WHERE\tfloat32\t1,3f800000,40000000", "3f800000"},
+           {"where\tint8\t0,5,-6", "-6"},
+           {"noop\tint16\t-3", "-3"},
+           {"MULACC\tint8\t127,2,1", "-1"},
+           // 1 + 2^-24 of float32: fused it is seen, rounded twice it is lost.
+           {"fma\tfloat32\t3f800001,3f800001,bf800002", "28800000"},
+           {"mulacc\tfloat32\t3f800001,3f800001,bf800002", "00000000"},
+           {"CAST:float16\tfloat32\t3f800000", "3c00"},
+           {"reduce_max\tfloat32\t", "ff800000"},
+           {"reduce_max\tuint8\t3,200,7", "200"},
+           {"REDUCE_SUM\tint8\t100,100", "-56"},
+           // 1 + 2^-11 + 2^-24 of float16: to float32 the last term is lost, and then it is a tie.
+           {"sum\tfloat16\t3c00,1000,0001", "3c01"},
+           {"reduce_sum\tfloat16\t3c00,1000,0001", "3c00"},
+           {"sub\tfloat32\t3f800000,3f800000", "00000000"}})
+    EXPECT_EQ(bits_answer(line), answer) << line;
+  // Every name of the table is known, or said to be no operation on elements.
+  for (const OpInfo& known : op_table) {
+    const Scalar one = Scalar::of(1.0F);
+    try {
+      scalar_answer(known.name, DType::Float32, std::vector<Scalar>(7, one));
+    } catch (const Error& e) {
+      EXPECT_THAT(e.what(), testing::Not(HasSubstr("there are:"))) << known.name;
+    }
+  }
+  try {
+    bits_answer("max.fmax\tfloat32\t00000000,00000000");
+    ADD_FAILURE();
+  } catch (const ParseError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("max.maxnum: the number wins"));
+  }
+  EXPECT_THAT(bits_names(), HasSubstr("mulacc is the op of the table"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <random>
 
 #include "kernels.h"
+#include "touchstone/interp/find_order.h"
 #include "touchstone/interp/scalar_ops.h"
 #include "touchstone/interp/verdict.h"
 
@@ -11,8 +12,8 @@ namespace {
 
 using test::buffer;
 
-// Rows of eight floats and three sums of each: exact, in turn, and in turn with every addition cut
-// towards zero instead of rounded.
+// Rows of eight floats and three sums of each: exact, in turn, and in turn with every other
+// addition cut towards zero instead of rounded.
 struct Sums {
   std::vector<float> terms, exact, in_turn, cut;
 
@@ -28,7 +29,8 @@ struct Sums {
         sum += x;
         const double next = static_cast<double>(short_sum) + static_cast<double>(x);
         short_sum = static_cast<float>(next);
-        if (static_cast<double>(short_sum) > next) short_sum = std::nextafter(short_sum, 0.0F);
+        if (i % 2 != 0 && static_cast<double>(short_sum) > next)
+          short_sum = std::nextafter(short_sum, 0.0F);
       }
       exact.push_back(static_cast<float>(whole));
       in_turn.push_back(sum);
@@ -70,6 +72,74 @@ TEST(Levels, StatisticsSeeWhatNoElementShows) {
   EXPECT_EQ(sums.judged(sums.in_turn, R"({"most_variance": 0.0001})").outcome, Outcome::Fail);
   const Sums few(999);
   EXPECT_EQ(few.judged(few.cut, R"({"most_mean": 0.1})").outcome, Outcome::Pass);
+}
+
+// Rows of terms, and what a loop of some kind makes of each.
+struct FoundIn {
+  FoundOrder order;
+  explicit FoundIn(std::int64_t terms, float (*sum)(const float*, std::int64_t)) {
+    std::mt19937_64 random(9);
+    std::vector<float> x, answer;
+    for (int row = 0; row < 40; ++row) {
+      for (std::int64_t i = 0; i < terms; ++i)
+        x.push_back(static_cast<float>(random() >> 40) * 0x1p-24F - 0.25F);
+      answer.push_back(sum(x.data() + row * terms, terms));
+    }
+    const LazyOpPtr load = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({40, terms}));
+    const std::vector<BufferPtr> inputs{nullptr, buffer(x)};
+    order = find_order(test::store(LazyOp::reduce(Op::ReduceSum, load, {1})), test::raw(inputs),
+                       *buffer(answer), {})
+                .value();
+  }
+};
+
+float loop(const float* x, std::int64_t n) {
+  float sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) sum += x[i];
+  return sum;
+}
+float four_lanes(const float* x, std::int64_t n) {
+  float sums[4] = {};
+  for (std::int64_t i = 0; i < n; ++i) sums[i % 4] += x[i];
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+float runs_of_sixteen(const float* x, std::int64_t n) {
+  return n <= 16 ? loop(x, n) : runs_of_sixteen(x, n / 2) + runs_of_sixteen(x + n / 2, n - n / 2);
+}
+float nowhere_near(const float* x, std::int64_t n) { return loop(x, n) * 1.5F; }
+
+TEST(Levels, TheOrderOfSummingIsFoundInTheBits) {
+  const FoundOrder in_turn = FoundIn(200, loop).order, lanes = FoundIn(200, four_lanes).order;
+  EXPECT_EQ(in_turn.bits, "sequential in float32");
+  EXPECT_EQ(in_turn.declare, "\"sequential\"");
+  EXPECT_EQ(lanes.bits, "lanes of 4, those pairwise in float32");
+  EXPECT_EQ(lanes.declare, R"({"lanes": 4})");
+  const FoundOrder runs = FoundIn(1000, runs_of_sixteen).order;
+  EXPECT_EQ(runs.bits, "pairwise, runs of 16 in float32");
+  EXPECT_EQ(runs.declare, R"({"pairwise": 16})");
+  const FoundOrder none = FoundIn(200, nowhere_near).order;
+  EXPECT_EQ(none.bits + none.declare, "");
+  EXPECT_NE(runs.str().find("sharper"), std::string::npos) << runs.str();
+}
+
+TEST(Levels, NoOrderIsFoundWhereThereIsNoneToSee) {
+  const LazyOpPtr x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({4}));
+  const std::vector<BufferPtr> inputs{nullptr, buffer(std::vector<float>(4, 2))};
+  EXPECT_FALSE(find_order(test::store(LazyOp::unary(Op::Sqrt, x)), test::raw(inputs),
+                          *buffer(std::vector<float>(4, 1)), {}));
+}
+
+TEST(Levels, AWeakSumSaysWhatWouldHelp) {
+  const std::vector<bfloat16> ones(600, convert<bfloat16>(1.25F));
+  const LazyOpPtr x = LazyOp::load(1, DType::BFloat16, ShapeTracker::contiguous({2, 300}));
+  const std::vector<BufferPtr> inputs{nullptr, buffer(ones)};
+  const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, x, {1}, DType::BFloat16);
+  const Verdict weak = judge(test::store(sum), test::raw(inputs),
+                             *buffer(std::vector<bfloat16>(2, convert<bfloat16>(300.0F))));
+  EXPECT_EQ(weak.outcome, Outcome::Weak) << weak.str();
+  EXPECT_NE(weak.str().find("sums of 300 terms in bfloat16 may lose all digits"), std::string::npos)
+      << weak.str();
+  EXPECT_NE(weak.str().find("--find-order"), std::string::npos);
 }
 
 TEST(Levels, LimitsTravelInJson) {

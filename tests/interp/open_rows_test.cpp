@@ -73,7 +73,7 @@ Legal<T> general(const ProgramNode& node, const LegalBlock& a, const LegalBlock&
   const Legal<T> product = legal::mul(x, y);
   const bool exact = x.is_point() && y.is_point() && product.is_point() &&
                      legal::is_exact_product(x.lo, y.lo, product.lo);
-  return node.is_addend && !exact ? legal::widened(product, 1) : product;
+  return node.contraction.is_addend && !exact ? legal::widened(product, 1) : product;
 }
 
 template <class T>
@@ -86,7 +86,7 @@ void rows_are_the_general_rules() {
       ProgramNode node;
       node.op = op;
       node.dtype = dtype_v<T>;
-      node.is_addend = op == Op::Mul && sizeof(T) == 4 && random() % 2 == 0;
+      node.contraction.is_addend = op == Op::Mul && sizeof(T) == 4 && random() % 2 == 0;
       const auto n = static_cast<std::int64_t>(random() % 700);
       const LegalBlock a = drawn_block<T>(random, n), b = drawn_block<T>(random, n);
       const LegalBlock* both[] = {&a, &b};

@@ -108,6 +108,122 @@ TEST(Radius, EveryTreeAndOrderOfUpToSixTermsIsLegal) {
   every_tree_is_legal<float, bfloat16>(300);
 }
 
+template <class T>
+Legal<T> legal_sum(const std::vector<T>& terms, const Profile& profile) {
+  const auto size = static_cast<std::int64_t>(terms.size());
+  const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, in(1, dtype_v<T>, size), {0});
+  return legal_of<T>(sum, {buffer(terms)}, Form::Both, profile)[0];
+}
+
+template <class T>
+T in_turn(const std::vector<T>& terms) {
+  T sum = terms[0];
+  for (std::size_t i = 1; i < terms.size(); ++i) sum = scalar::add(sum, terms[i]);
+  return sum;
+}
+template <class T>
+T by_halves(const std::vector<T>& terms, std::size_t run) {
+  if (terms.size() <= run) return in_turn(terms);
+  const auto half = static_cast<std::ptrdiff_t>(terms.size() / 2);
+  return scalar::add(by_halves(std::vector<T>(terms.begin(), terms.begin() + half), run),
+                     by_halves(std::vector<T>(terms.begin() + half, terms.end()), run));
+}
+
+// Every order of six terms of either sign, in lanes and by halves.
+template <class T>
+void every_declared_order_is_legal() {
+  std::mt19937_64 random(3);
+  const FpGuard guard;
+  for (int c = 0; c < 12; ++c) {
+    std::vector<T> terms;
+    for (int i = 0; i < 6; ++i) {
+      const double fraction = static_cast<double>(random() >> 11) * 0x1p-53 - (c % 2) * 0.5;
+      terms.push_back(convert<T>(std::ldexp(fraction, static_cast<int>(random() % 5))));
+    }
+    Profile lanes, halves, pairs;
+    lanes.order = SumOrder::Lanes;
+    lanes.block = 2;
+    halves.order = pairs.order = SumOrder::Pairwise;
+    pairs.block = 2;
+    for (Profile* p : {&lanes, &halves, &pairs}) p->accumulator = dtype_v<T>;
+    const Legal<T> of_lanes = legal_sum(terms, lanes), of_halves = legal_sum(terms, halves);
+    const Legal<T> of_pairs = legal_sum(terms, pairs);
+    std::array<std::size_t, 6> at{0, 1, 2, 3, 4, 5};
+    do {
+      std::vector<T> v;
+      for (const std::size_t i : at) v.push_back(terms[i]);
+      ASSERT_TRUE(of_lanes.accepts(
+          scalar::add(in_turn<T>({v[0], v[2], v[4]}), in_turn<T>({v[1], v[3], v[5]}))));
+      ASSERT_TRUE(of_halves.accepts(by_halves(v, 1)));
+      ASSERT_TRUE(of_pairs.accepts(by_halves(v, 2)));
+    } while (std::ranges::next_permutation(at).found);
+  }
+}
+
+TEST(Radius, EveryDeclaredOrderOfSixTermsIsLegal) {
+  every_declared_order_is_legal<float>();
+  every_declared_order_is_legal<double>();
+  every_declared_order_is_legal<float16>();
+  every_declared_order_is_legal<bfloat16>();
+}
+
+// sum and that term of the pool whose addition is rounded furthest to one side; the pool keeps the
+// rest.
+template <class T>
+T worst_step(T sum, std::vector<T>& pool, double side) {
+  std::size_t worst = 0;
+  double most = -HUGE_VAL;
+  for (std::size_t i = 0; i < pool.size(); ++i) {
+    const double exact = convert<double>(sum) + convert<double>(pool[i]);
+    const double error = (convert<double>(scalar::add(sum, pool[i])) - exact) * side;
+    if (error > most) {
+      most = error;
+      worst = i;
+    }
+  }
+  const T out = scalar::add(sum, pool[worst]);
+  pool.erase(pool.begin() + static_cast<std::ptrdiff_t>(worst));
+  return out;
+}
+
+// Positive terms first, so that partial sums are as large as they can be, and every rounding the
+// same way; reaches a good part of the bound.
+template <class T>
+void chosen_orders_are_legal(std::size_t count, double least_reach) {
+  std::mt19937_64 random(5);
+  const FpGuard guard;
+  double reach = 0;
+  for (int c = 0; c < 8; ++c) {
+    std::vector<T> terms, up, down;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double fraction = static_cast<double>(random() >> 11) * 0x1p-53 - (c % 2) * 0.5;
+      terms.push_back(convert<T>(std::ldexp(fraction, c < 4 ? 0 : static_cast<int>(random() % 9))));
+      (convert<double>(terms.back()) > 0 ? up : down).push_back(terms.back());
+    }
+    Profile profile;
+    profile.accumulator = dtype_v<T>;
+    const Legal<T> legal = legal_sum(terms, profile);
+    const double middle = convert<double>(legal.lo) / 2 + convert<double>(legal.hi) / 2;
+    for (const double side : {1.0, -1.0}) {
+      std::vector<T> first = up, rest = down;
+      T sum{};
+      while (!first.empty()) sum = worst_step(sum, first, side);
+      while (!rest.empty()) sum = worst_step(sum, rest, side);
+      ASSERT_TRUE(legal.accepts(sum)) << Scalar::of(sum).str() << " of " << count;
+      reach = std::max(
+          reach, std::abs(convert<double>(sum) - middle) / (convert<double>(legal.hi) - middle));
+    }
+  }
+  EXPECT_GT(reach, least_reach);
+}
+
+TEST(Radius, LongSumsWhoseAdditionsAllRoundOneWayAreLegal) {
+  chosen_orders_are_legal<float>(7, 0.1);
+  chosen_orders_are_legal<float>(300, 0.1);
+  chosen_orders_are_legal<float16>(200, 0.1);
+  chosen_orders_are_legal<bfloat16>(60, 0.1);
+}
+
 // The legal ways through small chains, all of them.
 template <class T>
 struct Chain {

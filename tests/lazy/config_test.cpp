@@ -49,7 +49,7 @@ TEST_F(ConfigTest, ALevelHasTheSwitchesUpToIt) {
   for (int opt = 0; opt <= Config::kMostOpt; ++opt)
     for (const SwitchInfo& row : switch_table)
       EXPECT_EQ(Config(opt).on(row.id), row.level <= opt) << row.name;
-  EXPECT_EQ(Config(0).switches, 0u);
+  EXPECT_EQ(Config(0).set(Switch::MergeViews, false).switches, 0U);
   EXPECT_EQ(Config(), Config(Config::kDefaultOpt));
   EXPECT_THAT(error_of([] { Config(5); }), HasSubstr("OPT is 5; give a level from 0 to 4"));
 }
@@ -101,6 +101,15 @@ struct SwitchCase {
 struct Graphs : LazyTest {
   static const std::vector<SwitchCase>& all() {
     static const std::vector<SwitchCase> cases = {
+        {Switch::MergeViews, 0, 1,
+         [] {
+           return Outputs{counting({2, 3})
+                              ->permute(std::vector{1, 0})
+                              ->reshape({6})
+                              ->reshape({3, 2})
+                              ->permute(std::vector{1, 0})
+                              ->contiguous()};
+         }},
         {Switch::RemoveMovementNops, 0, 1,
          [] {
            return Outputs{counting({2, 3})

@@ -7,6 +7,7 @@
 namespace touchstone {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 
 LazyOpPtr sample() {
@@ -81,6 +82,19 @@ TEST(KernelJson, AStackWhoseOuterViewLeavesElementsOutIsReadBack) {
   const std::string small = replaced(to_json(kernel), fmt::format("\"size\":{}", half.real_size()),
                                      fmt::format("\"size\":{}", half.real_size() - 1));
   EXPECT_THAT(error_of(small), HasSubstr("of buffer 1, which holds"));
+}
+
+TEST(KernelJson, AMemberThatIsNotKnownIsNamed) {
+  EXPECT_THAT(error_of(edited("\"touchstone_kernel\":", "\"kernal\":1,\"touchstone_kernel\":")),
+              HasSubstr("has a member \"kernal\" that is not known"));
+  EXPECT_THAT(error_of(edited("\"id\":0", "\"id\":0,\"dtyp\":\"float32\"")),
+              AllOf(HasSubstr("\"dtyp\""), HasSubstr("did you mean 'dtype'?")));
+  EXPECT_THAT(error_of(edited("\"offset\":", "\"stride\":[1],\"offset\":")),
+              AllOf(HasSubstr("\"stride\""), HasSubstr("did you mean 'strides'?")));
+  EXPECT_THAT(error_of(edited("\"idx\":0", "\"idx\":0,\"shape\":[4]")),
+              AllOf(HasSubstr("buffer 0"), HasSubstr("\"shape\"")));
+  EXPECT_THAT(error_of(edited("\"buffer\":0", "\"buffer\":0,\"buffers\":0")),
+              AllOf(HasSubstr("arg"), HasSubstr("\"buffers\"")));
 }
 
 TEST(KernelJson, DeepNestingIsAnErrorNotAnOverflow) {

@@ -40,4 +40,14 @@ struct VariantCount {
 };
 VariantCount run_variants(DType dtype, std::int64_t terms, std::int64_t count, std::uint64_t seed);
 
+/// How far the interval of a sum of `terms` is wider than what orders reach: half its width by the
+/// largest error of sampled orders, and by the largest of orders that a greedy search chose so that
+/// every addition rounds the same way.
+struct RatioOf {
+  std::string what;  // "sum float32 normal, any order"
+  double sampled = 0, searched = 0;
+  bool legal = true;  // every result lay inside
+};
+std::vector<RatioOf> envelope_ratios(std::int64_t terms, std::uint64_t seed);
+
 }  // namespace touchstone::power

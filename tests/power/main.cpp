@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "experiment.h"
+#include "suspects.h"
 #include "touchstone/base/error.h"
 
 // What the oracle's verdicts are worth: planted faults that it catches, and legal results that it
@@ -56,6 +57,9 @@ struct Options {
   unsigned threads = 1;
   bool misses = false;
   std::int64_t count = 1'000'000;
+  std::int64_t terms = 4096;
+  bool thorough = false;
+  int repeats = 20;
 };
 
 std::vector<std::vector<Trial>> try_subjects(const std::vector<Subject>& subjects,
@@ -143,6 +147,45 @@ int run_legal(const Options& options) {
   return all.alarms == 0 ? 0 : 1;
 }
 
+int run_suspects(const Options& options) {
+  const std::int64_t each = options.count / options.threads;
+  std::vector<SuspectCount> parts(options.threads);
+  {
+    std::vector<std::jthread> threads;
+    for (unsigned i = 0; i < options.threads; ++i)
+      threads.emplace_back([&, i] {
+        parts[i] =
+            run_legal_suspects(each, options.terms, options.seed + 7919 * i, options.thorough);
+      });
+  }
+  SuspectCount all;
+  for (const SuspectCount& part : parts) {
+    all.runs += part.runs;
+    all.tests += part.tests;
+    all.illegal += part.illegal;
+    all.suspects += part.suspects;
+    all.least_log_p = std::min(all.least_log_p, part.least_log_p);
+    for (const std::string& line : part.first) fmt::print("{}\n", line);
+  }
+  fmt::print(
+      "{} legal runs looked at, {} tests, {} SUSPECT; least p 1e{:.1f}; {} truncating runs left "
+      "out as illegal\n",
+      all.runs, all.tests, all.suspects, all.least_log_p / std::log(10.0), all.illegal);
+  return all.suspects == 0 ? 0 : 1;
+}
+
+int run_planted(const Options& options) {
+  int missed = 0;
+  for (const PlantedFault& f : run_planted_suspects(32, options.terms, 32, options.seed)) {
+    const bool right = f.caught == (f.fault != "none");
+    missed += right ? 0 : 1;
+    if (options.misses && right) continue;
+    fmt::print("{}{}, values {}, {}: {}\n", right ? "" : "missed: ", f.fault, f.values, f.device,
+               f.said);
+  }
+  return missed == 0 ? 0 : 1;
+}
+
 int run_command(int argc, char** argv) {
   Options options;
   CLI::App app("What the oracle's verdicts are worth");
@@ -156,7 +199,41 @@ int run_command(int argc, char** argv) {
   bugs->add_flag("--misses", options.misses, "name each fault that three inputs do not show");
   CLI::App* legal = app.add_subcommand("legal", "legal variants; exit code 1 where one is refused");
   legal->add_option("--count", options.count)->check(CLI::PositiveNumber);
+  CLI::App* suspects =
+      app.add_subcommand("suspects", "legal runs; exit code 1 where one is SUSPECT");
+  suspects->add_option("--count", options.count)->check(CLI::PositiveNumber);
+  suspects->add_option("--threads", options.threads)->check(CLI::PositiveNumber);
+  suspects->add_flag("--thorough", options.thorough, "look at more elements than a verdict does");
+  suspects->add_option("--terms", options.terms, "the most of a sum")->check(CLI::PositiveNumber);
+  CLI::App* planted = app.add_subcommand(
+      "planted", "faults within the bounds of a 32x32 product; exit code 1 where one is missed");
+  planted->add_option("--terms", options.terms, "of a sum")->check(CLI::PositiveNumber);
+  planted->add_flag("--misses", options.misses, "only what is missed");
+  CLI::App* ratio = app.add_subcommand(
+      "ratio",
+      "width of intervals by what orders reach; exit code 1 where one leaves its interval");
+  ratio->add_option("--terms", options.terms, "of a sum")->check(CLI::PositiveNumber);
+  CLI::App* cost = app.add_subcommand("cost", "seconds of looking at errors together");
+  cost->add_option("--repeats", options.repeats)->check(CLI::PositiveNumber);
   CLI11_PARSE(app, argc, argv);
+  if (*suspects) return run_suspects(options);
+  if (*ratio) {
+    bool legal = true;
+    fmt::print("| sum | width by sampled orders | by searched orders |\n|---|---:|---:|\n");
+    for (const RatioOf& r : envelope_ratios(options.terms, options.seed)) {
+      fmt::print("| {}{} | {:.1f} | {:.1f} |\n", r.legal ? "" : "ILLEGAL: ", r.what, r.sampled,
+                 r.searched);
+      legal = legal && r.legal;
+    }
+    return legal ? 0 : 1;
+  }
+  if (*cost) {
+    for (const EvidenceCost& c : evidence_costs(options.repeats))
+      fmt::print("{}: legal results {:.3f} ms, errors together {:.3f} ms ({:.0f} %)\n", c.kernel,
+                 1e3 * c.legal, 1e3 * c.evidence, 100 * c.evidence / c.legal);
+    return 0;
+  }
+  if (*planted) return run_planted(options);
   return *bugs ? run_bugs(options) : run_legal(options);
 }
 

@@ -1,5 +1,5 @@
 // Polynomial inequalities over boxes of integers, against trying every point.
-#include "touchstone/shapetracker/box_prover.h"
+#include "touchstone/view/box_prover.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "draws.h"
 #include "errors.h"
-#include "touchstone/shapetracker/variable_table.h"
+#include "touchstone/view/variable_table.h"
 
 namespace touchstone {
 namespace {

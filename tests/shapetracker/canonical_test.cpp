@@ -8,6 +8,7 @@
 #include "chains.h"
 #include "pairs.h"
 #include "symbolic_pairs.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
@@ -66,7 +67,7 @@ RC_GTEST_PROP(Canonical, BindingGivesTheCanonicalView, ()) {
 RC_GTEST_PROP(Canonical, TrackersOfOneViewAreEqualWhereTheyReadTheSame, ()) {
   Draws draws(*model::any_draws(160));
   const model::Chain chain = model::any_chain(draws, model::kEverydayOp, 1, 5);
-  const ShapeTracker simple = chain.tracker.simplify();
+  const ShapeTracker simple = simplify(chain.tracker);
   const std::optional<View> only = model::only_view(chain.array);
   RC_ASSERT(only.has_value() == (simple.views().size() == 1));
   if (!only) return;

@@ -8,6 +8,9 @@
 #include "chains.h"
 #include "draws.h"
 #include "model.h"
+#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
@@ -34,7 +37,7 @@ RC_GTEST_PROP(Chain, EveryElementIsWhereTheArrayHasIt, ()) {
     Draws draws(*model::any_draws());
     const Chain chain = any_chain(draws);
     if (materialise(chain.tracker) != chain.array) RC_FAIL(chain.story);
-    if (materialise(chain.tracker.simplify()) != chain.array) RC_FAIL("simplify:" + chain.story);
+    if (materialise(simplify(chain.tracker)) != chain.array) RC_FAIL("simplify:" + chain.story);
   }
 }
 
@@ -43,7 +46,7 @@ RC_GTEST_PROP(Chain, BecomesOneViewWhereOneViewExists, ()) {
     Draws draws(*model::any_draws());
     const Chain chain = any_chain(draws);
     const std::optional<View> wanted = model::only_view(chain.array);
-    const ShapeTracker simple = chain.tracker.simplify();
+    const ShapeTracker simple = simplify(chain.tracker);
     if (wanted.has_value() != (simple.views().size() == 1))
       RC_FAIL(fmt::format("{}; wanted {}", chain.story, wanted ? wanted->str() : "several views"));
     if (wanted && simple.views()[0] != *wanted) RC_FAIL(chain.story + "; wanted " + wanted->str());
@@ -53,7 +56,7 @@ RC_GTEST_PROP(Chain, BecomesOneViewWhereOneViewExists, ()) {
 RC_GTEST_PROP(Chain, IndexExpressionsSayTheSame, ()) {
   Draws draws(*model::any_draws());
   const Chain chain = any_chain(draws);
-  const IndexExpr by_axes = chain.tracker.expr_idxs(), by_node = chain.tracker.expr_node();
+  const IndexExpr by_axes = expr_idxs(chain.tracker), by_node = expr_node(chain.tracker);
   const std::int64_t size = model::count(chain.array.shape);
   for (std::int64_t i = 0; i < size; i += 1 + size / 40) {
     const std::int64_t wanted = chain.array.address[static_cast<std::size_t>(i)];
@@ -86,8 +89,8 @@ void check_strides(const Chain& chain, const std::vector<std::optional<sint>>& s
 RC_GTEST_PROP(Chain, QueriesMeanWhatTheySay, ()) {
   Draws draws(*model::any_draws());
   const Chain chain = any_chain(draws);
-  check_strides(chain, chain.tracker.real_strides(), false);
-  check_strides(chain, chain.tracker.real_strides(true), true);
+  check_strides(chain, real_strides(chain.tracker), false);
+  check_strides(chain, real_strides(chain.tracker, true), true);
   const auto largest = std::ranges::max_element(chain.array.address);
   const std::int64_t reached = largest == chain.array.address.end() ? 0 : *largest + 1;
   const std::int64_t claimed = chain.tracker.real_size();

@@ -5,18 +5,24 @@
 
 #include "draws.h"
 #include "model.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone::model {
 
 inline constexpr std::int64_t kMostElements = 400;
+
+/// The views of a chain: merged after each operation, as the scheduler does, or all of them.
+enum class Keep { Fewest, All };
 
 /// A tracker and what it must say.
 struct Chain {
   ShapeTracker tracker;
   Array array;
   std::string story;
+  Keep keep = Keep::Fewest;
 
   void tell(const std::string& op, const std::string& args) {
+    if (keep == Keep::Fewest) tracker = merge_outermost(tracker);
     story += fmt::format(" -> {} {} = {}", op, args, tracker.str());
   }
 };
@@ -181,27 +187,27 @@ inline constexpr Op kReshapeOp[] = {reshape, permute, reshape, pad,     reshape,
 inline constexpr Op kPermuteOp[] = {reshape, permute, reshape, shrink, reshape, permute};
 
 inline Chain chain_from(const Ints& shape, Draws& draws, std::span<const Op> ops,
-                        std::int64_t least, std::int64_t most) {
-  Chain chain{ShapeTracker::contiguous(to_shape(shape)), Array::contiguous(shape), ""};
+                        std::int64_t least, std::int64_t most, Keep keep = Keep::Fewest) {
+  Chain chain{ShapeTracker::contiguous(to_shape(shape)), Array::contiguous(shape), "", keep};
   chain.tell("start", "");
   for (std::int64_t length = draws.between(least, most); length > 0; --length)
     ops[static_cast<std::size_t>(draws.below(std::ssize(ops)))](chain, draws);
   return chain;
 }
 
-inline Chain any_chain(Draws& draws, std::span<const Op> ops, std::int64_t least,
-                       std::int64_t most) {
+inline Chain any_chain(Draws& draws, std::span<const Op> ops, std::int64_t least, std::int64_t most,
+                       Keep keep = Keep::Fewest) {
   const Ints shape = any_shape(draws);
-  return chain_from(shape, draws, ops, least, most);
+  return chain_from(shape, draws, ops, least, most, keep);
 }
 
 /// From 2 to 4 axes of sizes 2 to 6.
 inline Chain dense_chain(Draws& draws, std::span<const Op> ops, std::int64_t least,
-                         std::int64_t most) {
+                         std::int64_t most, Keep keep = Keep::Fewest) {
   Ints shape;
   for (std::int64_t rank = draws.between(2, 4); rank > 0; --rank)
     shape.push_back(draws.between(2, 6));
-  return chain_from(shape, draws, ops, least, most);
+  return chain_from(shape, draws, ops, least, most, keep);
 }
 
 inline Chain any_chain(Draws& draws) { return any_chain(draws, kAnyOp, 0, 7); }

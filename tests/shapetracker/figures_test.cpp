@@ -9,8 +9,8 @@
 #include "chains.h"
 #include "greedy.h"
 #include "touchstone/shapetracker/invert.h"
-#include "touchstone/shapetracker/keep_views.h"
 #include "touchstone/shapetracker/merge.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
@@ -50,7 +50,7 @@ void invert_one(const Chain& chain, Counts& counts) {
   try {
     inverse = invert(chain.tracker);
   } catch (const Error& error) {
-    FAIL() << error.what() << chain.tracker.simplify().str();
+    FAIL() << error.what() << simplify(chain.tracker).str();
   }
   counts.onto += onto;
   counts.inverted += inverse.tracker.has_value();
@@ -59,7 +59,7 @@ void invert_one(const Chain& chain, Counts& counts) {
   ASSERT_TRUE(onto || !inverse.tracker) << chain.story;
   if (onto && !inverse.tracker && show())
     std::printf("no inverse%s: %s\n", valid == size ? " of a bijection" : "",
-                chain.tracker.simplify().str().c_str());
+                simplify(chain.tracker).str().c_str());
   if (!inverse.tracker) return;
   ASSERT_EQ(inverse.bijection, valid == size) << chain.story;
   const auto flat = model::materialise(*inverse.tracker).address;
@@ -71,14 +71,16 @@ void invert_one(const Chain& chain, Counts& counts) {
   }
 }
 
-using Draw = Chain (*)(Draws&, std::span<const model::Op>, std::int64_t, std::int64_t);
+using Draw = Chain (*)(Draws&, std::span<const model::Op>, std::int64_t, std::int64_t, model::Keep);
 
 struct Family {
   const char* name;
   std::span<const model::Op> ops;
   Draw draw = model::any_chain;
 
-  Chain chain(Draws& draws) const { return draw(draws, ops, 2, 8); }
+  Chain chain(Draws& draws, model::Keep keep = model::Keep::Fewest) const {
+    return draw(draws, ops, 2, 8, keep);
+  }
 };
 const Family kFamilies[] = {{"everyday", model::kEverydayOp},
                             {"reshape-heavy", model::kReshapeOp},
@@ -143,15 +145,12 @@ TEST(DISABLED_Figures, OfChains) {
     int single = 0, found = 0, shorter = 0;
     for (int i = chains; i > 0; --i) {
       Draws draws = draws_from(random), again = draws;
-      const Chain chain = [&] {
-        const shapetracker::KeepViews keep;
-        return family.chain(draws);
-      }();
+      const Chain chain = family.chain(draws, model::Keep::All);
       const std::vector<View>& views = chain.tracker.views();
-      const std::vector<View> fewest = chain.tracker.simplify().views();
+      const std::vector<View> fewest = simplify(chain.tracker).views();
       const std::size_t greedy = model::merge_last_two(views).size();
       const std::size_t better = model::merge_neighbours(views).size();
-      const ShapeTracker merged = family.chain(again).tracker.simplify();
+      const ShapeTracker merged = simplify(family.chain(again).tracker);
       composed += views.size();
       last_two += greedy;
       neighbours += better;

@@ -13,6 +13,7 @@
 #include "errors.h"
 #include "model.h"
 #include "pairs.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
@@ -32,7 +33,7 @@ RC_GTEST_PROP(Merge, FindsExactlyTheViewsThatExist, ()) {
   for (int i = 0; i < 60; ++i) {
     Draws draws(*rc::gen::noShrink(model::any_draws(70)));
     const View inner = any_inner(draws), outer = any_outer(draws, inner);
-    const auto found = View::merge(inner, outer);
+    const auto found = merge(inner, outer);
     const auto wanted = merge_by_enumeration(inner, outer);
     if (found != wanted)
       RC_FAIL(fmt::format("{} on {}: found {}, wanted {}", outer.str(), inner.str(),
@@ -63,7 +64,7 @@ TEST(Merge, ASliceOfTheSmallUniverse) {
     const View inner = strided(shape, strides, 60);
     for (std::int64_t offset = -low; offset + high < model::count(shape); ++offset) {
       const View outer = strided({2, 2, 2}, steps, offset);
-      const auto found = View::merge(inner, outer);
+      const auto found = merge(inner, outer);
       ASSERT_EQ(found, merge_by_enumeration(inner, outer)) << outer.str() << " on " << inner.str();
       ++pairs;
       merged += found.has_value();
@@ -160,8 +161,8 @@ TEST(Merge, CarriesThatCancelAreFound) {
   for (std::int64_t a = 1; a < 12; ++a)
     for (std::int64_t b = 1; a + b < 24; ++b) {
       const View outer = strided({2, 2}, {a, b});
-      EXPECT_EQ(View::merge(inner, outer), merge_by_enumeration(inner, outer)) << outer.str();
-      merged += View::merge(inner, outer).has_value();
+      EXPECT_EQ(merge(inner, outer), merge_by_enumeration(inner, outer)) << outer.str();
+      merged += merge(inner, outer).has_value();
     }
   EXPECT_GT(merged, 0);
 }
@@ -170,39 +171,39 @@ TEST(Merge, AffineInsideTheValidBoxIsEnough) {
   // Rows of 4 of which columns 0 to 1 are valid; every third element from 0 to 9 leaves 0, 9.
   const View inner = strided({3, 4}, {10, 1}, 0, Mask{{0, 3}, {0, 2}});
   const View outer = strided({2}, {9});
-  EXPECT_EQ(View::merge(inner, outer), strided({2}, {21}));
-  EXPECT_EQ(View::merge(inner, strided({4}, {3})), std::nullopt);
+  EXPECT_EQ(merge(inner, outer), strided({2}, {21}));
+  EXPECT_EQ(merge(inner, strided({4}, {3})), std::nullopt);
 }
 
 TEST(Merge, NothingValidMergesWithAnything) {
   const View nothing = strided({2, 3}, {0, 0}, 0, Mask{{0, 0}, {0, 0}});
-  EXPECT_TRUE(View::merge(nothing, View::contiguous({3, 2}))->nothing_valid());
-  EXPECT_EQ(View::merge(View::contiguous({9}), nothing), nothing);
-  EXPECT_EQ(View::merge(nothing, View()), std::nullopt);  // rank 0 cannot be masked
-  EXPECT_EQ(View::merge(View::contiguous({0}), View::contiguous({3, 0})), View::contiguous({3, 0}));
+  EXPECT_TRUE(merge(nothing, View::contiguous({3, 2}))->nothing_valid());
+  EXPECT_EQ(merge(View::contiguous({9}), nothing), nothing);
+  EXPECT_EQ(merge(nothing, View()), std::nullopt);  // rank 0 cannot be masked
+  EXPECT_EQ(merge(View::contiguous({0}), View::contiguous({3, 0})), View::contiguous({3, 0}));
 }
 
 TEST(Merge, LargeSizes) {
   const std::int64_t big = std::int64_t{1} << 61;
   const View reversed = strided({big}, {-1}, big - 1);
-  EXPECT_EQ(View::merge(reversed, reversed), strided({big}, {1}));
-  EXPECT_EQ(View::merge(reversed, View::contiguous({big / 8, 8})),
+  EXPECT_EQ(merge(reversed, reversed), strided({big}, {1}));
+  EXPECT_EQ(merge(reversed, View::contiguous({big / 8, 8})),
             strided({big / 8, 8}, {-8, -1}, big - 1));
   const View swapped = strided({big / 8, 8}, {1, big / 8});
-  EXPECT_EQ(View::merge(swapped, View::contiguous({big})), std::nullopt);
-  EXPECT_EQ(View::merge(swapped, View::contiguous({big / 16, 2, 4, 2})),
+  EXPECT_EQ(merge(swapped, View::contiguous({big})), std::nullopt);
+  EXPECT_EQ(merge(swapped, View::contiguous({big / 16, 2, 4, 2})),
             strided({big / 16, 2, 4, 2}, {2, 1, big / 4, big / 8}));
   const View padded = strided({big}, {1}, -5, Mask{{5, big - 5}});
-  EXPECT_EQ(View::merge(padded, View::contiguous({2, big / 2})), std::nullopt);
-  EXPECT_EQ(View::merge(padded, strided({big - 10}, {1}, 5)), View::contiguous({big - 10}));
+  EXPECT_EQ(merge(padded, View::contiguous({2, big / 2})), std::nullopt);
+  EXPECT_EQ(merge(padded, strided({big - 10}, {1}, 5)), View::contiguous({big - 10}));
 }
 
 TEST(Merge, MalformedStacksAreRejected) {
   const View six = strided({2, 3}, {1, 2});
-  expect_error<ShapeError>([&] { View::merge(six, View::contiguous({7})); },
+  expect_error<ShapeError>([&] { merge(six, View::contiguous({7})); },
                            {"addresses 0 to 6", "6 elements", "mask or shrink"});
-  expect_error<ShapeError>([&] { View::merge(six, strided({2}, {-1})); }, {"-1 to 0"});
-  expect_error<ShapeError>([&] { View::merge(View::contiguous({6}), View::contiguous({7})); },
+  expect_error<ShapeError>([&] { merge(six, strided({2}, {-1})); }, {"-1 to 0"});
+  expect_error<ShapeError>([&] { merge(View::contiguous({6}), View::contiguous({7})); },
                            {"addresses 0 to 6"});
   expect_error<ShapeError>([] { merge_stack({}); }, {"no views"});
   const std::vector<View> symbolic = {six, View::contiguous({symbolic::variable("n", 1, 6)})};

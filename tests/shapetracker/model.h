@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "touchstone/shapetracker/shapetracker.h"
+#include "touchstone/view/shapetracker.h"
 
 namespace touchstone::model {
 

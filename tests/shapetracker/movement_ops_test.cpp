@@ -8,6 +8,8 @@
 #include "chains.h"
 #include "errors.h"
 #include "pairs.h"
+#include "touchstone/shapetracker/contraction.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
@@ -23,7 +25,7 @@ using symbolic::Node;
 
 ShapeTracker replay(const std::vector<MovementOp>& ops, const sint& elements) {
   ShapeTracker tracker = ShapeTracker::contiguous({elements});
-  for (const MovementOp& op : ops) tracker = apply(tracker, op);
+  for (const MovementOp& op : ops) tracker = merge_outermost(apply(tracker, op));
   return tracker;
 }
 

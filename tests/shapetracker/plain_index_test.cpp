@@ -6,7 +6,8 @@
 
 #include "draws.h"
 #include "model.h"
-#include "touchstone/shapetracker/keep_views.h"
+#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 using model::Draws;
 using shapetracker::cost;
 using shapetracker::IndexCost;
-using shapetracker::KeepViews;
 using shapetracker::plain_index;
 using shapetracker::PlainIndex;
 
@@ -25,20 +25,12 @@ ShapeTracker digits_swapped() {
       .reshape({100});
 }
 
-TEST(KeepViews, WhileOneLivesNothingIsMerged) {
-  const auto unmerged = [] {
-    const KeepViews keep;
-    return ShapeTracker::contiguous({2, 3})
-        .permute(std::vector<int>{1, 0})
-        .reshape({6})
-        .reshape({3, 2});
-  }();
-  EXPECT_EQ(unmerged.views().size(), 2U);
-  EXPECT_EQ(unmerged.simplify().views().size(), 1U);
-  const KeepViews outer;
-  EXPECT_EQ(unmerged.simplify().views().size(), 2U);
-  { const KeepViews inner; }
-  EXPECT_EQ(unmerged.simplify().views().size(), 2U);
+TEST(ShapeTracker, MovementLooksForNoMerge) {
+  const ShapeTracker composed =
+      ShapeTracker::contiguous({2, 3}).permute(std::vector<int>{1, 0}).reshape({6}).reshape({3, 2});
+  EXPECT_EQ(composed.views().size(), 2U);
+  EXPECT_EQ(simplify(composed).views().size(), 1U);
+  EXPECT_EQ(merge_outermost(composed).views().size(), 1U);
 }
 
 TEST(PlainIndex, WritesDownTheDefinition) {
@@ -64,16 +56,15 @@ TEST(PlainIndex, NothingValidIsNeverRead) {
 
 TEST(IndexCost, OfASimplifiedExpressionCountsItsSteps) {
   const ShapeTracker st = ShapeTracker::contiguous({4, 4});
-  EXPECT_EQ(cost(st.expr_idxs()).divisions, 0);
-  EXPECT_EQ(cost(digits_swapped().expr_idxs()).divisions, 1);
-  EXPECT_EQ(cost(digits_swapped().expr_idxs()).modulos, 0);
+  EXPECT_EQ(cost(expr_idxs(st)).divisions, 0);
+  EXPECT_EQ(cost(expr_idxs(digits_swapped())).divisions, 1);
+  EXPECT_EQ(cost(expr_idxs(digits_swapped())).modulos, 0);
 }
 
 // What is written says what the views say, and the simplified expression never costs more
 // divisions.
 RC_GTEST_PROP(PlainIndex, IsWhatTheViewsRead, ()) {
   Draws draws(*model::any_draws(40));
-  const KeepViews keep;
   ShapeTracker st = ShapeTracker::contiguous({draws.between(1, 4), draws.between(1, 6)});
   for (std::int64_t count = draws.below(5); count > 0; --count) {
     const std::int64_t n = st.size().as_int();

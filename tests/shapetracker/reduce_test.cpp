@@ -7,8 +7,8 @@
 
 #include "chains.h"
 #include "greedy.h"
-#include "touchstone/shapetracker/keep_views.h"
 #include "touchstone/shapetracker/same_map.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
@@ -18,13 +18,12 @@ using model::Ints;
 using model::materialise;
 using model::strided;
 using shapetracker::compare_maps;
-using shapetracker::KeepViews;
 using shapetracker::MergeSearch;
 using Views = std::vector<View>;
 using Order = std::vector<int>;
 using Truth = MergeSearch::Truth;
 
-Views reduced(const Views& views) { return ShapeTracker(views).simplify().views(); }
+Views reduced(const Views& views) { return simplify(ShapeTracker(views)).views(); }
 
 TEST(Reduce, AChainWhoseNeighboursDoNotMergeIsOneView) {
   const Views views = {strided({4, 2, 3}, {0, 1, 2}), strided({2, 2, 6}, {6, 12, 1}),
@@ -35,7 +34,6 @@ TEST(Reduce, AChainWhoseNeighboursDoNotMergeIsOneView) {
 
 // Axes 0 and 1 part after the first view, axes 2 and 3 after the second: no run is one view.
 TEST(Reduce, BlocksThatPartAtDifferentViewsAreTwoViews) {
-  const KeepViews keep;
   const ShapeTracker composed = ShapeTracker::contiguous({3, 2, 3, 2})
                                     .permute(Order{1, 0, 2, 3})
                                     .reshape({6, 3, 2})
@@ -48,7 +46,6 @@ TEST(Reduce, BlocksThatPartAtDifferentViewsAreTwoViews) {
 
 // The same with one of them flipped and cut, so that its digits begin within a turn.
 TEST(Reduce, BlocksThatBeginWithinATurnAreTwoViews) {
-  const KeepViews keep;
   const ShapeTracker composed = ShapeTracker::contiguous({5, 4, 3, 2})
                                     .permute(Order{1, 0, 2, 3})
                                     .reshape({20, 3, 2})
@@ -63,7 +60,6 @@ TEST(Reduce, BlocksThatBeginWithinATurnAreTwoViews) {
 
 // Rows of 5 through columns of 3: the axes of each block share carries.
 TEST(Reduce, BlocksOfTwoAxesEachAreTwoViews) {
-  const KeepViews keep;
   const ShapeTracker composed = ShapeTracker::contiguous({5, 3, 4, 3})
                                     .permute(Order{1, 0, 2, 3})
                                     .reshape({15, 4, 3})
@@ -80,10 +76,7 @@ TEST(Reduce, BlocksOfTwoAxesEachAreTwoViews) {
 RC_GTEST_PROP(Reduce, IsNoLongerThanMergingNeighbours, ()) {
   for (int i = 0; i < 15; ++i) {
     Draws draws(*model::any_draws());
-    const model::Chain chain = [&] {
-      const KeepViews keep;
-      return model::any_chain(draws, model::kReshapeOp, 2, 8);
-    }();
+    const model::Chain chain = model::any_chain(draws, model::kReshapeOp, 2, 8, model::Keep::All);
     const Views& views = chain.tracker.views();
     const Views fewest = shapetracker::reduce_stack(views);
     if (materialise(ShapeTracker(fewest)) != chain.array) RC_FAIL("reduced:" + chain.story);

@@ -14,6 +14,7 @@
 #include "errors.h"
 #include "symbolic_pairs.h"
 #include "touchstone/shapetracker/check.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
@@ -69,15 +70,16 @@ TEST(SymbolicMerge, TakesAnyNumberOfViews) {
   const View stack[] = {View::contiguous({v(), w()}).stride(model::Ints{-1, 1}), turned,
                         View::contiguous({w(), v()}).stride(model::Ints{1, -1})};
   EXPECT_EQ(symbolic_merge(stack).view, turned);
-  EXPECT_EQ(ShapeTracker({stack[0], stack[1], stack[2]}).simplify().views(), std::vector{turned});
+  EXPECT_EQ(simplify(ShapeTracker({stack[0], stack[1], stack[2]})).views(), std::vector{turned});
 }
 
-TEST(SymbolicMerge, OperationsOnATrackerMergeItsViews) {
+TEST(SymbolicMerge, ViewsOfOperationsAreMerged) {
   const ShapeTracker turned = ShapeTracker::contiguous({v(), w()}).permute(Order{1, 0});
   const ShapeTracker flat = turned.reshape({v() * w()});
   EXPECT_EQ(flat.views().size(), 2U);
-  EXPECT_EQ(flat.reshape({w(), v()}), turned);
-  EXPECT_EQ(flat.reshape({w(), v()}).permute(Order{1, 0}), ShapeTracker::contiguous({v(), w()}));
+  EXPECT_EQ(merge_outermost(flat.reshape({w(), v()})), turned);
+  EXPECT_EQ(merge_outermost(flat.reshape({w(), v()}).permute(Order{1, 0})),
+            ShapeTracker::contiguous({v(), w()}));
 }
 
 TEST(SymbolicMerge, ARefusalNamesValuesAndPoints) {

@@ -6,7 +6,9 @@
 #include "draws.h"
 #include "errors.h"
 #include "model.h"
-#include "touchstone/shapetracker/bound_tracker.h"
+#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
@@ -53,7 +55,8 @@ TEST(SymbolicSize, ReshapeGroupByGroup) {
             View::strided({n(), 4, 3, 1, 2}, {6, n() * 6, 2, 0, 1}));
   EXPECT_EQ(view.reshape({n(), 24}), std::nullopt);
   const View padded = View::contiguous({n(), 4}).pad(Padding{{0, 0}, {0, 4}});
-  EXPECT_EQ(padded.reshape({n(), 2, 4}),
+  EXPECT_EQ(padded.reshape({n(), 2, 4}), std::nullopt);  // two groups, of which one is merged
+  EXPECT_EQ(merge(padded, View::contiguous({n(), 2, 4})),
             View::strided({n(), 2, 4}, {4, 0, 1}, 0, Mask{{0, n()}, {0, 1}, {0, 4}}));
   const View columns = View::contiguous({2, n(), m()}).permute(Order{1, 2, 0});
   EXPECT_EQ(columns.reshape({n() * m(), 2}), View::strided({n() * m(), 2}, {1, n() * m()}));
@@ -64,17 +67,17 @@ TEST(SymbolicSize, ReshapePushesAViewWhereNoOneViewIsFound) {
       ShapeTracker::contiguous({4, n()}).permute(Order{1, 0}).reshape({n() * 4});
   EXPECT_EQ(tracker.views().size(), 2U);
   EXPECT_EQ(tracker.bind({{"n", 3}}).at(Ints{1}), 3);
-  EXPECT_EQ(tracker.bind({{"n", 1}}), ShapeTracker::contiguous({4}));
+  EXPECT_EQ(simplify(tracker.bind({{"n", 1}})), ShapeTracker::contiguous({4}));
 }
 
 TEST(SymbolicSize, ExpressionsHoldTheVariables) {
   const ShapeTracker tracker = ShapeTracker::contiguous({n(), 4}).permute(Order{1, 0});
-  EXPECT_EQ(render(tracker.expr_idxs().index), "idx0 + idx1*4");
+  EXPECT_EQ(render(expr_idxs(tracker).index), "idx0 + idx1*4");
   const ShapeTracker padded = ShapeTracker::contiguous({3, n()}).pad(Padding{{0, 0}, {2, 0}});
-  const IndexExpr expr = padded.expr_idxs();
+  const IndexExpr expr = expr_idxs(padded);
   EXPECT_EQ(symbolic::evaluate(expr.index, {{"idx0", 2}, {"idx1", 5}, {"n", 7}}), 17);
   EXPECT_EQ(symbolic::evaluate(expr.valid, {{"idx0", 2}, {"idx1", 1}, {"n", 7}}), 0);
-  EXPECT_EQ(padded.real_strides(true), (std::vector<std::optional<sint>>{n(), 1}));
+  EXPECT_EQ(real_strides(padded, true), (std::vector<std::optional<sint>>{n(), 1}));
   EXPECT_EQ(padded.real_size(), 30);
 }
 
@@ -91,10 +94,8 @@ TEST(SymbolicSize, VarValsAreTheTrackersOwn) {
   EXPECT_TRUE(ShapeTracker::contiguous({3}).var_vals(values).empty());
   expect_error<ShapeError>([&] { tracker.var_vals({{"n", 4}}); }, {"no value for 'm'"});
   expect_error<ShapeError>([&] { tracker.var_vals({{"n", 11}, {"m", 2}}); }, {"n = 11", "1 to 10"});
-  const BoundTracker bound(tracker, values);
-  EXPECT_EQ(bound.unbind(), std::pair(tracker, bound.var_vals()));
-  EXPECT_EQ(bound.bind(), ShapeTracker::contiguous({4, 2}));
-  expect_error<ShapeError>([&] { BoundTracker(tracker, {{"m", 1}, {"n", 1}}); }, {"m = 1"});
+  EXPECT_EQ(tracker.bind(values), ShapeTracker::contiguous({4, 2}));
+  expect_error<ShapeError>([&] { tracker.bind({{"m", 1}, {"n", 1}}); }, {"m = 1"});
 }
 
 TEST(SymbolicSize, InequalitiesOfProductsAreProved) {
@@ -127,7 +128,7 @@ TEST(SymbolicSize, BindGivesTheConcreteView) {
       [] {
         View::contiguous({n()}).bind({{"n", -2}});
       },
-      {"(-2,)", "negative"});
+      {"n = -2", "1 to 10"});
 }
 
 TEST(SymbolicSize, WhatTheBoundsDoNotDecideIsAnError) {
@@ -253,7 +254,7 @@ RC_GTEST_PROP(SymbolicSize, BindingBeforeOrAfterIsTheSame, ()) {
   RC_ASSERT(put(symbolic.shape()) == bound.shape());
   const model::Array wanted = materialise(bound);
   if (materialise(symbolic.bind(values)) != wanted) RC_FAIL(symbolic.str() + " bound");
-  const IndexExpr expr = symbolic.expr_idxs();
+  const IndexExpr expr = expr_idxs(symbolic);
   for (std::int64_t i = 0; i < model::count(wanted.shape);
        i += 1 + model::count(wanted.shape) / 30) {
     symbolic::Values all = values;

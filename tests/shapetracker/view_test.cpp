@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/view.h"
+#include "touchstone/view/view.h"
 
 #include <gtest/gtest.h>
 
@@ -6,6 +6,7 @@
 
 #include "errors.h"
 #include "model.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
 namespace {
@@ -96,15 +97,18 @@ TEST(View, ReshapeKeepsOneViewWhereOneCanSayIt) {
 
 TEST(View, ReshapeOfAMaskNeedsTheValidElementsToBeABox) {
   const View padded = View::contiguous({2, 3}).pad(Padding{{1, 1}, {0, 0}});
-  EXPECT_EQ(padded.reshape({12}), View::strided({12}, {1}, -3, Mask{{3, 9}}));
-  EXPECT_EQ(padded.reshape({2, 2, 3}), std::nullopt);  // valid rows 1 and 2 straddle the halves
-  EXPECT_EQ(padded.reshape({6, 2}), std::nullopt);     // elements 3 to 8
+  const auto reshape = [](const View& view, const Shape& shape) {
+    return merge(view, View::contiguous(shape));
+  };
+  EXPECT_EQ(reshape(padded, {12}), View::strided({12}, {1}, -3, Mask{{3, 9}}));
+  EXPECT_EQ(reshape(padded, {2, 2, 3}), std::nullopt);  // valid rows 1 and 2 straddle the halves
+  EXPECT_EQ(reshape(padded, {6, 2}), std::nullopt);     // elements 3 to 8
   EXPECT_EQ(padded.reshape({4, 3, 1}),
             View::strided({4, 3, 1}, {3, 1, 0}, -3, Mask{{1, 3}, {0, 3}, {0, 1}}));
   // A size that the chunk does not divide: the rows of 5 valid elements of 7 are no box.
   const View line = View::contiguous({5}).pad(Padding{{0, 7}});
-  EXPECT_EQ(line.reshape({3, 4}), std::nullopt);
-  EXPECT_EQ(line.reshape({2, 6}), View::strided({2, 6}, {0, 1}, 0, Mask{{0, 1}, {0, 5}}));
+  EXPECT_EQ(reshape(line, {3, 4}), std::nullopt);
+  EXPECT_EQ(reshape(line, {2, 6}), View::strided({2, 6}, {0, 1}, 0, Mask{{0, 1}, {0, 5}}));
 }
 
 TEST(View, RankZeroCannotBeMasked) {

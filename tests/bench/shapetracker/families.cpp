@@ -5,8 +5,7 @@
 #include <numeric>
 
 #include "touchstone/base/hash.h"
-#include "touchstone/shapetracker/keep_views.h"
-#include "touchstone/shapetracker/shapetracker.h"
+#include "touchstone/view/shapetracker.h"
 
 namespace touchstone::bench {
 namespace {
@@ -119,7 +118,6 @@ ShapeTracker step(Numbers& numbers, Move move, std::int64_t most, const ShapeTra
 }
 
 Stack any_chain(Numbers& numbers, const ChainKind& kind) {
-  const shapetracker::KeepViews keep;
   ShapeTracker st = ShapeTracker::contiguous(shape_of(any_sizes(numbers, kind.most)));
   for (std::int64_t left = numbers.between(2, 8); left > 0; --left) {
     const auto which = static_cast<std::size_t>(numbers.below(std::ssize(kind.moves)));

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/shapetracker/view.h"
+#include "touchstone/view/view.h"
 
 namespace touchstone::bench {
 

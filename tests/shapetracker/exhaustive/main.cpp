@@ -6,6 +6,7 @@
 
 #include "../chains.h"
 #include "../pairs.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone::model {
 namespace {
@@ -66,7 +67,7 @@ class Sample {
       for (std::int64_t offset = -low; offset + high < size; ++offset) {
         if (handed_++ % every_ != 0) continue;
         const View outer = strided(outer_shape, strides, offset);
-        tally_.count(View::merge(inner, outer), merge_by_enumeration(inner, outer),
+        tally_.count(merge(inner, outer), merge_by_enumeration(inner, outer),
                      outer.str() + " on " + inner.str());
       }
     } while (steps.next());
@@ -137,7 +138,7 @@ void random_pairs(std::int64_t count, std::uint64_t seed, Tally& tally) {
   for (; count > 0; --count) {
     Draws draws = draws_from(random, 40);
     const View inner = any_inner(draws), outer = any_outer(draws, inner);
-    tally.count(View::merge(inner, outer), merge_by_enumeration(inner, outer),
+    tally.count(merge(inner, outer), merge_by_enumeration(inner, outer),
                 outer.str() + " on " + inner.str());
   }
 }
@@ -148,7 +149,7 @@ void random_chains(std::int64_t count, std::uint64_t seed, Tally& tally) {
   for (; count > 0; --count) {
     Draws draws = draws_from(random, 160);
     const Chain chain = any_chain(draws, kAnyOp, 2, 8);
-    const ShapeTracker simple = chain.tracker.simplify();
+    const ShapeTracker simple = simplify(chain.tracker);
     const bool one = simple.views().size() == 1;
     tally.count(one ? std::optional(simple.views()[0]) : std::nullopt, only_view(chain.array),
                 chain.story);

@@ -1,0 +1,58 @@
+#include <fmt/format.h>
+
+#include "kernel_io.h"
+#include "terminal.h"
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/define/definitions.h"
+#include "touchstone/define/text.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+void list_definitions() {
+  std::string group;
+  for (const define::Definition& d : define::definitions()) {
+    if (d.group != group) fmt::print("{}{}\n", group.empty() ? "" : "\n", bold(d.group));
+    group = d.group;
+    fmt::print("  {}\n      {}\n", d.signature, dim(d.summary));
+  }
+}
+
+}  // namespace
+
+KernelFile kernel_of_text(const std::string& text) {
+  return kernel_file(define::parse(text).kernel());
+}
+
+int run_kernel(const KernelOptions& options) {
+  if (options.list) {
+    list_definitions();
+    return kExitOk;
+  }
+  if (options.text.empty())
+    throw ParseError(
+        "name a kernel, as 'softmax(x[64,128])'; touchstone kernel --list prints the definitions");
+  const define::Formula formula = define::parse(options.text);
+  const KernelFile file = kernel_file(formula.kernel());
+  if (options.tree) {
+    fmt::print("{}", str(file.ast));
+    return kExitOk;
+  }
+  if (options.output.empty() || options.output == "-") {
+    fmt::print("{}", to_json(file));
+    return kExitOk;
+  }
+  write_file_atomically(options.output, to_json(file));
+  fmt::print("{}: {} nodes; output {} of {}\n", options.output, toposort(file.ast).size(),
+             str(std::span<const sint>(file.ast->shape())), name(file.ast->dtype()));
+  for (std::size_t i = 0; i < formula.inputs.size(); ++i)
+    for (const BufferSpec& spec : file.buffers)
+      if (spec.idx == static_cast<int>(i) + 1)
+        fmt::print("  input {} {}: {} elements of {}\n", spec.idx, formula.inputs[i], spec.size,
+                   name(spec.dtype));
+  return kExitOk;
+}
+
+}  // namespace touchstone::cli

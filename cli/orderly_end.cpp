@@ -1,0 +1,100 @@
+#include "orderly_end.h"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <utility>
+
+#include <sys/time.h>
+
+#include "touchstone/base/file.h"
+#include "touchstone/base/interrupt.h"
+#include "touchstone/foreign/child.h"
+
+namespace touchstone::cli {
+namespace {
+
+// Never destroyed: the thread that waits for signals may outlive main.
+struct EndState {
+  std::mutex mutex;
+  std::condition_variable gone;
+  bool living = false;
+  std::function<void()> last_words;  // empty once they were said
+  std::atomic<int> signal = 0;
+};
+EndState& end_state() {
+  static auto* const only = new EndState;
+  return *only;
+}
+
+// Of this thread; returns only where the signal is blocked for all.
+void raise_unhandled(int signal) {
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  std::signal(signal, SIG_DFL);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  std::raise(signal);
+}
+
+// Whoever does not read our output may keep us from ending: nobody waits for that.
+extern "C" void end_now(int) { raise_unhandled(end_state().signal); }
+
+void end_at_latest_in(std::chrono::microseconds time) {
+  std::signal(SIGALRM, end_now);
+  const itimerval once{{0, 0}, {0, time.count()}};
+  ::setitimer(ITIMER_REAL, &once, nullptr);
+}
+
+}  // namespace
+
+OrderlyEnd::OrderlyEnd(std::function<void()> last_words) {
+  const std::scoped_lock lock(end_state().mutex);
+  end_state().living = true;
+  end_state().last_words = std::move(last_words);
+}
+
+OrderlyEnd::~OrderlyEnd() {
+  const std::scoped_lock lock(end_state().mutex);
+  end_state().living = false;
+  end_state().last_words = {};
+  end_state().gone.notify_all();
+}
+
+bool OrderlyEnd::wanted() { return end_state().signal != 0; }
+
+void OrderlyEnd::change(const std::function<void()>& change) {
+  const std::scoped_lock lock(end_state().mutex);
+  change();
+}
+
+void OrderlyEnd::leave() {
+  const std::scoped_lock lock(end_state().mutex);
+  if (const auto say = std::exchange(end_state().last_words, {})) say();
+  if (const int signal = end_state().signal; signal != 0) end_by(signal);
+}
+
+void OrderlyEnd::take(int signal) {
+  EndState& e = end_state();
+  e.signal = signal;
+  end_at_latest_in(std::chrono::milliseconds(950));
+  std::unique_lock lock(e.mutex);
+  if (!e.living) return;
+  Interrupt::request();
+  foreign::end_all_children();
+  e.gone.wait_for(lock, std::chrono::milliseconds(700), [&] { return !e.living; });
+  if (const auto say = std::exchange(e.last_words, {})) say();
+}
+
+void end_by(int signal) {
+  std::fflush(stdout);
+  remove_temporary_directories();
+  raise_unhandled(signal);
+  std::_Exit(128 + signal);  // as where the signal is blocked for all
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <chrono>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "judging.h"
+#include "kernel_io.h"
+#include "terminal.h"
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/fuzz/probe_power.h"
+#include "touchstone/interp/interpreted.h"
+#include "verbs.h"
+#include "work_limits.h"
+
+namespace touchstone::cli {
+namespace {
+
+std::string lower(std::string_view text) {
+  std::string out(text);
+  for (char& c : out)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+std::string size_words(const fuzz::FaultPower& power, std::size_t probe) {
+  const std::optional<std::int64_t>& least = power.least[probe];
+  if (!least) return "?";
+  if (*least == 0) return "-";
+  return power.fault.has_size ? fmt::format("{}", *least) : "yes";
+}
+
+// What the probes say of one fault, and where none shows it what would.
+std::string in_words(const fuzz::FaultPower& power, const std::vector<fuzz::Probe>& probes,
+                     const Profile& profile) {
+  const fuzz::PlannedFault& fault = power.fault;
+  if (const auto best = power.best()) {
+    const std::string_view family = fuzz::name(probes[*best].family);
+    return fault.has_size
+               ? fmt::format("off by {} ULP or more: {} shows it", *power.least[*best], family)
+               : fmt::format("{} shows it", family);
+  }
+  if (std::ranges::any_of(power.least, [](const auto& x) { return !x; }))
+    return "not worked out in the time; --seconds gives more, smaller sizes take less";
+  if (!power.differs) return "it gives the right bits on all of these inputs";
+  const std::string alone =
+      is_elementwise(fault.op) || is_reduce(fault.op)
+          ? fmt::format("; touchstone judge --ops {} shows it of the operation alone",
+                        lower(name(fault.op)))
+          : "";
+  const std::string size =
+      fault.has_size ? fmt::format("not even off by {} ULP: ", fault.most) : std::string();
+  return fmt::format("{}this kernel cannot show it on any of these inputs under profile {}{}", size,
+                     profile.name, alone);
+}
+
+void print_power(const std::vector<fuzz::FaultPower>& powers,
+                 const std::vector<fuzz::Probe>& probes, const Profile& profile) {
+  for (const fuzz::FaultPower& power : powers) {
+    fmt::print("{}: {}\n", bold(power.fault.where), in_words(power, probes, profile));
+    std::vector<std::string> each;
+    for (std::size_t i = 0; i < probes.size(); ++i)
+      each.push_back(fmt::format("{} {}", fuzz::name(probes[i].family), size_words(power, i)));
+    fmt::print("    {}\n", dim(fmt::format("{}", fmt::join(each, ", "))));
+  }
+}
+
+void print_json(const KernelFile& file, const std::vector<fuzz::FaultPower>& powers,
+                const std::vector<fuzz::Probe>& probes, const Profile& profile) {
+  nlohmann::ordered_json out = {{"kernel", kernel_hash(file)}, {"profile", profile.name}};
+  for (const fuzz::Probe& probe : probes)
+    out["families"].push_back(
+        {{"name", fuzz::name(probe.family)}, {"shows", fuzz::shows(probe.family)}});
+  out["faults"] = nlohmann::ordered_json::array();
+  for (const fuzz::FaultPower& power : powers) {
+    nlohmann::ordered_json row = {{"fault", power.fault.where}, {"ulp", nlohmann::ordered_json()}};
+    for (std::size_t i = 0; i < probes.size(); ++i) {
+      nlohmann::ordered_json least;  // null: not worked out
+      if (power.least[i]) least = *power.least[i];
+      row["ulp"][std::string(fuzz::name(probes[i].family))] = least;
+    }
+    row["words"] = in_words(power, probes, profile);
+    out["faults"].push_back(std::move(row));
+  }
+  fmt::print("{}\n", out.dump());
+}
+
+}  // namespace
+
+namespace {
+
+// All families are held in memory.
+void require_small(const KernelFile& file) {
+  constexpr double kMostMebibytes = 512;
+  double bytes = 0;
+  for (const BufferSpec& spec : file.buffers)
+    bytes += static_cast<double>(spec.size) * static_cast<double>(itemsize(spec.dtype));
+  if (bytes / (1 << 20) > kMostMebibytes)
+    throw ParseError(
+        fmt::format("the kernel's buffers take {:.0f} MiB; probes are drawn for up to "
+                    "{:.0f} MiB: take smaller sizes",
+                    bytes / (1 << 20), kMostMebibytes));
+}
+
+}  // namespace
+
+std::vector<fuzz::SuiteCase> probe_cases(const LazyOpPtr& kernel, std::uint64_t seed) {
+  require_small(kernel_file(kernel));
+  std::vector<fuzz::SuiteCase> cases;
+  for (fuzz::Probe& probe : fuzz::draw_probes(kernel, seed))
+    cases.push_back({std::string(fuzz::name(probe.family)), {kernel, std::move(probe.inputs)}});
+  return cases;
+}
+
+int run_probe(const ProbeOptions& options) {
+  register_interpreted_device();
+  if (options.file.empty() == options.op.empty())
+    throw ParseError("name a kernel.json, or a kernel as --op 'softmax(x[64,128])'");
+  const Profile profile = read_profile(options.profile);
+  const KernelFile file =
+      with_values(options.op.empty() ? read_kernel(options.file) : kernel_of_text(options.op),
+                  options.variables);
+  require_small(file);
+  const std::vector<fuzz::Probe> probes = fuzz::draw_probes(file.ast, options.seed);
+  if (!options.folder.empty()) {
+    write_cases(options.folder, probe_cases(file.ast, options.seed), "npy");
+    if (!options.json)
+      fmt::print(
+          "{} families in {}: each folder holds kernel.json and in1.npy and on\n"
+          "write each output beside them as out.npy, then: touchstone judge {}\n",
+          probes.size(), options.folder, options.folder);
+  }
+  std::vector<fuzz::FaultPower> powers;
+  if (options.seconds > 0) {
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::duration<double>(options.seconds);
+    const auto go_on = [&] { return std::chrono::steady_clock::now() < end; };
+    judge_within({options.seconds, 0}, [&] {
+      powers = fuzz::probe_power(file.ast, probes, profile, go_on);
+      return Verdict();
+    });
+  }
+  if (options.json) {
+    print_json(file, powers, probes, profile);
+    return kExitOk;
+  }
+  for (const fuzz::Probe& probe : probes)
+    fmt::print("{:9} {}\n", fuzz::name(probe.family), fuzz::shows(probe.family));
+  if (options.seconds == 0) return kExitOk;
+  const LazyOpPtr part = fuzz::part_of(file.ast);
+  const std::string where = same(part, file.ast) ? ""
+                                                 : fmt::format(", worked out on {} of {} outputs",
+                                                               elements(part->shape()).str(),
+                                                               elements(file.ast->shape()).str());
+  fmt::print("\nThe least error, in ULP of the node, that each would show under profile {}{}:\n",
+             profile.name, where);
+  print_power(powers, probes, profile);
+  return kExitOk;
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,194 @@
+#include "work_limits.h"
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <new>
+#include <thread>
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "judging.h"
+#include "orderly_end.h"
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/base/interrupt.h"
+#include "touchstone/foreign/plugin_host.h"
+
+namespace touchstone::cli {
+namespace {
+
+using Time = std::chrono::steady_clock;
+
+// Elements of a node that a core does in a second, at the very most: more than twice what a core of
+// 2023 does where one element is read again and again.
+constexpr double kMostFloats = 5e8, kMostIntegers = 4e9;
+
+std::int64_t now_in_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(Time::now().time_since_epoch())
+      .count();
+}
+
+// One thread looks at the clock for all deadlines, so that setting one costs a store.
+struct Clockwork {
+  std::atomic<std::int64_t> end = 0;  // milliseconds; 0: none is set
+  std::atomic<bool> passed = false;
+
+  void watch() {
+    constexpr std::int64_t kPatience = 5000;
+    for (;; std::this_thread::sleep_for(std::chrono::milliseconds(20))) {
+      const std::int64_t at = end, now = now_in_ms();
+      if (at == 0 || now < at) continue;
+      if (!passed.exchange(true)) Interrupt::request();
+      if (now < at + kPatience || OrderlyEnd::wanted()) continue;
+      std::fputs("touchstone: a verdict takes longer than its limit, and cannot be broken off\n",
+                 stderr);
+      remove_temporary_directories();
+      std::_Exit(kExitBad);
+    }
+  }
+};
+Clockwork& clockwork() {
+  static auto* const only = [] {
+    auto* const made = new Clockwork;
+    std::thread([made] { made->watch(); }).detach();
+    return made;
+  }();
+  return *only;
+}
+
+class Deadline {
+ public:
+  explicit Deadline(double seconds) : set_(seconds > 0) {
+    if (!set_) return;
+    clockwork().passed = false;
+    clockwork().end = now_in_ms() + static_cast<std::int64_t>(seconds * 1000) + 1;
+  }
+  ~Deadline() {
+    if (!set_) return;
+    clockwork().end = 0;
+    if (clockwork().passed && !OrderlyEnd::wanted()) Interrupt::clear();
+  }
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+  bool passed() const { return set_ && clockwork().passed; }
+
+ private:
+  bool set_;
+};
+
+double count_of(const LazyOpPtr& node) {
+  double count = 1;  // a hostile kernel has more than 2^63
+  for (const sint& size : node->shape())
+    if (size.is_int()) count *= static_cast<double>(size.as_int());
+  return count;
+}
+
+struct Cost {
+  double elements = 0, seconds = 0;
+};
+
+// A reduce does what it reads.
+Cost cost_of(const LazyOpPtr& kernel) {
+  Cost cost;
+  for (const LazyOpPtr& node : toposort(kernel)) {
+    const double count = is_reduce(node->op()) ? count_of(node->src()[0]) : count_of(node);
+    cost.elements += count;
+    cost.seconds += count / (is_float(node->dtype()) ? kMostFloats : kMostIntegers);
+  }
+  return cost;
+}
+
+rlim_t memory_limit = 0;
+std::atomic<bool> slack_given = false;
+
+// Bytes of data that this process has mapped, as RLIMIT_DATA counts them.
+rlim_t data_bytes() {
+  std::ifstream in("/proc/self/statm");
+  rlim_t pages = 0;
+  for (int field = 0; field < 6; ++field) in >> pages;
+  return pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// More than there is by so much.
+void set_data_limit(rlim_t more) {
+  rlimit now{};
+  if (::getrlimit(RLIMIT_DATA, &now) != 0) return;
+  now.rlim_cur = std::min(now.rlim_max, data_bytes() + more);
+  ::setrlimit(RLIMIT_DATA, &now);
+}
+
+// Letting go of what there is may take memory, too: a destructor that gets none ends the process.
+void out_of_memory() {
+  constexpr rlim_t kSlack = rlim_t{512} << 20;
+  rlimit now{};
+  if (!slack_given.exchange(true) && ::getrlimit(RLIMIT_DATA, &now) == 0) {
+    now.rlim_cur = std::min(now.rlim_max, now.rlim_cur + kSlack);
+    ::setrlimit(RLIMIT_DATA, &now);
+  }
+  throw std::bad_alloc();
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 2 * 3600) return fmt::format("{:.0f} s", seconds);
+  if (seconds < 2 * 86400) return fmt::format("{:.0f} hours", seconds / 3600);
+  return fmt::format("{:.3g} days", seconds / 86400);
+}
+
+}  // namespace
+
+void require_feasible(const KernelFile& kernel, const WorkLimits& limits,
+                      const std::string& options) {
+  static const double cores = std::max(1U, std::thread::hardware_concurrency());
+  const Cost cost = cost_of(kernel.ast);
+  const double seconds = cost.seconds / cores;
+  if (limits.seconds > 0 && seconds > limits.seconds)
+    throw ParseError(
+        fmt::format("the kernel's nodes have {:.3g} elements, which take {} at the very least; the "
+                    "limit is {:g} s ({})",
+                    cost.elements, duration_text(seconds), limits.seconds, options));
+  double bytes = 0;
+  for (const BufferSpec& spec : kernel.buffers)
+    bytes += static_cast<double>(spec.size) * static_cast<double>(itemsize(spec.dtype));
+  const double mib = 2 * bytes / (1 << 20);  // as read, and as the oracle has them
+  if (limits.megabytes > 0 && mib > static_cast<double>(limits.megabytes))
+    throw ParseError(fmt::format(
+        "the kernel's buffers take {:.0f} MiB at the very least; the limit is {} MiB ({})", mib,
+        limits.megabytes, options));
+}
+
+void limit_memory(const WorkLimits& limits) {
+  if (limits.megabytes == 0 || foreign::has_shadow_memory()) return;
+  memory_limit = static_cast<rlim_t>(limits.megabytes) << 20;
+  set_data_limit(memory_limit);
+  std::set_new_handler(out_of_memory);
+}
+
+bool restore_memory_limit() {
+  if (!slack_given.exchange(false)) return false;
+  ::malloc_trim(0);
+  set_data_limit(memory_limit);
+  return true;
+}
+
+Verdict judge_within(const WorkLimits& limits, const std::function<Verdict()>& judge,
+                     const std::string& option) {
+  const Deadline deadline(limits.seconds);
+  Verdict verdict;
+  try {
+    verdict = judge();
+  } catch (const Interrupted&) {
+    if (!deadline.passed()) throw;
+  }
+  if (!deadline.passed()) return verdict;
+  return no_verdict(Outcome::Unusable, fmt::format("the verdict takes longer than {:g} s; {} sets "
+                                                   "another limit, 0 none",
+                                                   limits.seconds, option));
+}
+
+}  // namespace touchstone::cli

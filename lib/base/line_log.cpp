@@ -1,0 +1,83 @@
+#include "touchstone/base/line_log.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+
+namespace touchstone {
+namespace {
+
+[[noreturn]] void cannot(const char* what, const std::filesystem::path& path) {
+  throw SystemError(
+      fmt::format("cannot {} the log '{}': {}", what, path.string(), std::strerror(errno)));
+}
+
+}  // namespace
+
+LineLog::LineLog(const std::filesystem::path& path, const std::string& first, bool resume)
+    : path_(path) {
+  constexpr int kHow = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  file_ = ::open(path.c_str(), kHow, 0666);
+  if (file_ < 0) cannot("open", path);
+  try {
+    struct stat facts {};
+    if (::fstat(file_, &facts) != 0) cannot("read", path);
+    if (!S_ISREG(facts.st_mode))
+      throw SystemError(fmt::format("'{}' is no regular file, and can be no log", path.string()));
+    if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK) cannot("lock", path);
+      throw SystemError(fmt::format("another run writes to '{}'", path.string()));
+    }
+    if (facts.st_size == 0)
+      add(first);
+    else
+      take_up(first, resume);
+  } catch (...) {
+    ::close(file_);
+    throw;
+  }
+}
+
+LineLog::~LineLog() { ::close(file_); }
+
+void LineLog::take_up(const std::string& first, bool resume) {
+  if (!resume)
+    throw ParseError(
+        fmt::format("'{}' is there already: --resume goes on where it ends, or name another log",
+                    path_.string()));
+  const std::string text = read_file(path_, std::uint64_t{4} << 30);
+  std::size_t whole = 0;
+  bool begun = false;
+  for (std::size_t end = 0; (end = text.find('\n', whole)) != std::string::npos; whole = end + 1) {
+    std::string line = text.substr(whole, end - whole);
+    if (std::exchange(begun, true))
+      lines_.push_back(std::move(line));
+    else if (line != first)
+      throw ParseError(
+          fmt::format("'{}' is of another run: it begins with\n  {}\nthis one with\n  {}",
+                      path_.string(), line.substr(0, 1000), first));
+  }
+  if (::ftruncate(file_, static_cast<off_t>(whole)) != 0) cannot("mend", path_);
+  if (!begun) add(first);
+}
+
+void LineLog::add(std::string_view line) {
+  std::string whole(line);
+  whole += '\n';
+  for (std::string_view left = whole; !left.empty();) {
+    const ssize_t n = ::write(file_, left.data(), left.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) cannot("write", path_);
+    left.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+}  // namespace touchstone

@@ -1,0 +1,354 @@
+#include "touchstone/define/array.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+namespace touchstone::define {
+namespace {
+
+using NodePtr = std::shared_ptr<const ArrayNode>;
+
+std::int64_t count_of(const Sizes& shape) {
+  if (std::ranges::find(shape, 0) != shape.end()) return 0;
+  return std::accumulate(shape.begin(), shape.end(), std::int64_t{1},
+                         [](std::int64_t a, std::int64_t b) { return checked_mul(a, b); });
+}
+
+// Offsets are summed in 64 bits wherever an axis of size 0 does not make all of them void.
+void require_countable(const Sizes& shape) {
+  std::int64_t count = 1;
+  for (const std::int64_t size : shape) {
+    if (size < 0) throw ShapeError(fmt::format("shape {} has a negative size", str(shape)));
+    count = checked_mul(count, std::max<std::int64_t>(size, 1));
+  }
+}
+
+NodePtr finish(ArrayNode node) {
+  require_countable(node.shape);
+  for (const NodePtr& s : node.src) {
+    node.depth = std::max(node.depth, s->depth + 1);
+    node.reduces = std::max(node.reduces, s->reduces);
+  }
+  if (is_reduce(node.op)) ++node.reduces;
+  if (node.depth > kMostDepth)
+    throw AstError(
+        fmt::format("more than {} operations stand above each other; store what lies "
+                    "between in a buffer of its own",
+                    kMostDepth));
+  if (node.reduces > kMostReduces)
+    throw AstError(
+        fmt::format("more than {} nested reduces; store what lies between in a buffer of its own",
+                    kMostReduces));
+  return std::make_shared<const ArrayNode>(std::move(node));
+}
+
+void require_rank(std::string_view what, std::size_t given, const Sizes& shape) {
+  if (given != shape.size())
+    throw ShapeError(fmt::format("{} has {} entries for shape {}, which has {} axes", what, given,
+                                 str(shape), shape.size()));
+}
+
+Pairs firsts(const Sizes& values) {
+  Pairs out;
+  for (const std::int64_t v : values) out.emplace_back(v, 0);
+  return out;
+}
+
+NodePtr typed(const NodePtr& node, DType to) {
+  if (node->number.empty()) return node;
+  ArrayNode made = *node;
+  made.value = Scalar::parse(to, made.number);
+  if (is_float(to)) {  // an infinity has to be asked for
+    const double asked = Scalar::parse(DType::Float64, made.number).to_double();
+    const double most = std::ldexp(1, info(to).max_exponent + 1);
+    const bool digits = made.number.find_first_of("0123456789") != std::string::npos;
+    if (digits && std::abs(asked) >= most)
+      throw DTypeError(fmt::format("{} is too large for {}", made.number, name(to)));
+  }
+  made.dtype = to;
+  made.number.clear();
+  return finish(std::move(made));
+}
+
+// Of all operands that have a type; float32 where none has.
+DType common_type(std::span<const Array> operands) {
+  std::optional<DType> common;
+  for (const Array& x : operands)
+    if (!x.is_number()) common = common ? promote(*common, x.dtype()) : x.dtype();
+  return common.value_or(DType::Float32);
+}
+
+}  // namespace
+
+std::string str(const Sizes& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
+
+int axis_of(const Array& x, std::int64_t axis) {
+  const std::int64_t rank = x.rank();
+  if (axis < -rank || axis >= rank)
+    throw ShapeError(rank == 0 ? fmt::format("axis {} of a scalar, which has none", axis)
+                               : fmt::format("axis {} is not in [{}, {}) of shape {}", axis, -rank,
+                                             rank, str(x.shape())));
+  return static_cast<int>(axis < 0 ? axis + rank : axis);
+}
+
+Array Array::input(int buffer, Sizes shape, DType dtype) {
+  if (buffer < 1)
+    throw AstError(fmt::format("input {}: inputs are numbered from 1; 0 is the output", buffer));
+  ArrayNode node;
+  node.op = Op::Load;
+  node.shape = std::move(shape);
+  node.dtype = dtype;
+  node.buffer = buffer;
+  return Array(finish(std::move(node)));
+}
+
+Array Array::constant(Scalar value, Sizes shape) {
+  ArrayNode node;
+  node.value = value;
+  node.dtype = value.dtype();
+  node.shape = std::move(shape);
+  return Array(finish(std::move(node)));
+}
+
+Array Array::number(std::string text) {
+  ArrayNode node;
+  node.value = Scalar::parse(DType::Float32, text);  // throws where it is none
+  node.number = std::move(text);
+  return Array(finish(std::move(node)));
+}
+
+Array::Array(double value) : Array(number(Scalar::of(value).str())) {}
+
+const Sizes& Array::shape() const { return node_->shape; }
+DType Array::dtype() const { return node_->dtype; }
+bool Array::is_number() const { return !node_->number.empty(); }
+std::int64_t Array::size(int axis) const {
+  return node_->shape[static_cast<std::size_t>(axis_of(*this, axis))];
+}
+
+Array Array::make(Op op, Sizes shape, Pairs move, std::int64_t offset) const {
+  ArrayNode node;
+  node.op = op;
+  node.dtype = dtype();
+  node.shape = std::move(shape);
+  node.move = std::move(move);
+  node.offset = offset;
+  node.src = {typed(node_, dtype())};
+  return Array(finish(std::move(node)));
+}
+
+Array Array::reshape(const Sizes& wanted) const {
+  Sizes sizes = wanted;
+  if (const auto open = std::ranges::find(sizes, -1); open != sizes.end()) {
+    *open = 1;
+    const std::int64_t rest = count_of(sizes), all = count_of(shape());
+    if (std::ranges::find(sizes, -1) != sizes.end() || rest == 0 || all % rest != 0)
+      throw ShapeError(fmt::format("reshape: no size stands for -1 where {} becomes {}",
+                                   str(shape()), str(wanted)));
+    *open = all / rest;
+  }
+  require_countable(sizes);
+  if (count_of(sizes) != count_of(shape()))
+    throw ShapeError(fmt::format("reshape: {} holds {} elements, {} holds {}", str(shape()),
+                                 count_of(shape()), str(sizes), count_of(sizes)));
+  if (sizes == shape()) return *this;
+  return make(Op::Reshape, sizes, firsts(sizes));
+}
+
+Array Array::permute(const std::vector<int>& order) const {
+  require_rank("permute", order.size(), shape());
+  std::vector<bool> seen(order.size());
+  Sizes sizes;
+  Pairs move;
+  for (const int axis : order) {
+    const auto at = static_cast<std::size_t>(axis_of(*this, axis));
+    if (seen[at]) throw ShapeError(fmt::format("permute: axis {} stands twice in the order", axis));
+    seen[at] = true;
+    sizes.push_back(shape()[at]);
+    move.emplace_back(static_cast<std::int64_t>(at), 0);
+  }
+  return make(Op::Permute, sizes, move);
+}
+
+Array Array::expand(const Sizes& wanted) const {
+  if (wanted.size() < shape().size())
+    throw ShapeError(fmt::format("expand: {} has fewer axes than {}", str(wanted), str(shape())));
+  Sizes from(wanted.size() - shape().size(), 1);
+  from.insert(from.end(), shape().begin(), shape().end());
+  for (std::size_t i = 0; i < wanted.size(); ++i)
+    if (from[i] != wanted[i] && from[i] != 1)
+      throw ShapeError(fmt::format("{} does not broadcast to {}: only an axis of size 1 grows",
+                                   str(shape()), str(wanted)));
+  const Array spread = reshape(from);
+  if (wanted == spread.shape()) return spread;
+  return spread.make(Op::Expand, wanted, firsts(wanted));
+}
+
+Array Array::pad(const Pairs& before_after) const {
+  require_rank("pad", before_after.size(), shape());
+  Sizes sizes = shape();
+  bool adds = false;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const auto [before, after] = before_after[i];
+    if (before < 0 || after < 0)
+      throw ShapeError(fmt::format("pad: ({}, {}) is negative; shrink instead", before, after));
+    sizes[i] = checked_add(sizes[i], checked_add(before, after));
+    adds = adds || before != 0 || after != 0;
+  }
+  return adds ? make(Op::Pad, sizes, before_after) : *this;
+}
+
+Array Array::shrink(const Pairs& begin_end) const {
+  require_rank("shrink", begin_end.size(), shape());
+  Sizes sizes;
+  for (std::size_t i = 0; i < begin_end.size(); ++i) {
+    const auto [begin, end] = begin_end[i];
+    if (begin < 0 || end < begin || end > shape()[i])
+      throw ShapeError(fmt::format("shrink: [{}, {}) is not inside axis {} of shape {}", begin, end,
+                                   i, str(shape())));
+    sizes.push_back(end - begin);
+  }
+  return sizes == shape() ? *this : make(Op::Shrink, sizes, begin_end);
+}
+
+Array Array::stride(const Sizes& steps) const {
+  require_rank("stride", steps.size(), shape());
+  Sizes sizes;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] == 0 || steps[i] == std::numeric_limits<std::int64_t>::min())
+      throw ShapeError(fmt::format("stride: step {} of axis {}", steps[i], i));
+    sizes.push_back(ceil_div(shape()[i], std::abs(steps[i])));
+  }
+  return make(Op::Stride, sizes, firsts(steps));
+}
+
+Array Array::as_strided(const Sizes& wanted, const Sizes& strides, std::int64_t offset) const {
+  require_rank("as_strided: strides", strides.size(), wanted);
+  require_countable(wanted);
+  std::int64_t low = offset, high = offset;
+  Pairs move;
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    move.emplace_back(wanted[i], strides[i]);
+    const std::int64_t reach = checked_mul(std::max<std::int64_t>(wanted[i] - 1, 0), strides[i]);
+    (reach < 0 ? low : high) = checked_add(reach < 0 ? low : high, reach);
+  }
+  if (count_of(wanted) > 0 && (low < 0 || high >= count_of(shape())))
+    throw ShapeError(
+        fmt::format("as_strided: addresses {} to {} of {} elements", low, high, count_of(shape())));
+  return make(Op::AsStrided, wanted, move, offset);
+}
+
+Array Array::cast(DType to) const {
+  if (is_number()) return Array(typed(node_, to));
+  if (to == dtype()) return *this;
+  ArrayNode node;
+  node.op = Op::Cast;
+  node.shape = shape();
+  node.dtype = to;
+  node.cast = {to, false};
+  node.src = {node_};
+  return Array(finish(std::move(node)));
+}
+
+Array Array::bitcast(DType to) const {
+  if (itemsize(to) != itemsize(dtype()) || (is_bool(to) && !is_bool(dtype())))
+    throw DTypeError(fmt::format("bitcast: {} and {} have elements of {} and {} bytes{}",
+                                 name(dtype()), name(to), itemsize(dtype()), itemsize(to),
+                                 is_bool(to) ? "; a bool holds 0 or 1" : ""));
+  ArrayNode node;
+  node.op = Op::Cast;
+  node.shape = shape();
+  node.dtype = to;
+  node.cast = {to, true};
+  node.src = {typed(node_, dtype())};
+  return Array(finish(std::move(node)));
+}
+
+Array Array::apply(Op op, std::vector<Array> operands) {
+  const std::string op_name(name(op));
+  if (!is_elementwise(op) || op == Op::Cast)
+    throw AstError(op_name + " is not an elementwise operation of one type");
+  if (static_cast<int>(operands.size()) != info(op).arity)
+    throw AstError(
+        fmt::format("{} takes {} operands, not {}", op_name, info(op).arity, operands.size()));
+  const std::size_t first = op == Op::Where ? 1 : 0;
+  const DType common = common_type(std::span(operands).subspan(first));
+  if (first == 1) {
+    if (operands[0].is_number()) operands[0] = operands[0].cast(DType::Bool);
+    if (!is_bool(operands[0].dtype()))
+      throw DTypeError(fmt::format("WHERE: the condition is {}, not bool; compare it first",
+                                   name(operands[0].dtype())));
+  }
+  for (std::size_t i = first; i < operands.size(); ++i) operands[i] = operands[i].cast(common);
+  if (!takes(op, common))
+    throw DTypeError(
+        fmt::format("{} does not take {}; cast the operand first", op_name, name(common)));
+  operands = broadcast(std::move(operands));
+  ArrayNode node;
+  node.op = op;
+  node.shape = operands[0].shape();
+  node.dtype = op == Op::CmpLt || op == Op::CmpEq ? DType::Bool : common;
+  for (const Array& x : operands) node.src.push_back(x.node_);
+  return Array(finish(std::move(node)));
+}
+
+Array Array::reduce(Op op, std::vector<int> axes, bool keep,
+                    std::optional<DType> accumulator) const {
+  for (int& axis : axes) axis = axis_of(*this, axis);
+  std::ranges::sort(axes);
+  if (std::ranges::adjacent_find(axes) != axes.end())
+    throw ShapeError(fmt::format("{}: an axis stands twice", name(op)));
+  if (axes.empty()) return *this;
+  ArrayNode node;
+  node.op = op;
+  node.dtype = dtype();
+  node.shape = shape();
+  for (const int axis : axes) node.shape[static_cast<std::size_t>(axis)] = 1;
+  const DType its_own = op == Op::ReduceSum ? sum_accumulator(dtype()) : dtype();
+  node.reduce = {axes, accumulator.value_or(its_own)};
+  node.src = {typed(node_, dtype())};
+  Sizes dropped;
+  for (int i = 0; i < rank(); ++i)
+    if (!std::ranges::binary_search(axes, i))
+      dropped.push_back(node.shape[static_cast<std::size_t>(i)]);
+  const Array reduced(finish(std::move(node)));
+  return keep ? reduced : reduced.reshape(dropped);
+}
+
+std::vector<Array> broadcast(std::vector<Array> operands) {
+  Sizes common;
+  for (const Array& x : operands) {
+    const Sizes& shape = x.shape();
+    if (shape.size() > common.size())
+      common.insert(common.begin(), shape.size() - common.size(), 1);
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+      std::int64_t& size = common[common.size() - shape.size() + i];
+      if (size == 1)
+        size = shape[i];
+      else if (shape[i] != 1 && shape[i] != size) {
+        std::vector<std::string> all;
+        for (const Array& y : operands) all.push_back(str(y.shape()));
+        throw ShapeError(fmt::format("shapes {} do not broadcast: sizes {} and {} differ",
+                                     fmt::join(all, " and "), size, shape[i]));
+      }
+    }
+  }
+  for (Array& x : operands) x = x.expand(common);
+  return operands;
+}
+
+Array operator+(const Array& a, const Array& b) { return Array::apply(Op::Add, {a, b}); }
+Array operator-(const Array& a, const Array& b) { return Array::apply(Op::Sub, {a, b}); }
+Array operator*(const Array& a, const Array& b) { return Array::apply(Op::Mul, {a, b}); }
+Array operator/(const Array& a, const Array& b) { return Array::apply(Op::Div, {a, b}); }
+Array operator-(const Array& a) { return Array::apply(Op::Neg, {a}); }
+Array less(const Array& a, const Array& b) { return Array::apply(Op::CmpLt, {a, b}); }
+Array equal(const Array& a, const Array& b) { return Array::apply(Op::CmpEq, {a, b}); }
+Array where(const Array& condition, const Array& yes, const Array& no) {
+  return Array::apply(Op::Where, {condition, yes, no});
+}
+Array maximum(const Array& a, const Array& b) { return Array::apply(Op::Max, {a, b}); }
+
+}  // namespace touchstone::define

@@ -1,0 +1,376 @@
+#include "touchstone/define/definitions.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <limits>
+
+#include "touchstone/base/suggest.h"
+
+namespace touchstone::define {
+namespace {
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+Window window_of(const Call& c, bool dilates) {
+  return {c.sizes("stride"), c.sizes("padding"), dilates ? c.sizes("dilation") : Sizes{1}};
+}
+template <int Spatial>
+Array conv_of(const Call& c) {
+  return conv(c.array("x"), c.array("w"), c.maybe("b"), window_of(c, true), c.integer("groups"),
+              Spatial);
+}
+template <int Spatial>
+Array avg_pool_of(const Call& c) {
+  return avg_pool(c.array("x"), c.sizes("size"), window_of(c, false), Spatial);
+}
+template <int Spatial>
+Array max_pool_of(const Call& c) {
+  return max_pool(c.array("x"), c.sizes("size"), window_of(c, true), Spatial);
+}
+
+Array matmul_of(const Call& c) {
+  Array a = c.array("a"), b = c.array("b");
+  if (c.flag("transpose_a")) a = transpose(a);
+  if (c.flag("transpose_b")) b = transpose(b);
+  return matmul(a, b, c.maybe_dtype("accumulate"));
+}
+
+// [begin, end) of each axis, or of the last ones where there are fewer entries.
+Array slice_of(const Call& c) {
+  const Array x = c.array("x");
+  const Sizes begin = c.sizes("begin"), end = c.sizes("end");
+  if (begin.size() != end.size() || begin.size() > x.shape().size())
+    throw ShapeError(
+        fmt::format("slice: {} and {} entries for {} axes", begin.size(), end.size(), x.rank()));
+  Pairs keep;
+  for (const std::int64_t size : x.shape()) keep.emplace_back(0, size);
+  for (std::size_t i = 0; i < begin.size(); ++i)
+    keep[keep.size() - begin.size() + i] = {begin[i], end[i]};
+  return x.shrink(keep);
+}
+
+Array pad_of(const Call& c) {
+  const Array x = c.array("x");
+  const Sizes before = c.sizes("before"), after = c.sizes("after");
+  if (before.size() != after.size() || before.size() > x.shape().size())
+    throw ShapeError(
+        fmt::format("pad: {} and {} entries for {} axes", before.size(), after.size(), x.rank()));
+  Pairs padding(x.shape().size());
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    if (before[i] < 0 || after[i] < 0)
+      throw ShapeError(
+          fmt::format("pad: ({}, {}) is negative; slice instead", before[i], after[i]));
+    padding[padding.size() - before.size() + i] = {before[i], after[i]};
+  }
+  const Array value = c.array("value");
+  return value.is_number() && value.node()->number == "0" ? x.pad(padding)
+                                                          : pad_with(x, padding, value);
+}
+
+Array permute_of(const Call& c) {
+  std::vector<int> order;
+  const Array x = c.array("x");
+  for (const std::int64_t axis : c.sizes("order")) order.push_back(axis_of(x, axis));
+  return x.permute(order);
+}
+
+const Definition kNamed[] = {
+    {"elementwise", "maximum(x, y)", "the larger; MAX of the op table",
+     [](const Call& c) { return maximum(c.array("x"), c.array("y")); }},
+    {"elementwise", "minimum(x, y)", "the smaller: where(y < x, y, x)",
+     [](const Call& c) { return minimum(c.array("x"), c.array("y")); }},
+    {"elementwise", "cast(x, to=...)", "converted to a type",
+     [](const Call& c) { return c.array("x").cast(c.dtype("to")); }},
+    {"elementwise", "bitcast(x, to=...)", "the same bits as a type of that size",
+     [](const Call& c) { return c.array("x").bitcast(c.dtype("to")); }},
+    {"elementwise", "abs(x)", "maximum(x, -x)", [](const Call& c) { return abs(c.array("x")); }},
+    {"elementwise", "exp(x)", "exp2(x * 1.4426950408889634)",
+     [](const Call& c) { return exp(c.array("x")); }},
+    {"elementwise", "log(x)", "log2(x) * 0.6931471805599453",
+     [](const Call& c) { return log(c.array("x")); }},
+    {"elementwise", "rsqrt(x)", "recip(sqrt(x))",
+     [](const Call& c) { return rsqrt(c.array("x")); }},
+    {"elementwise", "sigmoid(x)", "recip(exp(-x) + 1)",
+     [](const Call& c) { return sigmoid(c.array("x")); }},
+    {"elementwise", "tanh(x)", "sigmoid(2*x) * 2 - 1",
+     [](const Call& c) { return tanh(c.array("x")); }},
+    {"elementwise", "relu(x)", "maximum(x, 0)", [](const Call& c) { return relu(c.array("x")); }},
+    {"elementwise", "silu(x)", "x * sigmoid(x)", [](const Call& c) { return silu(c.array("x")); }},
+    {"elementwise", "gelu(x)", "x/2 * (1 + tanh(0.79788 * (x + 0.044715*x*x*x)))",
+     [](const Call& c) { return gelu(c.array("x")); }},
+
+    {"reduces", "sum(x, axis=all, keep=0, accumulate=own)", "sums, in a type of its own or another",
+     [](const Call& c) {
+       const Array x = c.array("x");
+       return sum(x, c.axes("axis", x), c.flag("keep"), c.maybe_dtype("accumulate"));
+     }},
+    {"reduces", "max(x, axis=all, keep=0)", "maxima",
+     [](const Call& c) {
+       const Array x = c.array("x");
+       return max(x, c.axes("axis", x), c.flag("keep"));
+     }},
+    {"reduces", "min(x, axis=all, keep=0)", "minima: -max(-x)",
+     [](const Call& c) {
+       const Array x = c.array("x");
+       return min(x, c.axes("axis", x), c.flag("keep"));
+     }},
+    {"reduces", "mean(x, axis=all, keep=0)", "sum / n",
+     [](const Call& c) {
+       const Array x = c.array("x");
+       return mean(x, c.axes("axis", x), c.flag("keep"));
+     }},
+    {"reduces", "var(x, axis=all, correction=0, keep=0)", "sum((x - mean)^2) / (n - correction)",
+     [](const Call& c) {
+       const Array x = c.array("x");
+       return var(x, c.axes("axis", x), c.axis("correction"), c.flag("keep"));
+     }},
+    {"reduces", "logsumexp(x, axis=-1)", "log(sum(exp(x - max))) + max",
+     [](const Call& c) { return logsumexp(c.array("x"), c.axis("axis")); }},
+    {"reduces", "cumsum(x, axis=-1)", "running sums, each a sum under a mask",
+     [](const Call& c) { return cumsum(c.array("x"), c.axis("axis")); }},
+
+    {"rows", "softmax(x, axis=-1)", "exp(x - max) / sum(exp(x - max))",
+     [](const Call& c) { return softmax(c.array("x"), c.axis("axis")); }},
+    {"rows", "log_softmax(x, axis=-1)", "x - max - log(sum(exp(x - max)))",
+     [](const Call& c) { return log_softmax(c.array("x"), c.axis("axis")); }},
+    {"rows", "layer_norm(x, w?, b?, eps=1e-5)", "(x - mean) * rsqrt(var + eps) * w + b",
+     [](const Call& c) {
+       return layer_norm(c.array("x"), c.maybe("w"), c.maybe("b"), c.array("eps"));
+     }},
+    {"rows", "rms_norm(x, w?, eps=1e-6)", "x * rsqrt(mean(x*x) + eps) * w",
+     [](const Call& c) { return rms_norm(c.array("x"), c.maybe("w"), c.array("eps")); }},
+    {"rows", "cross_entropy(x, target)", "-log_softmax(x) at the target of each row",
+     [](const Call& c) { return cross_entropy(c.array("x"), c.array("target")); }},
+
+    {"products", "matmul(a, b, transpose_a=0, transpose_b=0, accumulate=own)",
+     "(.., n, k) by (.., k, m)", matmul_of},
+    {"products", "linear(x, w, b?)", "x w^T + b; w: (out, in)",
+     [](const Call& c) { return linear(c.array("x"), c.array("w"), c.maybe("b")); }},
+    {"products", "attention_scores(q, k, causal=0, scale?)", "q k^T scale, scale 1/sqrt(d)",
+     [](const Call& c) {
+       return attention_scores(c.array("q"), c.array("k"), c.flag("causal"), c.maybe("scale"));
+     }},
+    {"products", "attention(q, k, v, causal=0, scale?)", "softmax(attention_scores) v",
+     [](const Call& c) {
+       return attention(c.array("q"), c.array("k"), c.array("v"), c.flag("causal"),
+                        c.maybe("scale"));
+     }},
+
+    {"windows", "conv1d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)",
+     "x: (batch, in, size), w: (out, in/groups, window)", conv_of<1>},
+    {"windows", "conv2d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)",
+     "lists give one number for each of the two axes", conv_of<2>},
+    {"windows", "avg_pool1d(x, size=..., stride=1, padding=0)", "means; padding counts as 0",
+     avg_pool_of<1>},
+    {"windows", "avg_pool2d(x, size=..., stride=1, padding=0)", "the same over two axes",
+     avg_pool_of<2>},
+    {"windows", "max_pool1d(x, size=..., stride=1, padding=0, dilation=1)",
+     "maxima; padding counts as -inf", max_pool_of<1>},
+    {"windows", "max_pool2d(x, size=..., stride=1, padding=0, dilation=1)",
+     "the same over two axes", max_pool_of<2>},
+    {"windows", "windows(x, size=..., stride=1, dilation=1)",
+     "windows over the last axes, behind them",
+     [](const Call& c) {
+       return windows(c.array("x"), c.sizes("size"), c.sizes("stride"), c.sizes("dilation"));
+     }},
+
+    {"reads", "reshape(x, shape=...)", "the same elements; -1 for what is left",
+     [](const Call& c) { return c.array("x").reshape(c.sizes("shape")); }},
+    {"reads", "permute(x, order=...)", "axis i is axis order[i] of x", permute_of},
+    {"reads", "transpose(x, a=-2, b=-1)", "two axes exchanged",
+     [](const Call& c) { return transpose(c.array("x"), c.axis("a"), c.axis("b")); }},
+    {"reads", "expand(x, shape=...)", "axes of size 1 grow",
+     [](const Call& c) { return c.array("x").expand(c.sizes("shape")); }},
+    {"reads", "pad(x, before=..., after=..., value=0)", "of the last axes", pad_of},
+    {"reads", "slice(x, begin=..., end=...)", "[begin, end) of the last axes", slice_of},
+    {"reads", "stride(x, steps=...)", "every n-th of each axis; negative: from the end",
+     [](const Call& c) { return c.array("x").stride(c.sizes("steps")); }},
+    {"reads", "flip(x, axis=all)", "from the end",
+     [](const Call& c) {
+       const Array x = c.array("x");
+       return flip(x, c.axes("axis", x));
+     }},
+    {"reads", "roll(x, shift=..., axis=-1)", "moved on, what falls off comes in",
+     [](const Call& c) { return roll(c.array("x"), c.integer("shift"), c.axis("axis")); }},
+    {"reads", "repeat(x, times=..., axis=-1)", "each element so often",
+     [](const Call& c) { return repeat(c.array("x"), c.integer("times"), c.axis("axis")); }},
+    {"reads", "concat(x, y, axis=0)", "one behind the other",
+     [](const Call& c) { return concat(c.array("x"), c.array("y"), c.axis("axis")); }},
+    {"reads", "as_strided(x, shape=..., strides=..., offset=0)",
+     "elements at offset + sum(index * stride)",
+     [](const Call& c) {
+       return c.array("x").as_strided(c.sizes("shape"), c.sizes("strides"), c.integer("offset"));
+     }},
+    {"reads", "diagonal(x)", "of a matrix", [](const Call& c) { return diagonal(c.array("x")); }},
+    {"reads", "tril(x, diagonal=0)", "0 above the diagonal",
+     [](const Call& c) { return tril(c.array("x"), c.integer("diagonal")); }},
+    {"reads", "triu(x, diagonal=0)", "0 below the diagonal",
+     [](const Call& c) { return triu(c.array("x"), c.integer("diagonal")); }},
+    {"reads", "arange(size=..., dtype=i32)", "0, 1, 2, ...; the sum of a triangle of ones",
+     [](const Call& c) { return arange(c.integer("size"), c.dtype("dtype")); }},
+    {"reads", "one_hot(index, classes=..., dtype=f32)", "1 at the place, else 0",
+     [](const Call& c) {
+       return one_hot(c.array("index"), c.integer("classes"), c.dtype("dtype"));
+     }},
+    {"reads", "gather(table, index)", "rows of a table, by a sum under masks",
+     [](const Call& c) { return gather(c.array("table"), c.array("index")); }},
+};
+
+std::string lower_name(Op op) {
+  std::string out(name(op));
+  std::ranges::transform(out, out.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return out;
+}
+
+// A function for each elementwise op, which knows its own.
+template <int I>
+Array apply_op(const Call& c) {
+  constexpr Op op = static_cast<Op>(I);
+  if constexpr (info(op).arity == 1) return Array::apply(op, {c.array("x")});
+  if constexpr (info(op).arity == 2) return Array::apply(op, {c.array("x"), c.array("y")});
+  if constexpr (op == Op::Where)
+    return Array::apply(op, {c.array("condition"), c.array("x"), c.array("y")});
+  if constexpr (info(op).arity == 3)
+    return Array::apply(op, {c.array("x"), c.array("y"), c.array("z")});
+  throw AstError("not elementwise");
+}
+
+template <int... I>
+void add_ops(std::vector<Definition>& all, std::integer_sequence<int, I...>) {
+  const auto add = [&](Op op, Array (*make)(const Call&)) {
+    if (!is_elementwise(op) || op == Op::Cast || op == Op::Noop || op == Op::Max) return;
+    const char* const names = op == Op::Where       ? "condition, x, y"
+                              : info(op).arity == 1 ? "x"
+                              : info(op).arity == 2 ? "x, y"
+                                                    : "x, y, z";
+    all.push_back({"elementwise", fmt::format("{}({})", lower_name(op), names),
+                   fmt::format("{} of the op table", name(op)), make});
+  };
+  (add(static_cast<Op>(I), &apply_op<I>), ...);
+}
+
+[[noreturn]] void wrong_kind(std::string_view name, std::string_view wanted) {
+  throw ParseError(fmt::format("{} is {}", name, wanted));
+}
+
+}  // namespace
+
+const Given* Call::find(std::string_view name) const {
+  const auto it = given_.find(name);
+  return it == given_.end() ? nullptr : &it->second;
+}
+
+std::optional<Array> Call::maybe(std::string_view name) const {
+  const Given* given = find(name);
+  if (given == nullptr) return std::nullopt;
+  const auto* array = std::get_if<Array>(given);
+  if (array == nullptr) wrong_kind(name, "an array or a number");
+  return *array;
+}
+Array Call::array(std::string_view name) const {
+  std::optional<Array> found = maybe(name);
+  if (!found) throw ParseError(fmt::format("{} is missing", name));
+  return *found;
+}
+std::int64_t Call::integer(std::string_view name) const {
+  const Array x = array(name);
+  const auto value = x.is_number() ? whole_number(x.node()->number) : std::nullopt;
+  if (!value) wrong_kind(name, "a whole number below 2^63");
+  return *value;
+}
+int Call::axis(std::string_view name) const {
+  const std::int64_t value = integer(name);
+  if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max())
+    wrong_kind(name, "a whole number below 2^31");
+  return static_cast<int>(value);
+}
+bool Call::flag(std::string_view name) const {
+  const std::int64_t value = integer(name);
+  if (value != 0 && value != 1) wrong_kind(name, "0 or 1");
+  return value == 1;
+}
+Sizes Call::sizes(std::string_view name) const {
+  const Given* given = find(name);
+  if (given != nullptr)
+    if (const auto* list = std::get_if<Sizes>(given)) return *list;
+  return {integer(name)};
+}
+Axes Call::axes(std::string_view name, const Array& of) const {
+  const Given* given = find(name);
+  if (given != nullptr)
+    if (const auto* word = std::get_if<Word>(given)) {
+      if (word->text != "all") wrong_kind(name, "an axis, a list of axes, or all");
+      return all_axes(of);
+    }
+  Axes axes;
+  for (const std::int64_t axis : sizes(name)) axes.push_back(axis_of(of, axis));
+  return axes;
+}
+std::optional<DType> Call::maybe_dtype(std::string_view name) const {
+  const Given* given = find(name);
+  const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
+  if (word == nullptr) wrong_kind(name, "an element type, as f32");
+  if (word->text == "own") return std::nullopt;
+  return parse_dtype(word->text);
+}
+DType Call::dtype(std::string_view name) const {
+  const std::optional<DType> found = maybe_dtype(name);
+  if (!found) wrong_kind(name, "an element type, as f32");
+  return *found;
+}
+
+std::string_view Definition::name() const {
+  return std::string_view(signature).substr(0, signature.find('('));
+}
+
+std::vector<Parameter> parameters(const Definition& definition) {
+  std::vector<Parameter> out;
+  std::string_view rest = definition.signature;
+  rest.remove_prefix(rest.find('(') + 1);
+  while (!rest.empty() && rest != ")") {
+    const std::size_t end = rest.find_first_of(",)");
+    std::string_view one = rest.substr(0, end);
+    rest.remove_prefix(rest[end] == ',' ? end + 2 : end);
+    Parameter p;
+    if (const std::size_t equals = one.find('='); equals != std::string_view::npos) {
+      p.fallback = one.substr(equals + 1);
+      p.required = p.fallback == "...";
+      p.name = one.substr(0, equals);
+    } else {
+      p.is_array = true;
+      p.required = !one.ends_with('?');
+      p.name = one.substr(0, one.find('?'));
+    }
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+std::span<const Definition> definitions() {
+  static const std::vector<Definition> all = [] {
+    std::vector<Definition> made;
+    add_ops(made, std::make_integer_sequence<int, kOpCount>());
+    made.insert(made.end(), std::begin(kNamed), std::end(kNamed));
+    return made;
+  }();
+  return all;
+}
+
+const Definition& definition(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const Definition& d : definitions()) {
+    if (d.name() == name) return d;
+    known.push_back(d.name());
+  }
+  throw ParseError(fmt::format("there is no definition '{}'{}; touchstone kernel --list shows all",
+                               name, did_you_mean(name, known)));
+}
+
+}  // namespace touchstone::define

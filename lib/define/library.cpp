@@ -1,0 +1,175 @@
+#include "touchstone/define/library.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+namespace touchstone::define {
+namespace {
+
+void require_float(const Array& x, std::string_view what) {
+  if (!x.is_number() && !is_float(x.dtype()))
+    throw DTypeError(
+        fmt::format("{} takes floats, not {}; cast the operand first", what, name(x.dtype())));
+}
+void require_rank(const Array& x, int least, std::string_view what, std::string_view of) {
+  if (x.rank() < least)
+    throw ShapeError(fmt::format("{}: {} needs {} ax{}, shape {} has {}", what, of, least,
+                                 least == 1 ? "is" : "es", str(x.shape()), x.rank()));
+}
+Array unary(Op op, const Array& x) { return Array::apply(op, {x}); }
+Array count(std::int64_t n) { return Array::number(std::to_string(n)); }
+
+std::int64_t terms(const Array& x, const Axes& axes) {
+  std::int64_t n = 1;
+  for (const int axis : axes) n = checked_mul(n, x.size(axis));
+  return n;
+}
+
+// x - max(x) of each row: exponents of which none overflows.
+Array centred(const Array& x, int axis) { return x - max(x, {axis}, true); }
+
+}  // namespace
+
+Axes all_axes(const Array& x) {
+  Axes axes(static_cast<std::size_t>(x.rank()));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+Array abs(const Array& x) { return is_unsigned(x.dtype()) ? x : maximum(x, -x); }
+Array minimum(const Array& a, const Array& b) { return where(less(b, a), b, a); }
+Array exp(const Array& x) {
+  require_float(x, "exp");
+  return unary(Op::Exp2, x * std::numbers::log2e);
+}
+Array log(const Array& x) {
+  require_float(x, "log");
+  return unary(Op::Log2, x) * std::numbers::ln2;
+}
+Array rsqrt(const Array& x) { return unary(Op::Recip, unary(Op::Sqrt, x)); }
+Array sigmoid(const Array& x) {
+  require_float(x, "sigmoid");
+  return unary(Op::Recip, unary(Op::Exp2, x * -std::numbers::log2e) + 1.0);
+}
+Array tanh(const Array& x) {
+  require_float(x, "tanh");
+  return sigmoid(x * 2.0) * 2.0 - 1.0;
+}
+Array relu(const Array& x) { return maximum(x, Array::number("0")); }
+Array silu(const Array& x) { return x * sigmoid(x); }
+Array gelu(const Array& x) {
+  require_float(x, "gelu");
+  const Array inner = (x + x * x * x * 0.044715) * std::sqrt(2 / std::numbers::pi);
+  return x * 0.5 * (tanh(inner) + 1.0);
+}
+
+Array sum(const Array& x, const Axes& axes, bool keep, std::optional<DType> accumulator) {
+  return x.reduce(Op::ReduceSum, axes, keep, accumulator);
+}
+Array max(const Array& x, const Axes& axes, bool keep) {
+  return x.reduce(Op::ReduceMax, axes, keep);
+}
+Array min(const Array& x, const Axes& axes, bool keep) {
+  if (is_unsigned(x.dtype())) throw DTypeError("min takes signed types and bool; cast first");
+  return -max(-x, axes, keep);
+}
+Array mean(const Array& x, const Axes& axes, bool keep) {
+  require_float(x, "mean");
+  return sum(x, axes, keep) / count(terms(x, axes));
+}
+Array var(const Array& x, const Axes& axes, int correction, bool keep) {
+  require_float(x, "var");
+  const Array off = x - mean(x, axes, true);
+  return sum(off * off, axes, keep) / count(checked_sub(terms(x, axes), correction));
+}
+
+Array softmax(const Array& x, int axis) {
+  require_float(x, "softmax");
+  const Array e = exp(centred(x, axis));
+  return e / sum(e, {axis}, true);
+}
+Array log_softmax(const Array& x, int axis) {
+  require_float(x, "log_softmax");
+  const Array off = centred(x, axis);
+  return off - log(sum(exp(off), {axis}, true));
+}
+Array logsumexp(const Array& x, int axis) {
+  require_float(x, "logsumexp");
+  return log(sum(exp(centred(x, axis)), {axis})) + max(x, {axis});
+}
+Array layer_norm(const Array& x, const std::optional<Array>& weight,
+                 const std::optional<Array>& bias, const Array& eps) {
+  require_float(x, "layer_norm");
+  require_rank(x, 1, "layer_norm", "x");
+  Array y = (x - mean(x, {-1}, true)) * rsqrt(var(x, {-1}, 0, true) + eps);
+  if (weight) y = y * *weight;
+  return bias ? y + *bias : y;
+}
+Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& eps) {
+  require_float(x, "rms_norm");
+  require_rank(x, 1, "rms_norm", "x");
+  const Array y = x * rsqrt(mean(x * x, {-1}, true) + eps);
+  return weight ? y * *weight : y;
+}
+Array cross_entropy(const Array& x, const Array& target) {
+  if (x.rank() != 2 || target.rank() != 1 || x.size(0) != target.size(0))
+    throw ShapeError(fmt::format("cross_entropy: {} and {} are not (rows, classes) and (rows)",
+                                 str(x.shape()), str(target.shape())));
+  const Array chosen = one_hot(target, x.size(1), DType::Bool);
+  return -sum(where(chosen, log_softmax(x, 1), Array::number("0")), {1});
+}
+Array cumsum(const Array& x, int axis) {
+  const int at = axis_of(x, axis);
+  const std::int64_t n = x.size(at);
+  Sizes repeated = x.shape();
+  repeated.insert(repeated.begin() + at, 1);  // the sums; behind it the terms
+  Sizes mask_shape(repeated.size(), 1);
+  mask_shape[static_cast<std::size_t>(at)] = n;
+  mask_shape[static_cast<std::size_t>(at) + 1] = n;
+  const Array before = transpose(upper_triangle(n, n, 0)).reshape(mask_shape);
+  return sum(where(before, x.reshape(repeated), Array::number("0")), {at + 1});
+}
+
+Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator) {
+  require_rank(a, 1, "matmul", "the first operand");
+  require_rank(b, 1, "matmul", "the second operand");
+  const bool row = a.rank() == 1, column = b.rank() == 1;
+  const Array left = row ? a.reshape({1, a.size(0)}) : a;
+  const Array right = transpose(column ? b.reshape({b.size(0), 1}) : b);  // (.., m, k)
+  if (left.size(-1) != right.size(-1))
+    throw ShapeError(fmt::format("matmul: {} by {}: sizes {} and {} differ", str(a.shape()),
+                                 str(b.shape()), left.size(-1), right.size(-1)));
+  Sizes rows = left.shape(), columns = right.shape();
+  rows.insert(rows.end() - 1, 1);
+  columns.insert(columns.end() - 2, 1);
+  Array product = sum(left.reshape(rows) * right.reshape(columns), {-1}, false, accumulator);
+  Sizes shape = product.shape();
+  if (column) shape.erase(shape.end() - 1);
+  if (row) shape.erase(shape.end() - (column ? 1 : 2));
+  return product.reshape(shape);
+}
+Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias) {
+  if (weight.rank() != 2)
+    throw ShapeError(fmt::format("linear: the weight {} is not (out, in)", str(weight.shape())));
+  const Array y = matmul(x, transpose(weight));
+  return bias ? y + *bias : y;
+}
+Array attention_scores(const Array& q, const Array& k, bool causal,
+                       const std::optional<Array>& scale) {
+  require_float(q, "attention");
+  require_rank(q, 2, "attention", "q");
+  require_rank(k, 2, "attention", "k");
+  const Array scores =
+      matmul(q, transpose(k)) * scale.value_or(1 / std::sqrt(static_cast<double>(q.size(-1))));
+  if (!causal) return scores;
+  const Array behind = upper_triangle(scores.size(-2), scores.size(-1), 1);
+  return where(behind, Array::number("-inf"), scores);
+}
+Array attention(const Array& q, const Array& k, const Array& v, bool causal,
+                const std::optional<Array>& scale) {
+  return matmul(softmax(attention_scores(q, k, causal, scale)), v);
+}
+
+}  // namespace touchstone::define

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "touchstone/define/array.h"
+
+// Operations on arrays by their usual names, each as a formula for one kernel. What takes floats
+// throws DTypeError for other types; what disagrees is ShapeError. Axes may be negative.
+
+namespace touchstone::define {
+
+using Axes = std::vector<int>;
+Axes all_axes(const Array& x);
+
+// ---- elementwise
+Array abs(const Array& x);  // max(x, -x)
+Array minimum(const Array& a, const Array& b);
+Array exp(const Array& x);  // 2^(x log2 e)
+Array log(const Array& x);  // log2 x ln 2
+Array rsqrt(const Array& x);
+Array sigmoid(const Array& x);  // 1 / (1 + exp -x)
+Array tanh(const Array& x);     // 2 sigmoid(2x) - 1
+Array relu(const Array& x);
+Array silu(const Array& x);  // x sigmoid x
+Array gelu(const Array& x);  // by tanh: x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))
+
+// ---- reduces
+Array sum(const Array& x, const Axes& axes, bool keep = false,
+          std::optional<DType> accumulator = std::nullopt);
+Array max(const Array& x, const Axes& axes, bool keep = false);
+Array min(const Array& x, const Axes& axes, bool keep = false);
+Array mean(const Array& x, const Axes& axes, bool keep = false);
+/// mean((x - mean)^2), over n - correction.
+Array var(const Array& x, const Axes& axes, int correction = 0, bool keep = false);
+
+// ---- rows
+Array softmax(const Array& x, int axis = -1);
+Array log_softmax(const Array& x, int axis = -1);
+Array logsumexp(const Array& x, int axis = -1);
+/// (x - mean) rsqrt(var + eps) over the last axis, times weight, plus bias.
+Array layer_norm(const Array& x, const std::optional<Array>& weight,
+                 const std::optional<Array>& bias, const Array& eps);
+/// x rsqrt(mean(x^2) + eps) over the last axis, times weight.
+Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& eps);
+/// -log_softmax(x)[target] of each row. x: (rows, classes), target: (rows), integers.
+Array cross_entropy(const Array& x, const Array& target);
+/// Sums of what stands at or before each place of the axis, by a masked sum.
+Array cumsum(const Array& x, int axis = -1);
+
+// ---- products
+/// (.., n, k) by (.., k, m); what stands before is broadcast. A vector is a row, or a column, that
+/// the result lacks.
+Array matmul(const Array& a, const Array& b, std::optional<DType> accumulator = std::nullopt);
+/// x weight^T + bias. x: (.., in), weight: (out, in), bias: (out).
+Array linear(const Array& x, const Array& weight, const std::optional<Array>& bias);
+/// q k^T scale, and where causal -inf for keys behind the query. q: (.., n, d), k: (.., m, d).
+Array attention_scores(const Array& q, const Array& k, bool causal,
+                       const std::optional<Array>& scale);
+/// softmax of those, times v: (.., m, e). Four reduces above each other.
+Array attention(const Array& q, const Array& k, const Array& v, bool causal,
+                const std::optional<Array>& scale);
+
+// ---- windows; lists have an entry for each spatial axis, or one for all
+struct Window {
+  Sizes stride{1}, padding{0}, dilation{1};
+};
+/// x: (batch, in, sizes...), weight: (out, in / groups, windows...), bias: (out).
+Array conv(const Array& x, const Array& weight, const std::optional<Array>& bias,
+           const Window& window, std::int64_t groups, int spatial);
+/// Over the last `spatial` axes; padding counts as 0 in the mean, as nothing in the maximum.
+Array avg_pool(const Array& x, const Sizes& size, const Window& window, int spatial);
+Array max_pool(const Array& x, const Sizes& size, const Window& window, int spatial);
+/// The last size.size() axes in windows, whose own axes stand behind them.
+Array windows(const Array& x, const Sizes& size, const Sizes& stride, const Sizes& dilation);
+
+// ---- masks, places and what is read by them
+/// True where column - row >= diagonal; made of views alone.
+Array upper_triangle(std::int64_t rows, std::int64_t columns, std::int64_t diagonal);
+/// 0, 1, 2, ... as a sum over a triangle of ones.
+Array arange(std::int64_t size, DType dtype = DType::Int32);
+Array tril(const Array& x, std::int64_t diagonal = 0);
+Array triu(const Array& x, std::int64_t diagonal = 0);
+Array one_hot(const Array& index, std::int64_t classes, DType dtype = DType::Float32);
+/// Rows of a table, each the sum of the table under a mask of one row; zeros where there is none.
+/// table: (rows, size), index: any shape of integers.
+Array gather(const Array& table, const Array& index);
+Array pad_with(const Array& x, const Pairs& before_after, const Array& value);
+Array concat(const Array& a, const Array& b, int axis);
+Array flip(const Array& x, const Axes& axes);
+Array roll(const Array& x, std::int64_t shift, int axis);
+Array transpose(const Array& x, int a = -2, int b = -1);
+Array diagonal(const Array& x);  // of a matrix
+/// Each element so often, one after the other, along the axis.
+Array repeat(const Array& x, std::int64_t times, int axis);
+
+}  // namespace touchstone::define

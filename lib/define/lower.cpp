@@ -1,0 +1,223 @@
+// From an Array to the AST of one kernel, in which movement stands in the views of leaves alone.
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+
+#include "touchstone/define/array.h"
+#include "touchstone/shapetracker/simplify.h"
+
+namespace touchstone::define {
+namespace {
+
+// A movement operation that waits above a node, as an ArrayNode holds it.
+struct Move {
+  Op op;
+  Pairs of;
+  std::int64_t offset = 0;
+};
+using Moves = std::vector<Move>;  // in the order in which they are applied
+
+ShapeTracker moved(const ShapeTracker& st, const Move& move) {
+  Shape firsts, seconds;
+  std::vector<std::pair<sint, sint>> pairs;
+  std::vector<int> order;
+  Sizes steps;
+  for (const auto& [a, b] : move.of) {
+    firsts.emplace_back(a);
+    seconds.emplace_back(b);
+    pairs.emplace_back(a, b);
+    if (move.op == Op::Permute) order.push_back(static_cast<int>(a));
+    steps.push_back(a);
+  }
+  switch (move.op) {
+    case Op::Reshape:
+      return st.reshape(firsts);
+    case Op::Permute:
+      return st.permute(order);
+    case Op::Expand:
+      return st.expand(firsts);
+    case Op::Pad:
+      return st.pad(pairs);
+    case Op::Shrink:
+      return st.shrink(pairs);
+    case Op::Stride:
+      return st.stride(steps);
+    default:
+      return st.as_strided(firsts, seconds, move.offset);
+  }
+}
+
+// The same movement over axes of these sizes more, which stay as they are, last. AS_STRIDED counts
+// elements, of which there are then so many times as many.
+Move with_axes(Move move, const Sizes& sizes) {
+  std::int64_t all = 1;
+  for (const std::int64_t size : sizes) all = checked_mul(all, size);
+  if (move.op == Op::AsStrided) {
+    for (auto& [size, stride] : move.of) stride = size > 1 ? checked_mul(stride, all) : 0;
+    move.offset = checked_mul(move.offset, all);
+  }
+  for (const std::int64_t size : sizes) {
+    const auto axis = static_cast<std::int64_t>(move.of.size());
+    all = size == 0 ? 0 : all / size;
+    switch (move.op) {
+      case Op::Permute:
+        move.of.emplace_back(axis, 0);
+        break;
+      case Op::Pad:
+        move.of.emplace_back(0, 0);
+        break;
+      case Op::Shrink:
+        move.of.emplace_back(0, size);
+        break;
+      case Op::Stride:
+        move.of.emplace_back(1, 0);
+        break;
+      case Op::AsStrided:
+        move.of.emplace_back(size, all);
+        break;
+      default:
+        move.of.emplace_back(size, 0);
+    }
+  }
+  return move;
+}
+
+Pairs as_firsts(const Sizes& sizes) {
+  Pairs out;
+  for (const std::int64_t s : sizes) out.emplace_back(s, 0);
+  return out;
+}
+
+// A value through movement has shape S; in the AST it has axes of size 1 behind that, one for each
+// axis that a reduce below, or one beside it, has at that place: the operand of a reduce has its
+// kept axes in the order of S and the reduced ones after them.
+class Lowering {
+ public:
+  LazyOpPtr store(const Array& value) {
+    const LazyOpPtr stored = lower(*value.node(), {}, spare_axes(*value.node()));
+    return LazyOp::store(ShapeTracker::contiguous(stored->shape()), stored);
+  }
+
+ private:
+  // How many axes of size 1 a value needs behind its own.
+  std::size_t spare_axes(const ArrayNode& node) {
+    if (const auto it = spare_.find(&node); it != spare_.end()) return it->second;
+    std::size_t most = 0;
+    for (const auto& s : node.src) most = std::max(most, spare_axes(*s));
+    if (is_reduce(node.op)) most += node.reduce.axes.size();
+    return spare_.emplace(&node, most).first->second;
+  }
+
+  static std::string key(const ArrayNode& node, const Moves& moves, std::size_t spare) {
+    std::string out = fmt::format("{}/{}", static_cast<const void*>(&node), spare);
+    for (const Move& m : moves) {
+      out += fmt::format("|{}+{}", static_cast<int>(m.op), m.offset);
+      for (const auto& [a, b] : m.of) out += fmt::format(":{},{}", a, b);
+    }
+    return out;
+  }
+
+  LazyOpPtr lower(const ArrayNode& node, const Moves& moves, std::size_t spare) {
+    if (is_movement(node.op)) return lower_movement(node, moves, spare);
+    std::string name = key(node, moves, spare);
+    if (const auto it = made_.find(name); it != made_.end()) return it->second;
+    LazyOpPtr made;
+    if (node.op == Op::Load) {
+      made = LazyOp::load(node.buffer, node.dtype, leaf_view(node.shape, moves, spare));
+      check_buffer(node);
+    } else if (node.op == Op::Const) {
+      made = constant(node.value, node.shape, moves, spare);
+    } else if (is_reduce(node.op)) {
+      made = lower_reduce(node, moves, spare);
+    } else {
+      std::vector<LazyOpPtr> src;
+      for (const auto& s : node.src) src.push_back(lower(*s, moves, spare));
+      made =
+          LazyOp::make(node.op, std::move(src), node.op == Op::Cast ? OpArg(node.cast) : OpArg());
+    }
+    if (made_.size() >= kMostNodes)
+      throw AstError(
+          fmt::format("the kernel has more than {} nodes, as what is read several times "
+                      "is computed as often; store what lies between in a buffer",
+                      kMostNodes));
+    made_.emplace(std::move(name), made);
+    return made;
+  }
+
+  // What is added round a value that is computed is 0, and not what it computes of zeros.
+  LazyOpPtr lower_movement(const ArrayNode& node, const Moves& moves, std::size_t spare) {
+    Moves all{{node.op, node.move, node.offset}};
+    all.insert(all.end(), moves.begin(), moves.end());
+    const ArrayNode& below = *node.src[0];
+    LazyOpPtr value = lower(below, all, spare);
+    if (node.op != Op::Pad || is_leaf(below)) return value;
+    const LazyOpPtr inside = constant(Scalar::of(true), below.shape, all, spare);
+    const LazyOpPtr zero = constant(Scalar::from_int(node.dtype, 0), node.shape, moves, spare);
+    return LazyOp::ternary(Op::Where, inside, value, zero);
+  }
+
+  static bool is_leaf(const ArrayNode& node) {
+    const ArrayNode* at = &node;
+    while (is_movement(at->op)) at = at->src[0].get();
+    return at->op == Op::Load || at->op == Op::Const;
+  }
+
+  LazyOpPtr lower_reduce(const ArrayNode& node, const Moves& moves, std::size_t spare) {
+    const ArrayNode& operand = *node.src[0];
+    Sizes kept = node.shape, reduced;
+    Pairs order;
+    for (std::size_t i = 0; i < operand.shape.size(); ++i)
+      if (!std::ranges::binary_search(node.reduce.axes, static_cast<int>(i)))
+        order.emplace_back(static_cast<std::int64_t>(i), 0);
+    for (const int axis : node.reduce.axes) {
+      order.emplace_back(axis, 0);
+      reduced.push_back(operand.shape[static_cast<std::size_t>(axis)]);
+    }
+    Sizes split = kept;
+    split.insert(split.end(), reduced.begin(), reduced.end());
+    Moves below{{Op::Permute, order}, {Op::Reshape, as_firsts(split)}};
+    for (const Move& m : moves) below.push_back(with_axes(m, reduced));
+    const std::size_t rank = moves.empty() ? kept.size() : moves.back().of.size();
+    ReduceArg arg{{}, node.reduce.accumulator};
+    for (std::size_t i = 0; i < reduced.size(); ++i) arg.axes.push_back(static_cast<int>(rank + i));
+    const LazyOpPtr x = lower(operand, below, spare - reduced.size());
+    return LazyOp::reduce(node.op, x, arg.axes, arg.accumulator);
+  }
+
+  LazyOpPtr constant(const Scalar& value, const Sizes& shape, const Moves& moves,
+                     std::size_t spare) {
+    Moves all{{Op::Reshape, as_firsts(Sizes(shape.size(), 1))}, {Op::Expand, as_firsts(shape)}};
+    all.insert(all.end(), moves.begin(), moves.end());
+    return LazyOp::constant(value, leaf_view({}, all, spare));
+  }
+
+  static ShapeTracker leaf_view(const Sizes& shape, const Moves& moves, std::size_t spare) {
+    ShapeTracker st = ShapeTracker::contiguous({shape.begin(), shape.end()});
+    for (const Move& m : moves) st = moved(st, m);
+    Shape padded = st.shape();
+    padded.insert(padded.end(), spare, sint(1));
+    return simplify(st.reshape(padded));
+  }
+
+  void check_buffer(const ArrayNode& node) {
+    const auto [it, fresh] = buffers_.emplace(node.buffer, &node);
+    if (it->second->shape != node.shape || it->second->dtype != node.dtype)
+      throw AstError(fmt::format("input {} is {} of {} in one place and {} of {} in another",
+                                 node.buffer, str(it->second->shape), name(it->second->dtype),
+                                 str(node.shape), name(node.dtype)));
+  }
+
+  std::unordered_map<const ArrayNode*, std::size_t> spare_;
+  std::unordered_map<std::string, LazyOpPtr> made_;
+  std::unordered_map<int, const ArrayNode*> buffers_;
+};
+
+}  // namespace
+
+LazyOpPtr kernel(const Array& value) {
+  LazyOpPtr made = Lowering().store(value.is_number() ? value.cast(DType::Float32) : value);
+  validate_kernel(made);
+  return made;
+}
+
+}  // namespace touchstone::define

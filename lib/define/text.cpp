@@ -1,0 +1,341 @@
+#include "touchstone/define/text.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+
+#include "touchstone/base/suggest.h"
+#include "touchstone/define/definitions.h"
+
+namespace touchstone::define {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool begins_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+
+// `why`, and below it the part of the text round `at` with a caret under that place.
+[[noreturn]] void fail_at(std::string_view text, std::size_t at, std::string_view why) {
+  constexpr std::size_t kBefore = 50, kAfter = 60;
+  at = std::min(at, text.size());
+  const std::size_t begin = at > kBefore ? at - kBefore : 0;
+  const std::size_t end = std::min(text.size(), at + kAfter);
+  std::string shown;
+  for (const char c : text.substr(begin, end - begin))
+    shown += c >= ' ' && c <= '~' ? c : '?';  // a caret stands under a character of one column
+  const std::string_view left = begin > 0 ? "..." : "", right = end < text.size() ? "..." : "";
+  throw ParseError(fmt::format("{}\n  {}{}{}\n  {:{}}^", why, left, shown, right, "",
+                               left.size() + (at - begin)));
+}
+
+class Parser {
+ public:
+  explicit Parser(std::string_view text) : text_(text) {}
+
+  Formula parse() {
+    if (text_.size() > kLongestText)
+      fail_at(text_, 0,
+              fmt::format("the text has {} characters; {} are read", text_.size(), kLongestText));
+    const std::size_t start = after_space();
+    const Given result = comparison();
+    if (after_space() != text_.size())
+      fail("expected the end, or one of + - * / % @ < <= > >= == !=");
+    return {array(result, start), std::move(names_)};
+  }
+
+ private:
+  [[noreturn]] void fail(std::string_view why) const { fail_at(text_, at_, why); }
+  [[noreturn]] void fail_from(std::size_t at, std::string_view why) const {
+    fail_at(text_, at, why);
+  }
+
+  std::size_t after_space() {
+    while (at_ < text_.size() && is_space(text_[at_])) ++at_;
+    return at_;
+  }
+  char next() { return after_space() < text_.size() ? text_[at_] : '\0'; }
+  bool take(std::string_view token) {
+    after_space();
+    if (!text_.substr(at_).starts_with(token)) return false;
+    at_ += token.size();
+    return true;
+  }
+  void expect(std::string_view token, std::string_view why) {
+    if (!take(token)) fail(fmt::format("expected '{}' {}", token, why));
+  }
+
+  // What an operation of the builder throws is shown at the place of its text.
+  template <class Make>
+  Array at_place(std::size_t place, const Make& make) const {
+    try {
+      return make();
+    } catch (const Error& e) {
+      fail_from(place, e.what());
+    }
+  }
+  Array array(const Given& given, std::size_t place) const {
+    if (const auto* word = std::get_if<Word>(&given)) {
+      std::vector<std::string_view> known(names_.begin(), names_.end());
+      fail_from(place,
+                fmt::format("'{0}' is no input yet{1}; give its sizes where it first stands, "
+                            "as {0}[64,128]",
+                            word->text, did_you_mean(word->text, known)));
+    }
+    if (!std::holds_alternative<Array>(given)) fail_from(place, "a list stands for no array here");
+    return std::get<Array>(given);
+  }
+
+  struct Deeper {
+    explicit Deeper(Parser& p) : parser(p) {
+      if (++p.depth_ > kDeepestNesting)
+        p.fail(fmt::format("more than {} parentheses and signs are nested", kDeepestNesting));
+    }
+    ~Deeper() { --parser.depth_; }
+    Deeper(const Deeper&) = delete;
+    Deeper& operator=(const Deeper&) = delete;
+    Parser& parser;
+  };
+
+  Given comparison() {
+    const std::size_t start = after_space();
+    Given left = sum();
+    const std::size_t place = after_space();
+    const auto compare = [&](auto make) -> Given {
+      const std::size_t second = after_space();
+      const Array a = array(left, start), b = array(sum(), second);
+      return at_place(place, [&] { return make(a, b); });
+    };
+    const auto negated = [](const Array& x) { return Array::apply(Op::Neg, {x}); };
+    if (take("<="))  // false with NaN, as C has it
+      return compare([&](const Array& a, const Array& b) { return less(a, b) + equal(a, b); });
+    if (take(">="))
+      return compare([&](const Array& a, const Array& b) { return less(b, a) + equal(a, b); });
+    if (take("<")) return compare([](const Array& a, const Array& b) { return less(a, b); });
+    if (take(">")) return compare([](const Array& a, const Array& b) { return less(b, a); });
+    if (take("==")) return compare([](const Array& a, const Array& b) { return equal(a, b); });
+    if (take("!="))
+      return compare([&](const Array& a, const Array& b) { return negated(equal(a, b)); });
+    return left;
+  }
+
+  Given sum() {
+    return chain("+-", [this] { return product(); });
+  }
+  Given product() {
+    return chain("*/%@", [this] { return sign(); });
+  }
+
+  static Array combine(char op, const Array& a, const Array& b) {
+    switch (op) {
+      case '+':
+        return a + b;
+      case '-':
+        return a - b;
+      case '*':
+        return a * b;
+      case '/':
+        return a / b;
+      case '%':
+        return Array::apply(Op::Mod, {a, b});
+      default:
+        return matmul(a, b);
+    }
+  }
+
+  template <class Operand>
+  Given chain(std::string_view operators, const Operand& operand) {
+    const std::size_t start = after_space();
+    Given left = operand();
+    while (true) {
+      const char op = next();
+      if (op == '\0' || operators.find(op) == std::string_view::npos) return left;
+      const std::size_t place = at_++;
+      const Array a = array(left, start);
+      const std::size_t second = after_space();
+      const Array b = array(operand(), second);
+      left = at_place(place, [&] { return combine(op, a, b); });
+    }
+  }
+
+  Given sign() {
+    const std::size_t place = after_space();
+    if (!take("-")) return primary();
+    const Deeper deeper(*this);
+    const std::size_t start = after_space();
+    const Array x = array(sign(), start);
+    if (!x.is_number()) return at_place(place, [&] { return -x; });
+    const std::string& number = x.node()->number;
+    return Array::number(number.starts_with('-') ? number.substr(1) : "-" + number);
+  }
+
+  Given primary() {
+    const char c = next();
+    if (take("(")) {
+      const Deeper deeper(*this);
+      Given inner = comparison();
+      expect(")", "to close the parenthesis");
+      return inner;
+    }
+    if (c == '[') return list();
+    if (is_digit(c) || c == '.') return number();
+    if (begins_name(c)) return named();
+    if (after_space() == text_.size()) fail("expected a formula, but the text ends");
+    fail("expected an input, a number, a definition or '('");
+  }
+
+  std::string_view name() {
+    after_space();
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && (begins_name(text_[at_]) || is_digit(text_[at_]))) ++at_;
+    return text_.substr(begin, at_ - begin);
+  }
+
+  Given number() {
+    const std::size_t begin = after_space();
+    while (at_ < text_.size() &&
+           (begins_name(text_[at_]) || is_digit(text_[at_]) || text_[at_] == '.' ||
+            ((text_[at_] == '+' || text_[at_] == '-') &&
+             (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E') && text_[begin + 1] != 'x')))
+      ++at_;
+    return at_place(begin,
+                    [&] { return Array::number(std::string(text_.substr(begin, at_ - begin))); });
+  }
+
+  std::int64_t whole() {
+    const std::size_t begin = after_space();
+    std::int64_t value = 0;
+    const auto [end, error] =
+        std::from_chars(text_.data() + begin, text_.data() + text_.size(), value);
+    if (error == std::errc::result_out_of_range) fail("the number is not below 2^63");
+    if (error != std::errc()) fail("expected a whole number");
+    at_ = static_cast<std::size_t>(end - text_.data());
+    return value;
+  }
+  Sizes list() {
+    expect("[", "before a list");
+    Sizes values;
+    if (take("]")) return values;
+    do {
+      values.push_back(whole());
+    } while (take(","));
+    expect("]", "after the list");
+    return values;
+  }
+
+  Given named() {
+    const std::size_t place = after_space();
+    const std::string word(name());
+    if (next() == '(') return call(word, place);
+    if (next() == '[') return input(word, place);
+    const auto known = inputs_.find(word);
+    if (known != inputs_.end()) return known->second;
+    if (word == "inf" || word == "nan") return Array::number(word);
+    return Word{word};
+  }
+
+  Given input(const std::string& word, std::size_t place) {
+    const Sizes sizes = list();
+    DType dtype = DType::Float32;
+    if (take(":")) {
+      const std::size_t type_place = after_space();
+      const std::string type(name());
+      try {
+        dtype = parse_dtype(type);
+      } catch (const Error& e) {
+        fail_from(type_place, e.what());
+      }
+    }
+    if (const auto known = inputs_.find(word); known != inputs_.end()) {
+      if (known->second.shape() != sizes || known->second.dtype() != dtype)
+        fail_from(
+            place,
+            fmt::format("'{}' is {} of {} where it first stands; name it alone after that", word,
+                        str(known->second.shape()), touchstone::name(known->second.dtype())));
+      return known->second;
+    }
+    const Array x = at_place(
+        place, [&] { return Array::input(static_cast<int>(names_.size()) + 1, sizes, dtype); });
+    names_.push_back(word);
+    inputs_.emplace(word, x);
+    return x;
+  }
+
+  Given call(const std::string& word, std::size_t place) {
+    const Deeper deeper(*this);
+    const Definition* found = nullptr;
+    try {
+      found = &definition(word);
+    } catch (const Error& e) {
+      fail_from(place, e.what());
+    }
+    const std::vector<Parameter> wanted = parameters(*found);
+    std::map<std::string, Given, std::less<>> given;
+    expect("(", "before the arguments");
+    if (!take(")")) {
+      std::size_t count = 0;
+      do {
+        argument(*found, wanted, count, given);
+      } while (take(","));
+      expect(")", fmt::format("after the arguments of {}", found->signature));
+    }
+    for (const Parameter& p : wanted) {
+      if (given.contains(p.name)) continue;
+      if (p.required) fail_from(place, fmt::format("{} lacks {}", found->signature, p.name));
+      if (!p.fallback.empty()) given.emplace(p.name, default_of(p.fallback));
+    }
+    return at_place(place, [&] { return found->make(Call(std::move(given))); });
+  }
+
+  static Given default_of(const std::string& text) {
+    if (is_digit(text[0]) || text[0] == '-') return Array::number(text);
+    return Word{text};
+  }
+
+  // One argument, by name or by place.
+  void argument(const Definition& of, const std::vector<Parameter>& wanted, std::size_t& count,
+                std::map<std::string, Given, std::less<>>& given) {
+    const std::size_t place = after_space();
+    std::string by_name;
+    if (begins_name(next())) {
+      by_name = name();
+      if (next() != '=' || text_.substr(at_).starts_with("==")) {
+        by_name.clear();
+        at_ = place;
+      } else {
+        take("=");
+      }
+    }
+    const Parameter* p = nullptr;
+    if (by_name.empty()) {
+      if (count >= wanted.size())
+        fail_from(place, fmt::format("one argument too many for {}", of.signature));
+      p = &wanted[count++];
+    } else {
+      std::vector<std::string_view> known;
+      for (const Parameter& one : wanted) {
+        known.push_back(one.name);
+        if (one.name == by_name) p = &one;
+      }
+      if (p == nullptr)
+        fail_from(place, fmt::format("{} takes no '{}'{}", of.signature, by_name,
+                                     did_you_mean(by_name, known)));
+    }
+    const std::size_t value_place = after_space();
+    Given value = comparison();
+    if (p->is_array) value = array(value, value_place);
+    if (!given.emplace(p->name, std::move(value)).second)
+      fail_from(place, fmt::format("{} is given twice", p->name));
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+  std::map<std::string, Array, std::less<>> inputs_;
+  std::vector<std::string> names_;
+};
+
+}  // namespace
+
+Formula parse(std::string_view text) { return Parser(text).parse(); }
+
+}  // namespace touchstone::define

@@ -1,0 +1,73 @@
+#include "touchstone/view/flat_view.h"
+
+#include <algorithm>
+
+namespace touchstone::shapetracker {
+namespace {
+
+// Makes `coarse` part of `fine` where that loses nothing; true if done.
+bool join(Level& fine, const Level& coarse, std::uint64_t& offset) {
+  if (coarse.end - coarse.begin == 1) {
+    // Its stride is free, and 0 as canonical views have it: continue the finer one.
+    const std::int64_t first = coarse.begin * fine.size;
+    offset -= wrap(fine.stride) * wrap(first);
+    fine.begin += first;
+    fine.end += first;
+  } else if (!fine.cut() && static_cast<Wide>(fine.stride) * fine.size == coarse.stride) {
+    fine.begin = coarse.begin * fine.size;
+    fine.end = coarse.end * fine.size;
+  } else {
+    return false;
+  }
+  fine.size *= coarse.size;
+  fine.span = coarse.span;
+  return true;
+}
+
+}  // namespace
+
+FlatView::FlatView(const View& view) : offset_(wrap(view.offset().as_int())) {
+  for (std::size_t i = view.shape().size(); i-- > 0;) {
+    const std::int64_t size = view.shape()[i].as_int();
+    if (size == 1) continue;
+    Level level{size_, size, size_ * size, view.strides()[i].as_int(), 0, size};
+    if (view.mask()) {
+      level.begin = (*view.mask())[i].first.as_int();
+      level.end = (*view.mask())[i].second.as_int();
+    }
+    size_ = level.span;
+    if (levels_.empty() || !join(levels_.back(), level, offset_)) levels_.push_back(level);
+  }
+  for (std::size_t i = 0; i + 1 < levels_.size(); ++i)
+    levels_[i].jump =
+        levels_[i + 1].stride - static_cast<Wide>(levels_[i].stride) * levels_[i].size;
+  masked_ = std::ranges::any_of(levels_, [](const Level& level) { return level.cut(); });
+}
+
+std::optional<std::int64_t> FlatView::at(std::int64_t k) const {
+  std::uint64_t address = offset_;
+  for (const Level& level : levels_) {
+    const std::int64_t rest = k / level.size;
+    const std::int64_t digit = k - rest * level.size;
+    if (digit < level.begin || digit >= level.end) return std::nullopt;
+    address += wrap(level.stride) * wrap(digit);
+    k = rest;
+  }
+  return static_cast<std::int64_t>(address);
+}
+
+std::int64_t FlatView::highest(std::int64_t first, std::int64_t last) const {
+  Wide bound = static_cast<std::int64_t>(offset_);
+  for (const Level& level : levels_) {
+    // Where the coarser digits are the same at both ends, this one runs from one end to the other.
+    const bool one_turn = first / level.span == last / level.span;
+    const std::int64_t from = one_turn ? first / level.weight % level.size : 0;
+    const std::int64_t to = one_turn ? last / level.weight % level.size : level.size - 1;
+    const std::int64_t low = std::max(from, level.begin), high = std::min(to, level.end - 1);
+    if (low > high) return INT64_MIN;
+    bound += static_cast<Wide>(level.stride) * (level.stride > 0 ? high : low);
+  }
+  return static_cast<std::int64_t>(std::clamp<Wide>(bound, INT64_MIN, INT64_MAX));
+}
+
+}  // namespace touchstone::shapetracker

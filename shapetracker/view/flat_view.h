@@ -1,0 +1,59 @@
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include <boost/container/small_vector.hpp>
+
+#include "touchstone/view/view.h"
+
+namespace touchstone::shapetracker {
+
+template <typename T>
+using Small = boost::container::small_vector<T, 8>;
+__extension__ using Wide = __int128;
+
+/// For arithmetic modulo 2^64.
+inline std::uint64_t wrap(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
+/// One digit of a flat index k, floor(k / weight) mod size, and the boundary above it.
+struct Level {
+  std::int64_t weight;
+  std::int64_t size;
+  std::int64_t span;  // weight * size
+  std::int64_t stride;
+  std::int64_t begin, end;  // the valid digits
+  Wide jump = 0;  // what the address gains, mod 2^128, where floor(k / span) grows by one: the next
+                  // stride less size * stride; 0 at the top
+
+  bool cut() const { return begin > 0 || end < size; }
+  // Valid where low() <= k mod span <= high().
+  std::int64_t low() const { return begin * weight; }
+  std::int64_t high() const { return end * weight - 1; }
+};
+
+/// A concrete view as a function of the flat index of its elements. The counterpart in ints of
+/// join_digits, for the merge search: address = offset + levels[0].stride * k
+/// + sum(jump_i * floor(k / span_i)).
+class FlatView {
+ public:
+  /// view: concrete, with a valid point.
+  explicit FlatView(const View& view);
+
+  std::span<const Level> levels() const { return {levels_.data(), levels_.size()}; }
+  std::int64_t size() const { return size_; }
+  bool masked() const { return masked_; }
+
+  /// Address of flat index k in [0, size), or nullopt where masked out.
+  std::optional<std::int64_t> at(std::int64_t k) const;
+  /// No address of a valid index in [first, last] is larger. INT64_MAX where the bound is beyond.
+  std::int64_t highest(std::int64_t first, std::int64_t last) const;
+
+ private:
+  Small<Level> levels_;       // fine to coarse
+  std::uint64_t offset_ = 0;  // mod 2^64, as sums are: addresses of valid points fit
+  std::int64_t size_ = 1;
+  bool masked_ = false;
+};
+
+}  // namespace touchstone::shapetracker

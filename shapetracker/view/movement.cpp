@@ -1,0 +1,142 @@
+#include <algorithm>
+
+#include "touchstone/view/sint_bounds.h"
+#include "touchstone/view/view.h"
+
+namespace touchstone {
+namespace {
+
+using shapetracker::decide_le;
+
+void require_rank(const char* op, std::size_t given, const Shape& shape) {
+  if (given != shape.size())
+    throw ShapeError(fmt::format("{}: {} entries for shape {}; give one for each of its {} axes",
+                                 op, given, str(shape), shape.size()));
+}
+
+Mask full_mask(const Shape& shape) {
+  Mask mask;
+  mask.reserve(shape.size());
+  for (const sint& size : shape) mask.emplace_back(0, size);
+  return mask;
+}
+
+}  // namespace
+
+View View::permute(std::span<const int> order) const {
+  require_rank("permute", order.size(), shape_);
+  std::vector<bool> seen(order.size(), false);
+  View view;
+  view.offset_ = offset_;
+  if (mask_) view.mask_.emplace();
+  for (const int axis : order) {
+    if (axis < 0 || axis >= rank() || seen[static_cast<std::size_t>(axis)])
+      throw ShapeError(
+          fmt::format("permute: ({}) is not an order of {} axes; each of 0 to {} must "
+                      "occur once",
+                      fmt::join(order, ", "), rank(), rank() - 1));
+    const auto from = static_cast<std::size_t>(axis);
+    seen[from] = true;
+    view.shape_.push_back(shape_[from]);
+    view.strides_.push_back(strides_[from]);
+    if (mask_) view.mask_->push_back((*mask_)[from]);
+  }
+  return view;
+}
+
+View View::expand(const Shape& shape) const {
+  require_rank("expand", shape.size(), shape_);
+  std::optional<Mask> mask = mask_;
+  Strides strides = strides_;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const auto what = [&] {
+      return fmt::format("expand: {} to {}, axis {}", touchstone::str(shape_),
+                         touchstone::str(shape), i);
+    };
+    if (!decide_le(0, shape[i], what)) throw ShapeError(what() + ": a size is negative");
+    if (certainly_eq(shape_[i], shape[i])) continue;
+    if (!certainly_eq(shape_[i], 1))
+      throw ShapeError(what() + ": only an axis of size 1 can grow (reshape first)");
+    strides[i] = 0;
+    // The one index is valid where begin <= 0 < end: then all are, and else none is. Where
+    // variables decide it, the ends grow with the axis, which leaves none where there was none.
+    if (mask && !nothing_valid())
+      (*mask)[i] = {(*mask)[i].first * shape[i], (*mask)[i].second * shape[i]};
+  }
+  return trusted(shape, std::move(strides), offset_, std::move(mask));
+}
+
+View View::pad(const Padding& padding) const {
+  require_rank("pad", padding.size(), shape_);
+  Shape shape = shape_;
+  Mask mask = mask_ ? *mask_ : full_mask(shape_);
+  sint offset = offset_;
+  for (std::size_t i = 0; i < padding.size(); ++i) {
+    const sint &before = padding[i].first, &after = padding[i].second;
+    const auto what = [&] {
+      return fmt::format("pad: ({}, {}) on axis {} of {}", before.str(), after.str(), i,
+                         touchstone::str(shape_));
+    };
+    if (!decide_le(0, before, what) || !decide_le(0, after, what))
+      throw ShapeError(what() + ": padding must not be negative (shrink cuts elements off)");
+    shape[i] = shape[i] + before + after;
+    if (nothing_valid()) continue;
+    offset = offset - before * strides_[i];
+    mask[i] = {mask[i].first + before, mask[i].second + before};
+  }
+  return trusted(std::move(shape), strides_, std::move(offset), std::move(mask));
+}
+
+View View::shrink(const Mask& keep) const {
+  require_rank("shrink", keep.size(), shape_);
+  Shape shape = shape_;
+  std::optional<Mask> mask = mask_;
+  sint offset = offset_;
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    const sint &begin = keep[i].first, &end = keep[i].second;
+    const auto what = [&] {
+      return fmt::format("shrink: ({}, {}) on axis {} of {}", begin.str(), end.str(), i,
+                         touchstone::str(shape_));
+    };
+    if (!decide_le(0, begin, what) || !decide_le(begin, end, what) ||
+        !decide_le(end, shape_[i], what))
+      throw ShapeError(what() + ": must satisfy 0 <= begin <= end <= size (pad adds elements)");
+    shape[i] = end - begin;
+    offset = offset + begin * strides_[i];
+    if (mask && !nothing_valid()) {
+      auto& range = (*mask)[i];
+      range = {shapetracker::larger(range.first, begin) - begin,
+               shapetracker::smaller(range.second, end) - begin};
+    }
+  }
+  return trusted(std::move(shape), strides_, std::move(offset), std::move(mask));
+}
+
+View View::stride(std::span<const std::int64_t> steps) const {
+  require_rank("stride", steps.size(), shape_);
+  Shape shape = shape_;
+  Strides strides = strides_;
+  sint offset = offset_;
+  std::optional<Mask> mask = mask_;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] == 0 || steps[i] == INT64_MIN)
+      throw ShapeError(
+          fmt::format("stride: step {} on axis {} of {}; a step must not be 0 and its "
+                      "negative must fit in 64 bits",
+                      steps[i], i, touchstone::str(shape_)));
+    const sint step = std::abs(steps[i]);
+    const auto ceil = [&](const sint& value) { return floor_div(value - 1, step) + 1; };
+    shape[i] = ceil(shape_[i]);
+    if (nothing_valid()) continue;
+    // One element left: its stride is free, and the product might not fit.
+    strides[i] = certainly_eq(shape[i], 1) ? sint(0) : strides_[i] * sint(steps[i]);
+    if (steps[i] < 0) {
+      offset = offset + (shape_[i] - 1) * strides_[i];
+      if (mask) (*mask)[i] = {shape_[i] - (*mask)[i].second, shape_[i] - (*mask)[i].first};
+    }
+    if (mask) (*mask)[i] = {ceil((*mask)[i].first), ceil((*mask)[i].second)};
+  }
+  return trusted(std::move(shape), std::move(strides), std::move(offset), std::move(mask));
+}
+
+}  // namespace touchstone

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "touchstone/view/view.h"
+
+namespace touchstone::shapetracker {
+
+/// The smaller and the larger of two; an expression only where the bounds do not decide.
+sint smaller(const sint& a, const sint& b);
+sint larger(const sint& a, const sint& b);
+
+/// The error of a relation that the bounds do not decide; `what` begins its text.
+ShapeError undecided(const std::string& what, const sint& a, const char* relation, const sint& b);
+
+/// Whether a <= b for all values of the variables, proved as an inequality of polynomials: slower
+/// than certainly_le, and sees products, as in w*(w - 2) >= 0 for w >= 2, and each member of minima
+/// and maxima by itself, where it is the least or largest.
+bool proved_le(const sint& a, const sint& b);
+
+/// True where a < b (a <= b) holds, false where it fails for every value of the variables.
+/// Throws `undecided`, with the text that what() returns, where neither is proved.
+template <typename What>
+bool decide_lt(const sint& a, const sint& b, const What& what) {
+  if (certainly_lt(a, b)) return true;
+  if (certainly_le(b, a)) return false;
+  if (proved_le(a + 1, b)) return true;
+  if (proved_le(b, a)) return false;
+  throw undecided(what(), a, "<", b);
+}
+template <typename What>
+bool decide_le(const sint& a, const sint& b, const What& what) {
+  if (certainly_le(a, b)) return true;
+  if (certainly_lt(b, a)) return false;
+  if (proved_le(a, b)) return true;
+  if (proved_le(b + 1, a)) return false;
+  throw undecided(what(), a, "<=", b);
+}
+
+/// `value` with its variables replaced by numbers where `values` has them: evaluated where it has
+/// all of them, else substituted. Throws ShapeError on a number outside its variable's bounds.
+sint bind(const sint& value, const symbolic::Values& values);
+
+std::string str(const Mask& mask);  // "((0, 2), (1, 3))"
+
+}  // namespace touchstone::shapetracker

@@ -1,0 +1,258 @@
+#include "touchstone/view/view.h"
+
+#include <algorithm>
+
+#include "touchstone/base/hash.h"
+#include "touchstone/view/sint_bounds.h"
+
+namespace touchstone {
+namespace {
+
+using shapetracker::decide_le;
+__extension__ using Wide = __int128;
+
+bool is(const sint& value, std::int64_t number) {
+  return value.is_int() && value.as_int() == number;
+}
+
+bool has_zero(std::span<const sint> shape) {
+  return std::ranges::any_of(shape, [](const sint& size) { return is(size, 0); });
+}
+
+void require_sizes(std::span<const sint> shape) {
+  for (const sint& size : shape) {
+    const auto what = [&] { return fmt::format("view of shape {}", str(shape)); };
+    if (size.is_int() ? size.as_int() < 0 : !decide_le(0, size, what))
+      throw ShapeError(what() + ": a size is negative; every size must be at least 0");
+  }
+}
+
+void require_ranges(const Shape& shape, const Mask& mask) {
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const sint &begin = mask[i].first, &end = mask[i].second;
+    const auto what = [&] {
+      return fmt::format("mask ({}, {}) of axis {}", begin.str(), end.str(), i);
+    };
+    // Where a variable decides, an end before the begin is an empty range.
+    if (!decide_le(0, begin, what) || certainly_lt(end, begin) || !decide_le(end, shape[i], what))
+      throw ShapeError(
+          fmt::format("{}: must be within [0, {}), the size of the axis, and its begin "
+                      "no larger than its end",
+                      what(), shape[i].str()));
+  }
+}
+
+// Both 128 bits wide: each term is below 2^127 and the sum is cut off as soon as it leaves 2^64.
+void require_addresses_fit(const Shape& shape, const Strides& strides, const sint& offset,
+                           const std::optional<Mask>& mask) {
+  Wide low = offset.as_int(), high = low;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const Wide stride = strides[i].as_int();
+    const std::int64_t begin = mask ? (*mask)[i].first.as_int() : 0;
+    const std::int64_t last = (mask ? (*mask)[i].second : shape[i]).as_int() - 1;
+    low += stride * (stride < 0 ? last : begin);
+    high += stride * (stride < 0 ? begin : last);
+    const Wide limit = static_cast<Wide>(1) << 100;
+    if (low < -limit || high > limit) break;
+  }
+  if (low < INT64_MIN || high > INT64_MAX)
+    throw OverflowError(
+        fmt::format("view of shape {} with strides {} and offset {}: an address "
+                    "does not fit in 64 bits",
+                    str(shape), str(strides), offset.str()));
+}
+
+}  // namespace
+
+sint elements(std::span<const sint> shape) {
+  if (has_zero(shape)) return 0;
+  std::int64_t number = 1;  // of the sizes in front of the first that is none
+  std::size_t i = 0;
+  for (; i < shape.size() && shape[i].is_int(); ++i)
+    if (__builtin_mul_overflow(number, shape[i].as_int(), &number))
+      throw OverflowError(
+          fmt::format("shape {} holds more elements than 64 bits can count", str(shape)));
+  sint product = number;
+  for (; i < shape.size(); ++i) product = product * shape[i];
+  // Without a least value in 64 bits, it may be beyond them for all values of the variables.
+  if (!product.is_int() && !product.min() && certainly_lt(INT64_MAX, product))
+    throw OverflowError(
+        fmt::format("shape {} holds more elements than 64 bits can count, with any values of the "
+                    "variables",
+                    str(shape)));
+  return product;
+}
+
+Strides row_major_strides(std::span<const sint> shape) {
+  Strides strides(shape.size(), 0);
+  if (has_zero(shape)) return strides;
+  sint weight = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    if (is(shape[i], 1)) continue;
+    strides[i] = weight;
+    weight = weight * shape[i];
+  }
+  return strides;
+}
+
+std::string str(std::span<const sint> shape) {
+  std::string text = "(";
+  for (std::size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + shape[i].str();
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+std::vector<std::int64_t> concrete(std::span<const sint> values) {
+  std::vector<std::int64_t> numbers;
+  numbers.reserve(values.size());
+  for (const sint& value : values) numbers.push_back(value.as_int());
+  return numbers;
+}
+
+View View::contiguous(Shape shape) {
+  require_sizes(shape);
+  elements(shape);  // throws where they cannot be counted
+  Strides strides = row_major_strides(shape);
+  if (has_zero(shape)) return trusted(std::move(shape), std::move(strides), 0, std::nullopt);
+  View view;  // canonical as it stands
+  view.shape_ = std::move(shape);
+  view.strides_ = std::move(strides);
+  return view;
+}
+
+View View::strided(Shape shape, Strides strides, sint offset, std::optional<Mask> mask) {
+  if (strides.size() != shape.size() || (mask && mask->size() != shape.size()))
+    throw ShapeError(fmt::format("view of shape {}: {} strides{}; give one for each of the {} axes",
+                                 touchstone::str(shape), strides.size(),
+                                 mask ? fmt::format(" and {} mask ranges", mask->size()) : "",
+                                 shape.size()));
+  require_sizes(shape);
+  if (mask) require_ranges(shape, *mask);
+  return trusted(std::move(shape), std::move(strides), std::move(offset), std::move(mask));
+}
+
+View View::trusted(Shape shape, Strides strides, sint offset, std::optional<Mask> mask) {
+  View view;
+  bool empty = has_zero(shape);
+  for (std::size_t i = 0; mask && i < shape.size(); ++i)
+    empty = empty || certainly_le((*mask)[i].second, (*mask)[i].first);
+  if (empty) {
+    view.strides_.assign(shape.size(), 0);
+    view.mask_ = Mask(shape.size(), Range{0, 0});
+    elements(shape);
+    view.shape_ = std::move(shape);
+    return view;
+  }
+  bool full = true;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    const bool one = mask ? certainly_eq((*mask)[i].second - (*mask)[i].first, 1) : is(shape[i], 1);
+    if (one && !is(strides[i], 0)) {
+      if (mask) offset = offset + (*mask)[i].first * strides[i];
+      strides[i] = 0;
+    }
+    full = full && (!mask || (is((*mask)[i].first, 0) && (*mask)[i].second == shape[i]));
+  }
+  if (full) mask.reset();
+  view.shape_ = std::move(shape);
+  view.strides_ = std::move(strides);
+  view.offset_ = std::move(offset);
+  view.mask_ = std::move(mask);
+  elements(view.shape_);
+  if (view.is_concrete())
+    require_addresses_fit(view.shape_, view.strides_, view.offset_, view.mask_);
+  return view;
+}
+
+bool View::is_contiguous() const {
+  if (has_zero(shape_)) return true;
+  return !mask_ && is(offset_, 0) && strides_ == row_major_strides(shape_);
+}
+
+bool View::nothing_valid() const {
+  // Canonical: one empty range makes them all [0, 0).
+  return mask_ && is(mask_->front().first, 0) && is(mask_->front().second, 0);
+}
+
+bool View::is_concrete() const {
+  const auto number = [](const sint& value) { return value.is_int(); };
+  return offset_.is_int() && std::ranges::all_of(shape_, number) &&
+         std::ranges::all_of(strides_, number) &&
+         (!mask_ || std::ranges::all_of(*mask_, [](const Range& range) {
+           return range.first.is_int() && range.second.is_int();
+         }));
+}
+
+std::optional<std::int64_t> View::at(std::span<const std::int64_t> index) const {
+  if (index.size() != shape_.size())
+    throw ShapeError(fmt::format("at: {} indices for a view of shape {}; give one for each axis",
+                                 index.size(), touchstone::str(shape_)));
+  bool valid = true;
+  Wide address = offset_.as_int();
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    if (index[i] < 0 || index[i] >= shape_[i].as_int())
+      throw ShapeError(fmt::format("at: index {} of axis {} is outside [0, {})", index[i], i,
+                                   shape_[i].as_int()));
+    valid = valid && (!mask_ || ((*mask_)[i].first.as_int() <= index[i] &&
+                                 index[i] < (*mask_)[i].second.as_int()));
+    if (valid) address += static_cast<Wide>(strides_[i].as_int()) * index[i];
+  }
+  if (!valid) return std::nullopt;
+  return static_cast<std::int64_t>(address);
+}
+
+View View::bind(const symbolic::Values& values) const {
+  View bound = *this;
+  const auto put = [&](sint& value) { value = shapetracker::bind(value, values); };
+  for (sint& size : bound.shape_) put(size);
+  for (sint& stride : bound.strides_) put(stride);
+  put(bound.offset_);
+  if (bound.mask_)
+    for (auto& [begin, end] : *bound.mask_) {
+      put(begin);
+      put(end);
+    }
+  require_sizes(bound.shape_);
+  return trusted(std::move(bound.shape_), std::move(bound.strides_), std::move(bound.offset_),
+                 std::move(bound.mask_));
+}
+
+std::string View::str() const {
+  std::string text = fmt::format("View({}, strides {}, offset {}", touchstone::str(shape_),
+                                 touchstone::str(strides_), offset_.str());
+  if (mask_) text += ", mask " + shapetracker::str(*mask_);
+  return text + ")";
+}
+
+std::uint64_t View::hash() const {
+  std::uint64_t seed = hash_mix(0x56696577, shape_.size());
+  for (const sint& size : shape_) seed = hash_mix(seed, size.hash());
+  for (const sint& stride : strides_) seed = hash_mix(seed, stride.hash());
+  seed = hash_mix(seed, offset_.hash());
+  seed = hash_mix(seed, mask_.has_value());
+  if (mask_)
+    for (const auto& [begin, end] : *mask_)
+      seed = hash_mix(hash_mix(seed, begin.hash()), end.hash());
+  return seed;
+}
+
+std::pair<sint, sint> address_range(const View& view) {
+  sint low = view.offset(), high = view.offset();
+  for (std::size_t i = 0; i < view.shape().size(); ++i) {
+    const sint& stride = view.strides()[i];
+    if (is(stride, 0)) continue;
+    const sint first = view.mask() ? (*view.mask())[i].first : sint(0);
+    const sint last = (view.mask() ? (*view.mask())[i].second : view.shape()[i]) - 1;
+    // By the sign of the stride where it is known: the products are then not compared.
+    const bool rising = certainly_le(0, stride), falling = certainly_le(stride, 0);
+    const sint a = stride * (falling ? last : first), b = stride * (falling ? first : last);
+    if (rising || falling) {
+      low = low + a;
+      high = high + b;
+      continue;
+    }
+    low = low + shapetracker::smaller(a, b);
+    high = high + shapetracker::larger(a, b);
+  }
+  return {low, high};
+}
+
+}  // namespace touchstone

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "touchstone/symbolic/sint.h"
+
+namespace touchstone {
+
+using Shape = std::vector<sint>;                     // elements per axis
+using Strides = std::vector<sint>;                   // in elements
+using Range = std::pair<sint, sint>;                 // [begin, end)
+using Mask = std::vector<Range>;                     // readable range per axis
+using Padding = std::vector<std::pair<sint, sint>>;  // elements before and after, per axis
+
+/// Product of the sizes; 1 for rank 0.
+sint elements(std::span<const sint> shape);
+/// Row-major strides; 0 on axes of size 1.
+Strides row_major_strides(std::span<const sint> shape);
+std::string str(std::span<const sint> shape);  // "(2, 3)"
+/// The numbers of a list that has no variables. Throws ShapeError naming the first symbolic entry.
+std::vector<std::int64_t> concrete(std::span<const sint> values);
+
+/// From a logical index to a flat element index, offset + sum(index[i] * strides[i]), and whether
+/// the index is inside the mask; outside it the element is 0 and nothing is read. Immutable and
+/// canonical: strides are 0 on axes whose valid extent is one (folded into the offset), a full mask
+/// is absent, and a view with no valid point has strides 0, offset 0 and every mask range [0, 0).
+class View {
+ public:
+  View() = default;  // the scalar
+  /// Row-major, offset 0, no mask. Throws ShapeError on a negative size.
+  static View contiguous(Shape shape);
+  /// Any strided view in canonical form. Throws ShapeError where ranks disagree, a size is
+  /// negative, or a mask range is not within [0, size].
+  static View strided(Shape shape, Strides strides, sint offset = 0,
+                      std::optional<Mask> mask = std::nullopt);
+  /// The same for parts that are known to fit together; a mask range with begin >= end is empty.
+  /// Throws OverflowError where a concrete address or the number of elements leaves 64 bits, as
+  /// all of these do.
+  static View trusted(Shape shape, Strides strides, sint offset, std::optional<Mask> mask);
+
+  const Shape& shape() const { return shape_; }
+  const Strides& strides() const { return strides_; }
+  const sint& offset() const { return offset_; }
+  const std::optional<Mask>& mask() const { return mask_; }
+  int rank() const { return static_cast<int>(shape_.size()); }
+  sint size() const { return elements(shape_); }
+  /// The same as contiguous(shape()); so every view with an axis of size 0 is.
+  bool is_contiguous() const;
+  /// No index is valid: the mask is empty or an axis has size 0. A view of rank 0 cannot say it,
+  /// having no axis to mask; a stack of views can.
+  bool nothing_valid() const;
+  /// No variable occurs.
+  bool is_concrete() const;
+
+  // Movement. Each throws ShapeError saying what disagreed.
+  View permute(std::span<const int> order) const;          // new axis i is old axis order[i]
+  View expand(const Shape& shape) const;                   // axes of size 1 grow
+  View pad(const Padding& padding) const;                  // both >= 0; new elements are invalid
+  View shrink(const Mask& keep) const;                     // keep [begin, end) of each axis
+  View stride(std::span<const std::int64_t> steps) const;  // every |m|-th; negative flips first
+  /// The same elements in row-major order under another shape, where that can be read off the
+  /// strides: axes of size 1 come and go, unmasked neighbours whose strides continue each other are
+  /// joined and split. nullopt elsewhere, though one view may say it: merging finds all of them.
+  std::optional<View> reshape(const Shape& shape) const;
+
+  /// Flat index, or nullopt where masked out. Concrete views only; index inside the shape.
+  std::optional<std::int64_t> at(std::span<const std::int64_t> index) const;
+  /// The view with its variables replaced by values.
+  View bind(const symbolic::Values& values) const;
+
+  std::string str() const;
+  std::uint64_t hash() const;
+  bool operator==(const View&) const = default;
+
+ private:
+  Shape shape_;
+  Strides strides_;
+  sint offset_ = 0;
+  std::optional<Mask> mask_;
+};
+
+/// Lowest and highest address of the view's valid points, both inclusive: exact where the view is
+/// concrete, else for the values of the variables with which it has a valid point.
+/// view.nothing_valid() must be false.
+std::pair<sint, sint> address_range(const View& view);
+
+}  // namespace touchstone

@@ -1,0 +1,246 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <pty.h>
+
+#include "command.h"
+#include "running.h"
+#include "touchstone/base/file.h"
+
+// Runs that are ended before they are done: what is left of them, and how they go on.
+
+namespace touchstone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// A backend of NEG and XOR of bytes, in Python alone. It notes its number and each question; after
+// as many questions as it is told it hangs, with a child that hangs too.
+constexpr char kBytes[] = R"py(
+import base64, json, os, subprocess, sys, time
+notes, most = sys.argv[1], int(sys.argv[2])
+asked = 0
+def note(what):
+    with open(notes, "a") as f: f.write(what + "\n")
+note("pid %d" % os.getpid())
+for line in sys.stdin:
+    ask = json.loads(line)
+    if "touchstone_backend" in ask:
+        answer = {"touchstone_backend": 1, "name": "bytes", "version": "1"}
+    else:
+        asked += 1
+        note("asked")
+        if asked > most:
+            child = subprocess.Popen(["sleep", "1000"])
+            note("pid %d" % child.pid)
+            note("hangs")
+            time.sleep(1000)
+        ops = [n["op"] for n in ask["kernel"]["nodes"]]
+        given = [base64.b64decode(x["base64"]) for x in ask["inputs"]]
+        if ops == ["LOAD", "NEG", "STORE"]: out = bytes(-x % 256 for x in given[0])
+        elif ops == ["LOAD", "LOAD", "XOR", "STORE"]: out = bytes(a ^ b for a, b in zip(*given))
+        else: out = None
+        answer = {"id": ask["id"], "unsupported": "no"} if out is None else \
+                 {"id": ask["id"], "output": base64.b64encode(out).decode()}
+    print(json.dumps(answer), flush=True)
+)py";
+constexpr char kSuite[] = " --ops neg,xor,max --dtypes i8 -n 20 --timeout 600 ";
+
+class CliEnding : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (std::system("python3 -c pass 2>/dev/null") != 0) GTEST_SKIP() << "no python3";
+    write_file_atomically(file("bytes.py"), kBytes);
+  }
+  std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
+  // A shell between us and the program, which stays.
+  std::string backend(int most) const {
+    return " --backend 'python3 " + file("bytes.py") + " " + file("notes") + " " +
+           std::to_string(most) + "; exit $?' ";
+  }
+  std::vector<std::string> notes(const std::string& kind) const {
+    std::vector<std::string> found;
+    std::ifstream in(file("notes"));
+    for (std::string word, line; std::getline(in, line);)
+      if (line.starts_with(kind)) found.push_back(line.substr(line.find(' ') + 1));
+    return found;
+  }
+  void expect_no_child_left() const {
+    for (const std::string& pid : notes("pid"))
+      EXPECT_TRUE(soon([&] { return !lives(pid); })) << pid << " lives";
+    std::filesystem::remove(file("notes"));
+  }
+  // Ended by the signal once the backend hangs.
+  int ended(const std::string& arguments, int signal, std::string* output = nullptr) {
+    Running run(arguments, file("out"), file("err"));
+    EXPECT_TRUE(soon([&] { return !notes("hangs").empty(); }, 120)) << run.errors();
+    const int code = run.end(signal);
+    EXPECT_LT(run.seconds(), 3) << arguments;  // a second, on a machine that does other things
+    if (output != nullptr) *output = run.output();
+    return code;
+  }
+  TemporaryDirectory dir_;
+};
+
+TEST_F(CliEnding, ASignalEndsJudgeWithTheSummaryAndAllChildren) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    std::string out;
+    EXPECT_EQ(ended("judge --all" + backend(3) + kSuite, signal, &out), 128 + signal);
+    EXPECT_EQ(std::ranges::count(out, '\n'), 5) << out;  // three kernels, and the summary
+    EXPECT_THAT(out, HasSubstr("ended after 3 of "));
+    EXPECT_THAT(out, HasSubstr("3 kernels on bytes under profile glibc: 3 PASS, 0 WEAK"));
+    expect_no_child_left();
+  }
+  std::string out;
+  EXPECT_EQ(ended("judge --json" + backend(3) + kSuite, SIGTERM, &out), 143);
+  EXPECT_EQ(std::ranges::count(out, '\n'), 3) << out;
+  EXPECT_THAT(read_file(file("err")), HasSubstr("ended after 3 of "));
+  expect_no_child_left();
+}
+
+TEST_F(CliEnding, ASignalEndsLeagueWithTheTablesSoFarAndAllChildren) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    std::string out;
+    EXPECT_EQ(ended("league" + backend(3) + kSuite, signal, &out), 128 + signal);
+    EXPECT_THAT(out, HasSubstr("## bytes, 1\n"));
+    EXPECT_THAT(out, HasSubstr("Ended after 3 of "));
+    EXPECT_EQ(std::ranges::count(read_file(file("err")), '\n'), 3);
+    EXPECT_THAT(read_file(file("err")), HasSubstr("  bytes: legal\n"));
+    expect_no_child_left();
+  }
+}
+
+TEST_F(CliEnding, ASignalEndsBlameAndFuzzAndAllChildren) {
+  ASSERT_EQ(touchstone_run("emit " + file("suite") + " --ops neg --dtypes i8 -n 4").code, 0);
+  const std::string at = file("suite") + "/neg-int8-random/";
+  for (const int signal : {SIGINT, SIGTERM, SIGKILL}) {
+    EXPECT_EQ(ended("blame " + at + "kernel.json --timeout 600 --in " + at + "in1.npy" + backend(0),
+                    signal),
+              128 + signal);
+    expect_no_child_left();
+    const int code =
+        ended("fuzz --jobs 1 --timeout 600 --cases 5 --findings " + file("findings") + backend(0),
+              signal);
+    EXPECT_EQ(code, signal == SIGINT ? 2 : 128 + signal);
+    expect_no_child_left();
+  }
+}
+
+TEST_F(CliEnding, KillingLeavesNoChild) {
+  for (const char* verb : {"judge", "league"}) {
+    EXPECT_EQ(ended(verb + backend(0) + kSuite, SIGKILL), 137);
+    expect_no_child_left();
+  }
+}
+
+TEST_F(CliEnding, LinesComeAsSoonAsKernelsAreJudged) {
+  Running run("judge --all" + backend(2) + kSuite, file("out"), file("err"));
+  EXPECT_TRUE(soon([&] { return !notes("hangs").empty(); }, 120));
+  EXPECT_EQ(std::ranges::count(run.output(), '\n'), 2) << "while the third hangs";
+  run.end(SIGKILL);
+  expect_no_child_left();
+}
+
+// However often it is ended, and however, what is printed in the end is what one run prints.
+TEST_F(CliEnding, AResumedRunIsOneThatWasNeverEnded) {
+  for (const std::string verb : {"judge --all", "league"}) {
+    const std::string log = file("log"), whole = file("whole");
+    Running once(verb + backend(1000) + kSuite + "--log " + whole, file("once"), file("err"));
+    EXPECT_EQ(once.end(0), 0) << verb;
+    const std::size_t questions = notes("asked").size();
+    std::filesystem::remove(file("notes"));
+    std::size_t asked = 0;
+    const std::string again = " --resume --log " + log + " ";
+    for (const int signal : {SIGKILL, SIGINT, SIGTERM}) {
+      EXPECT_EQ(ended(verb + backend(2) + kSuite + again, signal), 128 + signal);
+      asked += notes("asked").size() - 1;  // one of them had no answer
+      expect_no_child_left();
+      std::ofstream(log, std::ios::app) << "{\"case\":\"cut in the mid";
+    }
+    Running last(verb + backend(1000) + kSuite + again, file("out"), file("err"));
+    EXPECT_EQ(last.end(0), 0) << verb << last.errors();
+    EXPECT_EQ(last.output(), once.output()) << verb;
+    EXPECT_EQ(read_file(log), read_file(whole)) << verb;
+    EXPECT_EQ(asked + notes("asked").size(), questions) << "none is asked twice";
+    std::filesystem::remove(file("notes"));
+    // Of another run, taken up unasked, or damaged: refused, and left as it is.
+    const std::string before = read_file(log);
+    const auto refused = [&](const std::string& words, const char* why) {
+      const Answer run = touchstone_run(verb + backend(0) + words);
+      EXPECT_EQ(run.code, 2) << run.text;
+      EXPECT_THAT(run.text, HasSubstr(why));
+    };
+    refused(kSuite + ("--seed 9" + again), "is of another run");
+    refused(kSuite + ("--log " + log), "is there already");
+    refused(kSuite + std::string("--resume"), "--resume needs the --log");
+    refused(kSuite + ("--resume --log " + file(".")), "log");
+    EXPECT_EQ(read_file(log), before);
+    std::ofstream(log, std::ios::app) << "{}\n";
+    refused(kSuite + again, "damaged");
+    for (const std::string& name : {log, whole, file("notes")}) std::filesystem::remove(name);
+  }
+}
+
+TEST_F(CliEnding, AFolderIsResumedWhereItsFilesAreAsTheyWere) {
+  const std::string suite = file("suite"), log = file("log");
+  ASSERT_EQ(touchstone_run("emit " + suite + " --ops neg --dtypes i8 -n 4").code, 0);
+  const std::string judge = "judge --all " + suite + " --resume --log " + log;
+  const Answer first = touchstone_run(judge);
+  EXPECT_EQ(first.code, 2);  // no outputs
+  const std::string lines = read_file(log);
+  const Answer second = touchstone_run(judge);
+  EXPECT_EQ(second.text, first.text);
+  EXPECT_EQ(read_file(log), lines);
+  const std::string at = suite + "/neg-int8-random/";
+  ASSERT_EQ(
+      touchstone_run("eval " + at + "kernel.json --in " + at + "in1.npy --out " + at + "out.npy")
+          .code,
+      0);
+  const Answer third = touchstone_run(judge);
+  EXPECT_THAT(third.text, HasSubstr("neg-int8-random PASS"));
+  EXPECT_THAT(third.text, HasSubstr(": 1 PASS, 0 WEAK, 0 FAIL"));
+}
+
+// The standard error that a terminal of so many columns gets.
+std::string on_terminal(const std::string& arguments, unsigned columns) {
+  winsize size{};
+  size.ws_col = static_cast<unsigned short>(columns);
+  size.ws_row = 24;
+  int terminal = -1;
+  const std::string line = "exec " TOUCHSTONE_COMMAND " " + arguments + " > /dev/null";
+  const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, &size);
+  if (pid == 0) {
+    ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
+    ::_exit(127);
+  }
+  std::string text;
+  char piece[4096];
+  for (ssize_t n = 0; (n = ::read(terminal, piece, sizeof piece)) > 0;)
+    text.append(piece, static_cast<std::size_t>(n));
+  ::close(terminal);
+  ::waitpid(pid, nullptr, 0);
+  return text;
+}
+
+TEST_F(CliEnding, ProgressFitsTheTerminal) {
+  for (const unsigned columns : {12U, 40U, 200U}) {
+    const std::string text = on_terminal("judge --json" + backend(1000) + kSuite, columns);
+    EXPECT_THAT(text, HasSubstr("judging")) << columns;
+    EXPECT_EQ(text.find('\n'), std::string::npos) << text;
+    int updates = 0;
+    for (std::size_t at = 0; (at = text.find("\r\x1b[K", at)) != std::string::npos; ++updates) {
+      at += 4;
+      EXPECT_LT(std::min(text.find('\r', at), text.size()) - at, columns) << text.substr(at, 60);
+    }
+    EXPECT_GT(updates, 0);
+    EXPECT_TRUE(text.ends_with("\r\x1b[K")) << "it is taken away";
+  }
+}
+
+}  // namespace
+}  // namespace touchstone

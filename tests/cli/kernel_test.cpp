@@ -1,0 +1,81 @@
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+
+#include "command.h"
+#include "touchstone/base/file.h"
+#include "touchstone/device/npy.h"
+
+// Kernels as text on the command line.
+
+namespace touchstone {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class CliKernel : public testing::Test {
+ protected:
+  std::string file(const std::string& name) const { return (dir_.path() / name).string(); }
+  void write(const std::string& name, const std::vector<std::int64_t>& shape,
+             const std::vector<float>& values) const {
+    write_npy(dir_.path() / name,
+              {DType::Float32,
+               shape,
+               {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)}});
+  }
+  TemporaryDirectory dir_;
+};
+
+TEST_F(CliKernel, ATextBecomesAKernelThatRuns) {
+  const Answer written = touchstone_run("kernel 'sum(x[2,3] * 2, axis=1)' --out " + file("k.json"));
+  ASSERT_EQ(written.code, 0) << written.text;
+  EXPECT_THAT(written.text, HasSubstr("input 1 x: 6 elements of float32"));
+  write("x.npy", {2, 3}, {1, 2, 3, 4, 5, 6});
+  const Answer run = touchstone_run("eval " + file("k.json") + " --in " + file("x.npy") +
+                                    " --out " + file("y.npy"));
+  ASSERT_EQ(run.code, 0) << run.text;
+  const Answer good = touchstone_run("check --op 'sum(x[2,3] * 2, axis=1)' --in " + file("x.npy") +
+                                     " --out " + file("y.npy"));
+  EXPECT_EQ(good.code, 0) << good.text;
+  write("y.npy", {2, 1}, {12, 31});
+  const Answer bad = touchstone_run("check --op 'sum(x[2,3] * 2, axis=1)' --in " + file("x.npy") +
+                                    " --out " + file("y.npy"));
+  EXPECT_EQ(bad.code, 1) << bad.text;
+  const Answer printed = touchstone_run("kernel 'sum(x[2,3] * 2, axis=1)'");
+  EXPECT_EQ(printed.text, read_file(file("k.json")));
+}
+
+TEST_F(CliKernel, DefinitionsAreListedAndErrorsShowThePlace) {
+  const Answer list = touchstone_run("kernel --list");
+  EXPECT_EQ(list.code, 0);
+  EXPECT_THAT(list.text,
+              HasSubstr("  conv2d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)"));
+  EXPECT_THAT(list.text, HasSubstr("  exp2(x)"));
+  const Answer wrong = touchstone_run("kernel 'softmx(x[2])'");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.text, HasSubstr("did you mean 'softmax'?"));
+  EXPECT_THAT(wrong.text, HasSubstr("\n  softmx(x[2])\n  ^"));
+  EXPECT_EQ(touchstone_run("kernel -- '-x[2]'").code, 0);
+  EXPECT_EQ(touchstone_run("kernel '-x[2]' --tree").code, 0);
+  EXPECT_EQ(touchstone_run("kernel").code, 2);
+  EXPECT_EQ(touchstone_run("check --out y.npy").code, 2);
+}
+
+// The commands of docs/define.md.
+TEST_F(CliKernel, ThePageIsTrue) {
+  const std::string page = read_file(TOUCHSTONE_SOURCE_DIR "/docs/define.md");
+  for (const char* text :
+       {"softmax(x[64,128])", "relu(matmul(a[8,16], b[16,4]) + c[4])", "softmax(x[2,3], axs=1)"}) {
+    ASSERT_THAT(page, HasSubstr("kernel '" + std::string(text)));
+    const Answer run = touchstone_run("kernel '" + std::string(text) + "'");
+    if (run.code != 0) {
+      EXPECT_THAT(page, HasSubstr(run.text));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace touchstone

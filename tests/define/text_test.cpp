@@ -1,0 +1,194 @@
+#include "touchstone/define/text.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "../support/error_of.h"
+#include "touchstone/define/definitions.h"
+#include "touchstone/ops/kernel_json.h"
+
+namespace touchstone::define {
+namespace {
+
+using test::error_of;
+using testing::AllOf;
+using testing::HasSubstr;
+
+std::string error_for(const std::string& text) {
+  return error_of([&] { parse(text).kernel(); });
+}
+
+TEST(Text, InputsAreNumberedAsTheyFirstStand) {
+  const Formula f = parse("relu(matmul(a[8,16], b[16,4]) + c[4]) + a_[]:f32 * c");
+  EXPECT_THAT(f.inputs, testing::ElementsAre("a", "b", "c", "a_"));
+  const KernelFile file = kernel_file(f.kernel());
+  ASSERT_EQ(file.buffers.size(), 5U);
+  EXPECT_EQ(file.buffers[0].size, 32);
+  EXPECT_EQ(file.buffers[1].size, 128);
+  EXPECT_EQ(file.buffers[4].size, 1);
+}
+
+TEST(Text, PrecedenceIsThatOfArithmetic) {
+  const auto same_kernel = [](const char* a, const char* b) {
+    return same(parse(a).kernel(), parse(b).kernel());
+  };
+  EXPECT_TRUE(same_kernel("a[2] + b[2] * c[2]", "a[2] + (b[2] * c[2])"));
+  EXPECT_TRUE(same_kernel("a[2] - b[2] - c[2]", "(a[2] - b[2]) - c[2]"));
+  EXPECT_TRUE(same_kernel("-a[2] * b[2]", "(-a[2]) * b[2]"));
+  EXPECT_TRUE(same_kernel("a[2,3] @ b[3,4] + 1", "matmul(a[2,3], b[3,4]) + 1"));
+  EXPECT_TRUE(same_kernel("a[2] % 2", "mod(a[2], 2)"));
+  EXPECT_TRUE(same_kernel("a[2] < b[2] + 1", "a[2] < (b[2] + 1)"));
+  EXPECT_FALSE(same_kernel("a[2] / (b[2] * c[2])", "a[2] / b[2] * c[2]"));
+  EXPECT_TRUE(same_kernel("softmax(x[2,3], axis=1)", " softmax ( x [ 2 , 3 ] , 1 ) "));
+}
+
+TEST(Text, NumbersTakeTheTypeTheyMeetAndTypesArePromoted) {
+  EXPECT_EQ(parse("x[2]:i8 + 3").value.dtype(), DType::Int8);
+  EXPECT_EQ(parse("x[2]:f16 * 0.5").value.dtype(), DType::Float16);
+  EXPECT_EQ(parse("x[2]:f16 + y[2]:bf16").value.dtype(), promote(DType::Float16, DType::BFloat16));
+  EXPECT_EQ(parse("where(c[2]:bool, x[2]:f64, 1)").value.dtype(), DType::Float64);
+  EXPECT_EQ(parse("2").value.dtype(), DType::Float32);
+  EXPECT_EQ(parse("sum(x[4]:f16, accumulate=f32)").kernel()->src()[0]->reduce_arg().accumulator,
+            DType::Float32);
+}
+
+TEST(Text, ErrorsNameThePlaceAndSuggest) {
+  EXPECT_EQ(error_for("softmx(x[2,3])"),
+            "there is no definition 'softmx'; did you mean 'softmax'?; touchstone kernel --list "
+            "shows all\n  softmx(x[2,3])\n  ^");
+  EXPECT_EQ(error_for("a[2] + softmax(a, axs=1)"),
+            "softmax(x, axis=-1) takes no 'axs'; did you mean 'axis'?\n"
+            "  a[2] + softmax(a, axs=1)\n"
+            "                    ^");
+  EXPECT_THAT(error_for("x[2,3] + y"), HasSubstr("'y' is no input yet"));
+  EXPECT_THAT(error_for("sum(x[2,3], axis=2)"),
+              HasSubstr("axis 2 is not in [-2, 2) of shape [2,3]"));
+  EXPECT_THAT(error_for("a[2,3] + b[4]"), HasSubstr("[2,3] and [4] do not broadcast"));
+  EXPECT_THAT(error_for("x[2]:f31"), HasSubstr("no element type is called 'f31'"));
+  EXPECT_THAT(error_for("softmax(x[2]:i32)"), HasSubstr("softmax takes floats, not int32"));
+  EXPECT_THAT(error_for("cast(x[2])"), HasSubstr("cast(x, to=...) lacks to"));
+  EXPECT_THAT(error_for("cast(x[2], 3)"), HasSubstr("an element type"));
+  EXPECT_THAT(error_for("exp(x[2], x)"), HasSubstr("one argument too many"));
+  EXPECT_THAT(error_for("softmax(x[2], 0, axis=0)"), HasSubstr("axis is given twice"));
+  EXPECT_THAT(error_for("softmax(x[2], axis=0.5)"), HasSubstr("a whole number"));
+  EXPECT_THAT(error_for("x[2] + x[3]"), HasSubstr("where it first stands"));
+  EXPECT_THAT(error_for("matmul(a[2,3], b[4,5])"), HasSubstr("sizes 3 and 4 differ"));
+  EXPECT_THAT(error_for("conv2d(x[1,3,4,4], w[2,2,3,3])"), HasSubstr("groups"));
+  EXPECT_THAT(error_for("conv2d(x[1,1,2,2], w[1,1,3,3])"), HasSubstr("reaches over 3"));
+  EXPECT_THAT(error_for("x[3]:f16 * 1e10"), HasSubstr("1e10 is too large for float16"));
+  EXPECT_EQ(error_for("x[3]:f16 * inf"), "no error");
+  EXPECT_THAT(error_for("x[2"), HasSubstr("expected ']'"));
+  EXPECT_THAT(error_for("x[2] y"), HasSubstr("expected the end"));
+  EXPECT_THAT(error_for("[1,2]"), HasSubstr("a list stands for no array"));
+  EXPECT_THAT(error_for("x[2]:i32 + 0.5"), HasSubstr("0.5"));
+  EXPECT_THAT(error_for(""), HasSubstr("the text ends"));
+}
+
+TEST(Text, HostileTextGivesAnError) {
+  EXPECT_THAT(error_for(std::string(1'000'000, '(')), HasSubstr("65536 are read"));
+  EXPECT_THAT(error_for(std::string(60'000, '(')), HasSubstr("more than 100"));
+  EXPECT_THAT(error_for(std::string(60'000, '-') + "x[1]"), HasSubstr("more than 100"));
+  std::string calls;
+  for (int i = 0; i < 10'000; ++i) calls += "exp(";
+  EXPECT_THAT(error_for(calls), HasSubstr("more than 100"));
+  std::string sum = "x[1]";
+  for (int i = 0; i < 20'000; ++i) sum += "+x";
+  EXPECT_THAT(error_for(sum), HasSubstr("stand above each other"));
+  EXPECT_THAT(error_for(std::string("x[2]\0+1", 7)), HasSubstr("expected the end"));
+  EXPECT_THAT(error_for("\xff\xfe\x1b[31m"), AllOf(HasSubstr("expected"), HasSubstr("??")));
+  EXPECT_THAT(error_for("x[9223372036854775808]"), HasSubstr("below 2^63"));
+  EXPECT_THAT(error_for("x[-1]"), HasSubstr("negative size"));
+  EXPECT_THAT(error_for("x[4294967296,4294967296]"), HasSubstr("64 bits"));
+  EXPECT_THAT(error_for("a[4294967296,1] + b[4294967296]"), HasSubstr("64 bits"));
+  EXPECT_THAT(error_for("repeat(x[2], times=9223372036854775807)"), HasSubstr("64 bits"));
+  EXPECT_THAT(error_for("pad(x[2], before=9223372036854775807, after=1)"), HasSubstr("64 bits"));
+  EXPECT_THAT(error_for("roll(x[0], shift=-9223372036854775808)"),
+              testing::Not(HasSubstr("crash")));
+  EXPECT_THAT(error_for("stride(x[2], steps=-9223372036854775808)"), HasSubstr("step"));
+  EXPECT_THAT(error_for("as_strided(x[4], shape=[2], strides=[9223372036854775807])"),
+              HasSubstr("addresses"));
+  EXPECT_THAT(error_for("triu(x[3,3], diagonal=9223372036854775807)"), HasSubstr("64 bits"));
+  EXPECT_THAT(error_for("var(x[3], correction=-9223372036854775808)"), HasSubstr("whole number"));
+  EXPECT_THAT(error_for("1e999999999999"), HasSubstr("too large for float32"));
+  std::string nested = "x[2,2]";
+  for (int i = 0; i < 40; ++i) nested = "softmax(" + nested + ")";
+  EXPECT_THAT(error_for(nested), HasSubstr("nested reduces"));
+  std::string doubling = "x[2]";
+  for (int i = 0; i < 40; ++i) doubling = "roll(" + doubling + ", 1)";
+  EXPECT_THAT(error_for(doubling), HasSubstr("more than 4000 nodes"));
+  // Large sizes are no error: nothing is computed.
+  EXPECT_EQ(kernel_file(parse("sum(x[4096,4194304], axis=1)").kernel()).buffers[1].size, 1LL << 34);
+}
+
+// Every text that is one or two mutations away from a formula ends in a formula or a ParseError.
+TEST(Text, MutatedFormulasNeverCrash) {
+  const std::string texts[] = {"softmax(x[2,3]:f16, axis=-1) + 0.5e-3*y[3]",
+                               "conv2d(x[1,2,5,5], w[2,2,3,3], b[2], stride=[2,1], padding=1)",
+                               "where(a[4]:i32 <= 3, -cast(a, f32), sum(z[4,4], [1]))"};
+  const std::string parts[] = {
+      "(", ")", "[", "]", ",", "=",  "==",   "-",  "9999999999", "0",  "axis",
+      ":", "x", "e", ".", "<", "!=", "\x80", "\"", "all",        "nan"};
+  unsigned state = 5;
+  const auto next = [&](std::size_t below) {
+    state = state * 1664525U + 1013904223U;
+    return (state >> 8) % below;
+  };
+  int good = 0;
+  for (int i = 0; i < 4000; ++i) {
+    std::string text = texts[next(3)];
+    for (std::size_t times = 1 + next(3); times > 0; --times) {
+      const std::size_t at = next(text.size());
+      if (next(2) == 0)
+        text.erase(at, 1 + next(4));
+      else
+        text.insert(at, parts[next(std::size(parts))]);
+      if (text.empty()) text = "x";
+    }
+    try {
+      parse(text).kernel();
+      ++good;
+    } catch (const ParseError& e) {
+      ASSERT_NE(std::string(e.what()).find('^'), std::string::npos) << text;
+    } catch (const Error&) {  // of the whole kernel
+    }
+  }
+  EXPECT_GT(good, 20);
+}
+
+TEST(Text, SignaturesReadBack) {
+  for (const Definition& d : definitions()) {
+    EXPECT_EQ(&definition(d.name()), &d);
+    std::set<std::string> names;
+    for (const Parameter& p : parameters(d)) {
+      EXPECT_TRUE(names.insert(p.name).second) << d.signature;
+      EXPECT_FALSE(p.name.empty()) << d.signature;
+    }
+    EXPECT_FALSE(d.summary.empty());
+  }
+}
+
+// A kernel is a pure function of its text, and equal whether read or built.
+TEST(Text, BuildsWhatTheBuilderDoes) {
+  const Array x = Array::input(1, {4, 8}), w = Array::input(2, {8});
+  EXPECT_TRUE(same(kernel(rms_norm(x, w, 1e-6)), parse("rms_norm(x[4,8], w[8])").kernel()));
+  EXPECT_TRUE(same(kernel(softmax(x * 2.0, 0)), parse("softmax(x[4,8] * 2, axis=0)").kernel()));
+  const LazyOpPtr plain = LazyOp::store(
+      ShapeTracker::contiguous({4, 1}),
+      LazyOp::reduce(Op::ReduceSum,
+                     LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({4, 8})), {1}));
+  EXPECT_TRUE(same(kernel(sum(x, {1})), plain)) << touchstone::str(kernel(sum(x, {1})));
+}
+
+TEST(Text, OneInputHasOneShape) {
+  EXPECT_THAT(error_of([] {
+                kernel(Array::input(1, {4}) + Array::input(1, {1, 4}));
+              }),
+              HasSubstr("in another"));
+  EXPECT_THAT(error_of([] { Array::input(0, {4}); }), HasSubstr("numbered from 1"));
+}
+
+}  // namespace
+}  // namespace touchstone::define

@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "backend.h"
+#include "experiment.h"
+#include "touchstone/base/fp_guard.h"
+#include "touchstone/interp/envelope.h"
+#include "touchstone/interp/exact_sum.h"
+#include "touchstone/interp/interpreted.h"
+
+namespace touchstone::power {
+namespace {
+
+using RatioRandom = std::mt19937_64;
+
+// Orders of the sum of terms that a double holds exactly, each partial sum rounded to float.
+class OrderSearch {
+ public:
+  OrderSearch(std::vector<double> terms, RatioRandom& random)
+      : terms_(std::move(terms)), random_(random) {}
+
+  float in_turn(std::vector<double> v) const { return in_turn(v.data(), v.size()); }
+  float lanes(const std::vector<double>& v, std::size_t k) const {
+    std::vector<double> sums(std::min(k, v.size()));
+    for (std::size_t i = 0; i < v.size(); ++i) {
+      double& sum = sums[i % sums.size()];
+      sum = static_cast<double>(static_cast<float>(sum + v[i]));
+    }
+    return in_turn(sums);
+  }
+  // Pairs of neighbours, then pairs of their sums.
+  float pairs(std::vector<double> v) const {
+    while (v.size() > 1) {
+      std::vector<double> next;
+      for (std::size_t i = 0; i + 1 < v.size(); i += 2)
+        next.push_back(static_cast<double>(static_cast<float>(v[i] + v[i + 1])));
+      if (v.size() % 2 != 0) next.push_back(v.back());
+      v = std::move(next);
+    }
+    return static_cast<float>(v[0]);
+  }
+  std::vector<double> shuffled() {
+    std::vector<double> v = terms_;
+    std::ranges::shuffle(v, random_);
+    return v;
+  }
+
+  /// One after the other, of some candidates always the one whose addition is rounded furthest
+  /// towards `sign`: first those that lead away from zero, then the rest.
+  float greedy_in_turn(double sign, bool positive_first) {
+    std::vector<double> first, rest;
+    for (const double v : shuffled())
+      (v > 0) == positive_first ? first.push_back(v) : rest.push_back(v);
+    double sum = 0;
+    for (std::vector<double>* pool : {&first, &rest})
+      while (!pool->empty()) sum = step(sum, *pool, sign);
+    return static_cast<float>(sum);
+  }
+  /// Every lane a run of terms in order of their signs, which it takes in an order chosen so.
+  float greedy_lanes(double sign, std::size_t k) {
+    std::vector<double> sums, all = shuffled();
+    std::ranges::sort(all, [](double a, double b) { return (a > 0) > (b > 0); });
+    const std::size_t count = std::min(k, all.size()), length = (all.size() + count - 1) / count;
+    for (std::size_t from = 0; from < all.size(); from += length) {
+      std::vector<double> up, down;
+      for (std::size_t i = from; i < std::min(from + length, all.size()); ++i)
+        (all[i] > 0 ? up : down).push_back(all[i]);
+      double sum = 0;
+      for (std::vector<double>* part : {&up, &down})
+        while (!part->empty()) sum = step(sum, *part, sign);
+      sums.push_back(sum);
+    }
+    double sum = 0;
+    while (!sums.empty()) sum = step(sum, sums, sign);
+    return static_cast<float>(sum);
+  }
+  /// A balanced tree whose pairs are chosen so.
+  float greedy_pairs(double sign) {
+    std::vector<double> v = shuffled();
+    while (v.size() > 1) {
+      std::vector<double> next;
+      std::ranges::sort(v, [](double a, double b) { return (a > 0) > (b > 0); });
+      if (v.size() % 2 != 0) {
+        next.push_back(v.back());
+        v.pop_back();
+      }
+      while (!v.empty()) {
+        const double one = v.back();
+        v.pop_back();
+        next.push_back(step(one, v, sign));
+      }
+      v = std::move(next);
+    }
+    return static_cast<float>(v[0]);
+  }
+
+ private:
+  static float in_turn(const double* v, std::size_t n) {
+    double sum = 0;
+    for (std::size_t i = 0; i < n; ++i) sum = static_cast<double>(static_cast<float>(sum + v[i]));
+    return static_cast<float>(sum);
+  }
+
+  // sum and one of the last of `pool`, which it leaves.
+  static double step(double sum, std::vector<double>& pool, double sign) {
+    constexpr std::size_t kCandidates = 256;
+    std::size_t best = pool.size() - 1;
+    double most = -HUGE_VAL;
+    const std::size_t tried = std::min(kCandidates, pool.size());
+    for (std::size_t i = pool.size() - tried; i < pool.size(); ++i) {
+      const double whole = sum + pool[i];
+      const double error = (static_cast<double>(static_cast<float>(whole)) - whole) * sign;
+      if (error > most) {
+        most = error;
+        best = i;
+      }
+    }
+    const auto out = static_cast<double>(static_cast<float>(sum + pool[best]));
+    pool[best] = pool.back();
+    pool.pop_back();
+    return out;
+  }
+
+  std::vector<double> terms_;
+  RatioRandom& random_;
+};
+
+float drawn(RatioRandom& random, int kind) {
+  std::uniform_real_distribution<float> unit(0, 1);
+  if (kind == 0) return std::normal_distribution<float>()(random);
+  if (kind == 1) return unit(random);
+  return std::ldexp(2 * unit(random) - 1, static_cast<int>(random() % 16) - 8);
+}
+
+}  // namespace
+
+std::vector<RatioOf> envelope_ratios(std::int64_t terms, std::uint64_t seed) {
+  const FpGuard guard;
+  const std::unique_ptr<Device> device = make_interpreted_device("RATIO");
+  std::vector<RatioOf> ratios;
+  const char* values[] = {"normal", "in [0, 1)", "over 16 binades"};
+  const char* orders[] = {R"({"sum": "any"})", R"({"sum": {"lanes": 32}})",
+                          R"({"sum": {"pairwise": 1}})"};
+  for (const bool dot : {false, true})
+    for (int kind = 0; kind < 3; ++kind)
+      for (int order = 0; order < 3; ++order) {
+        RatioRandom random(seed);
+        std::vector<float> x, y;
+        std::vector<double> products;
+        ExactSum<double> exact;
+        for (std::int64_t i = 0; i < terms; ++i) {
+          x.push_back(drawn(random, kind));
+          y.push_back(drawn(random, kind));
+          products.push_back(dot ? static_cast<double>(x.back()) * static_cast<double>(y.back())
+                                 : static_cast<double>(x.back()));
+          exact.add(products.back());
+        }
+        const ShapeTracker st = ShapeTracker::contiguous({terms});
+        LazyOpPtr value = LazyOp::load(1, DType::Float32, st);
+        if (dot) value = LazyOp::binary(Op::Mul, value, LazyOp::load(2, DType::Float32, st));
+        value = LazyOp::reduce(Op::ReduceSum, value, {0});
+        Buffer in1(*device, DType::Float32, terms), in2(*device, DType::Float32, terms);
+        in1.write(std::span<const float>(x));
+        in2.write(std::span<const float>(y));
+        std::vector<Buffer*> raw{nullptr, &in1, &in2};
+        interp::Legal<float> legal;
+        interp::legal_results(
+            LazyOp::store(ShapeTracker::contiguous(value->shape()), value), raw,
+            Profile::from_json(orders[order]), {},
+            [&](std::int64_t, const interp::LegalBlock& b) { legal = b.get<float>(0); });
+        OrderSearch search(products, random);
+        const double truth = exact.result<double>();
+        RatioOf r{fmt::format("{} of values {}, {}", dot ? "dot" : "sum", values[kind],
+                              order == 0   ? "any order"
+                              : order == 1 ? "32 lanes"
+                                           : "pairwise"),
+                  0, 0, true};
+        double sampled = 0, searched = 0;
+        const auto note = [&](float got, double& most) {
+          most = std::max(most, std::abs(static_cast<double>(got) - truth));
+          r.legal = r.legal && legal.accepts(got);
+        };
+        for (int i = 0; i < 200; ++i) {
+          const std::vector<double> v = search.shuffled();
+          note(order == 0   ? search.in_turn(v)
+               : order == 1 ? search.lanes(v, 32)
+                            : search.pairs(v),
+               sampled);
+        }
+        for (const double sign : {1.0, -1.0}) {
+          if (order == 0)
+            for (const bool positive_first : {true, false})
+              note(search.greedy_in_turn(sign, positive_first), searched);
+          if (order == 1) note(search.greedy_lanes(sign, 32), searched);
+          if (order == 2) note(search.greedy_pairs(sign), searched);
+        }
+        const double half = (static_cast<double>(legal.hi) - static_cast<double>(legal.lo)) / 2;
+        r.sampled = half / sampled;
+        r.searched = half / std::max(searched, sampled);
+        ratios.push_back(std::move(r));
+      }
+  return ratios;
+}
+
+}  // namespace touchstone::power

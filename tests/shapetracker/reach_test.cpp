@@ -1,0 +1,47 @@
+// The largest address, against every address.
+#include "touchstone/view/reach.h"
+
+#include <gtest/gtest.h>
+
+#include <rapidcheck/gtest.h>
+
+#include "chains.h"
+
+namespace touchstone {
+namespace {
+
+using model::Draws;
+using model::Ints;
+using model::strided;
+using Order = std::vector<int>;
+
+TEST(Reach, IsFoundFarBeyond32Bits) {
+  const std::int64_t big = std::int64_t{1} << 20;
+  const ShapeTracker turned = ShapeTracker::contiguous({big, big})
+                                  .permute(Order{1, 0})
+                                  .reshape({big * big})
+                                  .shrink(Mask{{0, big * big - 1}})
+                                  .stride(Ints{-3});
+  // Index k of the transpose reads (k % 2^20) * 2^20 + k // 2^20; of the k = 2 modulo 3 that are
+  // read, (2^20 - 2) * 2^20 + 2^20 - 1 reads most.
+  EXPECT_EQ(turned.real_size(), (big - 1) * big + (big - 2) + 1);
+}
+
+TEST(Reach, OfAnyStackOfViewsAsComposed) {
+  EXPECT_TRUE(rc::check("is the largest address", [] {
+    for (int i = 0; i < 20; ++i) {
+      Draws draws(*model::any_draws());
+      const model::Chain chain = model::any_chain(draws, model::kAnyOp, 0, 8, model::Keep::All);
+      const auto& address = chain.array.address;
+      const std::int64_t most =
+          address.empty() ? -1 : *std::max_element(address.begin(), address.end());
+      const shapetracker::Highest found = shapetracker::highest_address(chain.tracker.views());
+      RC_ASSERT(found.decided);
+      RC_ASSERT(found.address.value_or(-1) == most);
+      RC_ASSERT(chain.tracker.nothing_valid() == (most < 0));
+    }
+  }));
+}
+
+}  // namespace
+}  // namespace touchstone
