@@ -1,7 +1,7 @@
 
 #include "touchstone/shapetracker/index_expr.h"
 
-#include "touchstone/shapetracker/digits.h"
+#include "touchstone/view/digits.h"
 
 namespace touchstone {
 namespace {

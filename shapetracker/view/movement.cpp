@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "touchstone/view/digits.h"
 #include "touchstone/view/sint_bounds.h"
 #include "touchstone/view/view.h"
 
@@ -137,6 +138,32 @@ View View::stride(std::span<const std::int64_t> steps) const {
     if (mask) (*mask)[i] = {ceil((*mask)[i].first), ceil((*mask)[i].second)};
   }
   return trusted(std::move(shape), std::move(strides), std::move(offset), std::move(mask));
+}
+
+View View::flip(std::span<const int> axes) const {
+  std::vector<std::int64_t> steps(shape_.size(), 1);
+  for (const int axis : axes) {
+    if (axis < 0 || axis >= rank() || steps[static_cast<std::size_t>(axis)] < 0)
+      throw ShapeError(fmt::format("flip: ({}) of shape {}; give axes of 0 to {}, each once",
+                                   fmt::join(axes, ", "), touchstone::str(shape_), rank() - 1));
+    steps[static_cast<std::size_t>(axis)] = -1;
+  }
+  return stride(steps);
+}
+
+View View::minify() const {
+  if (nothing_valid()) return trusted({size()}, {0}, 0, Mask{{0, 0}});
+  auto [digits, offset] = shapetracker::join_digits(*this);
+  View view;
+  Mask mask;
+  for (; !digits.empty(); digits.pop_back()) {
+    const shapetracker::Digit& digit = digits.back();
+    view.shape_.push_back(digit.size);
+    view.strides_.push_back(digit.stride);
+    mask.emplace_back(digit.begin, digit.end);
+  }
+  return trusted(std::move(view.shape_), std::move(view.strides_), std::move(offset),
+                 std::move(mask));
 }
 
 }  // namespace touchstone

@@ -53,6 +53,10 @@ ShapeTracker ShapeTracker::contiguous(Shape shape) {
   return trusted({View::contiguous(std::move(shape))});
 }
 
+ShapeTracker ShapeTracker::from_shape(Shape shape, Strides strides) {
+  return ShapeTracker({View::strided(std::move(shape), std::move(strides))});
+}
+
 ShapeTracker::ShapeTracker(std::vector<View> views) : views_(std::move(views)) {
   if (views_.empty())
     throw ShapeError("shape tracker: no views; give at least one (View() is the scalar)");
@@ -139,6 +143,10 @@ ShapeTracker ShapeTracker::stride(std::span<const std::int64_t> steps) const {
   return with_top(views_.back().stride(steps));
 }
 
+ShapeTracker ShapeTracker::flip(std::span<const int> axes) const {
+  return with_top(views_.back().flip(axes));
+}
+
 ShapeTracker ShapeTracker::as_strided(const Shape& shape, const Strides& strides,
                                       const sint& offset) const {
   View view = View::strided(shape, strides, offset);
@@ -174,6 +182,13 @@ ShapeTracker ShapeTracker::bind(const symbolic::Values& values) const {
   std::vector<View> bound;
   for (const View& view : views_) bound.push_back(view.bind(values));
   return ShapeTracker(std::move(bound));
+}
+
+ShapeTracker ShapeTracker::substitute(
+    const std::map<std::string, symbolic::Node>& replacements) const {
+  std::vector<View> views;
+  for (const View& view : views_) views.push_back(view.substitute(replacements));
+  return trusted(std::move(views));
 }
 
 std::string ShapeTracker::str() const {

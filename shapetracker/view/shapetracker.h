@@ -12,6 +12,10 @@ class ShapeTracker {
  public:
   ShapeTracker() : views_{View()} {}  // a scalar
   static ShapeTracker contiguous(Shape shape);
+  /// One view with these strides, offset 0. Throws ShapeError as View::strided does, and where it
+  /// reads below the buffer.
+  static ShapeTracker from_shape(Shape shape, Strides strides);
+  static ShapeTracker from_shape(Shape shape) { return contiguous(std::move(shape)); }
   /// Throws ShapeError where the stack is empty or a view can leave the one below it.
   /// So does one whose innermost view has a valid point below address 0.
   explicit ShapeTracker(std::vector<View> views);
@@ -25,6 +29,10 @@ class ShapeTracker {
   /// Some view has a mask.
   bool masked() const;
   bool is_contiguous() const { return views_.size() == 1 && views_[0].is_contiguous(); }
+  /// One view, row-major and unmasked, at any offset.
+  bool consecutive() const { return views_.size() == 1 && views_[0].consecutive(); }
+  /// As View::max_size, of the outermost view.
+  std::int64_t max_size() const { return views_.back().max_size(); }
   /// No index is valid. Exact for concrete trackers, within the budget of real_size; with
   /// variables, true only where a view says so by itself.
   bool nothing_valid() const;
@@ -35,6 +43,7 @@ class ShapeTracker {
   ShapeTracker pad(const Padding& padding) const;
   ShapeTracker shrink(const Mask& keep) const;
   ShapeTracker stride(std::span<const std::int64_t> steps) const;
+  ShapeTracker flip(std::span<const int> axes) const;
   /// Reads the flat logical elements of *this through a strided view of shape `shape`.
   /// Throws ShapeError where an address could leave [0, size()).
   ShapeTracker as_strided(const Shape& shape, const Strides& strides, const sint& offset = 0) const;
@@ -60,6 +69,8 @@ class ShapeTracker {
   /// entries are evaluated as the operators define, views stay as they are. Throws ShapeError on a
   /// value outside the bounds of its variable.
   ShapeTracker bind(const symbolic::Values& values) const;
+  /// As View::substitute, in every view.
+  ShapeTracker substitute(const std::map<std::string, symbolic::Node>& replacements) const;
 
   std::string str() const;
   std::uint64_t hash() const;

@@ -62,6 +62,21 @@ sint bind(const sint& value, const symbolic::Values& values) {
   return sint(symbolic::substitute(value.node(), replacements));
 }
 
+sint substitute(const sint& value, const std::map<std::string, symbolic::Node>& replacements) {
+  if (value.is_int()) return value;
+  for (const symbolic::Node& variable : symbolic::variables(value.node())) {
+    const auto found = replacements.find(symbolic::variable_name(variable));
+    if (found == replacements.end()) continue;
+    const auto low = variable.min(), high = variable.max();
+    const sint put(found->second);
+    if ((low && !proved_le(*low, put)) || (high && !proved_le(put, *high)))
+      throw ShapeError(fmt::format("substitute: {} = {} may be outside its bounds, {} to {}",
+                                   found->first, put.str(), low ? std::to_string(*low) : "open",
+                                   high ? std::to_string(*high) : "open"));
+  }
+  return sint(symbolic::substitute(value.node(), replacements));
+}
+
 std::string str(const Mask& mask) {
   std::string text = "(";
   for (std::size_t i = 0; i < mask.size(); ++i)

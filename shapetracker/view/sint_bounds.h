@@ -38,6 +38,9 @@ bool decide_le(const sint& a, const sint& b, const What& what) {
 /// `value` with its variables replaced by numbers where `values` has them: evaluated where it has
 /// all of them, else substituted. Throws ShapeError on a number outside its variable's bounds.
 sint bind(const sint& value, const symbolic::Values& values);
+/// `value` with its variables replaced, all at once, by expressions. Throws ShapeError where one
+/// may leave the bounds of its variable.
+sint substitute(const sint& value, const std::map<std::string, symbolic::Node>& replacements);
 
 std::string str(const Mask& mask);  // "((0, 2), (1, 3))"
 

@@ -167,6 +167,24 @@ bool View::is_contiguous() const {
   return !mask_ && is(offset_, 0) && strides_ == row_major_strides(shape_);
 }
 
+bool View::consecutive() const {
+  return has_zero(shape_) || (!mask_ && strides_ == row_major_strides(shape_));
+}
+
+std::int64_t View::max_size() const {
+  Shape largest;
+  for (const sint& size : shape_) {
+    const std::optional<std::int64_t> most = size.max();
+    if (!most)
+      throw ShapeError(
+          fmt::format("max_size: the size {} of {} has no largest value in 64 bits; "
+                      "give its variables upper bounds",
+                      size.str(), touchstone::str(shape_)));
+    largest.emplace_back(*most);
+  }
+  return elements(largest).as_int();
+}
+
 bool View::nothing_valid() const {
   // Canonical: one empty range makes them all [0, 0).
   return mask_ && is(mask_->front().first, 0) && is(mask_->front().second, 0);
@@ -213,6 +231,19 @@ View View::bind(const symbolic::Values& values) const {
   require_sizes(bound.shape_);
   return trusted(std::move(bound.shape_), std::move(bound.strides_), std::move(bound.offset_),
                  std::move(bound.mask_));
+}
+
+View View::substitute(const std::map<std::string, symbolic::Node>& replacements) const {
+  const auto put = [&](const sint& value) { return shapetracker::substitute(value, replacements); };
+  Shape shape;
+  Strides strides;
+  std::optional<Mask> mask;
+  for (const sint& size : shape_) shape.push_back(put(size));
+  for (const sint& stride : strides_) strides.push_back(put(stride));
+  if (mask_) mask.emplace();
+  for (std::size_t i = 0; mask_ && i < mask_->size(); ++i)
+    mask->emplace_back(put((*mask_)[i].first), put((*mask_)[i].second));
+  return trusted(std::move(shape), std::move(strides), put(offset_), std::move(mask));
 }
 
 std::string View::str() const {

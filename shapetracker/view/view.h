@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,8 +50,13 @@ class View {
   const std::optional<Mask>& mask() const { return mask_; }
   int rank() const { return static_cast<int>(shape_.size()); }
   sint size() const { return elements(shape_); }
+  /// The product of the largest sizes: elements to make room for. Throws ShapeError where a size
+  /// has no largest value, OverflowError where 64 bits cannot count them.
+  std::int64_t max_size() const;
   /// The same as contiguous(shape()); so every view with an axis of size 0 is.
   bool is_contiguous() const;
+  /// Row-major and unmasked, at any offset: the elements are neighbours in order.
+  bool consecutive() const;
   /// No index is valid: the mask is empty or an axis has size 0. A view of rank 0 cannot say it,
   /// having no axis to mask; a stack of views can.
   bool nothing_valid() const;
@@ -63,15 +69,22 @@ class View {
   View pad(const Padding& padding) const;                  // both >= 0; new elements are invalid
   View shrink(const Mask& keep) const;                     // keep [begin, end) of each axis
   View stride(std::span<const std::int64_t> steps) const;  // every |m|-th; negative flips first
+  View flip(std::span<const int> axes) const;              // each of them, once, from its end on
   /// The same elements in row-major order under another shape, where that can be read off the
   /// strides: axes of size 1 come and go, unmasked neighbours whose strides continue each other are
   /// joined and split. nullopt elsewhere, though one view may say it: merging finds all of them.
   std::optional<View> reshape(const Shape& shape) const;
+  /// The same elements in row-major order over the fewest axes that can be read off the strides:
+  /// those of size 1 are left out, neighbours whose strides continue each other are one.
+  View minify() const;
 
   /// Flat index, or nullopt where masked out. Concrete views only; index inside the shape.
   std::optional<std::int64_t> at(std::span<const std::int64_t> index) const;
   /// The view with its variables replaced by values.
   View bind(const symbolic::Values& values) const;
+  /// The view with its variables replaced, all at once, by expressions. Throws ShapeError where one
+  /// may leave the bounds of the variable it is put for.
+  View substitute(const std::map<std::string, symbolic::Node>& replacements) const;
 
   std::string str() const;
   std::uint64_t hash() const;

@@ -135,6 +135,22 @@ TEST(ShapeTracker, AsStrided) {
   EXPECT_TRUE(ShapeTracker::contiguous({0}).as_strided({0, 3}, {3, 1}, 5).nothing_valid());
 }
 
+TEST(ShapeTracker, FromAShapeAndStrides) {
+  EXPECT_EQ(ShapeTracker::from_shape({2, 3}), ShapeTracker::contiguous({2, 3}));
+  EXPECT_EQ(ShapeTracker::from_shape({2, 3}, {1, 2}),
+            ShapeTracker({View::strided({2, 3}, {1, 2})}));
+  expect_error<ShapeError>([] { ShapeTracker::from_shape({2, 3}, {1}); }, {"1 strides", "2 axes"});
+  expect_error<ShapeError>([] { ShapeTracker::from_shape({2, 3}, {1, -1}); }, {"below the buffer"});
+}
+
+TEST(ShapeTracker, ConsecutiveOneView) {
+  EXPECT_TRUE(ShapeTracker::contiguous({4, 6}).shrink(Mask{{1, 3}, {0, 6}}).consecutive());
+  EXPECT_FALSE(ShapeTracker::contiguous({4, 6}).flip(std::vector{0}).consecutive());
+  const ShapeTracker two =
+      ShapeTracker::contiguous({2, 3}).permute(std::vector{1, 0}).reshape({6}).reshape({6, 1});
+  EXPECT_FALSE(two.consecutive());
+}
+
 TEST(ShapeTracker, ComposeReadsOneTrackerThroughAnother) {
   const ShapeTracker twice = transposed() + ShapeTracker::contiguous({4, 3}).permute(Order{1, 0});
   EXPECT_EQ(merge_outermost(twice), ShapeTracker::contiguous({3, 4}));

@@ -41,6 +41,35 @@ TEST(SymbolicSize, MovementKeepsVariables) {
             View::strided({1, 4}, {0, 1}, (n() - 1) * 4));
 }
 
+TEST(SymbolicSize, MaxSizeIsTheProductOfTheLargest) {
+  EXPECT_EQ(View::contiguous({n(), m(), 3}).max_size(), 150);
+  EXPECT_EQ(ShapeTracker::contiguous({n() - 1, 4}).max_size(), 36);
+  EXPECT_EQ(View().max_size(), 1);
+  const Node open = symbolic::variable("o", std::int64_t{0}, std::nullopt);
+  expect_error<ShapeError>([&] { View::contiguous({open}).max_size(); }, {"max_size", "upper"});
+  const Node big = symbolic::variable("b", 1, std::int64_t{1} << 40);
+  EXPECT_THROW(View::contiguous({big, big}).max_size(), OverflowError);
+}
+
+TEST(SymbolicSize, SubstitutePutsExpressionsForVariables) {
+  const ShapeTracker tracker = ShapeTracker::contiguous({n(), m()}).permute(Order{1, 0});
+  const Node k = symbolic::variable("k", 2, 5);
+  EXPECT_EQ(tracker.substitute({{"n", k * 2}}),
+            ShapeTracker::contiguous({k * 2, m()}).permute(Order{1, 0}));
+  // All at once: what is put in is not replaced again.
+  EXPECT_EQ(tracker.substitute({{"n", m()}, {"m", k}}),
+            ShapeTracker::contiguous({m(), k}).permute(Order{1, 0}));
+  EXPECT_EQ(tracker.substitute({{"n", 3}, {"m", 2}}),
+            ShapeTracker::contiguous({3, 2}).permute(Order{1, 0}));
+  EXPECT_EQ(tracker.substitute({{"x", 3}}), tracker);
+  expect_error<ShapeError>(
+      [&] {
+        tracker.substitute({{"m", k + 1}});
+      },
+      {"substitute: m = k + 1", "2 to 5"});
+  expect_error<ShapeError>([&] { tracker.substitute({{"n", 11}}); }, {"n = 11", "1 to 10"});
+}
+
 TEST(SymbolicSize, ReshapeOfContiguous) {
   const ShapeTracker tracker = ShapeTracker::contiguous({n(), 4});
   EXPECT_EQ(tracker.reshape({n() * 4}), ShapeTracker::contiguous({n() * 4}));

@@ -67,6 +67,42 @@ TEST(View, MovementOperations) {
   EXPECT_EQ(View::contiguous({2, 1}).expand({2, 4}), View::strided({2, 4}, {1, 0}));
 }
 
+TEST(View, FlipTurnsAxesRound) {
+  const View view = View::contiguous({2, 3});
+  EXPECT_EQ(view.flip(std::vector{1}), View::strided({2, 3}, {3, -1}, 2));
+  EXPECT_EQ(view.flip(std::vector{1, 0}), View::strided({2, 3}, {-3, -1}, 5));
+  EXPECT_EQ(view.flip(std::vector<int>()), view);
+  EXPECT_EQ(view.pad(Padding{{0, 0}, {0, 1}}).flip(std::vector{1}),
+            View::strided({2, 4}, {3, -1}, 3, Mask{{0, 2}, {1, 4}}));
+  EXPECT_EQ(View().flip(std::vector<int>()), View());
+  expect_error<ShapeError>([&] { view.flip(std::vector{2}); }, {"flip: (2)", "0 to 1"});
+  expect_error<ShapeError>([&] { view.flip(std::vector{-1}); }, {"flip: (-1)"});
+  expect_error<ShapeError>([&] { view.flip(std::vector{0, 0}); }, {"(0, 0)", "each once"});
+}
+
+TEST(View, MinifyLeavesTheFewestAxes) {
+  EXPECT_EQ(View::contiguous({2, 3, 1, 4}).minify(), View::contiguous({24}));
+  EXPECT_EQ(View().minify(), View());
+  EXPECT_EQ(View::contiguous({1, 1}).minify(), View());
+  EXPECT_EQ(View::strided({2, 3, 4}, {4, 8, 1}).minify(), View::strided({2, 3, 4}, {4, 8, 1}));
+  EXPECT_EQ(View::strided({5, 2, 3, 4}, {0, 12, 4, 1}).minify(), View::strided({5, 24}, {0, 1}));
+  EXPECT_EQ(View::strided({5, 2, 3}, {0, 0, 0}, 7).minify(), View::strided({30}, {0}, 7));
+  EXPECT_EQ(View::strided({4, 3}, {3, 1}, -3, Mask{{1, 3}, {0, 3}}).minify(),
+            View::strided({12}, {1}, -3, Mask{{3, 9}}));
+  EXPECT_EQ(View::contiguous({0, 3}).minify(), View::contiguous({0}));
+  EXPECT_EQ(View::strided({2, 3}, {0, 0}, 0, Mask{{0, 0}, {0, 0}}).minify(),
+            View::strided({6}, {0}, 0, Mask{{0, 0}}));
+}
+
+TEST(View, ConsecutiveIsRowMajorAtAnyOffset) {
+  EXPECT_TRUE(View::strided({2, 3}, {3, 1}, 7).consecutive());
+  EXPECT_FALSE(View::strided({2, 3}, {3, 1}, 7).is_contiguous());
+  EXPECT_TRUE(View().consecutive());
+  EXPECT_TRUE(View::contiguous({0, 3}).consecutive());
+  EXPECT_FALSE(View::strided({2, 3}, {4, 1}).consecutive());
+  EXPECT_FALSE(View::strided({3}, {1}, -1, Mask{{1, 3}}).consecutive());
+}
+
 TEST(View, ShrinkAndPadUndoEachOtherInsideTheView) {
   const View view = View::contiguous({4, 5});
   EXPECT_EQ(view.pad(Padding{{1, 2}, {3, 0}}).shrink(Mask{{1, 5}, {3, 8}}), view);

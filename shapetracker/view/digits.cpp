@@ -1,4 +1,4 @@
-#include "touchstone/shapetracker/digits.h"
+#include "touchstone/view/digits.h"
 
 namespace touchstone::shapetracker {
 namespace {
