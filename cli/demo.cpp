@@ -129,10 +129,10 @@ Accuracy test(const models::DigitsNet& net, const Digits& digits,
   return {share(right), share(right_fixed)};
 }
 
-std::string paint(Outcome outcome) {
-  const std::string_view word = name(outcome);
-  if (outcome == Outcome::Pass) return green(word);
-  return outcome == Outcome::Weak ? yellow(word) : red(word);
+std::string paint(const Verdict& v) {
+  const std::string_view word = v.word();
+  if (v.suspect() || v.outcome == Outcome::Weak) return yellow(word);
+  return v.outcome == Outcome::Pass ? green(word) : red(word);
 }
 
 std::string power_str(const Verdict& v) {
@@ -145,7 +145,8 @@ std::string power_str(const Verdict& v) {
 }
 
 struct Summary {
-  std::int64_t counts[4] = {};  // by Outcome
+  std::int64_t counts[4] = {};  // by Outcome, SUSPECT ones apart
+  std::int64_t suspects = 0;
   std::size_t failed = SIZE_MAX;
 };
 
@@ -159,14 +160,16 @@ Summary print_table(const KernelLog& log, const std::vector<Judged>& judged) {
     const Judged& j = judged[i];
     std::string probes;
     for (const auto& [family, verdict] : j.probes)
-      probes += fmt::format("{}{} {}", probes.empty() ? "" : ", ", family, paint(verdict.outcome));
+      probes += fmt::format("{}{} {}", probes.empty() ? "" : ", ", family, paint(verdict));
     table.add({kernel_name(entry.kernel), str(std::span<const sint>(entry.kernel->shape())),
                std::string(name(entry.kernel->dtype())), fmt::format("{}", entry.runs),
                count_str(static_cast<double>(get_lazyop_info(entry.kernel).flops.as_int())),
                seconds_str(entry.seconds / static_cast<double>(entry.runs)),
-               seconds_str(j.reference_seconds), paint(j.together.outcome), power_str(j.live),
-               probes});
-    ++summary.counts[static_cast<std::size_t>(j.together.outcome)];
+               seconds_str(j.reference_seconds), paint(j.together), power_str(j.live), probes});
+    if (j.together.suspect())
+      ++summary.suspects;
+    else
+      ++summary.counts[static_cast<std::size_t>(j.together.outcome)];
     // The smallest kernel that fails makes the best reproducer.
     const bool bad = j.worst.outcome == Outcome::Fail || j.worst.outcome == Outcome::Unusable;
     const auto cost = [&](std::size_t k) { return fuzz::to_json(judged[k].evidence).size(); };
@@ -248,9 +251,13 @@ int run_demo(const DemoOptions& options) {
   const std::vector<Judged> judged = judge_all(log);
   const Summary summary = print_table(log, judged);
   fmt::print(
-      "{} distinct kernels judged against CPU in {}: {} PASS, {} WEAK, {} FAIL, {} UNUSABLE\n",
+      "{} distinct kernels judged against CPU in {}: {} PASS, {} WEAK, {} FAIL, {} UNUSABLE{}\n",
       judged.size(), seconds_str(seconds_since(start)), summary.counts[0], summary.counts[2],
-      summary.counts[1], summary.counts[3]);
+      summary.counts[1], summary.counts[3],
+      summary.suspects == 0 ? "" : fmt::format(", {} SUSPECT", summary.suspects));
+  for (std::size_t i = 0; i < judged.size(); ++i)
+    if (judged[i].together.suspect())
+      fmt::print("{} {}\n", kernel_name(log.entries()[i].kernel), judged[i].together.str());
   if (summary.failed != SIZE_MAX) {
     report_failure(options, log.entries()[summary.failed], judged[summary.failed]);
     return kExitNo;

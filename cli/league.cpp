@@ -33,11 +33,12 @@ struct Score {
   std::int64_t judged = 0;      // elements
   std::int64_t illegal = 0;     // of those
   std::int64_t kernels = 0, broken = 0, unusable = 0;
-  std::string unsupported;  // why, where no kernel ran
-  std::string example;      // the first illegal result
+  std::int64_t suspect = 0;  // kernels whose errors together are suspicious
+  std::string unsupported;   // why, where no kernel ran
+  std::string example;       // the first illegal result
 };
 
-constexpr std::array<std::pair<const char*, std::int64_t Score::*>, 7> kCounts = {{
+constexpr std::array<std::pair<const char*, std::int64_t Score::*>, 8> kCounts = {{
     {"elements", &Score::elements},
     {"misrounded", &Score::misrounded},
     {"judged", &Score::judged},
@@ -45,6 +46,7 @@ constexpr std::array<std::pair<const char*, std::int64_t Score::*>, 7> kCounts =
     {"kernels", &Score::kernels},
     {"broken", &Score::broken},
     {"unusable", &Score::unusable},
+    {"suspect", &Score::suspect},
 }};
 
 struct Contestant {
@@ -117,7 +119,8 @@ Score play(foreign::BackendProcess& backend, const fuzz::SuiteCase& c, const Ker
   } else {
     ++score.unusable;
   }
-  if (verdict.outcome == Outcome::Fail || verdict.outcome == Outcome::Unusable)
+  score.suspect = verdict.suspect() ? 1 : 0;
+  if (verdict.outcome == Outcome::Fail || verdict.outcome == Outcome::Unusable || verdict.suspect())
     score.example = fmt::format("{}: {}", c.name, verdict.str());
   return score;
 }
@@ -137,7 +140,7 @@ std::string cell(const Score& s) {
                              : fmt::format("{} ULP, {:.2g} %", s.ulp,
                                            100.0 * static_cast<double>(s.misrounded) /
                                                static_cast<double>(s.elements));
-  else if (s.illegal == 0 && s.broken == 0 && s.unusable == 0)
+  else if (s.illegal == 0 && s.broken == 0 && s.unusable == 0 && s.suspect == 0)
     text = "legal";
   const auto add = [&](std::int64_t count, const char* what) {
     if (count > 0) text += fmt::format("{}**{} {}**", text.empty() ? "" : ", ", count, what);
@@ -145,6 +148,7 @@ std::string cell(const Score& s) {
   add(s.illegal, "illegal");
   add(s.broken, "broken");
   add(s.unusable, "unusable");
+  add(s.suspect, "suspect");
   return text;
 }
 
@@ -180,7 +184,7 @@ std::string summary(const std::map<std::string, Score>& scores,
     const auto at = scores.find(type);
     if (at == scores.end() || at->second.kernels == 0) continue;
     const Score& s = at->second;
-    if (s.illegal == 0 && s.broken == 0 && s.unusable == 0 && s.misrounded == 0)
+    if (s.illegal == 0 && s.broken == 0 && s.unusable == 0 && s.suspect == 0 && s.misrounded == 0)
       ++good;
     else
       text += fmt::format("; {}: {}", type, cell(s));
@@ -290,7 +294,8 @@ class LeagueLog {
  private:
   void take(const LeagueJson& line) {
     Score score;
-    for (const auto& [key, member] : kCounts) score.*member = line.at(key).get<std::int64_t>();
+    for (const auto& [key, member] : kCounts)
+      score.*member = line.value(key, std::int64_t{0});  // a log of before may lack one
     score.ulp = line.at("ulp").get<std::uint64_t>();
     score.unsupported = line.at("unsupported").get<std::string>();
     score.example = line.at("example").get<std::string>();

@@ -47,7 +47,8 @@ requires std::ranges::sized_range<R> &&
 }
 
 /// Matches what a conforming device could have given as the output of a concrete kernel: verdict
-/// PASS. Of a WEAK one, which says next to nothing, only where that is allowed.
+/// PASS. A WEAK one, which says next to nothing, and a SUSPECT one, whose errors a fault explains
+/// better than rounding does, match only where that is allowed.
 class IsLegalFor {
  public:
   using is_gtest_matcher = void;
@@ -72,11 +73,17 @@ class IsLegalFor {
     out.weak_ = true;
     return out;
   }
+  IsLegalFor even_if_suspect() const {
+    IsLegalFor out = *this;
+    out.suspect_ = true;
+    return out;
+  }
 
   template <class Output>
   bool MatchAndExplain(const Output& output, ::testing::MatchResultListener* listener) const {
     const Verdict verdict = judge(as_host_array(output));
     *listener << "whose verdict is " << verdict.str();
+    if (verdict.suspect() && !suspect_) return false;
     return verdict.outcome == Outcome::Pass || (weak_ && verdict.outcome == Outcome::Weak);
   }
   void DescribeTo(std::ostream* out) const;
@@ -88,7 +95,7 @@ class IsLegalFor {
   LazyOpPtr kernel_;
   std::vector<HostArray> inputs_;
   Profile profile_;
-  bool weak_ = false;
+  bool weak_ = false, suspect_ = false;
 };
 
 }  // namespace testing

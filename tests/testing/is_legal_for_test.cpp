@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <numeric>
+#include <random>
 
 #include <gmock/gmock.h>
 
@@ -59,6 +61,31 @@ TEST(IsLegalFor, AWeakVerdictMatchesWhereThatIsAllowed) {
   const std::vector<std::int32_t> one{1}, zero{0}, any{77};
   EXPECT_THAT(any, Not(IsLegalFor(kernel).on(one, zero)));
   EXPECT_THAT(any, IsLegalFor(kernel).on(one, zero).even_if_weak());
+}
+
+// Sums of what was rounded to tf32 first: each within its bounds, and not by chance so.
+TEST(IsLegalFor, ASuspectVerdictMatchesWhereThatIsAllowed) {
+  constexpr std::int64_t kRows = 512, kTerms = 2048;
+  std::mt19937_64 random(7);
+  std::normal_distribution<float> normal;
+  std::vector<float> x, rounded, sums;
+  for (std::int64_t i = 0; i < kRows * kTerms; ++i) {
+    x.push_back(normal(random));
+    const float unit = std::ldexp(1.0F, std::ilogb(x.back()) - 10);
+    rounded.push_back(std::nearbyint(x.back() / unit) * unit);
+  }
+  for (const std::vector<float>* v : {&x, &rounded})
+    for (std::int64_t row = 0; row < kRows; ++row)
+      sums.push_back(
+          std::accumulate(v->begin() + row * kTerms, v->begin() + (row + 1) * kTerms, 0.0F));
+  const LazyOpPtr kernel = stored(LazyOp::reduce(
+      Op::ReduceSum, LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({kRows, kTerms})),
+      {1}));
+  const IsLegalFor matcher = IsLegalFor(kernel).on(x).even_if_weak();
+  const std::span<const float> right(sums.data(), kRows), coarse(sums.data() + kRows, kRows);
+  EXPECT_THAT(right, matcher);
+  EXPECT_THAT(coarse, Not(matcher));
+  EXPECT_THAT(coarse, matcher.even_if_suspect());
 }
 
 TEST(IsLegalFor, TakesArraysOfManyKinds) {
