@@ -120,6 +120,8 @@ class ViewCheck {
       if (auto wrong = composed()) return wrong;
     if (often(32, 3))
       if (auto wrong = expressions()) return wrong;
+    if (often(32, 6))
+      if (auto wrong = movement()) return wrong;
     if (case_.variable) return std::nullopt;
     const Point& p = points_[0];
     if (often(16, 4))
@@ -132,8 +134,6 @@ class ViewCheck {
       if (auto wrong = contraction()) return wrong;
     if (often(32, 5))
       if (auto wrong = inverse(p)) return wrong;
-    if (often(32, 6))
-      if (auto wrong = movement(p)) return wrong;
     if (often(64, 7))
       if (auto wrong = text(p)) return wrong;
     return std::nullopt;
@@ -401,11 +401,22 @@ class ViewCheck {
     return std::nullopt;
   }
 
-  std::optional<Checked> movement(const Point& p) const {
-    const std::vector<MovementOp> ops = to_movement_ops(tracker_, p.elements());
-    const ShapeTracker again = applied(ShapeTracker::contiguous({p.elements()}), ops);
-    if (auto wrong = p.differs(again))
-      return Checked::fail("movement", fmt::format("{} made again: {}", tracker_.str(), *wrong));
+  // The operations that make the tracker anew; with a variable there may be none that hold for all
+  // its values.
+  std::optional<Checked> movement() const {
+    const std::int64_t size = case_.variable ? tracker_.real_size() : points_[0].elements();
+    std::vector<MovementOp> ops;
+    try {
+      ops = to_movement_ops(tracker_, size);
+    } catch (const ShapeError&) {
+      if (!case_.variable) throw;
+      return std::nullopt;
+    }
+    const ShapeTracker again = applied(ShapeTracker::contiguous({size}), ops);
+    for (const Point& p : points_)
+      if (auto wrong = differs(again, p))
+        return Checked::fail("movement",
+                             fmt::format("{}{} made again: {}", at(p), tracker_.str(), *wrong));
     return std::nullopt;
   }
 

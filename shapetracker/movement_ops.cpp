@@ -11,9 +11,10 @@ namespace {
 using OpKind = MovementOp::Kind;
 
 /// Operations in a row and the shape they lead to. Those that change nothing are left out.
+/// tried: each is, on that shape, and throws ShapeError as it would in `apply`.
 class Ops {
  public:
-  explicit Ops(Shape shape) : shape_(std::move(shape)) {}
+  Ops(Shape shape, bool tried) : tried_(tried), shape_(std::move(shape)) {}
 
   const Shape& shape() const { return shape_; }
   const std::vector<MovementOp>& list() const { return list_; }
@@ -84,10 +85,15 @@ class Ops {
  private:
   void add(MovementOp op, Shape shape) {
     (void)elements(shape);  // throws OverflowError where they cannot be counted
+    // What an operation asks of a tracker, it asks of its shape.
+    if (tried_ && apply(ShapeTracker::contiguous(shape_), op).shape() != shape)
+      throw ShapeError(fmt::format("{} of {} has another shape than {}", op.str(),
+                                   touchstone::str(shape_), touchstone::str(shape)));
     list_.push_back(std::move(op));
     shape_ = std::move(shape);
   }
 
+  bool tried_;
   std::vector<MovementOp> list_;
   Shape shape_, before_reshape_;
 };
@@ -105,8 +111,13 @@ struct Core {
   sint low, span = 1;  // addresses [low, low + span)
 };
 
+// With 0 <= begin <= end <= size for all values of the variables.
 Range valid_range(const View& view, std::size_t axis) {
-  return view.mask() ? (*view.mask())[axis] : Range{0, view.shape()[axis]};
+  if (!view.mask()) return {0, view.shape()[axis]};
+  const auto& [begin, end] = (*view.mask())[axis];
+  if (begin.is_int() && end.is_int()) return {begin, end};
+  const sint last = shapetracker::larger(end, 0);
+  return {shapetracker::smaller(begin, last), last};
 }
 
 sint first_address(const View& view) {
@@ -178,7 +189,7 @@ bool take_rows(Ops& ops, const sint& extent, const sint& stride, const sint& spa
 
 // Makes the flat axis as long as that: what the outer views never read may lie beyond the buffer.
 void make_reach(Ops& ops, const sint& size) {
-  if (certainly_lt(ops.last(), size)) ops.pad_last(size - ops.last());
+  if (!certainly_le(size, ops.last())) ops.pad_last(shapetracker::larger(size - ops.last(), 0));
 }
 
 // The axes with a stride, as wanted and in order, from one flat axis.
@@ -212,8 +223,56 @@ bool make_core(Ops& ops, const Core& core) {
   return true;
 }
 
-// From one flat axis to the view.
+/// Writes one view over one flat axis, in several ways.
+class ViewWriter {
+ public:
+  explicit ViewWriter(const View& view) : view_(view) {
+    for (std::size_t i = 0; i < view.shape().size(); ++i) {
+      const auto [begin, end] = valid_range(view, i);
+      wide_.push_back(end - begin);
+      thin_.push_back(view.strides()[i] == sint(0) ? sint(1) : wide_.back());
+      padding_.emplace_back(begin, view.shape()[i] - end);
+    }
+  }
+
+  // The plain operations; false where bounds do not show the signs or the order of the strides.
+  bool by_rows(Ops& ops) const {
+    const std::optional<Core> core = core_of(view_);
+    if (!core || !make_core(ops, *core)) return false;
+    ops.reshape(thin_);
+    finish(ops);
+    return true;
+  }
+  bool as_strided(Ops& ops) const {
+    make_reach(ops, address_range(view_).second + 1);
+    ops.as_strided(thin_, view_.strides(), first_address(view_));
+    finish(ops);
+    return true;
+  }
+  // With every axis in it: where an axis without a stride is empty, nothing at all is read.
+  bool as_strided_whole(Ops& ops) const {
+    make_reach(ops, address_range(view_).second + 1);
+    ops.as_strided(wide_, view_.strides(), first_address(view_));
+    finish(ops);
+    return true;
+  }
+
+ private:
+  // From the axes with a stride on.
+  void finish(Ops& ops) const {
+    ops.expand(wide_);
+    ops.pad(padding_);
+  }
+
+  const View& view_;
+  Shape thin_, wide_;  // axes without a stride have one element, then all valid ones
+  Padding padding_;
+};
+
+// From some axes to the view. Throws ShapeError where no way of writing it is shown to be right for
+// all values of the variables.
 void make_view(Ops& ops, const View& view) {
+  ops.reshape({touchstone::elements(ops.shape())});
   if (view.nothing_valid()) {
     ops.shrink_last(0, 0);
     ops.pad_last(view.size());
@@ -224,30 +283,22 @@ void make_view(Ops& ops, const View& view) {
     ops.reshape(view.shape());
     return;
   }
-  Shape thin, wide;  // axes without a stride have one element, then all valid ones
-  Padding padding;
-  for (std::size_t i = 0; i < view.shape().size(); ++i) {
-    const auto [begin, end] = valid_range(view, i);
-    wide.push_back(end - begin);
-    thin.push_back(view.strides()[i] == sint(0) ? sint(1) : wide.back());
-    padding.emplace_back(begin, view.shape()[i] - end);
+  const ViewWriter writer(view);
+  std::string refused = "bounds do not show the order of its strides";
+  for (const auto write :
+       {&ViewWriter::by_rows, &ViewWriter::as_strided, &ViewWriter::as_strided_whole}) {
+    Ops attempt = ops;
+    try {
+      if (!(writer.*write)(attempt)) continue;
+      ops = std::move(attempt);
+      return;
+    } catch (const OverflowError& error) {  // a shape on the way is too large
+      refused = error.what();
+    } catch (const ShapeError& error) {
+      refused = error.what();
+    }
   }
-  bool made = false;
-  Ops attempt = ops;
-  try {
-    const std::optional<Core> core = core_of(view);
-    made = core && make_core(attempt, *core);
-  } catch (const OverflowError&) {  // a shape on the way is too large
-  }
-  if (made) {
-    ops = std::move(attempt);
-    ops.reshape(thin);
-  } else {
-    make_reach(ops, address_range(view).second + 1);
-    ops.as_strided(thin, view.strides(), first_address(view));
-  }
-  ops.expand(std::move(wide));
-  ops.pad(std::move(padding));
+  throw ShapeError(refused);
 }
 
 }  // namespace
@@ -256,11 +307,17 @@ std::vector<MovementOp> to_movement_ops(const ShapeTracker& tracker, const sint&
   if (!certainly_le(tracker.real_size(), elements))
     throw ShapeError(fmt::format("to_movement_ops: {} reaches {} elements, the buffer has {}",
                                  tracker.str(), tracker.real_size(), elements.str()));
-  Ops ops({elements});
-  for (const View& view : tracker.views()) {
-    ops.reshape({touchstone::elements(ops.shape())});
-    make_view(ops, view);
-  }
+  const bool concrete =
+      elements.is_int() && std::ranges::all_of(tracker.views(), &View::is_concrete);
+  Ops ops({elements}, !concrete);
+  for (const View& view : tracker.views()) try {
+      make_view(ops, view);
+    } catch (const ShapeError& refused) {
+      throw ShapeError(
+          fmt::format("to_movement_ops: no operations found for {} that are shown to be right for "
+                      "all values of the variables ({}); bind them first",
+                      view.str(), refused.what()));
+    }
   return ops.list();
 }
 

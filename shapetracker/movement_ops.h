@@ -27,7 +27,9 @@ ShapeTracker apply(const ShapeTracker& tracker, const MovementOp& op);
 /// padding, at every index. Any view of a concrete tracker is made without AsStrided, unless a
 /// shape on the way would hold more elements than 64 bits can count: overlapping strides are rows
 /// of a repeated axis, as tinygrad makes windows. With variables AsStrided stands in where bounds
-/// do not order the strides. Throws ShapeError where the tracker may read beyond the buffer.
+/// do not order the strides, and every operation was tried on the shape it is for, so `apply` takes
+/// it. Throws ShapeError where the tracker may read beyond the buffer, and where no operations are
+/// found that bounds show to be right for all values of the variables.
 std::vector<MovementOp> to_movement_ops(const ShapeTracker& tracker, const sint& elements);
 /// The same for a buffer of tracker.real_size() elements.
 std::vector<MovementOp> to_movement_ops(const ShapeTracker& tracker);

@@ -113,6 +113,17 @@ TEST(MovementOps, KeepVariables) {
   EXPECT_EQ(story(ops), "as_strided (2, 2) strides (n, m) offset 0");
 }
 
+// Apart from the numbers: a size of a shape on the way may not be shown to be positive.
+TEST(MovementOps, WithVariablesAreTakenByApply) {
+  const Node n = symbolic::variable("n", 2, 6);
+  const ShapeTracker tracker =
+      ShapeTracker::contiguous({3, n}).stride(Ints{-1, -2}).pad(Padding{{0, n}, {0, 0}});
+  const sint elements = tracker.real_size();
+  const ShapeTracker made = replay(to_movement_ops(tracker), elements);
+  for (std::int64_t value = 2; value <= 6; ++value)
+    EXPECT_EQ(materialise(made.bind({{"n", value}})), materialise(tracker.bind({{"n", value}})));
+}
+
 Array of_chain(const std::vector<MovementOp>& ops, std::int64_t elements) {
   return materialise(replay(ops, elements));
 }

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "symbolic_chains.h"
+#include "touchstone/shapetracker/movement_ops.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
 
 namespace touchstone {
@@ -54,6 +55,34 @@ RC_GTEST_PROP(SymbolicChain, ConsecutiveIsRowMajorWithEveryValue, ()) {
   for (const Array& array : chain.arrays)
     for (std::size_t i = 0; i < array.address.size(); ++i)
       RC_ASSERT(array.address[i] == array.address[0] + static_cast<std::int64_t>(i));
+}
+
+// What was found, for how many: an answer may be that there is none.
+RC_GTEST_PROP(SymbolicChain, MovementOpsAreTakenAndGiveTheAddresses, ()) {
+  Draws draws(*model::any_draws(200));
+  const SymbolicChain chain = model::any_symbolic_chain(draws, 7);
+  std::vector<MovementOp> ops;
+  try {
+    ops = to_movement_ops(chain.tracker);
+  } catch (const ShapeError& error) {
+    RC_TAG(std::string("none found"));
+    if (std::string(error.what()).find("no operations found") == std::string::npos)
+      RC_FAIL(chain.text() + ": " + error.what());
+    if (std::getenv("TOUCHSTONE_SHOW") != nullptr)
+      std::printf("%s: %s\n", chain.text().c_str(), error.what());
+    return;
+  }
+  ShapeTracker made = ShapeTracker::contiguous({chain.tracker.real_size()});
+  std::string story;
+  try {
+    for (const MovementOp& op : ops) {
+      story += ", " + op.str();
+      made = apply(made, op);
+    }
+  } catch (const ShapeError& error) {
+    RC_FAIL(chain.text() + story + ": " + error.what());
+  }
+  expect_same(chain, made, story);
 }
 
 // Variables put for each other at once, and numbers for some of them.
