@@ -75,8 +75,9 @@ ViewStory tell(const std::vector<std::string>& words, const std::vector<std::str
   const shapetracker::PlainIndex plain = shapetracker::plain_index(story.steps.back().composed);
   story.composed = {text_of(plain.exprs, plain.index), text_of(plain.exprs, plain.valid),
                     cost(plain)};
-  const IndexExpr expr = expr_idxs(simple);
-  story.simplified = {symbolic::render(expr.index), symbolic::render(expr.valid), cost(expr)};
+  // Both expressions call the axes alike, also where a variable is simplified away.
+  const IndexExpr expr = expr_idxs(simple, axis_indices(ShapeTracker(story.steps.back().composed)));
+  story.simplified = {bounded_text(expr.index), bounded_text(expr.valid), cost(expr)};
   story.strides = real_strides(simple);
   story.contiguous = simple.is_contiguous();
   return story;

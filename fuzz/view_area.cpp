@@ -187,13 +187,13 @@ class ViewCheck {
         PointValues values;
         values.begin(static_cast<std::size_t>(cells));
         if (by_flat) {
-          Column& column = values.add_variable("idx");
+          Column& column = values.add_variable(index_prefix(tracker_));
           for (std::int64_t cell = 0; cell < cells; ++cell)
             column.set(static_cast<std::size_t>(cell), cell);
         }
         std::int64_t step = 1;  // elements from one index of the axis to the next
         for (std::size_t a = by_flat ? 0 : shape.size(); a-- > 0; step *= shape[a]) {
-          Column& column = values.add_variable(fmt::format("idx{}", a));
+          Column& column = values.add_variable(fmt::format("{}{}", index_prefix(tracker_), a));
           for (std::int64_t cell = 0; cell < cells; ++cell)
             column.set(static_cast<std::size_t>(cell), cell / step % shape[a]);
         }

@@ -19,11 +19,26 @@ struct Linear {
   std::vector<std::optional<sint>> slopes;  // nullopt: the axis occurs, but not as a term
 };
 
-std::optional<std::size_t> axis_of(const std::string& name, std::size_t rank) {
-  for (std::size_t axis = 0; axis < rank; ++axis)
-    if (name == fmt::format("idx{}", axis)) return axis;
-  return std::nullopt;
-}
+/// The axes by the names of their indices, which no variable of the tracker has.
+class Axes {
+ public:
+  explicit Axes(const ShapeTracker& tracker) : indices_(axis_indices(tracker)) {
+    for (const Node& index : indices_)
+      names_.push_back(index.is_constant() ? std::string() : symbolic::variable_name(index));
+  }
+
+  std::span<const Node> indices() const { return indices_; }
+  std::size_t count() const { return indices_.size(); }
+  std::optional<std::size_t> named(const std::string& name) const {
+    const auto found = std::ranges::find(names_, name);
+    if (found == names_.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - names_.begin());
+  }
+
+ private:
+  std::vector<Node> indices_;
+  std::vector<std::string> names_;  // empty where an axis has one element
+};
 
 Node combine(StepOp op, std::span<const Node> args) {
   switch (op) {
@@ -83,16 +98,16 @@ std::optional<sint> slope(const Step& step, const std::vector<Linear>& done, std
   return std::nullopt;
 }
 
-/// Slope of `expression` along each axis variable idx0, idx1, ...
-std::vector<std::optional<sint>> slopes_of(const Node& expression, std::size_t rank) {
+/// Slope of `expression` along each axis.
+std::vector<std::optional<sint>> slopes_of(const Node& expression, const Axes& axes) {
   std::vector<Linear> done;
   for (const Step& step : symbolic::lower(expression)) {
     Linear linear;
-    linear.slopes.assign(rank, sint(0));
+    linear.slopes.assign(axes.count(), sint(0));
     if (step.op == StepOp::Const) {
       linear.value = Node(step.value);
     } else if (step.op == StepOp::Var) {
-      const std::optional<std::size_t> axis = axis_of(step.name, rank);
+      const std::optional<std::size_t> axis = axes.named(step.name);
       linear.uses_index = axis.has_value();
       if (axis)
         linear.slopes[*axis] = sint(1);
@@ -107,17 +122,18 @@ std::vector<std::optional<sint>> slopes_of(const Node& expression, std::size_t r
         args.push_back(arg.value);
       }
       if (!linear.uses_index) linear.value = combine(step.op, args);
-      for (std::size_t axis = 0; axis < rank; ++axis) linear.slopes[axis] = slope(step, done, axis);
+      for (std::size_t axis = 0; axis < axes.count(); ++axis)
+        linear.slopes[axis] = slope(step, done, axis);
     }
     done.push_back(std::move(linear));
   }
   return done.back().slopes;
 }
 
-std::vector<bool> axes_in(const Node& expression, std::size_t rank) {
-  std::vector<bool> occurs(rank, false);
+std::vector<bool> axes_in(const Node& expression, const Axes& axes) {
+  std::vector<bool> occurs(axes.count(), false);
   for (const Node& variable : symbolic::variables(expression))
-    if (const auto axis = axis_of(symbolic::variable_name(variable), rank)) occurs[*axis] = true;
+    if (const auto axis = axes.named(symbolic::variable_name(variable))) occurs[*axis] = true;
   return occurs;
 }
 
@@ -139,14 +155,26 @@ std::vector<std::optional<sint>> real_strides(const ShapeTracker& tracker, bool 
                                                           : std::optional(view.strides()[axis]));
     return result;
   }
-  const IndexExpr expr = expr_idxs(simple);
-  result = slopes_of(expr.index, rank);
+  const Axes axes(simple);
+  const IndexExpr expr = expr_idxs(simple, axes.indices());
+  result = slopes_of(expr.index, axes);
   if (!ignore_valid) {
-    const std::vector<bool> masked = axes_in(expr.valid, rank);
+    const std::vector<bool> masked = axes_in(expr.valid, axes);
     for (std::size_t axis = 0; axis < rank; ++axis)
       if (masked[axis]) result[axis].reset();
   }
   return result;
+}
+
+sint real_offset(const ShapeTracker& tracker) {
+  const ShapeTracker simple = simplify(tracker);
+  const View& outermost = simple.views().back();
+  if (simple.views().size() == 1) return outermost.offset();
+  std::map<std::string, Node> zeros;
+  const std::vector<Node> indices = axis_indices(simple);
+  for (const Node& index : indices)
+    if (!index.is_constant()) zeros.emplace(symbolic::variable_name(index), Node(0));
+  return sint(symbolic::substitute(expr_idxs(simple, indices).index, zeros));
 }
 
 std::vector<int> unit_stride_axes(const ShapeTracker& tracker) {
@@ -164,7 +192,8 @@ bool axis_is_masked(const ShapeTracker& tracker, int axis) {
   const auto at = static_cast<std::size_t>(axis);
   const ShapeTracker simple = simplify(tracker);
   if (simple.views().size() == 1) return masks(simple.views()[0], at);
-  return axes_in(expr_idxs(simple).valid, tracker.shape().size())[at];
+  const Axes axes(simple);
+  return axes_in(expr_idxs(simple, axes.indices()).valid, axes)[at];
 }
 
 }  // namespace touchstone

@@ -1,6 +1,8 @@
 
 #include "touchstone/shapetracker/index_expr.h"
 
+#include <algorithm>
+
 #include "touchstone/view/digits.h"
 
 namespace touchstone {
@@ -26,9 +28,14 @@ struct Walk {
   }
 };
 
+// No index is valid, or, whatever the variables are, some axis has no element.
+bool reads_nothing(const View& view) {
+  return view.nothing_valid() || certainly_eq(view.size(), 0);
+}
+
 // The view seen through the flat index that walk.address is.
 void enter(const View& view, Walk& walk) {
-  if (view.nothing_valid()) {
+  if (reads_nothing(view)) {
     walk = {Node(0), {Node(0)}};
     return;
   }
@@ -51,7 +58,7 @@ Walk enter_outermost(const View& view, std::span<const Node> indices) {
   if (indices.size() != view.shape().size())
     throw ShapeError(fmt::format("expr_idxs: {} indices for shape {}; give one for each axis",
                                  indices.size(), str(view.shape())));
-  if (view.nothing_valid()) return {Node(0), {Node(0)}};
+  if (reads_nothing(view)) return {Node(0), {Node(0)}};
   Walk walk;
   std::vector<Node> terms = {view.offset().node()};
   for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -73,6 +80,35 @@ Node index_variable(const std::string& name, const sint& size) {
 
 }  // namespace
 
+std::string index_prefix(const ShapeTracker& tracker) {
+  std::string prefix = "idx";
+  const std::vector<Node> variables = tracker.vars();
+  const auto taken = [&](const Node& variable) {
+    const std::string& name = symbolic::variable_name(variable);
+    return name.starts_with(prefix) &&
+           name.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+  };
+  while (std::ranges::any_of(variables, taken)) prefix += '_';
+  return prefix;
+}
+
+std::vector<Node> axis_indices(const ShapeTracker& tracker) {
+  const std::string prefix = index_prefix(tracker);
+  std::vector<Node> indices;
+  for (const sint& size : tracker.shape())
+    indices.push_back(index_variable(fmt::format("{}{}", prefix, indices.size()), size));
+  return indices;
+}
+
+Node flat_index(const ShapeTracker& tracker) {
+  return index_variable(index_prefix(tracker), tracker.size());
+}
+
+std::string bounded_text(Node node, std::size_t most) {
+  const std::size_t parts = symbolic::size(node);
+  return parts <= most ? render(node) : fmt::format("({} parts: too long to show)", parts);
+}
+
 IndexExpr expr_idxs(const ShapeTracker& tracker, std::span<const Node> indices) {
   const std::vector<View>& views = tracker.views();
   Walk walk = enter_outermost(views.back(), indices);
@@ -81,10 +117,7 @@ IndexExpr expr_idxs(const ShapeTracker& tracker, std::span<const Node> indices) 
 }
 
 IndexExpr expr_idxs(const ShapeTracker& tracker) {
-  std::vector<Node> indices;
-  for (std::size_t i = 0; i < tracker.shape().size(); ++i)
-    indices.push_back(index_variable(fmt::format("idx{}", i), tracker.shape()[i]));
-  return expr_idxs(tracker, indices);
+  return expr_idxs(tracker, axis_indices(tracker));
 }
 
 IndexExpr expr_node(const ShapeTracker& tracker, Node flat) {
@@ -93,8 +126,6 @@ IndexExpr expr_node(const ShapeTracker& tracker, Node flat) {
   return walk.result();
 }
 
-IndexExpr expr_node(const ShapeTracker& tracker) {
-  return expr_node(tracker, index_variable("idx", tracker.size()));
-}
+IndexExpr expr_node(const ShapeTracker& tracker) { return expr_node(tracker, flat_index(tracker)); }
 
 }  // namespace touchstone

@@ -16,7 +16,7 @@ class Writer {
 
   /// The flat index into the view below, for one expression an axis.
   Expr through(const View& view, std::span<const Expr> index) {
-    if (view.nothing_valid()) {
+    if (view.nothing_valid() || certainly_eq(view.size(), 0)) {
       valid_ = e_.constant(0);
       return e_.constant(0);
     }
@@ -32,6 +32,7 @@ class Writer {
   std::vector<Expr> apart(const View& view, Expr flat) {
     const Shape& shape = view.shape();
     std::vector<Expr> index(shape.size(), e_.constant(0));
+    if (certainly_eq(view.size(), 0)) return index;
     sint weight = 1;
     for (std::size_t axis = shape.size(); axis-- > 0;) {
       if (shape[axis] == sint(1)) continue;
@@ -105,8 +106,9 @@ PlainIndex plain_index(std::span<const View> views) {
   PlainIndex plain;
   Writer writer(plain.exprs);
   std::vector<Expr> index;
+  const std::string prefix = index_prefix(ShapeTracker::trusted({views.begin(), views.end()}));
   for (int axis = 0; axis < views.back().rank(); ++axis)
-    index.push_back(plain.exprs.variable(fmt::format("idx{}", axis)));
+    index.push_back(plain.exprs.variable(fmt::format("{}{}", prefix, axis)));
   for (std::size_t v = views.size(); v-- > 0;) {
     plain.index = writer.through(views[v], index);
     if (v > 0) index = writer.apart(views[v - 1], plain.index);

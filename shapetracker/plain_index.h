@@ -16,9 +16,9 @@ struct PlainIndex {
   symbolic::Expr valid = 0;
 };
 
-/// views: innermost first, at least one. Indices are idx0, idx1, ...; between views the flat index
-/// k is taken apart as k // weight % size for each axis, without the // where the weight is 1 and
-/// without the % on the first.
+/// views: innermost first, at least one. Indices are called as axis_indices calls them; between
+/// views the flat index k is taken apart as k // weight % size for each axis, without the // where
+/// the weight is 1 and without the % on the first.
 PlainIndex plain_index(std::span<const View> views);
 
 /// What address and validity cost as straight-line code, shared parts of each once.

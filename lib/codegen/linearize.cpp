@@ -128,7 +128,8 @@ Node Linearizer::open_tiles(const LanePlan& plan) {
   if (!plan.overlaps()) return tile * Node(plan.lanes);
   const int begin = builder_.index(IndexOp::Mul, {counter, builder_.int_const(plan.lanes)});
   const std::int64_t last = plan.size - plan.lanes;
-  const std::string name = fmt::format("{}_begin", builder_.loop_name(counter));
+  std::string name = fmt::format("{}_begin", builder_.loop_name(counter));
+  while (names_.contains(name)) name += '_';  // a variable of the kernel may be called so
   names_[name] = builder_.index(IndexOp::Min, {begin, builder_.int_const(last)});
   return symbolic::variable(name, 0, last);
 }

@@ -65,7 +65,7 @@ void print_run(const ScheduleItem& item, Device& device, double seconds, int lev
   if (level >= 5)
     for (const LazyOpPtr& node : toposort(ast))
       if (const auto* b = std::get_if<MemBuffer>(&node->arg()))
-        fmt::print(stderr, "    buffer {}: {}\n", b->idx, symbolic::render(expr_idxs(b->st).index));
+        fmt::print(stderr, "    buffer {}: {}\n", b->idx, bounded_text(expr_idxs(b->st).index));
 }
 
 }  // namespace

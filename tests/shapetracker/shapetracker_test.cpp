@@ -109,6 +109,15 @@ TEST(ShapeTracker, RealStrides) {
   expect_error<ShapeError>([&] { axis_is_masked(padded, 2); }, {"axis 2", "[0, 2)"});
 }
 
+TEST(ShapeTracker, RealOffsetIsWhereTheAddressesStart) {
+  const ShapeTracker base = ShapeTracker::contiguous({4, 6});
+  EXPECT_EQ(real_offset(base), sint(0));
+  EXPECT_EQ(real_offset(base.shrink(Mask{{1, 3}, {2, 4}})), sint(8));
+  EXPECT_EQ(real_offset(base.flip(std::vector{0, 1})), sint(23));
+  EXPECT_EQ(real_offset(base.pad(Padding{{1, 0}, {2, 0}})), sint(-8));  // where nothing is valid
+  EXPECT_EQ(real_offset(base.shrink(Mask{{1, 4}, {1, 4}}).reshape({9})), sint(7));
+}
+
 TEST(ShapeTracker, RealSizeIsTheReachOfValidElements) {
   const ShapeTracker square = ShapeTracker::contiguous({10, 10});
   EXPECT_EQ(square.real_size(), 100);

@@ -5,7 +5,10 @@
 #include <rapidcheck/gtest.h>
 
 #include "symbolic_chains.h"
+#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/movement_ops.h"
+#include "touchstone/shapetracker/plain_index.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
 
 namespace touchstone {
@@ -55,6 +58,125 @@ RC_GTEST_PROP(SymbolicChain, ConsecutiveIsRowMajorWithEveryValue, ()) {
   for (const Array& array : chain.arrays)
     for (std::size_t i = 0; i < array.address.size(); ++i)
       RC_ASSERT(array.address[i] == array.address[0] + static_cast<std::int64_t>(i));
+}
+
+// Names that the axes would have where the tracker has no such variable.
+const std::vector<std::string> kTakenNames = {"idx0", "idx", "idx_1", "idx1"};
+
+SymbolicChain any_chain_with_taken_names(Draws& draws) {
+  return draws.one_in(3) ? model::any_symbolic_chain(draws, 7)
+                         : model::any_symbolic_chain(draws, 7, kTakenNames);
+}
+
+// By the definitions of the operators.
+std::int64_t value_of(const symbolic::Exprs& exprs, symbolic::Expr e, const Values& values) {
+  using symbolic::ExprOp;
+  if (exprs.is_constant(e)) return *exprs.value(e).small();
+  if (exprs.op(e) == ExprOp::Variable) return values.at(exprs.name(e));
+  if (exprs.op(e) == ExprOp::And)  // what follows a condition that fails is not looked at
+    return static_cast<std::int64_t>(std::ranges::all_of(
+        exprs.args(e), [&](symbolic::Expr arg) { return value_of(exprs, arg, values) != 0; }));
+  Ints args;
+  for (const symbolic::Expr arg : exprs.args(e)) args.push_back(value_of(exprs, arg, values));
+  const auto floored = [&] {
+    if (args[1] == 0) throw Error("division by zero in " + render(exprs, e));
+    return args[0] / args[1] - (args[0] % args[1] != 0 && (args[0] < 0) != (args[1] < 0) ? 1 : 0);
+  };
+  switch (exprs.op(e)) {
+    case ExprOp::Add:
+      return args[0] + args[1];
+    case ExprOp::Sub:
+      return args[0] - args[1];
+    case ExprOp::Neg:
+      return -args[0];
+    case ExprOp::Mul:
+      return args[0] * args[1];
+    case ExprOp::Div:
+      return floored();
+    case ExprOp::Mod:
+      return args[0] - floored() * args[1];
+    case ExprOp::Ge:
+      return static_cast<std::int64_t>(args[0] >= args[1]);
+    case ExprOp::Lt:
+      return static_cast<std::int64_t>(args[0] < args[1]);
+    case ExprOp::Min:
+      return std::ranges::min(args);
+    case ExprOp::Max:
+      return std::ranges::max(args);
+    default:
+      throw Error("an operator that no index is written with: " + render(exprs, e));
+  }
+}
+
+// The values of the variables and of the indices of a flat element.
+Values values_at(const ShapeTracker& tracker, const Values& binding, const Array& array,
+                 std::int64_t flat) {
+  const std::string prefix = index_prefix(tracker);
+  Values values = tracker.var_vals(binding);
+  const std::size_t variables = values.size();
+  const Ints index = model::unravel(flat, array.shape);
+  for (std::size_t a = 0; a < index.size(); ++a) values[fmt::format("{}{}", prefix, a)] = index[a];
+  values[prefix] = flat;
+  RC_ASSERT(values.size() == variables + index.size() + 1);  // none has the name of another
+  return values;
+}
+
+RC_GTEST_PROP(SymbolicChain, ExpressionsGiveTheAddresses, ()) {
+  Draws draws(*model::any_draws(200));
+  const SymbolicChain chain = any_chain_with_taken_names(draws);
+  const IndexExpr by_axis = expr_idxs(chain.tracker), flat = expr_node(chain.tracker);
+  const shapetracker::PlainIndex plain = shapetracker::plain_index(chain.tracker.views());
+  for (std::size_t b = 0; b < chain.bindings.size(); ++b)
+    for (std::int64_t i = 0; i < std::ssize(chain.arrays[b].address);
+         i += 1 + std::ssize(chain.arrays[b].address) / 20) {
+      const Values values = values_at(chain.tracker, chain.bindings[b], chain.arrays[b], i);
+      const std::int64_t wanted = chain.arrays[b].address[static_cast<std::size_t>(i)];
+      for (const IndexExpr& expr : {by_axis, flat}) {
+        const std::int64_t found = symbolic::evaluate(expr.valid, values) != 0
+                                       ? symbolic::evaluate(expr.index, values)
+                                       : -1;
+        if (found != wanted)
+          RC_FAIL(fmt::format("{} with {}: {} where {}", chain.text(), shapetracker::str(values),
+                              render(expr.index), render(expr.valid)));
+      }
+      const std::int64_t valid = value_of(plain.exprs, plain.valid, values);
+      if ((valid != 0 ? value_of(plain.exprs, plain.index, values) : -1) != wanted)
+        RC_FAIL(fmt::format("{} with {}: {} where {}", chain.text(), shapetracker::str(values),
+                            render(plain.exprs, plain.index), render(plain.exprs, plain.valid)));
+    }
+}
+
+// Where all strides are known they and the offset say every address; an axis that is not masked
+// changes nothing about what is valid.
+RC_GTEST_PROP(SymbolicChain, StridesAndOffsetSayTheAddresses, ()) {
+  Draws draws(*model::any_draws(200));
+  const SymbolicChain chain = any_chain_with_taken_names(draws);
+  const auto strides = real_strides(chain.tracker, true);
+  const sint offset = real_offset(chain.tracker);
+  const bool known = std::ranges::all_of(strides, [](const auto& s) { return s.has_value(); });
+  for (std::size_t b = 0; b < chain.bindings.size(); ++b) {
+    const Array& array = chain.arrays[b];
+    for (std::int64_t i = 0; i < std::ssize(array.address); ++i) {
+      const std::int64_t here = array.address[static_cast<std::size_t>(i)];
+      Ints index = model::unravel(i, array.shape);
+      std::int64_t address = known && here >= 0 ? offset.evaluate(chain.bindings[b]) : 0;
+      for (std::size_t axis = 0; axis < index.size(); ++axis) {
+        if (known && here >= 0) address += index[axis] * strides[axis]->evaluate(chain.bindings[b]);
+        if (++index[axis] < array.shape[axis]) {
+          const std::int64_t there = array.at(index);
+          if (here >= 0 && there >= 0 && strides[axis] &&
+              there - here != strides[axis]->evaluate(chain.bindings[b]))
+            RC_FAIL(
+                fmt::format("{}: axis {} has stride {}", chain.text(), axis, strides[axis]->str()));
+          if ((here < 0) != (there < 0) && !axis_is_masked(chain.tracker, static_cast<int>(axis)))
+            RC_FAIL(fmt::format("{}: axis {} is masked", chain.text(), axis));
+        }
+        --index[axis];
+      }
+      if (known && here >= 0 && address != here)
+        RC_FAIL(fmt::format("{}: offset {}", chain.text(), offset.str()));
+    }
+  }
 }
 
 // What was found, for how many: an answer may be that there is none.

@@ -8,6 +8,7 @@
 #include "model.h"
 #include "touchstone/shapetracker/access.h"
 #include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/plain_index.h"
 #include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
@@ -49,6 +50,30 @@ TEST(SymbolicSize, MaxSizeIsTheProductOfTheLargest) {
   expect_error<ShapeError>([&] { View::contiguous({open}).max_size(); }, {"max_size", "upper"});
   const Node big = symbolic::variable("b", 1, std::int64_t{1} << 40);
   EXPECT_THROW(View::contiguous({big, big}).max_size(), OverflowError);
+}
+
+// A variable may have the name that the index of an axis has elsewhere.
+TEST(SymbolicSize, VariablesAreNoAxes) {
+  const Node rows = symbolic::variable("idx0", 1, 4);
+  const ShapeTracker tracker =
+      ShapeTracker::contiguous({rows, 3}).permute(Order{1, 0}).reshape({rows * 3});
+  const IndexExpr expr = expr_idxs(tracker);
+  EXPECT_EQ(render(expr.index), "idx_0//idx0 + idx_0%idx0*3");
+  EXPECT_EQ(real_strides(tracker), std::vector<std::optional<sint>>{std::nullopt});
+  const ShapeTracker row = ShapeTracker::contiguous({rows + 1, 4, 3}).permute(Order{1, 0, 2});
+  EXPECT_EQ(real_strides(row.reshape({4, (rows + 1) * 3}))[0], sint(3));
+  EXPECT_FALSE(axis_is_masked(row.reshape({4, (rows + 1) * 3}), 0));
+}
+
+// Sizes that hold no element whatever the variables are: n*(1 - n) of n in 0..1.
+TEST(SymbolicSize, NothingIsReadWhereNoValuesLeaveAnElement) {
+  const Node o = symbolic::variable("n", 0, 1);
+  const ShapeTracker tracker = ShapeTracker::contiguous({m() - o, sint(1) - o, o});
+  const IndexExpr flat = expr_node(tracker), by_axis = expr_idxs(tracker);
+  EXPECT_EQ(render(flat.valid), "0");
+  EXPECT_EQ(render(by_axis.valid), "0");
+  const shapetracker::PlainIndex plain = shapetracker::plain_index(tracker.views());
+  EXPECT_EQ(render(plain.exprs, plain.valid), "0");
 }
 
 TEST(SymbolicSize, SubstitutePutsExpressionsForVariables) {
