@@ -234,6 +234,16 @@ TEST(Linearize, NamesOfVariablesMayBeThoseOfLoops) {
   EXPECT_TRUE(has(render_c(linear), "v_i0"));
 }
 
+// The first element of a tile has a name, too.
+TEST(Linearize, NamesOfVariablesMayBeThoseOfTiles) {
+  const auto first = symbolic::variable("i0_begin", 0, 8);
+  const auto view = dense_view({40, 100}).shrink(Mask{{first, first + 32}, {0, 100}});
+  const auto kernel = stored_kernel(LazyOp::reduce(Op::ReduceSum, load(1, view), {0}));
+  const std::string text = body(kernel);
+  EXPECT_TRUE(has(text, "min_i64(i0 * 56, 44)")) << text;
+  EXPECT_NE(text.find("v_i0_begin"), text.rfind("v_i0_begin")) << text;  // defined, and read
+}
+
 TEST(RenderOpenCl, ItsBuffersAreParametersAndItsWorkItemsShareTheOuterLoop) {
   const auto st = dense_view({4, 6});
   const std::string text = render_opencl(linearize(
