@@ -27,15 +27,20 @@ struct Case {
 };
 
 Case read_case(const BlameOptions& options) {
-  const std::string text = read_file(options.file);
-  if (fuzz::is_reproducer(text)) {
+  if (options.file.empty() == options.op.empty())
+    throw ParseError(
+        "name a kernel.json or a reproducer, or a kernel as --op 'softmax(x[64,128])'");
+  const std::string text = options.op.empty() ? read_file(options.file) : std::string();
+  if (options.op.empty() && fuzz::is_reproducer(text)) {
     if (!options.inputs.empty())
       throw ParseError(
           fmt::format("{} is a reproducer and holds its own inputs; leave out --in", options.file));
     fuzz::Reproducer reproducer = fuzz::reproducer_from_json(text);
     return {reproducer.run.kernel, std::move(reproducer.run.inputs)};
   }
-  const KernelFile file = with_values(parse_kernel(options.file, text), options.variables);
+  const KernelFile file = with_values(
+      options.op.empty() ? parse_kernel(options.file, text) : kernel_of_text(options.op),
+      options.variables);
   if (options.nodes) return {file.ast, {}};
   return {file.ast, read_arrays(file, options.inputs, 1)};
 }

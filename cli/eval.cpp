@@ -39,11 +39,8 @@ int run_eval(const EvalOptions& options) {
   const ConfigScope scope(Config::from_environment());
   register_interpreted_device();
   register_clang_device();
-  if (options.kernel.empty() == options.op.empty())
-    throw ParseError("name a kernel.json, or a kernel as --op 'softmax(x[64,128])'");
   const KernelFile kernel =
-      with_values(options.op.empty() ? read_kernel(options.kernel) : kernel_of_text(options.op),
-                  options.variables);
+      with_values(kernel_named(options.kernel, options.op), options.variables);
   const LazyOpPtr& concrete = kernel.ast;
   Device& device = Device::get(options.device);
   HostArray output{concrete->dtype(), {}, {}};

@@ -1,5 +1,6 @@
 #include "touchstone/interp/explain.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -29,6 +30,15 @@ std::vector<std::int64_t> parse_index(const std::string& text) {
     at.push_back(value);
     from = more ? stop + 1 : stop;
   }
+  return at;
+}
+
+// Axes of size 1 at the end, as a definition's kernel may have them, need no index.
+std::vector<std::int64_t> element_at(const std::string& text, const Shape& shape) {
+  std::vector<std::int64_t> at = parse_index(text);
+  const auto rest = static_cast<std::ptrdiff_t>(std::min(at.size(), shape.size()));
+  if (std::all_of(shape.begin() + rest, shape.end(), [](const sint& n) { return n == sint(1); }))
+    at.resize(std::max(at.size(), shape.size()), 0);
   return at;
 }
 
@@ -88,14 +98,14 @@ std::optional<Scalar> candidate_of(const ExplainOptions& options, const KernelFi
 int run_explain(const ExplainOptions& options) {
   register_interpreted_device();
   const Profile profile = read_profile(options.profile);
-  const KernelFile file = with_values(read_kernel(options.file), options.variables);
+  const KernelFile file = with_values(kernel_named(options.file, options.op), options.variables);
   Device& host = Device::get("CPU");
   std::vector<BufferPtr> buffers{nullptr};
   for (const HostArray& input : read_arrays(file, options.inputs, 1))
     buffers.push_back(to_buffer(host, input));
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  const std::vector<std::int64_t> at = parse_index(options.at);
+  const std::vector<std::int64_t> at = element_at(options.at, file.ast->src()[0]->shape());
   const std::vector<ExplainedNode> nodes = explain(file.ast, raw, at, profile);
   const std::optional<Scalar> got = candidate_of(options, file, at);
   const bool legal = !got || nodes.back().legal.accepts(*got);

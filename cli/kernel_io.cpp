@@ -83,6 +83,12 @@ KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>&
   return values.empty() ? kernel : kernel_file(bind_variables(kernel.ast, values));
 }
 
+KernelFile kernel_named(const std::string& path, const std::string& op) {
+  if (path.empty() == op.empty())
+    throw ParseError("name a kernel.json, or a kernel as --op 'softmax(x[64,128])'");
+  return op.empty() ? read_kernel(path) : kernel_of_text(op);
+}
+
 KernelFile read_kernel(const std::string& path) {
   return parse_kernel(path, read_file(path, kMostKernelText));
 }

@@ -139,10 +139,14 @@ Verb explain(CLI::App& app) {
   CLI::App* v = add_verb(app, "explain",
                          "One element: its exact value, every rounding, why results are legal",
                          "explain kernel.json --in a.npy b.npy --out y.npy --at 3,7");
-  v->add_option("file", o.file, "A kernel.json")->required();
-  v->add_option("--in", o.inputs, "Inputs, buffer 1 first, as .npy");
-  v->add_option("--out", o.output, "The candidate's output, as .npy");
-  v->add_option("--at", o.at, "The element: an index per axis")->required();
+  v->add_option("file", o.file, "A kernel.json");
+  v->add_option("--op", o.op, "Instead: the kernel as text, 'softmax(x[64,128])' (docs/define.md)")
+      ->excludes("file");
+  v->add_option("--in", o.inputs, "Inputs, as of check");
+  v->add_option("--out", o.output, "The candidate's output, in the same ways");
+  v->add_option("--at", o.at,
+                "The element: an index per axis, those of size 1 at the end left out or not")
+      ->required();
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
   v->add_option("--profile", o.profile, "As of check")->capture_default_str();
   v->add_flag("--json", o.json, "One JSON object and nothing else");
@@ -194,8 +198,9 @@ Verb blame(CLI::App& app) {
   static BlameOptions o;
   CLI::App* v = add_verb(app, "blame", "Which node of a failing kernel a backend gets wrong",
                          "blame kernel.json --in a.npy b.npy --backend 'python3 mine.py'");
-  v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own inputs")
-      ->required();
+  v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own inputs");
+  v->add_option("--op", o.op, "Instead: the kernel as text, 'softmax(x[64,128])' (docs/define.md)")
+      ->excludes("file");
   v->add_option("--in", o.inputs, "Inputs, as of check");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
   v->add_option("--profile", o.profile, "As of check [what the backend declares, else glibc]");

@@ -115,12 +115,8 @@ std::vector<fuzz::SuiteCase> probe_cases(const LazyOpPtr& kernel, std::uint64_t 
 
 int run_probe(const ProbeOptions& options) {
   register_interpreted_device();
-  if (options.file.empty() == options.op.empty())
-    throw ParseError("name a kernel.json, or a kernel as --op 'softmax(x[64,128])'");
   const Profile profile = read_profile(options.profile);
-  const KernelFile file =
-      with_values(options.op.empty() ? read_kernel(options.file) : kernel_of_text(options.op),
-                  options.variables);
+  const KernelFile file = with_values(kernel_named(options.file, options.op), options.variables);
   require_small(file);
   const std::vector<fuzz::Probe> probes = fuzz::draw_probes(file.ast, options.seed);
   if (!options.folder.empty()) {

@@ -93,7 +93,7 @@ struct SuiteWords {
 };
 
 struct ExplainOptions {
-  std::string file;                 // a kernel.json
+  std::string file, op;             // a kernel.json, or a kernel as text
   std::vector<std::string> inputs;  // .npy, buffer 1 first
   std::string output;               // .npy; empty: no candidate
   std::string at;                   // 3,7
@@ -120,7 +120,7 @@ struct BackendOptions {
 };
 
 struct BlameOptions {
-  std::string file;  // a kernel.json or a reproducer
+  std::string file, op;  // a kernel.json or a reproducer; or a kernel as text
   std::vector<std::string> inputs, variables;
   std::vector<std::string> held;  // "4=exp.npy": what the candidate held at node 4
   std::string profile;            // empty: what the backend declares, else glibc

@@ -44,6 +44,17 @@ TEST_F(CliKernel, ATextBecomesAKernelThatRuns) {
   const Answer bad = touchstone_run("check --op 'sum(x[2,3] * 2, axis=1)' --in " + file("x.npy") +
                                     " --out " + file("y.npy"));
   EXPECT_EQ(bad.code, 1) << bad.text;
+  for (const char* at : {"1", "1,0"}) {
+    const Answer one = touchstone_run("explain --op 'sum(x[2,3] * 2, axis=1)' --in " +
+                                      file("x.npy") + " --out " + file("y.npy") + " --at " + at);
+    EXPECT_EQ(one.code, 1) << one.text;
+    EXPECT_THAT(one.text, HasSubstr("(31.0): not legal under profile glibc"));
+  }
+  const Answer nodes = touchstone_run("blame --op 'sum(x[2,3] * 2, axis=1)' --nodes");
+  EXPECT_EQ(nodes.code, 0) << nodes.text;
+  EXPECT_THAT(nodes.text, HasSubstr("REDUCE_SUM"));
+  for (const char* verb : {"explain --at 0", "blame --nodes"})
+    EXPECT_THAT(touchstone_run(verb).text, HasSubstr("or a kernel as --op")) << verb;
   const Answer printed = touchstone_run("kernel 'sum(x[2,3] * 2, axis=1)'");
   EXPECT_EQ(printed.text, read_file(file("k.json")));
 }
