@@ -201,7 +201,7 @@ class TensorArea final : public Area {
     const double right = (4 * narrow - wide) / 3;
     const double bend = std::abs((up - f) / h - (f - down) / h);  // large at a kink
     const double scale = 1 + std::abs(right) + std::abs(f);
-    if (!std::isfinite(right) || bend > 0.05 * scale || std::abs(wide - narrow) > 1e-3 * scale)
+    if (!std::isfinite(right) || bend > 0.05 * (1 + std::abs(right)) || std::abs(wide - narrow) > 1e-3 * scale)
       return std::nullopt;
     if (std::abs(told - right) <= 1e-5 * scale + 2 * std::abs(wide - narrow)) return std::nullopt;
     return Checked::fail(
