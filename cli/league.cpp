@@ -20,7 +20,7 @@
 #include "touchstone/interp/interpreted.h"
 #include "verbs.h"
 
-// How several backends do on the same kernels, as the tables of docs/league.md.
+// How several backends do on the same kernels, as the tables of docs/measured/league.md.
 
 namespace touchstone::cli {
 namespace {

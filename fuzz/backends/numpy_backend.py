@@ -2,8 +2,8 @@
 
 touchstone judge --backend '/usr/bin/python3 fuzz/backends/numpy_backend.py'
 
-With --as-it-is it declares what NumPy is known to do and promises nothing of (docs/league.md), so that a
-campaign finds what is new.
+With --as-it-is it declares what NumPy is known to do and promises nothing of
+(docs/measured/league.md), so that a campaign finds what is new.
 """
 import sys
 

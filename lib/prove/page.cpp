@@ -1,7 +1,10 @@
 #include "touchstone/prove/page.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "touchstone/prove/claim.h"
 #include "touchstone/symbolic/bound_rules.h"
 #include "touchstone/symbolic/rules.h"
 
@@ -9,25 +12,37 @@ namespace touchstone::prove {
 
 namespace {
 
-std::string sentence(std::string_view title) {
-  std::string text(title);
-  if (text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text + ".";
+// An expression as `touchstone prove` writes it.
+std::string as_written(std::string_view text) {
+  Exprs exprs;
+  const Expr root = symbolic::parse_expr(exprs, text);
+  return render(exprs, root);
+}
+
+// "y=0..3" of "x=.. y=0..3": the variables whose bounds matter.
+std::string bounded(std::string_view vars) {
+  std::string text;
+  while (!vars.empty()) {
+    const std::string_view word = vars.substr(0, vars.find(' '));
+    vars.remove_prefix(std::min(vars.size(), word.size() + 1));
+    if (!word.ends_with("=..")) text += fmt::format("{}{}", text.empty() ? "" : " ", word);
+  }
+  return text;
 }
 
 std::string rule_entry(const symbolic::Rule& r) {
-  std::string text =
-      fmt::format("## {}\n\n{}\n\n```\n{}\n  -> {}\n", r.name, sentence(r.title), r.lhs, r.rhs);
-  if (!r.when.empty()) text += fmt::format("  ; {}\n", r.when);
-  text += "```\n\n";
-  if (!r.witness.empty()) text += fmt::format("Witness: `{}`.\n", r.witness);
-  if (!r.before.empty())
-    text += fmt::format("Example, with `{}`: `{}` is `{}`.\n", r.vars, r.before, r.after);
-  return text + "\n";
+  std::string text = fmt::format("- **{}** {}: `{}`", r.name, r.title, text_of(read_claim(r)));
+  if (!r.before.empty()) {
+    text += fmt::format(". `{}` is `{}`", as_written(r.before), as_written(r.after));
+    if (const std::string vars = bounded(r.vars); !vars.empty())
+      text += fmt::format(" for `{}`", vars);
+  }
+  return text + ".\n";
 }
 
 std::string bound_entry(const symbolic::BoundRule& r) {
-  return fmt::format("| {} | `{}` | `{}` | {} |\n", r.name, r.law, r.when, r.title);
+  const std::string when = r.when.empty() ? "" : fmt::format(" where `{}`", as_written(r.when));
+  return fmt::format("- **{}** `{}`{}\n", r.name, as_written(r.law), when);
 }
 
 }  // namespace
@@ -35,17 +50,14 @@ std::string bound_entry(const symbolic::BoundRule& r) {
 std::string rules_page() {
   std::string text = fmt::format(
       "# Rules\n\n"
-      "Made from the tables by `touchstone prove --docs`. {} laws of the simplifier and {} of its\n"
-      "bounds; `touchstone prove NAME` proves one and shows how. What a law claims, and how it is\n"
-      "proved, stands in [symbolic.md](symbolic.md). No condition says that a divisor on the left "
-      "is\n"
-      "not 0: where it is, the law claims nothing.\n\n",
+      "Made from the tables by `touchstone prove --docs`. {} laws of the simplifier, `LHS -> RHS ; "
+      "CONDITION`,\neach with an example, and {} of its bounds; `touchstone prove NAME` shows a "
+      "proof. [symbolic.md](symbolic.md#proofs)\nsays what a law claims.\n\n",
       symbolic::rules().size(), symbolic::bound_rules().size());
   for (const symbolic::Rule& r : symbolic::rules()) text += rule_entry(r);
   text +=
-      "## Bounds\n\nl <= x <= h and m <= y <= n are the ends of x and y; of a congruence m and n "
-      "are the moduli, r and\ns the residues.\n\n"
-      "| name | law | where | |\n|---|---|---|---|\n";
+      "\n## Bounds\n\nl <= x <= h and m <= y <= n are the ends of x and y; of a congruence m and n "
+      "are the moduli, r and s the\nresidues.\n\n";
   for (const symbolic::BoundRule& r : symbolic::bound_rules()) text += bound_entry(r);
   return text;
 }

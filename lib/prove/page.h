@@ -4,8 +4,8 @@
 
 namespace touchstone::prove {
 
-/// The page of all rules, in Markdown: each with its law, condition, witness and example; then the
-/// laws of bounds. Made from the tables alone.
+/// The page of all rules, in Markdown: each with its law, condition and example; then the laws of
+/// bounds. Made from the tables alone.
 std::string rules_page();
 
 }  // namespace touchstone::prove

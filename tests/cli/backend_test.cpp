@@ -44,7 +44,7 @@ std::string python(const std::string& library = "numpy") {
 // The program that docs/backends.md shows.
 std::string example() {
   const std::string page = read_file(TOUCHSTONE_SOURCE_DIR "/docs/backends.md");
-  const std::size_t begin = page.find("```python\n") + 10;
+  const std::size_t begin = page.find("```python adder.py\n") + 19;
   return page.substr(begin, page.find("```", begin) - begin);
 }
 

@@ -1,4 +1,4 @@
-// Figures for docs/views.md. Disabled in the suite: run with
+// Figures for docs/measured/views.md. Disabled in the suite: run with
 //   shapetracker_test --gtest_also_run_disabled_tests --gtest_filter='*Figures*'
 #include <gtest/gtest.h>
 

@@ -73,7 +73,7 @@ TEST(TensorDocs, TheirExampleRuns) {
   const std::string mark = "// [";
   EXPECT_EQ(between(text_of("docs/tensor.md"), "```cpp\n", "```", 0),
             between(text_of("tests/tensor/docs_test.cpp"), mark + "example]\n", mark + "end]", 2));
-  EXPECT_EQ(between(text_of("docs/tensor.md"), "of the step\nitself:\n\n```cpp\n", "```", 0),
+  EXPECT_EQ(between(text_of("docs/tensor.md"), "is read at each call:\n\n```cpp\n", "```", 0),
             between(text_of("tests/tensor/docs_test.cpp"), mark + "jit]\n", mark + "done]", 2));
 }
 

@@ -1,0 +1,244 @@
+#!/usr/bin/env python3
+"""Checks README.md and docs/ against the tree: what they name must be there.
+
+usage: pages.py SOURCE [PROGRAM]
+
+- every relative link, and its anchor, leads somewhere, and every page is linked from docs/README.md;
+- every file, header, test, environment variable and identifier between backticks is in the tree;
+- every `touchstone VERB --flag` is one that the program's help knows (with PROGRAM).
+
+Each finding is a line PAGE:LINE: what is wrong. Exit code 1 where there is one.
+"""
+
+import os
+import re
+import subprocess
+import sys
+
+# Text in which the words that pages use may stand: everything but the pages and this folder.
+ROOTS = ("symbolic", "shapetracker", "lib", "interp", "fuzz", "cli", "cmake", "tests", ".ci", "dev",
+         "CMakeLists.txt", "CMakePresets.json")
+OTHERS = {"NPY_DISABLE_CPU_FEATURES"}  # names of others
+
+
+def pages_of(source):
+    found = [os.path.join(source, "README.md")]
+    for folder, _, names in os.walk(os.path.join(source, "docs")):
+        found += [os.path.join(folder, n) for n in sorted(names) if n.endswith(".md")]
+    return found
+
+
+def files_of(source):
+    found = []
+    for root in ROOTS:
+        path = os.path.join(source, root)
+        if os.path.isfile(path):
+            found.append(path)
+        for folder, _, names in os.walk(path):
+            if "__pycache__" not in folder:
+                found += [os.path.join(folder, n) for n in names]
+    return found
+
+
+class Tree:
+    """The files of the tree, and the words in them."""
+
+    def __init__(self, source):
+        self.source = source
+        files = files_of(source)
+        self.paths = {os.path.relpath(f, source) for f in files}
+        self.names = {os.path.basename(f) for f in files}
+        own = os.path.join(source, "tests", "docs") + os.sep
+        text = []
+        for f in files:
+            if not f.startswith(own) and os.path.getsize(f) < 4 << 20:
+                with open(f, encoding="utf-8", errors="replace") as file:
+                    text.append(file.read())
+        self.text = "\n".join(text)
+        self.words = set(re.findall(r"\w+", self.text)) | {n.split(".")[0] for n in self.names}
+        # Programs that are named after a folder or a file.
+        self.words |= {p.split("/")[1] + "_test" for p in self.paths if p.startswith("tests/")}
+        self.words |= {"fuzz_" + n[:-5] for n in self.names if n.endswith(".dict")}
+        self.flags = set(re.findall(r"--[a-z][a-z0-9-]*", self.text))
+
+    def has_header(self, path):
+        """Of touchstone/MODULE/HEADER.h, and of what is installed beside the modules."""
+        parts = path.split("/")
+        return any(p.endswith("/".join(parts[1:])) for p in self.paths) and (
+            len(parts) < 3 or any(f"/{parts[1]}/" in "/" + p for p in self.paths))
+
+
+def slug(heading):
+    """The anchor that a heading gets."""
+    text = re.sub(r"<[^>]*>", "", heading)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def prose_of(text):
+    """Lines with their numbers: outside of blocks, and inside of them."""
+    outside, inside, fenced = [], [], False
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("```"):
+            fenced = not fenced
+        else:
+            (inside if fenced else outside).append((number, line))
+    return outside, inside
+
+
+def anchors_of(text):
+    outside, _ = prose_of(text)
+    found = set()
+    for _, line in outside:
+        match = re.match(r"#+ (.*)", line)
+        if match:
+            name, count = slug(match[1]), 0
+            while f"{name}-{count}" if count else name in found:
+                count += 1
+                if f"{name}-{count}" not in found:
+                    break
+            found.add(f"{name}-{count}" if count else name)
+        found.update(re.findall(r'<a name="([^"]*)">', line))
+    return found
+
+
+def check_links(path, text, read):
+    """Findings of one page, and the pages that it links to."""
+    wrong, linked = [], set()
+    outside, _ = prose_of(text)
+    for number, line in outside:
+        for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`]*`", "", line)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            file, _, anchor = target.partition("#")
+            there = os.path.normpath(os.path.join(os.path.dirname(path), file)) if file else path
+            if not os.path.exists(there):
+                wrong.append((number, f"link to {target}: no such file"))
+                continue
+            linked.add(there)
+            if anchor and anchor not in anchors_of(read(there)):
+                wrong.append((number, f"link to {target}: no such heading"))
+    return wrong, linked
+
+
+def spans_of(text):
+    """What stands between backticks outside of blocks, with the line of its beginning."""
+    outside, _ = prose_of(text)
+    # A span may go over the end of a line, not over that of a paragraph.
+    found, paragraph = [], []
+    for number, line in outside + [(0, "")]:
+        if line.strip():
+            paragraph.append((number, line))
+            continue
+        whole, starts = "", []
+        for n, part in paragraph:
+            starts.append((len(whole), n))
+            whole += part + "\n"
+        for match in re.finditer(r"(`+)(.+?)\1(?!`)", whole, re.DOTALL):
+            number = max((s, n) for s, n in starts if s <= match.start())[1]
+            found.append((number, match[2].replace("\n", " ")))
+        paragraph = []
+    return found
+
+
+def is_path(span):
+    return re.fullmatch(r"[\w.{}*+-]+(/[\w.{}*+-]+)*/?", span) is not None
+
+
+def check_span(span, tree):
+    """What is wrong with a name between backticks; nothing where it names nothing of ours."""
+    if span in OTHERS or "..." in span:
+        return None
+    top = span.split("/")[0]
+    if "/" in span and is_path(span) and "*" not in span:
+        if top == "touchstone" and span.endswith(".h"):
+            return None if tree.has_header(span) else "no such header"
+        if top in ROOTS or top == "docs":
+            return None if os.path.exists(os.path.join(tree.source, span)) else "no such file"
+        return None
+    if re.fullmatch(r"[\w-]+\.(h|cpp|cmake)", span):
+        return None if span in tree.names else "no such file"
+    if re.fullmatch(r"[A-Za-z]\w*(\.[A-Z]\w*)+", span):  # a test
+        return None if all(w in tree.words for w in span.split(".")) else "no such test"
+    name = re.fullmatch(r"(?:touchstone::)?((?:\w+::)*\w+)(\(\)|<\w+>)?", span)
+    if name and re.search(r"_[A-Za-z]|[a-z][A-Z]|::", span):
+        words = name[1].split("::")
+        return None if all(w in tree.words for w in words) else "not in the tree"
+    if re.fullmatch(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+(=.*)?", span):
+        return None if span.split("=")[0] in tree.words else "not in the tree"
+    if re.fullmatch(r"--[a-z][a-z0-9-]*( .*)?", span):
+        return None if span.split()[0] in tree.flags else "no such option"
+    return None
+
+
+class Help:
+    """What the program says of its verbs."""
+
+    def __init__(self, program):
+        self.program = program
+        first = self.run("--help")
+        self.verbs = set(re.findall(r"^  ([a-z][a-z-]*) {2,}\S", first, re.MULTILINE))
+        self.flags = {}
+
+    def run(self, *words):
+        done = subprocess.run([self.program, *words], stdout=subprocess.PIPE, check=True)
+        return done.stdout.decode()
+
+    def flags_of(self, verb):
+        if verb not in self.flags:
+            text = self.run(verb, "--help") + "\n--color --version --help"
+            self.flags[verb] = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text))
+        return self.flags[verb]
+
+    def check(self, line):
+        """What is wrong with the calls of the program in a line."""
+        for call in re.findall(r"(?<![\w./'-])touchstone ([a-z][a-z-]*)((?: [^|;&#`\n]*)?)", line):
+            verb, rest = call
+            if verb not in self.verbs:
+                if "--" in rest:
+                    yield f"touchstone {verb}: no such verb"
+                continue
+            bare = re.sub(r"'[^']*'|\"[^\"]*\"", "''", rest)
+            for flag in re.findall(r"(?<!\S)(--[a-z][a-z-]*)", bare):
+                if flag not in self.flags_of(verb):
+                    yield f"touchstone {verb} {flag}: no such option"
+
+
+def main():
+    source = os.path.abspath(sys.argv[1])
+    known = Help(sys.argv[2]) if len(sys.argv) > 2 else None
+    tree = Tree(source)
+    texts = {}
+
+    def read(path):
+        if path not in texts:
+            with open(path, encoding="utf-8", errors="replace") as file:
+                texts[path] = file.read()
+        return texts[path]
+
+    wrong, linked = [], set()
+    pages = pages_of(source)
+    for path in pages:
+        text = read(path)
+        findings, targets = check_links(path, text, read)
+        if path == os.path.join(source, "docs", "README.md"):
+            linked = targets
+        spans = spans_of(text)
+        for number, span in spans:
+            what = check_span(span.strip(), tree)
+            if what:
+                findings.append((number, f"`{span}`: {what}"))
+        if known:
+            _, inside = prose_of(text)
+            for number, line in spans + inside:
+                findings += [(number, what) for what in known.check(line)]
+        wrong += [f"{os.path.relpath(path, source)}:{n}: {what}" for n, what in sorted(findings)]
+    for path in pages[1:]:
+        if path not in linked and os.path.basename(path) != "README.md":
+            wrong.append(f"docs/README.md: no link to {os.path.relpath(path, source)}")
+    print("\n".join(wrong) if wrong else f"{len(pages)} pages, nothing wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
