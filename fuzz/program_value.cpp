@@ -1,4 +1,5 @@
 // What a program computes, without the lazy stack.
+#include <algorithm>
 #include <cstring>
 
 #include "touchstone/base/error.h"
@@ -39,7 +40,8 @@ LazyOpPtr node_of(const ProgramStep& s, const std::vector<LazyOpPtr>& x) {
   if (s.name.ends_with("cast")) return LazyOp::cast(x[0], parse_dtype(s.word), s.name == "bitcast");
   const Op op = op_of(s.name);
   if (is_reduce(op)) {
-    const std::vector<int> axes = axes_of(s);
+    std::vector<int> axes = axes_of(s);
+    std::ranges::sort(axes);
     return axes.empty() ? x[0] : LazyOp::reduce(op, x[0], axes);
   }
   if (x.size() == 1) return LazyOp::unary(op, x[0]);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include "backend.h"
 #include "experiment.h"
@@ -57,18 +58,28 @@ class OrderSearch {
       while (!pool->empty()) sum = step(sum, *pool, sign);
     return static_cast<float>(sum);
   }
-  /// Every lane a run of terms in order of their signs, which it takes in an order chosen so.
+  /// Lanes of one sign as far as there are such terms. Each begins with the largest that is left
+  /// and takes the rest from all of that sign, chosen so.
   float greedy_lanes(double sign, std::size_t k) {
-    std::vector<double> sums, all = shuffled();
-    std::ranges::sort(all, [](double a, double b) { return (a > 0) > (b > 0); });
-    const std::size_t count = std::min(k, all.size()), length = (all.size() + count - 1) / count;
-    for (std::size_t from = 0; from < all.size(); from += length) {
-      std::vector<double> up, down;
-      for (std::size_t i = from; i < std::min(from + length, all.size()); ++i)
-        (all[i] > 0 ? up : down).push_back(all[i]);
+    std::vector<double> up, down, sums;
+    for (const double v : shuffled()) (v > 0 ? up : down).push_back(v);
+    const std::size_t count = std::min(k, terms_.size());
+    std::size_t left = terms_.size();
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      const std::size_t length = (left + count - lane - 1) / (count - lane);
       double sum = 0;
-      for (std::vector<double>* part : {&up, &down})
-        while (!part->empty()) sum = step(sum, *part, sign);
+      for (std::size_t i = 0; i < length; ++i) {
+        std::vector<double>& pool = up.empty() ? down : up;
+        if (i == 0) {
+          const auto most =
+              std::ranges::max_element(pool, {}, [](double v) { return std::abs(v); });
+          sum = std::exchange(*most, pool.back());
+          pool.pop_back();
+        } else {
+          sum = step(sum, pool, sign);
+        }
+      }
+      left -= length;
       sums.push_back(sum);
     }
     double sum = 0;
