@@ -141,7 +141,7 @@ std::string classes_text(TypeClasses classes) {
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
-// "a = b; c = d" with each example in code.
+// "a = b; c = d" with each example in code, as a→b.
 std::string examples_text(std::string_view examples) {
   std::string out;
   while (!examples.empty()) {
@@ -150,6 +150,7 @@ std::string examples_text(std::string_view examples) {
     examples.remove_prefix(std::min(end + 2, examples.size()));
     std::string text(one);
     if (text.starts_with(" = ")) text = "nothing" + text;
+    if (const std::size_t at = text.find(" = "); at != std::string::npos) text.replace(at, 3, "→");
     out += fmt::format("{}`{}`", out.empty() ? "" : ", ", text);
   }
   return out;

@@ -31,13 +31,7 @@ std::string bounded(std::string_view vars) {
 }
 
 std::string rule_entry(const symbolic::Rule& r) {
-  std::string text = fmt::format("- **{}** {}: `{}`", r.name, r.title, text_of(read_claim(r)));
-  if (!r.before.empty()) {
-    text += fmt::format(". `{}` is `{}`", as_written(r.before), as_written(r.after));
-    if (const std::string vars = bounded(r.vars); !vars.empty())
-      text += fmt::format(" for `{}`", vars);
-  }
-  return text + ".\n";
+  return fmt::format("- **{}** {}: `{}`\n", r.name, r.title, text_of(read_claim(r)));
 }
 
 std::string bound_entry(const symbolic::BoundRule& r) {
@@ -47,12 +41,20 @@ std::string bound_entry(const symbolic::BoundRule& r) {
 
 }  // namespace
 
+std::string example_of(const symbolic::Rule& rule) {
+  if (rule.before.empty()) return {};
+  std::string text = fmt::format("{} is {}", as_written(rule.before), as_written(rule.after));
+  if (const std::string vars = bounded(rule.vars); !vars.empty())
+    text += fmt::format(" for {}", vars);
+  return text;
+}
+
 std::string rules_page() {
   std::string text = fmt::format(
       "# Rules\n\n"
       "Made from the tables by `touchstone prove --docs`. {} laws of the simplifier, `LHS -> RHS ; "
-      "CONDITION`,\neach with an example, and {} of its bounds; `touchstone prove NAME` shows a "
-      "proof. [symbolic.md](symbolic.md#proofs)\nsays what a law claims.\n\n",
+      "CONDITION`,\nand {} of its bounds; `touchstone prove NAME` shows an example and a proof. "
+      "[symbolic.md](symbolic.md#proofs)\nsays what a law claims.\n\n",
       symbolic::rules().size(), symbolic::bound_rules().size());
   for (const symbolic::Rule& r : symbolic::rules()) text += rule_entry(r);
   text +=

@@ -105,6 +105,11 @@ TEST(Page, IsUpToDate) {
   EXPECT_EQ(page, rules_page()) << "write it anew: touchstone prove --docs > docs/rules.md";
 }
 
+TEST(Page, AnExampleIsWrittenAsTheProgramWrites) {
+  EXPECT_EQ(example_of(*symbolic::find_rule("div.split")), "(4*x + y)//12 is x//3 for y=0..3");
+  EXPECT_EQ(example_of(*symbolic::find_rule("mod.flip")), "(x + 3)%2 is 1 - x%2");
+}
+
 TEST(Mutants, OfNineInTenRulesAreMostlyFalse) {
   Prover prover;
   int all = 0, refuted = 0;
