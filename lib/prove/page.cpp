@@ -34,11 +34,6 @@ std::string rule_entry(const symbolic::Rule& r) {
   return fmt::format("- **{}** {}: `{}`\n", r.name, r.title, text_of(read_claim(r)));
 }
 
-std::string bound_entry(const symbolic::BoundRule& r) {
-  const std::string when = r.when.empty() ? "" : fmt::format(" where `{}`", as_written(r.when));
-  return fmt::format("- **{}** `{}`{}\n", r.name, as_written(r.law), when);
-}
-
 }  // namespace
 
 std::string example_of(const symbolic::Rule& rule) {
@@ -52,15 +47,11 @@ std::string example_of(const symbolic::Rule& rule) {
 std::string rules_page() {
   std::string text = fmt::format(
       "# Rules\n\n"
-      "Made from the tables by `touchstone prove --docs`. {} laws of the simplifier, `LHS -> RHS ; "
-      "CONDITION`,\nand {} of its bounds; `touchstone prove NAME` shows an example and a proof. "
-      "[symbolic.md](symbolic.md#proofs)\nsays what a law claims.\n\n",
+      "Made from the table by `touchstone prove --docs`: {} laws of the simplifier, `LHS -> RHS ; "
+      "CONDITION`.\n`touchstone prove NAME` shows an example and a proof, `touchstone prove --all` "
+      "also the {} laws of bounds.\n[symbolic.md](symbolic.md#proofs) says what a law claims.\n\n",
       symbolic::rules().size(), symbolic::bound_rules().size());
   for (const symbolic::Rule& r : symbolic::rules()) text += rule_entry(r);
-  text +=
-      "\n## Bounds\n\nl <= x <= h and m <= y <= n are the ends of x and y; of a congruence m and n "
-      "are the moduli, r and s the\nresidues.\n\n";
-  for (const symbolic::BoundRule& r : symbolic::bound_rules()) text += bound_entry(r);
   return text;
 }
 

@@ -6,8 +6,7 @@
 
 namespace touchstone::prove {
 
-/// The page of all rules, in Markdown: each with its law and condition; then the laws of bounds.
-/// Made from the tables alone.
+/// The page of all rules, in Markdown: each with its law and condition. Made from the table alone.
 std::string rules_page();
 
 /// "(4*x + y)//12 is x//3 for y=0..3"; empty where the rule has no example.
