@@ -1,8 +1,11 @@
 #include "touchstone/interp/exact_sum.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "touchstone/base/error.h"
+#include "touchstone/interp/sum_in_parts.h"
 
 namespace touchstone {
 
@@ -51,7 +54,7 @@ template <class T>
 requires is_float_storage<T>
 void ExactSum<T>::carry() {
   detail::carry_digits(digits_.data(), Layout::kDigits);
-  room_ = kTermsPerCarry;
+  room_ = kTermsPerCarry - 1;
 }
 
 template <class T>
@@ -64,6 +67,74 @@ void ExactSum<T>::add_special(U x) {
   empty_ = false;
 }
 
+// x is a multiple of the least subnormal of U, and far from where the topmost digit ends.
+template <class T>
+requires is_float_storage<T>
+void ExactSum<T>::add_part(double x) {
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);  // in [1/2, 1)
+  auto mantissa = static_cast<std::uint64_t>(std::abs(std::ldexp(fraction, 53)));
+  int position = exponent - 53 - Layout::kLeastExponent;
+  if (position < 0) {  // what is shifted out is 0
+    mantissa >>= -position;
+    position = 0;
+  }
+  const int shift = position % 32;
+  const std::int64_t sign = x < 0 ? -1 : 1;
+  const std::uint64_t low = (mantissa & 0xffffffff) << shift, high = (mantissa >> 32) << shift;
+  std::int64_t* digit = digits_.data() + position / 32;
+  digit[0] += sign * static_cast<std::int64_t>(low & 0xffffffff);
+  digit[1] += sign * static_cast<std::int64_t>((low >> 32) + (high & 0xffffffff));
+  digit[2] += sign * static_cast<std::int64_t>(high >> 32);
+  if (--room_ == 0) carry();
+}
+
+template <class T>
+requires is_float_storage<T>
+bool ExactSum<T>::add_in_parts(std::span<const T> terms) {
+  detail::SumParts parts;
+  if constexpr (std::is_same_v<T, double>) {
+    parts = detail::sum_in_parts(terms.data(), terms.size());
+  } else if constexpr (std::is_same_v<T, float>) {
+    parts = detail::sum_in_parts(terms.data(), terms.size(), Layout::kInfo.digits);
+  } else {
+    std::array<float, detail::kMostInParts> wide;
+    std::ranges::transform(terms, wide.begin(), detail::widened<float, T>);
+    parts = detail::sum_in_parts(wide.data(), terms.size(), info(dtype_v<T>).digits);
+  }
+  if (parts.count == 0) return false;
+  for (int i = 0; i < parts.count; ++i) {
+    double& part = parts.part[static_cast<std::size_t>(i)];
+    if (apart_ == 0) std::swap(apart_, part);
+    if (part != 0) add_part(part);
+  }
+  empty_ = false;
+  not_negative_zero_ = 1;
+  return true;
+}
+
+template <class T>
+requires is_float_storage<T>
+void ExactSum<T>::add(std::span<const T> terms) {
+  constexpr std::size_t kFew = 12;  // faster one by one
+  while (!terms.empty()) {
+    const std::span<const T> run = terms.first(std::min(terms.size(), detail::kMostInParts));
+    terms = terms.subspan(run.size());
+    if (run.size() >= kFew && add_in_parts(run)) continue;
+    for (const T x : run) add(x);
+  }
+}
+
+template <class T>
+requires is_float_storage<T> UnpackedReal ExactSum<T>::unpacked()
+const {
+  if (apart_ == 0)
+    return detail::unpack_digits(digits_.data(), Layout::kDigits, Layout::kLeastExponent);
+  ExactSum whole = *this;
+  whole.add_part(std::exchange(whole.apart_, 0));
+  return whole.unpacked();
+}
+
 template <class T>
 requires is_float_storage<T>
 void ExactSum<T>::merge(const ExactSum& other) {
@@ -72,6 +143,7 @@ void ExactSum<T>::merge(const ExactSum& other) {
   carry();
   for (std::size_t i = 0; i < digits_.size(); ++i) digits_[i] += carried.digits_[i];
   carry();
+  if (other.apart_ != 0) add_part(other.apart_);
   empty_ = empty_ && other.empty_;
   not_negative_zero_ |= other.not_negative_zero_;
   specials_.nan |= other.specials_.nan;

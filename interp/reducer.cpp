@@ -13,8 +13,7 @@ class FloatSum : public Reducer {
  public:
   explicit FloatSum(DType accumulator) : accumulator_(accumulator) {}
   void feed(const Block& in, std::int64_t first, std::int64_t count) override {
-    const T* values = in.begin<T>() + first;
-    for (std::int64_t i = 0; i < count; ++i) sum_.add(values[i]);
+    sum_.add(std::span(in.begin<T>() + first, static_cast<std::size_t>(count)));
   }
   void finish(Block& out, std::int64_t at) override {
     out.begin<T>()[at] = with_storage(accumulator_, [&]<class A>(std::type_identity<A>) {

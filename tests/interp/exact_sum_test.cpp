@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 #include <random>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "scalar_reference.h"
@@ -38,6 +40,11 @@ R expected(const std::vector<T>& terms) {
   return in_format<R>([&](mpfr_ptr to, mpfr_rnd_t mode) {
     return mpfr_check_range(to, mpfr_set(to, sum.get(), mode), mode);
   });
+}
+
+template <class T>
+T negated(T x) {
+  return of_bits<T>(Scalar::of(x).bits() ^ (std::uint64_t{1} << (8 * sizeof(T) - 1)));
 }
 
 template <class T>
@@ -112,9 +119,7 @@ TYPED_TEST(ExactSumOf, AgreesWithMpfrAndEveryOrder) {
     if (round % 2 == 0) {  // cancel most of it
       const auto n = terms.size();
       for (std::size_t i = 0; i < n; ++i)
-        if (random() % 8 != 0)
-          terms.push_back(of_bits<TypeParam>(Scalar::of(terms[i]).bits() ^
-                                             (std::uint64_t{1} << (8 * sizeof(TypeParam) - 1))));
+        if (random() % 8 != 0) terms.push_back(negated(terms[i]));
     }
     const auto want = expected<TypeParam>(terms);
     ASSERT_TRUE(same(sum_of(terms).result(), want)) << show(want);
@@ -167,6 +172,109 @@ TYPED_TEST(ExactSumOf, ManyTermsDoNotOverflowTheDigits) {
   ExactSum<TypeParam> t;
   for (int i = 0; i < 1000; ++i) t.add(minus);
   EXPECT_EQ(t.template result<double>(), -1000 * third);
+}
+
+// `n` finite numbers whose exponents spread over `binades`; every eighth but the first is a zero,
+// of either sign.
+template <class T>
+std::vector<T> spread_values(std::mt19937_64& random, std::size_t n, int binades) {
+  constexpr DTypeInfo kInfo = info(dtype_v<T>);
+  constexpr int kRoom = kInfo.max_exponent - kInfo.min_exponent - 12;
+  const int lowest = kInfo.min_exponent + static_cast<int>(random() % (kRoom + 1));
+  std::vector<T> terms;
+  while (terms.size() < n) {
+    const int exponent =
+        std::min(lowest + static_cast<int>(random() % static_cast<std::uint64_t>(binades + 1)),
+                 kInfo.max_exponent - 12);
+    const double x = std::ldexp(1 + static_cast<double>(random() >> 12) * 0x1p-52, exponent);
+    const double sign = random() % 2 == 0 ? 1 : -1;
+    terms.push_back(convert<T>(random() % 8 == 0 && !terms.empty() ? sign * 0.0 : sign * x));
+  }
+  return terms;
+}
+
+constexpr std::size_t kLengths[] = {1, 7, 11, 12, 13, 31, 64, 1000, 1023, 1024, 1025, 3000};
+
+TYPED_TEST(ExactSumOf, RunsAgreeWithMpfrAndTermByTerm) {
+  using T = TypeParam;
+  std::mt19937_64 random(37);
+  for (const int binades : {0, 3, 12, 18, 22, 30, 45, 58, 62, 75, 90, 120, 2000})
+    for (const std::size_t n : kLengths) {
+      const std::vector<T> terms = spread_values<T>(random, n, binades);
+      ExactSum<T> run;
+      run.add(std::span(terms));
+      const auto shown = [&] { return std::to_string(n) + " over " + std::to_string(binades); };
+      ASSERT_TRUE(same(run.result(), expected<T>(terms))) << shown();
+      ASSERT_TRUE(same(run.template result<float>(), expected<float>(terms))) << shown();
+      ASSERT_TRUE(same(run.template result<double>(), expected<double>(terms))) << shown();
+      ASSERT_EQ(run.round_down(), sum_of(terms).round_down()) << shown();
+      ASSERT_EQ(run.round_up(), sum_of(terms).round_up()) << shown();
+    }
+}
+
+TYPED_TEST(ExactSumOf, RunsAndTermsAndMergesAddUp) {
+  using T = TypeParam;
+  std::mt19937_64 random(41);
+  for (int round = 0; round < 300; ++round) {
+    std::vector<T> all;
+    ExactSum<T> sum;
+    for (int step = 0; step < 4; ++step) {
+      const auto terms = spread_values<T>(random, kLengths[random() % 8], 40);
+      ExactSum<T> other;
+      switch (random() % 3) {
+        case 0:
+          sum.add(std::span(terms));
+          break;
+        case 1:
+          for (const T x : terms) sum.add(x);
+          break;
+        default:
+          other.add(std::span(terms));
+          sum.merge(other);
+      }
+      all.insert(all.end(), terms.begin(), terms.end());
+      if (random() % 3 == 0)  // nearly all of it cancels
+        for (T x : std::vector<T>(all)) {
+          sum.add(negated(x));
+          all.push_back(negated(x));
+        }
+    }
+    ASSERT_TRUE(same(sum.result(), expected<T>(all)));
+    ASSERT_TRUE(same(sum.template result<double>(), expected<double>(all)));
+  }
+}
+
+TYPED_TEST(ExactSumOf, SpecialValuesAndZerosOfRunsAreThoseOfTerms) {
+  using T = TypeParam;
+  std::mt19937_64 random(43);
+  const double specials[] = {kInfinity, -kInfinity, kNotANumber};
+  for (const std::size_t n : kLengths) {
+    std::vector<T> zeros(n, this->of(-0.0));
+    ExactSum<T> sum;
+    sum.add(std::span<const T>(zeros));
+    EXPECT_TRUE(same(sum.result(), this->of(-0.0)));
+    zeros[random() % n] = this->of(0.0);
+    sum.add(std::span<const T>(zeros));
+    EXPECT_TRUE(same(sum.result(), this->of(0.0)));
+    for (int round = 0; round < 6; ++round) {
+      auto terms = spread_values<T>(random, n, 20);
+      for (int k = 0; k < 1 + round / 3; ++k)
+        terms[random() % n] = this->of(specials[random() % 3]);
+      ExactSum<T> run;
+      run.add(std::span<const T>(terms));
+      EXPECT_TRUE(same(run.result(), sum_of(terms).result()));
+    }
+    // What cancels leaves +0, and the least subnormal beside it is seen.
+    auto terms = spread_values<T>(random, n, 20);
+    for (std::size_t i = terms.size(); i-- > 0;) terms.push_back(negated(terms[i]));
+    ExactSum<T> run;
+    run.add(std::span<const T>(terms));
+    EXPECT_TRUE(same(run.result(), this->of(0)));
+    terms.push_back(of_bits<T>(1));
+    ExactSum<T> tiny;
+    tiny.add(std::span<const T>(terms));
+    EXPECT_TRUE(same(tiny.result(), of_bits<T>(1)));
+  }
 }
 
 TEST(ExactSum, RoundsOnlyToFloats) {

@@ -1,10 +1,12 @@
 // Prints a digest of what every scalar function answers, on edge values and at random: one line a
 // function and type. Compiled with several compilers and flags, the lines must be the same.
 
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "touchstone/interp/exact_sum.h"
@@ -62,10 +64,10 @@ std::vector<T> values(int count) {
   return out;
 }
 
-template <class T, class... F>
-void unary(const char* name, const std::vector<T>& x, F... functions) {
+template <class T, class Argument, class... F>
+void unary(const char* name, const std::vector<Argument>& x, F... functions) {
   Digest digest;
-  for (const T v : x) (digest.add(functions(v)), ...);
+  for (const Argument& v : x) (digest.add(functions(v)), ...);
   std::printf("%s %s %016llx\n", info(dtype_v<T>).name.data(), name, digest.value());
 }
 
@@ -90,6 +92,26 @@ void cast(const std::vector<T>& x) {
   for (std::size_t i = 0; i < x.size(); ++i) digest.add(out[i]);
   std::printf("%s to %s %016llx\n", info(dtype_v<T>).name.data(), info(dtype_v<To>).name.data(),
               digest.value());
+}
+
+// Finite numbers, not far from one another.
+template <class T>
+std::vector<T> near_values() {
+  std::vector<T> out;
+  std::mt19937_64 draw(sizeof(T));
+  while (out.size() < 4000) {
+    const auto digits = static_cast<double>(static_cast<std::int64_t>(draw()));
+    out.push_back(convert<T>(std::ldexp(digits, -60 - static_cast<int>(draw() % 24))));
+  }
+  return out;
+}
+
+template <class T>
+std::vector<std::span<const T>> runs_of(const std::vector<T>& x) {
+  std::vector<std::span<const T>> runs;
+  for (std::size_t first = 0, length = 0; first + length <= x.size(); first += length++ / 2 + 1)
+    runs.push_back(std::span(x).subspan(first, length));
+  return runs;
 }
 
 template <class T>
@@ -118,6 +140,12 @@ void all() {
     unary<T>("sqrt", x, [](T a) { return scalar::sqrt(a); });
     unary<T>("recip", x, [](T a) { return scalar::recip(a); });
     binary<T>("fma", x, [](T a, T b) { return scalar::fma(a, b, a); });
+    const std::vector<T> near = near_values<T>();
+    unary<T>("sum of runs", runs_of(near), [](const std::span<const T>& run) {
+      ExactSum<T> sum;
+      sum.add(run);
+      return sum.result();
+    });
     binary<T>("sum", x, [](T a, T b) {
       ExactSum<T> sum;
       sum.add(a);
