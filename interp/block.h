@@ -34,20 +34,29 @@ using ArrayMap = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
 template <class T>
 using ConstArrayMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
 
-/// A run of elements of one dtype, in row-major order of the shape they belong to. Reused from run
-/// to run: resize keeps the memory.
+/// A run of elements of one dtype, in row-major order of the shape they belong to: its own, or a
+/// part of somebody else's memory. Reused from run to run: resize keeps the memory.
 class Block {
  public:
   void resize(DType dtype, std::int64_t count) {
+    foreign_ = nullptr;
     dtype_ = dtype;
     count_ = count;
     const auto bytes = static_cast<Eigen::Index>(static_cast<std::size_t>(count) * itemsize(dtype));
     if (bytes_.size() < bytes) bytes_.resize(bytes);
   }
+  /// Reads `count` elements at `memory`, until the next resize; there they must stay as they are.
+  void refer(DType dtype, std::int64_t count, const std::byte* memory) {
+    foreign_ = memory;
+    dtype_ = dtype;
+    count_ = count;
+  }
   DType dtype() const { return dtype_; }
   std::int64_t count() const { return count_; }
   std::byte* data() { return reinterpret_cast<std::byte*>(bytes_.data()); }
-  const std::byte* data() const { return reinterpret_cast<const std::byte*>(bytes_.data()); }
+  const std::byte* data() const {
+    return foreign_ != nullptr ? foreign_ : reinterpret_cast<const std::byte*>(bytes_.data());
+  }
 
   template <class T>
   T* begin() {
@@ -55,20 +64,13 @@ class Block {
   }
   template <class T>
   const T* begin() const {
-    return reinterpret_cast<const T*>(bytes_.data());
-  }
-  template <class T>
-  ArrayMap<T> array() {
-    return {begin<T>(), count_};
-  }
-  template <class T>
-  ConstArrayMap<T> array() const {
-    return {begin<T>(), count_};
+    return reinterpret_cast<const T*>(data());
   }
 
  private:
   DType dtype_ = DType::Bool;
   std::int64_t count_ = 0;
+  const std::byte* foreign_ = nullptr;
   Eigen::Array<std::uint8_t, Eigen::Dynamic, 1> bytes_;  // aligned for every type
 };
 

@@ -9,6 +9,7 @@
 #include "touchstone/interp/evaluator.h"
 #include "touchstone/interp/excess.h"
 #include "touchstone/interp/fxn_for_op.h"
+#include "touchstone/interp/gather.h"
 #include "touchstone/interp/open_rows.h"
 #include "touchstone/interp/radius.h"
 #include "touchstone/interp/unrounded_products.h"
@@ -344,24 +345,18 @@ class Envelope {
   Envelope(std::span<Buffer* const> buffers, const Profile& profile, Form form)
       : buffers_(buffers), profile_(profile), form_(form) {}
 
-  void load(const ProgramNode& node, std::span<const std::int64_t> addresses, Block& out) const {
+  void load(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
+            Block& out) const {
     const Buffer& buffer = *buffers_[static_cast<std::size_t>(node.buffer)];
-    with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
-      const T* memory = static_cast<const T*>(buffer.memory());
-      fill<T>(addresses, out, [&](std::int64_t address) {
-        if (address >= buffer.size())
-          throw BufferError(fmt::format("a LOAD reaches element {} of buffer {}, which holds {}",
-                                        address, node.buffer, buffer.size()));
-        return memory[address];
-      });
-    });
+    check_runs(runs, buffer, node.buffer);
+    out.resize(node.dtype, count, true);
+    gather(itemsize(node.dtype), buffer.memory(), runs, out.lo.data());
   }
 
-  void constant(const ProgramNode& node, std::span<const std::int64_t> addresses,
+  void constant(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
                 Block& out) const {
-    with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
-      fill<T>(addresses, out, [value = node.value.as<T>()](std::int64_t) { return value; });
-    });
+    out.resize(node.dtype, count, true);
+    spread(itemsize(node.dtype), node.value.bits(), runs, out.lo.data());
   }
 
   void apply(const ProgramNode& node, std::span<const Block* const> operands, std::int64_t count,
@@ -417,21 +412,31 @@ class Envelope {
     out.resize(node.dtype, count, false);
   }
 
- private:
-  template <class T, class Read>
-  static void fill(std::span<const std::int64_t> addresses, Block& out, Read read) {
-    out.resize(dtype_v<T>, static_cast<std::int64_t>(addresses.size()), true);
-    T* to = out.lo.begin<T>();
-    for (std::size_t i = 0; i < addresses.size(); ++i)
-      to[i] = addresses[i] < 0 ? T{} : read(addresses[i]);
+  void repeat(const Block& from, const AddressRun& run, Block& out, std::int64_t at) const {
+    const std::size_t width = itemsize(out.dtype());
+    const auto first = static_cast<std::size_t>(at);
+    const auto copy = [&](std::size_t size, const void* memory, void* to) {
+      gather(size, memory, std::span(&run, 1), static_cast<std::byte*>(to) + first * size);
+    };
+    copy(width, from.lo.data(), out.lo.data());
+    copy(width, from.hi.data(), out.hi.data());
+    copy(1, from.flags.data(), out.flags.data());
   }
 
+ private:
   std::span<Buffer* const> buffers_;
   const Profile& profile_;
   Form form_;
   std::vector<const interp::Block*> plain_;
   Done done_;
 };
+
+Program program_of(const LazyOpPtr& kernel, const Profile& profile,
+                   const symbolic::Values& values) {
+  return with_excess(
+      make_program(values.empty() ? kernel : bind_variables(kernel, values), Repeats::Kept),
+      profile);
+}
 
 }  // namespace
 
@@ -448,8 +453,7 @@ void LegalBlock::resize(DType dtype, std::int64_t count, bool is_determined) {
 void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
                    const Profile& profile, const symbolic::Values& values,
                    const std::function<void(std::int64_t, const LegalBlock&)>& sink, Form form) {
-  const Program program =
-      with_excess(make_program(values.empty() ? kernel : bind_variables(kernel, values)), profile);
+  const Program program = program_of(kernel, profile, values);
   Envelope domain(buffers, profile, form);
   Evaluator<Envelope> evaluator(program, domain);
   evaluator.run(sink);
@@ -460,8 +464,7 @@ void legal_results_in_runs(
     const symbolic::Values& values, Threads& threads,
     const std::function<void(std::size_t)>& prepare,
     const std::function<void(std::size_t, std::int64_t, const LegalBlock&)>& sink) {
-  const Program program =
-      with_excess(make_program(values.empty() ? kernel : bind_variables(kernel, values)), profile);
+  const Program program = program_of(kernel, profile, values);
   std::int64_t most = 0;
   for (const Region& region : program.regions) most = std::max(most, region.size);
   const std::int64_t size = program.regions[0].size;

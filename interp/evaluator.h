@@ -14,15 +14,20 @@ namespace touchstone::interp {
 /// Elements handled at once: enough to amortise the walk over nodes, few enough to stay in cache.
 inline constexpr std::int64_t kBlockElements = 4096;
 
+/// Results of a reduce that repeats that are kept.
+inline constexpr std::int64_t kKeptResults = std::int64_t{1} << 16;
+
 /// Runs a program block by block over a domain of values. Memory is a few blocks a node, whatever
 /// the kernel's size. A Domain has
 ///   Block                                            a run of its elements
-///   load(node, addresses, Block& out)                LOAD; address -1 is masked out
-///   constant(node, addresses, Block& out)            CONST; the same
-///   apply(node, operands, count, Block& out)         an elementwise op
-///   reducer(node) -> unique_ptr<Reducer>             with feed(block, first, count) and
+///   load(node, runs, count, Block& out)              LOAD of `count` elements, as runs of
+///   addresses constant(node, runs, count, Block& out)          CONST; the same apply(node,
+///   operands, count, Block& out)         an elementwise op reducer(node) -> unique_ptr<Reducer>
+///   with feed(block, first, count) and
 ///                                                    finish(Block& out, at)
 ///   prepare(node, count, Block& out)                 room for a reduce's results
+///   repeat(Block& from, run, Block& out, at)         results along a run, from out[at] on; only
+///                                                    where programs are made with Repeats::Kept
 template <class Domain>
 class Evaluator {
  public:
@@ -70,8 +75,15 @@ class Evaluator {
   }
 
  private:
+  // The latest results of a reduce that repeats: those from `first` on.
+  struct Kept {
+    Block block;
+    std::int64_t first = 0, count = 0;
+    std::vector<AddressRun> runs;
+  };
   struct NodeState {
     Block block;
+    Kept kept;
     decltype(std::declval<Domain&>().reducer(std::declval<const ProgramNode&>())) reducer;
   };
 
@@ -84,14 +96,15 @@ class Evaluator {
       const ProgramNode& node = region.nodes[i];
       Block& out = states[i].block;
       if (node.op == Op::Load || node.op == Op::Const) {
-        addresses_.resize(static_cast<std::size_t>(count));
-        node.addresses.read(first, addresses_);
-        node.op == Op::Load ? domain_.load(node, addresses_, out)
-                            : domain_.constant(node, addresses_, out);
+        node.addresses.runs(first, count, runs_);
+        node.op == Op::Load ? domain_.load(node, runs_, count, out)
+                            : domain_.constant(node, runs_, count, out);
       } else if (is_reduce(node.op)) {
         domain_.prepare(node, count, out);
-        if (region_id == 0 && share_ && shared(node, first, count, out)) continue;
-        reduce(node, *states[i].reducer, first, count, out);
+        if (node.repeats)
+          repeat(region_id, node, states[i], first, count);
+        else
+          reduce_all(region_id, node, *states[i].reducer, {first, first + count}, first, out);
       } else {
         operands.clear();
         for (const int s : node.src) operands.push_back(&states[static_cast<std::size_t>(s)].block);
@@ -101,21 +114,66 @@ class Evaluator {
     return states.back().block;
   }
 
-  bool shared(const ProgramNode& node, std::int64_t first, std::int64_t count, Block& out) {
-    for (std::int64_t i = 0; i < count; ++i)
-      if (!share_(node, out, i, (first + i) * node.terms, (first + i + 1) * node.terms))
-        return false;
-    return count > 0;
+  // Elements [begin, end) of a node.
+  struct Elements {
+    std::int64_t begin, end;
+  };
+
+  // Results [first, first + count) of a node that repeats, from those that are kept, or computed
+  // and kept now.
+  void repeat(int region_id, const ProgramNode& node, NodeState& state, std::int64_t first,
+              std::int64_t count) {
+    if constexpr (requires {
+                    domain_.repeat(state.kept.block, AddressRun(), state.block, first);
+                  }) {
+      node.results.runs(first, count, state.kept.runs);
+      std::int64_t at = 0;
+      for (AddressRun run : state.kept.runs) {
+        keep(region_id, node, state, {run.least(), run.most() + 1});
+        run.base -= state.kept.first;
+        domain_.repeat(state.kept.block, run, state.block, at);
+        at += run.count;
+      }
+    }
+  }
+
+  void keep(int region_id, const ProgramNode& node, NodeState& state, Elements wanted) {
+    Kept& kept = state.kept;
+    const std::int64_t end = kept.first + kept.count;
+    if (wanted.begin >= kept.first && wanted.end <= end) return;
+    if (kept.count == 0) domain_.prepare(node, std::min(node.distinct, kKeptResults), kept.block);
+    const bool goes_on = kept.count > 0 && wanted.begin >= kept.first && wanted.begin <= end &&
+                         wanted.end <= kept.first + kKeptResults;
+    if (goes_on)
+      wanted.begin = end;
+    else
+      kept.first = wanted.begin;
+    reduce_all(region_id, node, *state.reducer, wanted, kept.first, kept.block);
+    kept.count = wanted.end - kept.first;
+  }
+
+  // The reduction of each of `wanted`; element `origin` comes to out[0].
+  template <class Reducer>
+  void reduce_all(int region_id, const ProgramNode& node, Reducer& reducer, Elements wanted,
+                  std::int64_t origin, Block& out) {
+    if (region_id == 0 && share_ && shared(node, wanted, origin, out)) return;
+    reduce(node, reducer, wanted, origin, out);
+  }
+
+  bool shared(const ProgramNode& node, Elements wanted, std::int64_t origin, Block& out) {
+    for (std::int64_t i = wanted.begin; i < wanted.end; ++i)
+      if (!share_(node, out, i - origin, i * node.terms, (i + 1) * node.terms)) return false;
+    return wanted.begin < wanted.end;
   }
 
   template <class Reducer>
-  void reduce(const ProgramNode& node, Reducer& reducer, std::int64_t first, std::int64_t count,
+  void reduce(const ProgramNode& node, Reducer& reducer, Elements wanted, std::int64_t origin,
               Block& out) {
     if (node.terms == 0) {
-      for (std::int64_t i = 0; i < count; ++i) reducer.finish(out, i);
+      for (std::int64_t i = wanted.begin; i < wanted.end; ++i) reducer.finish(out, i - origin);
       return;
     }
-    const std::int64_t begin = first * node.terms, end = (first + count) * node.terms;
+    const std::int64_t begin = wanted.begin * node.terms, end = wanted.end * node.terms;
     for (std::int64_t chunk = begin; chunk < end;) {
       const std::int64_t taken = std::min(kBlockElements, end - chunk);
       const Block& values = evaluate(node.region, chunk, taken);
@@ -123,7 +181,7 @@ class Evaluator {
         const std::int64_t next_output = (at / node.terms + 1) * node.terms;
         const std::int64_t stop = std::min(next_output, chunk + taken);
         reducer.feed(values, at - chunk, stop - at);
-        if (stop == next_output) reducer.finish(out, at / node.terms - first);
+        if (stop == next_output) reducer.finish(out, at / node.terms - origin);
         at = stop;
       }
       chunk += taken;
@@ -133,7 +191,7 @@ class Evaluator {
   const Program& program_;
   Domain& domain_;
   std::vector<std::vector<NodeState>> states_;
-  std::vector<std::int64_t> addresses_;
+  std::vector<AddressRun> runs_;
   Share share_;
 };
 

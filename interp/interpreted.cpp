@@ -9,6 +9,7 @@
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/evaluator.h"
 #include "touchstone/interp/fxn_for_op.h"
+#include "touchstone/interp/gather.h"
 #include "touchstone/interp/threads.h"
 
 namespace touchstone {
@@ -23,29 +24,22 @@ class Values {
 
   explicit Values(std::span<Buffer* const> buffers) : buffers_(buffers) {}
 
-  void load(const ProgramNode& node, std::span<const std::int64_t> addresses, Block& out) const {
+  void load(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
+            Block& out) const {
     const Buffer& buffer = *buffers_[static_cast<std::size_t>(node.buffer)];
-    out.resize(node.dtype, static_cast<std::int64_t>(addresses.size()));
-    with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
-      const T* memory = static_cast<const T*>(buffer.memory());
-      T* to = out.begin<T>();
-      for (std::size_t i = 0; i < addresses.size(); ++i) {
-        if (addresses[i] >= buffer.size())
-          throw BufferError(fmt::format("a LOAD reaches element {} of buffer {}, which holds {}",
-                                        addresses[i], node.buffer, buffer.size()));
-        to[i] = addresses[i] < 0 ? T{} : memory[addresses[i]];
-      }
-    });
+    check_runs(runs, buffer, node.buffer);
+    const auto* memory = static_cast<const std::byte*>(buffer.memory());
+    const std::size_t width = itemsize(node.dtype);
+    if (runs.size() == 1 && runs[0].valid() && runs[0].stride == 1)  // as it lies there
+      return out.refer(node.dtype, count, memory + static_cast<std::size_t>(runs[0].base) * width);
+    out.resize(node.dtype, count);
+    gather(width, memory, runs, out.data());
   }
 
-  void constant(const ProgramNode& node, std::span<const std::int64_t> addresses,
+  void constant(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
                 Block& out) const {
-    out.resize(node.dtype, static_cast<std::int64_t>(addresses.size()));
-    with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
-      const T value = node.value.as<T>();
-      T* to = out.begin<T>();
-      for (std::size_t i = 0; i < addresses.size(); ++i) to[i] = addresses[i] < 0 ? T{} : value;
-    });
+    out.resize(node.dtype, count);
+    spread(itemsize(node.dtype), node.value.bits(), runs, out.data());
   }
 
   void apply(const ProgramNode& node, std::span<const Block* const> operands, std::int64_t count,
@@ -63,6 +57,12 @@ class Values {
 
   void prepare(const ProgramNode& node, std::int64_t count, Block& out) const {
     out.resize(node.dtype, count);
+  }
+
+  void repeat(const Block& from, const AddressRun& run, Block& out, std::int64_t at) const {
+    const std::size_t width = itemsize(out.dtype());
+    gather(width, from.data(), std::span(&run, 1),
+           out.data() + static_cast<std::size_t>(at) * width);
   }
 
  private:
@@ -149,14 +149,14 @@ class InterpretedRunner : public Runner {
  public:
   InterpretedRunner(LazyOpPtr kernel, std::shared_ptr<Threads> threads)
       : kernel_(std::move(kernel)), threads_(std::move(threads)) {
-    if (variables_of(kernel_).empty()) program_ = make_program(kernel_);
+    if (variables_of(kernel_).empty()) program_ = make_program(kernel_, Repeats::Kept);
   }
 
   double run(std::span<Buffer* const> buffers, const symbolic::Values& values) override {
     const FpGuard guard;
     const auto start = std::chrono::steady_clock::now();
     if (program_.regions.empty()) {
-      execute(make_program(bind_variables(kernel_, values)), buffers);
+      execute(make_program(bind_variables(kernel_, values), Repeats::Kept), buffers);
     } else {
       execute(program_, buffers);
     }

@@ -11,7 +11,8 @@
 namespace touchstone::interp {
 namespace {
 
-using Order = std::vector<int>;  // permutation of a space's axes
+using Order = std::vector<int>;  // axes of a space, each once
+using AxisSet = std::uint64_t;   // bit i: axis i
 
 std::int64_t concrete_size(const Shape& shape) {
   if (std::ranges::any_of(shape, [](const sint& s) { return s.as_int() == 0; })) return 0;
@@ -22,7 +23,9 @@ std::int64_t concrete_size(const Shape& shape) {
 
 class Builder {
  public:
-  // The region of `root` with its axes permuted by `order`.
+  explicit Builder(Repeats repeats) : repeats_(repeats) {}
+
+  // The region of `root` with its axes permuted by `order`; those that it lacks stay at index 0.
   int region(const LazyOpPtr& root, const Order& order) {
     const auto [it, fresh] = regions_.try_emplace({root.get(), order}, -1);
     if (!fresh) return it->second;
@@ -30,7 +33,9 @@ class Builder {
     it->second = id;
     program_.regions.emplace_back();
     Region made;
-    made.size = concrete_size(root->shape());
+    Shape shape;
+    for (const int axis : order) shape.push_back(root->shape()[static_cast<std::size_t>(axis)]);
+    made.size = concrete_size(shape);
     NodeMap<int> place;
     for (const LazyOp* node : region_nodes(root)) {
       place.emplace(node, static_cast<int>(made.nodes.size()));
@@ -95,20 +100,58 @@ class Builder {
     const auto reduced = [&](int axis) {
       return std::find(axes.begin(), axes.end(), axis) != axes.end();
     };
+    const bool empty = concrete_size(node.shape()) == 0;
+    const AxisSet still = repeats_ == Repeats::Kept && !empty ? still_axes(node) : 0;
     Order inner;
-    Shape reduced_shape;
-    for (const int axis : order)
-      if (!reduced(axis)) inner.push_back(axis);
+    Shape reduced_shape, kept_shape, shape;
+    for (const int axis : order) {
+      const sint& size = shape.emplace_back(node.shape()[static_cast<std::size_t>(axis)]);
+      const bool repeated = contains(still, axis) && size.as_int() > 1;
+      made.repeats = made.repeats || repeated;
+      kept_shape.push_back(repeated ? sint(1) : size);
+      if (!reduced(axis) && !repeated) inner.push_back(axis);
+    }
+    if (made.repeats) {
+      made.distinct = concrete_size(kept_shape);
+      Order identity(order.size());
+      std::iota(identity.begin(), identity.end(), 0);
+      made.results = Addresses(ShapeTracker::contiguous(kept_shape).expand(shape), identity);
+    }
     for (const int axis : axes) {
       inner.push_back(axis);
       reduced_shape.push_back(node.src()[0]->shape()[static_cast<std::size_t>(axis)]);
     }
     // Without outputs there is nothing to count, and the product may not fit.
-    made.terms = concrete_size(node.shape()) == 0 ? 0 : concrete_size(reduced_shape);
+    made.terms = empty ? 0 : concrete_size(reduced_shape);
     made.accumulator = node.reduce_arg().accumulator;
     made.region = region(node.src()[0], inner);
   }
 
+  // Of the first 64 axes those along which no address changes that `node` reads, below it: none of
+  // its views moves there, or masks anything.
+  AxisSet still_axes(const LazyOp& node) {
+    const auto [it, fresh] = still_.try_emplace(&node, ~AxisSet{0});
+    if (!fresh) return it->second;
+    AxisSet still = ~AxisSet{0};
+    for (const LazyOpPtr& s : node.src()) still &= still_axes(*s);
+    const ShapeTracker* st = nullptr;
+    if (const auto* b = std::get_if<MemBuffer>(&node.arg())) st = &b->st;
+    if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) st = &c->st;
+    if (st != nullptr) still = still_axes(st->views().back());
+    return still_[&node] = still;
+  }
+  static AxisSet still_axes(const View& view) {
+    AxisSet still = 0;
+    for (std::size_t i = 0; i < std::min<std::size_t>(view.shape().size(), 64); ++i) {
+      const bool all = !view.mask() || (*view.mask())[i] == Range{sint(0), view.shape()[i]};
+      if (all && view.strides()[i].as_int() == 0) still |= AxisSet{1} << i;
+    }
+    return still;
+  }
+  static bool contains(AxisSet set, int axis) { return axis < 64 && (set >> axis & 1U) != 0; }
+
+  Repeats repeats_;
+  std::map<const LazyOp*, AxisSet> still_;
   Program program_;
   std::vector<int> finished_;  // regions, each after those of its reduces
   std::map<std::pair<const LazyOp*, Order>, int> regions_;
@@ -116,8 +159,8 @@ class Builder {
 
 }  // namespace
 
-Program make_program(const LazyOpPtr& kernel) {
-  Builder builder;
+Program make_program(const LazyOpPtr& kernel, Repeats repeats) {
+  Builder builder(repeats);
   const LazyOpPtr& value = kernel->src().at(0);
   Order identity(value->shape().size());
   std::iota(identity.begin(), identity.end(), 0);

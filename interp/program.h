@@ -43,6 +43,11 @@ struct ProgramNode {
   int region = -1;
   std::int64_t terms = 0;
   DType accumulator = DType::Bool;
+  // Where set, the reduction has `distinct` results, of which element i of this node is the one
+  // that results gives it: along the other axes they are the same.
+  bool repeats = false;
+  Addresses results;
+  std::int64_t distinct = 0;
   Contraction contraction;
   // The kernel's type of the result where the device may hold it in `dtype`, a wider one, instead:
   // it may be rounded to this type, or must be (excess.h).
@@ -64,7 +69,11 @@ struct Program {
   std::vector<Region> regions;
 };
 
+/// How often a reduce is computed whose terms are the same along an axis of its result: once for
+/// each element, or once for all along such axes, which a region then lacks.
+enum class Repeats : std::uint8_t { Computed, Kept };
+
 /// `kernel` valid and without variables.
-Program make_program(const LazyOpPtr& kernel);
+Program make_program(const LazyOpPtr& kernel, Repeats repeats = Repeats::Computed);
 
 }  // namespace touchstone::interp

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "touchstone/interp/evaluator.h"
+#include "touchstone/interp/gather.h"
 #include "touchstone/interp/scalar_named.h"
 
 namespace touchstone::interp {
@@ -183,17 +184,20 @@ class RealNumbers {
         if (node.op == Op::Load) summed_.insert(node.buffer);
   }
 
-  void load(const ProgramNode& node, std::span<const std::int64_t> addresses, Block& out) const {
+  void load(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
+            Block& out) const {
     const Buffer& buffer = *buffers_[static_cast<std::size_t>(node.buffer)];
-    clear(out, addresses.size());
+    check_runs(runs, buffer, node.buffer);
+    const auto size = static_cast<std::size_t>(count);
+    clear(out, size);
     with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
       const T* memory = static_cast<const T*>(buffer.memory());
       const auto read = [&](auto change, std::vector<W>& to) {
-        for (std::size_t i = 0; i < addresses.size(); ++i)
-          to[i] = addresses[i] < 0 ? W{0} : real(change(memory[addresses[i]]));
+        std::size_t i = 0;
+        for (const AddressRun& run : runs)
+          for (std::int64_t k = 0; k < run.count; ++k)
+            to[i++] = run.valid() ? real(change(memory[run.at(k)])) : W{0};
       };
-      for (const std::int64_t a : addresses)
-        if (a >= buffer.size()) throw BufferError("a LOAD reaches beyond its buffer");
       read([](T x) { return x; }, out.of[0]);
       if constexpr (is_float_storage<T>) {
         if (!summed_.contains(node.buffer)) return;
@@ -202,20 +206,23 @@ class RealNumbers {
           const int drop = info(dtype_v<T>).digits - hypotheses_[h].digits;
           if ((!rounds && hypotheses_[h].kind != Hypothesis::Kind::Truncated) || drop <= 0)
             continue;
-          out.of[h].resize(addresses.size());
+          out.of[h].resize(size);
           read([&](T x) { return without_low_bits(x, drop, rounds); }, out.of[h]);
         }
       }
     });
   }
 
-  void constant(const ProgramNode& node, std::span<const std::int64_t> addresses,
+  void constant(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
                 Block& out) const {
-    clear(out, addresses.size());
+    clear(out, static_cast<std::size_t>(count));
     const W value = with_storage(
         node.dtype, [&]<class T>(std::type_identity<T>) { return real(node.value.as<T>()); });
-    for (std::size_t i = 0; i < addresses.size(); ++i)
-      out.of[0][i] = addresses[i] < 0 ? W{0} : value;
+    auto to = out.of[0].begin();
+    for (const AddressRun& run : runs) {
+      std::fill(to, to + run.count, run.valid() ? value : W{0});
+      to += run.count;
+    }
   }
 
   void apply(const ProgramNode& node, std::span<const Block* const> operands, std::int64_t count,

@@ -1,0 +1,145 @@
+#include "touchstone/interp/addresses.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+#include <vector>
+
+// Held against ShapeTracker::at, element by element.
+
+namespace touchstone {
+namespace {
+
+using interp::Addresses;
+using interp::AddressRun;
+
+std::int64_t below(std::mt19937_64& random, std::int64_t n) {
+  return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+}
+
+ShapeTracker moved(std::mt19937_64& random, const ShapeTracker& st) {
+  const Shape& shape = st.shape();
+  const std::size_t rank = shape.size();
+  std::vector<int> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  Padding padding(rank, {0, 0});
+  Mask keep;
+  Shape wider = shape, flat{st.size()};
+  std::vector<std::int64_t> steps(rank, 1);
+  for (const sint& s : shape) keep.emplace_back(0, s);
+  const std::size_t i = rank == 0 ? 0 : static_cast<std::size_t>(random() % rank);
+  if (rank == 0) return st.reshape({1});
+  const std::int64_t size = shape[i].as_int();
+  switch (random() % 7) {
+    case 0:
+      std::ranges::shuffle(order, random);
+      return st.permute(order);
+    case 1:
+      padding[i] = {below(random, 3), below(random, 3)};
+      return st.size().as_int() < 2000 ? st.pad(padding) : st;
+    case 2:
+      if (size > 1) keep[i] = {below(random, 2), size - below(random, size / 2 + 1) + 0};
+      return keep[i].first.as_int() < keep[i].second.as_int() ? st.shrink(keep) : st;
+    case 3:
+      if (size == 1 && st.size().as_int() < 2000) wider[i] = 1 + below(random, 4);
+      return st.expand(wider);
+    case 4:
+      steps[i] = std::vector<std::int64_t>{-1, 2, -2, 3}[random() % 4];
+      return st.stride(steps);
+    case 5:
+      wider.insert(wider.begin() + static_cast<std::ptrdiff_t>(i), 1);
+      return st.reshape(wider);
+    default:
+      for (std::int64_t d = 2; d < 7; ++d)  // in two, the other way round
+        if (st.size().as_int() % d == 0) return st.reshape({d, st.size().as_int() / d});
+      return st.reshape(flat);
+  }
+}
+
+ShapeTracker any_tracker(std::mt19937_64& random) {
+  ShapeTracker st = ShapeTracker::contiguous({1 + below(random, 6), 1 + below(random, 9)});
+  for (std::int64_t k = 1 + below(random, 9); k > 0; --k) st = moved(random, st);
+  return st;
+}
+
+// By the definition: the flat index taken apart, the tracker asked.
+std::int64_t defined(const ShapeTracker& st, const std::vector<int>& order, std::int64_t flat) {
+  std::vector<std::int64_t> index(st.shape().size());
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const auto axis = static_cast<std::size_t>(order[i]);
+    const std::int64_t size = st.shape()[axis].as_int();
+    index[axis] = flat % size;
+    flat /= size;
+  }
+  return st.at(index).value_or(-1);
+}
+
+TEST(AddressRuns, AreTheAddressesOfTheDefinition) {
+  std::mt19937_64 random(7);
+  std::int64_t runs_met = 0, elements_met = 0;
+  for (int round = 0; round < 3000; ++round) {
+    const ShapeTracker st = any_tracker(random);
+    const std::int64_t size = st.size().as_int();
+    if (size == 0) continue;
+    std::vector<int> order(st.shape().size());
+    std::iota(order.begin(), order.end(), 0);
+    if (round % 2 == 0) std::ranges::shuffle(order, random);
+    const Addresses addresses(st, order);
+    const std::int64_t first = below(random, size), count = 1 + below(random, size - first);
+    std::vector<std::int64_t> want;
+    for (std::int64_t i = first; i < first + count; ++i) want.push_back(defined(st, order, i));
+    std::vector<std::int64_t> got(static_cast<std::size_t>(count), -2);
+    addresses.read(first, got);
+    ASSERT_EQ(got, want) << st.str() << " from " << first;
+    std::vector<AddressRun> runs;
+    addresses.runs(first, count, runs);
+    std::vector<std::int64_t> walked;
+    for (const AddressRun& run : runs) {
+      ASSERT_GT(run.count, 0);
+      for (std::int64_t k = 0; k < run.count; ++k)
+        walked.push_back(run.valid() ? run.base + k * run.stride : -1);
+    }
+    ASSERT_EQ(walked, want) << st.str();
+    runs_met += static_cast<std::int64_t>(runs.size());
+    elements_met += count;
+  }
+  EXPECT_LT(runs_met * 2, elements_met);
+}
+
+TEST(AddressRuns, AreAsLongAsTheViewsLetThemBe) {
+  const auto runs = [](const ShapeTracker& st) {
+    std::vector<int> order(st.shape().size());
+    std::iota(order.begin(), order.end(), 0);
+    std::vector<AddressRun> out;
+    Addresses(st, order).runs(0, st.size().as_int(), out);
+    return out;
+  };
+  const ShapeTracker square = ShapeTracker::contiguous({4, 6});
+  EXPECT_EQ(runs(square), (std::vector<AddressRun>{{24, 0, 1}}));
+  EXPECT_EQ(runs(square.reshape({4, 1, 6, 1})), (std::vector<AddressRun>{{24, 0, 1}}));
+  EXPECT_EQ(runs(square.stride(std::vector<std::int64_t>{-1, -1})),
+            (std::vector<AddressRun>{{24, 23, -1}}));
+  EXPECT_EQ(runs(square.shrink({{1, 2}, {0, 6}}).expand({1, 6})),
+            (std::vector<AddressRun>{{6, 6, 1}}));
+  EXPECT_EQ(runs(square.shrink({{0, 1}, {0, 1}}).expand({4, 6})),
+            (std::vector<AddressRun>{{24, 0, 0}}));
+  EXPECT_EQ(runs(square.shrink({{0, 1}, {0, 6}}).pad({{1, 0}, {0, 2}})),
+            (std::vector<AddressRun>{{8, -1, 0}, {6, 0, 1}, {2, -1, 0}}));
+  EXPECT_EQ(runs(square.permute(std::vector<int>{1, 0})).size(), 6U);
+  // Two views: rows of the lower one that follow one another are one run.
+  const ShapeTracker two = square.permute(std::vector<int>{1, 0}).reshape({24});
+  EXPECT_EQ(runs(two).size(), 6U);
+  EXPECT_EQ(runs(square.pad({{0, 0}, {0, 1}}).reshape({28})).size(), 8U);
+}
+
+TEST(AddressRuns, AnAxisLeftOutStaysAtItsFirstElement) {
+  const ShapeTracker st = ShapeTracker::contiguous({1, 6}).expand({5, 6});
+  const Addresses addresses(st, std::vector<int>{1});
+  std::vector<AddressRun> runs;
+  addresses.runs(2, 3, runs);
+  EXPECT_EQ(runs, (std::vector<AddressRun>{{3, 2, 1}}));
+}
+
+}  // namespace
+}  // namespace touchstone

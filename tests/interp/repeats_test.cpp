@@ -1,0 +1,153 @@
+#include <gtest/gtest.h>
+
+#include <random>
+#include <vector>
+
+#include "kernels.h"
+#include "touchstone/interp/envelope.h"
+#include "touchstone/interp/part.h"
+#include "touchstone/interp/program.h"
+
+// A reduce whose terms are the same along an axis of its result is computed once for all along it.
+// Held against kernels of one element each, where nothing repeats along that axis.
+
+namespace touchstone {
+namespace {
+
+using interp::make_program;
+using interp::Repeats;
+
+LazyOpPtr loaded(const ShapeTracker& st, int idx = 1) {
+  return LazyOp::load(idx, DType::Float32, st);
+}
+LazyOpPtr sum(const LazyOpPtr& x, std::vector<int> axes) {
+  return LazyOp::reduce(Op::ReduceSum, x, std::move(axes));
+}
+LazyOpPtr most(const LazyOpPtr& x, std::vector<int> axes) {
+  return LazyOp::reduce(Op::ReduceMax, x, std::move(axes));
+}
+LazyOpPtr binary(Op op, const LazyOpPtr& a, const LazyOpPtr& b) { return LazyOp::binary(op, a, b); }
+
+// x (n, m) as (n, m, m): element (i, j, k) is x(i, k).
+ShapeTracker apart(std::int64_t n, std::int64_t m) {
+  return ShapeTracker::contiguous({n, m}).reshape({n, 1, m}).expand({n, m, m});
+}
+
+// exp2(x - max) / sum of the same, each reduce repeated for whoever reads it.
+LazyOpPtr softmax(std::int64_t n, std::int64_t m) {
+  const ShapeTracker x = ShapeTracker::contiguous({n, m});
+  const LazyOpPtr inner = most(loaded(x.reshape({n, 1, 1, m}).expand({n, m, m, m})), {3});
+  const LazyOpPtr terms = LazyOp::unary(
+      Op::Exp2, binary(Op::Sub, loaded(x.reshape({n, 1, m, 1}).expand({n, m, m, 1})), inner));
+  const LazyOpPtr outer = most(loaded(x.reshape({n, 1, 1, m}).expand({n, m, 1, m})), {3});
+  const LazyOpPtr top =
+      LazyOp::unary(Op::Exp2, binary(Op::Sub, loaded(x.reshape({n, m, 1, 1})), outer));
+  return binary(Op::Div, top, sum(terms, {2}));
+}
+
+std::vector<LazyOpPtr> kernels() {
+  const std::int64_t n = 5, m = 11;
+  const ShapeTracker x = ShapeTracker::contiguous({n, m});
+  const ShapeTracker turned = x.permute(std::vector<int>{1, 0});
+  const LazyOpPtr rows = sum(loaded(apart(n, m)), {2});  // along the last axis
+  // Along the first: sums of columns for each of 7.
+  const LazyOpPtr columns = sum(loaded(turned.reshape({1, m, n}).expand({7, m, n})), {2});
+  // Along the middle one; a constant beside the load.
+  const LazyOpPtr c = LazyOp::constant(Scalar::of(0.3F),
+                                       ShapeTracker::contiguous({1, 1, 1, 1}).expand({n, 3, m, 4}));
+  const LazyOpPtr middle =
+      sum(binary(Op::Mul, loaded(x.reshape({n, 1, m, 1}).expand({n, 3, m, 4})), c), {3});
+  // Not along an axis where a mask differs, or where the other operand moves.
+  const LazyOpPtr masked = sum(loaded(x.reshape({n, 1, m}).pad({{0, 0}, {2, 1}, {0, 0}})), {2});
+  const LazyOpPtr moves = sum(
+      binary(Op::Mul, loaded(apart(n, m)), loaded(ShapeTracker::contiguous({n, m, m}), 2)), {2});
+  // More results than are kept.
+  const LazyOpPtr many =
+      sum(loaded(ShapeTracker::contiguous({70'000, 1, 2}).expand({70'000, 2, 2})), {2});
+  const LazyOpPtr first =
+      sum(loaded(ShapeTracker::contiguous({1, 70'000, 2}).expand({2, 70'000, 2})), {2});
+  const LazyOpPtr all = sum(loaded(x.reshape({1, n, m}).expand({9, n, m})), {1, 2});
+  // Terms of two reduces of which one repeats, both orders of the axes.
+  const LazyOpPtr nested =
+      sum(binary(Op::Sub, loaded(x.reshape({n, m, 1})), most(loaded(apart(n, m)), {2})), {0});
+  return {rows, columns, middle, masked, moves, many, first, all, nested, softmax(n, m)};
+}
+
+std::vector<float> drawn(std::size_t n) {
+  std::mt19937 random(3);
+  std::normal_distribution<float> normal;
+  std::vector<float> x(n);
+  for (float& v : x) v = normal(random);
+  return x;
+}
+
+TEST(Repeats, GiveWhatEachElementGivesAlone) {
+  const std::vector<BufferPtr> inputs{test::buffer(drawn(140'000)),
+                                      test::buffer(drawn(5 * 11 * 11))};
+  std::mt19937 random(5);
+  for (const LazyOpPtr& value : kernels()) {
+    const std::vector<float> got = test::run<float>(value, inputs);
+    std::vector<std::int64_t> shape;
+    for (const sint& s : value->shape()) shape.push_back(s.as_int());
+    for (int k = 0; k < 100; ++k) {
+      std::size_t flat = 0;
+      std::vector<std::int64_t> at;
+      for (const std::int64_t s : shape) {
+        at.push_back(static_cast<std::int64_t>(random()) % s);
+        flat = flat * static_cast<std::size_t>(s) + static_cast<std::size_t>(at.back());
+      }
+      const LazyOpPtr one = interp::one_element(test::store(value), at);
+      ASSERT_EQ(test::run<float>(one->src()[0], inputs)[0], got[flat]) << flat;
+    }
+  }
+}
+
+TEST(Repeats, AreFoundWhereTheyAreAndNowhereElse) {
+  std::vector<bool> want{true, true, true, false, false, true, true, true, true, true}, got;
+  for (const LazyOpPtr& value : kernels()) {
+    bool repeats = false;
+    for (const interp::Region& region : make_program(test::store(value), Repeats::Kept).regions)
+      for (const interp::ProgramNode& node : region.nodes) repeats = repeats || node.repeats;
+    got.push_back(repeats);
+    for (const interp::Region& region : make_program(test::store(value)).regions)
+      for (const interp::ProgramNode& node : region.nodes) EXPECT_FALSE(node.repeats);
+  }
+  EXPECT_EQ(got, want);
+}
+
+TEST(Repeats, ReduceNoMoreTermsThanThereAre) {
+  std::int64_t terms = 0;
+  const interp::Program program = make_program(test::store(softmax(64, 128)), Repeats::Kept);
+  for (const interp::Region& region : program.regions) terms += region.size;
+  EXPECT_LE(terms, 4 * 64 * 128);
+}
+
+TEST(Repeats, HoldForLegalResults) {
+  const std::vector<float> x = drawn(5 * 11);
+  const std::vector<BufferPtr> inputs{nullptr, test::buffer(x)};
+  const LazyOpPtr value = softmax(5, 11);
+  const std::vector<float> reference = test::run<float>(value, {inputs[1]});
+  const auto legal = [&](const LazyOpPtr& kernel) {
+    std::vector<std::pair<float, float>> out;
+    interp::legal_results(kernel, test::raw(inputs), {}, {},
+                          [&](std::int64_t, const interp::LegalBlock& block) {
+                            for (std::int64_t i = 0; i < block.count(); ++i) {
+                              const auto l = block.get<float>(i);
+                              out.emplace_back(l.lo, l.hi);
+                            }
+                          });
+    return out;
+  };
+  const auto all = legal(test::store(value));
+  ASSERT_EQ(all.size(), reference.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_LE(all[i].first, reference[i]);
+    EXPECT_GE(all[i].second, reference[i]);
+    const std::vector<std::int64_t> at{static_cast<std::int64_t>(i / 11),
+                                       static_cast<std::int64_t>(i % 11), 0, 0};
+    EXPECT_EQ(legal(interp::one_element(test::store(value), at))[0], all[i]);
+  }
+}
+
+}  // namespace
+}  // namespace touchstone
