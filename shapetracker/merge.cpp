@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/shapetracker/bit_search.h"
+#include "touchstone/shapetracker/point_search.h"
 #include "touchstone/shapetracker/simplify.h"
 #include "touchstone/shapetracker/sum_search.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
@@ -232,10 +233,28 @@ bool bits_would_do(const FlatView& view, const MergeBudget& budget) {
   return view.size() <= budget.bits && view.size() / 64 * sets <= kMostWords;
 }
 
+// INT64_MAX where they are more.
+std::int64_t points_of(const Box& box) {
+  std::int64_t points = 1;
+  for (const BoxDim& dim : box.dims)
+    if (__builtin_mul_overflow(points, dim.extent, &points)) return INT64_MAX;
+  return points;
+}
+
 // What boxes alone did not settle; `nodes` of them were looked at.
 MergeResult merge_hard(std::span<const FlatView> inner, const View& view, const Outer& outer,
                        bool masked, const MergeBudget& budget, Evidence& evidence, int nodes) {
   MergeResult result{MergeAnswer::OverBudget, std::nullopt, nodes};
+  const std::int64_t points = points_of(outer.box);
+  constexpr std::int64_t kFewPoints = 1 << 16;  // sooner done than anything else
+  const auto point_by_point = [&] {
+    PointSearch search(outer.index, inner);
+    result = Merge(search, view, outer, masked, &evidence).run();
+    result.nodes = nodes;
+    result.by_points = true;
+    return result;
+  };
+  if (points <= std::min(kFewPoints, budget.points)) return point_by_point();
   if (inner.size() == 1) {
     constexpr std::int64_t kFewBits = 4'000'000;
     const bool bits = bits_would_do(inner[0], budget);
@@ -251,9 +270,10 @@ MergeResult merge_hard(std::span<const FlatView> inner, const View& view, const 
       result = Merge(search, view, outer, masked, &evidence).run();
       result.nodes = nodes;
       result.by_bits = result.answer != MergeAnswer::OverBudget;
-      return result;
+      if (result.by_bits) return result;
     }
   }
+  if (result.answer == MergeAnswer::OverBudget && points <= budget.points) return point_by_point();
   if (result.answer == MergeAnswer::OverBudget && budget.last_nodes > budget.nodes) {
     MergeSearch search(outer.index, inner, budget.last_nodes, true);
     result = Merge(search, view, outer, masked, &evidence).run();

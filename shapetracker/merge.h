@@ -22,7 +22,10 @@ struct MergeBudget {
   /// Or, for a pair: flat indices in two lists of at most this length, one for half the axes each,
   /// where only a valid point is hard to find. 2^(n/2) steps for n axes of size 2.
   std::int64_t sums = 1 << 21;
-  int last_nodes = 100'000;  // boxes to look at where neither would do
+  int last_nodes = 100'000;  // boxes to look at where none of all these would do
+  /// Before that, for any stack: every point of the outermost view, where it has at most this many.
+  /// 2^22 take about half a second.
+  std::int64_t points = 1 << 22;
 };
 
 struct Explanation;
@@ -30,9 +33,10 @@ struct Explanation;
 struct MergeResult {
   MergeAnswer answer;
   std::optional<View> view;
-  int nodes = 0;         // boxes of indices looked at
-  bool by_bits = false;  // decided by sets of bits
-  bool by_sums = false;  // or by lists of sums
+  int nodes = 0;           // boxes of indices looked at
+  bool by_bits = false;    // decided by sets of bits
+  bool by_sums = false;    // or by lists of sums
+  bool by_points = false;  // or point by point
   /// Why, where boxes did not settle it: what took long need not be done again to explain it.
   std::shared_ptr<const Explanation> explanation = {};
 

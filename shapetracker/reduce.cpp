@@ -23,7 +23,7 @@ void replace(Views& views, std::size_t begin, std::size_t length, Views parts) {
   views.insert(rest, std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
 }
 
-constexpr MergeBudget kBoxesOnly{.bits = 0, .sums = 0, .last_nodes = 0};
+constexpr MergeBudget kBoxesOnly{.bits = 0, .sums = 0, .last_nodes = 0, .points = 1 << 14};
 
 MergeResult decide(std::span<const View> run, const MergeBudget& budget) {
   return run.size() == 2 ? merge_pair(run[0], run[1], budget) : merge_stack(run, budget);

@@ -1,5 +1,7 @@
 #include "touchstone/shapetracker/same_map.h"
 
+#include "touchstone/shapetracker/point_search.h"
+
 namespace touchstone::shapetracker {
 namespace {
 
@@ -15,9 +17,23 @@ Small<FlatView> flat_views(std::span<const View> stack) {
 
 std::vector<std::int64_t> indices_of(const Point& point) { return {point.begin(), point.end()}; }
 
+// Element by element.
+Comparison compare_elements(std::span<const FlatView> a, std::span<const FlatView> b,
+                            const Shape& shape, std::int64_t elements) {
+  for (std::int64_t k = 0; k < elements; ++k) {
+    if (follow_flat(a, k) == follow_flat(b, k)) continue;
+    std::vector<std::int64_t> index(shape.size());
+    for (std::size_t axis = shape.size(); axis-- > 0; k /= shape[axis].as_int())
+      index[axis] = k % shape[axis].as_int();
+    return {Truth::No, std::move(index)};
+  }
+  return {Truth::Yes, {}};
+}
+
 }  // namespace
 
-Comparison compare_maps(std::span<const View> a, std::span<const View> b, int nodes) {
+Comparison compare_maps(std::span<const View> a, std::span<const View> b, int nodes,
+                        std::int64_t points) {
   const Shape& shape = a.back().shape();
   FlatIndex row_major{0, Point(shape.size(), 0)};
   Box all{Point(shape.size(), 0), {}};
@@ -33,7 +49,11 @@ Comparison compare_maps(std::span<const View> a, std::span<const View> b, int no
   const MergeSearch right(row_major, {flat_b.data(), flat_b.size()}, nodes);
   std::vector<Box> boxes{std::move(all)};
   while (!boxes.empty()) {
-    if (nodes-- <= 0) return {Truth::Unknown, {}};
+    if (nodes-- <= 0) {
+      if (weight > points) return {Truth::Unknown, {}};
+      return compare_elements({flat_a.data(), flat_a.size()}, {flat_b.data(), flat_b.size()}, shape,
+                              weight);
+    }
     const Box box = std::move(boxes.back());
     boxes.pop_back();
     const MergeSearch::Course one = left.follow(box), other = right.follow(box);

@@ -12,7 +12,9 @@ struct Comparison {
 
 /// a, b: stacks of concrete views, innermost first, each with a valid point, the outermost of one
 /// shape. Exact within `nodes` boxes of indices: the boxes are split until each stack is affine or
-/// padding on all of one.
-Comparison compare_maps(std::span<const View> a, std::span<const View> b, int nodes = 2000);
+/// padding on all of one. Beyond them, where the shape has up to `points` elements, each is looked
+/// at.
+Comparison compare_maps(std::span<const View> a, std::span<const View> b, int nodes = 2000,
+                        std::int64_t points = 1 << 22);
 
 }  // namespace touchstone::shapetracker

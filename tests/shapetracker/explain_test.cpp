@@ -50,17 +50,23 @@ RC_GTEST_PROP(Explain, EveryAnswerPassesTheChecker, ()) {
     RC_ASSERT(why.result.view == merge_stack(stack).view);
     RC_ASSERT(why.result.answer != MergeAnswer::OverBudget);
     // The same by sets of bits alone.
-    const Explanation by_bits = explain_merge(stack, {0, 1000, 0, 0});
+    const Explanation by_bits = explain_merge(stack, {0, 1000, 0, 0, 0});
     RC_ASSERT(by_bits.result.view == why.result.view);
     RC_ASSERT(by_bits.result.answer == why.result.answer);
     require_checked(stack, by_bits);
+    // Point by point.
+    const Explanation by_points = explain_merge(stack, {0, 0, 0, 0, 1000});
+    RC_ASSERT(by_points.result.by_points == (by_bits.result.by_bits));
+    RC_ASSERT(by_points.result.view == why.result.view);
+    RC_ASSERT(by_points.result.answer == why.result.answer);
+    require_checked(stack, by_points);
     // And by lists of sums, where that is a way.
-    const Explanation by_sums = explain_merge(stack, {0, 0, 1000, 0});
+    const Explanation by_sums = explain_merge(stack, {0, 0, 1000, 0, 0});
     if (by_sums.result.answer == MergeAnswer::OverBudget) continue;
     RC_ASSERT(by_sums.result.view == why.result.view);
     require_checked(stack, by_sums);
     // What was decided beyond the boxes is not decided again.
-    RC_ASSERT(explain_merge(stack, merge_stack(stack, {0, 0, 1000, 0})).str() == by_sums.str());
+    RC_ASSERT(explain_merge(stack, merge_stack(stack, {0, 0, 1000, 0, 0})).str() == by_sums.str());
   }
 }
 
@@ -144,7 +150,7 @@ TEST(Explain, TheCheckerRefusesWhatIsNotShown) {
 
 TEST(Explain, OverTheBudgetClaimsNothing) {
   const Stack stack = model::subset_sum({3, 34, 4, 12, 5, 2, 21, 55}, 31);
-  const Explanation why = explain_merge(stack, {3, 0, 0, 0});
+  const Explanation why = explain_merge(stack, {3, 0, 0, 0, 0});
   EXPECT_EQ(why.str(), "over budget: not decided after 4 boxes");
   EXPECT_EQ(why.witness, std::nullopt);
   EXPECT_FALSE(check(stack, why).complete);
@@ -154,7 +160,7 @@ TEST(Explain, BitsDecideWhatBoxesDoNot) {
   const Ints parts = {3, 34, 4, 12, 5, 2, 21, 55};
   for (std::int64_t wanted = 1; wanted < 136; wanted += 3) {
     const Stack stack = model::subset_sum(parts, wanted);
-    const Explanation why = explain_merge(stack, {1, 1000, 0, 0});
+    const Explanation why = explain_merge(stack, {1, 1000, 0, 0, 0});
     EXPECT_TRUE(why.result.by_bits);
     EXPECT_EQ(why.result.answer, merge_stack(stack).answer);
     EXPECT_TRUE(check(stack, why).accepted) << why.str();

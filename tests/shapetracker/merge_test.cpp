@@ -13,6 +13,8 @@
 #include "errors.h"
 #include "model.h"
 #include "pairs.h"
+#include "touchstone/shapetracker/check.h"
+#include "touchstone/shapetracker/explain.h"
 #include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
@@ -146,9 +148,29 @@ TEST(Merge, SumsAreMetModuloTheRow) {
   }
 }
 
+// Where boxes, sums and bits do not do, the points do: up to 2^22 of them.
+TEST(Merge, PointsDecideWhatIsLeft) {
+  std::mt19937_64 random(7);
+  for (const int count : {14, 18}) {
+    Ints parts;
+    std::int64_t wanted = 1;
+    for (int i = 0; i < count; ++i) {
+      parts.push_back(2 * (1'000'000 + static_cast<std::int64_t>(random() % 10'000)));
+      if (i % 2 == 1) wanted += parts.back();
+    }
+    const auto none = merge_stack(model::subset_sum_unmasked(parts, wanted));  // an odd sum
+    EXPECT_EQ(none.answer, MergeAnswer::Merged);
+    EXPECT_TRUE(none.by_points);
+    const auto stack = model::subset_sum_unmasked(parts, wanted - 1);
+    const auto some = shapetracker::explain_merge(stack);
+    EXPECT_EQ(some.result.answer, MergeAnswer::NoSuchView);
+    EXPECT_TRUE(shapetracker::check(stack, some).accepted);
+  }
+}
+
 TEST(Merge, OverTheBudgetIsNotMerged) {
   const auto stack = subset_sum({3, 34, 4, 12, 5, 2, 21, 55}, 31);
-  const auto result = merge_stack(stack, {3, 0, 0, 0});
+  const auto result = merge_stack(stack, {3, 0, 0, 0, 0});
   EXPECT_EQ(result.answer, MergeAnswer::OverBudget);
   EXPECT_EQ(result.view, std::nullopt);
   EXPECT_GT(merge_stack(stack).nodes, 3);

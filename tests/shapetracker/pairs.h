@@ -93,4 +93,18 @@ inline std::vector<View> subset_sum(const Ints& parts, std::int64_t wanted) {
   return {strided({3 * total}, {1}, 0, Mask{{only, only + 1}}), strided(shape, strides)};
 }
 
+/// A pair without masks that is one view exactly where no subset of `parts` has the sum `wanted`.
+/// The two floors of the inner view cancel, and along the last axis both carry when the sum of the
+/// parts is `wanted` or more; only where it is `wanted` and the index before is 0 one does alone.
+inline std::vector<View> subset_sum_unmasked(const Ints& parts, std::int64_t wanted) {
+  std::int64_t total = 1;
+  for (const std::int64_t part : parts) total += part;
+  const std::int64_t fine = 4 * total, coarse = 4 * total;
+  Ints shape(parts.size() + 2, 2), strides;
+  for (const std::int64_t part : parts) strides.push_back(2 * part * (1 + fine));
+  strides.push_back(fine);
+  strides.push_back((coarse - 2 * wanted - 2) * fine + fine - 2 * wanted);
+  return {strided({2, coarse, fine}, {1 - coarse, -1, 0}, 2 * coarse), strided(shape, strides)};
+}
+
 }  // namespace touchstone::model
