@@ -198,7 +198,7 @@ std::vector<ShapeTracker> read_anew(const ShapeTracker& tracker) {
       const auto run = std::span(views).subspan(begin, length);
       std::int64_t effort = kMostToTry;
       const auto two =
-          shapetracker::as_two_views(run, shapetracker::reach_of(views, begin), effort);
+          shapetracker::as_two_views(run, shapetracker::reach_of(views, begin), effort).views;
       if (!two) continue;
       std::vector<View> anew(views.begin(), views.begin() + static_cast<std::ptrdiff_t>(begin));
       anew.insert(anew.end(), {two->inner, two->outer});

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
+#include "touchstone/base/hash.h"
 #include "touchstone/shapetracker/simplify.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
 #include "touchstone/shapetracker/two_views.h"
@@ -14,6 +16,12 @@ using Views = std::vector<View>;
 
 bool all_concrete(std::span<const View> views) {
   return std::ranges::all_of(views, [](const View& view) { return view.is_concrete(); });
+}
+
+std::uint64_t hash_of(const Views& views) {
+  std::uint64_t seed = views.size();
+  for (const View& view : views) seed = hash_mix(seed, view.hash());
+  return seed;
 }
 
 // Puts `parts` in place of views[begin, begin + length).
@@ -75,20 +83,78 @@ Views fewest_runs(const Views& views, Runs& runs) {
   return fewest;
 }
 
-// Writes some run of three views or more as two; false where none is found.
-bool shorten(Views& views, std::int64_t& effort) {
-  constexpr std::size_t kLongest = 8;
-  for (std::size_t length = std::min(views.size(), kLongest); length >= 3; --length)
-    for (std::size_t begin = views.size() - length + 1; begin-- > 0;) {
-      const auto run = std::span(views).subspan(begin, length);
-      if (effort <= 0 || !all_concrete(run)) continue;
-      if (std::optional<TwoViews> two = as_two_views(run, reach_of(views, begin), effort)) {
-        replace(views, begin, length, {std::move(two->inner), std::move(two->outer)});
-        return true;
-      }
+/// Runs that are no two views, of a moment ago: a chain of operations asks for its stack again
+/// after each of them.
+class FailedRuns {
+ public:
+  struct Key {
+    Views run;
+    Reach reach;
+    bool operator==(const Key&) const = default;
+  };
+
+  /// Whether the search for the run was cut short; nullopt where it was not done.
+  std::optional<bool> find(const Key& key) const {
+    const auto [first, last] = kept_.equal_range(hash(key));
+    for (auto it = first; it != last; ++it)
+      if (it->second.first == key) return it->second.second;
+    return std::nullopt;
+  }
+  void keep(Key key, bool limited) {
+    constexpr std::size_t kMost = 512;
+    if (kept_.size() >= kMost) kept_.clear();
+    const std::uint64_t at = hash(key);
+    kept_.emplace(at, std::pair(std::move(key), limited));
+  }
+
+ private:
+  static std::uint64_t hash(const Key& key) {
+    return hash_mix(hash_of(key.run), hash_mix(wrap(key.reach.first), wrap(key.reach.second)));
+  }
+
+  std::unordered_multimap<std::uint64_t, std::pair<Key, bool>> kept_;
+};
+
+/// Puts two views in place of three or more.
+class Shortener {
+ public:
+  /// Writes some run of three views or more as two; false where none is found.
+  bool shorten(Views& views) {
+    constexpr std::size_t kLongest = 8;
+    for (std::size_t length = std::min(views.size(), kLongest); length >= 3; --length)
+      for (std::size_t begin = views.size() - length + 1; begin-- > 0;)
+        if (const auto two = two_views(std::span(views).subspan(begin, length), views, begin)) {
+          replace(views, begin, length, {two->inner, two->outer});
+          return true;
+        }
+    return false;
+  }
+  bool limited() const { return limited_; }
+
+ private:
+  std::optional<TwoViews> two_views(std::span<const View> run, const Views& views,
+                                    std::size_t begin) {
+    thread_local FailedRuns failed;
+    if (!all_concrete(run)) return std::nullopt;
+    FailedRuns::Key key{{run.begin(), run.end()}, reach_of(views, begin)};
+    if (const std::optional<bool> known = failed.find(key)) {
+      limited_ = limited_ || *known;
+      return std::nullopt;
     }
-  return false;
-}
+    if (effort_ <= 0) {
+      limited_ = true;
+      return std::nullopt;
+    }
+    TwoViewsFound found = as_two_views(run, key.reach, effort_);
+    if (found.views) return std::move(found.views);
+    limited_ = limited_ || found.limited;
+    if (effort_ > 0) failed.keep(std::move(key), found.limited);
+    return std::nullopt;
+  }
+
+  std::int64_t effort_ = 1 << 19;
+  bool limited_ = false;
+};
 
 }  // namespace
 
@@ -111,11 +177,11 @@ Reduction reduce(std::vector<View> views) {
   const std::size_t before = left.size();
   Runs runs;
   if (left.size() > kLongestRun) merge_neighbours(left, runs);
-  constexpr std::int64_t kEffort = 1 << 19;
-  std::int64_t effort = kEffort;
+  Shortener shortener;
   do {
     if (left.size() > 2) left = fewest_runs(left, runs);
-  } while (left.size() > 2 && shorten(left, effort));
+  } while (left.size() > 2 && shortener.shorten(left));
+  result.limited = shortener.limited() && left.size() > 2;
   // With variables a run may be shown to be one view only when a part of it is one.
   if (left.size() < before && left.size() > 1 && !all_concrete(left))
     left = reduce(std::move(left)).views;
@@ -139,13 +205,40 @@ class ShortStacks {
   std::size_t next_ = 0;
 };
 
+/// What long concrete stacks became a moment ago: to find two views for three takes a while.
+class ReducedStacks {
+ public:
+  const Views* find(const Views& views) const {
+    const auto [first, last] = kept_.equal_range(hash_of(views));
+    for (auto it = first; it != last; ++it)
+      if (it->second.first == views) return &it->second.second;
+    return nullptr;
+  }
+  void keep(Views views, Views found) {
+    constexpr std::size_t kMost = 256;
+    if (kept_.size() >= kMost) kept_.clear();
+    const std::uint64_t at = hash_of(views);
+    kept_.emplace(at, std::pair(std::move(views), std::move(found)));
+  }
+
+ private:
+  std::unordered_multimap<std::uint64_t, std::pair<Views, Views>> kept_;
+};
+
 }  // namespace
 
 std::vector<View> reduce_stack(std::vector<View> views) {
   thread_local ShortStacks short_stacks;
+  thread_local ReducedStacks reduced;
   if (views.size() == 1 || short_stacks.knows(views)) return views;
+  if (views.size() < 3 || !all_concrete(views)) {
+    Views found = reduce(views).views;
+    if (found == views && all_concrete(views)) short_stacks.keep(views);
+    return found;
+  }
+  if (const Views* known = reduced.find(views)) return *known;
   Views found = reduce(views).views;
-  if (found == views && all_concrete(views)) short_stacks.keep(views);
+  reduced.keep(std::move(views), found);
   return found;
 }
 

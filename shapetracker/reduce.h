@@ -24,6 +24,7 @@ std::vector<View> reduce_stack(std::vector<View> views);
 struct Reduction {
   std::vector<View> views;
   std::optional<MergeResult> whole;  // merge_stack of the stack; where it is concrete
+  bool limited = false;  // a search for two views ended at a limit: there may be fewer views
 };
 /// The same with what it takes to explain it.
 Reduction reduce(std::vector<View> views);

@@ -6,6 +6,7 @@
 #include "touchstone/shapetracker/merge_frame.h"
 #include "touchstone/shapetracker/recover_digits.h"
 #include "touchstone/shapetracker/same_map.h"
+#include "touchstone/shapetracker/sparse_digits.h"
 
 namespace touchstone::shapetracker {
 namespace {
@@ -14,7 +15,7 @@ using Truth = MergeSearch::Truth;
 using Group = std::vector<std::size_t>;  // axes of the frame, rising
 using Worth = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostPositions = 4096;  // of a group
+constexpr std::int64_t kMostPositions = 4096;  // of a group, read one by one
 
 /// Axes whose indices make one position: sum(worth * index) - lowest, where each is in its range.
 struct Block {
@@ -39,14 +40,17 @@ class Splitter {
     for (std::size_t i = stack.size() - 1; i-- > 0;) inner_.emplace_back(stack[i]);
   }
 
-  std::optional<TwoViews> run() {
+  TwoViewsFound run() {
     MergeSearch search(outer_.index, {inner_.data(), inner_.size()}, kMostBoxes);
     MergeSearch::Found found = search.find(outer_.box);
-    if (found.truth != Truth::Yes) return std::nullopt;
+    if (found.truth == Truth::Unknown) return {std::nullopt, true};
+    if (found.truth == Truth::No) return {};
     origin_ = std::move(found.point);
     at_origin_ = *address(origin_);
-    if (!add_blocks()) return std::nullopt;
-    return join_until_equal();
+    if (!add_blocks()) return {std::nullopt, limited_};
+    std::optional<TwoViews> views = join_until_equal();
+    const bool limited = limited_ && !views;
+    return {std::move(views), limited};
   }
 
  private:
@@ -145,15 +149,30 @@ class Splitter {
     return found;
   }
 
+  // Sets `lowest`; the number of positions.
+  static Wide place(Block& block) {
+    Wide positions = 1;
+    for (std::size_t i = 0; i < block.axes.size(); ++i) {
+      const Wide reach = static_cast<Wide>(block.worth[i]) * (block.last[i] - block.first[i]);
+      positions += reach < 0 ? -reach : reach;
+      block.lowest +=
+          static_cast<Wide>(block.worth[i]) * (block.worth[i] < 0 ? block.last : block.first)[i];
+    }
+    return positions;
+  }
+
   std::optional<Block> read_block(const Group& group, const Worth& worth) {
     Block block{group, worth, {}, {}, 0, {}};
+    for (const std::size_t axis : group) {
+      block.first.push_back(0);
+      block.last.push_back(extent(axis) - 1);
+    }
+    if (points_of(block) > kMostPositions) return read_long(std::move(block));
     if (!find_ranges(block)) return std::nullopt;
-    Wide positions = 1;
-    for (std::size_t i = 0; i < group.size(); ++i) {
-      const Wide reach = static_cast<Wide>(worth[i]) * (block.last[i] - block.first[i]);
-      positions += reach < 0 ? -reach : reach;
-      block.lowest += static_cast<Wide>(worth[i]) * (worth[i] < 0 ? block.last : block.first)[i];
-      if (positions > kMostPositions) return std::nullopt;
+    const Wide positions = place(block);
+    if (positions > kMostPositions) {
+      block.lowest = 0;
+      return read_long(std::move(block));
     }
     std::vector<Entry> table(static_cast<std::size_t>(positions));
     bool agree = true;
@@ -171,17 +190,61 @@ class Splitter {
     return block;
   }
 
+  Wide points_of(const Block& block) const {
+    Wide points = 1;
+    for (const std::size_t axis : block.axes)
+      if (points <= kMostPositions) points *= extent(axis);
+    return points;
+  }
+
+  // Whether so many points may still be looked at.
+  bool afford(std::int64_t points) {
+    effort_ -= points * static_cast<std::int64_t>(inner_.size());
+    limited_ = limited_ || effort_ < 0;
+    return effort_ >= 0;
+  }
+
+  // A group of more positions than can be read one by one.
+  std::optional<Block> read_long(Block block) {
+    constexpr std::int64_t kReads = 2000;  // about as many as two windows and what lies between
+    const Wide positions = place(block);
+    if (positions > INT64_MAX || !afford(kReads)) {
+      limited_ = true;
+      return std::nullopt;
+    }
+    const LongMap map{[&](std::int64_t p) { return entry_at(block, p); },
+                      static_cast<std::int64_t>(positions), position(block, origin_)};
+    std::optional<PositionDigits> digits = recover_sparse_digits(map);
+    if (!digits) {
+      limited_ = true;  // what lies between was not looked at
+      return std::nullopt;
+    }
+    block.digits = std::move(*digits);
+    return block;
+  }
+
+  // What a position reads: the first point found that has it, the axes worth most first.
+  Entry entry_at(const Block& block, std::int64_t p) const {
+    std::vector<std::size_t> order(block.axes.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, std::greater(),
+                      [&](std::size_t i) { return std::abs(block.worth[i]); });
+    Point point = origin_;
+    std::int64_t rest = p;  // by each axis from the end where its position is lowest
+    for (const std::size_t i : order) {
+      const std::int64_t worth = std::abs(block.worth[i]);
+      const std::int64_t steps = std::min(rest / worth, block.last[i] - block.first[i]);
+      point[block.axes[i]] = block.worth[i] < 0 ? block.last[i] - steps : block.first[i] + steps;
+      rest -= steps * worth;
+    }
+    if (rest != 0) return {};
+    const std::optional<std::int64_t> read = address(point);
+    return read ? Entry{Entry::Kind::Address, *read} : Entry{Entry::Kind::Padding};
+  }
+
   // The box round the valid points of the group, with the others at the origin.
   bool find_ranges(Block& block) {
-    Wide points = 1;
-    for (const std::size_t axis : block.axes) {
-      points *= extent(axis);
-      if (points > kMostPositions) return false;
-      block.first.push_back(0);
-      block.last.push_back(extent(axis) - 1);
-    }
-    effort_ -= 2 * static_cast<std::int64_t>(points) * static_cast<std::int64_t>(inner_.size());
-    if (effort_ < 0) return false;
+    if (!afford(2 * static_cast<std::int64_t>(points_of(block)))) return false;
     std::vector<std::int64_t> first = block.last, last = block.first;
     visit(block, [&](const Point& point) {
       if (!address(point)) return;
@@ -227,6 +290,7 @@ class Splitter {
       const View pair[] = {views->inner, views->outer};
       const Comparison compared = compare_maps(stack_, pair, kMostBoxes);
       if (compared.same == Truth::Yes) return within_reach(views->inner) ? views : std::nullopt;
+      limited_ = limited_ || compared.same == Truth::Unknown;
       if (compared.same == Truth::Unknown || blocks_.size() < 2) return std::nullopt;
       if (!join(*views, compared.different)) return std::nullopt;
     }
@@ -329,6 +393,7 @@ class Splitter {
   Point origin_;  // a valid point
   std::int64_t at_origin_ = 0;
   std::vector<Block> blocks_;
+  bool limited_ = false;
 };
 
 }  // namespace
@@ -340,10 +405,9 @@ Reach reach_of(std::span<const View> views, std::size_t begin) {
   return {low.as_int(), high.as_int()};
 }
 
-std::optional<TwoViews> as_two_views(std::span<const View> stack, const Reach& reach,
-                                     std::int64_t& effort) {
+TwoViewsFound as_two_views(std::span<const View> stack, const Reach& reach, std::int64_t& effort) {
   for (const View& view : stack)
-    if (view.nothing_valid()) return std::nullopt;
+    if (view.nothing_valid()) return {};
   return Splitter(stack, reach, effort).run();
 }
 

@@ -7,6 +7,7 @@
 
 #include "chains.h"
 #include "greedy.h"
+#include "touchstone/base/hash.h"
 #include "touchstone/shapetracker/same_map.h"
 #include "touchstone/shapetracker/simplify.h"
 
@@ -19,6 +20,7 @@ using model::materialise;
 using model::strided;
 using shapetracker::compare_maps;
 using shapetracker::MergeSearch;
+using shapetracker::Reduction;
 using Views = std::vector<View>;
 using Order = std::vector<int>;
 using Truth = MergeSearch::Truth;
@@ -42,6 +44,80 @@ TEST(Reduce, BlocksThatPartAtDifferentViewsAreTwoViews) {
   EXPECT_EQ(model::merge_neighbours(composed.views()).size(), 3U);
   EXPECT_EQ(shapetracker::reduce_stack(composed.views()),
             (Views{strided({2, 3, 2, 3}, {6, 12, 1, 2}), View::contiguous({6, 6})}));
+}
+
+// The bits of an index in reverse, and then the pairs of bits in reverse: the bits of each pair
+// change places, which is one view of bits and one that reads them in a row.
+TEST(Reduce, BitsReversedTwiceAreTwoViews) {
+  for (std::size_t bits = 4; bits <= 30; bits += bits < 20 ? 2 : 10) {
+    const std::int64_t size = std::int64_t{1} << bits;
+    const auto reversed = [](std::size_t axes) {
+      Order order;
+      for (std::size_t i = axes; i-- > 0;) order.push_back(static_cast<int>(i));
+      return order;
+    };
+    const ShapeTracker composed = ShapeTracker::contiguous(Shape(bits, 2))
+                                      .permute(reversed(bits))
+                                      .reshape({size})
+                                      .reshape(Shape(bits / 2, 4))
+                                      .permute(reversed(bits / 2))
+                                      .reshape({size});
+    const Reduction found = shapetracker::reduce(composed.views());
+    EXPECT_EQ(found.views.size(), 2U) << bits;
+    EXPECT_FALSE(found.limited);
+    const ShapeTracker simple(found.views);
+    for (std::int64_t k = 0; k < size; k += 1 + size / 1000) {
+      std::int64_t swapped = 0;
+      for (std::size_t b = 0; b < bits; b += 2)
+        swapped |= (k >> b & 1) << (b + 1) | (k >> (b + 1) & 1) << b;
+      ASSERT_EQ(simple.at(Ints{k}), swapped);
+    }
+  }
+}
+
+// Large stacks are read in windows: what comes out says what went in.
+RC_GTEST_PROP(Reduce, LargeStacksSayWhatTheySaid, ()) {
+  Draws draws(*model::any_draws(120));
+  Shape shape;
+  std::int64_t size = 1;
+  for (std::int64_t rank = draws.between(2, 6); rank > 0; --rank) {
+    const std::int64_t axis = draws.one_in(4) ? draws.between(500, 5000) : draws.between(2, 9);
+    if (size > (std::int64_t{1} << 36) / axis) continue;
+    shape.emplace_back(axis);
+    size *= axis;
+  }
+  const auto shuffled = [&](const ShapeTracker& st) {
+    Order order(st.shape().size());
+    for (std::size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
+    for (std::size_t i = order.size(); i > 1; --i)
+      std::swap(order[i - 1], order[static_cast<std::size_t>(draws.below(static_cast<int>(i)))]);
+    return st.permute(order);
+  };
+  ShapeTracker st = ShapeTracker::contiguous(shape);
+  for (std::int64_t turns = draws.between(1, 3); turns > 0; --turns) {
+    st = shuffled(st).reshape({size});
+    if (draws.one_in(3) && size > 8) {
+      const std::int64_t begin = draws.between(0, 3), end = size - draws.between(0, 3);
+      st = st.shrink(Mask{{begin, end}}).pad(Padding{{begin, size - end}});
+    }
+    if (draws.one_in(3)) st = st.flip(std::vector{0});
+    Shape regrouped;  // neighbours joined
+    for (const sint& axis : st.views()[0].shape())
+      if (!regrouped.empty() && draws.one_in(2))
+        regrouped.back() = regrouped.back() * axis;
+      else
+        regrouped.push_back(axis);
+    if (model::count(concrete(regrouped)) == size) st = st.reshape(regrouped);
+  }
+  const ShapeTracker simple = simplify(st);
+  RC_ASSERT(simple.views().size() <= st.views().size());
+  const Ints sizes = concrete(st.shape());
+  for (int i = 0; i < 300; ++i) {
+    std::int64_t k = draws.one_in(2) ? i : size - 1 - i;
+    if (i > 100) k = static_cast<std::int64_t>(hash_mix(static_cast<std::uint64_t>(i), 5) >> 1);
+    const Ints index = model::unravel(k % size, sizes);
+    if (k >= 0 && simple.at(index) != st.at(index)) RC_FAIL(st.str() + " became " + simple.str());
+  }
 }
 
 // The same with one of them flipped and cut, so that its digits begin within a turn.
