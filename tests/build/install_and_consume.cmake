@@ -25,15 +25,35 @@ if(NOT out MATCHES "^a\n")
   message(FATAL_ERROR "the installed command said: ${out}")
 endif()
 
+# The programs that pages show: block_of(PAGE FILE) writes the first one in C++.
+function(block_of page file)
+  file(READ "${SOURCE}/../../../${page}" text)
+  string(FIND "${text}" "```cpp\n" begin)
+  math(EXPR begin "${begin} + 7")
+  string(SUBSTRING "${text}" ${begin} -1 text)
+  string(FIND "${text}" "```" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  file(WRITE "${WORK}/${file}" "${text}${ARGN}")
+endfunction()
+block_of(README.md readme.cpp)
+block_of(docs/define.md define.cpp "int main() {}\n")
+
 # The build tool of the project itself: no other need be there.
 set(tools -G "${GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CXX}"
           "-DCMAKE_PREFIX_PATH=${prefix}")
-run("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" ${tools} "-DCMAKE_CXX_FLAGS=${FLAGS}")
+run("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" ${tools} "-DCMAKE_CXX_FLAGS=${FLAGS}"
+    "-DPAGES=${WORK}")
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
 run("${WORK}/build/consumer")
 if(NOT out MATCHES "^54\n")
   message(FATAL_ERROR "the consumer printed: ${out}")
 endif()
+
+run("${WORK}/build/readme")
+if(NOT out MATCHES "^7 11 9 13 $")
+  message(FATAL_ERROR "the program of README.md printed: ${out}")
+endif()
+run("${WORK}/build/define")
 
 run("${WORK}/build/consumer_test")
 # 4: a plugin that supports nothing has nothing checked.
