@@ -5,7 +5,9 @@ usage: pages.py SOURCE [PROGRAM]
 
 - every relative link, and its anchor, leads somewhere, and every page is linked from docs/README.md;
 - every file, header, test, environment variable and identifier between backticks is in the tree;
-- every `touchstone VERB --flag` is one that the program's help knows (with PROGRAM).
+- every `touchstone VERB --flag` is one that the program's help knows (with PROGRAM);
+- lists are whole: modules, files of symbolic, switches, members of a profile, relations, tables of
+  mutants, verbs.
 
 Each finding is a line PAGE:LINE: what is wrong. Exit code 1 where there is one.
 """
@@ -204,6 +206,29 @@ class Help:
                     yield f"touchstone {verb} {flag}: no such option"
 
 
+def lists_of(tree, known):
+    """Pages, what they list, and the names that must stand there."""
+
+    def found(path, pattern):
+        with open(os.path.join(tree.source, path), encoding="utf-8") as file:
+            return re.findall(pattern, file.read(), re.MULTILINE)
+
+    def stems(folder, *ends):
+        return {"`" + os.path.basename(p).split(".")[0] + "`" for p in tree.paths
+                if os.path.dirname(p) == folder and p.endswith(ends)}
+
+    yield "architecture.md", "module", found("CMakeLists.txt", r"touchstone_module\(\w+ (\S+)")
+    yield "maintaining.md", "file of symbolic", stems("symbolic", ".h", ".cpp")
+    yield "lazy.md", "switch", found("lib/device/config.h", r'\{Switch::\w+, "(\w+)"')
+    yield "oracle.md", "profile", found("interp/profile.cpp", r'^ +(\w+)\.name = "\1"')
+    members = found("interp/profile.cpp", r"kMembers = \{([^}]*)\}")
+    yield "oracle.md", "member of a profile", re.findall(r'"(\w+)"', members[0])
+    yield "fuzz.md", "relation", found("fuzz/areas.h", r"^///   ([a-z]+(?: [a-z]+)?)  +\S")
+    yield "mutants.md", "table", stems("fuzz/mutants", ".txt")
+    if known:
+        yield "", "verb", {"touchstone " + verb for verb in known.verbs}
+
+
 def main():
     source = os.path.abspath(sys.argv[1])
     known = Help(sys.argv[2]) if len(sys.argv) > 2 else None
@@ -236,6 +261,10 @@ def main():
     for path in pages[1:]:
         if path not in linked and os.path.basename(path) != "README.md":
             wrong.append(f"docs/README.md: no link to {os.path.relpath(path, source)}")
+    for page, kind, names in lists_of(tree, known):
+        text = "\n".join(read(p) for p in pages if not page or p.endswith(os.sep + page))
+        wrong += [f"docs/{page}: no {kind} {name}" for name in sorted(names)
+                  if not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)]
     print("\n".join(wrong) if wrong else f"{len(pages)} pages, nothing wrong")
     return 1 if wrong else 0
 
