@@ -1,89 +1,79 @@
 #include "touchstone/interp/fxn_for_op.h"
 
+#include <algorithm>
 #include <array>
-#include <bit>
-#include <cstring>
+#include <type_traits>
 
-#include "touchstone/interp/scalar_ops.h"
-
-// The table of the Interpreted device: Eigen's arrays store, the functions of scalar_ops.h give
-// every value. Eigen's own mathematics is not IEEE and is not used.
+// The table of the Interpreted device, its rows those of rows.h.
 
 namespace touchstone::interp {
 namespace {
 
-// Plain loops over the arrays: an expression of Eigen's would do the same, at five times the cost
-// to the compiler for each of some 400 functions.
-template <class T, class R, auto F>
-void unary(std::span<const Block* const> in, Block& out) {
-  const T* a = in[0]->begin<T>();
-  R* to = out.begin<R>();
-  for (std::int64_t i = 0, n = out.count(); i < n; ++i) to[i] = F(a[i]);
-}
+using Column = std::array<ElementwiseFxn, kOpCount>;
 
-template <class T, class R, auto F>
-void binary(std::span<const Block* const> in, Block& out) {
-  const T *a = in[0]->begin<T>(), *b = in[1]->begin<T>();
-  R* to = out.begin<R>();
-  for (std::int64_t i = 0, n = out.count(); i < n; ++i) to[i] = F(a[i], b[i]);
-}
-
+// What wraps has the same bits with a sign and without.
 template <class T>
-void mulacc(std::span<const Block* const> in, Block& out) {
-  const T *a = in[0]->begin<T>(), *b = in[1]->begin<T>(), *c = in[2]->begin<T>();
-  T* to = out.begin<T>();
-  for (std::int64_t i = 0, n = out.count(); i < n; ++i) to[i] = scalar::mulacc(a[i], b[i], c[i]);
-}
+using Unsigned = std::conditional_t<is_float_storage<T>, T, BitsOf<T>>;
 
+// What a type computes in: the narrow floats in float, each operation then rounded once
+// (scalar_arith.h says why that is the right rounding).
 template <class T>
-void where(std::span<const Block* const> in, Block& out) {
-  const bool* condition = in[0]->begin<bool>();
-  const T *a = in[1]->begin<T>(), *b = in[2]->begin<T>();
-  T* to = out.begin<T>();
-  for (std::int64_t i = 0, n = out.count(); i < n; ++i)
-    to[i] = scalar::where(condition[i], a[i], b[i]);
-}
+using InType = std::conditional_t<is_narrow_float<T>, float,
+                                  std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>;
 
-void copy_bits(std::span<const Block* const> in, Block& out) {
-  std::memcpy(out.data(), in[0]->data(),
-              static_cast<std::size_t>(out.count()) * itemsize(out.dtype()));
+// `row`, which is of InType<T>, for T; compares: the result is bool.
+template <class T>
+constexpr ElementwiseFxn computed(Row row, bool compares = false) {
+  if constexpr (is_narrow_float<T>)
+    return ElementwiseFxn(row).between(rows::Cast<float, T>::cast,
+                                       compares ? nullptr : rows::Cast<T, float>::cast);
+  else
+    return row;
 }
 
 // The column of one storage type: every op that the type has.
 template <class T>
-constexpr std::array<ElementwiseFxn, kOpCount> column() {
-  std::array<ElementwiseFxn, kOpCount> fxn{};
+constexpr Column column() {
+  using C = InType<T>;
+  using U = Unsigned<C>;
+  Column fxn{};
   const auto set = [&](Op op, ElementwiseFxn f) { fxn[static_cast<std::size_t>(op)] = f; };
-  set(Op::Noop, copy_bits);
-  set(Op::Neg, unary<T, T, scalar::neg<T>>);
-  set(Op::Add, binary<T, T, scalar::add<T>>);
-  set(Op::Sub, binary<T, T, scalar::sub<T>>);
-  set(Op::Mul, binary<T, T, scalar::mul<T>>);
-  set(Op::Max, binary<T, T, scalar::max<T>>);
-  set(Op::CmpLt, binary<T, bool, scalar::cmplt<T>>);
-  set(Op::CmpEq, binary<T, bool, scalar::cmpeq<T>>);
-  set(Op::MulAcc, mulacc<T>);
-  set(Op::Where, where<T>);
-  if constexpr (!std::is_same_v<T, bool>) {
-    set(Op::Div, binary<T, T, scalar::div<T>>);
-    set(Op::Mod, binary<T, T, scalar::mod<T>>);
+  set(Op::Noop, rows::Bits<BitsOf<T>>::copy);
+  set(Op::Where, rows::Bits<BitsOf<T>>::where);
+  set(Op::CmpLt, computed<T>(rows::Ordered<C>::cmplt, true));
+  set(Op::CmpEq, computed<T>(rows::Equality<U>::cmpeq, true));
+  if constexpr (std::is_same_v<T, bool>) {
+    set(Op::Neg, rows::Negation<bool>::neg);
+    set(Op::Add, rows::Logic::either);
+    set(Op::Sub, rows::Bits<std::uint8_t>::exclusive_or);
+    set(Op::Mul, rows::Logic::both);
+    set(Op::Max, rows::Logic::either);
+    set(Op::MulAcc, ElementwiseFxn(rows::Logic::both).followed_by(rows::Logic::either));
+  } else {
+    set(Op::Neg, rows::Negation<Unsigned<T>>::neg);
+    set(Op::Add, computed<T>(rows::Arithmetic<U>::add));
+    set(Op::Sub, computed<T>(rows::Arithmetic<U>::sub));
+    set(Op::Mul, computed<T>(rows::Arithmetic<U>::mul));
+    set(Op::Max, computed<T>(rows::Ordered<C>::max));
+    set(Op::MulAcc, computed<T>(rows::Arithmetic<U>::mul).followed_by(rows::Arithmetic<U>::add));
+    set(Op::Div, computed<T>(rows::Ordered<C>::div));
+    set(Op::Mod, computed<T>(rows::Ordered<C>::mod));
   }
   if constexpr (is_float_storage<T>) {
-    set(Op::Recip, unary<T, T, scalar::recip<T>>);
-    set(Op::Sqrt, unary<T, T, scalar::sqrt<T>>);
-    set(Op::Exp2, unary<T, T, scalar::exp2<T>>);
-    set(Op::Log2, unary<T, T, scalar::log2<T>>);
-    set(Op::Sin, unary<T, T, scalar::sin<T>>);
+    set(Op::Recip, computed<T>(rows::Roots<C>::recip));
+    set(Op::Sqrt, computed<T>(rows::Roots<C>::sqrt));
+    set(Op::Exp2, rows::Functions<T>::exp2);
+    set(Op::Log2, rows::Functions<T>::log2);
+    set(Op::Sin, rows::Functions<T>::sin);
   } else {
-    set(Op::Xor, binary<T, T, scalar::xor_<T>>);
+    set(Op::Xor, rows::Bits<BitsOf<T>>::exclusive_or);
   }
   return fxn;
 }
 
 template <std::size_t... D>
 constexpr auto all_columns(std::index_sequence<D...>) {
-  return std::array<std::array<ElementwiseFxn, kOpCount>, kDTypeCount>{
-      column<storage_t<static_cast<DType>(D)>>()...};
+  return std::array<Column, kDTypeCount>{column<storage_t<static_cast<DType>(D)>>()...};
 }
 constexpr auto kFxnForOp = all_columns(std::make_index_sequence<kDTypeCount>{});
 
@@ -94,25 +84,94 @@ constexpr bool table_is_complete() {
       const Op op = static_cast<Op>(o);
       const bool wanted = is_elementwise(op) && op != Op::Cast && takes(op, static_cast<DType>(d));
       if (wanted !=
-          (kFxnForOp[static_cast<std::size_t>(d)][static_cast<std::size_t>(o)] != nullptr))
+          static_cast<bool>(kFxnForOp[static_cast<std::size_t>(d)][static_cast<std::size_t>(o)]))
         return false;
     }
   return true;
 }
 static_assert(table_is_complete());
 
+// convert<To>(From) as one row, or two by way of a type that holds every From.
+template <class To, class From>
+constexpr ElementwiseFxn cast_of() {
+  constexpr bool kIntegers = std::is_integral_v<To> && std::is_integral_v<From>;
+  if constexpr (std::is_same_v<To, From>) {
+    return rows::Bits<BitsOf<To>>::copy;
+  } else if constexpr (std::is_same_v<From, bool>) {
+    return cast_of<To, std::uint8_t>();
+  } else if constexpr (is_narrow_float<From>) {
+    if constexpr (std::is_same_v<To, float>)
+      return rows::Cast<float, From>::cast;
+    else
+      return ElementwiseFxn(rows::Cast<To, float>::cast)
+          .between(rows::Cast<float, From>::cast, nullptr);
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return rows::Cast<bool, Unsigned<From>>::cast;
+  } else if constexpr (kIntegers && sizeof(To) == sizeof(From)) {
+    return rows::Bits<BitsOf<To>>::copy;
+  } else if constexpr (kIntegers && sizeof(To) < sizeof(From)) {
+    return rows::Cast<BitsOf<To>, BitsOf<From>>::cast;
+  } else if constexpr (kIntegers) {
+    return rows::Cast<BitsOf<To>, From>::cast;
+  } else if constexpr (is_narrow_float<To> && std::is_integral_v<From> &&
+                       (sizeof(From) < 8 || std::is_same_v<To, float16>)) {
+    // Exact in double; 64 bits are not, but only where float16 is infinite.
+    return ElementwiseFxn(rows::Cast<To, double>::cast)
+        .between(rows::Cast<double, From>::cast, nullptr);
+  } else {
+    return rows::Cast<To, From>::cast;
+  }
+}
+
 }  // namespace
+
+void ElementwiseFxn::apply(Row row, std::span<const Operand> in, Block& out) const {
+  const auto count = static_cast<std::size_t>(out.count());
+  std::array<const void*, 3> from{};
+  if (widen_ == nullptr) {
+    std::ranges::transform(in, from.begin(), &Operand::data);
+    return row(from.data(), out.data(), out.count());
+  }
+  constexpr std::size_t kRun = 512;
+  alignas(64) std::array<std::array<std::byte, kRun * 8>, 4> wide;
+  for (std::size_t first = 0; first < count; first += kRun) {
+    const auto run = static_cast<std::int64_t>(std::min(kRun, count - first));
+    for (std::size_t k = 0; k < in.size(); ++k) {
+      const void* operand = in[k].data + first * in[k].width;
+      widen_(&operand, wide[k].data(), run);
+      from[k] = wide[k].data();
+    }
+    std::byte* to = out.data() + first * itemsize(out.dtype());
+    if (narrow_ == nullptr) {
+      row(from.data(), to, run);
+    } else {
+      row(from.data(), wide[3].data(), run);
+      const void* result = wide[3].data();
+      narrow_(&result, to, run);
+    }
+  }
+}
+
+void ElementwiseFxn::operator()(std::span<const Block* const> in, Block& out) const {
+  std::array<Operand, 3> operands{};
+  std::ranges::transform(in, operands.begin(), [](const Block* b) {
+    return Operand{b->data(), itemsize(b->dtype())};
+  });
+  if (then_ == nullptr) return apply(row_, std::span(operands).first(in.size()), out);
+  apply(row_, std::span(operands).first(in.size() - 1), out);
+  operands[0] = {out.data(), itemsize(out.dtype())};
+  operands[1] = operands[in.size() - 1];
+  apply(then_, std::span(operands).first(2), out);
+}
 
 ElementwiseFxn fxn_for_op(Op op, DType operand) {
   return kFxnForOp[static_cast<std::size_t>(operand)][static_cast<std::size_t>(op)];
 }
 
 ElementwiseFxn fxn_for_cast(DType from, DType to, bool bitcast) {
-  if (bitcast || from == to) return copy_bits;
   return with_storage(from, [&]<class From>(std::type_identity<From>) {
-    return with_storage(to, []<class To>(std::type_identity<To>) -> ElementwiseFxn {
-      return unary<From, To, convert<To, From>>;
-    });
+    if (bitcast) return ElementwiseFxn(rows::Bits<BitsOf<From>>::copy);
+    return with_storage(to, []<class To>(std::type_identity<To>) { return cast_of<To, From>(); });
   });
 }
 

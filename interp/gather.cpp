@@ -3,9 +3,8 @@
 #include <cstdlib>
 #include <type_traits>
 
-#include <Eigen/Core>
-
 #include "touchstone/base/error.h"
+#include "touchstone/interp/block.h"
 
 namespace touchstone::interp {
 namespace {
@@ -29,9 +28,7 @@ void with_width(std::size_t itemsize, F f) {
 }
 
 template <class T>
-using Row = Eigen::Map<Eigen::Array<T, Dynamic, 1>>;
-template <class T>
-using StridedRow =
+using StridedMap =
     Eigen::Map<const Eigen::Array<T, Dynamic, 1>, Eigen::Unaligned, Eigen::InnerStride<Dynamic>>;
 // Column by column: the axis that runs first is the first.
 template <class T, class Stride>
@@ -56,15 +53,15 @@ Rows rows_at(std::span<const AddressRun> runs) {
 
 template <class T>
 void copy_row(const T* memory, const AddressRun& run, T* to) {
-  Row<T> out(to, run.count);
+  ArrayMap<T> out(to, run.count);
   if (!run.valid())
     out.setZero();
   else if (run.stride == 1)
-    out = Eigen::Map<const Eigen::Array<T, Dynamic, 1>>(memory + run.base, run.count);
+    out = ConstArrayMap<T>(memory + run.base, run.count);
   else if (run.stride == 0)
     out.setConstant(memory[run.base]);
   else
-    out = StridedRow<T>(memory + run.base, run.count, Eigen::InnerStride<Dynamic>(run.stride));
+    out = StridedMap<T>(memory + run.base, run.count, Eigen::InnerStride<Dynamic>(run.stride));
 }
 
 // Rows that lie nearer to one another than their elements do, so across them: a line of the cache
@@ -99,7 +96,7 @@ void spread(std::size_t itemsize, std::uint64_t bits, std::span<const AddressRun
   with_width(itemsize, [&]<class T>(std::type_identity<T>) {
     T* out = static_cast<T*>(to);
     for (const AddressRun& run : runs) {
-      Row<T>(out, run.count).setConstant(run.valid() ? static_cast<T>(bits) : T{0});
+      ArrayMap<T>(out, run.count).setConstant(run.valid() ? static_cast<T>(bits) : T{0});
       out += run.count;
     }
   });

@@ -185,7 +185,7 @@ std::string semantics_page() {
                         examples_text(c.examples));
   page +=
       "\nTraps this had to avoid, each with a test in `tests/interp/traps_test.cpp`: Eigen's "
-      "vectorised functions are not IEEE,\nso Eigen stores and walks and our scalars compute; "
+      "vectorised functions are not IEEE,\nso they are ours, and only its arithmetic is its own; "
       "rounding a double to float and then to 16 bits is wrong in rare\nrows, and so is a fused "
       "multiply-add in the next wider format; a C compiler's own cast of 300.7 to a byte differs\n"
       "between a loop's body and its tail, and it contracts a * b + c; a shared object built with "

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+
+#include "touchstone/dtype/storage.h"
+
+// The rows of the Interpreted device's table: one expression of Eigen's each, over whole arrays.
+// What Eigen computes as IEEE 754 and C++ define it is its own: + - * /, comparisons, choice, casts
+// that are exact or round once. Everything else is a function of scalar_ops.h under unaryExpr or
+// binaryExpr, since Eigen's sqrt, exp, log, sin, min and max of floats are not IEEE. One operation
+// a row, so that there is nothing to contract.
+//
+// Types share a row where the bits are the same: integers that wrap are taken as unsigned, bool as
+// a byte where it may be, and narrow floats compute in float between conversions
+// (fxn_for_op.cpp). Instantiated in rows_float.cpp, rows_integer.cpp and rows_cast.cpp.
+
+namespace touchstone::interp {
+
+/// Fills out[0] ... out[n - 1]; in: the operands' elements. `out` may be an operand.
+using Row = void (*)(const void* const* in, void* out, std::int64_t n);
+
+namespace rows {
+
+/// float, double; unsigned integers, which wrap.
+template <class T>
+struct Arithmetic {
+  static void add(const void* const* in, void* out, std::int64_t n);
+  static void sub(const void* const* in, void* out, std::int64_t n);
+  static void mul(const void* const* in, void* out, std::int64_t n);
+};
+
+/// float, double, integers.
+template <class T>
+struct Ordered {
+  static void div(const void* const* in, void* out, std::int64_t n);
+  static void mod(const void* const* in, void* out, std::int64_t n);
+  static void max(const void* const* in, void* out, std::int64_t n);
+  static void cmplt(const void* const* in, void* out, std::int64_t n);
+};
+
+/// float, double, unsigned integers.
+template <class T>
+struct Equality {
+  static void cmpeq(const void* const* in, void* out, std::int64_t n);
+};
+
+/// All floats, unsigned integers, bool.
+template <class T>
+struct Negation {
+  static void neg(const void* const* in, void* out, std::int64_t n);
+};
+
+/// float, double.
+template <class T>
+struct Roots {
+  static void recip(const void* const* in, void* out, std::int64_t n);
+  static void sqrt(const void* const* in, void* out, std::int64_t n);
+};
+
+/// All floats.
+template <class T>
+struct Functions {
+  static void exp2(const void* const* in, void* out, std::int64_t n);
+  static void log2(const void* const* in, void* out, std::int64_t n);
+  static void sin(const void* const* in, void* out, std::int64_t n);
+};
+
+/// Unsigned integers, for whatever is as wide.
+template <class T>
+struct Bits {
+  static void copy(const void* const* in, void* out, std::int64_t n);
+  static void where(const void* const* in, void* out, std::int64_t n);
+  static void exclusive_or(const void* const* in, void* out, std::int64_t n);
+};
+
+struct Logic {
+  static void either(const void* const* in, void* out, std::int64_t n);
+  static void both(const void* const* in, void* out, std::int64_t n);
+};
+
+/// convert<To>(From), for the pairs that fxn_for_op.cpp needs.
+template <class To, class From>
+struct Cast {
+  static void cast(const void* const* in, void* out, std::int64_t n);
+};
+
+}  // namespace rows
+}  // namespace touchstone::interp
