@@ -5,7 +5,7 @@
 #include "terminal.h"
 #include "touchstone/device/config.h"
 #include "touchstone/shapetracker/index_expr.h"
-#include "touchstone/shapetracker/plain_index.h"
+#include "touchstone/shapetracker/shortest_index.h"
 #include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone::cli {
@@ -32,7 +32,7 @@ IndexCost plain_cost(const ShapeTracker& st, bool has_address) {
 }
 
 IndexCost simplified_cost(const ShapeTracker& st, bool has_address) {
-  IndexExpr expr = expr_idxs(st);
+  IndexExpr expr = shapetracker::shortest_idxs(st, axis_indices(st));
   if (!has_address) expr.index = symbolic::Node(0);
   return cost(expr);
 }

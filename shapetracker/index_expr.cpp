@@ -109,11 +109,16 @@ std::string bounded_text(Node node, std::size_t most) {
   return parts <= most ? render(node) : fmt::format("({} parts: too long to show)", parts);
 }
 
-IndexExpr expr_idxs(const ShapeTracker& tracker, std::span<const Node> indices) {
+IndexConditions index_conditions(const ShapeTracker& tracker, std::span<const Node> indices) {
   const std::vector<View>& views = tracker.views();
   Walk walk = enter_outermost(views.back(), indices);
   for (std::size_t i = views.size() - 1; i-- > 0;) enter(views[i], walk);
-  return walk.result();
+  return {walk.address, std::move(walk.conditions)};
+}
+
+IndexExpr expr_idxs(const ShapeTracker& tracker, std::span<const Node> indices) {
+  IndexConditions found = index_conditions(tracker, indices);
+  return Walk{found.index, std::move(found.conditions)}.result();
 }
 
 IndexExpr expr_idxs(const ShapeTracker& tracker) {

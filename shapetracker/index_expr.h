@@ -24,7 +24,15 @@ std::string index_prefix(const ShapeTracker& tracker);
 /// not as many indices as axes.
 IndexExpr expr_idxs(const ShapeTracker& tracker, std::span<const symbolic::Node> indices);
 IndexExpr expr_idxs(const ShapeTracker& tracker);
-/// The same for one flat logical index, flat_index by default.
+/// The address, and the conditions that all hold where it may be read: expr_idxs before they are
+/// joined.
+struct IndexConditions {
+  symbolic::Node index;
+  std::vector<symbolic::Node> conditions;
+};
+IndexConditions index_conditions(const ShapeTracker& tracker,
+                                 std::span<const symbolic::Node> indices);
+/// expr_idxs for one flat logical index, flat_index by default.
 IndexExpr expr_node(const ShapeTracker& tracker, symbolic::Node flat);
 IndexExpr expr_node(const ShapeTracker& tracker);
 

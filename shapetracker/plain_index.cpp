@@ -103,18 +103,29 @@ IndexCost cost(const symbolic::Node& node) {
 
 PlainIndex plain_index(std::span<const View> views) {
   if (views.empty()) throw ShapeError("index: no views; give at least one");
+  return plain_index(views, index_prefix(ShapeTracker::trusted({views.begin(), views.end()})));
+}
+
+PlainIndex plain_index(std::span<const View> views, const std::string& prefix) {
+  if (views.empty()) throw ShapeError("index: no views; give at least one");
   PlainIndex plain;
   Writer writer(plain.exprs);
   std::vector<Expr> index;
-  const std::string prefix = index_prefix(ShapeTracker::trusted({views.begin(), views.end()}));
-  for (int axis = 0; axis < views.back().rank(); ++axis)
-    index.push_back(plain.exprs.variable(fmt::format("{}{}", prefix, axis)));
+  for (int axis = 0; axis < views.back().rank(); ++axis) {
+    plain.indices.push_back(fmt::format("{}{}", prefix, axis));
+    index.push_back(plain.exprs.variable(plain.indices.back()));
+  }
   for (std::size_t v = views.size(); v-- > 0;) {
     plain.index = writer.through(views[v], index);
     if (v > 0) index = writer.apart(views[v - 1], plain.index);
   }
   plain.valid = writer.valid();
   return plain;
+}
+
+std::string bounded_text(const Exprs& exprs, Expr root, std::size_t most) {
+  const std::size_t size = exprs.size(root);
+  return size <= most ? render(exprs, root) : fmt::format("({} parts: too long to show)", size);
 }
 
 IndexCost& IndexCost::operator+=(const IndexCost& other) {

@@ -14,12 +14,18 @@ struct PlainIndex {
   symbolic::Exprs exprs;
   symbolic::Expr index = 0;
   symbolic::Expr valid = 0;
+  std::vector<std::string> indices{};  // what the axes are called
 };
 
 /// views: innermost first, at least one. Indices are called as axis_indices calls them; between
 /// views the flat index k is taken apart as k // weight % size for each axis, without the // where
 /// the weight is 1 and without the % on the first.
 PlainIndex plain_index(std::span<const View> views);
+/// The same with names of the axes that begin so.
+PlainIndex plain_index(std::span<const View> views, const std::string& prefix);
+/// The text of a tree for a person; of one with more than `most` parts their number.
+std::string bounded_text(const symbolic::Exprs& exprs, symbolic::Expr root,
+                         std::size_t most = 2000);
 
 /// What address and validity cost as straight-line code, shared parts of each once.
 struct IndexCost {

@@ -4,9 +4,11 @@
 
 #include <rapidcheck/gtest.h>
 
+#include "chains.h"
 #include "draws.h"
 #include "model.h"
 #include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/shortest_index.h"
 #include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
@@ -102,6 +104,57 @@ RC_GTEST_PROP(PlainIndex, IsWhatTheViewsRead, ()) {
     RC_ASSERT((symbolic::evaluate(valid, values) == 1) == address.has_value());
     if (address) RC_ASSERT(symbolic::evaluate(index, values) == *address);
   }
+}
+
+// An expression that is given costs no more than the composed one, and says the same.
+RC_GTEST_PROP(ShortestIndex, CostsNoMoreThanTheComposedOne, ()) {
+  for (int round = 0; round < 4; ++round) {
+    Draws draws(*model::any_draws(200));
+    const std::span<const model::Op> ops = round % 2 == 0
+                                               ? std::span<const model::Op>(model::kPermuteOp)
+                                               : std::span<const model::Op>(model::kReshapeOp);
+    const model::Chain chain = model::dense_chain(draws, ops, 8, 20, model::Keep::All);
+    const ShapeTracker simple = simplify(chain.tracker);
+    const PlainIndex shortest = shapetracker::cheapest_index(simple, chain.tracker.views());
+    const PlainIndex composed = plain_index(chain.tracker.views());
+    if (shapetracker::cheaper(cost(composed), cost(shortest))) RC_FAIL(chain.story);
+    const IndexExpr expr = shapetracker::shortest_idxs(simple, axis_indices(simple));
+    if (shapetracker::cheaper(cost(expr_idxs(simple)), cost(expr))) RC_FAIL(chain.story);
+    symbolic::Exprs nodes;  // the text, read again as nodes
+    std::map<std::string, symbolic::Node> names;
+    for (std::size_t axis = 0; axis < chain.array.shape.size(); ++axis)
+      names.emplace(shortest.indices[axis],
+                    symbolic::variable(shortest.indices[axis], 0, std::int64_t{1} << 20));
+    const symbolic::Node index = symbolic::parse(render(shortest.exprs, shortest.index), names),
+                         valid = symbolic::parse(render(shortest.exprs, shortest.valid), names);
+    for (std::int64_t i = 0; i < std::ssize(chain.array.address); i += 1 + i % 3) {
+      symbolic::Values values;
+      const model::Ints at = model::unravel(i, chain.array.shape);
+      for (std::size_t axis = 0; axis < at.size(); ++axis)
+        values[shortest.indices[axis]] = at[axis];
+      const auto read = [&](const symbolic::Node& address, const symbolic::Node& condition) {
+        return symbolic::evaluate(condition, values) != 0 ? symbolic::evaluate(address, values)
+                                                          : -1;
+      };
+      const std::int64_t wanted = chain.array.address[static_cast<std::size_t>(i)];
+      if (read(index, valid) != wanted || read(expr.index, expr.valid) != wanted)
+        RC_FAIL(fmt::format("{}: {} if {}, or {} if {}", chain.story, render(index), render(valid),
+                            render(expr.index), render(expr.valid)));
+    }
+  }
+}
+
+TEST(ShortestIndex, ConditionsOnOneIndexBecomeARangeOrAResidue) {
+  const symbolic::Node x = symbolic::variable("x", 0, 20);
+  // Every third element of a reversed axis is read, two of three are padding.
+  const View digits = View::strided({7, 3}, {1, 0}, 0, Mask{{0, 7}, {2, 3}});
+  const View row = View::contiguous({21});
+  const IndexExpr one = shapetracker::shortest_idxs(ShapeTracker({digits, row}), std::vector{x});
+  EXPECT_EQ(render(one.valid), "x%3 == 2");
+  EXPECT_EQ(render(one.index), "x//3");
+  const View first = View::strided({3, 7}, {0, 1}, 0, Mask{{1, 2}, {0, 7}});
+  const IndexExpr run = shapetracker::shortest_idxs(ShapeTracker({first, row}), std::vector{x});
+  EXPECT_EQ(render(run.index), "x - 7");
 }
 
 }  // namespace
