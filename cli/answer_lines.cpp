@@ -11,7 +11,8 @@
 
 namespace touchstone::cli {
 
-void answer_lines(const std::string& verb, const LineStream::Answer& answer) {
+void answer_lines(const std::string& verb, const LineStream::Answer& answer,
+                  LineStream::Blank blank) {
   constexpr std::size_t kPiece = std::size_t{1} << 16;
   const auto failed = [&](const char* what) {
     return SystemError(fmt::format("{}: cannot {}: {}", verb, what, std::strerror(errno)));
@@ -23,10 +24,13 @@ void answer_lines(const std::string& verb, const LineStream::Answer& answer) {
       throw failed("write");
     answers.clear();
   };
-  LineStream stream(answer, [&](std::string_view text) {
-    answers += text;
-    if (answers.size() >= kPiece) send();
-  });
+  LineStream stream(
+      answer,
+      [&](std::string_view text) {
+        answers += text;
+        if (answers.size() >= kPiece) send();
+      },
+      blank);
   std::vector<char> piece(kPiece);
   for (;;) {
     const ::ssize_t n = ::read(STDIN_FILENO, piece.data(), piece.size());

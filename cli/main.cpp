@@ -523,10 +523,13 @@ Verb view(CLI::App& app) {
                          "view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100");
   v->add_option("words", o.words,
                 "A shape, then operations: permute 1,0  reshape 100  expand 4,3  pad 1:1,0:2  "
-                "shrink 0:2,1:3  stride -1,2  flip 0");
+                "shrink 0:2,1:3  stride -1,2  flip 0  as_strided 2,3:1,2:0");
   v->add_option("--var", o.variables,
                 "Range of a symbolic size, n=2..9; then sizes may be written with it, as n,2*n")
       ->allow_extra_args(false);
+  v->add_option("--strides", o.strides, "How the shape lies at first, as 4,1 [row-major]");
+  v->add_option("--offset", o.offset, "The element that its first index reads [0]");
+  v->add_option("--mask", o.mask, "What is readable of each axis at first, as 0:2,1:3 [all]");
   v->add_flag("--jsonl", o.jsonl,
               "Read questions, a JSON object a line, from standard input and write an answer a "
               "line: {\"views\":[[shape,strides,offset,mask],..]} or "

@@ -270,9 +270,10 @@ struct CertifyOptions {
 int run_certify(const CertifyOptions& options);
 
 struct ViewOptions {
-  std::vector<std::string> words;      // 10,10 permute 1,0 ...
-  std::vector<std::string> variables;  // n=2..9
-  bool jsonl = false;                  // questions from the standard input instead
+  std::vector<std::string> words;                    // 10,10 permute 1,0 ...
+  std::vector<std::string> variables;                // n=2..9
+  std::optional<std::string> strides, offset, mask;  // how the shape lies: 4,1 and 3 and 0:2,1:3
+  bool jsonl = false;                                // questions from the standard input instead
   std::optional<std::string> html;  // a page instead of text; a file, or empty for standard output
 };
 int run_view(const ViewOptions& options);

@@ -43,9 +43,10 @@ void print(const ViewStory& story) {
 
 int run_view(const ViewOptions& options) {
   if (options.jsonl) {
-    if (!options.words.empty() || !options.variables.empty() || options.html)
+    if (!options.words.empty() || !options.variables.empty() || options.html || options.strides ||
+        options.offset || options.mask)
       throw ParseError("view --jsonl: takes questions from standard input and nothing else");
-    answer_lines("view", shapetracker::answer_json);
+    answer_lines("view", shapetracker::answer_json, LineStream::Blank::Answered);
     return kExitOk;
   }
   std::vector<std::string> words = options.words;
@@ -57,9 +58,8 @@ int run_view(const ViewOptions& options) {
   }
   if (words.empty())
     throw ParseError("view: give a shape and operations, as 10,10 permute 1,0; or --jsonl");
-  if (options.html && !options.variables.empty())
-    throw ParseError("view --html draws elements, so sizes must be numbers; leave --var out");
-  const ViewStory story = tell(words, options.variables);
+  const ViewStory story =
+      tell(words, options.variables, {options.strides, options.offset, options.mask});
   if (!options.html || !page.empty()) print(story);
   if (!options.html) return kExitOk;
   const std::string html = view_html(words, story);

@@ -3,6 +3,7 @@
 #include "touchstone/shapetracker/access.h"
 #include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/reason.h"
+#include "touchstone/shapetracker/shortest_index.h"
 #include "touchstone/shapetracker/simplify.h"
 #include "view_words.h"
 
@@ -45,19 +46,14 @@ ViewStep after(const ViewStep& before, const std::string& op, const std::string&
   return step;
 }
 
-std::string text_of(const symbolic::Exprs& exprs, symbolic::Expr root) {
-  constexpr std::size_t kLongest = 2000;
-  const std::size_t size = exprs.size(root);
-  return size <= kLongest ? render(exprs, root) : fmt::format("({} parts: too long to show)", size);
-}
-
 }  // namespace
 
-ViewStory tell(const std::vector<std::string>& words, const std::vector<std::string>& variables) {
+ViewStory tell(const std::vector<std::string>& words, const std::vector<std::string>& variables,
+               const ViewStart& start) {
   const Names names = parse_ranges(variables);
   ViewStory story;
   ViewStep first{words.at(0), {}, {}, {}};
-  first.views = first.composed = ShapeTracker::contiguous(parse_shape(words[0], names)).views();
+  first.views = first.composed = parse_start(words[0], start, names).views();
   story.steps.push_back(std::move(first));
   if (words.size() % 2 == 0)
     throw ParseError(fmt::format(
@@ -73,11 +69,12 @@ ViewStory tell(const std::vector<std::string>& words, const std::vector<std::str
     story.steps.push_back(std::move(last));
   }
   const shapetracker::PlainIndex plain = shapetracker::plain_index(story.steps.back().composed);
-  story.composed = {text_of(plain.exprs, plain.index), text_of(plain.exprs, plain.valid),
-                    cost(plain)};
-  // Both expressions call the axes alike, also where a variable is simplified away.
-  const IndexExpr expr = expr_idxs(simple, axis_indices(ShapeTracker(story.steps.back().composed)));
-  story.simplified = {bounded_text(expr.index), bounded_text(expr.valid), cost(expr)};
+  story.composed = {shapetracker::bounded_text(plain.exprs, plain.index),
+                    shapetracker::bounded_text(plain.exprs, plain.valid), cost(plain)};
+  const shapetracker::PlainIndex shortest =
+      shapetracker::cheapest_index(simple, story.steps.back().composed);
+  story.simplified = {shapetracker::bounded_text(shortest.exprs, shortest.index),
+                      shapetracker::bounded_text(shortest.exprs, shortest.valid), cost(shortest)};
   story.strides = real_strides(simple);
   story.contiguous = simple.is_contiguous();
   return story;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "touchstone/shapetracker/plain_index.h"
+#include "view_words.h"
 
 namespace touchstone::cli {
 
@@ -30,11 +31,12 @@ struct ViewStory {
 };
 
 /// Follows "10,10 permute 1,0 reshape 100"; `variables` as "n=2..9", then also "n,2*n permute 1,0".
-/// Throws ParseError or ShapeError on a wrong word.
+/// start: how the shape lies. Throws ParseError or ShapeError on a wrong word.
 ViewStory tell(const std::vector<std::string>& words,
-               const std::vector<std::string>& variables = {});
+               const std::vector<std::string>& variables = {}, const ViewStart& start = {});
 
-/// A page that draws the steps: one file, no network.
+/// A page that draws the steps: one file, no network. Where sizes have variables, with up to 24 of
+/// their values, to choose from.
 std::string view_html(const std::vector<std::string>& words, const ViewStory& story);
 
 }  // namespace touchstone::cli

@@ -12,6 +12,9 @@ using Numbers = std::vector<std::int64_t>;
 std::int64_t number(std::string_view text, const std::string& word) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc::result_out_of_range)
+    throw ParseError(fmt::format(
+        "'{}' in '{}' is beyond 64 bits; numbers go from -2^63 to 2^63 - 1", text, word));
   if (error != std::errc() || end != text.data() + text.size() || text.empty())
     throw ParseError(fmt::format("'{}' in '{}' is not a number; write sizes as 10,10", text, word));
   return value;
@@ -87,6 +90,33 @@ Shape parse_shape(const std::string& word, const Names& names) {
   return shape;
 }
 
+ShapeTracker parse_start(const std::string& shape, const ViewStart& start, const Names& names) {
+  if (!start.strides && !start.offset && !start.mask)
+    return ShapeTracker::contiguous(parse_shape(shape, names));
+  Shape sizes = parse_shape(shape, names);
+  Strides strides = start.strides ? parse_shape(*start.strides, names) : row_major_strides(sizes);
+  const sint offset = start.offset ? size(*start.offset, *start.offset, names) : sint(0);
+  std::optional<Mask> mask;
+  if (start.mask) mask = pairs(*start.mask, names);
+  return ShapeTracker(
+      {View::strided(std::move(sizes), std::move(strides), offset, std::move(mask))});
+}
+
+namespace {
+
+// "2,3:1,2:0": shape, strides, and the offset, 0 where it is left out.
+ShapeTracker as_strided(const ShapeTracker& st, const std::string& word, const Names& names) {
+  const auto parts = split(word, ':');
+  if (parts.size() < 2 || parts.size() > 3)
+    throw ParseError(fmt::format(
+        "as_strided: '{}' is not a shape, strides and an offset; write 2,3:1,2:0", word));
+  return st.as_strided(parse_shape(std::string(parts[0]), names),
+                       parse_shape(std::string(parts[1]), names),
+                       parts.size() == 3 ? size(parts[2], word, names) : sint(0));
+}
+
+}  // namespace
+
 ShapeTracker apply_words(const ShapeTracker& st, const std::string& op, const std::string& argument,
                          const Names& names) {
   if (op == "permute") {
@@ -102,16 +132,15 @@ ShapeTracker apply_words(const ShapeTracker& st, const std::string& op, const st
   if (op == "shrink") return st.shrink(pairs(argument, names));
   if (op == "stride") return st.stride(numbers(argument));
   if (op == "flip") {
-    Numbers steps(static_cast<std::size_t>(st.rank()), 1);
-    for (const std::int64_t axis : numbers(argument)) {
+    const Numbers n = numbers(argument);
+    for (const std::int64_t axis : n)  // before they are narrowed
       if (axis < 0 || axis >= st.rank())
         throw ShapeError(fmt::format("flip: axis {} is not in [0, {})", axis, st.rank()));
-      steps[static_cast<std::size_t>(axis)] = -1;
-    }
-    return st.stride(steps);
+    return st.flip(std::vector<int>(n.begin(), n.end()));
   }
+  if (op == "as_strided") return as_strided(st, argument, names);
   constexpr std::string_view kOps[] = {"permute", "reshape", "expand", "pad",
-                                       "shrink",  "stride",  "flip"};
+                                       "shrink",  "stride",  "flip",   "as_strided"};
   throw ParseError(fmt::format("there is no movement operation '{}'{}; known: {}", op,
                                did_you_mean(op, kOps), fmt::join(kOps, ", ")));
 }

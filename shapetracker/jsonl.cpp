@@ -1,216 +1,29 @@
 #include "touchstone/shapetracker/jsonl.h"
 
 #include <chrono>
-#include <set>
 
-#include <nlohmann/json.hpp>
-
-#include "touchstone/base/suggest.h"
+#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/check.h"
 #include "touchstone/shapetracker/invert.h"
+#include "touchstone/shapetracker/jsonl_question.h"
 #include "touchstone/shapetracker/reason.h"
 #include "touchstone/shapetracker/reduce.h"
+#include "touchstone/shapetracker/shortest_index.h"
 #include "touchstone/shapetracker/simplify.h"
-#include "touchstone/view/shapetracker.h"
 
 namespace touchstone::shapetracker {
 namespace {
 
 using nlohmann::json;
+using question::flag;
+using question::Movement;
+using question::Names;
+using question::parse_line;
+using question::variables;
+using question::views;
+using question::within;
+using question::wrong;
 using Clock = std::chrono::steady_clock;
-
-constexpr int kDeepest = 6;              // of brackets; the question's own go to 5
-constexpr std::size_t kMostParts = 256;  // views, operations: a limit to the work of one line
-
-[[noreturn]] void wrong(const std::string& where, const std::string& expected, const json& found) {
-  // What is quoted is cut: a number or a text may be as long as the line.
-  constexpr std::size_t kShown = 40;
-  std::string text = found.is_structured()
-                         ? (found.is_array() ? "a list" : "an object")
-                         : found.dump(-1, ' ', true, json::error_handler_t::replace);
-  if (text.size() > kShown) text = text.substr(0, kShown) + "..";
-  throw ParseError(fmt::format("{}: expected {}, found {}", where, expected, text));
-}
-
-// ---- in ------------------------------------------------------------------------------------
-
-json parse_line(std::string_view line) {
-  std::set<std::string> seen;
-  const auto watch = [&](int depth, json::parse_event_t event, json& value) {
-    const bool opens =
-        event == json::parse_event_t::array_start || event == json::parse_event_t::object_start;
-    if (opens && depth >= kDeepest)
-      throw ParseError(fmt::format("nested more than {} brackets deep", kDeepest));
-    if (event == json::parse_event_t::key && depth == 1 &&
-        !seen.insert(value.get<std::string>()).second)
-      throw ParseError(fmt::format("\"{}\" is there twice", value.get<std::string>()));
-    return true;
-  };
-  try {
-    return json::parse(line, watch);
-  } catch (const json::parse_error& e) {
-    throw ParseError(fmt::format("not JSON: wrong or missing at byte {}", e.byte));
-  } catch (const json::out_of_range&) {
-    throw ParseError("not JSON that can be read: a number is beyond a float's range");
-  }
-}
-
-// A name as the question has it, cut.
-std::string json_name(const std::string& name) {
-  return json(name.substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
-}
-
-std::int64_t number(const json& value, const std::string& where) {
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX})
-    wrong(where, "an integer of 64 bits", value);
-  if (!value.is_number_integer()) wrong(where, "an integer of 64 bits", value);
-  return value.get<std::int64_t>();
-}
-
-const json& list(const json& value, const std::string& where, const char* what) {
-  if (!value.is_array()) wrong(where, what, value);
-  return value;
-}
-
-template <typename T>
-std::vector<T> numbers(const json& value, const std::string& where) {
-  std::vector<T> out;
-  out.reserve(list(value, where, "a list of integers").size());
-  for (const json& n : value) {
-    const std::int64_t found = number(n, where);
-    if (static_cast<std::int64_t>(static_cast<int>(found)) != found && std::is_same_v<T, int>)
-      wrong(where, "an axis", n);
-    out.push_back(static_cast<T>(found));
-  }
-  return out;
-}
-
-/// The variables of a question, with which entries of views may be written.
-using Names = std::map<std::string, symbolic::Node>;
-
-// {"n":[2,9]}: both ends inclusive.
-Names variables(const json& value) {
-  if (!value.is_object()) wrong("vars", "an object as {\"n\":[2,9]}", value);
-  Names names;
-  for (const auto& [name, range] : value.items()) {
-    const std::string where = "vars: " + json_name(name);
-    if (!range.is_array() || range.size() != 2)
-      wrong(where, "the least and the largest value as [2,9]", range);
-    const std::int64_t low = number(range[0], where), high = number(range[1], where);
-    if (low > high)
-      throw ParseError(fmt::format("{}: the range is empty; {} is above {}", where, low, high));
-    try {
-      names.emplace(name, symbolic::variable(name, low, high));
-    } catch (const Error& e) {
-      throw ParseError(fmt::format("{}: {}", where, e.what()));
-    }
-  }
-  return names;
-}
-
-// A number, or an expression of the variables as a string.
-sint entry(const json& value, const std::string& where, const Names& names) {
-  if (names.empty() || !value.is_string()) return number(value, where);
-  constexpr std::size_t kLongest = 200;
-  const std::string& text = value.get_ref<const std::string&>();
-  if (text.size() > kLongest) wrong(where, "an expression of at most 200 letters", value);
-  try {
-    return symbolic::parse(text, names);
-  } catch (const Error& e) {
-    throw ParseError(fmt::format("{}: {}", where, e.what()));
-  }
-}
-
-std::vector<sint> entries(const json& value, const std::string& where, const Names& names) {
-  std::vector<sint> out;
-  out.reserve(list(value, where, "a list of integers").size());
-  for (const json& n : value) out.push_back(entry(n, where, names));
-  return out;
-}
-
-std::vector<std::pair<sint, sint>> pairs(const json& value, const std::string& where,
-                                         const Names& names) {
-  std::vector<std::pair<sint, sint>> out;
-  for (const json& pair : list(value, where, "a list of pairs")) {
-    if (!pair.is_array() || pair.size() != 2) wrong(where, "a pair of integers", pair);
-    out.emplace_back(entry(pair[0], where, names), entry(pair[1], where, names));
-  }
-  return out;
-}
-
-View view(const json& value, const std::string& where, const Names& names) {
-  constexpr const char* kWhat = "a view as [shape, strides, offset, mask]";
-  if (list(value, where, kWhat).size() != 4)
-    throw ParseError(fmt::format("{}: expected {}, found {} entries", where, kWhat, value.size()));
-  std::optional<Mask> mask;
-  if (!value[3].is_null()) mask = pairs(value[3], where + ": mask", names);
-  return View::strided(entries(value[0], where + ": shape", names),
-                       entries(value[1], where + ": strides", names),
-                       entry(value[2], where + ": offset", names), std::move(mask));
-}
-
-// An error in one part says which.
-template <typename Make>
-auto within(const std::string& where, const Make& make) {
-  try {
-    return make();
-  } catch (const ParseError&) {
-    throw;  // says it
-  } catch (const OverflowError& e) {
-    throw OverflowError(where + ": " + e.what());
-  } catch (const Error& e) {
-    throw ShapeError(where + ": " + e.what());
-  }
-}
-
-// A list of views or operations.
-const json& parts(const json& value, const std::string& where, const char* what) {
-  if (list(value, where, what).size() > kMostParts)
-    throw ParseError(
-        fmt::format("{}: expected at most {}, found {}", where, kMostParts, value.size()));
-  return value;
-}
-
-std::vector<View> views(const json& value, const Names& names) {
-  std::vector<View> out;
-  for (const json& entry : parts(value, "views", "a list of views")) {
-    const std::string where = fmt::format("views[{}]", out.size());
-    out.push_back(within(where, [&] { return view(entry, where, names); }));
-  }
-  if (out.empty()) throw ParseError("views: expected at least one view, found an empty list");
-  return out;
-}
-
-/// A movement operation with its argument read.
-struct Movement {
-  std::string where;
-  std::function<ShapeTracker(const ShapeTracker&)> apply;
-};
-
-Movement movement(const json& value, const std::string& where, const Names& names) {
-  constexpr const char* kWhat = "an operation as [\"permute\",[1,0]]";
-  if (list(value, where, kWhat).size() != 2 || !value[0].is_string())
-    wrong(where, kWhat, value.size() == 2 ? value[0] : value);
-  const std::string& op = value[0].get_ref<const std::string&>();
-  const json& arg = value[1];
-  const std::string at = where + ": " + op;
-  if (op == "permute")
-    return {where, [v = numbers<int>(arg, at)](const ShapeTracker& st) { return st.permute(v); }};
-  if (op == "reshape")
-    return {where, [v = entries(arg, at, names)](const ShapeTracker& st) { return st.reshape(v); }};
-  if (op == "expand")
-    return {where, [v = entries(arg, at, names)](const ShapeTracker& st) { return st.expand(v); }};
-  if (op == "pad")
-    return {where, [v = pairs(arg, at, names)](const ShapeTracker& st) { return st.pad(v); }};
-  if (op == "shrink")
-    return {where, [v = pairs(arg, at, names)](const ShapeTracker& st) { return st.shrink(v); }};
-  if (op == "stride")
-    return {where,
-            [v = numbers<std::int64_t>(arg, at)](const ShapeTracker& st) { return st.stride(v); }};
-  constexpr std::string_view kOps[] = {"permute", "reshape", "expand", "pad", "shrink", "stride"};
-  if (op.size() > 40) wrong(where, "an operation", value[0]);
-  throw ParseError(fmt::format("{}: there is no operation '{}'{}; known: {}", where, op,
-                               did_you_mean(op, kOps), fmt::join(kOps, ", ")));
-}
 
 // ---- reduce --------------------------------------------------------------------------------
 
@@ -218,6 +31,7 @@ struct Reduced {
   std::vector<View> before;
   std::vector<View> after;
   std::optional<MergeResult> whole;  // of all of `before`
+  bool limited = false;              // there may be fewer views
   std::int64_t ns = 0;
 };
 
@@ -255,7 +69,8 @@ Reduced reduce_symbolic(std::vector<View> stack) {
   const auto start = Clock::now();
   Reduction reduced = shapetracker::reduce(tracker.views());
   const std::int64_t ns = nanoseconds_since(start);
-  return {std::move(stack), std::move(reduced.views), std::move(reduced.whole), ns};
+  return {std::move(stack), std::move(reduced.views), std::move(reduced.whole), reduced.limited,
+          ns};
 }
 
 Reduced reduce_question(std::vector<View> stack) {
@@ -270,39 +85,47 @@ Reduced reduce_question(std::vector<View> stack) {
   const auto start = Clock::now();
   const Reduction reduced = shapetracker::reduce(tracker.views());
   const std::int64_t ns = nanoseconds_since(start);
-  return {std::move(stack), moved(reduced.views, -up), reduced.whole, ns};
+  return {std::move(stack), moved(reduced.views, -up), reduced.whole, reduced.limited, ns};
 }
 
 Reduced apply(const json& base, const json& ops, const Names& names) {
-  ShapeTracker tracker =
-      within("base", [&] { return ShapeTracker::contiguous(entries(base, "base", names)); });
-  std::vector<Movement> movements;
-  for (const json& entry : parts(ops, "ops", "a list of operations"))
-    movements.push_back(movement(entry, fmt::format("ops[{}]", movements.size()), names));
+  ShapeTracker tracker = within(
+      "base", [&] { return ShapeTracker::contiguous(question::shape(base, "base", names)); });
+  const std::vector<Movement> movements = question::movements(ops, names);
   const auto start = Clock::now();
   for (const Movement& m : movements)
     tracker = within(m.where, [&] { return merge_outermost(m.apply(tracker)); });
   Reduction reduced = shapetracker::reduce(tracker.views());
   const std::int64_t ns = nanoseconds_since(start);
-  return {tracker.views(), std::move(reduced.views), std::move(reduced.whole), ns};
+  return {tracker.views(), std::move(reduced.views), std::move(reduced.whole), reduced.limited, ns};
 }
 
-// What `single` is, and what proves it.
-std::string why(const Reduced& reduced) {
+/// What `single` is, and what proves it.
+struct Proof {
+  std::string why;
+  std::optional<Witness> witness{};  // where there is no single view,
+  symbolic::Values values{};         // with these values of the variables,
+  std::vector<View> stack{};         // of this stack, concrete
+};
+
+Proof proof_of(const Reduced& reduced) {
   const bool single = reduced.after.size() == 1;
-  if (single && reduced.before.size() == 1) return "one view";
+  if (single && reduced.before.size() == 1) return {"one view"};
   const std::vector<View>& stack = single || reduced.whole ? reduced.before : reduced.after;
-  Reason because;
+  const std::string merged = fmt::format("{} views are one: ", stack.size());
+  constexpr const char* kNone = "no single view: ";
   if (reduced.whole) {
-    const Explanation explained = explain_merge(stack, *reduced.whole);
-    because = {explained.result.answer == MergeAnswer::Merged,
-               explained.result.answer != MergeAnswer::OverBudget, reason(stack, explained)};
-  } else {
-    because = reason(stack);  // with variables
+    Explanation explained = explain_merge(stack, *reduced.whole);
+    const std::string text = reason(stack, explained);
+    if (single) return {merged + text};
+    if (explained.result.answer == MergeAnswer::OverBudget) return {text};
+    return {kNone + text, std::move(explained.witness), {}, stack};
   }
-  if (!because.decided && !single) return because.text;
-  return single ? fmt::format("{} views are one: {}", stack.size(), because.text)
-                : "no single view: " + because.text;
+  SymbolicReason because = symbolic_reason(stack);  // with variables
+  if (single) return {merged + because.text};
+  if (!because.decided) return {because.text};
+  return {kNone + because.text, std::move(because.witness), std::move(because.values),
+          std::move(because.bound)};
 }
 
 // ---- out -----------------------------------------------------------------------------------
@@ -333,6 +156,14 @@ void put(Out& out, const Range& range) {
 }
 
 void put(Out& out, const View& view);
+
+template <typename T>
+void put(Out& out, const std::optional<T>& value) {
+  if (value)
+    put(out, *value);
+  else
+    put(out, "null");
+}
 
 template <typename T>
 void put(Out& out, const std::vector<T>& values) {
@@ -374,6 +205,87 @@ void put_inverse(Out& out, const std::vector<View>& stack) {
   put(out, inverse.bijection ? ",\"bijection\":true" : ",\"bijection\":false");
 }
 
+// A step of the index, what it moves the address by, and so what a view's strides would have to.
+void put_step(Out& out, const Proof& proof, std::size_t from) {
+  const auto& points = proof.witness->points;
+  put(out, "{\"from\":");
+  put(out, points[from]);
+  put(out, ",\"to\":");
+  put(out, points[from + 1]);
+  put(out, ",\"step\":");
+  put(out, *evaluate(proof.stack, points[from + 1]) - *evaluate(proof.stack, points[from]));
+  put(out, "}");
+}
+
+const char* kind_name(Witness::Kind kind) {
+  switch (kind) {
+    case Witness::Kind::Hole:
+      return "hole";
+    case Witness::Kind::Bend:
+      return "bend";
+    case Witness::Kind::TooFar:
+      return "too far";
+    case Witness::Kind::NoAxis:
+      return "no axis";
+  }
+  return "";
+}
+
+// `,"witness":{"kind":"bend","points":[..],"reads":[..],"needs":[..]}`: indices, the address that
+// each reads or null, and what no single view can have at once.
+void put_witness(Out& out, const Proof& proof) {
+  if (!proof.witness) return;
+  const auto& [kind, points] = *proof.witness;
+  put(out, ",\"witness\":{\"kind\":");
+  put(out, json_text(kind_name(kind)));
+  if (!proof.values.empty()) {
+    put(out, ",\"values\":");
+    put(out, json(proof.values).dump());
+  }
+  put(out, ",\"points\":");
+  put(out, points);
+  put(out, ",\"reads\":");
+  std::vector<std::optional<std::int64_t>> reads;
+  for (const auto& point : points) reads.push_back(evaluate(proof.stack, point));
+  put(out, reads);
+  if (kind == Witness::Kind::Bend) {
+    put(out, ",\"needs\":[");
+    put_step(out, proof, 0);
+    put(out, ",");
+    put_step(out, proof, 2);
+    put(out, "]");
+  } else if (kind == Witness::Kind::Hole) {
+    put(out, ",\"needs\":[{\"at\":");
+    put(out, points.back());
+    put(out, ",\"valid\":true}]");
+  }
+  put(out, "}");
+}
+
+// `,"expr":{"indices":["idx0"],"index":"..","valid":"..",..}`: address and condition as they are
+// cheapest to compute, and what they cost.
+void put_expr(Out& out, const Reduced& reduced) {
+  const PlainIndex expr = cheapest_index(ShapeTracker::trusted(reduced.after), reduced.before);
+  const IndexCost costs = cost(expr);
+  put(out, ",\"expr\":{\"indices\":");
+  put(out, json(expr.indices).dump());
+  put(out, ",\"index\":");
+  put(out, json_text(bounded_text(expr.exprs, expr.index)));
+  put(out, ",\"valid\":");
+  put(out, json_text(bounded_text(expr.exprs, expr.valid)));
+  put(out, fmt::format(",\"divisions\":{},\"modulos\":{},\"parts\":{}}}", costs.divisions,
+                       costs.modulos, costs.steps));
+}
+
+// `,"real_strides":[4,null],"real_offset":0`, null where the axis has none.
+void put_strides(Out& out, const std::vector<View>& stack) {
+  const ShapeTracker tracker = ShapeTracker::trusted(stack);
+  put(out, ",\"real_strides\":");
+  put(out, real_strides(tracker));
+  put(out, ",\"real_offset\":");
+  put(out, real_offset(tracker));
+}
+
 std::string answer(const json& question) {
   if (!question.is_object())
     wrong("question", "an object, {\"views\":[..]} or {\"base\":[..],\"ops\":[..]}", question);
@@ -384,13 +296,13 @@ std::string answer(const json& question) {
   if (has_base && ops == question.end()) throw ParseError("ops: missing beside \"base\"");
   if (has_views && ops != question.end())
     throw ParseError("ops: go with \"base\", not with \"views\"");
-  const auto inverse = question.find("invert");
-  if (inverse != question.end() && !inverse->is_boolean())
-    wrong("invert", "true or false", *inverse);
+  const bool inverse = flag(question, "invert"), expr = flag(question, "expr"),
+             strides = flag(question, "real_strides");
   const auto vars = question.find("vars");
   const Names names = vars == question.end() ? Names() : variables(*vars);
   const Reduced reduced =
       has_views ? reduce_question(views(*stack, names)) : apply(*base, *ops, names);
+  const Proof proof = proof_of(reduced);
   Out out;
   put(out, "{\"views\":");
   put(out, reduced.after);
@@ -400,19 +312,25 @@ std::string answer(const json& question) {
   else
     put(out, "null");
   put(out, ",\"why\":");
-  put(out, json_text(why(reduced)));
+  put(out, json_text(proof.why));
+  put_witness(out, proof);
+  if (reduced.limited) put(out, ",\"limited\":true");
   put(out, ",\"ns\":");
   put(out, reduced.ns);
-  if (inverse != question.end() && inverse->get<bool>()) put_inverse(out, reduced.after);
+  if (inverse) put_inverse(out, reduced.after);
+  if (strides) put_strides(out, reduced.after);
+  if (expr) put_expr(out, reduced);
   put(out, "}");
   return fmt::to_string(out);
 }
 
 }  // namespace
 
-std::string answer_json(std::string_view question) {
+std::string answer_json(std::string_view line) {
   try {
-    return answer(parse_line(question));
+    if (line.find_first_not_of(" \t\r") == std::string::npos)
+      throw ParseError("a blank line asks nothing; give a question, as {\"base\":[2],\"ops\":[]}");
+    return answer(parse_line(line));
   } catch (const Error& e) {
     return "{\"error\":" + json_text(e.what()) + "}";
   } catch (const std::bad_alloc&) {

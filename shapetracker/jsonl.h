@@ -12,6 +12,8 @@ namespace touchstone::shapetracker {
 ///   {"base":[3,2],"ops":[["permute",[1,0]],["reshape",[6]],["pad",[[0,1]]],["stride",[-2]]]}
 /// Both give
 ///   {"views":[..],"single":V,"why":"..","ns":1850}
+/// and where there is no single view its witness, as {"kind":"bend","points":[..],"reads":[..],
+/// "needs":[..]}. "invert", "expr" and "real_strides", true, add more after the time.
 /// the reduced stack; the one view, in canonical form, that says the same, null where there is none
 /// (or it is not decided, which `why` says); and the time of reducing, with operations that of
 /// applying them too. Bad input gives {"error":".."}. Members of other names are ignored. Never

@@ -67,21 +67,29 @@ Reason reason(std::span<const View> views) {
     return {explanation.reason.has_value(), explanation.reason || explanation.witness,
             reason(views, explanation)};
   }
-  const SymbolicResult result = symbolic_merge(views);
+  return symbolic_reason(views);
+}
+
+SymbolicReason symbolic_reason(std::span<const View> views) {
+  SymbolicResult result = symbolic_merge(views);
   switch (result.answer) {
     case MergeAnswer::Merged:
-      return {true, true,
-              "for all values the valid indices are a box and the address is affine on it"};
+      return {{true, true,
+               "for all values the valid indices are a box and the address is affine on it"}};
     case MergeAnswer::NoSuchView: {
       std::vector<View> bound;
       for (const View& view : views) bound.push_back(view.bind(result.values));
-      return {false, true,
-              fmt::format("with {}, {}", str(result.values), evidence(bound, *result.witness))};
+      const std::string text =
+          fmt::format("with {}, {}", str(result.values), evidence(bound, *result.witness));
+      return {{false, true, text},
+              std::move(result.witness),
+              std::move(result.values),
+              std::move(bound)};
     }
     case MergeAnswer::OverBudget:
       break;
   }
-  return {false, false, "not decided: " + result.why};
+  return {{false, false, "not decided: " + result.why}};
 }
 
 }  // namespace touchstone::shapetracker

@@ -20,4 +20,12 @@ struct Reason {
 };
 Reason reason(std::span<const View> views);
 
+/// The same of a stack with variables, with what shows a refusal.
+struct SymbolicReason : Reason {
+  std::optional<Witness> witness{};  // where there is no view with
+  symbolic::Values values{};         // these values,
+  std::vector<View> bound{};         // which make the stack this one
+};
+SymbolicReason symbolic_reason(std::span<const View> views);
+
 }  // namespace touchstone::shapetracker

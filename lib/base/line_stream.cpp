@@ -18,13 +18,15 @@ void LineStream::take(std::string_view bytes) {
   }
 }
 
-void LineStream::finish() { end_line(); }
+void LineStream::finish() {
+  if (too_long_ || !line_.empty()) end_line();
+}
 
 void LineStream::end_line() {
   constexpr std::size_t kKept = std::size_t{1} << 20;
   if (too_long_)
     write_("{\"error\":\"a line of more than 64 MiB\"}\n");
-  else if (line_.find_first_not_of(" \t\r") != std::string::npos)
+  else if (blank_ == Blank::Answered || line_.find_first_not_of(" \t\r") != std::string::npos)
     write_(answer_(line_) + "\n");
   too_long_ = false;
   line_.clear();

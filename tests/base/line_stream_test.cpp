@@ -32,6 +32,15 @@ TEST(LineStream, BlankLinesHaveNoAnswer) {
   EXPECT_EQ(echo.written, "<x>\n");
 }
 
+TEST(LineStream, BlankLinesAreAnsweredWhereAsManyAnswersAsLinesAreWanted) {
+  std::string written;
+  LineStream stream([](std::string_view line) { return "<" + std::string(line) + ">"; },
+                    [&](std::string_view text) { written += text; }, LineStream::Blank::Answered);
+  stream.take("\n \nx\n");
+  stream.finish();
+  EXPECT_EQ(written, "<>\n< >\n<x>\n");
+}
+
 TEST(LineStream, ALineTooLongIsNotKeptAndTheNextIsAnswered) {
   Echo echo;
   const std::string mebibyte(std::size_t{1} << 20, 'x');

@@ -265,7 +265,14 @@ TEST_F(Cli, ViewTakesSizesWithVariables) {
   refused("n,k --var n=2..9", "unknown name \"k\"");
   refused("n-3 --var n=2..9", "whether 0 <= n - 3 depends on the variables");
   refused("-1*n --var n=2..9", "a size is negative");
-  refused("n --var n=2..9 --html", "sizes must be numbers");
+  refused("9223372036854775808 permute 0",
+          "'9223372036854775808' in '9223372036854775808' is beyond 64 bits");
+  refused("4 as_strided 2,3", "is not a shape, strides and an offset");
+  refused("4 flip 1", "flip: axis 1 is not in [0, 1)");
+  refused("2,3 --strides 1", "1 strides");
+  refused("2,3 --strides 1,-1", "below the buffer");
+  refused("2,3 --mask 0:3,0:3", "mask (0, 3) of axis 0");
+  refused("--jsonl --offset 3", "nothing else");
   refused("--jsonl --var n=2..9", "nothing else");
 }
 
@@ -294,6 +301,35 @@ TEST_F(Cli, ViewsOfKernelsAreCountedBeforeAndAfterMergingAndSimplifying) {
     }
     EXPECT_LT(rows[2].at(3), rows[0].at(3)) << run.text;
   }
+}
+
+TEST_F(Cli, ViewStartsFromStridesAndAMask) {
+  const std::string text =
+      touchstone_run("view 2,3 --strides 1,4 --offset 5 --mask 0:2,1:3 permute 1,0").text;
+  EXPECT_THAT(text, HasSubstr("View((2, 3), strides (1, 4), offset 5, mask ((0, 2), (1, 3)))"));
+  EXPECT_THAT(text, HasSubstr("index idx0*4 + idx1 + 5"));
+  EXPECT_THAT(text, HasSubstr("valid idx0 >= 1"));
+  EXPECT_THAT(touchstone_run("view 12 as_strided 2,3:6,2:1").text,
+              HasSubstr("View((2, 3), strides (6, 2), offset 1)"));
+  EXPECT_THAT(touchstone_run("view n --var n=2..9 --offset n").text, HasSubstr("index idx0 + n"));
+}
+
+// One page for all values of the variables.
+TEST_F(Cli, ViewDrawsSizesWithVariables) {
+  const std::string html = touchstone_run("view n,2 --var n=1..3 flip 0 --html").text;
+  for (const char* part : {R"("label":"n = 1")", R"("label":"n = 3","base":[3,2])", "<select",
+                           R"("shape":[3,2],"strides":[-2,1],"offset":4)"})
+    EXPECT_THAT(html, HasSubstr(part));
+}
+
+// One answer for each line, also where nothing is asked.
+TEST_F(Cli, ViewAnswersBlankLines) {
+  const std::string question = R"({"base":[2],"ops":[]})";
+  const Answer run = touchstone_run("view --jsonl", "",
+                                    "<<'END'\n" + question + "\n\n  \n" + question + "\nEND\n");
+  EXPECT_EQ(std::ranges::count(run.text, '\n'), 4) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("a blank line asks nothing"));
+  EXPECT_EQ(run.text.find("error"), run.text.find('\n') + 3);
 }
 
 TEST_F(Cli, ViewDrawsAPageThatNeedsNothingElse) {
@@ -329,6 +365,8 @@ nonsense
   EXPECT_THAT(line, HasSubstr("\"single\":[[2,2],[2,1],0,null]"));
   ASSERT_TRUE(std::getline(lines, line));
   EXPECT_THAT(line, HasSubstr("{\"error\":\"not JSON"));
+  ASSERT_TRUE(std::getline(lines, line));
+  EXPECT_THAT(line, HasSubstr("{\"error\":\"a blank line"));
   ASSERT_TRUE(std::getline(lines, line));
   EXPECT_THAT(line, HasSubstr("\"single\":[[2],[-1],1,null]"));
   EXPECT_FALSE(std::getline(lines, line));

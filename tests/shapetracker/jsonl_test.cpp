@@ -44,11 +44,15 @@ TEST(Jsonl, WhyGivesTheWitnessOfARefusal) {
   EXPECT_EQ(asked(R"({"views":[[[2,2],[1,2],0,null],[[4],[1],0,null]]})"),
             R"({"views":[[[2,2],[1,2],0,null],[[4],[1],0,null]],"single":null,)"
             R"("why":"no single view: (0) reads 0, (1) reads 2, (1) reads 2, (2) reads 1: )"
-            R"(the same step of the index moves the address by 2 and by -1")");
+            R"(the same step of the index moves the address by 2 and by -1",)"
+            R"("witness":{"kind":"bend","points":[[0],[1],[1],[2]],"reads":[0,2,2,1],)"
+            R"("needs":[{"from":[0],"to":[1],"step":2},{"from":[1],"to":[2],"step":-1}]})");
   EXPECT_EQ(asked(R"({"base":[3,4],"ops":[["pad",[[1,1],[0,2]]],["reshape",[30]]]})"),
             R"({"views":[[[5,6],[4,1],-4,[[1,4],[0,4]]],[[30],[1],0,null]],"single":null,)"
             R"("why":"no single view: (6) reads 0, (21) reads 11, (10) is padding: )"
-            R"(the last lies in the box round the others, so the valid indices are no box")");
+            R"(the last lies in the box round the others, so the valid indices are no box",)"
+            R"("witness":{"kind":"hole","points":[[6],[21],[10]],"reads":[0,11,null],)"
+            R"("needs":[{"at":[10],"valid":true}]})");
 }
 
 TEST(Jsonl, EntriesMayHaveVariables) {
@@ -60,7 +64,10 @@ TEST(Jsonl, EntriesMayHaveVariables) {
   EXPECT_EQ(asked(R"({"vars":{"n":[2,9]},"views":[[[4,"n"],[1,4],0,null],[["n*4"],[1],0,null]]})"),
             R"({"views":[[[4,"n"],[1,4],0,null],[["n*4"],[1],0,null]],"single":null,)"
             R"("why":"no single view: with n = 2, (0) reads 0, (1) reads 4, (1) reads 4, )"
-            R"((2) reads 1: the same step of the index moves the address by 4 and by -3")");
+            R"((2) reads 1: the same step of the index moves the address by 4 and by -3",)"
+            R"("witness":{"kind":"bend","values":{"n":2},"points":[[0],[1],[1],[2]],)"
+            R"("reads":[0,4,4,1],)"
+            R"("needs":[{"from":[0],"to":[1],"step":4},{"from":[1],"to":[2],"step":-3}]})");
   EXPECT_EQ(
       asked(R"({"vars":{"n":[2,9]},"views":[[["n",3],[3,1],0,null],[[3,"n"],[1,3],0,null]]})"),
       one(R"([[3,"n"],[1,3],0,null])") +
@@ -105,6 +112,39 @@ TEST(Jsonl, InvertAddsTheInverseWhereThereIsOne) {
   EXPECT_EQ(inverse(R"({"views":[[[3],[1],-2,null]],"invert":true})"),
             R"(,"inverse":null,"bijection":false})");
   EXPECT_EQ(inverse(R"({"views":[[[3],[1],0,null]],"invert":false})"), "");
+}
+
+// What follows the time.
+std::string added(const std::string& question) {
+  const std::string answer = answer_json(question);
+  return answer.substr(answer.find(',', answer.find(",\"ns\":") + 1));
+}
+
+TEST(Jsonl, ExprAddsAddressAndConditionAndWhatTheyCost) {
+  EXPECT_EQ(added(R"({"base":[2,3],"ops":[["permute",[1,0]],["reshape",[6]]],"expr":true})"),
+            R"(,"expr":{"indices":["idx0"],"index":"idx0*3 - idx0//2*5","valid":"1",)"
+            R"("divisions":1,"modulos":0,"parts":9}})");
+  EXPECT_EQ(added(R"({"vars":{"idx0":[1,4]},"base":["idx0"],"ops":[["pad",[[1,0]]]],"expr":true})"),
+            R"(,"expr":{"indices":["idx_0"],"index":"idx_0 - 1","valid":"0 < idx_0",)"
+            R"("divisions":0,"modulos":0,"parts":6}})");
+}
+
+TEST(Jsonl, RealStridesAddsThemWithTheOffset) {
+  EXPECT_EQ(added(R"({"base":[2,3],"ops":[["flip",[1]]],"real_strides":true})"),
+            R"(,"real_strides":[3,-1],"real_offset":2})");
+  EXPECT_EQ(
+      added(R"({"base":[2,3],"ops":[["permute",[1,0]],["reshape",[6]]],"real_strides":true})"),
+      R"(,"real_strides":[null],"real_offset":0})");
+  EXPECT_EQ(added(R"({"base":[3],"ops":[["pad",[[1,0]]]],"real_strides":true})"),
+            R"(,"real_strides":[null],"real_offset":-1})");
+}
+
+TEST(Jsonl, FlipAndAsStridedAreOperations) {
+  EXPECT_EQ(reduced(R"({"base":[2,3],"ops":[["flip",[0,1]]]})"), one("[[2,3],[-3,-1],5,null]"));
+  EXPECT_EQ(reduced(R"({"base":[6],"ops":[["as_strided",[[2,2],[3,-1],1]]]})"),
+            one("[[2,2],[3,-1],1,null]"));
+  EXPECT_EQ(reduced(R"({"vars":{"n":[2,3]},"base":[12],"ops":[["as_strided",[["n"],["n"],1]]]})"),
+            one(R"([["n"],["n"],1,null])"));
 }
 
 TEST(Jsonl, NeighboursMayMergeInALongerStack) {
@@ -209,8 +249,23 @@ const Refusal kRefusals[] = {
     {R"({"views":[[[2,2],[1],0,null]]})", "views[0]: view of shape (2, 2): 1 strides"},
     {R"({"views":[[[2],[1],0,[]]]})", "0 mask ranges"},
     {R"({"views":[[[-2],[1],0,null]]})", "a size is negative"},
-    {R"({"views":[[[9223372036854775808],[1],0,null]]})", "integer of 64 bits"},
-    {R"({"views":[[[99999999999999999999999],[1],0,null]]})", "integer of 64 bits"},
+    {"", "a blank line asks nothing"},
+    {" \t", "a blank line asks nothing"},
+    {R"({"views":[[[9223372036854775808],[1],0,null]]})",
+     "views[0]: shape: expected an integer of 64 bits, found 9223372036854775808"},
+    {R"({"views":[[[99999999999999999999999],[1],0,null]]})",
+     "expected an integer of 64 bits, found 99999999999999999999999"},
+    {R"({"views":[[[1],[1],-9223372036854775809,null]]})", "found -9223372036854775809"},
+    {R"({"vars":{"n":[1,99999999999999999999]},"base":["n"],"ops":[]})",
+     "found 99999999999999999999"},
+    {R"({"vars":{"n":[1,2]},"base":[99999999999999999999],"ops":[]})",
+     "base: expected an integer of 64 bits, found 99999999999999999999"},
+    {R"({"base":[2],"ops":[["permute",[99999999999999999999]]]})", "found 99999999999999999999"},
+    {R"({"base":[2],"ops":[["flip",[1]]]})", "ops[0]: flip: "},
+    {R"({"base":[2],"ops":[["as_strided",[[3],[1]]]]})", "expected [shape, strides, offset]"},
+    {R"({"base":[2],"ops":[["as_strided",[[3],[1],0]]]})", "ops[0]: as_strided: "},
+    {R"({"base":[2],"ops":[],"expr":1})", "expr: expected true or false, found 1"},
+    {R"({"base":[2],"ops":[],"real_strides":"x"})", "real_strides: expected true or false"},
     {R"({"views":[[[1e999],[1],0,null]]})", "not JSON"},
     {R"({"views":[[[4611686018427387904,2],[0,1],0,null]]})", "more elements than 64 bits"},
     {R"({"views":[[[4611686018427387904],[3],0,null]]})", "does not fit in 64 bits"},

@@ -1,0 +1,264 @@
+#include "touchstone/shapetracker/jsonl_question.h"
+
+#include <charconv>
+#include <set>
+
+#include "touchstone/base/suggest.h"
+
+namespace touchstone::shapetracker::question {
+namespace {
+
+constexpr int kDeepest = 6;              // of brackets; the question's own go to 5
+constexpr std::size_t kMostParts = 256;  // views, operations: a limit to the work of one line
+
+// An integer beyond 64 bits is kept as a string that begins with this: no text of JSON has it.
+constexpr char kLarge = '\x7f';
+
+bool is_large(const json& value) {
+  return value.is_string() && value.get_ref<const std::string&>().starts_with(kLarge);
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// The line with its integers beyond 64 bits as strings.
+std::string keep_large(std::string_view line) {
+  std::string out;
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size();) {
+    if (quoted && line[i] == '\\') {
+      out += line.substr(i, 2);
+      i += 2;
+      continue;
+    }
+    if (line[i] == '"') quoted = !quoted;
+    if (quoted || !(line[i] == '-' || is_digit(line[i]))) {
+      out += line[i++];
+      continue;
+    }
+    std::size_t end = i + 1;
+    while (end < line.size() && is_digit(line[end])) ++end;
+    const bool whole =
+        end == line.size() || std::string_view(".eE").find(line[end]) == std::string_view::npos;
+    while (!whole && end < line.size() &&
+           (is_digit(line[end]) || line[end] == '.' ||
+            std::string_view("eE+-").find(line[end]) != std::string_view::npos))
+      ++end;
+    std::int64_t value = 0;
+    const std::string_view token = line.substr(i, end - i);
+    const bool fits =
+        !whole || std::from_chars(token.data(), token.data() + token.size(), value).ec !=
+                      std::errc::result_out_of_range;
+    if (fits)
+      out += token;
+    else
+      out += fmt::format("\"{}{}\"", kLarge, token);
+    i = end;
+  }
+  return out;
+}
+
+}  // namespace
+
+void wrong(const std::string& where, const std::string& expected, const json& found) {
+  // What is quoted is cut: a number or a text may be as long as the line.
+  constexpr std::size_t kShown = 40;
+  std::string text = is_large(found) ? found.get<std::string>().substr(1)
+                     : found.is_structured()
+                         ? (found.is_array() ? "a list" : "an object")
+                         : found.dump(-1, ' ', true, json::error_handler_t::replace);
+  if (text.size() > kShown) text = text.substr(0, kShown) + "..";
+  throw ParseError(fmt::format("{}: expected {}, found {}", where, expected, text));
+}
+
+json parse_line(std::string_view line) {
+  std::set<std::string> seen;
+  const auto watch = [&](int depth, json::parse_event_t event, json& value) {
+    const bool opens =
+        event == json::parse_event_t::array_start || event == json::parse_event_t::object_start;
+    if (opens && depth >= kDeepest)
+      throw ParseError(fmt::format("nested more than {} brackets deep", kDeepest));
+    if (event == json::parse_event_t::key && depth == 1 &&
+        !seen.insert(value.get<std::string>()).second)
+      throw ParseError(fmt::format("\"{}\" is there twice", value.get<std::string>()));
+    return true;
+  };
+  try {
+    return json::parse(keep_large(line), watch);
+  } catch (const json::parse_error& e) {
+    throw ParseError(fmt::format("not JSON: wrong or missing at byte {}", e.byte));
+  } catch (const json::out_of_range&) {
+    throw ParseError("not JSON that can be read: a number is beyond a float's range");
+  }
+}
+
+namespace {
+
+using nlohmann::json;
+// A name as the question has it, cut.
+std::string json_name(const std::string& name) {
+  return json(name.substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+std::int64_t number(const json& value, const std::string& where) {
+  if (!value.is_number_integer()) wrong(where, "an integer of 64 bits", value);
+  return value.get<std::int64_t>();
+}
+
+const json& list(const json& value, const std::string& where, const char* what) {
+  if (!value.is_array()) wrong(where, what, value);
+  return value;
+}
+
+template <typename T>
+std::vector<T> numbers(const json& value, const std::string& where) {
+  std::vector<T> out;
+  out.reserve(list(value, where, "a list of integers").size());
+  for (const json& n : value) {
+    const std::int64_t found = number(n, where);
+    if (static_cast<std::int64_t>(static_cast<int>(found)) != found && std::is_same_v<T, int>)
+      wrong(where, "an axis", n);
+    out.push_back(static_cast<T>(found));
+  }
+  return out;
+}
+
+// A number, or an expression of the variables as a string.
+sint entry(const json& value, const std::string& where, const Names& names) {
+  if (names.empty() || !value.is_string() || is_large(value)) return number(value, where);
+  constexpr std::size_t kLongest = 200;
+  const std::string& text = value.get_ref<const std::string&>();
+  if (text.size() > kLongest) wrong(where, "an expression of at most 200 letters", value);
+  try {
+    return symbolic::parse(text, names);
+  } catch (const Error& e) {
+    throw ParseError(fmt::format("{}: {}", where, e.what()));
+  }
+}
+
+std::vector<sint> entries(const json& value, const std::string& where, const Names& names) {
+  std::vector<sint> out;
+  out.reserve(list(value, where, "a list of integers").size());
+  for (const json& n : value) out.push_back(entry(n, where, names));
+  return out;
+}
+
+std::vector<std::pair<sint, sint>> pairs(const json& value, const std::string& where,
+                                         const Names& names) {
+  std::vector<std::pair<sint, sint>> out;
+  for (const json& pair : list(value, where, "a list of pairs")) {
+    if (!pair.is_array() || pair.size() != 2) wrong(where, "a pair of integers", pair);
+    out.emplace_back(entry(pair[0], where, names), entry(pair[1], where, names));
+  }
+  return out;
+}
+
+View view(const json& value, const std::string& where, const Names& names) {
+  constexpr const char* kWhat = "a view as [shape, strides, offset, mask]";
+  if (list(value, where, kWhat).size() != 4)
+    throw ParseError(fmt::format("{}: expected {}, found {} entries", where, kWhat, value.size()));
+  std::optional<Mask> mask;
+  if (!value[3].is_null()) mask = pairs(value[3], where + ": mask", names);
+  return View::strided(entries(value[0], where + ": shape", names),
+                       entries(value[1], where + ": strides", names),
+                       entry(value[2], where + ": offset", names), std::move(mask));
+}
+
+// A list of views or operations.
+const json& parts(const json& value, const std::string& where, const char* what) {
+  if (list(value, where, what).size() > kMostParts)
+    throw ParseError(
+        fmt::format("{}: expected at most {}, found {}", where, kMostParts, value.size()));
+  return value;
+}
+
+// [shape, strides, offset]
+Movement as_strided(const json& value, const std::string& where, const std::string& at,
+                    const Names& names) {
+  constexpr const char* kWhat = "[shape, strides, offset]";
+  if (list(value, at, kWhat).size() != 3) wrong(at, kWhat, value);
+  return {where, [shape = entries(value[0], at + ": shape", names),
+                  strides = entries(value[1], at + ": strides", names),
+                  offset = entry(value[2], at + ": offset", names)](const ShapeTracker& st) {
+            return st.as_strided(shape, strides, offset);
+          }};
+}
+
+Movement movement(const json& value, const std::string& where, const Names& names) {
+  constexpr const char* kWhat = "an operation as [\"permute\",[1,0]]";
+  if (list(value, where, kWhat).size() != 2 || !value[0].is_string())
+    wrong(where, kWhat, value.size() == 2 ? value[0] : value);
+  const std::string& op = value[0].get_ref<const std::string&>();
+  const json& arg = value[1];
+  const std::string at = where + ": " + op;
+  if (op == "permute")
+    return {where, [v = numbers<int>(arg, at)](const ShapeTracker& st) { return st.permute(v); }};
+  if (op == "reshape")
+    return {where, [v = entries(arg, at, names)](const ShapeTracker& st) { return st.reshape(v); }};
+  if (op == "expand")
+    return {where, [v = entries(arg, at, names)](const ShapeTracker& st) { return st.expand(v); }};
+  if (op == "pad")
+    return {where, [v = pairs(arg, at, names)](const ShapeTracker& st) { return st.pad(v); }};
+  if (op == "shrink")
+    return {where, [v = pairs(arg, at, names)](const ShapeTracker& st) { return st.shrink(v); }};
+  if (op == "stride")
+    return {where,
+            [v = numbers<std::int64_t>(arg, at)](const ShapeTracker& st) { return st.stride(v); }};
+  if (op == "flip")
+    return {where, [v = numbers<int>(arg, at)](const ShapeTracker& st) { return st.flip(v); }};
+  if (op == "as_strided") return as_strided(arg, where, at, names);
+  constexpr std::string_view kOps[] = {"permute", "reshape", "expand", "pad",
+                                       "shrink",  "stride",  "flip",   "as_strided"};
+  if (op.size() > 40) wrong(where, "an operation", value[0]);
+  throw ParseError(fmt::format("{}: there is no operation '{}'{}; known: {}", where, op,
+                               did_you_mean(op, kOps), fmt::join(kOps, ", ")));
+}
+
+}  // namespace
+
+Names variables(const json& value) {
+  if (!value.is_object()) wrong("vars", "an object as {\"n\":[2,9]}", value);
+  Names names;
+  for (const auto& [name, range] : value.items()) {
+    const std::string where = "vars: " + json_name(name);
+    if (!range.is_array() || range.size() != 2)
+      wrong(where, "the least and the largest value as [2,9]", range);
+    const std::int64_t low = number(range[0], where), high = number(range[1], where);
+    if (low > high)
+      throw ParseError(fmt::format("{}: the range is empty; {} is above {}", where, low, high));
+    try {
+      names.emplace(name, symbolic::variable(name, low, high));
+    } catch (const Error& e) {
+      throw ParseError(fmt::format("{}: {}", where, e.what()));
+    }
+  }
+  return names;
+}
+
+std::vector<View> views(const json& value, const Names& names) {
+  std::vector<View> out;
+  for (const json& entry : parts(value, "views", "a list of views")) {
+    const std::string where = fmt::format("views[{}]", out.size());
+    out.push_back(within(where, [&] { return view(entry, where, names); }));
+  }
+  if (out.empty()) throw ParseError("views: expected at least one view, found an empty list");
+  return out;
+}
+
+Shape shape(const json& value, const std::string& where, const Names& names) {
+  return entries(value, where, names);
+}
+
+std::vector<Movement> movements(const json& value, const Names& names) {
+  std::vector<Movement> out;
+  for (const json& entry : parts(value, "ops", "a list of operations"))
+    out.push_back(movement(entry, fmt::format("ops[{}]", out.size()), names));
+  return out;
+}
+
+bool flag(const json& question, const char* name) {
+  const auto found = question.find(name);
+  if (found != question.end() && !found->is_boolean()) wrong(name, "true or false", *found);
+  return found != question.end() && found->get<bool>();
+}
+
+}  // namespace touchstone::shapetracker::question
