@@ -14,7 +14,6 @@
 #include "touchstone/base/visible.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/fuzz/reproducer.h"
-#include "touchstone/interp/interpreted.h"
 #include "touchstone/interp/part.h"
 #include "verbs.h"
 
@@ -130,7 +129,6 @@ BufferPtr answered(foreign::BackendProcess& backend, const LazyOpPtr& prefix,
 }  // namespace
 
 int run_blame(const BlameOptions& options) {
-  register_interpreted_device();
   Device& host = Device::get("CPU");
   const Case c = read_case(options);
   const Numbered nodes(c.kernel);

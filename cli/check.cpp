@@ -9,7 +9,6 @@
 #include "touchstone/base/visible.h"
 #include "touchstone/device/config.h"
 #include "touchstone/fuzz/reproducer.h"
-#include "touchstone/interp/interpreted.h"
 #include "verbs.h"
 #include "work_limits.h"
 
@@ -17,7 +16,6 @@ namespace touchstone::cli {
 
 int run_check(const CheckOptions& options) {
   const ConfigScope scope(Config::from_environment());
-  register_interpreted_device();
   limit_memory(options.limits);
   const Profile profile = read_profile(options.profile);
   if (options.file.empty() == options.op.empty())

@@ -2,11 +2,9 @@
 
 #include "kernel_io.h"
 #include "terminal.h"
-#include "touchstone/clang/clang_device.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/device/config.h"
 #include "touchstone/fuzz/values.h"
-#include "touchstone/interp/interpreted.h"
 #include "touchstone/lazy/execution_log.h"
 #include "verbs.h"
 
@@ -37,8 +35,6 @@ void print_values(const HostArray& output) {
 
 int run_eval(const EvalOptions& options) {
   const ConfigScope scope(Config::from_environment());
-  register_interpreted_device();
-  register_clang_device();
   const KernelFile kernel =
       with_values(kernel_named(options.kernel, options.op), options.variables);
   const LazyOpPtr& concrete = kernel.ast;

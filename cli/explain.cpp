@@ -10,7 +10,6 @@
 #include "judging.h"
 #include "kernel_io.h"
 #include "touchstone/base/error.h"
-#include "touchstone/interp/interpreted.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
@@ -96,7 +95,6 @@ std::optional<Scalar> candidate_of(const ExplainOptions& options, const KernelFi
 }  // namespace
 
 int run_explain(const ExplainOptions& options) {
-  register_interpreted_device();
   const Profile profile = read_profile(options.profile);
   const KernelFile file = with_values(kernel_named(options.file, options.op), options.variables);
   Device& host = Device::get("CPU");

@@ -18,7 +18,6 @@
 #include "touchstone/base/hash.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/base/visible.h"
-#include "touchstone/interp/interpreted.h"
 #include "verbs.h"
 #include "work_limits.h"
 
@@ -320,7 +319,6 @@ void judge_all(const Cases& cases, const Profile& profile, JudgeLog& log, Report
 int run_judge(const JudgeOptions& options) {
   if (options.resume && options.log.empty())
     throw ParseError("--resume needs the --log of the run");
-  register_interpreted_device();
   std::unique_ptr<foreign::BackendProcess> backend;
   std::string on;  // which backend
   if (!options.backend.command.empty() || !options.backend.plugin.empty()) {

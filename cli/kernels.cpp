@@ -4,10 +4,8 @@
 #include "index_stats.h"
 #include "model_graph.h"
 #include "terminal.h"
-#include "touchstone/clang/clang_device.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/render_c.h"
-#include "touchstone/interp/interpreted.h"
 #include "touchstone/ops/kernel_json.h"
 #include "verbs.h"
 
@@ -84,8 +82,6 @@ void list_models() {
 }  // namespace
 
 int run_kernels(const KernelsOptions& options) {
-  register_interpreted_device();
-  register_clang_device();
   const ConfigScope scope(config_of(options.opt));
   if (options.models.empty() && options.jsonl) {
     for (const models::Model& model : models::models()) print_counts(model);

@@ -17,7 +17,6 @@
 #include "touchstone/base/interrupt.h"
 #include "touchstone/base/line_log.h"
 #include "touchstone/base/visible.h"
-#include "touchstone/interp/interpreted.h"
 #include "verbs.h"
 
 // How several backends do on the same kernels, as the tables of docs/measured/league.md.
@@ -367,7 +366,6 @@ void print_line(const fuzz::SuiteCase& c, const Players& players, std::span<cons
 int run_league(const LeagueOptions& options) {
   if (options.resume && options.log.empty())
     throw ParseError("--resume needs the --log of the run");
-  register_interpreted_device();
   Players players = start_players(options);
   std::vector<Contestant>& contestants = players.contestants;
   LeagueLog log(options, contestants);

@@ -16,6 +16,8 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/visible.h"
+#include "touchstone/clang/clang_device.h"
+#include "touchstone/interp/interpreted.h"
 #include "verbs.h"
 
 // The options of every verb, in one place; what they do is one file a verb.
@@ -584,6 +586,8 @@ int run(int argc, char** argv) {
   set_color(color == "always"  ? ColorChoice::Always
             : color == "never" ? ColorChoice::Never
                                : ColorChoice::Auto);
+  register_interpreted_device();
+  register_clang_device();
   for (const Verb& verb : verbs)
     if (verb.app->parsed()) return verb.run();
   return kExitBad;

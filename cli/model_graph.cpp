@@ -3,9 +3,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "touchstone/clang/clang_device.h"
-#include "touchstone/interp/interpreted.h"
-
 namespace touchstone::cli {
 
 Config config_of(int opt) {
@@ -26,8 +23,6 @@ ModelSchedule schedule_of(const models::Model& model, bool backward) {
     throw Error(
         "LAZY=0 runs every op as it is built, so that nothing is left to schedule; unset it, or "
         "ask for OPT=0");
-  register_interpreted_device();
-  register_clang_device();
   const models::ModelGraph graph = model.build("CLANG", backward);
   realize(graph.leaves());
   ModelSchedule made;

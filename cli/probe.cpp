@@ -10,7 +10,6 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/fuzz/probe_power.h"
-#include "touchstone/interp/interpreted.h"
 #include "verbs.h"
 #include "work_limits.h"
 
@@ -114,7 +113,6 @@ std::vector<fuzz::SuiteCase> probe_cases(const LazyOpPtr& kernel, std::uint64_t 
 }
 
 int run_probe(const ProbeOptions& options) {
-  register_interpreted_device();
   const Profile profile = read_profile(options.profile);
   const KernelFile file = with_values(kernel_named(options.file, options.op), options.variables);
   require_small(file);

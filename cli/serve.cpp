@@ -7,7 +7,6 @@
 #include "touchstone/base/error.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/foreign/base64.h"
-#include "touchstone/interp/interpreted.h"
 #include "verbs.h"
 #include "work_limits.h"
 
@@ -134,7 +133,6 @@ std::string answer(std::string_view line, const WorkLimits& limits, bool& good) 
 }  // namespace
 
 int run_serve(const WorkLimits& limits) {
-  register_interpreted_device();
   limit_memory(limits);
   bool good = true;
   answer_lines("serve", [&](std::string_view line) { return answer(line, limits, good); });

@@ -30,7 +30,7 @@ class DeviceBackend final : public KernelBackend {
   }
 
   foreign::Answer run_guarded(const KernelCase& c) override {
-    if (dynamic_cast<HostAllocator*>(&device_->allocator()) == nullptr) return run(c);
+    if (!device_->host_memory()) return run(c);
     const std::vector<BufferSpec> specs = buffers_of(c.concrete());
     const auto output = std::ranges::find(specs, 0, &BufferSpec::idx);
     const Guarded target = guarded(output->dtype, output->size);

@@ -147,7 +147,7 @@ std::vector<std::int64_t> unravel(std::int64_t flat, std::span<const std::int64_
 class HostView {
  public:
   explicit HostView(const Buffer& buffer) {
-    if (dynamic_cast<HostAllocator*>(&buffer.device().allocator()) != nullptr) {
+    if (buffer.device().host_memory()) {
       view_ = const_cast<Buffer*>(&buffer);  // read only, below
       return;
     }

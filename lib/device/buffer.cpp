@@ -130,7 +130,7 @@ Buffer::Buffer(Device& device, DType dtype, std::int64_t size, void* memory,
     : device_(device), dtype_(dtype), size_(size), memory_(memory), owner_(std::move(owner)) {
   if (size < 0) throw BufferError(fmt::format("a buffer cannot hold {} elements", size));
   if (owner_ == nullptr) throw BufferError("memory that is not the device's needs an owner");
-  if (dynamic_cast<HostAllocator*>(&device.allocator()) == nullptr)
+  if (!device.host_memory())
     throw BufferError(fmt::format("{} does not compute in the host's memory; copy the array to it",
                                   device.name()));
 }

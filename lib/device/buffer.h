@@ -21,6 +21,8 @@ class Allocator {
   virtual void release(void* memory, std::size_t bytes) noexcept = 0;
   virtual void copy_in(void* memory, std::span<const std::byte> source) = 0;
   virtual void copy_out(std::span<std::byte> target, const void* memory) = 0;
+  /// Whether its addresses are those of the host, for this process to read and write.
+  virtual bool is_host_memory() const { return false; }
 };
 
 /// Host memory from the C++ runtime, for devices that run in this process. What is released stays
@@ -32,6 +34,7 @@ class HostAllocator : public Allocator {
   void release(void* memory, std::size_t bytes) noexcept override;
   void copy_in(void* memory, std::span<const std::byte> source) override;
   void copy_out(std::span<std::byte> target, const void* memory) override;
+  bool is_host_memory() const final { return true; }
 
   static constexpr std::size_t kMostKept = std::size_t{256} << 20;
   HostAllocator();

@@ -159,7 +159,7 @@ Device& Device::get(std::string_view wanted) {
 void Device::add(const std::string& wanted, std::function<std::unique_ptr<Device>()> factory) {
   Registry& r = registry();
   const std::scoped_lock lock(r.mutex);
-  r.factories.emplace(canonical(wanted), std::move(factory));
+  r.factories.insert_or_assign(canonical(wanted), std::move(factory));
 }
 
 std::vector<std::string> Device::names() {

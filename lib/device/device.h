@@ -59,6 +59,8 @@ class Device {
 
   const std::string& name() const { return name_; }
   Allocator& allocator() const { return *allocator_; }
+  /// Whether its buffers lie in memory that the host computes in, too.
+  bool host_memory() const { return allocator_->is_host_memory(); }
 
   /// The runner of a valid kernel, made at first use. Throws AstError or SystemError.
   RunnerPtr runner(const LazyOpPtr& kernel) { return entry(kernel).kernel.runner; }
@@ -72,8 +74,8 @@ class Device {
   /// By canonical name. The same object each time. NAME:1, NAME:2, ... are further devices of the
   /// kind NAME; DISK:path is a file (device/disk.h). Throws Error that lists the registered names.
   static Device& get(std::string_view name);
-  /// Makes `name` known; the factory is called at the first get. A second registration of the same
-  /// name is ignored.
+  /// Makes `name` known; the factory is called at the first get. Until then a later registration
+  /// takes the place of an earlier one.
   static void add(const std::string& name, std::function<std::unique_ptr<Device>()> factory);
   static std::vector<std::string> names();
 

@@ -35,8 +35,7 @@ class Blocks {
 
   BufferPtr buffer_for(std::size_t i, Device& device, const LazyBuffer& out) {
     const std::int64_t size = max_elements(out.shape());
-    const bool planned = i < plan_.places.size() && plan_.places[i] &&
-                         dynamic_cast<HostAllocator*>(&device.allocator()) != nullptr;
+    const bool planned = i < plan_.places.size() && plan_.places[i] && device.host_memory();
     if (!planned) return std::make_shared<Buffer>(device, out.dtype(), size);
     BufferPtr& block = blocks_[device.name()];
     if (block == nullptr)
