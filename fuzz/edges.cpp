@@ -124,9 +124,23 @@ Rows float_unary(Op op, DType d) {
       return {{0.0},      {-0.0},      {kInf},           {-kInf},     {kNan},
               {e.least},  {3.0},       {e.least_normal}, {e.largest}, {e.least_normal * 2},
               {-e.least}, {1 + e.ulp}, {1 - e.ulp / 2},  {7.0}};
-    default:
-      return {{-0.0}, {0.0}, {kNan}, {kInf}, {-kInf}, {e.least}, {-1.0}, {e.largest}};
+    case Op::Noop:
+    case Op::Cast:
+    case Op::Neg:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+    case Op::Max:
+    case Op::Mod:
+    case Op::Xor:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  return {{-0.0}, {0.0}, {kNan}, {kInf}, {-kInf}, {e.least}, {-1.0}, {e.largest}};
 }
 
 Rows float_binary(Op op, DType d) {
@@ -192,11 +206,21 @@ Rows float_binary(Op op, DType d) {
       return {{0.0, -0.0},    {-0.0, 0.0},         {kNan, 1},      {1, kNan}, {-1, -2},
               {-kInf, kNan},  {kNan, -kInf},       {-kInf, -kInf}, {kInf, 1}, {-e.least, -0.0},
               {e.least, 0.0}, {-kInf, -e.largest}, {kNan, kNan},   {1, 2},    {2, 1}};
-    default:  // comparisons; neighbours part, so that results swapped show
-      return {{0.0, -0.0},  {kNan, 1},      {-0.0, 0.0},     {1, kNan},      {-2, -1},
-              {kNan, kNan}, {-1, 1},        {1, -1},         {1, 1},         {-kInf, kInf},
-              {kInf, kInf}, {e.least, 0.0}, {-e.least, 0.0}, {1 + e.ulp, 1}, {1, 1 + e.ulp}};
+    // comparisons; neighbours part, so that results swapped show
+    case Op::Noop:
+    case Op::Cast:
+    case Op::Neg:
+    case Op::Xor:
+    TOUCHSTONE_CASES_FUNCTION:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  return {{0.0, -0.0},  {kNan, 1},      {-0.0, 0.0},     {1, kNan},      {-2, -1},
+          {kNan, kNan}, {-1, 1},        {1, -1},         {1, 1},         {-kInf, kInf},
+          {kInf, kInf}, {e.least, 0.0}, {-e.least, 0.0}, {1 + e.ulp, 1}, {1, 1 + e.ulp}};
 }
 
 Rows float_ternary(DType d) {  // MULACC
@@ -237,9 +261,16 @@ Integers integer_operands(Op op, DType d) {
     case Op::MulAcc:
       return {{most, 2, 1},    {3, 5, 7},       {most, 1, 1}, {-3, 5, -7},
               {half, half, 1}, {least, -1, -1}, {0, 2, 3}};
-    default:
-      return {{least}, {most}, {-1}, {0}, {1}, {middle}};
+    case Op::Noop:
+    case Op::Cast:
+    case Op::Neg:
+    case Op::Where:
+    TOUCHSTONE_CASES_FUNCTION:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  return {{least}, {most}, {-1}, {0}, {1}, {middle}};
 }
 
 // A number between two that `to` holds, in the middle or a little above it; its ends.

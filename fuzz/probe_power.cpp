@@ -117,18 +117,8 @@ LazyOpPtr without_last(const LazyOpPtr& reduce, const std::vector<LazyOpPtr>& sr
 
 bool computes_floats(const LazyOp& node) {
   if (!is_float(node.dtype()) || !(is_elementwise(node.op()) || is_reduce(node.op()))) return false;
-  switch (node.op()) {
-    case Op::Noop:
-    case Op::Neg:
-    case Op::Where:
-    case Op::Max:
-    case Op::ReduceMax:
-      return false;  // they choose
-    case Op::Cast:
-      return !node.cast_arg().bitcast;
-    default:
-      return true;
-  }
+  if (node.op() == Op::Cast) return !node.cast_arg().bitcast;
+  return !info(node.op()).selects;
 }
 
 // All legal results on one probe, to hold many outputs against.

@@ -35,9 +35,18 @@ std::string_view folded_name(Op op) {
       return "div";
     case Op::Max:
       return "max.maximum";
-    default:
-      return {};
+    case Op::Noop:
+    case Op::Cast:
+    case Op::Mod:
+    case Op::Xor:
+    TOUCHSTONE_CASES_FUNCTION:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  return {};
 }
 
 class Marker {
@@ -155,9 +164,20 @@ class Marker {
       case Op::Mul:
         product = true;
         return below(0, ignored) && below(1, ignored);
-      default:
-        return false;
+      case Op::Add:
+      case Op::Sub:
+      case Op::Div:
+      case Op::Max:
+      case Op::Mod:
+      case Op::Xor:
+      case Op::MulAcc:
+      TOUCHSTONE_CASES_FUNCTION:
+      TOUCHSTONE_CASES_COMPARISON:
+      TOUCHSTONE_CASES_REDUCE:
+      TOUCHSTONE_CASES_NOT_COMPUTED:
+        break;
     }
+    return false;
   }
 
   void describe(int id, std::size_t i) {
@@ -214,7 +234,11 @@ class Marker {
       case Op::ReduceMax:
         c.passes = node.terms == 1 ? 1 : 0;
         break;
-      default:
+      case Op::Mod:
+      case Op::Xor:
+      TOUCHSTONE_CASES_FUNCTION:
+      TOUCHSTONE_CASES_COMPARISON:
+      TOUCHSTONE_CASES_NOT_COMPUTED:
         break;
     }
   }
@@ -244,9 +268,20 @@ class Marker {
         return is_minus_one(constant(id, node, 0)) || is_minus_one(constant(id, node, 1));
       case Op::Div:
         return is_minus_one(constant(id, node, 1));
-      default:
-        return false;
+      case Op::Noop:
+      case Op::Cast:
+      case Op::Add:
+      case Op::Max:
+      case Op::Mod:
+      case Op::Xor:
+      TOUCHSTONE_CASES_FUNCTION:
+      TOUCHSTONE_CASES_COMPARISON:
+      TOUCHSTONE_CASES_TERNARY:
+      TOUCHSTONE_CASES_REDUCE:
+      TOUCHSTONE_CASES_NOT_COMPUTED:
+        break;
     }
+    return false;
   }
 
   Program& program_;

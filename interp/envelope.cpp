@@ -196,9 +196,23 @@ void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, Lega
       return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
         return legal::sin(a, allow.ulp(p.sin, allow.magnitude(a)), p.sin_absolute, p.sin_domain);
       });
-    default:
-      throw AstError(fmt::format("{} is no function of {}", name(op), name(dtype_v<T>)));
+    case Op::Noop:
+    case Op::Cast:
+    case Op::Neg:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+    case Op::Max:
+    case Op::Mod:
+    case Op::Xor:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  throw AstError(fmt::format("{} is no function of {}", name(op), name(dtype_v<T>)));
 }
 
 template <class T>
@@ -232,7 +246,13 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
         out.set<T>(i, legal::where(in[0]->get<bool>(i), operand<T>(node, 1, *in[1], i),
                                    operand<T>(node, 2, *in[2], i)));
       return;
-    default:
+    case Op::Cast:
+    case Op::Div:
+    case Op::Mod:
+    case Op::Xor:
+    TOUCHSTONE_CASES_FUNCTION:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
       break;
   }
   if constexpr (!std::is_same_v<T, bool>) {
@@ -332,7 +352,14 @@ bool stays_determined(const ProgramNode& node, const Profile& profile) {
     case Op::Cast:
       if (node.bitcast) return !is_float(node.src_dtypes[0]);
       break;
-    default:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Max:
+    case Op::Xor:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
       break;
   }
   return !floats || profile.exact_elsewhere();

@@ -12,20 +12,6 @@ bool has_mode(const Profile& profile, DType dtype) {
   return profile.float8 != Float8Overflow::AsDefined && is_float(dtype) && itemsize(dtype) == 1;
 }
 
-// Whether a node computes, and does not only choose among what it reads.
-bool computes(Op op) {
-  switch (op) {
-    case Op::Neg:
-    case Op::Noop:
-    case Op::Where:
-    case Op::Max:
-    case Op::ReduceMax:
-      return false;
-    default:
-      return true;
-  }
-}
-
 class Widener {
  public:
   Widener(const Profile& profile, const Region& from, bool is_root)
@@ -79,7 +65,7 @@ class Widener {
     }
     made.dtype = *wide;
     if (is_reduce(node.op)) made.src_dtypes = {*wide};
-    if (computes(node.op)) {
+    if (!info(node.op).selects) {
       made.rounds_to = node.dtype;
       made.rounds_always = !profile_.excess || profile_.excess_each_op;
     }
@@ -140,9 +126,22 @@ bool rounds_twice(Op op) {
     case Op::Recip:
     case Op::ReduceSum:  // rounded to its accumulator by definition
       return false;
-    default:
-      return true;
+    case Op::Noop:
+    case Op::Exp2:
+    case Op::Log2:
+    case Op::Cast:
+    case Op::Sin:
+    case Op::Neg:
+    case Op::Max:
+    case Op::Mod:
+    case Op::Xor:
+    case Op::ReduceMax:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  return true;
 }
 
 // x as the narrow type T may hold it.

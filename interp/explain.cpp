@@ -85,7 +85,19 @@ class Exact {
         return x[0] != 0 ? x[1] : x[2];
       case Op::Noop:
         return x[0];
-      default:
+      case Op::Cast:
+      case Op::Neg:
+      case Op::Add:
+      case Op::Sub:
+      case Op::Mul:
+      case Op::Div:
+      case Op::Max:
+      case Op::Mod:
+      case Op::Xor:
+      case Op::MulAcc:
+      TOUCHSTONE_CASES_FUNCTION:
+      TOUCHSTONE_CASES_REDUCE:
+      TOUCHSTONE_CASES_NOT_COMPUTED:
         break;
     }
     if (!is_float(node.dtype) || node.bitcast) return std::nullopt;
@@ -116,9 +128,16 @@ class Exact {
         return Real(log2(x[0]));
       case Op::Sin:
         return Real(sin(x[0]));
-      default:
-        return std::nullopt;
+      case Op::Noop:
+      case Op::Mod:
+      case Op::Xor:
+      case Op::Where:
+      TOUCHSTONE_CASES_COMPARISON:
+      TOUCHSTONE_CASES_REDUCE:
+      TOUCHSTONE_CASES_NOT_COMPUTED:
+        break;
     }
+    return std::nullopt;
   }
 
   const Program& program_;

@@ -156,7 +156,17 @@ void row(const ProgramNode& node, bool unrounded, std::span<const LegalBlock* co
       if constexpr (std::is_same_v<T, float>)
         if (unrounded) leave_unrounded(a, b, n, c, ok);
       break;
-    default:
+    case Op::Noop:
+    case Op::Cast:
+    case Op::Div:
+    case Op::Max:
+    case Op::Mod:
+    case Op::Xor:
+    TOUCHSTONE_CASES_FUNCTION:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
       maximum(a, b, n, c);
       break;
   }
@@ -201,7 +211,16 @@ void apply_open_rows(const ProgramNode& node, const Profile& profile,
     case Op::Sub:
     case Op::Max:
       break;
-    default:
+    case Op::Noop:
+    case Op::Cast:
+    case Op::Div:
+    case Op::Mod:
+    case Op::Xor:
+    TOUCHSTONE_CASES_FUNCTION:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
       return;
   }
   done.resize(static_cast<std::size_t>(out.count()));

@@ -22,9 +22,22 @@ const FunctionError* error_of(Op op, const Profile& p) {
       return &p.recip;
     case Op::Div:
       return &p.div;
-    default:
-      return nullptr;
+    case Op::Noop:
+    case Op::Cast:
+    case Op::Neg:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Max:
+    case Op::Mod:
+    case Op::Xor:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  return nullptr;
 }
 
 // A result that its consumer may see unrounded: no number of the type need be near it.
@@ -67,9 +80,15 @@ Ball exact(const ProgramNode& node, const Profile& profile, std::span<const Ball
       return ball::max(in[0], in[1]);
     case Op::Where:
       return ball::either(in[1], in[2]);
-    default:
-      return Ball::unknown();
+    case Op::Mod:
+    case Op::Xor:
+    case Op::MulAcc:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  return Ball::unknown();
 }
 
 template <class T>
@@ -118,15 +137,7 @@ bool may_narrow(const ProgramNode& node, const Profile& profile,
 
 // Whether a result is a number of its type: then the interval tells all that the radius told.
 bool is_rounded(const ProgramNode& node, const Profile& profile) {
-  switch (node.op) {
-    case Op::Noop:
-    case Op::Neg:
-    case Op::Max:
-    case Op::Where:
-      return false;
-    default:
-      return !stays_unrounded(node, profile);
-  }
+  return !info(node.op).selects && !stays_unrounded(node, profile);
 }
 
 template <class T>

@@ -300,9 +300,13 @@ class RealNumbers {
         return each(count, out, [=](auto i) { return a[i] != 0 ? b[i] : c[i]; });
       case Op::Cast:
         return cast(node, a, count, out);
-      default:
-        return function(node, a, count, out);
+      case Op::Xor:
+      TOUCHSTONE_CASES_FUNCTION:
+      TOUCHSTONE_CASES_REDUCE:
+      TOUCHSTONE_CASES_NOT_COMPUTED:
+        break;
     }
+    return function(node, a, count, out);
   }
 
   static void function(const ProgramNode& node, const W* a, std::size_t count, W* out) {
@@ -317,9 +321,23 @@ class RealNumbers {
         return each(count, out, [=](auto i) { return std::log2(a[i]); });
       case Op::Sin:
         return each(count, out, [=](auto i) { return std::sin(a[i]); });
-      default:
-        throw AstError(fmt::format("{} is no function of real numbers", name(node.op)));
+      case Op::Noop:
+      case Op::Cast:
+      case Op::Neg:
+      case Op::Add:
+      case Op::Sub:
+      case Op::Mul:
+      case Op::Div:
+      case Op::Max:
+      case Op::Mod:
+      case Op::Xor:
+      TOUCHSTONE_CASES_COMPARISON:
+      TOUCHSTONE_CASES_TERNARY:
+      TOUCHSTONE_CASES_REDUCE:
+      TOUCHSTONE_CASES_NOT_COMPUTED:
+        break;
     }
+    throw AstError(fmt::format("{} is no function of real numbers", name(node.op)));
   }
 
   static void cast(const ProgramNode& node, const W* a, std::size_t count, W* out) {
@@ -416,7 +434,16 @@ const ProgramNode* only_sum(const Program& program) {
       case Op::Cast:
         if (is_float(node.dtype)) break;
         [[fallthrough]];
-      default:
+      case Op::Div:
+      case Op::Mod:
+      case Op::CmpEq:
+      case Op::Xor:
+      case Op::MulAcc:
+      case Op::ReduceMax:
+      TOUCHSTONE_CASES_FUNCTION:
+      TOUCHSTONE_CASES_MOVEMENT:
+      TOUCHSTONE_CASES_LOAD:
+      case Op::Store:
         return nullptr;
     }
   }

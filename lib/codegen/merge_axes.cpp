@@ -119,9 +119,24 @@ LazyOpPtr merge_axes(const LazyOpPtr& kernel) {
       case Op::ReduceMax:
         return LazyOp::reduce(node->op(), src[0], merged_axes(node->reduce_arg().axes, groups),
                               node->reduce_arg().accumulator);
-      default:
-        return with_src(node, src);
+      case Op::Noop:
+      case Op::Cast:
+      case Op::Neg:
+      case Op::Add:
+      case Op::Sub:
+      case Op::Mul:
+      case Op::Div:
+      case Op::Max:
+      case Op::Mod:
+      case Op::Xor:
+      TOUCHSTONE_CASES_FUNCTION:
+      TOUCHSTONE_CASES_COMPARISON:
+      TOUCHSTONE_CASES_TERNARY:
+      TOUCHSTONE_CASES_MOVEMENT:
+      TOUCHSTONE_CASES_LOAD:
+        break;
     }
+    return with_src(node, src);
   });
 }
 

@@ -42,9 +42,13 @@ ShapeTracker moved(const ShapeTracker& st, const Move& move) {
       return st.shrink(pairs);
     case Op::Stride:
       return st.stride(steps);
-    default:
-      return st.as_strided(firsts, seconds, move.offset);
+    TOUCHSTONE_CASES_COMPUTED:
+    case Op::AsStrided:
+    TOUCHSTONE_CASES_LOAD:
+    TOUCHSTONE_CASES_BUFFER:
+      break;
   }
+  return st.as_strided(firsts, seconds, move.offset);
 }
 
 // The same movement over axes of these sizes more, which stay as they are, last. AS_STRIDED counts
@@ -75,7 +79,11 @@ Move with_axes(Move move, const Sizes& sizes) {
       case Op::AsStrided:
         move.of.emplace_back(size, all);
         break;
-      default:
+      TOUCHSTONE_CASES_COMPUTED:
+      case Op::Reshape:
+      case Op::Expand:
+      TOUCHSTONE_CASES_LOAD:
+      TOUCHSTONE_CASES_BUFFER:
         move.of.emplace_back(size, 0);
     }
   }

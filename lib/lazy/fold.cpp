@@ -37,9 +37,17 @@ std::optional<Scalar> fold_integers(Op op, DType d, std::span<const Scalar> x) {
       return Scalar::of((a ^ bias) < (b ^ bias));
     case Op::CmpEq:
       return Scalar::of(a == b);
-    default:
-      return std::nullopt;
+    case Op::Noop:
+    case Op::Cast:
+    case Op::Div:
+    case Op::Mod:
+    TOUCHSTONE_CASES_FUNCTION:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  return std::nullopt;
 }
 
 std::optional<Scalar> fold_bools(Op op, std::span<const Scalar> x) {
@@ -58,9 +66,18 @@ std::optional<Scalar> fold_bools(Op op, std::span<const Scalar> x) {
       return Scalar::of(!a && b);
     case Op::CmpEq:
       return Scalar::of(a == b);
-    default:
-      return std::nullopt;
+    case Op::Noop:
+    case Op::Cast:
+    case Op::Sub:
+    case Op::Div:
+    case Op::Mod:
+    TOUCHSTONE_CASES_FUNCTION:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  return std::nullopt;
 }
 
 // In double, then rounded once more: with 53 >= 2p + 2 digits the first rounding cannot show.
@@ -93,9 +110,20 @@ std::optional<Scalar> fold_floats(Op op, DType d, std::span<const Scalar> x) {
       if (std::isnan(a) || std::isnan(b)) return std::nullopt;
       if (a == b) return std::signbit(a) ? x[1] : x[0];  // +0 above -0
       return a < b ? x[1] : x[0];
-    default:
-      return std::nullopt;
+    case Op::Noop:
+    case Op::Exp2:
+    case Op::Log2:
+    case Op::Cast:
+    case Op::Sin:
+    case Op::Neg:
+    case Op::Mod:
+    case Op::Xor:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  return std::nullopt;
 }
 
 LazyBufferPtr filled(const Scalar& value, const LazyBufferPtr& like) {
@@ -124,9 +152,20 @@ LazyBufferPtr with_constant(Op op, const LazyBufferPtr& x, const LazyBufferPtr& 
       return nullptr;
     case Op::Xor:
       return is(y, zero) ? x : nullptr;
-    default:
-      return nullptr;
+    case Op::Noop:
+    case Op::Cast:
+    case Op::Neg:
+    case Op::Sub:
+    case Op::Div:
+    case Op::Mod:
+    TOUCHSTONE_CASES_FUNCTION:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  return nullptr;
 }
 
 LazyBufferPtr with_itself(Op op, const LazyBufferPtr& x) {
@@ -145,9 +184,18 @@ LazyBufferPtr with_itself(Op op, const LazyBufferPtr& x) {
     case Op::Add:
     case Op::Mul:
       return is_bool(d) ? x : nullptr;
-    default:
-      return nullptr;
+    case Op::Noop:
+    case Op::Cast:
+    case Op::Neg:
+    case Op::Div:
+    case Op::Mod:
+    TOUCHSTONE_CASES_FUNCTION:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
   }
+  return nullptr;
 }
 
 LazyBufferPtr of_two(Op op, const LazyBufferPtr& x, const LazyBufferPtr& y) {

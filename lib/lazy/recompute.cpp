@@ -6,26 +6,6 @@
 namespace touchstone::lazy {
 namespace {
 
-bool is_cheap(Op op) {
-  switch (op) {
-    case Op::Noop:
-    case Op::Cast:
-    case Op::Neg:
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
-    case Op::Max:
-    case Op::CmpLt:
-    case Op::CmpEq:
-    case Op::Xor:
-    case Op::MulAcc:
-    case Op::Where:
-      return true;
-    default:
-      return false;
-  }
-}
-
 class Recomputing {
  public:
   explicit Recomputing(Graph& graph) : graph_(graph), masked_(graph.nodes.size()) {
@@ -46,7 +26,7 @@ class Recomputing {
     for (std::size_t i = 0; i < region.size(); ++i) {
       const Graph::Node& at = node(region[i]);
       const Op op = at.buffer->op();
-      if (static_cast<int>(region.size()) > kMostRecomputed || !is_cheap(op)) return false;
+      if (static_cast<int>(region.size()) > kMostRecomputed || !info(op).cheap) return false;
       if (masked_[index(root)] && !info(op).keeps_zero) return false;
       for (std::size_t s = 0; s < at.srcs.size(); ++s) {
         const LazyBuffer& source = at.buffer->srcs()[s]->base();

@@ -144,11 +144,13 @@ Typed check(Op op, const std::vector<LazyOpPtr>& src, const OpArg& arg) {
     }
     case Op::Store:
       return check_store(*src[0], need_arg<MemBuffer>(op, arg, "a buffer"));
-    default:
-      reject(
-          op,
-          "does not belong in a kernel; movement is folded into views, loads are scheduled apart");
+    TOUCHSTONE_CASES_COMPUTED:
+    TOUCHSTONE_CASES_MOVEMENT:
+    TOUCHSTONE_CASES_LOAD:
+      break;
   }
+  reject(op,
+         "does not belong in a kernel; movement is folded into views, loads are scheduled apart");
 }
 
 std::uint64_t hash_of(const OpArg& arg) {

@@ -65,7 +65,9 @@ enum class OpTypes : std::uint8_t { None, All, Floats, Numbers, IntsAndBool };
 
 /// Facts about one op. `keeps_zero`: zeros in give exactly +0 (false, for bool) out for every type
 /// it takes, so that padding may pass through it; NEG does not, as -(+0) is -0 and not false is
-/// true. `commutes`: swapping the two operands gives the same value.
+/// true. `commutes`: swapping the two operands gives the same value. `selects`: it gives a number
+/// that an operand has, or its negation, so that nothing is rounded. `cheap`: computing it again
+/// costs no more than keeping its result in memory and reading it.
 struct OpInfo {
   Op op;
   std::string_view name;
@@ -74,48 +76,50 @@ struct OpInfo {
   OpTypes types;
   bool commutes;
   bool keeps_zero;
+  bool selects;
+  bool cheap;
 };
 
 // clang-format off
 inline constexpr std::array<OpInfo, kOpCount> op_table = {{
-    // op             name          group              arity types                 commutes keeps_zero
-    {Op::Noop,       "NOOP",        OpGroup::Unary,    1, OpTypes::All,         false, true},
-    {Op::Exp2,       "EXP2",        OpGroup::Unary,    1, OpTypes::Floats,      false, false},
-    {Op::Log2,       "LOG2",        OpGroup::Unary,    1, OpTypes::Floats,      false, false},
-    {Op::Cast,       "CAST",        OpGroup::Unary,    1, OpTypes::All,         false, true},
-    {Op::Sin,        "SIN",         OpGroup::Unary,    1, OpTypes::Floats,      false, true},
-    {Op::Sqrt,       "SQRT",        OpGroup::Unary,    1, OpTypes::Floats,      false, true},
-    {Op::Recip,      "RECIP",       OpGroup::Unary,    1, OpTypes::Floats,      false, false},
-    {Op::Neg,        "NEG",         OpGroup::Unary,    1, OpTypes::All,         false, false},
-    {Op::Add,        "ADD",         OpGroup::Binary,   2, OpTypes::All,         true,  true},
-    {Op::Sub,        "SUB",         OpGroup::Binary,   2, OpTypes::All,         false, true},
-    {Op::Mul,        "MUL",         OpGroup::Binary,   2, OpTypes::All,         true,  true},
-    {Op::Div,        "DIV",         OpGroup::Binary,   2, OpTypes::Numbers,     false, false},
-    {Op::Max,        "MAX",         OpGroup::Binary,   2, OpTypes::All,         true,  true},
-    {Op::Mod,        "MOD",         OpGroup::Binary,   2, OpTypes::Numbers,     false, false},
-    {Op::CmpLt,      "CMPLT",       OpGroup::Binary,   2, OpTypes::All,         false, true},
-    {Op::CmpEq,      "CMPEQ",       OpGroup::Binary,   2, OpTypes::All,         true,  false},
-    {Op::Xor,        "XOR",         OpGroup::Binary,   2, OpTypes::IntsAndBool, true,  true},
-    {Op::MulAcc,     "MULACC",      OpGroup::Ternary,  3, OpTypes::All,         false, true},
-    {Op::Where,      "WHERE",       OpGroup::Ternary,  3, OpTypes::All,         false, true},
-    {Op::ReduceSum,  "REDUCE_SUM",  OpGroup::Reduce,   1, OpTypes::All,         false, true},
-    {Op::ReduceMax,  "REDUCE_MAX",  OpGroup::Reduce,   1, OpTypes::All,         false, true},
-    {Op::Reshape,    "RESHAPE",     OpGroup::Movement, 1, OpTypes::All,         false, true},
-    {Op::Permute,    "PERMUTE",     OpGroup::Movement, 1, OpTypes::All,         false, true},
-    {Op::Expand,     "EXPAND",      OpGroup::Movement, 1, OpTypes::All,         false, true},
-    {Op::Pad,        "PAD",         OpGroup::Movement, 1, OpTypes::All,         false, true},
-    {Op::Shrink,     "SHRINK",      OpGroup::Movement, 1, OpTypes::All,         false, true},
-    {Op::Stride,     "STRIDE",      OpGroup::Movement, 1, OpTypes::All,         false, true},
-    {Op::AsStrided,  "AS_STRIDED",  OpGroup::Movement, 1, OpTypes::All,         false, true},
-    {Op::Empty,      "EMPTY",       OpGroup::Load,     0, OpTypes::None,        false, false},
-    {Op::LoadConst,  "LOAD_CONST",  OpGroup::Load,     0, OpTypes::None,        false, false},
-    {Op::From,       "FROM",        OpGroup::Load,     1, OpTypes::All,         false, false},
-    {Op::Contiguous, "CONTIGUOUS",  OpGroup::Load,     1, OpTypes::All,         false, true},
-    {Op::Custom,     "CUSTOM",      OpGroup::Load,     0, OpTypes::None,        false, false},
-    {Op::Rand,       "RAND",        OpGroup::Load,     0, OpTypes::None,        false, false},
-    {Op::Load,       "LOAD",        OpGroup::Buffer,   0, OpTypes::None,        false, false},
-    {Op::Const,      "CONST",       OpGroup::Buffer,   0, OpTypes::None,        false, false},
-    {Op::Store,      "STORE",       OpGroup::Buffer,   1, OpTypes::All,         false, false},
+    // op             name          group              arity types                 commutes keeps_zero selects cheap
+    {Op::Noop,       "NOOP",        OpGroup::Unary,    1, OpTypes::All,         false, true,      true,   true},
+    {Op::Exp2,       "EXP2",        OpGroup::Unary,    1, OpTypes::Floats,      false, false,     false,  false},
+    {Op::Log2,       "LOG2",        OpGroup::Unary,    1, OpTypes::Floats,      false, false,     false,  false},
+    {Op::Cast,       "CAST",        OpGroup::Unary,    1, OpTypes::All,         false, true,      false,  true},
+    {Op::Sin,        "SIN",         OpGroup::Unary,    1, OpTypes::Floats,      false, true,      false,  false},
+    {Op::Sqrt,       "SQRT",        OpGroup::Unary,    1, OpTypes::Floats,      false, true,      false,  false},
+    {Op::Recip,      "RECIP",       OpGroup::Unary,    1, OpTypes::Floats,      false, false,     false,  false},
+    {Op::Neg,        "NEG",         OpGroup::Unary,    1, OpTypes::All,         false, false,     true,   true},
+    {Op::Add,        "ADD",         OpGroup::Binary,   2, OpTypes::All,         true,  true,      false,  true},
+    {Op::Sub,        "SUB",         OpGroup::Binary,   2, OpTypes::All,         false, true,      false,  true},
+    {Op::Mul,        "MUL",         OpGroup::Binary,   2, OpTypes::All,         true,  true,      false,  true},
+    {Op::Div,        "DIV",         OpGroup::Binary,   2, OpTypes::Numbers,     false, false,     false,  false},
+    {Op::Max,        "MAX",         OpGroup::Binary,   2, OpTypes::All,         true,  true,      true,   true},
+    {Op::Mod,        "MOD",         OpGroup::Binary,   2, OpTypes::Numbers,     false, false,     false,  false},
+    {Op::CmpLt,      "CMPLT",       OpGroup::Binary,   2, OpTypes::All,         false, true,      false,  true},
+    {Op::CmpEq,      "CMPEQ",       OpGroup::Binary,   2, OpTypes::All,         true,  false,     false,  true},
+    {Op::Xor,        "XOR",         OpGroup::Binary,   2, OpTypes::IntsAndBool, true,  true,      false,  true},
+    {Op::MulAcc,     "MULACC",      OpGroup::Ternary,  3, OpTypes::All,         false, true,      false,  true},
+    {Op::Where,      "WHERE",       OpGroup::Ternary,  3, OpTypes::All,         false, true,      true,   true},
+    {Op::ReduceSum,  "REDUCE_SUM",  OpGroup::Reduce,   1, OpTypes::All,         false, true,      false,  false},
+    {Op::ReduceMax,  "REDUCE_MAX",  OpGroup::Reduce,   1, OpTypes::All,         false, true,      true,   false},
+    {Op::Reshape,    "RESHAPE",     OpGroup::Movement, 1, OpTypes::All,         false, true,      false,  false},
+    {Op::Permute,    "PERMUTE",     OpGroup::Movement, 1, OpTypes::All,         false, true,      false,  false},
+    {Op::Expand,     "EXPAND",      OpGroup::Movement, 1, OpTypes::All,         false, true,      false,  false},
+    {Op::Pad,        "PAD",         OpGroup::Movement, 1, OpTypes::All,         false, true,      false,  false},
+    {Op::Shrink,     "SHRINK",      OpGroup::Movement, 1, OpTypes::All,         false, true,      false,  false},
+    {Op::Stride,     "STRIDE",      OpGroup::Movement, 1, OpTypes::All,         false, true,      false,  false},
+    {Op::AsStrided,  "AS_STRIDED",  OpGroup::Movement, 1, OpTypes::All,         false, true,      false,  false},
+    {Op::Empty,      "EMPTY",       OpGroup::Load,     0, OpTypes::None,        false, false,     false,  false},
+    {Op::LoadConst,  "LOAD_CONST",  OpGroup::Load,     0, OpTypes::None,        false, false,     false,  false},
+    {Op::From,       "FROM",        OpGroup::Load,     1, OpTypes::All,         false, false,     false,  false},
+    {Op::Contiguous, "CONTIGUOUS",  OpGroup::Load,     1, OpTypes::All,         false, true,      false,  false},
+    {Op::Custom,     "CUSTOM",      OpGroup::Load,     0, OpTypes::None,        false, false,     false,  false},
+    {Op::Rand,       "RAND",        OpGroup::Load,     0, OpTypes::None,        false, false,     false,  false},
+    {Op::Load,       "LOAD",        OpGroup::Buffer,   0, OpTypes::None,        false, false,     false,  false},
+    {Op::Const,      "CONST",       OpGroup::Buffer,   0, OpTypes::None,        false, false,     false,  false},
+    {Op::Store,      "STORE",       OpGroup::Buffer,   1, OpTypes::All,         false, false,     false,  false},
 }};
 // clang-format on
 
@@ -152,6 +156,29 @@ constexpr bool takes(Op op, DType d) {
   }
   return false;
 }
+
+// Case labels of groups of ops. A switch over Op has no default (tests/build/op_switches.py), so
+// that of a new op, in no group yet, the compiler names every place that must know it.
+// clang-format off
+#define TOUCHSTONE_CASES_FUNCTION \
+  case Op::Exp2: case Op::Log2: case Op::Sin: case Op::Sqrt: case Op::Recip
+#define TOUCHSTONE_CASES_COMPARISON case Op::CmpLt: case Op::CmpEq
+#define TOUCHSTONE_CASES_TERNARY case Op::MulAcc: case Op::Where
+#define TOUCHSTONE_CASES_REDUCE case Op::ReduceSum: case Op::ReduceMax
+#define TOUCHSTONE_CASES_COMPUTED \
+  case Op::Noop: case Op::Cast: case Op::Neg: case Op::Add: case Op::Sub: case Op::Mul: \
+  case Op::Div: case Op::Max: case Op::Mod: case Op::Xor: TOUCHSTONE_CASES_FUNCTION: \
+  TOUCHSTONE_CASES_COMPARISON: TOUCHSTONE_CASES_TERNARY: TOUCHSTONE_CASES_REDUCE
+#define TOUCHSTONE_CASES_MOVEMENT \
+  case Op::Reshape: case Op::Permute: case Op::Expand: case Op::Pad: case Op::Shrink: \
+  case Op::Stride: case Op::AsStrided
+#define TOUCHSTONE_CASES_LOAD \
+  case Op::Empty: case Op::LoadConst: case Op::From: case Op::Contiguous: case Op::Custom: \
+  case Op::Rand
+#define TOUCHSTONE_CASES_BUFFER case Op::Load: case Op::Const: case Op::Store
+#define TOUCHSTONE_CASES_NOT_COMPUTED \
+  TOUCHSTONE_CASES_MOVEMENT: TOUCHSTONE_CASES_LOAD: TOUCHSTONE_CASES_BUFFER
+// clang-format on
 
 /// By name, upper or lower case; nullopt where there is none.
 std::optional<Op> op_from_name(std::string_view name);
