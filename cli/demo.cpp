@@ -10,7 +10,6 @@
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/device/config.h"
 #include "touchstone/fuzz/shrink.h"
-#include "touchstone/interp/interpreted.h"
 #include "touchstone/tensor/models.h"
 #include "touchstone/tensor/optim.h"
 #include "verbs.h"
@@ -220,9 +219,8 @@ int run_demo(const DemoOptions& options) {
   const ConfigScope scope(Config::from_environment());
   const Fault fault = parse_fault(options.plant);
   const Digits digits = load_digits(options.data);
-  register_interpreted_device();
   ClangOptions clang = ClangOptions::from_environment();
-  clang.codegen.fault = fault;
+  clang.fault = fault;
   register_clang_device(clang);
   Generator generator(options.seed);
   const Split parts = split(digits, generator);

@@ -62,7 +62,7 @@ void require_tcc() {
 
 ClangOptions clang_options(const FuzzOptions& o, int opt_level) {
   ClangOptions clang = ClangOptions::from_environment();
-  clang.codegen.fault = parse_fault(o.plant);
+  clang.fault = parse_fault(o.plant);
   clang.opt_level = opt_level;
   // One kernel in a process takes longest of all, and none is drawn twice on purpose.
   clang.keep = false;
@@ -130,18 +130,17 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     b.judge_all = true;
   } else if (o.backend == "tcc" || (o.backend == "tiers" && has_tcc())) {
     require_tcc();
-    CodegenOptions codegen;
-    codegen.fault = parse_fault(o.plant);
-    b.candidate = fuzz::make_device_backend(make_tcc_device("TCC", codegen));
+    const Fault fault = parse_fault(o.plant);
+    b.candidate = fuzz::make_device_backend(make_tcc_device("TCC", {}, fault));
     const auto vary = [&](const std::string& name, CodegenOptions options) {
       b.variants.push_back(fuzz::make_device_backend(
-          make_tcc_device(name, options),
+          make_tcc_device(name, options, fault),
           [options](const LazyOpPtr& kernel) { return options_matter(kernel, options); }));
     };
-    CodegenOptions other = codegen;
+    CodegenOptions other;
     other.merge_axes = false;
     vary("TCC without merged axes", other);
-    other = codegen;
+    other = {};
     other.lanes = false;
     vary("TCC without lanes", other);
     if (o.backend == "tiers") b.slow = on_clang("CLANG", clang_options(o, 2));

@@ -132,7 +132,7 @@ class ClangDevice final : public Device {
 
   Draft draft(const LazyOpPtr& kernel) const {
     Draft d;
-    d.linear = linearize(kernel, options_.codegen);
+    d.linear = linearize_with(options_.fault, kernel, options_.codegen);
     d.work = get_lazyop_info(kernel).flops;
     if (d.linear.uops.empty()) return d;
     d.function = render_c_function(d.linear, "");

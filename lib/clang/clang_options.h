@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/codegen/linearize.h"
+#include "touchstone/codegen/fault.h"
 
 namespace touchstone {
 
@@ -26,6 +26,7 @@ struct ClangOptions {
   /// that it takes are made all the same.
   bool keep = true;
   CodegenOptions codegen;
+  Fault fault = Fault::None;  // to be put into the code
 
   /// TOUCHSTONE_CC, TOUCHSTONE_CACHE and TOUCHSTONE_THREADS where they are set, the defaults above
   /// elsewhere. Throws ParseError where TOUCHSTONE_THREADS is not a number from 1 to 4096.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <variant>
 
 #include "touchstone/base/suggest.h"
 
@@ -59,14 +60,105 @@ ShapeTracker with_fault(const ShapeTracker& st, Fault fault) {
   return st;
 }
 
-bool drops_a_term(const LazyOp& node) {
-  if (!is_reduce(node.op())) return false;
-  const Shape& shape = node.src()[0]->shape();
-  if (elements(shape) == sint(0)) return false;
-  return std::ranges::any_of(node.reduce_arg().axes, [&](int axis) {
+// The last axis of a reduce that has more than one element; -1 where none has.
+int last_reduced(const LazyOp& reduce) {
+  const Shape& shape = reduce.src()[0]->shape();
+  const std::vector<int>& axes = reduce.reduce_arg().axes;
+  const auto last = std::find_if(axes.rbegin(), axes.rend(), [&](int axis) {
     return shape[static_cast<std::size_t>(axis)] != sint(1);
   });
+  return last == axes.rend() || elements(shape) == sint(0) ? -1 : *last;
 }
+
+// The part of a kernel below `root` that computes all but the last elements along an axis.
+LazyOpPtr without_last(const LazyOpPtr& root, int axis) {
+  const auto shorter = [&](const ShapeTracker& st) {
+    Mask kept;
+    for (const sint& size : st.shape()) kept.emplace_back(0, size);
+    kept[static_cast<std::size_t>(axis)].second = kept[static_cast<std::size_t>(axis)].second - 1;
+    return st.shrink(kept);
+  };
+  return rebuild(root, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+    if (node->op() == Op::Load)
+      return LazyOp::load(node->buffer().idx, node->dtype(), shorter(node->buffer().st));
+    if (node->op() == Op::Const)
+      return LazyOp::constant(node->constant().value, shorter(node->constant().st));
+    return with_src(node, src);
+  });
+}
+
+LazyOpPtr drop_last_terms(const LazyOpPtr& kernel) {
+  return rebuild(kernel, [](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+    const int axis = is_reduce(node->op()) ? last_reduced(*node) : -1;
+    if (axis != -1) {
+      try {
+        return with_src(node, {without_last(src[0], axis)});
+      } catch (const ShapeError&) {  // a variable may be 0
+      }
+    }
+    return src == node->src() ? node : with_src(node, src);
+  });
+}
+
+// Whether a step computes otherwise with the fault in it.
+bool is_faulty(const UOp& uop, Fault fault) {
+  if (uop.kind != UOps::Alu) return false;
+  const Op op = std::get<Op>(uop.arg);
+  if (fault == Fault::IntDivFloors)
+    return op == Op::Div && info(uop.dtype).kind == DTypeKind::Signed;
+  return fault == Fault::MaxWithoutNan && op == Op::Max && is_float(uop.dtype);
+}
+
+// Linear code written anew, with some steps replaced by several.
+class Replanting {
+ public:
+  LinearKernel run(LinearKernel kernel, Fault fault) {
+    std::vector<int> now;  // the number of each step
+    for (UOp uop : std::exchange(kernel.uops, {})) {
+      for (int& operand : uop.src) operand = now[static_cast<std::size_t>(operand)];
+      if (!is_faulty(uop, fault))
+        now.push_back(add(std::move(uop)));
+      else if (fault == Fault::IntDivFloors)
+        now.push_back(floored_quotient(uop.src[0], uop.src[1], uop.dtype));
+      else
+        now.push_back(greater(uop.src[0], uop.src[1], uop.dtype));
+    }
+    if (kernel.split != -1) kernel.split = now[static_cast<std::size_t>(kernel.split)];
+    kernel.uops = std::move(uops_);
+    return kernel;
+  }
+
+ private:
+  int add(UOp uop) {
+    uops_.push_back(std::move(uop));
+    return static_cast<int>(uops_.size()) - 1;
+  }
+  int alu(Op op, DType type, Operands src) { return add({UOps::Alu, type, std::move(src), op}); }
+  int number(DType type, std::int64_t value) {
+    return add({UOps::Const, type, {}, Scalar::from_int(type, value)});
+  }
+
+  int greater(int a, int b, DType type) {
+    const int is_greater = alu(Op::CmpLt, DType::Bool, {b, a});
+    return alu(Op::Where, type, {is_greater, a, b});
+  }
+
+  // a / b - 1 where the remainder is not 0 and the signs differ.
+  int floored_quotient(int a, int b, DType type) {
+    const int none = number(type, 0), one = number(type, 1);
+    const int quotient = alu(Op::Div, type, {a, b});
+    const int rest = alu(Op::Mod, type, {a, b});
+    const int below = alu(Op::CmpLt, DType::Bool, {rest, none});
+    const int divides_below = alu(Op::CmpLt, DType::Bool, {b, none});
+    const int differ = alu(Op::Xor, DType::Bool, {below, divides_below});
+    const int exact = alu(Op::CmpEq, DType::Bool, {rest, none});
+    const int lower = alu(Op::Sub, type, {quotient, one});
+    const int floored = alu(Op::Where, type, {differ, lower, quotient});
+    return alu(Op::Where, type, {exact, quotient, floored});
+  }
+
+  std::vector<UOp> uops_;
+};
 
 }  // namespace
 
@@ -84,11 +176,10 @@ bool holds_fault(const LazyOpPtr& kernel, Fault fault) {
   switch (fault) {
     case Fault::None:
       return false;
+    case Fault::DropLastReduce:
     case Fault::MaskOffByOne:
     case Fault::StrideSwapped:
-      return !same(kernel, plant_view_fault(kernel, fault));
-    case Fault::DropLastReduce:
-      return std::ranges::any_of(toposort(kernel), [](const auto& n) { return drops_a_term(*n); });
+      return !same(kernel, plant_fault(kernel, fault));
     case Fault::IntDivFloors:
       return std::ranges::any_of(toposort(kernel), [](const auto& n) {
         return n->op() == Op::Div && info(n->dtype()).kind == DTypeKind::Signed;
@@ -101,13 +192,22 @@ bool holds_fault(const LazyOpPtr& kernel, Fault fault) {
   return false;
 }
 
-LazyOpPtr plant_view_fault(const LazyOpPtr& kernel, Fault fault) {
+LazyOpPtr plant_fault(const LazyOpPtr& kernel, Fault fault) {
+  if (fault == Fault::DropLastReduce) return drop_last_terms(kernel);
   if (fault != Fault::MaskOffByOne && fault != Fault::StrideSwapped) return kernel;
   return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
     if (node->op() == Op::Load)
       return LazyOp::load(node->buffer().idx, node->dtype(), with_fault(node->buffer().st, fault));
     return src == node->src() ? node : with_src(node, src);
   });
+}
+
+LinearKernel linearize_with(Fault fault, const LazyOpPtr& kernel, const CodegenOptions& options) {
+  if (fault == Fault::None) return linearize(kernel, options);
+  LinearKernel linear = linearize(plant_fault(kernel, fault), options);
+  linear.name = kernel_name(kernel);
+  linear.buffers = buffers_of(kernel);
+  return Replanting().run(std::move(linear), fault);
 }
 
 }  // namespace touchstone

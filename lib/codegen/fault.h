@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "touchstone/ops/lazy_op.h"
+#include "touchstone/codegen/linearize.h"
 
 namespace touchstone {
 
@@ -55,8 +55,12 @@ Fault parse_fault(std::string_view name);
 /// Whether the code of `kernel` differs with the fault in it. Values may still agree by luck.
 bool holds_fault(const LazyOpPtr& kernel, Fault fault);
 
-/// The kernel with the faults that live in its views (MaskOffByOne, StrideSwapped) planted in every
-/// LOAD that can hold them; unchanged for the others, which `linearize` plants.
-LazyOpPtr plant_view_fault(const LazyOpPtr& kernel, Fault fault);
+/// The kernel with the faults that are a kernel themselves (DropLastReduce, MaskOffByOne,
+/// StrideSwapped) planted in every node that can hold them; unchanged for the others.
+LazyOpPtr plant_fault(const LazyOpPtr& kernel, Fault fault);
+
+/// The code of a kernel with a fault in it; of Fault::None, as it should be. Throws as `linearize`.
+LinearKernel linearize_with(Fault fault, const LazyOpPtr& kernel,
+                            const CodegenOptions& options = {});
 
 }  // namespace touchstone

@@ -97,21 +97,20 @@ int Linearizer::open_output_loops(Indices& indices, std::size_t axes) {
   int first = -1;
   for (std::size_t axis = 0; axis < axes; ++axis) {
     if (kernel_->shape()[axis] == sint(1)) continue;
-    const int counter = open_loop(kernel_->shape()[axis], false, "i", indices[axis]);
+    const int counter = open_loop(kernel_->shape()[axis], "i", indices[axis]);
     if (first == -1) first = counter;
   }
   return first;
 }
 
 // Opens a loop over an axis and gives its counter; `index` becomes the variable that counts.
-int Linearizer::open_loop(const sint& size, bool one_less, const char* prefix, Node& index) {
+int Linearizer::open_loop(const sint& size, const char* prefix, Node& index) {
   std::string name;
   do name = fmt::format("{}{}", prefix, counters_++);
   while (names_.contains(name));
   const int begin = builder_.int_const(0);
-  const sint trips = one_less ? size - sint(1) : size;
-  const int end = lower(trips.node(), -1);
-  const bool runs = trips.min().value_or(0) >= 1;
+  const int end = lower(size.node(), -1);
+  const bool runs = size.min().value_or(0) >= 1;
   const int counter = builder_.open_loop(begin, end, name, runs);
   names_[name] = counter;
   const std::int64_t most = size.max().value_or(std::numeric_limits<std::int64_t>::max());
@@ -124,7 +123,7 @@ int Linearizer::open_loop(const sint& size, bool one_less, const char* prefix, N
 Node Linearizer::open_tiles(const LanePlan& plan) {
   if (plan.tiles() == 1) return Node(0);
   Node tile;
-  const int counter = open_loop(plan.tiles(), false, "i", tile);
+  const int counter = open_loop(plan.tiles(), "i", tile);
   if (!plan.overlaps()) return tile * Node(plan.lanes);
   const int begin = builder_.index(IndexOp::Mul, {counter, builder_.int_const(plan.lanes)});
   const std::int64_t last = plan.size - plan.lanes;
@@ -138,7 +137,7 @@ Node Linearizer::open_tiles(const LanePlan& plan) {
 int Linearizer::open_lanes(const LanePlan& plan, const Indices& tile, Node base) {
   Indices indices = tile;
   Node lane;
-  open_loop(plan.lanes, false, "l", lane);
+  open_loop(plan.lanes, "l", lane);
   indices[plan.axis] = base + lane;
   return add_indices(std::move(indices));
 }
@@ -203,7 +202,7 @@ void Linearizer::stage(const Stage& part, const TermLoops& loops,
   int opened = 0;
   const auto open = [&](std::size_t axis, const sint& size) {
     from = from * size.node() + ahead[axis];
-    open_loop(size, false, "s", ahead[axis]);
+    open_loop(size, "s", ahead[axis]);
     to = to * size.node() + ahead[axis];
     ++opened;
   };
@@ -261,10 +260,7 @@ std::pair<int, Linearizer::Indices> Linearizer::open_reduce_loops(const LazyOp& 
   for (const int axis : reduce.reduce_arg().axes)
     if (shape[static_cast<std::size_t>(axis)] != sint(1))
       axes.push_back(static_cast<std::size_t>(axis));
-  for (const std::size_t axis : axes) {
-    const bool one_less = options_.fault == Fault::DropLastReduce && axis == axes.back();
-    open_loop(shape[axis], one_less, "r", indices[axis]);
-  }
+  for (const std::size_t axis : axes) open_loop(shape[axis], "r", indices[axis]);
   return {static_cast<int>(axes.size()), std::move(indices)};
 }
 
@@ -323,8 +319,8 @@ LazyOpPtr with_simple_views(const LazyOpPtr& kernel) {
 
 LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
   validate_kernel(kernel);
-  const LazyOpPtr planted = plant_view_fault(codegen::with_simple_views(kernel), options.fault);
-  const LazyOpPtr merged = options.merge_axes ? merge_axes(planted) : planted;
+  const LazyOpPtr simple = codegen::with_simple_views(kernel);
+  const LazyOpPtr merged = options.merge_axes ? merge_axes(simple) : simple;
   LinearKernel linear = codegen::Linearizer(merged, options).run();
   linear.name = kernel_name(kernel);
   linear.buffers = buffers_of(kernel);
@@ -333,9 +329,9 @@ LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
 }
 
 bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
-  const LazyOpPtr planted = plant_view_fault(codegen::with_simple_views(kernel), options.fault);
-  const LazyOpPtr merged = merge_axes(planted);
-  if (!options.merge_axes && merged != planted) return true;
+  const LazyOpPtr simple = codegen::with_simple_views(kernel);
+  const LazyOpPtr merged = merge_axes(simple);
+  if (!options.merge_axes && merged != simple) return true;
   return !(options.lanes && options.stages) && codegen::plan_lanes(merged).has_value();
 }
 

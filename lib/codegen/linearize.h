@@ -1,13 +1,12 @@
 #pragma once
 
-#include "touchstone/codegen/fault.h"
+#include "touchstone/ops/lazy_op.h"
 #include "touchstone/uop/linear_kernel.h"
 
 namespace touchstone {
 
 /// How code is made; equal options and kernels give equal code.
 struct CodegenOptions {
-  Fault fault = Fault::None;
   bool merge_axes = true;  // neighbouring axes become one loop where all views allow
   bool lanes = true;       // neighbouring outputs reduce side by side (lanes.h)
   bool stages = true;      // what lanes or rows share is computed ahead of them (stage.h)

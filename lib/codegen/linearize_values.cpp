@@ -30,12 +30,18 @@ int Linearizer::elementwise(const LazyOp& node, int indices) {
       return builder_.alu(Op::Add, node.dtype(),
                           {builder_.alu(Op::Mul, node.dtype(), {src[0], src[1]}), src[2]});
     case Op::Max:
-      return max(src[0], src[1], node.dtype(), false);
     case Op::Div:
-      if (options_.fault == Fault::IntDivFloors && info(node.dtype()).kind == DTypeKind::Signed)
-        return floored_div(src[0], src[1], node.dtype());
-      break;
-    default:
+    case Op::Neg:
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Mod:
+    case Op::Xor:
+    case Op::Where:
+    TOUCHSTONE_CASES_FUNCTION:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_REDUCE:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
       break;
   }
   return builder_.alu(node.op(), node.dtype(), src);
@@ -50,8 +56,8 @@ int Linearizer::define_accumulator(const LazyOp& reduce, UOpArg lanes) {
 int Linearizer::reduced(const LazyOp& reduce, int accumulated, int term) {
   const DType type = reduce.reduce_arg().accumulator;
   const int converted = cast(term, type);
-  if (reduce.op() == Op::ReduceMax) return max(accumulated, converted, type, true);
-  return alu(Op::Add, type, {accumulated, converted}, true);
+  const Op op = reduce.op() == Op::ReduceMax ? Op::Max : Op::Add;
+  return alu(op, type, {accumulated, converted}, true);
 }
 
 int Linearizer::reduce_of_nothing(const LazyOp& reduce) {
@@ -67,28 +73,6 @@ int Linearizer::cast(int value, DType to, bool bitcast) {
 int Linearizer::alu(Op op, DType dtype, Operands src, bool stay) {
   UOp uop{UOps::Alu, dtype, src, op};
   return stay ? builder_.here(std::move(uop)) : builder_.value(std::move(uop));
-}
-
-int Linearizer::max(int a, int b, DType type, bool stay) {
-  if (options_.fault != Fault::MaxWithoutNan || !is_float(type))
-    return alu(Op::Max, type, {a, b}, stay);
-  const int greater = alu(Op::CmpLt, DType::Bool, {b, a}, stay);
-  return alu(Op::Where, type, {greater, a, b}, stay);
-}
-
-// a / b - 1 where the remainder is not 0 and the signs differ.
-int Linearizer::floored_div(int a, int b, DType type) {
-  const int none = builder_.constant(zero(type));
-  const int one = builder_.constant(Scalar::from_int(type, 1));
-  const int quotient = builder_.alu(Op::Div, type, {a, b});
-  const int rest = builder_.alu(Op::Mod, type, {a, b});
-  const int differ = builder_.alu(Op::Xor, DType::Bool,
-                                  {builder_.alu(Op::CmpLt, DType::Bool, {rest, none}),
-                                   builder_.alu(Op::CmpLt, DType::Bool, {b, none})});
-  const int exact = builder_.alu(Op::CmpEq, DType::Bool, {rest, none});
-  const int lower = builder_.alu(Op::Sub, type, {quotient, one});
-  const int floored = builder_.alu(Op::Where, type, {differ, lower, quotient});
-  return builder_.alu(Op::Where, type, {exact, quotient, floored});
 }
 
 int Linearizer::load(const LazyOp& node, int indices) {

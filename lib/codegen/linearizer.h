@@ -40,7 +40,7 @@ class Linearizer {
   LinearKernel store_in_lanes(const LanePlan& plan);
   void write(int indices);
   int open_output_loops(Indices& indices, std::size_t axes);
-  int open_loop(const sint& size, bool one_less, const char* prefix, symbolic::Node& index);
+  int open_loop(const sint& size, const char* prefix, symbolic::Node& index);
   symbolic::Node open_tiles(const LanePlan& plan);
   int reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, const Indices& tile,
                       symbolic::Node base);
@@ -65,8 +65,6 @@ class Linearizer {
   int reduce_of_nothing(const LazyOp& reduce);
   int cast(int value, DType to, bool bitcast = false);
   int alu(Op op, DType dtype, Operands src, bool stay);
-  int max(int a, int b, DType type, bool stay);
-  int floored_div(int a, int b, DType type);
   int load(const LazyOp& node, int indices);
   int masked_constant(const LazyOp& node, int indices);
   int global(int number, DType dtype);

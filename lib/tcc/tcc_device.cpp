@@ -17,11 +17,12 @@ using tcc::Program;
 class TccRunner final : public Runner {
  public:
   /// `function` is null where there is nothing to compute.
-  TccRunner(LazyOpPtr kernel, CodegenOptions codegen, std::size_t places,
+  TccRunner(LazyOpPtr kernel, CodegenOptions codegen, Fault fault, std::size_t places,
             std::vector<std::string> variables, std::shared_ptr<Program> program,
             KernelFunction function)
       : kernel_(std::move(kernel)),
         codegen_(codegen),
+        fault_(fault),
         places_(places),
         variables_(std::move(variables)),
         program_(std::move(program)),
@@ -34,7 +35,7 @@ class TccRunner final : public Runner {
   }
 
   std::string source() const override {
-    return render_c(linearize(kernel_, codegen_), CStyle::Plain);
+    return render_c(linearize_with(fault_, kernel_, codegen_), CStyle::Plain);
   }
 
  private:
@@ -61,6 +62,7 @@ class TccRunner final : public Runner {
 
   LazyOpPtr kernel_;
   CodegenOptions codegen_;
+  Fault fault_;
   std::size_t places_;  // of buffers, by number
   std::vector<std::string> variables_;
   std::shared_ptr<Program> program_;
@@ -69,8 +71,10 @@ class TccRunner final : public Runner {
 
 class TccDevice final : public Device {
  public:
-  TccDevice(std::string name, CodegenOptions codegen)
-      : Device(std::move(name), std::make_unique<HostAllocator>()), codegen_(codegen) {}
+  TccDevice(std::string name, CodegenOptions codegen, Fault fault)
+      : Device(std::move(name), std::make_unique<HostAllocator>()),
+        codegen_(codegen),
+        fault_(fault) {}
 
  private:
   RunnerPtr make_runner(const LazyOpPtr& kernel) override {
@@ -86,7 +90,7 @@ class TccDevice final : public Device {
     std::vector<Made> made;
     std::string functions;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
-      LinearKernel linear = linearize(kernels[i], codegen_);
+      LinearKernel linear = linearize_with(fault_, kernels[i], codegen_);
       const bool computes = !linear.uops.empty();
       if (computes) functions += render_c_function(linear, symbol(i), CStyle::Plain) + "\n";
       const int last = linear.buffers.empty() ? 0 : linear.buffers.back().idx;
@@ -98,8 +102,9 @@ class TccDevice final : public Device {
     std::vector<RunnerPtr> runners;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const KernelFunction function = made[i].computes ? program->function(symbol(i)) : nullptr;
-      runners.push_back(std::make_shared<TccRunner>(
-          kernels[i], codegen_, made[i].places, std::move(made[i].variables), program, function));
+      runners.push_back(std::make_shared<TccRunner>(kernels[i], codegen_, fault_, made[i].places,
+                                                    std::move(made[i].variables), program,
+                                                    function));
     }
     return runners;
   }
@@ -107,6 +112,7 @@ class TccDevice final : public Device {
   static std::string symbol(std::size_t i) { return fmt::format("kernel_{}", i); }
 
   CodegenOptions codegen_;
+  Fault fault_;
 };
 
 }  // namespace
@@ -119,8 +125,8 @@ bool has_tcc() {
 #endif
 }
 
-std::unique_ptr<Device> make_tcc_device(std::string name, CodegenOptions codegen) {
-  return std::make_unique<TccDevice>(std::move(name), codegen);
+std::unique_ptr<Device> make_tcc_device(std::string name, CodegenOptions codegen, Fault fault) {
+  return std::make_unique<TccDevice>(std::move(name), codegen, fault);
 }
 
 }  // namespace touchstone

@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "touchstone/codegen/linearize.h"
+#include "touchstone/codegen/fault.h"
 #include "touchstone/device/device.h"
 
 namespace touchstone {
@@ -14,7 +14,8 @@ bool has_tcc();
 /// A device in host memory whose kernels are the C of the CLANG device, compiled by libtcc into
 /// memory: some 20 us a kernel instead of milliseconds, unoptimised, on one thread. Kernels that
 /// are prepared together are one compilation. What differs from CLANG is the compiler alone. The
-/// first kernel throws SystemError where libtcc was not there.
-std::unique_ptr<Device> make_tcc_device(std::string name = "TCC", CodegenOptions codegen = {});
+/// first kernel throws SystemError where libtcc was not there. `fault` is put into the code.
+std::unique_ptr<Device> make_tcc_device(std::string name = "TCC", CodegenOptions codegen = {},
+                                        Fault fault = Fault::None);
 
 }  // namespace touchstone

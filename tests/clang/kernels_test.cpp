@@ -374,7 +374,7 @@ TEST(ClangFaults, EachShowsOnAKernelThatHoldsIt) {
   const auto text = [](const Floats& values) { return fmt::format("{}", fmt::join(values, " ")); };
   for (const auto& [fault, kernel] : cases) {
     ClangOptions options;
-    options.codegen.fault = fault;
+    options.fault = fault;
     const TestDevice faulty(options);
     EXPECT_TRUE(holds_fault(kernel, fault)) << name(fault);
     EXPECT_NE(text(run<float>(*faulty, kernel, {in})), text(run<float>(device(), kernel, {in})))

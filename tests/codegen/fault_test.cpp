@@ -34,7 +34,7 @@ TEST(Fault, StaysInsideTheBuffer) {
   const ShapeTracker few({View::strided({2, 6, 2}, {24, 4, 1}, 49), View::contiguous({3})});
   const LazyOpPtr kernel = stored(load(few));
   EXPECT_FALSE(holds_fault(kernel, Fault::StrideSwapped));
-  EXPECT_EQ(buffers_of(plant_view_fault(kernel, Fault::StrideSwapped)), buffers_of(kernel));
+  EXPECT_EQ(buffers_of(plant_fault(kernel, Fault::StrideSwapped)), buffers_of(kernel));
 }
 
 std::string faults_of(const LazyOpPtr& kernel) {
@@ -67,7 +67,7 @@ TEST(Fault, ChangesTheCodeOfWhatHoldsItAndOfNothingElse) {
       stored(LazyOp::reduce(Op::ReduceMax, load(dense({2, 3})), {1}))};
   for (const LazyOpPtr& k : kernels)
     for (const FaultInfo& row : fault_table) {
-      const LinearKernel faulty = linearize(k, {row.fault});
+      const LinearKernel faulty = linearize_with(row.fault, k);
       EXPECT_NO_THROW(verify(faulty));
       EXPECT_EQ(faulty != linearize(k), holds_fault(k, row.fault)) << row.name << "\n" << str(k);
     }
@@ -81,8 +81,7 @@ TEST(Fault, InAViewStaysInBounds) {
   for (const ShapeTracker& st : views)
     for (const Fault fault : {Fault::MaskOffByOne, Fault::StrideSwapped}) {
       const auto kernel = stored(load(st));
-      EXPECT_LE(buffers_of(plant_view_fault(kernel, fault)).back().size,
-                buffers_of(kernel).back().size)
+      EXPECT_LE(buffers_of(plant_fault(kernel, fault)).back().size, buffers_of(kernel).back().size)
           << st.str() << name(fault);
     }
 }

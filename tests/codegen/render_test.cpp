@@ -171,7 +171,7 @@ TEST(Lanes, NeighbouringOutputsShareTheReduceLoop) {
   EXPECT_TRUE(has(text, "[56];")) << text;  // two tiles, the second overlaps the first
   EXPECT_TRUE(has(text, "min_i64(i0 * 56, 44)")) << text;
   EXPECT_FALSE(has(text, "split_at")) << text;  // their outputs must not be written at once
-  EXPECT_FALSE(has(body(kernel, {Fault::None, true, false}), "[56]"));
+  EXPECT_FALSE(has(body(kernel, {true, false}), "[56]"));
 }
 
 // x[m, k] times y[n, k], over the last axis: each row of lanes shares an element of x, and all rows
@@ -189,7 +189,7 @@ TEST(Stages, WhatLanesShareIsComputedOnceARow) {
   EXPECT_EQ(count(text, "f32 stage"), 1) << text;
   EXPECT_TRUE(has(text, "[32];")) << text;
   EXPECT_LT(text.find("max_f32"), text.find("i64 r1")) << text;
-  EXPECT_FALSE(has(body(product(3, 16, 32), {Fault::None, true, true, false}), "stage"));
+  EXPECT_FALSE(has(body(product(3, 16, 32), {true, true, false}), "stage"));
   EXPECT_FALSE(has(body(product(3, 16, 7)), "stage"));  // less than a vector
 }
 

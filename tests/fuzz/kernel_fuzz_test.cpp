@@ -28,7 +28,7 @@ class Candidate {
     ClangOptions options = ClangOptions::from_environment();
     options.cache_dir = cache_.path();
     options.opt_level = 1;
-    options.codegen.fault = fault;
+    options.fault = fault;
     device_ = make_clang_device("CANDIDATE", options);
   }
   Device& device() { return *device_; }
@@ -276,7 +276,7 @@ TEST(FindingFolder, HoldsAllThatBelongsToAFinding) {
   ClangOptions options = ClangOptions::from_environment();
   const TemporaryDirectory folder;
   options.cache_dir = folder.path() / "cache";
-  options.codegen.fault = Fault::DropLastReduce;
+  options.fault = Fault::DropLastReduce;
   const auto backend = make_device_backend(make_clang_device("CANDIDATE", options));
   const std::filesystem::path out = folder.path() / "new" / "kernel-1";
   write_finding_folder(out, c, {"verdict", "it is wrong"}, "true", backend.get());
