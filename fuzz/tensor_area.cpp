@@ -70,9 +70,6 @@ Tensor evaluate(const Program& program, const std::vector<Tensor>& inputs, bool 
   for (const ProgramStep& s : program.steps) {
     std::vector<Tensor> x;
     for (const int o : s.of) x.push_back(values[static_cast<std::size_t>(o)]);
-    std::vector<int> axes;
-    for (const char c : s.word)
-      if (c >= '0' && c <= '9') axes.push_back(c - '0');  // ranks are small
     if (s.name == "input") {
       values.push_back(inputs[next++]);
     } else if (is_movement(s.name)) {
@@ -80,8 +77,9 @@ Tensor evaluate(const Program& program, const std::vector<Tensor>& inputs, bool 
     } else if (s.name == "realize") {
       values.push_back(early ? x[0].realize() : x[0]);
     } else if (s.name == "softmax") {
-      values.push_back(softmax(x[0], axes[0]));
+      values.push_back(softmax(x[0], axes_of(s)[0]));
     } else if (s.name == "reduce_sum" || s.name == "mean" || s.name == "reduce_max") {
+      const std::vector<int> axes = axes_of(s);
       values.push_back(axes.empty()             ? x[0]
                        : s.name == "reduce_sum" ? x[0].sum(axes, KeepDim::Yes)
                        : s.name == "mean"       ? x[0].mean(axes, KeepDim::Yes)
@@ -201,7 +199,8 @@ class TensorArea final : public Area {
     const double right = (4 * narrow - wide) / 3;
     const double bend = std::abs((up - f) / h - (f - down) / h);  // large at a kink
     const double scale = 1 + std::abs(right) + std::abs(f);
-    if (!std::isfinite(right) || bend > 0.05 * (1 + std::abs(right)) || std::abs(wide - narrow) > 1e-3 * scale)
+    if (!std::isfinite(right) || bend > 0.05 * (1 + std::abs(right)) ||
+        std::abs(wide - narrow) > 1e-3 * scale)
       return std::nullopt;
     if (std::abs(told - right) <= 1e-5 * scale + 2 * std::abs(wide - narrow)) return std::nullopt;
     return Checked::fail(
