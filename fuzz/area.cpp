@@ -11,10 +11,6 @@ std::string_view name(Ending ending) {
   return kNames[static_cast<std::size_t>(ending)];
 }
 
-bool sampled(const std::string& text, std::uint64_t every) {
-  return hash_mix(0x5a17, hash_bytes(text)) % every == 0;
-}
-
 ShrunkCase shrink_case(Area& area, const std::string& text, const StillFails& fails,
                        int most_runs) {
   ShrunkCase result{text, 0};

@@ -100,7 +100,4 @@ ShrunkCase shrink_case(Area& area, const std::string& text, const StillFails& fa
 ShrunkCase shrink_case(Area& area, const std::string& text, const std::string& relation,
                        int most_runs = 2000);
 
-/// True for one text in `every`, chosen by its hash.
-bool sampled(const std::string& text, std::uint64_t every);
-
 }  // namespace touchstone::fuzz

@@ -34,10 +34,10 @@ std::vector<std::vector<bool>> read_elements(const KernelCase& c) {
   return read;
 }
 
-// What a case's text chooses of what is checked of a sample; the same as sampled() says.
-class Lot {
+// What of the costly checks a case's text chooses.
+class SampleChoice {
  public:
-  explicit Lot(const std::string& text)
+  explicit SampleChoice(const std::string& text)
       : hash_(hash_bytes(text)), mixed_(hash_mix(0x5a17, hash_)) {}
   bool one_in(std::uint64_t every) const { return mixed_ % every == 0; }
   std::size_t variant(std::size_t of) const { return hash_ / 64 % of; }
@@ -56,8 +56,8 @@ struct TextHash {
 
 struct Known {
   KernelCase drawn;
-  Lot lot;
-  bool varies = true;  // the variant that the lot chooses may answer otherwise
+  SampleChoice choice;
+  bool varies = true;  // the chosen variant may answer otherwise
 };
 
 class KernelArea final : public Area {
@@ -69,7 +69,7 @@ class KernelArea final : public Area {
     KernelCase c = draw_kernel_case(chooser);
     std::string text = case_to_json(c);
     if (known_.size() >= kMostKnown) known_.clear();
-    known_.emplace(text, Known{std::move(c), Lot(text)});
+    known_.emplace(text, Known{std::move(c), SampleChoice(text)});
     return text;
   }
 
@@ -79,17 +79,17 @@ class KernelArea final : public Area {
     std::vector<std::vector<LazyOpPtr>> varied(backends_.variants.size());
     for (const std::string& text : cases) {
       auto drawn = known_.extract(text);
-      auto& [c, lot, differs] =
-          !drawn.empty()
-              ? batch.insert(std::move(drawn)).position->second
-              : batch.try_emplace(text, Known{case_from_json(text), Lot(text)}).first->second;
+      auto& [c, choice, differs] =
+          !drawn.empty() ? batch.insert(std::move(drawn)).position->second
+                         : batch.try_emplace(text, Known{case_from_json(text), SampleChoice(text)})
+                               .first->second;
       kernels.push_back(c.kernel);
-      if (varies(lot, Effort::Sampled)) {
-        const std::size_t v = lot.variant(varied.size());
+      if (varies(choice, Effort::Sampled)) {
+        const std::size_t v = choice.variant(varied.size());
         differs = backends_.variants[v]->differs_on(c.kernel);
         if (differs) varied[v].push_back(c.kernel);
       }
-      if (is_slow(lot, Effort::Sampled)) slow.push_back(c.kernel);
+      if (is_slow(choice, Effort::Sampled)) slow.push_back(c.kernel);
     }
     known_ = std::move(batch);
     reference_->forget_runners();
@@ -101,7 +101,7 @@ class KernelArea final : public Area {
   Checked check(const std::string& text, Effort effort) override {
     const auto drawn = known_.find(text);
     std::optional<Known> read;
-    if (drawn == known_.end()) read = Known{case_from_json(text), Lot(text)};
+    if (drawn == known_.end()) read = Known{case_from_json(text), SampleChoice(text)};
     const Known& known = read ? *read : drawn->second;
     Checked result;
     try {
@@ -156,13 +156,14 @@ class KernelArea final : public Area {
   bool wanted(std::string_view relation) const {
     return looking_for_.empty() || looking_for_ == relation;
   }
-  bool varies(const Lot& lot, Effort effort) const {
+  bool varies(const SampleChoice& choice, Effort effort) const {
     return !backends_.variants.empty() &&
-           (effort == Effort::Full ? wanted("options") : lot.one_in(backends_.vary_every));
+           (effort == Effort::Full ? wanted("options") : choice.one_in(backends_.vary_every));
   }
 
-  bool is_slow(const Lot& lot, Effort effort) const {
-    return backends_.slow != nullptr && (effort == Effort::Full ? wanted("slow") : lot.one_in(64));
+  bool is_slow(const SampleChoice& choice, Effort effort) const {
+    return backends_.slow != nullptr &&
+           (effort == Effort::Full ? wanted("slow") : choice.one_in(64));
   }
 
   const HostArray& right_answer(const KernelCase& c) {
@@ -201,26 +202,26 @@ class KernelArea final : public Area {
   }
 
   Checked judged(const Known& known, Effort effort) {
-    const auto& [c, lot, differs] = known;
+    const auto& [c, choice, differs] = known;
     const Answer answer = backends_.candidate->run(c);
     if (answer.kind == Answer::Kind::Broken) return Checked::fail("broken", answer.why);
     if (answer.kind == Answer::Kind::Unusable) return Checked::fail("unusable", answer.why);
     if (answer.kind == Answer::Kind::Unsupported) return {Ending::Skipped, {}};
     Checked result;
     right_.reset();
-    if (backends_.judge_all || effort == Effort::Full || lot.one_in(16) ||
+    if (backends_.judge_all || effort == Effort::Full || choice.one_in(16) ||
         !is_right(c, answer.output))
       if (auto wrong = legal(c, answer.output, "verdict", &result.ending)) return *wrong;
     if (result.ending == Ending::Skipped) right_answer(c);  // throws what it is that cannot be run
-    if (effort == Effort::Full ? wanted("round trip") : lot.one_in(16))
+    if (effort == Effort::Full ? wanted("round trip") : choice.one_in(16))
       if (auto wrong = round_trip(c)) return *wrong;
-    if (effort == Effort::Full ? wanted("poison") : lot.one_in(5))
+    if (effort == Effort::Full ? wanted("poison") : choice.one_in(5))
       if (auto wrong = poisoned(c, answer.output)) return *wrong;
-    if (is_slow(lot, effort))
+    if (is_slow(choice, effort))
       if (auto wrong = other(c, answer.output, *backends_.slow, "slow")) return *wrong;
-    if (varies(lot, effort) && (differs || effort == Effort::Full))
+    if (varies(choice, effort) && (differs || effort == Effort::Full))
       for (std::size_t v = 0; v < backends_.variants.size(); ++v) {
-        if (effort != Effort::Full && v != lot.variant(backends_.variants.size())) continue;
+        if (effort != Effort::Full && v != choice.variant(backends_.variants.size())) continue;
         if (auto wrong = other(c, answer.output, *backends_.variants[v], "options")) return *wrong;
       }
     return result;

@@ -9,7 +9,6 @@
 #include "../support/error_of.h"
 #include "lazy_device.h"
 #include "touchstone/lazy/fold.h"
-#include "touchstone/lazy/loadop.h"
 
 namespace touchstone {
 namespace {
@@ -194,39 +193,6 @@ TEST_F(Laws, ACustomFunctionFillsItsMemoryFromWholeBuffers) {
   EXPECT_THAT(error_of([&] { LazyBuffer::custom(reversed, {x}, {6}, DType::Float32, "CLANG"); }),
               HasSubstr("'reverse' runs on CLANG, a source is on CPU"));
   EXPECT_TRUE(LazyBuffer::custom(reversed, {x}, {0}, DType::Float32, "CPU")->is_const_base());
-}
-
-TEST_F(Laws, LoadopIsEachOfThemByName) {
-  const auto load = [](Op op, DType dtype, const LoadArgs& args) {
-    return loadop(op, {4}, dtype, "cpu", args);
-  };
-  const Scalar two = Scalar::of(2.0F);
-  const auto x = counting({4});
-  EXPECT_EQ(load(Op::Empty, DType::Int8, {})->op(), Op::Empty);
-  EXPECT_EQ(load(Op::LoadConst, DType::Float32, {ConstBuffer{two, ShapeTracker()}}),
-            LazyBuffer::constant(two, {4}, "CPU"));
-  const auto drawn = load(Op::Rand, DType::Float32, {RandArg{7, 0}});
-  EXPECT_EQ(values(drawn), values(LazyBuffer::random({7, 0}, {4}, "CPU")));
-  EXPECT_EQ(load(Op::Contiguous, DType::Float32, {.srcs = {x}}), x);
-  const auto far = loadop(Op::From, {4}, DType::Float32, "CLANG", {.srcs = {x}});
-  EXPECT_EQ(far, x->copy_to_device("CLANG"));
-  const auto ones = std::make_shared<const CustomFunction>(CustomFunction{
-      "ones", [](Buffer& out, std::span<Buffer* const>) { out.write<float>(Floats(4, 1)); }});
-  EXPECT_EQ(values(load(Op::Custom, DType::Float32, {.custom = ones})), Floats(4, 1));
-  const auto error = [&](Op op, DType dtype, const LoadArgs& args) {
-    return error_of([&] { load(op, dtype, args); });
-  };
-  EXPECT_THAT(error(Op::Add, DType::Float32, {}), HasSubstr("ADD begins no graph"));
-  EXPECT_THAT(error(Op::LoadConst, DType::Float32, {}), HasSubstr("CONST takes a value"));
-  EXPECT_THAT(error(Op::LoadConst, DType::Int8, {ConstBuffer{two, ShapeTracker()}}),
-              HasSubstr("CONST gives float32, not int8"));
-  EXPECT_THAT(error(Op::Rand, DType::Float32, {}), HasSubstr("a seed"));
-  EXPECT_THAT(error(Op::Empty, DType::Float32, {.srcs = {x}}), HasSubstr("takes no sources"));
-  EXPECT_THAT(error(Op::Custom, DType::Float32, {}), HasSubstr("takes a function"));
-  EXPECT_THAT(error(Op::From, DType::Float32, {}), HasSubstr("takes 1 source, 0 given"));
-  EXPECT_THAT(error(Op::Contiguous, DType::Float32, {.srcs = {counting({5})}}),
-              HasSubstr("shape (4,) from a source of shape (5,)"));
-  EXPECT_THAT(error(Op::Contiguous, DType::Float32, {.srcs = {far}}), HasSubstr("FROM copies"));
 }
 
 TEST_F(Laws, ACopyOfACopyIsACopyOfTheFirst) {
