@@ -331,4 +331,13 @@ Inverse invert(const ShapeTracker& tracker) {
   return result;
 }
 
+std::optional<View> invert(const View& view, const Shape& shape) {
+  const sint wanted = elements(shape);
+  const Inverse inverse = invert(ShapeTracker({view}));
+  if (!inverse.tracker || !certainly_eq(wanted, inverse.tracker->size())) return std::nullopt;
+  const ShapeTracker reshaped = simplify(inverse.tracker->reshape(shape));
+  if (reshaped.views().size() != 1) return std::nullopt;
+  return reshaped.views().front();
+}
+
 }  // namespace touchstone

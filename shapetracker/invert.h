@@ -21,4 +21,10 @@ struct Inverse {
 /// Throws ShapeError where `tracker` has variables.
 Inverse invert(const ShapeTracker& tracker);
 
+/// The view of shape `shape` that undoes one concrete view V: V(G(y)) = y for every flat index y of
+/// the shape. nullopt where V does not read exactly the addresses [0, elements(shape)), or no one
+/// view was found to say it. Throws ShapeError where there are variables or V reads below the
+/// buffer.
+std::optional<View> invert(const View& view, const Shape& shape);
+
 }  // namespace touchstone

@@ -9,6 +9,7 @@
 
 #include "chains.h"
 #include "errors.h"
+#include "pairs.h"
 #include "touchstone/shapetracker/invert_steps.h"
 
 namespace touchstone {
@@ -37,6 +38,40 @@ Facts facts_of(const model::Array& array) {
   facts.size = read.empty() ? 0 : *read.rbegin() + 1;
   facts.onto = std::ssize(read) == facts.size;
   return facts;
+}
+
+TEST(Invert, OneViewIsUndoneByOneView) {
+  const View base = View::contiguous({2, 3, 4});
+  const Shape shape = {2, 3, 4};
+  EXPECT_EQ(invert(base, shape), base);
+  EXPECT_EQ(invert(base.permute(Order{2, 0, 1}), shape), View::strided({2, 3, 4}, {3, 1, 6}));
+  EXPECT_EQ(invert(base.flip(Order{1}), shape), base.flip(Order{1}));
+  EXPECT_EQ(invert(base.pad(Padding{{1, 0}, {0, 0}, {0, 2}}), shape),
+            View::strided({2, 3, 4}, {18, 6, 1}, 18));
+  EXPECT_EQ(invert(base.permute(Order{2, 1, 0}), {24}), std::nullopt);  // takes two
+  EXPECT_EQ(invert(base.shrink(Mask{{0, 2}, {0, 3}, {0, 3}}), shape), std::nullopt);
+  EXPECT_EQ(invert(base, {2, 3}), std::nullopt);  // of another buffer
+  EXPECT_EQ(invert(View::contiguous({1, 3}).expand({2, 3}), {3}), View::contiguous({3}));
+}
+
+// Any view against enumeration: what undoes it does, and there is one where every address is read.
+RC_GTEST_PROP(Invert, OfOneViewIsNeverWrong, ()) {
+  for (int i = 0; i < 20; ++i) {
+    Draws draws(*model::any_draws(80));
+    const View any = model::any_inner(draws);
+    if (any.nothing_valid()) continue;
+    const View view = View::trusted(any.shape(), any.strides(),
+                                    any.offset() - address_range(any).first, any.mask());
+    const model::Array array = materialise(view);
+    const Facts facts = facts_of(array);
+    const std::optional<View> undone = invert(view, {facts.size});
+    if (!undone) continue;
+    RC_ASSERT(facts.onto);
+    const Ints flat = materialise(*undone).address;
+    RC_ASSERT(std::ssize(flat) == facts.size);
+    for (std::int64_t y = 0; y < facts.size; ++y)
+      RC_ASSERT(array.address.at(static_cast<std::size_t>(flat[static_cast<std::size_t>(y)])) == y);
+  }
 }
 
 RC_GTEST_PROP(Invert, IsNeverWrong, ()) {
