@@ -3,6 +3,7 @@
 #include "touchstone/shapetracker/access.h"
 #include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/reason.h"
+#include "touchstone/shapetracker/reduce.h"
 #include "touchstone/shapetracker/shortest_index.h"
 #include "touchstone/shapetracker/simplify.h"
 #include "view_words.h"
@@ -62,12 +63,16 @@ ViewStory tell(const std::vector<std::string>& words, const std::vector<std::str
   for (std::size_t i = 1; i < words.size(); i += 2)
     story.steps.push_back(after(story.steps.back(), words[i], words[i + 1], names));
   const ShapeTracker tracker(story.steps.back().views);
-  const ShapeTracker simple = simplify(tracker);
+  const shapetracker::Reduction reduced = shapetracker::reduce(tracker.views());
+  const ShapeTracker simple = ShapeTracker::trusted(reduced.views);
   if (simple != tracker) {
     ViewStep last{"simplified", story.steps.back().composed, simple.views(), {}};
     last.notes = notes(tracker.views(), simple.views());
     story.steps.push_back(std::move(last));
   }
+  if (reduced.limited)
+    story.steps.back().notes.emplace_back(
+        "a search for two views in place of three or more ended at a limit: there may be fewer");
   const shapetracker::PlainIndex plain = shapetracker::plain_index(story.steps.back().composed);
   story.composed = {shapetracker::bounded_text(plain.exprs, plain.index),
                     shapetracker::bounded_text(plain.exprs, plain.valid), cost(plain)};
