@@ -10,7 +10,7 @@ namespace {
 
 using Digit = PositionDigits::Digit;
 
-constexpr std::int64_t kWindow = 512;
+constexpr std::int64_t kWindow = 256;
 constexpr std::int64_t kTurns = 3;  // of a digit that a window shows
 
 bool is_address(const Entry& entry) { return entry.kind == Entry::Kind::Address; }

@@ -90,6 +90,7 @@ class Splitter {
   // An axis whose steps leave positions out.
   bool add_spaced(std::size_t axis) {
     constexpr std::int64_t kMostWorth = 7;
+    if (extent(axis) > kMostPositions) return false;
     for (std::int64_t worth = 2; worth <= kMostWorth; ++worth)
       if (std::optional<Block> block = read_block({axis}, {worth})) {
         blocks_.push_back(std::move(*block));
