@@ -2,7 +2,7 @@
 
 #include "touchstone/codegen/index_lowering.h"
 #include "touchstone/codegen/linearizer.h"
-#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/shortest_index.h"
 
 namespace touchstone::codegen {
 
@@ -104,7 +104,8 @@ IndexExpr Linearizer::address(const ShapeTracker& st, int indices) {
   const auto [first, last] = addresses_.equal_range(hash);
   for (auto known = first; known != last; ++known)
     if (known->second.indices == indices && *known->second.view == st) return known->second.expr;
-  const IndexExpr expr = expr_idxs(st, indices_[static_cast<std::size_t>(indices)]);
+  const IndexExpr expr =
+      shapetracker::shortest_idxs(st, indices_[static_cast<std::size_t>(indices)]);
   addresses_.emplace(hash, Address{&st, indices, expr});
   return expr;
 }
