@@ -13,6 +13,7 @@
 #include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/invert.h"
 #include "touchstone/shapetracker/jsonl.h"
+#include "touchstone/shapetracker/shortest_index.h"
 #include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone::fuzz {
@@ -176,10 +177,14 @@ class ViewCheck {
   // Address and validity, as text, evaluated by the definitions.
   std::optional<Checked> expressions() const {
     using symbolic::Int;
-    const bool flat = (hash_ & 1) != 0 && !full_;
-    for (const bool by_flat : {true, false}) {
-      if (!full_ && by_flat != flat) continue;
-      const IndexExpr expr = by_flat ? expr_node(tracker_) : expr_idxs(tracker_);
+    enum class Way : std::uint8_t { Flat, Axes, Shortest };
+    for (const Way way : {Way::Flat, Way::Axes, Way::Shortest}) {
+      if (!full_ && static_cast<std::uint64_t>(way) != hash_ % 3) continue;
+      const bool by_flat = way == Way::Flat;
+      const IndexExpr expr = by_flat ? expr_node(tracker_)
+                             : way == Way::Axes
+                                 ? expr_idxs(tracker_)
+                                 : shapetracker::shortest_idxs(tracker_, axis_indices(tracker_));
       const std::string index = render(expr.index), valid = render(expr.valid);
       for (const Point& p : points_) {
         const Ints& shape = p.right().shape;

@@ -8,6 +8,7 @@
 #include "touchstone/shapetracker/simplify.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
 #include "touchstone/shapetracker/two_views.h"
+#include "touchstone/view/flat_view.h"
 
 namespace touchstone::shapetracker {
 namespace {

@@ -9,6 +9,8 @@
 #include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/movement_ops.h"
 #include "touchstone/shapetracker/plain_index.h"
+#include "touchstone/shapetracker/shortest_index.h"
+#include "touchstone/shapetracker/simplify.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
 
 namespace touchstone {
@@ -35,6 +37,49 @@ RC_GTEST_PROP(SymbolicChain, ReadsWhatItsOperationsDefine, ()) {
   const SymbolicChain chain = model::any_symbolic_chain(draws, 7);
   expect_same(chain, chain.tracker, "as composed");
   RC_ASSERT(chain.tracker.max_size() >= chain.largest());
+}
+
+// Two hundred operations, of which the bounds let many pass.
+RC_GTEST_PROP(SymbolicChain, OfTwoHundredOperationsReadsWhatTheyDefine, ()) {
+  Draws draws(*model::any_draws(2000));
+  const SymbolicChain chain = model::SymbolicChainMaker(draws, {"n"}).make(200);
+  for (std::size_t i = 0; i < chain.bindings.size(); ++i) {
+    const ShapeTracker bound = chain.tracker.bind(chain.bindings[i]);
+    RC_ASSERT(materialise(bound) == chain.arrays[i]);
+    RC_ASSERT(materialise(simplify(bound)) == chain.arrays[i]);
+  }
+  (void)bounded_text(expr_idxs(chain.tracker).index);  // however long it is
+}
+
+// Addresses past 2^33: the same chain where the buffer is seen through larger strides.
+RC_GTEST_PROP(SymbolicChain, FarApartReadsTheSameFurtherApart, ()) {
+  Draws draws(*model::any_draws(200));
+  const SymbolicChain chain = model::any_symbolic_chain(draws, 6);
+  constexpr std::int64_t kApart = (std::int64_t{1} << 33) + 7;
+  std::vector<View> views = chain.tracker.views();
+  const View& base = views.front();
+  Strides strides;
+  for (const sint& stride : base.strides()) strides.push_back(stride * kApart);
+  views.front() =
+      View::trusted(base.shape(), std::move(strides), base.offset() * kApart, base.mask());
+  const ShapeTracker far = ShapeTracker::trusted(views);
+  const ShapeTracker simple = simplify(far);
+  const IndexExpr expr = shapetracker::shortest_idxs(far, axis_indices(far));
+  for (std::size_t b = 0; b < chain.bindings.size(); ++b) {
+    const Array found = materialise(far.bind(chain.bindings[b]));
+    RC_ASSERT(materialise(simple.bind(chain.bindings[b])) == found);
+    for (std::size_t i = 0; i < found.address.size(); i += 1 + found.address.size() / 10) {
+      const std::int64_t near = chain.arrays[b].address[i];
+      RC_ASSERT(found.address[i] == (near < 0 ? -1 : near * kApart));
+      Values values = far.var_vals(chain.bindings[b]);
+      const Ints index = model::unravel(static_cast<std::int64_t>(i), found.shape);
+      for (std::size_t a = 0; a < index.size(); ++a)
+        values[fmt::format("{}{}", index_prefix(far), a)] = index[a];
+      const bool valid = symbolic::evaluate(expr.valid, values) != 0;
+      if ((valid ? symbolic::evaluate(expr.index, values) : -1) != found.address[i])
+        RC_FAIL(fmt::format("{}: {} if {}", far.str(), render(expr.index), render(expr.valid)));
+    }
+  }
 }
 
 RC_GTEST_PROP(SymbolicChain, MinifiedReadsTheSameElementsInOrder, ()) {
