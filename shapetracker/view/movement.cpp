@@ -162,8 +162,10 @@ View View::minify() const {
     view.strides_.push_back(digit.stride);
     mask.emplace_back(digit.begin, digit.end);
   }
-  return trusted(std::move(view.shape_), std::move(view.strides_), std::move(offset),
-                 std::move(mask));
+  view =
+      trusted(std::move(view.shape_), std::move(view.strides_), std::move(offset), std::move(mask));
+  // An axis that has got one valid index by joining may be joined again: its stride is free now.
+  return view.rank() < rank() ? view.minify() : view;
 }
 
 }  // namespace touchstone
