@@ -267,16 +267,6 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
   }
 }
 
-// A NaN's bits are free, so what is made of them is open.
-template <class From, class To>
-Legal<To> bitcast_legal(const Legal<From>& a) {
-  if (!a.is_point()) return Legal<To>::anything();
-  if constexpr (sizeof(From) == sizeof(To))
-    return Legal<To>::point(std::bit_cast<To>(a.lo));
-  else
-    return Legal<To>::anything();
-}
-
 // A float as an integer that cannot hold it may become anything.
 template <class To, class From>
 Legal<To> cast_unless_out_of_range(const Legal<From>& a) {
@@ -309,21 +299,52 @@ Legal<To> cast_of(const ProgramNode& node, const Profile& profile, const Legal<F
   return out;
 }
 
+// A NaN's bits are free, so what is made of them is open.
+template <class From>
+void apply_bitcast(const ProgramNode& node, const LegalBlock& in, LegalBlock& out) {
+  using Bits = BitsOf<From>;
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    const Legal<From> a = operand<From>(node, 0, in, i);
+    out.set<Bits>(
+        i, a.is_point() ? Legal<Bits>::point(std::bit_cast<Bits>(a.lo)) : Legal<Bits>::anything());
+  }
+}
+
+// A type that holds every number of From and casts it to the same results, so that three types
+// stand for all.
+template <class From>
+using Widest = std::conditional_t<
+    is_float_storage<From>, double,
+    std::conditional_t<std::is_same_v<From, std::uint64_t>, std::uint64_t, std::int64_t>>;
+
+template <class From>
+void apply_cast_of(const ProgramNode& node, const Profile& profile, std::span<const Legal<From>> in,
+                   LegalBlock& out) {
+  const Allowance<From> allow(profile);
+  with_storage(node.dtype, [&]<class To>(std::type_identity<To>) {
+    std::int64_t i = 0;
+    for (const Legal<From>& a : in) out.set<To>(i++, allow.result(cast_of<To>(node, profile, a)));
+  });
+}
+
 void apply_cast(const ProgramNode& node, const Profile& profile, const LegalBlock& in,
                 LegalBlock& out) {
   with_storage(node.src_dtypes[0], [&]<class From>(std::type_identity<From>) {
-    with_storage(node.dtype, [&]<class To>(std::type_identity<To>) {
-      const Allowance<From> allow(profile);
-      for (std::int64_t i = 0; i < out.count(); ++i) {
-        const Legal<From> a = operand<From>(node, 0, in, i);
-        if (node.bitcast)
-          out.set<To>(i, bitcast_legal<From, To>(a));
-        else if constexpr (std::is_same_v<From, To>)
-          out.set<To>(i, a);
-        else
-          out.set<To>(i, allow.result(cast_of<To>(node, profile, allow.operand(a))));
+    if (node.bitcast) return apply_bitcast<From>(node, in, out);
+    using Wide = Widest<From>;
+    const Allowance<From> allow(profile);
+    std::vector<Legal<Wide>> wide;
+    for (std::int64_t i = 0; i < out.count(); ++i) {
+      const Legal<From> a = operand<From>(node, 0, in, i);
+      if (node.dtype == dtype_v<From>) {
+        out.set<From>(i, a);
+        continue;
       }
-    });
+      const Legal<From> seen = allow.operand(a);
+      wide.push_back(
+          {convert<Wide>(seen.lo), convert<Wide>(seen.hi), seen.number, seen.nan, seen.any});
+    }
+    if (node.dtype != dtype_v<From>) apply_cast_of<Wide>(node, profile, wide, out);
   });
 }
 

@@ -11,57 +11,88 @@ namespace {
 
 using Column = std::array<ElementwiseFxn, kOpCount>;
 
-// What wraps has the same bits with a sign and without.
 template <class T>
-using Unsigned = std::conditional_t<is_float_storage<T>, T, BitsOf<T>>;
+inline constexpr bool kIsSmall = std::is_integral_v<T> && sizeof(T) < 4;
 
-// What a type computes in: the narrow floats in float, each operation then rounded once
-// (scalar_arith.h says why that is the right rounding).
+// What a type computes in: narrow floats in float, each operation then rounded once
+// (scalar_arith.h says why that is the right rounding), small integers in 32 bits, of which the low
+// ones are then kept.
 template <class T>
-using InType = std::conditional_t<is_narrow_float<T>, float,
-                                  std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>>;
+using InType = std::conditional_t<
+    is_narrow_float<T>, float,
+    std::conditional_t<!kIsSmall<T>, T,
+                       std::conditional_t<std::is_signed_v<T>, std::int32_t, std::uint32_t>>>;
+
+// The same without the sign, where what wraps has the same bits.
+template <class T>
+using Wrapping = std::conditional_t<is_float_storage<T>, InType<T>, BitsOf<InType<T>>>;
+
+// The row of a cast; of integers, a sign counts only where it is extended.
+template <class To, class From>
+constexpr Row cast_row() {
+  if constexpr (!std::is_integral_v<To> || !std::is_integral_v<From>)
+    return rows::Cast<To, From>::cast;
+  else if constexpr (std::is_same_v<To, bool>)
+    return rows::Cast<bool, BitsOf<From>>::cast;
+  else if constexpr (sizeof(To) > sizeof(From))
+    return rows::Cast<BitsOf<To>, From>::cast;
+  else
+    return rows::Cast<BitsOf<To>, BitsOf<From>>::cast;
+}
+
+// cast_row<To, Between> after cast_row<Between, From>.
+template <class To, class Between, class From>
+constexpr ElementwiseFxn cast_by_way_of() {
+  return ElementwiseFxn(cast_row<To, Between>()).between(cast_row<Between, From>(), nullptr);
+}
 
 // `row`, which is of InType<T>, for T; compares: the result is bool.
 template <class T>
 constexpr ElementwiseFxn computed(Row row, bool compares = false) {
-  if constexpr (is_narrow_float<T>)
-    return ElementwiseFxn(row).between(rows::Cast<float, T>::cast,
-                                       compares ? nullptr : rows::Cast<T, float>::cast);
-  else
+  using In = InType<T>;
+  if constexpr (std::is_same_v<In, T>)
     return row;
+  else
+    return ElementwiseFxn(row).between(cast_row<In, T>(),
+                                       compares ? nullptr : cast_row<T, Wrapping<T>>());
 }
 
 // The column of one storage type: every op that the type has.
 template <class T>
 constexpr Column column() {
-  using C = InType<T>;
-  using U = Unsigned<C>;
+  using In = InType<T>;
+  using U = Wrapping<T>;
   Column fxn{};
   const auto set = [&](Op op, ElementwiseFxn f) { fxn[static_cast<std::size_t>(op)] = f; };
   set(Op::Noop, rows::Bits<BitsOf<T>>::copy);
   set(Op::Where, rows::Bits<BitsOf<T>>::where);
-  set(Op::CmpLt, computed<T>(rows::Ordered<C>::cmplt, true));
-  set(Op::CmpEq, computed<T>(rows::Equality<U>::cmpeq, true));
   if constexpr (std::is_same_v<T, bool>) {
     set(Op::Neg, rows::Negation<bool>::neg);
     set(Op::Add, rows::Logic::either);
     set(Op::Sub, rows::Bits<std::uint8_t>::exclusive_or);
     set(Op::Mul, rows::Logic::both);
     set(Op::Max, rows::Logic::either);
+    set(Op::CmpLt, rows::Logic::second_alone);
+    set(Op::CmpEq, rows::Logic::alike);
     set(Op::MulAcc, ElementwiseFxn(rows::Logic::both).followed_by(rows::Logic::either));
   } else {
-    set(Op::Neg, rows::Negation<Unsigned<T>>::neg);
+    set(Op::CmpLt, computed<T>(rows::Ordered<In>::cmplt, true));
+    set(Op::CmpEq, computed<T>(rows::Equality<U>::cmpeq, true));
     set(Op::Add, computed<T>(rows::Arithmetic<U>::add));
     set(Op::Sub, computed<T>(rows::Arithmetic<U>::sub));
     set(Op::Mul, computed<T>(rows::Arithmetic<U>::mul));
-    set(Op::Max, computed<T>(rows::Ordered<C>::max));
+    set(Op::Max, computed<T>(rows::Ordered<In>::max));
     set(Op::MulAcc, computed<T>(rows::Arithmetic<U>::mul).followed_by(rows::Arithmetic<U>::add));
-    set(Op::Div, computed<T>(rows::Ordered<C>::div));
-    set(Op::Mod, computed<T>(rows::Ordered<C>::mod));
+    set(Op::Div, computed<T>(rows::Ordered<In>::div));
+    set(Op::Mod, computed<T>(rows::Ordered<In>::mod));
+    if constexpr (is_float_storage<T>)
+      set(Op::Neg, rows::Negation<T>::neg);
+    else
+      set(Op::Neg, computed<T>(rows::Negation<U>::neg));
   }
   if constexpr (is_float_storage<T>) {
-    set(Op::Recip, computed<T>(rows::Roots<C>::recip));
-    set(Op::Sqrt, computed<T>(rows::Roots<C>::sqrt));
+    set(Op::Recip, computed<T>(rows::Roots<In>::recip));
+    set(Op::Sqrt, computed<T>(rows::Roots<In>::sqrt));
     set(Op::Exp2, rows::Functions<T>::exp2);
     set(Op::Log2, rows::Functions<T>::log2);
     set(Op::Sin, rows::Functions<T>::sin);
@@ -94,32 +125,29 @@ static_assert(table_is_complete());
 // convert<To>(From) as one row, or two by way of a type that holds every From.
 template <class To, class From>
 constexpr ElementwiseFxn cast_of() {
-  constexpr bool kIntegers = std::is_integral_v<To> && std::is_integral_v<From>;
+  constexpr bool kToBool = std::is_same_v<To, bool>;
+  constexpr bool kFromInteger = std::is_integral_v<From>;
+  constexpr bool kToInteger = std::is_integral_v<To> && !kToBool;
   if constexpr (std::is_same_v<To, From>) {
     return rows::Bits<BitsOf<To>>::copy;
   } else if constexpr (std::is_same_v<From, bool>) {
     return cast_of<To, std::uint8_t>();
-  } else if constexpr (is_narrow_float<From>) {
-    if constexpr (std::is_same_v<To, float>)
-      return rows::Cast<float, From>::cast;
-    else
-      return ElementwiseFxn(rows::Cast<To, float>::cast)
-          .between(rows::Cast<float, From>::cast, nullptr);
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return rows::Cast<bool, Unsigned<From>>::cast;
-  } else if constexpr (kIntegers && sizeof(To) == sizeof(From)) {
+  } else if constexpr (kFromInteger && kToInteger && sizeof(To) == sizeof(From)) {
     return rows::Bits<BitsOf<To>>::copy;
-  } else if constexpr (kIntegers && sizeof(To) < sizeof(From)) {
-    return rows::Cast<BitsOf<To>, BitsOf<From>>::cast;
-  } else if constexpr (kIntegers) {
-    return rows::Cast<BitsOf<To>, From>::cast;
-  } else if constexpr (is_narrow_float<To> && std::is_integral_v<From> &&
-                       (sizeof(From) < 8 || std::is_same_v<To, float16>)) {
-    // Exact in double; 64 bits are not, but only where float16 is infinite.
-    return ElementwiseFxn(rows::Cast<To, double>::cast)
-        .between(rows::Cast<double, From>::cast, nullptr);
-  } else {
-    return rows::Cast<To, From>::cast;
+  } else if constexpr (kFromInteger && (kToInteger || kToBool)) {
+    if constexpr (kIsSmall<From> && sizeof(To) != 4)
+      return cast_by_way_of<To, InType<From>, From>();
+    else if constexpr (sizeof(From) == 8 && sizeof(To) < 4 && !kToBool)
+      return cast_by_way_of<To, std::uint32_t, From>();
+    else
+      return cast_row<To, From>();
+  } else if constexpr (std::is_same_v<From, double> || std::is_same_v<To, double> ||
+                       (is_narrow_float<From> && std::is_same_v<To, float>) ||
+                       (std::is_same_v<From, float> && is_narrow_float<To>) ||
+                       (kFromInteger && sizeof(From) == 8 && !std::is_same_v<To, float16>)) {
+    return cast_row<To, From>();
+  } else {  // exact in double; 64 bits are not, but only where float16 is infinite
+    return cast_by_way_of<To, double, From>();
   }
 }
 

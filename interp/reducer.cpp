@@ -1,4 +1,5 @@
 #include <limits>
+#include <span>
 #include <type_traits>
 
 #include "touchstone/interp/exact_sum.h"
@@ -16,12 +17,12 @@ class FloatSum : public Reducer {
     sum_.add(std::span(in.begin<T>() + first, static_cast<std::size_t>(count)));
   }
   void finish(Block& out, std::int64_t at) override {
-    out.begin<T>()[at] = with_storage(accumulator_, [&]<class A>(std::type_identity<A>) {
-      if constexpr (is_float_storage<A>)
-        return convert<T>(sum_.template result<A>());
-      else
-        return T{};  // a float never accumulates in an integer: LazyOp rejects it
-    });
+    using Usual = std::conditional_t<std::is_same_v<T, double>, double, float>;
+    T& result = out.begin<T>()[at];
+    if (accumulator_ == dtype_v<Usual>)
+      result = convert<T>(sum_.template result<Usual>());
+    else
+      result = convert(sum_.round_to(accumulator_), dtype_v<T>).template as<T>();
     sum_ = {};
   }
   void merge(const Reducer& other) override {
@@ -43,8 +44,8 @@ class IntegerSum : public Reducer {
     for (std::int64_t i = 0; i < count; ++i) sum_ += static_cast<std::uint64_t>(values[i]);
   }
   void finish(Block& out, std::int64_t at) override {
-    out.begin<T>()[at] = with_storage(
-        accumulator_, [&]<class A>(std::type_identity<A>) { return convert<T>(convert<A>(sum_)); });
+    const Scalar sum = convert(Scalar::of(sum_), accumulator_);
+    out.begin<T>()[at] = convert(sum, dtype_v<T>).template as<T>();
     sum_ = 0;
   }
   void merge(const Reducer& other) override { sum_ += static_cast<const IntegerSum&>(other).sum_; }

@@ -10,9 +10,9 @@
 // binaryExpr, since Eigen's sqrt, exp, log, sin, min and max of floats are not IEEE. One operation
 // a row, so that there is nothing to contract.
 //
-// Types share a row where the bits are the same: integers that wrap are taken as unsigned, bool as
-// a byte where it may be, and narrow floats compute in float between conversions
-// (fxn_for_op.cpp). Instantiated in rows_float.cpp, rows_integer.cpp and rows_cast.cpp.
+// Types share a row where the results are the same (fxn_for_op.cpp): what wraps is unsigned, and
+// narrow types compute in wider ones between conversions. Instantiated in rows_float.cpp,
+// rows_integer.cpp and rows_cast.cpp.
 
 namespace touchstone::interp {
 
@@ -21,7 +21,7 @@ using Row = void (*)(const void* const* in, void* out, std::int64_t n);
 
 namespace rows {
 
-/// float, double; unsigned integers, which wrap.
+/// float, double; uint32 and uint64, which wrap.
 template <class T>
 struct Arithmetic {
   static void add(const void* const* in, void* out, std::int64_t n);
@@ -29,7 +29,7 @@ struct Arithmetic {
   static void mul(const void* const* in, void* out, std::int64_t n);
 };
 
-/// float, double, integers.
+/// float, double, integers of 32 and 64 bits.
 template <class T>
 struct Ordered {
   static void div(const void* const* in, void* out, std::int64_t n);
@@ -38,13 +38,13 @@ struct Ordered {
   static void cmplt(const void* const* in, void* out, std::int64_t n);
 };
 
-/// float, double, unsigned integers.
+/// float, double, uint32, uint64.
 template <class T>
 struct Equality {
   static void cmpeq(const void* const* in, void* out, std::int64_t n);
 };
 
-/// All floats, unsigned integers, bool.
+/// All floats, uint32, uint64, bool.
 template <class T>
 struct Negation {
   static void neg(const void* const* in, void* out, std::int64_t n);
@@ -73,9 +73,12 @@ struct Bits {
   static void exclusive_or(const void* const* in, void* out, std::int64_t n);
 };
 
+/// bool.
 struct Logic {
   static void either(const void* const* in, void* out, std::int64_t n);
   static void both(const void* const* in, void* out, std::int64_t n);
+  static void alike(const void* const* in, void* out, std::int64_t n);
+  static void second_alone(const void* const* in, void* out, std::int64_t n);
 };
 
 /// convert<To>(From), for the pairs that fxn_for_op.cpp needs.

@@ -16,11 +16,7 @@ void Arithmetic<T>::sub(const void* const* in, void* out, std::int64_t n) {
 }
 template <class T>
 void Arithmetic<T>::mul(const void* const* in, void* out, std::int64_t n) {
-  // Two numbers of 16 bits would be multiplied as ints, which overflow.
-  if constexpr (std::is_same_v<T, std::uint16_t>)
-    binary<T, T>(in, out, n, [](T a, T b) { return scalar::mul(a, b); });
-  else
-    array<T>(out, n) = array<T>(in[0], n) * array<T>(in[1], n);
+  array<T>(out, n) = array<T>(in[0], n) * array<T>(in[1], n);
 }
 
 template <class T>
@@ -76,31 +72,28 @@ void Logic::both(const void* const* in, void* out, std::int64_t n) {
   array<bool>(out, n) = array<bool>(in[0], n) && array<bool>(in[1], n);
 }
 
+void Logic::alike(const void* const* in, void* out, std::int64_t n) {
+  array<bool>(out, n) = array<bool>(in[0], n) == array<bool>(in[1], n);
+}
+void Logic::second_alone(const void* const* in, void* out, std::int64_t n) {
+  array<bool>(out, n) = array<bool>(in[0], n) < array<bool>(in[1], n);
+}
+
 template struct Arithmetic<float>;
 template struct Arithmetic<double>;
-template struct Arithmetic<std::uint8_t>;
-template struct Arithmetic<std::uint16_t>;
 template struct Arithmetic<std::uint32_t>;
 template struct Arithmetic<std::uint64_t>;
 template struct Ordered<float>;
 template struct Ordered<double>;
-template struct Ordered<std::int8_t>;
-template struct Ordered<std::uint8_t>;
-template struct Ordered<std::int16_t>;
-template struct Ordered<std::uint16_t>;
 template struct Ordered<std::int32_t>;
 template struct Ordered<std::uint32_t>;
 template struct Ordered<std::int64_t>;
 template struct Ordered<std::uint64_t>;
 template struct Equality<float>;
 template struct Equality<double>;
-template struct Equality<std::uint8_t>;
-template struct Equality<std::uint16_t>;
 template struct Equality<std::uint32_t>;
 template struct Equality<std::uint64_t>;
 template struct Negation<bool>;
-template struct Negation<std::uint8_t>;
-template struct Negation<std::uint16_t>;
 template struct Negation<std::uint32_t>;
 template struct Negation<std::uint64_t>;
 template struct Negation<float8_e4m3>;

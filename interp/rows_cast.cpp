@@ -21,41 +21,20 @@ void Cast<To, From>::cast(const void* const* in, void* out, std::int64_t n) {
     unary<From, To>(in, out, n, [](From x) { return convert<To>(x); });
 }
 
-// From a number as wide or wider only the low bits count; a narrower one is extended by its sign.
-template struct Cast<std::uint8_t, std::uint16_t>;
-template struct Cast<std::uint8_t, std::uint32_t>;
-template struct Cast<std::uint8_t, std::uint64_t>;
-template struct Cast<std::uint16_t, std::uint32_t>;
-template struct Cast<std::uint16_t, std::uint64_t>;
-template struct Cast<std::uint32_t, std::uint64_t>;
-template struct Cast<std::uint16_t, std::uint8_t>;
-template struct Cast<std::uint32_t, std::uint8_t>;
-template struct Cast<std::uint64_t, std::uint8_t>;
-template struct Cast<std::uint32_t, std::uint16_t>;
-template struct Cast<std::uint64_t, std::uint16_t>;
-template struct Cast<std::uint64_t, std::uint32_t>;
-template struct Cast<std::uint16_t, std::int8_t>;
+// Integers, by way of 32 bits.
 template struct Cast<std::uint32_t, std::int8_t>;
-template struct Cast<std::uint64_t, std::int8_t>;
+template struct Cast<std::uint32_t, std::uint8_t>;
 template struct Cast<std::uint32_t, std::int16_t>;
-template struct Cast<std::uint64_t, std::int16_t>;
+template struct Cast<std::uint32_t, std::uint16_t>;
 template struct Cast<std::uint64_t, std::int32_t>;
-
-template struct Cast<bool, std::uint8_t>;
-template struct Cast<bool, std::uint16_t>;
+template struct Cast<std::uint64_t, std::uint32_t>;
+template struct Cast<std::uint32_t, std::uint64_t>;
+template struct Cast<std::uint16_t, std::uint32_t>;
+template struct Cast<std::uint8_t, std::uint32_t>;
 template struct Cast<bool, std::uint32_t>;
 template struct Cast<bool, std::uint64_t>;
-template struct Cast<bool, float>;
-template struct Cast<bool, double>;
 
-template struct Cast<float, std::int8_t>;
-template struct Cast<float, std::uint8_t>;
-template struct Cast<float, std::int16_t>;
-template struct Cast<float, std::uint16_t>;
-template struct Cast<float, std::int32_t>;
-template struct Cast<float, std::uint32_t>;
-template struct Cast<float, std::int64_t>;
-template struct Cast<float, std::uint64_t>;
+// To floats, by way of double but for what it does not hold.
 template struct Cast<double, std::int8_t>;
 template struct Cast<double, std::uint8_t>;
 template struct Cast<double, std::int16_t>;
@@ -64,15 +43,22 @@ template struct Cast<double, std::int32_t>;
 template struct Cast<double, std::uint32_t>;
 template struct Cast<double, std::int64_t>;
 template struct Cast<double, std::uint64_t>;
+template struct Cast<float, std::int64_t>;
+template struct Cast<float, std::uint64_t>;
+template struct Cast<bfloat16, std::int64_t>;
+template struct Cast<bfloat16, std::uint64_t>;
+template struct Cast<float8_e4m3, std::int64_t>;
+template struct Cast<float8_e4m3, std::uint64_t>;
+template struct Cast<float8_e5m2, std::int64_t>;
+template struct Cast<float8_e5m2, std::uint64_t>;
 
-template struct Cast<std::int8_t, float>;
-template struct Cast<std::uint8_t, float>;
-template struct Cast<std::int16_t, float>;
-template struct Cast<std::uint16_t, float>;
-template struct Cast<std::int32_t, float>;
-template struct Cast<std::uint32_t, float>;
-template struct Cast<std::int64_t, float>;
-template struct Cast<std::uint64_t, float>;
+// From floats, by way of double.
+template struct Cast<double, float>;
+template struct Cast<double, float8_e4m3>;
+template struct Cast<double, float8_e5m2>;
+template struct Cast<double, float16>;
+template struct Cast<double, bfloat16>;
+template struct Cast<bool, double>;
 template struct Cast<std::int8_t, double>;
 template struct Cast<std::uint8_t, double>;
 template struct Cast<std::int16_t, double>;
@@ -81,9 +67,13 @@ template struct Cast<std::int32_t, double>;
 template struct Cast<std::uint32_t, double>;
 template struct Cast<std::int64_t, double>;
 template struct Cast<std::uint64_t, double>;
-
 template struct Cast<float, double>;
-template struct Cast<double, float>;
+template struct Cast<float8_e4m3, double>;
+template struct Cast<float8_e5m2, double>;
+template struct Cast<float16, double>;
+template struct Cast<bfloat16, double>;
+
+// Where the narrow floats compute.
 template struct Cast<float, float8_e4m3>;
 template struct Cast<float, float8_e5m2>;
 template struct Cast<float, float16>;
@@ -92,15 +82,5 @@ template struct Cast<float8_e4m3, float>;
 template struct Cast<float8_e5m2, float>;
 template struct Cast<float16, float>;
 template struct Cast<bfloat16, float>;
-template struct Cast<float8_e4m3, double>;
-template struct Cast<float8_e5m2, double>;
-template struct Cast<float16, double>;
-template struct Cast<bfloat16, double>;
-template struct Cast<float8_e4m3, std::int64_t>;
-template struct Cast<float8_e5m2, std::int64_t>;
-template struct Cast<bfloat16, std::int64_t>;
-template struct Cast<float8_e4m3, std::uint64_t>;
-template struct Cast<float8_e5m2, std::uint64_t>;
-template struct Cast<bfloat16, std::uint64_t>;
 
 }  // namespace touchstone::interp::rows
