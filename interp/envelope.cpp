@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "touchstone/interp/evaluator.h"
@@ -299,15 +300,21 @@ Legal<To> cast_of(const ProgramNode& node, const Profile& profile, const Legal<F
   return out;
 }
 
-// A NaN's bits are free, so what is made of them is open.
+// A NaN's bits are free, so what is made of them is open; bits that make a NaN are any NaN.
 template <class From>
 void apply_bitcast(const ProgramNode& node, const LegalBlock& in, LegalBlock& out) {
-  using Bits = BitsOf<From>;
+  std::vector<std::optional<std::uint64_t>> bits;
   for (std::int64_t i = 0; i < out.count(); ++i) {
     const Legal<From> a = operand<From>(node, 0, in, i);
-    out.set<Bits>(
-        i, a.is_point() ? Legal<Bits>::point(std::bit_cast<Bits>(a.lo)) : Legal<Bits>::anything());
+    bits.emplace_back();
+    if (a.is_point()) bits.back() = std::bit_cast<BitsOf<From>>(a.lo);
   }
+  with_storage(node.dtype, [&]<class To>(std::type_identity<To>) {
+    std::int64_t i = 0;
+    for (const auto& b : bits)
+      out.set<To>(i++, b ? Legal<To>::point(std::bit_cast<To>(static_cast<BitsOf<To>>(*b)))
+                         : Legal<To>::anything());
+  });
 }
 
 // A type that holds every number of From and casts it to the same results, so that three types

@@ -53,6 +53,32 @@ TEST(Verdict, AnyNanEqualsAnyNanAndNothingElse) {
   EXPECT_EQ(judged<float>(root, {buffer<float>({-1})}, {0}).outcome, Outcome::Fail);
 }
 
+TEST(Verdict, CastsAndBitcastsOfEveryPairTakeTheReferencesAnswer) {
+  const std::int64_t n = 256;
+  for (const DTypeInfo& from : dtype_table)
+    for (const DTypeInfo& to : dtype_table)
+      for (const bool bitcast : {false, true}) {
+        const bool bools = to.dtype == DType::Bool || from.dtype == DType::Bool;
+        if (bitcast && (to.itemsize != from.itemsize || bools)) continue;
+        const BufferPtr in = buffer(from.dtype, n), out = buffer(to.dtype, n);
+        auto* bytes = static_cast<std::uint8_t*>(in->memory());  // every first and last byte
+        for (std::int64_t i = 0; i < n * from.itemsize; ++i)
+          bytes[i] = static_cast<std::uint8_t>(from.dtype == DType::Bool ? i % 2
+                                                                         : i * 255 / from.itemsize);
+        const LazyOpPtr value = LazyOp::cast(load(1, n, from.dtype), to.dtype, bitcast);
+        run_kernel(test::reference(), test::store(value),
+                   std::vector<Buffer*>{out.get(), in.get()});
+        Profile saturates_not;
+        saturates_not.casts_saturate = false;  // so that no operand's result is determined
+        for (const Profile& profile : {Profile(), saturates_not})
+          EXPECT_EQ(
+              judge(test::store(value), std::vector<Buffer*>{nullptr, in.get()}, *out, profile)
+                  .wrong,
+              0)
+              << from.name << " to " << to.name << (bitcast ? ", bits" : "");
+      }
+}
+
 TEST(Verdict, ZerosOfTheWrongSignFail) {
   EXPECT_EQ(
       judged<float>(LazyOp::unary(Op::Sqrt, load(1, 1)), {buffer<float>({-0.0F})}, {0.0F}).outcome,
