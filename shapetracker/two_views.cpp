@@ -289,7 +289,7 @@ class Splitter {
       std::optional<TwoViews> views = assemble();
       if (!views) return std::nullopt;
       const View pair[] = {views->inner, views->outer};
-      const Comparison compared = compare_maps(stack_, pair, kMostBoxes);
+      const Comparison compared = compare_maps(stack_, pair, 8 * kMostBoxes);
       if (compared.same == Truth::Yes) return within_reach(views->inner) ? views : std::nullopt;
       limited_ = limited_ || compared.same == Truth::Unknown;
       if (compared.same == Truth::Unknown || blocks_.size() < 2) return std::nullopt;

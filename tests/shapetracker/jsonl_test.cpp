@@ -147,6 +147,14 @@ TEST(Jsonl, FlipAndAsStridedAreOperations) {
             one(R"([["n"],["n"],1,null])"));
 }
 
+TEST(Jsonl, SaysWhereASearchEndedByALimit) {
+  const std::string answer =
+      answer_json(R"({"base":[101,103,107],"ops":[["permute",[2,1,0]],["reshape",[103,107,101]],)"
+                  R"(["permute",[2,1,0]],["reshape",[1113121]]]})");
+  EXPECT_NE(answer.find(",\"limited\":true,"), std::string::npos) << answer;
+  EXPECT_EQ(answer_json(R"({"base":[2],"ops":[]})").find("limited"), std::string::npos);
+}
+
 TEST(Jsonl, NeighboursMayMergeInALongerStack) {
   EXPECT_EQ(
       reduced(

@@ -75,6 +75,24 @@ TEST(Reduce, BitsReversedTwiceAreTwoViews) {
   }
 }
 
+TEST(Reduce, SaysWhereASearchEndedByALimit) {
+  // Of this size every position is looked at, and no two views are found.
+  const Views small = {strided({4, 3, 3}, {3, 1, 12}), strided({2, 3, 6}, {1, 12, 2}),
+                       View::contiguous({34})};
+  const Reduction seen = shapetracker::reduce(small);
+  EXPECT_EQ(seen.views.size(), 3U);
+  EXPECT_FALSE(seen.limited);
+  const Order back{2, 1, 0};
+  const ShapeTracker large = ShapeTracker::contiguous({101, 103, 107})
+                                 .permute(back)
+                                 .reshape({103, 107, 101})
+                                 .permute(back)
+                                 .reshape({101 * 103 * 107});
+  const Reduction cut = shapetracker::reduce(large.views());
+  EXPECT_EQ(cut.views.size(), 3U);
+  EXPECT_TRUE(cut.limited);
+}
+
 // Large stacks are read in windows: what comes out says what went in.
 RC_GTEST_PROP(Reduce, LargeStacksSayWhatTheySaid, ()) {
   Draws draws(*model::any_draws(120));
