@@ -10,6 +10,7 @@
 #include "touchstone/symbolic/derivation_check.h"
 #include "touchstone/symbolic/derive.h"
 #include "touchstone/symbolic/extract.h"
+#include "touchstone/symbolic/operators.h"
 #include "touchstone/symbolic/program.h"
 
 namespace touchstone::fuzz {
@@ -33,10 +34,7 @@ Expr swapped(Exprs& exprs, Expr root) {
     std::vector<Expr> args;
     for (const Expr a : exprs.args(e)) args.push_back(now.at(a));
     const ExprOp op = exprs.op(e);
-    const bool commutes = op == ExprOp::Add || op == ExprOp::Mul || op == ExprOp::Eq ||
-                          op == ExprOp::Ne || op == ExprOp::And || op == ExprOp::Or ||
-                          op == ExprOp::Min || op == ExprOp::Max;
-    if (commutes) std::ranges::reverse(args);
+    if (info(op).commutes) std::ranges::reverse(args);
     now[e] = args.empty() ? e : exprs.apply(op, args);
   }
   return now.at(root);
@@ -193,10 +191,7 @@ class Check {
   bool divides_by_zero() const {
     const Exprs& exprs = trees().exprs;
     for (const Expr e : exprs.parts(trees().root)) {
-      const ExprOp op = exprs.op(e);
-      if (op != ExprOp::Div && op != ExprOp::Mod && op != ExprOp::TruncDiv &&
-          op != ExprOp::TruncMod)
-        continue;
+      if (!divides(exprs.op(e))) continue;
       const Column& divisor = values_.evaluate(render(exprs, exprs.arg(e, 1)));
       bool everywhere = true;
       for (std::size_t p = 0; p < values_.points(); ++p)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "touchstone/symbolic/operators.h"
+
 namespace touchstone::symbolic {
 
 template <class Build>
@@ -113,7 +115,7 @@ class CanonicalBuilder::Player {
   Id play(std::string_view text) {
     for (Tape::Part part = 0; part < t_.parts(); ++part) {
       const Tape::Step step = t_.step(part);
-      if (is_division(step.op)) {
+      if (divides(step.op)) {
         Linear room;
         const Linear& divisor = sum(step, 1, room);
         if (divisor.is_constant() && divisor.constant.is_zero())
@@ -134,10 +136,6 @@ class CanonicalBuilder::Player {
   static constexpr std::size_t kLongest = 24;  // terms of what is not built by itself
   static constexpr std::size_t kShort = 256;   // parts; longer tapes often lead to the same nodes
 
-  static bool is_division(ExprOp op) {
-    return op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv ||
-           op == ExprOp::TruncMod;
-  }
   static Tape::Part part(const Tape::Step& step, std::size_t i) { return step.operands[i] >> 1; }
 
   Id node(Tape::Part part) {

@@ -1,41 +1,9 @@
-#include <array>
-
 #include "touchstone/base/error.h"
-#include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/operators.h"
 
 namespace touchstone::symbolic {
 
 namespace {
-
-struct Spelling {
-  ExprOp op;
-  std::string_view text;
-  int level;  // binds tighter where higher, as in Python; 8 needs no parentheses
-};
-
-constexpr std::array kSpellings = {
-    Spelling{ExprOp::Constant, "", 8},     Spelling{ExprOp::Variable, "", 8},
-    Spelling{ExprOp::Or, " or ", 1},       Spelling{ExprOp::And, " and ", 2},
-    Spelling{ExprOp::Not, "not ", 3},      Spelling{ExprOp::Lt, " < ", 4},
-    Spelling{ExprOp::Gt, " > ", 4},        Spelling{ExprOp::Le, " <= ", 4},
-    Spelling{ExprOp::Ge, " >= ", 4},       Spelling{ExprOp::Eq, " == ", 4},
-    Spelling{ExprOp::Ne, " != ", 4},       Spelling{ExprOp::Add, " + ", 5},
-    Spelling{ExprOp::Sub, " - ", 5},       Spelling{ExprOp::Mul, "*", 6},
-    Spelling{ExprOp::Div, "//", 6},        Spelling{ExprOp::Mod, "%", 6},
-    Spelling{ExprOp::Neg, "-", 7},         Spelling{ExprOp::Min, "min", 8},
-    Spelling{ExprOp::Max, "max", 8},       Spelling{ExprOp::Where, "where", 8},
-    Spelling{ExprOp::TruncDiv, "tdiv", 8}, Spelling{ExprOp::TruncMod, "tmod", 8}};
-
-constexpr bool in_order() {
-  for (std::size_t i = 0; i < kSpellings.size(); ++i)
-    if (kSpellings[i].op != static_cast<ExprOp>(i)) return false;
-  return true;
-}
-static_assert(in_order());
-
-constexpr int kComparison = 4, kNegation = 7, kAtom = 8;
-
-const Spelling& spelling(ExprOp op) { return kSpellings[static_cast<std::size_t>(op)]; }
 
 /// Writes a tree with a stack of what is still to write, last on top.
 class Writer {
@@ -81,9 +49,9 @@ class Writer {
     if (out_.text.size() > kLongest)
       throw Error("render: the text is beyond 50 million characters; shared parts are written out");
     const ExprOp op = e_.op(item.form);
-    const Spelling& s = spelling(op);
+    const OperatorInfo& s = info(op);
     const bool negative = op == ExprOp::Constant && e_.value(item.form).sign() < 0;
-    const int level = negative ? kNegation : s.level;
+    const int level = negative ? info(ExprOp::Neg).level : s.level;
     if (path_ && item.along == path_->size()) {
       out_.begin = out_.text.size();
       todo_.push_back({.is_text = true, .end = true});
@@ -96,19 +64,20 @@ class Writer {
       out_.text += e_.value(item.form).str();
     } else if (op == ExprOp::Variable) {
       out_.text += e_.name(item.form);
-    } else if (op == ExprOp::Not || op == ExprOp::Neg) {
+    } else if (s.notation == Notation::Prefix) {
       out_.text += s.text;
-      form(e_.arg(item.form, 0), op == ExprOp::Not ? level : kAtom, below(item, 0));
-    } else if (level == kAtom) {
+      form(e_.arg(item.form, 0), op == ExprOp::Not ? level : kTightest, below(item, 0));
+    } else if (s.notation == Notation::Call) {
       call(item, s);
     } else {
       form(e_.arg(item.form, 1), level + 1, below(item, 1));
       text(s.text);
-      form(e_.arg(item.form, 0), level == kComparison ? level + 1 : level, below(item, 0));
+      form(e_.arg(item.form, 0), level == info(ExprOp::Lt).level ? level + 1 : level,
+           below(item, 0));
     }
   }
 
-  void call(const Item& item, const Spelling& s) {
+  void call(const Item& item, const OperatorInfo& s) {
     out_.text += s.text;
     out_.text += '(';
     text(")");

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "touchstone/base/error.h"
+#include "touchstone/symbolic/operators.h"
 #include "touchstone/symbolic/short.h"
 
 namespace touchstone::symbolic {
@@ -12,33 +13,26 @@ namespace {
 
 enum class Tok : std::uint8_t { Number, Name, Symbol, End };
 
-struct Operator {
-  std::string_view text;
-  ExprOp op;
-  int level;  // binds tighter where higher, as in Python
-};
-
 struct Token {
   Tok kind = Tok::End;
   std::string_view text;
-  std::size_t at = 0;                // offset in the text
-  const Operator* binary = nullptr;  // which operator it is between operands
+  std::size_t at = 0;                    // offset in the text
+  const OperatorInfo* binary = nullptr;  // which operator it is between operands
 };
 
-constexpr std::array kBinary = {
-    Operator{"or", ExprOp::Or, 1}, Operator{"and", ExprOp::And, 2}, Operator{"<", ExprOp::Lt, 4},
-    Operator{">", ExprOp::Gt, 4},  Operator{"<=", ExprOp::Le, 4},   Operator{">=", ExprOp::Ge, 4},
-    Operator{"==", ExprOp::Eq, 4}, Operator{"!=", ExprOp::Ne, 4},   Operator{"+", ExprOp::Add, 5},
-    Operator{"-", ExprOp::Sub, 5}, Operator{"*", ExprOp::Mul, 6},   Operator{"//", ExprOp::Div, 6},
-    Operator{"%", ExprOp::Mod, 6},
-};
-constexpr int kNot = 3, kCompared = 4, kSum = 5, kMinus = 7;
+constexpr int kNot = info(ExprOp::Not).level, kCompared = info(ExprOp::Lt).level,
+              kSum = info(ExprOp::Add).level, kMinus = info(ExprOp::Neg).level;
+
+constexpr bool letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+constexpr bool digit(char c) { return c >= '0' && c <= '9'; }
 
 // Which operators begin with a character: at most one of one character and one of two.
 constexpr std::size_t kNoPlace = static_cast<std::size_t>(-1);
 constexpr std::size_t binary_row(std::string_view text) {
-  for (std::size_t i = 0; i < kBinary.size(); ++i)
-    if (kBinary[i].text == text) return i;
+  for (std::size_t i = 0; i < kOperators.size(); ++i)
+    if (kOperators[i].notation == Notation::Infix && kOperators[i].name() == text) return i;
   return kNoPlace;
 }
 struct Start {
@@ -47,30 +41,16 @@ struct Start {
 };
 constexpr std::array<Start, 128> kStarts = [] {
   std::array<Start, 128> starts{};
-  for (const Operator& o : kBinary) {
-    Start& s = starts[static_cast<std::size_t>(o.text[0])];
-    if (o.text.size() == 1) s.one = binary_row(o.text);
-    if (o.text.size() != 2 || o.level == 1) continue;
-    s.two = binary_row(o.text);
-    s.second = o.text[1];
+  for (const OperatorInfo& o : kOperators) {
+    if (o.notation != Notation::Infix || letter(o.name()[0])) continue;
+    Start& s = starts[static_cast<std::size_t>(o.name()[0])];
+    if (o.name().size() == 1) s.one = binary_row(o.name());
+    if (o.name().size() != 2) continue;
+    s.two = binary_row(o.name());
+    s.second = o.name()[1];
   }
   return starts;
 }();
-
-struct Function {
-  std::string_view name;
-  ExprOp op;
-  std::size_t least, most;  // arguments
-};
-
-constexpr std::size_t kAny = static_cast<std::size_t>(-1);
-constexpr std::array kFunctions = {
-    Function{"min", ExprOp::Min, 1, kAny}, Function{"max", ExprOp::Max, 1, kAny},
-    Function{"where", ExprOp::Where, 3, 3}, Function{"tdiv", ExprOp::TruncDiv, 2, 2},
-    Function{"tmod", ExprOp::TruncMod, 2, 2}};
-
-bool letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool digit(char c) { return c >= '0' && c <= '9'; }
 
 /// Operator-precedence parser with its own stacks, so that depth costs memory only.
 class Parser {
@@ -86,10 +66,10 @@ class Parser {
  private:
   struct Pending {
     ExprOp op;
-    int level;                           // 0 for an open parenthesis
-    std::size_t at;                      // where it stands
-    const Function* function = nullptr;  // of a call's parenthesis
-    std::size_t base = 0;                // values below a call's arguments
+    int level;                               // 0 for an open parenthesis
+    std::size_t at;                          // where it stands
+    const OperatorInfo* function = nullptr;  // of a call's parenthesis
+    std::size_t base = 0;                    // values below a call's arguments
   };
 
   [[noreturn]] void fail(std::size_t at, const std::string& what) const {
@@ -101,7 +81,7 @@ class Parser {
   void name(const Token& t);
   /// True where the text goes on with an operand.
   bool after_operand(const Token& t);
-  void binary(const Operator& o, std::size_t at);
+  void binary(const OperatorInfo& o, std::size_t at);
   void reduce(int level);
   void apply_top();
   void apply_run(const Pending& top);
@@ -141,8 +121,8 @@ Token Parser::next() {
     position_ = end;
     const std::string_view word = text_.substr(at, end - at);
     if (digit(first)) return {Tok::Number, word, at};
-    if (word == "and") return {Tok::Name, word, at, &kBinary[binary_row("and")]};
-    if (word == "or") return {Tok::Name, word, at, &kBinary[binary_row("or")]};
+    if (word == "and") return {Tok::Name, word, at, &kOperators[binary_row("and")]};
+    if (word == "or") return {Tok::Name, word, at, &kOperators[binary_row("or")]};
     return {Tok::Name, word, at};
   }
   const Start& start = kStarts[static_cast<unsigned char>(first) & 127U];
@@ -155,7 +135,7 @@ Token Parser::next() {
     fail(at, fmt::format("\"{}\" means nothing here; expected a number, a name or an operator",
                          first >= ' ' && first < 127 ? std::string(1, first) : "?"));
   position_ = at + length;
-  return {Tok::Symbol, text_.substr(at, length), at, row == kNoPlace ? nullptr : &kBinary[row]};
+  return {Tok::Symbol, text_.substr(at, length), at, row == kNoPlace ? nullptr : &kOperators[row]};
 }
 
 Parser::Value Parser::run() {
@@ -211,8 +191,10 @@ void Parser::name(const Token& t) {
     values_.push_back(builder_.constant(t.text == "True" ? 1 : 0));
     return;
   }
-  const auto f = std::ranges::find(kFunctions, t.text, &Function::name);
-  if (f == kFunctions.end())
+  const auto f = std::ranges::find_if(kOperators, [&](const OperatorInfo& o) {
+    return o.notation == Notation::Call && o.text == t.text;
+  });
+  if (f == kOperators.end())
     fail(t.at, fmt::format("unknown name \"{}\"; expected {}", t.text, builder_.known_names()));
   const Token open = next();
   if (open.text != "(") unexpected(open, fmt::format("\"(\" after {}", t.text));
@@ -227,7 +209,7 @@ bool Parser::after_operand(const Token& t) {
     const Pending open = pending_.back();
     if (t.text == ",") {
       if (values_.size() - open.base >= open.function->most)
-        unexpected(t, fmt::format("\")\": {} takes {} arguments", open.function->name,
+        unexpected(t, fmt::format("\")\": {} takes {} arguments", open.function->text,
                                   open.function->most));
       return true;
     }
@@ -240,7 +222,7 @@ bool Parser::after_operand(const Token& t) {
   return true;
 }
 
-void Parser::binary(const Operator& o, std::size_t at) {
+void Parser::binary(const OperatorInfo& o, std::size_t at) {
   // Sums and lists wait until they are complete: one sort instead of one a term.
   const bool list = o.level == kSum || o.op == ExprOp::And || o.op == ExprOp::Or;
   reduce(list ? o.level + 1 : o.level);
@@ -258,9 +240,7 @@ void Parser::reduce(int level) {
 }
 
 void Parser::refuse_zero(ExprOp op, Value divisor, std::size_t at) {
-  const bool divides =
-      op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv || op == ExprOp::TruncMod;
-  if (!divides) return;
+  if (!divides(op)) return;
   if (builder_.is_zero(divisor)) fail_division(text_, at);
   builder_.at(at);
 }
@@ -294,10 +274,10 @@ void Parser::apply_run(const Pending& top) {
 
 void Parser::apply_call(const Pending& call, std::size_t end) {
   const std::size_t n = values_.size() - call.base;
-  const Function& f = *call.function;
+  const OperatorInfo& f = *call.function;
   if (n < f.least)
     fail(end,
-         fmt::format("expected \",\": {} takes {} arguments, here are {}", f.name, f.least, n));
+         fmt::format("expected \",\": {} takes {} arguments, here are {}", f.text, f.least, n));
   const auto args = std::span(values_).subspan(call.base);
   refuse_zero(f.op, args.back(), call.at);
   const Value value = builder_.apply(f.op, args);

@@ -1,5 +1,7 @@
 #include "touchstone/symbolic/operators.h"
 
+#include "touchstone/base/error.h"
+
 namespace touchstone::symbolic {
 
 namespace {
@@ -10,10 +12,6 @@ Int truncated(const Int& a, const Int& b) {
 }
 
 }  // namespace
-
-bool divides(ExprOp op) {
-  return op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv || op == ExprOp::TruncMod;
-}
 
 Int value_of(ExprOp op, const Int& a, const Int& b) {
   switch (op) {
@@ -45,9 +43,18 @@ Int value_of(ExprOp op, const Int& a, const Int& b) {
       return a - b * truncated(a, b);
     case ExprOp::Min:
       return smaller(a, b);
-    default:
+    case ExprOp::Max:
       return larger(a, b);
+    case ExprOp::Constant:
+    case ExprOp::Variable:
+    case ExprOp::Or:
+    case ExprOp::And:
+    case ExprOp::Not:
+    case ExprOp::Neg:
+    case ExprOp::Where:
+      break;
   }
+  throw Error(fmt::format("value_of: '{}' is no operator of two numbers", info(op).name()));
 }
 
 }  // namespace touchstone::symbolic

@@ -5,16 +5,13 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/symbolic/extract.h"
+#include "touchstone/symbolic/operators.h"
 
 namespace touchstone::symbolic {
 
 namespace {
 
 constexpr std::uint32_t kNoPart = 0xffffffff;
-
-bool is_division(ExprOp op) {
-  return op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv || op == ExprOp::TruncMod;
-}
 
 std::uint64_t hash_words(std::span<const std::uint32_t> words) {
   return hash_bytes({reinterpret_cast<const char*>(words.data()), words.size_bytes()});
@@ -72,7 +69,7 @@ class TapeBuilder final : public ExpressionBuilder {
     for (const Value v : args) operand(v, false, size);
     const std::size_t before = t_.parts();
     const Value part = t_.keep(op, operands_, size);
-    if (t_.parts() > before && is_division(op)) t_.places_.push_back({part, place_});
+    if (t_.parts() > before && divides(op)) t_.places_.push_back({part, place_});
     return part;
   }
 
@@ -189,7 +186,7 @@ class FormReader {
   std::uint32_t apply(ExprOp op, std::span<const int> args) {
     Short<std::uint32_t, 4> parts;
     for (const int a : args) parts.push_back(part(a));
-    refused_ |= is_division(op) && b_.is_zero(parts.back());
+    refused_ |= divides(op) && b_.is_zero(parts.back());
     return b_.apply(op, parts);
   }
   std::uint32_t chain(const Form& last) {

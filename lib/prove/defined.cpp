@@ -2,6 +2,8 @@
 
 #include <unordered_map>
 
+#include "touchstone/symbolic/operators.h"
+
 namespace touchstone::prove {
 
 namespace {
@@ -55,9 +57,7 @@ Expr defined(Exprs& exprs, Expr root) {
         r = both(exprs, r, yes == no ? yes : exprs.apply(ExprOp::Where, {args[0], yes, no}));
     } else {
       for (const Expr a : args) r = both(exprs, r, known.at(a));
-      const bool divides = op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv ||
-                           op == ExprOp::TruncMod;
-      if (divides && !(exprs.is_constant(args[1]) && !exprs.is_constant(args[1], 0)))
+      if (symbolic::divides(op) && !(exprs.is_constant(args[1]) && !exprs.is_constant(args[1], 0)))
         r = both(exprs, r, exprs.apply(ExprOp::Ne, {args[1], exprs.constant(0)}));
     }
     known.emplace(e, r);
