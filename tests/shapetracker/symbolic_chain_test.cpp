@@ -49,6 +49,7 @@ RC_GTEST_PROP(SymbolicChain, OfTwoHundredOperationsReadsWhatTheyDefine, ()) {
     RC_ASSERT(materialise(simplify(bound)) == chain.arrays[i]);
   }
   (void)bounded_text(expr_idxs(chain.tracker).index);  // however long it is
+  RC_ASSERT(chain.tracker.str().size() < 1'000'000);
 }
 
 // Addresses past 2^33: the same chain where the buffer is seen through larger strides.
