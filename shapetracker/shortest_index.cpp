@@ -143,7 +143,9 @@ Node shorter_condition(const std::vector<Node>& conditions) {
 constexpr std::size_t kLongest = 20'000;  // parts of a text to go through
 
 std::optional<PlainIndex> plain_of(const IndexExpr& expr, std::vector<std::string> indices) {
-  if (symbolic::size(expr.index) + symbolic::size(expr.valid) > kLongest) return std::nullopt;
+  // Each by itself: a size is at most what its type holds, and two of these are 0.
+  if (symbolic::size(expr.index) > kLongest || symbolic::size(expr.valid) > kLongest)
+    return std::nullopt;
   PlainIndex plain;
   plain.indices = std::move(indices);
   plain.index = symbolic::parse_expr(plain.exprs, symbolic::render(expr.index));

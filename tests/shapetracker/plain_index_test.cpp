@@ -4,6 +4,8 @@
 
 #include <rapidcheck/gtest.h>
 
+#include <random>
+
 #include "chains.h"
 #include "draws.h"
 #include "model.h"
@@ -142,6 +144,22 @@ RC_GTEST_PROP(ShortestIndex, CostsNoMoreThanTheComposedOne, ()) {
                             render(expr.index), render(expr.valid)));
     }
   }
+}
+
+// An expression with more parts than can be counted is not written down.
+TEST(ShortestIndex, OfHundredsOfOperationsIsAText) {
+  std::mt19937 random(3);
+  std::vector<int> numbers(5000);
+  for (int& number : numbers) number = static_cast<int>(random() % 1'000'000);
+  Draws draws(std::move(numbers));
+  constexpr model::Op kTurns[] = {model::reshape, model::permute};
+  const ShapeTracker st =
+      model::chain_from({6, 10, 12}, draws, kTurns, 400, 400, model::Keep::All).tracker;
+  const ShapeTracker simple = simplify(st);
+  const PlainIndex plain = shapetracker::cheapest_index(simple, st.views());
+  EXPECT_LT(shapetracker::bounded_text(plain.exprs, plain.index).size(), 100U);
+  EXPECT_LT(bounded_text(expr_idxs(simple).index).size(), 100U);
+  EXPECT_LE(cost(plain).divisions, cost(plain_index(st.views())).divisions);
 }
 
 TEST(ShortestIndex, ConditionsOnOneIndexBecomeARangeOrAResidue) {
