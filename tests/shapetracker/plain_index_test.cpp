@@ -170,6 +170,14 @@ TEST(ShortestIndex, ConditionsOnOneIndexBecomeARangeOrAResidue) {
   const IndexExpr one = shapetracker::shortest_idxs(ShapeTracker({digits, row}), std::vector{x});
   EXPECT_EQ(render(one.valid), "x%3 == 2");
   EXPECT_EQ(render(one.index), "x//3");
+  // The same backwards, with a second mask of other digits: -x%3 != 0 and x%3 != 1, in effect.
+  const View back = View::strided({21}, {-1}, 20);
+  const View ends = View::strided({7, 3}, {3, 1}, 0, Mask{{0, 7}, {0, 2}});
+  const View starts = View::strided({7, 3}, {1, 0}, 0, Mask{{0, 7}, {0, 1}});
+  const IndexExpr turned =
+      shapetracker::shortest_idxs(ShapeTracker({starts, ends, back}), std::vector{x});
+  EXPECT_EQ(render(turned.valid), "x%3 == 2");
+  EXPECT_EQ(render(turned.index), "6 - x//3");
   const View first = View::strided({3, 7}, {0, 1}, 0, Mask{{1, 2}, {0, 7}});
   const IndexExpr run = shapetracker::shortest_idxs(ShapeTracker({first, row}), std::vector{x});
   EXPECT_EQ(render(run.index), "x - 7");
