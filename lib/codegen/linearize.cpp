@@ -7,6 +7,7 @@
 #include "touchstone/codegen/linearizer.h"
 #include "touchstone/codegen/merge_axes.h"
 #include "touchstone/codegen/options_matter.h"
+#include "touchstone/ops/node_order.h"
 #include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/simplify.h"
 
