@@ -9,7 +9,6 @@ namespace {
 
 // Behind the others, or as the end of the last where it goes on as that did.
 void append(std::vector<AddressRun>& runs, const AddressRun& run) {
-  if (run.count <= 0) return;
   if (!runs.empty()) {
     AddressRun& last = runs.back();
     const bool goes_on =
@@ -51,13 +50,12 @@ std::pair<std::int64_t, std::int64_t> steps_inside(std::int64_t digit, std::int6
 // `count` elements from `base` on of which [from, to) are valid.
 void append_part(std::vector<AddressRun>& runs, std::uint64_t base, std::int64_t stride,
                  std::int64_t from, std::int64_t to, std::int64_t count) {
-  append_masked(runs, from);
-  if (from < to) {
-    const std::uint64_t first =
-        base + static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(stride);
-    append(runs, {to - from, static_cast<std::int64_t>(first), stride});
-  }
-  append_masked(runs, count - to);
+  if (from == to) return append_masked(runs, count);
+  if (from > 0) append_masked(runs, from);
+  const std::uint64_t first =
+      base + static_cast<std::uint64_t>(from) * static_cast<std::uint64_t>(stride);
+  append(runs, {to - from, static_cast<std::int64_t>(first), stride});
+  if (to < count) append_masked(runs, count - to);
 }
 
 }  // namespace
@@ -72,7 +70,15 @@ Addresses::FlatView Addresses::flatten(const View& view, std::span<const int> or
       axis.begin = (*view.mask())[i].first.as_int();
       axis.end = (*view.mask())[i].second.as_int();
     }
-    if (size != 1 || axis.begin > 0 || axis.end < 1) flat.axes.push_back(axis);
+    if (size == 1 && axis.begin <= 0 && axis.end >= 1) continue;
+    const bool goes_on = !flat.axes.empty() && !flat.axes.back().masked() && !axis.masked() &&
+                         static_cast<std::uint64_t>(flat.axes.back().stride) == way(axis, size);
+    if (goes_on) {
+      axis.size = axis.end = flat.axes.back().size * size;
+      flat.axes.back() = axis;
+    } else {
+      flat.axes.push_back(axis);
+    }
   }
   return flat;
 }

@@ -48,9 +48,12 @@ class Addresses {
  private:
   struct Axis {
     std::int64_t size, stride, begin, end;  // valid where begin <= index < end
+    bool masked() const { return begin > 0 || end < size; }
   };
   struct FlatView {
-    std::vector<Axis> axes;  // without those of size 1 that decide nothing
+    // Without those of size 1 that decide nothing; two of which the one goes on where a row of the
+    // other ends are one.
+    std::vector<Axis> axes;
     std::int64_t offset = 0;
   };
   static std::uint64_t way(const Axis& axis, std::int64_t steps);  // modulo 2^64

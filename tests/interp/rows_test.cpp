@@ -17,6 +17,7 @@ namespace touchstone {
 namespace {
 
 __extension__ using Wide = __int128;
+__extension__ using Unsigned = unsigned __int128;
 using test::Real;
 using test::same;
 using Scalars = std::vector<Scalar>;
@@ -102,7 +103,7 @@ Scalar of_integers(Op op, const Scalars& in) {
     case Op::Sub:
       return wrapped(d, a - b);
     case Op::Mul:
-      return wrapped(d, a * b);
+      return wrapped(d, static_cast<Wide>(static_cast<Unsigned>(a) * static_cast<Unsigned>(b)));
     case Op::Div:
       return wrapped(d, b == 0 ? 0 : a / b);
     case Op::Mod:
