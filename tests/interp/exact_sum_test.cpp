@@ -212,6 +212,25 @@ TYPED_TEST(ExactSumOf, RunsAgreeWithMpfrAndTermByTerm) {
     }
 }
 
+// Large terms cancel and leave one whose last digit lies ever farther below theirs: past what
+// doubles hold of the sums in between, at each of the limits.
+TYPED_TEST(ExactSumOf, RunsLoseNothingAtAnyDistance) {
+  using T = TypeParam;
+  const DTypeInfo kInfo = this->kInfo;
+  const T large = this->of(2 - std::ldexp(1.0, 1 - kInfo.digits));
+  for (const std::size_t n : {16U, 64U, 256U, 1024U})
+    for (int distance = 0; distance <= std::min(-kInfo.min_exponent, 140); ++distance) {
+      const T small = this->of(std::ldexp(1 + std::ldexp(1.0, 1 - kInfo.digits), -distance));
+      std::vector<T> terms(n, large);
+      std::fill(terms.begin() + static_cast<std::ptrdiff_t>(n / 2), terms.end(), negated(large));
+      terms[n / 2 - 1] = small;  // among the partial sums that are largest
+      terms[n - 1] = this->of(0);
+      ExactSum<T> run;
+      run.add(std::span<const T>(terms));
+      ASSERT_TRUE(same(run.result(), small)) << n << " terms, 2^-" << distance;
+    }
+}
+
 TYPED_TEST(ExactSumOf, RunsAndTermsAndMergesAddUp) {
   using T = TypeParam;
   std::mt19937_64 random(41);
