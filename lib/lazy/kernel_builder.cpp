@@ -97,9 +97,10 @@ class KernelBuilder {
       const bool here = i == node(root_).reduce || i == root_;
       if (whole && here) {
         inner = intern(ShapeTracker::contiguous(buffer.srcs()[0]->shape()));
-      } else if (here && !node(root_).loop.empty()) {
-        inner = reordered(buffer, *outer, axes);
       } else {
+        inner = here && !node(root_).loop.empty() ? reordered(buffer, *outer, axes) : nullptr;
+      }
+      if (inner == nullptr) {
         conflict_ = i;
         return;
       }
@@ -111,7 +112,7 @@ class KernelBuilder {
   }
 
   // The operand of a reduce as it is read where its results are wanted in the order of `outer`,
-  // whose last axes stand for those that are reduced.
+  // whose last axes stand for those that are reduced. Null where that is no order of them.
   const ShapeTracker* reordered(const LazyBuffer& reduce, const ShapeTracker& outer,
                                 std::optional<std::vector<int>>& axes) {
     const Shape& from = reduce.srcs()[0]->shape();
@@ -120,9 +121,10 @@ class KernelBuilder {
     for (int i = 0; i < static_cast<int>(from.size()); ++i)
       if (std::ranges::find(reduced, i) == reduced.end()) order.push_back(i);
     order.insert(order.end(), reduced.begin(), reduced.end());
-    const Reordering how = *reordering(outer);
-    Shape split = how.digits, loop = outer.shape();
-    std::vector<int> placed = how.order;
+    const std::optional<Reordering> how = reordering(outer);
+    if (!how) return nullptr;
+    Shape split = how->digits, loop = outer.shape();
+    std::vector<int> placed = how->order;
     axes.emplace();
     for (std::size_t i = 0; i < reduced.size(); ++i) {
       const sint& size = from[static_cast<std::size_t>(reduced[i])];

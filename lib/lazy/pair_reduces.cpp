@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "touchstone/lazy/fusion.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone::lazy {
 namespace {
@@ -146,7 +147,8 @@ class ReducePairing {
 
 }  // namespace
 
-std::optional<Reordering> reordering(const ShapeTracker& st) {
+std::optional<Reordering> reordering(const ShapeTracker& tracker) {
+  const ShapeTracker st = simplify(tracker);  // several views where MERGE_VIEWS is off
   if (st.views().size() != 1) return std::nullopt;
   const View& view = st.views()[0];
   if (view.mask() || view.offset() != sint(0) || !view.is_concrete()) return std::nullopt;
