@@ -168,9 +168,12 @@ std::optional<std::vector<std::int64_t>> addresses_of(const ShapeTracker& tracke
 std::optional<ShapeTracker> proved(const ShapeTracker& tracker, const std::optional<Maps>& maps,
                                    std::int64_t size) {
   if (!maps) return std::nullopt;
-  ShapeTracker inverse = simplify(ShapeTracker(std::vector<View>(maps->rbegin(), maps->rend())));
-  if (!is_identity(through(tracker, inverse), size)) return std::nullopt;
-  return inverse;
+  try {
+    ShapeTracker inverse = simplify(ShapeTracker(std::vector<View>(maps->rbegin(), maps->rend())));
+    if (is_identity(through(tracker, inverse), size)) return inverse;
+  } catch (const ShapeError&) {  // steps that were found one by one need not fit together
+  }
+  return std::nullopt;
 }
 
 // One element for each address, the next one after the last where that is one.
@@ -248,6 +251,7 @@ std::optional<ShapeTracker> search_steps(const ShapeTracker& tracker,
                                          std::int64_t size, StepsOf steps_of) {
   const std::vector<std::int64_t> readers = readers_of(addresses, size);
   for (const View& order : digit_orders(tracker.views().front(), size)) {
+    if (order.size() != sint(size)) continue;  // digits of more elements than are read
     const ShapeTracker placed({order});
     Elements positions(placed);
     std::vector<std::int64_t> table(readers.size());
