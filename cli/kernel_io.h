@@ -21,8 +21,8 @@ KernelFile parse_kernel(const std::string& path, std::string_view text);
 /// The kernel of a text as "softmax(x[64,128])" (docs/define.md). Throws ParseError that shows the
 /// place.
 KernelFile kernel_of_text(const std::string& text);
-/// The kernel of a file or of a text, whichever is not empty. Throws as those, ParseError also where
-/// both are or neither is.
+/// The kernel of a file or of a text, whichever is not empty. Throws as those, ParseError also
+/// where both are or neither is.
 KernelFile kernel_named(const std::string& path, const std::string& op);
 
 /// The kernel with the values of "n=3" words in place of its variables, and the buffers it then
