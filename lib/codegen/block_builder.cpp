@@ -11,19 +11,19 @@ BlockBuilder::BlockBuilder() : blocks_(1), made_(128) {
   block_of_.reserve(64);
 }
 
-int BlockBuilder::home(const UOp& uop) const {
+int BlockBuilder::home(const LinearStep& uop) const {
   int deepest = 0;
   for (const int s : uop.src) {
     const int b = block_of_[static_cast<std::size_t>(s)];
     if (block(b).depth > block(deepest).depth) deepest = b;
   }
-  if (uop.kind != UOps::Load) return deepest;
+  if (uop.kind != StepKind::Load) return deepest;
   int b = open_;
   while (b != deepest && block(b).runs) b = block(b).parent;
   return b;
 }
 
-int BlockBuilder::append(UOp uop, int b) {
+int BlockBuilder::append(LinearStep uop, int b) {
   const int value = static_cast<int>(values_.size());
   values_.push_back(std::move(uop));
   block_of_.push_back(b);
@@ -31,7 +31,7 @@ int BlockBuilder::append(UOp uop, int b) {
   return value;
 }
 
-int BlockBuilder::value(UOp uop) {
+int BlockBuilder::value(LinearStep uop) {
   const int b = home(uop);
   const std::uint64_t hash = hash_mix(hash_of(uop), static_cast<std::uint64_t>(b));
   std::size_t at = place_of(uop, b, hash);
@@ -45,7 +45,7 @@ int BlockBuilder::value(UOp uop) {
   return made;
 }
 
-std::size_t BlockBuilder::place_of(const UOp& uop, int b, std::uint64_t hash) const {
+std::size_t BlockBuilder::place_of(const LinearStep& uop, int b, std::uint64_t hash) const {
   const std::size_t mask = made_.size() - 1;
   std::size_t at = hash & mask;
   for (; made_[at].value != -1; at = (at + 1) & mask) {
@@ -67,22 +67,22 @@ void BlockBuilder::make_room() {
   }
 }
 
-int BlockBuilder::here(UOp uop) { return append(std::move(uop), open_); }
+int BlockBuilder::here(LinearStep uop) { return append(std::move(uop), open_); }
 
 int BlockBuilder::int_const(std::int64_t value) {
   return constant(Scalar::from_int(DType::Int64, value));
 }
 
 int BlockBuilder::constant(const Scalar& scalar) {
-  return value({UOps::Const, scalar.dtype(), {}, scalar});
+  return value({StepKind::Const, scalar.dtype(), {}, scalar});
 }
 
 int BlockBuilder::index(IndexOp op, Operands src) {
-  return value({UOps::Index, DType::Int64, src, op});
+  return value({StepKind::Index, DType::Int64, src, op});
 }
 
 int BlockBuilder::alu(Op op, DType dtype, Operands src) {
-  return value({UOps::Alu, dtype, src, op});
+  return value({StepKind::Alu, dtype, src, op});
 }
 
 int BlockBuilder::open_loop(int begin, int end, std::string name, bool runs) {
@@ -92,7 +92,7 @@ int BlockBuilder::open_loop(int begin, int end, std::string name, bool runs) {
   block(b).depth = block(open_).depth + 1;
   block(b).runs = runs;
   open_ = b;
-  const int counter = here({UOps::Loop, DType::Int64, {begin, end}, std::move(name)});
+  const int counter = here({StepKind::Loop, DType::Int64, {begin, end}, std::move(name)});
   block(b).counter = counter;
   return counter;
 }
@@ -100,7 +100,7 @@ int BlockBuilder::open_loop(int begin, int end, std::string name, bool runs) {
 // A loop joins its parent only now: what was hoisted out of it meanwhile stands before it.
 void BlockBuilder::close_loop() {
   assert(open_ != 0);
-  here({UOps::EndLoop, DType::Int64, {block(open_).counter}, {}});
+  here({StepKind::EndLoop, DType::Int64, {block(open_).counter}, {}});
   const int closed = open_;
   open_ = block(closed).parent;
   block(open_).items.push_back(-1 - closed);
@@ -135,7 +135,7 @@ LinearKernel BlockBuilder::finish(int split_value) {
       path.emplace_back(-1 - item, 0);
       continue;
     }
-    UOp& uop = values_[static_cast<std::size_t>(item)];
+    LinearStep& uop = values_[static_cast<std::size_t>(item)];
     for (int& s : uop.src) s = number[static_cast<std::size_t>(s)];
     number[static_cast<std::size_t>(item)] = static_cast<int>(kernel.uops.size());
     kernel.uops.push_back(std::move(uop));

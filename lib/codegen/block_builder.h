@@ -15,9 +15,9 @@ class BlockBuilder {
   BlockBuilder();
 
   /// The number of a value equal to `uop`, made or found. Only for kinds without side effects.
-  int value(UOp uop);
+  int value(LinearStep uop);
   /// Puts `uop` at the end of the innermost open loop, whatever its operands.
-  int here(UOp uop);
+  int here(LinearStep uop);
 
   int int_const(std::int64_t value);
   int constant(const Scalar& value);
@@ -43,7 +43,7 @@ class BlockBuilder {
   int open_loops() const { return block(open_).depth; }
   /// Loops round the place where `value` is made.
   int depth(int value) const;
-  const UOp& uop(int value) const { return values_[static_cast<std::size_t>(value)]; }
+  const LinearStep& uop(int value) const { return values_[static_cast<std::size_t>(value)]; }
 
   /// The code in order, renumbered; all loops must be closed. `split` and the steps only. Once.
   LinearKernel finish(int split_value);
@@ -57,15 +57,15 @@ class BlockBuilder {
     std::vector<int> items;  // a value v as v, a block b as -1 - b
   };
 
-  int home(const UOp& uop) const;
-  int append(UOp uop, int block);
+  int home(const LinearStep& uop) const;
+  int append(LinearStep uop, int block);
   /// Where a value of this hash and block stands in `made_`, or where there is room for it.
-  std::size_t place_of(const UOp& uop, int block, std::uint64_t hash) const;
+  std::size_t place_of(const LinearStep& uop, int block, std::uint64_t hash) const;
   void make_room();
   Block& block(int b) { return blocks_[static_cast<std::size_t>(b)]; }
   const Block& block(int b) const { return blocks_[static_cast<std::size_t>(b)]; }
 
-  std::vector<UOp> values_;
+  std::vector<LinearStep> values_;
   std::vector<int> block_of_;  // per value
   std::vector<Block> blocks_;
   struct Made {

@@ -6,7 +6,7 @@
 
 #include "touchstone/dtype/dtype.h"
 #include "touchstone/ops/op.h"
-#include "touchstone/uop/uop.h"
+#include "touchstone/uop/linear_step.h"
 
 namespace touchstone::codegen {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "touchstone/dtype/scalar.h"
-#include "touchstone/uop/uop.h"
+#include "touchstone/uop/linear_step.h"
 
 namespace touchstone::codegen {
 

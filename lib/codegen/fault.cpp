@@ -101,8 +101,8 @@ LazyOpPtr drop_last_terms(const LazyOpPtr& kernel) {
 }
 
 // Whether a step computes otherwise with the fault in it.
-bool is_faulty(const UOp& uop, Fault fault) {
-  if (uop.kind != UOps::Alu) return false;
+bool is_faulty(const LinearStep& uop, Fault fault) {
+  if (uop.kind != StepKind::Alu) return false;
   const Op op = std::get<Op>(uop.arg);
   if (fault == Fault::IntDivFloors)
     return op == Op::Div && info(uop.dtype).kind == DTypeKind::Signed;
@@ -114,7 +114,7 @@ class Replanting {
  public:
   LinearKernel run(LinearKernel kernel, Fault fault) {
     std::vector<int> now;  // the number of each step
-    for (UOp uop : std::exchange(kernel.uops, {})) {
+    for (LinearStep uop : std::exchange(kernel.uops, {})) {
       for (int& operand : uop.src) operand = now[static_cast<std::size_t>(operand)];
       if (!is_faulty(uop, fault))
         now.push_back(add(std::move(uop)));
@@ -129,13 +129,15 @@ class Replanting {
   }
 
  private:
-  int add(UOp uop) {
+  int add(LinearStep uop) {
     uops_.push_back(std::move(uop));
     return static_cast<int>(uops_.size()) - 1;
   }
-  int alu(Op op, DType type, Operands src) { return add({UOps::Alu, type, std::move(src), op}); }
+  int alu(Op op, DType type, Operands src) {
+    return add({StepKind::Alu, type, std::move(src), op});
+  }
   int number(DType type, std::int64_t value) {
-    return add({UOps::Const, type, {}, Scalar::from_int(type, value)});
+    return add({StepKind::Const, type, {}, Scalar::from_int(type, value)});
   }
 
   int greater(int a, int b, DType type) {
@@ -157,7 +159,7 @@ class Replanting {
     return alu(Op::Where, type, {exact, quotient, floored});
   }
 
-  std::vector<UOp> uops_;
+  std::vector<LinearStep> uops_;
 };
 
 }  // namespace

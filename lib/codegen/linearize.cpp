@@ -32,7 +32,7 @@ Linearizer::Linearizer(const LazyOpPtr& kernel, const CodegenOptions& options)
   for (const Node& v : variables_of(kernel)) {
     const std::string& name = symbolic::variable_name(v);
     variables_.push_back(name);
-    names_[name] = builder_.value({UOps::DefineVar, DType::Int64, {}, name});
+    names_[name] = builder_.value({StepKind::DefineVar, DType::Int64, {}, name});
   }
 }
 
@@ -73,7 +73,7 @@ LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
     set_made(&reduce, at,
              accumulators[i] == -1
                  ? reduce_of_nothing(reduce)
-                 : cast(builder_.here({UOps::LoadAcc,
+                 : cast(builder_.here({StepKind::LoadAcc,
                                        reduce.reduce_arg().accumulator,
                                        {accumulators[i], builder_.innermost_loop()},
                                        {}}),
@@ -89,8 +89,10 @@ void Linearizer::write(int indices) {
   const int value = evaluate(root, indices);
   const Node index =
       expr_idxs(kernel_->buffer().st, indices_[static_cast<std::size_t>(indices)]).index;
-  builder_.here(
-      {UOps::Store, root->dtype(), {global(0, root->dtype()), lower(index, indices), value}, {}});
+  builder_.here({StepKind::Store,
+                 root->dtype(),
+                 {global(0, root->dtype()), lower(index, indices), value},
+                 {}});
 }
 
 // Loops over the first `axes` axes of the output; gives the outermost, -1 where there is none.
@@ -153,9 +155,9 @@ int Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, cons
   const int lane = builder_.innermost_loop();
   if (options_.stages) stage_parts(reduce, plan, builder_.open_loops() - 1 - loops, inner);
   const int term = evaluate(reduce.src()[0].get(), inner);
-  const int before = builder_.here({UOps::LoadAcc, type, {accumulator, lane}, {}});
+  const int before = builder_.here({StepKind::LoadAcc, type, {accumulator, lane}, {}});
   const int after = reduced(reduce, before, term);
-  builder_.here({UOps::Assign, type, {accumulator, after, lane}, {}});
+  builder_.here({StepKind::Assign, type, {accumulator, after, lane}, {}});
   for (int i = 0; i < loops + 1; ++i) builder_.close_loop();
   return accumulator;
 }
@@ -197,7 +199,7 @@ void Linearizer::stage(const Stage& part, const TermLoops& loops,
                        const std::vector<std::size_t>& axes, int inner) {
   const DType type = part.node->dtype();
   const int inside = builder_.go_out_to(static_cast<int>(part.rows));
-  const int array = builder_.here({UOps::DefineAcc, type, {}, static_cast<int>(part.elements)});
+  const int array = builder_.here({StepKind::DefineAcc, type, {}, static_cast<int>(part.elements)});
   Indices ahead = indices_[static_cast<std::size_t>(inner)];
   Node to = 0, from = 0;  // places in the array
   int opened = 0;
@@ -211,11 +213,11 @@ void Linearizer::stage(const Stage& part, const TermLoops& loops,
   if (part.lanes) open(axes.back(), loops.axis);
   const int at = add_indices(std::move(ahead));
   const int value = evaluate(part.node, at);
-  builder_.here({UOps::Assign, type, {array, value, lower(to, at)}, {}});
+  builder_.here({StepKind::Assign, type, {array, value, lower(to, at)}, {}});
   while (opened-- > 0) builder_.close_loop();
   builder_.resume(inside);
   set_made(part.node, inner,
-           builder_.value({UOps::LoadAcc, type, {array, lower(from, inner)}, {}}));
+           builder_.value({StepKind::LoadAcc, type, {array, lower(from, inner)}, {}}));
 }
 
 // An explicit stack: expressions may be any depth.
@@ -277,7 +279,7 @@ int Linearizer::close_reduce(const Visit& visit) {
   const LazyOp& node = *visit.node;
   if (visit.accumulator == -1) return reduce_of_nothing(node);
   const int next = reduced(node, visit.accumulator, made(node.src()[0].get(), visit.inner));
-  builder_.here({UOps::Assign, node.reduce_arg().accumulator, {visit.accumulator, next}, {}});
+  builder_.here({StepKind::Assign, node.reduce_arg().accumulator, {visit.accumulator, next}, {}});
   for (int i = 0; i < visit.loops; ++i) builder_.close_loop();
   return cast(visit.accumulator, node.dtype());
 }

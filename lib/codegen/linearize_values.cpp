@@ -47,10 +47,10 @@ int Linearizer::elementwise(const LazyOp& node, int indices) {
   return builder_.alu(node.op(), node.dtype(), src);
 }
 
-int Linearizer::define_accumulator(const LazyOp& reduce, UOpArg lanes) {
+int Linearizer::define_accumulator(const LazyOp& reduce, StepArg lanes) {
   const DType type = reduce.reduce_arg().accumulator;
   const int initial = builder_.constant(initial_value(reduce.op(), type));
-  return builder_.here({UOps::DefineAcc, type, {initial}, std::move(lanes)});
+  return builder_.here({StepKind::DefineAcc, type, {initial}, std::move(lanes)});
 }
 
 int Linearizer::reduced(const LazyOp& reduce, int accumulated, int term) {
@@ -67,11 +67,11 @@ int Linearizer::reduce_of_nothing(const LazyOp& reduce) {
 
 int Linearizer::cast(int value, DType to, bool bitcast) {
   if (builder_.uop(value).dtype == to) return value;
-  return builder_.value({bitcast ? UOps::Bitcast : UOps::Cast, to, {value}, {}});
+  return builder_.value({bitcast ? StepKind::Bitcast : StepKind::Cast, to, {value}, {}});
 }
 
 int Linearizer::alu(Op op, DType dtype, Operands src, bool stay) {
-  UOp uop{UOps::Alu, dtype, src, op};
+  LinearStep uop{StepKind::Alu, dtype, src, op};
   return stay ? builder_.here(std::move(uop)) : builder_.value(std::move(uop));
 }
 
@@ -80,7 +80,7 @@ int Linearizer::load(const LazyOp& node, int indices) {
   if (where.valid.constant() == 0) return builder_.constant(zero(node.dtype()));
   Operands src{global(node.buffer().idx, node.dtype()), lower(where.index, indices)};
   if (!where.valid.constant()) src.push_back(lower(where.valid, indices));
-  return builder_.value({UOps::Load, node.dtype(), src, {}});
+  return builder_.value({StepKind::Load, node.dtype(), src, {}});
 }
 
 int Linearizer::masked_constant(const LazyOp& node, int indices) {
@@ -95,7 +95,7 @@ int Linearizer::masked_constant(const LazyOp& node, int indices) {
 }
 
 int Linearizer::global(int number, DType dtype) {
-  return builder_.value({UOps::DefineGlobal, dtype, {}, number});
+  return builder_.value({StepKind::DefineGlobal, dtype, {}, number});
 }
 
 // A kernel uses few different views often.

@@ -50,7 +50,7 @@ class Linearizer {
   int open_lanes(const LanePlan& plan, const Indices& tile, symbolic::Node base);
   int evaluate(const LazyOp* root, int indices);
   void enter(std::vector<Visit>& stack);
-  int define_accumulator(const LazyOp& reduce, UOpArg lanes);
+  int define_accumulator(const LazyOp& reduce, StepArg lanes);
   std::pair<int, Indices> open_reduce_loops(const LazyOp& reduce, Indices indices);
   int leave(const Visit& visit);
   int close_reduce(const Visit& visit);

@@ -30,11 +30,11 @@ class Renderer {
         uses_(kernel.uops.size(), 0) {
     std::vector<int> open;
     for (std::size_t i = 0; i < kernel.uops.size(); ++i) {
-      const UOp& uop = kernel.uops[i];
+      const LinearStep& uop = kernel.uops[i];
       for (const int s : uop.src) ++uses_[at(s)];
-      if (uop.kind == UOps::Loop) open.push_back(static_cast<int>(i));
+      if (uop.kind == StepKind::Loop) open.push_back(static_cast<int>(i));
       loop_of_.push_back(open.empty() ? -1 : open.back());
-      if (uop.kind == UOps::EndLoop) open.pop_back();
+      if (uop.kind == StepKind::EndLoop) open.pop_back();
     }
     find_single_users();
   }
@@ -56,8 +56,8 @@ class Renderer {
 
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  const UOp& uop(int i) const { return kernel_.uops[at(i)]; }
-  const CText& src(const UOp& u, std::size_t k) const { return text_[at(u.src[k])]; }
+  const LinearStep& uop(int i) const { return kernel_.uops[at(i)]; }
+  const CText& src(const LinearStep& u, std::size_t k) const { return text_[at(u.src[k])]; }
   DType dtype(int i) const { return uop(i).dtype; }
 
   // Of OpenCL, where buffers and variables are parameters.
@@ -76,7 +76,7 @@ class Renderer {
     for (std::size_t i = 0; i < kernel_.uops.size(); ++i)
       for (const int s : kernel_.uops[i].src)
         inline_[at(s)] = uses_[at(s)] == 1 && loop_of_[at(s)] == loop_of_[i] &&
-                         kernel_.uops[i].kind != UOps::Loop;
+                         kernel_.uops[i].kind != StepKind::Loop;
   }
 
   template <class... Pieces>
@@ -95,29 +95,29 @@ class Renderer {
   }
 
   void step(int i) {
-    const UOp& u = uop(i);
+    const LinearStep& u = uop(i);
     switch (u.kind) {
-      case UOps::DefineGlobal:
+      case StepKind::DefineGlobal:
         return define_global(i);
-      case UOps::DefineVar:
+      case StepKind::DefineVar:
         return define_var(i);
-      case UOps::DefineAcc:
+      case StepKind::DefineAcc:
         return define_acc(i);
-      case UOps::Const:
+      case StepKind::Const:
         return constant(i);
-      case UOps::Loop:
+      case StepKind::Loop:
         return open_loop(i);
-      case UOps::EndLoop:
+      case StepKind::EndLoop:
         --indent_;
         return line("}");
-      case UOps::Load:
+      case StepKind::Load:
         return load(i);
-      case UOps::Store:
+      case StepKind::Store:
         return line(src(u, 0).text, "[", src(u, 1).text, "] = ", src(u, 2).text, ";");
-      case UOps::Assign:
+      case StepKind::Assign:
         if (u.src.size() == 2) return line(src(u, 0).text, " = ", src(u, 1).text, ";");
         return line(src(u, 0).text, "[", src(u, 2).text, "] = ", src(u, 1).text, ";");
-      case UOps::LoadAcc:
+      case StepKind::LoadAcc:
         return name_value(i, {codegen::joined(src(u, 0).text, "[", src(u, 1).text, "]"), true});
       default:
         if (style_ == CStyle::Plain && ((is_bool(u.dtype) && chooses(u)) || narrows(u)))
@@ -133,26 +133,26 @@ class Renderer {
     name_value(i, text_[at(i)]);
   }
 
-  static bool narrows(const UOp& u) {
-    return u.kind == UOps::Cast && is_integer(u.dtype) && itemsize(u.dtype) < 4;
+  static bool narrows(const LinearStep& u) {
+    return u.kind == StepKind::Cast && is_integer(u.dtype) && itemsize(u.dtype) < 4;
   }
 
-  static bool chooses(const UOp& u) {
+  static bool chooses(const LinearStep& u) {
     if (const auto* const op = std::get_if<Op>(&u.arg)) return *op == Op::Where;
     const auto* const op = std::get_if<IndexOp>(&u.arg);
     return op != nullptr && *op == IndexOp::Where;
   }
 
-  CText expression(const UOp& u) const {
+  CText expression(const LinearStep& u) const {
     std::array<const CText*, 3> known{};
     for (std::size_t k = 0; k < u.src.size(); ++k) known[k] = &src(u, k);
     const codegen::COperands operands(known.data(), u.src.size());
     switch (u.kind) {
-      case UOps::Cast:
+      case StepKind::Cast:
         return codegen::c_cast(dtype(u.src[0]), u.dtype, *operands[0]);
-      case UOps::Bitcast:
+      case StepKind::Bitcast:
         return codegen::c_bitcast(dtype(u.src[0]), u.dtype, *operands[0]);
-      case UOps::Index:
+      case StepKind::Index:
         return codegen::c_index(std::get<IndexOp>(u.arg), operands);
       default:
         return codegen::c_alu(std::get<Op>(u.arg), dtype(u.src.back()), operands);
@@ -160,7 +160,7 @@ class Renderer {
   }
 
   void define_global(int i) {
-    const UOp& u = uop(i);
+    const LinearStep& u = uop(i);
     const int number = std::get<int>(u.arg);
     // The runner never passes the output's memory as an input too.
     if (dialect_ == Dialect::C)
@@ -170,7 +170,7 @@ class Renderer {
   }
 
   void define_acc(int i) {
-    const UOp& u = uop(i);
+    const LinearStep& u = uop(i);
     const std::string name = codegen::joined(u.src.empty() ? "stage" : "acc", i);
     text_[at(i)] = {name, true};
     if (const int* const lanes = std::get_if<int>(&u.arg)) {
@@ -192,7 +192,7 @@ class Renderer {
   }
 
   void open_loop(int i) {
-    const UOp& u = uop(i);
+    const LinearStep& u = uop(i);
     const std::string& name = std::get<std::string>(u.arg);
     const std::string &begin = src(u, 0).text, &end = src(u, 1).text;
     if (i == kernel_.split)
@@ -206,7 +206,7 @@ class Renderer {
 
   // Always by name: under a `?` the compiler could not read ahead.
   void load(int i) {
-    const UOp& u = uop(i);
+    const LinearStep& u = uop(i);
     std::string text;
     if (u.src.size() == 3) codegen::append_all(text, src(u, 2).operand(), " ? ");
     codegen::append_all(text, src(u, 0).text, "[", src(u, 1).text, "]");

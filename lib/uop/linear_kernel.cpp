@@ -6,11 +6,11 @@ std::string str(const LinearKernel& kernel) {
   std::string text = kernel.name + "\n";
   std::size_t depth = 0;
   for (std::size_t i = 0; i < kernel.uops.size(); ++i) {
-    const UOp& uop = kernel.uops[i];
-    if (uop.kind == UOps::EndLoop && depth > 0) --depth;
+    const LinearStep& uop = kernel.uops[i];
+    if (uop.kind == StepKind::EndLoop && depth > 0) --depth;
     text += fmt::format("{:>4}  {:{}}{}{}\n", fmt::format("%{}", i), "", 2 * depth, str(uop),
                         static_cast<int>(i) == kernel.split ? "  (split)" : "");
-    if (uop.kind == UOps::Loop) ++depth;
+    if (uop.kind == StepKind::Loop) ++depth;
   }
   return text;
 }

@@ -4,14 +4,14 @@
 #include <vector>
 
 #include "touchstone/ops/lazy_op.h"
-#include "touchstone/uop/uop.h"
+#include "touchstone/uop/linear_step.h"
 
 namespace touchstone {
 
 /// One kernel as straight-line code with loops: what a renderer reads.
 struct LinearKernel {
   std::string name;                    // an identifier, as kernel_name gives it
-  std::vector<UOp> uops;               // operands before users
+  std::vector<LinearStep> uops;        // operands before users
   std::vector<BufferSpec> buffers;     // output first
   std::vector<std::string> variables;  // int64 parameters, in the order they are passed
   /// The loop whose iterations may run apart from one another, in any order and at the same time:

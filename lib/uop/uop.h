@@ -1,138 +1,264 @@
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "touchstone/dtype/scalar.h"
-#include "touchstone/ops/op.h"
+#include "touchstone/uop/ops.h"
+#include "touchstone/view/shapetracker.h"
 
 namespace touchstone {
 
-/// Kinds of linear code. A UOp names its operands by their place in the list.
-enum class UOps : std::uint8_t {
-  DefineGlobal,  // a buffer;              arg: its number
-  DefineVar,     // an int64 parameter;    arg: its name
-  DefineAcc,     // an accumulator; src: initial value; arg: its lanes, none for a single one, which
-                 // as an operand stands for its value at that point; lanes without an initial value
-                 // are an array, read where it was assigned
-  Const,         // arg: Scalar
-  Loop,          // an int64 loop counter; src: begin, end (exclusive); arg: its name
-  EndLoop,       // src: the loop
-  Load,          // src: buffer, index[, valid]; 0 of the dtype, and no read, where valid is 0
-  Store,         // src: buffer, index, value
-  Alu,           // an elementwise op;     arg: Op (not CAST)
-  Index,         // int64 index arithmetic, cannot overflow; arg: IndexOp
-  Cast,          // conversion by the rules of convert<To, From>
-  Bitcast,       // the same bits under a type of the same size
-  LoadAcc,       // src: accumulator with lanes, lane
-  Assign         // src: accumulator, value[, lane]
-};
-inline constexpr int kUOpsCount = 14;
+/// What a node gives: nothing (SINK, DEVICE), elements, a pointer to elements (DEFINE_GLOBAL), or
+/// an image of height x width pixels of four elements, which counts as its base in arithmetic.
+struct UOpType {
+  enum class Form : std::uint8_t { None, Elements, Pointer, Image };
 
-/// Index arithmetic on int64; comparisons and logic give 0 or 1. Div and Mod are C's, for operands
-/// proven non-negative with a divisor proven positive; FloorDiv and FloorMod take any operands and
-/// give 0 for a divisor of 0.
-enum class IndexOp : std::uint8_t {
-  Add,
-  Sub,
-  Mul,
-  FloorDiv,
-  FloorMod,
-  Div,
-  Mod,
-  Lt,
-  Le,
-  Eq,
-  Ne,
-  And,
-  Or,
-  Not,
-  Min,
-  Max,
-  Where
-};
-
-/// Facts about one index operation.
-struct IndexOpInfo {
-  IndexOp op;
-  std::string_view name;
-  int arity;
-};
-
-// clang-format off
-inline constexpr std::array<IndexOpInfo, 17> index_op_table = {{
-    {IndexOp::Add,      "+",    2}, {IndexOp::Sub,      "-",   2}, {IndexOp::Mul, "*", 2},
-    {IndexOp::FloorDiv, "floor_div", 2}, {IndexOp::FloorMod, "floor_mod", 2}, {IndexOp::Div, "/", 2},
-    {IndexOp::Mod,      "%",    2}, {IndexOp::Lt,       "<",   2}, {IndexOp::Le,  "<=", 2},
-    {IndexOp::Eq,       "==",   2}, {IndexOp::Ne,       "!=",  2}, {IndexOp::And, "and", 2},
-    {IndexOp::Or,       "or",   2}, {IndexOp::Not,      "not", 1}, {IndexOp::Min, "min", 2},
-    {IndexOp::Max,      "max",  2}, {IndexOp::Where,    "where", 3},
-}};
-// clang-format on
-
-constexpr bool index_op_rows_follow_enum() {
-  for (std::size_t i = 0; i < index_op_table.size(); ++i)
-    if (index_op_table[i].op != static_cast<IndexOp>(i)) return false;
-  return static_cast<std::size_t>(IndexOp::Where) + 1 == index_op_table.size();
-}
-static_assert(index_op_rows_follow_enum());
-
-constexpr const IndexOpInfo& info(IndexOp op) {
-  return index_op_table[static_cast<std::size_t>(op)];
-}
-
-using UOpArg = std::variant<std::monostate, int, std::string, Scalar, Op, IndexOp>;
-
-/// The operands of one step, in the step itself: a kernel has some hundred steps.
-class Operands {
- public:
-  static constexpr std::size_t kMost = 3;
-
-  Operands() = default;
-  Operands(std::initializer_list<int> values) {
-    for (const int v : values) push_back(v);
+  UOpType() = default;
+  UOpType(DType d) : base(d), form(Form::Elements) {}  // NOLINT(google-explicit-constructor)
+  static UOpType none() { return {}; }
+  static UOpType pointer(DType d) { return UOpType(d, Form::Pointer, 0, 0); }
+  static UOpType image(DType d, std::int32_t height, std::int32_t width) {
+    return UOpType(d, Form::Image, height, width);
   }
+  bool is_none() const { return form == Form::None; }
+  bool is_image() const { return form == Form::Image; }
+  std::int64_t image_elements() const { return std::int64_t{4} * height * width; }
+  std::string str() const;  // "f32", "none", "pointer f32", "image f32 2x3"
+  bool operator==(const UOpType&) const = default;
 
-  std::size_t size() const { return count_; }
-  bool empty() const { return count_ == 0; }
-  int* begin() { return values_.data(); }
-  int* end() { return values_.data() + count_; }
-  const int* begin() const { return values_.data(); }
-  const int* end() const { return values_.data() + count_; }
-  int& operator[](std::size_t i) { return values_[i]; }
-  int operator[](std::size_t i) const { return values_[i]; }
-  int back() const { return values_[count_ - 1]; }
-
-  /// Throws AstError where there are kMost already: no step takes more.
-  void push_back(int value);
-  void pop_back() { values_[--count_] = 0; }
-
-  bool operator==(const Operands&) const = default;
+  DType base = DType::Bool;  // of None: Bool
+  Form form = Form::None;
+  std::int32_t height = 0, width = 0;  // of an image
 
  private:
-  std::array<int, kMost> values_{};  // 0 beyond the last
-  std::uint32_t count_ = 0;
+  UOpType(DType d, Form f, std::int32_t h, std::int32_t w)
+      : base(d), form(f), height(h), width(w) {}
 };
 
-/// One step of linear code: what it does, the type of what it gives, its operands. Store, EndLoop
-/// and Assign give nothing; their dtype is that of what they store, count or assign.
-struct UOp {
-  UOps kind = UOps::Const;
-  DType dtype = DType::Int64;
-  Operands src;
-  UOpArg arg;
+/// Of REDUCE_AXIS: ADD, MUL or MAX over `axes`, sorted and distinct, which stay with size 1.
+/// `fused`: marked to be computed inside the kernel that reads it.
+struct UOpReduce {
+  Ops op = Ops::Add;
+  std::vector<int> axes;
+  bool fused = false;
+  bool operator==(const UOpReduce&) const = default;
+};
 
+/// Of DEFINE_VAR: an integer in [min, max].
+struct UOpVariable {
+  std::string name;
+  std::int64_t min = 0, max = 0;
+  bool operator==(const UOpVariable&) const = default;
+};
+
+/// Of CUSTOM: what fills `shape` elements; `id` says which, to whoever made it.
+struct UOpFill {
+  std::string name;
+  std::int64_t id = 0;
+  Shape shape;
+  bool operator==(const UOpFill&) const = default;
+};
+
+/// Where in the program of a tensor a node comes from.
+struct UOpOrigin {
+  std::string name, caller;
+  bool operator==(const UOpOrigin&) const = default;
+};
+using UOpMetadata = std::vector<UOpOrigin>;  // each once
+
+class UOp;
+struct UOpNode;
+struct UOpKernel;
+using UOpKernelPtr = std::shared_ptr<const UOpKernel>;  // compared by what it holds
+
+using UOpArg = std::variant<std::monostate, std::int64_t, Scalar, std::string,
+                            std::vector<std::string>, std::vector<int>, Shape, Mask, ShapeTracker,
+                            UOpReduce, UOpVariable, UOpFill, UOpKernelPtr>;
+std::string text_of(const UOpArg& arg);
+bool same(const UOpArg& a, const UOpArg& b);
+
+/// A node of a graph: what a tensor is, what a kernel computes. Immutable and hash-consed: two
+/// nodes of equal op, type, sources, argument and tag are one node while either lives, so that
+/// equality is identity. A handle is one pointer and counts references; a node dies with the last
+/// of them, however long the chain below it. All of it may be used by any number of threads.
+///
+///   op           sources; argument
+///   UNIQUE       a number that makes a buffer this buffer
+///   DEVICE       a name, or the names of several
+///   BUFFER       UNIQUE, DEVICE; number of elements (int64)
+///   BUFFER_VIEW  BUFFER or MSTACK; Mask {{first element, number of elements}}
+///   CONST        none in kernels, in tensors VIEW(DEVICE); Scalar
+///   DEFINE_VAR   UOpVariable. BIND: DEFINE_VAR, CONST
+///   RESHAPE EXPAND  x; Shape      PERMUTE  x; order (new axis i is order[i])
+///   PAD  x; Mask of what is added before and after    SHRINK  x; Mask of what is kept
+///   FLIP x; axes, sorted          VIEW     x, or none inside kernels and in shapes; ShapeTracker
+///   elementwise  operands of one shape
+///   REDUCE_AXIS  x; UOpReduce
+///   CONTIGUOUS CONTIGUOUS_BACKWARD DETACH FUSE GBARRIER  x
+///   COPY         x, DEVICE        CUSTOM   DEVICE, what it reads; UOpFill
+///   ASSIGN       target, value, then any ASSIGNs it must follow
+///   KERNEL       the output's buffer, then what it reads; UOpKernel
+///   SINK         anything
+///   MULTI x; axis   MSELECT x; which   MSTACK one a device   ALLREDUCE x, DEVICE; UOpReduce
+///   LOAD         VIEW(DEFINE_GLOBAL)  STORE  VIEW(DEFINE_GLOBAL), value   VALID  VIEW
+///   DEFINE_GLOBAL  number (int64), type a pointer or image
+class UOp {
+ public:
+  UOp() = default;  // null
+  UOp(const UOp& other) noexcept : node_(other.node_) { retain(); }
+  UOp(UOp&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  UOp& operator=(const UOp& other) noexcept {
+    UOp copy(other);
+    std::swap(node_, copy.node_);
+    return *this;
+  }
+  UOp& operator=(UOp&& other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~UOp() {
+    if (node_ != nullptr) release();
+  }
+
+  /// The node of these parts. Nothing is checked but that no source is null: what a graph must be
+  /// is said by `type_verify` (spec.h). Throws AstError on a null source.
+  static UOp make(Ops op, UOpType dtype, std::vector<UOp> src = {}, UOpArg arg = {},
+                  std::optional<std::int64_t> tag = {});
+
+  // Parts. Of a null handle: undefined.
+  inline Ops op() const;
+  inline UOpType dtype() const;
+  inline const std::vector<UOp>& src() const;
+  inline const UOp& src(std::size_t i) const;
+  inline const UOpArg& arg() const;
+  /// The argument as T. Throws AstError naming the node where it is another.
+  template <class T>
+  const T& arg_as() const;
+  inline std::optional<std::int64_t> tag() const;
+  inline std::uint64_t hash() const;  // of the parts; sources by address: differs from run to run
+  inline OpSet src_ops() const;       // of the direct sources
+
+  explicit operator bool() const { return node_ != nullptr; }
   bool operator==(const UOp&) const = default;
+  const UOpNode* address() const { return node_; }
+
+  // Properties. Computed once a node; none of them recurses.
+
+  /// How the elements lie over `base()`; null for what has none (SINK, DEVICE, kernels' pointers).
+  /// Throws ShapeError naming the node where sources disagree or movement does not fit.
+  const ShapeTracker* st() const;
+  /// The same where there must be one. Throws AstError where there is none.
+  const ShapeTracker& tracker() const;
+  const Shape& shape() const { return tracker().shape(); }
+  /// Through VIEW with a source, movement and MULTI.
+  UOp base() const;
+  /// Elements: of BUFFER and BUFFER_VIEW what they hold, else of the shape.
+  sint size() const;
+  /// The names of the devices it is on, one or several; empty where none is known.
+  std::vector<std::string> device() const;
+  /// The DEVICE node; null where none is known.
+  UOp device_node() const;
+  /// The BUFFER (or BUFFER_VIEW, MSELECT or MSTACK of buffers) that holds it. Throws AstError where
+  /// it has none.
+  UOp buf_uop() const;
+  /// The axis it is sharded along, if it is. Throws AstError where a RESHAPE tears it apart.
+  std::optional<int> axis() const;
+
+  /// Where it came from; beside the node, no part of its identity. Equal nodes share it.
+  std::shared_ptr<const UOpMetadata> metadata() const;
+  void set_metadata(UOpMetadata metadata) const;
+  /// Appends what is not there yet.
+  void add_metadata(std::span<const UOpOrigin> more) const;
+
+  /// Every node below and with this one, sources before users, left to right, each once. A node for
+  /// which `gate` is false is left out with all that is reached only through it.
+  std::vector<UOp> toposort(const std::function<bool(const UOp&)>& gate = {}) const;
+
+  // Makers. Movement gives *this where nothing moves. Each throws ShapeError or AstError.
+  static UOp unique();  // another one each time
+  static UOp device(std::string name);
+  static UOp device(std::vector<std::string> names);
+  static UOp new_buffer(const UOp& device, std::int64_t size, DType dtype);
+  /// One value at every place of a tensor.
+  static UOp constant(Scalar value, const Shape& shape, const UOp& device);
+  static UOp constant(Scalar value);  // inside a kernel
+  static UOp variable(std::string name, std::int64_t min, std::int64_t max);
+  static UOp sink(std::vector<UOp> of);
+
+  UOp reshape(const Shape& shape) const;
+  UOp expand(const Shape& shape) const;
+  UOp permute(std::vector<int> order) const;
+  UOp pad(const Padding& padding) const;
+  UOp shrink(const Mask& keep) const;
+  UOp flip(std::vector<int> axes) const;
+  /// The same seen through `st`, of one node; *this where st is this one's own contiguous shape.
+  UOp view(ShapeTracker st) const;
+  /// Elementwise; comparisons give bool, WHERE the type of its second operand.
+  UOp alu(Ops op, std::vector<UOp> others = {}) const;
+  UOp cast(UOpType to) const;     // *this where it has the type
+  UOp bitcast(UOpType to) const;  // the same
+  /// ADD, MUL or MAX; axes sorted, those of size 1 dropped, *this where none is left.
+  UOp reduce(Ops op, std::vector<int> axes, bool fused = false) const;
+  UOp ask(Ops op) const;  // CONTIGUOUS, DETACH, FUSE, GBARRIER, ... of it
+  UOp contiguous() const { return ask(Ops::Contiguous); }
+  UOp assign(const UOp& value) const;
+  UOp copy_to(const UOp& device) const;
+  /// A CONST of the same type, shape and device.
+  UOp const_like(const Scalar& value) const;
+  UOp const_like(double value) const;
+  /// The value of CONST.
+  const Scalar& value() const { return arg_as<Scalar>(); }
+
+  /// The same with other sources, argument, type or tag.
+  UOp with_src(std::vector<UOp> src) const;
+  UOp with_arg(UOpArg arg) const;
+  UOp with_dtype(UOpType dtype) const;
+  UOp with_tag(std::optional<std::int64_t> tag) const;
+
+  /// "ADD f32 (2, 3)": one node without its sources.
+  std::string line() const;
+  /// One node a line, numbered, sources before users.
+  std::string str() const;
+
+ private:
+  explicit UOp(const UOpNode* node) : node_(node) {}  // takes a reference over
+  inline void retain() const noexcept;
+  void release() noexcept;
+  friend struct UOpNode;
+
+  const UOpNode* node_ = nullptr;
 };
 
-std::string_view name(UOps kind);
-std::uint64_t hash_of(const UOp& uop);
-/// "ADD f32 %3 %4": one step without its own number.
-std::string str(const UOp& uop);
+/// What a KERNEL does: a SINK of STOREs, or one COPY, BUFFER_VIEW or CUSTOM.
+struct UOpKernel {
+  UOp ast;
+  UOpMetadata metadata;
+};
+
+/// Nodes alive in the process.
+std::int64_t living_uops();
+
+template <class T>
+const T& UOp::arg_as() const {
+  if (const T* found = std::get_if<T>(&arg())) return *found;
+  throw AstError("the argument of " + line() + " is of another kind");
+}
 
 }  // namespace touchstone
+
+template <>
+struct std::hash<touchstone::UOp> {
+  std::size_t operator()(const touchstone::UOp& u) const noexcept {
+    return std::hash<const void*>()(u.address());
+  }
+};
+
+#include "touchstone/uop/uop_node.h"  // the parts, inline

@@ -6,8 +6,8 @@ namespace touchstone {
 
 namespace {
 
-bool gives_value(UOps kind) {
-  return kind != UOps::EndLoop && kind != UOps::Store && kind != UOps::Assign;
+bool gives_value(StepKind kind) {
+  return kind != StepKind::EndLoop && kind != StepKind::Store && kind != StepKind::Assign;
 }
 
 // Walks the steps once, keeping the stack of open loops and, for each step, the loop it stands in.
@@ -19,7 +19,7 @@ class Verifier {
     for (at_ = 0; at_ < static_cast<int>(kernel_.uops.size()); ++at_) step();
     if (!open_.empty()) fail(fmt::format("loop %{} never ends", open_.back()));
     const int split = kernel_.split;
-    if (split != -1 && (split < 0 || split >= at_ || kind(split) != UOps::Loop))
+    if (split != -1 && (split < 0 || split >= at_ || kind(split) != StepKind::Loop))
       fail(fmt::format("split names %{}, which is no loop", split));
   }
 
@@ -33,23 +33,23 @@ class Verifier {
     if (!holds) fail(std::string(what));
   }
 
-  const UOp& uop() const { return kernel_.uops[static_cast<std::size_t>(at_)]; }
-  UOps kind(int i) const { return kernel_.uops[static_cast<std::size_t>(i)].kind; }
+  const LinearStep& uop() const { return kernel_.uops[static_cast<std::size_t>(at_)]; }
+  StepKind kind(int i) const { return kernel_.uops[static_cast<std::size_t>(i)].kind; }
   DType dtype(int i) const { return kernel_.uops[static_cast<std::size_t>(i)].dtype; }
   int src(std::size_t i) const { return uop().src[i]; }
 
   void step() {
     for (const int s : uop().src) check_visible(s);
-    if (uop().kind != UOps::LoadAcc && uop().kind != UOps::Assign)
+    if (uop().kind != StepKind::LoadAcc && uop().kind != StepKind::Assign)
       for (const int s : uop().src)
         require(!has_lanes(s), "an accumulator with lanes is read by LOAD_ACC only");
     check_kind();
     loop_of_.push_back(open_.empty() ? -1 : open_.back());
-    if (uop().kind == UOps::Loop) {
+    if (uop().kind == StepKind::Loop) {
       open_.push_back(at_);
       loop_of_.back() = at_;
     }
-    if (uop().kind == UOps::EndLoop) open_.pop_back();
+    if (uop().kind == StepKind::EndLoop) open_.pop_back();
   }
 
   void check_visible(int s) const {
@@ -77,31 +77,31 @@ class Verifier {
 
   void check_kind() const {
     switch (uop().kind) {
-      case UOps::DefineGlobal:
-      case UOps::DefineVar:
-      case UOps::DefineAcc:
-      case UOps::Const:
+      case StepKind::DefineGlobal:
+      case StepKind::DefineVar:
+      case StepKind::DefineAcc:
+      case StepKind::Const:
         return check_definition();
-      case UOps::Loop:
-      case UOps::EndLoop:
+      case StepKind::Loop:
+      case StepKind::EndLoop:
         return check_loop();
-      case UOps::LoadAcc:
-      case UOps::Assign:
+      case StepKind::LoadAcc:
+      case StepKind::Assign:
         return check_accumulator();
-      case UOps::Load:
-      case UOps::Store:
+      case StepKind::Load:
+      case StepKind::Store:
         return check_memory();
-      case UOps::Alu:
+      case StepKind::Alu:
         return check_alu();
-      case UOps::Index:
+      case StepKind::Index:
         operands(static_cast<std::size_t>(info(arg<IndexOp>()).arity),
                  static_cast<std::size_t>(info(arg<IndexOp>()).arity));
         require(uop().dtype == DType::Int64, "index arithmetic gives int64");
         for (std::size_t i = 0; i < uop().src.size(); ++i) index_operand(i);
         return;
-      case UOps::Cast:
+      case StepKind::Cast:
         return operands(1, 1);
-      case UOps::Bitcast:
+      case StepKind::Bitcast:
         operands(1, 1);
         return require(itemsize(uop().dtype) == itemsize(dtype(src(0))),
                        "a bitcast keeps the size");
@@ -109,20 +109,20 @@ class Verifier {
   }
 
   void check_definition() const {
-    if (uop().kind == UOps::DefineGlobal) {
+    if (uop().kind == StepKind::DefineGlobal) {
       operands(0, 0);
       const int number = arg<int>();
       const auto spec = std::find_if(kernel_.buffers.begin(), kernel_.buffers.end(),
                                      [&](const BufferSpec& b) { return b.idx == number; });
       require(spec != kernel_.buffers.end(), "the kernel declares no such buffer");
       require(spec->dtype == uop().dtype, "the buffer is of another dtype");
-    } else if (uop().kind == UOps::DefineVar) {
+    } else if (uop().kind == StepKind::DefineVar) {
       operands(0, 0);
       require(std::find(kernel_.variables.begin(), kernel_.variables.end(), arg<std::string>()) !=
                   kernel_.variables.end(),
               "the kernel declares no such variable");
       require(uop().dtype == DType::Int64, "a variable is int64");
-    } else if (uop().kind == UOps::DefineAcc) {
+    } else if (uop().kind == StepKind::DefineAcc) {
       const bool lanes = std::holds_alternative<int>(uop().arg);
       operands(lanes ? 0 : 1, 1);
       if (!uop().src.empty())
@@ -135,7 +135,7 @@ class Verifier {
   }
 
   void check_loop() const {
-    if (uop().kind == UOps::Loop) {
+    if (uop().kind == StepKind::Loop) {
       operands(2, 2);
       arg<std::string>();
       require(uop().dtype == DType::Int64, "a loop counter is int64");
@@ -148,14 +148,14 @@ class Verifier {
   }
 
   bool has_lanes(int i) const {
-    return kind(i) == UOps::DefineAcc &&
+    return kind(i) == StepKind::DefineAcc &&
            std::holds_alternative<int>(kernel_.uops[static_cast<std::size_t>(i)].arg);
   }
 
   void check_accumulator() const {
-    const bool load = uop().kind == UOps::LoadAcc;
+    const bool load = uop().kind == StepKind::LoadAcc;
     operands(2, load ? 2 : 3);
-    require(kind(src(0)) == UOps::DefineAcc, "the first operand must be an accumulator");
+    require(kind(src(0)) == StepKind::DefineAcc, "the first operand must be an accumulator");
     require(dtype(src(0)) == uop().dtype, "the accumulator is of another dtype");
     const bool lane = load || uop().src.size() == 3;
     require(lane == has_lanes(src(0)), "a lane is due for an accumulator with lanes and no other");
@@ -164,9 +164,9 @@ class Verifier {
   }
 
   void check_memory() const {
-    const bool load = uop().kind == UOps::Load;
+    const bool load = uop().kind == StepKind::Load;
     operands(load ? 2 : 3, 3);
-    require(kind(src(0)) == UOps::DefineGlobal, "the first operand must be a buffer");
+    require(kind(src(0)) == StepKind::DefineGlobal, "the first operand must be a buffer");
     require(dtype(src(0)) == uop().dtype, "the buffer is of another dtype");
     const int number = std::get<int>(kernel_.uops[static_cast<std::size_t>(src(0))].arg);
     require(load == (number != 0), "buffer 0 is written, the others are read");

@@ -16,23 +16,23 @@ LinearKernel sample() {
   k.name = "sample";
   k.buffers = {{0, kF32, 4}, {1, kF32, 4}};
   k.uops = {
-      {UOps::DefineGlobal, kF32, {}, 0},                     // 0
-      {UOps::DefineGlobal, kF32, {}, 1},                     // 1
-      {UOps::Const, kI64, {}, Scalar::of<std::int64_t>(0)},  // 2
-      {UOps::Const, kI64, {}, Scalar::of<std::int64_t>(4)},  // 3
-      {UOps::Const, kF32, {}, Scalar::of<float>(0)},         // 4
-      {UOps::Loop, kI64, {2, 3}, std::string("i")},          // 5
-      {UOps::DefineAcc, kF32, {4}, {}},                      // 6
-      {UOps::Loop, kI64, {2, 3}, std::string("r")},          // 7
-      {UOps::Load, kF32, {1, 7}, {}},                        // 8
-      {UOps::Alu, kF32, {6, 8}, Op::Add},                    // 9
-      {UOps::Assign, kF32, {6, 9}, {}},                      // 10
-      {UOps::EndLoop, kI64, {7}, {}},                        // 11
-      {UOps::Index, kI64, {5, 3}, IndexOp::Lt},              // 12
-      {UOps::Load, kF32, {1, 5, 12}, {}},                    // 13
-      {UOps::Alu, kF32, {13, 6}, Op::Add},                   // 14
-      {UOps::Store, kF32, {0, 5, 14}, {}},                   // 15
-      {UOps::EndLoop, kI64, {5}, {}},                        // 16
+      {StepKind::DefineGlobal, kF32, {}, 0},                     // 0
+      {StepKind::DefineGlobal, kF32, {}, 1},                     // 1
+      {StepKind::Const, kI64, {}, Scalar::of<std::int64_t>(0)},  // 2
+      {StepKind::Const, kI64, {}, Scalar::of<std::int64_t>(4)},  // 3
+      {StepKind::Const, kF32, {}, Scalar::of<float>(0)},         // 4
+      {StepKind::Loop, kI64, {2, 3}, std::string("i")},          // 5
+      {StepKind::DefineAcc, kF32, {4}, {}},                      // 6
+      {StepKind::Loop, kI64, {2, 3}, std::string("r")},          // 7
+      {StepKind::Load, kF32, {1, 7}, {}},                        // 8
+      {StepKind::Alu, kF32, {6, 8}, Op::Add},                    // 9
+      {StepKind::Assign, kF32, {6, 9}, {}},                      // 10
+      {StepKind::EndLoop, kI64, {7}, {}},                        // 11
+      {StepKind::Index, kI64, {5, 3}, IndexOp::Lt},              // 12
+      {StepKind::Load, kF32, {1, 5, 12}, {}},                    // 13
+      {StepKind::Alu, kF32, {13, 6}, Op::Add},                   // 14
+      {StepKind::Store, kF32, {0, 5, 14}, {}},                   // 15
+      {StepKind::EndLoop, kI64, {5}, {}},                        // 16
   };
   k.split = 5;
   return k;
@@ -62,8 +62,9 @@ TEST(LinearKernel, PrintsAStepALine) {
 
 TEST(LinearKernel, EqualStepsHashAlike) {
   const LinearKernel k = sample();
-  for (const UOp& a : k.uops)
-    for (const UOp& b : k.uops) EXPECT_EQ(a == b, hash_of(a) == hash_of(b)) << str(a) << str(b);
+  for (const LinearStep& a : k.uops)
+    for (const LinearStep& b : k.uops)
+      EXPECT_EQ(a == b, hash_of(a) == hash_of(b)) << str(a) << str(b);
 }
 
 TEST(Verify, AcceptsTheSample) { EXPECT_NO_THROW(verify(sample())); }
@@ -98,7 +99,7 @@ TEST(Verify, NamesWhatIsBroken) {
       {"LOAD_ACC only", [](LinearKernel& k) { k.uops[6].arg = 4; }},
       {"no such variable",
        [](LinearKernel& k) {
-         k.uops[3] = {UOps::DefineVar, kI64, {}, std::string("n")};
+         k.uops[3] = {StepKind::DefineVar, kI64, {}, std::string("n")};
        }},
       {"which is no loop", [](LinearKernel& k) { k.split = 6; }},
   };
@@ -118,7 +119,7 @@ TEST(Verify, NamesWhatIsBroken) {
 TEST(Verify, LanesAreReadAndWrittenOneByOne) {
   LinearKernel k = sample();
   k.uops[6].arg = 4;
-  k.uops[8] = {UOps::LoadAcc, kF32, {6, 7}, {}};
+  k.uops[8] = {StepKind::LoadAcc, kF32, {6, 7}, {}};
   k.uops[9].src = {8, 8};
   k.uops[10].src = {6, 9, 7};
   k.uops[14].src = {13, 13};

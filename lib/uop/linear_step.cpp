@@ -1,4 +1,4 @@
-#include "touchstone/uop/uop.h"
+#include "touchstone/uop/linear_step.h"
 
 #include "touchstone/base/hash.h"
 
@@ -6,12 +6,12 @@ namespace touchstone {
 
 namespace {
 
-constexpr std::array<std::string_view, kUOpsCount> kind_names = {
+constexpr std::array<std::string_view, kStepKindCount> kind_names = {
     "DEFINE_GLOBAL", "DEFINE_VAR", "DEFINE_ACC", "CONST", "LOOP",    "ENDLOOP",  "LOAD",
     "STORE",         "ALU",        "INDEX",      "CAST",  "BITCAST", "LOAD_ACC", "ASSIGN"};
-static_assert(static_cast<int>(UOps::Assign) + 1 == kUOpsCount);
+static_assert(static_cast<int>(StepKind::Assign) + 1 == kStepKindCount);
 
-std::uint64_t hash_of(const UOpArg& arg) {
+std::uint64_t hash_of(const StepArg& arg) {
   if (const auto* number = std::get_if<int>(&arg)) return static_cast<std::uint64_t>(*number);
   if (const auto* text = std::get_if<std::string>(&arg)) return hash_bytes(*text);
   if (const auto* value = std::get_if<Scalar>(&arg))
@@ -21,7 +21,7 @@ std::uint64_t hash_of(const UOpArg& arg) {
   return 0;
 }
 
-std::string arg_text(const UOpArg& arg) {
+std::string arg_text(const StepArg& arg) {
   if (const auto* number = std::get_if<int>(&arg)) return fmt::format(" {}", *number);
   if (const auto* text = std::get_if<std::string>(&arg)) return " " + *text;
   if (const auto* value = std::get_if<Scalar>(&arg)) return " " + value->str();
@@ -35,16 +35,16 @@ void Operands::push_back(int value) {
   values_[count_++] = value;
 }
 
-std::string_view name(UOps kind) { return kind_names[static_cast<std::size_t>(kind)]; }
+std::string_view name(StepKind kind) { return kind_names[static_cast<std::size_t>(kind)]; }
 
-std::uint64_t hash_of(const UOp& uop) {
+std::uint64_t hash_of(const LinearStep& uop) {
   std::uint64_t h = hash_mix(static_cast<std::uint64_t>(uop.kind),
                              static_cast<std::uint64_t>(uop.dtype) + 64 * uop.arg.index());
   for (const int s : uop.src) h = hash_mix(h, static_cast<std::uint64_t>(s));
   return hash_mix(h, hash_of(uop.arg));
 }
 
-std::string str(const UOp& uop) {
+std::string str(const LinearStep& uop) {
   std::string text(name(uop.kind));
   if (const auto* op = std::get_if<Op>(&uop.arg)) text = std::string(name(*op));
   if (const auto* op = std::get_if<IndexOp>(&uop.arg)) text = std::string(info(*op).name);

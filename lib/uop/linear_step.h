@@ -1,0 +1,138 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "touchstone/dtype/scalar.h"
+#include "touchstone/ops/op.h"
+
+namespace touchstone {
+
+/// Kinds of linear code. A step names its operands by their place in the list.
+enum class StepKind : std::uint8_t {
+  DefineGlobal,  // a buffer;              arg: its number
+  DefineVar,     // an int64 parameter;    arg: its name
+  DefineAcc,     // an accumulator; src: initial value; arg: its lanes, none for a single one, which
+                 // as an operand stands for its value at that point; lanes without an initial value
+                 // are an array, read where it was assigned
+  Const,         // arg: Scalar
+  Loop,          // an int64 loop counter; src: begin, end (exclusive); arg: its name
+  EndLoop,       // src: the loop
+  Load,          // src: buffer, index[, valid]; 0 of the dtype, and no read, where valid is 0
+  Store,         // src: buffer, index, value
+  Alu,           // an elementwise op;     arg: Op (not CAST)
+  Index,         // int64 index arithmetic, cannot overflow; arg: IndexOp
+  Cast,          // conversion by the rules of convert<To, From>
+  Bitcast,       // the same bits under a type of the same size
+  LoadAcc,       // src: accumulator with lanes, lane
+  Assign         // src: accumulator, value[, lane]
+};
+inline constexpr int kStepKindCount = 14;
+
+/// Index arithmetic on int64; comparisons and logic give 0 or 1. Div and Mod are C's, for operands
+/// proven non-negative with a divisor proven positive; FloorDiv and FloorMod take any operands and
+/// give 0 for a divisor of 0.
+enum class IndexOp : std::uint8_t {
+  Add,
+  Sub,
+  Mul,
+  FloorDiv,
+  FloorMod,
+  Div,
+  Mod,
+  Lt,
+  Le,
+  Eq,
+  Ne,
+  And,
+  Or,
+  Not,
+  Min,
+  Max,
+  Where
+};
+
+/// Facts about one index operation.
+struct IndexOpInfo {
+  IndexOp op;
+  std::string_view name;
+  int arity;
+};
+
+// clang-format off
+inline constexpr std::array<IndexOpInfo, 17> index_op_table = {{
+    {IndexOp::Add,      "+",    2}, {IndexOp::Sub,      "-",   2}, {IndexOp::Mul, "*", 2},
+    {IndexOp::FloorDiv, "floor_div", 2}, {IndexOp::FloorMod, "floor_mod", 2}, {IndexOp::Div, "/", 2},
+    {IndexOp::Mod,      "%",    2}, {IndexOp::Lt,       "<",   2}, {IndexOp::Le,  "<=", 2},
+    {IndexOp::Eq,       "==",   2}, {IndexOp::Ne,       "!=",  2}, {IndexOp::And, "and", 2},
+    {IndexOp::Or,       "or",   2}, {IndexOp::Not,      "not", 1}, {IndexOp::Min, "min", 2},
+    {IndexOp::Max,      "max",  2}, {IndexOp::Where,    "where", 3},
+}};
+// clang-format on
+
+constexpr bool index_op_rows_follow_enum() {
+  for (std::size_t i = 0; i < index_op_table.size(); ++i)
+    if (index_op_table[i].op != static_cast<IndexOp>(i)) return false;
+  return static_cast<std::size_t>(IndexOp::Where) + 1 == index_op_table.size();
+}
+static_assert(index_op_rows_follow_enum());
+
+constexpr const IndexOpInfo& info(IndexOp op) {
+  return index_op_table[static_cast<std::size_t>(op)];
+}
+
+using StepArg = std::variant<std::monostate, int, std::string, Scalar, Op, IndexOp>;
+
+/// The operands of one step, in the step itself: a kernel has some hundred steps.
+class Operands {
+ public:
+  static constexpr std::size_t kMost = 3;
+
+  Operands() = default;
+  Operands(std::initializer_list<int> values) {
+    for (const int v : values) push_back(v);
+  }
+
+  std::size_t size() const { return count_; }
+  bool empty() const { return count_ == 0; }
+  int* begin() { return values_.data(); }
+  int* end() { return values_.data() + count_; }
+  const int* begin() const { return values_.data(); }
+  const int* end() const { return values_.data() + count_; }
+  int& operator[](std::size_t i) { return values_[i]; }
+  int operator[](std::size_t i) const { return values_[i]; }
+  int back() const { return values_[count_ - 1]; }
+
+  /// Throws AstError where there are kMost already: no step takes more.
+  void push_back(int value);
+  void pop_back() { values_[--count_] = 0; }
+
+  bool operator==(const Operands&) const = default;
+
+ private:
+  std::array<int, kMost> values_{};  // 0 beyond the last
+  std::uint32_t count_ = 0;
+};
+
+/// One step of linear code: what it does, the type of what it gives, its operands. Store, EndLoop
+/// and Assign give nothing; their dtype is that of what they store, count or assign.
+struct LinearStep {
+  StepKind kind = StepKind::Const;
+  DType dtype = DType::Int64;
+  Operands src;
+  StepArg arg;
+
+  bool operator==(const LinearStep&) const = default;
+};
+
+std::string_view name(StepKind kind);
+std::uint64_t hash_of(const LinearStep& uop);
+/// "ADD f32 %3 %4": one step without its own number.
+std::string str(const LinearStep& uop);
+
+}  // namespace touchstone

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "touchstone/uop/uop.h"
+
+namespace touchstone {
+
+/// What is derived of a node: computed once, when it is first asked for.
+struct UOpFacts {
+  std::shared_ptr<const ShapeTracker> st;  // shared along chains of equal shape; may be null
+  std::string wrong;                       // why there is no st, where there should be one
+  const UOpNode* device = nullptr;         // a DEVICE node that the node reaches, or null
+};
+
+/// The parts of a node as the table holds them. For lib/uop alone.
+struct UOpNode {
+  Ops op = Ops::Sink;
+  UOpType dtype;
+  std::vector<UOp> src;
+  UOpArg arg;
+  std::optional<std::int64_t> tag;
+  std::uint64_t hash = 0;
+  OpSet src_ops;
+  mutable std::atomic<std::uint32_t> references{1};
+  UOpNode* next = nullptr;  // in its bucket
+  mutable std::atomic<const UOpFacts*> facts{nullptr};
+  mutable std::shared_ptr<const UOpMetadata> metadata;  // under the lock of its shard
+
+  ~UOpNode() { delete facts.load(std::memory_order_relaxed); }
+
+  /// A handle of a node that somebody holds.
+  static UOp handle(const UOpNode* node) {
+    node->references.fetch_add(1, std::memory_order_relaxed);
+    return UOp(node);
+  }
+};
+
+/// The facts of `node`, and of all below that it needs.
+const UOpFacts& facts_of(const UOpNode* node);
+
+inline Ops UOp::op() const { return node_->op; }
+inline UOpType UOp::dtype() const { return node_->dtype; }
+inline const std::vector<UOp>& UOp::src() const { return node_->src; }
+inline const UOp& UOp::src(std::size_t i) const { return node_->src[i]; }
+inline const UOpArg& UOp::arg() const { return node_->arg; }
+inline std::optional<std::int64_t> UOp::tag() const { return node_->tag; }
+inline std::uint64_t UOp::hash() const { return node_->hash; }
+inline OpSet UOp::src_ops() const { return node_->src_ops; }
+inline void UOp::retain() const noexcept {
+  if (node_ != nullptr) node_->references.fetch_add(1, std::memory_order_relaxed);
+}
+
+}  // namespace touchstone

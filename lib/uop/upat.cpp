@@ -1,0 +1,115 @@
+#include "touchstone/uop/upat.h"
+
+#include <cmath>
+
+namespace touchstone {
+
+UPat::UPat() : UPat(Parts{}) {}
+UPat::UPat(Ops op) : UPat(OpSet(op)) {}
+UPat::UPat(OpSet ops) {
+  Parts parts;
+  parts.ops = ops;
+  parts_ = std::make_shared<const Parts>(std::move(parts));
+}
+
+UPat UPat::var(std::string name) { return UPat().named(std::move(name)); }
+UPat UPat::cvar(std::string name) { return UPat(Ops::Const).named(std::move(name)); }
+
+UPat UPat::number(double value) {
+  Parts parts;
+  parts.ops = Ops::Const;
+  parts.number = value;
+  return UPat(std::move(parts));
+}
+
+UPat UPat::any(std::vector<UPat> of) {
+  Parts parts;
+  parts.ops = OpSet();
+  for (const UPat& p : of) parts.ops = parts.ops | p.parts().ops;
+  parts.alternatives = true;
+  parts.src = std::move(of);
+  return UPat(std::move(parts));
+}
+
+UPat UPat::named(std::string name) const {
+  Parts parts = *parts_;
+  parts.name = std::move(name);
+  return UPat(std::move(parts));
+}
+
+UPat UPat::of_type(std::vector<DType> types) const {
+  Parts parts = *parts_;
+  for (const DType d : types) parts.dtypes |= 1U << static_cast<unsigned>(d);
+  return UPat(std::move(parts));
+}
+
+UPat UPat::with_arg(UOpArg arg) const {
+  Parts parts = *parts_;
+  parts.arg = std::move(arg);
+  return UPat(std::move(parts));
+}
+
+UPat UPat::over(std::vector<UPat> sources) const {
+  Parts parts = *parts_;
+  parts.sources = Sources::Ordered;
+  parts.src = std::move(sources);
+  return UPat(std::move(parts));
+}
+UPat UPat::over_any_order(std::vector<UPat> sources) const {
+  Parts parts = *parts_;
+  parts.sources = Sources::Shuffled;
+  parts.src = std::move(sources);
+  return UPat(std::move(parts));
+}
+UPat UPat::over_each(UPat source) const {
+  Parts parts = *parts_;
+  parts.sources = Sources::Each;
+  parts.src = {std::move(source)};
+  return UPat(std::move(parts));
+}
+UPat UPat::or_more() const {
+  Parts parts = *parts_;
+  parts.or_more = true;
+  return UPat(std::move(parts));
+}
+
+UPat UPat::or_casted() const { return any({*this, UPat(Ops::Cast).over({*this})}); }
+UPat UPat::or_casted(std::string name_of_cast) const {
+  return any({*this, UPat(Ops::Cast).over({*this}).named(std::move(name_of_cast))});
+}
+
+std::string UPat::str() const {
+  const Parts& p = *parts_;
+  std::string text;
+  if (p.number) {
+    text = fmt::format("{}", *p.number);
+  } else if (p.alternatives) {
+    text = "any";
+  } else if (p.ops == OpSet::all()) {
+    text = p.name.empty() ? "_" : "";
+  } else {
+    for (const OpsInfo& row : ops_table)
+      if (p.ops.has(row.op)) text += (text.empty() ? "" : "|") + std::string(row.name);
+  }
+  if (!p.name.empty()) text += (text.empty() ? "" : ":") + p.name;
+  if (p.sources == Sources::Any && !p.alternatives) return text;
+  text += p.sources == Sources::Shuffled ? "{" : "(";
+  for (std::size_t i = 0; i < p.src.size(); ++i) text += (i > 0 ? ", " : "") + p.src[i].str();
+  if (p.or_more || p.sources == Sources::Each) text += ", ...";
+  return text + (p.sources == Sources::Shuffled ? "}" : ")");
+}
+
+UPat alu(Ops op, std::vector<UPat> of) {
+  return info(op).commutes ? UPat(op).over_any_order(std::move(of)) : UPat(op).over(std::move(of));
+}
+
+bool is_number(const Scalar& value, double wanted) {
+  if (is_integer(value.dtype()) || is_bool(value.dtype()))
+    return std::nearbyint(wanted) == wanted && std::abs(wanted) < 0x1p52 &&
+           Scalar::from_int(value.dtype(), static_cast<std::int64_t>(wanted)) == value &&
+           (wanted >= 0 || !(is_unsigned(value.dtype()) || is_bool(value.dtype())));
+  const double is = value.to_double();
+  return is == wanted && std::signbit(is) == std::signbit(wanted);
+}
+
+}  // namespace touchstone

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "touchstone/uop/uop.h"
+
+namespace touchstone {
+
+// What small graphs are made of in tests.
+inline const UOp kHost = UOp::device("HOST");
+inline UOp buffer(std::int64_t n = 4, DType d = DType::Float32) {
+  return UOp::new_buffer(kHost, n, d);
+}
+inline UOp number(double v) { return UOp::constant(Scalar::from_double(DType::Float32, v)); }
+inline UOp add(const UOp& a, const UOp& b) { return a.alu(Ops::Add, {b}); }
+inline UOp mul(const UOp& a, const UOp& b) { return a.alu(Ops::Mul, {b}); }
+
+}  // namespace touchstone

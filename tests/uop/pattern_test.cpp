@@ -1,0 +1,173 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include <gmock/gmock.h>
+
+#include "graphs.h"
+#include "touchstone/uop/pattern_matcher.h"
+
+namespace touchstone {
+namespace {
+
+using ::testing::HasSubstr;
+using Names = std::vector<std::string>;
+
+// What the pattern's name `wanted` is bound to in the first match; null where there is none.
+UOp bound(const UPat& pattern, const UOp& node, const std::string& wanted = "x") {
+  const PatternMatcher m(
+      {{"it", pattern, {wanted}, [](const Match& m) { return UOp::sink({m[0]}); }}});
+  const UOp found = m.rewrite(node);
+  return found ? found.src(0) : found;
+}
+
+TEST(UPat, OperatorsMatchInBothOrdersWhereTheOpCommutes) {
+  const UOp a = buffer();
+  EXPECT_EQ(bound(UPat::var("x") + UPat::number(1), add(a, number(1))), a);
+  EXPECT_EQ(bound(UPat::var("x") + UPat::number(1), add(number(1), a)), a);
+  EXPECT_EQ(bound(UPat::var("x") - UPat::number(1), a.alu(Ops::Sub, {number(1)})), a);
+  EXPECT_FALSE(bound(UPat::var("x") - UPat::number(1), number(1).alu(Ops::Sub, {a})));
+}
+
+TEST(UPat, ARepeatedNameIsTheSameNode) {
+  const UOp a = buffer(), b = buffer();
+  const UPat twice = UPat::var("x") + UPat::var("x");
+  EXPECT_EQ(bound(twice, add(a, a)), a);
+  EXPECT_FALSE(bound(twice, add(a, b)));
+  const UPat deep = UPat::var("x") * (UPat::var("x") + UPat::var("y"));
+  EXPECT_EQ(bound(deep, mul(add(b, a), a)), a);
+  EXPECT_EQ(bound(deep, mul(add(b, a), a), "y"), b);
+}
+
+TEST(UPat, NumbersAreOfThatBitPattern) {
+  EXPECT_TRUE(bound(UPat::number(0).named("x"), number(0.0)));
+  EXPECT_FALSE(bound(UPat::number(0).named("x"), number(-0.0)));
+  EXPECT_TRUE(bound(UPat::number(-0.0).named("x"), number(-0.0)));
+  EXPECT_TRUE(bound(UPat::number(-1).named("x"), UOp::constant(Scalar::from_int(DType::Int8, -1))));
+  EXPECT_FALSE(
+      bound(UPat::number(-1).named("x"), UOp::constant(Scalar::from_int(DType::UInt8, 255))));
+}
+
+TEST(UPat, TypesArgumentsAndLengths) {
+  const UOp a = buffer();
+  EXPECT_FALSE(bound(UPat(Ops::Sin).of_type({DType::Int32}).named("x"), a.alu(Ops::Sin)));
+  EXPECT_TRUE(bound(UPat(Ops::Sin).of_type({DType::Float32}).named("x"), a.alu(Ops::Sin)));
+  EXPECT_TRUE(bound(UPat(Ops::Reshape).with_arg(Shape{2, 2}).named("x"), a.reshape({2, 2})));
+  EXPECT_FALSE(bound(UPat(Ops::Reshape).with_arg(Shape{4, 1}).named("x"), a.reshape({2, 2})));
+  const UOp three = UOp::sink({a, a, a});
+  EXPECT_FALSE(bound(UPat(Ops::Sink).over({UPat(), UPat()}).named("x"), three));
+  EXPECT_TRUE(bound(UPat(Ops::Sink).over({UPat(), UPat()}).or_more().named("x"), three));
+  EXPECT_TRUE(bound(UPat(Ops::Sink).over_each(UPat(Ops::Buffer)).named("x"), three));
+  EXPECT_TRUE(bound(UPat(Ops::Sink).over_each(UPat(Ops::Buffer)).named("x"), UOp::sink({})));
+  EXPECT_FALSE(bound(UPat(Ops::Sink).over_each(UPat(Ops::Sin)).named("x"), three));
+}
+
+TEST(UPat, EveryPermutationOfAnyOrderIsTried) {
+  const UOp a = buffer(), s = a.alu(Ops::Sin), n = a.alu(Ops::Neg);
+  const UPat any =
+      UPat(Ops::Sink).over_any_order({UPat(Ops::Sin), UPat(Ops::Buffer), UPat(Ops::Neg)});
+  int found = 0;
+  std::array<std::size_t, 3> order = {0, 1, 2};
+  do {
+    const std::array<UOp, 3> of = {a, s, n};
+    found += bound(any.named("x"), UOp::sink({of[order[0]], of[order[1]], of[order[2]]})) ? 1 : 0;
+  } while (std::ranges::next_permutation(order).found);
+  EXPECT_EQ(found, 6);
+  EXPECT_FALSE(bound(any.named("x"), UOp::sink({a, s, s})));
+}
+
+TEST(UPat, AlternativesAndCasts) {
+  const UOp a = buffer(), c = a.cast(DType::Int32);
+  const UPat through = UPat(Ops::Sin).over({UPat(Ops::Buffer).named("x").or_casted()});
+  EXPECT_EQ(bound(through, a.alu(Ops::Sin)), a);
+  EXPECT_EQ(bound(through, UOp::make(Ops::Sin, DType::Int32, {c})), a);
+  EXPECT_FALSE(bound(through, c.alu(Ops::Neg).alu(Ops::Sin)));
+}
+
+TEST(PatternMatcher, EveryMatchOfARuleIsTriedBeforeTheNextRule) {
+  const UOp a = buffer(), b = buffer();
+  std::vector<UOp> tried;
+  const PatternMatcher m({{"never",
+                           UPat::var("x") + UPat::var("y"),
+                           {"x"},
+                           [&](const Match& match) {
+                             tried.push_back(match[0]);
+                             return UOp();
+                           }},
+                          {"then", UPat(Ops::Add), {}, [&](const Match&) { return b; }}});
+  EXPECT_EQ(m.rewrite(add(a, b)), b);
+  EXPECT_EQ(tried, (std::vector<UOp>{a, b}));
+}
+
+TEST(PatternMatcher, AddingConcatenates) {
+  const UOp a = buffer(), b = buffer();
+  const PatternMatcher to_a({{"a", UPat(Ops::Sin), {}, [&](const Match&) { return a; }}});
+  const PatternMatcher to_b(
+      {{"b", UPat(OpSet{Ops::Sin, Ops::Neg}), {}, [&](const Match&) { return b; }}});
+  EXPECT_EQ((to_a + to_b).rewrite(b.alu(Ops::Sin)), a);
+  EXPECT_EQ((to_b + to_a).rewrite(b.alu(Ops::Sin)), b);
+  EXPECT_EQ((to_a + to_b).rewrite(b.alu(Ops::Neg)), b);
+  EXPECT_EQ((to_a + to_b).rules().size(), 2U);
+}
+
+TEST(PatternMatcher, GivesTheContextToFunctions) {
+  int calls = 0;
+  const PatternMatcher m({{"count", UPat(Ops::Sin), {}, [](const Match& match) {
+                             ++match.context<int>();
+                             return UOp();
+                           }}});
+  EXPECT_FALSE(m.rewrite(buffer().alu(Ops::Sin), RewriteContext(calls)));
+  EXPECT_EQ(calls, 1);
+  double other = 0;
+  EXPECT_THROW(m.rewrite(buffer().alu(Ops::Sin), RewriteContext(other)), AstError);
+  EXPECT_THROW(m.rewrite(buffer().alu(Ops::Sin)), AstError);
+}
+
+std::string refusal(const UPat& pattern, const Names& names) {
+  try {
+    const PatternMatcher m({{"bad", pattern, names, [](const Match&) { return UOp(); }}});
+  } catch (const AstError& e) {
+    return e.what();
+  }
+  return "taken";
+}
+
+TEST(PatternMatcher, RefusesPatternsThatCannotMatch) {
+  EXPECT_THAT(refusal(UPat::var("x") + UPat::var("y"), {"z"}),
+              HasSubstr("rule 'bad': its function asks for 'z'"));
+  EXPECT_THAT(refusal(UPat(Ops::Add).over({UPat()}), {}), HasSubstr("ADD allows has 1 source"));
+  EXPECT_THAT(refusal(UPat(Ops::Sin).over({UPat(), UPat()}), {}),
+              HasSubstr("SIN allows has 2 sources"));
+  EXPECT_THAT(refusal(UPat(Ops::Neg).over({UPat(Ops::Where).over({UPat()})}), {}),
+              HasSubstr("WHERE allows has 1 source"));
+  EXPECT_THAT(refusal(UPat::var("x"), {"x"}), HasSubstr("tried everywhere"));
+  EXPECT_EQ(refusal(UPat(OpSet{Ops::Sin, Ops::Add}).over({UPat(), UPat()}), {}), "taken");
+  EXPECT_EQ(refusal(UPat(Ops::Assign).over({UPat()}).or_more(), {}), "taken");
+}
+
+TEST(PatternMatcher, ARecorderSeesRuleAndNodes) {
+  struct Log : RewriteRecorder {
+    std::vector<std::string> names;
+    std::vector<UOp> nodes;
+    void rewrote(const Rule& rule, const UOp& before, const UOp& after) override {
+      names.push_back(rule.name);
+      nodes = {before, after};
+    }
+  } log;
+  const UOp a = buffer();
+  const PatternMatcher m(
+      {{"sin away", UPat(Ops::Sin).over({UPat::var("x")}), {"x"}, [](const Match& match) {
+          return match[0];
+        }}});
+  {
+    const RecorderScope scope(log);
+    EXPECT_EQ(m.rewrite(a.alu(Ops::Sin)), a);
+    EXPECT_FALSE(m.rewrite(a.alu(Ops::Neg)));
+  }
+  EXPECT_EQ(m.rewrite(a.alu(Ops::Sin)), a);
+  EXPECT_EQ(log.names, Names{"sin away"});
+  EXPECT_EQ(log.nodes, (std::vector<UOp>{a.alu(Ops::Sin), a}));
+}
+
+}  // namespace
+}  // namespace touchstone

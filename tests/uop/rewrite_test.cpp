@@ -1,0 +1,316 @@
+#include "touchstone/uop/rewrite.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include <gmock/gmock.h>
+
+#include "graphs.h"
+
+namespace touchstone {
+namespace {
+
+using ::testing::HasSubstr;
+
+Rule to_op(const char* name, const UPat& pattern, Ops op) {
+  return {name, pattern, {"x"}, [op](const Match& m) { return m[0].alu(op); }};
+}
+UPat sin_of(const UPat& x) { return UPat(Ops::Sin).over({x}); }
+
+TEST(GraphRewrite, TopDownTakesSourcesFirstBottomUpTheOuterOne) {
+  const UOp a = buffer();
+  const PatternMatcher m({to_op("sin sin", sin_of(sin_of(UPat::var("x"))), Ops::Exp2),
+                          to_op("sin", sin_of(UPat::var("x")), Ops::Sqrt)});
+  const UOp two = a.alu(Ops::Sin).alu(Ops::Sin), three = two.alu(Ops::Sin);
+  EXPECT_EQ(graph_rewrite(two, m), a.alu(Ops::Sqrt).alu(Ops::Sqrt));
+  const RewriteOptions up{.order = RewriteOrder::BottomUp};
+  EXPECT_EQ(graph_rewrite(two, m, {}, up), a.alu(Ops::Exp2));
+  // The sources of what a rule made are still rewritten.
+  EXPECT_EQ(graph_rewrite(three, m, {}, up), a.alu(Ops::Sqrt).alu(Ops::Exp2));
+}
+
+TEST(GraphRewrite, WhatARuleMakesIsRewrittenToo) {
+  const UOp a = buffer();
+  const PatternMatcher m({to_op("sin", sin_of(UPat::var("x")), Ops::Sqrt),
+                          to_op("sqrt", UPat(Ops::Sqrt).over({UPat::var("x")}), Ops::Neg)});
+  EXPECT_EQ(graph_rewrite(a.alu(Ops::Sin), m), a.alu(Ops::Neg));
+}
+
+TEST(GraphRewrite, ARebuiltNodeKeepsItsTag) {
+  const UOp a = buffer();
+  const UOp tagged = a.alu(Ops::Sin).alu(Ops::Neg).with_tag(7);
+  const PatternMatcher m({to_op("sin", sin_of(UPat::var("x")), Ops::Sqrt)});
+  EXPECT_EQ(graph_rewrite(tagged, m), a.alu(Ops::Sqrt).alu(Ops::Neg).with_tag(7));
+}
+
+std::string failure(const PatternMatcher& m, const UOp& node, RewriteOrder order) {
+  try {
+    graph_rewrite(node, m, {}, {.order = order, .pass = "test"});
+  } catch (const AstError& e) {
+    return e.what();
+  }
+  return "ended";
+}
+
+TEST(GraphRewrite, ARewriteThatDoesNotEndNamesTheRuleAndTheNode) {
+  const UOp a = buffer();
+  const PatternMatcher circle({to_op("there", sin_of(UPat::var("x")), Ops::Sqrt),
+                               to_op("back", UPat(Ops::Sqrt).over({UPat::var("x")}), Ops::Sin)});
+  const PatternMatcher grows({{"grows", sin_of(UPat::var("x")), {"x"}, [](const Match& m) {
+                                 return m.root().alu(Ops::Neg);
+                               }}});
+  const PatternMatcher tags({{"tags", sin_of(UPat::var("x")), {"x"}, [](const Match& m) {
+                                return m.root().with_tag(m.root().tag().value_or(0) + 1);
+                              }}});
+  const PatternMatcher deeper({{"deeper", sin_of(UPat::var("x")), {"x"}, [](const Match& m) {
+                                  return m[0].alu(Ops::Exp2).alu(Ops::Sin).alu(Ops::Neg);
+                                }}});
+  for (const RewriteOrder order : {RewriteOrder::TopDown, RewriteOrder::BottomUp}) {
+    const std::string round = failure(circle, a.alu(Ops::Sin), order);
+    EXPECT_THAT(round, HasSubstr("does not end"));
+    EXPECT_THAT(round, ::testing::AnyOf(HasSubstr("'there'"), HasSubstr("'back'")));
+    EXPECT_THAT(failure(grows, a.alu(Ops::Sin), order), HasSubstr("'grows'"));
+    EXPECT_THAT(failure(grows, a.alu(Ops::Sin), order), HasSubstr("SIN f32"));
+    EXPECT_THAT(failure(tags, a.alu(Ops::Sin), order), HasSubstr("'tags'"));
+    EXPECT_THAT(failure(deeper, a.alu(Ops::Sin), order), HasSubstr("'deeper'"));
+  }
+}
+
+TEST(GraphRewrite, ChainsAreRewrittenInLinearTimeAndWithoutRecursion) {
+  const UOp a = buffer();
+  UOp x = a, y = a;
+  for (int i = 0; i < 100'000; ++i) {
+    x = x.alu(Ops::Sin);
+    y = y.alu(Ops::Sqrt);
+  }
+  const PatternMatcher m({to_op("sin", sin_of(UPat::var("x")), Ops::Sqrt)});
+  EXPECT_EQ(graph_rewrite(x, m), y);
+  EXPECT_EQ(graph_rewrite(x, m, {}, {.order = RewriteOrder::BottomUp}), y);
+}
+
+PatternMatcher adds_nothing() {
+  return PatternMatcher(
+      {{"x + 0", UPat::var("x") + UPat::number(0), {"x"}, [](const Match& m) { return m[0]; }},
+       {"a + b", UPat::cvar("a") + UPat::cvar("b"), {"a", "b"}, [](const Match& m) {
+          return number(m[0].value().to_double() + m[1].value().to_double());
+        }}});
+}
+
+TEST(GraphRewriteMap, EverySubExpressionMaps) {
+  const UOp zero = number(0), inner = add(zero, number(5)), outer = add(zero, inner);
+  const RewriteMap map = graph_rewrite_map(outer, adds_nothing());
+  EXPECT_EQ(result_of(map, outer), number(5));
+  EXPECT_EQ(result_of(map, inner), number(5));
+  EXPECT_EQ(result_of(map, zero), zero);
+}
+
+TEST(GraphRewriteMap, PassesCompose) {
+  const UOp a = buffer(), first = add(number(0), a.alu(Ops::Sin));
+  const RewriteMap one = graph_rewrite_map(first, adds_nothing());
+  const PatternMatcher next({to_op("sin", sin_of(UPat::var("x")), Ops::Sqrt)});
+  const RewriteMap two = graph_rewrite_map(result_of(one, first), next, {}, {}, &one);
+  EXPECT_EQ(result_of(two, first), a.alu(Ops::Sqrt));
+  EXPECT_EQ(result_of(two, a.alu(Ops::Sin)), a.alu(Ops::Sqrt));
+}
+
+TEST(GraphRewriteMap, MetadataGoesToTheResultOnce) {
+  const UOp a = buffer(), inner = add(number(0), a.alu(Ops::Exp2)), outer = add(number(0), inner);
+  inner.set_metadata({{"add", "1"}});
+  outer.set_metadata({{"add", "1"}, {"add", "2"}});
+  const RewriteMap map = graph_rewrite_map(outer, adds_nothing());
+  const UOp result = result_of(map, outer);
+  EXPECT_EQ(result, a.alu(Ops::Exp2));
+  EXPECT_EQ(*result.metadata(), (UOpMetadata{{"add", "1"}, {"add", "2"}}));
+}
+
+TEST(Substitute, ReplacesNodesAlsoInsideReplacements) {
+  const UOp a = buffer(), b = buffer(), c = buffer();
+  RewriteMap map;
+  map.set(a, b.alu(Ops::Sin));
+  map.set(b, c);
+  EXPECT_EQ(substitute(add(a, b).alu(Ops::Neg), map), add(c.alu(Ops::Sin), c).alu(Ops::Neg));
+  RewriteMap endless;
+  endless.set(a, a.alu(Ops::Sin));
+  EXPECT_THROW(substitute(a, endless), AstError);
+}
+
+// The definition, without index, memo, early rejects or stack.
+namespace plain {
+
+using Binding = std::map<std::string, UOp>;
+using Continue = std::function<bool(const Binding&)>;
+
+bool match(const UPat& pattern, const UOp& u, const Binding& known, const Continue& next);
+
+bool match_all(const std::vector<UPat>& of, const std::vector<UOp>& src, std::size_t i,
+               const Binding& known, const Continue& next) {
+  if (i == of.size()) return next(known);
+  return match(of[i], src[i], known,
+               [&](const Binding& b) { return match_all(of, src, i + 1, b, next); });
+}
+
+bool match(const UPat& pattern, const UOp& u, const Binding& known, const Continue& next) {
+  const UPat::Parts& p = pattern.parts();
+  Binding b = known;
+  if (!p.name.empty()) {
+    if (b.contains(p.name) && b.at(p.name) != u) return false;
+    b[p.name] = u;
+  }
+  if (p.alternatives)
+    return std::ranges::any_of(p.src, [&](const UPat& q) { return match(q, u, b, next); });
+  if (!p.ops.has(u.op())) return false;
+  if (p.number && !is_number(u.value(), *p.number)) return false;
+  if (p.sources == UPat::Sources::Any) return next(b);
+  std::vector<UPat> of = p.src;
+  if (p.sources == UPat::Sources::Each) of.assign(u.src().size(), p.src[0]);
+  if (of.size() != u.src().size() && !(p.or_more && of.size() < u.src().size())) return false;
+  if (p.sources != UPat::Sources::Shuffled) return match_all(of, u.src(), 0, b, next);
+  std::vector<std::size_t> order(of.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  do {
+    std::vector<UOp> src;
+    for (const std::size_t i : order) src.push_back(u.src(i));
+    if (match_all(of, src, 0, b, next)) return true;
+  } while (std::ranges::next_permutation(order).found);
+  return false;
+}
+
+UOp first_result(const std::vector<Rule>& rules, const UOp& u) {
+  for (const Rule& rule : rules) {
+    UOp result;
+    match(rule.pattern, u, {}, [&](const Binding& b) {
+      std::vector<const UOp*> named;
+      for (const std::string& n : rule.names) named.push_back(b.contains(n) ? &b.at(n) : nullptr);
+      result = rule.apply(Match(u, named, {}));
+      return static_cast<bool>(result) && result != u;
+    });
+    if (result && result != u) return result;
+  }
+  return {};
+}
+
+UOp rewrite(const std::vector<Rule>& rules, UOp u, bool bottom_up) {
+  if (bottom_up)
+    while (const UOp made = first_result(rules, u)) u = made;
+  std::vector<UOp> src;
+  for (const UOp& s : u.src()) src.push_back(rewrite(rules, s, bottom_up));
+  if (src != u.src()) return rewrite(rules, u.with_src(src), bottom_up);
+  if (bottom_up) return u;
+  const UOp made = first_result(rules, u);
+  return made ? rewrite(rules, made, bottom_up) : u;
+}
+
+}  // namespace plain
+
+class Draw {
+ public:
+  explicit Draw(unsigned seed) : random_(seed) {}
+  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+  bool chance(int one_in) { return below(one_in) == 0; }
+
+  UOp graph() {
+    std::vector<UOp> known = leaves();
+    const int n = 3 + below(8);
+    for (int i = 0; i < n; ++i) {
+      const Ops op = any_op();
+      std::vector<UOp> of;
+      for (int s = 1; s < info(op).least; ++s) of.push_back(pick(known));
+      known.push_back(UOp::make(op, DType::Float32, with(pick(known), of)));
+    }
+    return known.back();
+  }
+
+  UPat pattern(int depth, std::vector<std::string>& names, bool top) {
+    if (!top && (depth <= 0 || chance(3))) {
+      if (chance(4)) return UPat::number(below(2));
+      const std::string name(1, static_cast<char>('x' + below(3)));
+      names.push_back(name);
+      return chance(5) ? UPat::cvar(name) : UPat::var(name);
+    }
+    const Ops op = any_op();
+    std::vector<UPat> of;
+    if (chance(8)) return UPat(op).over_each(pattern(0, names, false));
+    for (int s = 0; s < info(op).least; ++s) of.push_back(pattern(depth - 1, names, false));
+    if (!top && depth > 0 && chance(6)) {
+      std::vector<std::string> others;
+      return UPat::any({UPat(op).over(of), pattern(depth - 1, others, true)});
+    }
+    UPat made = info(op).commutes && !chance(4) ? UPat(op).over_any_order(of) : UPat(op).over(of);
+    return chance(6) ? made.or_more() : made;
+  }
+
+  // Gives one of what is named, or the smallest node over it: smaller than the match.
+  Rule rule(int number) {
+    std::vector<std::string> names;
+    UPat p = pattern(2, names, true);
+    if (names.empty())
+      return {fmt::format("{}", number), p, {}, [](const Match&) {
+                return UOp::constant(Scalar::of(1.0F));
+              }};
+    const std::string name = names[static_cast<std::size_t>(below(static_cast<int>(names.size())))];
+    const Ops unless = any_op(), wrap = any_op();
+    const bool wraps = chance(3) && nodes(p) >= 3;
+    return {fmt::format("{}", number), p, {name}, [=](const Match& m) {
+              if (!m.has(0) || m[0].op() == unless) return UOp();
+              return wraps && info(wrap).least == 1 ? m[0].alu(wrap) : m[0];
+            }};
+  }
+
+ private:
+  static std::vector<UOp> leaves() {
+    return {UOp::constant(Scalar::of(0.0F)), UOp::constant(Scalar::of(1.0F)),
+            UOp::constant(Scalar::of(2.0F)), UOp::variable("a", 0, 1), UOp::variable("b", 0, 1)};
+  }
+  Ops any_op() {
+    static constexpr std::array kOps = {Ops::Sin, Ops::Neg, Ops::Sqrt, Ops::Add,
+                                        Ops::Mul, Ops::Sub, Ops::Where};
+    return kOps[static_cast<std::size_t>(below(kOps.size()))];
+  }
+  UOp pick(const std::vector<UOp>& of) {
+    const int last = static_cast<int>(of.size());
+    return of[static_cast<std::size_t>(chance(2) ? last - 1 - below(std::min(3, last))
+                                                 : below(last))];
+  }
+  static std::vector<UOp> with(const UOp& first, const std::vector<UOp>& rest) {
+    std::vector<UOp> all{first};
+    all.insert(all.end(), rest.begin(), rest.end());
+    return all;
+  }
+  static int nodes(const UPat& p) {
+    int n = 1;
+    if (p.parts().alternatives || p.parts().sources == UPat::Sources::Each) return 1;
+    for (const UPat& s : p.parts().src) n += nodes(s);
+    return n;
+  }
+
+  std::mt19937 random_;
+};
+
+TEST(GraphRewrite, GivesWhatTryingEveryRuleAtEveryNodeGives) {
+  int changed = 0;
+  for (unsigned seed = 0; seed < 6000; ++seed) {
+    Draw draw(seed);
+    std::vector<Rule> rules;
+    const int n = 1 + draw.below(4);
+    for (int i = 0; i < n; ++i) rules.push_back(draw.rule(i));
+    const UOp graph = draw.graph();
+    const PatternMatcher m(rules);
+    for (const bool bottom_up : {false, true}) {
+      const UOp right = plain::rewrite(rules, graph, bottom_up);
+      const UOp got = graph_rewrite(
+          graph, m, {}, {.order = bottom_up ? RewriteOrder::BottomUp : RewriteOrder::TopDown});
+      ASSERT_EQ(got, right) << "seed " << seed << (bottom_up ? " bottom-up" : " top-down") << "\n"
+                            << graph.str() << "gives\n"
+                            << got.str() << "not\n"
+                            << right.str();
+      changed += right != graph ? 1 : 0;
+    }
+  }
+  EXPECT_GT(changed, 1400);
+}
+
+}  // namespace
+}  // namespace touchstone
