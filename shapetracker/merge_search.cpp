@@ -46,12 +46,9 @@ MergeSearch::Line MergeSearch::line(const Box& box) const {
 std::optional<std::int64_t> MergeSearch::at(const Point& point) const {
   std::int64_t k = index_.base;
   for (std::size_t axis = 0; axis < point.size(); ++axis) k += index_.strides[axis] * point[axis];
-  std::optional<std::int64_t> address = k;
-  for (const FlatView& view : views_) {
-    address = view.at(*address);
-    if (!address) break;
-  }
-  return address;
+  for (const FlatView& view : views_)
+    if (!view.descend(k)) return std::nullopt;
+  return k;
 }
 
 // Keeps z in [first, last] along one dim; an extent of 1 may remain. True if anything changed.
@@ -153,10 +150,24 @@ std::int64_t MergeSearch::descend(const FlatView& view, const Box& box, Line& li
   return 0;
 }
 
+// How many steps of a dim stay on the side of `bound` (in the residual) where the low corner is,
+// where no other dim moves the residual; half of the dim where another does.
+std::int64_t MergeSearch::steps_to(std::int64_t bound, const Residual& rest, const Box& box,
+                                   std::size_t dim) {
+  const std::int64_t extent = box.dims[dim].extent, slope = rest.slopes[dim];
+  for (std::size_t i = 0; i < box.dims.size(); ++i)
+    if (i != dim && rest.slopes[i] != 0) return extent / 2;
+  if (slope == 0) return extent / 2;
+  const std::int64_t steps = slope > 0 ? ceil_div(bound - rest.at_low, slope)
+                                       : (rest.at_low - bound) / -slope + 1;
+  return steps > 0 && steps < extent ? steps : extent / 2;
+}
+
 // One dim becomes two (or three): along its digits where a whole number of its steps is a multiple
-// of the weight, so that one part no longer carries; else in halves, the one that carries most.
-void MergeSearch::split(const Box& box, const Line& line, std::int64_t weight,
-                        std::vector<Box>& boxes) {
+// of the weight, so that one part no longer carries; else in two where it carries, or in halves,
+// the one that carries most.
+void MergeSearch::split(const Box& box, const Line& line, Border border, std::vector<Box>& boxes) {
+  const std::int64_t weight = border.weight;
   const Residual rest = residual(line, box, weight);
   std::size_t best = 0;
   std::int64_t period = 0;
@@ -178,8 +189,12 @@ void MergeSearch::split(const Box& box, const Line& line, std::int64_t weight,
   };
   Box first = box, second = box;
   if (period == 0) {
-    resize(first, 0, dim.extent / 2);
-    resize(second, dim.extent / 2, dim.extent - dim.extent / 2);
+    const std::int64_t bound = border.bound != 0      ? border.bound
+                               : rest.slopes[best] > 0 ? weight
+                                                       : 0;
+    const std::int64_t cut = steps_to(bound, rest, box, best);
+    resize(first, 0, cut);
+    resize(second, cut, dim.extent - cut);
     boxes.push_back(std::move(second));
   } else {
     const std::int64_t turns = dim.extent / period, left = dim.extent % period;
@@ -202,13 +217,15 @@ MergeSearch::Course MergeSearch::follow(const Box& box) const {
       if (rest.affine && (rest.max < level.low() || rest.min > level.high()))
         return {Step::Dropped, {}};
       if (!rest.affine || rest.min < level.low() || rest.max > level.high()) {
+        const bool from_below = rest.at_low < level.low();
         course.step = Step::Open;
-        course.weight = level.span;
+        course.border.weight = level.span;
+        course.border.bound = !rest.affine ? 0 : from_below ? level.low() : level.high() + 1;
       }
     }
     if (course.step == Step::Open) return course;
     if (const std::int64_t span = descend(view, box, course.line))
-      return {Step::Open, std::move(course.line), span};
+      return {Step::Open, std::move(course.line), {span}};
   }
   return course;
 }
@@ -232,7 +249,7 @@ MergeSearch::Found MergeSearch::find(Box box) {
     if (stop.step != Step::Dropped) {
       if (stop.step == Step::Settled || at(box.low)) return {Truth::Yes, box.low};
       if (const Point high = high_corner(box); at(high)) return {Truth::Yes, high};
-      if (!box.dims.empty()) split(box, along, stop.weight, boxes);
+      if (!box.dims.empty()) split(box, along, {stop.weight}, boxes);
     }
     if (boxes.empty()) return {Truth::No, {}};
     box = std::move(boxes.back());
@@ -363,7 +380,7 @@ MergeSearch::Truth MergeSearch::is_affine(const Box& root, std::int64_t base, co
     if (stop.step == Step::Dropped) return Truth::No;
     if (stop.step == Step::Open) {
       if (first && !agrees_at_samples(box)) return Truth::No;
-      split(box, along, stop.weight, boxes);
+      split(box, along, {stop.weight}, boxes);
     }
     if (boxes.empty()) return Truth::Yes;
     box = std::move(boxes.back());

@@ -56,17 +56,23 @@ class MergeSearch {
     Point slopes;
   };
   enum class Step : std::uint8_t { Dropped, Settled, Open };
-  /// What becomes of all points of a box. Dropped: none is valid. Settled: all are, and `line` is
+  /// Where a box is to be split: at multiples of `weight`, or, within one turn of it, where
+  /// line mod weight reaches `bound` (of a mask; 0: none).
+  struct Border {
+    std::int64_t weight = 0;
+    std::int64_t bound = 0;
+  };
+  /// The course of all points of a box. Dropped: none is valid. Settled: all are, and `line` is
   /// their address. Open: some view does neither; `line` enters it, and the box is to be split at
-  /// `weight`.
+  /// `border`.
   struct Course {
     Step step;
     Line line;
-    std::int64_t weight = 0;
+    Border border = {};
   };
   Course follow(const Box& box) const;
-  /// Adds the parts of a box whose dims' digits of `weight` are apart.
-  static void split(const Box& box, const Line& line, std::int64_t weight, std::vector<Box>& boxes);
+  /// Adds the parts of a box whose dims' digits of the border's weight are apart.
+  static void split(const Box& box, const Line& line, Border border, std::vector<Box>& boxes);
 
   int nodes() const { return nodes_; }
   /// After is_affine said No, where evidence is kept: a point of the box that is not valid or has
@@ -92,6 +98,8 @@ class MergeSearch {
   };
 
   static Residual residual(const Line& line, const Box& box, std::int64_t weight);
+  static std::int64_t steps_to(std::int64_t bound, const Residual& rest, const Box& box,
+                               std::size_t dim);
   static Stop tighten(const FlatView& view, Box& box, Line& line);
   static Step tighten_level(const Level& level, const Residual& residual, Box& box, Line& line);
   static bool narrow(std::size_t dim, std::int64_t first, std::int64_t last, Box& box, Line& line);

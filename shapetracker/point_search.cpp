@@ -38,12 +38,9 @@ void visit(const FlatIndex& index, const Box& box, const Look& look) {
 }  // namespace
 
 std::optional<std::int64_t> follow_flat(std::span<const FlatView> views, std::int64_t k) {
-  std::optional<std::int64_t> at = k;
-  for (const FlatView& view : views) {
-    at = view.at(*at);
-    if (!at) break;
-  }
-  return at;
+  for (const FlatView& view : views)
+    if (!view.descend(k)) return std::nullopt;
+  return k;
 }
 
 PointSearch::Found PointSearch::find(const Box& box) {

@@ -122,32 +122,34 @@ class Recovery {
     return 0;
   }
 
+  /// The first of some places, and the greatest common divisor of their distances.
+  struct Places {
+    std::optional<std::int64_t> first = {};
+    std::int64_t distance = 0;
+
+    void add(std::int64_t place) {
+      if (!first) first = place;
+      if (distance != 1) distance = std::gcd(distance, place - *first);
+    }
+  };
+
   // Where the finest digit may begin, given its step. Runs of even steps begin, and those that
   // padding ends end, at the same digit; the first and the last may be cut off.
   static std::vector<Cut> cuts(const Table& table, Wide step) {
-    std::vector<std::int64_t> starts, ends;
+    Places starts, ends;
     const std::int64_t size = std::ssize(table);
-    for (std::int64_t p = 0; p < size; ++p) {
-      if (p == 0 || at(table, p - 1).kind == EntryKind::Unknown) continue;
-      const bool here = is_address(at(table, p)), before = is_address(at(table, p - 1));
-      if (here && !(before && at(table, p).address == at(table, p - 1).address + step))
-        starts.push_back(p);
-      if (before && at(table, p).kind == EntryKind::Padding) ends.push_back(p);
+    for (std::int64_t p = 1; p < size; ++p) {
+      const Entry &before = at(table, p - 1), &here = at(table, p);
+      if (before.kind == EntryKind::Unknown) continue;
+      if (is_address(here) && !(is_address(before) && here.address == before.address + step))
+        starts.add(p);
+      if (is_address(before) && here.kind == EntryKind::Padding) ends.add(p);
     }
     std::vector<Cut> found;
-    const auto offer = [&](std::int64_t digit, std::int64_t start) {
+    if (!starts.first) return found;
+    const std::int64_t start = *starts.first;
+    for (const std::int64_t digit : {starts.distance, ends.distance, std::max(start, size - start)})
       if (digit >= 2 && digit < size) found.push_back({digit, floor_mod(-start, digit)});
-    };
-    const auto distance = [](const std::vector<std::int64_t>& places) {
-      std::int64_t unit = 0;
-      for (const std::int64_t place : places) unit = std::gcd(unit, place - places.front());
-      return unit;
-    };
-    if (!starts.empty()) {
-      offer(distance(starts), starts.front());
-      offer(distance(ends), starts.front());
-      offer(std::max(starts.front(), size - starts.front()), starts.front());
-    }
     return found;
   }
 

@@ -131,6 +131,7 @@ class Shortener {
     return false;
   }
   bool limited() const { return limited_; }
+  std::int64_t work() const { return work_; }
 
  private:
   std::optional<TwoViews> two_views(std::span<const View> run, const Views& views,
@@ -147,6 +148,7 @@ class Shortener {
       return std::nullopt;
     }
     TwoViewsFound found = as_two_views(run, key.reach, effort_);
+    work_ += found.work;
     if (found.views) return std::move(found.views);
     limited_ = limited_ || found.limited;
     if (effort_ > 0) failed.keep(std::move(key), found.limited);
@@ -154,6 +156,7 @@ class Shortener {
   }
 
   std::int64_t effort_ = 1 << 19;
+  std::int64_t work_ = 0;
   bool limited_ = false;
 };
 
@@ -183,6 +186,7 @@ Reduction reduce(std::vector<View> views) {
     if (left.size() > 2) left = fewest_runs(left, runs);
   } while (left.size() > 2 && shortener.shorten(left));
   result.limited = shortener.limited() && left.size() > 2;
+  result.work = shortener.work();
   // With variables a run may be shown to be one view only when a part of it is one.
   if (left.size() < before && left.size() > 1 && !all_concrete(left))
     left = reduce(std::move(left)).views;

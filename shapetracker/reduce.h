@@ -24,7 +24,8 @@ std::vector<View> reduce_stack(std::vector<View> views);
 struct Reduction {
   std::vector<View> views;
   std::optional<MergeResult> whole;  // merge_stack of the stack; where it is concrete
-  bool limited = false;  // a search for two views ended at a limit: there may be fewer views
+  bool limited = false;   // a search for two views ended at a limit: there may be fewer views
+  std::int64_t work = 0;  // of the searches for two views, as TwoViewsFound has it
 };
 /// The same with what it takes to explain it.
 Reduction reduce(std::vector<View> views);

@@ -1,5 +1,8 @@
 #include "touchstone/shapetracker/same_map.h"
 
+#include <numeric>
+
+#include "touchstone/base/hash.h"
 #include "touchstone/shapetracker/point_search.h"
 
 namespace touchstone::shapetracker {
@@ -7,6 +10,8 @@ namespace {
 
 using Step = MergeSearch::Step;
 using Truth = MergeSearch::Truth;
+
+using FlatViews = std::span<const FlatView>;  // outermost first
 
 // All views of a stack as functions of flat indices, the outermost first.
 Small<FlatView> flat_views(std::span<const View> stack) {
@@ -17,18 +22,184 @@ Small<FlatView> flat_views(std::span<const View> stack) {
 
 std::vector<std::int64_t> indices_of(const Point& point) { return {point.begin(), point.end()}; }
 
-// Element by element.
-Comparison compare_elements(std::span<const FlatView> a, std::span<const FlatView> b,
-                            const Shape& shape, std::int64_t elements) {
-  for (std::int64_t k = 0; k < elements; ++k) {
-    if (follow_flat(a, k) == follow_flat(b, k)) continue;
-    std::vector<std::int64_t> index(shape.size());
-    for (std::size_t axis = shape.size(); axis-- > 0; k /= shape[axis].as_int())
-      index[axis] = k % shape[axis].as_int();
-    return {Truth::No, std::move(index)};
+Comparison different_at(std::int64_t k, const Shape& shape) {
+  std::vector<std::int64_t> index(shape.size());
+  for (std::size_t axis = shape.size(); axis-- > 0; k /= shape[axis].as_int())
+    index[axis] = k % shape[axis].as_int();
+  return {Truth::No, std::move(index)};
+}
+
+constexpr std::int64_t kSamples = 48;
+
+// The first and the last element, the last along each axis, and some spread over all: most maps
+// that differ do so at one of them. Unknown where none does.
+Comparison compare_samples(FlatViews a, FlatViews b, const Shape& shape, std::int64_t elements) {
+  const auto differ = [&](std::int64_t k) { return follow_flat(a, k) != follow_flat(b, k); };
+  for (const std::int64_t k : {std::int64_t{0}, elements - 1})
+    if (differ(k)) return different_at(k, shape);
+  std::int64_t weight = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0; weight *= shape[axis].as_int())
+    if (const std::int64_t k = weight * (shape[axis].as_int() - 1); differ(k))
+      return different_at(k, shape);
+  for (std::uint64_t i = 0; i < wrap(kSamples); ++i)
+    if (const auto k =
+            static_cast<std::int64_t>(hash_mix(i, i) % static_cast<std::uint64_t>(elements));
+        differ(k))
+      return different_at(k, shape);
+  return {Truth::Unknown, {}};
+}
+
+Comparison compare_elements(FlatViews a, FlatViews b, const Shape& shape, std::int64_t elements) {
+  for (std::int64_t k = 0; k < elements; ++k)
+    if (follow_flat(a, k) != follow_flat(b, k)) return different_at(k, shape);
+  return {Truth::Yes, {}};
+}
+
+// By parts of the box, on each of which either stack is affine or padding; `nodes` of them are
+// left.
+Comparison compare_boxes(const MergeSearch& left, const MergeSearch& right, Box all, int& nodes) {
+  std::vector<Box> boxes{std::move(all)};
+  while (!boxes.empty()) {
+    if (nodes-- <= 0) return {Truth::Unknown, {}};
+    const Box box = std::move(boxes.back());
+    boxes.pop_back();
+    const MergeSearch::Course one = left.follow(box), other = right.follow(box);
+    if (one.step == Step::Open || other.step == Step::Open) {
+      const auto& open = one.step == Step::Open ? one : other;
+      MergeSearch::split(box, open.line, open.border, boxes);
+      continue;
+    }
+    if (one.step != other.step) return {Truth::No, indices_of(box.low)};
+    if (one.step == Step::Dropped) continue;
+    if (one.line.at_low != other.line.at_low) return {Truth::No, indices_of(box.low)};
+    for (std::size_t i = 0; i < box.dims.size(); ++i) {
+      if (one.line.slopes[i] == other.line.slopes[i]) continue;
+      Point point = box.low;
+      point[static_cast<std::size_t>(box.dims[i].axis)] += box.dims[i].step;
+      return {Truth::No, indices_of(point)};
+    }
   }
   return {Truth::Yes, {}};
 }
+
+/// Outermost views that differ by a factor and an offset alone: their addresses at any index are
+/// base + step * t, with one t >= 0 for both, the sum of |along| times the distance of each index
+/// from the end of its range where t is lowest.
+struct Common {
+  FlatIndex a, b;
+  std::vector<std::int64_t> along;
+};
+
+std::optional<Common> common_line(const View& a, const View& b) {
+  if (a.mask() != b.mask()) return std::nullopt;
+  std::int64_t unit = 0;
+  for (const sint& stride : a.strides()) unit = std::gcd(unit, stride.as_int());
+  if (unit == 0) return std::nullopt;
+  std::vector<std::int64_t> along;
+  std::optional<std::int64_t> step;
+  for (std::size_t i = 0; i < a.strides().size(); ++i) {
+    along.push_back(a.strides()[i].as_int() / unit);
+    const std::int64_t other = b.strides()[i].as_int();
+    if (along[i] == 0 ? other != 0 : other % along[i] != 0) return std::nullopt;
+    if (along[i] == 0) continue;
+    if (step.value_or(other / along[i]) != other / along[i]) return std::nullopt;
+    step = other / along[i];
+  }
+  if (*step == 0) return std::nullopt;
+  const auto [low_b, high_b] = address_range(b);
+  return Common{{address_range(a).first.as_int(), {unit}},
+                {(*step > 0 ? low_b : high_b).as_int(), {*step}},
+                std::move(along)};
+}
+
+/// Compares two stacks whose outermost views have a line in common: along it, in place of a box.
+/// Where the stacks differ at places of the line that no index has, the indices are halved.
+class LineComparison {
+ public:
+  LineComparison(const Common& common, FlatViews a, FlatViews b, const View& outer)
+      : along_(common.along), left_(common.a, a, kNodes), right_(common.b, b, kNodes) {
+    Part all;
+    for (std::size_t i = 0; i < along_.size(); ++i) {
+      first_.push_back(outer.mask() ? (*outer.mask())[i].first.as_int() : 0);
+      last_.push_back((outer.mask() ? (*outer.mask())[i].second : outer.shape()[i]).as_int() - 1);
+      all.push_back({0, along_[i] == 0 ? 0 : last_[i] - first_[i]});
+    }
+    parts_.push_back(std::move(all));
+  }
+
+  Comparison run() {
+    while (!parts_.empty()) {
+      const Part part = std::move(parts_.back());
+      parts_.pop_back();
+      const Comparison compared = compare(part);
+      if (compared.same == Truth::Unknown) return compared;
+      if (compared.same == Truth::Yes) continue;
+      if (auto index = index_at(part, compared.different.front()))
+        return {Truth::No, std::move(*index)};
+      halve(part);
+    }
+    return {Truth::Yes, {}};
+  }
+  /// Boxes looked at.
+  int nodes() const { return kNodes - nodes_; }
+
+ private:
+  static constexpr int kNodes = 4000;
+
+  /// Indices counted from the end of each range where t is lowest.
+  struct Interval {
+    std::int64_t low, high;
+  };
+  using Part = std::vector<Interval>;
+
+  std::int64_t reach(const Part& part, std::size_t axis) const {
+    return std::abs(along_[axis]) * (part[axis].high - part[axis].low);
+  }
+
+  Comparison compare(const Part& part) {
+    std::int64_t low = 0, extent = 1;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      low += std::abs(along_[i]) * part[i].low;
+      extent += reach(part, i);
+    }
+    Box line{{low}, {}};
+    if (extent > 1) line.dims.push_back({0, 1, extent});
+    return compare_boxes(left_, right_, std::move(line), nodes_);
+  }
+
+  // An index of the part at that place; nullopt where the largest steps first find none.
+  std::optional<std::vector<std::int64_t>> index_at(const Part& part, std::int64_t t) const {
+    std::vector<std::size_t> order(part.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::sort(order, std::greater(), [&](std::size_t i) { return std::abs(along_[i]); });
+    for (std::size_t i = 0; i < part.size(); ++i) t -= std::abs(along_[i]) * part[i].low;
+    std::vector<std::int64_t> index(part.size());
+    for (const std::size_t i : order) {
+      const std::int64_t step = std::abs(along_[i]);
+      const std::int64_t steps = step == 0 ? 0 : std::min(t / step, part[i].high - part[i].low);
+      index[i] = along_[i] < 0 ? last_[i] - part[i].low - steps : first_[i] + part[i].low + steps;
+      t -= steps * step;
+    }
+    return t == 0 ? std::optional(std::move(index)) : std::nullopt;
+  }
+
+  void halve(const Part& part) {
+    std::size_t longest = 0;
+    for (std::size_t i = 1; i < part.size(); ++i)
+      if (reach(part, i) > reach(part, longest)) longest = i;
+    Part one = part, other = part;
+    const auto [low, high] = part[longest];
+    one[longest].high = low + (high - low) / 2;
+    other[longest].low = one[longest].high + 1;
+    parts_.push_back(std::move(other));
+    parts_.push_back(std::move(one));
+  }
+
+  std::vector<std::int64_t> along_, first_, last_;
+  MergeSearch left_, right_;
+  std::vector<Part> parts_;
+  int nodes_ = kNodes;
+};
 
 }  // namespace
 
@@ -44,35 +215,30 @@ Comparison compare_maps(std::span<const View> a, std::span<const View> b, int no
     if (size > 1) all.dims.push_back({static_cast<std::int32_t>(axis), 1, size});
     weight *= size;
   }
+  std::int64_t work = 0;
+  const auto done = [&](Comparison compared) {
+    compared.work = work;
+    return compared;
+  };
   const Small<FlatView> flat_a = flat_views(a), flat_b = flat_views(b);
-  const MergeSearch left(row_major, {flat_a.data(), flat_a.size()}, nodes);
-  const MergeSearch right(row_major, {flat_b.data(), flat_b.size()}, nodes);
-  std::vector<Box> boxes{std::move(all)};
-  while (!boxes.empty()) {
-    if (nodes-- <= 0) {
-      if (weight > points) return {Truth::Unknown, {}};
-      return compare_elements({flat_a.data(), flat_a.size()}, {flat_b.data(), flat_b.size()}, shape,
-                              weight);
-    }
-    const Box box = std::move(boxes.back());
-    boxes.pop_back();
-    const MergeSearch::Course one = left.follow(box), other = right.follow(box);
-    if (one.step == Step::Open || other.step == Step::Open) {
-      const auto& open = one.step == Step::Open ? one : other;
-      MergeSearch::split(box, open.line, open.weight, boxes);
-      continue;
-    }
-    if (one.step != other.step) return {Truth::No, indices_of(box.low)};
-    if (one.step == Step::Dropped) continue;
-    if (one.line.at_low != other.line.at_low) return {Truth::No, indices_of(box.low)};
-    for (std::size_t i = 0; i < box.dims.size(); ++i) {
-      if (one.line.slopes[i] == other.line.slopes[i]) continue;
-      Point point = box.low;
-      point[static_cast<std::size_t>(box.dims[i].axis)] += box.dims[i].step;
-      return {Truth::No, indices_of(point)};
-    }
+  const FlatViews one(flat_a.data(), flat_a.size()), other(flat_b.data(), flat_b.size());
+  work += kSamples;
+  if (Comparison sampled = compare_samples(one, other, shape, weight); sampled.same == Truth::No)
+    return done(std::move(sampled));
+  if (const std::optional<Common> common = common_line(a.back(), b.back());
+      common && one.size() > 1 && other.size() > 1) {
+    LineComparison along(*common, one.subspan(1), other.subspan(1), a.back());
+    Comparison lines = along.run();
+    work += along.nodes();
+    if (lines.same != Truth::Unknown) return done(std::move(lines));
   }
-  return {Truth::Yes, {}};
+  const MergeSearch left(row_major, one, nodes), right(row_major, other, nodes);
+  int boxes_left = nodes;
+  Comparison compared = compare_boxes(left, right, std::move(all), boxes_left);
+  work += nodes - boxes_left;
+  if (compared.same != Truth::Unknown || weight > points) return done(std::move(compared));
+  work += weight;
+  return done(compare_elements(one, other, shape, weight));
 }
 
 }  // namespace touchstone::shapetracker

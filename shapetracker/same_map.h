@@ -8,12 +8,14 @@ namespace touchstone::shapetracker {
 struct Comparison {
   MergeSearch::Truth same;              // Unknown where the budget runs out
   std::vector<std::int64_t> different;  // No: an index at which they differ
+  std::int64_t work = 0;                // boxes and elements that were looked at
 };
 
 /// a, b: stacks of concrete views, innermost first, each with a valid point, the outermost of one
-/// shape. Exact within `nodes` boxes of indices: the boxes are split until each stack is affine or
-/// padding on all of one. Beyond them, where the shape has up to `points` elements, each is looked
-/// at.
+/// shape. Some elements are looked at first. Where the outermost views differ by a factor and an
+/// offset, the rest is compared along the flat index they have in common. Else boxes of indices, up
+/// to `nodes`, are split until each stack is affine or padding on all of one. Beyond them, where
+/// the shape has up to `points` elements, each is looked at.
 Comparison compare_maps(std::span<const View> a, std::span<const View> b, int nodes = 2000,
                         std::int64_t points = 1 << 22);
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "touchstone/shapetracker/merge_frame.h"
+#include "touchstone/shapetracker/point_search.h"
 #include "touchstone/shapetracker/recover_digits.h"
 #include "touchstone/shapetracker/same_map.h"
 #include "touchstone/shapetracker/sparse_digits.h"
@@ -52,20 +53,27 @@ class Splitter {
     const bool limited = limited_ && !views;
     return {std::move(views), limited};
   }
+  /// Boxes and elements by which two views were compared with the stack.
+  std::int64_t compared() const { return compared_; }
 
  private:
   static constexpr int kMostBoxes = 1000;
 
-  // The flat index that enters inner_[level], or the address after the last of them.
-  std::optional<std::int64_t> flat(const Point& point, std::size_t level) const {
-    std::optional<std::int64_t> k = outer_.index.base;
+  std::int64_t flat_index(const Point& point) const {
+    std::int64_t k = outer_.index.base;
     for (std::size_t axis = 0; axis < point.size(); ++axis)
-      *k += outer_.index.strides[axis] * point[axis];
-    for (std::size_t v = 0; k && v < level; ++v) k = inner_[v].at(*k);
+      k += outer_.index.strides[axis] * point[axis];
     return k;
   }
+  // The flat index that enters inner_[level], or the address after the last of them.
+  std::optional<std::int64_t> flat(const Point& point, std::size_t level) const {
+    return follow_flat({inner_.data(), level}, flat_index(point));
+  }
+  std::optional<std::int64_t> address_from(std::int64_t k) const {
+    return follow_flat({inner_.data(), inner_.size()}, k);
+  }
   std::optional<std::int64_t> address(const Point& point) const {
-    return flat(point, inner_.size());
+    return address_from(flat_index(point));
   }
 
   std::int64_t extent(std::size_t axis) const { return outer_.box.dims[axis].extent; }
@@ -150,16 +158,23 @@ class Splitter {
     return found;
   }
 
-  // Sets `lowest`; the number of positions.
-  static Wide place(Block& block) {
+  // The number of positions.
+  static Wide extent_of(const Block& block) {
     Wide positions = 1;
     for (std::size_t i = 0; i < block.axes.size(); ++i) {
       const Wide reach = static_cast<Wide>(block.worth[i]) * (block.last[i] - block.first[i]);
       positions += reach < 0 ? -reach : reach;
-      block.lowest +=
-          static_cast<Wide>(block.worth[i]) * (block.worth[i] < 0 ? block.last : block.first)[i];
     }
     return positions;
+  }
+
+  // Sets `lowest`; the number of positions.
+  static Wide place(Block& block) {
+    block.lowest = 0;
+    for (std::size_t i = 0; i < block.axes.size(); ++i)
+      block.lowest +=
+          static_cast<Wide>(block.worth[i]) * (block.worth[i] < 0 ? block.last : block.first)[i];
+    return extent_of(block);
   }
 
   std::optional<Block> read_block(const Group& group, const Worth& worth) {
@@ -168,27 +183,55 @@ class Splitter {
       block.first.push_back(0);
       block.last.push_back(extent(axis) - 1);
     }
-    if (points_of(block) > kMostPositions) return read_long(std::move(block));
-    if (!find_ranges(block)) return std::nullopt;
-    const Wide positions = place(block);
-    if (positions > kMostPositions) {
-      block.lowest = 0;
-      return read_long(std::move(block));
-    }
-    std::vector<Entry> table(static_cast<std::size_t>(positions));
-    bool agree = true;
-    visit(block, [&](const Point& point) {
-      const std::optional<std::int64_t> read = address(point);
-      const Entry entry = read ? Entry{Entry::Kind::Address, *read} : Entry{Entry::Kind::Padding};
-      Entry& known = table[static_cast<std::size_t>(position(block, point))];
-      agree = agree && (known.kind == Entry::Kind::Unknown || known == entry);
-      known = entry;
+    const Wide points = points_of(block);
+    if (points > kMostPositions) return read_long(std::move(block));
+    if (!afford(2 * static_cast<std::int64_t>(points))) return std::nullopt;
+    std::vector<Entry> read;  // in the order of a visit
+    read.reserve(static_cast<std::size_t>(points));
+    std::vector<std::int64_t> first = block.last, last = block.first;
+    visit(block, [&](const Point& point, std::int64_t k) {
+      const std::optional<std::int64_t> found = address_from(k);
+      read.push_back(found ? Entry{Entry::Kind::Address, *found} : Entry{Entry::Kind::Padding});
+      if (!found) return true;
+      for (std::size_t i = 0; i < group.size(); ++i) {
+        first[i] = std::min(first[i], point[group[i]]);
+        last[i] = std::max(last[i], point[group[i]]);
+      }
+      return true;
     });
-    if (!agree) return std::nullopt;
-    std::optional<PositionDigits> digits = recover_digits(table, reach_.first, reach_.second);
+    // The box round the valid points.
+    const Block whole = block;
+    block.first = std::move(first);
+    block.last = std::move(last);
+    const Wide positions = place(block);
+    if (positions > kMostPositions) return read_long(std::move(block));
+    std::optional<std::vector<Entry>> table = table_of(block, whole, read);
+    if (!table) return std::nullopt;
+    std::optional<PositionDigits> digits = recover_digits(*table, reach_.first, reach_.second);
     if (!digits) return std::nullopt;
     block.digits = std::move(*digits);
     return block;
+  }
+
+  // The entries of each position, read at the points of `whole`; nullopt where two points with one
+  // position differ.
+  std::optional<std::vector<Entry>> table_of(const Block& block, const Block& whole,
+                                             const std::vector<Entry>& read) const {
+    const Wide positions = extent_of(block);
+    std::vector<Entry> table(static_cast<std::size_t>(positions));
+    auto entry = read.begin();
+    bool agree = true;
+    visit(whole, [&](const Point& point, std::int64_t) {
+      const Entry& here = *entry++;
+      for (std::size_t i = 0; i < block.axes.size(); ++i)
+        if (point[block.axes[i]] < block.first[i] || point[block.axes[i]] > block.last[i])
+          return true;
+      Entry& known = table[static_cast<std::size_t>(position(block, point))];
+      agree = known.kind == Entry::Kind::Unknown || known == here;
+      known = here;
+      return agree;
+    });
+    return agree ? std::optional(std::move(table)) : std::nullopt;
   }
 
   Wide points_of(const Block& block) const {
@@ -213,7 +256,8 @@ class Splitter {
       limited_ = true;
       return std::nullopt;
     }
-    const LongMap map{[&](std::int64_t p) { return entry_at(block, p); },
+    const Small<std::size_t> order = by_worth(block);
+    const LongMap map{[&](std::int64_t p) { return entry_at(block, order, p); },
                       static_cast<std::int64_t>(positions), position(block, origin_)};
     std::optional<PositionDigits> digits = recover_sparse_digits(map);
     if (!digits) {
@@ -224,12 +268,17 @@ class Splitter {
     return block;
   }
 
-  // What a position reads: the first point found that has it, the axes worth most first.
-  Entry entry_at(const Block& block, std::int64_t p) const {
-    std::vector<std::size_t> order(block.axes.size());
+  // The block's axes, those worth most first.
+  static Small<std::size_t> by_worth(const Block& block) {
+    Small<std::size_t> order(block.axes.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, std::greater(),
                       [&](std::size_t i) { return std::abs(block.worth[i]); });
+    return order;
+  }
+
+  // The entry of a position: that of the first point found that has it, by axes in this order.
+  Entry entry_at(const Block& block, const Small<std::size_t>& order, std::int64_t p) const {
     Point point = origin_;
     std::int64_t rest = p;  // by each axis from the end where its position is lowest
     for (const std::size_t i : order) {
@@ -243,33 +292,22 @@ class Splitter {
     return read ? Entry{Entry::Kind::Address, *read} : Entry{Entry::Kind::Padding};
   }
 
-  // The box round the valid points of the group, with the others at the origin.
-  bool find_ranges(Block& block) {
-    if (!afford(2 * static_cast<std::int64_t>(points_of(block)))) return false;
-    std::vector<std::int64_t> first = block.last, last = block.first;
-    visit(block, [&](const Point& point) {
-      if (!address(point)) return;
-      for (std::size_t i = 0; i < block.axes.size(); ++i) {
-        first[i] = std::min(first[i], point[block.axes[i]]);
-        last[i] = std::max(last[i], point[block.axes[i]]);
-      }
-    });
-    block.first = std::move(first);
-    block.last = std::move(last);
-    return true;
-  }
-
-  // Calls look(point) with every index of the block's axes, the others at the origin.
+  // Calls look(point, k) with every index of the block's axes, the others at the origin, and its
+  // flat index, while it returns true.
   template <typename Look>
   void visit(const Block& block, const Look& look) const {
     const auto& axes = block.axes;
     Point point = origin_;
     for (std::size_t i = 0; i < axes.size(); ++i) point[axes[i]] = block.first[i];
+    std::int64_t k = flat_index(point);
     for (std::size_t i = 0; i < axes.size();) {
-      if (i == 0) look(point);
+      if (i == 0 && !look(point, k)) return;
+      const std::int64_t stride = outer_.index.strides[axes[i]];
       if (++point[axes[i]] <= block.last[i]) {
+        k += stride;
         i = 0;
       } else {
+        k -= stride * (block.last[i] - block.first[i]);
         point[axes[i]] = block.first[i];
         ++i;
       }
@@ -290,6 +328,7 @@ class Splitter {
       if (!views) return std::nullopt;
       const View pair[] = {views->inner, views->outer};
       const Comparison compared = compare_maps(stack_, pair, 8 * kMostBoxes);
+      compared_ += compared.work;
       if (compared.same == Truth::Yes) return within_reach(views->inner) ? views : std::nullopt;
       limited_ = limited_ || compared.same == Truth::Unknown;
       if (compared.same == Truth::Unknown || blocks_.size() < 2) return std::nullopt;
@@ -394,6 +433,7 @@ class Splitter {
   Point origin_;  // a valid point
   std::int64_t at_origin_ = 0;
   std::vector<Block> blocks_;
+  std::int64_t compared_ = 0;  // boxes and elements
   bool limited_ = false;
 };
 
@@ -409,7 +449,11 @@ Reach reach_of(std::span<const View> views, std::size_t begin) {
 TwoViewsFound as_two_views(std::span<const View> stack, const Reach& reach, std::int64_t& effort) {
   for (const View& view : stack)
     if (view.nothing_valid()) return {};
-  return Splitter(stack, reach, effort).run();
+  const std::int64_t before = effort;
+  Splitter splitter(stack, reach, effort);
+  TwoViewsFound found = splitter.run();
+  found.work = before - effort + splitter.compared();
+  return found;
 }
 
 }  // namespace touchstone::shapetracker

@@ -17,7 +17,8 @@ Reach reach_of(std::span<const View> views, std::size_t begin);
 
 struct TwoViewsFound {
   std::optional<TwoViews> views;
-  bool limited = false;  // the search was cut short: two views may exist where none are found
+  bool limited = false;   // the search was cut short: two views may exist where none are found
+  std::int64_t work = 0;  // views that an index was looked up in, boxes and elements compared
 };
 
 /// Two views that say what two or more say, where they are found: each axis by itself, or with the

@@ -44,16 +44,21 @@ FlatView::FlatView(const View& view) : offset_(wrap(view.offset().as_int())) {
   masked_ = std::ranges::any_of(levels_, [](const Level& level) { return level.cut(); });
 }
 
-std::optional<std::int64_t> FlatView::at(std::int64_t k) const {
+bool FlatView::descend(std::int64_t& k) const {
   std::uint64_t address = offset_;
   for (const Level& level : levels_) {
     const std::int64_t rest = k / level.size;
     const std::int64_t digit = k - rest * level.size;
-    if (digit < level.begin || digit >= level.end) return std::nullopt;
+    if (digit < level.begin || digit >= level.end) return false;
     address += wrap(level.stride) * wrap(digit);
     k = rest;
   }
-  return static_cast<std::int64_t>(address);
+  k = static_cast<std::int64_t>(address);
+  return true;
+}
+
+std::optional<std::int64_t> FlatView::at(std::int64_t k) const {
+  return descend(k) ? std::optional(k) : std::nullopt;
 }
 
 std::int64_t FlatView::highest(std::int64_t first, std::int64_t last) const {
