@@ -158,8 +158,8 @@ std::int64_t MergeSearch::steps_to(std::int64_t bound, const Residual& rest, con
   for (std::size_t i = 0; i < box.dims.size(); ++i)
     if (i != dim && rest.slopes[i] != 0) return extent / 2;
   if (slope == 0) return extent / 2;
-  const std::int64_t steps = slope > 0 ? ceil_div(bound - rest.at_low, slope)
-                                       : (rest.at_low - bound) / -slope + 1;
+  const std::int64_t steps =
+      slope > 0 ? ceil_div(bound - rest.at_low, slope) : (rest.at_low - bound) / -slope + 1;
   return steps > 0 && steps < extent ? steps : extent / 2;
 }
 
@@ -189,7 +189,7 @@ void MergeSearch::split(const Box& box, const Line& line, Border border, std::ve
   };
   Box first = box, second = box;
   if (period == 0) {
-    const std::int64_t bound = border.bound != 0      ? border.bound
+    const std::int64_t bound = border.bound != 0       ? border.bound
                                : rest.slopes[best] > 0 ? weight
                                                        : 0;
     const std::int64_t cut = steps_to(bound, rest, box, best);

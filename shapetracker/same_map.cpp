@@ -1,5 +1,6 @@
 #include "touchstone/shapetracker/same_map.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "touchstone/base/hash.h"
