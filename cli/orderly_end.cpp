@@ -13,7 +13,7 @@
 
 #include "touchstone/base/file.h"
 #include "touchstone/base/interrupt.h"
-#include "touchstone/foreign/child.h"
+#include "touchstone/process/child.h"
 
 namespace touchstone::cli {
 namespace {
@@ -85,7 +85,7 @@ void OrderlyEnd::take(int signal) {
   std::unique_lock lock(e.mutex);
   if (!e.living) return;
   Interrupt::request();
-  foreign::end_all_children();
+  process::end_all_children();
   e.gone.wait_for(lock, std::chrono::milliseconds(700), [&] { return !e.living; });
   if (const auto say = std::exchange(e.last_words, {})) say();
 }

@@ -8,11 +8,8 @@
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <signal.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "touchstone/base/error.h"
@@ -182,13 +179,8 @@ class Hunter {
   std::vector<std::unique_ptr<Area>> areas_;
 };
 
-[[noreturn]] void in_hunter(const std::vector<HuntArea>& areas, const HuntOptions& options,
-                            Log& log, pid_t parent, double seconds) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
-  const rlimit memory{options.memory, options.memory}, core{0, 0};
-  if (options.memory > 0) setrlimit(RLIMIT_AS, &memory);
-  setrlimit(RLIMIT_CORE, &core);
+int in_hunter(const std::vector<HuntArea>& areas, const HuntOptions& options, Log& log,
+              double seconds) {
   be_silent();
   if (options.begin) options.begin();
   int code = 0;
@@ -200,7 +192,7 @@ class Hunter {
   }
   if (options.reached && options.reached()) log.reached = true;
   log.seconds = processor_seconds();
-  _exit(code);
+  return code;
 }
 
 class SharedLog {
@@ -243,17 +235,13 @@ class Hunt {
   // True where that was all of it.
   bool hunter() {
     log_.at = Log::At::Drawing;
-    const pid_t parent = getpid();
-    const pid_t child = fork();
-    if (child < 0) throw SystemError("hunt: cannot start a child process");
-    if (child == 0) in_hunter(areas_, options_, log_, parent, options_.seconds - used_);
-    int status = 0;
-    rusage usage{};
+    process::Child child = process::Child::of_function(
+        [&](int) { return in_hunter(areas_, options_, log_, options_.seconds - used_); },
+        {.memory = options_.memory, .file = 0, .processor = std::chrono::seconds(0)});
     bool hung = false, found = false;
     std::uint64_t beat = 0;
     Clock::time_point last = Clock::now();
-    while (wait4(child, &status, WNOHANG, &usage) == 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    while (!child.ends_before(Clock::now() + std::chrono::milliseconds(2))) {
       const std::uint64_t now = log_.beat;
       if (log_.at == Log::At::Asking) {
         found = is_find(log_.relation);
@@ -265,15 +253,14 @@ class Hunt {
         last = Clock::now();
       } else if (since(last) > options_.case_seconds) {
         hung = true;
-        kill(child, SIGKILL);
-        wait4(child, &status, 0, &usage);
         break;
       }
     }
+    const process::Ending ending = child.end();
     result_.cases = log_.cases;
     if (found) return true;
-    const bool ended = hung || !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-    used_ += ended ? seconds_of(usage) : log_.seconds;
+    const bool ended = hung || ending.exit_code() != 0;
+    used_ += ended ? ending.seconds : log_.seconds;
     result_.seconds = used_;
     if (!ended) return true;
     // What ends the preparing of several is looked for one by one; before that there is no case.

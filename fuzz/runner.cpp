@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <map>
 #include <new>
@@ -11,8 +10,6 @@
 #include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "touchstone/base/error.h"
 #include "touchstone/fuzz/run_log.h"
@@ -71,9 +68,6 @@ class Crew {
     next_ = static_cast<std::int64_t>(old.batches.size());
     for (const AreaFinding& f : old.findings) findings_.emplace(f.index, f);
   }
-  ~Crew() {
-    for (Member& m : members_) end(m);
-  }
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
@@ -105,7 +99,7 @@ class Crew {
     }
     std::optional<Clock::time_point> asked;
     bool early = false;
-    while (std::ranges::any_of(members_, [](const Member& m) { return m.worker.pid > 0; })) {
+    while (std::ranges::any_of(members_, [](const Member& m) { return m.worker.has_value(); })) {
       wait();
       const bool late = options_.seconds > 0 && seconds_since(start) > options_.seconds;
       if (!asked && (late || stop.load())) {
@@ -114,7 +108,7 @@ class Crew {
         for (Member& m : members_) m.shared->stop.store(true);
       }
       if (asked && early && seconds_since(*asked) > 0.5)
-        for (Member& m : members_) end(m);
+        for (Member& m : members_) m.worker.reset();
       watch();
       if (progress) progress(plan_.name, now(), seconds_since(start));
     }
@@ -124,7 +118,7 @@ class Crew {
   struct Member {
     int number = 0;
     Shared shared;
-    Worker worker;
+    std::optional<process::Child> worker;
     std::string heard;  // of a line that is not whole yet
     std::string error;  // what it said of itself before it ended
     std::uint64_t beat = 0;
@@ -138,7 +132,7 @@ class Crew {
     add(t, partial_);
     for (const auto& [number, record] : done_) add(t, record.tally);
     for (const Member& m : members_)
-      if (m.worker.pid > 0 && m.shared->batch >= next_ && !done_.contains(m.shared->batch))
+      if (m.worker && m.shared->batch >= next_ && !done_.contains(m.shared->batch))
         add(t, m.shared->tally);
     return t;
   }
@@ -153,21 +147,12 @@ class Crew {
     m.worker = start_worker(order, *m.shared);
   }
 
-  void end(Member& m) {
-    if (m.worker.pid <= 0) return;
-    ::kill(-m.worker.pid, SIGKILL);
-    while (::waitpid(m.worker.pid, nullptr, 0) < 0 && errno == EINTR) {
-    }
-    ::close(m.worker.out);
-    m.worker = {};
-  }
-
   void wait() {
     std::vector<pollfd> fds;
     std::vector<Member*> of;
     for (Member& m : members_)
-      if (m.worker.pid > 0) {
-        fds.push_back({m.worker.out, POLLIN, 0});
+      if (m.worker) {
+        fds.push_back({m.worker->channel(), POLLIN, 0});
         of.push_back(&m);
       }
     if (::poll(fds.data(), fds.size(), 200) <= 0) return;
@@ -227,23 +212,20 @@ class Crew {
   }
 
   void ended(Member& m) {
-    int status = 0;
-    while (::waitpid(m.worker.pid, &status, 0) < 0 && errno == EINTR) {
-    }
-    ::close(m.worker.out);
-    m.worker = {};
+    m.worker->ends_before(Clock::time_point::max());  // it has closed its channel
+    const process::Ending ending = m.worker->end();
+    m.worker.reset();
     if (!m.error.empty()) throw SystemError(m.error);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0 && !m.hung) return;
+    if (ending.exit_code() == 0 && !m.hung) return;
     FlightRecorder& r = *m.shared;
-    if (WIFEXITED(status) && WEXITSTATUS(status) == kGrown && !m.hung &&
-        r.at.load() == At::Between) {
+    if (ending.exit_code() == kGrown && !m.hung && r.at.load() == At::Between) {
       const std::int64_t next = r.batch + options_.jobs;
       if (next < batches_of(plan_, options_)) restart(m, next, 0, {}, true);
       return;
     }
     const std::string how = m.hung ? "hang" : "crash";
     const std::string why = m.hung ? fmt::format("no answer in {} seconds", options_.case_seconds)
-                                   : fmt::format("the worker was ended by {}", ending_of(status));
+                                   : fmt::format("the worker was ended by {}", ending.text());
     switch (r.at.load()) {
       case At::Starting:
         throw SystemError(fmt::format("a worker of '{}' came to no case: {}", plan_.name, why));
@@ -281,7 +263,7 @@ class Crew {
 
   void watch() {
     for (Member& m : members_) {
-      if (m.worker.pid <= 0) continue;
+      if (!m.worker) continue;
       const std::uint64_t beat = m.shared->beat.load();
       const At at = m.shared->at.load();
       if (beat != m.beat) {
@@ -291,7 +273,7 @@ class Crew {
       const double limit = options_.case_seconds * (at == At::Checking ? 1 : 10);
       if (seconds_since(m.since) <= limit || m.hung) continue;
       m.hung = true;
-      ::kill(-m.worker.pid, SIGKILL);  // the end of its output says the rest
+      m.worker->kill();  // the end of its output says the rest
     }
   }
 

@@ -1,20 +1,13 @@
 #include "touchstone/fuzz/worker.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstring>
 #include <fstream>
 
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "touchstone/base/error.h"
+#include "touchstone/process/run.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -22,31 +15,7 @@ namespace {
 using nlohmann::json;
 
 void send(int out, const std::string& text) {
-  for (std::size_t sent = 0; sent < text.size();) {
-    const ssize_t n = ::write(out, text.data() + sent, text.size() - sent);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) ::_exit(0);  // nobody listens any more
-    sent += static_cast<std::size_t>(n);
-  }
-}
-
-// A child of its own process group, which ends with its parent and is left alone by Ctrl-C.
-void settle(pid_t parent, std::uint64_t memory) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != parent) ::_exit(0);
-  std::signal(SIGINT, SIG_IGN);
-  std::signal(SIGPIPE, SIG_IGN);
-  std::signal(SIGTERM, SIG_DFL);
-  std::signal(SIGHUP, SIG_DFL);
-  sigset_t none;
-  sigemptyset(&none);
-  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
-  const rlimit no_core{0, 0};
-  ::setrlimit(RLIMIT_CORE, &no_core);
-  if (memory == 0) return;
-  const rlimit limit{memory, memory};
-  ::setrlimit(RLIMIT_AS, &limit);
+  if (!process::send_all(out, text)) ::_exit(0);  // nobody listens any more
 }
 
 // Memory that is in use, 0 where the system does not say.
@@ -165,43 +134,10 @@ class Work {
   std::unique_ptr<Coverage> coverage_;
 };
 
-struct Forked {
-  pid_t pid;
-  int out;  // the end that reads, in the parent; that writes, in the child
-};
-
-Forked fork_with_pipe(std::uint64_t memory) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0)
-    throw SystemError(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-  std::fflush(nullptr);
-  const pid_t parent = ::getpid();
-  const pid_t pid = ::fork();
-  if (pid < 0) {
-    ::close(ends[0]);
-    ::close(ends[1]);
-    throw SystemError(fmt::format("cannot start a process: {}", std::strerror(errno)));
-  }
-  if (pid == 0) {
-    ::close(ends[0]);
-    settle(parent, memory);
-    return {0, ends[1]};
-  }
-  ::setpgid(pid, pid);  // whoever comes first
-  ::close(ends[1]);
-  return {pid, ends[0]};
-}
-
 }  // namespace
 
 std::string line_of(const json& j) {
   return j.dump(-1, ' ', false, json::error_handler_t::replace) + '\n';
-}
-
-std::string ending_of(int status) {
-  if (WIFSIGNALED(status))
-    return fmt::format("signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
-  return fmt::format("exit code {}", WEXITSTATUS(status));
 }
 
 std::int64_t batches_of(const AreaPlan& plan, const RunOptions& o) {
@@ -215,63 +151,30 @@ std::pair<std::int64_t, std::int64_t> batch_range(const AreaPlan& plan, const Ru
   return {batch * plan.batch, std::min((batch + 1) * plan.batch, mine)};
 }
 
-Worker start_worker(const WorkOrder& order, FlightRecorder& recorder) {
+process::Child start_worker(const WorkOrder& order, FlightRecorder& recorder) {
   recorder.at.store(FlightRecorder::At::Starting);
-  const Forked forked = fork_with_pipe(order.options->memory);
-  if (forked.pid != 0) return {forked.pid, forked.out};
-  int code = 0;
-  try {
-    code = Work(order, recorder, forked.out).run();
-  } catch (const std::exception& e) {
-    send(forked.out, line_of({{"error", e.what()}}));
-    code = 1;
-  }
-  ::_exit(code);
+  return process::Child::of_function(
+      [&](int out) {
+        try {
+          return Work(order, recorder, out).run();
+        } catch (const std::exception& e) {
+          send(out, line_of({{"error", e.what()}}));
+          return 1;
+        }
+      },
+      {.memory = order.options->memory, .file = 0, .processor = std::chrono::seconds(0)});
 }
 
 std::optional<std::string> in_child(const std::function<std::string()>& work, double seconds,
                                     std::uint64_t memory, std::string& ended) {
-  const Forked forked = fork_with_pipe(memory);
-  if (forked.pid == 0) {
-    try {
-      send(forked.out, "ok" + work());
-    } catch (const std::exception& e) {
-      send(forked.out, std::string("no") + e.what());
-    }
-    ::_exit(0);
-  }
-  using Clock = std::chrono::steady_clock;
-  const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                           std::chrono::duration<double>(seconds));
-  std::string text;
-  bool late = false;
-  for (;;) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
-    pollfd wait{forked.out, POLLIN, 0};
-    const int ready =
-        left <= 0 ? 0 : ::poll(&wait, 1, static_cast<int>(std::min<long>(left, 60'000)));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0 && left > 60'000) continue;
-    if (ready <= 0) {
-      late = true;
-      break;
-    }
-    char bytes[65536];
-    const ssize_t n = ::read(forked.out, bytes, sizeof bytes);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
-    text.append(bytes, static_cast<std::size_t>(n));
-  }
-  ::close(forked.out);
-  ::kill(-forked.pid, SIGKILL);
-  int status = 0;
-  while (::waitpid(forked.pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (text.starts_with("ok")) return text.substr(2);
-  ended = late                     ? "hang"
-          : text.starts_with("no") ? "exception: " + text.substr(2)
-                                   : ending_of(status);
+  process::Limits limits;
+  limits.time = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  limits.refused.memory = memory;
+  const process::Finished child = process::run_function(work, limits);
+  if (child.ending.status == 0 && child.exceeded == process::Exceeded::Nothing) return child.output;
+  ended = child.exceeded == process::Exceeded::Time ? "hang"
+          : !child.errors.empty()                   ? "exception: " + child.errors
+                                                    : child.ending.text();
   return std::nullopt;
 }
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
-#include <sys/types.h>
 
 #include "touchstone/fuzz/runner.h"
+#include "touchstone/process/child.h"
 
 namespace touchstone::fuzz {
 
@@ -38,28 +38,21 @@ struct WorkOrder {
   bool prepare = true;  // false: of the first batch, cases are not prepared together
 };
 
-/// A child process. Lines of JSON come out of `out`: a finding each, and a line for each batch.
-struct Worker {
-  pid_t pid = -1;
-  int out = -1;
-};
-
 /// The exit code of a worker that has grown too large, between two batches: a new one goes on.
 constexpr int kGrown = 75;
 
-/// Starts a worker. Throws SystemError.
-Worker start_worker(const WorkOrder& order, FlightRecorder& recorder);
+/// Starts a worker: lines of JSON come out of its channel, a finding each, and a line for each
+/// batch. Throws SystemError.
+process::Child start_worker(const WorkOrder& order, FlightRecorder& recorder);
 
 /// Runs `work` in a child and returns what it returns; nothing where the child died, or took longer
-/// than `seconds`, and then how it ended stands in `ended`.
+/// than `seconds`, and then how it ended stands in `ended`. Throws SystemError, and Interrupted
+/// (base/interrupt.h).
 std::optional<std::string> in_child(const std::function<std::string()>& work, double seconds,
                                     std::uint64_t memory, std::string& ended);
 
 /// One line of a log.
 std::string line_of(const nlohmann::json& j);
-
-/// "signal 11 (Segmentation fault)", "exit code 1".
-std::string ending_of(int status);
 
 /// Cases of the shard in a batch: [begin, end) as places of the shard's own order.
 std::pair<std::int64_t, std::int64_t> batch_range(const AreaPlan& plan, const RunOptions& options,

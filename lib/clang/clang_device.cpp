@@ -185,6 +185,9 @@ class ClangDevice final : public Device {
     const std::filesystem::path output = folder.path() / "kernels.so";
     try {
       compile_to(drafts, output);
+    } catch (const clang::CompilerLimit& e) {
+      refused = e.what();  // it would be reached as often as there are parts
+      return;
     } catch (const SystemError& e) {
       if (++failures > kMostFailures || drafts.size() == 1) {
         if (refused.empty() || drafts.size() == 1) refused = e.what();

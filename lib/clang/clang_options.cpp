@@ -3,19 +3,20 @@
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 namespace touchstone {
 
 namespace {
 
-int parse_threads(const char* text) {
-  int threads = 0;
+int parse_number(const char* name, const char* text, int least, int most) {
+  int number = 0;
   const char* const end = text + std::strlen(text);
-  const auto [stop, error] = std::from_chars(text, end, threads);
-  if (error != std::errc() || stop != end || threads < 1 || threads > 4096)
-    throw ParseError(
-        fmt::format("TOUCHSTONE_THREADS is '{}'; give a number from 1 to 4096, or unset it", text));
-  return threads;
+  const auto [stop, error] = std::from_chars(text, end, number);
+  if (error != std::errc() || stop != end || number < least || number > most)
+    throw ParseError(fmt::format("{} is '{}'; give a number from {} to {}, or unset it", name, text,
+                                 least, most));
+  return number;
 }
 
 }  // namespace
@@ -28,8 +29,20 @@ ClangOptions ClangOptions::from_environment() {
   };
   if (const char* const compiler = text("TOUCHSTONE_CC")) options.compiler = compiler;
   if (const char* const dir = text("TOUCHSTONE_CACHE")) options.cache_dir = dir;
-  if (const char* const threads = text("TOUCHSTONE_THREADS"))
-    options.threads = parse_threads(threads);
+  const auto number = [&](const char* name, int least, int most) -> std::optional<int> {
+    const char* const value = text(name);
+    if (value == nullptr) return std::nullopt;
+    return parse_number(name, value, least, most);
+  };
+  constexpr int kMostLimit = 1 << 20;
+  options.threads = number("TOUCHSTONE_THREADS", 1, 4096).value_or(options.threads);
+  process::Limits& limits = options.compiler_limits;
+  if (const auto seconds = number("TOUCHSTONE_CC_SECONDS", 0, kMostLimit))
+    limits.time = std::chrono::seconds(*seconds);
+  if (const auto mebibytes = number("TOUCHSTONE_CC_OUTPUT", 0, kMostLimit))
+    limits.output = static_cast<std::uint64_t>(*mebibytes) << 20;
+  if (const auto mebibytes = number("TOUCHSTONE_CC_MEMORY", 0, kMostLimit))
+    limits.refused.memory = limits.refused.file = static_cast<std::uint64_t>(*mebibytes) << 20;
   return options;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "touchstone/codegen/fault.h"
+#include "touchstone/process/run.h"
 
 namespace touchstone {
 
@@ -13,6 +14,13 @@ namespace touchstone {
 struct ClangOptions {
   /// A C compiler with clang's or gcc's options, by name or path; empty: clang-19, then clang.
   std::string compiler;
+  /// What one run of the compiler may take before it is ended: time by the clock on the wall, what
+  /// it prints, the address space of each of its processes and the size of any file.
+  process::Limits compiler_limits{.time = std::chrono::seconds(120),
+                                  .output = std::uint64_t{16} << 20,
+                                  .refused = {.memory = std::uint64_t{8} << 30,
+                                              .file = std::uint64_t{8} << 30,
+                                              .processor = std::chrono::seconds(0)}};
   /// Where compiled kernels are kept, which must be writable; empty: $XDG_CACHE_HOME/touchstone or
   /// ~/.cache/touchstone.
   std::filesystem::path cache_dir;
@@ -29,7 +37,9 @@ struct ClangOptions {
   Fault fault = Fault::None;  // to be put into the code
 
   /// TOUCHSTONE_CC, TOUCHSTONE_CACHE and TOUCHSTONE_THREADS where they are set, the defaults above
-  /// elsewhere. Throws ParseError where TOUCHSTONE_THREADS is not a number from 1 to 4096.
+  /// elsewhere; likewise the limits of the compiler, TOUCHSTONE_CC_SECONDS, TOUCHSTONE_CC_OUTPUT
+  /// and TOUCHSTONE_CC_MEMORY (MiB), where 0 lifts one. Throws ParseError where
+  /// TOUCHSTONE_THREADS is not a number from 1 to 4096, or a limit not one from 0 to 1048576.
   static ClangOptions from_environment();
 };
 

@@ -6,7 +6,7 @@
 #include <map>
 #include <mutex>
 
-#include "touchstone/clang/process.h"
+#include "touchstone/process/run.h"
 
 namespace touchstone::clang {
 
@@ -20,27 +20,37 @@ constexpr std::string_view base_flags[] = {
     "-w"};
 
 constexpr std::size_t kShownLines = 60;
+constexpr std::size_t kShownOutput = 20'000;
 
 std::filesystem::path find_compiler(const std::string& wanted) {
   const std::vector<std::string> names =
       wanted.empty() ? std::vector<std::string>{"clang-19", "clang"} : std::vector{wanted};
   for (const std::string& name : names)
-    if (auto program = find_program(name); !program.empty()) return program;
+    if (auto program = process::find_program(name); !program.empty()) return program;
   throw SystemError(
       fmt::format("no C compiler: looked for {} on PATH; install it (apt-get install clang-19) or "
                   "set TOUCHSTONE_CC to a clang or gcc",
                   fmt::join(names, " and ")));
 }
 
-std::string version_of(const std::filesystem::path& program) {
+const process::LimitNames kLimitNames{.time = "TOUCHSTONE_CC_SECONDS",
+                                      .output = "TOUCHSTONE_CC_OUTPUT",
+                                      .memory = "TOUCHSTONE_CC_MEMORY",
+                                      .processor = ""};
+
+std::string version_of(const std::filesystem::path& program, const process::Limits& limits) {
   static std::mutex mutex;
   static std::map<std::filesystem::path, std::string> known;
   const std::scoped_lock lock(mutex);
   if (const auto it = known.find(program); it != known.end()) return it->second;
-  const ProcessResult result = run_process(program, {"--version"});
-  if (result.status != 0)
-    throw SystemError(fmt::format("{} --version failed with status {}; is it a C compiler? {}",
-                                  program.string(), result.status, result.output));
+  const process::Finished result = process::run_program({program, {"--version"}, {}}, {}, limits);
+  const std::string limit = result.limit_text(limits, kLimitNames);
+  if (result.exceeded != process::Exceeded::Nothing)
+    throw CompilerLimit(fmt::format("{} --version was ended: {}", program.string(), limit));
+  if (const int status = result.ending.exit_code(); status != 0)
+    throw SystemError(fmt::format("{} --version failed with status {}{}; is it a C compiler? {}",
+                                  program.string(), status, limit.empty() ? "" : "; " + limit,
+                                  result.output.substr(0, kShownOutput)));
   return known.emplace(program, result.output).first->second;
 }
 
@@ -77,24 +87,33 @@ std::string numbered(const std::string& source, std::size_t around) {
 
 }  // namespace
 
-Compiler::Compiler(const ClangOptions& options) : program_(find_compiler(options.compiler)) {
+Compiler::Compiler(const ClangOptions& options)
+    : program_(find_compiler(options.compiler)), limits_(options.compiler_limits) {
   for (const std::string_view f : base_flags) flags_.emplace_back(f);
   flags_.push_back(fmt::format("-O{}", options.opt_level));
   flags_.insert(flags_.end(), options.extra_flags.begin(), options.extra_flags.end());
-  identity_ = fmt::format("{}\n{}\n{}", version_of(program_), fmt::join(flags_, " "), processor());
+  identity_ =
+      fmt::format("{}\n{}\n{}", version_of(program_, limits_), fmt::join(flags_, " "), processor());
 }
 
 void Compiler::compile(const std::string& source, const std::filesystem::path& output) const {
   std::vector<std::string> arguments = flags_;
   arguments.insert(arguments.end(), {"-o", output.string(), "-", "-lm"});
-  const ProcessResult result = run_process(program_, arguments, source, output.parent_path());
+  const process::Finished result = process::run_program(
+      {program_, arguments, {"TMPDIR=" + output.parent_path().string()}}, source, limits_);
+  const int status = result.ending.exit_code();
+  const bool ended_by_us = result.exceeded != process::Exceeded::Nothing;
   std::error_code ignored;
-  if (result.status == 0 && std::filesystem::exists(output, ignored)) return;
-  if (result.status == 0)
+  if (status == 0 && !ended_by_us && std::filesystem::exists(output, ignored)) return;
+  if (status == 0 && !ended_by_us)
     throw SystemError(fmt::format("{} made no object; is it a C compiler?", program_.string()));
   std::filesystem::remove(output, ignored);
-  throw SystemError(fmt::format("{} failed with status {}:\n{}\nin\n{}", program_.string(),
-                                result.status, result.output,
+  const std::string limit = result.limit_text(limits_, kLimitNames);
+  if (ended_by_us)
+    throw CompilerLimit(fmt::format("{} was ended as it compiled: {}", program_.string(), limit));
+  throw SystemError(fmt::format("{} failed with status {}{}:\n{}\nin\n{}", program_.string(),
+                                status, limit.empty() ? "" : "; " + limit,
+                                result.output.substr(0, kShownOutput),
                                 numbered(source, first_bad_line(result.output))));
 }
 

@@ -8,6 +8,12 @@
 
 namespace touchstone::clang {
 
+/// A compiler was ended since it took more than ClangOptions::compiler_limits allow.
+class CompilerLimit : public SystemError {
+ public:
+  using SystemError::SystemError;
+};
+
 /// A C compiler that turns source into shared objects.
 class Compiler {
  public:
@@ -21,11 +27,13 @@ class Compiler {
 
   /// Writes the shared object of a C file to `output`; what the compiler needs on the way lies
   /// beside it. Throws SystemError with the compiler's message and the numbered source; nothing is
-  /// left at `output` then.
+  /// left at `output` then. Throws CompilerLimit where it takes too much, Interrupted
+  /// (base/interrupt.h) where that is asked for.
   void compile(const std::string& source, const std::filesystem::path& output) const;
 
  private:
   std::filesystem::path program_;
+  process::Limits limits_;
   std::vector<std::string> flags_;
   std::string identity_;
 };

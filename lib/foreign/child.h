@@ -3,15 +3,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include <sys/types.h>
+#include "touchstone/process/child.h"
 
 namespace touchstone::foreign {
 
-using Clock = std::chrono::steady_clock;
+using process::Clock;
 
 /// What a backend may take before it is ended.
 struct Limits {
@@ -20,16 +21,12 @@ struct Limits {
   std::uint64_t memory = std::uint64_t{8} << 30;  // bytes of address space, and of any file; 0: any
 };
 
-/// A program of somebody else's in a process group of its own, talked to a line at a time. It is
-/// ended, with all its group, when the object goes, and when the thread that made it does, also
-/// where that is killed: the group is led by a process that waits for either.
+/// A program of somebody else's, talked to a line at a time. It is ended, with all that it started,
+/// when the object goes and when this process does (process/child.h).
 class Child {
  public:
   /// Starts `argv`, found by PATH. Throws SystemError where it cannot be.
-  Child(std::vector<std::string> argv, const Limits& limits);
-  ~Child();
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+  Child(const std::vector<std::string>& argv, const Limits& limits);
 
   enum class Heard : std::uint8_t {
     Line,     // a line, without its end
@@ -52,14 +49,9 @@ class Child {
   bool take_errors();
   bool next_line(std::string& line);
 
-  pid_t pid_ = -1;
-  int in_ = -1, out_ = -1, err_ = -1;
+  std::optional<process::Child> process_;
   std::string output_, errors_;
   bool took_all_ = true;
 };
-
-/// Ends every child there is, and at once each that is made from now on: the process is about to
-/// end.
-void end_all_children() noexcept;
 
 }  // namespace touchstone::foreign

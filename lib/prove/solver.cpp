@@ -2,20 +2,16 @@
 
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstring>
 #include <optional>
 
 #include <fmt/format.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <z3.h>
 
-#include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
+#include "touchstone/process/run.h"
 
 namespace touchstone::prove {
 
@@ -24,18 +20,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // A message is its length and its bytes.
-bool send_all(int socket, const std::string& text) {
+bool send_message(int socket, const std::string& text) {
   const std::uint64_t length = text.size();
   std::string message(sizeof length, '\0');
   std::memcpy(message.data(), &length, sizeof length);
-  message += text;
-  for (std::size_t done = 0; done < message.size();) {
-    const ssize_t n = ::send(socket, message.data() + done, message.size() - done, MSG_NOSIGNAL);
-    if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return false;
-    done += static_cast<std::size_t>(n);
-  }
-  return true;
+  return process::send_all(socket, message + text);
 }
 
 // Seconds of processor time that a child has used; nothing where it is gone.
@@ -138,17 +127,15 @@ std::string solve(const std::string& script, unsigned effort) {
   return answer;
 }
 
-[[noreturn]] void serve(int socket) {
+int serve(int socket) {
   constexpr const char* kMegabytes = "2000";
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  std::signal(SIGINT, SIG_IGN);  // the parent ends it
   Z3_global_param_set("memory_max_size", kMegabytes);
   for (std::string script; receive(socket, script, nullptr) == Received::Whole;) {
     unsigned effort = 0;
     std::memcpy(&effort, script.data(), sizeof effort);
-    if (!send_all(socket, solve(script.substr(sizeof effort), effort))) break;
+    if (!send_message(socket, solve(script.substr(sizeof effort), effort))) break;
   }
-  ::_exit(0);
+  return 0;
 }
 
 Reply read_reply(const std::string& text) {
@@ -174,35 +161,7 @@ Reply read_reply(const std::string& text) {
 
 }  // namespace
 
-Solver::~Solver() { stop(); }
-
-void Solver::start() {
-  int sockets[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0)
-    throw SystemError(fmt::format("cannot start the prover: {}", std::strerror(errno)));
-  const pid_t child = ::fork();
-  if (child == 0) {
-    ::close(sockets[0]);
-    serve(sockets[1]);
-  }
-  ::close(sockets[1]);
-  if (child < 0) {
-    ::close(sockets[0]);
-    throw SystemError(fmt::format("cannot start the prover: {}", std::strerror(errno)));
-  }
-  child_ = child;
-  socket_ = sockets[0];
-}
-
-void Solver::stop() {
-  if (child_ == 0) return;
-  ::close(socket_);
-  ::kill(child_, SIGKILL);
-  while (::waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  child_ = 0;
-  socket_ = -1;
-}
+void Solver::start() { child_ = process::Child::of_function(serve); }
 
 Reply Solver::ask(const std::string& script, unsigned effort, double seconds) {
   std::string message(sizeof effort, '\0');
@@ -211,12 +170,13 @@ Reply Solver::ask(const std::string& script, unsigned effort, double seconds) {
   std::string text;
   Received received = Received::Ended;
   double spent = 0;
-  const bool used = child_ != 0;
+  const bool used = child_.has_value();
   for (int trial = 0; trial < 2; ++trial) {
-    if (child_ == 0) start();
-    const Patience patience(child_, seconds);
+    if (!child_) start();
+    const Patience patience(child_->pid(), seconds);
     try {
-      if (send_all(socket_, message)) received = receive(socket_, text, &patience);
+      if (send_message(child_->channel(), message))
+        received = receive(child_->channel(), text, &patience);
     } catch (const Interrupted&) {
       stop();  // its answer would be taken for that to the next question
       throw;
@@ -224,7 +184,7 @@ Reply Solver::ask(const std::string& script, unsigned effort, double seconds) {
     spent = patience.spent();
     if (received == Received::Whole) break;
     stop();
-    // A child goes with the thread that started it: one that is gone is started anew, once.
+    // One that went between two questions is started anew, once.
     if (received == Received::Late || !used) break;
   }
   Reply reply;

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
+#include "touchstone/process/child.h"
 #include "touchstone/symbolic/integer.h"
 
 namespace touchstone::prove {
@@ -21,11 +23,6 @@ struct Reply {
 /// what was asked before.
 class Solver {
  public:
-  Solver() = default;
-  ~Solver();
-  Solver(const Solver&) = delete;
-  Solver& operator=(const Solver&) = delete;
-
   /// Whether a script of SMT-LIB declarations, definitions and assertions can be satisfied. Z3
   /// gives up after `effort` of its own steps, which are the same on every machine; after `seconds`
   /// of processor time, or twenty times that by the clock on the wall, the child is killed, as it
@@ -35,9 +32,8 @@ class Solver {
 
  private:
   void start();
-  void stop();
-  int child_ = 0;  // 0: none
-  int socket_ = -1;
+  void stop() { child_.reset(); }
+  std::optional<process::Child> child_;
 };
 
 /// The version of the Z3 that is linked, "4.8.12".

@@ -15,7 +15,6 @@
 #include "harness.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/clang/object_cache.h"
-#include "touchstone/clang/process.h"
 
 namespace touchstone {
 namespace {
@@ -283,14 +282,40 @@ TEST(ClangCache, AFullDiskIsAClearErrorAndLeavesNothing) {
   EXPECT_EQ(store_error(cache, 1 << 20), "no error");
 }
 
-TEST(ClangProcess, TakesInputLargerThanAnyPipe) {
-  const std::string text(3'000'000, 'x');
-  EXPECT_EQ(clang::run_process("/bin/cat", {}, text).output, text);
-  // One that reads nothing and leaves must not take this process with it.
-  EXPECT_EQ(clang::run_process("/bin/false", {}, text).status, 1);
-  EXPECT_THROW(clang::run_process("/no/such/program", {}), SystemError);
-  EXPECT_EQ(clang::find_program(std::string(10'000, '/') + "cc"), "");
-  EXPECT_EQ(clang::find_program("a/" + std::string(1'000, 'a')), "");  // longer than a name may be
+// A compiler that knows its version and then does something else.
+struct ScriptedCompiler {
+  explicit ScriptedCompiler(const std::string& script) {
+    std::ofstream(path()) << "#!/bin/sh\n[ \"$1\" != --version ] || exec clang-19 --version\n"
+                          << script;
+    ::chmod(path().c_str(), 0755);
+  }
+  std::string path() const { return (folder.path() / "cc").string(); }
+  TemporaryDirectory folder;
+};
+
+TEST(ClangCompiler, IsEndedWhereItTakesMoreThanItMay) {
+  const auto limited = [](const std::string& script, bool keep) {
+    const ScriptedCompiler compiler(script);
+    ClangOptions options;
+    options.compiler = compiler.path();
+    options.keep = keep;
+    options.compiler_limits.time = std::chrono::milliseconds(300);
+    options.compiler_limits.output = 1 << 20;
+    options.compiler_limits.refused.memory = std::uint64_t{512} << 20;
+    const TestDevice device(options);
+    return error_of(*device);
+  };
+  for (const bool keep : {true, false}) {
+    EXPECT_THAT(limited("sleep 1000", keep),
+                AllOf(HasSubstr("was ended as it compiled: it took longer than 0.3 s"),
+                      HasSubstr("TOUCHSTONE_CC_SECONDS")));
+    EXPECT_THAT(limited("exec >&- 2>&-; setsid sleep 1000", keep),
+                HasSubstr("TOUCHSTONE_CC_SECONDS"));
+    EXPECT_THAT(limited("exec yes", keep),
+                AllOf(HasSubstr("it wrote more than 1 MiB"), HasSubstr("TOUCHSTONE_CC_OUTPUT")));
+    EXPECT_THAT(limited("exec dd if=/dev/zero of=/dev/null bs=1G count=1", keep),
+                AllOf(HasSubstr("more than 512 MiB of memory"), HasSubstr("TOUCHSTONE_CC_MEMORY")));
+  }
 }
 
 TEST(ClangOptions, ThreadsMustBeANumber) {
@@ -299,6 +324,17 @@ TEST(ClangOptions, ThreadsMustBeANumber) {
   ::setenv("TOUCHSTONE_THREADS", "3", 1);
   EXPECT_EQ(ClangOptions::from_environment().threads, 3);
   ::unsetenv("TOUCHSTONE_THREADS");
+}
+
+TEST(ClangOptions, LimitsOfTheCompilerAreNumbers) {
+  const Environment time("TOUCHSTONE_CC_SECONDS", "7"), output("TOUCHSTONE_CC_OUTPUT", "3"),
+      memory("TOUCHSTONE_CC_MEMORY", "0");
+  const process::Limits limits = ClangOptions::from_environment().compiler_limits;
+  EXPECT_EQ(limits.time, std::chrono::seconds(7));
+  EXPECT_EQ(limits.output, 3U << 20);
+  EXPECT_EQ(limits.refused.memory, 0U);
+  const Environment wrong("TOUCHSTONE_CC_SECONDS", "-1");
+  EXPECT_THROW(ClangOptions::from_environment(), ParseError);
 }
 
 TEST(ClangFloatingPoint, ModeOfTheCallerIsNeitherUsedNorLost) {

@@ -13,9 +13,9 @@
 #include "kernels.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
-#include "touchstone/clang/process.h"
 #include "touchstone/clang/shared_object.h"
 #include "touchstone/interp/verdict.h"
+#include "touchstone/process/run.h"
 #include "touchstone/tcc/program.h"
 
 // What C compilers make of an expression is legal under the profile that says how they may: random
@@ -378,8 +378,9 @@ class Compiled {
     for (const char* more : {"-w", "-shared", "-fPIC", "-o"}) arguments.emplace_back(more);
     arguments.push_back(file.string());
     arguments.push_back((folder / "expressions.c").string());
-    const auto result = clang::run_process(clang::find_program(setting.compiler), arguments);
-    if (result.status != 0) throw SystemError(result.output.substr(0, 2000));
+    const auto result =
+        process::run_program({process::find_program(setting.compiler), arguments, {}});
+    if (result.ending.exit_code() != 0) throw SystemError(result.output.substr(0, 2000));
     object_ = std::make_unique<clang::SharedObject>(file);
     std::filesystem::remove(file);
   }
@@ -443,7 +444,7 @@ TEST(Compilers, WhatTheyMakeOfExpressionsIsLegal) {
         all.emplace_back(first * 1'000'000'007 + static_cast<std::uint64_t>(at + i), with_float16);
       for (const Setting& setting : settings()) {
         if (setting.compiler.empty() == with_float16) continue;  // libtcc has no _Float16
-        if (!setting.compiler.empty() && clang::find_program(setting.compiler).empty()) continue;
+        if (!setting.compiler.empty() && process::find_program(setting.compiler).empty()) continue;
         try {
           run_batch(setting, all, folder, counts[setting.str()]);
         } catch (const SystemError& e) {
