@@ -14,7 +14,7 @@
 #include "touchstone/base/visible.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/fuzz/reproducer.h"
-#include "touchstone/interp/part.h"
+#include "touchstone/interp/subkernel.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

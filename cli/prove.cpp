@@ -7,8 +7,8 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/prove/mutate.h"
-#include "touchstone/prove/page.h"
 #include "touchstone/prove/prover.h"
+#include "touchstone/prove/rules_page.h"
 #include "verbs.h"
 
 namespace touchstone::cli {

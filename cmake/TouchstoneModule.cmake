@@ -1,13 +1,15 @@
-# touchstone_module(NAME FOLDER [DEPENDS module...] [LINK lib...] [LINK_PRIVATE lib...]
-#                   [LINK_HEADERS lib...])
+# touchstone_module(NAME FOLDER [ROOMS folder...] [AS prefix] [DEPENDS module...] [LINK lib...]
+#                   [LINK_PRIVATE lib...] [LINK_HEADERS lib...])
 #
 # LINK libraries are part of the module's interface, LINK_PRIVATE ones are linked by its users
 # unseen, LINK_HEADERS ones are header-only and used in its sources alone.
 #
-# One module is one folder and one static library, touchstone::NAME. Its include root holds nothing
-# but touchstone/NAME, a link to its own folder, so that a translation unit sees the headers of the
-# modules its target links and of no others: the layering of docs/architecture.md is a property of
-# the compiler's command line, not of good manners.
+# One module is one static library, touchstone::NAME, of the sources in FOLDER or in the ROOMS of
+# it, folders in FOLDER. Its headers are included as touchstone/NAME/HEADER.h, or touchstone/PREFIX/
+# for the lower layers of a module that has several. Its include root holds nothing but links to its
+# own headers, so that a translation unit sees the headers of the modules its target links and of no
+# others: the layering of docs/architecture.md is a property of the compiler's command line, not of
+# good manners.
 set_property(GLOBAL PROPERTY TOUCHSTONE_MODULES "")
 
 # touchstone_plugin_header(FILE): touchstone::backend, which gives a plugin the one header it needs,
@@ -50,24 +52,45 @@ function(touchstone_batch target)
   endif()
 endfunction()
 
+# The include root of a module: touchstone/PREFIX holds links to its headers, by their names alone.
+function(touchstone_include_root root prefix)
+  file(REMOVE_RECURSE "${root}/touchstone/${prefix}")  # links of headers that are gone
+  file(MAKE_DIRECTORY "${root}/touchstone/${prefix}")
+  foreach(header IN LISTS ARGN)
+    get_filename_component(file "${header}" NAME)
+    if(EXISTS "${root}/touchstone/${prefix}/${file}")
+      message(FATAL_ERROR "two headers of ${prefix} are called ${file}; one is ${header}")
+    endif()
+    file(CREATE_LINK "${header}" "${root}/touchstone/${prefix}/${file}" SYMBOLIC)
+  endforeach()
+endfunction()
+
 function(touchstone_module name folder)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK;LINK_PRIVATE;LINK_HEADERS" ${ARGN})
+  cmake_parse_arguments(ARG "" "AS" "ROOMS;DEPENDS;LINK;LINK_PRIVATE;LINK_HEADERS" ${ARGN})
+  if(NOT ARG_AS)
+    set(ARG_AS ${name})
+  endif()
   set(root "${PROJECT_BINARY_DIR}/include-roots/${name}")
   set(source_dir "${PROJECT_SOURCE_DIR}/${folder}")
   if(TOUCHSTONE_WOVEN AND EXISTS "${TOUCHSTONE_WOVEN}/${folder}")  # the same with mutants in it
     set(source_dir "${TOUCHSTONE_WOVEN}/${folder}")
   endif()
-  file(MAKE_DIRECTORY "${root}/touchstone")
-  file(CREATE_LINK "${source_dir}" "${root}/touchstone/${name}" SYMBOLIC)
-
-  file(GLOB sources CONFIGURE_DEPENDS "${source_dir}/*.cpp")
+  set(source_globs "${source_dir}/*.cpp")
+  set(header_globs "${source_dir}/*.h")
+  foreach(room IN LISTS ARG_ROOMS)
+    list(APPEND source_globs "${source_dir}/${room}/*.cpp")
+    list(APPEND header_globs "${source_dir}/${room}/*.h")
+  endforeach()
+  file(GLOB headers CONFIGURE_DEPENDS ${header_globs})
+  touchstone_include_root("${root}" ${ARG_AS} ${headers})
+  file(GLOB sources CONFIGURE_DEPENDS ${source_globs})
   touchstone_unoptimized_json(${sources})
   set(target touchstone_${name})
   if(sources)
     add_library(${target} STATIC ${sources})
     set(scope PUBLIC)
-    list(TRANSFORM ARG_LINK_HEADERS REPLACE "(.+)" "$<BUILD_INTERFACE:\\1>" OUTPUT_VARIABLE headers)
-    target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:touchstone_build>" ${headers}
+    list(TRANSFORM ARG_LINK_HEADERS REPLACE "(.+)" "$<BUILD_INTERFACE:\\1>" OUTPUT_VARIABLE unseen)
+    target_link_libraries(${target} PRIVATE "$<BUILD_INTERFACE:touchstone_build>" ${unseen}
                                             ${ARG_LINK_PRIVATE})
   else()
     add_library(${target} INTERFACE)
@@ -84,6 +107,7 @@ function(touchstone_module name folder)
   target_link_libraries(${target} ${scope} ${deps} ${ARG_LINK})
 
   set_property(GLOBAL APPEND PROPERTY TOUCHSTONE_MODULES ${name})
-  set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_FOLDER ${folder})
+  set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_PREFIX ${ARG_AS})
+  set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_HEADERS ${headers})
   set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_DEPENDS ${ARG_DEPENDS})
 endfunction()

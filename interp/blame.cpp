@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "touchstone/interp/part.h"
+#include "touchstone/interp/subkernel.h"
 
 namespace touchstone {
 namespace {

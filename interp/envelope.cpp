@@ -11,7 +11,7 @@
 #include "touchstone/interp/excess.h"
 #include "touchstone/interp/fxn_for_op.h"
 #include "touchstone/interp/gather.h"
-#include "touchstone/interp/open_rows.h"
+#include "touchstone/interp/interval_rows.h"
 #include "touchstone/interp/radius.h"
 #include "touchstone/interp/unrounded_products.h"
 
@@ -446,7 +446,7 @@ class Envelope {
     } else if (node.op == Op::Cast) {
       apply_cast(node, profile_, *operands[0], out);
     } else {
-      apply_open_rows(node, profile_, operands, out, done_);
+      apply_interval_rows(node, profile_, operands, out, done_);
       with_storage(node.src_dtypes.back(), [&]<class T>(std::type_identity<T>) {
         apply_typed<T>(node, profile_, operands, done_, out);
       });

@@ -7,8 +7,8 @@
 
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/excess.h"
-#include "touchstone/interp/part.h"
 #include "touchstone/interp/radius.h"
+#include "touchstone/interp/subkernel.h"
 
 namespace touchstone {
 namespace {

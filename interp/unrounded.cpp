@@ -65,7 +65,7 @@ class ColumnReducer {
     if (seen_ == 0) first_ = x[0];
     last_ = x[count - 1];
     seen_ += count;
-    if (facts_ != nullptr) note(x, count);
+    if (facts_ != nullptr) record(x, count);
   }
 
   void finish(Columns<W>& out, std::int64_t at) {
@@ -121,7 +121,7 @@ class ColumnReducer {
     for (std::int64_t i = 0; i < count; ++i) s.high = x[i] != x[i] ? x[i] : std::max(s.high, x[i]);
   }
 
-  void note(const W* x, std::int64_t count) {
+  void record(const W* x, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) {
       const auto v = static_cast<double>(x[i]);
       now_.magnitude += std::abs(v);

@@ -7,7 +7,7 @@
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/envelope.h"
 #include "touchstone/interp/interpreted.h"
-#include "touchstone/interp/part.h"
+#include "touchstone/interp/subkernel.h"
 #include "touchstone/interp/width.h"
 
 namespace touchstone {

@@ -12,7 +12,7 @@ namespace touchstone {
 /// which at most one is on.
 struct Mutant {
   std::string_view name, area;
-  std::string_view where;  // "symbolic/divide.cpp:71"
+  std::string_view where;  // "symbolic/simplify/divide.cpp:71"
   std::string_view description;
 };
 

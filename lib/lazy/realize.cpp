@@ -49,8 +49,8 @@ class Blocks {
   std::map<std::string, BufferPtr> blocks_;
 };
 
-void note(const ScheduleItem& item, Device& device, const BufferPtr& target,
-          const BufferPtr& exchanged) {
+void record(const ScheduleItem& item, Device& device, const BufferPtr& target,
+            const BufferPtr& exchanged) {
   lazy::CacheCollector* const collector = lazy::CacheCollector::current();
   if (collector == nullptr) return;
   lazy::CapturedStep step;
@@ -84,7 +84,7 @@ void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
   if (current_observer != nullptr) current_observer->ran(item, device, buffers, seconds);
   const LazyBufferPtr old = item.out->assigns_to();
   const BufferPtr place = old ? old->realized() : nullptr;
-  note(item, device, target, place);
+  record(item, device, target, place);
   if (old == nullptr) return item.out->set_realized(target);
   place->exchange(*target);
   old->set_realized(target);  // what still reads the old value finds it there

@@ -74,7 +74,7 @@ bool all_nonnegative(const Polynomial& value, const VariableBox& box) {
 }
 
 // A corner where the value is negative and nothing given is.
-std::optional<Place> bad_corner(const Polynomial& value, std::span<const Polynomial> given,
+std::optional<Place> bad_corner(const Polynomial& value, std::span<const Polynomial> assumptions,
                                 const VariableBox& box) {
   const std::size_t corners = std::size_t{1} << box.low.size();
   for (std::size_t number = 0; number < corners; ++number) {
@@ -86,15 +86,16 @@ std::optional<Place> bad_corner(const Polynomial& value, std::span<const Polynom
         corner[i] = box.high[i];
       }
     if (twice || value.at(corner) >= 0) continue;
-    if (std::ranges::all_of(given, [&](const Polynomial& g) { return g.at(corner) >= 0; }))
+    if (std::ranges::all_of(assumptions, [&](const Polynomial& g) { return g.at(corner) >= 0; }))
       return corner;
   }
   return std::nullopt;
 }
 
-bool occurs(int variable, const Polynomial& value, std::span<const Polynomial> given) {
-  return value.degree(variable) > 0 ||
-         std::ranges::any_of(given, [&](const Polynomial& g) { return g.degree(variable) > 0; });
+bool occurs(int variable, const Polynomial& value, std::span<const Polynomial> assumptions) {
+  return value.degree(variable) > 0 || std::ranges::any_of(assumptions, [&](const Polynomial& g) {
+           return g.degree(variable) > 0;
+         });
 }
 
 }  // namespace
@@ -122,17 +123,18 @@ std::vector<Wide> bernstein_coefficients(const Polynomial& value, const Variable
   return coefficients;
 }
 
-Proof BoxProver::nonnegative(const Polynomial& value, std::span<const Polynomial> given) const {
+Proof BoxProver::nonnegative(const Polynomial& value,
+                             std::span<const Polynomial> assumptions) const {
   if (all_nonnegative(value, box_)) return {Proof::Answer::Proved, {}};
   std::vector<Polynomial> never;  // where one of them is >= 0, the value does not matter
-  for (const Polynomial& g : given) never.push_back(Polynomial(-1) - g);
+  for (const Polynomial& g : assumptions) never.push_back(Polynomial(-1) - g);
   std::vector<VariableBox> left = {box_};
   for (int looked = 0; !left.empty(); ++looked) {
     if (looked >= boxes_) return {Proof::Answer::Unknown, {}};
     VariableBox box = std::move(left.back());
     left.pop_back();
     if (all_nonnegative(value, box)) continue;
-    if (std::optional<Place> corner = bad_corner(value, given, box))
+    if (std::optional<Place> corner = bad_corner(value, assumptions, box))
       return {Proof::Answer::Refuted, std::move(*corner)};
     if (std::ranges::any_of(never, [&](const Polynomial& n) { return all_nonnegative(n, box); }))
       continue;
@@ -140,7 +142,7 @@ Proof BoxProver::nonnegative(const Polynomial& value, std::span<const Polynomial
     std::size_t cut = 0;
     for (std::size_t i = 0; i < box.low.size(); ++i) {
       const Wide width = static_cast<Wide>(box.high[i]) - box.low[i];
-      if (width <= widest || !occurs(static_cast<int>(i), value, given)) continue;
+      if (width <= widest || !occurs(static_cast<int>(i), value, assumptions)) continue;
       widest = width;
       cut = i;
     }

@@ -25,11 +25,12 @@ class BoxProver {
   BoxProver(VariableBox box, int boxes) : box_(std::move(box)), boxes_(boxes) {}
 
   const VariableBox& box() const { return box_; }
-  /// Whether value >= 0 at every point of the box at which all of `given` are >= 0. Throws
+  /// Whether value >= 0 at every point of the box at which all of `assumptions` are >= 0. Throws
   /// OverflowError where a coefficient leaves 127 bits.
-  Proof nonnegative(const Polynomial& value, std::span<const Polynomial> given = {}) const;
-  bool proves_nonnegative(const Polynomial& value, std::span<const Polynomial> given = {}) const {
-    return nonnegative(value, given).answer == Proof::Answer::Proved;
+  Proof nonnegative(const Polynomial& value, std::span<const Polynomial> assumptions = {}) const;
+  bool proves_nonnegative(const Polynomial& value,
+                          std::span<const Polynomial> assumptions = {}) const {
+    return nonnegative(value, assumptions).answer == Proof::Answer::Proved;
   }
 
  private:

@@ -24,7 +24,7 @@ bool within_where_any(const View& view, const sint& low, const sint& high, const
   if (some.empty()) return false;
   const symbolic::Node holds =
       symbolic::logical_and(symbolic::le(0, low.node()), symbolic::lt(high.node(), size.node()));
-  return symbolic::given(holds, some).min() == 1;
+  return symbolic::simplify_under(holds, some).min() == 1;
 }
 
 // Throws ShapeError where a valid point of `outer` lies outside [0, size).

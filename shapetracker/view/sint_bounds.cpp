@@ -28,7 +28,7 @@ bool proved_le(const sint& a, const sint& b) {
       const std::optional<Polynomial> low = table.read(a, &choices), high = table.read(b, &choices);
       if (!low || !high || table.size() > kMost || table.has_empty_range() || ways-- == 0)
         return false;
-      if (!BoxProver(table.box(), kBoxes).proves_nonnegative(*high - *low, choices.given()))
+      if (!BoxProver(table.box(), kBoxes).proves_nonnegative(*high - *low, choices.assumptions()))
         return false;
     } while (choices.next());
     return true;

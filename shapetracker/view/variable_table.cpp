@@ -36,7 +36,7 @@ std::optional<std::size_t> Choices::of(std::uint32_t id, std::size_t count) {
 }
 
 bool Choices::next() {
-  given_.clear();
+  assumptions_.clear();
   for (Choice& choice : choices_) {
     if (++choice.chosen < choice.count) return true;
     choice.chosen = 0;

@@ -12,8 +12,8 @@ class Choices {
  public:
   /// The member of maximum `id`, of `count`, that counts now; nullopt beyond kMost maxima.
   std::optional<std::size_t> of(std::uint32_t id, std::size_t count);
-  void holds(Polynomial nonnegative) { given_.push_back(std::move(nonnegative)); }
-  std::span<const Polynomial> given() const { return given_; }
+  void holds(Polynomial nonnegative) { assumptions_.push_back(std::move(nonnegative)); }
+  std::span<const Polynomial> assumptions() const { return assumptions_; }
   /// The next way, with nothing held; false after the last.
   bool next();
 
@@ -24,7 +24,7 @@ class Choices {
     std::size_t count, chosen;
   };
   std::vector<Choice> choices_;
-  std::vector<Polynomial> given_;
+  std::vector<Polynomial> assumptions_;
 };
 
 /// The variables of some views, numbered, and the way from expressions to polynomials and back.

@@ -215,15 +215,15 @@ def lists_of(tree, known):
 
     def stems(folder, *ends):
         return {"`" + os.path.basename(p).split(".")[0] + "`" for p in tree.paths
-                if os.path.dirname(p) == folder and p.endswith(ends)}
+                if p.startswith(folder + "/") and p.endswith(ends)}
 
-    yield "architecture.md", "module", found("CMakeLists.txt", r"touchstone_module\(\w+ (\S+)")
+    yield "architecture.md", "module", found("CMakeLists.txt", r"touchstone_module\(\w+ ([^\s)]+)")
     yield "maintaining.md", "file of symbolic", stems("symbolic", ".h", ".cpp")
     yield "lazy.md", "switch", found("lib/device/config.h", r'\{Switch::\w+, "(\w+)"')
     yield "oracle.md", "profile", found("interp/profile.cpp", r'^ +(\w+)\.name = "\1"')
     members = found("interp/profile.cpp", r"kMembers = \{([^}]*)\}")
     yield "oracle.md", "member of a profile", re.findall(r'"(\w+)"', members[0])
-    yield "fuzz.md", "relation", found("fuzz/areas.h", r"^///   ([a-z]+(?: [a-z]+)?)  +\S")
+    yield "fuzz.md", "relation", found("fuzz/areas/areas.h", r"^///   ([a-z]+(?: [a-z]+)?)  +\S")
     yield "mutants.md", "table", stems("fuzz/mutants", ".txt")
     if known:
         yield "", "verb", {"touchstone " + verb for verb in known.verbs}

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "kernels.h"
-#include "touchstone/interp/part.h"
+#include "touchstone/interp/subkernel.h"
 
 namespace touchstone {
 namespace {

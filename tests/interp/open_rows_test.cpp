@@ -1,11 +1,10 @@
-#include "touchstone/interp/open_rows.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <random>
 
 #include "kernels.h"
+#include "touchstone/interp/interval_rows.h"
 #include "touchstone/interp/verdict.h"
 
 namespace touchstone::interp {
@@ -92,7 +91,7 @@ void rows_are_the_general_rules() {
       const LegalBlock* both[] = {&a, &b};
       LegalBlock out;
       out.resize(dtype_v<T>, n, false);
-      apply_open_rows(node, Profile(), std::span(both).first(op == Op::Neg ? 1 : 2), out, done);
+      apply_interval_rows(node, Profile(), std::span(both).first(op == Op::Neg ? 1 : 2), out, done);
       ASSERT_EQ(done.size(), static_cast<std::size_t>(n));
       for (std::int64_t i = 0; i < n; ++i) {
         const Legal<T> want = general<T>(node, a, b, i);
@@ -126,7 +125,7 @@ TEST(OpenRows, LeaveProfilesWithOtherRulesAlone) {
                               &Profile::finite_only, &Profile::zeros_alike}) {
     Profile profile;
     profile.*flag = true;
-    apply_open_rows(node, profile, both, out, done);
+    apply_interval_rows(node, profile, both, out, done);
     EXPECT_TRUE(done.empty());
   }
 }

@@ -5,8 +5,8 @@
 
 #include "kernels.h"
 #include "touchstone/interp/envelope.h"
-#include "touchstone/interp/part.h"
 #include "touchstone/interp/program.h"
+#include "touchstone/interp/subkernel.h"
 
 // A reduce whose terms are the same along an axis of its result is computed once for all along it.
 // Held against kernels of one element each, where nothing repeats along that axis.

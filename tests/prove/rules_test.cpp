@@ -9,8 +9,8 @@
 
 #include "../support/sanitized.h"
 #include "touchstone/prove/mutate.h"
-#include "touchstone/prove/page.h"
 #include "touchstone/prove/prover.h"
+#include "touchstone/prove/rules_page.h"
 
 // The rules of the simplifier, each proved for all integers; each of its conditions shown to be
 // necessary; and the prover shown to refute what is nearly a rule.

@@ -39,7 +39,7 @@ Case read(const Json& j) {
   }
   if (j.contains("assume"))
     for (const std::string text : j["assume"]) c.assumptions.push_back(parse(text, c.names));
-  c.result = given(parse(j["in"].get<std::string>(), c.names), c.assumptions);
+  c.result = simplify_under(parse(j["in"].get<std::string>(), c.names), c.assumptions);
   return c;
 }
 

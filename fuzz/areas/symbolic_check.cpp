@@ -1,0 +1,504 @@
+#include "touchstone/fuzz/symbolic_check.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/interrupt.h"
+#include "touchstone/fuzz/expression_case.h"
+#include "touchstone/symbolic/derivation_check.h"
+#include "touchstone/symbolic/derive.h"
+#include "touchstone/symbolic/extract.h"
+#include "touchstone/symbolic/operators.h"
+#include "touchstone/symbolic/program.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using symbolic::Context;
+using symbolic::Expr;
+using symbolic::ExprOp;
+using symbolic::Exprs;
+using symbolic::Int;
+using symbolic::Node;
+using symbolic::Path;
+
+constexpr std::size_t kMostNodes = 2000;  // of a simplified form that is looked at
+using Names = std::map<std::string, Node>;
+
+/// The tree with its operands exchanged wherever that changes nothing.
+Expr swapped(Exprs& exprs, Expr root) {
+  std::map<Expr, Expr> now;
+  for (const Expr e : exprs.parts(root)) {
+    std::vector<Expr> args;
+    for (const Expr a : exprs.args(e)) args.push_back(now.at(a));
+    const ExprOp op = exprs.op(e);
+    if (info(op).commutes) std::ranges::reverse(args);
+    now[e] = args.empty() ? e : exprs.apply(op, args);
+  }
+  return now.at(root);
+}
+
+/// Whether no maximum or minimum has more members than are brought to one form: of more, the result
+/// depends on how they are nested and in which order they come.
+bool has_one_form(const Exprs& exprs, Expr root) {
+  constexpr std::size_t kMostMembers = 8;  // those of nested ones among them
+  std::map<Expr, std::size_t> members;
+  for (const Expr e : exprs.parts(root)) {
+    const bool extreme = exprs.op(e) == ExprOp::Min || exprs.op(e) == ExprOp::Max;
+    std::size_t count = extreme ? 0 : 1;
+    for (const Expr a : exprs.args(e))
+      count = extreme ? count + members.at(a) : std::max(count, members.at(a));
+    if (count > kMostMembers) return false;
+    members[e] = count;
+  }
+  return true;
+}
+
+/// The expression as it stands in the text of a case.
+std::string expression_in(const std::string& text) {
+  const std::size_t from = text.find_first_not_of(' ', text.find('|') + 1);
+  if (from == std::string::npos) return {};
+  return text.substr(from, text.find('|', from) - from);
+}
+
+/// The text of a node, unless it is of more than kMostNodes parts.
+std::optional<std::string> short_text(Node node) {
+  symbolic::Extractor extractor(*node.context(), symbolic::Extractor::For::Text);
+  const int root = extractor.extract(node.id());
+  if (extractor.forms()[static_cast<std::size_t>(root)].size > kMostNodes) return std::nullopt;
+  return render(extractor.forms(), root);
+}
+
+/// One case being checked.
+class Check {
+ public:
+  Check(const std::string& text, Effort effort, ExpressionMemory& memory, const Refute& refute)
+      : text_(text),
+        parts_(ExpressionCase::split(text)),
+        written_(expression_in(text)),
+        hash_(hash_bytes(text)),
+        full_(effort == Effort::Full),
+        context_(memory.context),
+        values_(memory.values),
+        shifted_(memory.shifted),
+        right_(memory.right),
+        holds_(memory.holds),
+        refute_(refute) {
+    take_points(values_, parts_.variables, hash_, full_ ? 64 : 16);
+    right_ = values_.evaluate(parts_.root);
+    holds_.assign(values_.points(), 1);
+    for (const std::string_view a : parts_.assumptions) {
+      const Column& true_where = values_.evaluate(a);
+      for (std::size_t p = 0; p < values_.points(); ++p)
+        if (!true_where.defined(p) || true_where.is_zero(p)) holds_[p] = 0;
+    }
+    if (!values_.unknown().empty()) ExpressionCase::refuse_unknown(values_.unknown());
+    names_ = declared(context_);
+  }
+
+  Checked run() {
+    Node node;
+    try {
+      node = parse(written_, names_, context_);
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error& e) {
+      if (divides_by_zero()) return {Ending::Skipped, {}};
+      return Checked::fail("refused", e.what());
+    }
+    const std::optional<std::string> shown = short_text(node);
+    if (!shown) return {Ending::Skipped, {}};
+    const symbolic::Interval& bounds = context_[node.id()].bounds;
+    bool passed = right_.holds_in(values_.evaluate(*shown)) && within(bounds);
+    std::optional<std::string> under;
+    if (!parts_.assumptions.empty()) under = simplify_given(node);
+    if (under && passed && *under != *shown) {
+      const Column& assumed = values_.evaluate(*under);
+      for (std::size_t p = 0; p < values_.points(); ++p)
+        if (holds_[p] != 0 && right_.defined(p))
+          passed = passed && assumed.defined(p) && assumed.at(p) == right_.at(p);
+    }
+    if (!passed) return first_wrong(*shown, under, bounds);
+    if (std::optional<Checked> wrong = rest(node, *shown)) return *wrong;
+    bool defined = right_.defined_everywhere() && values_.points() > 0;
+    for (std::size_t p = 0; p < values_.points() && !defined; ++p) defined = right_.defined(p);
+    return {defined ? Ending::Pass : Ending::Skipped, {}};
+  }
+
+ private:
+  bool within(const symbolic::Interval& bounds) const {
+    for (std::size_t p = 0; p < values_.points(); ++p) {
+      if (!right_.defined(p)) continue;
+      const Int value = right_.at(p);
+      if ((bounds.lo && *bounds.lo > value) || (bounds.hi && *bounds.hi < value)) return false;
+    }
+    return true;
+  }
+
+  // The first point at which something is wrong, and what.
+  Checked first_wrong(const std::string& shown, const std::optional<std::string>& under,
+                      const symbolic::Interval& bounds) {
+    const Column again = values_.evaluate(shown);
+    Column assumed;
+    if (under) assumed = values_.evaluate(*under);
+    const auto unlike = [&](const Column& column, std::size_t p) {
+      return !column.defined(p) || column.at(p) != right_.at(p);
+    };
+    for (std::size_t p = 0; p < values_.points(); ++p) {
+      if (!right_.defined(p)) continue;
+      const Int right = right_.at(p);
+      if (unlike(again, p))
+        return differs(again.defined(p) ? "value" : "defined", shown, p, &again);
+      if (bounds.lo && *bounds.lo > right)
+        return differs("bounds", fmt::format("at least {}", bounds.lo->str()), p, nullptr);
+      if (bounds.hi && *bounds.hi < right)
+        return differs("bounds", fmt::format("at most {}", bounds.hi->str()), p, nullptr);
+      if (under && holds_[p] != 0 && unlike(assumed, p))
+        return differs(assumed.defined(p) ? "given" : "defined", *under, p, &assumed);
+    }
+    throw Error("a case of 'symbolic' is wrong at no point");  // not reached
+  }
+
+  // The trees, which only some relations ask for.
+  const ExpressionCase& trees() const {
+    if (!trees_) trees_ = ExpressionCase::parse(text_);
+    return *trees_;
+  }
+
+  std::string at(std::size_t point) const {
+    std::string text;
+    for (std::size_t i = 0; i < parts_.variables.size(); ++i)
+      text += fmt::format("{}{}={}", i == 0 ? "at " : ", ", parts_.variables[i].name,
+                          values_.variable(i).at(point).str());
+    return text;
+  }
+
+  /// The variables of the case, in a context.
+  Names declared(Context& context) const {
+    Names names;
+    for (const ExpressionCase::Variable& v : parts_.variables) {
+      symbolic::Interval range;
+      if (v.low) range.lo = *v.low;
+      if (v.high) range.hi = *v.high;
+      names.emplace(v.name, context.variable(v.name, range));
+    }
+    return names;
+  }
+
+  // Whether some divisor is 0 at every point: then the expression may be refused as a whole.
+  bool divides_by_zero() const {
+    const Exprs& exprs = trees().exprs;
+    for (const Expr e : exprs.parts(trees().root)) {
+      if (!divides(exprs.op(e))) continue;
+      const Column& divisor = values_.evaluate(render(exprs, exprs.arg(e, 1)));
+      bool everywhere = true;
+      for (std::size_t p = 0; p < values_.points(); ++p)
+        everywhere = everywhere && (!divisor.defined(p) || divisor.is_zero(p));
+      if (everywhere) return true;
+    }
+    return false;
+  }
+
+  bool often(std::uint64_t every, std::uint64_t salt) const {
+    return full_ || hash_mix(hash_, salt) % every == 0;
+  }
+
+  // `wrong`, where there is one, has another value at the point, or none.
+  Checked differs(std::string relation, const std::string& as, std::size_t point,
+                  const Column* wrong) const {
+    const std::string wrongly = wrong != nullptr && wrong->defined(point)
+                                    ? ", not " + wrong->at(point).str()
+                                    : std::string();
+    return Checked::fail(std::move(relation),
+                         fmt::format("{} simplified: {}; {} it is {}{}", written_, as, at(point),
+                                     right_.at(point).str(), wrongly));
+  }
+
+  std::optional<std::string> simplify_given(Node node) {
+    std::vector<Node> conditions;
+    try {
+      for (const std::string_view a : parts_.assumptions)
+        conditions.push_back(parse(std::string(a), names_, context_));
+      return short_text(simplify_under(node, conditions));
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error&) {
+      return std::nullopt;  // an assumption that is undefined everywhere
+    }
+  }
+
+  // What is costly: of a sample.
+  std::optional<Checked> rest(Node node, const std::string& shown) {
+    const auto one_form = [&] { return has_one_form(trees().exprs, trees().root); };
+    if (often(8, 1) && one_form() && parse(shown, names_, context_) != node)
+      return Checked::fail("reads back",
+                           fmt::format("{} simplified: {}; that reads back as {}", written_, shown,
+                                       render(parse(shown, names_, context_))));
+    if (often(16, 2) && one_form()) {
+      const std::string other = swapped_text();
+      if (parse(other, names_, context_) != node)
+        return Checked::fail("swapped",
+                             fmt::format("{} simplified: {}; but {}: {}", written_, shown, other,
+                                         render(parse(other, names_, context_))));
+    }
+    if (often(32, 10) && one_form())
+      if (auto wrong = afterwards(shown)) return wrong;
+    if (often(16, 3))
+      if (auto wrong = programs(node)) return wrong;
+    if (often(16, 4))
+      if (auto wrong = put_back()) return wrong;
+    if (often(16, 7))
+      if (auto wrong = shifted(node)) return wrong;
+    if (often(4, 8))
+      if (auto wrong = tight(context_[node.id()].bounds)) return wrong;
+    if (often(256, 9)) {  // one in 2048 of those with more than 8 nodes
+      const std::size_t nodes = trees().exprs.size(trees().root);
+      if (nodes < 30 && (nodes <= 8 || often(2048, 9)))
+        if (auto wrong = steps()) return wrong;
+    }
+    if (refute_ && hash_mix(hash_, 5) % 8192 == 0)
+      if (auto point = refute_(written_, shown, box()))
+        return Checked::fail(
+            "proof", fmt::format("{} simplified: {}; not equal {}", written_, shown, *point));
+    return std::nullopt;
+  }
+
+  std::string swapped_text() const {
+    Exprs exprs = trees().exprs;
+    const Expr other = swapped(exprs, trees().root);
+    return render(exprs, other);
+  }
+
+  // The variables' ranges as a condition.
+  std::string box() const {
+    std::string text = "0 == 0";
+    for (const ExpressionCase::Variable& v : parts_.variables) {
+      if (v.low) text += fmt::format(" and {} <= {}", v.low->str(), v.name);
+      if (v.high) text += fmt::format(" and {} <= {}", v.name, v.high->str());
+    }
+    return text;
+  }
+
+  std::size_t place_of(const std::string& name) const {
+    const auto v = std::ranges::find(parts_.variables, name, &ExpressionCase::Variable::name);
+    return static_cast<std::size_t>(v - parts_.variables.begin());
+  }
+
+  std::optional<Checked> programs(Node node) {
+    symbolic::Program program(context_, node.id());
+    std::vector<std::size_t> slots;
+    for (const symbolic::Id id : program.variables()) slots.push_back(place_of(*context_[id].name));
+    std::vector<Int> point(slots.size());
+    for (std::size_t p = 0; p < values_.points(); ++p) {
+      if (!right_.defined(p)) continue;
+      for (std::size_t s = 0; s < slots.size(); ++s) point[s] = values_.variable(slots[s]).at(p);
+      const std::optional<Int> v = program.run(point);
+      if (v && *v == right_.at(p)) continue;
+      Column wrong;
+      if (v) wrong.clear(values_.points()), wrong.set(p, *v);
+      return differs("program", "a program", p, v ? &wrong : nullptr);
+    }
+    return std::nullopt;
+  }
+
+  // The same in a context that was asked for much the same before.
+  std::optional<Checked> afterwards(const std::string& shown) {
+    Context context;
+    const Names names = declared(context);
+    const std::string other = swapped_text();
+    for (const auto& [name, variable] : names)
+      parse(fmt::format("({})*{}", other, name), names, context);
+    const std::string now = render(parse(written_, names, context));
+    if (now == shown) return std::nullopt;
+    return Checked::fail("history", fmt::format("{} simplified: {}; after {} times a variable: {}",
+                                                written_, shown, other, now));
+  }
+
+  // A part of the tree becomes a variable of its own, which is then replaced by the part.
+  std::optional<Checked> put_back() {
+    Exprs exprs = trees().exprs;
+    Path path;
+    Expr part = trees().root;
+    for (std::uint64_t step = hash_mix(hash_, 6); !exprs.args(part).empty(); step /= 7) {
+      if (!path.empty() && step % 3 == 0) break;
+      path.push_back(static_cast<std::uint32_t>(step % exprs.args(part).size()));
+      part = exprs.arg(part, path.back());
+    }
+    if (path.empty() || exprs.args(part).empty()) return std::nullopt;
+    const std::string inner = render(exprs, part);
+    const std::string outer =
+        render(exprs, exprs.replace(trees().root, path, exprs.variable("part_")));
+    std::optional<std::string> result;
+    try {
+      const Node by = parse(inner, names_, context_);
+      Names names = names_;
+      names.emplace("part_", context_.variable("part_", context_[by.id()].bounds));
+      result = short_text(substitute(parse(outer, names, context_), {{"part_", by}}));
+      if (!result) return std::nullopt;
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error&) {
+      return std::nullopt;  // divides by zero wherever it is looked at
+    }
+    const Column of_part = values_.evaluate(inner);
+    const Column& again = values_.evaluate(*result);
+    for (std::size_t p = 0; p < values_.points(); ++p) {
+      if (!right_.defined(p) || !of_part.defined(p)) continue;
+      if (!again.defined(p) || again.at(p) != right_.at(p))
+        return differs("substitute", fmt::format("{} with part_ = {}: {}", outer, inner, *result),
+                       p, &again);
+    }
+    return std::nullopt;
+  }
+
+  // What is asked of a part: that its bounds are attained, that it has no division, or that its
+  // values are all those within its bounds.
+  enum class Asked { Attained, Plain, Whole };
+
+  // Whether bounds are attained where all parts are read once: sums, multiples, quotients of such
+  // by positive constants, minima and maxima, and a remainder of a sum of variables.
+  bool read_once(Expr e, Asked asked, std::vector<bool>& seen) const {
+    const Exprs& x = trees().exprs;
+    const auto arg = [&](std::size_t i) { return x.arg(e, i); };
+    const auto both = [&](Asked of_each) {
+      return read_once(arg(0), of_each, seen) && read_once(arg(1), of_each, seen);
+    };
+    const auto divisor = [&](int least) {
+      return x.is_constant(arg(1)) && !x.value(arg(1)).is_zero() && x.value(arg(1)).sign() >= least;
+    };
+    if (x.is_constant(e)) return true;
+    switch (x.op(e)) {
+      case ExprOp::Variable: {
+        const std::size_t place = place_of(x.name(e));
+        const ExpressionCase::Variable& v = parts_.variables[place];
+        if (!v.low || !v.high || seen[place]) return false;
+        seen[place] = true;
+        return true;
+      }
+      case ExprOp::Add:
+      case ExprOp::Sub:
+        return both(asked);
+      case ExprOp::Neg:
+        return read_once(arg(0), asked, seen);
+      case ExprOp::Mul:
+        return asked != Asked::Whole && (x.is_constant(arg(0)) || x.is_constant(arg(1))) &&
+               both(Asked::Plain);
+      case ExprOp::Div:
+        return asked == Asked::Attained && divisor(1) && read_once(arg(0), Asked::Plain, seen);
+      case ExprOp::Mod:
+        return asked == Asked::Attained && divisor(-1) && read_once(arg(0), Asked::Whole, seen);
+      case ExprOp::Min:
+      case ExprOp::Max:
+        return asked != Asked::Whole && both(asked);
+      default:
+        return false;
+    }
+  }
+
+  std::optional<Checked> tight(const symbolic::Interval& bounds) const {
+    if (!right_.defined_everywhere()) return std::nullopt;
+    Int points(1);
+    for (const ExpressionCase::Variable& v : parts_.variables) {
+      if (!v.low || !v.high) return std::nullopt;
+      points = points * (*v.high - *v.low + Int(1));
+    }
+    if (points != Int(static_cast<std::int64_t>(values_.points()))) return std::nullopt;
+    Int low = right_.at(0), high = low;
+    for (std::size_t p = 1; p < values_.points(); ++p) {
+      const Int v = right_.at(p);
+      if (v < low) low = v;
+      if (high < v) high = v;
+    }
+    if (bounds.lo && bounds.hi && *bounds.lo == low && *bounds.hi == high) return std::nullopt;
+    std::vector<bool> seen(parts_.variables.size(), false);
+    if (!read_once(trees().root, Asked::Attained, seen)) return std::nullopt;
+    return Checked::fail("tight",
+                         fmt::format("{} is from {} to {}, and said to be from {} to {}", written_,
+                                     low.str(), high.str(), bounds.lo ? bounds.lo->str() : "below",
+                                     bounds.hi ? bounds.hi->str() : "above"));
+  }
+
+  // Steps that are all explained pass the checker, which is another program.
+  std::optional<Checked> steps() const {
+    std::vector<symbolic::Derivation::Variable> variables;
+    for (const ExpressionCase::Variable& v : parts_.variables)
+      variables.push_back({v.name, v.low, v.high});
+    std::vector<std::string> assumptions;
+    for (const Expr a : trees().assumptions) assumptions.push_back(render(trees().exprs, a));
+    try {
+      symbolic::Derivation d = symbolic::derive(written_, variables, assumptions);
+      for (const symbolic::Chain& chain : d.assumptions)
+        if (unexplained(chain) > 0) return std::nullopt;
+      if (unexplained(d.main) > 0) return std::nullopt;
+      if (const auto flaw = find_flaw(d))
+        return Checked::fail("steps", fmt::format("{}: {}", written_, flaw->what));
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error&) {
+      return std::nullopt;  // divides by zero wherever it is looked at
+    }
+    return std::nullopt;
+  }
+
+  // Variable number k becomes, all at once, a new one that is less by k, plus k.
+  std::optional<Checked> shifted(Node node) {
+    std::map<std::string, Node> replacements;
+    shifted_.begin(values_.points());
+    for (std::size_t k = 0; k < parts_.variables.size(); ++k) {
+      const ExpressionCase::Variable& v = parts_.variables[k];
+      const Int by(static_cast<std::int64_t>(k) + 1);
+      const std::string name = v.name + "_";
+      symbolic::Interval range;
+      if (v.low) range.lo = *v.low - by;
+      if (v.high) range.hi = *v.high - by;
+      replacements.emplace(v.name, context_.variable(name, range) +
+                                       context_.constant(static_cast<std::int64_t>(k) + 1));
+      Column& column = shifted_.add_variable(name);
+      for (std::size_t p = 0; p < values_.points(); ++p)
+        column.set(p, values_.variable(k).at(p) - by);
+    }
+    std::optional<std::string> result;
+    try {
+      result = short_text(substitute(node, replacements));
+      if (!result) return std::nullopt;
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const Error&) {
+      return std::nullopt;  // divides by zero wherever it is looked at
+    }
+    const Column& now = shifted_.evaluate(*result);
+    for (std::size_t p = 0; p < values_.points(); ++p) {
+      if (!right_.defined(p)) continue;
+      if (!now.defined(p) || now.at(p) != right_.at(p))
+        return differs("substitute",
+                       fmt::format("{} with variables shifted: {}", render(node), *result), p,
+                       &now);
+    }
+    return std::nullopt;
+  }
+
+  const std::string& text_;
+  ExpressionCase::Parts parts_;
+  std::string written_;
+  std::uint64_t hash_;
+  bool full_;
+  Context& context_;
+  PointValues &values_, &shifted_;
+  Column& right_;
+  std::vector<unsigned char>& holds_;
+  const Refute& refute_;
+  Names names_;
+  mutable std::optional<ExpressionCase> trees_;
+};
+
+}  // namespace
+
+Checked check_expression(const std::string& text, Effort effort, ExpressionMemory& memory,
+                         const Refute& refute) {
+  memory.context.clear();
+  return Check(text, effort, memory, refute).run();
+}
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,58 @@
+#include "touchstone/prove/rules_page.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "touchstone/prove/claim.h"
+#include "touchstone/symbolic/bound_rules.h"
+#include "touchstone/symbolic/rules.h"
+
+namespace touchstone::prove {
+
+namespace {
+
+// An expression as `touchstone prove` writes it.
+std::string as_written(std::string_view text) {
+  Exprs exprs;
+  const Expr root = symbolic::parse_expr(exprs, text);
+  return render(exprs, root);
+}
+
+// "y=0..3" of "x=.. y=0..3": the variables whose bounds matter.
+std::string bounded(std::string_view vars) {
+  std::string text;
+  while (!vars.empty()) {
+    const std::string_view word = vars.substr(0, vars.find(' '));
+    vars.remove_prefix(std::min(vars.size(), word.size() + 1));
+    if (!word.ends_with("=..")) text += fmt::format("{}{}", text.empty() ? "" : " ", word);
+  }
+  return text;
+}
+
+std::string rule_entry(const symbolic::Rule& r) {
+  return fmt::format("- **{}** {}: `{}`\n", r.name, r.title, text_of(read_claim(r)));
+}
+
+}  // namespace
+
+std::string example_of(const symbolic::Rule& rule) {
+  if (rule.before.empty()) return {};
+  std::string text = fmt::format("{} is {}", as_written(rule.before), as_written(rule.after));
+  if (const std::string vars = bounded(rule.vars); !vars.empty())
+    text += fmt::format(" for {}", vars);
+  return text;
+}
+
+std::string rules_page() {
+  std::string text = fmt::format(
+      "# Rules\n\n"
+      "Made from the table by `touchstone prove --docs`: {} laws of the simplifier, `LHS -> RHS ; "
+      "CONDITION`.\n`touchstone prove NAME` shows an example and a proof, `touchstone prove --all` "
+      "also the {} laws of bounds.\n[symbolic.md](symbolic.md#proofs) says what a law claims.\n\n",
+      symbolic::rules().size(), symbolic::bound_rules().size());
+  for (const symbolic::Rule& r : symbolic::rules()) text += rule_entry(r);
+  return text;
+}
+
+}  // namespace touchstone::prove

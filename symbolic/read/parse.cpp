@@ -1,0 +1,28 @@
+#include "touchstone/symbolic/canonical_builder.h"
+#include "touchstone/symbolic/stable_form.h"
+
+namespace touchstone::symbolic {
+
+Node parse(const std::string& text, const std::map<std::string, Node>& names) {
+  Context* context = &Context::shared();
+  for (const auto& [name, node] : names)
+    if (!node.is_constant()) context = node.context();
+  for (const auto& [name, node] : names)
+    if (!node.is_constant() && node.context() != context)
+      throw Error(fmt::format("parse: \"{}\" is of another context than the other names", name));
+  return parse(text, names, *context);
+}
+
+Node parse(const std::string& text, const std::map<std::string, Node>& names, Context& context) {
+  const std::lock_guard lock(context.mutex());
+  Tape tape;
+  tape.read(text, names);
+  if (tape.comparable())
+    if (const auto known = context.recall(tape.words(), tape.hash())) return context.handle(*known);
+  const Id built = CanonicalBuilder(names, context).build(tape, text);
+  const Id id = stable_form(context, built, names, tape);
+  if (tape.comparable()) context.remember(tape.words(), tape.hash(), id);
+  return context.handle(id);
+}
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,288 @@
+#include "touchstone/symbolic/tape.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "touchstone/base/hash.h"
+#include "touchstone/symbolic/extract.h"
+#include "touchstone/symbolic/operators.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+constexpr std::uint32_t kNoPart = 0xffffffff;
+
+std::uint64_t hash_words(std::span<const std::uint32_t> words) {
+  return hash_bytes({reinterpret_cast<const char*>(words.data()), words.size_bytes()});
+}
+
+}  // namespace
+
+/// Writes down what the grammar reads.
+class TapeBuilder final : public ExpressionBuilder {
+ public:
+  TapeBuilder(Tape& tape, const std::map<std::string, Node>& names) : t_(tape), names_(names) {}
+
+  Value constant(const Int& value) override {
+    const auto small = value.small();
+    if (!small) {
+      const auto at = static_cast<std::uint32_t>(t_.large_.size());
+      t_.large_.push_back(value);
+      return t_.keep(ExprOp::Constant, {&at, 1}, 1);
+    }
+    const auto bits = static_cast<std::uint64_t>(*small);
+    const std::uint32_t halves[] = {static_cast<std::uint32_t>(bits),
+                                    static_cast<std::uint32_t>(bits >> 32)};
+    return t_.keep(ExprOp::Constant, halves, 1);
+  }
+
+  std::optional<Value> name(std::string_view name) override {
+    const auto known = names_.find(std::string(name));
+    if (known == names_.end()) return std::nullopt;
+    const Node n = known->second;
+    if (n.is_constant()) return constant((*n.context())[n.id()].first);
+    return variable(n.id());
+  }
+
+  Value variable(Id id) { return t_.keep(ExprOp::Variable, {&id, 1}, 1); }
+
+  std::string known_names() const override {
+    return names_.empty() ? "a number, since no names were given"
+                          : fmt::format("one of the {} names given, as \"{}\"", names_.size(),
+                                        names_.begin()->first);
+  }
+
+  bool is_zero(Value value) const override {
+    const Tape::Step s = t_.step(value);
+    return s.op == ExprOp::Constant && t_.value(s).is_zero();
+  }
+
+  void at(std::size_t place) override { place_ = place; }
+
+  Value apply(ExprOp op, std::span<const Value> args) override {
+    if (op == ExprOp::Neg)
+      if (const Tape::Step s = t_.step(args[0]); s.op == ExprOp::Constant)
+        return constant(-t_.value(s));
+    operands_.clear();
+    std::size_t size = op == ExprOp::Min || op == ExprOp::Max ? args.size() - 1 : 1;
+    for (const Value v : args) operand(v, false, size);
+    const std::size_t before = t_.parts();
+    const Value part = t_.keep(op, operands_, size);
+    if (t_.parts() > before && divides(op)) t_.places_.push_back({part, place_});
+    return part;
+  }
+
+  Value chain(std::span<const ExprOp> ops, std::span<const Value> values) override {
+    operands_.clear();
+    std::size_t size = ops.size();
+    operand(values[0], false, size);
+    for (std::size_t i = 0; i < ops.size(); ++i)
+      operand(values[i + 1], ops[i] == ExprOp::Sub, size);
+    return t_.keep(ops[0] == ExprOp::Sub ? ExprOp::Add : ops[0], operands_, size);
+  }
+
+ private:
+  void operand(Value part, bool minus, std::size_t& size) {
+    operands_.push_back(part << 1 | (minus ? 1U : 0U));
+    const std::size_t more = t_.sizes_[part], most = std::numeric_limits<std::size_t>::max();
+    size = size > most - more ? most : size + more;
+  }
+
+  Tape& t_;
+  const std::map<std::string, Node>& names_;
+  SmallVector<std::uint32_t, 16> operands_;
+  std::size_t place_ = 0;
+};
+
+namespace {
+
+/// Writes down the text of a form, without the text.
+class FormReader {
+ public:
+  FormReader(TapeBuilder& builder, const List<Form>& forms, const Context& context,
+             std::span<const Id> variables)
+      : b_(builder),
+        forms_(forms),
+        c_(context),
+        variables_(variables),
+        known_(forms.size(), kNoPart) {}
+
+  std::uint32_t part(int form) {
+    std::uint32_t& known = known_[static_cast<std::size_t>(form)];
+    if (known == kNoPart) {
+      const std::uint32_t found = read(at(form));
+      known = found;
+    }
+    return known;
+  }
+  bool refused() const { return refused_; }
+
+ private:
+  const Form& at(int form) const { return forms_[static_cast<std::size_t>(form)]; }
+  bool negates(const Form& f) const {
+    if (f.op != StepOp::Sub) return false;
+    const Form& left = at(f.args[0]);
+    return left.op == StepOp::Const && left.value.is_zero();
+  }
+  /// + and - are one chain, as they are written without parentheses; so are `and` and `or`.
+  bool continues(const Form& inner, const Form& outer) const {
+    const auto is_sum = [](const Form& f) { return f.op == StepOp::Add || f.op == StepOp::Sub; };
+    return is_sum(outer) ? is_sum(inner) && !negates(inner) : inner.op == outer.op;
+  }
+  static ExprOp op_of(StepOp op) {
+    switch (op) {
+      case StepOp::Add:
+        return ExprOp::Add;
+      case StepOp::Sub:
+        return ExprOp::Sub;
+      case StepOp::Mul:
+        return ExprOp::Mul;
+      case StepOp::FloorDiv:
+        return ExprOp::Div;
+      case StepOp::FloorMod:
+        return ExprOp::Mod;
+      case StepOp::Lt:
+        return ExprOp::Lt;
+      case StepOp::Le:
+        return ExprOp::Le;
+      case StepOp::Eq:
+        return ExprOp::Eq;
+      case StepOp::Ne:
+        return ExprOp::Ne;
+      case StepOp::And:
+        return ExprOp::And;
+      case StepOp::Or:
+        return ExprOp::Or;
+      case StepOp::Not:
+        return ExprOp::Not;
+      case StepOp::Min:
+        return ExprOp::Min;
+      case StepOp::Max:
+        return ExprOp::Max;
+      default:
+        return ExprOp::Where;
+    }
+  }
+
+  std::uint32_t read(const Form& f) {
+    switch (f.op) {
+      case StepOp::Const:
+        return b_.constant(f.value);
+      case StepOp::Var:
+        for (const Id id : variables_)
+          if (c_.kind(id) == Kind::Variable && c_[id].name == f.name) return b_.variable(id);
+        refused_ = true;
+        return b_.constant(0);
+      case StepOp::Add:
+      case StepOp::Sub:
+      case StepOp::And:
+      case StepOp::Or:
+        return negates(f) ? apply(ExprOp::Neg, {&f.args[1], 1}) : chain(f);
+      default:
+        return apply(op_of(f.op), f.args);
+    }
+  }
+  std::uint32_t apply(ExprOp op, std::span<const int> args) {
+    SmallVector<std::uint32_t, 4> parts;
+    for (const int a : args) parts.push_back(part(a));
+    refused_ |= divides(op) && b_.is_zero(parts.back());
+    return b_.apply(op, parts);
+  }
+  std::uint32_t chain(const Form& last) {
+    SmallVector<const Form*, 8> links;
+    for (const Form* f = &last;; f = &at(f->args[0])) {
+      links.push_back(f);
+      if (!continues(at(f->args[0]), *f)) break;
+    }
+    SmallVector<ExprOp, 16> ops;
+    SmallVector<std::uint32_t, 16> parts;
+    parts.push_back(part(links.back()->args[0]));
+    for (std::size_t i = links.size(); i-- > 0;) {
+      ops.push_back(op_of(links[i]->op));
+      parts.push_back(part(links[i]->args[1]));
+    }
+    return b_.chain(ops, parts);
+  }
+
+  TapeBuilder& b_;
+  const List<Form>& forms_;
+  const Context& c_;
+  std::span<const Id> variables_;
+  List<std::uint32_t> known_;
+  bool refused_ = false;
+};
+
+}  // namespace
+
+bool Tape::take(const List<Form>& forms, int root, const Context& context,
+                std::span<const Id> variables) {
+  static const std::map<std::string, Node> kNoNames;
+  clear();
+  TapeBuilder builder(*this, kNoNames);
+  FormReader reader(builder, forms, context, variables);
+  close(reader.part(root));
+  return !reader.refused();
+}
+
+void Tape::clear() {
+  words_.clear();
+  starts_.clear();
+  sizes_.clear();
+  places_.clear();
+  large_.clear();
+  std::ranges::fill(table_, Slot{0, kNoPart});
+}
+
+void Tape::read(std::string_view text, const std::map<std::string, Node>& names) {
+  clear();
+  TapeBuilder builder(*this, names);
+  close(read_expression(text, builder));
+}
+
+void Tape::close(Part root) {
+  root_ = root;
+  words_.push_back(root_);
+  hash_ = hash_words(words_);
+}
+
+std::size_t Tape::place(Part division) const {
+  return std::ranges::lower_bound(places_, division, {}, &Place::part)->at;
+}
+
+Tape::Part Tape::keep(ExprOp op, std::span<const std::uint32_t> operands, std::size_t size) {
+  if (2 * (starts_.size() + 1) > table_.size()) grow_table();
+  const auto hash =
+      static_cast<std::uint32_t>(hash_mix(static_cast<std::uint64_t>(op), hash_words(operands)));
+  const std::size_t mask = table_.size() - 1;
+  std::size_t at = hash & mask;
+  for (; table_[at].part != kNoPart; at = (at + 1) & mask) {
+    if (table_[at].hash != hash) continue;
+    const Step s = step(table_[at].part);
+    if (s.op == op && std::ranges::equal(s.operands, operands)) return table_[at].part;
+  }
+  const auto part = static_cast<Part>(starts_.size());
+  if (part >> 31 != 0 || words_.size() > kNoPart)
+    throw Error("an expression has more than 2^31 parts");
+  table_[at] = {hash, part};
+  starts_.push_back(static_cast<std::uint32_t>(words_.size()));
+  sizes_.push_back(size);
+  words_.push_back(static_cast<std::uint32_t>(op));
+  words_.push_back(static_cast<std::uint32_t>(operands.size()));
+  words_.insert(words_.end(), operands.begin(), operands.end());
+  return part;
+}
+
+void Tape::grow_table() {
+  List<Slot> old(std::max<std::size_t>(64, 2 * table_.size()), Slot{0, kNoPart});
+  old.swap(table_);
+  const std::size_t mask = table_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.part == kNoPart) continue;
+    std::size_t at = slot.hash & mask;
+    while (table_[at].part != kNoPart) at = (at + 1) & mask;
+    table_[at] = slot;
+  }
+}
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,411 @@
+// Simplification where something is known to hold: assumptions, the other parts of an `and`, the
+// condition of a `where`.
+#include <algorithm>
+
+#include "touchstone/symbolic/id_map.h"
+#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+constexpr std::size_t kMostAssumedNodes = 256;  // a larger expression is left as it is
+constexpr int kNarrowings = 2;                  // of bounds from facts from bounds
+constexpr std::size_t kMostFacts = 12;          // with what they say of the members of maxima
+
+}  // namespace
+
+Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
+  Facts facts;
+  List<Id> list(conditions.begin(), conditions.end());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const NodeData& n = c_[list[i]];
+    if (n.kind == Kind::And) {
+      list.insert(list.end(), n.args.begin(), n.args.end());
+    } else if (auto below = comparison(list[i])) {
+      facts.push_back(std::move(*below));
+    } else {
+      // s == 0 is s <= 0 and -s <= 0; another flag is at least 1.
+      Linear s = n.kind == Kind::Zero ? linear(n.args[0]) : Linear{1, {}};
+      if (n.kind != Kind::Zero) add(s, list[i], -1);
+      if (n.kind == Kind::Zero) {
+        facts.push_back(-s);
+        facts.back().constant -= 1;
+      }
+      s.constant -= 1;
+      facts.push_back(std::move(s));
+    }
+  }
+  // A maximum that counts for more is no less than any of its members.
+  for (std::size_t i = 0; i < facts.size() && facts.size() < kMostFacts; ++i)
+    for (const Term& t : Terms(facts[i].terms)) {
+      if (c_.kind(t.atom) != Kind::Max || t.coef.sign() < 0) continue;
+      Linear rest = facts[i];
+      add(rest, t.atom, -t.coef);
+      for (const Id member : c_[t.atom].args) {
+        Linear with = rest;
+        add(with, member, t.coef);
+        facts.push_back(std::move(with));
+      }
+      facts.push_back(std::move(rest));
+      break;
+    }
+  return facts;
+}
+
+bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
+  const auto place_of = [&](Id id) {
+    return std::ranges::find(overlay, id, &std::pair<Id, Interval>::first);
+  };
+  const auto range_of = [&](Id id) -> const Interval& {
+    const auto found = place_of(id);
+    return found == overlay.end() ? c_.bounds(id) : found->second;
+  };
+  for (int round = 0; round < kNarrowings; ++round)
+    for (const Linear& f : facts)
+      for (const Term& t : f.terms) {
+        const NodeData& atom = c_[t.atom];
+        const bool remainder =
+            atom.kind == Kind::Digit && atom.first.is_one() && !atom.second.is_zero();
+        if (atom.kind != Kind::Variable && !remainder) continue;
+        Interval rest = Interval::point(f.constant);
+        for (const Term& u : f.terms)
+          if (u.atom != t.atom) rest.add_product(range_of(u.atom), u.coef);
+        if (!rest.lo) continue;
+        const Int most = -*rest.lo - 1;  // coef * variable <= most
+        Interval range = range_of(t.atom);
+        if (t.coef.sign() > 0) {
+          const Int end = floor_div(most, t.coef);
+          if (range.hi && *range.hi <= end) continue;
+          range.hi = end;
+        } else {
+          const Int end = -floor_div(most, -t.coef);
+          if (range.lo && *range.lo >= end) continue;
+          range.lo = end;
+        }
+        if (range.lo && range.hi && *range.hi < *range.lo) return false;
+        if (const auto place = place_of(t.atom); place != overlay.end())
+          place->second = range;
+        else
+          overlay.emplace_back(t.atom, range);
+      }
+  return true;
+}
+
+bool Simplifier::narrow(std::span<const Id> conditions, const Facts& facts, Narrowing& to) const {
+  if (!tighten(facts, to.bounds)) return false;
+  to.residues = residues_of(conditions, to.bounds);
+  if (!congruences_of(to.residues, to.strides)) return false;
+  for (const auto& [id, congruence] : to.strides) {
+    const auto place = std::ranges::find(to.bounds, id, &std::pair<Id, Interval>::first);
+    const bool known = place != to.bounds.end();
+    const auto range = trimmed(known ? place->second : c_.bounds(id), congruence);
+    if (!range) return false;
+    if (known)
+      place->second = *range;
+    else
+      to.bounds.emplace_back(id, *range);
+  }
+  return true;
+}
+
+Id Simplifier::rewritten(Id root, const Replacements& by) {
+  IdMap<Id> now;
+  for (const auto& [from, to] : by) now.set(from, to);
+  const auto part = [&](Id id) {
+    const Id* const found = now.find(id);
+    return found ? *found : id;
+  };
+  for (const Id id : reachable(c_, root)) {
+    const NodeData& n = c_[id];
+    const bool facts = !facts_.empty() || !residues_.empty();
+    bool touched = facts && n.kind != Kind::Constant && n.kind != Kind::Variable;
+    for (const Id a : n.args) touched |= now.contains(a);
+    for (const Term& t : n.terms) touched |= now.contains(t.atom);
+    if (!touched || now.contains(id)) continue;
+    constexpr std::size_t kFew = 8;  // so many terms are added one by one
+    if (n.kind == Kind::Sum && n.terms.size() <= kFew) {
+      Linear sum{n.first, {}};
+      for (const Term& t : n.terms) add(sum, part(t.atom), t.coef);
+      now.emplace(id, build(sum));
+      continue;
+    }
+    if (n.kind == Kind::Sum) {
+      List<Term> terms{{n.first, c_.make_constant(1)}};
+      for (const Term& t : n.terms) terms.push_back({t.coef, part(t.atom)});
+      now.emplace(id, add_all(terms));
+      continue;
+    }
+    List<Linear> args;
+    for (const Id a : n.args) args.push_back(linear(part(a)));
+    if ((n.kind == Kind::Div || n.kind == Kind::Mod) && args[1] == Linear()) {
+      const Id undefined[] = {part(n.args[0]), c_.make_constant(0)};
+      now.emplace(id, c_.make(n.kind, undefined, Interval()));
+      divided_by_zero_ = true;
+      continue;
+    }
+    now.emplace(id, build(rebuilt(n, args)));
+  }
+  return part(root);
+}
+
+Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
+  switch (n.kind) {
+    case Kind::Product: {
+      Linear r{1, {}};
+      for (const Linear& a : args) r = multiply(r, a);
+      return r;
+    }
+    case Kind::Digit:
+      return digit(args[0], n.first, n.second);
+    case Kind::Div:
+      return divide(args[0], args[1]);
+    case Kind::Mod:
+      return modulo(args[0], args[1]);
+    case Kind::Negative:
+      return linear(negative(args[0]));
+    case Kind::Zero:
+      return linear(zero(args[0]));
+    case Kind::And: {
+      Ids ids;
+      for (const Linear& a : args) ids.push_back(build(a));
+      return linear(both(ids));
+    }
+    case Kind::Select:
+      return where(truth(build(args[0])), args[1], Linear());
+    default: {
+      List<Linear> members{Linear()};
+      members.insert(members.end(), args.begin(), args.end());
+      return maximum(members);
+    }
+  }
+}
+
+std::optional<std::pair<Id, Linear>> Simplifier::equal_variables(Id condition) const {
+  if (c_.kind(condition) != Kind::Zero) return std::nullopt;
+  const Linear s = linear(c_[condition].args[0]);
+  if (s.terms.size() != 2 || !s.terms[0].coef.is_one() || s.terms[1].coef != Int(-1) ||
+      c_.kind(s.terms[0].atom) != Kind::Variable || c_.kind(s.terms[1].atom) != Kind::Variable)
+    return std::nullopt;
+  Linear other = atom(s.terms[0].atom);
+  add(other, s, -1);
+  return std::pair(s.terms[0].atom, other);
+}
+
+Simplifier::Facts Simplifier::of_use(const Facts& facts, std::span<const Id> nodes) const {
+  List<Id> known;  // atoms of the facts that are of use, beside the nodes
+  const auto meets = [&](const Term& t) {
+    return std::ranges::binary_search(nodes, t.atom) ||
+           std::ranges::find(known, t.atom) != known.end();
+  };
+  Facts kept;
+  List<bool> taken(facts.size(), false);
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      const Terms& terms = facts[i].terms;
+      // Of a single variable the one that stands for it tells as much.
+      const bool alone = terms.size() == 1 && c_.kind(terms[0].atom) == Kind::Variable;
+      if (taken[i] || alone || std::ranges::none_of(terms, meets)) continue;
+      taken[i] = again = true;
+      for (const Term& t : terms) known.push_back(t.atom);
+    }
+  }
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    if (taken[i]) kept.push_back(facts[i]);
+  return kept;
+}
+
+std::optional<Id> Simplifier::within(Id root, std::span<const Id> conditions) {
+  constexpr int kTallest = 16;
+  return c_.height(root) > kTallest ? root : under(root, conditions);
+}
+
+std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Interval* bounds) {
+  if (assuming_ || c_.kind(root) == Kind::Constant) return root;
+  if (conditions.size() == 1 && (c_.variables_in(root) & c_.variables_in(conditions[0])) == 0)
+    return root;
+  const List<Id> nodes = reachable(c_, root, kMostAssumedNodes);
+  if (nodes.empty()) return root;
+  const Facts facts = facts_of(conditions);
+  Narrowing now;
+  if (!narrow(conditions, facts, now)) return std::nullopt;
+  const auto& [overlay, residues, strides] = now;
+  bool concerned = false;
+  Replacements forth, back;
+  for (const auto& [id, range] : overlay) {
+    if (c_.kind(id) != Kind::Variable) continue;
+    const auto stride = strides.find(id);
+    const Id narrow = c_.make_variable(*c_[id].name, range,
+                                       stride == strides.end() ? Congruence() : stride->second);
+    forth.emplace_back(id, narrow);
+    if (c_.kind(narrow) == Kind::Variable)
+      back.emplace_back(narrow, id);
+    else
+      fixed(id, c_[narrow].first);
+    concerned |= std::ranges::binary_search(nodes, id);
+  }
+  for (const Id condition : conditions)
+    if (const auto pair = equal_variables(condition)) {
+      const bool narrowed =
+          std::ranges::find(overlay, pair->first, &std::pair<Id, Interval>::first) != overlay.end();
+      if (narrowed || !std::ranges::binary_search(nodes, pair->first)) continue;
+      forth.emplace_back(pair->first, build(pair->second));
+      concerned = true;
+      break;
+    }
+  for (const Linear& f : facts)
+    for (const Term& t : f.terms)
+      concerned |= f.terms.size() + (c_.kind(t.atom) != Kind::Variable) > 1 &&
+                   std::ranges::binary_search(nodes, t.atom);
+  for (const Residue& r : residues)
+    for (const Term& t : r.sum.terms)
+      concerned |= !r.modulus.is_zero() && std::ranges::binary_search(nodes, t.atom);
+  if (!concerned) return root;
+  assuming_ = true;
+  Facts moved;
+  Residues residues_moved;
+  const Trace::Mark start = mark();
+  for (const Linear& f : of_use(facts, nodes)) moved.push_back(linear(rewritten(build(f), forth)));
+  for (const Residue& r : residues) {
+    if (r.modulus.is_zero()) continue;
+    Linear s = linear(rewritten(build(r.sum), forth));
+    if (!floor_mod(plain_congruence(s), r.modulus).modulus.is_zero())  // else its atoms tell
+      residues_moved.push_back({std::move(s), r.modulus});
+  }
+  solve(moved);
+  rewind(start);  // of the facts, not of what they are used on
+  const auto product = [&](Id id) { return c_.kind(id) == Kind::Product; };
+  if (std::ranges::any_of(nodes, product)) {
+    multiply_facts(moved, rewritten(root, forth));
+    rewind(start);
+  }
+  facts_ = std::move(moved);
+  residues_ = std::move(residues_moved);
+  ++facts_in_force_;
+  divided_by_zero_ = false;
+  const Id narrow = rewritten(root, forth);
+  if (bounds) *bounds = meet(*bounds, this->bounds(linear(narrow)));
+  facts_.clear();
+  residues_.clear();
+  if (divided_by_zero_) {
+    assuming_ = false;
+    return root;
+  }
+  const bool same = renamed(narrow, root, back);
+  if (same) rewind(start);  // nothing changed
+  const Id result = same ? root : rewritten(narrow, back);
+  assuming_ = false;
+  return result;
+}
+
+bool Simplifier::renamed(Id now, Id root, const Replacements& back) const {
+  SmallVector<std::pair<Id, Id>, 16> left{{now, root}};
+  IdMap<Id> seen;
+  while (!left.empty()) {
+    const auto [a, b] = left.back();
+    left.pop_back();
+    if (a == b) continue;
+    if (const Id* const known = seen.find(a)) {
+      if (*known != b) return false;
+      continue;
+    }
+    seen.set(a, b);
+    if (c_.kind(a) != c_.kind(b)) return false;
+    if (c_.kind(a) == Kind::Variable) {
+      if (std::ranges::find(back, std::pair(a, b)) == back.end()) return false;
+      continue;
+    }
+    const NodeData &x = c_[a], &y = c_[b];
+    if (x.args.size() != y.args.size() || x.terms.size() != y.terms.size() || x.first != y.first ||
+        x.second != y.second)
+      return false;
+    for (std::size_t i = 0; i < x.args.size(); ++i) left.emplace_back(x.args[i], y.args[i]);
+    for (std::size_t i = 0; i < x.terms.size(); ++i) {
+      if (x.terms[i].coef != y.terms[i].coef) return false;
+      left.emplace_back(x.terms[i].atom, y.terms[i].atom);
+    }
+  }
+  return true;
+}
+
+bool Simplifier::defined(Id root) const {
+  const Id nothing = 0;  // of every context
+  return std::ranges::none_of(reachable(c_, root), [&](Id id) {
+    const NodeData& n = c_[id];
+    return (n.kind == Kind::Div || n.kind == Kind::Mod) && n.args[1] == nothing;
+  });
+}
+
+Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
+  constexpr std::size_t kMostPairs = 32;  // of terms and facts that bound a sum several together
+  if (sum.terms.size() * facts_.size() > kMostPairs) most = 1;
+  Interval r;
+  for (const Linear& f : facts_) {
+    Int last = 0;  // the factor that was tried
+    for (const Term& t : f.terms) {
+      const auto own = std::ranges::find(sum.terms, t.atom, &Term::atom);
+      if (own == sum.terms.end() || !divides(t.coef, own->coef)) continue;
+      const Int factor = floor_div(own->coef, t.coef);
+      if (factor == last) continue;
+      last = factor;
+      Linear rest = sum;  // sum = factor * f + rest, and f <= -1
+      add(rest, f, -factor);
+      Interval range = lasting_bounds(rest);
+      if (most > 1 && !rest.terms.empty()) range = meet(range, fact_bounds(rest, most - 1));
+      (factor.sign() > 0 ? range.lo : range.hi).reset();
+      if (range.hi) *range.hi -= factor;
+      if (range.lo) *range.lo -= factor;
+      r = meet(r, range);
+    }
+  }
+  return r;
+}
+
+void Simplifier::multiply_facts(Facts& facts, Id root) {
+  // f < 0 is f + 1 <= 0, which holds with any factor that is not negative.
+  constexpr std::size_t kMostFacts = 12, kMostTerms = 4;
+  const std::size_t given = facts.size();
+  for (const Id id : reachable(c_, root)) {
+    const NodeData& p = c_[id];
+    if (p.kind != Kind::Product || p.args.size() != 2) continue;
+    for (std::size_t i = 0; i < given; ++i)
+      for (const std::size_t at : {std::size_t{0}, std::size_t{1}}) {
+        const Linear f = facts[i];
+        const Linear by = linear(p.args[1 - at]);
+        if (facts.size() == kMostFacts || f.terms.size() < 2 || f.terms.size() > kMostTerms ||
+            std::ranges::find(f.terms, p.args[at], &Term::atom) == f.terms.end() ||
+            !c_.bounds(p.args[1 - at]).at_least(0))
+          continue;
+        Linear fact = multiply(f, by);
+        add(fact, by);
+        fact.constant -= 1;
+        facts.push_back(std::move(fact));
+      }
+  }
+}
+
+void Simplifier::solve(Facts& facts) {
+  constexpr std::size_t kMostFacts = 8, kMostTerms = 4;
+  const std::size_t given = facts.size();
+  for (std::size_t i = 0; i < given && facts.size() < kMostFacts; ++i) {
+    const Linear f = facts[i];
+    if (f.terms.size() < 2 || f.terms.size() > kMostTerms) continue;
+    for (const Term& t : f.terms) {
+      const Int size = abs(t.coef);
+      if (size.is_one() || facts.size() >= kMostFacts) continue;
+      Linear rest = f;  // size * a + rest < 0 is a <= (-1 - rest) // size, a the atom or minus it
+      add(rest, t.atom, -t.coef);
+      rest = -rest;
+      rest.constant -= 1;
+      Linear fact = atom(t.atom);
+      if (t.coef.sign() < 0) fact = -fact;
+      add(fact, digit(rest, size, 0), -1);
+      fact.constant -= 1;
+      facts.push_back(std::move(fact));
+    }
+  }
+}
+
+}  // namespace touchstone::symbolic

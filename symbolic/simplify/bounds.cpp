@@ -1,0 +1,506 @@
+// What values a sum has: each term by itself, and what the terms have in common.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+const Term* find_term(std::span<const Term> terms, Id atom) {
+  for (const Term& t : terms)
+    if (t.atom == atom) return &t;
+  return nullptr;
+}
+
+/// Bounds of s + factor * other, each term by itself: range_of(atom) has those of an atom.
+template <class RangeOf>
+Interval bounds_of_both(const Linear& s, const Int& constant, std::span<const Term> other,
+                        const Int& factor, const RangeOf& range_of) {
+  Interval r = Interval::point(s.constant + constant * factor);
+  for (const Term& t : s.terms) {
+    const Term* const too = find_term(other, t.atom);
+    r.add_product(range_of(t.atom), too ? t.coef + too->coef * factor : t.coef);
+  }
+  for (const Term& t : other)
+    if (!find_term(s.terms, t.atom)) r.add_product(range_of(t.atom), t.coef * factor);
+  return r;
+}
+
+/// How fast sums of variables and maxima grow along a direction: far out, all of them go straight.
+class Slopes {
+ public:
+  explicit Slopes(const Context& context) : c_(context) {}
+
+  /// Whether the sum surely takes values above and below every number.
+  bool reach_both_ways(const Linear& sum) {
+    if (!variables_of(sum.terms, 0)) return false;
+    bool high = false, low = false;
+    const auto look = [&] {
+      const std::int64_t slope = slope_of(sum.terms);
+      high |= slope > 0;
+      low |= slope < 0;
+      return slope;
+    };
+    for (const int way : {1, -1}) {  // all of them at once
+      for (std::size_t i = 0; i < count_; ++i) way_[i] = open(i, way) ? way : 0;
+      look();
+    }
+    if (high && low) return true;
+    // Along the axes, then along all of them, each in the direction that does most.
+    way_.fill(0);
+    std::array<int, kMost> up{}, down{};
+    for (std::size_t i = 0; i < count_ && !(high && low); ++i) {
+      std::int64_t most = std::numeric_limits<std::int64_t>::min(), least = -(most + 1);
+      for (const int way : {1, -1}) {
+        if (!open(i, way)) continue;
+        way_[i] = way;
+        const std::int64_t slope = look();
+        if (slope >= 0 && slope > most) up[i] = way;
+        if (slope <= 0 && slope < least) down[i] = way;
+        most = std::max(most, slope);
+        least = std::min(least, slope);
+      }
+      way_[i] = 0;
+    }
+    for (const auto& all : {up, down}) {
+      if (high && low) break;
+      way_ = all;
+      look();
+    }
+    return high && low;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 6;         // variables
+  static constexpr int kDeepest = 3;              // maxima in maxima
+  static constexpr std::int64_t kLargest = 4096;  // coefficient
+
+  bool open(std::size_t i, int way) const {
+    const Interval& range = c_.bounds(variables_[i]);
+    return way > 0 ? !range.hi : !range.lo;
+  }
+  std::span<const Term> terms_of(const Id& id, Term& alone) const {
+    const NodeData& n = c_[id];
+    if (n.kind == Kind::Sum || n.kind == Kind::Constant) return n.terms;
+    alone = {1, id};
+    return {&alone, 1};
+  }
+  /// Collects the variables; false where something in the terms does not go straight.
+  bool variables_of(std::span<const Term> terms, int depth) {
+    for (const Term& t : terms) {
+      if (abs(t.coef) > Int(kLargest)) return false;
+      const NodeData& n = c_[t.atom];
+      if (n.kind == Kind::Variable) {
+        if (place_of(t.atom) < count_) continue;
+        if (count_ == kMost) return false;
+        variables_[count_++] = t.atom;
+      } else if (n.bounds.lo && n.bounds.hi) {
+        continue;
+      } else if (n.kind == Kind::Max && depth < kDeepest) {
+        for (const Id id : n.args) {
+          Term alone;
+          if (!variables_of(terms_of(id, alone), depth + 1)) return false;
+        }
+      } else {
+        return false;
+      }
+    }
+    return true;
+  }
+  std::int64_t slope_of(std::span<const Term> terms) const {
+    std::int64_t total = 0;
+    for (const Term& t : terms) {
+      std::int64_t own = 0;
+      const Kind kind = c_.kind(t.atom);
+      if (kind == Kind::Variable) {
+        own = way_[place_of(t.atom)];
+      } else if (const Interval& range = c_.bounds(t.atom);
+                 kind == Kind::Max && !(range.lo && range.hi)) {
+        for (const Id id : c_[t.atom].args) {
+          Term alone;
+          own = std::max(own, slope_of(terms_of(id, alone)));
+        }
+      }
+      if (own != 0) total += own * *t.coef.small();
+    }
+    return total;
+  }
+  std::size_t place_of(Id variable) const {
+    std::size_t i = 0;
+    while (i < count_ && variables_[i] != variable) ++i;
+    return i;
+  }
+
+  const Context& c_;
+  std::array<Id, kMost> variables_{};
+  std::array<int, kMost> way_{};  // that each goes: up, down or not at all
+  std::size_t count_ = 0;
+};
+
+Linear without_term(const Linear& s, std::size_t i) {
+  Linear r = s;
+  r.terms.erase(r.terms.begin() + i);
+  return r;
+}
+
+}  // namespace
+
+Interval Simplifier::plain_bounds(const Linear& sum) const {
+  Interval r = Interval::point(sum.constant);
+  for (const Term& t : sum.terms) r.add_product(c_.bounds(t.atom), t.coef);
+  return r;
+}
+
+Simplifier::KnownBounds* Simplifier::place_of(const Linear& sum, std::uint32_t facts) const {
+  constexpr std::uint32_t kFew = 64;
+  constexpr std::size_t kPlaces = 1024;
+  if (asked_ < kFew) {
+    ++asked_;
+    return nullptr;
+  }
+  if (known_.empty()) known_.resize(kPlaces);
+  return &known_[(c_.hash_sum(sum.constant, sum.terms) + facts) & (kPlaces - 1)];
+}
+
+Interval Simplifier::bounds(const Linear& sum) const {
+  if (sum.terms.empty()) return Interval::point(sum.constant);
+  if (facts_.empty() && residues_.empty()) return lasting_bounds(sum);
+  KnownBounds* const known = place_of(sum, facts_in_force_);
+  if (known && known->facts == facts_in_force_ && known->sum == sum) return known->bounds;
+  Interval r = lasting_bounds(sum);
+  r = trimmed(meet(r, fact_bounds(sum)), congruence(sum)).value_or(r);
+  if (known) *known = {sum, r, facts_in_force_};
+  return r;
+}
+
+Interval Simplifier::bounds_of_sum(const Linear& a, const Linear& b, const Int& factor) const {
+  const auto variables = [&](const Linear& s) {
+    return std::ranges::all_of(s.terms,
+                               [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; });
+  };
+  if (facts_.empty() && residues_.empty() && variables(a) && variables(b))
+    return bounds_of_both(a, b.constant, b.terms, factor,
+                          [&](Id atom) -> const Interval& { return c_.bounds(atom); });
+  Linear sum = a;
+  add(sum, b, factor);
+  return bounds(sum);
+}
+
+Interval Simplifier::lasting_bounds(const Linear& sum) const {
+  Interval r = Interval::point(sum.constant);
+  unsigned seen = 0, shared = 0;  // variables, and those of several terms
+  for (const Term& t : sum.terms) {
+    r.add_product(c_.bounds(t.atom), t.coef);
+    const unsigned own = c_.variables_in(t.atom);
+    shared |= seen & own;
+    seen |= own;
+  }
+  // A term that has no variable in common with the others is bounded best by itself.
+  if (shared == 0) return r;
+  constexpr int kMostChoices = 3;  // with more, each is bounded alone
+  bool quotients = false, flags = false, remainders = false;
+  int choices = 0, products = 0;
+  for (const Term& t : sum.terms) {
+    const Kind kind = c_.kind(t.atom);
+    if (kind == Kind::Variable) continue;
+    quotients |= kind == Kind::Digit && c_[t.atom].second.is_zero();
+    flags |= kind == Kind::Negative || kind == Kind::Zero;
+    remainders |= kind == Kind::Mod;
+    choices += kind == Kind::Max || kind == Kind::Select;
+    products += kind == Kind::Product && c_[t.atom].args.size() == 2;
+  }
+  const bool choose = choices > 0 && choices <= kMostChoices;
+  const bool multiply = products > 0 && products <= kMostChoices;
+  if (!quotients && !choose && !flags && !multiply && !remainders) return r;
+  if (last_sum_ == sum) return last_bounds_;
+  KnownBounds* const known = place_of(sum, 0);
+  if (known && known->facts == 0 && known->sum == sum) return known->bounds;
+  if (r.lo || r.hi || !choose || !unbounded(sum)) {
+    const Interval plain = r;  // of ends that are congruent to the sum
+    if (quotients) r = meet(r, relaxed_bounds(sum));
+    if (choose) r = meet(r, choice_bounds(sum, shared));
+    if ((choose || flags) && choices <= kMostChoices) r = meet(r, case_bounds(sum, shared));
+    if (multiply) r = meet(r, product_bounds(sum));
+    if (remainders) r = meet(r, remainder_bounds(sum));
+    if (!(r == plain)) r = trimmed(r, plain_congruence(sum)).value_or(r);
+  }
+  if (known) *known = {sum, r, 0};
+  last_sum_ = sum;
+  last_bounds_ = r;
+  return r;
+}
+
+bool Simplifier::unbounded(const Linear& sum) const { return Slopes(c_).reach_both_ways(sum); }
+
+Interval Simplifier::relaxed_bounds(const Linear& sum) const {
+  // x//a is x/a less at most (a-1)/a: with the fractions multiplied out, x meets its other uses.
+  Int scale = 1;
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    scale = scale * floor_div(n.first, gcd(scale, n.first));
+    if (!scale.is_small()) return {};
+  }
+  Linear straight{sum.constant * scale, {}};
+  Interval slack = Interval::point(0);
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero()) {
+      add(straight, Linear{0, {t}}, scale);
+      continue;
+    }
+    const Int part = t.coef * floor_div(scale, n.first);
+    add(straight, n.args[0], part);
+    slack = slack + Interval{Int(0), n.first - 1} * -part;
+  }
+  Interval r = plain_bounds(straight) + slack;
+  if (r.lo) r.lo = -floor_div(-*r.lo, scale);
+  if (r.hi) r.hi = floor_div(*r.hi, scale);
+  return r;
+}
+
+Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
+  Interval r;
+  const auto range_of = [&](Id atom) -> const Interval& { return c_.bounds(atom); };
+  for (std::size_t i = 0; i < sum.terms.size(); ++i) {
+    const Term& t = sum.terms[i];
+    if ((c_.variables_in(t.atom) & shared) == 0) continue;
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Max && n.kind != Kind::Select) continue;
+    const Linear rest = without_term(sum, i);
+    Interval range = plain_bounds(rest);
+    for (const Id id : n.kind == Kind::Max ? n.args : n.args.subspan(1)) {
+      const NodeData& m = c_[id];
+      const Term alone[] = {{1, id}};
+      const bool constant = m.kind == Kind::Constant, listed = constant || m.kind == Kind::Sum;
+      const Interval other =
+          bounds_of_both(rest, listed ? m.first : Int(0),
+                         listed ? m.terms : std::span<const Term>(alone), t.coef, range_of);
+      if (n.kind == Kind::Select)
+        range = hull(range, other);
+      else if (t.coef.sign() > 0)
+        range = larger(range, other);
+      else
+        range = larger(range * Int(-1), other * Int(-1)) * Int(-1);
+    }
+    r = meet(r, range);
+  }
+  return r;
+}
+
+Interval Simplifier::case_bounds(const Linear& sum, unsigned shared) const {
+  constexpr std::size_t kMostTerms = 8;
+  Interval r;
+  if (sum.terms.size() > kMostTerms) return r;
+  for (std::size_t i = 0; i < sum.terms.size(); ++i) {
+    const Term& t = sum.terms[i];
+    if ((c_.variables_in(t.atom) & shared) == 0) continue;
+    const NodeData& n = c_[t.atom];
+    const bool flag = n.kind == Kind::Negative || n.kind == Kind::Zero;
+    const bool step = n.kind == Kind::Max && n.args.size() == 1;
+    if (!flag && !step && n.kind != Kind::Select) continue;
+    const Linear no = without_term(sum, i);
+    Linear yes = no;
+    std::optional<Interval> held, missed;
+    if (step) {  // u where u > 0, else 0
+      Linear above = -linear(n.args[0]), below = linear(n.args[0]);
+      below.constant -= 1;
+      add(yes, n.args[0], t.coef);
+      held = bounds_below(yes, {&above, 1});
+      missed = bounds_below(no, {&below, 1});
+    } else {
+      if (flag)
+        yes.constant += t.coef;
+      else
+        add(yes, n.args[1], t.coef);
+      const Id condition = flag ? t.atom : n.args[0];
+      held = bounds_where(yes, condition, true);
+      missed = bounds_where(no, condition, false);
+    }
+    if (held && missed)
+      r = meet(r, hull(*held, *missed));
+    else if (held || missed)
+      r = meet(r, held ? *held : *missed);
+  }
+  return r;
+}
+
+std::optional<Interval> Simplifier::bounds_where(const Linear& s, Id condition, bool truth) const {
+  const Id flag = negated(condition);
+  if (flag != condition) truth = !truth;
+  const NodeData& n = c_[flag];
+  if (n.kind == Kind::Negative) {
+    Linear fact = linear(n.args[0]);
+    if (!truth) {
+      fact = -fact;
+      fact.constant -= 1;
+    }
+    return bounds_below(s, {&fact, 1});
+  }
+  if (n.kind == Kind::Zero) {
+    const Linear zero = linear(n.args[0]);
+    if (!truth) return bounds_apart(s, zero);
+    Linear facts[] = {zero, -zero};
+    for (Linear& f : facts) f.constant -= 1;
+    return bounds_below(s, facts);
+  }
+  if (n.kind == Kind::And && truth) {
+    List<Linear> facts;
+    for (const Id part : n.args)
+      if (auto below = comparison(part)) facts.push_back(std::move(*below));
+    return bounds_below(s, facts);
+  }
+  return plain_bounds(s);
+}
+
+std::optional<Interval> Simplifier::bounds_below(const Linear& s,
+                                                 std::span<const Linear> facts) const {
+  SmallVector<std::pair<Id, Interval>, 4> narrow;
+  for (const Linear& f : facts) {
+    if (f.terms.size() != 1) continue;
+    const Term& t = f.terms[0];
+    auto at = std::find_if(narrow.begin(), narrow.end(),
+                           [&](const auto& x) { return x.first == t.atom; });
+    if (at == narrow.end()) {
+      narrow.emplace_back(t.atom, c_.bounds(t.atom));
+      at = narrow.end() - 1;
+    }
+    Interval& range = at->second;  // coef * atom <= -1 - constant
+    const Int most = -f.constant - 1;
+    if (t.coef.sign() > 0) {
+      const Int end = floor_div(most, t.coef);
+      if (!range.hi || end < *range.hi) range.hi = end;
+    } else {
+      const Int end = -floor_div(most, -t.coef);
+      if (!range.lo || *range.lo < end) range.lo = end;
+    }
+    if (range.lo && range.hi && *range.hi < *range.lo) return std::nullopt;
+  }
+  const auto range_of = [&](Id atom) -> const Interval& {
+    for (const auto& [id, range] : narrow)
+      if (id == atom) return range;
+    return c_.bounds(atom);
+  };
+  Interval r = Interval::point(s.constant);
+  for (const Term& t : s.terms) r.add_product(range_of(t.atom), t.coef);
+  for (const Linear& f : facts) {
+    if (f.terms.size() < 2) continue;
+    Int last = 0;  // the factor that was tried
+    for (const Term& t : f.terms) {
+      const Term* const own = find_term(s.terms, t.atom);
+      if (!own || !divides(t.coef, own->coef)) continue;
+      const Int factor = floor_div(own->coef, t.coef);
+      if (factor == last) continue;
+      last = factor;
+      // s = factor * f + rest, and f <= -1
+      Interval range = bounds_of_both(s, f.constant, f.terms, -factor, range_of);
+      (factor.sign() > 0 ? range.lo : range.hi).reset();
+      if (range.hi) *range.hi -= factor;
+      if (range.lo) *range.lo -= factor;
+      if ((r.lo && range.hi && *range.hi < *r.lo) || (r.hi && range.lo && *r.hi < *range.lo))
+        return std::nullopt;
+      r = meet(r, range);
+    }
+  }
+  return r;
+}
+
+std::optional<Interval> Simplifier::bounds_apart(const Linear& s, const Linear& other) const {
+  Interval r = plain_bounds(s);
+  if (other.terms.size() != 1 || !divides(other.terms[0].coef, other.constant)) return r;
+  const Id id = other.terms[0].atom;
+  const auto own = std::ranges::find(s.terms, id, &Term::atom);
+  if (own == s.terms.end()) return r;
+  const Int value = floor_div(-other.constant, other.terms[0].coef);
+  Interval range = c_.bounds(id);  // an end that is not there
+  if (range.lo && *range.lo == value) *range.lo += 1;
+  if (range.hi && *range.hi == value) *range.hi -= 1;
+  if (range.lo && range.hi && *range.hi < *range.lo) return std::nullopt;
+  Linear rest = s;
+  add(rest, id, -own->coef);
+  r = plain_bounds(rest);
+  r.add_product(range, own->coef);
+  return r;
+}
+
+Interval Simplifier::remainder_bounds(const Linear& sum) const {
+  Interval r;
+  for (const Term& t : sum.terms) {  // x % y is at most y - 1
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Mod || !c_.bounds(n.args[1]).at_least(1)) continue;
+    Linear top = sum;
+    add(top, t.atom, -t.coef);
+    add(top, n.args[1], t.coef);
+    top.constant -= t.coef;
+    Interval range = plain_bounds(top);
+    (t.coef.sign() > 0 ? range.lo : range.hi).reset();
+    r = meet(r, range);
+  }
+  return r;
+}
+
+Interval Simplifier::product_bounds(const Linear& sum, int most) const {
+  Interval r;
+  for (const Term& t : sum.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Product || n.args.size() != 2) continue;
+    const Id u = n.args[0], v = n.args[1];
+    const auto shares = [&](const Term& other) {
+      const NodeData& o = c_[other.atom];
+      const auto is_factor = [&](Id id) { return id == u || id == v; };
+      return other.atom != t.atom &&
+             (is_factor(other.atom) ||
+              (o.kind == Kind::Product && std::ranges::any_of(o.args, is_factor)));
+    };
+    if (std::ranges::none_of(sum.terms, shares)) continue;
+    const Interval x = c_.bounds(u), y = c_.bounds(v);
+    Linear rest = sum;
+    rest.terms.erase(rest.terms.begin() + (&t - sum.terms.begin()));
+    // coef * (a*u + b*v + c) bounds the term from below, or from above.
+    const bool alone = c_.kind(u) != Kind::Sum && c_.kind(v) != Kind::Sum &&
+                       (most == 1 || std::ranges::none_of(rest.terms, [&](const Term& other) {
+                          return c_.kind(other.atom) == Kind::Product;
+                        }));
+    const auto with = [&](const Int& a, const Int& b, const Int& c, bool below) {
+      Interval range;
+      if (alone) {
+        const Term line[] = {{a, u}, {b, v}};
+        range = bounds_of_both(rest, c, std::span(line, u == v ? 1 : 2), t.coef,
+                               [&](Id atom) -> const Interval& { return c_.bounds(atom); });
+      } else {
+        Linear line = rest;
+        add(line, u, a * t.coef);
+        add(line, v, b * t.coef);
+        line.constant += c * t.coef;
+        range = plain_bounds(line);
+        if (most > 1) range = meet(range, product_bounds(line, most - 1));
+      }
+      (below == (t.coef.sign() > 0) ? range.hi : range.lo).reset();
+      r = meet(r, range);
+    };
+    if (u == v) {
+      if (!x.lo || !x.hi) continue;
+      with(*x.lo + *x.hi, 0, -(*x.lo * *x.hi), false);
+      const auto own = std::ranges::find(sum.terms, u, &Term::atom);
+      const Int b = own == sum.terms.end() ? Int(0) : own->coef;
+      const Int turn = floor_div(-b, t.coef + t.coef);  // where the parabola turns
+      for (const Int& w : {*x.lo, turn - 1, turn, *x.hi - 1})
+        with(w + w + 1, 0, -(w * (w + 1)), true);
+      continue;
+    }
+    const auto corner = [&](const End& a, const End& b, bool below) {
+      if (a && b) with(*b, *a, -(*a * *b), below);
+    };
+    corner(x.lo, y.lo, true);
+    corner(x.hi, y.hi, true);
+    corner(x.lo, y.hi, false);
+    corner(x.hi, y.lo, false);
+  }
+  return r;
+}
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,158 @@
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/linear.h"
+#include "touchstone/symbolic/pool.h"
+#include "touchstone/symbolic/rules.h"
+
+namespace touchstone::symbolic {
+
+class Simplifier;
+
+/// What the variables of a rule, single letters, stand for.
+class Bindings {
+ public:
+  const Linear* find(char letter) const {
+    for (const Value& v : values_)
+      if (v.letter == letter) return &v.value;
+    return nullptr;
+  }
+  /// Of a letter that is not bound yet.
+  void bind(char letter, Linear value) { values_.emplace_back(letter, std::move(value)); }
+  /// All that were bound after the first n are free again.
+  std::size_t size() const { return values_.size(); }
+  void forget(std::size_t n) {
+    while (values_.size() > n) values_.pop_back();
+  }
+
+ private:
+  struct Value {
+    char letter;
+    Linear value;
+  };
+  SmallVector<Value, 3> values_;
+};
+
+/// Letters of a rule that stand for numbers.
+inline bool is_constant_letter(char letter) {
+  return letter == 'c' || letter == 'd' || letter == 'k' || letter == 'm';
+}
+
+/// One side of a rule, compiled: a sum of constants, variables and atoms. A term is
+/// coef * factor * atom, the factor a variable that stands for a constant, or none.
+struct Pattern {
+  enum class Op : std::uint8_t {
+    Variable,
+    Quotient,
+    Remainder,
+    Below,
+    Equal,
+    Apart,
+    Maximum,
+    Product
+  };
+  struct Item {
+    Int coef = 1;
+    char factor = 0;
+    Op op = Op::Variable;
+    char letter = 0;              // Variable
+    std::vector<Pattern> args{};  // of a comparison one: what is compared with 0
+  };
+  Int constant;
+  std::vector<Item> items;
+
+  static bool is_comparison(Op op) { return op == Op::Below || op == Op::Equal || op == Op::Apart; }
+};
+
+/// A rule of the table that the matcher applies.
+struct CompiledRule {
+  const Rule* rule = nullptr;
+  /// What is matched. A sum: terms that stand in it with one common factor. An And: its parts.
+  enum class Root : std::uint8_t { Sum, Quotient, Remainder, Below, Equal, And, Product };
+  Root root = Root::Sum;
+  std::vector<std::uint32_t> part_kinds{};  // And: the same of each part
+  bool opposed = false;                     // And: what is compared with 0 adds up to a constant
+  bool twins = false;  // Sum: two quotients with one divisor, their dividends but a constant apart
+  std::vector<Pattern> parts;  // Sum: one pattern a term; And: one a part; else the arguments
+  std::uint32_t kinds = 0;     // kinds, as bits, that must stand in what is matched
+  bool scales = false;         // a term has a factor: nothing matches where all coefficients are 1
+  Expr rhs = 0;
+  std::vector<Expr> conditions;
+  std::vector<char> letters;
+  std::vector<std::size_t> most_terms{};        // of each part, that its pattern can take
+  std::vector<std::optional<Int>> constants{};  // of each part, where its pattern takes but one
+
+  /// Whether no subject has more terms, or another constant, than its pattern can take.
+  bool fits(std::span<const Linear> subjects) const {
+    for (std::size_t i = 0; i < subjects.size(); ++i)
+      if (subjects[i].terms.size() > most_terms[i] ||
+          (constants[i] && *constants[i] != subjects[i].constant))
+        return false;
+    return true;
+  }
+};
+
+/// The rules of the table that the matcher applies, compiled once.
+class RuleSet {
+ public:
+  static const RuleSet& instance();
+  /// Those for a root, where terms of these kinds are there.
+  std::span<const CompiledRule> rules(CompiledRule::Root root) const {
+    return by_root_[static_cast<std::size_t>(root)];
+  }
+  const Exprs& exprs() const { return exprs_; }
+
+ private:
+  RuleSet();
+  Exprs exprs_;
+  std::array<std::vector<CompiledRule>, 7> by_root_;
+};
+
+/// Matches a compiled rule with canonical expressions. Sums and parts match in any order; the first
+/// match in the order of terms is taken, so that the result depends on the expression alone.
+class Matcher {
+ public:
+  explicit Matcher(Simplifier& simplifier) : s_(simplifier) {}
+
+  /// Each pattern with its expression, all with the same bindings, that meet the conditions.
+  std::optional<Bindings> match(const CompiledRule& rule, std::span<const Linear> subjects);
+  /// The right side with its variables bound; nullopt where a divisor in it is 0, as in an arm that
+  /// no point takes.
+  std::optional<Linear> result(const CompiledRule& rule, const Bindings& bindings);
+
+ private:
+  struct Goal {  // in a list that ends with null
+    const Pattern* pattern;
+    std::uint32_t done;  // items of the pattern, as bits, that are taken out of the subject
+    Linear subject;
+    const Goal* next;
+  };
+  /// Meets all goals; what it has bound where it cannot is for the caller to forget.
+  bool solve(const Goal* goals, Bindings& bindings);
+  /// Adds the parts of the rule from the i-th on to the goals, and meets them all.
+  bool match_from(std::size_t i, std::span<const Linear> subjects, const Goal* goals,
+                  Bindings& bindings);
+  /// Whether the term's kind and coefficient let it be the item.
+  bool may_stand(const Pattern::Item& item, const Term& term, const Bindings& bindings) const;
+  static bool too_long(const Goal& goal);
+  bool take_bound(Goal& goal, const Bindings& bindings);
+  bool solve_atom(const Pattern::Item& item, const Term& term, const Goal& rest,
+                  Bindings& bindings);
+  bool holds(const Bindings& bindings);
+  Linear evaluate(Expr e, const Bindings& bindings);
+  /// Whether the divisor is the number 0; then what is evaluated has no value.
+  bool is_zero(const Linear& divisor);
+
+  Simplifier& s_;
+  const CompiledRule* rule_ = nullptr;
+  bool undefined_ = false;
+};
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,458 @@
+// Joins what was split: the terms of a sum that together are digits of one number, a quotient and
+// its remainder, or choices on one condition.
+#include <algorithm>
+
+#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+constexpr int kDeepestSums = 4;             // sums in digits in sums ... that are looked into
+constexpr std::ptrdiff_t kMostDigits = 24;  // digits of one sum that are compared with each other
+
+const Term* find_term(const Linear& s, Id atom) {
+  for (const Term& t : s.terms)
+    if (t.atom == atom) return &t;
+  return nullptr;
+}
+
+/// Taking factor * part out of s removes or shrinks every term it touches.
+bool shares(const Linear& s, const Linear& part, const Int& factor) {
+  for (const Term& t : part.terms) {
+    const Term* own = find_term(s, t.atom);
+    const Int taken = t.coef * factor;
+    if (!own || own->coef.sign() != taken.sign() || abs(own->coef) < abs(taken)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int Simplifier::weight(const Linear& s) const {
+  int total = s.constant.is_zero() ? 0 : 1;
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    total += 2 + (abs(t.coef).is_one() ? 0 : 2);
+    if (n.kind != Kind::Digit) continue;
+    total += 2 + (n.first.is_one() || n.second.is_zero() ? 0 : 2);
+    total += 2 * static_cast<int>(std::max<std::size_t>(c_[n.args[0]].terms.size(), 1));
+  }
+  return total;
+}
+
+bool Simplifier::related(const Linear& s, const Term& digit) const {
+  const auto terms_of = [&](const Id& id, Term& alone) -> std::span<const Term> {
+    const NodeData& n = c_[id];
+    if (n.kind == Kind::Sum || n.kind == Kind::Constant) return n.terms;
+    alone = {1, id};
+    return {&alone, 1};
+  };
+  Term alone, other_alone;
+  const auto dividend = terms_of(c_[digit.atom].args[0], alone);
+  const auto within = [&](Id atom) {
+    return std::ranges::find(dividend, atom, &Term::atom) != dividend.end();
+  };
+  for (const Term& t : s.terms) {
+    if (t.atom == digit.atom) continue;
+    if (within(t.atom)) return true;
+    if (c_.kind(t.atom) != Kind::Digit) continue;
+    for (const Term& inner : terms_of(c_[t.atom].args[0], other_alone))
+      if (within(inner.atom)) return true;
+  }
+  return false;
+}
+
+bool Simplifier::lightens(const Linear& s, const Term& top, const Linear& part,
+                          const Int& m) const {
+  const bool meets = std::ranges::any_of(part.terms, [&](const Term& t) {
+    const Term* own = find_term(s, t.atom);
+    return own && own->coef == t.coef * m;
+  });
+  if (!meets) return false;
+  // The remainder that takes the quotient's place has its dividend, and weighs the same.
+  Linear after = s;
+  add(after, part, -m);
+  const auto light = [&](const Linear& sum) {
+    const Int g = content(sum);
+    return g.is_zero() ? 0 : weight(divided(sum, g));
+  };
+  Linear same = after;  // with the quotient in the remainder's place, and the remainder's factor
+  for (Term& t : same.terms)
+    if (t.atom == top.atom) t.coef = m;
+  return light(same) < light(s);
+}
+
+bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
+  const NodeData& n = c_[top.atom];
+  const Linear dividend = linear(n.args[0]);
+  const Int& high = n.first;
+  Terms lower;  // the digits of s that could be the next lower quotient of the same number
+  for (const Term& t : s.terms) {
+    const NodeData& d = c_[t.atom];
+    if (d.kind == Kind::Digit && d.second.is_zero() && d.first < high && divides(d.first, high))
+      lower.push_back(t);
+  }
+  std::ranges::sort(lower, [&](const Term& a, const Term& b) {
+    const NodeData &x = c_[a.atom], &y = c_[b.atom];
+    return x.first != y.first ? y.first < x.first : compare(c_, a.atom, b.atom) < 0;
+  });
+  lower.push_back({0, 0});  // the number itself
+  for (const Term& t : lower) {
+    const bool itself = t.coef.is_zero();
+    const Int low = itself ? Int(1) : c_[t.atom].first;
+    const Trace::Mark start = mark();
+    const Linear part = itself ? dividend : digit(dividend, low, 0);
+    reverse_since(start);
+    if (!itself) {
+      const Term* own = find_term(part, t.atom);
+      if (!own || !own->coef.is_one()) {
+        rewind(start);
+        continue;
+      }
+    }
+    const Int ratio = floor_div(high, low);
+    Int m = divides(ratio, top.coef) ? -floor_div(top.coef, ratio) : Int(0);
+    if (m.is_zero() || !shares(s, part, m)) {
+      // keep the remainder of the quotient above where it takes away from it
+      const bool less = !itself && top.coef.sign() * t.coef.sign() <= 0 &&
+                        abs(top.coef) <= abs(t.coef) * ratio && shares(s, part, t.coef);
+      if (!less && !(itself && !m.is_zero() && lightens(s, top, part, m))) {
+        rewind(start);
+        continue;
+      }
+      if (less) m = t.coef;
+    }
+    const Trace::Mark merge = mark();
+    law("digit.merge",
+        [&](Instance& i) { i.bind("x", dividend).bind("a", low).bind("d", ratio).bind("k", m); });
+    reverse_since(merge);
+    Linear rest = s;
+    add(rest, part, -m);
+    add(rest, atom(top.atom), m * ratio);
+    const Linear between = digit(dividend, low, high);
+    const bool one = between.terms.size() == 1 && c_.kind(between.terms[0].atom) == Kind::Digit &&
+                     !c_[between.terms[0].atom].second.is_zero();
+    if (!one &&
+        !between.is_constant()) {  // where it is a quotient again, this might go on for ever
+      Linear total = rest;
+      add(total, between, m);
+      if (weight(total) >= weight(s)) {
+        rewind(start);
+        continue;
+      }
+    }
+    s = std::move(rest);
+    add(done, between, m);
+    return true;
+  }
+  return false;
+}
+
+// k*n/l * (D // n) + k*M, where M = E // l % (n / l) and D's own digit from l to n is the node M,
+// though D and E differ: a remainder is reduced further than the quotient beside it.
+bool Simplifier::join_remainder(Linear& s) {
+  for (const Term& top : s.terms) {
+    const NodeData& q = c_[top.atom];
+    if (q.kind != Kind::Digit || !q.second.is_zero()) continue;
+    for (const Term& low : s.terms) {
+      const NodeData& m = c_[low.atom];
+      if (m.kind != Kind::Digit || m.second != q.first) continue;
+      const Int ratio = floor_div(m.second, m.first);
+      if (top.coef != low.coef * ratio || m.args[0] == q.args[0]) continue;
+      const Linear dividend = linear(q.args[0]);
+      const Term quotient = top, remainder = low;
+      const Int from = m.first, to = m.second;
+      const Trace::Mark start = mark();
+      if (!(digit(dividend, from, to) == atom(remainder.atom))) {
+        rewind(start);
+        continue;
+      }
+      reverse_since(start);
+      law("digit.merge", [&](Instance& i) {
+        i.bind("x", dividend).bind("a", from).bind("d", ratio).bind("k", remainder.coef);
+      });
+      add(s, atom(quotient.atom), -quotient.coef);
+      add(s, atom(remainder.atom), -remainder.coef);
+      add(s, digit(dividend, from, 0), remainder.coef);
+      return true;
+    }
+  }
+  return false;
+}
+
+// A quotient is -1 less that of -1 - its dividend. In sums with terms of the dividend one of the
+// two leaves less beside it: x - (x + 1)//2 is x//2.
+bool Simplifier::complement(Linear& s) {
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
+    const Int lo = n.first, k = t.coef;
+    const Linear dividend = linear(n.args[0]);
+    const auto within = [&](const Int& x) { return x.sign() >= 0 && x < lo; };
+    if (dividend.constant != lo - 1 || !std::ranges::all_of(dividend.terms, within, &Term::coef))
+      continue;
+    // What the terms weigh beside the quotient, and in it; the constant in it goes.
+    const auto beside = [](const Int& c) { return c.is_zero() ? 0 : abs(c).is_one() ? 2 : 4; };
+    const auto inside = [](const Int& c) { return c.is_one() ? 0 : 2; };
+    int now = 2, then = 0;
+    bool meets = false;
+    for (const Term& u : dividend.terms) {
+      const Term* const own = find_term(s, u.atom);
+      const Int coef = own ? own->coef : Int(0);
+      meets |= own != nullptr;
+      now += beside(coef) + inside(u.coef);
+      then += beside(coef + k) + inside(lo - u.coef);
+    }
+    if (!meets || then >= now) continue;
+    law("div.complement", [&](Instance& i) { i.bind("x", dividend).bind("c", lo); });
+    Linear other = -dividend;
+    other.constant -= 1;
+    add(s, t.atom, -k);
+    add(s, digit(other, lo, 0), -k);
+    s.constant -= k;
+    return true;
+  }
+  return false;
+}
+
+void Simplifier::recombine_digits(Linear& s) {
+  while (complement(s)) {
+  }
+  while (join_remainder(s)) {
+  }
+  const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == Kind::Digit; };
+  const auto joins = [&](const Term& t) { return is_digit(t) && related(s, t); };
+  if (std::ranges::count_if(s.terms, is_digit) > kMostDigits) return;
+  if (std::ranges::none_of(s.terms, joins)) return;
+  const Trace::Mark start = mark();
+  Linear open = s;  // all related digits as plain quotients
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    if (!joins(t) || n.second.is_zero()) continue;
+    const Term term = t;
+    const Linear dividend = linear(n.args[0]);
+    const Int low = n.first, high = n.second;
+    law("digit.merge", [&](Instance& i) {
+      i.bind("x", dividend).bind("a", low).bind("d", floor_div(high, low)).bind("k", term.coef);
+    });
+    add(open, atom(term.atom), -term.coef);
+    add(open, digit(dividend, low, 0), term.coef);
+    add(open, digit(dividend, high, 0), -term.coef * floor_div(high, low));
+  }
+  Linear done;
+  for (bool again = true; again;) {
+    again = false;
+    Terms tops;
+    for (const Term& t : open.terms) {
+      const NodeData& d = c_[t.atom];
+      if (d.kind == Kind::Digit && d.second.is_zero()) tops.push_back(t);
+    }
+    std::ranges::sort(tops, [&](const Term& a, const Term& b) {
+      const NodeData &x = c_[a.atom], &y = c_[b.atom];
+      return x.first != y.first ? x.first < y.first : compare(c_, a.atom, b.atom) < 0;
+    });
+    for (const Term& t : tops)
+      if (absorb_quotient(open, done, t)) {
+        again = true;
+        break;
+      }
+  }
+  add(open, done);
+  if (weight(open) <= weight(s))
+    s = std::move(open);
+  else
+    rewind(start);
+}
+
+std::optional<Simplifier::Division> Simplifier::remainder_of(Id id) {
+  const NodeData& n = c_[id];
+  if (n.kind == Kind::Mod) return Division{linear(n.args[0]), linear(n.args[1])};
+  if (n.kind != Kind::Digit || n.second.is_zero()) return std::nullopt;
+  const Linear turns{floor_div(n.second, n.first), {}};
+  return Division{digit(linear(n.args[0]), n.first, 0), turns};
+}
+
+// k*(x % b) + k*b*(x // b % a)
+bool Simplifier::join_remainders(Linear& s) {
+  for (const Term& low : s.terms)
+    for (const Term& high : s.terms) {
+      const NodeData& p = c_[high.atom];
+      const bool product = p.kind == Kind::Product;
+      if (high.atom == low.atom) continue;
+      for (const Id f : product ? p.args : std::span<const Id>(&high.atom, 1)) {
+        if (c_.kind(low.atom) != Kind::Mod && c_.kind(f) != Kind::Mod) continue;
+        const Trace::Mark start = mark();
+        const auto below = remainder_of(low.atom), above = remainder_of(f);
+        if (!below || !above || !bounds(above->divisor).at_least(1)) continue;
+        const Id factor[] = {f};
+        Linear scale, wanted;
+        add(scale, product ? without(high.atom, factor) : c_.make_constant(1), high.coef);
+        add(wanted, below->divisor, low.coef);
+        if (!(scale == wanted) || !(divide(below->dividend, below->divisor) == above->dividend)) {
+          rewind(start);
+          continue;
+        }
+        reverse_since(start);
+        law("mod.join", [&](Instance& i) {
+          i.bind("x", below->dividend).bind("b", below->divisor).bind("a", above->divisor);
+        });
+        const Term first = low, second = high;
+        const Linear whole = multiply(below->divisor, above->divisor);
+        add(s, atom(first.atom), -first.coef);
+        add(s, atom(second.atom), -second.coef);
+        add(s, modulo(below->dividend, whole), first.coef);
+        return true;
+      }
+    }
+  return false;
+}
+
+void Simplifier::recombine_symbolic(Linear& s) {
+  while (join_remainders(s)) {
+  }
+  for (bool again = true; again;) {
+    again = false;
+    for (const Term& t : s.terms) {
+      const NodeData& n = c_[t.atom];
+      Ids quotients;
+      if (n.kind == Kind::Mod) quotients.push_back(t.atom);
+      for (const Id f : n.kind == Kind::Product ? n.args : std::span<const Id>())
+        if (c_.kind(f) == Kind::Div) quotients.push_back(f);
+      for (const Id q : quotients) {
+        if (c_.kind(c_[q].args[1]) == Kind::Constant) continue;  // 0, where facts leave no other
+        const Linear a = linear(c_[q].args[0]), b = linear(c_[q].args[1]);
+        const Trace::Mark start = mark();
+        const bool mod = c_.kind(q) == Kind::Mod;
+        const Linear back = multiply(b, mod ? divide(a, b) : atom(q));
+        if (mod && shares(s, back, t.coef)) {
+          const Int k = t.coef;
+          reverse_since(start);
+          law("divmod.join", [&](Instance& i) { i.bind("x", a).bind("b", b); });
+          add(s, atom(q), -k);
+          add(s, back, -k);
+          add(s, a, k);
+          again = true;
+        } else if (const Term* own = find_term(back, t.atom);
+                   !mod && own && divides(own->coef, t.coef)) {
+          const Int k = -floor_div(t.coef, own->coef);
+          if (!shares(s, back, -k) || !shares(s, a, k)) {
+            rewind(start);
+            continue;
+          }
+          law("mod.make", [&](Instance& i) { i.bind("x", a).bind("b", b); });
+          add(s, back, k);
+          add(s, a, -k);
+          add(s, modulo(a, b), k);
+          again = true;
+        } else {
+          rewind(start);
+        }
+        if (again) break;
+      }
+      if (again) break;
+    }
+  }
+}
+
+void Simplifier::recombine_choices(Linear& s) {
+  for (std::size_t i = 0; i < s.terms.size(); ++i) {
+    if (c_.kind(s.terms[i].atom) != Kind::Select) continue;
+    const Id condition = c_[s.terms[i].atom].args[0];
+    Linear gap, rest = s;
+    int joined = 0;
+    for (const Term& t : s.terms) {
+      const NodeData& n = c_[t.atom];
+      if (n.kind == Kind::Select && n.args[0] == condition)
+        add(gap, n.args[1], t.coef);
+      else if (t.atom == condition)
+        gap.constant += t.coef;
+      else
+        continue;
+      add(rest, atom(t.atom), -t.coef);
+      ++joined;
+    }
+    if (joined < 2) continue;
+    add(rest, select(condition, gap));
+    s = std::move(rest);
+    i = 0;
+  }
+  while (join_conditions(s)) {
+  }
+}
+
+// The same choice on two conditions of which one implies the other, or that exclude each other.
+bool Simplifier::join_conditions(Linear& s) {
+  constexpr std::size_t kMostTerms = 8;
+  if (s.terms.size() > kMostTerms) return false;
+  struct Flag {
+    Id condition;
+    Id chosen;  // 0 where the condition itself is the term
+  };
+  const auto flag_of = [&](const Term& t) -> std::optional<Flag> {
+    const NodeData& n = c_[t.atom];
+    if (n.kind == Kind::Select) return Flag{n.args[0], n.args[1]};
+    if (n.kind == Kind::Negative || n.kind == Kind::Zero) return Flag{t.atom, 0};
+    return std::nullopt;
+  };
+  for (std::size_t i = 0; i < s.terms.size(); ++i) {
+    const auto one = flag_of(s.terms[i]);
+    if (!one || c_.partial(s.terms[i].atom)) continue;
+    for (std::size_t j = 0; j < s.terms.size(); ++j) {
+      const Term wide = s.terms[i], narrow = s.terms[j];
+      const bool less = wide.coef == -narrow.coef;
+      if (i == j || (!less && (wide.coef != narrow.coef || j < i))) continue;
+      const auto other = flag_of(narrow);
+      if (!other || other->chosen != one->chosen || c_.partial(narrow.atom)) continue;
+      const auto truth = decided(one->condition, other->condition);
+      if (!truth || *truth != less) continue;
+      const Id pair[] = {one->condition, less ? negate(other->condition) : other->condition};
+      const Trace::Mark start = mark();
+      const Linear chosen = one->chosen == 0 ? Linear{1, {}} : linear(one->chosen);
+      law(less ? "where.within" : "where.either", [&](Instance& use) {
+        use.bind("x", atom(one->condition)).bind("y", atom(other->condition)).bind("z", chosen);
+      });
+      const Id joint = less ? both(pair) : either(pair);
+      const Id flag = negated(joint);
+      if (c_.kind(flag) != Kind::Negative && c_.kind(flag) != Kind::Zero) {
+        rewind(start);
+        continue;
+      }
+      add(s, atom(wide.atom), -wide.coef);
+      add(s, atom(narrow.atom), -narrow.coef);
+      add(s, where(joint, chosen, Linear()), wide.coef);
+      return true;
+    }
+  }
+  return false;
+}
+
+void Simplifier::recombine(Linear& s) {
+  bool digits = false, symbolic = false, choices = false;
+  int flags = 0;
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    digits |= n.kind == Kind::Digit;
+    choices |= n.kind == Kind::Select;
+    flags += n.kind == Kind::Negative || n.kind == Kind::Zero;
+    symbolic |= n.kind == Kind::Mod;
+    if (n.kind == Kind::Product)
+      for (const Id f : n.args) symbolic |= c_.kind(f) == Kind::Div;
+  }
+  choices |= flags > 1;
+  if (!(digits || symbolic || choices) || depth_ >= kDeepestSums) return;
+  ++depth_;
+  if (choices) recombine_choices(s);
+  if (symbolic) recombine_symbolic(s);
+  for (int round = 0; digits && round < 2; ++round) {  // a remainder may turn to its neighbour's
+    const Linear before = s;
+    recombine_digits(s);
+    if (s == before) break;
+  }
+  while (digits && apply_sum(s)) {
+  }
+  --depth_;
+}
+
+}  // namespace touchstone::symbolic

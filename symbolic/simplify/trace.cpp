@@ -1,0 +1,13 @@
+#include "touchstone/symbolic/trace.h"
+
+#include <algorithm>
+
+namespace touchstone::symbolic {
+
+void Trace::reverse(Mark mark) {
+  const auto from = uses_.begin() + static_cast<std::ptrdiff_t>(mark);
+  std::reverse(from, uses_.end());
+  std::for_each(from, uses_.end(), [](Instance& i) { i.backwards = !i.backwards; });
+}
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,148 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/id_map.h"
+
+namespace touchstone::symbolic {
+
+/// One operation of a rendering. A Sub from the constant 0 is a negation and is written `-x`.
+struct Form {
+  StepOp op = StepOp::Const;
+  Int value;                          // Const
+  const std::string* name = nullptr;  // Var
+  SmallVector<int, 4> args;
+  std::size_t size = 1;  // operators, variables and constants; shared parts count each time
+  Interval bounds;       // where the forms are for code
+};
+
+/// Chooses how a canonical node is written: which side of a comparison a term stands on, where the
+/// common factor goes, whether a choice swallows the sum around it. Each node is laid out once, the
+/// smallest of a few candidates, ties to the first; candidates are built from the forms of atoms.
+class Extractor {
+ public:
+  /// What the forms are for: text may divide by a negative constant where that is shorter.
+  enum class For : std::uint8_t { Text, Code };
+  Extractor(const Context& context, For purpose) : c_(context), purpose_(purpose) {
+    forms_.reserve(32);
+  }
+  /// The index of the node's form in forms().
+  int extract(Id root) { return extract(root, {}); }
+  /// `nodes` is reachable(root), where that is known, else empty.
+  int extract(Id root, std::span<const Id> nodes);
+  const List<Form>& forms() const { return forms_; }
+
+ private:
+  /// A sum to lay out: constant + the sum of coef * atom, in the order of the atoms.
+  struct Sum {
+    Int constant;
+    Terms terms;
+  };
+  /// coef * a form that is laid out already.
+  struct Item {
+    Int coef;
+    int form;
+  };
+  using Items = SmallVector<Item>;
+
+  Sum sum_of(Id id) const;
+  Sum plus(const Sum& a, const Sum& b, const Int& factor) const;
+  static Int coefficient(const Sum& s, Id atom);
+  /// Takes a term out.
+  void take(Sum& s, const Term& t) const;
+  std::size_t size(int form) const { return forms_[static_cast<std::size_t>(form)].size; }
+  int smaller_form(int a, int b) const { return size(b) < size(a) ? b : a; }
+
+  int constant(const Int& value);
+  int apply(StepOp op, std::initializer_list<int> args);
+  int chained(StepOp op, std::span<const int> parts);
+  int scaled(int form, const Int& factor);
+  /// A remainder of a multiple, or of a negation, times a positive factor as one remainder:
+  /// (x*k) % m * f is x*(k*f) % (m*f). -1 where it is none.
+  int scaled_modulo(int form, const Int& factor);
+
+  int lay_out(Id id);
+  /// The form of a node by itself.
+  int form_of(Id id);
+  int lay_out_digit(const NodeData& n);
+  int compared(const Sum& s, StepOp op);
+  /// left - right + constant compared with 0, neither side's terms empty unless all are.
+  int sides(Sum left, Sum right, const Int& constant, StepOp op);
+  int negation(Id atom);
+  int negated_part(Id part);
+
+  // sums
+  int lay_out_sum(const Sum& s, int depth = 0);
+  int absorbed(const Sum& s, int depth);
+  /// Modulo b, b - 1 is -1.
+  static Sum nearest(Sum dividend, const Int& period);
+  /// -(x % c) as (-x) % -c; -1 where the term is no modulo.
+  int turned_modulo(const Term& t, int depth);
+  /// Takes into the dividend what stands beside the quotient and in a choice within, where that
+  /// makes it shorter.
+  void take_in_beside(Sum& work, Sum& dividend, const Int& k, const Int& divisor, int depth);
+  void absorb_quotient(Sum& work, const Term& digit, int depth, Items& items);
+  /// min(x*4, y) // 4 as min(x, y // 4); -1 where no member is a multiple.
+  int divided_members(int form, const Int& divisor);
+  /// dividend, laid out as form, over divisor.
+  int quotient(const Sum& dividend, int form, const Int& divisor, int depth);
+  /// k - k*flag as k times what the flag is not.
+  void turn_flag(Sum& work, Items& items);
+  void factor_products(Sum& work, Items& items);
+  int join(Items items, const Int& constant);
+  int join_plain(const Items& items, const Int& constant);
+  Items plain_items(const Sum& s);
+  /// No plain form of the sum is smaller.
+  std::size_t least_plain(const Sum& s) const;
+
+  // choices: extract_choice.cpp, extract_placement.cpp
+  struct Choice;
+  struct Placement;
+  using Members = SmallVector<Sum, 4>;
+  bool chooses(const Sum& s, const Term& flag) const;
+  bool opposite(Id a, Id b) const;
+  /// Whether a quotient beside the choice has it in its dividend, and may take it all in.
+  bool divided(const Sum& work, Id choice) const;
+  /// True where choices were left for quotients to take in.
+  bool absorb_choices(Sum& work, int depth, bool quotients_first, Items& items);
+  std::optional<Choice> choice_of(const Sum& work, const Term& t);
+  Placement best_placement(const Sum& work, const Choice& choice);
+  template <class Number, class Row>
+  class Table;
+  void place(Sum& work, const Choice& choice, int depth, Items& items);
+  SmallVector<Placement, 2> whole_placements(const Sum& work, const Choice& choice) const;
+  int lay_out_choice(const Choice& choice, const Placement& at, int depth);
+  /// A member of a choice on an equation, where that holds.
+  int lay_out_met(const Sum& member, const Choice& choice, int depth);
+  bool has_choice(const Sum& s) const;
+  int grouped(StepOp op, Members members, int depth);
+
+  /// A dividend takes in no number beyond this: it must not leave 64 bits by our doing.
+  static constexpr std::int64_t kLargest = std::int64_t{1} << 31;
+  static constexpr int kDeepest = 3;  // a choice in a choice in a choice; deeper ones stay
+  /// Sums that take in what is beside them are laid out once at each depth: nests of choices ask
+  /// for the same ones again and again.
+  struct LaidOut {
+    Sum sum;
+    int depth;
+    int form;
+  };
+  static constexpr std::uint32_t kNotYet = 0xffffffff;
+  std::uint32_t& laid_out(const Sum& s, int depth);
+  std::uint32_t& slot_of(const Sum& s, int depth);
+  List<LaidOut> laid_out_;
+  List<std::uint32_t> laid_out_table_;  // places in laid_out_, by hash
+
+  const Context& c_;
+  For purpose_;
+  List<Form> forms_;
+  IdMap<int> best_;
+};
+
+/// A form as Python-like text. Throws Error where it would have more than 50 million parts, since
+/// shared parts are written out. The text takes the place of what is in `memory`.
+std::string render(const List<Form>& forms, int root, std::string memory = {});
+
+}  // namespace touchstone::symbolic

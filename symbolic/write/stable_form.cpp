@@ -1,0 +1,145 @@
+#include "touchstone/symbolic/stable_form.h"
+
+#include <algorithm>
+
+#include "touchstone/symbolic/canonical_builder.h"
+#include "touchstone/symbolic/extract.h"
+#include "touchstone/symbolic/order.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+constexpr std::size_t kMostReread = 128;  // of an expression that is read again
+constexpr std::size_t kMostSize = 400;    // of its text
+constexpr int kMostRounds = 12;
+
+/// The names of the variables among the nodes, which are those given where they say the same;
+/// nullptr where two variables have one name, and so no text apart.
+const std::map<std::string, Node>* names_of(Context& context, std::span<const Id> nodes,
+                                            const std::map<std::string, Node>& given,
+                                            std::map<std::string, Node>& own) {
+  bool all = true;
+  for (const Id id : nodes) {
+    if (context[id].kind != Kind::Variable) continue;
+    const auto found = given.find(*context[id].name);
+    all &= found != given.end() && found->second == context.handle(id);
+  }
+  if (all) return &given;
+  for (const Id id : nodes)
+    if (context[id].kind == Kind::Variable &&
+        !own.emplace(*context[id].name, context.handle(id)).second)
+      return nullptr;
+  return &own;
+}
+
+/// Whether a text may bring parts together in another way than they were brought together: choices
+/// and comparisons with what they turn on, products of quotients, and numbers past which digits do
+/// not fold.
+bool may_change(const Context& c, std::span<const Id> nodes) {
+  constexpr std::int64_t kLargestFold = std::int64_t{1} << 31;  // as in digit.cpp
+  bool maxima = false, comparisons = false, products = false, divisions = false;
+  bool counted = false, several = false;  // comparisons, divisions in sums
+  int conjunctions = 0;
+  for (const Id id : nodes) {
+    const NodeData& n = c[id];
+    switch (n.kind) {
+      case Kind::Select:
+        return true;
+      case Kind::Max:
+        maxima = true;
+        break;
+      case Kind::Negative:
+      case Kind::Zero:
+        comparisons = true;
+        break;
+      case Kind::Product:
+        products = true;
+        break;
+      case Kind::Digit:
+        divisions = true;
+        for (const Term& t : c[n.args[0]].terms) several |= c[t.atom].kind == Kind::Digit;
+        if (!n.second.is_zero() && !n.first.is_one()) return true;
+        if (n.first > Int(kLargestFold) || n.second > Int(kLargestFold)) return true;
+        break;
+      case Kind::Div:
+      case Kind::Mod:
+        divisions = true;
+        break;
+      case Kind::And:
+        ++conjunctions;
+        break;
+      case Kind::Sum:
+        if (n.terms.size() > 1) {
+          int quotients = 0;
+          for (const Term& t : n.terms) {
+            const Kind kind = c[t.atom].kind;
+            counted |= is_condition(kind);
+            quotients += kind == Kind::Digit;
+          }
+          several |= quotients > 1;
+        }
+        break;
+      default:
+        break;
+    }
+  }
+  if (several || (maxima && divisions)) return true;
+  return (comparisons && (maxima || divisions)) || (products && divisions) ||
+         (conjunctions > 0 && counted) || conjunctions > 1;
+}
+
+}  // namespace
+
+Id stable_form(Context& context, Id root, const std::map<std::string, Node>& given,
+               const Tape& written, Extractor* laid_out) {
+  const NodeData& top = context[root];
+  if (top.kind == Kind::Constant || top.kind == Kind::Variable) return root;
+  if (top.kind == Kind::Sum && std::ranges::all_of(top.terms, [&](const Term& t) {
+        return context.kind(t.atom) == Kind::Variable;
+      }))
+    return root;
+  List<Id> nodes = reachable(context, root, kMostReread);
+  if (nodes.empty() || !may_change(context, nodes)) return root;
+  std::map<std::string, Node> own;
+  const auto* const names = names_of(context, nodes, given, own);
+  if (!names) return root;
+  List<Id> seen{root};
+  List<std::size_t> sizes;
+  while (seen.size() < kMostRounds) {
+    Tape tape;  // of the text, which is not needed itself
+    {
+      std::optional<Extractor> own_forms;
+      const bool first = laid_out && seen.size() == 1;
+      Extractor& e = first ? *laid_out : own_forms.emplace(context, Extractor::For::Text);
+      if (seen.size() > 1) nodes = reachable(context, seen.back());
+      const int form = e.extract(seen.back(), nodes);
+      sizes.push_back(e.forms()[static_cast<std::size_t>(form)].size);
+      if (sizes.back() > kMostSize) return root;
+      if (!tape.take(e.forms(), form, context, nodes)) return root;
+    }
+    if (seen.size() == 1 && written.comparable() && tape.comparable() &&
+        std::ranges::equal(tape.words(), written.words()))
+      return root;
+    Id next = root;
+    try {
+      next = CanonicalBuilder(*names, context).build(tape, "");
+    } catch (const ParseError&) {  // what is nowhere defined may show it only when written
+      return root;
+    }
+    const auto before = std::ranges::find(seen, next);
+    if (before == seen.end()) {
+      seen.push_back(next);
+      continue;
+    }
+    auto best = static_cast<std::size_t>(before - seen.begin());
+    for (std::size_t i = best + 1; i < seen.size(); ++i)
+      if (sizes[i] < sizes[best] ||
+          (sizes[i] == sizes[best] && compare(context, seen[i], seen[best]) < 0))
+        best = i;
+    return seen[best];
+  }
+  return seen.back();
+}
+
+}  // namespace touchstone::symbolic
