@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
+#include "touchstone/symbolic/limits.h"
 
 namespace touchstone::symbolic {
 
@@ -17,8 +18,8 @@ using Json = nlohmann::basic_json<std::map, std::vector, std::string, bool, std:
                                   std::uint64_t, long double>;
 
 std::string shown(std::string_view text) {
-  constexpr std::size_t kMost = 60;
-  return fmt::format("\"{}{}\"", text.substr(0, kMost), text.size() > kMost ? "..." : "");
+  return fmt::format("\"{}{}\"", text.substr(0, kLimits.message_characters),
+                     text.size() > kLimits.message_characters ? "..." : "");
 }
 
 /// Fills in a question while the text is read; keeps no tree, so depth costs one bit a level.

@@ -10,6 +10,7 @@
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/canonical_builder.h"
 #include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/program.h"
 #include "touchstone/symbolic/simplifier.h"
 #include "touchstone/symbolic/stable_form.h"
@@ -124,8 +125,7 @@ class Search {
   }
 
   bool corners(const Interval& known) {
-    constexpr std::size_t kMostVariables = 6;
-    if (box_.size() > kMostVariables) return false;
+    if (box_.size() > kLimits.answer_corners) return false;
     point_.resize(box_.size());
     for (std::size_t corner = 0; corner < std::size_t{1} << box_.size(); ++corner) {
       for (std::size_t i = 0; i < box_.size(); ++i)
@@ -191,11 +191,10 @@ std::string range_and_size(const Answer& a) {
 
 Interval exact_bounds(const Context& context, Id root, std::span<const Id> conditions,
                       const Interval& known) {
-  constexpr std::int64_t kMostWork = 1'000'000;  // nodes evaluated
   if (context[root].kind == Kind::Constant) return known;
   Search search(context, root, conditions);
   const auto work = search.work();
-  return work && *work <= kMostWork ? search.run(known) : known;
+  return work && *work <= kLimits.answer_work ? search.run(known) : known;
 }
 
 Reading::Reading(const Question& q, Context& context) {

@@ -3,14 +3,14 @@
 #include <chrono>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/symbolic/limits.h"
 
 namespace touchstone::symbolic {
 
 namespace {
 
 constexpr std::uint32_t kNoAnswer = 0xffffffff;
-constexpr std::size_t kMostScratch = std::size_t{64} << 20;  // bytes
-constexpr std::size_t kFirstAnswers = 1024;                  // slots; always a power of two
+constexpr std::size_t kFirstAnswers = 1024;  // slots; always a power of two
 
 /// Seven bits a byte, the last byte below 128: short keys are found faster.
 void put(std::string& key, std::uint64_t number) {
@@ -76,7 +76,7 @@ Answer Session::answer(const Question& question) {
   }
   Answer fresh = symbolic::answer(question, *scratch_);
   keep(hash, fresh);
-  if (scratch_->bytes() > kMostScratch) scratch_.emplace();
+  if (scratch_->bytes() > kLimits.scratch_bytes) scratch_.emplace();
   return fresh;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/question.h"
 
 namespace touchstone::symbolic {
@@ -15,7 +16,7 @@ namespace touchstone::symbolic {
 /// for its time. Memory is bounded: past kMostKept bytes all answers are forgotten.
 class Session {
  public:
-  static constexpr std::size_t kMostKept = std::size_t{8} << 20;
+  static constexpr std::size_t kMostKept = kLimits.session_bytes;
 
   /// As `answer` of question.h. The time of a question that is remembered is that of finding it,
   /// from the question as one string of bytes.

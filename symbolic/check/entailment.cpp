@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "touchstone/symbolic/limits.h"
+
 namespace touchstone::symbolic {
 
 void Entailment::assume(Expr condition) {
@@ -68,7 +70,7 @@ void Entailment::assume_nonzero(PolyId p) {
 bool Entailment::contradictory() {
   if (!settled_) tighten();
   for (std::size_t i = 0; i < facts_.size() && !contradictory_; ++i)
-    contradictory_ = bounds(facts_[i], kDeepest - 1).at_least(1);
+    contradictory_ = bounds(facts_[i], kLimits.entailed_depth - 1).at_least(1);
   return contradictory_;
 }
 
@@ -109,9 +111,8 @@ bool Entailment::zero_by_cases(PolyId p) {
 }
 
 bool Entailment::zero_by_cases(PolyId p, int& cases) {
-  constexpr int kMostCases = 300;
   if ((*ring_)[p].terms.empty()) return true;
-  if (++cases > kMostCases) return false;
+  if (++cases > kLimits.cases) return false;
   const auto place = innermost_case(p);
   if (!place) return bounds(p).within(0, 0) || contradictory() || zero_by_values(p, cases);
   const Atom atom = ring_->atom(*place);
@@ -139,13 +140,12 @@ bool Entailment::zero_by_cases(PolyId p, int& cases) {
 }
 
 bool Entailment::zero_by_values(PolyId p, int& cases) {
-  constexpr int kMostValues = 3;
   std::optional<AtomId> few;
   for (const auto& [m, c] : (*ring_)[p].terms)
     for (const AtomId a : m)
       if (ring_->atom(a).kind == AtomKind::Variable && (!few || a < *few)) {
         const Interval range = atom_bounds(a);
-        if (range.lo && range.hi && *range.hi - *range.lo < kMostValues) few = a;
+        if (range.lo && range.hi && *range.hi - *range.lo < kLimits.case_values) few = a;
       }
   if (!few) return false;
   const Interval range = atom_bounds(*few);

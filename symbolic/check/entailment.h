@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "touchstone/symbolic/congruence.h"
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/ring.h"
 
 namespace touchstone::symbolic {
@@ -26,12 +27,10 @@ class Entailment {
   /// and whatever values those variables have that have but a few.
   bool zero_by_cases(PolyId p);
   /// Every value of p lies within. Anything may come out where the facts contradict each other.
-  Interval bounds(PolyId p) { return bounds(p, kDeepest); }
+  Interval bounds(PolyId p) { return bounds(p, kLimits.entailed_depth); }
   bool contradictory();
 
  private:
-  static constexpr int kDeepest = 3;  // facts used on facts, cases within cases
-
   void assume_flag(AtomId flag, bool value);
   void at_most_zero(PolyId p);
   void tighten();

@@ -4,12 +4,11 @@
 
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/entailment.h"
+#include "touchstone/symbolic/limits.h"
 
 namespace touchstone::symbolic {
 
 namespace {
-
-constexpr int kBoundRounds = 3;  // of bounds from facts from bounds
 
 bool empty(const Interval& r) { return r.lo && r.hi && *r.hi < *r.lo; }
 
@@ -33,7 +32,7 @@ void Entailment::narrow(AtomId a, const Interval& range) {
 
 void Entailment::tighten() {
   settled_ = true;
-  for (int round = 0; round < kBoundRounds && !contradictory_; ++round) {
+  for (int round = 0; round < kLimits.entailed_rounds && !contradictory_; ++round) {
     for (const PolyId p : nonzero_) {  // what is not 0 and not below is above
       memo_.clear();
       const PolyId above = ring_->add(ring_->constant(1), p, -1);
@@ -151,7 +150,7 @@ Interval Entailment::atom_bounds(AtomId id) {
     case AtomKind::Remainder: {
       const Interval d = part(1);
       r = d.is_point() && d.lo->sign() > 0 ? floor_mod(part(0), *d.lo) : floor_mod(part(0), d);
-      if (const Congruence c = atom_congruence(id, kDeepest); !c.is_trivial())
+      if (const Congruence c = atom_congruence(id, kLimits.entailed_depth); !c.is_trivial())
         r = symbolic::trimmed(r, c).value_or(r);
       break;
     }
@@ -327,12 +326,11 @@ Interval Entailment::by_maximum(PolyId p, AtomId maximum, int depth) {
 }
 
 Interval Entailment::bounds(PolyId p, int depth) {
-  constexpr std::size_t kMostTerms = 40;
   Interrupt::poll();
   if (!settled_) tighten();
   Interval r = trimmed(both(plain(p), relaxed(p, depth)), p, depth);
   const Poly poly = (*ring_)[p];
-  if (depth == 0 || poly.is_constant() || poly.terms.size() > kMostTerms) return r;
+  if (depth == 0 || poly.is_constant() || poly.terms.size() > kLimits.entailed_terms) return r;
   r = trimmed(both(r, with_facts(p, depth)), p, depth);
   for (const auto& [m, c] : poly.terms)
     for (const AtomId a : m) {

@@ -3,16 +3,11 @@
 #include <algorithm>
 
 #include "touchstone/base/interrupt.h"
+#include "touchstone/symbolic/limits.h"
 
 namespace touchstone::symbolic {
 
-namespace {
-
-constexpr std::size_t kMostMonomials = 2'048;  // of a product multiplied out
-constexpr std::size_t kMostMaximum = 64;       // of a maximum
-constexpr std::size_t kMostFlags = 5;          // whose cases are told apart
-
-}  // namespace
+namespace {}  // namespace
 
 PolyId Ring::intern(Poly poly) {
   Interrupt::poll();
@@ -50,7 +45,7 @@ PolyId Ring::add(PolyId p, PolyId q, const Int& factor) {
 
 PolyId Ring::multiply(PolyId p, PolyId q) {
   const Poly &a = *polys_[p], &b = *polys_[q];
-  if (a.terms.size() * b.terms.size() > kMostMonomials) return product({p, q});
+  if (a.terms.size() * b.terms.size() > kLimits.monomials) return product({p, q});
   std::map<Monomial, Int> sum;
   for (const auto& [m, c] : a.terms)
     for (const auto& [n, d] : b.terms) {
@@ -138,7 +133,7 @@ PolyId Ring::substitute(PolyId p, AtomId atom, PolyId by) {
 PolyId Ring::product(const std::vector<PolyId>& factors) {
   std::size_t terms = 1;
   for (const PolyId f : factors) terms *= std::max<std::size_t>(polys_[f]->terms.size(), 1);
-  if (terms > kMostMonomials) {
+  if (terms > kLimits.monomials) {
     std::vector<PolyId> parts = factors;
     std::ranges::sort(parts);
     return intern_atom({AtomKind::Product, "", std::move(parts)});
@@ -258,7 +253,7 @@ std::optional<std::vector<AtomId>> Ring::only_flags(PolyId p) const {
     for (const AtomId a : m) {
       if (!is_flag(a)) return std::nullopt;
       if (std::ranges::find(flags, a) == flags.end()) flags.push_back(a);
-      if (flags.size() > kMostFlags) return std::nullopt;
+      if (flags.size() > kLimits.flags) return std::nullopt;
     }
   return flags;
 }
@@ -314,7 +309,7 @@ std::vector<PolyId> Ring::flat(const std::vector<PolyId>& members) {
     todo.pop_back();
     const Atom* inner = nullptr;
     PolyId rest = p;
-    if (out.size() + todo.size() < kMostMaximum)
+    if (out.size() + todo.size() < kLimits.maximum_members)
       for (const auto& [m, c] : polys_[p]->terms)
         if (!inner && m.size() == 1 && c.is_one() && atoms_[m[0]]->kind == AtomKind::Max) {
           inner = atoms_[m[0]];
@@ -332,7 +327,6 @@ std::vector<PolyId> Ring::flat(const std::vector<PolyId>& members) {
 }
 
 PolyId Ring::maximum(std::vector<PolyId> members) {
-  constexpr int kRounds = 4;
   // An order that does not change when both move by one summand. Maxima decide it first, so that
   // the difference to the least member holds them with a positive factor and can be opened.
   const auto below = [&](PolyId p, PolyId q) {
@@ -344,7 +338,7 @@ PolyId Ring::maximum(std::vector<PolyId> members) {
   };
   PolyId base = constant(0);
   Int scale = 1;  // the result is base + scale * the largest member
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kLimits.normal_rounds; ++round) {
     members = flat(members);
     std::ranges::sort(members, below);
     std::vector<PolyId> kept;

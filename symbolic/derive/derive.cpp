@@ -4,6 +4,7 @@
 
 #include "touchstone/symbolic/canonical_builder.h"
 #include "touchstone/symbolic/derivation_check.h"
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/node_expr.h"
 #include "touchstone/symbolic/rewrite.h"
 #include "touchstone/symbolic/rules.h"
@@ -258,7 +259,6 @@ std::vector<Expr> Deriver::variants(Expr part) {
 }
 
 bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, bool joins_first, Walk& walk) {
-  constexpr int kRounds = 3, kOften = 6;
   const Expr hole = d_.exprs.variable("_");
   const auto reached = [&] {
     const auto now = d_.exprs.at(walk.whole, path);  // gone where what is around it took it in
@@ -278,7 +278,7 @@ bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, bool joins_fi
       again = true;
     }
   }
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < kLimits.derived_rounds; ++round) {
     bool changed = false;
     std::vector<Equation> equations;
     for (const Instance& use : trace_.uses()) equations.push_back(equation(use));
@@ -286,7 +286,7 @@ bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, bool joins_fi
     for (const Equation& q : equations) {
       if (ring_.normal(q.from) == ring_.normal(q.to) && d_.exprs.op(q.from) != ExprOp::Max)
         continue;  // arithmetic
-      for (int again = 0; again < kOften; ++again) {
+      for (int again = 0; again < kLimits.derived_uses; ++again) {
         auto step = rewriter_.use(q, walk.whole, path);
         if (!step) break;
         const bool whole_side = step->context == hole;
@@ -389,13 +389,12 @@ std::map<std::string, Node> named(Context& context,
 
 Derivation derive(const std::string& text, std::span<const Derivation::Variable> variables,
                   std::span<const std::string> assumptions) {
-  constexpr std::size_t kMostParts = 5'000;
   Derivation d;
   d.variables.assign(variables.begin(), variables.end());
   d.main.start = parse_expr(d.exprs, text);
-  if (const std::size_t n = d.exprs.size(d.main.start); n > kMostParts)
+  if (const std::size_t n = d.exprs.size(d.main.start); n > kLimits.derivation_parts)
     throw Error(fmt::format("the expression has {} parts; steps are written down of at most {}", n,
-                            kMostParts));
+                            kLimits.derivation_parts));
   {
     Context apart;  // its errors point at the text
     const auto names = named(apart, variables);

@@ -4,6 +4,7 @@
 
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/derivation_check.h"
+#include "touchstone/symbolic/limits.h"
 
 namespace touchstone::symbolic {
 
@@ -217,14 +218,14 @@ void Rewriter::as_conjuncts(const Equation& q, Expr part, std::vector<Candidate>
 }
 
 void Rewriter::as_terms(const Equation& q, Expr part, bool complete, std::vector<Candidate>& out) {
-  constexpr std::size_t kMost = 6;
   Exprs& e = d_.exprs;
   const PolyId whole = ring_.normal(part);
   const PolyId from = ring_.normal(q.from), to = ring_.normal(q.to);
   const Poly own = ring_[whole], taken = ring_[from];
   std::vector<PolyId> tried;
   const auto consider = [&](PolyId factor) {
-    if (out.size() >= kMost || std::ranges::find(tried, factor) != tried.end()) return;
+    if (out.size() >= kLimits.tried_factors || std::ranges::find(tried, factor) != tried.end())
+      return;
     tried.push_back(factor);
     const PolyId rest = ring_.add(whole, ring_.multiply(factor, from), -1);
     const PolyId added = ring_.multiply(factor, to);

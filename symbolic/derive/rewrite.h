@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "touchstone/symbolic/derivation.h"
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/ring.h"
 
 namespace touchstone::symbolic {
@@ -27,8 +28,9 @@ class Rewriter {
 
   /// From now on the first n assumptions may be used.
   void know(std::size_t assumptions) { known_ = assumptions; }
-  /// From now on `use` may try kMostTries places, so that what no equation explains costs little.
-  void start() { tries_ = kMostTries; }
+  /// From now on `use` may try kLimits.tried_places places, so that what no equation explains costs
+  /// little.
+  void start() { tries_ = kLimits.tried_places; }
 
   /// Uses the equation once in the part of `whole` at `place`; nullopt where it fits nowhere or its
   /// condition does not follow from what is known there. The step passes the checker.
@@ -54,12 +56,10 @@ class Rewriter {
   Expr resembling(Expr part, PolyId target, PolyId added, Expr addition);
   void fewest_facts(DerivationStep& step, Expr whole);
 
-  static constexpr int kMostTries = 2000;
-
   Derivation& d_;
   Ring& ring_;
   std::size_t known_ = 0;
-  int tries_ = kMostTries;
+  int tries_ = kLimits.tried_places;
 };
 
 }  // namespace touchstone::symbolic

@@ -1,4 +1,5 @@
 #include "touchstone/base/error.h"
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/operators.h"
 
 namespace touchstone::symbolic {
@@ -26,7 +27,6 @@ class Writer {
 
  private:
   static constexpr std::size_t kOff = static_cast<std::size_t>(-1);
-  static constexpr std::size_t kLongest = 50'000'000;
 
   struct Item {
     bool is_text = false, end = false;
@@ -46,7 +46,7 @@ class Writer {
   }
 
   void open(const Item& item) {
-    if (out_.text.size() > kLongest)
+    if (out_.text.size() > kLimits.text_parts)
       throw Error("render: the text is beyond 50 million characters; shared parts are written out");
     const ExprOp op = e_.op(item.form);
     const OperatorInfo& s = info(op);

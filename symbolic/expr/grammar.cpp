@@ -4,6 +4,7 @@
 #include <array>
 
 #include "touchstone/base/error.h"
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/operators.h"
 #include "touchstone/symbolic/small_vector.h"
 
@@ -158,13 +159,12 @@ Parser::Value Parser::run() {
 }
 
 void Parser::operand(const Token& t) {
-  constexpr std::size_t kMostDigits = 1'000'000;
   constexpr const char* wanted = "a number, a name, \"(\", \"-\" or \"not\"";
   if (t.kind == Tok::Number) {
     if (!std::ranges::all_of(t.text, digit)) fail(t.at, "a name may not begin with a digit");
-    if (t.text.size() > kMostDigits)
-      fail(t.at,
-           fmt::format("a number of {} digits; at most {} are read", t.text.size(), kMostDigits));
+    if (t.text.size() > kLimits.digits)
+      fail(t.at, fmt::format("a number of {} digits; at most {} are read", t.text.size(),
+                             kLimits.digits));
     const std::size_t zeros = std::min(t.text.find_first_not_of('0'), t.text.size() - 1);
     values_.push_back(builder_.constant(Int::from_digits(t.text.substr(zeros))));
   } else if (t.text == "not") {

@@ -8,16 +8,14 @@
 #include "touchstone/base/hash.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/id_map.h"
+#include "touchstone/symbolic/limits.h"
 
 namespace touchstone::symbolic {
 
 namespace {
 
 constexpr Id kEmpty = 0xffffffff;
-constexpr std::size_t kMostResults = std::size_t{1} << 20;
 constexpr std::size_t kFirstTable = 256;  // slots; always a power of two
-constexpr std::size_t kMostTapeWords = std::size_t{1} << 22;
-constexpr std::size_t kMostNames = 4096;  // kept when the nodes are dropped
 
 bool is_identifier(const std::string& name) {
   const auto letter = [](char c) {
@@ -73,7 +71,7 @@ void Context::clear() {
   tapes_kept_ = tape_words_ = 0;
   if (table_.size() > kFirstTable) table_.resize(kFirstTable);
   std::ranges::fill(table_, Slot{kEmpty, 0});
-  if (names_.size() > kMostNames) names_.clear();
+  if (names_.size() > kLimits.names) names_.clear();
   make_constant(0);
 }
 
@@ -238,7 +236,7 @@ std::optional<Id> Context::recall(ExprOp op, std::span<const Id> args) const {
 
 void Context::remember(ExprOp op, std::span<const Id> args, Id result) {
   if (args.size() > 3) return;
-  if (results_.size() < kMostResults && results_.size() < 2 * count_)
+  if (results_.size() < kLimits.results && results_.size() < 2 * count_)
     results_.assign(std::bit_ceil(2 * std::max(count_, kFirstTable)), Result{});
   const auto key = three(args);
   results_[place_of(op, key)] = {key, use_ << 8 | static_cast<std::uint32_t>(op), result};
@@ -253,7 +251,7 @@ std::optional<Id> Context::recall(std::span<const std::uint32_t> words, std::uin
 }
 
 void Context::remember(std::span<const std::uint32_t> words, std::uint64_t hash, Id result) {
-  if (tape_words_ + words.size() > kMostTapeWords) return;
+  if (tape_words_ + words.size() > kLimits.tape_words) return;
   if (2 * tapes_kept_ >= tapes_.size()) {
     std::vector<Known> old(std::max(kFirstTable, 4 * tapes_.size()), Known{});
     old.swap(tapes_);

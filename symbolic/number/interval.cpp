@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include "touchstone/symbolic/limits.h"
+
 namespace touchstone::symbolic {
 
 namespace {
@@ -92,9 +94,8 @@ Interval floor_mod(const Interval& a, const Int& d) {
 }
 
 Interval floor_mod(const Interval& a, const Interval& d) {
-  constexpr int kFew = 16;  // so many divisors are looked at one by one
   std::optional<Interval> parts;
-  if (d.lo && d.hi && *d.hi - *d.lo < Int(kFew))
+  if (d.lo && d.hi && *d.hi - *d.lo < Int(kLimits.listed_divisors))
     for (Int y = *d.lo; y <= *d.hi; y += 1) {
       if (y.is_zero()) continue;
       const Interval part = y.sign() > 0 ? floor_mod(a, y) : floor_mod(a * Int(-1), -y) * Int(-1);

@@ -133,8 +133,7 @@ class CanonicalBuilder::Player {
     bool loose = false;  // building may join its terms
   };
   static constexpr Id kNone = 0xffffffff;
-  static constexpr std::size_t kLongest = 24;  // terms of what is not built by itself
-  static constexpr std::size_t kShort = 256;   // parts; longer tapes often lead to the same nodes
+  static constexpr std::size_t kShort = 256;  // parts; longer tapes often lead to the same nodes
 
   static Tape::Part part(const Tape::Step& step, std::size_t i) { return step.operands[i] >> 1; }
 
@@ -170,7 +169,7 @@ class CanonicalBuilder::Player {
     sums_.push_back(std::move(sum));
   }
   void put_loose(Linear&& sum) {
-    const bool loose = sum.terms.size() <= kLongest;
+    const bool loose = sum.terms.size() <= kLimits.choice_terms;
     if (!loose && !s_.stands(sum)) return put(s_.build(sum));
     values_.push_back({kNone, static_cast<std::uint32_t>(sums_.size()), loose});
     sums_.push_back(std::move(sum));

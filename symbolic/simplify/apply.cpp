@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <tuple>
 
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/match.h"
 #include "touchstone/symbolic/simplifier.h"
 
 namespace touchstone::symbolic {
 
 namespace {
-
-constexpr int kDeepest = 3;              // rules within what a rule builds
-constexpr std::size_t kMostTerms = 16;   // of a sum whose terms are combined
-constexpr std::size_t kMostNodes = 200;  // of an expression that is measured
 
 std::uint32_t kinds_in(const Context& c, const Linear& s) {
   std::uint32_t kinds = 0;
@@ -81,7 +78,7 @@ bool Simplifier::simpler(CompiledRule::Root root, std::span<const Linear> after,
     for (const Linear& s : sums) {
       m.sum(s.constant, s.terms);
       for (const Term& t : s.terms) {
-        const auto below = reachable(c_, t.atom, kMostNodes);
+        const auto below = reachable(c_, t.atom, kLimits.measured_nodes);
         if (below.empty()) return false;
         seen.insert(seen.end(), below.begin(), below.end());
       }
@@ -111,7 +108,7 @@ void Simplifier::applied(const CompiledRule& rule, const Bindings& bindings) con
 }
 
 std::optional<Linear> Simplifier::apply(CompiledRule::Root root, std::span<const Linear> subjects) {
-  if (matching_ >= kDeepest) return std::nullopt;
+  if (matching_ >= kLimits.rules_in_rules) return std::nullopt;
   const std::uint32_t kinds = kinds_in(c_, subjects[0]);
   const bool factors = scaled(subjects[0]);
   for (const CompiledRule& rule : RuleSet::instance().rules(root)) {
@@ -135,7 +132,9 @@ std::optional<Linear> Simplifier::apply(CompiledRule::Root root, std::span<const
 }
 
 bool Simplifier::apply_sum(Linear& s) {
-  if (matching_ >= kDeepest || s.terms.size() < 2 || s.terms.size() > kMostTerms) return false;
+  if (matching_ >= kLimits.rules_in_rules || s.terms.size() < 2 ||
+      s.terms.size() > kLimits.matched_terms)
+    return false;
   const std::uint32_t kinds = kinds_in(c_, s);
   const auto is_division = [&](const Term& t) {
     const Kind kind = c_.kind(t.atom);
@@ -207,7 +206,7 @@ bool Simplifier::apply_sum(Linear& s) {
 }
 
 bool Simplifier::apply_and(Ids& parts) {
-  if (matching_ >= kDeepest) return false;
+  if (matching_ >= kLimits.rules_in_rules) return false;
   struct Subject {  // a part as what is compared with 0, with the comparison's kind
     Pattern::Op op;
     std::uint32_t kinds;

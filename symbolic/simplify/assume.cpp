@@ -3,18 +3,13 @@
 #include <algorithm>
 
 #include "touchstone/symbolic/id_map.h"
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
 
 namespace touchstone::symbolic {
 
-namespace {
-
-constexpr std::size_t kMostAssumedNodes = 256;  // a larger expression is left as it is
-constexpr int kNarrowings = 2;                  // of bounds from facts from bounds
-constexpr std::size_t kMostFacts = 12;          // with what they say of the members of maxima
-
-}  // namespace
+namespace {}  // namespace
 
 Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
   Facts facts;
@@ -38,7 +33,7 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
     }
   }
   // A maximum that counts for more is no less than any of its members.
-  for (std::size_t i = 0; i < facts.size() && facts.size() < kMostFacts; ++i)
+  for (std::size_t i = 0; i < facts.size() && facts.size() < kLimits.facts; ++i)
     for (const Term& t : Terms(facts[i].terms)) {
       if (c_.kind(t.atom) != Kind::Max || t.coef.sign() < 0) continue;
       Linear rest = facts[i];
@@ -62,7 +57,7 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
     const auto found = place_of(id);
     return found == overlay.end() ? c_.bounds(id) : found->second;
   };
-  for (int round = 0; round < kNarrowings; ++round)
+  for (int round = 0; round < kLimits.narrowings; ++round)
     for (const Linear& f : facts)
       for (const Term& t : f.terms) {
         const NodeData& atom = c_[t.atom];
@@ -218,15 +213,14 @@ Simplifier::Facts Simplifier::of_use(const Facts& facts, std::span<const Id> nod
 }
 
 std::optional<Id> Simplifier::within(Id root, std::span<const Id> conditions) {
-  constexpr int kTallest = 16;
-  return c_.height(root) > kTallest ? root : under(root, conditions);
+  return c_.height(root) > kLimits.assumed_height ? root : under(root, conditions);
 }
 
 std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Interval* bounds) {
   if (assuming_ || c_.kind(root) == Kind::Constant) return root;
   if (conditions.size() == 1 && (c_.variables_in(root) & c_.variables_in(conditions[0])) == 0)
     return root;
-  const List<Id> nodes = reachable(c_, root, kMostAssumedNodes);
+  const List<Id> nodes = reachable(c_, root, kLimits.assumed_nodes);
   if (nodes.empty()) return root;
   const Facts facts = facts_of(conditions);
   Narrowing now;
@@ -339,8 +333,7 @@ bool Simplifier::defined(Id root) const {
 }
 
 Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
-  constexpr std::size_t kMostPairs = 32;  // of terms and facts that bound a sum several together
-  if (sum.terms.size() * facts_.size() > kMostPairs) most = 1;
+  if (sum.terms.size() * facts_.size() > kLimits.fact_pairs) most = 1;
   Interval r;
   for (const Linear& f : facts_) {
     Int last = 0;  // the factor that was tried
@@ -365,7 +358,6 @@ Interval Simplifier::fact_bounds(const Linear& sum, int most) const {
 
 void Simplifier::multiply_facts(Facts& facts, Id root) {
   // f < 0 is f + 1 <= 0, which holds with any factor that is not negative.
-  constexpr std::size_t kMostFacts = 12, kMostTerms = 4;
   const std::size_t given = facts.size();
   for (const Id id : reachable(c_, root)) {
     const NodeData& p = c_[id];
@@ -374,7 +366,8 @@ void Simplifier::multiply_facts(Facts& facts, Id root) {
       for (const std::size_t at : {std::size_t{0}, std::size_t{1}}) {
         const Linear f = facts[i];
         const Linear by = linear(p.args[1 - at]);
-        if (facts.size() == kMostFacts || f.terms.size() < 2 || f.terms.size() > kMostTerms ||
+        if (facts.size() == kLimits.facts || f.terms.size() < 2 ||
+            f.terms.size() > kLimits.fact_terms ||
             std::ranges::find(f.terms, p.args[at], &Term::atom) == f.terms.end() ||
             !c_.bounds(p.args[1 - at]).at_least(0))
           continue;
@@ -387,14 +380,13 @@ void Simplifier::multiply_facts(Facts& facts, Id root) {
 }
 
 void Simplifier::solve(Facts& facts) {
-  constexpr std::size_t kMostFacts = 8, kMostTerms = 4;
   const std::size_t given = facts.size();
-  for (std::size_t i = 0; i < given && facts.size() < kMostFacts; ++i) {
+  for (std::size_t i = 0; i < given && facts.size() < kLimits.solved_facts; ++i) {
     const Linear f = facts[i];
-    if (f.terms.size() < 2 || f.terms.size() > kMostTerms) continue;
+    if (f.terms.size() < 2 || f.terms.size() > kLimits.fact_terms) continue;
     for (const Term& t : f.terms) {
       const Int size = abs(t.coef);
-      if (size.is_one() || facts.size() >= kMostFacts) continue;
+      if (size.is_one() || facts.size() >= kLimits.solved_facts) continue;
       Linear rest = f;  // size * a + rest < 0 is a <= (-1 - rest) // size, a the atom or minus it
       add(rest, t.atom, -t.coef);
       rest = -rest;

@@ -3,6 +3,7 @@
 #include <array>
 #include <limits>
 
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
 
@@ -52,7 +53,7 @@ class Slopes {
     if (high && low) return true;
     // Along the axes, then along all of them, each in the direction that does most.
     way_.fill(0);
-    std::array<int, kMost> up{}, down{};
+    std::array<int, kLimits.corner_variables> up{}, down{};
     for (std::size_t i = 0; i < count_ && !(high && low); ++i) {
       std::int64_t most = std::numeric_limits<std::int64_t>::min(), least = -(most + 1);
       for (const int way : {1, -1}) {
@@ -75,10 +76,6 @@ class Slopes {
   }
 
  private:
-  static constexpr std::size_t kMost = 6;         // variables
-  static constexpr int kDeepest = 3;              // maxima in maxima
-  static constexpr std::int64_t kLargest = 4096;  // coefficient
-
   bool open(std::size_t i, int way) const {
     const Interval& range = c_.bounds(variables_[i]);
     return way > 0 ? !range.hi : !range.lo;
@@ -92,15 +89,15 @@ class Slopes {
   /// Collects the variables; false where something in the terms does not go straight.
   bool variables_of(std::span<const Term> terms, int depth) {
     for (const Term& t : terms) {
-      if (abs(t.coef) > Int(kLargest)) return false;
+      if (abs(t.coef) > Int(kLimits.corner_coefficient)) return false;
       const NodeData& n = c_[t.atom];
       if (n.kind == Kind::Variable) {
         if (place_of(t.atom) < count_) continue;
-        if (count_ == kMost) return false;
+        if (count_ == kLimits.corner_variables) return false;
         variables_[count_++] = t.atom;
       } else if (n.bounds.lo && n.bounds.hi) {
         continue;
-      } else if (n.kind == Kind::Max && depth < kDeepest) {
+      } else if (n.kind == Kind::Max && depth < kLimits.corner_depth) {
         for (const Id id : n.args) {
           Term alone;
           if (!variables_of(terms_of(id, alone), depth + 1)) return false;
@@ -136,8 +133,8 @@ class Slopes {
   }
 
   const Context& c_;
-  std::array<Id, kMost> variables_{};
-  std::array<int, kMost> way_{};  // that each goes: up, down or not at all
+  std::array<Id, kLimits.corner_variables> variables_{};
+  std::array<int, kLimits.corner_variables> way_{};  // that each goes: up, down or not at all
   std::size_t count_ = 0;
 };
 
@@ -201,7 +198,6 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   }
   // A term that has no variable in common with the others is bounded best by itself.
   if (shared == 0) return r;
-  constexpr int kMostChoices = 3;  // with more, each is bounded alone
   bool quotients = false, flags = false, remainders = false;
   int choices = 0, products = 0;
   for (const Term& t : sum.terms) {
@@ -213,8 +209,8 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
     choices += kind == Kind::Max || kind == Kind::Select;
     products += kind == Kind::Product && c_[t.atom].args.size() == 2;
   }
-  const bool choose = choices > 0 && choices <= kMostChoices;
-  const bool multiply = products > 0 && products <= kMostChoices;
+  const bool choose = choices > 0 && choices <= kLimits.bounded_choices;
+  const bool multiply = products > 0 && products <= kLimits.bounded_choices;
   if (!quotients && !choose && !flags && !multiply && !remainders) return r;
   if (last_sum_ == sum) return last_bounds_;
   KnownBounds* const known = place_of(sum, 0);
@@ -223,7 +219,8 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
     const Interval plain = r;  // of ends that are congruent to the sum
     if (quotients) r = meet(r, relaxed_bounds(sum));
     if (choose) r = meet(r, choice_bounds(sum, shared));
-    if ((choose || flags) && choices <= kMostChoices) r = meet(r, case_bounds(sum, shared));
+    if ((choose || flags) && choices <= kLimits.bounded_choices)
+      r = meet(r, case_bounds(sum, shared));
     if (multiply) r = meet(r, product_bounds(sum));
     if (remainders) r = meet(r, remainder_bounds(sum));
     if (!(r == plain)) r = trimmed(r, plain_congruence(sum)).value_or(r);
@@ -293,9 +290,8 @@ Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
 }
 
 Interval Simplifier::case_bounds(const Linear& sum, unsigned shared) const {
-  constexpr std::size_t kMostTerms = 8;
   Interval r;
-  if (sum.terms.size() > kMostTerms) return r;
+  if (sum.terms.size() > kLimits.case_terms) return r;
   for (std::size_t i = 0; i < sum.terms.size(); ++i) {
     const Term& t = sum.terms[i];
     if ((c_.variables_in(t.atom) & shared) == 0) continue;

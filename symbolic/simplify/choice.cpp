@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
 
@@ -211,12 +212,12 @@ Linear Simplifier::select(Id c, Linear gap) {
 }
 
 Linear Simplifier::shortened(const Linear& s) {
-  constexpr std::size_t kLongest = 24;
-  constexpr auto kMostChoices = 2;
   const auto choices = std::ranges::count_if(s.terms, [&](const Term& t) {
     return c_.kind(t.atom) == Kind::Max || c_.kind(t.atom) == Kind::Select;
   });
-  if (s.terms.size() <= kLongest && choices <= kMostChoices) return s;
+  if (s.terms.size() <= kLimits.choice_terms &&
+      static_cast<std::size_t>(choices) <= kLimits.choices_in_sum)
+    return s;
   const Id sum[] = {build(s)};
   return node(Kind::Product, sum, lasting_bounds(s));
 }

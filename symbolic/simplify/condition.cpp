@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
 
@@ -204,13 +205,11 @@ Id Simplifier::negate(Id boolean) {
 }
 
 Ids Simplifier::part_list(std::span<const Id> booleans) {
-  constexpr std::size_t kMostFlat =
-      256;  // longer lists nest, so that building one is not quadratic
   Ids parts;
   for (const Id raw : booleans) {
     const Id id = lasting_truth(raw);
     const NodeData& n = c_[id];
-    if (n.kind == Kind::And && n.args.size() + parts.size() <= kMostFlat)
+    if (n.kind == Kind::And && n.args.size() + parts.size() <= kLimits.flat_parts)
       parts.insert(parts.end(), n.args.begin(), n.args.end());
     else
       parts.push_back(id);
@@ -306,8 +305,7 @@ bool Simplifier::prune_alternatives(Ids& parts) {
 }
 
 bool Simplifier::assume_parts(Ids& parts) {
-  constexpr std::size_t kMostParts = 12;
-  if (assuming_ || parts.size() > kMostParts) return false;
+  if (assuming_ || parts.size() > kLimits.assumed_parts) return false;
   std::optional<bool> agree;  // no part has no values by what the others say
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Ids others;
@@ -348,7 +346,6 @@ bool Simplifier::assume_parts(Ids& parts) {
 }
 
 Id Simplifier::both(std::span<const Id> booleans) {
-  constexpr std::size_t kMostCompared = 32;
   Ids parts = part_list(booleans);
   for (;;) {
     Ids kept;
@@ -366,7 +363,7 @@ Id Simplifier::both(std::span<const Id> booleans) {
         return c_.make_constant(0);
     }
     const bool changed =
-        kept.size() <= kMostCompared &&
+        kept.size() <= kLimits.compared_parts &&
         (compare_parts(kept) || apply_and(kept) || prune_alternatives(kept) || assume_parts(kept));
     if (!changed) return c_.make(Kind::And, kept, Interval{Int(0), Int(1)});
     parts = part_list(kept);

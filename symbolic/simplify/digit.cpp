@@ -1,18 +1,12 @@
 #include <algorithm>
 
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
 
 namespace touchstone::symbolic {
 
-namespace {
-
-// A dividend is opened into the sum around it up to this length, so that nests do not grow.
-constexpr std::size_t kMostJoined = 16;
-
-constexpr int kMostNests = 6;  // in a dividend whose whole part is taken out
-
-}  // namespace
+namespace {}  // namespace
 
 std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const Int& g, bool whole,
                                                         std::size_t flipped) const {
@@ -98,7 +92,7 @@ bool Simplifier::lower_digits(Linear& s, const Int& lo, const Int& period) {
     // Only multiples of the period are lost: k*((y//a) % (b/a)) is k*(y//a) modulo period.
     if (n.kind != Kind::Digit || n.second.is_zero()) continue;
     if (!divides(period, t.coef * floor_div(n.second, n.first))) continue;
-    if (c_[n.args[0]].terms.size() + s.terms.size() > kMostJoined) continue;
+    if (c_[n.args[0]].terms.size() + s.terms.size() > kLimits.joined_terms) continue;
     const Term term = t;
     law(lo.is_one() ? "mod.mod" : "digit.digit", [&](Instance& i) {
       Linear rest = s;
@@ -128,17 +122,19 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
   if (only && only->coef.is_one()) {
     const NodeData& n = c_[only->atom];
     const Int scale = n.first;
-    if (c_[n.args[0]].terms.size() + s.terms.size() > kMostJoined) return false;
+    if (c_[n.args[0]].terms.size() + s.terms.size() > kLimits.joined_terms) return false;
     Linear rest = s, folded = linear(n.args[0]);
     add(rest, only->atom, -1);
     // x // scale % m is a digit of x as it stands, whatever its numbers.
     const bool digit_already = lo.is_one() && rest == Linear();
-    if (!digit_already && (lo * scale > kLargestFold || hi * scale > kLargestFold)) return false;
+    if (!digit_already &&
+        (lo * scale > kLimits.folded_number || hi * scale > kLimits.folded_number))
+      return false;
     add(folded, rest, scale);
     if (!digit_already) {
-      if (abs(folded.constant) > kLargestFold) return false;
+      if (abs(folded.constant) > kLimits.folded_number) return false;
       for (const Term& t : folded.terms)
-        if (abs(t.coef) > kLargestFold) return false;
+        if (abs(t.coef) > kLimits.folded_number) return false;
     }
     law("div.div", [&](Instance& i) {
       i.bind("x", linear(n.args[0])).bind("a", scale).bind("y", rest).bind("c", lo);
@@ -272,7 +268,8 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
       const NodeData& n = c_[t.atom];
       return n.kind == Kind::Max || (n.kind == Kind::Digit && n.second.is_zero());
     };
-    const bool crowded = !finite && std::ranges::count_if(s.terms, nests) > kMostNests;
+    const bool crowded =
+        !finite && std::ranges::count_if(s.terms, nests) > std::ptrdiff_t{kLimits.nested_digits};
     if (!is_reduced && !crowded) {
       Linear reduced{floor_mod(s.constant, period), {}};
       Linear whole{floor_div(s.constant, period), {}};

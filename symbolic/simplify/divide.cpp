@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
 
@@ -45,7 +46,6 @@ Id Simplifier::without(Id product, std::span<const Id> factors) {
 }
 
 Linear Simplifier::long_division(Linear& a, const Linear& b, bool remainder) {
-  constexpr int kMostSteps = 16;
   const auto length = [](const Linear& s) {
     return s.terms.size() + (s.constant.is_zero() ? 0U : 1U);
   };
@@ -58,7 +58,7 @@ Linear Simplifier::long_division(Linear& a, const Linear& b, bool remainder) {
     if (factors(t.atom).size() > factors(lead->atom).size()) lead = &t;
   Linear quotient;
   bool again = true;
-  for (int step = 0; again && step < kMostSteps; ++step) {
+  for (int step = 0; again && step < kLimits.division_steps; ++step) {
     again = false;
     for (const Term& t : a.terms) {
       if (!divides(lead->coef, t.coef)) continue;
@@ -114,8 +114,8 @@ bool Simplifier::open_dividend(Linear& a, Linear& b) {
   const bool digit = n.kind == Kind::Digit && n.second.is_zero();
   if ((!digit && n.kind != Kind::Div) || !bounds(b).at_least(1)) return false;
   const Linear inner = digit ? Linear{n.first, {}} : linear(n.args[1]);
-  constexpr std::size_t kMostTerms = 16;  // powers of a sum grow without end
-  if (b.terms.size() * std::max<std::size_t>(1, inner.terms.size()) > kMostTerms) return false;
+  if (b.terms.size() * std::max<std::size_t>(1, inner.terms.size()) > kLimits.divisor_terms)
+    return false;
   const Linear dividend = linear(n.args[0]);
   law("div.div",
       [&](Instance& i) { i.bind("x", dividend).bind("a", inner).bind("y", 0).bind("c", b); });

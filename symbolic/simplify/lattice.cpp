@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "touchstone/symbolic/lattice_sets.h"
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
 
@@ -16,14 +17,7 @@ using lattice::Bits;
 using lattice::each;
 using lattice::place;
 
-namespace {
-
-constexpr std::size_t kMostMembers = 10;  // past it, what is nested stays one member
-constexpr std::size_t kMostClauses = 10;
-constexpr std::size_t kMostAtOnce = 20;  // past it, members are compared one by one: see Bits
-constexpr int kDeepestClauses = 3;       // nothing may recurse on the depth of an expression
-
-}  // namespace
+namespace {}  // namespace
 
 Simplifier::Clause Simplifier::member_of(Linear s, List<Linear>& members) {
   const auto at = std::ranges::find(members, s);
@@ -62,7 +56,7 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
   for (const Term& t : s.terms)
     if (c_.kind(t.atom) == Kind::Max) choices.push_back(t);
   const auto whole = [&] { return List<Clause>{member_of(s, members)}; };
-  if (choices.empty() || depth == kDeepestClauses) return whole();
+  if (choices.empty() || depth == kLimits.nested_clauses) return whole();
   if (auto step = clamp_of(s, choices, members)) return *step;
   const Term* outer = nullptr;  // the choice that has all others among its members
   for (const Term& t : choices) {
@@ -89,7 +83,7 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
   const std::size_t before = members.size();
   List<Clause> r = clauses_of(rest, members, apart, depth + 1);
   for (const Linear& other : others) {
-    if (members.size() >= kMostMembers) break;
+    if (members.size() >= kLimits.members) break;
     const List<Clause> part = clauses_of(linear(build(other)), members, apart, depth + 1);
     if (coef.sign() > 0) {
       r.insert(r.end(), part.begin(), part.end());
@@ -100,13 +94,12 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
       for (const Clause b : part) joint.push_back(a | b);
     r = std::move(joint);
   }
-  if (members.size() < kMostMembers && r.size() <= kMostClauses) return r;
+  if (members.size() < kLimits.members && r.size() <= kLimits.clauses) return r;
   members.resize(before);
   return whole();
 }
 
 void Simplifier::reduce(Lattice& l) {
-  constexpr std::size_t kMostTerms = 8;  // a longer difference is bounded term by term
   Bits used = 0;
   for (const Clause c : l.clauses) used |= c;
   List<Bits> below(l.members.size(), 0);  // what is never above the member
@@ -119,7 +112,8 @@ void Simplifier::reduce(Lattice& l) {
       Linear gap = l.members[i];
       add(gap, l.members[j], -1);
       recombine(gap);
-      const Interval range = gap.terms.size() > kMostTerms ? plain_bounds(gap) : bounds(gap);
+      const Interval range =
+          gap.terms.size() > kLimits.compared_terms ? plain_bounds(gap) : bounds(gap);
       if (range.within(0, 0)) {  // equal: the same one stands for both in every order
         const bool first = precedes(l.members[i], l.members[j]);
         const std::size_t stays = first ? i : j, goes = first ? j : i;
@@ -163,7 +157,7 @@ void Simplifier::reduce(Lattice& l) {
 Simplifier::Lattice Simplifier::lattice_of(std::span<const Linear> members) {
   Lattice l;
   for (const Linear& m : members) {
-    if (l.members.size() + 2 > kMostMembers || l.clauses.size() > kMostClauses) {
+    if (l.members.size() + 2 > kLimits.members || l.clauses.size() > kLimits.clauses) {
       l.clauses.push_back(member_of(m, l.members));
       continue;
     }
@@ -238,9 +232,9 @@ std::optional<Linear> Simplifier::steps_of(const Lattice& l) {
 std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
   Bits used = 0;
   for (const Clause c : l.clauses) used |= c;
-  constexpr std::size_t kMostTerms = 24;  // as in `shortened`: the work grows with their square
   bool few = true;
-  each(used, [&](std::size_t i) { few = few && l.members[i].terms.size() <= kMostTerms; });
+  each(used,
+       [&](std::size_t i) { few = few && l.members[i].terms.size() <= kLimits.member_terms; });
   if (!few) return std::nullopt;
   const auto first = static_cast<std::size_t>(place(used));
   for (const Term& t : l.members[first].terms) {
@@ -262,7 +256,7 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
         if (!divides(k, rest.constant) || !std::ranges::all_of(rest.terms, moves)) continue;
         add(dividend, divided(std::move(rest), k), lo);
         if (std::ranges::any_of(dividend.terms,
-                                [](const Term& v) { return abs(v.coef) > kLargestFold; }))
+                                [](const Term& v) { return abs(v.coef) > kLimits.folded_number; }))
           return std::nullopt;
         return dividend;
       }
@@ -371,7 +365,7 @@ Linear Simplifier::built(Lattice l) {
     for (const Clause d : dual.clauses)
       each(c, [&](std::size_t i) { joint.push_back(d | bit(i)); });
     dual.clauses = std::move(joint);
-    if (dual.clauses.size() > 8 * kMostClauses) return largest_of(l);
+    if (dual.clauses.size() > 8 * kLimits.clauses) return largest_of(l);
     reduce(dual);
   }
   const auto length = [](const Lattice& x) {
@@ -387,9 +381,8 @@ Linear Simplifier::built(Lattice l) {
 }
 
 bool Simplifier::depends(Id id, Id part) const {
-  constexpr std::size_t kMostNodes = 64;
   return c_.kind(id) == Kind::Digit &&
-         std::ranges::binary_search(reachable(c_, id, kMostNodes), part);
+         std::ranges::binary_search(reachable(c_, id, kLimits.condition_nodes), part);
 }
 
 std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) {
@@ -435,8 +428,8 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
 }
 
 std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b) {
-  constexpr std::size_t kMostTerms = 24, kFew = 8;  // as in `shortened` and `reduce`
-  if (a.terms.size() > kMostTerms || b.terms.size() > kMostTerms) return std::nullopt;
+  if (a.terms.size() > kLimits.member_terms || b.terms.size() > kLimits.member_terms)
+    return std::nullopt;
   for (const Linear* s : {&a, &b})
     for (const Term& t : s->terms) {
       const NodeData& n = c_[t.atom];
@@ -448,7 +441,8 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   add(gap, a, -1);
   Linear joined = gap;
   recombine(joined);
-  const Interval range = joined.terms.size() > kFew ? plain_bounds(joined) : bounds(joined);
+  const Interval range =
+      joined.terms.size() > kLimits.compared_terms ? plain_bounds(joined) : bounds(joined);
   const auto dominated = [&](const Linear& above, const Linear& under) {
     law("max.dominated", [&](Instance& i) { i.bind("x", above).bind("y", under); });
     return above;
@@ -468,7 +462,6 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
 }
 
 Linear Simplifier::wide_maximum(List<Linear> members) {
-  constexpr std::size_t kMostTerms = 8;  // as in `reduce`
   std::vector<bool> goes(members.size(), false);
   const auto drop = [&](std::size_t under, std::size_t above) {
     law("max.dominated",
@@ -481,7 +474,8 @@ Linear Simplifier::wide_maximum(List<Linear> members) {
       Linear gap = members[i];
       add(gap, members[j], -1);
       recombine(gap);
-      const Interval range = gap.terms.size() > kMostTerms ? plain_bounds(gap) : bounds(gap);
+      const Interval range =
+          gap.terms.size() > kLimits.compared_terms ? plain_bounds(gap) : bounds(gap);
       if (range.within(0, 0) ? !precedes(members[j], members[i]) : range.at_least(0))
         drop(j, i);
       else if (range.at_most(0))
@@ -490,7 +484,7 @@ Linear Simplifier::wide_maximum(List<Linear> members) {
   List<Linear> left;
   for (std::size_t i = 0; i < members.size(); ++i)
     if (!goes[i]) left.push_back(std::move(members[i]));
-  if (left.size() <= kMostAtOnce) return maximum(left);
+  if (left.size() <= kLimits.members_at_once) return maximum(left);
   const std::size_t count = left.size();
   return largest(std::move(left), count);
 }
@@ -500,7 +494,7 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
     if (auto known = larger_of_two(members[0], members[1])) return *known;
   List<Linear> list;
   for (const Linear& m : members) list.push_back(shortened(m));
-  if (list.size() > kMostAtOnce) return wide_maximum(std::move(list));
+  if (list.size() > kLimits.members_at_once) return wide_maximum(std::move(list));
   const auto selects = [&](const Linear& m) {
     return std::ranges::any_of(m.terms,
                                [&](const Term& t) { return c_.kind(t.atom) == Kind::Select; });

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "touchstone/symbolic/lattice_sets.h"
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/simplifier.h"
 
 namespace touchstone::symbolic {
@@ -102,13 +103,13 @@ void Simplifier::drop_implied(List<Clause>& clauses, const List<Linear>& members
 }
 
 std::optional<Linear> Simplifier::same_sign(const Linear& s) {
-  constexpr std::size_t kMost = 8;
   if (assuming_ || matching_ > 0) return std::nullopt;
   if (std::ranges::none_of(s.terms, [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; }))
     return std::nullopt;
   Lattice l;
   l.clauses = clauses_of(s, l.members, true);
-  if (l.members.size() > kMost || l.clauses.size() > kMost) return std::nullopt;
+  if (l.members.size() > kLimits.sign_members || l.clauses.size() > kLimits.sign_members)
+    return std::nullopt;
   reduce(l);
   if (const auto known = sign_of(l)) return Linear{*known ? -1 : 0, {}};
   reduce(l);

@@ -1,18 +1,12 @@
 #include <algorithm>
 
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
 
 namespace touchstone::symbolic {
 
-namespace {
-
-/// A product of sums is multiplied out up to this many terms; past it, a sum stays a factor.
-constexpr std::size_t kMostProducts = 64;
-/// The same where one factor has but one term, so that powers do not pile up for ever.
-constexpr std::size_t kMostProductsByOne = 128;
-
-}  // namespace
+namespace {}  // namespace
 
 Linear Simplifier::multiply_atoms(Id a, Id b) {
   for (const auto& [c, d] : {std::pair(a, b), std::pair(b, a)}) {
@@ -80,7 +74,8 @@ Linear Simplifier::multiply(const Linear& a, const Linear& b) {
     return r;
   }
   const bool by_one = std::min(a.terms.size(), b.terms.size()) == 1;
-  if (a.terms.size() * b.terms.size() > (by_one ? kMostProductsByOne : kMostProducts)) {
+  if (a.terms.size() * b.terms.size() >
+      (by_one ? kLimits.product_terms_by_one : kLimits.product_terms)) {
     const auto factor = [&](const Linear& s) { return build(s); };
     Id x = factor(a), y = factor(b);
     if (compare(c_, x, y) > 0) std::swap(x, y);

@@ -2,15 +2,13 @@
 // its remainder, or choices on one condition.
 #include <algorithm>
 
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
 
 namespace touchstone::symbolic {
 
 namespace {
-
-constexpr int kDeepestSums = 4;             // sums in digits in sums ... that are looked into
-constexpr std::ptrdiff_t kMostDigits = 24;  // digits of one sum that are compared with each other
 
 const Term* find_term(const Linear& s, Id atom) {
   for (const Term& t : s.terms)
@@ -224,7 +222,7 @@ void Simplifier::recombine_digits(Linear& s) {
   }
   const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == Kind::Digit; };
   const auto joins = [&](const Term& t) { return is_digit(t) && related(s, t); };
-  if (std::ranges::count_if(s.terms, is_digit) > kMostDigits) return;
+  if (std::ranges::count_if(s.terms, is_digit) > kLimits.joined_digits) return;
   if (std::ranges::none_of(s.terms, joins)) return;
   const Trace::Mark start = mark();
   Linear open = s;  // all related digits as plain quotients
@@ -384,8 +382,7 @@ void Simplifier::recombine_choices(Linear& s) {
 
 // The same choice on two conditions of which one implies the other, or that exclude each other.
 bool Simplifier::join_conditions(Linear& s) {
-  constexpr std::size_t kMostTerms = 8;
-  if (s.terms.size() > kMostTerms) return false;
+  if (s.terms.size() > kLimits.joined_conditions) return false;
   struct Flag {
     Id condition;
     Id chosen;  // 0 where the condition itself is the term
@@ -441,7 +438,7 @@ void Simplifier::recombine(Linear& s) {
       for (const Id f : n.args) symbolic |= c_.kind(f) == Kind::Div;
   }
   choices |= flags > 1;
-  if (!(digits || symbolic || choices) || depth_ >= kDeepestSums) return;
+  if (!(digits || symbolic || choices) || depth_ >= kLimits.joined_depth) return;
   ++depth_;
   if (choices) recombine_choices(s);
   if (symbolic) recombine_symbolic(s);

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/linear.h"
 #include "touchstone/symbolic/match.h"
 #include "touchstone/symbolic/trace.h"
@@ -78,10 +79,6 @@ class Simplifier {
   std::optional<Id> under(Id root, std::span<const Id> conditions, Interval* bounds = nullptr);
 
  private:
-  /// Quotients of quotients are folded while their numbers stay below this: the divisors of a deep
-  /// nest would grow without end, and a dividend must not leave 64 bits by our doing.
-  static constexpr std::int64_t kLargestFold = std::int64_t{1} << 31;
-
   using Clause = std::uint32_t;  // a set of members, by their places
   /// The largest, over the clauses, of the smallest member of each.
   struct Lattice {

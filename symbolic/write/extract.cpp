@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/linear.h"
 
 namespace touchstone::symbolic {
@@ -109,7 +110,9 @@ int Extractor::scaled_modulo(int form, const Int& factor) {
     part = dividend.args[1];
     coefficient = (*divisor - 1) * factor;
   }
-  if (part < 0 || coefficient > Int(kLargest) || *divisor * factor > Int(kLargest)) return -1;
+  if (part < 0 || coefficient > Int(kLimits.folded_number) ||
+      *divisor * factor > Int(kLimits.folded_number))
+    return -1;
   const Int period = *divisor * factor;
   const int whole = apply(StepOp::Mul, {part, constant(coefficient)});
   return apply(StepOp::FloorMod, {whole, constant(period)});
@@ -132,8 +135,7 @@ int Extractor::extract(Id root, std::span<const Id> nodes) {
   }
   // A choice that stands in sums alone is mostly laid out with what is beside it. One by itself is
   // laid out when it is asked for, but in deep expressions before.
-  constexpr std::size_t kFew = 48;
-  const bool later = nodes.size() <= kFew;
+  const bool later = nodes.size() <= kLimits.later_nodes;
   for (const Id id : nodes) {
     if (best_.contains(id)) continue;
     const Kind kind = c_.kind(id);

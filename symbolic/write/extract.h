@@ -119,9 +119,6 @@ class Extractor {
   bool has_choice(const Sum& s) const;
   int grouped(StepOp op, Members members, int depth);
 
-  /// A dividend takes in no number beyond this: it must not leave 64 bits by our doing.
-  static constexpr std::int64_t kLargest = std::int64_t{1} << 31;
-  static constexpr int kDeepest = 3;  // a choice in a choice in a choice; deeper ones stay
   /// Sums that take in what is beside them are laid out once at each depth: nests of choices ask
   /// for the same ones again and again.
   struct LaidOut {

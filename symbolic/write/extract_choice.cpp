@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/symbolic/extract_placement.h"
+#include "touchstone/symbolic/limits.h"
 
 namespace touchstone::symbolic {
 
@@ -115,11 +116,10 @@ bool Extractor::has_choice(const Sum& s) const {
 
 /// Members that have a term in common are chosen from first, and it is added once.
 int Extractor::grouped(StepOp op, Members members, int depth) {
-  constexpr std::size_t kMost = 8;
   Term common{0, 0};
   std::size_t most = 1;
   // With choices among them, the members would not be found again in what is read back.
-  const bool groups = members.size() > 2 && members.size() <= kMost &&
+  const bool groups = members.size() > 2 && members.size() <= kLimits.grouped_members &&
                       std::ranges::none_of(members, [&](const Sum& m) { return has_choice(m); });
   if (groups)
     for (const Sum& m : members)
@@ -149,7 +149,7 @@ int Extractor::grouped(StepOp op, Members members, int depth) {
 }
 
 int Extractor::lay_out_choice(const Choice& choice, const Placement& at, int depth) {
-  const int next = choice.members.size() > 4 ? kDeepest : depth + 1;
+  const int next = choice.members.size() > 4 ? kLimits.absorbed_depth : depth + 1;
   Members members;
   for (const Sum& m : choice.members) members.push_back(plus(at.shift, m, at.factor));
   const bool turned = at.factor.sign() < 0;
@@ -181,7 +181,7 @@ void Extractor::place(Sum& work, const Choice& choice, int depth, Items& items) 
       const bool alone = rest.terms.empty() && rest.constant.is_zero();
       const std::size_t factor = abs(p.unit).is_one() ? 0 : 2;
       const std::size_t beside =
-          alone ? (p.unit == Int(-1) ? 1 : 0) : size(lay_out_sum(rest, kDeepest)) + 1;
+          alone ? (p.unit == Int(-1) ? 1 : 0) : size(lay_out_sum(rest, kLimits.absorbed_depth)) + 1;
       return size(choice_form) + factor + beside;
     };
     for (const Placement& p : whole_placements(work, choice)) {
@@ -204,14 +204,13 @@ bool Extractor::divided(const Sum& work, Id choice) const {
 }
 
 bool Extractor::absorb_choices(Sum& work, int depth, bool quotients_first, Items& items) {
-  constexpr int kMost = 4;
   const Terms terms = work.terms;
   int choices = 0;
   bool left_some = false;
   for (const Term& t : terms) {
     const Kind kind = c_.kind(t.atom);
     if (kind != Kind::Max && kind != Kind::Select && !chooses(work, t)) continue;
-    if (choices == kMost) return left_some;
+    if (choices == kLimits.absorbed_choices) return left_some;
     if (quotients_first && terms.size() > 1 && divided(work, t.atom)) {
       left_some = true;
       continue;

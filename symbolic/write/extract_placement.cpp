@@ -6,6 +6,7 @@
 #include <array>
 
 #include "touchstone/base/checked.h"
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 
 namespace touchstone::symbolic {
@@ -263,9 +264,8 @@ class Extractor::Table {
 };
 
 Extractor::Placement Extractor::best_placement(const Sum& work, const Choice& choice) {
-  constexpr std::size_t kMost = 1'000'000;
   const auto atom_size = [&](Id atom) {
-    return static_cast<int>(std::min(size(form_of(atom)), kMost));
+    return static_cast<int>(std::min(size(form_of(atom)), kLimits.placed_size));
   };
   Columns columns;
   bool small = true;

@@ -4,6 +4,7 @@
 #include "touchstone/base/hash.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/extract.h"
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 
 namespace touchstone::symbolic {
@@ -30,7 +31,8 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
         (kind == Kind::Zero || kind == Kind::And || kind == Kind::Negative))
       return negation(t.atom);
     if (s.constant.is_zero() && t.coef.is_one()) return form_of(t.atom);
-    if (s.constant.is_zero() && t.coef.sign() < 0 && purpose_ == For::Text && depth < kDeepest)
+    if (s.constant.is_zero() && t.coef.sign() < 0 && purpose_ == For::Text &&
+        depth < kLimits.absorbed_depth)
       if (const int turned = turned_modulo(t, depth); turned >= 0)
         return smaller_form(turned, join(plain_items(s), s.constant));
   }
@@ -40,7 +42,7 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
     absorbs |= n.kind == Kind::Max || n.kind == Kind::Select ||
                (n.kind == Kind::Digit && n.second.is_zero()) || chooses(s, t);
   }
-  if (!absorbs || depth >= kDeepest) {
+  if (!absorbs || depth >= kLimits.absorbed_depth) {
     Sum work = s;
     Items items;
     turn_flag(work, items);
@@ -60,12 +62,11 @@ int Extractor::lay_out_sum(const Sum& s, int depth) {
 }
 
 std::size_t Extractor::least_plain(const Sum& s) const {
-  constexpr std::size_t kMost = 1000;
   std::size_t total = s.constant.is_zero() ? 0 : 2;
   for (const Term& t : s.terms) {
     std::size_t own = 3;  // a choice by itself, as max(x, 0)
     if (const int* const known = best_.find(t.atom)) {
-      own = std::min(size(*known), kMost);
+      own = std::min(size(*known), kLimits.least_size);
     } else {  // it names all its variables
       const auto variables = static_cast<std::size_t>(
           std::ranges::count_if(c_[c_[t.atom].args[0]].terms,
@@ -160,7 +161,7 @@ void Extractor::take_in_beside(Sum& work, Sum& dividend, const Int& k, const Int
   for (const Term& t : work.terms) {
     if (!divides(k, t.coef) || !in_choice(t.atom)) continue;
     const Int factor = floor_div(t.coef, k) * divisor;
-    if (abs(factor) > kLargest) continue;
+    if (abs(factor) > kLimits.folded_number) continue;
     wider = plus(wider, Sum{0, {Term{1, t.atom}}}, factor);
     rest = plus(rest, Sum{0, {t}}, -1);
     beside += size(form_of(t.atom)) + (abs(t.coef).is_one() ? 1 : 3);
@@ -183,7 +184,7 @@ void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& 
   for (const Term& t : terms) {
     if (coefficient(before, t.atom).is_zero() || !divides(k, t.coef)) continue;
     const Int factor = floor_div(t.coef, k) * n.first;
-    if (abs(factor) > kLargest) continue;
+    if (abs(factor) > kLimits.folded_number) continue;
     dividend = plus(dividend, Sum{0, {Term{1, t.atom}}}, factor);
     work = plus(work, Sum{0, {t}}, -1);
   }
@@ -194,7 +195,7 @@ void Extractor::absorb_quotient(Sum& work, const Term& digit, int depth, Items& 
                 : quotient(dividend, lay_out_sum(dividend, depth + 1), n.first, depth + 1);
   };
   const bool moves = !work.constant.is_zero() && divides(k, work.constant) &&
-                     abs(work.constant * n.first) <= kLargest;
+                     abs(work.constant * n.first) <= kLimits.folded_number;
   const bool chosen = std::ranges::any_of(
       dividend.terms, [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; });
   int outside = -1;  // with the number beside it, where its members may take that in

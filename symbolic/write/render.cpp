@@ -1,4 +1,5 @@
 #include "touchstone/symbolic/extract.h"
+#include "touchstone/symbolic/limits.h"
 
 namespace touchstone::symbolic {
 
@@ -155,9 +156,8 @@ class FormWriter {
 }  // namespace
 
 std::string render(const List<Form>& forms, int root, std::string memory) {
-  constexpr std::size_t kLongest = 50'000'000;
   const std::size_t parts = forms[static_cast<std::size_t>(root)].size;
-  if (parts > kLongest)
+  if (parts > kLimits.text_parts)
     throw Error(
         fmt::format("render: the text would have {} parts, since shared parts are written "
                     "out; use lower",

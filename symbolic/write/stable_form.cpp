@@ -4,15 +4,12 @@
 
 #include "touchstone/symbolic/canonical_builder.h"
 #include "touchstone/symbolic/extract.h"
+#include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 
 namespace touchstone::symbolic {
 
 namespace {
-
-constexpr std::size_t kMostReread = 128;  // of an expression that is read again
-constexpr std::size_t kMostSize = 400;    // of its text
-constexpr int kMostRounds = 12;
 
 /// The names of the variables among the nodes, which are those given where they say the same;
 /// nullptr where two variables have one name, and so no text apart.
@@ -37,7 +34,6 @@ const std::map<std::string, Node>* names_of(Context& context, std::span<const Id
 /// and comparisons with what they turn on, products of quotients, and numbers past which digits do
 /// not fold.
 bool may_change(const Context& c, std::span<const Id> nodes) {
-  constexpr std::int64_t kLargestFold = std::int64_t{1} << 31;  // as in digit.cpp
   bool maxima = false, comparisons = false, products = false, divisions = false;
   bool counted = false, several = false;  // comparisons, divisions in sums
   int conjunctions = 0;
@@ -60,7 +56,8 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
         divisions = true;
         for (const Term& t : c[n.args[0]].terms) several |= c[t.atom].kind == Kind::Digit;
         if (!n.second.is_zero() && !n.first.is_one()) return true;
-        if (n.first > Int(kLargestFold) || n.second > Int(kLargestFold)) return true;
+        if (n.first > Int(kLimits.folded_number) || n.second > Int(kLimits.folded_number))
+          return true;
         break;
       case Kind::Div:
       case Kind::Mod:
@@ -99,14 +96,14 @@ Id stable_form(Context& context, Id root, const std::map<std::string, Node>& giv
         return context.kind(t.atom) == Kind::Variable;
       }))
     return root;
-  List<Id> nodes = reachable(context, root, kMostReread);
+  List<Id> nodes = reachable(context, root, kLimits.reread_nodes);
   if (nodes.empty() || !may_change(context, nodes)) return root;
   std::map<std::string, Node> own;
   const auto* const names = names_of(context, nodes, given, own);
   if (!names) return root;
   List<Id> seen{root};
   List<std::size_t> sizes;
-  while (seen.size() < kMostRounds) {
+  while (seen.size() < kLimits.reread_rounds) {
     Tape tape;  // of the text, which is not needed itself
     {
       std::optional<Extractor> own_forms;
@@ -115,7 +112,7 @@ Id stable_form(Context& context, Id root, const std::map<std::string, Node>& giv
       if (seen.size() > 1) nodes = reachable(context, seen.back());
       const int form = e.extract(seen.back(), nodes);
       sizes.push_back(e.forms()[static_cast<std::size_t>(form)].size);
-      if (sizes.back() > kMostSize) return root;
+      if (sizes.back() > kLimits.reread_size) return root;
       if (!tape.take(e.forms(), form, context, nodes)) return root;
     }
     if (seen.size() == 1 && written.comparable() && tape.comparable() &&

@@ -1,0 +1,107 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace touchstone::symbolic {
+
+/// Every bound on work and memory of the module. The first three refuse, with an error that says
+/// so; past any other the answer is right all the same, but an expression may stay longer, or an
+/// interval wider, than it could be.
+struct Limits {
+  // ---- Refused with an error past it.
+  std::size_t digits = 1'000'000;        // of a number in a text
+  std::size_t text_parts = 50'000'000;   // of an expression that is written
+  std::size_t derivation_parts = 5'000;  // of an expression whose steps are written down
+
+  // ---- Memory: past it, results are worked out again.
+  std::size_t results = std::size_t{1} << 20;         // of operations, remembered by a context
+  std::size_t tape_words = std::size_t{1} << 22;      // of tapes whose nodes are remembered
+  std::size_t names = 4096;                           // kept when a context drops its nodes
+  std::size_t session_bytes = std::size_t{8} << 20;   // of answers; past it all are forgotten
+  std::size_t scratch_bytes = std::size_t{64} << 20;  // of a session's context between questions
+
+  // ---- Sums.
+  std::int64_t folded_number = std::int64_t{1} << 31;  // larger quotients of quotients stay two,
+                                                       // and no coefficient is scaled beyond it
+  std::size_t choice_terms = 24;                       // a longer sum in a choice stays one term
+  std::size_t choices_in_sum = 2;     // in a choice; with more, the sum stays one term
+  std::size_t joined_terms = 16;      // a dividend that makes more is not opened into the sum
+  std::size_t nested_digits = 6;      // with more, the whole part of a dividend stays inside
+  std::ptrdiff_t joined_digits = 24;  // digits of one sum; more are not joined
+  int joined_depth = 4;               // sums in digits in sums; deeper ones are not joined
+  std::size_t joined_conditions = 8;  // terms; in longer sums choices on two conditions stay two
+  std::size_t product_terms = 64;     // past it, a factor that is a sum stays a factor
+  std::size_t product_terms_by_one = 128;  // the same where the other factor is one term
+  int division_steps = 16;                 // of a long division; past it the quotient stays
+  std::size_t divisor_terms = 16;          // of a product of divisors; past it two divisions stay
+
+  // ---- Rules that the matcher applies.
+  int rules_in_rules = 3;            // rules tried on the result of a rule; past it none is
+  std::size_t matched_terms = 16;    // in longer sums, terms are not combined by rules
+  std::size_t measured_nodes = 200;  // larger expressions are not compared, so no rule applies
+
+  // ---- max and min.
+  std::size_t members = 10;          // with more, a nested maximum stays one member
+  std::size_t clauses = 10;          // maxima of minima; past it, what is nested stays one member
+  std::size_t members_at_once = 20;  // more are compared pair by pair only
+  int nested_clauses = 3;            // deeper choices stay one member
+  std::size_t compared_terms = 8;    // a longer difference of members is bounded term by term
+  std::size_t member_terms = 24;     // longer members are not divided, nor told apart, together
+  std::size_t condition_nodes = 64;  // of a quotient that is searched for a member
+  std::size_t sign_members = 8;      // with more, the sign of a maximum is not simplified
+
+  // ---- Conditions and assumptions.
+  std::size_t flat_parts = 256;     // of an `and`; longer ones nest
+  std::size_t assumed_parts = 12;   // with more, parts of an `and` are not simplified by each other
+  std::size_t compared_parts = 32;  // with more, parts are not compared pair by pair
+  std::size_t assumed_nodes = 256;  // a larger expression stays as it is under assumptions
+  int assumed_height = 16;          // a higher one stays as it is under another part of it
+  int narrowings = 2;               // rounds of bounds from facts from bounds
+  std::size_t facts = 12;           // in force at once, derived ones included; further ones are not
+                                    // derived
+  std::size_t solved_facts = 8;     // facts past which none is solved for an atom
+  std::size_t fact_terms = 4;       // longer facts are neither multiplied nor solved
+  std::size_t fact_pairs = 32;  // terms times facts; past it a sum is bounded by one fact at once
+
+  // ---- Bounds: past it, an interval is that of the terms one by one.
+  std::size_t corner_variables = 6;        // of a piecewise linear sum
+  std::int64_t corner_coefficient = 4096;  // of it
+  int corner_depth = 3;                    // of maxima in it
+  int bounded_choices = 3;                 // choices, or products, in a sum
+  std::size_t case_terms = 8;              // of a sum whose choices are told apart
+  int listed_divisors = 16;                // values of a divisor that are looked at one by one
+  std::size_t answer_corners = 6;          // variables whose corners are tried for exact bounds
+  std::int64_t answer_work = 1'000'000;    // nodes evaluated for exact bounds of an answer
+
+  // ---- Writing: past it, a longer text than could be found.
+  int absorbed_depth = 3;               // choices in choices that take in what is beside them
+  int absorbed_choices = 4;             // of one sum
+  std::size_t grouped_members = 8;      // members of a maximum that share a term
+  std::size_t least_size = 1'000;       // sizes are told apart up to it where forms are estimated
+  std::size_t placed_size = 1'000'000;  // the same where terms are placed in choices
+  std::size_t later_nodes = 48;         // larger expressions are laid out part by part
+  std::size_t reread_nodes = 128;       // a larger expression is not read back
+  std::size_t reread_size = 400;        // nor one whose text is longer
+  std::size_t reread_rounds = 12;       // of writing and reading until nothing changes
+
+  std::size_t message_characters = 60;  // of a text in a message; the rest is "..."
+
+  // ---- Derivations and their checker: past it, a step is not explained, or not accepted.
+  int tried_places = 2'000;          // where an equation may be used, a simplification
+  std::size_t tried_factors = 6;     // of an equation that is used on terms of a sum
+  int derived_rounds = 3;            // of all rules on a part
+  int derived_uses = 6;              // of one rule in a round
+  std::size_t monomials = 2'048;     // of a product multiplied out; past it, it is an atom
+  std::size_t maximum_members = 64;  // of a normal form
+  std::size_t flags = 5;             // whose cases are told apart
+  int normal_rounds = 4;             // of normalizing a maximum
+  int cases = 300;                   // told apart to prove an equation
+  int case_values = 3;               // of a variable that are told apart
+  int entailed_depth = 3;            // facts used on facts, cases within cases
+  int entailed_rounds = 3;           // of bounds from facts from bounds
+  std::size_t entailed_terms = 40;   // longer polynomials are bounded term by term
+};
+inline constexpr Limits kLimits;
+
+}  // namespace touchstone::symbolic
