@@ -87,7 +87,7 @@ std::string derivation_json(const Derivation& d) {
 
 namespace {
 
-// What a file may hold: no derivation that is written here comes near it.
+// Limits of a file: no derivation that is written here comes near them.
 constexpr std::size_t kDeepest = 1'000, kMostParts = 1'000'000;
 
 void check_size(const symbolic::Exprs& exprs) {

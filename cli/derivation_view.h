@@ -13,7 +13,7 @@ namespace touchstone::cli {
 struct StepWords {
   symbolic::MarkedText before, after;  // the whole, the changed part marked
   std::string rule;                    // its name; empty for arithmetic
-  std::string title;                   // what happens, in words
+  std::string title;                   // the step in words
   std::string from, to;                // the law as it was used; empty for arithmetic
   std::string when;                    // the rule's condition; empty where it has none
   std::vector<std::pair<std::string, std::string>> bindings;
@@ -25,7 +25,7 @@ std::vector<StepWords> words_of(const symbolic::Derivation& d, const symbolic::C
 /// "x in [0, 9]" of each variable.
 std::vector<std::string> bounds_words(const symbolic::Derivation& d);
 
-/// What the checker says of the derivation.
+/// The checker's verdict on the derivation.
 std::string verdict(const symbolic::Derivation& d, const std::optional<symbolic::Flaw>& flaw);
 
 /// For a terminal; colours as terminal.h decides.

@@ -82,7 +82,7 @@ void print_nodes(const std::vector<ExplainedNode>& nodes) {
   }
 }
 
-// What the candidate's output holds there; nothing where there is none.
+// The candidate's value there; nothing where there is no output.
 std::optional<Scalar> candidate_of(const ExplainOptions& options, const KernelFile& file,
                                    const std::vector<std::int64_t>& at) {
   if (options.output.empty()) return std::nullopt;

@@ -345,7 +345,7 @@ int run_fuzz(const FuzzOptions& o) {
   if (!o.mutant.empty()) select_mutant(o.mutant);
   const fuzz::RunOptions options = run_options(o);
   const TemporaryDirectory scratch("touchstone-fuzz");
-  ::setenv("TMPDIR", scratch.path().c_str(), 1);  // what killed workers leave goes with it
+  ::setenv("TMPDIR", scratch.path().c_str(), 1);  // files of killed workers go with it
   const std::vector<AreaPlan> plans = fuzz_plans(o);
   if (o.one) {
     if (plans.size() != 1) throw ParseError("--case is of one area: name it with --area");

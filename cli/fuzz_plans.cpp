@@ -95,7 +95,7 @@ fuzz::KernelBackends optimized_backends(const FuzzOptions& o) {
   return b;
 }
 
-// What clang compiles together costs little at -O0; other options are a second run of it.
+// Kernels that clang compiles together cost little at -O0; other options are a second run of it.
 fuzz::KernelBackends unoptimized_backends(const FuzzOptions& o) {
   fuzz::KernelBackends b;
   ClangOptions clang = clang_options(o, 0);

@@ -13,7 +13,7 @@ namespace touchstone::cli {
 /// backend that is not there.
 std::vector<fuzz::AreaPlan> fuzz_plans(const FuzzOptions& options);
 
-/// What runs the kernels of the area kernel; throws as above.
+/// The backends of the area kernel; throws as above.
 fuzz::KernelBackends kernel_backends(const FuzzOptions& options);
 
 /// A word as a shell reads it.

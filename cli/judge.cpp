@@ -74,7 +74,7 @@ std::string stamp_of(const fs::path& folder) {
   return content_hash(fmt::format("{}", fmt::join(files, "\n")));
 }
 
-// What the verdicts are read from: a suite in folders, or one drawn for the backend.
+// The cases to judge: a suite in folders, or one drawn for the backend.
 class Cases {
  public:
   Cases(const JudgeOptions& options, foreign::BackendProcess* backend, Profile profile)
@@ -288,7 +288,7 @@ std::string quoted(const std::string& word) {
   return out + "'";
 }
 
-// What goes on where a suite ends: a campaign of drawn kernels on the same backend.
+// The next step after a suite: a campaign of drawn kernels on the same backend.
 void print_campaign(const JudgeOptions& o) {
   const std::string backend = o.backend.command.empty() ? o.backend.plugin : o.backend.command;
   const std::string memory = o.backend.megabytes == BackendOptions().megabytes
@@ -305,7 +305,7 @@ void judge_all(const Cases& cases, const Profile& profile, JudgeLog& log, Report
     const std::string stamp = log ? cases.stamp(i) : "";
     const JudgedLine* const known = log.find(cases.name(i), stamp);
     const JudgedLine line = known != nullptr ? *known : line_of(cases.judge(i), profile, with_json);
-    if (OrderlyEnd::wanted()) return;  // what a signal broke off is no verdict
+    if (OrderlyEnd::wanted()) return;  // a case broken off by a signal has no verdict
     if (known == nullptr) log.add(stamp, line);
     end.change([&] { report.count(line); });
     progress.hide();

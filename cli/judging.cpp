@@ -150,7 +150,7 @@ std::optional<FoundOrder> order_of_files(const KernelFile& kernel,
 
 namespace {
 
-// What is wrong with the shape of an output; empty: nothing. Axes of size 1 order nothing, so that
+// The fault of an output's shape; empty: none. Axes of size 1 order nothing, so that
 // a scalar may come as [], [1] or [1, 1].
 std::string unfit_shape(const LazyOpPtr& kernel, const HostArray& output) {
   std::vector<std::int64_t> wanted, given = output.shape;

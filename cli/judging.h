@@ -15,7 +15,7 @@
 #include "touchstone/ops/kernel_json.h"
 #include "verbs.h"
 
-// What the verbs that judge have in common.
+// Shared by the verbs that judge.
 
 namespace touchstone::cli {
 
@@ -41,7 +41,7 @@ Verdict judge_arrays(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
 
 /// FAIL or UNUSABLE where there is no output to judge.
 Verdict no_verdict(Outcome outcome, const std::string& why);
-/// What a backend answered, judged: one that broke is a FAIL.
+/// The verdict on a backend's answer: one that broke is a FAIL.
 Verdict judge_answer(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
                      const foreign::Answer& answer, const Profile& profile);
 

@@ -24,7 +24,7 @@
 namespace touchstone::cli {
 namespace {
 
-// What is said of one operation on one type.
+// The score of one operation on one type.
 struct Score {
   std::int64_t elements = 0;    // floats that can be compared with the right answer
   std::int64_t misrounded = 0;  // of those
@@ -345,7 +345,7 @@ std::vector<Score> play_all(const Players& players, const fuzz::SuiteCase& c, Le
     }
     if (!right) right = right_answer(kernel, c.run.inputs);
     scores.push_back(play(*players.backends[k], c, kernel, *right, players.contestants[k].profile));
-    if (OrderlyEnd::wanted()) throw Interrupted();  // what a signal broke off is no score
+    if (OrderlyEnd::wanted()) throw Interrupted();  // a run broken off by a signal is no score
     log.add(c.name, hash, k, scores.back());
   }
   return scores;

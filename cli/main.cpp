@@ -606,7 +606,7 @@ void tidy_up_on_signals() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction now {};
     if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
-      sigaddset(&ending, signal);  // what nohup and the like ignore stays ignored
+      sigaddset(&ending, signal);  // signals ignored by nohup and the like stay so
   }
   pthread_sigmask(SIG_BLOCK, &ending, nullptr);
   std::thread([ending] {

@@ -11,7 +11,7 @@ Config config_of(int opt) {
   const Config read = config;
   config.opt = opt;
   config.switches = Config(opt).switches;
-  for (const SwitchInfo& row : switch_table)  // what is named by itself stands
+  for (const SwitchInfo& row : switch_table)  // a switch named by itself stands
     if (const char* const text = std::getenv(std::string(row.name).c_str());
         text != nullptr && *text != '\0')
       config.set(row.id, read.on(row.id));

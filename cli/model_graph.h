@@ -8,7 +8,7 @@ namespace touchstone::cli {
 
 /// The environment's config, with the switches of `opt` where it is not -1.
 Config config_of(int opt);
-/// What a model is scheduled into on CLANG, its leaves realized.
+/// The schedule of a model on CLANG, its leaves realized.
 struct ModelSchedule {
   std::vector<LazyBufferPtr> outputs;  // the output, or mean(output^2) and all gradients
   std::vector<ScheduleItem> items;

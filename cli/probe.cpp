@@ -30,7 +30,7 @@ std::string size_words(const fuzz::FaultPower& power, std::size_t probe) {
   return power.fault.has_size ? fmt::format("{}", *least) : "yes";
 }
 
-// What the probes say of one fault, and where none shows it what would.
+// The probes' report on one fault, and where none shows it what would.
 std::string in_words(const fuzz::FaultPower& power, const std::vector<fuzz::Probe>& probes,
                      const Profile& profile) {
   const fuzz::PlannedFault& fault = power.fault;

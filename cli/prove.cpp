@@ -67,7 +67,7 @@ std::string coloured(prove::Verdict verdict) {
                                               : yellow(text);
 }
 
-/// What is to be said of one claim besides its own proof.
+/// The proof of one claim, and those of claims changed a little.
 struct ProvedRule {
   const Named* named;
   Proof proof;

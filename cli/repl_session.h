@@ -11,14 +11,14 @@
 
 namespace touchstone::cli {
 
-/// What a person has told `touchstone repl`, and the answers to the lines typed. Names are kept as
+/// A session's definitions, and the answers to the lines typed. Names are kept as
 /// text, so every line is answered as if it were the first.
 class ReplSession {
  public:
   /// The text to show for a line. Throws touchstone::Error, and changes nothing then.
   std::string answer(std::string_view line);
   bool ended() const { return ended_; }
-  /// What may stand in place of the last word, from `word` on; sorted.
+  /// Completions of the last word, from `word` on; sorted.
   std::vector<std::string> completions(std::string_view word) const;
 
  private:

@@ -199,7 +199,7 @@ struct FuzzOptions {
   std::optional<std::int64_t> megabytes;
   std::string plant = "none";
   std::string mutant;        // of a build that holds some; empty: none
-  bool index_stats = false;  // what the kernels' accesses cost, and no run
+  bool index_stats = false;  // the cost of the kernels' accesses, and no run
 };
 int run_fuzz(const FuzzOptions& options);
 
@@ -219,7 +219,7 @@ struct MutantsOptions {
 /// Whether the fuzzer finds the faults of a build that holds mutants, as a Markdown table. kExitNo
 /// where one survives, or where something is found without any.
 int run_mutants(const MutantsOptions& options);
-/// What takes part in a hunt: all, or those of these names.
+/// The areas of a hunt: all, or those of these names.
 std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names);
 
 struct SimplifyOptions {

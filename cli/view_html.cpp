@@ -72,7 +72,7 @@ std::vector<symbolic::Values> some_values(const ViewStory& story) {
   return all;
 }
 
-// What the first view lies in: itself, or the buffer as far as it reads.
+// The shape below the first view: its own, or the buffer as far as it reads.
 ordered_json base_of(const ShapeTracker& start) {
   if (start.is_contiguous()) return numbers(start.shape());
   return ordered_json::array({start.real_size()});

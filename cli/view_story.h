@@ -14,7 +14,7 @@ struct ViewStep {
   std::string title;               // "reshape 5,2,5,2"; the shape itself first
   std::vector<View> composed;      // with nothing merged; innermost first, as all stacks
   std::vector<View> views;         // as merged so far
-  std::vector<std::string> notes;  // what was merged and why, what was not and why not
+  std::vector<std::string> notes;  // merges, with the reason, and failed merges, with theirs
 };
 
 /// An address and its condition as text, and what both cost.
