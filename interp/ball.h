@@ -27,7 +27,7 @@ struct Ball {
 
 namespace ball {
 
-/// What is lost where a result is rounded to a float type: u |x| + eta.
+/// The rounding error of a float type: u |x| + eta.
 struct Unit {
   double relative;  // u, half a unit in the last place of 1
   double absolute;  // eta, half the least subnormal

@@ -7,7 +7,7 @@
 
 #include "touchstone/dtype/scalar.h"
 
-// What Eigen has to know of the narrow floats to store and walk them; it never computes with them.
+// Eigen's traits of the narrow floats, to store and walk them; it never computes with them.
 namespace Eigen {
 template <>
 struct NumTraits<touchstone::float8_e4m3> : GenericNumTraits<float> {

@@ -16,7 +16,7 @@ namespace touchstone {
 
 enum class CertifiedOp : std::uint8_t { Exp2, Log2, Sin, Sqrt, Recip };
 
-/// What the inputs of one block gave. Inputs are the patterns of their bits.
+/// The outcome of one block of inputs. Inputs are the patterns of their bits.
 struct BlockRecord {
   std::uint64_t hash = 0;  // of the outputs, little-endian, NaNs as one pattern; 0: not checked yet
   std::vector<std::uint32_t> undecided;  // too near a tie for the second path: MPFR decided
@@ -57,7 +57,7 @@ Certificate empty_certificate(CertifiedOp op, DType dtype, std::string version);
 
 enum class Finding : std::uint8_t { Right, Undecided, Wrong };
 
-/// What the second path says of one output, all by their bits.
+/// The second path's finding on one output, all by their bits.
 Finding second_opinion(CertifiedOp op, DType dtype, std::uint32_t input, std::uint32_t output);
 
 /// Checks one block. Reads nothing but its arguments; may run in many threads.

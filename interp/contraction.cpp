@@ -114,7 +114,7 @@ class Marker {
     operand.contraction.is_summed = operand.contraction.is_summed || summed;
   }
 
-  // What a compiler knows of a float's value, as far as matters here.
+  // A float's value as a compiler knows it, as far as matters here.
   Constant constant_of(int id, const ProgramNode& node) {
     if (!is_float(node.dtype)) return std::nullopt;
     if (node.op == Op::Const) {

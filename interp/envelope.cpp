@@ -18,7 +18,7 @@
 namespace touchstone::interp {
 namespace {
 
-// What a profile allows besides the reference's answer, for one storage type.
+// The answers that a profile allows besides the reference's, for one storage type.
 template <class T>
 class Allowance {
  public:

@@ -57,7 +57,7 @@ struct LegalBlock {
 /// By which rules: intervals, (value, radius), or each node by both, where the narrower counts.
 enum class Form : std::uint8_t { Both, Interval, Radius };
 
-/// What a conforming device may answer for every element of a kernel on given inputs (host buffers,
+/// The legal answers for every element of a kernel on given inputs (host buffers,
 /// by number; buffer 0 is not read), block by block in the order of the output:
 /// sink(first, block). `kernel` valid; `values` binds its variables.
 void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,

@@ -75,7 +75,7 @@ void ExactSum<T>::add_part(double x) {
   const double fraction = std::frexp(x, &exponent);  // in [1/2, 1)
   auto mantissa = static_cast<std::uint64_t>(std::abs(std::ldexp(fraction, 53)));
   int position = exponent - 53 - Layout::kLeastExponent;
-  if (position < 0) {  // what is shifted out is 0
+  if (position < 0) {  // the bits shifted out are 0
     mantissa >>= -position;
     position = 0;
   }

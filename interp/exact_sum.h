@@ -43,7 +43,7 @@ constexpr U widened(T x) {
     return convert<U>(x);
 }
 
-// What is known of a sum that is not a finite number other than 0.
+// The special terms of a sum: NaNs and infinities.
 struct SumSpecials {
   bool nan = false;
   bool positive_infinity = false;

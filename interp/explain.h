@@ -11,7 +11,7 @@
 
 namespace touchstone {
 
-/// What legal values one element of one node has.
+/// The legal values of one element of one node.
 struct LegalScalars {
   Scalar low, high;  // where `number`
   bool number = false, nan = false, any = false;

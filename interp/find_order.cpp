@@ -80,7 +80,7 @@ struct ReplayedSum {
 
 struct UsualOrder {
   std::string name;
-  Profile declared;  // what a profile says of it; Any: nothing
+  Profile declared;  // as in a profile; Any: not declared
   std::function<double(const ReplayedSum&, std::span<const double>)> sum;
 };
 
@@ -126,7 +126,7 @@ std::vector<UsualOrder> usual_orders(std::size_t terms) {
   return all;
 }
 
-// What is replayed: the terms of some elements, exact, and the type that holds a rounded product.
+// The sums to replay: the terms of some elements, exact, and the type that holds a rounded product.
 struct Replay {
   std::vector<std::vector<double>> terms;
   std::vector<std::int64_t> elements;

@@ -14,7 +14,7 @@ using Column = std::array<ElementwiseFxn, kOpCount>;
 template <class T>
 inline constexpr bool kIsSmall = std::is_integral_v<T> && sizeof(T) < 4;
 
-// What a type computes in: narrow floats in float, each operation then rounded once
+// The type that another is computed in: narrow floats in float, each operation then rounded once
 // (scalar_arith.h says why that is the right rounding), small integers in 32 bits, of which the low
 // ones are then kept.
 template <class T>

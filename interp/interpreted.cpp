@@ -97,7 +97,7 @@ class ThreadedRun {
   static constexpr std::int64_t kParts =
       64;  // of a task, where it is not larger than so many blocks
 
-  // What one thread computes with.
+  // The state of one thread.
   struct Worker {
     Worker(const Program& program, std::span<Buffer* const> buffers)
         : domain(buffers), evaluator(program, domain) {}

@@ -170,7 +170,7 @@ void row(const ProgramNode& node, bool unrounded, std::span<const LegalBlock* co
       maximum(a, b, n, c);
       break;
   }
-  // What is not ok is written over by the general rules.
+  // Elements that are not ok are written over by the general rules.
   std::copy_n(c.lo, std::int64_t{n}, out.lo.begin<T>() + first);
   std::copy_n(c.hi, std::int64_t{n}, out.hi.begin<T>() + first);
   std::fill_n(out.flags.data() + first, std::int64_t{n}, LegalBlock::kNumber);

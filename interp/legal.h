@@ -10,7 +10,7 @@
 #include "touchstone/interp/scalar_named.h"
 #include "touchstone/interp/scalar_ops.h"
 
-// What a conforming device may answer for one element: an interval of values, NaN, or anything.
+// The legal answers for one element: an interval of values, NaN, or anything.
 // Every legal operation is monotone and correctly rounded, or within a declared number of ULP, so
 // intervals map by their corners (docs/oracle.md gives the rules).
 

@@ -18,7 +18,7 @@ int lowest_bit(double x) {
   return exponent - 53 + std::countr_zero(digits);
 }
 
-// What bounds the partial sums of one sum.
+// The quantities that bound the partial sums of one sum.
 struct SumSizes {
   double count;      // of terms that are not 0
   double height;     // additions on the longest way from a term to the result

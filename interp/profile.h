@@ -19,7 +19,7 @@ struct FunctionError {
   bool operator==(const FunctionError&) const = default;
 };
 
-/// What MAX gives of a NaN and a number.
+/// The MAX of a NaN and a number.
 enum class MaxOfNan : std::uint8_t {
   NanWins,     // NaN, as IEEE 754-2019's maximum
   NumberWins,  // the number, as maxNum and C's fmax
@@ -36,7 +36,7 @@ enum class SumOrder : std::uint8_t {
   Exact,       // exactly, rounded once, as the reference: one answer
 };
 
-/// What becomes of a number beyond the largest of an 8-bit float.
+/// The result for a number beyond the largest of an 8-bit float.
 enum class Float8Overflow : std::uint8_t {
   AsDefined,  // as docs/semantics.md has it: the largest in float8_e4m3, infinity in float8_e5m2
   Saturates,  // the largest in both
@@ -44,7 +44,7 @@ enum class Float8Overflow : std::uint8_t {
   Either,
 };
 
-/// What a candidate device declares about its arithmetic; everything else is docs/semantics.md.
+/// The arithmetic that a candidate device declares; everything else is docs/semantics.md.
 /// The default is what a C compiler and glibc give.
 struct Profile {
   std::string name = "glibc";

@@ -9,7 +9,7 @@
 
 namespace touchstone::interp {
 
-/// What contraction may do at a node of floats. Bit k of a mask stands for operand k.
+/// The role of a node of floats in contraction. Bit k of a mask stands for operand k.
 struct Contraction {
   bool is_product = false;  // a MUL, or what is compiled to one
   bool carries = false;     // one, or what hands one on

@@ -7,7 +7,7 @@
 
 namespace touchstone::interp {
 
-/// What is known of element i of a block of floats in radius form: its own, else that of its
+/// The ball of element i of a block of floats in radius form: its own, else that of its
 /// interval. It speaks of the numbers among the legal results only.
 template <class T>
 Ball ball_of(const LegalBlock& block, std::int64_t i) {

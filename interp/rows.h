@@ -5,7 +5,7 @@
 #include "touchstone/dtype/storage.h"
 
 // The rows of the Interpreted device's table: one expression of Eigen's each, over whole arrays.
-// What Eigen computes as IEEE 754 and C++ define it is its own: + - * /, comparisons, choice, casts
+// Eigen computes alone where it follows IEEE 754 and C++: + - * /, comparisons, choice, casts
 // that are exact or round once. Everything else is a function of scalar_ops.h under unaryExpr or
 // binaryExpr, since Eigen's sqrt, exp, log, sin, min and max of floats are not IEEE. One operation
 // a row, so that there is nothing to contract.

@@ -12,7 +12,7 @@ namespace {
 // Elements [begin, end) of each axis.
 using Box = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-// What of its operands a node needs for `box` of itself.
+// The box of its operands that a node needs for `box` of itself.
 Box needed(const LazyOp& node, Box box) {
   if (is_reduce(node.op()))
     for (const int axis : node.reduce_arg().axes) {

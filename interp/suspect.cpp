@@ -19,7 +19,7 @@ using namespace interp;
 
 constexpr std::int64_t kMostElements = 1024;
 constexpr double kNearShare = 0.75;  // of the errors that a fault has to explain
-constexpr double kBeyondBias = 1.5;  // what a fitted fault must be of the bias that is legal
+constexpr double kBeyondBias = 1.5;  // least fitted fault, in multiples of the legal bias
 
 // ln P(X >= k) of n fair coins, from above: the first term and a geometric series.
 double log_coins(std::int64_t k, std::int64_t n) {
@@ -232,7 +232,7 @@ class Tests {
   std::vector<Candidate> candidates_;
 };
 
-// What a kernel's sums and the profile say of its errors.
+// The error model of a kernel's sums under a profile.
 struct Arithmetic {
   SumRounding rounding;
   int accumulator_digits = 64;

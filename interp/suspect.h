@@ -23,7 +23,7 @@ struct Suspicion {
   std::string str() const;
 };
 
-/// What the errors of a legal output, together, say of it (docs/oracle.md, "Suspicion").
+/// The evidence of the errors of a legal output, together (docs/oracle.md, "Suspicion").
 struct ErrorEvidence {
   std::int64_t elements = 0;  // whose errors were looked at
   int tests = 0;

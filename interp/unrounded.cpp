@@ -105,7 +105,7 @@ class ColumnReducer {
   void add(Sum& s, const W* x, std::int64_t count) const {
     sums_ ? sum(s, x, count) : maximum(s, x, count);
   }
-  // What each addition loses is kept (Neumaier, "Rundungsfehleranalyse einiger Verfahren zur
+  // Keeps the error of each addition (Neumaier, "Rundungsfehleranalyse einiger Verfahren zur
   // Summation endlicher Summen", 1974).
   static void sum(Sum& s, const W* x, std::int64_t count) {
     W high = s.high, low = s.low;

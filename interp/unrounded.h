@@ -16,7 +16,7 @@
 
 namespace touchstone::interp {
 
-/// What a device may have done to a kernel's operands or sums.
+/// A hypothesis about a device: its treatment of a kernel's operands or sums.
 struct Hypothesis {
   enum class Kind : std::uint8_t {
     Exact,
@@ -31,7 +31,7 @@ struct Hypothesis {
   std::string str() const;
 };
 
-/// What the terms of one sum say of the errors of summing them.
+/// The quantities of one sum's terms that bound the errors of summing them.
 struct SumFacts {
   double terms = 0;      // those that are not 0
   double magnitude = 0;  // sum |v|

@@ -21,7 +21,7 @@ bool is_saturated(const Legal<T>& x) {
     return false;
 }
 
-/// What a product may be where it is not rounded.
+/// The legal values of a product where it is not rounded.
 template <class T>
 Legal<T> not_rounded(const Legal<T>& x) {
   return is_saturated(x) ? Legal<T>::unknown() : legal::widened(x, 1);

@@ -16,7 +16,7 @@ namespace {
 using interp::Legal;
 using interp::LegalBlock;
 
-// What was seen of a run of elements.
+// The findings on a run of elements.
 struct Seen {
   Verdict verdict;
   interp::WidthCounts relative, ulp;
@@ -39,7 +39,7 @@ void note_error(const Legal<T>& legal, T got, Verdict& verdict) {
   }
 }
 
-// What was seen of the elements after those of `verdict`. Errors by Chan, Golub and LeVeque,
+// Adds the findings on the elements after those of `verdict`. Errors by Chan, Golub and LeVeque,
 // "Updating formulae and a pairwise algorithm for computing sample variances" (1979).
 void append(Verdict& verdict, const Verdict& next) {
   verdict.checked += next.checked;

@@ -29,7 +29,7 @@ struct Widths {
 /// Fewer errors than these are no statistics.
 inline constexpr std::int64_t kStatistics = 1000;
 
-/// What the oracle says of one kernel run by a candidate, with its evidence.
+/// The oracle's verdict on one kernel run by a candidate, with its evidence.
 struct Verdict {
   Outcome outcome = Outcome::Pass;
   std::int64_t checked = 0;     // elements looked at
@@ -37,7 +37,7 @@ struct Verdict {
   std::int64_t weak = 0;        // legal sets too wide to mean anything
   std::int64_t blunt = 0;       // wider than a sharp one's (docs/oracle.md), the weak among them
   std::int64_t determined = 0;  // exactly one legal answer
-  /// What could not have been seen: the span of each element's legal numbers as a share of its
+  /// Errors that would not be seen: the span of each element's legal numbers as a share of its
   /// larger end, and in units in the last place of the output's type.
   Widths relative, ulp;
   /// The widest legal interval among elements that are not weak, in units in the last place of the
@@ -51,7 +51,7 @@ struct Verdict {
   std::int64_t errors = 0;
   double mean_error = 0, variance = 0;
 
-  /// What the errors say together, where nothing is illegal and not every element is determined.
+  /// The errors taken together, where nothing is illegal and not every element is determined.
   std::optional<ErrorEvidence> evidence;
 
   std::string advice;  // Weak: what would make the verdict sharper, where that is known
@@ -93,8 +93,8 @@ struct Verdict {
 Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& candidate,
               const Profile& profile = {}, const symbolic::Values& values = {});
 
-/// What verdicts on several inputs of one kernel (its own, and probes of other families) say
-/// together: the first FAIL, else the first UNUSABLE, else PASS where at least one is sharp, else
+/// The joint verdict on several inputs of one kernel (its own, and probes of other families):
+/// the first FAIL, else the first UNUSABLE, else PASS where at least one is sharp, else
 /// WEAK. Counts are added; widths are those of the sharpest input, since an error that it shows
 /// needs no other. A suspicion on any of them stays one. UNUSABLE where there are none.
 Verdict combine(std::span<const Verdict> verdicts);
