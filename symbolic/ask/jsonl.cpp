@@ -87,7 +87,7 @@ class Reader : public nlohmann::json_sax<Json> {
                                  what.size() > 200 ? what.substr(0, 200) : what));
   }
 
-  /// What is left to say once the whole text was read.
+  /// The checks that wait until the whole text was read.
   void finish() const {
     if (!seen_.contains("in"))
       throw ParseError("there is no \"in\"; give the expression as \"in\":\"a//2*2\"");
@@ -173,7 +173,7 @@ class Reader : public nlohmann::json_sax<Json> {
 std::string end_text(const End& end) { return end ? end->str() : "null"; }
 
 std::string error_json(std::string_view what) {
-  // What the message quotes may be cut within a character.
+  // The text that the message quotes may be cut within a character.
   return "{\"error\":" +
          nlohmann::json(what).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "}";
 }

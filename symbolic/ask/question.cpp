@@ -215,7 +215,7 @@ Solution::Solution(const Reading& reading, std::string_view text, Context& conte
     if (!under) throw ParseError("assume: no values of the variables meet all of these");
     id_ = *under;
   }
-  // What is laid out depends on what the same extractor has laid out before.
+  // A layout depends on those that the same extractor has made before.
   if (id_ != built) extractor_.emplace(context, Extractor::For::Text);
   form_ = extractor_->extract(id_);
   size_ = extractor_->forms()[static_cast<std::size_t>(form_)].size;

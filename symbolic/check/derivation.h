@@ -28,7 +28,7 @@ struct DerivationStep {
   /// The part as a function of the rule's side, which it writes `_`: `_` itself where the part is
   /// that side, `y + 3*_` where it is one of its terms.
   Expr context = 0;
-  /// What the condition of the rule follows from: bounds of variables, assumptions, and conditions
+  /// The premises of the rule's condition: bounds of variables, assumptions, and conditions
   /// under which the part stands.
   std::vector<Expr> facts;
 };
@@ -54,7 +54,7 @@ struct Derivation {
   std::optional<Expr> longer;
 };
 
-/// What may be used at a place of an expression: bounds of the variables, the first `known` of the
+/// Facts that hold at a place of an expression: bounds of the variables, the first `known` of the
 /// assumptions, and what `and`, `or` and `where` above the place say about it.
 std::vector<Expr> facts_at(Derivation& d, std::size_t known, Expr whole, const Path& path);
 

@@ -8,7 +8,7 @@
 
 namespace touchstone::symbolic {
 
-/// What is wrong with the first step that is not right.
+/// The first step that is not right, and why.
 struct Flaw {
   std::size_t chain;  // an assumption, or the number of assumptions for the expression itself
   std::size_t step;   // counts from 0; steps.size() where the chain does not end in the result

@@ -10,7 +10,7 @@
 
 namespace touchstone::symbolic {
 
-/// What some facts imply, as far as intervals, congruences, sums of facts and the cases of flags
+/// Consequences of facts, as far as intervals, congruences, sums of facts and the cases of flags
 /// and maxima tell. Knows nothing of variables but the facts.
 class Entailment {
  public:
@@ -66,7 +66,7 @@ class Entailment {
   std::vector<std::pair<PolyId, Int>> residues_;  // p = 0 (mod m); modulo 0 it is 0
   std::set<PolyId> nonzero_;
   std::map<AtomId, bool> flags_;
-  std::map<AtomId, Interval> known_;  // what facts say of an atom
+  std::map<AtomId, Interval> known_;  // bounds of atoms by facts
   std::map<AtomId, Interval> memo_;
   bool settled_ = false, contradictory_ = false;
 };

@@ -1,4 +1,4 @@
-// What values expressions have where facts hold: of atoms, of sums term by term, with facts added,
+// Bounds of expressions where facts hold: of atoms, of sums term by term, with facts added,
 // and case by case.
 #include <algorithm>
 
@@ -33,7 +33,7 @@ void Entailment::narrow(AtomId a, const Interval& range) {
 void Entailment::tighten() {
   settled_ = true;
   for (int round = 0; round < kLimits.entailed_rounds && !contradictory_; ++round) {
-    for (const PolyId p : nonzero_) {  // what is not 0 and not below is above
+    for (const PolyId p : nonzero_) {  // not 0 and not below: above
       memo_.clear();
       const PolyId above = ring_->add(ring_->constant(1), p, -1);
       if (plain(p).at_least(0) && std::ranges::find(facts_, above) == facts_.end())

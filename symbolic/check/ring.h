@@ -11,7 +11,7 @@
 
 namespace touchstone::symbolic {
 
-/// What the ring cannot look into.
+/// The kinds of atoms: operands that the ring cannot look into.
 enum class AtomKind : std::uint8_t {
   Variable,
   Quotient,   // parts[0] // parts[1]

@@ -79,7 +79,7 @@ Expr Ring::expression(PolyId root) {
     }
   }
   if (!constant.is_zero()) items.emplace_back(constant, e_.constant(1));
-  decltype(items) ordered;  // what is added, then what is taken away
+  decltype(items) ordered;  // terms added, then terms subtracted
   for (const bool positive : {true, false})
     for (const auto& item : items)
       if ((item.first.sign() > 0) == positive) ordered.push_back(item);

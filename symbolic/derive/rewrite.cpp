@@ -63,7 +63,7 @@ std::vector<Expr> conjuncts(const Exprs& e, Expr root) {
 
 bool is_sum(ExprOp op) { return op == ExprOp::Add || op == ExprOp::Sub || op == ExprOp::Neg; }
 
-/// What b has beyond a; nullopt where a does not divide b.
+/// b divided by a; nullopt where a does not divide b.
 std::optional<Monomial> cofactor(const Monomial& a, const Monomial& b) {
   Monomial rest;
   if (!std::ranges::includes(b, a)) return std::nullopt;
@@ -107,7 +107,7 @@ std::optional<DerivationStep> Rewriter::use(const Equation& q, Expr whole, const
     return from.terms.size() > 1 ? look(Pass::Complete) : std::optional<DerivationStep>();
   if (!atom)
     if (auto step = look(Pass::Sums)) return step;
-  std::ranges::reverse(spots);  // what is deepest first
+  std::ranges::reverse(spots);  // the deepest first
   if (auto step = look(Pass::Whole)) return step;
   if (atom)
     if (auto step = look(Pass::Sums)) return step;

@@ -9,7 +9,7 @@
 
 namespace touchstone::symbolic {
 
-/// What the grammar makes of a text: canonical nodes, the tree as written, or anything else that
+/// Builds the result of parsing: canonical nodes, the tree as written, or anything else that
 /// fits in 32 bits.
 class ExpressionBuilder {
  public:
@@ -17,9 +17,9 @@ class ExpressionBuilder {
 
   virtual ~ExpressionBuilder() = default;
   virtual Value constant(const Int& value) = 0;
-  /// What a name stands for; nullopt where it is unknown.
+  /// The value of a name; nullopt where it is unknown.
   virtual std::optional<Value> name(std::string_view name) = 0;
-  /// What could have stood in an unknown name's place, for the message.
+  /// The known names, for the message about one that is unknown.
   virtual std::string known_names() const = 0;
   /// Whether the value is certainly 0, and so cannot be divided by.
   virtual bool is_zero(Value value) const = 0;

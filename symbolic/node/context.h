@@ -21,7 +21,7 @@ namespace touchstone::symbolic {
 using Id = std::uint32_t;
 enum class ExprOp : std::uint8_t;  // expr.h
 
-/// What a node is. Everything else of the language is written with these: `a or b` is
+/// The kinds of nodes. Everything else of the language is written with these: `a or b` is
 /// 1 - And(1-a, 1-b), min(a, b) is -Max(-a, -b), where(c, a, b) is b + Select(c, a-b), so that
 /// equal functions meet in one form and the linear part of an expression stays visible. A term of b
 /// alone that may divide by 0 is guarded: it is Select(not c, term).
@@ -121,7 +121,7 @@ class Context {
             n.kind == Kind::Variable ? n.parts.name : nullptr};
   }
 
-  // What was asked before, for the holder of the lock. Results are functions of the nodes alone, so
+  // Memo of results, for the holder of the lock. Results are functions of the nodes alone, so
   // it changes none of them which are remembered; an entry may be lost at any time.
   /// The result of an operation on up to three nodes.
   std::optional<Id> recall(ExprOp op, std::span<const Id> args) const;
@@ -135,7 +135,7 @@ class Context {
 
   // The rest is for the simplifier. The caller holds the lock, and has put the parts in canonical
   // order and form: these functions only look the node up, or add it with its bounds.
-  /// What all values of a node have in common beside its bounds.
+  /// The congruence that all values of a node obey, beside its bounds.
   Congruence congruence(Id id) const;
   /// Some atom of the node, or it itself, has a congruence that its coefficients do not tell.
   bool strided(Id id) const { return at(id).strided; }

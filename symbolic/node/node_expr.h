@@ -8,8 +8,8 @@
 namespace touchstone::symbolic {
 
 /// Canonical nodes as expressions, each kind as it is defined, without looking for a short form.
-/// What is a flag by its bounds only is a factor, since `and` and `where` would ask whether it is
-/// 0.
+/// A node that is a flag by its bounds alone becomes a factor: `and` and `where` would ask whether
+/// it is 0.
 class NodeExprs {
  public:
   NodeExprs(Context& context, Exprs& exprs) : c_(context), e_(exprs) {}

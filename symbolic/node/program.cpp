@@ -25,7 +25,7 @@ Program::Program(const Context& context, Id root)
 }
 
 std::optional<Int> Program::run(std::span<const Int> values) {
-  // What divides by zero has no value: where the result depends on it, there is none. The second
+  // A division by zero has no value: where the result depends on it, there is none. The second
   // number stands above what divisors of any likely length make 0 of it.
   static const Int numbers[] = {1'000'003, Int::from_digits("1" + std::string(100, '0') + "267")};
   Int first = pass(values, 0);

@@ -44,7 +44,7 @@ class CanonicalBuilder final : public ExpressionBuilder {
   Value chain(std::span<const ExprOp> ops, std::span<const Value> values) override;
 
  private:
-  /// What `build` makes, or made of the same before.
+  /// The result of `build`, or the one remembered of the same arguments.
   template <class Build>
   Id remembered(ExprOp op, std::span<const Id> args, const Build& build);
   Id built(ExprOp op, std::span<const Id> args);

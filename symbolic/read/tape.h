@@ -26,7 +26,7 @@ class Tape {
   /// is written as a divisor is refused here, one that comes about only when the node is built.
   /// Throws ParseError pointing at the column.
   void read(std::string_view text, const std::map<std::string, Node>& names);
-  /// What reading the text of a form would give, its variables among these nodes; false where that
+  /// The result of reading a form's text, its variables among these nodes; false where that
   /// text would be refused. Recurses on the depth of the form.
   bool take(const List<Form>& forms, int root, const Context& context,
             std::span<const Id> variables);

@@ -355,7 +355,7 @@ constexpr Rule kRules[] = {
      "max(c*x, c*y)", "c*max(x, y)", "c >= 0", "",
      "x=.. y=..", "max(4*x, 4*y)", "4*max(x, y)"},
 
-    // What bounds alone decide.
+    // Laws that bounds alone decide.
     {"bounds.fixed", "what has but one value by its bounds is that number",
      "x", "k", "k <= x and x <= k", "",
      "x=3..3", "x", "3"},

@@ -25,7 +25,7 @@ bool scaled(const Linear& s) {
   return std::ranges::any_of(s.terms, [](const Term& t) { return !abs(t.coef).is_one(); });
 }
 
-/// What a rule must lower: comparisons, then divisions, then choices, then the number of parts,
+/// The order that rules descend in: comparisons, then divisions, then choices, the number of parts,
 /// then the size of coefficients.
 struct Measure {
   std::size_t flags = 0, divisions = 0, choices = 0, parts = 0;
@@ -89,7 +89,7 @@ bool Simplifier::simpler(CompiledRule::Root root, std::span<const Linear> after,
     return true;
   };
   Measure a, b;
-  b.flags = root == Root::Below || root == Root::Equal ? 1 : 0;  // what stands around the subjects
+  b.flags = root == Root::Below || root == Root::Equal ? 1 : 0;  // operation round the subjects
   b.divisions = root == Root::Quotient || root == Root::Remainder ? 1 : 0;
   b.choices = root == Root::Product ? 1 : 0;  // the same choice twice
   if (root != Root::Sum && root != Root::And) {

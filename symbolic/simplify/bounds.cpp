@@ -1,4 +1,4 @@
-// What values a sum has: each term by itself, and what the terms have in common.
+// Bounds of sums: term by term, and by what the terms have in common.
 #include <algorithm>
 #include <array>
 #include <limits>

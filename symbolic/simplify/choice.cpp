@@ -132,7 +132,7 @@ Linear Simplifier::select(Id c, Linear gap) {
   gap = resolved(gap, c);
   const Trace::Mark start = mark();
   if (const auto inside = within(build(gap), known)) {
-    // What only grows leads nowhere: one atom stands for another and is taken back.
+    // No gain where all atoms stay and others join: one stands for another and is taken back.
     Linear now = resolved(linear(*inside), c);
     const bool grows =
         now.terms.size() >= gap.terms.size() && !(now.terms == gap.terms) &&
@@ -243,7 +243,7 @@ Linear Simplifier::where(Id c, const Linear& long_a, const Linear& long_b) {
     no = linear(*inside);
   }
   Linear gap = resolved(a, c);
-  // What may divide by zero stays in its arm, unless it is computed in the other one, too.
+  // A term that may divide by zero stays in its arm, unless the other one computes it, too.
   Linear guarded;
   for (const Term& t : no.terms)
     if (c_.partial(t.atom) && std::ranges::find(gap.terms, t.atom, &Term::atom) == gap.terms.end())

@@ -257,13 +257,13 @@ bool Simplifier::compare_parts(Ids& parts) {
   for (std::size_t i = 0; i < parts.size(); ++i)
     for (std::size_t j = 0; j < parts.size(); ++j) {
       if (i == j) continue;
-      // What has no variable in common says nothing of the other.
+      // Parts without a common variable imply nothing of each other.
       if (facts_.empty() && residues_.empty() &&
           (c_.variables_in(parts[i]) & c_.variables_in(parts[j])) == 0)
         continue;
       if (meet_parts(parts, i, j)) return true;
       const auto truth = decided(parts[j], parts[i]);
-      // What may divide by zero implies nothing: another part may be false where it does.
+      // A part that may divide by zero implies nothing: another may be false where it does.
       if (!truth || (*truth && c_.partial(parts[i]))) continue;
       const auto fact = comparison(parts[i]), other = comparison(parts[j]);
       if (fact && other)
@@ -331,7 +331,7 @@ bool Simplifier::assume_parts(Ids& parts) {
       parts.assign(1, c_.make_constant(0));
       return true;
     }
-    // What is a flag only under the others may grow when it is made one for all points.
+    // A flag only under the others may grow when it is made one for all points.
     const Id flag = truth(*now);
     const std::size_t nodes = reachable(c_, parts[i]).size();
     const bool shorter = nodes > 1 && !reachable(c_, flag, nodes - 1).empty();

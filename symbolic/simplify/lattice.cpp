@@ -102,7 +102,7 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
 void Simplifier::reduce(Lattice& l) {
   Bits used = 0;
   for (const Clause c : l.clauses) used |= c;
-  List<Bits> below(l.members.size(), 0);  // what is never above the member
+  List<Bits> below(l.members.size(), 0);  // members that are never above this one
   const auto dominated = [&](std::size_t above, std::size_t under) {
     law("max.dominated",
         [&](Instance& i) { i.bind("x", l.members[above]).bind("y", l.members[under]); });
@@ -219,7 +219,7 @@ std::optional<Linear> Simplifier::steps_of(const Lattice& l) {
     s.constant -= at;
     add(r, positive_part(s), by);
   };
-  Int level = 0;  // what was reached, over g
+  Int level = 0;  // of the last step, over g
   for (std::size_t i = 0; i < steps.size(); ++i) {
     const Step& s = steps[i];
     if (i > 0 && s.rises) bend(level - s.rising, 1);
@@ -262,7 +262,7 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
       }
       return std::nullopt;
     };
-    Linear rest = l.members[first];  // what all members have beside their quotients
+    Linear rest = l.members[first];  // the first member without its quotient
     add(rest, t.atom, -k);
     for (const bool common : {false, true}) {
       Lattice inner{List<Linear>(l.members.size()), {}};

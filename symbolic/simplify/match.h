@@ -16,7 +16,7 @@ namespace touchstone::symbolic {
 
 class Simplifier;
 
-/// What the variables of a rule, single letters, stand for.
+/// The values of a rule's variables, which are single letters.
 class Bindings {
  public:
   const Linear* find(char letter) const {
@@ -74,7 +74,7 @@ struct Pattern {
 /// A rule of the table that the matcher applies.
 struct CompiledRule {
   const Rule* rule = nullptr;
-  /// What is matched. A sum: terms that stand in it with one common factor. An And: its parts.
+  /// The node matched. A sum: terms that stand in it with one common factor. An And: its parts.
   enum class Root : std::uint8_t { Sum, Quotient, Remainder, Below, Equal, And, Product };
   Root root = Root::Sum;
   std::vector<std::uint32_t> part_kinds{};  // And: the same of each part

@@ -191,7 +191,7 @@ bool Simplifier::complement(Linear& s) {
     const auto within = [&](const Int& x) { return x.sign() >= 0 && x < lo; };
     if (dividend.constant != lo - 1 || !std::ranges::all_of(dividend.terms, within, &Term::coef))
       continue;
-    // What the terms weigh beside the quotient, and in it; the constant in it goes.
+    // The cost of the terms beside the quotient, and in it; the constant in it goes.
     const auto beside = [](const Int& c) { return c.is_zero() ? 0 : abs(c).is_one() ? 2 : 4; };
     const auto inside = [](const Int& c) { return c.is_one() ? 0 : 2; };
     int now = 2, then = 0;

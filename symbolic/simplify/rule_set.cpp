@@ -24,7 +24,7 @@ class Compiler {
     add(p, e, 1);
     return p;
   }
-  /// What is below 0, or 0, where the comparison holds; nothing for what is no comparison.
+  /// The comparison as a gap below, equal to or apart from 0; nullopt where e is none.
   std::optional<Pattern> compared(Expr e) const {
     Pattern p;
     Pattern::Item item;

@@ -136,7 +136,7 @@ class Simplifier {
   Interval fact_bounds(const Linear& sum, int most = 2) const;
   /// The variable that a condition x == y + k replaces, and by what.
   std::optional<std::pair<Id, Linear>> equal_variables(Id condition) const;
-  /// What facts say of one term by itself: coef * atom + rest < 0 bounds the atom by a quotient.
+  /// Bounds of an atom by each fact: coef * atom + rest < 0 bounds the atom by a quotient.
   void solve(Facts& facts);
   /// Facts times factors of products in root.
   void multiply_facts(Facts& facts, Id root);
@@ -148,11 +148,11 @@ class Simplifier {
     Int modulus;
   };
   using Residues = List<Residue>;
-  /// What the conditions, and remainders that they narrow to one number, say.
+  /// Residues from the conditions, and from remainders that they narrow to one number.
   Residues residues_of(std::span<const Id> conditions, const Overlay& overlay) const;
   /// Of single variables; false where no number is left.
   bool congruences_of(const Residues& residues, Table<Id, Congruence>& found) const;
-  /// What conditions say of single variables, and the congruences they are.
+  /// Bounds of single variables under conditions, and the congruences that these are.
   struct Narrowing {
     Overlay bounds;
     Residues residues;
@@ -182,7 +182,7 @@ class Simplifier {
   struct Division {
     Linear dividend, divisor;
   };
-  /// What an atom is the remainder of.
+  /// The division that an atom is the remainder of.
   std::optional<Division> remainder_of(Id id);
   /// Turns top (k times a quotient of s) into a digit with a lower quotient of the same number.
   bool absorb_quotient(Linear& s, Linear& done, const Term& top);

@@ -23,7 +23,7 @@ struct Form {
 /// smallest of a few candidates, ties to the first; candidates are built from the forms of atoms.
 class Extractor {
  public:
-  /// What the forms are for: text may divide by a negative constant where that is shorter.
+  /// The use of the forms: text may divide by a negative constant where that is shorter.
   enum class For : std::uint8_t { Text, Code };
   Extractor(const Context& context, For purpose) : c_(context), purpose_(purpose) {
     forms_.reserve(32);

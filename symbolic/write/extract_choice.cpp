@@ -53,7 +53,7 @@ std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Ter
   }
   r.shape = Choice::Shape::Select;
   if (n.kind == Kind::Select) {
-    for (const Term& u : work.terms) {  // what each arm keeps for itself
+    for (const Term& u : work.terms) {  // choices under the opposite condition
       const NodeData& other = c_[u.atom];
       if (other.kind != Kind::Select || !opposite(n.args[0], other.args[0])) continue;
       const bool turned = c_.kind(n.args[0]) == Kind::Sum;

@@ -191,7 +191,7 @@ class Extractor::Table {
   /// No placement with this factor before the members takes less room.
   int least_inside(const Number& factor) const {
     if (members_.size() != 2) return 2 * static_cast<int>(members_.size()) - 1;
-    // What the members differ in stands in one of them, or takes more room in both.
+    // The difference of the members stands in one of them, or takes more room in both.
     const std::size_t n = columns_.size();
     const Row &a = members_[0], &b = members_[1];
     int parts = a[n] == b[n] ? 0 : 2, differ = a[n] == b[n] ? 0 : 1;
@@ -211,7 +211,7 @@ class Extractor::Table {
     return 1 + parts - (differ < 2 ? 0 : 2);
   }
 
-  /// What to add to the members: for each atom by itself, and for the constants, what costs least.
+  /// The cheapest shift of the members: of each atom by itself, and of the constants.
   Row best_shift(const SmallVector<Row, 4>& members, const Number& unit) const {
     const std::size_t n = columns_.size(), k = members.size();
     Row shift;

@@ -157,7 +157,7 @@ void Extractor::take_in_beside(Sum& work, Sum& dividend, const Int& k, const Int
     });
   };
   Sum wider = dividend, rest = work;
-  std::size_t beside = 0;  // what the terms would take by themselves
+  std::size_t beside = 0;  // the size of the terms by themselves
   for (const Term& t : work.terms) {
     if (!divides(k, t.coef) || !in_choice(t.atom)) continue;
     const Int factor = floor_div(t.coef, k) * divisor;

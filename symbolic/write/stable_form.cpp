@@ -121,7 +121,7 @@ Id stable_form(Context& context, Id root, const std::map<std::string, Node>& giv
     Id next = root;
     try {
       next = CanonicalBuilder(*names, context).build(tape, "");
-    } catch (const ParseError&) {  // what is nowhere defined may show it only when written
+    } catch (const ParseError&) {  // an expression defined nowhere may fail only as text
       return root;
     }
     const auto before = std::ranges::find(seen, next);
