@@ -51,7 +51,7 @@ std::unique_ptr<Area> make_symbolic_area(Refute refute = {});
 ///   text         the machine interface reads what it writes
 std::unique_ptr<Area> make_view_area();
 
-/// What runs kernels: the candidate, the same with other options, and one that is too slow for
+/// Backends under test: the candidate, the same with other options, and one that is too slow for
 /// every case.
 struct KernelBackends {
   std::unique_ptr<KernelBackend> candidate;

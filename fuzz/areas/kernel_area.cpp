@@ -34,7 +34,7 @@ std::vector<std::vector<bool>> read_elements(const KernelCase& c) {
   return read;
 }
 
-// What of the costly checks a case's text chooses.
+// Samples the costly checks by the hash of a case's text.
 class SampleChoice {
  public:
   explicit SampleChoice(const std::string& text)
@@ -227,7 +227,7 @@ class KernelArea final : public Area {
     return result;
   }
 
-  // What another backend answers is legal, too.
+  // The answer of another backend is legal, too.
   std::optional<Checked> other(const KernelCase& c, const HostArray& output, KernelBackend& backend,
                                const std::string& relation) {
     const Answer answer = backend.run(c);
@@ -245,8 +245,8 @@ class KernelArea final : public Area {
                                            str(c.kernel) + str(again.ast));
   }
 
-  // What no index reads becomes NaN, or all ones, and what lies beside the buffers nobody may
-  // touch: the answer must be as legal as before.
+  // Elements that no index reads become NaN, or all ones, and memory beside the buffers is guarded:
+  // the answer must be as legal as before.
   std::optional<Checked> poisoned(const KernelCase& c, const HostArray& output) {
     const std::vector<std::vector<bool>> read = read_elements(c);
     KernelCase poison = c;
@@ -267,7 +267,7 @@ class KernelArea final : public Area {
   using Cases = std::unordered_map<std::string, Known, TextHash>;
 
   KernelBackends backends_;
-  std::optional<HostArray> right_;  // what the reference answers to the case that is checked
+  std::optional<HostArray> right_;  // the reference's answer to the case that is checked
   std::unique_ptr<Device> reference_ = make_interpreted_device("REFERENCE", 1);
   Cases known_;  // drawn of late
   // The relation that the first case checked in full broke: others, which compile each case several
@@ -352,7 +352,7 @@ bool KernelArea::feasible(std::span<const int> row) const {
   const bool no_axis = row[4] == 0;
   if (no_axis && (reduces || row[3] > 0)) return false;
   if (no_axis && (row[5] == 1 || row[5] == 2 || row[5] == 5)) return false;
-  if (row[3] == 4 && row[5] == 0) return false;  // what is padded has a mask
+  if (row[3] == 4 && row[5] == 0) return false;  // padding has a mask
   for (const DTypeInfo& type : dtype_table) {
     if (row[2] >= 0 && &type != &dtype_table[static_cast<std::size_t>(row[2])]) continue;
     if (op && !takes(*op, type.dtype)) continue;

@@ -216,7 +216,7 @@ LazyBufferPtr build(const Program& program, const Mode& mode, std::span<const La
   return values.back()->contiguous();
 }
 
-/// What a schedule must keep of a graph, whatever its kernels are.
+/// The invariants of a graph's schedule, whatever its kernels are.
 class Promises {
  public:
   explicit Promises(const LazyBufferPtr& out) : out_(out) {

@@ -229,7 +229,7 @@ class Check {
     }
   }
 
-  // What is costly: of a sample.
+  // The costly checks, of a sample.
   std::optional<Checked> rest(Node node, const std::string& shown) {
     const auto one_form = [&] { return has_one_form(trees().exprs, trees().root); };
     if (often(8, 1) && one_form() && parse(shown, names_, context_) != node)
@@ -353,7 +353,7 @@ class Check {
     return std::nullopt;
   }
 
-  // What is asked of a part: that its bounds are attained, that it has no division, or that its
+  // A question about a part: that its bounds are attained, that it has no division, or that its
   // values are all those within its bounds.
   enum class Asked { Attained, Plain, Whole };
 

@@ -9,7 +9,7 @@
 
 namespace touchstone::fuzz {
 
-/// What checking one expression after the other keeps, for its memory alone.
+/// Storage that the checks of one expression after the other share, for its memory alone.
 struct ExpressionMemory {
   symbolic::Context context;
   PointValues values, shifted;

@@ -36,7 +36,7 @@ ShapeTracker applied(ShapeTracker tracker, std::span<const MovementOp> ops) {
   return tracker;
 }
 
-/// What a chain must be for one value of its variable.
+/// The addresses that a chain must have for one value of its variable.
 class Point {
  public:
   Point(const ViewCase& c, std::int64_t value) : value_(value) {

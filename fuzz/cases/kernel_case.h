@@ -42,7 +42,7 @@ ShapeTracker draw_view(Chooser& chooser, const std::vector<std::int64_t>& shape)
 /// The case's buffers on a device: output first, zero-filled.
 std::vector<BufferPtr> make_buffers(const KernelCase& c, Device& device);
 
-/// What the device answers to the case.
+/// The device's answer to the case.
 HostArray answer_of(const KernelCase& c, Device& device);
 
 /// Runs the case on the candidate and judges the output.

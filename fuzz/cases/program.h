@@ -30,7 +30,7 @@ struct ProgramStep {
   bool leaf() const { return name == "input" || name == "const"; }
 };
 
-/// What a statement's value is.
+/// The type of a statement's value.
 struct ProgramType {
   std::vector<std::int64_t> shape;
   DType dtype = DType::Float32;
@@ -59,7 +59,7 @@ std::vector<int> axes_of(const ProgramStep& reduce);
 /// here and run on `device`, movement element by element. None of lib/lazy takes part.
 std::string by_definition(const Program& program, Device& device);
 
-/// What an area's programs are made of.
+/// The kind of an area's programs.
 struct ProgramKind {
   bool gradients = false;  // float64, smooth nearly everywhere; else every type and op
 };

@@ -41,7 +41,7 @@ std::string movement_text(const MovementOp& op);  // "pad 0:1,2:0"
 /// operations.
 std::string draw_chain(Chooser& chooser);
 
-/// What a chain means: the buffer address of every element in row-major order, -1 for padding.
+/// The meaning of a chain: the buffer address of each element in row-major order, -1 for padding.
 struct Addresses {
   std::vector<std::int64_t> shape;
   std::vector<std::int64_t> cells;
@@ -72,10 +72,10 @@ Shape mend(const Shape& shape, MovementOp& op);
 std::vector<MovementOp> simpler(const MovementOp& op);
 Measure measure_of(const ViewCase& c);
 
-/// What a concrete stack of views says, read off the views as they are. Throws ParseError where a
+/// The addresses of a concrete stack of views, read off the views. Throws ParseError where a
 /// view has more than kMostCells elements.
 Addresses addresses_of(const std::vector<View>& views);
-/// What it says of one element, by its place in row-major order, whatever the size of the views:
+/// The address of one element, by its place in row-major order, whatever the size of the views:
 /// -1 where it is masked, -2 where it is out of a view below or in front of the buffer.
 std::int64_t address_of(const std::vector<View>& views, std::int64_t place);
 

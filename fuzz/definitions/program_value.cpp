@@ -1,4 +1,4 @@
-// What a program computes, without the lazy stack.
+// The value of a program, without the lazy stack.
 #include <algorithm>
 #include <cstring>
 

@@ -268,7 +268,7 @@ class KernelDraw {
     return LazyOp::ternary(op, a, b, operand(pool, shape, a->dtype()));
   }
 
-  // What grows out of a pool of nodes of this shape; the last is the result.
+  // A graph grown from a pool of nodes of this shape; the last is the result.
   std::vector<LazyOpPtr> draw_dag(const Sizes& shape, std::vector<LazyOpPtr> pool) {
     if (pool.empty()) pool.push_back(leaf(shape, dtypes_[0]));
     for (std::uint64_t steps = chooser_.below(7); steps > 0; --steps)

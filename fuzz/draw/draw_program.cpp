@@ -253,7 +253,7 @@ class ProgramDraw {
     chooser_.chance(1, 2) ? joined(x, y) : joined(y, x);
   }
 
-  // What a rule for constants may take away: one of them, with zeros of both signs or with another.
+  // Operands that folding may remove: a constant, with zeros of both signs or with another.
   void folded(int x) {
     const ProgramType t = type(x);
     if (smooth_) {

@@ -32,7 +32,7 @@ const std::vector<Operands>& known_edges(Op op, DType of, DType to) {
   return it->second;
 }
 
-// What the draws have to know of a kernel.
+// The properties of a kernel that draws depend on.
 struct Needs {
   Op reduce = Op::Noop;    // its first reduce, if any
   std::int64_t terms = 1;  // of the longest
@@ -271,7 +271,7 @@ class Drawer {
     if (!is_float(d)) return true;
     const double x = a.to_double(), y = b.to_double(), sum = x + y;
     const double back = sum - x;
-    const double rest = (x - (sum - back)) + (y - back);  // what double lost (Knuth's TwoSum)
+    const double rest = (x - (sum - back)) + (y - back);  // double's error (Knuth's TwoSum)
     const double lost = (Scalar::from_double(d, sum).to_double() - sum) - rest;
     return lost != 0 && (lost > 0) == (sum > 0);
   }

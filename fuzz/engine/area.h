@@ -14,7 +14,7 @@
 
 namespace touchstone::fuzz {
 
-/// What a case breaks: the name of a relation, which shrinking keeps, and values and points for a
+/// A broken relation: its name, which shrinking keeps, and values and points for a
 /// person.
 struct Failure {
   std::string relation;
@@ -50,7 +50,7 @@ struct Extent {
   std::int64_t dim = 0;  // the largest size of an axis of what it begins with, if any
 };
 
-/// What a part of a case stands for in the coverage report: one number a dimension of the area, its
+/// The coverage of a part of a case: one number a dimension of the area, its
 /// place among the dimension's values; -1 where it has none.
 using CoverageRow = std::vector<int>;
 struct Dimension {
@@ -76,7 +76,7 @@ class Area {
   virtual Measure measure(const std::string& text) = 0;
   virtual Extent extent(const std::string& /*text*/) { return {}; }
 
-  /// What the coverage report counts; none by default.
+  /// The dimensions of the coverage report; none by default.
   virtual std::vector<Dimension> dimensions() const { return {}; }
   /// Whether a row, -1 where it says nothing, can occur.
   virtual bool feasible(std::span<const int> /*row*/) const { return true; }

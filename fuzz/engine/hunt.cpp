@@ -48,7 +48,7 @@ void be_silent() {  // assertions have much to say
   dup2(nowhere, STDOUT_FILENO);
 }
 
-/// What the child is at, in memory shared with its parent: it may not live to tell.
+/// The state of the child, in memory shared with its parent: it may not live to tell.
 struct Log {
   static constexpr std::size_t kMost = std::size_t{1} << 20;  // of a text
   static constexpr std::size_t kMostAreas = 16;
@@ -263,7 +263,7 @@ class Hunt {
     used_ += ended ? ending.seconds : log_.seconds;
     result_.seconds = used_;
     if (!ended) return true;
-    // What ends the preparing of several is looked for one by one; before that there is no case.
+    // A hunter that ends while it prepares several goes on one by one: no case is at fault yet.
     if (log_.place < 0 && !log_.one_by_one && log_.area < areas_.size()) {
       log_.one_by_one = true;
       return used_ >= options_.seconds;

@@ -24,7 +24,7 @@ struct HuntOptions {
   std::uint64_t seed = 0;
   double seconds = 60;              // of processor time until it is given up
   std::int64_t cases = 10'000'000;  // of all areas
-  double case_seconds = 20;         // what takes longer hangs
+  double case_seconds = 20;         // a case that takes longer hangs
   std::uint64_t memory = 0;         // bytes of address space; 0: no limit, as sanitizers need it
   int most_shrink_runs = 1500;
   std::function<void()> begin;  // puts a mutant on, in a child; empty: none, and all failures count
@@ -32,7 +32,7 @@ struct HuntOptions {
   std::function<bool()> reached;
 };
 
-/// What came of it.
+/// The result of a hunt.
 struct Hunted {
   bool found = false;
   bool reached = true;     // the mutant's place was come to

@@ -9,13 +9,13 @@
 
 namespace touchstone::fuzz {
 
-/// What one batch gave.
+/// The result of one batch.
 struct BatchRecord {
   Tally tally;
   std::vector<std::uint64_t> coverage;
 };
 
-/// What a log says of one area: batches 0, 1, ... in order, and findings in them.
+/// The log of one area: batches 0, 1, ... in order, and findings in them.
 struct AreaRecord {
   std::vector<BatchRecord> batches;
   std::vector<AreaFinding> findings;
@@ -31,7 +31,7 @@ class RunLog {
   RunLog(const RunLog&) = delete;
   RunLog& operator=(const RunLog&) = delete;
 
-  /// What the old log holds of an area, cut to batches that are as long as this run has them.
+  /// The old log of an area, cut to batches that are as long as this run has them.
   AreaRecord record(const AreaPlan& plan, const RunOptions& options) const;
 
   void batch(const std::string& area, std::int64_t number, const BatchRecord& record);

@@ -120,7 +120,7 @@ class Crew {
     Shared shared;
     std::optional<process::Child> worker;
     std::string heard;  // of a line that is not whole yet
-    std::string error;  // what it said of itself before it ended
+    std::string error;  // its own message before it ended
     std::uint64_t beat = 0;
     Clock::time_point since;
     bool hung = false;

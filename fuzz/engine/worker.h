@@ -14,7 +14,7 @@
 
 namespace touchstone::fuzz {
 
-/// What a worker is at, in memory shared with the supervisor: the flight recorder.
+/// The state of a worker, in memory shared with the supervisor: the flight recorder.
 struct FlightRecorder {
   static constexpr std::size_t kMostText = std::size_t{4} << 20;
   enum class At : std::int32_t { Starting, Preparing, Checking, Between };
@@ -28,7 +28,7 @@ struct FlightRecorder {
   char text[kMostText];             // a longer case is cut, and drawn again by its index
 };
 
-/// What a worker has to do: batches first, first + step, ..., the first from `place` on.
+/// The work of a worker: batches first, first + step, ..., the first from `place` on.
 struct WorkOrder {
   const AreaPlan* plan = nullptr;
   const RunOptions* options = nullptr;

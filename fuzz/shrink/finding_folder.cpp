@@ -87,7 +87,7 @@ std::string index_trace(const KernelCase& c, std::span<const std::int64_t> at) {
                                                     name(leaf->dtype()), leaf->buffer().st.str())
                                       : fmt::format("CONST {} {}", leaf->constant().value.str(),
                                                     leaf->constant().st.str()));
-    // What a reduce above makes one element of is as long as the leaf is there.
+    // An axis that a reduce above makes one element of is as long as in the leaf.
     Index sizes, index(at.begin(), at.end());
     std::int64_t terms = 1;
     for (std::size_t i = 0; i < at.size(); ++i) {

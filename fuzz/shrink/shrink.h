@@ -36,7 +36,7 @@ struct Shrunk {
 Shrunk shrink(const KernelCase& c, const std::function<bool(const KernelCase&)>& fails,
               int most_runs = 2000);
 
-/// What the candidate answers to a case, to be judged again.
+/// The candidate's answer to a case, to be judged again.
 Reproducer record(const KernelCase& c, Device& candidate);
 
 struct ShrunkRun {

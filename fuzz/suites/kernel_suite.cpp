@@ -10,7 +10,7 @@
 namespace touchstone::fuzz {
 namespace {
 
-// What T may be.
+// The dtypes that T stands for.
 enum class Takes : std::uint8_t { Floats, Numbers, All };
 
 struct Row {

@@ -120,7 +120,7 @@ std::optional<Rows> rows_of(const LazyOp& load, const LazyOp& reduce, std::int64
   return rows;
 }
 
-// What a buffer is to the kernel.
+// The role of a buffer in the kernel.
 struct Role {
   BufferSpec spec;
   std::optional<Rows> rows;  // of the outermost reduce that it is reduced by
@@ -173,7 +173,7 @@ class ProbeDrawer {
         draw_places(chooser, inputs);
       return inputs;
     }
-    // What is no float is drawn as integers are.
+    // Inputs that are no floats are drawn as integers are.
     std::vector<HostArray> inputs = draw_inputs(chooser, ValueFamily::Integers, kernel_);
     bool first = true;
     for (const Role& role : roles_) {
