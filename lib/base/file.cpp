@@ -131,7 +131,7 @@ std::string read_file(const fs::path& path, std::uint64_t most) {
 }
 
 void write_file_atomically(const fs::path& wanted, std::string_view bytes) {
-  std::error_code none;  // what cannot be asked about is left to the steps below to name
+  std::error_code none;  // a failed query is left to the steps below to name
   const fs::file_status status = fs::status(wanted, none);
   if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status))
     return write_in_place(wanted, bytes);

@@ -31,7 +31,7 @@ bool mutant_reached();
 inline std::uint32_t mutant_selected = 0;
 inline bool mutant_was_reached = false;
 
-/// What is woven in asks this; false in constant expressions.
+/// The guard of woven code; false in constant expressions.
 constexpr bool mutant_on(std::uint32_t number) {
   if (std::is_constant_evaluated()) return false;
   if (mutant_selected != number) [[likely]]

@@ -14,8 +14,8 @@ namespace touchstone {
 struct ClangOptions {
   /// A C compiler with clang's or gcc's options, by name or path; empty: clang-19, then clang.
   std::string compiler;
-  /// What one run of the compiler may take before it is ended: time by the clock on the wall, what
-  /// it prints, the address space of each of its processes and the size of any file.
+  /// Limits of one run of the compiler, which is ended beyond them: time by the clock on the wall,
+  /// output, the address space of each of its processes and the size of any file.
   process::Limits compiler_limits{.time = std::chrono::seconds(120),
                                   .output = std::uint64_t{16} << 20,
                                   .refused = {.memory = std::uint64_t{8} << 30,

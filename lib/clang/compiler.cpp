@@ -54,7 +54,7 @@ std::string version_of(const std::filesystem::path& program, const process::Limi
   return known.emplace(program, result.output).first->second;
 }
 
-// What -march=native reads: the model and the features of the first processor.
+// The processor as -march=native reads it: the model and the features of the first one.
 std::string processor() {
   std::ifstream info("/proc/cpuinfo");
   std::string text;

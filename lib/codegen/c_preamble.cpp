@@ -40,7 +40,7 @@ struct FixedHelper {
   std::string_view name, text;
 };
 
-// What comes later may call what stands earlier.
+// Later helpers may call earlier ones.
 constexpr FixedHelper fixed_helpers[] = {
     {"bits_f32",
      "static inline u32 bits_f32(f32 x) { union { f32 f; u32 u; } v = {x}; return v.u; }\n"},
@@ -104,7 +104,7 @@ constexpr FixedHelper fixed_helpers[] = {
   return (bf16)((b >> 48 & 0x8000u) | (m > 0x7ff0000000000000ull ? 0x7fc0u : r));
 }
 )"},
-    // What is too large, infinity too, is the largest number: there is no infinity.
+    // A number too large, infinity too, becomes the largest number: there is no infinity.
     {"f32_to_f8e4m3",
      R"(static inline f8e4m3 f32_to_f8e4m3(f32 x) {
   u32 b = bits_f32(x), m = b & 0x7fffffffu;
@@ -261,7 +261,7 @@ constexpr bool in_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// What is called: helpers are nothing else. Names point into the text.
+// Adds the names called in a text: helpers are nothing else. Names point into the text.
 void add_called(std::string_view text, std::unordered_set<std::string_view>& names) {
   for (std::size_t end = text.find('('); end < text.size(); end = text.find('(', end + 1)) {
     std::size_t begin = end;

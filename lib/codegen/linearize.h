@@ -9,7 +9,7 @@ namespace touchstone {
 struct CodegenOptions {
   bool merge_axes = true;  // neighbouring axes become one loop where all views allow
   bool lanes = true;       // neighbouring outputs reduce side by side (lanes.h)
-  bool stages = true;      // what lanes or rows share is computed ahead of them (stage.h)
+  bool stages = true;      // values shared by lanes or rows are computed ahead of them (stage.h)
 
   bool operator==(const CodegenOptions&) const = default;
 };

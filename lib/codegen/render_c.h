@@ -8,7 +8,7 @@
 
 namespace touchstone {
 
-/// What a compiler asks of the C it is given.
+/// The styles of C that compilers ask for.
 enum class CStyle : std::uint8_t {
   Short,  // a value used once may stand where it is used
   /// Likewise, but float32 and float64 constants, conditions made by `?`, and casts to integers of

@@ -22,7 +22,7 @@ struct ArrayNode;
 /// (views with variables are built with ShapeTracker). Where operands of an elementwise operation
 /// have other shapes they are broadcast as NumPy does, and where they have other types they are
 /// cast to the least type that holds both (`promote`); a `number` takes the type of what it meets.
-/// What cannot be is ShapeError, DTypeError or OverflowError, thrown where it is built.
+/// An impossible one throws ShapeError, DTypeError or OverflowError where it is built.
 class Array {
  public:
   /// Buffer `buffer` >= 1 of the kernel, in row-major order. One number has one shape and type.

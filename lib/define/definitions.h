@@ -12,7 +12,7 @@
 
 namespace touchstone::define {
 
-/// What is written for a parameter that is no array: "2", "[1,2]", "f16".
+/// The text of a parameter that is no array: "2", "[1,2]", "f16".
 struct Word {
   std::string text;
 };

@@ -152,7 +152,7 @@ class Lowering {
     return made;
   }
 
-  // What is added round a value that is computed is 0, and not what it computes of zeros.
+  // Padding round a value that is computed is 0, and not what it computes of zeros.
   LazyOpPtr lower_movement(const ArrayNode& node, const Moves& moves, std::size_t spare) {
     Moves all{{node.op, node.move, node.offset}};
     all.insert(all.end(), moves.begin(), moves.end());

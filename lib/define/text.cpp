@@ -64,7 +64,7 @@ class Parser {
     if (!take(token)) fail(fmt::format("expected '{}' {}", token, why));
   }
 
-  // What an operation of the builder throws is shown at the place of its text.
+  // An error of an operation of the builder is shown at the place of its text.
   template <class Make>
   Array at_place(std::size_t place, const Make& make) const {
     try {

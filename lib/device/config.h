@@ -8,7 +8,7 @@
 
 namespace touchstone {
 
-/// What the lazy stack may do to make fewer or cheaper kernels. Results never depend on a switch,
+/// Switches of the lazy stack for fewer or cheaper kernels. Results never depend on a switch,
 /// only which kernels there are and how fast they run.
 enum class Switch : std::uint8_t {
   MergeViews,
@@ -102,7 +102,7 @@ struct Config {
   std::int64_t reduceop_split_threshold = 32768;
   int debug = 0;      // 1 devices and jit, 2 a line a kernel, 3 ASTs, 4 code, 5 views, 6 buffers
   std::string graph;  // Graphviz of all that is scheduled goes to this file
-  std::string trace;  // what ran when goes to this file, in Chrome's format
+  std::string trace;  // the times of all runs go to this file, in Chrome's format
 };
 
 /// While it lives, Config::current() of this thread is `config`. Scopes nest.

@@ -14,7 +14,7 @@
 
 namespace touchstone {
 
-/// What ran since the program (or reset()) began.
+/// Totals since the program (or reset()) began.
 struct GlobalCounters {
   std::int64_t kernels = 0;
   std::int64_t ops = 0;       // floating-point or integer operations, by FlopCounter

@@ -28,7 +28,7 @@ constexpr UnpackedReal unpacked(double x) {
 
 enum class Rounding : std::uint8_t { NearestEven, Down, Up };
 
-/// What a number that rounds to more than the largest becomes: the largest, or infinity (NaN in a
+/// The result for a number that rounds to more than the largest: the largest, or infinity (NaN in a
 /// type that has none).
 enum class Overflow : std::uint8_t { Saturate, Infinity };
 

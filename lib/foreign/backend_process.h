@@ -12,7 +12,7 @@
 
 namespace touchstone::foreign {
 
-/// What a backend says of itself when it starts (docs/backends.md), as it says it: `visible` makes
+/// A backend's own description at its start (docs/backends.md), as it says it: `visible` makes
 /// it fit for a terminal, and so it does with the `why` of an Answer.
 struct Capabilities {
   std::string name;
@@ -21,7 +21,7 @@ struct Capabilities {
   bool arrays_in_files = false;  // else in base64
 };
 
-/// What became of one kernel.
+/// The outcome of one kernel.
 struct Answer {
   enum class Kind : std::uint8_t {
     Output,       // `output` is there

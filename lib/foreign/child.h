@@ -14,7 +14,7 @@ namespace touchstone::foreign {
 
 using process::Clock;
 
-/// What a backend may take before it is ended.
+/// Limits of a backend, which is ended beyond them.
 struct Limits {
   std::chrono::milliseconds start{60'000};        // from its start to its first answer
   std::chrono::milliseconds answer{10'000};       // wall-clock time for one kernel

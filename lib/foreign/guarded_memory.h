@@ -24,7 +24,7 @@ class GuardedMemory {
   /// Whether the pattern round the data is whole; else where it is not: "before its beginning".
   std::string damage() const;
 
-  /// What of it an address is: "at byte 20 of buffer 1, which has 16 bytes"; false where it is no
+  /// The place of an address: "at byte 20 of buffer 1, which has 16 bytes"; false where it is no
   /// part. Async-signal-safe; `number` names the buffer.
   bool describe(const void* address, int number, char* text, std::size_t size) const;
 

@@ -94,7 +94,7 @@ std::string Plugin::run(const std::string& kernel, std::span<const std::string> 
   };
   const std::unique_ptr<void, decltype(release)> program(raw, release);
   std::string output = run_once(raw, inputs, output_bytes, kFill);
-  // What looks like memory nobody wrote to must look otherwise where it was filled otherwise.
+  // An element that looks unwritten must look otherwise where memory was filled otherwise.
   const auto unwritten = [&](std::size_t at, const std::string& bytes, std::byte fill) {
     return std::all_of(bytes.begin() + static_cast<std::ptrdiff_t>(at),
                        bytes.begin() + static_cast<std::ptrdiff_t>(at + itemsize),

@@ -21,7 +21,7 @@ class Plugin {
   /// Its capabilities as an answer to the first line of the protocol.
   const std::string& hello() const { return hello_; }
 
-  /// What it did not do, or did and must not.
+  /// A kernel that it does not do; a call that broke the contract.
   struct Unsupported : std::runtime_error {
     using runtime_error::runtime_error;
   };

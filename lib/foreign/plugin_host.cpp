@@ -32,7 +32,7 @@ namespace {
 
 using nlohmann::json;
 
-// What the signal handler may look at.
+// The state that the signal handler may look at.
 struct UnderWay {
   const Plugin* plugin = nullptr;
   std::int64_t id = 0;

@@ -13,7 +13,7 @@ struct ExecutionTimer {
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 
-/// What Config::current() asks for, about a schedule before it runs: DEBUG (to standard error) and
+/// Logs a schedule before it runs, as Config::current() asks: DEBUG (to standard error) and
 /// GRAPH, to whose file each schedule is added. Throws SystemError where a file cannot be written.
 void log_schedule(std::span<const ScheduleItem> items, const MemoryPlan& plan);
 /// The same about a step that ran: DEBUG, and TRACE, to whose file it is added.

@@ -12,8 +12,8 @@ namespace touchstone::lazy {
 /// float of 8 bits.
 std::optional<Scalar> fold(Op op, std::span<const Scalar> x);
 
-/// What `op` of these sources, which are checked, equals bit for bit without being computed: one of
-/// them, or a constant. Null where it has to be. x*0 is 0 for integers only: a float may be a NaN,
+/// The equal, bit for bit, of `op` of these checked sources, where it needs no computing: one of
+/// them, or a constant. Null elsewhere. x*0 is 0 for integers only: a float may be a NaN,
 /// infinite or negative.
 LazyBufferPtr folded(Op op, std::span<const LazyBufferPtr> srcs);
 

@@ -43,7 +43,7 @@ std::span<const FusionRule> fusion_rules();
 /// Outputs, loads (RAND, FROM and what it copies, CONTIGUOUS), and what contiguous() asked for; at
 /// PUSH_CONTIGUOUS the only elementwise op that reads it, instead.
 void realize_what_must(Graph& graph);
-/// What the switches that are off would have merged into its reader.
+/// Bases that the switches that are off would have merged into their reader.
 void realize_what_is_not_merged(Graph& graph);
 /// A base that a view makes larger, so that it is not computed again for every copy. A view that
 /// only pads does not count: its new elements are never computed.

@@ -182,7 +182,7 @@ void TinyJit::check(std::span<const LazyBufferPtr> inputs, const symbolic::Value
 TinyJit::Tensors TinyJit::replay(std::span<const LazyBufferPtr> inputs,
                                  const symbolic::Values& values) {
   check(inputs, values);
-  // What somebody still holds keeps its memory; the place gets another.
+  // Memory that somebody still holds is kept; the place gets another.
   for (Place& place : places_) {
     if (place.from == From::Made && place.buffer.use_count() > 1) {
       const Buffer& old = *place.buffer;

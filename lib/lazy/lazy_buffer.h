@@ -30,7 +30,7 @@ using CustomFunctionPtr = std::shared_ptr<const CustomFunction>;
 /// The only thing that changes in a LazyBuffer's life is how a base comes by its value: realize()
 /// replaces op and sources by the Buffer they gave.
 ///
-/// What Config::current() says when it is made: LAZYCACHE gives the living LazyBuffer where one is
+/// Config::current() counts when it is made: LAZYCACHE gives the living LazyBuffer where one is
 /// the same op over the same sources (never for EMPTY, RAND, CUSTOM and assign(), never a realized
 /// one); LAZY=0 realizes every op at once; REMOVE_MOVEMENT_NOPS, SIMPLIFY_SUM_RESHAPE_EXPAND_SUM
 /// and the threshold of split_reduce.
@@ -72,7 +72,7 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
 
   /// The memory of the base; null until realized.
   const BufferPtr& realized() const { return base().buffer_; }
-  /// What makes a base that is not realized; of no meaning afterwards.
+  /// The op, sources and argument of a base that is not realized; of no meaning afterwards.
   Op op() const { return op_; }
   const std::vector<LazyBufferPtr>& srcs() const { return srcs_; }
   const OpArg& arg() const { return arg_; }

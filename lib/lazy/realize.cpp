@@ -87,7 +87,7 @@ void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
   record(item, device, target, place);
   if (old == nullptr) return item.out->set_realized(target);
   place->exchange(*target);
-  old->set_realized(target);  // what still reads the old value finds it there
+  old->set_realized(target);  // readers of the old value find it there
   item.out->set_realized(place);
 }
 

@@ -21,12 +21,12 @@ struct ScheduleItem {
   symbolic::Values var_vals;          // the variables of `ast`
 };
 
-/// What to run, in order, so that the bases of all `outputs` are realized: each base that needs
+/// The steps, in order, that realize the bases of all `outputs`: each base that needs
 /// memory once, after everything it reads. Realized bases and constants need no step. The result is
 /// a function of the graph and the order of `outputs` alone: who else holds a LazyBuffer, addresses
 /// and hash order do not matter.
 ///
-/// What shares a kernel (fusion.h) follows tinygrad@v0.8.0: elementwise work goes into its reader
+/// Fusion (fusion.h) follows tinygrad@v0.8.0: elementwise work goes into its reader
 /// unless it would be repeated by an expand or run on padding that it does not keep zero; a reduce
 /// takes up to one chain of elementwise work behind it.
 /// Throws Error where `values` lacks a variable of the graph.

@@ -130,7 +130,7 @@ std::string svg_box(const Layout& at, std::size_t i, const ScheduleItem& item,
       "fill=\"{}\"/>\n",
       escaped(item.ast ? str(item.ast) : facts.name), x, y, kWidth, kHeight, fill(item));
   const auto line = [&](double down, std::string_view style, const std::string& text) {
-    // What is too long is pressed together, not cut.
+    // Text that is too long is pressed together, not cut.
     const bool wide = static_cast<double>(text.size()) * 6.3 > kWidth - 14;
     box += fmt::format(
         "<text x=\"{:.1f}\" y=\"{:.1f}\"{}{}>{}</text>\n", x + 7, y + down, style,

@@ -9,7 +9,7 @@
 
 namespace touchstone::lazy {
 
-/// What the pictures and texts of a schedule have in common.
+/// The data that pictures and texts of a schedule have in common.
 struct ScheduleView {
   struct Item {
     std::string name;        // kernel_name, or the load in lower case

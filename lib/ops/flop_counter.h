@@ -6,7 +6,7 @@
 
 namespace touchstone {
 
-/// What a kernel costs. Each distinct node counts once: elementwise ops their output elements
+/// The cost of a kernel. Each distinct node counts once: elementwise ops their output elements
 /// (MULACC twice that, CAST and NOOP nothing), reduces their input elements. `mem` is bytes touched
 /// per buffer number: axes the address does not depend on are not counted, and a concrete view
 /// never counts more than it can reach. Counts are symbolic where shapes are.

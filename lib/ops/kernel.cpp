@@ -1,4 +1,4 @@
-// What is asked of a whole kernel rather than of one node.
+// Functions of a whole kernel rather than of one node.
 #include <algorithm>
 #include <map>
 #include <unordered_map>

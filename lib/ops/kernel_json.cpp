@@ -185,7 +185,7 @@ const json& field(const json& object, const char* key, const std::string& where)
   return *it;
 }
 
-// What else stands in an object is a slip of whoever wrote it, and may change what was meant.
+// An unknown member of an object is a slip of whoever wrote it, and may change the meaning.
 void require_only(const json& object, std::span<const std::string_view> known,
                   const std::string& where) {
   if (!object.is_object()) bad(where, "is not an object");
@@ -257,7 +257,7 @@ ShapeTracker parse_views(const json& arg, const Names& names, const std::string&
   return ShapeTracker(std::move(views));
 }
 
-// What the argument of an op may hold.
+// The members that the argument of an op may have.
 std::span<const std::string_view> arg_members(Op op) {
   static constexpr std::string_view kMemory[] = {"buffer", "views"};
   static constexpr std::string_view kConst[] = {"value", "views"};
@@ -377,7 +377,7 @@ void check_buffers(const KernelFile& kernel) {
     if (spec->dtype != b->dtype)
       throw AstError(fmt::format("kernel.json: {}: takes buffer {} as {}, but it holds {}", where,
                                  b->idx, name(b->dtype), name(spec->dtype)));
-    // What the whole stack reaches, as buffers_of counts it: outer views may leave elements out.
+    // The reach of the whole stack, as buffers_of counts it: outer views may leave elements out.
     if (const std::int64_t needs = b->st.real_size(); needs > spec->size)
       throw AstError(fmt::format(
           "kernel.json: {}: {} reaches element {} of buffer {}, which holds {}", where,

@@ -203,7 +203,7 @@ LazyOp::~LazyOp() {
 }
 
 LazyOpPtr LazyOp::make(Op op, std::vector<LazyOpPtr> src, OpArg arg) {
-  struct Made : LazyOp {  // what make_shared may construct
+  struct Made : LazyOp {  // make_shared may construct it
     Made(Op its_op, std::vector<LazyOpPtr> its_src, OpArg its_arg)
         : LazyOp(its_op, std::move(its_src), std::move(its_arg)) {}
   };

@@ -177,12 +177,12 @@ Child Child::of_program(const Program& program, const Refused& refused, Errors e
 Child Child::of_function(const Work& work, const Refused& refused) {
   const std::string what = "a copy of this process";
   Start start;
-  std::fflush(nullptr);  // what is not written yet would be written twice
+  std::fflush(nullptr);  // unwritten output would be written twice
   {
     const std::scoped_lock lock(living().mutex);
     Ends ends = open_sockets(what);
     const std::function<int()> inside = [&] {
-      // What is the parent's is none of the child's; the lock came with the thread that holds it.
+      // The parent's supervisors are not the child's; the lock came with the thread that holds it.
       living().supervisors.clear();
       living().none_more = false;
       living().mutex.unlock();

@@ -15,7 +15,7 @@ namespace touchstone::process {
 
 using Clock = std::chrono::steady_clock;
 
-/// What the system refuses a child; 0: nothing is refused. Of each of its processes by itself.
+/// Resources that the system refuses a child; 0: none is refused. Of each of its processes alone.
 struct Refused {
   std::uint64_t memory = 0;           // bytes of address space beyond
   std::uint64_t file = 0;             // bytes of any file beyond

@@ -9,7 +9,7 @@
 
 namespace touchstone::process {
 
-/// What a child may take before it is ended; 0: any.
+/// Limits of a child, which is ended beyond them; 0: any.
 struct Limits {
   std::chrono::milliseconds time{0};  // by the clock on the wall, from its start to its end
   std::uint64_t output = 0;           // bytes of what it writes to us, all together
@@ -23,7 +23,7 @@ struct LimitNames {
 
 enum class Exceeded : std::uint8_t { Nothing, Time, Output, Processor };
 
-/// What a child left that has ended.
+/// The result of a child that has ended.
 struct Finished {
   Ending ending;
   Exceeded exceeded = Exceeded::Nothing;

@@ -8,7 +8,7 @@
 
 namespace touchstone::process {
 
-/// What stands ready before the fork: between that and the program, nothing may allocate or lock.
+/// Data prepared before the fork: between that and the program, nothing may allocate or lock.
 struct Orders {
   pid_t parent = 0;
   Refused refused;

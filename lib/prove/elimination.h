@@ -24,7 +24,7 @@ struct Query {
 ///   variable that stands alone in it; the witness says which, or the simplest division left;
 /// - a division t by y whose quotient Q and remainder R can be stated is replaced by them, once
 ///   t == y*Q + R and R between 0 and y are proved.
-/// What is left has no division. Every step is a question to the solver; the polynomial arithmetic
+/// In the end there is no division. Every step is a question to the solver; polynomial arithmetic
 /// only finds what to ask.
 class Elimination {
  public:

@@ -64,7 +64,7 @@ std::vector<ExprOp> operators_for(ExprOp op) {
   }
 }
 
-/// What one part of a side may be changed into.
+/// The mutations of one part of a side.
 std::vector<Expr> changes(Exprs& exprs, Expr part) {
   const std::vector<Expr> args = [&] {
     const ExprOp op = exprs.op(part);
@@ -92,7 +92,7 @@ std::vector<Expr> changes(Exprs& exprs, Expr part) {
   return found;
 }
 
-/// What one part of a condition may be changed into: signs, and inequalities wider by one.
+/// The mutations of one part of a condition: signs, and inequalities wider by one.
 std::vector<Expr> wider(Exprs& exprs, Expr part) {
   const ExprOp op = exprs.op(part);
   if (op == ExprOp::Add || op == ExprOp::Sub) return changes(exprs, part);

@@ -7,7 +7,7 @@ namespace touchstone::prove {
 
 enum class Verdict : std::uint8_t { Proved, Refuted, Unknown };
 
-/// What decided a claim.
+/// The method that decided a claim.
 enum class Method : std::uint8_t {
   None,
   Elimination,  // divisions stated and taken out, see elimination.h

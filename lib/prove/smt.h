@@ -15,7 +15,7 @@ namespace touchstone::prove {
 std::string smt_script(const Exprs& exprs, const std::vector<Expr>& facts, Expr goal,
                        const std::vector<std::string>& comments = {});
 
-/// What a variable is called in a script: SMT-LIB has names of its own, such as div and let.
+/// A variable's name in a script: SMT-LIB has names of its own, such as div and let.
 std::string smt_name(const std::string& name);
 
 }  // namespace touchstone::prove

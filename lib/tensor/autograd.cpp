@@ -90,7 +90,7 @@ Tensor seed_of(const char* who, const Tensor& root, const std::optional<Tensor>&
   return *given;
 }
 
-// What a TensorJit replays begins with no gradient, at each call.
+// A function that a TensorJit replays begins with no gradient, at each call.
 void note_gradient(StateLog& log, const TensorNode& node) {
   if (node.gradient == nullptr) return log.began_gradient(node);
   if (lazy::CacheCollector::current() != nullptr && !log.knows_gradient(node))

@@ -10,7 +10,7 @@
 
 namespace touchstone {
 
-/// What a backward pass is given: the step's inputs and result as they were, and the gradient of
+/// The arguments of a backward pass: the step's inputs and result, and the gradient of
 /// the result, of its shape and dtype. Where the gradient is itself to be differentiated, these are
 /// parts of the graph; otherwise they have no history.
 struct BackwardPass {
@@ -52,7 +52,7 @@ Tensor apply(std::initializer_list<Tensor> inputs, Args&&... args) {
                            std::span<const Tensor>(inputs.begin(), inputs.size()));
 }
 
-/// What a Tensor is a handle to: its values, and how they came to be.
+/// The node that a Tensor is a handle to: its values, and how they came to be.
 struct TensorNode : std::enable_shared_from_this<TensorNode> {
   explicit TensorNode(LazyBufferPtr values) : data(std::move(values)) {}
   ~TensorNode();  // iterative: a graph of any depth may end here

@@ -4,7 +4,7 @@
 #include "touchstone/tensor/einsum.h"
 #include "touchstone/tensor/indexing.h"
 
-/// What layers do: products, normalisations, attention, losses.
+/// The functions of layers: products, normalisations, attention, losses.
 namespace touchstone {
 
 /// x: (..., in), weight: (out, in), bias: (out). Result: (..., out).
@@ -15,7 +15,7 @@ Tensor linear(const Tensor& x, const Tensor& weight,
 Tensor softmax(const Tensor& x, int axis = -1);
 Tensor log_softmax(const Tensor& x, int axis = -1);
 
-/// What scales and shifts a normalised tensor; no scale, no shift where not given.
+/// The scale and shift of a normalised tensor; none where not given.
 struct Affine {
   std::optional<Tensor> weight = std::nullopt;
   std::optional<Tensor> bias = std::nullopt;
@@ -49,7 +49,7 @@ struct AttentionArgs {
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionArgs& args = {});
 
-/// What becomes of the losses of single elements.
+/// The reduction of the losses of single elements.
 enum class Reduction : std::uint8_t { None, Mean, Sum };
 
 Tensor mse_loss(const Tensor& x, const Tensor& wanted, Reduction reduction = Reduction::Mean);

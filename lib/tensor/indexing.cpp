@@ -17,7 +17,7 @@ void check_positions(const char* who, const Tensor& at) {
                     who, name(at.dtype())));
 }
 
-// What is known before anything runs: a constant, or what the host gave.
+// Checks positions that are known before anything runs: a constant, or data of the host.
 void check_range(const char* who, const Tensor& at, std::int64_t size, const Tensor& x) {
   const bool constant = at.lazy()->constant_value().has_value();
   if ((!constant && !at.node()->given) || at.elements() == 0) return;
@@ -50,7 +50,7 @@ Tensor chosen(const Tensor& x, const Tensor& at) {
   return kept.sum({-1}).cast(x.dtype());
 }
 
-// What gather and scatter ask of their arguments; the axis to the end.
+// The arguments of gather and scatter, checked; the axis to the end.
 struct Aligned {
   Tensor x, at;
   int axis;

@@ -20,7 +20,7 @@ struct ModelGraph {
   std::vector<Tensor> leaves() const;
   /// mean(output^2), which the gradients are taken of.
   Tensor loss() const;
-  /// What a schedule is for: the output, or with gradients the loss and each parameter's.
+  /// The results to schedule: the output, or with gradients the loss and each parameter's.
   std::vector<LazyBufferPtr> results(bool gradients) const;
 };
 
@@ -37,7 +37,7 @@ std::span<const Model> models();
 /// Throws Error that lists the names.
 const Model& model(std::string_view name);
 
-/// What a model's kernels are counted on.
+/// The numbers of a model's kernels.
 struct KernelCount {
   int forward = 0;  // the output alone
   int both = 0;     // loss and all gradients, in one schedule

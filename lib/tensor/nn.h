@@ -114,7 +114,7 @@ struct MultiHeadAttention final : Module {
   Linear query, key, value, out;
 };
 
-/// What a recurrent layer remembers: (n, hidden) each. A GRU has no cell.
+/// The memory of a recurrent layer: (n, hidden) each. A GRU has no cell.
 struct RecurrentState {
   Tensor hidden;
   std::optional<Tensor> cell = std::nullopt;

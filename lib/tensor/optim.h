@@ -81,7 +81,7 @@ class Adam : public Optimizer {
     std::string device;
     Tensor first, second;
   };
-  /// What step t divides m and v by: 1 - beta^t.
+  /// The divisors of m and v in step t: 1 - beta^t.
   struct Correction {
     DType dtype;
     std::string device;

@@ -6,7 +6,7 @@
 
 #include "touchstone/tensor/tensor.h"
 
-/// What a layer consists of, by name, and its way to a file and back.
+/// The tensors of a layer, by name, and their way to a file and back.
 namespace touchstone::nn {
 
 struct NamedTensor {

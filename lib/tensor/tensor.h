@@ -26,7 +26,7 @@ enum class KeepDim : bool { No, Yes };
 /// Whether a gradient is itself to be differentiated.
 enum class CreateGraph : bool { No, Yes };
 
-/// What stands around the elements of a padded tensor: one value; the tensor mirrored at its last
+/// The elements around a padded tensor: one value; the tensor mirrored at its last
 /// element, which is not repeated; its last element; the tensor again, from its other side.
 enum class PadMode : std::uint8_t { Constant, Reflect, Replicate, Circular };
 
@@ -74,7 +74,7 @@ class Tensor {
   static Tensor from(const std::vector<T>& values, const Shape& shape,
                      const std::string& device = "CPU");
 
-  // What it is.
+  // Properties.
   const LazyBufferPtr& lazy() const;
   const Shape& shape() const { return lazy()->shape(); }
   int rank() const { return lazy()->rank(); }

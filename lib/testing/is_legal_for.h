@@ -62,7 +62,7 @@ class IsLegalFor {
     (out.inputs_.push_back(as_host_array(inputs)), ...);
     return out;
   }
-  /// What the device declares of its arithmetic; Profile{} where this is not called.
+  /// The arithmetic that the device declares; Profile{} where this is not called.
   IsLegalFor under(Profile profile) const {
     IsLegalFor out = *this;
     out.profile_ = std::move(profile);

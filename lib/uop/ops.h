@@ -60,7 +60,7 @@ enum class Ops : std::uint8_t {
   MulAcc,
   // Reduce
   ReduceAxis,
-  // What is asked of a tensor
+  // Requests to a tensor
   Contiguous,
   ContiguousBackward,
   Detach,
@@ -258,7 +258,7 @@ constexpr OpSet elementwise_ops() {
   return OpSet::of(OpsGroup::Unary) | OpSet::of(OpsGroup::Binary) | OpSet::of(OpsGroup::Ternary);
 }
 constexpr bool is_elementwise(Ops op) { return elementwise_ops().has(op); }
-/// What lies row-major in memory, or needs none.
+/// Whether its result lies row-major in memory, or needs none.
 constexpr bool always_contiguous(Ops op) { return info(op).contiguous; }
 
 }  // namespace touchstone

@@ -13,7 +13,7 @@
 
 namespace touchstone {
 
-/// What the functions of rules share during one rewrite: a reference to an object of any type,
+/// Shared by the functions of rules during one rewrite: a reference to an object of any type,
 /// which must outlive it.
 class RewriteContext {
  public:
@@ -34,7 +34,7 @@ class RewriteContext {
   const std::type_info* type_ = nullptr;
 };
 
-/// What a rule's function is called with: the nodes of the names it asked for, in that order.
+/// The argument of a rule's function: the nodes of the names it asked for, in that order.
 class Match {
  public:
   Match(const UOp& root, std::span<const UOp* const> named, const RewriteContext& context)
@@ -81,8 +81,8 @@ class PatternMatcher {
   /// allows has that many sources.
   explicit PatternMatcher(std::vector<Rule> rules);
 
-  /// What the first rule makes of the node; null where none does. `rule`, where it is given, is set
-  /// to the rule that did.
+  /// The first rule's result for the node; null where none has one. `rule`, where given, is set
+  /// to the rule that gave it.
   UOp rewrite(const UOp& node, const RewriteContext& context = {},
               const Rule** rule = nullptr) const;
 

@@ -25,7 +25,7 @@ class Rewriter {
   static constexpr std::int64_t kFree = 100'000, kPerNode = 1000;
 
   struct Frame {
-    UOp original;          // what the result is noted for
+    UOp original;          // the result is noted for it
     UOp node;              // whose sources are rewritten
     std::size_t next = 0;  // source
     UOp awaited;           // whose result is this one's

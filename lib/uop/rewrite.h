@@ -34,7 +34,7 @@ struct RewriteOptions {
 UOp graph_rewrite(const UOp& sink, const PatternMatcher& rules, const RewriteContext& context = {},
                   const RewriteOptions& options = {});
 
-/// What became of the nodes of a graph: those that changed, each with its result.
+/// The nodes of a graph that changed, each with its result.
 using RewriteMap = UOpMap<UOp>;
 /// The result of `node`, itself where it did not change.
 UOp result_of(const RewriteMap& map, const UOp& node);

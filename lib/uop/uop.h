@@ -16,7 +16,7 @@
 
 namespace touchstone {
 
-/// What a node gives: nothing (SINK, DEVICE), elements, a pointer to elements (DEFINE_GLOBAL), or
+/// A node's result: nothing (SINK, DEVICE), elements, a pointer to elements (DEFINE_GLOBAL), or
 /// an image of height x width pixels of four elements, which counts as its base in arithmetic.
 struct UOpType {
   enum class Form : std::uint8_t { None, Elements, Pointer, Image };
@@ -237,7 +237,7 @@ class UOp {
   const UOpNode* node_ = nullptr;
 };
 
-/// What a KERNEL does: a SINK of STOREs, or one COPY, BUFFER_VIEW or CUSTOM.
+/// The work of a KERNEL: a SINK of STOREs, or one COPY, BUFFER_VIEW or CUSTOM.
 struct UOpKernel {
   UOp ast;
   UOpMetadata metadata;

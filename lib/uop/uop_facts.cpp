@@ -1,4 +1,4 @@
-// What is derived of a node: how its elements lie, and where.
+// Derived facts of a node: how its elements lie, and where.
 #include <algorithm>
 
 #include "touchstone/uop/uop.h"

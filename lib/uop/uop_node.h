@@ -10,7 +10,7 @@
 
 namespace touchstone {
 
-/// What is derived of a node: computed once, when it is first asked for.
+/// Derived facts of a node: computed once, when first asked for.
 struct UOpFacts {
   std::shared_ptr<const ShapeTracker> st;  // shared along chains of equal shape; may be null
   std::string wrong;                       // why there is no st, where there should be one

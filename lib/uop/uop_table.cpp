@@ -141,7 +141,7 @@ UOp UOp::make(Ops op, UOpType dtype, std::vector<UOp> src, UOpArg arg,
   Shard& shard = shard_of(made->hash);
   const std::lock_guard lock(shard.mutex);
   for (UOpNode* known = shard.bucket(made->hash); known != nullptr; known = known->next)
-    if (same_parts(*known, *made)) return UOpNode::handle(known);  // what is in the table lives
+    if (same_parts(*known, *made)) return UOpNode::handle(known);  // nodes in the table live
   shard.insert(made.get());
   return UOp(made.release());
 }

@@ -27,7 +27,7 @@ class UPat {
     Each       // every source, however many, is as the one pattern says
   };
 
-  /// What a pattern is made of; `src` holds the alternatives where `alternatives` is set.
+  /// The parts of a pattern; `src` holds the alternatives where `alternatives` is set.
   struct Parts {
     OpSet ops = OpSet::all();
     std::uint32_t dtypes = 0;  // bit 1 << DType; 0: any type, none included

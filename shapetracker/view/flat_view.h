@@ -23,7 +23,7 @@ struct Level {
   std::int64_t span;  // weight * size
   std::int64_t stride;
   std::int64_t begin, end;  // the valid digits
-  Wide jump = 0;  // what the address gains, mod 2^128, where floor(k / span) grows by one: the next
+  Wide jump = 0;  // gain of the address, mod 2^128, where floor(k / span) grows by one: the next
                   // stride less size * stride; 0 at the top
 
   bool cut() const { return begin > 0 || end < size; }
