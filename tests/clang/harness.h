@@ -51,7 +51,7 @@ std::vector<T> counting(std::int64_t size, T first = T{1}) {
   return values;
 }
 
-/// What a kernel that only copies `st` should give: a plain loop over the logical elements.
+/// The right output of a kernel that only copies `st`: a plain loop over the logical elements.
 template <class T>
 std::vector<T> gathered(const ShapeTracker& st, const std::vector<T>& buffer) {
   std::vector<T> out;

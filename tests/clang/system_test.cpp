@@ -1,4 +1,4 @@
-// What happens when the world outside fails: no compiler, bad source, damaged or unwritable cache.
+// Failures of the world outside: no compiler, bad source, damaged or unwritable cache.
 #include <gtest/gtest.h>
 
 #include <csignal>

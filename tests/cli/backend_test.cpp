@@ -254,7 +254,7 @@ TEST_F(CliBackend, BlameNamesTheNodeThatIsWrong) {
   EXPECT_THAT(listed.text, HasSubstr("%4 = MUL(%1, %3) float32 (4)\n%5 = NEG(%4) float32 (4)\n"));
   EXPECT_EQ(touchstone_run("blame " + kernel).code, 2);  // nobody to blame
 
-  // What a candidate held, its inputs by eval: loads alone are not wrong whoever read them.
+  // Values that a candidate held, its inputs by eval: loads alone are not wrong whoever read them.
   const std::string suite = file("suite");
   ASSERT_EQ(touchstone_run("emit " + suite + " --ops mul --dtypes f32 -n 4").code, 0);
   const std::string at = suite + "/mul-float32-random/";

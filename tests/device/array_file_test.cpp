@@ -205,7 +205,7 @@ std::string bomb(const std::string& head, std::uint64_t size, int times, std::st
     stream.avail_in = static_cast<uInt>(bytes.size());
     stream.next_out = reinterpret_cast<Bytef*>(out.data());
     stream.avail_out = static_cast<uInt>(out.size());
-    deflate(&stream, Z_FULL_FLUSH);  // what follows depends on nothing before it
+    deflate(&stream, Z_FULL_FLUSH);  // later data depends on nothing before it
     out.resize(out.size() - stream.avail_out);
     deflateEnd(&stream);
     return out;

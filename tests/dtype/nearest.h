@@ -17,7 +17,7 @@ class NearestInList {
  public:
   NearestInList() {
     for (std::uint32_t bits = 0; bits < kBeyond; ++bits) values_.push_back(value(bits));
-    values_.push_back(2 * values_[kBeyond - 1] - values_[kBeyond - 2]);  // what overflow begins
+    values_.push_back(2 * values_[kBeyond - 1] - values_[kBeyond - 2]);  // where overflow begins
   }
 
   /// The value of the pattern `bits` of a number, from the definition of the format.

@@ -200,7 +200,7 @@ TEST(BackendProcess, FloodsEnd) {
   EXPECT_EQ(flooded.kind, Kind::Unusable);
   EXPECT_THAT(flooded.why, HasSubstr("where an answer belongs"));
   EXPECT_EQ(answer_of("yes").kind, Kind::Unusable);
-  // What goes to the standard error is not in the way.
+  // Output to the standard error is not in the way.
   const Answer noisy =
       answer_of("head -c 3000000 /dev/zero | tr '\\0' x >&2; " + say(right_answer()));
   EXPECT_EQ(noisy.kind, Kind::Output) << noisy.why;

@@ -98,7 +98,7 @@ TEST_P(EachArea, EverySmallerCaseIsACaseAndShrinkingIsTheSameEachTime) {
   }
 }
 
-// What a fault that asks for the predicate ends in.
+// The smallest case that shrinking finds for a fault.
 std::string smallest(Area& area, const std::string& text, const StillFails& fails) {
   EXPECT_TRUE(fails(text));
   return shrink_case(area, text, fails).text;

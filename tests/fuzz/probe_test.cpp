@@ -165,7 +165,7 @@ TEST(Probe, OneRowOfASumShows) {
   EXPECT_EQ(with(-64), Outcome::Fail);
 }
 
-// What the report says of a fault is what a candidate with it meets.
+// The report's prediction for a fault is what a candidate with it meets.
 TEST(Probe, ThePredictionSaysWhatIsShownAndWhatIsNot) {
   register_interpreted_device();
   const LazyOpPtr kernel = define::parse("softmax(x[24,9])").kernel();

@@ -56,7 +56,7 @@ std::string case_of(const std::uint8_t* data, std::size_t size) {
   return area().draw(chooser);
 }
 
-/// What a chooser gives, as the bytes from which BytesChooser gives the same.
+/// Records a chooser's draws, as the bytes from which BytesChooser gives the same.
 class Recorder final : public Chooser {
  public:
   explicit Recorder(Chooser& from) : from_(from) {}

@@ -18,7 +18,7 @@
 #include "touchstone/process/run.h"
 #include "touchstone/tcc/program.h"
 
-// What C compilers make of an expression is legal under the profile that says how they may: random
+// Results of C compilers are legal under the profile that says how they may compute: random
 // expressions written as C (not by lib/codegen), compiled by gcc, clang and libtcc at every setting
 // of contraction and of excess precision, run, judged. TOUCHSTONE_COMPILER_EXPRESSIONS says how
 // many (docs/oracle.md).

@@ -74,7 +74,7 @@ TYPED_TEST(ExactDotOf, RoundsTheExactSumOfProductsOnce) {
   std::mt19937_64 random(31);
   for (int i = 0; i < 2'000; ++i) {
     Pairs<T> pairs = this->any_finite(random, 1 + random() % 12);
-    if (i % 2 == 0) {  // what is large goes away again
+    if (i % 2 == 0) {  // the first products cancel
       const std::size_t n = pairs.size();
       for (std::size_t k = 0; k + 1 < n; ++k) {
         const auto [a, b] = pairs[k];

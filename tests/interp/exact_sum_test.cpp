@@ -283,7 +283,7 @@ TYPED_TEST(ExactSumOf, SpecialValuesAndZerosOfRunsAreThoseOfTerms) {
       run.add(std::span<const T>(terms));
       EXPECT_TRUE(same(run.result(), sum_of(terms).result()));
     }
-    // What cancels leaves +0, and the least subnormal beside it is seen.
+    // Terms that cancel leave +0, and the least subnormal beside it is seen.
     auto terms = spread_values<T>(random, n, 20);
     for (std::size_t i = terms.size(); i-- > 0;) terms.push_back(negated(terms[i]));
     ExactSum<T> run;

@@ -27,7 +27,7 @@ constexpr std::pair<const char*, int> kOperations[] = {
     {"add", 2},       {"mul", 2},  {"div", 2},          {"fma", 3},          {"mod.trunc", 2},
     {"mod.floor", 2}, {"sum", 3},  {"cast:float16", 1}, {"cast:float32", 1}, {"cast:float64", 1}};
 
-/// What every interface answers where rounding and subnormals show.
+/// The answers of every interface where rounding and subnormals show.
 std::string answers() {
   std::string all;
   std::mt19937_64 draw(7);

@@ -55,7 +55,7 @@ TYPED_TEST(NarrowFloat, DeviceGivesWhatMpfrGivesForEveryPattern) {
     ASSERT_EQ(Scalar::of(negated[i]).bits(), i ^ (in.size() / 2));  // the sign bit, NaN's too
 }
 
-// What CAST gives is tested against the definition in tests/dtype; here that the device gives it.
+// The values of CAST are tested in tests/dtype by definition; here that the device gives them.
 TYPED_TEST(NarrowFloat, DeviceCastsEveryPatternToEveryType) {
   using T = TypeParam;
   const std::vector<T> in = all_patterns<T>();

@@ -219,7 +219,7 @@ TYPED_TEST(Transcendental, FallbackAloneAgreesWithMpfr) {
   }
 }
 
-// What the bounds in the header claim of libm, with a third of the margin to spare.
+// The header's bounds of libm, with a third of the margin to spare.
 TEST(Libm, StaysWithinTheBoundsAssumed) {
   std::mt19937_64 random(19);
   std::uniform_real_distribution<double> wide(-1000, 1000);

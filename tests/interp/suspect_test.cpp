@@ -54,7 +54,7 @@ struct Product {
   }
 };
 
-// What is said of an answer: a fault may also leave the bounds of an element or two.
+// The explanation of an answer: a fault may also leave the bounds of an element or two.
 std::string explanation(const Product& p, const std::vector<float>& answer,
                         const Profile& profile = {}) {
   const Outcome outcome = p.judged(answer, profile).outcome;

@@ -16,7 +16,7 @@ std::int64_t any_in(std::int64_t low, std::int64_t high) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
 }
 
-// What a step of a drawn program does to earlier values; numbers are reduced to what fits.
+// A step of a drawn program on earlier values; numbers are reduced to what fits.
 struct Step {
   int what = 0;
   std::vector<std::int64_t> numbers;

@@ -1,4 +1,4 @@
-// What a LazyBuffer is, beyond its ops: sharing, families, folding, memory of others, assign().
+// Laws of LazyBuffers, beyond their ops: sharing, families, folding, memory of others, assign().
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -251,7 +251,7 @@ TEST_F(Laws, AssignOverAndOverKeepsOnePlace) {
     EXPECT_EQ(x->realized().get(), place);
   }
   EXPECT_EQ(values(x), (Floats{6, 7, 8, 9}));
-  // What has no memory yet has none to keep, and the value is the same.
+  // A target without memory has none to keep, and the value is the same.
   EXPECT_EQ(values(x->assign(add(x, x))->assign(add(x, number(1, {4})))), (Floats{7, 8, 9, 10}));
   EXPECT_EQ(x->assign(exp2(x))->assigns_to()->realized().get(), place);
   // Memory of the host, too, is written in place.

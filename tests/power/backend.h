@@ -18,7 +18,7 @@ namespace touchstone::power {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// What the backend with this fault stores for `subject`. Every byte of the output is `before`
+/// The output of the backend with this fault for `subject`. Every byte of it is `before`
 /// until it is written.
 Bytes run(const Subject& subject, std::span<const HostArray> inputs, Bug bug, std::uint8_t before);
 Bytes run_map(const Subject& subject, std::span<const HostArray> inputs, Bug bug,

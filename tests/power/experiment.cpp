@@ -43,7 +43,7 @@ struct Judged {
   }
 };
 
-// What is in every byte of the output before: zeros, then garbage.
+// Every byte of the output before a run: zeros, then garbage.
 std::uint8_t before(DType dtype, int input) {
   if (input == 0) return 0;
   return is_bool(dtype) ? 1 : 0x5a;

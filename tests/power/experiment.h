@@ -17,7 +17,7 @@ inline constexpr fuzz::ValueFamily kTurn[] = {fuzz::ValueFamily::Integers, fuzz:
 inline constexpr int kDraws = 3;    // the goal: caught by the first three inputs
 inline constexpr int kInputs = 10;  // tried at most
 
-/// What became of one fault in one kernel.
+/// The outcome of one fault in one kernel.
 struct Trial {
   const BugInfo* bug = nullptr;
   const Subject* subject = nullptr;

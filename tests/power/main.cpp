@@ -11,7 +11,7 @@
 #include "suspects.h"
 #include "touchstone/base/error.h"
 
-// What the oracle's verdicts are worth: planted faults that it catches, and legal results that it
+// The power of the oracle's verdicts: planted faults that it catches, and legal results that it
 // refuses, beside checks by tolerance on the same inputs. Everything follows from the seed.
 
 namespace touchstone::power {

@@ -215,7 +215,7 @@ bool finite(T x) {
   return !interp::is_infinite(x) && !interp::is_nan_value(x);
 }
 
-// What every store of a result does to it.
+// A result as each store leaves it.
 template <class R>
 R stored(R x, bool finite_operands, Bug bug) {
   if constexpr (is_float_storage<R>) {

@@ -23,7 +23,7 @@ int below(Random& random, int n) {
   return static_cast<int>(random() % static_cast<std::uint64_t>(n));
 }
 
-// What the values of an array look like.
+// The distribution of an array's values.
 enum class Values : std::uint8_t {
   Normal,
   Uniform,

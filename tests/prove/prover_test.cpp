@@ -73,7 +73,7 @@ TEST(Prover, FindsCounterexamplesFarFromZero) {
   EXPECT_NE(q.verdict, Verdict::Proved);  // 1000003 * 1000033
 }
 
-// What a claim says where something divides by zero.
+// Claims where something divides by zero.
 TEST(Prover, ClaimsNothingWhereTheLeftSideIsUndefined) {
   EXPECT_EQ(decide("x//b*b + x%b -> x").verdict, Verdict::Proved);
   EXPECT_EQ(decide("x -> x//b*b + x%b").verdict, Verdict::Refuted);

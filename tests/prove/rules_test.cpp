@@ -55,7 +55,7 @@ TEST_P(RuleTest, LeavesNoMutantOpen) {
   }
 }
 
-// What a sanitizer watches is the prover, not the rules: every fourth will do there.
+// A sanitizer watches the prover, not the rules: every fourth will do there.
 template <class Rule>
 auto rules_of(std::span<const Rule> all) {
   std::vector<Rule> list;

@@ -65,7 +65,7 @@ RC_GTEST_PROP(Explain, EveryAnswerPassesTheChecker, ()) {
     if (by_sums.result.answer == MergeAnswer::OverBudget) continue;
     RC_ASSERT(by_sums.result.view == why.result.view);
     require_checked(stack, by_sums);
-    // What was decided beyond the boxes is not decided again.
+    // A merge decided beyond the boxes is not decided again.
     RC_ASSERT(explain_merge(stack, merge_stack(stack, {0, 0, 1000, 0, 0})).str() == by_sums.str());
   }
 }

@@ -21,7 +21,7 @@ using model::Ints;
 using model::materialise;
 using Order = std::vector<int>;
 
-/// What the array says: whether every address below the largest is read, and each once.
+/// Facts read off the array: whether every address below the largest is read, and each once.
 struct Facts {
   std::int64_t size = 0, valid = 0;
   bool onto = false;

@@ -114,7 +114,7 @@ TEST(Jsonl, InvertAddsTheInverseWhereThereIsOne) {
   EXPECT_EQ(inverse(R"({"views":[[[3],[1],0,null]],"invert":false})"), "");
 }
 
-// What follows the time.
+// The answer behind its time.
 std::string added(const std::string& question) {
   const std::string answer = answer_json(question);
   return answer.substr(answer.find(',', answer.find(",\"ns\":") + 1));

@@ -65,7 +65,7 @@ TEST(IndexCost, OfASimplifiedExpressionCountsItsSteps) {
   EXPECT_EQ(cost(expr_idxs(digits_swapped())).modulos, 0);
 }
 
-// What is written says what the views say, and the simplified expression never costs more
+// The index gives the addresses of the views, and the simplified expression never costs more
 // divisions.
 RC_GTEST_PROP(PlainIndex, IsWhatTheViewsRead, ()) {
   Draws draws(*model::any_draws(40));

@@ -1,4 +1,4 @@
-// What a tracker with variables says about its accesses, against enumeration with values.
+// Accesses of a tracker with variables, against enumeration with values.
 #include <gtest/gtest.h>
 
 #include <rapidcheck/gtest.h>

@@ -119,7 +119,7 @@ std::int64_t value_of(const symbolic::Exprs& exprs, symbolic::Expr e, const Valu
   using symbolic::ExprOp;
   if (exprs.is_constant(e)) return *exprs.value(e).small();
   if (exprs.op(e) == ExprOp::Variable) return values.at(exprs.name(e));
-  if (exprs.op(e) == ExprOp::And)  // what follows a condition that fails is not looked at
+  if (exprs.op(e) == ExprOp::And)  // arguments after a false condition are not looked at
     return static_cast<std::int64_t>(std::ranges::all_of(
         exprs.args(e), [&](symbolic::Expr arg) { return value_of(exprs, arg, values) != 0; }));
   Ints args;
@@ -225,7 +225,7 @@ RC_GTEST_PROP(SymbolicChain, StridesAndOffsetSayTheAddresses, ()) {
   }
 }
 
-// What was found, for how many: an answer may be that there is none.
+// The operations found give the tracker's addresses; the answer may be that there are none.
 RC_GTEST_PROP(SymbolicChain, MovementOpsAreTakenAndGiveTheAddresses, ()) {
   Draws draws(*model::any_draws(200));
   const SymbolicChain chain = model::any_symbolic_chain(draws, 7);

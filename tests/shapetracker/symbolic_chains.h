@@ -81,7 +81,7 @@ class SymbolicChainMaker {
         return v * 2;
       case 4:
         return certainly_le(w, v) ? v - w : v + w;
-      case 5:  // what is left of a largest value
+      case 5:  // the rest up to a largest value
         return certainly_le(1, v) ? v - 1 : sint(*v.max()) - v;
       default:
         return draws_.between(draws_.one_in(6) ? 0 : 1, most);

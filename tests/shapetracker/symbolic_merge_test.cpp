@@ -53,7 +53,7 @@ TEST(SymbolicMerge, NeedsNoCommonFactors) {
             "merged: View((v, w), strides (w*-2, 1), offset w*(v*2 - 1))");
 }
 
-// What an outer view cuts off a mask from depends on the values.
+// The cut of an outer view in a mask depends on the values.
 TEST(SymbolicMerge, CutsMasks) {
   const View padded = View::contiguous({v()}).pad(Padding{{w(), 3}});
   EXPECT_EQ(merged(padded, View::contiguous({v() + w() + 3}).shrink(Mask{{2, v() + w()}})),
@@ -153,7 +153,7 @@ std::vector<View> any_pair_from(std::mt19937& random) {
   return model::any_symbolic_pair(draws);
 }
 
-/// What became of some pairs. Everything is held against every element at every value.
+/// Counts of pairs by outcome. Everything is held against every element at every value.
 struct MergeCounts {
   int pairs = 0, mergeable = 0, proved = 0, refuted = 0, left = 0;
   double seconds = 0;

@@ -6,7 +6,7 @@
 
 namespace touchstone::test {
 
-/// What the error that f throws says; "no error" where it throws none.
+/// The message of the error that f throws; "no error" where it throws none.
 template <class F>
 std::string error_of(F f) {
   try {

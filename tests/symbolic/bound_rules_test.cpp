@@ -38,7 +38,7 @@ std::pair<std::string, std::string> sides(std::string_view name, std::string_vie
   return {std::string(law.substr(0, at)), std::string(law.substr(at + by.size()))};
 }
 
-/// What stands below, or above, the operation of a law `formula <= operation`, or the reverse.
+/// The bound below, or above, the operation of a law `formula <= operation`, or the reverse.
 Int least(std::string_view name, const Point& at) {
   return value_of(sides(name, " <= ").first, at);
 }

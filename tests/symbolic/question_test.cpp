@@ -112,7 +112,7 @@ TEST(Answer, NamesThePartAndTheColumnOfWhatIsWrong) {
   EXPECT_NE(error({{}, {}, "3 // (2 - 2)"}).find("division by zero"), std::string::npos);
 }
 
-// What every point says, against what the answer says.
+// The values at every point, against the bounds of the answer.
 TEST(AnswerBounds, AreExactOnBoxesThatCanBeEnumerated) {
   Generator g(11, false);
   int made = 0;

@@ -1,4 +1,4 @@
-// What is known modulo something: by the parts of an expression, and by assumptions.
+// Residues: by the parts of an expression, and by assumptions.
 #include <gtest/gtest.h>
 
 #include "touchstone/symbolic/context.h"

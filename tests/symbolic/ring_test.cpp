@@ -1,4 +1,4 @@
-// What the checker of derivations relies on, against values: the normal form changes none, and no
+// Premises of the checker of derivations, against values: the normal form changes none, and no
 // value is outside what facts imply.
 #include "touchstone/symbolic/ring.h"
 

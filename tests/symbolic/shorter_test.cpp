@@ -1,4 +1,4 @@
-// What comes out short that came out longer once: one line a pattern, with other names and numbers
+// Expressions that once came out longer: one line a pattern, with other names and numbers
 // than the rules' examples have.
 #include <gtest/gtest.h>
 

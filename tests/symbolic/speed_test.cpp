@@ -1,4 +1,4 @@
-// What is promised of time and memory: no heap once warm, n log n for tied terms and nests, and
+// Promises of time and memory: no heap once warm, n log n for tied terms and nests, and
 // results that are remembered without changing any.
 #include <gtest/gtest.h>
 

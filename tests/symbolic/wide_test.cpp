@@ -47,7 +47,7 @@ const Operator kOperators[] = {
     {"(", " and ", true, 1, [](std::int64_t a, std::int64_t b) { return a & b; }},
     {"(", " or ", true, 0, [](std::int64_t a, std::int64_t b) { return a | b; }}};
 
-// What v[i]*c + d is, as text and at a point.
+// The operand v[i]*c + d, as text and at a point.
 struct Operand {
   int i;
   std::int64_t c, d;

@@ -21,7 +21,7 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-// What stands between two texts, each line without `indent` spaces.
+// The text between two others, each line without `indent` spaces.
 std::string between(const std::string& text, const std::string& from, const std::string& to,
                     std::size_t indent) {
   const std::size_t begin = text.find(from) + from.size();

@@ -1,4 +1,4 @@
-// What the programs against NumPy do not reach: functions that NumPy lacks, long axes, positions
+// Cases beyond the programs against NumPy: functions that NumPy lacks, long axes, positions
 // outside, errors.
 #include <gmock/gmock.h>
 

@@ -114,7 +114,7 @@ TEST_P(Reduce, CrossEntropySmoothsLabelsAndLeavesRowsOut) {
                {loss(Reduction::Mean), {(wanted[0] + wanted[2]) / 2}}});
   expect_near(cross_entropy(logits, at, CrossEntropyArgs{}),
               {cross_entropy(logits, at).item<double>()});
-  // What never happens is no NaN where nobody asks for it.
+  // An impossible class is no NaN where nobody asks for it.
   const Tensor never = make({0, -INFINITY}, {1, 2}), first = Tensor::from<int>({0}, {1}, device());
   expect_near(cross_entropy(never, first), {0});
   EXPECT_THROW(cross_entropy(logits, at, {.label_smoothing = 1.5}), Error);

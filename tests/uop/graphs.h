@@ -4,7 +4,7 @@
 
 namespace touchstone {
 
-// What small graphs are made of in tests.
+// The parts of small graphs in tests.
 inline const UOp kHost = UOp::device("HOST");
 inline UOp buffer(std::int64_t n = 4, DType d = DType::Float32) {
   return UOp::new_buffer(kHost, n, d);

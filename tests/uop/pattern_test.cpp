@@ -13,7 +13,7 @@ namespace {
 using ::testing::HasSubstr;
 using Names = std::vector<std::string>;
 
-// What the pattern's name `wanted` is bound to in the first match; null where there is none.
+// The node that the name `wanted` is bound to in the first match; null where there is none.
 UOp bound(const UPat& pattern, const UOp& node, const std::string& wanted = "x") {
   const PatternMatcher m(
       {{"it", pattern, {wanted}, [](const Match& m) { return UOp::sink({m[0]}); }}});

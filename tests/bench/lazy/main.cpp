@@ -1,4 +1,4 @@
-// What the lazy stack costs and saves: scheduling by the node, replay by the kernel, and each
+// Cost and savings of the lazy stack: scheduling by the node, replay by the kernel, and each
 // model's kernels with RECOMPUTE_BEFORE_EXPAND and without, in turns. Prints the tables of
 // docs/lazy.md. usage: lazy_bench [OPTION of Google Benchmark...]
 #include <algorithm>
@@ -249,7 +249,7 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   touchstone::register_interpreted_device();
   touchstone::ClangOptions options = touchstone::ClangOptions::from_environment();
-  options.threads = 1;  // what shares the machine disturbs one less than several
+  options.threads = 1;  // other programs disturb one less than several
   touchstone::register_clang_device(options);
   touchstone::register_all();
   touchstone::Least least;

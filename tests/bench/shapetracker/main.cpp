@@ -1,4 +1,4 @@
-// What views cost: merge, simplify, expr_idxs and hash over families of stacks. Prints a table.
+// The cost of views: merge, simplify, expr_idxs and hash over families of stacks. Prints a table.
 // usage: shapetracker_bench [STACKS a family, 2000 where left out]
 #include <algorithm>
 #include <charconv>

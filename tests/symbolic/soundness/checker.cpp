@@ -96,7 +96,7 @@ void Checker::check(const Sample& sample) {
     const Node other = parse(shown, names, context_);
     reread = other != node;
     if (reread) again = render(other);
-  } catch (const ParseError& e) {  // what divides by zero everywhere may show it only when printed
+  } catch (const ParseError& e) {  // a division by zero everywhere may show only in print
     reread = true;
     again = e.what();
   }

@@ -11,7 +11,7 @@
 
 namespace touchstone::symbolic {
 
-/// What was seen over many trees.
+/// Counts over many trees.
 struct Tally {
   std::uint64_t trees = 0, points = 0;  // points: where the tree as written has a value
   std::uint64_t refused = 0;            // certain divisions by zero
