@@ -43,6 +43,22 @@ function(touchstone_unoptimized_json)
   endforeach()
 endfunction()
 
+# touchstone_json_first(VARIABLE): sources that read JSON come first, so that files compiled several
+# together read that library once, which alone costs three seconds.
+function(touchstone_json_first variable)
+  set(first "")
+  set(rest "")
+  foreach(source IN LISTS ${variable})
+    file(STRINGS "${source}" json LIMIT_COUNT 1 REGEX "^#include <nlohmann/json.hpp>")
+    if(json)
+      list(APPEND first "${source}")
+    else()
+      list(APPEND rest "${source}")
+    endif()
+  endforeach()
+  set(${variable} ${first} ${rest} PARENT_SCOPE)
+endfunction()
+
 # Where files are compiled several together (CMAKE_UNITY_BUILD), those of interp are taken by threes:
 # their templates meet every type.
 function(touchstone_batch target)
@@ -85,6 +101,7 @@ function(touchstone_module name folder)
   touchstone_include_root("${root}" ${ARG_AS} ${headers})
   file(GLOB sources CONFIGURE_DEPENDS ${source_globs})
   touchstone_unoptimized_json(${sources})
+  touchstone_json_first(sources)
   set(target touchstone_${name})
   if(sources)
     add_library(${target} STATIC ${sources})

@@ -35,14 +35,14 @@ Key<T> is_finite(T x) {
 }
 
 template <class T>
-struct Row {
+struct Ends {
   T lo[kRow];
   T hi[kRow];
 };
 
 // One representable value further on both sides in the lanes of `which`.
 template <class T, class N>
-void widen(Row<T>& row, const Key<T>* which, N n) {
+void widen(Ends<T>& row, const Key<T>* which, N n) {
   for (std::int64_t i = 0; i < n; ++i) {
     row.lo[i] = number_of<T>(key_of(row.lo[i]) + which[i]);  // all bits set are -1
     row.hi[i] = number_of<T>(key_of(row.hi[i]) - which[i]);
@@ -50,7 +50,7 @@ void widen(Row<T>& row, const Key<T>* which, N n) {
 }
 
 template <class T, class N>
-void read(const LegalBlock& block, std::int64_t first, N n, Row<T>& row, Key<T>* ok) {
+void read(const LegalBlock& block, std::int64_t first, N n, Ends<T>& row, Key<T>* ok) {
   const T* lo = block.lo.begin<T>() + first;
   const T* hi = (block.determined ? block.lo : block.hi).begin<T>() + first;
   for (std::int64_t i = 0; i < n; ++i) {
@@ -66,7 +66,7 @@ void read(const LegalBlock& block, std::int64_t first, N n, Row<T>& row, Key<T>*
 
 // The terms of an addition, which may be products that were never rounded.
 template <class T, class N>
-void read_addend(const LegalBlock& block, std::int64_t first, N n, Row<T>& row, Key<T>* ok) {
+void read_addend(const LegalBlock& block, std::int64_t first, N n, Ends<T>& row, Key<T>* ok) {
   read(block, first, n, row, ok);
   if (!block.unrounded()) return;
   Key<T> which[kRow] = {};
@@ -79,7 +79,7 @@ void read_addend(const LegalBlock& block, std::int64_t first, N n, Row<T>& row, 
 // Rounding is monotone, and so is addition of its ends in the order of the keys, signed zeros
 // included: only -0 + -0 is -0.
 template <class T, class N>
-void add(const Row<T>& a, const Row<T>& b, N n, Row<T>& out) {
+void add(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out) {
   for (std::int64_t i = 0; i < n; ++i) {
     out.lo[i] = a.lo[i] + b.lo[i];
     out.hi[i] = a.hi[i] + b.hi[i];
@@ -87,7 +87,7 @@ void add(const Row<T>& a, const Row<T>& b, N n, Row<T>& out) {
 }
 
 template <class T, class N>
-void negate(const Row<T>& a, N n, Row<T>& out) {
+void negate(const Ends<T>& a, N n, Ends<T>& out) {
   for (std::int64_t i = 0; i < n; ++i) {
     const T lo = -a.hi[i];
     out.hi[i] = -a.lo[i];
@@ -96,7 +96,7 @@ void negate(const Row<T>& a, N n, Row<T>& out) {
 }
 
 template <class T, class N>
-void multiply(const Row<T>& a, const Row<T>& b, N n, Row<T>& out) {
+void multiply(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out) {
   for (std::int64_t i = 0; i < n; ++i) {
     const Key<T> p = key_of(a.lo[i] * b.lo[i]), q = key_of(a.lo[i] * b.hi[i]);
     const Key<T> r = key_of(a.hi[i] * b.lo[i]), s = key_of(a.hi[i] * b.hi[i]);
@@ -107,7 +107,7 @@ void multiply(const Row<T>& a, const Row<T>& b, N n, Row<T>& out) {
 
 // A product that an addition takes may be the one that was never rounded, unless it is exact.
 template <class N>
-void leave_unrounded(const Row<float>& a, const Row<float>& b, N n, Row<float>& out,
+void leave_unrounded(const Ends<float>& a, const Ends<float>& b, N n, Ends<float>& out,
                      std::int32_t* ok) {
   std::int32_t which[kRow] = {};
   for (std::int64_t i = 0; i < n; ++i) {
@@ -121,7 +121,7 @@ void leave_unrounded(const Row<float>& a, const Row<float>& b, N n, Row<float>& 
 }
 
 template <class T, class N>
-void maximum(const Row<T>& a, const Row<T>& b, N n, Row<T>& out) {
+void maximum(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out) {
   for (std::int64_t i = 0; i < n; ++i) {
     out.lo[i] = number_of<T>(std::max(key_of(a.lo[i]), key_of(b.lo[i])));
     out.hi[i] = number_of<T>(std::max(key_of(a.hi[i]), key_of(b.hi[i])));
@@ -132,10 +132,10 @@ template <class T, class N>
 void row(const ProgramNode& node, bool unrounded, std::span<const LegalBlock* const> operands,
          std::int64_t first, N n, LegalBlock& out, std::uint8_t* done) {
   const bool additive = node.op == Op::Add || node.op == Op::Sub;
-  const auto get = [&](const LegalBlock& block, Row<T>& to, Key<T>* ok) {
+  const auto get = [&](const LegalBlock& block, Ends<T>& to, Key<T>* ok) {
     additive ? read_addend<T>(block, first, n, to, ok) : read<T>(block, first, n, to, ok);
   };
-  Row<T> a{}, b{}, c{};
+  Ends<T> a{}, b{}, c{};
   Key<T> ok[kRow];
   std::fill_n(ok, kRow, Key<T>{-1});
   get(*operands[0], a, ok);
