@@ -36,17 +36,14 @@ ShapeTracker applied(ShapeTracker tracker, std::span<const MovementOp> ops) {
   return tracker;
 }
 
-/// The addresses that a chain must have for one value of its variable.
+/// The addresses that a chain must have for one combination of values of its variables.
 class Point {
  public:
-  Point(const ViewCase& c, std::int64_t value) : value_(value) {
-    if (c.variable)
-      run(c.bind(value));
-    else
-      run(c);
+  Point(const ViewCase& c, symbolic::Values values) : values_(std::move(values)) {
+    run(c.bind(values_));
   }
 
-  std::int64_t value() const { return value_; }
+  const symbolic::Values& values() const { return values_; }
   const Addresses& right() const { return right_; }
   std::int64_t elements() const { return elements_; }  // of the buffer
 
@@ -71,7 +68,8 @@ class Point {
     for (const MovementOp& op : chain.ops) move(right_, op);
   }
 
-  std::int64_t value_, elements_ = 0;
+  symbolic::Values values_;
+  std::int64_t elements_ = 0;
   Addresses right_;
 };
 
@@ -79,10 +77,8 @@ class ViewCheck {
  public:
   ViewCheck(const std::string& text, Effort effort)
       : case_(ViewCase::parse(text)), hash_(hash_bytes(text)), full_(effort == Effort::Full) {
-    const std::int64_t low = case_.variable ? case_.variable->low : 0;
-    const std::int64_t high = case_.variable ? case_.variable->high : 0;
-    points_.reserve(static_cast<std::size_t>(high - low) + 1);
-    for (std::int64_t v = low; v <= high; ++v) points_.emplace_back(case_, v);
+    for (symbolic::Values& values : case_.all_values())
+      points_.emplace_back(case_, std::move(values));
   }
 
   Checked run() {
@@ -105,13 +101,14 @@ class ViewCheck {
   bool often(std::uint64_t every, std::uint64_t salt) const {
     return full_ || hash_mix(hash_, salt) % every == 0;
   }
-  std::string at(const Point& p) const {
-    return case_.variable ? fmt::format("{} = {}: ", case_.variable->name, p.value())
-                          : std::string();
+  static std::string at(const Point& p) {
+    std::string text;
+    for (const auto& [name, value] : p.values())
+      text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
+    return text.empty() ? text : text + ": ";
   }
-  std::optional<std::string> differs(const ShapeTracker& tracker, const Point& p) const {
-    return case_.variable ? p.differs(tracker.bind({{case_.variable->name, p.value()}}))
-                          : p.differs(tracker);
+  static std::optional<std::string> differs(const ShapeTracker& tracker, const Point& p) {
+    return p.differs(p.values().empty() ? tracker : tracker.bind(p.values()));
   }
 
   std::optional<Checked> rest() {
@@ -123,7 +120,7 @@ class ViewCheck {
       if (auto wrong = expressions()) return wrong;
     if (often(32, 6))
       if (auto wrong = movement()) return wrong;
-    if (case_.variable) return std::nullopt;
+    if (!case_.variables.empty()) return std::nullopt;
     const Point& p = points_[0];
     if (often(16, 4))
       if (auto wrong = strides(p)) return wrong;
@@ -202,10 +199,10 @@ class ViewCheck {
           for (std::int64_t cell = 0; cell < cells; ++cell)
             column.set(static_cast<std::size_t>(cell), cell / step % shape[a]);
         }
-        if (case_.variable) {
-          Column& column = values.add_variable(case_.variable->name);
+        for (const auto& [name, value] : p.values()) {
+          Column& column = values.add_variable(name);
           for (std::int64_t cell = 0; cell < cells; ++cell)
-            column.set(static_cast<std::size_t>(cell), p.value());
+            column.set(static_cast<std::size_t>(cell), value);
         }
         const Column reads = values.evaluate(valid);
         const Column& address = values.evaluate(index);
@@ -409,12 +406,13 @@ class ViewCheck {
   // The operations that make the tracker anew; with a variable there may be none that hold for all
   // its values.
   std::optional<Checked> movement() const {
-    const std::int64_t size = case_.variable ? tracker_.real_size() : points_[0].elements();
+    const bool variables = !case_.variables.empty();
+    const std::int64_t size = variables ? tracker_.real_size() : points_[0].elements();
     std::vector<MovementOp> ops;
     try {
       ops = to_movement_ops(tracker_, size);
     } catch (const ShapeError&) {
-      if (!case_.variable) throw;
+      if (!variables) throw;
       return std::nullopt;
     }
     const ShapeTracker again = applied(ShapeTracker::contiguous({size}), ops);
@@ -476,7 +474,7 @@ class ViewArea final : public Area {
   Measure measure(const std::string& text) override { return measure_of(ViewCase::parse(text)); }
   Extent extent(const std::string& text) override {
     const ViewCase c = ViewCase::parse(text);
-    const ViewCase at = c.variable ? c.bind(c.variable->high) : c;
+    const ViewCase at = c.bind(c.largest());
     Extent extent{std::ssize(c.ops), 0};
     for (const sint& size : at.base) extent.dim = std::max(extent.dim, size.as_int());
     return extent;
@@ -491,7 +489,9 @@ class ViewArea final : public Area {
             {"after", before},
             {"after that", before},
             {"rank", {"0", "1", "2", "3", "4", "5 or more"}},
-            {"feature", {"plain", "mask", "no elements", "size 1", "negative stride", "variable"}},
+            {"feature",
+             {"plain", "mask", "no elements", "size 1", "negative stride", "variable",
+              "two variables or more"}},
             {"views", {"1", "2", "3 or more"}}};
   }
 
@@ -505,7 +505,7 @@ class ViewArea final : public Area {
       tracker = apply(tracker, op);
       const int which = static_cast<int>(op.kind);
       const int views = static_cast<int>(std::min<std::size_t>(tracker.views().size(), 3)) - 1;
-      std::vector<bool> has(6, false);
+      std::vector<bool> has(7, false);
       for (const View& v : tracker.views()) {
         has[1] = has[1] || v.mask();
         for (const sint& s : v.shape()) {
@@ -515,8 +515,9 @@ class ViewArea final : public Area {
         for (const sint& s : v.strides()) has[4] = has[4] || s.max().value_or(0) < 0;
         has[5] = has[5] || !v.is_concrete();
       }
+      has[6] = has[5] && c.variables.size() > 1;
       has[0] = std::ranges::none_of(has, std::identity{});
-      for (int f = 0; f < 6; ++f)
+      for (int f = 0; f < 7; ++f)
         if (has[static_cast<std::size_t>(f)])
           rows.push_back({which, before, earlier, rank, f, views});
       earlier = before;

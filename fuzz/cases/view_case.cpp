@@ -27,7 +27,7 @@ std::string_view take(std::optional<std::string_view>& text, char at) {
   return part;
 }
 
-/// Reads words; knows the variable.
+/// Reads words; knows the variables.
 class Reader {
  public:
   std::map<std::string, symbolic::Node> names;
@@ -147,6 +147,41 @@ std::string argument(const MovementOp& op) {
   }
 }
 
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  words.reserve(static_cast<std::size_t>(std::ranges::count(text, ' ')) + 1);
+  for (std::optional<std::string_view> rest = text; rest;)
+    if (const std::string_view w = take(rest, ' '); !w.empty()) words.push_back(w);
+  return words;
+}
+
+// "n=2..5 m=0..2".
+std::vector<ViewCase::Range> ranges_of(std::string_view head) {
+  constexpr std::size_t kMostVariables = 4;
+  constexpr std::int64_t kMostValues = 256;  // combinations
+  std::vector<ViewCase::Range> ranges;
+  std::int64_t combinations = 1;
+  for (const std::string_view word : words_of(head)) {
+    const std::size_t equals = word.find('='), dots = word.find("..");
+    if (equals == std::string_view::npos || dots == std::string_view::npos || dots < equals)
+      throw ParseError("before | stand variables with their ranges, as n=2..5 m=0..2");
+    const Reader reader;
+    const ViewCase::Range range{std::string(word.substr(0, equals)),
+                                reader.number(word.substr(equals + 1, dots - equals - 1)),
+                                reader.number(word.substr(dots + 2))};
+    if (range.low < 0 || range.high < range.low || range.high - range.low > 64)
+      throw ParseError(fmt::format("{}: the range must lie within 65 values from 0 on", word));
+    combinations *= range.high - range.low + 1;
+    ranges.push_back(range);
+    if (ranges.size() > kMostVariables || combinations > kMostValues)
+      throw ParseError(fmt::format("at most {} variables with {} combinations of values",
+                                   kMostVariables, kMostValues));
+  }
+  if (ranges.empty())
+    throw ParseError("before | stand variables with their ranges, as n=2..5 m=0..2");
+  return ranges;
+}
+
 }  // namespace
 
 bool is_movement(std::string_view name) {
@@ -165,31 +200,20 @@ ViewCase ViewCase::parse(std::string_view text) {
   ViewCase c;
   Reader reader;
   if (const std::size_t bar = text.find('|'); bar != std::string_view::npos) {
-    std::string_view head = text.substr(0, bar);
-    while (!head.empty() && head.back() == ' ') head.remove_suffix(1);
-    const std::size_t equals = head.find('='), dots = head.find("..");
-    if (equals == std::string_view::npos || dots == std::string_view::npos || dots < equals)
-      throw ParseError("before | stands a variable with its range, as n=2..5");
-    c.variable = Range{std::string(head.substr(0, equals)),
-                       reader.number(head.substr(equals + 1, dots - equals - 1)),
-                       reader.number(head.substr(dots + 2))};
-    if (c.variable->low < 0 || c.variable->high < c.variable->low ||
-        c.variable->high - c.variable->low > 64)
-      throw ParseError(fmt::format("{}: the range must lie within 65 values from 0 on", head));
-    try {
-      reader.names.emplace(c.variable->name,
-                           symbolic::variable(c.variable->name, c.variable->low, c.variable->high));
-    } catch (const ParseError&) {
-      throw;
-    } catch (const Error& e) {
-      throw ParseError(e.what());
+    c.variables = ranges_of(text.substr(0, bar));
+    for (const auto& [name, low, high] : c.variables) {
+      try {
+        if (!reader.names.emplace(name, symbolic::variable(name, low, high)).second)
+          throw ParseError(fmt::format("the variable {} is there twice", name));
+      } catch (const ParseError&) {
+        throw;
+      } catch (const Error& e) {
+        throw ParseError(e.what());
+      }
     }
     text.remove_prefix(bar + 1);
   }
-  std::vector<std::string_view> words;
-  words.reserve(static_cast<std::size_t>(std::ranges::count(text, ' ')) + 1);
-  for (std::optional<std::string_view> rest = text; rest;)
-    if (const std::string_view w = take(rest, ' '); !w.empty()) words.push_back(w);
+  const std::vector<std::string_view> words = words_of(text);
   if (words.size() % 2 == 0)
     throw ParseError("a case of 'view' is a shape, then operations: 4,6 permute 1,0 reshape 24");
   c.base = reader.list(words[0]);
@@ -201,7 +225,9 @@ ViewCase ViewCase::parse(std::string_view text) {
 
 std::string ViewCase::str() const {
   std::string text;
-  if (variable) text = fmt::format("{}={}..{} | ", variable->name, variable->low, variable->high);
+  for (const auto& [name, low, high] : variables)
+    text += fmt::format("{}={}..{} ", name, low, high);
+  if (!variables.empty()) text += "| ";
   text += joined(base);
   for (const MovementOp& op : ops) {
     text += ' ';
@@ -212,14 +238,40 @@ std::string ViewCase::str() const {
   return text;
 }
 
-ViewCase ViewCase::bind(std::int64_t value) const {
-  if (!variable) return *this;
-  const symbolic::Values values{{variable->name, value}};
+std::vector<symbolic::Values> ViewCase::all_values() const {
+  std::vector<symbolic::Values> all = {{}};
+  for (const auto& [name, low, high] : variables) {
+    std::vector<symbolic::Values> more;
+    for (const symbolic::Values& values : all)
+      for (std::int64_t value = low; value <= high; ++value) {
+        more.push_back(values);
+        more.back().emplace(name, value);
+      }
+    all = std::move(more);
+  }
+  return all;
+}
+
+symbolic::Values ViewCase::largest() const {
+  symbolic::Values values;
+  for (const Range& range : variables) values.emplace(range.name, range.high);
+  return values;
+}
+
+ViewCase ViewCase::bind(const symbolic::Values& values) const {
+  if (values.empty()) return *this;
+  std::map<std::string, symbolic::Node> nodes;
+  const auto bound = [&](const Range& range) { return values.contains(range.name); };
+  for (const Range& range : variables)
+    nodes.emplace(range.name, bound(range) ? sint(values.at(range.name)).node()
+                                           : symbolic::variable(range.name, range.low, range.high));
+  const bool all = std::ranges::all_of(variables, bound);
   const auto set = [&](sint& s) {
-    if (!s.is_int()) s = s.evaluate(values);
+    if (s.is_int()) return;
+    s = all ? sint(s.evaluate(values)) : sint(symbolic::parse(s.str(), nodes));
   };
   ViewCase c = *this;
-  c.variable.reset();
+  std::erase_if(c.variables, bound);
   std::ranges::for_each(c.base, set);
   for (MovementOp& op : c.ops) {
     std::ranges::for_each(op.shape, set);

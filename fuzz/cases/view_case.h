@@ -12,22 +12,27 @@
 namespace touchstone::fuzz {
 
 /// A shape and movement operations, in the words of `touchstone view`, and as_strided beside them:
-/// "4,6 permute 1,0 reshape 8,3 pad 0:1,2:0 stride -1,2 as_strided 2,3:1,2:0". One variable may
-/// stand in sizes: "n=2..5 | 4,n reshape 4*n".
+/// "4,6 permute 1,0 reshape 8,3 pad 0:1,2:0 stride -1,2 as_strided 2,3:1,2:0". Up to four variables
+/// may stand in sizes, ends, strides and offsets: "n=2..5 m=0..2 | 4,n pad m:0,0:n reshape
+/// 8*n+2*m*n".
 struct ViewCase {
   struct Range {
     std::string name;
     std::int64_t low, high;  // inclusive
   };
-  std::optional<Range> variable;
+  std::vector<Range> variables;
   Shape base;
   std::vector<MovementOp> ops;
 
   /// Throws ParseError saying what is wrong.
   static ViewCase parse(std::string_view text);
   std::string str() const;
-  /// The same with the variable, where there is one, replaced by a number.
-  ViewCase bind(std::int64_t value) const;
+  /// The same with these variables, some or all, replaced by numbers.
+  ViewCase bind(const symbolic::Values& values) const;
+  /// Every combination of values; one that is empty where there is no variable.
+  std::vector<symbolic::Values> all_values() const;
+  /// All at their largest.
+  symbolic::Values largest() const;
 };
 
 /// One operation in words, without a variable: its name and its argument, and back.
@@ -37,9 +42,11 @@ std::string movement_text(const MovementOp& op);  // "pad 0:1,2:0"
 
 /// Chains of up to seven operations on up to some hundred elements: sizes of 0 and 1, masks on
 /// several axes before a reshape that does not keep axes apart, factorisations of any kind, steps
-/// of either sign. A part of the cases has a variable size, and each case leaves out some
-/// operations.
+/// of either sign. A part of the cases has a variable size, some of these are those of
+/// draw_symbolic_chain, and each case leaves out some operations.
 std::string draw_chain(Chooser& chooser);
+/// Chains of up to six operations whose numbers are sums and products of up to four variables.
+std::string draw_symbolic_chain(Chooser& chooser);
 
 /// The meaning of a chain: the buffer address of each element in row-major order, -1 for padding.
 struct Addresses {

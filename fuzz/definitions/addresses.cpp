@@ -155,7 +155,7 @@ bool try_move(Addresses& array, const MovementOp& op) {
         if (!(step[i] >= -kMostCells && step[i] <= kMostCells)) return false;
         (step[i] < 0 ? low : high) += step[i] * (wanted[i] - 1);
       }
-      if (!(low >= 0 && (count == 0 || high < static_cast<std::int64_t>(array.cells.size()))))
+      if (count > 0 && !(low >= 0 && high < static_cast<std::int64_t>(array.cells.size())))
         return false;
       axes.resize(wanted.size());
       for (std::size_t i = 0; i < wanted.size(); ++i) axes[i] = {wanted[i], step[i], 0, wanted[i]};

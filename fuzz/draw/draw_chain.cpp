@@ -302,6 +302,8 @@ class ChainDraw {
 
 }  // namespace
 
-std::string draw_chain(Chooser& chooser) { return ChainDraw(chooser).draw(); }
+std::string draw_chain(Chooser& chooser) {
+  return chooser.chance(1, 20) ? draw_symbolic_chain(chooser) : ChainDraw(chooser).draw();
+}
 
 }  // namespace touchstone::fuzz

@@ -115,21 +115,27 @@ void lower(const sint& size, std::int64_t least, const Take& take) {
     if (v != value && v >= least) take(v);
 }
 
+// The least and the largest value of each variable, in all combinations.
+std::vector<symbolic::Values> corners(const ViewCase& c) {
+  std::vector<symbolic::Values> all = c.all_values();
+  std::erase_if(all, [&](const symbolic::Values& values) {
+    return std::ranges::any_of(c.variables, [&](const ViewCase::Range& range) {
+      const auto& value = values.at(range.name);
+      return value != range.low && value != range.high;
+    });
+  });
+  return all;
+}
+
 // Operations mended, one after the other, so that they fit a base or operations that have changed;
 // nullopt where that does not do.
 std::optional<ViewCase> mended(ViewCase c) {
   try {
     Shape shape = c.base;
     for (MovementOp& op : c.ops) shape = mend(shape, op);
-    std::vector<ViewCase> all;
-    if (c.variable) {
-      c = ViewCase::parse(c.str());
-      if (!c.variable) return std::nullopt;
-      all = {c.bind(c.variable->low), c.bind(c.variable->high)};
-    } else {
-      all = {c};
-    }
-    for (const ViewCase& one : all) {
+    if (!c.variables.empty()) c = ViewCase::parse(c.str());
+    for (const symbolic::Values& values : corners(c)) {
+      const ViewCase one = c.bind(values);
       Addresses array = addresses_of(one.base);
       for (const MovementOp& op : one.ops) move(array, op);
     }
@@ -144,11 +150,8 @@ class SmallerView {
   explicit SmallerView(const ViewCase& c) : case_(c) {}
 
   std::vector<std::string> all() {
-    if (case_.variable) {
-      for (std::int64_t v = case_.variable->low; v <= case_.variable->high; ++v)
-        out_.push_back(case_.bind(v).str());
-      narrower();
-    }
+    bound();
+    narrower();
     operations();
     starts();
     joined();
@@ -167,13 +170,26 @@ class SmallerView {
     if (const std::optional<ViewCase> fit = mended(c)) out_.push_back(fit->str());
   }
 
+  // Numbers for all variables, or for one of several.
+  void bound() {
+    if (case_.variables.empty()) return;
+    for (const symbolic::Values& values : case_.all_values())
+      out_.push_back(case_.bind(values).str());
+    if (case_.variables.size() < 2) return;
+    for (const auto& [name, low, high] : case_.variables)
+      for (std::int64_t value = low; value <= high; ++value)
+        out_.push_back(case_.bind({{name, value}}).str());
+  }
+
   void narrower() {
-    for (const bool low : {true, false}) {
-      ViewCase c = case_;
-      if (c.variable->low == c.variable->high) return;
-      (low ? c.variable->high : c.variable->low) += low ? -1 : 1;
-      out_.push_back(ViewCase::parse(c.str()).str());
-    }
+    for (std::size_t i = 0; i < case_.variables.size(); ++i)
+      for (const bool low : {true, false}) {
+        ViewCase c = case_;
+        ViewCase::Range& range = c.variables[i];
+        if (range.low == range.high) continue;
+        (low ? range.high : range.low) += low ? -1 : 1;
+        out_.push_back(ViewCase::parse(c.str()).str());
+      }
   }
 
   void operations() {
@@ -489,9 +505,9 @@ std::vector<std::string> smaller_views(const ViewCase& c) { return SmallerView(c
 
 Measure measure_of(const ViewCase& c) {
   Measure m{static_cast<std::int64_t>(c.ops.size()), std::ssize(c.base), 0, 0};
-  if (c.variable) {
+  for (const ViewCase::Range& range : c.variables) {
     m[0] += 2;
-    m[2] += c.variable->high - c.variable->low + c.variable->high;
+    m[2] += range.high - range.low + range.high;
   }
   for (const sint& s : c.base) m[2] += rank_of(s);
   for (const MovementOp& op : c.ops) {

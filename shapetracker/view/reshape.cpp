@@ -152,7 +152,7 @@ std::optional<View> View::reshape(const Shape& shape) const {
   if (shape == shape_) return *this;
   const View target = contiguous(shape);
   const sint have = size(), want = target.size();
-  if (!certainly_eq(have, want)) {
+  if (!certainly_eq(have, want) && !shapetracker::proved_eq(have, want)) {
     if (certainly_lt(have, want) || certainly_lt(want, have) || (have.is_int() && want.is_int()))
       throw ShapeError(
           fmt::format("reshape: {} holds {} elements, {} holds {}; sizes must agree "

@@ -27,6 +27,22 @@ bool within_where_any(const View& view, const sint& low, const sint& high, const
   return symbolic::simplify_under(holds, some).min() == 1;
 }
 
+// Whether at each of few values no valid point of `outer` lies outside [0, size).
+bool within_at_all_values(const View& outer, const sint& size) {
+  std::vector<sint> numbers = outer.shape();
+  numbers.insert(numbers.end(), outer.strides().begin(), outer.strides().end());
+  numbers.insert(numbers.end(), {outer.offset(), size});
+  for (const auto& [begin, end] : outer.mask().value_or(Mask()))
+    numbers.insert(numbers.end(), {begin, end});
+  const std::optional<std::vector<symbolic::Values>> all = shapetracker::few_values(numbers);
+  return all && std::ranges::all_of(*all, [&](const symbolic::Values& values) {
+           const View bound = outer.bind(values);
+           if (bound.nothing_valid()) return true;
+           const auto [low, high] = address_range(bound);
+           return low.as_int() >= 0 && high.as_int() < size.evaluate(values);
+         });
+}
+
 // Throws ShapeError where a valid point of `outer` lies outside [0, size).
 template <typename What>
 void require_within(const View& outer, const sint& size, const What& what) {
@@ -36,7 +52,8 @@ void require_within(const View& outer, const sint& size, const What& what) {
     try {
       return decide_le(0, low, what) && decide_lt(high, size, what);
     } catch (const ShapeError&) {
-      if (within_where_any(outer, low, high, size)) return true;
+      if (within_where_any(outer, low, high, size) || within_at_all_values(outer, size))
+        return true;
       throw;
     }
   };

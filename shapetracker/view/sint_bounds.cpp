@@ -1,5 +1,8 @@
 #include "touchstone/view/sint_bounds.h"
 
+#include <algorithm>
+
+#include "touchstone/view/flat_view.h"
 #include "touchstone/view/variable_table.h"
 
 namespace touchstone::shapetracker {
@@ -16,8 +19,42 @@ sint larger(const sint& a, const sint& b) {
   return symbolic::max(a.node(), b.node());
 }
 
-bool proved_le(const sint& a, const sint& b) {
-  if (a.is_int() && b.is_int()) return a.as_int() <= b.as_int();
+std::optional<std::vector<symbolic::Values>> few_values(std::span<const sint> numbers) {
+  constexpr std::size_t kMost = 256;
+  std::vector<symbolic::Values> all = {{}};
+  for (const sint& number : numbers) {
+    if (number.is_int()) continue;
+    for (const symbolic::Node& variable : symbolic::variables(number.node())) {
+      const std::string name = symbolic::variable_name(variable);
+      if (all.front().contains(name)) continue;
+      const auto low = variable.min(), high = variable.max();
+      if (!low || !high || *low > *high || wrap(*high) - wrap(*low) >= kMost / all.size())
+        return std::nullopt;
+      std::vector<symbolic::Values> more;
+      for (const symbolic::Values& values : all)
+        for (std::int64_t value = *low; value <= *high; ++value) {
+          more.push_back(values);
+          more.back().emplace(name, value);
+        }
+      all = std::move(more);
+    }
+  }
+  return all;
+}
+
+namespace {
+
+// a <= b at each combination of values of the variables; false where these are many.
+bool le_at_all_values(const sint& a, const sint& b) {
+  const sint both[] = {a, b};
+  const std::optional<std::vector<symbolic::Values>> all = few_values(both);
+  return all && std::ranges::all_of(*all, [&](const symbolic::Values& values) {
+           return a.evaluate(values) <= b.evaluate(values);
+         });
+}
+
+// By polynomials, for whatever values.
+bool le_by_polynomials(const sint& a, const sint& b) {
   constexpr int kBoxes = 128;
   constexpr std::size_t kMost = 4;
   try {
@@ -35,6 +72,22 @@ bool proved_le(const sint& a, const sint& b) {
   } catch (const OverflowError&) {
     return false;
   }
+}
+
+}  // namespace
+
+bool proved_le(const sint& a, const sint& b) {
+  if (a.is_int() && b.is_int()) return a.as_int() <= b.as_int();
+  if (le_by_polynomials(a, b)) return true;
+  try {
+    return le_at_all_values(a, b);
+  } catch (const Error&) {  // no value, as of a division by zero
+    return false;
+  }
+}
+
+bool proved_eq(const sint& a, const sint& b) {
+  return certainly_eq(a, b) || (proved_le(a, b) && proved_le(b, a));
 }
 
 ShapeError undecided(const std::string& what, const sint& a, const char* relation, const sint& b) {

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+#include <span>
+#include <vector>
+
 #include "touchstone/view/view.h"
 
 namespace touchstone::shapetracker {
@@ -14,7 +18,13 @@ ShapeError undecided(const std::string& what, const sint& a, const char* relatio
 /// Whether a <= b for all values of the variables, proved as an inequality of polynomials: slower
 /// than certainly_le, and sees products, as in w*(w - 2) >= 0 for w >= 2, and each member of minima
 /// and maxima by itself, where it is the least or largest.
+/// Or shown at each value, where the combinations are few.
 bool proved_le(const sint& a, const sint& b);
+bool proved_eq(const sint& a, const sint& b);
+
+/// Every combination of values of the variables in some numbers, one that is empty where there are
+/// none; nullopt where they are more than 256 or a variable has no bounds.
+std::optional<std::vector<symbolic::Values>> few_values(std::span<const sint> numbers);
 
 /// True where a < b (a <= b) holds, false where it fails for every value of the variables.
 /// Throws `undecided`, with the text that what() returns, where neither is proved.

@@ -290,17 +290,51 @@ TEST(PointValues, AreTheSameAtBothEndsOfAMachineWord) {
 TEST(ViewCases, ReadBackAndNameWhatIsWrong) {
   for (const std::string good :
        {"4,6 permute 1,0 reshape 8,3 pad 0:1,2:0 stride -1,2", "() reshape 1,1",
-        "n=2..5 | 4,n reshape n*4 shrink 0:n", "7 as_strided 2,3:2,-1:2", "0,3 expand 0,3"})
+        "n=2..5 | 4,n reshape n*4 shrink 0:n", "7 as_strided 2,3:2,-1:2", "0,3 expand 0,3",
+        "n=2..5 m=0..2 k=1..1 j=0..3 | 4,n pad m:0,0:j reshape 1,n*4"})
     EXPECT_EQ(ViewCase::parse(good).str(), good);
-  for (const std::string bad :
-       {"", "a", "4 permute", "4 turn 0", "4 pad 1", "4,5 permute 0,x", "n=5..2 | n", "n | 4",
-        "n=0..9999 | n", "2 as_strided 2:1", "9999999999999999999", "n=1..2 | 4 stride n"})
+  for (const std::string bad : {"", "a", "4 permute", "4 turn 0", "4 pad 1", "4,5 permute 0,x",
+                                "n=5..2 | n", "n | 4", "n=0..9999 | n", "| 4", "n=0..1 n=0..1 | n",
+                                "n=0..20 m=0..20 | n", "a=0..1 b=0..1 c=0..1 d=0..1 e=0..1 | 4",
+                                "2 as_strided 2:1", "9999999999999999999", "n=1..2 | 4 stride n"})
     EXPECT_THROW(ViewCase::parse(bad), ParseError) << bad;
   const std::unique_ptr<Area> area = make_view_area();
   for (const std::string unfit : {"4 reshape 5", "4 permute 1", "2,2 permute 0,0", "3 expand 4",
                                   "4 shrink 3:2", "4 stride 0", "4 pad -1:0", "4 as_strided 2:4:0",
                                   "2,2 stride 1", "100000", "1000,1000", "-1", "4 shrink 0:5"})
     EXPECT_THROW(area->check(unfit, Effort::Full), ParseError) << unfit;
+}
+
+TEST(ViewCases, OfSeveralVariablesHold) {
+  const std::unique_ptr<Area> area = make_view_area();
+  for (const std::string found :
+       {"n=2..4 | n,n*2 stride 1,1 stride 2,1", "n=1..3 | n*2,(n*3+1)//2 reshape n*(n*3+n%2)",
+        "n=1..2 m=0..2 j=0..1 | m,n*2,m+n shrink 0:m,0:(n-j)*2,0:m+n stride 1,1,1",
+        "n=0..1 m=1..3 k=2..4 j=2..4 | 0,k-1 as_strided k+2,n,0:0,3,-2:-2 stride -1,1,-1"})
+    EXPECT_EQ(area->check(found, Effort::Full).ending, Ending::Pass) << found;
+}
+
+TEST(ViewCases, OfSeveralVariablesAreDrawnAndBound) {
+  std::size_t most = 0, longest = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    RandomChooser chooser(7, seed);
+    const ViewCase c = ViewCase::parse(draw_symbolic_chain(chooser));
+    most = std::max(most, c.variables.size());
+    longest = std::max(longest, c.ops.size());
+    EXPECT_EQ(ViewCase::parse(c.str()).str(), c.str());
+    for (const symbolic::Values& values : c.all_values()) {
+      const ViewCase bound = c.bind(values);
+      EXPECT_TRUE(bound.variables.empty());
+      Addresses array = addresses_of(bound.base);
+      for (const MovementOp& op : bound.ops) move(array, op);
+      // One variable after the other is the same.
+      ViewCase steps = c;
+      for (const auto& [name, value] : values) steps = steps.bind({{name, value}});
+      EXPECT_EQ(steps.str(), bound.str()) << c.str();
+    }
+  }
+  EXPECT_EQ(most, 4U);
+  EXPECT_GE(longest, 5U);
 }
 
 TEST(Programs, ReadBackAndNameWhatIsWrong) {

@@ -206,6 +206,27 @@ TEST(SymbolicSize, WhatTheBoundsDoNotDecideIsAnError) {
                            {"as_strided", "depends on the variables"});
 }
 
+// Residues and quotients of the variables are no polynomials: each value is tried.
+TEST(SymbolicSize, FewValuesAreDecidedOneByOne) {
+  const sint n = symbolic::variable("n", 1, 3), many = symbolic::variable("n", 1, 3000);
+  const auto half_up = [](const sint& v) { return floor_div(v * 3 + 1, 2); };
+  const auto doubled = [](const sint& v) { return v * (v * 3 + floor_mod(v, 2)); };
+  EXPECT_NO_THROW(View::contiguous({n * 2, half_up(n)}).reshape({doubled(n)}));
+  expect_error<ShapeError>(
+      [&] {
+        View::contiguous({n * 2, half_up(n)}).reshape({doubled(n) + floor_div(n, 3)});
+      },
+      {"depends on the variables"});
+  expect_error<ShapeError>(
+      [&] {
+        View::contiguous({many * 2, half_up(many)}).reshape({doubled(many)});
+      },
+      {"depends on the variables"});
+  const sint v = symbolic::variable("n", 2, 4);
+  const ShapeTracker whole = ShapeTracker::contiguous({v, v * 2});
+  EXPECT_NO_THROW(whole + whole.stride(Ints{2, 1}));
+}
+
 TEST(SymbolicSize, NothingIsReadWhereASizeIsZero) {
   const sint n = symbolic::variable("n", 0, 1);
   const View inner = View::contiguous({6, n, 1, 6});
