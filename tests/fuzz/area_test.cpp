@@ -305,15 +305,6 @@ TEST(ViewCases, ReadBackAndNameWhatIsWrong) {
     EXPECT_THROW(area->check(unfit, Effort::Full), ParseError) << unfit;
 }
 
-TEST(ViewCases, OfSeveralVariablesHold) {
-  const std::unique_ptr<Area> area = make_view_area();
-  for (const std::string found :
-       {"n=2..4 | n,n*2 stride 1,1 stride 2,1", "n=1..3 | n*2,(n*3+1)//2 reshape n*(n*3+n%2)",
-        "n=1..2 m=0..2 j=0..1 | m,n*2,m+n shrink 0:m,0:(n-j)*2,0:m+n stride 1,1,1",
-        "n=0..1 m=1..3 k=2..4 j=2..4 | 0,k-1 as_strided k+2,n,0:0,3,-2:-2 stride -1,1,-1"})
-    EXPECT_EQ(area->check(found, Effort::Full).ending, Ending::Pass) << found;
-}
-
 TEST(ViewCases, OfSeveralVariablesAreDrawnAndBound) {
   std::size_t most = 0, longest = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
