@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "touchstone/shapetracker/explain.h"
+#include "touchstone/shapetracker/limits.h"
 
 namespace touchstone::shapetracker {
 
@@ -13,10 +14,8 @@ namespace touchstone::shapetracker {
 struct Check {
   bool accepted;
   bool complete;     // every point was looked at, or the witness settles it
-  std::string text;  // what disagrees, where not accepted
+  std::string text;  // the disagreement, where not accepted
 };
-
-inline constexpr std::int64_t kCheckPoints = 1 << 20;
 
 /// Address of the stack (innermost first, concrete) at an index of its outermost view, or nullopt
 /// where padding is read. Throws ShapeError where the index is outside or a view leaves the one
@@ -30,10 +29,11 @@ Check check_witness(std::span<const View> views, const Witness& witness);
 
 /// Whether `single` says what the stack says: at every point where there are at most `most`, else
 /// at corners and points spread evenly.
-Check check_view(std::span<const View> views, const View& single, std::int64_t most = kCheckPoints);
+Check check_view(std::span<const View> views, const View& single,
+                 std::int64_t most = Limits::kCheckPoints);
 
 /// The view or the witness of an explanation; one that is over budget claims nothing.
 Check check(std::span<const View> views, const Explanation& explanation,
-            std::int64_t most = kCheckPoints);
+            std::int64_t most = Limits::kCheckPoints);
 
 }  // namespace touchstone::shapetracker

@@ -100,7 +100,7 @@ Reduced apply(const json& base, const json& ops, const Names& names) {
   return {tracker.views(), std::move(reduced.views), std::move(reduced.whole), reduced.limited, ns};
 }
 
-/// What `single` is, and what proves it.
+/// The reason why there is a `single` view or none.
 struct Proof {
   std::string why;
   std::optional<Witness> witness{};  // where there is no single view,

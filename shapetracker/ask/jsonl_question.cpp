@@ -4,12 +4,10 @@
 #include <set>
 
 #include "touchstone/base/suggest.h"
+#include "touchstone/shapetracker/limits.h"
 
 namespace touchstone::shapetracker::question {
 namespace {
-
-constexpr int kDeepest = 6;              // of brackets; the question's own go to 5
-constexpr std::size_t kMostParts = 256;  // views, operations: a limit to the work of one line
 
 // An integer beyond 64 bits is kept as a string that begins with this: no text of JSON has it.
 constexpr char kLarge = '\x7f';
@@ -60,13 +58,12 @@ std::string keep_large(std::string_view line) {
 }  // namespace
 
 void wrong(const std::string& where, const std::string& expected, const json& found) {
-  // What is quoted is cut: a number or a text may be as long as the line.
-  constexpr std::size_t kShown = 40;
+  // Quotations are cut: a number or a text may be as long as the line.
   std::string text = is_large(found) ? found.get<std::string>().substr(1)
                      : found.is_structured()
                          ? (found.is_array() ? "a list" : "an object")
                          : found.dump(-1, ' ', true, json::error_handler_t::replace);
-  if (text.size() > kShown) text = text.substr(0, kShown) + "..";
+  if (text.size() > Limits::kQuotedText) text = text.substr(0, Limits::kQuotedText) + "..";
   throw ParseError(fmt::format("{}: expected {}, found {}", where, expected, text));
 }
 
@@ -75,8 +72,8 @@ json parse_line(std::string_view line) {
   const auto watch = [&](int depth, json::parse_event_t event, json& value) {
     const bool opens =
         event == json::parse_event_t::array_start || event == json::parse_event_t::object_start;
-    if (opens && depth >= kDeepest)
-      throw ParseError(fmt::format("nested more than {} brackets deep", kDeepest));
+    if (opens && depth >= Limits::kQuestionDepth)
+      throw ParseError(fmt::format("nested more than {} brackets deep", Limits::kQuestionDepth));
     if (event == json::parse_event_t::key && depth == 1 &&
         !seen.insert(value.get<std::string>()).second)
       throw ParseError(fmt::format("\"{}\" is there twice", value.get<std::string>()));
@@ -125,9 +122,9 @@ std::vector<T> numbers(const json& value, const std::string& where) {
 // A number, or an expression of the variables as a string.
 sint entry(const json& value, const std::string& where, const Names& names) {
   if (names.empty() || !value.is_string() || is_large(value)) return number(value, where);
-  constexpr std::size_t kLongest = 200;
   const std::string& text = value.get_ref<const std::string&>();
-  if (text.size() > kLongest) wrong(where, "an expression of at most 200 letters", value);
+  if (text.size() > Limits::kExpressionText)
+    wrong(where, "an expression of at most 200 letters", value);
   try {
     return symbolic::parse(text, names);
   } catch (const Error& e) {
@@ -165,9 +162,9 @@ View view(const json& value, const std::string& where, const Names& names) {
 
 // A list of views or operations.
 const json& parts(const json& value, const std::string& where, const char* what) {
-  if (list(value, where, what).size() > kMostParts)
-    throw ParseError(
-        fmt::format("{}: expected at most {}, found {}", where, kMostParts, value.size()));
+  if (list(value, where, what).size() > Limits::kQuestionParts)
+    throw ParseError(fmt::format("{}: expected at most {}, found {}", where, Limits::kQuestionParts,
+                                 value.size()));
   return value;
 }
 

@@ -11,7 +11,7 @@ namespace {
 using shapetracker::Digit;
 using symbolic::Node;
 
-/// What is known while walking from the outermost view to the buffer.
+/// The state of a walk from the outermost view to the buffer.
 struct Walk {
   Node address;
   std::vector<Node> conditions;

@@ -10,13 +10,13 @@ struct IndexExpr {
   symbolic::Node valid;
 };
 
-/// What stands for the index of each axis: a variable with bounds [0, size), or 0 where the size is
+/// The symbol for the index of each axis: a variable with bounds [0, size), or 0 where the size is
 /// at most one. They are called idx0, idx1, ...; where a variable of the tracker has such a name,
 /// idx_0, idx_1, ..., with as many lines as keep the two apart.
 std::vector<symbolic::Node> axis_indices(const ShapeTracker& tracker);
 /// The same for the flat logical index: idx, or idx_, ...
 symbolic::Node flat_index(const ShapeTracker& tracker);
-/// What the names of axis_indices begin with: "idx", or "idx_", ...
+/// The prefix of the names of axis_indices: "idx", or "idx_", ...
 std::string index_prefix(const ShapeTracker& tracker);
 
 /// Address and validity for one index expression per axis; the default are axis_indices. Where no

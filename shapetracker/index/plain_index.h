@@ -14,7 +14,7 @@ struct PlainIndex {
   symbolic::Exprs exprs;
   symbolic::Expr index = 0;
   symbolic::Expr valid = 0;
-  std::vector<std::string> indices{};  // what the axes are called
+  std::vector<std::string> indices{};  // names of the axes
 };
 
 /// views: innermost first, at least one. Indices are called as axis_indices calls them; between
@@ -27,7 +27,7 @@ PlainIndex plain_index(std::span<const View> views, const std::string& prefix);
 std::string bounded_text(const symbolic::Exprs& exprs, symbolic::Expr root,
                          std::size_t most = 2000);
 
-/// What address and validity cost as straight-line code, shared parts of each once.
+/// Cost of address and validity as straight-line code, shared parts of each once.
 struct IndexCost {
   std::int64_t divisions = 0;
   std::int64_t modulos = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "touchstone/shapetracker/index_limits.h"
+
 namespace touchstone::shapetracker {
 namespace {
 
@@ -21,9 +23,8 @@ struct Table {
 
 // nullopt where there are too many values to look at.
 std::optional<Table> table_of(const Node& variable, const Node& condition) {
-  constexpr std::int64_t kMostValues = 1024;
   const auto low = variable.min(), high = variable.max();
-  if (!low || !high || *high - *low >= kMostValues) return std::nullopt;
+  if (!low || !high || *high - *low >= IndexLimits::kValues) return std::nullopt;
   Table table{variable, *low, {}};
   const std::string& name = symbolic::variable_name(variable);
   for (std::int64_t value = *low; value <= *high; ++value)
@@ -93,7 +94,6 @@ std::optional<Node> as_residues(const Table& table, std::int64_t modulus) {
 
 // Conditions on one variable, in the cheapest form found.
 Node shorter(const Node& variable, const Node& condition) {
-  constexpr std::int64_t kMostModulus = 64;
   const IndexCost before = cost_of(condition);
   if (before.modulos + before.divisions == 0) return condition;
   const std::optional<Table> table = table_of(variable, condition);
@@ -113,7 +113,8 @@ Node shorter(const Node& variable, const Node& condition) {
                  table->low + table->size() - 1));
     return best;
   }
-  for (std::int64_t modulus = 2; modulus <= std::min(kMostModulus, table->size()); ++modulus)
+  for (std::int64_t modulus = 2; modulus <= std::min(IndexLimits::kModulus, table->size());
+       ++modulus)
     if (const std::optional<Node> node = as_residues(*table, modulus)) {
       offer(*node);
       break;
@@ -140,11 +141,10 @@ Node shorter_condition(const std::vector<Node>& conditions) {
   return symbolic::ands(rest);
 }
 
-constexpr std::size_t kLongest = 20'000;  // parts of a text to go through
-
 std::optional<PlainIndex> plain_of(const IndexExpr& expr, std::vector<std::string> indices) {
   // Each by itself: a size is at most what its type holds, and two of these are 0.
-  if (symbolic::size(expr.index) > kLongest || symbolic::size(expr.valid) > kLongest)
+  if (symbolic::size(expr.index) > IndexLimits::kParts ||
+      symbolic::size(expr.valid) > IndexLimits::kParts)
     return std::nullopt;
   PlainIndex plain;
   plain.indices = std::move(indices);

@@ -5,6 +5,7 @@
 
 #include "touchstone/shapetracker/invert_search.h"
 #include "touchstone/shapetracker/invert_steps.h"
+#include "touchstone/shapetracker/limits.h"
 #include "touchstone/shapetracker/merge.h"
 #include "touchstone/shapetracker/simplify.h"
 #include "touchstone/shapetracker/two_views.h"
@@ -15,12 +16,11 @@ namespace {
 
 using shapetracker::FlatView;
 using shapetracker::inverse_candidates;
+using shapetracker::Limits;
 using shapetracker::Maps;
 using shapetracker::merge_stack;
 using shapetracker::MergeAnswer;
 using shapetracker::MergeBudget;
-
-constexpr std::int64_t kMostToTry = 1 << 22;  // elements looked at one by one
 
 // Elements of the tracker in row-major order, index by index.
 class Elements {
@@ -46,7 +46,7 @@ class Elements {
 bool is_identity(const ShapeTracker& tracker, std::int64_t size) {
   const auto merged = merge_stack(tracker.views(), MergeBudget{.last_nodes = 0});
   if (merged.view) return View::contiguous({size}) == merged.view->reshape({size});
-  if (merged.answer == MergeAnswer::NoSuchView || size > kMostToTry) return false;
+  if (merged.answer == MergeAnswer::NoSuchView || size > Limits::kCountedElements) return false;
   Elements elements(tracker);
   for (std::int64_t i = 0; i < size; ++i)
     if (elements.next() != i) return false;
@@ -63,13 +63,12 @@ ShapeTracker through(const ShapeTracker& inner, const ShapeTracker& outer) {
 // Whether one of the first few elements of the tracker is another address than its own place.
 // Most candidates that are wrong are wrong early on.
 bool is_no_identity_at_first(const ShapeTracker& tracker, std::int64_t size) {
-  constexpr std::int64_t kFew = 64;
   std::vector<FlatView> views;
   for (const View& view : tracker.views()) {
     if (view.nothing_valid()) return true;
     views.emplace_back(view);
   }
-  for (std::int64_t i = 0; i < std::min(size, kFew); ++i) {
+  for (std::int64_t i = 0; i < std::min(size, Limits::kFirstElements); ++i) {
     std::optional<std::int64_t> at = i;
     for (std::size_t v = views.size(); at && v-- > 0;) at = views[v].at(*at);
     if (at != i) return true;
@@ -100,10 +99,8 @@ class Chooser {
   }
 
  private:
-  static constexpr int kMostTries = 64;
-
   std::optional<ShapeTracker> attempt() {
-    if (++tries_ > kMostTries) return std::nullopt;
+    if (++tries_ > Limits::kCandidates) return std::nullopt;
     const ShapeTracker candidate(std::vector<View>(maps_.rbegin(), maps_.rend()));
     if (is_no_identity_at_first(through(tracker_, candidate), size_)) return std::nullopt;
     const ShapeTracker inverse = simplify(candidate);
@@ -140,7 +137,7 @@ bool is_one_to_one(const ShapeTracker& tracker, const ShapeTracker& inverse, std
     return *back.view == View::trusted(tracker.shape(), std::move(strides), 0, back.view->mask());
   }
   const std::int64_t count = tracker.size().as_int();
-  if (count > kMostToTry) return false;
+  if (count > Limits::kCountedElements) return false;
   std::int64_t valid = 0;
   Elements elements(tracker);
   for (std::int64_t i = 0; i < count; ++i) valid += elements.next().has_value();
@@ -151,9 +148,8 @@ bool is_one_to_one(const ShapeTracker& tracker, const ShapeTracker& inverse, std
 // in [0, size) is missed.
 std::optional<std::vector<std::int64_t>> addresses_of(const ShapeTracker& tracker,
                                                       std::int64_t size) {
-  constexpr std::int64_t kMostElements = 1 << 16;
   const std::int64_t count = tracker.size().as_int();
-  if (count > kMostElements || size > count) return std::nullopt;
+  if (count > Limits::kInverseElements || size > count) return std::nullopt;
   std::vector<std::int64_t> addresses;
   std::vector<bool> read(static_cast<std::size_t>(size), false);
   Elements elements(tracker);
@@ -199,7 +195,7 @@ std::vector<ShapeTracker> read_anew(const ShapeTracker& tracker) {
     for (std::size_t begin = 0; begin + length <= views.size(); ++begin) {
       if (length > 2 && length < views.size()) continue;
       const auto run = std::span(views).subspan(begin, length);
-      std::int64_t effort = kMostToTry;
+      std::int64_t effort = Limits::kCountedElements;
       const auto two =
           shapetracker::as_two_views(run, shapetracker::reach_of(views, begin), effort).views;
       if (!two) continue;
@@ -226,7 +222,6 @@ std::vector<View> digit_orders(const View& innermost, std::int64_t size) {
     if (weights[i] % weights[i - 1] != 0) return {View::contiguous({size})};
     sizes.emplace_back(weights[i] / weights[i - 1]);
   }
-  constexpr std::size_t kMostDigits = 4;
   std::vector<int> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
   std::vector<View> orders;
@@ -238,7 +233,7 @@ std::vector<View> digit_orders(const View& innermost, std::int64_t size) {
     for (std::size_t i = 0; i < order.size(); ++i)
       strides[static_cast<std::size_t>(order[i])] = row_major[i];
     orders.push_back(View::trusted(sizes, std::move(strides), 0, std::nullopt));
-  } while (sizes.size() <= kMostDigits && std::ranges::next_permutation(order).found);
+  } while (sizes.size() <= Limits::kOrderedDigits && std::ranges::next_permutation(order).found);
   return orders;
 }
 
@@ -305,7 +300,7 @@ std::optional<ShapeTracker> find_inverse_of(const ShapeTracker& simple, std::int
 // there are too many.
 bool counts_as_bijection(const ShapeTracker& tracker, std::int64_t size) {
   const std::int64_t count = tracker.size().as_int();
-  if (count > kMostToTry || size > count) return false;
+  if (count > Limits::kCountedElements || size > count) return false;
   std::vector<bool> read(static_cast<std::size_t>(size), false);
   Elements elements(tracker);
   std::int64_t valid = 0;

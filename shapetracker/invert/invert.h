@@ -4,8 +4,8 @@
 
 namespace touchstone {
 
-/// What undoes a tracker V. Let N be V.real_size(), so that V's valid points read addresses in
-/// [0, N).
+/// The right inverse of a tracker V. Let N be V.real_size(), so that V's valid points read
+/// addresses in [0, N).
 struct Inverse {
   /// G with V(G(y)) = y for every flat index y in [0, N): it reads the flat elements of V, and none
   /// of them is padding. nullopt where V misses an address of [0, N), or none was found.

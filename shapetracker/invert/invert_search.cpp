@@ -1,5 +1,7 @@
 #include "touchstone/shapetracker/invert_search.h"
 
+#include "touchstone/shapetracker/limits.h"
+
 namespace touchstone::shapetracker {
 namespace {
 
@@ -18,21 +20,19 @@ class DigitSearch {
     for (const std::int64_t start : readers_[0]) {
       indices_ = {start};
       if (grow()) return maps(start);
-      if (spent_ > kMostSteps) break;
+      if (spent_ > Limits::kTableSteps) break;
     }
     return std::nullopt;
   }
 
  private:
-  static constexpr std::int64_t kMostSteps = 2'000'000;
-
   std::int64_t size() const { return std::ssize(readers_); }
 
   bool grow() {
     const std::int64_t covered = std::ssize(indices_);
     if (covered >= size()) return true;
     for (const std::int64_t reader : readers_[static_cast<std::size_t>(covered)]) {
-      if (spent_ > kMostSteps) return false;
+      if (spent_ > Limits::kTableSteps) return false;
       const std::int64_t weight = reader - indices_[0];
       for (std::int64_t count = repeats(weight); count >= 2; --count) {
         sizes_.push_back(count);
@@ -57,7 +57,7 @@ class DigitSearch {
         const std::int64_t index = indices_[static_cast<std::size_t>(y)] + weight * count;
         ++spent_;
         if (index < 0 || index >= std::ssize(addresses_)) return count;
-        // What is beyond the last address is cut off, but must be an index.
+        // Values beyond the last address are cut off, but must be indices.
         if (covered * count + y < size() &&
             addresses_[static_cast<std::size_t>(index)] != covered * count + y)
           return count;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "touchstone/base/checked.h"
+#include "touchstone/shapetracker/limits.h"
 
 namespace touchstone::shapetracker {
 namespace {
@@ -152,7 +153,6 @@ Maps at_once(const Evened& table, std::int64_t size, std::int64_t limit) {
 // digit above the others: it is the sum of the jumps so far, and so never leaves their range.
 Maps in_stages(const Evened& table, std::int64_t size, std::int64_t limit) {
   constexpr std::int64_t kRoom = std::int64_t{1} << 60;
-  constexpr std::size_t kMostViews = 40;
   std::int64_t sum = 0, low = 0, high = 0;
   for (const std::int64_t t : table.jumps) {
     sum = checked_add(sum, table.jump_at(t));
@@ -169,7 +169,7 @@ Maps in_stages(const Evened& table, std::int64_t size, std::int64_t limit) {
     Steps steps{table};
     while (next < table.jumps.size() && steps.place <= kRoom / sums / table.turns() / 8)
       steps.add(table.jumps[next++], block);
-    if (steps.digits.empty() || maps.size() + 2 > kMostViews)
+    if (steps.digits.empty() || maps.size() + 2 > Limits::kStages)
       throw OverflowError("steps: more than some views hold");
     maps.push_back(view_of({{table.weight, 1},
                             {table.turns(), checked_mul(table.weight, steps.repeats)},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "touchstone/base/checked.h"
+#include "touchstone/shapetracker/limits.h"
 
 namespace touchstone::shapetracker {
 namespace {
@@ -122,11 +123,9 @@ class Cover {
   }
 
  private:
-  static constexpr int kMostNodes = 2000;
-
   bool grow(std::int64_t covered) {
     if (covered >= size_) return true;
-    if (++nodes_ > kMostNodes) return false;
+    if (++nodes_ > Limits::kInverseNodes) return false;
     for (std::size_t i = axes_.size(); i-- > 0;) {
       InvertedAxis& axis = axes_[i];
       if (covered % axis.stride != 0) continue;

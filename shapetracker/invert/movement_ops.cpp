@@ -85,7 +85,7 @@ class Ops {
  private:
   void add(MovementOp op, Shape shape) {
     (void)elements(shape);  // throws OverflowError where they cannot be counted
-    // What an operation asks of a tracker, it asks of its shape.
+    // An operation applies to a tracker where it applies to its shape.
     if (tried_ && apply(ShapeTracker::contiguous(shape_), op).shape() != shape)
       throw ShapeError(fmt::format("{} of {} has another shape than {}", op.str(),
                                    touchstone::str(shape_), touchstone::str(shape)));

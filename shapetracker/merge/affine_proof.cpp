@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "touchstone/shapetracker/limits.h"
+
 namespace touchstone::shapetracker {
 namespace {
 
@@ -54,7 +56,6 @@ AffineProof::AffineProof(const BoxProver& prover, const Grid& grid,
 // The least value of a form is at the corner that the signs of its slopes choose; where a sign
 // depends on the variables, both ends of that axis are looked at.
 bool AffineProof::at_least(const PolynomialForm& form, const Polynomial& low) {
-  constexpr std::size_t kMostCorners = 32;
   std::vector<Polynomial> corners = {form.base - low};
   for (std::size_t i = 0; i < form.slopes.size(); ++i) {
     const Polynomial& slope = form.slopes[i];
@@ -62,7 +63,7 @@ bool AffineProof::at_least(const PolynomialForm& form, const Polynomial& low) {
     const Polynomial reach = slope * last_[i];
     const std::size_t count = corners.size();
     if (!nonnegative(Polynomial(0) - slope)) {
-      if (2 * count > kMostCorners) return false;
+      if (2 * count > Limits::kCorners) return false;
       corners.insert(corners.end(), corners.begin(),
                      corners.begin() + static_cast<std::ptrdiff_t>(count));
     }

@@ -32,7 +32,7 @@ class BitSearch {
     std::int64_t lowest;  // flat index of the corner all dims rise from
     std::vector<Dim> dims;
   };
-  /// What the address gains from one index to another, by the carries on the way.
+  /// Gain of the address from one index to another, by the carries on the way.
   struct Carry {
     BitSet where;
     Wide jump;

@@ -36,7 +36,7 @@ struct Witness {
   std::string str() const;
 };
 
-/// What merge_stack answers and why.
+/// The answer of merge_stack and its reason.
 struct Explanation {
   MergeResult result;
   std::optional<MergeClass> reason;  // where merged

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/shapetracker/bit_search.h"
+#include "touchstone/shapetracker/limits.h"
 #include "touchstone/shapetracker/point_search.h"
 #include "touchstone/shapetracker/simplify.h"
 #include "touchstone/shapetracker/sum_search.h"
@@ -228,9 +229,8 @@ class Merge {
 
 // Whether sets of bits are worth it: there are enough bits, and few enough levels to carry at.
 bool bits_would_do(const FlatView& view, const MergeBudget& budget) {
-  constexpr std::int64_t kMostWords = 1 << 25;  // 256 MiB
   const auto sets = static_cast<std::int64_t>(2 * view.levels().size()) + 4;
-  return view.size() <= budget.bits && view.size() / 64 * sets <= kMostWords;
+  return view.size() <= budget.bits && view.size() / 64 * sets <= Limits::kBitWords;
 }
 
 // INT64_MAX where they are more.
@@ -241,12 +241,11 @@ std::int64_t points_of(const Box& box) {
   return points;
 }
 
-// What boxes alone did not settle; `nodes` of them were looked at.
+// Stacks that boxes alone did not settle; `nodes` of them were looked at.
 MergeResult merge_hard(std::span<const FlatView> inner, const View& view, const Outer& outer,
                        bool masked, const MergeBudget& budget, Evidence& evidence, int nodes) {
   MergeResult result{MergeAnswer::OverBudget, std::nullopt, nodes};
   const std::int64_t points = points_of(outer.box);
-  constexpr std::int64_t kFewPoints = 1 << 16;  // sooner done than anything else
   const auto point_by_point = [&] {
     PointSearch search(outer.index, inner);
     result = Merge(search, view, outer, masked, &evidence).run();
@@ -254,19 +253,17 @@ MergeResult merge_hard(std::span<const FlatView> inner, const View& view, const 
     result.by_points = true;
     return result;
   };
-  if (points <= std::min(kFewPoints, budget.points)) return point_by_point();
+  if (points <= std::min(Limits::kFewPoints, budget.points)) return point_by_point();
   if (inner.size() == 1) {
-    constexpr std::int64_t kFewBits = 4'000'000;
     const bool bits = bits_would_do(inner[0], budget);
-    if (masked && budget.sums > 0 && !(bits && inner[0].size() <= kFewBits)) {
+    if (masked && budget.sums > 0 && !(bits && inner[0].size() <= Limits::kFewBits)) {
       SumSearch search(outer.index, inner, budget.sums, budget.nodes, true);
       result = Merge(search, view, outer, masked, &evidence).run();
       result.nodes += nodes;
       result.by_sums = result.answer != MergeAnswer::OverBudget;
     }
     if (result.answer == MergeAnswer::OverBudget && bits) {
-      constexpr std::int64_t kMostWords = 300'000'000;  // about a second
-      BitSearch search(outer.index, inner[0], kMostWords);
+      BitSearch search(outer.index, inner[0], Limits::kBitWork);
       result = Merge(search, view, outer, masked, &evidence).run();
       result.nodes = nodes;
       result.by_bits = result.answer != MergeAnswer::OverBudget;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <span>
 
+#include "touchstone/shapetracker/limits.h"
 #include "touchstone/view/view.h"
 
 namespace touchstone::shapetracker {
@@ -15,17 +16,17 @@ enum class MergeAnswer : std::uint8_t {
 
 /// How long to look. Ordinary pairs take a handful of boxes; the decision is coNP-complete.
 struct MergeBudget {
-  int nodes = 2000;  // boxes of indices to look at
+  int nodes = Limits::kBoxes;  // boxes of indices to look at
   /// Then, for a pair: sets of flat indices as bits, where the inner view has at most this many
   /// elements. Pseudo-polynomial and complete; 10^8 elements take about a second.
-  std::int64_t bits = 100'000'000;
+  std::int64_t bits = Limits::kBits;
   /// Or, for a pair: flat indices in two lists of at most this length, one for half the axes each,
   /// where only a valid point is hard to find. 2^(n/2) steps for n axes of size 2.
-  std::int64_t sums = 1 << 21;
-  int last_nodes = 100'000;  // boxes to look at where none of all these would do
+  std::int64_t sums = Limits::kSums;
+  int last_nodes = Limits::kLastBoxes;  // boxes to look at where none of all these would do
   /// Before that, for any stack: every point of the outermost view, where it has at most this many.
   /// 2^22 take about half a second.
-  std::int64_t points = 1 << 22;
+  std::int64_t points = Limits::kPoints;
 };
 
 struct Explanation;

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "touchstone/base/checked.h"
+#include "touchstone/shapetracker/limits.h"
 
 namespace touchstone::shapetracker {
 namespace {
@@ -297,8 +298,7 @@ bool MergeSearch::agrees_at_samples(const Box& box) {
 // e_i in {-1, 0, 1}. Sums are taken mod 2^128: a relation that is none costs a split, no more.
 // Returns a jump that occurs in none.
 std::optional<std::size_t> MergeSearch::carry_alone(std::span<const Wide> jumps) {
-  constexpr std::size_t kMost = 7;  // 3^7 sums; with more, split and see
-  if (jumps.size() > kMost) return std::nullopt;
+  if (jumps.size() > Limits::kCarryJumps) return std::nullopt;  // split and see
   __extension__ using Bits = unsigned __int128;
   std::vector<bool> related(jumps.size(), false);
   std::size_t count = 1;

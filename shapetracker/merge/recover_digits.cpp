@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "touchstone/base/checked.h"
+#include "touchstone/shapetracker/limits.h"
 
 namespace touchstone::shapetracker {
 namespace {
@@ -31,7 +32,7 @@ class Recovery {
         if (take_digit(table, size, phase, step)) return true;
     const std::int64_t positions = std::ssize(table);
     const auto unknown = [](const Entry& entry) { return entry.kind == EntryKind::Unknown; };
-    if (positions > kMostPositionsTried || std::ranges::none_of(table, unknown)) return false;
+    if (positions > Limits::kGapPositions || std::ranges::none_of(table, unknown)) return false;
     for (std::int64_t size = positions - 1; size >= 2; --size)
       for (std::int64_t phase = 0; phase < size; ++phase)
         if (const std::optional<Wide> step = step_within(table, size, phase))
@@ -44,9 +45,6 @@ class Recovery {
   bool left_range() const { return left_range_; }
 
  private:
-  static constexpr std::int64_t kMostWork = 1 << 18;       // entries looked at
-  static constexpr std::int64_t kMostPositionsTried = 64;  // of a table with gaps
-
   /// A digit begins at the positions p with (p + phase) divisible by size.
   struct Cut {
     std::int64_t size, phase;
@@ -93,11 +91,10 @@ class Recovery {
     return low >= lowest_ && high <= highest_;
   }
 
-  // What one step of the finest digit may add to the address.
+  // Candidates for the stride of the finest digit.
   static std::vector<Wide> steps(const Table& table) {
-    constexpr std::size_t kMost = 4;
     std::vector<Wide> found;
-    for (std::size_t p = 1; p < table.size() && found.size() < kMost; ++p) {
+    for (std::size_t p = 1; p < table.size() && found.size() < Limits::kDigitSteps; ++p) {
       if (!is_address(table[p - 1]) || !is_address(table[p])) continue;
       const Wide step = table[p].address - table[p - 1].address;
       if (std::ranges::find(found, step) == found.end()) found.push_back(step);
@@ -175,7 +172,7 @@ class Recovery {
     const std::int64_t positions = std::ssize(table);
     if (!rises_evenly(table, size, phase, step)) return false;
     work_ += positions;
-    if (work_ > kMostWork) return false;
+    if (work_ > Limits::kDigitWork) return false;
     Table turns(static_cast<std::size_t>((positions - 1 + phase) / size + 1));
     std::int64_t begin = size, end = 0;
     bool padded = false;

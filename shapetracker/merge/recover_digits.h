@@ -8,7 +8,7 @@
 
 namespace touchstone::shapetracker {
 
-/// What is known of a map of positions 0, 1, 2, ... at one of them.
+/// Knowledge of a map of positions 0, 1, 2, ... at one of them.
 struct Entry {
   enum class Kind : std::uint8_t { Unknown, Padding, Address };
   Kind kind = Kind::Unknown;
@@ -35,7 +35,7 @@ struct PositionDigits {
 /// addresses in [lowest, highest] wherever all digits are in their ranges. At least one entry is an
 /// address. The finest digit is read off first: it starts where a run of even steps does, so the
 /// distances of such starts give its size.
-/// What is unknown at the ends of a digit is more of the same steps or, where that leaves the
+/// Unknown entries at the ends of a digit are more of the same steps or, where that leaves the
 /// range, padding.
 std::optional<PositionDigits> recover_digits(const std::vector<Entry>& table, Wide lowest,
                                              Wide highest);

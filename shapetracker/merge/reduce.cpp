@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/shapetracker/limits.h"
 #include "touchstone/shapetracker/simplify.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
 #include "touchstone/shapetracker/two_views.h"
@@ -32,7 +33,8 @@ void replace(Views& views, std::size_t begin, std::size_t length, Views parts) {
   views.insert(rest, std::make_move_iterator(parts.begin()), std::make_move_iterator(parts.end()));
 }
 
-constexpr MergeBudget kBoxesOnly{.bits = 0, .sums = 0, .last_nodes = 0, .points = 1 << 14};
+constexpr MergeBudget kBoxesOnly{
+    .bits = 0, .sums = 0, .last_nodes = 0, .points = Limits::kRunPoints};
 
 MergeResult decide(std::span<const View> run, const MergeBudget& budget) {
   return run.size() == 2 ? merge_pair(run[0], run[1], budget) : merge_stack(run, budget);
@@ -50,7 +52,7 @@ class Runs {
   }
 
  private:
-  int patience_ = 3;
+  int patience_ = Limits::kHardPairs;
 };
 
 // Merges neighbours, from the outermost on, until no two are one view.
@@ -71,7 +73,7 @@ Views fewest_runs(const Views& views, Runs& runs) {
   std::vector<Best> best(views.size() + 1);
   for (std::size_t end = 1; end <= views.size(); ++end) {
     best[end] = {best[end - 1].count + 1, end - 1, views[end - 1]};
-    for (std::size_t begin = end - std::min(end, kLongestRun); begin + 1 < end; ++begin) {
+    for (std::size_t begin = end - std::min(end, Limits::kLongestRun); begin + 1 < end; ++begin) {
       if (best[begin].count + 1 >= best[end].count || (begin == 0 && end == views.size())) continue;
       if (std::optional<View> merged = runs.merge(std::span(views).subspan(begin, end - begin)))
         best[end] = {best[begin].count + 1, begin, std::move(*merged)};
@@ -102,8 +104,7 @@ class FailedRuns {
     return std::nullopt;
   }
   void keep(Key key, bool limited) {
-    constexpr std::size_t kMost = 512;
-    if (kept_.size() >= kMost) kept_.clear();
+    if (kept_.size() >= Limits::kFailedRuns) kept_.clear();
     const std::uint64_t at = hash(key);
     kept_.emplace(at, std::pair(std::move(key), limited));
   }
@@ -121,8 +122,8 @@ class Shortener {
  public:
   /// Writes some run of three views or more as two; false where none is found.
   bool shorten(Views& views) {
-    constexpr std::size_t kLongest = 8;
-    for (std::size_t length = std::min(views.size(), kLongest); length >= 3; --length)
+    for (std::size_t length = std::min(views.size(), Limits::kLongestTwoViews); length >= 3;
+         --length)
       for (std::size_t begin = views.size() - length + 1; begin-- > 0;)
         if (const auto two = two_views(std::span(views).subspan(begin, length), views, begin)) {
           replace(views, begin, length, {two->inner, two->outer});
@@ -155,7 +156,7 @@ class Shortener {
     return std::nullopt;
   }
 
-  std::int64_t effort_ = 1 << 19;
+  std::int64_t effort_ = Limits::kLookups;
   std::int64_t work_ = 0;
   bool limited_ = false;
 };
@@ -180,7 +181,7 @@ Reduction reduce(std::vector<View> views) {
   }
   const std::size_t before = left.size();
   Runs runs;
-  if (left.size() > kLongestRun) merge_neighbours(left, runs);
+  if (left.size() > Limits::kLongestRun) merge_neighbours(left, runs);
   Shortener shortener;
   do {
     if (left.size() > 2) left = fewest_runs(left, runs);
@@ -210,7 +211,7 @@ class ShortStacks {
   std::size_t next_ = 0;
 };
 
-/// What long concrete stacks became a moment ago: to find two views for three takes a while.
+/// The latest long concrete stacks and their reductions: two views for three take a while.
 class ReducedStacks {
  public:
   const Views* find(const Views& views) const {
@@ -220,8 +221,7 @@ class ReducedStacks {
     return nullptr;
   }
   void keep(Views views, Views found) {
-    constexpr std::size_t kMost = 256;
-    if (kept_.size() >= kMost) kept_.clear();
+    if (kept_.size() >= Limits::kReducedStacks) kept_.clear();
     const std::uint64_t at = hash_of(views);
     kept_.emplace(at, std::pair(std::move(views), std::move(found)));
   }

@@ -7,9 +7,6 @@
 
 namespace touchstone::shapetracker {
 
-/// Runs of neighbours longer than this are not looked at, but for the whole stack.
-inline constexpr std::size_t kLongestRun = 16;
-
 /// One view for a run of neighbours, innermost first, or nullopt. Some runs are one view though no
 /// two neighbours are. Three or more are decided within a budget of boxes.
 std::optional<View> merge_run(std::span<const View> run);

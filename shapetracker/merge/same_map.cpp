@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/shapetracker/limits.h"
 #include "touchstone/shapetracker/point_search.h"
 
 namespace touchstone::shapetracker {
@@ -30,8 +31,6 @@ Comparison different_at(std::int64_t k, const Shape& shape) {
   return {Truth::No, std::move(index)};
 }
 
-constexpr std::int64_t kSamples = 48;
-
 // The first and the last element, the last along each axis, and some spread over all: most maps
 // that differ do so at one of them. Unknown where none does.
 Comparison compare_samples(FlatViews a, FlatViews b, const Shape& shape, std::int64_t elements) {
@@ -42,7 +41,7 @@ Comparison compare_samples(FlatViews a, FlatViews b, const Shape& shape, std::in
   for (std::size_t axis = shape.size(); axis-- > 0; weight *= shape[axis].as_int())
     if (const std::int64_t k = weight * (shape[axis].as_int() - 1); differ(k))
       return different_at(k, shape);
-  for (std::uint64_t i = 0; i < wrap(kSamples); ++i)
+  for (std::uint64_t i = 0; i < wrap(Limits::kSamples); ++i)
     if (const auto k =
             static_cast<std::int64_t>(hash_mix(i, i) % static_cast<std::uint64_t>(elements));
         differ(k))
@@ -118,7 +117,9 @@ std::optional<Common> common_line(const View& a, const View& b) {
 class LineComparison {
  public:
   LineComparison(const Common& common, FlatViews a, FlatViews b, const View& outer)
-      : along_(common.along), left_(common.a, a, kNodes), right_(common.b, b, kNodes) {
+      : along_(common.along),
+        left_(common.a, a, Limits::kLineBoxes),
+        right_(common.b, b, Limits::kLineBoxes) {
     Part all;
     for (std::size_t i = 0; i < along_.size(); ++i) {
       first_.push_back(outer.mask() ? (*outer.mask())[i].first.as_int() : 0);
@@ -142,11 +143,9 @@ class LineComparison {
     return {Truth::Yes, {}};
   }
   /// Boxes looked at.
-  int nodes() const { return kNodes - nodes_; }
+  int nodes() const { return Limits::kLineBoxes - nodes_; }
 
  private:
-  static constexpr int kNodes = 4000;
-
   /// Indices counted from the end of each range where t is lowest.
   struct Interval {
     std::int64_t low, high;
@@ -199,7 +198,7 @@ class LineComparison {
   std::vector<std::int64_t> along_, first_, last_;
   MergeSearch left_, right_;
   std::vector<Part> parts_;
-  int nodes_ = kNodes;
+  int nodes_ = Limits::kLineBoxes;
 };
 
 }  // namespace
@@ -223,7 +222,7 @@ Comparison compare_maps(std::span<const View> a, std::span<const View> b, int no
   };
   const Small<FlatView> flat_a = flat_views(a), flat_b = flat_views(b);
   const FlatViews one(flat_a.data(), flat_a.size()), other(flat_b.data(), flat_b.size());
-  work += kSamples;
+  work += Limits::kSamples;
   if (Comparison sampled = compare_samples(one, other, shape, weight); sampled.same == Truth::No)
     return done(std::move(sampled));
   if (const std::optional<Common> common = common_line(a.back(), b.back());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "touchstone/shapetracker/limits.h"
 #include "touchstone/shapetracker/merge_search.h"
 
 namespace touchstone::shapetracker {
@@ -16,7 +17,8 @@ struct Comparison {
 /// offset, the rest is compared along the flat index they have in common. Else boxes of indices, up
 /// to `nodes`, are split until each stack is affine or padding on all of one. Beyond them, where
 /// the shape has up to `points` elements, each is looked at.
-Comparison compare_maps(std::span<const View> a, std::span<const View> b, int nodes = 2000,
-                        std::int64_t points = 1 << 22);
+Comparison compare_maps(std::span<const View> a, std::span<const View> b,
+                        int nodes = Limits::kCompareBoxes,
+                        std::int64_t points = Limits::kCompareElements);
 
 }  // namespace touchstone::shapetracker

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "touchstone/shapetracker/limits.h"
 #include "touchstone/shapetracker/reduce.h"
 
 namespace touchstone {
@@ -25,12 +26,12 @@ ShapeTracker simplify(const ShapeTracker& tracker) {
 }
 
 ShapeTracker merge_outermost(const ShapeTracker& tracker) {
-  using shapetracker::kLongestRun;
   if (tracker.views().size() == 1) return tracker;
   std::vector<View> views = tracker.views();
-  for (std::size_t length = 2; length <= std::min(views.size(), kLongestRun); ++length)
+  for (std::size_t length = 2; length <= std::min(views.size(), shapetracker::Limits::kLongestRun);
+       ++length)
     if (merge_last(views, length)) length = 1;
-  if (views.size() > kLongestRun) merge_last(views, views.size());
+  if (views.size() > shapetracker::Limits::kLongestRun) merge_last(views, views.size());
   return ShapeTracker::trusted(std::move(views));
 }
 

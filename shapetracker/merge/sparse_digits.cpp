@@ -4,14 +4,12 @@
 #include <array>
 
 #include "touchstone/base/checked.h"
+#include "touchstone/shapetracker/limits.h"
 
 namespace touchstone::shapetracker {
 namespace {
 
 using Digit = PositionDigits::Digit;
-
-constexpr std::int64_t kWindow = 256;
-constexpr std::int64_t kTurns = 3;  // of a digit that a window shows
 
 /// Fine digits of a map: of (position + phase), their product is `weight`.
 struct Fine {
@@ -69,7 +67,7 @@ constexpr Wide kAnyAddress = static_cast<Wide>(1) << 100;
 
 // The digits that a window round the start shows some turns of, or its finest alone.
 std::optional<PositionDigits> read_window(const LongMap& map, std::int64_t from) {
-  const std::vector<Entry> window = window_of(map, from, std::min(kWindow, map.size));
+  const std::vector<Entry> window = window_of(map, from, std::min(Limits::kWindow, map.size));
   if (std::ranges::none_of(window, is_address)) return std::nullopt;
   return recover_digits(window, -kAnyAddress, kAnyAddress);
 }
@@ -157,12 +155,12 @@ std::optional<Fine> measure(const LongMap& map, Wide step) {
 // The finest digits; nullopt where a window has none.
 std::optional<Fine> fine_digits(const LongMap& map) {
   const std::int64_t from =
-      std::clamp<std::int64_t>(map.start - kWindow / 2, 0, map.size - kWindow);
+      std::clamp<std::int64_t>(map.start - Limits::kWindow / 2, 0, map.size - Limits::kWindow);
   const std::optional<PositionDigits> shown = read_window(map, from);
   if (!shown) return std::nullopt;
   Fine fine;
   for (std::size_t i = 0; i + 1 < shown->digits.size(); ++i) {
-    if (fine.weight * shown->digits[i].size > kWindow / kTurns) break;
+    if (fine.weight * shown->digits[i].size > Limits::kWindow / Limits::kWindowTurns) break;
     fine.weight *= shown->digits[i].size;
     fine.digits.push_back(shown->digits[i]);
   }
@@ -177,7 +175,7 @@ std::optional<PositionDigits> recover_sparse_digits(const LongMap& map) {
   PositionDigits found;
   LongMap rest = map;
   for (std::int64_t weight = 1;;) {
-    if (rest.size <= kWindow) {
+    if (rest.size <= Limits::kWindow) {
       const std::optional<PositionDigits> last = read_window(rest, 0);
       if (!last) return std::nullopt;
       found.digits.insert(found.digits.end(), last->digits.begin(), last->digits.end());

@@ -15,8 +15,8 @@ struct LongMap {
 /// Digits of a long map, as recover_digits finds them in a window of a few hundred positions: those
 /// of which the window shows several turns are taken off, and the turns are a shorter map, read the
 /// same way. A digit longer than the window is measured by looking for the ends of its even steps.
-/// What is not read is taken to be as what is: hold the result against the map. nullopt where a
-/// window has no digits.
+/// Positions that are not read are taken to continue: compare the result with the map. nullopt
+/// where a window has no digits.
 std::optional<PositionDigits> recover_sparse_digits(const LongMap& map);
 
 }  // namespace touchstone::shapetracker

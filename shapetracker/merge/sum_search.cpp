@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "touchstone/shapetracker/limits.h"
+
 namespace touchstone::shapetracker {
 namespace {
 
@@ -25,14 +27,13 @@ Entries entries(const std::vector<std::int64_t>& sums, std::int64_t plus, std::i
 template <typename Accept>
 MergeSearch::Truth each_pair(const Entries& a, const Entries& b, std::int64_t low,
                              std::int64_t high, const Accept& accept) {
-  constexpr std::int64_t kMost = 1 << 22;
   std::int64_t tried = 0;
   std::size_t from = b.size();  // the first of b that is large enough
   for (const Subset& one : a) {
     while (from > 0 && one.key + b[from - 1].key >= low) --from;
     for (std::size_t i = from; i < b.size() && one.key + b[i].key <= high; ++i) {
       if (accept(one.sum, b[i].sum)) return MergeSearch::Truth::Yes;
-      if (++tried > kMost) return MergeSearch::Truth::Unknown;
+      if (++tried > Limits::kSumPairs) return MergeSearch::Truth::Unknown;
     }
   }
   return MergeSearch::Truth::No;

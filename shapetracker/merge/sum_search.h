@@ -1,5 +1,6 @@
 #pragma once
 
+#include "touchstone/shapetracker/limits.h"
 #include "touchstone/shapetracker/merge_search.h"
 
 namespace touchstone::shapetracker {
@@ -20,7 +21,7 @@ class SumSearch {
         inner_(inner),
         most_(most),
         quick_(nodes),
-        boxes_(index, inner, kMostBoxes, keep_evidence) {}
+        boxes_(index, inner, Limits::kSumBoxes, keep_evidence) {}
 
   Found find(const Box& box);
   Truth is_affine(const Box& box, std::int64_t base, const Point& slopes);
@@ -38,7 +39,6 @@ class SumSearch {
     bool falling;
   };
   using Sums = std::vector<std::int64_t>;
-  static constexpr int kMostBoxes = 20'000;  // where lists are of no use
 
   bool list(std::span<const Dim> dims, Sums& sums) const;
   bool choose(std::span<const Dim> dims, std::int64_t sum, const Box& box, Point& point) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/shapetracker/limits.h"
 #include "touchstone/shapetracker/merge_frame.h"
 #include "touchstone/shapetracker/point_search.h"
 #include "touchstone/shapetracker/recover_digits.h"
@@ -15,8 +16,6 @@ namespace {
 using Truth = MergeSearch::Truth;
 using Group = std::vector<std::size_t>;  // axes of the frame, rising
 using Worth = std::vector<std::int64_t>;
-
-constexpr std::int64_t kMostPositions = 4096;  // of a group, read one by one
 
 /// Axes whose indices make one position: sum(worth * index) - lowest, where each is in its range.
 struct Block {
@@ -42,7 +41,7 @@ class Splitter {
   }
 
   TwoViewsFound run() {
-    MergeSearch search(outer_.index, {inner_.data(), inner_.size()}, kMostBoxes);
+    MergeSearch search(outer_.index, {inner_.data(), inner_.size()}, Limits::kOriginBoxes);
     MergeSearch::Found found = search.find(outer_.box);
     if (found.truth == Truth::Unknown) return {std::nullopt, true};
     if (found.truth == Truth::No) return {};
@@ -57,8 +56,6 @@ class Splitter {
   std::int64_t compared() const { return compared_; }
 
  private:
-  static constexpr int kMostBoxes = 1000;
-
   std::int64_t flat_index(const Point& point) const {
     std::int64_t k = outer_.index.base;
     for (std::size_t axis = 0; axis < point.size(); ++axis)
@@ -97,9 +94,8 @@ class Splitter {
 
   // An axis whose steps leave positions out.
   bool add_spaced(std::size_t axis) {
-    constexpr std::int64_t kMostWorth = 7;
-    if (extent(axis) > kMostPositions) return false;
-    for (std::int64_t worth = 2; worth <= kMostWorth; ++worth)
+    if (extent(axis) > Limits::kPositions) return false;
+    for (std::int64_t worth = 2; worth <= Limits::kWorth; ++worth)
       if (std::optional<Block> block = read_block({axis}, {worth})) {
         blocks_.push_back(std::move(*block));
         return true;
@@ -131,7 +127,7 @@ class Splitter {
     return false;
   }
 
-  // What a step along each axis of a group may be worth in positions: what it is in the flat index
+  // Candidates for the positions in a step along each axis of a group: its steps in the flat index
   // of some view.
   std::vector<Worth> worths(const Group& group) const {
     std::vector<Worth> found;
@@ -184,7 +180,7 @@ class Splitter {
       block.last.push_back(extent(axis) - 1);
     }
     const Wide points = points_of(block);
-    if (points > kMostPositions) return read_long(std::move(block));
+    if (points > Limits::kPositions) return read_long(std::move(block));
     if (!afford(2 * static_cast<std::int64_t>(points))) return std::nullopt;
     std::vector<Entry> read;  // in the order of a visit
     read.reserve(static_cast<std::size_t>(points));
@@ -204,7 +200,7 @@ class Splitter {
     block.first = std::move(first);
     block.last = std::move(last);
     const Wide positions = place(block);
-    if (positions > kMostPositions) return read_long(std::move(block));
+    if (positions > Limits::kPositions) return read_long(std::move(block));
     std::optional<std::vector<Entry>> table = table_of(block, whole, read);
     if (!table) return std::nullopt;
     std::optional<PositionDigits> digits = recover_digits(*table, reach_.first, reach_.second);
@@ -237,7 +233,7 @@ class Splitter {
   Wide points_of(const Block& block) const {
     Wide points = 1;
     for (const std::size_t axis : block.axes)
-      if (points <= kMostPositions) points *= extent(axis);
+      if (points <= Limits::kPositions) points *= extent(axis);
     return points;
   }
 
@@ -250,9 +246,8 @@ class Splitter {
 
   // A group of more positions than can be read one by one.
   std::optional<Block> read_long(Block block) {
-    constexpr std::int64_t kReads = 2000;  // about as many as two windows and what lies between
     const Wide positions = place(block);
-    if (positions > INT64_MAX || !afford(kReads)) {
+    if (positions > INT64_MAX || !afford(Limits::kWindowReads)) {
       limited_ = true;
       return std::nullopt;
     }
@@ -261,7 +256,7 @@ class Splitter {
                       static_cast<std::int64_t>(positions), position(block, origin_)};
     std::optional<PositionDigits> digits = recover_sparse_digits(map);
     if (!digits) {
-      limited_ = true;  // what lies between was not looked at
+      limited_ = true;  // positions between the windows were not read
       return std::nullopt;
     }
     block.digits = std::move(*digits);
@@ -327,7 +322,7 @@ class Splitter {
       std::optional<TwoViews> views = assemble();
       if (!views) return std::nullopt;
       const View pair[] = {views->inner, views->outer};
-      const Comparison compared = compare_maps(stack_, pair, 8 * kMostBoxes);
+      const Comparison compared = compare_maps(stack_, pair);
       compared_ += compared.work;
       if (compared.same == Truth::Yes) return within_reach(views->inner) ? views : std::nullopt;
       limited_ = limited_ || compared.same == Truth::Unknown;
@@ -358,7 +353,7 @@ class Splitter {
     return add_all();
   }
 
-  // What two views read at a point of the frame.
+  // The address that two views read at a point of the frame.
   std::optional<std::int64_t> read(const TwoViews& views, const Point& point) const {
     std::vector<std::int64_t> index;
     for (const auto& range : views.outer.mask() ? *views.outer.mask() : Mask())

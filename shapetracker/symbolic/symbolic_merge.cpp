@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "touchstone/shapetracker/limits.h"
 #include "touchstone/shapetracker/symbolic_samples.h"
 #include "touchstone/view/sint_bounds.h"
 
@@ -47,7 +48,7 @@ struct ValidEnds {
         number /= end.candidates.size();
       }
   }
-  /// What is >= 0 where the choice is right: for all values some choice is.
+  /// Polynomials that are >= 0 where the choice is right: for all values some choice is.
   std::vector<Polynomial> conditions() const {
     std::vector<Polynomial> conditions;
     const auto add = [&](const ValidEnd& end, int sign) {
@@ -317,10 +318,9 @@ SymbolicResult merge(std::span<const View> views, const SymbolicBudget& budget) 
   if (std::optional<SymbolicResult> refused = samples.look_everywhere()) return *refused;
   if (samples.looks().empty())
     return undecided("for some values nothing is valid, and no grid avoids them");
-  constexpr std::size_t kMostChoices = 8;
   std::optional<ValidEnds> ends = fit_ends(samples);
   if (ends) merger.add_limits(*ends);
-  if (!ends || ends->choices() > kMostChoices)
+  if (!ends || ends->choices() > Limits::kChoices)
     return undecided("the valid ranges are neither polynomials nor the largest or least of some");
   if (std::optional<View> view = merger.view_with(*ends, shape))
     return {MergeAnswer::Merged, std::move(*view)};

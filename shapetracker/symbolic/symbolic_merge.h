@@ -9,7 +9,7 @@ struct SymbolicBudget {
   MergeBudget concrete;  // for the views at one choice of values
 };
 
-/// What symbolic_merge answers and why.
+/// The answer of symbolic_merge and its reason.
 struct SymbolicResult {
   MergeAnswer answer;         // OverBudget: neither proved nor refuted
   std::optional<View> view;   // Merged: bound to any values it says what the stack says, bound

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "touchstone/shapetracker/limits.h"
+#include "touchstone/view/limits.h"
+
 namespace touchstone::shapetracker {
 namespace {
 
@@ -45,13 +48,13 @@ std::optional<SymbolicResult> SymbolicSamples::read() {
     if (!polynomial)
       return undecided(
           fmt::format("{} has an entry that is no polynomial in at most {} variables with bounds",
-                      view.str(), kMostVariables));
+                      view.str(), ViewLimits::kPolynomialVariables));
     polynomials_.push_back(std::move(poly));
   }
   if (table_.has_empty_range()) return undecided("the bounds of a variable leave it no value");
-  constexpr std::size_t kMost = 6;
-  if (table_.size() > kMost)
-    return undecided(fmt::format("{} variables; at most {} are tried", table_.size(), kMost));
+  if (table_.size() > Limits::kVariables)
+    return undecided(
+        fmt::format("{} variables; at most {} are tried", table_.size(), Limits::kVariables));
   return std::nullopt;
 }
 
@@ -100,13 +103,12 @@ std::optional<SymbolicResult> SymbolicSamples::ask_corners() {
 // the first few, which are enough to be typical and small enough to multiply.
 std::optional<SymbolicResult> SymbolicSamples::look(const std::vector<End>& ends,
                                                     std::int64_t nodes) {
-  constexpr std::int64_t kReach = 8;
   const VariableBox& box = table_.box();
   Grid grid;
   for (std::size_t i = 0; i < table_.size(); ++i) {
     const std::int64_t low = box.low[i];
-    const auto width =
-        static_cast<std::int64_t>(std::min<Wide>(static_cast<Wide>(box.high[i]) - low, kReach));
+    const auto width = static_cast<std::int64_t>(
+        std::min<Wide>(static_cast<Wide>(box.high[i]) - low, Limits::kGridReach));
     Values& values = grid.values.emplace_back();
     for (std::int64_t n = 0; n < nodes && n <= width; ++n)
       values.push_back(low + (ends[i] == End::Upper   ? width - n

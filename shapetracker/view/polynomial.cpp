@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "touchstone/view/limits.h"
+
 namespace touchstone::shapetracker {
 namespace {
 
@@ -91,7 +93,7 @@ Polynomial operator*(const Polynomial& a, const Polynomial& b) {
   for (const Polynomial::Term& left : a.terms_) {
     Polynomial row;
     for (const Polynomial::Term& right : b.terms_) {
-      for (int v = 0; v < kMostVariables; ++v)
+      for (int v = 0; v < ViewLimits::kPolynomialVariables; ++v)
         if (power(left.powers, v) + power(right.powers, v) > 0xff) too_large();
       row.terms_.push_back({left.powers + right.powers, wide_mul(left.factor, right.factor)});
     }

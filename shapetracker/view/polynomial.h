@@ -8,17 +8,15 @@
 
 namespace touchstone::shapetracker {
 
-inline constexpr int kMostVariables = 8;
-
 /// Sum and product, exact. Throw OverflowError where the result could leave 127 bits.
 Wide wide_add(Wide a, Wide b);
 Wide wide_mul(Wide a, Wide b);
 /// The number in 64 bits. Throws OverflowError.
 std::int64_t narrow(Wide value);
 
-/// A polynomial with integer coefficients in up to kMostVariables variables, known by number; the
-/// degree in each is at most 255. Immutable; equal polynomials are equal values. Arithmetic is
-/// exact and throws OverflowError where a coefficient leaves 127 bits.
+/// A polynomial with integer coefficients in up to ViewLimits::kPolynomialVariables variables,
+/// known by number; the degree in each is at most 255. Immutable; equal polynomials are equal
+/// values. Arithmetic is exact and throws OverflowError where a coefficient leaves 127 bits.
 class Polynomial {
  public:
   /// factor * the product of the variables, each to its power: one byte of `powers` a variable.

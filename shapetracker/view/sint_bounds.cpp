@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/view/flat_view.h"
+#include "touchstone/view/limits.h"
 #include "touchstone/view/variable_table.h"
 
 namespace touchstone::shapetracker {
@@ -20,7 +21,6 @@ sint larger(const sint& a, const sint& b) {
 }
 
 std::optional<std::vector<symbolic::Values>> few_values(std::span<const sint> numbers) {
-  constexpr std::size_t kMost = 256;
   std::vector<symbolic::Values> all = {{}};
   for (const sint& number : numbers) {
     if (number.is_int()) continue;
@@ -28,7 +28,8 @@ std::optional<std::vector<symbolic::Values>> few_values(std::span<const sint> nu
       const std::string name = symbolic::variable_name(variable);
       if (all.front().contains(name)) continue;
       const auto low = variable.min(), high = variable.max();
-      if (!low || !high || *low > *high || wrap(*high) - wrap(*low) >= kMost / all.size())
+      if (!low || !high || *low > *high ||
+          wrap(*high) - wrap(*low) >= ViewLimits::kValues / all.size())
         return std::nullopt;
       std::vector<symbolic::Values> more;
       for (const symbolic::Values& values : all)
@@ -55,17 +56,17 @@ bool le_at_all_values(const sint& a, const sint& b) {
 
 // By polynomials, for whatever values.
 bool le_by_polynomials(const sint& a, const sint& b) {
-  constexpr int kBoxes = 128;
-  constexpr std::size_t kMost = 4;
   try {
     VariableTable table;
     Choices choices;
-    int ways = 64;  // of taking the members of maxima
+    int ways = ViewLimits::kWays;
     do {
       const std::optional<Polynomial> low = table.read(a, &choices), high = table.read(b, &choices);
-      if (!low || !high || table.size() > kMost || table.has_empty_range() || ways-- == 0)
+      if (!low || !high || table.size() > ViewLimits::kVariables || table.has_empty_range() ||
+          ways-- == 0)
         return false;
-      if (!BoxProver(table.box(), kBoxes).proves_nonnegative(*high - *low, choices.assumptions()))
+      if (!BoxProver(table.box(), ViewLimits::kBoxes)
+               .proves_nonnegative(*high - *low, choices.assumptions()))
         return false;
     } while (choices.next());
     return true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/symbolic/context.h"
+#include "touchstone/view/limits.h"
 
 namespace touchstone::shapetracker {
 
@@ -15,7 +16,7 @@ std::optional<int> VariableTable::number_of(const std::string& name, std::int64_
   const auto found = std::ranges::find(names_, name);
   const auto i = static_cast<std::size_t>(found - names_.begin());
   if (found == names_.end()) {
-    if (i == static_cast<std::size_t>(kMostVariables)) return std::nullopt;
+    if (i == static_cast<std::size_t>(ViewLimits::kPolynomialVariables)) return std::nullopt;
     names_.push_back(name);
     nodes_.push_back(node);
     box_.low.push_back(low);
@@ -30,7 +31,7 @@ std::optional<int> VariableTable::number_of(const std::string& name, std::int64_
 std::optional<std::size_t> Choices::of(std::uint32_t id, std::size_t count) {
   for (const Choice& choice : choices_)
     if (choice.id == id) return choice.chosen;
-  if (choices_.size() == kMost) return std::nullopt;
+  if (choices_.size() == ViewLimits::kChoices) return std::nullopt;
   choices_.push_back({id, count, 0});
   return 0;
 }
@@ -68,9 +69,7 @@ std::optional<Polynomial> VariableTable::read_maximum(Context& context, std::uin
 
 std::optional<Polynomial> VariableTable::read(Context& context, std::uint32_t id, Choices* choices,
                                               int depth) {
-  constexpr int kDeepest = 8;
-  constexpr std::size_t kMostTerms = 64;
-  if (depth > kDeepest) return std::nullopt;
+  if (depth > ViewLimits::kDepth) return std::nullopt;
   const symbolic::NodeData data = context[id];
   const auto number = [](const symbolic::Int& value) -> std::optional<Polynomial> {
     const std::optional<std::int64_t> small = value.small();
@@ -92,7 +91,7 @@ std::optional<Polynomial> VariableTable::read(Context& context, std::uint32_t id
         const std::optional<Polynomial> factor = read(context, part, choices, depth + 1);
         if (!factor) return std::nullopt;
         product = product * *factor;
-        if (product.terms().size() > kMostTerms) return std::nullopt;
+        if (product.terms().size() > ViewLimits::kTerms) return std::nullopt;
       }
       return product;
     }

@@ -10,7 +10,8 @@ namespace touchstone::shapetracker {
 /// time, and what holds where it is the largest.
 class Choices {
  public:
-  /// The member of maximum `id`, of `count`, that counts now; nullopt beyond kMost maxima.
+  /// The member of maximum `id`, of `count`, that counts now; nullopt beyond ViewLimits::kChoices
+  /// maxima.
   std::optional<std::size_t> of(std::uint32_t id, std::size_t count);
   void holds(Polynomial nonnegative) { assumptions_.push_back(std::move(nonnegative)); }
   std::span<const Polynomial> assumptions() const { return assumptions_; }
@@ -18,7 +19,6 @@ class Choices {
   bool next();
 
  private:
-  static constexpr std::size_t kMost = 6;
   struct Choice {
     std::uint32_t id;
     std::size_t count, chosen;

@@ -1,4 +1,6 @@
 // The variables of a tracker and their values.
+#include <algorithm>
+
 #include "touchstone/view/shapetracker.h"
 
 namespace touchstone {
