@@ -118,8 +118,9 @@ struct Child::Start {
     if (living().none_more) throw Interrupted();
     orders.parent = ::getpid();
     orders.report = pipe.theirs.get();
-    const pid_t pid = ::fork();
-    if (pid == 0) supervise(orders);
+    child.stacks_ = std::make_unique<Stacks>();
+    if (orders.work == nullptr && !child.stacks_->reserve()) cannot(what, errno);
+    const pid_t pid = start_supervisor(orders, *child.stacks_);
     if (pid < 0) cannot(what, errno);
     ::setpgid(pid, pid);  // as it does: whoever comes first
     child.supervisor_ = pid;
@@ -152,16 +153,25 @@ Child Child::of_program(const Program& program, const Refused& refused, Errors e
   std::vector<std::string> words{program.file.string()};
   words.insert(words.end(), program.arguments.begin(), program.arguments.end());
   std::vector<std::string> environment = environment_with(program.environment);
-  const std::vector<char*> argv = pointers(words), envp = pointers(environment);
   const std::string& what = words[0];
+  const std::filesystem::path file =
+      what.find('/') == what.npos ? find_program(what) : program.file;
+  if (file.empty()) cannot(what, ENOENT);
+  std::vector<std::string> shell_words = words;
+  shell_words[0] = file.string();
+  shell_words.insert(shell_words.begin(), "/bin/sh");
+  const std::vector<char*> argv = pointers(words), envp = pointers(environment),
+                           shell = pointers(shell_words);
+  Orders orders;  // which are looked at until the child has begun
   Start start;
   {
     const std::scoped_lock lock(living().mutex);
     Ends in = open_sockets(what), out = open_output(what), err;
     if (errors == Errors::Apart) err = open_output(what);
-    Orders orders;
     orders.refused = refused;
+    orders.file = file.c_str();
     orders.words = argv.data();
+    orders.shell_words = shell.data();
     orders.environment = envp.data();
     orders.standard[0] = in.theirs.get();
     orders.standard[1] = out.theirs.get();
@@ -198,11 +208,14 @@ Child Child::of_function(const Work& work, const Refused& refused) {
   return start.take(what);
 }
 
+Child::Child() = default;
+
 Child::Child(Child&& other) noexcept { *this = std::move(other); }
 
 Child& Child::operator=(Child&& other) noexcept {
   std::swap(supervisor_, other.supervisor_);
   std::swap(pid_, other.pid_);
+  std::swap(stacks_, other.stacks_);
   std::swap(supervised_, other.supervised_);
   std::swap(input_, other.input_);
   std::swap(output_, other.output_);
@@ -261,6 +274,7 @@ Ending Child::end() {
   };
   ending.seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
   supervisor_ = pid_ = -1;
+  stacks_.reset();
   for (Descriptor* d : {&supervised_, &input_, &output_, &errors_}) d->close();
   return ending;
 }

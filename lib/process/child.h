@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 namespace touchstone::process {
 
 using Clock = std::chrono::steady_clock;
+class Stacks;
 
 /// Resources that the system refuses a child; 0: none is refused. Of each of its processes alone.
 struct Refused {
@@ -94,9 +96,10 @@ class Child {
 
  private:
   struct Start;
-  Child() = default;
+  Child();
 
   pid_t supervisor_ = -1, pid_ = -1;
+  std::unique_ptr<Stacks> stacks_;
   Descriptor supervised_, input_, output_,
       errors_;  // supervised_: of the supervisor, by pidfd_open
 };

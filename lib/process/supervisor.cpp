@@ -1,67 +1,106 @@
 #include "touchstone/process/supervisor.h"
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
 #include <fcntl.h>
+#include <sched.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "touchstone/process/raw_call.h"
+
+// Compiled without sanitizers (CMakeLists.txt): before a program this runs beside the thread that
+// asked for it, in the same memory and with the same thread-local storage. So no call of libc is
+// between start_in_our_memory and the end, and nothing that a compiler would make one.
 
 namespace touchstone::process {
 namespace {
 
 // Sent where a thread of the parent ends, and so may be no news.
 constexpr int kParentMayHaveEnded = SIGUSR1;
+constexpr std::size_t kStack = std::size_t{64} << 10;
+constexpr long kMaskBytes = 8;
+constexpr int kSignals = 64;
 
-void limit(decltype(RLIMIT_AS) what, rlim_t most, rlim_t grace = 0) {
-  struct rlimit now {};
-  if (::getrlimit(what, &now) != 0) return;
-  now.rlim_max = std::min(now.rlim_max, most + grace);
-  now.rlim_cur = std::min(now.rlim_max, most);
-  ::setrlimit(what, &now);
+constexpr unsigned long mask_of(int signal) { return 1UL << (signal - 1); }
+
+[[noreturn]] void leave(int code) {
+  for (;;) raw_call(SYS_exit_group, code);
 }
 
-void tell(int report, const Report& what) {
-  [[maybe_unused]] const ssize_t n = ::write(report, &what, sizeof what);
+void set_mask(unsigned long mask) {
+  raw_call(SYS_rt_sigprocmask, SIG_SETMASK, as_long(&mask), 0, kMaskBytes);
 }
 
-void take_signals(sighandler_t for_closed_pipes) {
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) ::signal(signal, SIG_DFL);
-  ::signal(SIGPIPE, for_closed_pipes);
-  sigset_t none;
-  ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+// As the system has it: handler, flags, what restores, mask.
+void take_by_default(int signal) {
+  const volatile unsigned long fresh[4] = {0, 0, 0, 0};
+  raw_call(SYS_rt_sigaction, signal, as_long(&fresh[0]), 0, kMaskBytes);
+}
+
+void limit(int what, unsigned long most, unsigned long grace = 0) {
+  struct {
+    unsigned long now, most;
+  } limits;
+  if (raw_call(SYS_prlimit64, 0, what, 0, as_long(&limits)) != 0) return;
+  if (most + grace < limits.most) limits.most = most + grace;
+  limits.now = most < limits.most ? most : limits.most;
+  raw_call(SYS_prlimit64, 0, what, as_long(&limits), 0);
+}
+
+void tell(int report, pid_t pid, long error) {
+  const Report what{pid, static_cast<int>(error)};
+  raw_call(SYS_write, report, as_long(&what), sizeof what);
 }
 
 // In the child: its own group, its limits, and its end with the supervisor's.
 void settle(const Refused& refused, pid_t supervisor) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != supervisor) ::_exit(127);  // it went before it could be watched
+  raw_call(SYS_setpgid, 0, 0);
+  raw_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL);
+  if (raw_call(SYS_getppid) != supervisor) leave(127);  // it went before it could be watched
   if (refused.memory != 0) limit(RLIMIT_AS, refused.memory);
   if (refused.file != 0) limit(RLIMIT_FSIZE, refused.file);
   if (const auto seconds = refused.processor.count(); seconds > 0)
-    limit(RLIMIT_CPU, static_cast<rlim_t>(seconds), 1);
+    limit(RLIMIT_CPU, static_cast<unsigned long>(seconds), 1);
 }
 
-[[noreturn]] void become(const Orders& o, pid_t supervisor) {
-  settle(o.refused, supervisor);
-  if (::dup2(o.standard[0], 0) >= 0 && ::dup2(o.standard[1], 1) >= 0 &&
-      ::dup2(o.standard[2], 2) >= 0) {
-    take_signals(SIG_DFL);
-    ::execvpe(o.words[0], o.words, o.environment);
+struct Beginning {
+  const Orders* orders;
+  const Stacks* stacks;
+  pid_t supervisor;
+};
+
+// The program; the supervisor waits until it is that.
+int become(void* argument) {
+  const auto& from = *static_cast<const Beginning*>(argument);
+  const Orders& o = *from.orders;
+  settle(o.refused, from.supervisor);
+  long error = 0;
+  for (int fd = 0; fd < 3 && error >= 0; ++fd) error = raw_call(SYS_dup3, o.standard[fd], fd, 0);
+  if (error >= 0) {
+    for (int signal = 1; signal <= kSignals; ++signal) take_by_default(signal);
+    set_mask(0);
+    error = raw_call(SYS_execve, as_long(o.file), as_long(o.words), as_long(o.environment));
+    if (error == -ENOEXEC)  // as a shell does: it may be a script that does not say whose
+      error = raw_call(SYS_execve, as_long(o.shell_words[0]), as_long(o.shell_words),
+                       as_long(o.environment));
   }
-  tell(o.report, {.pid = 0, .error = errno});
-  ::_exit(127);
+  tell(o.report, 0, -error);
+  leave(127);
 }
 
+// The function, in a process of its own memory.
 [[noreturn]] void call(const Orders& o, pid_t supervisor) {
-  ::close(o.report);
+  raw_call(SYS_close, o.report);
   settle(o.refused, supervisor);
-  take_signals(SIG_IGN);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD}) take_by_default(signal);
+  ::signal(SIGPIPE, SIG_IGN);
+  set_mask(0);
   int code = 125;
   try {
     code = (*o.work)();
@@ -72,56 +111,53 @@ void settle(const Refused& refused, pid_t supervisor) {
 }
 
 void close_everything() {
-  if (::close_range(0, ~0U, 0) == 0) return;
-  for (int fd = 0; fd < 4096; ++fd) ::close(fd);
+  if (raw_call(SYS_close_range, 0, ~0U, 0) == 0) return;
+  for (int fd = 0; fd < 4096; ++fd) raw_call(SYS_close, fd);
 }
 
 // Ends what is a child of this process. False where the system does not list them.
 bool kill_children() {
-  const int list = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
+  const long list = raw_call(SYS_openat, AT_FDCWD, as_long("/proc/thread-self/children"), O_RDONLY);
   if (list < 0) return false;
   char text[4096];
-  pid_t number = 0;
-  for (ssize_t n = 0; (n = ::read(list, text, sizeof text)) > 0;)
-    for (ssize_t i = 0; i < n; ++i) {
+  long number = 0;
+  for (long n = 0; (n = raw_call(SYS_read, list, as_long(text), sizeof text)) > 0;)
+    for (long i = 0; i < n; ++i) {
       if (text[i] >= '0' && text[i] <= '9') {
         number = 10 * number + (text[i] - '0');
         continue;
       }
-      if (number > 1) ::kill(number, SIGKILL);
+      if (number > 1) raw_call(SYS_kill, number, SIGKILL);
       number = 0;
     }
-  ::close(list);
+  raw_call(SYS_close, list);
   return true;
 }
 
 // The children of what ends become ours, so that in the end there is none.
-void end_descendants(pid_t child) {
-  ::kill(-child, SIGKILL);
+void end_descendants(long child) {
+  raw_call(SYS_kill, -child, SIGKILL);
   while (kill_children())
-    if (::waitpid(-1, nullptr, 0) < 0 && errno == ECHILD) return;
+    if (raw_call(SYS_wait4, -1, 0, 0) == -ECHILD) return;
 }
 
 [[noreturn]] void end_by(int signal) {
-  ::signal(signal, SIG_DFL);
-  sigset_t only;
-  ::sigemptyset(&only);
-  ::sigaddset(&only, signal);
-  ::sigprocmask(SIG_UNBLOCK, &only, nullptr);
-  ::kill(::getpid(), signal);
-  ::_exit(128 + signal);
+  take_by_default(signal);
+  set_mask(~mask_of(signal));
+  raw_call(SYS_kill, raw_call(SYS_getpid), signal);
+  leave(128 + signal);
 }
 
 [[noreturn]] void end_as(int status) {
-  if (WIFEXITED(status)) ::_exit(WEXITSTATUS(status));
+  if (WIFEXITED(status)) leave(WEXITSTATUS(status));
   end_by(WTERMSIG(status));
 }
 
 // Takes in all that has ended; true where the child is among them.
-bool reap(pid_t child, int& status) {
+bool reap(long child, int& status) {
   bool ended = false;
   int how = 0;
-  for (pid_t pid = 0; (pid = ::waitpid(-1, &how, WNOHANG)) > 0;)
+  for (long pid = 0; (pid = raw_call(SYS_wait4, -1, as_long(&how), WNOHANG)) > 0;)
     if (pid == child) {
       ended = true;
       status = how;
@@ -129,43 +165,90 @@ bool reap(pid_t child, int& status) {
   return ended;
 }
 
-}  // namespace
-
-void supervise(const Orders& o) {
-  sigset_t all, awaited;
-  ::sigfillset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  ::signal(SIGCHLD, SIG_DFL);
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  ::prctl(PR_SET_PDEATHSIG, kParentMayHaveEnded);
-  if (::getppid() != o.parent) ::_exit(127);
+// Orders are there until the child has begun.
+[[noreturn]] void supervise(const Orders& o, const Stacks& stacks) {
+  const pid_t parent = o.parent;
+  set_mask(~0UL);
+  take_by_default(SIGCHLD);
+  raw_call(SYS_setpgid, 0, 0);
+  raw_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1);
+  raw_call(SYS_prctl, PR_SET_PDEATHSIG, kParentMayHaveEnded);
+  if (raw_call(SYS_getppid) != parent) leave(127);
   limit(RLIMIT_CORE, 0);
-  const pid_t self = ::getpid();
-  const pid_t child = o.work != nullptr ? ::fork() : ::vfork();
-  if (child == 0) o.work != nullptr ? call(o, self) : become(o, self);
-  if (child < 0) {
-    tell(o.report, {.pid = 0, .error = errno});
-    ::_exit(127);
+  const auto self = static_cast<pid_t>(raw_call(SYS_getpid));
+  long child = 0;
+  if (o.work != nullptr) {
+    child = ::fork();
+    if (child == 0) call(o, self);
+  } else {
+    Beginning from{&o, &stacks, self};
+    child = ::clone(become, stacks.top(1), CLONE_VM | CLONE_VFORK | SIGCHLD, &from);
   }
-  ::setpgid(child, child);  // as it does: whoever comes first
-  tell(o.report, {.pid = child, .error = 0});
+  if (child < 0) {
+    tell(o.report, 0, errno);
+    leave(127);
+  }
+  raw_call(SYS_setpgid, child, child);  // as it does: whoever comes first
+  tell(o.report, static_cast<pid_t>(child), 0);
   close_everything();
-  ::sigemptyset(&awaited);
+  unsigned long awaited = 0;
   for (const int signal : {SIGCHLD, kParentMayHaveEnded, SIGTERM, SIGHUP, SIGINT, SIGQUIT})
-    ::sigaddset(&awaited, signal);
+    awaited |= mask_of(signal);
   for (;;) {
-    const int signal = ::sigwaitinfo(&awaited, nullptr);
+    const long signal = raw_call(SYS_rt_sigtimedwait, as_long(&awaited), 0, 0, kMaskBytes);
     int status = 0;
     if (reap(child, status)) {
       end_descendants(child);
       end_as(status);
     }
     if (signal <= 0 || signal == SIGCHLD) continue;
-    if (signal == kParentMayHaveEnded && ::getppid() == o.parent) continue;
+    if (signal == kParentMayHaveEnded && raw_call(SYS_getppid) == parent) continue;
     end_descendants(child);
     end_by(SIGKILL);
   }
+}
+
+int supervise_here(void* argument) {
+  const auto& from = *static_cast<const Beginning*>(argument);
+  supervise(*from.orders, *from.stacks);
+}
+
+// The child of clone has all signals blocked from the start: no handler of ours runs in it.
+pid_t start_in_our_memory(const Orders& orders, const Stacks& stacks, Beginning& from) {
+  from = {&orders, &stacks, 0};
+  sigset_t all, before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const int pid = ::clone(supervise_here, stacks.top(0), CLONE_VM | SIGCHLD, &from);
+  const int error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return pid;
+}
+
+}  // namespace
+
+bool Stacks::reserve() {
+  void* const memory = ::mmap(nullptr, 2 * kStack + sizeof(Beginning) + 64, PROT_READ | PROT_WRITE,
+                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  memory_ = static_cast<char*>(memory);
+  return true;
+}
+
+void Stacks::release() {
+  if (memory_ != nullptr) ::munmap(memory_, 2 * kStack + sizeof(Beginning) + 64);
+  memory_ = nullptr;
+}
+
+char* Stacks::top(int number) const { return memory_ + (number == 0 ? 1 : 2) * kStack; }
+
+pid_t start_supervisor(const Orders& orders, const Stacks& stacks) {
+  if (orders.work == nullptr)
+    return start_in_our_memory(orders, stacks, *reinterpret_cast<Beginning*>(stacks.top(1)));
+  const pid_t pid = ::fork();
+  if (pid == 0) supervise(orders, stacks);
+  return pid;
 }
 
 }  // namespace touchstone::process

@@ -137,8 +137,12 @@ class Parent {
  public:
   explicit Parent(const std::function<void()>& makes_children) : pid_(::fork()) {
     if (pid_ != 0) return;
-    makes_children();
-    ::pause();
+    try {
+      makes_children();
+      ::pause();
+    } catch (const std::exception& e) {
+      std::fputs(e.what(), stderr);
+    }
     ::_exit(0);
   }
   ~Parent() { end(SIGKILL); }
