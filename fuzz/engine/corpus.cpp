@@ -4,6 +4,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/private_folder.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -45,11 +46,7 @@ std::vector<CorpusCase> read_corpus(const std::filesystem::path& folder) {
 
 void add_to_corpus(const std::filesystem::path& folder, const std::string& area,
                    const std::string& text, const std::string& comment) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    throw SystemError(
-        fmt::format("cannot make the corpus {}: {}", folder.string(), error.message()));
+  make_own_folder(folder);
   const std::filesystem::path file = folder / (area + ".txt");
   std::string all = std::filesystem::exists(file) ? read_file(file) : std::string();
   const std::vector<std::string> lines = lines_of(all);

@@ -4,6 +4,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/private_folder.h"
 #include "touchstone/fuzz/reproducer.h"
 #include "touchstone/interp/explain.h"
 #include "touchstone/interp/interpreted.h"
@@ -108,11 +109,7 @@ std::string index_trace(const KernelCase& c, std::span<const std::int64_t> at) {
 void write_finding_folder(const std::filesystem::path& folder, const KernelCase& c,
                           const Failure& failure, const std::string& again,
                           KernelBackend* backend) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error)
-    throw SystemError(
-        fmt::format("cannot make the folder {}: {}", folder.string(), error.message()));
+  make_own_folder(folder);
   const auto write = [&](const std::string& file, const std::string& text) {
     write_file_atomically(folder / file, text);
   };
@@ -121,6 +118,7 @@ void write_finding_folder(const std::filesystem::path& folder, const KernelCase&
   for (std::size_t i = 0; i < c.inputs.size(); ++i)
     write_npy(folder / fmt::format("input-{}.npy", i + 1), c.inputs[i]);
   write("again.sh", "#!/bin/sh\nexec " + again + "\n");
+  std::error_code error;
   std::filesystem::permissions(folder / "again.sh", std::filesystem::perms::owner_all, error);
   write("verdict.txt", failure.relation + "\n" + failure.detail + "\n\n" + str(c));
   if (backend == nullptr) return;

@@ -1,13 +1,17 @@
 #include "touchstone/base/file.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <mutex>
-#include <set>
+#include <utility>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,8 +44,11 @@ class Descriptor {
   ~Descriptor() {
     if (fd_ >= 0) ::close(fd_);
   }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
   int get() const { return fd_; }
   int release() {
     const int fd = fd_;
@@ -66,10 +73,11 @@ int write_all(int fd, std::string_view bytes) {
   return 0;
 }
 
-// Directories not yet removed. Never destroyed, so that it outlives every static owner of one.
+// Directories not yet removed, each open and locked, which tells other processes that its maker
+// lives. Never destroyed, so that it outlives every static owner of one.
 struct Living {
   std::mutex mutex;
-  std::set<fs::path> paths;
+  std::map<fs::path, Descriptor> paths;
 };
 Living& living() {
   static auto* const only = [] {
@@ -78,6 +86,58 @@ Living& living() {
   }();
   return *only;
 }
+
+/// A new file that is to take the place of another in the same folder. Where the system can, it has
+/// no name until it is whole, so that nothing is left where the process is killed.
+class Neighbour {
+ public:
+  explicit Neighbour(fs::path path) : path_(std::move(path)) {
+    const fs::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
+    if (::access("/proc/self/fd", X_OK) == 0)  // by way of which it gets a name
+      fd_ = Descriptor(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    for (int trial = 0; fd_.get() < 0 && trial < kTrials; ++trial) {
+      name_ = another_name();
+      fd_ = Descriptor(
+          ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+      if (fd_.get() < 0 && errno != EEXIST) break;
+    }
+    if (fd_.get() < 0) fail("write", path_, errno);
+  }
+  ~Neighbour() {
+    if (!name_.empty()) ::unlink(name_.c_str());
+  }
+  Neighbour(const Neighbour&) = delete;
+  Neighbour& operator=(const Neighbour&) = delete;
+
+  int fd() const { return fd_.get(); }
+  // Errno of the first failing step, or 0.
+  int take_the_place() {
+    const std::string number = fmt::format("/proc/self/fd/{}", fd_.get());
+    int error = EEXIST;
+    for (int trial = 0; name_.empty() && error == EEXIST && trial < kTrials; ++trial) {
+      const std::string name = another_name();
+      error = ::linkat(AT_FDCWD, number.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0
+                  ? 0
+                  : errno;
+      if (error == 0) name_ = name;
+    }
+    if (name_.empty()) return error;
+    if (::close(fd_.release()) != 0) return errno;
+    if (::rename(name_.c_str(), path_.c_str()) != 0) return errno;
+    name_.clear();
+    return 0;
+  }
+
+ private:
+  static constexpr int kTrials = 100;
+  std::string another_name() const {
+    static std::atomic<unsigned> count = 0;
+    return fmt::format("{}.{}-{}.tmp", path_.string(), ::getpid(), count++);
+  }
+  fs::path path_;
+  std::string name_;  // empty while it has none
+  Descriptor fd_{-1};
+};
 
 void write_in_place(const fs::path& path, std::string_view bytes) {
   Descriptor fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
@@ -131,50 +191,84 @@ std::string read_file(const fs::path& path, std::uint64_t most) {
 }
 
 void write_file_atomically(const fs::path& wanted, std::string_view bytes) {
-  std::error_code none;  // a failed query is left to the steps below to name
-  const fs::file_status status = fs::status(wanted, none);
-  if (fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status))
+  struct stat there {};
+  const bool exists = ::stat(wanted.c_str(), &there) == 0;
+  // A failed query is left to the steps below to name.
+  if (exists && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode))
     return write_in_place(wanted, bytes);
-  const bool linked = fs::exists(status) && fs::is_symlink(fs::symlink_status(wanted, none));
+  struct stat link {};
+  const bool linked = exists && ::lstat(wanted.c_str(), &link) == 0 && S_ISLNK(link.st_mode);
+  if (linked && link.st_uid != ::geteuid() && link.st_uid != 0)
+    throw SystemError(
+        fmt::format("cannot write '{}': it is a link that another user made", wanted.string()));
   const fs::path path = linked ? fs::canonical(wanted) : wanted;
-  std::string name = path.string() + ".XXXXXX";
-  Descriptor fd(::mkostemp(name.data(), O_CLOEXEC));
-  if (fd.get() < 0) fail("write", path, errno);
-  int error = write_all(fd.get(), bytes);
-  if (error == 0 && ::fchmod(fd.get(), 0644) != 0) error = errno;
-  if (error == 0 && ::fsync(fd.get()) != 0 && errno != EINVAL && errno != EROFS) error = errno;
-  if (::close(fd.release()) != 0 && error == 0) error = errno;
-  if (error == 0 && ::rename(name.c_str(), path.c_str()) != 0) error = errno;
-  if (error != 0) {
-    ::unlink(name.c_str());
-    fail("write", path, error);
+  Neighbour file(path);
+  int error = write_all(file.fd(), bytes);
+  // A file keeps the mode it has; a new one has what the umask leaves.
+  if (error == 0 && exists && ::fchmod(file.fd(), there.st_mode & 0777) != 0) error = errno;
+  if (error == 0 && ::fsync(file.fd()) != 0 && errno != EINVAL && errno != EROFS) error = errno;
+  if (error == 0) error = file.take_the_place();
+  if (error != 0) fail("write", path, error);
+}
+
+namespace {
+
+// Ends the names of the temporary directories of any process, before what makes each another.
+constexpr std::string_view kMark = ".tmp-";
+constexpr std::string_view kPrefix = "touchstone";
+
+// The directory, locked; nothing where somebody else has it, or it is none of this user's.
+Descriptor locked_directory(const fs::path& path) {
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat facts {};
+  const bool ours = fd.get() >= 0 && ::fstat(fd.get(), &facts) == 0 &&
+                    facts.st_uid == ::geteuid() && (facts.st_mode & 077) == 0;
+  return ours && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 ? std::move(fd) : Descriptor(-1);
+}
+
+// Removes those that killed processes left: nobody has them locked, for longer than it takes to
+// lock a new one.
+void remove_abandoned(const fs::path& base) {
+  const auto old = fs::file_time_type::clock::now() - std::chrono::seconds(10);
+  std::error_code error;
+  for (fs::directory_iterator at(base, error), end; !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if (!name.starts_with(kPrefix) || name.size() < 6 ||
+        !std::string_view(name).substr(0, name.size() - 6).ends_with(kMark))
+      continue;
+    std::error_code ignored;
+    if (fs::last_write_time(at->path(), ignored) > old || ignored) continue;
+    if (const Descriptor lock = locked_directory(at->path()); lock.get() >= 0)
+      fs::remove_all(at->path(), ignored);
   }
 }
+
+}  // namespace
 
 TemporaryDirectory::TemporaryDirectory(std::string_view prefix) {
   std::error_code ignored;
   fs::path base = fs::temp_directory_path(ignored);
   if (ignored) base = "/tmp";
-  std::string name = (base / fmt::format("{}-XXXXXX", prefix)).string();
+  std::string name = (base / fmt::format("{}{}XXXXXX", prefix, kMark)).string();
+  const std::scoped_lock lock(living().mutex);
+  static std::map<fs::path, bool> looked_at;
+  if (!std::exchange(looked_at[base], true)) remove_abandoned(base);
   if (::mkdtemp(name.data()) == nullptr) fail("create a temporary directory like", name, errno);
   path_ = name;
-  const std::scoped_lock lock(living().mutex);
-  living().paths.insert(path_);
+  living().paths.insert_or_assign(path_, locked_directory(path_));
 }
 
 TemporaryDirectory::~TemporaryDirectory() {
-  {
-    const std::scoped_lock lock(living().mutex);
-    living().paths.erase(path_);
-  }
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+  const std::scoped_lock lock(living().mutex);
+  living().paths.erase(path_);
 }
 
 void remove_temporary_directories() noexcept {
   const std::scoped_lock lock(living().mutex);
   std::error_code ignored;
-  for (const fs::path& path : living().paths) fs::remove_all(path, ignored);
+  for (const auto& [path, locked] : living().paths) fs::remove_all(path, ignored);
   living().paths.clear();
 }
 

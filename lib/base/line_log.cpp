@@ -24,14 +24,20 @@ namespace {
 
 LineLog::LineLog(const std::filesystem::path& path, const std::string& first, bool resume)
     : path_(path) {
-  constexpr int kHow = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  constexpr int kHow = O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
   file_ = ::open(path.c_str(), kHow, 0666);
+  if (file_ < 0 && errno == ELOOP)
+    throw SystemError(
+        fmt::format("'{}' is a link; a log is no link, name the file itself", path.string()));
   if (file_ < 0) cannot("open", path);
   try {
     struct stat facts {};
     if (::fstat(file_, &facts) != 0) cannot("read", path);
     if (!S_ISREG(facts.st_mode))
       throw SystemError(fmt::format("'{}' is no regular file, and can be no log", path.string()));
+    if (facts.st_uid != ::geteuid())
+      throw SystemError(
+          fmt::format("'{}' belongs to another user; name another log", path.string()));
     if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
       if (errno != EWOULDBLOCK) cannot("lock", path);
       throw SystemError(fmt::format("another run writes to '{}'", path.string()));

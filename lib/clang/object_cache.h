@@ -8,21 +8,25 @@
 #include <string>
 
 #include "touchstone/base/file.h"
+#include "touchstone/base/private_folder.h"
 
 namespace touchstone::clang {
 
 /// Compiled kernels on disk, one file a key, each the shared object of the batch it was compiled in
 /// followed by a checksum. Any number of processes may share a folder: files appear whole or not at
-/// all. Where the default folder cannot be written, a temporary one takes its place until the
-/// process ends; a folder that was named is the caller's will, and a full or closed one is an
-/// error.
+/// all. The folder is a PrivateFolder, since what is found there is run: one to which others may
+/// write, and what is not this user's in it, is not used. Where the default folder cannot be used,
+/// a temporary one takes its place until the process ends, which is announced on standard error
+/// where others may write to it; a folder that was named is the caller's will, and one that is
+/// full, closed or not private is an error.
 class ObjectCache {
  public:
   /// Empty: $XDG_CACHE_HOME/touchstone, else ~/.cache/touchstone, else a temporary folder.
   explicit ObjectCache(std::filesystem::path folder);
 
-  /// The undamaged file of a key.
-  std::optional<std::filesystem::path> find(const std::string& key) const;
+  /// The undamaged file of a key, by way of the folder that was looked at. Throws SystemError where
+  /// the folder that was named is not private.
+  std::optional<std::filesystem::path> find(const std::string& key);
   /// Keeps one object under several keys, replacing what is there. Throws SystemError where the
   /// folder that was named cannot be written, or neither the default one nor a temporary one can.
   void store(std::span<const std::string> keys, std::string object);
@@ -30,14 +34,20 @@ class ObjectCache {
   const std::filesystem::path& folder() const { return folder_; }
 
  private:
-  std::filesystem::path file_of(const std::filesystem::path& folder, const std::string& key) const;
-  void store_in(const std::filesystem::path& folder, std::span<const std::string> keys,
-                const std::string& object) const;
+  /// A temporary folder in the place of the default one.
+  struct Substitute {
+    TemporaryDirectory directory{"touchstone-objects"};
+    PrivateFolder folder{directory.path()};
+  };
+  void open();
+  void substitute(const std::string& reason);
+  const PrivateFolder& in_use() const { return substitute_ ? substitute_->folder : *opened_; }
 
   bool named_;
   std::filesystem::path folder_;
-  mutable std::mutex mutex_;
-  std::unique_ptr<TemporaryDirectory> substitute_;
+  std::mutex mutex_;
+  std::unique_ptr<PrivateFolder> opened_;
+  std::unique_ptr<Substitute> substitute_;
 };
 
 }  // namespace touchstone::clang

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -9,12 +10,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "touchstone/base/checked.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/base/line_log.h"
+#include "touchstone/base/private_folder.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/base/visible.h"
 
@@ -45,6 +48,150 @@ TEST(File, AWriteReplacesTheWholeFileAndLeavesNoNeighbour) {
   write_file_atomically(path, "two");
   EXPECT_EQ(read_file(path), "two");
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(dir.path()), {}), 1);
+}
+
+mode_t mode_of(const std::filesystem::path& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 ? facts.st_mode & 07777 : 0;
+}
+
+TEST(File, ANewFileHasWhatTheUmaskLeavesAndAnOldOneKeepsItsMode) {
+  const TemporaryDirectory dir;
+  const mode_t before = ::umask(0);
+  for (const mode_t umask : {0U, 022U, 027U, 077U}) {
+    ::umask(umask);
+    const auto path = dir.path() / std::to_string(umask);
+    write_file_atomically(path, "one");
+    EXPECT_EQ(mode_of(path), 0666 & ~umask);
+    for (const mode_t mode : {0600U, 0640U, 0644U, 0755U}) {
+      ::chmod(path.c_str(), mode);
+      write_file_atomically(path, "two");
+      EXPECT_EQ(mode_of(path), mode);
+    }
+  }
+  ::umask(before);
+}
+
+TEST(File, ALinkThatAnotherUserMadeIsNotFollowed) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make one";
+  const TemporaryDirectory dir;
+  const auto target = dir.path() / "target", link = dir.path() / "link";
+  write_file_atomically(target, "kept");
+  std::filesystem::create_symlink(target, link);
+  ASSERT_EQ(::lchown(link.c_str(), 12345, 12345), 0);
+  EXPECT_THROW(write_file_atomically(link, "lost"), SystemError);
+  EXPECT_EQ(read_file(target), "kept");
+}
+
+// What a killed process leaves, as it would be found later.
+TEST(TemporaryDirectories, ThoseThatKilledProcessesLeftGoWithTheNext) {
+  const TemporaryDirectory dir;
+  const std::string tmpdir = std::getenv("TMPDIR") == nullptr ? "" : std::getenv("TMPDIR");
+  ::setenv("TMPDIR", dir.path().c_str(), 1);
+  std::filesystem::path left, lives;
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::vector<pid_t> makers;
+  for (std::filesystem::path* path : {&left, &lives}) {
+    const pid_t pid = ::fork();
+    if (pid == 0) {
+      const TemporaryDirectory own("touchstone-part");
+      write_file_atomically(own.path() / "file", "x");
+      const std::string text = own.path().string();
+      [[maybe_unused]] const ssize_t n = ::write(ends[1], text.data(), text.size());
+      for (;;) ::pause();
+    }
+    makers.push_back(pid);
+    char text[4096];
+    const ssize_t n = ::read(ends[0], text, sizeof text);
+    *path = std::string(text, static_cast<std::size_t>(n));
+  }
+  const auto end = [](pid_t pid) {
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+  };
+  end(makers[0]);
+  const auto mine = dir.path() / "touchstone-results",
+             new_one = dir.path() / "touchstone.tmp-abcdef";
+  std::filesystem::create_directory(mine);
+  std::filesystem::create_directory(new_one);
+  ::chmod(new_one.c_str(), 0700);
+  const auto old = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  for (const auto& path : {left, lives, mine}) std::filesystem::last_write_time(path, old);
+  EXPECT_TRUE(std::filesystem::exists(left / "file"));
+  { const TemporaryDirectory next; }
+  EXPECT_FALSE(std::filesystem::exists(left));
+  EXPECT_TRUE(std::filesystem::exists(lives / "file")) << "its maker lives";
+  EXPECT_TRUE(std::filesystem::exists(mine)) << "a name of somebody else's";
+  EXPECT_TRUE(std::filesystem::exists(new_one)) << "its maker may not have come to lock it";
+  end(makers[1]);
+  tmpdir.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", tmpdir.c_str(), 1);
+}
+
+std::string why_not(const std::filesystem::path& path) {
+  try {
+    const PrivateFolder folder(path);
+    return "";
+  } catch (const SystemError& e) {
+    return e.what();
+  }
+}
+
+TEST(PrivateFolder, IsOursAndClosedToOthers) {
+  const TemporaryDirectory dir;
+  const auto path = dir.path() / "a" / "b";
+  EXPECT_EQ(why_not(path), "");
+  EXPECT_EQ(mode_of(path), 0700U);
+  ::chmod(path.c_str(), 0755);
+  EXPECT_EQ(why_not(path.string() + "/"), "");
+  EXPECT_EQ(mode_of(path), 0700U);
+  for (const mode_t mode : {0777U, 01777U, 0702U, 0720U}) {
+    ::chmod(path.c_str(), mode);
+    EXPECT_NE(why_not(path).find("others may write"), std::string::npos) << why_not(path);
+    EXPECT_EQ(mode_of(path), mode) << "it is left as it is";
+  }
+  ::chmod(path.c_str(), 0777);
+  EXPECT_THROW(make_own_folder(path), SystemError);
+  ::chmod(path.c_str(), 0775);
+  make_own_folder(path);
+  std::filesystem::create_symlink(path, dir.path() / "link");
+  EXPECT_NE(why_not(dir.path() / "link").find("a link"), std::string::npos);
+  write_file_atomically(dir.path() / "file", "");
+  EXPECT_NE(why_not(dir.path() / "file"), "");
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
+  EXPECT_NE(why_not(path).find("another user"), std::string::npos);
+  EXPECT_THROW(make_own_folder(path), SystemError);
+}
+
+TEST(PrivateFolder, NothingInItIsFollowed) {
+  const TemporaryDirectory dir;
+  const auto path = dir.path() / "folder", target = dir.path() / "target";
+  const PrivateFolder folder(path);
+  write_file_atomically(target, "kept");
+  std::filesystem::create_symlink(target, path / "a");
+  EXPECT_EQ(folder.read("a", 100), std::nullopt);
+  folder.write("a", "mine");
+  EXPECT_EQ(folder.read("a", 4), "mine");
+  EXPECT_EQ(folder.read("a", 3), std::nullopt) << "too large";
+  EXPECT_EQ(read_file(target), "kept");
+  std::filesystem::create_symlink(target, path / "b");
+  folder.link("a", "b");
+  folder.link("a", "b");  // two names of one file
+  EXPECT_EQ(folder.read("b", 100), "mine");
+  EXPECT_EQ(read_file(target), "kept");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(path), {}), 2);
+  ::chmod((path / "a").c_str(), 0620);
+  EXPECT_EQ(folder.read("a", 100), std::nullopt);
+  ::mkfifo((path / "pipe").c_str(), 0600);
+  EXPECT_EQ(folder.read("pipe", 100), std::nullopt);
+  EXPECT_EQ(folder.read("none", 100), std::nullopt);
+  // Another folder takes the name: what was looked at is what is used.
+  std::filesystem::rename(path, dir.path() / "moved");
+  std::filesystem::create_directory(path);
+  folder.write("c", "here");
+  EXPECT_TRUE(std::filesystem::is_empty(path));
+  EXPECT_EQ(read_file(folder.anchored("c")), "here");
 }
 
 TEST(File, AMissingFolderIsAnErrorAndStaysMissing) {

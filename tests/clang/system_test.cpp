@@ -265,6 +265,70 @@ TEST(ClangCache, ANamedOneThatCannotBeWrittenIsAClearError) {
   EXPECT_EQ(read_file(file), "in the way");
 }
 
+// A sealed object that somebody put there must not be run: it would be this user's own doing.
+TEST(ClangCache, WhatOthersMayWriteIsNotUsed) {
+  const TemporaryDirectory folder;
+  const fs::path open = folder.path() / "touchstone";
+  fs::create_directory(open);
+  for (const mode_t mode : {0777U, 01777U, 0770U}) {
+    ASSERT_EQ(::chmod(open.c_str(), mode), 0);
+    ClangOptions options;
+    options.cache_dir = open;
+    EXPECT_THAT(error_of(*make_clang_device("A", options)),
+                AllOf(HasSubstr(open.string()), HasSubstr("others may write"),
+                      HasSubstr("TOUCHSTONE_CACHE")));
+    const Environment cache("XDG_CACHE_HOME", folder.path().c_str());
+    ::testing::internal::CaptureStderr();
+    expect_works(*make_clang_device("B", ClangOptions()));
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                AllOf(HasSubstr(open.string()), HasSubstr("temporary folder")));
+  }
+  EXPECT_TRUE(files_in(open).empty());
+  const fs::path link = folder.path() / "link";
+  fs::create_symlink(open, link);
+  ClangOptions options;
+  options.cache_dir = link;
+  EXPECT_THAT(error_of(*make_clang_device("A", options)), HasSubstr("a link"));
+  // One that others can read alone is closed to them.
+  ASSERT_EQ(::chmod(open.c_str(), 0755), 0);
+  options.cache_dir = open;
+  expect_works(*make_clang_device("A", options));
+  EXPECT_EQ(fs::status(open).permissions(), fs::perms::owner_all);
+}
+
+TEST(ClangCache, NoLinkIsFollowedNorFileOfOthersLoaded) {
+  const TemporaryDirectory folder, elsewhere;
+  ClangOptions options;
+  options.cache_dir = folder.path();
+  expect_works(*make_clang_device("A", options));
+  const fs::path object = files_in(folder.path()).at(0), target = elsewhere.path() / "target";
+  const CountingCompiler compiler;
+  const auto compiled = [&] {
+    const int before = compiler.count();
+    ClangOptions counting = options;
+    counting.compiler = compiler.path();
+    expect_works(*make_clang_device("B", counting));
+    return compiler.count() - before;
+  };
+  ASSERT_EQ(compiled(), 0);
+  fs::rename(object, target);
+  const std::string sealed = read_file(target);
+  fs::create_symlink(target, object);
+  EXPECT_EQ(compiled(), 1) << "a link, though to a sealed object";
+  EXPECT_EQ(read_file(target), sealed) << "and it is not written through";
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(object)));
+  EXPECT_EQ(fs::status(object).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  fs::permissions(object, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_EQ(compiled(), 1) << "others may have written it";
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::chown(object.c_str(), 12345, 12345), 0);
+    EXPECT_EQ(compiled(), 1) << "it is another user's";
+    ASSERT_EQ(::chown(folder.path().c_str(), 12345, 12345), 0);
+    EXPECT_THAT(error_of(*make_clang_device("A", options)), HasSubstr("another user"));
+    ASSERT_EQ(::chown(folder.path().c_str(), 0, 0), 0);
+  }
+}
+
 // A disk is full in the middle of a write: here a file may grow no further.
 TEST(ClangCache, AFullDiskIsAClearErrorAndLeavesNothing) {
   const TemporaryDirectory folder;

@@ -1,0 +1,146 @@
+#include "touchstone/base/private_folder.h"
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "touchstone/base/error.h"
+
+namespace touchstone {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void cannot(std::string_view what, const fs::path& path, std::string_view why) {
+  throw SystemError(fmt::format("cannot {} '{}': {}", what, path.string(), why));
+}
+
+std::string another_name(const std::string& name) {
+  static std::atomic<unsigned> count = 0;
+  return fmt::format("{}.{}-{}.tmp", name, ::getpid(), count++);
+}
+
+/// Closes a file when it goes.
+struct Closing {
+  int fd;
+  ~Closing() {
+    if (fd >= 0) ::close(fd);
+  }
+};
+
+void require_private(int folder, const fs::path& path) {
+  struct stat facts {};
+  if (::fstat(folder, &facts) != 0) cannot("use", path, std::strerror(errno));
+  if (facts.st_uid != ::geteuid()) cannot("use", path, "it belongs to another user");
+  if ((facts.st_mode & 022) != 0)
+    cannot("use", path,
+           "others may write to it; close it to them (chmod 700) after a look at what is in it, or "
+           "name another folder");
+  // Where the system is read-only, what others can read is no danger.
+  if ((facts.st_mode & 077) != 0) (void)::fchmod(folder, facts.st_mode & 0700);
+}
+
+}  // namespace
+
+void make_own_folder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) cannot("create", path, error.message());
+  struct stat facts {};
+  if (::stat(path.c_str(), &facts) != 0) cannot("use", path, std::strerror(errno));
+  if (facts.st_uid != ::geteuid()) cannot("use", path, "it belongs to another user");
+  if ((facts.st_mode & 002) != 0)
+    cannot("use", path, "anybody may write to it; close it to them (chmod o-w), or name another");
+}
+
+PrivateFolder::PrivateFolder(fs::path path) : path_(std::move(path)) {
+  if (!path_.has_filename() && path_.has_parent_path()) path_ = path_.parent_path();  // "a/"
+  std::error_code error;
+  if (path_.has_parent_path()) fs::create_directories(path_.parent_path(), error);
+  if (error) cannot("create", path_, error.message());
+  if (::mkdir(path_.c_str(), 0700) != 0 && errno != EEXIST)
+    cannot("create", path_, std::strerror(errno));
+  folder_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  if (folder_ < 0) {
+    const int why = errno;
+    struct stat facts {};
+    const bool link = ::lstat(path_.c_str(), &facts) == 0 && S_ISLNK(facts.st_mode);
+    cannot("use", path_, link ? "it is a link, which is not followed" : std::strerror(why));
+  }
+  try {
+    require_private(folder_, path_);
+  } catch (...) {
+    ::close(folder_);
+    throw;
+  }
+}
+
+PrivateFolder::~PrivateFolder() { ::close(folder_); }
+
+fs::path PrivateFolder::anchored(const std::string& name) const {
+  return fmt::format("/proc/self/fd/{}/{}", folder_, name);
+}
+
+std::optional<std::string> PrivateFolder::read(const std::string& name, std::uint64_t most) const {
+  const Closing file{
+      ::openat(folder_, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)};
+  struct stat facts {};
+  if (file.fd < 0 || ::fstat(file.fd, &facts) != 0 || !S_ISREG(facts.st_mode) ||
+      facts.st_uid != ::geteuid() || (facts.st_mode & 022) != 0 ||
+      static_cast<std::uint64_t>(facts.st_size) > most)
+    return std::nullopt;
+  std::string bytes(static_cast<std::size_t>(facts.st_size), '\0');
+  for (std::size_t at = 0; at < bytes.size();) {
+    const ssize_t n = ::read(file.fd, bytes.data() + at, bytes.size() - at);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return std::nullopt;
+    at += static_cast<std::size_t>(n);
+  }
+  return bytes;
+}
+
+void PrivateFolder::write(const std::string& name, std::string_view bytes) const {
+  const std::string passing = another_name(name);
+  int error = 0;
+  {
+    const Closing file{::openat(folder_, passing.c_str(),
+                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600)};
+    if (file.fd < 0) cannot("write", path_ / name, std::strerror(errno));
+    while (!bytes.empty() && error == 0) {
+      const ssize_t n = ::write(file.fd, bytes.data(), bytes.size());
+      if (n >= 0)
+        bytes.remove_prefix(static_cast<std::size_t>(n));
+      else if (errno != EINTR)
+        error = errno;
+    }
+    if (error == 0 && ::fsync(file.fd) != 0 && errno != EINVAL && errno != EROFS) error = errno;
+  }
+  if (error != 0) {
+    ::unlinkat(folder_, passing.c_str(), 0);
+    cannot("write", path_ / name, std::strerror(error));
+  }
+  rename(passing, name);
+}
+
+void PrivateFolder::link(const std::string& name, const std::string& other) const {
+  const std::string passing = another_name(other);
+  if (::linkat(folder_, name.c_str(), folder_, passing.c_str(), 0) != 0)
+    cannot("link", path_ / other, std::strerror(errno));
+  rename(passing, other);
+}
+
+void PrivateFolder::rename(const std::string& from, const std::string& to) const {
+  if (::renameat(folder_, from.c_str(), folder_, to.c_str()) == 0) {
+    ::unlinkat(folder_, from.c_str(), 0);  // two names of one file: rename(2) then does nothing
+    return;
+  }
+  const int error = errno;
+  ::unlinkat(folder_, from.c_str(), 0);
+  cannot("write", path_ / to, std::strerror(error));
+}
+
+}  // namespace touchstone

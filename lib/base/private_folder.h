@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace touchstone {
+
+/// Makes a folder, and those above it, for files that this user will find again, such as findings
+/// and corpora; or takes one that is there. Throws SystemError where that belongs to another user
+/// or anybody may write to it: links in it would have our files written elsewhere.
+void make_own_folder(const std::filesystem::path& path);
+
+/// A folder for files that are believed as they are, such as compiled code: of this user, and
+/// closed to all others. It is held open, and what was opened is what is asked about and used:
+/// whatever its path leads to later, no link and no file of anybody else's is followed, read or
+/// replaced.
+class PrivateFolder {
+ public:
+  /// Makes the folder, mode 0700, and those above it; or takes one that is there. One of this
+  /// user's that others may read is closed to them where it can be. Throws SystemError with the
+  /// reason where it is a link, of another user, or others may write to it.
+  explicit PrivateFolder(std::filesystem::path path);
+  ~PrivateFolder();
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  /// A path to a file of it by way of the open folder, for those who want a path (dlopen).
+  std::filesystem::path anchored(const std::string& name) const;
+  /// The contents of a file: a regular one, no link, of this user, to which nobody else may write,
+  /// of at most `most` bytes; else nothing.
+  std::optional<std::string> read(const std::string& name, std::uint64_t most) const;
+  /// Writes a file, whole or not at all, in the place of whatever has that name. Throws
+  /// SystemError.
+  void write(const std::string& name, std::string_view bytes) const;
+  /// Gives a file a second name, in the place of whatever has that. Throws SystemError.
+  void link(const std::string& name, const std::string& other) const;
+
+ private:
+  void rename(const std::string& from, const std::string& to) const;
+
+  std::filesystem::path path_;
+  int folder_ = -1;
+};
+
+}  // namespace touchstone
