@@ -13,7 +13,9 @@
 #include "terminal.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/hash.h"
+#include "touchstone/base/interrupt.h"
 #include "touchstone/base/mutant.h"
+#include "touchstone/base/private_folder.h"
 #include "touchstone/base/visible.h"
 #include "touchstone/device/config.h"
 #include "touchstone/fuzz/corpus.h"
@@ -43,6 +45,7 @@ extern "C" void end_fuzzing(int signal) {
   const std::int64_t at = now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
   stopped_by = signal;
   if (!stop_wanted.exchange(true)) {
+    Interrupt::request();  // of what waits for one case
     stopped_at = at;
     return;
   }
@@ -68,7 +71,7 @@ void stop_on_signals() {
 
 // Having tidied up, ends as whoever sent the signal expects.
 void end_by_signal() {
-  if (stopped_by == 0 || stopped_by == SIGINT) return;
+  if (stopped_by == 0) return;
   std::fflush(stdout);
   remove_temporary_directories();
   ::signal(stopped_by, SIG_DFL);
@@ -167,8 +170,12 @@ bool write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& fo
     write_finding_folder(folder, c, f.failure, command, culprit(backends, c));
     return std::string();
   };
-  if (!fuzz::in_child(work, 2 * o.case_seconds + 60, 0, ended))
-    write_file_atomically(folder / "ended.txt", ended + "\n");
+  try {
+    if (!fuzz::in_child(work, 2 * o.case_seconds + 60, 0, ended))
+      write_file_atomically(folder / "ended.txt", ended + "\n");
+  } catch (const Interrupted&) {
+    // The folder is as good as it is: what is missing says who is to blame.
+  }
   return true;
 }
 
@@ -195,8 +202,7 @@ void show(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
       fmt::print("  judge it again: touchstone check {}\n",
                  quoted((folder / "reproducer.json").string()));
   } else if (f.shrunk.size() > kMostShown) {
-    std::error_code error;
-    fs::create_directories(o.findings, error);
+    make_own_folder(o.findings);
     const fs::path file = place_of(o, area, f).string() + ".case";
     write_file_atomically(file, f.shrunk + "\n");
     word = "@" + quoted(file.string());
@@ -254,7 +260,12 @@ CorpusCount replay(const FuzzOptions& o, const std::vector<AreaPlan>& plans) {
         return std::string("D") + e.what();
       }
     };
-    const auto told = fuzz::in_child(work, o.case_seconds, 0, ended);
+    std::optional<std::string> told;
+    try {
+      told = fuzz::in_child(work, o.case_seconds, 0, ended);
+    } catch (const Interrupted&) {
+      break;
+    }
     ++count.cases;
     if (told && told->starts_with('P')) continue;
     if (told && told->starts_with('D')) {

@@ -10,11 +10,13 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "orderly_end.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/interrupt.h"
 #include "touchstone/base/visible.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/interp/interpreted.h"
@@ -25,6 +27,12 @@
 namespace touchstone::cli {
 namespace {
 
+constexpr char kEnvironment[] =
+    "Compiled kernels: TOUCHSTONE_CC is the compiler, TOUCHSTONE_CACHE the folder where they are "
+    "kept, which must be yours alone, TOUCHSTONE_THREADS how many threads share a large one. A run "
+    "of the compiler is ended after TOUCHSTONE_CC_SECONDS (120), or when it has printed more than "
+    "TOUCHSTONE_CC_OUTPUT (16) MiB; none of its processes gets more than TOUCHSTONE_CC_MEMORY "
+    "(8192) MiB of addresses, and no file more. 0 lifts a limit.";
 constexpr char kFooter[] =
     "Exit codes: 0 done or PASS, 1 FAIL or a goal missed, 2 bad usage or input (also UNUSABLE), 3 "
     "WEAK, 4 nothing was checked, 5 SUSPECT.\n"
@@ -568,7 +576,7 @@ int run(int argc, char** argv) {
       "backends",
       "touchstone");
   app.set_version_flag("--version", "touchstone " TOUCHSTONE_VERSION);
-  app.footer(kFooter);
+  app.footer(std::string(kFooter) + "\n" + kEnvironment);
   app.require_subcommand(1);
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
@@ -627,6 +635,9 @@ int main(int argc, char** argv) {
     const int code = touchstone::cli::run(argc, argv);
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     why = fmt::format("cannot write to standard output: {}", std::strerror(errno));
+  } catch (const touchstone::Interrupted& e) {
+    while (touchstone::cli::OrderlyEnd::wanted()) ::pause();  // another thread ends us
+    why = e.what();
   } catch (const touchstone::Error& e) {
     why = e.what();
   } catch (const std::bad_alloc&) {

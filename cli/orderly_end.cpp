@@ -83,9 +83,9 @@ void OrderlyEnd::take(int signal) {
   e.signal = signal;
   end_at_latest_in(std::chrono::milliseconds(950));
   std::unique_lock lock(e.mutex);
+  if (e.living) Interrupt::request();
+  process::end_all_children();  // before the folders go into which they write
   if (!e.living) return;
-  Interrupt::request();
-  process::end_all_children();
   e.gone.wait_for(lock, std::chrono::milliseconds(700), [&] { return !e.living; });
   if (const auto say = std::exchange(e.last_words, {})) say();
 }

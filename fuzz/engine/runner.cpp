@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/interrupt.h"
 #include "touchstone/fuzz/run_log.h"
 #include "touchstone/fuzz/worker.h"
 
@@ -339,7 +340,13 @@ void shrink_all(const AreaPlan& plan, const RunOptions& options, const std::atom
       continue;
     }
     ++shrunk;
-    shrink_finding(plan, options, f);
+    try {
+      shrink_finding(plan, options, f);
+    } catch (const Interrupted&) {
+      ++result.unshrunk;
+      kept.push_back(std::move(f));
+      continue;
+    }
     log.shrunk(plan.name, f);
     const auto same = std::ranges::find_if(kept, [&](const AreaFinding& k) {
       return k.shrunk == f.shrunk && k.failure.relation == f.failure.relation;

@@ -126,9 +126,85 @@ TEST_F(CliEnding, ASignalEndsBlameAndFuzzAndAllChildren) {
     const int code =
         ended("fuzz --jobs 1 --timeout 600 --cases 5 --findings " + file("findings") + backend(0),
               signal);
-    EXPECT_EQ(code, signal == SIGINT ? 2 : 128 + signal);
+    EXPECT_EQ(code, 128 + signal);
     expect_no_child_left();
   }
+}
+
+// A compiler that hangs, as does what it starts, in its group and in a session of its own.
+constexpr char kHangingCompiler[] = R"sh(#!/bin/sh
+[ "$1" != --version ] || exec echo some version
+note() { echo "$@" >> "$NOTES"; }
+note pid $$
+sleep 1000 & note pid $!
+setsid sh -c 'echo pid $$ >> "$NOTES"; exec sleep 1000' &
+sleep 0.1
+note hangs
+sleep 1000
+)sh";
+
+TEST_F(CliEnding, ASignalEndsACompilerThatHangs) {
+  const std::string cc = file("cc");
+  write_file_atomically(cc, kHangingCompiler);
+  std::filesystem::permissions(cc, std::filesystem::perms::owner_all);
+  ::setenv("NOTES", file("notes").c_str(), 1);
+  ::setenv("TOUCHSTONE_CC", cc.c_str(), 1);
+  ::setenv("TOUCHSTONE_CACHE", file("objects").c_str(), 1);
+  const std::filesystem::path temporary = dir_.path() / "tmp";
+  std::filesystem::create_directory(temporary);
+  ::setenv("TMPDIR", temporary.c_str(), 1);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGKILL}) {
+    EXPECT_EQ(ended("eval --device CLANG --op 'exp2(x[4])'", signal), 128 + signal);
+    EXPECT_EQ(read_file(file("err")), "");
+    expect_no_child_left();
+    EXPECT_EQ(std::filesystem::is_empty(temporary), signal != SIGKILL);
+    EXPECT_EQ(ended("fuzz --area kernel --backend clang --jobs 2 --cases 50 --findings " +
+                        file("findings"),
+                    signal),
+              128 + signal);
+    expect_no_child_left();
+  }
+  for (const char* name : {"TOUCHSTONE_CC", "TOUCHSTONE_CACHE", "TMPDIR"}) ::unsetenv(name);
+}
+
+TEST_F(CliEnding, ACompilerTakesNoMoreThanItMay) {
+  const std::string cc = file("cc");
+  const auto run_with = [&](const std::string& script, const std::string& limit) {
+    write_file_atomically(
+        cc, "#!/bin/sh\n[ \"$1\" != --version ] || exec echo some version\n" + script + "\n");
+    std::filesystem::permissions(cc, std::filesystem::perms::owner_all);
+    const auto start = std::chrono::steady_clock::now();
+    const Answer run =
+        touchstone_run("eval --device CLANG --op 'exp2(x[4])'",
+                       limit + " TOUCHSTONE_CC=" + cc + " TOUCHSTONE_CACHE=" + file("objects"));
+    EXPECT_EQ(run.code, 2);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+    return run.text;
+  };
+  EXPECT_THAT(run_with("sleep 1000", "TOUCHSTONE_CC_SECONDS=1"),
+              HasSubstr("longer than 1 s (TOUCHSTONE_CC_SECONDS sets this limit)"));
+  EXPECT_THAT(run_with("exec yes", "TOUCHSTONE_CC_OUTPUT=1"),
+              HasSubstr("more than 1 MiB (TOUCHSTONE_CC_OUTPUT sets this limit)"));
+  EXPECT_THAT(
+      run_with("exec dd if=/dev/zero of=/dev/null bs=1G count=1", "TOUCHSTONE_CC_MEMORY=200"),
+      HasSubstr("more than 200 MiB of memory (TOUCHSTONE_CC_MEMORY sets this limit)"));
+}
+
+TEST_F(CliEnding, WhatHasNoEndIsNotRead) {
+  for (const std::string arguments :
+       {"eval /dev/zero", "eval --op 'exp2(x[4])' --in /dev/zero", "check /dev/zero"}) {
+    const Answer run = touchstone_run(arguments);
+    EXPECT_EQ(run.code, 2) << arguments;
+    EXPECT_THAT(run.text, HasSubstr("/dev/zero")) << arguments;
+  }
+  write_file_atomically(file("questions"),
+                        R"({"kernel":"/dev/zero","inputs":[],"output":"/dev/zero"})"
+                        "\n"
+                        R"({"id":2,"kernel":"/dev/tty","inputs":[],"output":"/dev/zero"})"
+                        "\n");
+  const Answer serve = touchstone_run("serve", "", "< " + file("questions"));
+  EXPECT_EQ(std::ranges::count(serve.text, '\n'), 2) << serve.text;
+  EXPECT_THAT(serve.text, HasSubstr("only regular files are read"));
 }
 
 TEST_F(CliEnding, KillingLeavesNoChild) {
