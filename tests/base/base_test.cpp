@@ -83,7 +83,7 @@ TEST(File, ALinkThatAnotherUserMadeIsNotFollowed) {
   EXPECT_EQ(read_file(target), "kept");
 }
 
-// What a killed process leaves, as it would be found later.
+// As a later process finds it.
 TEST(TemporaryDirectories, ThoseThatKilledProcessesLeftGoWithTheNext) {
   const TemporaryDirectory dir;
   const std::string tmpdir = std::getenv("TMPDIR") == nullptr ? "" : std::getenv("TMPDIR");
