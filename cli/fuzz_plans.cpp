@@ -173,6 +173,7 @@ std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o) {
   known.push_back({"kernel", [o](int) { return fuzz::make_kernel_area(kernel_backends(o)); },
                    kernels_together(o.backend), 1000, 3});
   known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(); }, 128, 1000});
+  known.push_back({"kernelize", [](int) { return fuzz::make_kernelize_area(); }, 128, 1000});
   known.push_back({"tensor", [](int) { return fuzz::make_tensor_area(); }, 64, 1000});
   std::vector<std::string> names = o.areas.empty() ? std::vector<std::string>{"kernel"} : o.areas;
   std::vector<AreaPlan> plans;

@@ -52,12 +52,14 @@ std::unique_ptr<fuzz::Area> kernels_on_reference() {
 }  // namespace
 
 std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names) {
-  std::vector<fuzz::HuntArea> known = {{"symbolic", [] { return fuzz::make_symbolic_area(); }, 128},
-                                       {"view", [] { return fuzz::make_view_area(); }, 128},
-                                       {"lazy", [] { return fuzz::make_lazy_area(); }, 32},
-                                       {"tensor", [] { return fuzz::make_tensor_area(); }, 8},
-                                       {"clang", kernels_on_clang, 16, has_tcc() ? 64 : 8},
-                                       {"reference", kernels_on_reference, 32, 4}};
+  std::vector<fuzz::HuntArea> known = {
+      {"symbolic", [] { return fuzz::make_symbolic_area(); }, 128},
+      {"view", [] { return fuzz::make_view_area(); }, 128},
+      {"lazy", [] { return fuzz::make_lazy_area(); }, 32},
+      {"kernelize", [] { return fuzz::make_kernelize_area(); }, 32},
+      {"tensor", [] { return fuzz::make_tensor_area(); }, 8},
+      {"clang", kernels_on_clang, 16, has_tcc() ? 64 : 8},
+      {"reference", kernels_on_reference, 32, 4}};
   if (has_tcc()) known.insert(known.end() - 2, {"tcc", kernels_on_tcc, 48});
   if (names.empty()) return known;
   std::vector<fuzz::HuntArea> chosen;

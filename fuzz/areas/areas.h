@@ -86,6 +86,14 @@ std::unique_ptr<Area> make_kernel_area(KernelBackends backends);
 ///   refused      no statement that fits is refused
 std::unique_ptr<Area> make_lazy_area();
 
+/// The same programs, scheduled by rewriting (SCHEDULER=kernelize), with its switches.
+///   fusion       realized at the end, where the program says so, each statement in memory of its
+///                own, with a size that is a variable, and with the switches and the limit of
+///                buffers that the text chooses, they give the bits that kernels made without
+///                lib/lazy and lib/kernelize give
+///   refused      no statement that fits is refused
+std::unique_ptr<Area> make_kernelize_area();
+
 /// Programs over Tensors in float64, differentiated.
 ///   gradient     is what differences say, wherever the function is smooth
 ///   early        realizing each statement at once changes no bit

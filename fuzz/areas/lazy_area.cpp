@@ -110,6 +110,39 @@ std::vector<Mode> modes_of(const std::string& text, bool splits) {
   return modes;
 }
 
+// The same by rewriting, with the switches of that which the text chooses.
+std::vector<Mode> kernelize_modes_of(const std::string& text, bool splits) {
+  Config config(Config::kDefaultOpt);
+  config.scheduler = Scheduler::Kernelize;
+  std::vector<Mode> modes = {
+      {.name = "realized at the end", .config = config},
+      {.name = "every statement contiguous", .contiguous_each = true, .config = config},
+      {.name = "realized as written", .as_written = true, .config = config},
+      {.name = "with a size that is a variable",
+       .as_written = true,
+       .symbolic = true,
+       .config = config}};
+  const std::uint64_t bits = hash_mix(hash_bytes(text), 4);
+  KernelizeOptions& o = config.kernelize;
+  int bit = 0;
+  std::string chosen;
+  for (const auto& [name, flag] : {std::pair<const char*, bool*>{"FUSE_ARANGE", &o.fuse_arange},
+                                   {"FUSE_CONV_BW", &o.fuse_conv_bw},
+                                   {"DONT_REALIZE_EXPAND", &o.dont_realize_expand},
+                                   {"DONT_GROUP_REDUCES", &o.dont_group_reduces}}) {
+    *flag = (bits >> bit++ & 1) != 0;
+    chosen += fmt::format("{}={} ", name, *flag ? 1 : 0);
+  }
+  if ((bits >> 8 & 1) != 0) o.max_kernel_buffers = 3 + static_cast<int>(bits >> 9 & 3);
+  chosen += fmt::format("MAX_KERNEL_BUFFERS={}", o.max_kernel_buffers);
+  if ((bits >> 12 & 1) != 0) {
+    if (splits) config.reduceop_split_threshold = 2;
+    chosen += splits ? " REDUCEOP_SPLIT_THRESHOLD=2" : "";
+  }
+  modes.push_back({.name = chosen, .as_written = (bits >> 13 & 1) != 0, .config = config});
+  return modes;
+}
+
 // Sizes that are a variable: all that equal its value.
 struct Symbolic {
   std::int64_t value = 0;  // 0: there is none
@@ -276,7 +309,6 @@ std::vector<LazyBufferPtr> inputs_of(const Program& program, std::size_t turn) {
 
 std::string run(const Program& program, const ProgramType& type, const Mode& mode,
                 std::optional<Checked>& broken) {
-  const ConfigScope scope(mode.config);
   const LazyBufferPtr out = build(program, mode, inputs_of(program, 0), {});
   std::optional<Promises> promises;
   if (mode.as_written && mode.config == Config(Config::kDefaultOpt)) promises.emplace(out);
@@ -327,6 +359,7 @@ std::optional<std::string> with_variable(const Program& program, const ProgramTy
 
 std::optional<std::string> result(const Program& program, const ProgramType& type, const Mode& mode,
                                   const std::string& text, std::optional<Checked>& broken) {
+  const ConfigScope scope(mode.config);
   if (mode.jit) return replayed(program, type, mode);
   if (mode.symbolic) return with_variable(program, type, mode, text);
   return run(program, type, mode, broken);
@@ -334,8 +367,8 @@ std::optional<std::string> result(const Program& program, const ProgramType& typ
 
 class LazyArea final : public Area {
  public:
-  LazyArea() { register_devices(); }
-  std::string_view name() const override { return "lazy"; }
+  explicit LazyArea(bool kernelizes) : kernelizes_(kernelizes) { register_devices(); }
+  std::string_view name() const override { return kernelizes_ ? "kernelize" : "lazy"; }
   std::string draw(Chooser& chooser) override { return draw_program(chooser, {}); }
 
   Checked check(const std::string& text, Effort effort) override {
@@ -346,7 +379,9 @@ class LazyArea final : public Area {
           s.name != "copy" && s.name != "assign" && !s.name.ends_with("cast"))
         (void)op_of(s.name);
     try {
-      const std::vector<Mode> modes = modes_of(text, !sums_floats(program, types));
+      const bool splits = !sums_floats(program, types);
+      const std::vector<Mode> modes =
+          kernelizes_ ? kernelize_modes_of(text, splits) : modes_of(text, splits);
       const std::string right = by_definition(program, *definition_);
       definition_->forget_runners();
       const std::uint64_t some = hash_mix(hash_bytes(text), 3);
@@ -384,6 +419,7 @@ class LazyArea final : public Area {
   }
 
  private:
+  const bool kernelizes_;
   const std::unique_ptr<Device> definition_ = make_interpreted_device("DEFINITION", 1);
 
   // The bits of a NaN are nobody's, and so is all that is made of them.
@@ -428,6 +464,7 @@ class LazyArea final : public Area {
 
 }  // namespace
 
-std::unique_ptr<Area> make_lazy_area() { return std::make_unique<LazyArea>(); }
+std::unique_ptr<Area> make_lazy_area() { return std::make_unique<LazyArea>(false); }
+std::unique_ptr<Area> make_kernelize_area() { return std::make_unique<LazyArea>(true); }
 
 }  // namespace touchstone::fuzz

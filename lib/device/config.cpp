@@ -36,6 +36,22 @@ void read_flag(std::string_view name, bool& flag) {
   if (const auto value = number(name, 0, 1)) flag = *value != 0;
 }
 
+void read_kernelize(KernelizeOptions& options) {
+  read_flag("FUSE_ARANGE", options.fuse_arange);
+  read_flag("FUSE_CONV_BW", options.fuse_conv_bw);
+  read_flag("SPLIT_REDUCEOP", options.split_reduceop);
+  read_flag("DONT_REALIZE_EXPAND", options.dont_realize_expand);
+  read_flag("DONT_GROUP_REDUCES", options.dont_group_reduces);
+  if (const auto size = number("REDUCEOP_SPLIT_SIZE", 1, 40))
+    options.reduceop_split_size = static_cast<int>(*size);
+  const auto most = number("MAX_KERNEL_BUFFERS", 0, 1 << 20);
+  if (most && *most > 0 && *most < 3)
+    throw ParseError(fmt::format(
+        "MAX_KERNEL_BUFFERS is {}; give at least 3, an output and two inputs, or 0 for no limit",
+        *most));
+  if (most) options.max_kernel_buffers = static_cast<int>(*most);
+}
+
 }  // namespace
 
 Config::Config(int level) : opt(level) {
@@ -62,6 +78,8 @@ Config Config::from_environment() {
   if (const auto least = number("REDUCEOP_SPLIT_THRESHOLD", 1, INT64_MAX))
     config.reduceop_split_threshold = *least;
   if (const auto level = number("DEBUG", 0, 6)) config.debug = static_cast<int>(*level);
+  if (const char* const name = text_of("SCHEDULER")) config.scheduler = scheduler_named(name);
+  read_kernelize(config.kernelize);
   if (const char* const file = text_of("GRAPH")) config.graph = file;
   if (const char* const file = text_of("TRACE")) config.trace = file;
   return config;
@@ -75,6 +93,15 @@ const Config& Config::current() {
 ConfigScope::ConfigScope(Config config)
     : config_(std::move(config)), previous_(std::exchange(innermost, &config_)) {}
 ConfigScope::~ConfigScope() { innermost = previous_; }
+
+Scheduler scheduler_named(std::string_view name) {
+  std::string all;
+  for (std::size_t i = 0; i < scheduler_names.size(); ++i) {
+    if (scheduler_names[i] == name) return static_cast<Scheduler>(i);
+    all += (i == 0 ? "" : ", ") + std::string(scheduler_names[i]);
+  }
+  throw ParseError(fmt::format("there is no scheduler '{}'; there are {}", name, all));
+}
 
 std::optional<Switch> switch_named(std::string_view name) {
   for (const SwitchInfo& row : switch_table)

@@ -72,6 +72,26 @@ constexpr bool switch_rows_follow_enum() {
 }
 static_assert(switch_rows_follow_enum());
 
+/// Which way leads from a graph of tensors to kernels. All give the same bits.
+enum class Scheduler : std::uint8_t {
+  Lazy,       // fusion of LazyBuffers (lib/lazy/fusion.h)
+  Kernelize,  // rewriting of a graph of UOps (lib/kernelize)
+  Check       // every one of them; what they compute is compared bit for bit
+};
+inline constexpr std::array<std::string_view, 3> scheduler_names = {"lazy", "kernelize", "check"};
+
+/// What the scheduler that rewrites may do; also the names of environment variables, in capitals.
+struct KernelizeOptions {
+  bool fuse_arange = false;    // reduces that only count go into what reads them
+  bool fuse_conv_bw = false;   // a reduce of a reduce through a view is computed in one kernel
+  bool split_reduceop = true;  // large reduces are two, where no bit can change
+  bool dont_realize_expand = false;  // what a view makes larger gets no memory because of that
+  bool dont_group_reduces = false;   // reduces do not look for what may follow them in their kernel
+  int reduceop_split_size = 22;      // bits: elements between the two at most, 1..40
+  int max_kernel_buffers = 0;        // buffers that a kernel may have, at least 3; 0: any number
+  bool operator==(const KernelizeOptions&) const = default;
+};
+
 /// The options of the lazy stack, as one value.
 struct Config {
   static constexpr int kDefaultOpt = 2;
@@ -81,7 +101,8 @@ struct Config {
   explicit Config(int opt = kDefaultOpt);
   /// The defaults, with what environment variables say: OPT and the names of switches (0 or 1),
   /// LAZY, LAZYCACHE, MEMORY_PLANNER, LRU, JIT (0 or 1), REDUCEOP_SPLIT_THRESHOLD, DEBUG (0..6),
-  /// GRAPH and TRACE (a file). Throws ParseError that names the variable and what it takes.
+  /// SCHEDULER (lazy, kernelize, check) and the names of KernelizeOptions, GRAPH and TRACE (a
+  /// file). Throws ParseError that names the variable and what it takes.
   static Config from_environment();
   /// Of this thread: what the innermost ConfigScope says, or the defaults.
   static const Config& current();
@@ -100,6 +121,8 @@ struct Config {
   bool jit = true;             // TinyJit captures and replays
   /// Terms for one result from which a reduce is split in two, at least 1.
   std::int64_t reduceop_split_threshold = 32768;
+  Scheduler scheduler = Scheduler::Lazy;
+  KernelizeOptions kernelize;
   int debug = 0;      // 1 devices and jit, 2 a line a kernel, 3 ASTs, 4 code, 5 views, 6 buffers
   std::string graph;  // Graphviz of all that is scheduled goes to this file
   std::string trace;  // the times of all runs go to this file, in Chrome's format
@@ -118,6 +141,8 @@ class ConfigScope {
   const Config* previous_;
 };
 
+/// By name, "lazy"; throws ParseError that lists them.
+Scheduler scheduler_named(std::string_view name);
 /// By name; nullopt where there is none.
 std::optional<Switch> switch_named(std::string_view name);
 

@@ -5,6 +5,7 @@
 
 #include "touchstone/device/config.h"
 #include "touchstone/device/threefry.h"
+#include "touchstone/lazy/check_schedulers.h"
 #include "touchstone/lazy/execution_log.h"
 #include "touchstone/lazy/jit.h"
 #include "touchstone/lazy/memory_plan.h"
@@ -131,7 +132,10 @@ HostArray to_host(const LazyBufferPtr& x) {
 }
 
 void realize(std::span<const LazyBufferPtr> outputs, const symbolic::Values& values) {
-  run_schedule(schedule(outputs, values));
+  if (Config::current().scheduler == Scheduler::Check)
+    lazy::realize_checked(outputs, values);
+  else
+    run_schedule(schedule(outputs, values));
 }
 
 }  // namespace touchstone

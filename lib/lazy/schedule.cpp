@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "touchstone/lazy/kernel_builder.h"
+#include "touchstone/lazy/kernelized.h"
+#include "touchstone/lazy/schedule_values.h"
 
 namespace touchstone {
 namespace {
@@ -13,21 +15,9 @@ bool computes(Op op) {
   return op != Op::Empty && op != Op::Rand && op != Op::From && op != Op::Custom;
 }
 
-symbolic::Values values_for(const LazyOpPtr& kernel, const symbolic::Values& values) {
-  symbolic::Values used;
-  for (const symbolic::Node& v : variables_of(kernel)) {
-    const std::string& name = symbolic::variable_name(v);
-    const auto it = values.find(name);
-    if (it == values.end())
-      throw Error(fmt::format("schedule: variable '{}' has no value; pass one for it", name));
-    used.emplace(*it);
-  }
-  return used;
-}
-
-class Scheduler {
+class ByFusion {
  public:
-  Scheduler(Graph graph, const symbolic::Values& values)
+  ByFusion(Graph graph, const symbolic::Values& values)
       : graph_(std::move(graph)), values_(values), state_(graph_.nodes.size(), State::New) {}
 
   std::vector<ScheduleItem> run() {
@@ -64,7 +54,7 @@ class Scheduler {
     step.item.out = buffer.shared_from_this();
     if (computes(buffer.op())) {
       lazy::Kernel kernel = lazy::build_kernel(graph_, i);
-      if (kernel.has_variables) step.item.var_vals = values_for(kernel.ast, values_);
+      if (kernel.has_variables) step.item.var_vals = lazy::values_of(kernel.ast, values_);
       step.item.ast = std::move(kernel.ast);
       step.item.inputs = std::move(kernel.inputs);
       step.pending = std::move(kernel.pending);
@@ -87,11 +77,29 @@ class Scheduler {
 
 }  // namespace
 
+namespace lazy {
+
+symbolic::Values values_of(const LazyOpPtr& kernel, const symbolic::Values& values) {
+  symbolic::Values used;
+  for (const symbolic::Node& v : variables_of(kernel)) {
+    const std::string& name = symbolic::variable_name(v);
+    const auto it = values.find(name);
+    if (it == values.end())
+      throw Error(fmt::format("schedule: variable '{}' has no value; pass one for it", name));
+    used.emplace(*it);
+  }
+  return used;
+}
+
+}  // namespace lazy
+
 std::vector<ScheduleItem> schedule(std::span<const LazyBufferPtr> outputs,
                                    const symbolic::Values& values, const Config& config) {
+  if (config.scheduler == Scheduler::Kernelize)
+    return lazy::schedule_kernelized(outputs, values, config);
   Graph graph = lazy::discover(outputs, config);
   for (const lazy::FusionRule& rule : lazy::fusion_rules()) rule.apply(graph);
-  return Scheduler(std::move(graph), values).run();
+  return ByFusion(std::move(graph), values).run();
 }
 
 }  // namespace touchstone

@@ -71,6 +71,11 @@ class UOpSet {
   bool has(const UOp& node) const { return map_.has(node); }
   std::size_t size() const { return map_.size(); }
   bool empty() const { return map_.empty(); }
+  /// Calls f(node) for each.
+  template <class F>
+  void for_each(F&& f) const {
+    for (const auto& entry : map_) f(entry.first);
+  }
 
  private:
   struct Nothing {};

@@ -34,18 +34,20 @@ std::unique_ptr<Area> make_kernels() {
 }
 
 std::unique_ptr<Area> make_area(const std::string& name) {
-  return name == "kernel"   ? make_kernels()
-         : name == "view"   ? make_view_area()
-         : name == "lazy"   ? make_lazy_area()
-         : name == "tensor" ? make_tensor_area()
-                            : make_symbolic_area();
+  return name == "kernel"      ? make_kernels()
+         : name == "view"      ? make_view_area()
+         : name == "lazy"      ? make_lazy_area()
+         : name == "kernelize" ? make_kernelize_area()
+         : name == "tensor"    ? make_tensor_area()
+                               : make_symbolic_area();
 }
 
 class EachArea : public testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Area> area_ = make_area(GetParam());
 };
-INSTANTIATE_TEST_SUITE_P(Of, EachArea, testing::Values("symbolic", "view", "lazy", "tensor"),
+INSTANTIATE_TEST_SUITE_P(Of, EachArea,
+                         testing::Values("symbolic", "view", "lazy", "kernelize", "tensor"),
                          [](const auto& i) { return i.param; });
 
 TEST_P(EachArea, DrawsTheSameCaseFromTheSameChoices) {
@@ -56,7 +58,7 @@ TEST_P(EachArea, DrawsTheSameCaseFromTheSameChoices) {
 }
 
 TEST_P(EachArea, HoldsOverManyCases) {
-  const bool slow = GetParam() == "lazy" || GetParam() == "tensor";
+  const bool slow = GetParam() == "lazy" || GetParam() == "kernelize" || GetParam() == "tensor";
   const std::uint64_t usual = (slow ? 300 : 4000) / (test::kSanitized ? 4 : 1);
   for (std::uint64_t i = 0, cases = budget(usual); i < cases; ++i) {
     RandomChooser chooser(20, i);

@@ -1,0 +1,126 @@
+// FUSE: down to reduces, which are then computed where they are read.
+#include <algorithm>
+
+#include "touchstone/kernelize/grouping.h"
+#include "touchstone/kernelize/rules.h"
+
+namespace touchstone::kernelize {
+namespace {
+
+using Examples = std::vector<RuleExample>;
+
+UOp fused(const UOp& x) { return x.ask(Ops::Fuse); }
+
+UOp fuse_view(const Match& m) {
+  const UOp &v = m[0], &x = m[1];
+  const auto& st = v.arg_as<ShapeTracker>();
+  if (x.op() == Ops::ReduceAxis) return reduce_through(v, x);
+  if (!is_elementwise(x.op())) return v.with_src({fused(x)});
+  if (st.masked() && info(x.op()).unsafe_pad) return x.contiguous().view(st);
+  std::vector<UOp> src;
+  for (const UOp& s : x.src()) src.push_back(fused(s.view(st)));
+  return x.with_src(std::move(src));
+}
+
+UOp fuse_reduce(const Match& m) {
+  const UOp& r = m[0];
+  UOpReduce arg = r.arg_as<UOpReduce>();
+  if (arg.fused) return r;
+  arg.fused = true;
+  return UOp::make(Ops::ReduceAxis, r.dtype(), {fused(r.src(0))}, std::move(arg), r.tag());
+}
+
+UOp fuse_others(const Match& m) {
+  const UOp& x = m[0];
+  if (always_contiguous(x.op()) || x.src().empty() || x.op() == Ops::Fuse) return x;
+  std::vector<UOp> src;
+  for (const UOp& s : x.src()) src.push_back(s.dtype().is_none() ? s : fused(s));
+  return x.with_src(std::move(src));
+}
+
+}  // namespace
+
+View with_reduced(const View& v, const Shape& reduced) {
+  const sint n = elements(reduced);
+  Shape shape = v.shape();
+  Strides strides;
+  for (const sint& s : v.strides()) strides.push_back(s * n);
+  const Strides inner = row_major_strides(reduced);
+  strides.insert(strides.end(), inner.begin(), inner.end());
+  shape.insert(shape.end(), reduced.begin(), reduced.end());
+  std::optional<Mask> mask = v.mask();
+  if (mask)
+    for (const sint& r : reduced) mask->emplace_back(0, r);
+  return View::strided(std::move(shape), std::move(strides), v.offset() * n, std::move(mask));
+}
+
+UOp reduce_through(const UOp& view, const UOp& reduce) {
+  const UOp& source = reduce.src(0);
+  const auto& [op, axes, was_fused] = reduce.arg_as<UOpReduce>();
+  const auto& st = view.arg_as<ShapeTracker>();
+  std::vector<int> order;
+  Shape reduced;
+  for (int i = 0; i < static_cast<int>(source.shape().size()); ++i)
+    if (std::ranges::count(axes, i) == 0) order.push_back(i);
+  for (const int a : axes) {
+    order.push_back(a);
+    reduced.push_back(source.shape()[static_cast<std::size_t>(a)]);
+  }
+  std::vector<View> views;
+  for (const View& v : st.views()) views.push_back(with_reduced(v, reduced));
+  const UOp seen = source.permute(order).view(ShapeTracker(std::move(views)));
+  std::vector<int> last;
+  for (std::size_t i = 0; i < reduced.size(); ++i)
+    last.push_back(static_cast<int>(st.shape().size() + i));
+  return seen.ask(Ops::Fuse).reduce(op, last, true).reshape(st.shape());
+}
+
+PatternMatcher fuse() {
+  const UPat x = UPat::var("x");
+  const auto a = [] {
+    return as_shape(UOp::new_buffer(UOp::device("HOST"), 6, DType::Float32), {2, 3});
+  };
+  return PatternMatcher({
+      {"fuse stops at what is stored",
+       UPat(Ops::Fuse).over({UPat(Ops::Contiguous).named("x")}),
+       {"x"},
+       [](const Match& m) { return m[0]; },
+       "contiguous() was asked for",
+       [a] {
+         const UOp c = a().alu(Ops::Sin).contiguous();
+         return Examples{{fused(c), c}};
+       }},
+      {"fuse a view",
+       UPat(Ops::Fuse).over({UPat(Ops::View).over({x}).named("v")}),
+       {"v", "x"},
+       fuse_view,
+       "a reduce is computed for each place where it is read; elementwise work sees the view",
+       [a] {
+         const UOp b = a(), s = b.alu(Ops::Sin);
+         const std::vector<int> order = {1, 0};
+         const ShapeTracker st = ShapeTracker::contiguous({2, 3}).permute(order);
+         return Examples{{fused(s.view(st)), fused(b.view(st)).alu(Ops::Sin)}};
+       }},
+      {"fuse a reduce",
+       UPat(Ops::Fuse).over({UPat(Ops::ReduceAxis).named("x")}),
+       {"x"},
+       fuse_reduce,
+       "it is marked, and left alone by grouping",
+       [a] {
+         const UOp b = a(), r = b.reduce(Ops::Add, {1});
+         return Examples{{fused(r), fused(b).reduce(Ops::Add, {1}, true)}};
+       }},
+      {"fuse goes down",
+       UPat(Ops::Fuse).over({x}),
+       {"x"},
+       fuse_others,
+       "to all that is computed",
+       [a] {
+         const UOp b = a();
+         return Examples{{fused(b.alu(Ops::Sin)), fused(b).alu(Ops::Sin)},
+                         {fused(b.base()), b.base()}};
+       }},
+  });
+}
+
+}  // namespace touchstone::kernelize

@@ -1,0 +1,296 @@
+#include "touchstone/kernelize/grouping.h"
+
+#include <algorithm>
+
+#include "touchstone/base/hash.h"
+#include "touchstone/shapetracker/simplify.h"
+
+namespace touchstone::kernelize {
+namespace {
+
+class Grouping {
+ public:
+  Grouping(const UOp& sink, const Config& config, const UOpSet& also)
+      : order_(sink.toposort()), config_(config) {
+    for (const UOp& u : order_)
+      if (also.has(u)) realize(u);
+  }
+
+  UOpSet run() {
+    must();
+    before_expand();
+    before_unsafe_pad();
+    if (!config_.kernelize.dont_group_reduces) group_reduces();
+    if (config_.kernelize.fuse_conv_bw) join_double_reduces();
+    UOpSet out;
+    for (const UOp& u : order_)
+      if (memory_.has(u) && !taken_back_.has(u)) out.add(u);
+    return out;
+  }
+
+ private:
+  void realize(const UOp& u) { memory_.add(u); }
+  bool realized(const UOp& u) const { return memory_.has(u) && !taken_back_.has(u); }
+
+  void must() {
+    for (const UOp& u : order_) {
+      const bool reads_memory = u.op() == Ops::Copy || u.op() == Ops::Custom ||
+                                u.op() == Ops::MSelect || u.op() == Ops::MStack;
+      if (u.op() == Ops::Sink)
+        for (const UOp& s : u.src())
+          if (const UOp b = s.base(); !always_contiguous(b.op())) realize(b);
+      if (u.op() == Ops::Assign || u.op() == Ops::Contiguous || u.op() == Ops::Copy ||
+          u.op() == Ops::BufferView || u.op() == Ops::Custom)
+        realize(u);
+      if (!reads_memory) continue;
+      for (const UOp& s : u.src())
+        if (const UOp b = s.base(); !always_contiguous(b.op()) && !s.dtype().is_none())
+          realize(b.op() == Ops::View ? s : b);
+    }
+  }
+
+  // Of a view with a source that is computed.
+  static bool is_seen(const UOp& u) {
+    return u.op() == Ops::View && !u.src().empty() && !always_contiguous(u.src(0).op()) &&
+           !u.src(0).dtype().is_none() && u.src(0).st() != nullptr;
+  }
+
+  static bool only_pads(const ShapeTracker& st, std::int64_t held) {
+    if (st.views().size() != 1 || !st.masked()) return false;
+    Shape inside;
+    for (const auto& [begin, end] : *st.views()[0].mask()) inside.push_back(end - begin);
+    return held >= most_elements(inside);
+  }
+
+  void before_expand() {
+    if (config_.kernelize.dont_realize_expand) return;
+    for (const UOp& v : order_) {
+      if (!is_seen(v)) continue;
+      const auto& st = v.arg_as<ShapeTracker>();
+      const std::int64_t held = most_elements(v.src(0).shape());
+      if (only_pads(st, held) || is_fused(v.src(0))) continue;
+      if (held < most_elements(st.shape())) realize(v.src(0));
+    }
+  }
+
+  static bool is_fused(const UOp& u) {
+    return u.op() == Ops::ReduceAxis && u.arg_as<UOpReduce>().fused;
+  }
+
+  // Sources first, so that what is decided below is known: independent of who is met when.
+  void before_unsafe_pad() {
+    UOpSet masked, unsafe;
+    for (const UOp& v : order_)
+      if (is_seen(v) && v.arg_as<ShapeTracker>().masked()) masked.add(v.src(0));
+    for (const UOp& u : order_) {
+      if (realized(u) || always_contiguous(u.op())) continue;
+      bool bad = info(u.op()).unsafe_pad;
+      for (const UOp& s : u.src()) bad = bad || unsafe.has(s);
+      if (bad && masked.has(u))
+        realize(u);
+      else if (bad)
+        unsafe.add(u);
+    }
+  }
+
+  struct Use {
+    UOp child;
+    ShapeTracker st;  // through which it reads
+  };
+
+  // Consumers of a base, once each, in the order in which they stand; views are no consumers.
+  void find_children() {
+    for (const UOp& u : order_) {
+      if (u.op() == Ops::View || u.op() == Ops::Sink) continue;
+      if (u.op() == Ops::Assign) {
+        const UOp buffer = u.src(0).base();
+        if (buffer.op() == Ops::Buffer) assigned_.add(buffer);
+      }
+      for (std::size_t i = 0; i < u.src().size(); ++i) {
+        const UOp& s = u.src(i);
+        if (s.dtype().is_none() || s.st() == nullptr) continue;
+        std::vector<Use>& uses = children_[s.base()];
+        const Use use{u, s.tracker()};
+        const bool known = std::ranges::any_of(
+            uses, [&](const Use& o) { return o.child == use.child && o.st == use.st; });
+        if (!known) uses.push_back(use);
+      }
+    }
+  }
+
+  static bool same_size(const ShapeTracker& a, const ShapeTracker& b) {
+    return certainly_eq(a.size(), b.size());
+  }
+
+  // Where the work behind reduce r ends; r itself where something is in the way.
+  UOpSet follow(const UOp& r, std::vector<UOp>& group) {
+    UOpSet members;
+    const auto add = [&](const UOp& u) {
+      if (members.add(u)) group.push_back(u);
+    };
+    struct Step {
+      UOp node;
+      ShapeTracker st;
+    };
+    std::vector<Step> open{{r, r.tracker()}};
+    UOpMap<std::vector<ShapeTracker>> visited;
+    while (!open.empty()) {
+      const Step at = std::move(open.back());
+      open.pop_back();
+      std::vector<ShapeTracker>& seen = visited[at.node];
+      if (std::ranges::find(seen, at.st) != seen.end()) continue;
+      seen.push_back(at.st);
+      if (realized(at.node) && at.node != r) {
+        if (!at.st.is_contiguous() || !same_size(at.st, r.tracker()) || serves_.has(at.node))
+          add(r);
+        add(at.node);
+        continue;
+      }
+      if (members.has(r)) continue;
+      const std::vector<Use>* uses = children_.find(at.node);
+      if (uses == nullptr) continue;
+      for (std::size_t i = uses->size(); i-- > 0;) {
+        const Use& use = (*uses)[i];
+        const bool twice = std::ranges::any_of(
+            *uses, [&](const Use& o) { return o.child == use.child && o.st != use.st; });
+        if (use.child.op() == Ops::ReduceAxis || twice) {
+          add(r);
+          break;
+        }
+        open.push_back({use.child, merge_outermost(at.st + use.st)});
+      }
+    }
+    return members;
+  }
+
+  // Sources of u down to what has memory, u included.
+  std::vector<UOp> below(const UOp& u) const {
+    std::vector<UOp> all, open{u};
+    UOpSet seen;
+    while (!open.empty()) {
+      const UOp at = std::move(open.back());
+      open.pop_back();
+      if (!seen.add(at)) continue;
+      all.push_back(at);
+      if (at != u && realized(at)) continue;
+      for (const UOp& s : at.src())
+        if (s.st() != nullptr || s.op() == Ops::View) open.push_back(s);
+    }
+    return all;
+  }
+
+  void group_reduces() {
+    find_children();
+    for (const UOp& r : order_) {
+      if (r.op() != Ops::ReduceAxis || is_fused(r)) continue;
+      if (realized(r)) {
+        serves_.set(r, r);
+        continue;
+      }
+      group_of(r);
+    }
+  }
+
+  void group_of(const UOp& r) {
+    std::vector<UOp> group;
+    const UOpSet members = follow(r, group);
+    bool can_chase = std::ranges::none_of(group, [&](const UOp& u) { return serves_.has(u); });
+    bool forced = members.has(r) || group.size() > 1;
+    const std::vector<UOp> all = below(r);
+    for (const UOp& u : all)
+      if (u.op() == Ops::ReduceAxis && u.src(0).base().op() == Ops::Const) can_chase = false;
+    for (const UOp& member : group) {
+      if (member.op() != Ops::Assign) continue;
+      const UOp target = member.src(0).base();
+      for (const UOp& u : all)
+        if (u.op() == Ops::Buffer && u != target && assigned_.has(u)) {
+          forced = true;
+          can_chase = false;
+        }
+    }
+    if (forced || group.empty()) {
+      UOp last = r;
+      if (can_chase) last = chased(r);
+      realize(last);
+      group = {last};
+    }
+    for (const UOp& member : group) serves_.set(member, r);
+  }
+
+  // The end of the chain of only children that read all elements in their order.
+  UOp chased(const UOp& r) {
+    UOp last = r;
+    ShapeTracker st = r.tracker();
+    for (;;) {
+      const std::vector<Use>* uses = children_.find(last);
+      if (uses == nullptr || uses->size() != 1) break;
+      const Use& use = uses->front();
+      const ShapeTracker sum = merge_outermost(st + use.st);
+      if (use.child.op() == Ops::ReduceAxis || !same_size(use.st, st) || !sum.is_contiguous() ||
+          !same_size(use.child.tracker(), r.tracker()) || realized(use.child) ||
+          !is_elementwise(use.child.op()))
+        break;
+      st = sum;
+      last = use.child;
+    }
+    if (last.op() == Ops::Cast && itemsize(last.dtype().base) > itemsize(last.src(0).dtype().base))
+      return last.src(0).base();
+    return last;
+  }
+
+  // A reduce of a reduce through a view, its only reader: the inner one is computed inside.
+  void join_double_reduces() {
+    for (const UOp& r : order_) {
+      if (r.op() != Ops::ReduceAxis || r.src(0).op() != Ops::View || r.src(0).src().empty())
+        continue;
+      const UOp& inner = r.src(0).src(0);
+      const std::vector<Use>* uses = children_.find(inner);
+      if (inner.op() == Ops::ReduceAxis && uses != nullptr && uses->size() == 1 && realized(inner))
+        taken_back_.add(inner);
+    }
+  }
+
+  std::vector<UOp> order_;
+  const Config& config_;
+  UOpSet memory_, taken_back_, assigned_;
+  UOpMap<std::vector<Use>> children_;
+  UOpMap<UOp> serves_;  // what is stored behind a reduce -> the reduce
+};
+
+}  // namespace
+
+UOpSet what_gets_memory(const UOp& sink, const Config& config, const UOpSet& also) {
+  return Grouping(sink, config, also).run();
+}
+
+UOpSet seen_too_often(const UOp& sink, const UOpSet& memory, std::size_t most) {
+  const std::vector<UOp> order = sink.toposort();
+  UOpSet found;
+  UOpMap<std::vector<std::uint64_t>> views;  // of a node, by the path from what has memory
+  const auto give = [&](const UOp& to, const std::vector<std::uint64_t>& from,
+                        std::uint64_t through) {
+    std::vector<std::uint64_t>& known = views[to];
+    for (const std::uint64_t v : from) {
+      const std::uint64_t mixed = through == 0 ? v : hash_mix(v, through);
+      if (known.size() <= most && std::ranges::find(known, mixed) == known.end())
+        known.push_back(mixed);
+    }
+  };
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const UOp& u = order[i];
+    if (memory.has(u) || u.op() == Ops::Sink || views.find(u) == nullptr) views.set(u, {0});
+    if (views.find(u)->size() > most && u.op() != Ops::View && u.st() != nullptr) {
+      found.add(u);
+      views.set(u, {0});
+    }
+    const std::vector<std::uint64_t> mine = *views.find(u);
+    std::uint64_t through = 0;
+    if (u.op() == Ops::View && !u.arg_as<ShapeTracker>().is_contiguous())
+      through = u.arg_as<ShapeTracker>().hash();
+    for (const UOp& s : u.src())
+      if (!always_contiguous(s.op())) give(s, mine, through);
+  }
+  return found;
+}
+
+}  // namespace touchstone::kernelize

@@ -1,0 +1,146 @@
+#include "touchstone/kernelize/kernelize.h"
+
+#include <algorithm>
+
+#include "touchstone/kernelize/grouping.h"
+#include "touchstone/kernelize/kernels.h"
+#include "touchstone/uop/spec.h"
+
+namespace touchstone {
+namespace {
+
+using namespace kernelize;  // NOLINT(google-build-using-namespace): the passes
+
+OpSet all_but(OpSet without) {
+  OpSet set;
+  for (const OpsInfo& row : ops_table)
+    if (!without.has(row.op)) set.add(row.op);
+  return set;
+}
+
+PatternMatcher barriers() {
+  return PatternMatcher({
+      {"a barrier behind what gets memory",
+       UPat(all_but({Ops::Gbarrier, Ops::Assign, Ops::Sink})),
+       {},
+       [](const Match& m) {
+         const UOp& u = m.root();
+         if (u.tag() || !m.context<UOpSet>().has(u)) return UOp();
+         return u.with_tag(1).ask(Ops::Gbarrier).with_tag({});
+       },
+       "the tag says that it has its barrier"},
+  });
+}
+
+// Distinct buffers met first below a node.
+std::vector<UOp> buffers_below(const UOp& u) {
+  constexpr OpSet kStored{Ops::Buffer, Ops::Gbarrier, Ops::Assign, Ops::MStack};
+  std::vector<UOp> found, open{u};
+  UOpSet seen;
+  while (!open.empty()) {
+    const UOp at = std::move(open.back());
+    open.pop_back();
+    if (!seen.add(at)) continue;
+    if (kStored.has(at.op()))
+      found.push_back(at);
+    else
+      open.insert(open.end(), at.src().begin(), at.src().end());
+  }
+  return found;
+}
+
+struct Tidying {
+  int most_buffers = 0;
+};
+
+UOp limit_buffers(const Match& m) {
+  constexpr OpSet kStored{Ops::Buffer, Ops::Gbarrier, Ops::Assign, Ops::MStack};
+  const int most = m.context<Tidying>().most_buffers;
+  const UOp& u = m.root();
+  if (most == 0 || static_cast<int>(buffers_below(u).size()) < most - 1) return {};
+  bool any = false;
+  std::vector<UOp> src;
+  for (const UOp& s : u.src()) {
+    const UOp base = s.base();
+    if (kStored.has(base.op()) || base.op() == Ops::Const) {
+      src.push_back(s);
+      continue;
+    }
+    any = true;
+    src.push_back(s.with_tag(1).ask(Ops::Gbarrier));
+  }
+  return any ? u.with_src(std::move(src)) : UOp();
+}
+
+PatternMatcher tidy() {
+  const UPat x = UPat::var("x");
+  return PatternMatcher({
+      {"limit of buffers",
+       UPat(OpSet::of(OpsGroup::Binary) | OpSet::of(OpsGroup::Ternary)),
+       {},
+       limit_buffers,
+       "a kernel takes no more than so many"},
+      {"barrier of a barrier",
+       UPat(OpSet{Ops::Gbarrier, Ops::Contiguous}).over({UPat(Ops::Gbarrier).named("x")}),
+       {"x"},
+       [](const Match& m) { return m[0]; },
+       "it has memory"},
+      {"barrier of a view",
+       UPat(Ops::Gbarrier).over({UPat(Ops::View).named("x")}),
+       {"x"},
+       [](const Match& m) {
+         return m.root().with_src(
+             {m[0].with_tag({}).contiguous().with_tag(m[0].tag().value_or(1))});
+       },
+       "a view is stored by a kernel that copies"},
+      {"barrier of a constant",
+       UPat(Ops::Gbarrier).over({UPat::cvar("x")}),
+       {"x"},
+       [](const Match& m) { return m[0].with_tag({}); },
+       "it takes no memory"},
+  });
+}
+
+PatternMatcher drop_tags() {
+  return PatternMatcher(
+      {{"drop the tag",
+        UPat(all_but({Ops::Gbarrier})),
+        {},
+        [](const Match& m) { return m.root().tag() ? m.root().with_tag({}) : UOp(); },
+        "equal nodes are one again"}});
+}
+
+UOpSet memory_of(const UOp& sink, const Config& config) {
+  UOpSet also;
+  for (;;) {
+    UOpSet memory = what_gets_memory(sink, config, also);
+    const std::size_t before = also.size();
+    seen_too_often(sink, memory, kMostViews).for_each([&](const UOp& u) { also.add(u); });
+    if (also.size() == before) return memory;
+  }
+}
+
+}  // namespace
+
+RewriteMap kernelize_graph(const UOp& sink, const Config& config, Assigns assigns) {
+  type_verify(sink, SpecLevel::Tensor);
+  static const PatternMatcher simplify = simplification(), put_barriers = barriers(),
+                              tidy_up = tidy(), drop = drop_tags(), to_kernels = create_kernels();
+  Simplifying shared{config};
+  RewriteMap map = graph_rewrite_map(sink, simplify, RewriteContext(shared), {.pass = "simplify"});
+  UOp at = result_of(map, sink);
+  UOpSet memory = memory_of(at, config);
+  map = graph_rewrite_map(at, put_barriers, RewriteContext(memory),
+                          {.order = RewriteOrder::BottomUp, .pass = "barriers"}, &map);
+  Tidying tidying{config.kernelize.max_kernel_buffers};
+  map = graph_rewrite_map(result_of(map, sink), tidy_up, RewriteContext(tidying),
+                          {.pass = "tidy barriers"}, &map);
+  map = graph_rewrite_map(result_of(map, sink), drop, {}, {.pass = "drop tags"}, &map);
+  map = graph_rewrite_map(result_of(map, sink), to_kernels, {}, {.pass = "kernels"}, &map);
+  at = result_of(map, sink);
+  if (assigns == Assigns::InPlace) map = order_assigns(at, map);
+  type_verify(result_of(map, sink), SpecLevel::Tensor);
+  return map;
+}
+
+}  // namespace touchstone

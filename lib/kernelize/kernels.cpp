@@ -1,0 +1,246 @@
+#include "touchstone/kernelize/kernels.h"
+
+#include <algorithm>
+#include <deque>
+
+#include "touchstone/kernelize/kernelize.h"
+#include "touchstone/kernelize/rules.h"
+
+namespace touchstone {
+namespace kernelize {
+namespace {
+
+constexpr OpSet kStored{Ops::Kernel, Ops::Assign, Ops::Buffer, Ops::MSelect, Ops::MStack};
+
+// What a kernel that computes x reads, in the order in which it meets it; and where its work came
+// from.
+struct Gathered {
+  std::vector<UOp> reads;
+  UOpMetadata metadata;
+};
+
+Gathered gather(const std::vector<UOp>& from) {
+  Gathered out;
+  UOpSet seen;
+  std::vector<UOp> open(from.rbegin(), from.rend());
+  while (!open.empty()) {
+    const UOp u = std::move(open.back());
+    open.pop_back();
+    if (!seen.add(u)) continue;
+    if (kStored.has(u.op())) {
+      out.reads.push_back(u);
+      continue;
+    }
+    const bool silent = u.op() == Ops::Const || u.op() == Ops::Device ||
+                        (is_movement(u.op()) && u.base().op() == Ops::Assign);
+    if (const auto metadata = u.metadata(); metadata != nullptr && !silent)
+      for (const UOpOrigin& o : *metadata)
+        if (std::ranges::find(out.metadata, o) == out.metadata.end()) out.metadata.push_back(o);
+    for (std::size_t i = u.src().size(); i-- > 0;) open.push_back(u.src(i));
+  }
+  return out;
+}
+
+UOp kernel_of(const UOp& x, const UOp& buffer) {
+  Gathered all = gather(x.src());
+  std::vector<UOp> src{buffer};
+  for (UOp& read : all.reads)
+    if (read != buffer) src.push_back(std::move(read));
+  if (const auto metadata = x.metadata())
+    for (const UOpOrigin& o : *metadata)
+      if (std::ranges::find(all.metadata, o) == all.metadata.end()) all.metadata.push_back(o);
+  auto arg = std::make_shared<UOpKernel>();
+  arg->ast = is_meta(x.op()) ? x : UOp::sink({x});
+  arg->metadata = std::move(all.metadata);
+  return UOp::make(Ops::Kernel, UOpType::none(), std::move(src), UOpKernelPtr(std::move(arg)));
+}
+
+UOp store_new(const Match& m) {
+  const UOp& x = m[0];
+  const UOp where = x.device_node();
+  if (!where) throw AstError(x.line() + " is on no device, so there is no memory for it");
+  const UOp buffer = UOp::new_buffer(where, most_elements(x.shape()), x.dtype().base);
+  return as_shape(buffer.assign(kernel_of(x, buffer)), x.shape());
+}
+
+UOp store_assigned(const Match& m) {
+  const UOp& u = m.root();
+  if (u.src(1).op() == Ops::Kernel) return {};
+  const UOp buffer = u.src(0).base().op() == Ops::Assign ? u.src(0).base().src(0) : u.src(0).base();
+  if (u.src(0).base().op() == Ops::Assign)
+    for (const UOp& read : gather({u.src(1)}).reads)
+      if (read == buffer)
+        throw AstError(
+            fmt::format("cycle detected: {} is read as it was before an assign, by the "
+                        "assign that follows; it must either depend on ASSIGN or BUFFER",
+                        buffer.line()));
+  const UOp kernel = kernel_of(u, buffer);
+  // A target that is itself just being written: this kernel follows that one.
+  std::vector<UOp> src{buffer, kernel};
+  if (u.src(0).base().op() == Ops::Assign) src.push_back(u.src(0).base());
+  return as_shape(UOp::make(Ops::Assign, u.dtype(), std::move(src)), u.shape());
+}
+
+std::string target_text(const UOp& assign) { return assign.src(0).line(); }
+
+}  // namespace
+
+PatternMatcher create_kernels() {
+  return PatternMatcher({
+      {"a kernel behind a barrier",
+       UPat(Ops::Gbarrier).over({UPat::var("x")}),
+       {"x"},
+       store_new,
+       "between two barriers all is one kernel"},
+      {"a kernel that assigns",
+       UPat(Ops::Assign),
+       {},
+       store_assigned,
+       "its buffer is that of the target"},
+  });
+}
+
+RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
+  const std::vector<UOp> order = sink.toposort();
+  UOpMap<std::vector<UOp>> writers;  // of a buffer
+  for (const UOp& u : order)
+    if (u.op() == Ops::Assign) writers[u.src(0)].push_back(u);
+  UOpMap<std::vector<UOp>> first;  // what an ASSIGN must wait for
+  const auto waits = [&](const UOp& assign, const UOp& reader) {
+    std::vector<UOp>& of = first[assign];
+    if (reader != assign && std::ranges::find(of, reader) == of.end()) of.push_back(reader);
+  };
+  // The versions of a buffer one after the other: what it holds, then what each writer leaves.
+  for (const auto& [buffer, all] : writers)
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const UOp& writer = all[i];
+      const bool follows = i == 0 || [&] {
+        for (const UOp& below : writer.toposort())
+          if (below == all[i - 1]) return true;
+        return false;
+      }();
+      if (!follows)
+        throw AstError(fmt::format(
+            "two kernels write {} and neither waits for the other; assign to the result of the "
+            "first assign, or make one of them contiguous()",
+            target_text(writer)));
+      const UOp version = i == 0 ? buffer : all[i - 1];
+      for (const UOp& u : order) {
+        if (u.op() != Ops::Assign || u == writer || u.src(1).op() != Ops::Kernel) continue;
+        const std::vector<UOp>& reads = u.src(1).src();
+        for (std::size_t k = 1; k < reads.size(); ++k)
+          if (reads[k] == version) waits(writer, u);
+      }
+    }
+  if (first.empty()) return before;
+  // A circle of waiting: one kernel needs the value both before and after.
+  enum class State : std::uint8_t { New, Open, Done };
+  UOpMap<State> state;
+  const auto needs = [&](const UOp& u) {
+    std::vector<UOp> all = u.src();
+    if (const auto* more = first.find(u)) all.insert(all.end(), more->begin(), more->end());
+    return all;
+  };
+  struct Frame {
+    UOp node;
+    std::vector<UOp> needs;
+    std::size_t next = 0;
+  };
+  std::vector<Frame> path;
+  const auto enter = [&](const UOp& u) {
+    const auto [at, fresh] = state.emplace(u, State::Open);
+    if (!fresh) {
+      if (*at == State::Open && u.op() == Ops::Assign)
+        throw AstError(fmt::format(
+            "cycle detected: {} is read before and after it is assigned to, by kernels that wait "
+            "for each other; what reads it must either depend on ASSIGN or BUFFER",
+            target_text(u)));
+      return;
+    }
+    path.push_back({u, needs(u), 0});
+  };
+  enter(sink);
+  while (!path.empty()) {
+    Frame& f = path.back();
+    if (f.next < f.needs.size()) {
+      const UOp next = f.needs[f.next++];
+      enter(next);
+      continue;
+    }
+    state.set(f.node, State::Done);
+    path.pop_back();
+  }
+  // Without circles, from what waits for nothing upwards.
+  UOpMap<UOp> made;
+  for (;;) {
+    bool changed = false, missing = false;
+    for (const UOp& u : order) {
+      if (made.has(u)) continue;
+      bool ready = true;
+      for (const UOp& n : needs(u)) ready = ready && made.has(n);
+      if (!ready) {
+        missing = true;
+        continue;
+      }
+      std::vector<UOp> src;
+      for (const UOp& s : u.src()) src.push_back(*made.find(s));
+      if (const auto* more = first.find(u))
+        for (const UOp& n : *more) src.push_back(*made.find(n));
+      made.set(u, src == u.src() ? u : u.with_src(std::move(src)));
+      changed = true;
+    }
+    if (!missing) break;
+    if (!changed) throw AstError("cycle detected among assigns");
+  }
+  RewriteMap out;
+  for (const auto& [u, result] : made)
+    if (u != result) out.set(u, result);
+  for (const auto& [node, result] : before) out.set(node, result_of(out, result));
+  return out;
+}
+
+}  // namespace kernelize
+
+std::vector<UOp> order_of_kernels(const UOp& sink) {
+  std::vector<UOp> all;
+  for (const UOp& u : sink.toposort())
+    if (u.op() == Ops::Assign && u.src().size() > 1 && u.src(1).op() == Ops::Kernel)
+      all.push_back(u);
+  UOpMap<std::vector<UOp>> after;
+  UOpMap<int> open;
+  for (const UOp& u : all) {
+    UOpSet before;
+    std::vector<UOp> reads(u.src().begin() + 2, u.src().end());
+    const std::vector<UOp>& of_kernel = u.src(1).src();
+    reads.insert(reads.end(), of_kernel.begin() + 1, of_kernel.end());
+    for (std::size_t i = 0; i < reads.size(); ++i) {
+      const UOp r = reads[i];
+      if (r.op() == Ops::MSelect || r.op() == Ops::MStack) {
+        reads.insert(reads.end(), r.src().begin(), r.src().end());
+        continue;
+      }
+      const UOp b = r.base();
+      if (b.op() == Ops::Buffer) continue;
+      if (b.op() != Ops::Assign)
+        throw AstError("input to kernel must be ASSIGN or BUFFER, not " + r.line());
+      if (before.add(b)) after[b].push_back(u);
+    }
+    open.set(u, static_cast<int>(before.size()));
+  }
+  std::deque<UOp> ready;
+  for (const UOp& u : all)
+    if (*open.find(u) == 0) ready.push_back(u);
+  std::vector<UOp> order;
+  while (!ready.empty()) {
+    const UOp u = ready.front();
+    ready.pop_front();
+    order.push_back(u);
+    if (const auto* next = after.find(u))
+      for (const UOp& n : *next)
+        if (--*open.find(n) == 0) ready.push_back(n);
+  }
+  if (order.size() != all.size()) throw AstError("kernels wait for each other");
+  return order;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,262 @@
+// From the nodes of a kernel to its AST.
+#include <algorithm>
+#include <unordered_set>
+
+#include "touchstone/kernelize/kernelize.h"
+#include "touchstone/kernelize/op_of.h"
+#include "touchstone/kernelize/rules.h"
+#include "touchstone/shapetracker/simplify.h"
+
+namespace touchstone {
+namespace {
+
+constexpr OpSet kMemory{Ops::Buffer, Ops::Assign, Ops::MSelect, Ops::MStack};
+
+struct ViewHash {
+  std::size_t operator()(const ShapeTracker& st) const {
+    return static_cast<std::size_t>(st.hash());
+  }
+};
+
+bool is_leaf(const UOp& u) { return kMemory.has(u.op()) || u.op() == Ops::Const; }
+
+// A node that only looks at its first source.
+bool looks_through(const UOp& u) { return group(u.op()) == OpsGroup::Ask || u.op() == Ops::Bind; }
+
+// Inside its kernel an op whose name LazyOps have another of, or two.
+LazyOpPtr node_of(const UOp& u, std::vector<LazyOpPtr> of, int first_axis) {
+  const DType d = u.dtype().base;
+  switch (u.op()) {
+    case Ops::Cast:
+      return LazyOp::cast(of[0], d);
+    case Ops::Bitcast:
+      return LazyOp::cast(of[0], d, true);
+    case Ops::CmpNe:
+      return LazyOp::unary(Op::Neg, LazyOp::binary(Op::CmpEq, of[0], of[1]));
+    case Ops::And:
+    case Ops::Or:
+      if (!is_bool(d)) break;
+      return LazyOp::binary(u.op() == Ops::And ? Op::Mul : Op::Max, of[0], of[1]);
+    case Ops::ReduceAxis: {
+      const auto& [op, axes, fused] = u.arg_as<UOpReduce>();
+      if (op == Ops::Mul) break;
+      std::vector<int> last;
+      for (std::size_t i = 0; i < axes.size(); ++i)
+        last.push_back(first_axis + static_cast<int>(i));
+      return LazyOp::reduce(op == Ops::Max ? Op::ReduceMax : Op::ReduceSum, of[0], std::move(last));
+    }
+    default:
+      if (const std::optional<Op> op = kernelize::op_of(u.op()))
+        return LazyOp::make(*op, std::move(of), {});
+      break;
+  }
+  throw AstError(u.line() + ": kernels have no such op");
+}
+
+class Lowering {
+ public:
+  Lowering(const UOp& assign, Assigns assigns)
+      : own_(assign.src(0)), in_place_(assigns == Assigns::InPlace) {
+    const UOpKernelPtr& kernel = assign.src(1).arg_as<UOpKernelPtr>();
+    if (kernel->ast.op() != Ops::Sink)
+      throw AstError(kernel->ast.line() + " is no kernel that computes");
+    root_ = kernel->ast.src(0);
+    if (root_.op() == Ops::Assign) root_ = UOp(root_.src(1));
+  }
+
+  LoweredKernel run() {
+    const int extra = count_axes();
+    Shape shape;
+    for (const sint& s : root_.shape())
+      if (extra == 0 || s != sint(1)) shape.push_back(s);
+    shape.insert(shape.end(), static_cast<std::size_t>(extra), sint(1));
+    const ShapeTracker* whole = intern(ShapeTracker::contiguous(shape));
+    open(root_, whole, extra);
+    while (!frames_.empty()) {
+      Frame& frame = frames_.back();
+      if (frame.operands.size() == operands_of(frame.node)) {
+        close();
+        continue;
+      }
+      const std::size_t next = frame.operands.size();
+      descend(UOp(frame.node.src(next)), frame.inner, frame.extra);
+    }
+    out_.ast = LazyOp::store(*whole, std::move(result_));
+    return std::move(out_);
+  }
+
+ private:
+  struct Key {
+    const UOpNode* node;
+    const ShapeTracker* st;
+    int extra;
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& k) const {
+      return static_cast<std::size_t>(hash_mix(hash_mix(reinterpret_cast<std::uintptr_t>(k.node),
+                                                        reinterpret_cast<std::uintptr_t>(k.st)),
+                                               static_cast<std::uint64_t>(k.extra)));
+    }
+  };
+  struct Frame {
+    UOp node;
+    const ShapeTracker* outer;  // how the node is seen
+    const ShapeTracker* inner;  // how its sources are
+    int outer_extra, extra;     // axes of size 1 at the end that reduces below will use
+    std::vector<LazyOpPtr> operands;
+  };
+
+  static std::size_t operands_of(const UOp& u) {
+    return u.op() == Ops::ReduceAxis ? 1 : u.src().size();
+  }
+
+  // For each node the axes that reduces below it add; of the root.
+  int count_axes() const {
+    UOpMap<int> need;
+    for (const UOp& u : root_.toposort([&](const UOp& u) { return !kMemory.has(u.op()); })) {
+      int most = 0;
+      for (const UOp& s : u.src())
+        if (const int* of = need.find(s)) most = std::max(most, *of);
+      if (u.op() == Ops::ReduceAxis) most += static_cast<int>(u.arg_as<UOpReduce>().axes.size());
+      need.set(u, most);
+    }
+    return *need.find(root_);
+  }
+
+  const ShapeTracker* intern(ShapeTracker st) { return &*views_.insert(std::move(st)).first; }
+
+  const ShapeTracker* through(const ShapeTracker& inner, const ShapeTracker* outer) {
+    if (inner.is_contiguous()) return outer;
+    if (outer->is_contiguous() && outer->shape() == inner.shape()) return intern(inner);
+    return intern(merge_outermost(inner + *outer));
+  }
+
+  // The source of a reduce, seen so that its reduced axes come after those of the result.
+  const ShapeTracker* under_reduce(const UOp& r, const ShapeTracker& st, int extra) {
+    const std::vector<int>& axes = r.arg_as<UOpReduce>().axes;
+    const Shape& from = r.src(0).shape();
+    std::vector<int> order;
+    for (int i = 0; i < static_cast<int>(from.size()); ++i)
+      if (std::ranges::count(axes, i) == 0) order.push_back(i);
+    order.insert(order.end(), axes.begin(), axes.end());
+    Shape reduced;
+    for (const int a : axes) reduced.push_back(from[static_cast<std::size_t>(a)]);
+    Shape kept = st.shape();
+    kept.resize(kept.size() - static_cast<std::size_t>(extra));
+    const ShapeTracker seen = st.reshape(kept);
+    std::vector<View> views;
+    for (const View& v : seen.views()) views.push_back(kernelize::with_reduced(v, reduced));
+    Shape shape = kept;
+    shape.insert(shape.end(), reduced.begin(), reduced.end());
+    shape.insert(shape.end(), static_cast<std::size_t>(extra) - axes.size(), sint(1));
+    const ShapeTracker moved = ShapeTracker::contiguous(from).permute(order);
+    return intern(merge_outermost((moved + ShapeTracker(std::move(views))).reshape(shape)));
+  }
+
+  void give(LazyOpPtr value) {
+    if (frames_.empty())
+      result_ = std::move(value);
+    else
+      frames_.back().operands.push_back(std::move(value));
+  }
+
+  void open(const UOp& u, const ShapeTracker* outer, int extra) {
+    if (u.op() == Ops::ReduceAxis) {
+      const int k = static_cast<int>(u.arg_as<UOpReduce>().axes.size());
+      frames_.push_back({u, outer, under_reduce(u, *outer, extra), extra, extra - k, {}});
+    } else if (is_elementwise(u.op())) {
+      frames_.push_back({u, outer, outer, extra, extra, {}});
+    } else {
+      descend(u, outer, extra);
+    }
+  }
+
+  void descend(UOp u, const ShapeTracker* st, int extra) {
+    for (;;) {
+      if (looks_through(u)) {
+        u = UOp(u.src(0));
+      } else if (is_movement(u.op()) && !u.src().empty()) {
+        UOp from = u.src(0);
+        while (is_movement(from.op()) && from.op() != Ops::View && u.op() != Ops::View)
+          from = UOp(from.src(0));
+        if (u.op() != Ops::View && from.op() == Ops::View && !from.src().empty())
+          from = UOp(from.src(0));
+        st = through(u.tracker(), st);
+        u = from;
+      } else {
+        break;
+      }
+    }
+    const Key key{u.address(), st, extra};
+    if (const auto it = made_.find(key); it != made_.end()) return give(it->second);
+    if (!is_leaf(u)) return open_computed(u, st, extra);
+    LazyOpPtr leaf = leaf_of(u, *st);
+    made_.emplace(key, leaf);
+    give(std::move(leaf));
+  }
+
+  void open_computed(const UOp& u, const ShapeTracker* st, int extra) {
+    if (u.op() != Ops::ReduceAxis && !is_elementwise(u.op()))
+      throw AstError(u.line() + " does not belong in a kernel");
+    open(u, st, extra);
+  }
+
+  LazyOpPtr leaf_of(const UOp& u, const ShapeTracker& st) {
+    if (u.op() == Ops::Const) {
+      const ShapeTracker own = u.src().empty() ? ShapeTracker() : u.tracker();
+      return LazyOp::constant(u.value(), simplify(u.src().empty() ? st : own + st));
+    }
+    ShapeTracker simple = simplify(st);
+    if (in_place_ && u == own_) check_self(simple);
+    const auto at = std::ranges::find(out_.inputs, u);
+    const int number = static_cast<int>(at - out_.inputs.begin()) + 1;
+    if (at == out_.inputs.end()) out_.inputs.push_back(u);
+    return LazyOp::load(number, u.dtype().base, std::move(simple));
+  }
+
+  // Each element is read where it is written.
+  static void check_self(const ShapeTracker& st) {
+    if (st.is_contiguous()) return;
+    if (st.views().size() == 1) {
+      const View& v = st.views()[0];
+      Mask once;
+      for (std::size_t i = 0; i < v.shape().size(); ++i)
+        once.emplace_back(
+            0, v.strides()[i] == sint(0) && v.shape()[i] != sint(0) ? sint(1) : v.shape()[i]);
+      if (!v.mask() && v.shrink(once).is_contiguous()) return;
+      if (v.mask()) {
+        const View all = View::contiguous(v.shape());
+        if (View::strided(v.shape(), all.strides(), all.offset(), v.mask()) == v) return;
+      }
+    }
+    throw AstError(
+        "self operand of augmented assign must be contiguous: " + st.str() +
+        " is read of the buffer that is written; write a += a.T.contiguous(), not a += a.T");
+  }
+
+  void close() {
+    Frame done = std::move(frames_.back());
+    frames_.pop_back();
+    const int first = static_cast<int>(done.outer->shape().size()) - done.outer_extra;
+    LazyOpPtr value = node_of(done.node, std::move(done.operands), first);
+    made_.emplace(Key{done.node.address(), done.outer, done.outer_extra}, value);
+    give(std::move(value));
+  }
+
+  UOp own_, root_;
+  const bool in_place_;
+  LoweredKernel out_;
+  LazyOpPtr result_;
+  std::vector<Frame> frames_;
+  std::unordered_set<ShapeTracker, ViewHash> views_;
+  std::unordered_map<Key, LazyOpPtr, KeyHash> made_;
+};
+
+}  // namespace
+
+LoweredKernel lower_kernel(const UOp& assign, Assigns assigns) {
+  return Lowering(assign, assigns).run();
+}
+
+}  // namespace touchstone

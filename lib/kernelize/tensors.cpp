@@ -1,0 +1,419 @@
+// Laws of tensors.
+#include <algorithm>
+#include <numeric>
+
+#include "touchstone/kernelize/rules.h"
+#include "touchstone/ops/fold.h"
+#include "touchstone/shapetracker/access.h"
+
+namespace touchstone::kernelize {
+namespace {
+
+using Examples = std::vector<RuleExample>;
+
+bool is_zero_size(const UOp& u) {
+  if (u.dtype().is_none()) return false;
+  const ShapeTracker* st = u.st();
+  return st != nullptr &&
+         std::ranges::any_of(st->shape(), [](const sint& s) { return s == sint(0); });
+}
+
+UOp nothing_is_zero(const Match& m) {
+  const UOp& u = m.root();
+  if (u.op() == Ops::Buffer || !is_zero_size(u) || !u.device_node()) return {};
+  return u.const_like(0.0);
+}
+
+UOp source(const Match& m) { return m[0]; }
+
+UOp reduce_of_nothing(const Match& m) {
+  const UOp &r = m.root(), &x = m[0];
+  if (!is_zero_size(x) || is_zero_size(r)) return {};
+  const Ops op = r.arg_as<UOpReduce>().op;
+  const DType d = r.dtype().base;
+  return r.const_like(op == Ops::Add   ? Scalar::from_int(d, 0)
+                      : op == Ops::Mul ? Scalar::from_int(d, 1)
+                                       : least_of(d));
+}
+
+// n equal terms: their sum is a rounded product where n is exact in the accumulator.
+UOp sum_of_copies(const UOp& once, std::int64_t n) {
+  const DType d = once.dtype().base;
+  if (is_bool(d)) return once;
+  if (!is_float(d)) return once.alu(Ops::Mul, {once.const_like(Scalar::from_int(d, n))});
+  const DType wide = sum_accumulator(d);
+  constexpr std::int64_t kExact32 = 1 << 24, kExact64 = std::int64_t{1} << 53;
+  if (n > (wide == DType::Float64 ? kExact64 : kExact32)) return {};
+  const UOp term = once.cast(wide);
+  return term.alu(Ops::Mul, {term.const_like(Scalar::from_int(wide, n))}).cast(d);
+}
+
+UOp reduce_of_copies(const Match& m) {
+  const UOp &r = m.root(), &x = m[0];
+  const auto& [op, axes, fused] = r.arg_as<UOpReduce>();
+  const ShapeTracker& st = x.tracker();
+  if (st.masked() || is_zero_size(x)) return {};
+  const View& last = st.views().back();
+  Mask first;
+  for (const sint& s : x.shape()) first.emplace_back(0, s);
+  std::int64_t copies = 1;
+  for (const int a : axes) {
+    const auto at = static_cast<std::size_t>(a);
+    if (!x.shape()[at].is_int() || last.strides()[at] != sint(0)) return {};
+    copies = checked_mul(copies, x.shape()[at].as_int());
+    first[at] = {0, 1};
+  }
+  const UOp once = x.shrink(first);
+  if (op == Ops::Max) return once;
+  if (op == Ops::Add) return sum_of_copies(once, copies);
+  if (is_float(r.dtype().base)) return {};
+  return once.alu(Ops::Pow, {once.const_like(Scalar::from_int(r.dtype().base, copies))});
+}
+
+// Kept axes of `before` parted at `split`, the divisor moved last.
+UOp split_reduce(const Match& m) {
+  const UOp &r = m.root(), &x = m[0];
+  const auto& [op, axes, fused] = r.arg_as<UOpReduce>();
+  const Config& config = m.context<Simplifying>().config;
+  if (fused || !same_in_parts(op, r.dtype().base)) return {};
+  const std::optional<Split> split = split_of(x.tracker(), axes, config);
+  if (!split) return {};
+  const auto at = static_cast<std::size_t>(split->axis);
+  Shape parted = x.shape();
+  parted[at] = floor_div(parted[at], split->divisor);
+  parted.insert(parted.begin() + split->axis, sint(split->divisor));
+  std::vector<int> order;
+  for (int i = 0; i < static_cast<int>(parted.size()); ++i)
+    if (i != split->axis) order.push_back(i);
+  order.push_back(split->axis);
+  const UOp apart = x.reshape(parted).permute(order);
+  return apart.reduce(op, axes)
+      .contiguous()
+      .reduce(op, {static_cast<int>(order.size()) - 1})
+      .reshape(r.shape());
+}
+
+UOp copy_of_constant(const Match& m) { return UOp::constant(m[0].value(), m[0].shape(), m[1]); }
+
+UOp copy_to_itself(const Match& m) { return m[0].device() == m[1].device() ? m[0] : UOp(); }
+
+UOp copy_of_view(const Match& m) {
+  const UOp &v = m[0], &x = m[1], &where = m[2];
+  if (x.op() != Ops::Const && certainly_lt(v.size(), x.size()))
+    return v.contiguous().copy_to(where);
+  return x.copy_to(where).view(v.arg_as<ShapeTracker>());
+}
+
+UOp cast_of_constant_view(const Match& m) {
+  return m[1].cast(m.root().dtype()).view(m[0].arg_as<ShapeTracker>());
+}
+
+UOp contiguous_of_whole(const Match& m) {
+  const UOp &v = m[0], &b = m[1];
+  const auto& st = v.arg_as<ShapeTracker>();
+  return st.is_contiguous() && certainly_eq(st.size(), b.size()) ? v : UOp();
+}
+
+UOp assign_of_assign(const Match& m) {
+  const UOp &target = m[0], &inner = m[1];
+  return inner.src(0) == target ? target.assign(inner.src(1).contiguous()) : UOp();
+}
+
+UOp assign_to_no_memory(const Match& m) {
+  const UOp base = m[0].base();
+  if (base.op() == Ops::Buffer || base.op() == Ops::BufferView || base.op() == Ops::Assign)
+    return {};
+  if (base.op() == Ops::MStack &&
+      std::ranges::all_of(base.src(), [](const UOp& s) { return s.op() == Ops::Buffer; }))
+    return {};
+  return m[1].contiguous();
+}
+
+// More elements are seen than there are.
+bool repeats(const ShapeTracker& st) {
+  for (const sint& s : st.shape())
+    if (!s.is_int()) return false;
+  return st.size().as_int() > st.real_size();
+}
+
+UOp cast_before_view(const Match& m) {
+  const UOp &c = m.root(), &v = m[0], &x = m[1];
+  if (x.st() == nullptr || itemsize(c.dtype().base) > itemsize(v.dtype().base)) return {};
+  if (!repeats(v.arg_as<ShapeTracker>())) return {};
+  return x.cast(c.dtype()).view(v.arg_as<ShapeTracker>());
+}
+
+UOp unary_before_view(const Match& m) {
+  const UOp &u = m.root(), &v = m[0], &x = m[1];
+  const auto& st = v.arg_as<ShapeTracker>();
+  if (x.st() == nullptr || always_contiguous(x.op()) || u.op() == Ops::Bitcast) return {};
+  if (st.masked() && info(u.op()).unsafe_pad) return {};  // padding would become f(0)
+  if (!repeats(st)) return {};
+  return u.with_src({x}).view(st);
+}
+
+UOp no_image(const Match& m) {
+  const UOp& u = m.root();
+  if (!u.dtype().is_image() || u.st() == nullptr) return {};
+  const ShapeTracker& st = u.tracker();
+  bool fits = st.size() == sint(u.dtype().image_elements());
+  bool fours = false;
+  for (const int axis : fits ? unit_stride_axes(st) : std::vector<int>())
+    fours = fours || floor_mod(st.shape()[static_cast<std::size_t>(axis)], 4) == sint(0);
+  return fits && fours ? UOp() : u.with_dtype(u.dtype().base);
+}
+
+UOp cast_to_image(const Match& m) {
+  const UOp &c = m.root(), &v = m[0], &x = m[1];
+  if (!c.dtype().is_image() || x.dtype() != c.dtype()) return {};
+  return x.view(v.arg_as<ShapeTracker>());
+}
+
+// What examples are made of.
+UOp array(const Shape& shape, DType d = DType::Float32) {
+  return as_shape(UOp::new_buffer(UOp::device("HOST"), most_elements(shape), d), shape);
+}
+UOp seen(const UOp& x, ShapeTracker st) {
+  return UOp::make(Ops::View, x.dtype(), {x}, std::move(st));
+}
+ShapeTracker wide(std::int64_t n) { return ShapeTracker::contiguous({1}).expand({n}); }
+
+std::vector<Rule> of_nothing() {
+  const UPat x = UPat::var("x");
+  OpSet any = elementwise_ops() | OpSet::of(OpsGroup::Movement) | OpSet::of(OpsGroup::Reduce) |
+              OpSet::of(OpsGroup::Ask) | OpSet{Ops::Copy, Ops::Custom};
+  return {
+      {"no elements -> 0",
+       UPat(any),
+       {},
+       nothing_is_zero,
+       "any constant will do",
+       [] {
+         const UOp none = array({2, 3}).shrink({{0, 0}, {0, 3}}).alu(Ops::Sin);
+         return Examples{{none, none.const_like(0.0)}, {array({2}).alu(Ops::Sin), {}}};
+       }},
+      {"detach -> x",
+       UPat(OpSet{Ops::Detach, Ops::ContiguousBackward}).over({x}),
+       {"x"},
+       source,
+       "asked of gradients, not of kernels",
+       [] {
+         const UOp a = array({2});
+         return Examples{{a.ask(Ops::Detach), a}, {a.ask(Ops::ContiguousBackward), a}};
+       }},
+      {"reduce of nothing",
+       UPat(Ops::ReduceAxis).over({x}),
+       {"x"},
+       reduce_of_nothing,
+       "0 for sums, 1 for products, the least value for maxima",
+       [] {
+         const UOp none = array({2, 3}).shrink({{0, 2}, {0, 0}});
+         const UOp sum = none.reduce(Ops::Add, {1}), most = none.reduce(Ops::Max, {1});
+         return Examples{{sum, sum.const_like(0.0)},
+                         {most, most.const_like(Scalar::parse(DType::Float32, "-inf"))},
+                         {array({2, 3}).reduce(Ops::Add, {1}), {}}};
+       }},
+      {"reduce of copies",
+       UPat(Ops::ReduceAxis).over({x}),
+       {"x"},
+       reduce_of_copies,
+       "n equal terms, where every reduced axis only repeats",
+       [] {
+         const UOp a = array({1}), v = seen(a, wide(5)), once = v.shrink({{0, 1}});
+         return Examples{{v.reduce(Ops::Max, {0}), once},
+                         {v.reduce(Ops::Add, {0}), once.alu(Ops::Mul, {once.const_like(5.0)})},
+                         {array({5}).reduce(Ops::Add, {0}), {}}};
+       }},
+      {"reduce in two",
+       UPat(Ops::ReduceAxis).over({x}),
+       {"x"},
+       split_reduce,
+       "many terms for few results: parts of them first",
+       [] {
+         const auto sum = [](std::int64_t n) {
+           return array({n}, DType::Int32).reduce(Ops::Add, {0});
+         };
+         const UOp long_one = sum(32768);
+         const UOp parts =
+             long_one.src(0).reshape({256, 128}).permute({1, 0}).reduce(Ops::Add, {0});
+         return Examples{{long_one, parts.contiguous().reduce(Ops::Add, {1}).reshape({1})},
+                         {sum(32767), {}},
+                         {array({32768}).reduce(Ops::Add, {0}), {}}};
+       }},
+  };
+}
+
+std::vector<Rule> of_memory() {
+  const UPat x = UPat::var("x"), where = UPat(Ops::Device).named("d");
+  const UPat view = UPat(Ops::View).over({x}).named("v");
+  const OpSet stored{Ops::Contiguous, Ops::Buffer, Ops::Copy, Ops::Assign, Ops::Custom};
+  return {
+      {"copy of a constant",
+       UPat(Ops::Copy).over({UPat::cvar("c"), where}),
+       {"c", "d"},
+       copy_of_constant,
+       "it is there already",
+       [] {
+         const UOp c = array({2}).const_like(1.0), there = UOp::device("THERE");
+         return Examples{{c.copy_to(there), UOp::constant(c.value(), {2}, there)}};
+       }},
+      {"copy to the own device",
+       UPat(Ops::Copy).over({x, where}),
+       {"x", "d"},
+       copy_to_itself,
+       "it is there already",
+       [] {
+         const UOp a = array({2});
+         return Examples{{a.copy_to(UOp::device("HOST")), a},
+                         {a.copy_to(UOp::device("THERE")), {}}};
+       }},
+      {"copy of a view",
+       UPat(Ops::Copy).over({view, where}),
+       {"v", "x", "d"},
+       copy_of_view,
+       "the fewer elements travel",
+       [] {
+         const UOp a = array({6}), there = UOp::device("THERE");
+         const UOp part = seen(a, ShapeTracker::contiguous({6}).shrink({{1, 3}}));
+         const UOp padded = seen(a, ShapeTracker::contiguous({6}).pad({{1, 3}}));
+         return Examples{
+             {part.copy_to(there), part.contiguous().copy_to(there)},
+             {padded.copy_to(there), a.copy_to(there).view(padded.arg_as<ShapeTracker>())}};
+       }},
+      {"cast to an image",
+       UPat(Ops::Cast).over({UPat(Ops::View).over({UPat(Ops::Contiguous).named("x")}).named("v")}),
+       {"v", "x"},
+       cast_to_image,
+       "what is one already is seen as one",
+       [] {
+         const UOpType image = UOpType::image(DType::Float32, 1, 2);
+         const UOp i = array({8}).cast(image).contiguous();
+         const UOp v = UOp::make(Ops::View, DType::Float32, {i}, ShapeTracker::contiguous({2, 4}));
+         return Examples{
+             {UOp::make(Ops::Cast, image, {v}), i.view(ShapeTracker::contiguous({2, 4}))},
+             {UOp::make(Ops::Cast, UOpType::image(DType::Float32, 2, 1), {v}), {}}};
+       }},
+      {"cast of a view of a constant",
+       UPat(Ops::Cast).over({UPat(Ops::View).over({UPat::cvar("c")}).named("v")}),
+       {"v", "c"},
+       cast_of_constant_view,
+       "padding is 0 of either type",
+       [] {
+         const UOp c = array({1}).const_like(2.0);
+         const ShapeTracker st = ShapeTracker::contiguous({1}).pad({{1, 1}});
+         return Examples{{seen(c, st).cast(DType::Int32), c.cast(DType::Int32).view(st)}};
+       }},
+      {"no image of another size",
+       UPat(elementwise_ops() |
+            OpSet{Ops::ReduceAxis, Ops::Contiguous, Ops::Assign, Ops::Reshape, Ops::Permute}),
+       {},
+       no_image,
+       "an image has height x width x 4 elements and an axis of fours along which neighbours meet",
+       [] {
+         const UOpType image = UOpType::image(DType::Float32, 1, 2);
+         const UOp a = array({8}), nine = array({9}), narrow = a.reshape({4, 2});
+         return Examples{{a.cast(image), {}},
+                         {nine.cast(image), nine.cast(image).with_dtype(DType::Float32)},
+                         {narrow.cast(image), narrow.cast(image).with_dtype(DType::Float32)}};
+       }},
+      {"contiguous view of a whole buffer",
+       UPat(Ops::Contiguous)
+           .over({UPat(Ops::View).over({UPat(Ops::Buffer).named("x")}).named("v")}),
+       {"v", "x"},
+       contiguous_of_whole,
+       "it lies there in order",
+       [] {
+         const UOp b = array({6}), v = seen(b, ShapeTracker::contiguous({2, 3}));
+         return Examples{{v.contiguous(), v},
+                         {seen(b, ShapeTracker::contiguous({5})).contiguous(), {}}};
+       }},
+      {"contiguous of what is stored",
+       UPat(Ops::Contiguous).over({UPat(stored).named("x")}),
+       {"x"},
+       source,
+       "it has memory of its own",
+       [] {
+         const UOp b = array({6});
+         return Examples{{b.contiguous(), b}, {b.alu(Ops::Sin).contiguous(), {}}};
+       }},
+      {"assign of an assign",
+       UPat(Ops::Assign).over({UPat::var("t"), UPat(Ops::Assign).named("x")}),
+       {"t", "x"},
+       assign_of_assign,
+       "the same memory is written once",
+       [] {
+         const UOp b = array({6}), v = b.alu(Ops::Sin);
+         return Examples{{b.assign(b.assign(v)), b.assign(v.contiguous())},
+                         {b.assign(array({6}).assign(v)), {}}};
+       }},
+      {"assign to no memory",
+       UPat(Ops::Assign).over({UPat::var("t"), x}),
+       {"t", "x"},
+       assign_to_no_memory,
+       "what has no memory yet is given some",
+       [] {
+         const UOp b = array({6}), v = b.alu(Ops::Sin);
+         return Examples{{v.assign(b), b.contiguous()}, {b.assign(v), {}}};
+       }},
+      {"cast before a view",
+       UPat(Ops::Cast).over({view}),
+       {"v", "x"},
+       cast_before_view,
+       "fewer and no larger elements",
+       [] {
+         const UOp a = array({1}), v = seen(a, wide(5));
+         return Examples{{v.cast(DType::Int32), a.cast(DType::Int32).view(wide(5))},
+                         {v.cast(DType::Float64), {}},
+                         {array({5}).flip({0}).cast(DType::Int32), {}}};
+       }},
+      {"unary before a view",
+       UPat(OpSet::of(OpsGroup::Unary)).over({view}),
+       {"v", "x"},
+       unary_before_view,
+       "computed once for all copies",
+       [] {
+         const UOp a = array({1}), s = a.alu(Ops::Sin), v = seen(s, wide(5));
+         const ShapeTracker padded = wide(5).pad({{1, 1}});
+         return Examples{{v.alu(Ops::Exp2), s.alu(Ops::Exp2).view(wide(5))},
+                         {seen(s, padded).alu(Ops::Sin), s.alu(Ops::Sin).view(padded)},
+                         {seen(s, padded).alu(Ops::Exp2), {}},
+                         {seen(a, wide(5)).alu(Ops::Exp2), {}}};
+       }},
+  };
+}
+
+}  // namespace
+
+bool same_in_parts(Ops op, DType d) { return op == Ops::Max || !is_float(d); }
+
+std::optional<Split> split_of(const ShapeTracker& st, std::span<const int> axes,
+                              const Config& config) {
+  if (!config.kernelize.split_reduceop) return std::nullopt;
+  std::int64_t terms = 1, results = 1;
+  for (std::size_t i = 0; i < st.shape().size(); ++i) {
+    if (!st.shape()[i].is_int()) return std::nullopt;
+    const bool reduced = std::ranges::count(axes, static_cast<int>(i)) > 0;
+    (reduced ? terms : results) *= st.shape()[i].as_int();
+  }
+  if (results == 0 || terms < config.reduceop_split_threshold) return std::nullopt;
+  const std::int64_t most = std::min<std::int64_t>(
+      256, (std::int64_t{1} << config.kernelize.reduceop_split_size) / results);
+  const std::vector<std::optional<sint>> strides = real_strides(st, true);
+  for (const int axis : axes) {
+    const auto at = static_cast<std::size_t>(axis);
+    if (strides[at] == sint(0)) continue;
+    for (std::int64_t d = most; d >= 8; --d)
+      if (st.shape()[at].as_int() % d == 0) return Split{axis, d};
+  }
+  return std::nullopt;
+}
+
+PatternMatcher simplify_tensors() {
+  return arithmetic() + PatternMatcher(of_nothing()) + PatternMatcher(of_memory());
+}
+
+PatternMatcher simplification() {
+  return fuse() + merge_views() + simplify_tensors() + replace_contiguous();
+}
+
+}  // namespace touchstone::kernelize

@@ -1,0 +1,216 @@
+#include "touchstone/kernelize/kernelize.h"
+
+#include <gtest/gtest.h>
+
+#include <gmock/gmock.h>
+
+#include "touchstone/kernelize/grouping.h"
+#include "touchstone/kernelize/rules.h"
+
+namespace touchstone {
+namespace {
+
+using kernelize::as_shape;
+using ::testing::HasSubstr;
+
+const UOp kHost = UOp::device("HOST");
+
+UOp array(const Shape& shape, DType d = DType::Float32) {
+  return as_shape(UOp::new_buffer(kHost, kernelize::most_elements(shape), d), shape);
+}
+UOp add(const UOp& a, const UOp& b) { return a.alu(Ops::Add, {b}); }
+UOp mul(const UOp& a, const UOp& b) { return a.alu(Ops::Mul, {b}); }
+
+UOp kernelized(const std::vector<UOp>& outputs, const Config& config = Config(),
+               Assigns assigns = Assigns::InPlace) {
+  const UOp sink = UOp::sink(outputs);
+  return result_of(kernelize_graph(sink, config, assigns), sink);
+}
+std::size_t count(const std::vector<UOp>& outputs, const Config& config = Config()) {
+  const std::vector<UOp> order = order_of_kernels(kernelized(outputs, config));
+  for (const UOp& assign : order)
+    if (assign.src(1).arg_as<UOpKernelPtr>()->ast.op() == Ops::Sink)
+      validate_kernel(lower_kernel(assign).ast);
+  return order.size();
+}
+
+TEST(Kernelize, Groups) {
+  const UOp x = array({4, 8});
+  const UOp s = x.reduce(Ops::Add, {1});
+  EXPECT_EQ(count({s.alu(Ops::Max, {s.const_like(0.0)})}), 1U);                   // sum, relu
+  EXPECT_EQ(count({add(s.reshape({2, 2}).permute({1, 0}), array({2, 2}))}), 2U);  // permuted
+  EXPECT_EQ(count({add(s, x.alu(Ops::Sin).reduce(Ops::Add, {1}))}), 2U);          // two sums
+  EXPECT_EQ(count({add(s.alu(Ops::Exp2), s.alu(Ops::Sin))}), 1U);                 // a diamond
+  EXPECT_EQ(count({s.alu(Ops::Exp2), s.alu(Ops::Sin)}), 3U);                      // two outputs
+}
+
+TEST(Kernelize, TheChaseStopsBeforeACastToLargerElements) {
+  const UOp s = array({4, 8}).reduce(Ops::Add, {1});
+  const UOp wide = s.cast(DType::Float64);
+  const std::vector<UOp> order =
+      order_of_kernels(kernelized({wide.alu(Ops::Exp2), wide.alu(Ops::Sin)}));
+  ASSERT_EQ(order.size(), 3U);
+  EXPECT_EQ(order[0].src(0).dtype().base, DType::Float32);
+}
+
+TEST(Kernelize, PadsAndUnsafeOps) {
+  const auto padded_sum = [](const UOp& x) { return x.pad({{1, 2}}).reduce(Ops::Add, {0}); };
+  const UOp x = array({4});
+  EXPECT_EQ(count({padded_sum(x.alu(Ops::Exp2))}), 2U);
+  EXPECT_EQ(count({padded_sum(add(x, x))}), 1U);
+  EXPECT_EQ(count({padded_sum(x.alu(Ops::Mod, {array({4})}))}), 2U);  // 0 % 0
+  const UOp seed = array({4}, DType::UInt64);
+  const UOpSet memory = kernelize::what_gets_memory(
+      UOp::sink(
+          {seed.alu(Ops::Threefry, {seed}).view(ShapeTracker::contiguous({4}).pad({{1, 0}}))}),
+      Config());
+  EXPECT_EQ(memory.size(), 1U);
+}
+
+// Whether padding meets 2^x on its way to memory, whoever is met first.
+TEST(Kernelize, WhatGetsMemoryDependsOnNoOrderOfVisits) {
+  const auto graph = [](bool swapped) {
+    const UOp x = array({4});
+    const UOp e = x.alu(Ops::Exp2), f = e.alu(Ops::Neg);
+    const UOp a = f.pad({{1, 1}}), b = e.pad({{1, 1}});
+    return swapped ? std::vector<UOp>{b, a} : std::vector<UOp>{a, b};
+  };
+  EXPECT_EQ(count(graph(false)), count(graph(true)));
+}
+
+TEST(Kernelize, MetadataGoesToKernelsOnce) {
+  const UOp x = array({4});
+  const UOp s = x.alu(Ops::Sin), e = s.alu(Ops::Exp2);
+  s.set_metadata({{"sin", "a.cc"}});
+  e.set_metadata({{"sin", "a.cc"}, {"exp2", "b.cc"}});
+  const std::vector<UOp> order = order_of_kernels(kernelized({e}));
+  ASSERT_EQ(order.size(), 1U);
+  const UOpMetadata& found = order[0].src(1).arg_as<UOpKernelPtr>()->metadata;
+  EXPECT_THAT(found,
+              ::testing::UnorderedElementsAre(UOpOrigin{"sin", "a.cc"}, UOpOrigin{"exp2", "b.cc"}));
+}
+
+TEST(Kernelize, FuseMakesOneKernelOfASoftmax) {
+  const UOp x = array({4, 8});
+  const UOp e = add(x, x.reduce(Ops::Max, {1}).expand({4, 8}).alu(Ops::Neg)).alu(Ops::Exp2);
+  const UOp y = e.alu(Ops::Fdiv, {e.reduce(Ops::Add, {1}).expand({4, 8})});
+  EXPECT_GT(count({y}), 1U);
+  EXPECT_EQ(count({y.ask(Ops::Fuse)}), 1U);
+}
+
+TEST(Kernelize, DistinctContiguousNodesStayDistinctUnderFuse) {
+  const UOp x = array({4, 8});
+  const UOp a = x.alu(Ops::Sin).contiguous(), b = x.alu(Ops::Neg).contiguous();
+  const UOp y = add(a, b).reduce(Ops::Add, {1}).ask(Ops::Fuse);
+  const std::vector<UOp> order = order_of_kernels(kernelized({y}));
+  ASSERT_EQ(order.size(), 3U);
+  EXPECT_EQ(lower_kernel(order[2]).inputs.size(), 2U);
+}
+
+// What reads the old value runs before what writes it, also where it waits for another kernel.
+TEST(Order, WriteAfterReadIsKept) {
+  for (const bool swapped : {false, true}) {
+    const UOp a = array({4}), b = array({4}), c = array({4});
+    const UOp r = b.reduce(Ops::Add, {0}).expand({4});
+    const UOp x = add(a, r).contiguous();
+    const UOp w = a.assign(mul(c, c.const_like(2.0)));
+    const std::vector<UOp> order =
+        order_of_kernels(kernelized(swapped ? std::vector<UOp>{w, x} : std::vector<UOp>{x, w}));
+    ASSERT_EQ(order.size(), 3U);
+    EXPECT_EQ(order[2].src(0), a.base());  // the assign is last
+  }
+}
+
+TEST(Order, AnAssignReadsItselfWhereItWrites) {
+  const UOp a = array({2, 2});
+  EXPECT_EQ(count({a.assign(add(a, a.const_like(1.0)))}), 1U);
+  const auto lowered = [](const UOp& assign) {
+    return lower_kernel(order_of_kernels(kernelized({assign}))[0]);
+  };
+  try {
+    lowered(a.assign(add(a, a.permute({1, 0}))));
+    FAIL();
+  } catch (const AstError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("self operand of augmented assign must be contiguous"));
+    EXPECT_THAT(e.what(), HasSubstr("a += a.T.contiguous()"));
+  }
+  EXPECT_EQ(count({a.assign(add(a, a.permute({1, 0}).contiguous()))}), 2U);
+}
+
+TEST(Order, OneKernelThatNeedsBothValuesIsACycle) {
+  const UOp a = array({4}), b = array({4});
+  const UOp w = a.assign(b);
+  // x needs the old value of a and the new one.
+  const UOp x = add(a.alu(Ops::Sin), w.alu(Ops::Neg)).contiguous();
+  try {
+    kernelized({x});
+    FAIL();
+  } catch (const AstError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("cycle detected"));
+    EXPECT_THAT(e.what(), HasSubstr("must either depend on ASSIGN or BUFFER"));
+  }
+  EXPECT_EQ(order_of_kernels(kernelized({x}, Config(), Assigns::Exchanged)).size(), 2U);
+}
+
+TEST(Order, TwoBuffersThatCrossAreACycleInPlace) {
+  const UOp a = array({4}), b = array({4});
+  const std::vector<UOp> both = {a.assign(add(b, b.const_like(1.0))),
+                                 b.assign(add(a, a.const_like(1.0)))};
+  EXPECT_THROW(kernelized(both), AstError);
+  EXPECT_EQ(order_of_kernels(kernelized(both, Config(), Assigns::Exchanged)).size(), 2U);
+}
+
+TEST(Order, AssignsToOneBufferFollowEachOther) {
+  const UOp a = array({4}), b = array({4});
+  const UOp first = a.assign(b), second = first.assign(add(first, b));
+  const std::vector<UOp> order = order_of_kernels(kernelized({second}));
+  ASSERT_EQ(order.size(), 2U);
+  EXPECT_EQ(order[0].src(0), order[1].src(0));
+  EXPECT_THROW(kernelized({a.assign(b), a.assign(add(b, b))}), AstError);
+}
+
+TEST(Order, IsTheSameForTheSameGraph) {
+  const UOp x = array({4, 8}), s = x.reduce(Ops::Add, {1});
+  const UOp y = add(x, s.alu(Ops::Exp2).expand({4, 8})), z = y.reduce(Ops::Max, {0});
+  const auto names = [&] {
+    std::string all;
+    for (const UOp& u : order_of_kernels(kernelized({y, z, s})))
+      all += kernel_name(lower_kernel(u).ast) + " ";
+    return all;
+  };
+  EXPECT_EQ(names(), names());
+}
+
+TEST(Kernelize, GraphsThatBreakTheSpecAreRefused) {
+  const UOp x = array({4});
+  const UOp bad = UOp::make(Ops::Where, DType::Float32, {x, x, x});
+  try {
+    kernelized({bad});
+    FAIL();
+  } catch (const AstError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("WHERE f32 over (BUFFER, BUFFER, BUFFER): choice"));
+  }
+}
+
+TEST(Kernelize, RecordersSeeEveryPass) {
+  struct Log : RewriteRecorder {
+    std::vector<std::string> passes;
+    int rewrites = 0;
+    void begins(std::string_view pass, const UOp&) override { passes.emplace_back(pass); }
+    void rewrote(const Rule&, const UOp&, const UOp&) override { ++rewrites; }
+  } log;
+  const RecorderScope scope(log);
+  kernelized({array({4}).alu(Ops::Sin)});
+  EXPECT_EQ(log.passes, (std::vector<std::string>{"simplify", "barriers", "tidy barriers",
+                                                  "drop tags", "kernels"}));
+  EXPECT_GT(log.rewrites, 2);
+}
+
+TEST(Lower, NamesAnOpThatKernelsLack) {
+  const UOp x = array({4}, DType::Int32);
+  const UOp assign = order_of_kernels(kernelized({x.alu(Ops::Shl, {x})}))[0];
+  EXPECT_THROW(lower_kernel(assign), AstError);
+}
+
+}  // namespace
+}  // namespace touchstone

@@ -1,0 +1,161 @@
+#include "touchstone/uop/spec.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "graphs.h"
+
+namespace touchstone {
+namespace {
+
+using ::testing::HasSubstr;
+
+struct Breach {
+  const char* law;
+  const char* why;
+  UOp node;
+};
+
+std::string complaint(const UOp& node, SpecLevel level) {
+  try {
+    type_verify(node, level);
+  } catch (const AstError& e) {
+    return e.what();
+  }
+  return "taken";
+}
+
+UOp made(Ops op, UOpType d, std::vector<UOp> src = {}, UOpArg arg = {}) {
+  return UOp::make(op, d, std::move(src), std::move(arg));
+}
+
+std::vector<Breach> tensor_breaches() {
+  const UOp x = buffer(), i = buffer(4, DType::Int32), flag = buffer(4, DType::Bool);
+  const UOp two = UOp::device(std::vector<std::string>{"A", "B"});
+  const UOp on_two = UOp::new_buffer(two, 4, DType::Float32);
+  const DType f = DType::Float32;
+  const auto none = UOpType::none();
+  return {
+      {"number of sources", "it has 1 sources, not 2", made(Ops::Add, f, {x})},
+      {"constant", "another type", made(Ops::Const, f, {}, Scalar::of(true))},
+      {"constant", "no VIEW", made(Ops::Const, f, {x}, Scalar::of(1.0F))},
+      {"constant", "one view without a mask",
+       made(Ops::Const, f,
+            {made(Ops::View, none, {kHost}, ShapeTracker::contiguous({1}).pad({{1, 0}}))},
+            Scalar::of(1.0F))},
+      {"variable", "bounds are empty",
+       made(Ops::DefineVar, DType::Int64, {}, UOpVariable{"n", 2, 1})},
+      {"bound variable", "DEFINE_VAR and CONST", made(Ops::Bind, DType::Int64, {x, x})},
+      {"choice", "no bool", made(Ops::Where, f, {x, x, x})},
+      {"choice", "arms", made(Ops::Where, f, {flag, x, i})},
+      {"comparison", "gives bool", made(Ops::CmpLt, f, {x, x})},
+      {"comparison", "two types", made(Ops::CmpNe, DType::Bool, {x, i})},
+      {"arithmetic", "another type", made(Ops::Add, f, {x, i})},
+      {"arithmetic", "of integers", made(Ops::Idiv, f, {x, x})},
+      {"arithmetic", "of floats", made(Ops::Sin, DType::Int32, {i})},
+      {"arithmetic", "integers and bool", made(Ops::Xor, f, {x, x})},
+      {"conversion", "no elements", made(Ops::Cast, none, {x})},
+      {"reduce", "cannot be reduced by",
+       made(Ops::ReduceAxis, f, {x}, UOpReduce{Ops::Sub, {0}, false})},
+      {"reduce", "no such axis", made(Ops::ReduceAxis, f, {x}, UOpReduce{Ops::Add, {3}, false})},
+      {"reduce", "sorted and distinct",
+       made(Ops::ReduceAxis, f, {x}, UOpReduce{Ops::Add, {0, 0}, false})},
+      {"device", "no name", made(Ops::Device, none, {}, std::int64_t{1})},
+      {"unique", "no number", made(Ops::Unique, none)},
+      {"buffer", "UNIQUE and DEVICE", made(Ops::Buffer, f, {kHost, kHost}, std::int64_t{4})},
+      {"buffer", "number of elements", made(Ops::Buffer, f, {UOp::unique(), kHost})},
+      {"part of a buffer", "no buffer", made(Ops::BufferView, f, {x.alu(Ops::Sin)}, Mask{{0, 1}})},
+      {"view", "no ShapeTracker", made(Ops::View, f, {x})},
+      {"movement", "keeps the type", made(Ops::Reshape, DType::Int32, {x}, Shape{2, 2})},
+      {"movement", "no shape", made(Ops::Reshape, f, {x})},
+      {"asked of a tensor", "keeps the type", made(Ops::Detach, DType::Int32, {x})},
+      {"copy", "no DEVICE", made(Ops::Copy, f, {x, x})},
+      {"custom", "no DEVICE", made(Ops::Custom, f, {x}, UOpFill{"RAND", 0, {4}})},
+      {"assign", "another type", made(Ops::Assign, f, {x, i})},
+      {"assign", "no ASSIGN to follow", made(Ops::Assign, f, {x, x, x})},
+      {"assign", "has shape (4,), the value (2,)", x.assign(buffer(2))},
+      {"kernel", "no AST", made(Ops::Kernel, none, {x})},
+      {"kernel", "no memory",
+       made(Ops::Kernel, none, {x.alu(Ops::Sin)},
+            UOpKernelPtr(std::make_shared<UOpKernel>(UOpKernel{UOp::sink({x}), {}})))},
+      {"shard", "no axis", made(Ops::Multi, f, {on_two}, std::int64_t{2})},
+      {"one of several devices", "device 2 of 2", made(Ops::MSelect, f, {on_two}, std::int64_t{2})},
+      {"stack of devices", "not on one device", made(Ops::MStack, f, {on_two})},
+      {"allreduce", "no op", made(Ops::Allreduce, f, {x, kHost})},
+      {"sink", "no elements", made(Ops::Sink, f, {x})},
+      {"of kernels", "does not belong",
+       made(Ops::DefineGlobal, UOpType::pointer(f), {}, std::int64_t{0})},
+      {"shape", "sources of shapes", add(buffer(4), buffer(5))},
+  };
+}
+
+std::vector<Breach> kernel_breaches() {
+  const DType f = DType::Float32;
+  const auto none = UOpType::none();
+  const auto global = [&](std::int64_t n) {
+    return made(Ops::DefineGlobal, UOpType::pointer(f), {}, n);
+  };
+  const auto seen = [&](std::int64_t n, Shape s) {
+    return made(Ops::View, UOpType::pointer(f), {global(n)},
+                ShapeTracker::contiguous(std::move(s)));
+  };
+  const UOp load = made(Ops::Load, f, {seen(1, {4})});
+  const UOp store = made(Ops::Store, none, {seen(0, {4}), load});
+  return {
+      {"buffer of a kernel", "no pointer", made(Ops::DefineGlobal, f, {}, std::int64_t{0})},
+      {"load", "no VIEW of a DEFINE_GLOBAL", made(Ops::Load, f, {load})},
+      {"load", "another type", made(Ops::Load, DType::Int32, {seen(1, {4})})},
+      {"store", "no VIEW of a DEFINE_GLOBAL", made(Ops::Store, none, {load, load})},
+      {"store", "another shape", made(Ops::Store, none, {seen(0, {2, 2}), load})},
+      {"valid", "no VIEW", made(Ops::Valid, DType::Bool, {load})},
+      {"views at the edges", "edges", made(Ops::View, f, {load}, ShapeTracker::contiguous({2, 2}))},
+      {"root", "no STORE", UOp::sink({load})},
+      {"of tensors", "does not belong", load.ask(Ops::Contiguous)},
+      {"one shape", "axis 0 has size 3, elsewhere 4",
+       UOp::sink(
+           {store, made(Ops::Store, none, {seen(0, {3}), made(Ops::Load, f, {seen(1, {3})})})})},
+  };
+}
+
+void hold(const std::vector<Breach>& breaches, SpecLevel level) {
+  std::set<std::string> broken;
+  for (const Breach& b : breaches) {
+    const std::string said = complaint(b.node, level);
+    EXPECT_THAT(said, HasSubstr(fmt::format(": {}: ", b.law)));
+    EXPECT_THAT(said, HasSubstr(b.why)) << b.law;
+    EXPECT_THAT(said, HasSubstr("node "));
+    broken.insert(b.law);
+  }
+  const std::set<std::string> shared = {
+      "constant",   "variable", "bound variable",    "choice", "comparison", "arithmetic",
+      "conversion", "reduce",   "number of sources", "shape"};
+  for (const SpecRule& rule : spec(level)) {
+    const std::string law(rule.name);
+    if (level == SpecLevel::Kernel && shared.contains(law)) continue;  // broken above
+    EXPECT_TRUE(broken.contains(law)) << law;
+  }
+}
+
+TEST(Spec, EachLawOfTensorsIsBrokenBySomeNode) { hold(tensor_breaches(), SpecLevel::Tensor); }
+TEST(Spec, EachLawOfKernelsIsBrokenBySomeNode) { hold(kernel_breaches(), SpecLevel::Kernel); }
+
+TEST(Spec, NamesThePlaceAndTheSources) {
+  const UOp x = buffer();
+  EXPECT_THAT(complaint(made(Ops::Where, DType::Float32, {x, x, x}), SpecLevel::Tensor),
+              HasSubstr("node 3, WHERE f32 over (BUFFER, BUFFER, BUFFER): choice: its condition"));
+}
+
+TEST(Spec, TakesWhatIsRight) {
+  const UOp x = buffer(6).reshape({2, 3});
+  const UOp y =
+      add(x, x.const_like(1.0)).reduce(Ops::Add, {1}).expand({2, 3}).pad({{1, 0}, {0, 0}});
+  const UOp z =
+      y.alu(Ops::CmpLt, {y}).alu(Ops::Where, {y, y}).contiguous().copy_to(UOp::device("B"));
+  EXPECT_EQ(complaint(UOp::sink({z, x.assign(x)}), SpecLevel::Tensor), "taken");
+}
+
+}  // namespace
+}  // namespace touchstone
