@@ -1,8 +1,13 @@
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "index_stats.h"
 #include "model_graph.h"
+#include "program_kernels.h"
 #include "terminal.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/render_c.h"
@@ -79,10 +84,52 @@ void list_models() {
   fmt::print("{}", table.str());
 }
 
+std::string text_of(std::istream& in) {
+  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
+int print_program(const KernelsOptions& options) {
+  std::ifstream file;
+  const bool stdin_too = options.program == "-";
+  if (!stdin_too && options.program.find(':') == std::string::npos) {
+    file.open(options.program);
+    if (!file)
+      throw SystemError(fmt::format("cannot read '{}', a file of a program", options.program));
+  }
+  std::istream& in = stdin_too ? std::cin : file;
+  const bool reads = stdin_too || file.is_open();
+  if (options.jsonl && reads) {
+    for (std::string line; std::getline(in, line);)
+      if (!line.empty()) fmt::print("{}\n", program_answer(line, Config::current()));
+    return kExitOk;
+  }
+  const std::string text = reads ? text_of(in) : options.program;
+  if (options.jsonl) {
+    const nlohmann::json question = {{"program", text}};
+    fmt::print("{}\n", program_answer(question.dump(), Config::current()));
+    return kExitOk;
+  }
+  const ProgramKernels made = program_kernels(text, Config::current());
+  print_table(made.kernels);
+  if (made.copies > 0) fmt::print("{} copies between devices\n", made.copies);
+  if (options.source)
+    for (const LazyOpPtr& kernel : made.kernels)
+      fmt::print("\n{}\n{}", str(kernel),
+                 render_c_function(linearize(kernel), kernel_name(kernel)));
+  return kExitOk;
+}
+
+Config scheduling(const KernelsOptions& options) {
+  Config config = config_of(options.opt);
+  if (!options.scheduler.empty()) config.scheduler = scheduler_named(options.scheduler);
+  return config;
+}
+
 }  // namespace
 
 int run_kernels(const KernelsOptions& options) {
-  const ConfigScope scope(config_of(options.opt));
+  const ConfigScope scope(scheduling(options));
+  if (!options.program.empty()) return print_program(options);
   if (options.models.empty() && options.jsonl) {
     for (const models::Model& model : models::models()) print_counts(model);
   } else if (options.models.empty()) {

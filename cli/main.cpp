@@ -325,6 +325,13 @@ Verb kernels(CLI::App& app) {
   v->add_flag(
       "--index-stats", o.index_stats,
       "Count views, divisions and modulos of all accesses: as composed, merged, simplified");
+  v->add_option("--scheduler", o.scheduler,
+                "lazy, by fusion, or kernelize, by rewriting [SCHEDULER, or lazy]")
+      ->check(CLI::IsMember({"lazy", "kernelize"}));
+  v->add_option("--program", o.program,
+                "Of a program instead: 'float32 2,3: 1 2; exp2 %0', a file of one, or - for "
+                "standard input; with --jsonl one object a line, {\"program\": ..}")
+      ->excludes("model");
   return {v, [] { return run_kernels(o); }};
 }
 

@@ -170,6 +170,8 @@ struct KernelsOptions {
   bool jsonl = false;
   int opt = -1;  // -1: of the environment, or the default
   bool index_stats = false;
+  std::string scheduler;  // lazy, kernelize; empty: of the environment
+  std::string program;    // a program, a file of one, or - for standard input, instead of models
 };
 int run_kernels(const KernelsOptions& options);
 

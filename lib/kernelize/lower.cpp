@@ -121,7 +121,8 @@ class Lowering {
       if (u.op() == Ops::ReduceAxis) most += static_cast<int>(u.arg_as<UOpReduce>().axes.size());
       need.set(u, most);
     }
-    return *need.find(root_);
+    const int* of_root = need.find(root_);
+    return of_root == nullptr ? 0 : *of_root;  // what is in memory is only copied
   }
 
   const ShapeTracker* intern(ShapeTracker st) { return &*views_.insert(std::move(st)).first; }

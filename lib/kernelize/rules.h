@@ -35,7 +35,8 @@ struct Simplifying {
 
 /// How a reduce is parted in two; nullopt where it is not. `source`: what is reduced, of which each
 /// result takes threshold elements or more. The first reduced axis, in order, that has a divisor d
-/// from min(256, 2^size / results) down to 8 and along which neighbours lie apart.
+/// from min(256, 2^size / results) down to 8, less than all terms, and along which neighbours lie
+/// apart.
 struct Split {
   int axis = 0;
   std::int64_t divisor = 1;

@@ -403,7 +403,7 @@ std::optional<Split> split_of(const ShapeTracker& st, std::span<const int> axes,
     const auto at = static_cast<std::size_t>(axis);
     if (strides[at] == sint(0)) continue;
     for (std::int64_t d = most; d >= 8; --d)
-      if (st.shape()[at].as_int() % d == 0) return Split{axis, d};
+      if (st.shape()[at].as_int() % d == 0 && d < terms) return Split{axis, d};
   }
   return std::nullopt;
 }

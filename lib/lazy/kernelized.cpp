@@ -55,7 +55,8 @@ class Converter {
 
   UOp computed(LazyBuffer& b, std::vector<UOp> src) {
     const Op op = b.op();
-    if (b.assigns_to()) return of(b.assigns_to()->base()).assign(src[0]);
+    if (b.assigns_to())
+      return kernelize::as_shape(of(b.assigns_to()->base()).base(), b.shape()).assign(src[0]);
     if (op == Op::Contiguous) return src[0].contiguous();
     if (op == Op::From) return src[0].copy_to(device(b));
     if (op == Op::Noop) return src[0];

@@ -101,6 +101,11 @@ TEST(Split, TakesTheFirstAxisThatHasADivisorAndWhoseNeighboursLieApart) {
   EXPECT_EQ(split_of(copies, both, config), (Split{1, 256}));
   const std::vector<int> last = {1};
   EXPECT_EQ(split_of(ShapeTracker::contiguous({1 << 16, 32768}), last, config), (Split{1, 64}));
+  // Either part has fewer terms than the whole, so that splitting ends at any threshold.
+  Config least;
+  least.reduceop_split_threshold = 2;
+  EXPECT_EQ(split_of(ShapeTracker::contiguous({9}), one, least), std::nullopt);
+  EXPECT_EQ(split_of(ShapeTracker::contiguous({144}), one, least), (Split{0, 72}));
   Config off;
   off.kernelize.split_reduceop = false;
   EXPECT_EQ(split_of(ShapeTracker::contiguous({32768}), one, off), std::nullopt);

@@ -184,6 +184,17 @@ TEST_F(KernelizedTest, CheckRunsBothAndKeepsTheResult) {
   }
 }
 
+TEST_F(KernelizedTest, AnAssignOfABufferCopiesIt) {
+  const ConfigScope scope(kernelizing());
+  const auto a = counting({3}), b = mul(counting({3}), number(2, {3}))->contiguous();
+  realize(Outputs{b});
+  const auto next = a->assign(b);
+  realize(Outputs{next});
+  EXPECT_EQ(next->realized()->read<float>(), (Floats{2, 4, 6}));
+  const auto row = counting({1, 3}), column = row->reshape({3, 1});
+  EXPECT_EQ(values(column->assign(add(column, column))), (Floats{2, 4, 6}));
+}
+
 // Each link would double the views of all before it.
 TEST_F(KernelizedTest, ChainsThatDoubleTheirViewsStaySmall) {
   const ConfigScope scope(kernelizing());

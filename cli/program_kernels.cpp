@@ -1,0 +1,192 @@
+#include "program_kernels.h"
+
+#include <nlohmann/json.hpp>
+
+#include "touchstone/fuzz/uop_program.h"
+#include "touchstone/interp/interpreted.h"
+#include "touchstone/kernelize/kernelize.h"
+#include "touchstone/kernelize/op_of.h"
+#include "touchstone/lazy/schedule.h"
+#include "touchstone/ops/flop_counter.h"
+
+namespace touchstone::cli {
+namespace {
+
+void count(ProgramKernels& out, const LazyOpPtr& ast) {
+  const FlopCounter cost = get_lazyop_info(ast);
+  out.loads += static_cast<std::int64_t>(cost.mem.size()) - 1;
+  out.stores += 1;
+  out.flops += cost.flops.as_int();
+  out.kernels.push_back(ast);
+}
+
+// An elementwise op that kernels lack counts one operation an element, as another that they have.
+UOp countable(const UOp& u) {
+  constexpr OpSet kLacking{Ops::Or, Ops::And, Ops::Shl, Ops::Shr, Ops::Pow, Ops::Threefry};
+  if (!kLacking.has(u.op()) || is_bool(u.dtype().base)) return {};
+  return u.src(0).alu(Ops::Add, {u.src(1)});
+}
+UOp reduce_countable(const UOp& u) {
+  if (u.op() != Ops::ReduceAxis || u.arg_as<UOpReduce>().op != Ops::Mul) return {};
+  UOpReduce arg = u.arg_as<UOpReduce>();
+  arg.op = Ops::Add;
+  return u.with_arg(std::move(arg));
+}
+
+void count_kernel(ProgramKernels& out, const UOp& assign) {
+  const UOpKernelPtr& kernel = assign.src(1).arg_as<UOpKernelPtr>();
+  if (kernel->ast.op() == Ops::Copy) {
+    ++out.copies;
+    return;
+  }
+  const UOp root = kernel->ast;
+  const RewriteMap map = rewrite_map_by(root, [](const UOp& u) {
+    const UOp made = countable(u);
+    return made ? made : reduce_countable(u);
+  });
+  auto counted = std::make_shared<UOpKernel>(UOpKernel{result_of(map, root), {}});
+  count(out,
+        lower_kernel(assign.src(0).assign(assign.src(1).with_arg(UOpKernelPtr(std::move(counted)))))
+            .ast);
+}
+
+ProgramKernels by_rewriting(const fuzz::UOpProgram& program, const Config& config) {
+  ProgramKernels out;
+  const UOp sink = result_of(kernelize_graph(program.sink, config), program.sink);
+  for (const UOp& assign : order_of_kernels(sink)) count_kernel(out, assign);
+  return out;
+}
+
+class ByFusion {
+ public:
+  LazyBufferPtr of(const UOp& u) {
+    for (const UOp& n : u.toposort())
+      if (!made_.has(n) && n.st() != nullptr && !n.dtype().is_none()) made_.set(n, made(n));
+    return *made_.find(u);
+  }
+
+ private:
+  LazyBufferPtr source(const UOp& u, std::size_t i = 0) const { return *made_.find(u.src(i)); }
+
+  static std::string device(const UOp& u) {
+    std::string name = u.device().at(0);
+    Device::add(name, [name] { return make_interpreted_device(name, 1); });
+    return name;
+  }
+
+  LazyBufferPtr made(const UOp& u) const {
+    if (u.op() == Ops::Buffer)
+      return LazyBuffer::from_buffer(
+          std::make_shared<Buffer>(Device::get(device(u)), u.dtype().base, u.size().as_int()),
+          u.shape());
+    if (u.op() == Ops::Const)
+      return LazyBuffer::constant(u.value(), {}, device(u))
+          ->reshape(Shape(u.shape().size(), 1))
+          ->expand(u.shape());
+    if (is_movement(u.op())) return moved(u);
+    if (u.op() == Ops::Contiguous) return source(u)->contiguous();
+    if (group(u.op()) == OpsGroup::Ask) return source(u);
+    if (u.op() == Ops::Copy) return source(u)->copy_to_device(device(u));
+    if (u.op() == Ops::Assign) return source(u)->contiguous()->assign(source(u, 1));
+    if (u.op() == Ops::Cast) return source(u)->cast(u.dtype().base);
+    if (u.op() == Ops::Bitcast) return source(u)->bitcast(u.dtype().base);
+    if (u.op() == Ops::CmpNe)
+      return LazyBuffer::e(Op::Neg, {LazyBuffer::e(Op::CmpEq, {source(u), source(u, 1)})});
+    if (u.op() == Ops::ReduceAxis && u.arg_as<UOpReduce>().op != Ops::Mul) {
+      const auto& [op, axes, fused] = u.arg_as<UOpReduce>();
+      return source(u)->r(op == Ops::Max ? Op::ReduceMax : Op::ReduceSum, axes);
+    }
+    const auto op = kernelize::op_of(u.op());
+    if (!op) throw AstError(u.line() + ": fusion has no such op; ask for --scheduler kernelize");
+    std::vector<LazyBufferPtr> of;
+    for (std::size_t i = 0; i < u.src().size(); ++i) of.push_back(source(u, i));
+    return LazyBuffer::e(*op, of);
+  }
+
+  LazyBufferPtr moved(const UOp& u) const {
+    const LazyBufferPtr x = source(u);
+    switch (u.op()) {
+      case Ops::Reshape:
+        return x->reshape(u.arg_as<Shape>());
+      case Ops::Expand:
+        return x->expand(u.arg_as<Shape>());
+      case Ops::Permute:
+        return x->permute(u.arg_as<std::vector<int>>());
+      case Ops::Pad:
+        return x->pad(u.arg_as<Mask>());
+      case Ops::Shrink:
+        return x->shrink(u.arg_as<Mask>());
+      default:
+        throw AstError(u.line() + ": no movement of LazyBuffers; ask for --scheduler kernelize");
+    }
+  }
+
+  UOpMap<LazyBufferPtr> made_;
+};
+
+ProgramKernels by_fusion(const fuzz::UOpProgram& program) {
+  ProgramKernels out;
+  ByFusion buffers;
+  std::vector<LazyBufferPtr> outputs;
+  for (const UOp& u : program.sink.src()) outputs.push_back(buffers.of(u));
+  for (const ScheduleItem& item : schedule(outputs)) {
+    if (item.kind == Op::Store) count(out, item.ast);
+    out.copies += item.kind == Op::From ? 1 : 0;
+  }
+  return out;
+}
+
+void set_option(Config& config, const std::string& name, std::int64_t value) {
+  KernelizeOptions& o = config.kernelize;
+  const bool on = value != 0;
+  if (name == "FUSE_CONV_BW")
+    o.fuse_conv_bw = on;
+  else if (name == "FUSE_ARANGE")
+    o.fuse_arange = on;
+  else if (name == "SPLIT_REDUCEOP")
+    o.split_reduceop = on;
+  else if (name == "DONT_REALIZE_EXPAND")
+    o.dont_realize_expand = on;
+  else if (name == "DONT_GROUP_REDUCES")
+    o.dont_group_reduces = on;
+  else if (name == "REDUCEOP_SPLIT_THRESHOLD" && value > 0)
+    config.reduceop_split_threshold = value;
+  else if (name == "REDUCEOP_SPLIT_SIZE" && value > 0 && value <= 40)
+    o.reduceop_split_size = static_cast<int>(value);
+  else if (name == "MAX_KERNEL_BUFFERS" && (value == 0 || (value >= 3 && value <= 1 << 20)))
+    o.max_kernel_buffers = static_cast<int>(value);
+  else
+    throw ParseError(
+        fmt::format("there is no option '{}' of value {}; see docs/kernelize.md", name, value));
+}
+
+}  // namespace
+
+ProgramKernels program_kernels(std::string_view text, const Config& config) {
+  const ConfigScope scope(config);
+  const fuzz::UOpProgram program = fuzz::UOpProgram::parse(text);
+  return config.scheduler == Scheduler::Kernelize ? by_rewriting(program, config)
+                                                  : by_fusion(program);
+}
+
+std::string program_answer(const std::string& line, const Config& given) {
+  nlohmann::ordered_json answer;
+  try {
+    const auto question = nlohmann::json::parse(line);
+    Config config = given;
+    if (question.contains("options"))
+      for (const auto& [name, value] : question.at("options").items())
+        set_option(config, name, value.get<std::int64_t>());
+    const ProgramKernels k = program_kernels(question.at("program").get<std::string>(), config);
+    answer = {{"kernels", k.kernels.size()},
+              {"copies", k.copies},
+              {"loads", k.loads},
+              {"stores", k.stores},
+              {"flops", k.flops}};
+  } catch (const std::exception& e) {
+    answer = {{"error", e.what()}};
+  }
+  return answer.dump();
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/device/config.h"
+#include "touchstone/ops/lazy_op.h"
+
+namespace touchstone::cli {
+
+/// What a program is scheduled into, by config.scheduler: nothing of it is computed.
+struct ProgramKernels {
+  std::vector<LazyOpPtr> kernels;  // of those that compute; null where an op is no op of kernels
+  std::int64_t copies = 0, loads = 0, stores = 0, flops = 0;
+};
+
+/// text: in the notation of fuzz/cases/uop_program.h. Throws ParseError, AstError.
+ProgramKernels program_kernels(std::string_view text, const Config& config);
+
+/// {"program": .., "options": {"FUSE_CONV_BW": 1}} -> {"kernels": n, "copies": m, "loads": ..,
+/// "stores": .., "flops": ..} or {"error": ..}, as one line each.
+std::string program_answer(const std::string& line, const Config& config);
+
+}  // namespace touchstone::cli

@@ -1,0 +1,231 @@
+#include "touchstone/fuzz/uop_program.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "touchstone/base/error.h"
+#include "touchstone/fuzz/view_case.h"
+#include "touchstone/kernelize/rules.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+Words words_of(std::string_view text, char at) {
+  Words parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(at), text.size());
+    if (end > 0) parts.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+std::int64_t number_of(std::string_view word) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (word.empty() || error != std::errc() || end != word.data() + word.size())
+    throw ParseError(fmt::format("'{}' is not a number", word.substr(0, 40)));
+  return value;
+}
+
+Shape shape_of(std::string_view word) {
+  Shape shape;
+  if (word == "()") return shape;
+  for (const std::string_view part : words_of(word, ',')) {
+    shape.emplace_back(number_of(part));
+    if (shape.back().as_int() < 0) throw ParseError(fmt::format("a size of {}", part));
+  }
+  return shape;
+}
+
+UOp device_of(std::string_view word) {
+  if (word.size() < 2 || word[0] != 'D' || number_of(word.substr(1)) < 0)
+    throw ParseError(fmt::format("'{}' is no device; D0 is where it runs, D1 the host", word));
+  return UOp::device(std::string(word));
+}
+
+std::optional<Ops> elementwise_named(std::string_view name, bool floats) {
+  if (name == "div") return floats ? Ops::Fdiv : Ops::Idiv;
+  for (const OpsInfo& row : ops_table) {
+    std::string lower(row.name);
+    for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+    if (is_alu(row.op) && lower == name) return row.op;
+  }
+  return std::nullopt;
+}
+
+std::optional<Ops> reduce_named(std::string_view name) {
+  if (name == "reduce_sum") return Ops::Add;
+  if (name == "reduce_max") return Ops::Max;
+  if (name == "reduce_prod") return Ops::Mul;
+  return std::nullopt;
+}
+
+std::optional<Ops> asked(std::string_view name) {
+  if (name == "contiguous" || name == "realize") return Ops::Contiguous;
+  if (name == "contiguous_backward") return Ops::ContiguousBackward;
+  if (name == "detach") return Ops::Detach;
+  if (name == "fuse") return Ops::Fuse;
+  return std::nullopt;
+}
+
+class Builder {
+ public:
+  void statement(std::string_view text) {
+    if (out_.sink) throw ParseError("sink is the last statement");
+    if (text.find(':') != text.npos && text.find("%") == text.npos) return leaf(text);
+    Words words = words_of(text, ' ');
+    if (words.empty()) throw ParseError("an empty statement");
+    const std::string_view name = words[0];
+    std::vector<UOp> of;
+    Words rest;
+    for (const std::string_view w : Words(words.begin() + 1, words.end()))
+      if (w[0] == '%')
+        of.push_back(value(w));
+      else
+        rest.push_back(w);
+    if (of.empty())
+      throw ParseError(fmt::format("there is no statement '{}' without values", name));
+    if (name == "sink") {
+      out_.sink = UOp::sink(std::move(of));
+      return;
+    }
+    add(made(name, of, rest));
+  }
+
+  UOpProgram finish() {
+    if (out_.values.empty()) throw ParseError("an empty program");
+    if (!out_.sink) out_.sink = UOp::sink({out_.values.back()});
+    return std::move(out_);
+  }
+
+ private:
+  UOp value(std::string_view word) const {
+    const std::int64_t i = number_of(word.substr(1));
+    if (i < 0 || i >= std::ssize(out_.values))
+      throw ParseError(fmt::format("{} is not before it", word));
+    return out_.values[static_cast<std::size_t>(i)];
+  }
+
+  void add(const UOp& u) {
+    (void)u.st();  // what does not fit is said here
+    out_.values.push_back(u);
+  }
+
+  void leaf(std::string_view text) {
+    const std::size_t colon = text.find(':');
+    Words words = words_of(text.substr(0, colon), ' ');
+    UOp device = UOp::device("D0");
+    Words values = words_of(text.substr(colon + 1), ' ');
+    for (Words* part : {&words, &values})
+      if (!part->empty() && part->back().starts_with('@')) {
+        device = device_of(part->back().substr(1));
+        part->pop_back();
+      }
+    const bool constant = !words.empty() && words[0] == "const";
+    if (constant) words.erase(words.begin());
+    if (words.size() != 2)
+      throw ParseError(
+          "an input is written DTYPE SHAPE: VALUES, a constant const DTYPE SHAPE: VALUE");
+    const DType dtype = parse_dtype(words[0]);
+    const Shape shape = shape_of(words[1]);
+    for (const std::string_view v : values) (void)Scalar::parse(dtype, v);
+    if (constant) {
+      if (values.size() != 1) throw ParseError("a constant has one value");
+      return add(UOp::constant(Scalar::parse(dtype, values[0]), shape, device));
+    }
+    const std::int64_t n = kernelize::most_elements(shape);
+    if (n == 0) return add(UOp::constant(Scalar::from_int(dtype, 0), shape, device));
+    add(kernelize::as_shape(UOp::new_buffer(device, n, dtype), shape));
+  }
+
+  static void expect(std::string_view name, const std::vector<UOp>& of, std::size_t values,
+                     const Words& rest, std::size_t arguments) {
+    if (of.size() != values) throw ParseError(fmt::format("{} takes {} values", name, values));
+    if (rest.size() != arguments)
+      throw ParseError(fmt::format("{}: {} words too many or too few", name,
+                                   arguments == 0 ? "its" : "its argument, or"));
+  }
+
+  static UOp moved(const UOp& x, const MovementOp& op) {
+    using Kind = MovementOp::Kind;
+    switch (op.kind) {
+      case Kind::Reshape:
+        return x.reshape(op.shape);
+      case Kind::Permute:
+        return x.permute(op.order);
+      case Kind::Expand:
+        return x.expand(op.shape);
+      case Kind::Pad:
+        return x.pad(op.ends);
+      case Kind::Shrink:
+        return x.shrink(op.ends);
+      default:
+        return x.view(ShapeTracker::contiguous(x.shape()).stride(op.steps));
+    }
+  }
+
+  static UOp made(std::string_view name, const std::vector<UOp>& of, const Words& rest) {
+    const UOp& x = of[0];
+    if (is_movement(name)) {
+      expect(name, of, 1, rest, 1);
+      return moved(x, parse_movement(name, rest[0]));
+    }
+    if (const auto ask = asked(name)) {
+      expect(name, of, 1, rest, 0);
+      return x.ask(*ask);
+    }
+    if (name == "cast" || name == "bitcast") {
+      expect(name, of, 1, rest, 1);
+      const DType to = parse_dtype(rest[0]);
+      return name == "cast" ? x.cast(to) : x.bitcast(to);
+    }
+    if (name == "copy") {
+      expect(name, of, 1, rest, rest.empty() ? 0 : 1);
+      if (!rest.empty()) return x.copy_to(device_of(rest[0]));
+      return x.copy_to(UOp::device("D1")).copy_to(x.device_node());
+    }
+    if (name == "assign") {
+      expect(name, of, 2, rest, 0);
+      return x.assign(of[1]);
+    }
+    if (const auto op = reduce_named(name)) {
+      expect(name, of, 1, rest, 1);
+      std::vector<int> axes;
+      for (const sint& a : shape_of(rest[0])) axes.push_back(static_cast<int>(a.as_int()));
+      return x.reduce(*op, std::move(axes));
+    }
+    const auto op = elementwise_named(name, is_float(of[of.size() > 2 ? 1 : 0].dtype().base));
+    if (!op) throw ParseError(fmt::format("there is no statement '{}'", name));
+    expect(name, of, static_cast<std::size_t>(info(*op).least), rest, 0);
+    return x.alu(*op, std::vector<UOp>(of.begin() + 1, of.end()));
+  }
+
+  UOpProgram out_;
+};
+
+}  // namespace
+
+UOpProgram UOpProgram::parse(std::string_view text) {
+  Builder builder;
+  std::size_t number = 0;
+  for (const std::string_view part : words_of(text, ';')) {
+    std::string_view statement = part;
+    while (!statement.empty() && (statement.front() == ' ' || statement.front() == '\n'))
+      statement.remove_prefix(1);
+    while (!statement.empty() && (statement.back() == ' ' || statement.back() == '\n'))
+      statement.remove_suffix(1);
+    try {
+      builder.statement(statement);
+    } catch (const Error& e) {
+      throw ParseError(fmt::format("statement %{}: {}", number, e.what()));
+    }
+    ++number;
+  }
+  return builder.finish();
+}
+
+}  // namespace touchstone::fuzz
