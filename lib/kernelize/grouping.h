@@ -18,6 +18,10 @@ UOpSet what_gets_memory(const UOp& sink, const Config& config, const UOpSet& als
 UOpSet seen_too_often(const UOp& sink, const UOpSet& memory, std::size_t most);
 inline constexpr std::size_t kMostViews = 64;
 
+/// FUSE_ARANGE: what is made of constants alone with a reduce among it, and is read by work that a
+/// reduce of something else computes, is FUSEd there.
+RewriteMap fuse_aranges(const UOp& sink, const RewriteMap& before);
+
 /// `view` of `reduce` as a marked reduce of what it reduces, FUSEd, seen through as many more axes.
 UOp reduce_through(const UOp& view, const UOp& reduce);
 

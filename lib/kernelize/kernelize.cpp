@@ -128,6 +128,11 @@ RewriteMap kernelize_graph(const UOp& sink, const Config& config, Assigns assign
                               tidy_up = tidy(), drop = drop_tags(), to_kernels = create_kernels();
   Simplifying shared{config};
   RewriteMap map = graph_rewrite_map(sink, simplify, RewriteContext(shared), {.pass = "simplify"});
+  if (config.kernelize.fuse_arange) {
+    map = fuse_aranges(result_of(map, sink), map);
+    map = graph_rewrite_map(result_of(map, sink), simplify, RewriteContext(shared),
+                            {.pass = "simplify"}, &map);
+  }
   UOp at = result_of(map, sink);
   UOpSet memory = memory_of(at, config);
   map = graph_rewrite_map(at, put_barriers, RewriteContext(memory),

@@ -61,7 +61,7 @@ class Lowering {
     if (kernel->ast.op() != Ops::Sink)
       throw AstError(kernel->ast.line() + " is no kernel that computes");
     root_ = kernel->ast.src(0);
-    if (root_.op() == Ops::Assign) root_ = UOp(root_.src(1));
+    if (root_.op() == Ops::Assign && root_.src(1).op() != Ops::Kernel) root_ = UOp(root_.src(1));
   }
 
   LoweredKernel run() {

@@ -98,6 +98,27 @@ TEST(Kernelize, FuseMakesOneKernelOfASoftmax) {
   EXPECT_EQ(count({y.ask(Ops::Fuse)}), 1U);
 }
 
+// 1, 2, ... n as the sums of the rows of a triangle of ones.
+UOp arange(std::int64_t n) {
+  const UOp ones = UOp::constant(Scalar::of(std::int32_t{1}), {n}, kHost);
+  const UOp rows = ones.pad({{n - 1, 0}}).reshape({1, 2 * n - 1}).expand({n, 2 * n - 1});
+  const UOp steps = rows.reshape({n * (2 * n - 1)}).shrink({{0, n * (2 * n - 2)}});
+  return steps.reshape({n, 2 * n - 2}).shrink({{0, n}, {0, n}}).reduce(Ops::Add, {1}).reshape({n});
+}
+
+TEST(Kernelize, IndexingByAnArangeIsOneKernelWhereAsked) {
+  const UOp x = array({8, 4}), index = array({3}, DType::Int32);
+  const UOp at = add(arange(8), UOp::constant(Scalar::of(std::int32_t{-1}), {8}, kHost));
+  const UOp hit = at.reshape({1, 8, 1}).expand({3, 8, 4}).alu(
+      Ops::CmpEq, {index.reshape({3, 1, 1}).expand({3, 8, 4})});
+  const UOp wide = x.reshape({1, 8, 4}).expand({3, 8, 4});
+  const UOp picked = hit.alu(Ops::Where, {wide, wide.const_like(0.0)}).reduce(Ops::Add, {1});
+  Config config;
+  EXPECT_EQ(count({picked}, config), 2U);
+  config.kernelize.fuse_arange = true;
+  EXPECT_EQ(count({picked}, config), 1U);
+}
+
 TEST(Kernelize, DistinctContiguousNodesStayDistinctUnderFuse) {
   const UOp x = array({4, 8});
   const UOp a = x.alu(Ops::Sin).contiguous(), b = x.alu(Ops::Neg).contiguous();

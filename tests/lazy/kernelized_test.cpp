@@ -191,6 +191,12 @@ TEST_F(KernelizedTest, AnAssignOfABufferCopiesIt) {
   const auto next = a->assign(b);
   realize(Outputs{next});
   EXPECT_EQ(next->realized()->read<float>(), (Floats{2, 4, 6}));
+  // What it becomes is an output, too, once more.
+  const auto c = counting({1}), w = c->assign(mul(counting({1}), number(3, {1})));
+  const auto nothing = w->pad({{1, 0}})->shrink({{0, 1}});
+  const auto again = LazyBuffer::e(Op::Sub, {w, nothing});
+  realize(Outputs{again, w});
+  EXPECT_EQ(again->realized()->read<float>(), Floats{3});
   const auto row = counting({1, 3}), column = row->reshape({3, 1});
   EXPECT_EQ(values(column->assign(add(column, column))), (Floats{2, 4, 6}));
 }
