@@ -548,7 +548,7 @@ TEST_F(Cli, ASignalLeavesNoTemporaryDirectory) {
   const Answer run = touchstone_run("fuzz --cases 100000 --seed 1 & sleep 1; ls " + file("") +
                                         "; kill -TERM $!; wait $!; echo code $? #",
                                     "export TMPDIR=" + file("") + ";");
-  EXPECT_THAT(run.text, HasSubstr("touchstone-fuzz-")) << "it had one";
+  EXPECT_THAT(run.text, HasSubstr("touchstone-fuzz")) << "it had one";
   EXPECT_THAT(run.text, HasSubstr("code 143"));
   // A compiler that was at work ends by itself, and takes its own files with it.
   for (int i = 0; i < 100 && !std::filesystem::is_empty(dir_.path()); ++i)
