@@ -102,9 +102,14 @@ PatternMatcher create_kernels() {
 
 RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
   const std::vector<UOp> order = sink.toposort();
-  UOpMap<std::vector<UOp>> writers;  // of a buffer
-  for (const UOp& u : order)
-    if (u.op() == Ops::Assign) writers[u.src(0)].push_back(u);
+  UOpMap<std::vector<UOp>> writers, readers;  // of a buffer; of a buffer or an ASSIGN
+  for (const UOp& u : order) {
+    if (u.op() != Ops::Assign) continue;
+    writers[u.src(0)].push_back(u);
+    if (u.src(1).op() != Ops::Kernel) continue;
+    const std::vector<UOp>& reads = u.src(1).src();
+    for (std::size_t k = 1; k < reads.size(); ++k) readers[reads[k]].push_back(u);
+  }
   UOpMap<std::vector<UOp>> first;  // what an ASSIGN must wait for
   const auto waits = [&](const UOp& assign, const UOp& reader) {
     std::vector<UOp>& of = first[assign];
@@ -125,12 +130,8 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
             "first assign, or make one of them contiguous()",
             target_text(writer)));
       const UOp version = i == 0 ? buffer : all[i - 1];
-      for (const UOp& u : order) {
-        if (u.op() != Ops::Assign || u == writer || u.src(1).op() != Ops::Kernel) continue;
-        const std::vector<UOp>& reads = u.src(1).src();
-        for (std::size_t k = 1; k < reads.size(); ++k)
-          if (reads[k] == version) waits(writer, u);
-      }
+      if (const auto* all_readers = readers.find(version))
+        for (const UOp& u : *all_readers) waits(writer, u);
     }
   if (first.empty()) return before;
   // A circle of waiting: one kernel needs the value both before and after.
