@@ -1,14 +1,15 @@
-#include <fstream>
 #include <iostream>
 #include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "answer_lines.h"
 #include "index_stats.h"
 #include "model_graph.h"
 #include "program_kernels.h"
 #include "terminal.h"
+#include "touchstone/base/file.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/render_c.h"
 #include "touchstone/ops/kernel_json.h"
@@ -84,29 +85,25 @@ void list_models() {
   fmt::print("{}", table.str());
 }
 
-std::string text_of(std::istream& in) {
-  return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
-}
-
 int print_program(const KernelsOptions& options) {
-  std::ifstream file;
-  const bool stdin_too = options.program == "-";
-  if (!stdin_too && options.program.find(':') == std::string::npos) {
-    file.open(options.program);
-    if (!file)
-      throw SystemError(fmt::format("cannot read '{}', a file of a program", options.program));
-  }
-  std::istream& in = stdin_too ? std::cin : file;
-  const bool reads = stdin_too || file.is_open();
-  if (options.jsonl && reads) {
-    for (std::string line; std::getline(in, line);)
-      if (!line.empty()) fmt::print("{}\n", program_answer(line, Config::current()));
+  // A program names the element type of an input, then a colon, before anything else.
+  const bool from_input = options.program == "-";
+  const bool from_file = !from_input && options.program.find(':') == std::string::npos;
+  const LineStream::Answer answer = [](std::string_view line) {
+    return program_answer(line, Config::current());
+  };
+  if (options.jsonl && from_input) {
+    answer_lines("kernels", answer, LineStream::Blank::Answered);
     return kExitOk;
   }
-  const std::string text = reads ? text_of(in) : options.program;
+  const std::string text = from_file    ? read_file(options.program)
+                           : from_input ? std::string(std::istreambuf_iterator<char>(std::cin), {})
+                                        : options.program;
   if (options.jsonl) {
-    const nlohmann::json question = {{"program", text}};
-    fmt::print("{}\n", program_answer(question.dump(), Config::current()));
+    LineStream stream(
+        answer, [](std::string_view line) { fmt::print("{}", line); }, LineStream::Blank::Answered);
+    stream.take(from_file ? text : nlohmann::json{{"program", text}}.dump() + "\n");
+    stream.finish();
     return kExitOk;
   }
   const ProgramKernels made = program_kernels(text, Config::current());

@@ -59,10 +59,13 @@ ProgramKernels by_rewriting(const fuzz::UOpProgram& program, const Config& confi
 
 class ByFusion {
  public:
-  LazyBufferPtr of(const UOp& u) {
-    for (const UOp& n : u.toposort())
-      if (!made_.has(n) && n.st() != nullptr && !n.dtype().is_none()) made_.set(n, made(n));
-    return *made_.find(u);
+  /// Of each source of the sink, which are computed.
+  std::vector<LazyBufferPtr> outputs_of(const UOp& sink) {
+    for (const UOp& n : sink.toposort())
+      if (n.st() != nullptr && !n.dtype().is_none()) made_.set(n, made(n));
+    std::vector<LazyBufferPtr> outputs;
+    for (std::size_t i = 0; i < sink.src().size(); ++i) outputs.push_back(source(sink, i));
+    return outputs;
   }
 
  private:
@@ -127,9 +130,7 @@ class ByFusion {
 ProgramKernels by_fusion(const fuzz::UOpProgram& program) {
   ProgramKernels out;
   ByFusion buffers;
-  std::vector<LazyBufferPtr> outputs;
-  for (const UOp& u : program.sink.src()) outputs.push_back(buffers.of(u));
-  for (const ScheduleItem& item : schedule(outputs)) {
+  for (const ScheduleItem& item : schedule(buffers.outputs_of(program.sink))) {
     if (item.kind == Op::Store) count(out, item.ast);
     out.copies += item.kind == Op::From ? 1 : 0;
   }
@@ -160,6 +161,30 @@ void set_option(Config& config, const std::string& name, std::int64_t value) {
         fmt::format("there is no option '{}' of value {}; see docs/kernelize.md", name, value));
 }
 
+// The program of a line; its options are set in `config`. Throws ParseError.
+std::string read_question(std::string_view line, Config& config) {
+  nlohmann::json question;
+  try {
+    question = nlohmann::json::parse(line);
+  } catch (const nlohmann::json::parse_error& e) {
+    throw ParseError(fmt::format("the line is no JSON from byte {} on", e.byte));
+  }
+  if (!question.is_object() || !question.contains("program") || !question["program"].is_string())
+    throw ParseError(R"(a line is an object with a text, as {"program": "float32 4: 1; neg %0"})");
+  for (const auto& [name, value] : question.items())
+    if (name != "program" && name != "options")
+      throw ParseError(fmt::format("a line has no member '{}', only program and options", name));
+  if (const auto options = question.find("options"); options != question.end()) {
+    if (!options->is_object()) throw ParseError("options are an object of whole numbers");
+    for (const auto& [name, value] : options->items()) {
+      if (!value.is_number_integer())
+        throw ParseError(fmt::format("option '{}' is {}, not a whole number", name, value.dump()));
+      set_option(config, name, value.get<std::int64_t>());
+    }
+  }
+  return question["program"].get<std::string>();
+}
+
 }  // namespace
 
 ProgramKernels program_kernels(std::string_view text, const Config& config) {
@@ -169,24 +194,23 @@ ProgramKernels program_kernels(std::string_view text, const Config& config) {
                                                   : by_fusion(program);
 }
 
-std::string program_answer(const std::string& line, const Config& given) {
+std::string program_answer(std::string_view line, const Config& given) {
   nlohmann::ordered_json answer;
   try {
-    const auto question = nlohmann::json::parse(line);
     Config config = given;
-    if (question.contains("options"))
-      for (const auto& [name, value] : question.at("options").items())
-        set_option(config, name, value.get<std::int64_t>());
-    const ProgramKernels k = program_kernels(question.at("program").get<std::string>(), config);
+    const std::string program = read_question(line, config);
+    const ProgramKernels k = program_kernels(program, config);
     answer = {{"kernels", k.kernels.size()},
               {"copies", k.copies},
               {"loads", k.loads},
               {"stores", k.stores},
               {"flops", k.flops}};
+  } catch (const std::bad_alloc&) {
+    answer = {{"error", "out of memory"}};
   } catch (const std::exception& e) {
     answer = {{"error", e.what()}};
   }
-  return answer.dump();
+  return answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace touchstone::cli

@@ -20,6 +20,6 @@ ProgramKernels program_kernels(std::string_view text, const Config& config);
 
 /// {"program": .., "options": {"FUSE_CONV_BW": 1}} -> {"kernels": n, "copies": m, "loads": ..,
 /// "stores": .., "flops": ..} or {"error": ..}, as one line each.
-std::string program_answer(const std::string& line, const Config& config);
+std::string program_answer(std::string_view line, const Config& config);
 
 }  // namespace touchstone::cli

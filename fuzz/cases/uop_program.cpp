@@ -190,7 +190,9 @@ class Builder {
     }
     if (name == "assign") {
       expect(name, of, 2, rest, 0);
-      return x.assign(of[1]);
+      // Without elements there is no memory to put it into.
+      if (kernelize::most_elements(x.shape()) == 0) return of[1];
+      return (x.base().op() == Ops::Const ? x.contiguous() : x).assign(of[1]);
     }
     if (const auto op = reduce_named(name)) {
       expect(name, of, 1, rest, 1);

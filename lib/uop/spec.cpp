@@ -51,8 +51,10 @@ std::string is_constant(const UOp& u) {
   if (u.src().empty()) return "";
   if (u.src(0).op() != Ops::View) return "its source is no VIEW";
   const auto* st = std::get_if<ShapeTracker>(&u.src(0).arg());
-  if (st == nullptr || st->views().size() != 1 || st->masked())
-    return "its shape is not one view without a mask";
+  if (st == nullptr || st->views().size() != 1) return "its shape is not one view without a mask";
+  // A view without elements has an empty mask, however it came about.
+  const bool empty = std::ranges::any_of(st->shape(), [](const sint& n) { return n == sint(0); });
+  if (st->masked() && !empty) return "its shape is not one view without a mask";
   return "";
 }
 std::string is_variable(const UOp& u) {

@@ -113,5 +113,32 @@ TEST(Bits, AnswersEachLineBeforeTheNextAndGoesOnAfterAnError) {
   EXPECT_EQ(peer.finish(), 2);
 }
 
+TEST(KernelsJsonl, EveryLineGetsAnAnswer) {
+  for (const char* scheduler : {"lazy", "kernelize"}) {
+    Peer peer("kernels", "--jsonl", "--scheduler", scheduler, "--program", "-");
+    const auto answer = [&](const std::string& line) {
+      peer.write(line + "\n");
+      return peer.read_line();
+    };
+    const std::string one = R"({"kernels":1,"copies":0,"loads":1,"stores":1,"flops":4})";
+    EXPECT_EQ(answer(R"({"program":"float32 4: 1 2 3 4; neg %0"})"), one) << scheduler;
+    EXPECT_THAT(answer(""), HasSubstr("no JSON from byte 1 on"));
+    EXPECT_THAT(answer("[1]"), HasSubstr("a line is an object with a text"));
+    EXPECT_THAT(answer(R"({"program":"float32 4: 1; foo %0"})"), HasSubstr("'foo'"));
+    EXPECT_THAT(answer(R"({"program":"float32 4: 1; neg %0","other":1})"), HasSubstr("'other'"));
+    EXPECT_THAT(answer(R"({"program":"float32 4: 1; neg %0","options":{"NOPE":1}})"),
+                HasSubstr("no option 'NOPE'"));
+    EXPECT_THAT(answer(R"({"program":"float32 4: 1; neg %0","options":{"FUSE_ARANGE":"x"}})"),
+                HasSubstr("not a whole number"));
+    // Without elements, and assigned to what has no memory.
+    const std::string none = R"({"kernels":0,"copies":0,"loads":0,"stores":0,"flops":0})";
+    EXPECT_EQ(answer(R"({"program":"int32 2,0: 1; div %0 %0; assign %0 %1"})"), none) << scheduler;
+    EXPECT_THAT(answer(R"({"program":"bool 4,0: 1; pad %0 0:0,2:1; assign %1 %1"})"),
+                HasSubstr("\"kernels\":"));
+    EXPECT_EQ(answer(R"({"program":"float32 4: 1 2 3 4; neg %0"})"), one) << scheduler;
+    EXPECT_EQ(peer.finish(), 0);
+  }
+}
+
 }  // namespace
 }  // namespace touchstone
