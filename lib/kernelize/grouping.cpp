@@ -18,6 +18,7 @@ class Grouping {
 
   UOpSet run() {
     must();
+    asked_ = memory_;
     before_expand();
     before_unsafe_pad();
     if (!config_.kernelize.dont_group_reduces) group_reduces();
@@ -239,19 +240,31 @@ class Grouping {
   }
 
   // A reduce of a reduce through a view, its only reader: the inner one is computed inside.
+  // Whether padding put below u, which a mask above it would do, could give other values.
+  bool meets_unsafe(const UOp& u) const {
+    const auto inside = [&](const UOp& n) {
+      return n == u || !(realized(n) || always_contiguous(n.op()));
+    };
+    for (const UOp& n : u.toposort(inside))
+      if (inside(n) && info(n.op()).unsafe_pad) return true;
+    return false;
+  }
+
   void join_double_reduces() {
     for (const UOp& r : order_) {
       if (r.op() != Ops::ReduceAxis || r.src(0).op() != Ops::View || r.src(0).src().empty())
         continue;
       const UOp& inner = r.src(0).src(0);
       const std::vector<Use>* uses = children_.find(inner);
-      if (inner.op() == Ops::ReduceAxis && uses != nullptr && uses->size() == 1 && realized(inner))
+      if (inner.op() == Ops::ReduceAxis && uses != nullptr && uses->size() == 1 &&
+          realized(inner) && !asked_.has(inner) && !meets_unsafe(inner))
         taken_back_.add(inner);
     }
   }
 
   std::vector<UOp> order_;
   const Config& config_;
+  UOpSet asked_;  // as outputs, or in so many words
   UOpSet memory_, taken_back_, assigned_;
   UOpMap<std::vector<Use>> children_;
   UOpMap<UOp> serves_;  // what is stored behind a reduce -> the reduce
