@@ -15,25 +15,10 @@ namespace {
 constexpr const char* kDevice = "FUZZ";
 using Values = std::vector<std::vector<double>>;  // of each input
 
-Tensor moved(const Tensor& x, const MovementOp& op) {
-  using Kind = MovementOp::Kind;
-  switch (op.kind) {
-    case Kind::Reshape:
-      return x.reshape(op.shape);
-    case Kind::Permute:
-      return x.permute(op.order);
-    case Kind::Expand:
-      return x.expand(op.shape);
-    case Kind::Pad:
-      return x.pad(op.ends);
-    case Kind::Shrink:
-      return x.shrink(op.ends);
-    default: {
-      std::vector<Slice> slices;
-      for (const std::int64_t step : op.steps) slices.push_back({.step = step});
-      return x.slice(slices);
-    }
-  }
+Tensor strided(const Tensor& x, const std::vector<std::int64_t>& steps) {
+  std::vector<Slice> slices;
+  for (const std::int64_t step : steps) slices.push_back({.step = step});
+  return x.slice(slices);
 }
 
 struct Statement {
@@ -73,7 +58,7 @@ Tensor evaluate(const Program& program, const std::vector<Tensor>& inputs, bool 
     if (s.name == "input") {
       values.push_back(inputs[next++]);
     } else if (is_movement(s.name)) {
-      values.push_back(moved(x[0], s.movement));
+      values.push_back(apply_movement(x[0], s.movement, strided));
     } else if (s.name == "realize") {
       values.push_back(early ? x[0].realize() : x[0]);
     } else if (s.name == "softmax") {

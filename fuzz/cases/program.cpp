@@ -8,11 +8,6 @@
 #include "touchstone/ops/op.h"
 
 namespace touchstone::fuzz {
-namespace {
-
-using Sizes = std::vector<std::int64_t>;
-constexpr std::int64_t kMostProgramElements = 4096;
-constexpr std::size_t kMostSteps = 200;
 
 std::vector<std::string_view> split(std::string_view text, char at) {
   std::vector<std::string_view> parts;
@@ -31,6 +26,12 @@ std::int64_t number(std::string_view word) {
     throw ParseError(fmt::format("'{}' is not a number", word.substr(0, 40)));
   return value;
 }
+
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+constexpr std::int64_t kMostProgramElements = 4096;
+constexpr std::size_t kMostSteps = 200;
 
 Sizes numbers(std::string_view word) {
   Sizes out;

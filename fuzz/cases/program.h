@@ -51,6 +51,31 @@ struct Program {
   std::vector<ProgramType> types() const;
 };
 
+/// The parts of a text between `at`, without empty ones.
+std::vector<std::string_view> split(std::string_view text, char at);
+/// Throws ParseError where a word is not a number that fits.
+std::int64_t number(std::string_view word);
+
+/// x moved by `op`, of reshape to stride; `strided(x, steps)` takes every so many.
+template <class T, class Strided>
+T apply_movement(const T& x, const MovementOp& op, const Strided& strided) {
+  using Kind = MovementOp::Kind;
+  switch (op.kind) {
+    case Kind::Reshape:
+      return x.reshape(op.shape);
+    case Kind::Permute:
+      return x.permute(op.order);
+    case Kind::Expand:
+      return x.expand(op.shape);
+    case Kind::Pad:
+      return x.pad(op.ends);
+    case Kind::Shrink:
+      return x.shrink(op.ends);
+    default:
+      return strided(x, op.steps);
+  }
+}
+
 /// The op of an elementwise statement or a reduce. Throws ParseError where it is of area tensor.
 Op op_of(std::string_view statement);
 std::vector<int> axes_of(const ProgramStep& reduce);

@@ -1,11 +1,10 @@
 #include "touchstone/fuzz/uop_program.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "touchstone/base/error.h"
-#include "touchstone/fuzz/view_case.h"
+#include "touchstone/fuzz/program.h"
 #include "touchstone/kernelize/rules.h"
 
 namespace touchstone::fuzz {
@@ -13,36 +12,18 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-Words words_of(std::string_view text, char at) {
-  Words parts;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(at), text.size());
-    if (end > 0) parts.push_back(text.substr(0, end));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return parts;
-}
-
-std::int64_t number_of(std::string_view word) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (word.empty() || error != std::errc() || end != word.data() + word.size())
-    throw ParseError(fmt::format("'{}' is not a number", word.substr(0, 40)));
-  return value;
-}
-
 Shape shape_of(std::string_view word) {
   Shape shape;
   if (word == "()") return shape;
-  for (const std::string_view part : words_of(word, ',')) {
-    shape.emplace_back(number_of(part));
+  for (const std::string_view part : split(word, ',')) {
+    shape.emplace_back(number(part));
     if (shape.back().as_int() < 0) throw ParseError(fmt::format("a size of {}", part));
   }
   return shape;
 }
 
 UOp device_of(std::string_view word) {
-  if (word.size() < 2 || word[0] != 'D' || number_of(word.substr(1)) < 0)
+  if (word.size() < 2 || word[0] != 'D' || number(word.substr(1)) < 0)
     throw ParseError(fmt::format("'{}' is no device; D0 is where it runs, D1 the host", word));
   return UOp::device(std::string(word));
 }
@@ -77,7 +58,7 @@ class Builder {
   void statement(std::string_view text) {
     if (out_.sink) throw ParseError("sink is the last statement");
     if (text.find(':') != text.npos && text.find("%") == text.npos) return leaf(text);
-    Words words = words_of(text, ' ');
+    Words words = split(text, ' ');
     if (words.empty()) throw ParseError("an empty statement");
     const std::string_view name = words[0];
     std::vector<UOp> of;
@@ -104,7 +85,7 @@ class Builder {
 
  private:
   UOp value(std::string_view word) const {
-    const std::int64_t i = number_of(word.substr(1));
+    const std::int64_t i = number(word.substr(1));
     if (i < 0 || i >= std::ssize(out_.values))
       throw ParseError(fmt::format("{} is not before it", word));
     return out_.values[static_cast<std::size_t>(i)];
@@ -117,9 +98,9 @@ class Builder {
 
   void leaf(std::string_view text) {
     const std::size_t colon = text.find(':');
-    Words words = words_of(text.substr(0, colon), ' ');
+    Words words = split(text.substr(0, colon), ' ');
     UOp device = UOp::device("D0");
-    Words values = words_of(text.substr(colon + 1), ' ');
+    Words values = split(text.substr(colon + 1), ' ');
     for (Words* part : {&words, &values})
       if (!part->empty() && part->back().starts_with('@')) {
         device = device_of(part->back().substr(1));
@@ -150,29 +131,13 @@ class Builder {
                                    arguments == 0 ? "its" : "its argument, or"));
   }
 
-  static UOp moved(const UOp& x, const MovementOp& op) {
-    using Kind = MovementOp::Kind;
-    switch (op.kind) {
-      case Kind::Reshape:
-        return x.reshape(op.shape);
-      case Kind::Permute:
-        return x.permute(op.order);
-      case Kind::Expand:
-        return x.expand(op.shape);
-      case Kind::Pad:
-        return x.pad(op.ends);
-      case Kind::Shrink:
-        return x.shrink(op.ends);
-      default:
-        return x.view(ShapeTracker::contiguous(x.shape()).stride(op.steps));
-    }
-  }
-
   static UOp made(std::string_view name, const std::vector<UOp>& of, const Words& rest) {
     const UOp& x = of[0];
     if (is_movement(name)) {
       expect(name, of, 1, rest, 1);
-      return moved(x, parse_movement(name, rest[0]));
+      return apply_movement(x, parse_movement(name, rest[0]), [](const UOp& u, const auto& steps) {
+        return u.view(ShapeTracker::contiguous(u.shape()).stride(steps));
+      });
     }
     if (const auto ask = asked(name)) {
       expect(name, of, 1, rest, 0);
@@ -214,7 +179,7 @@ class Builder {
 UOpProgram UOpProgram::parse(std::string_view text) {
   Builder builder;
   std::size_t number = 0;
-  for (const std::string_view part : words_of(text, ';')) {
+  for (const std::string_view part : split(text, ';')) {
     std::string_view statement = part;
     while (!statement.empty() && (statement.front() == ' ' || statement.front() == '\n'))
       statement.remove_prefix(1);

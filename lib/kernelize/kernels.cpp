@@ -134,9 +134,6 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
         for (const UOp& u : *all_readers) waits(writer, u);
     }
   if (first.empty()) return before;
-  // A circle of waiting: one kernel needs the value both before and after.
-  enum class State : std::uint8_t { New, Open, Done };
-  UOpMap<State> state;
   const auto needs = [&](const UOp& u) {
     std::vector<UOp> all = u.src();
     if (const auto* more = first.find(u)) all.insert(all.end(), more->begin(), more->end());
@@ -148,50 +145,35 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
     std::size_t next = 0;
   };
   std::vector<Frame> path;
+  UOpSet entered;
+  UOpMap<UOp> made;
+  // A circle of waiting, in which there is an assign: a kernel needs the value both before and
+  // after.
+  const auto refuse = [&](const UOp& back_at) {
+    std::size_t i = path.size();
+    do --i;
+    while (path[i].node.op() != Ops::Assign && path[i].node != back_at);
+    throw AstError(fmt::format(
+        "cycle detected: {} is read before and after it is assigned to, by kernels that wait for "
+        "each other; what reads it must either depend on ASSIGN or BUFFER",
+        path[i].node.op() == Ops::Assign ? target_text(path[i].node) : back_at.line()));
+  };
   const auto enter = [&](const UOp& u) {
-    const auto [at, fresh] = state.emplace(u, State::Open);
-    if (!fresh) {
-      if (*at == State::Open && u.op() == Ops::Assign)
-        throw AstError(fmt::format(
-            "cycle detected: {} is read before and after it is assigned to, by kernels that wait "
-            "for each other; what reads it must either depend on ASSIGN or BUFFER",
-            target_text(u)));
-      return;
-    }
+    if (made.has(u)) return;
+    if (!entered.add(u)) refuse(u);
     path.push_back({u, needs(u), 0});
   };
   enter(sink);
   while (!path.empty()) {
-    Frame& f = path.back();
-    if (f.next < f.needs.size()) {
-      const UOp next = f.needs[f.next++];
-      enter(next);
+    if (Frame& f = path.back(); f.next < f.needs.size()) {
+      enter(UOp(f.needs[f.next++]));
       continue;
     }
-    state.set(f.node, State::Done);
+    const Frame done = std::move(path.back());
     path.pop_back();
-  }
-  // Without circles, from what waits for nothing upwards.
-  UOpMap<UOp> made;
-  for (;;) {
-    bool changed = false, missing = false;
-    for (const UOp& u : order) {
-      if (made.has(u)) continue;
-      bool ready = true;
-      for (const UOp& n : needs(u)) ready = ready && made.has(n);
-      if (!ready) {
-        missing = true;
-        continue;
-      }
-      std::vector<UOp> src;
-      for (const UOp& s : u.src()) src.push_back(*made.find(s));
-      if (const auto* more = first.find(u))
-        for (const UOp& n : *more) src.push_back(*made.find(n));
-      made.set(u, src == u.src() ? u : u.with_src(std::move(src)));
-      changed = true;
-    }
-    if (!missing) break;
-    if (!changed) throw AstError("cycle detected among assigns");
+    std::vector<UOp> src;
+    for (const UOp& n : done.needs) src.push_back(*made.find(n));
+    made.set(done.node, src == done.node.src() ? done.node : done.node.with_src(std::move(src)));
   }
   RewriteMap out;
   for (const auto& [u, result] : made)
