@@ -632,6 +632,12 @@ void tidy_up_on_signals() {
   }).detach();
 }
 
+// A signal came, and another thread ends us by it. What a verb made of backends and compilers that
+// the signal ended is no result.
+void leave_to_signal() {
+  while (touchstone::cli::OrderlyEnd::wanted()) ::pause();
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -640,10 +646,10 @@ int main(int argc, char** argv) {
   try {
     tidy_up_on_signals();
     const int code = touchstone::cli::run(argc, argv);
+    leave_to_signal();
     if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
     why = fmt::format("cannot write to standard output: {}", std::strerror(errno));
   } catch (const touchstone::Interrupted& e) {
-    while (touchstone::cli::OrderlyEnd::wanted()) ::pause();  // another thread ends us
     why = e.what();
   } catch (const touchstone::Error& e) {
     why = e.what();
@@ -654,6 +660,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     why = fmt::format("internal error: {}", e.what());
   }
+  leave_to_signal();
   std::fputs(("touchstone: " + touchstone::visible_lines(why) + "\n").c_str(),
              stderr);  // unlike fmt it never throws
   return touchstone::cli::kExitBad;
