@@ -130,91 +130,62 @@ Proof proof_of(const Reduced& reduced) {
 
 // ---- out -----------------------------------------------------------------------------------
 
-using Out = fmt::memory_buffer;
+using nlohmann::ordered_json;
 
-void put(Out& out, std::string_view text) { out.append(text); }
+ordered_json value_of(std::int64_t value) { return value; }
 
-void put(Out& out, std::int64_t value) { fmt::format_to(std::back_inserter(out), "{}", value); }
-
-std::string json_text(std::string_view text) {
-  return json(text).dump(-1, ' ', true, json::error_handler_t::replace);
+ordered_json value_of(const sint& value) {
+  return value.is_int() ? ordered_json(value.as_int()) : ordered_json(value.str());
 }
 
-void put(Out& out, const sint& value) {
-  if (value.is_int())
-    put(out, value.as_int());
-  else
-    put(out, json_text(value.str()));
-}
-
-void put(Out& out, const Range& range) {
-  put(out, "[");
-  put(out, range.first);
-  put(out, ",");
-  put(out, range.second);
-  put(out, "]");
-}
-
-void put(Out& out, const View& view);
+ordered_json value_of(const Range& range);
+ordered_json value_of(const View& view);
+template <typename T>
+ordered_json value_of(const std::vector<T>& values);
 
 template <typename T>
-void put(Out& out, const std::optional<T>& value) {
-  if (value)
-    put(out, *value);
-  else
-    put(out, "null");
+ordered_json value_of(const std::optional<T>& value) {
+  return value ? value_of(*value) : ordered_json();
 }
 
 template <typename T>
-void put(Out& out, const std::vector<T>& values) {
-  put(out, "[");
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (i > 0) put(out, ",");
-    put(out, values[i]);
-  }
-  put(out, "]");
+ordered_json value_of(const std::vector<T>& values) {
+  ordered_json list = ordered_json::array();
+  for (const T& value : values) list.push_back(value_of(value));
+  return list;
 }
 
-void put(Out& out, const View& view) {
-  put(out, "[");
-  put(out, view.shape());
-  put(out, ",");
-  put(out, view.strides());
-  put(out, ",");
-  put(out, view.offset());
-  put(out, ",");
-  if (view.mask())
-    put(out, *view.mask());
-  else
-    put(out, "null");
-  put(out, "]");
+template <typename... Values>
+ordered_json list_of(const Values&... values) {
+  ordered_json list = ordered_json::array();
+  (list.push_back(value_of(values)), ...);
+  return list;
 }
 
-// `,"inverse":..,"bijection":..` for the stack as reduced.
-void put_inverse(Out& out, const std::vector<View>& stack) {
+ordered_json value_of(const Range& range) { return list_of(range.first, range.second); }
+
+ordered_json value_of(const View& view) {
+  return list_of(view.shape(), view.strides(), view.offset(), view.mask());
+}
+
+// `"inverse":..,"bijection":..` for the stack as reduced.
+void add_inverse(ordered_json& out, const std::vector<View>& stack) {
   Inverse inverse;
   const View& base = stack.front();
   // An address below 0 is outside [0, N), so there is nothing to invert.
   if (base.nothing_valid() || address_range(base).first.as_int() >= 0)
     inverse = invert(ShapeTracker(stack));
-  put(out, ",\"inverse\":");
-  if (inverse.tracker)
-    put(out, inverse.tracker->views());
-  else
-    put(out, "null");
-  put(out, inverse.bijection ? ",\"bijection\":true" : ",\"bijection\":false");
+  out["inverse"] = inverse.tracker ? value_of(inverse.tracker->views()) : ordered_json();
+  out["bijection"] = inverse.bijection;
 }
 
 // A step of the index, what it moves the address by, and so what a view's strides would have to.
-void put_step(Out& out, const Proof& proof, std::size_t from) {
+ordered_json step(const Proof& proof, std::size_t from) {
   const auto& points = proof.witness->points;
-  put(out, "{\"from\":");
-  put(out, points[from]);
-  put(out, ",\"to\":");
-  put(out, points[from + 1]);
-  put(out, ",\"step\":");
-  put(out, *evaluate(proof.stack, points[from + 1]) - *evaluate(proof.stack, points[from]));
-  put(out, "}");
+  return {
+      {"from", points[from]},
+      {"to", points[from + 1]},
+      {"step", *evaluate(proof.stack, points[from + 1]) - *evaluate(proof.stack, points[from])}};
 }
 
 const char* kind_name(Witness::Kind kind) {
@@ -231,62 +202,48 @@ const char* kind_name(Witness::Kind kind) {
   return "";
 }
 
-// `,"witness":{"kind":"bend","points":[..],"reads":[..],"needs":[..]}`: indices, the address that
-// each reads or null, and what no single view can have at once.
-void put_witness(Out& out, const Proof& proof) {
-  if (!proof.witness) return;
+// `{"kind":"bend","points":[..],"reads":[..],"needs":[..]}`: indices, the address that each reads
+// or null, and what no single view can have at once.
+ordered_json witness(const Proof& proof) {
   const auto& [kind, points] = *proof.witness;
-  put(out, ",\"witness\":{\"kind\":");
-  put(out, json_text(kind_name(kind)));
-  if (!proof.values.empty()) {
-    put(out, ",\"values\":");
-    put(out, json(proof.values).dump());
-  }
-  put(out, ",\"points\":");
-  put(out, points);
-  put(out, ",\"reads\":");
-  std::vector<std::optional<std::int64_t>> reads;
-  for (const auto& point : points) reads.push_back(evaluate(proof.stack, point));
-  put(out, reads);
-  if (kind == Witness::Kind::Bend) {
-    put(out, ",\"needs\":[");
-    put_step(out, proof, 0);
-    put(out, ",");
-    put_step(out, proof, 2);
-    put(out, "]");
-  } else if (kind == Witness::Kind::Hole) {
-    put(out, ",\"needs\":[{\"at\":");
-    put(out, points.back());
-    put(out, ",\"valid\":true}]");
-  }
-  put(out, "}");
+  ordered_json out = {{"kind", kind_name(kind)}};
+  if (!proof.values.empty()) out["values"] = proof.values;
+  out["points"] = points;
+  ordered_json& reads = out["reads"] = ordered_json::array();
+  for (const auto& point : points) reads.push_back(value_of(evaluate(proof.stack, point)));
+  if (kind == Witness::Kind::Bend)
+    out["needs"] = {step(proof, 0), step(proof, 2)};
+  else if (kind == Witness::Kind::Hole)
+    out["needs"] = ordered_json::array({{{"at", points.back()}, {"valid", true}}});
+  return out;
 }
 
-// `,"expr":{"indices":["idx0"],"index":"..","valid":"..",..}`: address and condition as they are
-// cheapest to compute, and what they cost.
-void put_expr(Out& out, const Reduced& reduced) {
+// `{"indices":["idx0"],"index":"..","valid":"..",..}`: address and condition as they are cheapest
+// to compute, and what they cost.
+ordered_json expressions(const Reduced& reduced) {
   const PlainIndex expr = cheapest_index(ShapeTracker::trusted(reduced.after), reduced.before);
   const IndexCost costs = cost(expr);
-  put(out, ",\"expr\":{\"indices\":");
-  put(out, json(expr.indices).dump());
-  put(out, ",\"index\":");
-  put(out, json_text(bounded_text(expr.exprs, expr.index)));
-  put(out, ",\"valid\":");
-  put(out, json_text(bounded_text(expr.exprs, expr.valid)));
-  put(out, fmt::format(",\"divisions\":{},\"modulos\":{},\"parts\":{}}}", costs.divisions,
-                       costs.modulos, costs.steps));
+  return {{"indices", expr.indices},
+          {"index", bounded_text(expr.exprs, expr.index)},
+          {"valid", bounded_text(expr.exprs, expr.valid)},
+          {"divisions", costs.divisions},
+          {"modulos", costs.modulos},
+          {"parts", costs.steps}};
 }
 
-// `,"real_strides":[4,null],"real_offset":0`, null where the axis has none.
-void put_strides(Out& out, const std::vector<View>& stack) {
+// `"real_strides":[4,null],"real_offset":0`, null where the axis has none.
+void add_strides(ordered_json& out, const std::vector<View>& stack) {
   const ShapeTracker tracker = ShapeTracker::trusted(stack);
-  put(out, ",\"real_strides\":");
-  put(out, real_strides(tracker));
-  put(out, ",\"real_offset\":");
-  put(out, real_offset(tracker));
+  out["real_strides"] = value_of(real_strides(tracker));
+  out["real_offset"] = value_of(real_offset(tracker));
 }
 
-std::string answer(const json& question) {
+// In one line, of ASCII alone; text that was cut within a character is mended.
+std::string line_of(const ordered_json& answer) {
+  return answer.dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+ordered_json answer(const json& question) {
   if (!question.is_object())
     wrong("question", "an object, {\"views\":[..]} or {\"base\":[..],\"ops\":[..]}", question);
   const auto stack = question.find("views"), base = question.find("base"),
@@ -303,25 +260,16 @@ std::string answer(const json& question) {
   const Reduced reduced =
       has_views ? reduce_question(views(*stack, names)) : apply(*base, *ops, names);
   const Proof proof = proof_of(reduced);
-  Out out;
-  put(out, "{\"views\":");
-  put(out, reduced.after);
-  put(out, ",\"single\":");
-  if (reduced.after.size() == 1)
-    put(out, reduced.after.front());
-  else
-    put(out, "null");
-  put(out, ",\"why\":");
-  put(out, json_text(proof.why));
-  put_witness(out, proof);
-  if (reduced.limited) put(out, ",\"limited\":true");
-  put(out, ",\"ns\":");
-  put(out, reduced.ns);
-  if (inverse) put_inverse(out, reduced.after);
-  if (strides) put_strides(out, reduced.after);
-  if (expr) put_expr(out, reduced);
-  put(out, "}");
-  return fmt::to_string(out);
+  ordered_json out = {{"views", value_of(reduced.after)}};
+  out["single"] = reduced.after.size() == 1 ? value_of(reduced.after.front()) : ordered_json();
+  out["why"] = proof.why;
+  if (proof.witness) out["witness"] = witness(proof);
+  if (reduced.limited) out["limited"] = true;
+  out["ns"] = reduced.ns;
+  if (inverse) add_inverse(out, reduced.after);
+  if (strides) add_strides(out, reduced.after);
+  if (expr) out["expr"] = expressions(reduced);
+  return out;
 }
 
 }  // namespace
@@ -330,11 +278,11 @@ std::string answer_json(std::string_view line) {
   try {
     if (line.find_first_not_of(" \t\r") == std::string::npos)
       throw ParseError("a blank line asks nothing; give a question, as {\"base\":[2],\"ops\":[]}");
-    return answer(parse_line(line));
+    return line_of(answer(parse_line(line)));
   } catch (const Error& e) {
-    return "{\"error\":" + json_text(e.what()) + "}";
+    return line_of({{"error", e.what()}});
   } catch (const std::bad_alloc&) {
-    return "{\"error\":\"out of memory\"}";
+    return line_of({{"error", "out of memory"}});
   }
 }
 

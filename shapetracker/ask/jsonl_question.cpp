@@ -1,7 +1,8 @@
 #include "touchstone/shapetracker/jsonl_question.h"
 
-#include <charconv>
-#include <set>
+#include <cmath>
+#include <map>
+#include <utility>
 
 #include "touchstone/base/suggest.h"
 #include "touchstone/shapetracker/limits.h"
@@ -16,44 +17,77 @@ bool is_large(const json& value) {
   return value.is_string() && value.get_ref<const std::string&>().starts_with(kLarge);
 }
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
+/// Its only use is the reader, which hands on integers beyond 64 bits as text where they fit a long
+/// double: up to 4,932 digits.
+using Wide = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
+                                  std::uint64_t, long double>;
 
-// The line with its integers beyond 64 bits as strings.
-std::string keep_large(std::string_view line) {
-  std::string out;
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size();) {
-    if (quoted && line[i] == '\\') {
-      out += line.substr(i, 2);
-      i += 2;
-      continue;
-    }
-    if (line[i] == '"') quoted = !quoted;
-    if (quoted || !(line[i] == '-' || is_digit(line[i]))) {
-      out += line[i++];
-      continue;
-    }
-    std::size_t end = i + 1;
-    while (end < line.size() && is_digit(line[end])) ++end;
-    const bool whole =
-        end == line.size() || std::string_view(".eE").find(line[end]) == std::string_view::npos;
-    while (!whole && end < line.size() &&
-           (is_digit(line[end]) || line[end] == '.' ||
-            std::string_view("eE+-").find(line[end]) != std::string_view::npos))
-      ++end;
-    std::int64_t value = 0;
-    const std::string_view token = line.substr(i, end - i);
-    const bool fits =
-        !whole || std::from_chars(token.data(), token.data() + token.size(), value).ec !=
-                      std::errc::result_out_of_range;
-    if (fits)
-      out += token;
-    else
-      out += fmt::format("\"{}{}\"", kLarge, token);
-    i = end;
+/// Builds the value of a line; nothing of it is deeper than a question, and no member stands twice.
+class LineReader final : public nlohmann::json_sax<Wide> {
+ public:
+  json take() { return std::move(root_); }
+
+  bool null() override { return put(json()); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(std::int64_t value) override { return put(value); }
+  bool number_unsigned(std::uint64_t value) override {
+    return std::in_range<std::int64_t>(value) ? put(value) : put(kLarge + std::to_string(value));
   }
-  return out;
-}
+  bool number_float(long double value, const std::string& text) override {
+    if (text.find_first_of(".eE") == text.npos) return put(kLarge + text);
+    if (!std::isfinite(static_cast<double>(value))) out_of_range();
+    return put(static_cast<double>(value));
+  }
+  bool string(std::string& value) override { return put(std::move(value)); }
+  bool binary(Wide::binary_t&) override { return false; }  // JSON has none
+
+  bool start_object(std::size_t) override { return open(json::object()); }
+  bool start_array(std::size_t) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(std::string& name) override {
+    if (open_.back()->contains(name))
+      throw ParseError(fmt::format("\"{}\" is there twice", name.substr(0, Limits::kQuotedText)));
+    key_ = std::move(name);
+    return true;
+  }
+
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& e) override {
+    constexpr int kOutOfRange = 406;
+    if (e.id == kOutOfRange) out_of_range();
+    throw ParseError(fmt::format("not JSON: wrong or missing at byte {}", position));
+  }
+
+ private:
+  [[noreturn]] static void out_of_range() {
+    throw ParseError("not JSON that can be read: a number is beyond a float's range");
+  }
+  json& place(json value) {
+    if (open_.empty()) return root_ = std::move(value);
+    json& parent = *open_.back();
+    if (parent.is_object()) return parent[key_] = std::move(value);
+    return parent.emplace_back(std::move(value));
+  }
+  bool put(json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(json empty) {
+    if (std::cmp_greater_equal(open_.size(), Limits::kQuestionDepth))
+      throw ParseError(fmt::format("nested more than {} brackets deep", Limits::kQuestionDepth));
+    open_.push_back(&place(std::move(empty)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  json root_;
+  std::vector<json*> open_;  // lists and objects under way, the innermost last
+  std::string key_;
+};
 
 }  // namespace
 
@@ -68,24 +102,9 @@ void wrong(const std::string& where, const std::string& expected, const json& fo
 }
 
 json parse_line(std::string_view line) {
-  std::set<std::string> seen;
-  const auto watch = [&](int depth, json::parse_event_t event, json& value) {
-    const bool opens =
-        event == json::parse_event_t::array_start || event == json::parse_event_t::object_start;
-    if (opens && depth >= Limits::kQuestionDepth)
-      throw ParseError(fmt::format("nested more than {} brackets deep", Limits::kQuestionDepth));
-    if (event == json::parse_event_t::key && depth == 1 &&
-        !seen.insert(value.get<std::string>()).second)
-      throw ParseError(fmt::format("\"{}\" is there twice", value.get<std::string>()));
-    return true;
-  };
-  try {
-    return json::parse(keep_large(line), watch);
-  } catch (const json::parse_error& e) {
-    throw ParseError(fmt::format("not JSON: wrong or missing at byte {}", e.byte));
-  } catch (const json::out_of_range&) {
-    throw ParseError("not JSON that can be read: a number is beyond a float's range");
-  }
+  LineReader reader;
+  Wide::sax_parse(line.begin(), line.end(), &reader);
+  return reader.take();
 }
 
 namespace {
