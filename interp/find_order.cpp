@@ -6,6 +6,8 @@
 #include <functional>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "touchstone/interp/scalar_named.h"
 #include "touchstone/interp/unrounded.h"
 #include "touchstone/interp/verdict.h"
@@ -188,9 +190,7 @@ std::string legal_order(const LazyOpPtr& kernel, std::span<Buffer* const> inputs
     profile.order = p.order;
     profile.block = p.block;
     if (judge(kernel, inputs, output, profile).wrong != 0) continue;
-    if (p.order == SumOrder::Sequential) return "\"sequential\"";
-    return fmt::format("{{\"{}\": {}}}", p.order == SumOrder::Pairwise ? "pairwise" : "lanes",
-                       p.block);
+    return nlohmann::json::parse(profile.to_json()).at("sum").dump();
   }
   return {};
 }

@@ -5,6 +5,7 @@
 #define CL_HPP_ENABLE_EXCEPTIONS
 #include <CL/opencl.hpp>
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "touchstone/backend.h"
 #include "touchstone/codegen/linearize.h"
@@ -82,11 +83,13 @@ std::int64_t copy_out(void* to, const void* from, std::size_t bytes) {
 }  // namespace
 
 const touchstone_backend* touchstone_backend_get() {
-  static std::string capabilities = R"({"name":"opencl"})";
-  guarded([] {
-    capabilities = fmt::format(R"({{"name":"opencl","version":"{}","profile":"opencl"}})",
-                               cl::Device::getDefault().getInfo<CL_DEVICE_VERSION>());
+  static std::string capabilities;
+  nlohmann::ordered_json about = {{"name", "opencl"}};
+  guarded([&] {
+    about["version"] = cl::Device::getDefault().getInfo<CL_DEVICE_VERSION>();
+    about["profile"] = "opencl";
   });
+  capabilities = about.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   static const auto free = [](void* memory) { delete static_cast<cl::Buffer*>(memory); };
   static const auto release = [](void* program) { delete static_cast<Program*>(program); };
   static const touchstone_backend backend = {TOUCHSTONE_BACKEND_ABI,

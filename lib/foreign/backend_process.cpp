@@ -15,6 +15,7 @@ namespace touchstone::foreign {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kProtocol = 1;
@@ -148,7 +149,7 @@ void BackendProcess::start() {
   if (child_) return;
   child_ = std::make_unique<Child>(argv_, limits_);
   std::string line;
-  const std::string hello = fmt::format("{{\"touchstone_backend\":{}}}\n", kProtocol);
+  const std::string hello = json::object({{"touchstone_backend", kProtocol}}).dump() + '\n';
   const Child::Heard heard = child_->ask(hello, line, kMostWords, Clock::now() + limits_.start);
   const auto failed = [&](const std::string& why) {
     const std::string words = child_->last_words();
@@ -172,9 +173,8 @@ void BackendProcess::start() {
 // The line that asks for one kernel.
 std::string BackendProcess::question(const KernelFile& kernel, std::span<const HostArray> inputs,
                                      const HostArray& wanted) {
-  std::string text = to_json(kernel);
-  std::erase(text, '\n');
-  json arrays = json::array();
+  ordered_json line = {{"id", asked_}, {"kernel", ordered_json::parse(to_json(kernel))}};
+  ordered_json& arrays = line["inputs"] = ordered_json::array();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     json entry = description(inputs[i]);
     if (capabilities_.arrays_in_files) {
@@ -184,12 +184,11 @@ std::string BackendProcess::question(const KernelFile& kernel, std::span<const H
     } else {
       entry["base64"] = to_base64(inputs[i].bytes);
     }
-    arrays.push_back(std::move(entry));
+    arrays.emplace_back(entry);
   }
-  json output = description(wanted);
+  ordered_json& output = line["output"] = description(wanted);
   if (capabilities_.arrays_in_files) output["npy"] = scratch_->cleared("out.npy").string();
-  return fmt::format("{{\"id\":{},\"kernel\":{},\"inputs\":{},\"output\":{}}}\n", asked_, text,
-                     arrays.dump(), output.dump());
+  return line.dump() + '\n';
 }
 
 Answer BackendProcess::stop(Answer::Kind kind, const std::string& why) {

@@ -174,8 +174,8 @@ std::string end_text(const End& end) { return end ? end->str() : "null"; }
 
 std::string error_json(std::string_view what) {
   // The text that the message quotes may be cut within a character.
-  return "{\"error\":" +
-         nlohmann::json(what).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "}";
+  const auto error = nlohmann::json::object({{"error", what}});
+  return error.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -187,6 +187,7 @@ std::string answer_json(std::string_view line, Session& session) {
     Json::sax_parse(line.begin(), line.end(), &reader);
     reader.finish();
     const Answer a = session.answer(question);
+    // Not by the library: bounds have any number of digits, and its text and sizes need no escapes.
     return fmt::format("{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}}}", a.text,
                        a.size, end_text(a.bounds.lo), end_text(a.bounds.hi), a.ns);
   } catch (const Error& e) {
