@@ -9,7 +9,7 @@
 
 namespace touchstone::cli {
 
-/// What a program is scheduled into, by config.scheduler: nothing of it is computed.
+/// The schedule of a program, by config.scheduler: nothing of it is computed.
 struct ProgramKernels {
   std::vector<LazyOpPtr> kernels;  // of those that compute; null where an op is no op of kernels
   std::int64_t copies = 0, loads = 0, stores = 0, flops = 0;

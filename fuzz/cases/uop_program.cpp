@@ -92,7 +92,7 @@ class Builder {
   }
 
   void add(const UOp& u) {
-    (void)u.st();  // what does not fit is said here
+    (void)u.st();  // throws where the operation does not fit
     out_.values.push_back(u);
   }
 

@@ -80,12 +80,12 @@ enum class Scheduler : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 3> scheduler_names = {"lazy", "kernelize", "check"};
 
-/// What the scheduler that rewrites may do; also the names of environment variables, in capitals.
+/// Options of the scheduler that rewrites; in capitals the names of environment variables.
 struct KernelizeOptions {
   bool fuse_arange = false;    // reduces that only count go into what reads them
   bool fuse_conv_bw = false;   // a reduce of a reduce through a view is computed in one kernel
   bool split_reduceop = true;  // large reduces are two, where no bit can change
-  bool dont_realize_expand = false;  // what a view makes larger gets no memory because of that
+  bool dont_realize_expand = false;  // being expanded is no reason for memory
   bool dont_group_reduces = false;   // reduces do not look for what may follow them in their kernel
   int reduceop_split_size = 22;      // bits: elements between the two at most, 1..40
   int max_kernel_buffers = 0;        // buffers that a kernel may have, at least 3; 0: any number

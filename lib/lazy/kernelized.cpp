@@ -83,7 +83,7 @@ class Converter {
   std::unordered_map<const LazyBuffer*, UOp> nodes_;
 };
 
-// What a rewritten node is: the elements of one kernel's result in their order, or something else.
+// The kernel whose result a rewritten node is, element by element in order; nullopt elsewhere.
 std::optional<UOp> whole_result(const UOp& u, const LazyBuffer& base) {
   const UOp assign = u.base();
   if (assign.op() != Ops::Assign || u.dtype().base != base.dtype()) return std::nullopt;

@@ -124,7 +124,7 @@ def check_links(path, text, read):
 
 
 def spans_of(text):
-    """What stands between backticks outside of blocks, with the line of its beginning."""
+    """The text between backticks outside of blocks, with the line of its beginning."""
     outside, _ = prose_of(text)
     # A span may go over the end of a line, not over that of a paragraph.
     found, paragraph = [], []
@@ -148,7 +148,7 @@ def is_path(span):
 
 
 def check_span(span, tree):
-    """What is wrong with a name between backticks; nothing where it names nothing of ours."""
+    """The finding on a name between backticks; None where it names nothing of ours."""
     if span in OTHERS or "..." in span:
         return None
     top = span.split("/")[0]
@@ -174,7 +174,7 @@ def check_span(span, tree):
 
 
 class Help:
-    """What the program says of its verbs."""
+    """The verbs of the program and their options, by its help."""
 
     def __init__(self, program):
         self.program = program
@@ -193,7 +193,7 @@ class Help:
         return self.flags[verb]
 
     def check(self, line):
-        """What is wrong with the calls of the program in a line."""
+        """Findings on the calls of the program in a line."""
         for call in re.findall(r"(?<![\w./'-])touchstone ([a-z][a-z-]*)((?: [^|;&#`\n]*)?)", line):
             verb, rest = call
             if verb not in self.verbs:

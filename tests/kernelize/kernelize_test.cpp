@@ -128,7 +128,7 @@ TEST(Kernelize, DistinctContiguousNodesStayDistinctUnderFuse) {
   EXPECT_EQ(lower_kernel(order[2]).inputs.size(), 2U);
 }
 
-// What reads the old value runs before what writes it, also where it waits for another kernel.
+// Readers of the old value run before its writer, also where one waits for another kernel.
 TEST(Order, WriteAfterReadIsKept) {
   for (const bool swapped : {false, true}) {
     const UOp a = array({4}), b = array({4}), c = array({4});

@@ -59,7 +59,7 @@ TEST_F(KernelizedTest, AnExpandIsComputedOnce) {
   EXPECT_EQ(count({sum(mul(wide, counting({4, 8})), {1})}), 2U);
 }
 
-// What was there before an assign is what its other readers get.
+// Other readers of an assigned buffer get its old value.
 TEST_F(KernelizedTest, WriteAfterReadIsKept) {
   const ConfigScope scope(kernelizing());
   for (const bool assign_first : {false, true}) {
@@ -191,7 +191,7 @@ TEST_F(KernelizedTest, AnAssignOfABufferCopiesIt) {
   const auto next = a->assign(b);
   realize(Outputs{next});
   EXPECT_EQ(next->realized()->read<float>(), (Floats{2, 4, 6}));
-  // What it becomes is an output, too, once more.
+  // The assign is an output, too.
   const auto c = counting({1}), w = c->assign(mul(counting({1}), number(3, {1})));
   const auto nothing = w->pad({{1, 0}})->shrink({{0, 1}});
   const auto again = LazyBuffer::e(Op::Sub, {w, nothing});
