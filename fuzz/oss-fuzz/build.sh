@@ -27,7 +27,7 @@ for area in $targets; do
     cmake --build "$build_dir" --target "$target"
     cp "$build_dir/tests/fuzzers/$target" "$OUT/"
     "$OUT/$target" --seeds 200 "$seeds" # the bytes that draw 200 cases of the generator
-    ldd "$OUT/$target" | awk '$3 ~ /lib(fmt|mpfr|gmp|tbb|xxhash|z3)\./ {print $3}' |
+    ldd "$OUT/$target" | awk '$3 ~ /lib(fmt|mpfr|gmp|tbb|xxhash|z3|zip|bz2|crypto)\./ {print $3}' |
       xargs -r -I{} cp -n {} "$OUT/lib/"
   else
     cmake --build "$build_dir" --target help | grep -q "^$target:" # the target is known

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,18 +58,13 @@ void write_array_file(const std::filesystem::path& path, std::span<const NamedAr
 /// ParseError that lists the names, SystemError.
 HostArray read_array(const std::string& what, const Wanted& wanted = {});
 
-/// numpy.savez and savez_compressed: a zip archive of .npy files, stored or deflated, below 4 GiB.
-/// Throws ParseError that begins with `where`: no archive, a part that lies outside the file, a
-/// wrong checksum, encryption, a member that is no .npy or has the name of another.
+/// numpy.savez and savez_compressed: a zip archive of .npy files, stored or deflated. Throws
+/// ParseError that begins with `where`: no archive, a part that lies outside the file, members that
+/// share bytes, a wrong size or checksum, encryption, a member that is no .npy or has the name of
+/// another.
 std::vector<NamedArray> parse_npz(std::string_view bytes, const std::string& where);
-/// A member of a .npz as it is mapped: where it lies in the file if it is stored; its checksum is
-/// then not looked at. One that is packed is unpacked.
-struct NpzMember {
-  ArrayLayout layout;                 // of a packed one, only the name
-  std::optional<HostArray> unpacked;  // of a packed one
-};
-std::vector<NpzMember> npz_members(std::string_view bytes, const std::string& where);
-std::string npz_bytes(std::span<const NamedArray> arrays);  // stored
+/// Stored. Throws ParseError for a name that is no UTF-8.
+std::string npz_bytes(std::span<const NamedArray> arrays);
 
 /// Hugging Face's safetensors: 8 bytes of header size, a JSON header, the elements. Throws
 /// ParseError that begins with `where`: a header that is cut, no JSON, or says what is not so; a

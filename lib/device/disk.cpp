@@ -111,17 +111,9 @@ std::vector<DiskArray> map_array_file(const std::filesystem::path& path) {
   } else if (extension == ".safetensors") {
     for (const ArrayLayout& a : safetensors_layout(mapping->bytes(), path.string())) add(a);
   } else if (extension == ".npz") {
-    for (NpzMember& m : npz_members(mapping->bytes(), path.string())) {
-      if (!m.unpacked) {
-        add(m.layout);
-        continue;
-      }
-      const auto bytes = std::make_shared<const std::string>(std::move(m.unpacked->bytes));
-      Device& device = Device::get(std::string(kPrefix) + path.string());
-      arrays.push_back({m.layout.name, m.unpacked->shape,
-                        std::make_shared<Buffer>(device, m.unpacked->dtype, m.unpacked->size(),
-                                                 const_cast<char*>(bytes->data()), bytes)});
-    }
+    throw ParseError(
+        fmt::format("'{}' cannot be mapped: a .npz may be packed; read it, or save a .safetensors",
+                    path.string()));
   } else {
     read_array_file(path);  // throws: it is none by its name
   }

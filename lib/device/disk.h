@@ -24,11 +24,11 @@ BufferPtr map_file(const std::filesystem::path& path, DType dtype, std::int64_t 
 struct DiskArray {
   std::string name;  // empty in a .npy
   std::vector<std::int64_t> shape;
-  BufferPtr buffer;  // on DISK:path; of a packed member of a .npz, on a copy in memory
+  BufferPtr buffer;  // on DISK:path
 };
-/// Arrays of a .npy, .npz or .safetensors in the file's order. Only headers are read (and bools,
-/// which are checked), and of a .npz the members that are packed. Throws what read_array_file
-/// throws.
+/// Arrays of a .npy or .safetensors in the file's order. Only headers are read, and bools, which
+/// are checked. Throws what read_array_file throws, and ParseError for a .npz, in which arrays may
+/// be packed.
 std::vector<DiskArray> map_array_file(const std::filesystem::path& path);
 
 }  // namespace touchstone

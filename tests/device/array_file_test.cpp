@@ -12,7 +12,6 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
-#include "touchstone/device/disk.h"
 
 // Files of several arrays: what is written is read again, what is damaged is refused.
 
@@ -148,26 +147,125 @@ TEST(Safetensors, SaysWhatIsWrong) {
   EXPECT_EQ(good[1].array.shape, std::vector<std::int64_t>{2});
 }
 
+std::string number(std::uint64_t n, int width) {
+  std::string out;
+  for (int i = 0; i < width; ++i) out += static_cast<char>(n >> (8 * i) & 255);
+  return out;
+}
+
+// The end of a directory that begins at `at`, as APPNOTE 4.3.16 has it.
+std::string end_of(std::uint64_t members, std::uint64_t size, std::uint64_t at) {
+  return "PK\5\6" + number(0, 4) + number(members, 2) + number(members, 2) + number(size, 4) +
+         number(at, 4) + number(0, 2);
+}
+
 TEST(Npz, SaysWhatIsWrong) {
   const std::vector<NamedArray> arrays = some_arrays();
   const std::string whole = npz_bytes(std::span(arrays).subspan(1, 1));
   EXPECT_THAT(error_of(parse_npz, ""), HasSubstr("no zip archive"));
   EXPECT_THAT(error_of(parse_npz, std::string(1000, 'x')), HasSubstr("no zip archive"));
+  const std::size_t directory = whole.find("PK\1\2");
   const auto changed = [&](std::size_t at, const std::string& to) {
     std::string bytes = whole;
     bytes.replace(at, to.size(), to);
     return error_of(parse_npz, bytes);
   };
-  const std::size_t directory = whole.find("PK\1\2");
-  EXPECT_THAT(changed(directory - 1, "!"), HasSubstr("checksum of 'int8.npy' is wrong"));
+  // In the header of the member, and in the directory, where it stands two bytes later.
+  const auto changed_twice = [&](std::size_t at, const std::string& to, std::size_t later = 2) {
+    std::string bytes = whole;
+    bytes.replace(at, to.size(), to);
+    bytes.replace(directory + at + later, to.size(), to);
+    return error_of(parse_npz, bytes);
+  };
+  EXPECT_THAT(changed(directory - 1, "!"), HasSubstr("'int8.npy': the checksum is wrong"));
   EXPECT_THAT(changed(directory, "x"), HasSubstr("directory is damaged"));
-  EXPECT_THAT(changed(directory + 8, "\1"), HasSubstr("encrypted"));
-  EXPECT_THAT(changed(directory + 10, "\14"), HasSubstr("method 12"));
-  EXPECT_THAT(changed(directory + 20, "\xfe\xff\xff\x7f"), HasSubstr("outside the file"));
-  EXPECT_THAT(changed(directory + 24, "\1"), HasSubstr("sizes of 'int8.npy' disagree"));
-  EXPECT_THAT(changed(directory + 42, "\5"), HasSubstr("not where it should be"));
-  EXPECT_THAT(changed(directory + 10, std::string("\10\0", 2)), HasSubstr("does not unpack"));
-  EXPECT_THAT(changed(directory + 46 + 5, "npx"), HasSubstr("no .npy"));
+  EXPECT_THAT(changed(directory + 10, "\14"), HasSubstr("does not agree with its members"));
+  EXPECT_THAT(changed(directory + 42, "\5"), HasSubstr("directory is damaged"));
+  EXPECT_THAT(changed_twice(6, "\1"), HasSubstr("encrypted"));
+  EXPECT_THAT(changed_twice(8, "\14"), HasSubstr("method 12"));
+  EXPECT_THAT(changed_twice(8, "\10"), HasSubstr("'int8.npy': "));
+  EXPECT_THAT(changed_twice(22, "\1"), HasSubstr("sizes of 'int8.npy' disagree"));
+  EXPECT_THAT(changed_twice(18, "\xfe\xff\xff\x7f\xfe\xff\xff\x7f"), HasSubstr("here"));
+  EXPECT_THAT(changed_twice(30 + 5, "npx", 16), HasSubstr("no .npy"));
+}
+
+// The directory of `whole`, an archive of one member, with that member so many times.
+std::string repeated_member(const std::string& whole, int times, bool renamed) {
+  const std::size_t directory = whole.find("PK\1\2"), end = whole.find("PK\5\6");
+  std::string entries;
+  for (int i = 0; i < times; ++i) {
+    std::string entry = whole.substr(directory, end - directory);
+    if (renamed) entry[46] = static_cast<char>('a' + i);
+    entries += entry;
+  }
+  return whole.substr(0, directory) + entries +
+         end_of(static_cast<std::uint64_t>(times), entries.size(), directory);
+}
+
+TEST(Npz, MembersHaveNamesAndBytesOfTheirOwn) {
+  const NamedArray array{"x", {DType::UInt8, {1000}, std::string(1000, '\7')}};
+  const std::string whole = npz_bytes({&array, 1});
+  EXPECT_EQ(parse_npz(repeated_member(whole, 1, false), "here").size(), 1U);
+  EXPECT_THAT(error_of(parse_npz, repeated_member(whole, 2, false)), HasSubstr("here"));
+  EXPECT_THAT(error_of(parse_npz, repeated_member(whole, 2, true)), HasSubstr("here"));
+  // The bytes of the second one are a part of the first one's.
+  const std::size_t inner = whole.find("PK\1\2");
+  std::string common = whole.substr(4, 26), entries;
+  common.replace(14, 8, number(inner, 4) + number(inner, 4));
+  const std::string outer = "PK\3\4" + common + "y.npy";
+  for (const bool second : {false, true}) {
+    std::string entry = whole.substr(inner, 46 + 5);
+    if (!second) entry.replace(6, 26, common).replace(46, 1, "y");
+    entries += entry.replace(42, 4, number(second ? outer.size() : 0, 4));
+  }
+  EXPECT_THAT(error_of(parse_npz, outer + whole.substr(0, inner) + entries +
+                                      end_of(2, entries.size(), outer.size() + inner)),
+              HasSubstr("share bytes"));
+  // A name is no path: it leads nowhere.
+  const NamedArray far{"../../etc/x", array.array};
+  EXPECT_EQ(parse_npz(npz_bytes({&far, 1}), "here")[0].name, "../../etc/x");
+  for (const std::string& name : {std::string("a\0b", 3), std::string("\xff\xfe")}) {
+    const NamedArray odd{name, array.array};
+    EXPECT_THROW(npz_bytes({&odd, 1}), ParseError);
+  }
+}
+
+// What tells of members is read before any is asked for, and bounded.
+TEST(Npz, ADirectoryOfMoreThanSixteenMebibytesIsRefused) {
+  const std::string entry = "PK\1\2" + number(20, 2) + number(20, 2) + std::string(20, '\0') +
+                            number(5, 2) + number(0xffff, 2) + std::string(14, '\0') + "a.npy" +
+                            number(0x7878, 2) + number(0xffff - 4, 2) + std::string(0xfffb, '\0');
+  std::string all;
+  for (int i = 0; i < 300; ++i) all += entry;
+  EXPECT_THAT(error_of(parse_npz, all + end_of(300, all.size(), 0)),
+              HasSubstr("more than the 16777216 bytes that are read"));
+}
+
+// Sizes and places of 64 bits, as of archives of 4 GiB and more (APPNOTE 4.3.14 and 4.5.3), and a
+// number of members that nothing could hold.
+TEST(Npz, ReadsSizesOf64Bits) {
+  const NamedArray array{"x", {DType::UInt8, {4}, "\1\2\3\4"}};
+  const std::string whole = npz_bytes({&array, 1});
+  const std::size_t directory = whole.find("PK\1\2"), end = whole.find("PK\5\6");
+  const std::string size = whole.substr(directory + 20, 4) + number(0, 4);
+  std::string entry = whole.substr(directory, 46 + 5);
+  entry.replace(20, 8, std::string(8, '\xff'));
+  entry.replace(30, 2, number(28, 2));
+  entry.replace(42, 4, std::string(4, '\xff'));
+  entry += number(1, 2) + number(24, 2) + size + size + number(0, 8);
+  const auto archive = [&](std::uint64_t members) {
+    const std::string record = "PK\6\6" + number(44, 8) + number(45, 2) + number(45, 2) +
+                               number(0, 8) + number(members, 8) + number(members, 8) +
+                               number(entry.size(), 8) + number(directory, 8);
+    const std::string locator =
+        "PK\6\7" + number(0, 4) + number(directory + entry.size(), 8) + number(1, 4);
+    return whole.substr(0, directory) + entry + record + locator +
+           end_of(0xffff, 0xffffffff, 0xffffffff);
+  };
+  EXPECT_EQ(end, directory + 46 + 5);
+  EXPECT_EQ(parse_npz(archive(1), "here")[0].array.bytes, array.array.bytes);
+  for (const std::uint64_t members : {std::uint64_t{2}, std::uint64_t{1} << 33})
+    EXPECT_THAT(error_of(parse_npz, archive(members)), HasSubstr("here"));
 }
 
 // Every prefix is refused; what has bytes changed is refused or has arrays that fit their types.
@@ -214,18 +312,12 @@ std::string bomb(const std::string& head, std::uint64_t size, int times, std::st
   const std::string chunk = deflated(std::string(std::size_t{1} << 20, '\0'));
   for (int i = 0; i < times; ++i) packed += chunk;
   packed += tail;
-  const auto number = [](std::uint64_t n, int width) {
-    std::string out;
-    for (int i = 0; i < width; ++i) out += static_cast<char>(n >> (8 * i) & 255);
-    return out;
-  };
   const std::string common = number(20, 2) + number(0, 2) + number(8, 2) + number(0, 4) +
                              number(0, 4) + number(packed.size(), 4) + number(size, 4) +
                              number(5, 2) + number(0, 2);
   const std::string local = "PK\3\4" + common + "a.npy" + packed;
   const std::string entry = "PK\1\2" + number(20, 2) + common + std::string(14, '\0') + "a.npy";
-  return local + entry + "PK\5\6" + number(0, 4) + number(1, 2) + number(1, 2) +
-         number(entry.size(), 4) + number(local.size(), 4) + number(0, 2);
+  return local + entry + end_of(1, entry.size(), local.size());
 }
 
 std::string npy_head(std::int64_t elements) {
@@ -358,12 +450,6 @@ TEST(Npz, NumPyReadsOursAndWeReadItsOwn) {
     const HostArray a = read_array(at + name + ":arr_0");
     EXPECT_EQ(a.shape, (std::vector<std::int64_t>{50, 100}));
     EXPECT_EQ(a.bytes.substr(4 * 4999, 2), "\x87\x13");
-    const auto mapped = map_array_file(at + name);
-    ASSERT_EQ(mapped.size(), 2u);
-    EXPECT_EQ(mapped[1].name, "arr_0");
-    EXPECT_EQ(mapped[1].shape, a.shape);
-    EXPECT_EQ(mapped[1].buffer->at(4999), Scalar::of(4999));
-    EXPECT_EQ(mapped[0].buffer->at(0).to_double(), 2.5);
   }
   // Deflated files, too, are refused where they are cut or changed.
   const std::string deflated = read_file(at + "c.npz");
@@ -373,11 +459,6 @@ TEST(Npz, NumPyReadsOursAndWeReadItsOwn) {
     damaged[random() % damaged.size()] ^= static_cast<char>(1 << random() % 8);
     try {
       parse_npz(damaged, "here");
-    } catch (const Error&) {
-    }
-    try {
-      for (const NpzMember& m : npz_members(damaged, "here"))
-        EXPECT_TRUE(m.unpacked || m.layout.offset <= damaged.size());
     } catch (const Error&) {
     }
     EXPECT_THROW(parse_npz(deflated.substr(0, random() % deflated.size()), "here"), ParseError);
