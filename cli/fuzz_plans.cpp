@@ -174,6 +174,7 @@ std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o) {
                    kernels_together(o.backend), 1000, 3});
   known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(); }, 128, 1000});
   known.push_back({"kernelize", [](int) { return fuzz::make_kernelize_area(); }, 128, 1000});
+  known.push_back({"rewrite", [](int) { return fuzz::make_rewrite_area(); }, 1024, 2000});
   known.push_back({"tensor", [](int) { return fuzz::make_tensor_area(); }, 64, 1000});
   std::vector<std::string> names = o.areas.empty() ? std::vector<std::string>{"kernel"} : o.areas;
   std::vector<AreaPlan> plans;

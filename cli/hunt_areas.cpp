@@ -57,6 +57,7 @@ std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names) {
       {"view", [] { return fuzz::make_view_area(); }, 128},
       {"lazy", [] { return fuzz::make_lazy_area(); }, 32},
       {"kernelize", [] { return fuzz::make_kernelize_area(); }, 32},
+      {"rewrite", [] { return fuzz::make_rewrite_area(); }, 64},
       {"tensor", [] { return fuzz::make_tensor_area(); }, 8},
       {"clang", kernels_on_clang, 16, has_tcc() ? 64 : 8},
       {"reference", kernels_on_reference, 32, 4}};

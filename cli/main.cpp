@@ -360,7 +360,8 @@ Verb fuzz(CLI::App& app) {
       "Ctrl-C ends it with a summary.\n" +
       v->get_footer());
   v->add_option("--area", o.areas,
-                "symbolic, view, kernel, lazy, tensor, or all, separated by commas [kernel]")
+                "symbolic, view, kernel, lazy, kernelize, rewrite, tensor, or all, separated by "
+                "commas [kernel]")
       ->delimiter(',');
   v->add_option(
        "--backend", o.backend,
@@ -418,7 +419,8 @@ Verb mutants(CLI::App& app) {
   v->add_flag("--list", o.list, "Name them, with their areas, places and what goes wrong");
   v->add_option("--area", o.area, "Only those of this table: symbolic, views, lazy ...");
   v->add_option("--with", o.with,
-                "Areas that hunt: symbolic, view, lazy, tensor, tcc or clang (kernels there), "
+                "Areas that hunt: symbolic, view, lazy, kernelize, rewrite, tensor, tcc or clang "
+                "(kernels there), "
                 "separated by commas [all]")
       ->delimiter(',')
       ->allow_extra_args(false);

@@ -94,6 +94,20 @@ std::unique_ptr<Area> make_lazy_area();
 ///   refused      no statement that fits is refused
 std::unique_ptr<Area> make_kernelize_area();
 
+/// Graphs of UOps and random rules for them: lib/uop against matching and rewriting as defined
+/// (definitions/rewriting.h).
+///   refused      rules that can never match or be called are refused, and no others
+///   table        nodes of equal parts are one node, and none outlives the case
+///   toposort     lists sources before users, left to right, with a gate and without
+///   match        of every node: the rule, its result, and every call of a function before it
+///   rewrite      the graph, sources first or outer nodes first; every entry of a map, composed
+///                with the map before it; what is substituted
+///   told         a recorder hears of every use of a rule, in order
+///   metadata     goes along with what changes, each origin once
+///   endless      what does not end is an error that names a rule to blame and a node that comes
+///                back, and nothing else is
+std::unique_ptr<Area> make_rewrite_area();
+
 /// Programs over Tensors in float64, differentiated.
 ///   gradient     is what differences say, wherever the function is smooth
 ///   early        realizing each statement at once changes no bit

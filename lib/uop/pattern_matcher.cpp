@@ -15,9 +15,11 @@ struct Compact {
   int name = -1;
   UPat::Sources sources = UPat::Sources::Any;
   bool or_more = false, alternatives = false, anything = false;
+  bool one_way = true, of_one_way = true;  // it, each of `src`, fits a node in at most one way
   std::vector<Compact> src;
 };
 
+constexpr std::size_t kMostShuffled = 8;
 using Named = std::array<const UOp*, PatternMatcher::kMostNames>;
 
 // Calls a lambda that outlives the call, without the heap.
@@ -54,7 +56,7 @@ struct Matching {
   // Depth of calls: that of the pattern.
   bool match(const Compact& p, const UOp& u, Next next) {
     if (p.alternatives) {
-      if (!bind(p, u)) return false;
+      if (!fits(p, u) || !bind(p, u)) return false;
       const bool mine = bound_here_;
       for (const Compact& choice : p.src)
         if (match(choice, u, next)) return true;
@@ -87,7 +89,7 @@ struct Matching {
       case UPat::Sources::Ordered:
         return ordered(p, u, 0, next);
       case UPat::Sources::Shuffled:
-        return shuffled(p, u, 0, 0, next);
+        return p.of_one_way ? shuffled(p, u, 0, 0, next) : permuted(p, u, next);
       case UPat::Sources::Each:
         return each(p, u, 0, next);
     }
@@ -98,23 +100,58 @@ struct Matching {
     const auto rest = [&] { return ordered(p, u, i + 1, next); };
     return match(p.src[i], u.src(i), rest);
   }
-  // Pattern i takes any of the first sources that none before it took.
-  bool shuffled(const Compact& p, const UOp& u, std::size_t i, std::uint32_t taken,
+  // One order after the other, each with all its ways.
+  bool permuted(const Compact& p, const UOp& u, const Next& next) {
+    std::array<std::uint8_t, kMostShuffled> order{};
+    for (std::size_t i = 0; i < p.src.size(); ++i) order[i] = static_cast<std::uint8_t>(i);
+    const std::span<std::uint8_t> all = std::span(order).first(p.src.size());
+    do {
+      if (in_order(p, u, all, 0, next)) return true;
+    } while (std::ranges::next_permutation(all).found);
+    return false;
+  }
+  bool in_order(const Compact& p, const UOp& u, std::span<const std::uint8_t> order, std::size_t s,
                 const Next& next) {
-    if (i == p.src.size()) return next();
-    for (std::size_t s = 0; s < p.src.size(); ++s) {
-      if ((taken >> s & 1U) != 0) continue;
-      const auto rest = [&] { return shuffled(p, u, i + 1, taken | 1U << s, next); };
+    if (s == order.size()) return next();
+    const auto rest = [&] { return in_order(p, u, order, s + 1, next); };
+    return match(p.src[order[s]], u.src(s), rest);
+  }
+  // The same orders, cut where a source does not fit: source s is as a pattern says that no source
+  // before it took.
+  bool shuffled(const Compact& p, const UOp& u, std::size_t s, std::uint32_t taken,
+                const Next& next) {
+    if (s == p.src.size()) return next();
+    for (std::size_t i = 0; i < p.src.size(); ++i) {
+      if ((taken >> i & 1U) != 0) continue;
+      const auto rest = [&] { return shuffled(p, u, s + 1, taken | 1U << i, next); };
       if (match(p.src[i], u.src(s), rest)) return true;
     }
     return false;
   }
   bool each(const Compact& p, const UOp& u, std::size_t i, const Next& next) {
+    if (p.src[0].one_way) return each_in_turn(p, u, next);
+    if (i > kMostWithChoice)
+      throw AstError(
+          fmt::format("{} has {} sources, and {} are the most that a pattern which fits "
+                      "in several ways takes each of",
+                      u.line(), u.src().size(), kMostWithChoice));
     if (i == u.src().size()) return next();
     const auto rest = [&] { return each(p, u, i + 1, next); };
     return match(p.src[0], u.src(i), rest);
   }
 
+  // No call waits for another, however many sources there are.
+  bool each_in_turn(const Compact& p, const UOp& u, const Next& next) {
+    const Named before = named;
+    const auto yes = [] { return true; };
+    bool fit = true;
+    for (std::size_t i = 0; fit && i < u.src().size(); ++i) fit = match(p.src[0], u.src(i), yes);
+    if (fit && next()) return true;
+    named = before;
+    return false;
+  }
+
+  static constexpr std::size_t kMostWithChoice = 2000;  // calls wait for each other
   bool bound_here_ = false;
 };
 
@@ -138,8 +175,8 @@ void check_arity(const Rule& rule, const UPat::Parts& p) {
 Compact compact(const Rule& rule, const UPat& pattern, std::vector<std::string>& names) {
   const UPat::Parts& p = pattern.parts();
   check_arity(rule, p);
-  if (p.sources == UPat::Sources::Shuffled && p.src.size() > 8)
-    refuse(rule, "more than 8 sources in any order");
+  if (p.sources == UPat::Sources::Shuffled && p.src.size() > kMostShuffled)
+    refuse(rule, fmt::format("more than {} sources in any order", kMostShuffled));
   Compact c;
   c.ops = p.ops;
   c.dtypes = p.dtypes;
@@ -161,6 +198,9 @@ Compact compact(const Rule& rule, const UPat& pattern, std::vector<std::string>&
     const bool must = p.sources == UPat::Sources::Ordered || p.sources == UPat::Sources::Shuffled;
     if (must && !p.alternatives && q.ops.size() == 1) c.needed.add(q.ops.front());
   }
+  for (const Compact& s : c.src) c.of_one_way = c.of_one_way && s.one_way;
+  c.one_way =
+      c.of_one_way && !p.alternatives && (p.sources != UPat::Sources::Shuffled || c.src.size() < 2);
   c.anything = p.ops == OpSet::all() && p.dtypes == 0 && !p.arg && !p.number &&
                p.sources == UPat::Sources::Any;
   return c;

@@ -49,20 +49,26 @@ UPat UPat::with_arg(UOpArg arg) const {
   return UPat(std::move(parts));
 }
 
+// The alternatives lie where the sources would.
+UPat::Parts UPat::without_sources() const {
+  if (parts_->alternatives)
+    throw AstError(str() + " is alternatives; say of each of them what it is over");
+  return *parts_;
+}
 UPat UPat::over(std::vector<UPat> sources) const {
-  Parts parts = *parts_;
+  Parts parts = without_sources();
   parts.sources = Sources::Ordered;
   parts.src = std::move(sources);
   return UPat(std::move(parts));
 }
 UPat UPat::over_any_order(std::vector<UPat> sources) const {
-  Parts parts = *parts_;
+  Parts parts = without_sources();
   parts.sources = Sources::Shuffled;
   parts.src = std::move(sources);
   return UPat(std::move(parts));
 }
 UPat UPat::over_each(UPat source) const {
-  Parts parts = *parts_;
+  Parts parts = without_sources();
   parts.sources = Sources::Each;
   parts.src = {std::move(source)};
   return UPat(std::move(parts));
@@ -104,10 +110,13 @@ UPat alu(Ops op, std::vector<UPat> of) {
 }
 
 bool is_number(const Scalar& value, double wanted) {
-  if (is_integer(value.dtype()) || is_bool(value.dtype()))
-    return std::nearbyint(wanted) == wanted && std::abs(wanted) < 0x1p52 &&
-           Scalar::from_int(value.dtype(), static_cast<std::int64_t>(wanted)) == value &&
-           (wanted >= 0 || !(is_unsigned(value.dtype()) || is_bool(value.dtype())));
+  if (is_integer(value.dtype()) || is_bool(value.dtype())) {
+    if (std::nearbyint(wanted) != wanted) return false;
+    if (is_unsigned(value.dtype()) || is_bool(value.dtype()))
+      return wanted >= 0 && wanted < 0x1p64 && static_cast<std::uint64_t>(wanted) == value.bits();
+    return wanted >= -0x1p63 && wanted < 0x1p63 &&
+           static_cast<std::int64_t>(wanted) == value.to_int64();
+  }
   const double is = value.to_double();
   return is == wanted && std::signbit(is) == std::signbit(wanted);
 }

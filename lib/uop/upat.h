@@ -23,7 +23,7 @@ class UPat {
   enum class Sources : std::uint8_t {
     Any,       // not at all
     Ordered,   // one each, in order
-    Shuffled,  // one each, in any order
+    Shuffled,  // one each, in any order: first as given
     Each       // every source, however many, is as the one pattern says
   };
 
@@ -46,7 +46,7 @@ class UPat {
   static UPat var(std::string name);   // any node, named
   static UPat cvar(std::string name);  // a CONST, named
   static UPat number(double value);
-  /// Whichever of them fits, each way it does.
+  /// Whichever of them fits, each way it does. Throws AstError where it is said to be over sources.
   static UPat any(std::vector<UPat> of);
 
   UPat named(std::string name) const;
@@ -65,6 +65,7 @@ class UPat {
   std::string str() const;
 
  private:
+  Parts without_sources() const;
   explicit UPat(Parts parts) : parts_(std::make_shared<const Parts>(std::move(parts))) {}
   std::shared_ptr<const Parts> parts_;
 };

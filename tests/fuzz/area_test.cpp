@@ -38,6 +38,7 @@ std::unique_ptr<Area> make_area(const std::string& name) {
          : name == "view"      ? make_view_area()
          : name == "lazy"      ? make_lazy_area()
          : name == "kernelize" ? make_kernelize_area()
+         : name == "rewrite"   ? make_rewrite_area()
          : name == "tensor"    ? make_tensor_area()
                                : make_symbolic_area();
 }
@@ -47,7 +48,8 @@ class EachArea : public testing::TestWithParam<std::string> {
   std::unique_ptr<Area> area_ = make_area(GetParam());
 };
 INSTANTIATE_TEST_SUITE_P(Of, EachArea,
-                         testing::Values("symbolic", "view", "lazy", "kernelize", "tensor"),
+                         testing::Values("symbolic", "view", "lazy", "kernelize", "rewrite",
+                                         "tensor"),
                          [](const auto& i) { return i.param; });
 
 TEST_P(EachArea, DrawsTheSameCaseFromTheSameChoices) {

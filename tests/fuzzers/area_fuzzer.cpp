@@ -31,6 +31,7 @@ Area& area() {
     if (name == "view") return make_view_area();
     if (name == "lazy") return make_lazy_area();
     if (name == "kernelize") return make_kernelize_area();
+    if (name == "rewrite") return make_rewrite_area();
     if (name == "tensor") return make_tensor_area();
     KernelBackends b;
     b.candidate = make_device_backend(make_interpreted_device("CPU", 1));

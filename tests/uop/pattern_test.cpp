@@ -48,6 +48,71 @@ TEST(UPat, NumbersAreOfThatBitPattern) {
       bound(UPat::number(-1).named("x"), UOp::constant(Scalar::from_int(DType::UInt8, 255))));
 }
 
+TEST(UPat, NumbersOfIntegersAreExact) {
+  const auto is = [](DType d, double n, const Scalar& value) {
+    return static_cast<bool>(bound(UPat::number(n).of_type({d}).named("x"), UOp::constant(value)));
+  };
+  EXPECT_TRUE(is(DType::Int64, 0x1p62, Scalar::from_int(DType::Int64, 1LL << 62)));
+  EXPECT_FALSE(is(DType::Int64, 0x1p62, Scalar::from_int(DType::Int64, (1LL << 62) + 1)));
+  EXPECT_TRUE(is(DType::UInt64, 0x1p63, Scalar::from_bits(DType::UInt64, 1ULL << 63)));
+  EXPECT_FALSE(is(DType::Int64, 0x1p63, Scalar::from_bits(DType::Int64, 1ULL << 63)));
+  EXPECT_FALSE(is(DType::Int8, 256, Scalar::from_int(DType::Int8, 0)));
+  EXPECT_FALSE(is(DType::Bool, 2, Scalar::of(true)));
+  EXPECT_FALSE(is(DType::Int32, 0.5, Scalar::from_int(DType::Int32, 0)));
+}
+
+// One order of the patterns after the other, the first as given, and of each all ways.
+TEST(UPat, OrdersOfSourcesAreTriedOneAfterTheOther) {
+  const UOp a = buffer(), b = buffer(), c = buffer();
+  const auto orders = [&](const UPat& first) {
+    std::vector<std::vector<UOp>> seen;
+    const PatternMatcher m(
+        {{"it",
+          UPat(Ops::Sink).over_any_order({first, UPat::var("y"), UPat::var("z")}),
+          {"x", "y", "z"},
+          [&seen](const Match& m) {
+            seen.push_back({m[0], m[1], m[2]});
+            return UOp();
+          }}});
+    EXPECT_FALSE(m.rewrite(UOp::sink({a, b, c})));
+    return seen;
+  };
+  using Orders = std::vector<std::vector<UOp>>;
+  EXPECT_EQ(orders(UPat::var("x")),
+            (Orders{{a, b, c}, {a, c, b}, {b, a, c}, {c, a, b}, {b, c, a}, {c, b, a}}));
+  EXPECT_EQ(orders(UPat::any({UPat::var("x"), UPat(Ops::Buffer).named("x")})), (Orders{{a, b, c},
+                                                                                       {a, b, c},
+                                                                                       {a, c, b},
+                                                                                       {a, c, b},
+                                                                                       {b, a, c},
+                                                                                       {b, a, c},
+                                                                                       {c, a, b},
+                                                                                       {c, a, b},
+                                                                                       {b, c, a},
+                                                                                       {b, c, a},
+                                                                                       {c, b, a},
+                                                                                       {c, b, a}}));
+}
+
+TEST(UPat, EachOfAHundredThousandSources) {
+  const UOp a = buffer();
+  const UOp wide = UOp::sink(std::vector<UOp>(100'000, a));
+  EXPECT_EQ(bound(UPat(Ops::Sink).over_each(UPat::var("x")), wide), a);
+  EXPECT_FALSE(bound(UPat(Ops::Sink).named("x").over_each(UPat(Ops::Neg)), wide));
+  // Of a pattern with several ways, calls wait for each other: an error, not the end of the stack.
+  EXPECT_THROW(bound(UPat(Ops::Sink).over_each(UPat::var("x").or_casted()), wide), AstError);
+}
+
+TEST(UPat, AlternativesHaveATypeAndNoSources) {
+  const UPat either = UPat::any({UPat(Ops::Sin), UPat(Ops::Neg)}).named("x");
+  EXPECT_TRUE(bound(either, buffer().alu(Ops::Neg)));
+  EXPECT_TRUE(bound(either.of_type({DType::Float32}), buffer().alu(Ops::Neg)));
+  EXPECT_FALSE(bound(either.of_type({DType::Int32}), buffer().alu(Ops::Neg)));
+  EXPECT_THROW(either.over({UPat()}), AstError);
+  EXPECT_THROW(either.over_any_order({UPat()}), AstError);
+  EXPECT_THROW(either.over_each(UPat()), AstError);
+}
+
 TEST(UPat, TypesArgumentsAndLengths) {
   const UOp a = buffer();
   EXPECT_FALSE(bound(UPat(Ops::Sin).of_type({DType::Int32}).named("x"), a.alu(Ops::Sin)));
