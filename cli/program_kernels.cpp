@@ -1,7 +1,12 @@
 #include "program_kernels.h"
 
+#include <algorithm>
+#include <functional>
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
+#include "touchstone/fuzz/program.h"
 #include "touchstone/fuzz/uop_program.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/kernelize/kernelize.h"
@@ -57,6 +62,23 @@ ProgramKernels by_rewriting(const fuzz::UOpProgram& program, const Config& confi
   return out;
 }
 
+MovementOp movement_of(const UOp& u) {
+  using Kind = MovementOp::Kind;
+  static constexpr std::pair<Ops, Kind> kKinds[] = {{Ops::Reshape, Kind::Reshape},
+                                                    {Ops::Expand, Kind::Expand},
+                                                    {Ops::Permute, Kind::Permute},
+                                                    {Ops::Pad, Kind::Pad},
+                                                    {Ops::Shrink, Kind::Shrink}};
+  const auto row = std::ranges::find(kKinds, u.op(), &std::pair<Ops, Kind>::first);
+  if (row == std::end(kKinds))
+    throw AstError(u.line() + ": no movement of LazyBuffers; ask for --scheduler kernelize");
+  MovementOp op{.kind = row->second};
+  if (const auto* shape = std::get_if<Shape>(&u.arg())) op.shape = *shape;
+  if (const auto* order = std::get_if<std::vector<int>>(&u.arg())) op.order = *order;
+  if (const auto* ends = std::get_if<Mask>(&u.arg())) op.ends = *ends;
+  return op;
+}
+
 class ByFusion {
  public:
   /// Of each source of the sink, which are computed.
@@ -86,7 +108,8 @@ class ByFusion {
       return LazyBuffer::constant(u.value(), {}, device(u))
           ->reshape(Shape(u.shape().size(), 1))
           ->expand(u.shape());
-    if (is_movement(u.op())) return moved(u);
+    if (is_movement(u.op()))
+      return fuzz::apply_movement(*source(u), movement_of(u), &LazyBuffer::stride);
     if (u.op() == Ops::Contiguous) return source(u)->contiguous();
     if (group(u.op()) == OpsGroup::Ask) return source(u);
     if (u.op() == Ops::Copy) return source(u)->copy_to_device(device(u));
@@ -106,24 +129,6 @@ class ByFusion {
     return LazyBuffer::e(*op, of);
   }
 
-  LazyBufferPtr moved(const UOp& u) const {
-    const LazyBufferPtr x = source(u);
-    switch (u.op()) {
-      case Ops::Reshape:
-        return x->reshape(u.arg_as<Shape>());
-      case Ops::Expand:
-        return x->expand(u.arg_as<Shape>());
-      case Ops::Permute:
-        return x->permute(u.arg_as<std::vector<int>>());
-      case Ops::Pad:
-        return x->pad(u.arg_as<Mask>());
-      case Ops::Shrink:
-        return x->shrink(u.arg_as<Mask>());
-      default:
-        throw AstError(u.line() + ": no movement of LazyBuffers; ask for --scheduler kernelize");
-    }
-  }
-
   UOpMap<LazyBufferPtr> made_;
 };
 
@@ -138,27 +143,10 @@ ProgramKernels by_fusion(const fuzz::UOpProgram& program) {
 }
 
 void set_option(Config& config, const std::string& name, std::int64_t value) {
-  KernelizeOptions& o = config.kernelize;
-  const bool on = value != 0;
-  if (name == "FUSE_CONV_BW")
-    o.fuse_conv_bw = on;
-  else if (name == "FUSE_ARANGE")
-    o.fuse_arange = on;
-  else if (name == "SPLIT_REDUCEOP")
-    o.split_reduceop = on;
-  else if (name == "DONT_REALIZE_EXPAND")
-    o.dont_realize_expand = on;
-  else if (name == "DONT_GROUP_REDUCES")
-    o.dont_group_reduces = on;
-  else if (name == "REDUCEOP_SPLIT_THRESHOLD" && value > 0)
-    config.reduceop_split_threshold = value;
-  else if (name == "REDUCEOP_SPLIT_SIZE" && value > 0 && value <= 40)
-    o.reduceop_split_size = static_cast<int>(value);
-  else if (name == "MAX_KERNEL_BUFFERS" && (value == 0 || (value >= 3 && value <= 1 << 20)))
-    o.max_kernel_buffers = static_cast<int>(value);
-  else
-    throw ParseError(
-        fmt::format("there is no option '{}' of value {}; see docs/kernelize.md", name, value));
+  const OptionInfo* const option = option_named(name);
+  if (option == nullptr || !option->rewrites)
+    throw ParseError(fmt::format("there is no option '{}'; see docs/kernelize.md", name));
+  config.set(*option, value);
 }
 
 // The program of a line; its options are set in `config`. Throws ParseError.

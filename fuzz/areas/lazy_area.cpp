@@ -45,21 +45,7 @@ LazyBufferPtr make_input(const ProgramStep& s, std::size_t turn = 0) {
 }
 
 LazyBufferPtr moved(const LazyBufferPtr& x, const MovementOp& op) {
-  using Kind = MovementOp::Kind;
-  switch (op.kind) {
-    case Kind::Reshape:
-      return x->reshape(op.shape);
-    case Kind::Permute:
-      return x->permute(op.order);
-    case Kind::Expand:
-      return x->expand(op.shape);
-    case Kind::Pad:
-      return x->pad(op.ends);
-    case Kind::Shrink:
-      return x->shrink(op.ends);
-    default:
-      return x->stride(op.steps);
-  }
+  return apply_movement(*x, op, &LazyBuffer::stride);
 }
 
 /// When statements are computed, and what may be merged: none of it may change a bit of the result.
@@ -123,18 +109,17 @@ std::vector<Mode> kernelize_modes_of(const std::string& text, bool splits) {
        .symbolic = true,
        .config = config}};
   const std::uint64_t bits = hash_mix(hash_bytes(text), 4);
-  KernelizeOptions& o = config.kernelize;
   int bit = 0;
   std::string chosen;
-  for (const auto& [name, flag] : {std::pair<const char*, bool*>{"FUSE_ARANGE", &o.fuse_arange},
-                                   {"FUSE_CONV_BW", &o.fuse_conv_bw},
-                                   {"DONT_REALIZE_EXPAND", &o.dont_realize_expand},
-                                   {"DONT_GROUP_REDUCES", &o.dont_group_reduces}}) {
-    *flag = (bits >> bit++ & 1) != 0;
-    chosen += fmt::format("{}={} ", name, *flag ? 1 : 0);
+  for (const char* name :
+       {"FUSE_ARANGE", "FUSE_CONV_BW", "DONT_REALIZE_EXPAND", "DONT_GROUP_REDUCES"}) {
+    const bool on = (bits >> bit++ & 1) != 0;
+    config.set(*option_named(name), on);
+    chosen += fmt::format("{}={} ", name, on ? 1 : 0);
   }
-  if ((bits >> 8 & 1) != 0) o.max_kernel_buffers = 3 + static_cast<int>(bits >> 9 & 3);
-  chosen += fmt::format("MAX_KERNEL_BUFFERS={}", o.max_kernel_buffers);
+  int& most = config.kernelize.max_kernel_buffers;
+  if ((bits >> 8 & 1) != 0) most = 3 + static_cast<int>(bits >> 9 & 3);
+  chosen += fmt::format("MAX_KERNEL_BUFFERS={}", most);
   if ((bits >> 12 & 1) != 0) {
     if (splits) config.reduceop_split_threshold = 2;
     chosen += splits ? " REDUCEOP_SPLIT_THRESHOLD=2" : "";

@@ -58,7 +58,8 @@ std::int64_t number(std::string_view word);
 
 /// x moved by `op`, of reshape to stride; `strided(x, steps)` takes every so many.
 template <class T, class Strided>
-T apply_movement(const T& x, const MovementOp& op, const Strided& strided) {
+auto apply_movement(T& x, const MovementOp& op, const Strided& strided)
+    -> decltype(x.reshape(op.shape)) {
   using Kind = MovementOp::Kind;
   switch (op.kind) {
     case Kind::Reshape:
@@ -72,7 +73,7 @@ T apply_movement(const T& x, const MovementOp& op, const Strided& strided) {
     case Kind::Shrink:
       return x.shrink(op.ends);
     default:
-      return strided(x, op.steps);
+      return std::invoke(strided, x, op.steps);
   }
 }
 

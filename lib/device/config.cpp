@@ -1,5 +1,6 @@
 #include "touchstone/device/config.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <utility>
@@ -17,39 +18,27 @@ const char* text_of(std::string_view name) {
   return value == nullptr || *value == '\0' ? nullptr : value;
 }
 
-std::optional<std::int64_t> number(std::string_view name, std::int64_t low, std::int64_t high) {
-  const char* const text = text_of(name);
+constexpr OptionInfo flag(std::string_view name) { return {name, 0, 1, false, false, {}}; }
+
+bool takes(const OptionInfo& option, std::int64_t value) {
+  return (value >= option.least && value <= option.most) || (option.or_zero && value == 0);
+}
+
+std::string taken(const OptionInfo& option) {
+  return fmt::format("give {}a number from {}{}", option.or_zero ? "0 or " : "", option.least,
+                     option.most == INT64_MAX ? "" : fmt::format(" to {}", option.most));
+}
+
+// Of the environment.
+std::optional<std::int64_t> number(const OptionInfo& option) {
+  const char* const text = text_of(option.name);
   if (text == nullptr) return std::nullopt;
   const std::string_view whole(text);
   std::int64_t value = 0;
   const auto [stop, error] = std::from_chars(text, text + whole.size(), value);
-  if (error != std::errc() || stop != text + whole.size() || value < low || value > high)
-    throw ParseError(
-        high == INT64_MAX
-            ? fmt::format("{} is '{}'; give a number from {}, or unset it", name, whole, low)
-            : fmt::format("{} is '{}'; give a number from {} to {}, or unset it", name, whole, low,
-                          high));
+  if (error != std::errc() || stop != text + whole.size() || !takes(option, value))
+    throw ParseError(fmt::format("{} is '{}'; {}, or unset it", option.name, whole, taken(option)));
   return value;
-}
-
-void read_flag(std::string_view name, bool& flag) {
-  if (const auto value = number(name, 0, 1)) flag = *value != 0;
-}
-
-void read_kernelize(KernelizeOptions& options) {
-  read_flag("FUSE_ARANGE", options.fuse_arange);
-  read_flag("FUSE_CONV_BW", options.fuse_conv_bw);
-  read_flag("SPLIT_REDUCEOP", options.split_reduceop);
-  read_flag("DONT_REALIZE_EXPAND", options.dont_realize_expand);
-  read_flag("DONT_GROUP_REDUCES", options.dont_group_reduces);
-  if (const auto size = number("REDUCEOP_SPLIT_SIZE", 1, 40))
-    options.reduceop_split_size = static_cast<int>(*size);
-  const auto most = number("MAX_KERNEL_BUFFERS", 0, 1 << 20);
-  if (most && *most > 0 && *most < 3)
-    throw ParseError(fmt::format(
-        "MAX_KERNEL_BUFFERS is {}; give at least 3, an output and two inputs, or 0 for no limit",
-        *most));
-  if (most) options.max_kernel_buffers = static_cast<int>(*most);
 }
 
 }  // namespace
@@ -66,20 +55,33 @@ Config& Config::set(Switch s, bool to) {
   return *this;
 }
 
+Config& Config::set(const OptionInfo& option, std::int64_t value) {
+  if (!takes(option, value))
+    throw ParseError(fmt::format("{} is {}; {}", option.name, value, taken(option)));
+  const auto put = [&]<class Owner, class T>(Owner& owner, T Owner::*member) {
+    owner.*member = static_cast<T>(value);
+  };
+  struct Visitor {
+    decltype(put)& to;
+    Config& config;
+    void operator()(bool Config::*m) const { to(config, m); }
+    void operator()(int Config::*m) const { to(config, m); }
+    void operator()(std::int64_t Config::*m) const { to(config, m); }
+    void operator()(bool KernelizeOptions::*m) const { to(config.kernelize, m); }
+    void operator()(int KernelizeOptions::*m) const { to(config.kernelize, m); }
+  };
+  std::visit(Visitor{put, *this}, option.member);
+  return *this;
+}
+
 Config Config::from_environment() {
-  Config config(static_cast<int>(number("OPT", 0, kMostOpt).value_or(kDefaultOpt)));
+  constexpr OptionInfo kOpt{"OPT", 0, kMostOpt, false, false, {}};
+  Config config(static_cast<int>(number(kOpt).value_or(kDefaultOpt)));
   for (const SwitchInfo& row : switch_table)
-    if (const auto value = number(row.name, 0, 1)) config.set(row.id, *value != 0);
-  read_flag("LAZY", config.lazy);
-  read_flag("LAZYCACHE", config.lazycache);
-  read_flag("MEMORY_PLANNER", config.memory_planner);
-  read_flag("LRU", config.lru);
-  read_flag("JIT", config.jit);
-  if (const auto least = number("REDUCEOP_SPLIT_THRESHOLD", 1, INT64_MAX))
-    config.reduceop_split_threshold = *least;
-  if (const auto level = number("DEBUG", 0, 6)) config.debug = static_cast<int>(*level);
+    if (const auto value = number(flag(row.name))) config.set(row.id, *value != 0);
+  for (const OptionInfo& row : option_table)
+    if (const auto value = number(row)) config.set(row, *value);
   if (const char* const name = text_of("SCHEDULER")) config.scheduler = scheduler_named(name);
-  read_kernelize(config.kernelize);
   if (const char* const file = text_of("GRAPH")) config.graph = file;
   if (const char* const file = text_of("TRACE")) config.trace = file;
   return config;
@@ -107,6 +109,11 @@ std::optional<Switch> switch_named(std::string_view name) {
   for (const SwitchInfo& row : switch_table)
     if (row.name == name) return row.id;
   return std::nullopt;
+}
+
+const OptionInfo* option_named(std::string_view name) {
+  const auto row = std::ranges::find(option_table, name, &OptionInfo::name);
+  return row == option_table.end() ? nullptr : &*row;
 }
 
 }  // namespace touchstone

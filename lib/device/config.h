@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 namespace touchstone {
 
@@ -26,6 +27,8 @@ enum class Switch : std::uint8_t {
   PushReshapes
 };
 inline constexpr int kSwitchCount = 13;
+
+struct OptionInfo;
 
 struct SwitchInfo {
   Switch id;
@@ -80,7 +83,7 @@ enum class Scheduler : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 3> scheduler_names = {"lazy", "kernelize", "check"};
 
-/// Options of the scheduler that rewrites; in capitals the names of environment variables.
+/// Options of the scheduler that rewrites.
 struct KernelizeOptions {
   bool fuse_arange = false;    // reduces that only count go into what reads them
   bool fuse_conv_bw = false;   // a reduce of a reduce through a view is computed in one kernel
@@ -99,16 +102,17 @@ struct Config {
 
   /// Exactly the switches up to level `opt`, 0..4. Throws Error.
   explicit Config(int opt = kDefaultOpt);
-  /// The defaults, with what environment variables say: OPT and the names of switches (0 or 1),
-  /// LAZY, LAZYCACHE, MEMORY_PLANNER, LRU, JIT (0 or 1), REDUCEOP_SPLIT_THRESHOLD, DEBUG (0..6),
-  /// SCHEDULER (lazy, kernelize, check) and the names of KernelizeOptions, GRAPH and TRACE (a
-  /// file). Throws ParseError that names the variable and what it takes.
+  /// The defaults, with what environment variables say: OPT, the names of switches (0 or 1) and of
+  /// option_table, SCHEDULER (lazy, kernelize, check), GRAPH and TRACE (a file). Throws ParseError
+  /// that names the variable and what it takes.
   static Config from_environment();
   /// Of this thread: what the innermost ConfigScope says, or the defaults.
   static const Config& current();
 
   bool on(Switch s) const { return (switches >> static_cast<unsigned>(s) & 1U) != 0; }
   Config& set(Switch s, bool to);
+  /// Throws ParseError for a value that the option does not take.
+  Config& set(const OptionInfo& option, std::int64_t value);
 
   bool operator==(const Config&) const = default;
 
@@ -123,10 +127,41 @@ struct Config {
   std::int64_t reduceop_split_threshold = 32768;
   Scheduler scheduler = Scheduler::Lazy;
   KernelizeOptions kernelize;
-  int debug = 0;      // 1 devices and jit, 2 a line a kernel, 3 ASTs, 4 code, 5 views, 6 buffers
+  int debug = 0;  // 1 schedules, 2 a line a kernel, 3 ASTs, 4 code, 5 addresses, 6 plans of memory
   std::string graph;  // Graphviz of all that is scheduled goes to this file
   std::string trace;  // the times of all runs go to this file, in Chrome's format
 };
+
+/// An option that is a number, for bool members 0 or 1.
+struct OptionInfo {
+  using Member = std::variant<bool Config::*, int Config::*, std::int64_t Config::*,
+                              bool KernelizeOptions::*, int KernelizeOptions::*>;
+  std::string_view name;  // also of its environment variable
+  std::int64_t least, most;
+  bool or_zero;   // 0 is taken below `least`, too
+  bool rewrites;  // the scheduler that rewrites asks for it
+  Member member;
+};
+
+// clang-format off
+inline constexpr std::array<OptionInfo, 14> option_table = {{
+    // name                       least most       or 0   rewrites
+    {"LAZY",                      0,    1,         false, false, &Config::lazy},
+    {"LAZYCACHE",                 0,    1,         false, false, &Config::lazycache},
+    {"MEMORY_PLANNER",            0,    1,         false, false, &Config::memory_planner},
+    {"LRU",                       0,    1,         false, false, &Config::lru},
+    {"JIT",                       0,    1,         false, false, &Config::jit},
+    {"DEBUG",                     0,    6,         false, false, &Config::debug},
+    {"REDUCEOP_SPLIT_THRESHOLD",  1,    INT64_MAX, false, true,  &Config::reduceop_split_threshold},
+    {"FUSE_ARANGE",               0,    1,         false, true,  &KernelizeOptions::fuse_arange},
+    {"FUSE_CONV_BW",              0,    1,         false, true,  &KernelizeOptions::fuse_conv_bw},
+    {"SPLIT_REDUCEOP",            0,    1,         false, true,  &KernelizeOptions::split_reduceop},
+    {"DONT_REALIZE_EXPAND",       0,    1,         false, true,  &KernelizeOptions::dont_realize_expand},
+    {"DONT_GROUP_REDUCES",        0,    1,         false, true,  &KernelizeOptions::dont_group_reduces},
+    {"REDUCEOP_SPLIT_SIZE",       1,    40,        false, true,  &KernelizeOptions::reduceop_split_size},
+    {"MAX_KERNEL_BUFFERS",        3,    1 << 20,   true,  true,  &KernelizeOptions::max_kernel_buffers},
+}};
+// clang-format on
 
 /// While it lives, Config::current() of this thread is `config`. Scopes nest.
 class ConfigScope {
@@ -145,5 +180,7 @@ class ConfigScope {
 Scheduler scheduler_named(std::string_view name);
 /// By name; nullopt where there is none.
 std::optional<Switch> switch_named(std::string_view name);
+/// By name; null where there is none.
+const OptionInfo* option_named(std::string_view name);
 
 }  // namespace touchstone

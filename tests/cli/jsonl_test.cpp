@@ -130,6 +130,10 @@ TEST(KernelsJsonl, EveryLineGetsAnAnswer) {
                 HasSubstr("no option 'NOPE'"));
     EXPECT_THAT(answer(R"({"program":"float32 4: 1; neg %0","options":{"FUSE_ARANGE":"x"}})"),
                 HasSubstr("not a whole number"));
+    EXPECT_THAT(answer(R"({"program":"float32 4: 1; neg %0","options":{"LAZY":0}})"),
+                HasSubstr("no option 'LAZY'"));
+    EXPECT_THAT(answer(R"({"program":"float32 4: 1; neg %0","options":{"MAX_KERNEL_BUFFERS":2}})"),
+                HasSubstr("give 0 or a number from 3"));
     // Without elements, and assigned to what has no memory.
     const std::string none = R"({"kernels":0,"copies":0,"loads":0,"stores":0,"flops":0})";
     EXPECT_EQ(answer(R"({"program":"int32 2,0: 1; div %0 %0; assign %0 %1"})"), none) << scheduler;

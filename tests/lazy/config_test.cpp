@@ -2,12 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 
 #include "../support/error_of.h"
 #include "lazy_device.h"
+#include "touchstone/base/error.h"
 #include "touchstone/ops/flop_counter.h"
 
 namespace touchstone {
@@ -78,6 +82,30 @@ TEST_F(ConfigTest, BadVariablesAreNamed) {
   EXPECT_THAT(error_with("PUSH_PERMUTES", "yes"), HasSubstr("PUSH_PERMUTES is 'yes'"));
   EXPECT_THAT(error_with("REDUCEOP_SPLIT_THRESHOLD", "0"), HasSubstr("a number from 1, or unset"));
   EXPECT_THAT(error_with("DEBUG", "2x"), HasSubstr("DEBUG is '2x'"));
+}
+
+// Each of them is a member of its own, which both of its bounds reach.
+TEST_F(ConfigTest, AnOptionIsSetByNameWithinItsBounds) {
+  std::vector<Config> seen{Config()};
+  for (const OptionInfo& row : option_table) {
+    EXPECT_EQ(option_named(row.name), &row);
+    for (const std::int64_t value : {row.least, row.most}) {
+      const Variable v(row.name.data(), std::to_string(value).c_str());
+      const Config config = Config::from_environment();
+      EXPECT_EQ(config, Config().set(row, value)) << row.name;
+      EXPECT_TRUE(config == Config() || std::ranges::count(seen, config) == 0) << row.name;
+      seen.push_back(config);
+    }
+    EXPECT_NE(seen[seen.size() - 2], seen.back()) << row.name;
+    EXPECT_THROW(Config().set(row, row.least - 1), ParseError) << row.name;
+    if (row.most == INT64_MAX) continue;
+    EXPECT_THROW(Config().set(row, row.most + 1), ParseError) << row.name;
+  }
+  EXPECT_EQ(option_named("OPTION"), nullptr);
+  const OptionInfo& most = *option_named("MAX_KERNEL_BUFFERS");
+  EXPECT_EQ(Config().set(most, 0), Config());
+  EXPECT_THAT(error_of([&] { Config().set(most, 2); }),
+              HasSubstr("MAX_KERNEL_BUFFERS is 2; give 0 or a number from 3 to 1048576"));
 }
 
 TEST_F(ConfigTest, ScopesNest) {
