@@ -14,6 +14,7 @@
 #include "touchstone/interp/interval_rows.h"
 #include "touchstone/interp/radius.h"
 #include "touchstone/interp/unrounded_products.h"
+#include "touchstone/ops/op_cases.h"
 
 namespace touchstone::interp {
 namespace {
@@ -197,16 +198,7 @@ void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, Lega
       return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
         return legal::sin(a, allow.ulp(p.sin, allow.magnitude(a)), p.sin_absolute, p.sin_domain);
       });
-    case Op::Noop:
-    case Op::Cast:
-    case Op::Neg:
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
-    case Op::Div:
-    case Op::Max:
-    case Op::Mod:
-    case Op::Xor:
+    TOUCHSTONE_CASES_ARITHMETIC:
     TOUCHSTONE_CASES_COMPARISON:
     TOUCHSTONE_CASES_TERNARY:
     TOUCHSTONE_CASES_REDUCE:

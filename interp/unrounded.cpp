@@ -9,6 +9,7 @@
 #include "touchstone/interp/evaluator.h"
 #include "touchstone/interp/gather.h"
 #include "touchstone/interp/scalar_named.h"
+#include "touchstone/ops/op_cases.h"
 
 namespace touchstone::interp {
 namespace {
@@ -321,16 +322,7 @@ class RealNumbers {
         return each(count, out, [=](auto i) { return std::log2(a[i]); });
       case Op::Sin:
         return each(count, out, [=](auto i) { return std::sin(a[i]); });
-      case Op::Noop:
-      case Op::Cast:
-      case Op::Neg:
-      case Op::Add:
-      case Op::Sub:
-      case Op::Mul:
-      case Op::Div:
-      case Op::Max:
-      case Op::Mod:
-      case Op::Xor:
+      TOUCHSTONE_CASES_ARITHMETIC:
       TOUCHSTONE_CASES_COMPARISON:
       TOUCHSTONE_CASES_TERNARY:
       TOUCHSTONE_CASES_REDUCE:

@@ -5,6 +5,8 @@
 #include <initializer_list>
 #include <limits>
 
+#include "touchstone/ops/op_cases.h"
+
 namespace touchstone::fuzz {
 namespace {
 
@@ -124,16 +126,7 @@ Rows float_unary(Op op, DType d) {
       return {{0.0},      {-0.0},      {kInf},           {-kInf},     {kNan},
               {e.least},  {3.0},       {e.least_normal}, {e.largest}, {e.least_normal * 2},
               {-e.least}, {1 + e.ulp}, {1 - e.ulp / 2},  {7.0}};
-    case Op::Noop:
-    case Op::Cast:
-    case Op::Neg:
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
-    case Op::Div:
-    case Op::Max:
-    case Op::Mod:
-    case Op::Xor:
+    TOUCHSTONE_CASES_ARITHMETIC:
     TOUCHSTONE_CASES_COMPARISON:
     TOUCHSTONE_CASES_TERNARY:
     TOUCHSTONE_CASES_REDUCE:

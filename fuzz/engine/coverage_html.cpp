@@ -4,27 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/base/html.h"
 #include "touchstone/fuzz/coverage.h"
 
 namespace touchstone::fuzz {
 namespace {
-
-std::string escaped(const std::string& text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '&')
-      out += "&amp;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
 
 constexpr std::string_view kStyle = R"(
 :root { color-scheme: light dark }
@@ -76,19 +60,19 @@ void add_map(std::string& page, const Coverage& c) {
   for (const std::size_t x : shown)
     for (std::size_t a = 0; x != shown.back() && a < dims[x].values.size(); ++a)
       page += fmt::format("<th class=\"up{}\"><span>{}</span>", a == 0 ? " gap" : "",
-                          escaped(dims[x].values[a]));
+                          html_text(dims[x].values[a]));
   for (const std::size_t y : shown)
     for (std::size_t b = 0; y != shown.front() && b < dims[y].values.size(); ++b) {
       page += fmt::format("<tr{}>", b == 0 ? " class=first" : "");
       if (b == 0)
         page += fmt::format("<th class=dim rowspan={}>{}", dims[y].values.size(),
-                            escaped(dims[y].name));
-      page += "<th>" + escaped(dims[y].values[b]);
+                            html_text(dims[y].name));
+      page += "<th>" + html_text(dims[y].values[b]);
       for (const std::size_t x : shown)
         for (std::size_t a = 0; x < y && a < dims[x].values.size(); ++a) {
           const std::uint64_t n = c.pair(x, a, y, b);
           const char* const gap = a == 0 ? " gap" : "";
-          const std::string what = escaped(fmt::format(
+          const std::string what = html_text(fmt::format(
               "{} {}, {} {}", dims[x].name, dims[x].values[a], dims[y].name, dims[y].values[b]));
           if (n == 0 && !c.can(x, a, y, b))
             page += fmt::format("<td class=\"no{}\">", gap);
@@ -113,7 +97,7 @@ void add_shares(std::string& page, const Coverage& c) {
     if (s.possible == 0) continue;
     std::string names;
     for (const std::size_t d : s.dimensions)
-      names += (names.empty() ? "" : " × ") + escaped(c.dimensions()[d].name);
+      names += (names.empty() ? "" : " × ") + html_text(c.dimensions()[d].name);
     page += fmt::format("<tr><td>{}<td>{}<td>{}<td>{:.2f}", names, s.reached, s.possible,
                         100.0 * static_cast<double>(s.reached) / static_cast<double>(s.possible));
   }
@@ -127,17 +111,17 @@ std::string coverage_html(std::span<const std::pair<std::string, const Coverage*
   std::string page = fmt::format(
       "<!doctype html>\n<html lang=en><meta charset=utf-8><meta name=viewport "
       "content=\"width=device-width\"><title>{0}</title><style>{1}</style>\n<h1>{0}</h1>\n",
-      escaped(title), kStyle);
+      html_text(title), kStyle);
   for (const auto& [name, coverage] : areas) {
     page += fmt::format("<h2>{}</h2><p>{} rows; each cell says how often two values met.</p>\n",
-                        escaped(name), coverage->rows());
+                        html_text(name), coverage->rows());
     add_map(page, *coverage);
     add_shares(page, *coverage);
     const std::vector<std::string> missing = coverage->missing(200);
     if (missing.empty()) continue;
     page += fmt::format("<details><summary>not reached{}</summary><ul>",
                         missing.size() == 200 ? ": the first 200" : "");
-    for (const std::string& m : missing) page += "<li>" + escaped(m);
+    for (const std::string& m : missing) page += "<li>" + html_text(m);
     page += "</ul></details>\n";
   }
   return page + "</html>\n";

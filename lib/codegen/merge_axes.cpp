@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "touchstone/ops/node_order.h"
+#include "touchstone/ops/op_cases.h"
 #include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone {
@@ -119,16 +120,7 @@ LazyOpPtr merge_axes(const LazyOpPtr& kernel) {
       case Op::ReduceMax:
         return LazyOp::reduce(node->op(), src[0], merged_axes(node->reduce_arg().axes, groups),
                               node->reduce_arg().accumulator);
-      case Op::Noop:
-      case Op::Cast:
-      case Op::Neg:
-      case Op::Add:
-      case Op::Sub:
-      case Op::Mul:
-      case Op::Div:
-      case Op::Max:
-      case Op::Mod:
-      case Op::Xor:
+      TOUCHSTONE_CASES_ARITHMETIC:
       TOUCHSTONE_CASES_FUNCTION:
       TOUCHSTONE_CASES_COMPARISON:
       TOUCHSTONE_CASES_TERNARY:

@@ -5,23 +5,11 @@
 
 #include "touchstone/device/config.h"
 #include "touchstone/lazy/fold.h"
+#include "touchstone/ops/accepted_types.h"
 #include "touchstone/shapetracker/access.h"
 
 namespace touchstone {
 namespace {
-
-std::string_view accepted(OpTypes types) {
-  switch (types) {
-    case OpTypes::Floats:
-      return "floats";
-    case OpTypes::Numbers:
-      return "integers and floats";
-    case OpTypes::IntsAndBool:
-      return "integers and bool";
-    default:
-      return "any type";
-  }
-}
 
 void check_sources(Op op, std::span<const LazyBufferPtr> srcs) {
   if (!is_elementwise(op) || op == Op::Cast)

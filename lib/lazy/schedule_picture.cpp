@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/base/html.h"
 #include "touchstone/lazy/schedule_text.h"
 #include "touchstone/lazy/schedule_view.h"
 
@@ -25,29 +26,6 @@ bool reduces(const ScheduleItem& item) {
 std::string_view fill(const ScheduleItem& item) {
   if (item.kind != Op::Store) return "#e6e6e6";
   return reduces(item) ? "#bcd6f0" : "#dff0d2";
-}
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      default:
-        out += c;
-    }
-  }
-  return out;
 }
 
 std::string in_quotes(std::string_view text) {
@@ -128,7 +106,7 @@ std::string svg_box(const Layout& at, std::size_t i, const ScheduleItem& item,
   std::string box = fmt::format(
       "<g><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" rx=\"5\" "
       "fill=\"{}\"/>\n",
-      escaped(item.ast ? str(item.ast) : facts.name), x, y, kWidth, kHeight, fill(item));
+      html_text(item.ast ? str(item.ast) : facts.name), x, y, kWidth, kHeight, fill(item));
   const auto line = [&](double down, std::string_view style, const std::string& text) {
     // Text that is too long is pressed together, not cut.
     const bool wide = static_cast<double>(text.size()) * 6.3 > kWidth - 14;
@@ -136,7 +114,7 @@ std::string svg_box(const Layout& at, std::size_t i, const ScheduleItem& item,
         "<text x=\"{:.1f}\" y=\"{:.1f}\"{}{}>{}</text>\n", x + 7, y + down, style,
         wide ? fmt::format(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", kWidth - 14)
              : "",
-        escaped(text));
+        html_text(text));
   };
   line(17, " font-weight=\"bold\"", fmt::format("{}  {}", i, facts.name));
   line(33, "", fmt::format("{} = {}", facts.makes, shape_of(item)));
@@ -183,7 +161,7 @@ std::string to_svg(std::span<const ScheduleItem> schedule, const std::string& ti
       "<text x=\"{2:.0f}\" y=\"20\" font-size=\"14\" font-weight=\"bold\">{3}</text>\n"
       "<text x=\"{2:.0f}\" y=\"36\" fill=\"#444\">{4} steps; blue: a reduce, green: elementwise, "
       "grey: a load. Buffers have numbers.</text>\n",
-      width, at.height(), kMargin, escaped(title), schedule.size());
+      width, at.height(), kMargin, html_text(title), schedule.size());
   svg += "<g fill=\"none\" stroke=\"#777\">\n";
   for (std::size_t i = 0; i < schedule.size(); ++i)
     for (const int source : view.items[i].from)

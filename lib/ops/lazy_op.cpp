@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/ops/accepted_types.h"
 #include "touchstone/ops/node_map.h"
 #include "touchstone/ops/node_order.h"
 
@@ -17,22 +18,6 @@ struct Typed {
 
 [[noreturn]] void reject(Op op, const std::string& why) {
   throw AstError(fmt::format("{}: {}", name(op), why));
-}
-
-std::string_view accepted(OpTypes types) {
-  switch (types) {
-    case OpTypes::None:
-      return "no operands";
-    case OpTypes::All:
-      return "any type";
-    case OpTypes::Floats:
-      return "floats";
-    case OpTypes::Numbers:
-      return "integers and floats";
-    case OpTypes::IntsAndBool:
-      return "integers and bool";
-  }
-  return "";
 }
 
 template <class Arg>
@@ -179,6 +164,22 @@ std::uint64_t hash_of(const OpArg& arg) {
 }
 
 }  // namespace
+
+std::string_view accepted(OpTypes types) {
+  switch (types) {
+    case OpTypes::None:
+      return "no operands";
+    case OpTypes::All:
+      return "any type";
+    case OpTypes::Floats:
+      return "floats";
+    case OpTypes::Numbers:
+      return "integers and floats";
+    case OpTypes::IntsAndBool:
+      return "integers and bool";
+  }
+  return "";
+}
 
 LazyOp::LazyOp(Op op, std::vector<LazyOpPtr> src, OpArg arg)
     : op_(op), src_(std::move(src)), arg_(std::move(arg)) {

@@ -16,6 +16,7 @@
 #include "touchstone/base/checked.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/hash.h"
+#include "touchstone/base/html.h"
 #include "touchstone/base/line_log.h"
 #include "touchstone/base/private_folder.h"
 #include "touchstone/base/suggest.h"
@@ -370,6 +371,11 @@ TEST(Visible, NoByteGetsThroughThatMovesAnything) {
         ASSERT_FALSE(c == 0xc2 && (next < 0xa0 || next == 0xad)) << first << ' ' << second;
       }
     }
+}
+
+TEST(Html, WhatWouldBeMarkupIsText) {
+  EXPECT_EQ(html_text("a < b & \"c\" > 'd'"), "a &lt; b &amp; &quot;c&quot; &gt; 'd'");
+  EXPECT_EQ(html_text("&lt;"), "&amp;lt;");
 }
 
 TEST(File, TemporaryDirectoriesVanish) {

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string_view>
+
+#include "touchstone/ops/op.h"
+
+namespace touchstone {
+
+/// For messages: "integers and floats".
+std::string_view accepted(OpTypes types);
+
+}  // namespace touchstone
