@@ -1,5 +1,3 @@
-#include <iostream>
-#include <iterator>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -86,9 +84,7 @@ void list_models() {
 }
 
 int print_program(const KernelsOptions& options) {
-  // A program names the element type of an input, then a colon, before anything else.
   const bool from_input = options.program == "-";
-  const bool from_file = !from_input && options.program.find(':') == std::string::npos;
   const LineStream::Answer answer = [](std::string_view line) {
     return program_answer(line, Config::current());
   };
@@ -96,13 +92,11 @@ int print_program(const KernelsOptions& options) {
     answer_lines("kernels", answer, LineStream::Blank::Answered);
     return kExitOk;
   }
-  const std::string text = from_file    ? read_file(options.program)
-                           : from_input ? std::string(std::istreambuf_iterator<char>(std::cin), {})
-                                        : options.program;
+  const std::string text = program_text(options.program);
   if (options.jsonl) {
     LineStream stream(
         answer, [](std::string_view line) { fmt::print("{}", line); }, LineStream::Blank::Answered);
-    stream.take(from_file ? text : nlohmann::json{{"program", text}}.dump() + "\n");
+    stream.take(is_file(options.program) ? text : nlohmann::json{{"program", text}}.dump() + "\n");
     stream.finish();
     return kExitOk;
   }

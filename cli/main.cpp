@@ -335,6 +335,22 @@ Verb kernels(CLI::App& app) {
   return {v, [] { return run_kernels(o); }};
 }
 
+Verb rewrite(CLI::App& app) {
+  static RewritingOptions o;
+  CLI::App* v = add_verb(app, "rewrite", "Every rewrite of a graph on its way to kernels",
+                         "rewrite lenet --backward --html lenet.html");
+  v->add_option("model", o.model, "A model of `touchstone kernels`");
+  v->add_flag("--backward", o.backward, "With the gradients of mean(output^2)");
+  v->add_option("--program", o.program,
+                "Of a program instead: its text, a file of one, or - for standard input")
+      ->excludes("model");
+  v->add_option("--scheduler", o.scheduler, "One that rewrites [kernelize]")
+      ->check(CLI::IsMember({"kernelize"}));
+  v->add_option("--html", o.html,
+                "Write a page that steps through all of them to this file, - for standard output");
+  return {v, [] { return run_rewrite(o); }};
+}
+
 Verb schedule(CLI::App& app) {
   static ScheduleOptions o;
   CLI::App* v = add_verb(app, "schedule", "What runs for a model, in order, as text or picture",
@@ -590,11 +606,11 @@ int run(int argc, char** argv) {
   std::string color = "auto";
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  const Verb verbs[] = {demo(app),     eval(app),       check(app),   explain(app),  blame(app),
-                        kernel(app),   probe(app),      kernels(app), schedule(app), fuzz(app),
-                        simplify(app), prove(app),      repl(app),    view(app),     bits(app),
-                        emit(app),     judge(app),      certify(app), league(app),   serve(app),
-                        mutants(app),  plugin_host(app)};
+  const Verb verbs[] = {demo(app),   eval(app),     check(app),      explain(app), blame(app),
+                        kernel(app), probe(app),    kernels(app),    rewrite(app), schedule(app),
+                        fuzz(app),   simplify(app), prove(app),      repl(app),    view(app),
+                        bits(app),   emit(app),     judge(app),      certify(app), league(app),
+                        serve(app),  mutants(app),  plugin_host(app)};
   try {
     app.parse(words_of(argc, argv));
   } catch (const CLI::ParseError& e) {

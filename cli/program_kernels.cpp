@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <iostream>
+#include <iterator>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include "touchstone/base/file.h"
 #include "touchstone/fuzz/program.h"
 #include "touchstone/fuzz/uop_program.h"
 #include "touchstone/interp/interpreted.h"
@@ -174,6 +177,15 @@ std::string read_question(std::string_view line, Config& config) {
 }
 
 }  // namespace
+
+bool is_file(const std::string& program) {
+  return program != "-" && program.find(':') == std::string::npos;
+}
+
+std::string program_text(const std::string& program) {
+  if (program == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  return is_file(program) ? read_file(program) : program;
+}
 
 ProgramKernels program_kernels(std::string_view text, const Config& config) {
   const ConfigScope scope(config);

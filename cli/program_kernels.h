@@ -15,6 +15,12 @@ struct ProgramKernels {
   std::int64_t copies = 0, loads = 0, stores = 0, flops = 0;
 };
 
+/// Whether `--program` names a file: a program names the element type of an input, then a colon,
+/// before anything else.
+bool is_file(const std::string& program);
+/// What `--program` names: the text of a program, a file of one, or - for standard input.
+std::string program_text(const std::string& program);
+
 /// text: in the notation of fuzz/cases/uop_program.h. Throws ParseError, AstError.
 ProgramKernels program_kernels(std::string_view text, const Config& config);
 

@@ -175,6 +175,15 @@ struct KernelsOptions {
 };
 int run_kernels(const KernelsOptions& options);
 
+struct RewritingOptions {
+  std::string model;
+  bool backward = false;
+  std::string program;    // as in KernelsOptions
+  std::string scheduler;  // one that rewrites; empty: kernelize
+  std::string html;       // a file for the page; "-" is standard output
+};
+int run_rewrite(const RewritingOptions& options);
+
 struct ScheduleOptions {
   std::string model;
   bool backward = false;

@@ -19,6 +19,10 @@ class Converter {
 
   void add(LazyBuffer& base) {
     const UOp node = made(base);
+    if (RecorderScope::current() != nullptr) {  // which operation it is, for those who watch
+      const std::string number = fmt::format("#{}", graph_.bases.size());
+      node.add_metadata(std::vector{UOpOrigin{std::string(name(base.op())), number}});
+    }
     nodes_.emplace(&base, node);
     graph_.bases.push_back(base.shared_from_this());
     graph_.nodes.push_back(node);

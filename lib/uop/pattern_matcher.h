@@ -106,6 +106,8 @@ struct RewriteRecorder {
   virtual ~RewriteRecorder() = default;
   virtual void begins(std::string_view /*pass*/, const UOp& /*sink*/) {}
   virtual void rewrote(const Rule& rule, const UOp& before, const UOp& after) = 0;
+  /// A node whose sources changed, over the new ones.
+  virtual void rebuilt(const UOp& /*before*/, const UOp& /*after*/) {}
   virtual void ends(std::string_view /*pass*/, const UOp& /*sink*/) {}
 };
 

@@ -56,7 +56,9 @@ class Rewriter {
     std::vector<UOp> src;
     src.reserve(node.src().size());
     for (const UOp& s : node.src()) src.push_back(*memo_.find(s));
-    return node.with_src(std::move(src));
+    UOp made = node.with_src(std::move(src));
+    if (RewriteRecorder* told = RecorderScope::current()) told->rebuilt(node, made);
+    return made;
   }
 
   void await(UOp made) {
@@ -192,8 +194,14 @@ RewriteMap graph_rewrite_map(const UOp& sink, const PatternMatcher& rules,
 
 RewriteMap rewrite_map_by(const UOp& sink, const std::function<UOp(const UOp&)>& step,
                           const RewriteOptions& options, const RewriteMap* before) {
-  return map_by(
-      sink, [&](const UOp& u, const Rule** /*rule*/) { return step(u); }, options, before);
+  RewriteRecorder* const told = RecorderScope::current();
+  const Rule by{.name = std::string(options.pass), .pattern = {}, .names = {}, .apply = {}};
+  const auto told_step = [&](const UOp& u, const Rule** /*rule*/) {
+    UOp made = step(u);
+    if (made && told != nullptr) told->rewrote(by, u, made);
+    return made;
+  };
+  return map_by(sink, told_step, options, before);
 }
 
 UOp substitute(const UOp& sink, const RewriteMap& map) {

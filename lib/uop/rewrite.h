@@ -50,7 +50,8 @@ RewriteMap graph_rewrite_map(const UOp& sink, const PatternMatcher& rules,
 /// turn: a bottom-up rewrite. Throws AstError where that does not end.
 UOp substitute(const UOp& sink, const RewriteMap& map);
 
-/// One function for every node, in place of rules: null leaves it. As graph_rewrite_map.
+/// One function for every node, in place of rules: null leaves it. As graph_rewrite_map; a recorder
+/// hears of it as of a rule with the name of the pass.
 RewriteMap rewrite_map_by(const UOp& sink, const std::function<UOp(const UOp&)>& step,
                           const RewriteOptions& options = {}, const RewriteMap* before = nullptr);
 

@@ -31,6 +31,33 @@ TEST(Kernels, AreCountedALineAModel) {
               HasSubstr("\"forward\":2,"));
 }
 
+TEST(Rewrite, PrintsALineAMatchByPass) {
+  const Answer run = touchstone_run(
+      "rewrite --program 'float32 2,3: 1; exp2 %0; permute %1 1,0; reduce_sum %2 1'");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(run.text, StartsWith("float32 2,3: 1; exp2 %0;"));
+  EXPECT_THAT(run.text, HasSubstr("\nsimplify: "));
+  EXPECT_THAT(run.text, HasSubstr("  PERMUTE f32 (1, 0) -> VIEW f32 "));
+  EXPECT_THAT(run.text, HasSubstr("  of permute %2\n"));
+  EXPECT_THAT(run.text, HasSubstr("\nbarriers: 1 match, "));
+  EXPECT_THAT(run.text, HasSubstr("      1 a kernel behind a barrier\n"));
+  EXPECT_THAT(run.text, HasSubstr("\n5 passes, "));
+  EXPECT_THAT(run.text, testing::EndsWith(" matches, 1 kernel\n"));
+  const Answer model = touchstone_run("rewrite softmax");
+  EXPECT_THAT(model.text, StartsWith("softmax: 64 x 64, over rows\n"));
+  EXPECT_THAT(model.text, HasSubstr("  of REDUCE_SUM #"));
+  EXPECT_THAT(model.text, testing::EndsWith(", 3 kernels\n"));
+}
+
+TEST(Rewrite, BadQuestionsAreNamed) {
+  EXPECT_THAT(touchstone_run("rewrite").text, HasSubstr("name a model, or a program by --program"));
+  EXPECT_EQ(touchstone_run("rewrite").code, 2);
+  EXPECT_EQ(touchstone_run("rewrite softmaxx").code, 2);
+  EXPECT_EQ(touchstone_run("rewrite --program 'float32 2: 1; exp3 %0'").code, 2);
+  EXPECT_NE(touchstone_run("rewrite softmax --scheduler lazy").code, 0);
+  EXPECT_EQ(touchstone_run("rewrite softmax --html /dev/full/page.html").code, 2);
+}
+
 TEST(Kernels, BadOptionsAreNamed) {
   EXPECT_NE(touchstone_run("kernels --jsonl --opt 5").code, 0);
   const Answer eager = touchstone_run("kernels --jsonl abc", "LAZY=0");
