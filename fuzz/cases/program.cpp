@@ -97,6 +97,8 @@ bool has_axes(std::string_view name) {
   throw ParseError(fmt::format("{}: {}", s.name, why));
 }
 
+}  // namespace
+
 ProgramType type_of(const ProgramStep& s, const std::vector<ProgramType>& before) {
   const auto arg = [&](std::size_t i) -> const ProgramType& {
     return before[static_cast<std::size_t>(s.of[i])];
@@ -168,6 +170,8 @@ ProgramType type_of(const ProgramStep& s, const std::vector<ProgramType>& before
   if (!takes(op, of)) unfit(s, "not of this type");
   return {x.shape, op == Op::CmpLt || op == Op::CmpEq ? DType::Bool : of};
 }
+
+namespace {
 
 ProgramStep parse_step(std::string_view text, int index) {
   const std::size_t colon = text.find(": ");
@@ -285,214 +289,6 @@ std::vector<int> axes_of(const ProgramStep& reduce) {
 
 Scalar value_of(const ProgramStep& input, std::size_t i) {
   return Scalar::parse(input.dtype, input.values[i % input.values.size()]);
-}
-
-namespace {
-
-// Without statements that nothing reads; nullopt where it does not fit together.
-std::optional<std::string> cleaned(const Program& p) {
-  std::vector<bool> used(p.steps.size(), false);
-  used.back() = true;
-  for (std::size_t i = p.steps.size(); i-- > 0;)
-    if (used[i])
-      for (const int o : p.steps[i].of) used[static_cast<std::size_t>(o)] = true;
-  Program out;
-  std::vector<int> now(p.steps.size(), -1);
-  for (std::size_t i = 0; i < p.steps.size(); ++i) {
-    if (!used[i]) continue;
-    ProgramStep s = p.steps[i];
-    for (int& o : s.of) o = now[static_cast<std::size_t>(o)];
-    now[i] = static_cast<int>(out.steps.size());
-    out.steps.push_back(std::move(s));
-  }
-  try {
-    (void)out.types();
-    return out.str();
-  } catch (const Error&) {
-    return std::nullopt;
-  }
-}
-
-// Statements changed so that they fit what those before them have become: movement as `mend` says,
-// inputs in the shape of what they are used with. False where that does not do.
-bool mend_program(Program& p) {
-  for (std::size_t tries = 0; tries <= p.steps.size(); ++tries) {
-    std::vector<ProgramType> types;
-    bool again = false;
-    for (ProgramStep& s : p.steps) {
-      if (!s.leaf() && s.of.size() > 1 && s.name != "matmul") {
-        const auto shape_of = [&](int o) -> const Sizes& {
-          return types[static_cast<std::size_t>(o)].shape;
-        };
-        const auto inner = std::ranges::find_if(
-            s.of, [&](int o) { return !p.steps[static_cast<std::size_t>(o)].leaf(); });
-        const Sizes wanted = shape_of(inner == s.of.end() ? s.of[0] : *inner);
-        for (const int o : s.of) {
-          ProgramStep& operand = p.steps[static_cast<std::size_t>(o)];
-          if (shape_of(o) == wanted || !operand.leaf()) continue;
-          operand.shape = wanted;
-          again = true;
-        }
-        if (again) break;
-      }
-      try {
-        if (is_movement(s.name)) {
-          const Sizes& x = types[static_cast<std::size_t>(s.of[0])].shape;
-          (void)mend(Shape(x.begin(), x.end()), s.movement);
-        }
-        types.push_back(type_of(s, types));
-      } catch (const Error&) {
-        return false;
-      }
-    }
-    if (!again) return true;
-  }
-  return false;
-}
-
-class SmallerProgram {
- public:
-  SmallerProgram(const Program& p, const ProgramKind& kind)
-      : program_(p), types_(p.types()), one_type_(kind.gradients) {}
-
-  std::vector<std::string> all() {
-    for (std::size_t i = 0; i + 1 < program_.steps.size(); ++i) {
-      Program p = program_;
-      p.steps.resize(i + 1);
-      emit(p);
-    }
-    for (std::size_t i = program_.steps.size(); i-- > 0;) statement(i);
-    sizes();
-    axes();
-    if (!one_type_) dtypes();
-    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
-      if (program_.steps[i].leaf()) input(i);
-      if (is_movement(program_.steps[i].name)) numbers(i);
-    }
-    return std::move(out_);
-  }
-
- private:
-  void emit(Program p) {
-    if (!mend_program(p)) return;
-    if (auto text = cleaned(p)) out_.push_back(std::move(*text));
-  }
-
-  void statement(std::size_t i) {
-    const ProgramStep& s = program_.steps[i];
-    if (s.leaf()) return;
-    for (const int o : s.of) {  // an operand in its place
-      Program p = program_;
-      if (i + 1 == p.steps.size()) {
-        p.steps.resize(static_cast<std::size_t>(o) + 1);
-      } else {
-        for (ProgramStep& later : p.steps)
-          for (int& of : later.of)
-            if (of == static_cast<int>(i)) of = o;
-      }
-      emit(p);
-    }
-    for (const char* value : {"0", "1"}) {  // or an input
-      Program p = program_;
-      p.steps[i] = {"input", {}, "", {}, types_[i].dtype, types_[i].shape, {value}};
-      emit(p);
-    }
-  }
-
-  // One size less, wherever it stands.
-  void sizes() {
-    std::vector<std::int64_t> known;
-    for (const ProgramType& t : types_)
-      for (const std::int64_t size : t.shape)
-        if (size > 0 && std::ranges::find(known, size) == known.end()) known.push_back(size);
-    for (const std::int64_t size : known)
-      for (const std::int64_t to : {std::int64_t{1}, size / 2, size - 1}) {
-        if (to >= size) continue;
-        Program p = program_;
-        for (ProgramStep& s : p.steps) {
-          std::ranges::replace(s.shape, size, to);
-          for (sint& n : s.movement.shape)
-            if (n == sint(size)) n = to;
-          if (s.movement.kind == MovementOp::Kind::Shrink)
-            for (auto& [begin, end] : s.movement.ends)
-              if (end == sint(size)) end = to;
-        }
-        emit(p);
-      }
-  }
-
-  // One axis less of all inputs.
-  void axes() {
-    for (std::size_t axis = 0; axis < 4; ++axis) {
-      Program p = program_;
-      for (ProgramStep& s : p.steps)
-        if (axis < s.shape.size())
-          s.shape.erase(s.shape.begin() + static_cast<std::ptrdiff_t>(axis));
-      emit(p);
-    }
-  }
-
-  // One type replaced by a plainer one, wherever it stands.
-  void dtypes() {
-    for (const DTypeInfo& from : dtype_table)
-      for (const DType to : {DType::Float32, DType::Int32}) {
-        Program p = program_;
-        bool any = false;
-        for (ProgramStep& s : p.steps) {
-          if (s.leaf() && s.dtype == from.dtype) {
-            s.dtype = to;
-            s.values = {"1"};
-            any = true;
-          }
-          if (s.word == from.name) s.word = touchstone::name(to), any = true;
-        }
-        if (any) emit(p);
-      }
-  }
-
-  void numbers(std::size_t i) {
-    for (MovementOp& op : simpler(program_.steps[i].movement)) {
-      Program p = program_;
-      p.steps[i].movement = std::move(op);
-      emit(p);
-    }
-  }
-
-  void input(std::size_t i) {
-    const Sizes& shape = program_.steps[i].shape;
-    for (std::size_t k = 0; k < shape.size(); ++k)
-      for (const std::int64_t to : {std::int64_t{1}, shape[k] / 2, shape[k] - 1}) {
-        if (to < 0 || to >= shape[k]) continue;
-        Program p = program_;
-        p.steps[i].shape[k] = to;
-        emit(p);
-      }
-    const std::vector<std::string>& values = program_.steps[i].values;
-    const auto with = [&](std::vector<std::string> v) {
-      Program p = program_;
-      p.steps[i].values = std::move(v);
-      emit(p);
-    };
-    for (const char* v : {"0", "1"}) with({v});
-    for (std::size_t k = 0; k < values.size() && values.size() > 1; ++k) with({values[k]});
-    for (std::size_t k = 0; k < values.size(); ++k)
-      for (const char* to : {"0", "1"}) {
-        std::vector<std::string> v = values;
-        v[k] = to;
-        with(std::move(v));
-      }
-  }
-
-  const Program& program_;
-  std::vector<ProgramType> types_;
-  bool one_type_;
-  std::vector<std::string> out_;
-};
-
-}  // namespace
-
-std::vector<std::string> smaller_programs(const Program& program, const ProgramKind& kind) {
-  return SmallerProgram(program, kind).all();
 }
 
 // Operations, inputs and how unusual their types are, elements of all values, values that are

@@ -51,6 +51,9 @@ struct Program {
   std::vector<ProgramType> types() const;
 };
 
+/// Of a statement behind those of the types `before`. Throws ParseError where it does not fit.
+ProgramType type_of(const ProgramStep& s, const std::vector<ProgramType>& before);
+
 /// The parts of a text between `at`, without empty ones.
 std::vector<std::string_view> split(std::string_view text, char at);
 /// Throws ParseError where a word is not a number that fits.

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <string>
+
+#include "touchstone/fuzz/areas.h"
+
+namespace touchstone::fuzz {
+
+/// The relations of the area `view` (areas.h). Throws ParseError where the text is no case.
+Checked check_views(const std::string& text, Effort effort);
+
+}  // namespace touchstone::fuzz
