@@ -12,6 +12,8 @@
 #include "touchstone/lazy/realize.h"
 #include "touchstone/lazy/schedule.h"
 #include "touchstone/ops/op.h"
+#include "touchstone/uop/kernel_graph.h"
+#include "touchstone/uop/spec.h"
 
 namespace touchstone::fuzz {
 namespace {
@@ -292,11 +294,20 @@ std::vector<LazyBufferPtr> inputs_of(const Program& program, std::size_t turn) {
   return inputs;
 }
 
+// Every pass and every kernel keeps the spec. Throws AstError where one does not.
+void keeps_spec(const LazyBufferPtr& out) {
+  SpecRecorder verify;
+  const RecorderScope scope(verify);
+  for (const ScheduleItem& item : schedule(std::vector{out}))
+    if (item.kind == Op::Store) type_verify(kernel_graph(item.ast), SpecLevel::Kernel);
+}
+
 std::string run(const Program& program, const ProgramType& type, const Mode& mode,
                 std::optional<Checked>& broken) {
   const LazyBufferPtr out = build(program, mode, inputs_of(program, 0), {});
   std::optional<Promises> promises;
   if (mode.as_written && mode.config == Config(Config::kDefaultOpt)) promises.emplace(out);
+  if (mode.config.scheduler != Scheduler::Lazy) keeps_spec(out);
   realize(std::vector{out});
   if (promises) broken = promises->broken();
   return bytes_of(out, type);

@@ -124,6 +124,10 @@ UOpSet memory_of(const UOp& sink, const Config& config) {
 
 RewriteMap kernelize_graph(const UOp& sink, const Config& config, Assigns assigns) {
   type_verify(sink, SpecLevel::Tensor);
+#ifndef NDEBUG
+  SpecRecorder verify;  // after every pass
+  const RecorderScope scope(verify);
+#endif
   static const PatternMatcher simplify = simplification(), put_barriers = barriers(),
                               tidy_up = tidy(), drop = drop_tags(), to_kernels = create_kernels();
   Simplifying shared{config};

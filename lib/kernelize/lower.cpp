@@ -6,6 +6,8 @@
 #include "touchstone/kernelize/op_of.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/shapetracker/simplify.h"
+#include "touchstone/uop/kernel_graph.h"
+#include "touchstone/uop/spec.h"
 
 namespace touchstone {
 namespace {
@@ -257,7 +259,11 @@ class Lowering {
 }  // namespace
 
 LoweredKernel lower_kernel(const UOp& assign, Assigns assigns) {
-  return Lowering(assign, assigns).run();
+  LoweredKernel kernel = Lowering(assign, assigns).run();
+#ifndef NDEBUG
+  type_verify(kernel_graph(kernel.ast), SpecLevel::Kernel);
+#endif
+  return kernel;
 }
 
 }  // namespace touchstone

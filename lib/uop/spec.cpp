@@ -203,6 +203,7 @@ std::string loads(const UOp& u) {
   return u.dtype().base == u.src(0).src(0).dtype().base ? "" : "the buffer is of another type";
 }
 std::string stores(const UOp& u) {
+  if (!u.dtype().is_none()) return "it gives no elements";
   if (!views_global(u.src(0))) return "it writes no VIEW of a DEFINE_GLOBAL";
   if (u.src(1).dtype().base != u.src(0).src(0).dtype().base) return "the buffer is of another type";
   const ShapeTracker* st = u.src(1).st();
@@ -296,9 +297,19 @@ constexpr auto kKernelLaws = joined(kComputing, kInKernel);
   throw AstError(fmt::format("node {}, {} over ({}): {}: {}", place, u.line(), sources, law, why));
 }
 
-// In one kernel every axis has size 1 or one other size.
+// In one kernel every axis has size 1 or one other size, and what is stored has one shape.
 void check_axes(const std::vector<UOp>& order) {
   Shape sizes;
+  UOp stored;
+  for (std::size_t place = 0; place < order.size(); ++place) {
+    const UOp& u = order[place];
+    if (u.op() != Ops::Store) continue;
+    if (stored && u.shape() != stored.shape())
+      broken(u, place, "one shape",
+             fmt::format("it stores shape {}, another {}", str(std::span<const sint>(u.shape())),
+                         str(std::span<const sint>(stored.shape()))));
+    stored = u;
+  }
   for (std::size_t place = 0; place < order.size(); ++place) {
     const ShapeTracker* st = order[place].st();
     if (st == nullptr || (st->rank() == 0 && !is_elementwise(order[place].op()))) continue;
@@ -333,6 +344,25 @@ void type_verify(const UOp& sink, SpecLevel level) {
         broken(order[place], place, rule.name, why);
     }
   if (level == SpecLevel::Kernel) check_axes(order);
+}
+
+void SpecRecorder::begins(std::string_view pass, const UOp& sink) {
+  if (before_ != nullptr) before_->begins(pass, sink);
+}
+void SpecRecorder::rewrote(const Rule& rule, const UOp& before, const UOp& after) {
+  if (before_ != nullptr) before_->rewrote(rule, before, after);
+}
+void SpecRecorder::rebuilt(const UOp& before, const UOp& after) {
+  if (before_ != nullptr) before_->rebuilt(before, after);
+}
+void SpecRecorder::ends(std::string_view pass, const UOp& sink) {
+  if (before_ != nullptr) before_->ends(pass, sink);
+  try {
+    type_verify(sink, SpecLevel::Tensor);
+  } catch (const AstError& e) {
+    throw AstError(fmt::format("after the pass {}: {}", pass, e.what()));
+  }
+  ++passes_;
 }
 
 }  // namespace touchstone

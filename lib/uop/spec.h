@@ -24,4 +24,20 @@ std::span<const SpecRule> spec(SpecLevel level);
 /// toposort order, its op, type, argument and sources, and what is wrong with it.
 void type_verify(const UOp& sink, SpecLevel level);
 
+/// Checks what every pass makes of a graph of tensors, while a RecorderScope has it; the error
+/// names the pass. What was told before is told all the same.
+class SpecRecorder final : public RewriteRecorder {
+ public:
+  SpecRecorder() : before_(RecorderScope::current()) {}
+  void begins(std::string_view pass, const UOp& sink) override;
+  void rewrote(const Rule& rule, const UOp& before, const UOp& after) override;
+  void rebuilt(const UOp& before, const UOp& after) override;
+  void ends(std::string_view pass, const UOp& sink) override;
+  int passes() const { return passes_; }  // that were checked
+
+ private:
+  RewriteRecorder* before_;  // outlives this
+  int passes_ = 0;
+};
+
 }  // namespace touchstone

@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 
 #include "graphs.h"
+#include "touchstone/uop/kernel_graph.h"
+#include "touchstone/uop/rewrite.h"
 
 namespace touchstone {
 namespace {
@@ -89,6 +91,37 @@ std::vector<Breach> tensor_breaches() {
       {"of kernels", "does not belong",
        made(Ops::DefineGlobal, UOpType::pointer(f), {}, std::int64_t{0})},
       {"shape", "sources of shapes", add(buffer(4), buffer(5))},
+      // Each of the other things that a law says.
+      {"device", "gives no elements", made(Ops::Device, f, {}, std::string("A"))},
+      {"unique", "gives no elements", made(Ops::Unique, f, {}, std::int64_t{1})},
+      {"buffer", "of no type", made(Ops::Buffer, none, {UOp::unique(), kHost}, std::int64_t{4})},
+      {"part of a buffer", "no (first, size)", made(Ops::BufferView, f, {x})},
+      {"constant", "no value", made(Ops::Const, f)},
+      {"variable", "no variable", made(Ops::DefineVar, DType::Int64)},
+      {"variable", "no integer", made(Ops::DefineVar, f, {}, UOpVariable{"n", 1, 2})},
+      {"bound variable", "no integer",
+       made(Ops::Bind, f,
+            {UOp::variable("n", 1, 2), UOp::constant(Scalar::from_int(DType::Int64, 1))})},
+      {"arithmetic", "another type", made(Ops::Neg, f, {kHost})},
+      {"conversion", "no elements", made(Ops::Bitcast, none, {x})},
+      {"reduce", "says nothing of axes", made(Ops::ReduceAxis, f, {x})},
+      {"reduce", "keeps the type",
+       made(Ops::ReduceAxis, DType::Int32, {x}, UOpReduce{Ops::Add, {0}, false})},
+      {"movement", "no list of axes", made(Ops::Permute, f, {x}, Shape{0})},
+      {"movement", "no pairs", made(Ops::Pad, f, {x}, Shape{0})},
+      {"copy", "keeps the type", made(Ops::Copy, DType::Int32, {x, kHost})},
+      {"custom", "what fills it", made(Ops::Custom, f, {kHost})},
+      {"assign", "a constant", made(Ops::Assign, f, {x.const_like(1.0), x})},
+      {"number of sources", "at least 2", made(Ops::Assign, f, {x})},
+      {"kernel", "no SINK",
+       made(Ops::Kernel, none, {x}, UOpKernelPtr(std::make_shared<UOpKernel>(UOpKernel{x, {}})))},
+      {"shard", "keeps the type", made(Ops::Multi, DType::Int32, {on_two}, std::int64_t{0})},
+      {"one of several devices", "no number", made(Ops::MSelect, f, {on_two})},
+      {"allreduce", "no DEVICE", made(Ops::Allreduce, f, {x, x})},
+      {"allreduce", "keeps the type",
+       made(Ops::Allreduce, DType::Int32, {x, kHost}, UOpReduce{Ops::Add, {}, false})},
+      {"of kernels", "does not belong", made(Ops::Store, none, {x, x})},
+      {"shape", "only an axis of size 1 can grow", made(Ops::Expand, f, {x}, Shape{5})},
   };
 }
 
@@ -103,6 +136,10 @@ std::vector<Breach> kernel_breaches() {
                 ShapeTracker::contiguous(std::move(s)));
   };
   const UOp load = made(Ops::Load, f, {seen(1, {4})});
+  // A value of shape (4,) below which something has another.
+  const auto over_flat = [&](const UOp& view) {
+    return made(Ops::Load, f, {seen(1, {4}), made(Ops::Load, f, {view})});
+  };
   const UOp store = made(Ops::Store, none, {seen(0, {4}), load});
   return {
       {"buffer of a kernel", "no pointer", made(Ops::DefineGlobal, f, {}, std::int64_t{0})},
@@ -114,9 +151,22 @@ std::vector<Breach> kernel_breaches() {
       {"views at the edges", "edges", made(Ops::View, f, {load}, ShapeTracker::contiguous({2, 2}))},
       {"root", "no STORE", UOp::sink({load})},
       {"of tensors", "does not belong", load.ask(Ops::Contiguous)},
-      {"one shape", "axis 0 has size 3, elsewhere 4",
+      {"buffer of a kernel", "no number of a buffer", made(Ops::DefineGlobal, UOpType::pointer(f))},
+      {"store", "buffer is of another type",
+       made(Ops::Store, none, {seen(0, {4}), made(Ops::Const, DType::Int32, {}, Scalar::of(1))})},
+      {"store", "gives no elements", made(Ops::Store, f, {seen(0, {4}), load})},
+      {"valid", "gives bool",
+       made(Ops::Valid, f, {made(Ops::View, none, {}, ShapeTracker::contiguous({4}))})},
+      {"views at the edges", "no ShapeTracker", made(Ops::View, UOpType::pointer(f), {global(0)})},
+      {"root", "stores nothing", UOp::sink({})},
+      {"of tensors", "does not belong", made(Ops::Reshape, f, {load}, Shape{2, 2})},
+      {"one shape", "it stores shape (1,), another (4,)",
        UOp::sink(
-           {store, made(Ops::Store, none, {seen(0, {3}), made(Ops::Load, f, {seen(1, {3})})})})},
+           {store, made(Ops::Store, none, {seen(2, {1}), made(Ops::Load, f, {seen(1, {1})})})})},
+      {"one shape", "it has 2 axes, others 1",
+       UOp::sink({made(Ops::Store, none, {seen(0, {4}), over_flat(seen(1, {2, 2}))})})},
+      {"one shape", "axis 0 has size 3, elsewhere 4",
+       UOp::sink({made(Ops::Store, none, {seen(0, {4}), over_flat(seen(1, {3}))})})},
   };
 }
 
@@ -141,6 +191,57 @@ void hold(const std::vector<Breach>& breaches, SpecLevel level) {
 
 TEST(Spec, EachLawOfTensorsIsBrokenBySomeNode) { hold(tensor_breaches(), SpecLevel::Tensor); }
 TEST(Spec, EachLawOfKernelsIsBrokenBySomeNode) { hold(kernel_breaches(), SpecLevel::Kernel); }
+
+TEST(Spec, AnAstOfAKernelIsAGraphThatKeepsIt) {
+  const DType f = DType::Float32;
+  const ShapeTracker whole = ShapeTracker::contiguous({2, 3});
+  const LazyOpPtr load = LazyOp::load(1, f, whole);
+  const LazyOpPtr padded =
+      LazyOp::constant(Scalar::of(2.0F), ShapeTracker::contiguous({2, 2}).pad({{0, 0}, {0, 1}}));
+  const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Div, load, padded), {1});
+  const LazyOpPtr kernel = LazyOp::store(ShapeTracker::contiguous({2, 1}), sum);
+  const UOp graph = kernel_graph(kernel);
+  EXPECT_EQ(complaint(graph, SpecLevel::Kernel), "taken") << graph.str();
+  const UOp value = graph.src(0).src(1);
+  EXPECT_EQ(value.line(), "REDUCE_AXIS f32 ADD (1)");
+  EXPECT_EQ(value.src(0).op(), Ops::Fdiv);
+  EXPECT_EQ(value.src(0).src(1).op(), Ops::Where);
+  EXPECT_EQ(value.src(0).src(1).src(0).op(), Ops::Valid);
+  EXPECT_THROW(kernel_graph(sum), AstError);
+  const LazyOpPtr flags = LazyOp::binary(Op::CmpLt, load, load);
+  for (const LazyOpPtr& x :
+       {LazyOp::ternary(Op::Where, flags, load, load), LazyOp::cast(load, DType::Int8),
+        LazyOp::cast(load, DType::Int32, true), LazyOp::unary(Op::Neg, flags)})
+    EXPECT_EQ(complaint(kernel_graph(LazyOp::store(whole, x)), SpecLevel::Kernel), "taken");
+}
+
+TEST(Spec, EveryPassIsHeldToIt) {
+  const UOp x = buffer(), bad = made(Ops::Add, DType::Float32, {x, buffer(4, DType::Int32)});
+  const PatternMatcher m(
+      {{"spoil", UPat(Ops::Neg).over({UPat::var("x")}), {"x"}, [bad](const Match& /*m*/) {
+          return bad;
+        }}});
+  struct Heard final : RewriteRecorder {
+    void begins(std::string_view pass, const UOp& /*sink*/) override { all += pass; }
+    void rewrote(const Rule& rule, const UOp& /*from*/, const UOp& /*to*/) override {
+      all += " " + rule.name;
+    }
+    std::string all;
+  } heard;
+  const RecorderScope outer(heard);
+  SpecRecorder verify;
+  const RecorderScope scope(verify);
+  EXPECT_EQ(graph_rewrite(x, m, {}, {.pass = "first"}), x);
+  EXPECT_EQ(verify.passes(), 1);
+  try {
+    graph_rewrite(x.alu(Ops::Neg), m, {}, {.pass = "second"});
+    FAIL();
+  } catch (const AstError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("after the pass second: node "));
+    EXPECT_THAT(e.what(), HasSubstr("arithmetic: its operands are of another type"));
+  }
+  EXPECT_EQ(heard.all, "firstsecond spoil");
+}
 
 TEST(Spec, NamesThePlaceAndTheSources) {
   const UOp x = buffer();
