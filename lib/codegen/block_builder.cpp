@@ -112,7 +112,20 @@ int BlockBuilder::go_out_to(int depth) {
   return from;
 }
 
+int BlockBuilder::certain_depth() const {
+  int b = open_;
+  while (block(b).runs && b != 0) b = block(b).parent;
+  return block(b).depth;
+}
+
 void BlockBuilder::resume(int block) { open_ = block; }
+
+bool BlockBuilder::is_visible(int value) const {
+  const int made_in = block_of_[static_cast<std::size_t>(value)];
+  int b = open_;
+  while (b != made_in && b != 0) b = block(b).parent;
+  return b == made_in;
+}
 
 int BlockBuilder::depth(int value) const {
   return block(block_of_[static_cast<std::size_t>(value)]).depth;

@@ -31,6 +31,9 @@ class BlockBuilder {
   /// Continues inside the outermost `depth` of the open loops, before what the next of them will
   /// hold; resume() with the result goes back.
   int go_out_to(int depth);
+  /// Loops that nothing may leave which is only valid inside: down to the innermost open one that
+  /// may run zero times.
+  int certain_depth() const;
   void resume(int block);
 
   bool inside_loop() const { return open_ != 0; }
@@ -41,6 +44,8 @@ class BlockBuilder {
   }
 
   int open_loops() const { return block(open_).depth; }
+  /// Whether the loop that `value` is made in is open.
+  bool is_visible(int value) const;
   /// Loops round the place where `value` is made.
   int depth(int value) const;
   const LinearStep& uop(int value) const { return values_[static_cast<std::size_t>(value)]; }

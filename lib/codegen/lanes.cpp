@@ -4,6 +4,7 @@
 #include <unordered_set>
 
 #include "touchstone/ops/node_order.h"
+#include "touchstone/ops/still_axes.h"
 #include "touchstone/shapetracker/access.h"
 
 namespace touchstone::codegen {
@@ -43,16 +44,18 @@ std::int64_t lane_count(std::int64_t size, std::int64_t most) {
 
 }  // namespace
 
-std::vector<LazyOpPtr> outer_reduces(const LazyOpPtr& kernel) {
+std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axis) {
+  const NodeMap<StillAxes> still = still_axes(kernel);
   std::unordered_set<const LazyOp*> above{kernel.get()};
   const std::vector<LazyOpPtr> order = toposort(kernel);
   std::vector<LazyOpPtr> found;
   for (auto node = order.rbegin(); node != order.rend(); ++node) {
     if (!above.contains(node->get())) continue;
-    if (is_reduce((*node)->op()))
-      found.push_back(*node);
-    else
+    if (is_reduce((*node)->op())) {
+      if (axis >= 64 || (still[node->get()] >> axis & 1U) == 0) found.push_back(*node);
+    } else {
       for (const LazyOpPtr& s : (*node)->src()) above.insert(s.get());
+    }
   }
   std::ranges::reverse(found);
   return found;
@@ -65,7 +68,7 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel) {
   if (axis == 0) return std::nullopt;
   --axis;
   if (!shape[axis].is_int() || shape[axis].as_int() < kLeastSize) return std::nullopt;
-  const auto reduces = outer_reduces(kernel);
+  const auto reduces = reduces_in_lanes(kernel, axis);
   if (std::ranges::none_of(reduces, [](const auto& r) { return terms(*r) >= kLeastSize; }))
     return std::nullopt;
   std::int64_t most = kUnitLanes;

@@ -25,7 +25,7 @@ struct LanePlan {
 /// outputs along the last axis, or symbolic sizes there.
 std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel);
 
-/// Reduces that are not below another reduce, operands before users.
-std::vector<LazyOpPtr> outer_reduces(const LazyOpPtr& kernel);
+/// Reduces that are not below another reduce and differ along the axis, operands before users.
+std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axis);
 
 }  // namespace touchstone::codegen

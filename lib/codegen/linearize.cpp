@@ -38,6 +38,8 @@ Linearizer::Linearizer(const LazyOpPtr& kernel, const CodegenOptions& options)
 
 LinearKernel Linearizer::run() {
   LinearKernel linear;
+  for (const LazyOp* node : ordered_nodes(kernel_)) reduces_ += is_reduce(node->op()) ? 1 : 0;
+  if (reduces_ > 0) still_ = still_axes(kernel_);
   const auto plan = options_.lanes ? plan_lanes(kernel_) : std::nullopt;
   if (std::ranges::none_of(kernel_->shape(), [](const sint& s) { return s == sint(0); }))
     linear = plan ? store_in_lanes(*plan) : store();
@@ -62,7 +64,7 @@ LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
   const Node base = open_tiles(plan);
   // Two shares of the work must not write the same output.
   if (tiles_come_first && plan.tiles() > 1 && !plan.overlaps()) first = builder_.innermost_loop();
-  const std::vector<LazyOpPtr> reduces = outer_reduces(kernel_);
+  const std::vector<LazyOpPtr> reduces = reduces_in_lanes(kernel_, plan.axis);
   std::vector<int> accumulators;
   for (const LazyOpPtr& reduce : reduces)
     accumulators.push_back(reduces_nothing(*reduce) ? -1
@@ -247,6 +249,13 @@ void Linearizer::enter(std::vector<Visit>& stack) {
     for (auto s = node->src().rbegin(); s != node->src().rend(); ++s)
       stack.push_back({s->get(), indices});
   } else if (!reduces_nothing(*node)) {
+    if (const int known = reduces_ > 1 ? known_result(*node, top.indices) : -1; known != -1) {
+      set_made(node, top.indices, known);
+      stack.pop_back();
+      return;
+    }
+    const int depth = depth_of(*node, top.indices);
+    if (depth < builder_.open_loops()) top.inside = builder_.go_out_to(depth);
     top.accumulator = define_accumulator(*node, {});
     auto [loops, indices] =
         open_reduce_loops(*node, indices_[static_cast<std::size_t>(top.indices)]);
@@ -281,7 +290,10 @@ int Linearizer::close_reduce(const Visit& visit) {
   const int next = reduced(node, visit.accumulator, made(node.src()[0].get(), visit.inner));
   builder_.here({StepKind::Assign, node.reduce_arg().accumulator, {visit.accumulator, next}, {}});
   for (int i = 0; i < visit.loops; ++i) builder_.close_loop();
-  return cast(visit.accumulator, node.dtype());
+  const int result = cast(visit.accumulator, node.dtype());
+  if (reduces_ > 1) add_result(node, visit.indices, result);
+  if (visit.inside != -1) builder_.resume(visit.inside);
+  return result;
 }
 
 int Linearizer::add_indices(Indices indices) {
@@ -323,7 +335,7 @@ LazyOpPtr with_simple_views(const LazyOpPtr& kernel) {
 LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
   validate_kernel(kernel);
   const LazyOpPtr simple = codegen::with_simple_views(kernel);
-  const LazyOpPtr merged = options.merge_axes ? merge_axes(simple) : simple;
+  const LazyOpPtr merged = order_axes(options.merge_axes ? merge_axes(simple) : simple);
   LinearKernel linear = codegen::Linearizer(merged, options).run();
   linear.name = kernel_name(kernel);
   linear.buffers = buffers_of(kernel);
@@ -335,7 +347,7 @@ bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
   const LazyOpPtr simple = codegen::with_simple_views(kernel);
   const LazyOpPtr merged = merge_axes(simple);
   if (!options.merge_axes && merged != simple) return true;
-  return !(options.lanes && options.stages) && codegen::plan_lanes(merged).has_value();
+  return !(options.lanes && options.stages) && codegen::plan_lanes(order_axes(merged)).has_value();
 }
 
 }  // namespace touchstone

@@ -12,13 +12,15 @@
 #include "touchstone/codegen/lanes.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/stage.h"
-#include "touchstone/ops/node_map.h"
+#include "touchstone/ops/still_axes.h"
 #include "touchstone/shapetracker/index_expr.h"
 
 namespace touchstone::codegen {
 
 /// One kernel on its way from AST to linear code. A node is computed once for each set of indices
 /// at which it is wanted; within one reduce, or outside all, there is one such set for all nodes.
+/// A reduce stands outside the loops along which it is still (ops/still_axes.h), once for all that
+/// want the same.
 class Linearizer {
  public:
   Linearizer(const LazyOpPtr& kernel, const CodegenOptions& options);
@@ -33,6 +35,7 @@ class Linearizer {
     int accumulator = -1;  // of an entered reduce, with the indices and loops of its operand
     int inner = -1;
     int loops = 0;
+    int inside = -1;  // where a reduce that stands further out is wanted
   };
 
   // linearize.cpp: loops
@@ -58,6 +61,15 @@ class Linearizer {
   /// The value of a node at a set of indices; -1 where there is none yet.
   int made(const LazyOp* node, int indices) const;
   void set_made(const LazyOp* node, int indices, int value);
+
+  // linearize_shared.cpp
+  /// Loops that a reduce has to stand in.
+  int depth_of(const LazyOp& reduce, int indices) const;
+  const Compact& compact_of(const LazyOp& reduce);
+  Indices loops_of(const LazyOp& reduce, int indices);
+  /// The result of a reduce that computed the same; -1 where there is none.
+  int known_result(const LazyOp& reduce, int indices);
+  void add_result(const LazyOp& reduce, int indices, int value);
 
   // linearize_values.cpp: one value each, and the number it gets
   int elementwise(const LazyOp& node, int indices);
@@ -88,6 +100,16 @@ class Linearizer {
   };
   std::unordered_multimap<std::uint64_t, Address> addresses_;
   std::map<std::pair<int, std::uint32_t>, std::pair<symbolic::Node, int>> lowered_;
+
+  NodeMap<StillAxes> still_;
+  int reduces_ = 0;
+  // Reduces where there are several, by what they compute: the loops of each and its result.
+  struct Result {
+    Indices loops;
+    int value = -1;
+  };
+  std::unordered_map<const LazyOp*, Compact> compact_;
+  std::unordered_map<LazyOpPtr, std::vector<Result>, LazyOpHash, LazyOpSame> results_;
 };
 
 }  // namespace touchstone::codegen

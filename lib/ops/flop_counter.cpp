@@ -1,6 +1,10 @@
 #include "touchstone/ops/flop_counter.h"
 
 #include <algorithm>
+#include <unordered_map>
+
+#include "touchstone/ops/node_order.h"
+#include "touchstone/ops/still_axes.h"
 
 namespace touchstone {
 namespace {
@@ -22,23 +26,105 @@ sint FlopCounter::total_mem() const {
   return total;
 }
 
+namespace {
+
+sint elements_without(const Shape& shape, StillAxes still) {
+  sint count = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (i >= 64 || (still >> i & 1U) == 0) count = count * shape[i];
+  return count;
+}
+
+// Axes along which each node's work is done once for all. 0 where a node is not met at all: below a
+// reduce that is the same as another.
+class Work {
+ public:
+  explicit Work(const LazyOpPtr& kernel) : order_(ordered_nodes(kernel)), kernel_(*kernel) {
+    bool any = false;
+    for (const LazyOp* node : order_) any = any || is_reduce(node->op());
+    if (!any) {
+      for (const LazyOp* node : order_) once_.emplace(node, 0);
+      return;
+    }
+    const NodeMap<StillAxes> still = still_axes(kernel);
+    once_.emplace(kernel.get(), 0);
+    for (auto node = order_.rbegin(); node != order_.rend(); ++node) {
+      const StillAxes* of = once_.find(*node);
+      if (of == nullptr) continue;
+      StillAxes below = *of;
+      if (is_reduce((*node)->op())) {
+        below |= still_apart(**node, still[*node]);
+        if (!is_first(**node, still[*node])) {
+          repeated_.emplace(*node, true);
+          continue;
+        }
+      }
+      for (const LazyOpPtr& s : (*node)->src()) {
+        const auto [known, fresh] = once_.emplace(s.get(), below);
+        if (!fresh) *known &= below;
+      }
+    }
+    for (const LazyOp* node : order_)
+      if (is_reduce(node->op()))
+        if (StillAxes* of = once_.find(node)) *of |= still_apart(*node, still[node]);
+  }
+
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (const LazyOp* node : order_)
+      if (const StillAxes* once = once_.find(node); once != nullptr && !repeated_.find(node))
+        visit(*node, *once);
+  }
+
+ private:
+  // Not those that it, or one below it, reduces.
+  static StillAxes still_apart(const LazyOp& reduce, StillAxes still) {
+    for (std::size_t i = 0; i < reduce.shape().size() && i < 64; ++i)
+      if (reduce.shape()[i] == sint(1)) still &= ~(StillAxes{1} << i);
+    return still;
+  }
+
+  bool is_first(const LazyOp& reduce, StillAxes still) {
+    Compact made = compact(LazyOpPtr(LazyOpPtr(), &reduce), still);
+    std::vector<int> axes;
+    for (const int axis : made.axes) {
+      const auto i = static_cast<std::size_t>(axis);
+      if (reduce.shape()[i] == sint(1)) continue;
+      if (kernel_.shape()[i] == sint(1)) return true;  // a loop of some reduce above
+      axes.push_back(axis);
+    }
+    std::vector<std::vector<int>>& known = met_[made.node];
+    if (std::ranges::find(known, axes) != known.end()) return false;
+    known.push_back(std::move(axes));
+    return true;
+  }
+
+  std::vector<const LazyOp*> order_;
+  const LazyOp& kernel_;
+  NodeMap<StillAxes> once_;
+  NodeMap<bool> repeated_;
+  std::unordered_map<LazyOpPtr, std::vector<std::vector<int>>, LazyOpHash, LazyOpSame> met_;
+};
+
+}  // namespace
+
 FlopCounter get_lazyop_info(const LazyOpPtr& ast) {
   FlopCounter counter{ast->shape(), ast->dtype(), 0, {}};
-  for (const LazyOpPtr& node : toposort(ast)) {
-    const Op op = node->op();
+  Work(ast).each([&](const LazyOp& node, StillAxes once) {
+    const Op op = node.op();
     if (is_reduce(op)) {
-      counter.flops = counter.flops + elements(node->src()[0]->shape());
+      counter.flops = counter.flops + elements_without(node.src()[0]->shape(), once);
     } else if (is_elementwise(op) && op != Op::Cast && op != Op::Noop) {
       const sint each = op == Op::MulAcc ? 2 : 1;
-      counter.flops = counter.flops + each * elements(node->shape());
-    } else if (const auto* b = std::get_if<MemBuffer>(&node->arg())) {
+      counter.flops = counter.flops + each * elements_without(node.shape(), once);
+    } else if (const auto* b = std::get_if<MemBuffer>(&node.arg())) {
       const sint bytes = touched(b->st) * sint(static_cast<std::int64_t>(itemsize(b->dtype)));
       auto [it, fresh] = counter.mem.try_emplace(b->idx, bytes);
       // Several views of one buffer: the larger one, where that can be told, else the sum.
       if (!fresh && !certainly_le(bytes, it->second))
         it->second = certainly_le(it->second, bytes) ? bytes : it->second + bytes;
     }
-  }
+  });
   return counter;
 }
 

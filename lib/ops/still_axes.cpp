@@ -1,0 +1,130 @@
+#include "touchstone/ops/still_axes.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "touchstone/ops/node_order.h"
+
+namespace touchstone {
+namespace {
+
+constexpr std::size_t kMostAxes = 64;
+
+const ShapeTracker* leaf_view(const LazyOp& node) {
+  if (const auto* b = std::get_if<MemBuffer>(&node.arg())) return &b->st;
+  if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) return &c->st;
+  return nullptr;
+}
+
+StillAxes still_of(const View& view) {
+  StillAxes still = 0;
+  for (std::size_t i = 0; i < std::min(view.shape().size(), kMostAxes); ++i) {
+    const bool all = !view.mask() || (*view.mask())[i] == Range{sint(0), view.shape()[i]};
+    if (all && view.strides()[i] == sint(0)) still |= StillAxes{1} << i;
+  }
+  return still;
+}
+
+bool contains(StillAxes set, std::size_t axis) {
+  return axis < kMostAxes && (set >> axis & 1U) != 0;
+}
+
+// The node below the STORE and all leaves with their axes changed; a leaf's view by `move`, the
+// axes of a reduce by `place` (-1: gone).
+template <class Move>
+LazyOpPtr moved(const LazyOpPtr& root, const Move& move, const std::vector<int>& place) {
+  return rebuild(root, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+    if (const auto* b = std::get_if<MemBuffer>(&node->arg()))
+      return node->op() == Op::Store ? LazyOp::store(move(b->st), src[0])
+                                     : LazyOp::load(b->idx, b->dtype, move(b->st));
+    if (const auto* c = std::get_if<ConstBuffer>(&node->arg()))
+      return LazyOp::constant(c->value, move(c->st));
+    if (!is_reduce(node->op())) return with_src(node, src);
+    std::vector<int> axes;
+    for (const int axis : node->reduce_arg().axes)
+      if (const int at = place[static_cast<std::size_t>(axis)]; at >= 0) axes.push_back(at);
+    std::ranges::sort(axes);
+    return LazyOp::reduce(node->op(), src[0], std::move(axes), node->reduce_arg().accumulator);
+  });
+}
+
+}  // namespace
+
+NodeMap<StillAxes> still_axes(const LazyOpPtr& root) {
+  const std::vector<const LazyOp*> order = ordered_nodes(root);
+  NodeMap<StillAxes> all(order.size());
+  for (const LazyOp* node : order) {
+    StillAxes still = ~StillAxes{0};
+    for (const LazyOpPtr& s : node->src()) still &= all[s.get()];
+    if (const ShapeTracker* st = leaf_view(*node); st != nullptr && node->op() != Op::Store)
+      still = still_of(st->views().back());
+    all.emplace(node, still);
+  }
+  return all;
+}
+
+LazyOpPtr order_axes(const LazyOpPtr& kernel) {
+  const std::size_t rank = kernel->shape().size();
+  if (rank < 2) return kernel;
+  std::vector<int> moving(rank, 0);  // reduces that move along an axis of the output
+  const NodeMap<StillAxes> still = still_axes(kernel);
+  int reduces = 0;
+  for (const LazyOp* node : ordered_nodes(kernel)) {
+    if (!is_reduce(node->op())) continue;
+    ++reduces;
+    for (std::size_t i = 0; i < rank; ++i)
+      if (!contains(still[node], i)) ++moving[i];
+  }
+  std::vector<int> order(rank);
+  std::iota(order.begin(), order.end(), 0);
+  const auto counts = [&](int axis) {  // an axis of one element needs no loop
+    const auto i = static_cast<std::size_t>(axis);
+    return kernel->shape()[i] == sint(1) ? reduces : moving[i];
+  };
+  if (reduces == 0 || std::ranges::is_sorted(order, std::ranges::greater(), counts)) return kernel;
+  std::ranges::stable_sort(order, std::ranges::greater(), counts);
+  std::vector<int> place(rank);
+  for (std::size_t i = 0; i < rank; ++i)
+    place[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
+  return moved(
+      kernel, [&](const ShapeTracker& st) { return st.permute(order); }, place);
+}
+
+Compact compact(const LazyOpPtr& node, StillAxes still) {
+  const std::vector<const LazyOp*> below = ordered_nodes(node);
+  const std::size_t rank = node->shape().size();
+  std::vector<bool> used(rank, false);
+  for (const LazyOp* n : below) {
+    for (std::size_t i = 0; i < rank; ++i)
+      if (n->shape()[i] != sint(1) &&
+          !(contains(still, i) && n->shape()[i].min().value_or(0) >= 1))  // or there may be none
+        used[i] = true;
+    if (is_reduce(n->op()))  // equal terms are added all the same
+      for (const int axis : n->reduce_arg().axes) {
+        const auto i = static_cast<std::size_t>(axis);
+        if (n->src()[0]->shape()[i] != sint(1)) used[i] = true;
+      }
+  }
+  Compact made;
+  std::vector<int> place(rank, -1);
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (!used[i]) continue;
+    place[i] = static_cast<int>(made.axes.size());
+    made.axes.push_back(static_cast<int>(i));
+  }
+  made.node = moved(
+      node,
+      [&](const ShapeTracker& st) {
+        Mask once;
+        Shape shape;
+        for (std::size_t i = 0; i < rank; ++i) {
+          once.emplace_back(0, used[i] ? st.shape()[i] : sint(1));
+          if (used[i]) shape.push_back(st.shape()[i]);
+        }
+        return st.shrink(once).reshape(shape);
+      },
+      place);
+  return made;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,142 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness.h"
+#include "touchstone/codegen/linearize.h"
+#include "touchstone/codegen/render_c.h"
+#include "touchstone/ops/flop_counter.h"
+
+// Kernels whose reduces are the same along axes of those that read them.
+
+namespace touchstone {
+namespace {
+
+using Ints = std::vector<std::int32_t>;
+
+LazyOpPtr seen(const ShapeTracker& st) { return LazyOp::load(1, DType::Int32, st); }
+LazyOpPtr most(const LazyOpPtr& x, int axis) { return LazyOp::reduce(Op::ReduceMax, x, {axis}); }
+LazyOpPtr sum(const LazyOpPtr& x, int axis) { return LazyOp::reduce(Op::ReduceSum, x, {axis}); }
+LazyOpPtr minus(const LazyOpPtr& a, const LazyOpPtr& b) { return LazyOp::binary(Op::Sub, a, b); }
+
+struct Loops {
+  int all = 0, deepest = 0;
+  std::string text;
+};
+Loops loops_of(const LazyOpPtr& kernel, const CodegenOptions& options = {}) {
+  const LinearKernel linear = linearize(kernel, options);
+  verify(linear);
+  Loops made{0, 0, render_c_function(linear, "f")};
+  int open = 0;
+  for (const LinearStep& step : linear.uops) {
+    if (step.kind == StepKind::Loop) {
+      ++made.all;
+      made.deepest = std::max(made.deepest, ++open);
+    } else if (step.kind == StepKind::EndLoop) {
+      --open;
+    }
+  }
+  return made;
+}
+
+// x - most(x) - sum(x - most(x)) over lines of m elements, of n lines. `x`: (n, m). The largest is
+// written twice, as it is seen by the line's elements and by the terms of the sum.
+LazyOpPtr centred(const ShapeTracker& x) {
+  const sint n = x.shape()[0], m = x.shape()[1];
+  const LazyOpPtr inner = most(seen(x.reshape({n, 1, 1, m}).expand({n, m, m, m})), 3);
+  const LazyOpPtr terms = minus(seen(x.reshape({n, 1, m, 1}).expand({n, m, m, 1})), inner);
+  const LazyOpPtr outer = most(seen(x.reshape({n, 1, 1, m}).expand({n, m, 1, m})), 3);
+  return minus(minus(seen(x.reshape({n, m, 1, 1})), outer), sum(terms, 2));
+}
+
+// The same for element j of line i at values[i * step_i + j * step_j], by the definition.
+Ints centred(const Ints& values, int n, int m, int step_i, int step_j) {
+  Ints out(values.size());
+  for (int i = 0; i < n; ++i) {
+    const auto at = [&](int j) { return static_cast<std::size_t>(i * step_i + j * step_j); };
+    std::int32_t largest = values[at(0)], total = 0;
+    for (int j = 0; j < m; ++j) largest = std::max(largest, values[at(j)]);
+    for (int j = 0; j < m; ++j) total += values[at(j)] - largest;
+    for (int j = 0; j < m; ++j)
+      out[static_cast<std::size_t>(i * m + j)] = values[at(j)] - largest - total;
+  }
+  return out;
+}
+
+Ints mixed(int size) {
+  Ints values;
+  for (int i = 0; i < size; ++i) values.push_back((i * 37 + 11) % 101 - 50);
+  return values;
+}
+
+TEST(StillReduces, StandOutsideTheLoopsThatTheyDoNotDependOn) {
+  // Lines, and in each: largest, sum, elements.
+  const LazyOpPtr kernel = stored(centred(ShapeTracker::contiguous({5, 11})));
+  for (const bool lanes : {false, true}) {
+    const Loops made = loops_of(kernel, {true, lanes, lanes});
+    EXPECT_EQ(made.all, 4) << made.text;
+    EXPECT_EQ(made.deepest, 2) << made.text;
+  }
+  // 55 terms of the maximum; 55 differences and terms of the sum; two differences an element.
+  EXPECT_EQ(get_lazyop_info(kernel).flops, sint(55 + 2 * 55 + 2 * 55));
+}
+
+TEST(StillReduces, GiveTheirValuesInRowsAndColumns) {
+  const TestDevice device;
+  const Ints x = mixed(55);
+  const ShapeTracker rows = ShapeTracker::contiguous({5, 11});
+  EXPECT_EQ(run<std::int32_t>(*device, stored(centred(rows)), {x}), centred(x, 5, 11, 11, 1));
+  const ShapeTracker columns = rows.permute(std::vector<int>{1, 0});
+  EXPECT_EQ(run<std::int32_t>(*device, stored(centred(columns)), {x}), centred(x, 11, 5, 1, 11));
+}
+
+// Each element minus the largest of its column, stored in rows: columns come outermost.
+TEST(StillReduces, MayDependOnTheInnerAxisAlone) {
+  const TestDevice device;
+  const int n = 6, m = 9;
+  const ShapeTracker x = ShapeTracker::contiguous({n, m});
+  const LazyOpPtr largest =
+      most(seen(x.permute(std::vector<int>{1, 0}).reshape({1, m, n}).expand({n, m, n})), 2);
+  const LazyOpPtr kernel = stored(minus(seen(x.reshape({n, m, 1})), largest));
+  const Loops made = loops_of(kernel);
+  EXPECT_EQ(made.all, 3) << made.text;
+  EXPECT_EQ(made.deepest, 2) << made.text;
+  EXPECT_EQ(get_lazyop_info(kernel).flops, sint(2 * n * m));
+  const Ints values = mixed(n * m);
+  Ints right;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < m; ++j) {
+      std::int32_t top = values[static_cast<std::size_t>(j)];
+      for (int k = 0; k < n; ++k) top = std::max(top, values[static_cast<std::size_t>(k * m + j)]);
+      right.push_back(values[static_cast<std::size_t>(i * m + j)] - top);
+    }
+  EXPECT_EQ(run<std::int32_t>(*device, kernel, {values}), right);
+}
+
+// Sums of equal terms: an axis that nothing moves along is still added up.
+TEST(StillReduces, AddEqualTermsAsOftenAsThereAre) {
+  const TestDevice device;
+  const ShapeTracker x = ShapeTracker::contiguous({4});
+  const LazyOpPtr tripled = sum(seen(x.reshape({4, 1, 1}).expand({4, 5, 3})), 2);
+  const LazyOpPtr kernel = stored(minus(seen(x.reshape({4, 1, 1}).expand({4, 5, 1})), tripled));
+  const Ints out = run<std::int32_t>(*device, kernel, {{1, 2, 3, 4}});
+  for (std::size_t i = 0; i < 20; ++i)
+    EXPECT_EQ(out[i], -2 * (static_cast<std::int32_t>(i / 5) + 1)) << i;
+  EXPECT_EQ(get_lazyop_info(kernel).flops, sint(4 * 3 + 20));
+}
+
+// A loop that may not run at all keeps what reads memory that is then not there.
+TEST(StillReduces, StayInALoopThatMayNotRun) {
+  const sint n = symbolic::variable("n", 0, 4);
+  const ShapeTracker x = ShapeTracker::contiguous({3});
+  const LazyOpPtr kernel = stored(minus(seen(x.reshape({1, 3, 1}).expand({n, 3, 1})),
+                                        most(seen(x.reshape({1, 1, 3}).expand({n, 3, 3})), 2)));
+  const TestDevice device;
+  const Ints out = run<std::int32_t>(*device, kernel, {{5, 7, 6}}, {{"n", 2}});
+  EXPECT_EQ(out, (Ints{-2, 0, -1, -2, 0, -1}));
+  EXPECT_TRUE(run<std::int32_t>(*device, kernel, {{5, 7, 6}}, {{"n", 0}}).empty());
+}
+
+}  // namespace
+}  // namespace touchstone
