@@ -326,8 +326,9 @@ Verb kernels(CLI::App& app) {
       "--index-stats", o.index_stats,
       "Count views, divisions and modulos of all accesses: as composed, merged, simplified");
   v->add_option("--scheduler", o.scheduler,
-                "lazy, by fusion, or kernelize, by rewriting [SCHEDULER, or lazy]")
-      ->check(CLI::IsMember({"lazy", "kernelize"}));
+                "lazy, by fusion; kernelize, by rewriting; ranges, with any number of reduces in a "
+                "kernel [SCHEDULER, or lazy]")
+      ->check(CLI::IsMember({"lazy", "kernelize", "ranges"}));
   v->add_option("--program", o.program,
                 "Of a program instead: 'float32 2,3: 1 2; exp2 %0', a file of one, or - for "
                 "standard input; with --jsonl one object a line, {\"program\": ..}")

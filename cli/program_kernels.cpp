@@ -190,8 +190,9 @@ std::string program_text(const std::string& program) {
 ProgramKernels program_kernels(std::string_view text, const Config& config) {
   const ConfigScope scope(config);
   const fuzz::UOpProgram program = fuzz::UOpProgram::parse(text);
-  return config.scheduler == Scheduler::Kernelize ? by_rewriting(program, config)
-                                                  : by_fusion(program);
+  const bool rewrites =
+      config.scheduler == Scheduler::Kernelize || config.scheduler == Scheduler::Ranges;
+  return rewrites ? by_rewriting(program, config) : by_fusion(program);
 }
 
 std::string program_answer(std::string_view line, const Config& given) {

@@ -110,6 +110,14 @@ std::vector<Mode> kernelize_modes_of(const std::string& text, bool splits) {
        .as_written = true,
        .symbolic = true,
        .config = config}};
+  Config ranges = config;
+  ranges.scheduler = Scheduler::Ranges;
+  for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}}) {
+    Mode mode = modes[i];
+    mode.name += ", by ranges";
+    mode.config = ranges;
+    modes.push_back(std::move(mode));
+  }
   const std::uint64_t bits = hash_mix(hash_bytes(text), 4);
   int bit = 0;
   std::string chosen;
@@ -125,6 +133,10 @@ std::vector<Mode> kernelize_modes_of(const std::string& text, bool splits) {
   if ((bits >> 12 & 1) != 0) {
     if (splits) config.reduceop_split_threshold = 2;
     chosen += splits ? " REDUCEOP_SPLIT_THRESHOLD=2" : "";
+  }
+  if ((bits >> 14 & 1) != 0) {
+    config.scheduler = Scheduler::Ranges;
+    chosen += " SCHEDULER=ranges";
   }
   modes.push_back({.name = chosen, .as_written = (bits >> 13 & 1) != 0, .config = config});
   return modes;

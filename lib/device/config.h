@@ -79,9 +79,11 @@ static_assert(switch_rows_follow_enum());
 enum class Scheduler : std::uint8_t {
   Lazy,       // fusion of LazyBuffers (lib/lazy/fusion.h)
   Kernelize,  // rewriting of a graph of UOps (lib/kernelize)
+  Ranges,     // the same, with kernels of as many reduces as cost no more work than they save
   Check       // every one of them; what they compute is compared bit for bit
 };
-inline constexpr std::array<std::string_view, 3> scheduler_names = {"lazy", "kernelize", "check"};
+inline constexpr std::array<std::string_view, 4> scheduler_names = {"lazy", "kernelize", "ranges",
+                                                                    "check"};
 
 /// Options of the scheduler that rewrites.
 struct KernelizeOptions {
@@ -103,8 +105,8 @@ struct Config {
   /// Exactly the switches up to level `opt`, 0..4. Throws Error.
   explicit Config(int opt = kDefaultOpt);
   /// The defaults, with what environment variables say: OPT, the names of switches (0 or 1) and of
-  /// option_table, SCHEDULER (lazy, kernelize, check), GRAPH and TRACE (a file). Throws ParseError
-  /// that names the variable and what it takes.
+  /// option_table, SCHEDULER (lazy, kernelize, ranges, check), GRAPH and TRACE (a file). Throws
+  /// ParseError that names the variable and what it takes.
   static Config from_environment();
   /// Of this thread: what the innermost ConfigScope says, or the defaults.
   static const Config& current();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/kernelize/ranges.h"
 #include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone::kernelize {
@@ -20,13 +21,14 @@ class Grouping {
     must();
     asked_ = memory_;
     before_expand();
-    before_unsafe_pad();
+    const bool ranges = config_.scheduler == Scheduler::Ranges;
+    if (!ranges) before_unsafe_pad();
     if (!config_.kernelize.dont_group_reduces) group_reduces();
     if (config_.kernelize.fuse_conv_bw) join_double_reduces();
     UOpSet out;
     for (const UOp& u : order_)
       if (memory_.has(u) && !taken_back_.has(u)) out.add(u);
-    return out;
+    return ranges ? without_needless(order_.back(), out, asked_) : out;
   }
 
  private:

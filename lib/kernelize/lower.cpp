@@ -92,13 +92,15 @@ class Lowering {
     const UOpNode* node;
     const ShapeTracker* st;
     int extra;
+    bool padded;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
     std::size_t operator()(const Key& k) const {
-      return static_cast<std::size_t>(hash_mix(hash_mix(reinterpret_cast<std::uintptr_t>(k.node),
-                                                        reinterpret_cast<std::uintptr_t>(k.st)),
-                                               static_cast<std::uint64_t>(k.extra)));
+      return static_cast<std::size_t>(
+          hash_mix(hash_mix(reinterpret_cast<std::uintptr_t>(k.node),
+                            reinterpret_cast<std::uintptr_t>(k.st)),
+                   2 * static_cast<std::uint64_t>(k.extra) + (k.padded ? 1 : 0)));
     }
   };
   struct Frame {
@@ -106,6 +108,7 @@ class Lowering {
     const ShapeTracker* outer;  // how the node is seen
     const ShapeTracker* inner;  // how its sources are
     int outer_extra, extra;     // axes of size 1 at the end that reduces below will use
+    bool padded = false;  // outside the mask of `outer` it is to be 0, which its ops would not give
     std::vector<LazyOpPtr> operands;
   };
 
@@ -164,18 +167,19 @@ class Lowering {
       frames_.back().operands.push_back(std::move(value));
   }
 
-  void open(const UOp& u, const ShapeTracker* outer, int extra) {
+  void open(const UOp& u, const ShapeTracker* outer, int extra, bool padded = false) {
     if (u.op() == Ops::ReduceAxis) {
       const int k = static_cast<int>(u.arg_as<UOpReduce>().axes.size());
-      frames_.push_back({u, outer, under_reduce(u, *outer, extra), extra, extra - k, {}});
+      frames_.push_back({u, outer, under_reduce(u, *outer, extra), extra, extra - k, padded, {}});
     } else if (is_elementwise(u.op())) {
-      frames_.push_back({u, outer, outer, extra, extra, {}});
+      frames_.push_back({u, outer, outer, extra, extra, padded, {}});
     } else {
       descend(u, outer, extra);
     }
   }
 
   void descend(UOp u, const ShapeTracker* st, int extra) {
+    bool masked = false;  // by what is between u and its reader
     for (;;) {
       if (looks_through(u)) {
         u = UOp(u.src(0));
@@ -186,23 +190,47 @@ class Lowering {
         if (u.op() != Ops::View && from.op() == Ops::View && !from.src().empty())
           from = UOp(from.src(0));
         st = through(u.tracker(), st);
+        masked = masked || u.tracker().masked();
         u = from;
       } else {
         break;
       }
     }
-    const Key key{u.address(), st, extra};
+    const bool padded = masked && makes_something_of_zeros(u);
+    const Key key{u.address(), st, extra, padded};
     if (const auto it = made_.find(key); it != made_.end()) return give(it->second);
-    if (!is_leaf(u)) return open_computed(u, st, extra);
+    if (!is_leaf(u)) return open_computed(u, st, extra, padded);
     LazyOpPtr leaf = leaf_of(u, *st);
     made_.emplace(key, leaf);
     give(std::move(leaf));
   }
 
-  void open_computed(const UOp& u, const ShapeTracker* st, int extra) {
+  // Whether padding what is loaded for u is not padding u.
+  bool makes_something_of_zeros(const UOp& u) {
+    if (unsafe_.empty())
+      for (const UOp& n : root_.toposort([](const UOp& at) { return !kMemory.has(at.op()); })) {
+        bool unsafe = info(n.op()).unsafe_pad;
+        for (const UOp& s : n.src())
+          if (const bool* of = unsafe_.find(s)) unsafe = unsafe || *of;
+        unsafe_.set(n, unsafe);
+      }
+    const bool* const known = unsafe_.find(u);
+    return known != nullptr && *known;
+  }
+
+  // `value` where `st` is not masked, else 0.
+  static LazyOpPtr where_valid(const ShapeTracker& st, LazyOpPtr value) {
+    const ShapeTracker everywhere =
+        ShapeTracker::contiguous(Shape(st.shape().size(), 1)).expand(st.shape());
+    LazyOpPtr zero = LazyOp::constant(Scalar::from_bits(value->dtype(), 0), everywhere);
+    return LazyOp::ternary(Op::Where, LazyOp::constant(Scalar::of(true), simplify(st)),
+                           std::move(value), std::move(zero));
+  }
+
+  void open_computed(const UOp& u, const ShapeTracker* st, int extra, bool padded) {
     if (u.op() != Ops::ReduceAxis && !is_elementwise(u.op()))
       throw AstError(u.line() + " does not belong in a kernel");
-    open(u, st, extra);
+    open(u, st, extra, padded);
   }
 
   LazyOpPtr leaf_of(const UOp& u, const ShapeTracker& st) {
@@ -243,7 +271,8 @@ class Lowering {
     frames_.pop_back();
     const int first = static_cast<int>(done.outer->shape().size()) - done.outer_extra;
     LazyOpPtr value = node_of(done.node, std::move(done.operands), first);
-    made_.emplace(Key{done.node.address(), done.outer, done.outer_extra}, value);
+    if (done.padded) value = where_valid(*done.outer, std::move(value));
+    made_.emplace(Key{done.node.address(), done.outer, done.outer_extra, done.padded}, value);
     give(std::move(value));
   }
 
@@ -254,6 +283,7 @@ class Lowering {
   std::vector<Frame> frames_;
   std::unordered_set<ShapeTracker, ViewHash> views_;
   std::unordered_map<Key, LazyOpPtr, KeyHash> made_;
+  UOpMap<bool> unsafe_;
 };
 
 }  // namespace

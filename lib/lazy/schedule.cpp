@@ -95,7 +95,7 @@ symbolic::Values values_of(const LazyOpPtr& kernel, const symbolic::Values& valu
 
 std::vector<ScheduleItem> schedule(std::span<const LazyBufferPtr> outputs,
                                    const symbolic::Values& values, const Config& config) {
-  if (config.scheduler == Scheduler::Kernelize)
+  if (config.scheduler == Scheduler::Kernelize || config.scheduler == Scheduler::Ranges)
     return lazy::schedule_kernelized(outputs, values, config);
   Graph graph = lazy::discover(outputs, config);
   for (const lazy::FusionRule& rule : lazy::fusion_rules()) rule.apply(graph);

@@ -35,8 +35,8 @@ sint elements_without(const Shape& shape, StillAxes still) {
   return count;
 }
 
-// Axes along which each node's work is done once for all. 0 where a node is not met at all: below a
-// reduce that is the same as another.
+// Axes along which each node's work is done once for all. None is known of what is not met: below
+// a reduce that is the same as another.
 class Work {
  public:
   explicit Work(const LazyOpPtr& kernel) : order_(ordered_nodes(kernel)), kernel_(*kernel) {
@@ -47,6 +47,24 @@ class Work {
       return;
     }
     const NodeMap<StillAxes> still = still_axes(kernel);
+    mark_met(kernel, still);
+    for (const LazyOp* node : order_) {
+      StillAxes* const of = once_.find(node);
+      if (of == nullptr) continue;
+      if (is_reduce(node->op())) *of |= still_apart(*node, still[node]);
+      *of |= still_inside(*node, still[node]);
+    }
+  }
+
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (const LazyOp* node : order_)
+      if (const StillAxes* once = once_.find(node); once != nullptr && !repeated_.find(node))
+        visit(*node, *once);
+  }
+
+ private:
+  void mark_met(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still) {
     once_.emplace(kernel.get(), 0);
     for (auto node = order_.rbegin(); node != order_.rend(); ++node) {
       const StillAxes* of = once_.find(*node);
@@ -64,19 +82,23 @@ class Work {
         if (!fresh) *known &= below;
       }
     }
-    for (const LazyOp* node : order_)
-      if (is_reduce(node->op()))
-        if (StillAxes* of = once_.find(node)) *of |= still_apart(*node, still[node]);
   }
 
-  template <class Visit>
-  void each(const Visit& visit) const {
-    for (const LazyOp* node : order_)
-      if (const StillAxes* once = once_.find(node); once != nullptr && !repeated_.find(node))
-        visit(*node, *once);
+  // Values stand before the innermost loops that they do not depend on; loops over the output are
+  // outside those of reduces.
+  StillAxes still_inside(const LazyOp& node, StillAxes still) const {
+    if (is_reduce(node.op())) return 0;
+    StillAxes inside = 0;
+    for (const bool of_output : {false, true})
+      for (std::size_t i = std::min<std::size_t>(node.shape().size(), 64); i-- > 0;) {
+        if ((kernel_.shape()[i] != sint(1)) != of_output || node.shape()[i] == sint(1)) continue;
+        const StillAxes axis = StillAxes{1} << i;
+        if ((still & axis) == 0) return inside;
+        inside |= axis;
+      }
+    return inside;
   }
 
- private:
   // Not those that it, or one below it, reduces.
   static StillAxes still_apart(const LazyOp& reduce, StillAxes still) {
     for (std::size_t i = 0; i < reduce.shape().size() && i < 64; ++i)
@@ -110,7 +132,8 @@ class Work {
 
 FlopCounter get_lazyop_info(const LazyOpPtr& ast) {
   FlopCounter counter{ast->shape(), ast->dtype(), 0, {}};
-  Work(ast).each([&](const LazyOp& node, StillAxes once) {
+  const LazyOpPtr ordered = order_axes(ast);
+  Work(ordered).each([&](const LazyOp& node, StillAxes once) {
     const Op op = node.op();
     if (is_reduce(op)) {
       counter.flops = counter.flops + elements_without(node.src()[0]->shape(), once);
