@@ -1,5 +1,6 @@
 #include "touchstone/lazy/check_schedulers.h"
 
+#include <array>
 #include <cstring>
 #include <unordered_map>
 #include <utility>
@@ -59,10 +60,10 @@ std::int64_t elements_of(const Shape& shape, const symbolic::Values& values) {
 }
 
 void compare(const LazyBuffer& output, std::size_t number, const Buffer& by_fusion,
-             const Buffer& by_rewriting, const symbolic::Values& values) {
-  std::vector<std::byte> a(by_fusion.bytes()), b(by_rewriting.bytes());
+             const Buffer& by_other, Scheduler other, const symbolic::Values& values) {
+  std::vector<std::byte> a(by_fusion.bytes()), b(by_other.bytes());
   by_fusion.copy_out(a);
-  by_rewriting.copy_out(b);
+  by_other.copy_out(b);
   const std::size_t width = itemsize(output.dtype());
   const auto n = static_cast<std::size_t>(elements_of(output.shape(), values));
   for (std::size_t i = 0; i < n; ++i) {
@@ -74,23 +75,29 @@ void compare(const LazyBuffer& output, std::size_t number, const Buffer& by_fusi
                  right = Scalar::from_bits(output.dtype(), y);
     if (left.is_nan() && right.is_nan()) continue;
     throw Error(fmt::format(
-        "SCHEDULER=check: element {} of output {} is {} by fusion, {} by rewriting; report it with "
-        "the program, and use SCHEDULER=lazy",
-        i, number, left.str(), right.str()));
+        "SCHEDULER=check: element {} of output {} is {} by fusion, {} by {}; report it with the "
+        "program, and use SCHEDULER=lazy",
+        i, number, left.str(), right.str(), scheduler_names[static_cast<std::size_t>(other)]));
   }
 }
 
 }  // namespace
 
 void realize_checked(std::span<const LazyBufferPtr> outputs, const symbolic::Values& values) {
-  Aside aside;
-  for (const ScheduleItem& item : schedule_kernelized(outputs, values, Config::current()))
-    aside.run(item);
+  constexpr std::array kOthers = {Scheduler::Kernelize, Scheduler::Ranges};
+  std::array<Aside, kOthers.size()> asides;
+  for (std::size_t k = 0; k < kOthers.size(); ++k) {
+    Config config = Config::current();
+    config.scheduler = kOthers[k];
+    for (const ScheduleItem& item : schedule_kernelized(outputs, values, config))
+      asides[k].run(item);
+  }
   run_schedule(schedule(outputs, values));
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const LazyBuffer& base = outputs[i]->base();
-    const BufferPtr other = aside.made(base);
-    if (other != nullptr) compare(base, i, *base.realized(), *other, values);
+    for (std::size_t k = 0; k < kOthers.size(); ++k)
+      if (const BufferPtr other = asides[k].made(base))
+        compare(base, i, *base.realized(), *other, kOthers[k], values);
   }
 }
 

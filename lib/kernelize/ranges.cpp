@@ -1,0 +1,421 @@
+#include "touchstone/kernelize/ranges.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_set>
+
+#include "touchstone/kernelize/op_of.h"
+#include "touchstone/shapetracker/simplify.h"
+
+namespace touchstone::kernelize {
+namespace {
+
+constexpr std::size_t kMostSites = 4;    // of one node
+constexpr std::size_t kMostAround = 24;  // loops round one node
+constexpr int kMostReduces = 16;         // of a kernel
+constexpr int kMostCheap = 3;            // ops done again for every copy, as the lazy stack does
+constexpr int kMostShared = 16;          // ops that several kernels compute again, as there
+constexpr std::size_t kMostAbsorbing = 256;  // nodes of a kernel that takes in others
+constexpr std::int64_t kMostCounted = std::int64_t{1} << 22;  // terms of what only counts
+
+using Loops = std::vector<int>;  // numbers, the outermost first
+
+struct ViewHash {
+  std::size_t operator()(const ShapeTracker& st) const {
+    return static_cast<std::size_t>(st.hash());
+  }
+};
+
+// Where a node is computed: by the kernel of a node with memory, once for each index of `loops`,
+// from which `st` makes the node's element.
+struct Site {
+  const UOpNode* kernel = nullptr;
+  const ShapeTracker* st = nullptr;
+  Loops loops;   // that it changes along
+  Loops around;  // that it would stand in as it is written
+
+  bool same(const Site& o) const { return kernel == o.kernel && st == o.st && loops == o.loops; }
+};
+
+struct Sites {
+  std::vector<Site> all;
+  bool too_many = false;
+};
+
+class Ranges {
+ public:
+  Ranges(const UOp& sink, const UOpSet& memory, const UOpSet& asked)
+      : order_(sink.toposort()), memory_(memory), asked_(asked) {
+    for (const UOp& u : order_)
+      if (u.op() == Ops::Assign) assigned_.add(u.src(0).base());
+  }
+
+  UOpSet run(bool stores_shared) {
+    if (stores_shared) find_children();
+    for (const UOp& u : order_) {
+      if (!memory_.has(u) || asked_.has(u) || !is_elementwise(u.op())) continue;
+      const Region region = region_of(u);
+      if (region.reduces == 0 && region.cheap && region.ops <= kMostCheap && region.buffers <= 1 &&
+          !region.reads_assigned)
+        cheap_.add(u);
+    }
+    for (std::size_t i = order_.size(); i-- > 0;) place(order_[i]);
+    UOpSet kept;
+    for (const UOp& u : order_)
+      if ((memory_.has(u) && !taken_back_.has(u)) || added_.has(u)) kept.add(u);
+    return kept;
+  }
+
+ private:
+  struct Loop {
+    std::int64_t size = 1;
+    bool of_output = false;
+  };
+
+  void place(const UOp& u) {
+    if (u.op() == Ops::Sink || u.st() == nullptr || u.dtype().is_none()) return;
+    Sites* const known = sites_.find(u);
+    if (!memory_.has(u)) {
+      if (known == nullptr) return;  // nobody computes it
+      if (several_kernels(*known) && is_elementwise(u.op()) && pays(u)) {
+        added_.add(u);
+        return pass_down(u, own_kernel(u));
+      }
+      const Sites mine = *known;
+      for (const Site& s : mine.all) pass_down(u, s);
+      if (mine.too_many) refuse_below(u);
+      return;
+    }
+    if (known != nullptr && may_take_back(u, *known)) {
+      taken_back_.add(u);
+      const Sites mine = *known;
+      for (const Site& s : mine.all) pass_down(u, s);
+      return;
+    }
+    pass_down(u, own_kernel(u));
+  }
+
+  Site own_kernel(const UOp& u) {
+    Site own{u.address(), intern(ShapeTracker::contiguous(u.shape())), {}, {}};
+    for (const sint& s : u.shape()) own.loops.push_back(new_loop(s, true));
+    own.around = own.loops;
+    return compact(std::move(own));
+  }
+
+  int new_loop(const sint& size, bool of_output) {
+    loops_.push_back({most_elements({size}), of_output});
+    return static_cast<int>(loops_.size()) - 1;
+  }
+
+  const ShapeTracker* intern(ShapeTracker st) { return &*views_.insert(std::move(st)).first; }
+
+  // Without the loops along which nothing changes.
+  Site compact(Site s) {
+    const View& last = s.st->views().back();
+    Mask once;
+    Shape shape;
+    Loops loops;
+    for (std::size_t i = 0; i < s.loops.size(); ++i) {
+      const sint& size = s.st->shape()[i];
+      const bool unmasked = !last.mask() || (*last.mask())[i] == Range{sint(0), size};
+      const bool still = size == sint(1) ||
+                         (unmasked && last.strides()[i] == sint(0) && size.min().value_or(0) >= 1);
+      once.emplace_back(0, still ? sint(1) : size);
+      if (still) continue;
+      shape.push_back(size);
+      loops.push_back(s.loops[i]);
+    }
+    if (loops.size() == s.loops.size()) return s;
+    s.st = intern(merge_outermost(s.st->shrink(once).reshape(shape)));
+    s.loops = std::move(loops);
+    return s;
+  }
+
+  // What u reads, as it reads it from this site.
+  void pass_down(const UOp& u, const Site& site) {
+    if (u.op() == Ops::View) {
+      if (u.src().empty()) return;
+      Site below = site;
+      below.st = intern(merge_outermost(u.tracker() + *site.st));
+      return give(u.src(0), compact(std::move(below)));
+    }
+    keep_order(site);
+    if (u.op() == Ops::ReduceAxis) return give(u.src(0), compact(under_reduce(u, site)));
+    if (u.op() == Ops::Assign) return give(u.src(1), site);
+    for (const UOp& s : u.src()) give(s, site);
+  }
+
+  void give(const UOp& to, Site site) {
+    if (to.st() == nullptr || to.dtype().is_none() || to.op() == Ops::Buffer) return;
+    Sites& sites = sites_[to];
+    for (const Site& s : sites.all)
+      if (s.same(site)) return;
+    if (sites.all.size() == kMostSites || site.around.size() > kMostAround)
+      sites.too_many = true;
+    else
+      sites.all.push_back(std::move(site));
+  }
+
+  void refuse_below(const UOp& u) {
+    for (const UOp& s : u.src())
+      if (s.st() != nullptr && !s.dtype().is_none()) sites_[s].too_many = true;
+  }
+
+  // A reduce stands in the loops that it changes along, and opens its own; two that are the same
+  // there are one.
+  Site under_reduce(const UOp& r, const Site& site) {
+    const std::vector<int>& axes = r.arg_as<UOpReduce>().axes;
+    const Shape& from = r.src(0).shape();
+    Shape reduced;
+    for (const int a : axes) reduced.push_back(from[static_cast<std::size_t>(a)]);
+    auto [own, fresh] = own_loops_.try_emplace({r.address(), site.kernel, site.st, site.loops});
+    if (fresh)
+      for (const sint& s : reduced) own->second.push_back(new_loop(s, false));
+    Site below{site.kernel, seen_by_reduce(r, *site.st), site.loops, site.loops};
+    below.loops.insert(below.loops.end(), own->second.begin(), own->second.end());
+    below.around = below.loops;
+    return below;
+  }
+
+  const ShapeTracker* seen_by_reduce(const UOp& r, const ShapeTracker& st) {
+    const std::vector<int>& axes = r.arg_as<UOpReduce>().axes;
+    const Shape& from = r.src(0).shape();
+    std::vector<int> order;
+    for (int i = 0; i < static_cast<int>(from.size()); ++i)
+      if (std::ranges::count(axes, i) == 0) order.push_back(i);
+    order.insert(order.end(), axes.begin(), axes.end());
+    Shape reduced, shape = st.shape();
+    for (const int a : axes) reduced.push_back(from[static_cast<std::size_t>(a)]);
+    shape.insert(shape.end(), reduced.begin(), reduced.end());
+    std::vector<View> views;
+    for (const View& v : st.views()) views.push_back(with_reduced(v, reduced));
+    const ShapeTracker moved = ShapeTracker::contiguous(from).permute(order);
+    return intern(merge_outermost((moved + ShapeTracker(std::move(views))).reshape(shape)));
+  }
+
+  bool may_take_back(const UOp& u, const Sites& sites) {
+    if (asked_.has(u) || sites.too_many || !is_computed(u)) return false;
+    const Region region = region_of(u);
+    if (region.reads_assigned || region.too_long) return false;
+    if (cheap_.has(u)) return true;
+    if (region.reduces > 0 && region.buffers == 0) {
+      return std::ranges::all_of(sites.all, [&](const Site& s) { return keeps_orders(s); }) &&
+             counts_little(sites, region);
+    }
+    if (sites.all.size() != 1) return false;
+    const Site& site = sites.all.front();
+    if (reduces_in_[site.kernel] + region.reduces > kMostReduces) return false;
+    if (executed(site) > most_elements(u.shape())) return false;
+    if (!stands_outside(site, region.reduces > 0)) return false;
+    reduces_in_[site.kernel] += region.reduces;
+    return true;
+  }
+
+  static bool is_computed(const UOp& u) {
+    return u.op() == Ops::ReduceAxis || is_elementwise(u.op());
+  }
+
+  // Elements, without those that are masked: nothing is loaded for them.
+  static std::int64_t executed(const Site& s) {
+    const View& last = s.st->views().back();
+    if (!last.mask()) return most_elements(last.shape());
+    Shape inside;
+    for (const auto& [begin, end] : *last.mask()) inside.push_back(end - begin);
+    return most_elements(inside);
+  }
+  static std::int64_t times(std::int64_t a, std::int64_t b) {
+    std::int64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+  }
+
+  // Whether no loop that it does not change along is outside one that it does. Loops over the
+  // output stand in any order that suits all reduces of the kernel.
+  bool stands_outside(const Site& s, bool orders_output) {
+    const auto changes = [&](int loop) { return std::ranges::count(s.loops, loop) > 0; };
+    const auto trivial = [&](int loop) { return loops_[static_cast<std::size_t>(loop)].size == 1; };
+    std::size_t last = s.around.size();
+    while (last > 0 && !changes(s.around[last - 1])) --last;
+    if (last == 0) return true;
+    const bool in_reduce = !loops_[static_cast<std::size_t>(s.around[last - 1])].of_output;
+    for (std::size_t i = 0; i < last; ++i) {
+      const int loop = s.around[i];
+      if (changes(loop) || trivial(loop)) continue;
+      if (in_reduce || !orders_output) return false;
+    }
+    return keeps_orders(s);
+  }
+
+  // Whether the loops over the output can stand so that for this node, too, those that it changes
+  // along are the outermost.
+  bool keeps_orders(const Site& s) {
+    const Loops mine = output_loops(s);
+    return std::ranges::all_of(orders_[s.kernel], [&](const Loops& other) {
+      return std::ranges::includes(other, mine) || std::ranges::includes(mine, other);
+    });
+  }
+
+  Loops output_loops(const Site& s) const {
+    Loops mine;
+    for (const int loop : s.loops)
+      if (loops_[static_cast<std::size_t>(loop)].of_output) mine.push_back(loop);
+    std::ranges::sort(mine);
+    return mine;
+  }
+  void keep_order(const Site& s) {
+    std::vector<Loops>& known = orders_[s.kernel];
+    Loops mine = output_loops(s);
+    if (std::ranges::find(known, mine) == known.end()) known.push_back(std::move(mine));
+  }
+
+  struct Region {
+    int ops = 0, reduces = 0, buffers = 0;
+    int held = 0;            // of the buffers those that grouping made
+    std::int64_t terms = 1;  // of all reduces, multiplied
+    bool cheap = true;       // all of it
+    bool reads_assigned = false, too_long = false;
+  };
+
+  // u and what is computed with it, as far as is decided: down to what grouping gave memory.
+  Region region_of(const UOp& u) const {
+    constexpr int kMostNodes = 1024;
+    Region out;
+    std::vector<UOp> open{u};
+    UOpSet seen;
+    int nodes = 0;
+    while (!open.empty() && !out.too_long) {
+      const UOp at = std::move(open.back());
+      open.pop_back();
+      if (!seen.add(at)) continue;
+      out.too_long = ++nodes > kMostNodes;
+      if (at != u && (has_memory(at) || at.op() == Ops::Buffer || at.op() == Ops::Assign)) {
+        ++out.buffers;
+        out.held += at.op() == Ops::Buffer ? 0 : 1;
+        out.reads_assigned = out.reads_assigned || assigned_.has(at);
+        continue;
+      }
+      if (at.op() == Ops::ReduceAxis) {
+        ++out.reduces;
+        for (const int axis : at.arg_as<UOpReduce>().axes)
+          out.terms =
+              times(out.terms, most_elements({at.src(0).shape()[static_cast<std::size_t>(axis)]}));
+        out.cheap = false;
+      } else if (is_elementwise(at.op())) {
+        ++out.ops;
+        const auto op = op_of(at.op());
+        out.cheap = out.cheap && (at.op() == Ops::Cast || (op && info(*op).cheap));
+      }
+      for (const UOp& s : at.src())
+        if (s.st() != nullptr && !s.dtype().is_none()) open.push_back(s);
+    }
+    return out;
+  }
+
+  static bool several_kernels(const Sites& sites) {
+    return sites.too_many || std::ranges::any_of(sites.all, [&](const Site& s) {
+             return s.kernel != sites.all.front().kernel;
+           });
+  }
+
+  void find_children() {
+    for (const UOp& u : order_)
+      for (const UOp& s : u.src()) children_[s].push_back(u);
+  }
+
+  // Whether memory for what several kernels compute saves work, or two kernels that are then
+  // computed in its own.
+  bool pays(const UOp& u) {
+    const Region region = region_of(u);
+    if (region.reads_assigned) return false;
+    if (region.ops > kMostShared) return true;
+    return !children_.empty() && !region.too_long && region.held >= 2 && absorbed(u) >= 2;
+  }
+
+  // Nodes with memory that nobody would read but the kernel of u.
+  int absorbed(const UOp& u) const {
+    UOpSet inside;
+    std::vector<UOp> held;
+    add_region(u, inside, held);
+    int found = 0;
+    for (bool more = true; more && inside.size() < kMostAbsorbing;) {
+      more = false;
+      for (std::size_t i = 0; i < held.size(); ++i) {
+        const UOp v = held[i];
+        if (inside.has(v) || asked_.has(v) || !is_computed(v) || !ends_in(v, u, inside)) continue;
+        add_region(v, inside, held);
+        ++found;
+        more = true;
+      }
+    }
+    return found;
+  }
+
+  void add_region(const UOp& u, UOpSet& inside, std::vector<UOp>& held) const {
+    std::vector<UOp> open{u};
+    while (!open.empty() && inside.size() < kMostAbsorbing) {
+      const UOp at = std::move(open.back());
+      open.pop_back();
+      if (at != u && has_memory(at)) {
+        held.push_back(at);
+        continue;
+      }
+      if (at.op() == Ops::Buffer || at.op() == Ops::Assign || !inside.add(at)) continue;
+      for (const UOp& s : at.src())
+        if (s.st() != nullptr && !s.dtype().is_none()) open.push_back(s);
+    }
+  }
+
+  // Whether all ways up from v lead to u and stay inside.
+  bool ends_in(const UOp& v, const UOp& u, const UOpSet& inside) const {
+    std::vector<UOp> open{v};
+    UOpSet seen;
+    while (!open.empty()) {
+      const UOp at = std::move(open.back());
+      open.pop_back();
+      if (at == u || !seen.add(at)) continue;
+      const std::vector<UOp>* above = children_.find(at);
+      if (above == nullptr || seen.size() > kMostAbsorbing) return false;
+      for (const UOp& c : *above) {
+        if (!inside.has(c)) return false;
+        open.push_back(c);
+      }
+    }
+    return true;
+  }
+
+  bool has_memory(const UOp& u) const { return memory_.has(u) && !cheap_.has(u); }
+
+  // Of what is made of constants alone.
+  bool counts_little(const Sites& sites, const Region& region) const {
+    std::int64_t all = 0;
+    for (const Site& s : sites.all) {
+      const std::int64_t one = times(executed(s), region.terms);
+      if (one > kMostCounted) return false;
+      all += one;
+    }
+    return all <= kMostCounted;
+  }
+
+  std::vector<UOp> order_;
+  const UOpSet& memory_;
+  const UOpSet& asked_;
+  UOpSet taken_back_, added_, assigned_;
+  UOpMap<std::vector<UOp>> children_;
+  UOpSet cheap_;  // computed wherever it is read
+  UOpMap<Sites> sites_;
+  std::vector<Loop> loops_;
+  std::unordered_set<ShapeTracker, ViewHash> views_;
+  std::map<std::tuple<const UOpNode*, const UOpNode*, const ShapeTracker*, Loops>, Loops>
+      own_loops_;
+  std::map<const UOpNode*, std::vector<Loops>> orders_;  // of output loops, by kernel
+  std::map<const UOpNode*, int> reduces_in_;
+};
+
+}  // namespace
+
+UOpSet without_needless(const UOp& sink, const UOpSet& memory, const UOpSet& asked) {
+  UOpSet plain = Ranges(sink, memory, asked).run(false);
+  UOpSet other = Ranges(sink, memory, asked).run(true);
+  return other.size() < plain.size() ? other : plain;
+}
+
+}  // namespace touchstone::kernelize

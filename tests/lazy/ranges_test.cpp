@@ -1,0 +1,178 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "lazy_device.h"
+#include "touchstone/device/config.h"
+
+// Kernels of the scheduler `ranges`: how many there are, and that they compute the same.
+
+namespace touchstone {
+namespace {
+
+using Outputs = std::vector<LazyBufferPtr>;
+
+Config by(Scheduler scheduler) {
+  Config config;
+  config.scheduler = scheduler;
+  return config;
+}
+
+struct RangesTest : LazyTest {
+  static std::size_t count(const Outputs& outputs) {
+    const ConfigScope scope(by(Scheduler::Ranges));
+    return kernels(outputs);
+  }
+  /// Of a graph that is made anew for each: in a kernel a node, and by ranges.
+  template <class Make>
+  static void expect_same(const Make& make) {
+    Floats one_by_one, together;
+    {
+      Config config(0);
+      config.lazy = false;
+      const ConfigScope scope(config);
+      one_by_one = values(make());
+    }
+    {
+      const ConfigScope scope(by(Scheduler::Ranges));
+      together = values(make());
+    }
+    ASSERT_EQ(one_by_one.size(), together.size());
+    for (std::size_t i = 0; i < together.size(); ++i)
+      EXPECT_EQ(std::signbit(one_by_one[i]), std::signbit(together[i])) << i;
+    EXPECT_EQ(one_by_one, together);
+  }
+  static LazyBufferPtr most(const LazyBufferPtr& x, int axis) {
+    return x->r(Op::ReduceMax, {axis});
+  }
+  static LazyBufferPtr less(const LazyBufferPtr& a, const LazyBufferPtr& b) {
+    return LazyBuffer::e(Op::Sub, {a, b->expand(a->shape())});
+  }
+  static LazyBufferPtr softmax(const LazyBufferPtr& x, int axis) {
+    const auto e = exp2(less(x, most(x, axis)));
+    return LazyBuffer::e(Op::Div, {e, sum(e, {axis})->expand(x->shape())});
+  }
+  static LazyBufferPtr small(Shape shape) {  // so that exp2 of it is no infinity
+    return LazyBuffer::e(Op::Mod, {counting(shape), number(5, shape)});
+  }
+};
+
+TEST_F(RangesTest, ReducesOfOneLoopAreOneKernel) {
+  EXPECT_EQ(count({add(sum(counting({4, 8}), {1}), most(counting({4, 8}), 1))}), 1U);
+  for (const int axis : {0, 1}) {
+    EXPECT_EQ(count({softmax(counting({4, 8}), axis)}), 1U);
+    expect_same([&] { return softmax(small({4, 8}), axis); });
+  }
+  const auto centred_twice = [] {
+    const auto y = less(small({3, 5, 2}), sum(small({3, 5, 2}), {1}));
+    return less(y, sum(mul(y, y), {1}));
+  };
+  EXPECT_EQ(count({centred_twice()}), 1U);
+  expect_same(centred_twice);
+}
+
+TEST_F(RangesTest, AReduceOfAReduceSeenOnceIsOneKernel) {
+  const auto pooled = [] {  // sums, the largest of each two neighbours
+    return most(sum(counting({6, 4}), {1})->reshape({3, 2}), 1);
+  };
+  EXPECT_EQ(count({pooled()}), 1U);
+  expect_same(pooled);
+}
+
+// A product of matrices of which one is a product: computed once, not for each column.
+TEST_F(RangesTest, WorkIsNotRepeated) {
+  const auto product = [](const LazyBufferPtr& a, const LazyBufferPtr& b) {
+    const sint n = a->shape()[0], k = a->shape()[1], m = b->shape()[1];
+    return sum(mul(a->reshape({n, k, 1})->expand({n, k, m}),
+                   b->reshape({1, k, m})->expand({n, k, m})),
+               {1})
+        ->reshape({n, m});
+  };
+  const auto chain = [&] {
+    return product(product(counting({3, 4}), counting({4, 5})), counting({5, 6}));
+  };
+  EXPECT_EQ(count({chain()}), 2U);
+  expect_same(chain);
+  // Windows that overlap see each sum more than once.
+  const auto windows = [] {
+    const auto s = sum(counting({6, 4}), {1})->reshape({6});
+    return add(s->shrink({{0, 5}}), s->shrink({{1, 6}}));
+  };
+  EXPECT_EQ(count({windows()}), 2U);
+  expect_same(windows);
+  // Rows and columns at once: only one of them can be outermost.
+  const auto both = [] {
+    const auto x = small({4, 6});
+    return add(less(x, sum(x, {0})), less(x, sum(x, {1})));
+  };
+  EXPECT_EQ(count({both()}), 2U);
+  expect_same(both);
+}
+
+TEST_F(RangesTest, PaddingIsNoReasonForMemory) {
+  for (const Op op : {Op::Exp2, Op::Log2, Op::Neg}) {
+    const auto padded = [&] {
+      const auto y = LazyBuffer::e(op, {counting({2, 3})});
+      return sum(y->pad({{1, 0}, {2, 1}}), {0});
+    };
+    EXPECT_EQ(count({padded()}), 1U) << name(op);
+    expect_same(padded);
+  }
+  const auto of_reduce = [] {  // of what a reduce gives, and twice
+    const auto y = exp2(sum(small({3, 4}), {1}))->pad({{1, 1}, {0, 0}});
+    return LazyBuffer::e(Op::Neg, {y})->pad({{0, 0}, {1, 1}});
+  };
+  EXPECT_EQ(count({of_reduce()}), 1U);
+  expect_same(of_reduce);
+}
+
+TEST_F(RangesTest, WhatOnlyCountsVanishes) {
+  const auto arange = [](std::int64_t n) {  // 1, 2, ...: sums of rows of a triangle of ones
+    const auto ones = number(1, {2 * n - 1});
+    const auto wide = number(1, {n})->pad({{n - 1, 0}});
+    const auto rows = wide->reshape({1, 2 * n - 1})
+                          ->expand({n, 2 * n - 1})
+                          ->reshape({n * (2 * n - 1)})
+                          ->shrink({{0, n * (2 * n - 2)}})
+                          ->reshape({n, 2 * n - 2});
+    return sum(rows->shrink({{0, n}, {0, n}}), {1})->reshape({n});
+  };
+  const auto picked = [&] {  // x[i] where i is 3
+    const auto at = LazyBuffer::e(Op::CmpEq, {arange(6), number(3, {6})});
+    return sum(LazyBuffer::e(Op::Where, {at, counting({6}), number(0, {6})}), {0});
+  };
+  EXPECT_EQ(count({picked()}), 1U);
+  expect_same(picked);
+}
+
+TEST_F(RangesTest, OutputsAndWhatIsAskedForKeepTheirMemory) {
+  const auto x = counting({4, 8});
+  const auto s = sum(x, {1});
+  const auto rest = less(x, s);
+  EXPECT_EQ(count({rest, s}), 2U);
+  const auto y = counting({4, 8});
+  EXPECT_EQ(count({less(y, sum(y, {1})->contiguous())}), 2U);
+}
+
+// What several kernels would compute again, with a reduce in it, is stored.
+TEST_F(RangesTest, OneKernelForWhatManyRead) {
+  const auto graph = [] {
+    const auto y = softmax(small({4, 8}), 1);
+    return Outputs{sum(mul(y, y), {0, 1}), exp2(y)};
+  };
+  EXPECT_EQ(count(graph()), 3U);
+}
+
+TEST_F(RangesTest, SizesMayBeVariables) {
+  const sint n = symbolic::variable("n", 1, 4);
+  const ConfigScope scope(by(Scheduler::Ranges));
+  const auto x = counting({4, 3})->shrink({{0, n}, {0, 3}});
+  const auto y = less(x, sum(x, {1}))->contiguous();
+  realize(Outputs{y}, {{"n", 2}});
+  std::vector<float> out = y->realized()->read<float>();
+  out.resize(6);
+  EXPECT_EQ(out, (Floats{-5, -4, -3, -11, -10, -9}));
+}
+
+}  // namespace
+}  // namespace touchstone
