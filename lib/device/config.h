@@ -54,7 +54,7 @@ inline constexpr std::array<SwitchInfo, kSwitchCount> switch_table = {{
     {Switch::MergeChainBehindReduce, "MERGE_CHAIN_BEHIND_REDUCE", 2,
      "where that work parts, the reduce still does the ops before the parting"},
     {Switch::ShufflePadOps, "SHUFFLE_PAD_OPS", 2,
-     "padding, too, goes through ops that keep zero"},
+     "padding, too, goes through ops: where(valid, x, 0) where they make something of zeros"},
     {Switch::SimplifySumReshapeExpandSum, "SIMPLIFY_SUM_RESHAPE_EXPAND_SUM", 2,
      "a reduce over equal copies is a product, or the copy itself"},
     {Switch::RecomputeBeforeExpand, "RECOMPUTE_BEFORE_EXPAND", 2,

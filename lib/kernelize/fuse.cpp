@@ -3,6 +3,7 @@
 
 #include "touchstone/kernelize/grouping.h"
 #include "touchstone/kernelize/rules.h"
+#include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone::kernelize {
 namespace {
@@ -39,6 +40,14 @@ UOp fuse_others(const Match& m) {
 }
 
 }  // namespace
+
+LazyOpPtr where_valid(const ShapeTracker& st, LazyOpPtr value) {
+  const ShapeTracker everywhere =
+      ShapeTracker::contiguous(Shape(st.shape().size(), 1)).expand(st.shape());
+  LazyOpPtr zero = LazyOp::constant(Scalar::from_bits(value->dtype(), 0), everywhere);
+  return LazyOp::ternary(Op::Where, LazyOp::constant(Scalar::of(true), simplify(st)),
+                         std::move(value), std::move(zero));
+}
 
 View with_reduced(const View& v, const Shape& reduced) {
   const sint n = elements(reduced);

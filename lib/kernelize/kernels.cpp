@@ -81,6 +81,23 @@ UOp store_assigned(const Match& m) {
   return as_shape(UOp::make(Ops::Assign, u.dtype(), std::move(src)), u.shape());
 }
 
+// Whether `below` is a source of u, or of a source. Only what stands between them in `place`,
+// sources first, is walked.
+bool is_below(const UOp& below, const UOp& u, const UOpMap<std::size_t>& place) {
+  const std::size_t first = *place.find(below);
+  std::vector<UOp> open{u};
+  UOpSet seen;
+  while (!open.empty()) {
+    const UOp at = std::move(open.back());
+    open.pop_back();
+    for (const UOp& s : at.src()) {
+      if (s == below) return true;
+      if (*place.find(s) > first && seen.add(s)) open.push_back(s);
+    }
+  }
+  return false;
+}
+
 std::string target_text(const UOp& assign) { return assign.src(0).line(); }
 
 }  // namespace
@@ -102,8 +119,10 @@ PatternMatcher create_kernels() {
 
 RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
   const std::vector<UOp> order = sink.toposort();
+  UOpMap<std::size_t> place;
   UOpMap<std::vector<UOp>> writers, readers;  // of a buffer; of a buffer or an ASSIGN
   for (const UOp& u : order) {
+    place.set(u, place.size());
     if (u.op() != Ops::Assign) continue;
     writers[u.src(0)].push_back(u);
     if (u.src(1).op() != Ops::Kernel) continue;
@@ -111,27 +130,19 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
     for (std::size_t k = 1; k < reads.size(); ++k) readers[reads[k]].push_back(u);
   }
   UOpMap<std::vector<UOp>> first;  // what an ASSIGN must wait for
-  const auto waits = [&](const UOp& assign, const UOp& reader) {
-    std::vector<UOp>& of = first[assign];
-    if (reader != assign && std::ranges::find(of, reader) == of.end()) of.push_back(reader);
-  };
   // The versions of a buffer one after the other: what it holds, then what each writer leaves.
   for (const auto& [buffer, all] : writers)
     for (std::size_t i = 0; i < all.size(); ++i) {
       const UOp& writer = all[i];
-      const bool follows = i == 0 || [&] {
-        for (const UOp& below : writer.toposort())
-          if (below == all[i - 1]) return true;
-        return false;
-      }();
-      if (!follows)
+      if (i > 0 && !is_below(all[i - 1], writer, place))
         throw AstError(fmt::format(
             "two kernels write {} and neither waits for the other; assign to the result of the "
             "first assign, or make one of them contiguous()",
             target_text(writer)));
       const UOp version = i == 0 ? buffer : all[i - 1];
       if (const auto* all_readers = readers.find(version))
-        for (const UOp& u : *all_readers) waits(writer, u);
+        for (const UOp& u : *all_readers)  // each once, as a kernel reads a thing once
+          if (u != writer) first[writer].push_back(u);
     }
   if (first.empty()) return before;
   const auto needs = [&](const UOp& u) {

@@ -218,15 +218,6 @@ class Lowering {
     return known != nullptr && *known;
   }
 
-  // `value` where `st` is not masked, else 0.
-  static LazyOpPtr where_valid(const ShapeTracker& st, LazyOpPtr value) {
-    const ShapeTracker everywhere =
-        ShapeTracker::contiguous(Shape(st.shape().size(), 1)).expand(st.shape());
-    LazyOpPtr zero = LazyOp::constant(Scalar::from_bits(value->dtype(), 0), everywhere);
-    return LazyOp::ternary(Op::Where, LazyOp::constant(Scalar::of(true), simplify(st)),
-                           std::move(value), std::move(zero));
-  }
-
   void open_computed(const UOp& u, const ShapeTracker* st, int extra, bool padded) {
     if (u.op() != Ops::ReduceAxis && !is_elementwise(u.op()))
       throw AstError(u.line() + " does not belong in a kernel");
@@ -271,7 +262,7 @@ class Lowering {
     frames_.pop_back();
     const int first = static_cast<int>(done.outer->shape().size()) - done.outer_extra;
     LazyOpPtr value = node_of(done.node, std::move(done.operands), first);
-    if (done.padded) value = where_valid(*done.outer, std::move(value));
+    if (done.padded) value = kernelize::where_valid(*done.outer, std::move(value));
     made_.emplace(Key{done.node.address(), done.outer, done.outer_extra, done.padded}, value);
     give(std::move(value));
   }

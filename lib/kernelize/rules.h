@@ -1,6 +1,7 @@
 #pragma once
 
 #include "touchstone/device/config.h"
+#include "touchstone/ops/lazy_op.h"
 #include "touchstone/uop/pattern_matcher.h"
 #include "touchstone/uop/uop_map.h"
 
@@ -55,6 +56,9 @@ UOp as_shape(const UOp& flat, const Shape& shape);
 
 /// A view of the results of a reduce as one of its terms: `reduced` more axes, innermost.
 View with_reduced(const View& v, const Shape& reduced);
+
+/// `value`, of the shape of `st`, where that is not masked, else 0.
+LazyOpPtr where_valid(const ShapeTracker& st, LazyOpPtr value);
 
 /// Elements that must be there for any values of the variables.
 std::int64_t most_elements(const Shape& shape);

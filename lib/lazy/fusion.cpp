@@ -129,24 +129,12 @@ void realize_before_expand(Graph& graph) {
     });
 }
 
-void realize_before_unsafe_pad(Graph& graph) {
-  std::vector<bool> masked(graph.nodes.size()), unsafe(graph.nodes.size());
+void realize_before_pad(Graph& graph) {
+  if (graph.config.on(Switch::ShufflePadOps)) return;
   for (const Graph::Node& node : graph.nodes)
     for_each_source(node, [&](int below, const ShapeTracker& st) {
-      if (st.masked()) masked[static_cast<std::size_t>(below)] = true;
+      if (st.masked()) graph.nodes[static_cast<std::size_t>(below)].realize = true;
     });
-  const bool always = !graph.config.on(Switch::ShufflePadOps);
-  for (const int i : graph.bottom_up) {
-    const auto at = static_cast<std::size_t>(i);
-    Graph::Node& node = graph.nodes[at];
-    if (node.realize) continue;
-    bool bad = always || !info(node.buffer->op()).keeps_zero;
-    for (const int below : node.srcs) bad |= below >= 0 && unsafe[static_cast<std::size_t>(below)];
-    if (bad && masked[at])
-      node.realize = true;
-    else
-      unsafe[at] = bad;
-  }
 }
 
 std::span<const FusionRule> fusion_rules() {
@@ -154,7 +142,7 @@ std::span<const FusionRule> fusion_rules() {
       {"realize outputs, loads and what must be contiguous", realize_what_must},
       {"realize what switches keep apart", realize_what_is_not_merged},
       {"realize before an expand", realize_before_expand},
-      {"realize before a pad that an op would fill with f(0)", realize_before_unsafe_pad},
+      {"realize before a pad, where ops are not to be padded", realize_before_pad},
       {"pair each reduce with the elementwise work behind it", pair_reduces},
       {"recompute cheap work instead of expanding it", recompute_before_expand},
       {"realize long work that several kernels share", realize_what_is_long_and_shared},

@@ -48,10 +48,10 @@ void realize_what_is_not_merged(Graph& graph);
 /// A base that a view makes larger, so that it is not computed again for every copy. A view that
 /// only pads does not count: its new elements are never computed.
 void realize_before_expand(Graph& graph);
-/// A base seen through a mask, if an op between it and its realized inputs does not map zeros to
-/// zero: inside one kernel the mask ends up at the inputs, and f(0) would stand where 0 belongs.
-/// Every base seen through a mask where SHUFFLE_PAD_OPS is off.
-void realize_before_unsafe_pad(Graph& graph);
+/// Every base seen through a mask where SHUFFLE_PAD_OPS is off. Where it is on, the mask ends up at
+/// the inputs, and a kernel computes where(valid, x, 0) of an x that would be something else of
+/// zeros.
+void realize_before_pad(Graph& graph);
 /// Pairs each reduce with the one realized node that its kernel will compute, if all ways there are
 /// contiguous (or what PUSH_PERMUTES and PUSH_RESHAPES allow), of the same size, and meet no other
 /// reduce; otherwise the reduce gets memory, or the last of the contiguous elementwise ops that

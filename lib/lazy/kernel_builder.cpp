@@ -9,6 +9,7 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/device/config.h"
+#include "touchstone/kernelize/rules.h"
 #include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone::lazy {
@@ -24,13 +25,6 @@ struct ViewHash {
     return static_cast<std::size_t>(st.hash());
   }
 };
-struct KeyHash {
-  std::size_t operator()(const std::pair<const void*, const void*>& k) const {
-    return static_cast<std::size_t>(hash_mix(reinterpret_cast<std::uintptr_t>(k.first),
-                                             reinterpret_cast<std::uintptr_t>(k.second)));
-  }
-};
-
 // One attempt at one kernel. Hash maps are only ever looked things up in, never walked, so that
 // addresses do not show in the result.
 class KernelBuilder {
@@ -58,7 +52,20 @@ class KernelBuilder {
   }
 
  private:
-  using Key = std::pair<const void*, const void*>;  // a base and an interned view of it
+  struct Key {
+    const void* base;
+    const ShapeTracker* view;  // interned
+    bool padded;               // 0 where the view is masked, whatever its ops make of zeros
+    bool operator==(const Key&) const = default;
+  };
+  struct KeyHash {
+    std::size_t operator()(const Key& k) const {
+      const std::uint64_t base =
+          2 * static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(k.base)) +
+          (k.padded ? 1 : 0);
+      return static_cast<std::size_t>(hash_mix(base, reinterpret_cast<std::uintptr_t>(k.view)));
+    }
+  };
 
   struct Frame {
     int node;
@@ -66,6 +73,7 @@ class KernelBuilder {
     const ShapeTracker* inner;  // its operands' elements as the node sees them
     std::vector<LazyOpPtr> operands;
     std::optional<std::vector<int>> axes;  // a reduce in the order of its reader: its axes there
+    bool padded = false;                   // as of Key
   };
 
   const Graph::Node& node(int i) const { return graph_.nodes[static_cast<std::size_t>(i)]; }
@@ -88,7 +96,7 @@ class KernelBuilder {
       frames_.back().operands.push_back(std::move(value));
   }
 
-  void open(int i, const ShapeTracker* outer) {
+  void open(int i, const ShapeTracker* outer, bool padded = false) {
     const LazyBuffer& buffer = *node(i).buffer;
     const ShapeTracker* inner = outer;
     std::optional<std::vector<int>> axes;
@@ -108,7 +116,7 @@ class KernelBuilder {
       conflict_ = i;
       return;
     }
-    frames_.push_back({i, outer, inner, {}, std::move(axes)});
+    frames_.push_back({i, outer, inner, {}, std::move(axes), padded});
   }
 
   // The operand of a reduce as it is read where its results are wanted in the order of `outer`,
@@ -141,18 +149,46 @@ class KernelBuilder {
   void descend(LazyBuffer& source, int below, const ShapeTracker* outer) {
     const ShapeTracker* st = through(source, outer);
     const LazyBuffer& base = source.base();
-    if (const auto it = made_.find(Key(&base, st)); it != made_.end()) {
+    const bool computed = below >= 0 && !node(below).realize;
+    const bool padded = computed && source.st().masked() && makes_something_of_zeros(below);
+    if (const auto it = made_.find({&base, st, padded}); it != made_.end()) {
       give(it->second);
-    } else if (below >= 0 && !node(below).realize) {
-      open(below, st);
+    } else if (computed) {
+      open(below, st, padded);
     } else {
       LazyOpPtr leaf =
           base.is_const_base()
               ? LazyOp::constant(std::get<ConstBuffer>(base.arg()).value, leaf_view(st))
               : LazyOp::load(buffer_number(source, below), base.dtype(), leaf_view(st));
-      made_.emplace(Key(&base, st), leaf);
+      made_.emplace(Key{&base, st, false}, leaf);
       give(std::move(leaf));
     }
+  }
+
+  // Whether padding what is loaded for a node is not padding the node.
+  bool makes_something_of_zeros(int i) {
+    const auto known = unsafe_.find(i);
+    if (known != unsafe_.end()) return known->second;
+    std::vector<std::pair<int, std::size_t>> path{{i, 0}};  // a node and its next source
+    while (!path.empty()) {
+      auto& [at, next] = path.back();
+      const auto [entry, fresh] = unsafe_.emplace(at, !info(node(at).buffer->op()).keeps_zero);
+      if (!entry->second && next < node(at).srcs.size()) {
+        const int below = node(at).srcs[next];
+        const auto of = unsafe_.find(below);
+        if (below < 0 || node(below).realize) {
+          ++next;
+        } else if (of == unsafe_.end()) {
+          path.emplace_back(below, 0);
+        } else {
+          entry->second = of->second;
+          ++next;
+        }
+        continue;
+      }
+      path.pop_back();
+    }
+    return unsafe_.at(i);
   }
 
   ShapeTracker leaf_view(const ShapeTracker* st) {
@@ -179,7 +215,8 @@ class KernelBuilder {
     LazyOpPtr value = buffer.op() == Op::Contiguous
                           ? std::move(done.operands[0])
                           : LazyOp::make(buffer.op(), std::move(done.operands), std::move(arg));
-    made_.emplace(Key(&buffer, done.outer), value);
+    if (done.padded) value = kernelize::where_valid(*done.outer, std::move(value));
+    made_.emplace(Key{&buffer, done.outer, done.padded}, value);
     give(std::move(value));
   }
 
@@ -193,6 +230,7 @@ class KernelBuilder {
   std::unordered_set<ShapeTracker, ViewHash> views_;
   std::unordered_map<Key, LazyOpPtr, KeyHash> made_;
   std::unordered_map<int, int> views_of_;
+  std::unordered_map<int, bool> unsafe_;
   std::unordered_map<const LazyBuffer*, int> numbers_;
 };
 

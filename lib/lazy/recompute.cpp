@@ -8,15 +8,7 @@ namespace {
 
 class Recomputing {
  public:
-  explicit Recomputing(Graph& graph) : graph_(graph), masked_(graph.nodes.size()) {
-    for (auto it = graph.bottom_up.rbegin(); it != graph.bottom_up.rend(); ++it) {
-      const Graph::Node& user = node(*it);
-      const bool through = (!user.realize || user.for_expand) && masked_[index(*it)];
-      for (std::size_t i = 0; i < user.srcs.size(); ++i)
-        if (user.srcs[i] >= 0 && (through || user.buffer->srcs()[i]->st().masked()))
-          masked_[index(user.srcs[i])] = true;
-    }
-  }
+  explicit Recomputing(const Graph& graph) : graph_(graph) {}
 
   bool is_worthwhile(int root) const {
     const Graph::Node& n = node(root);
@@ -27,7 +19,6 @@ class Recomputing {
       const Graph::Node& at = node(region[i]);
       const Op op = at.buffer->op();
       if (static_cast<int>(region.size()) > kMostRecomputed || !info(op).cheap) return false;
-      if (masked_[index(root)] && !info(op).keeps_zero) return false;
       for (std::size_t s = 0; s < at.srcs.size(); ++s) {
         const LazyBuffer& source = at.buffer->srcs()[s]->base();
         const int below = at.srcs[s];
@@ -47,8 +38,6 @@ class Recomputing {
   const Graph::Node& node(int i) const { return graph_.nodes[index(i)]; }
 
   const Graph& graph_;
-  std::vector<bool>
-      masked_;  // a mask stands between the node and memory, were none kept for expands
 };
 
 }  // namespace

@@ -185,7 +185,10 @@ TEST_F(FusionRules, EachDecidesOneThing) {
   lazy::realize_before_expand(graph);
   EXPECT_TRUE(decided(spread->srcs()[0]->base_ptr()));
   EXPECT_FALSE(decided(power));
-  lazy::realize_before_unsafe_pad(graph);
+  lazy::realize_before_pad(graph);
+  EXPECT_FALSE(decided(power));
+  graph.config.set(Switch::ShufflePadOps, false);
+  lazy::realize_before_pad(graph);
   EXPECT_TRUE(decided(power));
   lazy::pair_reduces(graph);
   EXPECT_FALSE(decided(total));
