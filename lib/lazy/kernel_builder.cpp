@@ -172,7 +172,7 @@ class KernelBuilder {
     std::vector<std::pair<int, std::size_t>> path{{i, 0}};  // a node and its next source
     while (!path.empty()) {
       auto& [at, next] = path.back();
-      const auto [entry, fresh] = unsafe_.emplace(at, !info(node(at).buffer->op()).keeps_zero);
+      const auto entry = unsafe_.emplace(at, !info(node(at).buffer->op()).keeps_zero).first;
       if (!entry->second && next < node(at).srcs.size()) {
         const int below = node(at).srcs[next];
         const auto of = unsafe_.find(below);

@@ -29,10 +29,10 @@ sint FlopCounter::total_mem() const {
 namespace {
 
 sint elements_without(const Shape& shape, StillAxes still) {
-  sint count = 1;
+  Shape rest;
   for (std::size_t i = 0; i < shape.size(); ++i)
-    if (i >= 64 || (still >> i & 1U) == 0) count = count * shape[i];
-  return count;
+    if (i >= 64 || (still >> i & 1U) == 0 || shape[i] == sint(0)) rest.push_back(shape[i]);
+  return elements(rest);
 }
 
 // Axes along which each node's work is done once for all. None is known of what is not met: below
