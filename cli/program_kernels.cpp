@@ -41,18 +41,27 @@ UOp reduce_countable(const UOp& u) {
   return u.with_arg(std::move(arg));
 }
 
+// Of this kernel alone: not of those that it reads from.
+UOp all_countable(const UOp& root) {
+  RewriteMap map;
+  for (const UOp& u : root.toposort([](const UOp& at) { return at.op() != Ops::Assign; })) {
+    std::vector<UOp> src;
+    for (const UOp& s : u.src()) src.push_back(result_of(map, s));
+    const UOp same = src == u.src() ? u : u.with_src(std::move(src));
+    UOp made = countable(same);
+    if (!made) made = reduce_countable(same);
+    map.set(u, made ? made : same);
+  }
+  return result_of(map, root);
+}
+
 void count_kernel(ProgramKernels& out, const UOp& assign) {
   const UOpKernelPtr& kernel = assign.src(1).arg_as<UOpKernelPtr>();
   if (kernel->ast.op() == Ops::Copy) {
     ++out.copies;
     return;
   }
-  const UOp root = kernel->ast;
-  const RewriteMap map = rewrite_map_by(root, [](const UOp& u) {
-    const UOp made = countable(u);
-    return made ? made : reduce_countable(u);
-  });
-  auto counted = std::make_shared<UOpKernel>(UOpKernel{result_of(map, root), {}});
+  auto counted = std::make_shared<UOpKernel>(UOpKernel{all_countable(kernel->ast), {}});
   count(out,
         lower_kernel(assign.src(0).assign(assign.src(1).with_arg(UOpKernelPtr(std::move(counted)))))
             .ast);

@@ -9,6 +9,8 @@
 namespace touchstone::kernelize {
 namespace {
 
+constexpr int kMostShared = 64;  // ops that several kernels compute again
+
 class Grouping {
  public:
   Grouping(const UOp& sink, const Config& config, const UOpSet& also)
@@ -25,6 +27,7 @@ class Grouping {
     if (!ranges) before_unsafe_pad();
     if (!config_.kernelize.dont_group_reduces) group_reduces();
     if (config_.kernelize.fuse_conv_bw) join_double_reduces();
+    store_long_and_shared();
     UOpSet out;
     for (const UOp& u : order_)
       if (memory_.has(u) && !taken_back_.has(u)) out.add(u);
@@ -262,6 +265,39 @@ class Grouping {
           realized(inner) && !asked_.has(inner) && !meets_unsafe(inner))
         taken_back_.add(inner);
     }
+  }
+
+  // Work of more than kMostShared ops that several kernels would repeat: without a limit each link
+  // of a chain repeats all links before it.
+  void store_long_and_shared() {
+    UOpMap<UOp> home;  // of a node the only one with memory, or shared, that it is computed for
+    for (std::size_t i = order_.size(); i-- > 0;) {
+      const UOp& u = order_[i];
+      if (realized(u) || !home.has(u)) home.set(u, u);
+      const UOp mine = *home.find(u);
+      if (u.op() == Ops::Sink) continue;
+      for (const UOp& s : u.src()) {
+        const auto [of, fresh] = home.emplace(s, mine);
+        if (!fresh && *of != mine) *of = s;
+      }
+    }
+    for (const UOp& u : order_)
+      if (is_elementwise(u.op()) && !realized(u) && *home.find(u) == u && is_long(u)) realize(u);
+  }
+
+  bool is_long(const UOp& u) const {
+    std::vector<UOp> open{u};
+    UOpSet seen;
+    int ops = 0;
+    while (!open.empty() && ops <= kMostShared) {
+      const UOp at = std::move(open.back());
+      open.pop_back();
+      if ((at != u && realized(at)) || always_contiguous(at.op()) || !seen.add(at)) continue;
+      ops += at.op() == Ops::View ? 0 : 1;
+      for (const UOp& s : at.src())
+        if (s.st() != nullptr && !s.dtype().is_none()) open.push_back(s);
+    }
+    return ops > kMostShared;
   }
 
   std::vector<UOp> order_;
