@@ -5,6 +5,7 @@
 #include <map>
 
 #include "tensor_check.h"
+#include "touchstone/device/config.h"
 
 namespace touchstone::models {
 namespace {
@@ -48,6 +49,24 @@ TEST(Models, NetworksTakeFewKernels) {
   }
 }
 
+TEST(Models, RangesTakeFewerKernels) {
+  register_devices();
+  Config config;
+  config.scheduler = Scheduler::Ranges;
+  const ConfigScope scope(config);
+  const std::map<std::string_view, KernelCount> most = {
+      {"abc", {1, 4}},         {"softmax", {1, 4}},      {"log-softmax", {1, 5}},
+      {"layernorm", {1, 4}},   {"matmul", {1, 4}},       {"matmul-bias-relu", {1, 5}},
+      {"lenet", {5, 28}},      {"conv-bn-relu", {2, 8}}, {"resnet-block", {4, 19}},
+      {"digits", {3, 20}},     {"lstm", {19, 38}},       {"transformer-block", {11, 44}},
+      {"resnet18", {22, 205}}, {"gpt", {28, 105}}};
+  for (const auto& [name, limit] : most) {
+    const KernelCount got = count_kernels(model(name), "CPU");
+    EXPECT_LE(got.forward, limit.forward) << name;
+    EXPECT_LE(got.both, limit.both) << name;
+  }
+}
+
 TEST(Models, SmallReductionsHaveTheKernelCountsOfTinygrad) {
   register_devices();
   const auto kernels = [](const Tensor& t) { return schedule(std::vector{t.lazy()}).size(); };
@@ -63,26 +82,40 @@ TEST(Models, SmallReductionsHaveTheKernelCountsOfTinygrad) {
   EXPECT_EQ(kernels((x.unsqueeze(1).exp().expand({4, 3, 4}) * ready({4, 3, 4})).sum()), 2u);
 }
 
-TEST(Models, GiveTheSameNumbersOnBothDevices) {
+using Values = std::vector<std::vector<float>>;
+
+// The loss, and the gradient of each parameter.
+Values gradients(std::string_view name, const std::string& device) {
+  const ModelGraph graph = model(name).build(device, true);
+  realize(graph.leaves());
+  const Tensor loss = graph.output.square().mean();
+  loss.backward();
+  std::vector<Tensor> all{loss};
+  for (const Tensor& p : graph.parameters) all.push_back(*p.grad());
+  realize(all);
+  Values values;
+  for (const Tensor& t : all) values.push_back(t.read<float>());
+  return values;
+}
+
+void expect_near(std::string_view name, const Values& got, const Values& wanted) {
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t t = 0; t < wanted.size(); ++t)
+    for (std::size_t i = 0; i < wanted[t].size(); ++i)
+      ASSERT_NEAR(got[t][i], wanted[t][i], 2e-4F * std::max(1e-2F, std::abs(wanted[t][i])))
+          << name << ", tensor " << t << ", element " << i;
+}
+
+TEST(Models, GiveTheSameNumbersOnBothDevicesByEachScheduler) {
   register_devices();
+  Config ranges;
+  ranges.scheduler = Scheduler::Ranges;
   for (const std::string_view name : {"softmax", "layernorm", "matmul-bias-relu", "lenet"}) {
-    const auto one = [&](const std::string& device) {
-      const ModelGraph graph = model(name).build(device, true);
-      realize(graph.leaves());
-      const Tensor loss = graph.output.square().mean();
-      loss.backward();
-      std::vector<Tensor> all{loss};
-      for (const Tensor& p : graph.parameters) all.push_back(*p.grad());
-      realize(all);
-      std::vector<std::vector<float>> values;
-      for (const Tensor& t : all) values.push_back(t.read<float>());
-      return values;
-    };
-    const auto wanted = one("CPU"), got = one("CLANG");
-    for (std::size_t t = 0; t < wanted.size(); ++t)
-      for (std::size_t i = 0; i < wanted[t].size(); ++i)
-        ASSERT_NEAR(got[t][i], wanted[t][i], 2e-4F * std::max(1e-2F, std::abs(wanted[t][i])))
-            << name << ", tensor " << t << ", element " << i;
+    const auto wanted = gradients(name, "CPU");
+    expect_near(name, gradients(name, "CLANG"), wanted);
+    const ConfigScope scope(ranges);
+    EXPECT_EQ(gradients(name, "CPU"), wanted) << name;
+    expect_near(name, gradients(name, "CLANG"), wanted);
   }
 }
 

@@ -1,6 +1,7 @@
 // Cost and savings of the lazy stack: scheduling by the node, replay by the kernel, and each
-// model's kernels with RECOMPUTE_BEFORE_EXPAND and without, in turns. Prints the tables of
-// docs/lazy.md. usage: lazy_bench [OPTION of Google Benchmark...]
+// model's kernels with RECOMPUTE_BEFORE_EXPAND and without, and by ranges and by fusion, in turns.
+// Prints the tables of docs/measured/performance.md. usage: lazy_bench [OPTION of Google
+// Benchmark...]
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -22,9 +23,10 @@ namespace touchstone {
 namespace {
 
 constexpr std::string_view kCompared[] = {
-    "abc",      "softmax",      "log-softmax",  "layernorm",         "matmul", "matmul-bias-relu",
-    "lenet",    "conv-bn-relu", "resnet-block", "transformer-block", "digits", "mlp",
-    "resnet18", "gpt"};
+    "abc",   "softmax",      "log-softmax",  "layernorm",         "matmul", "matmul-bias-relu",
+    "lenet", "conv-bn-relu", "resnet-block", "transformer-block", "digits", "mlp",
+    "lstm",  "resnet18",     "gpt"};
+constexpr std::string_view kRecompute = "recomputing", kRanges = "ranges";
 
 /// The kernels of loss and gradients with buffers of their own, ready to run again and again.
 class ModelKernels {
@@ -85,9 +87,10 @@ double median(std::vector<double> values) {
 }
 
 /// Both ways in turns, so that what else the machine does falls on both alike.
-void model_step(benchmark::State& state, std::string_view name) {
-  ModelKernels with(name, Config());
-  ModelKernels without(name, Config().set(Switch::RecomputeBeforeExpand, false));
+void model_step(benchmark::State& state, std::string_view name, const Config& one,
+                const Config& another) {
+  ModelKernels with(name, one);
+  ModelKernels without(name, another);
   std::vector<double> time, other, ratio;
   for (auto _ : state) {
     const bool first = time.size() % 2 == 0;
@@ -190,12 +193,13 @@ class Least final : public benchmark::ConsoleReporter {
   std::map<std::string, Row> rows;
 };
 
-void print_models(const Least& least) {
+void print_models(const Least& least, std::string_view set, std::string_view other) {
   fmt::print(
-      "| model, forward and backward | kernels | without | flops | without | time | without "
-      "| ratio | of least times |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n");
+      "\n| model, forward and backward, {0} | kernels | {1} | flops | {1} | time | {1} "
+      "| ratio | of least times |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+      set, other);
   for (const std::string_view model : kCompared) {
-    const Least::Row* const row = least.find(std::string(model));
+    const Least::Row* const row = least.find(fmt::format("{}, {}", model, set));
     if (row == nullptr) continue;
     const auto at = [&](const char* counter) { return row->counters.at(counter); };
     fmt::print(
@@ -227,8 +231,14 @@ void register_all() {
   const auto add = [](const std::string& name, auto run) {
     return benchmark::RegisterBenchmark(name.c_str(), run)->UseRealTime();
   };
-  for (const std::string_view model : kCompared)
-    add(std::string(model), [model](benchmark::State& s) { model_step(s, model); });
+  Config without, ranges;
+  without.set(Switch::RecomputeBeforeExpand, false);
+  ranges.scheduler = Scheduler::Ranges;
+  for (const auto& [set, one, another] :
+       {std::tuple(kRecompute, Config(), without), std::tuple(kRanges, ranges, Config())})
+    for (const std::string_view model : kCompared)
+      add(fmt::format("{}, {}", model, set),
+          [=](benchmark::State& s) { model_step(s, model, one, another); });
   for (const auto& [name, make] : {std::pair("chain", &chain), std::pair("sums", &sums)})
     add(name, [make](benchmark::State& s) { scheduling(s, make); })
         ->Arg(1000)
@@ -254,7 +264,8 @@ int main(int argc, char** argv) {
   touchstone::register_all();
   touchstone::Least least;
   benchmark::RunSpecifiedBenchmarks(&least);
-  touchstone::print_models(least);
+  touchstone::print_models(least, touchstone::kRecompute, "without");
+  touchstone::print_models(least, touchstone::kRanges, "lazy");
   touchstone::print_scheduling(least);
   touchstone::print_replay(least);
 }
