@@ -117,8 +117,9 @@ class Grouping {
         if (s.dtype().is_none() || s.st() == nullptr) continue;
         std::vector<Use>& uses = children_[s.base()];
         const Use use{u, s.tracker()};
-        const bool known = std::ranges::any_of(
-            uses, [&](const Use& o) { return o.child == use.child && o.st == use.st; });
+        bool known = false;  // those of one consumer stand side by side
+        for (std::size_t k = uses.size(); !known && k-- > 0 && uses[k].child == u;)
+          known = uses[k].st == use.st;
         if (!known) uses.push_back(use);
       }
     }
@@ -157,8 +158,8 @@ class Grouping {
       if (uses == nullptr) continue;
       for (std::size_t i = uses->size(); i-- > 0;) {
         const Use& use = (*uses)[i];
-        const bool twice = std::ranges::any_of(
-            *uses, [&](const Use& o) { return o.child == use.child && o.st != use.st; });
+        const bool twice = (i > 0 && (*uses)[i - 1].child == use.child) ||
+                           (i + 1 < uses->size() && (*uses)[i + 1].child == use.child);
         if (use.child.op() == Ops::ReduceAxis || twice) {
           add(r);
           break;
