@@ -144,21 +144,39 @@ class RewriteChecking {
  private:
   using Wrong = std::optional<Checked>;
 
-  // Equal parts, and only these, are one node.
+  // Equal parts, as the case says them, and only these, are one node.
   Wrong table() {
-    std::map<std::string, UOp> by_text;
-    std::unordered_map<UOp, std::string> by_node;
-    std::unordered_map<UOp, std::size_t> number;
-    for (const UOp& u : nodes_) {
-      std::string parts = fmt::format("{}, argument {}, over", u.line(), u.arg().index());
-      for (const UOp& s : u.src()) parts += fmt::format(" {}", number.at(s));
-      number.emplace(u, number.size());
-      if (by_text.emplace(parts, u).first->second != u)
-        return Checked::fail("table", "two nodes are " + parts);
-      if (by_node.emplace(u, parts).first->second != parts)
-        return Checked::fail("table", "one node is " + parts + " and " + by_node.at(u));
-    }
+    std::map<std::string, std::size_t> known;  // parts -> the first node of them
+    std::unordered_map<UOp, std::size_t> by_node;
+    std::vector<std::size_t> first;
+    for (const Case::Node& n : case_.nodes)
+      for (std::int64_t i = 0; i < n.times; ++i) {
+        const std::size_t here = first.size();
+        UOpArg value = n.arg;
+        if (n.counts) value = i;
+        if (n.counts && n.op == Ops::Const) value = Scalar::from_int(n.type.base, i);
+        std::string parts = fmt::format("{} {} {} {}", touchstone::name(n.op), n.type.str(),
+                                        value.index(), touchstone::text_of(value));
+        if (const auto* c = std::get_if<Scalar>(&value)) parts += info(c->dtype()).short_name;
+        parts += n.tag ? fmt::format(" tag {} over", *n.tag) : " over";
+        for (const std::size_t s : sources_of(n, here)) parts += fmt::format(" {}", first[s]);
+        first.push_back(known.emplace(parts, here).first->second);
+        if (nodes_[here] != nodes_[first.back()])
+          return Checked::fail("table", "two nodes are " + parts);
+        if (by_node.emplace(nodes_[here], first.back()).first->second != first.back())
+          return Checked::fail("table", "one node is " + parts + " and something else");
+      }
     return std::nullopt;
+  }
+
+  static std::vector<std::size_t> sources_of(const Case::Node& n, std::size_t here) {
+    std::vector<std::size_t> all;
+    for (const Case::Node::Source& s : n.src) {
+      const std::int64_t step = s.from <= s.to ? 1 : -1;
+      for (std::int64_t k = s.from; k != s.to + step; k += step)
+        all.push_back(static_cast<std::size_t>(s.back ? static_cast<std::int64_t>(here) - k : k));
+    }
+    return all;
   }
 
   // Rules that can never match are refused, others are not. What is refused is left out.

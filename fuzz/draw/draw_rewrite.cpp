@@ -107,11 +107,29 @@ class RewriteDrawing {
     add(std::move(n));
   }
 
+  // A node once more, but for its tag.
+  void twin() {
+    const auto which = static_cast<std::size_t>(choose_.index(case_.nodes.size()));
+    std::int64_t here = 0;
+    for (std::size_t i = 0; i < which; ++i) here += case_.nodes[i].times;
+    Case::Node n = case_.nodes[which];
+    n.times = 1;
+    n.counts = false;
+    if (n.tag)
+      n.tag.reset();
+    else
+      n.tag = choose_.between(-1, 1);
+    for (Case::Node::Source& s : n.src)
+      if (s.back) s = {false, here - s.from, here - s.to};
+    add(std::move(n));
+  }
+
   void graph() {
     add(node(leaves_[0]));
     const std::int64_t form = choose_.between(0, 39);
     for (std::int64_t i = choose_.between(0, 3); i > 0; --i) add(node(choose_.pick(leaves_)));
     for (std::int64_t i = choose_.between(0, 9); i > 0; --i) over_some(node(choose_.pick(ops_)));
+    if (choose_.chance(1, 6)) twin();
     if (form == 38) {  // deep
       Case::Node n = node(choose_.pick(ops_));
       n.times = choose_.between(2, 2000);
@@ -226,7 +244,7 @@ class RewriteDrawing {
         p.kind = Pattern::Kind::Number;
         p.number = value->to_double();
         if (choose_.chance(1, 6)) p.number = static_cast<double>(choose_.between(0, 1));
-        if (choose_.chance(1, 10)) p.number += 256;
+        if (choose_.chance(1, 4)) p.number += 256;
         if (choose_.chance(1, 4)) p.name = name_of(u);
         return p;
       }
