@@ -21,7 +21,7 @@ struct Row {
 };
 
 constexpr Row table[] = {
-#include "touchstone/base/mutant_table.inc"
+#include "mutant_table.inc"  // beside the woven copy of this file
 };
 
 [[maybe_unused]] const bool from_environment = [] {
