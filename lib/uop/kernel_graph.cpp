@@ -6,15 +6,8 @@ namespace touchstone {
 namespace {
 
 std::optional<Ops> ops_of(Op op, DType of) {
-  switch (op) {
-    case Op::Div:
-      return is_float(of) ? Ops::Fdiv : Ops::Idiv;
-    case Op::ReduceSum:
-    case Op::ReduceMax:
-      return Ops::ReduceAxis;
-    default:
-      break;
-  }
+  if (op == Op::Div) return is_float(of) ? Ops::Fdiv : Ops::Idiv;
+  if (is_reduce(op)) return Ops::ReduceAxis;
   for (const OpsInfo& row : ops_table)  // both tables name an op alike
     if (row.name == info(op).name && is_elementwise(row.op)) return row.op;
   return std::nullopt;
@@ -39,22 +32,15 @@ UOp constant(const ConstBuffer& c) {
 }
 
 UOp node_of(const LazyOp& n, std::vector<UOp> src) {
-  switch (n.op()) {
-    case Op::Load:
-      return UOp::make(Ops::Load, n.dtype(),
-                       {seen(n.buffer().idx, n.buffer().dtype, n.buffer().st)});
-    case Op::Const:
-      return constant(n.constant());
-    case Op::Store:
-      return UOp::sink(
-          {UOp::make(Ops::Store, UOpType::none(), {seen(0, n.dtype(), n.buffer().st), src[0]})});
-    case Op::Cast:
-      return UOp::make(n.cast_arg().bitcast ? Ops::Bitcast : Ops::Cast, n.dtype(), std::move(src));
-    case Op::Noop:
-      return src[0];
-    default:
-      break;
-  }
+  if (n.op() == Op::Load)
+    return UOp::make(Ops::Load, n.dtype(), {seen(n.buffer().idx, n.buffer().dtype, n.buffer().st)});
+  if (n.op() == Op::Const) return constant(n.constant());
+  if (n.op() == Op::Store)
+    return UOp::sink(
+        {UOp::make(Ops::Store, UOpType::none(), {seen(0, n.dtype(), n.buffer().st), src[0]})});
+  if (n.op() == Op::Cast)
+    return UOp::make(n.cast_arg().bitcast ? Ops::Bitcast : Ops::Cast, n.dtype(), std::move(src));
+  if (n.op() == Op::Noop) return src[0];
   const std::optional<Ops> op = ops_of(n.op(), n.src().empty() ? n.dtype() : n.src()[0]->dtype());
   if (!op) throw AstError(fmt::format("{}: graphs have no such op", info(n.op()).name));
   UOpArg arg;

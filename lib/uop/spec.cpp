@@ -297,9 +297,9 @@ constexpr auto kKernelLaws = joined(kComputing, kInKernel);
   throw AstError(fmt::format("node {}, {} over ({}): {}: {}", place, u.line(), sources, law, why));
 }
 
-// In one kernel every axis has size 1 or one other size, and what is stored has one shape.
+// What is stored has one shape; everything in the kernel has its rank, and along the axes of the
+// output its size or 1. Along the others each reduce has a size of its own.
 void check_axes(const std::vector<UOp>& order) {
-  Shape sizes;
   UOp stored;
   for (std::size_t place = 0; place < order.size(); ++place) {
     const UOp& u = order[place];
@@ -310,21 +310,19 @@ void check_axes(const std::vector<UOp>& order) {
                          str(std::span<const sint>(stored.shape()))));
     stored = u;
   }
+  if (!stored) return;
+  const Shape& sizes = stored.shape();
   for (std::size_t place = 0; place < order.size(); ++place) {
     const ShapeTracker* st = order[place].st();
     if (st == nullptr || (st->rank() == 0 && !is_elementwise(order[place].op()))) continue;
-    if (sizes.empty()) sizes = Shape(st->shape().size(), 1);
     if (sizes.size() != st->shape().size())
       broken(order[place], place, "one shape",
-             fmt::format("it has {} axes, others {}", st->rank(), sizes.size()));
-    for (std::size_t i = 0; i < sizes.size(); ++i) {
-      if (st->shape()[i] == sint(1) || st->shape()[i] == sizes[i]) continue;
-      if (sizes[i] != sint(1))
+             fmt::format("it has {} axes, what is stored {}", st->rank(), sizes.size()));
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      if (st->shape()[i] != sint(1) && sizes[i] != sint(1) && st->shape()[i] != sizes[i])
         broken(order[place], place, "one shape",
                fmt::format("axis {} has size {}, elsewhere {}", i, st->shape()[i].str(),
                            sizes[i].str()));
-      sizes[i] = st->shape()[i];
-    }
   }
 }
 

@@ -163,7 +163,7 @@ std::vector<Breach> kernel_breaches() {
       {"one shape", "it stores shape (1,), another (4,)",
        UOp::sink(
            {store, made(Ops::Store, none, {seen(2, {1}), made(Ops::Load, f, {seen(1, {1})})})})},
-      {"one shape", "it has 2 axes, others 1",
+      {"one shape", "it has 2 axes, what is stored 1",
        UOp::sink({made(Ops::Store, none, {seen(0, {4}), over_flat(seen(1, {2, 2}))})})},
       {"one shape", "axis 0 has size 3, elsewhere 4",
        UOp::sink({made(Ops::Store, none, {seen(0, {4}), over_flat(seen(1, {3}))})})},
