@@ -346,7 +346,7 @@ Verb rewrite(CLI::App& app) {
                 "Of a program instead: its text, a file of one, or - for standard input")
       ->excludes("model");
   v->add_option("--scheduler", o.scheduler, "One that rewrites [kernelize]")
-      ->check(CLI::IsMember({"kernelize"}));
+      ->check(CLI::IsMember({"kernelize", "ranges"}));
   v->add_option("--html", o.html,
                 "Write a page that steps through all of them to this file, - for standard output");
   return {v, [] { return run_rewrite(o); }};
