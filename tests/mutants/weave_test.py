@@ -139,7 +139,7 @@ int main() {
 """)
         with open(os.path.join(ROOT, "lib/base/mutant.cpp"), encoding="utf-8") as file:
             source = self.write("mutant.cpp", file.read().replace(
-                "touchstone/base/mutant_table.inc", table))
+                '"mutant_table.inc"', f'"{table}"'))
         suggest = os.path.join(ROOT, "lib/base/suggest.cpp")
         for flags, name in (["-DTOUCHSTONE_MUTANTS"], "with"), ([], "without"):
             built = subprocess.run(
