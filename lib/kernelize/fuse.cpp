@@ -39,16 +39,7 @@ UOp fuse_others(const Match& m) {
   return x.with_src(std::move(src));
 }
 
-}  // namespace
-
-LazyOpPtr where_valid(const ShapeTracker& st, LazyOpPtr value) {
-  const ShapeTracker everywhere =
-      ShapeTracker::contiguous(Shape(st.shape().size(), 1)).expand(st.shape());
-  LazyOpPtr zero = LazyOp::constant(Scalar::from_bits(value->dtype(), 0), everywhere);
-  return LazyOp::ternary(Op::Where, LazyOp::constant(Scalar::of(true), simplify(st)),
-                         std::move(value), std::move(zero));
-}
-
+// A view of the results of a reduce as one of its terms: `reduced` more axes, innermost.
 View with_reduced(const View& v, const Shape& reduced) {
   const sint n = elements(reduced);
   Shape shape = v.shape();
@@ -63,23 +54,38 @@ View with_reduced(const View& v, const Shape& reduced) {
   return View::strided(std::move(shape), std::move(strides), v.offset() * n, std::move(mask));
 }
 
-UOp reduce_through(const UOp& view, const UOp& reduce) {
-  const UOp& source = reduce.src(0);
-  const auto& [op, axes, was_fused] = reduce.arg_as<UOpReduce>();
-  const auto& st = view.arg_as<ShapeTracker>();
+}  // namespace
+
+ShapeTracker terms_of(const UOp& reduce, const ShapeTracker& st) {
+  const std::vector<int>& axes = reduce.arg_as<UOpReduce>().axes;
+  const Shape& from = reduce.src(0).shape();
   std::vector<int> order;
-  Shape reduced;
-  for (int i = 0; i < static_cast<int>(source.shape().size()); ++i)
+  for (int i = 0; i < static_cast<int>(from.size()); ++i)
     if (std::ranges::count(axes, i) == 0) order.push_back(i);
-  for (const int a : axes) {
-    order.push_back(a);
-    reduced.push_back(source.shape()[static_cast<std::size_t>(a)]);
-  }
+  order.insert(order.end(), axes.begin(), axes.end());
+  Shape reduced, shape = st.shape();
+  for (const int a : axes) reduced.push_back(from[static_cast<std::size_t>(a)]);
+  shape.insert(shape.end(), reduced.begin(), reduced.end());
   std::vector<View> views;
   for (const View& v : st.views()) views.push_back(with_reduced(v, reduced));
-  const UOp seen = source.permute(order).view(ShapeTracker(std::move(views)));
+  const ShapeTracker moved = ShapeTracker::contiguous(from).permute(order);
+  return merge_outermost((moved + ShapeTracker(std::move(views))).reshape(shape));
+}
+
+LazyOpPtr where_valid(const ShapeTracker& st, LazyOpPtr value) {
+  const ShapeTracker everywhere =
+      ShapeTracker::contiguous(Shape(st.shape().size(), 1)).expand(st.shape());
+  LazyOpPtr zero = LazyOp::constant(Scalar::from_bits(value->dtype(), 0), everywhere);
+  return LazyOp::ternary(Op::Where, LazyOp::constant(Scalar::of(true), simplify(st)),
+                         std::move(value), std::move(zero));
+}
+
+UOp reduce_through(const UOp& view, const UOp& reduce) {
+  const auto& [op, axes, was_fused] = reduce.arg_as<UOpReduce>();
+  const auto& st = view.arg_as<ShapeTracker>();
+  const UOp seen = reduce.src(0).view(terms_of(reduce, st));
   std::vector<int> last;
-  for (std::size_t i = 0; i < reduced.size(); ++i)
+  for (std::size_t i = 0; i < axes.size(); ++i)
     last.push_back(static_cast<int>(st.shape().size() + i));
   return seen.ask(Ops::Fuse).reduce(op, last, true).reshape(st.shape());
 }

@@ -138,26 +138,15 @@ class Lowering {
     return intern(merge_outermost(inner + *outer));
   }
 
-  // The source of a reduce, seen so that its reduced axes come after those of the result.
+  // The source of a reduce; its reduced axes take the place of as many of size 1.
   const ShapeTracker* under_reduce(const UOp& r, const ShapeTracker& st, int extra) {
-    const std::vector<int>& axes = r.arg_as<UOpReduce>().axes;
-    const Shape& from = r.src(0).shape();
-    std::vector<int> order;
-    for (int i = 0; i < static_cast<int>(from.size()); ++i)
-      if (std::ranges::count(axes, i) == 0) order.push_back(i);
-    order.insert(order.end(), axes.begin(), axes.end());
-    Shape reduced;
-    for (const int a : axes) reduced.push_back(from[static_cast<std::size_t>(a)]);
+    const std::size_t reduced = r.arg_as<UOpReduce>().axes.size();
     Shape kept = st.shape();
     kept.resize(kept.size() - static_cast<std::size_t>(extra));
-    const ShapeTracker seen = st.reshape(kept);
-    std::vector<View> views;
-    for (const View& v : seen.views()) views.push_back(kernelize::with_reduced(v, reduced));
-    Shape shape = kept;
-    shape.insert(shape.end(), reduced.begin(), reduced.end());
-    shape.insert(shape.end(), static_cast<std::size_t>(extra) - axes.size(), sint(1));
-    const ShapeTracker moved = ShapeTracker::contiguous(from).permute(order);
-    return intern(merge_outermost((moved + ShapeTracker(std::move(views))).reshape(shape)));
+    const ShapeTracker terms = kernelize::terms_of(r, st.reshape(kept));
+    Shape shape = terms.shape();
+    shape.insert(shape.end(), static_cast<std::size_t>(extra) - reduced, sint(1));
+    return intern(merge_outermost(terms.reshape(shape)));
   }
 
   void give(LazyOpPtr value) {

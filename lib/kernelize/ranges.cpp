@@ -164,33 +164,14 @@ class Ranges {
   // A reduce stands in the loops that it changes along, and opens its own; two that are the same
   // there are one.
   Site under_reduce(const UOp& r, const Site& site) {
-    const std::vector<int>& axes = r.arg_as<UOpReduce>().axes;
-    const Shape& from = r.src(0).shape();
-    Shape reduced;
-    for (const int a : axes) reduced.push_back(from[static_cast<std::size_t>(a)]);
     auto [own, fresh] = own_loops_.try_emplace({r.address(), site.kernel, site.st, site.loops});
     if (fresh)
-      for (const sint& s : reduced) own->second.push_back(new_loop(s, false));
-    Site below{site.kernel, seen_by_reduce(r, *site.st), site.loops, site.loops};
+      for (const int axis : r.arg_as<UOpReduce>().axes)
+        own->second.push_back(new_loop(r.src(0).shape()[static_cast<std::size_t>(axis)], false));
+    Site below{site.kernel, intern(terms_of(r, *site.st)), site.loops, site.loops};
     below.loops.insert(below.loops.end(), own->second.begin(), own->second.end());
     below.around = below.loops;
     return below;
-  }
-
-  const ShapeTracker* seen_by_reduce(const UOp& r, const ShapeTracker& st) {
-    const std::vector<int>& axes = r.arg_as<UOpReduce>().axes;
-    const Shape& from = r.src(0).shape();
-    std::vector<int> order;
-    for (int i = 0; i < static_cast<int>(from.size()); ++i)
-      if (std::ranges::count(axes, i) == 0) order.push_back(i);
-    order.insert(order.end(), axes.begin(), axes.end());
-    Shape reduced, shape = st.shape();
-    for (const int a : axes) reduced.push_back(from[static_cast<std::size_t>(a)]);
-    shape.insert(shape.end(), reduced.begin(), reduced.end());
-    std::vector<View> views;
-    for (const View& v : st.views()) views.push_back(with_reduced(v, reduced));
-    const ShapeTracker moved = ShapeTracker::contiguous(from).permute(order);
-    return intern(merge_outermost((moved + ShapeTracker(std::move(views))).reshape(shape)));
   }
 
   bool may_take_back(const UOp& u, const Sites& sites) {

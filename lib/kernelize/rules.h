@@ -54,8 +54,9 @@ bool same_in_parts(Ops op, DType d);
 /// where it is symbolic.
 UOp as_shape(const UOp& flat, const Shape& shape);
 
-/// A view of the results of a reduce as one of its terms: `reduced` more axes, innermost.
-View with_reduced(const View& v, const Shape& reduced);
+/// The source of a reduce whose results are seen through `st`: the axes of st, then those that are
+/// reduced.
+ShapeTracker terms_of(const UOp& reduce, const ShapeTracker& st);
 
 /// `value`, of the shape of `st`, where that is not masked, else 0.
 LazyOpPtr where_valid(const ShapeTracker& st, LazyOpPtr value);
