@@ -114,6 +114,37 @@ TEST(StillReduces, MayDependOnTheInnerAxisAlone) {
   EXPECT_EQ(run<std::int32_t>(*device, kernel, {values}), right);
 }
 
+// The sum of a row, and of that row whose number is the column's: the same work in other loops.
+TEST(StillReduces, AreSharedInTheSameLoopsOnly) {
+  const TestDevice device;
+  const int n = 5, m = 3;
+  const ShapeTracker x = ShapeTracker::contiguous({n, m});
+  const LazyOpPtr of_row = sum(seen(x.reshape({n, 1, m}).expand({n, n, m})), 2);
+  const LazyOpPtr of_column = sum(seen(x.reshape({1, n, m}).expand({n, n, m})), 2);
+  const Ints values = mixed(n * m);
+  const auto total = [&](int row) {
+    std::int32_t all = 0;
+    for (int k = 0; k < m; ++k) all += values[static_cast<std::size_t>(row * m + k)];
+    return all;
+  };
+  Ints right;
+  for (int i = 0; i < n; ++i)
+    for (int j = 0; j < n; ++j) right.push_back(2 * total(i) - total(j));
+  const LazyOpPtr kernel = stored(minus(LazyOp::binary(Op::Add, of_row, of_row), of_column));
+  EXPECT_EQ(run<std::int32_t>(*device, kernel, {values}), right);
+}
+
+// Three copies of an element and five are not the same sum.
+TEST(StillReduces, AreNotSharedByCountsOfEqualTerms) {
+  const TestDevice device;
+  const ShapeTracker x = ShapeTracker::contiguous({4});
+  const auto times = [&](std::int64_t n) {
+    return sum(seen(x.reshape({4, 1, 1}).expand({4, 2, n})), 2);
+  };
+  const Ints out = run<std::int32_t>(*device, stored(minus(times(3), times(5))), {{1, 2, 3, 4}});
+  EXPECT_EQ(out, (Ints{-2, -2, -4, -4, -6, -6, -8, -8}));
+}
+
 // Sums of equal terms: an axis that nothing moves along is still added up.
 TEST(StillReduces, AddEqualTermsAsOftenAsThereAre) {
   const TestDevice device;
