@@ -320,7 +320,7 @@ Verb kernels(CLI::App& app) {
   v->add_flag("--source", o.source, "Print each AST and its C");
   v->add_flag("--json", o.json, "One kernel a line");
   v->add_flag("--jsonl", o.jsonl, "One object a model: kernels, loads, stores and flops");
-  v->add_option("--opt", o.opt, "How much is fused (docs/lazy.md) [OPT, or 2]")
+  v->add_option("--opt", o.opt, "How much is fused (docs/lazy.md) [TOUCHSTONE_OPT, or 2]")
       ->check(CLI::Range(0, 4));
   v->add_flag(
       "--index-stats", o.index_stats,
@@ -358,7 +358,7 @@ Verb schedule(CLI::App& app) {
                          "schedule lenet --svg lenet.svg");
   v->add_option("model", o.model, "A model of `touchstone kernels`")->required();
   v->add_flag("--backward", o.backward, "With the gradients of mean(output^2)");
-  v->add_option("--opt", o.opt, "How much is fused (docs/lazy.md) [OPT, or 2]")
+  v->add_option("--opt", o.opt, "How much is fused (docs/lazy.md) [TOUCHSTONE_OPT, or 2]")
       ->check(CLI::Range(0, 4));
   v->add_option("--svg", o.svg, "Write a picture to this file, - for standard output");
   v->add_option("--dot", o.dot, "Write it for Graphviz");

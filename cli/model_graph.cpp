@@ -1,6 +1,5 @@
 #include "model_graph.h"
 
-#include <cstdlib>
 #include <string>
 
 namespace touchstone::cli {
@@ -12,17 +11,15 @@ Config config_of(int opt) {
   config.opt = opt;
   config.switches = Config(opt).switches;
   for (const SwitchInfo& row : switch_table)  // a switch named by itself stands
-    if (const char* const text = std::getenv(std::string(row.name).c_str());
-        text != nullptr && *text != '\0')
-      config.set(row.id, read.on(row.id));
+    if (Config::is_set(row.name)) config.set(row.id, read.on(row.id));
   return config;
 }
 
 ModelSchedule schedule_of(const models::Model& model, bool backward) {
   if (!Config::current().lazy)
     throw Error(
-        "LAZY=0 runs every op as it is built, so that nothing is left to schedule; unset it, or "
-        "ask for OPT=0");
+        "TOUCHSTONE_LAZY=0 runs every op as it is built, so that nothing is left to schedule; "
+        "unset it, or ask for TOUCHSTONE_OPT=0");
   const models::ModelGraph graph = model.build("CLANG", backward);
   realize(graph.leaves());
   ModelSchedule made;

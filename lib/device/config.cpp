@@ -12,10 +12,27 @@ namespace {
 
 thread_local const Config* innermost = nullptr;
 
-// The variable's value; null where it is unset or empty.
-const char* text_of(std::string_view name) {
-  const char* const value = std::getenv(std::string(name).c_str());
-  return value == nullptr || *value == '\0' ? nullptr : value;
+// A variable that is set, and not to nothing.
+struct Setting {
+  std::string variable;
+  const char* text;
+};
+std::optional<Setting> set_to(std::string variable) {
+  const char* const text = std::getenv(variable.c_str());
+  if (text == nullptr || *text == '\0') return std::nullopt;
+  return Setting{std::move(variable), text};
+}
+
+bool with_short_names() {
+  const std::optional<Setting> s = set_to("TOUCHSTONE_LINEAGE_ENV");
+  if (!s || std::string_view(s->text) == "0") return false;
+  if (std::string_view(s->text) == "1") return true;
+  throw ParseError(fmt::format("{} is '{}'; give 0 or 1, or unset it", s->variable, s->text));
+}
+
+std::optional<Setting> setting(std::string_view option) {
+  std::optional<Setting> s = set_to(fmt::format("TOUCHSTONE_{}", option));
+  return !s && with_short_names() ? set_to(std::string(option)) : s;
 }
 
 constexpr OptionInfo flag(std::string_view name) { return {name, 0, 1, false, false, {}}; }
@@ -31,13 +48,13 @@ std::string taken(const OptionInfo& option) {
 
 // Of the environment.
 std::optional<std::int64_t> number(const OptionInfo& option) {
-  const char* const text = text_of(option.name);
-  if (text == nullptr) return std::nullopt;
-  const std::string_view whole(text);
+  const std::optional<Setting> s = setting(option.name);
+  if (!s) return std::nullopt;
+  const std::string_view text(s->text);
   std::int64_t value = 0;
-  const auto [stop, error] = std::from_chars(text, text + whole.size(), value);
-  if (error != std::errc() || stop != text + whole.size() || !takes(option, value))
-    throw ParseError(fmt::format("{} is '{}'; {}, or unset it", option.name, whole, taken(option)));
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || stop != text.data() + text.size() || !takes(option, value))
+    throw ParseError(fmt::format("{} is '{}'; {}, or unset it", s->variable, text, taken(option)));
   return value;
 }
 
@@ -81,11 +98,13 @@ Config Config::from_environment() {
     if (const auto value = number(flag(row.name))) config.set(row.id, *value != 0);
   for (const OptionInfo& row : option_table)
     if (const auto value = number(row)) config.set(row, *value);
-  if (const char* const name = text_of("SCHEDULER")) config.scheduler = scheduler_named(name);
-  if (const char* const file = text_of("GRAPH")) config.graph = file;
-  if (const char* const file = text_of("TRACE")) config.trace = file;
+  if (const auto s = setting("SCHEDULER")) config.scheduler = scheduler_named(s->text);
+  if (const auto s = setting("GRAPH")) config.graph = s->text;
+  if (const auto s = setting("TRACE")) config.trace = s->text;
   return config;
 }
+
+bool Config::is_set(std::string_view option) { return setting(option).has_value(); }
 
 const Config& Config::current() {
   static const Config defaults;

@@ -32,7 +32,7 @@ struct OptionInfo;
 
 struct SwitchInfo {
   Switch id;
-  std::string_view name;  // also of its environment variable
+  std::string_view name;  // also of its environment variable, behind TOUCHSTONE_
   int level;              // on at this OPT and above
   std::string_view meaning;
 };
@@ -104,10 +104,13 @@ struct Config {
 
   /// Exactly the switches up to level `opt`, 0..4. Throws Error.
   explicit Config(int opt = kDefaultOpt);
-  /// The defaults, with what environment variables say: OPT, the names of switches (0 or 1) and of
-  /// option_table, SCHEDULER (lazy, kernelize, ranges, check), GRAPH and TRACE (a file). Throws
-  /// ParseError that names the variable and what it takes.
+  /// The defaults, with what environment variables say: TOUCHSTONE_ and OPT, the name of a switch
+  /// (0 or 1) or of option_table, SCHEDULER (lazy, kernelize, ranges, check), GRAPH or TRACE (a
+  /// file). Where TOUCHSTONE_LINEAGE_ENV is 1 the names without TOUCHSTONE_ are read, too, where
+  /// those with it are not set. Throws ParseError that names the variable and what it takes.
   static Config from_environment();
+  /// Whether a variable of the environment sets the option.
+  static bool is_set(std::string_view option);
   /// Of this thread: what the innermost ConfigScope says, or the defaults.
   static const Config& current();
 
@@ -138,7 +141,7 @@ struct Config {
 struct OptionInfo {
   using Member = std::variant<bool Config::*, int Config::*, std::int64_t Config::*,
                               bool KernelizeOptions::*, int KernelizeOptions::*>;
-  std::string_view name;  // also of its environment variable
+  std::string_view name;  // also of its environment variable, behind TOUCHSTONE_
   std::int64_t least, most;
   bool or_zero;   // 0 is taken below `least`, too
   bool rewrites;  // the scheduler that rewrites asks for it

@@ -75,8 +75,9 @@ void compare(const LazyBuffer& output, std::size_t number, const Buffer& by_fusi
                  right = Scalar::from_bits(output.dtype(), y);
     if (left.is_nan() && right.is_nan()) continue;
     throw Error(fmt::format(
-        "SCHEDULER=check: element {} of output {} is {} by fusion, {} by {}; report it with the "
-        "program, and use SCHEDULER=lazy",
+        "TOUCHSTONE_SCHEDULER=check: element {} of output {} is {} by fusion, {} by {}; report it "
+        "with the "
+        "program, and use TOUCHSTONE_SCHEDULER=lazy",
         i, number, left.str(), right.str(), scheduler_names[static_cast<std::size_t>(other)]));
   }
 }

@@ -170,10 +170,11 @@ TEST_F(Cli, BadFilesAreNamedAndNothingIsWritten) {
     EXPECT_THAT(run.text, HasSubstr(says));
     EXPECT_THAT(run.text, Not(HasSubstr("internal error")));
   };
-  const Answer bad = touchstone_run("eval " + k, "DEBUG=7");
+  const Answer bad = touchstone_run("eval " + k, "TOUCHSTONE_DEBUG=7");
   EXPECT_EQ(bad.code, 2);
   EXPECT_THAT(bad.text, HasSubstr("DEBUG is '7'; give a number from 0 to 6"));
-  EXPECT_THAT(touchstone_run("eval " + k + " --device CPU", "DEBUG=2").text, HasSubstr("*** CPU"));
+  EXPECT_THAT(touchstone_run("eval " + k + " --device CPU", "TOUCHSTONE_DEBUG=2").text,
+              HasSubstr("*** CPU"));
   refused("eval " + file("missing.json"), "missing.json");
   refused("eval " + write("text.json", "hello"), "not JSON");
   refused("eval " + write("other.json", "{\"touchstone_kernel\":7}"), "version 7");

@@ -25,10 +25,11 @@ TEST(Kernels, AreCountedALineAModel) {
   EXPECT_EQ(touchstone_run("kernels --jsonl matmul softmax").text, fused.text);
   EXPECT_THAT(touchstone_run("kernels --jsonl matmul --opt 0").text,
               HasSubstr("\"opt\":0,\"forward\":2,"));
-  EXPECT_THAT(touchstone_run("kernels --jsonl matmul", "OPT=0").text,
+  EXPECT_THAT(touchstone_run("kernels --jsonl matmul", "TOUCHSTONE_OPT=0").text,
               HasSubstr("\"opt\":0,\"forward\":2,"));
-  EXPECT_THAT(touchstone_run("kernels --jsonl matmul", "MERGE_ELEMENTWISE_INTO_REDUCE=0").text,
-              HasSubstr("\"forward\":2,"));
+  EXPECT_THAT(
+      touchstone_run("kernels --jsonl matmul", "TOUCHSTONE_MERGE_ELEMENTWISE_INTO_REDUCE=0").text,
+      HasSubstr("\"forward\":2,"));
 }
 
 TEST(Rewrite, PrintsALineAMatchByPass) {
@@ -60,12 +61,13 @@ TEST(Rewrite, BadQuestionsAreNamed) {
 
 TEST(Kernels, BadOptionsAreNamed) {
   EXPECT_NE(touchstone_run("kernels --jsonl --opt 5").code, 0);
-  const Answer eager = touchstone_run("kernels --jsonl abc", "LAZY=0");
+  const Answer eager = touchstone_run("kernels --jsonl abc", "TOUCHSTONE_LAZY=0");
   EXPECT_EQ(eager.code, 2);
-  EXPECT_THAT(eager.text, HasSubstr("nothing is left to schedule"));
-  EXPECT_THAT(touchstone_run("kernels --jsonl --opt 2 matmul", "RECOMPUTE_BEFORE_EXPAND=0").text,
-              HasSubstr("\"forward_backward\":5"));
-  const Answer bad = touchstone_run("kernels abc", "LAZY=maybe");
+  EXPECT_THAT(eager.text, HasSubstr("nothing is left to schedule; "));
+  EXPECT_THAT(
+      touchstone_run("kernels --jsonl --opt 2 matmul", "TOUCHSTONE_RECOMPUTE_BEFORE_EXPAND=0").text,
+      HasSubstr("\"forward_backward\":5"));
+  const Answer bad = touchstone_run("kernels abc", "TOUCHSTONE_LAZY=maybe");
   EXPECT_NE(bad.code, 0);
   EXPECT_THAT(bad.text, HasSubstr("LAZY is 'maybe'; give a number from 0 to 1, or unset it"));
 }

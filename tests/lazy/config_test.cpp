@@ -59,8 +59,9 @@ TEST_F(ConfigTest, ALevelHasTheSwitchesUpToIt) {
 }
 
 TEST_F(ConfigTest, VariablesAreReadByName) {
-  const Variable opt("OPT", "1"), pads("SHUFFLE_PAD_OPS", "1"), lazy("LAZY", "0"),
-      least("REDUCEOP_SPLIT_THRESHOLD", "64"), trace("TRACE", "t.json"), debug("DEBUG", "");
+  const Variable opt("TOUCHSTONE_OPT", "1"), pads("TOUCHSTONE_SHUFFLE_PAD_OPS", "1"),
+      lazy("TOUCHSTONE_LAZY", "0"), least("TOUCHSTONE_REDUCEOP_SPLIT_THRESHOLD", "64"),
+      trace("TOUCHSTONE_TRACE", "t.json"), debug("TOUCHSTONE_DEBUG", "");
   const Config config = Config::from_environment();
   EXPECT_EQ(config.opt, 1);
   EXPECT_TRUE(config.on(Switch::ShufflePadOps));
@@ -73,12 +74,39 @@ TEST_F(ConfigTest, VariablesAreReadByName) {
   EXPECT_EQ(switch_named("PUSH"), std::nullopt);
 }
 
+// Other programs read variables of these names.
+TEST_F(ConfigTest, NamesWithoutPrefixAreReadWhereAskedFor) {
+  const Variable debug("DEBUG", "*"), opt("OPT", "-O2"), trace("TRACE", "1"), lazy("LAZY", "0");
+  EXPECT_EQ(Config::from_environment(), Config());
+  {
+    const Variable no("TOUCHSTONE_LINEAGE_ENV", "0");
+    EXPECT_EQ(Config::from_environment(), Config());
+  }
+  {
+    const Variable neither("TOUCHSTONE_LINEAGE_ENV", "yes");
+    EXPECT_THAT(error_of([] { Config::from_environment(); }),
+                HasSubstr("TOUCHSTONE_LINEAGE_ENV is 'yes'; give 0 or 1"));
+  }
+  const Variable yes("TOUCHSTONE_LINEAGE_ENV", "1");
+  EXPECT_THAT(error_of([] { Config::from_environment(); }), HasSubstr("OPT is '-O2'"));
+  const Variable level("TOUCHSTONE_OPT", "3"), silent("TOUCHSTONE_DEBUG", "0");
+  const Config config = Config::from_environment();  // the longer name wins
+  EXPECT_EQ(config.opt, 3);
+  EXPECT_EQ(config.debug, 0);
+  EXPECT_EQ(config.trace, "1");
+  EXPECT_FALSE(config.lazy);
+  EXPECT_TRUE(Config::is_set("LAZY"));
+  EXPECT_FALSE(Config::is_set("JIT"));
+}
+
 TEST_F(ConfigTest, BadVariablesAreNamed) {
-  const auto error_with = [](const char* name, const char* value) {
-    const Variable v(name, value);
+  const auto error_with = [](const std::string& name, const char* value) {
+    const std::string variable = "TOUCHSTONE_" + name;
+    const Variable v(variable.c_str(), value);
     return error_of([] { Config::from_environment(); });
   };
-  EXPECT_THAT(error_with("OPT", "9"), HasSubstr("OPT is '9'; give a number from 0 to 4"));
+  EXPECT_THAT(error_with("OPT", "9"),
+              HasSubstr("TOUCHSTONE_OPT is '9'; give a number from 0 to 4"));
   EXPECT_THAT(error_with("PUSH_PERMUTES", "yes"), HasSubstr("PUSH_PERMUTES is 'yes'"));
   EXPECT_THAT(error_with("REDUCEOP_SPLIT_THRESHOLD", "0"), HasSubstr("a number from 1, or unset"));
   EXPECT_THAT(error_with("DEBUG", "2x"), HasSubstr("DEBUG is '2x'"));
@@ -90,7 +118,8 @@ TEST_F(ConfigTest, AnOptionIsSetByNameWithinItsBounds) {
   for (const OptionInfo& row : option_table) {
     EXPECT_EQ(option_named(row.name), &row);
     for (const std::int64_t value : {row.least, row.most}) {
-      const Variable v(row.name.data(), std::to_string(value).c_str());
+      const std::string variable = "TOUCHSTONE_" + std::string(row.name);
+      const Variable v(variable.c_str(), std::to_string(value).c_str());
       const Config config = Config::from_environment();
       EXPECT_EQ(config, Config().set(row, value)) << row.name;
       EXPECT_TRUE(config == Config() || std::ranges::count(seen, config) == 0) << row.name;
