@@ -3,44 +3,22 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <numeric>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "orderly_end.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
-#include "touchstone/base/interrupt.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-extern "C" void end_certifying(int signal) {
-  if (!Interrupt::request()) return;
-  ::signal(signal, SIG_DFL);  // asked for twice
-  ::raise(signal);
-}
-
-// Ctrl-C, and what a job scheduler sends, end the work and not the process.
-void keep_work_on_signals() {
-  Interrupt::clear();
-  sigset_t ending;
-  sigemptyset(&ending);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction action {};
-    if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
-    action.sa_handler = end_certifying;
-    ::sigaction(signal, &action, nullptr);
-    sigaddset(&ending, signal);
-  }
-  ::pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
-}
 
 std::uint64_t number(std::string_view text, int base, std::string_view what) {
   std::uint64_t n = 0;
@@ -105,7 +83,10 @@ int run_certify(const CertifyOptions& options) {
     return std::ranges::count_if(blocks, [&](std::uint64_t b) { return c.blocks[b].hash == 0; });
   };
   const std::int64_t before = left();
-  keep_work_on_signals();
+  const auto say_interrupted = [] {
+    fmt::print("interrupted; the same command goes on from here\n");
+  };
+  OrderlyEnd end(say_interrupted);
   write_file_atomically(file, to_json(c));  // fails now rather than at the end
   const int threads = options.threads != 0
                           ? options.threads
@@ -145,12 +126,8 @@ int run_certify(const CertifyOptions& options) {
              disputed, c.wrong(), file.string());
   if (c.complete()) fmt::print("all outputs: {}\n", c.outputs());
   if (too_many) fmt::print("stopped: too many are wrong\n");
-  if (c.wrong() != 0 || disputed != 0) return kExitNo;
-  if (left() != 0) {
-    fmt::print("interrupted; the same command goes on from here\n");
-    return kExitBad;
-  }
-  return kExitOk;
+  if (left() != 0 && OrderlyEnd::wanted()) end.leave();
+  return c.wrong() != 0 || disputed != 0 ? kExitNo : kExitOk;
 }
 
 }  // namespace touchstone::cli

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include "kernel_io.h"
+#include "orderly_end.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/interrupt.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/fuzz/kernel_suite.h"
 #include "touchstone/fuzz/suite.h"
@@ -83,12 +85,13 @@ std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words) {
   return cases;
 }
 
-void write_cases(const std::string& root_name, const std::vector<fuzz::SuiteCase>& cases,
-                 const std::string& format) {
-  const fs::path root = root_name;
-  make_empty_folder(root);
+namespace {
+
+void write_into(const fs::path& root, const std::vector<fuzz::SuiteCase>& cases,
+                const std::string& format) {
   Progress progress("writing", static_cast<std::int64_t>(cases.size()));
   for (std::size_t i = 0; i < cases.size(); ++i) {
+    Interrupt::poll();
     const fs::path folder = root / cases[i].name;
     make_folder(folder);
     write_file_atomically(folder / "kernel.json", to_json(kernel_file(cases[i].run.kernel)));
@@ -100,6 +103,23 @@ void write_cases(const std::string& root_name, const std::vector<fuzz::SuiteCase
     else
       write_array_file(folder / ("in." + format), inputs);
     progress.update(static_cast<std::int64_t>(i + 1));
+  }
+}
+
+}  // namespace
+
+void write_cases(const std::string& root_name, const std::vector<fuzz::SuiteCase>& cases,
+                 const std::string& format) {
+  const fs::path root = root_name;
+  make_empty_folder(root);
+  OrderlyEnd end([] {});
+  try {
+    write_into(root, cases, format);
+  } catch (...) {  // no part of a suite passes for one
+    std::error_code ignored;
+    for (const fuzz::SuiteCase& c : cases) fs::remove_all(root / c.name, ignored);
+    end.leave();
+    throw;
   }
 }
 

@@ -10,6 +10,8 @@
 #include <utility>
 
 #include <sys/time.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include "touchstone/base/file.h"
 #include "touchstone/base/interrupt.h"
@@ -25,15 +27,24 @@ struct EndState {
   bool living = false;
   std::function<void()> last_words;  // empty once they were said
   std::atomic<int> signal = 0;
+  std::atomic<bool> has_terminal = false;  // `terminal` is set, and no longer written to
+  termios terminal{};
 };
 EndState& end_state() {
   static auto* const only = new EndState;
   return *only;
 }
 
-// Of this thread; returns only where the signal is blocked for all.
+// Of this thread; returns only where the signal is blocked for all. Calls nothing that a handler
+// may not.
 void raise_unhandled(int signal) {
   sigset_t only;
+  if (end_state().has_terminal) {
+    sigemptyset(&only);
+    sigaddset(&only, SIGTTOU);  // in the background we would be stopped by it
+    ::pthread_sigmask(SIG_BLOCK, &only, nullptr);
+    ::tcsetattr(STDIN_FILENO, TCSANOW, &end_state().terminal);
+  }
   sigemptyset(&only);
   sigaddset(&only, signal);
   std::signal(signal, SIG_DFL);
@@ -88,6 +99,11 @@ void OrderlyEnd::take(int signal) {
   if (!e.living) return;
   e.gone.wait_for(lock, std::chrono::milliseconds(700), [&] { return !e.living; });
   if (const auto say = std::exchange(e.last_words, {})) say();
+}
+
+void keep_terminal() {
+  if (!end_state().has_terminal && ::tcgetattr(STDIN_FILENO, &end_state().terminal) == 0)
+    end_state().has_terminal = true;
 }
 
 void end_by(int signal) {

@@ -28,6 +28,10 @@ class OrderlyEnd {
   static void take(int signal);
 };
 
+/// From now on an end by a signal brings back the settings that the terminal at standard input has
+/// now, for a verb that changes them.
+void keep_terminal();
+
 /// Ends the process by a signal: output is written, temporary directories go.
 [[noreturn]] void end_by(int signal);
 

@@ -9,10 +9,13 @@
 #include <histedit.h>
 #include <unistd.h>
 
+#include "orderly_end.h"
 #include "repl_session.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
 #include "touchstone/base/interrupt.h"
+#include "touchstone/base/private_folder.h"
 #include "verbs.h"
 
 #if defined(__has_feature)
@@ -55,8 +58,10 @@ int run_script() {
   return good ? kExitOk : kExitBad;
 }
 
-/// Where lines are remembered from one session to the next; empty where there is no place.
-std::filesystem::path history_file() {
+/// Where lines are remembered from one session to the next; empty where there is no place, and then
+/// `why` says it where the place that is named cannot be used.
+std::filesystem::path history_file(std::string& why) {
+  constexpr std::uint64_t kMostHistory = std::uint64_t{1} << 20;
   const char* state = std::getenv("XDG_STATE_HOME");
   const char* home = std::getenv("HOME");
   std::filesystem::path folder;
@@ -67,9 +72,17 @@ std::filesystem::path history_file() {
   else
     return {};
   folder /= "touchstone";
-  std::error_code failed;
-  std::filesystem::create_directories(folder, failed);
-  return failed ? std::filesystem::path() : folder / "repl_history";
+  try {
+    make_own_folder(folder);
+    const std::filesystem::path file = folder / "repl_history";
+    if (std::error_code none;
+        std::filesystem::symlink_status(file, none).type() != std::filesystem::file_type::not_found)
+      read_file(file, kMostHistory);
+    return file;
+  } catch (const SystemError& e) {
+    why = e.what();
+    return {};
+  }
 }
 
 extern "C" void end_line(int) {}  // the read in progress ends with EINTR
@@ -110,7 +123,10 @@ class OnInterrupt {
 
 class Editor {
  public:
-  explicit Editor(ReplSession& session) : session_(session), file_(history_file()) {
+  explicit Editor(ReplSession& session) : session_(session) {
+    std::string why;
+    file_ = history_file(why);
+    if (!why.empty()) fmt::print("{} lines are not remembered: {}\n", yellow("note:"), why);
     std::setlocale(LC_CTYPE, "");
     history_ = ::history_init();
     editor_ = ::el_init("touchstone", stdin, stdout, stderr);
@@ -129,7 +145,12 @@ class Editor {
     }
     ::el_set(editor_, EL_BIND, "^I", "complete", nullptr);
     ::el_set(editor_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-    ::el_source(editor_, nullptr);  // ~/.editrc
+    const char* const named = std::getenv("EDITRC");
+    const char* const home = std::getenv("HOME");
+    const std::filesystem::path bindings =
+        named && *named ? named : std::filesystem::path(home ? home : "") / ".editrc";
+    std::error_code none;
+    if (std::filesystem::is_regular_file(bindings, none)) ::el_source(editor_, bindings.c_str());
   }
   ~Editor() {
     ::el_end(editor_);
@@ -200,6 +221,7 @@ class Editor {
 };
 
 int run_interactive() {
+  keep_terminal();
   ReplSession session;
   Editor editor(session);
   fmt::print("Index expressions; a = 0..10 gives a variable its bounds, :help tells the rest.\n");

@@ -7,11 +7,10 @@
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
-#include <poll.h>
-#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "terminal.h"
 #include "touchstone/base/file.h"
 
 // `touchstone repl` with a script as its input: what is printed for each line.
@@ -142,58 +141,6 @@ TEST_F(Repl, HelpAndTheEnd) {
   EXPECT_EQ(run("").code, 0);
 }
 
-/// The program on a terminal of its own.
-class Terminal {
- public:
-  explicit Terminal(const std::string& state) {
-    child_ = ::forkpty(&terminal_, nullptr, nullptr, nullptr);
-    if (child_ != 0) return;
-    ::setenv("XDG_STATE_HOME", state.c_str(), 1);
-    ::setenv("TERM", "dumb", 1);
-    ::execl(TOUCHSTONE_COMMAND, "touchstone", "repl", static_cast<char*>(nullptr));
-    ::_exit(127);
-  }
-  ~Terminal() {
-    if (child_ > 0) {
-      ::kill(child_, SIGKILL);
-      ::waitpid(child_, nullptr, 0);
-    }
-    if (terminal_ >= 0) ::close(terminal_);
-  }
-  Terminal(const Terminal&) = delete;
-  Terminal& operator=(const Terminal&) = delete;
-
-  bool is_there() const { return child_ > 0; }
-  void type(const std::string& keys) {
-    ASSERT_EQ(::write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
-  }
-  /// Reads up to and with `text`; false where it does not come within a minute.
-  bool shows(const std::string& text) {
-    constexpr int kMilliseconds = 60'000;
-    for (std::size_t at = seen_.find(text); at == seen_.npos; at = seen_.find(text)) {
-      pollfd waiting{terminal_, POLLIN, 0};
-      char bytes[1024];
-      if (::poll(&waiting, 1, kMilliseconds) <= 0) return false;
-      const ssize_t n = ::read(terminal_, bytes, sizeof bytes);
-      if (n <= 0) return false;
-      seen_.append(bytes, static_cast<std::size_t>(n));
-    }
-    seen_.erase(0, seen_.find(text) + text.size());
-    return true;
-  }
-  int exit_status() {
-    int status = 0;
-    ::waitpid(child_, &status, 0);
-    child_ = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  }
-
- private:
-  pid_t child_ = 0;
-  int terminal_ = -1;
-  std::string seen_;
-};
-
 TEST_F(Repl, CtrlCEndsTheAnswerAndNotTheProgram) {
   const std::string file = (dir_.path() / "hard").string();
   {
@@ -203,7 +150,7 @@ TEST_F(Repl, CtrlCEndsTheAnswerAndNotTheProgram) {
       out << fmt::format(" and (x < {0} or y > {0} - x or max(x, y, z) < min(a, {0}))", i);
     out << "\n";
   }
-  Terminal t(dir_.path().string());
+  Terminal t({"repl"}, {{"XDG_STATE_HOME", dir_.path().string()}});
   if (!t.is_there()) GTEST_SKIP() << "this machine has no terminals (is /dev/pts mounted?)";
   ASSERT_TRUE(t.shows("> "));
   t.type(":load " + file + "\r");

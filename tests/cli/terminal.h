@@ -1,0 +1,93 @@
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+// The command on a terminal of its own.
+
+namespace touchstone {
+
+class Terminal {
+ public:
+  Terminal(const std::vector<std::string>& arguments,
+           const std::map<std::string, std::string>& environment) {
+    child_ = ::forkpty(&terminal_, nullptr, nullptr, nullptr);
+    if (child_ != 0) return;
+    ::setenv("TERM", "dumb", 1);
+    for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+    std::vector<char*> argv{const_cast<char*>("touchstone")};
+    for (const std::string& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
+    argv.push_back(nullptr);
+    ::execv(TOUCHSTONE_COMMAND, argv.data());
+    ::_exit(127);
+  }
+  ~Terminal() {
+    if (child_ > 0) {
+      ::kill(child_, SIGKILL);
+      ::waitpid(child_, nullptr, 0);
+    }
+    if (terminal_ >= 0) ::close(terminal_);
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  /// False where the machine has no terminals (is /dev/pts mounted?).
+  bool is_there() const { return child_ > 0; }
+  pid_t child() const { return child_; }
+  void type(const std::string& keys) {
+    ASSERT_EQ(::write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+  }
+  /// Reads up to and with `text`; false where it does not come within a minute.
+  bool shows(const std::string& text) {
+    constexpr int kMilliseconds = 60'000;
+    for (std::size_t at = seen_.find(text); at == seen_.npos; at = seen_.find(text))
+      if (!reads(kMilliseconds)) return false;
+    seen_.erase(0, seen_.find(text) + text.size());
+    return true;
+  }
+  /// Reads for so long, or to the end.
+  void watch(int milliseconds) {
+    while (reads(milliseconds)) milliseconds = milliseconds > 20 ? milliseconds / 2 : 0;
+  }
+  const std::string& seen() const { return seen_; }
+  /// The code as a shell has it; what is written meanwhile is read.
+  int exit_status() {
+    int status = 0;
+    while (::waitpid(child_, &status, WNOHANG) == 0) reads(5);
+    child_ = 0;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+  /// Whether what is typed is edited by the terminal and shown, as a shell left it.
+  bool is_cooked() const {
+    termios now{};
+    constexpr tcflag_t kCooked = ICANON | ECHO | ISIG;
+    return ::tcgetattr(terminal_, &now) == 0 && (now.c_lflag & kCooked) == kCooked;
+  }
+
+ private:
+  bool reads(int milliseconds) {
+    pollfd waiting{terminal_, POLLIN, 0};
+    char bytes[1024];
+    if (::poll(&waiting, 1, milliseconds) <= 0) return false;
+    const ssize_t n = ::read(terminal_, bytes, sizeof bytes);
+    if (n <= 0) return false;
+    seen_.append(bytes, static_cast<std::size_t>(n));
+    return true;
+  }
+
+  pid_t child_ = 0;
+  int terminal_ = -1;
+  std::string seen_;
+};
+
+}  // namespace touchstone
