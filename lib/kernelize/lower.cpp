@@ -60,6 +60,11 @@ class Lowering {
   Lowering(const UOp& assign, Assigns assigns)
       : own_(assign.src(0)), in_place_(assigns == Assigns::InPlace) {
     const UOpKernelPtr& kernel = assign.src(1).arg_as<UOpKernelPtr>();
+    if (kernel->ast.op() == Ops::BufferView) {  // of a device that lends no part of its memory
+      const auto& [first, size] = kernel->ast.arg_as<Mask>()[0];
+      root_ = kernel->ast.src(0).shrink({{first, first + size}}).bitcast(kernel->ast.dtype());
+      return;
+    }
     if (kernel->ast.op() != Ops::Sink)
       throw AstError(kernel->ast.line() + " is no kernel that computes");
     root_ = kernel->ast.src(0);

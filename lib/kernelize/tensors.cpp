@@ -114,6 +114,19 @@ UOp contiguous_of_whole(const Match& m) {
   return st.is_contiguous() && certainly_eq(st.size(), b.size()) ? v : UOp();
 }
 
+// Elements of a file one after the other are read where they lie.
+UOp part_of_disk(const Match& m) {
+  const UOp &u = m.root(), &v = m[0], &b = m[1];
+  const std::vector<std::string> device = b.device();
+  if (device.size() != 1 || !device[0].starts_with("DISK")) return {};
+  const auto& st = v.arg_as<ShapeTracker>();
+  if (st.views().size() != 1 || itemsize(u.dtype().base) != itemsize(b.dtype().base)) return {};
+  const View& view = st.views()[0];
+  if (view.mask() || view.strides() != View::contiguous(view.shape()).strides()) return {};
+  const UOp part = UOp::make(Ops::BufferView, u.dtype(), {b}, Mask{{view.offset(), st.size()}});
+  return part.reshape(st.shape());
+}
+
 UOp assign_of_assign(const Match& m) {
   const UOp &target = m[0], &inner = m[1];
   return inner.src(0) == target ? target.assign(inner.src(1).contiguous()) : UOp();
@@ -315,6 +328,24 @@ std::vector<Rule> of_memory() {
          return Examples{{a.cast(image), {}},
                          {nine.cast(image), nine.cast(image).with_dtype(DType::Float32)},
                          {narrow.cast(image), narrow.cast(image).with_dtype(DType::Float32)}};
+       }},
+      {"part of a disk",
+       UPat(OpSet{Ops::Contiguous, Ops::Bitcast})
+           .over({UPat(Ops::View).over({UPat(Ops::Buffer).named("x")}).named("v")}),
+       {"v", "x"},
+       part_of_disk,
+       "a file is not copied to be read elsewhere or as another type",
+       [] {
+         const UOp file = UOp::new_buffer(UOp::device("DISK:file"), 24, DType::Float32);
+         const UOp rows = seen(file, ShapeTracker::contiguous({4, 6}).shrink({{1, 3}, {0, 6}}));
+         const UOp columns = seen(file, ShapeTracker::contiguous({4, 6}).shrink({{0, 4}, {0, 3}}));
+         const auto part = [&](DType d) {
+           return UOp::make(Ops::BufferView, d, {file}, Mask{{6, 12}}).reshape({2, 6});
+         };
+         return Examples{{rows.contiguous(), part(DType::Float32)},
+                         {rows.bitcast(DType::Int32), part(DType::Int32)},
+                         {columns.contiguous(), {}},
+                         {seen(array({24}), rows.arg_as<ShapeTracker>()).contiguous(), {}}};
        }},
       {"contiguous view of a whole buffer",
        UPat(Ops::Contiguous)

@@ -141,7 +141,7 @@ class Items {
     ScheduleItem item;
     item.out = owner(assign);
     const UOp& ast = assign.src(1).arg_as<UOpKernelPtr>()->ast;
-    if (ast.op() == Ops::Sink) {
+    if (ast.op() == Ops::Sink || ast.op() == Ops::BufferView) {
       LoweredKernel kernel = lower_kernel(assign, Assigns::Exchanged);
       item.ast = std::move(kernel.ast);
       item.var_vals = values_of(item.ast, values_);

@@ -44,6 +44,29 @@ TEST(Kernelize, Groups) {
   EXPECT_EQ(count({s.alu(Ops::Exp2), s.alu(Ops::Sin)}), 3U);                      // two outputs
 }
 
+// What lies in a file one after the other has a kernel of its own, which others read from.
+TEST(Kernelize, APartOfADiskIsNoCopy) {
+  const UOp file = UOp::new_buffer(UOp::device("DISK:file"), 24, DType::Float32);
+  const UOp rows = file.reshape({4, 6}).shrink({{1, 3}, {0, 6}});
+  for (const UOp& part : {rows.contiguous(), rows.bitcast(DType::Int32)}) {
+    const std::vector<UOp> order =
+        order_of_kernels(kernelized({part.copy_to(kHost).alu(Ops::Neg)}));
+    ASSERT_EQ(order.size(), 3U);  // the part, its copy, what is computed
+    const UOp& ast = order[0].src(1).arg_as<UOpKernelPtr>()->ast;
+    ASSERT_EQ(ast.op(), Ops::BufferView);
+    EXPECT_EQ(ast.arg_as<Mask>(), (Mask{{6, 12}}));
+    EXPECT_EQ(ast.dtype(), part.dtype());
+    const LoweredKernel kernel = lower_kernel(order[0]);
+    validate_kernel(kernel.ast);
+    EXPECT_EQ(kernel.inputs, std::vector<UOp>{file});
+    EXPECT_EQ(kernel.ast->dtype(), part.dtype().base);
+  }
+  const UOp column = file.reshape({4, 6}).shrink({{0, 4}, {1, 2}});
+  const std::vector<UOp> order = order_of_kernels(kernelized({column.contiguous()}));
+  ASSERT_EQ(order.size(), 1U);
+  EXPECT_EQ(order[0].src(1).arg_as<UOpKernelPtr>()->ast.op(), Ops::Sink);
+}
+
 TEST(Kernelize, TheChaseStopsBeforeACastToLargerElements) {
   const UOp s = array({4, 8}).reduce(Ops::Add, {1});
   const UOp wide = s.cast(DType::Float64);
