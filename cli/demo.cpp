@@ -5,10 +5,10 @@
 
 #include "digits.h"
 #include "kernel_log.h"
+#include "model_graph.h"
 #include "terminal.h"
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
-#include "touchstone/device/config.h"
 #include "touchstone/fuzz/shrink.h"
 #include "touchstone/tensor/models.h"
 #include "touchstone/tensor/optim.h"
@@ -216,7 +216,7 @@ void report_failure(const DemoOptions& options, const KernelLog::Entry& entry,
 }  // namespace
 
 int run_demo(const DemoOptions& options) {
-  const ConfigScope scope(Config::from_environment());
+  const ConfigScope scope(config_of(-1, options.scheduler));
   const Fault fault = parse_fault(options.plant);
   const Digits digits = load_digits(options.data);
   ClangOptions clang = ClangOptions::from_environment();

@@ -110,16 +110,10 @@ int print_program(const KernelsOptions& options) {
   return kExitOk;
 }
 
-Config scheduling(const KernelsOptions& options) {
-  Config config = config_of(options.opt);
-  if (!options.scheduler.empty()) config.scheduler = scheduler_named(options.scheduler);
-  return config;
-}
-
 }  // namespace
 
 int run_kernels(const KernelsOptions& options) {
-  const ConfigScope scope(scheduling(options));
+  const ConfigScope scope(config_of(options.opt, options.scheduler));
   if (!options.program.empty()) return print_program(options);
   if (options.models.empty() && options.jsonl) {
     for (const models::Model& model : models::models()) print_counts(model);

@@ -69,6 +69,13 @@ void bare(std::string& word) {
   if (word.starts_with(" -")) word.erase(0, 1);
 }
 
+void add_scheduler(CLI::App& v, std::string& scheduler) {
+  v.add_option("--scheduler", scheduler,
+               "lazy, by fusion; kernelize, by rewriting; ranges, with any number of reduces in a "
+               "kernel [TOUCHSTONE_SCHEDULER, or lazy]")
+      ->check(CLI::IsMember({"lazy", "kernelize", "ranges"}));
+}
+
 Verb demo(CLI::App& app) {
   static DemoOptions o;
   CLI::App* v =
@@ -85,6 +92,7 @@ Verb demo(CLI::App& app) {
       ->check(CLI::Range(1, 1000));
   v->add_option("--seed", o.seed, "Of the split, the weights and the order of images")
       ->capture_default_str();
+  add_scheduler(*v, o.scheduler);
   v->add_option("--reproducer", o.reproducer, "Where a failing kernel is written")
       ->capture_default_str();
   return {v, [] { return run_demo(o); }};
@@ -325,10 +333,7 @@ Verb kernels(CLI::App& app) {
   v->add_flag(
       "--index-stats", o.index_stats,
       "Count views, divisions and modulos of all accesses: as composed, merged, simplified");
-  v->add_option("--scheduler", o.scheduler,
-                "lazy, by fusion; kernelize, by rewriting; ranges, with any number of reduces in a "
-                "kernel [SCHEDULER, or lazy]")
-      ->check(CLI::IsMember({"lazy", "kernelize", "ranges"}));
+  add_scheduler(*v, o.scheduler);
   v->add_option("--program", o.program,
                 "Of a program instead: 'float32 2,3: 1 2; exp2 %0', a file of one, or - for "
                 "standard input; with --jsonl one object a line, {\"program\": ..}")
@@ -360,6 +365,7 @@ Verb schedule(CLI::App& app) {
   v->add_flag("--backward", o.backward, "With the gradients of mean(output^2)");
   v->add_option("--opt", o.opt, "How much is fused (docs/lazy.md) [TOUCHSTONE_OPT, or 2]")
       ->check(CLI::Range(0, 4));
+  add_scheduler(*v, o.scheduler);
   v->add_option("--svg", o.svg, "Write a picture to this file, - for standard output");
   v->add_option("--dot", o.dot, "Write it for Graphviz");
   v->add_option("--json", o.json, "Write it with all kernels");

@@ -4,8 +4,9 @@
 
 namespace touchstone::cli {
 
-Config config_of(int opt) {
+Config config_of(int opt, const std::string& scheduler) {
   Config config = Config::from_environment();
+  if (!scheduler.empty()) config.scheduler = scheduler_named(scheduler);
   if (opt < 0) return config;
   const Config read = config;
   config.opt = opt;

@@ -6,8 +6,9 @@
 
 namespace touchstone::cli {
 
-/// The environment's config, with the switches of `opt` where it is not -1.
-Config config_of(int opt);
+/// The environment's config, with the switches of `opt` where it is not -1 and the scheduler of
+/// that name where it is not empty. Throws ParseError for a name that no scheduler has.
+Config config_of(int opt, const std::string& scheduler);
 /// The schedule of a model on CLANG, its leaves realized.
 struct ModelSchedule {
   std::vector<LazyBufferPtr> outputs;  // the output, or mean(output^2) and all gradients

@@ -11,7 +11,7 @@
 namespace touchstone::cli {
 
 int run_schedule(const ScheduleOptions& options) {
-  const ConfigScope scope(config_of(options.opt));
+  const ConfigScope scope(config_of(options.opt, options.scheduler));
   const models::Model& model = models::model(options.model);
   const ModelSchedule made = schedule_of(model, options.backward);
   const std::vector<ScheduleItem>& items = made.items;

@@ -27,6 +27,7 @@ struct DemoOptions {
   std::string plant = "none";  // a fault of codegen/fault.h
   int epochs = 0;              // 0: enough for the goal, or one with a planted fault
   std::uint64_t seed = 1;
+  std::string scheduler;  // as of KernelsOptions
   std::string reproducer = "touchstone-fail.json";
 };
 int run_demo(const DemoOptions& options);
@@ -170,7 +171,7 @@ struct KernelsOptions {
   bool jsonl = false;
   int opt = -1;  // -1: of the environment, or the default
   bool index_stats = false;
-  std::string scheduler;  // lazy, kernelize; empty: of the environment
+  std::string scheduler;  // lazy, kernelize, ranges; empty: of the environment
   std::string program;    // a program, a file of one, or - for standard input, instead of models
 };
 int run_kernels(const KernelsOptions& options);
@@ -188,7 +189,8 @@ struct ScheduleOptions {
   std::string model;
   bool backward = false;
   std::string json, dot, svg;  // files; "-" is standard output
-  int opt = -1;                // as in KernelsOptions
+  int opt = -1;                // as in KernelsOptions, as is this:
+  std::string scheduler;
 };
 int run_schedule(const ScheduleOptions& options);
 

@@ -330,5 +330,12 @@ TEST_F(Cli, DemoReachesItsGoal) {
   EXPECT_THAT(run.text, HasSubstr("reached"));
 }
 
+TEST_F(Cli, DemoJudgesTheKernelsOfAnotherScheduler) {
+  const Answer run = touchstone_run("demo --epochs 1 --scheduler kernelize");
+  EXPECT_EQ(run.code, 1) << run.text;  // the goal is further off
+  EXPECT_THAT(run.text, HasSubstr("0 FAIL, 0 UNUSABLE"));
+  EXPECT_EQ(touchstone_run("demo --scheduler greedy").code, 2);
+}
+
 }  // namespace
 }  // namespace touchstone
