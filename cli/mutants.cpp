@@ -19,7 +19,7 @@ namespace {
 
 using fuzz::Hunted;
 
-// The goals (docs/mutants.md).
+// The goals of a hunt.
 constexpr double kMostSeconds = 60, kMostShrinkSeconds = 2;
 constexpr std::int64_t kMostCases = 1'000'000, kMostOps = 4, kMostDim = 2, kMostRuns = 300;
 

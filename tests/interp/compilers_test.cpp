@@ -21,7 +21,7 @@
 // Results of C compilers are legal under the profile that says how they may compute: random
 // expressions written as C (not by lib/codegen), compiled by gcc, clang and libtcc at every setting
 // of contraction and of excess precision, run, judged. TOUCHSTONE_COMPILER_EXPRESSIONS says how
-// many (docs/oracle.md).
+// many (docs/measured/oracle.md).
 
 namespace touchstone {
 namespace {

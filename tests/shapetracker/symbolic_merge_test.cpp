@@ -221,7 +221,7 @@ TEST(SymbolicMerge, ProvesNearlyAllOfASample) {
   EXPECT_LE(counts.left * 100, counts.mergeable);
 }
 
-// The table of docs/views.md. Disabled in the suite: run with
+// The table of docs/measured/views.md. Disabled in the suite: run with
 //   TOUCHSTONE_SEED=9 shapetracker_test --gtest_also_run_disabled_tests
 //     --gtest_filter='*OfSymbolicPairs'
 TEST(DISABLED_Figures, OfSymbolicPairs) {

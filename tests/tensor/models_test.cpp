@@ -11,7 +11,7 @@ namespace touchstone::models {
 namespace {
 
 // Forward, and loss with all gradients. The forward column is that of tinygrad@v0.8.0; the other
-// is below its (5, 8, 9, 8, 6, 6, 29, 13, 27, 55): docs/lazy.md.
+// is below its (5, 8, 9, 8, 6, 6, 29, 13, 27, 55). docs/measured/performance.md has some by level.
 const std::map<std::string_view, KernelCount> kCounts = {{"abc", {1, 4}},
                                                          {"softmax", {3, 5}},
                                                          {"log-softmax", {3, 6}},

@@ -8,8 +8,8 @@
 
 #include "touchstone/interp/interpreted.h"
 
-// The reference device alone, by the kernel: the figures of docs/performance.md. In one thread, and
-// in one for each core.
+// The reference device alone, by the kernel: the figures of docs/measured/performance.md. In one
+// thread, and in one for each core.
 
 namespace touchstone {
 namespace {

@@ -1,4 +1,4 @@
-// Merges against enumeration, by the million: see docs/views.md.
+// Merges against enumeration, by the million: see docs/measured/views.md.
 #include <random>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// Trees by the million against their simplified form: see docs/symbolic.md.
+// Trees by the million against their simplified form: see docs/measured/symbolic.md.
 #include <chrono>
 #include <functional>
 
