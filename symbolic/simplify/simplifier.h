@@ -197,8 +197,6 @@ class Simplifier {
   Interval bounds_of_sum(const Linear& a, const Linear& b, const Int& factor) const;
   /// Bounds that hold without the facts: what a node may keep.
   Interval lasting_bounds(const Linear& sum) const;
-  /// Surely takes values above and below every number.
-  bool unbounded(const Linear& sum) const;
   Interval relaxed_bounds(const Linear& sum) const;
   /// `shared` are the variables that several terms have; a term without one is left as it is.
   Interval choice_bounds(const Linear& sum, unsigned shared) const;
@@ -212,6 +210,9 @@ class Simplifier {
   Interval remainder_bounds(const Linear& sum) const;
   /// With straight lines below and above each product of two.
   Interval product_bounds(const Linear& sum, int most = 2) const;
+  // slopes.cpp
+  /// Surely takes values above and below every number.
+  bool unbounded(const Linear& sum) const;
   // digit.cpp
   bool lower_digits(Linear& s, const Int& lo, const Int& period);
   /// The digit as a straight line, where its dividend or quotient has but two values.
@@ -245,14 +246,10 @@ class Simplifier {
   void reduce(Lattice& lattice);
   /// Of two sums that are equal by their bounds, the one that stands for both.
   bool precedes(const Linear& a, const Linear& b) const;
-  Linear built(Lattice lattice);
-  /// The maximum; the first `plain` members are no choices, and the result is laid out from them.
-  Linear largest(List<Linear> members, std::size_t plain);
-  /// The same for two short sums without choices or quotients, in fewer steps.
+  /// The maximum of two short sums without choices or quotients, in fewer steps.
   std::optional<Linear> larger_of_two(const Linear& a, const Linear& b);
-  /// The same for more members than a set holds: those that another is never below go, one by one.
+  /// The maximum of more members than a set holds: those that another is never below go.
   Linear wide_maximum(List<Linear> members);
-  Linear positive_part(const Linear& s);
   /// Whether the largest smallest member is below 0, as far as the members' signs tell; else l is
   /// left with what matters for that.
   std::optional<bool> sign_of(Lattice& l) const;
@@ -261,11 +258,16 @@ class Simplifier {
   std::optional<Linear> same_sign(const Linear& s);
   /// Of a sum with a choice by a condition: the test in each branch, where that decides one.
   std::optional<Id> by_branch(const Linear& s, Id (Simplifier::*test)(Linear));
-  std::optional<Linear> steps_of(const Lattice& lattice);
-  std::optional<Linear> joint_quotient(const Lattice& lattice);
   std::optional<Linear> by_condition(std::span<const Linear> members);
   /// A digit has the part somewhere in its dividend, which is not large.
   bool depends(Id id, Id part) const;
+  // lattice_build.cpp
+  Linear built(Lattice lattice);
+  /// The maximum; the first `plain` members are no choices, and the result is laid out from them.
+  Linear largest(List<Linear> members, std::size_t plain);
+  Linear positive_part(const Linear& s);
+  std::optional<Linear> steps_of(const Lattice& lattice);
+  std::optional<Linear> joint_quotient(const Lattice& lattice);
   // divide.cpp
   Linear divide_symbolic(Linear a, Linear b, bool remainder);
   /// Takes multiples of b out of a as far as that makes a no longer; the quotient.
