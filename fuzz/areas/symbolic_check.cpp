@@ -7,6 +7,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/fuzz/expression_case.h"
+#include "touchstone/fuzz/expression_form.h"
 #include "touchstone/symbolic/derivation_check.h"
 #include "touchstone/symbolic/derive.h"
 #include "touchstone/symbolic/extract.h"
@@ -18,7 +19,6 @@ namespace {
 
 using symbolic::Context;
 using symbolic::Expr;
-using symbolic::ExprOp;
 using symbolic::Exprs;
 using symbolic::Int;
 using symbolic::Node;
@@ -26,35 +26,6 @@ using symbolic::Path;
 
 constexpr std::size_t kMostNodes = 2000;  // of a simplified form that is looked at
 using Names = std::map<std::string, Node>;
-
-/// The tree with its operands exchanged wherever that changes nothing.
-Expr swapped(Exprs& exprs, Expr root) {
-  std::map<Expr, Expr> now;
-  for (const Expr e : exprs.parts(root)) {
-    std::vector<Expr> args;
-    for (const Expr a : exprs.args(e)) args.push_back(now.at(a));
-    const ExprOp op = exprs.op(e);
-    if (info(op).commutes) std::ranges::reverse(args);
-    now[e] = args.empty() ? e : exprs.apply(op, args);
-  }
-  return now.at(root);
-}
-
-/// Whether no maximum or minimum has more members than are brought to one form: of more, the result
-/// depends on how they are nested and in which order they come.
-bool has_one_form(const Exprs& exprs, Expr root) {
-  constexpr std::size_t kMostMembers = 8;  // those of nested ones among them
-  std::map<Expr, std::size_t> members;
-  for (const Expr e : exprs.parts(root)) {
-    const bool extreme = exprs.op(e) == ExprOp::Min || exprs.op(e) == ExprOp::Max;
-    std::size_t count = extreme ? 0 : 1;
-    for (const Expr a : exprs.args(e))
-      count = extreme ? count + members.at(a) : std::max(count, members.at(a));
-    if (count > kMostMembers) return false;
-    members[e] = count;
-  }
-  return true;
-}
 
 /// The expression as it stands in the text of a case.
 std::string expression_in(const std::string& text) {
@@ -353,50 +324,6 @@ class Check {
     return std::nullopt;
   }
 
-  // A question about a part: that its bounds are attained, that it has no division, or that its
-  // values are all those within its bounds.
-  enum class Asked { Attained, Plain, Whole };
-
-  // Whether bounds are attained where all parts are read once: sums, multiples, quotients of such
-  // by positive constants, minima and maxima, and a remainder of a sum of variables.
-  bool read_once(Expr e, Asked asked, std::vector<bool>& seen) const {
-    const Exprs& x = trees().exprs;
-    const auto arg = [&](std::size_t i) { return x.arg(e, i); };
-    const auto both = [&](Asked of_each) {
-      return read_once(arg(0), of_each, seen) && read_once(arg(1), of_each, seen);
-    };
-    const auto divisor = [&](int least) {
-      return x.is_constant(arg(1)) && !x.value(arg(1)).is_zero() && x.value(arg(1)).sign() >= least;
-    };
-    if (x.is_constant(e)) return true;
-    switch (x.op(e)) {
-      case ExprOp::Variable: {
-        const std::size_t place = place_of(x.name(e));
-        const ExpressionCase::Variable& v = parts_.variables[place];
-        if (!v.low || !v.high || seen[place]) return false;
-        seen[place] = true;
-        return true;
-      }
-      case ExprOp::Add:
-      case ExprOp::Sub:
-        return both(asked);
-      case ExprOp::Neg:
-        return read_once(arg(0), asked, seen);
-      case ExprOp::Mul:
-        return asked != Asked::Whole && (x.is_constant(arg(0)) || x.is_constant(arg(1))) &&
-               both(Asked::Plain);
-      case ExprOp::Div:
-        return asked == Asked::Attained && divisor(1) && read_once(arg(0), Asked::Plain, seen);
-      case ExprOp::Mod:
-        return asked == Asked::Attained && divisor(-1) && read_once(arg(0), Asked::Whole, seen);
-      case ExprOp::Min:
-      case ExprOp::Max:
-        return asked != Asked::Whole && both(asked);
-      default:
-        return false;
-    }
-  }
-
   std::optional<Checked> tight(const symbolic::Interval& bounds) const {
     if (!right_.defined_everywhere()) return std::nullopt;
     Int points(1);
@@ -412,8 +339,7 @@ class Check {
       if (high < v) high = v;
     }
     if (bounds.lo && bounds.hi && *bounds.lo == low && *bounds.hi == high) return std::nullopt;
-    std::vector<bool> seen(parts_.variables.size(), false);
-    if (!read_once(trees().root, Asked::Attained, seen)) return std::nullopt;
+    if (!attains_bounds(trees())) return std::nullopt;
     return Checked::fail("tight",
                          fmt::format("{} is from {} to {}, and said to be from {} to {}", written_,
                                      low.str(), high.str(), bounds.lo ? bounds.lo->str() : "below",
