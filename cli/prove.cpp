@@ -156,9 +156,11 @@ void print_changes(const ProvedRule& j) {
 void print_long(const ProvedRule& j) {
   if (!j.named->name.empty()) fmt::print("{}\n", bold(j.named->name));
   fmt::print("{}\n", text_of(j.named->claim));
-  if (const symbolic::Rule* const rule = symbolic::find_rule(j.named->name))
+  if (const symbolic::Rule* const rule = symbolic::find_rule(j.named->name)) {
+    fmt::print("{}\n", dim(rule->title));
     if (const std::string example = prove::example_of(*rule); !example.empty())
       fmt::print("{}\n", dim("as " + example));
+  }
   // Steps of a way that led nowhere would be no proof.
   if (j.proof.method == prove::Method::Elimination)
     for (const std::string& step : j.proof.steps) fmt::print("  {}\n", step);

@@ -30,10 +30,6 @@ std::string bounded(std::string_view vars) {
   return text;
 }
 
-std::string rule_entry(const symbolic::Rule& r) {
-  return fmt::format("- **{}** {}: `{}`\n", r.name, r.title, text_of(read_claim(r)));
-}
-
 }  // namespace
 
 std::string example_of(const symbolic::Rule& rule) {
@@ -45,14 +41,18 @@ std::string example_of(const symbolic::Rule& rule) {
 }
 
 std::string rules_page() {
+  std::size_t width = 0;
+  for (const symbolic::Rule& r : symbolic::rules()) width = std::max(width, r.name.size());
   std::string text = fmt::format(
       "# Rules\n\n"
-      "Made from the table by `touchstone prove --docs`: {} laws of the simplifier, `LHS -> RHS ; "
-      "CONDITION`.\n`touchstone prove NAME` shows an example and a proof, `touchstone prove --all` "
-      "also the {} laws of bounds.\n[symbolic.md](symbolic.md#proofs) says what a law claims.\n\n",
+      "The {} laws of the simplifier, `LHS -> RHS ; CONDITION`, made from the table by `touchstone "
+      "prove --docs`.\n`touchstone prove NAME` says one in words, with an example and a proof, "
+      "`--all` proves also the {} laws\nof bounds; [proofs](symbolic.md#proofs) says what a law "
+      "claims.\n\n```\n",
       symbolic::rules().size(), symbolic::bound_rules().size());
-  for (const symbolic::Rule& r : symbolic::rules()) text += rule_entry(r);
-  return text;
+  for (const symbolic::Rule& r : symbolic::rules())
+    text += fmt::format("{:{}}  {}\n", r.name, width, text_of(read_claim(r)));
+  return text + "```\n";
 }
 
 }  // namespace touchstone::prove
