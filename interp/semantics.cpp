@@ -94,7 +94,7 @@ struct Point { std::string_view what, rule; };
 constexpr Point points[] = {
     {"rounding", "to nearest, ties to even; subnormals kept"},
     {"NaN", "any quiet NaN is the same answer; sign and payload are free, so bits made of a NaN by a bitcast are open"},
-    {"float8_e4m3", "has no infinities: what is too large, 1/0 and log2(0) too, is +-448, and 0/0 is NaN. Infinity or NaN instead is the other mode of the conversion: `touchstone bits` knows `cast.infinity:` and `cast.saturate:` for both 8-bit types"},
+    {"float8_e4m3", "has no infinities: what is too large, 1/0 and log2(0) too, is +-448, and 0/0 is NaN. `touchstone bits` knows `cast.infinity:` and `cast.saturate:` for both 8-bit types"},
     {"bitcast", "the bits; sizes must agree"},
     {"accumulator", "belongs to the op: float32 for narrower floats, 32 bits for narrower integers and bool, else the type itself"},
     {"masked element", "0 of its type; memory is not read"},
@@ -164,16 +164,13 @@ std::span<const CastCell> cast_table() { return casts; }
 std::string semantics_page() {
   std::string page =
       "# Semantics of every op\n\n"
-      "What the CPU device returns, bit for bit; what a candidate may return instead is in\n"
-      "[oracle.md](oracle.md). This page is made of the table in `interp/semantics.cpp` by\n"
-      "`touchstone bits --docs`, and a test runs its examples for every type of the class on the "
-      "CPU device.\n"
+      "What the CPU device returns, bit for bit, made of the table in `interp/semantics.cpp` by "
+      "`touchstone bits --docs`;\n[oracle.md](oracle.md) says what a candidate may return instead. "
+      "A test runs the examples for every type of the class.\n"
       "*least* and *most* are the ends of a type's finite numbers, *tiny* its least positive one; "
-      "an open result stands\n"
-      "in brackets: ours is shown, any is legal. Hexadecimal results are double's, rounded to the "
-      "type at hand.\n\n"
-      "| point | here |\n|---|---|\n";
-  for (const Point& p : points) page += fmt::format("| {} | {} |\n", p.what, p.rule);
+      "of an open result, in\nbrackets, any is legal. Hexadecimal results are double's, rounded to "
+      "the type at hand.\n\n";
+  for (const Point& p : points) page += fmt::format("- {}: {}\n", p.what, p.rule);
   page +=
       "\n## Elementwise ops and reduces\n\n| op | types | result | examples |\n|---|---|---|---|\n";
   for (const SemanticsCell& c : cells)
@@ -183,14 +180,7 @@ std::string semantics_page() {
   for (const CastCell& c : casts)
     page += fmt::format("| {} | {} | {} | {} |\n", classes_text(c.from), classes_text(c.to), c.rule,
                         examples_text(c.examples));
-  page +=
-      "\nTraps this had to avoid, each with a test in `tests/interp/traps_test.cpp`: Eigen's "
-      "vectorised functions are not IEEE,\nso they are ours, and only its arithmetic is its own; "
-      "rounding a double to float and then to 16 bits is wrong in rare\nrows, and so is a fused "
-      "multiply-add in the next wider format; a C compiler's own cast of 300.7 to a byte differs\n"
-      "between a loop's body and its tail, and it contracts a * b + c; a shared object built with "
-      "fast-math changes the\ncontrol word of the thread that loads it; Boost's 50-digit sine is 0 "
-      "for large arguments; integers divided by 0 trap.\n";
+  page += "\nTraps that others fell into, each with a test: `tests/interp/traps_test.cpp`.\n";
   return page;
 }
 

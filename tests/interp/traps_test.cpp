@@ -13,9 +13,9 @@
 #include "touchstone/interp/bits.h"
 #include "touchstone/interp/scalar_ops.h"
 
-// Traps that others fell into (docs/semantics.md names them), one test each, on the devices. That a
-// fast-math object does not reach the answers is in float_control_test.cpp, that the scalars have
-// the same bits however compiled in builds/.
+// Traps that others fell into, one test each, on the devices. That a fast-math object does not
+// reach the answers is in float_control_test.cpp, that the scalars have the same bits however
+// compiled in builds/.
 
 namespace touchstone {
 namespace {
