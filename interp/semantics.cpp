@@ -94,9 +94,9 @@ struct Point { std::string_view what, rule; };
 constexpr Point points[] = {
     {"rounding", "to nearest, ties to even; subnormals kept"},
     {"NaN", "any quiet NaN is the same answer; sign and payload are free, so bits made of a NaN by a bitcast are open"},
-    {"float8_e4m3", "has no infinities: what is too large, 1/0 and log2(0) too, is +-448, and 0/0 is NaN. `touchstone bits` knows `cast.infinity:` and `cast.saturate:` for both 8-bit types"},
+    {"float8_e4m3", "has no infinities: what is too large, 1/0 and log2(0) too, is +-448, and 0/0 is NaN.\n  `touchstone bits` knows `cast.infinity:` and `cast.saturate:` for both 8-bit types"},
     {"bitcast", "the bits; sizes must agree"},
-    {"accumulator", "belongs to the op: float32 for narrower floats, 32 bits for narrower integers and bool, else the type itself"},
+    {"accumulator", "belongs to the op: float32 for narrower floats, 32 bits for narrower integers and bool, else the\n  type itself"},
     {"masked element", "0 of its type; memory is not read"},
     {"movement ops", "move elements and their bits, and compute nothing; PAD fills 0 of the type"},
     {"RAND", "Threefry 2x32, 20 rounds, bit-identical on every device (`lib/device/threefry.h`)"},
@@ -173,9 +173,16 @@ std::string semantics_page() {
   for (const Point& p : points) page += fmt::format("- {}: {}\n", p.what, p.rule);
   page +=
       "\n## Elementwise ops and reduces\n\n| op | types | result | examples |\n|---|---|---|---|\n";
-  for (const SemanticsCell& c : cells)
-    page += fmt::format("| {} | {} | {} | {} |\n", name(c.op), classes_text(c.classes), c.rule,
-                        examples_text(c.examples));
+  for (std::size_t i = 0; i < std::size(cells); ++i) {
+    const SemanticsCell& c = cells[i];
+    std::string types = classes_text(c.classes), examples = examples_text(c.examples);
+    while (i + 1 < std::size(cells) && cells[i + 1].op == c.op && cells[i + 1].rule == c.rule) {
+      ++i;  // of other types the same
+      types += "; " + classes_text(cells[i].classes);
+      examples += "; " + examples_text(cells[i].examples);
+    }
+    page += fmt::format("| {} | {} | {} | {} |\n", name(c.op), types, c.rule, examples);
+  }
   page += "\n## CAST\n\n| from | to | result | examples |\n|---|---|---|---|\n";
   for (const CastCell& c : casts)
     page += fmt::format("| {} | {} | {} | {} |\n", classes_text(c.from), classes_text(c.to), c.rule,
