@@ -20,8 +20,12 @@ class Converter {
   void add(LazyBuffer& base) {
     const UOp node = made(base);
     if (RecorderScope::current() != nullptr) {  // which operation it is, for those who watch
-      const std::string number = fmt::format("#{}", graph_.bases.size());
-      node.add_metadata(std::vector{UOpOrigin{std::string(name(base.op())), number}});
+      const std::string op = fmt::format("{} #{}", name(base.op()), graph_.bases.size());
+      const Origin from = base.origin();
+      const std::string by = from.name == nullptr ? "" : from.name;
+      node.add_metadata(std::vector{by.empty()      ? UOpOrigin{op, ""}
+                                    : from.gradient ? UOpOrigin{"gradient of " + by, op}
+                                                    : UOpOrigin{by, op}});
     }
     nodes_.emplace(&base, node);
     graph_.bases.push_back(base.shared_from_this());

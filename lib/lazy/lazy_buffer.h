@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "touchstone/device/buffer.h"
+#include "touchstone/lazy/origin.h"
 #include "touchstone/ops/lazy_op.h"
 
 namespace touchstone {
@@ -129,6 +130,9 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   LazyBufferPtr shrink(const Mask& keep);
   LazyBufferPtr stride(std::span<const std::int64_t> steps);
 
+  /// The operation in which it was made first.
+  Origin origin() const { return origin_; }
+
   /// Gives a base its memory and lets go of the graph above it. For realize() and the like.
   void set_realized(BufferPtr buffer);
 
@@ -148,7 +152,8 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
 
   std::string device_;
   DType dtype_;
-  ShapeTracker st_;     // a base: contiguous
+  ShapeTracker st_;  // a base: contiguous
+  Origin origin_ = OriginScope::current();
   LazyBufferPtr base_;  // a view: what it sees; a base: null
   Op op_ = Op::Empty;   // bases only, as all below
   OpArg arg_;

@@ -62,6 +62,7 @@ void walk_back(const Tensor& root, const Tensor& seed, CreateGraph create, Visit
     const std::vector<Tensor> inputs = inputs_of(*node, create);
     const Tensor out =
         create == CreateGraph::Yes ? Tensor(node->shared_from_this()) : Tensor(node->data);
+    const OriginScope origin({node->origin.name, true});
     const Gradients to_parents = node->function->backward({inputs, out, *gradient});
     for (std::size_t i = 0; i < to_parents.size(); ++i)
       if (to_parents[i] && node->parents[i]->requires_grad)
@@ -116,6 +117,7 @@ Tensor apply(std::unique_ptr<Function> function, std::span<const Tensor> inputs)
   TensorNode& node = *result.node();
   node.requires_grad = true;
   node.function = std::move(function);
+  node.origin = OriginScope::current();
   for (const Tensor& input : inputs) node.parents.push_back(input.node());
   node.inputs = std::move(data);
   return result;

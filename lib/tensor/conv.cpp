@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/lazy/origin.h"
 #include "touchstone/tensor/indexing.h"
 #include "touchstone/tensor/windows.h"
 
@@ -152,6 +153,7 @@ Tensor pool(const Tensor& x, const Sizes& kernel, const ConvArgs& args) {
 
 Tensor conv(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
             const ConvArgs& args) {
+  const OriginScope origin("conv");
   check_conv("conv", x, weight, args.groups, false);
   const Sizes kernel = kernel_of(weight);
   const std::int64_t groups = args.groups, cin = weight.size(1), cout = weight.size(0);
@@ -194,6 +196,7 @@ Tensor conv1d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
 
 Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
               const WindowArgs& args) {
+  const OriginScope origin("conv2d");
   if (x.rank() != 4)
     throw ShapeError(fmt::format(
         "conv2d: input {} and weight {}: want an input of (n, cin, h, w); unsqueeze or reshape it",
@@ -203,6 +206,7 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
 
 Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
                       const ConvArgs& args) {
+  const OriginScope origin("conv_transpose");
   constexpr const char* kWho = "conv_transpose";
   check_conv(kWho, x, weight, args.groups, true);
   const Sizes kernel = kernel_of(weight);
@@ -257,23 +261,28 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional
 }
 
 Tensor max_pool(const Tensor& x, const Sizes& kernel, const PoolArgs& args) {
+  const OriginScope origin("max_pool");
   const PoolWindows w = pooled("max_pool", x, kernel, args, least_number(x.dtype()));
   return w.seen.max(w.axes);
 }
 Tensor avg_pool(const Tensor& x, const Sizes& kernel, const PoolArgs& args) {
+  const OriginScope origin("avg_pool");
   const PoolWindows w = pooled("avg_pool", x, kernel, args, 0);
   return w.seen.mean(w.axes);
 }
 Tensor max_pool2d(const Tensor& x, std::array<std::int64_t, 2> kernel,
                   std::optional<std::array<std::int64_t, 2>> stride) {
+  const OriginScope origin("max_pool2d");
   return max_pool(x, list(kernel), {.stride = list(stride.value_or(kernel))});
 }
 Tensor avg_pool2d(const Tensor& x, std::array<std::int64_t, 2> kernel,
                   std::optional<std::array<std::int64_t, 2>> stride) {
+  const OriginScope origin("avg_pool2d");
   return avg_pool(x, list(kernel), {.stride = list(stride.value_or(kernel))});
 }
 
 Tensor interpolate(const Tensor& x, const Sizes& sizes, Interpolation mode, AlignCorners corners) {
+  const OriginScope origin("interpolate");
   check_rank("interpolate", x, sizes.size());
   Tensor out = is_float(x.dtype()) || mode == Interpolation::Nearest ? x : x.cast(DType::Float32);
   for (std::size_t i = 0; i < sizes.size(); ++i) {

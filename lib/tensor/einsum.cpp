@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "touchstone/lazy/origin.h"
+
 namespace touchstone {
 namespace {
 
@@ -110,6 +112,7 @@ std::vector<std::string_view> split_at_commas(std::string_view text) {
 }  // namespace
 
 Tensor einsum(std::string_view notation, const std::vector<Tensor>& operands) {
+  const OriginScope origin("einsum");
   const Parser parser{notation};
   const std::size_t arrow = notation.find("->");
   const std::vector<std::string_view> parts = split_at_commas(notation.substr(0, arrow));

@@ -64,6 +64,7 @@ struct TensorNode : std::enable_shared_from_this<TensorNode> {
   bool requires_grad = false;
   bool given = false;  // the values are the host's, put into the memory when it was made
   std::unique_ptr<Function> function;  // null for leaves
+  Origin origin;  // of the function
   std::vector<std::shared_ptr<TensorNode>> parents;
   std::vector<LazyBufferPtr> inputs;  // the parents' values when the function was applied
 };

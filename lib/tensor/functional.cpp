@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "touchstone/lazy/origin.h"
 #include "touchstone/tensor/mlops.h"
 
 namespace touchstone {
@@ -55,23 +56,30 @@ std::vector<int> last_axes(int count) {
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
+  const OriginScope origin("linear");
   const Tensor out = x.matmul(weight.transpose());
   return bias ? out + *bias : out;
 }
 
 Tensor softmax(const Tensor& x, int axis) {
+  const OriginScope origin("softmax");
   const Tensor powers = (x - x.max({axis}, KeepDim::Yes).detach()).exp();
   return powers / powers.sum({axis}, KeepDim::Yes);
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
+  const OriginScope origin("log_softmax");
   const Tensor shifted = x - x.max({axis}, KeepDim::Yes).detach();
   return shifted - shifted.exp().sum({axis}, KeepDim::Yes).log();
 }
 
-Tensor layernorm(const Tensor& x, int axis, double eps) { return normalised(x, {axis}, eps); }
+Tensor layernorm(const Tensor& x, int axis, double eps) {
+  const OriginScope origin("layernorm");
+  return normalised(x, {axis}, eps);
+}
 
 Tensor layer_norm(const Tensor& x, int axes, const Affine& affine, double eps) {
+  const OriginScope origin("layer_norm");
   if (axes < 1 || axes > x.rank())
     throw ShapeError(fmt::format("layer_norm: over {} axes of shape {}; want 1 to {}", axes,
                                  str(x.shape()), x.rank()));
@@ -84,18 +92,21 @@ Tensor layer_norm(const Tensor& x, int axes, const Affine& affine, double eps) {
 }
 
 Tensor rms_norm(const Tensor& x, const std::optional<Tensor>& weight, double eps) {
+  const OriginScope origin("rms_norm");
   const Tensor out = x * (x.square().mean({-1}, KeepDim::Yes) + eps).rsqrt();
   return weight ? out * *weight : out;
 }
 
 Tensor batch_norm(const Tensor& x, const Tensor& mean, const Tensor& variance, const Affine& affine,
                   double eps) {
+  const OriginScope origin("batch_norm");
   const Tensor centred = x - per_channel("batch_norm", x, mean);
   const Tensor inverse = (per_channel("batch_norm", x, variance) + eps).rsqrt();
   return scaled(centred * inverse, per_channel("batch_norm", x, affine));
 }
 
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Affine& affine, double eps) {
+  const OriginScope origin("group_norm");
   if (x.rank() < 2 || groups < 1 || x.size(1) % groups != 0)
     throw ShapeError(
         fmt::format("group_norm: {} groups of the channels of shape {}; want (n, channels, "
@@ -106,11 +117,13 @@ Tensor group_norm(const Tensor& x, std::int64_t groups, const Affine& affine, do
   return scaled(even, per_channel("group_norm", x, affine));
 }
 Tensor instance_norm(const Tensor& x, const Affine& affine, double eps) {
+  const OriginScope origin("instance_norm");
   return group_norm(x, x.rank() < 2 ? 1 : x.size(1), affine, eps);
 }
 
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionArgs& args) {
+  const OriginScope origin("scaled_dot_product_attention");
   if (q.rank() < 2 || k.rank() < 2 || v.rank() < 2 || q.size(-1) != k.size(-1) ||
       k.size(-2) != v.size(-2))
     throw ShapeError(fmt::format(
@@ -132,14 +145,17 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& wanted, Reduction reduction) {
+  const OriginScope origin("mse_loss");
   check_same("mse_loss", x, wanted);
   return reduced((x - wanted).square(), reduction);
 }
 Tensor l1_loss(const Tensor& x, const Tensor& wanted, Reduction reduction) {
+  const OriginScope origin("l1_loss");
   check_same("l1_loss", x, wanted);
   return reduced((x - wanted).abs(), reduction);
 }
 Tensor huber_loss(const Tensor& x, const Tensor& wanted, double delta, Reduction reduction) {
+  const OriginScope origin("huber_loss");
   check_same("huber_loss", x, wanted);
   if (!(delta > 0)) throw Error(fmt::format("huber_loss: delta {}; want a number above 0", delta));
   const Tensor d = mlops::real(x - wanted), size = d.abs();
@@ -147,12 +163,14 @@ Tensor huber_loss(const Tensor& x, const Tensor& wanted, double delta, Reduction
                  reduction);
 }
 Tensor binary_cross_entropy(const Tensor& p, const Tensor& wanted, Reduction reduction) {
+  const OriginScope origin("binary_cross_entropy");
   check_same("binary_cross_entropy", p, wanted);
   const Tensor yes = maximum(p.log(), -100), no = maximum((1 - mlops::real(p)).log(), -100);
   return reduced(-(wanted * yes + (1 - wanted) * no), reduction);
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,
                                         Reduction reduction) {
+  const OriginScope origin("binary_cross_entropy_with_logits");
   check_same("binary_cross_entropy_with_logits", x, wanted);
   return reduced(x.softplus() - x * wanted, reduction);
 }
@@ -176,12 +194,15 @@ Tensor sum_where(const Tensor& places, const Tensor& x) {
 }  // namespace
 
 Tensor nll_loss(const Tensor& log_p, const Tensor& labels, Reduction reduction) {
+  const OriginScope origin("nll_loss");
   return reduced(-sum_where(label_places(log_p, labels), log_p), reduction);
 }
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, Reduction reduction) {
+  const OriginScope origin("cross_entropy");
   return nll_loss(log_softmax(logits), labels, reduction);
 }
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyArgs& args) {
+  const OriginScope origin("cross_entropy");
   const double share = args.label_smoothing;
   if (!(share >= 0 && share <= 1))
     throw Error(fmt::format("cross_entropy: label_smoothing {}; want a share from 0 to 1", share));

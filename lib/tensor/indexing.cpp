@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "touchstone/lazy/origin.h"
 #include "touchstone/tensor/function.h"
 
 namespace touchstone {
@@ -193,6 +194,7 @@ Basic basic_parts(Tensor x, const std::vector<Index>& parts) {
 }  // namespace
 
 Tensor index(const Tensor& x, const std::vector<Index>& parts) {
+  const OriginScope origin("index");
   const auto [base, chosen_axes] = basic_parts(x, parts);
   if (chosen_axes.empty()) return base;
   // The chosen axes behind the others, as one; the positions in it.
@@ -234,6 +236,7 @@ Tensor index(const Tensor& x, const std::vector<Index>& parts) {
 }
 
 Tensor take(const Tensor& x, const Tensor& at, int axis) {
+  const OriginScope origin("take");
   check_positions("take", at);
   const int normal = x.normal_axis(axis);
   std::vector<Index> parts(static_cast<std::size_t>(normal), Index(Slice{}));
@@ -242,6 +245,7 @@ Tensor take(const Tensor& x, const Tensor& at, int axis) {
 }
 
 Tensor take(const Tensor& x, const std::vector<std::int64_t>& at, int axis) {
+  const OriginScope origin("take");
   const std::int64_t size = x.size(axis);
   for (const std::int64_t i : at)
     if (i < -size || i >= size)
@@ -252,11 +256,13 @@ Tensor take(const Tensor& x, const std::vector<std::int64_t>& at, int axis) {
 }
 
 Tensor gather(const Tensor& x, int axis, const Tensor& at) {
+  const OriginScope origin("gather");
   const Aligned a = aligned("gather", x, axis, at);
   return chosen(a.x, a.at).movedim(-1, a.axis);
 }
 
 Tensor scatter_add(const Tensor& x, int axis, const Tensor& at, const Tensor& source) {
+  const OriginScope origin("scatter_add");
   check_source("scatter_add", x, at, source);
   const Aligned a = aligned("scatter_add", x, axis, at);
   const Tensor offered = source.movedim(a.axis, -1).unsqueeze(-2);
@@ -266,6 +272,7 @@ Tensor scatter_add(const Tensor& x, int axis, const Tensor& at, const Tensor& so
 }
 
 Tensor scatter(const Tensor& x, int axis, const Tensor& at, const Tensor& source) {
+  const OriginScope origin("scatter");
   check_source("scatter", x, at, source);
   const Aligned a = aligned("scatter", x, axis, at);
   const Tensor number = positions(x, a.at.size(-1)) + 1;  // 0 where nothing is written
@@ -276,10 +283,12 @@ Tensor scatter(const Tensor& x, int axis, const Tensor& at, const Tensor& source
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value) {
+  const OriginScope origin("masked_fill");
   return Tensor::where(mask.expand(x.shape()), Tensor::full_like(x, value), x);
 }
 
 Tensor nonzero(const Tensor& x) {
+  const OriginScope origin("nonzero");
   const std::vector<bool> truth = (is_bool(x.dtype()) ? x : x != 0).read<bool>();
   std::vector<std::int64_t> places;
   std::int64_t count = 0;
@@ -297,6 +306,7 @@ Tensor nonzero(const Tensor& x) {
 }
 
 Tensor one_hot(const Tensor& labels, std::int64_t classes) {
+  const OriginScope origin("one_hot");
   if (!is_integer(labels.dtype()) || classes < 0)
     throw DTypeError(
         fmt::format("one_hot: labels of {} in {} classes; want integers, and 0 or more classes",
@@ -305,11 +315,16 @@ Tensor one_hot(const Tensor& labels, std::int64_t classes) {
 }
 
 Tensor argsort(const Tensor& x, int axis, Order order) {
+  const OriginScope origin("argsort");
   return topk(x, x.size(axis), axis, order).indices;
 }
-Sorted sort(const Tensor& x, int axis, Order order) { return topk(x, x.size(axis), axis, order); }
+Sorted sort(const Tensor& x, int axis, Order order) {
+  const OriginScope origin("sort");
+  return topk(x, x.size(axis), axis, order);
+}
 
 Sorted topk(const Tensor& x, std::int64_t k, int axis, Order order) {
+  const OriginScope origin("topk");
   const int normal = x.normal_axis(axis);
   if (k < 0 || k > x.size(normal))
     throw ShapeError(fmt::format("topk: {} elements of axis {} of shape {}; want 0 to {}", k, axis,

@@ -189,10 +189,14 @@ std::span<const UnaryRule> unary_rules() { return kUnary; }
 std::span<const BinaryRule> binary_rules() { return kBinary; }
 
 Tensor apply(Unary op, const Tensor& x) {
-  return touchstone::apply<UnaryStep>({x}, kUnary[static_cast<std::size_t>(op)]);
+  const UnaryRule& rule = kUnary[static_cast<std::size_t>(op)];
+  const OriginScope origin(rule.name.data());
+  return touchstone::apply<UnaryStep>({x}, rule);
 }
 Tensor apply(Binary op, const Tensor& x, const Tensor& y) {
-  return touchstone::apply<BinaryStep>({x, y}, kBinary[static_cast<std::size_t>(op)]);
+  const BinaryRule& rule = kBinary[static_cast<std::size_t>(op)];
+  const OriginScope origin(rule.name.data());
+  return touchstone::apply<BinaryStep>({x, y}, rule);
 }
 
 }  // namespace touchstone::mlops

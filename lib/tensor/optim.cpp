@@ -24,6 +24,7 @@ void Optimizer::step(const std::vector<Tensor>& also) {
           fmt::format("optimizer: parameter {} of shape {} has no gradient; call "
                       "backward() on a loss that depends on it before step()",
                       i, str(parameters_[i].shape())));
+  const OriginScope origin("optimizer step");
   before_step();
   std::vector<Update> all;
   std::vector<Tensor> wanted = also;

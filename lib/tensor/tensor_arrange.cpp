@@ -3,6 +3,7 @@
 #include <limits>
 #include <numeric>
 
+#include "touchstone/lazy/origin.h"
 #include "touchstone/tensor/tensor.h"
 #include "touchstone/tensor/windows.h"
 
@@ -71,6 +72,7 @@ Tensor Tensor::movedim(int from, int to) const {
 }
 
 Tensor Tensor::pad(const Padding& padding, PadMode mode, Number value) const {
+  const OriginScope origin("pad");
   if (static_cast<int>(padding.size()) != rank())
     throw ShapeError(fmt::format("pad: {} pairs for shape {} of {} axes; give one pair an axis",
                                  padding.size(), str(shape()), rank()));
@@ -110,6 +112,7 @@ Tensor Tensor::narrow(int axis, std::int64_t begin, std::int64_t size) const {
 }
 
 std::vector<Tensor> Tensor::split(const std::vector<std::int64_t>& sizes, int axis) const {
+  const OriginScope origin("split");
   const int at = normal_axis(axis);
   std::int64_t total = 0;
   for (const std::int64_t s : sizes) total = s < 0 ? -1 : total < 0 ? total : checked_add(total, s);
@@ -127,6 +130,7 @@ std::vector<Tensor> Tensor::split(const std::vector<std::int64_t>& sizes, int ax
 }
 
 std::vector<Tensor> Tensor::split(std::int64_t size, int axis) const {
+  const OriginScope origin("split");
   const std::int64_t whole_size = this->size(axis);
   if (size < 1)
     throw ShapeError(fmt::format("split: parts of {} elements; ask for 1 or more", size));
@@ -143,6 +147,7 @@ std::vector<Tensor> Tensor::chunk(std::int64_t count, int axis) const {
 }
 
 Tensor Tensor::repeat(const std::vector<std::int64_t>& times) const {
+  const OriginScope origin("repeat");
   if (static_cast<int>(times.size()) != rank() ||
       std::ranges::any_of(times, [](std::int64_t t) { return t < 0; }))
     throw ShapeError(fmt::format("repeat: ({}) for shape {}; give one number of 0 or more an axis",
@@ -157,6 +162,7 @@ Tensor Tensor::repeat(const std::vector<std::int64_t>& times) const {
 }
 
 Tensor Tensor::repeat_interleave(std::int64_t times, int axis) const {
+  const OriginScope origin("repeat_interleave");
   const int at = normal_axis(axis);
   if (times < 0)
     throw ShapeError(fmt::format("repeat_interleave: {} times; ask for 0 or more", times));
@@ -168,6 +174,7 @@ Tensor Tensor::repeat_interleave(std::int64_t times, int axis) const {
 }
 
 Tensor Tensor::roll(std::int64_t by, int axis) const {
+  const OriginScope origin("roll");
   const int at = normal_axis(axis);
   const std::int64_t count = size(at);
   if (count == 0) return *this;
@@ -184,14 +191,17 @@ Tensor Tensor::unfold(int axis, std::int64_t size, std::int64_t step) const {
 }
 
 Tensor Tensor::tril(std::int64_t k) const {
+  const OriginScope origin("tril");
   return where(on_or_below(*this, k), *this, zeros_like(*this));
 }
 Tensor Tensor::triu(std::int64_t k) const {
+  const OriginScope origin("triu");
   return where(on_or_below(*this, std::max(k, std::numeric_limits<std::int64_t>::min() + 1) - 1),
                zeros_like(*this), *this);
 }
 
 Tensor Tensor::diagonal(int a, int b) const {
+  const OriginScope origin("diagonal");
   const int first = normal_axis(a), second = normal_axis(b);
   if (first == second)
     throw ShapeError(

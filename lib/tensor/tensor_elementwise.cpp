@@ -1,6 +1,7 @@
 #include <limits>
 #include <numbers>
 
+#include "touchstone/lazy/origin.h"
 #include "touchstone/tensor/mlops.h"
 
 namespace touchstone {
@@ -67,8 +68,12 @@ Tensor operator==(const Tensor& a, const Tensor& b) { return plain(Op::CmpEq, a,
 Tensor operator<=(const Tensor& a, const Tensor& b) { return either(a < b, a == b); }
 Tensor operator>=(const Tensor& a, const Tensor& b) { return either(b < a, a == b); }
 Tensor operator!=(const Tensor& a, const Tensor& b) { return -(a == b); }
-Tensor maximum(const Tensor& a, const Tensor& b) { return binary(Binary::Max, a, b); }
+Tensor maximum(const Tensor& a, const Tensor& b) {
+  const OriginScope origin("maximum");
+  return binary(Binary::Max, a, b);
+}
 Tensor minimum(const Tensor& a, const Tensor& b) {
+  const OriginScope origin("minimum");
   const DType dtype = promote(a.dtype(), b.dtype());
   if (is_float(dtype)) return -maximum(-a.cast(dtype), -b.cast(dtype));
   // ~x reverses the order of integers, of which -x would lose the least.
@@ -76,7 +81,10 @@ Tensor minimum(const Tensor& a, const Tensor& b) {
                                      : Tensor::full({}, -1, {dtype, a.device()});
   return plain(Op::Xor, maximum(plain(Op::Xor, a, ones), plain(Op::Xor, b, ones)), ones);
 }
-Tensor mod(const Tensor& a, const Tensor& b) { return plain(Op::Mod, a, b); }
+Tensor mod(const Tensor& a, const Tensor& b) {
+  const OriginScope origin("mod");
+  return plain(Op::Mod, a, b);
+}
 
 Tensor operator+(const Tensor& a, Number b) { return a + beside(a, b); }
 Tensor operator+(Number a, const Tensor& b) { return beside(b, a) + b; }
@@ -102,17 +110,27 @@ Tensor Tensor::exp2() const { return unary(Unary::Exp2, *this); }
 Tensor Tensor::log() const { return unary(Unary::Log, *this); }
 Tensor Tensor::log2() const { return unary(Unary::Log2, *this); }
 Tensor Tensor::sin() const { return unary(Unary::Sin, *this); }
-Tensor Tensor::cos() const { return (std::numbers::pi / 2 - mlops::real(*this)).sin(); }
+Tensor Tensor::cos() const {
+  const OriginScope origin("cos");
+  return (std::numbers::pi / 2 - mlops::real(*this)).sin();
+}
 Tensor Tensor::sqrt() const { return unary(Unary::Sqrt, *this); }
 Tensor Tensor::rsqrt() const { return unary(Unary::Rsqrt, *this); }
 Tensor Tensor::reciprocal() const { return unary(Unary::Recip, *this); }
 Tensor Tensor::relu() const { return mlops::apply(Unary::Relu, *this); }
 Tensor Tensor::sigmoid() const { return unary(Unary::Sigmoid, *this); }
-Tensor Tensor::tanh() const { return (*this * 2.0).sigmoid() * 2.0 - 1.0; }
-Tensor Tensor::tan() const { return sin() / cos(); }
+Tensor Tensor::tanh() const {
+  const OriginScope origin("tanh");
+  return (*this * 2.0).sigmoid() * 2.0 - 1.0;
+}
+Tensor Tensor::tan() const {
+  const OriginScope origin("tan");
+  return sin() / cos();
+}
 Tensor Tensor::erf() const { return unary(Unary::Erf, *this); }
 
 Tensor Tensor::abs() const {
+  const OriginScope origin("abs");
   if (is_bool(dtype()) || is_unsigned(dtype())) return *this;
   return relu() + (-*this).relu();  // 0 for -0.0, and a gradient of 0 there
 }
@@ -120,6 +138,7 @@ Tensor Tensor::abs() const {
 Tensor Tensor::square() const { return mlops::apply(Unary::Square, *this); }
 
 Tensor Tensor::pow(int exponent) const {
+  const OriginScope origin("pow");
   if (exponent < 0) {
     if (exponent == std::numeric_limits<int>::min()) return pow(exponent + 1) * reciprocal();
     return reciprocal().pow(-exponent);
@@ -130,9 +149,13 @@ Tensor Tensor::pow(int exponent) const {
   return exponent % 2 == 0 ? half * half : half * half * *this;
 }
 
-Tensor Tensor::logical_not() const { return *this == 0; }
+Tensor Tensor::logical_not() const {
+  const OriginScope origin("logical_not");
+  return *this == 0;
+}
 
 Tensor Tensor::where(const Tensor& condition, const Tensor& a, const Tensor& b) {
+  const OriginScope origin("where");
   const Tensor bools = is_bool(condition.dtype()) ? condition : condition != 0;
   const auto [x, y] = matched(a, b);
   const Shape shape = broadcast_shape(bools.shape(), x.shape());

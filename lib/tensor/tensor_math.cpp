@@ -3,6 +3,7 @@
 #include <limits>
 #include <numbers>
 
+#include "touchstone/lazy/origin.h"
 #include "touchstone/tensor/mlops.h"
 #include "touchstone/tensor/tensor.h"
 
@@ -27,17 +28,25 @@ Tensor truncated(const Tensor& x) {
 
 }  // namespace
 
-Tensor Tensor::trunc() const { return is_float(dtype()) ? truncated(detach()) : detach(); }
+Tensor Tensor::trunc() const {
+  const OriginScope origin("trunc");
+  return is_float(dtype()) ? truncated(detach()) : detach();
+}
 
 Tensor Tensor::floor() const {
+  const OriginScope origin("floor");
   if (!is_float(dtype())) return detach();
   const Tensor x = detach(), whole = truncated(x);
   return whole - (x < whole).cast(dtype());
 }
 
-Tensor Tensor::ceil() const { return is_float(dtype()) ? -(-*this).floor() : detach(); }
+Tensor Tensor::ceil() const {
+  const OriginScope origin("ceil");
+  return is_float(dtype()) ? -(-*this).floor() : detach();
+}
 
 Tensor Tensor::round() const {
+  const OriginScope origin("round");
   if (!is_float(dtype())) return detach();
   const Tensor x = detach(), whole = truncated(x);
   // Both are exact: x and its whole part have one sign, and half of a whole number is a float.
@@ -49,6 +58,7 @@ Tensor Tensor::round() const {
 }
 
 Tensor Tensor::sign() const {
+  const OriginScope origin("sign");
   const Tensor x = detach();
   if (is_bool(dtype())) return x;
   const Tensor positive = (x > 0).cast(dtype());
@@ -58,18 +68,22 @@ Tensor Tensor::sign() const {
 }
 
 Tensor Tensor::isnan() const {
+  const OriginScope origin("isnan");
   return is_float(dtype()) ? detach() != detach() : zeros(shape(), {DType::Bool, device()});
 }
 Tensor Tensor::isinf() const {
+  const OriginScope origin("isinf");
   if (!is_float(dtype())) return zeros(shape(), {DType::Bool, device()});
   return detach().abs() == std::numeric_limits<double>::infinity();
 }
 Tensor Tensor::isfinite() const {
+  const OriginScope origin("isfinite");
   if (!is_float(dtype())) return full(shape(), true, {DType::Bool, device()});
   return detach().abs() < std::numeric_limits<double>::infinity();
 }
 
 Tensor Tensor::pow(double exponent) const {
+  const OriginScope origin("pow");
   if (exponent == std::floor(exponent) && std::abs(exponent) < 1024)
     return (is_float(dtype()) ? *this : mlops::real(*this)).pow(static_cast<int>(exponent));
   const Tensor x = mlops::real(*this);
@@ -77,6 +91,7 @@ Tensor Tensor::pow(double exponent) const {
 }
 
 Tensor pow(const Tensor& a, const Tensor& b) {
+  const OriginScope origin("pow");
   const DType promoted = promote(a.dtype(), b.dtype());
   const DType dtype = is_float(promoted) ? promoted : DType::Float32;
   const Shape shape = broadcast_shape(a.shape(), b.shape());
@@ -100,42 +115,72 @@ Tensor pow(const Tensor& a, const Tensor& b) {
   return Tensor::where(base < 0, negative, positive);
 }
 
-Tensor Tensor::clamp(Number low, Number high) const { return minimum(maximum(*this, low), high); }
+Tensor Tensor::clamp(Number low, Number high) const {
+  const OriginScope origin("clamp");
+  return minimum(maximum(*this, low), high);
+}
 
 Tensor Tensor::gelu(GeluForm form) const {
+  const OriginScope origin("gelu");
   const Tensor x = mlops::real(*this);
   if (form == GeluForm::Erf) return x * 0.5 * ((x * std::sqrt(0.5)).erf() + 1.0);
   return x * 0.5 * ((x * std::sqrt(2 / std::numbers::pi) * (x * x * 0.044715 + 1.0)).tanh() + 1.0);
 }
 
-Tensor Tensor::silu() const { return mlops::real(*this) * sigmoid(); }
-Tensor Tensor::mish() const { return mlops::real(*this) * softplus().tanh(); }
+Tensor Tensor::silu() const {
+  const OriginScope origin("silu");
+  return mlops::real(*this) * sigmoid();
+}
+Tensor Tensor::mish() const {
+  const OriginScope origin("mish");
+  return mlops::real(*this) * softplus().tanh();
+}
 Tensor Tensor::softplus() const {
+  const OriginScope origin("softplus");
   const Tensor x = mlops::real(*this);
   // log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), with a magnitude whose gradient is 1 or -1.
   const Tensor magnitude = where(x < 0, -x, x);
   return where(x < 0, zeros_like(x), x) + ((-magnitude).exp() + 1.0).log();
 }
-Tensor Tensor::log_sigmoid() const { return -(-mlops::real(*this)).softplus(); }
-Tensor Tensor::softsign() const { return mlops::real(*this) / (mlops::real(*this).abs() + 1.0); }
+Tensor Tensor::log_sigmoid() const {
+  const OriginScope origin("log_sigmoid");
+  return -(-mlops::real(*this)).softplus();
+}
+Tensor Tensor::softsign() const {
+  const OriginScope origin("softsign");
+  return mlops::real(*this) / (mlops::real(*this).abs() + 1.0);
+}
 
 Tensor Tensor::elu(double alpha) const {
+  const OriginScope origin("elu");
   const Tensor x = mlops::real(*this);
   return where(x < 0, (minimum(x, 0).exp() - 1.0) * alpha, x);
 }
 Tensor Tensor::selu() const {
+  const OriginScope origin("selu");
   constexpr double kAlpha = 1.6732632423543772848, kScale = 1.0507009873554804934;
   return elu(kAlpha) * kScale;
 }
 Tensor Tensor::leaky_relu(double slope) const {
+  const OriginScope origin("leaky_relu");
   const Tensor x = mlops::real(*this);
   return where(x < 0, x * slope, x);
 }
-Tensor Tensor::relu6() const { return clamp(0, 6); }
+Tensor Tensor::relu6() const {
+  const OriginScope origin("relu6");
+  return clamp(0, 6);
+}
 Tensor Tensor::hardtanh(double low, double high) const {
+  const OriginScope origin("hardtanh");
   return mlops::real(*this).clamp(low, high);
 }
-Tensor Tensor::hardsigmoid() const { return (mlops::real(*this) + 3.0).relu6() / 6.0; }
-Tensor Tensor::hardswish() const { return mlops::real(*this) * hardsigmoid(); }
+Tensor Tensor::hardsigmoid() const {
+  const OriginScope origin("hardsigmoid");
+  return (mlops::real(*this) + 3.0).relu6() / 6.0;
+}
+Tensor Tensor::hardswish() const {
+  const OriginScope origin("hardswish");
+  return mlops::real(*this) * hardsigmoid();
+}
 
 }  // namespace touchstone

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/lazy/origin.h"
 #include "touchstone/tensor/mlops.h"
 
 namespace touchstone {
@@ -41,11 +42,13 @@ Tensor complement(const Tensor& x) {
 }  // namespace
 
 Tensor Tensor::sum(const std::vector<int>& axes, KeepDim keep) const {
+  const OriginScope origin("sum");
   const Tensor wide = is_float(dtype()) ? *this : cast(sum_accumulator(dtype()));
   return reduce<mlops::Sum>(wide, axes, keep);
 }
 
 Tensor Tensor::mean(const std::vector<int>& axes, KeepDim keep) const {
+  const OriginScope origin("mean");
   const Tensor x = is_float(dtype()) ? *this : cast(DType::Float32);
   std::int64_t count = 1;
   for (const int axis : axes) count = checked_mul(count, size(axis));
@@ -53,16 +56,19 @@ Tensor Tensor::mean(const std::vector<int>& axes, KeepDim keep) const {
 }
 
 Tensor Tensor::max(const std::vector<int>& axes, KeepDim keep) const {
+  const OriginScope origin("max");
   return reduce<mlops::Max>(*this, axes, keep);
 }
 
 Tensor Tensor::min(const std::vector<int>& axes, KeepDim keep) const {
+  const OriginScope origin("min");
   if (is_float(dtype())) return -(-*this).max(axes, keep);
   // ~x reverses the order of integers, of which -x would lose the least.
   return complement(complement(*this).max(axes, keep));
 }
 
 Tensor Tensor::argmax(int axis) const {
+  const OriginScope origin("argmax");
   const int at = normal_axis(axis);
   const std::int64_t count = size(at);
   if (count == 0)
@@ -79,10 +85,12 @@ Tensor Tensor::argmax(int axis) const {
 }
 
 Tensor Tensor::argmin(int axis) const {
+  const OriginScope origin("argmin");
   return (is_float(dtype()) ? -*this : complement(*this)).argmax(axis);
 }
 
 Tensor Tensor::var(const std::vector<int>& axes, std::int64_t correction, KeepDim keep) const {
+  const OriginScope origin("var");
   const Tensor x = is_float(dtype()) ? *this : cast(DType::Float32);
   std::int64_t count = 1;
   for (const int axis : axes) count = checked_mul(count, size(axis));
@@ -90,10 +98,12 @@ Tensor Tensor::var(const std::vector<int>& axes, std::int64_t correction, KeepDi
   return squares / static_cast<double>(std::max<std::int64_t>(count - correction, 0));
 }
 Tensor Tensor::std(const std::vector<int>& axes, std::int64_t correction, KeepDim keep) const {
+  const OriginScope origin("std");
   return var(axes, correction, keep).sqrt();
 }
 
 Tensor Tensor::prod(const std::vector<int>& axes, KeepDim keep) const {
+  const OriginScope origin("prod");
   Tensor x = is_float(dtype()) ? *this : cast(sum_accumulator(dtype()));
   std::vector<int> order, gone = normal_axes(axes);
   Shape left, kept = shape();
@@ -131,14 +141,17 @@ Tensor Tensor::prod(const std::vector<int>& axes, KeepDim keep) const {
 }
 
 Tensor Tensor::any(const std::vector<int>& axes, KeepDim keep) const {
+  const OriginScope origin("any");
   const Tensor truth = is_bool(dtype()) ? *this : *this != 0;
   return truth.max(axes, keep);
 }
 Tensor Tensor::all(const std::vector<int>& axes, KeepDim keep) const {
+  const OriginScope origin("all");
   return -(*this == 0).any(axes, keep);
 }
 
 Tensor Tensor::logsumexp(const std::vector<int>& axes, KeepDim keep) const {
+  const OriginScope origin("logsumexp");
   const Tensor x = is_float(dtype()) ? *this : cast(DType::Float32);
   const Tensor most = x.detach().max(axes, KeepDim::Yes);
   const Tensor shift = where(most.isfinite(), most, zeros_like(most));
@@ -157,6 +170,7 @@ Tensor Tensor::var() const { return var(all_axes(*this)); }
 Tensor Tensor::std() const { return std(all_axes(*this)); }
 
 Tensor Tensor::matmul(const Tensor& other) const {
+  const OriginScope origin("matmul");
   if (rank() == 0 || other.rank() == 0)
     throw ShapeError(
         fmt::format("matmul: shapes {} and {}: a scalar has no axis to multiply over; "

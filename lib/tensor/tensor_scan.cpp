@@ -1,4 +1,5 @@
 // Scans: element i of the result is a reduction of elements 0..i.
+#include "touchstone/lazy/origin.h"
 #include "touchstone/tensor/tensor.h"
 
 namespace touchstone {
@@ -43,6 +44,7 @@ struct Scan {
 }  // namespace
 
 Tensor Tensor::cumsum(int axis) const {
+  const OriginScope origin("cumsum");
   const Tensor wide = is_float(dtype()) ? *this : cast(sum_accumulator(dtype()));
   const Scan scan = {[](const Tensor& x) { return x.sum({-1}); },
                      [](const Tensor& a, const Tensor& b) { return a + b; }, 0};
@@ -50,6 +52,7 @@ Tensor Tensor::cumsum(int axis) const {
 }
 
 Tensor Tensor::cummax(int axis) const {
+  const OriginScope origin("cummax");
   const Scan scan = {[](const Tensor& x) { return x.max({-1}); },
                      [](const Tensor& a, const Tensor& b) { return maximum(a, b); },
                      least_number(dtype())};
@@ -57,6 +60,7 @@ Tensor Tensor::cummax(int axis) const {
 }
 
 Tensor Tensor::cummin(int axis) const {
+  const OriginScope origin("cummin");
   if (is_float(dtype())) return -(-*this).cummax(axis);
   const Number ones = is_bool(dtype()) ? Number(true) : Number(-1);
   const auto complement = [&](const Tensor& x) {
@@ -66,6 +70,7 @@ Tensor Tensor::cummin(int axis) const {
 }
 
 Tensor Tensor::cumprod(int axis) const {
+  const OriginScope origin("cumprod");
   const int at = normal_axis(axis);
   Tensor x = (is_float(dtype()) ? *this : cast(sum_accumulator(dtype()))).movedim(at, -1);
   const std::int64_t size = x.size(-1);

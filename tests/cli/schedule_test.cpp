@@ -46,7 +46,9 @@ TEST(Rewrite, PrintsALineAMatchByPass) {
   EXPECT_THAT(run.text, testing::EndsWith(" matches, 1 kernel\n"));
   const Answer model = touchstone_run("rewrite softmax");
   EXPECT_THAT(model.text, StartsWith("softmax: 64 x 64, over rows\n"));
-  EXPECT_THAT(model.text, HasSubstr("  of REDUCE_SUM #"));
+  EXPECT_THAT(model.text, HasSubstr("  of softmax REDUCE_SUM #"));
+  EXPECT_THAT(touchstone_run("rewrite softmax --backward").text,
+              HasSubstr("  of gradient of softmax MUL #"));
   EXPECT_THAT(model.text, testing::EndsWith(", 3 kernels\n"));
 }
 

@@ -173,5 +173,29 @@ RC_GTEST_PROP(Gradients, OfMovementAndReductionOnAnyShape, ()) {
       {{some(rows * columns), {rows, columns}}});
 }
 
+// The operation that was called first names what is made, forward and backward.
+TEST(Origins, AreThoseOfTheOperationThatWasCalled) {
+  const auto named = [](const Tensor& x) {
+    const Origin o = x.lazy()->base().origin();
+    return std::string(o.gradient ? "gradient of " : "") + (o.name == nullptr ? "" : o.name);
+  };
+  Tensor x = Tensor::full({2, 3}, 1.5);
+  x.set_requires_grad();
+  const Tensor y = softmax(x * 0.5, 1);
+  EXPECT_EQ(named(y), "softmax");
+  EXPECT_EQ(named(x.exp2()), "exp2");
+  EXPECT_EQ(named(x.silu()), "silu");
+  EXPECT_EQ(named(x + x), "add");
+  y.square().sum().backward();
+  EXPECT_EQ(named(*x.grad()), "gradient of mul");
+  EXPECT_EQ(OriginScope::current().name, nullptr);
+  {
+    const OriginScope mine("mine");
+    EXPECT_EQ(named(log_softmax(x * 0.25, 1)), "mine");
+  }
+  EXPECT_THROW(x.mean({7}), Error);  // an operation that fails leaves no name behind
+  EXPECT_EQ(OriginScope::current().name, nullptr);
+}
+
 }  // namespace
 }  // namespace touchstone
