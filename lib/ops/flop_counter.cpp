@@ -131,12 +131,14 @@ class Work {
 }  // namespace
 
 FlopCounter get_lazyop_info(const LazyOpPtr& ast) {
-  FlopCounter counter{ast->shape(), ast->dtype(), 0, {}};
+  FlopCounter counter{ast->shape(), ast->dtype(), 0, 0, {}};
   const LazyOpPtr ordered = order_axes(ast);
   Work(ordered).each([&](const LazyOp& node, StillAxes once) {
     const Op op = node.op();
     if (is_reduce(op)) {
-      counter.flops = counter.flops + elements_without(node.src()[0]->shape(), once);
+      const sint terms = elements_without(node.src()[0]->shape(), once);
+      counter.flops = counter.flops + terms;
+      counter.terms = counter.terms + terms;
     } else if (is_elementwise(op) && op != Op::Cast && op != Op::Noop) {
       const sint each = op == Op::MulAcc ? 2 : 1;
       counter.flops = counter.flops + each * elements_without(node.shape(), once);

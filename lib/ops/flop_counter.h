@@ -17,6 +17,7 @@ struct FlopCounter {
   Shape shape;
   DType dtype = DType::Float32;
   sint flops = 0;
+  sint terms = 0;  // of the flops those of reduces
   std::map<int, sint> mem;
 
   sint total_mem() const;
