@@ -91,6 +91,8 @@ std::unique_ptr<Area> make_lazy_area();
 ///                own, with a size that is a variable, and with the switches and the limit of
 ///                buffers that the text chooses, they give the bits that kernels made without
 ///                lib/lazy and lib/kernelize give
+///   work         by ranges there are no more kernels and loads than without; and no more terms are
+///                reduced, but of constants and where padding is
 ///   refused      no statement that fits is refused
 std::unique_ptr<Area> make_kernelize_area();
 
