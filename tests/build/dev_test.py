@@ -1,0 +1,115 @@
+"""./dev, run in a folder of its own with commands that only write down what they are asked.
+
+usage: dev_test.py SOURCE
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = sys.argv.pop(1)
+# What the script needs of every system.
+PLAIN = ("sh", "dirname", "id", "cat", "cksum", "xargs", "sort", "uniq", "cut", "nproc", "head", "grep", "env", "mkdir",
+         "sed", "printf")
+TOOLS = ("c++", "cmake", "ninja", "git", "python3", "clang-format", "clang-tidy-19")
+
+
+class Dev(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+        self.bin = os.path.join(self.root, "bin")
+        self.log = os.path.join(self.root, "log")
+        os.mkdir(self.bin)
+        open(self.log, "w").close()
+        shutil.copy(os.path.join(SOURCE, "dev"), self.root)
+        for name in PLAIN:
+            os.symlink(shutil.which(name), os.path.join(self.bin, name))
+
+    def fake(self, name, body=""):
+        path = os.path.join(self.bin, name)
+        with open(path, "w") as file:
+            file.write(f'#!/bin/sh\necho "{name} $*" >>"{self.log}"\n{body}\n')
+        os.chmod(path, 0o755)
+
+    def fakes(self, names):
+        for name in names:
+            self.fake(name)
+
+    def dev(self, *words):
+        run = subprocess.run(["./dev", *words], cwd=self.root, env={"PATH": self.bin}, text=True, capture_output=True)
+        with open(self.log) as file:
+            return run.returncode, run.stdout + run.stderr, file.read()
+
+    def debian(self, state):
+        self.fake("dpkg-query", f"echo {state}")
+        self.fakes(("apt-get",) + TOOLS)
+
+    def test_knows_the_presets_of_cmake(self):
+        with open(os.path.join(SOURCE, "CMakePresets.json")) as file:
+            presets = [p for p in json.load(file)["configurePresets"] if not p.get("hidden")]
+        code, said, _ = self.dev("help")
+        self.assertEqual(code, 0)
+        listed = said.split("Presets: ")[1].split(".")[0].split()
+        self.assertEqual(sorted(listed), sorted(p["name"] for p in presets))
+        for p in presets:
+            self.assertNotIn("no preset", self.dev("build", p["name"])[1])
+
+    def test_refuses_an_unknown_preset_before_anything_is_installed(self):
+        self.debian("not-installed")
+        for words in (("build", "nosuch"), ("test", "nosuch"), ("test", "dev", "release"), ("nosuch",)):
+            code, said, log = self.dev(*words)
+            self.assertEqual((code, log), (2, ""), said)
+            self.assertIn(f"'{words[-1]}'", said)
+
+    def test_installs_what_is_missing_on_debian(self):
+        self.debian("not-installed")
+        if os.getuid() == 0:
+            code, said, log = self.dev("format")
+            self.assertIn("apt-get install", log, said)
+            self.assertIn("clang-format", log)
+
+    def test_goes_on_without_dpkg_where_the_tools_are_there(self):
+        self.fakes(TOOLS)
+        self.fake("cmake", "mkdir -p build/release")
+        code, said, log = self.dev("build", "release")
+        self.assertEqual(code, 0, said)
+        self.assertIn("cmake --preset release", log)
+        self.assertIn("cmake --build build/release", log)
+
+    def test_names_the_missing_tools_without_dpkg(self):
+        self.fakes(t for t in TOOLS if t not in ("ninja", "cmake"))
+        code, said, log = self.dev("build", "release")
+        self.assertEqual((code, log), (2, ""))
+        self.assertIn("please provide: cmake ninja\n", said)
+        code, said, log = self.dev("doctor")
+        self.assertEqual(code, 1)
+        self.assertIn("  missing  ninja", said)
+        self.assertIn("  ok       c++", said)
+
+    def test_format_fails_where_it_changed_a_file(self):
+        self.debian("installed")
+        for name in ("a b.h", "c.cpp", "d.cpp"):
+            with open(os.path.join(self.root, name), "w") as file:
+                file.write("int x;\n" if name == "c.cpp" else "int  x;\n")
+        self.fake("git", "echo c.cpp; echo d.cpp")
+        self.fake("clang-format", 'shift; for f; do sed -i "s/  / /" "$f"; done')
+        code, said, _ = self.dev("format")
+        self.assertEqual((code, said), (1, "dev: formatted: d.cpp\n"))
+        self.assertEqual(self.dev("format")[:2], (0, ""))
+
+    def test_lint_fails_where_the_linter_does(self):
+        self.debian("installed")
+        self.fake("clang-tidy-19", 'case "$*" in *warnings-as-errors=\\**) exit 1 ;; esac')
+        self.assertEqual(self.dev("lint", "a.cpp")[0], 1)
+        self.fake("clang-tidy-19")
+        self.assertEqual(self.dev("lint", "a.cpp")[0], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
