@@ -1,27 +1,50 @@
-# Headers, libraries, the command and a CMake package with one component a module.
+# Headers, libraries, the command, pages, adapters of backends, and a CMake package with one component a module.
+# Install components, each a package of cmake/TouchstonePackage.cmake: cli, runtime, dev.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/touchstone")
 get_property(modules GLOBAL PROPERTY TOUCHSTONE_MODULES)
+list(REMOVE_ITEM modules capi)  # what is installed of it is touchstone::c
+set(TOUCHSTONE_DEPENDS "")
 foreach(module IN LISTS modules)
   get_property(prefix GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_PREFIX)
   get_property(headers GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_HEADERS)
-  install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/touchstone/${prefix}")
-  install(TARGETS touchstone_${module} EXPORT touchstone ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  get_property(depends GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_DEPENDS)
+  install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/touchstone/${prefix}" COMPONENT dev)
+  install(TARGETS touchstone_${module} EXPORT touchstone ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
+                                                                 COMPONENT dev)
+  list(JOIN depends " " depends)
+  string(APPEND TOUCHSTONE_DEPENDS "set(touchstone_${module}_DEPENDS ${depends})\n")
 endforeach()
-install(EXPORT touchstone NAMESPACE touchstone:: FILE TouchstoneTargets.cmake DESTINATION "${package_dir}")
+get_property(c_header GLOBAL PROPERTY TOUCHSTONE_C_HEADER)
+install(FILES "${c_header}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT dev)
+install(TARGETS touchstone_c EXPORT touchstone
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT runtime NAMELINK_COMPONENT dev)
+install(EXPORT touchstone NAMESPACE touchstone:: FILE TouchstoneTargets.cmake DESTINATION "${package_dir}"
+        COMPONENT dev)
 
 list(JOIN modules " " TOUCHSTONE_COMPONENTS)
-string(APPEND TOUCHSTONE_COMPONENTS " backend")
+string(APPEND TOUCHSTONE_COMPONENTS " backend c")
 configure_package_config_file(
   cmake/touchstone-config.cmake.in "${PROJECT_BINARY_DIR}/touchstone-config.cmake"
   INSTALL_DESTINATION "${package_dir}")
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/touchstone-config-version.cmake"
                                  COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/touchstone-config.cmake"
-              "${PROJECT_BINARY_DIR}/touchstone-config-version.cmake" DESTINATION "${package_dir}")
+              "${PROJECT_BINARY_DIR}/touchstone-config-version.cmake" DESTINATION "${package_dir}" COMPONENT dev)
+
+file(RELATIVE_PATH TOUCHSTONE_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" TOUCHSTONE_PREFIX "${TOUCHSTONE_PREFIX}")
+configure_file(cmake/touchstone.pc.in "${PROJECT_BINARY_DIR}/touchstone.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/touchstone.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
+
+# As the tree has them, so that links between the pages hold.
+install(FILES README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT cli)
+install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT cli)
+
 if(TARGET touchstone)
-  install(TARGETS touchstone RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}")
+  install(TARGETS touchstone RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)
+  file(GLOB adapters fuzz/backends/*.py fuzz/backends/*.cpp)
+  install(FILES ${adapters} DESTINATION "${CMAKE_INSTALL_DATADIR}/touchstone/backends" COMPONENT cli)
 endif()
-install(FILES LICENSE README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")

@@ -128,3 +128,26 @@ function(touchstone_module name folder)
   set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_HEADERS ${headers})
   set_property(GLOBAL PROPERTY TOUCHSTONE_MODULE_${name}_DEPENDS ${ARG_DEPENDS})
 endfunction()
+
+# touchstone_c_library(MODULE HEADER): touchstone::c, the shared library libtouchstone, of that module and what it
+# depends on. It exports the functions of the header and nothing else.
+function(touchstone_c_library module header)
+  set(root "${PROJECT_BINARY_DIR}/include-roots/c")
+  get_filename_component(file "${header}" NAME)
+  file(MAKE_DIRECTORY "${root}")
+  file(CREATE_LINK "${PROJECT_SOURCE_DIR}/${header}" "${root}/${file}" SYMBOLIC)
+  target_compile_definitions(touchstone_${module} PRIVATE TOUCHSTONE_VERSION="${PROJECT_VERSION}")
+  get_property(depends GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_DEPENDS)
+  list(TRANSFORM depends PREPEND touchstone_)
+  set(exports "${PROJECT_SOURCE_DIR}/cmake/libtouchstone.map")
+  add_library(touchstone_c SHARED "$<TARGET_OBJECTS:touchstone_${module}>")
+  add_library(touchstone::c ALIAS touchstone_c)
+  set_target_properties(
+    touchstone_c PROPERTIES OUTPUT_NAME touchstone EXPORT_NAME c VERSION ${PROJECT_VERSION} SOVERSION 0
+                            LINKER_LANGUAGE CXX LINK_DEPENDS "${exports}")
+  target_link_libraries(touchstone_c PRIVATE "$<BUILD_INTERFACE:touchstone_build>" ${depends})
+  target_link_options(touchstone_c PRIVATE "-Wl,--version-script=${exports}" -Wl,--as-needed)
+  target_include_directories(touchstone_c INTERFACE "$<BUILD_INTERFACE:${root}>"
+                                                    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+  set_property(GLOBAL PROPERTY TOUCHSTONE_C_HEADER "${header}")
+endfunction()

@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/capi/guard.h"
+#include "touchstone/symbolic/session.h"
+
+using touchstone::capi::guarded;
+using touchstone::capi::require;
+using touchstone::capi::text_argument;
+
+struct touchstone_scope {
+  std::vector<std::pair<std::string, touchstone::symbolic::Interval>> variables;
+  std::vector<std::string> assumptions;
+  touchstone::symbolic::Session session;
+};
+
+struct touchstone_simplified {
+  std::string text, low, high;
+  bool has_low = false, has_high = false;
+  std::size_t size = 0;
+};
+
+namespace {
+
+constexpr std::size_t kMostDigits = 4932;  // as of simplify --jsonl
+constexpr std::size_t kMostExpression = std::size_t{1} << 24;
+
+touchstone::symbolic::End end_of(const char* digits, const char* which) {
+  if (digits == nullptr) return {};
+  const std::string_view text = text_argument(digits, which, kMostDigits + 1);
+  const std::string_view number = text.substr(text.starts_with('-') ? 1 : 0);
+  if (number.empty() || number.find_first_not_of("0123456789") != std::string_view::npos)
+    throw touchstone::ParseError(
+        fmt::format("{}: '{}' is not a whole number; NULL is an open end", which, text));
+  return touchstone::symbolic::Int::from_digits(text);
+}
+
+}  // namespace
+
+touchstone_status touchstone_scope_new(touchstone_scope** scope) {
+  return guarded([&] {
+    require(scope, "scope");
+    *scope = new touchstone_scope;
+  });
+}
+
+void touchstone_scope_free(touchstone_scope* scope) { delete scope; }
+
+touchstone_status touchstone_scope_variable(touchstone_scope* scope, const char* name,
+                                            const char* low, const char* high) {
+  return guarded([&] {
+    require(scope, "scope");
+    std::string called(text_argument(name, "name", kMostExpression));
+    touchstone::symbolic::Interval range{end_of(low, "low"), end_of(high, "high")};
+    if (range.lo && range.hi && *range.hi < *range.lo)
+      throw touchstone::ParseError(
+          fmt::format("{}: no number lies in [{}, {}]", called, low, high));
+    const auto there =
+        std::ranges::find(scope->variables, called, [](const auto& v) { return v.first; });
+    if (there == scope->variables.end())
+      scope->variables.emplace_back(std::move(called), std::move(range));
+    else
+      there->second = std::move(range);
+  });
+}
+
+touchstone_status touchstone_scope_assume(touchstone_scope* scope, const char* condition) {
+  return guarded([&] {
+    require(scope, "scope");
+    scope->assumptions.emplace_back(text_argument(condition, "condition", kMostExpression));
+  });
+}
+
+touchstone_status touchstone_simplify(touchstone_scope* scope, const char* expression,
+                                      touchstone_simplified** simplified) {
+  return guarded([&] {
+    require(scope, "scope");
+    require(simplified, "simplified");
+    const touchstone::symbolic::Answer answer = scope->session.answer(
+        {scope->variables, scope->assumptions,
+         std::string(text_argument(expression, "expression", kMostExpression))});
+    auto made = std::make_unique<touchstone_simplified>();
+    made->text = answer.text;
+    made->size = answer.size;
+    made->has_low = answer.bounds.lo.has_value();
+    made->has_high = answer.bounds.hi.has_value();
+    if (made->has_low) made->low = answer.bounds.lo->str();
+    if (made->has_high) made->high = answer.bounds.hi->str();
+    *simplified = made.release();
+  });
+}
+
+void touchstone_simplified_free(touchstone_simplified* simplified) { delete simplified; }
+
+const char* touchstone_simplified_text(const touchstone_simplified* simplified) {
+  return simplified == nullptr ? nullptr : simplified->text.c_str();
+}
+
+const char* touchstone_simplified_low(const touchstone_simplified* simplified) {
+  return simplified != nullptr && simplified->has_low ? simplified->low.c_str() : nullptr;
+}
+
+const char* touchstone_simplified_high(const touchstone_simplified* simplified) {
+  return simplified != nullptr && simplified->has_high ? simplified->high.c_str() : nullptr;
+}
+
+size_t touchstone_simplified_size(const touchstone_simplified* simplified) {
+  return simplified == nullptr ? 0 : simplified->size;
+}
