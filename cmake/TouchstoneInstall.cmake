@@ -42,6 +42,7 @@ install(FILES "${PROJECT_BINARY_DIR}/touchstone.pc" DESTINATION "${CMAKE_INSTALL
 # As the tree has them, so that links between the pages hold.
 install(FILES README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT cli)
 install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT cli)
+install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
 
 if(TARGET touchstone)
   install(TARGETS touchstone RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)

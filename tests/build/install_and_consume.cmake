@@ -1,5 +1,5 @@
-# -DBUILD -DSOURCE -DWORK -DCXX -DFLAGS -DGENERATOR -DMAKE_PROGRAM: installs BUILD, builds and runs the consumer, and asks for
-# a component that does not exist.
+# -DBUILD -DSOURCE -DWORK -DCXX -DFLAGS -DGENERATOR -DMAKE_PROGRAM -DVERSION -DLIBDIR -DDOCDIR -DCCACHE: installs
+# BUILD, builds and runs the consumer, and asks for components that do not exist or need little. CCACHE may be empty.
 file(REMOVE_RECURSE "${WORK}")
 set(prefix "${WORK}/prefix")
 
@@ -38,36 +38,87 @@ endfunction()
 block_of(README.md readme.cpp)
 block_of(docs/define.md define.cpp "int main() {}\n")
 
+# What is the same as last time is compiled once.
+set(ENV{CCACHE_BASEDIR} "${WORK}")
+set(ENV{CCACHE_NOHASHDIR} 1)
 # The build tool of the project itself: no other need be there.
 set(tools -G "${GENERATOR}" "-DCMAKE_MAKE_PROGRAM=${MAKE_PROGRAM}" "-DCMAKE_CXX_COMPILER=${CXX}"
-          "-DCMAKE_PREFIX_PATH=${prefix}")
+          "-DCMAKE_PREFIX_PATH=${prefix}" "-DCMAKE_CXX_COMPILER_LAUNCHER=${CCACHE}")
 run("${CMAKE_COMMAND}" -S "${SOURCE}" -B "${WORK}/build" ${tools} "-DCMAKE_CXX_FLAGS=${FLAGS}"
-    "-DPAGES=${WORK}")
+    "-DPAGES=${WORK}" "-DEXAMPLES=${prefix}/${DOCDIR}/examples")
 run("${CMAKE_COMMAND}" --build "${WORK}/build")
-run("${WORK}/build/consumer")
-if(NOT out MATCHES "^54\n")
-  message(FATAL_ERROR "the consumer printed: ${out}")
+
+# prints(PROGRAM REGEX): exits with 0 and prints that.
+function(prints program regex)
+  run("${WORK}/build/${program}")
+  if(NOT out MATCHES "${regex}")
+    message(FATAL_ERROR "${program} printed: ${out}")
+  endif()
+endfunction()
+prints(examples/simplify_index "^row\nlane\n1\n0\n$")
+prints(examples/prove_rule "y < c: proved\n.*0 <= y: refuted, .*y = ")
+prints(examples/merge_views "^ShapeTracker[^\n]*\n2 views: ")
+prints(examples/judge_function "PASSED")
+prints(examples/train_net "^0 1 1 0 $")
+prints(readme "^7 11 9 13 $")
+prints(define "")
+prints(from_c "^${VERSION}\n$")
+
+# C as those without CMake have it.
+find_program(pkg_config pkg-config)
+if(pkg_config)
+  set(ENV{PKG_CONFIG_PATH} "${prefix}/${LIBDIR}/pkgconfig")
+  run("${pkg_config}" --modversion touchstone)
+  if(NOT out MATCHES "^${VERSION}\n$")
+    message(FATAL_ERROR "touchstone.pc has version ${out}")
+  endif()
+  run("${pkg_config}" --cflags --libs touchstone)
+  separate_arguments(words UNIX_COMMAND "${out} ${FLAGS}")
+  run("${CXX}" -x c++ "${SOURCE}/from_c.cpp" -x none ${words} "-Wl,-rpath,${prefix}/${LIBDIR}" -o "${WORK}/by_pkg_config")
+  run("${WORK}/by_pkg_config")
 endif()
 
-run("${WORK}/build/readme")
-if(NOT out MATCHES "^7 11 9 13 $")
-  message(FATAL_ERROR "the program of README.md printed: ${out}")
-endif()
-run("${WORK}/build/define")
+# Pages and adapters are where the command and the pages say.
+foreach(file ${DOCDIR}/README.md ${DOCDIR}/docs/README.md ${DOCDIR}/docs/measured/performance.md
+             share/touchstone/backends/numpy_backend.py share/touchstone/backends/line_protocol.py)
+  if(NOT EXISTS "${prefix}/${file}")
+    message(FATAL_ERROR "${file} was not installed")
+  endif()
+endforeach()
 
-run("${WORK}/build/consumer_test")
 # 4: a plugin that supports nothing has nothing checked.
 run_to(4 "${prefix}/bin/touchstone" judge --plugin "${WORK}/build/libplugin.so" --ops neg --dtypes f32)
 if(NOT out MATCHES "on nothing under profile glibc")
   message(FATAL_ERROR "the plugin of the consumer gave: ${out}")
 endif()
 
-file(WRITE "${WORK}/wrong/CMakeLists.txt"
-     "cmake_minimum_required(VERSION 3.22)\nproject(wrong LANGUAGES CXX)\n"
-     "find_package(touchstone 0.1 CONFIG REQUIRED COMPONENTS nosuchthing)\n")
-execute_process(
-  COMMAND "${CMAKE_COMMAND}" -S "${WORK}/wrong" -B "${WORK}/wrong/build" ${tools}
-  RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE error)
-if(status EQUAL 0 OR NOT error MATCHES "nosuchthing")
-  message(FATAL_ERROR "an unknown component was not refused: ${error}")
+# configured(NAME LINES): how configuring such a project ends.
+function(configured name lines)
+  file(WRITE "${WORK}/${name}/CMakeLists.txt"
+       "cmake_minimum_required(VERSION 3.22)\nproject(${name} LANGUAGES CXX)\n${lines}")
+  execute_process(
+    COMMAND "${CMAKE_COMMAND}" -S "${WORK}/${name}" -B "${WORK}/${name}/build" ${tools}
+            -DCMAKE_DISABLE_FIND_PACKAGE_Eigen3=ON
+    RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE error)
+  set(status "${status}" PARENT_SCOPE)
+  set(error "${error}" PARENT_SCOPE)
+endfunction()
+
+# Two refusals and a project that goes without Eigen, for the price of one.
+configured(
+  wrong "find_package(touchstone 0.1 CONFIG COMPONENTS nosuchthing)
+if(NOT touchstone_NOT_FOUND_MESSAGE MATCHES \"no component 'nosuchthing'; there are: base .* c$\")
+  message(FATAL_ERROR \"an unknown component: \${touchstone_NOT_FOUND_MESSAGE}\")
+endif()
+find_package(touchstone 0.1 CONFIG COMPONENTS interp)
+if(touchstone_FOUND)
+  message(FATAL_ERROR \"interp was found without Eigen\")
+endif()
+find_package(touchstone 0.1 CONFIG REQUIRED COMPONENTS symbolic shapetracker define prove c)
+file(WRITE main.cpp \"int main() {}\")
+add_executable(main main.cpp)
+target_link_libraries(main PRIVATE touchstone::symbolic touchstone::shapetracker touchstone::define touchstone::prove)
+")
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${error}")
 endif()

@@ -1,0 +1,5 @@
+#include <cstdio>
+
+#include <touchstone.h>
+
+int main() { std::puts(touchstone_version()); }
