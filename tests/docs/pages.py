@@ -18,7 +18,7 @@ import subprocess
 import sys
 
 # Text in which the words that pages use may stand: everything but the pages and this folder.
-ROOTS = ("symbolic", "shapetracker", "lib", "interp", "fuzz", "cli", "cmake", "tests", ".ci", "dev",
+ROOTS = ("symbolic", "shapetracker", "lib", "interp", "fuzz", "cli", "cmake", "examples", "tests", ".ci", "dev",
          "CMakeLists.txt", "CMakePresets.json")
 OTHERS = {"NPY_DISABLE_CPU_FEATURES"}  # names of others
 
