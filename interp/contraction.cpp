@@ -204,6 +204,7 @@ class Marker {
       case Op::Add:
       case Op::Sub:
         c.adds = 3;
+        c.is_product = doubles(id, node);
         if (is_zero(constant(id, node, 1))) c.passes |= 1U;
         if (is_zero(constant(id, node, 0))) c.passes |= 2U;
         break;
@@ -223,13 +224,9 @@ class Marker {
         c.is_product = is_zero(constant(id, node, 2));
         if (c.is_product) c.passes = c.adds & 3U;  // 1 * b + 0 is b
         break;
-      case Op::Max: {  // of one value twice
-        const Region& region = program_.regions[static_cast<std::size_t>(id)];
-        const LazyOp* a = region.nodes[static_cast<std::size_t>(node.src[0])].origin;
-        const LazyOp* b = region.nodes[static_cast<std::size_t>(node.src[1])].origin;
-        if (a == b || a->hash() == b->hash()) c.passes = 3;
+      case Op::Max:  // of one value twice
+        if (same(id, node.src[0], node.src[1])) c.passes = 3;
         break;
-      }
       case Op::ReduceSum:
       case Op::ReduceMax:
         c.passes = node.terms == 1 ? 1 : 0;
@@ -241,6 +238,21 @@ class Marker {
       TOUCHSTONE_CASES_NOT_COMPUTED:
         break;
     }
+  }
+
+  bool same(int id, int a, int b) const {
+    const Region& region = program_.regions[static_cast<std::size_t>(id)];
+    const LazyOp* const x = region.nodes[static_cast<std::size_t>(a)].origin;
+    const LazyOp* const y = region.nodes[static_cast<std::size_t>(b)].origin;
+    return x == y || x->hash() == y->hash();
+  }
+
+  // x + x and x - -x, which compilers take for x * 2.
+  bool doubles(int id, const ProgramNode& node) const {
+    if (node.op == Op::Add) return same(id, node.src[0], node.src[1]);
+    const Region& region = program_.regions[static_cast<std::size_t>(id)];
+    const ProgramNode& y = region.nodes[static_cast<std::size_t>(node.src[1])];
+    return y.op == Op::Neg && same(id, node.src[0], y.src[0]);
   }
 
   void find_product(int id, std::size_t i) {

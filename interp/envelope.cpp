@@ -101,6 +101,8 @@ class Envelope {
       fxn(plain_, out.lo);
       if (contracts && c.is_addend && node.op == Op::Mul)
         mark_inexact(*operands[0], *operands[1], out, form_ != Form::Interval && !c.is_summed);
+      else if (contracts && doubles_unrounded(node))
+        mark_doubled(*operands[0], out, form_ != Form::Interval);
       else if (unrounded)
         hand_on_inexact(node, operands, out);
     } else if (node.op == Op::Cast) {

@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "touchstone/interp/unrounded_products.h"
+
 // N is an integer or an integral_constant: loops without branches over arrays on the stack, for the
 // compiler to make vectors of. A lane of `ok` has all bits set where its element may be answered
 // here.
@@ -200,6 +202,7 @@ void apply_interval_rows(const ProgramNode& node, const Profile& profile,
     return;
   const bool hands_on = node.op == Op::Mul || node.op == Op::Max;
   if ((hands_on && node.contraction.passes != 0) || node.contraction.flips_fused) return;
+  if (profile.contracts && doubles_unrounded(node)) return;
   const bool unrounded = node.op == Op::Mul && node.contraction.is_addend && profile.contracts;
   switch (node.op) {
     case Op::Mul:

@@ -86,10 +86,14 @@ void map2(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, L
 }
 
 template <class T, class F>
-void add_terms(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out,
-               const Done& done, F f) {
+void add_terms(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
+               const LegalBlock& b, LegalBlock& out, const Done& done, F f) {
+  const bool doubles = allow.profile().contracts && doubles_unrounded(node);
   each(out, done, [&](std::int64_t i) {
-    out.set<T>(i, allow.result(f(allow.operand(addend<T>(a, i)), allow.operand(addend<T>(b, i)))));
+    Legal<T> sum = f(allow.operand(addend<T>(a, i)), allow.operand(addend<T>(b, i)));
+    if constexpr (is_float_storage<T>)  // x * 2 is rounded only where it overflows
+      if (doubles && (sum.has_infinity() || is_saturated(sum))) sum = not_rounded(sum);
+    out.set<T>(i, allow.result(sum));
   });
 }
 
@@ -215,9 +219,9 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
         out.set<T>(i, legal::neg(operand<T>(node, 0, *in[0], i)));
       });
     case Op::Add:
-      return add_terms<T>(allow, *in[0], *in[1], out, done, legal::add<T>);
+      return add_terms<T>(node, allow, *in[0], *in[1], out, done, legal::add<T>);
     case Op::Sub:
-      return add_terms<T>(allow, *in[0], *in[1], out, done, legal::sub<T>);
+      return add_terms<T>(node, allow, *in[0], *in[1], out, done, legal::sub<T>);
     case Op::Mul:
       return multiply<T>(node, allow, *in[0], *in[1], out, done);
     case Op::Max:

@@ -8,13 +8,15 @@
 namespace touchstone::interp {
 namespace {
 
-template <class T>
-void mark_typed(const LegalBlock& a, const LegalBlock& b, LegalBlock& out, bool with_balls) {
-  const T *x = a.lo.begin<T>(), *y = b.lo.begin<T>(), *p = out.lo.begin<T>();
+// `exact(i)` says whether p is; `made(x, y)` is the exact one.
+template <class T, class Exact, class Made>
+void mark_typed(const T* x, const T* y, LegalBlock& out, bool with_balls, Exact is_exact,
+                Made made) {
+  const T* p = out.lo.begin<T>();
   bool any = false;
   out.inexact.resize(static_cast<std::size_t>(out.count()));
   for (std::int64_t i = 0; i < out.count(); ++i) {
-    const bool exact = legal::is_exact_product(x[i], y[i], p[i]);
+    const bool exact = is_exact(i);
     out.inexact[static_cast<std::size_t>(i)] = exact ? 0 : 1;
     any = any || !exact;
   }
@@ -27,8 +29,8 @@ void mark_typed(const LegalBlock& a, const LegalBlock& b, LegalBlock& out, bool 
     return std::isfinite(value) ? Ball{value, 0} : Ball::unknown();
   };
   for (std::int64_t i = 0; i < out.count(); ++i) {
-    const Ball product = ball::mul(point(x[i]), point(y[i]));
-    out.balls.push_back(out.unrounded(i) ? ball::rounded(product, unit) : point(p[i]));
+    out.balls.push_back(out.unrounded(i) ? ball::rounded(made(point(x[i]), point(y[i])), unit)
+                                         : point(p[i]));
   }
 }
 
@@ -60,7 +62,28 @@ class OneTerm : public LegalReducer {
 
 void mark_inexact(const LegalBlock& a, const LegalBlock& b, LegalBlock& out, bool with_balls) {
   with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
-    if constexpr (is_float_storage<T>) mark_typed<T>(a, b, out, with_balls);
+    if constexpr (is_float_storage<T>) {
+      const T *x = a.lo.begin<T>(), *y = b.lo.begin<T>(), *p = out.lo.begin<T>();
+      mark_typed(
+          x, y, out, with_balls,
+          [&](std::int64_t i) { return legal::is_exact_product(x[i], y[i], p[i]); }, ball::mul);
+    }
+  });
+}
+
+void mark_doubled(const LegalBlock& a, LegalBlock& out, bool with_balls) {
+  with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (is_float_storage<T>) {
+      const T *x = a.lo.begin<T>(), *p = out.lo.begin<T>();
+      const auto number = [](T v) { return static_cast<double>(scalar::detail::computing(v)); };
+      mark_typed(
+          x, x, out, with_balls,
+          [&](std::int64_t i) {
+            return !std::isfinite(number(x[i])) ||
+                   (std::isfinite(number(p[i])) && number(p[i]) == 2 * number(x[i]));
+          },
+          ball::add);
+    }
   });
 }
 

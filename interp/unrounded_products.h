@@ -42,6 +42,12 @@ Legal<T> operand(const ProgramNode& node, std::size_t k, const LegalBlock& block
   return node.contraction.reads_unrounded(k) ? addend<T>(block, i) : block.get<T>(i);
 }
 
+/// Whether it is x + x, that is x * 2, and an addition may take the product as it is.
+inline bool doubles_unrounded(const ProgramNode& node) {
+  return (node.op == Op::Add || node.op == Op::Sub) && node.contraction.is_product &&
+         node.contraction.is_addend;
+}
+
 /// Whether a product with this leaves the other operand as it is, but for its sign.
 template <class T>
 bool is_one(const Legal<T>& x) {
@@ -51,6 +57,9 @@ bool is_one(const Legal<T>& x) {
 /// Marks the products of a determined block that are not the exact ones, so that not rounding them
 /// changes something; with their radii where `with_balls`. Nothing where there are none.
 void mark_inexact(const LegalBlock& a, const LegalBlock& b, LegalBlock& out, bool with_balls);
+
+/// The same of x + x, of which the infinite are not exact.
+void mark_doubled(const LegalBlock& x, LegalBlock& out, bool with_balls);
 
 /// The same of nodes that hand such products on, one operand of determined ones for each element.
 void hand_on_inexact(const ProgramNode& node, std::span<const LegalBlock* const> in,

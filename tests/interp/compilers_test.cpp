@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -51,6 +52,25 @@ class Expression {
   const LazyOpPtr& kernel() const { return kernel_; }
   std::vector<Buffer*> inputs() const { return test::raw(inputs_); }
   DType dtype() const { return node(root_).dtype; }
+  /// What the element reads.
+  std::string read_at(std::int64_t element) const {
+    std::string text;
+    for (std::size_t i = 1; i < inputs_.size(); ++i) {
+      const Buffer& b = *inputs_[i];
+      const std::size_t width = itemsize(b.dtype());
+      const std::int64_t n = b.size() / kElements;
+      text += fmt::format("i{}:", i);
+      for (std::int64_t k = element * n; k < (element + 1) * n; ++k) {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits,
+                    static_cast<const char*>(b.memory()) + static_cast<std::size_t>(k) * width,
+                    width);
+        text += " " + Scalar::from_bits(b.dtype(), bits).str();
+      }
+      text += '\n';
+    }
+    return text;
+  }
 
   std::string c(const std::string& name, Style style) const {
     std::string text = "void " + name + "(void* const* b, const long* v, long p, long q) {\n";
@@ -422,7 +442,8 @@ void run_batch(const Setting& setting, const std::vector<Expression>& all,
     if (++counts.illegal <= 3)
       ADD_FAILURE() << setting.str() << '\n'
                     << v.str() << '\n'
-                    << all[i].c("f", setting.style) << str(all[i].kernel());
+                    << all[i].read_at(v.index) << all[i].c("f", setting.style)
+                    << str(all[i].kernel());
   }
 }
 
@@ -431,6 +452,7 @@ TEST(Compilers, WhatTheyMakeOfExpressionsIsLegal) {
   const char* wanted = std::getenv("TOUCHSTONE_COMPILER_EXPRESSIONS");
   const std::int64_t count = wanted != nullptr ? std::atoll(wanted) : kUsual;
   const char* seed = std::getenv("TOUCHSTONE_COMPILER_SEED");
+  const char* only = std::getenv("TOUCHSTONE_COMPILER_SETTING");
   const std::uint64_t first = seed != nullptr ? std::strtoull(seed, nullptr, 10) : 1;
   const auto folder =
       std::filesystem::temp_directory_path() / fmt::format("touchstone-compilers-{}", ::getpid());
@@ -443,6 +465,7 @@ TEST(Compilers, WhatTheyMakeOfExpressionsIsLegal) {
       for (std::int64_t i = 0; i < size; ++i)
         all.emplace_back(first * 1'000'000'007 + static_cast<std::uint64_t>(at + i), with_float16);
       for (const Setting& setting : settings()) {
+        if (only != nullptr && setting.str() != only) continue;
         if (setting.compiler.empty() == with_float16) continue;  // libtcc has no _Float16
         if (!setting.compiler.empty() && process::find_program(setting.compiler).empty()) continue;
         try {

@@ -176,6 +176,52 @@ TEST(Profile, ProductsThatAreAddedMayStayUnrounded) {
   EXPECT_EQ(judged<float>(Profile(), value, whole, {steps(15.1F, 1)}), Outcome::Fail);
 }
 
+// x + x is x * 2 to a compiler, which matters where the double overflows.
+TEST(Profile, TwiceANumberIsAProductThatMayStayUnrounded) {
+  Profile rounds;
+  rounds.contracts = false;
+  const auto x = in(1, 1), c = in(2, 1);
+  const auto plus = [](const LazyOpPtr& a, const LazyOpPtr& b) {
+    return LazyOp::binary(Op::Add, a, b);
+  };
+  const LazyOpPtr twice[] = {plus(x, x), LazyOp::binary(Op::Sub, x, LazyOp::unary(Op::Neg, x))};
+  const auto with = [&](float a, float b) {
+    return std::vector<BufferPtr>{test::buffer<float>({a}), test::buffer<float>({b})};
+  };
+  for (const LazyOpPtr& t : twice)
+    for (const Profile& p : {Profile(), rounds}) {
+      const auto sum = plus(t, c);
+      const float fused = std::fma(3e38F, 2.0F, -3.2e38F);
+      EXPECT_NE(judged<float>(p, sum, with(3e38F, -3.2e38F), {kProfileInf}), Outcome::Fail);
+      EXPECT_EQ(judged<float>(p, sum, with(3e38F, -3.2e38F), {fused}) != Outcome::Fail,
+                p.contracts);
+      EXPECT_EQ(judged<float>(p, sum, with(3e38F, -3.2e38F), {-fused}), Outcome::Fail);
+      // Where it does not overflow it is exact, and there is one answer.
+      EXPECT_EQ(judged<float>(p, sum, with(1.1F, 0.3F), {1.1F + 1.1F + 0.3F}), Outcome::Pass);
+      EXPECT_EQ(judged<float>(p, sum, with(1.1F, 0.3F), {steps(1.1F + 1.1F + 0.3F, 1)}),
+                Outcome::Fail);
+      EXPECT_EQ(judged<float>(p, t, with(3e38F, 0), {std::numeric_limits<float>::max()}),
+                Outcome::Fail);
+      // Of an interval, and in a sum.
+      const auto power = LazyOp::unary(Op::Exp2, x);
+      const float high = std::fma(std::exp2(127.75F), 2.0F, -3.2e38F);
+      EXPECT_EQ(judged<float>(p, plus(plus(power, power), c), with(127.75F, -3.2e38F), {high}) !=
+                    Outcome::Fail,
+                p.contracts);
+    }
+  // In a wider type where the values are narrow.
+  Profile excess;
+  excess.excess = DType::Float32;
+  const auto narrow = [](int i) {
+    return LazyOp::load(i, DType::BFloat16, ShapeTracker::contiguous({1}));
+  };
+  const auto sum = plus(plus(narrow(1), narrow(1)), narrow(2));
+  using test::buffer;
+  const std::vector<BufferPtr> inputs{buffer<bfloat16>({to_bfloat16(-3e38F)}),
+                                      buffer<bfloat16>({to_bfloat16(3e38F)})};
+  EXPECT_NE(judged<bfloat16>(excess, sum, inputs, {to_bfloat16(-3e38F)}), Outcome::Fail);
+}
+
 TEST(Profile, MaxOfNanIsAsDeclared) {
   Profile number, either;
   number.max = MaxOfNan::NumberWins;
