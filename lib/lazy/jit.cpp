@@ -150,6 +150,7 @@ void TinyJit::check(std::span<const LazyBufferPtr> inputs, const symbolic::Value
   if (inputs.size() != inputs_.size())
     throw Error(
         fmt::format("jit: {} inputs given, captured with {}", inputs.size(), inputs_.size()));
+  std::unordered_map<const Buffer*, std::size_t> memory;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     const LazyBuffer& given = *inputs[i];
     const Input& wanted = inputs_[i];
@@ -166,10 +167,9 @@ void TinyJit::check(std::span<const LazyBufferPtr> inputs, const symbolic::Value
           fmt::format("jit: input {} is seen through another view than the captured one; "
                       "make both contiguous()",
                       i));
-    for (std::size_t j = 0; j < i; ++j)
-      if (inputs[j]->realized() == given.realized())
-        throw Error(
-            fmt::format("jit: input {} is the same memory as input {}; copy one of them", i, j));
+    if (const auto [first, fresh] = memory.emplace(given.realized().get(), i); !fresh)
+      throw Error(fmt::format("jit: input {} is the same memory as input {}; copy one of them", i,
+                              first->second));
   }
   const bool same =
       values.size() == values_.size() &&

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -54,7 +56,7 @@ Tensor apply(std::initializer_list<Tensor> inputs, Args&&... args) {
 
 /// The node that a Tensor is a handle to: its values, and how they came to be.
 struct TensorNode : std::enable_shared_from_this<TensorNode> {
-  explicit TensorNode(LazyBufferPtr values) : data(std::move(values)) {}
+  explicit TensorNode(LazyBufferPtr values) : data(std::move(values)), number(++made_) {}
   ~TensorNode();  // iterative: a graph of any depth may end here
   TensorNode(const TensorNode&) = delete;
   TensorNode& operator=(const TensorNode&) = delete;
@@ -64,9 +66,15 @@ struct TensorNode : std::enable_shared_from_this<TensorNode> {
   bool requires_grad = false;
   bool given = false;  // the values are the host's, put into the memory when it was made
   std::unique_ptr<Function> function;  // null for leaves
-  Origin origin;  // of the function
+  Origin origin;                       // of the function
   std::vector<std::shared_ptr<TensorNode>> parents;
   std::vector<LazyBufferPtr> inputs;  // the parents' values when the function was applied
+
+  const std::uint64_t number;  // of all nodes, in the order in which they were made
+  static std::uint64_t last_number() { return made_; }
+
+ private:
+  inline static std::atomic<std::uint64_t> made_ = 0;
 };
 
 }  // namespace touchstone

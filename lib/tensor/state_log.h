@@ -4,7 +4,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "touchstone/tensor/tensor.h"
+#include "touchstone/tensor/function.h"
 
 namespace touchstone {
 
@@ -12,7 +12,7 @@ namespace touchstone {
 /// must do again at each replay, or cannot. Logs nest; what the inner notes the outer notes too.
 class StateLog {
  public:
-  StateLog() : outer_(current_) { current_ = this; }
+  StateLog() : outer_(current_), before_(TensorNode::last_number()) { current_ = this; }
   ~StateLog() { current_ = outer_; }
   StateLog(const StateLog&) = delete;
   StateLog& operator=(const StateLog&) = delete;
@@ -24,6 +24,12 @@ class StateLog {
   void assigned(const std::shared_ptr<TensorNode>& node) {
     if (seen_.insert(node.get()).second) assigned_.push_back(node);
     if (outer_ != nullptr) outer_->assigned(node);
+  }
+  /// The values of `node` are used.
+  void read(const std::shared_ptr<TensorNode>& node) {
+    if (node->number > before_) return;
+    if (read_seen_.insert(node.get()).second) read_.push_back(node);
+    if (outer_ != nullptr) outer_->read(node);
   }
   /// A first gradient was put at `node`.
   void began_gradient(const TensorNode& node) {
@@ -37,12 +43,15 @@ class StateLog {
 
   /// Each once, in the order of their first assignments.
   const std::vector<std::shared_ptr<TensorNode>>& all_assigned() const { return assigned_; }
+  /// The same of those that were there before and whose values were used.
+  const std::vector<std::shared_ptr<TensorNode>>& all_read() const { return read_; }
 
  private:
   static inline thread_local StateLog* current_ = nullptr;
   StateLog* outer_;
-  std::vector<std::shared_ptr<TensorNode>> assigned_;
-  std::unordered_set<const TensorNode*> seen_, gradients_;
+  std::uint64_t before_;  // number of the last node that was there before
+  std::vector<std::shared_ptr<TensorNode>> assigned_, read_;
+  std::unordered_set<const TensorNode*> seen_, read_seen_, gradients_;
 };
 
 }  // namespace touchstone

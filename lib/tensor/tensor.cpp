@@ -78,7 +78,11 @@ Tensor Tensor::from_bytes(DType dtype, std::span<const std::byte> bytes, const S
   return made;
 }
 
-const LazyBufferPtr& Tensor::lazy() const { return node_->data; }
+const LazyBufferPtr& Tensor::lazy() const {
+  if (StateLog* const log = StateLog::current()) log->read(node_);
+  return node_->data;
+}
+const LazyBufferPtr& Tensor::values() const { return node_->data; }
 bool Tensor::requires_grad() const { return node_->requires_grad; }
 
 std::int64_t Tensor::size(int axis) const {
@@ -166,6 +170,13 @@ Tensor& Tensor::set_requires_grad(bool wanted) {
 
 std::optional<Tensor> Tensor::grad() const {
   if (node_->gradient == nullptr) return std::nullopt;
+  if (const StateLog* const log = StateLog::current();
+      log != nullptr && !log->knows_gradient(*node_))
+    throw Error(fmt::format(
+        "grad: a function that is noted by a TensorJit reads a gradient from before, of shape {}, "
+        "which would be the same at each replay; call backward() in the function, or give the "
+        "gradient as an input",
+        str(node_->data->shape())));
   return Tensor(node_->gradient);
 }
 

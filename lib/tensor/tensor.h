@@ -76,13 +76,13 @@ class Tensor {
 
   // Properties.
   const LazyBufferPtr& lazy() const;
-  const Shape& shape() const { return lazy()->shape(); }
-  int rank() const { return lazy()->rank(); }
+  const Shape& shape() const { return values()->shape(); }
+  int rank() const { return values()->rank(); }
   /// Size of one axis, which must be a number.
   std::int64_t size(int axis) const;
   std::int64_t elements() const;
-  DType dtype() const { return lazy()->dtype(); }
-  const std::string& device() const { return lazy()->device(); }
+  DType dtype() const { return values()->dtype(); }
+  const std::string& device() const { return values()->device(); }
   const std::shared_ptr<TensorNode>& node() const { return node_; }
 
   // Values.
@@ -248,7 +248,8 @@ class Tensor {
  private:
   static Tensor from_bytes(DType dtype, std::span<const std::byte> bytes, const Shape& shape,
                            const std::string& device);
-  BufferPtr host_ready() const;  // realized, contiguous memory
+  BufferPtr host_ready() const;         // realized, contiguous memory
+  const LazyBufferPtr& values() const;  // as lazy(), where only the form is asked for
 
   std::shared_ptr<TensorNode> node_;
 };

@@ -34,7 +34,13 @@ bool is_empty(const TensorNode& node) {
 
 }  // namespace
 
-// Tensors that the function assigns to are inputs and results too, behind the others.
+bool is_known(const TensorNode& node) {
+  return std::ranges::all_of(node.data->shape(), [](const sint& n) { return n.is_int(); });
+}
+
+// Tensors that the function assigns to are inputs and results too, behind the others; those that it
+// reads are inputs, behind these. What is no memory yet when the kernels are noted, such as a
+// constant, is part of them: where it becomes another one, all is noted again.
 struct TensorJit::Captured {
   using Function = std::function<Tensors(std::span<const Tensor>)>;
   explicit Captured(Function given)
@@ -61,6 +67,10 @@ struct TensorJit::Captured {
               "jit: the function assigns to a tensor of shape {} in its second call, not in its "
               "first; what it assigns to must not change from call to call",
               str(node->data->shape())));
+    if (!capturing && !others_note && jit.captured() == 0) reads = read_only(log);
+    if (capturing)
+      for (const auto& node : log.all_read())
+        if (!is_input(node)) parts.emplace_back(node, node->data);
     results = made.size();
     TinyJit::Tensors values;
     for (const Tensor& t : made) values.push_back(t.lazy());
@@ -68,7 +78,31 @@ struct TensorJit::Captured {
     return values;
   }
 
+  bool is_input(const std::shared_ptr<TensorNode>& node) const {
+    return std::ranges::find(states, node) != states.end() ||
+           std::ranges::find(reads, node) != reads.end();
+  }
+
+  // Those that are not among the states, have elements, and memory or what is to be computed.
+  std::vector<std::shared_ptr<TensorNode>> read_only(const StateLog& log) const {
+    std::vector<std::shared_ptr<TensorNode>> all;
+    for (const auto& node : log.all_read())
+      if (std::ranges::find(states, node) == states.end() && !is_empty(*node) && is_known(*node) &&
+          !node->data->is_const_base())
+        all.push_back(node);
+    return all;
+  }
+
+  void reset() {
+    jit.reset();
+    states.clear();
+    reads.clear();
+    parts.clear();
+  }
+
   Tensors call(std::span<const Tensor> given, const symbolic::Values& values) {
+    if (std::ranges::any_of(parts, [](const auto& p) { return p.first->data != p.second; }))
+      reset();
     TinyJit::Tensors all;
     std::unordered_set<const Buffer*> taken;
     for (const Tensor& t : given) {
@@ -76,9 +110,10 @@ struct TensorJit::Captured {
       if (input->is_const_base()) input = input->contiguous();  // memory, which a replay replaces
       all.push_back(std::move(input));
     }
-    if (!states.empty()) realize(std::span<const LazyBufferPtr>(all), values);
+    if (!states.empty() || !reads.empty()) realize(std::span<const LazyBufferPtr>(all), values);
     for (const LazyBufferPtr& input : all) taken.insert(input->realized().get());
-    for (const auto& node : states) all.push_back(node->data = apart(node->data, taken));
+    for (const auto* of : {&states, &reads})
+      for (const auto& node : *of) all.push_back(node->data = apart(node->data, taken));
     inputs = given.size();
     others_note = lazy::CacheCollector::current() != nullptr;
     outermost = StateLog::current() == nullptr;
@@ -93,7 +128,8 @@ struct TensorJit::Captured {
 
   Function function;
   TinyJit jit;
-  std::vector<std::shared_ptr<TensorNode>> states;  // of the first call
+  std::vector<std::shared_ptr<TensorNode>> states, reads;  // of the first call
+  std::vector<std::pair<std::shared_ptr<TensorNode>, LazyBufferPtr>> parts;
   std::size_t inputs = 0, results = 0;
   bool others_note = false;  // a jit whose function calls this one notes its kernels
   bool outermost = true;     // and that is no TensorJit
@@ -116,10 +152,7 @@ TensorJit& TensorJit::operator=(TensorJit&&) noexcept = default;
 
 std::size_t TensorJit::captured() const { return captured_->jit.captured(); }
 
-void TensorJit::reset() {
-  captured_->jit.reset();
-  captured_->states.clear();
-}
+void TensorJit::reset() { captured_->reset(); }
 
 TensorJit::Tensors TensorJit::operator()(std::span<const Tensor> inputs,
                                          const symbolic::Values& values) {

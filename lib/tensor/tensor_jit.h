@@ -13,10 +13,11 @@ namespace touchstone {
 /// A TinyJit (lazy/jit.h) of tensors: the first call runs the function, the second notes its
 /// kernels, each later call runs these on its own inputs.
 ///
-/// Tensors that the function assigns to, itself or through an optimizer or a layer, are read as
-/// they are when a call begins and have their new values after it, so a step of training may be
-/// such a function. Other tensors it uses beside its inputs have the values of the second call,
-/// those that somebody assigns to later, too. What it does beside computing and assigning, print or
+/// Tensors that the function uses beside its inputs are read as they are when a call begins; those
+/// that it assigns to, itself or through an optimizer or a layer, have their new values after it.
+/// So a step of training may be such a function, and another one that evaluates the same network.
+/// Where one that was a constant when the kernels were noted, such as zeros(), is assigned to
+/// elsewhere, the function is built again. What it does beside computing and assigning, print or
 /// set a gradient, is done twice, not at each call.
 ///
 /// Inputs of a call have the shapes, dtypes, devices and views of those of the second; a size that
@@ -35,7 +36,8 @@ class TensorJit {
   /// The realized results, new tensors each time. Throws Error that says which input differs from
   /// the one noted, that one is given twice, that nothing was computed, that a variable is new or
   /// missing, that the function draws random numbers, which would be the same at each replay, that
-  /// it adds to a gradient from before, or that it assigns to other tensors than at its first call.
+  /// it adds to a gradient from before or reads one, or that it assigns to other tensors than at
+  /// its first call.
   Tensors operator()(std::span<const Tensor> inputs, const symbolic::Values& values = {});
   /// Of a function of one tensor that gives one. Throws Error where it gives several.
   Tensor operator()(const Tensor& input, const symbolic::Values& values = {});

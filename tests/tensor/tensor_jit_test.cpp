@@ -1,5 +1,7 @@
 #include "touchstone/tensor/tensor_jit.h"
 
+#include <functional>
+
 #include <gmock/gmock.h>
 
 #include "../support/error_of.h"
@@ -119,23 +121,6 @@ TEST_F(JitOfTensors, WhatItAssignsIsReadAndWrittenAtEachCall) {
   EXPECT_EQ(built, 2);
 }
 
-TEST_F(JitOfTensors, StatesThatShareMemoryPart) {
-  Tensor a = of({1, 2}, {2}), b = of({0, 0}, {2});
-  b.assign(a);
-  TensorJit step([&](const Tensor& in) {
-    a.assign(a + in);
-    b.assign(b * 2.0);
-    return a + b;
-  });
-  const Tensor one = of({1, 1}, {2});
-  const float wanted[] = {4, 7, 12, 21};
-  for (const float w : wanted) EXPECT_EQ(step(one).read<float>()[0], w);
-  EXPECT_EQ(a.read<float>(), (Floats{5, 6}));
-  EXPECT_EQ(b.read<float>(), (Floats{16, 32}));
-  EXPECT_EQ(step(a).read<float>(), (Floats{10 + 32, 12 + 64}));  // as a value, then as a state
-  EXPECT_EQ(one.read<float>(), (Floats{1, 1}));
-}
-
 // A step of training: the loss, and all that it changes.
 struct Training {
   Training(std::uint64_t seed, const std::string& kind, const std::string& where)
@@ -163,6 +148,98 @@ struct Training {
   nn::Linear last;
   std::unique_ptr<optim::Optimizer> optimizer;
 };
+
+// Beside a jitted step of training, after what others assign, and of what was a constant before.
+TEST_F(JitOfTensors, WhatItReadsIsAsItIsWhenACallBegins) {
+  Training trained(5, "SGD", "CPU");
+  TensorJit step(
+      [&](std::span<const Tensor> in) { return TensorJit::Tensors{trained.step(in[0], in[1])}; });
+  int built = 0;
+  const auto net = [&](const Tensor& x) {
+    return trained.last(trained.norm(trained.first(x), nn::Mode::Evaluate).relu());
+  };
+  TensorJit eval([&](const Tensor& x) {
+    ++built;
+    return net(x);
+  });
+  Generator data(9);
+  Floats before;
+  for (int i = 0; i < 6; ++i) {
+    const Tensor x = data.normal({7, 6});
+    const Floats now = eval(x).read<float>();
+    EXPECT_EQ(now, net(x).read<float>()) << i;
+    EXPECT_NE(now, before);
+    before = now;
+    step(std::vector{x, data.randint({7}, 0, 3)});
+    if (i == 3) trained.last.weight.assign(Tensor::zeros_like(trained.last.weight));
+    if (i == 4) trained.first.weight.assign(trained.first.weight * 2.0);
+  }
+  EXPECT_GT(eval.captured(), 0u);
+  EXPECT_LE(built, 4);  // the constants of BatchNorm have memory after the first step
+}
+
+TEST_F(JitOfTensors, ReadsConstantsViewsAndSharedMemoryAsTheyAre) {
+  Tensor zero = Tensor::zeros({2}), turned = of({1, 2, 3, 4}, {2, 2}).transpose(),
+         twin = of({5, 6}, {2}), other = twin.detach(), late = of({1, 1}, {2}) * 3.0;
+  int built = 0;
+  TensorJit jit([&](const Tensor& x) {
+    ++built;
+    return x + zero + turned.sum(std::vector{0}) + twin * other + late;
+  });
+  const auto plain = [&](const Tensor& x) {
+    return x + zero + turned.sum(std::vector{0}) + twin * other + late;
+  };
+  const Tensor x = of({10, 20}, {2});
+  const std::function<void()> changes[] = {
+      [] {},
+      [] {},
+      [] {},
+      [&] {
+        twin.assign(of({-1, -2}, {2}));
+      },
+      [&] { other.assign(Tensor::full({2}, 7.0)); },
+      [&] {
+        turned.assign(of({0, 1, 0, 1}, {2, 2}));
+      },
+      [&] { late.assign(late * 2.0); },
+      [&] {
+        zero.assign(of({100, 200}, {2}));
+      },
+      [] {},
+      [] {},
+      [&] { zero.assign(Tensor::zeros({2})); },
+      [&] { other.assign(twin); },
+  };
+  int i = 0;
+  for (const auto& change : changes) {
+    change();
+    EXPECT_EQ(jit(x).read<float>(), plain(x).read<float>()) << ++i;
+  }
+  EXPECT_EQ(jit(twin).read<float>(), plain(twin).read<float>());  // as an input, too
+  EXPECT_LE(built, 6);
+  Tensor w = of({1, 1}, {2});
+  w.set_requires_grad();
+  (w * 3.0).sum().backward();
+  TensorJit uses_gradient([&](const Tensor& in) { return in + *w.grad(); });
+  EXPECT_THAT(error_of([&] { uses_gradient(x); }), HasSubstr("reads a gradient from before"));
+}
+
+TEST_F(JitOfTensors, StatesThatShareMemoryPart) {
+  Tensor a = of({1, 2}, {2}), b = of({0, 0}, {2});
+  b.assign(a);
+  TensorJit step([&](const Tensor& in) {
+    a.assign(a + in);
+    b.assign(b * 2.0);
+    return a + b;
+  });
+  const Tensor one = of({1, 1}, {2});
+  const float wanted[] = {4, 7, 12, 21};
+  for (const float w : wanted) EXPECT_EQ(step(one).read<float>()[0], w);
+  EXPECT_EQ(a.read<float>(), (Floats{5, 6}));
+  EXPECT_EQ(b.read<float>(), (Floats{16, 32}));
+  EXPECT_EQ(step(a).read<float>(), (Floats{10 + 32, 12 + 64}));  // as a value, then as a state
+  EXPECT_EQ(one.read<float>(), (Floats{1, 1}));
+}
 
 TEST_F(JitOfTensors, TrainsWithTheBitsOfTheUnjittedStep) {
   const std::pair<const char*, const char*> cases[] = {
