@@ -72,6 +72,7 @@ struct TensorNode : std::enable_shared_from_this<TensorNode> {
 
   const std::uint64_t number;  // of all nodes, in the order in which they were made
   static std::uint64_t last_number() { return made_; }
+  static std::uint64_t next_number() { return ++made_; }  // for what is told apart from them
 
  private:
   inline static std::atomic<std::uint64_t> made_ = 0;

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "touchstone/device/threefry.h"
+#include "touchstone/lazy/jit.h"
+#include "touchstone/tensor/state_log.h"
 
 namespace touchstone {
 namespace {
@@ -29,7 +31,34 @@ Fans fans(const Shape& shape) {
           static_cast<double>(shape[0].as_int()) * each};
 }
 
+std::string described(const char* what, const Shape& shape, const TensorOptions& options) {
+  return fmt::format("{} of {} {} on {}", what, name(options.dtype), str(shape), options.device);
+}
+
 }  // namespace
+
+Generator::Generator(std::uint64_t seed, std::uint64_t position)
+    : seed_(seed),
+      position_(position),
+      number_(TensorNode::next_number()),
+      handle_(std::make_shared<Handle>(this)) {}
+Generator::~Generator() { handle_->generator = nullptr; }
+Generator::Generator(const Generator& from) : Generator(from.seed_, from.position_) {}
+Generator& Generator::operator=(const Generator& from) {
+  seed_ = from.seed_;
+  position_ = from.position_;
+  return *this;
+}
+
+Tensor Generator::drawn(const std::string& what, const Draw& draw) {
+  if (StateLog* const log = StateLog::current(); log != nullptr && log->was_there(number_))
+    return log->draw({what, handle_, draw});
+  if (StateLog::current() == nullptr && lazy::CacheCollector::current() != nullptr)
+    throw Error(
+        "jit: the function draws random numbers, which every replay would repeat; note it with a "
+        "TensorJit, or pass them as an input");
+  return draw(*this);
+}
 
 std::uint64_t Generator::take(std::int64_t count) {
   return std::exchange(position_, position_ + static_cast<std::uint64_t>(count));
@@ -38,15 +67,23 @@ std::uint64_t Generator::take(std::int64_t count) {
 Tensor Generator::uniform(const Shape& shape, double low, double high,
                           const TensorOptions& options) {
   check_float("uniform", options.dtype);
-  const std::int64_t count = max_elements(shape);
-  const Tensor drawn(LazyBuffer::random({seed_, take(count)}, shape, options.device));
-  const Tensor u = drawn.cast(options.dtype);
-  return low == 0 && high == 1 ? u : u * (high - low) + low;
+  return drawn(described("uniform", shape, options), [=](Generator& g) {
+    const std::int64_t count = max_elements(shape);
+    const Tensor unit(LazyBuffer::random({g.seed_, g.take(count)}, shape, options.device));
+    const Tensor u = unit.cast(options.dtype);
+    return low == 0 && high == 1 ? u : u * (high - low) + low;
+  });
 }
 
 Tensor Generator::normal(const Shape& shape, double mean, double deviation,
                          const TensorOptions& options) {
   check_float("normal", options.dtype);
+  return drawn(described("normal", shape, options),
+               [=](Generator& g) { return g.normal_now(shape, mean, deviation, options); });
+}
+
+Tensor Generator::normal_now(const Shape& shape, double mean, double deviation,
+                             const TensorOptions& options) {
   const auto count = static_cast<std::size_t>(max_elements(shape));
   const std::size_t pairs = (count + 1) / 2;
   std::vector<std::uint32_t> bits(2 * pairs);
@@ -79,6 +116,12 @@ Tensor Generator::randint(const Shape& shape, std::int64_t low, std::int64_t hig
     throw DTypeError(
         fmt::format("randint: {} does not hold the numbers of [{}, {}); take a wider integer",
                     name(options.dtype), low, high));
+  return drawn(described("randint", shape, options),
+               [=](Generator& g) { return g.randint_now(shape, low, range, options); });
+}
+
+Tensor Generator::randint_now(const Shape& shape, std::int64_t low, std::uint64_t range,
+                              const TensorOptions& options) {
   std::vector<std::uint32_t> bits(static_cast<std::size_t>(max_elements(shape)));
   random_bits(seed_, take(static_cast<std::int64_t>(bits.size())), bits);
   return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
@@ -110,6 +153,10 @@ Tensor Generator::kaiming_normal(const Shape& shape, const TensorOptions& option
 }
 
 std::vector<std::int64_t> Generator::permutation(std::int64_t n) {
+  if (const StateLog* const log = StateLog::current(); log != nullptr && log->was_there(number_))
+    throw Error(
+        "permutation: a function that is noted by a TensorJit takes numbers of the host, which "
+        "would be the same at each replay; draw them outside and pass them as an input");
   std::vector<std::int64_t> order(static_cast<std::size_t>(n));
   std::iota(order.begin(), order.end(), 0);
   std::vector<std::uint32_t> bits(order.size());

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
 
 #include "touchstone/tensor/tensor.h"
 
@@ -8,11 +11,14 @@ namespace touchstone {
 
 /// A stream of random numbers that a seed names (device/threefry.h), and a place in it. Each draw
 /// takes the next elements of the stream, so that a program with one seed has one result, the same
-/// bits on every device.
+/// bits on every device. A function that is noted by a TensorJit takes new ones at each call, with
+/// the bits of the function itself; the generator must be there as long as the TensorJit is called.
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed, std::uint64_t position = 0)
-      : seed_(seed), position_(position) {}
+  explicit Generator(std::uint64_t seed, std::uint64_t position = 0);
+  ~Generator();
+  Generator(const Generator& from);
+  Generator& operator=(const Generator& from);
 
   /// Uniform in [low, high), lazily: low + (high - low) * u with u of 24 random bits.
   /// Floats only; others than float32 are cast from it.
@@ -34,15 +40,30 @@ class Generator {
   Tensor glorot_normal(const Shape& shape, const TensorOptions& options = {});
   Tensor kaiming_uniform(const Shape& shape, const TensorOptions& options = {});
   Tensor kaiming_normal(const Shape& shape, const TensorOptions& options = {});
-  /// 0, 1, ..., n-1 in random order (Fisher-Yates).
+  /// 0, 1, ..., n-1 in random order (Fisher-Yates). Throws Error in a function that is noted by a
+  /// TensorJit: numbers of the host would be the same at each replay.
   std::vector<std::int64_t> permutation(std::int64_t n);
 
   std::uint64_t seed() const { return seed_; }
   std::uint64_t position() const { return position_; }  // elements taken so far
 
+  /// Where a generator is; null once it is gone.
+  struct Handle {
+    Generator* generator;
+  };
+
  private:
+  using Draw = std::function<Tensor(Generator&)>;
+  /// What `draw` gives, or what a TensorJit drew in its place.
+  Tensor drawn(const std::string& what, const Draw& draw);
   std::uint64_t take(std::int64_t count);
-  std::uint64_t seed_, position_;
+  Tensor normal_now(const Shape& shape, double mean, double deviation,
+                    const TensorOptions& options);
+  Tensor randint_now(const Shape& shape, std::int64_t low, std::uint64_t range,
+                     const TensorOptions& options);
+
+  std::uint64_t seed_, position_, number_;  // as of TensorNode
+  std::shared_ptr<Handle> handle_;
 };
 
 /// Zeros a part `p` of the elements, [0, 1), drawn from `generator`, and scales the rest by

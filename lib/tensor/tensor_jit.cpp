@@ -49,6 +49,7 @@ struct TensorJit::Captured {
 
   TinyJit::Tensors run(std::span<const LazyBufferPtr> all) {
     StateLog log;
+    if (!draws.empty()) log.play(played);
     const Tensors made = function(tensors_of(all.first(inputs)));
     if (others_note && outermost && !log.all_assigned().empty())
       throw Error(
@@ -67,7 +68,10 @@ struct TensorJit::Captured {
               "jit: the function assigns to a tensor of shape {} in its second call, not in its "
               "first; what it assigns to must not change from call to call",
               str(node->data->shape())));
-    if (!capturing && !others_note && jit.captured() == 0) reads = read_only(log);
+    if (!capturing && !others_note && jit.captured() == 0) {
+      reads = read_only(log);
+      if (draws.empty()) draws = log.all_draws();
+    }
     if (capturing)
       for (const auto& node : log.all_read())
         if (!is_input(node)) parts.emplace_back(node, node->data);
@@ -93,8 +97,23 @@ struct TensorJit::Captured {
     return all;
   }
 
+  // What the function draws, in the order of its first call.
+  void draw_again(TinyJit::Tensors& all) {
+    played.clear();
+    for (const StateLog::Draw& d : draws) {
+      LazyBufferPtr values = d.again().lazy();
+      if (std::ranges::find(values->shape(), sint(0)) == values->shape().end()) {
+        values = values->contiguous();
+        realize(std::span(&values, 1));
+        all.push_back(values);
+      }
+      played.emplace_back(d.what, std::move(values));
+    }
+  }
+
   void reset() {
     jit.reset();
+    draws.clear();
     states.clear();
     reads.clear();
     parts.clear();
@@ -114,6 +133,7 @@ struct TensorJit::Captured {
     for (const LazyBufferPtr& input : all) taken.insert(input->realized().get());
     for (const auto* of : {&states, &reads})
       for (const auto& node : *of) all.push_back(node->data = apart(node->data, taken));
+    draw_again(all);
     inputs = given.size();
     others_note = lazy::CacheCollector::current() != nullptr;
     outermost = StateLog::current() == nullptr;
@@ -130,6 +150,8 @@ struct TensorJit::Captured {
   TinyJit jit;
   std::vector<std::shared_ptr<TensorNode>> states, reads;  // of the first call
   std::vector<std::pair<std::shared_ptr<TensorNode>, LazyBufferPtr>> parts;
+  std::vector<StateLog::Draw> draws;
+  StateLog::Played played;  // of this call
   std::size_t inputs = 0, results = 0;
   bool others_note = false;  // a jit whose function calls this one notes its kernels
   bool outermost = true;     // and that is no TensorJit

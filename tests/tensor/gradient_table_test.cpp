@@ -119,8 +119,13 @@ std::set<std::string> operations(const std::string& path) {
   const std::regex declaration(
       R"(^\s*(?:static )?(?:const )?(?:Tensor|std::vector<Tensor>|Sorted)&? (operator[^ (]+|[a-z_0-9]+)\()");
   std::set<std::string> names;
-  for (std::string line; std::getline(file, line);)
-    if (std::smatch found; std::regex_search(line, found, declaration)) names.insert(found[1]);
+  bool is_public = true;
+  for (std::string line; std::getline(file, line);) {
+    if (line == " private:") is_public = false;
+    if (line == " public:" || line.starts_with("};")) is_public = true;
+    if (std::smatch found; is_public && std::regex_search(line, found, declaration))
+      names.insert(found[1]);
+  }
   return names;
 }
 

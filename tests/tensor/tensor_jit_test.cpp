@@ -1,6 +1,8 @@
 #include "touchstone/tensor/tensor_jit.h"
 
 #include <functional>
+#include <memory>
+#include <set>
 
 #include <gmock/gmock.h>
 
@@ -222,6 +224,81 @@ TEST_F(JitOfTensors, ReadsConstantsViewsAndSharedMemoryAsTheyAre) {
   (w * 3.0).sum().backward();
   TensorJit uses_gradient([&](const Tensor& in) { return in + *w.grad(); });
   EXPECT_THAT(error_of([&] { uses_gradient(x); }), HasSubstr("reads a gradient from before"));
+}
+
+// The bits of the function itself, call by call, from generators that others draw from, too.
+TEST_F(JitOfTensors, RandomNumbersAdvance) {
+  for (const std::string where : {"CPU", "CLANG"}) {
+    Generator plain(11), jitted(11), other_plain(5), other_jitted(5);
+    const auto draws = [&](const Tensor& x, Generator& g, Generator& h) {
+      const TensorOptions on{DType::Float32, where};
+      const Tensor a = x + g.normal({2, 3}, 1, 2, on) * h.uniform({2, 3}, -1, 1, on);
+      const Tensor b = g.randint({3}, -4, 1000, {DType::Int32, where}).cast(DType::Float32);
+      const Tensor none = g.normal({0, 3}, 0, 1, on), column = g.uniform({2, 1}, 0, 1, on),
+                   wide = g.normal({3}, 0, 1, {DType::Float64, where});
+      return dropout(a + b, 0.4, h) + column + wide.cast(DType::Float32) + none.sum(std::vector{0});
+    };
+    int built = 0;
+    TensorJit jit([&](const Tensor& x) {
+      ++built;
+      return draws(x, jitted, other_jitted);
+    });
+    std::set<Floats> seen;
+    for (int i = 0; i < 6; ++i) {
+      const Tensor x = Tensor::full({2, 3}, static_cast<double>(i), {DType::Float32, where});
+      const Floats got = jit(x).read<float>();
+      EXPECT_EQ(got, draws(x, plain, other_plain).read<float>()) << i;
+      EXPECT_TRUE(seen.insert(got).second);
+      EXPECT_EQ(jitted.position(), plain.position());
+      EXPECT_EQ(other_jitted.position(), other_plain.position());
+      EXPECT_EQ(jitted.permutation(5), plain.permutation(5));  // outside
+    }
+    EXPECT_EQ(built, 2);
+  }
+}
+
+TEST_F(JitOfTensors, RandomNumbersOfAnInnerJitAdvance) {
+  Generator plain(3), jitted(3);
+  TensorJit inner([&](const Tensor& x) { return x + jitted.normal({2}); });
+  TensorJit outer([&](const Tensor& x) {
+    const Tensor sum = inner(x);
+    return sum * jitted.uniform({2});
+  });
+  const Tensor x = of({1, 2}, {2});
+  for (int i = 0; i < 5; ++i) {
+    const Tensor sum = x + plain.normal({2});
+    EXPECT_EQ(outer(x).read<float>(), (sum * plain.uniform({2})).read<float>()) << i;
+  }
+}
+
+TEST_F(JitOfTensors, DrawsThatCannotBeDoneAgainAreNamed) {
+  const Tensor x = of({1, 2}, {2});
+  auto generator = std::make_unique<Generator>(1);
+  int calls = 0;
+  TensorJit gone([&](const Tensor& in) { return in + generator->normal({2}); });
+  TensorJit changes([&](const Tensor& in) {
+    return ++calls % 2 == 1 ? in + generator->normal({2}) : in + generator->uniform({2});
+  });
+  TensorJit host(
+      [&](const Tensor& in) { return in + static_cast<double>(generator->permutation(3)[0]); });
+  EXPECT_THAT(error_of([&] { host(x); }), HasSubstr("pass them as an input"));
+  changes(x);
+  EXPECT_THAT(error_of([&] { changes(x); }),
+              HasSubstr("draws uniform of float32 (2,) on CPU in this call, not in its first"));
+  for (int i = 0; i < 3; ++i) gone(x);
+  generator.reset();
+  EXPECT_THAT(error_of([&] { gone(x); }), HasSubstr("that the function draws is gone; keep it"));
+  Generator own(2);
+  TinyJit lower([&](std::span<const LazyBufferPtr> in) {
+    return TinyJit::Tensors{(Tensor(in[0]) + own.normal({2})).lazy()};
+  });
+  const LazyBufferPtr lazy = x.lazy();
+  lower(std::span(&lazy, 1));
+  EXPECT_THAT(error_of([&] { lower(std::span(&lazy, 1)); }), HasSubstr("with a TensorJit"));
+  // A generator of the function's own gives the same each time, as without a jit.
+  TensorJit local([&](const Tensor& in) { return in + Generator(4).normal({2}); });
+  for (int i = 0; i < 4; ++i)
+    EXPECT_EQ(local(x).read<float>(), (x + Generator(4).normal({2})).read<float>());
 }
 
 TEST_F(JitOfTensors, StatesThatShareMemoryPart) {
