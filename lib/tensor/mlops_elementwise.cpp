@@ -46,8 +46,9 @@ LazyBufferPtr sigmoid(P x) {
   return LazyBuffer::e(Op::Recip, {add(power, like(x, 1))});
 }
 
-// How much of the gradient of max(x, y) goes to x: all where it is larger, half at a tie.
-Tensor share(T x, T y) { return add(less(y, x), mul(equal(x, y), like(x, 0.5))); }
+// How much of the gradient of max(x, y) goes to x: all where it is no smaller, or either is NaN;
+// half at a tie.
+Tensor share(T x, T y) { return sub(like(x, 1), add(less(x, y), mul(equal(x, y), like(x, 0.5)))); }
 
 // A function on [low, high] as the sum of coefficients[i] * T_i of u, which runs from -1 to 1 with
 // x: its Chebyshev interpolation, cut where the terms no longer matter to a double.
@@ -110,7 +111,7 @@ constexpr std::array<UnaryRule, 13> kUnary = {{
     {Unary::Sin,     "sin",     [](P x) { return sine(x); },
      [](T g, T x, T) { return mul(sine(sub(like(x, std::numbers::pi / 2), x)), g); }},
     {Unary::Relu,    "relu",    [](P x) { return LazyBuffer::e(Op::Max, {x, like(x, 0)}); },
-     [](T g, T, T out) { return where(positive(out), g, like(out, 0)); }},
+     [](T g, T, T out) { return where(positive(out), g, Tensor(out.lazy())); }},  // 0 or NaN
     {Unary::Log2,    "log2",    [](P x) { return LazyBuffer::e(Op::Log2, {x}); },
      [](T g, T x, T) { return div(g, mul(x, like(x, kLn2))); }},
     {Unary::Log,     "log",     [](P x) { return mul(LazyBuffer::e(Op::Log2, {x}), like(x, kLn2)); },

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "touchstone/lazy/origin.h"
+#include "touchstone/tensor/function.h"
 #include "touchstone/tensor/mlops.h"
 #include "touchstone/tensor/tensor.h"
 
@@ -25,6 +26,43 @@ Tensor truncated(const Tensor& x) {
   const Tensor kept = Tensor::where(small, x, Tensor::zeros_like(x));
   return Tensor::where(small, with_zero_of(kept.cast(DType::Int64).cast(x.dtype()), kept), x);
 }
+
+// IEEE 754's pow of one shape and type, by 2^(y log2 |x|).
+Tensor power(const Tensor& base, const Tensor& exponent) {
+  const Tensor one = Tensor::ones_like(base);
+  // 0, the infinities and NaN have no logarithm to go through: there the base is 1.
+  const Tensor plain = minimum(base != 0, base.isfinite());
+  const Tensor safe = Tensor::where(plain, base, one).abs();
+  const Tensor even = minimum(safe == 1, -exponent.isfinite());  // 1, not 0 * inf
+  const Tensor magnitude = Tensor::where(even, one, (safe.log2() * exponent).exp2());
+  const Tensor edge = base.abs(), at = exponent;
+  const Tensor of_edge = Tensor::where(
+      at > 0, edge, Tensor::where(at < 0, edge.reciprocal(), Tensor::where(at == 0, one, at)));
+  const Tensor positive = Tensor::where(plain, magnitude, of_edge);
+  const Tensor whole = exponent.trunc(), odd = (whole * 0.5).trunc() * 2 != whole;
+  const Tensor none = Tensor::full_like(base, std::numeric_limits<double>::quiet_NaN());
+  const Tensor of_fraction = Tensor::where(base.isfinite(), none, positive);
+  const Tensor negative =
+      Tensor::where(whole == exponent, Tensor::where(odd, -positive, positive), of_fraction);
+  return Tensor::where(base < 0, negative, positive);
+}
+
+// x^y: y x^(y-1) and x^y log(x), where 0 is the limit of what has no value: at y = 0 of the first,
+// at x = 0 and y >= 0 of the second.
+class Pow final : public Function {
+ public:
+  LazyBufferPtr forward(std::span<const LazyBufferPtr> inputs) override {
+    return power(Tensor(inputs[0]), Tensor(inputs[1])).lazy();
+  }
+  Gradients backward(const BackwardPass& pass) override {
+    const Tensor &x = pass.inputs[0], &y = pass.inputs[1], &g = pass.gradient;
+    const Tensor none = Tensor::zeros_like(g);
+    Gradients made(2);
+    if (wants(0)) made[0] = Tensor::where(y == 0, none, g * (y * pow(x, y - 1.0)));
+    if (wants(1)) made[1] = Tensor::where(minimum(x == 0, y >= 0), none, g * (pass.out * x.log()));
+    return made;
+  }
+};
 
 }  // namespace
 
@@ -95,24 +133,7 @@ Tensor pow(const Tensor& a, const Tensor& b) {
   const DType promoted = promote(a.dtype(), b.dtype());
   const DType dtype = is_float(promoted) ? promoted : DType::Float32;
   const Shape shape = broadcast_shape(a.shape(), b.shape());
-  const Tensor base = a.cast(dtype).expand(shape), exponent = b.cast(dtype).expand(shape);
-  const Tensor one = Tensor::ones_like(base);
-  // 0, the infinities and NaN have no logarithm to go through. What is not taken must have a finite
-  // gradient, too: there the base is 1.
-  const Tensor plain = minimum(base != 0, base.isfinite());
-  const Tensor safe = Tensor::where(plain, base, one).abs();
-  const Tensor even = minimum(safe == 1, -exponent.isfinite());  // 1, not 0 * inf
-  const Tensor magnitude = Tensor::where(even, one, (safe.log2() * exponent).exp2());
-  const Tensor edge = base.detach().abs(), at = exponent.detach();
-  const Tensor of_edge = Tensor::where(
-      at > 0, edge, Tensor::where(at < 0, edge.reciprocal(), Tensor::where(at == 0, one, at)));
-  const Tensor positive = Tensor::where(plain, magnitude, of_edge);
-  const Tensor whole = exponent.trunc(), odd = (whole * 0.5).trunc() * 2 != whole;
-  const Tensor none = Tensor::full_like(base, std::numeric_limits<double>::quiet_NaN());
-  const Tensor of_fraction = Tensor::where(base.isfinite(), none, positive);
-  const Tensor negative =
-      Tensor::where(whole == exponent, Tensor::where(odd, -positive, positive), of_fraction);
-  return Tensor::where(base < 0, negative, positive);
+  return apply<Pow>({a.cast(dtype).expand(shape), b.cast(dtype).expand(shape)});
 }
 
 Tensor Tensor::clamp(Number low, Number high) const {

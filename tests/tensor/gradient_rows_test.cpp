@@ -381,7 +381,7 @@ constexpr auto kWithout = std::to_array<WithoutGradient>({
   {"operator<", "gives bool"}, {"operator<=", "gives bool"}, {"operator>", "gives bool"},
   {"operator>=", "gives bool"}, {"operator==", "gives bool"}, {"operator!=", "gives bool"},
   {"gradients", "tested as second derivatives"},
-  {"set_requires_grad", "no operation"}, {"realize", "no operation"}, {"from_bytes", "made of numbers"},
+  {"set_requires_grad", "no operation"}, {"realize", "no operation"},
 });
 // clang-format on
 

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
+#include <limits>
+
 #include "tensor_check.h"
 #include "touchstone/tensor/mlops.h"
 
@@ -171,6 +175,81 @@ RC_GTEST_PROP(Gradients, OfMovementAndReductionOnAnyShape, ()) {
         return reduced.expand({2, moved.size(0), moved.size(1)}).sum({-1 - axis});
       },
       {{some(rows * columns), {rows, columns}}});
+}
+
+double derivative(const std::function<Tensor(const Tensor&)>& f, double x) {
+  Tensor t = Tensor::full({1}, x, {DType::Float64, "CPU"}).contiguous();
+  t.set_requires_grad();
+  f(t).sum().backward();
+  return t.grad()->item<double>();
+}
+
+TEST_F(Gradient, OfPowersIsTheirDerivativeWhereverItHasAValue) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const double values[] = {-kInf, -3, -2, -1, -0.5, 0, 0.25, 1, 2, 3.5, kInf, NAN};
+  const auto same = [](double a, double b) {
+    return a == b || (std::isnan(a) && std::isnan(b)) || std::abs(a - b) <= 1e-12 * std::abs(b);
+  };
+  for (const double x : values)
+    for (const double y : {-2.0, -0.5, 0.0, 0.5, 1.0, 1.5, 2.0, 3.0}) {
+      const auto other = [](double v) { return Tensor::full({1}, v, {DType::Float64, "CPU"}); };
+      const double by_x = derivative([&](const Tensor& t) { return pow(t, other(y)); }, x);
+      const double want_x = y == 0 ? 0 : y * std::pow(x, y - 1);
+      EXPECT_TRUE(same(by_x, want_x)) << x << " to the " << y << ": " << by_x << ", not " << want_x;
+      if (y == std::floor(y) || std::isinf(x)) continue;
+      const double by_number = derivative([&](const Tensor& t) { return t.pow(y); }, x);
+      EXPECT_TRUE(same(by_number, want_x)) << x << " to the " << y;
+    }
+  for (const double x : values)
+    for (const double y : {-1.5, 0.0, 1.0, 2.5}) {
+      const auto base = Tensor::full({1}, x, {DType::Float64, "CPU"});
+      const double by_y = derivative([&](const Tensor& t) { return pow(base, t); }, y);
+      const double want = x == 0 && y >= 0 ? 0 : std::pow(x, y) * std::log(x);
+      EXPECT_TRUE(same(by_y, want)) << x << " to the " << y << ": " << by_y << ", not " << want;
+    }
+}
+
+// A NaN is no constant: where the result is NaN so is the gradient, or it passes.
+TEST_F(Gradient, OfNanIsNoZero) {
+  for (const mlops::UnaryRule& rule : mlops::unary_rules())
+    EXPECT_NE(derivative([&](const Tensor& t) { return mlops::apply(rule.op, t); }, NAN), 0)
+        << rule.name;
+  const Tensor one = Tensor::full({1}, 1, {DType::Float64, "CPU"}),
+               nan = Tensor::full({1}, NAN, {DType::Float64, "CPU"});
+  for (const mlops::BinaryRule& rule : mlops::binary_rules())
+    for (const bool left : {true, false}) {
+      const auto of = [&](const Tensor& other) {
+        return [&rule, left, other](const Tensor& t) {
+          return left ? mlops::apply(rule.op, t, other) : mlops::apply(rule.op, other, t);
+        };
+      };
+      EXPECT_NE(derivative(of(one), NAN), 0) << rule.name;
+      EXPECT_NE(derivative(of(nan), 1), 0) << rule.name;
+    }
+  using F = Tensor (*)(const Tensor&);
+  const std::pair<const char*, F> others[] = {
+      {"abs", [](const Tensor& x) { return x.abs(); }},
+      {"gelu", [](const Tensor& x) { return x.gelu(); }},
+      {"silu", [](const Tensor& x) { return x.silu(); }},
+      {"mish", [](const Tensor& x) { return x.mish(); }},
+      {"softplus", [](const Tensor& x) { return x.softplus(); }},
+      {"softsign", [](const Tensor& x) { return x.softsign(); }},
+      {"log_sigmoid", [](const Tensor& x) { return x.log_sigmoid(); }},
+      {"elu", [](const Tensor& x) { return x.elu(); }},
+      {"selu", [](const Tensor& x) { return x.selu(); }},
+      {"leaky_relu", [](const Tensor& x) { return x.leaky_relu(); }},
+      {"relu6", [](const Tensor& x) { return x.relu6(); }},
+      {"hardtanh", [](const Tensor& x) { return x.hardtanh(); }},
+      {"hardsigmoid", [](const Tensor& x) { return x.hardsigmoid(); }},
+      {"hardswish", [](const Tensor& x) { return x.hardswish(); }},
+      {"clamp", [](const Tensor& x) { return x.clamp(-1, 1); }},
+      {"tanh", [](const Tensor& x) { return x.tanh(); }},
+      {"max", [](const Tensor& x) { return x.max(); }},
+      {"min", [](const Tensor& x) { return x.min(); }},
+      {"softmax", [](const Tensor& x) { return softmax(x, 0); }},
+      {"var", [](const Tensor& x) { return (x * Tensor::arange(0, 3).cast(x.dtype())).var(); }},
+  };
+  for (const auto& [name, f] : others) EXPECT_NE(derivative(f, NAN), 0) << name;
 }
 
 // The operation that was called first names what is made, forward and backward.
