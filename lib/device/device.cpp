@@ -27,6 +27,21 @@ struct Registry {
   std::mutex mutex;
   std::map<std::string, std::function<std::unique_ptr<Device>()>> factories;
   std::map<std::string, std::unique_ptr<Device>> devices;
+
+  // Of a canonical name or of its kind; the end where there is none.
+  auto factory_of(const std::string& key) {
+    const auto factory = factories.find(key);
+    if (factory != factories.end()) return factory;
+    const std::optional<std::string> kind = numbered(key);
+    return kind ? factories.find(*kind) : factory;
+  }
+  [[noreturn]] void refuse(std::string_view wanted) const {
+    std::vector<std::string_view> known;
+    for (const auto& [name, f] : factories) known.push_back(name);
+    throw Error(fmt::format("there is no device '{}'{} (known: {})", wanted,
+                            did_you_mean(Device::canonical(wanted), known),
+                            fmt::join(known, ", ")));
+  }
 };
 
 Registry& registry() {
@@ -140,20 +155,22 @@ Device& Device::get(std::string_view wanted) {
   Registry& r = registry();
   const std::scoped_lock lock(r.mutex);
   if (const auto it = r.devices.find(key); it != r.devices.end()) return *it->second;
-  auto factory = r.factories.find(key);
-  const std::optional<std::string> kind = numbered(key);
-  if (factory == r.factories.end() && kind) factory = r.factories.find(*kind);
+  const auto factory = r.factory_of(key);
   if (factory == r.factories.end() && key.starts_with("DISK:"))
     return *r.devices.emplace(key, make_disk_device(key)).first->second;
-  if (factory == r.factories.end()) {
-    std::vector<std::string_view> known;
-    for (const auto& [name, f] : r.factories) known.push_back(name);
-    throw Error(fmt::format("there is no device '{}'{} (known: {})", wanted,
-                            did_you_mean(key, known), fmt::join(known, ", ")));
-  }
+  if (factory == r.factories.end()) r.refuse(wanted);
   std::unique_ptr<Device> made = factory->second();
   made->name_ = key;
   return *r.devices.emplace(key, std::move(made)).first->second;
+}
+
+void Device::require(std::string_view wanted) {
+  const std::string key = canonical(wanted);
+  Registry& r = registry();
+  const std::scoped_lock lock(r.mutex);
+  if (!r.devices.contains(key) && !key.starts_with("DISK:") &&
+      r.factory_of(key) == r.factories.end())
+    r.refuse(wanted);
 }
 
 void Device::add(const std::string& wanted, std::function<std::unique_ptr<Device>()> factory) {

@@ -74,6 +74,8 @@ class Device {
   /// By canonical name. The same object each time. NAME:1, NAME:2, ... are further devices of the
   /// kind NAME; DISK:path is a file (device/disk.h). Throws Error that lists the registered names.
   static Device& get(std::string_view name);
+  /// Throws as get does, and makes no device.
+  static void require(std::string_view name);
   /// Makes `name` known; the factory is called at the first get. Until then a later registration
   /// takes the place of an earlier one.
   static void add(const std::string& name, std::function<std::unique_ptr<Device>()> factory);

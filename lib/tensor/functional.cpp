@@ -1,8 +1,11 @@
 #include "touchstone/tensor/functional.h"
 
 #include <cmath>
+#include <limits>
+#include <utility>
 
 #include "touchstone/lazy/origin.h"
+#include "touchstone/tensor/function.h"
 #include "touchstone/tensor/mlops.h"
 
 namespace touchstone {
@@ -186,6 +189,33 @@ Tensor label_places(const Tensor& log_p, const Tensor& labels) {
   return one_hot(labels, log_p.size(1));
 }
 
+// Whether each label is a class. Throws ShapeError for one that is known not to be, and not `but`.
+Tensor are_classes(const Tensor& labels, std::int64_t classes,
+                   std::optional<std::int64_t> but = std::nullopt) {
+  const bool constant = labels.lazy()->constant_value().has_value();
+  if ((constant || labels.node()->given) && labels.elements() > 0)
+    with_storage(labels.dtype(), [&]<class T>(std::type_identity<T>) {
+      if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+        const std::vector<T> seen = (constant ? labels.shrink({{0, 1}}) : labels).read<T>();
+        for (std::size_t i = 0; i < seen.size(); ++i)
+          if ((std::cmp_less(seen[i], 0) || std::cmp_greater_equal(seen[i], classes)) &&
+              !(but && std::cmp_equal(seen[i], *but)))
+            throw ShapeError(
+                fmt::format("nll_loss, cross_entropy: label {} of row {} is none of the {} classes",
+                            seen[i], i, classes));
+      }
+    });
+  const Tensor wide = labels.detach().cast(DType::Int64);
+  return minimum(wide >= 0, wide < classes);
+}
+
+// Where a label is no class there is no loss to speak of.
+Tensor nan_outside(const Tensor& loss, const Tensor& is_class) {
+  return Tensor::where(
+      is_class, loss,
+      Tensor::full({}, std::numeric_limits<double>::quiet_NaN(), {loss.dtype(), loss.device()}));
+}
+
 // Of each row, the sum of what stands where `places` is true: 0 * -inf is not in it.
 Tensor sum_where(const Tensor& places, const Tensor& x) {
   return Tensor::where(places, x, Tensor::zeros({}, {x.dtype(), x.device()})).sum({1});
@@ -195,7 +225,9 @@ Tensor sum_where(const Tensor& places, const Tensor& x) {
 
 Tensor nll_loss(const Tensor& log_p, const Tensor& labels, Reduction reduction) {
   const OriginScope origin("nll_loss");
-  return reduced(-sum_where(label_places(log_p, labels), log_p), reduction);
+  const Tensor places = label_places(log_p, labels);
+  const Tensor is_class = are_classes(labels, log_p.size(1));
+  return reduced(nan_outside(-sum_where(places, log_p), is_class), reduction);
 }
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, Reduction reduction) {
   const OriginScope origin("cross_entropy");
@@ -210,11 +242,8 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntr
   const Tensor places = label_places(log_p, labels);
   const Tensor none = Tensor::zeros({}, {log_p.dtype(), log_p.device()});
   Tensor loss = -sum_where(places, log_p);
-  if (share > 0) {
-    const Tensor known = places.any({1});
-    const Tensor even = Tensor::where(known, -log_p.mean({1}), none);
-    loss = loss * (1 - share) + even * share;
-  }
+  if (share > 0) loss = loss * (1 - share) - log_p.mean({1}) * share;
+  loss = nan_outside(loss, are_classes(labels, log_p.size(1), args.ignore_index));
   if (!args.ignore_index) return reduced(loss, args.reduction);
   const Tensor counts = labels.cast(DType::Int64) != *args.ignore_index;
   loss = Tensor::where(counts, loss, none);

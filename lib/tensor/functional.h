@@ -63,8 +63,9 @@ Tensor binary_cross_entropy(const Tensor& p, const Tensor& wanted,
 /// The same of p = sigmoid(x), without overflow.
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,
                                         Reduction reduction = Reduction::Mean);
-/// -log_p[i, labels[i]]. log_p: (n, classes); labels: (n), integers in [0, classes); a row with
-/// another label counts as 0, in the mean too. Throws ShapeError, DTypeError.
+/// -log_p[i, labels[i]]. log_p: (n, classes); labels: (n), integers in [0, classes). Another label
+/// is a ShapeError where labels are data of the host or a constant, and makes the loss NaN where
+/// they are computed. Throws ShapeError, DTypeError.
 Tensor nll_loss(const Tensor& log_p, const Tensor& labels, Reduction reduction = Reduction::Mean);
 /// Mean over n of -log softmax(logits)[label], as nll_loss.
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels,

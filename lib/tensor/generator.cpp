@@ -67,6 +67,7 @@ std::uint64_t Generator::take(std::int64_t count) {
 Tensor Generator::uniform(const Shape& shape, double low, double high,
                           const TensorOptions& options) {
   check_float("uniform", options.dtype);
+  Device::require(options.device);
   return drawn(described("uniform", shape, options), [=](Generator& g) {
     const std::int64_t count = max_elements(shape);
     const Tensor unit(LazyBuffer::random({g.seed_, g.take(count)}, shape, options.device));

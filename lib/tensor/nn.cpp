@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include "touchstone/tensor/optim.h"
+#include "touchstone/tensor/state_log.h"
+
 namespace touchstone::nn {
 namespace {
 
@@ -85,7 +88,10 @@ Tensor BatchNorm::operator()(const Tensor& x, Mode mode) const {
   const double unbiased =
       static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, count - 1));
   const auto move = [&](Tensor running, const Tensor& seen) {
+    // Else a graph would grow where nobody reads them, as while training.
+    if (StateLog::current() == nullptr) realize(std::vector{running});
     running.assign((running.detach() * (1 - momentum) + seen.detach() * momentum).contiguous());
+    optim::realize_at_next_step(running);
   };
   move(running_mean, mean);
   move(running_var, variance * unbiased);

@@ -1,8 +1,26 @@
 #include "touchstone/tensor/optim.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "touchstone/tensor/function.h"
 
 namespace touchstone::optim {
+namespace {
+
+thread_local std::vector<std::weak_ptr<TensorNode>> moved_state;
+
+}  // namespace
+
+void realize_at_next_step(const Tensor& state) {
+  constexpr std::size_t kMost = 4096;  // without a step
+  std::erase_if(moved_state, [&](const auto& known) {
+    const auto node = known.lock();
+    return node == nullptr || node == state.node();
+  });
+  if (moved_state.size() < kMost) moved_state.push_back(state.node());
+}
 
 Optimizer::Optimizer(std::vector<Tensor> parameters) : parameters_(std::move(parameters)) {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
@@ -28,6 +46,8 @@ void Optimizer::step(const std::vector<Tensor>& also) {
   before_step();
   std::vector<Update> all;
   std::vector<Tensor> wanted = also;
+  for (std::weak_ptr<TensorNode>& node : std::exchange(moved_state, {}))
+    if (auto there = node.lock()) wanted.emplace_back(std::move(there));
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     for (Update& u : updates(i, parameters_[i].detach(), *parameters_[i].grad())) {
       u.value = u.value.contiguous();

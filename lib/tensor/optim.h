@@ -9,6 +9,10 @@
 /// is data, never a constant in a kernel, so that each step runs the kernels of the one before.
 namespace touchstone::optim {
 
+/// A state that a layer has given a new value, such as statistics: the next step of an optimizer of
+/// this thread realizes it, too, so that no graph grows where nobody reads it.
+void realize_at_next_step(const Tensor& state);
+
 class Optimizer {
  public:
   /// Parameters are leaves that require a gradient; throws Error where one does not.

@@ -11,6 +11,7 @@ namespace touchstone {
 Tensor::Tensor(LazyBufferPtr data) : node_(std::make_shared<TensorNode>(std::move(data))) {}
 
 Tensor Tensor::full(const Shape& shape, Number value, const TensorOptions& options) {
+  Device::require(options.device);
   return Tensor(LazyBuffer::constant(value.as(options.dtype), shape, options.device));
 }
 Tensor Tensor::zeros(const Shape& shape, const TensorOptions& options) {
@@ -20,6 +21,7 @@ Tensor Tensor::ones(const Shape& shape, const TensorOptions& options) {
   return full(shape, 1, options);
 }
 Tensor Tensor::empty(const Shape& shape, const TensorOptions& options) {
+  Device::require(options.device);
   return Tensor(LazyBuffer::empty(shape, options.dtype, options.device));
 }
 
@@ -78,12 +80,18 @@ Tensor Tensor::from_bytes(DType dtype, std::span<const std::byte> bytes, const S
   return made;
 }
 
+TensorNode& Tensor::held() const {
+  if (node_ == nullptr)
+    throw Error("the tensor was moved from, so it has no values; give it some, or copy it before");
+  return *node_;
+}
 const LazyBufferPtr& Tensor::lazy() const {
+  (void)held();
   if (StateLog* const log = StateLog::current()) log->read(node_);
   return node_->data;
 }
-const LazyBufferPtr& Tensor::values() const { return node_->data; }
-bool Tensor::requires_grad() const { return node_->requires_grad; }
+const LazyBufferPtr& Tensor::values() const { return held().data; }
+bool Tensor::requires_grad() const { return held().requires_grad; }
 
 std::int64_t Tensor::size(int axis) const {
   return shape()[static_cast<std::size_t>(normal_axis(axis))].as_int();
@@ -109,7 +117,7 @@ std::vector<int> Tensor::normal_axes(const std::vector<int>& axes) const {
 }
 
 const Tensor& Tensor::realize() const {
-  touchstone::realize(std::span(&node_->data, 1));
+  touchstone::realize(std::span(&held().data, 1));
   return *this;
 }
 
@@ -125,7 +133,10 @@ BufferPtr Tensor::host_ready() const {
   return whole->realized();
 }
 
-Tensor Tensor::to(const std::string& device) const { return apply<mlops::CopyTo>({*this}, device); }
+Tensor Tensor::to(const std::string& device) const {
+  Device::require(device);
+  return apply<mlops::CopyTo>({*this}, device);
+}
 Tensor Tensor::contiguous() const { return apply<mlops::Contiguous>({*this}); }
 Tensor Tensor::cast(DType to) const {
   return to == dtype() ? *this : apply<mlops::Cast>({*this}, to);
@@ -151,35 +162,35 @@ void Tensor::assign(const Tensor& values) {
     throw Error(
         "assign: a function that is noted by a TinyJit assigns to a tensor, which a replay would "
         "not do again; note it with a TensorJit");
-  node_->data = values.lazy();
-  node_->given = values.node_->given;
-  node_->function.reset();
-  node_->parents.clear();
-  node_->inputs.clear();
+  held().data = values.lazy();
+  held().given = values.held().given;
+  held().function.reset();
+  held().parents.clear();
+  held().inputs.clear();
 }
 
 Tensor& Tensor::set_requires_grad(bool wanted) {
   if (wanted && !is_float(dtype()))
     throw DTypeError(
         fmt::format("a tensor of {} has no gradient; cast it to a float first", name(dtype())));
-  if (node_->function != nullptr)
+  if (held().function != nullptr)
     throw Error("set_requires_grad: this tensor was computed from others; detach() it first");
-  node_->requires_grad = wanted;
+  held().requires_grad = wanted;
   return *this;
 }
 
 std::optional<Tensor> Tensor::grad() const {
-  if (node_->gradient == nullptr) return std::nullopt;
+  if (held().gradient == nullptr) return std::nullopt;
   if (const StateLog* const log = StateLog::current();
       log != nullptr && !log->knows_gradient(*node_))
     throw Error(fmt::format(
         "grad: a function that is noted by a TensorJit reads a gradient from before, of shape {}, "
         "which would be the same at each replay; call backward() in the function, or give the "
         "gradient as an input",
-        str(node_->data->shape())));
-  return Tensor(node_->gradient);
+        str(held().data->shape())));
+  return Tensor(held().gradient);
 }
 
-void Tensor::zero_grad() { node_->gradient = nullptr; }
+void Tensor::zero_grad() { held().gradient = nullptr; }
 
 }  // namespace touchstone

@@ -249,6 +249,7 @@ class Tensor {
   static Tensor from_bytes(DType dtype, std::span<const std::byte> bytes, const Shape& shape,
                            const std::string& device);
   BufferPtr host_ready() const;         // realized, contiguous memory
+  TensorNode& held() const;             // throws Error where it was moved from
   const LazyBufferPtr& values() const;  // as lazy(), where only the form is asked for
 
   std::shared_ptr<TensorNode> node_;

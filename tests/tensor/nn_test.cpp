@@ -2,9 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <gmock/gmock.h>
+
+#include "../support/error_of.h"
 #include "tensor_check.h"
 #include "touchstone/base/file.h"
 #include "touchstone/device/array_file.h"
+#include "touchstone/lazy/schedule.h"
 #include "touchstone/tensor/networks.h"
 #include "touchstone/tensor/optim.h"
 
@@ -307,6 +311,91 @@ TEST_F(NeuralLayers, AResNetTakesAStepAndMovesItsStatistics) {
   EXPECT_LT(losses.back(), losses.front());
   EXPECT_NE(net.state()[3].tensor.read<float>(),
             (std::vector<float>{0, 0}));  // stem.norm.running_mean
+}
+
+// Nobody reads the statistics while training.
+TEST(BatchNormStatistics, LeaveNothingPending) {
+  register_devices();
+  for (const bool steps : {true, false}) {
+    Generator generator(1);
+    const nn::Linear layer(4, 3, generator);
+    const nn::BatchNorm norm(3);
+    optim::SGD optimizer({layer.weight, layer.bias, norm.weight, norm.bias}, 0.1);
+    std::vector<double> mean(3, 0);
+    for (int i = 0; i < 20; ++i) {
+      const Tensor x = generator.normal({5, 4}), y = layer(x);
+      const std::vector<float> seen = y.mean(std::vector{0}).read<float>();
+      for (std::size_t c = 0; c < 3; ++c) mean[c] = 0.9 * mean[c] + 0.1 * seen[c];
+      const Tensor loss = norm(y, nn::Mode::Train).square().mean();
+      if (steps) {
+        optimizer.zero_grad();
+        loss.backward();
+        optimizer.step();
+      } else {
+        loss.realize();
+      }
+      EXPECT_LE(schedule(std::vector{norm.running_mean.lazy()}).size(), steps ? 0U : 2U) << i;
+    }
+    for (std::size_t c = 0; c < 3; ++c)
+      EXPECT_NEAR(norm.running_mean.read<float>()[c], mean[c], 1e-5);
+  }
+}
+
+TEST(Losses, LabelsThatAreNoClassAreNamedOrMakeNan) {
+  register_devices();
+  const Tensor logits = Tensor::from<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  const auto error = [&](const Tensor& labels, const CrossEntropyArgs& args = {}) {
+    return test::error_of([&] { cross_entropy(logits, labels, args); });
+  };
+  const auto labels = [](std::int64_t a, std::int64_t b) {
+    return Tensor::from<std::int64_t>({a, b}, {2});
+  };
+  EXPECT_THAT(error(labels(0, 3)), testing::HasSubstr("label 3 of row 1 is none of the 3 classes"));
+  EXPECT_THAT(error(labels(-1, 0)), testing::HasSubstr("label -1 of row 0"));
+  EXPECT_THAT(error(Tensor::full({2}, 7, {DType::Int32, "CPU"})), testing::HasSubstr("label 7"));
+  EXPECT_EQ(error(labels(-100, 0), {.ignore_index = -100}), "no error");
+  EXPECT_THAT(error(labels(-100, -1), {.ignore_index = -100}), testing::HasSubstr("label -1"));
+  EXPECT_THAT(test::error_of([&] { nll_loss(log_softmax(logits), labels(0, 3)); }),
+              testing::HasSubstr("label 3"));
+  for (const double smoothing : {0.0, 0.25}) {
+    const CrossEntropyArgs rows{.label_smoothing = smoothing, .reduction = Reduction::None};
+    for (const std::int64_t shift : {1, -1}) {  // computed: 1..3 or -1..1
+      const Tensor computed = labels(shift == 1 ? 0 : 1, shift == 1 ? 2 : 0) + shift;
+      const auto loss = cross_entropy(logits, computed, rows).read<float>();
+      EXPECT_FALSE(std::isnan(loss[0])) << shift;
+      EXPECT_TRUE(std::isnan(loss[1])) << shift;
+    }
+  }
+}
+
+TEST(TensorErrors, AMovedFromTensorAndAMissingDeviceAreNamed) {
+  register_devices();
+  Tensor x = Tensor::full({2}, 1.5);
+  const Tensor taken = std::move(x);
+  const auto moved = [](auto use) { return test::error_of(use); };
+  // NOLINTBEGIN(bugprone-use-after-move): that is asked
+  for (const std::string& said :
+       {moved([&] { (void)x.shape(); }), moved([&] { x.read<float>(); }), moved([&] { x + taken; }),
+        moved([&] { (void)(taken + x); }), moved([&] { x.backward(); }),
+        moved([&] { x.assign(taken); }), moved([&] { Tensor(taken).assign(x); }),
+        moved([&] { x.set_requires_grad(); }), moved([&] { (void)x.grad(); }),
+        moved([&] { x.zero_grad(); }), moved([&] { x.detach(); }), moved([&] { x.realize(); }),
+        moved([&] {
+          x.reshape({1, 2});
+        })})
+    EXPECT_THAT(said, testing::HasSubstr("moved from"));
+  x = taken;
+  EXPECT_EQ(x.read<float>(), (std::vector<float>{1.5, 1.5}));
+  // NOLINTEND(bugprone-use-after-move)
+  const TensorOptions nowhere{DType::Float32, "CLAN"};
+  Generator generator(1);
+  for (const std::string& said :
+       {moved([&] { Tensor::zeros({2}, nowhere); }), moved([&] { Tensor::empty({2}, nowhere); }),
+        moved([&] { taken.to("CLAN"); }), moved([&] { generator.uniform({2}, 0, 1, nowhere); }),
+        moved([&] { generator.normal({2}, 0, 1, nowhere); }),
+        moved([&] { Tensor::from<float>({1}, {1}, "CLAN"); }),
+        moved([&] { Tensor::arange(0, 3, 1, nowhere); }), moved([&] { Tensor::eye(2, nowhere); })})
+    EXPECT_THAT(said, testing::HasSubstr("there is no device 'CLAN'; did you mean 'CLANG'?"));
 }
 
 }  // namespace
