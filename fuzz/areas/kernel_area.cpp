@@ -294,6 +294,7 @@ int place_of(Op op) {
 
 // The operand's last operand. It counts with op and operand alone: chains of three.
 constexpr std::size_t kBelow = 7;
+constexpr std::size_t kVerdict = 6;
 
 bool compares(Op op) { return op == Op::CmpLt || op == Op::CmpEq; }
 
@@ -323,7 +324,7 @@ std::vector<Dimension> KernelArea::dimensions() const {
                            {"movement", {}},
                            {"rank", {"0", "1", "2", "3", "4"}},
                            {"feature", {}},
-                           {"verdict", {"PASS", "WEAK"}},
+                           {"verdict", {"PASS", "WEAK", "SKIPPED"}},
                            {"below", {}}};
   for (const Op op : coverage_ops()) d[0].values.emplace_back(touchstone::name(op));
   d[1].values = d[0].values;
@@ -343,6 +344,7 @@ bool KernelArea::feasible(std::span<const int> row) const {
     return ops[static_cast<std::size_t>(i)];
   };
   const std::optional<Op> op = op_at(row[0]), operand = op_at(row[1]);
+  if (row[kVerdict] == 2) return false;  // no aim, and no gap where it does not occur
   if (row[kBelow] >= 0)
     return op && operand &&
            std::ranges::all_of(row.subspan(2, kBelow - 2), [](int v) { return v < 0; }) &&
@@ -404,7 +406,7 @@ std::vector<CoverageRow> KernelArea::coverage(const std::string& text, Ending en
       return n->op() == Op::Const ? place_of(Op::Load) + 1 : place_of(n->op());
     };
     const int below = place(operand);
-    if (!operand->src().empty()) {
+    if (!operand->src().empty() && ending != Ending::Skipped) {
       CoverageRow chain(kBelow + 1, -1);
       chain[0] = op;
       chain[1] = below;
@@ -412,10 +414,25 @@ std::vector<CoverageRow> KernelArea::coverage(const std::string& text, Ending en
       rows.push_back(std::move(chain));
     }
     const int rank = std::min(static_cast<int>(node->shape().size()), 4);
+    if (ending == Ending::Skipped) {  // nothing of it was checked together
+      for (const auto& [dimension, value] : {std::pair<std::size_t, int>{0, op},
+                                             {1, below},
+                                             {2, static_cast<int>(operand->dtype())},
+                                             {4, rank}}) {
+        CoverageRow skipped(kBelow + 1, -1);
+        skipped[dimension] = value;
+        skipped[kVerdict] = 2;
+        rows.push_back(std::move(skipped));
+      }
+      continue;
+    }
     for (const int m : movement)
       for (const int f : features)
         rows.push_back({op, below, static_cast<int>(operand->dtype()), m, rank, f,
-                        ending == Ending::Weak ? 1 : 0, -1});
+                        ending == Ending::Pass   ? 0
+                        : ending == Ending::Weak ? 1
+                                                 : -1,
+                        -1});
   }
   return rows;
 }

@@ -153,7 +153,7 @@ TEST_F(CliBackend, FaultsOfWholeKernelsAreFoundByTheSuite) {
     write("line_protocol.py", views);
     const std::string script = write("backend.py", program);
     return touchstone_run("judge --dtypes f32 --timeout 120 --backend '" + python() + " " + script +
-                          " --as-it-is' " + suite);
+                          "' " + suite);
   };
   const std::string ops = "--ops add,max,where,reduce_sum,reduce_max -n 60";
   const std::string kernels = "--kernels pad,conv2d,flip,sum,matmul";
