@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/json_fault.h"
 #include "touchstone/interp/certify.h"
 
 namespace touchstone {
@@ -86,7 +87,7 @@ Certificate certificate_from_json(std::string_view text) {
   try {
     return read(Json::parse(text));
   } catch (const nlohmann::json::exception& e) {
-    throw ParseError(fmt::format("certificate: {}", e.what()));
+    throw ParseError(fmt::format("certificate: {}", json_fault(e.what())));
   }
 }
 

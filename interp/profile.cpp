@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/json_fault.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/ops/kernel_json.h"
 
@@ -280,7 +281,7 @@ Profile Profile::from_json(std::string_view text_of_it) {
   try {
     json = Json::parse(text_of_it);
   } catch (const Json::exception& e) {
-    throw ParseError(fmt::format("profile: {}", e.what()));
+    throw ParseError(fmt::format("profile: not JSON: {}", json_fault(e.what())));
   }
   if (!json.is_object()) throw ParseError("profile: a JSON object was expected");
   Profile p;

@@ -127,6 +127,8 @@ constexpr bool semantics_complete() {
 }
 static_assert(semantics_complete());
 
+}  // namespace
+
 std::string classes_text(TypeClasses classes) {
   if (classes == kAll) return "all";
   std::vector<std::string_view> names;
@@ -140,6 +142,8 @@ std::string classes_text(TypeClasses classes) {
   if ((classes & kBools) != 0) names.push_back("bool");
   return fmt::format("{}", fmt::join(names, ", "));
 }
+
+namespace {
 
 // "a = b; c = d" with each example in code, as a→b.
 std::string examples_text(std::string_view examples) {

@@ -42,6 +42,9 @@ struct CastCell {
 /// Every pair of classes has exactly one cell.
 std::span<const CastCell> cast_table();
 
+/// "all", "floats", "integers and bool".
+std::string classes_text(TypeClasses classes);
+
 /// The page, in Markdown.
 std::string semantics_page();
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "touchstone/base/counted.h"
 #include "touchstone/interp/verdict.h"
 
 // Verdicts in words, and several as one.
@@ -72,25 +73,26 @@ std::string Verdict::unseen() const {
 std::string Verdict::str() const {
   if (!why.empty()) return fmt::format("{}: {}", name(outcome), why);
   if (suspect())
-    return fmt::format("SUSPECT: {} elements, each legal; {}", checked, evidence->suspicion->str());
+    return fmt::format("SUSPECT: {}, each legal; {}", counted(checked, "element"),
+                       evidence->suspicion->str());
   if (outcome != Outcome::Fail) {
-    std::string text = fmt::format("{}: {} elements", name(outcome), checked);
+    std::string text = fmt::format("{}: {}", name(outcome), counted(checked, "element"));
     if (checked > 0 && determined == checked)
       text += ", each with one legal answer";
     else
       text += fmt::format(", {} with one legal answer, {} weak; {}", determined, weak, unseen());
     if (!advice.empty()) text += "; " + advice;
     if (inputs == 1) return text + "; no probes";
-    return text + fmt::format("; {} of {} inputs sharp", sharp_inputs, inputs);
+    return text + fmt::format("; {} of {} sharp", sharp_inputs, counted(inputs, "input"));
   }
   std::string legal =
       number
           ? (low == high ? bits_str(low) : fmt::format("[{}, {}]", bits_str(low), bits_str(high)))
           : std::string();
   if (nan) legal += number ? " or NaN" : "NaN";
-  return fmt::format("FAIL: {} of {} elements; first at ({}): {} {} gave {}, legal is {}", wrong,
-                     checked, fmt::join(at, ", "), name(op), name(dtype), bits_str(candidate),
-                     legal);
+  return fmt::format("FAIL: {} of {}; first at ({}): {} {} gave {}, legal is {}", wrong,
+                     counted(checked, "element"), fmt::join(at, ", "), name(op), name(dtype),
+                     bits_str(candidate), legal);
 }
 
 Verdict combine(std::span<const Verdict> verdicts) {

@@ -10,6 +10,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/json_fault.h"
 #include "touchstone/fuzz/worker.h"
 
 namespace touchstone::fuzz {
@@ -94,7 +95,7 @@ void RunLog::read(const std::vector<AreaPlan>& plans, const RunOptions& options)
       throw ParseError(
           fmt::format("{}:{}: damaged: {}; cut the log before this line to go on from "
                       "there",
-                      path_.string(), number, e.what()));
+                      path_.string(), number, json_fault(e.what())));
     } catch (const ParseError& e) {
       throw ParseError(fmt::format("{}:{}: {}", path_.string(), number, e.what()));
     }

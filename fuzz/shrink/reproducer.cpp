@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/checked.h"
+#include "touchstone/base/json_fault.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/ops/kernel_json.h"
 
@@ -90,7 +91,7 @@ HostArray parse_array(const json& value, const std::string& where) {
                                         array.bytes.size(), array.size(), name(array.dtype)));
     return array;
   } catch (const json::exception& e) {
-    bad_reproducer(where, e.what());
+    bad_reproducer(where, json_fault(e.what()));
   }
 }
 
@@ -138,7 +139,7 @@ Reproducer reproducer_from_json(std::string_view text) {
   try {
     root = json::parse(text);
   } catch (const json::exception& e) {
-    throw ParseError(fmt::format("reproducer: not JSON: {}", e.what()));
+    throw ParseError(fmt::format("reproducer: not JSON: {}", json_fault(e.what())));
   }
   if (!root.is_object() || !root.contains(kKey))
     bad_reproducer("the file", fmt::format("has no \"{}\"", kKey));
@@ -182,7 +183,7 @@ KernelCase case_from_json(std::string_view text) {
   try {
     root = json::parse(text);
   } catch (const json::exception& e) {
-    throw ParseError(fmt::format("a case of 'kernel' is JSON: {}", e.what()));
+    throw ParseError(fmt::format("a case of 'kernel' is JSON: {}", json_fault(e.what())));
   }
   for (const char* key : {"inputs", "kernel"})
     if (!root.is_object() || !root.contains(key))

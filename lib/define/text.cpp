@@ -30,7 +30,8 @@ bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; 
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, std::span<const InputShape> shapes)
+      : text_(text), shapes_(shapes) {}
 
   Formula parse() {
     if (text_.size() > kLongestText)
@@ -73,8 +74,19 @@ class Parser {
       fail_from(place, e.what());
     }
   }
-  Array array(const Given& given, std::size_t place) const {
+  Array array(const Given& given, std::size_t place) {
     if (const auto* word = std::get_if<Word>(&given)) {
+      if (const auto known = inputs_.find(word->text); known != inputs_.end())
+        return known->second;  // its sizes became known behind this place
+      if (names_.size() < shapes_.size()) {
+        const InputShape& of = shapes_[names_.size()];
+        return new_input(word->text, of.shape, of.dtype, place);
+      }
+      if (!shapes_.empty())
+        fail_from(place,
+                  fmt::format("'{}' is input {}, and arrays are given for {}; give its sizes, "
+                              "as {}[64,128], or its array",
+                              word->text, names_.size() + 1, shapes_.size(), word->text));
       std::vector<std::string_view> known(names_.begin(), names_.end());
       fail_from(place,
                 fmt::format("'{0}' is no input yet{1}; give its sizes where it first stands, "
@@ -253,6 +265,10 @@ class Parser {
                         str(known->second.shape()), touchstone::name(known->second.dtype())));
       return known->second;
     }
+    return new_input(word, sizes, dtype, place);
+  }
+
+  Array new_input(const std::string& word, const Sizes& sizes, DType dtype, std::size_t place) {
     const Array x = at_place(
         place, [&] { return Array::input(static_cast<int>(names_.size()) + 1, sizes, dtype); });
     names_.push_back(word);
@@ -328,6 +344,7 @@ class Parser {
   }
 
   std::string_view text_;
+  std::span<const InputShape> shapes_;
   std::size_t at_ = 0;
   int depth_ = 0;
   std::map<std::string, Array, std::less<>> inputs_;
@@ -336,6 +353,8 @@ class Parser {
 
 }  // namespace
 
-Formula parse(std::string_view text) { return Parser(text).parse(); }
+Formula parse(std::string_view text, std::span<const InputShape> shapes) {
+  return Parser(text, shapes).parse();
+}
 
 }  // namespace touchstone::define

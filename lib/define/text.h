@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,8 +19,15 @@ struct Formula {
   LazyOpPtr kernel() const { return define::kernel(value); }
 };
 
-/// Throws ParseError that shows the place: text of any kind ends in a formula or in that.
-Formula parse(std::string_view text);
+/// The array that an input without sizes stands for.
+struct InputShape {
+  Sizes shape;
+  DType dtype = DType::Float32;
+};
+
+/// An input may stand without sizes where it has those of `shapes`, the first input the first of
+/// them. Throws ParseError that shows the place: text of any kind ends in a formula or in that.
+Formula parse(std::string_view text, std::span<const InputShape> shapes = {});
 
 inline constexpr std::size_t kLongestText = 65'536;
 inline constexpr int kDeepestNesting = 100;

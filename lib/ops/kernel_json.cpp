@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/base/json_fault.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/ops/node_map.h"
 
@@ -461,7 +462,7 @@ KernelFile kernel_from_json(std::string_view input) {
   try {
     root = json::parse(input);
   } catch (const json::exception& e) {
-    throw ParseError(fmt::format("kernel.json: not JSON: {}", e.what()));
+    throw ParseError(fmt::format("kernel.json: not JSON: {}", json_fault(e.what())));
   }
   check_version(root);
   static constexpr std::string_view kKnown[] = {"touchstone_kernel", "variables", "buffers",

@@ -31,6 +31,24 @@ TEST(Text, InputsAreNumberedAsTheyFirstStand) {
   EXPECT_EQ(file.buffers[4].size, 1);
 }
 
+TEST(Text, AnInputWithoutSizesHasThoseThatAreGiven) {
+  const InputShape shapes[] = {{{8, 16}, DType::Float32}, {{16}, DType::Float16}};
+  const auto equal = [&](const char* bare, const char* whole) {
+    const Formula a = parse(bare, shapes), b = parse(whole);
+    return a.inputs == b.inputs && same(a.kernel(), b.kernel());
+  };
+  EXPECT_TRUE(equal("x + y", "x[8,16] + y[16]:f16"));
+  EXPECT_TRUE(equal("softmax(x, axis=1) * x", "softmax(x[8,16], axis=1) * x"));
+  EXPECT_TRUE(equal("x + x[8,16]", "x[8,16] + x"));
+  EXPECT_TRUE(equal("a[4] + b[4]", "a[4] + b[4]"));  // what is written stands
+  EXPECT_TRUE(equal("where(x < 0, 0, x) + y", "where(x[8,16] < 0, 0, x) + y[16]:f16"));
+  EXPECT_TRUE(equal("sum(cast(y, f32))", "sum(cast(y[8,16], f32))"));  // the first input
+  const std::string third = error_of([&] { parse("x + y + z", shapes); });
+  EXPECT_THAT(third, HasSubstr("'z' is input 3, and arrays are given for 2; give its sizes"));
+  EXPECT_THAT(error_of([&] { parse("x[3] + y", shapes); }), HasSubstr("broadcast"));
+  EXPECT_THAT(error_of([&] { parse("x + x[4]", shapes); }), HasSubstr("'x' is [8,16]"));
+}
+
 TEST(Text, PrecedenceIsThatOfArithmetic) {
   const auto same_kernel = [](const char* a, const char* b) {
     return same(parse(a).kernel(), parse(b).kernel());
