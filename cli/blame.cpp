@@ -2,13 +2,16 @@
 
 #include <charconv>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "judging.h"
 #include "kernel_io.h"
+#include "terminal.h"
 #include "touchstone/base/checked.h"
+#include "touchstone/base/counted.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/visible.h"
@@ -34,12 +37,13 @@ Case read_case(const BlameOptions& options) {
     if (!options.inputs.empty())
       throw ParseError(
           fmt::format("{} is a reproducer and holds its own inputs; leave out --in", options.file));
-    fuzz::Reproducer reproducer = fuzz::reproducer_from_json(text);
+    fuzz::Reproducer reproducer = parse_reproducer(options.file, text);
     return {reproducer.run.kernel, std::move(reproducer.run.inputs)};
   }
-  const KernelFile file = with_values(
-      options.op.empty() ? parse_kernel(options.file, text) : kernel_of_text(options.op),
-      options.variables);
+  const KernelFile file =
+      with_values(options.op.empty() ? parse_kernel(options.file, text)
+                                     : kernel_of_text(options.op, options.inputs),
+                  options.variables);
   if (options.nodes) return {file.ast, {}};
   return {file.ast, read_arrays(file, options.inputs, 1)};
 }
@@ -92,8 +96,9 @@ std::map<const LazyOp*, BufferPtr> read_held(const std::vector<std::string>& wor
       std::int64_t size = 1;
       for (const sint& s : node->shape()) size = checked_mul(size, s.as_int());
       if (at.dtype != node->dtype() || at.size() != size)
-        throw ParseError(fmt::format("{} holds {} elements of {}, node {}", path, at.size(),
-                                     name(at.dtype), nodes.text(node)));
+        throw ParseError(fmt::format("{} holds {} of {}, node {}", path,
+                                     counted(at.size(), "element"), name(at.dtype),
+                                     nodes.text(node)));
       return size;
     });
     held[node.get()] = to_buffer(host, array);
@@ -133,7 +138,10 @@ int run_blame(const BlameOptions& options) {
   const Case c = read_case(options);
   const Numbered nodes(c.kernel);
   if (options.nodes) {
-    for (std::size_t i = 0; i < nodes.size(); ++i) fmt::print("{}\n", nodes.text(nodes[i]));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const nlohmann::ordered_json row{{"node", i}, {"text", nodes.text(nodes[i])}};
+      fmt::print("{}\n", options.json ? row.dump() : nodes.text(nodes[i]));
+    }
     return kExitOk;
   }
   const bool foreign = !options.backend.command.empty() || !options.backend.plugin.empty();
@@ -147,6 +155,7 @@ int run_blame(const BlameOptions& options) {
 
   Blame found;
   Profile profile;
+  auto waiting = std::make_optional<Waiting>("looking for the node");
   if (foreign) {
     const std::unique_ptr<foreign::BackendProcess> backend = start_backend(options.backend);
     profile = profile_of(backend->capabilities(), options.profile);
@@ -165,6 +174,7 @@ int run_blame(const BlameOptions& options) {
         },
         profile);
   }
+  waiting.reset();
   if (options.json) {
     nlohmann::ordered_json out{{"node", nullptr}, {"runs", found.runs}};
     if (found.node != nullptr) {
@@ -178,7 +188,8 @@ int run_blame(const BlameOptions& options) {
   } else {
     fmt::print("{}\n{}\n", nodes.text(found.node), visible(found.verdict.str()));
     if (found.runs > 0)
-      fmt::print("what it reads is legal; found in {} runs of the backend\n", found.runs);
+      fmt::print("what it reads is legal; found in {} of the backend\n",
+                 counted(found.runs, "run"));
   }
   return found.node == nullptr ? kExitOk : kExitNo;
 }

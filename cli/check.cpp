@@ -1,3 +1,5 @@
+#include <optional>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -23,6 +25,7 @@ int run_check(const CheckOptions& options) {
         "name a kernel.json or a reproducer, or a kernel as --op 'softmax(x[64,128])'");
   const std::string text = options.op.empty() ? read_file(options.file) : std::string();
   Verdict verdict;
+  auto waiting = std::make_optional<Waiting>("judging");
   LazyOpPtr kernel;
   std::string note;
   std::optional<FoundOrder> order;
@@ -30,14 +33,14 @@ int run_check(const CheckOptions& options) {
     if (!options.inputs.empty() || !options.output.empty())
       throw ParseError(fmt::format(
           "{} is a reproducer and holds its own arrays; leave out --in and --out", options.file));
-    const fuzz::Reproducer reproducer = fuzz::reproducer_from_json(text);
+    const fuzz::Reproducer reproducer = parse_reproducer(options.file, text);
     kernel = reproducer.run.kernel;
     note = reproducer.note;
     require_feasible(kernel_file(reproducer.run.concrete()), options.limits);
     verdict = judge_within(options.limits, [&] { return fuzz::judge(reproducer, profile); });
   } else {
-    const KernelFile whole =
-        options.op.empty() ? parse_kernel(options.file, text) : kernel_of_text(options.op);
+    const KernelFile whole = options.op.empty() ? parse_kernel(options.file, text)
+                                                : kernel_of_text(options.op, options.inputs);
     kernel = whole.ast;
     if (options.output.empty())
       throw ParseError("a kernel.json is checked with --in A.npy ... --out Y.npy");
@@ -50,6 +53,7 @@ int run_check(const CheckOptions& options) {
       return judged;
     });
   }
+  waiting.reset();
   if (options.json) {
     nlohmann::ordered_json out = nlohmann::ordered_json::parse(json_of(verdict, kernel, profile));
     if (order) out["order"] = {{"bits", order->bits}, {"declare", order->declare}};

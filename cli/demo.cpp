@@ -174,7 +174,7 @@ Summary print_table(const KernelLog& log, const std::vector<Judged>& judged) {
     const auto cost = [&](std::size_t k) { return fuzz::to_json(judged[k].evidence).size(); };
     if (bad && (summary.failed == SIZE_MAX || cost(i) < cost(summary.failed))) summary.failed = i;
   }
-  fmt::print("\n{}\n", table.str());
+  fmt::print("\n{}\n", table.fitted());
   return summary;
 }
 
@@ -208,7 +208,7 @@ void report_failure(const DemoOptions& options, const KernelLog::Entry& entry,
                               kernel_name(entry.kernel), kDevice, judged.family,
                               options.plant == "none" ? "" : ", planted fault: " + options.plant);
   fmt::print("\nshrunk to\n{}{}\n", fuzz::str(evidence.run), fuzz::judge(evidence).str());
-  write_file_atomically(options.reproducer, fuzz::to_json(evidence));
+  deliver(options.reproducer, fuzz::to_json(evidence));
   fmt::print("\nreproducer: {}   judge it again with: touchstone check {}\n", options.reproducer,
              options.reproducer);
 }
@@ -240,19 +240,18 @@ int run_demo(const DemoOptions& options) {
     accuracy = test(net, digits, parts.test);
   }
   fmt::print(
-      "trained {} epochs in {} (loss {:.4f}); held-out accuracy {:.2f} %, {:.2f} % in fixed "
+      "trained {} in {} (loss {:.4f}); held-out accuracy {:.2f} %, {:.2f} % in fixed "
       "point\n",
-      epochs, seconds_str(trained.seconds), trained.last_loss, 100 * accuracy.floating,
-      100 * accuracy.fixed);
+      counted(epochs, "epoch"), seconds_str(trained.seconds), trained.last_loss,
+      100 * accuracy.floating, 100 * accuracy.fixed);
 
   const auto start = Clock::now();
   const std::vector<Judged> judged = judge_all(log);
   const Summary summary = print_table(log, judged);
-  fmt::print(
-      "{} distinct kernels judged against CPU in {}: {} PASS, {} WEAK, {} FAIL, {} UNUSABLE{}\n",
-      judged.size(), seconds_str(seconds_since(start)), summary.counts[0], summary.counts[2],
-      summary.counts[1], summary.counts[3],
-      summary.suspects == 0 ? "" : fmt::format(", {} SUSPECT", summary.suspects));
+  fmt::print("{} judged against CPU in {}: {} PASS, {} WEAK, {} FAIL, {} UNUSABLE{}\n",
+             counted(judged.size(), "distinct kernel"), seconds_str(seconds_since(start)),
+             summary.counts[0], summary.counts[2], summary.counts[1], summary.counts[3],
+             summary.suspects == 0 ? "" : fmt::format(", {} SUSPECT", summary.suspects));
   for (std::size_t i = 0; i < judged.size(); ++i)
     if (judged[i].together.suspect())
       fmt::print("{} {}\n", kernel_name(log.entries()[i].kernel), judged[i].together.str());

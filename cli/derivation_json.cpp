@@ -6,6 +6,7 @@
 
 #include "derivation_view.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/json_fault.h"
 
 namespace touchstone::cli {
 
@@ -122,7 +123,7 @@ Derivation derivation_of_json(const std::string& text) {
     throw ParseError(
         fmt::format("this is no derivation: {}; `touchstone simplify --steps "
                     "--format json` writes one",
-                    error.what()));
+                    json_fault(error.what())));
   }
 }
 

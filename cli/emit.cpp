@@ -1,8 +1,10 @@
 #include <filesystem>
+#include <set>
 
 #include <fmt/format.h>
 
 #include "kernel_io.h"
+#include "model_graph.h"
 #include "orderly_end.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
@@ -56,7 +58,7 @@ std::vector<fuzz::SuiteCase> draw_ops(const SuiteWords& words) {
   wanted.seed = words.seed;
   wanted.dtypes = dtypes_of(words);
   if (!means_all(words.ops))
-    for (const std::string& word : words.ops) wanted.ops.push_back(parse_op(word));
+    for (const std::string& word : words.ops) wanted.ops.push_back(computing_op(word));
   return fuzz::draw_suite(wanted);
 }
 
@@ -70,7 +72,33 @@ std::vector<fuzz::SuiteCase> draw_kernels(const SuiteWords& words) {
 
 }  // namespace
 
+namespace {
+
+// Each kernel of the model once, on probes for it; named by its place in the schedule.
+std::vector<fuzz::SuiteCase> draw_model(const SuiteWords& words) {
+  const ConfigScope scope(config_of(-1, {}));
+  const models::Model& model = models::model(words.model);
+  std::vector<fuzz::SuiteCase> cases;
+  std::set<std::string> known;
+  std::size_t number = 0;
+  for (const ScheduleItem& item : schedule_of(model, words.backward).items) {
+    const std::size_t here = number++;
+    if (item.kind != Op::Store) continue;
+    const LazyOpPtr kernel =
+        item.var_vals.empty() ? item.ast : bind_variables(item.ast, item.var_vals);
+    if (!known.insert(kernel_hash(kernel_file(kernel))).second) continue;
+    for (fuzz::SuiteCase& c : probe_cases(kernel, words.seed)) {
+      c.name = fmt::format("{}-{:03}-{}-{}", model.name, here, kernel_name(kernel), c.name);
+      cases.push_back(std::move(c));
+    }
+  }
+  return cases;
+}
+
+}  // namespace
+
 std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words) {
+  if (!words.model.empty()) return draw_model(words);
   const bool all = words.suite == "all";
   const bool by_name = words.suite.empty() && words.ops.empty() != words.kernels.empty();
   const bool ops =
@@ -124,14 +152,18 @@ void write_cases(const std::string& root_name, const std::vector<fuzz::SuiteCase
 }
 
 int run_emit(const EmitOptions& options) {
+  if (options.folder == "-")
+    throw ParseError("emit writes a folder, which standard output is not; name a new one");
+  if (!options.op.empty() && !options.suite.model.empty())
+    throw ParseError("emit: --op and --model exclude each other");
   const std::vector<fuzz::SuiteCase> cases =
       options.op.empty() ? draw_suite(options.suite)
                          : probe_cases(kernel_of_text(options.op).ast, options.suite.seed);
   write_cases(options.folder, cases, options.format);
   fmt::print(
-      "{} kernels in {}: each folder holds kernel.json and its inputs, {}\n"
+      "{} in {}: each folder holds kernel.json and its inputs, {}\n"
       "write each output beside them as out.{}, then: touchstone judge {}{}\n",
-      cases.size(), options.folder,
+      counted(cases.size(), "kernel"), options.folder,
       options.format == "npy" ? "in1.npy and on" : "in." + options.format, options.format,
       options.folder, options.format == "npy" ? "" : " --out out." + options.format);
   return kExitOk;

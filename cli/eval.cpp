@@ -1,3 +1,5 @@
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "kernel_io.h"
@@ -36,7 +38,7 @@ void print_values(const HostArray& output) {
 int run_eval(const EvalOptions& options) {
   const ConfigScope scope(Config::from_environment());
   const KernelFile kernel =
-      with_values(kernel_named(options.kernel, options.op), options.variables);
+      with_values(kernel_named(options.kernel, options.op, options.inputs), options.variables);
   const LazyOpPtr& concrete = kernel.ast;
   Device& device = Device::get(options.device);
   HostArray output{concrete->dtype(), {}, {}};
@@ -51,7 +53,9 @@ int run_eval(const EvalOptions& options) {
   for (std::size_t i = 1; i < buffers.size(); ++i)
     item.inputs.push_back(LazyBuffer::from_buffer(buffers[i], {buffers[i]->size()}));
   const lazy::ExecutionTimer timer;
+  auto waiting = std::make_optional<Waiting>("running");
   const double seconds = run_kernel(device, concrete, raw);
+  waiting.reset();
   lazy::log_run(item, device, seconds, timer);
   lazy::flush_log();
   output.bytes.resize(buffers[0]->bytes());
@@ -59,6 +63,8 @@ int run_eval(const EvalOptions& options) {
   if (options.show_source) fmt::print("{}", device.runner(concrete)->source());
   if (options.output.empty())
     print_values(output);
+  else if (options.output == "-")
+    deliver("-", npy_bytes(output));
   else
     write_array_file(options.output, std::vector<NamedArray>{{"out", output}});
   fmt::print(stderr, "{} on {}: {}\n", kernel_name(concrete), device.name(), seconds_str(seconds));

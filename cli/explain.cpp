@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "judging.h"
 #include "kernel_io.h"
+#include "terminal.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/fuzz/reproducer.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
@@ -82,30 +86,53 @@ void print_nodes(const std::vector<ExplainedNode>& nodes) {
   }
 }
 
+// A kernel without variables, and the arrays that the options or the reproducer have.
+struct ExplainedRun {
+  LazyOpPtr kernel;
+  std::vector<HostArray> inputs;
+  std::optional<HostArray> output;
+};
+
+ExplainedRun run_of(const ExplainOptions& options) {
+  const std::string text = options.file.empty() ? "" : read_file(options.file);
+  if (options.op.empty() && fuzz::is_reproducer(text)) {
+    if (!options.inputs.empty() || !options.output.empty())
+      throw ParseError(fmt::format(
+          "{} is a reproducer and holds its own arrays; leave out --in and --out", options.file));
+    fuzz::Reproducer r = parse_reproducer(options.file, text);
+    return {r.run.concrete(), std::move(r.run.inputs), std::move(r.output)};
+  }
+  const KernelFile file =
+      with_values(kernel_named(options.file, options.op, options.inputs), options.variables);
+  ExplainedRun run{file.ast, read_arrays(file, options.inputs, 1), std::nullopt};
+  if (!options.output.empty()) run.output = read_arrays(file, {options.output}, 0)[0];
+  return run;
+}
+
 // The candidate's value there; nothing where there is no output.
-std::optional<Scalar> candidate_of(const ExplainOptions& options, const KernelFile& file,
-                                   const std::vector<std::int64_t>& at) {
-  if (options.output.empty()) return std::nullopt;
+std::optional<Scalar> candidate_of(const ExplainedRun& run, const std::vector<std::int64_t>& at) {
+  if (!run.output) return std::nullopt;
   std::int64_t flat = 0;
-  const Shape& shape = file.ast->src()[0]->shape();
+  const Shape& shape = run.kernel->src()[0]->shape();
   for (std::size_t i = 0; i < at.size(); ++i) flat = flat * shape[i].as_int() + at[i];
-  return element_of(read_arrays(file, {options.output}, 0)[0], flat);
+  return element_of(*run.output, flat);
 }
 
 }  // namespace
 
 int run_explain(const ExplainOptions& options) {
   const Profile profile = read_profile(options.profile);
-  const KernelFile file = with_values(kernel_named(options.file, options.op), options.variables);
+  const ExplainedRun run = run_of(options);
   Device& host = Device::get("CPU");
   std::vector<BufferPtr> buffers{nullptr};
-  for (const HostArray& input : read_arrays(file, options.inputs, 1))
-    buffers.push_back(to_buffer(host, input));
+  for (const HostArray& input : run.inputs) buffers.push_back(to_buffer(host, input));
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  const std::vector<std::int64_t> at = element_at(options.at, file.ast->src()[0]->shape());
-  const std::vector<ExplainedNode> nodes = explain(file.ast, raw, at, profile);
-  const std::optional<Scalar> got = candidate_of(options, file, at);
+  const std::vector<std::int64_t> at = element_at(options.at, run.kernel->src()[0]->shape());
+  auto waiting = std::make_optional<Waiting>("explaining");
+  const std::vector<ExplainedNode> nodes = explain(run.kernel, raw, at, profile);
+  waiting.reset();
+  const std::optional<Scalar> got = candidate_of(run, at);
   const bool legal = !got || nodes.back().legal.accepts(*got);
   if (options.json) {
     nlohmann::ordered_json out{{"at", at}, {"profile", profile.name}};

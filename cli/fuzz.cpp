@@ -10,6 +10,7 @@
 
 #include "fuzz_plans.h"
 #include "index_stats.h"
+#include "installed.h"
 #include "terminal.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/hash.h"
@@ -182,8 +183,8 @@ bool write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& fo
 void show(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
   fmt::print("{} {}: {}", red("FAIL"), area, visible(f.failure.relation));
   if (f.index >= 0) fmt::print(", case {}", f.index);
-  if (f.runs > 0) fmt::print(", shrunk in {} runs", f.runs);
-  if (f.times > 1) fmt::print(", found {} times", f.times);
+  if (f.runs > 0) fmt::print(", shrunk in {}", counted(f.runs, "run"));
+  if (f.times > 1) fmt::print(", found {}", counted(f.times, "time"));
   fmt::print("\n");
   if (f.shrunk.size() <= kMostShown) fmt::print("  {}\n", f.shrunk);
   std::string detail = f.failure.detail;
@@ -285,8 +286,8 @@ CorpusCount replay(const FuzzOptions& o, const std::vector<AreaPlan>& plans) {
     fmt::print("{}: ", c.where);
     show(o, c.area, f);
   }
-  fmt::print("corpus {}: {} cases, {} FAIL, {} damaged\n", o.corpus, count.cases, count.failed,
-             count.damaged);
+  fmt::print("corpus {}: {}, {} FAIL, {} damaged\n", o.corpus, counted(count.cases, "case"),
+             count.failed, count.damaged);
   return count;
 }
 
@@ -296,8 +297,8 @@ void summarize(const FuzzOptions& o, const AreaResult& r) {
   const std::string on =
       r.name != "kernel" ? "" : " on " + (o.backend == "tiers" ? tiers : o.backend);
   const fuzz::Tally& t = r.tally;
-  fmt::print("{}{}: {} cases, {} PASS, {} WEAK, {} SKIPPED, {} FAIL (seed {}, {}, {} a second)\n",
-             r.name, on, t.cases, t.passed, t.weak, t.skipped, t.failed, o.seed,
+  fmt::print("{}{}: {}, {} PASS, {} WEAK, {} SKIPPED, {} FAIL (seed {}, {}, {} a second)\n", r.name,
+             on, counted(t.cases, "case"), t.passed, t.weak, t.skipped, t.failed, o.seed,
              seconds_str(r.seconds),
              count_str(static_cast<double>(t.cases) / std::max(r.seconds, 1e-3)));
   std::int64_t most = std::ssize(r.findings) - r.unshrunk;
@@ -318,8 +319,8 @@ bool nothing_checked(const fuzz::RunResult& result) {
   for (const AreaResult& r : result.areas) {
     const bool checked = r.tally.passed + r.tally.weak + r.tally.failed > 0;
     if (!checked)
-      fmt::print("nothing was checked of {}: {} cases were drawn, all SKIPPED\n", r.name,
-                 r.tally.cases);
+      fmt::print("nothing was checked of {}: {} drawn, all SKIPPED\n", r.name,
+                 counted(r.tally.cases, "case"));
     nothing = nothing && !checked;
   }
   return nothing;
@@ -332,8 +333,7 @@ void write_coverage(const FuzzOptions& o, const fuzz::RunResult& result) {
     fmt::print("{}", coverage_text(r.name, *r.coverage));
     pages.emplace_back(r.name, r.coverage.get());
   }
-  write_file_atomically(o.coverage,
-                        coverage_html(pages, fmt::format("What seed {} reached", o.seed)));
+  deliver(o.coverage, coverage_html(pages, fmt::format("What seed {} reached", o.seed)));
   fmt::print("coverage: {}\n", o.coverage);
 }
 
@@ -379,8 +379,9 @@ int run_fuzz(const FuzzOptions& o) {
                                area, timed ? static_cast<std::int64_t>(options.seconds) : mine);
                          }
                          const bool timed = options.cases == std::int64_t{1} << 40;
-                         progress->update(timed ? static_cast<std::int64_t>(seconds) : t.cases,
-                                          fmt::format("{} cases, {} FAIL", t.cases, t.failed));
+                         progress->update(
+                             timed ? static_cast<std::int64_t>(seconds) : t.cases,
+                             fmt::format("{}, {} FAIL", counted(t.cases, "case"), t.failed));
                        });
   }
   bool failed = corpus.failed > 0;

@@ -1,8 +1,8 @@
 #include "fuzz_plans.h"
 
 #include <algorithm>
-#include <cstdlib>
 
+#include "installed.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/codegen/options_matter.h"
@@ -15,7 +15,6 @@
 namespace touchstone::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using fuzz::Area;
 using fuzz::AreaPlan;
 
@@ -34,23 +33,6 @@ std::optional<std::string> refuted(const std::string& a, const std::string& b,
   std::string at;
   if (proof.counterexample) at = text_of(*proof.counterexample);
   return at;
-}
-
-// A backend that comes with the project: installed, or in the tree that this program was built in.
-fs::path shipped(const std::string& file) {
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
-  std::vector<fs::path> places;
-  if (const char* told = std::getenv("TOUCHSTONE_BACKENDS")) places.emplace_back(told);
-  for (const char* below :
-       {"../share/touchstone/backends", "../fuzz/backends", "../../../fuzz/backends"})
-    places.push_back(program / below);
-  for (const fs::path& place : places)
-    if (fs::exists(place / file, error)) return fs::weakly_canonical(place / file, error);
-  throw ParseError(
-      fmt::format("{} was not found beside this program; name the folder that holds it "
-                  "in TOUCHSTONE_BACKENDS",
-                  file));
 }
 
 void require_tcc() {
@@ -117,12 +99,6 @@ std::int64_t kernels_together(const std::string& backend) {
 
 }  // namespace
 
-std::string quoted(const std::string& word) {
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
   fuzz::KernelBackends b;
   if (o.backend == "cpu") {
@@ -152,12 +128,9 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     foreign::Limits limits;
     if (o.megabytes) limits.memory = static_cast<std::uint64_t>(*o.megabytes) << 20;
     limits.answer = std::chrono::milliseconds(static_cast<std::int64_t>(o.case_seconds * 500));
-    std::string plugin = o.backend.ends_with(".so") ? o.backend : "";
-    std::string command = o.backend;
-    if (o.backend == "pocl") plugin = shipped("opencl_plugin.so").string();
-    if (o.backend == "numpy")
-      command = (fs::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 ") +
-                quoted(shipped("numpy_backend.py").string()) + " --as-it-is";
+    const Adapter known = adapter_named(o.backend);
+    const std::string plugin = o.backend.ends_with(".so") ? o.backend : known.plugin;
+    const std::string command = known.command.empty() ? o.backend : known.command;
     b.candidate = fuzz::make_process_backend(
         plugin.empty() ? foreign::BackendProcess::shell(command) : foreign::plugin_command(plugin),
         plugin.empty() ? limits : foreign::plugin_limits(limits));

@@ -16,7 +16,4 @@ std::vector<fuzz::AreaPlan> fuzz_plans(const FuzzOptions& options);
 /// The backends of the area kernel; throws as above.
 fuzz::KernelBackends kernel_backends(const FuzzOptions& options);
 
-/// A word as a shell reads it.
-std::string quoted(const std::string& word);
-
 }  // namespace touchstone::cli

@@ -66,7 +66,7 @@ void add_row(Table& table, const std::string& what, const Stats& stats) {
 
 }  // namespace
 
-void print_index_stats(const std::function<std::vector<LazyOpPtr>()>& kernels) {
+void print_index_stats(const std::function<std::vector<LazyOpPtr>()>& kernels, bool as_json) {
   std::vector<LazyOpPtr> composed;
   {
     const ConfigScope unmerged(Config(Config::current()).set(Switch::MergeViews, false));
@@ -75,10 +75,22 @@ void print_index_stats(const std::function<std::vector<LazyOpPtr>()>& kernels) {
   const std::vector<LazyOpPtr> merged = kernels();
   Table table({"", "kernels", "accesses", "views", "div", "mod", "parts"},
               {false, true, true, true, true, true, true});
-  add_row(table, "as composed", stats_of(composed, Views::AsTheyAre, plain_cost));
-  add_row(table, "views merged", stats_of(merged, Views::Merged, plain_cost));
-  add_row(table, "and simplified", stats_of(merged, Views::Merged, simplified_cost));
-  fmt::print("{}", table.str());
+  const std::pair<const char*, Stats> rows[] = {
+      {"as composed", stats_of(composed, Views::AsTheyAre, plain_cost)},
+      {"views merged", stats_of(merged, Views::Merged, plain_cost)},
+      {"and simplified", stats_of(merged, Views::Merged, simplified_cost)}};
+  for (const auto& [what, stats] : rows) {
+    if (as_json)
+      fmt::print(
+          "{{\"stage\":\"{}\",\"kernels\":{},\"accesses\":{},\"views\":{},\"div\":{},\"mod\":{},"
+          "\"parts\":{}}}\n",
+          what, stats.kernels, stats.accesses, stats.views, stats.cost.divisions,
+          stats.cost.modulos, stats.cost.steps);
+    else
+      add_row(table, what, stats);
+  }
+  if (as_json) return;
+  fmt::print("{}", table.fitted());
 }
 
 }  // namespace touchstone::cli

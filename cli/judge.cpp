@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
+#include "installed.h"
 #include "judge_log.h"
 #include "judging.h"
 #include "kernel_io.h"
@@ -172,6 +173,8 @@ std::string run_of(const JudgeOptions& o, const foreign::Capabilities* backend,
                     {"elements", o.suite.elements}, {"seed", o.suite.seed}};
   else
     run["folder"] = {{"path", o.folder}, {"output", o.output}};
+  if (o.folder.empty() && !o.suite.model.empty())
+    run["suite"].update({{"model", o.suite.model}, {"backward", o.suite.backward}});
   return run.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
@@ -223,7 +226,7 @@ class Report {
     std::FILE* const to = options_.json ? stderr : stdout;
     const bool whole = done_ == kernels_;
     if (!whole)
-      fmt::print(to, "ended after {} of {} kernels{}\n", done_, kernels_,
+      fmt::print(to, "ended after {} of {}{}\n", done_, counted(kernels_, "kernel"),
                  options_.log.empty() ? "" : "; --resume goes on from the log");
     if (!options_.json) {
       std::vector<std::string> parts;
@@ -233,12 +236,12 @@ class Report {
         parts.push_back(fmt::format("{} weak on inputs beside sharp ones", weak_beside()));
       if (suspects_ > 0) parts.push_back(fmt::format("{} {}", suspects_, yellow("SUSPECT")));
       if (!on_.empty()) parts.push_back(fmt::format("{} unsupported", unsupported_));
-      fmt::print("{} kernels{} under profile {}: {}\n", done_, on_, profile_,
+      fmt::print("{}{} under profile {}: {}\n", counted(done_, "kernel"), on_, profile_,
                  fmt::join(parts, ", "));
     }
     if (whole && judged() == 0)
-      fmt::print(to, "nothing was checked: the backend supports none of the {} kernels\n",
-                 kernels_);
+      fmt::print(to, "nothing was checked: the backend supports none of the {}\n",
+                 counted(kernels_, "kernel"));
   }
 
   int exit() const {
@@ -280,13 +283,6 @@ class Report {
   std::map<std::string, std::size_t> weak_;  // how often a kernel was WEAK
   std::vector<JudgedLine> held_;
 };
-
-// A word as a shell reads it back.
-std::string quoted(const std::string& word) {
-  std::string out = "'";
-  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 // The next step after a suite: a campaign of drawn kernels on the same backend.
 void print_campaign(const JudgeOptions& o) {

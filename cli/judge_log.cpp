@@ -4,6 +4,7 @@
 
 #include "judging.h"
 #include "touchstone/base/error.h"
+#include "touchstone/base/json_fault.h"
 #include "touchstone/ops/kernel_json.h"
 
 namespace touchstone::cli {
@@ -42,7 +43,7 @@ JudgeLog::JudgeLog(const std::string& file, const std::string& run, bool resume)
     } catch (const std::exception& e) {  // of ours or of the JSON library
       throw ParseError(
           fmt::format("{}:{}: damaged: {}; cut the file before this line to go on from there", file,
-                      number, e.what()));
+                      number, json_fault(e.what())));
     }
   }
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "installed.h"
 #include "kernel_io.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
@@ -204,11 +205,13 @@ std::unique_ptr<foreign::BackendProcess> start_backend(const BackendOptions& opt
   foreign::Limits limits;
   limits.answer = std::chrono::milliseconds(std::llround(options.seconds * 1000));
   limits.memory = static_cast<std::uint64_t>(options.megabytes) << 20;
-  const bool plugin = !options.plugin.empty();
-  if (plugin) limits = foreign::plugin_limits(limits);
+  const Adapter known = adapter_named(options.command);
+  const std::string& plugin = options.plugin.empty() ? known.plugin : options.plugin;
+  if (!plugin.empty()) limits = foreign::plugin_limits(limits);
   auto backend = std::make_unique<foreign::BackendProcess>(
-      plugin ? foreign::plugin_command(options.plugin)
-             : foreign::BackendProcess::shell(options.command),
+      !plugin.empty()
+          ? foreign::plugin_command(plugin)
+          : foreign::BackendProcess::shell(known.command.empty() ? options.command : known.command),
       limits);
   backend->capabilities();
   return backend;

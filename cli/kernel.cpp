@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "kernel_io.h"
 #include "terminal.h"
@@ -11,7 +12,16 @@
 namespace touchstone::cli {
 namespace {
 
-void list_definitions() {
+void list_definitions(bool as_json) {
+  if (as_json) {
+    for (const define::Definition& d : define::definitions())
+      fmt::print("{}\n", nlohmann::ordered_json{{"name", d.name()},
+                                                {"group", d.group},
+                                                {"signature", d.signature},
+                                                {"summary", d.summary}}
+                             .dump());
+    return;
+  }
   std::string group;
   for (const define::Definition& d : define::definitions()) {
     if (d.group != group) fmt::print("{}{}\n", group.empty() ? "" : "\n", bold(d.group));
@@ -22,13 +32,10 @@ void list_definitions() {
 
 }  // namespace
 
-KernelFile kernel_of_text(const std::string& text) {
-  return kernel_file(define::parse(text).kernel());
-}
-
 int run_kernel(const KernelOptions& options) {
+  if (options.json && !options.list) throw ParseError("kernel: --json is of --list");
   if (options.list) {
-    list_definitions();
+    list_definitions(options.json);
     return kExitOk;
   }
   if (options.text.empty())
@@ -45,13 +52,14 @@ int run_kernel(const KernelOptions& options) {
     return kExitOk;
   }
   write_file_atomically(options.output, to_json(file));
-  fmt::print("{}: {} nodes; output {} of {}\n", options.output, toposort(file.ast).size(),
+  fmt::print("{}: {}; output {} of {}\n", options.output,
+             counted(toposort(file.ast).size(), "node"),
              str(std::span<const sint>(file.ast->shape())), name(file.ast->dtype()));
   for (std::size_t i = 0; i < formula.inputs.size(); ++i)
     for (const BufferSpec& spec : file.buffers)
       if (spec.idx == static_cast<int>(i) + 1)
-        fmt::print("  input {} {}: {} elements of {}\n", spec.idx, formula.inputs[i], spec.size,
-                   name(spec.dtype));
+        fmt::print("  input {} {}: {} of {}\n", spec.idx, formula.inputs[i],
+                   counted(spec.size, "element"), name(spec.dtype));
   return kExitOk;
 }
 

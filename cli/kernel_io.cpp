@@ -4,7 +4,9 @@
 #include <charconv>
 #include <memory>
 
+#include "touchstone/base/counted.h"
 #include "touchstone/base/file.h"
+#include "touchstone/define/text.h"
 #include "touchstone/device/array_file.h"
 
 namespace touchstone::cli {
@@ -83,10 +85,29 @@ KernelFile with_values(const KernelFile& kernel, const std::vector<std::string>&
   return values.empty() ? kernel : kernel_file(bind_variables(kernel.ast, values));
 }
 
-KernelFile kernel_named(const std::string& path, const std::string& op) {
+KernelFile kernel_named(const std::string& path, const std::string& op,
+                        const std::vector<std::string>& inputs) {
   if (path.empty() == op.empty())
     throw ParseError("name a kernel.json, or a kernel as --op 'softmax(x[64,128])'");
-  return op.empty() ? read_kernel(path) : kernel_of_text(op);
+  return op.empty() ? read_kernel(path) : kernel_of_text(op, inputs);
+}
+
+KernelFile kernel_of_text(const std::string& text, const std::vector<std::string>& inputs) {
+  std::vector<define::InputShape> shapes;
+  for (const Named& named : named_by(inputs, 1))
+    named.read([&](const ArrayLayout& at) {  // none of its elements
+      shapes.push_back({at.shape, at.dtype});
+      return std::int64_t{0};
+    });
+  return kernel_file(define::parse(text, shapes).kernel());
+}
+
+fuzz::Reproducer parse_reproducer(const std::string& path, std::string_view text) {
+  try {
+    return fuzz::reproducer_from_json(text);
+  } catch (const Error& e) {
+    throw ParseError(fmt::format("{}: {}", path, e.what()));
+  }
 }
 
 KernelFile read_kernel(const std::string& path) {
@@ -115,11 +136,11 @@ Wanted wanted_by(const KernelFile& kernel, int idx, const std::string& label) {
       throw ParseError(fmt::format("{}: holds {}, buffer {} of the kernel is {}", label,
                                    name(array.dtype), idx, name(spec->dtype)));
     if (array.size() < spec->size)
-      throw ParseError(fmt::format("{}: holds {} elements, buffer {} of the kernel has {}", label,
-                                   array.size(), idx, spec->size));
+      throw ParseError(fmt::format("{}: holds {}, buffer {} of the kernel has {}", label,
+                                   counted(array.size(), "element"), idx, spec->size));
     if (idx == 0 && array.size() != spec->size)
-      throw ParseError(fmt::format("{}: holds {} elements, the kernel's output has {}", label,
-                                   array.size(), spec->size));
+      throw ParseError(fmt::format("{}: holds {}, the kernel's output has {}", label,
+                                   counted(array.size(), "element"), spec->size));
     return spec->size;
   };
 }

@@ -6,6 +6,7 @@
 #include "touchstone/device/array_file.h"
 #include "touchstone/device/device.h"
 #include "touchstone/device/npy.h"
+#include "touchstone/fuzz/reproducer.h"
 #include "touchstone/fuzz/suite.h"
 #include "touchstone/ops/kernel_json.h"
 #include "touchstone/symbolic/node.h"
@@ -18,12 +19,20 @@ KernelFile read_kernel(const std::string& path);
 /// The same from a text that came from `path`.
 KernelFile parse_kernel(const std::string& path, std::string_view text);
 
-/// The kernel of a text as "softmax(x[64,128])" (docs/define.md). Throws ParseError that shows the
+/// The kernel of a text as "softmax(x[64,128])" (docs/define.md); inputs that stand there without
+/// sizes have those of the arrays that `inputs` name, in order. Throws ParseError that shows the
 /// place.
-KernelFile kernel_of_text(const std::string& text);
+KernelFile kernel_of_text(const std::string& text, const std::vector<std::string>& inputs = {});
 /// The kernel of a file or of a text, whichever is not empty. Throws as those, ParseError also
 /// where both are or neither is.
-KernelFile kernel_named(const std::string& path, const std::string& op);
+KernelFile kernel_named(const std::string& path, const std::string& op,
+                        const std::vector<std::string>& inputs = {});
+
+/// A reproducer. Throws ParseError naming the file.
+fuzz::Reproducer parse_reproducer(const std::string& path, std::string_view text);
+
+/// An elementwise operation or a reduce. Throws ParseError that lists them.
+Op computing_op(const std::string& word);
 
 /// The kernel with the values of "n=3" words in place of its variables, and the buffers it then
 /// takes. Throws ParseError or AstError where one has no value, two, or one outside its range.

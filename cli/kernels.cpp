@@ -38,7 +38,7 @@ void print_table(const std::vector<LazyOpPtr>& kernels) {
                count_str(static_cast<double>(cost.total_mem().as_int())),
                fmt::format("{}", cost.mem.size())});
   }
-  fmt::print("{}{} kernels, {} flops, {} bytes\n", table.str(), kernels.size(),
+  fmt::print("{}{}, {} flops, {} bytes\n", table.fitted(), counted(kernels.size(), "kernel"),
              count_str(static_cast<double>(flops)), count_str(static_cast<double>(bytes)));
 }
 
@@ -73,14 +73,25 @@ void print_counts(const models::Model& model) {
   fmt::print("{}\n", row.dump());
 }
 
-void list_models() {
+void list_models(bool as_json) {
+  if (as_json) {
+    for (const models::Model& m : models::models()) {
+      const models::KernelCount count = models::count_kernels(m, "CLANG");
+      fmt::print("{}\n", nlohmann::ordered_json{{"model", m.name},
+                                                {"what", m.what},
+                                                {"forward", count.forward},
+                                                {"forward_backward", count.both}}
+                             .dump());
+    }
+    return;
+  }
   Table table({"model", "", "forward", "with backward"}, {false, false, true, true});
   for (const models::Model& m : models::models()) {
     const models::KernelCount count = models::count_kernels(m, "CLANG");
     table.add({std::string(m.name), std::string(m.what), fmt::format("{}", count.forward),
                fmt::format("{}", count.both)});
   }
-  fmt::print("{}", table.str());
+  fmt::print("{}", table.fitted());
 }
 
 int print_program(const KernelsOptions& options) {
@@ -102,7 +113,7 @@ int print_program(const KernelsOptions& options) {
   }
   const ProgramKernels made = program_kernels(text, Config::current());
   print_table(made.kernels);
-  if (made.copies > 0) fmt::print("{} copies between devices\n", made.copies);
+  if (made.copies > 0) fmt::print("{} between devices\n", counted(made.copies, "copy"));
   if (options.source)
     for (const LazyOpPtr& kernel : made.kernels)
       fmt::print("\n{}\n{}", str(kernel),
@@ -118,7 +129,7 @@ int run_kernels(const KernelsOptions& options) {
   if (options.models.empty() && options.jsonl) {
     for (const models::Model& model : models::models()) print_counts(model);
   } else if (options.models.empty()) {
-    list_models();
+    list_models(options.json);
   }
   for (const std::string& wanted : options.models) {
     const models::Model& model = models::model(wanted);
@@ -127,8 +138,8 @@ int run_kernels(const KernelsOptions& options) {
       continue;
     }
     if (options.index_stats) {
-      fmt::print("{}: {}\n", bold(model.name), model.what);
-      print_index_stats([&] { return kernels_of(model, options.backward); });
+      if (!options.json) fmt::print("{}: {}\n", bold(model.name), model.what);
+      print_index_stats([&] { return kernels_of(model, options.backward); }, options.json);
       continue;
     }
     const std::vector<LazyOpPtr> kernels = kernels_of(model, options.backward);

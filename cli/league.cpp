@@ -15,6 +15,7 @@
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
+#include "touchstone/base/json_fault.h"
 #include "touchstone/base/line_log.h"
 #include "touchstone/base/visible.h"
 #include "verbs.h"
@@ -188,7 +189,7 @@ std::string summary(const std::map<std::string, Score>& scores,
     else
       text += fmt::format("; {}: {}", type, cell(s));
   }
-  if (good > 0) return fmt::format("{} types right{}", good, text);
+  if (good > 0) return fmt::format("{} right{}", counted(good, "type"), text);
   return text.empty() ? "–" : text.substr(2);
 }
 
@@ -217,6 +218,22 @@ void print_table(const Contestant& contestant) {
     fmt::print("{} {} |\n", line, summary(scores, others));
   }
   fmt::print("\n");
+}
+
+void print_json(const Contestant& contestant) {
+  for (const auto& [op, scores] : contestant.scores)
+    for (const auto& [type, score] : scores) {
+      nlohmann::ordered_json row{{"backend", contestant.capabilities.name},
+                                 {"version", contestant.capabilities.version},
+                                 {"profile", contestant.profile.name},
+                                 {"op", op},
+                                 {"dtype", type},
+                                 {"ulp", score.ulp}};
+      for (const auto& [key, member] : kCounts) row[key] = score.*member;
+      if (!score.unsupported.empty()) row["unsupported"] = score.unsupported;
+      if (!score.example.empty()) row["example"] = score.example;
+      fmt::print("{}\n", row.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace));
+    }
 }
 
 void print(const Contestant& contestant) {
@@ -269,7 +286,7 @@ class LeagueLog {
       } catch (const std::exception& e) {  // of ours or of the JSON library
         throw ParseError(
             fmt::format("{}:{}: damaged: {}; cut the file before this line to go on from there",
-                        options.log, number, e.what()));
+                        options.log, number, json_fault(e.what())));
       }
     }
   }
@@ -376,9 +393,11 @@ int run_league(const LeagueOptions& options) {
   Progress progress("playing", static_cast<std::int64_t>(cases.size()));
   OrderlyEnd end([&] {
     progress.hide();
-    for (const Contestant& contestant : contestants) print(contestant);
+    for (const Contestant& contestant : contestants)
+      options.json ? print_json(contestant) : print(contestant);
     if (done < cases.size())
-      fmt::print("Ended after {} of {} kernels{}.\n", done, cases.size(),
+      fmt::print(options.json ? stderr : stdout, "Ended after {} of {}{}.\n", done,
+                 counted(cases.size(), "kernel"),
                  options.log.empty() ? "" : "; `--resume` goes on from the log");
   });
   for (const fuzz::SuiteCase& c : cases) {
@@ -400,8 +419,8 @@ int run_league(const LeagueOptions& options) {
   }
   end.leave();
   if (std::ranges::any_of(contestants, has_played)) return kExitOk;
-  fmt::print(stderr, "nothing was checked: no backend supports any of the {} kernels\n",
-             cases.size());
+  fmt::print(stderr, "nothing was checked: no backend supports any of the {}\n",
+             counted(cases.size(), "kernel"));
   return kExitNothing;
 }
 

@@ -121,12 +121,13 @@ int run_probe(const ProbeOptions& options) {
     write_cases(options.folder, probe_cases(file.ast, options.seed), "npy");
     if (!options.json)
       fmt::print(
-          "{} families in {}: each folder holds kernel.json and in1.npy and on\n"
+          "{} in {}: each folder holds kernel.json and in1.npy and on\n"
           "write each output beside them as out.npy, then: touchstone judge {}\n",
-          probes.size(), options.folder, options.folder);
+          counted(probes.size(), "family"), options.folder, options.folder);
   }
   std::vector<fuzz::FaultPower> powers;
   if (options.seconds > 0) {
+    const Waiting waiting("finding out what they would show");
     const auto end =
         std::chrono::steady_clock::now() + std::chrono::duration<double>(options.seconds);
     const auto go_on = [&] { return std::chrono::steady_clock::now() < end; };

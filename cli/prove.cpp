@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -74,10 +75,12 @@ struct ProvedRule {
   std::vector<std::pair<prove::Mutant, Proof>> necessity, mutants;
 };
 
-ProvedRule judge(prove::Prover& prover, const Named& named, const ProveOptions& options) {
+ProvedRule judge(prove::Prover& prover, const Named& named, const ProveOptions& options,
+                 const std::function<void(std::string_view)>& note) {
   ProvedRule j{&named, prover.prove(named.claim), {}, {}};
   const auto decide = [&](std::vector<prove::Mutant> list, auto& into) {
     for (prove::Mutant& m : list) {
+      note(m.what);
       Proof p = prover.prove(m.claim);
       into.emplace_back(std::move(m), std::move(p));
     }
@@ -187,7 +190,11 @@ int run_prove(const ProveOptions& options) {
     Progress progress("prove", static_cast<std::int64_t>(claims.size()));
     for (std::size_t i = 0; i < claims.size(); ++i) {
       progress.update(static_cast<std::int64_t>(i), claims[i].name);
-      const ProvedRule j = judge(prover, claims[i], options);
+      const ProvedRule j = judge(prover, claims[i], options, [&](std::string_view change) {
+        progress.update(static_cast<std::int64_t>(i),
+                        fmt::format("{}: {}", claims[i].name, change));
+      });
+      if (!table || options.necessity || options.mutants) progress.hide();  // lines come now
       const int own = code_of(j);
       if (own == kExitNo || (own != kExitOk && code == kExitOk)) code = own;
       proved += j.proof.verdict == prove::Verdict::Proved ? 1 : 0;
@@ -205,7 +212,7 @@ int run_prove(const ProveOptions& options) {
     }
   }
   if (table) {
-    fmt::print("{}", rows.str());
+    fmt::print("{}", rows.fitted());
     fmt::print("{} of {} proved for all integers in {}, with Z3 {}\n", proved, claims.size(),
                seconds_str(seconds), prove::solver_version());
   }

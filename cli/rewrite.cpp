@@ -65,9 +65,6 @@ void record_model(Recorded& out, const models::Model& model, bool backward) {
       out.record.kernels.push_back({items[i].ast, i < kernels.size() ? origin_of(kernels[i]) : ""});
 }
 
-std::string some(std::size_t n, std::string_view one, std::string_view more) {
-  return fmt::format("{} {}", n, n == 1 ? one : more);
-}
 std::size_t nodes_below(const UOp& root) { return root.toposort().size(); }
 
 void print(const Recorded& recorded) {
@@ -77,7 +74,7 @@ void print(const Recorded& recorded) {
   fmt::print("{}\n", bold(recorded.title));
   for (const RewriteRecord::Pass& pass : record.passes) {
     fmt::print("\n{}: {}, {} nodes become {}\n", bold(pass.name),
-               some(pass.matches.size(), "match", "matches"), nodes_below(nodes[pass.start]),
+               counted(pass.matches.size(), "match"), nodes_below(nodes[pass.start]),
                nodes_below(nodes[pass.end]));
     std::map<std::size_t, std::size_t> uses;
     std::size_t wide = 0;
@@ -94,8 +91,8 @@ void print(const Recorded& recorded) {
       fmt::print("  {:>5} {}\n", count, record.rules[rule].name);
     all += pass.matches.size();
   }
-  fmt::print("\n{}, {}, {}\n", some(record.passes.size(), "pass", "passes"),
-             some(all, "match", "matches"), some(record.kernels.size(), "kernel", "kernels"));
+  fmt::print("\n{}, {}, {}\n", counted(record.passes.size(), "pass"), counted(all, "match"),
+             counted(record.kernels.size(), "kernel"));
 }
 
 }  // namespace
@@ -116,13 +113,11 @@ int run_rewrite(const RewritingOptions& options) {
     return kExitOk;
   }
   const std::string page = rewrite_html(recorded.title, recorded.record);
-  if (options.html == "-") {
-    fmt::print("{}", page);
-    return kExitOk;
-  }
-  write_file_atomically(options.html, page);
-  fmt::print("{}: {} passes, {} kernels, {} bytes\n", options.html, recorded.record.passes.size(),
-             recorded.record.kernels.size(), page.size());
+  deliver(options.html, page);
+  if (options.html != "-")
+    fmt::print("{}: {}, {}, {} bytes\n", options.html,
+               counted(recorded.record.passes.size(), "pass"),
+               counted(recorded.record.kernels.size(), "kernel"), page.size());
   return kExitOk;
 }
 

@@ -69,7 +69,12 @@ int show_steps(const SimplifyOptions& options, const std::vector<Variable>& vari
 }
 
 int run_replay(const std::string& path) {
-  symbolic::Derivation d = derivation_of_json(read_file(path));
+  symbolic::Derivation d;
+  try {
+    d = derivation_of_json(read_file(path));
+  } catch (const ParseError& e) {
+    throw ParseError(fmt::format("{}: {}", path, e.what()));
+  }
   const auto flaw = symbolic::find_flaw(d);
   for (const std::string& b : bounds_words(d)) fmt::print("{}\n", dim(b));
   for (const symbolic::Chain& a : d.assumptions)

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
 #include <cstdlib>
+#include <mutex>
 #include <utility>
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "touchstone/base/file.h"
 #include "touchstone/base/visible.h"
 
 namespace touchstone::cli {
@@ -49,10 +52,36 @@ std::size_t width(std::string_view text) {
   return columns;
 }
 
-// Of standard error; 80 where it does not tell.
-std::size_t terminal_width() {
+// Columns of a terminal; nothing where it is none or does not tell.
+std::size_t columns_of(int file) {
   winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  return ::ioctl(file, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+std::size_t terminal_width() {
+  const std::size_t columns = columns_of(STDERR_FILENO);
+  return columns > 0 ? columns : 80;
+}
+
+// At most `columns` columns of it: cut, "…" stands for the rest.
+std::string cut_to(const std::string& cell, std::size_t columns) {
+  if (width(cell) <= columns) return cell;
+  std::string kept;
+  std::size_t shown = 0;
+  bool painted = false;
+  for (std::size_t i = 0; i < cell.size();) {
+    std::size_t end = i + 1;
+    if (cell[i] == '\x1b') {
+      end = std::min(cell.find('m', i), cell.size() - 1) + 1;
+      painted = true;
+    } else {
+      while (end < cell.size() && (static_cast<unsigned char>(cell[end]) & 0xc0U) == 0x80U) ++end;
+      if (++shown == columns) break;
+    }
+    kept += cell.substr(i, end - i);
+    i = end;
+  }
+  return kept + "…" + (painted ? "\x1b[0m" : "");
 }
 
 }  // namespace
@@ -89,6 +118,24 @@ void Progress::update(std::int64_t done, std::string_view note) {
   std::fflush(stderr);
 }
 
+Waiting::Waiting(std::string task) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  line_ = std::jthread([task = std::move(task)](const std::stop_token& stop) {
+    std::mutex mutex;
+    std::condition_variable_any wake;
+    std::unique_lock lock(mutex);
+    int seconds = 0;
+    while (!wake.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; }) &&
+           !stop.stop_requested()) {
+      const std::string text = fmt::format("{}: {} s", task, ++seconds);
+      std::fputs(("\r\x1b[K" + text.substr(0, terminal_width() - 1)).c_str(), stderr);
+    }
+    if (seconds > 0) std::fputs("\r\x1b[K", stderr);
+  });
+}
+
+Waiting::~Waiting() = default;  // ends the thread and waits for it
+
 std::string progress_line(std::string_view task, std::int64_t done, std::int64_t total,
                           std::string_view note, std::size_t columns) {
   // The last column stays free: some terminals begin a line when it is written to.
@@ -116,22 +163,73 @@ Table::Table(std::vector<std::string> header, std::vector<bool> right) : right_(
 
 void Table::add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
 
-std::string Table::str() const {
+std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths(rows_[0].size(), 0);
   for (const auto& row : rows_)
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  return widths;
+}
+
+std::string Table::str() const { return text(widths()); }
+
+std::string Table::fitted() const { return fitted(columns_of(STDOUT_FILENO)); }
+
+std::string Table::fitted(std::size_t columns) const {
+  constexpr std::size_t kLeast = 8, kGap = 2;
+  const std::vector<std::size_t> whole = widths();
+  std::vector<std::size_t> wide = whole;
+  const auto taken = [&] {
+    std::size_t all = 0;
+    for (const std::size_t w : wide) all += w == 0 ? 0 : w + kGap;
+    return all - kGap;
+  };
+  if (columns == 0 || taken() <= columns) return text(wide);
+  while (taken() > columns) {  // text first, as half a number misleads
+    std::size_t at = wide.size();
+    for (std::size_t i = 0; i < wide.size(); ++i)
+      if (!right_[i] && wide[i] > kLeast && (at == wide.size() || wide[i] > wide[at])) at = i;
+    if (at == wide.size()) break;
+    --wide[at];
+  }
+  for (std::size_t i = wide.size(); i-- > 1 && taken() > columns;) wide[i] = 0;
+  std::vector<std::string> cut, left_out;
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    const std::string column = rows_[0][i].empty() ? "description" : rows_[0][i];
+    if (wide[i] == 0 && whole[i] > 0)
+      left_out.push_back(column);
+    else if (wide[i] < whole[i])
+      cut.push_back(column);
+  }
+  std::vector<std::string> notes;
+  if (!cut.empty()) notes.push_back(fmt::format("cut: {}", fmt::join(cut, ", ")));
+  if (!left_out.empty()) notes.push_back(fmt::format("left out: {}", fmt::join(left_out, ", ")));
+  return text(wide) +
+         dim(fmt::format("{} columns: {}; a pipe gets all", columns, fmt::join(notes, "; "))) +
+         "\n";
+}
+
+// A width of 0 leaves the column out.
+std::string Table::text(const std::vector<std::size_t>& widths) const {
   std::string text;
   for (std::size_t r = 0; r < rows_.size(); ++r) {
     std::string line;
     for (std::size_t i = 0; i < rows_[r].size(); ++i) {
-      const std::string gap(widths[i] - width(rows_[r][i]), ' ');
-      const std::string& cell = rows_[r][i];
-      line += (i == 0 ? "" : "  ") + (right_[i] ? gap + cell : cell + gap);
+      if (widths[i] == 0) continue;
+      const std::string cell = cut_to(rows_[r][i], widths[i]);
+      const std::string gap(widths[i] - width(cell), ' ');
+      line += (line.empty() ? "" : "  ") + (right_[i] ? gap + cell : cell + gap);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += (r == 0 ? bold(line) : line) + "\n";
   }
   return text;
+}
+
+void deliver(const std::string& file, std::string_view text) {
+  if (file == "-")
+    fmt::print("{}", text);
+  else
+    write_file_atomically(file, text);
 }
 
 std::string count_str(double n) {

@@ -4,7 +4,10 @@
 #include <cstdio>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
+
+#include "touchstone/base/counted.h"
 
 namespace touchstone::cli {
 
@@ -39,6 +42,18 @@ class Progress {
   std::chrono::steady_clock::time_point last_{};
 };
 
+/// The same of a task whose length nobody knows: its seconds, from the second one on.
+class Waiting {
+ public:
+  explicit Waiting(std::string task);
+  ~Waiting();
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+ private:
+  std::jthread line_;
+};
+
 /// That line, in at most `columns` - 1 characters.
 std::string progress_line(std::string_view task, std::int64_t done, std::int64_t total,
                           std::string_view note, std::size_t columns);
@@ -49,11 +64,22 @@ class Table {
   explicit Table(std::vector<std::string> header, std::vector<bool> right);
   void add(std::vector<std::string> row);
   std::string str() const;
+  /// For standard output: where that is a terminal and the table wider, cells of its widest columns
+  /// are cut, which a last line says.
+  std::string fitted() const;
+  /// The same for so many columns; 0: any.
+  std::string fitted(std::size_t columns) const;
 
  private:
+  std::vector<std::size_t> widths() const;
+  std::string text(const std::vector<std::size_t>& widths) const;
   std::vector<std::vector<std::string>> rows_;
   std::vector<bool> right_;
 };
+
+/// Writes a text to a file, whole or not at all, or to standard output where that is "-". Throws
+/// SystemError.
+void deliver(const std::string& file, std::string_view text);
 
 /// 1234567 as "1.23 M" and so on; seconds as "12.3 us".
 std::string count_str(double n);

@@ -48,9 +48,17 @@ struct KernelOptions {
   std::string text;    // "softmax(x[64,128])" (docs/define.md)
   std::string output;  // kernel.json; empty or "-": standard output
   bool list = false;   // the definitions instead
+  bool json = false;   // of that list
   bool tree = false;   // as a tree, for a person
 };
 int run_kernel(const KernelOptions& options);
+
+struct OpsOptions {
+  std::vector<std::string> names;  // empty: all
+  bool json = false;
+};
+/// The operations with their operands, types and results.
+int run_ops(const OpsOptions& options);
 
 /// Limits of a verdict, for kernels that come from anywhere.
 struct WorkLimits {
@@ -91,10 +99,12 @@ struct SuiteWords {
   std::vector<std::string> ops, dtypes;  // empty or "all": every one
   std::int64_t elements = 500;
   std::uint64_t seed = 0;
+  std::string model;  // its kernels instead
+  bool backward = false;
 };
 
 struct ExplainOptions {
-  std::string file, op;             // a kernel.json, or a kernel as text
+  std::string file, op;             // a kernel.json or a reproducer; or a kernel as text
   std::vector<std::string> inputs;  // .npy, buffer 1 first
   std::string output;               // .npy; empty: no candidate
   std::string at;                   // 3,7
@@ -159,6 +169,7 @@ struct LeagueOptions {
   std::string log;  // a file of JSON lines, one a kernel and backend; empty: none
   bool resume = false;
   bool quiet = false;  // no line a kernel on standard error
+  bool json = false;
 };
 /// How backends do on the same kernels, as Markdown.
 int run_league(const LeagueOptions& options);
@@ -188,8 +199,8 @@ int run_rewrite(const RewritingOptions& options);
 struct ScheduleOptions {
   std::string model;
   bool backward = false;
-  std::string json, dot, svg;  // files; "-" is standard output
-  int opt = -1;                // as in KernelsOptions, as is this:
+  std::string html, json, dot, svg;  // files; "-" is standard output
+  int opt = -1;                      // as in KernelsOptions, as is this:
   std::string scheduler;
 };
 int run_schedule(const ScheduleOptions& options);

@@ -56,6 +56,7 @@ int run_view(const ViewOptions& options) {
     words.insert(words.begin(), page);
     page.clear();
   }
+  if (page == "-") page.clear();
   if (words.empty())
     throw ParseError("view: give a shape and operations, as 10,10 permute 1,0; or --jsonl");
   const ViewStory story =

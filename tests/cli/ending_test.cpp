@@ -4,6 +4,7 @@
 #include <sstream>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <pty.h>
 
@@ -282,13 +283,14 @@ TEST_F(CliEnding, AFolderIsResumedWhereItsFilesAreAsTheyWere) {
   EXPECT_THAT(third.text, HasSubstr(": 1 PASS, 0 WEAK, 0 FAIL"));
 }
 
-// The standard error that a terminal of so many columns gets.
-std::string on_terminal(const std::string& arguments, unsigned columns) {
+// What a terminal of so many columns gets, of standard output where `output` is "".
+std::string on_terminal(const std::string& arguments, unsigned columns,
+                        const std::string& output = " > /dev/null") {
   winsize size{};
   size.ws_col = static_cast<unsigned short>(columns);
   size.ws_row = 24;
   int terminal = -1;
-  const std::string line = "exec " TOUCHSTONE_COMMAND " " + arguments + " > /dev/null";
+  const std::string line = "exec " TOUCHSTONE_COMMAND " " + arguments + output;
   const pid_t pid = ::forkpty(&terminal, nullptr, nullptr, &size);
   if (pid == 0) {
     ::execl("/bin/sh", "sh", "-c", line.c_str(), nullptr);
@@ -316,6 +318,32 @@ TEST_F(CliEnding, ProgressFitsTheTerminal) {
     EXPECT_GT(updates, 0);
     EXPECT_TRUE(text.ends_with("\r\x1b[K")) << "it is taken away";
   }
+}
+
+TEST_F(CliEnding, ATableFitsTheTerminalAndSaysWhatItLeavesOut) {
+  const auto widest = [](const std::string& text) {
+    std::size_t most = 0, wide = 0;
+    for (const char c : text) {
+      if (c == '\n') most = std::max(most, std::exchange(wide, 0));
+      // Without colours: bytes of one character but for the dots of a cut, and ends of lines.
+      else if ((static_cast<unsigned char>(c) & 0xc0U) != 0x80U && c != '\r')
+        ++wide;
+    }
+    return most;
+  };
+  for (const unsigned columns : {30U, 60U, 100U}) {
+    const std::string text = on_terminal("--color never ops", columns, "");
+    const std::string note = fmt::format("\n{} columns: cut: ", columns);
+    ASSERT_THAT(text, HasSubstr(note));
+    const std::string table = text.substr(0, text.find(note) + 1);
+    EXPECT_LE(widest(table), columns) << table;
+    EXPECT_THAT(table, HasSubstr("…"));
+  }
+  const std::string narrow = on_terminal("--color never kernels lenet", 30, "");
+  EXPECT_THAT(narrow, HasSubstr("left out: "));
+  const std::string wide = on_terminal("--color never kernels lenet", 200, "");
+  EXPECT_THAT(wide, testing::Not(HasSubstr("left out")));
+  EXPECT_THAT(wide, testing::Not(HasSubstr("…")));
 }
 
 }  // namespace

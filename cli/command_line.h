@@ -1,0 +1,55 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "verbs.h"
+
+// The command line: its verbs with their options, and the words that a user gave.
+
+namespace touchstone::cli {
+
+struct Verb {
+  CLI::App* app;
+  std::function<int()> run;
+};
+
+/// An exit code of a verb and what it means there, as {0, "PASS"}.
+using ExitCode = std::pair<int, std::string_view>;
+
+/// A verb with its exit codes and an example below its options; `more` is what the line in the list
+/// of all verbs has no room for. {2, bad usage or input} need not be named.
+CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& what,
+                   const std::string& example, std::vector<ExitCode> codes,
+                   const std::string& more = {});
+
+// By what they are about, in the order of --help.
+std::vector<Verb> model_verbs(CLI::App& app);
+std::vector<Verb> oracle_verbs(CLI::App& app);
+std::vector<Verb> suite_verbs(CLI::App& app);
+std::vector<Verb> fuzz_verbs(CLI::App& app);
+std::vector<Verb> index_verbs(CLI::App& app);
+
+/// --timeout and --memory of a verdict; `of` where these are a backend's: "verdict-".
+void add_work_limits(CLI::App* v, WorkLimits& o, const std::string& of);
+/// --timeout and --memory of a backend.
+void add_limits(CLI::App* v, BackendOptions& o);
+/// --backend, --plugin and these.
+void add_backend_options(CLI::App* v, BackendOptions& o);
+
+/// The words of the command line, last to first, as CLI11 takes them. An expression or a law may
+/// begin with a minus, which is no option then: a space before it says so.
+std::vector<std::string> words_of(int argc, char** argv);
+/// The word without that space, so that columns are counted as the user does.
+void bare(std::string& word);
+
+/// What is wrong with the words, which CLI11 refused: what, where, and the nearest name.
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error,
+                        const std::vector<std::string>& words);
+
+}  // namespace touchstone::cli

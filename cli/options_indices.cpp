@@ -1,0 +1,100 @@
+// Options of the verbs about index expressions and views.
+#include "command_line.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+Verb simplify_verb(CLI::App& app) {
+  static SimplifyOptions o;
+  CLI::App* v = add_verb(app, "simplify", "Simplify an index expression",
+                         "simplify '(a*4 + b)//4' --var a=0..10 b=0..3",
+                         {{kExitOk, "done"}, {kExitNo, "a step of --replay is wrong"}});
+  v->add_option("expression", o.expression,
+                "Python-like: + - * // % comparisons and or not min() max() where()");
+  v->add_option("--var", o.variables,
+                "A variable and its bounds, a=0..10, both inclusive; an end left out is open");
+  v->add_option("--assume", o.assumptions, "What is known to hold, as 'a<b'");
+  v->add_flag("--steps", o.steps, "Show every step: its rule, what was known, what changed");
+  v->add_option("--format", o.format, "How the steps are written (and show them)")
+      ->check(CLI::IsMember({"text", "json", "html", "latex"}));
+  v->add_option("--replay", o.replay,
+                "Check the steps in this file, which --format json wrote, without the simplifier");
+  v->add_flag("--jsonl", o.jsonl,
+              "Read questions, a JSON object a line, from standard input and write an answer a "
+              "line: {\"vars\":{\"a\":[0,8]},\"assume\":[\"a<3\"],\"in\":\"a//2*2\"}");
+  return {v, [] {
+            bare(o.expression);
+            for (std::string& a : o.assumptions) bare(a);
+            return run_simplify(o);
+          }};
+}
+
+Verb repl_verb(CLI::App& app) {
+  CLI::App* v = add_verb(app, "repl", "Simplify expressions one after the other, with history",
+                         "repl", {{kExitOk, "done"}});
+  return {v, [] { return run_repl(); }};
+}
+
+Verb prove_verb(CLI::App& app) {
+  static ProveOptions o;
+  CLI::App* v =
+      add_verb(app, "prove", "Prove rules for all integers, or refute them",
+               "prove div.split\n         touchstone prove '(c*x + y)//c -> x ; 0 <= y and y < c'",
+               {{kExitOk, "proved"},
+                {kExitNo, "refuted, or a condition is needless"},
+                {kExitWeak, "unknown"}},
+               "A rule claims: where its condition holds and LHS divides by no 0, RHS does not "
+               "either, and is equal. Variables are any integers that the condition allows.");
+  v->add_option("rule", o.what,
+                "Names of rules, or rules of your own: 'LHS -> RHS' or 'LHS -> RHS ; CONDITION' [a "
+                "table of all rules]; after -- where one begins with a minus");
+  v->add_flag("--all", o.all, "Every rule of the simplifier and of its bounds");
+  v->add_option(
+      "--witness", o.witness,
+      "How to write a number, for a rule of your own: 'x = c*q + r' or 'x = c*(d*q + s) + "
+      "r', with new names q, r, s [found by itself]");
+  v->add_flag("--necessity", o.necessity, "Refute the rule without each of its conditions");
+  v->add_flag("--mutants", o.mutants,
+              "Decide what becomes of the rule when a sign, an operator or a number is changed");
+  v->add_flag("--smt2", o.smt2, "Print the questions to the solver, in SMT-LIB");
+  v->add_flag("--json", o.json, "One JSON object a rule");
+  v->add_flag("--docs", o.docs, "Print the page of all rules, docs/rules.md");
+  return {v, [] {
+            for (std::string& w : o.what) bare(w);
+            return run_prove(o);
+          }};
+}
+
+Verb view_verb(CLI::App& app) {
+  static ViewOptions o;
+  CLI::App* v = add_verb(app, "view", "Follow a shape through movement operations",
+                         "view 10,10 permute 1,0 reshape 5,2,5,2 reshape 100", {{kExitOk, "done"}});
+  v->add_option("words", o.words,
+                "A shape, then operations: permute 1,0  reshape 100  expand 4,3  pad 1:1,0:2  "
+                "shrink 0:2,1:3  stride -1,2  flip 0  as_strided 2,3:1,2:0");
+  v->add_option("--var", o.variables,
+                "Range of a symbolic size, n=2..9; then sizes may be written with it, as n,2*n")
+      ->allow_extra_args(false);
+  v->add_option("--strides", o.strides, "How the shape lies at first, as 4,1 [row-major]");
+  v->add_option("--offset", o.offset, "The element that its first index reads [0]");
+  v->add_option("--mask", o.mask, "What is readable of each axis at first, as 0:2,1:3 [all]");
+  v->add_flag("--jsonl", o.jsonl,
+              "Read questions, a JSON object a line, from standard input and write an answer a "
+              "line: {\"views\":[[shape,strides,offset,mask],..]} or "
+              "{\"base\":[3,2],\"ops\":[[\"permute\",[1,0]],..]}");
+  v->add_option("--html", o.html,
+                "Draw the steps: a page that needs nothing else, into this file [standard output]")
+      ->expected(0, 1)
+      ->type_name("FILE");
+  v->allow_extras(false);
+  return {v, [] { return run_view(o); }};
+}
+
+}  // namespace
+
+std::vector<Verb> index_verbs(CLI::App& app) {
+  return {simplify_verb(app), repl_verb(app), prove_verb(app), view_verb(app)};
+}
+
+}  // namespace touchstone::cli

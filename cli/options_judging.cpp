@@ -1,0 +1,195 @@
+// Options of the verbs about one kernel or one operation and the right answer.
+#include "command_line.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+constexpr char kOpHelp[] =
+    "Instead: the kernel as text, 'softmax(x[64,128])' (docs/define.md); an input without sizes "
+    "has those of its array";
+
+Verb eval_verb(CLI::App& app) {
+  static EvalOptions o;
+  CLI::App* v =
+      add_verb(app, "eval", "Run one kernel.json on a device",
+               "eval kernel.json --in a.npy b.npy --device CLANG --out y.npy", {{kExitOk, "done"}});
+  v->add_option("kernel", o.kernel, "The kernel");
+  v->add_option("--op", o.op, kOpHelp)->excludes("kernel");
+  v->add_option("--in", o.inputs,
+                "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME [small "
+                "integers drawn from --seed]");
+  v->add_option("--out", o.output,
+                "Write the output: FILE.npy, .npz or .safetensors, or - for .npy on standard "
+                "output [print the first elements]");
+  v->add_option("--device", o.device, "CPU (the reference) or CLANG")->capture_default_str();
+  v->add_option("--seed", o.seed, "Of the inputs where none are given")->capture_default_str();
+  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
+  v->add_flag("--source", o.show_source, "Print the code that runs");
+  return {v, [] { return run_eval(o); }};
+}
+
+Verb check_verb(CLI::App& app) {
+  static CheckOptions o;
+  CLI::App* v = add_verb(app, "check", "Judge an output against the legal results",
+                         "check --op 'softmax(x, axis=1)' --in x.npy --out y.npy",
+                         {{kExitOk, "PASS"},
+                          {kExitNo, "FAIL"},
+                          {kExitBad, "UNUSABLE, bad usage or input"},
+                          {kExitWeak, "WEAK"},
+                          {kExitSuspect, "SUSPECT"}});
+  v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own arrays");
+  v->add_option("--op", o.op, kOpHelp)->excludes("file");
+  v->add_option("--in", o.inputs,
+                "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME or FILE.safetensors:NAME, or a "
+                "file with arrays in1, in2, ...");
+  v->add_option("--out", o.output, "The candidate's output, in the same ways");
+  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
+  v->add_option("--profile", o.profile,
+                "What the candidate declares of its arithmetic: ieee, glibc, cuda, opencl, vulkan, "
+                "fastmath, tensorcore, or a JSON file (docs/oracle.md)")
+      ->capture_default_str();
+  v->add_flag("--find-order", o.find_order,
+              "Also say in which order the candidate summed, and what a profile may declare");
+  v->add_flag("--json", o.json, "One JSON object and nothing else");
+  add_work_limits(v, o.limits, "");
+  return {v, [] { return run_check(o); }};
+}
+
+Verb explain_verb(CLI::App& app) {
+  static ExplainOptions o;
+  CLI::App* v = add_verb(app, "explain",
+                         "One element: its exact value, every rounding, why results are legal",
+                         "explain kernel.json --in a.npy b.npy --out y.npy --at 3,7",
+                         {{kExitOk, "the candidate's element is legal, or none was given"},
+                          {kExitNo, "it is not legal"}});
+  v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own arrays");
+  v->add_option("--op", o.op, kOpHelp)->excludes("file");
+  v->add_option("--in", o.inputs, "Inputs, as of check");
+  v->add_option("--out", o.output, "The candidate's output, in the same ways");
+  v->add_option("--at", o.at,
+                "The element: an index per axis, those of size 1 at the end left out or not")
+      ->required();
+  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
+  v->add_option("--profile", o.profile, "As of check")->capture_default_str();
+  v->add_flag("--json", o.json, "One JSON object and nothing else");
+  return {v, [] { return run_explain(o); }};
+}
+
+Verb blame_verb(CLI::App& app) {
+  static BlameOptions o;
+  CLI::App* v = add_verb(app, "blame", "Which node of a failing kernel a backend gets wrong",
+                         "blame kernel.json --in a.npy b.npy --backend 'python3 mine.py'",
+                         {{kExitOk, "no node is wrong"}, {kExitNo, "one is"}});
+  v->add_option("file", o.file, "A kernel.json, or a reproducer, which holds its own inputs");
+  v->add_option("--op", o.op, kOpHelp)->excludes("file");
+  v->add_option("--in", o.inputs, "Inputs, as of check");
+  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
+  v->add_option("--profile", o.profile, "As of check [what the backend declares, else glibc]");
+  add_backend_options(v, o.backend);
+  v->add_option("--held", o.held,
+                "What the candidate held at a node, in row-major order, as 4=exp.npy: instead of "
+                "running it");
+  v->add_flag("--nodes", o.nodes, "List the nodes and their numbers");
+  v->add_flag("--json", o.json, "One JSON object and nothing else");
+  return {v, [] { return run_blame(o); }};
+}
+
+Verb kernel_verb(CLI::App& app) {
+  static KernelOptions o;
+  CLI::App* v = add_verb(app, "kernel", "Write a kernel.json for a formula of named operations",
+                         "kernel 'softmax(x[64,128])' --out kernel.json", {{kExitOk, "done"}});
+  v->add_option(
+      "text", o.text,
+      "Inputs with sizes and types, x[64,128]:f16; definitions, + - * / % @ and comparisons");
+  v->add_option("--out", o.output, "Where it is written [standard output]");
+  v->add_flag("--list", o.list, "Print the definitions with their arguments");
+  v->add_flag("--json", o.json, "Of --list one JSON object a line and nothing else");
+  v->add_flag("--tree", o.tree, "Print it as a tree instead");
+  return {v, [] {
+            bare(o.text);
+            return run_kernel(o);
+          }};
+}
+
+Verb probe_verb(CLI::App& app) {
+  static ProbeOptions o;
+  CLI::App* v = add_verb(app, "probe", "Inputs for one kernel, and which faults each would show",
+                         "probe --op 'softmax(x[16,33])' --out probes", {{kExitOk, "done"}});
+  v->add_option("file", o.file, "A kernel.json");
+  v->add_option("--op", o.op, "Instead: the kernel as text, 'softmax(x[64,128])' (docs/define.md)")
+      ->excludes("file");
+  v->add_option("--out", o.folder,
+                "A new folder for them: kernel.json and in1.npy and on in a folder a family");
+  v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
+  v->add_option("--profile", o.profile, "As of check")->capture_default_str();
+  v->add_option("--seed", o.seed, "The same seed draws the same inputs")->capture_default_str();
+  v->add_option("--seconds", o.seconds, "For finding out what the inputs would show; 0: do not")
+      ->capture_default_str()
+      ->check(CLI::NonNegativeNumber);
+  v->add_flag("--json", o.json, "One JSON object and nothing else");
+  return {v, [] { return run_probe(o); }};
+}
+
+Verb ops_verb(CLI::App& app) {
+  static OpsOptions o;
+  CLI::App* v = add_verb(app, "ops", "The operations: operands, element types, results",
+                         "ops max div", {{kExitOk, "done"}});
+  v->add_option("op", o.names, "Which [all]");
+  v->add_flag("--json", o.json, "One JSON object a line and nothing else");
+  return {v, [] { return run_ops(o); }};
+}
+
+Verb bits_verb(CLI::App& app) {
+  static BitsOptions o;
+  CLI::App* v = add_verb(
+      app, "bits", "The right bits of single operations",
+      "bits < questions    # sin<TAB>float32<TAB>3f800000 gives 3f576aa4",
+      {{kExitOk, "done"}, {kExitBad, "a line was no question"}},
+      "Reads a line op<TAB>dtype<TAB>in[,in...] from standard input and writes an answer a line.");
+  v->add_flag("--docs", o.docs, "Print docs/semantics.md: what every op gives, with examples");
+  v->add_flag("--names", o.names, "Print the names of all operations, and how similar ones differ");
+  return {v, [] { return run_bits(o); }};
+}
+
+Verb certify_verb(CLI::App& app) {
+  static CertifyOptions o;
+  CLI::App* v =
+      add_verb(app, "certify", "Check every input of a function of one float type",
+               "certify exp2 f32    # hours of one core at most; ends and goes on at will",
+               {{kExitOk, "every output is right"},
+                {kExitNo, "some are wrong"},
+                {kExitBad, "bad usage or input, or ended early"}},
+               "The correctly rounded outputs against a second path that shares nothing with the "
+               "first, and MPFR. The file keeps what was checked; the same command goes on.");
+  v->add_option("op", o.op, "exp2, log2, sin, sqrt or recip")->required();
+  v->add_option("dtype", o.dtype, "float32, float16 or bfloat16")->required();
+  v->add_option("--out", o.output, "The certificate, complete or not yet [OP-DTYPE.json]");
+  v->add_option("--with", o.parts, "Take over what these records of other runs hold")
+      ->allow_extra_args(false);
+  v->add_option("--from", o.from, "The first input: its bits in hexadecimal, the first of a block");
+  v->add_option("--to", o.to, "The input after the last");
+  v->add_option("--shard", o.shard, "Of N machines this is number W, from 0: W/N");
+  v->add_option("--threads", o.threads, "How many [one a core]")->check(CLI::Range(1, 1024));
+  v->add_flag("--fresh", o.fresh, "Begin anew, whatever the file holds");
+  return {v, [] { return run_certify(o); }};
+}
+
+Verb serve_verb(CLI::App& app) {
+  CLI::App* v = add_verb(app, "serve", "Verdicts for a program, a line each", "serve < questions",
+                         {{kExitOk, "done"}, {kExitBad, "a line was no question"}},
+                         "Reads a line {\"kernel\":..,\"inputs\":[..],\"output\":..} from standard "
+                         "input and writes a verdict a line.");
+  static WorkLimits o{60, 8192};
+  add_work_limits(v, o, "");
+  return {v, [] { return run_serve(o); }};
+}
+
+}  // namespace
+
+std::vector<Verb> oracle_verbs(CLI::App& app) {
+  return {eval_verb(app),  check_verb(app), explain_verb(app), blame_verb(app),   kernel_verb(app),
+          probe_verb(app), ops_verb(app),   bits_verb(app),    certify_verb(app), serve_verb(app)};
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,98 @@
+// Options of the verbs about models and their kernels.
+#include "command_line.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+void add_scheduler(CLI::App& v, std::string& scheduler) {
+  v.add_option("--scheduler", scheduler,
+               "lazy, by fusion; kernelize, by rewriting; ranges, with any number of reduces in a "
+               "kernel [TOUCHSTONE_SCHEDULER, or lazy]")
+      ->check(CLI::IsMember({"lazy", "kernelize", "ranges"}));
+}
+
+Verb demo_verb(CLI::App& app) {
+  static DemoOptions o;
+  CLI::App* v =
+      add_verb(app, "demo", "Train a small network on real digits and judge every kernel it runs",
+               "demo --plant mask-off-by-one",
+               {{kExitOk, "the goal is reached and no kernel fails"},
+                {kExitNo, "FAIL, or the goal is missed"}});
+  v->add_option("--plant", o.plant,
+                "Put a fault into the compiled code: drop-last-reduce, mask-off-by-one, "
+                "stride-swapped, int-div-floors, max-without-nan");
+  v->add_option("--data", o.data,
+                "CSV of 64 pixels (0 to 16) and a label a line, gzipped or not [the digits inside "
+                "the program]");
+  v->add_option("--epochs", o.epochs,
+                "Passes over the training images [40; 1 with a planted fault]")
+      ->check(CLI::Range(1, 1000));
+  v->add_option("--seed", o.seed, "Of the split, the weights and the order of images")
+      ->capture_default_str();
+  add_scheduler(*v, o.scheduler);
+  v->add_option("--reproducer", o.reproducer, "Where a failing kernel is written")
+      ->capture_default_str();
+  return {v, [] { return run_demo(o); }};
+}
+
+Verb kernels_verb(CLI::App& app) {
+  static KernelsOptions o;
+  CLI::App* v = add_verb(app, "kernels", "List the kernels that a model is scheduled into",
+                         "kernels lenet --backward", {{kExitOk, "done"}});
+  v->add_option("model", o.models, "One or more models [a table of all]");
+  v->add_flag("--backward", o.backward, "With the gradients of mean(output^2)");
+  v->add_flag("--source", o.source, "Print each AST and its C");
+  v->add_flag("--json", o.json, "One kernel a line; without a model one model a line");
+  v->add_flag("--jsonl", o.jsonl, "One object a model: kernels, loads, stores and flops");
+  v->add_option("--opt", o.opt, "How much is fused (docs/lazy.md) [TOUCHSTONE_OPT, or 2]")
+      ->check(CLI::Range(0, 4));
+  v->add_flag(
+      "--index-stats", o.index_stats,
+      "Count views, divisions and modulos of all accesses: as composed, merged, simplified");
+  add_scheduler(*v, o.scheduler);
+  v->add_option("--program", o.program,
+                "Of a program instead: 'float32 2,3: 1 2; exp2 %0', a file of one, or - for "
+                "standard input; with --jsonl one object a line, {\"program\": ..}")
+      ->excludes("model");
+  return {v, [] { return run_kernels(o); }};
+}
+
+Verb rewrite_verb(CLI::App& app) {
+  static RewritingOptions o;
+  CLI::App* v = add_verb(app, "rewrite", "Every rewrite of a graph on its way to kernels",
+                         "rewrite lenet --backward --html lenet.html", {{kExitOk, "done"}});
+  v->add_option("model", o.model, "A model of `touchstone kernels`");
+  v->add_flag("--backward", o.backward, "With the gradients of mean(output^2)");
+  v->add_option("--program", o.program,
+                "Of a program instead: its text, a file of one, or - for standard input")
+      ->excludes("model");
+  v->add_option("--scheduler", o.scheduler, "One that rewrites [kernelize]")
+      ->check(CLI::IsMember({"kernelize", "ranges"}));
+  v->add_option("--html", o.html,
+                "Write a page that steps through all of them to this file, - for standard output");
+  return {v, [] { return run_rewrite(o); }};
+}
+
+Verb schedule_verb(CLI::App& app) {
+  static ScheduleOptions o;
+  CLI::App* v = add_verb(app, "schedule", "What runs for a model, in order, as text or picture",
+                         "schedule lenet --svg lenet.svg", {{kExitOk, "done"}});
+  v->add_option("model", o.model, "A model of `touchstone kernels`")->required();
+  v->add_flag("--backward", o.backward, "With the gradients of mean(output^2)");
+  v->add_option("--opt", o.opt, "How much is fused (docs/lazy.md) [TOUCHSTONE_OPT, or 2]")
+      ->check(CLI::Range(0, 4));
+  add_scheduler(*v, o.scheduler);
+  v->add_option("--svg", o.svg, "Write a picture to this file, - for standard output");
+  v->add_option("--dot", o.dot, "Write it for Graphviz");
+  v->add_option("--json", o.json, "Write it with all kernels");
+  return {v, [] { return run_schedule(o); }};
+}
+
+}  // namespace
+
+std::vector<Verb> model_verbs(CLI::App& app) {
+  return {demo_verb(app), kernels_verb(app), rewrite_verb(app), schedule_verb(app)};
+}
+
+}  // namespace touchstone::cli
