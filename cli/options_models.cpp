@@ -77,13 +77,16 @@ Verb rewrite_verb(CLI::App& app) {
 Verb schedule_verb(CLI::App& app) {
   static ScheduleOptions o;
   CLI::App* v = add_verb(app, "schedule", "What runs for a model, in order, as text or picture",
-                         "schedule lenet --svg lenet.svg", {{kExitOk, "done"}});
+                         "schedule lenet --html lenet.html", {{kExitOk, "done"}});
   v->add_option("model", o.model, "A model of `touchstone kernels`")->required();
   v->add_flag("--backward", o.backward, "With the gradients of mean(output^2)");
   v->add_option("--opt", o.opt, "How much is fused (docs/lazy.md) [TOUCHSTONE_OPT, or 2]")
       ->check(CLI::Range(0, 4));
   add_scheduler(*v, o.scheduler);
-  v->add_option("--svg", o.svg, "Write a picture to this file, - for standard output");
+  v->add_option("--html", o.html,
+                "Write a page to this file, - for standard output: the picture, and of each kernel "
+                "its AST and C");
+  v->add_option("--svg", o.svg, "Write the picture alone");
   v->add_option("--dot", o.dot, "Write it for Graphviz");
   v->add_option("--json", o.json, "Write it with all kernels");
   return {v, [] { return run_schedule(o); }};

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "page.h"
 #include "rewrite_record.h"
-#include "touchstone/codegen/linearize.h"
-#include "touchstone/codegen/render_c.h"
 #include "touchstone/ops/flop_counter.h"
+#include "touchstone/ops/kernel_json.h"
 
 extern const unsigned char rewrite_page[];
 extern const std::size_t rewrite_page_size;
@@ -16,14 +16,10 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json kernel_json(const RewriteRecord::Kernel& kernel) {
-  ordered_json out = {
-      {"name", kernel_name(kernel.ast)}, {"origin", kernel.origin}, {"ast", str(kernel.ast)}};
-  try {
-    out["c"] = render_c_function(linearize(kernel.ast), kernel_name(kernel.ast));
-  } catch (const Error& e) {
-    out["c"] = fmt::format("/* no C: {} */", e.what());
-  }
-  return out;
+  return {{"name", kernel_name(kernel.ast)},
+          {"origin", kernel.origin},
+          {"ast", str(kernel.ast)},
+          {"c", c_of(kernel.ast)}};
 }
 
 }  // namespace
@@ -53,13 +49,8 @@ std::string rewrite_html(const std::string& title, const RewriteRecord& record) 
   for (const RewriteRecord::Kernel& k : record.kernels) kernels.push_back(kernel_json(k));
   const ordered_json data = {{"title", title}, {"nodes", nodes},   {"origins", origins},
                              {"rules", rules}, {"passes", passes}, {"kernels", kernels}};
-  std::string text = data.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
-  // Nothing in the data may look like the end of the script.
-  std::string safe;
-  for (const char c : text) safe += c == '<' ? std::string("\\u003c") : std::string(1, c);
-  std::string page(reinterpret_cast<const char*>(rewrite_page), rewrite_page_size);
-  constexpr std::string_view kPlace = "/*RECORD*/";
-  return page.replace(page.find(kPlace), kPlace.size(), safe);
+  return page_with(rewrite_page, rewrite_page_size, "/*RECORD*/",
+                   data.dump(-1, ' ', true, ordered_json::error_handler_t::replace));
 }
 
 }  // namespace touchstone::cli

@@ -1,6 +1,8 @@
 #include <fmt/format.h>
 
 #include "model_graph.h"
+#include "page.h"
+#include "schedule_page.h"
 #include "terminal.h"
 #include "touchstone/base/file.h"
 #include "touchstone/device/config.h"
@@ -17,19 +19,15 @@ int run_schedule(const ScheduleOptions& options) {
   const std::vector<ScheduleItem>& items = made.items;
   const std::string title =
       fmt::format("{}{}: {}", model.name, options.backward ? " with gradients" : "", model.what);
-  const auto deliver = [](const std::string& file, const std::string& text) {
-    if (file == "-")
-      fmt::print("{}", text);
-    else
-      write_file_atomically(file, text);
-  };
   if (!options.json.empty()) deliver(options.json, to_json(items));
   if (!options.dot.empty()) deliver(options.dot, to_dot(items, title));
-  if (!options.svg.empty()) deliver(options.svg, to_svg(items, title));
-  if (!options.json.empty() || !options.dot.empty() || !options.svg.empty()) return kExitOk;
+  if (!options.svg.empty()) deliver(options.svg, svg_of_dot(to_dot(items, title)));
+  if (!options.html.empty()) deliver(options.html, schedule_html(items, title));
+  for (const std::string& file : {options.json, options.dot, options.svg, options.html})
+    if (!file.empty()) return kExitOk;
   const MemoryPlan plan = plan_memory(items);
-  fmt::print("{}\n{}{} steps; intermediates take {} bytes, {} side by side\n", bold(title),
-             str(items), items.size(), count_str(static_cast<double>(plan.planned())),
+  fmt::print("{}\n{}{}; intermediates take {} bytes, {} side by side\n", bold(title), str(items),
+             counted(items.size(), "step"), count_str(static_cast<double>(plan.planned())),
              count_str(static_cast<double>(plan.unplanned)));
   return kExitOk;
 }

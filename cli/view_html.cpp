@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "page.h"
 #include "touchstone/shapetracker/symbolic_merge.h"
 #include "view_story.h"
 
@@ -107,13 +108,7 @@ std::string view_html(const std::vector<std::string>& words, const ViewStory& st
                        {"composed", json_of(story.composed)},
                        {"simplified", json_of(story.simplified)}};
   if (choices.size() > 1) data["choices"] = std::move(choices);
-  std::string text = data.dump(-1, ' ', true);
-  // Nothing in the data may look like the end of the script.
-  for (std::size_t at = 0; (at = text.find('<', at)) != std::string::npos;)
-    text.replace(at, 1, "\\u003c");
-  std::string page(reinterpret_cast<const char*>(view_page), view_page_size);
-  constexpr std::string_view kPlace = "/*STORY*/";
-  return page.replace(page.find(kPlace), kPlace.size(), text);
+  return page_with(view_page, view_page_size, "/*STORY*/", data.dump(-1, ' ', true));
 }
 
 }  // namespace touchstone::cli

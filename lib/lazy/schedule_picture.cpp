@@ -1,8 +1,7 @@
-// Schedules as Graphviz and as SVG.
+// Schedules for Graphviz.
 #include <algorithm>
-#include <cmath>
+#include <set>
 
-#include "touchstone/base/html.h"
 #include "touchstone/lazy/schedule_text.h"
 #include "touchstone/lazy/schedule_view.h"
 
@@ -22,17 +21,20 @@ bool reduces(const ScheduleItem& item) {
          });
 }
 
-// Quiet fills that differ in lightness, too.
-std::string_view fill(const ScheduleItem& item) {
-  if (item.kind != Op::Store) return "#e6e6e6";
-  return reduces(item) ? "#bcd6f0" : "#dff0d2";
+// The class of its node, and a quiet fill; the fills differ in lightness, too.
+std::pair<std::string_view, std::string_view> look_of(const ScheduleItem& item) {
+  if (item.kind != Op::Store) return {"load", "#e6e6e6"};
+  return reduces(item) ? std::pair("reduce", "#bcd6f0") : std::pair("elementwise", "#dff0d2");
 }
 
 std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     if (c == '"' || c == '\\') out += '\\';
-    out += c;
+    if (c == '\n')
+      out += "\\n";
+    else
+      out += c;
   }
   return out + '"';
 }
@@ -46,130 +48,58 @@ std::string brief(const std::string& count) {
   return count;
 }
 
-constexpr double kWidth = 168, kHeight = 66, kAcross = 22, kDown = 40, kMargin = 24, kTop = 46;
-
-// Items in layers, each below all that it reads; in a layer by where its sources are.
-class Layout {
- public:
-  explicit Layout(const ScheduleView& view) : x_(view.items.size()), layer_(view.items.size()) {
-    for (std::size_t i = 0; i < view.items.size(); ++i) {
-      for (const int source : view.items[i].from)
-        layer_[i] = std::max(layer_[i], layer_[static_cast<std::size_t>(source)] + 1);
-      if (layer_[i] >= layers_.size()) layers_.resize(layer_[i] + 1);
-      layers_[layer_[i]].push_back(i);
-    }
-    std::size_t widest = 1;
-    for (const auto& layer : layers_) widest = std::max(widest, layer.size());
-    width_ = 2 * kMargin + static_cast<double>(widest) * (kWidth + kAcross) - kAcross;
-    for (auto& layer : layers_) {
-      const auto wish = [&](std::size_t i) {
-        double sum = 0;
-        for (const int source : view.items[i].from) sum += x_[static_cast<std::size_t>(source)];
-        return view.items[i].from.empty() ? width_
-                                          : sum / static_cast<double>(view.items[i].from.size());
-      };
-      std::ranges::stable_sort(layer, {}, wish);
-      const double taken = static_cast<double>(layer.size()) * (kWidth + kAcross) - kAcross;
-      for (std::size_t k = 0; k < layer.size(); ++k)
-        x_[layer[k]] = (width_ - taken) / 2 + static_cast<double>(k) * (kWidth + kAcross);
+// The pairs (from, to) of items of which one makes what the other reads. Of more than `most` those
+// are left out that a longer way implies: what orders the items stays.
+std::set<std::pair<int, int>> edges_of(const ScheduleView& view, std::size_t most) {
+  std::set<std::pair<int, int>> edges;
+  for (std::size_t i = 0; i < view.items.size(); ++i)
+    for (const int from : view.items[i].from) edges.insert({from, static_cast<int>(i)});
+  if (edges.size() <= most) return edges;
+  const std::size_t n = view.items.size();
+  std::vector<std::vector<bool>> above(n, std::vector<bool>(n, false));  // [to][from], by any way
+  std::set<std::pair<int, int>> needed;
+  for (std::size_t to = 0; to < n; ++to) {
+    std::vector<int> sources = view.items[to].from;
+    std::ranges::sort(sources, std::greater());  // an item that is implied stands before
+    for (const int from : sources) {
+      const auto f = static_cast<std::size_t>(from);
+      if (above[to][f]) continue;
+      needed.insert({from, static_cast<int>(to)});
+      above[to][f] = true;
+      for (std::size_t k = 0; k < f; ++k)
+        if (above[f][k]) above[to][k] = true;
     }
   }
-  double x(std::size_t i) const { return x_[i]; }
-  double y(std::size_t i) const {
-    return kTop + static_cast<double>(layer_[i]) * (kHeight + kDown);
-  }
-  double width() const { return width_; }
-  double height() const {
-    return kTop + static_cast<double>(layers_.size()) * (kHeight + kDown) - kDown + kMargin;
-  }
-
- private:
-  std::vector<double> x_;
-  std::vector<std::size_t> layer_;
-  std::vector<std::vector<std::size_t>> layers_;
-  double width_ = 0;
-};
-
-std::string svg_edge(const Layout& at, std::size_t from, std::size_t to) {
-  const double x1 = at.x(from) + kWidth / 2, y1 = at.y(from) + kHeight;
-  const double x2 = at.x(to) + kWidth / 2, y2 = at.y(to);
-  const double bend = std::max(kDown * 0.6, (y2 - y1) / 3);
-  return fmt::format(
-      "<path d=\"M{:.1f} {:.1f}C{:.1f} {:.1f} {:.1f} {:.1f} {:.1f} {:.1f}\" "
-      "marker-end=\"url(#a)\"/>\n",
-      x1, y1, x1, y1 + bend, x2, y2 - bend, x2, y2 - 2);
-}
-
-std::string svg_box(const Layout& at, std::size_t i, const ScheduleItem& item,
-                    const ScheduleView::Item& facts) {
-  const double x = at.x(i), y = at.y(i);
-  std::string box = fmt::format(
-      "<g><title>{}</title><rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{}\" height=\"{}\" rx=\"5\" "
-      "fill=\"{}\"/>\n",
-      html_text(item.ast ? str(item.ast) : facts.name), x, y, kWidth, kHeight, fill(item));
-  const auto line = [&](double down, std::string_view style, const std::string& text) {
-    // Text that is too long is pressed together, not cut.
-    const bool wide = static_cast<double>(text.size()) * 6.3 > kWidth - 14;
-    box += fmt::format(
-        "<text x=\"{:.1f}\" y=\"{:.1f}\"{}{}>{}</text>\n", x + 7, y + down, style,
-        wide ? fmt::format(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", kWidth - 14)
-             : "",
-        html_text(text));
-  };
-  line(17, " font-weight=\"bold\"", fmt::format("{}  {}", i, facts.name));
-  line(33, "", fmt::format("{} = {}", facts.makes, shape_of(item)));
-  line(47, " fill=\"#444\"",
-       facts.reads.empty() ? "" : fmt::format("reads {}", fmt::join(facts.reads, ", ")));
-  if (!facts.flops.empty())
-    line(60, " fill=\"#444\"",
-         fmt::format("{} flops, {} bytes", brief(facts.flops), brief(facts.bytes)));
-  return box + "</g>\n";
+  return needed;
 }
 
 }  // namespace
 
 std::string to_dot(std::span<const ScheduleItem> schedule, const std::string& title) {
+  constexpr std::size_t kMostEdges = 300;  // more take Graphviz minutes, and nobody can follow them
   const ScheduleView view(schedule);
-  std::string dot =
-      fmt::format("digraph {} {{\n  node [shape=box, style=filled, fontname=\"sans-serif\"];\n",
-                  in_quotes(title));
+  std::string dot = fmt::format(
+      "digraph {0} {{\n  label={0}; labelloc=t; fontname=\"sans-serif\"; bgcolor=transparent; "
+      "ranksep=0.28; nodesep=0.18; nslimit=2; nslimit1=2; "
+      "mclimit=0.5;\n  node [shape=box, style=\"filled,rounded\", penwidth=0, height=0.3, "
+      "margin=\"0.14,0.06\", fontname=\"sans-serif\", fontsize=10];\n  edge [arrowsize=0.5, "
+      "color=\"#777777\"];\n",
+      in_quotes(title));
   for (std::size_t i = 0; i < schedule.size(); ++i) {
-    std::string label = fmt::format("{} {}\\n{} = {}", i, view.items[i].name, view.items[i].makes,
-                                    shape_of(schedule[i]));
-    dot += fmt::format("  i{} [label=\"{}\", fillcolor=\"{}\"];\n", i, label, fill(schedule[i]));
+    const ScheduleView::Item& item = view.items[i];
+    std::string label =
+        fmt::format("{}  {}\n{} = {}", i, item.name, item.makes, shape_of(schedule[i]));
+    if (!item.reads.empty()) label += fmt::format("\nreads {}", fmt::join(item.reads, ", "));
+    if (!item.flops.empty())
+      label += fmt::format("\n{} flops, {} bytes", brief(item.flops), brief(item.bytes));
+    const auto [kind, fill] = look_of(schedule[i]);
+    dot += fmt::format("  i{} [id=i{}, class={}, label={}, tooltip={}, fillcolor=\"{}\"];\n", i, i,
+                       kind, in_quotes(label),
+                       in_quotes(schedule[i].ast ? str(schedule[i].ast) : item.name), fill);
   }
-  for (std::size_t i = 0; i < schedule.size(); ++i)
-    for (const int buffer : view.items[i].reads)
-      if (const int by = view.buffers[static_cast<std::size_t>(buffer - 1)].made_by; by >= 0)
-        dot += fmt::format("  i{} -> i{} [label=\"{}\"];\n", by, i, buffer);
+  for (const auto& [from, to] : edges_of(view, kMostEdges))
+    dot += fmt::format("  i{} -> i{};\n", from, to);
   return dot + "}\n";
-}
-
-std::string to_svg(std::span<const ScheduleItem> schedule, const std::string& title) {
-  const ScheduleView view(schedule);
-  const Layout at(view);
-  // Room for the line that explains the colours, and for the title.
-  const double width =
-      std::max({at.width(), 560.0, 2 * kMargin + 9 * static_cast<double>(title.size())});
-  std::string svg = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-      "viewBox=\"0 0 {0:.0f} {1:.0f}\" font-family=\"sans-serif\" font-size=\"11\">\n"
-      "<defs><marker id=\"a\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" "
-      "markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" "
-      "fill=\"#777\"/></marker></defs>\n"
-      "<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
-      "<text x=\"{2:.0f}\" y=\"20\" font-size=\"14\" font-weight=\"bold\">{3}</text>\n"
-      "<text x=\"{2:.0f}\" y=\"36\" fill=\"#444\">{4} steps; blue: a reduce, green: elementwise, "
-      "grey: a load. Buffers have numbers.</text>\n",
-      width, at.height(), kMargin, html_text(title), schedule.size());
-  svg += "<g fill=\"none\" stroke=\"#777\">\n";
-  for (std::size_t i = 0; i < schedule.size(); ++i)
-    for (const int source : view.items[i].from)
-      svg += svg_edge(at, static_cast<std::size_t>(source), i);
-  svg += "</g>\n<g stroke=\"none\">\n";
-  for (std::size_t i = 0; i < schedule.size(); ++i)
-    svg += svg_box(at, i, schedule[i], view.items[i]);
-  return svg + "</g>\n</svg>\n";
 }
 
 }  // namespace touchstone

@@ -16,9 +16,9 @@ std::string str(std::span<const ScheduleItem> items);
 /// `items` (kind, device, inputs, output, variables, and for kernels name, flops, bytes and the
 /// kernel of docs/kernel-json.md), `memory` (bytes of intermediates, as planned and side by side).
 std::string to_json(std::span<const ScheduleItem> items);
-/// Graphviz: a node an item, an edge a buffer that one makes and the other reads.
+/// Graphviz: a node an item (of id i0, i1, ... and class reduce, elementwise or load; its AST as
+/// tooltip), an edge where one makes what the other reads. Of more than 300 edges those are left
+/// out that a longer way implies.
 std::string to_dot(std::span<const ScheduleItem> items, const std::string& title = "schedule");
-/// The same as a picture of its own, each item below all that it reads; hovering shows its AST.
-std::string to_svg(std::span<const ScheduleItem> items, const std::string& title = "schedule");
 
 }  // namespace touchstone

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 
@@ -74,22 +75,52 @@ TEST(Kernels, BadOptionsAreNamed) {
   EXPECT_THAT(bad.text, HasSubstr("LAZY is 'maybe'; give a number from 0 to 1, or unset it"));
 }
 
+bool has_graphviz() { return std::system("dot -V > /dev/null 2>&1") == 0; }
+
 TEST(Schedule, IsTextAPictureOrData) {
   const Answer text = touchstone_run("schedule softmax");
   EXPECT_EQ(text.code, 0);
   EXPECT_THAT(text.text, HasSubstr("buffer 4 = float32 (64, 64) from 1, 2, 3\n3 steps;"));
-  EXPECT_THAT(touchstone_run("schedule softmax --svg -").text, StartsWith("<svg xmlns"));
   EXPECT_THAT(touchstone_run("schedule softmax --backward --dot -").text, StartsWith("digraph"));
   EXPECT_THAT(touchstone_run("schedule softmax --json -").text,
               HasSubstr("\"format\": \"touchstone-schedule 1\""));
   const TemporaryDirectory folder;
-  const std::string file = folder.path() / "schedule.svg";
-  const Answer written = touchstone_run("schedule abc --svg " + file);
+  const std::string file = folder.path() / "schedule.dot";
+  const Answer written = touchstone_run("schedule abc --dot " + file);
   EXPECT_EQ(written.code, 0);
   EXPECT_EQ(written.text, "");
   EXPECT_TRUE(std::filesystem::remove(file));
-  EXPECT_NE(touchstone_run("schedule abc --svg /nowhere/x.svg").code, 0);
+  EXPECT_NE(touchstone_run("schedule abc --dot /nowhere/x.dot").code, 0);
   EXPECT_THAT(touchstone_run("schedule vgg").text, HasSubstr("there is no model 'vgg'"));
+}
+
+std::size_t occurrences(const std::string& text, const std::string& what) {
+  std::size_t n = 0;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++n;
+  return n;
+}
+
+TEST(Schedule, PicturesComeFromGraphvizForLightAndDark) {
+  if (!has_graphviz()) GTEST_SKIP() << "no Graphviz; install graphviz";
+  const Answer svg = touchstone_run("schedule softmax --svg -");
+  EXPECT_EQ(svg.code, 0) << svg.text;
+  EXPECT_THAT(svg.text, StartsWith("<svg "));
+  EXPECT_THAT(svg.text, HasSubstr("prefers-color-scheme: dark"));
+  EXPECT_EQ(occurrences(svg.text, "class=\"node "), 3U);
+  EXPECT_EQ(occurrences(svg.text, "class=\"node reduce\""), 2U);
+  EXPECT_EQ(occurrences(svg.text, "class=\"edge\""), 3U);
+  const Answer page = touchstone_run("schedule softmax --html -");
+  EXPECT_THAT(page.text, StartsWith("<!doctype html>"));
+  EXPECT_EQ(occurrences(page.text, "\"c\":\"void "), 3U);
+  EXPECT_EQ(occurrences(page.text, "/*SCHEDULE*/"), 0U);
+  // Hundreds of kernels are laid out in seconds.
+  EXPECT_EQ(touchstone_run("schedule resnet18 --backward --svg /dev/null").code, 0);
+}
+
+TEST(Schedule, AMissingGraphvizIsNamed) {
+  const Answer none = touchstone_run("schedule softmax --svg -", "PATH=/nowhere");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.text, HasSubstr("install graphviz"));
 }
 
 }  // namespace

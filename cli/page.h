@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "touchstone/ops/lazy_op.h"
+
+// Shared by the verbs that write pages.
+
+namespace touchstone::cli {
+
+/// A page of data/ with `json` in the place of `mark`; nothing in it can look like the end of a
+/// script.
+std::string page_with(const unsigned char* page, std::size_t size, std::string_view mark,
+                      std::string_view json);
+
+/// The C of a kernel; a comment that says why where there is none.
+std::string c_of(const LazyOpPtr& kernel);
+
+/// The picture of a Graphviz graph, for light and dark: an SVG element without a prolog. Nodes keep
+/// their ids and classes. Throws SystemError where Graphviz is missing, fails or takes more than a
+/// minute.
+std::string svg_of_dot(const std::string& dot);
+
+}  // namespace touchstone::cli
