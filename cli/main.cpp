@@ -13,6 +13,7 @@
 #include "command_line.h"
 #include "installed.h"
 #include "orderly_end.h"
+#include "reference.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
@@ -46,6 +47,14 @@ std::string help_places() {
   return text;
 }
 
+Verb reference(CLI::App& app) {
+  static std::string folder;
+  CLI::App* v = app.add_subcommand("reference", "Write manual pages and completions into a folder");
+  v->group("");  // asked for by the build
+  v->add_option("folder", folder)->required();
+  return {v, [&app] { return run_reference(app, folder); }};
+}
+
 int run_command_line(int argc, char** argv) {
   CLI::App app(
       "Touchstone: a reference device, an index-arithmetic toolkit and a fuzzer for tensor "
@@ -69,6 +78,7 @@ int run_command_line(int argc, char** argv) {
   add("Other backends", suite_verbs(app));
   add("Drawn cases", fuzz_verbs(app));
   add("Index expressions and views", index_verbs(app));
+  add("", {reference(app)});
   const std::vector<std::string> words = words_of(argc, argv);
   try {
     app.parse(std::vector<std::string>(words));

@@ -46,6 +46,7 @@ install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
 
 if(TARGET touchstone)
   install(TARGETS touchstone RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT cli)
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/reference/share/" DESTINATION "${CMAKE_INSTALL_DATADIR}" COMPONENT cli)
   file(GLOB adapters fuzz/backends/*.py fuzz/backends/*.cpp)
   install(FILES ${adapters} DESTINATION "${CMAKE_INSTALL_DATADIR}/touchstone/backends" COMPONENT cli)
 endif()
