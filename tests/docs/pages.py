@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks README.md and docs/ against the tree: what they name must be there.
+"""Checks README.md, its neighbours and docs/ against the tree: what they name must be there.
 
 usage: pages.py SOURCE [PROGRAM]
 
@@ -19,12 +19,12 @@ import sys
 
 # Text in which the words that pages use may stand: everything but the pages and this folder.
 ROOTS = ("symbolic", "shapetracker", "lib", "interp", "fuzz", "cli", "cmake", "examples", "tests", ".ci", "dev",
-         "CMakeLists.txt", "CMakePresets.json")
+         "CMakeLists.txt", "CMakePresets.json", "LICENSE", "Dockerfile")
 OTHERS = {"NPY_DISABLE_CPU_FEATURES"}  # names of others
 
 
 def pages_of(source):
-    found = [os.path.join(source, "README.md")]
+    found = [os.path.join(source, n) for n in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")]
     for folder, _, names in os.walk(os.path.join(source, "docs")):
         found += [os.path.join(folder, n) for n in sorted(names) if n.endswith(".md")]
     return found
@@ -259,7 +259,7 @@ def main():
                 findings += [(number, what) for what in known.check(line)]
         wrong += [f"{os.path.relpath(path, source)}:{n}: {what}" for n, what in sorted(findings)]
     for path in pages[1:]:
-        if path not in linked and os.path.basename(path) != "README.md":
+        if path not in linked and os.path.basename(path) != "README.md" and os.path.dirname(path) != source:
             wrong.append(f"docs/README.md: no link to {os.path.relpath(path, source)}")
     for page, kind, names in lists_of(tree, known):
         text = "\n".join(read(p) for p in pages if not page or p.endswith(os.sep + page))
