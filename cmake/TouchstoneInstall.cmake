@@ -39,8 +39,8 @@ string(REGEX REPLACE "/$" "" TOUCHSTONE_PREFIX "${TOUCHSTONE_PREFIX}")
 configure_file(cmake/touchstone.pc.in "${PROJECT_BINARY_DIR}/touchstone.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/touchstone.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
 
-# As the tree has them, so that links between the pages hold.
-install(FILES README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT cli)
+# As the tree has them, so that links hold.
+install(FILES README.md LICENSE CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT cli)
 install(DIRECTORY docs DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT cli)
 install(DIRECTORY examples DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT dev)
 

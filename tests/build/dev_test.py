@@ -62,7 +62,7 @@ class Dev(unittest.TestCase):
 
     def test_refuses_an_unknown_preset_before_anything_is_installed(self):
         self.debian("not-installed")
-        for words in (("build", "nosuch"), ("test", "nosuch"), ("test", "dev", "release"), ("nosuch",)):
+        for words in (("build", "nosuch"), ("test", "nosuch"), ("test", "dev", "release"), ("nosuch",), ("package", "nosuch")):
             code, said, log = self.dev(*words)
             self.assertEqual((code, log), (2, ""), said)
             self.assertIn(f"'{words[-1]}'", said)

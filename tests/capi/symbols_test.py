@@ -13,7 +13,7 @@ lines = subprocess.run(["nm", "-D", "--defined-only", "--with-symbol-versions", 
 exported = {re.sub("@+", "@", line.split()[2]) for line in lines}
 with open(promised_file) as file:
     first, *rest = file.read().splitlines()
-promised = {line.split()[0] for line in rest}
+promised = {line.split()[0] for line in rest if not line.startswith("*")}
 with open(header) as file:
     text = re.sub(r"/\*.*?\*/|^#.*?$", "", file.read(), flags=re.S | re.M)
 declared = {f"{name}@TOUCHSTONE_0" for name in re.findall(r"TOUCHSTONE_API [^;]*?(\w+)\(", text)}
