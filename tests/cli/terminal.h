@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -48,16 +50,21 @@ class Terminal {
     ASSERT_EQ(::write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
   }
   /// Reads up to and with `text`; false where it does not come within a minute.
-  bool shows(const std::string& text) {
-    constexpr int kMilliseconds = 60'000;
+  bool shows(const std::string& text, int milliseconds = 60'000) {
     for (std::size_t at = seen_.find(text); at == seen_.npos; at = seen_.find(text))
-      if (!reads(kMilliseconds)) return false;
+      if (!reads(milliseconds)) return false;
     seen_.erase(0, seen_.find(text) + text.size());
     return true;
   }
-  /// Reads for so long, or to the end.
+  /// Reads for so long.
   void watch(int milliseconds) {
-    while (reads(milliseconds)) milliseconds = milliseconds > 20 ? milliseconds / 2 : 0;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+    while (std::chrono::steady_clock::now() < end)
+      if (!reads(5)) ::usleep(1000);
+  }
+  /// Kills what is there.
+  void end() {
+    if (child_ > 0) ::kill(child_, SIGKILL);
   }
   const std::string& seen() const { return seen_; }
   /// The code as a shell has it; what is written meanwhile is read.

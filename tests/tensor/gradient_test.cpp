@@ -254,6 +254,7 @@ TEST_F(Gradient, OfNanIsNoZero) {
 
 // The operation that was called first names what is made, forward and backward.
 TEST(Origins, AreThoseOfTheOperationThatWasCalled) {
+  register_devices();
   const auto named = [](const Tensor& x) {
     const Origin o = x.lazy()->base().origin();
     return std::string(o.gradient ? "gradient of " : "") + (o.name == nullptr ? "" : o.name);
