@@ -1,3 +1,4 @@
+#include <atomic>
 #include <cerrno>
 #include <clocale>
 #include <csignal>
@@ -85,23 +86,22 @@ std::filesystem::path history_file(std::string& why) {
   }
 }
 
-extern "C" void end_line(int) {}  // the read in progress ends with EINTR
+std::atomic<bool> answering = false, pressed = false;
 
-extern "C" void end_answer(int signal) {
-  if (!Interrupt::request()) return;
+extern "C" void heed_interrupt(int signal) {
+  pressed = true;  // a read in progress ends with EINTR
+  if (!answering || !Interrupt::request()) return;
   ::signal(signal, SIG_DFL);  // asked for twice, and nothing heeds it
   ::raise(signal);
 }
 
 /// While it is there Ctrl-C calls a handler in this thread, where other verbs leave the signal to
-/// the thread that ends the process. A key is heeded once: a request that came too late for
-/// the answer it meant does not end the next one.
+/// the thread that ends the process.
 class OnInterrupt {
  public:
-  explicit OnInterrupt(void (*handler)(int)) {
-    Interrupt::clear();
+  OnInterrupt() {
     struct sigaction action {};
-    action.sa_handler = handler;
+    action.sa_handler = heed_interrupt;
     ::sigaction(SIGINT, &action, &before_);
     sigset_t interrupt;
     sigemptyset(&interrupt);
@@ -111,7 +111,6 @@ class OnInterrupt {
   ~OnInterrupt() {
     ::pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
     ::sigaction(SIGINT, &before_, nullptr);
-    Interrupt::clear();
   }
   OnInterrupt(const OnInterrupt&) = delete;
   OnInterrupt& operator=(const OnInterrupt&) = delete;
@@ -120,6 +119,16 @@ class OnInterrupt {
   struct sigaction before_ {};
   sigset_t mask_before_{};
 };
+
+/// Shows the answer to a line, of which Ctrl-C may be the end since it was read. A key is heeded
+/// once: one that comes too late for this answer does not end the next.
+void respond_unless_interrupted(ReplSession& session, const std::string& line) {
+  answering = true;
+  if (pressed) Interrupt::request();
+  respond(session, line);
+  answering = false;
+  Interrupt::clear();
+}
 
 class Editor {
  public:
@@ -161,7 +170,7 @@ class Editor {
 
   enum class Read : std::uint8_t { Line, Interrupted, End };
   Read read(std::string& line) {
-    const OnInterrupt interrupts(end_line);
+    pressed = false;
     int count = 0;
     errno = 0;
     const char* text = ::el_gets(editor_, &count);
@@ -224,15 +233,14 @@ int run_interactive() {
   keep_terminal();
   ReplSession session;
   Editor editor(session);
+  const OnInterrupt interrupts;
   fmt::print("Index expressions; a = 0..10 gives a variable its bounds, :help tells the rest.\n");
   std::fflush(stdout);
   for (std::string line; !session.ended();) {
     switch (editor.read(line)) {
-      case Editor::Read::Line: {
-        const OnInterrupt interrupts(end_answer);
-        respond(session, line);
+      case Editor::Read::Line:
+        respond_unless_interrupted(session, line);
         break;
-      }
       case Editor::Read::Interrupted:
         fmt::print("^C\n");
         break;
