@@ -52,6 +52,7 @@ rounded, and judges the results of others.")
 
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME libtouchstone-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS OFF)  # it looks at every header, one by one
 set(dev_depends "libtouchstone0 ${same}" libboost-dev libeigen3-dev libfmt-dev libgmp-dev libmpfr-dev libtbb-dev
                 libxxhash-dev libz3-dev libzip-dev)
 if(TOUCHSTONE_TCC_LIBRARY)
