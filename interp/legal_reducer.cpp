@@ -6,6 +6,7 @@
 #include "touchstone/interp/envelope.h"
 #include "touchstone/interp/exact_sum.h"
 #include "touchstone/interp/fxn_for_op.h"
+#include "touchstone/interp/unrounded_products.h"
 
 namespace touchstone::interp {
 namespace {
@@ -76,11 +77,15 @@ class LegalFloatSum : public LegalReducer {
   void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
     for (std::int64_t i = first; i < first + count; ++i) {
       unrounded_ = unrounded_ || in.unrounded(i);
-      const Legal<T> term = in.get<T>(i);
-      if constexpr (!has_infinities<T>)  // a product that was never rounded may lie beyond
-        if (in.unrounded(i) && term.number &&
-            (term.lo == infinity<T>(true) || term.hi == infinity<T>()))
+      Legal<T> term = in.get<T>(i);
+      // A product that was never rounded may lie beyond the largest, and be no infinity.
+      if (in.unrounded(i) && term.number &&
+          (term.lo == infinity<T>(true) || term.hi == infinity<T>())) {
+        if constexpr (has_infinities<T>)
+          term = not_rounded(term);
+        else
           any_ = true;
+      }
       add(profile_->flushes_inputs ? legal::flushed(term) : term);
     }
     total_ += count;

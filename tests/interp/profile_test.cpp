@@ -176,6 +176,26 @@ TEST(Profile, ProductsThatAreAddedMayStayUnrounded) {
   EXPECT_EQ(judged<float>(Profile(), value, whole, {steps(15.1F, 1)}), Outcome::Fail);
 }
 
+// An overflow that contraction leaves out meets an infinity that is one.
+TEST(Profile, AProductThatOverflowsIsNoInfinityWhereItIsNotRounded) {
+  Profile rounds;
+  rounds.contracts = false;
+  const auto dot = LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, in(1, 3), in(2, 3)), {0});
+  const std::vector<BufferPtr> inputs{test::buffer<float>({1, kProfileInf, 3e38F}),
+                                      test::buffer<float>({0.3F, 2, -1.33F})};
+  const float wrong = 7;
+  for (const Profile& p : {Profile(), rounds}) {
+    EXPECT_NE(judged<float>(p, dot, inputs, {kProfileNan}), Outcome::Fail);
+    EXPECT_EQ(judged<float>(p, dot, inputs, {kProfileInf}) != Outcome::Fail, p.contracts);
+    for (const float other : {-kProfileInf, wrong})
+      EXPECT_EQ(judged<float>(p, dot, inputs, {other}), Outcome::Fail);
+  }
+  // Two that are infinities give one answer.
+  const std::vector<BufferPtr> both{test::buffer<float>({1, kProfileInf, kProfileInf}),
+                                    test::buffer<float>({0.3F, 2, -1.33F})};
+  EXPECT_EQ(judged<float>(Profile(), dot, both, {kProfileInf}), Outcome::Fail);
+}
+
 // x + x is x * 2 to a compiler, which matters where the double overflows.
 TEST(Profile, TwiceANumberIsAProductThatMayStayUnrounded) {
   Profile rounds;
