@@ -348,10 +348,10 @@ std::string npz_bytes(std::span<const NamedArray> arrays) {
   ::zip_source_keep(written.get());
   zip_error_t* const why = ::zip_get_error(zip.get());
   for (const NamedArray& a : arrays) {
-    members.push_back(std::make_unique<Outgoing>(a.array));
-    zip_source_t* const member = members.back()->bytes.source();
     const std::string name = a.name + ".npy";
     if (name.find('\0') != name.npos) throw ParseError("a .npz takes no name with a zero byte");
+    members.push_back(std::make_unique<Outgoing>(a.array));
+    zip_source_t* const member = members.back()->bytes.source();
     const zip_int64_t i = ::zip_file_add(zip.get(), name.c_str(), member, ZIP_FL_ENC_UTF_8);
     if (i < 0) {
       ::zip_source_free(member);
