@@ -20,6 +20,20 @@ bool is_power_of_two(const Constant& x) {
   return x && std::abs(std::frexp(x->to_double(), &exponent)) == 0.5;
 }
 
+// n times x as a loop adds it, where no addition rounds.
+Constant sum_of_copies(const Scalar& x, std::int64_t n, DType dtype) {
+  int exponent = 0, more = 0;
+  double whole = std::frexp(x.to_double(), &exponent);
+  if (!std::isfinite(whole)) return std::nullopt;
+  int digits = 0;
+  for (; whole != std::trunc(whole); whole *= 2) ++digits;
+  (void)std::frexp(static_cast<double>(n), &more);
+  if (digits + more > info(dtype).digits || digits + more > info(x.dtype()).digits)
+    return std::nullopt;
+  const Scalar sum = Scalar::from_double(dtype, x.to_double() * static_cast<double>(n));
+  return std::isfinite(sum.to_double()) ? Constant(sum) : std::nullopt;
+}
+
 // The name of an op in scalar_answer, where constants of it are folded.
 std::string_view folded_name(Op op) {
   switch (op) {
@@ -124,8 +138,10 @@ class Marker {
       return masked ? Constant() : Constant(node.value);
     }
     if (is_reduce(node.op)) {
-      if (node.terms != 1) return std::nullopt;
-      return constants(node.region).back();
+      const Constant& term = constants(node.region).back();
+      if (!term || node.terms < 1) return std::nullopt;
+      if (node.terms == 1 || node.op == Op::ReduceMax) return term;
+      return sum_of_copies(*term, node.terms, node.dtype);
     }
     std::vector<Scalar> in;
     for (std::size_t k = 0; k < node.src.size(); ++k) {

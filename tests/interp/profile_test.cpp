@@ -176,6 +176,42 @@ TEST(Profile, ProductsThatAreAddedMayStayUnrounded) {
   EXPECT_EQ(judged<float>(Profile(), value, whole, {steps(15.1F, 1)}), Outcome::Fail);
 }
 
+// A compiler knows that two halves are 1, and that a product with 1 is the product.
+TEST(Profile, ASumOfConstantsThatIsOneHandsAProductOn) {
+  Profile rounds;
+  rounds.contracts = false;
+  const float a = 1 + 0x1p-12F, c = -1;
+  const auto product = LazyOp::binary(Op::Mul, in(1, 1), in(2, 1));
+  const std::vector<BufferPtr> inputs{test::buffer<float>({a}), test::buffer<float>({a}),
+                                      test::buffer<float>({c})};
+  const float apart = a * a + c, fused = std::fma(a, a, c);
+  ASSERT_NE(apart, fused);
+  const auto times = [&](Op reduce, float value, std::int64_t n) {
+    const auto terms = LazyOp::constant(Scalar::from_double(DType::Float32, value),
+                                        ShapeTracker::contiguous({1}).expand({n}));
+    const auto factor = LazyOp::reduce(reduce, terms, {0});
+    return LazyOp::binary(Op::Add, LazyOp::binary(Op::Mul, product, factor), in(3, 1));
+  };
+  for (const Profile& p : {Profile(), rounds}) {
+    for (const auto& [value, n] : {std::pair{0.5F, 2}, {0.25F, 4}, {-0.125F, 8}, {1.0F, 1}}) {
+      const float sign = value < 0 ? -1 : 1;
+      const auto kernel = times(Op::ReduceSum, value, n);
+      const std::vector<BufferPtr> signed_inputs{inputs[0], inputs[1],
+                                                 test::buffer<float>({-sign})};
+      EXPECT_NE(judged<float>(p, kernel, signed_inputs, {sign * apart}), Outcome::Fail);
+      EXPECT_EQ(judged<float>(p, kernel, signed_inputs, {sign * fused}) != Outcome::Fail,
+                p.contracts)
+          << value;
+    }
+    EXPECT_EQ(judged<float>(p, times(Op::ReduceMax, 1, 7), inputs, {fused}) != Outcome::Fail,
+              p.contracts);
+  }
+  // A product with another number is rounded before.
+  const auto twice = times(Op::ReduceSum, 0.75F, 4);
+  EXPECT_EQ(judged<float>(rounds, twice, inputs, {std::fma(a * a, 3.0F, c)}) == Outcome::Fail,
+            std::fma(a * a, 3.0F, c) != a * a * 3.0F + c);
+}
+
 // An overflow that contraction leaves out meets an infinity that is one.
 TEST(Profile, AProductThatOverflowsIsNoInfinityWhereItIsNotRounded) {
   Profile rounds;
