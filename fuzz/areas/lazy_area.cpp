@@ -7,6 +7,7 @@
 #include "touchstone/device/device.h"
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/schedule_work.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/lazy/jit.h"
 #include "touchstone/lazy/realize.h"
@@ -314,43 +315,9 @@ void keeps_spec(const LazyBufferPtr& out) {
     if (item.kind == Op::Store) type_verify(kernel_graph(item.ast), SpecLevel::Kernel);
 }
 
-// What the kernels of a schedule take.
-struct Work {
-  std::int64_t kernels = 0, loads = 0, terms = 0;
-};
-Work work_of(const Program& program, Scheduler scheduler) {
-  Config config(Config::kDefaultOpt);
-  config.scheduler = scheduler;
+LazyBufferPtr at_the_end(const Program& program, const Config& config) {
   const ConfigScope scope(config);
-  const Mode at_the_end{.name = "", .config = config};
-  Work work;
-  for (const ScheduleItem& item :
-       schedule(std::vector{build(program, at_the_end, inputs_of(program, 0), {})})) {
-    if (item.kind != Op::Store) continue;
-    ++work.kernels;
-    work.loads += static_cast<std::int64_t>(item.inputs.size());
-    work.terms += get_lazyop_info(item.ast).terms.as_int();
-  }
-  return work;
-}
-
-// The scheduler `ranges` computes in one kernel only where no term of a reduce is added more often,
-// but for what is made of constants alone and where padding is.
-std::optional<Checked> costs_more(const Program& program) {
-  const Work by_groups = work_of(program, Scheduler::Kernelize),
-             by_ranges = work_of(program, Scheduler::Ranges);
-  const auto more = [](const char* of, std::int64_t by_groups, std::int64_t by_ranges) {
-    return Checked::fail("work",
-                         fmt::format("{} {} by ranges, {} by groups", by_ranges, of, by_groups));
-  };
-  if (by_ranges.kernels > by_groups.kernels)
-    return more("kernels", by_groups.kernels, by_ranges.kernels);
-  if (by_ranges.loads > by_groups.loads) return more("loads", by_groups.loads, by_ranges.loads);
-  const bool padded_or_counts = std::ranges::any_of(
-      program.steps, [](const ProgramStep& s) { return s.name == "const" || s.name == "pad"; });
-  if (!padded_or_counts && by_ranges.terms > by_groups.terms)
-    return more("terms of reduces", by_groups.terms, by_ranges.terms);
-  return std::nullopt;
+  return build(program, {.name = "", .config = config}, inputs_of(program, 0), {});
 }
 
 std::string run(const Program& program, const ProgramType& type, const Mode& mode,
@@ -430,7 +397,9 @@ class LazyArea final : public Area {
       const std::vector<Mode> modes =
           kernelizes_ ? kernelize_modes_of(text, splits) : modes_of(text, splits);
       if (kernelizes_)
-        if (const auto more = costs_more(program)) return *more;
+        if (const auto more = ranges_cost_more(
+                program, [&](const Config& config) { return at_the_end(program, config); }))
+          return *more;
       const std::string right = by_definition(program, *definition_);
       definition_->forget_runners();
       const std::uint64_t some = hash_mix(hash_bytes(text), 3);
