@@ -6,6 +6,22 @@ include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/touchstone")
 get_property(modules GLOBAL PROPERTY TOUCHSTONE_MODULES)
 list(REMOVE_ITEM modules capi)  # what is installed of it is touchstone::c
+
+# A build of one target, such as the demo's, leaves out what others need: that is said before anything is copied.
+function(require_built component)
+  foreach(target IN LISTS ARGN)
+    install(CODE "if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
+      message(FATAL_ERROR \"$<TARGET_FILE_NAME:${target}> is not built; nothing was installed. Build all first: cmake --build ${PROJECT_BINARY_DIR}\")
+    endif()" COMPONENT ${component})
+  endforeach()
+endfunction()
+list(TRANSFORM modules PREPEND touchstone_ OUTPUT_VARIABLE libraries)
+require_built(dev ${libraries})
+require_built(runtime touchstone_c)
+if(TARGET touchstone)
+  require_built(cli touchstone)
+endif()
+
 set(TOUCHSTONE_DEPENDS "")
 foreach(module IN LISTS modules)
   get_property(prefix GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_PREFIX)
