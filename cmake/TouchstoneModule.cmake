@@ -24,8 +24,7 @@ function(touchstone_plugin_header file)
   target_include_directories(
     touchstone_backend INTERFACE "$<BUILD_INTERFACE:${root}>"
                                  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
-  install(FILES "${file}" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/touchstone")
-  install(TARGETS touchstone_backend EXPORT touchstone)
+  set_property(GLOBAL PROPERTY TOUCHSTONE_PLUGIN_HEADER ${file})
 endfunction()
 
 # Under sanitizers most of the time that a file which reads JSON takes to compile is spent on
