@@ -30,36 +30,32 @@ using View = std::unique_ptr<touchstone_view, Freed<touchstone_view_free>>;
 using Kernel = std::unique_ptr<touchstone_kernel, Freed<touchstone_kernel_free>>;
 using Verdict = std::unique_ptr<touchstone_verdict, Freed<touchstone_verdict_free>>;
 
-Scope scope() {
-  touchstone_scope* made = nullptr;
-  EXPECT_EQ(touchstone_scope_new(&made), TOUCHSTONE_STATUS_OK);
-  return Scope(made);
+// The object that `make` gives, which has to succeed.
+template <class Owner, class Make>
+Owner made_by(const Make& make) {
+  typename Owner::pointer made = nullptr;
+  EXPECT_EQ(make(&made), TOUCHSTONE_STATUS_OK) << touchstone_error();
+  return Owner(made);
 }
 
+Scope scope() { return made_by<Scope>(touchstone_scope_new); }
+
 Simplified simplified(const Scope& scope, const std::string& text) {
-  touchstone_simplified* made = nullptr;
-  EXPECT_EQ(touchstone_simplify(scope.get(), text.c_str(), &made), TOUCHSTONE_STATUS_OK)
-      << touchstone_error();
-  return Simplified(made);
+  return made_by<Simplified>(
+      [&](auto** made) { return touchstone_simplify(scope.get(), text.c_str(), made); });
 }
 
 Proof proof(const char* rule) {
-  touchstone_proof* made = nullptr;
-  EXPECT_EQ(touchstone_prove(rule, nullptr, &made), TOUCHSTONE_STATUS_OK) << touchstone_error();
-  return Proof(made);
+  return made_by<Proof>([&](auto** made) { return touchstone_prove(rule, nullptr, made); });
 }
 
 View view(const std::vector<std::int64_t>& shape) {
-  touchstone_view* made = nullptr;
-  EXPECT_EQ(touchstone_view_new(shape.data(), shape.size(), &made), TOUCHSTONE_STATUS_OK)
-      << touchstone_error();
-  return View(made);
+  return made_by<View>(
+      [&](auto** made) { return touchstone_view_new(shape.data(), shape.size(), made); });
 }
 
 Kernel formula(const char* text) {
-  touchstone_kernel* made = nullptr;
-  EXPECT_EQ(touchstone_kernel_formula(text, &made), TOUCHSTONE_STATUS_OK) << touchstone_error();
-  return Kernel(made);
+  return made_by<Kernel>([&](auto** made) { return touchstone_kernel_formula(text, made); });
 }
 
 std::int64_t at(const View& view, const std::vector<std::int64_t>& index) {

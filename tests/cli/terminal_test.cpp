@@ -178,7 +178,7 @@ TEST_F(CliTerminal, TheReplIsEndedWhileItReadsAndWhileItAnswers) {
     EXPECT_EQ(ended({"repl"}, [&](Terminal& t) { at_the_prompt(t, signal); }), 128 + signal);
     EXPECT_EQ(ended({"repl"}, [&](Terminal& t) { at_work(t, signal); }), 128 + signal);
   }
-  // After an answer that Ctrl-C ended the session goes on, and is ended like any other.
+  // After an answer that Ctrl-C ended the prompt is back, and a signal ends it like any other.
   const auto interrupted_before = [&](Terminal& t) {
     at_work(t, SIGINT);
     ASSERT_TRUE(t.shows("interrupted"));
