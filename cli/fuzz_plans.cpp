@@ -119,6 +119,9 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     other = {};
     other.lanes = false;
     vary("TCC without lanes", other);
+    other = {};
+    other.sizes = kTinySizes;
+    vary("TCC of tiny caches", other);
     if (o.backend == "tiers") b.slow = on_clang("CLANG", clang_options(o, 2));
   } else if (o.backend == "clang-O2") {
     b = optimized_backends(o);

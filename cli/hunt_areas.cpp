@@ -27,16 +27,16 @@ std::unique_ptr<fuzz::Area> kernels_on_clang() {
 
 // Compiled into memory: the same C, as fast as it judges.
 std::unique_ptr<fuzz::Area> kernels_on_tcc() {
-  const auto device = [](const char* name, bool merge_axes, bool lanes) {
-    CodegenOptions codegen;
-    codegen.merge_axes = merge_axes;
-    codegen.lanes = lanes;
+  const auto device = [](const char* name, bool merge_axes, bool lanes,
+                         const LayoutSizes& sizes = {}) {
+    const CodegenOptions codegen{.merge_axes = merge_axes, .lanes = lanes, .sizes = sizes};
     return fuzz::make_device_backend(make_tcc_device(name, codegen));
   };
   fuzz::KernelBackends backends;
   backends.candidate = device("TCC", true, true);
   backends.variants.push_back(device("TCC without merged axes", false, true));
   backends.variants.push_back(device("TCC without lanes", true, false));
+  backends.variants.push_back(device("TCC of tiny caches", true, true, kTinySizes));
   return fuzz::make_kernel_area(std::move(backends));
 }
 

@@ -1,6 +1,7 @@
 #include "touchstone/codegen/lanes.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <unordered_set>
 
 #include "touchstone/ops/node_order.h"
@@ -11,12 +12,8 @@ namespace touchstone::codegen {
 
 namespace {
 
-constexpr std::int64_t kLeastSize = 4;    // of the axis, and terms of the longest reduce
-constexpr std::int64_t kUnitLanes = 64;   // where neighbours lie side by side: whole vectors
-constexpr std::int64_t kOtherLanes = 32;  // elsewhere: what all of them use is made once
 constexpr std::int64_t kAliasLanes = 8;  // where neighbours would push each other out of the cache:
 constexpr std::int64_t kAliasBytes = 4096;  // so far apart, or a multiple, all lie in one set of it
-constexpr std::int64_t kVectorLanes = 8;    // lane counts are multiples of this
 
 std::int64_t terms(const LazyOp& reduce) {
   sint product = 1;
@@ -26,20 +23,56 @@ std::int64_t terms(const LazyOp& reduce) {
 }
 
 // Lanes that suit a load whose elements are taken along the axis.
-std::int64_t lanes_for(const LazyOp& load, std::size_t axis) {
+std::int64_t lanes_for(const LazyOp& load, std::size_t axis, const LayoutSizes& sizes) {
   const auto stride = real_strides(load.buffer().st, true)[axis];
-  if (!stride || !stride->is_int()) return kOtherLanes;
+  if (!stride || !stride->is_int()) return sizes.other_lanes;
   const std::int64_t step = stride->as_int();
-  if (step >= -1 && step <= 1) return kUnitLanes;
+  if (step >= -1 && step <= 1) return sizes.unit_lanes;
   const auto width = static_cast<std::int64_t>(itemsize(load.dtype()));
-  return step % (kAliasBytes / width) == 0 ? kAliasLanes : kOtherLanes;
+  return step % (kAliasBytes / width) == 0 ? kAliasLanes : sizes.other_lanes;
 }
 
-std::int64_t lane_count(std::int64_t size, std::int64_t most) {
+// How a load is packed: for the rows of axes [first, axis), which it does not depend on.
+struct Packing {
+  std::size_t first = 0;
+  std::int64_t lanes = 0;
+};
+std::optional<Packing> packing(const LazyOp& load, const LazyOp& reduce, std::size_t axis,
+                               const LayoutSizes& sizes) {
+  const ShapeTracker& st = load.buffer().st;
+  if (st.views().size() != 1 || st.views()[0].mask()) return std::nullopt;
+  const View& view = st.views()[0];
+  const auto stride = [&](std::size_t i) -> std::optional<std::int64_t> {
+    const sint& s = view.strides()[i];
+    return s.is_int() ? std::optional(s.as_int()) : std::nullopt;
+  };
+  if (!stride(axis) || stride(axis) == 0 ||
+      !is_better_packed(load, axis, reduce.reduce_arg().axes, sizes))
+    return std::nullopt;
+  auto bytes = static_cast<std::int64_t>(itemsize(load.dtype()));  // of a lane
+  for (const int reduced : reduce.reduce_arg().axes) {
+    const auto i = static_cast<std::size_t>(reduced);
+    const sint& size = view.shape()[i];
+    if (!size.is_int() || stride(i) == 0) continue;
+    if (__builtin_mul_overflow(bytes, size.as_int(), &bytes)) return std::nullopt;
+  }
+  std::int64_t lanes = sizes.unit_lanes;
+  while (lanes > sizes.packed_bytes / bytes) lanes /= 2;
+  if (lanes < sizes.least_packed) return std::nullopt;
+  std::size_t first = axis;
+  std::int64_t rows = 1;
+  while (first > 0 && stride(first - 1) == 0 && view.shape()[first - 1].min().value_or(0) >= 1) {
+    --first;
+    rows = std::min(rows * view.shape()[first].min().value_or(1), sizes.least_sharing);
+  }
+  return rows < sizes.least_sharing ? std::nullopt : std::optional(Packing{first, lanes});
+}
+
+std::int64_t lane_count(std::int64_t size, std::int64_t most, std::int64_t vector) {
   if (size <= most) return size;
   const std::int64_t tiles = (size + most - 1) / most;
   const std::int64_t even = (size + tiles - 1) / tiles;
-  return (even + kVectorLanes - 1) / kVectorLanes * kVectorLanes;
+  return (even + vector - 1) / vector * vector;
 }
 
 }  // namespace
@@ -61,22 +94,44 @@ std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axi
   return found;
 }
 
-std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel) {
+bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int> reduced,
+                      const LayoutSizes& sizes) {
+  const auto strides = real_strides(load.buffer().st, true);
+  const auto reaches = [&](std::size_t i, std::int64_t elements) {
+    return strides[i] && strides[i]->is_int() && std::abs(strides[i]->as_int()) >= elements;
+  };
+  const std::int64_t far = sizes.far_bytes / static_cast<std::int64_t>(itemsize(load.dtype()));
+  return reaches(axis, 2) || std::ranges::any_of(reduced, [&](int i) {
+           return reaches(static_cast<std::size_t>(i), far);
+         });
+}
+
+std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes) {
   const Shape& shape = kernel->shape();
   std::size_t axis = shape.size();
   while (axis > 0 && shape[axis - 1] == sint(1)) --axis;
   if (axis == 0) return std::nullopt;
   --axis;
-  if (!shape[axis].is_int() || shape[axis].as_int() < kLeastSize) return std::nullopt;
+  if (!shape[axis].is_int() || shape[axis].as_int() < sizes.least_axis) return std::nullopt;
   const auto reduces = reduces_in_lanes(kernel, axis);
-  if (std::ranges::none_of(reduces, [](const auto& r) { return terms(*r) >= kLeastSize; }))
+  if (std::ranges::none_of(reduces, [&](const auto& r) { return terms(*r) >= sizes.least_axis; }))
     return std::nullopt;
-  std::int64_t most = kUnitLanes;
-  for (const LazyOpPtr& reduce : reduces)
-    for (const LazyOp* node : ordered_nodes(reduce))
-      if (node->op() == Op::Load) most = std::min(most, lanes_for(*node, axis));
+  std::int64_t most = sizes.unit_lanes;
+  std::size_t outer = 0;
+  bool packed = false;
+  for (const LazyOpPtr& reduce : reduces) {
+    const std::vector<const LazyOp*> nodes = ordered_nodes(reduce);
+    const auto inner = std::ranges::count_if(nodes, [](auto* n) { return is_reduce(n->op()); }) - 1;
+    for (const LazyOp* node : nodes) {
+      if (node->op() != Op::Load) continue;
+      const auto tile = inner > 0 ? std::nullopt : packing(*node, *reduce, axis, sizes);
+      most = std::min(most, tile ? tile->lanes : lanes_for(*node, axis, sizes));
+      if (tile) outer = std::max(outer, tile->first);
+      packed = packed || tile.has_value();
+    }
+  }
   const std::int64_t size = shape[axis].as_int();
-  return LanePlan{axis, size, lane_count(size, most)};
+  return LanePlan{axis, size, lane_count(size, most, sizes.vector), packed ? outer : axis, packed};
 }
 
 }  // namespace touchstone::codegen

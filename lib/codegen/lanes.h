@@ -3,8 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "touchstone/codegen/linearize.h"
 #include "touchstone/ops/lazy_op.h"
 
 namespace touchstone::codegen {
@@ -16,14 +18,23 @@ struct LanePlan {
   std::size_t axis = 0;    // of the output: the last with a size other than 1
   std::int64_t size = 0;   // of that axis
   std::int64_t lanes = 0;  // in [2, size]
+  std::size_t outer = 0;   // axes before it have their loops outside those over tiles
+  bool packed = false;     // the others have theirs inside, and share what a tile packs
   std::int64_t tiles() const { return (size + lanes - 1) / lanes; }
   /// The last tile overlaps the one before it, whose outputs it computes a second time.
   bool overlaps() const { return size % lanes != 0; }
 };
 
-/// The lanes of a kernel; nullopt where they would not pay: no reduce, or a short one, or too few
-/// outputs along the last axis, or symbolic sizes there.
-std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel);
+/// The lanes of a kernel. A load that is better packed is where enough rows share it: a tile copies
+/// what it needs into an array of `packed_bytes` at most before the loops over those rows; nullopt
+/// where they would not pay: no reduce, or a short one, or too few outputs along the last axis, or
+/// symbolic sizes there.
+std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes);
+
+/// Whether a copy would be quicker to read: neighbours along `axis` lie apart, or those along one
+/// of the axes `reduced` as far as `far_bytes`.
+bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int> reduced,
+                      const LayoutSizes& sizes);
 
 /// Reduces that are not below another reduce and differ along the axis, operands before users.
 std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axis);

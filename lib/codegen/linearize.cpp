@@ -28,7 +28,7 @@ bool reduces_nothing(const LazyOp& reduce) {
 }  // namespace
 
 Linearizer::Linearizer(const LazyOpPtr& kernel, const CodegenOptions& options)
-    : kernel_(kernel), options_(options) {
+    : kernel_(kernel), options_(options), room_(options.sizes) {
   for (const Node& v : variables_of(kernel)) {
     const std::string& name = symbolic::variable_name(v);
     variables_.push_back(name);
@@ -40,7 +40,7 @@ LinearKernel Linearizer::run() {
   LinearKernel linear;
   for (const LazyOp* node : ordered_nodes(kernel_)) reduces_ += is_reduce(node->op()) ? 1 : 0;
   if (reduces_ > 0) still_ = still_axes(kernel_);
-  const auto plan = options_.lanes ? plan_lanes(kernel_) : std::nullopt;
+  const auto plan = options_.lanes ? plan_lanes(kernel_, options_.sizes) : std::nullopt;
   if (std::ranges::none_of(kernel_->shape(), [](const sint& s) { return s == sint(0); }))
     linear = plan ? store_in_lanes(*plan) : store();
   linear.variables = variables_;
@@ -49,21 +49,25 @@ LinearKernel Linearizer::run() {
 
 LinearKernel Linearizer::store() {
   Indices indices(kernel_->shape().size(), Node(0));
-  const int first = open_output_loops(indices, indices.size());
+  const int first = open_output_loops(indices, 0, indices.size());
   const int at = add_indices(std::move(indices));
   write(at);
   while (builder_.inside_loop()) builder_.close_loop();
   return builder_.finish(first);
 }
 
-// Tile by tile along the last axis: all reduces, then the outputs.
+// Tile by tile along the last axis: all reduces, then the outputs. The rows that share what a tile
+// packs are inside its loop, and are shared out where no other loop is.
 LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
   Indices tile(kernel_->shape().size(), Node(0));
-  int first = open_output_loops(tile, plan.axis);
+  int first = open_output_loops(tile, 0, plan.outer);
   const bool tiles_come_first = first == -1;
   const Node base = open_tiles(plan);
   // Two shares of the work must not write the same output.
-  if (tiles_come_first && plan.tiles() > 1 && !plan.overlaps()) first = builder_.innermost_loop();
+  if (tiles_come_first && !plan.packed && plan.tiles() > 1 && !plan.overlaps())
+    first = builder_.innermost_loop();
+  const int inner = open_output_loops(tile, plan.outer, plan.axis);
+  if (first == -1) first = inner;
   const std::vector<LazyOpPtr> reduces = reduces_in_lanes(kernel_, plan.axis);
   std::vector<int> accumulators;
   for (const LazyOpPtr& reduce : reduces)
@@ -97,10 +101,10 @@ void Linearizer::write(int indices) {
                  {}});
 }
 
-// Loops over the first `axes` axes of the output; gives the outermost, -1 where there is none.
-int Linearizer::open_output_loops(Indices& indices, std::size_t axes) {
+// Loops over axes [from, to) of the output; gives the outermost, -1 where there is none.
+int Linearizer::open_output_loops(Indices& indices, std::size_t from, std::size_t to) {
   int first = -1;
-  for (std::size_t axis = 0; axis < axes; ++axis) {
+  for (std::size_t axis = from; axis < to; ++axis) {
     if (kernel_->shape()[axis] == sint(1)) continue;
     const int counter = open_loop(kernel_->shape()[axis], "i", indices[axis]);
     if (first == -1) first = counter;
@@ -155,7 +159,7 @@ int Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, cons
   const auto [loops, indices] = open_reduce_loops(reduce, tile);
   const int inner = open_lanes(plan, indices, base);
   const int lane = builder_.innermost_loop();
-  if (options_.stages) stage_parts(reduce, plan, builder_.open_loops() - 1 - loops, inner);
+  if (options_.stages) stage_parts(reduce, plan, builder_.open_loops() - 1 - loops, inner, base);
   const int term = evaluate(reduce.src()[0].get(), inner);
   const int before = builder_.here({StepKind::LoadAcc, type, {accumulator, lane}, {}});
   const int after = reduced(reduce, before, term);
@@ -167,15 +171,21 @@ int Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, cons
 // Computes ahead what the lanes or the rows share of the terms of `reduce`. `first_reduced`: loops
 // outside those of the reduce; `inner`: indices inside all.
 void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
-                             [[maybe_unused]] int first_reduced, int inner) {
+                             [[maybe_unused]] int first_reduced, int inner, Node base) {
   const LazyOpPtr& term = reduce.src()[0];
   if (term->src().empty()) return;
   TermLoops loops;
   loops.tiled = plan.tiles() > 1;
   loops.lane_axis = plan.axis;
   loops.axis = plan.size;
-  for (std::size_t axis = 0; axis < plan.axis; ++axis)
+  loops.lanes = plan.lanes;
+  loops.packed = plan.packed;
+  if (plan.packed) loops.far_axes = reduce.reduce_arg().axes;
+  for (std::size_t axis = 0; axis < plan.axis; ++axis) {
+    if (axis == plan.outer) loops.outer = loops.rows.size();
     if (kernel_->shape()[axis] != sint(1)) loops.rows.push_back(kernel_->shape()[axis]);
+  }
+  if (plan.outer == plan.axis) loops.outer = loops.rows.size();
   assert(static_cast<int>(loops.first_reduced()) == first_reduced);
   std::vector<std::size_t> axes;
   for (const int axis : reduce.reduce_arg().axes)
@@ -192,27 +202,35 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
           on |= std::uint64_t{1} << (depth - 1);
     return on;
   };
-  for (const Stage& part : plan_stages(term, loops, dependence, stage_bytes_))
-    stage(part, loops, axes, inner);
+  for (const Stage& part : plan_stages(term, loops, dependence, room_))
+    stage(part, loops, axes, inner, base);
 }
 
 // `axes`: of the loops of the reduce, then of the lanes.
 void Linearizer::stage(const Stage& part, const TermLoops& loops,
-                       const std::vector<std::size_t>& axes, int inner) {
+                       const std::vector<std::size_t>& axes, int inner, Node base) {
   const DType type = part.node->dtype();
-  const int inside = builder_.go_out_to(static_cast<int>(part.rows));
+  const std::size_t depth = part.packed      ? loops.row(loops.outer)
+                            : part.rows == 0 ? 0
+                                             : loops.row(part.rows - 1) + 1;
+  const int inside = builder_.go_out_to(static_cast<int>(depth));
   const int array = builder_.here({StepKind::DefineAcc, type, {}, static_cast<int>(part.elements)});
   Indices ahead = indices_[static_cast<std::size_t>(inner)];
   Node to = 0, from = 0;  // places in the array
   int opened = 0;
-  const auto open = [&](std::size_t axis, const sint& size) {
-    from = from * size.node() + ahead[axis];
-    open_loop(size, "s", ahead[axis]);
-    to = to * size.node() + ahead[axis];
+  const auto open = [&](std::size_t axis, const sint& size, Node begin) {
+    from = from * size.node() + (ahead[axis] - begin);
+    Node counter;
+    open_loop(size, "s", counter);
+    to = to * size.node() + counter;
+    ahead[axis] = begin + counter;
     ++opened;
   };
-  for (const std::size_t i : part.reduced) open(axes[i], loops.reduced[i]);
-  if (part.lanes) open(axes.back(), loops.axis);
+  for (const std::size_t i : part.reduced) open(axes[i], loops.reduced[i], Node(0));
+  if (part.packed)
+    open(axes.back(), loops.lanes, base);
+  else if (part.lanes)
+    open(axes.back(), loops.axis, Node(0));
   const int at = add_indices(std::move(ahead));
   const int value = evaluate(part.node, at);
   builder_.here({StepKind::Assign, type, {array, value, lower(to, at)}, {}});
@@ -347,7 +365,12 @@ bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
   const LazyOpPtr simple = codegen::with_simple_views(kernel);
   const LazyOpPtr merged = merge_axes(simple);
   if (!options.merge_axes && merged != simple) return true;
-  return !(options.lanes && options.stages) && codegen::plan_lanes(order_axes(merged)).has_value();
+  const CodegenOptions usual;
+  if (options.lanes && options.stages && options.sizes == usual.sizes) return false;
+  const auto has_lanes = [axes = order_axes(merged)](const LayoutSizes& sizes) {
+    return codegen::plan_lanes(axes, sizes).has_value();
+  };
+  return has_lanes(usual.sizes) || (options.lanes && has_lanes(options.sizes));
 }
 
 }  // namespace touchstone

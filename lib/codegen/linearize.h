@@ -1,15 +1,48 @@
 #pragma once
 
+#include <cstdint>
+
 #include "touchstone/ops/lazy_op.h"
 #include "touchstone/uop/linear_kernel.h"
 
 namespace touchstone {
+
+/// Sizes that decide how a kernel is laid out, but no value; as they are, for caches of today.
+struct LayoutSizes {
+  std::int64_t least_axis = 4;         // elements: an axis with lanes; and terms of its reduces
+  std::int64_t vector = 8;             // lane counts are multiples of it
+  std::int64_t unit_lanes = 64;        // where neighbours lie side by side: whole vectors
+  std::int64_t other_lanes = 32;       // elsewhere: what all of them use is made once
+  std::int64_t least_staged = 8;       // elements of an array
+  std::int64_t least_reuse = 4;        // rows that share an array with a lane in its index
+  std::int64_t least_packed = 16;      // lanes for which a tile is packed
+  std::int64_t least_sharing = 8;      // rows for which one is
+  std::int64_t far_bytes = 2048;       // terms so far apart take a place of the TLB each
+  std::int64_t staged_bytes = 24576;   // of a kernel: half the first cache
+  std::int64_t packed_bytes = 524288;  // a part of the second
+
+  bool operator==(const LayoutSizes&) const = default;
+};
+
+/// With these, small kernels take the ways of large ones.
+inline constexpr LayoutSizes kTinySizes{.least_axis = 2,
+                                        .vector = 2,
+                                        .unit_lanes = 4,
+                                        .other_lanes = 4,
+                                        .least_staged = 1,
+                                        .least_reuse = 2,
+                                        .least_packed = 2,
+                                        .least_sharing = 2,
+                                        .far_bytes = 16,
+                                        .staged_bytes = 64,
+                                        .packed_bytes = 4096};
 
 /// How code is made; equal options and kernels give equal code.
 struct CodegenOptions {
   bool merge_axes = true;  // neighbouring axes become one loop where all views allow
   bool lanes = true;       // neighbouring outputs reduce side by side (lanes.h)
   bool stages = true;      // values shared by lanes or rows are computed ahead of them (stage.h)
+  LayoutSizes sizes{};
 
   bool operator==(const CodegenOptions&) const = default;
 };

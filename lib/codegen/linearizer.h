@@ -42,14 +42,15 @@ class Linearizer {
   LinearKernel store();
   LinearKernel store_in_lanes(const LanePlan& plan);
   void write(int indices);
-  int open_output_loops(Indices& indices, std::size_t axes);
+  int open_output_loops(Indices& indices, std::size_t from, std::size_t to);
   int open_loop(const sint& size, const char* prefix, symbolic::Node& index);
   symbolic::Node open_tiles(const LanePlan& plan);
   int reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, const Indices& tile,
                       symbolic::Node base);
-  void stage_parts(const LazyOp& reduce, const LanePlan& plan, int first_reduced, int inner);
+  void stage_parts(const LazyOp& reduce, const LanePlan& plan, int first_reduced, int inner,
+                   symbolic::Node base);
   void stage(const Stage& part, const TermLoops& loops, const std::vector<std::size_t>& axes,
-             int inner);
+             int inner, symbolic::Node base);
   int open_lanes(const LanePlan& plan, const Indices& tile, symbolic::Node base);
   int evaluate(const LazyOp* root, int indices);
   void enter(std::vector<Visit>& stack);
@@ -90,7 +91,7 @@ class Linearizer {
   std::map<std::string, int> names_;  // of variables and loop counters
   int counters_ = 0;
   std::vector<std::pair<symbolic::Node, int>> loops_;  // the variable of each and its counter
-  std::int64_t stage_bytes_ = kStagedBytes;
+  LayoutSizes room_;                                   // what stages leave
   std::deque<Indices> indices_;
   std::vector<NodeMap<int>> made_;  // by set of indices
   struct Address {

@@ -5,15 +5,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "touchstone/shapetracker/access.h"
-
 namespace touchstone::codegen {
 
 namespace {
 
-constexpr std::int64_t kLeastStaged = 8;  // elements: a vector
-constexpr std::int64_t kLeastReuse = 4;   // rows that share an array with a lane in its index
-constexpr std::size_t kMostLoops = 64;    // that a set of loops can name
+constexpr std::size_t kMostLoops = 64;  // that a set of loops can name
 
 struct Part {
   std::uint64_t loops = 0;  // it depends on
@@ -23,8 +19,8 @@ struct Part {
 
 class Planner {
  public:
-  Planner(const TermLoops& loops, const Dependence& dependence, std::int64_t& bytes)
-      : loops_(loops), dependence_(dependence), bytes_(bytes) {}
+  Planner(const TermLoops& loops, const Dependence& dependence, LayoutSizes& sizes)
+      : loops_(loops), dependence_(dependence), sizes_(sizes) {}
 
   std::vector<Stage> plan(const LazyOpPtr& term) {
     std::unordered_set<const LazyOp*> own;  // of this reduce, not of one below it
@@ -38,7 +34,8 @@ class Planner {
     walk(*term, [&](const LazyOp& node) {
       const auto stage = worthwhile(node);
       if (stage) {
-        bytes_ -= stage->elements * bytes_of(node);
+        (stage->packed ? sizes_.packed_bytes : sizes_.staged_bytes) -=
+            stage->elements * bytes_of(node);
         stages.push_back(*stage);
       }
       return !stage && !is_reduce(node.op());
@@ -69,12 +66,6 @@ class Planner {
   // A load never leaves a loop that may run zero times: its address may lie nowhere then.
   static bool certainly_runs(const sint& size) { return size.min().value_or(0) >= 1; }
 
-  bool lies_apart(const LazyOp& node) const {
-    if (node.op() != Op::Load) return false;
-    const auto stride = real_strides(node.buffer().st, true)[loops_.lane_axis];
-    return stride && stride->is_int() && (stride->as_int() > 1 || stride->as_int() < -1);
-  }
-
   void describe(const LazyOp& node) {
     Part part;
     part.free = !is_reduce(node.op());
@@ -85,7 +76,8 @@ class Planner {
     if (node.op() == Op::Load) part.loops = dependence_(node.buffer().st);
     if (node.op() == Op::Const) part.loops = dependence_(node.constant().st);
     part.gains = (is_elementwise(node.op()) && node.op() != Op::Noop) ||
-                 (depends(part, loops_.lane()) && lies_apart(node));
+                 (node.op() == Op::Load && depends(part, loops_.lane()) &&
+                  is_better_packed(node, loops_.lane_axis, loops_.far_axes, sizes_));
     for (const LazyOpPtr& s : node.src()) {
       const Part& operand = parts_.at(s.get());
       part.loops |= operand.loops;
@@ -111,36 +103,45 @@ class Planner {
     }
     if (stage.reduced.empty()) return std::nullopt;
     for (std::size_t i = 0; i < loops_.rows.size(); ++i)
-      if (depends(part, i) || !certainly_runs(loops_.rows[i])) stage.rows = i + 1;
-    stage.lanes = depends(part, loops_.lane());
-    if (stage.lanes && (!grow(loops_.axis) || rows_that_share(stage) < kLeastReuse))
-      return std::nullopt;
-    if (stage.elements < kLeastStaged || stage.elements > bytes_ / bytes_of(node))
-      return std::nullopt;
-    return stage;
+      if (depends(part, loops_.row(i)) || !certainly_runs(loops_.rows[i])) stage.rows = i + 1;
+    stage.lanes = depends(part, loops_.lane()) || (loops_.tiled && depends(part, loops_.outer));
+    if (!stage.lanes)
+      return fits(stage, sizes_.staged_bytes, node) ? std::optional(stage) : std::nullopt;
+    if (rows_that_share(stage) < sizes_.least_reuse) return std::nullopt;
+    Stage tile = stage;
+    if (stage.rows <= loops_.outer && grow(loops_.axis) && fits(stage, sizes_.staged_bytes, node))
+      return stage;
+    tile.packed = loops_.packed && tile.rows <= loops_.outer &&
+                  !__builtin_mul_overflow(tile.elements, loops_.lanes, &tile.elements) &&
+                  fits(tile, sizes_.packed_bytes, node);
+    return tile.packed ? std::optional(tile) : std::nullopt;
+  }
+
+  bool fits(const Stage& stage, std::int64_t bytes, const LazyOp& node) const {
+    return stage.elements >= sizes_.least_staged && stage.elements <= bytes / bytes_of(node);
   }
 
   std::int64_t rows_that_share(const Stage& stage) const {
     std::int64_t rows = 1;
     for (std::size_t i = stage.rows; i < loops_.rows.size(); ++i)
-      rows = std::min(rows * loops_.rows[i].min().value_or(1), std::int64_t{kLeastReuse});
+      rows = std::min(rows * loops_.rows[i].min().value_or(1), sizes_.least_reuse);
     return rows;
   }
 
   const TermLoops& loops_;
   const Dependence& dependence_;
-  std::int64_t& bytes_;
+  LayoutSizes& sizes_;
   std::unordered_map<const LazyOp*, Part> parts_;
 };
 
 }  // namespace
 
 std::vector<Stage> plan_stages(const LazyOpPtr& term, const TermLoops& loops,
-                               const Dependence& dependence, std::int64_t& bytes) {
+                               const Dependence& dependence, LayoutSizes& sizes) {
   if (term->src().empty() || loops.lane() >= kMostLoops) return {};
   if (!std::ranges::all_of(loops.reduced, [](const sint& size) { return size.is_int(); }))
     return {};
-  return Planner(loops, dependence, bytes).plan(term);
+  return Planner(loops, dependence, sizes).plan(term);
 }
 
 }  // namespace touchstone::codegen

@@ -4,29 +4,37 @@
 #include <functional>
 #include <vector>
 
+#include "touchstone/codegen/lanes.h"
 #include "touchstone/ops/lazy_op.h"
 
 namespace touchstone::codegen {
 
-/// The loops round one term of a reduce in lanes, outermost first: rows, tiles, reduce, lanes.
+/// The loops round one term of a reduce in lanes, outermost first: rows outside the tiles, tiles,
+/// other rows, reduce, lanes.
 struct TermLoops {
-  std::vector<sint> rows;     // sizes of the output loops outside the tiles
+  std::vector<sint> rows;     // sizes of the output loops but that of the lanes
+  std::size_t outer = 0;      // of them stand outside the tiles
+  bool packed = false;        // those inside share what a tile packs
   bool tiled = false;         // a loop over tiles of the axis of the lanes
   std::vector<sint> reduced;  // sizes of the loops of the reduce
   std::size_t lane_axis = 0;  // of the views
+  std::vector<int> far_axes;  // of the views: those of the reduce where tiles are packed
   std::int64_t axis = 0;      // its size, all tiles together
+  std::int64_t lanes = 0;     // of a tile
 
+  std::size_t row(std::size_t i) const { return i + (tiled && i >= outer ? 1 : 0); }
   std::size_t first_reduced() const { return rows.size() + (tiled ? 1 : 0); }
   std::size_t lane() const { return first_reduced() + reduced.size(); }
 };
 
 /// A part of the term that is computed ahead into an array, for all indices of the reduce that it
-/// depends on, and where it depends on the lane for the whole axis of the lanes.
+/// depends on, and where it depends on the lane for the whole axis of the lanes, or for a tile.
 struct Stage {
   const LazyOp* node = nullptr;
   std::size_t rows = 0;              // stands inside so many of the row loops
   std::vector<std::size_t> reduced;  // the loops of the reduce that it depends on
-  bool lanes = false;                // it depends on the lane
+  bool lanes = false;                // it depends on the lane, or the tile
+  bool packed = false;               // stands inside the loop over tiles, and holds one
   std::int64_t elements = 0;
 };
 
@@ -35,10 +43,9 @@ using Dependence = std::function<std::uint64_t(const ShapeTracker&)>;
 
 /// Parts of `term` that pay for an array: such that all lanes share, which would be computed one by
 /// one between vectors of lanes, and such that several rows share, where they are computed again
-/// for each or their neighbouring lanes lie apart. Arrays of one kernel together take at most
-/// `bytes`; what is taken is subtracted.
+/// for each or their neighbouring lanes lie apart. Arrays of one kernel together take at most the
+/// bytes that `sizes` has; what is taken is subtracted.
 std::vector<Stage> plan_stages(const LazyOpPtr& term, const TermLoops& loops,
-                               const Dependence& dependence, std::int64_t& bytes);
-inline constexpr std::int64_t kStagedBytes = 24576;  // of a kernel: half the first cache
+                               const Dependence& dependence, LayoutSizes& sizes);
 
 }  // namespace touchstone::codegen

@@ -201,10 +201,22 @@ TEST(Stages, WhatRowsShareIsTurnedForTheLanesBeforeThem) {
   EXPECT_EQ(count(text, "= b2["), 1) << text;
 }
 
+// y[k, j // 64] times x[k, j]: the same for all lanes of a tile, and another for the next one.
+TEST(Stages, WhatATileSharesIsNotThatOfAnother) {
+  const auto y = load(
+      1, dense_view({32, 2}).reshape({1, 32, 2, 1}).expand({4, 32, 2, 64}).reshape({4, 32, 128}));
+  const auto x = load(2, dense_view({1, 32, 128}).expand({4, 32, 128}));
+  const auto twice = LazyOp::binary(Op::Add, y, y);
+  const auto kernel =
+      stored_kernel(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, twice, x), {1}));
+  EXPECT_TRUE(has(body(kernel), "f32 stage")) << body(kernel);
+  EXPECT_TRUE(has(body(kernel), "[4096];")) << body(kernel);  // for the whole axis
+}
+
 TEST(Stages, TakeNoMoreThanTheirShareOfTheCache) {
   EXPECT_EQ(count(body(product(8, 64, 90)), "f32 stage"), 2);
   EXPECT_EQ(count(body(product(8, 64, 96)), "f32 stage"), 1);  // 24576 for the one alone
-  EXPECT_EQ(count(body(product(8, 64, 7000)), "f32 stage"), 0);
+  EXPECT_EQ(count(body(product(8, 64, 9000)), "f32 stage"), 0);
 }
 
 TEST(Stages, StayInLoopsThatMayNotRun) {

@@ -8,10 +8,11 @@ namespace touchstone::fuzz {
 namespace {
 
 TEST(OptionsMatter, WhereTheyDoNotTheCodeIsTheSame) {
-  CodegenOptions unmerged, without_lanes;
+  CodegenOptions unmerged, without_lanes, tiny;
   unmerged.merge_axes = false;
   without_lanes.lanes = false;
-  for (const CodegenOptions& options : {unmerged, without_lanes}) {
+  tiny.sizes = kTinySizes;
+  for (const CodegenOptions& options : {unmerged, without_lanes, tiny}) {
     int matter = 0, other = 0;
     for (std::uint64_t i = 0; i < 300; ++i) {
       RandomChooser chooser(7, i);

@@ -1,0 +1,125 @@
+#include <gtest/gtest.h>
+
+#include "harness.h"
+#include "touchstone/codegen/linearize.h"
+#include "touchstone/codegen/render_c.h"
+
+// Products whose second operand a tile of lanes packs before the rows that share it.
+
+namespace touchstone {
+namespace {
+
+using Ints = std::vector<std::int32_t>;
+using Sizes = std::vector<std::int64_t>;
+
+struct Product {
+  std::int64_t batch, rows, columns, terms;
+  Sizes strides;  // of the second operand, by batch, column, term
+  std::int64_t offset = 0;
+  bool doubled = false;  // an op stands between the load and the product
+
+  std::int64_t elements() const {
+    std::int64_t last = offset, first = offset;
+    const Sizes sizes{batch, columns, terms};
+    for (std::size_t i = 0; i < 3; ++i)
+      (strides[i] < 0 ? first : last) += (sizes[i] - 1) * strides[i];
+    EXPECT_GE(first, 0);
+    return last + 1;
+  }
+
+  LazyOpPtr kernel() const {
+    const Shape shape{batch, rows, columns, terms};
+    const auto view = [&](const Sizes& at, std::int64_t from) {
+      return ShapeTracker({View::strided(shape, {at[0], at[1], at[2], at[3]}, from)});
+    };
+    const auto x = LazyOp::load(1, DType::Int32, view({rows * terms, terms, 0, 1}, 0));
+    auto y = LazyOp::load(2, DType::Int32, view({strides[0], 0, strides[1], strides[2]}, offset));
+    if (doubled) y = LazyOp::binary(Op::Add, y, y);
+    return stored(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, x, y), {3}));
+  }
+
+  Ints by_loops(const Ints& x, const Ints& y) const {
+    Ints out;
+    for (std::int64_t b = 0; b < batch; ++b)
+      for (std::int64_t i = 0; i < rows; ++i)
+        for (std::int64_t j = 0; j < columns; ++j) {
+          std::uint32_t sum = 0;
+          for (std::int64_t k = 0; k < terms; ++k)
+            sum += static_cast<std::uint32_t>(
+                       x[static_cast<std::size_t>((b * rows + i) * terms + k)]) *
+                   static_cast<std::uint32_t>(y[static_cast<std::size_t>(
+                       offset + b * strides[0] + j * strides[1] + k * strides[2])]) *
+                   (doubled ? 2 : 1);
+          out.push_back(static_cast<std::int32_t>(sum));
+        }
+    return out;
+  }
+};
+
+// The second operand of columns x terms: turned, upright, turned and reversed, every other one.
+std::vector<Product> products(std::int64_t batch, std::int64_t rows, std::int64_t columns,
+                              std::int64_t terms) {
+  const std::int64_t size = columns * terms;
+  return {{batch, rows, columns, terms, {size, terms, 1}},
+          {batch, rows, columns, terms, {0, terms, 1}},
+          {batch, rows, columns, terms, {size, 1, columns}},
+          {batch, rows, columns, terms, {size, -terms, -1}, size - 1},
+          {batch, rows, columns, terms, {2 * size, 2 * terms, 2}, 5, true},
+          {batch, rows, columns, terms, {0, 1, 1000}, 0, true}};
+}
+
+ClangOptions laid_out(const LayoutSizes& sizes, int threads) {
+  ClangOptions options = ClangOptions::from_environment();
+  options.codegen.sizes = sizes;
+  options.opt_level = 0;
+  options.threads = threads;
+  options.parallel_work = 1;
+  return options;
+}
+
+void expect_products(Device& device, const std::vector<Product>& all) {
+  for (const Product& p : all) {
+    const Ints x = counting<std::int32_t>(p.batch * p.rows * p.terms, -70);
+    const Ints y = counting<std::int32_t>(p.elements(), 3);
+    EXPECT_EQ(run<std::int32_t>(device, p.kernel(), {x, y}), p.by_loops(x, y)) << str(p.kernel());
+  }
+}
+
+bool packs(const Product& p, const CodegenOptions& options = {}) {
+  const LinearKernel linear = linearize(p.kernel(), options);
+  verify(linear);
+  const std::string text = render_c_function(linear, "f");
+  const std::size_t stage = text.find(" stage"), split = text.find("split_at(");
+  return stage != std::string::npos && stage < split && text.rfind("for (i64 i", stage) < stage;
+}
+
+TEST(PackedTiles, HoldTheRightElementsAtTheSizesOfUse) {
+  const TestDevice device(laid_out({}, 3));
+  for (const Product& p : products(1, 8, 130, 300))
+    EXPECT_EQ(packs(p), p.strides[2] != 130)
+        << str(p.kernel());                            // columns of upright ones are near
+  expect_products(*device, products(1, 8, 130, 300));  // the third tile overlaps the second
+  expect_products(*device, products(3, 9, 128, 65));
+}
+
+TEST(PackedTiles, HoldTheRightElementsAtTinySizes) {
+  const TestDevice device(laid_out(kTinySizes, 4));
+  expect_products(*device, products(1, 5, 11, 7));
+  expect_products(*device, products(2, 2, 4, 3));
+}
+
+TEST(PackedTiles, StandWhereRowsShareThem) {
+  const auto turned = [](std::int64_t rows) { return Product{1, rows, 128, 512, {0, 512, 1}}; };
+  EXPECT_TRUE(packs(turned(8)));
+  EXPECT_FALSE(packs(turned(7)));
+  EXPECT_TRUE(packs({1, 64, 512, 512, {0, 1, 512}}));   // terms half a page apart
+  EXPECT_FALSE(packs({1, 64, 256, 512, {0, 1, 256}}));  // read as they lie
+  EXPECT_TRUE(packs({1, 64, 64, 8192, {0, 8192, 1}}));  // in fewer lanes
+  EXPECT_FALSE(packs({1, 64, 64, 16384, {0, 16384, 1}}));
+  CodegenOptions without;
+  without.stages = false;
+  EXPECT_FALSE(packs(turned(8), without));
+}
+
+}  // namespace
+}  // namespace touchstone
