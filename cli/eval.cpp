@@ -48,15 +48,11 @@ int run_eval(const EvalOptions& options) {
     buffers.push_back(to_buffer(device, input));
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
-  ScheduleItem item;  // as what DEBUG and TRACE show it
-  item.ast = concrete;
-  for (std::size_t i = 1; i < buffers.size(); ++i)
-    item.inputs.push_back(LazyBuffer::from_buffer(buffers[i], {buffers[i]->size()}));
   const lazy::ExecutionTimer timer;
   auto waiting = std::make_optional<Waiting>("running");
   const double seconds = run_kernel(device, concrete, raw);
   waiting.reset();
-  lazy::log_run(item, device, seconds, timer);
+  lazy::log_run({Op::Store, concrete, {}, device, raw[0], raw.size()}, seconds, timer);
   lazy::flush_log();
   output.bytes.resize(buffers[0]->bytes());
   buffers[0]->copy_out(std::as_writable_bytes(std::span(output.bytes)));

@@ -107,8 +107,9 @@ Config Config::from_environment() {
 bool Config::is_set(std::string_view option) { return setting(option).has_value(); }
 
 const Config& Config::current() {
-  static const Config defaults;
-  return innermost != nullptr ? *innermost : defaults;
+  if (innermost != nullptr) return *innermost;
+  static const Config program = from_environment();
+  return program;
 }
 
 ConfigScope::ConfigScope(Config config)

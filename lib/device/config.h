@@ -111,7 +111,8 @@ struct Config {
   static Config from_environment();
   /// Whether a variable of the environment sets the option.
   static bool is_set(std::string_view option);
-  /// Of this thread: what the innermost ConfigScope says, or the defaults.
+  /// Of this thread: what the innermost ConfigScope says, or from_environment() as the program
+  /// first asked for it.
   static const Config& current();
 
   bool on(Switch s) const { return (switches >> static_cast<unsigned>(s) & 1U) != 0; }

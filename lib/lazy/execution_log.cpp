@@ -38,29 +38,30 @@ void require(const std::ofstream& out, const std::string& name) {
   if (!out) throw SystemError(fmt::format("'{}' cannot be written", name));
 }
 
-std::string step_name(const ScheduleItem& item) {
-  return item.kind == Op::Store ? kernel_name(item.ast) : std::string(name(item.kind));
+std::string step_name(const Ran& ran) {
+  return ran.kind == Op::Store ? kernel_name(ran.ast) : std::string(name(ran.kind));
 }
 
-void print_run(const ScheduleItem& item, Device& device, double seconds, int level) {
-  if (item.kind != Op::Store) {
-    fmt::print(stderr, "*** {:<6}      {:<22} {} bytes\n", device.name(), step_name(item),
-               item.out->realized() ? item.out->realized()->bytes() : 0);
+void print_run(const Ran& ran, double seconds, int level) {
+  const std::string_view mark = ran.replayed ? "jit" : "***";
+  if (ran.kind != Op::Store) {
+    fmt::print(stderr, "{} {:<6}      {:<22} {} bytes\n", mark, ran.device.name(), step_name(ran),
+               ran.out != nullptr ? ran.out->bytes() : 0);
     return;
   }
-  const LazyOpPtr ast = item.var_vals.empty() ? item.ast : bind_variables(item.ast, item.var_vals);
+  const LazyOpPtr ast = ran.values.empty() ? ran.ast : bind_variables(ran.ast, ran.values);
   const FlopCounter cost = get_lazyop_info(ast);
   const double ops = static_cast<double>(cost.flops.as_int());
   const double bytes = static_cast<double>(cost.total_mem().as_int());
   const double time = std::max(seconds, 1e-9);
   fmt::print(stderr,
-             "*** {:<6} {:>4} {:<22} buffers {:<2} {:>10.2f} us / {:>8.2f} ms {:>8.2f} GFLOPS "
+             "{} {:<6} {:>4} {:<22} buffers {:<2} {:>10.2f} us / {:>8.2f} ms {:>8.2f} GFLOPS "
              "{:>8.2f} GB/s\n",
-             device.name(), files().kernels, step_name(item), cost.mem.size(), seconds * 1e6,
-             counters().seconds * 1e3, ops / time / 1e9, bytes / time / 1e9);
-  if (level >= 3) fmt::print(stderr, "{}", str(item.ast));
+             mark, ran.device.name(), files().kernels, step_name(ran), cost.mem.size(),
+             seconds * 1e6, counters().seconds * 1e3, ops / time / 1e9, bytes / time / 1e9);
+  if (level >= 3) fmt::print(stderr, "{}", str(ran.ast));
   if (level >= 4)
-    if (const std::string code = device.runner(item.ast)->source(); !code.empty())
+    if (const std::string code = ran.device.runner(ran.ast)->source(); !code.empty())
       fmt::print(stderr, "{}\n", code);
   if (level >= 5)
     for (const LazyOpPtr& node : toposort(ast))
@@ -89,26 +90,31 @@ void log_schedule(std::span<const ScheduleItem> items, const MemoryPlan& plan) {
   require(file.out, config.graph);
 }
 
-void log_run(const ScheduleItem& item, Device& device, double seconds,
-             const ExecutionTimer& timer) {
+bool logs_runs() {
   const Config& config = Config::current();
-  if (config.debug < 2 && config.trace.empty()) return;
+  return config.debug >= 2 || !config.trace.empty();
+}
+
+void log_run(const Ran& ran, double seconds, const ExecutionTimer& timer) {
+  if (!logs_runs()) return;
+  const Config& config = Config::current();
   const std::scoped_lock lock(files().mutex);
-  if (item.kind == Op::Store) ++files().kernels;
-  if (config.debug >= 2) print_run(item, device, seconds, config.debug);
+  if (ran.kind == Op::Store) ++files().kernels;
+  if (config.debug >= 2) print_run(ran, seconds, config.debug);
   if (config.trace.empty()) return;
   using std::chrono::duration;
   using Micro = duration<double, std::micro>;
   nlohmann::ordered_json event = {
-      {"name", step_name(item)},
-      {"cat", item.kind == Op::Store ? "kernel" : "load"},
+      {"name", step_name(ran)},
+      {"cat", ran.kind == Op::Store ? "kernel" : "load"},
       {"ph", "X"},
       {"ts", Micro(timer.start - files().start).count()},
       {"dur", Micro(std::chrono::steady_clock::now() - timer.start).count()},
       {"pid", 1},
       {"tid", 1},
-      {"args", {{"device", device.name()}, {"buffers", item.inputs.size() + 1}}}};
-  if (item.kind == Op::Store) event["args"]["seconds"] = seconds;
+      {"args", {{"device", ran.device.name()}, {"buffers", ran.buffers}}}};
+  if (ran.kind == Op::Store) event["args"]["seconds"] = seconds;
+  if (ran.replayed) event["args"]["replayed"] = true;
   File& file = files().by_name[config.trace];
   file.pending += (file.any || !file.pending.empty() ? ",\n" : "\n") + event.dump();
 }

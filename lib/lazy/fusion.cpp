@@ -138,7 +138,7 @@ void realize_before_pad(Graph& graph) {
 }
 
 std::span<const FusionRule> fusion_rules() {
-  static constexpr std::array<FusionRule, 7> kRules = {{
+  static constexpr std::array<FusionRule, 8> kRules = {{
       {"realize outputs, loads and what must be contiguous", realize_what_must},
       {"realize what switches keep apart", realize_what_is_not_merged},
       {"realize before an expand", realize_before_expand},
@@ -146,6 +146,7 @@ std::span<const FusionRule> fusion_rules() {
       {"pair each reduce with the elementwise work behind it", pair_reduces},
       {"recompute cheap work instead of expanding it", recompute_before_expand},
       {"realize long work that several kernels share", realize_what_is_long_and_shared},
+      {"realize parts of what is too long for one kernel", realize_what_is_too_long},
   }};
   return kRules;
 }

@@ -67,6 +67,10 @@ inline constexpr int kMostRecomputed = 3;
 /// is at most kMostShared times the sources of the graph's nodes.
 void realize_what_is_long_and_shared(Graph& graph);
 inline constexpr int kMostShared = 16;
+/// Parts of a kernel of more than kMostInKernel nodes, so that none has more: where the least
+/// memory is needed for it. Compilers take more than twice the time for twice as many.
+void realize_what_is_too_long(Graph& graph);
+inline constexpr int kMostInKernel = 2048;
 
 /// How a reader may see the elements of a reduce, of shape `kept`, all once each: axis order[i] of
 /// `digits` as its axis i, where `digits` is `kept` in other factors. Sizes 1 are left out of both.

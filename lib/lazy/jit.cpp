@@ -1,10 +1,12 @@
 #include "touchstone/lazy/jit.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
 #include "touchstone/device/config.h"
+#include "touchstone/lazy/execution_log.h"
 #include "touchstone/lazy/realize.h"
 
 namespace touchstone {
@@ -194,27 +196,36 @@ TinyJit::Tensors TinyJit::replay(std::span<const LazyBufferPtr> inputs,
                   ? inputs[static_cast<std::size_t>(places_[p].input)]->realized().get()
                   : places_[p].buffer.get();
   GlobalCounters& c = counters();
+  const bool logs = lazy::logs_runs();
   for (const Step& step : steps_) {
     operands_.clear();
     for (const int p : step.places) operands_.push_back(now_[static_cast<std::size_t>(p)]);
+    std::optional<lazy::ExecutionTimer> timer;
+    if (logs) timer.emplace();
+    symbolic::Values bound;
+    double seconds = 0;
     if (step.runner != nullptr) {
-      const double seconds = step.runner->run(operands_, {});
+      seconds = step.runner->run(operands_, {});
       c.kernels += 1;
       c.ops += step.ops;
       c.mem += step.mem;
       c.seconds += seconds;
     } else if (step.what.kind == Op::Store) {
-      symbolic::Values bound;
       for (const auto& [name, value] : step.what.values) bound.emplace(name, values.at(name));
-      run_kernel(*step.what.device, step.what.ast, operands_, bound);
+      seconds = run_kernel(*step.what.device, step.what.ast, operands_, bound);
     } else if (step.what.kind == Op::From) {
       copy(*operands_[0], *operands_[1]);
     } else if (step.what.kind == Op::Custom) {
       step.what.custom->run(*operands_[0], std::span(operands_).subspan(1));
     }
+    if (timer)
+      lazy::log_run({step.what.kind, step.what.ast, bound, *step.what.device, operands_[0],
+                     operands_.size(), true},
+                    seconds, *timer);
     if (step.exchanged >= 0)
       now_[static_cast<std::size_t>(step.exchanged)]->exchange(*operands_[0]);
   }
+  if (logs) lazy::flush_log();
   Tensors made;
   for (const Output& output : outputs_) {
     const Place& place = places_[static_cast<std::size_t>(output.place)];

@@ -81,7 +81,8 @@ void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
     fill_random(*target, std::get<RandArg>(item.out->arg()));
   else if (item.kind == Op::Custom)
     item.out->custom_function()->run(*target, std::span(buffers).subspan(1));
-  lazy::log_run(item, device, seconds, timer);
+  lazy::log_run({item.kind, item.ast, item.var_vals, device, target.get(), buffers.size()}, seconds,
+                timer);
   if (current_observer != nullptr) current_observer->ran(item, device, buffers, seconds);
   const LazyBufferPtr old = item.out->assigns_to();
   const BufferPtr place = old ? old->realized() : nullptr;

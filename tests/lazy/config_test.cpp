@@ -137,8 +137,21 @@ TEST_F(ConfigTest, AnOptionIsSetByNameWithinItsBounds) {
               HasSubstr("MAX_KERNEL_BUFFERS is 2; give 0 or a number from 3 to 1048576"));
 }
 
+TEST_F(ConfigTest, ProgramsFollowTheEnvironmentWithoutAScope) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process that has not asked yet
+  const Variable opt("TOUCHSTONE_OPT", "0"), debug("DEBUG", "*");
+  EXPECT_EXIT(std::exit(Config::current() == Config(0) ? 7 : 8), ::testing::ExitedWithCode(7), "");
+  const Variable wrong("TOUCHSTONE_OPT", "9");
+  EXPECT_EXIT(
+      {
+        for (int i = 0; i < 2; ++i) std::fputs(error_of([] { Config::current(); }).c_str(), stderr);
+        std::exit(7);
+      },
+      ::testing::ExitedWithCode(7), "TOUCHSTONE_OPT.*TOUCHSTONE_OPT");
+}
+
 TEST_F(ConfigTest, ScopesNest) {
-  EXPECT_EQ(Config::current(), Config());
+  EXPECT_EQ(Config::current(), Config::from_environment());
   const ConfigScope outer(Config(4));
   {
     const ConfigScope inner(Config(0));

@@ -2,10 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <sstream>
+
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include "../support/error_of.h"
 #include "lazy_device.h"
+#include "touchstone/base/file.h"
 
 namespace touchstone {
 namespace {
@@ -134,6 +139,38 @@ TEST_F(Jit, WhatCannotBeCapturedIsNamed) {
   for (int i = 0; i < 2; ++i) inner(std::vector{x});
   EXPECT_THAT(twice(TinyJit([&](auto in) { return inner(in); }), {filled(2)}),
               HasSubstr("jit the outer only"));
+}
+
+TEST_F(Jit, ReplayedKernelsAreLoggedLikeOthers) {
+  const TemporaryDirectory folder;
+  Config config;
+  config.trace = folder.path() / "trace.json";
+  config.debug = 2;
+  TinyJit f([](std::span<const LazyBufferPtr> in) {
+    return Tensors{add(exp2(in[0])->contiguous(), in[0]), sum(in[0], {0})};
+  });
+  ::testing::internal::CaptureStderr();
+  {
+    const ConfigScope scope(config);
+    for (int i = 0; i < 5; ++i) f(std::vector{filled(static_cast<float>(i))});
+  }
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  std::ifstream file(config.trace);
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  EXPECT_EQ(trace.size(), 15u);
+  for (std::size_t i = 0; i < trace.size(); ++i) {
+    EXPECT_EQ(trace[i]["args"].value("replayed", false), i >= 6) << i;
+    EXPECT_EQ(trace[i]["name"], trace[i % 3]["name"]) << i;
+    EXPECT_EQ(trace[i]["args"]["buffers"], trace[i % 3]["args"]["buffers"]) << i;
+  }
+  const auto lines = [&](const std::string& mark) {
+    std::size_t n = 0;
+    std::istringstream text(said);
+    for (std::string line; std::getline(text, line);) n += line.starts_with(mark) ? 1 : 0;
+    return n;
+  };
+  EXPECT_EQ(lines("*** CPU"), 6u) << said;
+  EXPECT_EQ(lines("jit CPU"), 9u) << said;
 }
 
 TEST_F(Jit, SwitchedOffItIsTheFunction) {
