@@ -25,6 +25,11 @@ namespace {
 constexpr int kParentMayHaveEnded = SIGUSR1;
 constexpr std::size_t kStack = std::size_t{64} << 10;
 constexpr long kMaskBytes = 8;
+#ifdef TOUCHSTONE_SUPERVISOR_FORKS  // ThreadSanitizer wants a thread of its own for each
+constexpr bool kSharesMemory = false;
+#else
+constexpr bool kSharesMemory = true;
+#endif
 constexpr int kSignals = 64;
 
 constexpr unsigned long mask_of(int signal) { return 1UL << (signal - 1); }
@@ -182,7 +187,10 @@ bool reap(long child, int& status) {
     if (child == 0) call(o, self);
   } else {
     Beginning from{&o, &stacks, self};
-    child = ::clone(become, stacks.top(1), CLONE_VM | CLONE_VFORK | SIGCHLD, &from);
+    child = kSharesMemory
+                ? ::clone(become, stacks.top(1), CLONE_VM | CLONE_VFORK | SIGCHLD, &from)
+                : ::fork();
+    if (!kSharesMemory && child == 0) become(&from);
   }
   if (child < 0) {
     tell(o.report, 0, errno);
@@ -244,7 +252,7 @@ void Stacks::release() {
 char* Stacks::top(int number) const { return memory_ + (number == 0 ? 1 : 2) * kStack; }
 
 pid_t start_supervisor(const Orders& orders, const Stacks& stacks) {
-  if (orders.work == nullptr)
+  if (kSharesMemory && orders.work == nullptr)
     return start_in_our_memory(orders, stacks, *reinterpret_cast<Beginning*>(stacks.top(1)));
   const pid_t pid = ::fork();
   if (pid == 0) supervise(orders, stacks);
