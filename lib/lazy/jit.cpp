@@ -136,7 +136,8 @@ TinyJit::Tensors TinyJit::capture(std::span<const LazyBufferPtr> inputs,
   for (const LazyBufferPtr& output : made) {
     if (output->realized() == nullptr)
       throw Error("jit: a result has no elements; leave it out of the function");
-    outputs.push_back({place(output->realized(), From::Fixed), output->base().shape()});
+    outputs.push_back(
+        {place(output->realized(), From::Fixed), output->base().shape(), output->shape()});
   }
   for (const LazyBufferPtr& input : inputs)
     inputs_.push_back({input->base().shape(), input->st(), input->dtype(), input->device()});
@@ -229,10 +230,12 @@ TinyJit::Tensors TinyJit::replay(std::span<const LazyBufferPtr> inputs,
   Tensors made;
   for (const Output& output : outputs_) {
     const Place& place = places_[static_cast<std::size_t>(output.place)];
-    made.push_back(LazyBuffer::from_buffer(
-        place.from == From::Input ? inputs[static_cast<std::size_t>(place.input)]->realized()
-                                  : place.buffer,
-        output.shape));
+    made.push_back(
+        LazyBuffer::from_buffer(place.from == From::Input
+                                    ? inputs[static_cast<std::size_t>(place.input)]->realized()
+                                    : place.buffer,
+                                output.base)
+            ->reshape(output.shape));
   }
   return made;
 }

@@ -87,7 +87,7 @@ class TinyJit {
   };
   struct Output {
     int place = 0;
-    Shape shape;
+    Shape base, shape;
   };
 
   Tensors run(std::span<const LazyBufferPtr> inputs, const symbolic::Values& values);

@@ -57,6 +57,18 @@ TEST_F(Jit, ResultsThatAreStillHeldKeepTheirValues) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(values(all[i]), Floats(4, wanted[i])) << i;
 }
 
+TEST_F(Jit, ResultsHaveTheShapeOfTheFunctions) {
+  TinyJit f([](std::span<const LazyBufferPtr> in) {
+    return Tensors{sum(in[0], {1})->reshape({2}), exp2(in[0])->reshape({3, 1, 2})};
+  });
+  for (int i = 0; i < 4; ++i) {
+    const auto out = f(std::vector{filled(1, {2, 3})});
+    EXPECT_EQ(out[0]->shape(), (Shape{2})) << i;
+    EXPECT_EQ(out[1]->shape(), (Shape{3, 1, 2})) << i;
+    EXPECT_EQ(values(out[0]), (Floats{3, 3})) << i;
+  }
+}
+
 TEST_F(Jit, WhatIsAssignedIsAssignedEachTime) {
   LazyBufferPtr state = filled(1);
   TinyJit f([&](std::span<const LazyBufferPtr> in) {
