@@ -2,57 +2,13 @@
 
 #include <array>
 #include <cstring>
-#include <unordered_map>
-#include <utility>
 
-#include "touchstone/device/device.h"
-#include "touchstone/device/threefry.h"
+#include "touchstone/lazy/aside.h"
 #include "touchstone/lazy/kernelized.h"
 #include "touchstone/lazy/realize.h"
 
 namespace touchstone::lazy {
 namespace {
-
-// Runs schedules without touching a LazyBuffer.
-class Aside {
- public:
-  void run(const ScheduleItem& item) {
-    Device& device = Device::get(item.out->device());
-    const auto target =
-        std::make_shared<Buffer>(device, item.out->dtype(), max_elements(item.out->shape()));
-    std::vector<Buffer*> buffers{target.get()};
-    for (const LazyBufferPtr& input : item.inputs) buffers.push_back(memory_of(*input).get());
-    if (item.kind == Op::Store) {
-      run_kernel(device, item.ast, buffers, item.var_vals);
-    } else if (item.kind == Op::From) {
-      copy(*target, *buffers[1]);
-    } else if (item.kind == Op::Rand) {
-      const auto& arg = std::get<RandArg>(item.out->arg());
-      std::vector<float> values(static_cast<std::size_t>(target->size()));
-      random_uniform(arg.seed, arg.first, values);
-      target->write<float>(values);
-    } else if (item.kind == Op::Custom) {
-      item.out->custom_function()->run(*target, std::span(buffers).subspan(1));
-    }
-    made_[item.out.get()] = target;
-    held_.push_back(item.out);
-  }
-
-  // Null where it needed no work.
-  BufferPtr made(const LazyBuffer& base) const {
-    const auto it = made_.find(&base);
-    return it == made_.end() ? nullptr : it->second;
-  }
-
- private:
-  BufferPtr memory_of(const LazyBuffer& base) const {
-    if (BufferPtr here = made(base)) return here;
-    return base.realized();
-  }
-
-  std::unordered_map<const LazyBuffer*, BufferPtr> made_;
-  std::vector<LazyBufferPtr> held_;  // so that no address is used again
-};
 
 // Elements that a symbolic shape leaves out are nobody's.
 std::int64_t elements_of(const Shape& shape, const symbolic::Values& values) {

@@ -71,18 +71,7 @@ void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
   const BufferPtr target = blocks.buffer_for(i, device, *item.out);
   std::vector<Buffer*> buffers{target.get()};
   for (const LazyBufferPtr& input : item.inputs) buffers.push_back(input->realized().get());
-  const lazy::ExecutionTimer timer;
-  double seconds = 0;
-  if (item.kind == Op::Store)
-    seconds = run_kernel(device, item.ast, buffers, item.var_vals);
-  else if (item.kind == Op::From)
-    copy(*target, *buffers[1]);
-  else if (item.kind == Op::Rand)
-    fill_random(*target, std::get<RandArg>(item.out->arg()));
-  else if (item.kind == Op::Custom)
-    item.out->custom_function()->run(*target, std::span(buffers).subspan(1));
-  lazy::log_run({item.kind, item.ast, item.var_vals, device, target.get(), buffers.size()}, seconds,
-                timer);
+  const double seconds = lazy::run_step(item, device, buffers);
   if (current_observer != nullptr) current_observer->ran(item, device, buffers, seconds);
   const LazyBufferPtr old = item.out->assigns_to();
   const BufferPtr place = old ? old->realized() : nullptr;
@@ -94,6 +83,21 @@ void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
 }
 
 }  // namespace
+
+double lazy::run_step(const ScheduleItem& item, Device& device, std::span<Buffer* const> buffers) {
+  const ExecutionTimer timer;
+  double seconds = 0;
+  if (item.kind == Op::Store)
+    seconds = run_kernel(device, item.ast, buffers, item.var_vals);
+  else if (item.kind == Op::From)
+    copy(*buffers[0], *buffers[1]);
+  else if (item.kind == Op::Rand)
+    fill_random(*buffers[0], std::get<RandArg>(item.out->arg()));
+  else if (item.kind == Op::Custom)
+    item.out->custom_function()->run(*buffers[0], buffers.subspan(1));
+  log_run({item.kind, item.ast, item.var_vals, device, buffers[0], buffers.size()}, seconds, timer);
+  return seconds;
+}
 
 ObserverScope::ObserverScope(ExecutionObserver& observer)
     : previous_(std::exchange(current_observer, &observer)) {}

@@ -42,4 +42,12 @@ HostArray to_host(const LazyBufferPtr& x);
 /// Runs a schedule, which is used up.
 void run_schedule(std::vector<ScheduleItem> items);
 
+namespace lazy {
+
+/// Runs and logs one step on `device`: buffers[0] is made, the others, one an input, are read.
+/// Gives the seconds of a kernel, else 0.
+double run_step(const ScheduleItem& item, Device& device, std::span<Buffer* const> buffers);
+
+}  // namespace lazy
+
 }  // namespace touchstone

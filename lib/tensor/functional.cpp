@@ -127,8 +127,9 @@ Tensor instance_norm(const Tensor& x, const Affine& affine, double eps) {
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionArgs& args) {
   const OriginScope origin("scaled_dot_product_attention");
-  if (q.rank() < 2 || k.rank() < 2 || v.rank() < 2 || q.size(-1) != k.size(-1) ||
-      k.size(-2) != v.size(-2))
+  const auto from_end = [](const Tensor& x, int i) { return x.shape()[x.shape().size() - i]; };
+  if (q.rank() < 2 || k.rank() < 2 || v.rank() < 2 || from_end(q, 1) != from_end(k, 1) ||
+      from_end(k, 2) != from_end(v, 2))
     throw ShapeError(fmt::format(
         "scaled_dot_product_attention: queries {}, keys {}, values {}: want (..., queries, size), "
         "(..., keys, size), (..., keys, out)",
@@ -143,7 +144,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   if (args.mask && is_bool(args.mask->dtype())) allow(*args.mask);
   if (args.mask && !is_bool(args.mask->dtype())) products = products + *args.mask;
   if (args.causal)
-    allow(Tensor::full({q.size(-2), k.size(-2)}, true, {DType::Bool, q.device()}).tril());
+    allow(Tensor::full({from_end(q, 2), from_end(k, 2)}, true, {DType::Bool, q.device()}).tril());
   return softmax(products).matmul(v);
 }
 

@@ -1,5 +1,6 @@
 #include "touchstone/tensor/networks.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace touchstone::models {
@@ -142,6 +143,62 @@ Tensor Gpt::operator()(const Tensor& tokens) const {
     x = x + layer.narrow(layer.widen(layer.before_mlp(x)).gelu());
   }
   return linear(last_(x), tokens_.weight);
+}
+
+Gpt::Cache Gpt::cache(std::int64_t n) const {
+  const Tensor& like = tokens_.weight;
+  const Shape shape{n, sizes_.heads, sizes_.context, sizes_.width / sizes_.heads};
+  const auto empty = [&] {
+    return Tensor::zeros(shape, {like.dtype(), like.device()}).contiguous();
+  };
+  Cache all;
+  for (std::int64_t i = 0; i < sizes_.layers; ++i) all.push_back({empty(), empty()});
+  return all;
+}
+
+Tensor Gpt::next(const Tensor& tokens, const sint& position, Cache& cache) const {
+  if (tokens.rank() != 2 || tokens.shape()[1] != sint(1) || cache.size() != layers_.size())
+    throw ShapeError(
+        fmt::format("Gpt: tokens {} with a cache of {} layers: want (n, 1), and {} layers",
+                    str(tokens.shape()), cache.size(), layers_.size()));
+  Tensor x = tokens_(tokens) + positions_.weight.narrow(0, position, 1);
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Layer& layer = layers_[i];
+    x = x + layer.attention.next(layer.before_attention(x), position, cache[i]);
+    x = x + layer.narrow(layer.widen(layer.before_mlp(x)).gelu());
+  }
+  return linear(last_(x), tokens_.weight).squeeze(1);
+}
+
+GptWriter::GptWriter(const Gpt& net)
+    : net_(net), cache_(net.cache(1)), step_([this](const Tensor& token) {
+        const symbolic::Node at = symbolic::variable("position", 0, net_.sizes().context - 1);
+        return net_.next(token, at, cache_).cast(DType::Float32);
+      }) {}
+
+std::vector<float> GptWriter::logits_of(std::int64_t token, std::int64_t position) {
+  const Tensor given = Tensor::from<std::int64_t>({token}, {1, 1}, net_.device());
+  return step_(given, {{"position", position}}).read<float>();
+}
+
+std::vector<std::int64_t> GptWriter::operator()(std::vector<std::int64_t> prompt,
+                                                std::int64_t count, const Choose& choose) {
+  const auto most = net_.sizes().context;
+  const auto length = static_cast<std::int64_t>(prompt.size());
+  if (prompt.empty() || count < 0 || count > most - length)
+    throw ShapeError(fmt::format(
+        "GptWriter: {} tokens behind a prompt of {}: want a prompt, and {} tokens together at most",
+        count, length, most));
+  const auto end = static_cast<std::size_t>(length + count);
+  for (std::size_t at = 0; at + 1 < end; ++at) {
+    if (prompt[at] < 0 || prompt[at] >= net_.sizes().vocabulary)
+      throw ShapeError(fmt::format("GptWriter: token {} is {}, the vocabulary has {}", at,
+                                   prompt[at], net_.sizes().vocabulary));
+    const std::vector<float> logits = logits_of(prompt[at], static_cast<std::int64_t>(at));
+    if (at + 1 < prompt.size()) continue;
+    prompt.push_back(choose ? choose(logits) : std::ranges::max_element(logits) - logits.begin());
+  }
+  return prompt;
 }
 
 nn::StateDict Gpt::state() const {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "touchstone/tensor/nn.h"
+#include "touchstone/tensor/tensor_jit.h"
 
 /// Networks made of the layers of nn.h, of any size.
 namespace touchstone::models {
@@ -80,6 +83,16 @@ class Gpt final : public nn::Module {
   Gpt(const GptSizes& sizes, Generator& generator, const TensorOptions& options = {});
   /// (n, tokens) integers -> (n, tokens, vocabulary). Throws ShapeError past the context.
   Tensor operator()(const Tensor& tokens) const;
+
+  /// What next() keeps for n sequences, a layer each.
+  using Cache = std::vector<nn::KvCache>;
+  Cache cache(std::int64_t n) const;
+  /// (n, 1) integers behind the `position` tokens that the cache knows -> (n, vocabulary), the
+  /// logits of what follows: the row of the whole, to the bit on a device that sums in order.
+  /// `position` may be a variable in [0, context): the kernels are those of every position.
+  Tensor next(const Tensor& tokens, const sint& position, Cache& cache) const;
+  const GptSizes& sizes() const { return sizes_; }
+  const std::string& device() const { return tokens_.weight.device(); }
   nn::StateDict state() const override;
 
  private:
@@ -93,6 +106,28 @@ class Gpt final : public nn::Module {
   nn::Embedding tokens_, positions_;
   std::vector<Layer> layers_;
   nn::LayerNorm last_;
+};
+
+/// Writes on with a Gpt, a token at a time, by one set of kernels for every length. The net has to
+/// be there as long as this is.
+class GptWriter final {
+ public:
+  /// The token that follows, of the logits of all.
+  using Choose = std::function<std::int64_t(std::span<const float> logits)>;
+  explicit GptWriter(const Gpt& net);
+  /// The prompt and `count` tokens behind it; without `choose` the likeliest each time. Throws
+  /// ShapeError for an empty prompt, past the context, and for a token outside the vocabulary.
+  std::vector<std::int64_t> operator()(std::vector<std::int64_t> prompt, std::int64_t count,
+                                       const Choose& choose = {});
+  /// Kernels and other steps of a token; 0 before two are written.
+  std::size_t captured() const { return step_.captured(); }
+
+ private:
+  std::vector<float> logits_of(std::int64_t token, std::int64_t position);
+
+  const Gpt& net_;
+  Gpt::Cache cache_;
+  TensorJit step_;
 };
 
 }  // namespace touchstone::models

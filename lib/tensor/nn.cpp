@@ -128,6 +128,15 @@ Embedding::Embedding(std::int64_t count, std::int64_t size, Generator& generator
                      const TensorOptions& options)
     : weight(generator.normal({count, size}, 0, 1, options).set_requires_grad()) {}
 
+namespace {
+
+// (n, tokens, size) -> (n, heads, tokens, size / heads)
+Tensor in_heads(const Tensor& x, std::int64_t heads) {
+  return x.unflatten(2, {heads, -1}).transpose(1, 2);
+}
+
+}  // namespace
+
 MultiHeadAttention::MultiHeadAttention(std::int64_t size, std::int64_t parts, Generator& generator,
                                        const TensorOptions& options)
     : heads(parts),
@@ -146,11 +155,27 @@ Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Te
     if (x.rank() != 3)
       throw ShapeError(
           fmt::format("MultiHeadAttention: input {}: want (n, tokens, size)", str(x.shape())));
-  const auto apart = [&](const Tensor& x) {  // (n, heads, tokens, size / heads)
-    return x.unflatten(2, {heads, -1}).transpose(1, 2);
+  const Tensor mixed = scaled_dot_product_attention(
+      in_heads(query(q), heads), in_heads(key(k), heads), in_heads(value(v), heads), args);
+  return out(mixed.transpose(1, 2).flatten(2));
+}
+
+Tensor MultiHeadAttention::next(const Tensor& x, const sint& position, KvCache& cache) const {
+  if (x.rank() != 3 || x.shape()[1] != sint(1))
+    throw ShapeError(
+        fmt::format("MultiHeadAttention: input {}: want one token, (n, 1, size)", str(x.shape())));
+  const auto with = [&](Tensor& earlier, const Tensor& one) {
+    const sint context = earlier.shape()[2], after = context - position - 1;
+    if (!certainly_le(0, position) || !certainly_le(0, after))
+      throw ShapeError(fmt::format("MultiHeadAttention: position {} is not within a cache of {}",
+                                   position.str(), str(earlier.shape())));
+    const Tensor known = Tensor::cat({earlier.narrow(2, 0, position), one}, 2);
+    earlier.assign(known.pad({{0, 0}, {0, 0}, {0, after}, {0, 0}}).contiguous());
+    return known;
   };
-  const Tensor mixed =
-      scaled_dot_product_attention(apart(query(q)), apart(key(k)), apart(value(v)), args);
+  const Tensor keys = with(cache.keys, in_heads(key(x), heads)),
+               values = with(cache.values, in_heads(value(x), heads));
+  const Tensor mixed = scaled_dot_product_attention(in_heads(query(x), heads), keys, values);
   return out(mixed.transpose(1, 2).flatten(2));
 }
 

@@ -100,6 +100,11 @@ struct Embedding final : Module {
   Tensor weight;  // (count, size)
 };
 
+/// The keys and values of earlier tokens, (n, heads, context, size / heads) each.
+struct KvCache {
+  Tensor keys, values;
+};
+
 /// Attention in `heads` parts of the last axis, each with its own share of four linear layers.
 struct MultiHeadAttention final : Module {
   /// Throws ShapeError where the heads do not divide the size.
@@ -108,6 +113,10 @@ struct MultiHeadAttention final : Module {
   /// q: (n, queries, size); k, v: (n, keys, size). A mask broadcasts to (n, heads, queries, keys).
   Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v,
                     const AttentionArgs& args = {}) const;
+  /// Of one token more, (n, 1, size), which attends to itself and to the `position` tokens before
+  /// it; its key and value are assigned to the cache. `position` may be a variable. Throws
+  /// ShapeError where the cache has no room for it.
+  Tensor next(const Tensor& x, const sint& position, KvCache& cache) const;
   StateDict state() const override;
 
   std::int64_t heads;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "touchstone/lazy/aside.h"
 #include "touchstone/lazy/jit.h"
 #include "touchstone/tensor/mlops.h"
 #include "touchstone/tensor/state_log.h"
@@ -116,15 +117,43 @@ std::vector<int> Tensor::normal_axes(const std::vector<int>& axes) const {
   return normal;
 }
 
-const Tensor& Tensor::realize() const {
-  touchstone::realize(std::span(&held().data, 1));
+const Tensor& Tensor::realize(const symbolic::Values& values) const {
+  touchstone::realize(std::span(&held().data, 1), values);
   return *this;
 }
 
-void realize(std::span<const Tensor> tensors) {
+Tensor Tensor::bind(const symbolic::Values& values) const {
+  Shape bound;
+  for (const sint& size : shape()) {
+    for (const symbolic::Node& v : symbolic::variables(size.node())) {
+      const auto given = values.find(symbolic::variable_name(v));
+      if (given == values.end())
+        throw Error(fmt::format("bind: shape {} has the variable {}, which has no value here",
+                                str(shape()), symbolic::variable_name(v)));
+      const sint range(v);
+      if (given->second < range.min().value_or(given->second) ||
+          given->second > range.max().value_or(given->second))
+        throw ShapeError(fmt::format("bind: {} is {}, which is outside [{}, {}]",
+                                     symbolic::variable_name(v), given->second,
+                                     range.min().value_or(0), range.max().value_or(0)));
+    }
+    bound.emplace_back(size.evaluate(values));
+  }
+  const std::int64_t count = touchstone::elements(bound).as_int();
+  if (count == 0) return zeros(bound, {dtype(), device()});
+  const LazyBufferPtr whole = lazy()->contiguous();
+  lazy::Aside aside;  // with other values all is computed again
+  for (const ScheduleItem& item : schedule(std::span(&whole, 1), values)) aside.run(item);
+  BufferPtr memory = aside.made(whole->base());
+  if (memory == nullptr) memory = whole->realized();
+  return Tensor(
+      LazyBuffer::from_buffer(memory, {memory->size()})->shrink({{0, count}})->reshape(bound));
+}
+
+void realize(std::span<const Tensor> tensors, const symbolic::Values& values) {
   std::vector<LazyBufferPtr> data;
   for (const Tensor& t : tensors) data.push_back(t.lazy());
-  realize(std::span<const LazyBufferPtr>(data));
+  realize(std::span<const LazyBufferPtr>(data), values);
 }
 
 BufferPtr Tensor::host_ready() const {

@@ -86,7 +86,14 @@ class Tensor {
   const std::shared_ptr<TensorNode>& node() const { return node_; }
 
   // Values.
-  const Tensor& realize() const;
+  /// Computes the tensor; `values` are those of the variables in its shape and views. Throws Error
+  /// where one is missing.
+  const Tensor& realize(const symbolic::Values& values = {}) const;
+  /// The tensor where its variables have these values: computed now by the kernels of all values,
+  /// of a shape of numbers, without history. The tensor itself is not computed, unlike by
+  /// realize(), after which it has the values it got. Throws Error where one is missing, ShapeError
+  /// where one is outside its range.
+  Tensor bind(const symbolic::Values& values) const;
   template <class T>
   std::vector<T> read() const;  // row-major; T stores dtype()
   template <class T>
@@ -129,7 +136,7 @@ class Tensor {
   Tensor squeeze() const;                                // all axes of size 1
   Tensor flatten(int first = 0) const;                   // axes first.. become one
   Tensor unflatten(int axis, const Shape& sizes) const;  // one axis becomes several; one may be -1
-  Tensor narrow(int axis, std::int64_t begin, std::int64_t size) const;
+  Tensor narrow(int axis, const sint& begin, const sint& size) const;
   /// Parts along an axis, of the sizes given, which add up to that of the axis.
   std::vector<Tensor> split(const std::vector<std::int64_t>& sizes, int axis = 0) const;
   /// Parts of `size`, the last one may be smaller.
@@ -301,7 +308,7 @@ std::vector<Tensor> gradients(const Tensor& of, const std::vector<Tensor>& with_
                               const std::optional<Tensor>& gradient = std::nullopt);
 
 /// Realizes many tensors in one schedule.
-void realize(std::span<const Tensor> tensors);
+void realize(std::span<const Tensor> tensors, const symbolic::Values& values = {});
 
 /// The shape that both broadcast to. Throws ShapeError naming both.
 Shape broadcast_shape(const Shape& a, const Shape& b);

@@ -21,10 +21,14 @@ Tensor on_or_below(const Tensor& x, std::int64_t k) {
   if (x.rank() < 2)
     throw ShapeError(
         fmt::format("triu, tril: shape {} has no rows and columns; unsqueeze it", str(x.shape())));
-  k = std::clamp(k, -x.size(-2) - 1, x.size(-1) + 1);  // no diagonal is further away
-  const TensorOptions options = {DType::Int64, x.device()};
-  const Tensor rows = Tensor::arange(0, x.size(-2), 1, options).unsqueeze(-1);
-  return Tensor::arange(0, x.size(-1), 1, options) <= rows + k;
+  const auto positions = [&](int axis) {
+    const sint& size = x.shape()[static_cast<std::size_t>(x.normal_axis(axis))];
+    const std::int64_t most = max_elements({size});
+    k = std::clamp(k, -most - 1, most + 1);  // no diagonal is further away
+    return Tensor::arange(0, most, 1, {DType::Int64, x.device()}).narrow(0, 0, size);
+  };
+  const Tensor rows = positions(-2).unsqueeze(-1), columns = positions(-1);
+  return columns <= rows + k;
 }
 
 // One axis padded with elements of its own.
@@ -100,14 +104,13 @@ Tensor Tensor::unflatten(int axis, const Shape& sizes) const {
   return reshape(std::move(wanted));
 }
 
-Tensor Tensor::narrow(int axis, std::int64_t begin, std::int64_t size) const {
-  const int at = normal_axis(axis);
-  const std::int64_t whole_size = this->size(at);
-  if (begin < 0 || size < 0 || begin > whole_size - size)
+Tensor Tensor::narrow(int axis, const sint& begin, const sint& size) const {
+  const auto at = static_cast<std::size_t>(normal_axis(axis));
+  if (!certainly_le(0, begin) || !certainly_le(0, size) || !certainly_le(begin, shape()[at] - size))
     throw ShapeError(fmt::format("narrow: elements {} to {} are not within axis {} of shape {}",
-                                 begin, begin + size, axis, str(shape())));
+                                 begin.str(), (begin + size).str(), axis, str(shape())));
   Mask keep = whole(*this);
-  keep[static_cast<std::size_t>(at)] = {begin, begin + size};
+  keep[at] = {begin, begin + size};
   return shrink(keep);
 }
 

@@ -57,13 +57,13 @@ Tensor Tensor::reshape(Shape wanted) const {
       throw ShapeError(
           fmt::format("reshape: {} has more than one -1; give all sizes but one", str(wanted)));
     *open = 1;
-    const std::int64_t known = touchstone::elements(wanted).as_int();
-    if (known == 0 || elements() % known != 0)
+    const sint known = touchstone::elements(wanted), all = touchstone::elements(shape());
+    if (known == sint(0) || floor_mod(all, known) != sint(0))
       throw ShapeError(
           fmt::format("reshape: {} elements of shape {} are no multiple of the {} "
                       "that the sizes beside -1 give; change them",
-                      elements(), str(shape()), known));
-    *open = elements() / known;
+                      all.str(), str(shape()), known.str()));
+    *open = floor_div(all, known);
   }
   return wanted == shape() ? *this : apply<mlops::Reshape>({*this}, std::move(wanted));
 }
@@ -176,7 +176,7 @@ Tensor Tensor::cat(const std::vector<Tensor>& parts, int axis) {
   if (parts.empty()) throw ShapeError("cat: no tensors given; give at least one");
   const int at = parts[0].normal_axis(axis);
   const auto index = static_cast<std::size_t>(at);
-  std::int64_t total = 0;
+  sint total = 0;
   for (const Tensor& part : parts) {
     Shape other = part.shape();
     if (other.size() == parts[0].shape().size()) other[index] = parts[0].shape()[index];
@@ -185,15 +185,16 @@ Tensor Tensor::cat(const std::vector<Tensor>& parts, int axis) {
           fmt::format("cat: shapes {} and {} differ on another axis than {}; make "
                       "them equal there",
                       str(parts[0].shape()), str(part.shape()), at));
-    total += part.size(at);
+    total = total + part.shape()[index];
   }
   // Each part padded to the whole, all added up: the paddings are exact zeros.
   std::optional<Tensor> whole;
-  std::int64_t before = 0;
+  sint before = 0;
   for (const Tensor& part : parts) {
     Padding padding(part.shape().size(), {0, 0});
-    padding[index] = {before, total - before - part.size(at)};
-    before += part.size(at);
+    const sint after = before + part.shape()[index];
+    padding[index] = {before, total - after};
+    before = after;
     const Tensor padded = part.pad(padding);
     whole = whole ? *whole + padded : padded;
   }

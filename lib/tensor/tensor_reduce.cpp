@@ -50,9 +50,12 @@ Tensor Tensor::sum(const std::vector<int>& axes, KeepDim keep) const {
 Tensor Tensor::mean(const std::vector<int>& axes, KeepDim keep) const {
   const OriginScope origin("mean");
   const Tensor x = is_float(dtype()) ? *this : cast(DType::Float32);
-  std::int64_t count = 1;
-  for (const int axis : axes) count = checked_mul(count, size(axis));
-  return x.sum(axes, keep) * (1.0 / static_cast<double>(count));
+  sint count = 1;
+  for (const int axis : normal_axes(axes)) count = count * shape()[static_cast<std::size_t>(axis)];
+  if (count.is_int()) return x.sum(axes, keep) * (1.0 / static_cast<double>(count.as_int()));
+  // Counted by the kernel, as the variables have their values there.
+  const Tensor ones = full(shape(), 1, {DType::Int64, device()});
+  return x.sum(axes, keep) * (1 / ones.sum(axes, keep).cast(DType::Float64)).cast(x.dtype());
 }
 
 Tensor Tensor::max(const std::vector<int>& axes, KeepDim keep) const {

@@ -371,7 +371,7 @@ constexpr auto kWithout = std::to_array<WithoutGradient>({
   {"zeros_like", "takes a shape alone"}, {"ones_like", "takes a shape alone"},
   {"uniform", "random"}, {"normal", "random"}, {"randint", "random"}, {"glorot_uniform", "random"},
   {"glorot_normal", "random"}, {"kaiming_uniform", "random"}, {"kaiming_normal", "random"},
-  {"bitcast", "bits are not numbers"}, {"detach", "asks for none"},
+  {"bitcast", "bits are not numbers"}, {"detach", "asks for none"}, {"bind", "gives no history"},
   {"floor", "constant in pieces"}, {"ceil", "constant in pieces"}, {"trunc", "constant in pieces"},
   {"round", "constant in pieces"}, {"sign", "constant in pieces"}, {"isnan", "gives bool"},
   {"isinf", "gives bool"}, {"isfinite", "gives bool"}, {"logical_not", "gives bool"},
