@@ -179,9 +179,22 @@ Verb serve_verb(CLI::App& app) {
   CLI::App* v = add_verb(app, "serve", "Verdicts for a program, a line each", "serve < questions",
                          {{kExitOk, "done"}, {kExitBad, "a line was no question"}},
                          "Reads a line {\"kernel\":..,\"inputs\":[..],\"output\":..} from standard "
-                         "input and writes a verdict a line.");
-  static WorkLimits o{60, 8192};
-  add_work_limits(v, o, "");
+                         "input and writes a verdict a line; or does so over HTTP.");
+  static ServeOptions o;
+  add_work_limits(v, o.limits, "");
+  CLI::Option* const listen = v->add_option(
+      "--listen", o.listen,
+      "Take POST requests over HTTP at a loopback address, 127.0.0.1:8080 (no port: a "
+      "free one), or at a Unix socket, ./socket");
+  const auto of_listen = [&](CLI::Option* option) { option->capture_default_str()->needs(listen); };
+  of_listen(v->add_option("--connections", o.connections,
+                          "Clients at a time, each in a process of its own; others get 503")
+                ->check(CLI::Range(1, 200)));
+  of_listen(v->add_option("--max-body", o.megabytes_of_body, "MiB that a request may have")
+                ->check(CLI::Range(1, 1024)));
+  of_listen(v->add_option("--client-timeout", o.client_seconds,
+                          "Seconds that a request may wait for its client, in all")
+                ->check(CLI::Range(0.1, 3600.0)));
   return {v, [] { return run_serve(o); }};
 }
 

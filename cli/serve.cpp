@@ -1,3 +1,5 @@
+#include "serve.h"
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -10,7 +12,7 @@
 #include "verbs.h"
 #include "work_limits.h"
 
-// Verdicts over standard input and output; the form of the lines is in docs/oracle.md.
+// The form of the lines is in docs/oracle.md.
 
 namespace touchstone::cli {
 namespace {
@@ -109,9 +111,11 @@ std::string verdict_of(const json& question, const WorkLimits& limits) {
   return json_of(verdict, kernel.ast, profile);
 }
 
-// One line's answer; `good` where it was a question.
-std::string answer(std::string_view line, const WorkLimits& limits, bool& good) {
+}  // namespace
+
+LineAnswer line_answer(std::string_view line, const WorkLimits& limits) {
   nlohmann::ordered_json out;
+  LineAnswer answer;
   try {
     require_shallow_json(line);
     const json question = json::parse(line, nullptr, false);
@@ -120,22 +124,25 @@ std::string answer(std::string_view line, const WorkLimits& limits, bool& good) 
     out.update(nlohmann::ordered_json::parse(verdict_of(question, limits)));
   } catch (const Error& e) {
     out["error"] = e.what();
-    good = false;
+    answer.kind = LineAnswer::Kind::NoQuestion;
   } catch (const std::bad_alloc&) {
     out["error"] = fmt::format("it takes more than {} MiB of memory (--memory)", limits.megabytes);
-    good = false;
+    answer.kind = LineAnswer::Kind::NoMemory;
   }
-  std::string text = out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
+  answer.text = out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
   restore_memory_limit();
-  return text;
+  return answer;
 }
 
-}  // namespace
-
-int run_serve(const WorkLimits& limits) {
-  limit_memory(limits);
+int run_serve(const ServeOptions& o) {
+  if (!o.listen.empty()) return serve_http(o);
+  limit_memory(o.limits);
   bool good = true;
-  answer_lines("serve", [&](std::string_view line) { return answer(line, limits, good); });
+  answer_lines("serve", [&](std::string_view line) {
+    LineAnswer answer = line_answer(line, o.limits);
+    good = good && answer.kind == LineAnswer::Kind::Verdict;
+    return std::move(answer.text);
+  });
   return good ? kExitOk : kExitBad;
 }
 

@@ -159,8 +159,16 @@ int run_judge(const JudgeOptions& options);
 /// The process that a plugin lives in; of no use to people.
 int run_plugin_host(const std::string& plugin);
 
-/// A verdict for each line of standard input, until it ends. kExitBad where a line was no question.
-int run_serve(const WorkLimits& limits);
+struct ServeOptions {
+  WorkLimits limits{60, 8192};  // of a question, and of the process that answers it
+  std::string listen;           // ADDRESS[:PORT] or a socket; empty: standard input and output
+  int connections = 32;         // at a time
+  std::int64_t megabytes_of_body = 64;  // of a request
+  double client_seconds = 10;  // that one request may wait for its client, reading and writing
+};
+/// A verdict for each line of standard input, until it ends: kExitBad where a line was no question.
+/// Or for requests by HTTP, until a signal ends it.
+int run_serve(const ServeOptions& options);
 
 struct LeagueOptions {
   std::vector<std::string> commands, plugins;

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+// HTTP/1.1 as bytes: requests are read, answers written, by Boost.Beast.
+
+namespace touchstone::cli {
+
+struct HttpRequest {
+  std::string method;
+  std::string path;  // without what follows a question mark
+  std::string host, origin, content_type, encoding;
+  bool has_origin = false;
+  bool keeps_alive = false;
+  bool takes_chunks = false;   // HTTP/1.1
+  bool waits_for_100 = false;  // Expect: 100-continue
+  bool is_head() const { return method == "HEAD"; }
+};
+
+/// Reads requests from bytes that come in pieces of any length, one after the other.
+class HttpReader {
+ public:
+  /// most_body: bytes of a body, announced or chunked.
+  explicit HttpReader(std::uint64_t most_body);
+  ~HttpReader();
+  HttpReader(const HttpReader&) = delete;
+  HttpReader& operator=(const HttpReader&) = delete;
+
+  enum class Found : std::uint8_t {
+    Nothing,  // more bytes are needed
+    Head,     // `request` is complete, the body is to come; said once
+    Whole,    // `body` is, too
+    Bad,      // `status` and `reason` say why; nothing more can be read
+  };
+  void take(std::string_view bytes) { pending_ += bytes; }
+  /// No more bytes will come.
+  void finish();
+  Found look();
+  /// After Whole: the request after it.
+  void next();
+  /// Whether anything came of the request that is not whole.
+  bool has_begun() const;
+
+  const HttpRequest& request() const { return request_; }
+  const std::string& body() const;
+  int status() const { return status_; }
+  const std::string& reason() const { return reason_; }
+
+ private:
+  struct Parser;
+  Found refuse(int status, std::string reason);
+  Found understand_head();
+
+  std::uint64_t most_body_;
+  std::string pending_;
+  std::unique_ptr<Parser> parser_;
+  bool head_was_said_ = false;
+  HttpRequest request_;
+  int status_ = 0;
+  std::string reason_;
+};
+
+/// The first part of an answer.
+struct HttpHead {
+  int status = 200;
+  std::string_view content_type;
+  bool keeps_alive = false;
+  std::string_view allow = {};  // methods, where one was refused
+};
+/// Head and body; of an answer to HEAD only the head.
+std::string http_answer(const HttpHead& head, const std::string& body, bool head_alone = false);
+/// The head of a body that comes in parts: in chunks, else up to the end of the connection.
+std::string http_head(const HttpHead& head, bool chunked);
+std::string http_chunk(std::string_view bytes);
+inline constexpr std::string_view kLastChunk = "0\r\n\r\n";
+inline constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+
+}  // namespace touchstone::cli
