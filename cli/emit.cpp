@@ -157,8 +157,9 @@ int run_emit(const EmitOptions& options) {
   if (!options.op.empty() && !options.suite.model.empty())
     throw ParseError("emit: --op and --model exclude each other");
   const std::vector<fuzz::SuiteCase> cases =
-      options.op.empty() ? draw_suite(options.suite)
-                         : probe_cases(kernel_of_text(options.op).ast, options.suite.seed);
+      options.op.empty()
+          ? draw_suite(options.suite)
+          : probe_cases(kernel_of_text(options.op, options.arrays).ast, options.suite.seed);
   write_cases(options.folder, cases, options.format);
   fmt::print(
       "{} in {}: each folder holds kernel.json and its inputs, {}\n"

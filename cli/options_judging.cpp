@@ -9,6 +9,9 @@ constexpr char kOpHelp[] =
     "Instead: the kernel as text, 'softmax(x[64,128])' (docs/define.md); an input without sizes "
     "has those of its array";
 
+constexpr char kSizesHelp[] =
+    "Arrays whose sizes and types its inputs have, buffer 1 first, as of check";
+
 Verb eval_verb(CLI::App& app) {
   static EvalOptions o;
   CLI::App* v =
@@ -117,8 +120,8 @@ Verb probe_verb(CLI::App& app) {
   CLI::App* v = add_verb(app, "probe", "Inputs for one kernel, and which faults each would show",
                          "probe --op 'softmax(x[16,33])' --out probes", {{kExitOk, "done"}});
   v->add_option("file", o.file, "A kernel.json");
-  v->add_option("--op", o.op, "Instead: the kernel as text, 'softmax(x[64,128])' (docs/define.md)")
-      ->excludes("file");
+  v->add_option("--op", o.op, kOpHelp)->excludes("file");
+  v->add_option("--in", o.arrays, kSizesHelp)->needs("--op");
   v->add_option("--out", o.folder,
                 "A new folder for them: kernel.json and in1.npy and on in a folder a family");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");

@@ -43,6 +43,9 @@ Verb emit_verb(CLI::App& app) {
   v->add_option("folder", o.folder, "A new folder")->required();
   v->add_option("--op", o.op,
                 "A kernel as text, 'softmax(x[64,128])', on inputs drawn for it, instead");
+  v->add_option("--in", o.arrays,
+                "Arrays whose sizes and types its inputs have, buffer 1 first, as of check")
+      ->needs("--op");
   add_kernel_suite_options(v, o.suite);
   v->add_option(
        "--format", o.format,

@@ -80,8 +80,9 @@ struct CheckOptions {
 int run_check(const CheckOptions& options);
 
 struct ProbeOptions {
-  std::string file, op;  // a kernel.json, or a kernel as text
-  std::string folder;    // gets the inputs; empty: none are written
+  std::string file, op;             // a kernel.json, or a kernel as text
+  std::vector<std::string> arrays;  // whose sizes and types the inputs of that text have
+  std::string folder;               // gets the inputs; empty: none are written
   std::vector<std::string> variables;
   std::string profile = "glibc";
   std::uint64_t seed = 0;
@@ -116,8 +117,9 @@ int run_explain(const ExplainOptions& options);
 
 struct EmitOptions {
   std::string folder;
-  std::string op;              // a kernel as text, on inputs drawn for it, instead of a suite
-  std::string format = "npy";  // a file for each array, or npz, safetensors
+  std::string op;                   // a kernel as text, on inputs drawn for it, instead of a suite
+  std::vector<std::string> arrays;  // whose sizes and types its inputs have
+  std::string format = "npy";       // a file for each array, or npz, safetensors
   SuiteWords suite;
 };
 int run_emit(const EmitOptions& options);

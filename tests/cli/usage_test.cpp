@@ -113,6 +113,23 @@ TEST_F(CliUsage, AnInputWithoutSizesHasThoseOfItsArray) {
   EXPECT_THAT(touchstone_run("eval --op 'sum(x, axis=1)' --in " + x).text,
               HasSubstr("\n6.0 15.0\n"));
   EXPECT_THAT(touchstone_run("explain --op 'x + x' --at 1,2 --in " + x).text, HasSubstr("ADD"));
+  EXPECT_EQ(touchstone_run("emit " + file("drawn") + " --op 'x * row' --in " + x + " " + row).code,
+            0);
+  EXPECT_EQ(touchstone_run("probe --op 'x * row' --seconds 0 --out " + file("probes") + " --in " +
+                           x + " " + row)
+                .code,
+            0);
+  const std::string kernel = touchstone_run("kernel 'x[2,3] * row[3]'").text;
+  for (const char* folder : {"drawn", "probes"}) {
+    int kernels = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(file(folder))) {
+      EXPECT_EQ(read_file(entry.path() / "kernel.json"), kernel);
+      ++kernels;
+    }
+    EXPECT_GE(kernels, 2) << folder;
+  }
+  EXPECT_EQ(touchstone_run("emit " + file("no") + " --in " + x).code, 2);
+  EXPECT_EQ(touchstone_run("probe --in " + x).code, 2);
   const Answer lacks = touchstone_run("check --op 'x + y' --in " + x + " --out " + sum);
   EXPECT_EQ(lacks.code, 2);
   EXPECT_THAT(lacks.text, HasSubstr("'y' is input 2, and arrays are given for 1"));
