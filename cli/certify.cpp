@@ -4,11 +4,13 @@
 #include <charconv>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <numeric>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "data_output.h"
 #include "orderly_end.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
@@ -64,6 +66,8 @@ std::vector<std::uint64_t> wanted_blocks(const Certificate& c, const CertifyOpti
 int run_certify(const CertifyOptions& options) {
   Certificate c = empty_certificate(parse_certified_op(options.op), parse_dtype(options.dtype),
                                     TOUCHSTONE_VERSION);
+  const bool to_output = options.output == "-";
+  const std::unique_ptr<DataOutput> data = data_output_if(to_output);
   const std::filesystem::path file = options.output.empty()
                                          ? fmt::format("{}-{}.json", name(c.op), name(c.dtype))
                                          : options.output;
@@ -76,18 +80,21 @@ int run_certify(const CertifyOptions& options) {
       throw Error(fmt::format("{}: {}", path.string(), e.what()));
     }
   };
-  if (!options.fresh && std::filesystem::exists(file)) take(file);
+  const auto save = [&](const Certificate& now) {
+    if (!to_output) write_file_atomically(file, to_json(now));
+  };
+  if (!options.fresh && !to_output && std::filesystem::exists(file)) take(file);
   for (const std::string& part : options.parts) take(part);
   const std::vector<std::uint64_t> blocks = wanted_blocks(c, options);
   const auto left = [&] {
     return std::ranges::count_if(blocks, [&](std::uint64_t b) { return c.blocks[b].hash == 0; });
   };
   const std::int64_t before = left();
-  const auto say_interrupted = [] {
-    fmt::print("interrupted; the same command goes on from here\n");
+  const auto say_interrupted = [&] {
+    if (!to_output) fmt::print("interrupted; the same command goes on from here\n");
   };
   OrderlyEnd end(say_interrupted);
-  write_file_atomically(file, to_json(c));  // fails now rather than at the end
+  save(c);  // fails now rather than at the end
   const int threads = options.threads != 0
                           ? options.threads
                           : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -108,14 +115,15 @@ int run_certify(const CertifyOptions& options) {
                                 : fmt::format("{:.0f} s left", seconds / static_cast<double>(done) *
                                                                    static_cast<double>(left())));
       if (Clock::now() - saved > std::chrono::seconds(10)) {
-        write_file_atomically(file, to_json(now));
+        save(now);
         saved = Clock::now();
       }
       too_many = now.wrong() > 10'000;
       return !too_many;
     });
   }
-  write_file_atomically(file, to_json(c));
+  save(c);
+  if (data) data->write(to_json(c));
   std::uint64_t undecided = 0, disputed = 0;
   for (const BlockRecord& b : c.blocks) {
     undecided += b.undecided.size();

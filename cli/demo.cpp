@@ -1,8 +1,11 @@
 #include <chrono>
+#include <memory>
 #include <numeric>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
+#include "data_output.h"
 #include "digits.h"
 #include "kernel_log.h"
 #include "model_graph.h"
@@ -143,17 +146,17 @@ std::string power_str(const Verdict& v) {
   return fmt::format("{} ulp", count_str(v.ulp.most));
 }
 
-struct Summary {
+struct DemoSummary {
   std::int64_t counts[4] = {};  // by Outcome, SUSPECT ones apart
   std::int64_t suspects = 0;
   std::size_t failed = SIZE_MAX;
 };
 
-Summary print_table(const KernelLog& log, const std::vector<Judged>& judged) {
+DemoSummary print_table(const KernelLog& log, const std::vector<Judged>& judged) {
   Table table(
       {"kernel", "shape", "dtype", "runs", "flops", kDevice, "CPU", "verdict", "power", "probes"},
       {false, false, false, true, true, true, true, false, true, false});
-  Summary summary;
+  DemoSummary summary;
   for (std::size_t i = 0; i < judged.size(); ++i) {
     const KernelLog::Entry& entry = log.entries()[i];
     const Judged& j = judged[i];
@@ -198,8 +201,8 @@ fuzz::Reproducer smallest(const fuzz::Reproducer& evidence) {
       .smallest;
 }
 
-void report_failure(const DemoOptions& options, const KernelLog::Entry& entry,
-                    const Judged& judged) {
+void report_failure(const DemoOptions& options, const KernelLog::Entry& entry, const Judged& judged,
+                    const std::unique_ptr<DataOutput>& data) {
   fmt::print("{} kernel {} on {}:\n{}\n{}", red("FAIL"), kernel_name(entry.kernel), judged.family,
              judged.worst.str(), str(entry.kernel));
   fuzz::Reproducer evidence =
@@ -208,14 +211,62 @@ void report_failure(const DemoOptions& options, const KernelLog::Entry& entry,
                               kernel_name(entry.kernel), kDevice, judged.family,
                               options.plant == "none" ? "" : ", planted fault: " + options.plant);
   fmt::print("\nshrunk to\n{}{}\n", fuzz::str(evidence.run), fuzz::judge(evidence).str());
-  deliver(options.reproducer, fuzz::to_json(evidence));
+  if (options.reproducer == "-") return data->write(fuzz::to_json(evidence));
+  write_file_atomically(options.reproducer, fuzz::to_json(evidence));
   fmt::print("\nreproducer: {}   judge it again with: touchstone check {}\n", options.reproducer,
              options.reproducer);
+}
+
+nlohmann::ordered_json json_of_entry(const KernelLog::Entry& entry, const Judged& judged) {
+  nlohmann::ordered_json row = {
+      {"kernel", kernel_name(entry.kernel)},
+      {"shape", str(std::span<const sint>(entry.kernel->shape()))},
+      {"dtype", name(entry.kernel->dtype())},
+      {"runs", entry.runs},
+      {"flops", get_lazyop_info(entry.kernel).flops.as_int()},
+      {"seconds", entry.seconds / static_cast<double>(entry.runs)},
+      {"reference_seconds", judged.reference_seconds},
+      {"verdict", judged.together.word()},
+      {"determined", judged.live.determined},
+      {"checked", judged.live.checked},
+      {"width", judged.live.relative.most},  // relative, of nine in ten elements
+      {"probes", nlohmann::ordered_json::object()}};
+  for (const auto& [family, verdict] : judged.probes) row["probes"][family] = verdict.word();
+  return row;
+}
+
+// The run and its table, once all is judged.
+std::string demo_json(const DemoOptions& options, int epochs, const Trained& trained,
+                      const Accuracy& accuracy, const KernelLog& log,
+                      const std::vector<Judged>& judged, const DemoSummary& summary) {
+  nlohmann::ordered_json out = {{"device", kDevice},
+                                {"plant", options.plant},
+                                {"epochs", epochs},
+                                {"seconds", trained.seconds},
+                                {"loss", trained.last_loss},
+                                {"accuracy", accuracy.floating},
+                                {"accuracy_fixed_point", accuracy.fixed},
+                                {"goal", kGoal},
+                                {"pass", summary.counts[0]},
+                                {"weak", summary.counts[2]},
+                                {"fail", summary.counts[1]},
+                                {"unusable", summary.counts[3]},
+                                {"suspect", summary.suspects},
+                                {"reproducer", nullptr},
+                                {"kernels", nlohmann::ordered_json::array()}};
+  if (summary.failed != SIZE_MAX) out["reproducer"] = options.reproducer;
+  for (std::size_t i = 0; i < judged.size(); ++i)
+    out["kernels"].push_back(json_of_entry(log.entries()[i], judged[i]));
+  return out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
 
 int run_demo(const DemoOptions& options) {
+  const bool gives_reproducer = options.reproducer == "-";
+  if (options.json && gives_reproducer)
+    throw ParseError("both --json and --reproducer - write to standard output; name a file");
+  const std::unique_ptr<DataOutput> data = data_output_if(options.json || gives_reproducer);
   const ConfigScope scope(config_of(-1, options.scheduler));
   const Fault fault = parse_fault(options.plant);
   const Digits digits = load_digits(options.data);
@@ -247,7 +298,7 @@ int run_demo(const DemoOptions& options) {
 
   const auto start = Clock::now();
   const std::vector<Judged> judged = judge_all(log);
-  const Summary summary = print_table(log, judged);
+  const DemoSummary summary = print_table(log, judged);
   fmt::print("{} judged against CPU in {}: {} PASS, {} WEAK, {} FAIL, {} UNUSABLE{}\n",
              counted(judged.size(), "distinct kernel"), seconds_str(seconds_since(start)),
              summary.counts[0], summary.counts[2], summary.counts[1], summary.counts[3],
@@ -255,10 +306,11 @@ int run_demo(const DemoOptions& options) {
   for (std::size_t i = 0; i < judged.size(); ++i)
     if (judged[i].together.suspect())
       fmt::print("{} {}\n", kernel_name(log.entries()[i].kernel), judged[i].together.str());
-  if (summary.failed != SIZE_MAX) {
-    report_failure(options, log.entries()[summary.failed], judged[summary.failed]);
-    return kExitNo;
-  }
+  if (summary.failed != SIZE_MAX)
+    report_failure(options, log.entries()[summary.failed], judged[summary.failed], data);
+  if (options.json)
+    data->write(demo_json(options, epochs, trained, accuracy, log, judged, summary));
+  if (summary.failed != SIZE_MAX) return kExitNo;
   if (fault != Fault::None) {
     fmt::print("{} the planted fault was not seen\n", red("MISSED"));
     return kExitNo;

@@ -4,11 +4,14 @@
 #include <cstdlib>
 #include <ctime>
 #include <iterator>
+#include <memory>
 #include <thread>
 
 #include <fmt/format.h>
 
+#include "data_output.h"
 #include "fuzz_plans.h"
+#include "fuzz_summary.h"
 #include "index_stats.h"
 #include "installed.h"
 #include "terminal.h"
@@ -104,7 +107,20 @@ void parse_shard(const std::string& text, fuzz::RunOptions& run) {
     throw ParseError(fmt::format("--shard takes W/N with 0 <= W < N, as 0/4, not '{}'", text));
 }
 
-fuzz::RunOptions run_options(const FuzzOptions& o) {
+// Whether the log is a file from which the campaign can go on.
+bool has_log_file(const FuzzOptions& o) { return !o.log.empty() && o.log != "-"; }
+
+// Data goes to standard output, text for people to standard error.
+std::unique_ptr<DataOutput> data_output(const FuzzOptions& o) {
+  const bool lines = o.json || o.log == "-", page = o.coverage == "-";
+  if (lines && page)
+    throw ParseError(
+        "the page of --coverage is to be standard output, and so are lines of JSON; "
+        "name a file for one of them");
+  return data_output_if(lines || page);
+}
+
+fuzz::RunOptions run_options(const FuzzOptions& o, const std::unique_ptr<DataOutput>& data) {
   fuzz::RunOptions run;
   run.seed = o.seed;
   run.seconds = parse_seconds(o.time);
@@ -114,9 +130,11 @@ fuzz::RunOptions run_options(const FuzzOptions& o) {
   parse_shard(o.shard, run);
   run.case_seconds = o.case_seconds;
   run.memory = static_cast<std::uint64_t>(o.megabytes.value_or(0)) << 20;
-  run.log = o.log;
+  if (has_log_file(o)) run.log = o.log;
+  if (o.log == "-") run.log_file = data->fd();
   run.resume = o.resume;
-  if (o.resume && o.log.empty()) throw ParseError("--resume needs the --log of the campaign");
+  if (o.resume && !has_log_file(o))
+    throw ParseError("--resume needs the --log of the campaign, a file");
   run.coverage = !o.coverage.empty();
   return run;
 }
@@ -238,10 +256,6 @@ int one_case(const FuzzOptions& o, const AreaPlan& plan) {
   return kExitNo;
 }
 
-struct CorpusCount {
-  int cases = 0, failed = 0, damaged = 0;
-};
-
 // Every case of the corpus in a process of its own.
 CorpusCount replay(const FuzzOptions& o, const std::vector<AreaPlan>& plans) {
   CorpusCount count;
@@ -326,14 +340,17 @@ bool nothing_checked(const fuzz::RunResult& result) {
   return nothing;
 }
 
-void write_coverage(const FuzzOptions& o, const fuzz::RunResult& result) {
+void write_coverage(const FuzzOptions& o, const fuzz::RunResult& result,
+                    const std::unique_ptr<DataOutput>& data) {
   std::vector<std::pair<std::string, const fuzz::Coverage*>> pages;
   for (const AreaResult& r : result.areas) {
     if (!r.coverage || r.coverage->dimensions().empty()) continue;
     fmt::print("{}", coverage_text(r.name, *r.coverage));
     pages.emplace_back(r.name, r.coverage.get());
   }
-  deliver(o.coverage, coverage_html(pages, fmt::format("What seed {} reached", o.seed)));
+  const std::string page = coverage_html(pages, fmt::format("What seed {} reached", o.seed));
+  if (o.coverage == "-") return data->write(page);
+  write_file_atomically(o.coverage, page);
   fmt::print("coverage: {}\n", o.coverage);
 }
 
@@ -354,7 +371,8 @@ int run_fuzz(const FuzzOptions& o) {
   }
   parse_fault(o.plant);
   if (!o.mutant.empty()) select_mutant(o.mutant);
-  const fuzz::RunOptions options = run_options(o);
+  const std::unique_ptr<DataOutput> data = data_output(o);
+  const fuzz::RunOptions options = run_options(o, data);
   const TemporaryDirectory scratch("touchstone-fuzz");
   ::setenv("TMPDIR", scratch.path().c_str(), 1);  // files of killed workers go with it
   const std::vector<AreaPlan> plans = fuzz_plans(o);
@@ -389,9 +407,10 @@ int run_fuzz(const FuzzOptions& o) {
     summarize(o, r);
     failed = failed || r.tally.failed > 0;
   }
-  if (!o.coverage.empty()) write_coverage(o, result);
+  if (!o.coverage.empty()) write_coverage(o, result, data);
   if (result.ended_early)
-    fmt::print("ended early{}\n", o.log.empty() ? "" : "; --resume goes on from the log");
+    fmt::print("ended early{}\n", has_log_file(o) ? "; --resume goes on from the log" : "");
+  if (o.json) data->write(fuzz_summary_json(o, corpus, result));
   end_by_signal();
   if (!result.trouble.empty()) throw SystemError(result.trouble);
   if (failed) return kExitNo;

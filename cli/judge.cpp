@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 
@@ -9,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
+#include "data_output.h"
 #include "installed.h"
 #include "judge_log.h"
 #include "judging.h"
@@ -226,8 +228,9 @@ class Report {
     std::FILE* const to = options_.json ? stderr : stdout;
     const bool whole = done_ == kernels_;
     if (!whole)
-      fmt::print(to, "ended after {} of {}{}\n", done_, counted(kernels_, "kernel"),
-                 options_.log.empty() ? "" : "; --resume goes on from the log");
+      fmt::print(
+          to, "ended after {} of {}{}\n", done_, counted(kernels_, "kernel"),
+          options_.log.empty() || options_.log == "-" ? "" : "; --resume goes on from the log");
     if (!options_.json) {
       std::vector<std::string> parts;
       for (const Outcome o : kOutcomes)
@@ -313,8 +316,8 @@ void judge_all(const Cases& cases, const Profile& profile, JudgeLog& log, Report
 }  // namespace
 
 int run_judge(const JudgeOptions& options) {
-  if (options.resume && options.log.empty())
-    throw ParseError("--resume needs the --log of the run");
+  require_log_file(options.resume, options.log);
+  const std::unique_ptr<DataOutput> data = log_output(options.log, options.json);
   std::unique_ptr<foreign::BackendProcess> backend;
   std::string on;  // which backend
   if (!options.backend.command.empty() || !options.backend.plugin.empty()) {
@@ -327,8 +330,8 @@ int run_judge(const JudgeOptions& options) {
   const Profile profile = backend ? profile_of(backend->capabilities(), options.profile)
                                   : read_profile(options.profile);
   const Cases cases(options, backend.get(), profile);
-  JudgeLog log(options.log, run_of(options, backend ? &backend->capabilities() : nullptr, profile),
-               options.resume);
+  const std::string run = run_of(options, backend ? &backend->capabilities() : nullptr, profile);
+  JudgeLog log = data ? JudgeLog(data->fd(), run) : JudgeLog(options.log, run, options.resume);
   Report report(options, cases.size(), on, profile.name);
   auto progress = std::make_unique<Progress>("judging", static_cast<std::int64_t>(cases.size()));
   OrderlyEnd end([&] {

@@ -28,6 +28,8 @@ class JudgeLog {
   /// `run`: the JSON that tells this run from others. Throws as LineLog, and ParseError where a
   /// line is damaged.
   JudgeLog(const std::string& file, const std::string& run, bool resume);
+  /// The lines go to an open file.
+  JudgeLog(int file, const std::string& run) : log_(std::make_unique<LineLog>(file, "-", run)) {}
 
   explicit operator bool() const { return log_ != nullptr; }
   /// The line of a kernel that was judged before; `stamp` tells whether it is still the same.

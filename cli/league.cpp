@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "data_output.h"
 #include "judging.h"
 #include "kernel_io.h"
 #include "orderly_end.h"
@@ -265,7 +266,8 @@ std::string dumped(const LeagueJson& json) {
 /// How each backend did on each kernel, as lines of a file.
 class LeagueLog {
  public:
-  LeagueLog(const LeagueOptions& options, std::span<const Contestant> contestants) {
+  LeagueLog(const LeagueOptions& options, std::span<const Contestant> contestants,
+            const std::unique_ptr<DataOutput>& data) {
     if (options.log.empty()) return;
     LeagueJson run{{"touchstone_league", TOUCHSTONE_VERSION}, {"backends", LeagueJson::array()}};
     for (const Contestant& c : contestants)
@@ -276,7 +278,8 @@ class LeagueLog {
                     {"dtypes", options.suite.dtypes},
                     {"elements", options.suite.elements},
                     {"seed", options.suite.seed}};
-    log_ = std::make_unique<LineLog>(options.log, dumped(run), options.resume);
+    log_ = data ? std::make_unique<LineLog>(data->fd(), options.log, dumped(run))
+                : std::make_unique<LineLog>(options.log, dumped(run), options.resume);
     std::size_t number = 1;
     for (const std::string& line : log_->lines()) {
       ++number;
@@ -381,11 +384,11 @@ void print_line(const fuzz::SuiteCase& c, const Players& players, std::span<cons
 }  // namespace
 
 int run_league(const LeagueOptions& options) {
-  if (options.resume && options.log.empty())
-    throw ParseError("--resume needs the --log of the run");
+  require_log_file(options.resume, options.log);
+  const std::unique_ptr<DataOutput> data = log_output(options.log, options.json);
   Players players = start_players(options);
   std::vector<Contestant>& contestants = players.contestants;
-  LeagueLog log(options, contestants);
+  LeagueLog log(options, contestants, data);
   SuiteWords words = options.suite;
   words.suite = "ops";
   const std::vector<fuzz::SuiteCase> cases = draw_suite(words);
@@ -396,9 +399,10 @@ int run_league(const LeagueOptions& options) {
     for (const Contestant& contestant : contestants)
       options.json ? print_json(contestant) : print(contestant);
     if (done < cases.size())
-      fmt::print(options.json ? stderr : stdout, "Ended after {} of {}{}.\n", done,
-                 counted(cases.size(), "kernel"),
-                 options.log.empty() ? "" : "; `--resume` goes on from the log");
+      fmt::print(
+          options.json ? stderr : stdout, "Ended after {} of {}{}.\n", done,
+          counted(cases.size(), "kernel"),
+          options.log.empty() || options.log == "-" ? "" : "; `--resume` goes on from the log");
   });
   for (const fuzz::SuiteCase& c : cases) {
     progress.update(static_cast<std::int64_t>(done), c.name);

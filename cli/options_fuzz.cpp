@@ -33,7 +33,9 @@ Verb fuzz_verb(CLI::App& app) {
   v->add_option("--seed", o.seed, "Names the campaign: the same seed draws the same cases")
       ->capture_default_str();
   v->add_option("--shard", o.shard, "Of N machines this is number W, from 0: W/N");
-  v->add_option("--log", o.log, "A file of JSON lines: what was done, and each finding at once");
+  v->add_option("--log", o.log,
+                "A file of JSON lines: what was done, and each finding at once; -: standard "
+                "output");
   v->add_flag("--resume", o.resume, "Go on where the log ends");
   v->add_option("--corpus", o.corpus,
                 "A folder of cases that are checked first, and to which findings are added");
@@ -61,6 +63,10 @@ Verb fuzz_verb(CLI::App& app) {
                 "preset mutants holds them");
   v->add_flag("--index-stats", o.index_stats,
               "Count views, divisions and modulos of all accesses of kernels instead");
+  v->add_flag("--json", o.json,
+              "The summary as one JSON object on standard output; the rest on standard error")
+      ->excludes("--case")
+      ->excludes("--index-stats");
   return {v, [] {
             if (o.one) bare(*o.one);
             return run_fuzz(o);
@@ -88,7 +94,12 @@ Verb mutants_verb(CLI::App& app) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1000));
   v->add_option("--seed", o.seed, "The first seed")->capture_default_str();
-  v->add_option("--log", o.log, "A file that gets a JSON object a hunt: all that is known of it");
+  v->add_option(
+      "--log", o.log,
+      "A file that gets a JSON object a hunt: all that is known of it; -: standard output");
+  v->add_flag("--json", o.json,
+              "The tables as one JSON object on standard output, Markdown on standard error; of "
+              "--list one object a line");
   v->add_option("--seconds", o.seconds, "Of processor time, until one is given up")
       ->capture_default_str()
       ->check(CLI::PositiveNumber);

@@ -167,7 +167,9 @@ Verb certify_verb(CLI::App& app) {
                "first, and MPFR. The file keeps what was checked; the same command goes on.");
   v->add_option("op", o.op, "exp2, log2, sin, sqrt or recip")->required();
   v->add_option("dtype", o.dtype, "float32, float16 or bfloat16")->required();
-  v->add_option("--out", o.output, "The certificate, complete or not yet [OP-DTYPE.json]");
+  v->add_option(
+      "--out", o.output,
+      "The certificate, complete or not yet; -: standard output, once it is done [OP-DTYPE.json]");
   v->add_option("--with", o.parts, "Take over what these records of other runs hold")
       ->allow_extra_args(false);
   v->add_option("--from", o.from, "The first input: its bits in hexadecimal, the first of a block");

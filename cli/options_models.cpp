@@ -33,6 +33,10 @@ Verb demo_verb(CLI::App& app) {
   add_scheduler(*v, o.scheduler);
   v->add_option("--reproducer", o.reproducer, "Where a failing kernel is written")
       ->capture_default_str();
+  v->add_flag(
+      "--json", o.json,
+      "The result and the table as one JSON object on standard output, the rest on standard "
+      "error");
   return {v, [] { return run_demo(o); }};
 }
 

@@ -77,7 +77,8 @@ Verb judge_verb(CLI::App& app) {
   v->add_option("--out", o.output, "What each output is called")->capture_default_str();
   v->add_flag("--all", o.all, "A line for kernels that pass, too");
   v->add_flag("--json", o.json, "One JSON object a kernel and nothing else");
-  v->add_option("--log", o.log, "A file of JSON lines: the verdict on each kernel, at once");
+  v->add_option("--log", o.log,
+                "A file of JSON lines: the verdict on each kernel, at once; -: standard output");
   v->add_flag("--resume", o.resume, "Go on where the log ends");
   add_work_limits(v, o.verdict, "verdict-");
   return {v, [] { return run_judge(o); }};
@@ -93,8 +94,9 @@ Verb league_verb(CLI::App& app) {
   v->add_option("--plugin", o.plugins, "As of judge; may be given again")->allow_extra_args(false);
   add_limits(v, o.limits);
   add_suite_options(v, o.suite);
-  v->add_option("--log", o.log,
-                "A file of JSON lines: how each backend did on each kernel, at once");
+  v->add_option(
+      "--log", o.log,
+      "A file of JSON lines: how each backend did on each kernel, at once; -: standard output");
   v->add_flag("--resume", o.resume, "Go on where the log ends");
   v->add_flag("--quiet", o.quiet, "No line a kernel on standard error");
   v->add_flag("--json", o.json, "One JSON object a backend, operation and type and nothing else");

@@ -29,6 +29,7 @@ struct DemoOptions {
   std::uint64_t seed = 1;
   std::string scheduler;  // as of KernelsOptions
   std::string reproducer = "touchstone-fail.json";
+  bool json = false;
 };
 int run_demo(const DemoOptions& options);
 
@@ -234,6 +235,7 @@ struct FuzzOptions {
   std::string plant = "none";
   std::string mutant;        // of a build that holds some; empty: none
   bool index_stats = false;  // the cost of the kernels' accesses, and no run
+  bool json = false;         // the summary as an object
 };
 int run_fuzz(const FuzzOptions& options);
 
@@ -244,6 +246,7 @@ struct MutantsOptions {
   std::vector<std::string> with;   // the areas that hunt; empty: all
   bool list = false;
   std::string log;  // a file that gets a JSON object a hunt, at its end
+  bool json = false;
   int seeds = 1;
   std::uint64_t seed = 0;           // the first
   double seconds = 60;              // for each

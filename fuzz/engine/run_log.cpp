@@ -34,7 +34,13 @@ json tally_json(const Tally& t) {
 
 }  // namespace
 
-RunLog::RunLog(const std::vector<AreaPlan>& plans, const RunOptions& options) : path_(options.log) {
+RunLog::RunLog(const std::vector<AreaPlan>& plans, const RunOptions& options)
+    : path_(options.log_file >= 0 ? "-" : options.log) {
+  if (options.log_file >= 0) {
+    file_ = ::fcntl(options.log_file, F_DUPFD_CLOEXEC, 3);
+    write(line_of({{"campaign", campaign(plans, options)}}));
+    return;
+  }
   if (path_.empty()) return;
   const bool there = std::filesystem::is_regular_file(path_) && !std::filesystem::is_empty(path_);
   if (there) {

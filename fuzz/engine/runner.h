@@ -32,6 +32,7 @@ struct RunOptions {
   std::uint64_t memory = 0;            // bytes of address space a worker may take; 0: no limit
   std::uint64_t growth = 512 << 20;    // bytes a worker may grow by before a new one goes on
   std::filesystem::path log{};         // JSON lines; empty: none
+  int log_file = -1;                   // or an open file for them, which cannot be resumed
   bool resume = false;                 // go on where the log ends
   bool coverage = false;
   int most_shrunk = 16;  // the same, for all areas

@@ -52,6 +52,17 @@ LineLog::LineLog(const std::filesystem::path& path, const std::string& first, bo
   }
 }
 
+LineLog::LineLog(int file, const std::filesystem::path& name, const std::string& first)
+    : path_(name), file_(::fcntl(file, F_DUPFD_CLOEXEC, 3)) {
+  if (file_ < 0) cannot("open", path_);
+  try {
+    add(first);
+  } catch (...) {
+    ::close(file_);
+    throw;
+  }
+}
+
 LineLog::~LineLog() { ::close(file_); }
 
 void LineLog::take_up(const std::string& first, bool resume) {

@@ -15,6 +15,8 @@ class LineLog {
   /// Makes the file, or goes on at its end. Where it holds lines its first must be `first`; a file
   /// that is there and not empty is taken up only with `resume`. Throws SystemError or ParseError.
   LineLog(const std::filesystem::path& path, const std::string& first, bool resume);
+  /// Writes to an open file, which stays open: `name` is for errors. Throws SystemError.
+  LineLog(int file, const std::filesystem::path& name, const std::string& first);
   ~LineLog();
   LineLog(const LineLog&) = delete;
   LineLog& operator=(const LineLog&) = delete;

@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include "../support/sanitized.h"
 #include "command.h"
@@ -331,9 +332,23 @@ TEST_F(Cli, DemoReachesItsGoal) {
 }
 
 TEST_F(Cli, DemoJudgesTheKernelsOfAnotherScheduler) {
-  const Answer run = touchstone_run("demo --epochs 1 --scheduler kernelize");
+  const std::string err = file("err");
+  const Answer run = touchstone_run("demo --epochs 1 --scheduler kernelize --json 2>" + err + " #");
   EXPECT_EQ(run.code, 1) << run.text;  // the goal is further off
-  EXPECT_THAT(run.text, HasSubstr("0 FAIL, 0 UNUSABLE"));
+  EXPECT_THAT(read_file(err), HasSubstr("0 FAIL, 0 UNUSABLE"));
+  const auto json = nlohmann::json::parse(run.text);
+  EXPECT_EQ(json["epochs"], 1);
+  EXPECT_LT(json["accuracy"], json["goal"]);
+  EXPECT_EQ(json["fail"], 0);
+  EXPECT_TRUE(json["reproducer"].is_null());
+  const std::int64_t judged = json["pass"].get<std::int64_t>() + json["weak"].get<std::int64_t>() +
+                              json["suspect"].get<std::int64_t>();
+  EXPECT_EQ(std::ssize(json["kernels"]), judged);
+  for (const auto& row : json["kernels"]) {
+    EXPECT_THAT(row["verdict"], testing::AnyOf("PASS", "WEAK", "SUSPECT")) << row;
+    EXPECT_GE(row["runs"], 1) << row;
+    EXPECT_GE(row["checked"], row["determined"]) << row;
+  }
   EXPECT_EQ(touchstone_run("demo --scheduler greedy").code, 2);
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include "command.h"
 #include "touchstone/base/file.h"
@@ -14,6 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
+using testing::StartsWith;
 
 class CliFuzz : public testing::Test {
  protected:
@@ -51,6 +53,37 @@ TEST_F(CliFuzz, AreasRunAndLogTheSameForAnyNumberOfJobs) {
   EXPECT_EQ(sorted_lines(read_file(file("1.jsonl"))), sorted_lines(read_file(file("3.jsonl"))));
   EXPECT_EQ(touchstone_run(what + "--log " + file("1.jsonl")).code, 2) << "it is there already";
   EXPECT_EQ(touchstone_run(what + "--resume --log " + file("1.jsonl")).code, 0);
+}
+
+TEST_F(CliFuzz, TheSummaryIsJsonToo) {
+  const std::string err = file("err");
+  const Answer run = touchstone_run(
+      "fuzz --area view,symbolic --cases 64 --seed 3 --jobs 1 --json 2>" + err + " #");
+  EXPECT_EQ(run.code, 0);
+  EXPECT_THAT(read_file(err), HasSubstr("view: 64 cases, 64 PASS"));
+  const auto json = nlohmann::json::parse(run.text);
+  EXPECT_EQ(json["seed"], 3);
+  EXPECT_EQ(json["ended_early"], false);
+  ASSERT_EQ(json["areas"].size(), 2);
+  for (const auto& area : json["areas"]) {
+    EXPECT_EQ(area["cases"], 64);
+    EXPECT_EQ(area["pass"].get<int>() + area["weak"].get<int>() + area["skipped"].get<int>(), 64);
+    EXPECT_TRUE(area["findings"].empty());
+  }
+  EXPECT_FALSE(json.contains("corpus"));
+  // A backend that answers wrongly, and a log on the same output: the summary is its last line.
+  const Answer bad = touchstone_run(
+      "fuzz --cases 3 --jobs 1 --json --log - --findings " + file("findings") + " --backend " +
+      script("while read q; do echo nonsense; done") + " 2>" + err + " #");
+  EXPECT_EQ(bad.code, 1) << bad.text;
+  EXPECT_THAT(bad.text, StartsWith(R"({"campaign":)"));
+  const std::size_t last = bad.text.rfind('\n', bad.text.size() - 2);
+  const auto summary = nlohmann::json::parse(bad.text.substr(last));
+  EXPECT_EQ(summary["areas"][0]["fail"], 3);
+  ASSERT_FALSE(summary["areas"][0]["findings"].empty());
+  EXPECT_NE(summary["areas"][0]["findings"][0]["relation"], "");
+  EXPECT_THAT(read_file(err), HasSubstr("again: touchstone fuzz"));
+  EXPECT_EQ(touchstone_run("fuzz --area view --json --case '3'").code, 2);
 }
 
 TEST_F(CliFuzz, OneCaseIsCheckedAndBadTextIsNamed) {

@@ -140,6 +140,35 @@ TEST_F(CliUsage, AFileNamedMinusIsStandardOutput) {
   EXPECT_THAT(touchstone_run("kernel 'exp2(x[2])' --out -").text, HasSubstr("EXP2"));
   const Answer bytes = touchstone_run("eval --op 'exp2(x[2])' --out - 2>/dev/null | wc -c #");
   EXPECT_EQ(bytes.text, "136\n");
+  // What is for people then goes to standard error.
+  const std::string fuzz = "fuzz --area view --cases 64 --jobs 1 ";
+  const Answer log = touchstone_run(fuzz + "--log - 2>/dev/null #");
+  EXPECT_THAT(log.text, StartsWith(R"({"campaign":{"areas":[{"batch")"));
+  EXPECT_THAT(log.text, HasSubstr(R"("passed":64)"));
+  EXPECT_THAT(log.text, Not(HasSubstr("64 PASS")));
+  EXPECT_THAT(touchstone_run(fuzz + "--log - 2>&1 >/dev/null #").text, HasSubstr("64 PASS"));
+  EXPECT_THAT(touchstone_run(fuzz + "--coverage - 2>/dev/null #").text,
+              StartsWith("<!doctype html>"));
+  EXPECT_THAT(touchstone_run(fuzz + "--coverage - --json").text,
+              HasSubstr("a file for one of them"));
+  const Answer certificate =
+      touchstone_run("certify sqrt f16 --from 0 --to 0 --out - 2>/dev/null #");
+  EXPECT_EQ(certificate.code, 0);
+  EXPECT_THAT(certificate.text, StartsWith("{"));
+  EXPECT_THAT(certificate.text, HasSubstr("\"sqrt\""));
+  EXPECT_THAT(certificate.text, Not(HasSubstr("inputs checked")));
+  const std::string judge = "judge --plugin " TOUCHSTONE_TEST_PLUGIN " --ops neg --dtypes i8 -n 4 ";
+  const Answer lines = touchstone_run(judge + "--log - 2>/dev/null #");
+  EXPECT_THAT(lines.text, StartsWith(R"({"touchstone_judge":)"));
+  EXPECT_THAT(lines.text, HasSubstr("\n{\"case\":\"neg-int8-"));
+  EXPECT_THAT(lines.text, Not(HasSubstr("under profile")));
+  const Answer league = touchstone_run("league" + judge.substr(5) + "--log - 2>/dev/null #");
+  EXPECT_THAT(league.text, StartsWith(R"({"touchstone_league":)"));
+  EXPECT_THAT(league.text, Not(HasSubstr("## ")));
+  for (const std::string& refused :
+       {judge + "--json --log -", judge + "--resume --log -", fuzz + "--resume --log -",
+        std::string("demo --json --reproducer -"), std::string("probe --op 'exp2(x[2])' --out -")})
+    EXPECT_EQ(touchstone_run(refused).code, 2) << refused;
   EXPECT_FALSE(std::filesystem::exists("-"));
 }
 
