@@ -14,7 +14,7 @@ import unittest
 SOURCE = sys.argv.pop(1)
 # What the script needs of every system.
 PLAIN = ("sh", "dirname", "id", "cat", "cksum", "xargs", "sort", "uniq", "cut", "nproc", "head", "grep", "env", "mkdir",
-         "sed", "printf")
+         "sed", "printf", "awk", "tr", "seq")
 TOOLS = ("c++", "cmake", "ninja", "git", "python3", "clang-format", "clang-tidy-19")
 
 
@@ -91,6 +91,32 @@ class Dev(unittest.TestCase):
         self.assertEqual(code, 1)
         self.assertIn("  missing  ninja", said)
         self.assertIn("  ok       c++", said)
+
+    def test_takes_turns_from_commit_to_commit(self):
+        self.debian("installed")
+        self.fakes(("ctest", "gcovr"))
+        self.fake("cmake", "mkdir -p build/clang build/tsan build/fuzz build/coverage")
+        turns = []
+        for commit in range(256, 261):
+            self.fake("git", f'case $1 in rev-parse) echo {commit:07x}deadbeef ;; *) seq -f %g.cpp 64 ;; esac')
+            open(self.log, "w").close()
+            code, said, log = self.dev("turn")
+            self.assertEqual(code, 0, said)
+            turns.append(said.split("in turn: ")[1].split()[0])
+            if turns[-1] == "lint":
+                self.assertEqual(log.split("build/clang ")[1].count(".cpp"), 4, log)  # a sixteenth of them
+            else:
+                self.assertIn(f"--build build/{turns[-1]}", log)
+        self.assertEqual(sorted(turns), ["clang", "coverage", "fuzz", "lint", "tsan"])
+
+    def test_takes_a_turn_by_name(self):
+        self.debian("installed")
+        self.fake("cmake", "mkdir -p build/tsan")
+        self.fake("ctest", "exit 3")
+        self.assertEqual(self.dev("turn", "tsan")[0], 3)
+        code, said, log = self.dev("turn", "nosuch")
+        self.assertEqual(code, 2)
+        self.assertIn("'nosuch' is not checked in turn; choose from: tsan", said)
 
     def test_format_fails_where_it_changed_a_file(self):
         self.debian("installed")
