@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <tuple>
 #include <unordered_set>
 
 #include "touchstone/ops/node_order.h"
@@ -68,6 +69,26 @@ std::optional<Packing> packing(const LazyOp& load, const LazyOp& reduce, std::si
   return rows < sizes.least_sharing ? std::nullopt : std::optional(Packing{first, lanes});
 }
 
+// The row axis next to the lanes along which a load of the lanes stays the same, and how many of
+// its elements form a block.
+std::optional<std::pair<std::size_t, std::int64_t>> block_of(
+    const LazyOpPtr& kernel, const std::vector<const LazyOp*>& loads, std::size_t axis,
+    const LayoutSizes& sizes) {
+  // By load: the axes along which it differs.
+  std::vector<std::vector<std::optional<sint>>> strides;
+  for (const LazyOp* load : loads) strides.push_back(real_strides(load->buffer().st));
+  for (std::size_t row = axis; row-- > 0;) {
+    const sint& size = kernel->shape()[row];
+    if (!size.is_int() || size.as_int() < 2) continue;
+    if (std::ranges::none_of(
+            strides, [&](const auto& s) { return s[axis] != sint(0) && s[row] == sint(0); }))
+      continue;
+    for (std::int64_t block = sizes.block_rows; block > 1; --block)
+      if (size.as_int() % block == 0) return std::pair(row, block);
+  }
+  return std::nullopt;
+}
+
 std::int64_t lane_count(std::int64_t size, std::int64_t most, std::int64_t vector) {
   if (size <= most) return size;
   const std::int64_t tiles = (size + most - 1) / most;
@@ -119,11 +140,13 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& s
   std::int64_t most = sizes.unit_lanes;
   std::size_t outer = 0;
   bool packed = false;
+  std::vector<const LazyOp*> loads;  // that are not below a reduce of a reduce
   for (const LazyOpPtr& reduce : reduces) {
     const std::vector<const LazyOp*> nodes = ordered_nodes(reduce);
     const auto inner = std::ranges::count_if(nodes, [](auto* n) { return is_reduce(n->op()); }) - 1;
     for (const LazyOp* node : nodes) {
       if (node->op() != Op::Load) continue;
+      if (inner == 0) loads.push_back(node);
       const auto tile = inner > 0 ? std::nullopt : packing(*node, *reduce, axis, sizes);
       most = std::min(most, tile ? tile->lanes : lanes_for(*node, axis, sizes));
       if (tile) outer = std::max(outer, tile->first);
@@ -131,7 +154,11 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& s
     }
   }
   const std::int64_t size = shape[axis].as_int();
-  return LanePlan{axis, size, lane_count(size, most, sizes.vector), packed ? outer : axis, packed};
+  const auto block = block_of(kernel, loads, axis, sizes);
+  if (block) most = std::min(most, sizes.block_lanes);
+  LanePlan plan{axis, size, lane_count(size, most, sizes.vector), packed ? outer : axis, packed};
+  if (block) std::tie(plan.block_axis, plan.block) = *block;
+  return plan;
 }
 
 }  // namespace touchstone::codegen

@@ -15,20 +15,22 @@ namespace touchstone::codegen {
 /// meets its terms in the same order, but the additions of different outputs need not wait for one
 /// another, and one loop over lanes is what a vector unit wants.
 struct LanePlan {
-  std::size_t axis = 0;    // of the output: the last with a size other than 1
-  std::int64_t size = 0;   // of that axis
-  std::int64_t lanes = 0;  // in [2, size]
-  std::size_t outer = 0;   // axes before it have their loops outside those over tiles
-  bool packed = false;     // the others have theirs inside, and share what a tile packs
+  std::size_t axis = 0;        // of the output: the last with a size other than 1
+  std::int64_t size = 0;       // of that axis
+  std::int64_t lanes = 0;      // in [2, size]
+  std::size_t outer = 0;       // axes before it have their loops outside those over tiles
+  bool packed = false;         // the others have theirs inside, and share what a tile packs
+  std::size_t block_axis = 0;  // of the output, before that of the lanes
+  std::int64_t block = 1;      // elements of it that reduce together; divides its size
   std::int64_t tiles() const { return (size + lanes - 1) / lanes; }
   /// The last tile overlaps the one before it, whose outputs it computes a second time.
   bool overlaps() const { return size % lanes != 0; }
 };
 
-/// The lanes of a kernel. A load that is better packed is where enough rows share it: a tile copies
-/// what it needs into an array of `packed_bytes` at most before the loops over those rows; nullopt
-/// where they would not pay: no reduce, or a short one, or too few outputs along the last axis, or
-/// symbolic sizes there.
+/// The lanes of a kernel; nullopt where they would not pay: no reduce, or a short one, or too few
+/// outputs along the last axis, or symbolic sizes there. A load that is better packed is where
+/// enough rows share it: a tile copies what it needs into an array of `packed_bytes` at most before
+/// the loops over those rows. Rows that share a load of the lanes reduce in blocks.
 std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes);
 
 /// Whether a copy would be quicker to read: neighbours along `axis` lie apart, or those along one

@@ -56,36 +56,41 @@ LinearKernel Linearizer::store() {
   return builder_.finish(first);
 }
 
-// Tile by tile along the last axis: all reduces, then the outputs. The rows that share what a tile
-// packs are inside its loop, and are shared out where no other loop is.
+// Tile by tile along the last axis, block by block of rows: all reduces, then the outputs. The rows
+// that share what a tile packs are inside its loop, and are shared out where no other loop is.
 LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
   Indices tile(kernel_->shape().size(), Node(0));
-  int first = open_output_loops(tile, 0, plan.outer);
+  int first = open_output_loops(tile, 0, plan.outer, &plan);
   const bool tiles_come_first = first == -1;
   const Node base = open_tiles(plan);
   // Two shares of the work must not write the same output.
   if (tiles_come_first && !plan.packed && plan.tiles() > 1 && !plan.overlaps())
     first = builder_.innermost_loop();
-  const int inner = open_output_loops(tile, plan.outer, plan.axis);
+  const int inner = open_output_loops(tile, plan.outer, plan.axis, &plan);
   if (first == -1) first = inner;
+  std::vector<Indices> rows(static_cast<std::size_t>(plan.block), tile);
+  for (std::size_t row = 1; row < rows.size(); ++row)
+    rows[row][plan.block_axis] = tile[plan.block_axis] + Node(static_cast<std::int64_t>(row));
   const std::vector<LazyOpPtr> reduces = reduces_in_lanes(kernel_, plan.axis);
-  std::vector<int> accumulators;
+  std::vector<std::vector<int>> accumulators;  // of each reduce and row
   for (const LazyOpPtr& reduce : reduces)
-    accumulators.push_back(reduces_nothing(*reduce) ? -1
-                                                    : reduce_in_lanes(*reduce, plan, tile, base));
-  const int at = open_lanes(plan, tile, base);
-  for (std::size_t i = 0; i < reduces.size(); ++i) {
-    const LazyOp& reduce = *reduces[i];
-    set_made(&reduce, at,
-             accumulators[i] == -1
-                 ? reduce_of_nothing(reduce)
-                 : cast(builder_.here({StepKind::LoadAcc,
-                                       reduce.reduce_arg().accumulator,
-                                       {accumulators[i], builder_.innermost_loop()},
-                                       {}}),
-                        reduce.dtype()));
+    accumulators.push_back(reduces_nothing(*reduce) ? std::vector<int>(rows.size(), -1)
+                                                    : reduce_in_lanes(*reduce, plan, rows, base));
+  const std::vector<int> at = open_lanes(plan, rows, base);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (std::size_t i = 0; i < reduces.size(); ++i) {
+      const LazyOp& reduce = *reduces[i];
+      const int accumulator = accumulators[i][row];
+      set_made(&reduce, at[row],
+               accumulator == -1 ? reduce_of_nothing(reduce)
+                                 : cast(builder_.here({StepKind::LoadAcc,
+                                                       reduce.reduce_arg().accumulator,
+                                                       {accumulator, builder_.innermost_loop()},
+                                                       {}}),
+                                        reduce.dtype()));
+    }
+    write(at[row]);
   }
-  write(at);
   while (builder_.inside_loop()) builder_.close_loop();
   return builder_.finish(first);
 }
@@ -101,15 +106,26 @@ void Linearizer::write(int indices) {
                  {}});
 }
 
-// Loops over axes [from, to) of the output; gives the outermost, -1 where there is none.
-int Linearizer::open_output_loops(Indices& indices, std::size_t from, std::size_t to) {
+// Loops over axes [from, to) of the output; gives the outermost, -1 where there is none. Where the
+// plan has blocks, to the first row of each.
+int Linearizer::open_output_loops(Indices& indices, std::size_t from, std::size_t to,
+                                  const LanePlan* plan) {
   int first = -1;
   for (std::size_t axis = from; axis < to; ++axis) {
-    if (kernel_->shape()[axis] == sint(1)) continue;
-    const int counter = open_loop(kernel_->shape()[axis], "i", indices[axis]);
+    const sint size = loop_size(axis, plan);
+    if (size == sint(1)) continue;
+    const int counter = open_loop(size, "i", indices[axis]);
+    if (size != kernel_->shape()[axis]) indices[axis] = indices[axis] * Node(plan->block);
     if (first == -1) first = counter;
   }
   return first;
+}
+
+sint Linearizer::loop_size(std::size_t axis, const LanePlan* plan) const {
+  const sint& size = kernel_->shape()[axis];
+  return plan != nullptr && plan->block > 1 && axis == plan->block_axis
+             ? size.as_int() / plan->block
+             : size;
 }
 
 // Opens a loop over an axis and gives its counter; `index` becomes the variable that counts.
@@ -142,36 +158,48 @@ Node Linearizer::open_tiles(const LanePlan& plan) {
   return symbolic::variable(name, 0, last);
 }
 
-// A loop over the lanes of a tile; gives the set of indices inside it.
-int Linearizer::open_lanes(const LanePlan& plan, const Indices& tile, Node base) {
-  Indices indices = tile;
+// A loop over the lanes of a tile; gives the set of indices inside it of each row of a block.
+std::vector<int> Linearizer::open_lanes(const LanePlan& plan, const std::vector<Indices>& rows,
+                                        Node base) {
   Node lane;
   open_loop(plan.lanes, "l", lane);
-  indices[plan.axis] = base + lane;
-  return add_indices(std::move(indices));
+  std::vector<int> sets;
+  for (Indices indices : rows) {
+    indices[plan.axis] = base + lane;
+    sets.push_back(add_indices(std::move(indices)));
+  }
+  return sets;
 }
 
-// The accumulator of a reduce with a lane for each output of the tile.
-int Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, const Indices& tile,
-                                Node base) {
+// The accumulators of a reduce, one a row of the block, with a lane for each output of the tile.
+std::vector<int> Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan,
+                                             const std::vector<Indices>& rows, Node base) {
   const DType type = reduce.reduce_arg().accumulator;
-  const int accumulator = define_accumulator(reduce, static_cast<int>(plan.lanes));
-  const auto [loops, indices] = open_reduce_loops(reduce, tile);
-  const int inner = open_lanes(plan, indices, base);
+  std::vector<int> accumulators;
+  for (std::size_t row = 0; row < rows.size(); ++row)
+    accumulators.push_back(define_accumulator(reduce, static_cast<int>(plan.lanes)));
+  const auto [loops, indices] = open_reduce_loops(reduce, rows[0]);
+  std::vector<Indices> terms(rows.size(), indices);
+  for (std::size_t row = 1; row < rows.size(); ++row)
+    terms[row][plan.block_axis] = rows[row][plan.block_axis];
+  const std::vector<int> inner = open_lanes(plan, terms, base);
   const int lane = builder_.innermost_loop();
   if (options_.stages) stage_parts(reduce, plan, builder_.open_loops() - 1 - loops, inner, base);
-  const int term = evaluate(reduce.src()[0].get(), inner);
-  const int before = builder_.here({StepKind::LoadAcc, type, {accumulator, lane}, {}});
-  const int after = reduced(reduce, before, term);
-  builder_.here({StepKind::Assign, type, {accumulator, after, lane}, {}});
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const int term = evaluate(reduce.src()[0].get(), inner[row]);
+    const int before = builder_.here({StepKind::LoadAcc, type, {accumulators[row], lane}, {}});
+    const int after = reduced(reduce, before, term);
+    builder_.here({StepKind::Assign, type, {accumulators[row], after, lane}, {}});
+  }
   for (int i = 0; i < loops + 1; ++i) builder_.close_loop();
-  return accumulator;
+  return accumulators;
 }
 
 // Computes ahead what the lanes or the rows share of the terms of `reduce`. `first_reduced`: loops
-// outside those of the reduce; `inner`: indices inside all.
+// outside those of the reduce; `inner`: indices inside all, of each row of a block.
 void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
-                             [[maybe_unused]] int first_reduced, int inner, Node base) {
+                             [[maybe_unused]] int first_reduced, const std::vector<int>& inner,
+                             Node base) {
   const LazyOpPtr& term = reduce.src()[0];
   if (term->src().empty()) return;
   TermLoops loops;
@@ -179,11 +207,12 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
   loops.lane_axis = plan.axis;
   loops.axis = plan.size;
   loops.lanes = plan.lanes;
+  loops.block = plan.block;
   loops.packed = plan.packed;
   if (plan.packed) loops.far_axes = reduce.reduce_arg().axes;
   for (std::size_t axis = 0; axis < plan.axis; ++axis) {
     if (axis == plan.outer) loops.outer = loops.rows.size();
-    if (kernel_->shape()[axis] != sint(1)) loops.rows.push_back(kernel_->shape()[axis]);
+    if (const sint size = loop_size(axis, &plan); size != sint(1)) loops.rows.push_back(size);
   }
   if (plan.outer == plan.axis) loops.outer = loops.rows.size();
   assert(static_cast<int>(loops.first_reduced()) == first_reduced);
@@ -194,7 +223,7 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
   for (const std::size_t axis : axes) loops.reduced.push_back(term->shape()[axis]);
   axes.push_back(plan.axis);
   const auto dependence = [&](const ShapeTracker& st) {
-    const IndexExpr at = address(st, inner);
+    const IndexExpr at = address(st, inner[0]);
     std::uint64_t on = 0;
     for (const Node& expr : {at.index, at.valid})
       for (const Node& variable : symbolic::variables(expr))
@@ -202,8 +231,31 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
           on |= std::uint64_t{1} << (depth - 1);
     return on;
   };
-  for (const Stage& part : plan_stages(term, loops, dependence, room_))
-    stage(part, loops, axes, inner, base);
+  LayoutSizes room = room_;
+  room.staged_bytes /= plan.block;  // for one row of the block
+  const std::vector<Stage> stages = plan_stages(term, loops, dependence, room);
+  room_.staged_bytes = room.staged_bytes * plan.block;
+  room_.packed_bytes = room.packed_bytes;
+  for (const Stage& part : stages) {
+    stage(part, loops, axes, inner[0], base);
+    for (std::size_t row = 1; row < inner.size(); ++row)
+      if (is_same(*part.node, inner[0], inner[row]))
+        set_made(part.node, inner[row], made(part.node, inner[0]));
+      else
+        stage(part, loops, axes, inner[row], base);
+  }
+}
+
+// Whether all that is loaded for `node` is the same at both sets of indices.
+bool Linearizer::is_same(const LazyOp& node, int indices, int other) {
+  const auto differs = [&](const ShapeTracker& st) {
+    const IndexExpr a = address(st, indices), b = address(st, other);
+    return a.index != b.index || a.valid != b.valid;
+  };
+  return std::ranges::none_of(ordered_nodes(LazyOpPtr(LazyOpPtr(), &node)), [&](const LazyOp* n) {
+    return (n->op() == Op::Load && differs(n->buffer().st)) ||
+           (n->op() == Op::Const && differs(n->constant().st));
+  });
 }
 
 // `axes`: of the loops of the reduce, then of the lanes.

@@ -13,6 +13,8 @@ struct LayoutSizes {
   std::int64_t vector = 8;             // lane counts are multiples of it
   std::int64_t unit_lanes = 64;        // where neighbours lie side by side: whole vectors
   std::int64_t other_lanes = 32;       // elsewhere: what all of them use is made once
+  std::int64_t block_rows = 4;         // that reduce together where they share a load
+  std::int64_t block_lanes = 16;       // each of them: accumulators of all stay in registers
   std::int64_t least_staged = 8;       // elements of an array
   std::int64_t least_reuse = 4;        // rows that share an array with a lane in its index
   std::int64_t least_packed = 16;      // lanes for which a tile is packed
@@ -29,6 +31,8 @@ inline constexpr LayoutSizes kTinySizes{.least_axis = 2,
                                         .vector = 2,
                                         .unit_lanes = 4,
                                         .other_lanes = 4,
+                                        .block_rows = 3,
+                                        .block_lanes = 2,
                                         .least_staged = 1,
                                         .least_reuse = 2,
                                         .least_packed = 2,

@@ -42,16 +42,20 @@ class Linearizer {
   LinearKernel store();
   LinearKernel store_in_lanes(const LanePlan& plan);
   void write(int indices);
-  int open_output_loops(Indices& indices, std::size_t from, std::size_t to);
+  int open_output_loops(Indices& indices, std::size_t from, std::size_t to,
+                        const LanePlan* plan = nullptr);
+  sint loop_size(std::size_t axis, const LanePlan* plan) const;
   int open_loop(const sint& size, const char* prefix, symbolic::Node& index);
   symbolic::Node open_tiles(const LanePlan& plan);
-  int reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan, const Indices& tile,
-                      symbolic::Node base);
-  void stage_parts(const LazyOp& reduce, const LanePlan& plan, int first_reduced, int inner,
-                   symbolic::Node base);
+  std::vector<int> reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan,
+                                   const std::vector<Indices>& rows, symbolic::Node base);
+  void stage_parts(const LazyOp& reduce, const LanePlan& plan, int first_reduced,
+                   const std::vector<int>& inner, symbolic::Node base);
+  bool is_same(const LazyOp& node, int indices, int other);
   void stage(const Stage& part, const TermLoops& loops, const std::vector<std::size_t>& axes,
              int inner, symbolic::Node base);
-  int open_lanes(const LanePlan& plan, const Indices& tile, symbolic::Node base);
+  std::vector<int> open_lanes(const LanePlan& plan, const std::vector<Indices>& rows,
+                              symbolic::Node base);
   int evaluate(const LazyOp* root, int indices);
   void enter(std::vector<Visit>& stack);
   int define_accumulator(const LazyOp& reduce, StepArg lanes);

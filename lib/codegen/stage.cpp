@@ -121,11 +121,12 @@ class Planner {
     return stage.elements >= sizes_.least_staged && stage.elements <= bytes / bytes_of(node);
   }
 
+  // One block reads as if it was one row.
   std::int64_t rows_that_share(const Stage& stage) const {
     std::int64_t rows = 1;
     for (std::size_t i = stage.rows; i < loops_.rows.size(); ++i)
       rows = std::min(rows * loops_.rows[i].min().value_or(1), sizes_.least_reuse);
-    return rows;
+    return rows == 1 ? 1 : rows * loops_.block;
   }
 
   const TermLoops& loops_;

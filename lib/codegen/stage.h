@@ -21,6 +21,7 @@ struct TermLoops {
   std::vector<int> far_axes;  // of the views: those of the reduce where tiles are packed
   std::int64_t axis = 0;      // its size, all tiles together
   std::int64_t lanes = 0;     // of a tile
+  std::int64_t block = 1;     // rows inside all of these
 
   std::size_t row(std::size_t i) const { return i + (tiled && i >= outer ? 1 : 0); }
   std::size_t first_reduced() const { return rows.size() + (tiled ? 1 : 0); }

@@ -68,6 +68,12 @@ std::vector<Product> products(std::int64_t batch, std::int64_t rows, std::int64_
           {batch, rows, columns, terms, {0, 1, 1000}, 0, true}};
 }
 
+// Rows alone, or blocks of them.
+LayoutSizes in_blocks_of(std::int64_t rows, LayoutSizes sizes = {}) {
+  sizes.block_rows = rows;
+  return sizes;
+}
+
 ClangOptions laid_out(const LayoutSizes& sizes, int threads) {
   ClangOptions options = ClangOptions::from_environment();
   options.codegen.sizes = sizes;
@@ -98,14 +104,16 @@ TEST(PackedTiles, HoldTheRightElementsAtTheSizesOfUse) {
   for (const Product& p : products(1, 8, 130, 300))
     EXPECT_EQ(packs(p), p.strides[2] != 130)
         << str(p.kernel());                            // columns of upright ones are near
-  expect_products(*device, products(1, 8, 130, 300));  // the third tile overlaps the second
+  expect_products(*device, products(1, 8, 130, 300));  // the last tile overlaps the one before
   expect_products(*device, products(3, 9, 128, 65));
 }
 
 TEST(PackedTiles, HoldTheRightElementsAtTinySizes) {
   const TestDevice device(laid_out(kTinySizes, 4));
-  expect_products(*device, products(1, 5, 11, 7));
+  expect_products(*device, products(1, 6, 11, 7));
   expect_products(*device, products(2, 2, 4, 3));
+  const TestDevice without_blocks(laid_out(in_blocks_of(1, kTinySizes), 4));
+  expect_products(*without_blocks, products(1, 5, 11, 7));
 }
 
 TEST(PackedTiles, StandWhereRowsShareThem) {

@@ -184,17 +184,23 @@ LazyOpPtr product(std::int64_t m, std::int64_t n, std::int64_t k) {
   return stored_kernel(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, scaled, y), {2}));
 }
 
+CodegenOptions without_blocks(bool stages = true) {
+  CodegenOptions options{true, true, stages};
+  options.sizes.block_rows = 1;
+  return options;
+}
+
 TEST(Stages, WhatLanesShareIsComputedOnceARow) {
-  const std::string text = body(product(3, 16, 32));
+  const std::string text = body(product(3, 16, 32), without_blocks());
   EXPECT_EQ(count(text, "f32 stage"), 1) << text;
   EXPECT_TRUE(has(text, "[32];")) << text;
   EXPECT_LT(text.find("max_f32"), text.find("i64 r1")) << text;
-  EXPECT_FALSE(has(body(product(3, 16, 32), {true, true, false}), "stage"));
-  EXPECT_FALSE(has(body(product(3, 16, 7)), "stage"));  // less than a vector
+  EXPECT_FALSE(has(body(product(3, 16, 32), without_blocks(false)), "stage"));
+  EXPECT_FALSE(has(body(product(3, 16, 7), without_blocks()), "stage"));  // less than a vector
 }
 
 TEST(Stages, WhatRowsShareIsTurnedForTheLanesBeforeThem) {
-  const std::string text = body(product(4, 16, 32));
+  const std::string text = body(product(4, 16, 32), without_blocks());
   EXPECT_EQ(count(text, "f32 stage"), 2) << text;
   EXPECT_TRUE(has(text, "[512];")) << text;
   EXPECT_LT(text.find("[512];"), text.find("split_at")) << text;
@@ -209,14 +215,37 @@ TEST(Stages, WhatATileSharesIsNotThatOfAnother) {
   const auto twice = LazyOp::binary(Op::Add, y, y);
   const auto kernel =
       stored_kernel(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, twice, x), {1}));
-  EXPECT_TRUE(has(body(kernel), "f32 stage")) << body(kernel);
-  EXPECT_TRUE(has(body(kernel), "[4096];")) << body(kernel);  // for the whole axis
+  EXPECT_TRUE(has(body(kernel, without_blocks()), "f32 stage")) << body(kernel, without_blocks());
+  EXPECT_TRUE(has(body(kernel, without_blocks()), "[4096];"))
+      << body(kernel, without_blocks());  // for the whole axis
+}
+
+// Four rows of x[m, k] times y[k, n], each with accumulators of its own, share every load of y.
+TEST(Blocks, RowsThatShareALoadReduceTogether) {
+  const auto text_of = [](std::int64_t m, const LayoutSizes& sizes = {}) {
+    const auto x = load(1, dense_view({m, 1, 9}).expand({m, 32, 9}));
+    const auto y = load(2, ShapeTracker({View::strided({m, 32, 9}, {0, 1, 32}, 0)}));
+    return body(stored_kernel(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, x, y), {2})),
+                {.sizes = sizes});
+  };
+  const auto rows = [&](const std::string& text) { return count(text, "= b1["); };
+  for (const std::int64_t m : {4, 8, 12}) EXPECT_EQ(rows(text_of(m)), 4) << text_of(m);
+  EXPECT_EQ(rows(text_of(9)), 3);
+  EXPECT_EQ(rows(text_of(10)), 2);
+  EXPECT_EQ(rows(text_of(7)), 1);
+  EXPECT_EQ(rows(text_of(1)), 1);
+  EXPECT_EQ(rows(text_of(8, {.block_rows = 1})), 1);
+  const std::string text = text_of(8);
+  EXPECT_EQ(count(text, "= b2["), 1) << text;
+  EXPECT_EQ(count(text, "[16];"), 4) << text;
+  EXPECT_TRUE(has(text, "split_at(2, part, parts)")) << text;
 }
 
 TEST(Stages, TakeNoMoreThanTheirShareOfTheCache) {
-  EXPECT_EQ(count(body(product(8, 64, 90)), "f32 stage"), 2);
-  EXPECT_EQ(count(body(product(8, 64, 96)), "f32 stage"), 1);  // 24576 for the one alone
-  EXPECT_EQ(count(body(product(8, 64, 9000)), "f32 stage"), 0);
+  EXPECT_EQ(count(body(product(8, 64, 90), without_blocks()), "f32 stage"), 2);
+  EXPECT_EQ(count(body(product(8, 64, 96), without_blocks()), "f32 stage"),
+            1);  // 24576 for the one alone
+  EXPECT_EQ(count(body(product(8, 64, 9000), without_blocks()), "f32 stage"), 0);
 }
 
 TEST(Stages, StayInLoopsThatMayNotRun) {
