@@ -10,15 +10,17 @@
 namespace touchstone {
 namespace {
 
-enum class Format { Npy, Npz, Safetensors };
+enum class Format { Npy, Npz, Safetensors, Torch };
 
 Format format_of(const std::filesystem::path& path) {
   const std::string extension = path.extension().string();
   if (extension == ".npy") return Format::Npy;
   if (extension == ".npz") return Format::Npz;
   if (extension == ".safetensors") return Format::Safetensors;
-  throw ParseError(
-      fmt::format("'{}' is no file of arrays; .npy, .npz and .safetensors are", path.string()));
+  if (extension == ".pt" || extension == ".pth") return Format::Torch;
+  throw ParseError(fmt::format(
+      "'{}' is no file of arrays; .npy, .npz and .safetensors are, and PyTorch's .pt and .pth",
+      path.string()));
 }
 
 // The first of them: a file may hold many.
@@ -83,6 +85,9 @@ ArrayFile::ArrayFile(const std::filesystem::path& path) {
     case Format::Safetensors:
       reader_ = safetensors_reader(std::move(file), path.string());
       break;
+    case Format::Torch:
+      reader_ = torch_reader(std::move(file), path.string());
+      break;
   }
 }
 ArrayFile::~ArrayFile() = default;
@@ -117,6 +122,11 @@ void write_array_file(const std::filesystem::path& path, std::span<const NamedAr
     case Format::Safetensors:
       require_names(arrays, path.string());
       return write_file_atomically(path, safetensors_bytes(arrays));
+    case Format::Torch:
+      throw ParseError(
+          fmt::format("'{}': PyTorch's files are read, not written; write a "
+                      ".safetensors, which PyTorch reads",
+                      path.string()));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -22,8 +23,8 @@ struct NamedArray {
 /// how many of them, from the first, are wanted. Throws to refuse it.
 using Wanted = std::function<std::int64_t(const ArrayLayout&)>;
 
-/// A file of arrays, by its extension: .npy, .npz, .safetensors. Only what tells names, types and
-/// shapes is read before an array is asked for; it may be at most 16 MiB.
+/// A file of arrays, by its extension: .npy, .npz, .safetensors, .pt and .pth (PyTorch). Only what
+/// tells names, types and shapes is read before an array is asked for; it may be at most 16 MiB.
 class ArrayFile {
  public:
   /// Throws SystemError for the file, ParseError for its content or its name.
@@ -49,9 +50,9 @@ class ArrayFile {
 /// All arrays of a file, in its order. Throws as ArrayFile.
 std::vector<NamedArray> read_array_file(const std::filesystem::path& path);
 
-/// Writes the whole file or none of it; by the extension, as above. A .npy takes one array, whose
-/// name is not kept. Throws ParseError for the extension, the count, a name that is empty or
-/// double.
+/// Writes the whole file or none of it; by the extension, as above but for PyTorch's. A .npy takes
+/// one array, whose name is not kept. Throws ParseError for the extension, the count, a name that
+/// is empty or double.
 void write_array_file(const std::filesystem::path& path, std::span<const NamedArray> arrays);
 
 /// One array: of "FILE" where the file holds one, of "FILE:NAME" the one of that name. Throws
@@ -72,6 +73,20 @@ std::string npz_bytes(std::span<const NamedArray> arrays);
 std::vector<NamedArray> parse_safetensors(std::string_view bytes, const std::string& where);
 /// In the order of the file.
 std::vector<ArrayLayout> safetensors_layout(std::string_view bytes, const std::string& where);
-std::string safetensors_bytes(std::span<const NamedArray> arrays);
+/// Notes beside the arrays, in no order that counts: "format": "pt", say.
+using Metadata = std::map<std::string, std::string>;
+std::string safetensors_bytes(std::span<const NamedArray> arrays, const Metadata& metadata = {});
+/// Of the header; empty where there is none. Throws as parse_safetensors, for the whole header.
+Metadata safetensors_metadata(std::string_view bytes, const std::string& where);
+
+/// What torch.save of PyTorch 1.6 and later writes of tensors, and of dictionaries and lists of
+/// them, whose keys and positions make names: {"model": {"weight": t}} has "model.weight"; a tensor
+/// alone has no name. Other values are left out. Throws ParseError that begins with `where`: no
+/// archive; a pickle that is cut, names or calls anything else than tensors need, or whose
+/// containers hold themselves; tensors outside their storage, with more elements than it, or with
+/// more than 16 times the bytes of all; types that are not ours.
+std::vector<NamedArray> parse_torch(std::string_view bytes, const std::string& where);
+/// The same of a file, of any name. Throws SystemError, too.
+std::vector<NamedArray> read_torch_file(const std::filesystem::path& path);
 
 }  // namespace touchstone

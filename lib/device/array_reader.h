@@ -47,4 +47,7 @@ std::unique_ptr<ArrayFile::Reader> npz_reader(std::unique_ptr<ByteSource> bytes,
 std::unique_ptr<ArrayFile::Reader> safetensors_reader(std::unique_ptr<ByteSource> bytes,
                                                       const std::string& where);
 
+std::unique_ptr<ArrayFile::Reader> torch_reader(std::unique_ptr<ByteSource> bytes,
+                                                const std::string& where);
+
 }  // namespace touchstone

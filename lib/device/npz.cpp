@@ -1,282 +1,60 @@
 #include <algorithm>
-#include <exception>
-#include <mutex>
-#include <set>
 #include <utility>
 
-#include <zip.h>
-
 #include "touchstone/base/error.h"
-#include "touchstone/base/visible.h"
 #include "touchstone/device/array_reader.h"
+#include "touchstone/device/zip_archive.h"
 
-// A .npz is a zip archive of .npy files, which libzip reads and writes. What it says of a member is
-// not believed before it is checked: neither its size nor that it has bytes of its own.
+// A .npz is a zip archive of .npy files.
 
 namespace touchstone {
 namespace {
 
-// The end of a directory, without which nothing is an archive; to libzip an empty file is one.
-constexpr std::uint64_t kEndSize = 22;
-// 1 January 1980, so that equal arrays give equal files.
-constexpr zip_uint16_t kTime = 0, kDate = 0x21;
+constexpr std::string_view kEnding = ".npy";
 
-[[noreturn]] void bad_zip(const std::string& where, const std::string& why) {
-  throw ParseError(fmt::format("'{}' is not a usable .npz file: {}", where, why));
+HostArray npz_array(ZipArchive& archive, std::size_t i, const std::string& path,
+                    const Wanted& wanted) {
+  ZipArchive::Member member(archive, i);
+  const std::string where = fmt::format("{}:{}", path, archive.names()[i]);
+  std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(member.size(), kNpyHead)),
+                   '\0');
+  member.read(head);
+  ArrayLayout at = npy_header(head, member.size(), where);
+  const std::size_t offset = at.offset, count = wanted_of(at, wanted);
+  HostArray made{at.dtype, std::move(at.shape), std::string(count, '\0')};
+  const std::size_t begun = std::min(count, head.size() - offset);
+  std::copy_n(head.begin() + static_cast<std::ptrdiff_t>(offset), begun, made.bytes.begin());
+  member.read(std::span(made.bytes).subspan(begun));
+  // A checksum is of the whole member, and looked at where it ends.
+  if (offset + count == member.size()) member.end();
+  require_npy_bools(made.dtype, made.bytes, where);
+  return made;
 }
 
-class ZipError {
- public:
-  ZipError() { ::zip_error_init(&error_); }
-  ~ZipError() { ::zip_error_fini(&error_); }
-  ZipError(const ZipError&) = delete;
-  ZipError& operator=(const ZipError&) = delete;
-
-  zip_error_t* get() { return &error_; }
-
- private:
-  zip_error_t error_{};
-};
-
-std::string reason(zip_error_t* error) {
-  switch (::zip_error_code_zip(error)) {
-    case ZIP_ER_NOZIP:
-      return "it is no zip archive, or its end or directory is damaged";
-    case ZIP_ER_INCONS:
-      return "its directory does not agree with its members";
-    case ZIP_ER_CRC:
-      return "the checksum is wrong";
-    default:
-      return ::zip_error_strerror(error);
+std::vector<std::string> names_of(const ZipArchive& archive) {
+  std::vector<std::string> names;
+  for (const std::string& name : archive.names()) {
+    if (!name.ends_with(kEnding)) archive.bad(fmt::format("its member '{}' is no .npy", name));
+    names.push_back(name.substr(0, name.size() - kEnding.size()));
   }
+  return names;
 }
-
-// Bytes as libzip asks for them. An exception waits until libzip has returned.
-class ZipBytes {
- public:
-  explicit ZipBytes(const ByteSource& bytes) : bytes_(bytes) {}
-
-  // Lives no longer than this.
-  zip_source_t* source() {
-    zip_source_t* const made = ::zip_source_function_create(answer, this, error_.get());
-    if (made == nullptr) throw SystemError("libzip: " + reason(error_.get()));
-    return made;
-  }
-  // How many may be read from now on.
-  void limit(std::uint64_t most) { left_ = most; }
-  bool spent() const { return spent_; }
-  void rethrow() {
-    if (thrown_) std::rethrow_exception(std::exchange(thrown_, nullptr));
-  }
-
- private:
-  static zip_int64_t answer(void* self, void* data, zip_uint64_t size, zip_source_cmd_t command) {
-    return static_cast<ZipBytes*>(self)->answer(data, size, command);
-  }
-
-  zip_int64_t answer(void* data, zip_uint64_t size, zip_source_cmd_t command) {
-    switch (command) {
-      case ZIP_SOURCE_OPEN:
-        at_ = 0;
-        return 0;
-      case ZIP_SOURCE_READ:
-        return read(static_cast<char*>(data), size);
-      case ZIP_SOURCE_STAT: {
-        auto* const facts = static_cast<zip_stat_t*>(data);
-        ::zip_stat_init(facts);
-        facts->size = bytes_.size();
-        facts->valid |= ZIP_STAT_SIZE;
-        return sizeof(zip_stat_t);
-      }
-      case ZIP_SOURCE_SEEK: {
-        const zip_int64_t to =
-            ::zip_source_seek_compute_offset(at_, bytes_.size(), data, size, error_.get());
-        if (to < 0) return -1;
-        at_ = static_cast<std::uint64_t>(to);
-        return 0;
-      }
-      case ZIP_SOURCE_TELL:
-        return static_cast<zip_int64_t>(at_);
-      case ZIP_SOURCE_ERROR:
-        return ::zip_error_to_data(error_.get(), data, size);
-      case ZIP_SOURCE_CLOSE:
-      case ZIP_SOURCE_FREE:
-        return 0;
-      case ZIP_SOURCE_SUPPORTS:
-        return ::zip_source_make_command_bitmap(ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE,
-                                                ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR, ZIP_SOURCE_FREE,
-                                                ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, -1);
-      default:
-        return failed(ZIP_ER_OPNOTSUPP);
-    }
-  }
-
-  zip_int64_t read(char* to, std::uint64_t size) {
-    const std::uint64_t count = std::min(size, bytes_.size() - at_);
-    if (count > left_) {
-      spent_ = true;
-      return failed(ZIP_ER_READ);
-    }
-    left_ -= count;
-    try {
-      bytes_.read(at_, std::span(to, static_cast<std::size_t>(count)));
-    } catch (...) {
-      thrown_ = std::current_exception();
-      return failed(ZIP_ER_READ);
-    }
-    at_ += count;
-    return static_cast<zip_int64_t>(count);
-  }
-
-  zip_int64_t failed(int why) {
-    ::zip_error_set(error_.get(), why, 0);
-    return -1;
-  }
-
-  const ByteSource& bytes_;
-  std::uint64_t at_ = 0, left_ = UINT64_MAX;
-  bool spent_ = false;
-  std::exception_ptr thrown_;
-  ZipError error_;
-};
-
-using Zip = std::unique_ptr<zip_t, decltype(&::zip_discard)>;
-using ZipFile = std::unique_ptr<zip_file_t, decltype(&::zip_fclose)>;
-
-// ---- in ------------------------------------------------------------------------------------
-
-class Archive {
- public:
-  Archive(const ByteSource& bytes, std::string where)
-      : where_(std::move(where)), size_(bytes.size()), bytes_(bytes) {
-    open();
-    look_at_members();
-  }
-
-  const std::vector<std::string>& names() const { return names_; }
-
-  // One caller at a time reads; others wait.
-  HostArray array(std::size_t i, const Wanted& wanted) {
-    const std::scoped_lock lock(mutex_);
-    zip_stat_t m;
-    require(::zip_stat_index(zip_.get(), i, ZIP_FL_ENC_RAW, &m) == 0);
-    require_possible(m);
-    const ZipFile file(::zip_fopen_index(zip_.get(), i, 0), ::zip_fclose);
-    require(file != nullptr);
-    const std::string where = fmt::format("{}:{}", where_, m.name);
-    std::string head(static_cast<std::size_t>(std::min<std::uint64_t>(m.size, kNpyHead)), '\0');
-    read(file, m, head);
-    ArrayLayout at = npy_header(head, m.size, where);
-    const std::size_t offset = at.offset, count = wanted_of(at, wanted);
-    HostArray made{at.dtype, std::move(at.shape), std::string(count, '\0')};
-    const std::size_t begun = std::min(count, head.size() - offset);
-    std::copy_n(head.begin() + static_cast<std::ptrdiff_t>(offset), begun, made.bytes.begin());
-    read(file, m, std::span(made.bytes).subspan(begun));
-    // A checksum is of the whole member, and looked at where it ends.
-    if (offset + count == m.size && read_some(file, m, {head.data(), 1}) != 0) wrong_size(m);
-    require_npy_bools(made.dtype, made.bytes, where);
-    return made;
-  }
-
- private:
-  void open() {
-    if (size_ < kEndSize) bad_zip(where_, "it is no zip archive");
-    bytes_.limit(kMostDirectory);
-    ZipError error;
-    zip_source_t* const source = bytes_.source();
-    zip_.reset(::zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, error.get()));
-    if (!zip_) ::zip_source_free(source);
-    bytes_.rethrow();
-    if (bytes_.spent())
-      bad_zip(where_, fmt::format("what it says of its members has more than the {} bytes that "
-                                  "are read",
-                                  kMostDirectory));
-    if (!zip_) bad_zip(where_, reason(error.get()));
-    bytes_.limit(UINT64_MAX);
-  }
-
-  void look_at_members() {
-    const auto count = static_cast<std::uint64_t>(::zip_get_num_entries(zip_.get(), 0));
-    std::set<std::string_view> seen;
-    std::uint64_t held = 0;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      zip_stat_t m;
-      require(::zip_stat_index(zip_.get(), i, ZIP_FL_ENC_RAW, &m) == 0);
-      const std::string_view name = m.name;
-      if (!seen.insert(name).second) bad_zip(where_, fmt::format("it has two members '{}'", name));
-      if (!name.ends_with(".npy")) bad_zip(where_, fmt::format("its member '{}' is no .npy", name));
-      names_.emplace_back(name.substr(0, name.size() - 4));
-      // Members that share bytes could unpack to any size.
-      held += std::min(m.comp_size, size_ + 1);
-      if (held > size_) bad_zip(where_, "its members lie outside the file, or share bytes");
-    }
-  }
-
-  // What is said of a member could be so.
-  void require_possible(const zip_stat_t& m) const {
-    // Deflate makes nothing smaller than by 1,032.
-    constexpr std::uint64_t kMostRatio = 1032;
-    if (m.encryption_method != ZIP_EM_NONE)
-      bad_zip(where_, fmt::format("its member '{}' is encrypted", m.name));
-    if (m.comp_method != ZIP_CM_STORE && m.comp_method != ZIP_CM_DEFLATE)
-      bad_zip(where_,
-              fmt::format("'{}' is packed by method {}; 0 and 8 are read", m.name, m.comp_method));
-    if (m.comp_method == ZIP_CM_STORE && m.comp_size != m.size)
-      bad_zip(where_, fmt::format("the sizes of '{}' disagree", m.name));
-    if (m.size / kMostRatio > m.comp_size + 1)
-      bad_zip(where_, fmt::format("'{}' claims more than its bytes can hold", m.name));
-  }
-
-  [[noreturn]] void wrong_size(const zip_stat_t& m) const {
-    bad_zip(where_, fmt::format("'{}' does not unpack to {} bytes", m.name, m.size));
-  }
-
-  // The next bytes of a member: as many as there are, where it ends earlier.
-  std::size_t read_some(const ZipFile& file, const zip_stat_t& m, std::span<char> to) {
-    std::size_t made = 0;
-    while (made < to.size()) {
-      const zip_int64_t n = ::zip_fread(file.get(), to.data() + made, to.size() - made);
-      bytes_.rethrow();
-      if (n < 0)
-        bad_zip(where_, fmt::format("'{}': {}", m.name, reason(::zip_file_get_error(file.get()))));
-      if (n == 0) break;
-      made += static_cast<std::size_t>(n);
-    }
-    return made;
-  }
-  void read(const ZipFile& file, const zip_stat_t& m, std::span<char> to) {
-    if (read_some(file, m, to) != to.size()) wrong_size(m);
-  }
-
-  void require(bool done) {
-    bytes_.rethrow();
-    if (!done) bad_zip(where_, reason(::zip_get_error(zip_.get())));
-  }
-
-  std::string where_;
-  std::uint64_t size_;
-  ZipBytes bytes_;
-  Zip zip_{nullptr, ::zip_discard};
-  std::vector<std::string> names_;
-  std::mutex mutex_;
-};
 
 class NpzReader final : public ArrayFile::Reader {
  public:
   NpzReader(std::unique_ptr<ByteSource> bytes, const std::string& where)
-      : bytes_(std::move(bytes)), archive_(*bytes_, where) {
-    names = archive_.names();
+      : bytes_(std::move(bytes)), where_(where), archive_(*bytes_, where, ".npz") {
+    names = names_of(archive_);
   }
   HostArray read(std::size_t i, const Wanted& wanted) const override {
-    return archive_.array(i, wanted);
+    return npz_array(archive_, i, where_, wanted);
   }
 
  private:
   std::unique_ptr<ByteSource> bytes_;
-  mutable Archive archive_;
+  std::string where_;
+  mutable ZipArchive archive_;
 };
-
-// ---- out -----------------------------------------------------------------------------------
 
 // An array as a .npy, of which only the header is made.
 class NpyBytes final : public ByteSource {
@@ -299,23 +77,6 @@ class NpyBytes final : public ByteSource {
   std::string_view elements_;
 };
 
-struct Outgoing {
-  explicit Outgoing(const HostArray& array) : npy(array), bytes(npy) {}
-  NpyBytes npy;
-  ZipBytes bytes;
-};
-
-std::string all_of(zip_source_t* source) {
-  zip_stat_t facts;
-  if (::zip_source_stat(source, &facts) != 0 || ::zip_source_open(source) != 0)
-    throw SystemError("libzip does not give back what it wrote");
-  std::string out(static_cast<std::size_t>(facts.size), '\0');
-  const zip_int64_t n = ::zip_source_read(source, out.data(), out.size());
-  ::zip_source_close(source);
-  if (n != std::ssize(out)) throw SystemError("libzip does not give back what it wrote");
-  return out;
-}
-
 }  // namespace
 
 std::unique_ptr<ArrayFile::Reader> npz_reader(std::unique_ptr<ByteSource> bytes,
@@ -325,46 +86,24 @@ std::unique_ptr<ArrayFile::Reader> npz_reader(std::unique_ptr<ByteSource> bytes,
 
 std::vector<NamedArray> parse_npz(std::string_view bytes, const std::string& where) {
   const MemoryBytes source(bytes);
-  Archive archive(source, where);
+  ZipArchive archive(source, where, ".npz");
+  const std::vector<std::string> names = names_of(archive);
   std::vector<NamedArray> out;
-  for (std::size_t i = 0; i < archive.names().size(); ++i)
-    out.push_back({archive.names()[i], archive.array(i, {})});
+  for (std::size_t i = 0; i < names.size(); ++i)
+    out.push_back({names[i], npz_array(archive, i, where, {})});
   return out;
 }
 
 std::string npz_bytes(std::span<const NamedArray> arrays) {
-  // libzip writes no archive that has no members.
-  if (arrays.empty()) return "PK\5\6" + std::string(kEndSize - 4, '\0');
-  ZipError error;
-  const auto require = [](bool done, zip_error_t* why) {
-    if (!done) throw SystemError("libzip: " + reason(why));
-  };
-  const std::unique_ptr<zip_source_t, decltype(&::zip_source_free)> written(
-      ::zip_source_buffer_create(nullptr, 0, 0, error.get()), ::zip_source_free);
-  require(written != nullptr, error.get());
-  std::vector<std::unique_ptr<Outgoing>> members;
-  Zip zip(::zip_open_from_source(written.get(), ZIP_TRUNCATE, error.get()), ::zip_discard);
-  require(zip != nullptr, error.get());
-  ::zip_source_keep(written.get());
-  zip_error_t* const why = ::zip_get_error(zip.get());
+  std::vector<NpyBytes> members;
   for (const NamedArray& a : arrays) {
-    const std::string name = a.name + ".npy";
-    if (name.find('\0') != name.npos) throw ParseError("a .npz takes no name with a zero byte");
-    members.push_back(std::make_unique<Outgoing>(a.array));
-    zip_source_t* const member = members.back()->bytes.source();
-    const zip_int64_t i = ::zip_file_add(zip.get(), name.c_str(), member, ZIP_FL_ENC_UTF_8);
-    if (i < 0) {
-      ::zip_source_free(member);
-      throw ParseError(
-          fmt::format("a .npz takes no array named '{}': {}", visible(a.name), reason(why)));
-    }
-    const auto at = static_cast<zip_uint64_t>(i);
-    require(::zip_set_file_compression(zip.get(), at, ZIP_CM_STORE, 0) == 0, why);
-    require(::zip_file_set_dostime(zip.get(), at, kTime, kDate, 0) == 0, why);
+    if (a.name.find('\0') != a.name.npos) throw ParseError("a .npz takes no name with a zero byte");
+    members.emplace_back(a.array);
   }
-  require(::zip_close(zip.get()) == 0, why);
-  (void)zip.release();
-  return all_of(written.get());
+  std::vector<ZipPart> parts;
+  for (std::size_t i = 0; i < members.size(); ++i)
+    parts.push_back({arrays[i].name + std::string(kEnding), &members[i]});
+  return zip_bytes(parts);
 }
 
 }  // namespace touchstone

@@ -132,8 +132,11 @@ void require_bools_of(const std::string& name, DType dtype, std::string_view byt
       bad_tensors(where, fmt::format("a bool of '{}' is neither 0 nor 1", name));
 }
 
-// In the order of the file; no element is read.
-std::vector<ArrayLayout> layout_of(const ByteSource& bytes, const std::string& where) {
+struct TensorsHeader {
+  json fields;
+  std::uint64_t length;
+};
+TensorsHeader header_of(const ByteSource& bytes, const std::string& where) {
   std::uint64_t length = 0;
   if (bytes.size() < 8) bad_tensors(where, "it ends inside the header");
   std::memcpy(&length, bytes.read(0, 8).data(), 8);
@@ -142,7 +145,12 @@ std::vector<ArrayLayout> layout_of(const ByteSource& bytes, const std::string& w
   if (length > kMostDirectory)
     bad_tensors(
         where, fmt::format("its header has {} bytes, at most {} are read", length, kMostDirectory));
-  const json header = parse_header(bytes.read(8, static_cast<std::size_t>(length)), where);
+  return {parse_header(bytes.read(8, static_cast<std::size_t>(length)), where), length};
+}
+
+// In the order of the file; no element is read.
+std::vector<ArrayLayout> layout_of(const ByteSource& bytes, const std::string& where) {
+  const auto [header, length] = header_of(bytes, where);
   const std::uint64_t data_size = bytes.size() - 8 - length;
   std::vector<Part> parts;
   for (const auto& [name, entry] : header.items())
@@ -207,8 +215,22 @@ std::unique_ptr<ArrayFile::Reader> safetensors_reader(std::unique_ptr<ByteSource
   return std::make_unique<SafetensorsReader>(std::move(bytes), where);
 }
 
-std::string safetensors_bytes(std::span<const NamedArray> arrays) {
+Metadata safetensors_metadata(std::string_view bytes, const std::string& where) {
+  const json header = header_of(MemoryBytes(bytes), where).fields;
+  const auto at = header.find("__metadata__");
+  if (at == header.end()) return {};
+  Metadata out;
+  if (!at->is_object()) bad_tensors(where, "its metadata is no JSON object");
+  for (const auto& [name, text] : at->items()) {
+    if (!text.is_string()) bad_tensors(where, fmt::format("its metadata '{}' is no text", name));
+    out[name] = text.get<std::string>();
+  }
+  return out;
+}
+
+std::string safetensors_bytes(std::span<const NamedArray> arrays, const Metadata& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
   std::string data;
   for (const NamedArray& a : arrays) {
     header[a.name] = {{"dtype", tag_of(a.array.dtype)},
