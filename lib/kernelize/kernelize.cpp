@@ -53,10 +53,20 @@ struct Tidying {
   int most_buffers = 0;
 };
 
+// What the device of a node takes where no option says it, as in the lineage; 0: any number.
+int most_buffers_of_device(const UOp& u) {
+  for (const std::string& name : u.device()) {
+    if (name == "WEBGPU" || name.starts_with("WEBGPU:")) return 8;
+    if (name == "METAL" || name.starts_with("METAL:")) return 32;
+  }
+  return 0;
+}
+
 UOp limit_buffers(const Match& m) {
   constexpr OpSet kStored{Ops::Buffer, Ops::Gbarrier, Ops::Assign, Ops::MStack};
-  const int most = m.context<Tidying>().most_buffers;
+  const int asked = m.context<Tidying>().most_buffers;
   const UOp& u = m.root();
+  const int most = asked != 0 ? asked : most_buffers_of_device(u);
   if (most == 0 || static_cast<int>(buffers_below(u).size()) < most - 1) return {};
   bool any = false;
   std::vector<UOp> src;

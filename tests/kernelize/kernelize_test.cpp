@@ -76,6 +76,28 @@ TEST(Kernelize, TheChaseStopsBeforeACastToLargerElements) {
   EXPECT_EQ(order[0].src(0).dtype().base, DType::Float32);
 }
 
+TEST(Kernelize, ADeviceHasALimitOfBuffersOfItsOwn) {
+  const auto most_buffers = [](const char* device, const Config& config) {
+    const UOp on = UOp::device(device);
+    const auto one = [&] { return UOp::new_buffer(on, 4, DType::Float32); };
+    UOp total = one();
+    for (int i = 0; i < 39; ++i) total = add(total, one());
+    std::size_t most = 0;
+    for (const UOp& assign : order_of_kernels(kernelized({total.contiguous()}, config)))
+      most = std::max(most, lower_kernel(assign).inputs.size() + 1);
+    return most;
+  };
+  EXPECT_EQ(most_buffers("HOST", Config()), 41U);
+  EXPECT_LE(most_buffers("WEBGPU", Config()), 8U);
+  EXPECT_LE(most_buffers("WEBGPU:1", Config()), 8U);
+  EXPECT_LE(most_buffers("METAL", Config()), 32U);
+  EXPECT_GT(most_buffers("METAL", Config()), 8U);
+  EXPECT_EQ(most_buffers("WEBGPUX", Config()), 41U);
+  Config wide;
+  wide.kernelize.max_kernel_buffers = 100;
+  EXPECT_EQ(most_buffers("WEBGPU", wide), 41U);
+}
+
 TEST(Kernelize, PadsAndUnsafeOps) {
   const auto padded_sum = [](const UOp& x) { return x.pad({{1, 2}}).reduce(Ops::Add, {0}); };
   const UOp x = array({4});
