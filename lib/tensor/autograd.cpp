@@ -113,7 +113,7 @@ Tensor apply(std::unique_ptr<Function> function, std::span<const Tensor> inputs)
     any = any || input.requires_grad();
   }
   Tensor result(function->forward(data));
-  if (!any || !is_float(result.dtype())) return result;
+  if (!any || !is_float(result.dtype()) || !gradients_are_noted()) return result;
   TensorNode& node = *result.node();
   node.requires_grad = true;
   node.function = std::move(function);
@@ -137,7 +137,7 @@ TensorNode::~TensorNode() {
 void Tensor::backward(const std::optional<Tensor>& gradient) const {
   const Tensor seed = seed_of("backward", *this, gradient).detach();
   walk_back(*this, seed, CreateGraph::No, [](TensorNode& node, const Tensor& g) {
-    if (node.function != nullptr) return;
+    if (node.function != nullptr && !node.keeps_gradient) return;
     if (StateLog* const log = StateLog::current()) note_gradient(*log, node);
     node.gradient = node.gradient ? LazyBuffer::e(Op::Add, {node.gradient, g.lazy()}) : g.lazy();
   });

@@ -34,6 +34,36 @@ Padding around(const Tensor& x, const Sizes& padding) {
   return all;
 }
 
+using Pairs = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+// Zeros before and after each of the last axes; numbers below 0 take elements away.
+Pairs pairs_of(const char* who, const ConvArgs& args, std::size_t axes) {
+  if (args.padding_pairs.empty()) {
+    Pairs both;
+    for (const std::int64_t p : each(who, "padding", args.padding, axes)) both.emplace_back(p, p);
+    return both;
+  }
+  if (args.padding_pairs.size() != axes)
+    throw ShapeError(fmt::format("{}: {} padding_pairs for {} axes; give one an axis", who,
+                                 args.padding_pairs.size(), axes));
+  return args.padding_pairs;
+}
+
+Tensor padded_by(const char* who, const Tensor& x, const Pairs& pairs) {
+  std::vector<std::int64_t> flat;
+  for (auto pair = pairs.rbegin(); pair != pairs.rend(); ++pair)
+    flat.insert(flat.end(), {pair->first, pair->second});
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const std::int64_t size = x.size(x.rank() - static_cast<int>(pairs.size() - i));
+    if (std::max<std::int64_t>(-pairs[i].first, 0) + std::max<std::int64_t>(-pairs[i].second, 0) >
+        size)
+      throw ShapeError(
+          fmt::format("{}: padding of {} and {} takes more than there is of shape {}; take less",
+                      who, pairs[i].first, pairs[i].second, str(x.shape())));
+  }
+  return x.pad2d(flat);
+}
+
 // Windows over the last axes of x, which is padded already.
 Tensor slide(const char* who, const Tensor& x, const Sizes& kernel, const Sizes& stride,
              const Sizes& dilation) {
@@ -91,7 +121,7 @@ void check_conv(const char* who, const Tensor& x, const Tensor& weight, std::int
 
 Sizes list(std::array<std::int64_t, 2> pair) { return {pair[0], pair[1]}; }
 ConvArgs general(const WindowArgs& args) {
-  return {list(args.stride), list(args.padding), list(args.dilation), args.groups, {0}};
+  return {list(args.stride), list(args.padding), list(args.dilation), args.groups, {0}, {}};
 }
 
 struct PoolWindows {
@@ -146,8 +176,8 @@ Source sources(std::int64_t size, std::int64_t count, Interpolation mode, AlignC
 Tensor pool(const Tensor& x, const Sizes& kernel, const ConvArgs& args) {
   check_rank("pool", x, kernel.size());
   const std::size_t axes = kernel.size();
-  return slide("pool", x.pad(around(x, whole_numbers("pool", "padding", args.padding, axes))),
-               kernel, each("pool", "stride", args.stride, axes),
+  return slide("pool", padded_by("pool", x, pairs_of("pool", args, axes)), kernel,
+               each("pool", "stride", args.stride, axes),
                each("pool", "dilation", args.dilation, axes));
 }
 
@@ -213,8 +243,8 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional
   const std::size_t axes = kernel.size();
   const Sizes stride = each(kWho, "stride", args.stride, axes),
               dilation = each(kWho, "dilation", args.dilation, axes),
-              padding = whole_numbers(kWho, "padding", args.padding, axes),
               extra = whole_numbers(kWho, "output_padding", args.output_padding, axes);
+  const Pairs padding = pairs_of(kWho, args, axes);
   // The input with stride - 1 zeros between its elements, convolved with the kernel turned round.
   Tensor apart = x;
   Padding border(2, {0, 0});
@@ -238,13 +268,13 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional
       together[i + 2] = size * stride[i];
       apart = apart.reshape(together).narrow(axis, 0, grown);
     }
-    const std::int64_t before = reach - padding[i], after = before + extra[i];
+    const std::int64_t before = reach - padding[i].first,
+                       after = reach - padding[i].second + extra[i];
     if (grown + before + after - reach < 1 || extra[i] >= std::max(stride[i], dilation[i]))
       throw ShapeError(
-          fmt::format("{}: axis {} of {}: padding {} leaves nothing, or output_padding {} is not "
-                      "below the stride "
-                      "and the dilation; take less",
-                      kWho, axis, str(x.shape()), padding[i], extra[i]));
+          fmt::format("{}: axis {} of {}: padding {}, {} leaves nothing, or output_padding {} is "
+                      "not below the stride and the dilation; take less",
+                      kWho, axis, str(x.shape()), padding[i].first, padding[i].second, extra[i]));
     border.emplace_back(std::max<std::int64_t>(before, 0), std::max<std::int64_t>(after, 0));
     cut.emplace_back(std::max<std::int64_t>(-before, 0), grown + std::max<std::int64_t>(before, 0) +
                                                              std::max<std::int64_t>(after, 0) -

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "touchstone/tensor/tensor.h"
@@ -12,7 +13,7 @@ namespace touchstone {
 /// Steps of a window over the two last axes of an image, in elements.
 struct WindowArgs {
   std::array<std::int64_t, 2> stride = {1, 1};
-  std::array<std::int64_t, 2> padding = {0, 0};  // zeros on both sides
+  std::array<std::int64_t, 2> padding = {0, 0};  // zeros on both sides, or taken away (below 0)
   std::array<std::int64_t, 2> dilation = {1, 1};
   std::int64_t groups = 1;  // of channels, each convolved by itself
 };
@@ -20,10 +21,12 @@ struct WindowArgs {
 /// The same over any number of axes: one number an axis, or one for all.
 struct ConvArgs {
   std::vector<std::int64_t> stride = {1};
-  std::vector<std::int64_t> padding = {0};  // zeros on both sides
+  std::vector<std::int64_t> padding = {0};  // zeros on both sides; below 0: elements taken away
   std::vector<std::int64_t> dilation = {1};
   std::int64_t groups = 1;
   std::vector<std::int64_t> output_padding = {0};  // conv_transpose only: more at the end
+  /// Another number of zeros before than after, one pair an axis, in the place of `padding`.
+  std::vector<std::pair<std::int64_t, std::int64_t>> padding_pairs = {};
 };
 
 /// All windows of size `kernel` over the last axes: for two, (..., h, w) -> (..., oh, ow, kh, kw)

@@ -64,7 +64,8 @@ struct TensorNode : std::enable_shared_from_this<TensorNode> {
   LazyBufferPtr data;
   LazyBufferPtr gradient;  // of leaves that require one, after backward
   bool requires_grad = false;
-  bool given = false;  // the values are the host's, put into the memory when it was made
+  bool keeps_gradient = false;  // though it is no leaf
+  bool given = false;           // the values are the host's, put into the memory when it was made
   std::unique_ptr<Function> function;  // null for leaves
   Origin origin;                       // of the function
   std::vector<std::shared_ptr<TensorNode>> parents;

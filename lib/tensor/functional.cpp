@@ -6,6 +6,7 @@
 
 #include "touchstone/lazy/origin.h"
 #include "touchstone/tensor/function.h"
+#include "touchstone/tensor/generator.h"
 #include "touchstone/tensor/mlops.h"
 
 namespace touchstone {
@@ -64,14 +65,23 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
   return bias ? out + *bias : out;
 }
 
+namespace {
+
+// A scalar has axes 0 and -1 to these, as in PyTorch.
+bool of_scalar(const Tensor& x, int axis) { return x.rank() == 0 && (axis == 0 || axis == -1); }
+
+}  // namespace
+
 Tensor softmax(const Tensor& x, int axis) {
   const OriginScope origin("softmax");
+  if (of_scalar(x, axis)) return softmax(x.unsqueeze(0)).squeeze(0);
   const Tensor powers = (x - x.max({axis}, KeepDim::Yes).detach()).exp();
   return powers / powers.sum({axis}, KeepDim::Yes);
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
   const OriginScope origin("log_softmax");
+  if (of_scalar(x, axis)) return log_softmax(x.unsqueeze(0)).squeeze(0);
   const Tensor shifted = x - x.max({axis}, KeepDim::Yes).detach();
   return shifted - shifted.exp().sum({axis}, KeepDim::Yes).log();
 }
@@ -145,7 +155,14 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   if (args.mask && !is_bool(args.mask->dtype())) products = products + *args.mask;
   if (args.causal)
     allow(Tensor::full({from_end(q, 2), from_end(k, 2)}, true, {DType::Bool, q.device()}).tril());
-  return softmax(products).matmul(v);
+  Tensor shares = softmax(products);
+  if (args.dropout != 0) {
+    if (args.generator == nullptr)
+      throw Error(
+          "scaled_dot_product_attention: dropout without a generator; give AttentionArgs one");
+    shares = dropout(shares, args.dropout, *args.generator);
+  }
+  return shares.matmul(v);
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& wanted, Reduction reduction) {

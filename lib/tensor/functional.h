@@ -7,11 +7,14 @@
 /// The functions of layers: products, normalisations, attention, losses.
 namespace touchstone {
 
+class Generator;
+
 /// x: (..., in), weight: (out, in), bias: (out). Result: (..., out).
 Tensor linear(const Tensor& x, const Tensor& weight,
               const std::optional<Tensor>& bias = std::nullopt);
 
-/// exp(x) over its sum along `axis`, shifted by the maximum so that nothing overflows.
+/// exp(x) over its sum along `axis`, shifted by the maximum so that nothing overflows. A scalar is
+/// an axis of size 1.
 Tensor softmax(const Tensor& x, int axis = -1);
 Tensor log_softmax(const Tensor& x, int axis = -1);
 
@@ -44,6 +47,8 @@ struct AttentionArgs {
   std::optional<Tensor> mask = std::nullopt;
   bool causal = false;                         // query i looks at keys 0..i
   std::optional<double> scale = std::nullopt;  // 1/sqrt(size) where not given
+  double dropout = 0;                          // of the shares, drawn from the generator
+  Generator* generator = nullptr;
 };
 /// softmax(q k^T scale) v. q: (..., queries, size), k: (..., keys, size), v: (..., keys, out).
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,

@@ -7,6 +7,7 @@
 
 #include "touchstone/device/threefry.h"
 #include "touchstone/lazy/jit.h"
+#include "touchstone/tensor/indexing.h"
 #include "touchstone/tensor/state_log.h"
 
 namespace touchstone {
@@ -153,6 +154,33 @@ Tensor Generator::kaiming_normal(const Shape& shape, const TensorOptions& option
   return normal(shape, 0, std::sqrt(2 / fans(shape).in), options);
 }
 
+Tensor Generator::scaled_uniform(const Shape& shape, const TensorOptions& options) {
+  const double bound = 1 / std::sqrt(static_cast<double>(max_elements(shape)));
+  return uniform(shape, -bound, bound, options);
+}
+
+Tensor Generator::multinomial(const Tensor& weights, std::int64_t count, Replacement replacement) {
+  if (weights.rank() < 1 || weights.size(-1) < 1 || count < 0 ||
+      (replacement == Replacement::No && count > weights.size(-1)))
+    throw ShapeError(
+        fmt::format("multinomial: {} positions of weights {}; want 0 or more, and without "
+                    "replacement at most the size of the last axis, which is 1 or more",
+                    count, str(weights.shape())));
+  const Tensor wide = weights.detach().cast(DType::Float64);
+  const std::string& device = weights.device();
+  Shape shape = weights.shape();
+  if (replacement == Replacement::No) {
+    const Tensor exponential = -(1 - uniform(shape, 0, 1, {DType::Float64, device})).log();
+    return topk((exponential / wide).contiguous(), count, -1, Order::Ascending).indices;
+  }
+  shape.back() = count;
+  // u < 1 has 24 bits, so that u * total is below the total in float64, and in its own interval.
+  const Tensor ends = wide.cumsum(-1).contiguous();
+  const Tensor at =
+      uniform(shape, 0, 1, {DType::Float64, device}) * ends.narrow(-1, wide.size(-1) - 1, 1);
+  return (at.unsqueeze(-1) >= ends.unsqueeze(-2)).cast(DType::Int32).sum({-1});
+}
+
 std::vector<std::int64_t> Generator::permutation(std::int64_t n) {
   if (const StateLog* const log = StateLog::current(); log != nullptr && log->was_there(number_))
     throw Error(
@@ -167,10 +195,28 @@ std::vector<std::int64_t> Generator::permutation(std::int64_t n) {
   return order;
 }
 
+Generator& default_generator() {
+  static thread_local Generator generator(0);
+  return generator;
+}
+void manual_seed(std::uint64_t seed) { default_generator() = Generator(seed); }
+Tensor rand(const Shape& shape, const TensorOptions& options) {
+  return default_generator().uniform(shape, 0, 1, options);
+}
+Tensor randn(const Shape& shape, const TensorOptions& options) {
+  return default_generator().normal(shape, 0, 1, options);
+}
+Tensor rand_like(const Tensor& x, std::optional<DType> dtype) {
+  return rand(x.shape(), {dtype.value_or(x.dtype()), x.device()});
+}
+Tensor randn_like(const Tensor& x, std::optional<DType> dtype) {
+  return randn(x.shape(), {dtype.value_or(x.dtype()), x.device()});
+}
+
 Tensor dropout(const Tensor& x, double p, Generator& generator) {
   if (!(p >= 0 && p < 1))
     throw Error(fmt::format("dropout: a part of {} cannot be dropped; want 0 <= p < 1", p));
-  const Tensor keep = generator.uniform(x.shape(), 0, 1, {.device = x.device()}) >= p;
+  const Tensor keep = generator.uniform(x.shape(), 0, 1, {DType::Float32, x.device()}) >= p;
   return x * keep.cast(x.dtype()) * (1 / (1 - p));
 }
 

@@ -3,11 +3,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "touchstone/tensor/tensor.h"
 
 namespace touchstone {
+
+enum class Replacement : bool { No, Yes };
 
 /// A stream of random numbers that a seed names (device/threefry.h), and a place in it. Each draw
 /// takes the next elements of the stream, so that a program with one seed has one result, the same
@@ -40,6 +43,15 @@ class Generator {
   Tensor glorot_normal(const Shape& shape, const TensorOptions& options = {});
   Tensor kaiming_uniform(const Shape& shape, const TensorOptions& options = {});
   Tensor kaiming_normal(const Shape& shape, const TensorOptions& options = {});
+  /// Uniform in (-b, b) with b = 1 / sqrt(elements), the lineage's start of weights.
+  Tensor scaled_uniform(const Shape& shape, const TensorOptions& options = {});
+  /// `count` int32 positions along the last axis of weights (..., n), each position as often as its
+  /// weight says (they need not add up to 1); without Replacement no position twice, drawn by
+  /// exponential keys (Efraimidis and Spirakis, 2006), where a position of weight 0 comes only
+  /// after all others. Weights below 0 and rows of zeros give positions of no meaning. Throws
+  /// ShapeError where the axis has no elements, or fewer than are drawn without replacement.
+  Tensor multinomial(const Tensor& weights, std::int64_t count,
+                     Replacement replacement = Replacement::No);
   /// 0, 1, ..., n-1 in random order (Fisher-Yates). Throws Error in a function that is noted by a
   /// TensorJit: numbers of the host would be the same at each replay.
   std::vector<std::int64_t> permutation(std::int64_t n);
@@ -65,6 +77,16 @@ class Generator {
   std::uint64_t seed_, position_, number_;  // as of TensorNode
   std::shared_ptr<Handle> handle_;
 };
+
+/// The generator of this thread for those who name none; its seed is 0 to begin with.
+Generator& default_generator();
+/// It begins anew from `seed`.
+void manual_seed(std::uint64_t seed);
+/// Drawn from it: uniform in [0, 1), and normal.
+Tensor rand(const Shape& shape, const TensorOptions& options = {});
+Tensor randn(const Shape& shape, const TensorOptions& options = {});
+Tensor rand_like(const Tensor& x, std::optional<DType> dtype = std::nullopt);
+Tensor randn_like(const Tensor& x, std::optional<DType> dtype = std::nullopt);
 
 /// Zeros a part `p` of the elements, [0, 1), drawn from `generator`, and scales the rest by
 /// 1 / (1 - p).

@@ -1,6 +1,7 @@
 #include "touchstone/tensor/tensor.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "touchstone/lazy/aside.h"
 #include "touchstone/lazy/jit.h"
@@ -38,6 +39,19 @@ Tensor Tensor::arange(std::int64_t begin, std::int64_t end, std::int64_t step,
   });
 }
 
+Tensor Tensor::arange_of(double begin, double end, double step, const TensorOptions& options) {
+  const double wanted = std::ceil((end - begin) / step);
+  if (step == 0 || !std::isfinite(begin) || !std::isfinite(step) || !(wanted < 9e15))
+    throw ShapeError(fmt::format(
+        "arange: from {} to {} by {} there is no finite number of values; change the step", begin,
+        end, step));
+  return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
+    std::vector<T> values;
+    for (double i = 0; i < wanted; ++i) values.push_back(convert<T>(begin + i * step));
+    return from<T>(values, Shape{static_cast<std::int64_t>(values.size())}, options.device);
+  });
+}
+
 Tensor Tensor::linspace(double begin, double end, std::int64_t count,
                         const TensorOptions& options) {
   if (count < 0)
@@ -55,11 +69,18 @@ Tensor Tensor::linspace(double begin, double end, std::int64_t count,
   });
 }
 
-Tensor Tensor::full_like(const Tensor& x, Number value) {
-  return full(x.shape(), value, {x.dtype(), x.device()});
+Tensor Tensor::full_like(const Tensor& x, Number value, std::optional<DType> dtype) {
+  return full(x.shape(), value, {dtype.value_or(x.dtype()), x.device()});
 }
-Tensor Tensor::zeros_like(const Tensor& x) { return full_like(x, 0); }
-Tensor Tensor::ones_like(const Tensor& x) { return full_like(x, 1); }
+Tensor Tensor::zeros_like(const Tensor& x, std::optional<DType> dtype) {
+  return full_like(x, 0, dtype);
+}
+Tensor Tensor::ones_like(const Tensor& x, std::optional<DType> dtype) {
+  return full_like(x, 1, dtype);
+}
+Tensor Tensor::empty_like(const Tensor& x, std::optional<DType> dtype) {
+  return empty(x.shape(), {dtype.value_or(x.dtype()), x.device()});
+}
 
 Tensor Tensor::eye(std::int64_t n, const TensorOptions& options) {
   // Row i of n ones each followed by n zeros, cut to n x n, has its one in column i.
@@ -83,7 +104,9 @@ Tensor Tensor::from_bytes(DType dtype, std::span<const std::byte> bytes, const S
 
 TensorNode& Tensor::held() const {
   if (node_ == nullptr)
-    throw Error("the tensor was moved from, so it has no values; give it some, or copy it before");
+    throw Error(
+        "the tensor was moved from, or its layer was made without it, so it has no values; give it "
+        "some, copy it before, or ask defined()");
   return *node_;
 }
 const LazyBufferPtr& Tensor::lazy() const {
@@ -102,6 +125,10 @@ std::int64_t Tensor::elements() const {
   std::int64_t n = 1;
   for (const sint& s : shape()) n = checked_mul(n, s.as_int());
   return n;
+}
+
+std::int64_t Tensor::nbytes() const {
+  return checked_mul(elements(), static_cast<std::int64_t>(itemsize(dtype())));
 }
 
 int Tensor::normal_axis(int axis) const {
@@ -162,10 +189,45 @@ BufferPtr Tensor::host_ready() const {
   return whole->realized();
 }
 
+namespace {
+
+// What a view of a file reads, in the file's memory, for a device that computes in the host's. Null
+// where it is no such view, and the whole of a file is copied as it is.
+LazyBufferPtr part_of_disk(const LazyBufferPtr& x, const std::string& device) {
+  if (!x->device().starts_with("DISK:") || x->is_base() || x->realized() == nullptr) return nullptr;
+  const std::vector<View>& views = x->st().views();
+  if (views.size() != 1 || views[0].mask()) return nullptr;
+  std::vector<std::int64_t> shape, strides;
+  for (const sint& s : x->shape()) shape.push_back(s.as_int());
+  for (const sint& s : views[0].strides()) strides.push_back(s.as_int());
+  const BufferPtr& file = x->realized();
+  auto* const memory = static_cast<std::byte*>(file->memory());
+  const std::int64_t offset =
+      views[0].offset().as_int() * static_cast<std::int64_t>(itemsize(x->dtype()));
+  return LazyBuffer::from_host(memory + offset, x->dtype(), shape, strides, file,
+                               Device::get(device).host_memory() ? device : "CPU");
+}
+
+}  // namespace
+
 Tensor Tensor::to(const std::string& device) const {
   Device::require(device);
+  if (!requires_grad())
+    if (const LazyBufferPtr part = part_of_disk(lazy(), device))
+      return Tensor(part->contiguous()->copy_to_device(device));
   return apply<mlops::CopyTo>({*this}, device);
 }
+Tensor& Tensor::to_(const std::string& device) {
+  Device::require(device);
+  if (held().function != nullptr)
+    throw Error("to_: this tensor was computed from others; use to(), or detach() it first");
+  if (StateLog::current() != nullptr)
+    throw Error("to_: a function that is noted by a TensorJit moves a tensor; move it before");
+  held().data = held().data->copy_to_device(device);
+  if (held().gradient != nullptr) held().gradient = held().gradient->copy_to_device(device);
+  return *this;
+}
+Tensor Tensor::clone() const { return contiguous(); }
 Tensor Tensor::contiguous() const { return apply<mlops::Contiguous>({*this}); }
 Tensor Tensor::cast(DType to) const {
   return to == dtype() ? *this : apply<mlops::Cast>({*this}, to);
@@ -218,6 +280,24 @@ std::optional<Tensor> Tensor::grad() const {
         "gradient as an input",
         str(held().data->shape())));
   return Tensor(held().gradient);
+}
+
+void Tensor::set_grad(const Tensor& gradient) {
+  if (gradient.shape() != shape() || gradient.dtype() != dtype() || gradient.device() != device())
+    throw ShapeError(fmt::format(
+        "set_grad: a gradient {} of {} on {} for a tensor {} of {} on {}; they must agree",
+        str(gradient.shape()), name(gradient.dtype()), gradient.device(), str(shape()),
+        name(dtype()), device()));
+  held().gradient = gradient.lazy();
+}
+
+Tensor& Tensor::retain_grad() {
+  if (!requires_grad())
+    throw Error(
+        "retain_grad: no gradient is wanted of this tensor; call set_requires_grad() on what it "
+        "is computed from");
+  held().keeps_gradient = true;
+  return *this;
 }
 
 void Tensor::zero_grad() { held().gradient = nullptr; }

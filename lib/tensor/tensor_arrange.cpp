@@ -96,6 +96,31 @@ Tensor Tensor::pad(const Padding& padding, PadMode mode, Number value) const {
   return x;
 }
 
+Tensor Tensor::pad2d(const std::vector<std::int64_t>& padding, Number value) const {
+  const OriginScope origin("pad2d");
+  const std::size_t axes = padding.size() / 2;
+  if (padding.size() % 2 != 0 || axes > shape().size())
+    throw ShapeError(
+        fmt::format("pad2d: ({}) for shape {}; give two numbers an axis, of the last axis first",
+                    fmt::join(padding, ", "), str(shape())));
+  Mask keep = whole(*this);
+  Padding more(shape().size(), {0, 0});
+  for (std::size_t i = 0; i < axes; ++i) {
+    const std::size_t axis = shape().size() - 1 - i;
+    const std::int64_t before = padding[2 * i], after = padding[2 * i + 1],
+                       size = this->size(static_cast<int>(axis));
+    const std::int64_t begin = before < 0 ? -before : 0, end = after < 0 ? size + after : size;
+    if (begin > end)
+      throw ShapeError(
+          fmt::format("pad2d: {} and {} take more than the {} elements of axis {} of "
+                      "shape {}; take less",
+                      before, after, size, axis, str(shape())));
+    keep[axis] = {begin, end};
+    more[axis] = {std::max<std::int64_t>(before, 0), std::max<std::int64_t>(after, 0)};
+  }
+  return shrink(keep).pad(more, PadMode::Constant, value);
+}
+
 Tensor Tensor::unflatten(int axis, const Shape& sizes) const {
   const auto at = static_cast<std::ptrdiff_t>(normal_axis(axis));
   Shape wanted = shape();
@@ -151,10 +176,15 @@ std::vector<Tensor> Tensor::chunk(std::int64_t count, int axis) const {
 
 Tensor Tensor::repeat(const std::vector<std::int64_t>& times) const {
   const OriginScope origin("repeat");
-  if (static_cast<int>(times.size()) != rank() ||
+  if (static_cast<int>(times.size()) < rank() ||
       std::ranges::any_of(times, [](std::int64_t t) { return t < 0; }))
     throw ShapeError(fmt::format("repeat: ({}) for shape {}; give one number of 0 or more an axis",
                                  fmt::join(times, ", "), str(shape())));
+  if (static_cast<int>(times.size()) > rank()) {
+    Shape taller(times.size() - shape().size(), 1);
+    taller.insert(taller.end(), shape().begin(), shape().end());
+    return reshape(std::move(taller)).repeat(times);
+  }
   Shape apart, wide, together;
   for (std::size_t i = 0; i < times.size(); ++i) {
     apart.insert(apart.end(), {1, shape()[i]});

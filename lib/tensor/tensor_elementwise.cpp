@@ -86,6 +86,19 @@ Tensor mod(const Tensor& a, const Tensor& b) {
   return plain(Op::Mod, a, b);
 }
 
+Tensor operator^(const Tensor& a, const Tensor& b) {
+  const OriginScope origin("xor");
+  const DType dtype = promote(a.dtype(), b.dtype());
+  if (is_float(dtype))
+    throw DTypeError(fmt::format("^: {} and {}: bits of integers and bool only; cast them",
+                                 name(a.dtype()), name(b.dtype())));
+  return plain(Op::Xor, a, b);
+}
+
+Tensor operator^(const Tensor& a, Number b) { return a ^ beside(a, b); }
+Tensor operator^(Number a, const Tensor& b) { return beside(b, a) ^ b; }
+Tensor pow(const Tensor& a, Number b) { return pow(a, beside(a, b)); }
+Tensor pow(Number a, const Tensor& b) { return pow(beside(b, a), b); }
 Tensor operator+(const Tensor& a, Number b) { return a + beside(a, b); }
 Tensor operator+(Number a, const Tensor& b) { return beside(b, a) + b; }
 Tensor operator-(const Tensor& a, Number b) { return a - beside(a, b); }
@@ -160,6 +173,25 @@ Tensor Tensor::where(const Tensor& condition, const Tensor& a, const Tensor& b) 
   const auto [x, y] = matched(a, b);
   const Shape shape = broadcast_shape(bools.shape(), x.shape());
   return apply<mlops::Where>({bools.expand(shape), x.expand(shape), y.expand(shape)});
+}
+
+Tensor Tensor::where(const Tensor& condition, const Tensor& a, Number b) {
+  return where(condition, a, full({}, b, {b.dtype_with(a.dtype()), a.device()}));
+}
+Tensor Tensor::where(const Tensor& condition, Number a, const Tensor& b) {
+  return where(condition, full({}, a, {a.dtype_with(b.dtype()), b.device()}), b);
+}
+Tensor Tensor::where(const Tensor& condition, Number a, Number b) {
+  const DType dtype = promote(a.dtype_with(DType::Bool), b.dtype_with(DType::Bool));
+  return where(condition, full({}, a, {dtype, condition.device()}),
+               full({}, b, {dtype, condition.device()}));
+}
+
+Tensor Tensor::sequential(
+    const std::vector<std::function<Tensor(const Tensor&)>>& functions) const {
+  Tensor x = *this;
+  for (const auto& f : functions) x = f(x);
+  return x;
 }
 
 }  // namespace touchstone

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/lazy/origin.h"
 #include "touchstone/tensor/mlops.h"
 
 namespace touchstone {
@@ -46,6 +47,25 @@ Tensor take_every(const Tensor& x, const std::vector<std::int64_t>& steps) {
     taken.emplace_back(count);
   }
   return x.pad(padding).reshape(split).shrink(first).reshape(taken);
+}
+
+// The inverse of a slice: x in the place of what it was taken from, zeros elsewhere.
+Tensor put_back(const Tensor& x, const std::vector<Walk>& walks, const Shape& whole) {
+  Padding gaps, around;
+  Shape apart, together;
+  Mask block;
+  std::vector<int> flipped;
+  for (std::size_t i = 0; i < walks.size(); ++i) {
+    const Walk& walk = walks[i];
+    const std::int64_t count = x.size(static_cast<int>(i)), size = walk.end - walk.begin;
+    gaps.insert(gaps.end(), {{0, 0}, {0, walk.step - 1}});
+    apart.insert(apart.end(), {sint(count), sint(1)});
+    together.emplace_back(count * walk.step);
+    block.emplace_back(0, size);
+    around.emplace_back(walk.begin, whole[i] - walk.end);
+    if (walk.flip) flipped.push_back(static_cast<int>(i));
+  }
+  return x.reshape(apart).pad(gaps).reshape(together).shrink(block).flip(flipped).pad(around);
 }
 
 }  // namespace
@@ -140,6 +160,37 @@ Tensor Tensor::slice(const std::vector<Slice>& slices) const {
              : take_every(block, steps);
 }
 
+Tensor& Tensor::set(const std::vector<Slice>& slices, const Tensor& values) {
+  const OriginScope origin("set");
+  if (requires_grad() || values.requires_grad()) {
+    if (gradients_are_noted())
+      throw Error(
+          "set: a gradient is wanted of the tensor or of the values, whose history would be lost; "
+          "detach() them, set them in a NoGrad scope, or choose with where()");
+  }
+  const Tensor part = slice(slices);
+  const Shape shape = part.shape();
+  if (broadcast_shape(values.shape(), shape) != shape)
+    throw ShapeError(fmt::format("set: values of shape {} do not fit the {} elements chosen of {}",
+                                 str(values.shape()), str(shape), str(this->shape())));
+  if (values.dtype() != dtype())
+    throw DTypeError(fmt::format("set: the tensor is {}, the values are {}; cast them",
+                                 name(dtype()), name(values.dtype())));
+  std::vector<Walk> walks;
+  for (int axis = 0; axis < rank(); ++axis) {
+    const auto at = static_cast<std::size_t>(axis);
+    walks.push_back(walk_of(at < slices.size() ? slices[at] : Slice{}, size(axis)));
+  }
+  const Tensor there = put_back(full(shape, true, {DType::Bool, device()}), walks, this->shape());
+  assign(where(there, put_back(values.detach().expand(shape), walks, this->shape()), detach()));
+  return *this;
+}
+
+Tensor& Tensor::set(const std::vector<Slice>& slices, Number value) {
+  const Scalar number = value.as(dtype());
+  return set(slices, Tensor(LazyBuffer::constant(number, {}, device())));
+}
+
 Tensor Tensor::unsqueeze(int axis) const {
   if (axis < -rank() - 1 || axis > rank())
     throw ShapeError(fmt::format("unsqueeze: axis {} is outside [{}, {}] for shape {}", axis,
@@ -151,9 +202,7 @@ Tensor Tensor::unsqueeze(int axis) const {
 
 Tensor Tensor::squeeze(int axis) const {
   const int at = normal_axis(axis);
-  if (shape()[static_cast<std::size_t>(at)] != sint(1))
-    throw ShapeError(fmt::format("squeeze: axis {} of shape {} has not size 1; reduce or slice it",
-                                 axis, str(shape())));
+  if (shape()[static_cast<std::size_t>(at)] != sint(1)) return *this;
   Shape narrower = shape();
   narrower.erase(narrower.begin() + at);
   return reshape(std::move(narrower));

@@ -70,7 +70,7 @@ Tensor Tensor::min(const std::vector<int>& axes, KeepDim keep) const {
   return complement(complement(*this).max(axes, keep));
 }
 
-Tensor Tensor::argmax(int axis) const {
+Tensor Tensor::argmax(int axis, KeepDim keep) const {
   const OriginScope origin("argmax");
   const int at = normal_axis(axis);
   const std::int64_t count = size(at);
@@ -84,13 +84,15 @@ Tensor Tensor::argmax(int axis) const {
   const Tensor behind = arange(count - 1, -1, -1, {DType::Int32, device()}).reshape(along);
   const Tensor x = detach(), equal = x == x.max({at}, KeepDim::Yes);
   const Tensor reaches = is_float(dtype()) ? maximum(equal, x.isnan()) : equal;
-  return static_cast<int>(count - 1) - (reaches.cast(DType::Int32) * behind).max({at});
+  return static_cast<int>(count - 1) - (reaches.cast(DType::Int32) * behind).max({at}, keep);
 }
 
-Tensor Tensor::argmin(int axis) const {
+Tensor Tensor::argmin(int axis, KeepDim keep) const {
   const OriginScope origin("argmin");
-  return (is_float(dtype()) ? -*this : complement(*this)).argmax(axis);
+  return (is_float(dtype()) ? -*this : complement(*this)).argmax(axis, keep);
 }
+Tensor Tensor::argmax() const { return reshape({-1}).argmax(0); }
+Tensor Tensor::argmin() const { return reshape({-1}).argmin(0); }
 
 Tensor Tensor::var(const std::vector<int>& axes, std::int64_t correction, KeepDim keep) const {
   const OriginScope origin("var");

@@ -186,7 +186,7 @@ TEST(TensorErrors, SayWhatDisagreesAndHowToMendIt) {
   says([&] { a.reshape({4, -1}); }, {"(2, 3)", "4", "-1"});
   says([&] { a.reshape({-1, -1}); }, {"-1"});
   says([&] { a.expand({2, 4}); }, {"(2, 3)", "(2, 4)"});
-  says([&] { a.squeeze(0); }, {"(2, 3)"});
+  says([&] { a.squeeze(2); }, {"(2, 3)"});
   says([&] { a.sum({2}); }, {"axis 2", "(2, 3)"});
   says([&] { Tensor::cat({a, b}); }, {"(2, 3)", "(4, 5)"});
   says([&] { a.slice({{.step = 0}}); }, {"step"});

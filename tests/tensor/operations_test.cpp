@@ -350,9 +350,9 @@ TEST(OperationErrors, SayWhatAndHowToMendIt) {
        },
        "one number, or one an axis"},
       {[&] {
-         conv(Tensor::zeros({1, 3, 4}), Tensor::zeros({2, 3, 2}), std::nullopt, {.padding = {-1}});
+         conv(Tensor::zeros({1, 3, 4}), Tensor::zeros({2, 3, 2}), std::nullopt, {.padding = {-3}});
        },
-       "padding of -1"},
+       "takes more than there is"},
       {[&] {
          conv(Tensor::zeros({1, 3, 4}), Tensor::zeros({2, 3, 2}), Tensor::zeros({3}));
        },

@@ -1,0 +1,33 @@
+#include "touchstone/tensor/modes.h"
+
+#include <utility>
+
+#include "touchstone/base/error.h"
+
+namespace touchstone {
+namespace {
+
+thread_local DType dtype_of_new = DType::Float32;
+thread_local bool notes_gradients = true, trains = false;
+
+}  // namespace
+
+DType default_dtype() { return dtype_of_new; }
+DType set_default_dtype(DType dtype) {
+  if (!is_float(dtype))
+    throw DTypeError(
+        fmt::format("set_default_dtype: {} is no float; name the type of a tensor of integers in "
+                    "its TensorOptions",
+                    name(dtype)));
+  return std::exchange(dtype_of_new, dtype);
+}
+
+bool gradients_are_noted() { return notes_gradients; }
+NoGrad::NoGrad() : before_(std::exchange(notes_gradients, false)) {}
+NoGrad::~NoGrad() { notes_gradients = before_; }
+
+bool is_training() { return trains; }
+TrainingScope::TrainingScope(bool wanted) : before_(std::exchange(trains, wanted)) {}
+TrainingScope::~TrainingScope() { trains = before_; }
+
+}  // namespace touchstone

@@ -1,0 +1,126 @@
+// expm1, log1p and the hyperbolic functions against the C library in long double.
+#include <limits>
+
+#include "tensor_check.h"
+
+namespace touchstone {
+namespace {
+
+class Hyperbolic : public OnDevice {};
+TOUCHSTONE_ON_DEVICES(Hyperbolic);
+
+using Real = long double (*)(long double);
+struct CurveRow {
+  const char* name;
+  Tensor (Tensor::*f)() const;
+  Real wanted;
+};
+const CurveRow kCurves[] = {
+    {"expm1", &Tensor::expm1, [](long double x) { return std::expm1(x); }},
+    {"log1p", &Tensor::log1p, [](long double x) { return std::log1p(x); }},
+    {"sinh", &Tensor::sinh, [](long double x) { return std::sinh(x); }},
+    {"cosh", &Tensor::cosh, [](long double x) { return std::cosh(x); }},
+    {"asinh", &Tensor::asinh, [](long double x) { return std::asinh(x); }},
+    {"acosh", &Tensor::acosh, [](long double x) { return std::acosh(x); }},
+    {"atanh", &Tensor::atanh, [](long double x) { return std::atanh(x); }},
+};
+
+template <class T>
+void expect_close(const std::string& device, double units) {
+  const T inf = std::numeric_limits<T>::infinity(), largest = std::numeric_limits<T>::max();
+  std::vector<T> points = {T(0),
+                           T(1e-8),
+                           T(1e-3),
+                           T(0.3),
+                           T(0.5),
+                           T(0.999),
+                           T(1),
+                           T(1.1),
+                           T(1.5),
+                           T(2),
+                           T(20),
+                           T(1) + std::numeric_limits<T>::epsilon(),
+                           T(80),
+                           T(1e6),
+                           largest,
+                           inf,
+                           std::numeric_limits<T>::min()};
+  for (std::size_t i = points.size(); i-- > 0;) points.push_back(-points[i]);
+  points.push_back(std::numeric_limits<T>::quiet_NaN());
+  const Tensor x = Tensor::from<T>(points, {points.size()}, device);
+  std::vector<Tensor> all;
+  for (const CurveRow& row : kCurves) all.push_back((x.*row.f)().contiguous());
+  realize(all);
+  for (std::size_t f = 0; f < std::size(kCurves); ++f) {
+    const std::vector<T> got = all[f].template read<T>();
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const long double exact = kCurves[f].wanted(points[i]);
+      const T wanted = static_cast<T>(exact);
+      SCOPED_TRACE(fmt::format("{}({})", kCurves[f].name, points[i]));
+      if (std::isnan(wanted)) {
+        EXPECT_TRUE(std::isnan(got[i])) << got[i];
+      } else if (std::isinf(wanted)) {
+        EXPECT_EQ(got[i], wanted);
+      } else if (wanted == 0) {
+        EXPECT_EQ(got[i], 0);
+      } else {
+        // exp and its like have an error that grows with the argument.
+        const long double size = std::abs(static_cast<long double>(points[i]));
+        const long double growth = f == 0 || f == 2 || f == 3 ? std::min(size, 100.0L) : 0.0L;
+        EXPECT_LE(std::abs((static_cast<long double>(got[i]) - exact) / exact),
+                  (units + static_cast<double>(growth)) * std::numeric_limits<T>::epsilon())
+            << got[i] << " for " << wanted;
+      }
+    }
+  }
+}
+
+TEST_P(Hyperbolic, IsNearTheLimitOfItsTypeEverywhere) {
+  expect_close<double>(device(), 6);
+  expect_close<float>(device(), 6);
+}
+
+TEST_P(Hyperbolic, KeepsTheSignOfZeroAndComputesNarrowTypesInFloat32) {
+  const Tensor zero = make({-0.0}, {1});
+  for (const auto f :
+       {&Tensor::sinh, &Tensor::asinh, &Tensor::atanh, &Tensor::expm1, &Tensor::log1p})
+    EXPECT_TRUE(std::signbit((zero.*f)().item<double>()));
+  const Tensor half = make({0.01}, {1}).half();
+  EXPECT_EQ(half.sinh().dtype(), DType::Float16);
+  EXPECT_NEAR(half.sinh().float_().item<float>(), std::sinh(half.float_().item<float>()), 1e-5);
+  EXPECT_EQ(Tensor::from({1, 2}).cosh().dtype(), DType::Float32);
+}
+
+TEST(HyperbolicGradients, AreRightAtEdgesToo) {
+  register_devices();
+  const auto slope = [](Tensor (Tensor::*f)() const, double at) {
+    Tensor x = Tensor::from(at);
+    x.set_requires_grad();
+    ((x).*f)().backward();
+    return x.grad()->item<double>();
+  };
+  EXPECT_EQ(slope(&Tensor::sinh, 0), 1);
+  EXPECT_EQ(slope(&Tensor::cosh, 0), 0);
+  EXPECT_EQ(slope(&Tensor::expm1, 0), 1);
+  EXPECT_EQ(slope(&Tensor::log1p, 0), 1);
+  EXPECT_EQ(slope(&Tensor::asinh, 0), 1);
+  EXPECT_EQ(slope(&Tensor::atanh, 0), 1);
+  EXPECT_NEAR(slope(&Tensor::asinh, 1e200) * 1e200, 1, 1e-12);
+  EXPECT_EQ(slope(&Tensor::acosh, 1), HUGE_VAL);
+}
+
+TEST_P(Hyperbolic, CeluAndQuickGeluFollowTheirFormulas) {
+  const Doubles at = {-3, -1, -1e-9, 0, 0.5, 2};
+  Doubles celu, quick;
+  for (const double x : at) {
+    celu.push_back(std::max(0.0, x) + std::min(0.0, 0.7 * std::expm1(x / 0.7)));
+    quick.push_back(x / (1 + std::exp(-1.702 * x)));
+  }
+  const Tensor x = make(at, {6});
+  expect_near({{x.celu(0.7), celu}, {x.quick_gelu(), quick}});
+  EXPECT_EQ(x.celu(0.7).read<double>()[2], celu[2]);
+  EXPECT_THROW(x.celu(0), Error);
+}
+
+}  // namespace
+}  // namespace touchstone
