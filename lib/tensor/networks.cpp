@@ -4,22 +4,14 @@
 #include <cmath>
 
 namespace touchstone::models {
-namespace {
-
-void append(nn::StateDict& all, const std::string& prefix, nn::StateDict part) {
-  for (nn::NamedTensor& entry : nn::prefixed(prefix, std::move(part)))
-    all.push_back(std::move(entry));
-}
-
-}  // namespace
-
 Mlp::Mlp(const std::vector<std::int64_t>& sizes, Generator& generator,
          const TensorOptions& options) {
   if (sizes.size() < 2)
     throw ShapeError(fmt::format("Mlp: {} sizes; want those of the input and the output at least",
                                  sizes.size()));
   for (std::size_t i = 1; i < sizes.size(); ++i)
-    layers_.emplace_back(sizes[i - 1], sizes[i], generator, options);
+    layers_.push_back(part(fmt::format("layers.{}", i - 1),
+                           nn::Linear(sizes[i - 1], sizes[i], generator, options)));
 }
 
 Tensor Mlp::operator()(const Tensor& x) const {
@@ -28,37 +20,23 @@ Tensor Mlp::operator()(const Tensor& x) const {
   return out;
 }
 
-nn::StateDict Mlp::state() const {
-  nn::StateDict all;
-  for (std::size_t i = 0; i < layers_.size(); ++i)
-    append(all, fmt::format("layers.{}", i), layers_[i].state());
-  return all;
-}
-
 DigitsNet::DigitsNet(Generator& generator, const std::string& device)
-    : first_(1, 16, {3, 3}, generator, {.padding = {1, 1}}, {.device = device}),
-      second_(16, 32, {3, 3}, generator, {.padding = {1, 1}}, {.device = device}),
-      out_(128, 10, generator, {.device = device}) {}
+    : first_(part("first",
+                  nn::Conv2d(1, 16, {3, 3}, generator, {.padding = {1, 1}}, {.device = device}))),
+      second_(part("second",
+                   nn::Conv2d(16, 32, {3, 3}, generator, {.padding = {1, 1}}, {.device = device}))),
+      out_(part("out", nn::Linear(128, 10, generator, {.device = device}))) {}
 
 Tensor DigitsNet::operator()(const Tensor& images) const {
   const Tensor small = max_pool2d(first_(images).relu(), {2, 2});
   return out_(max_pool2d(second_(small).relu(), {2, 2}).flatten(1));
 }
 
-nn::StateDict DigitsNet::state() const {
-  nn::StateDict all;
-  append(all, "first", first_.state());
-  append(all, "second", second_.state());
-  append(all, "out", out_.state());
-  return all;
-}
-
-ResNet18::Normed ResNet18::normed(std::int64_t in, std::int64_t out, std::int64_t kernel,
-                                  std::int64_t stride, Generator& generator,
-                                  const TensorOptions& options) {
-  Tensor weight = generator.kaiming_normal({out, in, kernel, kernel}, options);
-  return {weight.set_requires_grad(), stride, nn::BatchNorm(out, 0.1, 1e-5, options)};
-}
+ResNet18::Normed::Normed(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t step,
+                         Generator& generator, const TensorOptions& options)
+    : weight(parameter("weight", generator.kaiming_normal({out, in, kernel, kernel}, options))),
+      stride(step),
+      norm(part("norm", nn::BatchNorm(out, 0.1, 1e-5, options))) {}
 
 Tensor ResNet18::Normed::operator()(const Tensor& x, nn::Mode mode) const {
   const std::int64_t padding = weight.size(2) / 2;
@@ -66,38 +44,32 @@ Tensor ResNet18::Normed::operator()(const Tensor& x, nn::Mode mode) const {
       conv2d(x, weight, std::nullopt, {.stride = {stride, stride}, .padding = {padding, padding}}),
       mode);
 }
-nn::StateDict ResNet18::Normed::state() const {
-  nn::StateDict all = {{"weight", weight}};
-  append(all, "norm", norm.state());
-  return all;
+
+ResNet18::Block::Block(std::int64_t in, std::int64_t out, std::int64_t stride, Generator& generator,
+                       const TensorOptions& options)
+    : first(part("first", Normed(in, out, 3, stride, generator, options))),
+      second(part("second", Normed(out, out, 3, 1, generator, options))) {
+  if (in != out) shortcut = part("shortcut", Normed(in, out, 1, stride, generator, options));
 }
 
 Tensor ResNet18::Block::operator()(const Tensor& x, nn::Mode mode) const {
   const Tensor inner = second(first(x, mode).relu(), mode);
   return (inner + (shortcut ? (*shortcut)(x, mode) : x)).relu();
 }
-nn::StateDict ResNet18::Block::state() const {
-  nn::StateDict all;
-  append(all, "first", first.state());
-  append(all, "second", second.state());
-  if (shortcut) append(all, "shortcut", shortcut->state());
-  return all;
-}
 
 ResNet18::ResNet18(std::int64_t channels, std::int64_t width, std::int64_t classes,
                    Generator& generator, const TensorOptions& options)
-    : stem_(normed(channels, width, 3, 1, generator, options)),
+    : stem_(part("stem", Normed(channels, width, 3, 1, generator, options))),
       out_(8 * width, classes, generator, options) {
   std::int64_t in = width;
   for (std::int64_t stage = 0; stage < 4; ++stage)
     for (std::int64_t i = 0; i < 2; ++i) {
       const std::int64_t out = width << stage, stride = stage > 0 && i == 0 ? 2 : 1;
-      Block block{normed(in, out, 3, stride, generator, options),
-                  normed(out, out, 3, 1, generator, options), std::nullopt};
-      if (in != out) block.shortcut = normed(in, out, 1, stride, generator, options);
-      blocks_.push_back(std::move(block));
+      blocks_.push_back(part(fmt::format("blocks.{}", blocks_.size()),
+                             Block(in, out, stride, generator, options)));
       in = out;
     }
+  part("out", out_);
 }
 
 Tensor ResNet18::operator()(const Tensor& images, nn::Mode mode) const {
@@ -106,29 +78,25 @@ Tensor ResNet18::operator()(const Tensor& images, nn::Mode mode) const {
   return out_(x.mean({2, 3}));
 }
 
-nn::StateDict ResNet18::state() const {
-  nn::StateDict all;
-  append(all, "stem", stem_.state());
-  for (std::size_t i = 0; i < blocks_.size(); ++i)
-    append(all, fmt::format("blocks.{}", i), blocks_[i].state());
-  append(all, "out", out_.state());
-  return all;
-}
+Gpt::Layer::Layer(const GptSizes& sizes, Generator& generator, const TensorOptions& options)
+    : before_attention(part("before_attention", nn::LayerNorm({sizes.width}, 1e-5, options))),
+      attention(
+          part("attention", nn::MultiHeadAttention(sizes.width, sizes.heads, generator, options))),
+      before_mlp(part("before_mlp", nn::LayerNorm({sizes.width}, 1e-5, options))),
+      widen(part("widen", nn::Linear(sizes.width, 4 * sizes.width, generator, options))),
+      narrow(part("narrow", nn::Linear(4 * sizes.width, sizes.width, generator, options))) {}
 
 Gpt::Gpt(const GptSizes& sizes, Generator& generator, const TensorOptions& options)
     : sizes_(sizes),
-      tokens_(sizes.vocabulary, sizes.width, generator, options),
-      positions_(sizes.context, sizes.width, generator, options),
+      tokens_(part("tokens", nn::Embedding(sizes.vocabulary, sizes.width, generator, options))),
+      positions_(part("positions", nn::Embedding(sizes.context, sizes.width, generator, options))),
       last_({sizes.width}, 1e-5, options) {
   const auto smaller = [](Tensor weight) { weight.assign((weight.detach() * 0.02).contiguous()); };
   smaller(tokens_.weight);
   smaller(positions_.weight);
   for (std::int64_t i = 0; i < sizes.layers; ++i)
-    layers_.push_back({nn::LayerNorm({sizes.width}, 1e-5, options),
-                       nn::MultiHeadAttention(sizes.width, sizes.heads, generator, options),
-                       nn::LayerNorm({sizes.width}, 1e-5, options),
-                       nn::Linear(sizes.width, 4 * sizes.width, generator, options),
-                       nn::Linear(4 * sizes.width, sizes.width, generator, options)});
+    layers_.push_back(part(fmt::format("layers.{}", i), Layer(sizes, generator, options)));
+  part("last", last_);
 }
 
 Tensor Gpt::operator()(const Tensor& tokens) const {
@@ -199,23 +167,6 @@ std::vector<std::int64_t> GptWriter::operator()(std::vector<std::int64_t> prompt
     prompt.push_back(choose ? choose(logits) : std::ranges::max_element(logits) - logits.begin());
   }
   return prompt;
-}
-
-nn::StateDict Gpt::state() const {
-  nn::StateDict all;
-  append(all, "tokens", tokens_.state());
-  append(all, "positions", positions_.state());
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const Layer& layer = layers_[i];
-    const std::string prefix = fmt::format("layers.{}.", i);
-    append(all, prefix + "before_attention", layer.before_attention.state());
-    append(all, prefix + "attention", layer.attention.state());
-    append(all, prefix + "before_mlp", layer.before_mlp.state());
-    append(all, prefix + "widen", layer.widen.state());
-    append(all, prefix + "narrow", layer.narrow.state());
-  }
-  append(all, "last", last_.state());
-  return all;
 }
 
 }  // namespace touchstone::models

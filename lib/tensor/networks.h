@@ -19,7 +19,6 @@ class Mlp final : public nn::Module {
   Mlp(const std::vector<std::int64_t>& sizes, Generator& generator,
       const TensorOptions& options = {});
   Tensor operator()(const Tensor& x) const;  // (..., in) -> (..., out)
-  nn::StateDict state() const override;
 
  private:
   std::vector<nn::Linear> layers_;
@@ -31,7 +30,6 @@ class DigitsNet final : public nn::Module {
  public:
   explicit DigitsNet(Generator& generator, const std::string& device = "CPU");
   Tensor operator()(const Tensor& images) const;
-  nn::StateDict state() const override;
 
  private:
   nn::Conv2d first_, second_;
@@ -48,24 +46,25 @@ class ResNet18 final : public nn::Module {
            const TensorOptions& options = {});
   /// (n, channels, h, w) -> (n, classes); h and w are 8 or more.
   Tensor operator()(const Tensor& images, nn::Mode mode) const;
-  nn::StateDict state() const override;
 
  private:
-  struct Normed {  // a convolution without bias and what normalises it
+  struct Normed final : nn::Module {  // a convolution without bias and what normalises it
+    Normed(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t step,
+           Generator& generator, const TensorOptions& options);
+    Tensor operator()(const Tensor& x, nn::Mode mode) const;
+
     Tensor weight;
     std::int64_t stride;
     nn::BatchNorm norm;
-    Tensor operator()(const Tensor& x, nn::Mode mode) const;
-    nn::StateDict state() const;
   };
-  struct Block {
+  struct Block final : nn::Module {
+    Block(std::int64_t in, std::int64_t out, std::int64_t stride, Generator& generator,
+          const TensorOptions& options);
+    Tensor operator()(const Tensor& x, nn::Mode mode) const;
+
     Normed first, second;
     std::optional<Normed> shortcut;
-    Tensor operator()(const Tensor& x, nn::Mode mode) const;
-    nn::StateDict state() const;
   };
-  static Normed normed(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride,
-                       Generator& generator, const TensorOptions& options);
 
   Normed stem_;
   std::vector<Block> blocks_;
@@ -93,10 +92,11 @@ class Gpt final : public nn::Module {
   Tensor next(const Tensor& tokens, const sint& position, Cache& cache) const;
   const GptSizes& sizes() const { return sizes_; }
   const std::string& device() const { return tokens_.weight.device(); }
-  nn::StateDict state() const override;
 
  private:
-  struct Layer {
+  struct Layer final : nn::Module {
+    Layer(const GptSizes& sizes, Generator& generator, const TensorOptions& options);
+
     nn::LayerNorm before_attention;
     nn::MultiHeadAttention attention;
     nn::LayerNorm before_mlp;

@@ -1,5 +1,6 @@
 #include "touchstone/tensor/nn.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "touchstone/tensor/optim.h"
@@ -11,15 +12,19 @@ namespace {
 Tensor drawn(const Shape& shape, std::int64_t inputs, Generator& generator,
              const TensorOptions& options) {
   const double bound = 1 / std::sqrt(static_cast<double>(inputs));
-  Tensor values = generator.uniform(shape, -bound, bound, options).contiguous();
-  return values.set_requires_grad();
+  return generator.uniform(shape, -bound, bound, options).contiguous();
+}
+Tensor drawn_bias(const Shape& shape, std::int64_t inputs, Generator& generator,
+                  const LayerOptions& options) {
+  return options.bias ? drawn(shape, inputs, generator, options) : Tensor::none();
 }
 
 Tensor constant(const Shape& shape, double value, const TensorOptions& options) {
   return Tensor::full(shape, value, options).contiguous();
 }
-Tensor learned(const Shape& shape, double value, const TensorOptions& options) {
-  return constant(shape, value, options).set_requires_grad();
+template <class Options>
+Tensor if_affine(const Shape& shape, double value, const Options& options) {
+  return options.affine ? constant(shape, value, options) : Tensor::none();
 }
 
 // Channels that one output of a grouped convolution sees.
@@ -29,10 +34,6 @@ std::int64_t per_group(std::int64_t in, std::int64_t out, std::int64_t groups) {
         fmt::format("convolution: {} channels to {} in {} groups; want groups that divide both", in,
                     out, groups));
   return in / groups;
-}
-
-void append(StateDict& all, const std::string& prefix, const Module& module) {
-  for (NamedTensor& entry : prefixed(prefix, module.state())) all.push_back(std::move(entry));
 }
 
 void check_steps(const char* who, const Tensor& x, const Tensor& weight_ih) {
@@ -48,37 +49,80 @@ Tensor at_start(const std::optional<RecurrentState>& from, const Tensor& x, std:
 
 }  // namespace
 
-Linear::Linear(std::int64_t in, std::int64_t out, Generator& generator,
-               const TensorOptions& options)
-    : weight(drawn({out, in}, in, generator, options)),
-      bias(drawn({out}, in, generator, options)) {}
+Linear::Linear(std::int64_t in, std::int64_t out, Generator& generator, const LayerOptions& options)
+    : weight(parameter("weight", drawn({out, in}, in, generator, options))),
+      bias(parameter("bias", drawn_bias({out}, in, generator, options))) {}
 
 Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Generator& generator,
-               ConvArgs window, const TensorOptions& options)
-    : weight(drawn({out, per_group(in, out, window.groups), kernel},
-                   per_group(in, out, window.groups) * kernel, generator, options)),
-      bias(drawn({out}, per_group(in, out, window.groups) * kernel, generator, options)),
+               ConvArgs window, const LayerOptions& options)
+    : weight(parameter("weight",
+                       drawn({out, per_group(in, out, window.groups), kernel},
+                             per_group(in, out, window.groups) * kernel, generator, options))),
+      bias(parameter("bias", drawn_bias({out}, per_group(in, out, window.groups) * kernel,
+                                        generator, options))),
       args(std::move(window)) {}
 
 Conv2d::Conv2d(std::int64_t in, std::int64_t out, std::array<std::int64_t, 2> kernel,
-               Generator& generator, WindowArgs window, const TensorOptions& options)
-    : weight(drawn({out, per_group(in, out, window.groups), kernel[0], kernel[1]},
-                   per_group(in, out, window.groups) * kernel[0] * kernel[1], generator, options)),
-      bias(drawn({out}, per_group(in, out, window.groups) * kernel[0] * kernel[1], generator,
-                 options)),
+               Generator& generator, WindowArgs window, const LayerOptions& options)
+    : weight(parameter(
+          "weight",
+          drawn({out, per_group(in, out, window.groups), kernel[0], kernel[1]},
+                per_group(in, out, window.groups) * kernel[0] * kernel[1], generator, options))),
+      bias(parameter("bias",
+                     drawn_bias({out}, per_group(in, out, window.groups) * kernel[0] * kernel[1],
+                                generator, options))),
       args(window) {}
 
+ConvTranspose1d::ConvTranspose1d(std::int64_t in, std::int64_t out, std::int64_t kernel,
+                                 Generator& generator, ConvArgs window, const LayerOptions& options)
+    : weight(parameter("weight",
+                       drawn({in, per_group(out, in, window.groups), kernel},
+                             per_group(out, in, window.groups) * kernel, generator, options))),
+      bias(parameter("bias", drawn_bias({out}, per_group(out, in, window.groups) * kernel,
+                                        generator, options))),
+      args(std::move(window)) {}
+Tensor ConvTranspose1d::operator()(const Tensor& x) const {
+  if (x.rank() != 3)
+    throw ShapeError(
+        fmt::format("ConvTranspose1d: input {}: want (n, channels, size)", str(x.shape())));
+  return conv_transpose(x, weight, given(bias), args);
+}
+
+ConvTranspose2d::ConvTranspose2d(std::int64_t in, std::int64_t out,
+                                 std::array<std::int64_t, 2> kernel, Generator& generator,
+                                 ConvArgs window, const LayerOptions& options)
+    : weight(parameter(
+          "weight",
+          drawn({in, per_group(out, in, window.groups), kernel[0], kernel[1]},
+                per_group(out, in, window.groups) * kernel[0] * kernel[1], generator, options))),
+      bias(parameter("bias",
+                     drawn_bias({out}, per_group(out, in, window.groups) * kernel[0] * kernel[1],
+                                generator, options))),
+      args(std::move(window)) {}
+Tensor ConvTranspose2d::operator()(const Tensor& x) const {
+  if (x.rank() != 4)
+    throw ShapeError(
+        fmt::format("ConvTranspose2d: input {}: want (n, channels, h, w)", str(x.shape())));
+  return conv_transpose(x, weight, given(bias), args);
+}
+
 BatchNorm::BatchNorm(std::int64_t channels, double how_fast, double epsilon,
-                     const TensorOptions& options)
-    : weight(learned({channels}, 1, options)),
-      bias(learned({channels}, 0, options)),
-      running_mean(constant({channels}, 0, options)),
-      running_var(constant({channels}, 1, options)),
+                     const BatchNormOptions& options)
+    : weight(parameter("weight", if_affine({channels}, 1, options))),
+      bias(parameter("bias", if_affine({channels}, 0, options))),
+      running_mean(buffer("running_mean", options.track_running_stats
+                                              ? constant({channels}, 0, options)
+                                              : Tensor::none())),
+      running_var(buffer("running_var", options.track_running_stats
+                                            ? constant({channels}, 1, options)
+                                            : Tensor::none())),
       momentum(how_fast),
       eps(epsilon) {}
 
 Tensor BatchNorm::operator()(const Tensor& x, Mode mode) const {
-  if (mode == Mode::Evaluate) return batch_norm(x, running_mean, running_var, {weight, bias}, eps);
+  const Affine affine = {given(weight), given(bias)};
+  if (mode == Mode::Evaluate && running_mean.defined())
+    return batch_norm(x, running_mean, running_var, affine, eps);
   if (x.rank() < 2)
     throw ShapeError(fmt::format("BatchNorm: input {}: want (n, channels, ...)", str(x.shape())));
   std::vector<int> axes = {0};
@@ -93,40 +137,59 @@ Tensor BatchNorm::operator()(const Tensor& x, Mode mode) const {
     running.assign((running.detach() * (1 - momentum) + seen.detach() * momentum).contiguous());
     optim::realize_at_next_step(running);
   };
-  move(running_mean, mean);
-  move(running_var, variance * unbiased);
-  return batch_norm(x, mean, variance, {weight, bias}, eps);
+  if (running_mean.defined()) {
+    move(running_mean, mean);
+    move(running_var, variance * unbiased);
+  }
+  return batch_norm(x, mean, variance, affine, eps);
 }
 
-StateDict BatchNorm::state() const {
-  return {{"weight", weight},
-          {"bias", bias},
-          {"running_mean", running_mean},
-          {"running_var", running_var}};
-}
-
-LayerNorm::LayerNorm(const Shape& sizes, double epsilon, const TensorOptions& options)
-    : weight(learned(sizes, 1, options)), bias(learned(sizes, 0, options)), eps(epsilon) {}
+LayerNorm::LayerNorm(Shape over, double epsilon, const NormOptions& options)
+    : sizes(std::move(over)),
+      weight(parameter("weight", if_affine(sizes, 1, options))),
+      bias(parameter("bias", if_affine(sizes, 0, options))),
+      eps(epsilon) {}
 Tensor LayerNorm::operator()(const Tensor& x) const {
-  return layer_norm(x, weight.rank(), {weight, bias}, eps);
+  const auto axes = static_cast<int>(sizes.size());
+  if (x.rank() < axes || !std::ranges::equal(std::span(x.shape()).last(sizes.size()), sizes))
+    throw ShapeError(fmt::format("LayerNorm: input {}: its last sizes are to be {}", str(x.shape()),
+                                 str(sizes)));
+  return layer_norm(x, axes, {given(weight), given(bias)}, eps);
+}
+
+LayerNorm2d::LayerNorm2d(std::int64_t count, double epsilon, const NormOptions& options)
+    : channels(count),
+      weight(parameter("weight", if_affine({count}, 1, options))),
+      bias(parameter("bias", if_affine({count}, 0, options))),
+      eps(epsilon) {}
+Tensor LayerNorm2d::operator()(const Tensor& x) const {
+  if (x.rank() != 4 || x.size(1) != channels)
+    throw ShapeError(
+        fmt::format("LayerNorm2d: input {}: want (n, {}, h, w)", str(x.shape()), channels));
+  return layer_norm(x.movedim(1, -1), 1, {given(weight), given(bias)}, eps).movedim(-1, 1);
 }
 
 GroupNorm::GroupNorm(std::int64_t parts, std::int64_t channels, double epsilon,
-                     const TensorOptions& options)
+                     const NormOptions& options)
     : groups(parts),
-      weight(learned({channels}, 1, options)),
-      bias(learned({channels}, 0, options)),
+      weight(parameter("weight", if_affine({channels}, 1, options))),
+      bias(parameter("bias", if_affine({channels}, 0, options))),
       eps(epsilon) {}
 Tensor GroupNorm::operator()(const Tensor& x) const {
-  return group_norm(x, groups, {weight, bias}, eps);
+  return group_norm(x, groups, {given(weight), given(bias)}, eps);
 }
 
-RMSNorm::RMSNorm(std::int64_t size, double epsilon, const TensorOptions& options)
-    : weight(learned({size}, 1, options)), eps(epsilon) {}
+InstanceNorm::InstanceNorm(std::int64_t channels, double epsilon, const NormOptions& options)
+    : weight(parameter("weight", if_affine({channels}, 1, options))),
+      bias(parameter("bias", if_affine({channels}, 0, options))),
+      eps(epsilon) {}
+
+RMSNorm::RMSNorm(std::int64_t size, double epsilon, const NormOptions& options)
+    : weight(parameter("weight", if_affine({size}, 1, options))), eps(epsilon) {}
 
 Embedding::Embedding(std::int64_t count, std::int64_t size, Generator& generator,
                      const TensorOptions& options)
-    : weight(generator.normal({count, size}, 0, 1, options).set_requires_grad()) {}
+    : weight(parameter("weight", generator.normal({count, size}, 0, 1, options))) {}
 
 namespace {
 
@@ -138,12 +201,12 @@ Tensor in_heads(const Tensor& x, std::int64_t heads) {
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(std::int64_t size, std::int64_t parts, Generator& generator,
-                                       const TensorOptions& options)
+                                       const LayerOptions& options)
     : heads(parts),
-      query(size, size, generator, options),
-      key(size, size, generator, options),
-      value(size, size, generator, options),
-      out(size, size, generator, options) {
+      query(part("query", Linear(size, size, generator, options))),
+      key(part("key", Linear(size, size, generator, options))),
+      value(part("value", Linear(size, size, generator, options))),
+      out(part("out", Linear(size, size, generator, options))) {
   if (parts < 1 || size % parts != 0)
     throw ShapeError(fmt::format(
         "MultiHeadAttention: {} heads of size {}; want heads that divide it", parts, size));
@@ -179,21 +242,12 @@ Tensor MultiHeadAttention::next(const Tensor& x, const sint& position, KvCache& 
   return out(mixed.transpose(1, 2).flatten(2));
 }
 
-StateDict MultiHeadAttention::state() const {
-  StateDict all;
-  append(all, "query", query);
-  append(all, "key", key);
-  append(all, "value", value);
-  append(all, "out", out);
-  return all;
-}
-
-LSTM::LSTM(std::int64_t in, std::int64_t size, Generator& generator, const TensorOptions& options)
+LSTM::LSTM(std::int64_t in, std::int64_t size, Generator& generator, const LayerOptions& options)
     : hidden(size),
-      weight_ih(drawn({4 * size, in}, size, generator, options)),
-      weight_hh(drawn({4 * size, size}, size, generator, options)),
-      bias_ih(drawn({4 * size}, size, generator, options)),
-      bias_hh(drawn({4 * size}, size, generator, options)) {}
+      weight_ih(parameter("weight_ih_l0", drawn({4 * size, in}, size, generator, options))),
+      weight_hh(parameter("weight_hh_l0", drawn({4 * size, size}, size, generator, options))),
+      bias_ih(parameter("bias_ih_l0", drawn_bias({4 * size}, size, generator, options))),
+      bias_hh(parameter("bias_hh_l0", drawn_bias({4 * size}, size, generator, options))) {}
 
 RecurrentResult LSTM::operator()(const Tensor& x, const std::optional<RecurrentState>& from) const {
   check_steps("LSTM", x, weight_ih);
@@ -202,7 +256,8 @@ RecurrentResult LSTM::operator()(const Tensor& x, const std::optional<RecurrentS
   std::vector<Tensor> outputs;
   for (std::int64_t t = 0; t < x.size(1); ++t) {
     const Tensor now = x.narrow(1, t, 1).squeeze(1);
-    const Tensor gates = linear(now, weight_ih, bias_ih) + linear(h, weight_hh, bias_hh);
+    const Tensor gates =
+        linear(now, weight_ih, given(bias_ih)) + linear(h, weight_hh, given(bias_hh));
     const std::vector<Tensor> part = gates.split(hidden, 1);
     c = (part[1].sigmoid() * c + part[0].sigmoid() * part[2].tanh()).contiguous();
     h = (part[3].sigmoid() * c.tanh()).contiguous();
@@ -211,12 +266,12 @@ RecurrentResult LSTM::operator()(const Tensor& x, const std::optional<RecurrentS
   return {Tensor::stack(outputs, 1), {h, c}};
 }
 
-GRU::GRU(std::int64_t in, std::int64_t size, Generator& generator, const TensorOptions& options)
+GRU::GRU(std::int64_t in, std::int64_t size, Generator& generator, const LayerOptions& options)
     : hidden(size),
-      weight_ih(drawn({3 * size, in}, size, generator, options)),
-      weight_hh(drawn({3 * size, size}, size, generator, options)),
-      bias_ih(drawn({3 * size}, size, generator, options)),
-      bias_hh(drawn({3 * size}, size, generator, options)) {}
+      weight_ih(parameter("weight_ih_l0", drawn({3 * size, in}, size, generator, options))),
+      weight_hh(parameter("weight_hh_l0", drawn({3 * size, size}, size, generator, options))),
+      bias_ih(parameter("bias_ih_l0", drawn_bias({3 * size}, size, generator, options))),
+      bias_hh(parameter("bias_hh_l0", drawn_bias({3 * size}, size, generator, options))) {}
 
 RecurrentResult GRU::operator()(const Tensor& x, const std::optional<RecurrentState>& from) const {
   check_steps("GRU", x, weight_ih);
@@ -224,8 +279,8 @@ RecurrentResult GRU::operator()(const Tensor& x, const std::optional<RecurrentSt
   std::vector<Tensor> outputs;
   for (std::int64_t t = 0; t < x.size(1); ++t) {
     const std::vector<Tensor> input =
-        linear(x.narrow(1, t, 1).squeeze(1), weight_ih, bias_ih).split(hidden, 1);
-    const std::vector<Tensor> memory = linear(h, weight_hh, bias_hh).split(hidden, 1);
+        linear(x.narrow(1, t, 1).squeeze(1), weight_ih, given(bias_ih)).split(hidden, 1);
+    const std::vector<Tensor> memory = linear(h, weight_hh, given(bias_hh)).split(hidden, 1);
     const Tensor r = (input[0] + memory[0]).sigmoid(), z = (input[1] + memory[1]).sigmoid();
     const Tensor n = (input[2] + r * memory[2]).tanh();
     h = ((1 - z) * n + z * h).contiguous();
@@ -233,20 +288,5 @@ RecurrentResult GRU::operator()(const Tensor& x, const std::optional<RecurrentSt
   }
   return {Tensor::stack(outputs, 1), {h, std::nullopt}};
 }
-
-namespace {
-
-StateDict recurrent_state(const Tensor& weight_ih, const Tensor& weight_hh, const Tensor& bias_ih,
-                          const Tensor& bias_hh) {
-  return {{"weight_ih_l0", weight_ih},
-          {"weight_hh_l0", weight_hh},
-          {"bias_ih_l0", bias_ih},
-          {"bias_hh_l0", bias_hh}};
-}
-
-}  // namespace
-
-StateDict LSTM::state() const { return recurrent_state(weight_ih, weight_hh, bias_ih, bias_hh); }
-StateDict GRU::state() const { return recurrent_state(weight_ih, weight_hh, bias_ih, bias_hh); }
 
 }  // namespace touchstone::nn

@@ -11,11 +11,38 @@
 /// a layer says otherwise. Names and shapes of the state are those of PyTorch.
 namespace touchstone::nn {
 
+/// Where and as what a layer's parameters live, and whether it has a bias. A layer without has
+/// Tensor::none() in its place.
+struct LayerOptions {
+  DType dtype = default_dtype();
+  std::string device = "CPU";
+  bool bias = true;
+  operator TensorOptions() const { return {dtype, device}; }  // NOLINT(google-explicit-constructor)
+};
+/// The same of layers that normalise: whether they scale and shift (weight and bias).
+struct NormOptions {
+  DType dtype = default_dtype();
+  std::string device = "CPU";
+  bool affine = true;
+  operator TensorOptions() const { return {dtype, device}; }  // NOLINT(google-explicit-constructor)
+};
+/// Whether there are running statistics; without, those of the batch count in both modes.
+struct BatchNormOptions {
+  DType dtype = default_dtype();
+  std::string device = "CPU";
+  bool affine = true;
+  bool track_running_stats = true;
+  operator TensorOptions() const { return {dtype, device}; }  // NOLINT(google-explicit-constructor)
+};
+
+/// The tensor, where there is one.
+inline std::optional<Tensor> given(const Tensor& x) {
+  return x.defined() ? std::optional(x) : std::nullopt;
+}
+
 struct Linear final : Module {
-  Linear(std::int64_t in, std::int64_t out, Generator& generator,
-         const TensorOptions& options = {});
-  Tensor operator()(const Tensor& x) const { return linear(x, weight, bias); }
-  StateDict state() const override { return {{"weight", weight}, {"bias", bias}}; }
+  Linear(std::int64_t in, std::int64_t out, Generator& generator, const LayerOptions& options = {});
+  Tensor operator()(const Tensor& x) const { return linear(x, weight, given(bias)); }
 
   Tensor weight;  // (out, in)
   Tensor bias;    // (out)
@@ -23,9 +50,8 @@ struct Linear final : Module {
 
 struct Conv1d final : Module {
   Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Generator& generator,
-         ConvArgs args = {}, const TensorOptions& options = {});
-  Tensor operator()(const Tensor& x) const { return conv1d(x, weight, bias, args); }
-  StateDict state() const override { return {{"weight", weight}, {"bias", bias}}; }
+         ConvArgs args = {}, const LayerOptions& options = {});
+  Tensor operator()(const Tensor& x) const { return conv1d(x, weight, given(bias), args); }
 
   Tensor weight;  // (out, in / groups, kernel)
   Tensor bias;    // (out)
@@ -34,13 +60,33 @@ struct Conv1d final : Module {
 
 struct Conv2d final : Module {
   Conv2d(std::int64_t in, std::int64_t out, std::array<std::int64_t, 2> kernel,
-         Generator& generator, WindowArgs args = {}, const TensorOptions& options = {});
-  Tensor operator()(const Tensor& x) const { return conv2d(x, weight, bias, args); }
-  StateDict state() const override { return {{"weight", weight}, {"bias", bias}}; }
+         Generator& generator, WindowArgs args = {}, const LayerOptions& options = {});
+  Tensor operator()(const Tensor& x) const { return conv2d(x, weight, given(bias), args); }
 
   Tensor weight;  // (out, in / groups, kh, kw)
   Tensor bias;    // (out)
   WindowArgs args;
+};
+
+/// conv_transpose over one axis and over two. Weights and biases are drawn with b = 1 /
+/// sqrt(out / groups * kernel), as PyTorch does.
+struct ConvTranspose1d final : Module {
+  ConvTranspose1d(std::int64_t in, std::int64_t out, std::int64_t kernel, Generator& generator,
+                  ConvArgs args = {}, const LayerOptions& options = {});
+  Tensor operator()(const Tensor& x) const;  // throws ShapeError unless x is (n, in, size)
+
+  Tensor weight;  // (in, out / groups, kernel)
+  Tensor bias;    // (out)
+  ConvArgs args;
+};
+struct ConvTranspose2d final : Module {
+  ConvTranspose2d(std::int64_t in, std::int64_t out, std::array<std::int64_t, 2> kernel,
+                  Generator& generator, ConvArgs args = {}, const LayerOptions& options = {});
+  Tensor operator()(const Tensor& x) const;  // throws ShapeError unless x is (n, in, h, w)
+
+  Tensor weight;  // (in, out / groups, kh, kw)
+  Tensor bias;    // (out)
+  ConvArgs args;
 };
 
 enum class Mode : bool { Evaluate, Train };
@@ -50,10 +96,12 @@ enum class Mode : bool { Evaluate, Train };
 /// statistics is computed with whatever realizes them: give state() to Optimizer::step, say.
 struct BatchNorm final : Module {
   explicit BatchNorm(std::int64_t channels, double momentum = 0.1, double eps = 1e-5,
-                     const TensorOptions& options = {});
-  /// x: (n, channels, ...).
+                     const BatchNormOptions& options = {});
+  /// x: (n, channels, ...). Without a mode: as is_training() says.
   Tensor operator()(const Tensor& x, Mode mode) const;
-  StateDict state() const override;
+  Tensor operator()(const Tensor& x) const {
+    return (*this)(x, is_training() ? Mode::Train : Mode::Evaluate);
+  }
 
   Tensor weight, bias, running_mean, running_var;  // (channels)
   double momentum, eps;
@@ -61,29 +109,47 @@ struct BatchNorm final : Module {
 
 /// Over the last axes, of these sizes.
 struct LayerNorm final : Module {
-  explicit LayerNorm(const Shape& sizes, double eps = 1e-5, const TensorOptions& options = {});
+  explicit LayerNorm(Shape sizes, double eps = 1e-5, const NormOptions& options = {});
   Tensor operator()(const Tensor& x) const;
-  StateDict state() const override { return {{"weight", weight}, {"bias", bias}}; }
 
+  Shape sizes;
   Tensor weight, bias;
+  double eps;
+};
+/// Over the channels of each place of (n, channels, h, w).
+struct LayerNorm2d final : Module {
+  explicit LayerNorm2d(std::int64_t channels, double eps = 1e-5, const NormOptions& options = {});
+  Tensor operator()(const Tensor& x) const;
+
+  std::int64_t channels;
+  Tensor weight, bias;  // (channels)
   double eps;
 };
 
 struct GroupNorm final : Module {
   GroupNorm(std::int64_t groups, std::int64_t channels, double eps = 1e-5,
-            const TensorOptions& options = {});
+            const NormOptions& options = {});
   Tensor operator()(const Tensor& x) const;
-  StateDict state() const override { return {{"weight", weight}, {"bias", bias}}; }
 
   std::int64_t groups;
   Tensor weight, bias;  // (channels)
   double eps;
 };
+/// By the mean and variance of each channel of each image. Scales and shifts unless told otherwise
+/// (PyTorch's does not).
+struct InstanceNorm final : Module {
+  explicit InstanceNorm(std::int64_t channels, double eps = 1e-5, const NormOptions& options = {});
+  Tensor operator()(const Tensor& x) const {
+    return instance_norm(x, {given(weight), given(bias)}, eps);
+  }
+
+  Tensor weight, bias;  // (channels)
+  double eps;
+};
 
 struct RMSNorm final : Module {
-  explicit RMSNorm(std::int64_t size, double eps = 1e-6, const TensorOptions& options = {});
-  Tensor operator()(const Tensor& x) const { return rms_norm(x, weight, eps); }
-  StateDict state() const override { return {{"weight", weight}}; }
+  explicit RMSNorm(std::int64_t size, double eps = 1e-6, const NormOptions& options = {});
+  Tensor operator()(const Tensor& x) const { return rms_norm(x, given(weight), eps); }
 
   Tensor weight;  // (size)
   double eps;
@@ -95,7 +161,6 @@ struct Embedding final : Module {
             const TensorOptions& options = {});
   /// (...) integers -> (..., size).
   Tensor operator()(const Tensor& tokens) const { return take(weight, tokens, 0); }
-  StateDict state() const override { return {{"weight", weight}}; }
 
   Tensor weight;  // (count, size)
 };
@@ -109,7 +174,7 @@ struct KvCache {
 struct MultiHeadAttention final : Module {
   /// Throws ShapeError where the heads do not divide the size.
   MultiHeadAttention(std::int64_t size, std::int64_t heads, Generator& generator,
-                     const TensorOptions& options = {});
+                     const LayerOptions& options = {});
   /// q: (n, queries, size); k, v: (n, keys, size). A mask broadcasts to (n, heads, queries, keys).
   Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v,
                     const AttentionArgs& args = {}) const;
@@ -117,7 +182,6 @@ struct MultiHeadAttention final : Module {
   /// it; its key and value are assigned to the cache. `position` may be a variable. Throws
   /// ShapeError where the cache has no room for it.
   Tensor next(const Tensor& x, const sint& position, KvCache& cache) const;
-  StateDict state() const override;
 
   std::int64_t heads;
   Linear query, key, value, out;
@@ -137,11 +201,10 @@ struct RecurrentResult {
 /// gates i, f, g, o in that order; c = f c + i g, h = o tanh(c).
 struct LSTM final : Module {
   LSTM(std::int64_t in, std::int64_t hidden, Generator& generator,
-       const TensorOptions& options = {});
+       const LayerOptions& options = {});
   /// x: (n, steps, in). Starts from zeros where no state is given.
   RecurrentResult operator()(const Tensor& x,
                              const std::optional<RecurrentState>& from = std::nullopt) const;
-  StateDict state() const override;
 
   std::int64_t hidden;
   Tensor weight_ih, weight_hh, bias_ih, bias_hh;  // (4 hidden, in), (4 hidden, hidden), (4 hidden)
@@ -150,14 +213,51 @@ struct LSTM final : Module {
 /// Cho et al., EMNLP 2014, as PyTorch has it: gates r, z, n; n = tanh(Wx + r (Uh + b)),
 /// h = (1 - z) n + z h.
 struct GRU final : Module {
-  GRU(std::int64_t in, std::int64_t hidden, Generator& generator,
-      const TensorOptions& options = {});
+  GRU(std::int64_t in, std::int64_t hidden, Generator& generator, const LayerOptions& options = {});
   RecurrentResult operator()(const Tensor& x,
                              const std::optional<RecurrentState>& from = std::nullopt) const;
-  StateDict state() const override;
 
   std::int64_t hidden;
   Tensor weight_ih, weight_hh, bias_ih, bias_hh;  // (3 hidden, in), ...
 };
 
+/// dropout() where is_training(), nothing elsewhere. Draws from the generator of the thread where
+/// none is given, which must live as long as the layer.
+struct Dropout final : Module {
+  explicit Dropout(double part, Generator* from = nullptr) : p(part), generator(from) {}
+  Tensor operator()(const Tensor& x) const {
+    return is_training() ? dropout(x, p, generator ? *generator : default_generator()) : x;
+  }
+
+  double p;
+  Generator* generator;
+};
+
+/// Layers and functions of one tensor, one after the other; the state of layer i is "i....".
+class Sequential final : public Module {
+ public:
+  template <class... Steps>
+  requires(std::invocable<const Steps&, const Tensor&>&&...) explicit Sequential(Steps... steps) {
+    (add(std::move(steps)), ...);
+  }
+  Tensor operator()(const Tensor& x) const { return x.sequential(steps_); }
+
+ private:
+  template <class Step>
+  void add(Step step) {
+    if constexpr (std::derived_from<Step, Module>) part(std::to_string(steps_.size()), step);
+    steps_.emplace_back(std::move(step));
+  }
+
+  std::vector<std::function<Tensor(const Tensor&)>> steps_;
+};
+
 }  // namespace touchstone::nn
+
+namespace touchstone {
+
+inline TensorOptions::operator nn::LayerOptions() const { return {dtype, device}; }
+inline TensorOptions::operator nn::NormOptions() const { return {dtype, device}; }
+inline TensorOptions::operator nn::BatchNormOptions() const { return {dtype, device}; }
+
+}  // namespace touchstone

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <unordered_set>
 #include <utility>
 
 #include "touchstone/tensor/function.h"
+#include "touchstone/tensor/state_log.h"
 
 namespace touchstone::optim {
 namespace {
@@ -22,13 +24,64 @@ void realize_at_next_step(const Tensor& state) {
   if (moved_state.size() < kMost) moved_state.push_back(state.node());
 }
 
-Optimizer::Optimizer(std::vector<Tensor> parameters) : parameters_(std::move(parameters)) {
-  for (std::size_t i = 0; i < parameters_.size(); ++i)
-    if (!parameters_[i].requires_grad())
-      throw Error(
-          fmt::format("optimizer: parameter {} of shape {} requires no gradient; call "
-                      "set_requires_grad() on it",
-                      i, str(parameters_[i].shape())));
+Optimizer::Optimizer(const Parameters& parameters, double lr) {
+  std::unordered_set<const TensorNode*> seen;
+  for (const Group& group : parameters.groups())
+    for (const Tensor& p : group.parameters) {
+      if (!p.requires_grad())
+        throw Error(
+            fmt::format("optimizer: parameter {} of shape {} requires no gradient; call "
+                        "set_requires_grad() on it",
+                        parameters_.size(), str(p.shape())));
+      if (!seen.insert(p.node().get()).second)
+        throw Error(fmt::format(
+            "optimizer: parameter {} of shape {} stands twice and would be moved twice; leave one "
+            "out",
+            parameters_.size(), str(p.shape())));
+      parameters_.push_back(p);
+      scales_.push_back(group.lr_scale);
+      decays_.push_back(group.weight_decay);
+      if (std::ranges::find(rates_, p.device(), &Rate::device) == rates_.end())
+        rates_.push_back({p.device(), Tensor::from<double>({lr}, {1}, p.device())});
+    }
+}
+
+double Optimizer::lr() const { return rates_.empty() ? 0 : rates_[0].lr.read<double>()[0]; }
+void Optimizer::set_lr(double lr) {
+  if (StateLog::current() != nullptr)
+    throw Error(
+        "set_lr: a function that is noted by a TensorJit sets a learning rate, which would be the "
+        "same at each replay; set it outside, before the call");
+  for (Rate& rate : rates_) rate.lr.assign(Tensor::from<double>({lr}, {1}, rate.device));
+}
+
+Tensor Optimizer::rate_of(std::size_t parameter) const {
+  const Tensor lr =
+      std::ranges::find(rates_, parameters_[parameter].device(), &Rate::device)->lr.detach();
+  return scales_[parameter] == 1 ? lr : lr * scales_[parameter];
+}
+Tensor Optimizer::beside(std::size_t parameter, const Tensor& number) const {
+  const Tensor& p = parameters_[parameter];
+  return number.cast(p.dtype()).reshape(Shape(p.shape().size(), 1));
+}
+bool Optimizer::has_weight_decays() const {
+  return std::ranges::any_of(decays_, [](const auto& decay) { return decay.has_value(); });
+}
+
+namespace {
+
+std::string numbered(std::string_view name, std::size_t i) { return fmt::format("{}.{}", name, i); }
+
+void append_numbered(nn::StateDict& state, std::string_view name, const std::vector<Tensor>& all) {
+  for (std::size_t i = 0; i < all.size(); ++i) state.push_back({numbered(name, i), all[i]});
+}
+
+}  // namespace
+
+nn::StateDict Optimizer::state() const {
+  nn::StateDict all;
+  for (std::size_t i = 0; i < rates_.size(); ++i) all.push_back({numbered("lr", i), rates_[i].lr});
+  return all;
 }
 
 void Optimizer::zero_grad() {
@@ -65,10 +118,51 @@ std::vector<Tensor> Optimizer::zeros_like_parameters() const {
   return zeros;
 }
 
-SGD::SGD(std::vector<Tensor> parameters, double lr, double momentum, double weight_decay,
+namespace {
+
+Tensor gradient_of(const char* who, const Tensor& p) {
+  const std::optional<Tensor> gradient = p.grad();
+  if (!gradient)
+    throw Error(fmt::format("{}: a parameter of shape {} has no gradient; call backward() before",
+                            who, str(p.shape())));
+  return *gradient;
+}
+
+}  // namespace
+
+Tensor clip_grad_norm(const std::vector<Tensor>& parameters, double most) {
+  const OriginScope origin("clip_grad_norm");
+  if (!(most > 0))
+    throw Error(fmt::format("clip_grad_norm: a norm of {}; want a number above 0", most));
+  std::vector<Tensor> gradients;
+  std::optional<Tensor> squares;
+  for (const Tensor& p : parameters) {
+    gradients.push_back(gradient_of("clip_grad_norm", p));
+    const Tensor& g = gradients.back();
+    const Tensor wide = itemsize(g.dtype()) < 4 ? g.cast(DType::Float32) : g;
+    const Tensor here = wide.square().sum();
+    squares = squares ? *squares + here.to(squares->device()) : here;
+  }
+  if (!squares) return Tensor::zeros({});
+  const Tensor norm = squares->sqrt().contiguous();
+  const Tensor scale = minimum(most / (norm + 1e-6), 1);
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    Tensor p = parameters[i];
+    p.set_grad(gradients[i] * scale.to(p.device()).cast(p.dtype()));
+  }
+  return norm;
+}
+
+void clip_grad_value(const std::vector<Tensor>& parameters, double most) {
+  const OriginScope origin("clip_grad_value");
+  if (!(most > 0))
+    throw Error(fmt::format("clip_grad_value: values up to {}; want a number above 0", most));
+  for (Tensor p : parameters) p.set_grad(gradient_of("clip_grad_value", p).clamp(-most, most));
+}
+
+SGD::SGD(const Parameters& parameters, double lr, double momentum, double weight_decay,
          Nesterov nesterov)
-    : Optimizer(std::move(parameters)),
-      lr_(lr),
+    : Optimizer(parameters, lr),
       momentum_(momentum),
       weight_decay_(weight_decay),
       nesterov_(nesterov) {
@@ -77,28 +171,52 @@ SGD::SGD(std::vector<Tensor> parameters, double lr, double momentum, double weig
   if (momentum_ != 0) velocity_ = zeros_like_parameters();
 }
 
+nn::StateDict SGD::state() const {
+  nn::StateDict all = Optimizer::state();
+  append_numbered(all, "velocity", velocity_);
+  return all;
+}
+
 std::vector<Optimizer::Update> SGD::updates(std::size_t parameter, const Tensor& value,
                                             const Tensor& gradient) {
   const Tensor& target = parameters()[parameter];
-  const Tensor decayed = weight_decay_ == 0 ? gradient : gradient + value * weight_decay_;
-  if (momentum_ == 0) return {{target, value - decayed * lr_}};
+  const Tensor lr = beside(parameter, rate_of(parameter));
+  const double decay = weight_decay_of(parameter, weight_decay_);
+  const Tensor decayed = decay == 0 ? gradient : gradient + value * decay;
+  if (momentum_ == 0) return {{target, value - decayed * lr}};
   const Tensor moving = (velocity_[parameter].detach() * momentum_ + decayed).contiguous();
   const Tensor step = nesterov_ == Nesterov::Yes ? decayed + moving * momentum_ : moving;
-  return {{velocity_[parameter], moving}, {target, value - step * lr_}};
+  return {{velocity_[parameter], moving}, {target, value - step * lr}};
 }
 
-Adam::Adam(std::vector<Tensor> parameters, double lr, double beta1, double beta2, double eps)
-    : Optimizer(std::move(parameters)),
-      lr_(lr),
+Adam::Adam(const Parameters& parameters, double lr, double beta1, double beta2, double eps)
+    : Adam(parameters, lr, beta1, beta2, eps, WeightDecay::No) {}
+
+Adam::Adam(const Parameters& parameters, double lr, double beta1, double beta2, double eps,
+           WeightDecay decays)
+    : Optimizer(parameters, lr),
       beta1_(beta1),
       beta2_(beta2),
       eps_(eps),
       first_(zeros_like_parameters()),
       second_(zeros_like_parameters()) {
+  if (decays == WeightDecay::No && has_weight_decays())
+    throw Error("Adam: a group with weight decay, which Adam has not; use AdamW");
   for (const Tensor& p : this->parameters())
     if (std::ranges::find(powers_, p.device(), &Powers::device) == powers_.end())
       powers_.push_back({p.device(), Tensor::from<double>({1}, {1}, p.device()),
                          Tensor::from<double>({1}, {1}, p.device())});
+}
+
+nn::StateDict Adam::state() const {
+  nn::StateDict all = Optimizer::state();
+  for (std::size_t i = 0; i < powers_.size(); ++i) {
+    all.push_back({numbered("beta1_power", i), powers_[i].first});
+    all.push_back({numbered("beta2_power", i), powers_[i].second});
+  }
+  append_numbered(all, "first", first_);
+  append_numbered(all, "second", second_);
+  return all;
 }
 
 void Adam::before_step() {
@@ -135,30 +253,32 @@ std::vector<Optimizer::Update> Adam::updates(std::size_t parameter, const Tensor
       first / by.first.reshape(ones) / ((second / by.second.reshape(ones)).sqrt() + eps_);
   all.push_back({first_[parameter], first});
   all.push_back({second_[parameter], second});
-  all.push_back({parameters()[parameter], moved(value, direction)});
+  all.push_back({parameters()[parameter], moved(parameter, value, direction)});
   return all;
 }
 
-Tensor Adam::moved(const Tensor& value, const Tensor& direction) const {
-  return value - direction * lr_;
+Tensor Adam::moved(std::size_t parameter, const Tensor& value, const Tensor& direction) const {
+  return value - direction * beside(parameter, rate_of(parameter));
 }
 
-AdamW::AdamW(std::vector<Tensor> parameters, double lr, double weight_decay, double beta1,
+AdamW::AdamW(const Parameters& parameters, double lr, double weight_decay, double beta1,
              double beta2, double eps)
-    : Adam(std::move(parameters), lr, beta1, beta2, eps), weight_decay_(weight_decay) {}
-Tensor AdamW::moved(const Tensor& value, const Tensor& direction) const {
-  return value * (1 - lr() * weight_decay_) - direction * lr();
+    : Adam(parameters, lr, beta1, beta2, eps, WeightDecay::Yes), weight_decay_(weight_decay) {}
+Tensor AdamW::moved(std::size_t parameter, const Tensor& value, const Tensor& direction) const {
+  const Tensor lr = rate_of(parameter);
+  const Tensor kept = 1 - lr * weight_decay_of(parameter, weight_decay_);
+  return value * beside(parameter, kept) - direction * beside(parameter, lr);
 }
 
-LAMB::LAMB(std::vector<Tensor> parameters, double lr, double weight_decay, double beta1,
-           double beta2, double eps)
-    : Adam(std::move(parameters), lr, beta1, beta2, eps), weight_decay_(weight_decay) {}
-Tensor LAMB::moved(const Tensor& value, const Tensor& direction) const {
-  const Tensor step = direction + value * weight_decay_;
+LAMB::LAMB(const Parameters& parameters, double lr, double weight_decay, double beta1, double beta2,
+           double eps)
+    : Adam(parameters, lr, beta1, beta2, eps, WeightDecay::Yes), weight_decay_(weight_decay) {}
+Tensor LAMB::moved(std::size_t parameter, const Tensor& value, const Tensor& direction) const {
+  const Tensor step = direction + value * weight_decay_of(parameter, weight_decay_);
   const Tensor size = value.square().sum().sqrt(), length = step.square().sum().sqrt();
   const Tensor one = Tensor::ones_like(size);
   const Tensor ratio = Tensor::where(size > 0, Tensor::where(length > 0, size / length, one), one);
-  return value - step * (ratio * lr());
+  return value - step * (ratio * beside(parameter, rate_of(parameter)));
 }
 
 }  // namespace touchstone::optim
