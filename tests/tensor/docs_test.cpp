@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
+#include <set>
 #include <sstream>
 
 #include "tensor_check.h"
@@ -75,6 +77,58 @@ TEST(TensorDocs, TheirExampleRuns) {
             between(text_of("tests/tensor/docs_test.cpp"), mark + "example]\n", mark + "end]", 2));
   EXPECT_EQ(between(text_of("docs/tensor.md"), "is read at each call:\n\n```cpp\n", "```", 0),
             between(text_of("tests/tensor/docs_test.cpp"), mark + "jit]\n", mark + "done]", 2));
+}
+
+// Functions that a header declares for users, and its layers, optimizers and scopes.
+std::set<std::string> public_names(const std::string& header) {
+  const std::regex function(
+      R"(^(?:  )?(?:static |inline |virtual |const )*[A-Za-z_][\w:]*(?:<[^()]*>)?[&*]? )"
+      R"((operator[^ (]+|[a-z_0-9]+)\()");
+  const std::regex statement(R"(^\s*(return|throw|else|explicit)\b)");
+  const std::regex type(R"(^(?:struct|class) ([A-Z]\w+) (?:final )?: (?:public )?(\w+) \{)");
+  std::istringstream lines(text_of("lib/tensor/" + header));
+  std::set<std::string> names;
+  bool is_public = true;
+  for (std::string line; std::getline(lines, line);) {
+    if (line == " private:" || line == " protected:") is_public = false;
+    if (line == " public:" || line.starts_with("};")) is_public = true;
+    std::smatch found;
+    if (std::regex_search(line, found, type)) names.insert(found[1]);
+    if (is_public && !std::regex_search(line, statement) &&
+        std::regex_search(line, found, function))
+      names.insert(found[1]);
+  }
+  return names;
+}
+
+TEST(TensorDocs, TheTableOfNamesHasEveryPublicFunctionAndAReasonForEachNo) {
+  std::set<std::string> declared = {"NoGrad", "TrainingScope", "Plateau", "TensorJit"};
+  for (const char* header : {"tensor.h", "modes.h", "print.h", "conv.h", "einsum.h", "indexing.h",
+                             "functional.h", "generator.h", "nn.h", "optim.h", "schedules.h",
+                             "state.h", "tensor_jit.h", "check_finite.h"})
+    declared.merge(public_names(header));
+  for (const char* no_function : {"operator=", "operator", "ran"}) declared.erase(no_function);
+  EXPECT_GT(declared.size(), 250U);
+  const std::string page = text_of("docs/tensor.md");
+  std::istringstream lines(page.substr(page.find("## Names")));
+  const std::regex row(R"(^\| (-|`([^`]+)`) \| (.*) \| (.*) \| (\w+) \|(.*)\|$)");
+  std::set<std::string> listed;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("| ") || line.starts_with("| here")) continue;
+    std::smatch cells;
+    ASSERT_TRUE(std::regex_match(line, cells, row)) << line;
+    const std::string verdict = cells[5], note = cells[6];
+    EXPECT_TRUE(verdict == "yes" || verdict == "no" || verdict == "different") << line;
+    EXPECT_EQ(verdict == "no", cells[1] == "-") << line;
+    if (verdict != "yes") {
+      EXPECT_GT(note.size(), 3U) << line << " has no reason";
+    }
+    if (cells[1] == "-") continue;
+    EXPECT_TRUE(listed.insert(cells[2]).second) << line << " stands twice";
+    EXPECT_TRUE(declared.contains(cells[2])) << line << " is in no header";
+  }
+  for (const std::string& name : declared)
+    EXPECT_TRUE(listed.contains(name)) << name << " has no row in docs/tensor.md";
 }
 
 }  // namespace
