@@ -137,7 +137,9 @@ Tensor instance_norm(const Tensor& x, const Affine& affine, double eps) {
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionArgs& args) {
   const OriginScope origin("scaled_dot_product_attention");
-  const auto from_end = [](const Tensor& x, int i) { return x.shape()[x.shape().size() - i]; };
+  const auto from_end = [](const Tensor& x, std::size_t i) {
+    return x.shape()[x.shape().size() - i];
+  };
   if (q.rank() < 2 || k.rank() < 2 || v.rank() < 2 || from_end(q, 1) != from_end(k, 1) ||
       from_end(k, 2) != from_end(v, 2))
     throw ShapeError(fmt::format(
