@@ -17,7 +17,6 @@
 #include "touchstone/base/visible.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/fuzz/reproducer.h"
-#include "touchstone/interp/subkernel.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
@@ -116,13 +115,12 @@ BufferPtr answered(foreign::BackendProcess& backend, const LazyOpPtr& prefix,
       read.push_back(inputs.at(static_cast<std::size_t>(spec.idx) - 1));
       numbers[spec.idx] = static_cast<int>(read.size());
     }
-  const auto renumbered = [&](const LazyOpPtr& node) -> LazyOpPtr {
-    const auto* b = std::get_if<MemBuffer>(&node->arg());
-    return b == nullptr || node->op() != Op::Load
-               ? nullptr
-               : LazyOp::load(numbers.at(b->idx), b->dtype, b->st);
-  };
-  const LazyOpPtr asked = interp::kernel_of(interp::replaced(prefix->src()[0], renumbered));
+  const LazyOpPtr asked =
+      rebuild(prefix, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+        if (!is_load(node->op())) return with_src(node, src);
+        const MemBuffer& b = node->buffer();
+        return LazyOp::make(node->op(), src, MemBuffer{numbers.at(b.idx), b.dtype, b.st});
+      });
   const foreign::Answer answer = backend.run(kernel_file(asked), read);
   if (answer.kind != foreign::Answer::Kind::Output)
     throw BufferError(

@@ -68,6 +68,36 @@ class Envelope {
     gather(itemsize(node.dtype), buffer.memory(), runs, out.lo.data());
   }
 
+  void positions(const ProgramNode& node, const Block& block, std::span<std::int64_t> out) const {
+    const bool clamps = profile_.outside == Outside::Clamps && node.rows > 0;
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const auto at = block.get<std::int64_t>(static_cast<std::int64_t>(i));
+      out[i] = !at.is_point() ? -1
+               : clamps       ? std::clamp<std::int64_t>(at.lo, 0, node.rows - 1)
+                              : at.lo;
+    }
+  }
+
+  // A position that may be one of several numbers: the element may be any of the table, or 0.
+  void open_unless_known(const ProgramNode& node, const Block& positions, Block& out) const {
+    const auto known = [&](std::int64_t i) {
+      const auto at = positions.get<std::int64_t>(i);
+      return at.is_point() &&
+             (profile_.outside != Outside::Anything || (at.lo >= 0 && at.lo < node.rows));
+    };
+    std::int64_t first = 0;
+    while (first < out.count() && known(first)) ++first;
+    if (first == out.count()) return;
+    out.determined = false;
+    out.hi.resize(out.dtype(), out.count());
+    out.flags.resize(static_cast<std::size_t>(out.count()));
+    with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
+      for (std::int64_t i = 0; i < out.count(); ++i)
+        out.set<T>(
+            i, known(i) ? Legal<T>::point(out.lo.template begin<T>()[i]) : Legal<T>::anything());
+    });
+  }
+
   void constant(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
                 Block& out) const {
     out.resize(node.dtype, count, true);

@@ -19,15 +19,19 @@ inline constexpr std::int64_t kKeptResults = std::int64_t{1} << 16;
 
 /// Runs a program block by block over a domain of values. Memory is a few blocks a node, whatever
 /// the kernel's size. A Domain has
-///   Block                                            a run of its elements
-///   load(node, runs, count, Block& out)              LOAD of `count` elements, as runs of
-///   addresses constant(node, runs, count, Block& out)          CONST; the same apply(node,
-///   operands, count, Block& out)         an elementwise op reducer(node) -> unique_ptr<Reducer>
-///   with feed(block, first, count) and
-///                                                    finish(Block& out, at)
-///   prepare(node, count, Block& out)                 room for a reduce's results
-///   repeat(Block& from, run, Block& out, at)         results along a run, from out[at] on; only
-///                                                    where programs are made with Repeats::Kept
+///   Block                                      a run of its elements
+///   load(node, runs, count, Block& out)        LOAD, or GATHER, of `count` elements, as runs of
+///                                              addresses
+///   positions(node, block, span<int64> out)    the positions of a GATHER
+///   open_unless_known(node, block, Block& out) optional: the elements of a GATHER whose positions
+///                                              are not one number
+///   constant(node, runs, count, Block& out)    CONST; the same
+///   apply(node, operands, count, Block& out)   an elementwise op
+///   reducer(node) -> unique_ptr<Reducer>       with feed(block, first, count) and
+///                                              finish(Block& out, at)
+///   prepare(node, count, Block& out)           room for a reduce's results
+///   repeat(Block& from, run, Block& out, at)   results along a run, from out[at] on; only where
+///                                              programs are made with Repeats::Kept
 template <class Domain>
 class Evaluator {
  public:
@@ -99,6 +103,14 @@ class Evaluator {
         node.addresses.runs(first, count, runs_);
         node.op == Op::Load ? domain_.load(node, runs_, count, out)
                             : domain_.constant(node, runs_, count, out);
+      } else if (node.op == Op::Gather) {
+        const Block& at = states[static_cast<std::size_t>(node.src[0])].block;
+        positions_.resize(static_cast<std::size_t>(count));
+        domain_.positions(node, at, positions_);
+        gathered_runs(node, positions_, first, runs_);
+        domain_.load(node, runs_, count, out);
+        if constexpr (requires { domain_.open_unless_known(node, at, out); })
+          domain_.open_unless_known(node, at, out);
       } else if (is_reduce(node.op)) {
         domain_.prepare(node, count, out);
         if (node.repeats)
@@ -192,6 +204,7 @@ class Evaluator {
   Domain& domain_;
   std::vector<std::vector<NodeState>> states_;
   std::vector<AddressRun> runs_;
+  std::vector<std::int64_t> positions_;
   Share share_;
 };
 

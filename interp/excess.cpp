@@ -59,7 +59,7 @@ class Widener {
       // Terms of an integer reduce, operands of a comparison.
       return push(std::move(made));
     }
-    if (node.op == Op::Load || node.op == Op::Const) {
+    if (is_load(node.op) || node.op == Op::Const) {
       push(std::move(made));
       return push_held(*wide);
     }

@@ -53,6 +53,15 @@ class Exact {
       node.addresses.read(index, std::span(&address, 1));
       return of(read(node, address));
     }
+    if (node.op == Op::Gather) {
+      const MaybeReal& at = values[static_cast<std::size_t>(node.src[0])];
+      if (!at) return std::nullopt;
+      std::int64_t address = -1;
+      if (*at >= 0 && *at < node.rows)
+        node.addresses.read(static_cast<std::int64_t>(*at) * node.row_size + index,
+                            std::span(&address, 1));
+      return of(read(node, address));
+    }
     if (is_reduce(node.op)) return reduced(node, index);
     std::vector<Real> in;
     for (const int s : node.src) {
@@ -227,7 +236,7 @@ void explain_sum(const ProgramNode& node, std::span<Buffer* const> buffers, cons
 std::string text_of(std::size_t number, const ProgramNode& node, const Profile& profile) {
   std::vector<std::string> operands;
   for (const int s : node.src) operands.push_back(fmt::format("%{}", s));
-  if (node.op == Op::Load) operands.push_back(fmt::format("buffer {}", node.buffer));
+  if (is_load(node.op)) operands.push_back(fmt::format("buffer {}", node.buffer));
   if (is_reduce(node.op)) operands.push_back(fmt::format("{} terms", node.terms));
   const auto wide = excess_type(profile, node.dtype);
   return fmt::format("%{} = {}({}) {}{}", number, name(node.op), fmt::join(operands, ", "),
@@ -294,7 +303,7 @@ std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* co
     Ball ball = ball_of_legal(made.legal);
     if (is_reduce(node.op))
       explain_sum(node, inputs, ball, made);
-    else if (!node.src.empty() && is_float(node.dtype) && !node.bitcast &&
+    else if (is_elementwise(node.op) && is_float(node.dtype) && !node.bitcast &&
              !(ball.known() && ball.radius == 0 && !node.contraction.may_be_unrounded()))
       take_apart(node, profile, balls, ball, made);
     std::ranges::sort(made.terms, std::greater<>(), &ExplainedNode::Term::amount);

@@ -36,6 +36,10 @@ class Values {
     gather(width, memory, runs, out.data());
   }
 
+  void positions(const ProgramNode&, const Block& block, std::span<std::int64_t> out) const {
+    std::memcpy(out.data(), block.data(), out.size_bytes());
+  }
+
   void constant(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
                 Block& out) const {
     out.resize(node.dtype, count);

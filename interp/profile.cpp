@@ -81,7 +81,12 @@ constexpr std::array<std::pair<std::string_view, Float8Overflow>, 4> kFloat8 = {
     {"infinity", Float8Overflow::Infinity},
     {"either", Float8Overflow::Either},
 }};
-constexpr std::array<std::string_view, 19> kMembers = {"name",
+constexpr std::array<std::pair<std::string_view, Outside>, 3> kOutside = {{
+    {"zero", Outside::Zero},
+    {"clamps", Outside::Clamps},
+    {"anything", Outside::Anything},
+}};
+constexpr std::array<std::string_view, 20> kMembers = {"name",
                                                        "base",
                                                        "ulp",
                                                        "sin_domain",
@@ -98,6 +103,7 @@ constexpr std::array<std::string_view, 19> kMembers = {"name",
                                                        "product_digits",
                                                        "excess",
                                                        "float8_overflow",
+                                                       "outside",
                                                        "most_mean",
                                                        "most_variance"};
 constexpr std::array<std::string_view, 4> kFlush = {"never", "inputs", "outputs", "both"};
@@ -231,6 +237,13 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
         return;
       }
     fail(key, "\"as defined\", \"saturates\", \"infinity\" or \"either\"", value);
+  } else if (key == "outside") {
+    for (const auto& [name, rule] : kOutside)
+      if (value == name) {
+        p.outside = rule;
+        return;
+      }
+    fail(key, "\"zero\", \"clamps\" or \"anything\"", value);
   } else if (key == "excess") {
     read_excess(p, value);
   } else if (key == "sum") {
@@ -333,6 +346,8 @@ std::string Profile::to_json() const {
     out["excess"] = "none";
   for (const auto& [key, mode] : kFloat8)
     if (mode == float8) out["float8_overflow"] = key;
+  for (const auto& [key, rule] : kOutside)
+    if (rule == outside) out["outside"] = key;
   out["most_mean"] = most_mean ? Json(*most_mean) : Json();
   out["most_variance"] = most_variance ? Json(*most_variance) : Json();
   return out.dump(2);

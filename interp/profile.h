@@ -44,6 +44,13 @@ enum class Float8Overflow : std::uint8_t {
   Either,
 };
 
+/// The element of a GATHER whose position is outside.
+enum class Outside : std::uint8_t {
+  Zero,      // 0 of the type, as docs/semantics.md has it
+  Clamps,    // the first or the last row's; 0 where there is none
+  Anything,  // no claim
+};
+
 /// The arithmetic that a candidate device declares; everything else is docs/semantics.md.
 /// The default is what a C compiler and glibc give.
 struct Profile {
@@ -73,6 +80,7 @@ struct Profile {
   std::optional<DType> excess;
   bool excess_each_op = false;
   Float8Overflow float8 = Float8Overflow::AsDefined;
+  Outside outside = Outside::Zero;
 
   /// Where set, a candidate also fails whose errors over at least kStatistics elements with an
   /// interval have a mean, in half widths of it, further from 0, or a larger variance.

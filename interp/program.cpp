@@ -79,7 +79,10 @@ class Builder {
     for (const LazyOpPtr& s : node.src()) made.src_dtypes.push_back(s->dtype());
     if (const auto* b = std::get_if<MemBuffer>(&node.arg())) {
       made.buffer = b->idx;
-      made.addresses = Addresses(b->st, order);
+      if (node.op() == Op::Gather)
+        add_rows(made, b->st, order);
+      else
+        made.addresses = Addresses(b->st, order);
     } else if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) {
       made.value = c->value;
       made.addresses = Addresses(c->st, order);
@@ -92,6 +95,19 @@ class Builder {
       for (const LazyOpPtr& s : node.src()) made.src.push_back(place[s.get()]);
     }
     return made;
+  }
+
+  static void add_rows(ProgramNode& made, const ShapeTracker& st, const Order& order) {
+    Order axes{0};
+    Shape row;
+    for (const int axis : order) {
+      axes.push_back(axis + 1);
+      row.push_back(st.shape()[static_cast<std::size_t>(axis) + 1]);
+    }
+    made.addresses = Addresses(st, axes);
+    made.rows = st.shape()[0].as_int();
+    made.row_size = concrete_size(row);
+    (void)checked_mul(made.rows, made.row_size);
   }
 
   // Kept axes in the order of the space the reduce stands in, reduced axes after them.
@@ -137,7 +153,7 @@ class Builder {
     const ShapeTracker* st = nullptr;
     if (const auto* b = std::get_if<MemBuffer>(&node.arg())) st = &b->st;
     if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) st = &c->st;
-    if (st != nullptr) still = still_axes(st->views().back());
+    if (st != nullptr) still &= still_axes(st->views().back()) >> position_axes(node.op());
     return still_[&node] = still;
   }
   static AxisSet still_axes(const View& view) {
@@ -158,6 +174,25 @@ class Builder {
 };
 
 }  // namespace
+
+void gathered_runs(const ProgramNode& node, std::span<const std::int64_t> positions,
+                   std::int64_t first, std::vector<AddressRun>& out) {
+  out.clear();
+  std::vector<AddressRun> part;
+  for (std::size_t i = 0; i < positions.size();) {
+    const std::int64_t at = positions[i];
+    std::size_t end = i + 1;
+    while (end < positions.size() && positions[end] == at) ++end;
+    const auto count = static_cast<std::int64_t>(end - i);
+    if (at < 0 || at >= node.rows) {
+      out.push_back({count, -1, 0});
+    } else {
+      node.addresses.runs(at * node.row_size + first + static_cast<std::int64_t>(i), count, part);
+      out.insert(out.end(), part.begin(), part.end());
+    }
+    i = end;
+  }
+}
 
 Program make_program(const LazyOpPtr& kernel, Repeats repeats) {
   Builder builder(repeats);

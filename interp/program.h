@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "touchstone/interp/addresses.h"
@@ -34,8 +35,10 @@ struct ProgramNode {
   DType dtype;
   std::vector<int> src;
   std::vector<DType> src_dtypes;
-  Addresses addresses;   // LOAD and CONST
-  int buffer = -1;       // LOAD
+  Addresses addresses;  // LOAD, GATHER and CONST
+  int buffer = -1;      // LOAD and GATHER
+  // GATHER: the element of row p of `rows` for element i is p * row_size + i of `addresses`.
+  std::int64_t rows = 0, row_size = 0;
   Scalar value;          // CONST
   bool bitcast = false;  // CAST
   // Reduces: element i of this node is the reduction of elements [i * terms, (i + 1) * terms) of
@@ -72,6 +75,11 @@ struct Program {
 /// How often a reduce is computed whose terms are the same along an axis of its result: once for
 /// each element, or once for all along such axes, which a region then lacks.
 enum class Repeats : std::uint8_t { Computed, Kept };
+
+/// The addresses of consecutive elements of a GATHER, from `first` on, of which positions[i] is the
+/// position: runs in order, invalid where that is outside.
+void gathered_runs(const ProgramNode& node, std::span<const std::int64_t> positions,
+                   std::int64_t first, std::vector<AddressRun>& out);
 
 /// `kernel` valid and without variables.
 Program make_program(const LazyOpPtr& kernel, Repeats repeats = Repeats::Computed);

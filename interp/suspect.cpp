@@ -246,7 +246,7 @@ Arithmetic arithmetic_of(const Program& program, const Profile& profile) {
   for (std::size_t r = 0; r < program.regions.size(); ++r)
     for (const ProgramNode& node : program.regions[r].nodes) {
       if (!is_float(node.dtype)) continue;
-      if (r > 0 && node.op == Op::Load)
+      if (r > 0 && is_load(node.op))
         a.operand_digits = std::max(a.operand_digits, info(node.dtype).digits);
       if (r > 0 && node.op == Op::Mul) {
         a.multiplies = true;

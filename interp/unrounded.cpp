@@ -182,7 +182,7 @@ class RealNumbers {
       : buffers_(buffers), hypotheses_(hypotheses), rounding_(rounding), sum_(only_sum(program)) {
     for (std::size_t r = 1; r < program.regions.size(); ++r)
       for (const ProgramNode& node : program.regions[r].nodes)
-        if (node.op == Op::Load) summed_.insert(node.buffer);
+        if (is_load(node.op)) summed_.insert(node.buffer);
   }
 
   void load(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
@@ -212,6 +212,13 @@ class RealNumbers {
         }
       }
     });
+  }
+
+  void positions(const ProgramNode&, const Block& block, std::span<std::int64_t> out) const {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const W at = block.of[0][i];
+      out[i] = at >= 0 && at < W{0x1p62} ? static_cast<std::int64_t>(at) : -1;
+    }
   }
 
   void constant(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
@@ -435,6 +442,7 @@ const ProgramNode* only_sum(const Program& program) {
       TOUCHSTONE_CASES_FUNCTION:
       TOUCHSTONE_CASES_MOVEMENT:
       TOUCHSTONE_CASES_LOAD:
+      case Op::Gather:
       case Op::Store:
         return nullptr;
     }

@@ -26,7 +26,7 @@ std::vector<std::vector<bool>> read_elements(const KernelCase& c) {
     read.emplace_back(static_cast<std::size_t>(input.size()), false);
   const LazyOpPtr kernel = c.concrete();
   for (const LazyOp* node : ordered_nodes(kernel)) {
-    if (node->op() != Op::Load) continue;
+    if (!is_load(node->op())) continue;
     std::vector<bool>& of = read[static_cast<std::size_t>(node->buffer().idx) - 1];
     for (const std::int64_t cell : addresses_of(node->buffer().st.views()).cells)
       if (cell >= 0) of[static_cast<std::size_t>(cell)] = true;
@@ -369,9 +369,10 @@ std::vector<CoverageRow> KernelArea::coverage(const std::string& text, Ending en
   std::set<int> buffers;
   const std::vector<LazyOpPtr> order = toposort(c.concrete());
   for (const LazyOpPtr& node : order) {
-    if (node->op() != Op::Load && node->op() != Op::Const) continue;
-    const ShapeTracker& st = node->op() == Op::Load ? node->buffer().st : node->constant().st;
-    if (node->op() == Op::Load && !buffers.insert(node->buffer().idx).second) features.insert(4);
+    const bool loads = is_load(node->op());
+    if (!loads && node->op() != Op::Const) continue;
+    const ShapeTracker& st = loads ? node->buffer().st : node->constant().st;
+    if (loads && !buffers.insert(node->buffer().idx).second) features.insert(4);
     if (st.is_contiguous()) movement.insert(0);
     if (st.views().size() > 1) movement.insert(5);
     for (const View& v : st.views()) {

@@ -51,6 +51,20 @@ def looked_up(flat, views):
     return out
 
 
+def gathered(flat, views, positions):
+    rows = views[-1]["shape"][0]
+    if rows == 0:
+        return np.zeros(positions.shape, flat.dtype)
+    at, valid = flat_indices(views)
+    inside = (positions >= 0) & (positions < rows)
+    row = np.where(inside, positions, 0)[np.newaxis]
+    at, valid = (np.take_along_axis(a, row, axis=0)[0] for a in (at, valid))
+    valid = valid & inside
+    out = np.zeros(positions.shape, flat.dtype)
+    out[valid] = flat[at[valid]]
+    return out
+
+
 def lowest(dtype):
     if dtype.kind == "b":
         return False
@@ -61,6 +75,8 @@ def evaluate(node, src, buffers):
     dtype, arg = dtype_of(node["dtype"]), node.get("arg")
     if node["op"] == "LOAD":
         return looked_up(buffers[arg["buffer"]], arg["views"])
+    if node["op"] == "GATHER":
+        return gathered(buffers[arg["buffer"]], arg["views"], src[0])
     if node["op"] == "CONST":
         valid = flat_indices(arg["views"])[1]
         return np.where(valid, np.array(constant(node), dtype=dtype), dtype.type(0))

@@ -252,7 +252,27 @@ class KernelDraw {
     return table[static_cast<std::size_t>(dtype)];
   }
 
+  // A buffer at positions inside its first axis, at the ends of it, and outside.
+  LazyOpPtr gather(std::vector<LazyOpPtr>& pool, const Sizes& shape) {
+    LazyOpPtr at = operand(pool, shape, DType::Int64);
+    const std::int64_t rows = chooser_.between(0, 6);
+    const ShapeTracker all = ShapeTracker().reshape(Shape(shape.size(), 1)).expand(at->shape());
+    if (rows > 0 && chooser_.chance(1, 2))
+      at = LazyOp::binary(Op::Mod, at,
+                          LazyOp::constant(Scalar::of(rows + chooser_.between(0, 1)), all));
+    Sizes sizes = shape;
+    sizes.insert(sizes.begin(), rows);
+    Shape table = at->shape();
+    table.insert(table.begin(), rows);
+    const ShapeTracker st =
+        table == to_shape(sizes) ? draw_view(chooser_, sizes) : ShapeTracker::contiguous(table);
+    buffers_.push_back(chooser_.pick(dtypes_));
+    pool.push_back(LazyOp::gather(static_cast<int>(buffers_.size()), buffers_.back(), st, at));
+    return pool.back();
+  }
+
   LazyOpPtr grow(std::vector<LazyOpPtr>& pool, const Sizes& shape) {
+    if (chooser_.chance(1, 16)) return gather(pool, shape);
     const LazyOpPtr a = chooser_.chance(1, 4) ? chooser_.pick(pool) : pool.back();
     const Op op = chooser_.pick(ops_of(a->dtype()));
     if (op == Op::Cast) return cast(a);

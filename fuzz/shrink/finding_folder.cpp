@@ -82,6 +82,9 @@ std::string explained(const KernelCase& c, std::span<const std::int64_t> at) {
 std::string index_trace(const KernelCase& c, std::span<const std::int64_t> at) {
   std::string text;
   for (const LazyOpPtr& leaf : toposort(c.kernel)) {
+    if (leaf->op() == Op::Gather)
+      text += fmt::format("  GATHER buffer {} {} {}, at (position, i, ...)\n", leaf->buffer().idx,
+                          name(leaf->dtype()), leaf->buffer().st.str());
     if (leaf->op() != Op::Load && leaf->op() != Op::Const) continue;
     text += fmt::format("  {}\n", leaf->op() == Op::Load
                                       ? fmt::format("LOAD buffer {} {} {}", leaf->buffer().idx,

@@ -29,12 +29,12 @@ KernelCase renumbered(const LazyOpPtr& kernel, const std::vector<HostArray>& inp
   std::map<int, int> places;
   KernelCase out;
   out.kernel = rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-    if (node->op() != Op::Load) return src == node->src() ? node : with_src(node, src);
+    if (!is_load(node->op())) return src == node->src() ? node : with_src(node, src);
     MemBuffer b = node->buffer();
     const auto [it, fresh] = places.try_emplace(b.idx, static_cast<int>(places.size()) + 1);
     if (fresh) out.inputs.push_back(inputs[static_cast<std::size_t>(b.idx) - 1]);
     b.idx = it->second;
-    return LazyOp::make(Op::Load, {}, b);
+    return LazyOp::make(node->op(), src, b);
   });
   for (const symbolic::Node& v : variables_of(out.kernel))
     out.values[symbolic::variable_name(v)] = values.at(symbolic::variable_name(v));
@@ -101,12 +101,14 @@ void structural(const KernelCase& c, Candidates& out) {
         src[i] = other;
         add(out, with_node(c, node.get(), with_src(node, src), c.inputs));
       }
-    if (node->op() != Op::Load) continue;
+    if (!is_load(node->op())) continue;
+    const ShapeTracker st =
+        node->op() == Op::Load
+            ? node->buffer().st
+            : ShapeTracker().reshape(Shape(node->shape().size(), 1)).expand(node->shape());
     for (const int value : {0, 1})
-      add(out,
-          with_node(c, node.get(),
-                    LazyOp::constant(Scalar::from_int(node->dtype(), value), node->buffer().st),
-                    c.inputs));
+      add(out, with_node(c, node.get(),
+                         LazyOp::constant(Scalar::from_int(node->dtype(), value), st), c.inputs));
   }
 }
 
@@ -170,9 +172,9 @@ void buffers(const KernelCase& c, Candidates& out) {
       }
       const LazyOpPtr kernel =
           rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-            if (node->op() != Op::Load || node->buffer().idx != b)
+            if (!is_load(node->op()) || node->buffer().idx != b)
               return src == node->src() ? node : with_src(node, src);
-            return LazyOp::load(a, node->dtype(), node->buffer().st);
+            return LazyOp::make(node->op(), src, MemBuffer{a, node->dtype(), node->buffer().st});
           });
       out.push_back(renumbered(kernel, inputs, c.values));
     }
@@ -207,11 +209,13 @@ bool is_concrete(const View& v) {
 // `compact`: what is left lies as close together as before.
 std::optional<KernelCase> cut(const KernelCase& c, std::size_t axis, std::int64_t begin,
                               std::int64_t end, bool compact) {
-  const auto cut_view = [&](const ShapeTracker& st) {
-    if (st.shape()[axis] == sint(1)) return st;
+  const auto cut_view = [&](const ShapeTracker& st, Op op) {
+    const std::size_t cut_axis = axis + static_cast<std::size_t>(position_axes(op));
+    if (st.shape()[cut_axis] == sint(1)) return st;
     Mask keep;
     for (std::size_t i = 0; i < st.shape().size(); ++i)
-      keep.emplace_back(i == axis ? sint(begin) : sint(0), i == axis ? sint(end) : st.shape()[i]);
+      keep.emplace_back(i == cut_axis ? sint(begin) : sint(0),
+                        i == cut_axis ? sint(end) : st.shape()[i]);
     ShapeTracker part = st.shrink(keep);
     if (!compact || part.views().size() > 1 || !is_concrete(part.views()[0])) return part;
     return ShapeTracker({compacted(part.views()[0])});
@@ -221,8 +225,8 @@ std::optional<KernelCase> cut(const KernelCase& c, std::size_t axis, std::int64_
         rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
           if (node->op() == Op::Store) return stored(src[0]);
           OpArg arg = node->arg();
-          if (auto* b = std::get_if<MemBuffer>(&arg)) b->st = cut_view(b->st);
-          if (auto* k = std::get_if<ConstBuffer>(&arg)) k->st = cut_view(k->st);
+          if (auto* b = std::get_if<MemBuffer>(&arg)) b->st = cut_view(b->st, node->op());
+          if (auto* k = std::get_if<ConstBuffer>(&arg)) k->st = cut_view(k->st, node->op());
           return LazyOp::make(node->op(), src, std::move(arg));
         });
     return renumbered(kernel, c.inputs, c.values);
@@ -233,9 +237,9 @@ std::optional<KernelCase> cut(const KernelCase& c, std::size_t axis, std::int64_
 
 // An axis of size 1 taken out of every view and reduce.
 std::optional<KernelCase> without_axis(const KernelCase& c, std::size_t axis) {
-  const auto drop = [&](const ShapeTracker& st) {
+  const auto drop = [&](const ShapeTracker& st, Op op) {
     Shape shape = st.shape();
-    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis) + position_axes(op));
     return st.reshape(shape);
   };
   try {
@@ -243,8 +247,8 @@ std::optional<KernelCase> without_axis(const KernelCase& c, std::size_t axis) {
         c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) -> LazyOpPtr {
           if (node->op() == Op::Store) return stored(src[0]);
           OpArg arg = node->arg();
-          if (auto* b = std::get_if<MemBuffer>(&arg)) b->st = drop(b->st);
-          if (auto* k = std::get_if<ConstBuffer>(&arg)) k->st = drop(k->st);
+          if (auto* b = std::get_if<MemBuffer>(&arg)) b->st = drop(b->st, node->op());
+          if (auto* k = std::get_if<ConstBuffer>(&arg)) k->st = drop(k->st, node->op());
           if (auto* r = std::get_if<ReduceArg>(&arg)) {
             std::vector<int> axes;
             for (const int a : r->axes)
@@ -344,13 +348,14 @@ void views(const KernelCase& c, Candidates& out) {
       with(ShapeTracker::contiguous(node->shape()));
       for (const ShapeTracker& st : simpler_views(node->constant().st)) with(st);
     }
-    if (node->op() == Op::Load && !node->buffer().st.is_contiguous())
+    if (is_load(node->op()) && !node->buffer().st.is_contiguous())
       for (const ShapeTracker& st : simpler_views(node->buffer().st)) {
         std::vector<HostArray> inputs = c.inputs;
         HostArray& input = inputs[static_cast<std::size_t>(node->buffer().idx) - 1];
         const auto needed = static_cast<std::size_t>(st.real_size()) * itemsize(input.dtype);
         if (needed > input.bytes.size()) continue;
-        add(out, with_node(c, node.get(), LazyOp::load(node->buffer().idx, node->dtype(), st),
+        MemBuffer simpler{node->buffer().idx, node->dtype(), st};
+        add(out, with_node(c, node.get(), LazyOp::make(node->op(), node->src(), simpler),
                            std::move(inputs)));
       }
   }
@@ -390,7 +395,7 @@ CaseSize size_of(const KernelCase& c) {
       for (const View& v : st.views())
         size.views += (v.mask() ? 1U : 0U) + (v.is_contiguous() ? 0U : 1U);
     };
-    if (node->op() == Op::Load) count(node->buffer().st);
+    if (is_load(node->op())) count(node->buffer().st);
     if (node->op() == Op::Const) count(node->constant().st);
   }
   for (const HostArray& input : c.inputs) {

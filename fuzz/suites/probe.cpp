@@ -58,6 +58,18 @@ std::set<const LazyOp*> compared_loads(const LazyOpPtr& kernel) {
   return found;
 }
 
+// LOADs of integers that the position of a GATHER is made of, and how many rows it chooses from.
+std::map<const LazyOp*, std::int64_t> position_loads(const LazyOpPtr& kernel) {
+  std::map<const LazyOp*, std::int64_t> found;
+  for (const LazyOpPtr& node : toposort(kernel)) {
+    if (node->op() != Op::Gather) continue;
+    for (const LazyOpPtr& below : toposort(node->src()[0]))
+      if (below->op() == Op::Load && is_integer(below->dtype()))
+        found[below.get()] = node->buffer().st.shape()[0].as_int();
+  }
+  return found;
+}
+
 // Whether the address changes along an axis, as the outermost view says.
 bool moves_along(const LazyOp& load, std::size_t axis) {
   const View& top = load.buffer().st.views().back();
@@ -133,14 +145,18 @@ class ProbeDrawer {
   ProbeDrawer(const LazyOpPtr& kernel, std::uint64_t seed) : kernel_(kernel), seed_(seed) {
     const auto uses = uses_of(kernel);
     const std::set<const LazyOp*> compared = compared_loads(kernel);
+    const auto positions = position_loads(kernel);
     for (const LazyOpPtr& node : toposort(kernel)) any_exp2_ = any_exp2_ || node->op() == Op::Exp2;
     for (const BufferSpec& spec : buffers_of(kernel)) {
       if (spec.idx == 0) continue;
       Role role{spec, std::nullopt, false, 0};
       if (const auto found = uses.find(spec.idx); found != uses.end()) {
         find_rows(found->second, role);
-        for (const Use& use : found->second)
+        for (const Use& use : found->second) {
           if (compared.contains(use.load)) role.places = std::max(role.places, places_of(use));
+          if (const auto at = positions.find(use.load); at != positions.end())
+            role.places = std::max(role.places, at->second);
+        }
       }
       any_max_ = any_max_ || (role.under_max && is_float(spec.dtype));
       any_rows_ = any_rows_ || (role.rows && role.rows->terms > 1 && is_float(spec.dtype));

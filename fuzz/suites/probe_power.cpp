@@ -203,10 +203,10 @@ double elements_of(const LazyOpPtr& kernel) {
 }
 
 LazyOpPtr shortened(const LazyOpPtr& kernel, std::size_t axis, std::int64_t size) {
-  const auto shorter = [&](const ShapeTracker& st) {
+  const auto shorter = [&](const ShapeTracker& st, int first = 0) {
     Mask keep;
     for (const sint& s : st.shape()) keep.emplace_back(sint(0), s);
-    keep[axis].second = size;
+    keep[axis + static_cast<std::size_t>(first)].second = size;
     return st.shrink(keep);
   };
   return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
@@ -214,7 +214,7 @@ LazyOpPtr shortened(const LazyOpPtr& kernel, std::size_t axis, std::int64_t size
     if (node->op() == Op::Store)
       std::get<MemBuffer>(arg).st = ShapeTracker::contiguous(src[0]->shape());
     else if (auto* load = std::get_if<MemBuffer>(&arg))
-      load->st = shorter(load->st);
+      load->st = shorter(load->st, position_axes(node->op()));
     else if (auto* constant = std::get_if<ConstBuffer>(&arg))
       constant->st = shorter(constant->st);
     return LazyOp::make(node->op(), src, std::move(arg));

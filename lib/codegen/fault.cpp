@@ -72,15 +72,19 @@ int last_reduced(const LazyOp& reduce) {
 
 // The part of a kernel below `root` that computes all but the last elements along an axis.
 LazyOpPtr without_last(const LazyOpPtr& root, int axis) {
-  const auto shorter = [&](const ShapeTracker& st) {
+  const auto shorter = [&](const ShapeTracker& st, int first = 0) {
     Mask kept;
     for (const sint& size : st.shape()) kept.emplace_back(0, size);
-    kept[static_cast<std::size_t>(axis)].second = kept[static_cast<std::size_t>(axis)].second - 1;
+    sint& end = kept[static_cast<std::size_t>(first + axis)].second;
+    end = end - 1;
     return st.shrink(kept);
   };
   return rebuild(root, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
     if (node->op() == Op::Load)
       return LazyOp::load(node->buffer().idx, node->dtype(), shorter(node->buffer().st));
+    if (node->op() == Op::Gather)
+      return LazyOp::gather(node->buffer().idx, node->dtype(), shorter(node->buffer().st, 1),
+                            src[0]);
     if (node->op() == Op::Const)
       return LazyOp::constant(node->constant().value, shorter(node->constant().st));
     return with_src(node, src);

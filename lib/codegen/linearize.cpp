@@ -350,6 +350,7 @@ int Linearizer::leave(const Visit& visit) {
   const LazyOp& node = *visit.node;
   if (is_reduce(node.op())) return close_reduce(visit);
   if (node.op() == Op::Load) return load(node, visit.indices);
+  if (node.op() == Op::Gather) return gather(node, visit.indices);
   if (node.op() == Op::Const) return masked_constant(node, visit.indices);
   return elementwise(node, visit.indices);
 }

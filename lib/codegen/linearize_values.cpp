@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <limits>
 
 #include "touchstone/codegen/index_lowering.h"
@@ -81,6 +82,35 @@ int Linearizer::load(const LazyOp& node, int indices) {
   Operands src{global(node.buffer().idx, node.dtype()), lower(where.index, indices)};
   if (!where.valid.constant()) src.push_back(lower(where.valid, indices));
   return builder_.value({StepKind::Load, node.dtype(), src, {}});
+}
+
+// The view sees the position as a loop counter of its first axis: one that is outside is 0 there,
+// and nothing is read.
+int Linearizer::gather(const LazyOp& node, int indices) {
+  const ShapeTracker& st = node.buffer().st;
+  const sint& rows = st.shape()[0];
+  if (rows == sint(0)) return builder_.constant(zero(node.dtype()));
+  const int none = builder_.int_const(0), position = made(node.src()[0].get(), indices);
+  int inside = builder_.index(IndexOp::And,
+                              {builder_.index(IndexOp::Le, {none, position}),
+                               builder_.index(IndexOp::Lt, {position, lower(rows.node(), -1)})});
+  std::string name;
+  do name = fmt::format("p{}", counters_++);
+  while (names_.contains(name));
+  names_[name] = builder_.index(IndexOp::Where, {inside, position, none});
+  const std::int64_t most = rows.max().value_or(std::numeric_limits<std::int64_t>::max());
+  Indices at{symbolic::variable(name, 0, std::max<std::int64_t>(most - 1, 0))};
+  const Indices& rest = indices_[static_cast<std::size_t>(indices)];
+  at.insert(at.end(), rest.begin(), rest.end());
+  const IndexExpr where = shapetracker::shortest_idxs(st, at);
+  if (where.valid.constant() == 0) return builder_.constant(zero(node.dtype()));
+  if (!where.valid.constant())
+    inside = builder_.index(IndexOp::And, {inside, lower(where.valid, indices)});
+  return builder_.value(
+      {StepKind::Load,
+       node.dtype(),
+       {global(node.buffer().idx, node.dtype()), lower(where.index, indices), inside},
+       {}});
 }
 
 int Linearizer::masked_constant(const LazyOp& node, int indices) {

@@ -83,6 +83,7 @@ class Linearizer {
   int cast(int value, DType to, bool bitcast = false);
   int alu(Op op, DType dtype, Operands src, bool stay);
   int load(const LazyOp& node, int indices);
+  int gather(const LazyOp& node, int indices);
   int masked_constant(const LazyOp& node, int indices);
   int global(int number, DType dtype);
   IndexExpr address(const ShapeTracker& st, int indices);

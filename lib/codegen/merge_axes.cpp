@@ -21,11 +21,12 @@ const ShapeTracker* view_of(const LazyOp& node) {
   return nullptr;
 }
 
-Shape merged_shape(const Shape& shape, const Groups& groups) {
-  Shape merged;
+// `first`: axes in front of those that the groups name.
+Shape merged_shape(const Shape& shape, const Groups& groups, int first) {
+  Shape merged(shape.begin(), shape.begin() + first);
   for (const auto& group : groups) {
     sint size = 1;
-    for (const int axis : group) size = size * shape[static_cast<std::size_t>(axis)];
+    for (const int axis : group) size = size * shape[static_cast<std::size_t>(first + axis)];
     merged.push_back(size);
   }
   return merged;
@@ -33,22 +34,26 @@ Shape merged_shape(const Shape& shape, const Groups& groups) {
 
 // All that decides whether axes may merge: the views and the axes of the reduces, each once.
 struct Facts {
-  std::vector<const ShapeTracker*> views;
+  std::vector<std::pair<const ShapeTracker*, int>> views;  // and the axes in front
   std::set<std::vector<int>> reduces;
 };
 
 Facts facts_of(const LazyOpPtr& kernel) {
   Facts facts;
-  std::unordered_multimap<std::uint64_t, const ShapeTracker*> seen;  // by hash
+  std::unordered_multimap<std::uint64_t, std::pair<const ShapeTracker*, int>> seen;  // by hash
   for (const LazyOp* node : ordered_nodes(kernel)) {
     if (is_reduce(node->op())) facts.reduces.insert(node->reduce_arg().axes);
     const ShapeTracker* st = view_of(*node);
     if (st == nullptr) continue;
     const std::uint64_t hash = st->hash();
+    const std::pair view{st, position_axes(node->op())};
     const auto [first, last] = seen.equal_range(hash);
-    if (std::any_of(first, last, [&](const auto& other) { return *other.second == *st; })) continue;
-    seen.emplace(hash, st);
-    facts.views.push_back(st);
+    if (std::any_of(first, last, [&](const auto& other) {
+          return *other.second.first == *st && other.second.second == view.second;
+        }))
+      continue;
+    seen.emplace(hash, view);
+    facts.views.push_back(view);
   }
   return facts;
 }
@@ -64,8 +69,10 @@ bool reduces_alike(const Facts& facts, int a, int b) {
 }
 
 bool views_allow(const Facts& facts, const Groups& groups) {
-  return std::ranges::all_of(facts.views, [&](const ShapeTracker* st) {
-    const ShapeTracker merged = merge_outermost(st->reshape(merged_shape(st->shape(), groups)));
+  return std::ranges::all_of(facts.views, [&](const auto& view) {
+    const auto& [st, first] = view;
+    const ShapeTracker merged =
+        merge_outermost(st->reshape(merged_shape(st->shape(), groups, first)));
     return merged.views().size() <= st->views().size();
   });
 }
@@ -101,17 +108,20 @@ LazyOpPtr merge_axes(const LazyOpPtr& kernel) {
   if (rank < 2) return kernel;
   const Facts facts = facts_of(kernel);
   if (!std::ranges::all_of(facts.views,
-                           [](const ShapeTracker* st) { return all_ints(st->shape()); }))
+                           [](const auto& view) { return all_ints(view.first->shape()); }))
     return kernel;
   const Groups groups = find_groups(facts, rank);
   if (static_cast<int>(groups.size()) == rank) return kernel;
-  const auto merge = [&](const ShapeTracker& st) {
-    return merge_outermost(st.reshape(merged_shape(st.shape(), groups)));
+  const auto merge = [&](const ShapeTracker& st, int first = 0) {
+    return merge_outermost(st.reshape(merged_shape(st.shape(), groups, first)));
   };
   return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
     switch (node->op()) {
       case Op::Load:
         return LazyOp::load(node->buffer().idx, node->dtype(), merge(node->buffer().st));
+      case Op::Gather:
+        return LazyOp::gather(node->buffer().idx, node->dtype(), merge(node->buffer().st, 1),
+                              src[0]);
       case Op::Const:
         return LazyOp::constant(node->constant().value, merge(node->constant().st));
       case Op::Store:

@@ -68,8 +68,8 @@ class Planner {
 
   void describe(const LazyOp& node) {
     Part part;
-    part.free = !is_reduce(node.op());
-    if (!part.free) {
+    part.free = !is_reduce(node.op()) && node.op() != Op::Gather;
+    if (is_reduce(node.op())) {
       parts_.emplace(&node, part);
       return;
     }

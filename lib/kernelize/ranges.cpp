@@ -142,6 +142,7 @@ class Ranges {
     keep_order(site);
     if (u.op() == Ops::ReduceAxis) return give(u.src(0), compact(under_reduce(u, site)));
     if (u.op() == Ops::Assign) return give(u.src(1), site);
+    if (u.op() == Ops::Custom) return refuse_below(u);  // it takes them as buffers
     for (const UOp& s : u.src()) give(s, site);
   }
 

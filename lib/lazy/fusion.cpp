@@ -100,10 +100,12 @@ void realize_what_must(Graph& graph) {
     }
     node.realize = true;
   }
-  for (const Graph::Node& node : graph.nodes)
-    if (reads_memory(node.buffer->op()))
-      for (const int below : node.srcs)
-        if (below >= 0) graph.nodes[static_cast<std::size_t>(below)].realize = true;
+  for (const Graph::Node& node : graph.nodes) {
+    const Op op = node.buffer->op();
+    for (std::size_t i = op == Op::Gather ? kTable : 0; i < node.srcs.size(); ++i)
+      if ((reads_memory(op) || op == Op::Gather) && node.srcs[i] >= 0)
+        graph.nodes[static_cast<std::size_t>(node.srcs[i])].realize = true;
+  }
 }
 
 void realize_what_is_not_merged(Graph& graph) {

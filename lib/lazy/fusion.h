@@ -10,6 +10,9 @@
 
 namespace touchstone::lazy {
 
+/// The source of a GATHER that is read at the positions in the other; it is always in memory.
+inline constexpr std::size_t kTable = 1;
+
 /// The bases that still have to be computed for some outputs, numbered, and for each the decision
 /// whether it gets memory of its own or is computed inside the kernels that read it.
 struct Graph {
@@ -40,8 +43,8 @@ std::span<const FusionRule> fusion_rules();
 
 // The rules, in order.
 
-/// Outputs, loads (RAND, FROM and what it copies, CONTIGUOUS), and what contiguous() asked for; at
-/// PUSH_CONTIGUOUS the only elementwise op that reads it, instead.
+/// Outputs, loads (RAND, FROM and what it copies, CONTIGUOUS), the tables of GATHERs, and what
+/// contiguous() asked for; at PUSH_CONTIGUOUS the only elementwise op that reads it, instead.
 void realize_what_must(Graph& graph);
 /// Bases that the switches that are off would have merged into their reader.
 void realize_what_is_not_merged(Graph& graph);

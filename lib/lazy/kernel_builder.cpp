@@ -40,7 +40,7 @@ class KernelBuilder {
     while (!frames_.empty() && conflict_ < 0) {
       Frame& frame = frames_.back();
       const LazyBuffer& buffer = *node(frame.node).buffer;
-      if (frame.operands.size() == buffer.srcs().size())
+      if (frame.operands.size() == static_cast<std::size_t>(info(buffer.op()).arity))
         close(buffer);
       else
         descend(*buffer.srcs()[frame.operands.size()], node(frame.node).srcs[frame.operands.size()],
@@ -80,6 +80,31 @@ class KernelBuilder {
 
   const ShapeTracker* intern(ShapeTracker st) {
     return &*views_.insert(merges_ ? merge_outermost(st) : std::move(st)).first;
+  }
+
+  // `st` with an axis in front that chooses from `rows` of what it views.
+  static ShapeTracker with_rows(const ShapeTracker& st, const sint& rows, const Shape& row) {
+    std::vector<View> views;
+    sint size = elements(row);
+    for (const View& v : st.views()) {
+      Shape shape = v.shape();
+      Strides strides = v.strides();
+      std::optional<Mask> mask = v.mask();
+      shape.insert(shape.begin(), rows);
+      strides.insert(strides.begin(), size);
+      if (mask) mask->insert(mask->begin(), {sint(0), rows});
+      views.push_back(View::strided(shape, strides, v.offset(), mask));
+      size = v.size();
+    }
+    return ShapeTracker(std::move(views));
+  }
+
+  // The table of a GATHER, as one that sees the GATHER through `outer` reads it.
+  MemBuffer table_of(const Graph::Node& gather, const ShapeTracker& outer) {
+    LazyBuffer& table = *gather.buffer->srcs()[kTable];
+    const ShapeTracker rows = with_rows(outer, table.shape()[0], gather.buffer->shape());
+    return {buffer_number(table, gather.srcs[kTable]), table.dtype(),
+            leaf_view(through(table, intern(rows)))};
   }
 
   // The base of `source` as seen by one that sees `source` through `outer`.
@@ -173,7 +198,8 @@ class KernelBuilder {
     while (!path.empty()) {
       auto& [at, next] = path.back();
       const auto entry = unsafe_.emplace(at, !info(node(at).buffer->op()).keeps_zero).first;
-      if (!entry->second && next < node(at).srcs.size()) {
+      const bool passes = node(at).buffer->op() != Op::Gather;  // the view of its table is masked
+      if (passes && !entry->second && next < node(at).srcs.size()) {
         const int below = node(at).srcs[next];
         const auto of = unsafe_.find(below);
         if (below < 0 || node(below).realize) {
@@ -211,6 +237,7 @@ class KernelBuilder {
     Frame done = std::move(frames_.back());
     frames_.pop_back();
     OpArg arg = buffer.arg();
+    if (buffer.op() == Op::Gather) arg = table_of(node(done.node), *done.outer);
     if (done.axes) std::get<ReduceArg>(arg).axes = *done.axes;
     LazyOpPtr value = buffer.op() == Op::Contiguous
                           ? std::move(done.operands[0])

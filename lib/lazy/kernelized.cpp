@@ -11,7 +11,10 @@
 namespace touchstone::lazy {
 namespace {
 
-bool fills(Op op) { return op == Op::Empty || op == Op::Rand || op == Op::Custom; }
+// A GATHER is a kernel of its own here.
+bool fills(Op op) {
+  return op == Op::Empty || op == Op::Rand || op == Op::Custom || op == Op::Gather;
+}
 
 class Converter {
  public:
@@ -56,7 +59,10 @@ class Converter {
 
   UOp made(LazyBuffer& b) {
     std::vector<UOp> src;
-    for (const LazyBufferPtr& s : b.srcs()) src.push_back(seen(s));
+    for (const LazyBufferPtr& s : b.srcs())
+      src.push_back(b.op() != Op::Gather ? seen(s)
+                    : s->is_const_base() ? seen(s).contiguous()
+                                         : of(s->base()).contiguous());  // gather() has the view
     const UOp node = computed(b, std::move(src));
     return b.must_realize() && !b.assigns_to() ? node.contiguous() : node;
   }
@@ -161,10 +167,25 @@ class Items {
 
   void fill(ScheduleItem& item, const UOp& ast) {
     const LazyBufferPtr& base = graph_.fills[static_cast<std::size_t>(ast.arg_as<UOpFill>().id)];
-    item.kind = base->op();
     item.out = base;
     for (const UOp& s : ast.src())
       if (s.op() != Ops::Device) item.inputs.push_back(owner(s.base()));
+    if (base->op() != Op::Gather) {
+      item.kind = base->op();
+      return;
+    }
+    gather(item, *base);
+  }
+
+  void gather(ScheduleItem& item, LazyBuffer& base) {
+    LazyBuffer& table = *base.srcs()[kTable];
+    const LazyBuffer& at = *base.srcs()[1 - kTable];
+    const ShapeTracker whole = ShapeTracker::contiguous(base.shape());
+    const int from = item.inputs.size() > 1 && item.inputs[0] == item.inputs[1] ? 1 : 2;
+    if (from == 1) item.inputs.pop_back();
+    const LazyOpPtr position = LazyOp::load(1, DType::Int64, at.is_const_base() ? whole : at.st());
+    item.ast = LazyOp::store(whole, LazyOp::gather(from, table.dtype(), table.st(), position));
+    item.var_vals = values_of(item.ast, values_);
   }
 
   // An output that is a view of other memory, or a constant.

@@ -157,6 +157,29 @@ LazyBufferPtr LazyBuffer::custom(CustomFunctionPtr function, std::vector<LazyBuf
   return enter(std::move(made));
 }
 
+LazyBufferPtr LazyBuffer::gather(LazyBufferPtr table, LazyBufferPtr positions) {
+  const Shape& axes = table->shape();
+  if (axes.empty() || !std::ranges::equal(std::span(axes).subspan(1), positions->shape()))
+    throw ShapeError(
+        fmt::format("gather: positions of shape {} in a table of shape {}; want the shape of the "
+                    "table without its first axis",
+                    str(positions->shape()), str(axes)));
+  if (positions->dtype() != DType::Int64)
+    throw DTypeError(
+        fmt::format("gather: positions of {}; cast them to int64", name(positions->dtype())));
+  if (positions->device() != table->device())
+    throw BufferError(fmt::format("gather: positions on {}, the table on {}; copy one",
+                                  positions->device(), table->device()));
+  if (has_no_elements(axes))
+    return constant(Scalar::from_int(table->dtype(), 0), positions->shape(), table->device());
+  if (table->is_const_base()) table = table->contiguous();
+  Shape shape = positions->shape();
+  std::string device = table->device();
+  const DType dtype = table->dtype();
+  return make_base(std::move(device), dtype, std::move(shape), Op::Gather, {},
+                   {std::move(positions), std::move(table)});
+}
+
 LazyBufferPtr LazyBuffer::from_host(void* data, DType dtype, std::span<const std::int64_t> shape,
                                     std::span<const std::int64_t> strides,
                                     std::shared_ptr<const void> owner, const std::string& device) {

@@ -143,7 +143,10 @@ FlopCounter get_lazyop_info(const LazyOpPtr& ast) {
       const sint each = op == Op::MulAcc ? 2 : 1;
       counter.flops = counter.flops + each * elements_without(node.shape(), once);
     } else if (const auto* b = std::get_if<MemBuffer>(&node.arg())) {
-      const sint bytes = touched(b->st) * sint(static_cast<std::int64_t>(itemsize(b->dtype)));
+      sint count = touched(b->st);
+      if (op == Op::Gather && certainly_lt(elements(node.shape()), count))
+        count = elements(node.shape());
+      const sint bytes = count * sint(static_cast<std::int64_t>(itemsize(b->dtype)));
       auto [it, fresh] = counter.mem.try_emplace(b->idx, bytes);
       // Several views of one buffer: the larger one, where that can be told, else the sum.
       if (!fresh && !certainly_le(bytes, it->second))

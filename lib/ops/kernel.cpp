@@ -122,7 +122,7 @@ void validate_kernel(const LazyOpPtr& kernel) {
           fmt::format("{} is below the root; a kernel has one STORE", describe(i, node)));
     const auto* b = std::get_if<MemBuffer>(&node.arg());
     if (b == nullptr) continue;
-    if (node.op() == Op::Load && b->idx == 0)
+    if (is_load(node.op()) && b->idx == 0)
       throw AstError(
           fmt::format("{} reads buffer 0, the output; number inputs from 1", describe(i, node)));
     if (node.op() == Op::Store && b->idx != 0)

@@ -264,7 +264,7 @@ std::span<const std::string_view> arg_members(Op op) {
   static constexpr std::string_view kConst[] = {"value", "views"};
   static constexpr std::string_view kCast[] = {"bitcast"};
   static constexpr std::string_view kReduce[] = {"axes", "accumulator"};
-  if (op == Op::Load || op == Op::Store) return kMemory;
+  if (is_load(op) || op == Op::Store) return kMemory;
   if (op == Op::Const) return kConst;
   if (op == Op::Cast) return kCast;
   if (is_reduce(op)) return kReduce;
@@ -277,7 +277,7 @@ OpArg parse_arg(Op op, DType dtype, const json& node, const Names& names,
   require_only(node, kNode, where);
   if (const auto arg = node.find("arg"); arg != node.end() && !arg->is_null())
     require_only(*arg, arg_members(op), where + " arg");
-  if (op == Op::Load || op == Op::Store) {
+  if (is_load(op) || op == Op::Store) {
     const json& arg = field(node, "arg", where);
     return MemBuffer{small_integer(field(arg, "buffer", where), where + " buffer"), dtype,
                      parse_views(arg, names, where)};

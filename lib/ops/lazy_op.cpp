@@ -106,6 +106,20 @@ Typed check_store(const LazyOp& x, const MemBuffer& buffer) {
   return {x.dtype(), x.shape()};
 }
 
+Typed check_gather(const LazyOp& position, const MemBuffer& buffer) {
+  if (position.dtype() != DType::Int64)
+    reject(Op::Gather,
+           fmt::format("takes positions of int64, not {}; insert a CAST", name(position.dtype())));
+  const Shape& axes = buffer.st.shape();
+  if (axes.empty() ||
+      !std::equal(axes.begin() + 1, axes.end(), position.shape().begin(), position.shape().end()))
+    reject(Op::Gather,
+           fmt::format("the view has shape {}, the positions {}; the view has one axis more, in "
+                       "front, which they choose from",
+                       str(axes), str(position.shape())));
+  return {buffer.dtype, position.shape()};
+}
+
 Typed check(Op op, const std::vector<LazyOpPtr>& src, const OpArg& arg) {
   if (static_cast<int>(src.size()) != info(op).arity)
     reject(op, fmt::format("takes {} operand{}, not {}", info(op).arity,
@@ -118,9 +132,11 @@ Typed check(Op op, const std::vector<LazyOpPtr>& src, const OpArg& arg) {
     return check_reduce(op, *src[0], need_arg<ReduceArg>(op, arg, "axes to reduce"));
   }
   switch (op) {
-    case Op::Load: {
+    case Op::Load:
+    case Op::Gather: {
       const MemBuffer& b = need_arg<MemBuffer>(op, arg, "a buffer");
       if (b.idx < 0) reject(op, fmt::format("buffer number {} is negative", b.idx));
+      if (op == Op::Gather) return check_gather(*src[0], b);
       return {b.dtype, b.st.shape()};
     }
     case Op::Const: {
@@ -213,6 +229,9 @@ LazyOpPtr LazyOp::make(Op op, std::vector<LazyOpPtr> src, OpArg arg) {
 
 LazyOpPtr LazyOp::load(int idx, DType dtype, ShapeTracker st) {
   return make(Op::Load, {}, MemBuffer{idx, dtype, std::move(st)});
+}
+LazyOpPtr LazyOp::gather(int idx, DType dtype, ShapeTracker st, LazyOpPtr position) {
+  return make(Op::Gather, {std::move(position)}, MemBuffer{idx, dtype, std::move(st)});
 }
 LazyOpPtr LazyOp::constant(Scalar value, ShapeTracker st) {
   return make(Op::Const, {}, ConstBuffer{value, std::move(st)});

@@ -64,6 +64,10 @@ using LazyOpPtr = std::shared_ptr<const LazyOp>;
 class LazyOp {
  public:
   static LazyOpPtr load(int idx, DType dtype, ShapeTracker st);
+  /// Element p of the first axis of `st`, where p, an int64, is the element of `position`: element
+  /// (i, ...) is that of `st` at (p, i, ...), and 0, with nothing read, where p is outside the
+  /// axis. The other axes of `st` are those of `position`.
+  static LazyOpPtr gather(int idx, DType dtype, ShapeTracker st, LazyOpPtr position);
   static LazyOpPtr constant(Scalar value, ShapeTracker st);
   static LazyOpPtr unary(Op op, LazyOpPtr x);
   static LazyOpPtr cast(LazyOpPtr x, DType to, bool bitcast = false);

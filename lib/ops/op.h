@@ -53,10 +53,11 @@ enum class Op : std::uint8_t {
   Rand,
   // Buffer: the leaves and the root of a kernel
   Load,
+  Gather,
   Const,
   Store
 };
-inline constexpr int kOpCount = 37;
+inline constexpr int kOpCount = 38;
 
 enum class OpGroup : std::uint8_t { Unary, Binary, Ternary, Reduce, Movement, Load, Buffer };
 
@@ -118,6 +119,7 @@ inline constexpr std::array<OpInfo, kOpCount> op_table = {{
     {Op::Custom,     "CUSTOM",      OpGroup::Load,     0, OpTypes::None,        false, false,     false,  false},
     {Op::Rand,       "RAND",        OpGroup::Load,     0, OpTypes::None,        false, false,     false,  false},
     {Op::Load,       "LOAD",        OpGroup::Buffer,   0, OpTypes::None,        false, false,     false,  false},
+    {Op::Gather,     "GATHER",      OpGroup::Buffer,   1, OpTypes::None,        false, true,      true,   false},
     {Op::Const,      "CONST",       OpGroup::Buffer,   0, OpTypes::None,        false, false,     false,  false},
     {Op::Store,      "STORE",       OpGroup::Buffer,   1, OpTypes::All,         false, false,     false,  false},
 }};
@@ -139,6 +141,11 @@ constexpr bool is_elementwise(Op op) {
 }
 constexpr bool is_reduce(Op op) { return group(op) == OpGroup::Reduce; }
 constexpr bool is_movement(Op op) { return group(op) == OpGroup::Movement; }
+/// Whether it reads a buffer, through the view of its argument.
+constexpr bool is_load(Op op) { return op == Op::Load || op == Op::Gather; }
+/// Axes that the view of a node has in front of those of the node: 1 for GATHER, where the position
+/// goes.
+constexpr int position_axes(Op op) { return op == Op::Gather ? 1 : 0; }
 
 /// Whether an elementwise or reduce op takes operands of a type (the arms', for WHERE).
 constexpr bool takes(Op op, DType d) {
@@ -175,7 +182,8 @@ constexpr bool takes(Op op, DType d) {
 #define TOUCHSTONE_CASES_LOAD \
   case Op::Empty: case Op::LoadConst: case Op::From: case Op::Contiguous: case Op::Custom: \
   case Op::Rand
-#define TOUCHSTONE_CASES_BUFFER case Op::Load: case Op::Const: case Op::Store
+#define TOUCHSTONE_CASES_BUFFER \
+  case Op::Load: case Op::Gather: case Op::Const: case Op::Store
 #define TOUCHSTONE_CASES_NOT_COMPUTED \
   TOUCHSTONE_CASES_MOVEMENT: TOUCHSTONE_CASES_LOAD: TOUCHSTONE_CASES_BUFFER
 // clang-format on

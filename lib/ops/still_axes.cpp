@@ -30,15 +30,16 @@ bool contains(StillAxes set, std::size_t axis) {
 }
 
 // The node below the STORE and all leaves with their axes changed; a leaf's view by `move`, the
-// axes of a reduce by `place` (-1: gone).
+// axes of a reduce by `place` (-1: gone). move(view, first): the node's axes begin at `first`.
 template <class Move>
 LazyOpPtr moved(const LazyOpPtr& root, const Move& move, const std::vector<int>& place) {
   return rebuild(root, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
-    if (const auto* b = std::get_if<MemBuffer>(&node->arg()))
-      return node->op() == Op::Store ? LazyOp::store(move(b->st), src[0])
-                                     : LazyOp::load(b->idx, b->dtype, move(b->st));
+    if (const auto* b = std::get_if<MemBuffer>(&node->arg())) {
+      const auto first = static_cast<std::size_t>(position_axes(node->op()));
+      return LazyOp::make(node->op(), src, MemBuffer{b->idx, b->dtype, move(b->st, first)});
+    }
     if (const auto* c = std::get_if<ConstBuffer>(&node->arg()))
-      return LazyOp::constant(c->value, move(c->st));
+      return LazyOp::constant(c->value, move(c->st, 0));
     if (!is_reduce(node->op())) return with_src(node, src);
     std::vector<int> axes;
     for (const int axis : node->reduce_arg().axes)
@@ -57,7 +58,7 @@ NodeMap<StillAxes> still_axes(const LazyOpPtr& root) {
     StillAxes still = ~StillAxes{0};
     for (const LazyOpPtr& s : node->src()) still &= all[s.get()];
     if (const ShapeTracker* st = leaf_view(*node); st != nullptr && node->op() != Op::Store)
-      still = still_of(st->views().back());
+      still &= still_of(st->views().back()) >> position_axes(node->op());
     all.emplace(node, still);
   }
   return all;
@@ -87,7 +88,13 @@ LazyOpPtr order_axes(const LazyOpPtr& kernel) {
   for (std::size_t i = 0; i < rank; ++i)
     place[static_cast<std::size_t>(order[i])] = static_cast<int>(i);
   return moved(
-      kernel, [&](const ShapeTracker& st) { return st.permute(order); }, place);
+      kernel,
+      [&](const ShapeTracker& st, std::size_t first) {
+        std::vector<int> axes(first + rank, 0);
+        for (std::size_t i = 0; i < rank; ++i) axes[first + i] = order[i] + static_cast<int>(first);
+        return st.permute(axes);
+      },
+      place);
 }
 
 Compact compact(const LazyOpPtr& node, StillAxes still) {
@@ -114,12 +121,13 @@ Compact compact(const LazyOpPtr& node, StillAxes still) {
   }
   made.node = moved(
       node,
-      [&](const ShapeTracker& st) {
+      [&](const ShapeTracker& st, std::size_t first) {
         Mask once;
         Shape shape;
-        for (std::size_t i = 0; i < rank; ++i) {
-          once.emplace_back(0, used[i] ? st.shape()[i] : sint(1));
-          if (used[i]) shape.push_back(st.shape()[i]);
+        for (std::size_t i = 0; i < first + rank; ++i) {
+          const bool stays = i < first || used[i - first];
+          once.emplace_back(0, stays ? st.shape()[i] : sint(1));
+          if (stays) shape.push_back(st.shape()[i]);
         }
         return st.shrink(once).reshape(shape);
       },

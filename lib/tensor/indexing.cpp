@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "touchstone/lazy/origin.h"
-#include "touchstone/tensor/function.h"
+#include "touchstone/tensor/mlops.h"
 
 namespace touchstone {
 namespace {
@@ -45,10 +45,7 @@ Tensor from_front(const Tensor& at, std::int64_t size) {
 
 // x: (rest..., n), at: (rest..., k), from the front: (rest..., k). The rests broadcast.
 Tensor chosen(const Tensor& x, const Tensor& at) {
-  const Tensor candidates = x.unsqueeze(-2);
-  const Tensor hit = at.unsqueeze(-1) == positions(x, x.size(-1));
-  const Tensor kept = Tensor::where(hit, candidates, Tensor::zeros({}, {x.dtype(), x.device()}));
-  return kept.sum({-1}).cast(x.dtype());
+  return touchstone::apply<mlops::Gather>({x.movedim(-1, 0).unsqueeze(-1), at});
 }
 
 // The arguments of gather and scatter, checked; the axis to the end.
@@ -197,42 +194,41 @@ Tensor index(const Tensor& x, const std::vector<Index>& parts) {
   const OriginScope origin("index");
   const auto [base, chosen_axes] = basic_parts(x, parts);
   if (chosen_axes.empty()) return base;
-  // The chosen axes behind the others, as one; the positions in it.
+  // The chosen axes in front of the others, as one; the positions in it.
   std::vector<int> order, axes;
   for (const auto& [axis, at] : chosen_axes) axes.push_back(axis);
   for (int i = 0; i < base.rank(); ++i)
     if (std::ranges::find(axes, i) == axes.end()) order.push_back(i);
-  const auto rest = static_cast<int>(order.size());
-  order.insert(order.end(), axes.begin(), axes.end());
-  const Tensor moved = base.permute(order);
-  Shape flat(moved.shape().begin(), moved.shape().begin() + rest);
+  // The new axes go where the first chosen one stood, or in front.
+  const bool together = axes.back() - axes.front() + 1 == static_cast<int>(axes.size());
+  const int before = together ? axes.front() : 0;
   std::int64_t count = 1;
   Shape shape;
   for (const auto& [axis, at] : chosen_axes) {
     count = checked_mul(count, base.size(axis));
     shape = broadcast_shape(shape, at.shape());
   }
-  flat.emplace_back(count);
-  Tensor place = Tensor::zeros({}, {DType::Int64, x.device()}), inside = place == 0;
-  for (const auto& [axis, at] : chosen_axes) {
-    inside = minimum(inside, minimum(at >= 0, at < base.size(axis)));
-    place = place * base.size(axis) + at;
+  Tensor place = chosen_axes[0].second;
+  if (chosen_axes.size() > 1) {
+    place = Tensor::zeros({}, {DType::Int64, x.device()});
+    Tensor inside = place == 0;
+    for (const auto& [axis, at] : chosen_axes) {
+      inside = minimum(inside, minimum(at >= 0, at < base.size(axis)));
+      place = place * base.size(axis) + at;
+    }
+    place = Tensor::where(inside, place, Tensor::full({}, -1, {DType::Int64, x.device()}));
   }
-  place = Tensor::where(inside, place, Tensor::full({}, -1, {DType::Int64, x.device()}))
-              .expand(shape)
-              .reshape({touchstone::elements(shape)});
-  Tensor out = chosen(moved.reshape(flat), place);
-  Shape unfolded(flat.begin(), flat.end() - 1);
-  unfolded.insert(unfolded.end(), shape.begin(), shape.end());
-  out = out.reshape(unfolded);
-  // The new axes go where the first chosen one stood, or in front.
-  const bool together = axes.back() - axes.front() + 1 == static_cast<int>(axes.size());
-  const int to = together ? axes.front() : 0;
-  std::vector<int> back;
-  for (int i = 0; i < to; ++i) back.push_back(i);
-  for (int i = rest; i < out.rank(); ++i) back.push_back(i);
-  for (int i = to; i < rest; ++i) back.push_back(i);
-  return out.permute(back);
+  place = place.expand(shape);
+  Shape table{count}, places = shape;
+  for (int i = 0; i < static_cast<int>(order.size()); ++i) {
+    if (i == before) table.insert(table.end(), shape.size(), sint(1));
+    table.emplace_back(base.shape()[static_cast<std::size_t>(order[static_cast<std::size_t>(i)])]);
+    if (i >= before) places.emplace_back(1);
+  }
+  if (before == static_cast<int>(order.size())) table.insert(table.end(), shape.size(), sint(1));
+  order.insert(order.begin(), axes.begin(), axes.end());
+  return touchstone::apply<mlops::Gather>(
+      {base.permute(order).reshape(table), place.reshape(places)});
 }
 
 Tensor take(const Tensor& x, const Tensor& at, int axis) {
@@ -265,10 +261,12 @@ Tensor scatter_add(const Tensor& x, int axis, const Tensor& at, const Tensor& so
   const OriginScope origin("scatter_add");
   check_source("scatter_add", x, at, source);
   const Aligned a = aligned("scatter_add", x, axis, at);
-  const Tensor offered = source.movedim(a.axis, -1).unsqueeze(-2);
-  const Tensor none = Tensor::zeros({}, {x.dtype(), x.device()});
-  const Tensor sums = Tensor::where(routes(a), offered, none).sum({-1}).cast(x.dtype());
-  return x + grown(sums, a.axis, x.shape());
+  Shape table = a.x.shape();  // (rest..., n) as (n, rest..., 1)
+  table.insert(table.begin(), table.back());
+  table.back() = 1;
+  const Tensor sums =
+      touchstone::apply<mlops::ScatterAdd>({source.movedim(a.axis, -1), a.at}, table);
+  return x + grown(sums.squeeze(-1).movedim(0, -1), a.axis, x.shape());
 }
 
 Tensor scatter(const Tensor& x, int axis, const Tensor& at, const Tensor& source) {

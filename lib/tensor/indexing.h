@@ -5,11 +5,10 @@
 
 #include "touchstone/tensor/tensor.h"
 
-/// Elements chosen by the values of other tensors. All of it is made of comparisons with positions,
-/// so that choosing from n elements looks at n; positions are integers, negative ones count from
-/// the end. One outside the axis is a ShapeError where it is known: a number, a constant, or in a
-/// tensor as it was made from numbers; one that is computed is not known before the kernel runs,
-/// and gives 0. A chosen -0.0 comes out as 0.0.
+/// Elements chosen by the values of other tensors, read where they lie, bit for bit. Positions are
+/// integers, negative ones count from the end. One outside the axis is a ShapeError where it is
+/// known: a number, a constant, or in a tensor as it was made from numbers; one that is computed is
+/// not known before the kernel runs, and gives 0. Gradients are added up as scatter_add() does.
 namespace touchstone {
 
 /// One part of index(): a position, a Slice, kNewAxis, kEllipsis, a tensor of integer positions, or
@@ -49,8 +48,9 @@ Tensor take(const Tensor& x, const std::vector<std::int64_t>& at, int axis);
 /// of x on other axes. PyTorch's gather; NumPy's take_along_axis where the sizes agree.
 Tensor gather(const Tensor& x, int axis, const Tensor& at);
 /// x with source[i, j, k] written to (added at) [i, at[i, j, k], k] for axis 1; of several written
-/// to one place the last one stays. `source` has the shape of `at`; positions outside write
-/// nothing. Throws ShapeError, DTypeError.
+/// to one place the last one stays, found by comparing each place with each position; several added
+/// to one place are summed in row-major order, floats in double. `source` has the shape of `at`;
+/// positions outside write nothing. Throws ShapeError, DTypeError.
 Tensor scatter(const Tensor& x, int axis, const Tensor& at, const Tensor& source);
 Tensor scatter_add(const Tensor& x, int axis, const Tensor& at, const Tensor& source);
 

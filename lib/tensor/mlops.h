@@ -72,6 +72,29 @@ class Cast final : public Function {
   DType to_;
 };
 
+/// x: (n, X...), positions: int64, A...; X and A broadcast to S: element s of the result is
+/// x[positions[s], s], and 0 where the position is outside [0, n). The gradient is added up by
+/// ScatterAdd.
+class Gather final : public Function {
+ public:
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const BackwardPass& pass) override;
+};
+
+/// terms: S, positions: int64, broadcast to S: a table (n, X...), X broadcast to S, of which
+/// element (positions[s], s) is the sum of terms[s], in row-major order of s from 0 on: of floats
+/// in double, rounded to the accumulator of the type (sum_accumulator) and to the type; of bool,
+/// or. Terms of positions outside [0, n) are left out. The same code on every device.
+class ScatterAdd final : public Function {
+ public:
+  explicit ScatterAdd(Shape table) : table_(std::move(table)) {}
+  LazyBufferPtr forward(Inputs inputs) override;
+  Gradients backward(const BackwardPass& pass) override;
+
+ private:
+  Shape table_;
+};
+
 /// Memory of its own for the values; the gradient passes.
 class Contiguous final : public Function {
  public:

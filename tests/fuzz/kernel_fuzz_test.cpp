@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <set>
 
 #include "touchstone/base/file.h"
@@ -206,13 +207,42 @@ TEST(Generator, ReachesEveryOpTypeAndKindOfView) {
     }
   }
   for (const OpInfo& row : op_table) {
-    if (!is_elementwise(row.op) && !is_reduce(row.op)) continue;
+    if (!is_elementwise(row.op) && !is_reduce(row.op) && row.op != Op::Gather) continue;
     EXPECT_TRUE(ops.contains(row.op)) << row.name;
   }
   EXPECT_EQ(dtypes.size(), static_cast<std::size_t>(kDTypeCount));
   EXPECT_TRUE(masked && stacked && negative && empty && shared);
   EXPECT_TRUE(above && beside && bitcast);
   EXPECT_GT(with_variable, 100);
+}
+
+TEST(Generator, DrawsPositionsInsideAtTheEndsAndOutside) {
+  const std::unique_ptr<Device> reference = make_interpreted_device();
+  int first = 0, last = 0, one_before = 0, one_behind = 0, far = 0, without_rows = 0;
+  for (std::uint64_t i = 0; i < 1500; ++i) {
+    RandomChooser chooser(5, i);
+    const KernelCase c = draw_kernel_case(chooser);
+    if (!c.values.empty()) continue;
+    for (const LazyOpPtr& node : toposort(c.kernel)) {
+      if (node->op() != Op::Gather) continue;
+      const std::int64_t rows = node->buffer().st.shape()[0].as_int();
+      without_rows += rows == 0 ? 1 : 0;
+      const LazyOpPtr& at = node->src()[0];
+      KernelCase part{LazyOp::store(ShapeTracker::contiguous(at->shape()), at), c.inputs};
+      const HostArray places = answer_of(part, *reference);
+      for (std::int64_t k = 0; k < places.size(); ++k) {
+        std::int64_t p = 0;
+        std::memcpy(&p, places.bytes.data() + k * 8, 8);
+        first += p == 0 && rows > 0 ? 1 : 0;
+        last += p == rows - 1 && rows > 1 ? 1 : 0;
+        one_before += p == -1 ? 1 : 0;
+        one_behind += p == rows ? 1 : 0;
+        far += p > (1LL << 40) || p < -(1LL << 40) ? 1 : 0;
+      }
+    }
+  }
+  for (const int count : {first, last, one_before, one_behind, far, without_rows})
+    EXPECT_GT(count, 5);
 }
 
 TEST(Generator, NoChoicesDrawTheSimplestCase) {
@@ -242,6 +272,38 @@ TEST(Shrink, VariablesBecomeNumbersTypesPlainAndBuffersOne) {
   EXPECT_LE(toposort(s.smallest.kernel).size(), 5U) << str(s.smallest);
   for (const LazyOpPtr& node : toposort(s.smallest.kernel))
     EXPECT_EQ(node->dtype(), DType::Float32);
+}
+
+TEST(Shrink, AGatherKeepsItsTable) {
+  const std::unique_ptr<Device> reference = make_interpreted_device();
+  const auto at = LazyOp::load(2, DType::Int64, ShapeTracker::contiguous({4, 3}));
+  const ShapeTracker table = ShapeTracker::contiguous({4, 5, 3})
+                                 .permute(std::vector<int>{1, 0, 2})
+                                 .stride(std::vector<std::int64_t>{1, -1, 1});
+  const LazyOpPtr rows = LazyOp::gather(1, DType::Float16, table, LazyOp::unary(Op::Neg, at));
+  const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Add, rows, rows), {1});
+  KernelCase c{LazyOp::store(ShapeTracker::contiguous({4, 1}), sum), {}};
+  RandomChooser chooser(1, 1);
+  c.inputs = draw_inputs(chooser, ValueFamily::Integers, c.kernel);
+  EXPECT_EQ(case_to_json(case_from_json(case_to_json(c))), case_to_json(c));
+  // A device that takes row 0 for the last one: a case fails where both are read and differ.
+  const auto fails = [&](const KernelCase& k) {
+    const LazyOpPtr wrong = rebuild(k.kernel, [](const LazyOpPtr& node, const auto& src) {
+      if (node->op() != Op::Gather) return with_src(node, src);
+      std::vector<std::int64_t> turned(node->shape().size() + 1, 1);
+      turned[0] = -1;
+      return LazyOp::gather(node->buffer().idx, node->dtype(), node->buffer().st.stride(turned),
+                            src[0]);
+    });
+    KernelCase other = k;
+    other.kernel = wrong;
+    return answer_of(k, *reference).bytes != answer_of(other, *reference).bytes;
+  };
+  ASSERT_TRUE(fails(c));
+  const Shrunk s = shrink(c, fails);
+  EXPECT_EQ(toposort(s.smallest.kernel).size(), 3U) << str(s.smallest);
+  EXPECT_EQ(s.smallest.kernel->src()[0]->op(), Op::Gather);
+  EXPECT_EQ(s.smallest.kernel->shape(), Shape{}) << str(s.smallest);
 }
 
 TEST(KernelCases, NeedAValueInRangeForEachVariable) {

@@ -1,0 +1,147 @@
+#include <algorithm>
+#include <memory>
+#include <type_traits>
+
+#include "touchstone/dtype/storage.h"
+#include "touchstone/tensor/mlops.h"
+
+namespace touchstone::mlops {
+namespace {
+
+using Steps = std::vector<std::int64_t>;
+
+// `shape` with axes of size 1 in front, up to `rank`.
+Shape with_rank(const Shape& shape, std::size_t rank) {
+  Shape all(rank - shape.size(), sint(1));
+  all.insert(all.end(), shape.begin(), shape.end());
+  return all;
+}
+
+Shape row_of(const Shape& table) { return {table.begin() + 1, table.end()}; }
+
+// The elements of a contiguous array of `shape` that go with those of `all`, to which it
+// broadcasts: 0 along an axis that it repeats.
+Steps steps_in(const Shape& shape, const Shape& all) {
+  const Shape sizes = with_rank(shape, all.size());
+  Steps steps(all.size(), 0);
+  std::int64_t step = 1;
+  for (std::size_t i = sizes.size(); i-- > 0; step *= sizes[i].as_int())
+    if (sizes[i] != sint(1)) steps[i] = step;
+  return steps;
+}
+
+// Terms added to a table, whose rows the positions choose.
+struct Route {
+  Steps sizes;            // of the terms
+  Steps table, position;  // steps, by axis of the terms
+  std::int64_t rows = 0, row_size = 0;
+};
+
+// Calls add(element of the table, term) in row-major order of the terms.
+template <class Add>
+void each_term(const Route& route, std::span<const std::int64_t> positions, const Add& add) {
+  const std::size_t rank = route.sizes.size();
+  const std::size_t last = rank - 1;
+  Steps at(rank, 0);
+  std::int64_t in_row = 0, in_positions = 0, term = 0;
+  while (true) {
+    for (std::int64_t i = 0; i < route.sizes[last]; ++i, ++term) {
+      const std::int64_t row =
+          positions[static_cast<std::size_t>(in_positions + i * route.position[last])];
+      if (row >= 0 && row < route.rows)
+        add(row * route.row_size + in_row + i * route.table[last], term);
+    }
+    std::size_t axis = last;
+    while (axis > 0) {
+      --axis;
+      in_row += route.table[axis];
+      in_positions += route.position[axis];
+      if (++at[axis] < route.sizes[axis]) break;
+      in_row -= at[axis] * route.table[axis];
+      in_positions -= at[axis] * route.position[axis];
+      at[axis] = 0;
+      if (axis == 0) return;
+    }
+    if (last == 0) return;
+  }
+}
+
+template <class T>
+void scatter_add(const Route& route, const Buffer& terms, std::span<const std::int64_t> positions,
+                 Buffer& out) {
+  using Sum =
+      std::conditional_t<is_float_storage<T>, double,
+                         std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, std::uint64_t>>;
+  const T* const from = static_cast<const T*>(terms.memory());
+  std::vector<Sum> sums(static_cast<std::size_t>(out.size()));
+  each_term(route, positions, [&](std::int64_t to, std::int64_t term) {
+    Sum& sum = sums[static_cast<std::size_t>(to)];
+    if constexpr (std::is_same_v<T, bool>)
+      sum = sum != 0 || from[term] ? 1 : 0;
+    else
+      sum += static_cast<Sum>(convert<Sum>(from[term]));
+  });
+  T* const to = static_cast<T*>(out.memory());
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    if constexpr (std::is_same_v<T, double> || std::is_same_v<T, bool>)
+      to[i] = static_cast<T>(sums[i]);
+    else if constexpr (is_float_storage<T>)
+      to[i] = convert<T>(static_cast<float>(sums[i]));
+    else
+      to[i] = static_cast<T>(sums[i]);
+  }
+}
+
+}  // namespace
+
+LazyBufferPtr Gather::forward(Inputs inputs) {
+  LazyBufferPtr x = inputs[0];
+  const LazyBufferPtr& positions = inputs[1];
+  const Shape row = row_of(x->shape()), all = broadcast_shape(row, positions->shape());
+  if (x->is_const_base()) x = x->contiguous();  // before it is repeated
+  Shape table = with_rank(row, all.size()), wide = all;
+  table.insert(table.begin(), x->shape()[0]);
+  wide.insert(wide.begin(), x->shape()[0]);
+  return LazyBuffer::gather(
+      x->reshape(table)->expand(wide),
+      positions->reshape(with_rank(positions->shape(), all.size()))->expand(all));
+}
+
+Gradients Gather::backward(const BackwardPass& pass) {
+  return {touchstone::apply<ScatterAdd>({pass.gradient, pass.inputs[1]}, pass.inputs[0].shape()),
+          std::nullopt};
+}
+
+LazyBufferPtr ScatterAdd::forward(Inputs inputs) {
+  const LazyBufferPtr &terms = inputs[0], &positions = inputs[1];
+  if (touchstone::elements(table_) == sint(0) || terms->st().size() == sint(0))
+    return LazyBuffer::constant(Scalar::from_int(terms->dtype(), 0), table_, terms->device());
+  const Shape &all = terms->shape(), row = row_of(table_);
+  Route route;
+  for (const sint& size : all) route.sizes.push_back(size.as_int());
+  route.table = steps_in(row, all);
+  route.position = steps_in(positions->shape(), all);
+  if (route.sizes.empty()) {
+    route.sizes = {1};
+    route.table = route.position = {0};
+  }
+  route.rows = table_[0].as_int();
+  route.row_size = touchstone::elements(row).as_int();
+  auto function = std::make_shared<CustomFunction>();
+  function->name = "scatter_add";
+  function->run = [route](Buffer& out, std::span<Buffer* const> in) {
+    const std::span positions_of(static_cast<const std::int64_t*>(in[1]->memory()),
+                                 static_cast<std::size_t>(in[1]->size()));
+    with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
+      scatter_add<T>(route, *in[0], positions_of, out);
+    });
+  };
+  return LazyBuffer::custom(std::move(function), {terms, positions}, table_, terms->dtype(),
+                            terms->device());
+}
+
+Gradients ScatterAdd::backward(const BackwardPass& pass) {
+  return {touchstone::apply<Gather>({pass.gradient, pass.inputs[1]}), std::nullopt};
+}
+
+}  // namespace touchstone::mlops
