@@ -1,5 +1,6 @@
 // Cost and savings of the lazy stack: scheduling by the node, replay by the kernel, and each
-// model's kernels with RECOMPUTE_BEFORE_EXPAND and without, and by ranges and by fusion, in turns.
+// model's kernels with RECOMPUTE_BEFORE_EXPAND and without, and by ranges and by fusion, in turns;
+// rows of a table that are taken.
 // Prints the tables of docs/measured/performance.md. usage: lazy_bench [OPTION of Google
 // Benchmark...]
 #include <algorithm>
@@ -17,7 +18,10 @@
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/lazy/jit.h"
 #include "touchstone/lazy/realize.h"
+#include "touchstone/tensor/generator.h"
+#include "touchstone/tensor/indexing.h"
 #include "touchstone/tensor/models.h"
+#include "touchstone/tensor/nn.h"
 
 namespace touchstone {
 namespace {
@@ -168,6 +172,37 @@ void replaying(benchmark::State& state, How how) {
   }
 }
 
+Tensor positions(std::int32_t count, std::int32_t rows) {
+  std::vector<std::int32_t> at;
+  for (std::int32_t i = 0; i < count; ++i) at.push_back(i * 7919 % rows);
+  return Tensor::from<std::int32_t>(at, {count}, "CLANG");
+}
+
+/// 1,000 rows of 100,000 x 8.
+void taking(benchmark::State& state) {
+  Generator generator(1);
+  const Tensor x = generator.normal({100'000, 8}, 0, 1, {DType::Float32, "CLANG"});
+  const Tensor at = positions(1000, 100'000);
+  for (auto _ : state) benchmark::DoNotOptimize(take(x, at, 0).read<float>());
+}
+
+/// 512 tokens of Embedding(10000, 64).
+void embedding(benchmark::State& state, bool backward) {
+  Generator generator(1);
+  nn::Embedding table(10'000, 64, generator, {DType::Float32, "CLANG"});
+  const Tensor tokens = positions(512, 10'000);
+  for (auto _ : state) {
+    const Tensor out = table(tokens);
+    if (!backward) {
+      benchmark::DoNotOptimize(out.read<float>());
+      continue;
+    }
+    table.weight.zero_grad();
+    out.square().sum().backward();
+    benchmark::DoNotOptimize(table.weight.grad()->read<float>());
+  }
+}
+
 /// Keeps the least time of each benchmark, by name, in seconds.
 class Least final : public benchmark::ConsoleReporter {
  public:
@@ -227,6 +262,13 @@ void print_replay(const Least& least) {
       fmt::print("| {} | {:.0f} ns |\n", how, 1e9 * row->seconds / kReplayed);
 }
 
+void print_rows(const Least& least) {
+  fmt::print("\n| rows of a table | time |\n|---|---:|\n");
+  for (const char* what : {"take", "embedding", "embedding and gradient"})
+    if (const Least::Row* row = least.find(what))
+      fmt::print("| {} | {:.2f} ms |\n", what, 1e3 * row->seconds);
+}
+
 void register_all() {
   const auto add = [](const std::string& name, auto run) {
     return benchmark::RegisterBenchmark(name.c_str(), run)->UseRealTime();
@@ -249,6 +291,9 @@ void register_all() {
        {std::pair("replayed", How::Replay), std::pair("launched", How::Launch),
         std::pair("scheduled", How::Schedule)})
     add(name, [how](benchmark::State& s) { replaying(s, how); })->Repetitions(15)->MinTime(0.01);
+  add("take", taking);
+  add("embedding", [](benchmark::State& s) { embedding(s, false); });
+  add("embedding and gradient", [](benchmark::State& s) { embedding(s, true); });
 }
 
 }  // namespace
@@ -268,4 +313,5 @@ int main(int argc, char** argv) {
   touchstone::print_models(least, touchstone::kRanges, "lazy");
   touchstone::print_scheduling(least);
   touchstone::print_replay(least);
+  touchstone::print_rows(least);
 }
