@@ -48,7 +48,8 @@ Tensor Tensor::arange_of(double begin, double end, double step, const TensorOpti
   return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
     std::vector<T> values;
     for (double i = 0; i < wanted; ++i) values.push_back(convert<T>(begin + i * step));
-    return from<T>(values, Shape{static_cast<std::int64_t>(values.size())}, options.device);
+    const sint count(static_cast<std::int64_t>(values.size()));
+    return from<T>(values, {count}, options.device);
   });
 }
 

@@ -120,7 +120,7 @@ class Tensor {
   }
   template <class T>
   static Tensor from(const std::vector<T>& values) {
-    return from(values, Shape{static_cast<std::int64_t>(values.size())});
+    return from(values, {values.size()});
   }
   template <class T>
   static Tensor from(std::initializer_list<T> values) {
