@@ -56,7 +56,8 @@ int run_eval(const EvalOptions& options) {
   lazy::flush_log();
   output.bytes.resize(buffers[0]->bytes());
   buffers[0]->copy_out(std::as_writable_bytes(std::span(output.bytes)));
-  if (options.show_source) fmt::print("{}", device.runner(concrete)->source());
+  if (options.show_source)  // for people, where standard output is for the array
+    fmt::print(options.output == "-" ? stderr : stdout, "{}", device.runner(concrete)->source());
   if (options.output.empty())
     print_values(output);
   else if (options.output == "-")

@@ -121,6 +121,8 @@ std::unique_ptr<DataOutput> data_output(const FuzzOptions& o) {
 }
 
 fuzz::RunOptions run_options(const FuzzOptions& o, const std::unique_ptr<DataOutput>& data) {
+  if (o.findings == "-" || o.corpus == "-")
+    throw ParseError("--findings and --corpus are folders, which standard output is not");
   fuzz::RunOptions run;
   run.seed = o.seed;
   run.seconds = parse_seconds(o.time);

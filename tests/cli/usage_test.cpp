@@ -140,6 +140,9 @@ TEST_F(CliUsage, AFileNamedMinusIsStandardOutput) {
   EXPECT_THAT(touchstone_run("kernel 'exp2(x[2])' --out -").text, HasSubstr("EXP2"));
   const Answer bytes = touchstone_run("eval --op 'exp2(x[2])' --out - 2>/dev/null | wc -c #");
   EXPECT_EQ(bytes.text, "136\n");
+  const std::string with_source = "eval --device CLANG --source --op 'exp2(x[2])' --out - ";
+  EXPECT_EQ(touchstone_run(with_source + "2>/dev/null | wc -c #").text, "136\n");
+  EXPECT_THAT(touchstone_run(with_source + "2>&1 >/dev/null #").text, HasSubstr("void "));
   // What is for people then goes to standard error.
   const std::string fuzz = "fuzz --area view --cases 64 --jobs 1 ";
   const Answer log = touchstone_run(fuzz + "--log - 2>/dev/null #");
@@ -167,7 +170,8 @@ TEST_F(CliUsage, AFileNamedMinusIsStandardOutput) {
   EXPECT_THAT(league.text, Not(HasSubstr("## ")));
   for (const std::string& refused :
        {judge + "--json --log -", judge + "--resume --log -", fuzz + "--resume --log -",
-        std::string("demo --json --reproducer -"), std::string("probe --op 'exp2(x[2])' --out -")})
+        fuzz + "--findings -", fuzz + "--corpus -", std::string("demo --json --reproducer -"),
+        std::string("probe --op 'exp2(x[2])' --out -")})
     EXPECT_EQ(touchstone_run(refused).code, 2) << refused;
   EXPECT_FALSE(std::filesystem::exists("-"));
 }
