@@ -30,6 +30,25 @@ Steps steps_in(const Shape& shape, const Shape& all) {
   return steps;
 }
 
+bool is_number(const sint& s) { return s.is_int(); }
+
+// The same sums where a size is a variable: each row against each position.
+Tensor by_comparison(const Tensor& terms, const Tensor& positions, const Shape& table) {
+  const Shape row = with_rank(row_of(table), terms.shape().size());
+  Shape wide(1, table[0]);
+  wide.insert(wide.end(), row.size(), sint(1));
+  const Tensor rows =
+      Tensor::arange(0, table[0].as_int(), 1, {DType::Int64, terms.device()}).reshape(wide);
+  const Tensor zero = Tensor::zeros({}, {terms.dtype(), terms.device()});
+  const Tensor kept = Tensor::where(
+      positions.reshape(with_rank(positions.shape(), terms.shape().size())).unsqueeze(0) == rows,
+      terms.unsqueeze(0), zero);
+  std::vector<int> axes;
+  for (std::size_t i = 0; i < row.size(); ++i)
+    if (row[i] == sint(1)) axes.push_back(static_cast<int>(i) + 1);
+  return (axes.empty() ? kept : kept.sum(axes)).cast(terms.dtype()).reshape(table);
+}
+
 // Terms added to a table, whose rows the positions choose.
 struct Route {
   Steps sizes;            // of the terms
@@ -108,6 +127,9 @@ LazyBufferPtr Gather::forward(Inputs inputs) {
 }
 
 Gradients Gather::backward(const BackwardPass& pass) {
+  const Shape& table = pass.inputs[0].shape();
+  if (table[0].is_int() && !std::ranges::all_of(pass.gradient.shape(), is_number))
+    return {by_comparison(pass.gradient, pass.inputs[1], table), std::nullopt};
   return {touchstone::apply<ScatterAdd>({pass.gradient, pass.inputs[1]}, pass.inputs[0].shape()),
           std::nullopt};
 }
@@ -117,6 +139,11 @@ LazyBufferPtr ScatterAdd::forward(Inputs inputs) {
   if (touchstone::elements(table_) == sint(0) || terms->st().size() == sint(0))
     return LazyBuffer::constant(Scalar::from_int(terms->dtype(), 0), table_, terms->device());
   const Shape &all = terms->shape(), row = row_of(table_);
+  if (!std::ranges::all_of(all, is_number) || !std::ranges::all_of(table_, is_number))
+    throw ShapeError(
+        fmt::format("scatter_add: terms of shape {} for a table of {}; want numbers, "
+                    "not variables: take the largest size and shrink",
+                    str(all), str(table_)));
   Route route;
   for (const sint& size : all) route.sizes.push_back(size.as_int());
   route.table = steps_in(row, all);

@@ -285,5 +285,21 @@ TEST_P(Indexing, AJitReplaysWithNewPositionsAndTables) {
   }
 }
 
+TEST_P(Indexing, TheNumberOfPositionsMayBeAVariable) {
+  const sint n = symbolic::variable("n", 1, 6);
+  Tensor weight = counting({5, 2});
+  weight.set_requires_grad();
+  const Tensor tokens = computed({4, 0, 7, 4, 1, -1}, {6});
+  const auto rows = [&](const sint& size) { return take(weight, tokens.shrink({{0, size}}), 0); };
+  const auto slope = [&](const sint& size) {
+    const Tensor all = rows(size);
+    return gradients((all * all).sum(), {weight})[0];
+  };
+  for (const std::int64_t size : {1, 4, 6}) {
+    expect_near(rows(n).bind({{"n", size}}), rows(size).read<double>());
+    expect_near(slope(n).bind({{"n", size}}), slope(size).read<double>());
+  }
+}
+
 }  // namespace
 }  // namespace touchstone
