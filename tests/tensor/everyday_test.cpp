@@ -13,6 +13,7 @@ TOUCHSTONE_ON_DEVICES(Everyday);
 using Ints = std::vector<std::int32_t>;
 
 TEST(Creation, TakesListsAsTheyAreWritten) {
+  register_devices();
   EXPECT_EQ(Tensor::from({{1, 2, 3}, {4, 5, 6}}).shape(), (Shape{2, 3}));
   EXPECT_EQ(Tensor::from({{1, 2, 3}, {4, 5, 6}}).read<std::int32_t>(), (Ints{1, 2, 3, 4, 5, 6}));
   const Tensor cube = Tensor::from({{{1.0}, {2.0}}, {{3.0}, {4.0}}});
@@ -30,6 +31,7 @@ TEST(Creation, TakesListsAsTheyAreWritten) {
 }
 
 TEST(Creation, RangesOfFractionsCountAsNumPysDo) {
+  register_devices();
   EXPECT_EQ(Tensor::arange(5).read<std::int32_t>(), (Ints{0, 1, 2, 3, 4}));
   EXPECT_EQ(Tensor::arange(0.0, 1.0, 0.25).read<float>(), (std::vector<float>{0, 0.25, 0.5, 0.75}));
   EXPECT_EQ(Tensor::arange(1, 0, -0.5).read<float>(), (std::vector<float>{1, 0.5}));
@@ -46,6 +48,7 @@ TEST(Creation, RangesOfFractionsCountAsNumPysDo) {
 }
 
 TEST(Creation, LikeAnotherTensorWithADtypeOfItsOwn) {
+  register_devices();
   const Tensor x = Tensor::zeros({2, 3});
   EXPECT_EQ(Tensor::ones_like(x, DType::Int64).dtype(), DType::Int64);
   EXPECT_EQ(Tensor::zeros_like(x, DType::Bool).dtype(), DType::Bool);
@@ -56,6 +59,7 @@ TEST(Creation, LikeAnotherTensorWithADtypeOfItsOwn) {
 }
 
 TEST(Everyday, CastsAndBytesHaveShortNames) {
+  register_devices();
   const Tensor x = Tensor::from({0.0, 1.5, -2.5});
   EXPECT_EQ(x.nbytes(), 24);
   EXPECT_EQ(x.half().nbytes(), 6);

@@ -130,6 +130,7 @@ TEST(Scopes, NoGradAndTrainingNest) {
 }
 
 TEST(Scopes, TheDefaultDtypeIsThatOfNewTensors) {
+  register_devices();
   EXPECT_EQ(set_default_dtype(DType::Float64), DType::Float32);
   EXPECT_EQ(Tensor::zeros({2}).dtype(), DType::Float64);
   EXPECT_EQ(Tensor::zeros({2}, {.device = "CPU"}).dtype(), DType::Float64);
