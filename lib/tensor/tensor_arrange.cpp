@@ -21,11 +21,14 @@ Tensor on_or_below(const Tensor& x, std::int64_t k) {
   if (x.rank() < 2)
     throw ShapeError(
         fmt::format("triu, tril: shape {} has no rows and columns; unsqueeze it", str(x.shape())));
+  const auto size = [&](int axis) {
+    return x.shape()[static_cast<std::size_t>(x.normal_axis(axis))];
+  };
+  const auto most = [&](int axis) { return max_elements({size(axis)}); };
+  k = std::clamp(k, -most(-2) - 1, most(-1) + 1);  // no diagonal is further away
   const auto positions = [&](int axis) {
-    const sint& size = x.shape()[static_cast<std::size_t>(x.normal_axis(axis))];
-    const std::int64_t most = max_elements({size});
-    k = std::clamp(k, -most - 1, most + 1);  // no diagonal is further away
-    return Tensor::arange(0, most, 1, {DType::Int64, x.device()}).narrow(0, 0, size);
+    const Tensor all = Tensor::arange(0, most(axis), 1, {DType::Int64, x.device()});
+    return all.narrow(0, 0, size(axis));
   };
   const Tensor rows = positions(-2).unsqueeze(-1), columns = positions(-1);
   return columns <= rows + k;

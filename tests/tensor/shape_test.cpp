@@ -44,6 +44,23 @@ TEST_P(Movement, PadShrinkCatStack) {
        {both, {0, 1, 10, 11, 2, 3, 12, 13}}});
 }
 
+TEST(Triangles, KeepWhatIsOnTheirSideOfEachDiagonal) {
+  register_devices();
+  for (std::int64_t rows = 1; rows <= 3; ++rows)
+    for (std::int64_t columns = 1; columns <= 3; ++columns)
+      for (std::int64_t k = -5; k <= 5; ++k) {
+        const Tensor ones = Tensor::ones({rows, columns});
+        std::vector<float> upper, lower;
+        for (std::int64_t i = 0; i < rows; ++i)
+          for (std::int64_t j = 0; j < columns; ++j) {
+            upper.push_back(j >= i + k ? 1 : 0);
+            lower.push_back(j <= i + k ? 1 : 0);
+          }
+        EXPECT_EQ(ones.triu(k).read<float>(), upper) << rows << " " << columns << " " << k;
+        EXPECT_EQ(ones.tril(k).read<float>(), lower) << rows << " " << columns << " " << k;
+      }
+}
+
 TEST_P(Movement, Creation) {
   expect_near(Tensor::eye(3, {DType::Float64, device()}), {1, 0, 0, 0, 1, 0, 0, 0, 1});
   expect_near(Tensor::eye(1, {DType::Float64, device()}), {1});
