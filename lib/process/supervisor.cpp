@@ -187,9 +187,8 @@ bool reap(long child, int& status) {
     if (child == 0) call(o, self);
   } else {
     Beginning from{&o, &stacks, self};
-    child = kSharesMemory
-                ? ::clone(become, stacks.top(1), CLONE_VM | CLONE_VFORK | SIGCHLD, &from)
-                : ::fork();
+    child = kSharesMemory ? ::clone(become, stacks.top(1), CLONE_VM | CLONE_VFORK | SIGCHLD, &from)
+                          : ::fork();
     if (!kSharesMemory && child == 0) become(&from);
   }
   if (child < 0) {

@@ -241,6 +241,15 @@ TEST(Blocks, RowsThatShareALoadReduceTogether) {
   EXPECT_TRUE(has(text, "split_at(2, part, parts)")) << text;
 }
 
+TEST(Lanes, AReduceOfNothingStandsBesideALongOne) {
+  const auto sum = [](int buffer, std::int64_t terms) {
+    const Shape shape{8, 16, terms};
+    const auto x = load(buffer, ShapeTracker({View::strided(shape, {0, 7, 1}, 0)}));
+    return LazyOp::reduce(Op::ReduceSum, x, {2});
+  };
+  EXPECT_TRUE(has(body(stored_kernel(LazyOp::binary(Op::Add, sum(1, 0), sum(2, 512)))), "= b2["));
+}
+
 TEST(Stages, TakeNoMoreThanTheirShareOfTheCache) {
   EXPECT_EQ(count(body(product(8, 64, 90), without_blocks()), "f32 stage"), 2);
   EXPECT_EQ(count(body(product(8, 64, 96), without_blocks()), "f32 stage"),
