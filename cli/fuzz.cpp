@@ -166,7 +166,8 @@ fuzz::KernelBackend* culprit(fuzz::KernelBackends& backends, const fuzz::KernelC
   for (fuzz::KernelBackend* b : all) {
     const foreign::Answer answer = b->run(c);
     if (answer.kind != foreign::Answer::Kind::Output) continue;
-    if (judge(fuzz::Reproducer{c, answer.output, {}}, b->profile()).outcome == Outcome::Fail)
+    if (judge(fuzz::Reproducer{c, answer.output, {}}, b->profile(c.kernel)).outcome ==
+        Outcome::Fail)
       return b;
   }
   return all[0];

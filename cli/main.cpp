@@ -27,9 +27,11 @@ namespace {
 
 constexpr char kEnvironment[] =
     "Compiled kernels: TOUCHSTONE_CC is the compiler, TOUCHSTONE_CACHE the folder where they are "
-    "kept, which must be yours alone, TOUCHSTONE_THREADS how many threads share a large one. A run "
-    "of the compiler is ended after TOUCHSTONE_CC_SECONDS (120), or when it has printed more than "
-    "TOUCHSTONE_CC_OUTPUT (16) MiB; none of its processes gets more than TOUCHSTONE_CC_MEMORY "
+    "kept, which must be yours alone, TOUCHSTONE_THREADS how many threads share a large one, "
+    "TOUCHSTONE_MATH how accurate EXP2, LOG2 and SIN are: 1ulp, correctly-rounded, fast or "
+    "library. "
+    "A run of the compiler is ended after TOUCHSTONE_CC_SECONDS (120), or when it has printed more "
+    "than TOUCHSTONE_CC_OUTPUT (16) MiB; none of its processes gets more than TOUCHSTONE_CC_MEMORY "
     "(8192) MiB of addresses, and no file more. 0 lifts a limit.";
 constexpr char kFooter[] =
     "Exit codes: 0 done or PASS, 1 FAIL or a goal missed, 2 bad usage or input (also UNUSABLE), 3 "

@@ -2,6 +2,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "touchstone/interp/envelope.h"
 #include "touchstone/interp/exact_sum.h"
@@ -100,14 +101,18 @@ class LegalFloatSum : public LegalReducer {
     if (profile_->flushes_outputs) sum = legal::flushed(sum);
     if (profile_->finite_only && (sum.nan || sum.has_infinity())) sum = Legal<T>::anything();
     out.set<T>(at, sum);
+    std::vector<double> room = std::move(running_);
+    room.clear();
     *this = LegalFloatSum(accumulator_, *profile_);
+    running_ = std::move(room);
   }
 
  private:
   static double value(T x) { return static_cast<double>(scalar::detail::computing(x)); }
 
   void add(const Legal<T>& term) {
-    if (profile_->order == SumOrder::Sequential) replay(term);
+    if (profile_->order == SumOrder::Sequential || profile_->order == SumOrder::Folded)
+      replay(term);
     any_ = any_ || term.any;
     nan_ = nan_ || term.nan;
     only_nan_ = only_nan_ || term.is_nan_only();
@@ -142,14 +147,27 @@ class LegalFloatSum : public LegalReducer {
       unbounded_ = true;  // an end is infinite: no finite bound on the rest
   }
 
-  // The one order that a sequential device takes, each partial sum rounded.
+  // The one order that such a device takes, each partial sum rounded.
   void replay(const Legal<T>& term) {
     replayed_ = replayed_ && term.is_point();
     if (!replayed_) return;
+    if (running_.empty()) running_.resize(static_cast<std::size_t>(profile_->block));
     with_storage(accumulator_, [&]<class A>(std::type_identity<A>) {
-      if constexpr (is_float_storage<A>)
-        running_ = convert<double>(scalar::add(convert<A>(running_), convert<A>(term.lo)));
+      if constexpr (is_float_storage<A>) {
+        double& sum = running_[lane_];
+        sum = convert<double>(scalar::add(convert<A>(sum), convert<A>(term.lo)));
+      }
     });
+    if (++lane_ == running_.size()) lane_ = 0;
+  }
+
+  template <class A>
+  A replayed() const {
+    std::vector<double> sums = running_;
+    for (; sums.size() > 1; sums.resize(sums.size() / 2))
+      for (std::size_t i = 0, half = sums.size() / 2; i < half; ++i)
+        sums[i] = convert<double>(scalar::add(convert<A>(sums[i]), convert<A>(sums[half + i])));
+    return convert<A>(sums[0]);
   }
 
   template <class A>
@@ -186,8 +204,10 @@ class LegalFloatSum : public LegalReducer {
     const bool once =
         on_a_grid || (nonzero_ <= 2 && !narrowed && rounds) || profile_->order == SumOrder::Exact;
     if (one_answer && once) return point_of(low_.template result<A>());
-    if (one_answer && profile_->order == SumOrder::Sequential && replayed_ && rounds)
-      return point_of(convert<A>(running_));
+    const bool one_order =
+        profile_->order == SumOrder::Sequential || profile_->order == SumOrder::Folded;
+    if (one_answer && one_order && replayed_ && rounds && !running_.empty())
+      return point_of(replayed<A>());
     const double bound = rounding_bound<A>(sum);
     ExactSum<T> high = low_;
     high.merge(spread_);
@@ -230,6 +250,8 @@ class LegalFloatSum : public LegalReducer {
                      static_cast<std::uint64_t>(std::max<std::int64_t>(runs, 1) - 1))) +
                  profile_->block - 1;
     if (profile_->order == SumOrder::Lanes) declared = runs - 1 + profile_->block - 1;
+    if (profile_->order == SumOrder::Folded)
+      declared = runs + std::countr_zero(static_cast<std::uint64_t>(profile_->block)) - 1;
     return std::max<std::int64_t>(std::min(declared, nonzero_ - 1), 0);
   }
 
@@ -244,7 +266,7 @@ class LegalFloatSum : public LegalReducer {
     if (h * u >= 0.5) return HUGE_VAL;
     const auto count = static_cast<double>(nonzero_);
     const double up = 1 + (count + 4) * 0x1p-52;  // of sums in double
-    const bool lanes = profile_->order == SumOrder::Lanes;
+    const bool lanes = profile_->order == SumOrder::Lanes || profile_->order == SumOrder::Folded;
     const SumSizes sizes{count,
                          h,
                          sum,
@@ -272,12 +294,13 @@ class LegalFloatSum : public LegalReducer {
 
   DType accumulator_;
   const Profile* profile_;
-  std::int64_t total_ = 0;  // terms, zeros too
-  bool unrounded_ = false;  // a term may be a product that was never rounded
-  bool replayed_ = true;    // running_ is the sum from first to last
-  double running_ = 0;
-  ExactSum<T> low_;     // of the lower ends
-  ExactSum<T> spread_;  // of upper less lower ends
+  std::int64_t total_ = 0;       // terms, zeros too
+  bool unrounded_ = false;       // a term may be a product that was never rounded
+  bool replayed_ = true;         // running_ has every term, in the declared order
+  std::vector<double> running_;  // running sums, filled in turn
+  std::size_t lane_ = 0;         // the next one's
+  ExactSum<T> low_;              // of the lower ends
+  ExactSum<T> spread_;           // of upper less lower ends
   std::int64_t nonzero_ = 0;
   double magnitude_ = 0;                // sum of the larger ends
   double largest_ = 0;                  // term

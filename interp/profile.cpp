@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <vector>
 
@@ -162,9 +163,12 @@ std::int64_t count(std::string_view member, const Json& value) {
   return value.get<std::int64_t>();
 }
 
+constexpr std::int64_t kMostFolded = 1 << 16;
+
 void read_sum(Profile& p, const Json& value) {
   constexpr const char* kWanted =
-      "\"any\", \"sequential\", \"exact\", {\"pairwise\": terms a run} or {\"lanes\": how many}";
+      "\"any\", \"sequential\", \"exact\", {\"pairwise\": terms a run}, {\"lanes\": how many} or "
+      "{\"folded\": a power of 2}";
   p.block = 1;
   if (value == "any")
     p.order = SumOrder::Any;
@@ -178,6 +182,11 @@ void read_sum(Profile& p, const Json& value) {
   } else if (value.is_object() && value.size() == 1 && value.contains("lanes")) {
     p.order = SumOrder::Lanes;
     p.block = count("sum.lanes", value["lanes"]);
+  } else if (value.is_object() && value.size() == 1 && value.contains("folded")) {
+    p.order = SumOrder::Folded;
+    p.block = count("sum.folded", value["folded"]);
+    if (!std::has_single_bit(static_cast<std::uint64_t>(p.block)) || p.block > kMostFolded)
+      fail("sum.folded", "a power of 2 of at most 65536", value["folded"]);
   } else {
     fail("sum", kWanted, value);
   }
@@ -335,6 +344,9 @@ std::string Profile::to_json() const {
       break;
     case SumOrder::Lanes:
       out["sum"] = {{"lanes", block}};
+      break;
+    case SumOrder::Folded:
+      out["sum"] = {{"folded", block}};
       break;
   }
   out["accumulator"] = accumulator ? Json(touchstone::name(*accumulator)) : Json();

@@ -29,9 +29,10 @@ enum class MaxOfNan : std::uint8_t {
 /// In which order a float sum is taken. With h additions on the longest way from a term to the
 /// result, the error is at most hu/(1 - hu) * sum|v|.
 enum class SumOrder : std::uint8_t {
-  Any,         // every tree, every order: h = n - 1
-  Pairwise,    // a balanced tree over runs of `block` terms, each in any order
-  Lanes,       // `block` running sums, each of every block-th term, then those in any order
+  Any,       // every tree, every order: h = n - 1
+  Pairwise,  // a balanced tree over runs of `block` terms, each in any order
+  Lanes,     // `block` running sums, each of every block-th term, then those in any order
+  Folded,    // lanes, each in turn, then their upper half added to the lower one until one is left
   Sequential,  // first to last, which leaves one answer
   Exact,       // exactly, rounded once, as the reference: one answer
 };
@@ -68,7 +69,7 @@ struct Profile {
   MaxOfNan max = MaxOfNan::NanWins;
   bool casts_saturate = true;  // else a float out of an integer's range gives anything
   SumOrder order = SumOrder::Any;
-  std::int64_t block = 1;       // of Pairwise, the count of Lanes
+  std::int64_t block = 1;       // of Pairwise; the count of Lanes and Folded
   bool truncates_sums = false;  // an addition of a sum may drop digits instead of rounding
   /// Sums of floats accumulate in this type where it is narrower than the kernel's.
   std::optional<DType> accumulator;

@@ -190,9 +190,9 @@ class KernelArea final : public Area {
     return std::isnan(Scalar::from_bits(array.dtype, bits).to_double());
   }
 
-  std::optional<Checked> legal(const KernelCase& c, const HostArray& output,
+  std::optional<Checked> legal(const KernelCase& c, const HostArray& output, KernelBackend& backend,
                                const std::string& relation, Ending* ending) {
-    const Verdict v = judge({c, output, {}}, backends_.candidate->profile());
+    const Verdict v = judge({c, output, {}}, backend.profile(c.kernel));
     if (v.outcome == Outcome::Fail) return Checked::fail(relation, v.str());
     if (ending != nullptr)
       *ending = v.outcome == Outcome::Pass   ? Ending::Pass
@@ -211,7 +211,8 @@ class KernelArea final : public Area {
     right_.reset();
     if (backends_.judge_all || effort == Effort::Full || choice.one_in(16) ||
         !is_right(c, answer.output))
-      if (auto wrong = legal(c, answer.output, "verdict", &result.ending)) return *wrong;
+      if (auto wrong = legal(c, answer.output, *backends_.candidate, "verdict", &result.ending))
+        return *wrong;
     if (result.ending == Ending::Skipped) right_answer(c);  // throws what it is that cannot be run
     if (effort == Effort::Full ? wanted("round trip") : choice.one_in(16))
       if (auto wrong = round_trip(c)) return *wrong;
@@ -232,7 +233,7 @@ class KernelArea final : public Area {
                                const std::string& relation) {
     const Answer answer = backend.run(c);
     if (answer.output.bytes == output.bytes || is_right(c, answer.output)) return std::nullopt;
-    auto wrong = legal(c, answer.output, relation, nullptr);
+    auto wrong = legal(c, answer.output, backend, relation, nullptr);
     if (wrong) wrong->failure.detail += "\non " + backend.name();
     return wrong;
   }
@@ -261,7 +262,7 @@ class KernelArea final : public Area {
     if (answer.kind == Answer::Kind::Broken) return Checked::fail("broken", answer.why);
     if (answer.kind != Answer::Kind::Output || answer.output.bytes == output.bytes)
       return std::nullopt;
-    return legal(c, answer.output, "poison", nullptr);
+    return legal(c, answer.output, *backends_.candidate, "poison", nullptr);
   }
 
   using Cases = std::unordered_map<std::string, Known, TextHash>;

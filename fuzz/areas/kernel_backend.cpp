@@ -20,6 +20,9 @@ class DeviceBackend final : public KernelBackend {
     device_->forget_runners();  // no kernel is drawn twice on purpose
     device_->prepare(kernels);
   }
+  Profile profile(const LazyOpPtr& kernel) override {
+    return declared_profile(device_->runner(kernel)->profile());
+  }
   bool differs_on(const LazyOpPtr& kernel) override { return !differs_on_ || differs_on_(kernel); }
   std::string source(const LazyOpPtr& kernel) override { return device_->runner(kernel)->source(); }
   foreign::Answer run(const KernelCase& c) override {
@@ -77,7 +80,9 @@ class ProcessBackend final : public KernelBackend {
       : process_(std::move(argv), limits) {}
 
   std::string name() override { return visible(process_.capabilities().name, kMostName); }
-  Profile profile() override { return declared_profile(process_.capabilities().profile); }
+  Profile profile(const LazyOpPtr& /*kernel*/) override {
+    return declared_profile(process_.capabilities().profile);
+  }
   // Its own words go on the terminal with the finding.
   foreign::Answer run(const KernelCase& c) override {
     foreign::Answer answer = process_.run(kernel_file(c.concrete()), c.inputs);

@@ -17,7 +17,8 @@ class KernelBackend {
  public:
   virtual ~KernelBackend() = default;
   virtual std::string name() = 0;
-  virtual Profile profile() { return {}; }
+  /// What it declares of its arithmetic for a kernel that it can run.
+  virtual Profile profile(const LazyOpPtr& /*kernel*/) { return {}; }
   /// Kernels that come next, where it is cheaper to compile them together.
   virtual void prepare(std::span<const LazyOpPtr> /*kernels*/) {}
   /// Whether it may answer otherwise than the candidate that it is a variant of.

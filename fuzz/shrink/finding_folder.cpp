@@ -133,7 +133,7 @@ void write_finding_folder(const std::filesystem::path& folder, const KernelCase&
   const KernelCase fixed{c.concrete(), c.inputs};
   const Reproducer r{fixed, answer.output, failure.relation + " on " + backend->name()};
   write("reproducer.json", to_json(r));
-  const Verdict v = judge(r, backend->profile());
+  const Verdict v = judge(r, backend->profile(c.kernel));
   if (v.outcome != Outcome::Fail || v.index < 0) return;
   write("trace.txt",
         fmt::format("{}\n\nElement ({}), node by node:\n{}\nWhat it reads:\n{}", v.str(),

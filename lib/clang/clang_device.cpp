@@ -56,6 +56,7 @@ class ClangRunner final : public Runner {
   }
 
   std::string source() const override { return render_c(linear_); }
+  std::string profile() const override { return profile_json(linear_); }
 
  private:
   void launch(std::span<Buffer* const> buffers, const symbolic::Values& values) {

@@ -36,6 +36,13 @@ ClangOptions ClangOptions::from_environment() {
   };
   constexpr int kMostLimit = 1 << 20;
   options.threads = number("TOUCHSTONE_THREADS", 1, 4096).value_or(options.threads);
+  if (const char* const level = text("TOUCHSTONE_MATH")) {
+    try {
+      options.codegen.math = math_level_named(level);
+    } catch (const ParseError& e) {
+      throw ParseError(fmt::format("TOUCHSTONE_MATH: {}", e.what()));
+    }
+  }
   process::Limits& limits = options.compiler_limits;
   if (const auto seconds = number("TOUCHSTONE_CC_SECONDS", 0, kMostLimit))
     limits.time = std::chrono::seconds(*seconds);

@@ -36,10 +36,10 @@ struct ClangOptions {
   CodegenOptions codegen;
   Fault fault = Fault::None;  // to be put into the code
 
-  /// TOUCHSTONE_CC, TOUCHSTONE_CACHE and TOUCHSTONE_THREADS where they are set, the defaults above
-  /// elsewhere; likewise the limits of the compiler, TOUCHSTONE_CC_SECONDS, TOUCHSTONE_CC_OUTPUT
+  /// TOUCHSTONE_CC, TOUCHSTONE_CACHE, TOUCHSTONE_THREADS and TOUCHSTONE_MATH (a MathLevel) where
+  /// they are set, the defaults above elsewhere; likewise the limits of the compiler, TOUCHSTONE_CC_SECONDS, TOUCHSTONE_CC_OUTPUT
   /// and TOUCHSTONE_CC_MEMORY (MiB), where 0 lifts one. Throws ParseError where
-  /// TOUCHSTONE_THREADS is not a number from 1 to 4096, or a limit not one from 0 to 1048576.
+  /// TOUCHSTONE_THREADS is not a number from 1 to 4096, TOUCHSTONE_MATH no level, or a limit not one from 0 to 1048576.
   static ClangOptions from_environment();
 };
 

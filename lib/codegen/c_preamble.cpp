@@ -2,9 +2,11 @@
 
 #include <cctype>
 #include <limits>
+#include <span>
 #include <unordered_set>
 #include <vector>
 
+#include "touchstone/codegen/c_functions.h"
 #include "touchstone/codegen/c_ops.h"
 
 namespace touchstone::codegen {
@@ -36,12 +38,8 @@ struct Helper {
   bool libm = false;
 };
 
-struct FixedHelper {
-  std::string_view name, text;
-};
-
 // Later helpers may call earlier ones.
-constexpr FixedHelper fixed_helpers[] = {
+constexpr CFunction fixed_helpers[] = {
     {"bits_f32",
      "static inline u32 bits_f32(f32 x) { union { f32 f; u32 u; } v = {x}; return v.u; }\n"},
     {"f32_bits",
@@ -246,8 +244,9 @@ std::vector<Helper> all_helpers() {
   }
   helpers.push_back({"fmodf", "float fmodf(float, float);\n", true});
   helpers.push_back({"fmod", "double fmod(double, double);\n", true});
-  for (const FixedHelper& h : fixed_helpers)
-    helpers.push_back({std::string(h.name), std::string(h.text), false});
+  for (const auto list : {std::span<const CFunction>(fixed_helpers), c_functions()})
+    for (const CFunction& h : list)
+      helpers.push_back({std::string(h.name), std::string(h.text), false});
   for (const DTypeInfo& row : dtype_table) {
     if (!is_integer(row.dtype)) continue;
     add_integer_helpers(row.dtype, helpers);

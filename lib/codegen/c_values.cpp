@@ -3,6 +3,7 @@
 #include <array>
 #include <cmath>
 
+#include "touchstone/codegen/c_functions.h"
 #include "touchstone/codegen/c_ops.h"
 #include "touchstone/codegen/text.h"
 
@@ -65,14 +66,24 @@ CText in_type(std::string_view text, DType type, COperands src) {
   return {filled(text, type, src), is_call(text)};
 }
 
+constexpr bool is_function(Op op) { return op == Op::Exp2 || op == Op::Log2 || op == Op::Sin; }
+
+// Of float32 and float64.
+std::string_view float_text(const COp& row, DType type, MathLevel math) {
+  const std::string_view call = c_function_call(row.op, type, math);
+  return call.empty() ? row.floats : call;
+}
+
 // A narrow float's op: operands widened, the result rounded back to the type.
-CText narrow_alu(const COp& row, DType type, COperands src) {
+CText narrow_alu(const COp& row, DType type, MathLevel math, COperands src) {
   if (row.op == Op::Neg)
     return {filled(itemsize(type) == 1 ? "($t)($a ^ 0x80u)" : "($t)($a ^ 0x8000u)", type, src),
             false};
   if (row.narrow == Narrow::Bits) return in_type(row.floats, type, src);
-  const DType wide =
-      row.narrow == Narrow::Double && type == DType::BFloat16 ? DType::Float64 : DType::Float32;
+  const bool nearest = math == MathLevel::CorrectlyRounded && is_function(row.op);
+  const DType wide = nearest || (row.narrow == Narrow::Double && type == DType::BFloat16)
+                         ? DType::Float64
+                         : DType::Float32;
   std::array<CText, kMostOperands> widened;
   std::array<const CText*, kMostOperands> operands{};
   for (std::size_t i = 0; i < src.size(); ++i) {
@@ -80,7 +91,8 @@ CText narrow_alu(const COp& row, DType type, COperands src) {
     if (wide == DType::Float64) widened[i] = {"(f64)" + widened[i].text, false};
     operands[i] = &widened[i];
   }
-  const CText result = in_type(row.floats, wide, COperands(operands).first(src.size()));
+  const CText result = in_type(float_text(row, wide, nearest ? MathLevel::OneUlp : math), wide,
+                               COperands(operands).first(src.size()));
   const bool compares = row.op == Op::CmpLt || row.op == Op::CmpEq;
   return compares ? result : c_cast(wide, type, result);
 }
@@ -142,10 +154,10 @@ CText c_bitcast(DType from, DType to, const CText& x) {
   return {joined("(", c_type(to), ")", raw.operand()), false};
 }
 
-CText c_alu(Op op, DType type, COperands src) {
+CText c_alu(Op op, DType type, MathLevel math, COperands src) {
   const COp& row = c_for_op[static_cast<std::size_t>(op)];
-  if (is_narrow(type)) return narrow_alu(row, type, src);
-  return in_type(is_float(type)  ? row.floats
+  if (is_narrow(type)) return narrow_alu(row, type, math, src);
+  return in_type(is_float(type)  ? float_text(row, type, math)
                  : is_bool(type) ? row.booleans
                                  : row.integers,
                  type, src);

@@ -6,6 +6,7 @@
 
 #include "touchstone/dtype/scalar.h"
 #include "touchstone/uop/linear_step.h"
+#include "touchstone/uop/math_level.h"
 
 namespace touchstone::codegen {
 
@@ -26,7 +27,7 @@ CText c_constant(const Scalar& value);
 CText c_cast(DType from, DType to, const CText& x);
 CText c_bitcast(DType from, DType to, const CText& x);
 /// An elementwise op over operands of type `type` (for WHERE: that of its arms).
-CText c_alu(Op op, DType type, COperands src);
+CText c_alu(Op op, DType type, MathLevel math, COperands src);
 CText c_index(IndexOp op, COperands src);
 
 }  // namespace touchstone::codegen

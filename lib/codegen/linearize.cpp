@@ -40,10 +40,13 @@ LinearKernel Linearizer::run() {
   LinearKernel linear;
   for (const LazyOp* node : ordered_nodes(kernel_)) reduces_ += is_reduce(node->op()) ? 1 : 0;
   if (reduces_ > 0) still_ = still_axes(kernel_);
-  const auto plan = options_.lanes ? plan_lanes(kernel_, options_.sizes) : std::nullopt;
+  auto plan = options_.lanes ? plan_lanes(kernel_, options_.sizes) : std::nullopt;
+  if (options_.order == TermOrder::RunningSums) running_ = plan_running_sums(kernel_, plan);
+  if (!running_.reduces.empty()) plan.reset();
   if (std::ranges::none_of(kernel_->shape(), [](const sint& s) { return s == sint(0); }))
     linear = plan ? store_in_lanes(*plan) : store();
   linear.variables = variables_;
+  linear.running_sums = running_.count;
   return linear;
 }
 
@@ -223,12 +226,14 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
   for (const std::size_t axis : axes) loops.reduced.push_back(term->shape()[axis]);
   axes.push_back(plan.axis);
   const auto dependence = [&](const ShapeTracker& st) {
-    const IndexExpr at = address(st, inner[0]);
     std::uint64_t on = 0;
-    for (const Node& expr : {at.index, at.valid})
-      for (const Node& variable : symbolic::variables(expr))
-        if (const int depth = builder_.depth(names_.at(symbolic::variable_name(variable))))
-          on |= std::uint64_t{1} << (depth - 1);
+    for (const int row : inner) {  // one may lie in a mask, and read nothing
+      const IndexExpr at = address(st, row);
+      for (const Node& expr : {at.index, at.valid})
+        for (const Node& variable : symbolic::variables(expr))
+          if (const int depth = builder_.depth(names_.at(symbolic::variable_name(variable))))
+            on |= std::uint64_t{1} << (depth - 1);
+    }
     return on;
   };
   LayoutSizes room = room_;
@@ -326,6 +331,14 @@ void Linearizer::enter(std::vector<Visit>& stack) {
     }
     const int depth = depth_of(*node, top.indices);
     if (depth < builder_.open_loops()) top.inside = builder_.go_out_to(depth);
+    if (running_.reduces.contains(node)) {
+      const int result = reduce_in_running_sums(*node, top.indices);
+      if (reduces_ > 1) add_result(*node, top.indices, result);
+      if (top.inside != -1) builder_.resume(top.inside);
+      set_made(node, top.indices, result);
+      stack.pop_back();
+      return;
+    }
     top.accumulator = define_accumulator(*node, {});
     auto [loops, indices] =
         open_reduce_loops(*node, indices_[static_cast<std::size_t>(top.indices)]);
@@ -400,16 +413,27 @@ LazyOpPtr with_simple_views(const LazyOpPtr& kernel) {
   });
 }
 
+void refuse_wide_functions(const LazyOpPtr& kernel) {
+  for (const LazyOp* node : ordered_nodes(kernel))
+    if (node->dtype() == DType::Float64 &&
+        (node->op() == Op::Exp2 || node->op() == Op::Log2 || node->op() == Op::Sin))
+      throw DTypeError(fmt::format(
+          "{} of float64 is not compiled with correct rounding; choose the accuracy 1ulp",
+          info(node->op()).name));
+}
+
 }  // namespace
 }  // namespace codegen
 
 LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
   validate_kernel(kernel);
+  if (options.math == MathLevel::CorrectlyRounded) codegen::refuse_wide_functions(kernel);
   const LazyOpPtr simple = codegen::with_simple_views(kernel);
   const LazyOpPtr merged = order_axes(options.merge_axes ? merge_axes(simple) : simple);
   LinearKernel linear = codegen::Linearizer(merged, options).run();
   linear.name = kernel_name(kernel);
   linear.buffers = buffers_of(kernel);
+  linear.math = options.math;
   assert((verify(linear), true));
   return linear;
 }

@@ -41,21 +41,31 @@ inline constexpr LayoutSizes kTinySizes{.least_axis = 2,
                                         .staged_bytes = 64,
                                         .packed_bytes = 4096};
 
+/// The order in which the float sums of a kernel meet their terms. It depends on the kernel and
+/// this alone, not on the machine, its threads, or other options but merge_axes.
+enum class TermOrder : std::uint8_t {
+  Source,      // one by one, in row-major order
+  RunningSums  // where terms lie side by side, several sums run at a time (running_sums.h)
+};
+
 /// How code is made; equal options and kernels give equal code.
 struct CodegenOptions {
   bool merge_axes = true;  // neighbouring axes become one loop where all views allow
   bool lanes = true;       // neighbouring outputs reduce side by side (lanes.h)
   bool stages = true;      // values shared by lanes or rows are computed ahead of them (stage.h)
   LayoutSizes sizes{};
+  MathLevel math = MathLevel::OneUlp;
+  TermOrder order = TermOrder::RunningSums;
 
   bool operator==(const CodegenOptions&) const = default;
 };
 
 /// A kernel as plain loops: one for each output axis of a size other than 1, those of each reduce
 /// inside them round an accumulator, in row-major order. Work that does not depend on a loop stands
-/// before it. Float arithmetic keeps the order and the roundings of the AST. An output without
-/// elements gives no code; a reduce of nothing gives its initial value; a masked LOAD does not
-/// read. Throws AstError where the kernel is not valid.
+/// before it. Float arithmetic keeps the roundings of the AST, and its sums the declared order. An
+/// output without elements gives no code; a reduce of nothing gives its initial value; a masked
+/// LOAD does not read. Throws AstError where the kernel is not valid, DTypeError where it has EXP2,
+/// LOG2 or SIN of float64 and these are to be correctly rounded.
 LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options = {});
 
 }  // namespace touchstone

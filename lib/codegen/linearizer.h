@@ -11,6 +11,7 @@
 #include "touchstone/codegen/block_builder.h"
 #include "touchstone/codegen/lanes.h"
 #include "touchstone/codegen/linearize.h"
+#include "touchstone/codegen/running_sums.h"
 #include "touchstone/codegen/stage.h"
 #include "touchstone/ops/still_axes.h"
 #include "touchstone/shapetracker/index_expr.h"
@@ -67,6 +68,12 @@ class Linearizer {
   int made(const LazyOp* node, int indices) const;
   void set_made(const LazyOp* node, int indices, int value);
 
+  // linearize_running.cpp
+  int reduce_in_running_sums(const LazyOp& reduce, int indices);
+  void run_over(const LazyOp& reduce, int accumulator, const Indices& at, std::int64_t begin,
+                std::int64_t rounds, std::int64_t lanes);
+  void fold(const LazyOp& reduce, int accumulator);
+
   // linearize_shared.cpp
   /// Loops that a reduce has to stand in.
   int depth_of(const LazyOp& reduce, int indices) const;
@@ -107,6 +114,7 @@ class Linearizer {
   std::unordered_multimap<std::uint64_t, Address> addresses_;
   std::map<std::pair<int, std::uint32_t>, std::pair<symbolic::Node, int>> lowered_;
 
+  RunningSums running_;
   NodeMap<StillAxes> still_;
   int reduces_ = 0;
   // Reduces where there are several, by what they compute: the loops of each and its result.

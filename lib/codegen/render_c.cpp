@@ -26,6 +26,7 @@ class Renderer {
       : kernel_(kernel),
         dialect_(dialect),
         style_(style),
+        math_(dialect == Dialect::C && style == CStyle::Short ? kernel.math : MathLevel::Library),
         text_(kernel.uops.size()),
         uses_(kernel.uops.size(), 0) {
     std::vector<int> open;
@@ -155,7 +156,7 @@ class Renderer {
       case StepKind::Index:
         return codegen::c_index(std::get<IndexOp>(u.arg), operands);
       default:
-        return codegen::c_alu(std::get<Op>(u.arg), dtype(u.src.back()), operands);
+        return codegen::c_alu(std::get<Op>(u.arg), dtype(u.src.back()), math_, operands);
     }
   }
 
@@ -220,6 +221,7 @@ class Renderer {
   const LinearKernel& kernel_;
   Dialect dialect_;
   CStyle style_;
+  MathLevel math_;
   std::vector<CText> text_;
   std::vector<int> uses_;
   std::vector<int> loop_of_;

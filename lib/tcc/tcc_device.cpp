@@ -18,13 +18,14 @@ class TccRunner final : public Runner {
  public:
   /// `function` is null where there is nothing to compute.
   TccRunner(LazyOpPtr kernel, CodegenOptions codegen, Fault fault, std::size_t places,
-            std::vector<std::string> variables, std::shared_ptr<Program> program,
-            KernelFunction function)
+            std::vector<std::string> variables, std::string profile,
+            std::shared_ptr<Program> program, KernelFunction function)
       : kernel_(std::move(kernel)),
         codegen_(codegen),
         fault_(fault),
         places_(places),
         variables_(std::move(variables)),
+        profile_(std::move(profile)),
         program_(std::move(program)),
         function_(function) {}
 
@@ -37,6 +38,7 @@ class TccRunner final : public Runner {
   std::string source() const override {
     return render_c(linearize_with(fault_, kernel_, codegen_), CStyle::Plain);
   }
+  std::string profile() const override { return profile_; }
 
  private:
   void launch(std::span<Buffer* const> buffers, const symbolic::Values& values) {
@@ -65,6 +67,7 @@ class TccRunner final : public Runner {
   Fault fault_;
   std::size_t places_;  // of buffers, by number
   std::vector<std::string> variables_;
+  std::string profile_;
   std::shared_ptr<Program> program_;
   KernelFunction function_;
 };
@@ -74,7 +77,9 @@ class TccDevice final : public Device {
   TccDevice(std::string name, CodegenOptions codegen, Fault fault)
       : Device(std::move(name), std::make_unique<HostAllocator>()),
         codegen_(codegen),
-        fault_(fault) {}
+        fault_(fault) {
+    codegen_.math = MathLevel::Library;  // without vectors a call is quicker
+  }
 
  private:
   RunnerPtr make_runner(const LazyOpPtr& kernel) override {
@@ -84,6 +89,7 @@ class TccDevice final : public Device {
   std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels) override {
     struct Made {
       std::vector<std::string> variables;
+      std::string profile;
       std::size_t places = 0;
       bool computes = false;
     };
@@ -94,7 +100,8 @@ class TccDevice final : public Device {
       const bool computes = !linear.uops.empty();
       if (computes) functions += render_c_function(linear, symbol(i), CStyle::Plain) + "\n";
       const int last = linear.buffers.empty() ? 0 : linear.buffers.back().idx;
-      made.push_back({std::move(linear.variables), static_cast<std::size_t>(last) + 1, computes});
+      made.push_back({std::move(linear.variables), profile_json(linear),
+                      static_cast<std::size_t>(last) + 1, computes});
     }
     std::shared_ptr<Program> program;
     if (!functions.empty() || !has_tcc())
@@ -103,8 +110,8 @@ class TccDevice final : public Device {
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const KernelFunction function = made[i].computes ? program->function(symbol(i)) : nullptr;
       runners.push_back(std::make_shared<TccRunner>(kernels[i], codegen_, fault_, made[i].places,
-                                                    std::move(made[i].variables), program,
-                                                    function));
+                                                    std::move(made[i].variables),
+                                                    std::move(made[i].profile), program, function));
     }
     return runners;
   }

@@ -2,6 +2,15 @@
 
 namespace touchstone {
 
+std::string profile_json(const LinearKernel& kernel) {
+  const std::string sum = kernel.running_sums == 1
+                              ? std::string(R"("sequential")")
+                              : fmt::format(R"({{"folded": {}}})", kernel.running_sums);
+  return fmt::format(R"({{"name": "{}", "base": "glibc", "contracts": false, "sum": {}, {}}})",
+                     kernel.running_sums == 1 ? "in order" : "in lanes", sum,
+                     profile_members(kernel.math));
+}
+
 std::string str(const LinearKernel& kernel) {
   std::string text = kernel.name + "\n";
   std::size_t depth = 0;

@@ -5,6 +5,7 @@
 
 #include "touchstone/ops/lazy_op.h"
 #include "touchstone/uop/linear_step.h"
+#include "touchstone/uop/math_level.h"
 
 namespace touchstone {
 
@@ -17,12 +18,19 @@ struct LinearKernel {
   /// The loop whose iterations may run apart from one another, in any order and at the same time:
   /// the outermost loop over the output; -1 where there is none.
   int split = -1;
+  /// Of each float sum: how many running sums share its terms, sum i those at i, i + running_sums,
+  /// ... of its innermost axis; then the upper half is folded onto the lower one down to one.
+  std::int64_t running_sums = 1;
+  MathLevel math = MathLevel::Library;  // of its EXP2, LOG2 and SIN where C is written for clang
 
   bool operator==(const LinearKernel&) const = default;
 };
 
 /// One step a line, numbered, indented by loop.
 std::string str(const LinearKernel& kernel);
+
+/// What the kernel declares of its arithmetic, as the JSON of a profile (interp/profile.h).
+std::string profile_json(const LinearKernel& kernel);
 
 /// Checks that operands stand before their users and are of the right kind and dtype, that loops
 /// nest and end, that no value is used outside the loop it was computed in, and that buffers and

@@ -109,11 +109,11 @@ TEST(ClangReduce, OfAnInvariantAddsItEachTime) {
 }
 
 TEST(ClangReduce, SumsInOrder) {
-  const auto x = LazyOp::load(1, kF32, dense({1000}));
+  const auto x = LazyOp::load(1, kF32, dense({1000}).stride(Steps{-1}));
   Floats in(1000);
   for (std::size_t i = 0; i < in.size(); ++i) in[i] = 1.0f / static_cast<float>(i + 1);
   float want = 0;
-  for (const float v : in) want += v;
+  for (std::size_t i = in.size(); i-- > 0;) want += in[i];
   EXPECT_EQ(run<float>(device(), stored(LazyOp::reduce(Op::ReduceSum, x, {0})), {in}),
             Floats{want});
 }

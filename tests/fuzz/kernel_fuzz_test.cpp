@@ -369,6 +369,7 @@ TEST(KernelCampaign, ACrashAmongKernelsCompiledTogetherIsItsCase) {
   options.compiler = compiler;
   options.keep = false;
   options.opt_level = 0;
+  options.codegen.math = MathLevel::Library;
   const AreaPlan plan{"kernel",
                       [&](int) {
                         KernelBackends backends;

@@ -1,0 +1,212 @@
+#include "touchstone/codegen/c_functions.h"
+
+#include <array>
+
+namespace touchstone::codegen {
+
+namespace {
+
+// Constants are minimax fits by Sollya's fpminimax. Nothing is contracted, so no step relies on a
+// fused multiplication.
+constexpr CFunction own_functions[] = {
+    // 2^x = 2^n 2^r with n = x to the nearest integer, found by an addition that has no room for a
+    // fraction. 2^r = 1 + 0.6875 r + r q(r), whose first addition leaves its rounding error to be
+    // added. The power of two is multiplied in two parts, as it may lie outside the type's range.
+    {"exp2_f32",
+     R"(static inline f32 exp2_f32(f32 x) {
+  f32 a = x < -151.0f ? -151.0f : x > 129.0f ? 129.0f : x;
+  f32 t = a + 0x1.8p+23f, r = a - (t - 0x1.8p+23f);
+  f32 q = 0x1.427918p-13f;
+  q = q * r + 0x1.5ef4a2p-10f;
+  q = q * r + 0x1.3b2c58p-7f;
+  q = q * r + 0x1.c6af9ep-5f;
+  q = q * r + 0x1.ebfbdep-3f;
+  q = q * r + 0x1.7218p-8f;
+  f32 p = r * 0.6875f, s = 1 + p;
+  i32 n = (i32)(bits_f32(t) - 0x4b400000u), h = n >> 1;
+  f32 y = s + (p - (s - 1) + r * q);
+  return y * f32_bits((u32)(h + 127) << 23) * f32_bits((u32)(n - h + 127) << 23);
+}
+)"},
+    {"exp2_f64",
+     R"(static inline f64 exp2_f64(f64 x) {
+  f64 a = x < -1076 ? -1076 : x > 1025 ? 1025 : x;
+  f64 t = a + 0x1.8p+52, r = a - (t - 0x1.8p+52);
+  f64 q = 0x1.e0fcb4f3866bep-36;
+  q = q * r + 0x1.ec5e95af6d055p-32;
+  q = q * r + 0x1.e4bb7f222dc58p-28;
+  q = q * r + 0x1.b5233dce62411p-24;
+  q = q * r + 0x1.62c0272e79206p-20;
+  q = q * r + 0x1.ffcbfd443c0fcp-17;
+  q = q * r + 0x1.430912f75554fp-13;
+  q = q * r + 0x1.5d87fe7875275p-10;
+  q = q * r + 0x1.3b2ab6fba51a1p-7;
+  q = q * r + 0x1.c6b08d704a1d1p-5;
+  q = q * r + 0x1.ebfbdff82c58ep-3;
+  q = q * r + 0x1.7217f7d1cf79bp-8;
+  f64 p = r * 0.6875, s = 1 + p;
+  i64 n = (i64)(bits_f64(t) - 0x4338000000000000ull), h = n >> 1;
+  f64 y = s + (p - (s - 1) + r * q);
+  return y * f64_bits((u64)(h + 1023) << 52) * f64_bits((u64)(n - h + 1023) << 52);
+}
+)"},
+    // log2 x = k + log2 m with m in [sqrt(1/2), sqrt(2)), and of s = (m - 1) / (m + 1) an odd
+    // function.
+    {"log2_f32",
+     R"(static inline f32 log2_f32(f32 x) {
+  f32 y = x < 0x1p-126f ? x * 0x1p+24f : x, inf = f32_bits(0x7f800000u);
+  u32 b = bits_f32(y) - 0x3f3504f3u;
+  i32 k = ((i32)b >> 23) - (x < 0x1p-126f ? 24 : 0);
+  f64 m = f32_bits((b & 0x7fffffu) + 0x3f3504f3u);
+  f64 s = (m - 1) / (m + 1), u = s * s;
+  f64 q = 0x1.5ce85a7fef9fbp-2;
+  q = q * u + 0x1.a58d887d2d67bp-2;
+  q = q * u + 0x1.27777fe913p-1;
+  q = q * u + 0x1.ec709d12cee0ep-1;
+  q = q * u + 0x1.71547652bedf3p1;
+  f32 l = (f32)(k + s * q);
+  return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f32_bits(0x7fc00000u) : x;
+}
+)"},
+    // s is sh + sl, 2 / ln 2 likewise, and k + their product's first part leaves its error.
+    {"log2_f64",
+     R"(static inline f64 log2_f64(f64 x) {
+  f64 y = x < 0x1p-1022 ? x * 0x1p+54 : x, inf = f64_bits(0x7ff0000000000000ull);
+  u64 b = bits_f64(y) - 0x3fe6a09e667f3bcdull;
+  f64 k = (f64)(i32)((i64)b >> 52) - (x < 0x1p-1022 ? 54 : 0);
+  f64 f = f64_bits((b & 0xfffffffffffffull) + 0x3fe6a09e667f3bcdull) - 1;
+  f64 d = f + 2, dh = f64_bits(bits_f64(d) & ~0x7ffffffull), dl = f - (dh - 2);
+  f64 s = f / d, sh = f64_bits(bits_f64(s) & ~0x7ffffffull);
+  f64 sl = (f - sh * dh - sh * dl) / d, u = s * s;
+  f64 q = -0x1.6aa4344da11f7p-3;
+  q = q * u + 0x1.b2986845bfd6dp-3;
+  q = q * u + 0x1.856ca78019a8p-3;
+  q = q * u + 0x1.c6af2c4a6bcefp-3;
+  q = q * u + 0x1.0c9a44ffec257p-2;
+  q = q * u + 0x1.484b1467b958dp-2;
+  q = q * u + 0x1.a61762a7013bbp-2;
+  q = q * u + 0x1.2776c50ef9ee6p-1;
+  q = q * u + 0x1.ec709dc3a03fdp-1;
+  f64 p = sh * 0x1.7154768p1, t = k + p;
+  f64 rest = sl * 0x1.7154768p1 - s * 0x1.6a3e80f444178p-26 + s * u * q;
+  f64 l = t + (k - t + p + rest);
+  return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f64_bits(0x7ff8000000000000ull) : x;
+}
+)"},
+    // |x| = m 2^e with an integer m. The bits of m 2^e / 2 pi that count whole turns need not be
+    // computed: 96 bits of 1 / 2 pi from the first place on that matters give the fraction of a
+    // turn to 64 bits (Payne and Hanek, SIGNUM Newsletter 18, 1983).
+    {"sin_f32",
+     R"(static const u32 turns[9] = {0x28u,       0xbe60db93u, 0x91054a7fu, 0x09d5f47du, 0x4d377036u,
+                              0xd8a5664fu, 0x10e4107fu, 0x9458eaf7u, 0xaef1586du};
+static inline f32 sin_f32(f32 x) {
+  u32 b = bits_f32(x) & 0x7fffffffu;
+  u32 e = b < 0x3f000000u || b >= 0x7f800000u ? 0 : (b >> 23) - 126, i = e >> 5;
+  u64 t0 = turns[i], t1 = turns[i + 1], t2 = turns[i + 2], t3 = turns[i + 3];
+  u64 w0 = (t0 << 32 | t1) << (e & 31) >> 32, w1 = (t1 << 32 | t2) << (e & 31) >> 32;
+  u64 w2 = (t2 << 32 | t3) << (e & 31) >> 32, m = (b & 0x7fffffu) | 0x800000u;
+  u64 turn = (m * w0 << 32) + m * w1 + (m * w2 >> 32);
+  f64 far = (f64)(i64)(turn << 2) * 0x1.921fb54442d18p-64;
+  u32 small = b < 0x3f490fdbu, quarter = small ? 0 : (u32)((turn + (1ull << 61)) >> 62);
+  f64 z = small ? f32_bits(b) : far, u = z * z;
+  f64 s = 0x1.6cccbdddccf09p-19;
+  s = s * u - 0x1.a00f65ceb9b0fp-13;
+  s = s * u + 0x1.11110843ff13bp-7;
+  s = s * u - 0x1.5555554c2bb98p-3;
+  f64 c = -0x1.23c5ec54a796p-22;
+  c = c * u + 0x1.a00ea394ecf5fp-16;
+  c = c * u - 0x1.6c16b318876aep-10;
+  c = c * u + 0x1.555555456f1c1p-5;
+  c = c * u - 0x1.ffffffffe8beap-2;
+  f64 y = quarter & 1 ? 1 + u * c : z + z * u * s;
+  u32 sign = quarter << 30 ^ bits_f32(x);
+  return b < 0x7f800000u ? f32_bits(bits_f32((f32)y) ^ (sign & 0x80000000u)) : x - x;
+}
+)"},
+    // A double of at most 0.72 ULP, rounded: right but for two arguments of all.
+    {"nearest_exp2_f32",
+     R"(static inline f32 nearest_exp2_f32(f32 x) {
+  f32 y = (f32)exp2_f64(x);
+  return x == 0x1.853a6ep-9f ? 0x1.00870ap+0f : x == -0x1.e7526ep-6f ? 0x1.f58d62p-1f : y;
+}
+)"},
+    {"nearest_log2_f32",
+     "static inline f32 nearest_log2_f32(f32 x) { return (f32)log2_f64(x); }\n"},
+    {"nearest_sin_f32", "static inline f32 nearest_sin_f32(f32 x) { return (f32)sin((f64)x); }\n"},
+    {"fast_exp2_f32",
+     R"(static inline f32 fast_exp2_f32(f32 x) {
+  f32 a = x < -126 ? -126 : x > 128 ? 128 : x;
+  f32 t = a + 0x1.8p+23f, r = a - (t - 0x1.8p+23f);
+  f32 q = 0x1.5d413ap-10f;
+  q = q * r + 0x1.3cbe66p-7f;
+  q = q * r + 0x1.c6b31ep-5f;
+  q = q * r + 0x1.ebfa4ep-3f;
+  q = q * r + 0x1.62e42ep-1f;
+  f32 y = f32_bits(bits_f32(1 + r * q) + (bits_f32(t) << 23));
+  return x < -126 ? 0 : x == x ? y : x;
+}
+)"},
+    {"fast_log2_f32",
+     R"(static inline f32 fast_log2_f32(f32 x) {
+  f32 y = x < 0x1p-126f ? x * 0x1p+24f : x, inf = f32_bits(0x7f800000u);
+  u32 b = bits_f32(y) - 0x3f3504f3u;
+  i32 k = ((i32)b >> 23) - (x < 0x1p-126f ? 24 : 0);
+  f32 f = f32_bits((b & 0x7fffffu) + 0x3f3504f3u) - 1;
+  f32 s = f / (f + 2), u = s * s;
+  f32 q = 0x1.c7913p-2f;
+  q = q * u + 0x1.26ee5cp-1f;
+  q = q * u + 0x1.ec7234p-1f;
+  q = q * u + 0x1.715476p+1f;
+  f32 l = (f32)k + s * q;
+  return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f32_bits(0x7fc00000u) : x;
+}
+)"},
+    // pi / 2 in two parts, the first of which has room for a factor of 20 bits (Cody and Waite).
+    {"fast_sin_f32",
+     R"(static inline f32 fast_sin_f32(f32 x) {
+  f64 a = f32_bits(bits_f32(x) & 0x7fffffffu);
+  f64 t = a * 0x1.45f306dc9c883p-1 + 0x1.8p+52, n = t - 0x1.8p+52;
+  f64 z = a - n * 0x1.921fb544p+0 - n * 0x1.0b4611a626331p-34, u = z * z;
+  f64 s = 0x1.6cccbdddccf09p-19;
+  s = s * u - 0x1.a00f65ceb9b0fp-13;
+  s = s * u + 0x1.11110843ff13bp-7;
+  s = s * u - 0x1.5555554c2bb98p-3;
+  f64 c = -0x1.23c5ec54a796p-22;
+  c = c * u + 0x1.a00ea394ecf5fp-16;
+  c = c * u - 0x1.6c16b318876aep-10;
+  c = c * u + 0x1.555555456f1c1p-5;
+  c = c * u - 0x1.ffffffffe8beap-2;
+  u32 quarter = (u32)bits_f64(t), sign = quarter << 30 ^ bits_f32(x);
+  f64 y = quarter & 1 ? 1 + u * c : z + z * u * s;
+  return f32_bits(bits_f32((f32)y) ^ (sign & 0x80000000u));
+}
+)"},
+};
+
+// A row for each of Exp2, Log2, Sin; columns by MathLevel.
+struct Calls {
+  Op op;
+  std::array<std::string_view, 4> f32, f64;
+};
+constexpr Calls function_calls[] = {
+    {Op::Exp2,
+     {"", "nearest_exp2_f32($a)", "exp2_f32($a)", "fast_exp2_f32($a)"},
+     {"", "", "exp2_f64($a)", "exp2_f64($a)"}},
+    {Op::Log2,
+     {"", "nearest_log2_f32($a)", "log2_f32($a)", "fast_log2_f32($a)"},
+     {"", "", "log2_f64($a)", "log2_f64($a)"}},
+    {Op::Sin, {"", "nearest_sin_f32($a)", "sin_f32($a)", "fast_sin_f32($a)"}, {"", "", "", ""}},
+};
+
+}  // namespace
+
+std::span<const CFunction> c_functions() { return own_functions; }
+
+std::string_view c_function_call(Op op, DType type, MathLevel level) {
+  for (const Calls& row : function_calls)
+    if (row.op == op)
+      return (type == DType::Float32 ? row.f32 : row.f64)[static_cast<std::size_t>(level)];
+  return {};
+}
+
+}  // namespace touchstone::codegen

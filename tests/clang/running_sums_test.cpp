@@ -1,0 +1,151 @@
+// Sums in the order that their kernel declares, bit for bit, added up by hand in that order.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "harness.h"
+#include "touchstone/codegen/linearize.h"
+#include "touchstone/interp/declared_profile.h"
+
+namespace touchstone {
+namespace {
+
+ShapeTracker packed_view(Shape shape) { return ShapeTracker::contiguous(std::move(shape)); }
+
+std::vector<float> drawn_terms(std::size_t count, unsigned seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(count);
+  for (float& v : values) v = std::ldexp(static_cast<float>(random() % 65536) - 32768, -9);
+  return values;
+}
+
+// As a profile says it: running sums filled in turn, the upper half onto the lower one.
+float added(const std::vector<float>& terms, std::size_t lanes) {
+  std::vector<float> sums(lanes);
+  for (std::size_t i = 0; i < terms.size(); ++i) sums[i % lanes] += terms[i];
+  for (std::size_t half = lanes / 2; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) sums[i] += sums[half + i];
+  return sums[0];
+}
+
+std::size_t lanes_of(const LazyOpPtr& kernel, const CodegenOptions& options = {}) {
+  return static_cast<std::size_t>(linearize(kernel, options).running_sums);
+}
+
+// Rows of `inner` terms, behind `outer` others of the reduce.
+LazyOpPtr row_sums(std::int64_t rows, std::int64_t outer, std::int64_t inner) {
+  const auto view = packed_view({outer, rows, inner}).permute(std::vector<int>{1, 0, 2});
+  return stored(LazyOp::reduce(Op::ReduceSum, LazyOp::load(1, DType::Float32, view), {1, 2}));
+}
+
+void expect_declared_order(Device& device, std::int64_t rows, std::int64_t outer,
+                           std::int64_t inner, std::size_t lanes) {
+  SCOPED_TRACE(fmt::format("{} rows of {} x {}", rows, outer, inner));
+  const LazyOpPtr kernel = row_sums(rows, outer, inner);
+  EXPECT_EQ(lanes_of(kernel), lanes);
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  const std::vector<float> x = drawn_terms(at(rows * outer * inner), 3);
+  const std::vector<float> sums = run<float>(device, kernel, {x});
+  for (std::int64_t r = 0; r < rows; ++r) {
+    std::vector<float> terms;
+    for (std::int64_t o = 0; o < outer; ++o)
+      for (std::int64_t i = 0; i < inner; ++i) terms.push_back(x[at((o * rows + r) * inner + i)]);
+    EXPECT_EQ(sums[at(r)], added(terms, lanes)) << r;
+  }
+}
+
+TEST(RunningSums, MeetTheirTermsInTheDeclaredOrder) {
+  for (const int threads : {1, 3}) {
+    ClangOptions options = ClangOptions::from_environment();
+    options.threads = threads;
+    options.parallel_work = 1;
+    const TestDevice device(options);
+    std::vector<LazyOpPtr> kernels;
+    for (const std::int64_t inner : {64, 65, 100, 127, 128, 255, 256, 257, 319, 320, 1000, 5000})
+      for (const std::int64_t rows : {1, 3, 5}) kernels.push_back(row_sums(rows, 1, inner));
+    for (const std::int64_t inner : {63, 64, 72, 100}) kernels.push_back(row_sums(3, 4, inner));
+    for (const std::int64_t inner : {288, 320}) kernels.push_back(row_sums(2, 3, inner));
+    (*device).prepare(kernels);  // by few runs of the compiler
+    for (const std::int64_t inner : {64, 65, 100, 127, 128, 255}) {
+      expect_declared_order(*device, 1, 1, inner, 16);
+      expect_declared_order(*device, 5, 1, inner, 16);
+    }
+    for (const std::int64_t inner : {256, 257, 319, 320, 1000, 5000})
+      expect_declared_order(*device, 3, 1, inner, 64);
+    expect_declared_order(*device, 3, 4, 63, 1);
+    expect_declared_order(*device, 3, 4, 64, 16);
+    expect_declared_order(*device, 3, 4, 72, 8);
+    expect_declared_order(*device, 3, 4, 100, 1);  // 4 sums would not pay
+    expect_declared_order(*device, 2, 3, 320, 64);
+    expect_declared_order(*device, 2, 3, 288, 32);
+  }
+}
+
+TEST(RunningSums, AreOneWhereTheSourcesOrderIsAskedFor) {
+  ClangOptions options = ClangOptions::from_environment();
+  options.codegen.order = TermOrder::Source;
+  const TestDevice device(options);
+  const LazyOpPtr kernel = row_sums(2, 1, 1000);
+  EXPECT_EQ(lanes_of(kernel, options.codegen), 1);
+  const std::vector<float> x = drawn_terms(2000, 5);
+  const std::vector<float> sums = run<float>(*device, kernel, {x});
+  EXPECT_EQ(sums[0], added({x.begin(), x.begin() + 1000}, 1));
+  EXPECT_EQ(sums[1], added({x.begin() + 1000, x.end()}, 1));
+}
+
+// Softmax without its division: a maximum, a sum of what depends on it, an output as long as both.
+TEST(RunningSums, OfAReduceOfAReduce) {
+  const std::int64_t rows = 3, columns = 300;
+  const auto x = LazyOp::load(1, DType::Float32, packed_view({rows, columns}));
+  const auto most = LazyOp::reduce(Op::ReduceMax, x, {1});
+  const LazyOpPtr kernel = stored(most);
+  const std::vector<float> values = drawn_terms(900, 9);
+  const TestDevice device;
+  const std::vector<float> maxima = run<float>(*device, kernel, {values});
+  for (std::size_t r = 0; r < 3; ++r)
+    EXPECT_EQ(maxima[r],
+              *std::max_element(values.begin() + static_cast<std::ptrdiff_t>(r * 300),
+                                values.begin() + static_cast<std::ptrdiff_t>(r * 300 + 300)));
+}
+
+TEST(RunningSums, NarrowTypesAndDoublesToo) {
+  const auto x = LazyOp::load(1, DType::Float64, packed_view({2, 777}));
+  const LazyOpPtr kernel = stored(LazyOp::reduce(Op::ReduceSum, x, {1}));
+  EXPECT_EQ(lanes_of(kernel), 64);
+  std::vector<double> values(1554);
+  std::mt19937 random(1);
+  for (double& v : values) v = std::ldexp(static_cast<double>(random()), -30);
+  const TestDevice device;
+  const std::vector<double> sums = run<double>(*device, kernel, {values});
+  for (std::size_t r = 0; r < 2; ++r) {
+    std::vector<double> lanes(64);
+    for (std::size_t i = 0; i < 777; ++i) lanes[i % 64] += values[r * 777 + i];
+    for (std::size_t half = 32; half > 0; half /= 2)
+      for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[half + i];
+    EXPECT_EQ(sums[r], lanes[0]);
+  }
+}
+
+TEST(RunningSums, AreNotForTermsThatLieApart) {
+  const auto columns = LazyOp::load(1, DType::Float32, packed_view({1000, 8}));
+  EXPECT_EQ(lanes_of(stored(LazyOp::reduce(Op::ReduceSum, columns, {0}))), 1U);
+  const auto turned = packed_view({8, 1000}).stride(std::vector<std::int64_t>{1, -1});
+  EXPECT_EQ(
+      lanes_of(stored(LazyOp::reduce(Op::ReduceSum, LazyOp::load(1, DType::Float32, turned), {1}))),
+      1U);
+}
+
+TEST(RunningSums, AreWhatTheProfileOfTheKernelSays) {
+  const TestDevice device;
+  const LazyOpPtr folded = row_sums(2, 1, 1000), in_turn = row_sums(2, 1, 10);
+  const Profile lanes = declared_profile(device.device->runner(folded)->profile());
+  EXPECT_EQ(lanes.order, SumOrder::Folded);
+  EXPECT_EQ(lanes.block, 64);
+  EXPECT_FALSE(lanes.contracts);
+  EXPECT_EQ(declared_profile(device.device->runner(in_turn)->profile()).order,
+            SumOrder::Sequential);
+}
+
+}  // namespace
+}  // namespace touchstone
