@@ -1,0 +1,249 @@
+// CLANG beside the libraries that people would use instead: OpenBLAS, oneDNN, and the copy of a
+// buffer, by 1 and by 2 threads. Medians of runs in turns.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <cblas.h>
+#include <fmt/format.h>
+
+#include "dnnl_peer.h"
+#include "touchstone/clang/clang_device.h"
+#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/values.h"
+#include "touchstone/interp/interpreted.h"
+#include "touchstone/lazy/schedule.h"
+#include "touchstone/tensor/conv.h"
+#include "touchstone/tensor/functional.h"
+#include "touchstone/tensor/generator.h"
+
+namespace touchstone::peers {
+namespace {
+
+using Work = std::function<void()>;
+
+double seconds(const Work& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// The kernels of a graph with buffers of their own.
+class Prepared {
+ public:
+  Prepared(const Tensor& output, const std::string& device) : device_(Device::get(device)) {
+    const LazyBufferPtr lazy = output.lazy();
+    fuzz::RandomChooser chooser(1, 1);
+    for (const ScheduleItem& item : schedule(std::span(&lazy, 1))) {
+      if (item.kind != Op::Store) continue;
+      fuzz::KernelCase c{item.ast, fuzz::draw_inputs(chooser, fuzz::ValueFamily::Random, item.ast)};
+      runs_.push_back({item.ast, fuzz::make_buffers(c, device_), {}});
+      for (const BufferPtr& b : runs_.back().buffers) runs_.back().raw.push_back(b.get());
+      flops_ += get_lazyop_info(item.ast).flops.as_int();
+    }
+    run();
+  }
+  void run() {
+    for (const Run& r : runs_) run_kernel(device_, r.kernel, r.raw);
+  }
+  double flops() const { return static_cast<double>(flops_); }
+  std::size_t kernels() const { return runs_.size(); }
+
+ private:
+  struct Run {
+    LazyOpPtr kernel;
+    std::vector<BufferPtr> buffers;
+    std::vector<Buffer*> raw;
+  };
+  Device& device_;
+  std::vector<Run> runs_;
+  std::int64_t flops_ = 0;
+};
+
+std::vector<float> numbers(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(static_cast<double>(i * 2654435761U % 65536) / 65536.0);
+  return values;
+}
+
+struct Row {
+  std::string name, peer;
+  std::function<Tensor(const std::string& device)> graph;
+  std::function<Work(int threads)> other;  // empty: no peer
+  double bytes = 0;                        // that have to move
+};
+
+Tensor input(const Shape& shape, const std::string& device) {
+  static Generator generator(1);
+  Tensor t = generator.uniform(shape, 0.0, 1.0, {.device = device});
+  t.realize();
+  return t;
+}
+
+Row matmul(std::int64_t m, std::int64_t k, std::int64_t n) {
+  return {m == k && k == n ? fmt::format("matmul {}", m) : fmt::format("matmul {}x{}x{}", m, k, n),
+          "OpenBLAS",
+          [=](const std::string& d) {
+            return input({m, k}, d).matmul(input({k, n}, d));
+          },
+          [=](int threads) -> Work {
+            const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+            return [=, a = numbers(at(m * k)), b = numbers(at(k * n)),
+                    c = std::vector<float>(at(m * n))]() mutable {
+              openblas_set_num_threads(threads);
+              cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, static_cast<int>(m),
+                          static_cast<int>(n), static_cast<int>(k), 1, a.data(),
+                          static_cast<int>(k), b.data(), static_cast<int>(n), 0, c.data(),
+                          static_cast<int>(n));
+            };
+          }};
+}
+
+Row transposed(std::int64_t m, std::int64_t k, std::int64_t n) {
+  Row row = matmul(m, k, n);
+  row.name = fmt::format("{}x{} by the transpose of {}x{}", m, k, n, k);
+  row.graph = [=](const std::string& d) { return linear(input({m, k}, d), input({n, k}, d)); };
+  return row;
+}
+
+Row convolution(const std::string& name, const ConvSizes& s) {
+  return {name, "oneDNN",
+          [=](const std::string& d) {
+            return conv2d(input({1, s.in, s.size, s.size}, d),
+                          input({s.out, s.in / s.groups, s.kernel, s.kernel}, d), std::nullopt,
+                          {.stride = {s.stride, s.stride},
+                           .padding = {s.padding, s.padding},
+                           .groups = s.groups});
+          },
+          [=](int threads) { return dnnl_convolution(s, threads); }};
+}
+
+// What reads `reads` floats and writes `writes`, beside a copy of as many bytes.
+Row moving(const std::string& name, std::int64_t reads, std::int64_t writes,
+           const std::function<Tensor(const std::string&)>& graph) {
+  return {name, "copy", graph, {}, 4.0 * static_cast<double>(reads + writes)};
+}
+
+std::vector<Row> rows() {
+  constexpr std::int64_t kMany = 1 << 24;
+  std::vector<Row> all{matmul(256, 256, 256),     matmul(512, 512, 512),
+                       matmul(1024, 1024, 1024),  matmul(2048, 2048, 2048),
+                       matmul(4096, 64, 4096),    transposed(512, 512, 512),
+                       transposed(1, 1024, 1024), transposed(64, 512, 2048)};
+  all.push_back(convolution("conv 3x3 64 of 56x56", {64, 64, 56, 3, 1, 1, 1}));
+  all.push_back(convolution("conv 1x1 64 to 256 of 56x56", {64, 256, 56, 1, 1, 0, 1}));
+  all.push_back(convolution("conv 7x7 stride 2, 3 to 64 of 224x224", {3, 64, 224, 7, 2, 3, 1}));
+  all.push_back(convolution("conv 3x3 depthwise 64 of 56x56", {64, 64, 56, 3, 1, 1, 64}));
+  all.push_back(moving("chain of 5 ops on 2^24", 3 * kMany, kMany, [=](const std::string& d) {
+    const Tensor a = input({kMany}, d), b = input({kMany}, d), c = input({kMany}, d);
+    return ((a * b + c).relu() - a) * 0.5;
+  }));
+  all.push_back(moving("transpose + add 4096^2", 2 * kMany, kMany, [](const std::string& d) {
+    return input({4096, 4096}, d).transpose(0, 1) + input({4096, 4096}, d);
+  }));
+  all.push_back(
+      moving("sum 2^24", kMany, 0, [=](const std::string& d) { return input({kMany}, d).sum(); }));
+  all.push_back(
+      moving("max 2^24", kMany, 0, [=](const std::string& d) { return input({kMany}, d).max(); }));
+  all.push_back(moving("variance 2^24", kMany, 0,
+                       [=](const std::string& d) { return input({kMany}, d).var(); }));
+  all.push_back(moving("row sums 4096^2", kMany, 4096, [](const std::string& d) {
+    return input({4096, 4096}, d).sum({1});
+  }));
+  Row soft = moving("softmax 4096^2", kMany, kMany, [](const std::string& d) {
+    return softmax(input({4096, 4096}, d));
+  });
+  soft.peer = "oneDNN";
+  soft.other = [](int threads) { return dnnl_softmax(4096, 4096, threads); };
+  all.push_back(soft);
+  soft.name = "softmax 1024^2";
+  soft.graph = [](const std::string& d) { return softmax(input({1024, 1024}, d)); };
+  soft.other = [](int threads) { return dnnl_softmax(1024, 1024, threads); };
+  all.push_back(soft);
+  for (const auto& [name, f] :
+       std::initializer_list<std::pair<const char*, Tensor (*)(const Tensor&)>>{
+           {"exp2 2^24", [](const Tensor& x) { return x.exp2(); }},
+           {"log2 2^24", [](const Tensor& x) { return x.log2(); }},
+           {"sin 2^24", [](const Tensor& x) { return x.sin(); }}})
+    all.push_back(moving(name, kMany, kMany,
+                         [=, f = f](const std::string& d) { return f(input({kMany}, d)); }));
+  return all;
+}
+
+Work copy_of(double bytes, int threads) {
+  const auto each = static_cast<std::size_t>(bytes / 2);
+  return [=, from = std::vector<char>(each, 1), to = std::vector<char>(each)]() mutable {
+    std::vector<std::thread> others;
+    const auto part = [&](std::size_t t) {
+      const std::size_t begin = each * t / static_cast<std::size_t>(threads);
+      const std::size_t end = each * (t + 1) / static_cast<std::size_t>(threads);
+      std::memcpy(to.data() + begin, from.data() + begin, end - begin);
+    };
+    for (int t = 1; t < threads; ++t) others.emplace_back(part, static_cast<std::size_t>(t));
+    part(0);
+    for (std::thread& t : others) t.join();
+  };
+}
+
+double median(std::vector<double> v) {
+  std::nth_element(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(v.size() / 2), v.end());
+  return v[v.size() / 2];
+}
+
+void measure(const Row& row, int threads) {
+  const std::string device = threads == 1 ? "ONE" : "TWO";
+  Prepared ours(row.graph(device), device);
+  Work other = row.other ? row.other(threads) : copy_of(row.bytes, threads);
+  other();
+  std::vector<double> mine, theirs;
+  double spent = 0;
+  while ((spent < 0.6 || mine.size() < 5) && mine.size() < 2000) {
+    mine.push_back(seconds([&] { ours.run(); }));
+    theirs.push_back(seconds(other));
+    spent += mine.back() + theirs.back();
+  }
+  const double m = median(mine), t = median(theirs);
+  fmt::print("| {} | {} | {:.3f} | {} {:.3f} | {:.2f} | {} |\n", row.name, threads, 1e3 * m,
+             row.peer, 1e3 * t, t / m,
+             row.bytes > 0 ? fmt::format("{:.1f} GB/s", row.bytes / m * 1e-9)
+                           : fmt::format("{:.1f} GFLOP/s", ours.flops() / m * 1e-9));
+  std::fflush(stdout);
+}
+
+void add_device(const std::string& name, int threads) {
+  Device::add(name, [=] {
+    ClangOptions options = ClangOptions::from_environment();
+    options.threads = threads;
+    return make_clang_device(name, options);
+  });
+}
+
+int run(const std::vector<std::string_view>& wanted) {
+  register_interpreted_device();
+  add_device("ONE", 1);
+  add_device("TWO", 2);
+  fmt::print(
+      "| work | threads | ms | peer, ms | peer / ours | rate |\n|---|---|---|---|---|---|\n");
+  for (const Row& row : rows()) {
+    if (!wanted.empty() && std::ranges::none_of(wanted, [&](std::string_view w) {
+          return row.name.find(w) != std::string::npos;
+        }))
+      continue;
+    for (const int threads : {1, 2}) measure(row, threads);
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace touchstone::peers
+
+// Words: only rows whose name has one of them.
+int main(int argc, char** argv) { return touchstone::peers::run({argv + 1, argv + argc}); }
