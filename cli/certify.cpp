@@ -66,6 +66,11 @@ std::vector<std::uint64_t> wanted_blocks(const Certificate& c, const CertifyOpti
 int run_certify(const CertifyOptions& options) {
   Certificate c = empty_certificate(parse_certified_op(options.op), parse_dtype(options.dtype),
                                     TOUCHSTONE_VERSION);
+  const int threads = options.threads != 0
+                          ? options.threads
+                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (!options.device.empty())
+    return certify_device(options, c, wanted_blocks(c, options), threads);
   const bool to_output = options.output == "-";
   const std::unique_ptr<DataOutput> data = data_output_if(to_output);
   const std::filesystem::path file = options.output.empty()
@@ -95,9 +100,6 @@ int run_certify(const CertifyOptions& options) {
   };
   OrderlyEnd end(say_interrupted);
   save(c);  // fails now rather than at the end
-  const int threads = options.threads != 0
-                          ? options.threads
-                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const Clock::time_point start = Clock::now();
   Clock::time_point saved = start;
   bool too_many = false;

@@ -1,3 +1,5 @@
+#include <filesystem>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -5,6 +7,10 @@
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/clang/clang_options.h"
+#include "touchstone/clang/compiler.h"
+#include "touchstone/codegen/linearize.h"
+#include "touchstone/codegen/render_c.h"
 #include "touchstone/define/definitions.h"
 #include "touchstone/define/text.h"
 #include "verbs.h"
@@ -30,6 +36,22 @@ void list_definitions(bool as_json) {
   }
 }
 
+bool is_file(const std::string& text) {
+  std::error_code ignored;
+  return text.ends_with(".json") || std::filesystem::is_regular_file(text, ignored);
+}
+
+// The kernel on its way to the CLANG device.
+std::string at_stage(const LazyOpPtr& kernel, const std::string& stage) {
+  if (stage == "ast") return str(kernel);
+  const ClangOptions options = ClangOptions::from_environment();
+  const LinearKernel linear = linearize(kernel, options.codegen);
+  if (stage == "uops") return str(linear);
+  if (stage == "profile") return profile_json(linear) + "\n";
+  const std::string c = render_c(linear);
+  return stage == "c" ? c : clang::Compiler(options).assembly(c);
+}
+
 }  // namespace
 
 int run_kernel(const KernelOptions& options) {
@@ -41,6 +63,19 @@ int run_kernel(const KernelOptions& options) {
   if (options.text.empty())
     throw ParseError(
         "name a kernel, as 'softmax(x[64,128])'; touchstone kernel --list prints the definitions");
+  if (!options.stage.empty()) {
+    const LazyOpPtr kernel = is_file(options.text) ? read_kernel(options.text).ast
+                                                   : define::parse(options.text).kernel();
+    const std::string text = at_stage(kernel, options.stage);
+    if (options.output.empty() || options.output == "-")
+      fmt::print("{}", text);
+    else
+      write_file_atomically(options.output, text);
+    return kExitOk;
+  }
+  if (is_file(options.text))
+    throw ParseError(fmt::format(
+        "kernel: {} is a kernel already; --stage prints what becomes of it", options.text));
   const define::Formula formula = define::parse(options.text);
   const KernelFile file = kernel_file(formula.kernel());
   if (options.tree) {

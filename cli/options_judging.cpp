@@ -104,11 +104,17 @@ Verb kernel_verb(CLI::App& app) {
                          "kernel 'softmax(x[64,128])' --out kernel.json", {{kExitOk, "done"}});
   v->add_option(
       "text", o.text,
-      "Inputs with sizes and types, x[64,128]:f16; definitions, + - * / % @ and comparisons");
+      "Inputs with sizes and types, x[64,128]:f16; definitions, + - * / % @ and comparisons; or a "
+      "kernel.json");
   v->add_option("--out", o.output, "Where it is written [standard output]");
   v->add_flag("--list", o.list, "Print the definitions with their arguments");
   v->add_flag("--json", o.json, "Of --list one JSON object a line and nothing else");
   v->add_flag("--tree", o.tree, "Print it as a tree instead");
+  v->add_option(
+       "--stage", o.stage,
+       "Print what the CLANG device makes of it instead: ast, uops (linear code), c, asm, or "
+       "profile (the arithmetic that it declares)")
+      ->check(CLI::IsMember({"ast", "uops", "c", "asm", "profile"}));
   return {v, [] {
             bare(o.text);
             return run_kernel(o);
@@ -176,7 +182,17 @@ Verb certify_verb(CLI::App& app) {
   v->add_option("--to", o.to, "The input after the last");
   v->add_option("--shard", o.shard, "Of N machines this is number W, from 0: W/N");
   v->add_option("--threads", o.threads, "How many [one a core]")->check(CLI::Range(1, 1024));
-  v->add_flag("--fresh", o.fresh, "Begin anew, whatever the file holds");
+  CLI::Option* const fresh = v->add_flag("--fresh", o.fresh, "Begin anew, whatever the file holds");
+  CLI::Option* const device =
+      v->add_option(
+           "--device", o.device,
+           "Hold the outputs of this device against the correctly rounded ones; --out then "
+           "is a record of the figures")
+          ->excludes("--with")
+          ->excludes(fresh);
+  v->add_option("--ulp", o.ulp, "The limit, in ULP of the result [what the device declares]")
+      ->check(CLI::Range(0.0, 1e9))
+      ->needs(device);
   return {v, [] { return run_certify(o); }};
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,10 @@
 
 namespace touchstone::fuzz {
 struct HuntArea;
+}
+
+namespace touchstone {
+struct Certificate;
 }
 
 namespace touchstone::cli {
@@ -46,12 +51,14 @@ struct EvalOptions {
 int run_eval(const EvalOptions& options);
 
 struct KernelOptions {
-  std::string text;    // "softmax(x[64,128])" (docs/define.md)
+  std::string text;    // "softmax(x[64,128])" (docs/define.md), or a kernel.json
   std::string output;  // kernel.json; empty or "-": standard output
   bool list = false;   // the definitions instead
   bool json = false;   // of that list
   bool tree = false;   // as a tree, for a person
+  std::string stage;   // on the way to code: ast, uops, c, asm, profile; empty: kernel.json
 };
+/// Throws ParseError for what is neither a formula nor a kernel.json.
 int run_kernel(const KernelOptions& options);
 
 struct OpsOptions {
@@ -301,7 +308,13 @@ struct CertifyOptions {
   std::string shard;               // W/N
   int threads = 0;                 // 0: one a core
   bool fresh = false;              // forget what the output holds
+  std::string device;              // whose outputs; empty: the reference's
+  double ulp = -1;                 // the limit on them; below 0: what the device declares
 };
+/// The outputs of `options.device` in these blocks, held against the correctly rounded ones;
+/// kExitNo where one is farther than the limit. Throws Error for a device that does not exist.
+int certify_device(const CertifyOptions& options, const Certificate& certificate,
+                   std::span<const std::uint64_t> blocks, int threads);
 /// Every input of a function, checked; kExitNo where an output is wrong, kExitBad where the run was
 /// ended early.
 int run_certify(const CertifyOptions& options);

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 
+#include "touchstone/base/file.h"
 #include "touchstone/process/run.h"
 
 namespace touchstone::clang {
@@ -99,6 +100,21 @@ Compiler::Compiler(const ClangOptions& options)
 void Compiler::compile(const std::string& source, const std::filesystem::path& output) const {
   std::vector<std::string> arguments = flags_;
   arguments.insert(arguments.end(), {"-o", output.string(), "-", "-lm"});
+  run(std::move(arguments), source, output);
+}
+
+std::string Compiler::assembly(const std::string& source) const {
+  const TemporaryDirectory folder("touchstone-compile");
+  const std::filesystem::path output = folder.path() / "kernel.s";
+  std::vector<std::string> arguments = flags_;
+  arguments.insert(arguments.end(),
+                   {"-S", "-fno-asynchronous-unwind-tables", "-o", output.string(), "-"});
+  run(std::move(arguments), source, output);
+  return read_file(output);
+}
+
+void Compiler::run(std::vector<std::string> arguments, const std::string& source,
+                   const std::filesystem::path& output) const {
   const process::Finished result = process::run_program(
       {program_, arguments, {"TMPDIR=" + output.parent_path().string()}}, source, limits_);
   const int status = result.ending.exit_code();

@@ -30,8 +30,12 @@ class Compiler {
   /// left at `output` then. Throws CompilerLimit where it takes too much, Interrupted
   /// (base/interrupt.h) where that is asked for.
   void compile(const std::string& source, const std::filesystem::path& output) const;
+  /// The assembly of a C file, as text. Throws as compile does.
+  std::string assembly(const std::string& source) const;
 
  private:
+  void run(std::vector<std::string> arguments, const std::string& source,
+           const std::filesystem::path& output) const;
   std::filesystem::path program_;
   process::Limits limits_;
   std::vector<std::string> flags_;

@@ -155,14 +155,14 @@ constexpr CFunction fixed_helpers[] = {
     // NaN where either is; of two zeros +0 if one is there.
     {"max_f32",
      R"(static inline f32 max_f32(f32 a, f32 b) {
-  f32 same = f32_bits(bits_f32(a) & bits_f32(b));
-  return a > b ? a : b > a ? b : a == b ? same : a + b;
+  f32 same = f32_bits(bits_f32(a) & bits_f32(b)), most = a > b ? a : b;
+  return a == a ? a == b ? same : most : a;
 }
 )"},
     {"max_f64",
      R"(static inline f64 max_f64(f64 a, f64 b) {
-  f64 same = f64_bits(bits_f64(a) & bits_f64(b));
-  return a > b ? a : b > a ? b : a == b ? same : a + b;
+  f64 same = f64_bits(bits_f64(a) & bits_f64(b)), most = a > b ? a : b;
+  return a == a ? a == b ? same : most : a;
 }
 )"},
     {"min_i64", "static inline i64 min_i64(i64 a, i64 b) { return a < b ? a : b; }\n"},

@@ -14,6 +14,7 @@ namespace touchstone::codegen {
 namespace {
 
 constexpr std::int64_t kAliasLanes = 8;  // where neighbours would push each other out of the cache:
+constexpr std::int64_t kMaskedRows = 4;  // of a block whose lanes are masked
 constexpr std::int64_t kAliasBytes = 4096;  // so far apart, or a multiple, all lie in one set of it
 
 std::int64_t terms(const LazyOp& reduce) {
@@ -33,6 +34,27 @@ std::int64_t lanes_for(const LazyOp& load, std::size_t axis, const LayoutSizes& 
   return step % (kAliasBytes / width) == 0 ? kAliasLanes : sizes.other_lanes;
 }
 
+bool is_masked_along(const View& view, std::size_t axis) {
+  if (!view.mask()) return false;
+  const auto& [begin, end] = (*view.mask())[axis];
+  return begin != sint(0) || end != view.shape()[axis];
+}
+
+// Whether what a view gives differs along an axis.
+bool moves_along(const View& view, std::size_t axis) {
+  return view.strides()[axis] != sint(0) || is_masked_along(view, axis);
+}
+
+// Of a load with one view. What a mask cuts costs as much to pack as to read, but for lanes apart.
+bool pays_to_pack(const LazyOp& load, const LazyOp& reduce, std::size_t axis,
+                  const LayoutSizes& sizes) {
+  const View& view = load.buffer().st.views()[0];
+  const sint& stride = view.strides()[axis];
+  const bool apart = stride.is_int() && std::abs(stride.as_int()) > 1;
+  return moves_along(view, axis) && (apart || !view.mask()) &&
+         is_better_packed(load, axis, reduce.reduce_arg().axes, sizes);
+}
+
 // How a load is packed: for the rows of axes [first, axis), which it does not depend on.
 struct Packing {
   std::size_t first = 0;
@@ -41,20 +63,14 @@ struct Packing {
 std::optional<Packing> packing(const LazyOp& load, const LazyOp& reduce, std::size_t axis,
                                const LayoutSizes& sizes) {
   const ShapeTracker& st = load.buffer().st;
-  if (st.views().size() != 1 || st.views()[0].mask()) return std::nullopt;
+  if (st.views().size() != 1) return std::nullopt;
   const View& view = st.views()[0];
-  const auto stride = [&](std::size_t i) -> std::optional<std::int64_t> {
-    const sint& s = view.strides()[i];
-    return s.is_int() ? std::optional(s.as_int()) : std::nullopt;
-  };
-  if (!stride(axis) || stride(axis) == 0 ||
-      !is_better_packed(load, axis, reduce.reduce_arg().axes, sizes))
-    return std::nullopt;
+  if (!pays_to_pack(load, reduce, axis, sizes)) return std::nullopt;
   auto bytes = static_cast<std::int64_t>(itemsize(load.dtype()));  // of a lane
   for (const int reduced : reduce.reduce_arg().axes) {
     const auto i = static_cast<std::size_t>(reduced);
     const sint& size = view.shape()[i];
-    if (!size.is_int() || stride(i) == 0) continue;
+    if (!size.is_int() || !moves_along(view, i)) continue;
     if (__builtin_mul_overflow(bytes, size.as_int(), &bytes)) return std::nullopt;
   }
   std::int64_t lanes = sizes.unit_lanes;
@@ -62,7 +78,8 @@ std::optional<Packing> packing(const LazyOp& load, const LazyOp& reduce, std::si
   if (lanes < sizes.least_packed) return std::nullopt;
   std::size_t first = axis;
   std::int64_t rows = 1;
-  while (first > 0 && stride(first - 1) == 0 && view.shape()[first - 1].min().value_or(0) >= 1) {
+  while (first > 0 && !moves_along(view, first - 1) &&
+         view.shape()[first - 1].min().value_or(0) >= 1) {
     --first;
     rows = std::min(rows * view.shape()[first].min().value_or(1), sizes.least_sharing);
   }
@@ -83,7 +100,14 @@ std::optional<std::pair<std::size_t, std::int64_t>> block_of(
     if (std::ranges::none_of(
             strides, [&](const auto& s) { return s[axis] != sint(0) && s[row] == sint(0); }))
       continue;
-    for (std::int64_t block = sizes.block_rows; block > 1; --block)
+    const bool masked = std::ranges::any_of(loads, [&](const LazyOp* load) {
+      const auto step = real_strides(load->buffer().st, true)[axis];
+      return step && step->is_int() && std::abs(step->as_int()) == 1 &&
+             std::ranges::any_of(load->buffer().st.views(),
+                                 [](const View& view) { return view.mask().has_value(); });
+    });
+    for (std::int64_t block = masked ? std::min(sizes.block_rows, kMaskedRows) : sizes.block_rows;
+         block > 1; --block)
       if (size.as_int() % block == 0) return std::pair(row, block);
   }
   return std::nullopt;
@@ -125,6 +149,34 @@ bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int>
   return reaches(axis, 2) || std::ranges::any_of(reduced, [&](int i) {
            return reaches(static_cast<std::size_t>(i), far);
          });
+}
+
+LazyOpPtr share_rows(const LazyOpPtr& kernel, const LayoutSizes& sizes) {
+  const Shape& shape = kernel->shape();
+  std::size_t axis = shape.size();
+  while (axis > 0 && shape[axis - 1] == sint(1)) --axis;
+  if (axis < 2) return kernel;
+  --axis;
+  for (const LazyOpPtr& reduce : reduces_in_lanes(kernel, axis)) {
+    for (const LazyOp* node : ordered_nodes(reduce)) {
+      if (node->op() != Op::Load || node->buffer().st.views().size() != 1) continue;
+      const View& view = node->buffer().st.views()[0];
+      if (!pays_to_pack(*node, *reduce, axis, sizes)) continue;
+      std::vector<int> order, shared;
+      std::int64_t rows = 1;
+      for (std::size_t i = 0; i < axis; ++i) {
+        const bool shares = !moves_along(view, i) && shape[i].min().value_or(0) > 1;
+        (shares ? shared : order).push_back(static_cast<int>(i));
+        if (shares) rows = std::min(rows * shape[i].min().value_or(1), sizes.least_sharing);
+      }
+      if (rows < sizes.least_sharing) continue;
+      order.insert(order.end(), shared.begin(), shared.end());
+      for (std::size_t i = axis; i < shape.size(); ++i) order.push_back(static_cast<int>(i));
+      if (std::ranges::is_sorted(order)) return kernel;
+      return with_axes(kernel, order);
+    }
+  }
+  return kernel;
 }
 
 std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes) {

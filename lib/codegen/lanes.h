@@ -33,6 +33,10 @@ struct LanePlan {
 /// the loops over those rows. Rows that share a load of the lanes reduce in blocks.
 std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes);
 
+/// The kernel with those axes of its output that a load which is better packed does not depend on
+/// right before the axis of the lanes, where enough rows share it there. Reduces keep their order.
+LazyOpPtr share_rows(const LazyOpPtr& kernel, const LayoutSizes& sizes);
+
 /// Whether a copy would be quicker to read: neighbours along `axis` lie apart, or those along one
 /// of the axes `reduced` as far as `far_bytes`.
 bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int> reduced,

@@ -41,10 +41,12 @@ LinearKernel Linearizer::run() {
   for (const LazyOp* node : ordered_nodes(kernel_)) reduces_ += is_reduce(node->op()) ? 1 : 0;
   if (reduces_ > 0) still_ = still_axes(kernel_);
   auto plan = options_.lanes ? plan_lanes(kernel_, options_.sizes) : std::nullopt;
-  if (options_.order == TermOrder::RunningSums) running_ = plan_running_sums(kernel_, plan);
+  if (options_.order == TermOrder::RunningSums && reduces_ > 0)
+    running_ = plan_running_sums(kernel_, still_);
   if (!running_.reduces.empty()) plan.reset();
+  const auto tiles = options_.stages ? plan_tiles(kernel_, options_.sizes) : std::nullopt;
   if (std::ranges::none_of(kernel_->shape(), [](const sint& s) { return s == sint(0); }))
-    linear = plan ? store_in_lanes(*plan) : store();
+    linear = plan ? store_in_lanes(*plan) : tiles ? store_in_tiles(*tiles) : store();
   linear.variables = variables_;
   linear.running_sums = running_.count;
   return linear;
@@ -67,10 +69,10 @@ LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
   const bool tiles_come_first = first == -1;
   const Node base = open_tiles(plan);
   // Two shares of the work must not write the same output.
-  if (tiles_come_first && !plan.packed && plan.tiles() > 1 && !plan.overlaps())
-    first = builder_.innermost_loop();
+  const int tiles = plan.tiles() > 1 && !plan.overlaps() ? builder_.innermost_loop() : -1;
+  if (tiles_come_first && !plan.packed) first = tiles;
   const int inner = open_output_loops(tile, plan.outer, plan.axis, &plan);
-  if (first == -1) first = inner;
+  if (first == -1) first = inner != -1 ? inner : tiles;
   std::vector<Indices> rows(static_cast<std::size_t>(plan.block), tile);
   for (std::size_t row = 1; row < rows.size(); ++row)
     rows[row][plan.block_axis] = tile[plan.block_axis] + Node(static_cast<std::int64_t>(row));
@@ -429,8 +431,12 @@ LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
   validate_kernel(kernel);
   if (options.math == MathLevel::CorrectlyRounded) codegen::refuse_wide_functions(kernel);
   const LazyOpPtr simple = codegen::with_simple_views(kernel);
-  const LazyOpPtr merged = order_axes(options.merge_axes ? merge_axes(simple) : simple);
-  LinearKernel linear = codegen::Linearizer(merged, options).run();
+  const LazyOpPtr ordered = order_axes(options.merge_axes ? merge_axes(simple) : simple);
+  const LazyOpPtr merged =
+      options.lanes && options.stages ? codegen::share_rows(ordered, options.sizes) : ordered;
+  CodegenOptions chosen = options;
+  if (!codegen::rounds_are_whole(simple)) chosen.order = TermOrder::Source;
+  LinearKernel linear = codegen::Linearizer(merged, chosen).run();
   linear.name = kernel_name(kernel);
   linear.buffers = buffers_of(kernel);
   linear.math = options.math;
@@ -447,6 +453,10 @@ bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
   const auto has_lanes = [axes = order_axes(merged)](const LayoutSizes& sizes) {
     return codegen::plan_lanes(axes, sizes).has_value();
   };
+  const auto has_tiles = [&](const LayoutSizes& sizes) {
+    return codegen::plan_tiles(order_axes(merged), sizes).has_value();
+  };
+  if (has_tiles(usual.sizes) || (options.stages && has_tiles(options.sizes))) return true;
   return has_lanes(usual.sizes) || (options.lanes && has_lanes(options.sizes));
 }
 

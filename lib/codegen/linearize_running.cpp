@@ -1,4 +1,7 @@
 // Reduces as several running sums side by side.
+#include <algorithm>
+#include <bit>
+
 #include "touchstone/codegen/linearizer.h"
 
 namespace touchstone::codegen {
@@ -9,47 +12,54 @@ using symbolic::Node;
 int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   const DType type = reduce.reduce_arg().accumulator;
   const Shape& shape = reduce.src()[0]->shape();
-  const int accumulator = define_accumulator(reduce, static_cast<int>(running_.count));
   Indices at = indices_[static_cast<std::size_t>(indices)];
   std::vector<std::size_t> axes;
   for (const int axis : reduce.reduce_arg().axes)
     if (shape[static_cast<std::size_t>(axis)] != sint(1))
       axes.push_back(static_cast<std::size_t>(axis));
+  const sint& terms = shape[axes.back()];
+  // Sums that get no term would stay 0, and be added to no effect.
+  const std::int64_t sums =
+      terms.is_int() ? std::min(running_.count, static_cast<std::int64_t>(std::bit_ceil(
+                                                    static_cast<std::uint64_t>(terms.as_int()))))
+                     : running_.count;
+  const int accumulator = define_accumulator(reduce, static_cast<int>(sums));
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) open_loop(shape[axes[i]], "r", at[axes[i]]);
-  const std::int64_t terms = shape[axes.back()].as_int(), rounds = terms / running_.count;
-  run_over(reduce, accumulator, at, 0, rounds, running_.count);
-  run_over(reduce, accumulator, at, rounds * running_.count, 1, terms % running_.count);
+  const Node count(sums), rounds = floor_div(terms.node(), count);
+  run_over(reduce, accumulator, at, {Node(0), rounds, count});
+  run_over(reduce, accumulator, at, {rounds * count, Node(1), floor_mod(terms.node(), count)});
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) builder_.close_loop();
-  fold(reduce, accumulator);
+  fold(reduce, accumulator, sums);
   const int first = builder_.int_const(0);
   return cast(builder_.here({StepKind::LoadAcc, type, {accumulator, first}, {}}), reduce.dtype());
 }
 
-// Terms [begin, begin + rounds * lanes) of the innermost axis, one of each lane in turn.
+// Terms of the innermost axis, one for each lane in turn.
 void Linearizer::run_over(const LazyOp& reduce, int accumulator, const Indices& at,
-                          std::int64_t begin, std::int64_t rounds, std::int64_t lanes) {
-  if (rounds == 0 || lanes == 0) return;
+                          const Rounds& rounds) {
+  if (rounds.count.constant() == 0 || rounds.lanes.constant() == 0) return;
   const DType type = reduce.reduce_arg().accumulator;
+  const Shape& shape = reduce.src()[0]->shape();
   Node round = 0, lane;
-  if (rounds > 1) open_loop(rounds, "r", round);
-  const int counter = open_loop(lanes, "l", lane);
+  const bool several = rounds.count.constant() != 1;
+  if (several) open_loop(sint(rounds.count), "r", round);
+  const int counter = open_loop(sint(rounds.lanes), "l", lane);
   Indices inside = at;
   std::size_t axis = 0;
   for (const int a : reduce.reduce_arg().axes)
-    if (const auto i = static_cast<std::size_t>(a); reduce.src()[0]->shape()[i] != sint(1))
-      axis = i;
-  inside[axis] = Node(begin) + round * Node(lanes) + lane;
+    if (const auto i = static_cast<std::size_t>(a); shape[i] != sint(1)) axis = i;
+  inside[axis] = rounds.begin + round * rounds.lanes + lane;
   const int term = evaluate(reduce.src()[0].get(), add_indices(std::move(inside)));
   const int before = builder_.here({StepKind::LoadAcc, type, {accumulator, counter}, {}});
   const int after = reduced(reduce, before, term);
   builder_.here({StepKind::Assign, type, {accumulator, after, counter}, {}});
   builder_.close_loop();
-  if (rounds > 1) builder_.close_loop();
+  if (several) builder_.close_loop();
 }
 
-void Linearizer::fold(const LazyOp& reduce, int accumulator) {
+void Linearizer::fold(const LazyOp& reduce, int accumulator, std::int64_t sums) {
   const DType type = reduce.reduce_arg().accumulator;
-  for (std::int64_t half = running_.count / 2; half > 0; half /= 2) {
+  for (std::int64_t half = sums / 2; half > 0; half /= 2) {
     Node lane;
     const int counter = open_loop(half, "l", lane);
     const int far = builder_.index(IndexOp::Add, {counter, builder_.int_const(half)});

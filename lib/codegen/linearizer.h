@@ -13,6 +13,7 @@
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/running_sums.h"
 #include "touchstone/codegen/stage.h"
+#include "touchstone/codegen/tiles.h"
 #include "touchstone/ops/still_axes.h"
 #include "touchstone/shapetracker/index_expr.h"
 
@@ -68,11 +69,18 @@ class Linearizer {
   int made(const LazyOp* node, int indices) const;
   void set_made(const LazyOp* node, int indices, int value);
 
+  // linearize_tiles.cpp
+  LinearKernel store_in_tiles(const TilePlan& plan);
+  int copy_tile(const LazyOp& load, const TilePlan& plan, const Indices& tile);
+
   // linearize_running.cpp
   int reduce_in_running_sums(const LazyOp& reduce, int indices);
-  void run_over(const LazyOp& reduce, int accumulator, const Indices& at, std::int64_t begin,
-                std::int64_t rounds, std::int64_t lanes);
-  void fold(const LazyOp& reduce, int accumulator);
+  struct Rounds {
+    symbolic::Node begin;  // the first term
+    symbolic::Node count, lanes;
+  };
+  void run_over(const LazyOp& reduce, int accumulator, const Indices& at, const Rounds& rounds);
+  void fold(const LazyOp& reduce, int accumulator, std::int64_t sums);
 
   // linearize_shared.cpp
   /// Loops that a reduce has to stand in.

@@ -3,14 +3,17 @@
 #include <algorithm>
 
 #include "touchstone/ops/node_order.h"
+#include "touchstone/ops/still_axes.h"
 #include "touchstone/shapetracker/access.h"
 
 namespace touchstone::codegen {
 
 namespace {
 
-constexpr std::int64_t kMany = 256, kSome = 64;  // terms along the innermost axis
-constexpr std::int64_t kManySums = 64, kSomeSums = 16, kFewestSums = 8;
+// The same for every size, so that a kernel with a variable in its place has the same bits.
+constexpr std::int64_t kRunningSums = 16;
+
+constexpr int kMostReduces = 64;
 
 bool is_stride(const LazyOp& load, std::size_t axis, std::int64_t least, std::int64_t most) {
   const auto stride = real_strides(load.buffer().st, true)[axis];
@@ -26,63 +29,94 @@ std::optional<std::size_t> innermost(const LazyOp& reduce) {
   return found;
 }
 
-// How many sums a reduce should run; 0 where it should run one.
-std::int64_t sums_of(const LazyOpPtr& reduce) {
-  const auto axis = innermost(*reduce);
-  if (!axis) return 0;
-  const Shape& shape = reduce->src()[0]->shape();
-  if (!std::ranges::all_of(reduce->reduce_arg().axes, [&](int a) {
-        const sint& size = shape[static_cast<std::size_t>(a)];
-        return size.is_int() && size.as_int() > 0;
-      }))
-    return 0;
-  const std::int64_t terms = shape[*axis].as_int();
-  bool side_by_side = false;
-  for (const LazyOp* node : ordered_nodes(reduce)) {
-    if (node == reduce.get()) continue;
-    if (is_reduce(node->op()) || node->op() == Op::Gather) return 0;
-    if (node->op() != Op::Load) continue;
-    if (!is_stride(*node, *axis, 0, 1)) return 0;
-    side_by_side = side_by_side || is_stride(*node, *axis, 1, 1);
+struct Reach {
+  bool fits = true;           // all neighbours lie side by side, or are one element
+  bool side_by_side = false;  // some do
+};
+
+// The loads of a term along an axis. A reduce in it has to be the same along it.
+Reach reach_of(const LazyOp& term, std::size_t axis, const NodeMap<StillAxes>& still) {
+  Reach reach;
+  std::vector<const LazyOp*> open{&term};
+  std::unordered_set<const LazyOp*> seen{&term};
+  while (!open.empty() && reach.fits) {
+    const LazyOp* const node = open.back();
+    open.pop_back();
+    if (is_reduce(node->op())) {
+      reach.fits = axis < 64 && (still[node] >> axis & 1U) != 0;
+      continue;
+    }
+    if (node->op() == Op::Load) {
+      reach.fits = is_stride(*node, axis, 0, 1);
+      reach.side_by_side = reach.side_by_side || is_stride(*node, axis, 1, 1);
+    }
+    reach.fits = reach.fits && node->op() != Op::Gather;
+    for (const LazyOpPtr& s : node->src())
+      if (seen.insert(s.get()).second) open.push_back(s.get());
   }
-  if (!side_by_side) return 0;
-  std::int64_t sums = terms >= kMany ? kManySums : terms >= kSome ? kSomeSums : 0;
-  // Every sums-th term of all is every sums-th of the innermost axis.
-  const bool one_axis = std::ranges::all_of(reduce->reduce_arg().axes, [&](int a) {
-    const auto i = static_cast<std::size_t>(a);
-    return i == *axis || shape[i] == sint(1);
-  });
-  while (!one_axis && sums > 0 && terms % sums != 0) sums /= 2;
-  return sums >= kFewestSums ? sums : 0;
+  return reach;
 }
 
-bool outputs_lie_side_by_side(const LazyOpPtr& kernel, const LanePlan& plan) {
-  if (plan.packed) return true;
-  const std::vector<LazyOpPtr> reduces = reduces_in_lanes(kernel, plan.axis);
-  return std::ranges::any_of(reduces, [&](const LazyOpPtr& reduce) {
-    return std::ranges::any_of(ordered_nodes(reduce), [&](const LazyOp* node) {
-      return node->op() == Op::Load && is_stride(*node, plan.axis, 1, 1);
-    });
-  });
+bool stands_along(const LazyOp& load, std::size_t axis) { return is_stride(load, axis, 0, 0); }
+
+bool lie_side_by_side(const LazyOpPtr& reduce, const NodeMap<StillAxes>& still) {
+  const auto axis = innermost(*reduce);
+  if (!axis) return false;
+  const Reach reach = reach_of(*reduce->src()[0], *axis, still);
+  return reach.fits && reach.side_by_side;
+}
+
+// The neighbours along the last axis of the output serve better: a load lies side by side along it,
+// or, as in a product of matrices, stays the same while another one moves.
+bool outputs_serve_better(const LazyOp& reduce, std::size_t lane) {
+  const std::vector<int>& axes = reduce.reduce_arg().axes;
+  bool moves = false, stays = false;
+  for (const LazyOp* node : ordered_nodes(LazyOpPtr(LazyOpPtr(), &reduce))) {
+    if (node->op() != Op::Load || std::ranges::all_of(axes, [&](int a) {
+          return stands_along(*node, static_cast<std::size_t>(a));
+        }))
+      continue;
+    if (is_stride(*node, lane, -1, -1) || is_stride(*node, lane, 1, 1)) return true;
+    (stands_along(*node, lane) ? stays : moves) = true;
+  }
+  return moves && stays;
+}
+
+bool is_float_sum(const LazyOp& node) {
+  return node.op() == Op::ReduceSum && is_float(node.dtype());
 }
 
 }  // namespace
 
-RunningSums plan_running_sums(const LazyOpPtr& kernel, const std::optional<LanePlan>& outputs) {
-  if (outputs && outputs_lie_side_by_side(kernel, *outputs)) return {};
+bool rounds_are_whole(const LazyOpPtr& kernel) {
+  return std::ranges::all_of(ordered_nodes(kernel), [](const LazyOp* node) {
+    if (!is_float_sum(*node)) return true;
+    const auto axis = innermost(*node);
+    const Shape& shape = node->src()[0]->shape();
+    return std::ranges::all_of(node->reduce_arg().axes, [&](int a) {
+      const auto i = static_cast<std::size_t>(a);
+      return i == *axis || shape[i] == sint(1) ||
+             (shape[*axis].is_int() && shape[*axis].as_int() % kRunningSums == 0);
+    });
+  });
+}
+
+RunningSums plan_running_sums(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still) {
+  const Shape& shape = kernel->shape();
+  std::size_t lanes = shape.size();
+  while (lanes > 0 && shape[lanes - 1] == sint(1)) --lanes;
   RunningSums plan;
-  plan.count = kManySums;
+  int reduces = 0;
   for (const LazyOpPtr& node : toposort(kernel)) {
     if (!is_reduce(node->op())) continue;
-    const std::int64_t sums = sums_of(node);
-    if (sums > 0) {
-      plan.count = std::min(plan.count, sums);
+    if (++reduces > kMostReduces) return {};  // each may stand in the one after it
+    if (lanes > 0 && outputs_serve_better(*node, lanes - 1)) return {};
+    if (lie_side_by_side(node, still))
       plan.reduces.insert(node.get());
-    } else if (node->op() == Op::ReduceSum && is_float(node->dtype())) {
+    else if (is_float_sum(*node))
       return {};
-    }
   }
-  if (plan.reduces.empty()) plan.count = 1;
+  if (!plan.reduces.empty()) plan.count = kRunningSums;
   return plan;
 }
 

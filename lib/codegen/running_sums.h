@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <unordered_set>
 
-#include "touchstone/codegen/lanes.h"
 #include "touchstone/ops/lazy_op.h"
+#include "touchstone/ops/still_axes.h"
 
 namespace touchstone::codegen {
 
@@ -17,9 +17,14 @@ struct RunningSums {
   std::unordered_set<const LazyOp*> reduces;
 };
 
+/// Whether every float sum is over one axis, or its innermost one has so many terms that each round
+/// of the running sums stays within it: of a kernel as it was given, so that what becomes one axis
+/// only where sizes are known has the order that it has with variables.
+bool rounds_are_whole(const LazyOpPtr& kernel);
+
 /// All float sums of the kernel, or none; and maxima and sums of integers, whose order is free.
-/// Empty where `outputs` serve better: where neighbours of a load lie side by side along their
-/// lanes, or are packed to.
-RunningSums plan_running_sums(const LazyOpPtr& kernel, const std::optional<LanePlan>& outputs);
+/// Empty where neighbouring outputs serve better. Sizes do not decide, but for those of 1, and for
+/// the innermost of several axes of a reduce.
+RunningSums plan_running_sums(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still);
 
 }  // namespace touchstone::codegen

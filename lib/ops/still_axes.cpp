@@ -84,6 +84,11 @@ LazyOpPtr order_axes(const LazyOpPtr& kernel) {
   };
   if (reduces == 0 || std::ranges::is_sorted(order, std::ranges::greater(), counts)) return kernel;
   std::ranges::stable_sort(order, std::ranges::greater(), counts);
+  return with_axes(kernel, order);
+}
+
+LazyOpPtr with_axes(const LazyOpPtr& kernel, const std::vector<int>& order) {
+  const std::size_t rank = order.size();
   std::vector<int> place(rank);
   for (std::size_t i = 0; i < rank; ++i)
     place[static_cast<std::size_t>(order[i])] = static_cast<int>(i);

@@ -19,6 +19,9 @@ NodeMap<StillAxes> still_axes(const LazyOpPtr& root);
 /// them can be computed outside the loops over those: what most reduces move along comes first.
 /// The kernel itself where it is so already. Its STORE is then no longer contiguous.
 LazyOpPtr order_axes(const LazyOpPtr& kernel);
+/// The kernel with its axis order[i] as axis i: another order of elements and, where axes of one
+/// reduce change places, of its terms.
+LazyOpPtr with_axes(const LazyOpPtr& kernel, const std::vector<int>& order);
 
 /// A reduce, or other node, without the axes along which it is still and those of size 1 all the
 /// way down: equal for two nodes that compute the same from the same loops. Reduced axes stay.

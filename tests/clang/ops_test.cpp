@@ -337,6 +337,7 @@ void check_all(const std::vector<Case>& cases, int opt_level) {
   ClangOptions options = ClangOptions::from_environment();
   options.cache_dir = cache.path();
   options.opt_level = opt_level;
+  options.codegen.order = TermOrder::Source;
   const auto device = make_clang_device("OPS", options);
   std::vector<LazyOpPtr> kernels;
   for (const Case& c : cases) kernels.push_back(c.kernel);

@@ -91,7 +91,8 @@ void expect_products(Device& device, const std::vector<Product>& all) {
   }
 }
 
-bool packs(const Product& p, const CodegenOptions& options = {}) {
+bool packs(const Product& p, CodegenOptions options = {}) {
+  options.sizes.block_rows = 4;
   const LinearKernel linear = linearize(p.kernel(), options);
   verify(linear);
   const std::string text = render_c_function(linear, "f");

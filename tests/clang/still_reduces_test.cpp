@@ -74,7 +74,9 @@ TEST(StillReduces, StandOutsideTheLoopsThatTheyDoNotDependOn) {
   // Lines, and in each: largest, sum, elements.
   const LazyOpPtr kernel = stored(centred(ShapeTracker::contiguous({5, 11})));
   for (const bool lanes : {false, true}) {
-    const Loops made = loops_of(kernel, {true, lanes, lanes});
+    CodegenOptions options{true, lanes, lanes};
+    options.order = TermOrder::Source;
+    const Loops made = loops_of(kernel, options);
     EXPECT_EQ(made.all, 4) << made.text;
     EXPECT_EQ(made.deepest, 2) << made.text;
   }

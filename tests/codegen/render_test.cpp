@@ -49,7 +49,8 @@ TEST(RenderC, AddOfTwoMatricesIsOneLoop) {
 }
 
 TEST(RenderC, SumHasAnAccumulator) {
-  EXPECT_EQ(body(stored_kernel(LazyOp::reduce(Op::ReduceSum, load(1, dense_view({2, 3})), {1}))),
+  EXPECT_EQ(body(stored_kernel(LazyOp::reduce(Op::ReduceSum, load(1, dense_view({2, 3})), {1})),
+                 {.order = TermOrder::Source}),
             "  const f32* restrict b1 = bufs[1];\n"
             "  f32* restrict b0 = bufs[0];\n"
             "  for (i64 i0 = split_at(2, part, parts), i0_end = split_at(2, part + 1, parts); i0 < "
@@ -186,6 +187,7 @@ LazyOpPtr product(std::int64_t m, std::int64_t n, std::int64_t k) {
 
 CodegenOptions without_blocks(bool stages = true) {
   CodegenOptions options{true, true, stages};
+  options.order = TermOrder::Source;
   options.sizes.block_rows = 1;
   return options;
 }
@@ -222,7 +224,7 @@ TEST(Stages, WhatATileSharesIsNotThatOfAnother) {
 
 // Four rows of x[m, k] times y[k, n], each with accumulators of its own, share every load of y.
 TEST(Blocks, RowsThatShareALoadReduceTogether) {
-  const auto text_of = [](std::int64_t m, const LayoutSizes& sizes = {}) {
+  const auto text_of = [](std::int64_t m, const LayoutSizes& sizes = {.block_rows = 4}) {
     const auto x = load(1, dense_view({m, 1, 9}).expand({m, 32, 9}));
     const auto y = load(2, ShapeTracker({View::strided({m, 32, 9}, {0, 1, 32}, 0)}));
     return body(stored_kernel(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, x, y), {2})),

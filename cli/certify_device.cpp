@@ -1,0 +1,287 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "data_output.h"
+#include "orderly_end.h"
+#include "terminal.h"
+#include "touchstone/base/file.h"
+#include "touchstone/base/fp_guard.h"
+#include "touchstone/device/device.h"
+#include "touchstone/interp/certify.h"
+#include "touchstone/interp/declared_profile.h"
+#include "touchstone/interp/legal_value.h"
+#include "touchstone/interp/scalar_ops.h"
+#include "verbs.h"
+
+// Every output of a device for a function, held against the correctly rounded one.
+
+namespace touchstone::cli {
+namespace {
+
+using interp::order_key;
+
+struct Tally {
+  std::uint64_t checked = 0, nearest = 0, next = 0, farther = 0, unclaimed = 0, wrong = 0;
+  double largest = 0;  // error, in ULP of the result
+  std::uint32_t largest_at = 0, wrong_at = 0;
+
+  void add(const Tally& t) {
+    if (t.largest > largest) {
+      largest = t.largest;
+      largest_at = t.largest_at;
+    }
+    if (t.wrong > 0 && wrong == 0) wrong_at = t.wrong_at;
+    checked += t.checked;
+    nearest += t.nearest;
+    next += t.next;
+    farther += t.farther;
+    unclaimed += t.unclaimed;
+    wrong += t.wrong;
+  }
+};
+
+Op op_of(CertifiedOp op) {
+  switch (op) {
+    case CertifiedOp::Exp2:
+      return Op::Exp2;
+    case CertifiedOp::Log2:
+      return Op::Log2;
+    case CertifiedOp::Sin:
+      return Op::Sin;
+    case CertifiedOp::Sqrt:
+      return Op::Sqrt;
+    case CertifiedOp::Recip:
+      break;
+  }
+  return Op::Recip;
+}
+
+// The correctly rounded answer, and the value itself to some 50 bits.
+template <class T>
+std::pair<T, double> answer(CertifiedOp op, T x) {
+  const auto wide = static_cast<double>(scalar::detail::computing(x));
+  switch (op) {
+    case CertifiedOp::Exp2:
+      return {scalar::exp2(x), std::exp2(wide)};
+    case CertifiedOp::Log2:
+      return {scalar::log2(x), std::log2(wide)};
+    case CertifiedOp::Sin:
+      return {scalar::sin(x), std::sin(wide)};
+    case CertifiedOp::Sqrt:
+      return {scalar::sqrt(x), std::sqrt(wide)};
+    case CertifiedOp::Recip:
+      break;
+  }
+  return {scalar::recip(x), 1 / wide};
+}
+
+double declared_ulp(CertifiedOp op, const Profile& p) {
+  switch (op) {
+    case CertifiedOp::Exp2:
+      return p.exp2.ulp;
+    case CertifiedOp::Log2:
+      return p.log2.ulp;
+    case CertifiedOp::Sin:
+      return p.sin.ulp;
+    case CertifiedOp::Sqrt:
+      return p.sqrt.ulp;
+    case CertifiedOp::Recip:
+      break;
+  }
+  return p.recip.ulp;
+}
+
+template <class T>
+class Check {
+ public:
+  Check(CertifiedOp op, const Profile& profile, double ulp)
+      : op_(op), profile_(profile), ulp_(ulp) {}
+
+  Tally run(std::span<const T> inputs, std::span<const T> outputs) const {
+    const FpGuard guard;
+    Tally tally;
+    for (std::size_t i = 0; i < inputs.size(); ++i) one(inputs[i], outputs[i], tally);
+    return tally;
+  }
+
+ private:
+  static double value(T x) { return static_cast<double>(scalar::detail::computing(x)); }
+  static std::uint32_t bits(T x) {
+    if constexpr (sizeof(T) == 4)
+      return std::bit_cast<std::uint32_t>(x);
+    else
+      return std::bit_cast<std::uint16_t>(x);
+  }
+
+  bool no_claim(T x, double right) const {
+    constexpr double kLeast = std::numeric_limits<double>::min();
+    const double normal = std::max(std::ldexp(1.0, info(dtype_v<T>).min_exponent), kLeast);
+    return (op_ == CertifiedOp::Sin && std::fabs(value(x)) > profile_.sin_domain) ||
+           (profile_.flushes_outputs && std::fabs(right) < normal);
+  }
+
+  void one(T x, T got, Tally& tally) const {
+    ++tally.checked;
+    const auto [right, exact] = answer(op_, x);
+    const bool nan = std::isnan(value(right));
+    if (no_claim(x, value(right))) {
+      ++tally.unclaimed;
+      return;
+    }
+    if (nan || std::isnan(value(got))) return count(nan == std::isnan(value(got)), x, tally);
+    const std::int64_t steps = std::abs(order_key(got) - order_key(right));
+    if (!std::isfinite(value(right)) || !std::isfinite(value(got)) || exact == 0) {
+      count(steps == 0, x, tally);
+      return;
+    }
+    constexpr DTypeInfo kInfo = info(dtype_v<T>);
+    const int exponent = std::max(std::ilogb(exact), kInfo.min_exponent);
+    const double error =
+        std::fabs(value(got) - exact) / std::ldexp(1.0, exponent - kInfo.digits + 1);
+    if (error > tally.largest) {
+      tally.largest = error;
+      tally.largest_at = bits(x);
+    }
+    ++(steps == 0 ? tally.nearest : steps == 1 ? tally.next : tally.farther);
+    // The nearest is within half a unit, whatever was declared.
+    if (steps > 0 && error > ulp_) mark_wrong(x, tally);
+  }
+
+  void count(bool right, T x, Tally& tally) const {
+    if (right)
+      ++tally.nearest;
+    else
+      mark_wrong(x, tally);
+  }
+  static void mark_wrong(T x, Tally& tally) {
+    if (tally.wrong++ == 0) tally.wrong_at = bits(x);
+  }
+
+  CertifiedOp op_;
+  const Profile& profile_;
+  double ulp_;
+};
+
+// One run of the kernel, its outputs checked by several threads.
+template <class T>
+Tally check_block(Device& device, const LazyOpPtr& kernel, const Check<T>& check,
+                  std::uint64_t first, std::uint64_t count, int threads) {
+  std::vector<T> inputs(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if constexpr (sizeof(T) == 4)
+      inputs[i] = std::bit_cast<T>(static_cast<std::uint32_t>(first + i));
+    else
+      inputs[i] = std::bit_cast<T>(static_cast<std::uint16_t>(first + i));
+  }
+  Buffer in(device, dtype_v<T>, static_cast<std::int64_t>(count));
+  Buffer out(device, dtype_v<T>, static_cast<std::int64_t>(count));
+  in.write(std::span<const T>(inputs));
+  Buffer* const both[] = {&out, &in};
+  run_kernel(device, kernel, both);
+  const std::vector<T> outputs = out.read<T>();
+  std::vector<Tally> parts(static_cast<std::size_t>(threads));
+  std::vector<std::thread> others;
+  const auto part = [&](std::size_t t) {
+    const std::size_t begin = count * t / parts.size(), end = count * (t + 1) / parts.size();
+    parts[t] = check.run(std::span<const T>(inputs).subspan(begin, end - begin),
+                         std::span<const T>(outputs).subspan(begin, end - begin));
+  };
+  for (std::size_t t = 1; t < parts.size(); ++t) others.emplace_back(part, t);
+  part(0);
+  for (std::thread& t : others) t.join();
+  Tally sum;
+  for (const Tally& t : parts) sum.add(t);
+  return sum;
+}
+
+struct Blocks {
+  std::span<const std::uint64_t> wanted;
+  std::uint64_t inputs;  // of each
+};
+
+template <class T>
+Tally check_all(Device& device, const LazyOpPtr& kernel, const Check<T>& check,
+                const Blocks& blocks, int threads, Progress& progress) {
+  Tally all;
+  std::int64_t done = 0;
+  for (const std::uint64_t b : blocks.wanted) {
+    if (OrderlyEnd::wanted()) break;
+    all.add(check_block(device, kernel, check, b * blocks.inputs, blocks.inputs, threads));
+    progress.update(++done * static_cast<std::int64_t>(blocks.inputs) / 1'000'000);
+  }
+  return all;
+}
+
+nlohmann::ordered_json record_of(const CertifyOptions& o, const Certificate& c, const Tally& t,
+                                 const std::string& profile, double ulp) {
+  const auto hex = [](std::uint32_t bits) { return fmt::format("{:x}", bits); };
+  nlohmann::ordered_json record = {{"op", name(c.op)},
+                                   {"dtype", name(c.dtype)},
+                                   {"device", o.device},
+                                   {"profile", nlohmann::ordered_json::parse(profile)},
+                                   {"limit_ulp", ulp},
+                                   {"checked", t.checked},
+                                   {"correctly_rounded", t.nearest},
+                                   {"next_to_it", t.next},
+                                   {"farther", t.farther},
+                                   {"no_claim", t.unclaimed},
+                                   {"wrong", t.wrong},
+                                   {"largest_error_ulp", t.largest},
+                                   {"largest_error_at", hex(t.largest_at)}};
+  if (t.wrong > 0) record["first_wrong_at"] = hex(t.wrong_at);
+  return record;
+}
+
+}  // namespace
+
+int certify_device(const CertifyOptions& o, const Certificate& c,
+                   std::span<const std::uint64_t> blocks, int threads) {
+  Device& device = Device::get(o.device);
+  const auto size = static_cast<std::int64_t>(c.block_inputs());
+  const ShapeTracker flat = ShapeTracker::contiguous({size});
+  const LazyOpPtr kernel =
+      LazyOp::store(flat, LazyOp::unary(op_of(c.op), LazyOp::load(1, c.dtype, flat)));
+  std::string said = device.runner(kernel)->profile();
+  if (said.empty()) said = Profile().to_json();
+  const Profile profile = Profile::from_json(said);
+  const double ulp = o.ulp >= 0 ? o.ulp : declared_ulp(c.op, profile);
+  const bool to_output = o.output == "-";
+  const std::unique_ptr<DataOutput> data = data_output_if(to_output);
+  OrderlyEnd end([] {});
+  Tally t;
+  {
+    Progress progress(fmt::format("{} {} on {}, millions", name(c.op), name(c.dtype), o.device),
+                      static_cast<std::int64_t>(blocks.size()) * size / 1'000'000);
+    const Blocks all{blocks, c.block_inputs()};
+    const auto check = [&]<class T>(std::type_identity<T>) {
+      t = check_all(device, kernel, Check<T>(c.op, profile, ulp), all, threads, progress);
+    };
+    if (c.dtype == DType::Float32)
+      check(std::type_identity<float>());
+    else if (c.dtype == DType::Float16)
+      check(std::type_identity<float16>());
+    else
+      check(std::type_identity<bfloat16>());
+  }
+  const std::string record = record_of(o, c, t, said, ulp).dump(1) + "\n";
+  if (data)
+    data->write(record);
+  else if (!o.output.empty())
+    write_file_atomically(o.output, record);
+  fmt::print(
+      "{} of {} on {}: {} of {} inputs checked, {} correctly rounded, {} next to it, {} "
+      "farther, {} without a claim; largest error {:.4f} ULP at {:x}; {} beyond {:g} ULP{}\n",
+      name(c.op), name(c.dtype), o.device, t.checked, c.inputs(), t.nearest, t.next, t.farther,
+      t.unclaimed, t.largest, t.largest_at, t.wrong, ulp,
+      t.wrong > 0 ? fmt::format(", the first at {:x}", t.wrong_at) : "");
+  if (OrderlyEnd::wanted()) end.leave();
+  return t.wrong > 0 ? kExitNo : kExitOk;
+}
+
+}  // namespace touchstone::cli

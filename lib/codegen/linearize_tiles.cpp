@@ -1,0 +1,64 @@
+// Kernels without reduces, tile by tile of two axes.
+#include "touchstone/codegen/linearizer.h"
+
+namespace touchstone::codegen {
+
+using symbolic::Node;
+
+LinearKernel Linearizer::store_in_tiles(const TilePlan& plan) {
+  Indices tile(kernel_->shape().size(), Node(0));
+  int first = -1;
+  for (std::size_t axis = 0; axis < tile.size(); ++axis) {
+    if (axis == plan.row || axis == plan.column) continue;
+    const int counter = open_output_loops(tile, axis, axis + 1);
+    if (first == -1) first = counter;
+  }
+  const auto open_tiles_of = [&](std::size_t axis, std::int64_t size) {
+    const std::int64_t tiles = kernel_->shape()[axis].as_int() / size;
+    Node number = 0;
+    const int counter = tiles > 1 ? open_loop(tiles, "i", number) : -1;
+    tile[axis] = number * Node(size);
+    if (first == -1) first = counter;
+  };
+  open_tiles_of(plan.row, plan.rows);
+  open_tiles_of(plan.column, plan.columns);
+  std::vector<int> arrays;
+  for (const LazyOp* load : plan.crosswise) arrays.push_back(copy_tile(*load, plan, tile));
+  Node row, column;
+  open_loop(plan.rows, "t", row);
+  open_loop(plan.columns, "t", column);
+  Indices inside = tile;
+  inside[plan.row] = tile[plan.row] + row;
+  inside[plan.column] = tile[plan.column] + column;
+  const int at = add_indices(std::move(inside));
+  const int place = lower(column * Node(plan.rows) + row, at);
+  for (std::size_t i = 0; i < arrays.size(); ++i)
+    set_made(
+        plan.crosswise[i], at,
+        builder_.value({StepKind::LoadAcc, plan.crosswise[i]->dtype(), {arrays[i], place}, {}}));
+  write(at);
+  while (builder_.inside_loop()) builder_.close_loop();
+  return builder_.finish(first);
+}
+
+// What a load reads in a tile, column by column, as it lies in memory; gives the array.
+int Linearizer::copy_tile(const LazyOp& load, const TilePlan& plan, const Indices& tile) {
+  const DType type = load.dtype();
+  const int array =
+      builder_.here({StepKind::DefineAcc, type, {}, static_cast<int>(plan.rows * plan.columns)});
+  Node row, column;
+  open_loop(plan.columns, "s", column);
+  open_loop(plan.rows, "s", row);
+  Indices inside = tile;
+  inside[plan.row] = tile[plan.row] + row;
+  inside[plan.column] = tile[plan.column] + column;
+  const int at = add_indices(std::move(inside));
+  const int value = evaluate(&load, at);
+  const int place = lower(column * Node(plan.rows) + row, at);
+  builder_.here({StepKind::Assign, type, {array, value, place}, {}});
+  builder_.close_loop();
+  builder_.close_loop();
+  return array;
+}
+
+}  // namespace touchstone::codegen

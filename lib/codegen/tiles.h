@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "touchstone/codegen/linearize.h"
+#include "touchstone/ops/lazy_op.h"
+
+namespace touchstone::codegen {
+
+/// A kernel without reduces that reads a buffer across the order in which it writes: in tiles of
+/// two axes each line of the cache is used up while it is there.
+struct TilePlan {
+  std::size_t row = 0, column = 0;       // axes of the output; the column is the last with a size
+  std::int64_t rows = 1, columns = 1;    // of a tile; they divide the sizes of the axes
+  std::vector<const LazyOp*> crosswise;  // loads that are copied into an array first
+};
+
+/// nullopt where no load lies so, or no tile divides the axes.
+std::optional<TilePlan> plan_tiles(const LazyOpPtr& kernel, const LayoutSizes& sizes);
+
+}  // namespace touchstone::codegen
