@@ -40,6 +40,32 @@ class CertifyVerb : public testing::Test {
   TemporaryDirectory dir_;
 };
 
+// A device of ours, against the reference; the limit is what it declares, or another.
+TEST_F(CertifyVerb, HoldsADeviceToWhatItDeclares) {
+  const Answer a = certify("exp2 f32 --device clang --from 3f800000 --to 3f900000 --out r.json");
+  EXPECT_EQ(a.code, 0) << a.text;
+  EXPECT_THAT(a.text, HasSubstr("1048576 of 4294967296 inputs checked, "));
+  EXPECT_THAT(a.text, HasSubstr(" 0 farther, 0 without a claim; largest error 0."));
+  EXPECT_THAT(a.text, HasSubstr("; 0 beyond 1 ULP\n"));
+  EXPECT_THAT(shell("cat r.json").text, HasSubstr("\"limit_ulp\": 1.0"));
+  const Answer half =
+      certify("exp2 f32 --device CLANG --from 3f800000 --to 3f900000 --ulp 0.5 --out r.json");
+  EXPECT_EQ(half.code, 1) << half.text;
+  EXPECT_THAT(half.text, HasSubstr(" beyond 0.5 ULP, the first at 3f8"));
+  const Answer nearest = shell("TOUCHSTONE_MATH=correctly-rounded " TOUCHSTONE_COMMAND
+                               " certify log2 f32 --device CLANG --from 3f800000 --to 3f900000");
+  EXPECT_EQ(nearest.code, 0) << nearest.text;
+  EXPECT_THAT(nearest.text, HasSubstr("1048576 correctly rounded, 0 next to it"));
+  EXPECT_EQ(certify("sqrt bf16 --device CPU").code, 0);
+  const Answer none = certify("exp2 f32 --device NONE");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.text, HasSubstr("there is no device 'NONE' (known: CLANG, CPU)"));
+  EXPECT_EQ(certify("exp2 f32 --ulp 1").code, 2);  // of what?
+  EXPECT_EQ(
+      shell("TOUCHSTONE_MATH=exact " TOUCHSTONE_COMMAND " certify exp2 bf16 --device CLANG").code,
+      2);
+}
+
 TEST_F(CertifyVerb, ChecksAllInputsOfANarrowType) {
   const Answer a = certify("SIN bf16");
   EXPECT_EQ(a.code, 0) << a.text;

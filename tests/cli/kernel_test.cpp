@@ -75,6 +75,22 @@ TEST_F(CliKernel, DefinitionsAreListedAndErrorsShowThePlace) {
   EXPECT_EQ(touchstone_run("check --out y.npy").code, 2);
 }
 
+TEST_F(CliKernel, EachStageOfItsWayIsShown) {
+  const auto at = [](const std::string& stage, const std::string& text = "'sum(x[3,40], axis=1)'") {
+    return touchstone_run("kernel " + text + " --stage " + stage);
+  };
+  EXPECT_THAT(at("ast").text, HasSubstr("REDUCE_SUM axes [1]"));
+  EXPECT_THAT(at("uops").text, HasSubstr("LOAD_ACC f32"));
+  EXPECT_THAT(at("c").text, HasSubstr("f32 acc"));
+  EXPECT_THAT(at("asm").text, HasSubstr("r_3_40:"));
+  EXPECT_THAT(at("profile").text, HasSubstr(R"("sum": {"folded": 16})"));
+  ASSERT_EQ(touchstone_run("kernel 'sum(x[3,40], axis=1)' --out " + file("k.json")).code, 0);
+  EXPECT_EQ(at("c", file("k.json")).text, at("c").text);
+  EXPECT_EQ(touchstone_run("kernel " + file("k.json")).code, 2);  // it is one already
+  EXPECT_EQ(at("wasm").code, 2);
+  EXPECT_EQ(at("c", file("none.json")).code, 2);
+}
+
 // The commands of docs/define.md.
 TEST_F(CliKernel, ThePageIsTrue) {
   const std::string page = read_file(TOUCHSTONE_SOURCE_DIR "/docs/define.md");
