@@ -118,8 +118,9 @@ BufferPtr answered(foreign::BackendProcess& backend, const LazyOpPtr& prefix,
   const LazyOpPtr asked =
       rebuild(prefix, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
         if (!is_load(node->op())) return with_src(node, src);
-        const MemBuffer& b = node->buffer();
-        return LazyOp::make(node->op(), src, MemBuffer{numbers.at(b.idx), b.dtype, b.st});
+        MemBuffer b = node->buffer();
+        b.idx = numbers.at(b.idx);
+        return LazyOp::make(node->op(), src, std::move(b));
       });
   const foreign::Answer answer = backend.run(kernel_file(asked), read);
   if (answer.kind != foreign::Answer::Kind::Output)

@@ -68,7 +68,13 @@ class Envelope {
     gather(itemsize(node.dtype), buffer.memory(), runs, out.lo.data());
   }
 
-  void positions(const ProgramNode& node, const Block& block, std::span<std::int64_t> out) const {
+  void positions(const ProgramNode& node, const Block& block, std::int64_t first,
+                 std::span<std::int64_t> out) const {
+    for (std::size_t i = 0; node.numbers && i < out.size(); ++i) {
+      const auto at = block.get<std::int64_t>(static_cast<std::int64_t>(i));
+      if (at.is_point())
+        raise_if_found(fault_of(node, std::span(&at.lo, 1), first + static_cast<std::int64_t>(i)));
+    }
     const bool clamps = profile_.outside == Outside::Clamps && node.rows > 0;
     for (std::size_t i = 0; i < out.size(); ++i) {
       const auto at = block.get<std::int64_t>(static_cast<std::int64_t>(i));

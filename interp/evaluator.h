@@ -22,7 +22,9 @@ inline constexpr std::int64_t kKeptResults = std::int64_t{1} << 16;
 ///   Block                                      a run of its elements
 ///   load(node, runs, count, Block& out)        LOAD, or GATHER, of `count` elements, as runs of
 ///                                              addresses
-///   positions(node, block, span<int64> out)    the positions of a GATHER
+///   positions(node, block, first, span<int64> out)  the positions of a GATHER, from element
+///                                              `first` on; one outside of a checked one is thrown
+///                                              as IndexError or kept for later
 ///   open_unless_known(node, block, Block& out) optional: the elements of a GATHER whose positions
 ///                                              are not one number
 ///   constant(node, runs, count, Block& out)    CONST; the same
@@ -106,7 +108,7 @@ class Evaluator {
       } else if (node.op == Op::Gather) {
         const Block& at = states[static_cast<std::size_t>(node.src[0])].block;
         positions_.resize(static_cast<std::size_t>(count));
-        domain_.positions(node, at, positions_);
+        domain_.positions(node, at, first, positions_);
         gathered_runs(node, positions_, first, runs_);
         domain_.load(node, runs_, count, out);
         if constexpr (requires { domain_.open_unless_known(node, at, out); })

@@ -57,6 +57,10 @@ class Exact {
       const MaybeReal& at = values[static_cast<std::size_t>(node.src[0])];
       if (!at) return std::nullopt;
       std::int64_t address = -1;
+      if (*at > -0x1p62 && *at < 0x1p62) {
+        const auto position = static_cast<std::int64_t>(*at);
+        raise_if_found(fault_of(node, std::span(&position, 1), index));
+      }
       if (*at >= 0 && *at < node.rows)
         node.addresses.read(static_cast<std::int64_t>(*at) * node.row_size + index,
                             std::span(&address, 1));

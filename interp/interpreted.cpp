@@ -36,9 +36,14 @@ class Values {
     gather(width, memory, runs, out.data());
   }
 
-  void positions(const ProgramNode&, const Block& block, std::span<std::int64_t> out) const {
+  void positions(const ProgramNode& node, const Block& block, std::int64_t first,
+                 std::span<std::int64_t> out) {
     std::memcpy(out.data(), block.data(), out.size_bytes());
+    fault_ = std::min(fault_, fault_of(node, out, first));
   }
+
+  /// The least fault so far.
+  const IndexFault& fault() const { return fault_; }
 
   void constant(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
                 Block& out) const {
@@ -71,6 +76,7 @@ class Values {
 
  private:
   std::span<Buffer* const> buffers_;
+  IndexFault fault_;
 };
 
 // Runs a program in several threads. Each result is computed by one thread, or as an exact
@@ -88,6 +94,7 @@ class ThreadedRun {
         worker.evaluator.run(i * run, std::min((i + 1) * run, size),
                              [&](std::int64_t first, const Block& block) { store(first, block); });
       });
+      raise_if_found(fault());
       return;
     }
     Worker own(program_, buffers_);
@@ -95,6 +102,7 @@ class ThreadedRun {
         [&](const ProgramNode& node, Block& out, std::int64_t i, std::int64_t first,
             std::int64_t last) { return reduce(node, out, i, first, last); });
     own.evaluator.run([&](std::int64_t first, const Block& block) { store(first, block); });
+    raise_if_found(std::min(own.domain.fault(), fault()));
   }
 
  private:
@@ -108,6 +116,13 @@ class ThreadedRun {
     Values domain;
     Evaluator<Values> evaluator;
   };
+
+  IndexFault fault() const {
+    IndexFault least;
+    for (const std::unique_ptr<Worker>& worker : workers_)
+      if (worker) least = std::min(least, worker->domain.fault());
+    return least;
+  }
 
   void store(std::int64_t first, const Block& block) const {
     const std::size_t width = itemsize(block.dtype());
@@ -181,6 +196,7 @@ class InterpretedRunner : public Runner {
       std::memcpy(out + static_cast<std::size_t>(first) * width, block.data(),
                   static_cast<std::size_t>(block.count()) * width);
     });
+    raise_if_found(domain.fault());
   }
 
   LazyOpPtr kernel_;

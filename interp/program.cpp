@@ -80,7 +80,7 @@ class Builder {
     if (const auto* b = std::get_if<MemBuffer>(&node.arg())) {
       made.buffer = b->idx;
       if (node.op() == Op::Gather)
-        add_rows(made, b->st, order);
+        add_rows(made, *b, order);
       else
         made.addresses = Addresses(b->st, order);
     } else if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) {
@@ -97,7 +97,9 @@ class Builder {
     return made;
   }
 
-  static void add_rows(ProgramNode& made, const ShapeTracker& st, const Order& order) {
+  static void add_rows(ProgramNode& made, const MemBuffer& buffer, const Order& order) {
+    const ShapeTracker& st = buffer.st;
+    if (buffer.checked) made.numbers = Addresses(*buffer.checked, order);
     Order axes{0};
     Shape row;
     for (const int axis : order) {
@@ -192,6 +194,19 @@ void gathered_runs(const ProgramNode& node, std::span<const std::int64_t> positi
     }
     i = end;
   }
+}
+
+IndexFault fault_of(const ProgramNode& node, std::span<const std::int64_t> positions,
+                    std::int64_t first) {
+  IndexFault fault;
+  if (!node.numbers) return fault;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (positions[i] >= 0 && positions[i] < node.rows) continue;
+    std::int64_t number = -1;
+    node.numbers->read(first + static_cast<std::int64_t>(i), std::span(&number, 1));
+    if (number >= 0) fault = std::min(fault, IndexFault{number, positions[i], node.rows});
+  }
+  return fault;
 }
 
 Program make_program(const LazyOpPtr& kernel, Repeats repeats) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "touchstone/interp/addresses.h"
+#include "touchstone/ops/index_fault.h"
 #include "touchstone/ops/lazy_op.h"
 
 namespace touchstone::interp {
@@ -39,6 +40,8 @@ struct ProgramNode {
   int buffer = -1;      // LOAD and GATHER
   // GATHER: the element of row p of `rows` for element i is p * row_size + i of `addresses`.
   std::int64_t rows = 0, row_size = 0;
+  // Of a checked GATHER: the number of each element's position, -1 where nobody asks for it.
+  std::optional<Addresses> numbers = std::nullopt;
   Scalar value;          // CONST
   bool bitcast = false;  // CAST
   // Reduces: element i of this node is the reduction of elements [i * terms, (i + 1) * terms) of
@@ -80,6 +83,11 @@ enum class Repeats : std::uint8_t { Computed, Kept };
 /// position: runs in order, invalid where that is outside.
 void gathered_runs(const ProgramNode& node, std::span<const std::int64_t> positions,
                    std::int64_t first, std::vector<AddressRun>& out);
+
+/// The least fault among elements first, first + 1, ... of a GATHER at these positions; none where
+/// it is not checked.
+IndexFault fault_of(const ProgramNode& node, std::span<const std::int64_t> positions,
+                    std::int64_t first);
 
 /// `kernel` valid and without variables.
 Program make_program(const LazyOpPtr& kernel, Repeats repeats = Repeats::Computed);

@@ -98,7 +98,7 @@ constexpr Point points[] = {
     {"bitcast", "the bits; sizes must agree"},
     {"accumulator", "belongs to the op: float32 for narrower floats, 32 bits for narrower integers and bool, else the\n  type itself"},
     {"masked element", "0 of its type; memory is not read"},
-    {"GATHER", "the element at a position (int64) along the first axis of a buffer's view, bit for bit; where the position\n  is outside 0 of the type, and memory is not read"},
+    {"GATHER", "the element at a position (int64) along the first axis of a buffer's view, bit for bit; where the position\n  is outside 0 of the type, or, where it is checked, an error; memory is not read"},
     {"movement ops", "move elements and their bits, and compute nothing; PAD fills 0 of the type"},
     {"RAND", "Threefry 2x32, 20 rounds, bit-identical on every device (`lib/device/threefry.h`)"},
     {"EMPTY", "memory of no defined content"},

@@ -25,9 +25,11 @@ Box needed(const LazyOp& node, Box box) {
 LazyOpPtr kept(const LazyOpPtr& node, const Box& box, std::vector<LazyOpPtr> src) {
   Mask mask(box.begin(), box.end());
   if (const auto* b = std::get_if<MemBuffer>(&node->arg())) {
+    MemBuffer buffer = *b;
+    if (b->checked) buffer.checked = b->checked->shrink(mask);
     if (node->op() == Op::Gather) mask.emplace(mask.begin(), 0, b->st.shape()[0]);
-    return LazyOp::make(node->op(), std::move(src),
-                        MemBuffer{b->idx, b->dtype, b->st.shrink(mask)});
+    buffer.st = b->st.shrink(mask);
+    return LazyOp::make(node->op(), std::move(src), std::move(buffer));
   }
   if (const auto* c = std::get_if<ConstBuffer>(&node->arg()))
     return LazyOp::constant(c->value, c->st.shrink(mask));

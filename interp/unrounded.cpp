@@ -214,7 +214,8 @@ class RealNumbers {
     });
   }
 
-  void positions(const ProgramNode&, const Block& block, std::span<std::int64_t> out) const {
+  void positions(const ProgramNode&, const Block& block, std::int64_t,
+                 std::span<std::int64_t> out) const {
     for (std::size_t i = 0; i < out.size(); ++i) {
       const W at = block.of[0][i];
       out[i] = at >= 0 && at < W{0x1p62} ? static_cast<std::int64_t>(at) : -1;

@@ -11,6 +11,7 @@
 #include "touchstone/fuzz/shrink.h"
 #include "touchstone/fuzz/view_case.h"
 #include "touchstone/interp/interpreted.h"
+#include "touchstone/ops/index_fault.h"
 #include "touchstone/ops/kernel_json.h"
 #include "touchstone/ops/node_order.h"
 
@@ -32,6 +33,23 @@ std::vector<std::vector<bool>> read_elements(const KernelCase& c) {
       if (cell >= 0) of[static_cast<std::size_t>(cell)] = true;
   }
   return read;
+}
+
+// Whether every device must have the same positions: they are of integers, and nothing open.
+bool positions_are_exact(const LazyOpPtr& kernel) {
+  const auto is_divisor = [](const LazyOp& n) {
+    return n.op() == Op::Const && !n.constant().st.masked() && is_integer(n.dtype()) &&
+           n.constant().value.to_int64() > 0;
+  };
+  const auto is_exact = [&](const LazyOpPtr& n) {
+    if (n->op() == Op::Cast) return !is_float(n->src()[0]->dtype());
+    if ((n->op() == Op::Div || n->op() == Op::Mod) && !is_divisor(*n->src()[1])) return false;
+    return !is_float(n->dtype()) &&
+           std::ranges::none_of(n->src(), [](const LazyOpPtr& s) { return is_float(s->dtype()); });
+  };
+  return std::ranges::all_of(toposort(kernel), [&](const LazyOpPtr& n) {
+    return n->op() != Op::Gather || std::ranges::all_of(toposort(n->src()[0]), is_exact);
+  });
 }
 
 // Samples the costly checks by the hash of a case's text.
@@ -66,7 +84,7 @@ class KernelArea final : public Area {
 
   std::string_view name() const override { return "kernel"; }
   std::string draw(Chooser& chooser) override {
-    KernelCase c = draw_kernel_case(chooser);
+    KernelCase c = draw_kernel_case(chooser, Checks::Drawn);
     std::string text = case_to_json(c);
     if (known_.size() >= kMostKnown) known_.clear();
     known_.emplace(text, Known{std::move(c), SampleChoice(text)});
@@ -106,6 +124,9 @@ class KernelArea final : public Area {
     Checked result;
     try {
       result = judged(known, effort);
+    } catch (const IndexError& e) {
+      result = positions_are_exact(known.drawn.kernel) ? Checked::fail("checked", e.what())
+                                                       : Checked{Ending::Skipped, {}};
     } catch (const Error& e) {
       result = Checked::fail("refused", e.what());
     }
@@ -203,12 +224,13 @@ class KernelArea final : public Area {
 
   Checked judged(const Known& known, Effort effort) {
     const auto& [c, choice, differs] = known;
+    right_.reset();
+    if (const std::optional<IndexFault> fault = fault_of(c)) return faulted(c, *fault);
     const Answer answer = backends_.candidate->run(c);
     if (answer.kind == Answer::Kind::Broken) return Checked::fail("broken", answer.why);
     if (answer.kind == Answer::Kind::Unusable) return Checked::fail("unusable", answer.why);
     if (answer.kind == Answer::Kind::Unsupported) return {Ending::Skipped, {}};
     Checked result;
-    right_.reset();
     if (backends_.judge_all || effort == Effort::Full || choice.one_in(16) ||
         !is_right(c, answer.output))
       if (auto wrong = legal(c, answer.output, *backends_.candidate, "verdict", &result.ending))
@@ -226,6 +248,37 @@ class KernelArea final : public Area {
         if (auto wrong = other(c, answer.output, *backends_.variants[v], "options")) return *wrong;
       }
     return result;
+  }
+
+  // Of the reference, where positions are checked and one of them is outside.
+  std::optional<IndexFault> fault_of(const KernelCase& c) {
+    if (std::ranges::none_of(ordered_nodes(c.kernel), [](const LazyOp* n) {
+          return n->op() == Op::Gather && n->buffer().checked;
+        }))
+      return std::nullopt;
+    try {
+      (void)right_answer(c);
+      return std::nullopt;
+    } catch (const IndexError& e) {
+      return e.fault();
+    }
+  }
+
+  // There is no right answer but this error; a process says in its own words that it gives none.
+  Checked faulted(const KernelCase& c, const IndexFault& wanted) {
+    const Checked open{Ending::Skipped, {}};
+    try {
+      const Answer answer = backends_.candidate->run(c);
+      if (answer.kind == Answer::Kind::Broken) return Checked::fail("broken", answer.why);
+      if (answer.kind != Answer::Kind::Output || !positions_are_exact(c.kernel)) return open;
+      return Checked::fail("checked", fmt::format("there is an answer, and no error: {}",
+                                                  IndexError(wanted).what()));
+    } catch (const IndexError& e) {
+      if (e.fault() == wanted) return {};
+      if (!positions_are_exact(c.kernel)) return open;
+      return Checked::fail("checked",
+                           fmt::format("{}, and not: {}", e.what(), IndexError(wanted).what()));
+    }
   }
 
   // The answer of another backend is legal, too.

@@ -51,8 +51,18 @@ def looked_up(flat, views):
     return out
 
 
-def gathered(flat, views, positions):
+def gathered(flat, views, positions, checked):
     rows = views[-1]["shape"][0]
+    if checked is not None:
+        number, asked = flat_indices(checked)
+        outside = asked & ((positions < 0) | (positions >= rows))
+        if outside.any():
+            first = np.min(number[outside])
+            index = np.min(positions[outside & (number == first)])
+            raise IndexError(
+                f"index {index} (number {first} of the positions, from 0) is outside an axis of "
+                f"{rows} elements; want 0 to {rows - 1}"
+            )
     if rows == 0:
         return np.zeros(positions.shape, flat.dtype)
     at, valid = flat_indices(views)
@@ -76,7 +86,7 @@ def evaluate(node, src, buffers):
     if node["op"] == "LOAD":
         return looked_up(buffers[arg["buffer"]], arg["views"])
     if node["op"] == "GATHER":
-        return gathered(buffers[arg["buffer"]], arg["views"], src[0])
+        return gathered(buffers[arg["buffer"]], arg["views"], src[0], arg.get("checked"))
     if node["op"] == "CONST":
         valid = flat_indices(arg["views"])[1]
         return np.where(valid, np.array(constant(node), dtype=dtype), dtype.type(0))

@@ -25,7 +25,8 @@ struct KernelCase {
 /// (masks, broadcasts, negative strides, stacks), up to three reduces, above and beside each other,
 /// casts and bitcasts; one in eight has an axis whose size is a variable. One in six is a single
 /// operation, or two, over many elements, of which many are at an edge of that operation.
-KernelCase draw_kernel_case(Chooser& chooser);
+enum class Checks : bool { None, Drawn };  // of positions: then a case may have no answer
+KernelCase draw_kernel_case(Chooser& chooser, Checks checks = Checks::None);
 
 /// A contraction of two operands of up to 33 a side, with little computed before and after it:
 /// rows, tiles and lanes that share what they read. One case in 32 is one, of those that are not

@@ -94,7 +94,7 @@ Step step_reshape(Chooser& chooser, Sizes& shape) {
 
 class KernelDraw {
  public:
-  explicit KernelDraw(Chooser& chooser) : chooser_(chooser) {}
+  KernelDraw(Chooser& chooser, Checks checks) : chooser_(chooser), checks_(checks) {}
 
   KernelCase draw() {
     Sizes shape = draw_shape();
@@ -267,7 +267,13 @@ class KernelDraw {
     const ShapeTracker st =
         table == to_shape(sizes) ? draw_view(chooser_, sizes) : ShapeTracker::contiguous(table);
     buffers_.push_back(chooser_.pick(dtypes_));
-    pool.push_back(LazyOp::gather(static_cast<int>(buffers_.size()), buffers_.back(), st, at));
+    std::optional<ShapeTracker> checked;
+    if (checks_ == Checks::Drawn && chooser_.chance(1, 3))
+      checked = at->shape() == to_shape(shape) && chooser_.chance(1, 2)
+                    ? draw_view(chooser_, shape)
+                    : ShapeTracker::contiguous(at->shape());
+    pool.push_back(LazyOp::gather(static_cast<int>(buffers_.size()), buffers_.back(), st, at,
+                                  std::move(checked)));
     return pool.back();
   }
 
@@ -313,6 +319,7 @@ class KernelDraw {
   }
 
   Chooser& chooser_;
+  Checks checks_;
   std::vector<DType> dtypes_;
   std::vector<DType> buffers_;  // type of buffer i + 1
   std::optional<Symbol> symbol_;
@@ -406,10 +413,10 @@ ShapeTracker draw_view(Chooser& chooser, const std::vector<std::int64_t>& shape)
   return st;
 }
 
-KernelCase draw_kernel_case(Chooser& chooser) {
+KernelCase draw_kernel_case(Chooser& chooser, Checks checks) {
   if (chooser.chance(1, 6)) return OperationDraw(chooser).draw();
   if (chooser.chance(1, 32)) return draw_contraction(chooser);
-  if (!chooser.chance(1, 64)) return KernelDraw(chooser).draw();
+  if (!chooser.chance(1, 64)) return KernelDraw(chooser, checks).draw();
   KernelCase c{chooser.pick(network_kernels()), {}};
   c.inputs =
       draw_inputs(chooser, kValueFamilies[chooser.below(std::size(kValueFamilies))], c.concrete());

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <unordered_map>
 
@@ -329,6 +330,34 @@ class Drawer {
   bool edges_in_rows_ = false;
 };
 
+// Integers that the positions of a checked GATHER are made of: inside it, whatever was drawn.
+void put_inside(std::vector<HostArray>& inputs, const LazyOpPtr& kernel) {
+  std::map<int, std::int64_t> rows;  // by buffer, the least
+  for (const LazyOpPtr& node : toposort(kernel)) {
+    if (node->op() != Op::Gather || !node->buffer().checked) continue;
+    const std::int64_t size = node->buffer().st.shape()[0].as_int();
+    for (const LazyOpPtr& below : toposort(node->src()[0]))
+      if (below->op() == Op::Load && is_integer(below->dtype()) && size > 0) {
+        const auto [least, fresh] = rows.emplace(below->buffer().idx, size);
+        if (!fresh) least->second = std::min(least->second, size);
+      }
+  }
+  for (const auto& [buffer, size] : rows) {
+    HostArray& input = inputs[static_cast<std::size_t>(buffer) - 1];
+    const std::size_t width = itemsize(input.dtype);
+    for (std::size_t i = 0; i < input.bytes.size(); i += width) {
+      std::uint64_t bits = 0;
+      std::memcpy(&bits, input.bytes.data() + i, width);
+      const std::uint64_t inside =
+          Scalar::from_int(input.dtype,
+                           static_cast<std::int64_t>(bits % static_cast<std::uint64_t>(
+                                                                std::min<std::int64_t>(size, 127))))
+              .bits();
+      std::memcpy(input.bytes.data() + i, &inside, width);
+    }
+  }
+}
+
 }  // namespace
 
 std::string_view name(ValueFamily family) {
@@ -364,6 +393,7 @@ std::vector<HostArray> draw_inputs(Chooser& chooser, ValueFamily family, const L
     drawer.fill(out, static_cast<int>(inputs.size()));
     inputs.push_back(out.take());
   }
+  put_inside(inputs, kernel);
   return inputs;
 }
 

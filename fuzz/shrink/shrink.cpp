@@ -102,6 +102,11 @@ void structural(const KernelCase& c, Candidates& out) {
         add(out, with_node(c, node.get(), with_src(node, src), c.inputs));
       }
     if (!is_load(node->op())) continue;
+    if (node->op() == Op::Gather && node->buffer().checked)
+      add(out, with_node(c, node.get(),
+                         LazyOp::gather(node->buffer().idx, node->dtype(), node->buffer().st,
+                                        node->src()[0]),
+                         c.inputs));
     const ShapeTracker st =
         node->op() == Op::Load
             ? node->buffer().st
@@ -174,7 +179,9 @@ void buffers(const KernelCase& c, Candidates& out) {
           rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
             if (!is_load(node->op()) || node->buffer().idx != b)
               return src == node->src() ? node : with_src(node, src);
-            return LazyOp::make(node->op(), src, MemBuffer{a, node->dtype(), node->buffer().st});
+            MemBuffer buffer = node->buffer();
+            buffer.idx = a;
+            return LazyOp::make(node->op(), src, std::move(buffer));
           });
       out.push_back(renumbered(kernel, inputs, c.values));
     }
@@ -225,7 +232,10 @@ std::optional<KernelCase> cut(const KernelCase& c, std::size_t axis, std::int64_
         rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
           if (node->op() == Op::Store) return stored(src[0]);
           OpArg arg = node->arg();
-          if (auto* b = std::get_if<MemBuffer>(&arg)) b->st = cut_view(b->st, node->op());
+          if (auto* b = std::get_if<MemBuffer>(&arg)) {
+            b->st = cut_view(b->st, node->op());
+            if (b->checked) b->checked = cut_view(*b->checked, Op::Load);
+          }
           if (auto* k = std::get_if<ConstBuffer>(&arg)) k->st = cut_view(k->st, node->op());
           return LazyOp::make(node->op(), src, std::move(arg));
         });
@@ -247,7 +257,10 @@ std::optional<KernelCase> without_axis(const KernelCase& c, std::size_t axis) {
         c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) -> LazyOpPtr {
           if (node->op() == Op::Store) return stored(src[0]);
           OpArg arg = node->arg();
-          if (auto* b = std::get_if<MemBuffer>(&arg)) b->st = drop(b->st, node->op());
+          if (auto* b = std::get_if<MemBuffer>(&arg)) {
+            b->st = drop(b->st, node->op());
+            if (b->checked) b->checked = drop(*b->checked, Op::Load);
+          }
           if (auto* k = std::get_if<ConstBuffer>(&arg)) k->st = drop(k->st, node->op());
           if (auto* r = std::get_if<ReduceArg>(&arg)) {
             std::vector<int> axes;
@@ -354,7 +367,7 @@ void views(const KernelCase& c, Candidates& out) {
         HostArray& input = inputs[static_cast<std::size_t>(node->buffer().idx) - 1];
         const auto needed = static_cast<std::size_t>(st.real_size()) * itemsize(input.dtype);
         if (needed > input.bytes.size()) continue;
-        MemBuffer simpler{node->buffer().idx, node->dtype(), st};
+        MemBuffer simpler{node->buffer().idx, node->dtype(), st, node->buffer().checked};
         add(out, with_node(c, node.get(), LazyOp::make(node->op(), node->src(), simpler),
                            std::move(inputs)));
       }

@@ -211,12 +211,14 @@ LazyOpPtr shortened(const LazyOpPtr& kernel, std::size_t axis, std::int64_t size
   };
   return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
     OpArg arg = node->arg();
-    if (node->op() == Op::Store)
+    if (node->op() == Op::Store) {
       std::get<MemBuffer>(arg).st = ShapeTracker::contiguous(src[0]->shape());
-    else if (auto* load = std::get_if<MemBuffer>(&arg))
+    } else if (auto* load = std::get_if<MemBuffer>(&arg)) {
       load->st = shorter(load->st, position_axes(node->op()));
-    else if (auto* constant = std::get_if<ConstBuffer>(&arg))
+      if (load->checked) load->checked = shorter(*load->checked);
+    } else if (auto* constant = std::get_if<ConstBuffer>(&arg)) {
       constant->st = shorter(constant->st);
+    }
     return LazyOp::make(node->op(), src, std::move(arg));
   });
 }

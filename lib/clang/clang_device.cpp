@@ -1,5 +1,6 @@
 #include "touchstone/clang/clang_device.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <future>
@@ -14,6 +15,7 @@
 #include "touchstone/clang/worker_pool.h"
 #include "touchstone/codegen/c_preamble.h"
 #include "touchstone/codegen/render_c.h"
+#include "touchstone/ops/index_fault.h"
 
 namespace touchstone {
 
@@ -44,10 +46,9 @@ class ClangRunner final : public Runner {
         linear_(std::move(draft.linear)),
         parallel_work_(parallel_work),
         work_(std::move(draft.work)),
-        pool_(std::move(pool)) {
-    for (const BufferSpec& b : linear_.buffers)
-      places_ = std::max(places_, static_cast<std::size_t>(b.idx) + 1);
-  }
+        pool_(std::move(pool)),
+        places_(linear_.places()),
+        checks_(linear_.checks()) {}
 
   double run(std::span<Buffer* const> buffers, const symbolic::Values& values) override {
     const auto begin = std::chrono::steady_clock::now();
@@ -79,23 +80,30 @@ class ClangRunner final : public Runner {
     std::memcpy(target, result.data(), result.size());
   }
 
-  void call(const std::vector<void*>& memory, const std::vector<std::int64_t>& vars,
+  void call(std::vector<void*>& memory, const std::vector<std::int64_t>& vars,
             const symbolic::Values& values) {
+    std::vector<IndexFault> faults;
+    if (checks_) {
+      faults.resize(static_cast<std::size_t>(pool_->threads()));
+      memory.push_back(faults.data());
+    }
     if (linear_.split >= 0 && pool_->threads() > 1 && work_.evaluate(values) >= parallel_work_) {
       pool_->run([&](int part) { function_(memory.data(), vars.data(), part, pool_->threads()); });
     } else {
       const FpGuard guard;
       function_(memory.data(), vars.data(), 0, 1);
     }
+    if (checks_) raise_if_found(std::ranges::min(faults));
   }
 
   std::shared_ptr<SharedObject> object_;
   KernelFunction function_;
   LinearKernel linear_;
   std::int64_t parallel_work_;
-  std::size_t places_ = 0;
   sint work_;
   std::shared_ptr<WorkerPool> pool_;
+  std::size_t places_;
+  bool checks_;
 };
 
 class ClangDevice final : public Device {

@@ -17,7 +17,7 @@ int BlockBuilder::home(const LinearStep& uop) const {
     const int b = block_of_[static_cast<std::size_t>(s)];
     if (block(b).depth > block(deepest).depth) deepest = b;
   }
-  if (uop.kind != StepKind::Load) return deepest;
+  if (uop.kind != StepKind::Load && uop.kind != StepKind::Check) return deepest;
   int b = open_;
   while (b != deepest && block(b).runs) b = block(b).parent;
   return b;

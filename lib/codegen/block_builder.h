@@ -9,7 +9,7 @@ namespace touchstone::codegen {
 
 /// Builds linear code loop by loop. Every value is put into the outermost open loop that its
 /// operands allow, and made once there, so invariant work leaves its loops as it is written. A load
-/// never leaves a loop that may run zero times: its address may lie nowhere then.
+/// never leaves a loop that may run zero times, nor does a check: its address may lie nowhere then.
 class BlockBuilder {
  public:
   BlockBuilder();

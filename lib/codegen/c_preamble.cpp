@@ -40,6 +40,16 @@ struct Helper {
 
 // Later helpers may call earlier ones.
 constexpr CFunction fixed_helpers[] = {
+    {"note_fault",
+     R"(static inline void note_fault(void* faults, i64 part, i64 number, i64 index, i64 size) {
+  i64* least = (i64*)faults + 3 * part;
+  if (number < 0 || number > least[0]) return;
+  if (number == least[0] && (index > least[1] || (index == least[1] && size > least[2]))) return;
+  least[0] = number;
+  least[1] = index;
+  least[2] = size;
+}
+)"},
     {"bits_f32",
      "static inline u32 bits_f32(f32 x) { union { f32 f; u32 u; } v = {x}; return v.u; }\n"},
     {"f32_bits",

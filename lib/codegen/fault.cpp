@@ -83,8 +83,9 @@ LazyOpPtr without_last(const LazyOpPtr& root, int axis) {
     if (node->op() == Op::Load)
       return LazyOp::load(node->buffer().idx, node->dtype(), shorter(node->buffer().st));
     if (node->op() == Op::Gather)
-      return LazyOp::gather(node->buffer().idx, node->dtype(), shorter(node->buffer().st, 1),
-                            src[0]);
+      return LazyOp::gather(
+          node->buffer().idx, node->dtype(), shorter(node->buffer().st, 1), src[0],
+          node->buffer().checked ? std::optional(shorter(*node->buffer().checked)) : std::nullopt);
     if (node->op() == Op::Const)
       return LazyOp::constant(node->constant().value, shorter(node->constant().st));
     return with_src(node, src);

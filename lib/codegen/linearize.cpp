@@ -404,12 +404,17 @@ LazyOpPtr with_simple_views(const LazyOpPtr& kernel) {
   const auto stacked = [](const LazyOp* node) {
     const auto* b = std::get_if<MemBuffer>(&node->arg());
     const auto* c = std::get_if<ConstBuffer>(&node->arg());
-    return (b != nullptr && b->st.views().size() > 1) || (c != nullptr && c->st.views().size() > 1);
+    return (b != nullptr &&
+            (b->st.views().size() > 1 || (b->checked && b->checked->views().size() > 1))) ||
+           (c != nullptr && c->st.views().size() > 1);
   };
   if (std::ranges::none_of(ordered_nodes(kernel), stacked)) return kernel;
   return rebuild(kernel, [](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
     OpArg arg = node->arg();
-    if (auto* b = std::get_if<MemBuffer>(&arg)) b->st = simplify(b->st);
+    if (auto* b = std::get_if<MemBuffer>(&arg)) {
+      b->st = simplify(b->st);
+      if (b->checked) b->checked = simplify(*b->checked);
+    }
     if (auto* c = std::get_if<ConstBuffer>(&arg)) c->st = simplify(c->st);
     return LazyOp::make(node->op(), src, std::move(arg));
   });

@@ -89,8 +89,9 @@ int Linearizer::load(const LazyOp& node, int indices) {
 int Linearizer::gather(const LazyOp& node, int indices) {
   const ShapeTracker& st = node.buffer().st;
   const sint& rows = st.shape()[0];
-  if (rows == sint(0)) return builder_.constant(zero(node.dtype()));
   const int none = builder_.int_const(0), position = made(node.src()[0].get(), indices);
+  if (node.buffer().checked) check(*node.buffer().checked, rows, position, indices);
+  if (rows == sint(0)) return builder_.constant(zero(node.dtype()));
   int inside = builder_.index(IndexOp::And,
                               {builder_.index(IndexOp::Le, {none, position}),
                                builder_.index(IndexOp::Lt, {position, lower(rows.node(), -1)})});
@@ -111,6 +112,16 @@ int Linearizer::gather(const LazyOp& node, int indices) {
        node.dtype(),
        {global(node.buffer().idx, node.dtype()), lower(where.index, indices), inside},
        {}});
+}
+
+void Linearizer::check(const ShapeTracker& numbers, const sint& rows, int position, int indices) {
+  const IndexExpr number = address(numbers, indices);
+  if (number.valid.constant() == 0) return;
+  int called = lower(number.index, indices);
+  if (!number.valid.constant())
+    called = builder_.index(IndexOp::Where,
+                            {lower(number.valid, indices), called, builder_.int_const(-1)});
+  builder_.value({StepKind::Check, DType::Int64, {position, lower(rows.node(), -1), called}, {}});
 }
 
 int Linearizer::masked_constant(const LazyOp& node, int indices) {

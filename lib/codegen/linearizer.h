@@ -99,6 +99,8 @@ class Linearizer {
   int alu(Op op, DType dtype, Operands src, bool stay);
   int load(const LazyOp& node, int indices);
   int gather(const LazyOp& node, int indices);
+  /// Puts the check of a position where that is made; in a loop of its number's at least.
+  void check(const ShapeTracker& numbers, const sint& rows, int position, int indices);
   int masked_constant(const LazyOp& node, int indices);
   int global(int number, DType dtype);
   IndexExpr address(const ShapeTracker& st, int indices);

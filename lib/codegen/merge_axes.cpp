@@ -41,19 +41,21 @@ struct Facts {
 Facts facts_of(const LazyOpPtr& kernel) {
   Facts facts;
   std::unordered_multimap<std::uint64_t, std::pair<const ShapeTracker*, int>> seen;  // by hash
-  for (const LazyOp* node : ordered_nodes(kernel)) {
-    if (is_reduce(node->op())) facts.reduces.insert(node->reduce_arg().axes);
-    const ShapeTracker* st = view_of(*node);
-    if (st == nullptr) continue;
-    const std::uint64_t hash = st->hash();
-    const std::pair view{st, position_axes(node->op())};
+  const auto add = [&](const ShapeTracker& st, int axes_in_front) {
+    const std::uint64_t hash = st.hash();
+    const std::pair view{&st, axes_in_front};
     const auto [first, last] = seen.equal_range(hash);
     if (std::any_of(first, last, [&](const auto& other) {
-          return *other.second.first == *st && other.second.second == view.second;
+          return *other.second.first == st && other.second.second == axes_in_front;
         }))
-      continue;
+      return;
     seen.emplace(hash, view);
     facts.views.push_back(view);
+  };
+  for (const LazyOp* node : ordered_nodes(kernel)) {
+    if (is_reduce(node->op())) facts.reduces.insert(node->reduce_arg().axes);
+    if (const ShapeTracker* st = view_of(*node)) add(*st, position_axes(node->op()));
+    if (node->op() == Op::Gather && node->buffer().checked) add(*node->buffer().checked, 0);
   }
   return facts;
 }
@@ -120,8 +122,9 @@ LazyOpPtr merge_axes(const LazyOpPtr& kernel) {
       case Op::Load:
         return LazyOp::load(node->buffer().idx, node->dtype(), merge(node->buffer().st));
       case Op::Gather:
-        return LazyOp::gather(node->buffer().idx, node->dtype(), merge(node->buffer().st, 1),
-                              src[0]);
+        return LazyOp::gather(
+            node->buffer().idx, node->dtype(), merge(node->buffer().st, 1), src[0],
+            node->buffer().checked ? std::optional(merge(*node->buffer().checked)) : std::nullopt);
       case Op::Const:
         return LazyOp::constant(node->constant().value, merge(node->constant().st));
       case Op::Store:

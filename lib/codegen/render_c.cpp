@@ -118,6 +118,8 @@ class Renderer {
       case StepKind::Assign:
         if (u.src.size() == 2) return line(src(u, 0).text, " = ", src(u, 1).text, ";");
         return line(src(u, 0).text, "[", src(u, 2).text, "] = ", src(u, 1).text, ";");
+      case StepKind::Check:
+        return check(u);
       case StepKind::LoadAcc:
         return name_value(i, {codegen::joined(src(u, 0).text, "[", src(u, 1).text, "]"), true});
       default:
@@ -216,6 +218,17 @@ class Renderer {
       codegen::append_all(text, " : ", codegen::c_constant(Scalar::from_bits(u.dtype, 0)).text);
     inline_[at(i)] = false;
     name_value(i, {std::move(text), false});
+  }
+
+  void check(const LinearStep& u) {
+    if (dialect_ == Dialect::OpenCl)
+      throw AstError(
+          fmt::format("{}: OpenCL kernels do not check the positions of a GATHER; leave "
+                      "\"checked\" out, for which outside is 0",
+                      kernel_.name));
+    const std::string &position = src(u, 0).operand(), &size = src(u, 1).operand();
+    line("if (", position, " < 0 || ", position, " >= ", size, ") note_fault(bufs[",
+         kernel_.places(), "], part, ", src(u, 2).text, ", ", position, ", ", size, ");");
   }
 
   const LinearKernel& kernel_;

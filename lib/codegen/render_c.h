@@ -20,7 +20,9 @@ enum class CStyle : std::uint8_t {
 
 /// One C function
 ///   void SYMBOL(void* const* bufs, const i64* vars, i64 part, i64 parts)
-/// that computes the kernel, without what must stand before it. bufs[i] is the buffer of number i;
+/// that computes the kernel, without what must stand before it. bufs[i] is the buffer of number i,
+/// and after the last, where the kernel checks positions, an IndexFault for each part, which holds
+/// the least of its faults when it is done;
 /// vars are the kernel's variables in order. Of the iterations of the `split` loop it runs share
 /// `part` of `parts` (0 of 1 is all); where there is no such loop, only part 0 may be called.
 std::string render_c_function(const LinearKernel& kernel, std::string_view symbol,
@@ -31,7 +33,8 @@ std::string render_c(const LinearKernel& kernel, CStyle style = CStyle::Short);
 
 /// The same in OpenCL C with doubles, contraction off: a kernel function of that name whose
 /// arguments are the buffers by number, then the variables as long. Its work-items share the
-/// iterations of the `split` loop; where there is none, there must be one work-item.
+/// iterations of the `split` loop; where there is none, there must be one work-item. Throws
+/// AstError where the kernel checks positions, of which nobody would hear.
 std::string render_opencl(const LinearKernel& kernel);
 
 }  // namespace touchstone

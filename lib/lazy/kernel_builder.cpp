@@ -103,8 +103,11 @@ class KernelBuilder {
   MemBuffer table_of(const Graph::Node& gather, const ShapeTracker& outer) {
     LazyBuffer& table = *gather.buffer->srcs()[kTable];
     const ShapeTracker rows = with_rows(outer, table.shape()[0], gather.buffer->shape());
-    return {buffer_number(table, gather.srcs[kTable]), table.dtype(),
-            leaf_view(through(table, intern(rows)))};
+    MemBuffer made{buffer_number(table, gather.srcs[kTable]), table.dtype(),
+                   leaf_view(through(table, intern(rows)))};
+    if (const auto* own = std::get_if<MemBuffer>(&gather.buffer->arg()))
+      made.checked = leaf_view(intern(*own->checked + outer));
+    return made;
   }
 
   // The base of `source` as seen by one that sees `source` through `outer`.

@@ -184,7 +184,9 @@ class Items {
     const int from = item.inputs.size() > 1 && item.inputs[0] == item.inputs[1] ? 1 : 2;
     if (from == 1) item.inputs.pop_back();
     const LazyOpPtr position = LazyOp::load(1, DType::Int64, at.is_const_base() ? whole : at.st());
-    item.ast = LazyOp::store(whole, LazyOp::gather(from, table.dtype(), table.st(), position));
+    MemBuffer read{from, table.dtype(), table.st()};
+    if (const auto* own = std::get_if<MemBuffer>(&base.arg())) read.checked = own->checked;
+    item.ast = LazyOp::store(whole, LazyOp::make(Op::Gather, {position}, std::move(read)));
     item.var_vals = values_of(item.ast, values_);
   }
 

@@ -157,7 +157,8 @@ LazyBufferPtr LazyBuffer::custom(CustomFunctionPtr function, std::vector<LazyBuf
   return enter(std::move(made));
 }
 
-LazyBufferPtr LazyBuffer::gather(LazyBufferPtr table, LazyBufferPtr positions) {
+LazyBufferPtr LazyBuffer::gather(LazyBufferPtr table, LazyBufferPtr positions,
+                                 std::optional<ShapeTracker> checked) {
   const Shape& axes = table->shape();
   if (axes.empty() || !std::ranges::equal(std::span(axes).subspan(1), positions->shape()))
     throw ShapeError(
@@ -170,13 +171,21 @@ LazyBufferPtr LazyBuffer::gather(LazyBufferPtr table, LazyBufferPtr positions) {
   if (positions->device() != table->device())
     throw BufferError(fmt::format("gather: positions on {}, the table on {}; copy one",
                                   positions->device(), table->device()));
+  if (checked && checked->shape() != positions->shape())
+    throw ShapeError(fmt::format("gather: numbers of shape {} for positions of shape {}",
+                                 str(checked->shape()), str(positions->shape())));
+  if (checked && axes[0] == sint(0) && !has_no_elements(positions->shape()))
+    throw ShapeError(fmt::format("gather: positions of shape {} in an axis of no elements",
+                                 str(positions->shape())));
   if (has_no_elements(axes))
     return constant(Scalar::from_int(table->dtype(), 0), positions->shape(), table->device());
   if (table->is_const_base()) table = table->contiguous();
   Shape shape = positions->shape();
   std::string device = table->device();
   const DType dtype = table->dtype();
-  return make_base(std::move(device), dtype, std::move(shape), Op::Gather, {},
+  OpArg arg;
+  if (checked) arg = MemBuffer{0, dtype, table->st(), std::move(checked)};
+  return make_base(std::move(device), dtype, std::move(shape), Op::Gather, std::move(arg),
                    {std::move(positions), std::move(table)});
 }
 

@@ -49,9 +49,11 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   static LazyBufferPtr custom(CustomFunctionPtr function, std::vector<LazyBufferPtr> srcs,
                               Shape shape, DType dtype, std::string device);
   /// Element p of the first axis of `table`, where p is the element of `positions`, at each of its
-  /// places: 0 where p is outside. `table` gets memory, `positions` (int64, of the shape of the
+  /// places. Where p is outside it is 0, or, where `checked` numbers the positions, an IndexError
+  /// once that element is computed. `table` gets memory, `positions` (int64, of the shape of the
   /// other axes of `table`) need not. Throws ShapeError, DTypeError, BufferError.
-  static LazyBufferPtr gather(LazyBufferPtr table, LazyBufferPtr positions);
+  static LazyBufferPtr gather(LazyBufferPtr table, LazyBufferPtr positions,
+                              std::optional<ShapeTracker> checked = std::nullopt);
   /// A buffer that exists. Throws ShapeError where the shape (its largest, if symbolic) has another
   /// number of elements.
   static LazyBufferPtr from_buffer(BufferPtr buffer, Shape shape);

@@ -1,5 +1,6 @@
 // Functions of a whole kernel rather than of one node.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <unordered_map>
 
@@ -9,10 +10,12 @@
 namespace touchstone {
 namespace {
 
-const ShapeTracker* view_of(const LazyOp& node) {
-  if (const auto* b = std::get_if<MemBuffer>(&node.arg())) return &b->st;
-  if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) return &c->st;
-  return nullptr;
+// The views of a node's argument; null where there is none.
+std::array<const ShapeTracker*, 2> views_of(const LazyOp& node) {
+  if (const auto* b = std::get_if<MemBuffer>(&node.arg()))
+    return {&b->st, b->checked ? &*b->checked : nullptr};
+  if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) return {&c->st, nullptr};
+  return {};
 }
 
 bool is_concrete(const ShapeTracker& st) {
@@ -27,7 +30,8 @@ std::string arg_str(const LazyOp& node) {
   struct Visitor {
     std::string operator()(std::monostate) const { return {}; }
     std::string operator()(const MemBuffer& b) const {
-      return fmt::format(" buffer {} {} {}", b.idx, name(b.dtype), b.st.str());
+      const std::string checked = b.checked ? " checked " + b.checked->str() : "";
+      return fmt::format(" buffer {} {} {}{}", b.idx, name(b.dtype), b.st.str(), checked);
     }
     std::string operator()(const ConstBuffer& c) const {
       return fmt::format(" {} {} {}", c.value.str(), name(c.value.dtype()), c.st.str());
@@ -94,15 +98,15 @@ std::vector<BufferSpec> buffers_of(const LazyOpPtr& kernel) {
 
 std::vector<symbolic::Node> variables_of(const LazyOpPtr& kernel) {
   std::map<std::string, symbolic::Node> found;
-  for (const LazyOp* node : ordered_nodes(kernel)) {
-    const ShapeTracker* st = view_of(*node);
-    if (st == nullptr || is_concrete(*st)) continue;
-    for (const symbolic::Node& v : st->vars()) {
-      const auto [it, fresh] = found.emplace(symbolic::variable_name(v), v);
-      if (!fresh && it->second != v)
-        throw AstError(fmt::format("variable '{}' has two ranges in one kernel", it->first));
+  for (const LazyOp* node : ordered_nodes(kernel))
+    for (const ShapeTracker* st : views_of(*node)) {
+      if (st == nullptr || is_concrete(*st)) continue;
+      for (const symbolic::Node& v : st->vars()) {
+        const auto [it, fresh] = found.emplace(symbolic::variable_name(v), v);
+        if (!fresh && it->second != v)
+          throw AstError(fmt::format("variable '{}' has two ranges in one kernel", it->first));
+      }
     }
-  }
   std::vector<symbolic::Node> variables;
   for (const auto& [name, node] : found) variables.push_back(node);
   return variables;
@@ -147,7 +151,10 @@ LazyOpPtr bind_variables(const LazyOpPtr& kernel, const symbolic::Values& values
   check_in_range(kernel, values);
   return rebuild(kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
     OpArg arg = node->arg();
-    if (auto* b = std::get_if<MemBuffer>(&arg)) b->st = b->st.bind(values);
+    if (auto* b = std::get_if<MemBuffer>(&arg)) {
+      b->st = b->st.bind(values);
+      if (b->checked) b->checked = b->checked->bind(values);
+    }
     if (auto* c = std::get_if<ConstBuffer>(&arg)) c->st = c->st.bind(values);
     return LazyOp::make(node->op(), src, std::move(arg));
   });

@@ -84,6 +84,10 @@ void write_arg(std::string& out, const LazyOp& node) {
     void operator()(const MemBuffer& b) const {
       out += R"("arg":{"buffer":)";
       write(out, b.idx);
+      if (b.checked) {
+        out += R"(,"checked":)";
+        write_list(out, b.checked->views());
+      }
       out += R"(,"views":)";
       write_list(out, b.st.views());
       out += "},";
@@ -251,9 +255,10 @@ View parse_view(const json& value, const Names& names, const std::string& where)
                        parse_sint(field(value, "offset", where), names, where + " offset"), mask);
 }
 
-ShapeTracker parse_views(const json& arg, const Names& names, const std::string& where) {
+ShapeTracker parse_views(const json& arg, const Names& names, const std::string& where,
+                         const char* key = "views") {
   std::vector<View> views;
-  for (const json& v : list(field(arg, "views", where), where + " views"))
+  for (const json& v : list(field(arg, key, where), fmt::format("{} {}", where, key)))
     views.push_back(parse_view(v, names, fmt::format("{} view {}", where, views.size())));
   return ShapeTracker(std::move(views));
 }
@@ -261,10 +266,12 @@ ShapeTracker parse_views(const json& arg, const Names& names, const std::string&
 // The members that the argument of an op may have.
 std::span<const std::string_view> arg_members(Op op) {
   static constexpr std::string_view kMemory[] = {"buffer", "views"};
+  static constexpr std::string_view kGather[] = {"buffer", "checked", "views"};
   static constexpr std::string_view kConst[] = {"value", "views"};
   static constexpr std::string_view kCast[] = {"bitcast"};
   static constexpr std::string_view kReduce[] = {"axes", "accumulator"};
-  if (is_load(op) || op == Op::Store) return kMemory;
+  if (op == Op::Gather) return kGather;
+  if (op == Op::Load || op == Op::Store) return kMemory;
   if (op == Op::Const) return kConst;
   if (op == Op::Cast) return kCast;
   if (is_reduce(op)) return kReduce;
@@ -279,8 +286,10 @@ OpArg parse_arg(Op op, DType dtype, const json& node, const Names& names,
     require_only(*arg, arg_members(op), where + " arg");
   if (is_load(op) || op == Op::Store) {
     const json& arg = field(node, "arg", where);
-    return MemBuffer{small_integer(field(arg, "buffer", where), where + " buffer"), dtype,
+    MemBuffer buffer{small_integer(field(arg, "buffer", where), where + " buffer"), dtype,
                      parse_views(arg, names, where)};
+    if (arg.contains("checked")) buffer.checked = parse_views(arg, names, where, "checked");
+    return buffer;
   }
   if (op == Op::Const) {
     const json& arg = field(node, "arg", where);

@@ -117,6 +117,10 @@ Typed check_gather(const LazyOp& position, const MemBuffer& buffer) {
            fmt::format("the view has shape {}, the positions {}; the view has one axis more, in "
                        "front, which they choose from",
                        str(axes), str(position.shape())));
+  if (buffer.checked && buffer.checked->shape() != position.shape())
+    reject(Op::Gather,
+           fmt::format("the view that numbers the positions has shape {}, the positions {}",
+                       str(buffer.checked->shape()), str(position.shape())));
   return {buffer.dtype, position.shape()};
 }
 
@@ -137,6 +141,7 @@ Typed check(Op op, const std::vector<LazyOpPtr>& src, const OpArg& arg) {
       const MemBuffer& b = need_arg<MemBuffer>(op, arg, "a buffer");
       if (b.idx < 0) reject(op, fmt::format("buffer number {} is negative", b.idx));
       if (op == Op::Gather) return check_gather(*src[0], b);
+      if (b.checked) reject(op, "has no positions to check");
       return {b.dtype, b.st.shape()};
     }
     case Op::Const: {
@@ -158,9 +163,10 @@ std::uint64_t hash_of(const OpArg& arg) {
   struct Visitor {
     std::uint64_t operator()(std::monostate) const { return 0; }
     std::uint64_t operator()(const MemBuffer& b) const {
-      return hash_mix(
-          hash_mix(static_cast<std::uint64_t>(b.idx), static_cast<std::uint64_t>(b.dtype)),
-          b.st.hash());
+      const std::uint64_t h =
+          hash_mix(hash_mix(static_cast<std::uint64_t>(b.idx), static_cast<std::uint64_t>(b.dtype)),
+                   b.st.hash());
+      return b.checked ? hash_mix(h, b.checked->hash()) : h;
     }
     std::uint64_t operator()(const ConstBuffer& c) const {
       return hash_mix(hash_mix(c.value.bits(), static_cast<std::uint64_t>(c.value.dtype())),
@@ -230,8 +236,10 @@ LazyOpPtr LazyOp::make(Op op, std::vector<LazyOpPtr> src, OpArg arg) {
 LazyOpPtr LazyOp::load(int idx, DType dtype, ShapeTracker st) {
   return make(Op::Load, {}, MemBuffer{idx, dtype, std::move(st)});
 }
-LazyOpPtr LazyOp::gather(int idx, DType dtype, ShapeTracker st, LazyOpPtr position) {
-  return make(Op::Gather, {std::move(position)}, MemBuffer{idx, dtype, std::move(st)});
+LazyOpPtr LazyOp::gather(int idx, DType dtype, ShapeTracker st, LazyOpPtr position,
+                         std::optional<ShapeTracker> checked) {
+  return make(Op::Gather, {std::move(position)},
+              MemBuffer{idx, dtype, std::move(st), std::move(checked)});
 }
 LazyOpPtr LazyOp::constant(Scalar value, ShapeTracker st) {
   return make(Op::Const, {}, ConstBuffer{value, std::move(st)});

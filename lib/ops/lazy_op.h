@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -20,6 +21,10 @@ struct MemBuffer {
   int idx = 0;
   DType dtype = DType::Float32;
   ShapeTracker st;
+  /// Of a GATHER, whose positions it has the shape of: a position outside is an IndexError that
+  /// calls it by the number that this view gives it; where the view is masked nobody asks for the
+  /// element, and it is 0. Without it such an element is 0 everywhere.
+  std::optional<ShapeTracker> checked = std::nullopt;
   bool operator==(const MemBuffer&) const = default;
 };
 
@@ -66,8 +71,9 @@ class LazyOp {
   static LazyOpPtr load(int idx, DType dtype, ShapeTracker st);
   /// Element p of the first axis of `st`, where p, an int64, is the element of `position`: element
   /// (i, ...) is that of `st` at (p, i, ...), and 0, with nothing read, where p is outside the
-  /// axis. The other axes of `st` are those of `position`.
-  static LazyOpPtr gather(int idx, DType dtype, ShapeTracker st, LazyOpPtr position);
+  /// axis, or as `checked` says (MemBuffer). The other axes of `st` are those of `position`.
+  static LazyOpPtr gather(int idx, DType dtype, ShapeTracker st, LazyOpPtr position,
+                          std::optional<ShapeTracker> checked = std::nullopt);
   static LazyOpPtr constant(Scalar value, ShapeTracker st);
   static LazyOpPtr unary(Op op, LazyOpPtr x);
   static LazyOpPtr cast(LazyOpPtr x, DType to, bool bitcast = false);

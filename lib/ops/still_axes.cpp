@@ -36,7 +36,9 @@ LazyOpPtr moved(const LazyOpPtr& root, const Move& move, const std::vector<int>&
   return rebuild(root, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
     if (const auto* b = std::get_if<MemBuffer>(&node->arg())) {
       const auto first = static_cast<std::size_t>(position_axes(node->op()));
-      return LazyOp::make(node->op(), src, MemBuffer{b->idx, b->dtype, move(b->st, first)});
+      MemBuffer buffer{b->idx, b->dtype, move(b->st, first)};
+      if (b->checked) buffer.checked = move(*b->checked, 0);
+      return LazyOp::make(node->op(), src, std::move(buffer));
     }
     if (const auto* c = std::get_if<ConstBuffer>(&node->arg()))
       return LazyOp::constant(c->value, move(c->st, 0));

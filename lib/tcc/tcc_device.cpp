@@ -6,6 +6,7 @@
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/codegen/c_preamble.h"
 #include "touchstone/codegen/render_c.h"
+#include "touchstone/ops/index_fault.h"
 #include "touchstone/tcc/program.h"
 
 namespace touchstone {
@@ -17,13 +18,14 @@ using tcc::Program;
 class TccRunner final : public Runner {
  public:
   /// `function` is null where there is nothing to compute.
-  TccRunner(LazyOpPtr kernel, CodegenOptions codegen, Fault fault, std::size_t places,
+  TccRunner(LazyOpPtr kernel, CodegenOptions codegen, Fault fault, std::size_t places, bool checks,
             std::vector<std::string> variables, std::string profile,
             std::shared_ptr<Program> program, KernelFunction function)
       : kernel_(std::move(kernel)),
         codegen_(codegen),
         fault_(fault),
         places_(places),
+        checks_(checks),
         variables_(std::move(variables)),
         profile_(std::move(profile)),
         program_(std::move(program)),
@@ -55,10 +57,13 @@ class TccRunner final : public Runner {
       std::memcpy(result.data(), target, result.size());
       memory[0] = result.data();
     }
+    IndexFault found;
+    if (checks_) memory.push_back(&found);
     {
       const FpGuard guard;
       function_(memory.data(), vars.data(), 0, 1);
     }
+    raise_if_found(found);
     if (aliased) std::memcpy(target, result.data(), result.size());
   }
 
@@ -66,6 +71,7 @@ class TccRunner final : public Runner {
   CodegenOptions codegen_;
   Fault fault_;
   std::size_t places_;  // of buffers, by number
+  bool checks_;
   std::vector<std::string> variables_;
   std::string profile_;
   std::shared_ptr<Program> program_;
@@ -91,6 +97,7 @@ class TccDevice final : public Device {
       std::vector<std::string> variables;
       std::string profile;
       std::size_t places = 0;
+      bool checks = false;
       bool computes = false;
     };
     std::vector<Made> made;
@@ -99,9 +106,9 @@ class TccDevice final : public Device {
       LinearKernel linear = linearize_with(fault_, kernels[i], codegen_);
       const bool computes = !linear.uops.empty();
       if (computes) functions += render_c_function(linear, symbol(i), CStyle::Plain) + "\n";
-      const int last = linear.buffers.empty() ? 0 : linear.buffers.back().idx;
-      made.push_back({std::move(linear.variables), profile_json(linear),
-                      static_cast<std::size_t>(last) + 1, computes});
+      std::string profile = profile_json(linear);
+      made.push_back({std::move(linear.variables), std::move(profile), linear.places(),
+                      linear.checks(), computes});
     }
     std::shared_ptr<Program> program;
     if (!functions.empty() || !has_tcc())
@@ -110,7 +117,7 @@ class TccDevice final : public Device {
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const KernelFunction function = made[i].computes ? program->function(symbol(i)) : nullptr;
       runners.push_back(std::make_shared<TccRunner>(kernels[i], codegen_, fault_, made[i].places,
-                                                    std::move(made[i].variables),
+                                                    made[i].checks, std::move(made[i].variables),
                                                     std::move(made[i].profile), program, function));
     }
     return runners;

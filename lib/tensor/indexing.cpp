@@ -37,21 +37,33 @@ Tensor positions(const Tensor& x, std::int64_t count) {
   return Tensor::arange(0, count, 1, {DType::Int64, x.device()});
 }
 
-// Positions as int64, counted from the front.
+// Positions as int64, counted from the front; those outside stay as they are.
 Tensor from_front(const Tensor& at, std::int64_t size) {
   const Tensor wide = at.detach().cast(DType::Int64);
-  return is_unsigned(at.dtype()) ? wide : Tensor::where(wide < 0, wide + size, wide);
+  if (is_unsigned(at.dtype())) return wide;
+  return Tensor::where(minimum(wide < 0, wide >= -size), wide + size, wide);
 }
 
-// x: (rest..., n), at: (rest..., k), from the front: (rest..., k). The rests broadcast.
-Tensor chosen(const Tensor& x, const Tensor& at) {
-  return touchstone::apply<mlops::Gather>({x.movedim(-1, 0).unsqueeze(-1), at});
+// x: (rest..., n), at: (rest..., k), from the front: (rest..., k). The rests broadcast. `numbers`:
+// of mlops::Gather.
+Tensor chosen(const Tensor& x, const Tensor& at, std::optional<ShapeTracker> numbers) {
+  return touchstone::apply<mlops::Gather>({x.movedim(-1, 0).unsqueeze(-1), at}, std::move(numbers));
+}
+
+// The number of each element of a tensor of `shape` that has `axis` moved to its end.
+ShapeTracker in_order(const Shape& shape, int axis) {
+  std::vector<int> order;
+  for (int i = 0; i < static_cast<int>(shape.size()); ++i)
+    if (i != axis) order.push_back(i);
+  order.push_back(axis);
+  return ShapeTracker::contiguous(shape).permute(order);
 }
 
 // The arguments of gather and scatter, checked; the axis to the end.
 struct Aligned {
   Tensor x, at;
   int axis;
+  ShapeTracker numbers;  // of the positions, as they were given
 };
 Aligned aligned(const char* who, const Tensor& x, int axis, const Tensor& at) {
   check_positions(who, at);
@@ -71,7 +83,7 @@ Aligned aligned(const char* who, const Tensor& x, int axis, const Tensor& at) {
                     who, str(at.shape()), str(x.shape()), axis));
   check_range(who, at, x.size(normal), x);
   return {x.shrink(keep).movedim(normal, -1), from_front(at, x.size(normal)).movedim(normal, -1),
-          normal};
+          normal, in_order(at.shape(), normal)};
 }
 
 // The last axis of `block` back in place, zero (false) around it up to `shape`.
@@ -90,11 +102,6 @@ void check_source(const char* who, const Tensor& x, const Tensor& at, const Tens
   if (source.dtype() != x.dtype())
     throw DTypeError(fmt::format("{}: a source of {} for a tensor of {}; cast it", who,
                                  name(source.dtype()), name(x.dtype())));
-}
-
-// (rest..., n, k): whether source k goes to place n.
-Tensor routes(const Aligned& a) {
-  return a.at.unsqueeze(-2) == positions(a.x, a.x.size(-1)).unsqueeze(-1);
 }
 
 // How many elements of its row come before each, for `n` of them in the last axis.
@@ -210,13 +217,16 @@ Tensor index(const Tensor& x, const std::vector<Index>& parts) {
   }
   Tensor place = chosen_axes[0].second;
   if (chosen_axes.size() > 1) {
-    place = Tensor::zeros({}, {DType::Int64, x.device()});
-    Tensor inside = place == 0;
-    for (const auto& [axis, at] : chosen_axes) {
-      inside = minimum(inside, minimum(at >= 0, at < base.size(axis)));
-      place = place * base.size(axis) + at;
+    const Tensor none = Tensor::zeros({}, {DType::Int64, x.device()});
+    Tensor fault = none;  // 0, or -1 - i for the first of them that is outside
+    place = none;
+    for (std::size_t i = chosen_axes.size(); i-- > 0;) {
+      const auto& [axis, at] = chosen_axes[i];
+      const Tensor inside = minimum(at >= 0, at < base.size(axis));
+      fault = Tensor::where(inside, fault, none - static_cast<std::int64_t>(i + 1));
     }
-    place = Tensor::where(inside, place, Tensor::full({}, -1, {DType::Int64, x.device()}));
+    for (const auto& [axis, at] : chosen_axes) place = place * base.size(axis) + at;
+    place = Tensor::where(fault < 0, fault, place);
   }
   place = place.expand(shape);
   Shape table{count}, places = shape;
@@ -228,7 +238,8 @@ Tensor index(const Tensor& x, const std::vector<Index>& parts) {
   if (before == static_cast<int>(order.size())) table.insert(table.end(), shape.size(), sint(1));
   order.insert(order.begin(), axes.begin(), axes.end());
   return touchstone::apply<mlops::Gather>(
-      {base.permute(order).reshape(table), place.reshape(places)});
+      {base.permute(order).reshape(table), place.reshape(places)},
+      ShapeTracker::contiguous(shape).reshape(places));
 }
 
 Tensor take(const Tensor& x, const Tensor& at, int axis) {
@@ -254,7 +265,7 @@ Tensor take(const Tensor& x, const std::vector<std::int64_t>& at, int axis) {
 Tensor gather(const Tensor& x, int axis, const Tensor& at) {
   const OriginScope origin("gather");
   const Aligned a = aligned("gather", x, axis, at);
-  return chosen(a.x, a.at).movedim(-1, a.axis);
+  return chosen(a.x, a.at, a.numbers).movedim(-1, a.axis);
 }
 
 Tensor scatter_add(const Tensor& x, int axis, const Tensor& at, const Tensor& source) {
@@ -265,7 +276,7 @@ Tensor scatter_add(const Tensor& x, int axis, const Tensor& at, const Tensor& so
   table.insert(table.begin(), table.back());
   table.back() = 1;
   const Tensor sums =
-      touchstone::apply<mlops::ScatterAdd>({source.movedim(a.axis, -1), a.at}, table);
+      touchstone::apply<mlops::ScatterAdd>({source.movedim(a.axis, -1), a.at}, table, a.numbers);
   return x + grown(sums.squeeze(-1).movedim(0, -1), a.axis, x.shape());
 }
 
@@ -273,11 +284,10 @@ Tensor scatter(const Tensor& x, int axis, const Tensor& at, const Tensor& source
   const OriginScope origin("scatter");
   check_source("scatter", x, at, source);
   const Aligned a = aligned("scatter", x, axis, at);
-  const Tensor number = positions(x, a.at.size(-1)) + 1;  // 0 where nothing is written
-  const Tensor last =
-      Tensor::where(routes(a), number, Tensor::zeros({}, {DType::Int64, x.device()})).max({-1});
-  const Tensor written = chosen(source.movedim(a.axis, -1), last - 1);
-  return Tensor::where(grown(last, a.axis, x.shape()) > 0, grown(written, a.axis, x.shape()), x);
+  const Tensor last(mlops::last_writers(a.at.lazy(), x.size(a.axis), a.numbers));
+  const Tensor written = chosen(source.movedim(a.axis, -1), last, std::nullopt);
+  return Tensor::where(grown(last + 1, a.axis, x.shape()) > 0, grown(written, a.axis, x.shape()),
+                       x);
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value) {
@@ -333,7 +343,7 @@ Sorted topk(const Tensor& x, std::int64_t k, int axis, Order order) {
   const Tensor at_place = rank == positions(x, k).cast(rank.dtype()).unsqueeze(-1);
   const Tensor indices =
       (at_place.cast(DType::Int32) * positions(x, x.size(normal)).cast(DType::Int32)).sum({-1});
-  const Tensor values = chosen(rows, indices.contiguous().cast(DType::Int64));
+  const Tensor values = chosen(rows, indices.contiguous().cast(DType::Int64), std::nullopt);
   return {values.movedim(-1, normal), indices.movedim(-1, normal)};
 }
 

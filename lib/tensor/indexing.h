@@ -7,8 +7,11 @@
 
 /// Elements chosen by the values of other tensors, read where they lie, bit for bit. Positions are
 /// integers, negative ones count from the end. One outside the axis is a ShapeError where it is
-/// known: a number, a constant, or in a tensor as it was made from numbers; one that is computed is
-/// not known before the kernel runs, and gives 0. Gradients are added up as scatter_add() does.
+/// known: a number, a constant, or in a tensor as it was made from numbers. One that is computed is
+/// an IndexError, which is a ShapeError too, when the element is computed: it names the number of
+/// the position, the index and the size of the axis; of positions on several axes, of which they
+/// are one in row-major order, the index is -1 - i for the i-th. Gradients are added up as
+/// scatter_add() does.
 namespace touchstone {
 
 /// One part of index(): a position, a Slice, kNewAxis, kEllipsis, a tensor of integer positions, or
@@ -34,8 +37,8 @@ class Index {
 
 /// x[parts...] as in NumPy: integers take their axis away, tensors are broadcast together and give
 /// their axes where the first stood if they stand side by side, in front otherwise. Unlike there,
-/// an integer counts as a slice of one element beside tensors (as in PyTorch), and a position given
-/// as a tensor is not checked. A bool tensor is computed at once, as it decides the shape.
+/// an integer counts as a slice of one element beside tensors (as in PyTorch). A bool tensor is
+/// computed at once, as it decides the shape.
 /// Throws ShapeError, DTypeError.
 Tensor index(const Tensor& x, const std::vector<Index>& parts);
 
@@ -48,9 +51,9 @@ Tensor take(const Tensor& x, const std::vector<std::int64_t>& at, int axis);
 /// of x on other axes. PyTorch's gather; NumPy's take_along_axis where the sizes agree.
 Tensor gather(const Tensor& x, int axis, const Tensor& at);
 /// x with source[i, j, k] written to (added at) [i, at[i, j, k], k] for axis 1; of several written
-/// to one place the last one stays, found by comparing each place with each position; several added
-/// to one place are summed in row-major order, floats in double. `source` has the shape of `at`;
-/// positions outside write nothing. Throws ShapeError, DTypeError.
+/// to one place the last one in row-major order stays; several added to one place are summed in
+/// that order, floats in double. One pass over the positions and one over x. `source` has the shape
+/// of `at`. Throws ShapeError, DTypeError.
 Tensor scatter(const Tensor& x, int axis, const Tensor& at, const Tensor& source);
 Tensor scatter_add(const Tensor& x, int axis, const Tensor& at, const Tensor& source);
 

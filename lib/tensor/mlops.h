@@ -73,27 +73,42 @@ class Cast final : public Function {
 };
 
 /// x: (n, X...), positions: int64, A...; X and A broadcast to S: element s of the result is
-/// x[positions[s], s], and 0 where the position is outside [0, n). The gradient is added up by
+/// x[positions[s], s]. A position outside [0, n) is an IndexError that calls it by its number in
+/// `numbers`, a view of the shape A..., and without that gives 0. The gradient is added up by
 /// ScatterAdd.
 class Gather final : public Function {
  public:
+  explicit Gather(std::optional<ShapeTracker> numbers) : numbers_(std::move(numbers)) {}
   LazyBufferPtr forward(Inputs inputs) override;
   Gradients backward(const BackwardPass& pass) override;
+
+ private:
+  std::optional<ShapeTracker> numbers_;
 };
 
 /// terms: S, positions: int64, broadcast to S: a table (n, X...), X broadcast to S, of which
 /// element (positions[s], s) is the sum of terms[s], in row-major order of s from 0 on: of floats
 /// in double, rounded to the accumulator of the type (sum_accumulator) and to the type; of bool,
-/// or. Terms of positions outside [0, n) are left out. The same code on every device.
+/// or. Positions outside [0, n) as in Gather; without `numbers` their terms are left out. The same
+/// code on every device.
 class ScatterAdd final : public Function {
  public:
-  explicit ScatterAdd(Shape table) : table_(std::move(table)) {}
+  ScatterAdd(Shape table, std::optional<ShapeTracker> numbers)
+      : table_(std::move(table)), numbers_(std::move(numbers)) {}
   LazyBufferPtr forward(Inputs inputs) override;
   Gradients backward(const BackwardPass& pass) override;
 
  private:
   Shape table_;
+  std::optional<ShapeTracker> numbers_;
 };
+
+/// positions: int64, (rest..., k) -> int64 (rest..., size): of the positions along the last axis
+/// that name each place the last one's number, -1 where none does. Throws IndexError, when it runs,
+/// for one outside [0, size), by its number in `numbers`, a view of the shape of the positions, and
+/// ShapeError where a size is a variable.
+LazyBufferPtr last_writers(const LazyBufferPtr& positions, std::int64_t size,
+                           const ShapeTracker& numbers);
 
 /// Memory of its own for the values; the gradient passes.
 class Contiguous final : public Function {

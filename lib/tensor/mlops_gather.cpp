@@ -3,6 +3,7 @@
 #include <type_traits>
 
 #include "touchstone/dtype/storage.h"
+#include "touchstone/ops/index_fault.h"
 #include "touchstone/tensor/mlops.h"
 
 namespace touchstone::mlops {
@@ -49,11 +50,34 @@ Tensor by_comparison(const Tensor& terms, const Tensor& positions, const Shape& 
   return (axes.empty() ? kept : kept.sum(axes)).cast(terms.dtype()).reshape(table);
 }
 
+// Throws IndexError for the position outside [0, size) that has the least number.
+void check(std::span<const std::int64_t> positions, std::int64_t size, const View& numbers) {
+  IndexFault fault;
+  for (std::size_t i = 0; i < positions.size(); ++i) {
+    if (positions[i] >= 0 && positions[i] < size) continue;
+    std::int64_t number = numbers.offset().as_int();
+    auto left = static_cast<std::int64_t>(i);
+    for (std::size_t axis = numbers.shape().size(); axis-- > 0;) {
+      const std::int64_t along = numbers.shape()[axis].as_int();
+      number += left % along * numbers.strides()[axis].as_int();
+      left /= along;
+    }
+    fault = std::min(fault, IndexFault{number, positions[i], size});
+  }
+  raise_if_found(fault);
+}
+
+std::span<const std::int64_t> positions_in(const Buffer& buffer) {
+  return {static_cast<const std::int64_t*>(buffer.memory()),
+          static_cast<std::size_t>(buffer.size())};
+}
+
 // Terms added to a table, whose rows the positions choose.
 struct Route {
   Steps sizes;            // of the terms
   Steps table, position;  // steps, by axis of the terms
   std::int64_t rows = 0, row_size = 0;
+  std::optional<View> numbers;  // of the positions
 };
 
 // Calls add(element of the table, term) in row-major order of the terms.
@@ -121,16 +145,17 @@ LazyBufferPtr Gather::forward(Inputs inputs) {
   Shape table = with_rank(row, all.size()), wide = all;
   table.insert(table.begin(), x->shape()[0]);
   wide.insert(wide.begin(), x->shape()[0]);
+  const Shape places = with_rank(positions->shape(), all.size());
   return LazyBuffer::gather(
-      x->reshape(table)->expand(wide),
-      positions->reshape(with_rank(positions->shape(), all.size()))->expand(all));
+      x->reshape(table)->expand(wide), positions->reshape(places)->expand(all),
+      numbers_ ? std::optional(numbers_->reshape(places).expand(all)) : std::nullopt);
 }
 
 Gradients Gather::backward(const BackwardPass& pass) {
   const Shape& table = pass.inputs[0].shape();
   if (table[0].is_int() && !std::ranges::all_of(pass.gradient.shape(), is_number))
     return {by_comparison(pass.gradient, pass.inputs[1], table), std::nullopt};
-  return {touchstone::apply<ScatterAdd>({pass.gradient, pass.inputs[1]}, pass.inputs[0].shape()),
+  return {touchstone::apply<ScatterAdd>({pass.gradient, pass.inputs[1]}, table, numbers_),
           std::nullopt};
 }
 
@@ -154,11 +179,12 @@ LazyBufferPtr ScatterAdd::forward(Inputs inputs) {
   }
   route.rows = table_[0].as_int();
   route.row_size = touchstone::elements(row).as_int();
+  if (numbers_) route.numbers = numbers_->views().back();
   auto function = std::make_shared<CustomFunction>();
   function->name = "scatter_add";
   function->run = [route](Buffer& out, std::span<Buffer* const> in) {
-    const std::span positions_of(static_cast<const std::int64_t*>(in[1]->memory()),
-                                 static_cast<std::size_t>(in[1]->size()));
+    const std::span<const std::int64_t> positions_of = positions_in(*in[1]);
+    if (route.numbers) check(positions_of, route.rows, *route.numbers);
     with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
       scatter_add<T>(route, *in[0], positions_of, out);
     });
@@ -167,8 +193,41 @@ LazyBufferPtr ScatterAdd::forward(Inputs inputs) {
                             terms->device());
 }
 
+LazyBufferPtr last_writers(const LazyBufferPtr& positions, std::int64_t size,
+                           const ShapeTracker& numbers) {
+  Shape places = positions->shape();
+  if (!std::ranges::all_of(places, is_number))
+    throw ShapeError(
+        fmt::format("scatter: positions of shape {}; want numbers, not variables: take "
+                    "the largest size and shrink",
+                    str(places)));
+  const std::int64_t along = places.back().as_int();
+  places.back() = size;
+  if (positions->st().size() == sint(0))
+    return LazyBuffer::constant(Scalar::of(std::int64_t{-1}), places, positions->device());
+  if (size == 0)
+    throw ShapeError(fmt::format("scatter: positions of shape {} in an axis of no elements",
+                                 str(positions->shape())));
+  auto function = std::make_shared<CustomFunction>();
+  function->name = "last_writers";
+  function->run = [size, along, view = numbers.views().back()](Buffer& out,
+                                                               std::span<Buffer* const> in) {
+    const std::span<const std::int64_t> at = positions_in(*in[0]);
+    check(at, size, view);
+    const std::span to(static_cast<std::int64_t*>(out.memory()),
+                       static_cast<std::size_t>(out.size()));
+    std::ranges::fill(to, -1);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      const auto k = static_cast<std::int64_t>(i);
+      to[static_cast<std::size_t>(k / along * size + at[i])] = k % along;
+    }
+  };
+  return LazyBuffer::custom(std::move(function), {positions}, places, DType::Int64,
+                            positions->device());
+}
+
 Gradients ScatterAdd::backward(const BackwardPass& pass) {
-  return {touchstone::apply<Gather>({pass.gradient, pass.inputs[1]}), std::nullopt};
+  return {touchstone::apply<Gather>({pass.gradient, pass.inputs[1]}, numbers_), std::nullopt};
 }
 
 }  // namespace touchstone::mlops

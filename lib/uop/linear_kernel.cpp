@@ -1,5 +1,7 @@
 #include "touchstone/uop/linear_kernel.h"
 
+#include <algorithm>
+
 namespace touchstone {
 
 std::string profile_json(const LinearKernel& kernel) {
@@ -9,6 +11,10 @@ std::string profile_json(const LinearKernel& kernel) {
   return fmt::format(R"({{"name": "{}", "base": "glibc", "contracts": false, "sum": {}, {}}})",
                      kernel.running_sums == 1 ? "in order" : "in lanes", sum,
                      profile_members(kernel.math));
+}
+
+bool LinearKernel::checks() const {
+  return std::ranges::any_of(uops, [](const LinearStep& s) { return s.kind == StepKind::Check; });
 }
 
 std::string str(const LinearKernel& kernel) {

@@ -23,6 +23,12 @@ struct LinearKernel {
   std::int64_t running_sums = 1;
   MathLevel math = MathLevel::Library;  // of its EXP2, LOG2 and SIN where C is written for clang
 
+  /// Numbers of buffers, from 0 to the largest.
+  std::size_t places() const {
+    return buffers.empty() ? 0 : static_cast<std::size_t>(buffers.back().idx) + 1;
+  }
+  /// Whether there is a Check in it.
+  bool checks() const;
   bool operator==(const LinearKernel&) const = default;
 };
 

@@ -30,9 +30,11 @@ enum class StepKind : std::uint8_t {
   Cast,          // conversion by the rules of convert<To, From>
   Bitcast,       // the same bits under a type of the same size
   LoadAcc,       // src: accumulator with lanes, lane
-  Assign         // src: accumulator, value[, lane]
+  Assign,        // src: accumulator, value[, lane]
+  Check          // src: position, size, number; a fault where the position is outside [0, size)
+                 // and the number, which the fault is called by, is not negative
 };
-inline constexpr int kStepKindCount = 14;
+inline constexpr int kStepKindCount = 15;
 
 /// Index arithmetic on int64; comparisons and logic give 0 or 1. Div and Mod are C's, for operands
 /// proven non-negative with a divisor proven positive; FloorDiv and FloorMod take any operands and

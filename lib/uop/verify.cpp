@@ -7,7 +7,8 @@ namespace touchstone {
 namespace {
 
 bool gives_value(StepKind kind) {
-  return kind != StepKind::EndLoop && kind != StepKind::Store && kind != StepKind::Assign;
+  return kind != StepKind::EndLoop && kind != StepKind::Store && kind != StepKind::Assign &&
+         kind != StepKind::Check;
 }
 
 // Walks the steps once, keeping the stack of open loops and, for each step, the loop it stands in.
@@ -98,6 +99,10 @@ class Verifier {
                  static_cast<std::size_t>(info(arg<IndexOp>()).arity));
         require(uop().dtype == DType::Int64, "index arithmetic gives int64");
         for (std::size_t i = 0; i < uop().src.size(); ++i) index_operand(i);
+        return;
+      case StepKind::Check:
+        operands(3, 3);
+        for (std::size_t i = 0; i < 3; ++i) index_operand(i);
         return;
       case StepKind::Cast:
         return operands(1, 1);

@@ -2,11 +2,13 @@
 #include "touchstone/tensor/indexing.h"
 
 #include <cstring>
+#include <functional>
 #include <limits>
 
 #include "tensor_check.h"
 #include "touchstone/device/config.h"
 #include "touchstone/lazy/schedule.h"
+#include "touchstone/ops/index_fault.h"
 #include "touchstone/tensor/nn.h"
 #include "touchstone/tensor/tensor_jit.h"
 
@@ -18,7 +20,7 @@ using Words = std::vector<std::uint32_t>;
 
 class Indexing : public OnDevice {
  protected:
-  // Positions that are not known before the kernel runs, so that they are not checked.
+  // Positions that are not known before the kernel runs.
   Tensor computed(const Positions& at, const Shape& shape) const {
     return Tensor::from<std::int64_t>(at, shape, device()) +
            0 * Tensor::from<std::int64_t>({1}, {1}, device());
@@ -39,25 +41,32 @@ std::size_t kernels_of(const Tensor& x) {
   return n;
 }
 
-// Row p of (rows, row), counted from the end where negative, 0 outside.
+// Row p of (rows, row), counted from the end where negative.
 Doubles rows_at(const Doubles& table, std::int64_t rows, std::int64_t row, const Positions& at) {
   Doubles out;
-  for (std::int64_t p : at) {
-    if (p < 0 && p >= -rows) p += rows;
+  for (const std::int64_t p : at)
     for (std::int64_t i = 0; i < row; ++i)
-      out.push_back(p < 0 || p >= rows ? 0.0 : table[static_cast<std::size_t>(p * row + i)]);
-  }
+      out.push_back(table.at(static_cast<std::size_t>((p < 0 ? p + rows : p) * row + i)));
   return out;
 }
 
-const Positions kFar = {0,
-                        3,
-                        -1,
-                        -4,
-                        4,
+// One that is not found where there is none.
+IndexFault fault_in(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const IndexError& e) {
+    return e.fault();
+  }
+  return {};
+}
+// Of what computes `x`.
+IndexFault fault_of(const Tensor& x) {
+  return fault_in([&] { x.realize(); });
+}
+
+const Positions kNear = {0, 3, -1, -4, 2, 2, 2, 1};
+const Positions kFar = {4,
                         -5,
-                        2,
-                        2,
                         1LL << 40,
                         -(1LL << 40),
                         std::numeric_limits<std::int64_t>::max(),
@@ -66,30 +75,40 @@ const Positions kFar = {0,
 TEST_P(Indexing, PositionsOfEveryIntegerType) {
   const Doubles table = some(12);
   const Tensor x = make(table, {4, 3});
-  const auto n = static_cast<std::int64_t>(kFar.size());
+  const auto as = [&](Positions at, DType type) {
+    if (is_unsigned(type))  // nothing below 0 there
+      for (std::int64_t& p : at) p = p < 0 && p >= -4 ? p + 4 : p;
+    return at;
+  };
   std::vector<Expectation> all;
   for (const DTypeInfo& type : dtype_table) {
     if (!is_integer(type.dtype)) continue;
-    Positions seen = Tensor::from<std::int64_t>(kFar, {n}, "CPU")
-                         .cast(type.dtype)
-                         .cast(DType::Int64)
-                         .read<std::int64_t>();
-    if (is_unsigned(type.dtype))  // nothing below 0 there
-      for (std::int64_t& p : seen) p = p < 0 ? 1LL << 40 : p;
-    all.push_back({take(x, computed(kFar, {n}).cast(type.dtype), 0), rows_at(table, 4, 3, seen)});
+    const Tensor at = computed(as(kNear, type.dtype), {8}).cast(type.dtype);
+    all.push_back({take(x, at, 0), rows_at(table, 4, 3, kNear)});
   }
   expect_near(all);
+  for (const DTypeInfo& type : dtype_table) {
+    if (!is_integer(type.dtype)) continue;
+    for (const std::int64_t far : kFar) {
+      Positions at = as(kNear, type.dtype);
+      at[5] = at[7] = far;
+      const Tensor places = computed(at, {8}).cast(type.dtype);
+      const std::int64_t seen = places.cast(DType::Int64).read<std::int64_t>()[5];
+      const bool inside = seen >= (is_unsigned(type.dtype) ? 0 : -4) && seen < 4;
+      EXPECT_EQ(fault_of(take(x, places, 0)), inside ? IndexFault{} : (IndexFault{5, seen, 4}))
+          << type.name << ' ' << far;
+    }
+  }
 }
 
 TEST_P(Indexing, KeepsTheBitsOfEveryType) {
   const Words words = {0x80000000, 0x7fc12345, 0xffc00001, 1,
                        0x7f800000, 0x3f800000, 0xc0490fdb, 0};
   const Tensor bits = Tensor::from<std::uint32_t>(words, {8}, device());
-  const Positions at = {7, 0, 1, 1, 2, 3, 6, 8, -9};
+  const Positions at = {7, 0, 1, 1, 2, 3, 6};
   Words want;
-  for (const std::int64_t p : at)
-    want.push_back(p < 0 || p > 7 ? 0 : words[static_cast<std::size_t>(p)]);
-  const Tensor chosen = take(bits.bitcast(DType::Float32).contiguous(), computed(at, {9}), 0);
+  for (const std::int64_t p : at) want.push_back(words[static_cast<std::size_t>(p)]);
+  const Tensor chosen = take(bits.bitcast(DType::Float32).contiguous(), computed(at, {7}), 0);
   EXPECT_EQ(chosen.bitcast(DType::UInt32).read<std::uint32_t>(), want);
   std::vector<Tensor> typed, taken;
   for (const DTypeInfo& type : dtype_table) {
@@ -109,6 +128,59 @@ TEST_P(Indexing, KeepsTheBitsOfEveryType) {
   }
 }
 
+TEST_P(Indexing, AnErrorNamesThePositionTheIndexAndTheAxis) {
+  const Tensor x = counting({4, 3}), places = computed({0, 1, 4, -5, 2, 9}, {2, 3});
+  const Tensor rows = take(x, places, 0);
+  try {
+    rows.read<double>();
+    FAIL();
+  } catch (const ShapeError& e) {
+    EXPECT_STREQ(e.what(),
+                 "index 4 (number 2 of the positions, from 0) is outside an axis of 4 "
+                 "elements; want 0 to 3");
+  }
+  // Again, and behind any movement: what nobody asks for is not computed.
+  EXPECT_EQ(fault_of(rows), (IndexFault{2, 4, 4}));
+  EXPECT_EQ(fault_of(rows.permute({2, 1, 0}).flip({0, 1}) * 2), (IndexFault{2, 4, 4}));
+  EXPECT_EQ(fault_of(rows.sum({0, 2})), (IndexFault{2, 4, 4}));
+  EXPECT_EQ(fault_of(rows.pad({{1, 1}, {2, 0}, {0, 1}}) + 1), (IndexFault{2, 4, 4}));
+  const auto part = [&](const Mask& of) { return take(x, places, 0).shrink(of) * 2; };
+  EXPECT_EQ(fault_of(part({{1, 2}, {0, 3}, {0, 1}})), (IndexFault{3, -5, 4}));
+  EXPECT_EQ(fault_of(part({{1, 2}, {2, 3}, {0, 1}})), (IndexFault{5, 9, 4}));
+  EXPECT_EQ(fault_of(part({{0, 1}, {0, 2}, {0, 3}})), IndexFault{});
+  // Padding computes nothing, though what makes the positions gives 9 of a 0 there.
+  const Tensor ninth = 9 - computed({9, 7, 6}, {3});
+  expect_near(take(x, ninth, 0).pad({{2, 1}, {1, 0}}).sum({1}), {0, 0, 6, 24, 33, 0});
+  // On another axis, as gather's, in a mask's row-major order.
+  EXPECT_EQ(fault_of(take(x, computed({2, 3}, {2}), 1)), (IndexFault{1, 3, 3}));
+  EXPECT_EQ(fault_of(gather(x, 0, computed({0, 1, 2, 3, -5, 7}, {2, 3}))), (IndexFault{4, -5, 4}));
+  EXPECT_EQ(fault_of(index(x, {computed({0, 4}, {2}), computed({1, 1}, {2})})),
+            (IndexFault{1, -1, 12}));
+  EXPECT_EQ(fault_of(index(x, {computed({0, 3}, {2}), computed({1, 3}, {2})})),
+            (IndexFault{1, -2, 12}));
+}
+
+TEST_P(Indexing, EveryWayToTheGradientNamesTheFault) {
+  Tensor x = counting({4, 3});
+  x.set_requires_grad();
+  const Tensor at = computed({0, 6, 1}, {3});
+  EXPECT_EQ(fault_of(gradients(take(x, at, 0).sum(), {x})[0]), (IndexFault{1, 6, 4}));
+  const Tensor source = counting({3});
+  EXPECT_EQ(fault_of(scatter_add(counting({4}), 0, at, source)), (IndexFault{1, 6, 4}));
+  EXPECT_EQ(fault_of(scatter(counting({4}), 0, at, source)), (IndexFault{1, 6, 4}));
+  const Tensor wide = computed({0, 1, 2, -3, 1, 0}, {2, 3});
+  for (const auto& f : {&scatter, &scatter_add})
+    EXPECT_EQ(fault_of((*f)(counting({2, 3}), 0, wide, counting({2, 3}))), (IndexFault{2, 2, 2}));
+  // What was assigned is an error until it is assigned anew; nothing else holds on to the fault.
+  Tensor kept = counting({4, 3});
+  kept.realize();
+  kept.assign(kept + take(x, at, 0).sum());
+  EXPECT_THROW(kept.realize(), IndexError);
+  EXPECT_THROW(kept.realize(), IndexError);
+  kept.assign(counting({4, 3}) * 2);
+  expect_near(take(kept, computed({0, 3}, {2}), 0), {2, 4, 6, 20, 22, 24});
+}
+
 TEST_P(Indexing, TablesSeenThroughAnyView) {
   const Tensor x = counting({4, 3, 2});
   const std::vector<Tensor> tables = {
@@ -120,7 +192,7 @@ TEST_P(Indexing, TablesSeenThroughAnyView) {
       x * 2 + 1,
       Tensor::full({3, 2, 2}, 5, {DType::Float64, device()}),
       Tensor::full({2, 2, 2}, 5, {DType::Float64, device()}).pad({{1, 0}, {0, 0}, {0, 1}})};
-  const Positions places = {1, 0, -1, 5, 2, -2};
+  const Positions places = {1, 0, -1, 1, 0, -2};
   std::vector<Expectation> all;
   for (const Tensor& table : tables)
     for (int axis = 0; axis < 3; ++axis) {
@@ -130,7 +202,6 @@ TEST_P(Indexing, TablesSeenThroughAnyView) {
       const auto element = [&](std::int64_t i, std::int64_t j, std::int64_t k, std::int64_t p) {
         std::int64_t at[] = {i, j, k};
         if (p < 0) p += sizes[static_cast<std::size_t>(axis)];
-        if (p < 0 || p >= sizes[static_cast<std::size_t>(axis)]) return 0.0;
         at[axis] = p;
         return values[static_cast<std::size_t>((at[0] * sizes[1] + at[1]) * sizes[2] + at[2])];
       };
@@ -174,7 +245,7 @@ TEST_P(Indexing, IsOneKernelWithWhatComesBeforeAndAfter) {
 TEST_P(Indexing, EverySchedulerGivesTheSame) {
   const Doubles values = some(20);
   const auto program = [&] {
-    const Tensor x = make(values, {5, 4}) * 2, at = computed({4, 0, -1, 7}, {4});
+    const Tensor x = make(values, {5, 4}) * 2, at = computed({3, 0, -1, 2}, {4});
     const Tensor rows = take(x, at, 0), twice = take(rows + 1, at, 1);
     Tensor weight = make(values, {10, 2});
     weight.set_requires_grad();
@@ -220,13 +291,13 @@ TEST_P(Indexing, TheGradientOfEachRowIsTheSumInOrder) {
 }
 
 TEST_P(Indexing, ScatterAddOfEveryType) {
-  const Tensor at = computed({1, 0, 1, 9, -1, 1}, {2, 3});
+  const Tensor at = computed({1, 0, 1, 2, -1, 1}, {2, 3});
   std::vector<Expectation> all;
   for (const DTypeInfo& type : dtype_table) {
     if (is_bool(type.dtype)) continue;
     const Tensor x = Tensor::from<int>({0, 1, 2, 3, 0, 1, 2, 0}, {2, 4}, device()).cast(type.dtype);
     const Tensor s = Tensor::from<int>({1, 0, 2, 1, 2, 1}, {2, 3}, device()).cast(type.dtype);
-    all.push_back({scatter_add(x, 1, at, s), {0, 4, 2, 3, 0, 2, 2, 2}});
+    all.push_back({scatter_add(x, 1, at, s), {0, 4, 2, 3, 0, 2, 3, 2}});
   }
   expect_near(all);
   const Tensor flags = Tensor::from<bool>({false, true, false}, {3}, device());
@@ -249,10 +320,12 @@ TEST_P(Indexing, ScatterAddOfEveryType) {
 
 TEST_P(Indexing, OfTablesAndPositionsWithoutElements) {
   const Tensor none = Tensor::zeros({0, 3}, {DType::Float64, device()});
-  expect_near(take(none, computed({0, -1}, {2}), 0), {0, 0, 0, 0, 0, 0});
+  EXPECT_THROW(take(none, computed({0, -1}, {2}), 0), ShapeError);
+  EXPECT_EQ(take(none, computed({}, {0}), 0).shape(), (Shape{0, 3}));
   EXPECT_EQ(take(counting({2, 3}), computed({}, {0}), 0).shape(), (Shape{0, 3}));
   EXPECT_EQ(take(none, computed({0, 1}, {2}), 1).shape(), (Shape{0, 2}));
-  expect_near(take(counting({1}), computed({0, -1, 1, -2}, {4}), 0), {1, 1, 0, 0});
+  expect_near(take(counting({1}), computed({0, -1}, {2}), 0), {1, 1});
+  EXPECT_EQ(fault_of(take(counting({1}), computed({0, -2, 1}, {3}), 0)), (IndexFault{1, -2, 1}));
   Tensor x = counting({2, 3});
   x.set_requires_grad();
   take(x, computed({}, {0}), 0).sum().backward();
@@ -289,7 +362,7 @@ TEST_P(Indexing, TheNumberOfPositionsMayBeAVariable) {
   const sint n = symbolic::variable("n", 1, 6);
   Tensor weight = counting({5, 2});
   weight.set_requires_grad();
-  const Tensor tokens = computed({4, 0, 7, 4, 1, -1}, {6});
+  const Tensor tokens = computed({4, 0, 3, 4, 1, -1}, {6});
   const auto rows = [&](const sint& size) { return take(weight, tokens.shrink({{0, size}}), 0); };
   const auto slope = [&](const sint& size) {
     const Tensor all = rows(size);
@@ -299,6 +372,9 @@ TEST_P(Indexing, TheNumberOfPositionsMayBeAVariable) {
     expect_near(rows(n).bind({{"n", size}}), rows(size).read<double>());
     expect_near(slope(n).bind({{"n", size}}), slope(size).read<double>());
   }
+  const Tensor far = take(weight, computed({4, 0, 3, 7, 1, 5}, {6}).shrink({{0, n}}), 0);
+  EXPECT_EQ(fault_in([&] { far.bind({{"n", 3}}).realize(); }), IndexFault{});
+  EXPECT_EQ(fault_in([&] { far.bind({{"n", 5}}).realize(); }), (IndexFault{3, 7, 5}));
 }
 
 }  // namespace

@@ -108,15 +108,37 @@ TEST_P(Operations, ScansOfLongAxesEqualLoops) {
   expect_near({{t.cumprod(0), products}, {t.prod(), {products.back()}}});
 }
 
-TEST_P(Operations, ComputedPositionsOutsideReadZeroAndWriteNothing) {
+TEST_P(Operations, ScatterWritesInOrderOnce) {
   const Tensor x = make({1, 2, 3}, {3});
-  const Tensor at =
-      Tensor::from<std::int64_t>({-2, 2, -5, -1, std::int64_t{1} << 40}, {5}, device()) + 1;
-  expect_near({{take(x, at, 0), {3, 0, 0, 1, 0}},
-               {gather(x, 0, at), {3, 0, 0, 1, 0}},
-               {scatter(x, 0, at, make({10, 20, 30, 40, 50}, {5})), {40, 2, 10}},
-               {scatter_add(x, 0, at, make({10, 20, 30, 40, 50}, {5})), {41, 2, 13}},
-               {index(make({1, 2, 3, 4}, {2, 2}), {at, at}), {4, 0, 0, 1, 0}}});
+  const Tensor at = Tensor::from<std::int64_t>({-2, 1, -4, -1, 1}, {5}, device()) + 1;
+  const Tensor source = make({10, 20, 30, 40, 50}, {5});
+  expect_near({{take(x, at, 0), {3, 3, 1, 1, 3}},
+               {gather(x, 0, at), {3, 3, 1, 1, 3}},
+               {scatter(x, 0, at, source), {40, 2, 50}},
+               {scatter_add(x, 0, at, source), {71, 2, 83}},
+               {index(make({1, 2, 3, 4, 5, 6, 7, 8, 9}, {3, 3}), {at, at}), {9, 9, 1, 1, 9}}});
+  // Along each axis of three, of some of the rows, against a loop.
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t sizes[] = {2, 3, 4};
+    std::int64_t given[] = {2, 2, 3};
+    given[axis] = 5;
+    Doubles table(24), offered;
+    for (std::size_t i = 0; i < 24; ++i) table[i] = -static_cast<double>(i);
+    Doubles wanted = table;
+    std::vector<std::int64_t> places;
+    for (std::int64_t i = 0; i < given[0] * given[1] * given[2]; ++i) {
+      offered.push_back(static_cast<double>(i + 1));
+      places.push_back((i * i + 3 * i) % sizes[axis]);
+      std::int64_t to[] = {i / (given[1] * given[2]), i / given[2] % given[1], i % given[2]};
+      to[axis] = places.back();
+      wanted[static_cast<std::size_t>((to[0] * 3 + to[1]) * 4 + to[2])] = offered.back();
+    }
+    const Shape shape = {given[0], given[1], given[2]};
+    const Tensor computed = Tensor::from<std::int64_t>(places, shape, device()) * 1;
+    expect_near(scatter(make(table, {2, 3, 4}), axis, computed, make(offered, shape)), wanted);
+  }
+  EXPECT_EQ(scatter(x, 0, at.shrink({{0, 0}}), source.shrink({{0, 0}})).read<double>(),
+            (Doubles{1, 2, 3}));
   // Of several writes the last stays; NaN elsewhere does no harm.
   const Tensor twice = Tensor::from<int>({1, 1, 0}, {3}, device());
   expect_near(
