@@ -30,6 +30,7 @@ enum class Unary : std::uint8_t {
   Recip,
   Sigmoid,
   Erf,
+  Tanh,
   Square
 };
 enum class Binary : std::uint8_t { Add, Sub, Mul, Div, Max };

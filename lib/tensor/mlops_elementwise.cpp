@@ -51,8 +51,10 @@ LazyBufferPtr sigmoid(P x) {
 Tensor share(T x, T y) { return sub(like(x, 1), add(less(x, y), mul(equal(x, y), like(x, 0.5)))); }
 
 // A function on [low, high] as the sum of coefficients[i] * T_i of u, which runs from -1 to 1 with
-// x: its Chebyshev interpolation, cut where the terms no longer matter to a double.
-std::vector<double> chebyshev(double low, double high, long double (*f)(long double)) {
+// x: its Chebyshev interpolation, cut where the terms are less than `least`, which by default no
+// longer matters to a double.
+std::vector<double> chebyshev(double low, double high, long double (*f)(long double),
+                              double least = 2e-17) {
   constexpr int kPoints = 48;
   constexpr long double kPi = std::numbers::pi_v<long double>;
   std::vector<double> coefficients;
@@ -64,7 +66,7 @@ std::vector<double> chebyshev(double low, double high, long double (*f)(long dou
     }
     coefficients.push_back(static_cast<double>(sum * (j == 0 ? 1 : 2) / kPoints));
   }
-  while (coefficients.size() > 1 && std::abs(coefficients.back()) < 2e-17) coefficients.pop_back();
+  while (coefficients.size() > 1 && std::abs(coefficients.back()) < least) coefficients.pop_back();
   return coefficients;
 }
 
@@ -104,8 +106,50 @@ LazyBufferPtr erf(P x) {
       Op::Where, {is_near, small, LazyBuffer::e(Op::Where, {is_negative, neg(large), large})});
 }
 
+// The same as coefficients of the powers of x on [0, high], the highest last, of `terms` terms.
+std::vector<double> power_series(double high, long double (*f)(long double), std::size_t terms) {
+  std::vector<double> sum = chebyshev(0, high, f, 0);
+  sum.resize(terms);
+  std::vector<long double> powers(terms), now(terms), before(terms);  // of T_i, T_(i-1)
+  now[0] = 1;
+  for (std::size_t i = 0; i < terms; ++i) {
+    for (std::size_t k = 0; k < terms; ++k) powers[k] += sum[i] * now[k];
+    std::vector<long double> next(terms);  // 2 u T_i - T_(i-1), where u = 2 x / high - 1
+    const long double twice = i == 0 ? 1 : 2;
+    for (std::size_t k = 0; k < terms; ++k)
+      next[k] = twice * ((k == 0 ? 0 : now[k - 1] * 2 / high) - now[k]) - before[k];
+    before = std::exchange(now, std::move(next));
+  }
+  return {powers.begin(), powers.end()};
+}
+
+// x f(x^2) near 0, where f(s) = tanh(r)/r at r = sqrt(s): as exact as x. Elsewhere
+// 2 / (1 + exp(-2x)) - 1. Few steps, so that kernels may repeat it.
+LazyBufferPtr tanh(P x) {
+  if (itemsize(x->dtype()) < 4) return tanh(x->cast(DType::Float32))->cast(x->dtype());
+  const auto f = [](long double s) -> long double {
+    return std::tanh(std::sqrt(s)) / std::sqrt(s);
+  };
+  struct Near {
+    double end;  // of s
+    std::vector<double> powers;
+  };
+  static const Near wide{0.25, power_series(0.25, f, 11)},
+      narrow{0.125, power_series(0.125, f, 4)};
+  const Near& near = x->dtype() == DType::Float32 ? narrow : wide;
+  const LazyBufferPtr s = mul(x, x);
+  LazyBufferPtr small = like(x, near.powers.back());
+  for (std::size_t i = near.powers.size() - 1; i-- > 0;)
+    small = add(mul(small, s), like(x, near.powers[i]));
+  const LazyBufferPtr power = LazyBuffer::e(Op::Exp2, {mul(x, like(x, -2 / kLn2))});
+  const LazyBufferPtr share = LazyBuffer::e(Op::Recip, {add(power, like(x, 1))});
+  const LazyBufferPtr large = sub(mul(share, like(x, 2)), like(x, 1));
+  return LazyBuffer::e(Op::Where,
+                       {LazyBuffer::e(Op::CmpLt, {s, like(x, near.end)}), mul(small, x), large});
+}
+
 // clang-format off
-constexpr std::array<UnaryRule, 13> kUnary = {{
+constexpr std::array<UnaryRule, 14> kUnary = {{
     {Unary::Neg,     "neg",     [](P x) { return neg(x); },
      [](T g, T, T) { return neg(g); }},
     {Unary::Sin,     "sin",     [](P x) { return sine(x); },
@@ -133,6 +177,8 @@ constexpr std::array<UnaryRule, 13> kUnary = {{
      [](T g, T x, T) {
        return mul(mul(apply(Unary::Exp, neg(mul(x, x))), like(x, 2 / std::sqrt(std::numbers::pi))), g);
      }},
+    {Unary::Tanh,    "tanh",    [](P x) { return tanh(x); },
+     [](T g, T, T out) { return mul(mul(sub(like(out, 1), out), add(like(out, 1), out)), g); }},
     {Unary::Square,  "square",  [](P x) { return mul(x, x); },
      [](T g, T x, T) { return mul(mul(g, like(g, 2)), x); }},
 }};

@@ -268,9 +268,9 @@ class Tensor {
   Tensor reciprocal() const;
   Tensor relu() const;
   Tensor sigmoid() const;
-  Tensor tanh() const;
   Tensor tan() const;
-  // Within a few units in the last place, also near 0 (tanh is not).
+  // Within a few units in the last place, also near 0.
+  Tensor tanh() const;
   Tensor expm1() const;  // exp(x) - 1
   Tensor log1p() const;  // log(1 + x)
   Tensor sinh() const;

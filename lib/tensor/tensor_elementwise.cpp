@@ -132,10 +132,7 @@ Tensor Tensor::rsqrt() const { return unary(Unary::Rsqrt, *this); }
 Tensor Tensor::reciprocal() const { return unary(Unary::Recip, *this); }
 Tensor Tensor::relu() const { return mlops::apply(Unary::Relu, *this); }
 Tensor Tensor::sigmoid() const { return unary(Unary::Sigmoid, *this); }
-Tensor Tensor::tanh() const {
-  const OriginScope origin("tanh");
-  return (*this * 2.0).sigmoid() * 2.0 - 1.0;
-}
+Tensor Tensor::tanh() const { return unary(Unary::Tanh, *this); }
 Tensor Tensor::tan() const {
   const OriginScope origin("tan");
   return sin() / cos();

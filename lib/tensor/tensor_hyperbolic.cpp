@@ -1,6 +1,6 @@
-// exp(x) - 1, log(1 + x) and the hyperbolic functions, without the cancellation that their
-// definitions have near 0, and without their overflow. Each is one step, with a gradient of its
-// own.
+// exp(x) - 1, log(1 + x), the hyperbolic functions and what is made of these, without the
+// cancellation that their definitions have near 0, and without their overflow. Each is one step,
+// with a gradient of its own.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -59,6 +59,11 @@ Tensor atanh_of(const Tensor& x) {
   return signed_as(Tensor::where(a == 1, infinity, within), x);
 }
 
+// max(x, 0) + log(1 + exp(-|x|)).
+Tensor softplus_of(const Tensor& x) {
+  return Tensor::where(x < 0, Tensor::zeros_like(x), x) + log1p_of((-x.abs()).exp());
+}
+
 struct Curve {
   const char* name;
   Tensor (*value)(const Tensor& x);
@@ -100,6 +105,7 @@ constexpr Curve kAcosh = {"acosh", acosh_of,
                           [](const Tensor& x) { return ((x - 1) * (x + 1)).rsqrt(); }};
 constexpr Curve kAtanh = {"atanh", atanh_of,
                           [](const Tensor& x) { return ((1 - x) * (x + 1)).reciprocal(); }};
+constexpr Curve kSoftplus = {"softplus", softplus_of, [](const Tensor& x) { return x.sigmoid(); }};
 
 }  // namespace
 
@@ -110,6 +116,8 @@ Tensor Tensor::cosh() const { return on(kCosh, *this); }
 Tensor Tensor::asinh() const { return on(kAsinh, *this); }
 Tensor Tensor::acosh() const { return on(kAcosh, *this); }
 Tensor Tensor::atanh() const { return on(kAtanh, *this); }
+
+Tensor Tensor::softplus() const { return on(kSoftplus, *this); }
 
 Tensor Tensor::celu(double alpha) const {
   const OriginScope origin("celu");

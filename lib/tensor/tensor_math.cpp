@@ -145,7 +145,8 @@ Tensor Tensor::gelu(GeluForm form) const {
   const OriginScope origin("gelu");
   const Tensor x = mlops::real(*this);
   if (form == GeluForm::Erf) return x * 0.5 * ((x * std::sqrt(0.5)).erf() + 1.0);
-  return x * 0.5 * ((x * std::sqrt(2 / std::numbers::pi) * (x * x * 0.044715 + 1.0)).tanh() + 1.0);
+  // (tanh(u) + 1) / 2 = sigmoid(2u), which keeps its digits below 0, too.
+  return x * (x * (2 * std::sqrt(2 / std::numbers::pi)) * (x * x * 0.044715 + 1.0)).sigmoid();
 }
 
 Tensor Tensor::silu() const {
@@ -155,13 +156,6 @@ Tensor Tensor::silu() const {
 Tensor Tensor::mish() const {
   const OriginScope origin("mish");
   return mlops::real(*this) * softplus().tanh();
-}
-Tensor Tensor::softplus() const {
-  const OriginScope origin("softplus");
-  const Tensor x = mlops::real(*this);
-  // log(1 + exp(x)) = max(x, 0) + log(1 + exp(-|x|)), with a magnitude whose gradient is 1 or -1.
-  const Tensor magnitude = where(x < 0, -x, x);
-  return where(x < 0, zeros_like(x), x) + ((-magnitude).exp() + 1.0).log();
 }
 Tensor Tensor::log_sigmoid() const {
   const OriginScope origin("log_sigmoid");
@@ -175,7 +169,7 @@ Tensor Tensor::softsign() const {
 Tensor Tensor::elu(double alpha) const {
   const OriginScope origin("elu");
   const Tensor x = mlops::real(*this);
-  return where(x < 0, (minimum(x, 0).exp() - 1.0) * alpha, x);
+  return where(x < 0, minimum(x, 0).expm1() * alpha, x);
 }
 Tensor Tensor::selu() const {
   const OriginScope origin("selu");

@@ -1,5 +1,11 @@
-// expm1, log1p and the hyperbolic functions against the C library in long double.
+// expm1, log1p, the hyperbolic functions and what is made of them against the C library in long
+// double.
+#include <cmath>
+#include <functional>
 #include <limits>
+#include <random>
+#include <set>
+#include <string>
 
 #include "tensor_check.h"
 
@@ -12,7 +18,7 @@ TOUCHSTONE_ON_DEVICES(Hyperbolic);
 using Real = long double (*)(long double);
 struct CurveRow {
   const char* name;
-  Tensor (Tensor::*f)() const;
+  std::function<Tensor(const Tensor&)> f;
   Real wanted;
 };
 const CurveRow kCurves[] = {
@@ -23,6 +29,20 @@ const CurveRow kCurves[] = {
     {"asinh", &Tensor::asinh, [](long double x) { return std::asinh(x); }},
     {"acosh", &Tensor::acosh, [](long double x) { return std::acosh(x); }},
     {"atanh", &Tensor::atanh, [](long double x) { return std::atanh(x); }},
+    {"tanh", &Tensor::tanh, [](long double x) { return std::tanh(x); }},
+    {"softplus", &Tensor::softplus,
+     [](long double x) { return std::max(x, 0.0L) + std::log1p(std::exp(-std::abs(x))); }},
+    {"log_sigmoid", &Tensor::log_sigmoid,
+     [](long double x) { return std::min(x, 0.0L) - std::log1p(std::exp(-std::abs(x))); }},
+    {"elu", [](const Tensor& x) { return x.elu(); },
+     [](long double x) { return x < 0 ? std::expm1(x) : x; }},
+    {"celu", [](const Tensor& x) { return x.celu(); },
+     [](long double x) { return x < 0 ? std::expm1(x) : x; }},
+    {"selu", [](const Tensor& x) { return x.selu(); },
+     [](long double x) {
+       return 1.0507009873554804934L * (x < 0 ? 1.6732632423543772848L * std::expm1(x) : x);
+     }},
+    {"erf", [](const Tensor& x) { return x.erf(); }, [](long double x) { return std::erf(x); }},
 };
 
 template <class T>
@@ -49,7 +69,7 @@ void expect_close(const std::string& device, double units) {
   points.push_back(std::numeric_limits<T>::quiet_NaN());
   const Tensor x = Tensor::from<T>(points, {points.size()}, device);
   std::vector<Tensor> all;
-  for (const CurveRow& row : kCurves) all.push_back((x.*row.f)().contiguous());
+  for (const CurveRow& row : kCurves) all.push_back(row.f(x).contiguous());
   realize(all);
   for (std::size_t f = 0; f < std::size(kCurves); ++f) {
     const std::vector<T> got = all[f].template read<T>();
@@ -66,7 +86,9 @@ void expect_close(const std::string& device, double units) {
       } else {
         // exp and its like have an error that grows with the argument.
         const long double size = std::abs(static_cast<long double>(points[i]));
-        const long double growth = f == 0 || f == 2 || f == 3 ? std::min(size, 100.0L) : 0.0L;
+        static const std::set<std::string> kGrow = {"expm1", "sinh", "cosh", "softplus",
+                                                    "log_sigmoid"};
+        const long double growth = kGrow.contains(kCurves[f].name) ? std::min(size, 100.0L) : 0.0L;
         EXPECT_LE(std::abs((static_cast<long double>(got[i]) - exact) / exact),
                   (units + static_cast<double>(growth)) * std::numeric_limits<T>::epsilon())
             << got[i] << " for " << wanted;
@@ -80,10 +102,45 @@ TEST_P(Hyperbolic, IsNearTheLimitOfItsTypeEverywhere) {
   expect_close<float>(device(), 6);
 }
 
+// Of both signs, some of each power of two from the least number to 2: relative errors where the
+// result goes to 0 with x, or is a number that x does not change.
+template <class T>
+void expect_close_near_zero(const std::string& device, double units) {
+  std::mt19937_64 random(3);
+  std::uniform_real_distribution<double> mantissa(1, 2);
+  std::vector<T> points;
+  using Limits = std::numeric_limits<T>;
+  for (int power = Limits::min_exponent - Limits::digits; power <= 1; ++power)
+    for (int i = 0; i < 4; ++i) {
+      const T x = std::ldexp(static_cast<T>(mantissa(random)), power);
+      points.push_back(i % 2 == 0 ? x : -x);
+    }
+  const Tensor x = Tensor::from<T>(points, {points.size()}, device);
+  std::vector<Tensor> all;
+  for (const CurveRow& row : kCurves) all.push_back(row.f(x).contiguous());
+  realize(all);
+  for (std::size_t f = 0; f < std::size(kCurves); ++f) {
+    const std::vector<T> got = all[f].template read<T>();
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const long double exact = kCurves[f].wanted(points[i]);
+      if (std::isnan(exact)) continue;
+      const long double unit = std::max<long double>(
+          std::abs(exact) * Limits::epsilon(), static_cast<long double>(Limits::denorm_min()));
+      EXPECT_LE(std::abs(static_cast<long double>(got[i]) - exact), units * unit)
+          << kCurves[f].name << '(' << points[i] << ") is " << got[i];
+    }
+  }
+}
+
+TEST_P(Hyperbolic, IsAsExactNearZeroAsElsewhere) {
+  expect_close_near_zero<double>(device(), 6);
+  expect_close_near_zero<float>(device(), 6);
+}
+
 TEST_P(Hyperbolic, KeepsTheSignOfZeroAndComputesNarrowTypesInFloat32) {
   const Tensor zero = make({-0.0}, {1});
-  for (const auto f :
-       {&Tensor::sinh, &Tensor::asinh, &Tensor::atanh, &Tensor::expm1, &Tensor::log1p})
+  for (const auto f : {&Tensor::sinh, &Tensor::asinh, &Tensor::atanh, &Tensor::expm1,
+                       &Tensor::log1p, &Tensor::tanh, &Tensor::erf})
     EXPECT_TRUE(std::signbit((zero.*f)().item<double>()));
   const Tensor half = make({0.01}, {1}).half();
   EXPECT_EQ(half.sinh().dtype(), DType::Float16);
@@ -105,6 +162,11 @@ TEST(HyperbolicGradients, AreRightAtEdgesToo) {
   EXPECT_EQ(slope(&Tensor::log1p, 0), 1);
   EXPECT_EQ(slope(&Tensor::asinh, 0), 1);
   EXPECT_EQ(slope(&Tensor::atanh, 0), 1);
+  EXPECT_NEAR(slope(&Tensor::tanh, 0), 1, 1e-15);
+  EXPECT_EQ(slope(&Tensor::tanh, 400), 0);
+  EXPECT_EQ(slope(&Tensor::softplus, 0), 0.5);
+  EXPECT_EQ(slope(&Tensor::softplus, -1e3), 0);
+  EXPECT_EQ(slope(&Tensor::softplus, 1e3), 1);
   EXPECT_NEAR(slope(&Tensor::asinh, 1e200) * 1e200, 1, 1e-12);
   EXPECT_EQ(slope(&Tensor::acosh, 1), HUGE_VAL);
 }
