@@ -79,12 +79,12 @@ std::string safetensors_bytes(std::span<const NamedArray> arrays, const Metadata
 /// Of the header; empty where there is none. Throws as parse_safetensors, for the whole header.
 Metadata safetensors_metadata(std::string_view bytes, const std::string& where);
 
-/// What torch.save of PyTorch 1.6 and later writes of tensors, and of dictionaries and lists of
-/// them, whose keys and positions make names: {"model": {"weight": t}} has "model.weight"; a tensor
-/// alone has no name. Other values are left out. Throws ParseError that begins with `where`: no
-/// archive; a pickle that is cut, names or calls anything else than tensors need, or whose
-/// containers hold themselves; tensors outside their storage, with more elements than it, or with
-/// more than 16 times the bytes of all; types that are not ours.
+/// What torch.save writes of tensors, and of dictionaries and lists of them, whose keys and
+/// positions make names: {"model": {"weight": t}} has "model.weight"; a tensor alone has no name;
+/// an archive, or the stream of before PyTorch 1.6. Other values are left out. Throws ParseError
+/// that begins with `where`: neither of them; a pickle that is cut, names or calls anything else
+/// than tensors need, or whose containers hold themselves; tensors outside their storage, with more
+/// elements than it, or with more than 16 times the bytes of all; types that are not ours.
 std::vector<NamedArray> parse_torch(std::string_view bytes, const std::string& where);
 /// The same of a file, of any name. Throws SystemError, too.
 std::vector<NamedArray> read_torch_file(const std::filesystem::path& path);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -8,19 +7,35 @@
 #include "touchstone/base/visible.h"
 #include "touchstone/device/array_reader.h"
 #include "touchstone/device/torch_pickle.h"
+#include "touchstone/device/zip_archive.h"
 
 // A file of torch.save since PyTorch 1.6: a zip archive of data.pkl, a pickle that names tensors
-// and says how they lie in storages, and of the storages, data/0, data/1, ...
+// and says how they lie in storages, and of the storages, data/0, data/1, ... Before it was one
+// stream of pickles and storages.
 
 namespace touchstone {
 namespace {
 
 constexpr std::uint64_t kMostCopies = 16;  // bytes of all tensors by those of all storages
 
+// That few tensors do not make many bytes of those that are held.
+void require_few_copies(const std::vector<TorchTensor>& tensors, std::uint64_t held,
+                        const TorchFault& bad) {
+  constexpr std::uint64_t kEnough = std::uint64_t{1} << 62;
+  std::uint64_t wanted = 0;
+  for (const TorchTensor& tensor : tensors) {
+    std::uint64_t count = itemsize(tensor.storage.dtype);
+    for (const std::int64_t size : tensor.shape) count *= static_cast<std::uint64_t>(size);
+    wanted = std::min(kEnough, wanted + std::min(kEnough, count));
+  }
+  if (wanted / kMostCopies > held)
+    bad("its tensors have more than 16 times the bytes of its storages");
+}
+
 class TorchReader final : public ArrayFile::Reader {
  public:
   TorchReader(std::unique_ptr<ByteSource> bytes, const std::string& where)
-      : bytes_(std::move(bytes)), where_(where), archive_(*bytes_, where, ".pt") {
+      : bytes_(std::move(bytes)), archive_(*bytes_, where, ".pt") {
     const std::vector<std::string>& members = archive_.names();
     for (std::size_t i = 0; i < members.size(); ++i) places_[members[i]] = i;
     for (const std::string& member : members)
@@ -34,37 +49,17 @@ class TorchReader final : public ArrayFile::Reader {
         whole_of(*folder_ + "byteorder", 16) != "little")
       archive_.bad("its elements are big-endian");
     const std::string pickle = whole_of(*folder_ + "data.pkl", kMostDirectory);
-    tensors_ = torch_tensors(pickle, archive_);
+    tensors_ = torch_tensors(pickle, bad_);
     require_storages();
     for (const TorchTensor& tensor : tensors_) names.push_back(tensor.name);
   }
 
   HostArray read(std::size_t i, const Wanted& wanted) const override {
     const TorchTensor& x = tensors_[i];
-    const std::size_t each = itemsize(x.storage.dtype);
-    ArrayLayout at{x.name, x.storage.dtype, x.shape, 0};
-    const std::size_t count = wanted_of(at, wanted) / each;
-    HostArray made{at.dtype, std::move(at.shape), std::string(count * each, '\0')};
-    if (count == 0) return made;
+    if (x.storage.size == 0) return strided_elements(x, {}, wanted, bad_);
     const std::scoped_lock lock(mutex_);
     std::string own;
-    const std::string& storage = storage_of(x.storage, own);
-    std::vector<std::int64_t> index(x.shape.size(), 0);
-    std::int64_t from = x.offset;
-    for (std::size_t n = 0; n < count; ++n) {
-      std::memcpy(made.bytes.data() + n * each,
-                  storage.data() + static_cast<std::size_t>(from) * each, each);
-      for (std::size_t axis = index.size(); axis-- > 0;) {
-        from += x.strides[axis];
-        if (++index[axis] < x.shape[axis]) break;
-        from -= x.strides[axis] * x.shape[axis];
-        index[axis] = 0;
-      }
-    }
-    if (is_bool(made.dtype) &&
-        made.bytes.find_first_not_of(std::string_view("\0\1", 2)) != made.bytes.npos)
-      archive_.bad(fmt::format("a bool of '{}' is neither 0 nor 1", visible(names[i])));
-    return made;
+    return strided_elements(x, storage_of(x.storage, own), wanted, bad_);
   }
 
  private:
@@ -87,11 +82,10 @@ class TorchReader final : public ArrayFile::Reader {
     return shared->second;
   }
 
-  // That each storage is there, of the size that is said, and that few tensors do not make many
-  // bytes.
+  // That each storage is there, of the size that is said.
   void require_storages() {
     std::map<std::string, std::uint64_t> sizes;
-    std::uint64_t held = 0, wanted = 0;
+    std::uint64_t held = 0;
     for (const TorchTensor& tensor : tensors_) {
       const TorchStorage& storage = tensor.storage;
       const std::string member = *folder_ + "data/" + storage.key;
@@ -108,18 +102,13 @@ class TorchReader final : public ArrayFile::Reader {
           sizes[member] / each != static_cast<std::uint64_t>(storage.size))
         archive_.bad(fmt::format("'{}' has {} bytes, not {} elements of {}", visible(member),
                                  sizes[member], storage.size, name(storage.dtype)));
-      std::uint64_t count = each;
-      for (const std::int64_t size : tensor.shape) count *= static_cast<std::uint64_t>(size);
-      constexpr std::uint64_t kEnough = std::uint64_t{1} << 62;
-      wanted = std::min(kEnough, wanted + std::min(kEnough, count));
     }
-    if (wanted / kMostCopies > held)
-      archive_.bad("its tensors have more than 16 times the bytes of its storages");
+    require_few_copies(tensors_, held, bad_);
   }
 
   std::unique_ptr<ByteSource> bytes_;
-  std::string where_;
   mutable ZipArchive archive_;
+  TorchFault bad_ = [this](const std::string& why) { archive_.bad(why); };
   std::map<std::string, std::size_t> places_;
   std::optional<std::string> folder_;
   std::vector<TorchTensor> tensors_;
@@ -127,20 +116,73 @@ class TorchReader final : public ArrayFile::Reader {
   mutable std::map<std::string, std::string> shared_;  // storages by member, empty until read
 };
 
+// A file of torch.save before PyTorch 1.6: pickles, then the storages, each behind the number of
+// its elements.
+class TorchStreamReader final : public ArrayFile::Reader {
+ public:
+  TorchStreamReader(std::unique_ptr<ByteSource> bytes, const std::string& where)
+      : bytes_(std::move(bytes)), bad_([where](const std::string& why) {
+          throw ParseError(fmt::format("'{}' is not a usable .pt file: {}", where, why));
+        }) {
+    TorchStream stream = torch_stream(
+        bytes_->read(0, static_cast<std::size_t>(std::min(bytes_->size(), kMostDirectory))), bad_);
+    tensors_ = std::move(stream.tensors);
+    std::uint64_t at = stream.end, held = 0;
+    for (const TorchStorage& storage : stream.storages) {
+      const std::uint64_t each = itemsize(storage.dtype), left = bytes_->size() - at;
+      if (left < 8 || (left - 8) / each < static_cast<std::uint64_t>(storage.size))
+        bad_(fmt::format("it ends before storage '{}'", visible(storage.key)));
+      std::uint64_t count = 0;
+      const std::string said = bytes_->read(at, 8);
+      for (std::size_t i = 8; i-- > 0;) count = count << 8 | static_cast<unsigned char>(said[i]);
+      if (count != static_cast<std::uint64_t>(storage.size))
+        bad_(fmt::format("storage '{}' has {} elements, not {}", visible(storage.key), count,
+                         storage.size));
+      if (!places_.emplace(storage.key, at + 8).second)
+        bad_(fmt::format("it has two storages '{}'", visible(storage.key)));
+      at += 8 + count * each;
+      held += count * each;
+    }
+    if (at != bytes_->size()) bad_("it goes on behind its storages");
+    for (const TorchTensor& tensor : tensors_) {
+      if (!places_.contains(tensor.storage.key))
+        bad_(fmt::format("it lacks storage '{}'", visible(tensor.storage.key)));
+      names.push_back(tensor.name);
+    }
+    require_few_copies(tensors_, held, bad_);
+  }
+
+  HostArray read(std::size_t i, const Wanted& wanted) const override {
+    const TorchStorage& storage = tensors_[i].storage;
+    const std::size_t size = static_cast<std::size_t>(storage.size) * itemsize(storage.dtype);
+    return strided_elements(tensors_[i], bytes_->read(places_.at(storage.key), size), wanted, bad_);
+  }
+
+ private:
+  std::unique_ptr<ByteSource> bytes_;
+  TorchFault bad_;
+  std::vector<TorchTensor> tensors_;
+  std::map<std::string, std::uint64_t> places_;  // of storages, by key
+};
+
 }  // namespace
 
 std::unique_ptr<ArrayFile::Reader> torch_reader(std::unique_ptr<ByteSource> bytes,
                                                 const std::string& where) {
+  const std::string front =
+      bytes->read(0, static_cast<std::size_t>(std::min<std::uint64_t>(bytes->size(), 15)));
+  if (begins_torch_stream(front))
+    return std::make_unique<TorchStreamReader>(std::move(bytes), where);
   return std::make_unique<TorchReader>(std::move(bytes), where);
 }
 
 namespace {
 
 std::vector<NamedArray> all_tensors(std::unique_ptr<ByteSource> bytes, const std::string& where) {
-  const TorchReader reader(std::move(bytes), where);
+  const std::unique_ptr<ArrayFile::Reader> reader = torch_reader(std::move(bytes), where);
   std::vector<NamedArray> out;
-  for (std::size_t i = 0; i < reader.names.size(); ++i)
-    out.push_back({reader.names[i], reader.read(i, {})});
+  for (std::size_t i = 0; i < reader->names.size(); ++i)
+    out.push_back({reader->names[i], reader->read(i, {})});
   return out;
 }
 

@@ -1,6 +1,8 @@
 #include "touchstone/device/torch_pickle.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -56,7 +58,13 @@ constexpr std::string_view kDictionary = "collections.OrderedDict",
 
 class Unpickler {
  public:
-  Unpickler(std::string_view bytes, const ZipArchive& archive) : bytes_(bytes), archive_(archive) {}
+  /// `at`: where the pickle begins.
+  Unpickler(std::string_view bytes, const TorchFault& bad, std::size_t at = 0)
+      : bytes_(bytes), bad_(bad), at_(at) {}
+
+  std::size_t end() const { return at_; }
+  /// Storages that are named, by key.
+  const std::map<std::string, TorchStorage>& storages() const { return storages_; }
 
   const PickleValue& run() {
     while (true) {
@@ -70,7 +78,8 @@ class Unpickler {
 
  private:
   [[noreturn]] void bad(const std::string& why) const {
-    archive_.bad(fmt::format("its pickle, at byte {}: {}", at_, why));
+    bad_(fmt::format("its pickle, at byte {}: {}", at_, why));
+    std::abort();  // it throws
   }
 
   std::string_view take(std::size_t count) {
@@ -174,7 +183,9 @@ class Unpickler {
         return push(make(PickleKind::None));
       case 0x88:  // NEWTRUE
       case 0x89:  // NEWFALSE
-        return push(make(PickleKind::Truth));
+        push(make(PickleKind::Truth));
+        stack_.back()->whole = code == 0x88 ? 1 : 0;
+        return;
       case 'J':
         return push_whole(static_cast<std::int32_t>(static_cast<std::uint32_t>(number(4))));
       case 'K':
@@ -276,9 +287,12 @@ class Unpickler {
     return all;
   }
 
-  // ('storage', torch.FloatStorage, '0', 'cpu', 12)
+  // ('storage', torch.FloatStorage, '0', 'cpu', 12), and None before PyTorch 1.6.
   void push_storage(const PickleValue* id) {
-    if (id->kind != PickleKind::Tuple || id->values.size() != 5 ||
+    const std::size_t parts = id->kind == PickleKind::Tuple ? id->values.size() : 0;
+    if (parts == 6 && id->values[5]->kind != PickleKind::None)
+      bad("it names a storage that is a part of another; load it in PyTorch and save it again");
+    if ((parts != 5 && parts != 6) || id->values[0]->kind != PickleKind::Text ||
         id->values[0]->text != "storage" || id->values[1]->kind != PickleKind::Global ||
         id->values[2]->kind != PickleKind::Text)
       bad("it names something that is no storage");
@@ -286,6 +300,10 @@ class Unpickler {
     if (type == storage_types().end()) bad("a storage has no type of elements");
     PickleValue* const made = make(PickleKind::Storage);
     made->storage = TorchStorage{type->second, id->values[2]->text, whole(*id->values[4])};
+    const auto [known, fresh] = storages_.emplace(made->storage->key, *made->storage);
+    if (!fresh &&
+        (known->second.dtype != made->storage->dtype || known->second.size != made->storage->size))
+      bad(fmt::format("storage '{}' has two types or sizes", visible(made->storage->key)));
     push(made);
   }
 
@@ -325,8 +343,9 @@ class Unpickler {
   }
 
   std::string_view bytes_;
-  const ZipArchive& archive_;
-  std::size_t at_ = 0;
+  const TorchFault& bad_;
+  std::size_t at_;
+  std::map<std::string, TorchStorage> storages_;
   std::vector<std::unique_ptr<PickleValue>> made_;
   std::vector<PickleValue*> stack_;
   std::vector<std::size_t> marks_;
@@ -336,15 +355,14 @@ class Unpickler {
 // All tensors of a value, by the keys and positions that lead to them.
 class Flattened {
  public:
-  explicit Flattened(const ZipArchive& archive) : archive_(archive) {}
+  explicit Flattened(const TorchFault& bad) : bad_(bad) {}
   std::vector<TorchTensor> all;
 
   void add(const PickleValue& value, const std::string& name, int depth = 0) {
-    if (depth > kDeepest) archive_.bad("its containers hold themselves, or stand 65 deep or more");
-    if (++nodes_ > kMostNodes) archive_.bad("it has more than 1,000,000 values");
+    if (depth > kDeepest) bad_("its containers hold themselves, or stand 65 deep or more");
+    if (++nodes_ > kMostNodes) bad_("it has more than 1,000,000 values");
     if (value.kind == PickleKind::Strided) {
-      if (!seen_.insert(name).second)
-        archive_.bad(fmt::format("it has two tensors '{}'", visible(name)));
+      if (!seen_.insert(name).second) bad_(fmt::format("it has two tensors '{}'", visible(name)));
       all.push_back(*value.tensor);
       all.back().name = name;
     } else if (value.kind == PickleKind::Dict) {
@@ -363,21 +381,83 @@ class Flattened {
   std::string key_of(const PickleValue& key) const {
     if (key.kind == PickleKind::Text) return key.text;
     if (key.kind == PickleKind::Whole) return std::to_string(key.whole);
-    archive_.bad("a key of a dictionary is neither text nor a whole number");
+    bad_("a key of a dictionary is neither text nor a whole number");
+    return {};
   }
 
-  const ZipArchive& archive_;
+  const TorchFault& bad_;
   std::set<std::string> seen_;
   std::size_t nodes_ = 0;
 };
 
 }  // namespace
 
-std::vector<TorchTensor> torch_tensors(std::string_view pickle, const ZipArchive& archive) {
-  Unpickler unpickler(pickle, archive);
-  Flattened flat(archive);
+std::vector<TorchTensor> torch_tensors(std::string_view pickle, const TorchFault& bad) {
+  Unpickler unpickler(pickle, bad);
+  Flattened flat(bad);
   flat.add(unpickler.run(), "");
   return std::move(flat.all);
+}
+
+namespace {
+// pickle.dumps(0x1950a86a20f9469cfc6c, 2), which no other file begins with.
+constexpr std::string_view kStream("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15);
+constexpr std::int64_t kStreamVersion = 1001;
+}  // namespace
+
+bool begins_torch_stream(std::string_view front) { return front.starts_with(kStream); }
+
+TorchStream torch_stream(std::string_view front, const TorchFault& bad) {
+  TorchStream made;
+  Unpickler version(front, bad, kStream.size());
+  if (const PickleValue& v = version.run();
+      v.kind != PickleKind::Whole || v.whole != kStreamVersion)
+    bad("its version is not 1001");
+  Unpickler system(front, bad, version.end());
+  const PickleValue& facts = system.run();
+  bool little = false;
+  for (std::size_t i = 0; facts.kind == PickleKind::Dict && i + 1 < facts.values.size(); i += 2)
+    if (facts.values[i]->text == "little_endian") little = facts.values[i + 1]->whole == 1;
+  if (!little) bad("its elements are big-endian");
+  Unpickler tensors(front, bad, system.end());
+  Flattened flat(bad);
+  flat.add(tensors.run(), "");
+  made.tensors = std::move(flat.all);
+  Unpickler list(front, bad, tensors.end());
+  const PickleValue& keys = list.run();
+  if (keys.kind != PickleKind::List) bad("the keys of its storages are no list");
+  for (const PickleValue* const key : keys.values) {
+    const auto known = tensors.storages().find(key->text);
+    if (key->kind != PickleKind::Text || known == tensors.storages().end())
+      bad("it has a storage that no tensor named");
+    made.storages.push_back(known->second);
+  }
+  made.end = list.end();
+  return made;
+}
+
+HostArray strided_elements(const TorchTensor& x, std::string_view storage, const Wanted& wanted,
+                           const TorchFault& bad) {
+  const std::size_t each = itemsize(x.storage.dtype);
+  ArrayLayout at{x.name, x.storage.dtype, x.shape, 0};
+  const std::size_t count = wanted_of(at, wanted) / each;
+  HostArray made{at.dtype, std::move(at.shape), std::string(count * each, '\0')};
+  std::vector<std::int64_t> index(x.shape.size(), 0);
+  std::int64_t from = x.offset;
+  for (std::size_t n = 0; n < count; ++n) {
+    std::memcpy(made.bytes.data() + n * each,
+                storage.data() + static_cast<std::size_t>(from) * each, each);
+    for (std::size_t axis = index.size(); axis-- > 0;) {
+      from += x.strides[axis];
+      if (++index[axis] < x.shape[axis]) break;
+      from -= x.strides[axis] * x.shape[axis];
+      index[axis] = 0;
+    }
+  }
+  if (is_bool(made.dtype) &&
+      made.bytes.find_first_not_of(std::string_view("\0\1", 2)) != made.bytes.npos)
+    bad(fmt::format("a bool of '{}' is neither 0 nor 1", visible(x.name)));
+  return made;
 }
 
 }  // namespace touchstone

@@ -229,6 +229,87 @@ TEST(Torch, DamagedFilesAreRefusedOrReadWithinTheirBounds) {
   }
 }
 
+// A file of before PyTorch 1.6.
+const std::string kMagic("\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.", 15);
+std::string stream_of(const std::string& pickle, const std::string& keys, const std::string& data,
+                      const std::string& little = "\x88", int version = 1001) {
+  const std::string number =
+      std::string("M") + static_cast<char>(version) + static_cast<char>(version >> 8);
+  return kMagic + kBegin + number + kEnd + kBegin + "}(" + text("protocol_version") + number +
+         text("little_endian") + little + "u" + kEnd + kBegin + pickle + kEnd + kBegin + "](" +
+         keys + "e" + kEnd + data;
+}
+std::string counted(const std::string& bytes, int each) {
+  std::string out;
+  for (int i = 0; i < 8; ++i)
+    out += static_cast<char>(static_cast<std::int64_t>(bytes.size()) / each >> (8 * i));
+  return out + bytes;
+}
+std::string old_storage(const std::string& type, const std::string& key, const std::string& count,
+                        const std::string& view = "N") {
+  return tuple(text("storage") + "ctorch\n" + type + "\n" + text(key) + text("cpu") + count +
+               view) +
+         "Q";
+}
+
+TEST(Torch, StreamsOfBeforeTheArchiveAreReadAsStrictly) {
+  const std::string six = old_storage("FloatStorage", "7f", small(6)),
+                    two = old_storage("LongStorage", "9a", small(2));
+  const auto rows = [](const std::string& of) {
+    return tensor(of, small(0), small(2) + small(3), small(3) + small(1));
+  };
+  const std::string pickle = "}(" + text("a") + rows(six) + text("b") +
+                             tensor(two, small(1), "", "") + text("c") +
+                             tensor(six, small(4), small(2), small(1)) + "u";
+  const std::string both = text("9a") + text("7f"), longs(16, '\x5'),
+                    data = counted(longs, 8) + counted(floats(6), 4);
+  const std::string whole = stream_of(pickle, both, data);
+  const std::vector<NamedArray> all = parse_torch(whole, "here");
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].array.shape, (std::vector<std::int64_t>{2, 3}));
+  EXPECT_EQ(all[0].array.bytes, floats(6));
+  EXPECT_EQ(all[1].array.bytes, std::string(8, '\x5'));
+  EXPECT_EQ(floats_of(all[2].array), (std::vector<float>{4, 5}));
+  for (std::size_t i = 0; i < whole.size(); ++i)
+    EXPECT_NE(torch_error(whole.substr(0, i)), "no error") << i;
+
+  EXPECT_THAT(torch_error(whole + "x"), HasSubstr("goes on behind"));
+  EXPECT_THAT(torch_error(stream_of(pickle, both, data, "\x89")), HasSubstr("big-endian"));
+  EXPECT_THAT(torch_error(stream_of(pickle, both, data, "\x88", 1002)), HasSubstr("not 1001"));
+  EXPECT_THAT(torch_error(stream_of(pickle, text("7f"), counted(floats(6), 4))),
+              HasSubstr("lacks storage '9a'"));
+  EXPECT_THAT(torch_error(stream_of(pickle, both + text("z"), data)), HasSubstr("no tensor named"));
+  EXPECT_THAT(torch_error(stream_of(pickle, both + text("9a"), data + counted(longs, 8))),
+              HasSubstr("two storages '9a'"));
+  EXPECT_THAT(torch_error(stream_of(pickle, both, counted(longs, 4) + counted(floats(6), 4))),
+              HasSubstr("has 4 elements, not 2"));
+  EXPECT_THAT(torch_error(stream_of(rows(old_storage("FloatStorage", "7f", wide(INT64_MAX))),
+                                    text("7f"), counted(floats(6), 4))),
+              HasSubstr("ends before storage"));
+  EXPECT_THAT(torch_error(stream_of(rows(old_storage("FloatStorage", "7f", small(6),
+                                                     tuple(text("v") + small(0) + small(6)))),
+                                    text("7f"), counted(floats(6), 4))),
+              HasSubstr("a part of another; load it in PyTorch and save it again"));
+  EXPECT_THAT(torch_error(stream_of(
+                  "}(" + text("a") + rows(six) + text("b") +
+                      tensor(old_storage("LongStorage", "7f", small(6)), small(0), "", "") + "u",
+                  text("7f"), counted(floats(6), 4))),
+              HasSubstr("two types or sizes"));
+  EXPECT_THAT(torch_error(stream_of("cos\nsystem\n" + tuple(text("x")) + "R", "", "")),
+              HasSubstr("names 'os.system'"));
+  std::string many = "](";
+  for (int i = 0; i < 17; ++i) many += rows(six);
+  EXPECT_THAT(torch_error(stream_of(many + "e", text("7f"), counted(floats(6), 4))),
+              HasSubstr("16 times"));
+  std::mt19937 random(6);
+  for (int round = 0; round < 3000; ++round) {
+    std::string damaged = whole;
+    for (int flips = 1 + static_cast<int>(random() % 3); flips > 0; --flips)
+      damaged[15 + random() % (damaged.size() - 15)] = static_cast<char>(random());
+    (void)torch_error(damaged);
+  }
+}
+
 TEST(Torch, FilesAreReadByTheirEndingAndNotWritten) {
   const TemporaryDirectory folder;
   for (const char* name : {"a.pt", "a.pth"}) {
@@ -266,6 +347,9 @@ class Parameter:
 class Pickler(pickle.Pickler):
     def persistent_id(self, x):
         return ("storage", x.a[0], x.a[1], "cpu", x.a[2]) if isinstance(x, Storage) else None
+class StreamPickler(Pickler):
+    def persistent_id(self, x):
+        return Pickler.persistent_id(self, x) + (None,) if isinstance(x, Storage) else None
 s, l = Storage(FloatStorage, "0", 400), Storage(LongStorage, "1", 2)
 state = collections.OrderedDict(weight=Tensor(s, 0, (100, 3), (3, 1)), bias=Parameter(Tensor(s, 300, (100,), (1,))))
 state._metadata = collections.OrderedDict({"": {"version": 1}})
@@ -277,6 +361,11 @@ for protocol in (2, 3, 4, 5):
         z.writestr("archive/data.pkl", out.getvalue()); z.writestr("archive/byteorder", "little")
         z.writestr("archive/data/0", struct.pack("<400f", *range(400)))
         z.writestr("archive/data/1", struct.pack("<2q", 7, -9)); z.writestr("archive/version", "3\n")
+with open(sys.argv[1] + "6.pt", "wb") as f:  # as before PyTorch 1.6
+    pickle.dump(0x1950a86a20f9469cfc6c, f, protocol=2); pickle.dump(1001, f, protocol=2)
+    pickle.dump(dict(protocol_version=1001, little_endian=True, type_sizes=dict(short=2, int=4, long=4)), f, protocol=2)
+    StreamPickler(f, protocol=2).dump(whole); pickle.dump(["0", "1"], f, protocol=2)
+    f.write(struct.pack("<q400f", 400, *range(400)) + struct.pack("<q2q", 2, 7, -9))
 )";
 
 TEST(Torch, ReadsWhatPythonPickles) {
@@ -286,7 +375,7 @@ TEST(Torch, ReadsWhatPythonPickles) {
   write_file_atomically(folder.path() / "make.py", kScript);
   const std::string at = folder.path().string() + "/";
   ASSERT_EQ(std::system(("/usr/bin/python3 " + at + "make.py " + at + "p").c_str()), 0);
-  for (const int protocol : {2, 3, 4, 5}) {
+  for (const int protocol : {2, 3, 4, 5, 6}) {
     const auto all = read_array_file(at + fmt::format("p{}.pt", protocol));
     ASSERT_EQ(all.size(), 3U) << protocol;
     EXPECT_EQ(all[0].name, "model.weight");
