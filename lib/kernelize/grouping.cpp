@@ -9,7 +9,8 @@
 namespace touchstone::kernelize {
 namespace {
 
-constexpr int kMostShared = 64;  // ops that several kernels compute again
+constexpr int kMostShared = 64;      // ops that several kernels compute again
+constexpr int kMostInKernel = 2048;  // ops that one kernel computes: compilers take longer ones ill
 
 class Grouping {
  public:
@@ -28,6 +29,7 @@ class Grouping {
     if (!config_.kernelize.dont_group_reduces) group_reduces();
     if (config_.kernelize.fuse_conv_bw) join_double_reduces();
     store_long_and_shared();
+    cut_too_long();
     UOpSet out;
     for (const UOp& u : order_)
       if (memory_.has(u) && !taken_back_.has(u)) out.add(u);
@@ -284,6 +286,67 @@ class Grouping {
     }
     for (const UOp& u : order_)
       if (is_elementwise(u.op()) && !realized(u) && *home.find(u) == u && is_long(u)) realize(u);
+  }
+
+  bool computed_in_reader(const UOp& u) const {
+    return u.st() != nullptr && !u.dtype().is_none() && !realized(u) && !always_contiguous(u.op());
+  }
+
+  // Ops that one kernel computes for u, itself among them.
+  std::vector<UOp> together(const UOp& u) const {
+    std::vector<UOp> open{u}, ops;
+    UOpSet seen;
+    while (!open.empty()) {
+      const UOp at = std::move(open.back());
+      open.pop_back();
+      if ((at != u && !computed_in_reader(at)) || !seen.add(at)) continue;
+      if (is_elementwise(at.op()) || at.op() == Ops::ReduceAxis) ops.push_back(at);
+      for (const UOp& s : at.src()) open.push_back(s);
+    }
+    return ops;
+  }
+
+  // Gives memory to the work of kernels that would be too long: of what a kernel computes to that
+  // which needs the least of it, and of equal ones to that which takes the most ops with it. To
+  // none of a few ops: the pieces would be small.
+  void cut_too_long() {
+    UOpMap<int> bounds;  // at least what a kernel computes for a node
+    const auto bound = [&](const UOp& u) {
+      const int* known = computed_in_reader(u) ? bounds.find(u) : nullptr;
+      return known == nullptr ? 0 : *known;
+    };
+    for (const UOp& u : order_) {
+      int own = is_elementwise(u.op()) || u.op() == Ops::ReduceAxis ? 1 : 0;
+      const auto add_up = [&] {
+        int sum = own;
+        for (const UOp& s : u.src()) sum = std::min(sum + bound(s), kMostInKernel + 1);
+        return sum;
+      };
+      int all = add_up();
+      while (all > kMostInKernel) {
+        const std::vector<UOp> ops = together(u);  // what two sources share was counted twice
+        all = static_cast<int>(ops.size());
+        if (all > kMostInKernel) all = cut(u, ops, bound) ? add_up() : kMostInKernel;
+      }
+      bounds.set(u, all);
+    }
+  }
+
+  template <class Bound>
+  bool cut(const UOp& u, const std::vector<UOp>& ops, const Bound& bound) {
+    const auto key = [&](const UOp& n) {
+      const auto width = static_cast<std::int64_t>(itemsize(n.dtype().base));
+      return std::make_pair(most_elements(n.shape()) * width, -bound(n));
+    };
+    const UOp* best = nullptr;
+    for (const UOp& n : ops)
+      if (n != u && bound(n) > kMostInKernel / 4 && (best == nullptr || key(n) < key(*best)))
+        best = &n;
+    if (best == nullptr && ops.size() > 1) best = &ops.back();
+    if (best == nullptr || *best == u) return false;
+    realize(*best);
+    asked_.add(*best);
+    return true;
   }
 
   bool is_long(const UOp& u) const {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "lazy_device.h"
+#include "touchstone/device/config.h"
 #include "touchstone/lazy/fusion.h"
 #include "touchstone/ops/node_order.h"
 
@@ -81,6 +82,47 @@ TEST_F(LongWork, StandsBeforeAndBehindReduces) {
     wanted.push_back(std::max(-1.0F, total - 2500));
   }
   EXPECT_EQ(values(behind), wanted);
+}
+
+TEST_F(LongWork, ByRewritingIsCutAsWell) {
+  const Floats step{-1, 0, 2};
+  Floats wanted{1, 2, 3};
+  for (int i = 0; i < 20'000; ++i)
+    for (std::size_t k = 0; k < 3; ++k)
+      wanted[k] = i % 2 == 0 ? wanted[k] + step[k] : std::max(step[k], wanted[k]);
+  for (const Scheduler scheduler : {Scheduler::Kernelize, Scheduler::Ranges}) {
+    Config config(Config::kDefaultOpt);
+    config.scheduler = scheduler;
+    const ConfigScope scope(config);
+    const auto x = counting({3}), b = buffer(step, {3});
+    EXPECT_EQ(lengths({chain(x, b, kMostInKernel)}), (std::vector{kMostInKernel}));
+    EXPECT_EQ(lengths({chain(x, b, kMostInKernel + 1)}).size(), 2u);
+    const auto all = lengths({chain(x, b, 20'000)});
+    EXPECT_EQ(all.size(), 10u);
+    for (const int n : all) EXPECT_LE(n, kMostInKernel);
+    EXPECT_EQ(values(chain(x, b, 20'000)), wanted);
+    // Where the least is kept, round reduces, and of a tree of many terms.
+    const auto narrow = chain(counting({1, 4}), counting({1, 4}), 1500);
+    const auto large = counting({64, 4});
+    const std::vector<ScheduleItem> items =
+        plan({chain(add(narrow->expand({64, 4}), large), large, 1000)});
+    EXPECT_LE(items.size(), 2u);
+    const auto rows = counting({4, 6}), low = buffer(Floats(24, -1), {4, 6}),
+               c = buffer(Floats(4, -1), {4, 1});
+    const auto both = chain(sum(chain(rows, low, 5000), {1}), c, 5000);
+    for (const int n : lengths({both})) EXPECT_LE(n, kMostInKernel + 1);
+    std::vector<LazyBufferPtr> terms;
+    for (int i = 0; i < 3000; ++i) terms.push_back(mul(number(i, {2}), counting({2})));
+    while (terms.size() > 1) {
+      std::vector<LazyBufferPtr> next;
+      for (std::size_t i = 0; i + 1 < terms.size(); i += 2)
+        next.push_back(add(terms[i], terms[i + 1]));
+      if (terms.size() % 2 == 1) next.push_back(terms.back());
+      terms = std::move(next);
+    }
+    for (const int n : lengths({terms[0]})) EXPECT_LE(n, kMostInKernel);
+    EXPECT_EQ(values(terms[0]), (Floats{4498500, 8997000}));
+  }
 }
 
 TEST_F(LongWork, AreManyOperandsOfOneResult) {
