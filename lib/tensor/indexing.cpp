@@ -242,6 +242,31 @@ Tensor index(const Tensor& x, const std::vector<Index>& parts) {
       ShapeTracker::contiguous(shape).reshape(places));
 }
 
+void set_index(Tensor& x, const std::vector<Index>& parts, const Tensor& values) {
+  const OriginScope origin("set_index");
+  if ((x.requires_grad() || values.requires_grad()) && gradients_are_noted())
+    throw Error(
+        "set_index: a gradient is wanted of the tensor or of the values, whose history would be "
+        "lost; detach() them, set them in a NoGrad scope, or use scatter()");
+  if (values.dtype() != x.dtype())
+    throw DTypeError(fmt::format("set_index: the tensor is {}, the values are {}; cast them",
+                                 name(x.dtype()), name(values.dtype())));
+  // The numbers of the elements, chosen as the elements would be.
+  const std::int64_t count = x.elements();
+  const Tensor places = index(positions(x, count).reshape(x.shape()), parts);
+  if (broadcast_shape(values.shape(), places.shape()) != places.shape())
+    throw ShapeError(
+        fmt::format("set_index: values of shape {} do not fit the {} elements chosen of {}",
+                    str(values.shape()), str(places.shape()), str(x.shape())));
+  const Shape flat{places.elements()};
+  x.assign(scatter(x.detach().reshape({count}), 0, places.reshape(flat),
+                   values.detach().expand(places.shape()).reshape(flat))
+               .reshape(x.shape()));
+}
+void set_index(Tensor& x, const std::vector<Index>& parts, Number value) {
+  set_index(x, parts, Tensor(LazyBuffer::constant(value.as(x.dtype()), {}, x.device())));
+}
+
 Tensor take(const Tensor& x, const Tensor& at, int axis) {
   const OriginScope origin("take");
   check_positions("take", at);

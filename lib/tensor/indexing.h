@@ -41,6 +41,11 @@ class Index {
 /// computed at once, as it decides the shape.
 /// Throws ShapeError, DTypeError.
 Tensor index(const Tensor& x, const std::vector<Index>& parts);
+/// The elements of index(x, parts) become `values`, which broadcast to them, or a number; for all
+/// handles, as NumPy's x[parts...] = values and PyTorch's index_put_. Of several written to one
+/// element the last one stays. Throws what index and Tensor::set throw.
+void set_index(Tensor& x, const std::vector<Index>& parts, const Tensor& values);
+void set_index(Tensor& x, const std::vector<Index>& parts, Number value);
 
 /// Elements of one axis at positions: its place is taken by the axes of `at`. NumPy's take,
 /// PyTorch's index_select. Throws ShapeError for a position in a vector outside the axis.

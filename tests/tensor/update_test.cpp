@@ -2,6 +2,7 @@
 #include <random>
 
 #include "tensor_check.h"
+#include "touchstone/tensor/indexing.h"
 
 namespace touchstone {
 namespace {
@@ -103,6 +104,68 @@ TEST_P(Update, SetTakesNumbersBroadcastsAndSaysWhatDoesNotFit) {
   Tensor bits = make({-0.0, std::nan("")}, {2});
   bits.set({{.end = 0}}, 1);  // nothing
   EXPECT_TRUE(std::signbit(bits.read<double>()[0]));
+}
+
+// The elements that index() reads, one by one: 0, 1, ... in their places.
+TEST_P(Update, SetIndexWritesWhatIndexReads) {
+  const auto at = [&](const std::vector<std::int64_t>& places, const Shape& shape) {
+    return Tensor::from<std::int64_t>(places, shape, device());
+  };
+  const Tensor mask = Tensor::from<bool>({true, false, true, false, true, true}, {2, 3}, device());
+  const Tensor rows = Tensor::from<bool>({false, true}, {2}, device());
+  const std::vector<std::vector<Index>> ways = {
+      {},
+      {1},
+      {-1, 2},
+      {Slice{}, -2},
+      {kEllipsis, 0},
+      {kNewAxis, 1, Slice{.step = -1}},
+      {at({1, 0}, {2})},
+      {Slice{}, at({2, -3}, {2})},
+      {at({1, -2}, {2}), at({0, 2}, {2})},
+      {at({0, 1}, {2, 1}), at({2, 0}, {2})},
+      {at({1}, {1}) * 1, Slice{.begin = 1}, at({3, 0}, {2}) * 1},
+      {mask},
+      {rows},
+      {rows, kEllipsis, at({1, 3}, {2})},
+      {mask, Slice{.end = 2}},
+      {at({}, {0})},
+      {at({1}, {})}};
+  for (const std::vector<Index>& parts : ways) {
+    Tensor x = make(some(24), {2, 3, 4});
+    const Tensor same = x;
+    Doubles wanted = x.read<double>();
+    const Tensor numbers = Tensor::arange(0, 24, 1, {DType::Int64, device()}).reshape({2, 3, 4});
+    const Tensor places = index(numbers, parts);
+    const auto chosen = places.read<std::int64_t>();
+    for (std::size_t i = 0; i < chosen.size(); ++i)
+      wanted[static_cast<std::size_t>(chosen[i])] = 100 + static_cast<double>(i);
+    const auto count = static_cast<std::int64_t>(chosen.size());
+    set_index(
+        x, parts,
+        Tensor::arange(100, 100 + count, 1, {DType::Float64, device()}).reshape(places.shape()));
+    expect_near(same, wanted);
+    for (const std::int64_t place : chosen) wanted[static_cast<std::size_t>(place)] = -7;
+    set_index(x, parts, -7);
+    expect_near(same, wanted);
+  }
+  Tensor x = make(some(6), {2, 3});
+  set_index(x, {at({1, 0, 1}, {3}), at({2, 2, 2}, {3})}, make({1, 2, 3}, {3}));
+  EXPECT_EQ(x.read<double>()[5], 3);  // the last one
+  set_index(x, {x > 2}, make({0}, {1}));
+  EXPECT_EQ(x.read<double>()[5], 0);
+  EXPECT_THROW(set_index(x, {at({0, 1}, {2})}, make({1, 2}, {2})), ShapeError);
+  EXPECT_THROW(set_index(x, {0}, Tensor::from({1}).to(device())), DTypeError);
+  EXPECT_THROW(set_index(x, {2}, 1), ShapeError);
+  EXPECT_THROW(set_index(x, {at({0, 2}, {2})}, 1), ShapeError);
+  set_index(x, {at({0, 2}, {2}) * 1}, 1);
+  EXPECT_THROW(x.realize(), ShapeError);
+  x.assign(make(some(6), {2, 3}));
+  x.set_requires_grad();
+  EXPECT_THROW(set_index(x, {0}, 1), Error);
+  const NoGrad scope;
+  set_index(x, {0}, 1);
+  EXPECT_EQ(x.read<double>()[2], 1);
 }
 
 TEST(Scopes, NoGradAndTrainingNest) {
