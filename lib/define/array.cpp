@@ -128,6 +128,31 @@ std::int64_t Array::size(int axis) const {
   return node_->shape[static_cast<std::size_t>(axis_of(*this, axis))];
 }
 
+bool Array::is_input() const {
+  const ArrayNode* at = node_.get();
+  while (is_movement(at->op)) at = at->src[0].get();
+  return at->op == Op::Load;
+}
+
+Array Array::rows(const Array& index, bool checked) const {
+  if (!is_input() || rank() == 0)
+    throw ShapeError(fmt::format("rows: a table of shape {} that is {}; want an input with rows",
+                                 str(shape()), is_input() ? "an input" : "computed"));
+  if (!is_integer(index.dtype()))
+    throw DTypeError(fmt::format("rows: positions of {}; want integers", name(index.dtype())));
+  ArrayNode node;
+  node.op = Op::Gather;
+  node.dtype = dtype();
+  node.checked = checked;
+  node.numbered = index.shape();
+  Sizes places = index.shape();
+  places.insert(places.end(), shape().size() - 1, 1);
+  node.shape = index.shape();
+  node.shape.insert(node.shape.end(), shape().begin() + 1, shape().end());
+  node.src = {node_, index.cast(DType::Int64).reshape(places).expand(node.shape).node_};
+  return Array(finish(std::move(node)));
+}
+
 Array Array::make(Op op, Sizes shape, Pairs move, std::int64_t offset) const {
   ArrayNode node;
   node.op = op;

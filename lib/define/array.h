@@ -52,6 +52,11 @@ class Array {
 
   Array cast(DType to) const;
   Array bitcast(DType to) const;
+  /// An input, moved or not.
+  bool is_input() const;
+  /// Of an input (rows, X...): element (i..., x...) is that of (index[i...], x...), 0 where the
+  /// index is outside, or, where `checked`, an error. index: integers.
+  Array rows(const Array& index, bool checked) const;
   /// An elementwise operation of the table.
   static Array apply(Op op, std::vector<Array> operands);
   /// REDUCE_SUM or REDUCE_MAX over axes, which stay with size 1 where `keep`. Over no axes it is
@@ -110,6 +115,8 @@ struct ArrayNode {
   std::string number;       // CONST without a type: its text
   CastArg cast;             // CAST
   ReduceArg reduce;         // reduces; axes sorted
+  bool checked = false;     // GATHER, of the table and of the positions, which have its shape
+  Sizes numbered;           // the shape in which these were given
   int depth = 0;            // operations above each other
   int reduces = 0;          // and the reduces among them
 };

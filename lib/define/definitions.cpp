@@ -218,8 +218,12 @@ const Definition kNamed[] = {
      [](const Call& c) {
        return one_hot(c.array("index"), c.integer("classes"), c.dtype("dtype"));
      }},
-    {"reads", "gather(table, index)", "rows of a table, by a sum under masks",
-     [](const Call& c) { return gather(c.array("table"), c.array("index")); }},
+    {"reads", "gather(table, index, checked=0)",
+     "rows of a table; zeros, or an error, where there is none",
+     [](const Call& c) {
+       return gather(c.array("table"), c.array("index"),
+                     c.flag("checked") ? Outside::Error : Outside::Zero);
+     }},
 };
 
 std::string lower_name(Op op) {

@@ -82,9 +82,13 @@ Array arange(std::int64_t size, DType dtype = DType::Int32);
 Array tril(const Array& x, std::int64_t diagonal = 0);
 Array triu(const Array& x, std::int64_t diagonal = 0);
 Array one_hot(const Array& index, std::int64_t classes, DType dtype = DType::Float32);
-/// Rows of a table, each the sum of the table under a mask of one row; zeros where there is none.
-/// table: (rows, size), index: any shape of integers.
-Array gather(const Array& table, const Array& index);
+/// What a position outside a table gives.
+enum class Outside : std::uint8_t { Zero, Error };
+/// Rows of a table; zeros, or an error that names the position, where there is none. Those of an
+/// input, moved or not, are loads (GATHER); of a table that is computed each is the sum of it under
+/// a mask of one row, and has no error. table: (rows, size), index: any shape of integers. Throws
+/// ShapeError, DTypeError.
+Array gather(const Array& table, const Array& index, Outside outside = Outside::Zero);
 Array pad_with(const Array& x, const Pairs& before_after, const Array& value);
 Array concat(const Array& a, const Array& b, int axis);
 Array flip(const Array& x, const Axes& axes);

@@ -157,9 +157,13 @@ Array one_hot(const Array& index, std::int64_t classes, DType dtype) {
   return equal(index.reshape(shape), arange(classes).cast(index.dtype())).cast(dtype);
 }
 
-Array gather(const Array& table, const Array& index) {
+Array gather(const Array& table, const Array& index, Outside outside) {
+  require_integers(index, "gather");
   if (table.rank() != 2)
     throw ShapeError(fmt::format("gather: the table {} is not (rows, size)", str(table.shape())));
+  if (table.is_input()) return table.rows(index, outside == Outside::Error);
+  if (outside == Outside::Error)
+    throw ShapeError("gather: positions are checked in a table that is an input; store this one");
   Sizes shape = index.shape();
   shape.insert(shape.end(), {table.size(0), 1});
   const Array chosen = one_hot(index, table.size(0), DType::Bool).reshape(shape);

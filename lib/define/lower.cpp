@@ -90,6 +90,48 @@ Move with_axes(Move move, const Sizes& sizes) {
   return move;
 }
 
+// The shape that a movement gives to one of `shape`.
+Sizes shape_after(const Move& move, const Sizes& shape) {
+  const ShapeTracker after =
+      moved(ShapeTracker::contiguous(Shape(shape.begin(), shape.end())), move);
+  Sizes sizes;
+  for (const sint& s : after.shape()) sizes.push_back(s.as_int());
+  return sizes;
+}
+
+// The same movement of axes of these sizes behind one more, of `first`, which stays as it is.
+Move behind(Move move, std::int64_t first, const Sizes& sizes) {
+  std::int64_t all = 1;
+  for (const std::int64_t size : sizes) all = checked_mul(all, size);
+  std::pair<std::int64_t, std::int64_t> front(first, 0);
+  switch (move.op) {
+    case Op::Permute:
+      for (auto& [axis, none] : move.of) ++axis;
+      front = {0, 0};
+      break;
+    case Op::Pad:
+      front = {0, 0};
+      break;
+    case Op::Shrink:
+      front = {0, first};
+      break;
+    case Op::Stride:
+      front = {1, 0};
+      break;
+    case Op::AsStrided:
+      front = {first, all};
+      break;
+    TOUCHSTONE_CASES_COMPUTED:
+    case Op::Reshape:
+    case Op::Expand:
+    TOUCHSTONE_CASES_LOAD:
+    TOUCHSTONE_CASES_BUFFER:
+      break;
+  }
+  move.of.insert(move.of.begin(), front);
+  return move;
+}
+
 Pairs as_firsts(const Sizes& sizes) {
   Pairs out;
   for (const std::int64_t s : sizes) out.emplace_back(s, 0);
@@ -135,6 +177,8 @@ class Lowering {
       check_buffer(node);
     } else if (node.op == Op::Const) {
       made = constant(node.value, node.shape, moves, spare);
+    } else if (node.op == Op::Gather) {
+      made = lower_rows(node, moves, spare);
     } else if (is_reduce(node.op)) {
       made = lower_reduce(node, moves, spare);
     } else {
@@ -167,7 +211,38 @@ class Lowering {
   static bool is_leaf(const ArrayNode& node) {
     const ArrayNode* at = &node;
     while (is_movement(at->op)) at = at->src[0].get();
-    return at->op == Op::Load || at->op == Op::Const;
+    return at->op == Op::Load || at->op == Op::Const || at->op == Op::Gather;
+  }
+
+  LazyOpPtr lower_rows(const ArrayNode& node, const Moves& moves, std::size_t spare) {
+    Moves chain;
+    const ArrayNode* table = node.src[0].get();
+    for (; is_movement(table->op); table = table->src[0].get())
+      chain.insert(chain.begin(), {table->op, table->move, table->offset});
+    check_buffer(*table);
+    // The axes of the positions behind the first of the table, of size 1, then all of this node.
+    const std::size_t rank = node.numbered.size();
+    Sizes between = node.src[0]->shape, whole = node.shape;
+    between.insert(between.begin() + 1, rank, 1);
+    whole.insert(whole.begin(), between[0]);
+    chain.push_back({Op::Reshape, as_firsts(between)});
+    chain.push_back({Op::Expand, as_firsts(whole)});
+    Sizes now = node.shape;
+    for (const Move& m : moves) {
+      chain.push_back(behind(m, between[0], now));
+      now = shape_after(m, now);
+    }
+    const ShapeTracker st = leaf_view(table->shape, chain, spare);
+    std::optional<ShapeTracker> numbers;
+    if (node.checked) {
+      Sizes places = node.numbered;
+      places.insert(places.end(), node.shape.size() - rank, 1);
+      Moves all{{Op::Reshape, as_firsts(places)}, {Op::Expand, as_firsts(node.shape)}};
+      all.insert(all.end(), moves.begin(), moves.end());
+      numbers = leaf_view(node.numbered, all, spare);
+    }
+    return LazyOp::gather(table->buffer, table->dtype, st, lower(*node.src[1], moves, spare),
+                          std::move(numbers));
   }
 
   LazyOpPtr lower_reduce(const ArrayNode& node, const Moves& moves, std::size_t spare) {

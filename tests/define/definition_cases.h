@@ -274,6 +274,12 @@ inline std::vector<Case> window_cases() {
   };
 }
 
+// An element of a row of a table; 0 where there is no such row.
+inline Real row_of(const Values& table, std::int64_t rows, Real row, std::int64_t at) {
+  return row < 0 || row >= static_cast<Real>(rows) ? 0
+                                                   : table({static_cast<std::int64_t>(row), at});
+}
+
 inline std::vector<Case> read_cases() {
   return {
       {"reshape(x[4,6]:T, [3,-1])", read_at({3, 8},
@@ -396,9 +402,61 @@ inline std::vector<Case> read_cases() {
       {"gather(table[5,3]:T, index[2,4]:i32)",
        [](const auto& in) {
          return filled({2, 4, 3}, [&](const Index& at) {
-           const auto row = static_cast<std::int64_t>(in[1]({at[0], at[1]}));
-           return row < 0 || row >= 5 ? 0 : in[0]({row, at[2]});
+           return row_of(in[0], 5, in[1]({at[0], at[1]}), at[2]);
          });
+       }},
+      {"gather(table[5,3]:T * 2, index[4]:i8)",
+       [](const auto& in) {
+         return filled(
+             {4, 3}, [&](const Index& at) { return 2 * row_of(in[0], 5, in[1]({at[0]}), at[1]); });
+       }},
+      {"transpose(gather(transpose(flip(table[3,5]:T, axis=0)), index[2,4]:i64), 0, 2)",
+       [](const auto& in) {
+         return filled({3, 4, 2}, [&](const Index& at) {
+           const Real row = in[1]({at[2], at[1]});
+           return row < 0 || row >= 5 ? 0 : in[0]({2 - at[0], static_cast<std::int64_t>(row)});
+         });
+       }},
+      {"exp(pad(gather(table[5,3]:T, 4 - index[4]:i32), before=[1,0], after=[0,2]))",
+       [](const auto& in) {
+         return filled({5, 5}, [&](const Index& at) {
+           return at[0] < 1 || at[1] > 2
+                      ? 1
+                      : std::exp(row_of(in[0], 5, 4 - in[1]({at[0] - 1}), at[1]));
+         });
+       }},
+      {"as_strided(gather(table[5,3]:T, index[2]:i32), shape=[3,2], strides=[-2,1], offset=4)",
+       [](const auto& in) {
+         return filled({3, 2}, [&](const Index& at) {
+           const std::int64_t flat = 4 - 2 * at[0] + at[1];
+           return row_of(in[0], 5, in[1]({flat / 3}), flat % 3);
+         });
+       }},
+      {"sum(reshape(gather(slice(table[7,3]:T, begin=[1,0], end=[6,2]), index[3,2]:i16), [4,3]) "
+       "* x[4,3]:T, axis=0)",
+       [](const auto& in) {
+         return filled({3}, [&](const Index& at) {
+           Real s = 0;
+           for (std::int64_t i = 0; i < 4; ++i) {
+             const std::int64_t flat = i * 3 + at[0];
+             const Real row = in[1]({flat / 4, flat / 2 % 2});
+             s += row < 0 || row >= 5 ? 0 : row_of(in[0], 7, row + 1, flat % 2) * in[2]({i, at[0]});
+           }
+           return s;
+         });
+       }},
+      {"max(gather(table[1,3]:T, index[4,1]:i32), axis=-1)",
+       [](const auto& in) {
+         return filled({4, 1}, [&](const Index& at) {
+           Real most = row_of(in[0], 1, in[1](at), 0);
+           for (std::int64_t i = 1; i < 3; ++i)
+             most = std::max(most, row_of(in[0], 1, in[1](at), i));
+           return most;
+         });
+       }},
+      {"gather(table[0,3]:T, index[2]:i32)",
+       [](const auto&) {
+         return filled({2, 3}, [](const Index&) { return Real(0); });
        }},
   };
 }

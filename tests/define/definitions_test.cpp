@@ -11,6 +11,7 @@
 #include "definition_cases.h"
 #include "touchstone/define/text.h"
 #include "touchstone/interp/verdict.h"
+#include "touchstone/ops/index_fault.h"
 
 namespace touchstone::define {
 namespace {
@@ -156,6 +157,32 @@ TEST(Definitions, EachHasACaseHere) {
     const std::string call = std::string(d.name()) + "(";
     EXPECT_NE((" " + texts).find(call), std::string::npos) << d.signature;
   }
+}
+
+TEST(Definitions, RowsOfAnInputAreLoadsAndMayBeChecked) {
+  const auto gathers = [](const std::string& text) {
+    int count = 0;
+    for (const LazyOpPtr& node : toposort(parse(text).kernel()))
+      count += node->op() == Op::Gather ? 1 : 0;
+    return count;
+  };
+  EXPECT_EQ(gathers("gather(t[5,3], i[4]:i32)"), 1);
+  EXPECT_EQ(gathers("gather(exp(t[5,3]), i[4]:i32)"), 0);
+  const LazyOpPtr kernel = parse("transpose(gather(t[3,2], i[2,2]:i64, checked=1), 0, 1)").kernel();
+  const auto run = [&](const std::vector<std::int64_t>& at) {
+    return test::run<float>(kernel->src()[0], {test::buffer<float>({1, 2, 3, 4, 5, 6}),
+                                               test::buffer<std::int64_t>(at)});
+  };
+  EXPECT_EQ(run({2, 0, 1, 2}), (std::vector<float>{5, 6, 3, 4, 1, 2, 5, 6}));
+  try {
+    run({2, 3, -1, 0});
+    FAIL();
+  } catch (const IndexError& e) {
+    EXPECT_EQ(e.fault(), (IndexFault{1, 3, 3}));
+  }
+  EXPECT_THROW(parse("gather(exp(t[3,2]), i[2]:i64, checked=1)"), Error);
+  EXPECT_THROW(parse("gather(t[3,2], i[2], checked=1)"), Error);
+  EXPECT_THROW(parse("gather(t[3], i[2]:i64)"), Error);
 }
 
 TEST(Definitions, ABitcastKeepsTheBits) {
