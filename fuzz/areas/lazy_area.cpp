@@ -230,6 +230,8 @@ LazyBufferPtr build(const Program& program, const Mode& mode, std::span<const La
         now(place);
         v = place->assign(v);
       }
+    } else if (s.name == "gather") {
+      v = LazyBuffer::gather(arg(0), arg(1));
     } else if (s.name == "cast") {
       v = arg(0)->cast(parse_dtype(s.word));
     } else if (s.name == "bitcast") {
@@ -307,12 +309,19 @@ std::vector<LazyBufferPtr> inputs_of(const Program& program, std::size_t turn) {
   return inputs;
 }
 
+// Graphs of kernels have no such node: it is a kernel of its own behind the passes.
+bool gathers(const LazyOpPtr& kernel) {
+  const auto is_gather = [](const LazyOpPtr& node) { return node->op() == Op::Gather; };
+  return std::ranges::any_of(toposort(kernel), is_gather);
+}
+
 // Every pass and every kernel keeps the spec. Throws AstError where one does not.
 void keeps_spec(const LazyBufferPtr& out) {
   SpecRecorder verify;
   const RecorderScope scope(verify);
   for (const ScheduleItem& item : schedule(std::vector{out}))
-    if (item.kind == Op::Store) type_verify(kernel_graph(item.ast), SpecLevel::Kernel);
+    if (item.kind == Op::Store && !gathers(item.ast))
+      type_verify(kernel_graph(item.ast), SpecLevel::Kernel);
 }
 
 LazyBufferPtr at_the_end(const Program& program, const Config& config) {
@@ -390,7 +399,7 @@ class LazyArea final : public Area {
     const std::vector<ProgramType> types = program.types();
     for (const ProgramStep& s : program.steps)
       if (!s.leaf() && !is_movement(s.name) && s.name != "realize" && s.name != "contiguous" &&
-          s.name != "copy" && s.name != "assign" && !s.name.ends_with("cast"))
+          s.name != "copy" && s.name != "assign" && s.name != "gather" && !s.name.ends_with("cast"))
         (void)op_of(s.name);
     try {
       const bool splits = !sums_floats(program, types);

@@ -7,6 +7,7 @@
 #include "touchstone/fuzz/program.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/tensor/functional.h"
+#include "touchstone/tensor/indexing.h"
 #include "touchstone/tensor/tensor.h"
 
 namespace touchstone::fuzz {
@@ -61,6 +62,11 @@ Tensor evaluate(const Program& program, const std::vector<Tensor>& inputs, bool 
       values.push_back(apply_movement(x[0], s.movement, strided));
     } else if (s.name == "realize") {
       values.push_back(early ? x[0].realize() : x[0]);
+    } else if (s.name == "rows") {
+      std::vector<std::int64_t> at;
+      for (const int row : axes_of(s)) at.push_back(row);
+      const Shape shape{static_cast<std::int64_t>(at.size())};
+      values.push_back(take(x[0], Tensor::from(at, shape, kDevice) * std::int64_t{1}, 0));
     } else if (s.name == "softmax") {
       values.push_back(softmax(x[0], axes_of(s)[0]));
     } else if (s.name == "reduce_sum" || s.name == "mean" || s.name == "reduce_max") {

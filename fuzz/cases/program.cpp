@@ -82,7 +82,8 @@ int operands_of(std::string_view name) {
   for (const std::string_view one :
        {"cast", "bitcast", "contiguous", "realize", "copy", "mean", "softmax"})
     if (name == one) return 1;
-  if (name == "assign") return 2;
+  if (name == "assign" || name == "gather") return 2;
+  if (name == "rows") return 1;
   if (name == "select") return 3;
   const std::optional<Op> op = op_named(name);
   if (!op || *op == Op::MulAcc) return -1;
@@ -121,6 +122,22 @@ ProgramType type_of(const ProgramStep& s, const std::vector<ProgramType>& before
   if (s.name == "assign") {
     if (arg(1) != x) unfit(s, "a value of another shape or type than what it replaces");
     return x;
+  }
+  if (s.name == "gather") {
+    if (x.shape.empty() || Sizes(x.shape.begin() + 1, x.shape.end()) != arg(1).shape)
+      unfit(s, "takes a table, and positions of the shape of its rows");
+    if (arg(1).dtype != DType::Int64) unfit(s, "positions are int64");
+    return {arg(1).shape, x.dtype};
+  }
+  if (s.name == "rows") {
+    const Sizes at = numbers(s.word);
+    if (x.shape.empty()) unfit(s, "of a scalar");
+    for (const std::int64_t p : at)
+      if (p < -x.shape[0] || p >= x.shape[0]) unfit(s, fmt::format("row {}", p));
+    ProgramType r = x;
+    r.shape[0] = std::ssize(at);
+    count(r.shape);
+    return r;
   }
   if (s.name == "cast") return {x.shape, parse_dtype(s.word)};
   if (s.name == "bitcast") {
@@ -211,7 +228,8 @@ ProgramStep parse_step(std::string_view text, int index) {
   }
   if (std::ssize(s.of) != operands)
     throw ParseError(fmt::format("{} takes {} values", s.name, operands));
-  const bool worded = is_movement(s.name) || has_axes(s.name) || s.name.ends_with("cast");
+  const bool worded =
+      is_movement(s.name) || has_axes(s.name) || s.name == "rows" || s.name.ends_with("cast");
   if (words.size() - at != (worded ? 1U : 0U))
     throw ParseError(fmt::format("{}: {} words too many or too few", s.name,
                                  worded ? "its argument, or" : "its"));
@@ -327,11 +345,11 @@ std::vector<Dimension> program_dimensions(const ProgramKind& kind) {
   if (kind.gradients) {
     for (const std::string_view s : kSmoothUnary) ops.emplace_back(s);
     for (const std::string_view s : kSmoothBinary) ops.emplace_back(s);
-    for (const char* s : {"mean", "softmax", "matmul", "select"}) ops.emplace_back(s);
+    for (const char* s : {"mean", "softmax", "matmul", "select", "rows"}) ops.emplace_back(s);
   } else {
-    for (const char* s :
-         {"copy", "assign", "cast", "bitcast", "exp2", "log2", "sin",   "sqrt",  "recip", "neg",
-          "add",  "sub",    "mul",  "div",     "max",  "mod",  "cmplt", "cmpeq", "xor",   "where"})
+    for (const char* s : {"copy", "assign", "cast",  "bitcast", "exp2", "log2",  "sin",
+                          "sqrt", "recip",  "neg",   "add",     "sub",  "mul",   "div",
+                          "max",  "mod",    "cmplt", "cmpeq",   "xor",  "where", "gather"})
       ops.emplace_back(s);
   }
   std::vector<std::string> operand = ops;

@@ -36,6 +36,19 @@ HostArray moved_value(const HostArray& x, const ProgramStep& s) {
   return out;
 }
 
+// Element p of the first axis of a table at each position p; 0 where there is none.
+HostArray gathered_value(const HostArray& table, const HostArray& positions) {
+  HostArray out{table.dtype, positions.shape, {}};
+  const std::int64_t rows = table.shape[0], size = positions.size();
+  for (std::int64_t i = 0; i < size; ++i) {
+    std::int64_t at = 0;
+    std::memcpy(&at, positions.bytes.data() + static_cast<std::size_t>(i) * sizeof at, sizeof at);
+    out.bytes += at < 0 || at >= rows ? std::string(itemsize(table.dtype), '\0')
+                                      : element(table, at * size + i);
+  }
+  return out;
+}
+
 LazyOpPtr node_of(const ProgramStep& s, const std::vector<LazyOpPtr>& x) {
   if (s.name.ends_with("cast")) return LazyOp::cast(x[0], parse_dtype(s.word), s.name == "bitcast");
   const Op op = op_of(s.name);
@@ -85,6 +98,8 @@ std::string by_definition(const Program& program, Device& device) {
       values.push_back(leaf_value(s, types[i]));
     else if (is_movement(s.name))
       values.push_back(moved_value(*of[0], s));
+    else if (s.name == "gather")
+      values.push_back(gathered_value(*of[0], *of[1]));
     else if (s.name == "assign")
       values.push_back(HostArray(*of[1]));
     else if (s.name == "realize" || s.name == "contiguous" || s.name == "copy")

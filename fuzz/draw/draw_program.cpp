@@ -146,8 +146,8 @@ class ProgramDraw {
     static constexpr Make kAll[] = {
         &ProgramDraw::unary,     &ProgramDraw::binary, &ProgramDraw::movement, &ProgramDraw::reduce,
         &ProgramDraw::choice,    &ProgramDraw::settle, &ProgramDraw::special,  &ProgramDraw::meet,
-        &ProgramDraw::broadcast, &ProgramDraw::folded};
-    static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3, 1, 4, 5, 2, 6, 7, 8, 3, 9};
+        &ProgramDraw::broadcast, &ProgramDraw::folded, &ProgramDraw::gathered};
+    static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3, 1, 4, 5, 2, 6, 7, 8, 3, 9, 10};
     const std::size_t which = kWhich[chooser_.below(std::size(kWhich))];
     const bool out = (left_out_ >> (2 * which) & 3) == 3;
     (this->*kAll[out ? 0 : which])(x);
@@ -283,6 +283,34 @@ class ProgramDraw {
     const int y = chooser_.pick(fitting);
     const int wide = emit(fmt::format("expand %{} {}", x, words(type(y).shape)), type(y));
     chooser_.chance(1, 2) ? joined(wide, y) : joined(y, wide);
+  }
+
+  // A value as a table, or as the positions in one: inside, at its ends and outside.
+  void gathered(int x) {
+    const ProgramType t = type(x);
+    if (smooth_) {
+      if (t.shape.empty() || t.shape[0] == 0) return unary(x);
+      Sizes rows(static_cast<std::size_t>(chooser_.between(1, 3)));
+      for (std::int64_t& row : rows) row = chooser_.between(-t.shape[0], t.shape[0] - 1);
+      ProgramType chosen = t;
+      chosen.shape[0] = std::ssize(rows);
+      emit(fmt::format("rows %{} {}", x, words(rows)), chosen);
+      return;
+    }
+    if (!t.shape.empty() && chooser_.chance(1, 2)) {
+      const ProgramType row{Sizes(t.shape.begin() + 1, t.shape.end()), t.dtype};
+      const int at = operand({row.shape, DType::Int64});
+      emit(fmt::format("gather %{} %{}", x, at), row);
+      return;
+    }
+    int at = x;
+    if (t.dtype != DType::Int64)
+      at = emit(fmt::format("cast %{} int64", x), {t.shape, DType::Int64});
+    ProgramType table{t.shape, chooser_.pick(types_)};
+    table.shape.insert(table.shape.begin(), chooser_.between(0, 4));
+    if (product(table.shape) > 96) table.shape[0] = 1;
+    const int from = operand(table);
+    emit(fmt::format("gather %{} %{}", from, at), {t.shape, table.dtype});
   }
 
   void choice(int x) {

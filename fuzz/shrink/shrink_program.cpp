@@ -42,7 +42,7 @@ bool mend_program(Program& p) {
     std::vector<ProgramType> types;
     bool again = false;
     for (ProgramStep& s : p.steps) {
-      if (!s.leaf() && s.of.size() > 1 && s.name != "matmul") {
+      if (!s.leaf() && s.of.size() > 1 && s.name != "matmul" && s.name != "gather") {
         const auto shape_of = [&](int o) -> const Sizes& {
           return types[static_cast<std::size_t>(o)].shape;
         };
