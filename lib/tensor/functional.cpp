@@ -213,7 +213,8 @@ Tensor label_places(const Tensor& log_p, const Tensor& labels) {
 Tensor are_classes(const Tensor& labels, std::int64_t classes,
                    std::optional<std::int64_t> but = std::nullopt) {
   const bool constant = labels.lazy()->constant_value().has_value();
-  if ((constant || labels.node()->given) && labels.elements() > 0)
+  const bool sized = labels.shape().size() == 1 && labels.shape()[0].is_int();
+  if ((constant || labels.node()->given) && sized && labels.elements() > 0)
     with_storage(labels.dtype(), [&]<class T>(std::type_identity<T>) {
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
         const std::vector<T> seen = (constant ? labels.shrink({{0, 1}}) : labels).read<T>();

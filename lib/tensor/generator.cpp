@@ -112,8 +112,12 @@ Tensor Generator::randint(const Shape& shape, std::int64_t low, std::int64_t hig
   if (low >= high || range > std::uint64_t{1} << 32)
     throw Error(
         fmt::format("randint: [{}, {}) has no number or more than 2^32; change it", low, high));
-  if (!is_integer(options.dtype) ||
-      Scalar::from_int(options.dtype, low).to_double() != static_cast<double>(low) ||
+  if (!is_integer(options.dtype))
+    throw DTypeError(
+        fmt::format("randint: integers as {}; say {{DType::Int32, device}}, or cast "
+                    "the result",
+                    name(options.dtype)));
+  if (Scalar::from_int(options.dtype, low).to_double() != static_cast<double>(low) ||
       Scalar::from_int(options.dtype, high - 1).to_double() != static_cast<double>(high - 1))
     throw DTypeError(
         fmt::format("randint: {} does not hold the numbers of [{}, {}); take a wider integer",

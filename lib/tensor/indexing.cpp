@@ -70,9 +70,9 @@ Aligned aligned(const char* who, const Tensor& x, int axis, const Tensor& at) {
   const int normal = x.normal_axis(axis);
   bool fits = at.rank() == x.rank();
   Mask keep;
-  for (int i = 0; fits && i < x.rank(); ++i) {
-    const std::int64_t wanted = i == normal ? x.size(i) : at.size(i);
-    fits = wanted <= x.size(i);
+  for (std::size_t i = 0; fits && i < x.shape().size(); ++i) {
+    const sint &size = x.shape()[i], &wanted = static_cast<int>(i) == normal ? size : at.shape()[i];
+    fits = wanted == size || certainly_lt(wanted, size + 1);
     keep.emplace_back(0, wanted);
   }
   if (!fits)

@@ -118,13 +118,27 @@ const LazyBufferPtr& Tensor::lazy() const {
 const LazyBufferPtr& Tensor::values() const { return held().data; }
 bool Tensor::requires_grad() const { return held().requires_grad; }
 
+namespace {
+
+// Of what was asked for by name: sizes that are variables are known when a kernel runs.
+std::int64_t number(const sint& size, const Shape& shape) {
+  if (size.is_int()) return size.as_int();
+  const char* const by = OriginScope::current().name;
+  throw ShapeError(
+      fmt::format("{}a size of shape {} is the variable {}, where a number is needed; "
+                  "bind() it first",
+                  by == nullptr ? "" : fmt::format("{}: ", by), str(shape), size.str()));
+}
+
+}  // namespace
+
 std::int64_t Tensor::size(int axis) const {
-  return shape()[static_cast<std::size_t>(normal_axis(axis))].as_int();
+  return number(shape()[static_cast<std::size_t>(normal_axis(axis))], shape());
 }
 
 std::int64_t Tensor::elements() const {
   std::int64_t n = 1;
-  for (const sint& s : shape()) n = checked_mul(n, s.as_int());
+  for (const sint& s : shape()) n = checked_mul(n, number(s, shape()));
   return n;
 }
 

@@ -97,10 +97,13 @@ Tensor Tensor::argmin() const { return reshape({-1}).argmin(0); }
 Tensor Tensor::var(const std::vector<int>& axes, std::int64_t correction, KeepDim keep) const {
   const OriginScope origin("var");
   const Tensor x = is_float(dtype()) ? *this : cast(DType::Float32);
-  std::int64_t count = 1;
-  for (const int axis : axes) count = checked_mul(count, size(axis));
+  sint count = 1;
+  for (const int axis : normal_axes(axes)) count = count * shape()[static_cast<std::size_t>(axis)];
   const Tensor squares = (x - x.mean(axes, KeepDim::Yes)).square().sum(axes, keep);
-  return squares / static_cast<double>(std::max<std::int64_t>(count - correction, 0));
+  if (count.is_int())
+    return squares / static_cast<double>(std::max<std::int64_t>(count.as_int() - correction, 0));
+  const Tensor counted = full(shape(), 1, {DType::Int64, device()}).sum(axes, keep) - correction;
+  return squares / maximum(counted, std::int64_t{0}).cast(DType::Float64).cast(x.dtype());
 }
 Tensor Tensor::std(const std::vector<int>& axes, std::int64_t correction, KeepDim keep) const {
   const OriginScope origin("std");

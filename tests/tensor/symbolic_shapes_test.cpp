@@ -8,6 +8,7 @@
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/tensor/functional.h"
+#include "touchstone/tensor/indexing.h"
 #include "touchstone/tensor/networks.h"
 #include "touchstone/tensor/tensor_jit.h"
 
@@ -162,6 +163,67 @@ TEST_F(SymbolicShapes, TwoVariablesAtATime) {
     for (std::int64_t j = 0; j <= 7; ++j)
       EXPECT_EQ(sums.bind({{"n", i}, {"m", j}}).read<float>(),
                 (x.narrow(0, 0, i).narrow(1, 0, j).sum({1}) + 5).read<float>());
+}
+
+// Of the weights beside a variable axis, against the same with numbers.
+TEST_F(SymbolicShapes, GradientsGoThroughThem) {
+  for (const char* const device : {"CPU", "CLANG"}) {
+    const Tensor x = counting({9, 4}, device);
+    Tensor w = (counting({4, 4}, device) * 1.5).contiguous();
+    w.set_requires_grad();
+    const auto column = [](const Tensor& a) {
+      return (a.shrink({{0, a.shape()[0]}, {0, 1}}).squeeze(1) * 3).abs().long_();  // 0 to 2
+    };
+    const std::vector<std::pair<const char*, std::function<Tensor(const Tensor&)>>> functions = {
+        {"sum", [&](const Tensor& a) { return a.matmul(w).square().sum(); }},
+        {"mean", [&](const Tensor& a) { return a.matmul(w).square().mean(); }},
+        {"var", [&](const Tensor& a) { return a.matmul(w).var({0}).sum(); }},
+        {"std",
+         [&](const Tensor& a) {
+           return a.matmul(w).std({0, 1}, 0);
+         }},
+        {"max", [&](const Tensor& a) { return a.matmul(w).max({0}).sum(); }},
+        {"softmax", [&](const Tensor& a) { return softmax(a.matmul(w), 0).square().sum(); }},
+        {"attention",
+         [&](const Tensor& a) {
+           const Tensor q = a.matmul(w).unsqueeze(0);
+           return scaled_dot_product_attention(q, q, q, {.causal = true}).square().sum();
+         }},
+        {"cat",
+         [&](const Tensor& a) {
+           return Tensor::cat({a.matmul(w), w}).square().sum();
+         }},
+        {"flip and pad",
+         [&](const Tensor& a) {
+           return (a.matmul(w).flip({0}).pad({{1, 2}, {0, 0}}) + 1).square().sum();
+         }},
+        {"cross_entropy", [&](const Tensor& a) { return cross_entropy(a.matmul(w), column(a)); }},
+        {"take", [&](const Tensor& a) { return take(w, column(a), 0).square().sum(); }},
+        {"gather", [&](const Tensor& a) {
+           return gather(a.matmul(w), 1, column(a).unsqueeze(1)).square().sum();
+         }}};
+    for (const auto& [name, f] : functions) {
+      const Tensor open = gradients(f(x.shrink({{0, variable("n", 1, 9)}, {0, 4}})), {w})[0];
+      for (const std::int64_t n : {2, 5, 9}) {
+        const Tensor fixed = gradients(f(x.shrink({{0, n}, {0, 4}})), {w})[0];
+        const Floats got = open.bind({{"n", n}}).read<float>(), wanted = fixed.read<float>();
+        for (std::size_t i = 0; i < wanted.size(); ++i)
+          EXPECT_NEAR(got[i], wanted[i], 1e-5 * (1 + std::abs(wanted[i]))) << name << ' ' << n;
+      }
+    }
+  }
+}
+
+TEST_F(SymbolicShapes, WhatNeedsANumberSaysSo) {
+  const sint n = variable("n", 1, 6);
+  const Tensor x = counting({6, 2}).shrink({{0, n}, {0, 2}});
+  EXPECT_THAT(error_of([&] { x.cumsum(0); }),
+              HasSubstr("cumsum: a size of shape (2, n) is the variable n, where a number is "
+                        "needed; bind() it first"));
+  EXPECT_THAT(error_of([&] { (void)x.elements(); }), HasSubstr("is the variable n"));
+  EXPECT_THAT(
+      error_of([&] { scatter(Tensor::zeros({4}), 0, (x.sum({1}) * 0).long_(), x.sum({1})); }),
+      HasSubstr("want numbers, not variables"));
 }
 
 TEST_F(SymbolicShapes, WhatDoesNotFitIsNamed) {
