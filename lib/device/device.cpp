@@ -215,6 +215,12 @@ void copy(Buffer& target, const Buffer& source) {
     throw BufferError(
         fmt::format("cannot copy {} elements of {} into a buffer of {} elements of {}",
                     source.size(), name(source.dtype()), target.size(), name(target.dtype())));
+  // P2P: from one device's memory to the other's, where the host reaches both; else through its
+  // own.
+  if (source.device().host_memory())
+    return target.copy_in({static_cast<const std::byte*>(source.memory()), source.bytes()});
+  if (target.device().host_memory())
+    return source.copy_out({static_cast<std::byte*>(target.memory()), target.bytes()});
   std::vector<std::byte> through(source.bytes());
   source.copy_out(through);
   target.copy_in(through);

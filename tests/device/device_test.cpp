@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include <gmock/gmock.h>
 
 #include "../support/error_of.h"
@@ -40,6 +42,51 @@ TEST(Buffer, HoldsWhatWasWritten) {
   EXPECT_EQ(b.read<std::int32_t>(), (std::vector<std::int32_t>{0, 0, 0}));
   b.write<std::int32_t>(std::vector<std::int32_t>{1, -2, 3});
   EXPECT_EQ(b.at(1), Scalar::of(std::int32_t{-2}));
+}
+
+// Memory that the host does not reach, or says so; its copies are counted.
+class Counted final : public Allocator {
+ public:
+  explicit Counted(bool host) : host_(host) {}
+  void* allocate(std::size_t bytes) override { return ::operator new(bytes); }
+  void release(void* memory, std::size_t /*bytes*/) noexcept override { ::operator delete(memory); }
+  void copy_in(void* memory, std::span<const std::byte> source) override {
+    ++in;
+    std::memcpy(memory, source.data(), source.size());
+  }
+  void copy_out(std::span<std::byte> target, const void* memory) override {
+    ++out;
+    std::memcpy(target.data(), memory, target.size());
+  }
+  bool is_host_memory() const override { return host_; }
+  int in = 0, out = 0;
+
+ private:
+  bool host_;
+};
+class Place final : public Device {
+ public:
+  Place(const char* name, bool host) : Device(name, std::make_unique<Counted>(host)) {}
+  Counted& copies() const { return static_cast<Counted&>(allocator()); }
+
+ private:
+  RunnerPtr make_runner(const LazyOpPtr& /*kernel*/) override { return nullptr; }
+};
+
+TEST(Buffer, AreCopiedBetweenDevicesWithoutAThirdPlaceWhereOneIsTheHosts) {
+  for (const bool from_host : {true, false})
+    for (const bool to_host : {true, false}) {
+      Place from("FROM", from_host), to("TO", to_host);
+      Buffer source(from, DType::Int32, 3), target(to, DType::Int32, 3);
+      source.write<std::int32_t>(std::vector<std::int32_t>{4, -5, 6});
+      from.copies().in = from.copies().out = to.copies().in = to.copies().out = 0;
+      copy(target, source);
+      EXPECT_EQ(from.copies().in, 0);
+      EXPECT_EQ(to.copies().out, 0);
+      EXPECT_EQ(from.copies().out, from_host ? 0 : 1);
+      EXPECT_EQ(to.copies().in, !from_host && to_host ? 0 : 1);
+      EXPECT_EQ(target.read<std::int32_t>(), (std::vector<std::int32_t>{4, -5, 6}));
+    }
 }
 
 TEST(Buffer, MemoryIsCounted) {
