@@ -156,6 +156,8 @@ class Builder {
     if (const auto* b = std::get_if<MemBuffer>(&node.arg())) st = &b->st;
     if (const auto* c = std::get_if<ConstBuffer>(&node.arg())) st = &c->st;
     if (st != nullptr) still &= still_axes(st->views().back()) >> position_axes(node.op());
+    if (node.op() == Op::Gather && node.buffer().checked)
+      still &= still_axes(node.buffer().checked->views().back());
     return still_[&node] = still;
   }
   static AxisSet still_axes(const View& view) {

@@ -61,6 +61,8 @@ NodeMap<StillAxes> still_axes(const LazyOpPtr& root) {
     for (const LazyOpPtr& s : node->src()) still &= all[s.get()];
     if (const ShapeTracker* st = leaf_view(*node); st != nullptr && node->op() != Op::Store)
       still &= still_of(st->views().back()) >> position_axes(node->op());
+    if (node->op() == Op::Gather && node->buffer().checked)  // a fault has the least number of all
+      still &= still_of(node->buffer().checked->views().back());
     all.emplace(node, still);
   }
   return all;

@@ -196,6 +196,23 @@ TEST(CheckedGather, BelowReducesAndBesideOthers) {
   expect_answer(pick(3, pick(5, sum_of_two)), {counting(5), {1, 1}}, {{0, 12, 3}, {}});
 }
 
+TEST(CheckedGather, ANumberMayMoveWhereNothingElseDoes) {
+  // Two reduces that are the same along the output, whose numbers are not.
+  const ShapeTracker at = ShapeTracker().reshape({1, 1}).expand({4, 3});
+  const ShapeTracker numbers = ShapeTracker::contiguous({4, 3});
+  const LazyOpPtr row = LazyOp::gather(
+      1, DType::Int64, ShapeTracker::contiguous({5, 1, 3}).expand({5, 4, 3}), load(2, at), numbers);
+  const LazyOpPtr both = LazyOp::binary(Op::Add, LazyOp::reduce(Op::ReduceSum, row, {1}),
+                                        LazyOp::reduce(Op::ReduceMax, row, {1}));
+  expect_answer(both, {counting(15), {2}}, {{}, {69, 69, 69, 69}});
+  expect_answer(both, {counting(15), {5}}, {{0, 5, 5}, {}});
+  // Asked for in the last row alone.
+  const LazyOpPtr last =
+      LazyOp::gather(1, DType::Int64, ShapeTracker::contiguous({5, 1, 3}).expand({5, 4, 3}),
+                     load(2, at), ShapeTracker::contiguous({1, 3}).pad({{3, 0}, {0, 0}}));
+  expect_answer(LazyOp::reduce(Op::ReduceSum, last, {1}), {counting(15), {5}}, {{0, 5, 5}, {}});
+}
+
 TEST(CheckedGather, OfTablesAndPositionsWithoutElements) {
   expect_answer(rows_of(0, 2, 3), {{}, {0, 0}}, {{0, 0, 0}, {}});
   expect_answer(rows_of(3, 0, 3), {counting(9), {}}, {{}, {}});
