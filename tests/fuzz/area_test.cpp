@@ -378,6 +378,71 @@ TEST(LazyArea, BitsOfANanAreNotCompared) {
             Ending::Skipped);
 }
 
+// Reads outside of what is checked as if nobody had asked.
+class Unchecked final : public Device {
+ public:
+  Unchecked() : Device("UNCHECKED", std::make_unique<HostAllocator>()) {}
+
+ private:
+  RunnerPtr make_runner(const LazyOpPtr& kernel) override {
+    return reference_->runner(
+        rebuild(kernel, [](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+          OpArg arg = node->arg();
+          if (auto* b = std::get_if<MemBuffer>(&arg)) b->checked.reset();
+          return LazyOp::make(node->op(), src, std::move(arg));
+        }));
+  }
+  std::unique_ptr<Device> reference_ = make_interpreted_device();
+};
+
+TEST(KernelArea, CheckedPositionsAreFaultsOfBoth) {
+  const std::unique_ptr<Area> right = make_kernels();
+  KernelBackends backends;
+  backends.candidate = make_device_backend(std::make_unique<Unchecked>());
+  const std::unique_ptr<Area> wrong = make_kernel_area(std::move(backends));
+  int checked = 0, missed = 0;
+  for (std::uint64_t i = 0; i < 3000; ++i) {
+    RandomChooser chooser(17, i);
+    const std::string text = right->draw(chooser);
+    if (text.find("\"checked\"") == text.npos) continue;
+    ++checked;
+    EXPECT_NE(right->check(text, Effort::Sampled).ending, Ending::Fail) << text;
+    const Checked answer = wrong->check(text, Effort::Sampled);
+    if (answer.ending == Ending::Fail) {
+      EXPECT_EQ(answer.failure.relation, "checked");
+    }
+    missed += answer.ending == Ending::Fail ? 1 : 0;
+  }
+  EXPECT_GT(checked, 40);
+  EXPECT_GT(missed, 10);
+}
+
+TEST(Programs, ReadRowsOfTables) {
+  std::map<std::string, int> found;
+  for (std::uint64_t i = 0; i < 400; ++i)
+    for (const bool gradients : {false, true}) {
+      RandomChooser chooser(5, i);
+      const std::string text = draw_program(chooser, {.gradients = gradients});
+      for (const char* what : {"gather %", "rows %"})
+        found[what] += text.find(what) != text.npos ? 1 : 0;
+    }
+  for (const auto& [what, count] : found) EXPECT_GT(count, 30) << what;
+  const auto bytes = [](const std::string& text) {
+    static const std::unique_ptr<Device> device = make_interpreted_device();
+    std::vector<int> out;
+    for (const char c : by_definition(Program::parse(text), *device)) out.push_back(c);
+    return out;
+  };
+  EXPECT_EQ(bytes("int8 3,4: 1 2 3 4 5 6 7 8 9 10 11 12; int64 4: 2 0 -1 3; gather %0 %1"),
+            (std::vector{9, 2, 0, 0}));
+  EXPECT_EQ(bytes("int8 0,2: 1; int64 2: 0 1; gather %0 %1"), (std::vector{0, 0}));
+  EXPECT_EQ(bytes("int8 1: 7; int64 (): 0; gather %0 %1"), (std::vector{7}));
+  for (const char* wrong : {"int8 3: 1; int32 (): 0; gather %0 %1", "int8 3: 1; gather %0 %0",
+                            "int8 (): 1; int64 (): 0; gather %0 %1", "float64 2: 1; rows %0 2",
+                            "float64 2: 1; rows %0 0,-3", "float64 (): 1; rows %0 0"})
+    EXPECT_THROW(Program::parse(wrong), ParseError) << wrong;
+}
+
 TEST(ViewCases, AreMovedAsDefined) {
   const auto cells = [](const std::string& text) {
     const ViewCase c = ViewCase::parse(text);
