@@ -69,3 +69,15 @@ if(TARGET touchstone)
   file(GLOB adapters fuzz/backends/*.py fuzz/backends/*.cpp)
   install(FILES ${adapters} DESTINATION "${CMAKE_INSTALL_DATADIR}/touchstone/backends" COMPONENT cli)
 endif()
+
+if(TARGET touchstone_python)
+  if(SKBUILD)  # a wheel, whose root is the place of packages
+    set(TOUCHSTONE_PYTHON_FOLDER .)
+  else()
+    set(TOUCHSTONE_PYTHON_FOLDER lib/python3/dist-packages CACHE STRING "Where Python finds packages, below the prefix")
+    require_built(python touchstone_python)
+  endif()
+  install(TARGETS touchstone_python LIBRARY DESTINATION "${TOUCHSTONE_PYTHON_FOLDER}/touchstone" COMPONENT python)
+  install(DIRECTORY python/touchstone DESTINATION "${TOUCHSTONE_PYTHON_FOLDER}" COMPONENT python
+          FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
+endif()

@@ -1,0 +1,237 @@
+#include "arrays.h"
+#include "kernel.h"
+#include "touchstone/base/suggest.h"
+#include "touchstone/define/definitions.h"
+
+// Formulas for kernels: touchstone::define.
+
+namespace touchstone::python {
+
+using define::Array;
+using define::Definition;
+using define::Given;
+
+namespace {
+
+/// What stands on either side of an operator: an array or a number.
+std::optional<Array> array_of(py::handle value) {
+  if (py::isinstance<Array>(value)) return value.cast<Array>();
+  if (PyBool_Check(value.ptr()) != 0) return Array::number(value.ptr() == Py_True ? "1" : "0");
+  if (PyFloat_Check(value.ptr()) != 0 || PyLong_Check(value.ptr()) != 0)
+    return Array::number(py::repr(value).cast<std::string>());
+  if (PyIndex_Check(value.ptr()) != 0 || py::hasattr(value, "__float__")) {
+    PyObject* const number =
+        PyIndex_Check(value.ptr()) != 0 ? PyNumber_Index(value.ptr()) : PyNumber_Float(value.ptr());
+    if (number == nullptr) {
+      PyErr_Clear();
+      return std::nullopt;
+    }
+    return Array::number(py::repr(py::reinterpret_steal<py::object>(number)).cast<std::string>());
+  }
+  return std::nullopt;
+}
+
+template <class Make>
+void binary(py::class_<Array>& c, const char* name, const char* reversed, Make make) {
+  const auto operand = [](const py::object& o) {
+    std::optional<Array> a = array_of(o);
+    return a;
+  };
+  c.def(name, [=](const Array& a, const py::object& o) -> py::object {
+    const auto b = operand(o);
+    if (!b) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+    return py::cast(make(a, *b));
+  });
+  if (reversed != nullptr)
+    c.def(reversed, [=](const Array& a, const py::object& o) -> py::object {
+      const auto b = operand(o);
+      if (!b) return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+      return py::cast(make(*b, a));
+    });
+}
+
+Given given_of(const Definition& of, const define::Parameter& p, py::handle value) {
+  const auto wrong = [&](const char* wanted) {
+    throw py::type_error(
+        fmt::format("{}: {} is a {}, wanted is {}", of.name(), p.name,
+                    py::str(py::type::of(value).attr("__name__")).cast<std::string>(), wanted));
+  };
+  if (const auto array = array_of(value)) return *array;
+  if (p.is_array) wrong("an array or a number");
+  if (py::isinstance<py::str>(value)) return define::Word{value.cast<std::string>()};
+  if (!py::isinstance<py::list>(value) && !py::isinstance<py::tuple>(value))
+    wrong("a number, a name, or a list of whole numbers");
+  define::Sizes sizes;
+  for (const py::handle entry : py::reinterpret_borrow<py::sequence>(value)) {
+    if (PyIndex_Check(entry.ptr()) == 0) wrong("a list of whole numbers");
+    const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(entry.ptr()));
+    if (!number) throw py::error_already_set();
+    sizes.push_back(number.cast<std::int64_t>());
+  }
+  return sizes;
+}
+
+// As in a text: arguments by place or by name.
+Array called(const Definition& of, const py::args& args, const py::kwargs& named) {
+  const std::vector<define::Parameter> wanted = parameters(of);
+  if (args.size() > wanted.size())
+    throw py::type_error(fmt::format("one argument too many for {}", of.signature));
+  std::map<std::string, Given, std::less<>> given;
+  for (std::size_t i = 0; i < args.size(); ++i)
+    if (!args[i].is_none()) given.emplace(wanted[i].name, given_of(of, wanted[i], args[i]));
+  std::vector<std::string_view> known;
+  for (const define::Parameter& p : wanted) known.push_back(p.name);
+  for (const auto& [key, value] : named) {
+    const auto name = key.cast<std::string>();
+    const auto p = std::ranges::find_if(wanted, [&](const auto& w) { return w.name == name; });
+    if (p == wanted.end())
+      throw py::type_error(
+          fmt::format("{} takes no '{}'{}", of.signature, name, did_you_mean(name, known)));
+    if (value.is_none()) continue;
+    if (!given.emplace(name, given_of(of, *p, value)).second)
+      throw py::type_error(fmt::format("{}: {} is given twice", of.name(), name));
+  }
+  for (const define::Parameter& p : wanted) {
+    if (given.contains(p.name)) continue;
+    if (p.required) throw py::type_error(fmt::format("{}: {} is missing", of.signature, p.name));
+    if (p.fallback.empty()) continue;
+    const char first = p.fallback[0];
+    if (first == '-' || (first >= '0' && first <= '9'))
+      given.emplace(p.name, Array::number(p.fallback));
+    else
+      given.emplace(p.name, define::Word{p.fallback});
+  }
+  const Released released;
+  return of.make(define::Call(std::move(given)));
+}
+
+Array reduced(Op op, const Array& x, const std::optional<std::vector<int>>& axes, bool keep,
+              const std::optional<std::string>& accumulator) {
+  std::vector<int> normal;
+  if (axes)
+    for (const int axis : *axes) normal.push_back(define::axis_of(x, axis));
+  return x.reduce(op, axes ? normal : define::all_axes(x), keep,
+                  accumulator ? std::optional(parse_dtype(*accumulator)) : std::nullopt);
+}
+
+}  // namespace
+
+void bind_builder(py::module_& m) {
+  py::class_<Array> array(m, "Array",
+                          "A formula for a kernel, immutable; nothing is computed. Operands of "
+                          "other shapes are broadcast as in NumPy, of other types promoted; a "
+                          "number takes the type of what it meets.");
+  binary(array, "__add__", "__radd__", [](const Array& a, const Array& b) { return a + b; });
+  binary(array, "__sub__", "__rsub__", [](const Array& a, const Array& b) { return a - b; });
+  binary(array, "__mul__", "__rmul__", [](const Array& a, const Array& b) { return a * b; });
+  binary(array, "__truediv__", "__rtruediv__",
+         [](const Array& a, const Array& b) { return a / b; });
+  binary(array, "__mod__", "__rmod__", [](const Array& a, const Array& b) {
+    return Array::apply(Op::Mod, {a, b});
+  });
+  binary(array, "__matmul__", nullptr,
+         [](const Array& a, const Array& b) { return define::matmul(a, b); });
+  binary(array, "__lt__", nullptr,
+         [](const Array& a, const Array& b) { return define::less(a, b); });
+  binary(array, "__gt__", nullptr,
+         [](const Array& a, const Array& b) { return define::less(b, a); });
+  array.def("__neg__", [](const Array& a) { return -a; })
+      .def_property_readonly("shape", [](const Array& a) { return py::tuple(py::cast(a.shape())); })
+      .def_property_readonly("dtype", [](const Array& a) { return std::string(name(a.dtype())); })
+      .def("reshape", &Array::reshape, py::arg("shape"), "One size may be -1: what is left.")
+      .def("permute", &Array::permute, py::arg("order"), "New axis i is old axis order[i].")
+      .def("expand", &Array::expand, py::arg("shape"), "Axes of size 1 grow.")
+      .def("pad", &Array::pad, py::arg("before_after"), "With zeros, a pair an axis.")
+      .def("shrink", &Array::shrink, py::arg("begin_end"), "[begin, end) of each axis.")
+      .def("stride", &Array::stride, py::arg("steps"), "Every |n|-th element of each axis.")
+      .def(
+          "cast", [](const Array& a, const std::string& to) { return a.cast(parse_dtype(to)); },
+          py::arg("to"), "Converted to a type.")
+      .def(
+          "bitcast",
+          [](const Array& a, const std::string& to) { return a.bitcast(parse_dtype(to)); },
+          py::arg("to"), "The same bits as a type of that size.")
+      .def("__repr__", [](const Array& a) {
+        return fmt::format("<Array {}{}>", name(a.dtype()), define::str(a.shape()));
+      });
+  m.def(
+      "load",
+      [](int buffer, const define::Sizes& shape, const std::string& dtype) {
+        return Array::input(buffer, shape, parse_dtype(dtype));
+      },
+      py::arg("buffer"), py::arg("shape"), py::arg("dtype") = "float32",
+      "Buffer `buffer` >= 1 of a kernel, in row-major order.");
+  m.def(
+      "const",
+      [](const py::object& value, const std::string& dtype, const define::Sizes& shape) {
+        return Array::constant(
+            Scalar::parse(parse_dtype(dtype), py::str(value).cast<std::string>()), shape);
+      },
+      py::arg("value"), py::arg("dtype"), py::arg("shape") = define::Sizes(),
+      "One value of a type.");
+  m.def(
+      "store",
+      [](const Array& value) {
+        const Released r;
+        return kernel_file(define::kernel(value));
+      },
+      py::arg("value"), "The kernel that stores a formula.");
+  m.def(
+      "reduce_sum",
+      [](const Array& x, const std::optional<std::vector<int>>& axes, bool keep,
+         const std::optional<std::string>& accumulator) {
+        return reduced(Op::ReduceSum, x, axes, keep, accumulator);
+      },
+      py::arg("x"), py::arg("axes") = py::none(), py::arg("keep") = false,
+      py::arg("accumulator") = py::none(), "The sum over axes, all where there are none.");
+  m.def(
+      "reduce_max",
+      [](const Array& x, const std::optional<std::vector<int>>& axes, bool keep) {
+        return reduced(Op::ReduceMax, x, axes, keep, std::nullopt);
+      },
+      py::arg("x"), py::arg("axes") = py::none(), py::arg("keep") = false,
+      "The largest over axes, all where there are none.");
+  py::dict signatures;
+  for (const Definition& d : define::definitions()) {
+    const std::string name(d.name());
+    signatures[py::str(name)] = py::make_tuple(d.signature, d.summary, d.group);
+    m.def(
+        name.c_str(),
+        [&d](const py::args& args, const py::kwargs& named) { return called(d, args, named); },
+        (d.signature + "\n\n" + d.summary).c_str());
+  }
+  m.attr("definitions") = signatures;
+  m.def("_of_arrays", [](const std::string& op, const py::args& args, const py::kwargs& named) {
+    // Arrays become the buffers 1, 2, ... in the order in which they stand.
+    int count = 0;
+    py::list inputs;
+    const auto input = [&](py::handle value) -> py::object {
+      const bool plain = PyObject_CheckBuffer(value.ptr()) == 0 && array_of(value);
+      if (plain || value.is_none() || py::isinstance<py::str>(value) ||
+          py::isinstance<py::list>(value) || py::isinstance<py::tuple>(value))
+        return py::reinterpret_borrow<py::object>(value);
+      const Borrowed b(value, fmt::format("input {}", ++count));
+      inputs.append(value);
+      return py::cast(Array::input(count, b.shape(), b.dtype()));
+    };
+    py::tuple places(args.size());
+    for (std::size_t i = 0; i < args.size(); ++i) places[i] = input(args[i]);
+    py::dict names;
+    for (const auto& [key, value] : named) names[key] = input(value);
+    const Array made = called(define::definition(op), py::args(places), py::kwargs(names));
+    KernelFile file;
+    {
+      const Released r;
+      file = kernel_file(define::kernel(made));
+    }
+    return py::make_tuple(std::move(file), inputs);
+  });
+  m.def(
+      "call",
+      [](const std::string& name, const py::args& args, const py::kwargs& named) {
+        return called(define::definition(name), args, named);
+      },
+      "A definition by its name: call('softmax', x, axis=-1).");
+}
+
+}  // namespace touchstone::python

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/sint.h"
+#include "working.h"
+
+// From Python's values to the library's and back.
+
+namespace touchstone::python {
+
+namespace py = pybind11;
+
+using Guard = py::call_guard<Working>;
+
+/// A whole number of any length, or an expression: what stands on either side of an operator.
+struct Operand {
+  symbolic::Node node;
+};
+
+/// A Python int, of any length.
+py::int_ python_int(const symbolic::Int& value);
+/// None where the end is open.
+py::object python_end(const symbolic::End& end);
+symbolic::Int int_of(py::handle value);
+
+/// The number, of any length, as a constant expression.
+symbolic::Node constant_of(py::handle integer);
+/// The expression, or the number where it is constant and fits in 64 bits.
+py::object python_sint(const sint& value);
+/// Ints and expressions; false for anything else.
+bool load_operand(py::handle source, symbolic::Node& node);
+
+void bind_errors(py::module_& m);
+void bind_symbolic(py::module_& m);
+void bind_derivations(py::module_& m);
+void bind_view(py::module_& m);
+void bind_kernel(py::module_& m);
+void bind_tensor(py::module_& m);
+void bind_layers(py::module_& m);
+void bind_optimizers(py::module_& m);
+
+}  // namespace touchstone::python
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<touchstone::python::Operand> {
+  PYBIND11_TYPE_CASTER(touchstone::python::Operand, const_name("Node | int"));
+  bool load(handle source, bool) { return touchstone::python::load_operand(source, value.node); }
+  static handle cast(const touchstone::python::Operand& o, return_value_policy, handle) {
+    return pybind11::cast(o.node).release();
+  }
+};
+
+template <>
+struct type_caster<touchstone::sint> {
+  PYBIND11_TYPE_CASTER(touchstone::sint, const_name("Node | int"));
+  bool load(handle source, bool) {
+    touchstone::symbolic::Node node;
+    if (!touchstone::python::load_operand(source, node)) return false;
+    value = touchstone::sint(node);
+    return true;
+  }
+  static handle cast(const touchstone::sint& s, return_value_policy, handle) {
+    return touchstone::python::python_sint(s).release();
+  }
+};
+
+}  // namespace pybind11::detail

@@ -1,0 +1,170 @@
+#include "cli/derivation_view.h"
+#include "convert.h"
+#include "touchstone/prove/prover.h"
+#include "touchstone/symbolic/derive.h"
+
+// Derivations as objects, and proofs.
+
+namespace touchstone::python {
+
+using namespace symbolic;
+
+namespace {
+
+using Range = std::pair<std::optional<py::int_>, std::optional<py::int_>>;
+
+/// One rewriting, in words.
+struct Step {
+  cli::StepWords words;
+};
+
+/// A derivation in words.
+struct Steps {
+  std::string start, result, verdict, latex;
+  std::vector<std::string> given;
+  std::vector<Step> steps;
+  bool checked = false;
+};
+
+Steps steps_of(const std::string& text, const std::vector<Derivation::Variable>& variables,
+               const std::vector<std::string>& assume) {
+  Derivation d = derive(text, variables, assume);
+  const std::optional<Flaw> flaw = find_flaw(d);
+  Steps out;
+  out.start = render(d.exprs, d.main.start);
+  out.result = render(d.exprs, d.main.result);
+  out.verdict = cli::verdict(d, flaw);
+  out.latex = cli::derivation_latex(d);
+  out.given = cli::bounds_words(d);
+  out.checked = !flaw && unexplained(d.main) == 0;
+  for (const Chain& a : d.assumptions) {
+    out.given.push_back(render(d.exprs, a.start));
+    for (cli::StepWords& s : cli::words_of(d, a)) out.steps.push_back({std::move(s)});
+  }
+  for (cli::StepWords& s : cli::words_of(d, d.main)) out.steps.push_back({std::move(s)});
+  return out;
+}
+
+py::tuple marked(const MarkedText& m) {
+  return py::make_tuple(m.text.substr(0, m.begin), m.text.substr(m.begin, m.end - m.begin),
+                        m.text.substr(m.end));
+}
+
+py::object counterexample_of(const prove::Proof& proof) {
+  if (!proof.counterexample) return py::none();
+  py::dict point;
+  for (const auto& [name, value] : proof.counterexample->point)
+    point[py::str(name)] = python_int(value);
+  return point;
+}
+
+std::string latex_of(const std::string& text) {
+  Derivation d;
+  d.main.start = d.main.result = parse_expr(d.exprs, text);
+  return cli::derivation_latex(d);
+}
+
+}  // namespace
+
+void bind_derivations(py::module_& m) {
+  py::class_<Step>(m, "Step", "One rewriting of a part of an expression.")
+      .def_property_readonly(
+          "rule", [](const Step& s) { return s.words.rule; },
+          "The law's name; empty for arithmetic.")
+      .def_property_readonly(
+          "title", [](const Step& s) { return s.words.title; }, "In words.")
+      .def_property_readonly("before", [](const Step& s) { return s.words.before.text; })
+      .def_property_readonly("after", [](const Step& s) { return s.words.after.text; })
+      .def_property_readonly(
+          "before_parts", [](const Step& s) { return marked(s.words.before); },
+          "(what stands before, what changes, what stands behind)")
+      .def_property_readonly("after_parts", [](const Step& s) { return marked(s.words.after); })
+      .def_property_readonly(
+          "law",
+          [](const Step& s) { return py::make_tuple(s.words.from, s.words.to, s.words.when); },
+          "(left side, right side, condition) as it was used.")
+      .def_property_readonly(
+          "bindings",
+          [](const Step& s) {
+            return std::map<std::string, std::string>(s.words.bindings.begin(),
+                                                      s.words.bindings.end());
+          },
+          "What the law's variables stand for.")
+      .def_property_readonly(
+          "facts", [](const Step& s) { return s.words.facts; }, "What the condition follows from.")
+      .def_property_readonly("explained", [](const Step& s) { return s.words.explained; })
+      .def("__repr__", [](const Step& s) {
+        return "<Step " + s.words.before.text + " = " + s.words.after.text +
+               (s.words.rule.empty() ? std::string() : " by " + s.words.rule) + ">";
+      });
+  py::class_<Steps>(m, "Derivation", "How an expression came to its simplest form.")
+      .def_readonly("start", &Steps::start)
+      .def_readonly("result", &Steps::result)
+      .def_readonly("given", &Steps::given, "Bounds and assumptions, as text.")
+      .def_readonly("steps", &Steps::steps)
+      .def_readonly("checked", &Steps::checked, "The checker accepts every step.")
+      .def_readonly("verdict", &Steps::verdict, "The checker's verdict, in words.")
+      .def("_repr_latex_", [](const Steps& s) { return s.latex; })
+      .def("__len__", [](const Steps& s) { return s.steps.size(); })
+      .def(
+          "__getitem__",
+          [](const Steps& s, std::ptrdiff_t i) {
+            if (i < 0) i += static_cast<std::ptrdiff_t>(s.steps.size());
+            if (i < 0 || i >= static_cast<std::ptrdiff_t>(s.steps.size()))
+              throw py::index_error("no such step");
+            return s.steps[static_cast<std::size_t>(i)];
+          },
+          py::arg("index"))
+      .def("__repr__", [](const Steps& s) {
+        return "<Derivation " + s.start + " = " + s.result + ", " + std::to_string(s.steps.size()) +
+               " steps>";
+      });
+  m.def(
+      "steps",
+      [](const std::string& text, const std::map<std::string, Range>& variables,
+         const std::vector<std::string>& assume) {
+        std::vector<Derivation::Variable> known;
+        for (const auto& [name, range] : variables) {
+          known.push_back({name, {}, {}});
+          if (range.first) known.back().lo = int_of(*range.first);
+          if (range.second) known.back().hi = int_of(*range.second);
+        }
+        const Released released;
+        return steps_of(text, known, assume);
+      },
+      py::arg("text"), py::arg("variables") = std::map<std::string, Range>(),
+      py::arg("assume") = std::vector<std::string>(),
+      "Simplifies a text and writes down every step.\n\n"
+      "variables: {name: (low, high)}, inclusive, None is open. At most 5,000 parts.");
+  m.def("_latex", &latex_of);
+
+  py::class_<prove::Proof>(m, "Proof", "What came of a rule: proved, refuted or unknown.")
+      .def_property_readonly(
+          "verdict", [](const prove::Proof& p) { return std::string(prove::name_of(p.verdict)); },
+          "'proved', 'refuted' or 'unknown'")
+      .def_property_readonly(
+          "method", [](const prove::Proof& p) { return std::string(prove::name_of(p.method)); })
+      .def_readonly("steps", &prove::Proof::steps, "In words, where there are any.")
+      .def_readonly("reason", &prove::Proof::reason, "Why it is not decided.")
+      .def_property_readonly("counterexample", &counterexample_of,
+                             "{variable: value} at which it fails, or None.")
+      .def("__bool__", [](const prove::Proof& p) { return p.verdict == prove::Verdict::Proved; })
+      .def("__repr__", [](const prove::Proof& p) {
+        std::string text = "<Proof " + std::string(prove::name_of(p.verdict));
+        if (p.counterexample) text += ": " + prove::text_of(*p.counterexample);
+        return text + ">";
+      });
+  m.def(
+      "prove",
+      [](const std::string& rule, const std::string& witness) {
+        const prove::Claim claim = prove::read_claim(rule, witness);
+        const Released released;
+        prove::Prover prover;
+        return prover.prove(claim);
+      },
+      py::arg("rule"), py::arg("witness") = "",
+      "Decides 'LHS -> RHS ; CONDITION' for all integers. Takes up to minutes.\n\n"
+      "witness: how to write a number, as 'x = c*q + r'; it is found where there is none.");
+}
+
+}  // namespace touchstone::python

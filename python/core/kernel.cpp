@@ -1,0 +1,462 @@
+#include "kernel.h"
+
+#include <set>
+
+#include "arrays.h"
+#include "touchstone/define/text.h"
+#include "touchstone/fuzz/probe.h"
+#include "touchstone/interp/blame.h"
+#include "touchstone/interp/declared_profile.h"
+#include "touchstone/interp/explain.h"
+#include "touchstone/interp/find_order.h"
+#include "touchstone/interp/interpreted.h"
+#include "touchstone/ops/flop_counter.h"
+
+namespace touchstone::python {
+namespace {
+
+Device& host() {
+  static Device* const only = make_interpreted_device().release();  // as long as the process
+  return *only;
+}
+
+std::vector<std::int64_t> sizes_of(const LazyOpPtr& kernel) { return concrete(kernel->shape()); }
+
+std::vector<std::int64_t> without_ones(std::vector<std::int64_t> shape) {
+  std::erase(shape, 1);
+  return shape;
+}
+
+std::string text_of(const std::vector<std::int64_t>& shape) {
+  std::vector<sint> sizes(shape.begin(), shape.end());
+  return str(std::span<const sint>(sizes));
+}
+
+/// The arrays of a kernel, and buffers over them; [0] is the output, null where there is none.
+struct Arrays {
+  std::vector<std::unique_ptr<Borrowed>> arrays;
+  std::vector<std::unique_ptr<Buffer>> buffers;
+
+  std::vector<Buffer*> raw() const {
+    std::vector<Buffer*> pointers;
+    for (const auto& b : buffers) pointers.push_back(b.get());
+    return pointers;
+  }
+};
+
+void require_concrete(const KernelFile& kernel) {
+  const auto variables = variables_of(kernel.ast);
+  if (!variables.empty())
+    throw AstError(fmt::format("the kernel has a variable, '{}'; give it a value by bind()",
+                               variable_name(variables[0])));
+}
+
+Arrays arrays_of(const KernelFile& kernel, const std::vector<py::object>& inputs) {
+  require_concrete(kernel);
+  const int last = kernel.buffers.back().idx;
+  if (inputs.size() != static_cast<std::size_t>(last))
+    throw BufferError(fmt::format("{} inputs were given, the kernel has {}", inputs.size(), last));
+  Arrays out;
+  out.arrays.resize(inputs.size() + 1);
+  out.buffers.resize(inputs.size() + 1);
+  for (const BufferSpec& spec : kernel.buffers) {
+    if (spec.idx == 0) continue;
+    const auto i = static_cast<std::size_t>(spec.idx);
+    out.arrays[i] =
+        std::make_unique<Borrowed>(inputs[i - 1], fmt::format("input {}", i), spec.dtype);
+    if (out.arrays[i]->size() < spec.size)
+      throw BufferError(fmt::format("input {} has {} elements, the kernel reads {}", i,
+                                    out.arrays[i]->size(), spec.size));
+    out.buffers[i] = out.arrays[i]->buffer(host());
+  }
+  return out;
+}
+
+void add_output(const KernelFile& kernel, Arrays& to, py::handle output) {
+  to.arrays[0] = std::make_unique<Borrowed>(output, "the output", kernel.ast->dtype());
+  const auto shape = sizes_of(kernel.ast);
+  if (without_ones(to.arrays[0]->shape()) != without_ones(shape))
+    throw BufferError(fmt::format("the output has shape {}, the kernel stores {}",
+                                  text_of(to.arrays[0]->shape()), text_of(shape)));
+  to.buffers[0] = to.arrays[0]->buffer(host());
+}
+
+std::vector<py::object> objects_of(const py::args& args) {
+  std::vector<py::object> out;
+  for (const py::handle a : args) out.push_back(py::reinterpret_borrow<py::object>(a));
+  return out;
+}
+
+Elements evaluated(const KernelFile& kernel, const py::args& inputs) {
+  Arrays arrays = arrays_of(kernel, objects_of(inputs));
+  Elements out(kernel.ast->dtype(), sizes_of(kernel.ast));
+  {
+    const Working working;
+    static const std::shared_ptr<const void> elsewhere(&kernel, [](const void*) {});
+    arrays.buffers[0] =
+        std::make_unique<Buffer>(host(), out.dtype, out.size(), out.data(), elsewhere);
+    run_kernel(host(), kernel.ast, arrays.raw());
+    host().forget_runners();
+  }
+  return out;
+}
+
+Verdict checked(const KernelFile& kernel, const std::vector<py::object>& inputs,
+                const py::object& output, const std::string& profile) {
+  const Profile allowed = declared_profile(profile);
+  Arrays arrays = arrays_of(kernel, inputs);
+  add_output(kernel, arrays, output);
+  const Working working;
+  return judge(kernel.ast, arrays.raw(), *arrays.buffers[0], allowed);
+}
+
+std::string order_of(const KernelFile& kernel, const std::vector<py::object>& inputs,
+                     const py::object& output, const std::string& profile) {
+  const Profile allowed = declared_profile(profile);
+  Arrays arrays = arrays_of(kernel, inputs);
+  add_output(kernel, arrays, output);
+  const Working working;
+  const auto found = find_order(kernel.ast, arrays.raw(), *arrays.buffers[0], allowed);
+  return found ? found->str() : std::string();
+}
+
+std::vector<ExplainedNode> explained(const KernelFile& kernel,
+                                     const std::vector<py::object>& inputs,
+                                     std::vector<std::int64_t> at, const std::string& profile) {
+  const Profile allowed = declared_profile(profile);
+  const Arrays arrays = arrays_of(kernel, inputs);
+  at.resize(std::max(at.size(), sizes_of(kernel.ast).size()), 0);  // axes of size 1 at the end
+  const Working working;
+  return explain(kernel.ast, arrays.raw(), at, allowed);
+}
+
+// A prefix need not read every input; what it does read is numbered from 1 on.
+BufferPtr answered(const py::function& run, const LazyOpPtr& prefix,
+                   const std::vector<py::object>& inputs, std::vector<py::object>& kept) {
+  std::map<int, int> numbers;
+  for (const BufferSpec& spec : buffers_of(prefix))
+    if (spec.idx > 0) numbers.emplace(spec.idx, static_cast<int>(numbers.size()) + 1);
+  const LazyOpPtr asked =
+      rebuild(prefix, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {
+        if (!is_load(node->op())) return with_src(node, src);
+        const MemBuffer& b = node->buffer();
+        return LazyOp::make(node->op(), src, MemBuffer{numbers.at(b.idx), b.dtype, b.st});
+      });
+  auto made = std::make_shared<Buffer>(host(), prefix->dtype(), elements(prefix->shape()).as_int());
+  std::exception_ptr thrown;
+  {
+    const Paused paused;
+    try {
+      py::list given;
+      for (const auto& [old, number] : numbers)
+        given.append(inputs.at(static_cast<std::size_t>(old) - 1));
+      const KernelFile file = kernel_file(asked);
+      const py::object output = run(py::cast(file), *given);
+      const Borrowed held(output, "what run() gave", prefix->dtype());
+      if (held.size() != made->size())
+        throw BufferError(
+            fmt::format("run() gave {} elements, the kernel stores {}", held.size(), made->size()));
+      made->copy_in({held.data(), held.bytes()});
+      kept.push_back(output);
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }
+  if (thrown) std::rethrow_exception(thrown);
+  return made;
+}
+
+Blame blamed(const KernelFile& kernel, const std::vector<py::object>& inputs,
+             const py::function& run, const std::string& profile) {
+  const Profile allowed = declared_profile(profile);
+  const Arrays arrays = arrays_of(kernel, inputs);
+  std::vector<py::object> kept;
+  const Working working;
+  return blame_by_prefixes(
+      kernel.ast, arrays.raw(),
+      [&](const LazyOpPtr& prefix) { return answered(run, prefix, inputs, kept); }, allowed);
+}
+
+std::string node_text(const LazyOpPtr& node) {
+  return fmt::format("{} {} {}", name(node->op()), name(node->dtype()),
+                     str(std::span<const sint>(node->shape())));
+}
+
+py::list probes_of(const KernelFile& kernel, std::uint64_t seed) {
+  require_concrete(kernel);
+  std::vector<fuzz::Probe> drawn;
+  {
+    const Working working;
+    drawn = fuzz::draw_probes(kernel.ast, seed);
+  }
+  py::list out;
+  for (const fuzz::Probe& p : drawn) {
+    py::list inputs;
+    for (const HostArray& a : p.inputs) {
+      Elements e(a.dtype, a.shape);
+      std::memcpy(e.data(), a.bytes.data(), a.bytes.size());
+      inputs.append(py::cast(std::move(e)));
+    }
+    out.append(py::make_tuple(std::string(name(p.family)), inputs));
+  }
+  return out;
+}
+
+// The inputs of a formula as they stand in it.
+void collect_shapes(const define::ArrayNode& node, std::map<int, define::Sizes>& shapes,
+                    std::set<const define::ArrayNode*>& seen) {
+  if (!seen.insert(&node).second) return;
+  if (node.op == Op::Load) shapes.emplace(node.buffer, node.shape);
+  for (const auto& s : node.src) collect_shapes(*s, shapes, seen);
+}
+
+py::tuple read_formula(const std::string& text) {
+  std::map<int, define::Sizes> shapes;
+  KernelFile file;
+  {
+    const Released r;
+    const define::Formula formula = define::parse(text);
+    std::set<const define::ArrayNode*> seen;
+    collect_shapes(*formula.value.node(), shapes, seen);
+    file = kernel_file(formula.kernel());
+  }
+  py::list sizes;
+  for (const auto& [buffer, shape] : shapes) sizes.append(py::tuple(py::cast(shape)));
+  return py::make_tuple(std::move(file), sizes);
+}
+
+KernelFile bound(const KernelFile& kernel, const symbolic::Values& values) {
+  const auto variables = variables_of(kernel.ast);
+  for (const auto& [name, value] : values)
+    if (std::ranges::none_of(variables, [&](const auto& v) { return variable_name(v) == name; }))
+      throw AstError(fmt::format("the kernel has no variable '{}'", name));
+  return kernel_file(bind_variables(kernel.ast, values));
+}
+
+void bind_verdict(py::module_& m) {
+  py::class_<Verdict> verdict(m, "Verdict", "Whether a conforming device could give an output.");
+  verdict
+      .def_property_readonly(
+          "status", [](const Verdict& v) { return std::string(v.word()); },
+          "'PASS', 'FAIL', 'WEAK', 'SUSPECT' or 'UNUSABLE'.")
+      .def_property_readonly(
+          "ok", [](const Verdict& v) { return v.outcome == Outcome::Pass && !v.suspect(); },
+          "PASS.")
+      .def_property_readonly(
+          "legal",
+          [](const Verdict& v) { return v.outcome == Outcome::Pass || v.outcome == Outcome::Weak; },
+          "No element is illegal.")
+      .def_readonly("checked", &Verdict::checked, "Elements looked at.")
+      .def_readonly("wrong", &Verdict::wrong, "Elements that are not legal.")
+      .def_readonly("weak", &Verdict::weak, "Elements whose legal values are too many.")
+      .def_readonly("determined", &Verdict::determined, "Elements with one legal answer.")
+      .def_property_readonly(
+          "power", [](const Verdict& v) { return v.relative.most; },
+          "The relative error that could pass in a tenth of the elements; 0: "
+          "every bit had to match.")
+      .def_readonly("power_ulp", &Verdict::power_ulp, "The widest legal interval, in ULP.")
+      .def_property_readonly("unseen", &Verdict::unseen, "What it could not have seen, in words.")
+      .def_property_readonly(
+          "index",
+          [](const Verdict& v) -> py::object {
+            if (v.outcome != Outcome::Fail || v.index < 0) return py::none();
+            return py::tuple(py::cast(v.at));
+          },
+          "Of the first illegal element, one number an axis; None where there is none.")
+      .def_property_readonly(
+          "candidate",
+          [](const Verdict& v) -> py::object {
+            return v.outcome == Outcome::Fail && v.index >= 0 ? python_scalar(v.candidate)
+                                                              : py::none();
+          },
+          "What was there.")
+      .def_property_readonly(
+          "interval",
+          [](const Verdict& v) -> py::object {
+            if (v.outcome != Outcome::Fail || v.index < 0 || !v.number) return py::none();
+            return py::make_tuple(python_scalar(v.low), python_scalar(v.high));
+          },
+          "(least, largest) legal number there; None where no number is legal.")
+      .def_property_readonly("nan_is_legal", [](const Verdict& v) { return v.nan; })
+      .def_property_readonly(
+          "op", [](const Verdict& v) { return std::string(name(v.op)); },
+          "The operation that is stored.")
+      .def_property_readonly("dtype", [](const Verdict& v) { return std::string(name(v.dtype)); })
+      .def_property_readonly(
+          "suspicion",
+          [](const Verdict& v) -> py::object {
+            if (!v.suspect()) return py::none();
+            return py::str(v.evidence->suspicion->str());
+          },
+          "The fault that explains the errors better than rounding does, or None.")
+      .def_readonly("advice", &Verdict::advice, "What would make a weak verdict sharper.")
+      .def_readonly("why", &Verdict::why, "Why it is unusable.")
+      .def_property_readonly("explanation", &Verdict::str, "One line, as of the command.")
+      .def("__bool__", [](const Verdict& v) { return v.outcome == Outcome::Pass && !v.suspect(); })
+      .def("__str__", &Verdict::str)
+      .def("__repr__", [](const Verdict& v) { return "<Verdict " + v.str() + ">"; });
+  m.def(
+      "combine", [](const std::vector<Verdict>& verdicts) { return combine(verdicts); },
+      py::arg("verdicts"), "The joint verdict on several inputs of one kernel.");
+}
+
+}  // namespace
+
+void bind_kernel(py::module_& m) {
+  bind_arrays(m);
+  bind_verdict(m);
+  py::class_<KernelFile>(m, "Kernel", "One kernel: what is stored, and the buffers it reads.")
+      .def_static(
+          "from_json",
+          [](const std::string& text) {
+            const Released r;
+            return kernel_from_json(text);
+          },
+          py::arg("text"), "Reads a kernel.json. Throws ParseError, AstError.")
+      .def_static(
+          "from_formula",
+          [](const std::string& text) {
+            const Released r;
+            return kernel_file(define::parse(text).kernel());
+          },
+          py::arg("text"), "Reads a formula, as 'softmax(x[64,128])'.")
+      .def(
+          "to_json",
+          [](const KernelFile& k) {
+            const Released r;
+            return to_json(k);
+          },
+          "The kernel.json; equal kernels have equal text.")
+      .def(
+          "bind",
+          [](const KernelFile& k, const symbolic::Values& values) {
+            const Released r;
+            return bound(k, values);
+          },
+          py::arg("values"), "Its variables replaced by numbers, {name: value}.")
+      .def_property_readonly(
+          "shape",
+          [](const KernelFile& k) {
+            py::tuple out(k.ast->shape().size());
+            for (std::size_t i = 0; i < k.ast->shape().size(); ++i)
+              out[i] = python_sint(k.ast->shape()[i]);
+            return out;
+          },
+          "Of what it stores.")
+      .def_property_readonly(
+          "dtype", [](const KernelFile& k) { return std::string(name(k.ast->dtype())); },
+          "Of what it stores.")
+      .def_property_readonly(
+          "buffers",
+          [](const KernelFile& k) {
+            py::list out;
+            for (const BufferSpec& b : k.buffers)
+              out.append(py::make_tuple(b.idx, std::string(name(b.dtype)), b.size));
+            return out;
+          },
+          "(number, dtype, elements) of each; 0 is the output.")
+      .def_property_readonly("name", [](const KernelFile& k) { return kernel_name(k.ast); })
+      .def_property_readonly(
+          "hash",
+          [](const KernelFile& k) {
+            const Released r;
+            return kernel_hash(k);
+          },
+          "Its name across machines, 32 hexadecimal digits.")
+      .def_property_readonly("variables", [](const KernelFile& k) { return variables_of(k.ast); })
+      .def_property_readonly(
+          "cost",
+          [](const KernelFile& k) {
+            const FlopCounter cost = get_lazyop_info(k.ast);
+            py::dict mem;
+            for (const auto& [idx, bytes] : cost.mem) mem[py::int_(idx)] = python_sint(bytes);
+            return py::make_tuple(python_sint(cost.flops), mem);
+          },
+          "(operations, {buffer: bytes touched})")
+      .def(
+          "__eq__",
+          [](const KernelFile& a, const KernelFile& b) {
+            return same(a.ast, b.ast) && a.buffers == b.buffers;
+          },
+          py::is_operator())
+      .def("__hash__",
+           [](const KernelFile& k) { return static_cast<Py_hash_t>(k.ast->hash() >> 1); })
+      .def("__str__",
+           [](const KernelFile& k) {
+             const Released r;
+             return str(k.ast);
+           })
+      .def("__repr__",
+           [](const KernelFile& k) {
+             return fmt::format("<Kernel {} {}>", kernel_name(k.ast), name(k.ast->dtype()));
+           })
+      .def("__reduce__", [](const KernelFile& k) {
+        return py::make_tuple(py::module_::import("touchstone.kernel").attr("_restored"),
+                              py::make_tuple(to_json(k)));
+      });
+  m.def("_formula", &read_formula);
+  m.def("_eval", &evaluated);
+  m.def(
+      "check", &checked, py::arg("kernel"), py::arg("inputs"), py::arg("output"),
+      py::arg("profile") = "",
+      "Judges an output against every legal result.\n\n"
+      "inputs: arrays, of the dtypes of the kernel's buffers 1, 2, ...\n"
+      "output: of the kernel's dtype and shape, but for axes of size 1.\n"
+      "profile: the arithmetic that is allowed, a name or the JSON of one; '' is 'glibc'.\n"
+      "Throws BufferError, DTypeError, AstError, ParseError, and TypeError for what is no array.");
+  m.def("find_order", &order_of, py::arg("kernel"), py::arg("inputs"), py::arg("output"),
+        py::arg("profile") = "",
+        "In which order a sum was taken, in words; '' where the kernel is no sum.");
+  py::class_<ExplainedNode>(m, "ExplainedNode", "One node on the way to an element.")
+      .def_readonly("text", &ExplainedNode::text)
+      .def_property_readonly(
+          "reference", [](const ExplainedNode& n) { return python_scalar(n.reference); },
+          "Every node below it rounded once, correctly.")
+      .def_readonly("exact", &ExplainedNode::exact, "Nothing rounded, to 25 digits; '' where none.")
+      .def_property_readonly(
+          "interval",
+          [](const ExplainedNode& n) -> py::object {
+            if (!n.legal.number) return py::none();
+            return py::make_tuple(python_scalar(n.legal.low), python_scalar(n.legal.high));
+          },
+          "(least, largest) legal number.")
+      .def_property_readonly(
+          "legal", [](const ExplainedNode& n) { return n.legal.str(); },
+          "The legal values, in words.")
+      .def_readonly("radius", &ExplainedNode::radius)
+      .def_property_readonly(
+          "terms",
+          [](const ExplainedNode& n) {
+            std::vector<std::pair<std::string, double>> terms;
+            for (const auto& t : n.terms) terms.emplace_back(t.what, t.amount);
+            return terms;
+          },
+          "(what, how much) the radius is the sum of.")
+      .def("__repr__",
+           [](const ExplainedNode& n) { return fmt::format("<{}: {}>", n.text, n.legal.str()); });
+  m.def("explain", &explained, py::arg("kernel"), py::arg("inputs"), py::arg("at"),
+        py::arg("profile") = "",
+        "How the legal values of one element come about: its nodes, operands first.\n\n"
+        "at: an index an axis.");
+  py::class_<Blame>(m, "Blame", "The node at which a candidate goes wrong.")
+      .def_property_readonly(
+          "node",
+          [](const Blame& b) -> py::object {
+            return b.node == nullptr ? py::object(py::none()) : py::str(node_text(b.node));
+          },
+          "'MUL float32 (3, 4)'; None where none does.")
+      .def_property_readonly(
+          "verdict", [](const Blame& b) { return b.verdict; }, "On the kernel that ends in it.")
+      .def_readonly("runs", &Blame::runs, "Kernels that the candidate was asked to run.")
+      .def("__repr__", [](const Blame& b) {
+        return "<Blame " + (b.node == nullptr ? std::string("nobody") : node_text(b.node)) + ">";
+      });
+  m.def("blame", &blamed, py::arg("kernel"), py::arg("inputs"), py::arg("run"),
+        py::arg("profile") = "",
+        "Runs prefixes of a failing kernel on a candidate, to find the node that is wrong.\n\n"
+        "run(kernel, *inputs) gives the candidate's output. What it raises is raised.");
+  m.def("_probes", &probes_of, py::arg("kernel"), py::arg("seed") = 0);
+  bind_builder(m);
+}
+
+}  // namespace touchstone::python

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "convert.h"
+#include "touchstone/ops/kernel_json.h"
+
+namespace touchstone::python {
+
+/// Within Working: the lock is free, and this thread runs Python.
+class Paused {
+ public:
+  Paused() {
+    stack_mutex().unlock();
+    state_ = PyGILState_Ensure();
+  }
+  ~Paused() {
+    PyGILState_Release(state_);
+    stack_mutex().lock();
+  }
+  Paused(const Paused&) = delete;
+  Paused& operator=(const Paused&) = delete;
+
+ private:
+  PyGILState_STATE state_;
+};
+
+void bind_builder(py::module_& m);
+
+}  // namespace touchstone::python

@@ -1,0 +1,112 @@
+#include <new>
+#include <system_error>
+
+#include <pthread.h>
+
+#include "convert.h"
+#include "touchstone/base/interrupt.h"
+#include "touchstone/symbolic/node.h"
+
+namespace touchstone::python {
+namespace {
+
+using Mutex = std::recursive_mutex;
+alignas(Mutex) unsigned char stack_mutex_place[sizeof(Mutex)];
+Mutex* const stack_mutex_there = new (stack_mutex_place) Mutex;
+
+// A thread that held a lock when the process forked is not there in the child: the lock of devices
+// begins anew, that of expressions is taken for the time of the fork.
+void before_fork() { symbolic::Context::shared().mutex().lock(); }
+void after_fork_in_parent() { symbolic::Context::shared().mutex().unlock(); }
+void after_fork_in_child() {
+  symbolic::Context::shared().mutex().unlock();
+  new (stack_mutex_place) Mutex;
+}
+
+// The classes of exceptions, owned by the module; they live as long as the process.
+struct Classes {
+  PyObject *error, *shape, *dtype, *ast, *parse, *overflow, *buffer, *system, *interrupted;
+};
+Classes classes;
+
+PyObject* made(py::module_& m, const char* name, const char* doc, PyObject* base,
+               PyObject* builtin) {
+  const py::tuple bases = builtin == nullptr
+                              ? py::make_tuple(py::handle(base))
+                              : py::make_tuple(py::handle(base), py::handle(builtin));
+  PyObject* made = PyErr_NewExceptionWithDoc((std::string("touchstone.") + name).c_str(), doc,
+                                             bases.ptr(), nullptr);
+  if (made == nullptr) throw py::error_already_set();
+  m.add_object(name, py::handle(made));
+  return made;
+}
+
+void raise(PyObject* type, const char* text) { PyErr_SetString(type, text); }
+
+void translate(std::exception_ptr thrown) {
+  try {
+    if (thrown) std::rethrow_exception(thrown);
+  } catch (const Interrupted& e) {
+    raise(classes.interrupted, e.what());
+  } catch (const ShapeError& e) {
+    raise(classes.shape, e.what());
+  } catch (const DTypeError& e) {
+    raise(classes.dtype, e.what());
+  } catch (const AstError& e) {
+    raise(classes.ast, e.what());
+  } catch (const ParseError& e) {
+    raise(classes.parse, e.what());
+  } catch (const OverflowError& e) {
+    raise(classes.overflow, e.what());
+  } catch (const BufferError& e) {
+    raise(classes.buffer, e.what());
+  } catch (const SystemError& e) {
+    raise(classes.system, e.what());
+  } catch (const Error& e) {
+    raise(classes.error, e.what());
+  } catch (const std::system_error& e) {
+    raise(classes.system, e.what());
+  }
+}
+
+}  // namespace
+
+Mutex& stack_mutex() { return *stack_mutex_there; }
+
+void bind_errors(py::module_& m) {
+  classes.error = made(m, "Error", "The root of the library's errors.", PyExc_Exception, nullptr);
+  PyObject* const root = classes.error;
+  classes.shape = made(m, "ShapeError", "A shape, axis, stride, mask or view that cannot be.", root,
+                       PyExc_ValueError);
+  classes.dtype = made(m, "DTypeError", "An element type that an operation does not take.", root,
+                       PyExc_TypeError);
+  classes.ast = made(m, "AstError", "A kernel that breaks a rule.", root, PyExc_ValueError);
+  classes.parse = made(m, "ParseError", "Text that does not parse.", root, PyExc_ValueError);
+  classes.overflow =
+      made(m, "OverflowError", "A number that left its range.", root, PyExc_OverflowError);
+  classes.buffer = made(m, "BufferError", "An array that does not fit.", root, PyExc_BufferError);
+  classes.system =
+      made(m, "SystemError", "A file, a compiler or a process that failed.", root, PyExc_OSError);
+  classes.interrupted =
+      made(m, "Interrupted", "A computation that was asked to stop.", root, nullptr);
+  py::register_exception_translator(&translate);
+}
+
+}  // namespace touchstone::python
+
+PYBIND11_MODULE(_core, m) {
+  using namespace touchstone::python;
+  m.doc() = "The library in C++; what is meant for users is in touchstone.";
+  m.attr("__version__") = TOUCHSTONE_VERSION;
+  pthread_atfork(&before_fork, &after_fork_in_parent, &after_fork_in_child);
+  bind_errors(m);
+  py::module_ symbolic = m.def_submodule("symbolic", "Index expressions.");
+  bind_symbolic(symbolic);
+  bind_derivations(symbolic);
+  py::module_ view = m.def_submodule("view", "Views and stacks of them.");
+  bind_view(view);
+  py::module_ kernel = m.def_submodule("kernel", "Kernels and verdicts.");
+  bind_kernel(kernel);
+  py::module_ tensor = m.def_submodule("tensor", "Tensors.");
+  bind_tensor(tensor);
+}

@@ -1,0 +1,395 @@
+#include "convert.h"
+#include "touchstone/symbolic/node.h"
+#include "touchstone/symbolic/session.h"
+
+namespace touchstone::python {
+
+using namespace symbolic;
+
+py::int_ python_int(const Int& value) {
+  if (const auto small = value.small()) return py::int_(*small);
+  PyObject* const made = PyLong_FromString(value.str().c_str(), nullptr, 10);
+  if (made == nullptr) throw py::error_already_set();
+  return py::reinterpret_steal<py::int_>(made);
+}
+
+py::object python_end(const End& end) {
+  return end ? py::object(python_int(*end)) : py::object(py::none());
+}
+
+Int int_of(py::handle value) {
+  int overflow = 0;
+  const long long small = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+  if (small == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  if (overflow == 0) return Int(std::int64_t{small});
+  return Int::from_digits(py::str(value).cast<std::string>());
+}
+
+Node constant_of(py::handle integer) {
+  int overflow = 0;
+  const long long small = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
+  if (small == -1 && PyErr_Occurred() != nullptr) throw py::error_already_set();
+  if (overflow == 0) return Node(small);
+  return parse(py::str(integer).cast<std::string>(), {});
+}
+
+bool load_operand(py::handle source, Node& node) {
+  PyObject* const p = source.ptr();
+  if (PyLong_Check(p)) {
+    node = constant_of(source);
+    return true;
+  }
+  py::detail::make_caster<Node> known;
+  if (known.load(source, false)) {
+    node = py::detail::cast_op<Node&>(known);
+    return true;
+  }
+  if (PyIndex_Check(p) == 0) return false;
+  const auto number = py::reinterpret_steal<py::object>(PyNumber_Index(p));
+  if (!number) {
+    PyErr_Clear();
+    return false;
+  }
+  node = constant_of(number);
+  return true;
+}
+
+py::object python_sint(const sint& value) {
+  if (value.is_int()) return py::int_(value.as_int());
+  return py::cast(value.node());
+}
+
+namespace {
+
+Context& context() { return Context::shared(); }
+
+const Interval& bounds_of(const Node& n) { return context().bounds(n.id()); }
+
+template <class Build>
+auto building(const Build& build) {
+  return [build](const Node& a, const Operand& b) {
+    const Released released;
+    return build(a, b.node);
+  };
+}
+template <class Build>
+auto building_reversed(const Build& build) {
+  return [build](const Node& a, const Operand& b) {
+    const Released released;
+    return build(b.node, a);
+  };
+}
+
+py::int_ whole_number_of(const Node& n) {
+  const Interval& bounds = bounds_of(n);
+  if (!n.is_constant()) {
+    std::string text;
+    {
+      const Released released;
+      text = render(n);
+    }
+    throw py::type_error("'" + text + "' is no number; give its variables values by evaluate()");
+  }
+  return python_int(*bounds.lo);
+}
+
+// Of a constant, that of the number, with which it compares equal.
+Py_hash_t node_hash(const Node& n) {
+  if (n.is_constant()) return PyObject_Hash(whole_number_of(n).ptr());
+  const auto hash = static_cast<Py_hash_t>(context()[n.id()].hash);
+  return hash == -1 ? -2 : hash;
+}
+
+using Range = std::pair<std::optional<py::int_>, std::optional<py::int_>>;
+Interval interval_of(const Range& range) {
+  Interval bounds;
+  if (range.first) bounds.lo = int_of(*range.first);
+  if (range.second) bounds.hi = int_of(*range.second);
+  return bounds;
+}
+
+Node variable_of(const std::string& name, const std::optional<py::int_>& min,
+                 const std::optional<py::int_>& max) {
+  const Interval bounds = interval_of({min, max});
+  const Released released;
+  return context().variable(name, bounds);
+}
+
+Values values_of(const std::map<std::string, std::int64_t>& values) { return values; }
+
+py::list variables_and_bounds(const Node& n) {
+  std::vector<Node> found;
+  {
+    const Released released;
+    found = variables(n);
+  }
+  py::list all;
+  for (const Node& v : found)
+    all.append(
+        py::make_tuple(variable_name(v), python_end(bounds_of(v).lo), python_end(bounds_of(v).hi)));
+  return all;
+}
+
+Node node_of_text(
+    const std::string& text,
+    const std::vector<std::tuple<std::string, std::optional<py::int_>, std::optional<py::int_>>>&
+        variables) {
+  std::map<std::string, Node> names;
+  for (const auto& [name, low, high] : variables)
+    if (!names.emplace(name, variable_of(name, low, high)).second)
+      throw ParseError("variable '" + name + "' stands with several bounds: no text can say that");
+  const Released released;
+  return parse(text, names);
+}
+
+std::map<std::string, Node> nodes_of(const std::map<std::string, Operand>& operands) {
+  std::map<std::string, Node> nodes;
+  for (const auto& [name, operand] : operands) nodes.emplace(name, operand.node);
+  return nodes;
+}
+
+Node folded(Node (*f)(Node, Node), const py::args& args) {
+  if (args.empty()) throw py::type_error("at least one operand is wanted");
+  std::optional<Node> result;
+  for (const py::handle a : args) {
+    const Node n = a.cast<Operand>().node;
+    const Released released;
+    result = result ? f(*result, n) : n;
+  }
+  return *result;
+}
+
+Node under(const Node& n, const std::vector<Operand>& assume) {
+  if (assume.empty()) return n;
+  std::vector<Node> conditions;
+  for (const Operand& o : assume) conditions.push_back(o.node);
+  const Released released;
+  return simplify_under(n, conditions);
+}
+
+Question question_of(const std::string& text, const std::map<std::string, Range>& variables,
+                     const std::vector<std::string>& assume) {
+  Question q{{}, assume, text};
+  for (const auto& [name, range] : variables) q.variables.emplace_back(name, interval_of(range));
+  return q;
+}
+
+}  // namespace
+
+void bind_symbolic(py::module_& m) {
+  py::class_<Node> node(
+      m, "Node",
+      "An immutable integer expression in its simplest known form: equal means "
+      "same.\n\n`/` is not defined; // and % floor. Comparisons give 0 or 1 as an "
+      "expression, but `==`, which tells whether two expressions are the same; "
+      "`eq` compares values.");
+  const auto binary = [&](const char* name, const char* reversed, auto build) {
+    node.def(name, building(build), py::is_operator());
+    if (reversed != nullptr) node.def(reversed, building_reversed(build), py::is_operator());
+  };
+  binary("__add__", "__radd__", [](const Node& a, const Node& b) { return a + b; });
+  binary("__sub__", "__rsub__", [](const Node& a, const Node& b) { return a - b; });
+  binary("__mul__", "__rmul__", [](const Node& a, const Node& b) { return a * b; });
+  binary("__floordiv__", "__rfloordiv__", [](auto a, auto b) { return floor_div(a, b); });
+  binary("__mod__", "__rmod__", [](auto a, auto b) { return floor_mod(a, b); });
+  binary("__lt__", nullptr, [](auto a, auto b) { return lt(a, b); });
+  binary("__le__", nullptr, [](auto a, auto b) { return le(a, b); });
+  binary("__gt__", nullptr, [](auto a, auto b) { return gt(a, b); });
+  binary("__ge__", nullptr, [](auto a, auto b) { return ge(a, b); });
+  node.def(
+          "__eq__", [](const Node& a, const Operand& b) { return a == b.node; }, py::is_operator())
+      .def(
+          "__ne__", [](const Node& a, const Operand& b) { return !(a == b.node); },
+          py::is_operator())
+      .def("__hash__", [](const Node& n) { return node_hash(n); })
+      .def("__neg__", [](const Node& a) { return -a; })
+      .def("__pos__", [](const Node& a) { return a; })
+      .def("__int__", &whole_number_of)
+      .def("__index__", &whole_number_of)
+      .def("__bool__", [](const Node& n) { return !whole_number_of(n).equal(py::int_(0)); })
+      .def("__str__",
+           [](const Node& n) {
+             const Released r;
+             return render(n);
+           })
+      .def("__repr__",
+           [](const Node& n) {
+             const Released r;
+             return "Node('" + render(n) + "')";
+           })
+      .def("__reduce__",
+           [](const Node& n) {
+             const py::list known = variables_and_bounds(n);
+             std::string text;
+             {
+               const Released released;
+               text = render(n);
+             }
+             const py::object read = py::module_::import("touchstone.symbolic");
+             return py::make_tuple(read.attr("_restored"), py::make_tuple(text, known));
+           })
+      .def(
+          "render",
+          [](const Node& n) {
+            const Released r;
+            return render(n);
+          },
+          "The expression as text that `parse` reads back to the same expression.")
+      .def(
+          "substitute",
+          [](const Node& n, const std::map<std::string, Operand>& by) {
+            const auto nodes = nodes_of(by);
+            const Released released;
+            return substitute(n, nodes);
+          },
+          py::arg("replacements"),
+          "Variables, by name, replaced by expressions or numbers, all at once.")
+      .def(
+          "evaluate",
+          [](const Node& n, const std::map<std::string, std::int64_t>& at) {
+            const Values values = values_of(at);
+            const Released released;
+            return evaluate(n, values);
+          },
+          py::arg("values"), "The number at a point: {name: value} of every variable. 64 bits.")
+      .def("simplify", &under, py::arg("assume") = std::vector<Operand>(),
+           "The expression where all conditions of `assume` hold.")
+      .def_property_readonly(
+          "min", [](const Node& n) { return python_end(bounds_of(n).lo); },
+          "A bound that no value is below; None where there is none.")
+      .def_property_readonly(
+          "max", [](const Node& n) { return python_end(bounds_of(n).hi); },
+          "A bound that no value is above; None where there is none.")
+      .def_property_readonly(
+          "bounds",
+          [](const Node& n) {
+            return py::make_tuple(python_end(bounds_of(n).lo), python_end(bounds_of(n).hi));
+          },
+          "(min, max)")
+      .def_property_readonly("is_constant", &Node::is_constant)
+      .def_property_readonly(
+          "name",
+          [](const Node& n) {
+            if (context().kind(n.id()) != Kind::Variable)
+              throw py::attribute_error("only a variable has a name");
+            return variable_name(n);
+          },
+          "Of a variable.")
+      .def_property_readonly(
+          "variables",
+          [](const Node& n) {
+            const Released released;
+            return variables(n);
+          },
+          "The variables in it, by name.")
+      .def_property_readonly(
+          "size",
+          [](const Node& n) {
+            const Released released;
+            return size(n);
+          },
+          "Operators, variables and constants of the text.");
+
+  m.def("Variable", &variable_of, py::arg("name"), py::arg("min") = py::none(),
+        py::arg("max") = py::none(),
+        "A variable with inclusive bounds; None is open. min == max gives the constant.");
+  m.def(
+      "constant", [](const Operand& value) { return value.node; }, py::arg("value"),
+      "A number, of any length, as an expression.");
+  m.def(
+      "parse",
+      [](const std::string& text, const std::map<std::string, Operand>& names) {
+        const auto nodes = nodes_of(names);
+        const Released released;
+        return parse(text, nodes);
+      },
+      py::arg("text"), py::arg("names") = std::map<std::string, Operand>(),
+      "Reads what `render` writes. names: what each variable of the text stands for.");
+  m.def("_read", &node_of_text);
+  const auto two = [&](const char* name, Node (*f)(Node, Node), const char* doc) {
+    m.def(
+        name,
+        [f](const Operand& a, const Operand& b) {
+          const Released released;
+          return f(a.node, b.node);
+        },
+        py::arg("a"), py::arg("b"), doc);
+  };
+  two("lt", &lt, "a < b, 0 or 1.");
+  two("le", &le, "a <= b, 0 or 1.");
+  two("gt", &gt, "a > b, 0 or 1.");
+  two("ge", &ge, "a >= b, 0 or 1.");
+  two("eq", &eq, "a == b as values, 0 or 1.");
+  two("ne", &ne, "a != b as values, 0 or 1.");
+  const auto many = [&](const char* name, Node (*f)(Node, Node), const char* doc) {
+    m.def(
+        name, [f](const py::args& args) { return folded(f, args); }, doc);
+  };
+  many("and_", &logical_and, "1 where no operand is 0.");
+  many("or_", &logical_or, "1 where some operand is not 0.");
+  many("min_", static_cast<Node (*)(Node, Node)>(&min), "The least of the operands.");
+  many("max_", static_cast<Node (*)(Node, Node)>(&max), "The largest of the operands.");
+  m.def(
+      "not_",
+      [](const Operand& a) {
+        const Released r;
+        return logical_not(a.node);
+      },
+      py::arg("a"), "1 where it is 0.");
+  m.def(
+      "where",
+      [](const Operand& c, const Operand& a, const Operand& b) {
+        const Released released;
+        return where(c.node, a.node, b.node);
+      },
+      py::arg("condition"), py::arg("a"), py::arg("b"), "a where the condition is not 0, else b.");
+  m.def(
+      "simplify",
+      [](const Operand& n, const std::vector<Operand>& assume) { return under(n.node, assume); },
+      py::arg("expr"), py::arg("assume") = std::vector<Operand>(),
+      "The expression in its simplest known form where all conditions of `assume` hold.");
+  m.def(
+      "bounds",
+      [](const Operand& n) {
+        return py::make_tuple(python_end(bounds_of(n.node).lo), python_end(bounds_of(n.node).hi));
+      },
+      py::arg("expr"), "(least, largest) that the values cannot leave; None is open.");
+  m.def(
+      "render",
+      [](const Operand& n) {
+        const Released r;
+        return render(n.node);
+      },
+      py::arg("expr"), "As Node.render.");
+  m.def(
+      "substitute",
+      [](const Operand& n, const std::map<std::string, Operand>& by) {
+        const auto nodes = nodes_of(by);
+        const Released released;
+        return substitute(n.node, nodes);
+      },
+      py::arg("expr"), py::arg("replacements"), "As Node.substitute.");
+
+  py::class_<Session>(m, "Session",
+                      "Simplifies texts, and remembers the answers in bounded memory.")
+      .def(py::init<>())
+      .def(
+          "simplify",
+          [](Session& s, const std::string& text, const std::map<std::string, Range>& variables,
+             const std::vector<std::string>& assume) {
+            const Question q = question_of(text, variables, assume);
+            Answer a;
+            {
+              const Working working;
+              a = s.answer(q);
+            }
+            return py::make_tuple(
+                a.text, py::make_tuple(python_end(a.bounds.lo), python_end(a.bounds.hi)), a.size);
+          },
+          py::arg("text"), py::arg("variables") = std::map<std::string, Range>(),
+          py::arg("assume") = std::vector<std::string>(),
+          "(text, (low, high), size) of the simplified expression, as `touchstone simplify`.\n\n"
+          "variables: {name: (low, high)}, inclusive, None is open.");
+}
+
+}  // namespace touchstone::python

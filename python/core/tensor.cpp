@@ -1,0 +1,576 @@
+#include "touchstone/tensor/tensor.h"
+
+#include "arrays.h"
+#include "kernel.h"
+#include "touchstone/clang/clang_device.h"
+#include "touchstone/interp/interpreted.h"
+#include "touchstone/tensor/functional.h"
+#include "touchstone/tensor/generator.h"
+#include "touchstone/tensor/print.h"
+#include "touchstone/tensor/tensor_jit.h"
+
+namespace touchstone::python {
+
+// A tensor may hold the last of a graph and of memory, whose counts are those of all threads.
+struct FreeTensor {
+  void operator()(Tensor* tensor) const {
+    if (stack_mutex().try_lock()) {
+      const std::scoped_lock lock(std::adopt_lock, stack_mutex());
+      delete tensor;
+    } else {
+      const Working working;
+      delete tensor;
+    }
+  }
+};
+
+namespace {
+
+using TensorHolder = std::unique_ptr<Tensor, FreeTensor>;
+
+/// A tensor or a Python number.
+using Arg = std::variant<std::monostate, Tensor, bool, std::int64_t, double>;
+
+template <class F>
+Tensor with_arg(const Arg& arg, const F& f) {
+  return std::visit(
+      [&](const auto& value) -> Tensor {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
+          throw DTypeError("None is neither a tensor nor a number");
+        else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>)
+          return f(value);
+        else
+          return f(Number(value));
+      },
+      arg);
+}
+
+TensorOptions options_of(const std::optional<std::string>& dtype, const std::string& device) {
+  TensorOptions options;
+  if (dtype) options.dtype = parse_dtype(*dtype);
+  options.device = device;
+  return options;
+}
+
+std::vector<int> all_axes(const Tensor& x) {
+  std::vector<int> axes;
+  for (int i = 0; i < x.rank(); ++i) axes.push_back(i);
+  return axes;
+}
+using Axes = std::variant<std::monostate, int, std::vector<int>>;
+std::vector<int> axes_of(const Tensor& x, const Axes& axes) {
+  if (const int* one = std::get_if<int>(&axes)) return {*one};
+  if (const auto* some = std::get_if<std::vector<int>>(&axes)) return *some;
+  return all_axes(x);
+}
+KeepDim keep_of(bool keep) { return keep ? KeepDim::Yes : KeepDim::No; }
+
+// Numbers in lists in lists, all rows of one length.
+struct Nested {
+  std::vector<std::int64_t> shape;
+  std::vector<py::object> numbers;
+};
+void collect(py::handle value, std::size_t depth, Nested& to) {
+  if (!py::isinstance<py::list>(value) && !py::isinstance<py::tuple>(value)) {
+    if (depth != to.shape.size())
+      throw ShapeError("Tensor: rows of lists and of numbers; make them equal");
+    to.numbers.push_back(py::reinterpret_borrow<py::object>(value));
+    return;
+  }
+  if (depth > 32) throw ShapeError("Tensor: lists nest deeper than 32");
+  const auto list = py::reinterpret_borrow<py::sequence>(value);
+  const auto size = static_cast<std::int64_t>(py::len(list));
+  if (to.shape.size() == depth && to.numbers.empty()) to.shape.push_back(size);
+  if (to.shape.size() <= depth || to.shape[depth] != size)
+    throw ShapeError(fmt::format("Tensor: rows of {} and {} values; make them equal",
+                                 to.shape.size() <= depth ? 0 : to.shape[depth], size));
+  for (const py::handle entry : list) collect(entry, depth + 1, to);
+}
+
+Shape shape_of(const std::vector<std::int64_t>& sizes) { return {sizes.begin(), sizes.end()}; }
+
+Tensor of_numbers(py::handle data, const std::optional<DType>& wanted, const std::string& device) {
+  Nested nested;
+  collect(data, 0, nested);
+  bool floats = nested.numbers.empty(), bools = !nested.numbers.empty();
+  for (const py::object& n : nested.numbers) {
+    const bool is_bool = PyBool_Check(n.ptr()) != 0;
+    if (!is_bool && PyFloat_Check(n.ptr()) == 0 && PyIndex_Check(n.ptr()) == 0)
+      throw py::type_error("Tensor: a " +
+                           py::str(py::type::of(n).attr("__name__")).cast<std::string>() +
+                           " is neither a number nor an array");
+    floats = floats || PyFloat_Check(n.ptr()) != 0;
+    bools = bools && is_bool;
+  }
+  std::vector<double> reals;
+  std::vector<std::int64_t> wholes;
+  for (const py::object& n : nested.numbers)
+    if (floats)
+      reals.push_back(n.cast<double>());
+    else
+      wholes.push_back(n.cast<std::int64_t>());
+  const Shape shape = shape_of(nested.shape);
+  const Working working;
+  const Tensor made =
+      floats ? Tensor::from(reals, shape, device) : Tensor::from(wholes, shape, device);
+  if (wanted) return made.cast(*wanted);
+  if (floats) return made.cast(default_dtype());
+  return bools ? made.bool_() : made;
+}
+
+Tensor tensor_of(py::handle data, const std::optional<std::string>& dtype,
+                 const std::string& device, bool requires_grad) {
+  std::optional<DType> wanted;
+  if (dtype) wanted = parse_dtype(*dtype);
+  const auto made = [&]() -> Tensor {
+    if (PyFloat_Check(data.ptr()) != 0 || PyLong_Check(data.ptr()) != 0 ||
+        py::isinstance<py::list>(data) || py::isinstance<py::tuple>(data))
+      return of_numbers(data, wanted, device);
+    const Borrowed b(data, "Tensor");
+    const Working working;
+    const Shape shape = shape_of(b.shape());
+    if (b.size() == 0) return Tensor::zeros(shape, {b.dtype(), device});
+    const auto buffer = std::make_shared<Buffer>(Device::get(device), b.dtype(), b.size());
+    buffer->copy_in({b.data(), b.bytes()});
+    const Tensor t(LazyBuffer::from_buffer(buffer, shape));
+    return wanted && *wanted != b.dtype() ? t.cast(*wanted) : t;
+  };
+  Tensor t = made();
+  if (requires_grad) t.set_requires_grad();
+  return t;
+}
+
+Elements elements_of(const Tensor& t) {
+  Elements out(t.dtype(), concrete(t.shape()));
+  const Working working;
+  if (out.size() == 0) return out;
+  const LazyBufferPtr whole = t.lazy()->contiguous();
+  touchstone::realize(std::span(&whole, 1));
+  whole->realized()->copy_out(
+      {out.data(), static_cast<std::size_t>(out.size()) * itemsize(out.dtype)});
+  return out;
+}
+
+Slice slice_of(const py::slice& s) {
+  const auto end = [](const py::object& o) -> std::optional<std::int64_t> {
+    if (o.is_none()) return std::nullopt;
+    return o.cast<std::int64_t>();
+  };
+  const py::object step = s.attr("step");
+  return {end(s.attr("start")), end(s.attr("stop")),
+          step.is_none() ? 1 : step.cast<std::int64_t>()};
+}
+
+std::vector<Index> parts_of(const py::object& key) {
+  const py::tuple all = py::isinstance<py::tuple>(key) ? py::tuple(key) : py::make_tuple(key);
+  std::vector<Index> parts;
+  for (const py::handle part : all) {
+    if (part.is_none())
+      parts.emplace_back(kNewAxis);
+    else if (part.ptr() == Py_Ellipsis)
+      parts.emplace_back(kEllipsis);
+    else if (py::isinstance<py::slice>(part))
+      parts.emplace_back(slice_of(py::reinterpret_borrow<py::slice>(part)));
+    else if (py::isinstance<Tensor>(part))
+      parts.emplace_back(part.cast<Tensor>());
+    else if (PyIndex_Check(part.ptr()) != 0 && PyBool_Check(part.ptr()) == 0)
+      parts.emplace_back(part.cast<std::int64_t>());
+    else
+      parts.emplace_back(tensor_of(part, std::nullopt, "CPU", false));
+  }
+  return parts;
+}
+
+// x[1, :] = values: values lack the axes of whole numbers, which here are slices of one element.
+Tensor with_axes(Tensor values, const py::tuple& key, int rank) {
+  for (int i = static_cast<int>(key.size()); i-- > 0;) {
+    const int behind = rank - 1 - i;
+    if (!py::isinstance<py::slice>(key[static_cast<std::size_t>(i)]) && values.rank() > 0 &&
+        values.rank() >= behind)
+      values = values.unsqueeze(values.rank() - behind);
+  }
+  return values;
+}
+
+std::vector<Slice> slices_of(const py::object& key) {
+  const py::tuple all = py::isinstance<py::tuple>(key) ? py::tuple(key) : py::make_tuple(key);
+  std::vector<Slice> slices;
+  for (const py::handle part : all) {
+    if (py::isinstance<py::slice>(part)) {
+      slices.push_back(slice_of(py::reinterpret_borrow<py::slice>(part)));
+    } else {
+      const auto at = part.cast<std::int64_t>();
+      slices.push_back({at, at == -1 ? std::nullopt : std::optional(at + 1), 1});
+    }
+  }
+  return slices;
+}
+
+using TensorClass = py::class_<Tensor, TensorHolder>;
+
+void bind_creation(py::module_& m, TensorClass& t) {
+  t.def(py::init(&tensor_of), py::arg("data"), py::arg("dtype") = py::none(),
+        py::arg("device") = "CPU", py::arg("requires_grad") = false,
+        "data: a number, lists of numbers, or an array by the buffer protocol, "
+        "__array_interface__ or DLPack; its elements are copied.")
+      .def_static(
+          "from_dlpack",
+          [](const py::object& array, const std::string& device) {
+            return tensor_of(array, std::nullopt, device, false);
+          },
+          py::arg("array"), py::arg("device") = "CPU", "The elements of an array, copied.")
+      .def_static(
+          "full",
+          [](const Shape& shape, const std::variant<bool, std::int64_t, double>& v,
+             const std::optional<std::string>& dtype, const std::string& device) {
+            const TensorOptions o = options_of(dtype, device);
+            return std::visit([&](auto x) { return Tensor::full(shape, x, o); }, v);
+          },
+          py::arg("shape"), py::arg("value"), py::arg("dtype") = py::none(),
+          py::arg("device") = "CPU", Guard());
+  const auto filled = [&](const char* name, Tensor (*make)(const Shape&, const TensorOptions&)) {
+    t.def_static(
+        name,
+        [make](const Shape& shape, const std::optional<std::string>& dtype,
+               const std::string& device) { return make(shape, options_of(dtype, device)); },
+        py::arg("shape"), py::arg("dtype") = py::none(), py::arg("device") = "CPU", Guard());
+  };
+  filled("zeros", &Tensor::zeros);
+  filled("ones", &Tensor::ones);
+  filled("empty", &Tensor::empty);
+  filled("rand", &rand);
+  filled("randn", &randn);
+  t.def_static(
+       "arange",
+       [](std::int64_t begin, const std::optional<std::int64_t>& end, std::int64_t step,
+          const std::string& device) {
+         TensorOptions o;
+         o.dtype = DType::Int32;
+         o.device = device;
+         return end ? Tensor::arange(begin, *end, step, o) : Tensor::arange(0, begin, step, o);
+       },
+       py::arg("begin"), py::arg("end") = py::none(), py::arg("step") = 1,
+       py::arg("device") = "CPU", Guard())
+      .def_static(
+          "eye",
+          [](std::int64_t n, const std::optional<std::string>& dtype, const std::string& device) {
+            return Tensor::eye(n, options_of(dtype, device));
+          },
+          py::arg("n"), py::arg("dtype") = py::none(), py::arg("device") = "CPU", Guard())
+      .def_static("cat", &Tensor::cat, py::arg("parts"), py::arg("axis") = 0, Guard())
+      .def_static("stack", &Tensor::stack, py::arg("parts"), py::arg("axis") = 0, Guard());
+  m.def("manual_seed", &manual_seed, py::arg("seed"), Guard(),
+        "The random numbers of this thread begin anew.");
+}
+
+void bind_values(TensorClass& t) {
+  t.def_property_readonly("shape",
+                          [](const Tensor& x) {
+                            py::tuple out(x.shape().size());
+                            for (std::size_t i = 0; i < x.shape().size(); ++i)
+                              out[i] = python_sint(x.shape()[i]);
+                            return out;
+                          })
+      .def_property_readonly("rank", &Tensor::rank)
+      .def_property_readonly("dtype", [](const Tensor& x) { return std::string(name(x.dtype())); })
+      .def_property_readonly("device", &Tensor::device)
+      .def("__len__", [](const Tensor& x) { return x.size(0); })
+      .def("_elements", &elements_of)
+      .def(
+          "realize",
+          [](const Tensor& x, const symbolic::Values& values) { return x.realize(values); },
+          py::arg("values") = symbolic::Values(), Guard(), "Computes it.")
+      .def("bind", &Tensor::bind, py::arg("values"), Guard())
+      .def("to", &Tensor::to, py::arg("device"), Guard(), "On another device.")
+      .def("contiguous", &Tensor::contiguous, Guard())
+      .def("clone", &Tensor::clone, Guard())
+      .def(
+          "cast", [](const Tensor& x, const std::string& to) { return x.cast(parse_dtype(to)); },
+          py::arg("dtype"), Guard())
+      .def(
+          "bitcast",
+          [](const Tensor& x, const std::string& to) { return x.bitcast(parse_dtype(to)); },
+          py::arg("dtype"), Guard())
+      .def("assign", &Tensor::assign, py::arg("values"), Guard(), "Replaces the values.")
+      .def(
+          "__getitem__",
+          [](const Tensor& x, const py::object& key) {
+            const std::vector<Index> parts = parts_of(key);
+            const Working working;
+            return index(x, parts);
+          },
+          py::arg("key"))
+      .def(
+          "__setitem__",
+          [](Tensor& x, const py::object& key, const Arg& value) {
+            const std::vector<Slice> slices = slices_of(key);
+            const py::tuple all =
+                py::isinstance<py::tuple>(key) ? py::tuple(key) : py::make_tuple(key);
+            if (const Tensor* const given = std::get_if<Tensor>(&value)) {
+              const Tensor values = with_axes(*given, all, x.rank());
+              const Working working;
+              x.set(slices, values);
+              return;
+            }
+            const Working working;
+            with_arg(value, [&](const auto& v) { return x.set(slices, v); });
+          },
+          py::arg("key"), py::arg("value"))
+      .def(
+          "__repr__", [](const Tensor& x) { return str(x); }, Guard());
+}
+
+void bind_gradients(py::module_& m, TensorClass& t) {
+  t.def_property("requires_grad", &Tensor::requires_grad,
+                 [](Tensor& x, bool wanted) { x.set_requires_grad(wanted); })
+      .def_property_readonly("grad", &Tensor::grad, "The gradient of a leaf, or None.")
+      .def("zero_grad", &Tensor::zero_grad, Guard())
+      .def(
+          "retain_grad", [](Tensor& x) { x.retain_grad(); }, Guard())
+      .def("backward", &Tensor::backward, py::arg("gradient") = py::none(), Guard(),
+           "Adds d(self)/d(leaf) to the gradient of every leaf that requires one.")
+      .def("detach", &Tensor::detach, Guard());
+  m.def(
+      "gradients",
+      [](const Tensor& of, const std::vector<Tensor>& leaves, bool create_graph,
+         const std::optional<Tensor>& gradient) {
+        return gradients(of, leaves, create_graph ? CreateGraph::Yes : CreateGraph::No, gradient);
+      },
+      py::arg("of"), py::arg("with_respect_to"), py::arg("create_graph") = false,
+      py::arg("gradient") = py::none(), Guard(), "d(of)/d(x) of each x.");
+  m.def(
+      "realize", [](const std::vector<Tensor>& all) { touchstone::realize(all); },
+      py::arg("tensors"), Guard(), "Computes many tensors in one schedule.");
+}
+
+void bind_movement(TensorClass& t) {
+  t.def("reshape", &Tensor::reshape, py::arg("shape"), Guard())
+      .def("permute", &Tensor::permute, py::arg("order"), Guard())
+      .def("transpose", &Tensor::transpose, py::arg("a") = -2, py::arg("b") = -1, Guard())
+      .def("expand", &Tensor::expand, py::arg("shape"), Guard())
+      .def(
+          "pad", [](const Tensor& x, const Padding& p) { return x.pad(p); }, py::arg("padding"),
+          Guard())
+      .def("shrink", &Tensor::shrink, py::arg("keep"), Guard())
+      .def("flip", &Tensor::flip, py::arg("axes"), Guard())
+      .def("unsqueeze", &Tensor::unsqueeze, py::arg("axis"), Guard())
+      .def(
+          "squeeze",
+          [](const Tensor& x, const std::optional<int>& axis) {
+            return axis ? x.squeeze(*axis) : x.squeeze();
+          },
+          py::arg("axis") = py::none(), Guard())
+      .def("flatten", &Tensor::flatten, py::arg("first") = 0, Guard())
+      .def("repeat", &Tensor::repeat, py::arg("times"), Guard())
+      .def("roll", &Tensor::roll, py::arg("by"), py::arg("axis"), Guard())
+      .def("triu", &Tensor::triu, py::arg("k") = 0, Guard())
+      .def("tril", &Tensor::tril, py::arg("k") = 0, Guard())
+      .def_property_readonly("T", [](const Tensor& x) { return x.transpose(); });
+}
+
+void bind_arithmetic(TensorClass& t) {
+  using Unary = Tensor (Tensor::*)() const;
+  const std::pair<const char*, Unary> unary[] = {{"exp", &Tensor::exp},
+                                                 {"exp2", &Tensor::exp2},
+                                                 {"log", &Tensor::log},
+                                                 {"log2", &Tensor::log2},
+                                                 {"sin", &Tensor::sin},
+                                                 {"cos", &Tensor::cos},
+                                                 {"tan", &Tensor::tan},
+                                                 {"sqrt", &Tensor::sqrt},
+                                                 {"rsqrt", &Tensor::rsqrt},
+                                                 {"reciprocal", &Tensor::reciprocal},
+                                                 {"relu", &Tensor::relu},
+                                                 {"sigmoid", &Tensor::sigmoid},
+                                                 {"tanh", &Tensor::tanh},
+                                                 {"abs", &Tensor::abs},
+                                                 {"square", &Tensor::square},
+                                                 {"erf", &Tensor::erf},
+                                                 {"silu", &Tensor::silu},
+                                                 {"softplus", &Tensor::softplus},
+                                                 {"floor", &Tensor::floor},
+                                                 {"ceil", &Tensor::ceil},
+                                                 {"round", &Tensor::round},
+                                                 {"sign", &Tensor::sign},
+                                                 {"isnan", &Tensor::isnan},
+                                                 {"isinf", &Tensor::isinf},
+                                                 {"logical_not", &Tensor::logical_not}};
+  for (const auto& [name, f] : unary) t.def(name, f, Guard());
+  t.def(
+       "gelu", [](const Tensor& x) { return x.gelu(); }, Guard())
+      .def(
+          "__neg__", [](const Tensor& x) { return -x; }, Guard())
+      .def("__abs__", &Tensor::abs, Guard())
+      .def(
+          "clamp", [](const Tensor& x, double low, double high) { return x.clamp(low, high); },
+          py::arg("low"), py::arg("high"), Guard());
+#define TOUCHSTONE_OPERATOR(name, expression)                          \
+  t.def(                                                               \
+      name,                                                            \
+      [](const Tensor& x, const Arg& y) {                              \
+        return with_arg(y, [&](const auto& v) { return expression; }); \
+      },                                                               \
+      py::is_operator(), Guard())
+  TOUCHSTONE_OPERATOR("__add__", x + v);
+  TOUCHSTONE_OPERATOR("__radd__", v + x);
+  TOUCHSTONE_OPERATOR("__sub__", x - v);
+  TOUCHSTONE_OPERATOR("__rsub__", v - x);
+  TOUCHSTONE_OPERATOR("__mul__", x * v);
+  TOUCHSTONE_OPERATOR("__rmul__", v * x);
+  TOUCHSTONE_OPERATOR("__truediv__", x / v);
+  TOUCHSTONE_OPERATOR("__rtruediv__", v / x);
+  TOUCHSTONE_OPERATOR("__pow__", pow(x, v));
+  TOUCHSTONE_OPERATOR("__rpow__", pow(v, x));
+  TOUCHSTONE_OPERATOR("__xor__", (x ^ v));
+  TOUCHSTONE_OPERATOR("__lt__", x < v);
+  TOUCHSTONE_OPERATOR("__le__", x <= v);
+  TOUCHSTONE_OPERATOR("__gt__", x > v);
+  TOUCHSTONE_OPERATOR("__ge__", x >= v);
+  TOUCHSTONE_OPERATOR("__eq__", (x == v));
+  TOUCHSTONE_OPERATOR("__ne__", (x != v));
+  TOUCHSTONE_OPERATOR("maximum", maximum(x, v));
+  TOUCHSTONE_OPERATOR("minimum", minimum(x, v));
+#undef TOUCHSTONE_OPERATOR
+  t.attr("__hash__") = py::module_::import("builtins").attr("object").attr("__hash__");
+  t.def("matmul", &Tensor::matmul, py::arg("other"), Guard())
+      .def("__matmul__", &Tensor::matmul, py::is_operator(), Guard())
+      .def_static(
+          "where",
+          [](const Tensor& c, const Tensor& a, const Tensor& b) { return Tensor::where(c, a, b); },
+          py::arg("condition"), py::arg("a"), py::arg("b"), Guard());
+}
+
+void bind_reductions(TensorClass& t) {
+#define TOUCHSTONE_REDUCTION(name)                       \
+  t.def(                                                 \
+      #name,                                             \
+      [](const Tensor& x, const Axes& axes, bool keep) { \
+        return x.name(axes_of(x, axes), keep_of(keep));  \
+      },                                                 \
+      py::arg("axes") = py::none(), py::arg("keepdim") = false, Guard())
+  TOUCHSTONE_REDUCTION(sum);
+  TOUCHSTONE_REDUCTION(mean);
+  TOUCHSTONE_REDUCTION(max);
+  TOUCHSTONE_REDUCTION(min);
+  TOUCHSTONE_REDUCTION(prod);
+  TOUCHSTONE_REDUCTION(any);
+  TOUCHSTONE_REDUCTION(all);
+  TOUCHSTONE_REDUCTION(logsumexp);
+#undef TOUCHSTONE_REDUCTION
+  t.def(
+       "var",
+       [](const Tensor& x, const Axes& axes, std::int64_t correction, bool keep) {
+         return x.var(axes_of(x, axes), correction, keep_of(keep));
+       },
+       py::arg("axes") = py::none(), py::arg("correction") = 1, py::arg("keepdim") = false, Guard())
+      .def(
+          "std",
+          [](const Tensor& x, const Axes& axes, std::int64_t correction, bool keep) {
+            return x.std(axes_of(x, axes), correction, keep_of(keep));
+          },
+          py::arg("axes") = py::none(), py::arg("correction") = 1, py::arg("keepdim") = false,
+          Guard())
+      .def(
+          "argmax",
+          [](const Tensor& x, const std::optional<int>& axis) {
+            return axis ? x.argmax(*axis) : x.argmax();
+          },
+          py::arg("axis") = py::none(), Guard())
+      .def(
+          "argmin",
+          [](const Tensor& x, const std::optional<int>& axis) {
+            return axis ? x.argmin(*axis) : x.argmin();
+          },
+          py::arg("axis") = py::none(), Guard())
+      .def("cumsum", &Tensor::cumsum, py::arg("axis"), Guard())
+      .def(
+          "softmax", [](const Tensor& x, int axis) { return softmax(x, axis); },
+          py::arg("axis") = -1, Guard())
+      .def(
+          "log_softmax", [](const Tensor& x, int axis) { return log_softmax(x, axis); },
+          py::arg("axis") = -1, Guard());
+}
+
+TensorJit::Tensors called(const py::function& f, std::span<const Tensor> inputs) {
+  TensorJit::Tensors out;
+  std::exception_ptr thrown;
+  {
+    const Paused paused;
+    try {
+      py::tuple given(inputs.size());
+      for (std::size_t i = 0; i < inputs.size(); ++i) given[i] = py::cast(inputs[i]);
+      const py::object result = f(*given);
+      if (py::isinstance<Tensor>(result))
+        out = {result.cast<Tensor>()};
+      else
+        out = result.cast<std::vector<Tensor>>();
+    } catch (...) {
+      thrown = std::current_exception();
+    }
+  }
+  if (thrown) std::rethrow_exception(thrown);
+  return out;
+}
+
+struct FreeNoGrad {
+  std::unique_ptr<NoGrad> scope;
+};
+struct TrainingMode {
+  bool wanted;
+  std::unique_ptr<TrainingScope> scope;
+};
+
+void bind_modes(py::module_& m) {
+  py::class_<TensorJit>(
+      m, "TensorJit",
+      "The first call runs, the second notes its kernels, each later one runs these.")
+      .def(py::init([](const py::function& f) {
+             return TensorJit(
+                 std::function([f](std::span<const Tensor> inputs) { return called(f, inputs); }));
+           }),
+           py::arg("function"))
+      .def("__call__",
+           [](TensorJit& jit, const py::args& args) {
+             std::vector<Tensor> inputs;
+             for (const py::handle a : args) inputs.push_back(a.cast<Tensor>());
+             const Working working;
+             return jit(inputs);
+           })
+      .def_property_readonly("captured", &TensorJit::captured,
+                             "Steps of a replay; 0 before the second call.")
+      .def("reset", &TensorJit::reset, Guard());
+  py::class_<FreeNoGrad>(m, "no_grad", "with no_grad(): nothing is noted for gradients.")
+      .def(py::init([] { return FreeNoGrad{}; }))
+      .def("__enter__", [](FreeNoGrad& s) { s.scope = std::make_unique<NoGrad>(); })
+      .def("__exit__", [](FreeNoGrad& s, const py::args&) { s.scope.reset(); });
+  py::class_<TrainingMode>(m, "training", "with training(): layers train.")
+      .def(py::init([](bool wanted) {
+             return TrainingMode{wanted, nullptr};
+           }),
+           py::arg("wanted") = true)
+      .def("__enter__",
+           [](TrainingMode& s) { s.scope = std::make_unique<TrainingScope>(s.wanted); })
+      .def("__exit__", [](TrainingMode& s, const py::args&) { s.scope.reset(); });
+  m.def("devices", &Device::names, "The names of devices.");
+}
+
+}  // namespace
+
+void bind_tensor(py::module_& m) {
+  register_interpreted_device();
+  register_clang_device();
+  TensorClass t(m, "Tensor",
+                "A lazily computed array with reverse-mode differentiation. Copies of the handle "
+                "are the same tensor; nothing is computed before its values are asked for.");
+  bind_creation(m, t);
+  bind_values(t);
+  bind_gradients(m, t);
+  bind_movement(t);
+  bind_arithmetic(t);
+  bind_reductions(t);
+  bind_modes(m);
+  bind_layers(m);
+  bind_optimizers(m);
+}
+
+}  // namespace touchstone::python

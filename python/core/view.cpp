@@ -1,0 +1,372 @@
+#include "convert.h"
+#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/contraction.h"
+#include "touchstone/shapetracker/index_expr.h"
+#include "touchstone/shapetracker/invert.h"
+#include "touchstone/shapetracker/merge.h"
+#include "touchstone/shapetracker/movement_ops.h"
+#include "touchstone/shapetracker/reason.h"
+#include "touchstone/shapetracker/simplify.h"
+#include "touchstone/view/shapetracker.h"
+#include "touchstone/view/variable_table.h"
+
+namespace touchstone::python {
+namespace {
+
+using symbolic::Node;
+
+py::tuple tuple_of(std::span<const sint> values) {
+  py::tuple out(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) out[i] = python_sint(values[i]);
+  return out;
+}
+py::object pairs_of(const std::optional<Mask>& mask) {
+  if (!mask) return py::none();
+  py::tuple out(mask->size());
+  for (std::size_t i = 0; i < mask->size(); ++i)
+    out[i] = py::make_tuple(python_sint((*mask)[i].first), python_sint((*mask)[i].second));
+  return out;
+}
+
+template <class T>
+int normal_axis(const T& t, int axis) {
+  if (axis < -t.rank() || axis >= t.rank())
+    throw ShapeError(fmt::format("axis {} of a view of rank {}", axis, t.rank()));
+  return axis < 0 ? axis + t.rank() : axis;
+}
+template <class T>
+std::vector<int> normal_axes(const T& t, std::vector<int> axes) {
+  for (int& axis : axes) axis = normal_axis(t, axis);
+  return axes;
+}
+std::int64_t number_at(const sint& s) { return s.as_int(); }
+
+template <class T>
+std::optional<std::int64_t> checked_at(const T& t, const std::vector<std::int64_t>& index) {
+  const Shape& shape = t.shape();
+  if (index.size() != shape.size())
+    throw ShapeError(
+        fmt::format("an index of {} numbers into {}", index.size(), str(std::span(shape))));
+  for (std::size_t i = 0; i < index.size(); ++i)
+    if (index[i] < 0 || index[i] >= number_at(shape[i]))
+      throw ShapeError(
+          fmt::format("index {} of axis {} is outside {}", index[i], i, str(std::span(shape))));
+  const Released released;
+  return t.at(index);
+}
+
+/// What both classes have: movement, each giving a new value.
+template <class T>
+void movement(py::class_<T>& c) {
+  c.def(
+       "permute",
+       [](const T& t, const std::vector<int>& order) {
+         const std::vector<int> axes = normal_axes(t, order);
+         const Released r;
+         return t.permute(axes);
+       },
+       py::arg("order"), "New axis i is old axis order[i].")
+      .def(
+          "expand",
+          [](const T& t, const Shape& shape) {
+            const Released r;
+            return t.expand(shape);
+          },
+          py::arg("shape"), "Axes of size 1 grow to those of the shape.")
+      .def(
+          "pad",
+          [](const T& t, const Padding& ends) {
+            const Released r;
+            return t.pad(ends);
+          },
+          py::arg("padding"), "(before, after) of each axis, in elements.")
+      .def(
+          "shrink",
+          [](const T& t, const Mask& keep) {
+            const Released r;
+            return t.shrink(keep);
+          },
+          py::arg("keep"), "[begin, end) of each axis.")
+      .def(
+          "stride",
+          [](const T& t, const std::vector<std::int64_t>& steps) {
+            const Released r;
+            return t.stride(steps);
+          },
+          py::arg("steps"), "Every |n|-th element of each axis; from its end on where negative.")
+      .def(
+          "flip",
+          [](const T& t, const std::vector<int>& axes) {
+            const std::vector<int> normal = normal_axes(t, axes);
+            const Released r;
+            return t.flip(normal);
+          },
+          py::arg("axes"), "These axes from their ends on.")
+      .def("at", &checked_at<T>, py::arg("index"),
+           "The element of the buffer that an index reads; None where it is padding.")
+      .def(
+          "bind",
+          [](const T& t, const symbolic::Values& values) {
+            const Released r;
+            return t.bind(values);
+          },
+          py::arg("values"), "Its variables replaced by numbers, {name: value}.")
+      .def_property_readonly(
+          "shape", [](const T& t) { return tuple_of(t.shape()); }, "Elements of each axis.")
+      .def_property_readonly("rank", &T::rank)
+      .def_property_readonly(
+          "size", [](const T& t) { return python_sint(t.size()); }, "Elements.")
+      .def_property_readonly("is_contiguous", &T::is_contiguous)
+      .def(
+          "__eq__", [](const T& a, const T& b) { return a == b; }, py::is_operator())
+      .def(
+          "__ne__", [](const T& a, const T& b) { return !(a == b); }, py::is_operator())
+      .def("__hash__", [](const T& t) { return static_cast<Py_hash_t>(t.hash() >> 1); })
+      .def("__str__",
+           [](const T& t) {
+             const Released r;
+             return t.str();
+           })
+      .def("__repr__", [](const T& t) {
+        const Released r;
+        return t.str();
+      });
+}
+
+View made_view(const Shape& shape, const std::optional<Strides>& strides, const sint& offset,
+               const std::optional<Mask>& mask) {
+  const Released released;
+  return View::strided(shape, strides ? *strides : row_major_strides(shape), offset, mask);
+}
+
+// Reads the parts of a Movement in the idiom of Python.
+py::tuple of_movement(const MovementOp& op) {
+  using Kind = MovementOp::Kind;
+  const auto pairs = [&] {
+    py::tuple out(op.ends.size());
+    for (std::size_t i = 0; i < op.ends.size(); ++i)
+      out[i] = py::make_tuple(python_sint(op.ends[i].first), python_sint(op.ends[i].second));
+    return out;
+  };
+  switch (op.kind) {
+    case Kind::Reshape:
+      return py::make_tuple("reshape", tuple_of(op.shape));
+    case Kind::Permute:
+      return py::make_tuple("permute", py::tuple(py::cast(op.order)));
+    case Kind::Expand:
+      return py::make_tuple("expand", tuple_of(op.shape));
+    case Kind::Pad:
+      return py::make_tuple("pad", pairs());
+    case Kind::Shrink:
+      return py::make_tuple("shrink", pairs());
+    case Kind::Stride:
+      return py::make_tuple("stride", py::tuple(py::cast(op.steps)));
+    case Kind::AsStrided:
+      break;
+  }
+  return py::make_tuple("as_strided", py::make_tuple(tuple_of(op.shape), tuple_of(op.strides),
+                                                     python_sint(op.offset)));
+}
+
+std::string merge_words(const ShapeTracker& t) {
+  const Released released;
+  return shapetracker::reason(t.views()).text;
+}
+
+std::pair<Node, Node> index_pair(const ShapeTracker& t,
+                                 const std::optional<std::vector<Operand>>& indices) {
+  std::vector<Node> given;
+  if (indices)
+    for (const Operand& o : *indices) given.push_back(o.node);
+  const Released released;
+  const IndexExpr e = indices ? expr_idxs(t, given) : expr_idxs(t);
+  return {e.index, e.valid};
+}
+
+}  // namespace
+
+void bind_view(py::module_& m) {
+  py::class_<View> view(m, "View",
+                        "From an index to an element of a buffer, offset + sum(index * strides), "
+                        "and whether it may be read. Immutable; sizes are ints or expressions.");
+  view.def(py::init(&made_view), py::arg("shape"), py::arg("strides") = py::none(),
+           py::arg("offset") = 0, py::arg("mask") = py::none(),
+           "shape: elements an axis. strides: in elements, row-major where None. mask: a pair "
+           "[begin, end) an axis, outside of which nothing is read. Throws ShapeError.");
+  movement(view);
+  view.def_property_readonly(
+          "strides", [](const View& v) { return tuple_of(v.strides()); },
+          "In elements; 0 along axes where at most one index is valid.")
+      .def_property_readonly("offset", [](const View& v) { return python_sint(v.offset()); })
+      .def_property_readonly(
+          "mask", [](const View& v) { return pairs_of(v.mask()); },
+          "A pair [begin, end) an axis, or None.")
+      .def(
+          "reshape",
+          [](const View& v, const Shape& shape) {
+            const Released r;
+            return v.reshape(shape);
+          },
+          py::arg("shape"), "One view of the same elements, where strides show it; else None.")
+      .def(
+          "minify",
+          [](const View& v) {
+            const Released r;
+            return v.minify();
+          },
+          "The same elements over the fewest axes.")
+      .def(
+          "__add__",
+          [](const View& inner, const View& outer) {
+            const Released r;
+            return merge(inner, outer);
+          },
+          py::is_operator(), "`outer` seen through `inner` as one view, or None.")
+      .def(
+          "invert",
+          [](const View& v, const Shape& shape) {
+            const Released r;
+            return invert(v, shape);
+          },
+          py::arg("shape"), "The view of that shape that undoes this one, or None.")
+      .def("__reduce__", [](const View& v) {
+        return py::make_tuple(py::type::of<View>(),
+                              py::make_tuple(tuple_of(v.shape()), tuple_of(v.strides()),
+                                             python_sint(v.offset()), pairs_of(v.mask())));
+      });
+
+  py::class_<ShapeTracker> tracker(m, "ShapeTracker",
+                                   "A stack of views, the first next to the buffer, the last one "
+                                   "seen. Immutable: movement gives a new one.");
+  tracker
+      .def(py::init([](std::vector<View> views) {
+             const Released r;
+             return ShapeTracker(std::move(views));
+           }),
+           py::arg("views"), "Throws ShapeError where a view can leave the one below it.")
+      .def_static(
+          "from_shape",
+          [](const Shape& shape, const std::optional<Strides>& strides) {
+            const Released r;
+            return strides ? ShapeTracker::from_shape(shape, *strides)
+                           : ShapeTracker::from_shape(shape);
+          },
+          py::arg("shape"), py::arg("strides") = py::none(),
+          "Row-major where there are no strides.");
+  movement(tracker);
+  tracker
+      .def(
+          "reshape",
+          [](const ShapeTracker& t, const Shape& shape) {
+            const Released r;
+            return t.reshape(shape);
+          },
+          py::arg("shape"), "The same elements in row-major order.")
+      .def(
+          "as_strided",
+          [](const ShapeTracker& t, const Shape& shape, const Strides& strides,
+             const sint& offset) {
+            const Released r;
+            return t.as_strided(shape, strides, offset);
+          },
+          py::arg("shape"), py::arg("strides"), py::arg("offset") = 0,
+          "The elements at offset + sum(index * strides).")
+      .def(
+          "__add__",
+          [](const ShapeTracker& inner, const ShapeTracker& outer) {
+            const Released r;
+            return inner + outer;
+          },
+          py::is_operator(), "`outer` on top.")
+      .def_property_readonly("views", &ShapeTracker::views, "The first is next to the buffer.")
+      .def_property_readonly("masked", &ShapeTracker::masked, "Some view has a mask.")
+      .def(
+          "real_size",
+          [](const ShapeTracker& t) {
+            const Released r;
+            return t.real_size();
+          },
+          "Elements of the least buffer that it reads from.")
+      .def(
+          "simplify",
+          [](const ShapeTracker& t) {
+            const Released r;
+            return simplify(t);
+          },
+          "The fewest views found that say the same.")
+      .def(
+          "invert",
+          [](const ShapeTracker& t) {
+            const Released r;
+            return invert(t).tracker;
+          },
+          "A tracker that undoes this one, or None.")
+      .def("expr_idxs", &index_pair, py::arg("indices") = py::none(),
+           "(element of the buffer, when it may be read: 1 is always), of one expression an axis, "
+           "idx0, idx1, ... where there are none.")
+      .def(
+          "expr_node",
+          [](const ShapeTracker& t, const std::optional<Operand>& flat) {
+            const Released r;
+            const IndexExpr e = flat ? expr_node(t, flat->node) : expr_node(t);
+            return std::pair(e.index, e.valid);
+          },
+          py::arg("index") = py::none(), "The same of one flat index, idx where there is none.")
+      .def(
+          "real_strides",
+          [](const ShapeTracker& t, bool ignore_valid) {
+            std::vector<std::optional<sint>> strides;
+            {
+              const Released r;
+              strides = real_strides(t, ignore_valid);
+            }
+            return py::tuple(py::cast(strides));
+          },
+          py::arg("ignore_valid") = false,
+          "The stride of the element along each axis; None where there is none.")
+      .def(
+          "unit_stride_axes",
+          [](const ShapeTracker& t) {
+            const Released r;
+            return unit_stride_axes(t);
+          },
+          "Axes along which neighbours are neighbours in memory.")
+      .def(
+          "axis_is_masked",
+          [](const ShapeTracker& t, int axis) {
+            const Released r;
+            return axis_is_masked(t, axis);
+          },
+          py::arg("axis"), "Whether what may be read depends on its index.")
+      .def(
+          "to_movement_ops",
+          [](const ShapeTracker& t) {
+            std::vector<MovementOp> ops;
+            {
+              const Released r;
+              ops = to_movement_ops(t);
+            }
+            py::list out;
+            for (const MovementOp& op : ops) out.append(of_movement(op));
+            return out;
+          },
+          "(name, argument) of operations that make it of a flat buffer of real_size().")
+      .def(
+          "vars",
+          [](const ShapeTracker& t) {
+            const Released r;
+            return t.vars();
+          },
+          "The variables in it, by name.")
+      .def("explain", &merge_words, "Why it is one view, or is none, in a sentence.")
+      .def("__reduce__", [](const ShapeTracker& t) {
+        return py::make_tuple(py::type::of<ShapeTracker>(), py::make_tuple(t.views()));
+      });
+  m.def(
+      "get_contraction",
+      [](const Shape& from, const Shape& to) { return get_contraction(from, to); },
+      py::arg("old_shape"), py::arg("new_shape"),
+      "For each new axis the old axes that it is made of, or None.");
+}
+
+}  // namespace touchstone::python

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <mutex>
+
+#include <Python.h>
+
+namespace touchstone::python {
+
+/// While it lives, other threads run Python.
+class Released {
+ public:
+  Released() : thread_(PyEval_SaveThread()) {}
+  ~Released() { PyEval_RestoreThread(thread_); }
+  Released(const Released&) = delete;
+  Released& operator=(const Released&) = delete;
+
+ private:
+  PyThreadState* thread_;
+};
+
+/// The lock of devices and tensors, which are for one thread at a time. Whoever holds it does not
+/// wait for the interpreter, so that a thread with the interpreter may wait for it. A forked child
+/// begins with a free one.
+std::recursive_mutex& stack_mutex();
+
+/// While it lives, this thread alone works with devices and tensors, and others run Python.
+class Working {
+ private:
+  Released released_;
+  std::scoped_lock<std::recursive_mutex> lock_{stack_mutex()};
+};
+
+}  // namespace touchstone::python

@@ -1,0 +1,33 @@
+"""Touchstone: the right answer of a tensor kernel, and every result that is legal.
+
+>>> import touchstone
+>>> from touchstone.symbolic import Variable
+>>> a, b = Variable("a", 0, 10), Variable("b", 0, 3)
+>>> print((a*4 + b) // 4)
+a
+
+`touchstone.judge` judges a function against a definition, `touchstone.testing.assert_legal` an
+array in a test; `symbolic`, `view`, `kernel` and `Tensor` are the library's layers.
+"""
+import importlib
+
+from ._core import (AstError, BufferError, DTypeError, Error, Interrupted, OverflowError, ParseError, ShapeError,
+                    SystemError, __version__)
+
+_MODULES = {"symbolic", "view", "kernel", "judge", "testing", "adapters", "compat", "nn", "optim", "tensor"}
+_OF_TENSOR = {"Tensor", "jit", "no_grad", "devices", "manual_seed"}
+
+__all__ = sorted({"AstError", "BufferError", "DTypeError", "Error", "Interrupted", "OverflowError", "ParseError",
+                  "ShapeError", "SystemError"} | _MODULES | _OF_TENSOR)
+
+
+def __getattr__(name):  # so that importing the package costs what is used of it
+    if name in _MODULES:
+        return importlib.import_module("." + name, __name__)
+    if name in _OF_TENSOR:
+        return getattr(importlib.import_module(".tensor", __name__), name)
+    raise AttributeError(f"module 'touchstone' has no attribute {name!r}")
+
+
+def __dir__():
+    return __all__

@@ -1,0 +1,50 @@
+"""Index expressions: integers with bounds, simplified by proved laws.
+
+>>> a, b = Variable("a", 0, 10), Variable("b", 0, 3)
+>>> (a*4 + b) // 4 == a, (a*4 + b) % 4 == b
+(True, True)
+>>> bounds(a % 3)
+(0, 2)
+>>> print(simplify(a % 12, assume=[a < 5]), where(a < 5, a, 7 + 0*a))
+a where(a < 5, a, 7)
+>>> (a // 3).evaluate({"a": 7})
+2
+>>> prove("x//c*c + x%c -> x ; c > 0")
+<Proof proved>
+>>> steps("(a*4 + b)//4", {"a": (0, 10), "b": (0, 3)})
+<Derivation (a*4 + b)//4 = a, 1 steps>
+"""
+from html import escape as _escape
+
+from ._core import symbolic as _symbolic
+from ._core.symbolic import (Derivation, Node, Proof, Session, Step, Variable, _latex, and_, bounds, constant, eq, ge, gt,
+                             le, lt, max_, min_, ne, not_, or_, parse, prove, render, simplify, steps, substitute, where)
+
+__all__ = ["Derivation", "Node", "Proof", "Session", "Step", "Variable", "and_", "bounds", "constant", "eq", "ge", "gt",
+           "le", "lt", "max_", "min_", "ne", "not_", "or_", "parse", "prove", "render", "simplify", "steps", "substitute",
+           "where"]
+
+
+def _marked(parts, tag):
+    before, part, behind = map(_escape, parts)
+    return f"<code>{before}<{tag}>{part}</{tag}>{behind}</code>"
+
+
+def _table(derivation):
+    rows = [f"<tr><th></th><td><code>{_escape(derivation.start)}</code></td><td></td></tr>"]
+    for step in derivation.steps:
+        law = f"<code>{_escape(step.rule)}</code> {_escape(step.title)}"
+        known = "; ".join(map(_escape, step.facts))
+        rows.append(f"<tr><th>=</th><td>{_marked(step.after_parts, 'mark')}</td><td>{law}"
+                    + (f" <small>({known})</small>" if known else "") + "</td></tr>")
+    return f"<table><caption>{_escape(derivation.verdict)}</caption>{''.join(rows)}</table>"
+
+
+Derivation._repr_html_ = _table
+Node._repr_latex_ = lambda node: _latex(node.render())
+Node._repr_html_ = lambda node: f"<code>{_escape(node.render())}</code>"
+
+
+def _restored(text, variables):
+    """What pickle calls; of Python, since it finds functions by their names."""
+    return _symbolic._read(text, variables)

@@ -1,0 +1,285 @@
+import ctypes
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import touchstone
+from touchstone import kernel as k
+
+DTYPES = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
+
+
+def copy_of(dtype, shape):
+    return k.store(k.load(1, shape, dtype) * 1 if dtype == "bool" else k.load(1, shape, dtype).reshape(list(shape)))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_type_goes_in_and_comes_out(dtype, rng):
+    x = rng.integers(0, 2 if dtype == "bool" else 100, (3, 4)).astype(dtype)
+    out = k.eval(k.store(k.load(1, (3, 4), dtype).permute([1, 0])), x)
+    assert out.dtype == x.dtype and (out == x.T).all()
+
+
+def layouts(x):
+    wide = np.zeros((x.shape[0] * 2, x.shape[1] * 3), x.dtype)
+    wide[::2, 1::3] = x
+    yield "row-major", x, False
+    yield "column-major", np.asfortranarray(x), True
+    yield "strided", wide[::2, 1::3], True
+    yield "backwards", x[::-1, ::-1].copy()[::-1, ::-1], True
+    yield "read-only", np.frombuffer(x.tobytes(), x.dtype).reshape(x.shape), False
+    yield "memoryview", memoryview(x), False
+    shifted = np.frombuffer(b"\0" + x.tobytes(), np.uint8)[1:]
+    yield "unaligned", shifted.view(x.dtype).reshape(x.shape), True
+
+
+def test_layouts_are_copied_only_where_they_must(rng):
+    x = rng.normal(size=(3, 4)).astype("f4")
+    doubled = k.store(k.load(1, (3, 4)) * 2.0)
+    for name, array, copied in layouts(x):
+        assert (k.eval(doubled, array) == 2 * x).all(), name
+        assert k._kernel._layout(array) == ("float32", (3, 4), copied), name
+
+
+class Interface:
+    """An array by __array_interface__ alone."""
+
+    def __init__(self, array, **changed):
+        self.array = array
+        self.__array_interface__ = {**array.__array_interface__, **changed}
+
+
+class DLPack:
+    """An array by DLPack alone."""
+
+    def __init__(self, array, device=(1, 0)):
+        self.array, self.device = array, device
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.device
+
+
+def test_other_protocols(rng):
+    x = rng.normal(size=(3, 4)).astype("f4")
+    doubled = k.store(k.load(1, (3, 4)) * 2.0)
+    for given in (Interface(x), DLPack(x), Interface(x.T.copy().T), DLPack(np.asfortranarray(x)), x.__dlpack__()):
+        assert (k.eval(doubled, given) == 2 * x).all()
+    used = x.__dlpack__()
+    k.eval(doubled, used)
+    with pytest.raises(TypeError):  # a capsule is good for once
+        k.eval(doubled, used)
+    with pytest.raises(touchstone.BufferError, match="copy it to the host"):
+        k.eval(doubled, DLPack(x, (2, 0)))
+
+
+def test_bfloat16_and_float8_as_bits(rng):
+    x = rng.normal(size=5).astype("f4")
+    bits = (x.view("u4") >> 16).astype("u2")  # of bfloat16, cut
+    kernel = k.store(k.load(1, (5,), "bfloat16").cast("float32"))
+    assert (k.eval(kernel, bits).view("u4") == bits.astype("u4") << 16).all()
+    assert (k.eval(kernel, k.as_dtype(bits, "bfloat16")).view("u4") == bits.astype("u4") << 16).all()
+    out = k.eval(k.store(k.load(1, (5,), "bfloat16").reshape([5])), bits)
+    assert out.itemsize == 2 and (np.asarray(out).view("u2") == bits).all()
+    assert k.eval(k.store(k.load(1, (1,), "float8_e5m2").cast("float32")), np.array([0x3c], "u1")).tolist() == [1.0]
+    with pytest.raises(touchstone.DTypeError):
+        k.eval(k.store(k.load(1, (5,), "float32") + 1.0), bits)
+
+
+def test_sums_are_exact(rng):
+    x = (rng.normal(size=1000) * 10.0 ** rng.integers(-20, 20, 1000)).astype("f4")
+    import fractions
+    exact = float(sum(map(fractions.Fraction, x.tolist())))
+    assert k.eval(k.store(k.reduce_sum(k.load(1, (1000,)))), x) == np.float32(exact)
+
+
+def test_verdicts(rng):
+    x = rng.normal(size=(8, 33)).astype("f4")
+    kernel = k.store(k.softmax(k.load(1, x.shape), axis=1))
+    right = k.eval(kernel, x)
+    v = k.check(kernel, [x], right)
+    assert v and v.ok and v.status == "PASS" and v.checked == 264 and v.index is None and v.interval is None and 0 < v.power < 1e-4
+    wrong = right.reshape(8, 33).copy()
+    wrong[3, 7] *= np.float32(1.001)
+    v = k.check(kernel, [x], wrong)
+    assert not v and v.status == "FAIL" and v.index[:2] == (3, 7) and v.wrong == 1
+    low, high = v.interval
+    assert low <= right.reshape(8, 33)[3, 7] <= high and not low <= wrong[3, 7] <= high and v.candidate == wrong[3, 7]
+    assert "first at (3, 7" in v.explanation and "FAIL" in repr(v)
+    nan = right.copy()
+    nan.reshape(-1)[0] = np.nan
+    assert k.check(kernel, [x], nan).index == (0, 0, 0, 0)
+    assert k.combine([k.check(kernel, [x], right), v]).status == "FAIL"
+
+
+def test_profiles(rng):
+    x = np.array([1e-40], "f4")
+    kernel = k.store(k.load(1, (1,)) * 1.0)
+    assert not k.check(kernel, [x], np.zeros(1, "f4")) and k.check(kernel, [x], np.zeros(1, "f4"), profile="opencl").legal
+    with pytest.raises(touchstone.ParseError):
+        k.check(kernel, [x], x, profile="nonesuch")
+
+
+def test_explain_and_blame(rng):
+    x = rng.normal(size=(4, 5)).astype("f4")
+    kernel = k.store(k.exp2(k.load(1, (4, 5))) * 3.0)
+    nodes = k.explain(kernel, [x], (2, 3))
+    assert any("EXP2" in n.text for n in nodes)
+    assert nodes[-1].interval[0] <= np.exp2(x[2, 3]) * np.float32(3) <= nodes[-1].interval[1]
+
+    def run(prefix, *inputs):  # exp2 is off
+        out = k.eval(prefix, *inputs)
+        return out * np.float32(1.01) if "EXP2" in str(prefix) else out
+    found = k.blame(kernel, [x], run)
+    assert found.node.startswith("EXP2") and found.runs >= 1 and found.verdict.status == "FAIL"
+    assert k.blame(kernel, [x], lambda prefix, *inputs: k.eval(prefix, *inputs)).node is None
+
+
+def test_exceptions_of_callbacks_come_back(rng):
+    kernel = k.store(k.exp2(k.load(1, (4,))))
+
+    class Own(Exception):
+        pass
+
+    def run(*_):
+        raise Own("here")
+    with pytest.raises(Own, match="here"):
+        k.blame(kernel, [np.ones(4, "f4")], run)
+    with pytest.raises(TypeError, match="no array"):
+        k.blame(kernel, [np.ones(4, "f4")], lambda *_: object())
+    with pytest.raises(touchstone.BufferError):
+        k.blame(kernel, [np.ones(4, "f4")], lambda *_: np.ones(3, "f4"))
+    assert k.eval(kernel, np.ones(4, "f4"))[0] == 2  # and nothing stays locked
+
+
+def test_kernels_travel():
+    kernel = k.Kernel.from_formula("softmax(x[4,8], axis=1) * 2")
+    assert k.Kernel.from_json(kernel.to_json()) == kernel == pickle.loads(pickle.dumps(kernel))
+    assert kernel.shape[:2] == (4, 8) and kernel.dtype == "float32" and len(kernel.hash) == 32 and "REDUCE_SUM" in str(kernel)
+    assert kernel.cost[0] > 0
+
+
+def test_definitions_are_functions():
+    x = k.load(1, (2, 3))
+    for name, (signature, summary, group) in k.definitions.items():
+        assert signature in getattr(k, name).__doc__ and summary in getattr(k, name).__doc__ and group
+    assert k.store(k.softmax(x, axis=1)) == k.store(k.call("softmax", x, 1))
+    with pytest.raises(TypeError, match="did you mean 'axis'"):
+        k.softmax(x, axs=1)
+    for wrong in (lambda: k.softmax(), lambda: k.softmax(x, 1, 2), lambda: k.softmax("x"), lambda: k.softmax(x, axis=[1.5])):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(touchstone.ShapeError):
+        k.softmax(x, axis=7)
+    with pytest.raises(touchstone.ParseError):
+        k.call("sofmax", x)
+
+
+@pytest.mark.parametrize("given, kind", [
+    (object(), TypeError), (None, TypeError), ([1.0, 2.0], TypeError), ("ab", TypeError), (3, TypeError),
+    (np.ones(2, "f8"), touchstone.DTypeError), (np.ones(2, ">f4"), touchstone.DTypeError),
+    (np.ones(2, "c8"), touchstone.DTypeError), (np.array([None, None]), Exception),
+    (np.zeros(2, [("a", "f4")]), touchstone.DTypeError), (np.ones(1, "f4"), touchstone.BufferError),
+    (b"12345678", touchstone.DTypeError), (Interface(np.ones(2, "f4"), typestr="<f3"), touchstone.DTypeError),
+    (Interface(np.ones(2, "f4"), typestr=">f4"), touchstone.DTypeError), (Interface(np.ones(2, "f4"), shape=(-2,)), touchstone.BufferError),
+    (Interface(np.ones(2, "f4"), shape=(2**62, 2**62), strides=None), touchstone.BufferError),
+    (Interface(np.ones(2, "f4"), data=(0, True)), touchstone.BufferError), (Interface(np.ones(2, "f4"), data=()), touchstone.BufferError),
+    (Interface(np.ones(2, "f4"), strides=(4, 4)), touchstone.BufferError)])
+def test_what_is_no_such_array_is_an_exception(given, kind):
+    with pytest.raises(kind):
+        k.eval(k.store(k.load(1, (2,)) + 1.0), given)
+
+
+def test_wrong_outputs():
+    kernel = k.store(k.load(1, (2, 3)) + 1.0)
+    x = np.ones((2, 3), "f4")
+    for wrong, kind in ((np.ones((3, 2), "f4"), touchstone.BufferError), (np.ones(6, "f4"), touchstone.BufferError),
+                        (np.ones((2, 3)), touchstone.DTypeError), (None, TypeError)):
+        with pytest.raises(kind):
+            k.check(kernel, [x], wrong)
+    with pytest.raises(touchstone.BufferError, match="2 inputs were given, the kernel has 1"):
+        k.eval(kernel, x, x)
+    with pytest.raises(touchstone.BufferError, match="neither 0 nor 1"):
+        k.eval(k.store(k.load(1, (2,), "bool") * 1), np.array([0, 2], "u1").view(bool))
+
+
+def test_shapes_beyond_memory_are_refused():
+    for make in (lambda: k.load(1, (2**40, 2**40)), lambda: k.load(1, (-1,)), lambda: k.load(0, (1,)), lambda: k.load(1, (2,), "nonesuch")):
+        with pytest.raises(touchstone.Error):
+            make()
+    kernel = k.store(k.load(1, (1,)).expand([2**45]) * 1.0)
+    with pytest.raises((touchstone.Error, MemoryError)):
+        k.eval(kernel, np.ones(1, "f4"))
+
+
+def test_arrays_stay_while_they_are_used():
+    array = bytearray(b"\1" * 64)
+    kernel = k.store(k.exp2(k.load(1, (64,), "uint8").cast("float32")))
+
+    def run(prefix, *inputs):
+        with pytest.raises(BufferError):  # it is in use
+            array.clear()
+        return k.eval(prefix, *inputs) + np.float32(1)
+    assert k.blame(kernel, [array], run).node
+    array.clear()  # nothing holds it any more
+    elements = k._kernel._eval(k.store(k.load(1, (2,)) + 1.0), np.ones(2, "f4"))
+    view = memoryview(elements)
+    del elements
+    assert view.tolist() == [2.0, 2.0]
+
+
+def test_threads_and_forks(rng):
+    x = rng.normal(size=(64, 512)).astype("f4")
+    kernel = k.store(k.softmax(k.load(1, x.shape)))
+    wanted = k.eval(kernel, x)
+    stop, results = threading.Event(), []
+
+    def work():
+        while not stop.is_set():
+            results.append((k.eval(kernel, x) == wanted).all())
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for t in threads:
+        t.start()
+    for _ in range(5):
+        child = os.fork()
+        if child == 0:
+            ok = False
+            try:
+                from touchstone.symbolic import Variable
+                ok = bool((k.eval(kernel, x) == wanted).all()) and str(Variable("a", 0, 9) // 10) == "0"
+            finally:
+                os._exit(0 if ok else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    stop.set()
+    for t in threads:
+        t.join()
+    assert results and all(results)
+
+
+def test_other_threads_run_meanwhile():
+    x = np.ones((1500, 2000), "f4")
+    kernel = k.store(k.log_softmax(k.load(1, x.shape)))
+    done, count = threading.Event(), 0
+
+    def work():
+        k.eval(kernel, x)
+        done.set()
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.is_set():
+        count += 1
+    thread.join()
+    assert count > 100
+
+
+def test_what_is_read_is_not_written():
+    x = np.ones(4, "f4")
+    x.flags.writeable = False
+    assert k.eval(k.store(k.load(1, (4,)) + 1.0), x).tolist() == [2.0] * 4 and x.tolist() == [1.0] * 4
+    address = ctypes.addressof(ctypes.c_float.from_buffer(bytearray(4)))
+    assert address
