@@ -1,0 +1,66 @@
+"""Other packages, judged: python -m touchstone.judge numpy --ops exp2,matmul
+
+An adapter is a module with an Adapter class, below; adapters of packages that are not installed say so when they are
+asked for. NumPy's and PyTorch's were run against the packages; JAX's, CuPy's, ONNX Runtime's and tinygrad's are written
+against their documented interfaces and tested with a stand-in for them.
+"""
+import importlib
+
+NAMES = ("numpy", "torch", "jax", "cupy", "onnxruntime", "tinygrad")
+
+# Shapes and attributes with which a definition is judged; the others are elementwise, of 500 elements.
+CASES = {
+    "matmul": ([(17, 40), (40, 9)], {}), "softmax": ([(16, 33)], {"axis": -1}), "log_softmax": ([(16, 33)], {"axis": -1}),
+    "logsumexp": ([(16, 33)], {"axis": -1}), "sum": ([(16, 100)], {"axis": 1}), "mean": ([(16, 100)], {"axis": 1}),
+    "max": ([(16, 100)], {"axis": 1}), "min": ([(16, 100)], {"axis": 1}), "var": ([(16, 100)], {"axis": 1}),
+    "cumsum": ([(16, 40)], {"axis": 1}), "layer_norm": ([(16, 33), (33,), (33,)], {}), "rms_norm": ([(16, 33), (33,)], {}),
+    "linear": ([(9, 40), (17, 40), (17,)], {}), "conv2d": ([(2, 3, 9, 9), (4, 3, 3, 3)], {}),
+    "max_pool2d": ([(2, 3, 8, 8)], {"size": 2, "stride": 2}), "avg_pool2d": ([(2, 3, 8, 8)], {"size": 2, "stride": 2}),
+    "attention": ([(2, 7, 8), (2, 9, 8), (2, 9, 8)], {}),
+}
+
+
+class Adapter:
+    """A package: functions, by the names of touchstone.kernel.definitions, of its own arrays."""
+    name = ""
+    base = "glibc"  # the profile of the device
+    profile = ""  # what it declares of single operations, a name or the JSON of one
+    functions: dict = {}
+
+    def to(self, array):
+        """Its array of a NumPy array."""
+        return array
+
+    def back(self, array):
+        """An array on the host."""
+        return array
+
+    def run(self, op, arrays, attributes):
+        return self.back(self.functions[op](*map(self.to, arrays), **attributes))
+
+
+def load(name, **options):
+    """The adapter of that name. Throws ImportError where its package is missing, ValueError for another name."""
+    if name not in NAMES:
+        raise ValueError(f"there is no adapter '{name}'; choose from: {', '.join(NAMES)}")
+    return importlib.import_module("." + name, __name__).Adapter(**options)
+
+
+def judge(adapter, op, *, dtype="float32", profile=None, seed=0):
+    """The verdict on an operation of an adapter, on inputs of every family that shows faults of it."""
+    from .. import kernel
+    from .._judging import profile_for
+    if op not in kernel.definitions:
+        kernel.call(op)  # throws, with the nearest name
+    if op not in adapter.functions:
+        return None
+    arrays = sum(1 for part in kernel.definitions[op][0].split("(")[1].rstrip(")").split(",") if "=" not in part)
+    shapes, attributes = CASES.get(op, ([(500,)] * arrays, {}))
+    loads = [kernel.load(i + 1, shape, dtype) for i, shape in enumerate(shapes)]
+    asked = kernel.store(kernel.call(op, *loads, **attributes))
+    allowed = profile_for(op, profile, adapter.profile, adapter.base)
+    verdicts = []
+    for _, inputs in kernel.probes(asked, seed):
+        given = [a.reshape(shape) for a, shape in zip(inputs, shapes)]
+        verdicts.append(kernel.check(asked, given, adapter.run(op, given, attributes), allowed))
+    return kernel.combine(verdicts)

@@ -1,0 +1,36 @@
+"""python -m touchstone.judge PACKAGE [--device NAME] [--ops LIST]: a line for each operation, and the worst exit code."""
+import argparse
+import sys
+
+_CODES = {"PASS": 0, "FAIL": 1, "UNUSABLE": 2, "WEAK": 3, "SUSPECT": 5}
+_WORST = (1, 2, 5, 3, 4, 0)
+
+
+def main(arguments=None):
+    from .. import Error, adapters
+    parser = argparse.ArgumentParser(prog="python -m touchstone.judge", description="Judges the operations of a package.")
+    parser.add_argument("package", choices=adapters.NAMES)
+    parser.add_argument("--device", help="as the package calls it; its default where there is none")
+    parser.add_argument("--ops", help="names, as exp2,matmul; all that the adapter has where there are none")
+    parser.add_argument("--dtypes", default="float32")
+    parser.add_argument("--profile", help="the arithmetic that is allowed, a name or the JSON of one")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--compile", action="store_true", help="what torch.compile makes of each")
+    asked = parser.parse_args(arguments)
+    options = {name: getattr(asked, name) for name in ("device", "compile") if getattr(asked, name)}
+    try:
+        adapter = adapters.load(asked.package, **options)
+    except (ImportError, TypeError) as why:
+        print(f"touchstone.judge: {asked.package}: {why}", file=sys.stderr)
+        return 2
+    codes = []
+    try:
+        for op in asked.ops.split(",") if asked.ops else adapter.functions:
+            for dtype in asked.dtypes.split(","):
+                verdict = adapters.judge(adapter, op, dtype=dtype, profile=asked.profile, seed=asked.seed)
+                print(f"{op}-{dtype} {'unsupported' if verdict is None else verdict}", flush=True)
+                codes.append(4 if verdict is None else _CODES[verdict.status])
+    except Error as why:
+        print(f"touchstone.judge: {why}", file=sys.stderr)
+        return 2
+    return min(codes, key=_WORST.index, default=0)

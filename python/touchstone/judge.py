@@ -1,0 +1,71 @@
+"""judge(fn, reference="softmax", inputs=[...]): whether what a function gives is legal.
+
+>>> import numpy as np, touchstone
+>>> x = np.linspace(-2, 2, 64, dtype="float32").reshape(4, 16)
+>>> touchstone.judge(np.exp2, reference="exp2", inputs=[x]).status
+'PASS'
+>>> v = touchstone.judge(lambda a: np.exp2(a) * np.float32(1.0001), reference="exp2", inputs=[x])
+>>> v.status, v.index
+('FAIL', (0, 0))
+
+As a program it judges a package: python -m touchstone.judge numpy --ops exp2,matmul
+"""
+import sys as _sys
+import types as _types
+
+from . import kernel as _kernel
+from ._judging import LIBRARY, check_op, profile_for
+
+__all__ = ["LIBRARY", "judge"]
+
+
+def _of_shapes(reference, shapes, dtype, attributes):
+    loads = [_kernel.load(i + 1, shape, dtype) for i, shape in enumerate(shapes)]
+    return _kernel.store(_kernel.call(reference, *loads, **attributes))
+
+
+def judge(fn, reference, inputs=None, *, profile=None, dtype="float32", seed=0, **attributes):
+    """The verdict on what fn gives, against the legal results of a definition.
+
+    fn: called with arrays; gives an array (buffer protocol, __array_interface__ or DLPack, on the host).
+    reference: a definition's name ("softmax"), a formula with its inputs ("softmax(x[8,33]) * 2"), or a Kernel.
+    inputs: arrays, on which fn is called once; or shapes, tuples or lists, of arrays of `dtype` that are drawn in every
+        family that shows faults, from the seed. None for a formula, whose shapes are known, or a kernel, whose inputs
+        are drawn flat.
+    profile: the arithmetic that is allowed, a name or the JSON of one; None: what a library of functions may do.
+    attributes: of the definition, as axis=1.
+
+    What fn raises is raised. Throws ParseError, ShapeError, DTypeError, BufferError.
+    """
+    shapes, allowed = None, LIBRARY if profile is None else profile
+    if isinstance(reference, _kernel.Kernel):
+        kernel = reference
+    elif "(" in reference:
+        kernel, shapes = _kernel._kernel._formula(reference)
+    else:
+        if inputs is None:
+            raise TypeError("judge: inputs is missing: arrays, or the shapes of arrays to be drawn")
+        if not all(isinstance(i, (tuple, list)) for i in inputs):
+            return check_op(fn(*inputs), reference, inputs, profile, attributes)
+        kernel, shapes, inputs = _of_shapes(reference, inputs, dtype, attributes), inputs, None
+        allowed = profile_for(reference, profile)
+    if inputs is not None:
+        return _kernel.check(kernel, list(inputs), fn(*inputs), allowed)
+    verdicts = []
+    for _, arrays in _kernel.probes(kernel, seed):
+        given = arrays if shapes is None else [a.reshape(shape) for a, shape in zip(arrays, shapes)]
+        verdicts.append(_kernel.check(kernel, given, fn(*given), allowed))
+    return _kernel.combine(verdicts)
+
+
+class _Module(_types.ModuleType):
+    """touchstone.judge is this module and, called, the function in it."""
+
+    def __call__(self, *args, **kwargs):
+        return self.judge(*args, **kwargs)
+
+
+if __name__ == "__main__":
+    from touchstone.adapters.command import main
+    _sys.exit(main())
+_sys.modules[__name__].__class__ = _Module

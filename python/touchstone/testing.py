@@ -1,0 +1,78 @@
+"""For tests: arrays are legal results of named operations, or the test fails.
+
+>>> import numpy as np
+>>> x = np.arange(6, dtype="float32").reshape(2, 3)
+>>> assert_legal(x.sum(axis=1), "sum", x, axis=1)
+<Verdict PASS: 2 elements, each with one legal answer; no probes>
+>>> assert_legal(x.sum(axis=1) + 1, "sum", x, axis=1)
+Traceback (most recent call last):
+    ...
+AssertionError: sum(x, axis=1): FAIL: 2 of 2 elements; first at (0, 0): REDUCE_SUM float32 gave 0x40800000 (4.0), legal is 0x40400000 (3.0)
+
+What is legal follows from the operation's definition (touchstone.kernel.definitions) and a profile; no tolerance is
+tuned.
+"""
+import contextlib as _contextlib
+import functools as _functools
+
+from ._judging import LIBRARY, check_op
+
+__all__ = ["LIBRARY", "Record", "assert_legal", "judged", "judging"]
+
+_listeners = []
+_profiles = [None]
+
+
+class Record:
+    """One verdict: .op, .verdict, .where (what a listener adds), .call (as it was asked)."""
+
+    def __init__(self, op, call, verdict):
+        self.op, self.call, self.verdict, self.where = op, call, verdict, ""
+
+
+def assert_legal(actual, op, *inputs, profile=None, sharp=False, **attributes):
+    """Asserts that a conforming device could give `actual` as the operation on these inputs; gives the verdict.
+
+    actual: an array of the operation's shape, but for axes of size 1, and dtype.
+    op: a name of touchstone.kernel.definitions; inputs and attributes are its arguments.
+    profile: the arithmetic that is allowed, a name or the JSON of one; None: that of a `judging` scope, else what a
+        library of functions may do.
+    sharp: whether a verdict that says little (WEAK) fails, too.
+
+    Raises AssertionError with the first illegal element, its index and its legal values. Throws ParseError, ShapeError,
+    DTypeError, BufferError, TypeError where the question is wrong.
+    """
+    __tracebackhide__ = True
+    verdict = check_op(actual, op, inputs, profile if profile is not None else _profiles[-1], attributes)
+    call = f"{op}({', '.join(['x'] * len(inputs) + [f'{k}={v!r}' for k, v in attributes.items()])})"
+    for listener in _listeners:
+        listener(Record(op, call, verdict))
+    if not verdict.legal or verdict.suspicion or (sharp and verdict.status == "WEAK"):
+        raise AssertionError(f"{call}: {verdict}" + (f"\n{verdict.suspicion}" if verdict.suspicion else ""))
+    return verdict
+
+
+def judged(op, *, profile=None, **attributes):
+    """A decorator: what the function gives for arrays is asserted to be legal, at every call."""
+    def decorate(fn):
+        @_functools.wraps(fn)
+        def wrapper(*inputs):
+            __tracebackhide__ = True
+            actual = fn(*inputs)
+            assert_legal(actual, op, *inputs, profile=profile, **attributes)
+            return actual
+        return wrapper
+    return decorate
+
+
+@_contextlib.contextmanager
+def judging(profile=None):
+    """A scope with a profile of its own, which gives the list of its records."""
+    records = []
+    _listeners.append(records.append)
+    _profiles.append(profile)
+    try:
+        yield records
+    finally:
+        _profiles.pop()
+        _listeners.remove(records.append)
