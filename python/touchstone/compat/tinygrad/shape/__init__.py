@@ -1,0 +1,1 @@
+"""tinygrad.shape: symbolic, view, shapetracker."""

@@ -1,0 +1,150 @@
+"""tinygrad.shape.shapetracker: ShapeTracker.
+
+>>> st = ShapeTracker.from_shape((2, 3)).permute((1, 0)).reshape((6,))
+>>> len(st.views), st.expr_node()[0].render()
+(2, '(((idx//2)*-5)+(idx*3))')
+>>> ShapeTracker.from_shape((4, 4)).shrink(((1, 3), (0, 4))).real_strides()
+(4, 1)
+"""
+from touchstone._core import view as _core
+
+from ..ops import MovementOps
+from .symbolic import Node, NumNode, Variable, _core_of, _wrap
+from .view import View, _all_in, _flat, _in, _Known, _pairs_in
+
+__all__ = ["ShapeTracker", "View", "get_contraction"]
+
+
+def get_contraction(old_shape, new_shape):
+    """For each new axis the old axes that it is made of, or None."""
+    return _core.get_contraction(_all_in(old_shape), _all_in(new_shape))
+
+
+class ShapeTracker:
+    """A stack of views, the last one seen. Immutable."""
+    __slots__ = ("views",)
+
+    def __init__(self, views):
+        self.views = tuple(views)
+
+    @staticmethod
+    def from_shape(shape):
+        return ShapeTracker((View.create(tuple(shape)),))
+
+    @property
+    def _core(self):
+        return _core.ShapeTracker([v._view for v in self.views])
+
+    def _known(self, *more):
+        return _Known(*(v._known.variables.values() for v in self.views), *more)
+
+    def _of(self, tracker, *more):
+        known, views = self._known(*more), []
+        for view in tracker.views:
+            made = View.__new__(View)
+            made._view, made._known = view, known
+            views.append(made)
+        return ShapeTracker(views)
+
+    shape = property(lambda self: self.views[-1].shape)
+    contiguous = property(lambda self: len(self.views) == 1 and self.views[0].contiguous)
+
+    @property
+    def size(self):
+        size = self._core.size
+        return size if isinstance(size, int) else size.max
+
+    def real_size(self):
+        return self._core.real_size()
+
+    def vars(self):
+        return {v for view in self.views for v in view.vars()}
+
+    @property
+    def var_vals(self):
+        return dict(v.unbind() for v in self.vars() if v.val is not None)
+
+    def unbind(self):
+        unbound = [v.unbind() for v in self.views]
+        return ShapeTracker(v for v, _ in unbound), {k: val for _, values in unbound for k, val in values.items()}
+
+    def real_strides(self, ignore_valid=False):
+        return tuple(None if s is None else self._known().out(s) for s in self._core.real_strides(ignore_valid))
+
+    def unit_stride_axes(self, ignore_valid=False):
+        return [i for i, st in enumerate(self.real_strides(ignore_valid)) if st == 1]
+
+    def _indexed(self, pair, *more):
+        known = self._known(*more)
+        index, valid = map(known.out, pair)
+        index, valid = (NumNode(n) if isinstance(n, int) else n for n in (index, valid))
+        return (NumNode(-1), valid) if valid == 0 else (index, valid)
+
+    def expr_idxs(self, idxs=None):
+        """(element, when it may be read) of one expression an axis, idx0, ... by default."""
+        if idxs is None:
+            return self._indexed(self._core.expr_idxs())
+        return self._indexed(self._core.expr_idxs(_all_in(idxs)), idxs)
+
+    def expr_node(self, idx="idx"):
+        """The same of one flat index."""
+        if isinstance(idx, str):
+            size = self.size
+            idx = NumNode(0) if size <= 1 else Variable(idx, 0, size - 1)
+        return self._indexed(self._core.expr_node(_in(idx)), [idx])
+
+    def axis_is_masked(self, axis):
+        return self._core.axis_is_masked(axis)
+
+    def simplify(self):
+        return self._of(self._core.simplify())
+
+    def pad(self, arg):
+        assert all(b >= 0 and e >= 0 for b, e in arg) and len(arg) == len(self.shape), f"invalid pad {arg}"
+        return self._of(self._core.pad(_pairs_in(arg)), _flat(arg))
+
+    def shrink(self, arg):
+        return self._of(self._core.shrink(_pairs_in(arg)), _flat(arg))
+
+    def expand(self, new_shape):
+        return self._of(self._core.expand(_all_in(new_shape)), new_shape)
+
+    def permute(self, axis):
+        assert sorted(axis) == list(range(len(self.shape))), f"invalid permute {axis} of {self.shape}"
+        return self._of(self._core.permute(list(axis)))
+
+    def stride(self, mul):
+        assert all(isinstance(x, int) and x != 0 for x in mul), f"invalid stride {mul} for {self.shape}"
+        return self._of(self._core.stride(list(mul)))
+
+    def reshape(self, new_shape):
+        return self._of(self._core.reshape(_all_in(new_shape)), new_shape)
+
+    def invert(self, out_shape):
+        """The tracker of that shape that undoes this one, or None."""
+        inverse = self._core.invert()
+        return None if inverse is None else self._of(inverse).reshape(out_shape)
+
+    def to_movement_ops(self):
+        """(MovementOps, argument) that make it of a flat buffer."""
+        out = self._known().out
+        return [(MovementOps[name.upper()], _unwrapped(arg, out)) for name, arg in self._core.to_movement_ops()]
+
+    def __add__(self, outer):
+        return self._of(self._core + outer._core, *(v._known.variables.values() for v in outer.views))
+
+    def __eq__(self, other):
+        return isinstance(other, ShapeTracker) and self.views == other.views
+
+    def __hash__(self):
+        return hash(self.views)
+
+    def __repr__(self):
+        return f"ShapeTracker(views={self.views})"
+
+    def __reduce__(self):
+        return ShapeTracker, (self.views,)
+
+
+def _unwrapped(arg, out):
+    return tuple(_unwrapped(a, out) for a in arg) if isinstance(arg, tuple) else out(arg)

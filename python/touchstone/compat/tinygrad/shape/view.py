@@ -1,0 +1,138 @@
+"""tinygrad.shape.view: View.
+
+>>> View.create((2, 3)).permute((1, 0)).strides
+(1, 3)
+>>> View.create((4,)).pad(((1, 2),)).mask
+((1, 5),)
+"""
+from touchstone._core import view as _core
+
+from .symbolic import Node, Variable, _core_of, _wrap
+
+__all__ = ["View"]
+
+
+def _in(value):
+    return _core_of(value) if isinstance(value, Node) else value
+
+
+def _all_in(values):
+    return tuple(map(_in, values))
+
+
+def _pairs_in(pairs):
+    return None if pairs is None else tuple((_in(a), _in(b)) for a, b in pairs)
+
+
+class _Known:
+    """The Variable objects behind the core's variables, so that a bound one stays bound."""
+
+    def __init__(self, *groups):
+        self.variables = {v._node: v for group in groups for n in group if isinstance(n, Node) for v in n.vars()}
+
+    def out(self, value):
+        if isinstance(value, int):
+            return value
+        known = {v: self.variables.get(v) or Variable(v.name, v.min, v.max) for v in value.variables}
+        return _wrap(value, known)
+
+    def all_out(self, values):
+        return tuple(map(self.out, values))
+
+
+def _flat(pairs):
+    return [] if pairs is None else [entry for pair in pairs for entry in pair]
+
+
+class View:
+    """shape, strides in elements, offset, mask (begin, end) of each axis, and whether it is contiguous. Immutable."""
+    __slots__ = ("_view", "_known")
+
+    def __init__(self, shape, strides, offset=0, mask=None, contiguous=None):
+        self._view = _core.View(_all_in(shape), _all_in(strides), _in(offset), _pairs_in(mask))
+        self._known = _Known(shape, strides, [offset], _flat(mask))
+
+    @staticmethod
+    def create(shape, strides=None, offset=0, mask=None):
+        made = View.__new__(View)
+        made._view = _core.View(_all_in(shape), None if strides is None else _all_in(strides), _in(offset),
+                                _pairs_in(mask))
+        made._known = _Known(shape, strides or (), [offset], _flat(mask))
+        return made
+
+    def _of(self, view, *more):
+        if view is None:
+            return None
+        made = View.__new__(View)
+        made._view, made._known = view, _Known(self._known.variables.values(), *more)
+        return made
+
+    shape = property(lambda self: self._known.all_out(self._view.shape))
+    strides = property(lambda self: self._known.all_out(self._view.strides))
+    offset = property(lambda self: self._known.out(self._view.offset))
+    contiguous = property(lambda self: self._view.is_contiguous)
+
+    @property
+    def mask(self):
+        mask = self._view.mask
+        return None if mask is None else tuple(map(self._known.all_out, mask))
+
+    def size(self):
+        return self._known.out(self._view.size)
+
+    def pad(self, arg):
+        assert all(b >= 0 and e >= 0 for b, e in arg) and len(arg) == self._view.rank, f"invalid pad {arg}"
+        return self._of(self._view.pad(_pairs_in(arg)), _flat(arg))
+
+    def shrink(self, arg):
+        return self._of(self._view.shrink(_pairs_in(arg)), _flat(arg))
+
+    def expand(self, new_shape):
+        return self._of(self._view.expand(_all_in(new_shape)), new_shape)
+
+    def permute(self, axis):
+        assert sorted(axis) == list(range(self._view.rank)), f"invalid permute {axis} of {self.shape}"
+        return self._of(self._view.permute(list(axis)))
+
+    def stride(self, mul):
+        assert all(isinstance(x, int) and x != 0 for x in mul), f"invalid stride {mul} for {self.shape}"
+        return self._of(self._view.stride(list(mul)))
+
+    def reshape(self, new_shape):
+        """None where no one view says it."""
+        if -1 in new_shape:
+            raise ValueError(f"reshape to {new_shape}: sizes are not negative")
+        return self._of(self._view.reshape(_all_in(new_shape)), new_shape)
+
+    def invert(self, out_shape):
+        return self._of(self._view.invert(_all_in(out_shape)), out_shape)
+
+    def minify(self):
+        return self._of(self._view.minify())
+
+    def __add__(self, outer):
+        return self._of(self._view + outer._view, outer._known.variables.values())
+
+    def vars(self):
+        return {v for n in (*self.shape, *self.strides, self.offset, *_flat(self.mask)) if isinstance(n, Node)
+                for v in n.vars()}
+
+    def unbind(self):
+        """The view with every bound variable as it was before bind, and {variable: value}."""
+        values = dict(v.unbind() for v in self.vars() if v.val is not None)
+        made = View.__new__(View)
+        made._view, made._known = self._view, _Known(values)
+        return made, values
+
+    def __eq__(self, other):
+        return isinstance(other, View) and self._view == other._view
+
+    def __hash__(self):
+        return hash(self._view)
+
+    def __repr__(self):
+        return (f"View(shape={self.shape}, strides={self.strides}, offset={self.offset}, mask={self.mask}, "
+                f"contiguous={self.contiguous})")
+
+    def __reduce__(self):
+        return View, (self.shape, self.strides, self.offset, self.mask)
