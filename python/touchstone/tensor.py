@@ -1,0 +1,38 @@
+"""Tensors with reverse-mode differentiation.
+
+>>> x = Tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
+>>> (x @ x).relu().sum().backward()
+>>> x.grad.tolist()
+[[7.0, 11.0], [9.0, 13.0]]
+>>> import numpy as np
+>>> np.asarray(Tensor.arange(3) * 2)
+array([0, 2, 4], dtype=int32)
+"""
+from ._core.tensor import (Tensor, TensorJit, devices, gradients, manual_seed, no_grad, realize, training)
+from .kernel import as_array
+
+__all__ = ["Tensor", "TensorJit", "devices", "gradients", "jit", "manual_seed", "no_grad", "realize", "training"]
+
+
+def _array(self, dtype=None, copy=None):
+    array = as_array(self._elements())
+    return array if dtype is None else array.astype(dtype)
+
+
+def _dlpack(self, **kwargs):
+    return as_array(self._elements()).__dlpack__(**kwargs)
+
+
+Tensor.__array__ = _array
+Tensor.__array_priority__ = 1000
+Tensor.__dlpack__ = _dlpack
+Tensor.__dlpack_device__ = lambda self: (1, 0)
+Tensor.numpy = lambda self: as_array(self._elements())
+Tensor.tolist = lambda self: as_array(self._elements()).tolist()
+Tensor.item = lambda self: as_array(self._elements()).item()
+
+
+def jit(function):
+    """A decorator: the first call runs the function of tensors, the second notes its kernels, each later one runs
+    these on its own inputs. Gives the tensors as a list."""
+    return TensorJit(function)

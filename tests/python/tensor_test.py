@@ -1,0 +1,165 @@
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import touchstone
+from touchstone import Tensor, nn, optim
+from touchstone.tensor import gradients, jit, no_grad, training
+
+
+def near(a, b):
+    return np.allclose(np.asarray(a), b, rtol=1e-5, atol=1e-6)
+
+
+def test_in_and_out(rng):
+    for dtype in ("bool", "int8", "uint16", "int32", "int64", "uint64", "float16", "float32", "float64"):
+        x = rng.integers(0, 2, (3, 4)).astype(dtype)
+        t = Tensor(x)
+        assert t.dtype == dtype and t.shape == (3, 4) and (np.asarray(t) == x).all() and np.asarray(t).dtype == x.dtype
+    x = rng.normal(size=(3, 4)).astype("f4")
+    assert (Tensor(x.T).numpy() == x.T).all() and (Tensor.from_dlpack(x).numpy() == x).all()
+    assert (np.from_dlpack(Tensor(x)) == x).all() and np.asarray(Tensor(x), dtype="f8").dtype == "f8"
+    assert Tensor([[1, 2], [3, 4]]).dtype == "int64" and Tensor([1.0, 2]).dtype == "float32" and Tensor([True]).dtype == "bool"
+    assert Tensor(3.5).item() == 3.5 and Tensor([[], []]).shape == (2, 0) and Tensor(x[:0]).numpy().shape == (0, 4)
+    x[0, 0] = 9
+    t = Tensor(x)
+    x[0, 0] = 1  # a copy was taken
+    assert t[0, 0].item() == 9
+
+
+def test_operators_are_numpy_s(rng):
+    x, y = rng.normal(size=(3, 4)).astype("f4"), abs(rng.normal(size=(4,))).astype("f4") + 1
+    a, b = Tensor(x), Tensor(y)
+    for mine, its in ((a + b, x + y), (2 - a, 2 - x), (a * 3, x * 3), (1 / b, 1 / y), (a < b, x < y), (a == a, x == x),
+                      (a @ b, x @ y), (-a, -x), (b ** 2, y ** 2), (a.maximum(0.5), np.maximum(x, 0.5)), (a.T, x.T),
+                      (a[1:, ::2], x[1:, ::2]), (a[..., None, 0], x[..., None, 0]), (a[-1], x[-1]), (a.sum(), x.sum()),
+                      (a.sum(1, keepdim=True), x.sum(1, keepdims=True)), (a.mean([0, 1]), x.mean()), (a.max(0), x.max(0)),
+                      (a.var(0, correction=0), x.var(0)), (a.argmax(1), x.argmax(1)), (a.exp(), np.exp(x)),
+                      (Tensor.cat([a, a]), np.concatenate([x, x])), (a.reshape([4, -1]), x.reshape(4, -1)),
+                      (Tensor.where(a < 0, a, b), np.where(x < 0, x, y)), (a.cumsum(1), x.cumsum(1))):
+        assert near(mine, its)
+
+
+@pytest.mark.parametrize("device", ["CPU", "CLANG"])
+def test_gradients(device, rng):
+    x, w = rng.normal(size=(5, 3)).astype("f4"), rng.normal(size=(3, 2)).astype("f4")
+    a, b = Tensor(x, device=device), Tensor(w, device=device, requires_grad=True)
+    loss = ((a @ b) * (a @ b)).sum()
+    loss.backward()
+    assert near(b.grad, 2 * x.T @ (x @ w)) and b.grad.device == device
+    b.zero_grad()
+    second, = gradients((b * b * b).sum(), [b], create_graph=True)
+    assert near(gradients(second.sum(), [b])[0], 6 * w)
+    with no_grad():
+        assert not (b * 2).requires_grad
+
+
+def test_a_network_learns():
+    touchstone.manual_seed(3)
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(64, 2)).astype("f4")
+    labels = (x[:, 0] * x[:, 1] > 0).astype("i4")
+
+    class Net(nn.Module):
+        def __init__(self):
+            self.layers = [nn.Linear(2, 32), nn.Linear(32, 2)]
+
+        def __call__(self, x):
+            return self.layers[1](self.layers[0](x).tanh())
+    net = Net()
+    assert [name for name, _ in net.state()] == ["layers.0.weight", "layers.0.bias", "layers.1.weight", "layers.1.bias"]
+    adam = optim.Adam(net.parameters(), lr=0.05)
+    losses = []
+    with training():
+        for _ in range(60):
+            adam.zero_grad()
+            loss = nn.cross_entropy(net(Tensor(x)), Tensor(labels))
+            loss.backward()
+            adam.step([loss])
+            losses.append(loss.item())
+    assert losses[-1] < 0.3 * losses[0] and adam.lr == 0.05
+
+
+def test_layers():
+    assert nn.Conv2d(3, 4, 3, padding=1)(Tensor.ones((2, 3, 8, 8))).shape == (2, 4, 8, 8)
+    assert nn.BatchNorm(3)(Tensor.ones((2, 3, 4))).shape == (2, 3, 4) and nn.RMSNorm(4)(Tensor.ones((2, 4))).shape == (2, 4)
+    assert near(nn.LayerNorm((4,))(Tensor([[1.0, 2, 3, 4]])), [[-1.3416353, -0.4472118, 0.4472118, 1.3416353]])
+    assert nn.Embedding(5, 3)(Tensor([[1, 2]])).shape == (1, 2, 3) and nn.max_pool2d(Tensor.ones((1, 1, 4, 4)), 2).shape == (1, 1, 2, 2)
+    net = nn.Sequential(nn.Linear(4, 8), Tensor.relu, nn.Linear(8, 2))
+    sgd = optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    net(Tensor.ones((1, 4))).sum().backward()
+    before = net.parameters()[0].numpy().copy()
+    sgd.step()
+    assert not (net.parameters()[0].numpy() == before).all()
+
+
+def test_jit():
+    calls = []
+
+    @jit
+    def double(x):
+        calls.append(1)
+        return (x * 2 + 1).realize()
+    for i in range(5):
+        assert double(Tensor([float(i), 1.0]).realize())[0].tolist() == [2.0 * i + 1, 3.0]
+    assert len(calls) == 2 and double.captured >= 1
+
+    class Own(Exception):
+        pass
+
+    @jit
+    def breaks(x):
+        raise Own
+    with pytest.raises(Own):
+        breaks(Tensor([1.0]))
+    assert (Tensor([1.0]) + 1).item() == 2
+
+
+def test_assignment():
+    t = Tensor.zeros((2, 3)).realize() or Tensor.zeros((2, 3))
+    t = Tensor(np.zeros((2, 3), "f4"))
+    t[0] = 5
+    t[:, 1] = Tensor([7.0, 8.0])
+    assert t.tolist() == [[5, 7, 5], [0, 8, 0]]
+    t.assign(Tensor(np.ones((2, 3), "f4")))
+    assert t.tolist() == [[1, 1, 1], [1, 1, 1]]
+
+
+@pytest.mark.parametrize("wrong, kind", [
+    (lambda t: Tensor([[1], [2, 3]]), touchstone.ShapeError), (lambda t: Tensor(["a"]), TypeError), (lambda t: Tensor(object()), TypeError),
+    (lambda t: Tensor([1], dtype="nonesuch"), touchstone.DTypeError), (lambda t: Tensor([1.0], device="NONE"), touchstone.Error),
+    (lambda t: t + None, TypeError), (lambda t: t + "a", TypeError), (lambda t: t @ Tensor.ones((5, 5)), touchstone.ShapeError),
+    (lambda t: t.reshape([7]), touchstone.ShapeError), (lambda t: t[5], touchstone.ShapeError), (lambda t: t["a"], TypeError),
+    (lambda t: t.backward(), touchstone.Error), (lambda t: Tensor.ones((2**40, 2**40)).numpy(), Exception),
+    (lambda t: optim.SGD([t], lr=0.1), touchstone.Error), (lambda t: Tensor([2**70]), Exception), (lambda t: nn.Linear("a", 2), TypeError),
+    (lambda t: t.item(), ValueError), (lambda t: Tensor.cat([]), touchstone.Error), (lambda t: t.sum(9), touchstone.ShapeError)])
+def test_what_is_wrong_is_an_exception(wrong, kind):
+    with pytest.raises(kind):
+        wrong(Tensor(np.ones((2, 3), "f4")))
+
+
+def test_threads():
+    results = []
+
+    def work(seed):
+        x = np.random.default_rng(seed).normal(size=(20, 20)).astype("f4")
+        w = Tensor(x, requires_grad=True)
+        for _ in range(5):
+            w.zero_grad()
+            (w @ w).sum().backward()
+            results.append(near(w.grad, np.ones((20, 20), "f4") @ x.T + x.T @ np.ones((20, 20), "f4")))
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(results) == 20 and all(results)
+
+
+def test_devices_and_text():
+    assert {"CPU", "CLANG"} <= set(touchstone.devices()) and "float32" in repr(Tensor([1.0])) and len(Tensor([1, 2])) == 2
+    assert Tensor([1.0]).to("CLANG").device == "CLANG" and hash(Tensor([1.0])) is not None
+    with pytest.raises(Exception):
+        pickle.dumps(Tensor([1.0]))
