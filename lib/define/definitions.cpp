@@ -145,6 +145,12 @@ const Definition kNamed[] = {
      }},
     {"rows", "rms_norm(x, w?, eps=1e-6)", "x * rsqrt(mean(x*x) + eps) * w",
      [](const Call& c) { return rms_norm(c.array("x"), c.maybe("w"), c.array("eps")); }},
+    {"rows", "batch_norm(x, mean, var, w?, b?, eps=1e-5)",
+     "(x - mean) * rsqrt(var + eps) * w + b of each channel, axis 1",
+     [](const Call& c) {
+       return batch_norm(c.array("x"), c.array("mean"), c.array("var"), c.maybe("w"), c.maybe("b"),
+                         c.array("eps"));
+     }},
     {"rows", "cross_entropy(x, target)", "-log_softmax(x) at the target of each row",
      [](const Call& c) { return cross_entropy(c.array("x"), c.array("target")); }},
 

@@ -113,6 +113,23 @@ Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& 
   const Array y = x * rsqrt(mean(x * x, {-1}, true) + eps);
   return weight ? y * *weight : y;
 }
+Array batch_norm(const Array& x, const Array& mean, const Array& variance,
+                 const std::optional<Array>& weight, const std::optional<Array>& bias,
+                 const Array& eps) {
+  require_float(x, "batch_norm");
+  require_rank(x, 2, "batch_norm", "x");
+  const auto of_channels = [&](const Array& a) {
+    if (a.shape() != Sizes{x.size(1)})
+      throw ShapeError(fmt::format("batch_norm: {} is not ({}), a number for each channel of {}",
+                                   str(a.shape()), x.size(1), str(x.shape())));
+    Sizes beside(x.shape().size(), 1);
+    beside[1] = x.size(1);
+    return a.reshape(beside);
+  };
+  Array y = (x - of_channels(mean)) * rsqrt(of_channels(variance) + eps);
+  if (weight) y = y * of_channels(*weight);
+  return bias ? y + of_channels(*bias) : y;
+}
 Array cross_entropy(const Array& x, const Array& target) {
   if (x.rank() != 2 || target.rank() != 1 || x.size(0) != target.size(0))
     throw ShapeError(fmt::format("cross_entropy: {} and {} are not (rows, classes) and (rows)",

@@ -43,6 +43,11 @@ Array layer_norm(const Array& x, const std::optional<Array>& weight,
                  const std::optional<Array>& bias, const Array& eps);
 /// x rsqrt(mean(x^2) + eps) over the last axis, times weight.
 Array rms_norm(const Array& x, const std::optional<Array>& weight, const Array& eps);
+/// (x - mean) rsqrt(variance + eps) of each channel, times weight, plus bias.
+/// x: (n, channels, ...); the others: (channels).
+Array batch_norm(const Array& x, const Array& mean, const Array& variance,
+                 const std::optional<Array>& weight, const std::optional<Array>& bias,
+                 const Array& eps);
 /// -log_softmax(x)[target] of each row. x: (rows, classes), target: (rows), integers.
 Array cross_entropy(const Array& x, const Array& target);
 /// Sums of what stands at or before each place of the axis, by a masked sum.

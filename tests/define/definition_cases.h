@@ -107,6 +107,20 @@ inline std::vector<Case> row_cases() {
                      return y(at) * in[1]({at[1]}) + in[2]({at[1]});
                    });
                  }});
+  all.push_back(
+      {"batch_norm(x[2,3,4]:T, m[3]:T, v[3]:T * v, w[3]:T, b[3]:T, eps=0.5)", [](const auto& in) {
+         return filled({2, 3, 4}, [&](const Index& at) {
+           const Index c{at[1]};
+           return (in[0](at) - in[1](c)) / std::sqrt(in[2](c) * in[2](c) + Real(0.5)) * in[3](c) +
+                  in[4](c);
+         });
+       }});
+  all.push_back({"batch_norm(x[5,2]:T, m[2]:T, v[2]:T * v)", [](const auto& in) {
+                   return filled({5, 2}, [&](const Index& at) {
+                     const Index c{at[1]};
+                     return (in[0](at) - in[1](c)) / std::sqrt(in[2](c) * in[2](c) + Real(1e-5L));
+                   });
+                 }});
   all.push_back({"sum(x[3,4,2]:T)", [](const auto& in) { return Values{{}, {total(in[0].v)}}; }});
   all.push_back({"sum(x[3,4,2]:T, axis=[0,2], keep=1)", [](const auto& in) {
                    return filled({1, 4, 1}, [&](const Index& at) {
