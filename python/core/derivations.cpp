@@ -130,6 +130,7 @@ void bind_derivations(py::module_& m) {
           if (range.second) known.back().hi = int_of(*range.second);
         }
         const Released released;
+        const Interruptible interruptible;
         return steps_of(text, known, assume);
       },
       py::arg("text"), py::arg("variables") = std::map<std::string, Range>(),
@@ -159,6 +160,7 @@ void bind_derivations(py::module_& m) {
       [](const std::string& rule, const std::string& witness) {
         const prove::Claim claim = prove::read_claim(rule, witness);
         const Released released;
+        const Interruptible interruptible;
         prove::Prover prover;
         return prover.prove(claim);
       },

@@ -1,7 +1,9 @@
+#include <atomic>
 #include <new>
 #include <system_error>
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include "convert.h"
 #include "touchstone/base/interrupt.h"
@@ -21,6 +23,15 @@ void after_fork_in_parent() { symbolic::Context::shared().mutex().unlock(); }
 void after_fork_in_child() {
   symbolic::Context::shared().mutex().unlock();
   new (stack_mutex_place) Mutex;
+}
+
+// Of Python, while an Interruptible listens; it goes on to be called.
+void (*python_handler)(int) = nullptr;
+std::atomic<bool> interrupted = false;
+void on_interrupt(int signal) {
+  interrupted = true;
+  Interrupt::request();
+  python_handler(signal);
 }
 
 // The classes of exceptions, owned by the module; they live as long as the process.
@@ -47,7 +58,7 @@ void translate(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const Interrupted& e) {
-    raise(classes.interrupted, e.what());
+    if (PyErr_CheckSignals() == 0) raise(classes.interrupted, e.what());
   } catch (const ShapeError& e) {
     raise(classes.shape, e.what());
   } catch (const DTypeError& e) {
@@ -72,6 +83,22 @@ void translate(std::exception_ptr thrown) {
 }  // namespace
 
 Mutex& stack_mutex() { return *stack_mutex_there; }
+
+Interruptible::Interruptible() {
+  if (gettid() != getpid() || sigaction(SIGINT, nullptr, &before_) != 0) return;
+  if ((before_.sa_flags & SA_SIGINFO) != 0 || before_.sa_handler == SIG_DFL ||
+      before_.sa_handler == SIG_IGN || before_.sa_handler == &on_interrupt)
+    return;
+  python_handler = before_.sa_handler;
+  struct sigaction ours = before_;
+  ours.sa_handler = &on_interrupt;
+  listens_ = sigaction(SIGINT, &ours, nullptr) == 0;
+}
+Interruptible::~Interruptible() {
+  if (!listens_) return;
+  sigaction(SIGINT, &before_, nullptr);
+  if (interrupted.exchange(false)) Interrupt::clear();
+}
 
 void bind_errors(py::module_& m) {
   classes.error = made(m, "Error", "The root of the library's errors.", PyExc_Exception, nullptr);

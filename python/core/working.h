@@ -3,6 +3,7 @@
 #include <mutex>
 
 #include <Python.h>
+#include <signal.h>
 
 namespace touchstone::python {
 
@@ -23,10 +24,25 @@ class Released {
 /// begins with a free one.
 std::recursive_mutex& stack_mutex();
 
+/// While it lives, in the main thread, an interrupt from the keyboard ends what the library does,
+/// too, which throws Interrupted.
+class Interruptible {
+ public:
+  Interruptible();
+  ~Interruptible();
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+
+ private:
+  struct sigaction before_;
+  bool listens_ = false;
+};
+
 /// While it lives, this thread alone works with devices and tensors, and others run Python.
 class Working {
  private:
   Released released_;
+  Interruptible interruptible_;
   std::scoped_lock<std::recursive_mutex> lock_{stack_mutex()};
 };
 

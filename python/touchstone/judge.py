@@ -10,6 +10,8 @@
 
 As a program it judges a package: python -m touchstone.judge numpy --ops exp2,matmul
 """
+from __future__ import annotations
+
 import sys as _sys
 import types as _types
 
@@ -24,7 +26,8 @@ def _of_shapes(reference, shapes, dtype, attributes):
     return _kernel.store(_kernel.call(reference, *loads, **attributes))
 
 
-def judge(fn, reference, inputs=None, *, profile=None, dtype="float32", seed=0, **attributes):
+def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | None = None, dtype: str = "float32",
+          seed: int = 0, **attributes: object) -> _kernel.Verdict:
     """The verdict on what fn gives, against the legal results of a definition.
 
     fn: called with arrays; gives an array (buffer protocol, __array_interface__ or DLPack, on the host).

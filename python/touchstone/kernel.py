@@ -16,10 +16,8 @@ PASS: 2 elements, each with one legal answer; no probes
 Every definition of `definitions` is a function here: kernel.softmax(x, axis=-1).
 """
 from ._core import kernel as _kernel
-from ._core.kernel import (Array, Blame, Elements, ExplainedNode, Kernel, Verdict, as_dtype, blame, call, check, combine,
-                           const, definitions, explain, find_order, load, reduce_max, reduce_sum, store)
-
-globals().update({name: getattr(_kernel, name) for name in definitions})
+from ._core.kernel import *  # noqa: F403: the definitions are many
+from ._core.kernel import Elements, Kernel, definitions
 
 __all__ = ["Array", "Blame", "Elements", "ExplainedNode", "Kernel", "Verdict", "as_dtype", "blame", "call", "check",
            "combine", "const", "definitions", "eval", "explain", "find_order", "load", "probes", "reduce_max",
@@ -28,7 +26,7 @@ __all__ = ["Array", "Blame", "Elements", "ExplainedNode", "Kernel", "Verdict", "
 _EXTENDED = {"bfloat16": "bfloat16", "float8_e4m3": "float8_e4m3fn", "float8_e5m2": "float8_e5m2"}
 
 
-def as_array(elements):
+def as_array(elements: Elements):
     """Elements as a NumPy array over the same memory; of bfloat16 and float8 by ml_dtypes where that is there, else
     their bits. A memoryview where there is no NumPy."""
     try:
@@ -45,17 +43,17 @@ def as_array(elements):
     return array
 
 
-def eval(kernel, *inputs):
+def eval(kernel: Kernel, *inputs: object):
     """The reference's output for these arrays, each of the dtype of the kernel's buffer 1, 2, ...: correctly rounded,
     sums exact. Throws BufferError, DTypeError, AstError, and TypeError for what is no array."""
     return as_array(_kernel._eval(kernel, *inputs))
 
 
-def probes(kernel, seed=0):
+def probes(kernel: Kernel, seed: int = 0) -> list[tuple[str, list]]:
     """Inputs of every family that shows faults of this kernel, drawn from a seed: (family, arrays) of each."""
     return [(family, [as_array(e) for e in inputs]) for family, inputs in _kernel._probes(kernel, seed)]
 
 
-def _restored(text):
+def _restored(text: str) -> Kernel:
     """What pickle calls."""
     return Kernel.from_json(text)

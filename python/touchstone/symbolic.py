@@ -40,9 +40,9 @@ def _table(derivation):
     return f"<table><caption>{_escape(derivation.verdict)}</caption>{''.join(rows)}</table>"
 
 
-Derivation._repr_html_ = _table
-Node._repr_latex_ = lambda node: _latex(node.render())
-Node._repr_html_ = lambda node: f"<code>{_escape(node.render())}</code>"
+Derivation._repr_html_ = _table  # type: ignore[attr-defined]
+Node._repr_latex_ = lambda node: _latex(node.render())  # type: ignore[attr-defined]
+Node._repr_html_ = lambda node: f"<code>{_escape(node.render())}</code>"  # type: ignore[attr-defined]
 
 
 def _restored(text, variables):

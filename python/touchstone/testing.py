@@ -12,25 +12,29 @@ AssertionError: sum(x, axis=1): FAIL: 2 of 2 elements; first at (0, 0): REDUCE_S
 What is legal follows from the operation's definition (touchstone.kernel.definitions) and a profile; no tolerance is
 tuned.
 """
+from __future__ import annotations
+
 import contextlib as _contextlib
 import functools as _functools
 
+from ._core.kernel import Verdict
 from ._judging import LIBRARY, check_op
 
 __all__ = ["LIBRARY", "Record", "assert_legal", "judged", "judging"]
 
-_listeners = []
-_profiles = [None]
+_listeners: list = []
+_profiles: list[str | None] = [None]
 
 
 class Record:
     """One verdict: .op, .verdict, .where (what a listener adds), .call (as it was asked)."""
 
-    def __init__(self, op, call, verdict):
+    def __init__(self, op: str, call: str, verdict: Verdict):
         self.op, self.call, self.verdict, self.where = op, call, verdict, ""
 
 
-def assert_legal(actual, op, *inputs, profile=None, sharp=False, **attributes):
+def assert_legal(actual: object, op: str, *inputs: object, profile: str | None = None, sharp: bool = False,
+                 **attributes: object) -> Verdict:
     """Asserts that a conforming device could give `actual` as the operation on these inputs; gives the verdict.
 
     actual: an array of the operation's shape, but for axes of size 1, and dtype.
@@ -52,7 +56,7 @@ def assert_legal(actual, op, *inputs, profile=None, sharp=False, **attributes):
     return verdict
 
 
-def judged(op, *, profile=None, **attributes):
+def judged(op: str, *, profile: str | None = None, **attributes: object):
     """A decorator: what the function gives for arrays is asserted to be legal, at every call."""
     def decorate(fn):
         @_functools.wraps(fn)
@@ -66,9 +70,9 @@ def judged(op, *, profile=None, **attributes):
 
 
 @_contextlib.contextmanager
-def judging(profile=None):
+def judging(profile: str | None = None):
     """A scope with a profile of its own, which gives the list of its records."""
-    records = []
+    records: list[Record] = []
     _listeners.append(records.append)
     _profiles.append(profile)
     try:

@@ -42,4 +42,4 @@ def _svg(view):
             f'font-family="monospace" font-size="12">{"".join(cells)}</svg>')
 
 
-View._repr_svg_ = ShapeTracker._repr_svg_ = _svg
+View._repr_svg_ = ShapeTracker._repr_svg_ = _svg  # type: ignore[attr-defined]

@@ -1,7 +1,9 @@
 import ctypes
 import os
 import pickle
+import signal
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -275,6 +277,18 @@ def test_other_threads_run_meanwhile():
         count += 1
     thread.join()
     assert count > 100
+
+
+def test_the_keyboard_interrupts(rng):
+    x = rng.normal(size=(3000, 3000)).astype("f4")
+    kernel = k.store(k.log_softmax(k.load(1, x.shape)))
+    started = time.perf_counter()
+    threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        for _ in range(1000):
+            k.eval(kernel, x)
+    assert time.perf_counter() - started < 20
+    assert k.eval(k.store(k.load(1, (2,)) + 1.0), np.ones(2, "f4")).tolist() == [2.0, 2.0]
 
 
 def test_what_is_read_is_not_written():

@@ -63,6 +63,9 @@ def test_operations_with_several_inputs(rng):
     normal = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + np.float32(1e-5)) * w + c
     testing.assert_legal(normal, "layer_norm", x, w, c)
     testing.assert_legal(x / np.sqrt((x * x).mean(1, keepdims=True) + np.float32(1e-6)) * w, "rms_norm", x, w)
+    x, m, v, w, c = f(4, 3, 5), f(3), abs(f(3)), f(3), f(3)
+    each = lambda a: a[:, None]  # noqa: E731
+    testing.assert_legal((x - each(m)) / np.sqrt(each(v) + np.float32(1e-5)) * each(w) + each(c), "batch_norm", x, m, v, w, c)
     q, k, v = f(7, 8), f(9, 8), f(9, 8)
     scores = q @ k.T / np.sqrt(np.float32(8))
     testing.assert_legal(softmax(scores, 1) @ v, "attention", q, k, v)

@@ -11,6 +11,7 @@ def _axis(function, result=lambda x: x):
 
 class Adapter(_Adapter):
     name = "torch"
+    profile = '{"name": "torch", "base": "glibc", "casts_saturate": false, "zeros_alike": true}'
 
     def __init__(self, device="cpu", compile=False):
         self.version, self.device = torch.__version__, torch.device(device)
