@@ -82,6 +82,15 @@ class Dev(unittest.TestCase):
         self.assertIn("cmake --preset release", log)
         self.assertIn("cmake --build build/release", log)
 
+    def test_builds_the_python_module_and_says_where_it_is(self):
+        self.debian("installed")
+        self.fake("cmake", "mkdir -p build/release")
+        code, said, log = self.dev("build", "python")
+        self.assertEqual(code, 0, said)
+        self.assertIn("cmake --preset release -DTOUCHSTONE_PYTHON=ON", log)
+        self.assertIn("cmake --build build/release --target touchstone_python\n", log)
+        self.assertIn(f"PYTHONPATH={self.root}/build/release/python", said)
+
     def test_names_the_missing_tools_without_dpkg(self):
         self.fakes(t for t in TOOLS if t not in ("ninja", "cmake"))
         code, said, log = self.dev("build", "release")

@@ -92,6 +92,14 @@ def test_substitution_and_errors():
     assert s.create_lt_node(A, 3) == (A < 3) and s.create_ge_node(A, 3) == (A >= 3)
 
 
+def test_anonymous_variables_are_expanded():
+    lanes = Variable(None, 0, 3)
+    assert [n.render() for n in (A * 4 + lanes).expand()] == ["(a*4)", "((a*4)+1)", "((a*4)+2)", "((a*4)+3)"] or \
+        [n - A * 4 for n in (A * 4 + lanes).expand()] == [0, 1, 2, 3]
+    assert A.expand() == [A] and (A + F).expand_idx() == 0 and Node.num(3) == NumNode(3)
+    assert list(Node.iter_idxs((Variable("x", 0, 1), Variable("y", 0, 1)))) == [(0, 0), (1, 0), (0, 1), (1, 1)]
+
+
 def test_own_renderers():
     c = {**s.render_python, s.DivNode: lambda n, ops, ctx: f"div({n.a.render(ops, ctx)},{n.b})"}
     assert (A // 3 + F).render(c) == "(div(a,3)+f)"

@@ -61,8 +61,8 @@ class Node:
         return self.substitute({v: v.unbind()[0] for v in self._variables if v.val is not None}), None
 
     def substitute(self, var_vals):
-        replaced = {v.expr: _core_of(to) for v, to in var_vals.items()}
-        kept = [v for v in self._variables if v.expr not in replaced]
+        replaced = {v._node.name: _core_of(to) for v, to in var_vals.items() if isinstance(v, Variable)}
+        kept = [v for v in self._variables if v._node.name not in replaced]
         return _wrap(self._node.substitute(replaced), _variables_of(*kept, *var_vals.values()))
 
     @property
@@ -145,6 +145,23 @@ class Node:
 
     def __ge__(self, b):
         return self._of(self._node >= _core_of(b), b)
+
+    def expand_idx(self):
+        """The anonymous variable in it, or NumNode(0)."""
+        return next((v for v in self._variables if v.expr is None), NumNode(0))
+
+    def expand(self, idxs=None):
+        """The expression at each value of the anonymous variable, or of these variables, the first fastest."""
+        idxs = (self.expand_idx(),) if idxs is None else idxs
+        return [self.substitute(dict(zip(idxs, map(NumNode, at)))) for at in self.iter_idxs(idxs)]
+
+    @staticmethod
+    def iter_idxs(idxs):
+        yield from (at[::-1] for at in _itertools.product(*[range(v.min, v.max + 1) for v in idxs[::-1]]))
+
+    @staticmethod
+    def num(num):
+        return NumNode(num)
 
     @staticmethod
     def sum(nodes):
@@ -471,13 +488,3 @@ render_python = {
 }
 
 sint = (int, Node)
-
-
-def expand_idx(node):
-    """The anonymous variable of an expression, or NumNode(0)."""
-    return next((v for v in node.vars() if v.expr is None), NumNode(0))
-
-
-def iter_idxs(idxs):
-    """All values of variables, the first fastest."""
-    yield from (values[::-1] for values in _itertools.product(*[range(v.min, v.max + 1) for v in idxs[::-1]]))
