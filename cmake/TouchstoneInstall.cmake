@@ -76,6 +76,8 @@ if(TARGET touchstone_python)
   else()
     set(TOUCHSTONE_PYTHON_FOLDER lib/python3/dist-packages CACHE STRING "Where Python finds packages, below the prefix")
     require_built(python touchstone_python)
+    install(DIRECTORY "${PROJECT_BINARY_DIR}/python/touchstone_oracle-${PROJECT_VERSION}.dist-info"
+            DESTINATION "${TOUCHSTONE_PYTHON_FOLDER}" COMPONENT python)
   endif()
   install(TARGETS touchstone_python LIBRARY DESTINATION "${TOUCHSTONE_PYTHON_FOLDER}/touchstone" COMPONENT python)
   install(DIRECTORY python/touchstone DESTINATION "${TOUCHSTONE_PYTHON_FOLDER}" COMPONENT python

@@ -1,6 +1,6 @@
 """pytest --touchstone-report[=FILE.html]: the verdicts of touchstone.testing in a table, and as a page.
 
-Loaded by its entry point where the package is installed by pip, else by -p touchstone.pytest_plugin.
+pytest loads it by its entry point, which lies beside the package.
 """
 from html import escape
 

@@ -93,6 +93,30 @@ def test_bfloat16_and_float8_as_bits(rng):
         k.eval(k.store(k.load(1, (5,), "float32") + 1.0), bits)
 
 
+def test_bfloat16_of_ml_dtypes(rng, monkeypatch):
+    """By the names that ml_dtypes gives its types, and the interface that NumPy gives arrays of them."""
+    import sys
+    import types
+    bits = rng.integers(0, 1 << 15, 6).astype("u2")
+
+    class Array:
+        dtype = types.SimpleNamespace(name="bfloat16")
+
+        def __init__(self, **changed):
+            self.__array_interface__ = {**bits.__array_interface__, "typestr": "<V2", **changed}
+    kernel = k.store(k.load(1, (6,), "bfloat16").reshape([6]))
+    assert (k.eval(kernel, Array()) == bits).all() and k._kernel._layout(Array()) == ("bfloat16", (6,), False)
+    with pytest.raises(touchstone.DTypeError):
+        k.eval(kernel, Array(typestr="<V4"))
+    monkeypatch.setitem(sys.modules, "ml_dtypes", types.SimpleNamespace(bfloat16="i2"))
+    assert k.eval(kernel, bits).dtype == "int16"
+
+
+class BadIndex:
+    def __index__(self):
+        raise KeyError("no number")
+
+
 def test_sums_are_exact(rng):
     x = (rng.normal(size=1000) * 10.0 ** rng.integers(-20, 20, 1000)).astype("f4")
     import fractions
@@ -191,7 +215,9 @@ def test_definitions_are_functions():
     (Interface(np.ones(2, "f4"), typestr=">f4"), touchstone.DTypeError), (Interface(np.ones(2, "f4"), shape=(-2,)), touchstone.BufferError),
     (Interface(np.ones(2, "f4"), shape=(2**62, 2**62), strides=None), touchstone.BufferError),
     (Interface(np.ones(2, "f4"), data=(0, True)), touchstone.BufferError), (Interface(np.ones(2, "f4"), data=()), touchstone.BufferError),
-    (Interface(np.ones(2, "f4"), strides=(4, 4)), touchstone.BufferError)])
+    (Interface(np.ones(2, "f4"), strides=(4, 4)), touchstone.BufferError),
+    (Interface(np.ones(2, "f4"), shape="ab"), Exception), (Interface(np.ones(2, "f4"), data="ab"), Exception), (BadIndex(), TypeError),
+    (type("Wrong", (), {"__dlpack__": lambda self: 3})(), Exception), (type("Wrong", (), {"__array_interface__": 3})(), TypeError)])
 def test_what_is_no_such_array_is_an_exception(given, kind):
     with pytest.raises(kind):
         k.eval(k.store(k.load(1, (2,)) + 1.0), given)

@@ -142,7 +142,7 @@ def test_wrong():
     assert_legal(x.sum(1) * np.float32(1.001), "sum", x, axis=1)
 """)
     page = tmp_path / "report.html"
-    run = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", "-p", "touchstone.pytest_plugin", "-p", "no:cacheprovider",
+    run = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider",
                           f"--touchstone-report={page}", "test_it.py"], cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 1 and "2 verdicts: 1 FAIL, 1 PASS" in run.stdout and "exact" in run.stdout
     html = page.read_text()
