@@ -2,48 +2,17 @@
 
 #include "arrays.h"
 #include "kernel.h"
+#include "tensors.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/interp/interpreted.h"
-#include "touchstone/tensor/functional.h"
 #include "touchstone/tensor/generator.h"
+#include "touchstone/tensor/indexing.h"
 #include "touchstone/tensor/print.h"
 #include "touchstone/tensor/tensor_jit.h"
 
 namespace touchstone::python {
 
-// A tensor may hold the last of a graph and of memory, whose counts are those of all threads.
-struct FreeTensor {
-  void operator()(Tensor* tensor) const {
-    if (stack_mutex().try_lock()) {
-      const std::scoped_lock lock(std::adopt_lock, stack_mutex());
-      delete tensor;
-    } else {
-      const Working working;
-      delete tensor;
-    }
-  }
-};
-
 namespace {
-
-using TensorHolder = std::unique_ptr<Tensor, FreeTensor>;
-
-/// A tensor or a Python number.
-using Arg = std::variant<std::monostate, Tensor, bool, std::int64_t, double>;
-
-template <class F>
-Tensor with_arg(const Arg& arg, const F& f) {
-  return std::visit(
-      [&](const auto& value) -> Tensor {
-        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
-          throw DTypeError("None is neither a tensor nor a number");
-        else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>)
-          return f(value);
-        else
-          return f(Number(value));
-      },
-      arg);
-}
 
 TensorOptions options_of(const std::optional<std::string>& dtype, const std::string& device) {
   TensorOptions options;
@@ -51,19 +20,6 @@ TensorOptions options_of(const std::optional<std::string>& dtype, const std::str
   options.device = device;
   return options;
 }
-
-std::vector<int> all_axes(const Tensor& x) {
-  std::vector<int> axes;
-  for (int i = 0; i < x.rank(); ++i) axes.push_back(i);
-  return axes;
-}
-using Axes = std::variant<std::monostate, int, std::vector<int>>;
-std::vector<int> axes_of(const Tensor& x, const Axes& axes) {
-  if (const int* one = std::get_if<int>(&axes)) return {*one};
-  if (const auto* some = std::get_if<std::vector<int>>(&axes)) return *some;
-  return all_axes(x);
-}
-KeepDim keep_of(bool keep) { return keep ? KeepDim::Yes : KeepDim::No; }
 
 // Numbers in lists in lists, all rows of one length.
 struct Nested {
@@ -206,8 +162,6 @@ std::vector<Slice> slices_of(const py::object& key) {
   return slices;
 }
 
-using TensorClass = py::class_<Tensor, TensorHolder>;
-
 void bind_creation(py::module_& m, TensorClass& t) {
   t.def(py::init(&tensor_of), py::arg("data"), py::arg("dtype") = py::none(),
         py::arg("device") = "CPU", py::arg("requires_grad") = false,
@@ -343,154 +297,6 @@ void bind_gradients(py::module_& m, TensorClass& t) {
       py::arg("tensors"), Guard(), "Computes many tensors in one schedule.");
 }
 
-void bind_movement(TensorClass& t) {
-  t.def("reshape", &Tensor::reshape, py::arg("shape"), Guard())
-      .def("permute", &Tensor::permute, py::arg("order"), Guard())
-      .def("transpose", &Tensor::transpose, py::arg("a") = -2, py::arg("b") = -1, Guard())
-      .def("expand", &Tensor::expand, py::arg("shape"), Guard())
-      .def(
-          "pad", [](const Tensor& x, const Padding& p) { return x.pad(p); }, py::arg("padding"),
-          Guard())
-      .def("shrink", &Tensor::shrink, py::arg("keep"), Guard())
-      .def("flip", &Tensor::flip, py::arg("axes"), Guard())
-      .def("unsqueeze", &Tensor::unsqueeze, py::arg("axis"), Guard())
-      .def(
-          "squeeze",
-          [](const Tensor& x, const std::optional<int>& axis) {
-            return axis ? x.squeeze(*axis) : x.squeeze();
-          },
-          py::arg("axis") = py::none(), Guard())
-      .def("flatten", &Tensor::flatten, py::arg("first") = 0, Guard())
-      .def("repeat", &Tensor::repeat, py::arg("times"), Guard())
-      .def("roll", &Tensor::roll, py::arg("by"), py::arg("axis"), Guard())
-      .def("triu", &Tensor::triu, py::arg("k") = 0, Guard())
-      .def("tril", &Tensor::tril, py::arg("k") = 0, Guard())
-      .def_property_readonly("T", [](const Tensor& x) { return x.transpose(); });
-}
-
-void bind_arithmetic(TensorClass& t) {
-  using Unary = Tensor (Tensor::*)() const;
-  const std::pair<const char*, Unary> unary[] = {{"exp", &Tensor::exp},
-                                                 {"exp2", &Tensor::exp2},
-                                                 {"log", &Tensor::log},
-                                                 {"log2", &Tensor::log2},
-                                                 {"sin", &Tensor::sin},
-                                                 {"cos", &Tensor::cos},
-                                                 {"tan", &Tensor::tan},
-                                                 {"sqrt", &Tensor::sqrt},
-                                                 {"rsqrt", &Tensor::rsqrt},
-                                                 {"reciprocal", &Tensor::reciprocal},
-                                                 {"relu", &Tensor::relu},
-                                                 {"sigmoid", &Tensor::sigmoid},
-                                                 {"tanh", &Tensor::tanh},
-                                                 {"abs", &Tensor::abs},
-                                                 {"square", &Tensor::square},
-                                                 {"erf", &Tensor::erf},
-                                                 {"silu", &Tensor::silu},
-                                                 {"softplus", &Tensor::softplus},
-                                                 {"floor", &Tensor::floor},
-                                                 {"ceil", &Tensor::ceil},
-                                                 {"round", &Tensor::round},
-                                                 {"sign", &Tensor::sign},
-                                                 {"isnan", &Tensor::isnan},
-                                                 {"isinf", &Tensor::isinf},
-                                                 {"logical_not", &Tensor::logical_not}};
-  for (const auto& [name, f] : unary) t.def(name, f, Guard());
-  t.def(
-       "gelu", [](const Tensor& x) { return x.gelu(); }, Guard())
-      .def(
-          "__neg__", [](const Tensor& x) { return -x; }, Guard())
-      .def("__abs__", &Tensor::abs, Guard())
-      .def(
-          "clamp", [](const Tensor& x, double low, double high) { return x.clamp(low, high); },
-          py::arg("low"), py::arg("high"), Guard());
-#define TOUCHSTONE_OPERATOR(name, expression)                          \
-  t.def(                                                               \
-      name,                                                            \
-      [](const Tensor& x, const Arg& y) {                              \
-        return with_arg(y, [&](const auto& v) { return expression; }); \
-      },                                                               \
-      py::is_operator(), Guard())
-  TOUCHSTONE_OPERATOR("__add__", x + v);
-  TOUCHSTONE_OPERATOR("__radd__", v + x);
-  TOUCHSTONE_OPERATOR("__sub__", x - v);
-  TOUCHSTONE_OPERATOR("__rsub__", v - x);
-  TOUCHSTONE_OPERATOR("__mul__", x * v);
-  TOUCHSTONE_OPERATOR("__rmul__", v * x);
-  TOUCHSTONE_OPERATOR("__truediv__", x / v);
-  TOUCHSTONE_OPERATOR("__rtruediv__", v / x);
-  TOUCHSTONE_OPERATOR("__pow__", pow(x, v));
-  TOUCHSTONE_OPERATOR("__rpow__", pow(v, x));
-  TOUCHSTONE_OPERATOR("__xor__", (x ^ v));
-  TOUCHSTONE_OPERATOR("__lt__", x < v);
-  TOUCHSTONE_OPERATOR("__le__", x <= v);
-  TOUCHSTONE_OPERATOR("__gt__", x > v);
-  TOUCHSTONE_OPERATOR("__ge__", x >= v);
-  TOUCHSTONE_OPERATOR("__eq__", (x == v));
-  TOUCHSTONE_OPERATOR("__ne__", (x != v));
-  TOUCHSTONE_OPERATOR("maximum", maximum(x, v));
-  TOUCHSTONE_OPERATOR("minimum", minimum(x, v));
-#undef TOUCHSTONE_OPERATOR
-  t.attr("__hash__") = py::module_::import("builtins").attr("object").attr("__hash__");
-  t.def("matmul", &Tensor::matmul, py::arg("other"), Guard())
-      .def("__matmul__", &Tensor::matmul, py::is_operator(), Guard())
-      .def_static(
-          "where",
-          [](const Tensor& c, const Tensor& a, const Tensor& b) { return Tensor::where(c, a, b); },
-          py::arg("condition"), py::arg("a"), py::arg("b"), Guard());
-}
-
-void bind_reductions(TensorClass& t) {
-#define TOUCHSTONE_REDUCTION(name)                       \
-  t.def(                                                 \
-      #name,                                             \
-      [](const Tensor& x, const Axes& axes, bool keep) { \
-        return x.name(axes_of(x, axes), keep_of(keep));  \
-      },                                                 \
-      py::arg("axes") = py::none(), py::arg("keepdim") = false, Guard())
-  TOUCHSTONE_REDUCTION(sum);
-  TOUCHSTONE_REDUCTION(mean);
-  TOUCHSTONE_REDUCTION(max);
-  TOUCHSTONE_REDUCTION(min);
-  TOUCHSTONE_REDUCTION(prod);
-  TOUCHSTONE_REDUCTION(any);
-  TOUCHSTONE_REDUCTION(all);
-  TOUCHSTONE_REDUCTION(logsumexp);
-#undef TOUCHSTONE_REDUCTION
-  t.def(
-       "var",
-       [](const Tensor& x, const Axes& axes, std::int64_t correction, bool keep) {
-         return x.var(axes_of(x, axes), correction, keep_of(keep));
-       },
-       py::arg("axes") = py::none(), py::arg("correction") = 1, py::arg("keepdim") = false, Guard())
-      .def(
-          "std",
-          [](const Tensor& x, const Axes& axes, std::int64_t correction, bool keep) {
-            return x.std(axes_of(x, axes), correction, keep_of(keep));
-          },
-          py::arg("axes") = py::none(), py::arg("correction") = 1, py::arg("keepdim") = false,
-          Guard())
-      .def(
-          "argmax",
-          [](const Tensor& x, const std::optional<int>& axis) {
-            return axis ? x.argmax(*axis) : x.argmax();
-          },
-          py::arg("axis") = py::none(), Guard())
-      .def(
-          "argmin",
-          [](const Tensor& x, const std::optional<int>& axis) {
-            return axis ? x.argmin(*axis) : x.argmin();
-          },
-          py::arg("axis") = py::none(), Guard())
-      .def("cumsum", &Tensor::cumsum, py::arg("axis"), Guard())
-      .def(
-          "softmax", [](const Tensor& x, int axis) { return softmax(x, axis); },
-          py::arg("axis") = -1, Guard())
-      .def(
-          "log_softmax", [](const Tensor& x, int axis) { return log_softmax(x, axis); },
-          py::arg("axis") = -1, Guard());
-}
-
 TensorJit::Tensors called(const py::function& f, std::span<const Tensor> inputs) {
   TensorJit::Tensors out;
   std::exception_ptr thrown;
@@ -512,7 +318,7 @@ TensorJit::Tensors called(const py::function& f, std::span<const Tensor> inputs)
   return out;
 }
 
-struct FreeNoGrad {
+struct NoGradScope {
   std::unique_ptr<NoGrad> scope;
 };
 struct TrainingMode {
@@ -539,10 +345,10 @@ void bind_modes(py::module_& m) {
       .def_property_readonly("captured", &TensorJit::captured,
                              "Steps of a replay; 0 before the second call.")
       .def("reset", &TensorJit::reset, Guard());
-  py::class_<FreeNoGrad>(m, "no_grad", "with no_grad(): nothing is noted for gradients.")
-      .def(py::init([] { return FreeNoGrad{}; }))
-      .def("__enter__", [](FreeNoGrad& s) { s.scope = std::make_unique<NoGrad>(); })
-      .def("__exit__", [](FreeNoGrad& s, const py::args&) { s.scope.reset(); });
+  py::class_<NoGradScope>(m, "no_grad", "with no_grad(): nothing is noted for gradients.")
+      .def(py::init([] { return NoGradScope{}; }))
+      .def("__enter__", [](NoGradScope& s) { s.scope = std::make_unique<NoGrad>(); })
+      .def("__exit__", [](NoGradScope& s, const py::args&) { s.scope.reset(); });
   py::class_<TrainingMode>(m, "training", "with training(): layers train.")
       .def(py::init([](bool wanted) {
              return TrainingMode{wanted, nullptr};
@@ -565,9 +371,7 @@ void bind_tensor(py::module_& m) {
   bind_creation(m, t);
   bind_values(t);
   bind_gradients(m, t);
-  bind_movement(t);
-  bind_arithmetic(t);
-  bind_reductions(t);
+  bind_tensor_operations(t);
   bind_modes(m);
   bind_layers(m);
   bind_optimizers(m);
