@@ -6,7 +6,7 @@ option(TOUCHSTONE_ENGINE "Run the fuzz targets under libFuzzer as tests; needs c
        OFF)
 set(TOUCHSTONE_ENGINE_SECONDS 60 CACHE STRING "Seconds of each target under libFuzzer, as a test")
 option(TOUCHSTONE_BUILD_CLI "Build the touchstone command" ON)
-option(TOUCHSTONE_PYTHON "Build the Python module; needs pybind11 and Python's headers" OFF)
+set(TOUCHSTONE_PYTHON OFF CACHE STRING "Build the Python module: ON, OFF, or AUTO, where pybind11 and Python's headers are there")
 option(TOUCHSTONE_WERROR "Treat warnings as errors" OFF)
 set(TOUCHSTONE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=; empty for none")
 option(TOUCHSTONE_COVERAGE "Instrument for coverage" OFF)
