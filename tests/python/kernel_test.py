@@ -313,7 +313,7 @@ def test_the_keyboard_interrupts(rng):
     with pytest.raises(KeyboardInterrupt):
         for _ in range(1000):
             k.eval(kernel, x)
-    assert time.perf_counter() - started < 20
+    assert time.perf_counter() - started < 60
     assert k.eval(k.store(k.load(1, (2,)) + 1.0), np.ones(2, "f4")).tolist() == [2.0, 2.0]
 
 
