@@ -27,11 +27,7 @@ LinearKernel Linearizer::store_in_tiles(const TilePlan& plan) {
   Node row, column;
   open_loop(plan.rows, "t", row);
   open_loop(plan.columns, "t", column);
-  Indices inside = tile;
-  inside[plan.row] = tile[plan.row] + row;
-  inside[plan.column] = tile[plan.column] + column;
-  const int at = add_indices(std::move(inside));
-  const int place = lower(column * Node(plan.rows) + row, at);
+  const auto [at, place] = place_in_tile(plan, tile, row, column);
   for (std::size_t i = 0; i < arrays.size(); ++i)
     set_made(
         plan.crosswise[i], at,
@@ -39,6 +35,15 @@ LinearKernel Linearizer::store_in_tiles(const TilePlan& plan) {
   write(at);
   while (builder_.inside_loop()) builder_.close_loop();
   return builder_.finish(first);
+}
+
+// The set of indices of an element of a tile, and its place in the tile's array.
+std::pair<int, int> Linearizer::place_in_tile(const TilePlan& plan, Indices tile, Node row,
+                                              Node column) {
+  tile[plan.row] = tile[plan.row] + row;
+  tile[plan.column] = tile[plan.column] + column;
+  const int at = add_indices(std::move(tile));
+  return {at, lower(column * Node(plan.rows) + row, at)};
 }
 
 // What a load reads in a tile, column by column, as it lies in memory; gives the array.
@@ -49,12 +54,8 @@ int Linearizer::copy_tile(const LazyOp& load, const TilePlan& plan, const Indice
   Node row, column;
   open_loop(plan.columns, "s", column);
   open_loop(plan.rows, "s", row);
-  Indices inside = tile;
-  inside[plan.row] = tile[plan.row] + row;
-  inside[plan.column] = tile[plan.column] + column;
-  const int at = add_indices(std::move(inside));
+  const auto [at, place] = place_in_tile(plan, tile, row, column);
   const int value = evaluate(&load, at);
-  const int place = lower(column * Node(plan.rows) + row, at);
   builder_.here({StepKind::Assign, type, {array, value, place}, {}});
   builder_.close_loop();
   builder_.close_loop();

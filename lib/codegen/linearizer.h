@@ -72,6 +72,8 @@ class Linearizer {
   // linearize_tiles.cpp
   LinearKernel store_in_tiles(const TilePlan& plan);
   int copy_tile(const LazyOp& load, const TilePlan& plan, const Indices& tile);
+  std::pair<int, int> place_in_tile(const TilePlan& plan, Indices tile, symbolic::Node row,
+                                    symbolic::Node column);
 
   // linearize_running.cpp
   int reduce_in_running_sums(const LazyOp& reduce, int indices);
