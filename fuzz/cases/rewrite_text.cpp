@@ -33,7 +33,7 @@ std::string type_text(UOpType type) {
     case UOpType::Form::Pointer:
       return of + "*";
     case UOpType::Form::Image:
-      return fmt::format("{}.{}x{}", of, type.height, type.width);
+      return fmt::format("{}.{}x{}", info(type.storage).short_name, type.height, type.width);
   }
   return of;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/kernelize/images.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/ops/fold.h"
 #include "touchstone/shapetracker/access.h"
@@ -168,12 +169,7 @@ UOp unary_before_view(const Match& m) {
 UOp no_image(const Match& m) {
   const UOp& u = m.root();
   if (!u.dtype().is_image() || u.st() == nullptr) return {};
-  const ShapeTracker& st = u.tracker();
-  bool fits = st.size() == sint(u.dtype().image_elements());
-  bool fours = false;
-  for (const int axis : fits ? unit_stride_axes(st) : std::vector<int>())
-    fours = fours || floor_mod(st.shape()[static_cast<std::size_t>(axis)], 4) == sint(0);
-  return fits && fours ? UOp() : u.with_dtype(u.dtype().base);
+  return why_no_image(u.dtype(), u.tracker()).empty() ? UOp() : u.with_dtype(u.dtype().base);
 }
 
 UOp cast_to_image(const Match& m) {
@@ -317,15 +313,20 @@ std::vector<Rule> of_memory() {
          return Examples{{seen(c, st).cast(DType::Int32), c.cast(DType::Int32).view(st)}};
        }},
       {"no image of another size",
-       UPat(elementwise_ops() |
-            OpSet{Ops::ReduceAxis, Ops::Contiguous, Ops::Assign, Ops::Reshape, Ops::Permute}),
+       UPat(ops_that_lose_images()),
        {},
        no_image,
        "an image has height x width x 4 elements and an axis of fours along which neighbours meet",
        [] {
          const UOpType image = UOpType::image(DType::Float32, 1, 2);
          const UOp a = array({8}), nine = array({9}), narrow = a.reshape({4, 2});
+         const UOp kept =
+             UOp::make(Ops::Buffer, image, {UOp::unique(), UOp::device("HOST")}, std::int64_t{9});
+         const UOp there = UOp::device("THERE"), copy = kept.copy_to(there);
          return Examples{{a.cast(image), {}},
+                         {kept, {}},
+                         {seen(kept, ShapeTracker::contiguous({3, 3})), {}},
+                         {copy, copy.with_dtype(DType::Float32)},
                          {nine.cast(image), nine.cast(image).with_dtype(DType::Float32)},
                          {narrow.cast(image), narrow.cast(image).with_dtype(DType::Float32)}};
        }},

@@ -225,6 +225,21 @@ std::string stores_only(const UOp& u) {
 }
 std::string no_place(const UOp& /*u*/) { return "it does not belong here"; }
 
+std::string is_image(const UOp& u) {
+  if (!u.dtype().is_image()) return "";
+  try {
+    (void)u.dtype().image_dtype();
+  } catch (const Error& e) {
+    return e.what();
+  }
+  return "";
+}
+std::string is_image_of_kernel(const UOp& u) {
+  if (u.dtype().is_image() && u.op() != Ops::DefineGlobal && u.op() != Ops::View)
+    return "inside a kernel only DEFINE_GLOBAL and VIEW are images";
+  return is_image(u);
+}
+
 // clang-format off
 constexpr OpSet kAsk{Ops::Contiguous, Ops::ContiguousBackward, Ops::Detach, Ops::Fuse, Ops::Gbarrier};
 constexpr OpSet kCompare{Ops::CmpLt, Ops::CmpNe, Ops::CmpEq};
@@ -263,6 +278,7 @@ constexpr std::array kTensor = {
     SpecRule{"allreduce", Ops::Allreduce, allreduces},
     SpecRule{"sink", Ops::Sink, is_sink},
     SpecRule{"of kernels", OpSet{Ops::Load, Ops::Store, Ops::Valid, Ops::DefineGlobal}, no_place},
+    SpecRule{"image", kAnything, is_image},
     SpecRule{"shape", kAnything, has_shape},
 };
 constexpr std::array kInKernel = {
@@ -275,6 +291,7 @@ constexpr std::array kInKernel = {
     SpecRule{"of tensors", kMoves | kAsk | OpSet{Ops::Unique, Ops::Device, Ops::Buffer, Ops::BufferView,
         Ops::Copy, Ops::Custom, Ops::Assign, Ops::Kernel, Ops::Multi, Ops::MSelect, Ops::MStack,
         Ops::Allreduce}, no_place},
+    SpecRule{"image", kAnything, is_image_of_kernel},
     SpecRule{"shape", kAnything, has_shape},
 };
 // clang-format on

@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "touchstone/dtype/image_dtype.h"
 #include "touchstone/dtype/scalar.h"
 #include "touchstone/uop/ops.h"
 #include "touchstone/view/shapetracker.h"
@@ -17,7 +18,8 @@
 namespace touchstone {
 
 /// A node's result: nothing (SINK, DEVICE), elements, a pointer to elements (DEFINE_GLOBAL), or
-/// an image of height x width pixels of four elements, which counts as its base in arithmetic.
+/// an image of height x width pixels of four elements, which counts as its base in arithmetic: of
+/// those stored as float16 that is float32. Any numbers do; image_dtype() says what is an image.
 struct UOpType {
   enum class Form : std::uint8_t { None, Elements, Pointer, Image };
 
@@ -25,16 +27,24 @@ struct UOpType {
   UOpType(DType d) : base(d), form(Form::Elements) {}  // NOLINT(google-explicit-constructor)
   static UOpType none() { return {}; }
   static UOpType pointer(DType d) { return UOpType(d, Form::Pointer, 0, 0); }
-  static UOpType image(DType d, std::int32_t height, std::int32_t width) {
-    return UOpType(d, Form::Image, height, width);
+  static UOpType image(DType storage, std::int32_t height, std::int32_t width) {
+    UOpType type(storage == DType::Float16 ? DType::Float32 : storage, Form::Image, height, width);
+    type.storage = storage;
+    return type;
+  }
+  static UOpType image(const ImageDType& of) {
+    return image(of.storage(), static_cast<std::int32_t>(of.height()),
+                 static_cast<std::int32_t>(of.width()));
   }
   bool is_none() const { return form == Form::None; }
   bool is_image() const { return form == Form::Image; }
-  std::int64_t image_elements() const { return std::int64_t{4} * height * width; }
-  std::string str() const;  // "f32", "none", "pointer f32", "image f32 2x3"
+  /// Of an image. Throws DTypeError or ShapeError where there is no such one.
+  ImageDType image_dtype() const { return ImageDType(storage, {height, width, 4}); }
+  std::string str() const;  // "f32", "none", "pointer f32", "imagef((2, 3, 4))"
   bool operator==(const UOpType&) const = default;
 
-  DType base = DType::Bool;  // of None: Bool
+  DType base = DType::Bool;     // of None: Bool
+  DType storage = DType::Bool;  // of an image; else Bool
   Form form = Form::None;
   std::int32_t height = 0, width = 0;  // of an image
 

@@ -98,7 +98,11 @@ std::uint64_t hash_of_parts(const UOpNode& n) {
   const auto form =
       static_cast<std::uint64_t>(n.dtype.base) * 4 + static_cast<std::uint64_t>(n.dtype.form);
   std::uint64_t h = hash_mix(static_cast<std::uint64_t>(n.op), form);
-  if (n.dtype.is_image()) h = hash_mix(h, static_cast<std::uint64_t>(n.dtype.image_elements()));
+  if (n.dtype.is_image()) {
+    h = hash_mix(h, static_cast<std::uint64_t>(n.dtype.storage));
+    h = hash_mix(h, static_cast<std::uint64_t>(n.dtype.height));
+    h = hash_mix(h, static_cast<std::uint64_t>(n.dtype.width));
+  }
   h = hash_mix(h, n.tag ? static_cast<std::uint64_t>(*n.tag) + 1 : 0);
   h = hash_mix(h, hash_of(n.arg));
   for (const UOp& s : n.src) h = hash_mix(h, address_hash(s.address()));

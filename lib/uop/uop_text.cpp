@@ -23,7 +23,10 @@ std::string UOpType::str() const {
     case Form::Pointer:
       return "pointer " + of;
     case Form::Image:
-      return fmt::format("image {} {}x{}", of, height, width);
+      if (storage == DType::Float16 || storage == DType::Float32)
+        return fmt::format("image{}(({}, {}, 4))", storage == DType::Float16 ? 'h' : 'f', height,
+                           width);
+      return fmt::format("image {} {}x{}", info(storage).short_name, height, width);
   }
   return of;
 }

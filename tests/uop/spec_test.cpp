@@ -121,6 +121,11 @@ std::vector<Breach> tensor_breaches() {
       {"allreduce", "keeps the type",
        made(Ops::Allreduce, DType::Int32, {x, kHost}, UOpReduce{Ops::Add, {}, false})},
       {"of kernels", "does not belong", made(Ops::Store, none, {x, x})},
+      {"image", "at least one pixel", made(Ops::Cast, UOpType::image(f, 0, 1), {x})},
+      {"image", "at least one pixel", made(Ops::Cast, UOpType::image(f, 1, -1), {x})},
+      {"image", "stored as float16 or float32",
+       made(Ops::Cast, UOpType::image(DType::BFloat16, 1, 1), {x})},
+      {"image", "2^63 bytes", made(Ops::Cast, UOpType::image(f, 0x7fffffff, 0x7fffffff), {x})},
       {"shape", "only an axis of size 1 can grow", made(Ops::Expand, f, {x}, Shape{5})},
   };
 }
@@ -160,6 +165,9 @@ std::vector<Breach> kernel_breaches() {
       {"views at the edges", "no ShapeTracker", made(Ops::View, UOpType::pointer(f), {global(0)})},
       {"root", "stores nothing", UOp::sink({})},
       {"of tensors", "does not belong", made(Ops::Reshape, f, {load}, Shape{2, 2})},
+      {"image", "only DEFINE_GLOBAL and VIEW", made(Ops::Cast, UOpType::image(f, 1, 1), {load})},
+      {"image", "stored as float16 or float32",
+       made(Ops::DefineGlobal, UOpType::image(DType::Int8, 1, 1), {}, std::int64_t{0})},
       {"one shape", "it stores shape (1,), another (4,)",
        UOp::sink(
            {store, made(Ops::Store, none, {seen(2, {1}), made(Ops::Load, f, {seen(1, {1})})})})},

@@ -213,6 +213,29 @@ TEST(UOp, OpTables) {
   EXPECT_FALSE(always_contiguous(Ops::Kernel));
 }
 
+TEST(UOp, ImagesAreTypesOfTheirOwnAndFloatsInArithmetic) {
+  const UOp x = buffer(24);
+  const UOpType half = UOpType::image(DType::Float16, 2, 3);
+  const std::vector<UOpType> images{half, UOpType::image(DType::Float32, 2, 3),
+                                    UOpType::image(DType::Float16, 3, 2),
+                                    UOpType::image(DType::Float16, 1, 6), DType::Float32};
+  for (const UOpType& a : images)
+    for (const UOpType& b : images)
+      EXPECT_EQ(UOp::make(Ops::Cast, a, {x}) == UOp::make(Ops::Cast, b, {x}), &a == &b);
+  const ImageDType of(DType::Float16, {2, 3, 4});
+  EXPECT_EQ(UOpType::image(of), half);
+  EXPECT_EQ(half.image_dtype(), of);
+  EXPECT_EQ(half.base, DType::Float32);
+  const UOp i = UOp::make(Ops::Buffer, half, {UOp::unique(), kHost}, std::int64_t{24});
+  EXPECT_EQ(i.line(), "BUFFER imageh((2, 3, 4)) 24");
+  EXPECT_EQ(UOpType::image(DType::Float32, 1, 2).str(), "imagef((1, 2, 4))");
+  EXPECT_EQ(i.reshape({2, 3, 4}).permute({1, 0, 2}).dtype(), half);
+  EXPECT_EQ(add(i, x).dtype(), UOpType(DType::Float32));
+  EXPECT_EQ(i.reduce(Ops::Add, {0}).dtype(), UOpType(DType::Float32));
+  EXPECT_THROW((void)UOpType::image(DType::Int8, 2, 3).image_dtype(), DTypeError);
+  EXPECT_THROW((void)UOpType::image(DType::Float16, 0, 3).image_dtype(), ShapeError);
+}
+
 TEST(UOp, TextSaysTheGraph) {
   const UOp x = number(2);
   EXPECT_EQ(x.alu(Ops::Add, {x}).str(), "   0 CONST f32 2.0\n   1 ADD f32 %0 %0\n");
