@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string>
@@ -13,6 +14,7 @@
 
 #include <cblas.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "dnnl_peer.h"
 #include "touchstone/clang/clang_device.h"
@@ -249,5 +251,12 @@ int run(const std::vector<std::string_view>& wanted) {
 }  // namespace
 }  // namespace touchstone::peers
 
-// Words: only rows whose name has one of them.
-int main(int argc, char** argv) { return touchstone::peers::run({argv + 1, argv + argc}); }
+// Words: only rows whose name has one of them. OpenMP's threads would turn in circles after their
+// work, on the cores that ours need; it reads the variable as it is loaded.
+int main(int argc, char** argv) {
+  if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
+    ::setenv("OMP_WAIT_POLICY", "passive", 1);
+    ::execv("/proc/self/exe", argv);
+  }
+  return touchstone::peers::run({argv + 1, argv + argc});
+}
