@@ -93,8 +93,8 @@ Compiler::Compiler(const ClangOptions& options)
   for (const std::string_view f : base_flags) flags_.emplace_back(f);
   flags_.push_back(fmt::format("-O{}", options.opt_level));
   flags_.insert(flags_.end(), options.extra_flags.begin(), options.extra_flags.end());
-  identity_ =
-      fmt::format("{}\n{}\n{}", version_of(program_, limits_), fmt::join(flags_, " "), processor());
+  identity_ = fmt::format("{}\n{}\n{}\n{}", program_.string(), version_of(program_, limits_),
+                          fmt::join(flags_, " "), processor());
 }
 
 void Compiler::compile(const std::string& source, const std::filesystem::path& output) const {

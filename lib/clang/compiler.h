@@ -22,7 +22,8 @@ class Compiler {
   explicit Compiler(const ClangOptions& options);
 
   const std::filesystem::path& program() const { return program_; }
-  /// All that an object depends on besides its source: version, flags, processor.
+  /// All that an object depends on besides its source: path (a script may add flags), version,
+  /// flags, processor.
   const std::string& identity() const { return identity_; }
 
   /// Writes the shared object of a C file to `output`; what the compiler needs on the way lies

@@ -298,16 +298,15 @@ TEST(ClangCache, WhatOthersMayWriteIsNotUsed) {
 
 TEST(ClangCache, NoLinkIsFollowedNorFileOfOthersLoaded) {
   const TemporaryDirectory folder, elsewhere;
+  const CountingCompiler compiler;
   ClangOptions options;
   options.cache_dir = folder.path();
+  options.compiler = compiler.path();
   expect_works(*make_clang_device("A", options));
   const fs::path object = files_in(folder.path()).at(0), target = elsewhere.path() / "target";
-  const CountingCompiler compiler;
   const auto compiled = [&] {
     const int before = compiler.count();
-    ClangOptions counting = options;
-    counting.compiler = compiler.path();
-    expect_works(*make_clang_device("B", counting));
+    expect_works(*make_clang_device("B", options));
     return compiler.count() - before;
   };
   ASSERT_EQ(compiled(), 0);
@@ -327,6 +326,20 @@ TEST(ClangCache, NoLinkIsFollowedNorFileOfOthersLoaded) {
     EXPECT_THAT(error_of(*make_clang_device("A", options)), HasSubstr("another user"));
     ASSERT_EQ(::chown(folder.path().c_str(), 0, 0), 0);
   }
+}
+
+// The same version and flags, and others that only the script knows of.
+TEST(ClangCache, AnotherProgramMakesObjectsOfItsOwn) {
+  const TemporaryDirectory folder;
+  const CountingCompiler first, second;
+  ClangOptions options;
+  options.cache_dir = folder.path();
+  for (const CountingCompiler* compiler : {&first, &second, &first}) {
+    options.compiler = compiler->path();
+    expect_works(*make_clang_device("A", options));
+  }
+  EXPECT_EQ(first.count(), 1);
+  EXPECT_EQ(second.count(), 1);
 }
 
 // A disk is full in the middle of a write: here a file may grow no further.
