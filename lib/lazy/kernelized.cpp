@@ -1,5 +1,6 @@
 #include "touchstone/lazy/kernelized.h"
 
+#include <cassert>
 #include <unordered_map>
 #include <utility>
 
@@ -134,6 +135,8 @@ class Items {
     if (!assign) return;
     const bool over = graph_.buffers.has(assign->src(0));  // memory that was there before
     if (over != (base->assigns_to() != nullptr)) return;
+    const UOp& ast = assign->src(1).arg_as<UOpKernelPtr>()->ast;
+    if (is_fill(ast) && fill_of(ast) != base) return;  // a sum with zeros, say
     if (owners_.emplace(*assign, base).second) own_.emplace(base.get(), *assign);
   }
 
@@ -160,13 +163,20 @@ class Items {
       item.kind = Op::From;
       item.inputs.push_back(owner(ast.src(0).base()));
     } else {
+      assert(is_fill(ast));
       fill(item, ast);
     }
     items_.push_back(std::move(item));
   }
 
+  // Written into the memory of the LazyBuffer that it is, and no other's.
+  static bool is_fill(const UOp& ast) { return ast.op() == Ops::Custom; }
+  const LazyBufferPtr& fill_of(const UOp& ast) const {
+    return graph_.fills[static_cast<std::size_t>(ast.arg_as<UOpFill>().id)];
+  }
+
   void fill(ScheduleItem& item, const UOp& ast) {
-    const LazyBufferPtr& base = graph_.fills[static_cast<std::size_t>(ast.arg_as<UOpFill>().id)];
+    const LazyBufferPtr& base = fill_of(ast);
     item.out = base;
     for (const UOp& s : ast.src())
       if (s.op() != Ops::Device) item.inputs.push_back(owner(s.base()));
