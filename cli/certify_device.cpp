@@ -269,17 +269,17 @@ int certify_device(const CertifyOptions& o, const Certificate& c,
     else
       check(std::type_identity<bfloat16>());
   }
-  const std::string record = record_of(o, c, t, said, ulp).dump(1) + "\n";
-  if (data)
-    data->write(record);
-  else if (!o.output.empty())
-    write_file_atomically(o.output, record);
   fmt::print(
       "{} of {} on {}: {} of {} inputs checked, {} correctly rounded, {} next to it, {} "
       "farther, {} without a claim; largest error {:.4f} ULP at {:x}; {} beyond {:g} ULP{}\n",
       name(c.op), name(c.dtype), o.device, t.checked, c.inputs(), t.nearest, t.next, t.farther,
       t.unclaimed, t.largest, t.largest_at, t.wrong, ulp,
       t.wrong > 0 ? fmt::format(", the first at {:x}", t.wrong_at) : "");
+  const std::string record = record_of(o, c, t, said, ulp).dump(1) + "\n";
+  if (data)
+    data->write(record);
+  else if (!o.output.empty())
+    write_file_atomically(o.output, record);
   if (OrderlyEnd::wanted()) end.leave();
   return t.wrong > 0 ? kExitNo : kExitOk;
 }

@@ -45,7 +45,7 @@ bool is_file(const std::string& text) {
 std::string at_stage(const LazyOpPtr& kernel, const std::string& stage) {
   if (stage == "ast") return str(kernel);
   const ClangOptions options = ClangOptions::from_environment();
-  const LinearKernel linear = linearize(kernel, options.codegen);
+  const LinearKernel linear = linearize(kernel, for_this_machine(options.codegen));
   if (stage == "uops") return str(linear);
   if (stage == "profile") return profile_json(linear) + "\n";
   const std::string c = render_c(linear);

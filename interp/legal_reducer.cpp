@@ -111,8 +111,7 @@ class LegalFloatSum : public LegalReducer {
   static double value(T x) { return static_cast<double>(scalar::detail::computing(x)); }
 
   void add(const Legal<T>& term) {
-    if (profile_->order == SumOrder::Sequential || profile_->order == SumOrder::Folded)
-      replay(term);
+    if (has_one_order()) replay(term);
     any_ = any_ || term.any;
     nan_ = nan_ || term.nan;
     only_nan_ = only_nan_ || term.is_nan_only();
@@ -145,6 +144,10 @@ class LegalFloatSum : public LegalReducer {
       (low > 0 ? must_be_positive_infinity_ : must_be_negative_infinity_) = true;
     else
       unbounded_ = true;  // an end is infinite: no finite bound on the rest
+  }
+
+  bool has_one_order() const {
+    return profile_->order == SumOrder::Sequential || profile_->order == SumOrder::Folded;
   }
 
   // The one order that such a device takes, each partial sum rounded.
@@ -204,9 +207,7 @@ class LegalFloatSum : public LegalReducer {
     const bool once =
         on_a_grid || (nonzero_ <= 2 && !narrowed && rounds) || profile_->order == SumOrder::Exact;
     if (one_answer && once) return point_of(low_.template result<A>());
-    const bool one_order =
-        profile_->order == SumOrder::Sequential || profile_->order == SumOrder::Folded;
-    if (one_answer && one_order && replayed_ && rounds && !running_.empty())
+    if (one_answer && has_one_order() && replayed_ && rounds && !running_.empty())
       return point_of(replayed<A>());
     const double bound = rounding_bound<A>(sum);
     ExactSum<T> high = low_;

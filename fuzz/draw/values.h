@@ -31,8 +31,8 @@ HostArray draw_values(Chooser& chooser, ValueFamily family, DType dtype, std::in
 
 /// Inputs for every buffer of a concrete kernel that it reads; element i is buffer i + 1. What the
 /// kernel computes decides what has power: the terms of its sums bound the integers, its operations
-/// choose the edges; positions that are checked are inside. Edges come in a fixed turn; `draw` says how many inputs of this family the
-/// same kernel had before, so that the turn goes on.
+/// choose the edges; positions that are checked are inside. Edges come in a fixed turn; `draw` says
+/// how many inputs of this family the same kernel had before, so that the turn goes on.
 std::vector<HostArray> draw_inputs(Chooser& chooser, ValueFamily family, const LazyOpPtr& kernel,
                                    int draw = 0);
 

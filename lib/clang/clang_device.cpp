@@ -115,20 +115,10 @@ class ClangDevice final : public Device {
         options_(std::move(options)),
         cache_(options_.cache_dir),
         pool_(std::make_shared<WorkerPool>(thread_count(options_.threads))) {
-    if (options_.codegen.sizes == LayoutSizes{} && !has_many_registers())
-      options_.codegen.sizes.block_rows = 4;
+    options_.codegen = for_this_machine(options_.codegen);
   }
 
  private:
-  // For eight rows of accumulators, each a vector of 16 float32.
-  static bool has_many_registers() {
-#ifdef __x86_64__
-    return __builtin_cpu_supports("avx512f") != 0;
-#else
-    return false;
-#endif
-  }
-
   static int thread_count(int wanted) {
     return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }

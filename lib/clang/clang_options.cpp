@@ -21,6 +21,17 @@ int parse_number(const char* name, const char* text, int least, int most) {
 
 }  // namespace
 
+CodegenOptions for_this_machine(CodegenOptions options) {
+#ifdef __x86_64__
+  const bool many_registers = __builtin_cpu_supports("avx512f") != 0;
+#else
+  const bool many_registers = false;
+#endif
+  // Eight rows of accumulators are as many vectors of 16 float32.
+  if (options.sizes == LayoutSizes{} && !many_registers) options.sizes.block_rows = 4;
+  return options;
+}
+
 ClangOptions ClangOptions::from_environment() {
   ClangOptions options;
   const auto text = [](const char* name) {

@@ -37,10 +37,14 @@ struct ClangOptions {
   Fault fault = Fault::None;  // to be put into the code
 
   /// TOUCHSTONE_CC, TOUCHSTONE_CACHE, TOUCHSTONE_THREADS and TOUCHSTONE_MATH (a MathLevel) where
-  /// they are set, the defaults above elsewhere; likewise the limits of the compiler, TOUCHSTONE_CC_SECONDS, TOUCHSTONE_CC_OUTPUT
-  /// and TOUCHSTONE_CC_MEMORY (MiB), where 0 lifts one. Throws ParseError where
-  /// TOUCHSTONE_THREADS is not a number from 1 to 4096, TOUCHSTONE_MATH no level, or a limit not one from 0 to 1048576.
+  /// they are set, the defaults above elsewhere; likewise the limits of the compiler,
+  /// TOUCHSTONE_CC_SECONDS, TOUCHSTONE_CC_OUTPUT and TOUCHSTONE_CC_MEMORY (MiB), where 0 lifts one.
+  /// Throws ParseError where TOUCHSTONE_THREADS is not a number from 1 to 4096, TOUCHSTONE_MATH no
+  /// level, or a limit not one from 0 to 1048576.
   static ClangOptions from_environment();
 };
+
+/// The options with the default sizes in them made to fit this machine's registers.
+CodegenOptions for_this_machine(CodegenOptions options);
 
 }  // namespace touchstone

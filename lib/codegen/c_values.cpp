@@ -66,8 +66,6 @@ CText in_type(std::string_view text, DType type, COperands src) {
   return {filled(text, type, src), is_call(text)};
 }
 
-constexpr bool is_function(Op op) { return op == Op::Exp2 || op == Op::Log2 || op == Op::Sin; }
-
 // Of float32 and float64.
 std::string_view float_text(const COp& row, DType type, MathLevel math) {
   const std::string_view call = c_function_call(row.op, type, math);

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <limits>
 
+#include "touchstone/codegen/c_functions.h"
 #include "touchstone/codegen/linearizer.h"
 #include "touchstone/codegen/merge_axes.h"
 #include "touchstone/codegen/options_matter.h"
@@ -422,8 +423,7 @@ LazyOpPtr with_simple_views(const LazyOpPtr& kernel) {
 
 void refuse_wide_functions(const LazyOpPtr& kernel) {
   for (const LazyOp* node : ordered_nodes(kernel))
-    if (node->dtype() == DType::Float64 &&
-        (node->op() == Op::Exp2 || node->op() == Op::Log2 || node->op() == Op::Sin))
+    if (node->dtype() == DType::Float64 && is_function(node->op()))
       throw DTypeError(fmt::format(
           "{} of float64 is not compiled with correct rounding; choose the accuracy 1ulp",
           info(node->op()).name));

@@ -134,8 +134,7 @@ LazyBufferPtr tanh(P x) {
     double end;  // of s
     std::vector<double> powers;
   };
-  static const Near wide{0.25, power_series(0.25, f, 11)},
-      narrow{0.125, power_series(0.125, f, 4)};
+  static const Near wide{0.25, power_series(0.25, f, 11)}, narrow{0.125, power_series(0.125, f, 4)};
   const Near& near = x->dtype() == DType::Float32 ? narrow : wide;
   const LazyBufferPtr s = mul(x, x);
   LazyBufferPtr small = like(x, near.powers.back());
