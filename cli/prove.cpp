@@ -119,6 +119,7 @@ Json proof_json(const Proof& p) {
                            {"rhs", rhs ? Json(rhs->str()) : Json(nullptr)}};
   }
   if (p.verdict == prove::Verdict::Unknown) j["reason"] = p.reason;
+  if (p.vacuous) j["vacuous"] = true;
   return j;
 }
 
@@ -144,7 +145,8 @@ void print_json(const ProvedRule& judged) {
 std::string ending(const Proof& p) {
   if (p.counterexample) return text_of(*p.counterexample);
   if (p.verdict == prove::Verdict::Unknown) return p.reason;
-  return fmt::format("by {}, {}", name_of(p.method), seconds_str(p.seconds));
+  return fmt::format("by {}, {}{}", name_of(p.method), seconds_str(p.seconds),
+                     p.vacuous ? "; vacuous: its conditions never hold" : "");
 }
 
 void print_changes(const ProvedRule& j) {

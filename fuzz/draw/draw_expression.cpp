@@ -99,15 +99,18 @@ class ExpressionDraw {
 
   // One operator of many operands, up to 200 of them: small ones, since their number is the point.
   void wide(std::string& out) {
-    static constexpr std::string_view kOpens[] = {"max(", "min(", "(", "(", "(", "max("};
-    static constexpr std::string_view kBetween[] = {", ", ", ", " and ", " or ", " + ", ", "};
+    static constexpr std::string_view kOpens[] = {"max(", "min(", "(", "(", "(", "max(", "min("};
+    static constexpr std::string_view kBetween[] = {", ", ", ", " and ", " or ", " + ", ", ", ", "};
     const std::uint64_t which = chooser_.below(std::size(kOpens));
-    const bool flags = which == 2 || which == 3, nested = which == 5;
+    const bool flags = which == 2 || which == 3, nested = which >= 5;
+    const bool sums = chooser_.chance(1, 3);
     const std::uint64_t most = chooser_.chance(1, 4) ? 199 : chooser_.chance(1, 2) ? 40 : 12;
     out += kOpens[which];
     for (std::uint64_t left = 2 + chooser_.below(most); left > 0; --left) {
-      if (nested) out += "min(";
+      if (nested) out += which == 5 ? "min(" : "max(";
       small(out);
+      if (sums) out += " + ";
+      if (sums) small(out);
       if (nested) out += ", ";
       if (nested) small(out);
       if (nested) out += ')';

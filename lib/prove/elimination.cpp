@@ -140,7 +140,7 @@ bool Elimination::prove_cases(State& state) {
 bool Elimination::finish(State state) {
   for (std::size_t i = 0; i < state.goals.size(); ++i) {
     while (!implied(state, state.goals[i]))
-      if (!name_multiple(state)) {
+      if (questions_left_ <= 0 || !name_multiple(state)) {  // naming may go on for ever
         steps_.push_back(fmt::format("not proved: {}", show(state.goals[i])));
         return false;
       }

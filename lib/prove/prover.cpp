@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -85,13 +86,27 @@ bool Prover::eliminate(const Claim& claim, Proof& proof) {
   return elimination.run();
 }
 
-void Prover::ask_directly(const Claim& claim, Proof& proof) {
-  Claim copy = claim;
-  Exprs& e = copy.exprs;
+std::vector<Expr> Prover::facts_of(Exprs& e, const Claim& claim) {
   std::vector<Expr> facts = claim.when;
   for (const Expr c : claim.when) facts.push_back(defined(e, c));
   facts.push_back(defined(e, claim.lhs));
   std::erase_if(facts, [&](Expr f) { return e.is_constant(f, 1); });
+  return facts;
+}
+
+bool Prover::claims_nothing(const Claim& claim) {
+  if (claim.when.empty() || !samples(claim, 1).empty()) return false;
+  if (const auto all = enumerate(claim, limits_.enumerated)) return all->inside == 0;
+  Claim copy = claim;
+  const std::vector<Expr> facts = facts_of(copy.exprs, claim);
+  const std::string script = smt_script(copy.exprs, facts, copy.exprs.constant(0));
+  return solver_.ask(script, limits_.step_effort, limits_.step_seconds).answer == Answer::Unsat;
+}
+
+void Prover::ask_directly(const Claim& claim, Proof& proof) {
+  Claim copy = claim;
+  Exprs& e = copy.exprs;
+  const std::vector<Expr> facts = facts_of(e, claim);
   const Expr equal = e.apply(ExprOp::Eq, {claim.lhs, claim.rhs});
   const Expr goal = e.apply(ExprOp::And, {defined(e, claim.rhs), equal});
   Query query{text_of(claim), smt_script(e, facts, goal), {}, {}, 0};
@@ -122,27 +137,67 @@ Proof Prover::prove(const Claim& claim) {
   const auto decide = [&] {
     if (auto found = search(claim, limits_.first_points))
       return refute(proof, Method::Search, std::move(*found));
+    // A finite claim that is false is seen to be so before the solver wonders; of a true one a
+    // proof that uses no points says more.
+    auto all = enumerate(claim, limits_.first_enumerated);
+    const auto refuted = [&] {
+      if (all && all->counterexample)
+        refute(proof, Method::Enumeration, std::move(*all->counterexample));
+      return proof.verdict == Verdict::Refuted;
+    };
+    if (refuted()) return;
     if (eliminate(claim, proof)) return accept(proof, Method::Elimination);
+    if (all) return accept(proof, Method::Enumeration);
     ask_directly(claim, proof);
     if (proof.verdict != Verdict::Unknown) return;
-    if (auto all = enumerate(claim, limits_.enumerated)) {
-      if (all->counterexample)
-        return refute(proof, Method::Enumeration, std::move(*all->counterexample));
-      return accept(proof, Method::Enumeration);
-    }
+    all = enumerate(claim, limits_.enumerated);
+    if (refuted()) return;
+    if (all) return accept(proof, Method::Enumeration);
     if (auto found = search(claim, limits_.last_points))
       return refute(proof, Method::Search, std::move(*found));
   };
   decide();
   if (proof.verdict != Verdict::Unknown) proof.reason.clear();
+  if (proof.verdict == Verdict::Proved) proof.vacuous = claims_nothing(claim);
   proof.seconds = watch.seconds();
   return proof;
 }
+
+namespace {
+
+/// Takes out the conditions on variables that have nothing to do with the sides, which would only
+/// multiply the points to look at; all stay unless those taken out are seen to hold somewhere.
+void drop_unrelated(Claim& claim) {
+  const auto names_of = [&](Expr e) { return variables_of(claim.exprs, {e}); };
+  std::set<std::string> related;
+  for (const Expr side : {claim.lhs, claim.rhs})
+    for (const std::string& name : names_of(side)) related.insert(name);
+  std::vector<Expr> kept, left = claim.when;
+  for (bool again = true; again;) {
+    again = false;
+    std::erase_if(left, [&](Expr condition) {
+      const auto names = names_of(condition);
+      const auto known = [&](const std::string& name) { return related.contains(name); };
+      if (!names.empty() && std::ranges::none_of(names, known)) return false;
+      related.insert(names.begin(), names.end());
+      kept.push_back(condition);
+      return again = true;
+    });
+  }
+  if (left.empty()) return;
+  Claim others = claim;
+  others.when = left;
+  others.lhs = others.rhs = others.exprs.constant(0);
+  if (!samples(others, 1).empty()) claim.when = kept;
+}
+
+}  // namespace
 
 Proof Prover::equal(std::string_view a, std::string_view b, std::string_view when) {
   Claim claim = read_claim(a, b, when);
   for (const Expr c : conjuncts_of(claim.exprs, defined(claim.exprs, claim.rhs)))
     if (!claim.exprs.is_constant(c)) claim.when.push_back(c);
+  drop_unrelated(claim);
   return prove(claim);
 }
 

@@ -26,18 +26,20 @@ struct Proof {
   std::vector<Query> queries;                    // every question to the solver, in order
   std::optional<Counterexample> counterexample;  // of a refutation; checked by evaluation
   std::string reason;                            // of an Unknown
+  bool vacuous = false;                          // proved, since its conditions never hold
   double seconds = 0;                            // wall clock
 };
 
 struct Limits {
-  std::size_t first_points = 3000;    // evaluated before the solver is asked
-  std::size_t last_points = 100'000;  // and after it could not tell
-  std::size_t enumerated = 200'000;   // points of a finite claim
-  unsigned step_effort = 400'000;     // solver steps for one question of an elimination
-  unsigned effort = 2'000'000;        // and for the claim as a whole
-  double step_seconds = 10;           // processor time for one question, then the solver is killed
-  double elimination_seconds = 40;    // processor time for all questions of an elimination
-  double seconds = 30;                // and for the claim as a whole
+  std::size_t first_points = 3000;        // evaluated before the solver is asked
+  std::size_t first_enumerated = 20'000;  // points of a finite claim, likewise
+  std::size_t last_points = 100'000;      // and after it could not tell
+  std::size_t enumerated = 200'000;       // points of a finite claim, after it could not tell
+  unsigned step_effort = 400'000;         // solver steps for one question of an elimination
+  unsigned effort = 2'000'000;            // and for the claim as a whole
+  double step_seconds = 10;         // processor time for one question, then the solver is killed
+  double elimination_seconds = 40;  // processor time for all questions of an elimination
+  double seconds = 30;              // and for the claim as a whole
 };
 
 /// Decides claims. The answer does not depend on what was asked before, and not on the machine
@@ -54,6 +56,10 @@ class Prover {
  private:
   bool eliminate(const Claim& claim, Proof& proof);
   void ask_directly(const Claim& claim, Proof& proof);
+  /// All that is known where a claim says something; the new parts are of these exprs.
+  static std::vector<Expr> facts_of(Exprs& exprs, const Claim& claim);
+  /// Whether the conditions are seen to hold nowhere that the left side has a value.
+  bool claims_nothing(const Claim& claim);
   bool ask(const Exprs& exprs, const std::vector<Expr>& facts, Expr goal, Proof& proof);
 
   Limits limits_;

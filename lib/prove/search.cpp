@@ -221,15 +221,18 @@ std::optional<Enumeration> enumerate(const Claim& claim, std::size_t most) {
   }
   const auto total = static_cast<std::size_t>(*count.small());
   std::vector<Int> point = low;
+  std::size_t inside = 0;
   for (;;) {
-    if (points.at(point) == Points::At::Fails)
-      return Enumeration{total, shrunk_counterexample(points, point)};
+    const Points::At at = points.at(point);
+    inside += at != Points::At::Outside;
+    if (at == Points::At::Fails)
+      return Enumeration{total, inside, shrunk_counterexample(points, point)};
     std::size_t i = 0;
     while (i < point.size() && point[i] == high[i]) {
       point[i] = low[i];
       ++i;
     }
-    if (i == point.size()) return Enumeration{total, std::nullopt};
+    if (i == point.size()) return Enumeration{total, inside, std::nullopt};
     point[i] += 1;
   }
 }

@@ -46,6 +46,7 @@ std::optional<Counterexample> counterexample_at(const Claim& claim,
 /// constants and there are at most `most` points within; nullopt where not.
 struct Enumeration {
   std::size_t points = 0;
+  std::size_t inside = 0;  // of which the claim says something, up to a counterexample
   std::optional<Counterexample> counterexample;
 };
 std::optional<Enumeration> enumerate(const Claim& claim, std::size_t most);

@@ -180,13 +180,17 @@ std::string error_json(std::string_view what) {
 
 }  // namespace
 
+Question read_question(std::string_view line) {
+  Question question;
+  Reader reader(question);
+  Json::sax_parse(line.begin(), line.end(), &reader);
+  reader.finish();
+  return question;
+}
+
 std::string answer_json(std::string_view line, Session& session) {
   try {
-    Question question;
-    Reader reader(question);
-    Json::sax_parse(line.begin(), line.end(), &reader);
-    reader.finish();
-    const Answer a = session.answer(question);
+    const Answer a = session.answer(read_question(line));
     // Not by the library: bounds have any number of digits, and its text and sizes need no escapes.
     return fmt::format("{{\"out\":\"{}\",\"size\":{},\"min\":{},\"max\":{},\"ns\":{}}}", a.text,
                        a.size, end_text(a.bounds.lo), end_text(a.bounds.hi), a.ns);

@@ -15,4 +15,7 @@ namespace touchstone::symbolic {
 /// holds. Answers are remembered in `session`, but no answer depends on an earlier one.
 std::string answer_json(std::string_view question, Session& session);
 
+/// The question of such a line. Throws ParseError.
+Question read_question(std::string_view line);
+
 }  // namespace touchstone::symbolic

@@ -4,16 +4,19 @@
 #include <cctype>
 #include <chrono>
 #include <map>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/canonical_builder.h"
+#include "touchstone/symbolic/contradiction.h"
 #include "touchstone/symbolic/expr.h"
 #include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/program.h"
 #include "touchstone/symbolic/simplifier.h"
 #include "touchstone/symbolic/stable_form.h"
+#include "touchstone/symbolic/tape_program.h"
 
 namespace touchstone::symbolic {
 
@@ -25,8 +28,6 @@ using Names = std::map<std::string, Node>;
 Names names_of(const Question& q, Context& context) {
   Names names;
   for (const auto& [name, range] : q.variables) {
-    if (name == "and" || name == "or" || name == "not")
-      throw ParseError(fmt::format("vars: \"{}\" is an operator; choose another name", name));
     try {
       if (!names.emplace(name, context.variable(name, range)).second)
         throw ParseError(fmt::format("{} is there twice; give each variable once", name));
@@ -47,6 +48,10 @@ auto in_part(const std::string& part, const Work& work) {
   }
 }
 
+[[noreturn]] void refuse_contradiction() {
+  throw ParseError("assume: no values of the variables meet all of these");
+}
+
 /// The conditions of the question; those that always hold are left out.
 Ids conditions_of(const Question& q, const Names& names, Context& context) {
   Ids conditions;
@@ -58,22 +63,30 @@ Ids conditions_of(const Question& q, const Names& names, Context& context) {
     else if (a.id() == context.constant(0).id())
       throw ParseError(fmt::format("{}: \"{}\" never holds", part, q.assumptions[i]));
   }
+  if (conditions.size() > 1 && contradict(context, conditions)) refuse_contradiction();
   return conditions;
 }
 
-/// The values that a node takes at the points of a box where some conditions hold.
+/// The values that an expression takes at the points of a box where some conditions hold.
 class Search {
  public:
-  Search(const Context& context, Id root, std::span<const Id> conditions) {
-    add(context, root);
-    for (const Id id : conditions) add(context, id);
-    for (const Id id : variables_) box_.push_back(context[id].bounds);
+  explicit Search(const Context& context) : context_(context) {}
+
+  /// The expression first, then the conditions: as simplified, or as written.
+  void add(Id id) {
+    if (!many_) add(Program(context_, id));
+  }
+  void add(const Tape& tape) {
+    if (!many_) add(TapeProgram(tape));
   }
 
-  /// Nodes to evaluate for all points; nullopt where a variable is open.
+  /// Nodes to evaluate for all points; nullopt where a variable is open, or there are too many.
   std::optional<Int> work() const {
+    if (many_) return std::nullopt;
     Int nodes = 0;
-    for (const Part& p : parts_) nodes += static_cast<std::int64_t>(p.program.size());
+    for (const Part& p : parts_)
+      nodes +=
+          std::visit([](const auto& x) { return static_cast<std::int64_t>(x.size()); }, p.program);
     for (const Interval& range : box_) {
       if (!range.lo || !range.hi) return std::nullopt;
       nodes = nodes * (*range.hi - *range.lo + 1);
@@ -86,20 +99,28 @@ class Search {
     if (!corners(known)) all(known);
     return found_.lo ? found_ : known;
   }
+  /// Whether the conditions hold at a point that `run` looked at.
+  bool met() const { return met_; }
 
  private:
   struct Part {
-    Program program;
+    std::variant<Program, TapeProgram> program;
     std::vector<std::size_t> slots;  // of its variables
     std::vector<Int> values;
   };
 
-  void add(const Context& context, Id id) {
-    Part part{Program(context, id), {}, {}};
-    for (const Id v : part.program.variables()) {
+  template <class Laid>
+  void add(Laid program) {
+    Part part{std::move(program), {}, {}};
+    const auto variables = std::get<Laid>(part.program).variables();
+    many_ = many_ || std::max(variables.size(), variables_.size()) > kLimits.answer_variables;
+    if (many_) return;
+    for (const Id v : variables) {
       const auto at = std::ranges::find(variables_, v);
       part.slots.push_back(static_cast<std::size_t>(at - variables_.begin()));
-      if (at == variables_.end()) variables_.push_back(v);
+      if (at != variables_.end()) continue;
+      variables_.push_back(v);
+      box_.push_back(context_[v].bounds);
     }
     part.values.resize(part.slots.size());
     parts_.push_back(std::move(part));
@@ -107,7 +128,7 @@ class Search {
 
   std::optional<Int> value(Part& part) {
     for (std::size_t i = 0; i < part.slots.size(); ++i) part.values[i] = point_[part.slots[i]];
-    return part.program.run(part.values);
+    return std::visit([&](auto& x) { return x.run(part.values); }, part.program);
   }
 
   /// True where the values found reach both ends of `known`.
@@ -117,6 +138,7 @@ class Search {
       const auto truth = value(parts_[i]);
       if (!truth || truth->is_zero()) return false;
     }
+    met_ = true;
     const auto v = value(parts_[0]);
     if (!v) return false;
     if (!found_.lo || *v < *found_.lo) found_.lo = *v;
@@ -150,12 +172,53 @@ class Search {
     }
   }
 
+  const Context& context_;
   std::vector<Part> parts_;  // the root, then the conditions
   std::vector<Id> variables_;
   std::vector<Interval> box_;
   std::vector<Int> point_;
   Interval found_;
+  bool met_ = false;
+  bool many_ = false;  // variables
 };
+
+/// The smallest interval that holds the value of the expression at every point where all conditions
+/// hold, found by looking at points; where there are too many, or a variable is open, `known`,
+/// which must hold them all. Points where a division by zero decides are left out. Throws
+/// ParseError where the conditions hold at none.
+Interval exact_bounds(const Question& question, const Reading& reading, const Context& context,
+                      Id root, const Interval& known) {
+  if (context[root].kind == Kind::Constant && reading.conditions.empty()) return known;
+  const auto within_limit = [](const Search& search) {
+    const auto work = search.work();
+    return work && *work <= kLimits.answer_work;
+  };
+  const auto run = [&](Search& search) {
+    const Interval found = search.run(known);
+    if (!search.met()) refuse_contradiction();
+    return found;
+  };
+  List<Tape> assumed(question.assumptions.size());
+  bool partial = TapeProgram::may_divide_by_zero(reading.tape);
+  for (std::size_t i = 0; i < assumed.size(); ++i) {
+    if (question.assumptions[i].find_first_of("/%t") == std::string::npos) continue;
+    assumed[i].read(question.assumptions[i], reading.names);
+    partial = partial || TapeProgram::may_divide_by_zero(assumed[i]);
+  }
+  if (partial) {  // what was simplified may have a value at more points
+    Search search(context);
+    search.add(reading.tape);
+    for (std::size_t i = 0; i < assumed.size(); ++i) {
+      if (assumed[i].parts() == 0) assumed[i].read(question.assumptions[i], reading.names);
+      search.add(assumed[i]);
+    }
+    if (within_limit(search)) return run(search);
+  }
+  Search search(context);
+  search.add(root);
+  for (const Id condition : reading.conditions) search.add(condition);
+  return within_limit(search) ? run(search) : known;
+}
 
 /// Names and numbers; no expression has fewer parts than words.
 std::size_t words_of(std::string_view text) {
@@ -189,14 +252,6 @@ std::string range_and_size(const Answer& a) {
                      a.bounds.hi ? a.bounds.hi->str() : "inf", a.size);
 }
 
-Interval exact_bounds(const Context& context, Id root, std::span<const Id> conditions,
-                      const Interval& known) {
-  if (context[root].kind == Kind::Constant) return known;
-  Search search(context, root, conditions);
-  const auto work = search.work();
-  return work && *work <= kLimits.answer_work ? search.run(known) : known;
-}
-
 Reading::Reading(const Question& q, Context& context) {
   context.clear();
   names = names_of(q, context);
@@ -212,22 +267,26 @@ Solution::Solution(const Reading& reading, std::string_view text, Context& conte
   bounds_ = context[id_].bounds;
   if (!reading.conditions.empty()) {
     const auto under = Simplifier(context).under(id_, reading.conditions, &bounds_);
-    if (!under) throw ParseError("assume: no values of the variables meet all of these");
+    if (!under) refuse_contradiction();
     id_ = *under;
   }
   // A layout depends on those that the same extractor has made before.
   if (id_ != built) extractor_.emplace(context, Extractor::For::Text);
   form_ = extractor_->extract(id_);
   size_ = extractor_->forms()[static_cast<std::size_t>(form_)].size;
-  as_written_ = reading.tape.size() < size_;
+  as_written_ = reading.tape.size() < size_ && !reading.tape.divides_by_zero();
   if (as_written_) size_ = reading.tape.size();
 }
 
-std::string Solution::text(const std::string& written) const {
+std::string Solution::text(const std::string& written, const Names& names) const {
   if (!as_written_) return render(extractor_->forms(), form_);
   Exprs exprs;
   const Expr root = parse_expr(exprs, written);
-  return render(exprs, root);
+  std::map<std::string, Expr, std::less<>> numbers;  // names of one value, which the size counts so
+  for (const auto& [name, node] : names)
+    if (node.is_constant())
+      numbers.emplace(name, exprs.constant((*node.context())[node.id()].first));
+  return render(exprs, numbers.empty() ? root : exprs.substitute(root, numbers));
 }
 
 Answer answer(const Question& question, Context& context) {
@@ -236,9 +295,14 @@ Answer answer(const Question& question, Context& context) {
   const Solution solution(reading, question.text, context);
   Answer a;
   a.ns = std::chrono::nanoseconds(Clock::now() - start).count();
+  a.bounds = exact_bounds(question, reading, context, solution.id(), solution.bounds());
+  if (a.bounds.is_point()) {  // one number, though no law of the table says so
+    a.size = 1;
+    a.text = a.bounds.lo->str();
+    return a;
+  }
   a.size = solution.size();
-  a.text = solution.text(question.text);
-  a.bounds = exact_bounds(context, solution.id(), reading.conditions, solution.bounds());
+  a.text = solution.text(question.text, reading.names);
   return a;
 }
 

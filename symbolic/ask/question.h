@@ -49,7 +49,8 @@ class Solution {
   Id id() const { return id_; }
   std::size_t size() const { return size_; }
   const Interval& bounds() const { return bounds_; }
-  std::string text(const std::string& written) const;
+  /// written, names: the question's text and what its names stand for.
+  std::string text(const std::string& written, const std::map<std::string, Node>& names) const;
 
  private:
   Id id_ = 0;
@@ -69,11 +70,5 @@ std::string shorter(const std::string& written, std::size_t& size,
 /// Throws ParseError that names the part of the question at fault
 /// ("vars", "assume[0]", "in") and points at the column.
 Answer answer(const Question& question, Context& scratch);
-
-/// The smallest interval that holds the value of `root` at every point where all conditions hold,
-/// found by looking at points; where there are too many, or a variable is open, `known`, which must
-/// hold them all. Points where a division by zero decides are left out.
-Interval exact_bounds(const Context& context, Id root, std::span<const Id> conditions,
-                      const Interval& known);
 
 }  // namespace touchstone::symbolic

@@ -141,8 +141,8 @@ std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const Derivation
   if (!step.bindings.empty()) return "there are no variables to bind";
   Entailment facts(d.exprs, ring);
   for (const Expr f : step.facts) facts.assume(f);
-  if (facts.zero_by_cases(ring.add(ring.normal(step.before), ring.normal(step.after), -1)))
-    return std::nullopt;
+  const PolyId after = ring.normal(step.after);
+  if (facts.zero_by_cases(ring.add(ring.normal(step.before), after, -1))) return std::nullopt;
   return "the two sides are not equal in every case";
 }
 

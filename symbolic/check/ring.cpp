@@ -237,9 +237,13 @@ PolyId Ring::quotient(PolyId p, PolyId q, bool remainder) {
 PolyId Ring::truncated(PolyId p, PolyId q, bool remainder) {
   const auto minus = [&](PolyId x) { return add(constant(0), x, -1); };
   const auto over = [&](PolyId d) {
-    return choice(negative(p), minus(quotient(minus(p), d, false)), quotient(p, d, false));
+    const PolyId plus = quotient(p, d, false), other = minus(quotient(minus(p), d, false));
+    return choice(negative(p), other, plus);
   };
-  const PolyId whole = choice(negative(q), minus(over(minus(q))), over(q));
+  // One after the other: atoms are written in the order in which they came, and compilers order
+  // arguments as they like.
+  const PolyId plus = over(q), other = minus(over(minus(q)));
+  const PolyId whole = choice(negative(q), other, plus);
   return remainder ? add(p, multiply(q, whole), -1) : whole;
 }
 

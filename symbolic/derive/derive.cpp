@@ -247,7 +247,7 @@ std::vector<Expr> Deriver::variants(Expr part) {
   std::vector<Expr> list{part};
   if (e.op(part) == ExprOp::Where && !e.is_constant(e.arg(part, 2), 0)) {
     const std::vector<Expr> args(e.args(part).begin(), e.args(part).end());
-    const PolyId gap = ring_.add(ring_.normal(args[1]), ring_.normal(args[2]), -1);
+    const PolyId other = ring_.normal(args[2]), gap = ring_.add(ring_.normal(args[1]), other, -1);
     list.push_back(e.apply(
         ExprOp::Add,
         {e.apply(ExprOp::Where, {args[0], ring_.expression(gap), e.constant(0)}), args[2]}));

@@ -172,11 +172,13 @@ void Rewriter::as_members(const Equation& q, Expr part, std::vector<Candidate>& 
   const bool max = e.op(part) == ExprOp::Max;
   const Expr stays = e.arg(q.from, 0), goes = e.arg(q.from, 1);
   const Int sign = max ? 1 : -1;
-  const PolyId gap = ring_.add(ring_.normal(goes), ring_.normal(stays), -1);
+  // What stays first: atoms are written in the order in which they came.
+  const PolyId rest = ring_.normal(stays), gap = ring_.add(ring_.normal(goes), rest, -1);
   const std::vector<Expr> members(e.args(part).begin(), e.args(part).end());
   for (std::size_t i = 0; i < members.size(); ++i)
     for (std::size_t j = 0; j < members.size(); ++j) {
-      const PolyId own = ring_.add(ring_.normal(members[j]), ring_.normal(members[i]), -1);
+      const PolyId mine = ring_.normal(members[i]);
+      const PolyId own = ring_.add(ring_.normal(members[j]), mine, -1);
       if (i == j || ring_.add(ring_.constant(0), own, sign) != gap) continue;
       std::vector<Expr> kept, others;
       for (std::size_t k = 0; k < members.size(); ++k) {
@@ -202,7 +204,8 @@ void Rewriter::as_conjuncts(const Equation& q, Expr part, std::vector<Candidate>
   const PolyId from = ring_.normal(q.from), to = ring_.normal(q.to);
   for (std::size_t i = 0; i < parts.size(); ++i)
     for (std::size_t j = i + 1; j < parts.size(); ++j) {
-      if (ring_.multiply(ring_.truth(parts[i]), ring_.truth(parts[j])) != from) continue;
+      const PolyId second = ring_.truth(parts[j]);
+      if (ring_.multiply(ring_.truth(parts[i]), second) != from) continue;
       Expr made = fold_identities(e, q.to);
       for (const std::size_t k : {i, j})
         if (ring_.truth(parts[k]) == to) made = parts[k];

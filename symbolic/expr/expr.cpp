@@ -5,6 +5,7 @@
 
 #include "touchstone/base/hash.h"
 #include "touchstone/symbolic/grammar.h"
+#include "touchstone/symbolic/operators.h"
 
 namespace touchstone::symbolic {
 
@@ -20,9 +21,7 @@ class TreeBuilder final : public ExpressionBuilder {
 
   Value constant(const Int& value) override { return exprs_.constant(value); }
   std::optional<Value> name(std::string_view name) override {
-    static constexpr std::string_view taken[] = {"True",  "False", "min", "max",
-                                                 "where", "tdiv",  "tmod"};
-    if (std::ranges::find(taken, name) != std::end(taken)) return std::nullopt;
+    if (is_reserved(name)) return std::nullopt;
     return exprs_.variable(name);
   }
   std::string known_names() const override { return "a variable"; }

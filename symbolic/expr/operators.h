@@ -70,6 +70,14 @@ static_assert(operator_rows_follow_enum());
 
 constexpr const OperatorInfo& info(ExprOp op) { return kOperators[static_cast<std::size_t>(op)]; }
 
+/// Whether the notation uses the word itself, so that no variable has it as a name.
+constexpr bool is_reserved(std::string_view word) {
+  if (word == "True" || word == "False") return true;
+  for (const OperatorInfo& o : kOperators)
+    if (!word.empty() && o.name() == word) return true;
+  return false;
+}
+
 /// Whether the operator has no value where its second operand is 0.
 constexpr bool divides(ExprOp op) {
   return op == ExprOp::Div || op == ExprOp::Mod || op == ExprOp::TruncDiv || op == ExprOp::TruncMod;

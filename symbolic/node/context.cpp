@@ -9,6 +9,7 @@
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/id_map.h"
 #include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/operators.h"
 
 namespace touchstone::symbolic {
 
@@ -115,6 +116,9 @@ Node Context::variable(const std::string& name, const Interval& bounds) {
         fmt::format("variable: \"{}\" is not a name; use letters, digits and _, and begin "
                     "with no digit",
                     name));
+  if (is_reserved(name))
+    throw Error(
+        fmt::format("variable: \"{}\" is a word of the notation; choose another name", name));
   if (bounds.lo && bounds.hi && *bounds.hi < *bounds.lo)
     throw Error(
         fmt::format("variable: {} has no values, its bounds are [{}, {}]; min must not "

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include <boost/multiprecision/cpp_int.hpp>
+#ifndef TOUCHSTONE_WITHOUT_GMP
 #include <gmp.h>
+#endif
 
 #include "touchstone/base/hash.h"
 #include "touchstone/symbolic/pool.h"
@@ -19,10 +21,36 @@ using boost::multiprecision::cpp_int;
 namespace {
 
 // Boost reads and writes digits in quadratic time with a large factor, so long numbers pass through
-// GMP, limb by limb.
+// GMP, limb by limb; without it they are cut in halves.
 constexpr std::size_t kManyDigits = 1000;
+constexpr unsigned kBitsOfMany = 3300;
 
-cpp_int read_digits(const std::string& digits) {
+#ifdef TOUCHSTONE_WITHOUT_GMP
+
+cpp_int read_many(std::string_view digits) {
+  if (digits.size() <= kManyDigits) {
+    const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size() - 1);
+    return cpp_int(std::string(digits.substr(zeros)));  // a leading 0 would make it octal
+  }
+  const std::size_t low = digits.size() / 2;
+  return read_many(digits.substr(0, digits.size() - low)) *
+             pow(cpp_int(10), static_cast<unsigned>(low)) +
+         read_many(digits.substr(digits.size() - low));
+}
+
+/// The digits of a number that is not negative.
+std::string write_many(const cpp_int& value) {
+  if (value.is_zero() || msb(value) < kBitsOfMany) return value.str();
+  const auto low = static_cast<unsigned>(msb(value) * 0.15);  // half the digits: log10(2) / 2
+  cpp_int q, r;
+  divide_qr(value, cpp_int(pow(cpp_int(10), low)), q, r);
+  const std::string rest = write_many(r);
+  return write_many(q) + std::string(low - rest.size(), '0') + rest;
+}
+
+#else
+
+cpp_int read_many(const std::string& digits) {
   if (digits.size() <= kManyDigits) {
     const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size() - 1);
     return cpp_int(digits.substr(zeros));  // a leading 0 would make it octal
@@ -38,9 +66,7 @@ cpp_int read_digits(const std::string& digits) {
   return value;
 }
 
-/// The digits of a number that is not negative.
-std::string write_digits(const cpp_int& value) {
-  constexpr unsigned kBitsOfMany = 3300;
+std::string write_many(const cpp_int& value) {
   if (value.is_zero() || msb(value) < kBitsOfMany) return value.str();
   std::vector<unsigned char> bytes;
   export_bits(value, std::back_inserter(bytes), 8, false);
@@ -53,6 +79,8 @@ std::string write_digits(const cpp_int& value) {
   text.resize(text.find('\0'));
   return text;
 }
+
+#endif
 
 }  // namespace
 
@@ -142,7 +170,7 @@ Int Int::from_digits(std::string_view digits) {
   constexpr std::size_t kSurelySmall = 18;
   const bool minus = digits.starts_with('-');
   if (digits.size() > kSurelySmall) {
-    cpp_int large = read_digits(std::string(digits.substr(minus ? 1 : 0)));
+    cpp_int large = read_many(std::string(digits.substr(minus ? 1 : 0)));
     return adopt(BigInteger::narrow(minus ? cpp_int(-large) : std::move(large)));
   }
   std::int64_t value = 0;
@@ -153,7 +181,7 @@ Int Int::from_digits(std::string_view digits) {
 std::string Int::str() const {
   if (in_place()) return std::to_string(word_ / 2);
   const cpp_int& value = BigInteger::at(word_)->value;
-  return value.sign() < 0 ? "-" + write_digits(-value) : write_digits(value);
+  return value.sign() < 0 ? "-" + write_many(-value) : write_many(value);
 }
 
 }  // namespace touchstone::symbolic

@@ -42,14 +42,15 @@ struct Limits {
   std::size_t measured_nodes = 200;  // larger expressions are not compared, so no rule applies
 
   // ---- max and min.
-  std::size_t members = 10;          // with more, a nested maximum stays one member
-  std::size_t clauses = 10;          // maxima of minima; past it, what is nested stays one member
-  std::size_t members_at_once = 20;  // more are compared pair by pair only
-  int nested_clauses = 3;            // deeper choices stay one member
-  std::size_t compared_terms = 8;    // a longer difference of members is bounded term by term
-  std::size_t member_terms = 24;     // longer members are not divided, nor told apart, together
-  std::size_t condition_nodes = 64;  // of a quotient that is searched for a member
-  std::size_t sign_members = 8;      // with more, the sign of a maximum is not simplified
+  std::size_t members = 10;           // with more, a nested maximum stays one member
+  std::size_t clauses = 10;           // maxima of minima; past it, what is nested stays one member
+  std::size_t members_at_once = 20;   // more are compared pair by pair only
+  std::size_t compared_members = 64;  // of more, only the ends of their ranges are compared
+  int nested_clauses = 3;             // deeper choices stay one member
+  std::size_t compared_terms = 8;     // a longer difference of members is bounded term by term
+  std::size_t member_terms = 24;      // longer members are not divided, nor told apart, together
+  std::size_t condition_nodes = 64;   // of a quotient that is searched for a member
+  std::size_t sign_members = 8;       // with more, the sign of a maximum is not simplified
 
   // ---- Conditions and assumptions.
   std::size_t flat_parts = 256;     // of an `and`; longer ones nest
@@ -57,12 +58,13 @@ struct Limits {
   std::size_t compared_parts = 32;  // with more, parts are not compared pair by pair
   std::size_t assumed_nodes = 256;  // a larger expression stays as it is under assumptions
   int assumed_height = 16;          // a higher one stays as it is under another part of it
-  int narrowings = 2;               // rounds of bounds from facts from bounds
-  std::size_t facts = 12;           // in force at once, derived ones included; further ones are not
-                                    // derived
-  std::size_t solved_facts = 8;     // facts past which none is solved for an atom
-  std::size_t fact_terms = 4;       // longer facts are neither multiplied nor solved
-  std::size_t fact_pairs = 32;  // terms times facts; past it a sum is bounded by one fact at once
+  std::size_t contradicted_rows = 48;  // inequalities that eliminating atoms from assumptions makes
+  int narrowings = 2;                  // rounds of bounds from facts from bounds
+  std::size_t facts = 12;        // in force at once, derived ones included; further ones are not
+                                 // derived
+  std::size_t solved_facts = 8;  // facts past which none is solved for an atom
+  std::size_t fact_terms = 4;    // longer facts are neither multiplied nor solved
+  std::size_t fact_pairs = 32;   // terms times facts; past it a sum is bounded by one fact at once
 
   // ---- Bounds: past it, an interval is that of the terms one by one.
   std::size_t corner_variables = 6;        // of a piecewise linear sum
@@ -73,6 +75,7 @@ struct Limits {
   int listed_divisors = 16;                // values of a divisor that are looked at one by one
   std::size_t answer_corners = 6;          // variables whose corners are tried for exact bounds
   std::int64_t answer_work = 1'000'000;    // nodes evaluated for exact bounds of an answer
+  std::size_t answer_variables = 20;       // with more there are too many points
 
   // ---- Writing: past it, a longer text than could be found.
   int absorbed_depth = 3;               // choices in choices that take in what is beside them
@@ -80,6 +83,8 @@ struct Limits {
   std::size_t grouped_members = 8;      // members of a maximum that share a term
   std::size_t least_size = 1'000;       // sizes are told apart up to it where forms are estimated
   std::size_t placed_size = 1'000'000;  // the same where terms are placed in choices
+  std::size_t placed_cells = 1 << 14;   // members times terms of a choice; of more, only the places
+                                        // that leave all or nothing beside it are tried
   std::size_t later_nodes = 48;         // larger expressions are laid out part by part
   std::size_t reread_nodes = 128;       // a larger expression is not read back
   std::size_t reread_size = 400;        // nor one whose text is longer

@@ -93,12 +93,16 @@ Linear CanonicalBuilder::truncated(const Linear& x, const Linear& y, bool remain
   const auto sign_of = [&](const Linear& s, const Linear& minus, const Linear& plus) {
     return s_.where(s_.negative(s), minus, plus);
   };
-  const auto over = [&](const Linear& d) { return sign_of(x, -s_.divide(-x, d), s_.divide(x, d)); };
-  const Linear q = sign_of(y, -over(-y), over(y));
-  if (!remainder) return q;
-  Linear r = x;
-  s_.add(r, s_.multiply(y, q), -1);
-  return r;
+  // The quotient has the sign of x*y, the remainder that of x, and both the sizes of |x| over |y|.
+  // One after the other: each leaves its steps in the trace, and compilers order arguments as they
+  // like.
+  const auto over = [&](const Linear& d) {
+    const Linear plus = remainder ? s_.modulo(x, d) : s_.divide(x, d);
+    const Linear minus = remainder ? -s_.modulo(-x, d) : -s_.divide(-x, d);
+    return sign_of(x, minus, plus);
+  };
+  const Linear plus = over(y), negative = over(-y);
+  return sign_of(y, remainder ? negative : -negative, plus);
 }
 
 /// Builds the parts of a tape. A sum that building would leave as it stands is no node before one
@@ -115,24 +119,30 @@ class CanonicalBuilder::Player {
   Id play(std::string_view text) {
     for (Tape::Part part = 0; part < t_.parts(); ++part) {
       const Tape::Step step = t_.step(part);
+      if (!nowhere_.empty() && without_value(step)) continue;
       if (divides(step.op)) {
         Linear room;
         const Linear& divisor = sum(step, 1, room);
-        if (divisor.is_constant() && divisor.constant.is_zero())
-          fail_division(text, t_.place(part));
+        if (divisor.is_constant() && divisor.constant.is_zero()) {
+          put_nowhere(part);
+          continue;
+        }
       }
       step_of(step);
     }
+    if (const Value& root = values_[t_.root()]; root.id == kNowhere)
+      fail_division(text, t_.place(root.sum));
     return node(t_.root());
   }
 
  private:
   struct Value {
     Id id;
-    std::uint32_t sum;   // in sums_, where there is no node yet
+    std::uint32_t sum;   // in sums_, where there is no node yet; of kNowhere the division
     bool loose = false;  // building may join its terms
   };
   static constexpr Id kNone = 0xffffffff;
+  static constexpr Id kNowhere = 0xfffffffe;  // divides by zero at every point
   static constexpr std::size_t kShort = 256;  // parts; longer tapes often lead to the same nodes
 
   static Tape::Part part(const Tape::Step& step, std::size_t i) { return step.operands[i] >> 1; }
@@ -160,6 +170,41 @@ class CanonicalBuilder::Player {
     const Value& v = settled(step, i);
     if (v.id == kNone) return sums_[v.sum];
     return room = s_.linear(v.id);
+  }
+
+  void put_nowhere(Tape::Part division) {
+    nowhere_.push_back(static_cast<Tape::Part>(values_.size()));
+    values_.push_back({kNowhere, division});
+  }
+  /// A step with parts that have no value anywhere: it has none either, but for an `and` and an
+  /// `or` that another part decides wherever they have a value, and a `where` in its other arm.
+  bool without_value(const Tape::Step& step) {
+    if (step.op == ExprOp::Variable || step.op == ExprOp::Constant) return false;
+    std::size_t count = 0, first = 0;
+    for (std::size_t i = step.operands.size(); i-- > 0;) {
+      if (values_[part(step, i)].id != kNowhere) continue;
+      ++count;
+      first = i;
+    }
+    if (count == 0) return false;
+    const Tape::Part cause = values_[part(step, first)].sum;
+    const auto number = [&](std::size_t i) -> std::optional<bool> {  // whether it is not 0
+      if (values_[part(step, i)].id == kNowhere) return std::nullopt;
+      const NodeData& n = b_.c_[node(step, i)];
+      return n.kind == Kind::Constant ? std::optional(!n.first.is_zero()) : std::nullopt;
+    };
+    const bool decisive = step.op == ExprOp::Or;
+    bool open = false;  // some other part may decide
+    for (std::size_t i = 0; i < step.operands.size(); ++i)
+      open |= values_[part(step, i)].id != kNowhere && number(i).value_or(decisive) == decisive;
+    if ((step.op == ExprOp::And || step.op == ExprOp::Or) && open)
+      put(b_.c_.make_constant(decisive ? 1 : 0));
+    else if (step.op == ExprOp::Where && count == 1 && first > 0 &&
+             number(0).value_or(first == 2) == (first == 2))
+      values_.push_back(Value(values_[part(step, 3 - first)]));
+    else
+      put_nowhere(cause);
+    return true;
   }
 
   void put(Id id) { values_.push_back({id, 0}); }
@@ -256,6 +301,7 @@ class CanonicalBuilder::Player {
   const bool remembers_;
   List<Value> values_;
   List<Linear> sums_;
+  List<Tape::Part> nowhere_;  // parts that have no value at any point
 };
 
 Id CanonicalBuilder::build(const Tape& tape, std::string_view text) {

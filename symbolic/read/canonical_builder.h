@@ -18,7 +18,8 @@ class CanonicalBuilder final : public ExpressionBuilder {
   Simplifier& simplifier() { return s_; }
 
   /// The node of an expression that was read from `text` with names of this context. Throws
-  /// ParseError that points at a division by what turns out to be 0.
+  /// ParseError that points at a division by what turns out to be 0, where that leaves the whole
+  /// without a value at every point.
   Id build(const Tape& tape, std::string_view text);
 
   Value constant(const Int& value) override { return c_.make_constant(value); }

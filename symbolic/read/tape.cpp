@@ -53,7 +53,9 @@ class TapeBuilder final : public ExpressionBuilder {
                                         names_.begin()->first);
   }
 
-  bool is_zero(Value value) const override {
+  // A division by 0 does no harm in an arm that is not taken: whoever builds it can tell.
+  bool is_zero(Value) const override { return false; }
+  bool is_number_zero(Value value) const {
     const Tape::Step s = t_.step(value);
     return s.op == ExprOp::Constant && t_.value(s).is_zero();
   }
@@ -186,7 +188,7 @@ class FormReader {
   std::uint32_t apply(ExprOp op, std::span<const int> args) {
     SmallVector<std::uint32_t, 4> parts;
     for (const int a : args) parts.push_back(part(a));
-    refused_ |= divides(op) && b_.is_zero(parts.back());
+    refused_ |= divides(op) && b_.is_number_zero(parts.back());
     return b_.apply(op, parts);
   }
   std::uint32_t chain(const Form& last) {
@@ -223,6 +225,13 @@ bool Tape::take(const List<Form>& forms, int root, const Context& context,
   FormReader reader(builder, forms, context, variables);
   close(reader.part(root));
   return !reader.refused();
+}
+
+bool Tape::divides_by_zero() const {
+  return std::ranges::any_of(places_, [&](const Place& division) {
+    const Step divisor = step(step(division.part).operands[1] >> 1);
+    return divisor.op == ExprOp::Constant && value(divisor).is_zero();
+  });
 }
 
 void Tape::clear() {

@@ -22,8 +22,8 @@ class Tape {
     std::span<const std::uint32_t> operands;
   };
 
-  /// Reads an expression; the names' nodes must be constants or of this context. A constant 0 that
-  /// is written as a divisor is refused here, one that comes about only when the node is built.
+  /// Reads an expression; the names' nodes must be constants or of this context. A division by 0 is
+  /// no error before the node is built, and only where the whole then has no value at any point.
   /// Throws ParseError pointing at the column.
   void read(std::string_view text, const std::map<std::string, Node>& names);
   /// The result of reading a form's text, its variables among these nodes; false where that
@@ -49,6 +49,8 @@ class Tape {
   /// Operators, variables and constants as written, parts that occur twice counted twice.
   /// Saturates.
   std::size_t size() const { return sizes_[root_]; }
+  /// Whether some divisor is the number 0.
+  bool divides_by_zero() const;
   /// Where in the text the operator of a division stands.
   std::size_t place(Part division) const;
 

@@ -9,8 +9,6 @@
 
 namespace touchstone::symbolic {
 
-namespace {}  // namespace
-
 Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
   Facts facts;
   List<Id> list(conditions.begin(), conditions.end());
@@ -50,12 +48,10 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
 }
 
 bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
-  const auto place_of = [&](Id id) {
-    return std::ranges::find(overlay, id, &std::pair<Id, Interval>::first);
-  };
+  IdMap<std::uint32_t> places;  // in the overlay, which is empty
   const auto range_of = [&](Id id) -> const Interval& {
-    const auto found = place_of(id);
-    return found == overlay.end() ? c_.bounds(id) : found->second;
+    const auto* const place = places.find(id);
+    return place ? overlay[*place].second : c_.bounds(id);
   };
   for (int round = 0; round < kLimits.narrowings; ++round)
     for (const Linear& f : facts)
@@ -80,16 +76,55 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
           range.lo = end;
         }
         if (range.lo && range.hi && *range.hi < *range.lo) return false;
-        if (const auto place = place_of(t.atom); place != overlay.end())
-          place->second = range;
-        else
+        if (const auto* const place = places.find(t.atom)) {
+          overlay[*place].second = range;
+        } else {
+          places.set(t.atom, static_cast<std::uint32_t>(overlay.size()));
           overlay.emplace_back(t.atom, range);
+        }
       }
   return true;
 }
 
+// Where x is not a number that is the end of its range, the range ends before.
+bool Simplifier::drop_ends(std::span<const Id> conditions, Overlay& overlay) const {
+  List<Id> list(conditions.begin(), conditions.end());
+  List<std::pair<Id, Int>> apart;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const NodeData& n = c_[list[i]];
+    if (n.kind == Kind::And) list.insert(list.end(), n.args.begin(), n.args.end());
+    const Id flag = negated(list[i]);
+    if (flag == list[i] || c_.kind(flag) != Kind::Zero) continue;
+    const Linear s = linear(c_[flag].args[0]);
+    if (s.terms.size() == 1 && s.terms[0].coef.is_one() &&
+        c_.kind(s.terms[0].atom) == Kind::Variable)
+      apart.emplace_back(s.terms[0].atom, -s.constant);
+  }
+  if (apart.size() > kLimits.assumed_parts) return true;
+  for (bool again = true; again;) {
+    again = false;
+    for (const auto& [id, value] : apart) {
+      const auto place = std::ranges::find(overlay, id, &std::pair<Id, Interval>::first);
+      Interval range = place == overlay.end() ? c_.bounds(id) : place->second;
+      if (range.lo && *range.lo == value)
+        *range.lo += 1;
+      else if (range.hi && *range.hi == value)
+        *range.hi -= 1;
+      else
+        continue;
+      if (range.lo && range.hi && *range.hi < *range.lo) return false;
+      if (place == overlay.end())
+        overlay.emplace_back(id, range);
+      else
+        place->second = range;
+      again = true;
+    }
+  }
+  return true;
+}
+
 bool Simplifier::narrow(std::span<const Id> conditions, const Facts& facts, Narrowing& to) const {
-  if (!tighten(facts, to.bounds)) return false;
+  if (!tighten(facts, to.bounds) || !drop_ends(conditions, to.bounds)) return false;
   to.residues = residues_of(conditions, to.bounds);
   if (!congruences_of(to.residues, to.strides)) return false;
   for (const auto& [id, congruence] : to.strides) {
@@ -106,8 +141,17 @@ bool Simplifier::narrow(std::span<const Id> conditions, const Facts& facts, Narr
 }
 
 Id Simplifier::rewritten(Id root, const Replacements& by) {
+  rewrite({&root, 1}, by);
+  return root;
+}
+
+void Simplifier::rewrite(std::span<Id> roots, const Replacements& by) {
   IdMap<Id> now;
   for (const auto& [from, to] : by) now.set(from, to);
+  for (Id& root : roots) root = rewritten(root, now);
+}
+
+Id Simplifier::rewritten(Id root, IdMap<Id>& now) {
   const auto part = [&](Id id) {
     const Id* const found = now.find(id);
     return found ? *found : id;
@@ -189,24 +233,34 @@ std::optional<std::pair<Id, Linear>> Simplifier::equal_variables(Id condition) c
 }
 
 Simplifier::Facts Simplifier::of_use(const Facts& facts, std::span<const Id> nodes) const {
-  List<Id> known;  // atoms of the facts that are of use, beside the nodes
-  const auto meets = [&](const Term& t) {
-    return std::ranges::binary_search(nodes, t.atom) ||
-           std::ranges::find(known, t.atom) != known.end();
-  };
-  Facts kept;
+  // From the atoms of the nodes to the facts with them, to the other atoms of those, and so on.
+  List<std::pair<Id, std::uint32_t>> uses;
+  for (std::size_t i = 0; i < facts.size(); ++i) {
+    const Terms& terms = facts[i].terms;
+    // Of a single variable the one that stands for it tells as much.
+    if (terms.size() == 1 && c_.kind(terms[0].atom) == Kind::Variable) continue;
+    for (const Term& t : terms) uses.emplace_back(t.atom, static_cast<std::uint32_t>(i));
+  }
+  std::ranges::sort(uses);
   List<bool> taken(facts.size(), false);
-  for (bool again = true; again;) {
-    again = false;
-    for (std::size_t i = 0; i < facts.size(); ++i) {
-      const Terms& terms = facts[i].terms;
-      // Of a single variable the one that stands for it tells as much.
-      const bool alone = terms.size() == 1 && c_.kind(terms[0].atom) == Kind::Variable;
-      if (taken[i] || alone || std::ranges::none_of(terms, meets)) continue;
-      taken[i] = again = true;
-      for (const Term& t : terms) known.push_back(t.atom);
+  List<Id> open;
+  IdMap<bool> known;
+  const auto reach = [&](Id atom) {
+    if (known.emplace(atom, true)) open.push_back(atom);
+  };
+  for (const auto& [atom, fact] : uses)
+    if (std::ranges::binary_search(nodes, atom)) reach(atom);
+  while (!open.empty()) {
+    const Id atom = open.back();
+    open.pop_back();
+    for (auto use = std::ranges::lower_bound(uses, std::pair(atom, std::uint32_t{0}));
+         use != uses.end() && use->first == atom; ++use) {
+      if (taken[use->second]) continue;
+      taken[use->second] = true;
+      for (const Term& t : facts[use->second].terms) reach(t.atom);
     }
   }
+  Facts kept;
   for (std::size_t i = 0; i < facts.size(); ++i)
     if (taken[i]) kept.push_back(facts[i]);
   return kept;
@@ -261,7 +315,10 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   Facts moved;
   Residues residues_moved;
   const Trace::Mark start = mark();
-  for (const Linear& f : of_use(facts, nodes)) moved.push_back(linear(rewritten(build(f), forth)));
+  List<Id> used;
+  for (const Linear& f : of_use(facts, nodes)) used.push_back(build(f));
+  rewrite(used, forth);
+  for (const Id f : used) moved.push_back(linear(f));
   for (const Residue& r : residues) {
     if (r.modulus.is_zero()) continue;
     Linear s = linear(rewritten(build(r.sum), forth));

@@ -143,7 +143,15 @@ Interval Simplifier::relaxed_bounds(const Linear& sum) const {
     add(straight, n.args[0], part);
     slack = slack + Interval{Int(0), n.first - 1} * -part;
   }
-  Interval r = plain_bounds(straight) + slack;
+  Interval whole = plain_bounds(straight);
+  const auto chooses = [&](const Term& t) {
+    return c_.kind(t.atom) == Kind::Max || c_.kind(t.atom) == Kind::Select;
+  };
+  // Without the quotients between them, choices meet what is beside them.
+  if (const auto choices = std::ranges::count_if(straight.terms, chooses);
+      choices > 0 && choices <= kLimits.bounded_choices)
+    whole = meet(whole, choice_bounds(straight, ~0U));
+  Interval r = whole + slack;
   if (r.lo) r.lo = -floor_div(-*r.lo, scale);
   if (r.hi) r.hi = floor_div(*r.hi, scale);
   return r;

@@ -345,6 +345,21 @@ bool Simplifier::assume_parts(Ids& parts) {
   return false;
 }
 
+bool Simplifier::opposed(std::span<const Id> parts) {
+  constexpr std::size_t kFew = 16;  // are looked through one by one
+  std::optional<IdMap<bool>> held;
+  if (parts.size() > kFew) {
+    held.emplace();
+    for (const Id id : parts) held->set(id, true);
+  }
+  return std::ranges::any_of(parts, [&](Id id) {
+    const Id inner = negated(id);
+    if (inner == id && c_.kind(id) != Kind::Sum) return false;
+    const Id other = inner == id ? negate(id) : inner;
+    return held ? held->contains(other) : std::ranges::find(parts, other) != parts.end();
+  });
+}
+
 Id Simplifier::both(std::span<const Id> booleans) {
   Ids parts = part_list(booleans);
   for (;;) {
@@ -356,12 +371,7 @@ Id Simplifier::both(std::span<const Id> booleans) {
     }
     if (kept.empty()) return c_.make_constant(1);
     if (kept.size() == 1) return kept[0];
-    for (const Id id : kept) {
-      const Id inner = negated(id);  // of x and 1 - x one is the negation
-      if (inner == id && c_.kind(id) != Kind::Sum) continue;
-      if (std::ranges::find(kept, inner == id ? negate(id) : inner) != kept.end())
-        return c_.make_constant(0);
-    }
+    if (opposed(kept)) return c_.make_constant(0);
     const bool changed =
         kept.size() <= kLimits.compared_parts &&
         (compare_parts(kept) || apply_and(kept) || prune_alternatives(kept) || assume_parts(kept));

@@ -6,8 +6,6 @@
 
 namespace touchstone::symbolic {
 
-namespace {}  // namespace
-
 std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const Int& g, bool whole,
                                                         std::size_t flipped) const {
   Split r;

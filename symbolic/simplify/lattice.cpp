@@ -2,7 +2,6 @@
 // form, without members and clauses that others decide, does not depend on how it was nested.
 #include <algorithm>
 #include <bit>
-#include <cassert>
 #include <limits>
 
 #include "touchstone/symbolic/lattice_sets.h"
@@ -21,7 +20,8 @@ Simplifier::Clause Simplifier::member_of(Linear s, List<Linear>& members) {
   const auto at = std::ranges::find(members, s);
   const auto i = static_cast<std::size_t>(at - members.begin());
   if (at == members.end()) members.push_back(std::move(s));
-  assert(i < static_cast<std::size_t>(std::numeric_limits<Bits>::digits));
+  if (i >= static_cast<std::size_t>(std::numeric_limits<Bits>::digits))
+    throw Error("maximum: more members than a set holds");  // never to be lost in silence
   return bit(i);
 }
 
@@ -247,7 +247,43 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   return r;
 }
 
+// Of members that differ by a number the last of their order is the largest; one that never comes
+// above where another one begins goes, too.
+void Simplifier::drop_low_members(List<Linear>& members) {
+  std::ranges::sort(members, [&](const Linear& a, const Linear& b) { return precedes(a, b); });
+  const auto drop = [&](const Linear& under, const Linear& above) {
+    law("max.dominated", [&](Instance& i) { i.bind("x", above).bind("y", under); });
+  };
+  List<Linear> kept;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const bool again = i + 1 < members.size() && members[i].terms == members[i + 1].terms;
+    if (again)
+      drop(members[i], members[i + 1]);
+    else
+      kept.push_back(std::move(members[i]));
+  }
+  List<Interval> ranges;
+  std::size_t best = 0;  // the one that begins highest
+  for (const Linear& m : kept) {
+    ranges.push_back(bounds(m));
+    const End &lo = ranges.back().lo, &most = ranges[best].lo;
+    if (lo && (!most || *most < *lo)) best = ranges.size() - 1;
+  }
+  members.clear();
+  for (std::size_t i = 0; i < kept.size(); ++i)
+    if (i != best && ranges[best].lo && ranges[i].at_most(*ranges[best].lo))
+      drop(kept[i], kept[best]);
+    else
+      members.push_back(kept[i]);
+}
+
 Linear Simplifier::wide_maximum(List<Linear> members) {
+  drop_low_members(members);
+  if (members.size() <= kLimits.members_at_once) return maximum(members);
+  if (members.size() > kLimits.compared_members) {
+    const std::size_t count = members.size();
+    return largest(std::move(members), count);
+  }
   std::vector<bool> goes(members.size(), false);
   const auto drop = [&](std::size_t under, std::size_t above) {
     law("max.dominated",

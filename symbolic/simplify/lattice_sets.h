@@ -6,9 +6,9 @@
 
 namespace touchstone::symbolic::lattice {
 
-/// A set of members, by their places, of which there are at most 32: `maximum` takes 20 at once,
-/// and what is nested adds fewer than ten.
-using Bits = std::uint32_t;
+/// A set of members, by their places. `maximum` takes 20 at once, and what is nested adds fewer
+/// than ten, so there is room for twice as many; `member_of` refuses one that would have no bit.
+using Bits = std::uint64_t;
 
 inline int place(Bits set) { return std::countr_zero(set); }
 

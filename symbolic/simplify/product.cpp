@@ -6,8 +6,6 @@
 
 namespace touchstone::symbolic {
 
-namespace {}  // namespace
-
 Linear Simplifier::multiply_atoms(Id a, Id b) {
   for (const auto& [c, d] : {std::pair(a, b), std::pair(b, a)}) {
     if (is_condition(c_.kind(c))) return where(c, linear(d), Linear());

@@ -2,6 +2,7 @@
 // its remainder, or choices on one condition.
 #include <algorithm>
 
+#include "touchstone/symbolic/id_map.h"
 #include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
 #include "touchstone/symbolic/simplifier.h"
@@ -355,29 +356,55 @@ void Simplifier::recombine_symbolic(Linear& s) {
 }
 
 void Simplifier::recombine_choices(Linear& s) {
-  for (std::size_t i = 0; i < s.terms.size(); ++i) {
-    if (c_.kind(s.terms[i].atom) != Kind::Select) continue;
-    const Id condition = c_[s.terms[i].atom].args[0];
-    Linear gap, rest = s;
-    int joined = 0;
-    for (const Term& t : s.terms) {
-      const NodeData& n = c_[t.atom];
-      if (n.kind == Kind::Select && n.args[0] == condition)
-        add(gap, n.args[1], t.coef);
-      else if (t.atom == condition)
-        gap.constant += t.coef;
-      else
-        continue;
-      add(rest, atom(t.atom), -t.coef);
-      ++joined;
-    }
-    if (joined < 2) continue;
-    add(rest, select(condition, gap));
-    s = std::move(rest);
-    i = 0;
+  while (join_choices(s)) {
   }
   while (join_conditions(s)) {
   }
+}
+
+// The choices on one condition, and the condition itself, are one choice.
+bool Simplifier::join_choices(Linear& s) {
+  IdMap<int> uses;  // of each condition
+  bool any = false, twice = false;
+  const auto use = [&](Id condition) {
+    const int* const known = uses.find(condition);
+    twice |= known != nullptr;
+    uses.set(condition, known ? *known + 1 : 1);
+  };
+  for (const Term& t : s.terms)
+    if (c_.kind(t.atom) == Kind::Select) {
+      use(c_[t.atom].args[0]);
+      any = true;
+    }
+  if (!any) return false;
+  for (const Term& t : s.terms)
+    if (uses.contains(t.atom)) use(t.atom);
+  if (!twice) return false;
+  Linear rest{s.constant, {}};
+  List<std::pair<Id, Linear>> joined;  // conditions, and what they choose
+  IdMap<std::size_t> places;
+  for (const Term& t : s.terms) {
+    const NodeData& n = c_[t.atom];
+    const bool chooses = n.kind == Kind::Select;
+    const Id condition = chooses ? n.args[0] : t.atom;
+    const int* const count = uses.find(condition);
+    if (!count || *count < 2) {
+      rest.terms.push_back(t);
+      continue;
+    }
+    if (!places.contains(condition)) {
+      places.set(condition, joined.size());
+      joined.emplace_back(condition, Linear());
+    }
+    Linear& gap = joined[*places.find(condition)].second;
+    if (chooses)
+      add(gap, n.args[1], t.coef);
+    else
+      gap.constant += t.coef;
+  }
+  for (auto& [condition, gap] : joined) add(rest, select(condition, std::move(gap)));
+  s = std::move(rest);
+  return true;
 }
 
 // The same choice on two conditions of which one implies the other, or that exclude each other.

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "touchstone/symbolic/id_map.h"
 #include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/linear.h"
 #include "touchstone/symbolic/match.h"
@@ -71,6 +72,8 @@ class Simplifier {
   /// stays as a node of its own, which `defined` finds.
   using Replacements = SmallVector<std::pair<Id, Id>, 4>;  // of a few nodes, and by what
   Id rewritten(Id root, const Replacements& by);
+  /// The same of several roots, in place.
+  void rewrite(std::span<Id> roots, const Replacements& by);
   /// Whether root is `now` with nothing but variables replaced.
   bool renamed(Id now, Id root, const Replacements& back) const;
   bool defined(Id root) const;
@@ -79,7 +82,9 @@ class Simplifier {
   std::optional<Id> under(Id root, std::span<const Id> conditions, Interval* bounds = nullptr);
 
  private:
-  using Clause = std::uint32_t;  // a set of members, by their places
+  /// `now` holds what nodes became, and takes up more.
+  Id rewritten(Id root, IdMap<Id>& now);
+  using Clause = std::uint64_t;  // a set of members, by their places
   /// The largest, over the clauses, of the smallest member of each.
   struct Lattice {
     List<Linear> members;
@@ -102,6 +107,8 @@ class Simplifier {
   std::optional<Id> between(const Linear& s);
   bool prune_alternatives(Ids& parts);
   bool assume_parts(Ids& parts);
+  /// Whether one part is the negation of another.
+  bool opposed(std::span<const Id> parts);
 
   // apply.cpp: the rules of the table that the matcher applies
   bool apply_sum(Linear& s);
@@ -125,6 +132,7 @@ class Simplifier {
   Facts facts_of(std::span<const Id> conditions);
   /// Narrows variables and remainders by the facts; false where no value is left.
   bool tighten(const Facts& facts, Overlay& overlay) const;
+  bool drop_ends(std::span<const Id> conditions, Overlay& overlay) const;
   /// The facts that could say something of the nodes, an atom at a time; beside what variables are
   /// narrowed to.
   Facts of_use(const Facts& facts, std::span<const Id> nodes) const;
@@ -176,6 +184,7 @@ class Simplifier {
   bool join_remainder(Linear& s);
   void recombine_symbolic(Linear& s);
   void recombine_choices(Linear& s);
+  bool join_choices(Linear& s);
   bool join_remainders(Linear& s);
   bool complement(Linear& s);
   bool join_conditions(Linear& s);
@@ -250,6 +259,7 @@ class Simplifier {
   std::optional<Linear> larger_of_two(const Linear& a, const Linear& b);
   /// The maximum of more members than a set holds: those that another is never below go.
   Linear wide_maximum(List<Linear> members);
+  void drop_low_members(List<Linear>& members);
   /// Whether the largest smallest member is below 0, as far as the members' signs tell; else l is
   /// left with what matters for that.
   std::optional<bool> sign_of(Lattice& l) const;

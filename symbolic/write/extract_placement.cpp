@@ -264,6 +264,9 @@ class Extractor::Table {
 };
 
 Extractor::Placement Extractor::best_placement(const Sum& work, const Choice& choice) {
+  std::size_t terms = work.terms.size();
+  for (const Sum& m : choice.members) terms += m.terms.size();
+  if (terms * choice.members.size() > kLimits.placed_cells) return {choice.coef, Int(1), {}};
   const auto atom_size = [&](Id atom) {
     return static_cast<int>(std::min(size(form_of(atom)), kLimits.placed_size));
   };

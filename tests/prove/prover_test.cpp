@@ -120,6 +120,48 @@ TEST(Prover, EqualCountsPointsWhereBothAreDefined) {
   EXPECT_THROW(prover.equal("x +", "x"), ParseError);
 }
 
+TEST(Prover, SaysThatAClaimIsVacuous) {
+  for (const char* text : {"x -> x + 1 ; x < x", "x -> y ; x < y and y < x", "x -> 7 ; x*x < 0",
+                           "x -> 7 ; 3 < x and x < 2", "x -> 7 ; 1//b == 1 and b == 0",
+                           "x -> 7 ; 0 <= x and x < 50 and x*x == 1000"}) {
+    const Proof p = decide(text);
+    EXPECT_EQ(p.verdict, Verdict::Proved) << text;
+    EXPECT_TRUE(p.vacuous) << text;
+  }
+  for (const char* text : {"x//b//c -> x//(b*c) ; c > 0", "x*0 -> 0", "x -> 1000 ; x == 1000",
+                           "x//31 -> 3 ; 93 <= x and x < 124"})
+    EXPECT_FALSE(decide(text).vacuous) << text;
+}
+
+TEST(Prover, EqualIsNotSlowedDownByVariablesThatDoNotOccur) {
+  Prover prover;
+  const auto begin = std::chrono::steady_clock::now();
+  const Proof p =
+      prover.equal("(x*x*x + y*y*y)%1009", "(x*x*x + y*y*y)%1009 + (x == 41)*(y == 23)",
+                   "0 <= x and x < 42 and 0 <= y and y < 24 and 0 <= z and z <= 1000000 and z < w");
+  EXPECT_EQ(p.verdict, Verdict::Refuted);
+  EXPECT_EQ(p.counterexample->point.size(), 2U);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  // What is left out must hold somewhere.
+  EXPECT_TRUE(prover.equal("x", "x + 1", "y < y").vacuous);
+}
+
+// New names for parts that are multiples of a divisor led to others without end.
+TEST(Prover, EndsWhereNamesLeadToNames) {
+  Limits limits;
+  limits.elimination_seconds = 2;
+  limits.seconds = 0.2;
+  limits.last_points = 1000;
+  Prover prover(limits);
+  const Proof p = prover.equal(
+      "tmod(tmod(y*n, 100), 10 + x + 1)",
+      "where(x < -11, where(n*y < 0 and -(n*y)%100 != 0, n*y%-100%(x + 11), -(where(n*y "
+      "< 0, -(n*y)%100, -(n*y)%-100)%(x + 11))), where(n*y < 0 and -(n*y)%100 != 0, "
+      "-(-(n*y)%100)%(-11 - x), where(n*y < 0, n*y%-100, n*y%100)%(x + 11)))",
+      "-6400 <= y and y <= 19200");
+  EXPECT_NE(p.verdict, Verdict::Refuted);
+}
+
 TEST(Prover, SaysUnknownWhereItCannotTell) {
   Limits limits;
   limits.last_points = 1000;

@@ -18,13 +18,16 @@ struct Domain {
 /// Random trees from a fixed stream.
 class Generator {
  public:
-  explicit Generator(unsigned seed, bool large) : random_(seed), large_(large) {}
+  /// wide: operators of many operands are among them.
+  explicit Generator(unsigned seed, bool large, bool wide = false)
+      : random_(seed), large_(large), wide_(wide) {}
 
   RawTree tree(int depth) {
     static const std::vector<std::string> ops = {
         "+",   "-",   "*",     "//", "%", "<", "<=", "==", "!=", "and", "or", "not",
         "min", "max", "where", "+",  "+", "-", "*",  "//", "//", "%",   "%",  "*"};
     if (depth == 0 || below(8) == 0) return leaf();
+    if (wide_ && below(100) == 0) return wide();
     const std::string& op = ops[below(ops.size())];
     if (op == "not") return {op, {tree(depth - 1)}};
     if (op == "where") return {op, {tree(depth - 1), tree(depth - 1), tree(depth - 1)}};
@@ -37,6 +40,20 @@ class Generator {
     return {op, {tree(depth - 1), tree(depth - 1)}};
   }
 
+  /// One operator of 2 to 200 small operands, half of the time with the other kind of choice in
+  /// each.
+  RawTree wide() {
+    static const char* const ops[] = {"+", "and", "or", "min", "max"};
+    RawTree t{ops[below(5)], {}};
+    const bool nested = (t.op == "min" || t.op == "max") && below(2) == 0;
+    for (std::size_t left = 2 + below(below(4) ? 12 : 199); left > 0; --left) {
+      RawTree one = operand();
+      if (nested) one = {t.op == "min" ? "max" : "min", {one, operand()}};
+      t.args.push_back(std::move(one));
+    }
+    return t;
+  }
+
   Domain domain(const std::string& name) {
     const std::int64_t min = below(2) ? 0 : static_cast<std::int64_t>(below(8)) - 4;
     return {name, min, min + 1 + static_cast<std::int64_t>(below(7)), below(8) == 0, below(8) == 0};
@@ -47,6 +64,10 @@ class Generator {
  private:
   std::size_t below(std::size_t n) { return random_() % n; }
   static RawTree number(int value) { return {std::to_string(value), {}}; }
+  RawTree operand() {
+    RawTree t{"*", {{std::string(1, "xyz"[below(3)]), {}}, number(static_cast<int>(below(7)) - 3)}};
+    return {"+", {std::move(t), leaf()}};
+  }
   RawTree leaf() {
     static const char* large[] = {"9223372036854775807", "9223372036854775808",
                                   "4611686018427387904", "-9223372036854775808",
@@ -57,7 +78,7 @@ class Generator {
   }
 
   std::mt19937 random_;
-  bool large_;
+  bool large_, wide_;
 };
 
 }  // namespace touchstone::symbolic

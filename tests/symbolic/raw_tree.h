@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,26 +13,38 @@
 namespace touchstone::symbolic {
 
 /// An expression as written, not simplified: what the simplifier is measured by. Values are exact.
+/// Of `+`, `and`, `or`, `min` and `max` there may be any number of arguments.
 struct RawTree {
   std::string op;  // a leaf's name or number where there are no arguments
   std::vector<RawTree> args;
 };
 
-/// The value of the tree as written; nullopt where it divides by zero on a path that counts.
+/// The value of the tree as written; nullopt where it divides by zero, but for an arm of `where`
+/// that is not taken and a part beside one that decides an `and` or an `or`.
 inline std::optional<Int> value_of(const RawTree& t, const Values& values) {
   const std::string& op = t.op;
   if (t.args.empty()) {
     if (const auto v = values.find(op); v != values.end()) return Int(v->second);
     return Int::from_digits(op);
   }
-  std::vector<Int> v;
-  for (const RawTree& a : t.args) {
-    auto x = value_of(a, values);
-    if (!x) return std::nullopt;
-    v.push_back(*x);
+  if (op == "where") {
+    const auto condition = value_of(t.args[0], values);
+    if (!condition) return std::nullopt;
+    return value_of(t.args[condition->is_zero() ? 2 : 1], values);
   }
+  std::vector<Int> v;
+  for (const RawTree& a : t.args)
+    if (auto x = value_of(a, values)) v.push_back(std::move(*x));
+  if (op == "and" && !std::ranges::none_of(v, &Int::is_zero)) return Int(0);
+  if (op == "or" && !std::ranges::all_of(v, &Int::is_zero)) return Int(1);
+  if (v.size() < t.args.size()) return std::nullopt;
   const auto flag = [](bool b) { return Int(b ? 1 : 0); };
-  if (op == "+") return v[0] + v[1];
+  const auto folded = [&](const auto& step) {
+    Int r = v[0];
+    for (std::size_t i = 1; i < v.size(); ++i) r = step(r, v[i]);
+    return r;
+  };
+  if (op == "+") return folded([](const Int& a, const Int& b) { return a + b; });
   if (op == "-") return v[0] - v[1];
   if (op == "*") return v[0] * v[1];
   if (op == "//" || op == "%") {
@@ -42,12 +55,10 @@ inline std::optional<Int> value_of(const RawTree& t, const Values& values) {
   if (op == "<=") return flag(v[0] <= v[1]);
   if (op == "==") return flag(v[0] == v[1]);
   if (op == "!=") return flag(v[0] != v[1]);
-  if (op == "and") return flag(!v[0].is_zero() && !v[1].is_zero());
-  if (op == "or") return flag(!v[0].is_zero() || !v[1].is_zero());
+  if (op == "and" || op == "or") return flag(op == "and");
   if (op == "not") return flag(v[0].is_zero());
-  if (op == "min") return smaller(v[0], v[1]);
-  if (op == "max") return larger(v[0], v[1]);
-  return v[0].is_zero() ? v[2] : v[1];  // where
+  if (op == "min") return folded([](const Int& a, const Int& b) { return smaller(a, b); });
+  return folded([](const Int& a, const Int& b) { return larger(a, b); });  // max
 }
 
 /// The tree as text, fully in parentheses.
@@ -59,7 +70,9 @@ inline std::string text_of(const RawTree& t) {
     for (std::size_t i = 0; i < t.args.size(); ++i) r += (i ? ", " : "") + text_of(t.args[i]);
     return r + ")";
   }
-  return "(" + text_of(t.args[0]) + " " + t.op + " " + text_of(t.args[1]) + ")";
+  std::string r = "(" + text_of(t.args[0]);
+  for (std::size_t i = 1; i < t.args.size(); ++i) r += " " + t.op + " " + text_of(t.args[i]);
+  return r + ")";
 }
 
 }  // namespace touchstone::symbolic

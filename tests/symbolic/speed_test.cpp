@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <functional>
 #include <new>
 #include <sstream>
 #include <thread>
@@ -13,7 +14,7 @@
 
 #include "../support/sanitized.h"
 #include "touchstone/base/file.h"
-#include "touchstone/symbolic/context.h"
+#include "touchstone/symbolic/question.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define COUNT_ALLOCATIONS 0
@@ -193,6 +194,57 @@ TEST(Speed, TiedTermsAreNotTriedInAllWays) {
   work(12);
   const double few = work(24), many = work(240);
   EXPECT_LT(many, kTenfold * few + 1e-3);
+}
+
+/// `between` n parts, each made of its number.
+template <class Part>
+std::string listed(int n, const char* between, const Part& part) {
+  std::string text;
+  for (int i = 0; i < n; ++i) text += (i == 0 ? "" : between) + part(i);
+  return text;
+}
+
+TEST(Speed, WideExpressionsTakeTimeInProportionToTheirWidth) {
+  const auto v = [](int i) { return "v" + std::to_string(i); };
+  const auto repeated = [](int n, const std::string& part) {
+    return listed(n, "", [&](int) { return part; });
+  };
+  using Text = std::function<std::string(int)>;
+  const std::pair<const char*, Text> families[] = {
+      {"max", [&](int n) { return "max(" + listed(n, ", ", v) + ")"; }},
+      {"choices",
+       [&](int n) {
+         return listed(n, " + ", [&](int i) {
+           return "where(" + v(i) + " < " + v(i + 1) + ", " + v(i) + ", 3)";
+         });
+       }},
+      {"or", [&](int n) { return listed(n, " or ", [&](int i) { return v(i) + " < 5"; }); }},
+      {"tmod", [&](int n) { return repeated(n, "tmod(") + "v0" + repeated(n, " + v1, 7)"); }}};
+  for (const auto& [name, text] : families) {
+    const auto work = [&](int n) {
+      Question q{{}, {}, text(n)};
+      for (int i = 0; i <= n; ++i) q.variables.emplace_back(v(i), Interval{Int(-9), Int(9)});
+      Context context;
+      return seconds([&] { EXPECT_GT(answer(q, context).size, 0U); });
+    };
+    const int few = test::kSanitized ? 20 : 120;
+    const double little = work(few), much = work(10 * few);
+    EXPECT_LT(much, kTenfold * little + 1e-3) << name;
+  }
+}
+
+TEST(Speed, ChainedAssumptionsTakeTimeInProportionToTheirNumber) {
+  const auto work = [&](int n) {
+    Question q{{}, {}, "v0 < v" + std::to_string(n)};
+    for (int i = 0; i <= n; ++i)
+      q.variables.emplace_back("v" + std::to_string(i), Interval{Int(0), Int(1'000'000)});
+    for (int i = 0; i < n; ++i)
+      q.assumptions.push_back("v" + std::to_string(i) + " < v" + std::to_string(i + 1));
+    Context context;
+    return seconds([&] { EXPECT_GT(answer(q, context).size, 0U); });
+  };
+  const double little = work(100), much = work(1'000);
+  EXPECT_LT(much, kTenfold * little + 1e-3);
 }
 
 TEST(Speed, ThreadsShareWhatIsRemembered) {

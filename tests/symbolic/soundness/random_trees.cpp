@@ -1,5 +1,6 @@
 #include "random_trees.h"
 
+#include <algorithm>
 #include <random>
 
 #include "../raw_tree.h"
@@ -32,6 +33,7 @@ class Grower {
         "+", "+", "+",  "-",  "-",  "*",   "*",  "//",  "//",  "//",  "%",    "%",
         "%", "<", "<=", "==", "!=", "and", "or", "not", "min", "max", "where"};
     if (depth == 0 || below(10) == 0) return leaf();
+    if (below(400) == 0) return wide();
     const std::string op = ops[below(std::size(ops))];
     if (op == "not") return {op, {tree(depth - 1)}};
     if (op == "where") return {op, {tree(depth - 1), tree(depth - 1), tree(depth - 1)}};
@@ -40,6 +42,14 @@ class Grower {
   }
 
  private:
+  /// One operator of 2 to 200 operands, of which some are alike.
+  RawTree wide() {
+    static const char* const ops[] = {"+", "and", "or", "min", "max"};
+    RawTree t{ops[below(5)], {}};
+    for (std::uint64_t left = 2 + below(below(4) ? 12 : 199); left > 0; --left)
+      t.args.push_back({"+", {{"*", {leaf(), number()}}, leaf()}});
+    return t;
+  }
   RawTree leaf() { return below(3) > 0 ? RawTree{std::string(1, "xyz"[below(3)]), {}} : number(); }
   /// Small, or near a place where 32 or 64 bits end, or near 10^30; of either sign.
   RawTree number() {
@@ -59,11 +69,13 @@ std::size_t size_of(const RawTree& t) {
   return n;
 }
 
+bool is_wide(const RawTree& t) { return t.args.size() > 3 || std::ranges::any_of(t.args, is_wide); }
+
 /// With the operands exchanged wherever that changes nothing.
 RawTree swapped(RawTree t) {
   for (RawTree& a : t.args) a = swapped(std::move(a));
   for (const char* op : {"+", "*", "==", "!=", "and", "or", "min", "max"})
-    if (t.op == op) std::swap(t.args[0], t.args[1]);
+    if (t.op == op) std::ranges::reverse(t.args);
   return t;
 }
 
@@ -75,6 +87,7 @@ RandomTree::RandomTree(std::uint64_t seed, std::uint64_t number, int depth) {
   text_ = text_of(tree);
   swapped_ = text_of(swapped(tree));
   size_ = size_of(tree);
+  wide_ = is_wide(tree);
   std::vector<std::pair<std::int64_t, std::int64_t>> box;
   for (const char* name : {"x", "y", "z"}) {
     std::int64_t lo = g.below(2) ? 0 : g.between(-9, 9), hi = lo + g.between(1, 12);

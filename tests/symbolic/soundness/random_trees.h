@@ -13,12 +13,13 @@ class RandomTree {
  public:
   RandomTree(std::uint64_t seed, std::uint64_t number, int depth);
   const Variables& variables() const { return variables_; }
-  Sample sample() const { return {text_, swapped_, size_, points_, values_, false}; }
+  Sample sample() const { return {text_, swapped_, size_, points_, values_, false, wide_}; }
 
  private:
   Variables variables_;
   std::string text_, swapped_;
   std::size_t size_ = 0;
+  bool wide_ = false;
   std::vector<std::vector<Int>> points_;
   std::vector<std::optional<Int>> values_;
 };
