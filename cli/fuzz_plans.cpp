@@ -122,6 +122,9 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     other = {};
     other.sizes = kTinySizes;
     vary("TCC of tiny caches", other);
+    other = {};
+    other.layout_seed = 1;
+    vary("TCC of a drawn layout", other);
     if (o.backend == "tiers") b.slow = on_clang("CLANG", clang_options(o, 2));
   } else if (o.backend == "clang-O2") {
     b = optimized_backends(o);

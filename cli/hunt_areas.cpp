@@ -37,6 +37,10 @@ std::unique_ptr<fuzz::Area> kernels_on_tcc() {
   backends.variants.push_back(device("TCC without merged axes", false, true));
   backends.variants.push_back(device("TCC without lanes", true, false));
   backends.variants.push_back(device("TCC of tiny caches", true, true, kTinySizes));
+  CodegenOptions drawn;
+  drawn.layout_seed = 1;
+  backends.variants.push_back(
+      fuzz::make_device_backend(make_tcc_device("TCC of a drawn layout", drawn)));
   return fuzz::make_kernel_area(std::move(backends));
 }
 

@@ -4,15 +4,18 @@
 #include <nlohmann/json.hpp>
 
 #include "kernel_io.h"
+#include "search_progress.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_options.h"
 #include "touchstone/clang/compiler.h"
+#include "touchstone/codegen/layout.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/render_c.h"
 #include "touchstone/define/definitions.h"
 #include "touchstone/define/text.h"
+#include "touchstone/search/beam.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
@@ -36,16 +39,53 @@ void list_definitions(bool as_json) {
   }
 }
 
+std::string milliseconds(double seconds) { return fmt::format("{:.3f} ms", seconds * 1e3); }
+
 bool is_file(const std::string& text) {
   std::error_code ignored;
   return text.ends_with(".json") || std::filesystem::is_regular_file(text, ignored);
 }
 
+// The axes that opts number, the list, and what each of it does.
+std::string layout_of(const LazyOpPtr& kernel, const CodegenOptions& options) {
+  const LazyOpPtr axes = axes_of_opts(kernel, options);
+  const Opts opts = options.opts ? *options.opts : hand_coded_optimizations(kernel, options);
+  if (const auto why = refusal(kernel, opts, options)) throw AstError(*why);
+  std::string text = fmt::format("{}\naxes of the output: {}\n", str(opts),
+                                 str(std::span<const sint>(axes->shape())));
+  for (const Opt& opt : opts)
+    text += fmt::format("  {:<24} {}\n", str(Opts{opt}), info(opt.kind).effect);
+  return text;
+}
+
+// Gives the list that was found.
+std::string search_layout(const LazyOpPtr& kernel, const KernelOptions& o) {
+  BeamOptions options;
+  options.width = o.beam;
+  options.seconds = o.seconds;
+  Progress progress("search", 0);
+  options.progress = [&](const BeamProgress& now) { show_search(progress, now); };
+  const BeamResult found = search_opts(kernel, ClangOptions::from_environment(), options);
+  progress.hide();
+  for (const std::string& wrong : found.wrong)
+    fmt::print(stderr, "touchstone: {}: {}\n", red("wrong"), wrong);
+  if (o.stage.empty())
+    fmt::print("{} tried\nhand-coded {:>10}  {}\nbest       {:>10}  {}\n",
+               counted(found.tried, "layout"), milliseconds(found.hand_coded),
+               str(hand_coded_optimizations(
+                   kernel, for_this_machine(ClangOptions::from_environment().codegen))),
+               milliseconds(found.seconds), str(found.opts));
+  return str(found.opts);
+}
+
 // The kernel on its way to the CLANG device.
-std::string at_stage(const LazyOpPtr& kernel, const std::string& stage) {
+std::string at_stage(const LazyOpPtr& kernel, const std::string& stage, const std::string& opts) {
   if (stage == "ast") return str(kernel);
-  const ClangOptions options = ClangOptions::from_environment();
-  const LinearKernel linear = linearize(kernel, for_this_machine(options.codegen));
+  ClangOptions options = ClangOptions::from_environment();
+  options.codegen = for_this_machine(options.codegen);
+  if (!opts.empty()) options.codegen.opts = parse_opts(opts);
+  if (stage == "opts") return layout_of(kernel, options.codegen);
+  const LinearKernel linear = linearize(kernel, options.codegen);
   if (stage == "uops") return str(linear);
   if (stage == "profile") return profile_json(linear) + "\n";
   const std::string c = render_c(linear);
@@ -63,10 +103,12 @@ int run_kernel(const KernelOptions& options) {
   if (options.text.empty())
     throw ParseError(
         "name a kernel, as 'softmax(x[64,128])'; touchstone kernel --list prints the definitions");
-  if (!options.stage.empty()) {
+  if (!options.stage.empty() || options.beam > 0) {
     const LazyOpPtr kernel = is_file(options.text) ? read_kernel(options.text).ast
                                                    : define::parse(options.text).kernel();
-    const std::string text = at_stage(kernel, options.stage);
+    const std::string opts = options.beam > 0 ? search_layout(kernel, options) : options.opts;
+    if (options.stage.empty()) return kExitOk;
+    const std::string text = at_stage(kernel, options.stage, opts);
     if (options.output.empty() || options.output == "-")
       fmt::print("{}", text);
     else

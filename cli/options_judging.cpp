@@ -112,9 +112,19 @@ Verb kernel_verb(CLI::App& app) {
   v->add_flag("--tree", o.tree, "Print it as a tree instead");
   v->add_option(
        "--stage", o.stage,
-       "Print what the CLANG device makes of it instead: ast, uops (linear code), c, asm, or "
-       "profile (the arithmetic that it declares)")
-      ->check(CLI::IsMember({"ast", "uops", "c", "asm", "profile"}));
+       "Print what the CLANG device makes of it instead: ast, opts (how its loops are laid out), "
+       "uops (linear code), c, asm, or profile (the arithmetic that it declares)")
+      ->check(CLI::IsMember({"ast", "opts", "uops", "c", "asm", "profile"}));
+  v->add_option("--opts", o.opts,
+                "Of --stage: lay it out so, 'lanes(16) block(0,4)' or none [what pays as a rule]")
+      ->needs("--stage");
+  v->add_option("--beam", o.beam,
+                "Search for the layout that runs fastest here, keeping so many from round to round")
+      ->check(CLI::Range(1, 64))
+      ->excludes("--opts");
+  v->add_option("--time", o.seconds, "Seconds of the search; 0: as long as it takes")
+      ->needs("--beam")
+      ->capture_default_str();
   return {v, [] {
             bare(o.text);
             return run_kernel(o);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <string>
@@ -31,6 +32,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void update(std::int64_t done, std::string_view note = {});
+  void set_total(std::int64_t total) { total_ = std::max<std::int64_t>(total, 1); }
   /// Takes it away until the next update, for a line of output to stand in its place.
   void hide();
 

@@ -13,6 +13,7 @@
 #include "touchstone/clang/object_cache.h"
 #include "touchstone/clang/shared_object.h"
 #include "touchstone/clang/worker_pool.h"
+#include "touchstone/codegen/bounds_proof.h"
 #include "touchstone/codegen/c_preamble.h"
 #include "touchstone/codegen/render_c.h"
 #include "touchstone/ops/index_fault.h"
@@ -106,6 +107,11 @@ class ClangRunner final : public Runner {
   bool checks_;
 };
 
+OptsChooser& chooser() {
+  static OptsChooser one;
+  return one;
+}
+
 class ClangDevice final : public Device {
   using Objects = std::unordered_map<std::string, std::shared_ptr<SharedObject>>;  // by key
 
@@ -118,6 +124,16 @@ class ClangDevice final : public Device {
     options_.codegen = for_this_machine(options_.codegen);
   }
 
+  std::vector<RunnerPtr> runners_of(const LazyOpPtr& kernel, std::span<const Opts> lists) {
+    std::vector<Draft> drafts;
+    for (const Opts& opts : lists) {
+      CodegenOptions codegen = options_.codegen;
+      codegen.opts = opts;
+      drafts.push_back(draft(kernel, codegen));
+    }
+    return compiled(std::move(drafts));
+  }
+
  private:
   static int thread_count(int wanted) {
     return wanted > 0 ? wanted : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -128,9 +144,23 @@ class ClangDevice final : public Device {
   }
 
   std::vector<RunnerPtr> make_runners(std::span<const LazyOpPtr> kernels) override {
-    if (!compiler_) compiler_.emplace(options_);
     std::vector<Draft> drafts;
-    for (const LazyOpPtr& kernel : kernels) drafts.push_back(draft(kernel));
+    for (const LazyOpPtr& kernel : kernels) drafts.push_back(draft(kernel, codegen_for(kernel)));
+    return compiled(std::move(drafts));
+  }
+
+  CodegenOptions codegen_for(const LazyOpPtr& kernel) const {
+    CodegenOptions codegen = options_.codegen;
+    if (options_.beam == 0 || codegen.opts || options_.fault != Fault::None) return codegen;
+    if (!chooser())
+      throw SystemError(
+          "TOUCHSTONE_BEAM asks for a search of layouts, which this program does not hold; unset "
+          "it, or link touchstone_search and call install_search()");
+    codegen.opts = chooser()(kernel, options_);
+    return codegen;
+  }
+
+  std::vector<RunnerPtr> compiled(std::vector<Draft> drafts) {
     if (options_.keep)
       compile_missing(drafts);
     else
@@ -141,13 +171,18 @@ class ClangDevice final : public Device {
     return runners;
   }
 
-  Draft draft(const LazyOpPtr& kernel) const {
+  clang::Compiler& compiler() {
+    if (!compiler_) compiler_.emplace(options_);
+    return *compiler_;
+  }
+
+  Draft draft(const LazyOpPtr& kernel, const CodegenOptions& codegen) {
     Draft d;
-    d.linear = linearize_with(options_.fault, kernel, options_.codegen);
+    d.linear = guarded(linearize_with(options_.fault, kernel, codegen), variables_of(kernel));
     d.work = get_lazyop_info(kernel).flops;
     if (d.linear.uops.empty()) return d;
     d.function = render_c_function(d.linear, "");
-    d.key = content_hash(options_.keep ? compiler_->identity() + render_c(d.linear) : d.function);
+    d.key = content_hash(options_.keep ? compiler().identity() + render_c(d.linear) : d.function);
     d.symbol = (options_.keep ? d.linear.name : "kernel") + "_" + d.key;
     d.function.insert(d.function.find("void (") + 5, d.symbol);
     return d;
@@ -253,10 +288,10 @@ class ClangDevice final : public Device {
     cache_.store(keys, read_file(output));
   }
 
-  void compile_to(std::span<const Draft* const> drafts, const std::filesystem::path& output) const {
+  void compile_to(std::span<const Draft* const> drafts, const std::filesystem::path& output) {
     std::string functions;
     for (const Draft* d : drafts) functions += "\n" + d->function;
-    compiler_->compile(codegen::c_preamble(functions) + functions, output);
+    compiler().compile(codegen::c_preamble(functions) + functions, output);
   }
 
   ClangOptions options_;
@@ -272,6 +307,15 @@ class ClangDevice final : public Device {
 std::unique_ptr<Device> make_clang_device(std::string name, ClangOptions options) {
   return std::make_unique<ClangDevice>(std::move(name), std::move(options));
 }
+
+std::vector<RunnerPtr> make_clang_runners(const LazyOpPtr& kernel, std::span<const Opts> lists,
+                                          const ClangOptions& options) {
+  ClangOptions here = options;
+  here.keep = false;
+  return ClangDevice("CLANG", here).runners_of(kernel, lists);
+}
+
+void set_opts_chooser(OptsChooser given) { chooser() = std::move(given); }
 
 void register_clang_device() {
   Device::add("CLANG", [] { return make_clang_device("CLANG", ClangOptions::from_environment()); });

@@ -21,6 +21,9 @@ struct ClangOptions {
                                   .refused = {.memory = std::uint64_t{8} << 30,
                                               .file = std::uint64_t{8} << 30,
                                               .processor = std::chrono::seconds(0)}};
+  /// Whether kernels are compiled so that undefined behaviour ends the process (SIGILL), and, where
+  /// the program itself runs under AddressSanitizer, an access outside a buffer or array, too.
+  bool sanitize = false;
   /// Where compiled kernels are kept, which must be writable; empty: $XDG_CACHE_HOME/touchstone or
   /// ~/.cache/touchstone.
   std::filesystem::path cache_dir;
@@ -34,13 +37,17 @@ struct ClangOptions {
   /// that it takes are made all the same.
   bool keep = true;
   CodegenOptions codegen;
+  /// Other than 0: the opts of each kernel are looked for by beam search (set_opts_chooser), so
+  /// many lists wide.
+  int beam = 0;
   Fault fault = Fault::None;  // to be put into the code
 
-  /// TOUCHSTONE_CC, TOUCHSTONE_CACHE, TOUCHSTONE_THREADS and TOUCHSTONE_MATH (a MathLevel) where
-  /// they are set, the defaults above elsewhere; likewise the limits of the compiler,
-  /// TOUCHSTONE_CC_SECONDS, TOUCHSTONE_CC_OUTPUT and TOUCHSTONE_CC_MEMORY (MiB), where 0 lifts one.
-  /// Throws ParseError where TOUCHSTONE_THREADS is not a number from 1 to 4096, TOUCHSTONE_MATH no
-  /// level, or a limit not one from 0 to 1048576.
+  /// TOUCHSTONE_CC, TOUCHSTONE_CACHE, TOUCHSTONE_THREADS, TOUCHSTONE_MATH (a MathLevel),
+  /// TOUCHSTONE_BEAM and TOUCHSTONE_KERNEL_SAN (1: sanitize) where they are set, the defaults above
+  /// elsewhere; likewise the limits of the compiler, TOUCHSTONE_CC_SECONDS, TOUCHSTONE_CC_OUTPUT
+  /// and TOUCHSTONE_CC_MEMORY (MiB), where 0 lifts one. Throws ParseError where TOUCHSTONE_THREADS
+  /// is not a number from 1 to 4096, TOUCHSTONE_BEAM none from 0 to 64, TOUCHSTONE_KERNEL_SAN
+  /// neither 0 nor 1, TOUCHSTONE_MATH no level, or a limit not one from 0 to 1048576.
   static ClangOptions from_environment();
 };
 

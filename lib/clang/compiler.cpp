@@ -6,6 +6,8 @@
 #include <map>
 #include <mutex>
 
+#include <dlfcn.h>
+
 #include "touchstone/base/file.h"
 #include "touchstone/process/run.h"
 
@@ -19,6 +21,10 @@ constexpr std::string_view base_flags[] = {
     "-xc",     "-std=c11",          "-march=native",   "-fPIC",
     "-shared", "-ffp-contract=off", "-fno-math-errno", "-nostartfiles",
     "-w"};
+
+// Those of -fsanitize=undefined that gcc knows, too, but for the type of a function that is called.
+constexpr const char* kSanitized =
+    "-fsanitize=signed-integer-overflow,shift,integer-divide-by-zero,bounds,null,alignment";
 
 constexpr std::size_t kShownLines = 60;
 constexpr std::size_t kShownOutput = 20'000;
@@ -92,6 +98,11 @@ Compiler::Compiler(const ClangOptions& options)
     : program_(find_compiler(options.compiler)), limits_(options.compiler_limits) {
   for (const std::string_view f : base_flags) flags_.emplace_back(f);
   flags_.push_back(fmt::format("-O{}", options.opt_level));
+  if (options.sanitize) {
+    for (const char* const f : {"-g1", kSanitized, "-fsanitize-undefined-trap-on-error"})
+      flags_.emplace_back(f);
+    if (dlsym(RTLD_DEFAULT, "__asan_init") != nullptr) flags_.emplace_back("-fsanitize=address");
+  }
   flags_.insert(flags_.end(), options.extra_flags.begin(), options.extra_flags.end());
   identity_ = fmt::format("{}\n{}\n{}\n{}", program_.string(), version_of(program_, limits_),
                           fmt::join(flags_, " "), processor());

@@ -85,14 +85,16 @@ int BlockBuilder::alu(Op op, DType dtype, Operands src) {
   return value({StepKind::Alu, dtype, src, op});
 }
 
-int BlockBuilder::open_loop(int begin, int end, std::string name, bool runs) {
+int BlockBuilder::open_loop(const Range& range, std::string name) {
   const int b = static_cast<int>(blocks_.size());
   blocks_.emplace_back();
   block(b).parent = open_;
   block(b).depth = block(open_).depth + 1;
-  block(b).runs = runs;
+  block(b).runs = range.runs;
   open_ = b;
-  const int counter = here({StepKind::Loop, DType::Int64, {begin, end}, std::move(name)});
+  Operands src{range.begin, range.end};
+  if (range.copies != -1) src.push_back(range.copies);
+  const int counter = here({StepKind::Loop, DType::Int64, src, std::move(name)});
   block(b).counter = counter;
   return counter;
 }
@@ -154,6 +156,7 @@ LinearKernel BlockBuilder::finish(int split_value) {
     kernel.uops.push_back(std::move(uop));
   }
   if (split_value >= 0) kernel.split = number[static_cast<std::size_t>(split_value)];
+  numbers_ = std::move(number);
   return kernel;
 }
 

@@ -24,9 +24,13 @@ class BlockBuilder {
   int index(IndexOp op, Operands src);
   int alu(Op op, DType dtype, Operands src);
 
-  /// Opens a loop inside the innermost one; gives its counter. `runs`: at least one iteration for
-  /// certain.
-  int open_loop(int begin, int end, std::string name, bool runs);
+  struct Range {
+    int begin = 0, end = 0;
+    bool runs = false;  // at least one iteration for certain
+    int copies = -1;    // of the body in one iteration of the compiled loop; -1: as it likes
+  };
+  /// Opens a loop inside the innermost one; gives its counter.
+  int open_loop(const Range& range, std::string name);
   void close_loop();
   /// Continues inside the outermost `depth` of the open loops, before what the next of them will
   /// hold; resume() with the result goes back.
@@ -52,6 +56,8 @@ class BlockBuilder {
 
   /// The code in order, renumbered; all loops must be closed. `split` and the steps only. Once.
   LinearKernel finish(int split_value);
+  /// Of each value its step in the finished code, -1 where it has none.
+  const std::vector<int>& numbers() const { return numbers_; }
 
  private:
   struct Block {
@@ -72,6 +78,7 @@ class BlockBuilder {
 
   std::vector<LinearStep> values_;
   std::vector<int> block_of_;  // per value
+  std::vector<int> numbers_;   // once finished
   std::vector<Block> blocks_;
   struct Made {
     int value = -1;

@@ -122,6 +122,17 @@ std::int64_t lane_count(std::int64_t size, std::int64_t most, std::int64_t vecto
 
 }  // namespace
 
+std::optional<std::size_t> last_axis(const Shape& shape) {
+  std::size_t axis = shape.size();
+  while (axis > 0 && shape[axis - 1] == sint(1)) --axis;
+  if (axis == 0) return std::nullopt;
+  return axis - 1;
+}
+
+bool reduces(const LazyOpPtr& kernel) {
+  return std::ranges::any_of(ordered_nodes(kernel), [](auto* n) { return is_reduce(n->op()); });
+}
+
 std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axis) {
   const NodeMap<StillAxes> still = still_axes(kernel);
   std::unordered_set<const LazyOp*> above{kernel.get()};
@@ -151,12 +162,10 @@ bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int>
          });
 }
 
-LazyOpPtr share_rows(const LazyOpPtr& kernel, const LayoutSizes& sizes) {
+std::vector<int> order_that_shares(const LazyOpPtr& kernel, const LayoutSizes& sizes) {
   const Shape& shape = kernel->shape();
-  std::size_t axis = shape.size();
-  while (axis > 0 && shape[axis - 1] == sint(1)) --axis;
-  if (axis < 2) return kernel;
-  --axis;
+  const std::size_t axis = last_axis(shape).value_or(0);
+  if (axis == 0) return {};
   for (const LazyOpPtr& reduce : reduces_in_lanes(kernel, axis)) {
     for (const LazyOp* node : ordered_nodes(reduce)) {
       if (node->op() != Op::Load || node->buffer().st.views().size() != 1) continue;
@@ -172,19 +181,18 @@ LazyOpPtr share_rows(const LazyOpPtr& kernel, const LayoutSizes& sizes) {
       if (rows < sizes.least_sharing) continue;
       order.insert(order.end(), shared.begin(), shared.end());
       for (std::size_t i = axis; i < shape.size(); ++i) order.push_back(static_cast<int>(i));
-      if (std::ranges::is_sorted(order)) return kernel;
-      return with_axes(kernel, order);
+      if (std::ranges::is_sorted(order)) return {};
+      return order;
     }
   }
-  return kernel;
+  return {};
 }
 
 std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes) {
   const Shape& shape = kernel->shape();
-  std::size_t axis = shape.size();
-  while (axis > 0 && shape[axis - 1] == sint(1)) --axis;
-  if (axis == 0) return std::nullopt;
-  --axis;
+  const auto last = last_axis(shape);
+  if (!last) return std::nullopt;
+  const std::size_t axis = *last;
   if (!shape[axis].is_int() || shape[axis].as_int() < sizes.least_axis) return std::nullopt;
   const auto reduces = reduces_in_lanes(kernel, axis);
   if (std::ranges::none_of(reduces, [&](const auto& r) { return terms(*r) >= sizes.least_axis; }))

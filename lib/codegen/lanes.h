@@ -33,14 +33,21 @@ struct LanePlan {
 /// the loops over those rows. Rows that share a load of the lanes reduce in blocks.
 std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes);
 
-/// The kernel with those axes of its output that a load which is better packed does not depend on
-/// right before the axis of the lanes, where enough rows share it there. Reduces keep their order.
-LazyOpPtr share_rows(const LazyOpPtr& kernel, const LayoutSizes& sizes);
+/// The order of axes which puts those of the output that a load which is better packed does not
+/// depend on right before the axis of the lanes, where enough rows share it there; empty where they
+/// are there, or do not. Reduces keep their order.
+std::vector<int> order_that_shares(const LazyOpPtr& kernel, const LayoutSizes& sizes);
 
 /// Whether a copy would be quicker to read: neighbours along `axis` lie apart, or those along one
 /// of the axes `reduced` as far as `far_bytes`.
 bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int> reduced,
                       const LayoutSizes& sizes);
+
+/// The last axis with a size other than 1; nullopt where there is none.
+std::optional<std::size_t> last_axis(const Shape& shape);
+
+/// Whether the kernel reduces anywhere.
+bool reduces(const LazyOpPtr& kernel);
 
 /// Reduces that are not below another reduce and differ along the axis, operands before users.
 std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axis);

@@ -8,6 +8,7 @@
 #include "touchstone/codegen/linearizer.h"
 #include "touchstone/codegen/merge_axes.h"
 #include "touchstone/codegen/options_matter.h"
+#include "touchstone/codegen/plan.h"
 #include "touchstone/ops/node_order.h"
 #include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/simplify.h"
@@ -28,9 +29,11 @@ bool reduces_nothing(const LazyOp& reduce) {
 
 }  // namespace
 
-Linearizer::Linearizer(const LazyOpPtr& kernel, const CodegenOptions& options)
-    : kernel_(kernel), options_(options), room_(options.sizes) {
-  for (const Node& v : variables_of(kernel)) {
+Linearizer::Linearizer(const Plan& plan, const LayoutSizes& sizes)
+    : plan_(plan), kernel_(plan.kernel), room_(sizes) {
+  room_.staged_bytes = plan.staged_bytes;
+  room_.packed_bytes = plan.packed_bytes;
+  for (const Node& v : variables_of(kernel_)) {
     const std::string& name = symbolic::variable_name(v);
     variables_.push_back(name);
     names_[name] = builder_.value({StepKind::DefineVar, DType::Int64, {}, name});
@@ -41,39 +44,40 @@ LinearKernel Linearizer::run() {
   LinearKernel linear;
   for (const LazyOp* node : ordered_nodes(kernel_)) reduces_ += is_reduce(node->op()) ? 1 : 0;
   if (reduces_ > 0) still_ = still_axes(kernel_);
-  auto plan = options_.lanes ? plan_lanes(kernel_, options_.sizes) : std::nullopt;
-  if (options_.order == TermOrder::RunningSums && reduces_ > 0)
-    running_ = plan_running_sums(kernel_, still_);
-  if (!running_.reduces.empty()) plan.reset();
-  const auto tiles = options_.stages ? plan_tiles(kernel_, options_.sizes) : std::nullopt;
   if (std::ranges::none_of(kernel_->shape(), [](const sint& s) { return s == sint(0); }))
-    linear = plan ? store_in_lanes(*plan) : tiles ? store_in_tiles(*tiles) : store();
+    linear = plan_.lanes   ? store_in_lanes(*plan_.lanes)
+             : plan_.tiles ? store_in_tiles(*plan_.tiles)
+                           : store();
   linear.variables = variables_;
-  linear.running_sums = running_.count;
+  linear.running_sums = plan_.running.count;
   return linear;
 }
 
 LinearKernel Linearizer::store() {
   Indices indices(kernel_->shape().size(), Node(0));
-  const int first = open_output_loops(indices, 0, indices.size());
+  const std::vector<int> loops = open_output_loops(indices, 0, indices.size());
   const int at = add_indices(std::move(indices));
   write(at);
   while (builder_.inside_loop()) builder_.close_loop();
-  return builder_.finish(first);
+  return builder_.finish(split_of(loops, loops.empty() ? -1 : loops[0]));
 }
 
 // Tile by tile along the last axis, block by block of rows: all reduces, then the outputs. The rows
 // that share what a tile packs are inside its loop, and are shared out where no other loop is.
 LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
   Indices tile(kernel_->shape().size(), Node(0));
-  int first = open_output_loops(tile, 0, plan.outer, &plan);
-  const bool tiles_come_first = first == -1;
+  std::vector<int> shared = open_output_loops(tile, 0, plan.outer, &plan);
+  const std::size_t outside = shared.size();
   const Node base = open_tiles(plan);
   // Two shares of the work must not write the same output.
-  const int tiles = plan.tiles() > 1 && !plan.overlaps() ? builder_.innermost_loop() : -1;
-  if (tiles_come_first && !plan.packed) first = tiles;
-  const int inner = open_output_loops(tile, plan.outer, plan.axis, &plan);
-  if (first == -1) first = inner != -1 ? inner : tiles;
+  if (plan.tiles() > 1 && !plan.overlaps()) shared.push_back(builder_.innermost_loop());
+  const bool has_tiles = shared.size() > outside;
+  const std::vector<int> inner = open_output_loops(tile, plan.outer, plan.axis, &plan);
+  shared.insert(shared.end(), inner.begin(), inner.end());
+  const bool tiles_are_first = outside == 0 && has_tiles;
+  const int best = shared.empty()                                     ? -1
+                   : tiles_are_first && plan.packed && !inner.empty() ? inner[0]
+                                                                      : shared[0];
   std::vector<Indices> rows(static_cast<std::size_t>(plan.block), tile);
   for (std::size_t row = 1; row < rows.size(); ++row)
     rows[row][plan.block_axis] = tile[plan.block_axis] + Node(static_cast<std::int64_t>(row));
@@ -98,7 +102,7 @@ LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
     write(at[row]);
   }
   while (builder_.inside_loop()) builder_.close_loop();
-  return builder_.finish(first);
+  return builder_.finish(split_of(shared, best));
 }
 
 void Linearizer::write(int indices) {
@@ -112,19 +116,22 @@ void Linearizer::write(int indices) {
                  {}});
 }
 
-// Loops over axes [from, to) of the output; gives the outermost, -1 where there is none. Where the
-// plan has blocks, to the first row of each.
-int Linearizer::open_output_loops(Indices& indices, std::size_t from, std::size_t to,
-                                  const LanePlan* plan) {
-  int first = -1;
+int Linearizer::split_of(const std::vector<int>& loops, int best) const {
+  return plan_.parallel ? loops.at(*plan_.parallel) : best;
+}
+
+// Loops over axes [from, to) of the output, the outermost first. Where the plan has blocks, to the
+// first row of each.
+std::vector<int> Linearizer::open_output_loops(Indices& indices, std::size_t from, std::size_t to,
+                                               const LanePlan* plan) {
+  std::vector<int> loops;
   for (std::size_t axis = from; axis < to; ++axis) {
     const sint size = loop_size(axis, plan);
     if (size == sint(1)) continue;
-    const int counter = open_loop(size, "i", indices[axis]);
+    loops.push_back(open_loop(size, "i", indices[axis]));
     if (size != kernel_->shape()[axis]) indices[axis] = indices[axis] * Node(plan->block);
-    if (first == -1) first = counter;
   }
-  return first;
+  return loops;
 }
 
 sint Linearizer::loop_size(std::size_t axis, const LanePlan* plan) const {
@@ -135,14 +142,15 @@ sint Linearizer::loop_size(std::size_t axis, const LanePlan* plan) const {
 }
 
 // Opens a loop over an axis and gives its counter; `index` becomes the variable that counts.
-int Linearizer::open_loop(const sint& size, const char* prefix, Node& index) {
+int Linearizer::open_loop(const sint& size, const char* prefix, Node& index, std::int64_t unroll) {
   std::string name;
   do name = fmt::format("{}{}", prefix, counters_++);
   while (names_.contains(name));
   const int begin = builder_.int_const(0);
   const int end = lower(size.node(), -1);
   const bool runs = size.min().value_or(0) >= 1;
-  const int counter = builder_.open_loop(begin, end, name, runs);
+  const int copies = unroll > 1 ? builder_.int_const(unroll) : -1;
+  const int counter = builder_.open_loop({begin, end, runs, copies}, name);
   names_[name] = counter;
   const std::int64_t most = size.max().value_or(std::numeric_limits<std::int64_t>::max());
   index = symbolic::variable(name, 0, std::max<std::int64_t>(most - 1, 0));
@@ -190,7 +198,8 @@ std::vector<int> Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePla
     terms[row][plan.block_axis] = rows[row][plan.block_axis];
   const std::vector<int> inner = open_lanes(plan, terms, base);
   const int lane = builder_.innermost_loop();
-  if (options_.stages) stage_parts(reduce, plan, builder_.open_loops() - 1 - loops, inner, base);
+  if (plan_.staged_bytes > 0)
+    stage_parts(reduce, plan, builder_.open_loops() - 1 - loops, inner, base);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const int term = evaluate(reduce.src()[0].get(), inner[row]);
     const int before = builder_.here({StepKind::LoadAcc, type, {accumulators[row], lane}, {}});
@@ -334,7 +343,7 @@ void Linearizer::enter(std::vector<Visit>& stack) {
     }
     const int depth = depth_of(*node, top.indices);
     if (depth < builder_.open_loops()) top.inside = builder_.go_out_to(depth);
-    if (running_.reduces.contains(node)) {
+    if (plan_.running.reduces.contains(node)) {
       const int result = reduce_in_running_sums(*node, top.indices);
       if (reduces_ > 1) add_result(*node, top.indices, result);
       if (top.inside != -1) builder_.resume(top.inside);
@@ -358,7 +367,8 @@ std::pair<int, Linearizer::Indices> Linearizer::open_reduce_loops(const LazyOp& 
   for (const int axis : reduce.reduce_arg().axes)
     if (shape[static_cast<std::size_t>(axis)] != sint(1))
       axes.push_back(static_cast<std::size_t>(axis));
-  for (const std::size_t axis : axes) open_loop(shape[axis], "r", indices[axis]);
+  for (const std::size_t axis : axes)
+    open_loop(shape[axis], "r", indices[axis], axis == axes.back() ? plan_.unroll : 1);
   return {static_cast<int>(axes.size()), std::move(indices)};
 }
 
@@ -395,6 +405,7 @@ int Linearizer::made(const LazyOp* node, int indices) const {
 }
 
 void Linearizer::set_made(const LazyOp* node, int indices, int value) {
+  if (traced_) origins_.try_emplace(value, node);
   *made_[static_cast<std::size_t>(indices)].emplace(node, value).first = value;
 }
 
@@ -430,18 +441,17 @@ void refuse_wide_functions(const LazyOpPtr& kernel) {
 }
 
 }  // namespace
-}  // namespace codegen
 
-LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
+Plan prepare(const LazyOpPtr& kernel, const CodegenOptions& options) {
   validate_kernel(kernel);
-  if (options.math == MathLevel::CorrectlyRounded) codegen::refuse_wide_functions(kernel);
-  const LazyOpPtr simple = codegen::with_simple_views(kernel);
-  const LazyOpPtr ordered = order_axes(options.merge_axes ? merge_axes(simple) : simple);
-  const LazyOpPtr merged =
-      options.lanes && options.stages ? codegen::share_rows(ordered, options.sizes) : ordered;
-  CodegenOptions chosen = options;
-  if (!codegen::rounds_are_whole(simple)) chosen.order = TermOrder::Source;
-  LinearKernel linear = codegen::Linearizer(merged, chosen).run();
+  if (options.math == MathLevel::CorrectlyRounded) refuse_wide_functions(kernel);
+  const LazyOpPtr axes = axes_of_opts(kernel, options);
+  return make_plan(axes, chosen_opts(kernel, axes, options));
+}
+
+LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
+                        const CodegenOptions& options) {
+  LinearKernel linear = linearizer.run();
   linear.name = kernel_name(kernel);
   linear.buffers = buffers_of(kernel);
   linear.math = options.math;
@@ -449,9 +459,23 @@ LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
   return linear;
 }
 
+}  // namespace codegen
+
+LazyOpPtr axes_of_opts(const LazyOpPtr& kernel, const CodegenOptions& options) {
+  const LazyOpPtr simple = codegen::with_simple_views(kernel);
+  return order_axes(options.merge_axes ? merge_axes(simple) : simple);
+}
+
+LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
+  const codegen::Plan plan = codegen::prepare(kernel, options);
+  codegen::Linearizer linearizer(plan, options.sizes);
+  return codegen::linearized(linearizer, kernel, options);
+}
+
 bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
   const LazyOpPtr simple = codegen::with_simple_views(kernel);
   const LazyOpPtr merged = merge_axes(simple);
+  if (options.opts || options.layout_seed != 0) return true;
   if (!options.merge_axes && merged != simple) return true;
   const CodegenOptions usual;
   if (options.lanes && options.stages && options.sizes == usual.sizes) return false;

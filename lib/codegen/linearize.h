@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
+#include "touchstone/codegen/opts.h"
 #include "touchstone/ops/lazy_op.h"
 #include "touchstone/uop/linear_kernel.h"
 
@@ -60,16 +62,19 @@ struct CodegenOptions {
   LayoutSizes sizes{};
   MathLevel math = MathLevel::OneUlp;
   TermOrder order = TermOrder::RunningSums;
+  std::optional<Opts> opts{};     // none: hand_coded_optimizations (layout.h)
+  std::uint64_t layout_seed = 0;  // other than 0, and no opts: drawn_opts, for tests
 
   bool operator==(const CodegenOptions&) const = default;
 };
 
-/// A kernel as plain loops: one for each output axis of a size other than 1, those of each reduce
-/// inside them round an accumulator, in row-major order. Work that does not depend on a loop stands
-/// before it. Float arithmetic keeps the roundings of the AST, and its sums the declared order. An
-/// output without elements gives no code; a reduce of nothing gives its initial value; a masked
-/// LOAD does not read. Throws AstError where the kernel is not valid, DTypeError where it has EXP2,
-/// LOG2 or SIN of float64 and these are to be correctly rounded.
+/// A kernel as loops, laid out by its opts; without any, one for each output axis of a size other
+/// than 1, those of each reduce inside them round an accumulator, in row-major order. Work that
+/// does not depend on a loop stands before it. Float arithmetic keeps the roundings of the AST, and
+/// its sums the declared order. An output without elements gives no code; a reduce of nothing gives
+/// its initial value; a masked LOAD does not read. Throws AstError where the kernel or an opt is
+/// not valid, DTypeError where it has EXP2, LOG2 or SIN of float64 and these are to be correctly
+/// rounded.
 LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options = {});
 
 }  // namespace touchstone

@@ -20,9 +20,10 @@ int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   const sint& terms = shape[axes.back()];
   // Sums that get no term would stay 0, and be added to no effect.
   const std::int64_t sums =
-      terms.is_int() ? std::min(running_.count, static_cast<std::int64_t>(std::bit_ceil(
-                                                    static_cast<std::uint64_t>(terms.as_int()))))
-                     : running_.count;
+      terms.is_int()
+          ? std::min(plan_.running.count, static_cast<std::int64_t>(std::bit_ceil(
+                                              static_cast<std::uint64_t>(terms.as_int()))))
+          : plan_.running.count;
   const int accumulator = define_accumulator(reduce, static_cast<int>(sums));
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) open_loop(shape[axes[i]], "r", at[axes[i]]);
   const Node count(sums), rounds = floor_div(terms.node(), count);
@@ -42,7 +43,7 @@ void Linearizer::run_over(const LazyOp& reduce, int accumulator, const Indices& 
   const Shape& shape = reduce.src()[0]->shape();
   Node round = 0, lane;
   const bool several = rounds.count.constant() != 1;
-  if (several) open_loop(sint(rounds.count), "r", round);
+  if (several) open_loop(sint(rounds.count), "r", round, plan_.unroll);
   const int counter = open_loop(sint(rounds.lanes), "l", lane);
   Indices inside = at;
   std::size_t axis = 0;

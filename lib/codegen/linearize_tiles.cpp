@@ -7,18 +7,17 @@ using symbolic::Node;
 
 LinearKernel Linearizer::store_in_tiles(const TilePlan& plan) {
   Indices tile(kernel_->shape().size(), Node(0));
-  int first = -1;
+  std::vector<int> loops;
   for (std::size_t axis = 0; axis < tile.size(); ++axis) {
     if (axis == plan.row || axis == plan.column) continue;
-    const int counter = open_output_loops(tile, axis, axis + 1);
-    if (first == -1) first = counter;
+    const std::vector<int> own = open_output_loops(tile, axis, axis + 1);
+    loops.insert(loops.end(), own.begin(), own.end());
   }
   const auto open_tiles_of = [&](std::size_t axis, std::int64_t size) {
     const std::int64_t tiles = kernel_->shape()[axis].as_int() / size;
     Node number = 0;
-    const int counter = tiles > 1 ? open_loop(tiles, "i", number) : -1;
+    if (tiles > 1) loops.push_back(open_loop(tiles, "i", number));
     tile[axis] = number * Node(size);
-    if (first == -1) first = counter;
   };
   open_tiles_of(plan.row, plan.rows);
   open_tiles_of(plan.column, plan.columns);
@@ -34,7 +33,7 @@ LinearKernel Linearizer::store_in_tiles(const TilePlan& plan) {
         builder_.value({StepKind::LoadAcc, plan.crosswise[i]->dtype(), {arrays[i], place}, {}}));
   write(at);
   while (builder_.inside_loop()) builder_.close_loop();
-  return builder_.finish(first);
+  return builder_.finish(split_of(loops, loops.empty() ? -1 : loops[0]));
 }
 
 // The set of indices of an element of a tile, and its place in the tile's array.

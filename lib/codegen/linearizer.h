@@ -11,6 +11,7 @@
 #include "touchstone/codegen/block_builder.h"
 #include "touchstone/codegen/lanes.h"
 #include "touchstone/codegen/linearize.h"
+#include "touchstone/codegen/plan.h"
 #include "touchstone/codegen/running_sums.h"
 #include "touchstone/codegen/stage.h"
 #include "touchstone/codegen/tiles.h"
@@ -25,8 +26,12 @@ namespace touchstone::codegen {
 /// want the same.
 class Linearizer {
  public:
-  Linearizer(const LazyOpPtr& kernel, const CodegenOptions& options);
+  Linearizer(const Plan& plan, const LayoutSizes& sizes);
   LinearKernel run();
+  /// From now on remembers which node each value is of.
+  void trace() { traced_ = true; }
+  /// Once run: of each step the node that it is the value of, null where it is none's.
+  std::vector<const LazyOp*> origins(std::size_t steps) const;
 
  private:
   using Indices = std::vector<symbolic::Node>;
@@ -44,10 +49,13 @@ class Linearizer {
   LinearKernel store();
   LinearKernel store_in_lanes(const LanePlan& plan);
   void write(int indices);
-  int open_output_loops(Indices& indices, std::size_t from, std::size_t to,
-                        const LanePlan* plan = nullptr);
+  std::vector<int> open_output_loops(Indices& indices, std::size_t from, std::size_t to,
+                                     const LanePlan* plan = nullptr);
   sint loop_size(std::size_t axis, const LanePlan* plan) const;
-  int open_loop(const sint& size, const char* prefix, symbolic::Node& index);
+  int open_loop(const sint& size, const char* prefix, symbolic::Node& index,
+                std::int64_t unroll = 1);
+  /// The loop whose iterations threads share: `best` where the plan names none.
+  int split_of(const std::vector<int>& loops, int best) const;
   symbolic::Node open_tiles(const LanePlan& plan);
   std::vector<int> reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan,
                                    const std::vector<Indices>& rows, symbolic::Node base);
@@ -108,8 +116,8 @@ class Linearizer {
   IndexExpr address(const ShapeTracker& st, int indices);
   int lower(symbolic::Node node, int indices);
 
+  const Plan& plan_;
   const LazyOpPtr& kernel_;
-  CodegenOptions options_;
   BlockBuilder builder_;
   std::vector<std::string> variables_;
   std::map<std::string, int> names_;  // of variables and loop counters
@@ -126,9 +134,10 @@ class Linearizer {
   std::unordered_multimap<std::uint64_t, Address> addresses_;
   std::map<std::pair<int, std::uint32_t>, std::pair<symbolic::Node, int>> lowered_;
 
-  RunningSums running_;
   NodeMap<StillAxes> still_;
   int reduces_ = 0;
+  bool traced_ = false;
+  std::map<int, const LazyOp*> origins_;  // of values
   // Reduces where there are several, by what they compute: the loops of each and its result.
   struct Result {
     Indices loops;
@@ -137,5 +146,11 @@ class Linearizer {
   std::unordered_map<const LazyOp*, Compact> compact_;
   std::unordered_map<LazyOpPtr, std::vector<Result>, LazyOpHash, LazyOpSame> results_;
 };
+
+/// What is laid out in place of a kernel, and how. Throws as linearize.
+Plan prepare(const LazyOpPtr& kernel, const CodegenOptions& options);
+/// What the linearizer of a prepared kernel gives, with the kernel's name and buffers.
+LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
+                        const CodegenOptions& options);
 
 }  // namespace touchstone::codegen

@@ -6,6 +6,7 @@
 #include "touchstone/codegen/c_preamble.h"
 #include "touchstone/codegen/c_values.h"
 #include "touchstone/codegen/text.h"
+#include "touchstone/codegen/traced.h"
 
 namespace touchstone {
 
@@ -50,9 +51,29 @@ class Renderer {
       // Some compilers warn of parameters that nobody reads.
       if (style_ == CStyle::Short) line("(void)bufs; (void)vars; (void)part; (void)parts;");
     }
-    for (std::size_t i = 0; i < kernel_.uops.size(); ++i) step(static_cast<int>(i));
+    for (std::size_t i = 0; i < kernel_.uops.size(); ++i) {
+      begins_.push_back(out_.size());
+      step(static_cast<int>(i));
+    }
+    begins_.push_back(out_.size());
     out_ += "}\n";
     return std::move(out_);
+  }
+
+  /// Once run, of each step its first line of `text`, or that of the first step that uses it.
+  std::vector<int> lines(std::string_view text) const {
+    std::vector<int> lines(kernel_.uops.size(), -1);
+    int line = 0;
+    for (std::size_t i = 0, place = 0; i < lines.size(); ++i) {
+      for (; place < begins_[i]; ++place) line += text[place] == '\n' ? 1 : 0;
+      if (begins_[i + 1] > begins_[i]) lines[i] = line;
+    }
+    for (std::size_t i = lines.size(); i-- > 0;)
+      for (const int s : kernel_.uops[i].src)
+        if (const LinearStep& u = uop(s); begins_[at(s) + 1] == begins_[at(s)] &&
+                                          u.kind != StepKind::DefineGlobal && lines[i] >= 0)
+          lines[at(s)] = lines[i];
+    return lines;
   }
 
  private:
@@ -198,6 +219,8 @@ class Renderer {
     const LinearStep& u = uop(i);
     const std::string& name = std::get<std::string>(u.arg);
     const std::string &begin = src(u, 0).text, &end = src(u, 1).text;
+    if (u.src.size() == 3 && dialect_ == Dialect::C && style_ == CStyle::Short)
+      line("#pragma clang loop unroll_count(", std::get<Scalar>(uop(u.src[2]).arg).to_int64(), ")");
     if (i == kernel_.split)
       line("for (i64 ", name, " = split_at(", end, ", part, parts), ", name, "_end = split_at(",
            end, ", part + 1, parts); ", name, " < ", name, "_end; ++", name, ") {");
@@ -239,6 +262,7 @@ class Renderer {
   std::vector<int> uses_;
   std::vector<int> loop_of_;
   std::vector<bool> inline_;
+  std::vector<std::size_t> begins_;  // of each step's text
   std::string out_;
   std::size_t indent_ = 1;
 };
@@ -247,6 +271,13 @@ class Renderer {
 
 std::string render_c_function(const LinearKernel& kernel, std::string_view symbol, CStyle style) {
   return Renderer(kernel, Dialect::C, style).run(symbol);
+}
+
+TracedC render_c_traced(const LinearKernel& kernel, std::string_view symbol) {
+  Renderer renderer(kernel);
+  std::string text = renderer.run(symbol);
+  std::vector<int> lines = renderer.lines(text);
+  return {std::move(text), std::move(lines)};
 }
 
 std::string render_c(const LinearKernel& kernel, CStyle style) {

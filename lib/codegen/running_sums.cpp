@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "touchstone/codegen/lanes.h"
 #include "touchstone/ops/node_order.h"
 #include "touchstone/ops/still_axes.h"
 #include "touchstone/shapetracker/access.h"
@@ -88,29 +89,25 @@ bool is_float_sum(const LazyOp& node) {
 
 }  // namespace
 
-bool rounds_are_whole(const LazyOpPtr& kernel) {
-  return std::ranges::all_of(ordered_nodes(kernel), [](const LazyOp* node) {
+bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count) {
+  return std::ranges::all_of(ordered_nodes(kernel), [&](const LazyOp* node) {
     if (!is_float_sum(*node)) return true;
     const auto axis = innermost(*node);
     const Shape& shape = node->src()[0]->shape();
     return std::ranges::all_of(node->reduce_arg().axes, [&](int a) {
       const auto i = static_cast<std::size_t>(a);
       return i == *axis || shape[i] == sint(1) ||
-             (shape[*axis].is_int() && shape[*axis].as_int() % kRunningSums == 0);
+             (shape[*axis].is_int() && shape[*axis].as_int() % count == 0);
     });
   });
 }
 
-RunningSums plan_running_sums(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still) {
-  const Shape& shape = kernel->shape();
-  std::size_t lanes = shape.size();
-  while (lanes > 0 && shape[lanes - 1] == sint(1)) --lanes;
+RunningSums running_sums_of(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still) {
   RunningSums plan;
   int reduces = 0;
   for (const LazyOpPtr& node : toposort(kernel)) {
     if (!is_reduce(node->op())) continue;
     if (++reduces > kMostReduces) return {};  // each may stand in the one after it
-    if (lanes > 0 && outputs_serve_better(*node, lanes - 1)) return {};
     if (lie_side_by_side(node, still))
       plan.reduces.insert(node.get());
     else if (is_float_sum(*node))
@@ -118,6 +115,13 @@ RunningSums plan_running_sums(const LazyOpPtr& kernel, const NodeMap<StillAxes>&
   }
   if (!plan.reduces.empty()) plan.count = kRunningSums;
   return plan;
+}
+
+RunningSums plan_running_sums(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still) {
+  if (const auto lane = last_axis(kernel->shape()))
+    for (const LazyOp* node : ordered_nodes(kernel))
+      if (is_reduce(node->op()) && outputs_serve_better(*node, *lane)) return {};
+  return running_sums_of(kernel, still);
 }
 
 }  // namespace touchstone::codegen

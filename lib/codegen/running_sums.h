@@ -20,11 +20,14 @@ struct RunningSums {
 /// Whether every float sum is over one axis, or its innermost one has so many terms that each round
 /// of the running sums stays within it: of a kernel as it was given, so that what becomes one axis
 /// only where sizes are known has the order that it has with variables.
-bool rounds_are_whole(const LazyOpPtr& kernel);
+/// `count`: of running sums.
+bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count = 16);
 
 /// All float sums of the kernel, or none; and maxima and sums of integers, whose order is free.
-/// Empty where neighbouring outputs serve better. Sizes do not decide, but for those of 1, and for
-/// the innermost of several axes of a reduce.
+RunningSums running_sums_of(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still);
+
+/// The same, empty where neighbouring outputs serve better. Sizes do not decide, but for those of
+/// 1, and for the innermost of several axes of a reduce.
 RunningSums plan_running_sums(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still);
 
 }  // namespace touchstone::codegen

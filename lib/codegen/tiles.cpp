@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "touchstone/codegen/lanes.h"
 #include "touchstone/ops/node_order.h"
 
 namespace touchstone::codegen {
@@ -11,20 +12,24 @@ namespace {
 
 constexpr std::size_t kMostCrosswise = 4;  // arrays of a kernel
 
+// Elements apart along an axis, 0 where a variable says it.
+std::int64_t step(const View& view, std::size_t axis) {
+  const sint& s = view.strides()[axis];
+  return s.is_int() ? std::abs(s.as_int()) : 0;
+}
+
+bool is_one_view(const ShapeTracker& st) { return st.views().size() == 1 && !st.views()[0].mask(); }
+
 // The axis along which the neighbours of a load lie side by side while they are apart along
 // `column`; nullopt where there is none.
 std::optional<std::size_t> row_of(const LazyOp& load, std::size_t column,
                                   const LayoutSizes& sizes) {
   const ShapeTracker& st = load.buffer().st;
-  if (st.views().size() != 1 || st.views()[0].mask()) return std::nullopt;
+  if (!is_one_view(st)) return std::nullopt;
   const View& view = st.views()[0];
-  const auto stride = [&](std::size_t axis) {
-    const sint& s = view.strides()[axis];
-    return s.is_int() ? std::abs(s.as_int()) : 0;
-  };
-  if (stride(column) < sizes.least_crosswise) return std::nullopt;
+  if (step(view, column) < sizes.least_crosswise) return std::nullopt;
   for (std::size_t axis = column; axis-- > 0;)
-    if (stride(axis) == 1 && view.shape()[axis] != sint(1)) return axis;
+    if (step(view, axis) == 1 && view.shape()[axis] != sint(1)) return axis;
   return std::nullopt;
 }
 
@@ -40,10 +45,8 @@ std::int64_t part_of(const sint& size, std::int64_t tile) {
 
 std::optional<TilePlan> plan_tiles(const LazyOpPtr& kernel, const LayoutSizes& sizes) {
   const Shape& shape = kernel->shape();
-  std::size_t column = shape.size();
-  while (column > 0 && shape[column - 1] == sint(1)) --column;
-  if (column < 2) return std::nullopt;
-  --column;
+  const std::size_t column = last_axis(shape).value_or(0);
+  if (column == 0) return std::nullopt;
   TilePlan plan;
   plan.column = column;
   for (const LazyOp* node : ordered_nodes(kernel)) {
@@ -59,6 +62,22 @@ std::optional<TilePlan> plan_tiles(const LazyOpPtr& kernel, const LayoutSizes& s
   plan.rows = part_of(shape[plan.row], sizes.tile);
   plan.columns = part_of(shape[column], sizes.tile);
   if (plan.rows == 0 || plan.columns == 0) return std::nullopt;
+  return plan;
+}
+
+TilePlan tiles_of(const LazyOpPtr& kernel, std::size_t row, std::size_t column, std::int64_t rows,
+                  std::int64_t columns) {
+  TilePlan plan;
+  plan.row = row;
+  plan.column = column;
+  plan.rows = rows;
+  plan.columns = columns;
+  for (const LazyOp* node : ordered_nodes(kernel)) {
+    if (node->op() != Op::Load || !is_one_view(node->buffer().st)) continue;
+    const View& view = node->buffer().st.views()[0];
+    if (step(view, row) == 1 && step(view, column) > 1 && plan.crosswise.size() < kMostCrosswise)
+      plan.crosswise.push_back(node);
+  }
   return plan;
 }
 

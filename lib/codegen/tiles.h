@@ -20,4 +20,9 @@ struct TilePlan {
 /// nullopt where no load lies so, or no tile divides the axes.
 std::optional<TilePlan> plan_tiles(const LazyOpPtr& kernel, const LayoutSizes& sizes);
 
+/// Tiles of these sizes, which divide the axes, of a kernel without reduces; some loads that lie
+/// across them are copied.
+TilePlan tiles_of(const LazyOpPtr& kernel, std::size_t row, std::size_t column, std::int64_t rows,
+                  std::int64_t columns);
+
 }  // namespace touchstone::codegen

@@ -47,7 +47,7 @@ class KernelBuilder {
                 frame.inner);
     }
     if (conflict_ >= 0) return Conflict{conflict_};
-    kernel_.ast = LazyOp::store(*whole, std::move(result_));
+    kernel_.ast = LazyOp::store(leaf_view(whole), std::move(result_));
     return std::move(kernel_);
   }
 
@@ -245,7 +245,7 @@ class KernelBuilder {
     LazyOpPtr value = buffer.op() == Op::Contiguous
                           ? std::move(done.operands[0])
                           : LazyOp::make(buffer.op(), std::move(done.operands), std::move(arg));
-    if (done.padded) value = kernelize::where_valid(*done.outer, std::move(value));
+    if (done.padded) value = kernelize::where_valid(leaf_view(done.outer), std::move(value));
     made_.emplace(Key{&buffer, done.outer, done.padded}, value);
     give(std::move(value));
   }

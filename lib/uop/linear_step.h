@@ -21,7 +21,8 @@ enum class StepKind : std::uint8_t {
                  // as an operand stands for its value at that point; lanes without an initial value
                  // are an array, read where it was assigned
   Const,         // arg: Scalar
-  Loop,          // an int64 loop counter; src: begin, end (exclusive); arg: its name
+  Loop,          // an int64 loop counter; src: begin, end (exclusive)[, a Const: terms a compiler
+                 // should take in one turn]; arg: its name
   EndLoop,       // src: the loop
   Load,          // src: buffer, index[, valid]; 0 of the dtype, and no read, where valid is 0
   Store,         // src: buffer, index, value

@@ -141,11 +141,12 @@ class Verifier {
 
   void check_loop() const {
     if (uop().kind == StepKind::Loop) {
-      operands(2, 2);
+      operands(2, 3);
       arg<std::string>();
       require(uop().dtype == DType::Int64, "a loop counter is int64");
-      index_operand(0);
-      index_operand(1);
+      for (std::size_t i = 0; i < uop().src.size(); ++i) index_operand(i);
+      if (uop().src.size() == 3)
+        require(kind(src(2)) == StepKind::Const, "terms of a turn must be a constant");
     } else {
       operands(1, 1);
       require(!open_.empty() && open_.back() == src(0), "does not end the innermost open loop");

@@ -1,0 +1,315 @@
+#include "touchstone/codegen/bounds_proof.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "touchstone/symbolic/node.h"
+
+namespace touchstone {
+
+namespace {
+
+using symbolic::Node;
+
+constexpr std::int64_t kMostPoints = 1 << 14;
+
+// Of an element of memory: in [0, size) wherever `valid`.
+struct Access {
+  int memory = 0;  // the step that defines it
+  int index = 0;
+  int valid = -1;
+  std::int64_t size = 0;
+};
+
+std::optional<Access> access_of(const LinearKernel& kernel, const LinearStep& step) {
+  Access access;
+  switch (step.kind) {
+    case StepKind::Load:
+      if (step.src.size() == 3) access.valid = step.src[2];
+      [[fallthrough]];
+    case StepKind::Store:
+    case StepKind::LoadAcc:
+      access.memory = step.src[0];
+      access.index = step.src[1];
+      break;
+    case StepKind::Assign:
+      if (step.src.size() < 3) return std::nullopt;
+      access.memory = step.src[0];
+      access.index = step.src[2];
+      break;
+    default:
+      return std::nullopt;
+  }
+  const LinearStep& memory = kernel.uops[static_cast<std::size_t>(access.memory)];
+  const int number = std::get<int>(memory.arg);
+  access.size = number;  // of lanes
+  if (memory.kind == StepKind::DefineGlobal)
+    access.size = std::ranges::find(kernel.buffers, number, &BufferSpec::idx)->size;
+  return access;
+}
+
+class Prover {
+ public:
+  Prover(const LinearKernel& kernel, std::span<const Node> variables)
+      : kernel_(kernel), variables_(variables), nodes_(kernel.uops.size()) {}
+
+  std::vector<Unproved> run() {
+    std::vector<Unproved> found;
+    for (int i = 0; i < static_cast<int>(nodes_.size()); ++i) {
+      const LinearStep& step = kernel_.uops[static_cast<std::size_t>(i)];
+      read(i, step);
+      const auto access = access_of(kernel_, step);
+      if (!access) continue;
+      if (std::string why = unproved(*access); !why.empty()) found.push_back({i, std::move(why)});
+    }
+    return found;
+  }
+
+ private:
+  Node& node(int step) { return nodes_[static_cast<std::size_t>(step)]; }
+
+  void read(int i, const LinearStep& step) {
+    switch (step.kind) {
+      case StepKind::Loop:
+        node(i) = counter(i, step);
+        return assumed_.push_back(symbolic::lt(node(i), node(step.src[1])));
+      case StepKind::EndLoop:
+        return assumed_.pop_back();
+      case StepKind::Const:
+        if (step.dtype == DType::Int64)
+          node(i) = Node(static_cast<std::int64_t>(std::get<Scalar>(step.arg).bits()));
+        return;
+      case StepKind::DefineVar:
+        node(i) = parameter(std::get<std::string>(step.arg));
+        return;
+      case StepKind::Index:
+        node(i) = index(step);
+        return;
+      default:  // a value that memory decides
+        if (is_integer(step.dtype) || is_bool(step.dtype))
+          node(i) = symbolic::variable(fmt::format("x{}", i), std::nullopt, std::nullopt);
+    }
+  }
+
+  Node parameter(const std::string& name) const {
+    const auto known = std::ranges::find(variables_, name, symbolic::variable_name);
+    return known != variables_.end() ? *known
+                                     : symbolic::variable(name, std::nullopt, std::nullopt);
+  }
+
+  Node counter(int loop, const LinearStep& step) {
+    const std::string name = fmt::format("c{}", counters_++);
+    if (const std::vector<std::int64_t> radix = radix_of(loop); !radix.empty())
+      return in_digits(name, radix, step);
+    const auto begin = node(step.src[0]).min();
+    const auto end = node(step.src[1]).max();
+    if (begin && end && *end - 1 < *begin) return symbolic::variable(name, *begin, *begin);
+    return symbolic::variable(name, begin, end ? std::optional(*end - 1) : std::nullopt);
+  }
+
+  // The numbers by which a counter is divided, where each divides the next.
+  std::vector<std::int64_t> radix_of(int loop) const {
+    std::vector<std::int64_t> radix;
+    for (const LinearStep& step : kernel_.uops) {
+      const IndexOp* const op = std::get_if<IndexOp>(&step.arg);
+      if (op == nullptr || step.src[0] != loop) continue;
+      const bool divides = *op == IndexOp::Div || *op == IndexOp::Mod || *op == IndexOp::FloorDiv ||
+                           *op == IndexOp::FloorMod;
+      if (!divides) continue;
+      const LinearStep& by = kernel_.uops[static_cast<std::size_t>(step.src[1])];
+      if (by.kind != StepKind::Const) return {};
+      radix.push_back(std::get<Scalar>(by.arg).to_int64());
+    }
+    std::ranges::sort(radix);
+    radix.erase(std::ranges::unique(radix).begin(), radix.end());
+    std::int64_t last = 1;
+    for (const std::int64_t r : radix)
+      if (r <= 1 || r % std::exchange(last, r) != 0) return {};
+    return radix;
+  }
+
+  // A counter from 0 as the sum of its digits, so that its quotients are sums of some of them.
+  Node in_digits(const std::string& name, const std::vector<std::int64_t>& radix,
+                 const LinearStep& step) {
+    const auto end = node(step.src[1]).max();
+    if (node(step.src[0]).constant() != 0 || !end || *end < 1)
+      return symbolic::variable(name, node(step.src[0]).min(), std::nullopt);
+    Node sum = 0;
+    std::int64_t unit = 1;
+    for (std::size_t i = 0; i <= radix.size(); ++i) {
+      const std::int64_t most = (*end - 1) / unit;
+      const std::int64_t digits = i < radix.size() ? std::min(most, radix[i] / unit - 1) : most;
+      sum = sum + symbolic::variable(fmt::format("{}d{}", name, i), 0, digits) * Node(unit);
+      if (i < radix.size()) unit = radix[i];
+    }
+    return sum;
+  }
+
+  Node index(const LinearStep& step) {
+    const auto src = [&](std::size_t k) { return node(step.src[k]); };
+    // Of a divisor that may be 0, too: the result is 0 there.
+    const auto divided = [&](auto divide) {
+      const Node by = src(1);
+      if (by.constant() == 0) return Node(0);
+      const bool never_0 = by.min().value_or(0) > 0 || by.max().value_or(0) < 0;
+      return never_0 ? divide(src(0), by) : symbolic::where(ne(by, Node(0)), divide(src(0), by), 0);
+    };
+    switch (std::get<IndexOp>(step.arg)) {
+      case IndexOp::Add:
+        return src(0) + src(1);
+      case IndexOp::Sub:
+        return src(0) - src(1);
+      case IndexOp::Mul:
+        return src(0) * src(1);
+      case IndexOp::FloorDiv:
+      case IndexOp::Div:
+        return divided([](Node a, Node b) { return floor_div(a, b); });
+      case IndexOp::FloorMod:
+      case IndexOp::Mod:
+        return divided([](Node a, Node b) { return floor_mod(a, b); });
+      case IndexOp::Lt:
+        return lt(src(0), src(1));
+      case IndexOp::Le:
+        return le(src(0), src(1));
+      case IndexOp::Eq:
+        return eq(src(0), src(1));
+      case IndexOp::Ne:
+        return ne(src(0), src(1));
+      case IndexOp::And:
+        return logical_and(src(0), src(1));
+      case IndexOp::Or:
+        return logical_or(src(0), src(1));
+      case IndexOp::Not:
+        return logical_not(src(0));
+      case IndexOp::Min:
+        return symbolic::min(src(0), src(1));
+      case IndexOp::Max:
+        return symbolic::max(src(0), src(1));
+      case IndexOp::Where:
+        return symbolic::where(src(0), src(1), src(2));
+    }
+    return {};
+  }
+
+  static bool within(Node index, std::int64_t size) {
+    return index.min().value_or(-1) >= 0 && index.max().value_or(size) < size;
+  }
+
+  std::string unproved(const Access& access) {
+    const Node index = node(access.index);
+    if (within(index, access.size)) return {};
+    std::vector<Node> facts = assumed_;
+    if (access.valid != -1) facts.push_back(node(access.valid));
+    const Node known = symbolic::simplify_under(index, facts);
+    if (within(known, access.size)) return {};
+    facts.push_back(logical_or(lt(index, Node(0)), ge(index, Node(access.size))));
+    const Node outside = symbolic::ands(facts);
+    if (outside.constant() == 0 || is_never(outside)) return {};
+    const bool low = known.min().value_or(-1) < 0;
+    const auto end = low ? known.min() : known.max();
+    return fmt::format("the index {} of step {} may be {}, and its memory has {} element{}",
+                       render(known), access.memory,
+                       end   ? fmt::to_string(*end)
+                       : low ? "negative"
+                             : "of any size",
+                       access.size, access.size == 1 ? "" : "s");
+  }
+
+  // By all values of its variables, where there are few.
+  static bool is_never(Node condition) {
+    const std::vector<Node> all = symbolic::variables(condition);
+    std::int64_t points = 1;
+    symbolic::Values values;
+    for (const Node& v : all) {
+      const auto low = v.min(), high = v.max();
+      if (!low || !high || *high - *low >= kMostPoints) return false;
+      values[symbolic::variable_name(v)] = *low;
+      if ((points *= *high - *low + 1) > kMostPoints) return false;
+    }
+    while (true) {
+      if (symbolic::evaluate(condition, values) != 0) return false;
+      std::size_t i = 0;
+      for (; i < all.size(); ++i) {
+        std::int64_t& value = values[symbolic::variable_name(all[i])];
+        if (++value <= *all[i].max()) break;
+        value = *all[i].min();
+      }
+      if (i == all.size()) return true;
+    }
+  }
+
+  const LinearKernel& kernel_;
+  std::span<const Node> variables_;
+  std::vector<Node> nodes_;  // of steps that are int64
+  std::vector<Node> assumed_;
+  int counters_ = 0;
+};
+
+// Builds the code again with steps put in between.
+class Guard {
+ public:
+  explicit Guard(const LinearKernel& kernel) : kernel_(kernel) {}
+
+  std::vector<LinearStep> run(const std::vector<Unproved>& loads) {
+    auto next = loads.begin();
+    for (int i = 0; i < static_cast<int>(kernel_.uops.size()); ++i) {
+      LinearStep step = kernel_.uops[static_cast<std::size_t>(i)];
+      for (int& s : step.src) s = place_[static_cast<std::size_t>(s)];
+      if (next != loads.end() && next->step == i) {
+        guard(step, access_of(kernel_, kernel_.uops[static_cast<std::size_t>(i)])->size);
+        ++next;
+      }
+      place_.push_back(add(std::move(step)));
+    }
+    return std::move(steps_);
+  }
+  int place(int step) const { return place_[static_cast<std::size_t>(step)]; }
+
+ private:
+  int add(LinearStep step) {
+    steps_.push_back(std::move(step));
+    return static_cast<int>(steps_.size()) - 1;
+  }
+  int number(std::int64_t value) {
+    return add({StepKind::Const, DType::Int64, {}, Scalar::of(value)});
+  }
+  int index(IndexOp op, Operands src) { return add({StepKind::Index, DType::Int64, src, op}); }
+
+  void guard(LinearStep& load, std::int64_t size) {
+    const int least = number(0), end = number(size);
+    int inside = index(IndexOp::And, {index(IndexOp::Le, {least, load.src[1]}),
+                                      index(IndexOp::Lt, {load.src[1], end})});
+    if (load.src.size() == 3) inside = index(IndexOp::And, {load.src[2], inside});
+    load.src = {load.src[0], load.src[1], inside};
+  }
+
+  const LinearKernel& kernel_;
+  std::vector<LinearStep> steps_;
+  std::vector<int> place_;
+};
+
+}  // namespace
+
+std::vector<Unproved> unproved_accesses(const LinearKernel& kernel,
+                                        std::span<const symbolic::Node> variables) {
+  return Prover(kernel, variables).run();
+}
+
+LinearKernel guarded(LinearKernel kernel, std::span<const symbolic::Node> variables) {
+  const std::vector<Unproved> open = unproved_accesses(kernel, variables);
+  if (open.empty()) return kernel;
+  for (const Unproved& access : open)
+    if (const LinearStep& step = kernel.uops[static_cast<std::size_t>(access.step)];
+        step.kind != StepKind::Load)
+      throw AstError(
+          fmt::format("{}: step {}, {}: {}", kernel.name, access.step, str(step), access.why));
+  Guard guard(kernel);
+  std::vector<LinearStep> steps = guard.run(open);
+  if (kernel.split != -1) kernel.split = guard.place(kernel.split);
+  kernel.uops = std::move(steps);
+  return kernel;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,77 @@
+#include "touchstone/codegen/plan.h"
+#include "touchstone/ops/still_axes.h"
+
+namespace touchstone::codegen {
+
+namespace {
+
+std::int64_t number(std::size_t axis) { return static_cast<std::int64_t>(axis); }
+
+void add_tile(Opts& opts, const LazyOpPtr& axes, const LayoutSizes& sizes) {
+  if (const auto plan = plan_tiles(axes, sizes))
+    opts.push_back(
+        {OptKind::Tile, {number(plan->row), number(plan->column), plan->rows, plan->columns}});
+}
+
+void add_lanes(Opts& opts, const LazyOpPtr& axes, const CodegenOptions& options) {
+  const auto plan = plan_lanes(axes, options.sizes);
+  if (!plan) return;
+  opts.push_back({OptKind::Lanes, {plan->lanes}});
+  if (plan->block > 1) opts.push_back({OptKind::Block, {number(plan->block_axis), plan->block}});
+  if (!options.stages) return;
+  opts.push_back({OptKind::Stage, {options.sizes.staged_bytes}});
+  if (plan->packed)
+    opts.push_back({OptKind::Pack, {number(plan->outer), options.sizes.packed_bytes}});
+}
+
+}  // namespace
+
+Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options) {
+  Opts opts;
+  if (!reduces(kernel)) {
+    if (options.stages) add_tile(opts, axes, options.sizes);
+    return opts;
+  }
+  LazyOpPtr ordered = axes;
+  if (options.lanes && options.stages) {
+    if (const std::vector<int> order = order_that_shares(axes, options.sizes); !order.empty()) {
+      opts.push_back({OptKind::Reorder, {order.begin(), order.end()}});
+      ordered = with_axes(axes, order);
+    }
+  }
+  if (options.order == TermOrder::RunningSums && rounds_are_whole(kernel)) {
+    const RunningSums running = plan_running_sums(ordered, still_axes(ordered));
+    if (!running.reduces.empty()) {
+      opts.push_back({OptKind::Sums, {running.count}});
+      return opts;
+    }
+  }
+  if (options.lanes) add_lanes(opts, ordered, options);
+  return opts;
+}
+
+Opts chosen_opts(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options) {
+  if (options.opts) return *options.opts;
+  if (options.layout_seed != 0) return drawn(kernel, axes, options);
+  return hand_coded(kernel, axes, options);
+}
+
+}  // namespace touchstone::codegen
+
+namespace touchstone {
+
+Opts hand_coded_optimizations(const LazyOpPtr& kernel, const CodegenOptions& options) {
+  return codegen::hand_coded(kernel, axes_of_opts(kernel, options), options);
+}
+
+std::optional<std::string> refusal(const LazyOpPtr& kernel, const Opts& opts,
+                                   const CodegenOptions& options) {
+  try {
+    codegen::make_plan(axes_of_opts(kernel, options), opts);
+    return std::nullopt;
+  } catch (const AstError& e) {
+    return e.what();
+  }
+}
+
+}  // namespace touchstone

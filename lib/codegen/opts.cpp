@@ -1,0 +1,146 @@
+#include "touchstone/codegen/opts.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <cstddef>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/suggest.h"
+
+namespace touchstone {
+
+namespace {
+
+// clang-format off
+constexpr std::array<OptInfo, 9> kOpts = {{
+    {OptKind::Reorder,  "reorder",  "axis,...",
+     "the loops over the output stand in this order of its axes"},
+    {OptKind::Lanes,    "lanes",    "count",
+     "so many neighbours along the last axis compute side by side, an accumulator each"},
+    {OptKind::Block,    "block",    "axis,rows",
+     "so many rows along the axis run together and share what their lanes load"},
+    {OptKind::Stage,    "stage",    "bytes",
+     "what lanes or rows share is computed ahead of them, into arrays of so many bytes in all"},
+    {OptKind::Pack,     "pack",     "axis,bytes",
+     "the axes from this one on run inside the tiles of lanes, and share what a tile copies"},
+    {OptKind::Tile,     "tile",     "row axis,column axis,rows,columns",
+     "the output is written tile by tile, and loads that lie across it are copied first"},
+    {OptKind::Sums,     "sums",     "count",
+     "each reduce runs as so many sums side by side, which are folded at its end"},
+    {OptKind::Unroll,   "unroll",   "count",
+     "the innermost loop of a reduce takes so many terms a turn"},
+    {OptKind::Parallel, "parallel", "loop",
+     "the iterations of this loop over the output, counted from outside, are shared by threads"},
+}};
+// clang-format on
+
+constexpr std::size_t kMostArguments = 64;
+
+constexpr bool opt_rows_follow_enum() {
+  for (std::size_t i = 0; i < kOpts.size(); ++i)
+    if (kOpts[i].kind != static_cast<OptKind>(i)) return false;
+  return true;
+}
+static_assert(opt_rows_follow_enum());
+
+std::size_t arguments_of(const OptInfo& opt) {
+  return static_cast<std::size_t>(std::ranges::count(opt.arguments, ',')) + 1;
+}
+
+void skip_space(std::string_view& text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0)
+    text.remove_prefix(1);
+}
+
+std::int64_t read_number(std::string_view& text, std::string_view name) {
+  skip_space(text);
+  std::int64_t number = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc::result_out_of_range)
+    throw ParseError(fmt::format("a number in {}(...) does not fit in 64 bits", name));
+  if (error != std::errc())
+    throw ParseError(fmt::format("a whole number is due in {}(...), at '{}'", name, text));
+  text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
+  skip_space(text);
+  return number;
+}
+
+const OptInfo& opt_named(std::string_view name) {
+  const auto found = std::ranges::find(kOpts, name, &OptInfo::name);
+  if (found != kOpts.end()) return *found;
+  std::vector<std::string_view> names;
+  for (const OptInfo& opt : kOpts) names.push_back(opt.name);
+  throw ParseError(fmt::format("there is no opt '{}'{}; known: {}", name, did_you_mean(name, names),
+                               fmt::join(names, ", ")));
+}
+
+Opt read_opt(std::string_view& text) {
+  const std::size_t end = text.find_first_of("( \t\n");
+  const OptInfo& opt = opt_named(text.substr(0, end));
+  text.remove_prefix(opt.name.size());
+  skip_space(text);
+  if (text.empty() || text.front() != '(')
+    throw ParseError(fmt::format("'(' is due after {0}: {0}({1})", opt.name, opt.arguments));
+  Opt read{opt.kind, {}};
+  do {
+    text.remove_prefix(1);
+    read.args.push_back(read_number(text, opt.name));
+    if (read.args.size() > kMostArguments)
+      throw ParseError(fmt::format("{}(...) has more than {} numbers", opt.name, kMostArguments));
+  } while (!text.empty() && text.front() == ',');
+  if (text.empty() || text.front() != ')')
+    throw ParseError(
+        fmt::format("')' is due at the end of {0}: {0}({1})", opt.name, opt.arguments));
+  text.remove_prefix(1);
+  if (opt.kind != OptKind::Reorder && read.args.size() != arguments_of(opt))
+    throw ParseError(fmt::format("{}({}) has {} numbers; it takes {}: {}({})", opt.name,
+                                 fmt::join(read.args, ","), read.args.size(), arguments_of(opt),
+                                 opt.name, opt.arguments));
+  return read;
+}
+
+}  // namespace
+
+std::span<const OptInfo> opt_table() { return kOpts; }
+
+const OptInfo& info(OptKind kind) { return kOpts[static_cast<std::size_t>(kind)]; }
+
+std::string str(const Opts& opts) {
+  if (opts.empty()) return "none";
+  std::string text;
+  for (const Opt& opt : opts)
+    text += fmt::format("{}{}({})", text.empty() ? "" : " ", info(opt.kind).name,
+                        fmt::join(opt.args, ","));
+  return text;
+}
+
+Opts parse_opts(std::string_view text) {
+  Opts opts;
+  skip_space(text);
+  if (text.starts_with("none")) {
+    text.remove_prefix(4);
+    skip_space(text);
+    if (!text.empty()) throw ParseError("'none' stands alone in a list of opts");
+    return opts;
+  }
+  while (!text.empty()) {
+    Opt opt = read_opt(text);
+    if (find(opts, opt.kind) != nullptr)
+      throw ParseError(fmt::format("{}(...) is given twice", info(opt.kind).name));
+    opts.push_back(std::move(opt));
+    skip_space(text);
+  }
+  return opts;
+}
+
+const Opt* find(const Opts& opts, OptKind kind) {
+  const auto found = std::ranges::find(opts, kind, &Opt::kind);
+  return found == opts.end() ? nullptr : &*found;
+}
+
+}  // namespace touchstone

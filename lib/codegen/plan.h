@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "touchstone/codegen/lanes.h"
+#include "touchstone/codegen/layout.h"
+#include "touchstone/codegen/running_sums.h"
+#include "touchstone/codegen/tiles.h"
+
+namespace touchstone::codegen {
+
+/// A list of opts that was found to be legal, as the linearizer follows it.
+struct Plan {
+  LazyOpPtr kernel;  // its axes in order
+  std::optional<LanePlan> lanes;
+  std::int64_t staged_bytes = 0, packed_bytes = 0;
+  std::optional<TilePlan> tiles;
+  RunningSums running;
+  std::int64_t unroll = 1;
+  std::optional<std::size_t> parallel;  // of the loops that can be shared; none: the best of them
+};
+
+/// `kernel` as axes_of_opts gives it. Throws AstError where an opt is not legal for it.
+Plan make_plan(const LazyOpPtr& kernel, const Opts& opts);
+
+/// The opts of `kernel`, whose `axes` axes_of_opts gave.
+Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options);
+
+Opts drawn(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options);
+
+/// hand_coded, those that `options` name, or those of its seed.
+Opts chosen_opts(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options);
+
+}  // namespace touchstone::codegen

@@ -1,0 +1,181 @@
+#include "touchstone/codegen/opts.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "touchstone/base/error.h"
+#include "touchstone/codegen/layout.h"
+
+namespace touchstone {
+namespace {
+
+constexpr DType kFloat = DType::Float32;
+
+LazyOpPtr written(const LazyOpPtr& x) {
+  return LazyOp::store(ShapeTracker::contiguous(x->shape()), x);
+}
+
+ShapeTracker strided(const Shape& shape, const Strides& strides) {
+  return ShapeTracker({View::strided(shape, strides, 0, std::nullopt)});
+}
+
+// m x k by k x n.
+LazyOpPtr matmul(std::int64_t m, std::int64_t k, std::int64_t n) {
+  const LazyOpPtr a = LazyOp::load(1, kFloat, strided({m, k, n}, {k, 1, 0}));
+  const LazyOpPtr b = LazyOp::load(2, kFloat, strided({m, k, n}, {0, n, 1}));
+  return written(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, a, b), {1}));
+}
+
+LazyOpPtr transposed(std::int64_t rows, std::int64_t columns) {
+  return written(
+      LazyOp::unary(Op::Sqrt, LazyOp::load(1, kFloat, strided({rows, columns}, {1, rows}))));
+}
+
+LazyOpPtr row_sums() {
+  return written(
+      LazyOp::reduce(Op::ReduceSum, LazyOp::load(1, kFloat, strided({6, 40}, {40, 1})), {1}));
+}
+
+template <class E>
+std::string error_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const E& e) {
+    return e.what();
+  }
+  return "no error";
+}
+
+std::string parse_error(const std::string& text) {
+  return error_of<ParseError>([&] { parse_opts(text); });
+}
+
+TEST(OptsText, ReadsBackAsItWasWritten) {
+  const std::string text =
+      "reorder(1,0) lanes(16) block(0,4) stage(24576) pack(0,524288) unroll(2) parallel(0)";
+  EXPECT_EQ(str(parse_opts(text)), text);
+  EXPECT_EQ(str(parse_opts("  lanes ( 16 )\n block( 0 , 4 )")), "lanes(16) block(0,4)");
+  EXPECT_TRUE(parse_opts("none").empty());
+  EXPECT_TRUE(parse_opts("").empty());
+  EXPECT_EQ(str(Opts{}), "none");
+  for (const OptInfo& opt : opt_table()) {
+    const auto args = static_cast<std::size_t>(std::ranges::count(opt.arguments, ',')) + 1;
+    const Opts one{{opt.kind, std::vector<std::int64_t>(args, -7)}};
+    EXPECT_EQ(parse_opts(str(one)), one) << opt.name;
+  }
+}
+
+TEST(OptsText, ErrorsNameTheOptAndTheMend) {
+  EXPECT_EQ(parse_error("lane(4)").substr(0, 43), "there is no opt 'lane'; did you mean 'lanes");
+  EXPECT_EQ(parse_error("lanes"), "'(' is due after lanes: lanes(count)");
+  EXPECT_EQ(parse_error("lanes(4"), "')' is due at the end of lanes: lanes(count)");
+  EXPECT_EQ(parse_error("lanes(four)"), "a whole number is due in lanes(...), at 'four)'");
+  EXPECT_EQ(parse_error("lanes(99999999999999999999)"),
+            "a number in lanes(...) does not fit in 64 bits");
+  EXPECT_EQ(parse_error("block(4)"), "block(4) has 1 numbers; it takes 2: block(axis,rows)");
+  EXPECT_EQ(parse_error("lanes(4) lanes(8)"), "lanes(...) is given twice");
+  EXPECT_EQ(parse_error("none lanes(4)"), "'none' stands alone in a list of opts");
+  EXPECT_EQ(parse_error("reorder(" + std::string(200, '0') + ")").substr(0, 10), "no error");
+  std::string many = "reorder(0";
+  for (int i = 0; i < 100; ++i) many += ",0";
+  EXPECT_EQ(parse_error(many + ")"), "reorder(...) has more than 64 numbers");
+}
+
+std::string refused(const LazyOpPtr& kernel, const std::string& opts) {
+  const std::string why = refusal(kernel, parse_opts(opts)).value_or("legal");
+  EXPECT_EQ(error_of<AstError>([&] { linearize(kernel, {.opts = parse_opts(opts)}); }),
+            why == "legal" ? "no error" : why);
+  return why;
+}
+
+TEST(Opts, WhatIsNotLegalIsRefusedWithTheReason) {
+  const LazyOpPtr p = matmul(12, 20, 24);
+  EXPECT_EQ(refused(p, "lanes(8) block(0,4) stage(4096) pack(0,65536) unroll(4) parallel(0)"),
+            "legal");
+  EXPECT_EQ(refused(p, "lanes(25)"), "lanes(25): number 1 is from 2 to 24");
+  EXPECT_EQ(refused(p, "lanes(8) block(0,5)"), "block(0,5): 5 rows do not divide axis 0 of 12");
+  EXPECT_EQ(refused(p, "block(0,4)"), "block(0,4): it needs lanes(count)");
+  EXPECT_EQ(refused(p, "lanes(8) block(2,4)"),
+            "block(2,4): rows are along an axis before that of the lanes, 2");
+  EXPECT_EQ(refused(p, "reorder(0,0,1)"),
+            "reorder(0,0,1): the numbers are not the axes 0 to 2 in some order");
+  EXPECT_EQ(refused(p, "tile(0,2,4,4)"),
+            "tile(0,2,4,4): the kernel reduces; lanes(count) lays out such a one");
+  EXPECT_EQ(refused(p, "sums(16)"),
+            "sums(16): the terms of its reduces do not lie side by side in memory");
+  EXPECT_EQ(refused(p, "lanes(8) stage(2000000)"), "stage(2000000): number 1 is from 1 to 1048576");
+  EXPECT_EQ(refused(p, "parallel(7)"), "parallel(7): number 1 is from 0 to 1");
+  EXPECT_EQ(refused(row_sums(), "sums(8)"), "legal");
+  EXPECT_EQ(refused(row_sums(), "sums(12)"), "sums(12): the number is a power of 2");
+  EXPECT_EQ(refused(row_sums(), "sums(8) lanes(2)"), "sums(8): it excludes lanes(...)");
+  EXPECT_EQ(refused(transposed(8, 12), "lanes(4)"),
+            "lanes(4): no reduce differs along axis 1, the last");
+  EXPECT_EQ(refused(transposed(8, 12), "unroll(4)"), "unroll(4): the kernel has no reduce");
+  EXPECT_EQ(refused(transposed(8, 12), "tile(0,0,2,2)"),
+            "tile(0,0,2,2): rows and columns are along two axes");
+  EXPECT_EQ(refused(transposed(8, 12), "tile(0,1,3,4)"),
+            "tile(0,1,3,4): 3 does not divide axis 0 of 8");
+  EXPECT_EQ(refused(written(LazyOp::load(1, kFloat, ShapeTracker::contiguous({1}))), "lanes(4)"),
+            "lanes(4): the kernel has one element, and no lanes");
+}
+
+TEST(Opts, TermsOfOneReduceKeepTheirOrder) {
+  const ShapeTracker st = strided({3, 4, 5}, {1, 3, 12});
+  const LazyOpPtr both =
+      written(LazyOp::reduce(Op::ReduceSum, LazyOp::load(1, kFloat, st), {0, 2}));
+  EXPECT_EQ(refused(both, "reorder(2,1,0)"),
+            "reorder(2,1,0): axes 0, 2 of one reduce keep their order");
+  EXPECT_EQ(refused(both, "reorder(0,2,1)"), "legal");
+}
+
+TEST(Opts, HandCodedOnesAreWhatIsAppliedWithoutAny) {
+  for (const LazyOpPtr& kernel :
+       {matmul(12, 20, 24), matmul(512, 512, 512), transposed(64, 64), row_sums()}) {
+    const Opts opts = hand_coded_optimizations(kernel);
+    EXPECT_FALSE(opts.empty());
+    EXPECT_EQ(linearize(kernel, {.opts = opts}), linearize(kernel));
+    EXPECT_NE(linearize(kernel, {.opts = Opts{}}), linearize(kernel));
+  }
+  EXPECT_EQ(str(hand_coded_optimizations(row_sums())), "sums(16)");
+  EXPECT_EQ(str(hand_coded_optimizations(transposed(64, 64))), "tile(0,1,32,32)");
+}
+
+TEST(Opts, EachChangesTheCodeAsItSays) {
+  const LazyOpPtr p = matmul(12, 20, 24);
+  const auto with = [&](const std::string& opts) {
+    return str(linearize(p, {.opts = parse_opts(opts)}));
+  };
+  EXPECT_NE(with("lanes(8)").find("DEFINE_ACC f32 %"), std::string::npos);
+  EXPECT_NE(with("lanes(8)").find(" 8\n"), std::string::npos);
+  const auto accumulators = [&](const std::string& opts) {
+    const LinearKernel linear = linearize(p, {.opts = parse_opts(opts)});
+    return std::ranges::count(linear.uops, StepKind::DefineAcc, &LinearStep::kind);
+  };
+  EXPECT_EQ(accumulators("lanes(8)"), 1);
+  EXPECT_EQ(accumulators("lanes(8) block(0,4)"), 4);
+  const LazyOpPtr across = LazyOp::load(2, kFloat, strided({12, 20, 24}, {0, 1, 20}));
+  const LazyOpPtr x = LazyOp::load(1, kFloat, strided({12, 20, 24}, {20, 1, 0}));
+  const LinearKernel packed =
+      linearize(written(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, x, across), {1})),
+                {.opts = parse_opts("lanes(8) pack(0,65536) stage(64)")});
+  EXPECT_EQ(std::ranges::count(packed.uops, StepKind::DefineAcc, &LinearStep::kind), 2);  // a copy
+  EXPECT_EQ(linearize(p, {.opts = parse_opts("lanes(8) parallel(1)")}).split,
+            linearize(p, {.opts = parse_opts("lanes(8)")}).split + 3);
+}
+
+TEST(Opts, NeighboursAreLegalAndDifferByOne) {
+  for (const LazyOpPtr& kernel : {matmul(16, 32, 64), transposed(64, 64), row_sums()}) {
+    const Opts opts = hand_coded_optimizations(kernel);
+    const std::vector<Opts> all = neighbours(kernel, opts);
+    EXPECT_GE(all.size(), 4U) << str(opts);
+    for (const Opts& other : all) {
+      EXPECT_FALSE(refusal(kernel, other)) << str(other);
+      EXPECT_NE(other, opts);
+      verify(linearize(kernel, {.opts = other}));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace touchstone
