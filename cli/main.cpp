@@ -14,6 +14,7 @@
 #include "installed.h"
 #include "orderly_end.h"
 #include "reference.h"
+#include "search_progress.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
@@ -28,6 +29,9 @@ namespace {
 constexpr char kEnvironment[] =
     "Compiled kernels: TOUCHSTONE_CC is the compiler, TOUCHSTONE_CACHE the folder where they are "
     "kept, which must be yours alone, TOUCHSTONE_THREADS how many threads share a large one, "
+    "TOUCHSTONE_BEAM how many layouts of a kernel a search for the fastest keeps from round to "
+    "round (0: no search), TOUCHSTONE_KERNEL_SAN=1 ends the process where a kernel's behaviour is "
+    "undefined, "
     "TOUCHSTONE_MATH how accurate EXP2, LOG2 and SIN are: 1ulp, correctly-rounded, fast or "
     "library. "
     "A run of the compiler is ended after TOUCHSTONE_CC_SECONDS (120), or when it has printed more "
@@ -94,6 +98,11 @@ int run_command_line(int argc, char** argv) {
                                : ColorChoice::Auto);
   register_interpreted_device();
   register_clang_device();
+  install_search([](const BeamProgress& now) {
+    static Progress progress("search", 0);
+    show_search(progress, now);
+    if (now.tried == now.of) progress.hide();
+  });
   for (const Verb& verb : verbs)
     if (verb.app->parsed()) return verb.run();
   return kExitBad;

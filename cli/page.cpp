@@ -6,9 +6,6 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/visible.h"
-#include "touchstone/codegen/linearize.h"
-#include "touchstone/codegen/render_c.h"
-#include "touchstone/ops/kernel_json.h"
 #include "touchstone/process/run.h"
 
 namespace touchstone::cli {
@@ -39,14 +36,6 @@ std::string page_with(const unsigned char* page, std::size_t size, std::string_v
   for (const char c : json) safe += c == '<' ? std::string("\\u003c") : std::string(1, c);
   std::string text(reinterpret_cast<const char*>(page), size);
   return text.replace(text.find(mark), mark.size(), safe);
-}
-
-std::string c_of(const LazyOpPtr& kernel) {
-  try {
-    return render_c_function(linearize(kernel), kernel_name(kernel));
-  } catch (const Error& e) {
-    return fmt::format("/* no C: {} */", e.what());
-  }
 }
 
 std::string svg_of_dot(const std::string& dot) {

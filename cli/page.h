@@ -4,8 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "touchstone/ops/lazy_op.h"
-
 // Shared by the verbs that write pages.
 
 namespace touchstone::cli {
@@ -14,9 +12,6 @@ namespace touchstone::cli {
 /// script.
 std::string page_with(const unsigned char* page, std::size_t size, std::string_view mark,
                       std::string_view json);
-
-/// The C of a kernel; a comment that says why where there is none.
-std::string c_of(const LazyOpPtr& kernel);
 
 /// The picture of a Graphviz graph, for light and dark: an SVG element without a prolog. Nodes keep
 /// their ids and classes. Throws SystemError where Graphviz is missing, fails or takes more than a

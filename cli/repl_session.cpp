@@ -15,6 +15,7 @@
 #include "touchstone/symbolic/derivation_check.h"
 #include "touchstone/symbolic/derive.h"
 #include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/operators.h"
 
 namespace touchstone::cli {
 
@@ -25,7 +26,7 @@ using symbolic::Int;
 using symbolic::Interval;
 
 constexpr std::string_view kWords[] = {"and",   "or",   "not",  "min",  "max",
-                                       "where", "tdiv", "tmod", "True", "False"};
+                                       "where", "tdiv", "tmod", "True", "False"};  // completed
 
 std::string_view trimmed(std::string_view s) {
   constexpr std::string_view kBlank = " \t\r\n";
@@ -39,7 +40,7 @@ bool is_name_part(char c) {
 }
 bool is_name(std::string_view s) {
   return !s.empty() && std::ranges::all_of(s, is_name_part) && (s[0] < '0' || s[0] > '9') &&
-         std::ranges::find(kWords, s) == std::end(kWords);
+         !symbolic::is_reserved(s);
 }
 
 End end_of(std::string_view text, std::string_view range) {
@@ -299,8 +300,8 @@ std::string ReplSession::equal(std::string_view pair) {
   const prove::Proof proof = prover_.equal(a, b, conditions());
   switch (proof.verdict) {
     case prove::Verdict::Proved:
-      return fmt::format("{}, wherever both have a value: proved by {}\n", green("equal"),
-                         name_of(proof.method));
+      return fmt::format("{}, wherever both have a value{}: proved by {}\n", green("equal"),
+                         proof.vacuous ? ", which is nowhere" : "", name_of(proof.method));
     case prove::Verdict::Refuted:
       return fmt::format("{}: at {}\n", red("not equal"), text_of(*proof.counterexample));
     case prove::Verdict::Unknown:

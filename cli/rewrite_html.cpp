@@ -4,6 +4,7 @@
 
 #include "page.h"
 #include "rewrite_record.h"
+#include "touchstone/explore/answers.h"
 #include "touchstone/ops/flop_counter.h"
 #include "touchstone/ops/kernel_json.h"
 
@@ -18,8 +19,7 @@ using nlohmann::ordered_json;
 ordered_json kernel_json(const RewriteRecord::Kernel& kernel) {
   return {{"name", kernel_name(kernel.ast)},
           {"origin", kernel.origin},
-          {"ast", str(kernel.ast)},
-          {"c", c_of(kernel.ast)}};
+          {"code", explore::code_json(kernel.ast)}};
 }
 
 }  // namespace

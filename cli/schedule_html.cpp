@@ -4,6 +4,7 @@
 
 #include "page.h"
 #include "schedule_page.h"
+#include "touchstone/explore/answers.h"
 #include "touchstone/lazy/schedule_text.h"
 #include "touchstone/ops/kernel_json.h"
 
@@ -23,7 +24,7 @@ std::string schedule_html(std::span<const ScheduleItem> items, const std::string
     rows.push_back({{"line", lines.substr(begin, end - begin)},
                     {"name", item.ast ? kernel_name(item.ast) : std::string(name(item.kind))},
                     {"ast", ast},
-                    {"c", item.ast ? c_of(item.ast) : std::string()}});
+                    {"code", item.ast ? explore::code_json(item.ast) : ordered_json()}});
     begin = end + 1;
   }
   const ordered_json data = {

@@ -51,12 +51,15 @@ struct EvalOptions {
 int run_eval(const EvalOptions& options);
 
 struct KernelOptions {
-  std::string text;    // "softmax(x[64,128])" (docs/define.md), or a kernel.json
-  std::string output;  // kernel.json; empty or "-": standard output
-  bool list = false;   // the definitions instead
-  bool json = false;   // of that list
-  bool tree = false;   // as a tree, for a person
-  std::string stage;   // on the way to code: ast, uops, c, asm, profile; empty: kernel.json
+  std::string text;      // "softmax(x[64,128])" (docs/define.md), or a kernel.json
+  std::string output;    // kernel.json; empty or "-": standard output
+  bool list = false;     // the definitions instead
+  bool json = false;     // of that list
+  bool tree = false;     // as a tree, for a person
+  std::string stage;     // on the way to code: ast, opts, uops, c, asm, profile; empty: kernel.json
+  std::string opts;      // instead of the hand-coded ones (codegen/opts.h)
+  int beam = 0;          // search for them, so many lists wide
+  double seconds = 120;  // of the search
 };
 /// Throws ParseError for what is neither a formula nor a kernel.json.
 int run_kernel(const KernelOptions& options);

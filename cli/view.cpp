@@ -5,12 +5,17 @@
 #include "answer_lines.h"
 #include "terminal.h"
 #include "touchstone/base/file.h"
+#include "touchstone/explore/view_story.h"
 #include "touchstone/shapetracker/jsonl.h"
 #include "verbs.h"
-#include "view_story.h"
+#include "view_page.h"
 
 namespace touchstone::cli {
 namespace {
+
+using explore::IndexText;
+using explore::ViewStep;
+using explore::ViewStory;
 
 void print_step(const ViewStep& step) {
   fmt::print("{}\n", bold(step.title));
@@ -60,7 +65,7 @@ int run_view(const ViewOptions& options) {
   if (words.empty())
     throw ParseError("view: give a shape and operations, as 10,10 permute 1,0; or --jsonl");
   const ViewStory story =
-      tell(words, options.variables, {options.strides, options.offset, options.mask});
+      explore::tell(words, options.variables, {options.strides, options.offset, options.mask});
   if (!options.html || !page.empty()) print(story);
   if (!options.html) return kExitOk;
   const std::string html = view_html(words, story);

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/touchstone")
 get_property(modules GLOBAL PROPERTY TOUCHSTONE_MODULES)
-list(REMOVE_ITEM modules capi)  # what is installed of it is touchstone::c
+list(REMOVE_ITEM modules capi explore)  # what is installed of the first is touchstone::c, the second is the command's
 
 # A build of one target, such as the demo's, leaves out what others need: that is said before anything is copied.
 function(require_built component)

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <map>
 
-#include <boost/multiprecision/mpfr.hpp>
-
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/excess.h"
 #include "touchstone/interp/radius.h"
+#include "touchstone/interp/real.h"
 #include "touchstone/interp/subkernel.h"
 
 namespace touchstone {
@@ -15,8 +14,6 @@ namespace {
 
 using namespace interp;
 
-using Real = boost::multiprecision::number<boost::multiprecision::mpfr_float_backend<100>,
-                                           boost::multiprecision::et_off>;
 using MaybeReal = std::optional<Real>;
 
 // One element without any rounding, to 100 digits.
@@ -136,11 +133,11 @@ class Exact {
       case Op::Sqrt:
         return Real(sqrt(x[0]));
       case Op::Exp2:
-        return Real(exp2(x[0]));
+        return exact_exp2(x[0]);
       case Op::Log2:
-        return Real(log2(x[0]));
+        return exact_log2(x[0]);
       case Op::Sin:
-        return Real(sin(x[0]));
+        return exact_sin(x[0]);
       case Op::Noop:
       case Op::Mod:
       case Op::Xor:
@@ -302,7 +299,7 @@ std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* co
     made.text = text_of(out.size() - 1, node, profile);
     made.reference = reference_of(origin, inputs);
     const MaybeReal& value = exact[out.size() - 1];
-    if (value) made.exact = value->str(25);
+    if (value) made.exact = digits_of(*value);
     made.legal = legal_scalars(origin, inputs, profile);
     Ball ball = ball_of_legal(made.legal);
     if (is_reduce(node.op))

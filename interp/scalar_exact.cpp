@@ -1,5 +1,19 @@
 #include "touchstone/interp/scalar_exact.h"
 
+#ifdef TOUCHSTONE_WITHOUT_MPFR
+
+#include "touchstone/interp/series.h"
+
+namespace touchstone::scalar {
+
+UnpackedReal exact_exp2(double x) { return interp::exact_exp2_by_series(x); }
+UnpackedReal exact_log2(double x) { return interp::exact_log2_by_series(x); }
+UnpackedReal exact_sin(double x) { return interp::exact_sin_by_series(x); }
+
+}  // namespace touchstone::scalar
+
+#else
+
 // mpfr.h declares mpfr_get_uj only where intmax_t is known.
 #define MPFR_USE_INTMAX_T 1
 #include <mpfr.h>
@@ -54,3 +68,5 @@ UnpackedReal exact_log2(double x) { return truncated(mpfr_log2, x); }
 UnpackedReal exact_sin(double x) { return truncated(mpfr_sin, x); }
 
 }  // namespace touchstone::scalar
+
+#endif

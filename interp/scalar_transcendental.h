@@ -29,9 +29,10 @@ template <class T>
 inline constexpr Wider<T> kLibmError =
     std::is_same_v<T, double> ? Wider<T>{0x1.8p-62L} : Wider<T>{0x1p-50};
 
-// Elsewhere long double may be no wider than double; then every double goes to MPFR.
+// Of other formats of long double nothing is known: some are no wider than double, and some C
+// libraries compute in double whatever the format. There every double goes to MPFR.
 template <class T>
-inline constexpr bool kHasWider = !std::is_same_v<T, double> || LDBL_MANT_DIG >= 64;
+inline constexpr bool kHasWider = !std::is_same_v<T, double> || LDBL_MANT_DIG == 64;
 
 template <class T>
 inline T from_wider(Wider<T> y) {

@@ -135,10 +135,9 @@ T nearest_narrow(const Decimal& d, std::string_view digits) {
   const double more = std::nextafter(value, kInfinity);
   if (touchstone::convert<T>(less) == touchstone::convert<T>(more))
     return touchstone::convert<T>(value);
-  std::array<char, 1200> exact{};  // a double has at most 767 significant digits
-  const auto r =
-      std::to_chars(exact.begin(), exact.end(), value, std::chars_format::scientific, 800);
-  const int side = compare(d, parse_decimal({exact.data(), r.ptr}));
+  // A double has at most 767 significant digits.
+  const std::string exact = fmt::format("{:.800e}", value);
+  const int side = compare(d, parse_decimal(exact));
   if (side == 0 || (std::bit_cast<std::uint64_t>(value) & 1) != 0)
     return touchstone::convert<T>(value);
   return touchstone::convert<T>(side < 0 ? less : more);
@@ -201,10 +200,28 @@ T parse_float(DType dtype, std::string_view text) {
     return signed_value(nearest<T>(d, u.digits));
 }
 
+// The fewest digits that read back as x, finite, in the shorter of positional and scientific form,
+// as std::to_chars lays them out; by fmt, whose tables are a tenth of that one's.
 template <class T>
 std::string shortest(T x) {
-  std::array<char, 64> buffer{};
-  std::string text(buffer.begin(), std::to_chars(buffer.begin(), buffer.end(), x).ptr);
+  const std::string_view sign = std::signbit(x) ? "-" : "";
+  const Decimal d = parse_decimal(fmt::format("{}", std::abs(x)));
+  if (d.digits.empty()) return fmt::format("{}0.0", sign);
+  const auto exponent = static_cast<int>(d.exponent) - 1;  // of the first digit
+  const auto count = static_cast<int>(d.digits.size());
+  const std::string scientific =
+      fmt::format("{}{}{}e{}{:02}", d.digits[0], count > 1 ? "." : "", d.digits.substr(1),
+                  exponent < 0 ? '-' : '+', std::abs(exponent));
+  std::string positional;
+  if (count <= d.exponent)
+    positional = fmt::format("{:.0f}", std::abs(x));  // beyond the digits its own, not zeros
+  else if (d.exponent > 0)
+    positional = fmt::format("{}.{}", d.digits.substr(0, static_cast<std::size_t>(d.exponent)),
+                             d.digits.substr(static_cast<std::size_t>(d.exponent)));
+  else
+    positional = fmt::format("0.{:0>{}}", d.digits, count - d.exponent);
+  std::string text =
+      fmt::format("{}{}", sign, positional.size() <= scientific.size() ? positional : scientific);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
   return text;
 }

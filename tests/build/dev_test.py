@@ -104,9 +104,10 @@ class Dev(unittest.TestCase):
     def test_takes_turns_from_commit_to_commit(self):
         self.debian("installed")
         self.fakes(("ctest", "gcovr"))
-        self.fake("cmake", "mkdir -p build/clang build/tsan build/fuzz build/coverage")
+        self.fake("cmake", "mkdir -p build/clang build/tsan build/fuzz build/coverage build/dev build/playground\n"
+                           "echo page > build/playground/touchstone.html")
         turns = []
-        for commit in range(256, 261):
+        for commit in range(256, 262):
             self.fake("git", f'case $1 in rev-parse) echo {commit:07x}deadbeef ;; *) seq -f %g.cpp 64 ;; esac')
             open(self.log, "w").close()
             code, said, log = self.dev("turn")
@@ -116,7 +117,7 @@ class Dev(unittest.TestCase):
                 self.assertEqual(log.split("build/clang ")[1].count(".cpp"), 4, log)  # a sixteenth of them
             else:
                 self.assertIn(f"--build build/{turns[-1]}", log)
-        self.assertEqual(sorted(turns), ["clang", "coverage", "fuzz", "lint", "tsan"])
+        self.assertEqual(sorted(turns), ["clang", "coverage", "fuzz", "lint", "playground", "tsan"])
 
     def test_takes_a_turn_by_name(self):
         self.debian("installed")

@@ -1,10 +1,10 @@
-#include "view_words.h"
+#include "touchstone/explore/view_words.h"
 
 #include <charconv>
 
 #include "touchstone/base/suggest.h"
 
-namespace touchstone::cli {
+namespace touchstone::explore {
 namespace {
 
 using Numbers = std::vector<std::int64_t>;
@@ -145,4 +145,4 @@ ShapeTracker apply_words(const ShapeTracker& st, const std::string& op, const st
                                did_you_mean(op, kOps), fmt::join(kOps, ", ")));
 }
 
-}  // namespace touchstone::cli
+}  // namespace touchstone::explore

@@ -1,14 +1,14 @@
-#include "view_story.h"
+#include "touchstone/explore/view_story.h"
 
+#include "touchstone/explore/view_words.h"
 #include "touchstone/shapetracker/access.h"
 #include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/reason.h"
 #include "touchstone/shapetracker/reduce.h"
 #include "touchstone/shapetracker/shortest_index.h"
 #include "touchstone/shapetracker/simplify.h"
-#include "view_words.h"
 
-namespace touchstone::cli {
+namespace touchstone::explore {
 namespace {
 
 using shapetracker::cost;
@@ -85,4 +85,4 @@ ViewStory tell(const std::vector<std::string>& words, const std::vector<std::str
   return story;
 }
 
-}  // namespace touchstone::cli
+}  // namespace touchstone::explore

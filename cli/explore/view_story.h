@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "touchstone/explore/view_words.h"
 #include "touchstone/shapetracker/plain_index.h"
-#include "view_words.h"
 
-namespace touchstone::cli {
+namespace touchstone::explore {
 
 /// A chain of movement operations after one of them.
 struct ViewStep {
@@ -35,8 +35,4 @@ struct ViewStory {
 ViewStory tell(const std::vector<std::string>& words,
                const std::vector<std::string>& variables = {}, const ViewStart& start = {});
 
-/// A page that draws the steps: one file, no network. Where sizes have variables, with up to 24 of
-/// their values, to choose from.
-std::string view_html(const std::vector<std::string>& words, const ViewStory& story);
-
-}  // namespace touchstone::cli
+}  // namespace touchstone::explore

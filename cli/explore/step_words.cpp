@@ -1,12 +1,13 @@
+#include "touchstone/explore/step_words.h"
+
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "derivation_view.h"
 #include "touchstone/symbolic/derive.h"
 #include "touchstone/symbolic/rules.h"
 
-namespace touchstone::cli {
+namespace touchstone::explore {
 
 using namespace symbolic;
 
@@ -96,7 +97,7 @@ std::vector<StepWords> words_of(const Derivation& d, const Chain& chain) {
       w.facts = joined(e, s.facts);
     } else if (!w.explained) {
       w.title = "a step of the simplifier that no rule explains: not checked";
-    } else if (const Rule* rule = find_rule(s.rule)) {
+    } else if (const symbolic::Rule* rule = find_rule(s.rule)) {
       w.rule = s.rule;
       w.title = rule->title;
       w.from = s.backwards ? rule->rhs : rule->lhs;
@@ -135,4 +136,4 @@ std::string verdict(const Derivation& d, const std::optional<Flaw>& flaw) {
   return fmt::format("{} is wrong: {}", where, flaw->what);
 }
 
-}  // namespace touchstone::cli
+}  // namespace touchstone::explore

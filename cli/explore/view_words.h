@@ -6,7 +6,7 @@
 
 #include "touchstone/view/shapetracker.h"
 
-namespace touchstone::cli {
+namespace touchstone::explore {
 
 /// The variables that sizes may be written with, by name.
 using Names = std::map<std::string, symbolic::Node>;
@@ -31,4 +31,4 @@ ShapeTracker parse_start(const std::string& shape, const ViewStart& start, const
 ShapeTracker apply_words(const ShapeTracker& st, const std::string& op, const std::string& argument,
                          const Names& names = {});
 
-}  // namespace touchstone::cli
+}  // namespace touchstone::explore

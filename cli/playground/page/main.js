@@ -1,0 +1,41 @@
+// Tabs, and the start.
+
+const tabs = { expression, view: views, kernel: kernels };
+
+function openTab(name, query, focus = false) {
+  state.tab = name;
+  for (const id of Object.keys(tabs)) {
+    const tab = $(`tab-${id}`), chosen = id === name;
+    tab.setAttribute("aria-selected", chosen);
+    tab.tabIndex = chosen ? 0 : -1;
+    $(id).hidden = !chosen;
+    if (chosen && focus) tab.focus();
+  }
+  tabs[name].open(query);
+  document.title = `Touchstone: ${$(`tab-${name}`).textContent.trim().toLowerCase()}`;
+}
+
+const engine = new Engine($("packed").textContent.trim(), Number($("packed").dataset.size), $("worker").textContent);
+for (const tab of Object.values(tabs)) tab.init();
+const left = {};
+for (const id of Object.keys(tabs)) {
+  // What a tab was left with, it has again.
+  $(`tab-${id}`).addEventListener("click", () => {
+    if (id === state.tab) return;
+    left[state.tab] = location.hash.split("?", 2)[1] ?? "";
+    openTab(id, new URLSearchParams(left[id] ?? ""));
+  });
+}
+$("tabs").addEventListener("keydown", e => {
+  const all = Object.keys(tabs), at = all.indexOf(state.tab);
+  const to = { ArrowRight: (at + 1) % all.length, ArrowLeft: (at + all.length - 1) % all.length, Home: 0, End: all.length - 1 }[e.key];
+  if (to === undefined) return;
+  e.preventDefault();
+  $(`tab-${all[to]}`).click();
+  $(`tab-${all[to]}`).focus();
+});
+addEventListener("hashchange", () => { const query = state.read(); openTab(state.tab, query); });
+const query = state.read();
+openTab(state.tab, query);
+engine.ready.then(() => { document.documentElement.dataset.ready = Math.round(performance.now()); expression.rules(); },
+                  e => complain($("broken"), `This browser cannot run the page: ${e.message}`));

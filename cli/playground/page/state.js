@@ -1,0 +1,41 @@
+// The page's state is the URL's fragment: #view?words=4,6+permute+1,0
+
+const state = {
+  tab: "expression",
+  read() {
+    const [tab, rest = ""] = location.hash.slice(1).split("?", 2);
+    this.tab = ["expression", "view", "kernel"].includes(tab) ? tab : "expression";
+    return new URLSearchParams(rest);
+  },
+  write(values) {
+    const text = new URLSearchParams(Object.entries(values).filter(([, v]) => v !== "" && v !== undefined));
+    history.replaceState(null, "", `#${this.tab}${text.size ? "?" + text : ""}`);
+  },
+};
+
+const $ = id => document.getElementById(id);
+const make = (name, attributes = {}, ...children) => {
+  const e = document.createElement(name);
+  for (const [k, v] of Object.entries(attributes))
+    if (k.startsWith("on")) e.addEventListener(k.slice(2), v);
+    else if (v !== undefined && v !== false) e.setAttribute(k, v === true ? "" : v);
+  e.append(...children.filter(c => c !== null && c !== undefined));
+  return e;
+};
+// Runs once things are quiet for that long; at once where they were.
+function calmly(run, quiet = 0) {
+  let timer = 0;
+  return () => { clearTimeout(timer); timer = setTimeout(run, quiet); };
+}
+function fillExamples(select, examples, use) {
+  for (const group of new Set(examples.map(e => e.group))) {
+    const part = make("optgroup", { label: group });
+    for (const e of examples.filter(x => x.group === group)) part.append(make("option", { value: examples.indexOf(e) }, e.name));
+    select.append(part);
+  }
+  select.addEventListener("change", () => { if (select.value !== "") use(examples[Number(select.value)]); });
+}
+function complain(host, message) {
+  host.replaceChildren(...(message ? [make("pre", { class: "error", role: "alert" }, message)] : []));
+}
+const count1 = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;

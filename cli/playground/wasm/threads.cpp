@@ -1,0 +1,15 @@
+// interp/threads.h where there is one thread.
+#include "touchstone/interp/threads.h"
+
+namespace touchstone::interp {
+
+struct Threads::Arena {};
+
+Threads::Threads(int) : count_(1) {}
+Threads::~Threads() = default;
+
+void Threads::each(std::int64_t count, const std::function<void(std::int64_t)>& task) {
+  for (std::int64_t i = 0; i < count; ++i) task(i);
+}
+
+}  // namespace touchstone::interp

@@ -1,0 +1,15 @@
+# Writes OUTPUT, the page INPUT with the files that it names as /*INCLUDE file*/, which lie beside it
+# or in FOLDER, put in.
+file(READ "${INPUT}" page)
+get_filename_component(beside "${INPUT}" DIRECTORY)
+string(REGEX MATCHALL "/\\*INCLUDE [a-z_.]+\\*/" marks "${page}")
+foreach(mark IN LISTS marks)
+  string(REGEX REPLACE "/\\*INCLUDE (.*)\\*/" "\\1" name "${mark}")
+  set(file "${beside}/${name}")
+  if(NOT EXISTS "${file}")
+    set(file "${FOLDER}/${name}")
+  endif()
+  file(READ "${file}" part)
+  string(REPLACE "${mark}" "${part}" page "${page}")
+endforeach()
+file(WRITE "${OUTPUT}" "${page}")
