@@ -1,10 +1,62 @@
 #include "touchstone/codegen/block_builder.h"
 
+#include <algorithm>
+#include <array>
 #include <cassert>
 
 #include "touchstone/base/hash.h"
 
 namespace touchstone::codegen {
+
+namespace {
+
+using Number = std::optional<std::int64_t>;
+
+// What a op b is, where the operands that are known decide it. A result beyond 64 bits and a
+// quotient by 0 are left to the code.
+Number decided(IndexOp op, Number a, Number b) {
+  if (op == IndexOp::And && (a == 0 || b == 0)) return 0;
+  if (op == IndexOp::Or && (a.value_or(0) != 0 || b.value_or(0) != 0)) return 1;
+  if (op == IndexOp::Not) return a ? Number(*a == 0) : std::nullopt;
+  if (!a || !b) return std::nullopt;
+  std::int64_t result = 0;
+  switch (op) {
+    case IndexOp::Add:
+      return __builtin_add_overflow(*a, *b, &result) ? std::nullopt : Number(result);
+    case IndexOp::Sub:
+      return __builtin_sub_overflow(*a, *b, &result) ? std::nullopt : Number(result);
+    case IndexOp::Mul:
+      return __builtin_mul_overflow(*a, *b, &result) ? std::nullopt : Number(result);
+    case IndexOp::Lt:
+      return *a < *b;
+    case IndexOp::Le:
+      return *a <= *b;
+    case IndexOp::Eq:
+      return *a == *b;
+    case IndexOp::Ne:
+      return *a != *b;
+    case IndexOp::And:
+      return *a != 0 && *b != 0;
+    case IndexOp::Or:
+      return *a != 0 || *b != 0;
+    case IndexOp::Min:
+      return std::min(*a, *b);
+    case IndexOp::Max:
+      return std::max(*a, *b);
+    case IndexOp::Div:
+    case IndexOp::Mod:  // of numbers not negative
+      if (*a < 0 || *b <= 0) return std::nullopt;
+      return op == IndexOp::Div ? *a / *b : *a % *b;
+    case IndexOp::FloorDiv:
+    case IndexOp::FloorMod:
+    case IndexOp::Not:
+    case IndexOp::Where:
+      break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 BlockBuilder::BlockBuilder() : blocks_(1), made_(128) {
   values_.reserve(64);
@@ -77,7 +129,18 @@ int BlockBuilder::constant(const Scalar& scalar) {
   return value({StepKind::Const, scalar.dtype(), {}, scalar});
 }
 
+std::optional<std::int64_t> BlockBuilder::known(int value) const {
+  const LinearStep& made = uop(value);
+  if (made.kind != StepKind::Const || made.dtype != DType::Int64) return std::nullopt;
+  return std::get<Scalar>(made.arg).to_int64();
+}
+
 int BlockBuilder::index(IndexOp op, Operands src) {
+  if (op == IndexOp::Where && src[1] == src[2]) return src[1];
+  if (op == IndexOp::Where && known(src[0])) return src[*known(src[0]) != 0 ? 1 : 2];
+  std::array<std::optional<std::int64_t>, 3> numbers;
+  for (std::size_t k = 0; k < src.size(); ++k) numbers[k] = known(src[k]);
+  if (const auto number = decided(op, numbers[0], numbers[1])) return int_const(*number);
   return value({StepKind::Index, DType::Int64, src, op});
 }
 

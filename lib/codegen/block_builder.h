@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,10 @@ class BlockBuilder {
 
   int int_const(std::int64_t value);
   int constant(const Scalar& value);
+  /// As value(); what constants decide is a constant.
   int index(IndexOp op, Operands src);
+  /// The number that `value` is, where it is a constant integer.
+  std::optional<std::int64_t> known(int value) const;
   int alu(Op op, DType dtype, Operands src);
 
   struct Range {

@@ -107,11 +107,11 @@ int Linearizer::gather(const LazyOp& node, int indices) {
   if (where.valid.constant() == 0) return builder_.constant(zero(node.dtype()));
   if (!where.valid.constant())
     inside = builder_.index(IndexOp::And, {inside, lower(where.valid, indices)});
-  return builder_.value(
-      {StepKind::Load,
-       node.dtype(),
-       {global(node.buffer().idx, node.dtype()), lower(where.index, indices), inside},
-       {}});
+  const std::optional<std::int64_t> known = builder_.known(inside);
+  if (known == 0) return builder_.constant(zero(node.dtype()));
+  Operands from{global(node.buffer().idx, node.dtype()), lower(where.index, indices)};
+  if (!known) from.push_back(inside);
+  return builder_.value({StepKind::Load, node.dtype(), from, {}});
 }
 
 void Linearizer::check(const ShapeTracker& numbers, const sint& rows, int position, int indices) {

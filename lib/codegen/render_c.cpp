@@ -144,8 +144,7 @@ class Renderer {
       case StepKind::LoadAcc:
         return name_value(i, {codegen::joined(src(u, 0).text, "[", src(u, 1).text, "]"), true});
       default:
-        if (style_ == CStyle::Plain && ((is_bool(u.dtype) && chooses(u)) || narrows(u)))
-          inline_[at(i)] = false;
+        if (style_ == CStyle::Plain && (chooses_truth(u) || narrows(u))) inline_[at(i)] = false;
         return name_value(i, expression(u));
     }
   }
@@ -161,10 +160,10 @@ class Renderer {
     return u.kind == StepKind::Cast && is_integer(u.dtype) && itemsize(u.dtype) < 4;
   }
 
-  static bool chooses(const LinearStep& u) {
-    if (const auto* const op = std::get_if<Op>(&u.arg)) return *op == Op::Where;
-    const auto* const op = std::get_if<IndexOp>(&u.arg);
-    return op != nullptr && *op == IndexOp::Where;
+  // A choice that may be used as a condition.
+  static bool chooses_truth(const LinearStep& u) {
+    if (u.kind == StepKind::Alu) return is_bool(u.dtype) && std::get<Op>(u.arg) == Op::Where;
+    return u.kind == StepKind::Index && std::get<IndexOp>(u.arg) == IndexOp::Where;
   }
 
   CText expression(const LinearStep& u) const {
