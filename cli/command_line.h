@@ -28,6 +28,7 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& wh
                    const std::string& example, std::vector<ExitCode> codes,
                    const std::string& more = {});
 
+Verb demo_verb(CLI::App& app);
 // By what they are about, in the order of --help.
 std::vector<Verb> model_verbs(CLI::App& app);
 std::vector<Verb> oracle_verbs(CLI::App& app);
@@ -35,6 +36,16 @@ std::vector<Verb> suite_verbs(CLI::App& app);
 std::vector<Verb> fuzz_verbs(CLI::App& app);
 std::vector<Verb> index_verbs(CLI::App& app);
 
+/// A group of verbs under its heading.
+struct VerbGroup {
+  const char* name;
+  std::vector<Verb> verbs;
+};
+/// The verbs of this program: every one, or the demo's alone (program_demo.cpp).
+std::vector<VerbGroup> verbs_of_program(CLI::App& app);
+
+/// --scheduler.
+void add_scheduler(CLI::App& v, std::string& scheduler);
 /// --timeout and --memory of a verdict; `of` where these are a backend's: "verdict-".
 void add_work_limits(CLI::App* v, WorkLimits& o, const std::string& of);
 /// --timeout and --memory of a backend.

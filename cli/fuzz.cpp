@@ -24,6 +24,7 @@
 #include "touchstone/device/config.h"
 #include "touchstone/fuzz/corpus.h"
 #include "touchstone/fuzz/coverage.h"
+#include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/finding_folder.h"
 #include "touchstone/fuzz/reproducer.h"
 #include "touchstone/fuzz/worker.h"

@@ -52,7 +52,7 @@ std::vector<HostArray> read_arrays(const KernelFile& kernel, const std::vector<s
 /// The suite of these words. Throws ParseError, DTypeError or AstError.
 std::vector<fuzz::SuiteCase> draw_suite(const SuiteWords& words);
 
-/// A kernel on inputs of every family that is drawn for it (fuzz/suites/probe.h), each named as
+/// A kernel on inputs of every family that is drawn for it (fuzz/judge/probe.h), each named as
 /// that is.
 std::vector<fuzz::SuiteCase> probe_cases(const LazyOpPtr& kernel, std::uint64_t seed);
 /// A folder for each case, with kernel.json and its inputs, in a new folder or an empty one. Throws

@@ -13,7 +13,6 @@
 #include "command_line.h"
 #include "installed.h"
 #include "orderly_end.h"
-#include "reference.h"
 #include "search_progress.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
@@ -53,14 +52,6 @@ std::string help_places() {
   return text;
 }
 
-Verb reference(CLI::App& app) {
-  static std::string folder;
-  CLI::App* v = app.add_subcommand("reference", "Write manual pages and completions into a folder");
-  v->group("");  // asked for by the build
-  v->add_option("folder", folder)->required();
-  return {v, [&app] { return run_reference(app, folder); }};
-}
-
 int run_command_line(int argc, char** argv) {
   CLI::App app(
       "Touchstone: a reference device, an index-arithmetic toolkit and a fuzzer for tensor "
@@ -73,18 +64,11 @@ int run_command_line(int argc, char** argv) {
   app.add_option("--color", color, "auto, always or never")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   std::vector<Verb> verbs;
-  const auto add = [&](const char* group, const std::vector<Verb>& more) {
-    for (const Verb& verb : more) {
-      if (verb.app->get_group() == "Subcommands") verb.app->group(group);
+  for (const VerbGroup& group : verbs_of_program(app))
+    for (const Verb& verb : group.verbs) {
+      if (verb.app->get_group() == "Subcommands") verb.app->group(group.name);
       verbs.push_back(verb);
     }
-  };
-  add("Models", model_verbs(app));
-  add("Kernels and operations", oracle_verbs(app));
-  add("Other backends", suite_verbs(app));
-  add("Drawn cases", fuzz_verbs(app));
-  add("Index expressions and views", index_verbs(app));
-  add("", {reference(app)});
   const std::vector<std::string> words = words_of(argc, argv);
   try {
     app.parse(std::vector<std::string>(words));

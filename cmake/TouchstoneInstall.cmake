@@ -10,6 +10,10 @@ list(REMOVE_ITEM modules capi explore)  # what is installed of the first is touc
 # A build of one target, such as the demo's, leaves out what others need: that is said before anything is copied.
 function(require_built component)
   foreach(target IN LISTS ARGN)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "INTERFACE_LIBRARY")
+      continue()
+    endif()
     install(CODE "if(NOT EXISTS \"$<TARGET_FILE:${target}>\")
       message(FATAL_ERROR \"$<TARGET_FILE_NAME:${target}> is not built; nothing was installed. Build all first: cmake --build ${PROJECT_BINARY_DIR}\")
     endif()" COMPONENT ${component})

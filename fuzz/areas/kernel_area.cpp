@@ -7,6 +7,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/fuzz/areas.h"
+#include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/kernel_backend.h"
 #include "touchstone/fuzz/shrink.h"
 #include "touchstone/fuzz/view_case.h"

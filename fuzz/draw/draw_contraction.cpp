@@ -3,7 +3,7 @@
 #include <array>
 #include <iterator>
 
-#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/values.h"
 
 namespace touchstone::fuzz {

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "touchstone/base/checked.h"
-#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/values.h"
 
 namespace touchstone::fuzz {

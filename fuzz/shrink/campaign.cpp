@@ -1,4 +1,5 @@
 #include "touchstone/fuzz/campaign.h"
+#include "touchstone/fuzz/draw_kernel.h"
 
 #include <algorithm>
 

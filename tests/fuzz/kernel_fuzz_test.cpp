@@ -11,6 +11,7 @@
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/fuzz/campaign.h"
+#include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/finding_folder.h"
 #include "touchstone/fuzz/kernel_backend.h"
 #include "touchstone/fuzz/runner.h"

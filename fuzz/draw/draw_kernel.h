@@ -1,25 +1,12 @@
 #pragma once
 
-#include <string>
+#include <cstdint>
 #include <vector>
 
-#include "touchstone/device/device.h"
-#include "touchstone/device/npy.h"
 #include "touchstone/fuzz/chooser.h"
-#include "touchstone/interp/verdict.h"
+#include "touchstone/fuzz/kernel_case.h"
 
 namespace touchstone::fuzz {
-
-/// A concrete kernel and what it reads: inputs[i] is buffer i + 1. A value: nothing about it
-/// depends on random numbers once it is drawn.
-struct KernelCase {
-  LazyOpPtr kernel;
-  std::vector<HostArray> inputs;
-  symbolic::Values values{};  // of the kernel's variables
-
-  /// The kernel with its variables replaced by their values.
-  LazyOpPtr concrete() const;
-};
 
 /// A well-typed kernel with inputs: elementwise DAGs with shared operands over views of every kind
 /// (masks, broadcasts, negative strides, stacks), up to three reduces, above and beside each other,
@@ -39,17 +26,5 @@ const std::vector<LazyOpPtr>& network_kernels();
 
 /// A ShapeTracker whose logical shape is `shape`, through up to five movement operations.
 ShapeTracker draw_view(Chooser& chooser, const std::vector<std::int64_t>& shape);
-
-/// The case's buffers on a device: output first, zero-filled.
-std::vector<BufferPtr> make_buffers(const KernelCase& c, Device& device);
-
-/// The device's answer to the case.
-HostArray answer_of(const KernelCase& c, Device& device);
-
-/// Runs the case on the candidate and judges the output.
-Verdict run_case(const KernelCase& c, Device& candidate, const Profile& profile = {});
-
-/// The case for a person: the kernel as a tree and the first elements of each input.
-std::string str(const KernelCase& c);
 
 }  // namespace touchstone::fuzz

@@ -87,10 +87,10 @@ std::vector<Scalar> make_values(DType d) {
   return integer_values(d, most_of(d), least_of(d));
 }
 
-using Rows = std::vector<std::vector<double>>;
+using EdgeRows = std::vector<std::vector<double>>;
 
 // The functions of one float.
-Rows float_unary(Op op, DType d) {
+EdgeRows float_unary(Op op, DType d) {
   const FloatEdges e(d);
   const double top = info(d).max_exponent, bottom = info(d).min_exponent - info(d).digits;
   switch (op) {
@@ -136,7 +136,7 @@ Rows float_unary(Op op, DType d) {
   return {{-0.0}, {0.0}, {kNan}, {kInf}, {-kInf}, {e.least}, {-1.0}, {e.largest}};
 }
 
-Rows float_binary(Op op, DType d) {
+EdgeRows float_binary(Op op, DType d) {
   const FloatEdges e(d);
   switch (op) {
     case Op::Add:
@@ -216,7 +216,7 @@ Rows float_binary(Op op, DType d) {
           {kInf, kInf}, {e.least, 0.0}, {-e.least, 0.0}, {1 + e.ulp, 1}, {1, 1 + e.ulp}};
 }
 
-Rows float_ternary(DType d) {  // MULACC
+EdgeRows float_ternary(DType d) {  // MULACC
   const FloatEdges e(d);
   return {{kNan, 1, 1}, {1, kNan, 1},          {1, 1, kNan},      {0.0, kInf, 1}, {1, kInf, -kInf},
           {1, -1, 0.0}, {0.0, -1, -0.0},       {e.largest, 2, 1}, {2, 3, kInf},   {2, 3, -6},
@@ -267,7 +267,7 @@ Integers integer_operands(Op op, DType d) {
 }
 
 // A number between two that `to` holds, in the middle or a little above it; its ends.
-Rows float_to_float(DType d, DType to) {
+EdgeRows float_to_float(DType d, DType to) {
   const FloatEdges e(to), own(d);
   const double above = std::max(0x1p-40, own.ulp);
   return {{kNan},
@@ -294,13 +294,13 @@ Rows float_to_float(DType d, DType to) {
           {1 + own.ulp},
           {2.7}};
 }
-Rows float_to_integer(DType to) {
+EdgeRows float_to_integer(DType to) {
   const double most = std::ldexp(1, info(to).digits);  // one more than the largest
   return {{kNan},  {2.7},    {-2.7},     {300.7}, {kInf},   {-kInf},   {most},
           {-most}, {-1.5},   {1e10},     {0.4},   {-0.0},   {-0.6},    {most / 2},
           {2.5},   {-129.0}, {-70000.0}, {3e9},   {0x1p63}, {2 * most}};
 }
-Rows float_to_bool(DType d) {
+EdgeRows float_to_bool(DType d) {
   return {{kNan}, {-0.0}, {0.4}, {0.0}, {FloatEdges(d).least}, {-0.4}, {kInf}, {1}, {256}};
 }
 
@@ -321,7 +321,7 @@ Integers from_integer(DType d, DType to) {
   return out;
 }
 
-std::vector<Operands> converted(DType d, const Rows& rows) {
+std::vector<Operands> converted(DType d, const EdgeRows& rows) {
   std::vector<Operands> out;
   for (const std::vector<double>& row : rows) {
     Operands& operands = out.emplace_back();

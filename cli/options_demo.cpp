@@ -1,0 +1,42 @@
+// Options of the demo, and one that it shares with others.
+#include "command_line.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+
+void add_scheduler(CLI::App& v, std::string& scheduler) {
+  v.add_option("--scheduler", scheduler,
+               "lazy, by fusion; kernelize, by rewriting; ranges, with any number of reduces in a "
+               "kernel [TOUCHSTONE_SCHEDULER, or lazy]")
+      ->check(CLI::IsMember({"lazy", "kernelize", "ranges"}));
+}
+
+Verb demo_verb(CLI::App& app) {
+  static DemoOptions o;
+  CLI::App* v =
+      add_verb(app, "demo", "Train a small network on real digits and judge every kernel it runs",
+               "demo --plant mask-off-by-one",
+               {{kExitOk, "the goal is reached and no kernel fails"},
+                {kExitNo, "FAIL, or the goal is missed"}});
+  v->add_option("--plant", o.plant,
+                "Put a fault into the compiled code: drop-last-reduce, mask-off-by-one, "
+                "stride-swapped, int-div-floors, max-without-nan");
+  v->add_option("--data", o.data,
+                "CSV of 64 pixels (0 to 16) and a label a line, gzipped or not [the digits inside "
+                "the program]");
+  v->add_option("--epochs", o.epochs,
+                "Passes over the training images [40; 1 with a planted fault]")
+      ->check(CLI::Range(1, 1000));
+  v->add_option("--seed", o.seed, "Of the split, the weights and the order of images")
+      ->capture_default_str();
+  add_scheduler(*v, o.scheduler);
+  v->add_option("--reproducer", o.reproducer, "Where a failing kernel is written")
+      ->capture_default_str();
+  v->add_flag(
+      "--json", o.json,
+      "The result and the table as one JSON object on standard output, the rest on standard "
+      "error");
+  return {v, [] { return run_demo(o); }};
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,27 @@
+// The whole command.
+#include "command_line.h"
+#include "reference.h"
+
+namespace touchstone::cli {
+namespace {
+
+Verb reference(CLI::App& app) {
+  static std::string folder;
+  CLI::App* v = app.add_subcommand("reference", "Write manual pages and completions into a folder");
+  v->group("");  // asked for by the build
+  v->add_option("folder", folder)->required();
+  return {v, [&app] { return run_reference(app, folder); }};
+}
+
+}  // namespace
+
+std::vector<VerbGroup> verbs_of_program(CLI::App& app) {
+  return {{"Models", model_verbs(app)},
+          {"Kernels and operations", oracle_verbs(app)},
+          {"Other backends", suite_verbs(app)},
+          {"Drawn cases", fuzz_verbs(app)},
+          {"Index expressions and views", index_verbs(app)},
+          {"", {reference(app)}}};
+}
+
+}  // namespace touchstone::cli

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "touchstone/device/device.h"
+#include "touchstone/device/npy.h"
+#include "touchstone/interp/verdict.h"
+
+namespace touchstone::fuzz {
+
+/// A concrete kernel and what it reads: inputs[i] is buffer i + 1. A value: nothing about it
+/// depends on random numbers once it is drawn.
+struct KernelCase {
+  LazyOpPtr kernel;
+  std::vector<HostArray> inputs;
+  symbolic::Values values{};  // of the kernel's variables
+
+  /// The kernel with its variables replaced by their values.
+  LazyOpPtr concrete() const;
+};
+
+/// The case's buffers on a device: output first, zero-filled.
+std::vector<BufferPtr> make_buffers(const KernelCase& c, Device& device);
+
+/// The device's answer to the case.
+HostArray answer_of(const KernelCase& c, Device& device);
+
+/// Runs the case on the candidate and judges the output.
+Verdict run_case(const KernelCase& c, Device& candidate, const Profile& profile = {});
+
+/// The case for a person: the kernel as a tree and the first elements of each input.
+std::string str(const KernelCase& c);
+
+}  // namespace touchstone::fuzz
