@@ -1,9 +1,10 @@
-"""Seconds that the parts of a build take, the dearest first, from the log that ninja keeps.
+"""Seconds that the parts of a build take, the dearest first.
 
 usage: cost.py BUILD_FOLDER [STEPS]
 
-Of each step it is the last run that counts, by the clock on the wall: one that ccache answered, or that shared the
-processor with others, says little. STEPS: how many single steps are listed [5].
+Where ccache is used they are processor time of the compilers, which cmake/timed notes in costs.log; what ccache
+answered keeps the time of an earlier run, or has none. Elsewhere they are by the clock on the wall, from the log that
+ninja keeps. Of each step it is the last run that counts. STEPS: how many single steps are listed [5].
 """
 
 import os
@@ -27,6 +28,18 @@ def read_log(path):
         if step not in seen:  # outputs of one command have one hash, and one time
             seen.add(step)
             steps[output] = step[1] - step[0]
+    return steps
+
+
+def read_costs(path):
+    """Milliseconds of processor time of each step, by its output."""
+    steps = {}
+    with open(path, encoding="utf-8", errors="replace") as log:
+        for line in log:
+            row = re.fullmatch(r"(\d+)m([\d.]+)s (\d+)m([\d.]+)s (.+)\n", line)
+            if row:
+                seconds = 60 * (int(row[1]) + int(row[3])) + float(row[2]) + float(row[4])
+                steps[row[5]] = round(1000 * seconds)
     return steps
 
 
@@ -58,10 +71,12 @@ def table(steps, most):
 
 
 def main(folder, most="5"):
-    path = os.path.join(folder, ".ninja_log")
+    path, costs = os.path.join(folder, ".ninja_log"), os.path.join(folder, "costs.log")
     if not os.path.exists(path):
         raise SystemExit(f"{path}: there is none; build with ninja first")
-    sys.stdout.write(table(read_log(path), int(most)))
+    steps = read_costs(costs) if os.path.exists(costs) else {}
+    print("processor time" if steps else "time on the wall")
+    sys.stdout.write(table(steps or read_log(path), int(most)))
 
 
 if __name__ == "__main__":
