@@ -27,7 +27,8 @@ namespace {
 
 constexpr char kEnvironment[] =
     "Compiled kernels: TOUCHSTONE_CC is the compiler, TOUCHSTONE_CACHE the folder where they are "
-    "kept, which must be yours alone, TOUCHSTONE_THREADS how many threads share a large one, "
+    "kept, which must be yours alone, TOUCHSTONE_CACHE_SIZE how many MiB of them (1024), of which "
+    "the least recently used go first, TOUCHSTONE_THREADS how many threads share a large one, "
     "TOUCHSTONE_BEAM how many layouts of a kernel a search for the fastest keeps from round to "
     "round (0: no search), TOUCHSTONE_KERNEL_SAN=1 ends the process where a kernel's behaviour is "
     "undefined, "

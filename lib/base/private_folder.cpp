@@ -1,10 +1,18 @@
 #include "touchstone/base/private_folder.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
 
+#include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -131,6 +139,63 @@ void PrivateFolder::link(const std::string& name, const std::string& other) cons
   if (::linkat(folder_, name.c_str(), folder_, passing.c_str(), 0) != 0)
     cannot("link", path_ / other, std::strerror(errno));
   rename(passing, other);
+}
+
+void PrivateFolder::mark_used(const std::string& name) const {
+  struct stat facts {};
+  if (::fstatat(folder_, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
+      facts.st_mtime > std::time(nullptr) - 3600)
+    return;
+  // Where this cannot be noted the file only goes earlier than it might.
+  (void)::utimensat(folder_, name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
+std::optional<std::uint64_t> PrivateFolder::trim(std::string_view suffix, std::uint64_t most,
+                                                 std::chrono::seconds spared) const {
+  // Another description of the same folder: the lock is this call's, in whatever thread.
+  const Closing again{::openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+  if (again.fd < 0 || ::flock(again.fd, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
+  const int listed = ::openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const std::unique_ptr<DIR, int (*)(DIR*)> list(listed < 0 ? nullptr : ::fdopendir(listed),
+                                                 ::closedir);
+  if (!list) return std::nullopt;
+
+  struct File {
+    std::vector<std::string> names;
+    std::uint64_t bytes = 0;
+    std::pair<std::time_t, long> used;
+  };
+  std::map<std::pair<dev_t, ino_t>, File> files;
+  const std::time_t now = std::time(nullptr);
+  std::uint64_t all = 0;
+  while (const dirent* const entry = ::readdir(list.get())) {
+    const std::string name = entry->d_name;
+    struct stat facts {};
+    if (::fstatat(folder_, name.c_str(), &facts, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(facts.st_mode))
+      continue;
+    if (name.ends_with(".tmp") && facts.st_mtime < now - 3600) ::unlinkat(folder_, name.c_str(), 0);
+    if (!name.ends_with(suffix)) continue;
+    File& file = files[{facts.st_dev, facts.st_ino}];
+    if (file.names.empty()) {
+      file.bytes = static_cast<std::uint64_t>(facts.st_blocks) * 512;
+      file.used = {facts.st_mtim.tv_sec, facts.st_mtim.tv_nsec};
+      all += file.bytes;
+    }
+    file.names.push_back(name);
+  }
+  if (all <= most) return all;
+
+  std::vector<const File*> oldest;
+  for (const auto& [id, file] : files)
+    if (file.used.first <= now - spared.count()) oldest.push_back(&file);
+  std::ranges::sort(oldest, {}, [](const File* f) { return f->used; });
+  for (const File* file : oldest) {
+    if (all <= most) break;
+    for (const std::string& name : file->names) ::unlinkat(folder_, name.c_str(), 0);
+    all -= file->bytes;
+  }
+  return all;
 }
 
 void PrivateFolder::rename(const std::string& from, const std::string& to) const {

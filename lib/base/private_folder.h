@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -38,6 +39,15 @@ class PrivateFolder {
   void write(const std::string& name, std::string_view bytes) const;
   /// Gives a file a second name, in the place of whatever has that. Throws SystemError.
   void link(const std::string& name, const std::string& other) const;
+  /// Says that a file was used now, for trim(); once an hour is enough.
+  void mark_used(const std::string& name) const;
+  /// Removes files whose names end in `suffix`, the least recently written or used first, until all
+  /// of them have at most `most` bytes; a file with several names counts once and goes with all of
+  /// them. What was used within `spared` stays: another process may be about to open it. Files that
+  /// killed writers left go, too. One process at a time does this; the others do nothing. Gives
+  /// the bytes that are left, nothing where another process is at it or the folder is unreadable.
+  std::optional<std::uint64_t> trim(std::string_view suffix, std::uint64_t most,
+                                    std::chrono::seconds spared = std::chrono::minutes(1)) const;
 
  private:
   void rename(const std::string& from, const std::string& to) const;

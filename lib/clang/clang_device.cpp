@@ -119,7 +119,7 @@ class ClangDevice final : public Device {
   ClangDevice(std::string name, ClangOptions options)
       : Device(std::move(name), std::make_unique<HostAllocator>()),
         options_(std::move(options)),
-        cache_(options_.cache_dir),
+        cache_(options_.cache_dir, options_.cache_size),
         pool_(std::make_shared<WorkerPool>(thread_count(options_.threads))) {
     options_.codegen = for_this_machine(options_.codegen);
   }

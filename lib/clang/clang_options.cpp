@@ -59,6 +59,8 @@ ClangOptions ClangOptions::from_environment() {
   process::Limits& limits = options.compiler_limits;
   if (const auto seconds = number("TOUCHSTONE_CC_SECONDS", 0, kMostLimit))
     limits.time = std::chrono::seconds(*seconds);
+  if (const auto mebibytes = number("TOUCHSTONE_CACHE_SIZE", 0, kMostLimit))
+    options.cache_size = static_cast<std::uint64_t>(*mebibytes) << 20;
   if (const auto mebibytes = number("TOUCHSTONE_CC_OUTPUT", 0, kMostLimit))
     limits.output = static_cast<std::uint64_t>(*mebibytes) << 20;
   if (const auto mebibytes = number("TOUCHSTONE_CC_MEMORY", 0, kMostLimit))

@@ -27,6 +27,8 @@ struct ClangOptions {
   /// Where compiled kernels are kept, which must be writable; empty: $XDG_CACHE_HOME/touchstone or
   /// ~/.cache/touchstone.
   std::filesystem::path cache_dir;
+  /// Bytes on disk that they may take; beyond them the least recently used go. 0: any number.
+  std::uint64_t cache_size = std::uint64_t{1} << 30;
   int opt_level = 2;
   std::vector<std::string> extra_flags;
   int threads = 0;  // that share a large kernel; 0: as many as the machine has
@@ -45,7 +47,7 @@ struct ClangOptions {
   /// TOUCHSTONE_CC, TOUCHSTONE_CACHE, TOUCHSTONE_THREADS, TOUCHSTONE_MATH (a MathLevel),
   /// TOUCHSTONE_BEAM and TOUCHSTONE_KERNEL_SAN (1: sanitize) where they are set, the defaults above
   /// elsewhere; likewise the limits of the compiler, TOUCHSTONE_CC_SECONDS, TOUCHSTONE_CC_OUTPUT
-  /// and TOUCHSTONE_CC_MEMORY (MiB), where 0 lifts one. Throws ParseError where TOUCHSTONE_THREADS
+  /// and TOUCHSTONE_CC_MEMORY (MiB), and TOUCHSTONE_CACHE_SIZE (MiB), where 0 lifts one. Throws ParseError where TOUCHSTONE_THREADS
   /// is not a number from 1 to 4096, TOUCHSTONE_BEAM none from 0 to 64, TOUCHSTONE_KERNEL_SAN
   /// neither 0 nor 1, TOUCHSTONE_MATH no level, or a limit not one from 0 to 1048576.
   static ClangOptions from_environment();

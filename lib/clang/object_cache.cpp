@@ -29,7 +29,9 @@ bool undamaged(const std::string& bytes) {
   return content_hash(all.substr(0, size)) == all.substr(size, kHashSize);
 }
 
-std::string file_of(const std::string& key) { return key + ".so"; }
+constexpr std::string_view kEnding = ".so";
+
+std::string file_of(const std::string& key) { return key + std::string(kEnding); }
 
 void store_in(const PrivateFolder& folder, std::span<const std::string> keys,
               const std::string& object) {
@@ -46,8 +48,10 @@ void store_in(const PrivateFolder& folder, std::span<const std::string> keys,
 
 }  // namespace
 
-ObjectCache::ObjectCache(std::filesystem::path folder)
-    : named_(!folder.empty()), folder_(folder.empty() ? default_folder() : std::move(folder)) {}
+ObjectCache::ObjectCache(std::filesystem::path folder, std::uint64_t most)
+    : named_(!folder.empty()),
+      folder_(folder.empty() ? default_folder() : std::move(folder)),
+      most_(most) {}
 
 void ObjectCache::open() {
   if (opened_ || substitute_) return;
@@ -85,8 +89,10 @@ std::optional<std::filesystem::path> ObjectCache::find(const std::string& key) {
   for (const PrivateFolder* folder :
        {substitute_ ? &substitute_->folder : nullptr, opened_.get()}) {
     if (folder == nullptr) continue;
-    if (const auto bytes = folder->read(file_of(key), kMostText); bytes && undamaged(*bytes))
+    if (const auto bytes = folder->read(file_of(key), kMostText); bytes && undamaged(*bytes)) {
+      if (most_ != 0) folder->mark_used(file_of(key));
       return folder->anchored(file_of(key));
+    }
   }
   return std::nullopt;
 }
@@ -97,7 +103,8 @@ void ObjectCache::store(std::span<const std::string> keys, std::string object) {
   object.append(hash).append(kMagic);
   open();
   try {
-    return store_in(in_use(), keys, object);
+    store_in(in_use(), keys, object);
+    return keep_to_limit(object.size());
   } catch (const SystemError& e) {
     if (named_ || substitute_)
       throw SystemError(fmt::format(
@@ -107,6 +114,16 @@ void ObjectCache::store(std::span<const std::string> keys, std::string object) {
     substitute(e.what());
   }
   store_in(in_use(), keys, object);
+}
+
+// The folder is counted at the first object and whenever the limit is near; then a tenth is freed,
+// so that this is seldom. What other processes add meanwhile is seen at that time.
+void ObjectCache::keep_to_limit(std::uint64_t added) {
+  if (most_ == 0 || substitute_) return;
+  if (bytes_) *bytes_ += added;
+  if (bytes_ && *bytes_ <= most_) return;
+  const std::uint64_t usual = most_ - most_ / 10;
+  bytes_ = in_use().trim(kEnding, bytes_ ? usual : most_);
 }
 
 }  // namespace touchstone::clang

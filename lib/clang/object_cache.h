@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -18,11 +19,13 @@ namespace touchstone::clang {
 /// write, and what is not this user's in it, is not used. Where the default folder cannot be used,
 /// a temporary one takes its place until the process ends, which is announced on standard error
 /// where others may write to it; a folder that was named is the caller's will, and one that is
-/// full, closed or not private is an error.
+/// full, closed or not private is an error. Beyond `most` bytes the objects that were used least
+/// recently go; one in use stays usable, since it is loaded.
 class ObjectCache {
  public:
-  /// Empty: $XDG_CACHE_HOME/touchstone, else ~/.cache/touchstone, else a temporary folder.
-  explicit ObjectCache(std::filesystem::path folder);
+  /// An empty folder: $XDG_CACHE_HOME/touchstone, else ~/.cache/touchstone, else a temporary one.
+  /// `most`: bytes on disk that objects may take, but for those of the last minute; 0: any number.
+  explicit ObjectCache(std::filesystem::path folder, std::uint64_t most = 0);
 
   /// The undamaged file of a key, by way of the folder that was looked at. Throws SystemError where
   /// the folder that was named is not private.
@@ -41,10 +44,13 @@ class ObjectCache {
   };
   void open();
   void substitute(const std::string& reason);
+  void keep_to_limit(std::uint64_t added);
   const PrivateFolder& in_use() const { return substitute_ ? substitute_->folder : *opened_; }
 
   bool named_;
   std::filesystem::path folder_;
+  std::uint64_t most_;
+  std::optional<std::uint64_t> bytes_;  // of objects, as far as this process knows
   std::mutex mutex_;
   std::unique_ptr<PrivateFolder> opened_;
   std::unique_ptr<Substitute> substitute_;

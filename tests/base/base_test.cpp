@@ -5,7 +5,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <set>
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -163,6 +166,62 @@ TEST(PrivateFolder, IsOursAndClosedToOthers) {
   ASSERT_EQ(::chown(path.c_str(), 12345, 12345), 0);
   EXPECT_NE(why_not(path).find("another user"), std::string::npos);
   EXPECT_THROW(make_own_folder(path), SystemError);
+}
+
+// A file of `kibibytes`, used so many seconds ago.
+void used_before(const PrivateFolder& folder, const std::string& name, int kibibytes, int seconds) {
+  folder.write(name, std::string(static_cast<std::size_t>(kibibytes) << 10, 'x'));
+  std::filesystem::last_write_time(
+      folder.path() / name,
+      std::filesystem::file_time_type::clock::now() - std::chrono::seconds(seconds));
+}
+
+std::string names_in(const std::filesystem::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder))
+    names.insert(entry.path().filename().string());
+  std::string text;
+  for (const std::string& name : names) text += name + " ";
+  return text;
+}
+
+TEST(PrivateFolder, TheLeastRecentlyUsedFilesGoFirst) {
+  const TemporaryDirectory dir;
+  const PrivateFolder folder(dir.path() / "folder");
+  used_before(folder, "a.so", 64, 7200);
+  used_before(folder, "b.so", 64, 9000);
+  used_before(folder, "c.so", 64, 8000);
+  used_before(folder, "d.so", 64, 500);
+  used_before(folder, "e.so", 64, 5);
+  used_before(folder, "f.txt", 64, 90000);
+  used_before(folder, "g.so.1-1.tmp", 64, 90000);
+  used_before(folder, "h.so.1-2.tmp", 64, 5);
+  folder.link("a.so", "a2.so");
+  std::filesystem::create_symlink("/etc/passwd", folder.path() / "link.so");
+  ASSERT_EQ(folder.trim(".so", 320 << 10), 320U << 10) << "two names are one file";
+  EXPECT_EQ(names_in(folder.path()), "a.so a2.so b.so c.so d.so e.so f.txt h.so.1-2.tmp link.so ");
+  folder.mark_used("b.so");
+  EXPECT_EQ(folder.trim(".so", 256 << 10), 256U << 10);
+  EXPECT_EQ(names_in(folder.path()), "a.so a2.so b.so d.so e.so f.txt h.so.1-2.tmp link.so ");
+  EXPECT_EQ(folder.trim(".so", 255 << 10), 192U << 10);
+  EXPECT_EQ(names_in(folder.path()), "b.so d.so e.so f.txt h.so.1-2.tmp link.so ") << "both names";
+  EXPECT_EQ(folder.trim(".so", 0), 128U << 10) << "b and e were used just now";
+  EXPECT_EQ(names_in(folder.path()), "b.so e.so f.txt h.so.1-2.tmp link.so ");
+  EXPECT_EQ(folder.trim(".so", 0, std::chrono::seconds(0)), 0U);
+  EXPECT_EQ(names_in(folder.path()), "f.txt h.so.1-2.tmp link.so ");
+  EXPECT_TRUE(std::filesystem::exists("/etc/passwd"));
+}
+
+TEST(PrivateFolder, OneProcessTrimsAtATime) {
+  const TemporaryDirectory dir;
+  const PrivateFolder folder(dir.path() / "folder");
+  used_before(folder, "a.so", 4, 7200);
+  const int other = ::open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  ASSERT_EQ(::flock(other, LOCK_EX), 0);
+  EXPECT_EQ(folder.trim(".so", 0), std::nullopt);
+  EXPECT_EQ(names_in(folder.path()), "a.so ");
+  ::close(other);
+  EXPECT_EQ(folder.trim(".so", 0), 0U);
 }
 
 TEST(PrivateFolder, NothingInItIsFollowed) {

@@ -342,6 +342,35 @@ TEST(ClangCache, AnotherProgramMakesObjectsOfItsOwn) {
   EXPECT_EQ(second.count(), 1);
 }
 
+TEST(ClangCache, BeyondItsSizeTheLeastRecentlyUsedObjectsGo) {
+  const TemporaryDirectory dir;  // which is locked while it lives
+  const fs::path folder = dir.path() / "objects";
+  constexpr std::uint64_t kObject = 64 << 10;
+  const auto key = [](int i) { return fmt::format("k{:02}", i); };
+  clang::ObjectCache cache(folder, 10 * kObject);
+  const auto object_of = [&](int i) {
+    const std::vector<std::string> keys{key(i), key(i) + "b"};
+    cache.store(keys, std::string(kObject - 4096, 'x'));
+    const auto made = fs::file_time_type::clock::now() - std::chrono::hours(100 - i);
+    fs::last_write_time(folder / (key(i) + ".so"), made);
+  };
+  for (int i = 0; i < 8; ++i) object_of(i);
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(fs::exists(folder / (key(i) + ".so")));
+  EXPECT_TRUE(cache.find(key(0)).has_value());  // which is its use
+  for (int i = 8; i < 40; ++i) {
+    object_of(i);
+    std::uint64_t bytes = 0;
+    for (const auto& entry : fs::directory_iterator(folder)) bytes += entry.file_size() / 2;
+    EXPECT_LE(bytes, 10 * kObject);
+    EXPECT_GE(bytes, 7 * kObject);
+  }
+  EXPECT_TRUE(cache.find(key(0)).has_value());
+  EXPECT_TRUE(cache.find(key(0) + "b").has_value());
+  EXPECT_FALSE(cache.find(key(1)).has_value());
+  EXPECT_FALSE(cache.find(key(1) + "b").has_value());
+  for (int i = 34; i < 40; ++i) EXPECT_TRUE(cache.find(key(i)).has_value()) << i;
+}
+
 // A disk is full in the middle of a write: here a file may grow no further.
 TEST(ClangCache, AFullDiskIsAClearErrorAndLeavesNothing) {
   const TemporaryDirectory folder;
