@@ -61,10 +61,21 @@ Verb schedule_verb(CLI::App& app) {
   return {v, [] { return run_schedule(o); }};
 }
 
+Verb export_verb(CLI::App& app) {
+  static ExportOptions o;
+  CLI::App* v = add_verb(app, "export", "A model as C files that need nothing of Touchstone",
+                         "export lenet lenet-c", {{kExitOk, "done"}});
+  v->add_option("model", o.model, "A model of `touchstone kernels`")->required();
+  v->add_option("folder", o.folder, "Where the files are written, made where it is needed")
+      ->required();
+  return {v, [] { return run_export(o); }};
+}
+
 }  // namespace
 
 std::vector<Verb> model_verbs(CLI::App& app) {
-  return {demo_verb(app), kernels_verb(app), rewrite_verb(app), schedule_verb(app)};
+  return {demo_verb(app), kernels_verb(app), rewrite_verb(app), schedule_verb(app),
+          export_verb(app)};
 }
 
 }  // namespace touchstone::cli

@@ -217,6 +217,12 @@ struct RewritingOptions {
 };
 int run_rewrite(const RewritingOptions& options);
 
+struct ExportOptions {
+  std::string model, folder;
+};
+/// Writes a model as a program in C, with an example of its inputs and what it gives for them.
+int run_export(const ExportOptions& options);
+
 struct ScheduleOptions {
   std::string model;
   bool backward = false;

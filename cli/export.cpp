@@ -1,0 +1,63 @@
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "terminal.h"
+#include "touchstone/base/file.h"
+#include "touchstone/base/private_folder.h"
+#include "touchstone/lazy/realize.h"
+#include "touchstone/standalone/standalone.h"
+#include "touchstone/tensor/models.h"
+#include "verbs.h"
+
+namespace touchstone::cli {
+namespace {
+
+std::string bytes_of(const LazyBuffer& value) {
+  const Buffer& buffer = *value.realized();
+  std::string bytes(buffer.bytes(), '\0');
+  buffer.copy_out(std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
+}  // namespace
+
+int run_export(const ExportOptions& options) {
+  const models::Model& model = models::model(options.model);
+  const models::ModelGraph graph = model.build("CLANG", false);
+  realize(graph.leaves());
+  std::string name(model.name);
+  std::ranges::replace(name, '-', '_');
+  std::vector<LazyBufferPtr> inputs;
+  for (const Tensor& input : graph.inputs)  // of which some may be one
+    if (std::ranges::find(inputs, input.lazy()->base_ptr()) == inputs.end())
+      inputs.push_back(input.lazy()->base_ptr());
+  const LazyBufferPtr output = graph.output.lazy()->contiguous();
+  std::map<std::string, std::string> files = standalone_c(name, inputs, std::span(&output, 1));
+
+  // An example, and what comes out of it here.
+  std::string words;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const std::string file = fmt::format("input{}.bin", i);
+    files[file] = bytes_of(*inputs[i]);
+    words += " " + file;
+  }
+  realize(std::span(&output, 1));
+  files["expected.bin"] = bytes_of(*output);
+
+  const std::filesystem::path folder = options.folder;
+  make_own_folder(folder);
+  for (const auto& [file, text] : files) {
+    write_file_atomically(folder / file, text);
+    fmt::print("{}  {} bytes\n", (folder / file).string(), text.size());
+  }
+  fmt::print(
+      "to try it there:\n"
+      "  cc -O2 -ffp-contract=off -std=c11 {0}.c main.c -lm -o {0}\n"
+      "  ./{0} {0}.weights{1} output.bin && cmp output.bin expected.bin\n",
+      name, words);
+  return kExitOk;
+}
+
+}  // namespace touchstone::cli

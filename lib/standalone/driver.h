@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "touchstone/dtype/dtype.h"
+
+namespace touchstone::standalone {
+
+/// An array that the program is given or gives.
+struct Array {
+  DType dtype;
+  std::string shape;
+  std::size_t bytes = 0;
+};
+
+/// A call of a kernel; buffers by number, as expressions of C.
+struct Call {
+  std::string function;
+  std::vector<std::string> buffers;
+  std::vector<std::int64_t> variables;
+  bool checks = false;
+};
+
+struct Copy {
+  std::string to, from;
+  std::size_t bytes = 0;
+};
+
+struct Program {
+  std::string name;
+  std::vector<Array> inputs, outputs;
+  std::string preamble, functions;
+  std::vector<Call> calls;
+  std::vector<Copy> copies;  // after the calls
+  std::string weights;
+  std::size_t workspace = 0;  // bytes
+};
+
+/// The files, by name.
+std::map<std::string, std::string> files(const Program& program);
+
+}  // namespace touchstone::standalone
