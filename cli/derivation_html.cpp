@@ -1,13 +1,12 @@
-// The page of `touchstone simplify --steps --format html`: data/derivation.html with the steps put
-// in. It runs no script and loads nothing.
+// The page of `touchstone simplify --html`: the steps, and expressions as graphs.
+#include <algorithm>
+#include <set>
+
 #include <fmt/format.h>
-#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "derivation_view.h"
-#include "touchstone/base/html.h"
-
-extern const unsigned char derivation_page[];
-extern const std::size_t derivation_page_size;
+#include "report.h"
 
 namespace touchstone::cli {
 
@@ -15,85 +14,104 @@ using namespace symbolic;
 
 namespace {
 
-std::string line(const MarkedText& m, const char* sign, const char* mark) {
+constexpr std::size_t kMostNodes = 80;  // of an expression that is drawn
+constexpr std::size_t kMostGraphs = 400;
+
+Json marked(const MarkedText& m) {
   const std::string_view t = m.text;
-  return fmt::format(
-      "<p class=\"line\"><span class=\"sign\">{}</span><code>{}<mark class=\"{}\">{}</mark>{}"
-      "</code></p>\n",
-      sign, html_text(t.substr(0, m.begin)), mark, html_text(t.substr(m.begin, m.end - m.begin)),
-      html_text(t.substr(m.end)));
+  return {t.substr(0, m.begin), t.substr(m.begin, m.end - m.begin), t.substr(m.end)};
 }
 
-std::string step_html(const StepWords& s, std::size_t number) {
-  std::string out =
-      fmt::format("<li class=\"step{}\" id=\"step-{}\">\n", s.explained ? "" : " open", number);
-  out += fmt::format("<h3><span class=\"number\">{}</span> {}{}</h3>\n", number,
-                     s.rule.empty() ? "" : fmt::format("<code class=\"rule\">{}</code> ", s.rule),
-                     html_text(s.title));
-  out += line(s.before, "", "was") + line(s.after, "=", "now");
-  if (s.from.empty() && s.facts.empty()) return out + "</li>\n";
-  out += "<dl>\n";
-  if (!s.from.empty())
-    out += fmt::format("<dt>law</dt><dd><code>{}</code> &rarr; <code>{}</code></dd>\n",
-                       html_text(s.from), html_text(s.to));
-  if (!s.bindings.empty()) {
-    std::string bound;
-    for (const auto& [name, value] : s.bindings)
-      bound +=
-          fmt::format("<span class=\"pair\"><code>{} = {}</code></span> ", name, html_text(value));
-    out += fmt::format("<dt>with</dt><dd>{}</dd>\n", bound);
+std::string head_of(const Exprs& e, Expr x) {
+  constexpr std::size_t kMost = 24;
+  constexpr std::string_view kSigns[] = {
+      "or", "and", "not", "<", ">", "<=",  ">=",  "==",    "!=",   "+",
+      "-",  "*",   "//",  "%", "-", "min", "max", "where", "tdiv", "tmod"};
+  std::string text;
+  if (e.op(x) == ExprOp::Constant)
+    text = e.value(x).str();
+  else if (e.op(x) == ExprOp::Variable)
+    text = e.name(x);
+  else
+    text = kSigns[static_cast<std::size_t>(e.op(x)) - static_cast<std::size_t>(ExprOp::Or)];
+  return text.size() <= kMost ? text : text.substr(0, kMost - 3) + "...";
+}
+
+// The part at the path and what is below it has the first mark, what the other side lacks the
+// second.
+std::size_t graph_of(Report& report, const Exprs& e, Expr whole, Expr part,
+                     const std::set<Expr>& other, Mark changed, Mark differs) {
+  ReportGraph graph;
+  std::map<Expr, std::size_t> places;
+  for (const Expr x : e.parts(whole)) {
+    const bool leaf = e.op(x) == ExprOp::Constant || e.op(x) == ExprOp::Variable;
+    const std::string text = render(e, x);
+    const std::size_t node =
+        report.node(head_of(e, x), "", text.size() <= 200 ? text : text.substr(0, 197) + "...", "",
+                    leaf ? "place" : "alu");
+    const Mark mark = x == part ? changed : other.contains(x) ? Mark::None : differs;
+    const std::size_t place = graph.boxes.size();
+    graph.boxes.push_back({node, mark, false});
+    places.emplace(x, place);
+    std::set<std::size_t> drawn;
+    for (const Expr a : e.args(x))
+      if (drawn.insert(places.at(a)).second) graph.edges.emplace_back(places.at(a), place);
   }
-  if (!s.when.empty())
-    out += fmt::format("<dt>if</dt><dd><code>{}</code></dd>\n", html_text(s.when));
-  if (!s.facts.empty()) {
-    std::string known;
-    for (const std::string& f : s.facts)
-      known += fmt::format("<span class=\"pair\"><code>{}</code></span> ", html_text(f));
-    out += fmt::format("<dt>known</dt><dd>{}</dd>\n", known);
+  graph.note = fmt::format("{} different parts", graph.boxes.size());
+  return report.graph(std::move(graph));
+}
+
+Json steps_of(Report& report, const Derivation& d, const Chain& chain) {
+  const Exprs& e = d.exprs;
+  Json steps = Json::array();
+  const std::vector<StepWords> words = words_of(d, chain);
+  Expr whole = chain.start;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const StepWords& w = words[i];
+    const DerivationStep& s = chain.steps[i];
+    Json bindings = Json::array();
+    for (const auto& [name, value] : w.bindings) bindings.push_back({name, value});
+    Json step = {{"rule", w.rule},
+                 {"title", w.title},
+                 {"before", marked(w.before)},
+                 {"after", marked(w.after)},
+                 {"law", {w.from, w.to}},
+                 {"when", w.when},
+                 {"bindings", std::move(bindings)},
+                 {"facts", w.facts}};
+    const std::vector<Expr> first = e.parts(whole), second = e.parts(s.whole);
+    if (first.size() <= kMostNodes && second.size() <= kMostNodes &&
+        report.graphs() + 2 <= kMostGraphs)
+      step["graphs"] = {graph_of(report, e, whole, s.before, {second.begin(), second.end()},
+                                 Mark::Was, Mark::Gone),
+                        graph_of(report, e, s.whole, s.after, {first.begin(), first.end()},
+                                 Mark::Now, Mark::New)};
+    whole = s.whole;
+    steps.push_back(std::move(step));
   }
-  return out + "</dl>\n</li>\n";
-}
-
-std::string chain_html(const Derivation& d, const Chain& chain, std::size_t& number) {
-  std::string out = "<ol class=\"steps\">\n";
-  for (const StepWords& s : words_of(d, chain)) out += step_html(s, ++number);
-  return out + "</ol>\n";
-}
-
-void put(std::string& page, std::string_view place, const std::string& text) {
-  page.replace(page.find(place), place.size(), text);
+  return steps;
 }
 
 }  // namespace
 
 std::string derivation_html(const Derivation& d, const std::optional<Flaw>& flaw) {
-  std::string page(reinterpret_cast<const char*>(derivation_page), derivation_page_size);
-  std::string given, body;
-  for (const std::string& b : bounds_words(d))
-    given += fmt::format("<span class=\"pair\"><code>{}</code></span> ", html_text(b));
+  Report report("Derivation", fmt::format("{}  =  {}", render(d.exprs, d.main.start),
+                                          render(d.exprs, d.main.result)));
+  std::string given;
+  for (const std::string& b : bounds_words(d)) given += (given.empty() ? "" : ", ") + b;
   for (const Chain& a : d.assumptions)
-    given += fmt::format("<span class=\"pair\"><code>{}</code></span> ",
-                         html_text(render(d.exprs, a.start)));
-  std::size_t number = 0;
-  for (const Chain& a : d.assumptions) {
-    if (a.steps.empty()) continue;
-    body += fmt::format("<h2>What is assumed, <code>{}</code></h2>\n",
-                        html_text(render(d.exprs, a.start)));
-    body += chain_html(d, a, number);
-  }
-  if (!body.empty()) body += "<h2>The expression</h2>\n";
-  body += chain_html(d, d.main, number);
-  if (d.main.steps.empty()) body += "<p>It is as short as it gets.</p>\n";
-  const std::string start = html_text(render(d.exprs, d.main.start));
-  put(page, "<!--TITLE-->", start);
-  put(page, "<!--START-->", start);
-  put(page, "<!--RESULT-->", html_text(render(d.exprs, d.main.result)));
-  put(page, "<!--GIVEN-->", given.empty() ? "nothing" : given);
-  put(page, "<!--VERDICT-->",
-      fmt::format("<span class=\"verdict {}\">{}</span>", flaw ? "bad" : "good",
-                  html_text(verdict(d, flaw))));
-  put(page, "<!--STEPS-->", body);
-  return page;
+    given += (given.empty() ? "" : ", ") + render(d.exprs, a.start);
+  if (!given.empty()) report.note("given: " + given);
+  report.note(verdict(d, flaw));
+  report.note(
+      "// and % round down: a = b*(a//b) + a%b, and 0 <= a%b < b for positive b. A law holds for "
+      "all "
+      "integers that meet its condition and divide by no zero.");
+  for (const Chain& a : d.assumptions)
+    if (!a.steps.empty())
+      report.part("assumption " + render(d.exprs, a.start), "step", "law", steps_of(report, d, a));
+  report.part("expression", "step", "law", steps_of(report, d, d.main));
+  return report.html();
 }
 
 }  // namespace touchstone::cli

@@ -6,10 +6,12 @@
 #include "index_stats.h"
 #include "model_graph.h"
 #include "program_kernels.h"
+#include "report.h"
 #include "terminal.h"
 #include "touchstone/base/file.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/render_c.h"
+#include "touchstone/explore/answers.h"
 #include "touchstone/ops/kernel_json.h"
 #include "verbs.h"
 
@@ -73,6 +75,30 @@ void print_counts(const models::Model& model) {
   fmt::print("{}\n", row.dump());
 }
 
+// A page of kernels: what is made of each, and what it costs.
+int write_page(const KernelsOptions& options, const std::string& title,
+               const std::vector<std::pair<std::string, std::vector<LazyOpPtr>>>& parts) {
+  Report report("Kernels", title);
+  for (const auto& [name, kernels] : parts) {
+    Json steps = Json::array();
+    for (const LazyOpPtr& kernel : kernels) {
+      const FlopCounter cost = get_lazyop_info(kernel);
+      steps.push_back(
+          {{"name", kernel_name(kernel)},
+           {"cost",
+            fmt::format("{} of {}, {} flops, {} bytes", str(std::span<const sint>(kernel->shape())),
+                        touchstone::name(kernel->dtype()),
+                        count_str(static_cast<double>(cost.flops.as_int())),
+                        count_str(static_cast<double>(cost.total_mem().as_int())))},
+           {"code", explore::code_json(kernel)}});
+    }
+    report.part(name, "kernel", "kernel", std::move(steps));
+  }
+  deliver(options.html, report.html());
+  if (options.html != "-") fmt::print("{} {}\n", dim("page"), options.html);
+  return kExitOk;
+}
+
 void list_models(bool as_json) {
   if (as_json) {
     for (const models::Model& m : models::models()) {
@@ -112,6 +138,11 @@ int print_program(const KernelsOptions& options) {
     return kExitOk;
   }
   const ProgramKernels made = program_kernels(text, Config::current());
+  if (!options.html.empty()) {
+    const bool is_short = text.size() < 90;
+    return write_page(options, is_short ? text : text.substr(0, 87) + "...",
+                      {{"program", made.kernels}});
+  }
   print_table(made.kernels);
   if (made.copies > 0) fmt::print("{} between devices\n", counted(made.copies, "copy"));
   if (options.source)
@@ -126,6 +157,17 @@ int print_program(const KernelsOptions& options) {
 int run_kernels(const KernelsOptions& options) {
   const ConfigScope scope(config_of(options.opt, options.scheduler));
   if (!options.program.empty()) return print_program(options);
+  if (!options.html.empty()) {
+    if (options.models.empty()) throw ParseError("kernels --html: name a model, or --program");
+    std::vector<std::pair<std::string, std::vector<LazyOpPtr>>> parts;
+    std::string title;
+    for (const std::string& wanted : options.models) {
+      const models::Model& model = models::model(wanted);
+      parts.emplace_back(model.name, kernels_of(model, options.backward));
+      title += fmt::format("{}{}: {}", title.empty() ? "" : "; ", model.name, model.what);
+    }
+    return write_page(options, title, parts);
+  }
   if (options.models.empty() && options.jsonl) {
     for (const models::Model& model : models::models()) print_counts(model);
   } else if (options.models.empty()) {

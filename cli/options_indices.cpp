@@ -18,6 +18,9 @@ Verb simplify_verb(CLI::App& app) {
   v->add_flag("--steps", o.steps, "Show every step: its rule, what was known, what changed");
   v->add_option("--format", o.format, "How the steps are written (and show them)")
       ->check(CLI::IsMember({"text", "json", "html", "latex"}));
+  v->add_option("--html", o.html,
+                "Write a page that goes through the steps to this file, - for standard output")
+      ->excludes("--format");
   v->add_option("--replay", o.replay,
                 "Check the steps in this file, which --format json wrote, without the simplifier");
   v->add_flag("--jsonl", o.jsonl,
@@ -87,6 +90,10 @@ Verb view_verb(CLI::App& app) {
                 "Draw the steps: a page that needs nothing else, into this file [standard output]")
       ->expected(0, 1)
       ->type_name("FILE");
+  v->add_option("--draw", o.draw,
+                "Draw each step in text, its grids and the memory: auto, which is on a terminal, "
+                "always or never; in ASCII where the locale is not UTF-8 or TERM is dumb")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
   v->allow_extras(false);
   return {v, [] { return run_view(o); }};
 }

@@ -24,7 +24,18 @@ Verb kernels_verb(CLI::App& app) {
                 "Of a program instead: 'float32 2,3: 1 2; exp2 %0', a file of one, or - for "
                 "standard input; with --jsonl one object a line, {\"program\": ..}")
       ->excludes("model");
+  v->add_option("--html", o.html,
+                "Write a page to this file, - for standard output: of each kernel its AST, steps "
+                "and C, what belongs together lit")
+      ->excludes("--json", "--jsonl", "--index-stats");
   return {v, [] { return run_kernels(o); }};
+}
+
+void add_graphs(CLI::App& v, RewritingOptions& o) {
+  v.add_option("--graphs", o.graphs,
+               "Matches of which the page has graphs, which take Graphviz some milliseconds each")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
 }
 
 Verb rewrite_verb(CLI::App& app) {
@@ -40,6 +51,27 @@ Verb rewrite_verb(CLI::App& app) {
       ->check(CLI::IsMember({"kernelize", "ranges"}));
   v->add_option("--html", o.html,
                 "Write a page that steps through all of them to this file, - for standard output");
+  add_graphs(*v, o);
+  return {v, [] { return run_rewrite(o); }};
+}
+
+// The page of `rewrite --html` under the name of what it is for.
+Verb steps_verb(CLI::App& app) {
+  static RewritingOptions o;
+  CLI::App* v = add_verb(app, "steps", "A page that steps through what becomes of a graph",
+                         "steps softmax -o report.html", {{kExitOk, "done"}},
+                         "Passes and their matches by arrow keys, the graph before and after each, "
+                         "and of every kernel its AST, steps and C. One file, which needs no "
+                         "network.");
+  v->add_option("model", o.model, "A model of `touchstone kernels`");
+  v->add_flag("--backward", o.backward, "With the gradients of mean(output^2)");
+  v->add_option("--program", o.program,
+                "Of a program instead: its text, a file of one, or - for standard input")
+      ->excludes("model");
+  v->add_option("--scheduler", o.scheduler, "One that rewrites [kernelize]")
+      ->check(CLI::IsMember({"kernelize", "ranges"}));
+  v->add_option("-o,--output", o.html, "The page, - for standard output")->required();
+  add_graphs(*v, o);
   return {v, [] { return run_rewrite(o); }};
 }
 
@@ -75,7 +107,7 @@ Verb export_verb(CLI::App& app) {
 
 std::vector<Verb> model_verbs(CLI::App& app) {
   return {demo_verb(app), kernels_verb(app), rewrite_verb(app), schedule_verb(app),
-          export_verb(app)};
+          steps_verb(app), export_verb(app)};
 }
 
 }  // namespace touchstone::cli

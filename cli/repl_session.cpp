@@ -12,10 +12,12 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/suggest.h"
+#include "touchstone/explore/view_story.h"
 #include "touchstone/symbolic/derivation_check.h"
 #include "touchstone/symbolic/derive.h"
 #include "touchstone/symbolic/expr.h"
 #include "touchstone/symbolic/operators.h"
+#include "view_drawing.h"
 
 namespace touchstone::cli {
 
@@ -98,6 +100,8 @@ std::size_t lone_equals(std::string_view line) {
 const ReplSession::Command ReplSession::kCommands[] = {
     {":steps", "EXPR", "how it is simplified, rule by rule", &ReplSession::steps},
     {":table", "EXPR", "its values", &ReplSession::table},
+    {":plot", "EXPR", "the same as a picture, of one variable or two", &ReplSession::plot},
+    {":view", "SHAPE OP ARGUMENT ..", "what a view reads: 4,6 permute 1,0", &ReplSession::view},
     {":equal", "EXPR ; EXPR", "whether they are equal: proved, refuted by a point, or unknown",
      &ReplSession::equal},
     {":names", "", "variables, definitions and assumptions", &ReplSession::names},
@@ -274,6 +278,21 @@ std::string ReplSession::steps(std::string_view text) {
 
 std::string ReplSession::table(std::string_view text) {
   return value_table(question(text), scratch_);
+}
+
+std::string ReplSession::plot(std::string_view text) {
+  return value_plot(question(text), scratch_, {draws_unicode(), output_columns()});
+}
+
+std::string ReplSession::view(std::string_view text) {
+  std::vector<std::string> words;
+  std::istringstream in{std::string(text)};
+  for (std::string word; in >> word;) words.push_back(word);
+  std::string out;
+  for (const std::string& step :
+       view_drawings(explore::tell(words), {draws_unicode(), output_columns()}))
+    out += step;
+  return out;
 }
 
 std::string ReplSession::conditions() const {

@@ -40,6 +40,8 @@ class ReplSession {
   std::string simplify(std::string_view text);
   std::string steps(std::string_view text);
   std::string table(std::string_view text);
+  std::string plot(std::string_view text);
+  std::string view(std::string_view words);
   std::string equal(std::string_view pair);
   std::string names(std::string_view nothing);
   std::string load(std::string_view path);

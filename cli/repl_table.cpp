@@ -1,6 +1,8 @@
 #include "repl_table.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <limits>
 #include <map>
 
 #include <fmt/format.h>
@@ -75,25 +77,85 @@ class Values {
   std::vector<std::string> names_;
 };
 
+/// The axes of the variables that occur in an expression, in the order of the question.
+std::vector<Axis> axes_of(const symbolic::Question& question, const Values& values, int most) {
+  std::vector<Axis> axes;
+  for (const auto& [name, range] : question.variables)
+    if (std::ranges::find(values.names(), name) != values.names().end())
+      axes.push_back(axis_of(name, range, most));
+  return axes;
+}
+
+/// Which variables have more values than are shown; empty where all are.
+std::string rest_of(const std::vector<Axis>& axes) {
+  std::string rest;
+  for (const Axis& a : axes)
+    if (!a.all) rest += fmt::format("{}{}", rest.empty() ? "" : ", ", a.name);
+  return rest.empty() ? rest : dim("not all values of " + rest) + "\n";
+}
+
+/// For a picture: NaN where there is no value.
+double drawn(const std::string& value) {
+  if (value.empty() || value == "-") return std::numeric_limits<double>::quiet_NaN();
+  return std::strtod(value.c_str(), nullptr);
+}
+
 }  // namespace
+
+std::string value_plot(const symbolic::Question& question, symbolic::Context& scratch,
+                       const PlotStyle& style) {
+  Values values(question, scratch);
+  const std::size_t count = values.names().size();
+  if (count == 0 || count > 2)
+    throw ParseError(fmt::format("a picture is of one variable or two; this has {}", count));
+  const auto most = static_cast<int>(plot_width(style, count == 1 ? 64 : 32));
+  std::vector<Axis> axes = axes_of(question, values, most);
+  std::map<std::string, Int> point;
+  const auto foot = [](const Axis& a, bool last) {
+    return fmt::format("{} = {}", a.name, (last ? a.values.back() : a.values.front()).str());
+  };
+  if (axes.size() == 1) {
+    std::vector<double> drawn_values;
+    for (const Int& v : axes[0].values) {
+      point[axes[0].name] = v;
+      drawn_values.push_back(drawn(values.at(point)));
+    }
+    return bars_of(drawn_values, foot(axes[0], false),
+                   axes[0].values.size() > 1 ? axes[0].values.back().str() : "", style) +
+           rest_of(axes);
+  }
+  // Rows go down by the first variable, as in a table.
+  constexpr std::size_t kMostRows = 24;
+  if (axes[0].values.size() > kMostRows) {
+    axes[0].values.resize(kMostRows);
+    axes[0].all = false;
+  }
+  std::vector<std::vector<double>> rows;
+  std::vector<std::string> names;
+  for (const Int& v : axes[0].values) {
+    point[axes[0].name] = v;
+    names.push_back(names.empty() ? fmt::format("{} = {}", axes[0].name, v.str()) : v.str());
+    std::vector<double>& row = rows.emplace_back();
+    for (const Int& w : axes[1].values) {
+      point[axes[1].name] = w;
+      row.push_back(drawn(values.at(point)));
+    }
+  }
+  return heat_of(rows, names, foot(axes[1], false),
+                 axes[1].values.size() > 1 ? axes[1].values.back().str() : "", style) +
+         rest_of(axes);
+}
 
 std::string value_table(const symbolic::Question& question, symbolic::Context& scratch) {
   Values values(question, scratch);
-  std::vector<std::string> names = values.names();
-  std::ranges::sort(names);
-  std::vector<Axis> axes;
-  const int most = names.size() <= 1 ? 32 : names.size() == 2 ? 12 : 4;
-  for (const auto& [name, range] : question.variables)
-    if (std::ranges::binary_search(names, name)) axes.push_back(axis_of(name, range, most));
+  const std::size_t count = values.names().size();
+  const std::vector<Axis> axes = axes_of(question, values, count <= 1 ? 32 : count == 2 ? 12 : 4);
   constexpr std::size_t kMostAxes = 4;
   if (axes.size() > kMostAxes)
     throw ParseError(
         fmt::format("a table of {} variables; at most {} are shown", axes.size(), kMostAxes));
   std::map<std::string, Int> point;
-  std::string rest;
-  for (const Axis& a : axes)
-    if (!a.all) rest += fmt::format("{}{}", rest.empty() ? "" : ", ", a.name);
-  if (!rest.empty()) rest = dim("not all values of " + rest) + "\n";
+  const std::string rest = rest_of(axes);
 
   if (axes.size() == 2) {
     std::vector<std::string> header{fmt::format("{} \\ {}", axes[0].name, axes[1].name)};

@@ -112,7 +112,8 @@ int run_rewrite(const RewritingOptions& options) {
     print(recorded);
     return kExitOk;
   }
-  const std::string page = rewrite_html(recorded.title, recorded.record);
+  const std::string page =
+      rewrite_html(recorded.title, recorded.record, static_cast<std::size_t>(options.graphs));
   deliver(options.html, page);
   if (options.html != "-")
     fmt::print("{}: {}, {}, {} bytes\n", options.html,

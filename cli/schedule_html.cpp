@@ -1,36 +1,31 @@
-// The page of `touchstone schedule --html`: data/schedule.html with picture and kernels put in.
+// The page of `touchstone schedule --html`: the picture, and of each kernel its code.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "page.h"
+#include "report.h"
 #include "schedule_page.h"
 #include "touchstone/explore/answers.h"
 #include "touchstone/lazy/schedule_text.h"
 #include "touchstone/ops/kernel_json.h"
 
-extern const unsigned char schedule_page[];
-extern const std::size_t schedule_page_size;
-
 namespace touchstone::cli {
 
 std::string schedule_html(std::span<const ScheduleItem> items, const std::string& title) {
-  using nlohmann::ordered_json;
   const std::string lines = str(items);
-  ordered_json rows = ordered_json::array();
+  Json rows = Json::array();
   std::size_t begin = 0;
   for (const ScheduleItem& item : items) {
     const std::size_t end = lines.find('\n', begin);
-    const std::string ast = item.ast ? str(item.ast) : std::string();
     rows.push_back({{"line", lines.substr(begin, end - begin)},
                     {"name", item.ast ? kernel_name(item.ast) : std::string(name(item.kind))},
-                    {"ast", ast},
-                    {"code", item.ast ? explore::code_json(item.ast) : ordered_json()}});
+                    {"code", item.ast ? explore::code_json(item.ast) : Json()}});
     begin = end + 1;
   }
-  const ordered_json data = {
-      {"title", title}, {"svg", svg_of_dot(to_dot(items, title))}, {"items", rows}};
-  return page_with(schedule_page, schedule_page_size, "/*SCHEDULE*/",
-                   data.dump(-1, ' ', true, ordered_json::error_handler_t::replace));
+  Report report("Schedule", title);
+  report.part("schedule", "step", "item", std::move(rows));
+  if (!items.empty()) report.more("svg", svg_of_dot(to_dot(items, title)));
+  return report.html();
 }
 
 }  // namespace touchstone::cli

@@ -61,6 +61,11 @@ int show_steps(const SimplifyOptions& options, const std::vector<Variable>& vari
   symbolic::Derivation d = symbolic::derive(options.expression, bounded, options.assumptions);
   const auto flaw = symbolic::find_flaw(d);
   const std::string& format = options.format;
+  if (!options.html.empty()) {
+    deliver(options.html, derivation_html(d, flaw));
+    if (options.html != "-") fmt::print("{} {}\n", dim("page"), options.html);
+    return kExitOk;
+  }
   fmt::print("{}", format == "json"    ? derivation_json(d)
                    : format == "html"  ? derivation_html(d, flaw)
                    : format == "latex" ? derivation_latex(d)
@@ -91,13 +96,15 @@ int run_simplify(const SimplifyOptions& options) {
   if (asked + options.jsonl + options.replay.has_value() != 1)
     throw ParseError("simplify: give an expression, or --replay, or --jsonl");
   if (!asked && (!options.variables.empty() || !options.assumptions.empty() || options.steps ||
-                 !options.format.empty()))
-    throw ParseError("simplify: --var, --assume, --steps and --format go with an expression");
+                 !options.format.empty() || !options.html.empty()))
+    throw ParseError(
+        "simplify: --var, --assume, --steps, --format and --html go with an expression");
   if (options.jsonl) return run_jsonl();
   if (options.replay) return run_replay(*options.replay);
   std::vector<Variable> variables;
   for (const std::string& word : options.variables) variables.push_back(parse_variable(word));
-  if (options.steps || !options.format.empty()) return show_steps(options, variables);
+  if (options.steps || !options.format.empty() || !options.html.empty())
+    return show_steps(options, variables);
   symbolic::Question question{{}, options.assumptions, options.expression};
   const auto end = [](const Bound& b) { return b ? symbolic::End(*b) : symbolic::End(); };
   for (const Variable& v : variables)

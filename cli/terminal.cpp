@@ -8,6 +8,8 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -87,6 +89,24 @@ std::string cut_to(const std::string& cell, std::size_t columns) {
 }  // namespace
 
 void set_color(ColorChoice choice) { color_choice = choice; }
+
+bool draws_unicode() {
+  const char* const term = std::getenv("TERM");
+  if (term != nullptr && std::string_view(term) == "dumb") return false;
+  const locale_t locale = ::newlocale(LC_CTYPE_MASK, "", nullptr);
+  if (locale == nullptr) return false;
+  const std::string_view code = ::nl_langinfo_l(CODESET, locale);
+  const bool is_utf8 = code == "UTF-8" || code == "utf8";
+  ::freelocale(locale);
+  return is_utf8;
+}
+
+bool is_on_terminal() { return ::isatty(STDOUT_FILENO) != 0; }
+
+std::size_t output_columns() {
+  const std::size_t columns = columns_of(STDOUT_FILENO);
+  return columns > 0 ? columns : 80;
+}
 
 std::string green(std::string_view text) { return paint("32", text); }
 std::string red(std::string_view text) { return paint("1;31", text); }

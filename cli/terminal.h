@@ -23,6 +23,13 @@ std::string yellow(std::string_view text);
 std::string dim(std::string_view text);
 std::string bold(std::string_view text);
 
+/// Whether drawings on standard output may use Unicode: the locale's text is UTF-8 and TERM is not
+/// dumb.
+bool draws_unicode();
+/// Whether standard output is a terminal, and its columns, 80 where it does not tell.
+bool is_on_terminal();
+std::size_t output_columns();
+
 /// A line on standard error that follows a long task, no wider than the terminal; nothing where
 /// that is none. At most ten times a second. Removed when it goes.
 class Progress {

@@ -205,6 +205,7 @@ struct KernelsOptions {
   bool index_stats = false;
   std::string scheduler;  // lazy, kernelize, ranges; empty: of the environment
   std::string program;    // a program, a file of one, or - for standard input, instead of models
+  std::string html;       // a page of all of them, to this file; "-" is standard output
 };
 int run_kernels(const KernelsOptions& options);
 
@@ -214,6 +215,7 @@ struct RewritingOptions {
   std::string program;    // as in KernelsOptions
   std::string scheduler;  // one that rewrites; empty: kernelize
   std::string html;       // a file for the page; "-" is standard output
+  int graphs = 500;       // matches of which the page has graphs
 };
 int run_rewrite(const RewritingOptions& options);
 
@@ -281,6 +283,7 @@ struct SimplifyOptions {
   std::vector<std::string> assumptions;
   bool steps = false;
   std::string format;  // of the steps: text, json, html, latex; empty where not asked for
+  std::string html;    // a page of the steps, to this file; "-" is standard output
   std::optional<std::string> replay;  // check a derivation in this file instead
   bool jsonl = false;                 // questions from the standard input instead
 };
@@ -334,6 +337,7 @@ struct ViewOptions {
   std::optional<std::string> strides, offset, mask;  // how the shape lies: 4,1 and 3 and 0:2,1:3
   bool jsonl = false;                                // questions from the standard input instead
   std::optional<std::string> html;  // a page instead of text; a file, or empty for standard output
+  std::string draw = "auto";        // grids in text: auto is on a terminal alone; always, never
 };
 int run_view(const ViewOptions& options);
 

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "answer_lines.h"
@@ -8,6 +6,7 @@
 #include "touchstone/explore/view_story.h"
 #include "touchstone/shapetracker/jsonl.h"
 #include "verbs.h"
+#include "view_drawing.h"
 #include "view_page.h"
 
 namespace touchstone::cli {
@@ -34,8 +33,15 @@ void print_index(const char* title, const IndexText& text) {
   fmt::print("  {} {}\n  {} {}\n", dim("index"), text.index, dim("valid"), text.valid);
 }
 
-void print(const ViewStory& story) {
-  for (const ViewStep& step : story.steps) print_step(step);
+// draw: with grids below each step.
+void print(const ViewStory& story, bool draw) {
+  std::vector<std::string> drawings;
+  if (draw) drawings = view_drawings(story, {draws_unicode(), output_columns()});
+  for (std::size_t i = 0; i < story.steps.size(); ++i) {
+    print_step(story.steps[i]);
+    // The title stands above already.
+    if (draw) fmt::print("{}", drawings[i].substr(drawings[i].find('\n') + 1));
+  }
   print_index("as composed", story.composed);
   print_index("simplified", story.simplified);
   std::string strides;
@@ -66,7 +72,8 @@ int run_view(const ViewOptions& options) {
     throw ParseError("view: give a shape and operations, as 10,10 permute 1,0; or --jsonl");
   const ViewStory story =
       explore::tell(words, options.variables, {options.strides, options.offset, options.mask});
-  if (!options.html || !page.empty()) print(story);
+  if (!options.html || !page.empty())
+    print(story, options.draw == "always" || (options.draw == "auto" && is_on_terminal()));
   if (!options.html) return kExitOk;
   const std::string html = view_html(words, story);
   if (page.empty()) {

@@ -1,19 +1,20 @@
-// The page of `touchstone view --html`: data/view.html with the story put in.
+// The page of `touchstone view --html`.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "page.h"
+#include "report.h"
 #include "touchstone/explore/answers.h"
 #include "view_page.h"
-
-extern const unsigned char view_page[];
-extern const std::size_t view_page_size;
 
 namespace touchstone::cli {
 
 std::string view_html(const std::vector<std::string>& words, const explore::ViewStory& story) {
-  const explore::Json data = explore::story_json(fmt::format("{}", fmt::join(words, " ")), story);
-  return page_with(view_page, view_page_size, "/*STORY*/", data.dump(-1, ' ', true));
+  Json data = explore::story_json(fmt::format("{}", fmt::join(words, " ")), story);
+  Report report("Views", data["title"].get<std::string>());
+  report.part("operations", "step", "view", std::move(data["steps"]));
+  for (const char* name : {"base", "composed", "simplified", "choices"})
+    if (data.contains(name)) report.more(name, std::move(data[name]));
+  return report.html();
 }
 
 }  // namespace touchstone::cli

@@ -7,8 +7,6 @@
 
 namespace touchstone::symbolic {
 
-namespace {}  // namespace
-
 PolyId Ring::intern(Poly poly) {
   Interrupt::poll();
   std::erase_if(poly.terms, [](const auto& t) { return t.second.is_zero(); });
@@ -333,12 +331,21 @@ std::vector<PolyId> Ring::flat(const std::vector<PolyId>& members) {
 PolyId Ring::maximum(std::vector<PolyId> members) {
   // An order that does not change when both move by one summand. Maxima decide it first, so that
   // the difference to the least member holds them with a positive factor and can be opened.
+  // Nothing is interned meanwhile: sorts of other libraries compare in another order.
   const auto below = [&](PolyId p, PolyId q) {
-    const Poly& gap = *polys_[add(q, p, -1)];
-    for (auto t = gap.terms.rbegin(); t != gap.terms.rend(); ++t)
-      for (const AtomId a : t->first)
-        if (atoms_[a]->kind == AtomKind::Max) return t->second.sign() > 0;
-    return !gap.terms.empty() && gap.terms.back().second.sign() > 0;
+    const auto &a = polys_[p]->terms, &b = polys_[q]->terms;
+    int last = 0;  // the sign of the last term of q - p
+    for (auto i = a.rbegin(), j = b.rbegin(); i != a.rend() || j != b.rend();) {
+      const bool from_a = j == b.rend() || (i != a.rend() && !(i->first < j->first));
+      const bool from_b = i == a.rend() || (j != b.rend() && !(j->first < i->first));
+      const Monomial& m = from_a ? i->first : j->first;
+      const Int coef = (from_b ? (j++)->second : Int(0)) - (from_a ? (i++)->second : Int(0));
+      if (coef.is_zero()) continue;
+      if (last == 0) last = coef.sign();
+      if (std::ranges::any_of(m, [&](AtomId x) { return atoms_[x]->kind == AtomKind::Max; }))
+        return coef.sign() > 0;
+    }
+    return last > 0;
   };
   PolyId base = constant(0);
   Int scale = 1;  // the result is base + scale * the largest member

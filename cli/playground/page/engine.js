@@ -1,36 +1,61 @@
-// Asks the C++ in a worker. A question replaces an unanswered one of the same slot; a worker that
-// does not answer in time is ended, and another one goes on.
+// Asks the C++ in a worker. A question replaces the unanswered ones that it makes pointless; a worker
+// that still works on one of those, or does not answer in time, is ended, and another one goes on.
 
 const kMostSeconds = 5;
+const kPatience = 60;  // milliseconds that a pointless question may hold up the next one
+
+// The bytes of the program, which stands in the page as text of seven bits a character; those that a
+// page cannot hold as they are stand 256 higher.
+function bytesOf(text, size) {
+  const bytes = new Uint8Array(size);
+  let held = 0, bits = 0, at = 0;
+  for (let i = 0; i < text.length; ++i) {
+    held = held << 7 | text.charCodeAt(i) & 127;
+    bits += 7;
+    if (bits >= 8) {
+      bits -= 8;
+      bytes[at++] = held >> bits;
+      held &= (1 << bits) - 1;
+    }
+  }
+  if (at < size) throw new Error("the page is not whole");
+  return bytes;
+}
 
 class Engine {
-  constructor(packed, size, source) {
-    this.waiting = new Map();  // by slot, in order: { line, resolve }
+  constructor(source) {
+    this.waiting = new Map();  // by slot, in order
     this.running = null;
+    this.module = null;
+    this.restarts = 0;
     this.url = URL.createObjectURL(new Blob([source + `
 onmessage = ({ data }) => {
   try {
-    if (data.packed) {
-      const bytes = Uint8Array.from(atob(data.packed), c => c.charCodeAt(0));
-      const module = new WebAssembly.Module(unlzma(bytes, data.size));
-      start(module);
-      postMessage({ ready: true, module });
-    } else if (data.module) {
-      start(data.module);
-      postMessage({ ready: true });
-    } else postMessage({ answer: answer(data.line) });
+    if (data.module) { start(data.module); postMessage({ ready: true }); }
+    else postMessage({ answer: answer(data.line) });
   } catch (e) { postMessage({ failed: String(e) }); }
 };`], { type: "text/javascript" }));
-    this.ready = this.start({ packed, size });
+    this.spawn();  // while the program is still read
   }
 
-  // The first worker unpacks and compiles, so that the page can be typed in; others get its module.
-  start(message) {
+  // The program, packed by gzip, as text. Compiled beside the page, which can be typed in meanwhile.
+  async load(text, size) {
+    const bytes = bytesOf(text, size);
+    const packed = new ReadableStream({ start(c) { c.enqueue(bytes); c.close(); } });
+    const program = new Response(packed.pipeThrough(new DecompressionStream("gzip")), { headers: { "Content-Type": "application/wasm" } });
+    this.module = await WebAssembly.compileStreaming(program);
+    await this.start();
+  }
+
+  spawn() {
     this.worker = new Worker(this.url);
     this.idle = false;
+  }
+
+  start() {
     return new Promise((resolve, reject) => {
       this.worker.onmessage = ({ data }) => {
-        if (data.ready) { this.module ??= data.module; this.idle = true; resolve(); this.next(); }
+        if (data.ready) { this.idle = true; resolve(); this.next(); }
         else if (this.running === null) reject(new Error(data.failed));
         else this.finish(data);
       };
@@ -38,22 +63,31 @@ onmessage = ({ data }) => {
         e.preventDefault();
         if (this.running) this.finish({ failed: e.message }); else reject(new Error(e.message));
       };
-      this.worker.postMessage(message);
+      this.worker.postMessage({ module: this.module });
     });
   }
 
-  // A question is an object, or its text; the answer is text, or null where a newer question of the slot took its place.
-  askText(slot, question) {
+  // A question is an object, or its text; the answer is text, or null where a newer question of the
+  // slot, or one that names the slot in `drops`, took its place.
+  askText(slot, question, drops = []) {
     return new Promise(resolve => {
-      this.waiting.get(slot)?.resolve(null);
-      this.waiting.delete(slot);
+      const pointless = [slot, ...drops];
+      for (const s of pointless) {
+        this.waiting.get(s)?.resolve(null);
+        this.waiting.delete(s);
+      }
       this.waiting.set(slot, { slot, line: typeof question === "string" ? question : JSON.stringify(question), resolve });
+      const running = this.running;
+      if (running && pointless.includes(running.slot)) {
+        const left = running.since + kPatience - performance.now();
+        setTimeout(() => { if (this.running === running) this.finish({ dropped: true }); }, Math.max(0, left));
+      }
       this.next();
     });
   }
 
-  async ask(slot, question) {
-    const text = await this.askText(slot, question);
+  async ask(slot, question, drops) {
+    const text = await this.askText(slot, question, drops);
     return text === null ? null : JSON.parse(text);
   }
 
@@ -62,24 +96,28 @@ onmessage = ({ data }) => {
     const [slot, job] = this.waiting.entries().next().value;
     this.waiting.delete(slot);
     this.running = job;
+    job.since = performance.now();
     this.timer = setTimeout(() => this.finish({ late: true }), kMostSeconds * 1000);
     this.worker.postMessage({ line: job.line });
   }
 
-  finish({ answer, failed, late }) {
+  finish({ answer, failed, late, dropped }) {
     const job = this.running;
     this.running = null;
     clearTimeout(this.timer);
-    if (answer === undefined) {
-      this.worker.terminate();
-      this.start({ module: this.module });
-      const why = late ? `no answer within ${kMostSeconds} seconds; the command line takes as long as it needs`
-        : /memory|allocation/i.test(failed) ? "out of memory"
-        : `this is too deep or too large for the page (${failed})`;
-      job.resolve(JSON.stringify({ error: why, stopped: true }));
+    if (answer !== undefined) {
+      job.resolve(answer);
+      this.next();
       return;
     }
-    job.resolve(answer);
-    this.next();
+    ++this.restarts;
+    this.worker.terminate();
+    this.spawn();
+    this.start();
+    if (dropped) { job.resolve(null); return; }
+    const why = late ? `no answer within ${kMostSeconds} seconds; the command line takes as long as it needs`
+      : /memory|allocation/i.test(failed) ? "out of memory"
+      : `this is too deep or too large for the page (${failed})`;
+    job.resolve(JSON.stringify({ error: why, stopped: true }));
   }
 }

@@ -113,7 +113,7 @@ const expression = {
     this.find();
     const vars = this.names().map(n => `${n}=${this.variables.get(n).lo}..${this.variables.get(n).hi}`).join(" ");
     state.write({ in: $("e-in").value, vars, assume: $("e-assume").value, claim: $("e-claim").value });
-    const asked = this.question("simplify"), text = await engine.askText("simplify", asked);
+    const asked = this.question("simplify"), text = await engine.askText("simplify", asked, ["steps", "values"]);
     if (text === null || asked !== this.question("simplify")) return;  // another one is on its way
     const a = JSON.parse(text);
     complain($("e-error"), a.error);
@@ -126,6 +126,7 @@ const expression = {
     $("e-out").textContent = a.out;
     $("e-facts").textContent = `${min === "null" ? "(−∞" : "[" + short(min)}, ${max === "null" ? "∞)" : short(max) + "]"} · size ${a.size}` +
       ` · ${a.ns >= 2e5 ? (a.ns / 1e6).toFixed(1) + " ms" : "under 0.2 ms"}`;
+    shown();
     this.choose();
     await Promise.all([this.derive(), this.values()]);
   },

@@ -52,7 +52,7 @@ const kernels = {
 
   async ask() {
     state.write({ text: $("k-text").value, inputs: $("k-inputs").value, profile: $("k-profile").value === "glibc" ? "" : $("k-profile").value });
-    const a = await engine.ask("kernel", this.question("kernel"));
+    const a = await engine.ask("kernel", this.question("kernel"), ["element"]);
     if (a === null) return;
     complain($("k-error"), a.error);
     $("k-result").hidden = Boolean(a.error);
@@ -63,6 +63,7 @@ const kernels = {
     $("k-which").replaceChildren(...a.kernels.map((k, i) => make("option", { value: i }, `${i + 1}: ${k.name}`)));
     $("k-which").value = this.at;
     this.show();
+    shown();
   },
 
   show() {

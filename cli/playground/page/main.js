@@ -15,7 +15,7 @@ function openTab(name, query, focus = false) {
   document.title = `Touchstone: ${$(`tab-${name}`).textContent.trim().toLowerCase()}`;
 }
 
-const engine = new Engine($("packed").textContent.trim(), Number($("packed").dataset.size), $("worker").textContent);
+const engine = new Engine($("worker").textContent);
 for (const tab of Object.values(tabs)) tab.init();
 const left = {};
 for (const id of Object.keys(tabs)) {
@@ -37,5 +37,13 @@ $("tabs").addEventListener("keydown", e => {
 addEventListener("hashchange", () => { const query = state.read(); openTab(state.tab, query); });
 const query = state.read();
 openTab(state.tab, query);
-engine.ready.then(() => { document.documentElement.dataset.ready = Math.round(performance.now()); expression.rules(); },
-                  e => complain($("broken"), `This browser cannot run the page: ${e.message}`));
+// From here on the page can be typed in.
+document.documentElement.dataset.typing = Math.round(performance.now());
+
+// What follows the program in the file.
+function begin() {
+  const packed = $("packed");
+  engine.load(packed.textContent, Number(packed.dataset.size)).then(() => setTimeout(() => expression.rules(), 300),
+    e => complain($("broken"), `This browser cannot run the page: ${e.message}`));
+  packed.remove();
+}

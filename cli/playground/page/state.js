@@ -38,4 +38,6 @@ function fillExamples(select, examples, use) {
 function complain(host, message) {
   host.replaceChildren(...(message ? [make("pre", { class: "error", role: "alert" }, message)] : []));
 }
+// That an answer is on the page; how long the first one took is told to whoever measures it.
+function shown() { document.documentElement.dataset.ready ??= Math.round(performance.now()); }
 const count1 = (n, noun) => `${n} ${noun}${n === 1 ? "" : "s"}`;

@@ -83,6 +83,7 @@ const views = {
     this.chips();
     this.show(this.current === null ? s.steps.length - 1 : Math.min(this.current, s.steps.length - 1), true);
     this.index();
+    shown();
   },
 
   // A chip for the shape and for each operation, to be picked, dragged, moved by Alt and an arrow,

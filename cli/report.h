@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "touchstone/explore/answers.h"
+
+// The page that steps through things: rewrites, derivations, views, schedules, kernels.
+
+namespace touchstone::cli {
+
+using explore::Json;
+
+/// What a picture marks a node as.
+enum class Mark : std::uint8_t {
+  None,
+  Was,   // is replaced
+  Now,   // stands for it
+  Gone,  // goes with what is replaced
+  New,
+};
+
+/// Boxes and arrows between them, to be laid out.
+struct ReportGraph {
+  struct Box {
+    std::size_t node = 0;  // of the report
+    Mark mark = Mark::None;
+    bool cut = false;  // it has more sources, which are not drawn
+    bool operator==(const Box&) const = default;
+  };
+  std::vector<Box> boxes;
+  std::vector<std::pair<std::size_t, std::size_t>> edges;  // places of boxes, from source to user
+  std::string note;  // "120 nodes; shown: the 36 nearest to the match"
+};
+
+/// One page for any list of lists of steps: data/report.html with the steps put in. It needs
+/// nothing else and fetches nothing.
+class Report {
+ public:
+  /// what: in the title of the window, as "Rewrites".
+  Report(std::string what, std::string title) : what_(std::move(what)), title_(std::move(title)) {}
+
+  /// A line below the title.
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+  /// A node of graphs: head and arg are its two lines, `line` is all of it, `kind` its colour, one
+  /// of "move", "alu", "reduce", "memory", "place".
+  std::size_t node(const std::string& head, const std::string& arg, const std::string& line,
+                   const std::string& origin, const std::string& kind);
+  /// The number of a graph; equal ones have the same.
+  std::size_t graph(ReportGraph graph);
+  /// kind: how data/report.js shows its steps; noun: what one of them is called, as "match".
+  void part(const std::string& name, const std::string& noun, const std::string& kind, Json steps);
+  /// A member of the report that its kind of step needs.
+  void more(const std::string& name, Json value) { more_[name] = std::move(value); }
+
+  std::size_t graphs() const { return graphs_.size(); }
+  /// Lays out the graphs by Graphviz. Throws SystemError where that is missing, fails, or takes
+  /// more than ten minutes.
+  std::string html() const;
+
+ private:
+  struct Node {
+    std::string head, arg, line, origin, kind;
+    auto operator<=>(const Node&) const = default;
+  };
+  double width_of(std::size_t node) const;
+  Json graphs_json() const;
+
+  std::string what_, title_;
+  std::vector<std::string> notes_;
+  std::map<Node, std::size_t> numbers_;
+  std::vector<const Node*> nodes_;
+  std::vector<ReportGraph> graphs_;
+  std::map<std::string, std::size_t> graph_numbers_;
+  Json parts_ = Json::array(), more_ = Json::object();
+};
+
+}  // namespace touchstone::cli
