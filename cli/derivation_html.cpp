@@ -81,7 +81,7 @@ Json steps_of(Report& report, const Derivation& d, const Chain& chain) {
                  {"facts", w.facts}};
     const std::vector<Expr> first = e.parts(whole), second = e.parts(s.whole);
     if (first.size() <= kMostNodes && second.size() <= kMostNodes &&
-        report.graphs() + 2 <= kMostGraphs)
+        report.graphs() + 2 <= kMostGraphs && Report::can_draw())
       step["graphs"] = {graph_of(report, e, whole, s.before, {second.begin(), second.end()},
                                  Mark::Was, Mark::Gone),
                         graph_of(report, e, s.whole, s.after, {first.begin(), first.end()},

@@ -132,6 +132,8 @@ std::size_t Report::graph(ReportGraph graph) {
   return at->second;
 }
 
+bool Report::can_draw() { return !process::find_program("dot").empty(); }
+
 void Report::part(const std::string& name, const std::string& noun, const std::string& kind,
                   Json steps) {
   parts_.push_back({{"name", name}, {"noun", noun}, {"kind", kind}, {"steps", std::move(steps)}});
@@ -150,7 +152,7 @@ double Report::width_of(std::size_t node) const {
 Json Report::graphs_json() const {
   Json out = Json::array();
   if (graphs_.empty()) return out;
-  if (process::find_program("dot").empty())
+  if (!can_draw())
     throw SystemError(
         "graphs are laid out by Graphviz, whose program dot was not found; install graphviz, or "
         "leave graphs out with --graphs 0");

@@ -57,6 +57,8 @@ class Report {
   void more(const std::string& name, Json value) { more_[name] = std::move(value); }
 
   std::size_t graphs() const { return graphs_.size(); }
+  /// Whether Graphviz is there.
+  static bool can_draw();
   /// Lays out the graphs by Graphviz. Throws SystemError where that is missing, fails, or takes
   /// more than ten minutes.
   std::string html() const;

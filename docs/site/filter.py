@@ -45,7 +45,9 @@ def filtered(path):
         for line in f:
             heading = not fence and re.match(r"(#{1,6}) (.*)", line)
             if heading and not first:
-                line = f"{line.rstrip()} {{#{label(here, slug(heading[2]))}}}\n"
+                named = re.search(r'<a name="([^"]*)"></a>', heading[2])
+                words = re.sub(r"\s*<a name=.*?</a>|`", "", heading[2])  # doxygen shows the tags of code in a heading
+                line = f"{heading[1]} {words} {{#{label(here, named[1] if named else slug(words))}}}\n"
             first = first and not heading
             if line.startswith("```"):  # links may go over the end of a line, not into a block
                 yield text + line if fence else LINK.sub(link, text) + line

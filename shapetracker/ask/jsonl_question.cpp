@@ -163,7 +163,8 @@ std::vector<std::pair<sint, sint>> pairs(const json& value, const std::string& w
   std::vector<std::pair<sint, sint>> out;
   for (const json& pair : list(value, where, "a list of pairs")) {
     if (!pair.is_array() || pair.size() != 2) wrong(where, "a pair of integers", pair);
-    out.emplace_back(entry(pair[0], where, names), entry(pair[1], where, names));
+    const sint begin = entry(pair[0], where, names);  // in order: the first wrong one is told
+    out.emplace_back(begin, entry(pair[1], where, names));
   }
   return out;
 }
@@ -174,9 +175,10 @@ View view(const json& value, const std::string& where, const Names& names) {
     throw ParseError(fmt::format("{}: expected {}, found {} entries", where, kWhat, value.size()));
   std::optional<Mask> mask;
   if (!value[3].is_null()) mask = pairs(value[3], where + ": mask", names);
-  return View::strided(entries(value[0], where + ": shape", names),
-                       entries(value[1], where + ": strides", names),
-                       entry(value[2], where + ": offset", names), std::move(mask));
+  const std::vector<sint> shape = entries(value[0], where + ": shape", names);
+  const std::vector<sint> strides = entries(value[1], where + ": strides", names);
+  return View::strided(shape, strides, entry(value[2], where + ": offset", names),
+                       std::move(mask));
 }
 
 // A list of views or operations.

@@ -139,13 +139,18 @@ Interval Entailment::trimmed(const Interval& range, PolyId p, int depth) {
 Interval Entailment::atom_bounds(AtomId id) {
   if (const auto found = memo_.find(id); found != memo_.end()) return found->second;
   const Atom& a = ring_->atom(id);
-  const auto part = [&](std::size_t i) { return both(plain(a.parts[i]), relaxed(a.parts[i], 0)); };
+  // One after the other, here and below: what is remembered of atoms depends on the order.
+  const auto part = [&](std::size_t i) {
+    const Interval first = plain(a.parts[i]);
+    return both(first, relaxed(a.parts[i], 0));
+  };
   Interval r;
   switch (a.kind) {
     case AtomKind::Variable:
       break;
     case AtomKind::Quotient:
-      r = floor_div(part(0), part(1));
+      r = part(0);
+      r = floor_div(r, part(1));
       break;
     case AtomKind::Remainder: {
       const Interval d = part(1);
@@ -328,7 +333,8 @@ Interval Entailment::by_maximum(PolyId p, AtomId maximum, int depth) {
 Interval Entailment::bounds(PolyId p, int depth) {
   Interrupt::poll();
   if (!settled_) tighten();
-  Interval r = trimmed(both(plain(p), relaxed(p, depth)), p, depth);
+  Interval r = plain(p);
+  r = trimmed(both(r, relaxed(p, depth)), p, depth);
   const Poly poly = (*ring_)[p];
   if (depth == 0 || poly.is_constant() || poly.terms.size() > kLimits.entailed_terms) return r;
   r = trimmed(both(r, with_facts(p, depth)), p, depth);

@@ -190,8 +190,8 @@ void Rewriter::as_members(const Equation& q, Expr part, std::vector<Candidate>& 
         if (k != i && k != j) others.push_back(members[k]);
       }
       // part is max(_ + shift, others), or -max(_ + shift, -others) of a minimum
-      const PolyId shift = ring_.add(ring_.add(ring_.constant(0), ring_.normal(members[i]), sign),
-                                     ring_.normal(stays), -1);
+      const PolyId signed_mine = ring_.add(ring_.constant(0), mine, sign);
+      const PolyId shift = ring_.add(signed_mine, rest, -1);
       const Expr hole = e.variable("_");
       std::vector<Expr> around{
           fold_identities(e, e.apply(ExprOp::Add, {hole, ring_.expression(shift)}))};

@@ -245,8 +245,11 @@ class CanonicalBuilder::Player {
       }
       case ExprOp::Not:
         return put(s_.negate(s_.truth(node(step, 0))));
-      case ExprOp::Where:
-        return put(s_.where(s_.truth(node(step, 0)), sum(step, 1), sum(step, 2)));
+      case ExprOp::Where: {  // parts in order: what a part becomes is recorded
+        const Id condition = s_.truth(node(step, 0));
+        const Linear yes = sum(step, 1), no = sum(step, 2);
+        return put(s_.where(condition, yes, no));
+      }
       case ExprOp::Mul: {
         for (const std::size_t i : {0U, 1U}) {
           const Value &factor = values_[part(step, i)], &other = values_[part(step, 1 - i)];
@@ -257,8 +260,10 @@ class CanonicalBuilder::Player {
         }
         Linear left, right;
         const Linear &a = sum(step, 0, left), &b = sum(step, 1, right);
-        if (!a.is_constant() && !b.is_constant())
-          return put(s_.product(node(step, 0), node(step, 1)));
+        if (!a.is_constant() && !b.is_constant()) {
+          const Id x = node(step, 0), y = node(step, 1);
+          return put(s_.product(x, y));
+        }
         return put(s_.multiply(a, b));
       }
       default: {

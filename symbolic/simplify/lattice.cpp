@@ -208,7 +208,10 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
           i.bind("x", atom(condition)).bind("y", held[0]).bind("z", missed[0]);
           i.bind("k", held[1]).bind("m", missed[1]);
         });
-      return where(condition, maximum(held), maximum(missed));
+      // One after the other: each records the laws it uses, and compilers order arguments as they
+      // like.
+      const Linear if_held = maximum(held), if_missed = maximum(missed);
+      return where(condition, if_held, if_missed);
     }
   return std::nullopt;
 }

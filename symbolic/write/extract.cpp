@@ -205,7 +205,8 @@ int Extractor::lay_out_digit(const NodeData& n) {
   Sum dividend = sum_of(n.args[0]);
   if (n.second.is_zero()) return quotient(dividend, form_of(n.args[0]), n.first, 1);
   dividend = nearest(std::move(dividend), n.second);
-  int r = smaller_form(form_of(n.args[0]), lay_out_sum(dividend, 1));
+  const int whole = form_of(n.args[0]);
+  int r = smaller_form(whole, lay_out_sum(dividend, 1));
   if (!n.first.is_one()) r = apply(StepOp::FloorDiv, {r, constant(n.first)});
   return apply(StepOp::FloorMod, {r, constant(floor_div(n.second, n.first))});
 }
@@ -268,8 +269,8 @@ int Extractor::sides(Sum left, Sum right, const Int& constant, StepOp strict) {
     Sum low = left, high = right;
     (next.sign() > 0 ? low : high).constant = abs(next);
     (constant.sign() > 0 ? left : right).constant = abs(constant);
-    return smaller_form(apply(StepOp::Lt, {lay_out_sum(left), lay_out_sum(right)}),
-                        apply(StepOp::Le, {lay_out_sum(low), lay_out_sum(high)}));
+    const int less = apply(StepOp::Lt, {lay_out_sum(left), lay_out_sum(right)});
+    return smaller_form(less, apply(StepOp::Le, {lay_out_sum(low), lay_out_sum(high)}));
   }
   if (right.terms.empty()) {
     right.constant = -constant;

@@ -62,8 +62,11 @@ class Browser:
                 return answer["result"]
 
     def open(self, path):
+        self.open_url("file://" + path)
+
+    def open_url(self, url):
         self.ask("Page.enable")
-        self.ask("Page.navigate", url="file://" + path)
+        self.ask("Page.navigate", url=url)
         while self.read().get("method") != "Page.loadEventFired":
             pass
 

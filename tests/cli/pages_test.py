@@ -1,5 +1,5 @@
-"""Opens the pages of `touchstone view --html` and `touchstone schedule --html` in headless Chromium,
-with keys, mouse and touch.
+"""Opens the pages that `touchstone` writes of views, schedules, kernels and derivations in headless Chromium, with keys,
+mouse and touch.
 
 pages_test.py TOUCHSTONE CHROMIUM
 """
@@ -19,10 +19,10 @@ def cells(page):
 
 def check_view(page, make):
     make("view", "4,6", "shrink", "0:4,0:3", "reshape", "12")
-    same(page.text("#chips button[aria-current]"), "4,6", "the first step is shown first")
+    same(page.text("#list li[aria-current] span:last-child"), "4,6", "the first step is shown first")
     same(cells(page), 24 + 24, "cells of a view and of its buffer")
     page.press("ArrowRight")
-    same(page.text("#chips button[aria-current]"), "shrink 0:4,0:3", "the next step")
+    same(page.text("#list li[aria-current] span:last-child"), "shrink 0:4,0:3", "the next step")
     same(cells(page), 12 + 24, "its cells")
     ticks = re.findall(r'class="tick"[^>]*>([^<]*)<', page.outer("#panels section"))
     same(ticks, ["0", "1", "2", "0", "1", "2", "3", "0↓ 1→"], "indices of the axes")
@@ -40,17 +40,51 @@ def check_large_view(page, make):
 
 def check_schedule(page, make):
     make("schedule", "softmax")
-    same(page.text("#position"), "step 1 of 3", "the first step")
+    same(page.text("#position"), "schedule: step 1 of 3", "the first step")
     same(page.outer("#picture").count('class="node'), 3, "nodes")
     same("void r_64_64" in page.text("#c"), True, "C of the first kernel")
     page.click("#i2")
-    same(page.text("#position"), "step 3 of 3", "a click chooses")
+    same(page.text("#position"), "schedule: step 3 of 3", "a click chooses")
     same("DIV" in page.text("#ast"), True, "AST of the last kernel")
     same(re.search(r'<g id="i2" class="[^"]*lit', page.outer("#picture")) is not None, True, "mark")
     page.press("ArrowLeft")
-    same(page.text("#position"), "step 2 of 3", "the step before")
+    same(page.text("#position"), "schedule: step 2 of 3", "the step before")
     page.tap("#i0")
-    same(page.text("#position"), "step 1 of 3", "a tap chooses")
+    same(page.text("#position"), "schedule: step 1 of 3", "a tap chooses")
+
+
+def check_kernels(page, make):
+    make("kernels", "softmax")
+    same(page.text("#position"), "softmax: kernel 1 of 3", "the first kernel")
+    same("void r_64_64" in page.text("#c"), True, "its C")
+    page.press("ArrowRight")
+    page.press("ArrowRight")
+    same(page.text("#position"), "softmax: kernel 3 of 3", "the last kernel")
+    page.press("ArrowRight")
+    same(page.text("#position"), "softmax: kernel 3 of 3", "there is no more")
+    line = page.middle("#ast .code-line:nth-child(2)")
+    page.ask("Input.dispatchMouseEvent", type="mouseMoved", **line)
+    for column in ("#uops", "#c"):
+        same('code-line lit' in page.outer(column), True, f"what belongs together is lit in {column}")
+
+
+def check_derivation(page, make):
+    make("simplify", "(a*4 + b)//4 + 0*a", "--var", "a=0..10", "b=0..3")
+    number = int(re.search(r"of (\d+)$", page.text("#position"))[1])
+    before = page.text("#before")
+    same(before, "(a*4 + b)//4 + 0*a", "the text as it was given")
+    rules = []
+    for i in range(number):
+        same(page.text("#position"), f"expression: step {i + 1} of {number}", "steps in order")
+        if i:
+            same(page.text("#before"), after, "a step begins where the last one ended")
+        after = page.text("#after")
+        rules.append(page.text("#rule").split(":")[0])
+        for side, mark in (("before", "was"), ("after", "now")):
+            same(page.outer(f"#graph-{side}").count(f'class="node {mark}"'), 1, f"the changed part {side} step {i + 1}")
+        page.press("ArrowRight")
+    same(after, "a", "the result")
+    same("div.split" in rules, True, f"a law by its name: {rules}")
 
 
 def main():
@@ -66,8 +100,10 @@ def main():
         try:
             check_view(page, make)
             check_large_view(page, make)
+            check_kernels(page, make)
             if shutil.which("dot"):
                 check_schedule(page, make)
+                check_derivation(page, make)
         finally:
             page.end()
     print("the pages do as they are told")

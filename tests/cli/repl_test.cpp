@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -84,6 +86,36 @@ TEST_F(Repl, ShowsTablesOfValues) {
   EXPECT_THAT(run("n = 5..\n:table n*2\n").text,
               AllOf(HasSubstr("5     10"), HasSubstr("not all values of n")));
   EXPECT_EQ(run("a = 0..3\n:table 2*3\n").text, "value\n    6\n");
+}
+
+// Bars and shades stand for the values of the table; what has no value leaves a gap.
+TEST_F(Repl, DrawsValues) {
+  ASSERT_EQ(::setenv("LC_ALL", "C", 1), 0);
+  const Reply one = run("a = 0..3\n:plot 6//a\n");
+  EXPECT_EQ(one.code, 0);
+  // 6, 3 and 2 at 1, 2 and 3: ten lines, of which the largest fills all and the least one.
+  EXPECT_THAT(one.text, HasSubstr("           6 |    ####\n"));
+  EXPECT_THAT(one.text,
+              HasSubstr("           2 |    ############\n              a = 0          3\n"));
+  EXPECT_EQ(std::ranges::count(one.text, '|'), 10);
+  const Reply two = run("a = 0..1\nb = 0..2\nassume a != b\n:plot a*10 + b\n");
+  EXPECT_THAT(two.text, HasSubstr("       a = 0 |xx    |\n           1 |ooxx##|\n"));
+  EXPECT_THAT(two.text, HasSubstr("1 [ .-+o#] 12\n"));
+  for (const char* line : {":plot 2*3", "a = 0..1\nb = 0..1\nc = 0..1\n:plot a + b + c"})
+    EXPECT_THAT(run(std::string(line) + "\n").text, HasSubstr("of one variable or two")) << line;
+  EXPECT_THAT(run("a = 0..\n:plot a\n").text, HasSubstr("not all values of a"));
+  EXPECT_THAT(run("a = 0..0\n:plot 3//a\n").text, HasSubstr("no value can be drawn"));
+  EXPECT_THAT(run("a = 0..1\n:plot a*1" + std::string(400, '0') + "\n").text,
+              HasSubstr("|"));  // beyond doubles
+  EXPECT_THAT(run(":view 2,3 flip 0\n").text, HasSubstr("| 3 4 5 |   | 0 1 2 |\n"));
+  EXPECT_THAT(run(":view 2,3 flip 9\n").text, HasSubstr("error: "));
+  ::setenv("LC_ALL", "C.UTF-8", 1);
+  ::setenv("TERM", "xterm", 1);
+  const std::string rich = run("a = 0..7\n:plot a\n").text;
+  EXPECT_THAT(rich, HasSubstr("│"));
+  EXPECT_THAT(rich, HasSubstr("▁"));
+  EXPECT_THAT(run("a = 0..7\nb = 0..7\n:plot a*b\n").text, HasSubstr("█"));
+  ::unsetenv("LC_ALL");
 }
 
 TEST_F(Repl, SavesAndLoads) {

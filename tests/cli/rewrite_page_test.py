@@ -1,4 +1,4 @@
-"""Opens the page of `touchstone rewrite --html` in headless Chromium, presses keys, and holds what
+"""Opens the page of `touchstone steps` in headless Chromium, presses keys, and holds what
 its document then says to what the command prints as text. Keys and documents go through the
 browser's own protocol, so that no script of the page is asked.
 
@@ -55,12 +55,12 @@ def check(page, passes):
         same(page.text("#position"), f"{name}: match {len(matches)} of {count}", "at the end")
     page.press("ArrowLeft")
     page.press("ArrowDown")
-    same(page.text("#position"), "kernel 1 of 2", "kernels")
+    same(page.text("#position"), "kernels: kernel 1 of 2", "kernels")
     for part in ("#ast", "#c"):
         same(bool(page.text(part)), True, part)
     same("exp2" in page.text("#c"), True, "C of the first kernel")
     page.press("ArrowRight")
-    same(page.text("#position"), "kernel 2 of 2", "the second kernel")
+    same(page.text("#position"), "kernels: kernel 2 of 2", "the second kernel")
 
 
 def search(page, passes):
@@ -74,7 +74,7 @@ def search(page, passes):
     same(page.text("#found"), f"{len(hits)} of {count} found", "search")
     same(page.text("#position"), f"{name}: match {hits[0] + 1} of {count}", "found")
     page.press("Escape")
-    same(page.text("#found"), f"{count} in this pass", "after Escape")
+    same(page.text("#found"), f"{count} in this part", "after Escape")
 
 
 def main():
@@ -83,7 +83,7 @@ def main():
         path = os.path.join(folder, "page.html")
         command = [touchstone, "rewrite", "--program", PROGRAM]
         printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-        subprocess.run(command + ["--html", path], capture_output=True, check=True)
+        subprocess.run([touchstone, "steps", "--program", PROGRAM, "-o", path], capture_output=True, check=True)
         passes = printed_passes(printed)
         same([p[0] for p in passes],
              ["simplify", "barriers", "tidy barriers", "drop tags", "kernels"], "passes")

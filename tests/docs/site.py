@@ -31,7 +31,7 @@ def headings(path):
             fence ^= line.startswith("```")
             found = re.match(r"#{1,3} (.*)", line)
             if found and not fence:
-                text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", found[1])
+                text = re.sub(r"\[([^\]]*)\]\([^)]*\)|<[^>]*>", r"\1", found[1])
                 yield re.sub(r"[`*\\]", "", text).strip()
 
 

@@ -22,6 +22,7 @@ for (const id of Object.keys(tabs)) {
   // What a tab was left with, it has again.
   $(`tab-${id}`).addEventListener("click", () => {
     if (id === state.tab) return;
+    state.flush();
     left[state.tab] = location.hash.split("?", 2)[1] ?? "";
     openTab(id, new URLSearchParams(left[id] ?? ""));
   });

@@ -74,8 +74,6 @@ const plots = {
   heat(table) {
     const [[xn, xlo, xhi], [yn, ylo, yhi]] = table.over, across = xhi - xlo + 1, down = yhi - ylo + 1;
     const size = Math.max(5, Math.min(30, Math.floor(560 / across), Math.floor(420 / down))), left = 40, top = 20;
-    // Where numbers are easier to read in the colour of the paper than in that of the ink.
-    const turn = matchMedia("(prefers-color-scheme: dark)").matches ? 0.5 : 0.75;
     const values = table.written.map(this.finite), seen = values.filter(Number.isFinite);
     const low = Math.min(...seen), high = Math.max(...seen);
     const root = svg("svg", { viewBox: `0 0 ${left + across * size + 4} ${top + down * size + 4}`, class: "plot heat", role: "img",
@@ -91,7 +89,7 @@ const plots = {
         cell.dataset.place = k;
         root.append(cell);
         if (size >= 20 && table.written[k] !== null && String(table.written[k]).length <= 3) {
-          const text = svg("text", { x: left + (i + 0.5) * size, y: top + (j + 0.5) * size, class: `number${share > turn ? " on-dark" : ""}`,
+          const text = svg("text", { x: left + (i + 0.5) * size, y: top + (j + 0.5) * size, class: "number",
                                      "font-size": 11 });
           text.textContent = table.written[k];
           root.append(text);

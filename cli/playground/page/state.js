@@ -7,9 +7,18 @@ const state = {
     this.tab = ["expression", "view", "kernel"].includes(tab) ? tab : "expression";
     return new URLSearchParams(rest);
   },
+  // Not at every key: browsers refuse what changes the address too often, and what makes it too long.
   write(values) {
-    const text = new URLSearchParams(Object.entries(values).filter(([, v]) => v !== "" && v !== undefined));
-    history.replaceState(null, "", `#${this.tab}${text.size ? "?" + text : ""}`);
+    this.values = values;
+    this.timer ??= setTimeout(() => this.flush(), 200);
+  },
+  flush() {
+    clearTimeout(this.timer);
+    this.timer = null;
+    if (!this.values) return;
+    const text = String(new URLSearchParams(Object.entries(this.values).filter(([, v]) => v !== "" && v !== undefined)));
+    this.values = null;
+    history.replaceState(null, "", `#${this.tab}${text && text.length <= 20_000 ? "?" + text : ""}`);
   },
 };
 
