@@ -88,7 +88,18 @@ const kinds = {
         this.host.setAttribute("aria-label", "the schedule as a graph");
         host.append(this.host);
         this.picture = pictureOf(this.host, report.svg, k => choose(k));
-      } else host.append(this.host);
+        this.key = html("p", undefined, "legend soft");
+        for (const [name, what] of [["--reduce", "reduce"], ["--elementwise", "elementwise"], ["--load", "load or copy"]]) {
+          const item = html("span", what), colour = html("i");
+          colour.dataset.of = name;
+          item.prepend(colour);
+          this.key.append(item);
+        }
+        this.key.append(html("span", "drag to move, wheel or + and - to zoom, 0: all of it"));
+      }
+      host.append(this.host, this.key);
+      const colours = getComputedStyle(this.host.querySelector("svg"));  // of the picture, light or dark
+      for (const i of this.key.querySelectorAll("i")) i.style.background = colours.getPropertyValue(i.dataset.of);
       this.picture.mark(i, !this.chosen);
       this.chosen = false;
       host.append(heading(`${i}  ${s.name}`), soft(s.line.trim()));
@@ -113,11 +124,11 @@ const kinds = {
           this.choice = Number(select.value);
           const choice = report.choices[this.choice];
           report.base = choice.base;
-          choice.steps.forEach((step, k) => Object.assign(report.parts[0].steps[k], step));
+          choice.steps.forEach((step, k) => Object.assign(report.parts[state.part].steps[k], step));
           show();
         });
       }
-      if (report.parts[0].steps.some(t => t.composed.length !== t.views.length)) {
+      if (report.parts[state.part].steps.some(t => t.composed.length !== t.views.length)) {
         const plain = html("input");
         plain.type = "checkbox";
         plain.checked = Boolean(this.plain);

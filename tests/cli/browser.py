@@ -29,7 +29,7 @@ class Browser:
             os.dup2(b, 4)
 
         self.process = subprocess.Popen(
-            [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--remote-debugging-pipe",
+            [chromium, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--remote-debugging-pipe",
              "--user-data-dir=" + folder, "--window-size=1400,900", "about:blank"],
             preexec_fn=prepare, close_fds=False, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL)
