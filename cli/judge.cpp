@@ -181,9 +181,9 @@ std::string run_of(const JudgeOptions& o, const foreign::Capabilities* backend,
 }
 
 // The lines as they come, and what they come to.
-class Report {
+class SuiteReport {
  public:
-  Report(const JudgeOptions& options, std::size_t kernels, std::string on, std::string profile)
+  SuiteReport(const JudgeOptions& options, std::size_t kernels, std::string on, std::string profile)
       : options_(options), kernels_(kernels), on_(std::move(on)), profile_(std::move(profile)) {}
 
   void count(const JudgedLine& line) {
@@ -297,7 +297,7 @@ void print_campaign(const JudgeOptions& o) {
              visible(quoted(backend)), memory);
 }
 
-void judge_all(const Cases& cases, const Profile& profile, JudgeLog& log, Report& report,
+void judge_all(const Cases& cases, const Profile& profile, JudgeLog& log, SuiteReport& report,
                OrderlyEnd& end, Progress& progress, bool with_json) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     progress.update(static_cast<std::int64_t>(i), cases.name(i));
@@ -332,7 +332,7 @@ int run_judge(const JudgeOptions& options) {
   const Cases cases(options, backend.get(), profile);
   const std::string run = run_of(options, backend ? &backend->capabilities() : nullptr, profile);
   JudgeLog log = data ? JudgeLog(data->fd(), run) : JudgeLog(options.log, run, options.resume);
-  Report report(options, cases.size(), on, profile.name);
+  SuiteReport report(options, cases.size(), on, profile.name);
   auto progress = std::make_unique<Progress>("judging", static_cast<std::int64_t>(cases.size()));
   OrderlyEnd end([&] {
     progress->hide();

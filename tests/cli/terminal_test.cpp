@@ -85,7 +85,8 @@ class CliTerminal : public testing::Test {
     };
   }
   // Verbs that end by themselves at once, with the example of each.
-  static constexpr const char* kShort[] = {"explain", "kernel", "schedule", "mutants", "ops"};
+  static constexpr const char* kShort[] = {"explain", "kernel", "schedule", "mutants",
+                                           "ops",     "export", "steps"};
 
   int ended(const Words& words, const std::function<void(Terminal&)>& end) {
     Terminal t(words, {{"TOUCHSTONE_CACHE", file("cache")},
