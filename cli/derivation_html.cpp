@@ -39,7 +39,7 @@ std::string head_of(const Exprs& e, Expr x) {
 
 // The part at the path and what is below it has the first mark, what the other side lacks the
 // second.
-std::size_t graph_of(Report& report, const Exprs& e, Expr whole, Expr part,
+std::size_t graph_of(StepReport& report, const Exprs& e, Expr whole, Expr part,
                      const std::set<Expr>& other, Mark changed, Mark differs) {
   ReportGraph graph;
   std::map<Expr, std::size_t> places;
@@ -61,7 +61,7 @@ std::size_t graph_of(Report& report, const Exprs& e, Expr whole, Expr part,
   return report.graph(std::move(graph));
 }
 
-Json steps_of(Report& report, const Derivation& d, const Chain& chain) {
+Json steps_of(StepReport& report, const Derivation& d, const Chain& chain) {
   const Exprs& e = d.exprs;
   Json steps = Json::array();
   const std::vector<StepWords> words = words_of(d, chain);
@@ -81,7 +81,7 @@ Json steps_of(Report& report, const Derivation& d, const Chain& chain) {
                  {"facts", w.facts}};
     const std::vector<Expr> first = e.parts(whole), second = e.parts(s.whole);
     if (first.size() <= kMostNodes && second.size() <= kMostNodes &&
-        report.graphs() + 2 <= kMostGraphs && Report::can_draw())
+        report.graphs() + 2 <= kMostGraphs && StepReport::can_draw())
       step["graphs"] = {graph_of(report, e, whole, s.before, {second.begin(), second.end()},
                                  Mark::Was, Mark::Gone),
                         graph_of(report, e, s.whole, s.after, {first.begin(), first.end()},
@@ -95,8 +95,8 @@ Json steps_of(Report& report, const Derivation& d, const Chain& chain) {
 }  // namespace
 
 std::string derivation_html(const Derivation& d, const std::optional<Flaw>& flaw) {
-  Report report("Derivation", fmt::format("{}  =  {}", render(d.exprs, d.main.start),
-                                          render(d.exprs, d.main.result)));
+  StepReport report("Derivation", fmt::format("{}  =  {}", render(d.exprs, d.main.start),
+                                              render(d.exprs, d.main.result)));
   std::string given;
   for (const std::string& b : bounds_words(d)) given += (given.empty() ? "" : ", ") + b;
   for (const Chain& a : d.assumptions)

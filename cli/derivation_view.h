@@ -19,7 +19,7 @@ std::string derivation_text(const symbolic::Derivation& d,
                             const std::optional<symbolic::Flaw>& flaw);
 /// One object; what `derivation_of_json` reads.
 std::string derivation_json(const symbolic::Derivation& d);
-/// A page that needs nothing else. Throws as Report::html.
+/// A page that needs nothing else. Throws as StepReport::html.
 std::string derivation_html(const symbolic::Derivation& d,
                             const std::optional<symbolic::Flaw>& flaw);
 /// An align* environment; needs amsmath.

@@ -78,7 +78,7 @@ void print_counts(const models::Model& model) {
 // A page of kernels: what is made of each, and what it costs.
 int write_page(const KernelsOptions& options, const std::string& title,
                const std::vector<std::pair<std::string, std::vector<LazyOpPtr>>>& parts) {
-  Report report("Kernels", title);
+  StepReport report("Kernels", title);
   for (const auto& [name, kernels] : parts) {
     Json steps = Json::array();
     for (const LazyOpPtr& kernel : kernels) {

@@ -115,14 +115,15 @@ std::string dot_of(const ReportGraph& graph, const std::vector<double>& widths) 
 
 }  // namespace
 
-std::size_t Report::node(const std::string& head, const std::string& arg, const std::string& line,
-                         const std::string& origin, const std::string& kind) {
+std::size_t StepReport::node(const std::string& head, const std::string& arg,
+                             const std::string& line, const std::string& origin,
+                             const std::string& kind) {
   const auto [at, fresh] = numbers_.emplace(Node{head, arg, line, origin, kind}, nodes_.size());
   if (fresh) nodes_.push_back(&at->first);
   return at->second;
 }
 
-std::size_t Report::graph(ReportGraph graph) {
+std::size_t StepReport::graph(ReportGraph graph) {
   std::string key;
   for (const ReportGraph::Box& b : graph.boxes)
     key += fmt::format("{} {} {},", b.node, static_cast<int>(b.mark), b.cut);
@@ -132,15 +133,15 @@ std::size_t Report::graph(ReportGraph graph) {
   return at->second;
 }
 
-bool Report::can_draw() { return !process::find_program("dot").empty(); }
+bool StepReport::can_draw() { return !process::find_program("dot").empty(); }
 
-void Report::part(const std::string& name, const std::string& noun, const std::string& kind,
-                  Json steps) {
+void StepReport::part(const std::string& name, const std::string& noun, const std::string& kind,
+                      Json steps) {
   parts_.push_back({{"name", name}, {"noun", noun}, {"kind", kind}, {"steps", std::move(steps)}});
 }
 
 // Of a box with room for its lines, in pixels.
-double Report::width_of(std::size_t node) const {
+double StepReport::width_of(std::size_t node) const {
   const auto columns = [](const std::string& text) {
     return static_cast<double>(std::ranges::count_if(
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
@@ -149,7 +150,7 @@ double Report::width_of(std::size_t node) const {
   return std::max({46.0, 16 + columns(n.head) * 6.7, 16 + columns(n.arg) * 6.1});
 }
 
-Json Report::graphs_json() const {
+Json StepReport::graphs_json() const {
   Json out = Json::array();
   if (graphs_.empty()) return out;
   if (!can_draw())
@@ -185,7 +186,7 @@ Json Report::graphs_json() const {
   return out;
 }
 
-std::string Report::html() const {
+std::string StepReport::html() const {
   Json nodes = Json::array(), origins = Json::array();
   std::map<std::string, std::size_t> places;  // origins are few, nodes many
   for (const Node* n : nodes_) {

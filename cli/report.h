@@ -38,10 +38,11 @@ struct ReportGraph {
 
 /// One page for any list of lists of steps: data/report.html with the steps put in. It needs
 /// nothing else and fetches nothing.
-class Report {
+class StepReport {
  public:
   /// what: in the title of the window, as "Rewrites".
-  Report(std::string what, std::string title) : what_(std::move(what)), title_(std::move(title)) {}
+  StepReport(std::string what, std::string title)
+      : what_(std::move(what)), title_(std::move(title)) {}
 
   /// A line below the title.
   void note(std::string text) { notes_.push_back(std::move(text)); }

@@ -54,7 +54,7 @@ std::pair<std::string, std::string> label(const std::string& line) {
 
 }  // namespace
 
-RewriteGraphs::RewriteGraphs(const RewriteRecord& record, Report& report)
+RewriteGraphs::RewriteGraphs(const RewriteRecord& record, StepReport& report)
     : record_(record), report_(report) {
   std::map<std::string, std::size_t> lines;
   for (const UOp& u : record.nodes()) {

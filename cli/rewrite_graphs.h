@@ -16,7 +16,7 @@ namespace touchstone::cli {
 /// The graphs round each match of a record, before and after it.
 class RewriteGraphs {
  public:
-  RewriteGraphs(const RewriteRecord& record, Report& report);
+  RewriteGraphs(const RewriteRecord& record, StepReport& report);
 
   /// The numbers of the graphs before and after match `match` of a pass, in the report. Matches of
   /// a pass are asked for in order.
@@ -42,7 +42,7 @@ class RewriteGraphs {
   std::size_t draw(Id root, Id focus, const std::unordered_map<Id, Mark>& marks);
 
   const RewriteRecord& record_;
-  Report& report_;
+  StepReport& report_;
   std::vector<std::string> lines_;
   std::vector<Node> nodes_;
   std::map<std::pair<std::size_t, std::vector<Id>>, Id> interned_;

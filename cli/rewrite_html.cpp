@@ -12,7 +12,7 @@ namespace touchstone::cli {
 
 std::string rewrite_html(const std::string& title, const RewriteRecord& record,
                          std::size_t most_graphs) {
-  Report report("Rewrites", title);
+  StepReport report("Rewrites", title);
   RewriteGraphs graphs(record, report);
   std::size_t drawn = 0;
   for (std::size_t p = 0; p < record.passes.size(); ++p) {

@@ -52,7 +52,8 @@ class RewriteRecord final : public RewriteRecorder {
   std::vector<std::size_t> open_;  // passes inside passes
 };
 
-/// The record as a page, with graphs of the first `most_graphs` matches. Throws as Report::html.
+/// The record as a page, with graphs of the first `most_graphs` matches. Throws as
+/// StepReport::html.
 std::string rewrite_html(const std::string& title, const RewriteRecord& record,
                          std::size_t most_graphs);
 

@@ -22,7 +22,7 @@ std::string schedule_html(std::span<const ScheduleItem> items, const std::string
                     {"code", item.ast ? explore::code_json(item.ast) : Json()}});
     begin = end + 1;
   }
-  Report report("Schedule", title);
+  StepReport report("Schedule", title);
   report.part("schedule", "step", "item", std::move(rows));
   if (!items.empty()) report.more("svg", svg_of_dot(to_dot(items, title)));
   return report.html();

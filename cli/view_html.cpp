@@ -10,7 +10,7 @@ namespace touchstone::cli {
 
 std::string view_html(const std::vector<std::string>& words, const explore::ViewStory& story) {
   Json data = explore::story_json(fmt::format("{}", fmt::join(words, " ")), story);
-  Report report("Views", data["title"].get<std::string>());
+  StepReport report("Views", data["title"].get<std::string>());
   report.part("operations", "step", "view", std::move(data["steps"]));
   for (const char* name : {"base", "composed", "simplified", "choices"})
     if (data.contains(name)) report.more(name, std::move(data[name]));

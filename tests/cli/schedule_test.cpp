@@ -112,7 +112,7 @@ TEST(Schedule, PicturesComeFromGraphvizForLightAndDark) {
   const Answer page = touchstone_run("schedule softmax --html -");
   EXPECT_THAT(page.text, StartsWith("<!doctype html>"));
   EXPECT_EQ(occurrences(page.text, "\"c\":[\"void "), 3U);
-  EXPECT_EQ(occurrences(page.text, "/*SCHEDULE*/"), 0U);
+  EXPECT_EQ(occurrences(page.text, "/*REPORT*/"), 0U);
   // Hundreds of kernels are laid out in seconds.
   EXPECT_EQ(touchstone_run("schedule resnet18 --backward --svg /dev/null").code, 0);
 }
