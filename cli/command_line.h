@@ -43,6 +43,8 @@ struct VerbGroup {
 };
 /// The verbs of this program: every one, or the demo's alone (program_demo.cpp).
 std::vector<VerbGroup> verbs_of_program(CLI::App& app);
+/// Its devices beside CPU and CLANG.
+void register_devices_of_program();
 
 /// --scheduler.
 void add_scheduler(CLI::App& v, std::string& scheduler);

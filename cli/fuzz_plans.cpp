@@ -6,6 +6,7 @@
 #include "touchstone/base/suggest.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/codegen/options_matter.h"
+#include "touchstone/cuda/cuda_device.h"
 #include "touchstone/foreign/plugin_host.h"
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/interp/interpreted.h"
@@ -90,10 +91,32 @@ fuzz::KernelBackends unoptimized_backends(const FuzzOptions& o) {
   return b;
 }
 
+// A GPU, or its grids of threads on the host; each case also in a layout drawn at random.
+fuzz::KernelBackends grid_backends(const FuzzOptions& o) {
+  const bool on_host = o.backend == "cuda-host";
+  CudaOptions cuda = CudaOptions::from_environment();
+  if (on_host) {  // a thread is slow there, and small kernels are to have several blocks
+    cuda.threads = 8;
+    cuda.opt_level = 0;
+  } else if (const std::string why = no_cuda_reason(cuda.device); !why.empty()) {
+    throw ParseError("--backend cuda: " + why);
+  }
+  const auto device = [&](const std::string& name, const CudaOptions& options) {
+    return fuzz::make_device_backend(on_host ? make_cuda_on_host(name, options)
+                                             : make_cuda_device(name, options));
+  };
+  fuzz::KernelBackends b;
+  const std::string name = on_host ? "CUDA on the host" : "CUDA";
+  b.candidate = device(name, cuda);
+  cuda.layout_seed = 1;
+  b.variants.push_back(device(name + " of a drawn layout", cuda));
+  return b;
+}
+
 // Kernels a batch: what a run of the compiler costs itself is shared by that many.
 std::int64_t kernels_together(const std::string& backend) {
   if (backend == "clang" || (backend == "tiers" && !has_tcc())) return 1024;
-  if (backend == "clang-O2") return 256;
+  if (backend == "clang-O2" || backend == "cuda" || backend == "cuda-host") return 256;
   return backend == "tiers" || backend == "tcc" ? 512 : 64;
 }
 
@@ -126,6 +149,8 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     other.layout_seed = 1;
     vary("TCC of a drawn layout", other);
     if (o.backend == "tiers") b.slow = on_clang("CLANG", clang_options(o, 2));
+  } else if (o.backend == "cuda" || o.backend == "cuda-host") {
+    b = grid_backends(o);
   } else if (o.backend == "clang-O2") {
     b = optimized_backends(o);
   } else if (o.backend == "clang" || o.backend == "tiers") {

@@ -83,6 +83,7 @@ int run_command_line(int argc, char** argv) {
                                : ColorChoice::Auto);
   register_interpreted_device();
   register_clang_device();
+  register_devices_of_program();
   install_search([](const BeamProgress& now) {
     static Progress progress("search", 0);
     show_search(progress, now);

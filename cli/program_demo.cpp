@@ -5,4 +5,6 @@ namespace touchstone::cli {
 
 std::vector<VerbGroup> verbs_of_program(CLI::App& app) { return {{"Models", {demo_verb(app)}}}; }
 
+void register_devices_of_program() {}
+
 }  // namespace touchstone::cli

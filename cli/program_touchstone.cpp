@@ -1,6 +1,7 @@
 // The whole command.
 #include "command_line.h"
 #include "reference.h"
+#include "touchstone/cuda/cuda_device.h"
 
 namespace touchstone::cli {
 namespace {
@@ -23,5 +24,7 @@ std::vector<VerbGroup> verbs_of_program(CLI::App& app) {
           {"Index expressions and views", index_verbs(app)},
           {"", {reference(app)}}};
 }
+
+void register_devices_of_program() { register_cuda_device(); }
 
 }  // namespace touchstone::cli

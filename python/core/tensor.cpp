@@ -4,6 +4,7 @@
 #include "kernel.h"
 #include "tensors.h"
 #include "touchstone/clang/clang_device.h"
+#include "touchstone/cuda/cuda_device.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/tensor/generator.h"
 #include "touchstone/tensor/indexing.h"
@@ -365,6 +366,7 @@ void bind_modes(py::module_& m) {
 void bind_tensor(py::module_& m) {
   register_interpreted_device();
   register_clang_device();
+  register_cuda_device();
   TensorClass t(m, "Tensor",
                 "A lazily computed array with reverse-mode differentiation. Copies of the handle "
                 "are the same tensor; nothing is computed before its values are asked for.");

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "touchstone/clang/clang_options.h"
+#include "touchstone/cuda/grid.h"
+
+namespace touchstone {
+
+/// How the CUDA device lays out, compiles and runs.
+struct CudaOptions {
+  /// clang 19 or later, by name or path, with the target nvptx64; empty: clang-19, then clang.
+  std::string compiler;
+  process::Limits compiler_limits = ClangOptions{}.compiler_limits;
+  int opt_level = 2;
+  int device = 0;  // of those that the driver counts
+  /// Threads of a block, and running sums of a reduce that a block does together at most; powers of
+  /// 2 up to 1024.
+  int threads = 256;
+  /// Whether products that are added to a sum stay unrounded, which takes half the instructions;
+  /// the profile then says so.
+  bool contract = false;
+  CodegenOptions codegen;  // its math, never Library: there is none
+  /// With it, or codegen.opts, kernels are laid out so; else by what suits them.
+  std::optional<cuda::GridOpts> grid;
+  /// Other than 0: layouts are drawn, for tests.
+  std::uint64_t layout_seed = 0;
+
+  /// TOUCHSTONE_CC, TOUCHSTONE_MATH and the limits of the compiler as ClangOptions has them,
+  /// TOUCHSTONE_CUDA_FMA (1: contract) and TOUCHSTONE_CUDA_DEVICE where they are set. Throws
+  /// ParseError as ClangOptions does, and where TOUCHSTONE_CUDA_FMA is neither 0 nor 1 or
+  /// TOUCHSTONE_CUDA_DEVICE no number from 0 to 63.
+  static CudaOptions from_environment();
+};
+
+}  // namespace touchstone

@@ -1,0 +1,153 @@
+// Grids on a GPU, by way of the CUDA driver.
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/cuda/driver.h"
+#include "touchstone/cuda/engine.h"
+#include "touchstone/cuda/ptx.h"
+
+namespace touchstone::cuda {
+
+namespace {
+
+Driver::Address address(const void* memory) { return reinterpret_cast<Driver::Address>(memory); }
+
+// The primary context of a GPU, current for the thread that asks.
+class Gpu {
+ public:
+  explicit Gpu(int device) : number_(device) {}
+
+  const Driver& use() {
+    const Driver& driver = Driver::get();
+    if (!facts_) {
+      facts_ = gpu_facts(number_);
+      Driver::Ordinal ordinal = 0;
+      driver.check(driver.device(&ordinal, number_), "cuDeviceGet");
+      driver.check(driver.retain_context(&context_, ordinal), "cuDevicePrimaryCtxRetain");
+    }
+    thread_local Driver::Handle current = nullptr;
+    if (current != context_) {
+      driver.check(driver.set_context(context_), "cuCtxSetCurrent");
+      current = context_;
+    }
+    return driver;
+  }
+  const GpuFacts& facts() {
+    use();
+    return *facts_;
+  }
+
+ private:
+  int number_;
+  std::optional<GpuFacts> facts_;
+  Driver::Handle context_ = nullptr;
+};
+
+class GpuAllocator final : public Allocator {
+ public:
+  explicit GpuAllocator(std::shared_ptr<Gpu> gpu) : gpu_(std::move(gpu)) {}
+
+  void* allocate(std::size_t bytes) override {
+    const Driver& driver = gpu_->use();
+    Driver::Address at = 0;
+    const std::size_t room = bytes == 0 ? 1 : bytes;
+    if (const int result = driver.allocate(&at, room); result != 0)
+      throw BufferError(fmt::format("the GPU has no room for {} bytes (error {})", bytes, result));
+    driver.check(driver.fill(at, 0, room), "cuMemsetD8");
+    return reinterpret_cast<void*>(at);
+  }
+  void release(void* memory, std::size_t) noexcept override {
+    try {
+      gpu_->use().release(address(memory));
+    } catch (const Error&) {  // the driver is gone, and all memory with it
+    }
+  }
+  void copy_in(void* memory, std::span<const std::byte> source) override {
+    if (source.empty()) return;
+    const Driver& driver = gpu_->use();
+    driver.check(driver.copy_in(address(memory), source.data(), source.size()), "cuMemcpyHtoD");
+  }
+  void copy_out(std::span<std::byte> target, const void* memory) override {
+    if (target.empty()) return;
+    const Driver& driver = gpu_->use();
+    driver.check(driver.copy_out(target.data(), address(memory), target.size()), "cuMemcpyDtoH");
+  }
+
+ private:
+  std::shared_ptr<Gpu> gpu_;
+};
+
+class Module final : public Program {
+ public:
+  Module(std::shared_ptr<Gpu> gpu, const std::string& ptx) : gpu_(std::move(gpu)) {
+    const Driver& driver = gpu_->use();
+    driver.check(driver.load(&module_, ptx.c_str(), 0, nullptr, nullptr), "cuModuleLoadDataEx");
+  }
+  ~Module() override {
+    try {
+      gpu_->use().unload(module_);
+    } catch (const Error&) {  // the driver is gone, and the module with it
+    }
+  }
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  void* function(const std::string& symbol) override {
+    const Driver& driver = gpu_->use();
+    Driver::Handle found = nullptr;
+    driver.check(driver.function(&found, module_, symbol.c_str()), "cuModuleGetFunction");
+    return found;
+  }
+
+ private:
+  std::shared_ptr<Gpu> gpu_;
+  Driver::Handle module_ = nullptr;
+};
+
+class DriverEngine final : public Engine {
+ public:
+  explicit DriverEngine(CudaOptions options)
+      : options_(std::move(options)), gpu_(std::make_shared<Gpu>(options_.device)) {}
+
+  Target target() const override { return Target::Nvptx; }
+  std::unique_ptr<Allocator> allocator() override { return std::make_unique<GpuAllocator>(gpu_); }
+
+  std::shared_ptr<Program> build(const std::string& source) override {
+    const int capability = gpu_->facts().capability;  // without a GPU nothing is compiled
+    return std::make_shared<Module>(gpu_, compile_to_ptx(source, capability, options_));
+  }
+
+  void launch(Program&, const Launch& launch) override {
+    const Driver& driver = gpu_->use();
+    std::vector<void*> arguments(launch.arguments.begin(), launch.arguments.end());
+    std::vector<std::int64_t> variables(launch.variables.begin(), launch.variables.end());
+    std::vector<void*> places;
+    for (std::size_t i = 0; i < launch.buffers; ++i) places.push_back(&arguments[i]);
+    for (std::int64_t& value : variables) places.push_back(&value);
+    for (std::size_t i = launch.buffers; i < arguments.size(); ++i) places.push_back(&arguments[i]);
+    driver.check(driver.launch(launch.function, static_cast<unsigned>(launch.blocks), 1, 1,
+                               static_cast<unsigned>(launch.threads), 1, 1, 0, nullptr,
+                               places.data(), nullptr),
+                 "cuLaunchKernel");
+    driver.check(driver.wait(nullptr), "cuStreamSynchronize");
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    const Driver& driver = gpu_->use();
+    driver.check(driver.copy(address(to), address(from), bytes), "cuMemcpyDtoD");
+  }
+
+ private:
+  CudaOptions options_;
+  std::shared_ptr<Gpu> gpu_;
+};
+
+}  // namespace
+
+std::shared_ptr<Engine> make_driver_engine(const CudaOptions& options) {
+  return std::make_shared<DriverEngine>(options);
+}
+
+}  // namespace touchstone::cuda

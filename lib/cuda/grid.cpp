@@ -1,0 +1,315 @@
+#include "touchstone/cuda/grid.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cctype>
+#include <charconv>
+
+#include <fmt/format.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/codegen/bounds_proof.h"
+#include "touchstone/cuda/team.h"
+
+namespace touchstone::cuda {
+
+namespace {
+
+constexpr int kMostThreads = 1024;  // of a block, on every device
+
+constexpr std::int64_t kMostDirect = (std::int64_t{1} << 31) - kMostThreads;
+constexpr std::int64_t kTurnBlocks = 4096;
+constexpr std::int64_t kCheckingBlocks = 16;
+
+// The loops round the store that can be one: their steps, outermost first.
+std::vector<int> loops_of_grid(const LinearKernel& kernel) {
+  std::vector<int> open;
+  for (int i = 0; i < static_cast<int>(kernel.uops.size()); ++i) {
+    const LinearStep& step = kernel.uops[static_cast<std::size_t>(i)];
+    if (step.kind == StepKind::Loop) open.push_back(i);
+    if (step.kind == StepKind::EndLoop) open.pop_back();
+    if (step.kind == StepKind::Store) break;
+  }
+  const auto first_sum = std::ranges::find(kernel.uops, StepKind::DefineAcc, &LinearStep::kind);
+  std::erase_if(open, [&](int loop) { return loop > first_sum - kernel.uops.begin(); });
+  // What stands behind the end of a loop has to stay behind all of its iterations.
+  const auto ends = [&](int loop) {
+    return std::ranges::find_if(kernel.uops, [&](const LinearStep& s) {
+             return s.kind == StepKind::EndLoop && s.src[0] == loop;
+           }) - kernel.uops.begin();
+  };
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    const auto end = ends(open[i]);
+    if (end + static_cast<std::ptrdiff_t>(i) + 1 != std::ssize(kernel.uops)) {
+      open.resize(i);
+      break;
+    }
+  }
+  return open;
+}
+
+class Mapper {
+ public:
+  Mapper(const LinearKernel& kernel, const GridOpts& opts)
+      : kernel_(kernel), opts_(opts), place_(kernel.uops.size(), -1) {}
+
+  GridKernel run() {
+    GridKernel grid;
+    grid.opts = opts_;
+    grid.linear = kernel_;
+    const std::vector<int> loops = loops_of_grid(kernel_);
+    int at = 0;
+    const int first = loops.empty() ? static_cast<int>(kernel_.uops.size()) : loops[0];
+    for (; at < first; ++at) copy(at);
+    int split = -1;
+    if (!loops.empty()) {
+      split = open(loops);
+      grid.iterations = iterations_;
+      const std::size_t last = kernel_.uops.size() - loops.size();
+      for (; at < static_cast<int>(last); ++at)
+        if (std::ranges::find(loops, at) == loops.end()) copy(at);
+      if (vector_ != -1) add({StepKind::EndLoop, DType::Int64, {vector_}, {}});
+      add({StepKind::EndLoop, DType::Int64, {split}, {}});
+    } else {
+      grid.iterations = 1;
+    }
+    grid.linear.uops = std::move(steps_);
+    grid.linear.split = split;
+    return grid;
+  }
+
+ private:
+  const LinearStep& step(int i) const { return kernel_.uops[static_cast<std::size_t>(i)]; }
+  int& place(int i) { return place_[static_cast<std::size_t>(i)]; }
+
+  int add(LinearStep s) {
+    steps_.push_back(std::move(s));
+    return static_cast<int>(steps_.size()) - 1;
+  }
+  int number(std::int64_t value) {
+    return add({StepKind::Const, DType::Int64, {}, Scalar::of(value)});
+  }
+  int index(IndexOp op, int a, int b) { return add({StepKind::Index, DType::Int64, {a, b}, op}); }
+
+  void copy(int i) {
+    if (place(i) != -1) return;  // a size, made before its turn
+    LinearStep s = step(i);
+    for (int& source : s.src) source = place(source);
+    place(i) = add(std::move(s));
+  }
+
+  // Sizes are made of constants and variables alone.
+  void copy_size(int i) {
+    if (place(i) != -1) return;
+    for (const int s : step(i).src) copy_size(s);
+    copy(i);
+  }
+
+  std::optional<std::int64_t> constant(int i) const {
+    if (step(i).kind != StepKind::Const) return std::nullopt;
+    return std::get<Scalar>(step(i).arg).to_int64();
+  }
+
+  // A digit of a counter: how many values it has, the step that holds that, and its place in the
+  // loop's number.
+  struct Digit {
+    int size;
+    std::optional<std::int64_t> known;
+  };
+
+  int open(const std::vector<int>& loops) {
+    std::vector<Digit> sizes;
+    for (const int loop : loops) {
+      copy_size(step(loop).src[1]);
+      sizes.push_back({place(step(loop).src[1]), constant(step(loop).src[1])});
+    }
+    // Digits of the number of an iteration, the most significant first.
+    std::vector<Digit> digits = sizes;
+    if (opts_.vector > 1) split_last(digits);
+    const bool patched = opts_.patch != 0;
+    if (patched) split_patch(digits);
+    int total = digits[0].size;
+    iterations_ = digits[0].known;
+    for (std::size_t i = 1; i < digits.size(); ++i) {
+      total = index(IndexOp::Mul, total, digits[i].size);
+      std::int64_t product = 0;
+      if (!iterations_ || !digits[i].known ||
+          __builtin_mul_overflow(*iterations_, *digits[i].known, &product))
+        iterations_ = std::nullopt;
+      else
+        iterations_ = product;
+    }
+    if (iterations_) total = number(*iterations_);
+    std::string name = "g";
+    while (std::ranges::any_of(kernel_.uops, [&](const LinearStep& s) {
+      const auto* const used = std::get_if<std::string>(&s.arg);
+      return used != nullptr && *used == name;
+    }))
+      name += '_';
+    std::vector<int> units(digits.size(), -1);  // steps; -1 for 1
+    for (std::size_t i = digits.size() - 1; i-- > 0;) {
+      const Digit& inner = digits[i + 1];
+      if (units[i + 1] == -1)
+        units[i] = inner.size;
+      else if (const auto unit = value_of(units[i + 1]); unit && inner.known)
+        units[i] = number(*unit * *inner.known);
+      else
+        units[i] = index(IndexOp::Mul, units[i + 1], inner.size);
+    }
+    const int zero = number(0);
+    const int split = add({StepKind::Loop, DType::Int64, {zero, total}, name});
+    std::vector<int> counters;
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+      int counter = units[i] == -1 ? split : index(IndexOp::Div, split, units[i]);
+      if (i > 0) counter = index(IndexOp::Mod, counter, digits[i].size);
+      counters.push_back(counter);
+    }
+    if (patched) join_patch(counters);
+    if (opts_.vector > 1) counters.back() = open_vector(counters.back(), name);
+    for (std::size_t i = 0; i < loops.size(); ++i) place(loops[i]) = counters[i];
+    return split;
+  }
+
+  std::optional<std::int64_t> value_of(int made) const {
+    const LinearStep& s = steps_[static_cast<std::size_t>(made)];
+    if (s.kind != StepKind::Const) return std::nullopt;
+    return std::get<Scalar>(s.arg).to_int64();
+  }
+
+  void split_last(std::vector<Digit>& digits) {
+    const auto size = digits.back().known;
+    if (!size || *size % opts_.vector != 0)
+      throw AstError(fmt::format("vector({}): it does not divide the size of the last loop over "
+                                 "the output, {}",
+                                 opts_.vector, size ? fmt::to_string(*size) : "a variable"));
+    digits.back() = {number(*size / opts_.vector), *size / opts_.vector};
+  }
+
+  int open_vector(int outer, const std::string& name) {
+    const int width = number(opts_.vector), zero = number(0);
+    vector_ = add({StepKind::Loop, DType::Int64, {zero, width, width}, name + "v"});
+    return index(IndexOp::Add, index(IndexOp::Mul, outer, width), vector_);
+  }
+
+  // The last two digits a, b become a / rows, b / columns, a % rows, b % columns.
+  void split_patch(std::vector<Digit>& digits) {
+    const std::int64_t columns = opts_.patch, rows = opts_.threads / opts_.patch;
+    const std::size_t n = digits.size();
+    if (n < 2 || !digits[n - 1].known || !digits[n - 2].known ||
+        *digits[n - 1].known % columns != 0 || *digits[n - 2].known % rows != 0)
+      throw AstError(fmt::format("patch({}): the last two loops over the output are not of "
+                                 "multiples of {} and {} iterations",
+                                 opts_.patch, rows, columns));
+    const std::int64_t a = *digits[n - 2].known / rows, b = *digits[n - 1].known / columns;
+    digits.resize(n - 2);
+    for (const std::int64_t size : {a, b, rows, columns}) digits.push_back({number(size), size});
+  }
+
+  void join_patch(std::vector<int>& counters) {
+    const std::int64_t columns = opts_.patch, rows = opts_.threads / opts_.patch;
+    const std::size_t n = counters.size();
+    const auto join = [&](int outer, std::int64_t size, int inner) {
+      return index(IndexOp::Add, index(IndexOp::Mul, outer, number(size)), inner);
+    };
+    const int a = join(counters[n - 4], rows, counters[n - 2]);
+    const int b = join(counters[n - 3], columns, counters[n - 1]);
+    counters.resize(n - 4);
+    counters.insert(counters.end(), {a, b});
+  }
+
+  const LinearKernel& kernel_;
+  GridOpts opts_;
+  std::vector<int> place_;
+  std::vector<LinearStep> steps_;
+  std::optional<std::int64_t> iterations_;
+  int vector_ = -1;
+};
+
+void check(const GridOpts& opts) {
+  const auto refuse = [](std::string_view what, int value, std::string_view why) {
+    throw AstError(fmt::format("{}({}): {}", what, value, why));
+  };
+  if (opts.threads < 1 || opts.threads > kMostThreads)
+    refuse("threads", opts.threads, "a block has 1 to 1024 threads");
+  if (opts.vector < 1 || opts.vector > 16 || !std::has_single_bit(unsigned(opts.vector)))
+    refuse("vector", opts.vector, "the number is 1, 2, 4, 8 or 16");
+  if (opts.patch < 0 || (opts.patch != 0 && opts.threads % opts.patch != 0))
+    refuse("patch", opts.patch, "it divides the number of threads");
+  if (opts.team && (opts.vector > 1 || opts.patch != 0))
+    refuse("team", 1, "it excludes vector(...) and patch(...)");
+}
+
+}  // namespace
+
+bool GridKernel::waits() const {
+  return std::ranges::any_of(barrier, [](bool b) { return b; });
+}
+
+bool is_direct(const GridKernel& grid) {
+  return grid.iterations && *grid.iterations < kMostDirect && !grid.linear.checks();
+}
+
+std::int64_t blocks_of(const GridKernel& grid) {
+  if (grid.linear.split == -1) return 1;
+  const std::int64_t most = grid.linear.checks() ? kCheckingBlocks
+                            : is_direct(grid)    ? kMostDirect
+                                                 : kTurnBlocks;
+  if (!grid.iterations) return most;
+  const std::int64_t each = grid.opts.team ? 1 : grid.opts.threads;
+  return std::clamp((*grid.iterations + each - 1) / each, std::int64_t{1}, most);
+}
+
+std::string str(const GridOpts& opts) {
+  std::string text = fmt::format("threads({})", opts.threads);
+  if (opts.team) text += " team(1)";
+  if (opts.vector != 1) text += fmt::format(" vector({})", opts.vector);
+  if (opts.patch != 0) text += fmt::format(" patch({})", opts.patch);
+  return text;
+}
+
+GridOpts parse_grid_opts(std::string_view text) {
+  GridOpts opts;
+  const auto skip = [&] {
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0)
+      text.remove_prefix(1);
+  };
+  for (skip(); !text.empty(); skip()) {
+    const std::size_t open = text.find('('), close = text.find(')');
+    const std::string_view name = text.substr(0, open);
+    int value = 0;
+    const bool whole = open != std::string_view::npos && close != std::string_view::npos &&
+                       open < close;
+    const std::string_view digits = whole ? text.substr(open + 1, close - open - 1) : "";
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    if (!whole || error != std::errc() || end != digits.data() + digits.size())
+      throw ParseError(fmt::format("'{}': an opt of a grid is a name and one number, as in "
+                                   "threads(256)",
+                                   text));
+    if (name == "threads")
+      opts.threads = value;
+    else if (name == "team")
+      opts.team = value != 0;
+    else if (name == "vector")
+      opts.vector = value;
+    else if (name == "patch")
+      opts.patch = value;
+    else
+      throw ParseError(fmt::format(
+          "there is no opt '{}' of a grid; known: threads, team, vector, patch", name));
+    text.remove_prefix(close + 1);
+  }
+  return opts;
+}
+
+GridKernel map_to_grid(const LinearKernel& kernel, const GridOpts& opts,
+                       std::span<const symbolic::Node> variables) {
+  check(opts);
+  GridKernel grid = Mapper(kernel, opts).run();
+  verify(grid.linear);
+  grid.linear = guarded(std::move(grid.linear), variables);
+  share_in_teams(grid);
+  return grid;
+}
+
+}  // namespace touchstone::cuda

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/symbolic/node.h"
+#include "touchstone/uop/linear_kernel.h"
+
+namespace touchstone::cuda {
+
+/// How the loops of a kernel are shared by the threads of a grid. In text: `threads(256)`, then
+/// `team(1)` and what else is not as it is by default.
+struct GridOpts {
+  int threads = 256;  // of a block: 1 to 1024
+  /// Whether the threads of a block work on one output row together, else each on outputs of its
+  /// own.
+  bool team = false;
+  int vector = 1;  // neighbouring outputs of a thread: 1, 2, 4, 8 or 16
+  /// Other than 0: the threads of a block lie along the last two loops over the output, so many
+  /// along the inner one, threads / patch along the outer one.
+  int patch = 0;
+
+  bool operator==(const GridOpts&) const = default;
+};
+
+std::string str(const GridOpts& opts);
+/// Reads what str() writes; what is left out is as by default. Throws ParseError naming the part.
+GridOpts parse_grid_opts(std::string_view text);
+
+/// A kernel whose loops over the output are one, `linear.split`: its iterations are shared by the
+/// threads of the grid, or, of teams, by its blocks. -1: there is no such loop, and one block.
+struct GridKernel {
+  LinearKernel linear;
+  GridOpts opts;
+  std::vector<bool> shared;   // by step: a loop whose iterations the threads of a block share,
+                              // or an array that they share
+  std::vector<bool> barrier;  // by step: all threads of a block meet before it
+  std::optional<std::int64_t> iterations;  // of the loop; nothing where variables decide
+
+  /// Whether threads of a block wait for one another anywhere.
+  bool waits() const;
+};
+
+/// Whether each iteration has a thread, or block, of its own; else they take turns. Of a kernel that
+/// checks positions each thread notes the least fault of its own, so there are few.
+bool is_direct(const GridKernel& grid);
+/// Blocks of a launch, from 1 to 2^31 - 1.
+std::int64_t blocks_of(const GridKernel& grid);
+
+/// Loops of `kernel` made one, as far as they stand round its store with nothing summed before
+/// them. Throws AstError where an opt does not fit, naming it and why: of teams, where a thread
+/// could read what another one has not written yet, or two could write to one place of an array.
+/// Every access of the result is shown to stay inside its buffer, or guarded (bounds_proof.h).
+GridKernel map_to_grid(const LinearKernel& kernel, const GridOpts& opts,
+                       std::span<const symbolic::Node> variables = {});
+
+}  // namespace touchstone::cuda

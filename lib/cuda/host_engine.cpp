@@ -1,0 +1,164 @@
+// Grids in this process: a context for each thread of a block, in turn from one meeting to the next.
+#include <cstring>
+
+#include <ucontext.h>
+
+#include <fmt/format.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/base/fp_guard.h"
+#include "touchstone/clang/compiler.h"
+#include "touchstone/clang/shared_object.h"
+#include "touchstone/cuda/engine.h"
+
+namespace touchstone::cuda {
+
+namespace {
+
+// As generated code declares it.
+struct Grid {
+  std::uint32_t thread = 0, block = 0, blocks = 1;
+  void (*meet)(Grid*) = nullptr;
+};
+using Entry = void (*)(void* const*, const std::int64_t*, Grid*);
+
+constexpr std::size_t kStack = std::size_t{256} << 10;  // bytes of a thread
+
+// The threads of one block, which wait for one another.
+class Block : public Grid {
+ public:
+  Block(const Launch& launch, Entry entry) : launch_(launch), entry_(entry) {
+    meet = [](Grid* grid) { static_cast<Block*>(grid)->leave(); };
+    const auto count = static_cast<std::size_t>(launch.threads);
+    stacks_ = std::make_unique_for_overwrite<std::byte[]>(count * kStack);
+    threads_.resize(count);
+  }
+
+  void run() {
+    for (Thread& t : threads_) t.state = State::Ready;
+    std::size_t done = 0;
+    while (done < threads_.size()) {
+      std::size_t met = 0;
+      done = 0;
+      for (std::size_t i = 0; i < threads_.size(); ++i) {
+        const std::size_t turn = block % 2 == 0 ? i : threads_.size() - 1 - i;
+        resume(turn);
+        (threads_[turn].state == State::Done ? done : met) += 1;
+      }
+      if (done != 0 && met != 0)
+        throw SystemError("threads of a block do not all meet: some ended before a barrier");
+    }
+  }
+
+ private:
+  enum class State : std::uint8_t { Ready, Waiting, Done };
+  struct Thread {
+    ucontext_t context{};
+    State state = State::Ready;
+  };
+
+  void resume(std::size_t turn) {
+    Thread& t = threads_[turn];
+    thread = static_cast<std::uint32_t>(turn);
+    if (t.state == State::Done) return;
+    if (t.state == State::Ready) {
+      getcontext(&t.context);
+      t.context.uc_stack.ss_sp = stacks_.get() + turn * kStack;
+      t.context.uc_stack.ss_size = kStack;
+      t.context.uc_link = &back_;
+      const auto self = reinterpret_cast<std::uintptr_t>(this);
+      makecontext(&t.context, reinterpret_cast<void (*)()>(&Block::begin), 2,
+                  static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
+    }
+    swapcontext(&back_, &t.context);
+  }
+
+  static void begin(unsigned high, unsigned low) {
+    auto* const self =
+        reinterpret_cast<Block*>(static_cast<std::uintptr_t>(high) << 32 | low);
+    self->entry_(self->launch_.arguments.data(), self->launch_.variables.data(), self);
+    self->threads_[self->thread].state = State::Done;
+  }
+
+  void leave() {
+    Thread& t = threads_[thread];
+    t.state = State::Waiting;
+    swapcontext(&t.context, &back_);
+  }
+
+  const Launch& launch_;
+  Entry entry_;
+  std::unique_ptr<std::byte[]> stacks_;
+  std::vector<Thread> threads_;
+  ucontext_t back_{};
+};
+
+class HostProgram final : public Program {
+ public:
+  explicit HostProgram(const std::filesystem::path& file) : object_(file) {}
+  void* function(const std::string& symbol) override {
+    return reinterpret_cast<void*>(object_.function(symbol + "_on_host"));
+  }
+
+ private:
+  clang::SharedObject object_;
+};
+
+class HostEngine final : public Engine {
+ public:
+  explicit HostEngine(const CudaOptions& options) {
+    clang_.compiler = options.compiler;
+    clang_.compiler_limits = options.compiler_limits;
+    clang_.opt_level = options.opt_level;
+    clang_.extra_flags = {"-std=gnu11"};
+  }
+
+  Target target() const override { return Target::Host; }
+  std::unique_ptr<Allocator> allocator() override { return std::make_unique<HostAllocator>(); }
+
+  std::shared_ptr<Program> build(const std::string& source) override {
+    const TemporaryDirectory folder("touchstone-grid");
+    const std::filesystem::path output = folder.path() / "kernels.so";
+    clang::Compiler(clang_).compile(source, output);
+    return std::make_shared<HostProgram>(output);
+  }
+
+  void launch(Program&, const Launch& launch) override {
+    const FpGuard guard;
+    const auto entry = reinterpret_cast<Entry>(launch.function);
+    if (launch.waits) {
+      Block block(launch, entry);
+      block.blocks = static_cast<std::uint32_t>(launch.blocks);
+      for (std::int64_t i = 0; i < launch.blocks; ++i) {
+        block.block = static_cast<std::uint32_t>(i);
+        block.run();
+      }
+      return;
+    }
+    Grid grid;
+    grid.blocks = static_cast<std::uint32_t>(launch.blocks);
+    for (std::int64_t i = 0; i < launch.blocks; ++i) {
+      grid.block = static_cast<std::uint32_t>(i);
+      for (int t = 0; t < launch.threads; ++t) {
+        grid.thread = static_cast<std::uint32_t>(i % 2 == 0 ? t : launch.threads - 1 - t);
+        entry(launch.arguments.data(), launch.variables.data(), &grid);
+      }
+    }
+  }
+
+  void copy(void* to, const void* from, std::size_t bytes) override {
+    std::memcpy(to, from, bytes);
+  }
+
+ private:
+  ClangOptions clang_;
+};
+
+}  // namespace
+
+std::shared_ptr<Engine> make_host_engine(const CudaOptions& options) {
+  return std::make_shared<HostEngine>(options);
+}
+
+}  // namespace touchstone::cuda

@@ -1,0 +1,132 @@
+#include "touchstone/cuda/layout.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <limits>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/codegen/layout.h"
+#include "touchstone/codegen/linearize.h"
+#include "touchstone/ops/node_order.h"
+
+namespace touchstone::cuda {
+
+namespace {
+
+constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kLeastTerms = 32;  // for which threads work together
+constexpr int kTile = 8;                  // rows, and columns, of a thread
+
+// How a thread reduces several rows and columns: its accumulators are registers.
+constexpr LayoutSizes kThreadSizes{.vector = kTile,
+                                   .unit_lanes = kTile,
+                                   .other_lanes = kTile,
+                                   .block_rows = kTile,
+                                   .block_lanes = kTile};
+
+struct Way {
+  Opts opts;
+  GridOpts grid;
+};
+
+std::int64_t size_or_many(const sint& size) { return size.is_int() ? size.as_int() : kMany; }
+
+// Elements of the output, and the most terms along the innermost axis of a reduce.
+struct Extent {
+  std::int64_t outputs = 1, terms = 0;
+};
+
+Extent extent_of(const LazyOpPtr& kernel) {
+  Extent extent;
+  for (const sint& s : kernel->shape())
+    if (__builtin_mul_overflow(extent.outputs, size_or_many(s), &extent.outputs))
+      extent.outputs = kMany;
+  for (const LazyOp* node : ordered_nodes(kernel)) {
+    if (!is_reduce(node->op())) continue;
+    for (const int axis : node->reduce_arg().axes)
+      extent.terms = std::max(
+          extent.terms, size_or_many(node->src()[0]->shape()[static_cast<std::size_t>(axis)]));
+  }
+  return extent;
+}
+
+std::vector<Way> ways(const LazyOpPtr& kernel, const CudaOptions& options) {
+  const Extent extent = extent_of(kernel);
+  std::vector<Way> all;
+  const auto add = [&](Opts opts, GridOpts grid) { all.push_back({std::move(opts), grid}); };
+  if (extent.terms == 0) {
+    for (int width = static_cast<int>(16 / itemsize(kernel->dtype())); width > 1; width /= 2)
+      add({}, {.threads = options.threads, .vector = width});
+    add({}, {.threads = options.threads});
+    return all;
+  }
+  CodegenOptions codegen = options.codegen;
+  codegen.order = TermOrder::Source;
+  codegen.stages = false;
+  codegen.sizes = kThreadSizes;
+  if (const Opts opts = hand_coded_optimizations(kernel, codegen);
+      find(opts, OptKind::Block) != nullptr) {
+    for (int side = 16; side >= 4; side /= 2)
+      if (side * side <= options.threads)
+        add(opts, {.threads = side * side, .patch = side});
+    add(opts, {.threads = std::min(options.threads, 64)});
+  }
+  const auto least = std::min<std::int64_t>(kLeastTerms, options.threads);
+  for (int threads = options.threads; threads >= least && threads > 1; threads /= 2)
+    if (extent.terms >= 2 * threads)
+      add({{OptKind::Sums, {threads}}}, {.threads = threads, .team = true});
+  add({}, {.threads = extent.outputs < 65536 ? std::min(options.threads, 64) : options.threads});
+  return all;
+}
+
+// Any layout that may be legal, most of them unusual.
+Way drawn_way(const LazyOpPtr& kernel, std::uint64_t seed) {
+  std::mt19937_64 random(seed ^ kernel->hash());
+  const auto one_of = [&](auto... values) {
+    const std::array<int, sizeof...(values)> all{values...};
+    return all[random() % all.size()];
+  };
+  Way way;
+  way.grid.threads = one_of(1, 2, 4, 8, 16, 32);
+  if (extent_of(kernel).terms == 0) {
+    way.grid.vector = one_of(1, 2, 4);
+    if (way.grid.vector == 1 && way.grid.threads > 1) way.grid.patch = one_of(0, 1, 2);
+  } else if (one_of(0, 1, 2) > 0) {
+    way.grid.team = true;
+    way.opts = {{OptKind::Sums, {one_of(2, 4, 8, 16)}}};
+  } else {
+    way.opts = {{OptKind::Lanes, {one_of(2, 3, 4)}}};
+  }
+  return way;
+}
+
+GridKernel made(const LazyOpPtr& kernel, const CodegenOptions& codegen, const GridOpts& grid) {
+  return map_to_grid(linearize(kernel, codegen), grid, variables_of(kernel));
+}
+
+}  // namespace
+
+GridKernel lay_out(const LazyOpPtr& kernel, const CudaOptions& options) {
+  CodegenOptions codegen = options.codegen;
+  if (codegen.math == MathLevel::Library) codegen.math = MathLevel::OneUlp;
+  if (options.grid || codegen.opts)
+    return made(kernel, codegen, options.grid.value_or(GridOpts{.threads = options.threads}));
+  validate_kernel(kernel);
+  std::vector<Way> all = ways(kernel, options);
+  if (options.layout_seed != 0) all.insert(all.begin(), drawn_way(kernel, options.layout_seed));
+  for (const Way& way : all) {
+    codegen.opts = way.opts;
+    try {
+      return made(kernel, codegen, way.grid);
+    } catch (const AstError&) {  // not legal for this kernel: the next way is simpler
+    }
+  }
+  codegen.opts = Opts{};
+  return made(kernel, codegen, {.threads = options.threads});
+}
+
+}  // namespace touchstone::cuda

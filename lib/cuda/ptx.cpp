@@ -1,0 +1,82 @@
+#include "touchstone/cuda/ptx.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/clang/compiler.h"
+#include "touchstone/process/run.h"
+
+namespace touchstone::cuda {
+
+namespace {
+
+constexpr std::array<int, 9> kCapabilities = {50, 60, 61, 70, 75, 80, 86, 89, 90};
+constexpr std::size_t kShownOutput = 20'000;
+
+const process::LimitNames kLimitNames{.time = "TOUCHSTONE_CC_SECONDS",
+                                      .output = "TOUCHSTONE_CC_OUTPUT",
+                                      .memory = "TOUCHSTONE_CC_MEMORY",
+                                      .processor = ""};
+
+std::filesystem::path find_compiler(const std::string& wanted) {
+  const std::vector<std::string> names =
+      wanted.empty() ? std::vector<std::string>{"clang-19", "clang"} : std::vector{wanted};
+  for (const std::string& name : names)
+    if (auto program = process::find_program(name); !program.empty()) return program;
+  throw SystemError(
+      fmt::format("no compiler for CUDA kernels: looked for {} on PATH; install it (apt-get install "
+                  "clang-19) or set TOUCHSTONE_CC to a clang with the target nvptx64",
+                  fmt::join(names, " and ")));
+}
+
+}  // namespace
+
+std::string compile_to_ptx(const std::string& source, int capability, const CudaOptions& options) {
+  const auto known = std::ranges::upper_bound(kCapabilities, capability);
+  if (known == kCapabilities.begin())
+    throw SystemError(fmt::format("compute capability {}.{} is below 5.0, the least there is code "
+                                  "for",
+                                  capability / 10, capability % 10));
+  const TemporaryDirectory folder("touchstone-ptx");
+  const std::filesystem::path output = folder.path() / "kernels.ptx";
+  const std::filesystem::path program = find_compiler(options.compiler);
+  // -ffp-contract=off keeps a * b + c in two roundings; divisions and roots round correctly and
+  // subnormal numbers stay unless asked otherwise, which nothing here does.
+  const std::vector<std::string> arguments = {"-xc",
+                                              "-std=gnu11",
+                                              "--target=nvptx64-nvidia-cuda",
+                                              "-nocudalib",
+                                              fmt::format("-march=sm_{}", *(known - 1)),
+                                              fmt::format("-O{}", options.opt_level),
+                                              "-ffp-contract=off",
+                                              "-fno-math-errno",
+                                              "-fno-builtin-sin",
+                                              "-w",
+                                              "-S",
+                                              "-o",
+                                              output.string(),
+                                              "-"};
+  const process::Finished result = process::run_program(
+      {program, arguments, {"TMPDIR=" + folder.path().string()}}, source, options.compiler_limits);
+  std::error_code ignored;
+  if (result.exceeded == process::Exceeded::Nothing && result.ending.exit_code() == 0 &&
+      std::filesystem::exists(output, ignored))
+    return read_file(output);
+  const std::string limit = result.limit_text(options.compiler_limits, kLimitNames);
+  if (result.exceeded != process::Exceeded::Nothing)
+    throw clang::CompilerLimit(
+        fmt::format("{} was ended as it compiled for CUDA: {}", program.string(), limit));
+  throw SystemError(fmt::format("{} failed with status {}{} as it compiled for CUDA:\n{}\nin\n{}",
+                                program.string(), result.ending.exit_code(),
+                                limit.empty() ? "" : "; " + limit,
+                                result.output.substr(0, kShownOutput), source));
+}
+
+}  // namespace touchstone::cuda

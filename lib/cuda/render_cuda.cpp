@@ -1,0 +1,277 @@
+#include "touchstone/cuda/render_cuda.h"
+
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "touchstone/codegen/c_ops.h"
+#include "touchstone/codegen/c_values.h"
+#include "touchstone/codegen/text.h"
+#include "touchstone/cuda/c_math.h"
+
+namespace touchstone::cuda {
+
+namespace {
+
+using codegen::c_memory_type;
+using codegen::c_type;
+using codegen::CText;
+
+constexpr std::int64_t kMostUnrolled = 32;  // turns of a loop inside which arrays are registers
+
+// LLVM reads a buffer by vectors where it knows its alignment, which is the allocator's.
+constexpr std::string_view kNvptx = R"(#define KERNEL __attribute__((nvptx_kernel)) void
+#define SHARED static __attribute__((address_space(3)))
+#define THREAD ((u32)__nvvm_read_ptx_sreg_tid_x())
+#define BLOCK ((u32)__nvvm_read_ptx_sreg_ctaid_x())
+#define BLOCKS ((u32)__nvvm_read_ptx_sreg_nctaid_x())
+#define MEET() __syncthreads()
+)";
+
+constexpr std::string_view kHost = R"(#define KERNEL static void
+#define SHARED static
+struct grid { u32 thread, block, blocks; void (*meet)(struct grid*); };
+static struct grid* here;
+#define THREAD (here->thread)
+#define BLOCK (here->block)
+#define BLOCKS (here->blocks)
+#define MEET() here->meet(here)
+)";
+
+class Renderer {
+ public:
+  Renderer(const GridKernel& grid, bool contract)
+      : grid_(grid), kernel_(grid.linear), contract_(contract), text_(kernel_.uops.size()) {}
+
+  std::string run(std::string_view symbol) {
+    codegen::append_all(out_, "KERNEL ", symbol, "(");
+    out_ += fmt::format("{}) {{\n", fmt::join(parameters(), ", "));
+    for (const BufferSpec& b : kernel_.buffers)
+      line("b", b.idx, " = __builtin_assume_aligned(b", b.idx, ", 64);");
+    if (kernel_.split == -1 && !grid_.opts.team) line("if (THREAD != 0 || BLOCK != 0) return;");
+    if (kernel_.split == -1 && grid_.opts.team) line("if (BLOCK != 0) return;");
+    for (std::size_t i = 0; i < kernel_.uops.size(); ++i) step(static_cast<int>(i));
+    out_ += "}\n";
+    return std::move(out_);
+  }
+
+  std::vector<std::string> parameters() const {
+    std::vector<std::string> all;
+    for (const BufferSpec& b : kernel_.buffers)
+      all.push_back(fmt::format("{}{}* restrict b{}", b.idx == 0 ? "" : "const ",
+                                c_memory_type(b.dtype), b.idx));
+    for (const std::string& name : kernel_.variables) all.push_back("const i64 v_" + name);
+    if (kernel_.checks()) all.emplace_back("void* faults");
+    return all;
+  }
+
+ private:
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  const LinearStep& uop(int i) const { return kernel_.uops[at(i)]; }
+  const CText& src(const LinearStep& u, std::size_t k) const { return text_[at(u.src[k])]; }
+
+  template <class... Pieces>
+  void line(const Pieces&... pieces) {
+    out_.append(2 * indent_, ' ');
+    codegen::append_all(out_, pieces..., "\n");
+  }
+
+  void name_value(int i, std::string_view value) {
+    line("const ", c_type(uop(i).dtype), " x", i, " = ", value, ";");
+    text_[at(i)] = {codegen::joined("x", i), true};
+  }
+
+  // Whether all threads of a block run a step with the same values, and one is to do its effects.
+  bool alone() const { return grid_.opts.team && shared_depth_ == 0; }
+
+  void step(int i) {
+    const LinearStep& u = uop(i);
+    if (grid_.barrier[at(i)]) line("MEET();");
+    switch (u.kind) {
+      case StepKind::DefineGlobal:
+        text_[at(i)] = {codegen::joined("b", std::get<int>(u.arg)), true};
+        return;
+      case StepKind::DefineVar:
+        text_[at(i)] = {"v_" + std::get<std::string>(u.arg), true};
+        return;
+      case StepKind::DefineAcc:
+        return define_acc(i);
+      case StepKind::Const:
+        text_[at(i)] = codegen::c_constant(std::get<Scalar>(u.arg));
+        return;
+      case StepKind::Loop:
+        return open_loop(i);
+      case StepKind::EndLoop:
+        return end_loop(u.src[0]);
+      case StepKind::Load:
+        return load(i);
+      case StepKind::Store:
+        return line(alone() ? "if (THREAD == 0) " : "", src(u, 0).text, "[", src(u, 1).text,
+                    "] = ", src(u, 2).text, ";");
+      case StepKind::Assign:
+        if (u.src.size() == 2) return line(src(u, 0).text, " = ", src(u, 1).text, ";");
+        return line(src(u, 0).text, "[", src(u, 2).text, "] = ", src(u, 1).text, ";");
+      case StepKind::Check:
+        return check(u);
+      case StepKind::LoadAcc:
+        return name_value(i, codegen::joined(src(u, 0).text, "[", src(u, 1).text, "]"));
+      default:
+        return name_value(i, fused(u) ? fused_sum(u) : expression(u).text);
+    }
+  }
+
+  // A sum of a product, where it may stay unrounded.
+  bool fused(const LinearStep& u) const {
+    if (!contract_ || u.kind != StepKind::Alu || std::get<Op>(u.arg) != Op::Add) return false;
+    const LinearStep& product = uop(u.src[1]);
+    return (u.dtype == DType::Float32 || u.dtype == DType::Float64) &&
+           product.kind == StepKind::Alu && std::get<Op>(product.arg) == Op::Mul;
+  }
+
+  std::string fused_sum(const LinearStep& u) const {
+    const LinearStep& product = uop(u.src[1]);
+    return codegen::joined("__builtin_fma", u.dtype == DType::Float32 ? "f" : "", "(",
+                           src(product, 0).text, ", ", src(product, 1).text, ", ", src(u, 0).text,
+                           ")");
+  }
+
+  CText expression(const LinearStep& u) const {
+    std::array<const CText*, 3> known{};
+    for (std::size_t k = 0; k < u.src.size(); ++k) known[k] = &src(u, k);
+    const codegen::COperands operands(known.data(), u.src.size());
+    switch (u.kind) {
+      case StepKind::Cast:
+        return codegen::c_cast(uop(u.src[0]).dtype, u.dtype, *operands[0]);
+      case StepKind::Bitcast:
+        return codegen::c_bitcast(uop(u.src[0]).dtype, u.dtype, *operands[0]);
+      case StepKind::Index:
+        return codegen::c_index(std::get<IndexOp>(u.arg), operands);
+      default:
+        return codegen::c_alu(std::get<Op>(u.arg), uop(u.src.back()).dtype, kernel_.math,
+                              operands);
+    }
+  }
+
+  void define_acc(int i) {
+    const LinearStep& u = uop(i);
+    const std::string name = codegen::joined(u.src.empty() ? "stage" : "acc", i);
+    text_[at(i)] = {name, true};
+    const int* const places = std::get_if<int>(&u.arg);
+    if (places == nullptr) return line(c_type(u.dtype), " ", name, " = ", src(u, 0).text, ";");
+    const bool shared = grid_.shared[at(i)];
+    line(shared ? "SHARED " : "", c_type(u.dtype), " ", name, "[", *places, "];");
+    if (u.src.empty()) return;
+    if (shared) {
+      line("for (u32 l = THREAD; l < ", *places, "; l += ", grid_.opts.threads, ") ", name,
+           "[l] = ", src(u, 0).text, ";");
+    } else {
+      unroll(*places);
+      line("for (u32 l = 0; l < ", *places, "; ++l) ", name, "[l] = ", src(u, 0).text, ";");
+    }
+  }
+
+  void unroll(std::int64_t turns) {
+    if (turns <= kMostUnrolled) line("#pragma clang loop unroll(full)");
+  }
+
+  void open_loop(int i) {
+    const LinearStep& u = uop(i);
+    const std::string& name = std::get<std::string>(u.arg);
+    const std::string &begin = src(u, 0).text, &end = src(u, 1).text;
+    text_[at(i)] = {name, true};
+    if (i == kernel_.split) {
+      open_grid(name, end);
+    } else if (grid_.shared[at(i)]) {
+      ++shared_depth_;
+      line("for (i64 ", name, " = THREAD; ", name, " < ", end, "; ", name, " += ",
+           grid_.opts.threads, ") {");
+    } else {
+      if (u.src.size() == 3)
+        line("#pragma clang loop unroll_count(",
+             std::get<Scalar>(uop(u.src[2]).arg).to_int64(), ")");
+      else if (!grid_.opts.team && uop(u.src[1]).kind == StepKind::Const &&
+               uop(u.src[0]).kind == StepKind::Const)
+        if (name[0] == 'l') unroll(std::get<Scalar>(uop(u.src[1]).arg).to_int64());
+      line("for (i64 ", name, " = ", begin, "; ", name, " < ", end, "; ++", name, ") {");
+    }
+    ++indent_;
+  }
+
+  // Where a fault is noted there are few threads, which take turns.
+  void open_grid(const std::string& name, const std::string& end) {
+    const bool strided = !is_direct(grid_);
+    std::string first = "BLOCK", step = "BLOCKS";
+    if (!grid_.opts.team) {
+      first = fmt::format("(u32)(BLOCK * {}u + THREAD)", grid_.opts.threads);
+      step = fmt::format("(i64)BLOCKS * {}", grid_.opts.threads);
+    }
+    if (strided) {
+      line("for (i64 ", name, " = ", first, "; ", name, " < ", end, "; ", name, " += ", step,
+           ") {");
+    } else {
+      line("const i64 ", name, " = ", first, ";");
+      line("if (", name, " < ", end, ") {");
+    }
+  }
+
+  void end_loop(int loop) {
+    --indent_;
+    line("}");
+    if (grid_.shared[at(loop)]) --shared_depth_;
+  }
+
+  // Always by name: under a `?` the compiler could not read ahead.
+  void load(int i) {
+    const LinearStep& u = uop(i);
+    std::string text;
+    if (u.src.size() == 3) codegen::append_all(text, src(u, 2).operand(), " ? ");
+    codegen::append_all(text, src(u, 0).text, "[", src(u, 1).text, "]");
+    if (is_bool(u.dtype)) text += " != 0";
+    if (u.src.size() == 3)
+      codegen::append_all(text, " : ", codegen::c_constant(Scalar::from_bits(u.dtype, 0)).text);
+    name_value(i, text);
+  }
+
+  void check(const LinearStep& u) {
+    const std::string &position = src(u, 0).operand(), &size = src(u, 1).operand();
+    line("if (", position, " < 0 || ", position, " >= ", size, ") note_fault(faults, (i64)BLOCK * ",
+         grid_.opts.threads, " + THREAD, ", src(u, 2).text, ", ", position, ", ", size, ");");
+  }
+
+  const GridKernel& grid_;
+  const LinearKernel& kernel_;
+  bool contract_;
+  std::vector<CText> text_;
+  std::string out_;
+  std::size_t indent_ = 1;
+  int shared_depth_ = 0;
+};
+
+}  // namespace
+
+std::string render_cuda_function(const GridKernel& kernel, std::string_view symbol, bool contract) {
+  return Renderer(kernel, contract).run(symbol);
+}
+
+std::string target_preamble(Target target, std::string_view functions) {
+  std::string text = preamble_without_libm(functions);
+  text += target == Target::Nvptx ? kNvptx : kHost;
+  return text;
+}
+
+std::string host_entry(const GridKernel& kernel, std::string_view symbol) {
+  std::vector<std::string> given;
+  const LinearKernel& linear = kernel.linear;
+  for (std::size_t i = 0; i < linear.buffers.size(); ++i)
+    given.push_back(fmt::format("arguments[{}]", i));
+  for (std::size_t i = 0; i < linear.variables.size(); ++i)
+    given.push_back(fmt::format("vars[{}]", i));
+  if (linear.checks()) given.push_back(fmt::format("arguments[{}]", linear.buffers.size()));
+  return fmt::format(
+      "void {0}_on_host(void* const* arguments, const i64* vars, struct grid* at) {{\n"
+      "  here = at;\n  {0}({1});\n  (void)arguments; (void)vars;\n}}\n",
+      symbol, fmt::join(given, ", "));
+}
+
+}  // namespace touchstone::cuda

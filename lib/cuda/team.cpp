@@ -1,0 +1,225 @@
+#include "touchstone/cuda/team.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "touchstone/base/error.h"
+
+namespace touchstone::cuda {
+
+namespace {
+
+constexpr std::int64_t kSharedBytes = 48 << 10;  // of a block, on every device
+
+// An element of an array that a step reads or writes; `array` is -1 for any other step.
+struct Access {
+  int array = -1;
+  int index = -1;
+  bool writes = false;
+};
+
+class Team {
+ public:
+  explicit Team(GridKernel& grid) : grid_(grid), steps_(grid.linear.uops) {
+    grid_.shared.assign(steps_.size(), false);
+    grid_.barrier.assign(steps_.size(), false);
+  }
+
+  void run() {
+    if (!grid_.opts.team) return;
+    find_shared();
+    for (int i = 0; i < count(); ++i) visit(i);
+  }
+
+ private:
+  int count() const { return static_cast<int>(steps_.size()); }
+  const LinearStep& step(int i) const { return steps_[static_cast<std::size_t>(i)]; }
+  bool is_shared(int i) const { return grid_.shared[static_cast<std::size_t>(i)]; }
+
+  Access access_of(int i) const {
+    const LinearStep& s = step(i);
+    if (s.kind == StepKind::LoadAcc) return {s.src[0], s.src[1], false};
+    if (s.kind == StepKind::Assign && s.src.size() == 3) return {s.src[0], s.src[2], true};
+    return {};
+  }
+
+  static bool has_places(const LinearStep& s) {
+    return s.kind == StepKind::DefineAcc && std::holds_alternative<int>(s.arg);
+  }
+
+  // Arrays outside all loops but that of the grid, and the loops that count through them, or round
+  // the store: of each nest the innermost.
+  void find_shared() {
+    std::vector<int> open;
+    std::vector<int> stores;  // the loop round each store
+    std::set<int> counting;
+    std::map<int, std::vector<int>> nest;  // of a loop: those round it
+    for (int i = 0; i < count(); ++i) {
+      const LinearStep& s = step(i);
+      if (s.kind == StepKind::Loop && i != grid_.linear.split) {
+        nest[i] = open;
+        open.push_back(i);
+      }
+      if (s.kind == StepKind::EndLoop && s.src[0] != grid_.linear.split) open.pop_back();
+      if (has_places(s) && open.empty()) grid_.shared[static_cast<std::size_t>(i)] = true;
+      if (const Access a = access_of(i); a.array != -1 && is_shared(a.array))
+        if (std::ranges::find(open, a.index) != open.end()) counting.insert(a.index);
+      if (s.kind == StepKind::Store && !open.empty()) counting.insert(open.back());
+    }
+    for (const int loop : counting) {
+      const auto& round = nest[loop];
+      if (std::ranges::none_of(round, [&](int r) { return counting.contains(r); }))
+        grid_.shared[static_cast<std::size_t>(loop)] = true;
+    }
+    for (int i = 0; i < count(); ++i)
+      if (step(i).kind == StepKind::Loop && is_shared(i) && !is_zero(step(step(i).src[0])))
+        refuse(fmt::format("loop {} does not begin at 0", std::get<std::string>(step(i).arg)));
+    check_sums();
+    check_room();
+  }
+
+  static bool is_zero(const LinearStep& s) {
+    return s.kind == StepKind::Const && std::get<Scalar>(s.arg).to_int64() == 0;
+  }
+
+  void check_room() const {
+    std::int64_t bytes = 0;
+    for (int i = 0; i < count(); ++i)
+      if (step(i).kind == StepKind::DefineAcc && is_shared(i))
+        bytes += std::int64_t{std::get<int>(step(i).arg)} *
+                 static_cast<std::int64_t>(itemsize(step(i).dtype));
+    if (bytes > kSharedBytes)
+      refuse(fmt::format("its arrays take {} bytes, and a block has {}", bytes, kSharedBytes));
+  }
+
+  // A sum that is not an array's stays one thread's: no shared loop may be between its definition
+  // and what is added to it.
+  void check_sums() const {
+    std::vector<int> inside(static_cast<std::size_t>(count()), -1);  // the shared loop round a step
+    int open = -1;
+    for (int i = 0; i < count(); ++i) {
+      if (step(i).kind == StepKind::Loop && is_shared(i)) open = i;
+      inside[static_cast<std::size_t>(i)] = open;
+      if (step(i).kind == StepKind::EndLoop && step(i).src[0] == open) open = -1;
+    }
+    for (int i = 0; i < count(); ++i) {
+      const LinearStep& s = step(i);
+      if (s.kind != StepKind::Assign || s.src.size() == 3) continue;
+      if (inside[static_cast<std::size_t>(i)] != inside[static_cast<std::size_t>(s.src[0])])
+        refuse("a sum outside a loop that threads share is added to inside it");
+    }
+  }
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    throw AstError(fmt::format("team(1): {}: {}", grid_.linear.name, why));
+  }
+
+  void meet_before(int i) {
+    grid_.barrier[static_cast<std::size_t>(i)] = true;
+    written_.clear();
+    read_.clear();
+  }
+
+  // Accesses from step `begin` to the end of its loop, or of a single step.
+  struct Phase {
+    std::set<int> own_writes, far_reads;
+  };
+
+  Phase phase_of(int begin) const {
+    Phase phase;
+    const bool loop = step(begin).kind == StepKind::Loop;
+    for (int i = begin; i < count(); ++i) {
+      if (const Access a = access_of(i); a.array != -1 && is_shared(a.array))
+        add(phase, a, loop ? begin : -1);
+      if (!loop || (step(i).kind == StepKind::EndLoop && step(i).src[0] == begin)) break;
+    }
+    return phase;
+  }
+
+  void add(Phase& phase, const Access& access, int loop) const {
+    const bool own = loop != -1 && access.index == loop;
+    if (access.writes && !own) refuse("a place of an array is not written by its own thread");
+    if (access.writes) {
+      phase.own_writes.insert(access.array);
+    } else if (!own) {
+      phase.far_reads.insert(access.array);
+      if (loop != -1) check_far(access, loop);
+    }
+  }
+
+  // Places beyond the end of the loop: nobody writes them in it.
+  void check_far(const Access& access, int loop) const {
+    const LinearStep& at = step(access.index);
+    const LinearStep& end = step(step(loop).src[1]);
+    const auto* const op = std::get_if<IndexOp>(&at.arg);
+    const bool beyond = at.kind == StepKind::Index && op != nullptr && *op == IndexOp::Add &&
+                        at.src[0] == loop && end.kind == StepKind::Const &&
+                        step(at.src[1]).kind == StepKind::Const &&
+                        std::get<Scalar>(step(at.src[1]).arg).to_int64() >=
+                            std::get<Scalar>(end.arg).to_int64();
+    if (!beyond) refuse("a thread reads a place of an array that another one may be writing");
+  }
+
+  void visit(int i) {
+    const LinearStep& s = step(i);
+    if (s.kind == StepKind::EndLoop && is_shared(s.src[0])) inside_ = false;
+    if (inside_) return;
+    if (s.kind == StepKind::EndLoop) return end_of_loop(i);
+    if (has_places(s) && is_shared(i) && !s.src.empty()) {  // filled where it is defined
+      if (read_.contains(i)) meet_before(i);
+      written_.insert(i);
+    } else if (s.kind == StepKind::Loop && !is_shared(i)) {
+      open_.push_back({written_, read_});
+    } else if (s.kind == StepKind::Loop || is_access(i)) {
+      enter(phase_of(i), i);
+      inside_ = s.kind == StepKind::Loop;
+    }
+  }
+
+  bool is_access(int i) const {
+    const Access a = access_of(i);
+    return a.array != -1 && is_shared(a.array);
+  }
+
+  void enter(const Phase& phase, int i) {
+    const auto meet = [](const std::set<int>& a, const std::set<int>& b) {
+      return std::ranges::any_of(a, [&](int x) { return b.contains(x); });
+    };
+    if (meet(phase.far_reads, written_) || meet(phase.own_writes, read_)) meet_before(i);
+    written_.insert(phase.own_writes.begin(), phase.own_writes.end());
+    read_.insert(phase.far_reads.begin(), phase.far_reads.end());
+    if (!phase.far_reads.empty())
+      for (Open& loop : open_) loop.reads = true;
+  }
+
+  // Where a loop comes round again with reads of what others wrote, all wait for one another; it
+  // may also run no turn at all.
+  void end_of_loop(int i) {
+    if (is_shared(step(i).src[0])) return;
+    if (open_.back().reads) meet_before(i);
+    written_.merge(open_.back().written);
+    read_.merge(open_.back().read);
+    open_.pop_back();
+  }
+
+  // A loop that all threads run: what was open before it, and whether it reads others' places.
+  struct Open {
+    std::set<int> written, read;
+    bool reads = false;
+  };
+
+  GridKernel& grid_;
+  const std::vector<LinearStep>& steps_;
+  std::set<int> written_, read_;  // arrays, since the threads last met
+  std::vector<Open> open_;
+  bool inside_ = false;           // a shared loop
+};
+
+}  // namespace
+
+void share_in_teams(GridKernel& grid) { Team(grid).run(); }
+
+}  // namespace touchstone::cuda
