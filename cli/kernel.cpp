@@ -13,6 +13,7 @@
 #include "touchstone/codegen/layout.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/render_c.h"
+#include "touchstone/cuda/cuda_device.h"
 #include "touchstone/define/definitions.h"
 #include "touchstone/define/text.h"
 #include "touchstone/search/beam.h"
@@ -20,6 +21,8 @@
 
 namespace touchstone::cli {
 namespace {
+
+constexpr int kLeastCapability = 70;  // of the PTX shown, which later GPUs run too
 
 void list_definitions(bool as_json) {
   if (as_json) {
@@ -81,6 +84,12 @@ std::string search_layout(const LazyOpPtr& kernel, const KernelOptions& o) {
 // The kernel on its way to the CLANG device.
 std::string at_stage(const LazyOpPtr& kernel, const std::string& stage, const std::string& opts) {
   if (stage == "ast") return str(kernel);
+  if (stage == "cuda" || stage == "ptx") {
+    CudaOptions cuda = CudaOptions::from_environment();
+    if (!opts.empty()) cuda.codegen.opts = parse_opts(opts);
+    return stage == "cuda" ? cuda_source(kernel, cuda)
+                           : cuda_ptx(std::span(&kernel, 1), kLeastCapability, cuda);
+  }
   ClangOptions options = ClangOptions::from_environment();
   options.codegen = for_this_machine(options.codegen);
   if (!opts.empty()) options.codegen.opts = parse_opts(opts);

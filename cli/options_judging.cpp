@@ -113,8 +113,9 @@ Verb kernel_verb(CLI::App& app) {
   v->add_option(
        "--stage", o.stage,
        "Print what the CLANG device makes of it instead: ast, opts (how its loops are laid out), "
-       "uops (linear code), c, asm, or profile (the arithmetic that it declares)")
-      ->check(CLI::IsMember({"ast", "opts", "uops", "c", "asm", "profile"}));
+       "uops (linear code), c, asm, profile (the arithmetic that it declares); or what the CUDA "
+       "device makes: cuda, ptx")
+      ->check(CLI::IsMember({"ast", "opts", "uops", "c", "asm", "profile", "cuda", "ptx"}));
   v->add_option("--opts", o.opts,
                 "Of --stage: lay it out so, 'lanes(16) block(0,4)' or none [what pays as a rule]")
       ->needs("--stage");

@@ -31,7 +31,8 @@ constexpr std::array<OptInfo, 9> kOpts = {{
     {OptKind::Tile,     "tile",     "row axis,column axis,rows,columns",
      "the output is written tile by tile, and loads that lie across it are copied first"},
     {OptKind::Sums,     "sums",     "count",
-     "each reduce runs as so many sums side by side, which are folded at its end"},
+     "each reduce runs as so many sums side by side, which are folded at its end; sums(count,1): "
+     "also where its terms lie apart in memory"},
     {OptKind::Unroll,   "unroll",   "count",
      "the innermost loop of a reduce takes so many terms a turn"},
     {OptKind::Parallel, "parallel", "loop",
@@ -97,7 +98,8 @@ Opt read_opt(std::string_view& text) {
     throw ParseError(
         fmt::format("')' is due at the end of {0}: {0}({1})", opt.name, opt.arguments));
   text.remove_prefix(1);
-  if (opt.kind != OptKind::Reorder && read.args.size() != arguments_of(opt))
+  const bool apart = opt.kind == OptKind::Sums && read.args.size() == 2;
+  if (opt.kind != OptKind::Reorder && !apart && read.args.size() != arguments_of(opt))
     throw ParseError(fmt::format("{}({}) has {} numbers; it takes {}: {}({})", opt.name,
                                  fmt::join(read.args, ","), read.args.size(), arguments_of(opt),
                                  opt.name, opt.arguments));

@@ -15,7 +15,7 @@ constexpr std::int64_t kMostLanes = 4096;  // with the rows of a block
 constexpr std::int64_t kMostRows = 64;
 constexpr std::int64_t kMostBytes = 1 << 20;  // of arrays: they stand on the stack of a thread
 constexpr std::int64_t kMostInTile = 1 << 14;
-constexpr std::int64_t kMostSums = 64;
+constexpr std::int64_t kMostSums = 65536;  // as a profile has them at most
 constexpr std::int64_t kMostUnrolled = 64;
 
 template <class... Args>
@@ -165,7 +165,8 @@ Plan make_plan(const LazyOpPtr& kernel, const Opts& opts) {
     in_range(*sums, 0, 2, kMostSums);
     if (!std::has_single_bit(static_cast<std::uint64_t>(sums->args[0])))
       refuse(*sums, "the number is a power of 2");
-    plan.running = running_sums_of(plan.kernel, still_axes(plan.kernel));
+    const bool apart = sums->args.size() > 1 && sums->args[1] != 0;
+    plan.running = running_sums_of(plan.kernel, still_axes(plan.kernel), apart);
     if (plan.running.reduces.empty() || !rounds_are_whole(plan.kernel, sums->args[0]))
       refuse(*sums, "the terms of its reduces do not lie side by side in memory");
     plan.running.count = sums->args[0];

@@ -36,7 +36,7 @@ struct Reach {
 };
 
 // The loads of a term along an axis. A reduce in it has to be the same along it.
-Reach reach_of(const LazyOp& term, std::size_t axis, const NodeMap<StillAxes>& still) {
+Reach reach_of(const LazyOp& term, std::size_t axis, const NodeMap<StillAxes>& still, bool apart) {
   Reach reach;
   std::vector<const LazyOp*> open{&term};
   std::unordered_set<const LazyOp*> seen{&term};
@@ -48,8 +48,8 @@ Reach reach_of(const LazyOp& term, std::size_t axis, const NodeMap<StillAxes>& s
       continue;
     }
     if (node->op() == Op::Load) {
-      reach.fits = is_stride(*node, axis, 0, 1);
-      reach.side_by_side = reach.side_by_side || is_stride(*node, axis, 1, 1);
+      reach.fits = apart || is_stride(*node, axis, 0, 1);
+      reach.side_by_side = reach.side_by_side || apart || is_stride(*node, axis, 1, 1);
     }
     reach.fits = reach.fits && node->op() != Op::Gather;
     for (const LazyOpPtr& s : node->src())
@@ -60,10 +60,10 @@ Reach reach_of(const LazyOp& term, std::size_t axis, const NodeMap<StillAxes>& s
 
 bool stands_along(const LazyOp& load, std::size_t axis) { return is_stride(load, axis, 0, 0); }
 
-bool lie_side_by_side(const LazyOpPtr& reduce, const NodeMap<StillAxes>& still) {
+bool lie_side_by_side(const LazyOpPtr& reduce, const NodeMap<StillAxes>& still, bool apart) {
   const auto axis = innermost(*reduce);
   if (!axis) return false;
-  const Reach reach = reach_of(*reduce->src()[0], *axis, still);
+  const Reach reach = reach_of(*reduce->src()[0], *axis, still, apart);
   return reach.fits && reach.side_by_side;
 }
 
@@ -102,13 +102,13 @@ bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count) {
   });
 }
 
-RunningSums running_sums_of(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still) {
+RunningSums running_sums_of(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still, bool apart) {
   RunningSums plan;
   int reduces = 0;
   for (const LazyOpPtr& node : toposort(kernel)) {
     if (!is_reduce(node->op())) continue;
     if (++reduces > kMostReduces) return {};  // each may stand in the one after it
-    if (lie_side_by_side(node, still))
+    if (lie_side_by_side(node, still, apart))
       plan.reduces.insert(node.get());
     else if (is_float_sum(*node))
       return {};

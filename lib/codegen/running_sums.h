@@ -24,7 +24,9 @@ struct RunningSums {
 bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count = 16);
 
 /// All float sums of the kernel, or none; and maxima and sums of integers, whose order is free.
-RunningSums running_sums_of(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still);
+/// `apart`: also where terms lie apart in memory, for threads that each have a sum of their own.
+RunningSums running_sums_of(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still,
+                            bool apart = false);
 
 /// The same, empty where neighbouring outputs serve better. Sizes do not decide, but for those of
 /// 1, and for the innermost of several axes of a reduce.

@@ -24,6 +24,12 @@ using cuda::Target;
 
 std::string symbol(std::size_t i) { return fmt::format("kernel_{}", i); }
 
+std::string source_of(const GridKernel& kernel, bool contract) {
+  const std::string function = cuda::render_cuda_function(kernel, kernel.linear.name, contract);
+  return fmt::format("// {}\n{}\n{}", str(kernel.opts),
+                     cuda::target_preamble(Target::Nvptx, function), function);
+}
+
 // Memory of the device that goes with its owner.
 class Scratch {
  public:
@@ -57,6 +63,13 @@ class CudaRunner final : public Runner {
     launch_.threads = kernel_.opts.threads;
     launch_.buffers = kernel_.linear.buffers.size();
     launch_.waits = waits_;
+    if (program_ != nullptr && kernel_.opts.blocks != 0) {
+      fold_ = program_->function(name + "_fold");
+      launch_.waits = false;
+      launch_.joined = true;
+      scratch_ = std::make_unique<Scratch>(allocator_,
+                                           static_cast<std::size_t>(scratch_bytes(kernel_)));
+    }
   }
 
   double run(std::span<Buffer* const> buffers, const symbolic::Values& values) override {
@@ -66,10 +79,7 @@ class CudaRunner final : public Runner {
   }
 
   std::string source() const override {
-    const std::string function =
-        cuda::render_cuda_function(kernel_, kernel_.linear.name, contract_);
-    return fmt::format("// {}\n{}\n{}", str(kernel_.opts),
-                       cuda::target_preamble(Target::Nvptx, function), function);
+    return source_of(kernel_, contract_);
   }
 
   std::string profile() const override {
@@ -101,6 +111,16 @@ class CudaRunner final : public Runner {
   void call(std::vector<void*>& arguments, std::span<const std::int64_t> variables) {
     cuda::Launch launch = launch_;
     launch.variables = variables;
+    if (scratch_) {
+      arguments.push_back(scratch_->memory());
+      launch.arguments = arguments;
+      engine_->launch(*program_, launch);
+      launch.function = fold_;
+      launch.blocks = 1;
+      launch.waits = waits_;
+      launch.joined = false;
+      return engine_->launch(*program_, launch);
+    }
     if (!checks_) {
       launch.arguments = arguments;
       return engine_->launch(*program_, launch);
@@ -123,6 +143,8 @@ class CudaRunner final : public Runner {
   Allocator& allocator_;
   bool waits_, checks_;
   cuda::Launch launch_;
+  void* fold_ = nullptr;              // the second launch
+  std::unique_ptr<Scratch> scratch_;  // of both
 };
 
 class CudaDevice final : public Device {
@@ -190,6 +212,10 @@ std::string cuda_text(int device) {
   return fmt::format("{} ({}.{}), CUDA {}.{}", facts.name, facts.capability / 10,
                      facts.capability % 10, facts.driver_version / 1000,
                      facts.driver_version % 1000 / 10);
+}
+
+std::string cuda_source(const LazyOpPtr& kernel, const CudaOptions& options) {
+  return source_of(cuda::lay_out(kernel, options), options.contract);
 }
 
 std::string cuda_ptx(std::span<const LazyOpPtr> kernels, int capability,

@@ -24,6 +24,9 @@ std::string no_cuda_reason(int device = 0);
 /// SystemError where there is none.
 std::string cuda_text(int device = 0);
 
+/// The C of a kernel under its name, its layout in a comment before it. Throws as Device::runner.
+std::string cuda_source(const LazyOpPtr& kernel, const CudaOptions& options = {});
+
 /// The PTX of kernels for a compute capability (90 for 9.0), made without a GPU: one after
 /// another, named kernel_0, kernel_1, ... Throws as Device::runner does.
 std::string cuda_ptx(std::span<const LazyOpPtr> kernels, int capability,

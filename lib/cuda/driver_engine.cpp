@@ -131,12 +131,13 @@ class DriverEngine final : public Engine {
                                static_cast<unsigned>(launch.threads), 1, 1, 0, nullptr,
                                places.data(), nullptr),
                  "cuLaunchKernel");
-    driver.check(driver.wait(nullptr), "cuStreamSynchronize");
+    if (!launch.joined) driver.check(driver.wait(nullptr), "cuStreamSynchronize");
   }
 
   void copy(void* to, const void* from, std::size_t bytes) override {
     const Driver& driver = gpu_->use();
     driver.check(driver.copy(address(to), address(from), bytes), "cuMemcpyDtoD");
+    driver.check(driver.wait(nullptr), "cuStreamSynchronize");
   }
 
  private:

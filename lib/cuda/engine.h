@@ -29,7 +29,8 @@ struct Launch {
   std::span<const std::int64_t> variables;
   std::int64_t blocks = 1;
   int threads = 1;
-  bool waits = false;
+  bool waits = false;   // its threads for one another
+  bool joined = false;  // another launch follows at once, which waits for this one
 };
 
 /// Where grids run: a GPU, or this process. Nothing is looked for before the first call.
@@ -40,7 +41,7 @@ class Engine {
   virtual std::unique_ptr<Allocator> allocator() = 0;
   /// Throws SystemError where it cannot be compiled, or where there is no driver.
   virtual std::shared_ptr<Program> build(const std::string& source) = 0;
-  /// Returns once all of it is done. Throws SystemError.
+  /// Returns once all of it is done, unless `joined`. Throws SystemError.
   virtual void launch(Program& program, const Launch& launch) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
 };

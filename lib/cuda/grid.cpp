@@ -19,6 +19,7 @@ namespace {
 constexpr int kMostThreads = 1024;  // of a block, on every device
 
 constexpr std::int64_t kMostDirect = (std::int64_t{1} << 31) - kMostThreads;
+constexpr int kMostTogether = 1024;  // blocks that share one row
 constexpr std::int64_t kTurnBlocks = 4096;
 constexpr std::int64_t kCheckingBlocks = 16;
 
@@ -236,6 +237,15 @@ void check(const GridOpts& opts) {
     refuse("vector", opts.vector, "the number is 1, 2, 4, 8 or 16");
   if (opts.patch < 0 || (opts.patch != 0 && opts.threads % opts.patch != 0))
     refuse("patch", opts.patch, "it divides the number of threads");
+  if (opts.columns < 1 || opts.threads % opts.columns != 0)
+    refuse("columns", opts.columns, "it divides the number of threads");
+  if (opts.blocks < 0 || opts.blocks > kMostTogether)
+    refuse("blocks", opts.blocks, "the number is from 0 to 1024");
+  if (!opts.team && (opts.columns != 1 || opts.blocks != 0))
+    refuse(opts.blocks != 0 ? "blocks" : "columns", opts.blocks != 0 ? opts.blocks : opts.columns,
+           "it needs team(1)");
+  if (opts.columns != 1 && opts.blocks != 0)
+    refuse("columns", opts.columns, "it excludes blocks(...)");
   if (opts.team && (opts.vector > 1 || opts.patch != 0))
     refuse("team", 1, "it excludes vector(...) and patch(...)");
 }
@@ -251,13 +261,23 @@ bool is_direct(const GridKernel& grid) {
 }
 
 std::int64_t blocks_of(const GridKernel& grid) {
+  if (grid.opts.blocks != 0) return grid.opts.blocks;
   if (grid.linear.split == -1) return 1;
   const std::int64_t most = grid.linear.checks() ? kCheckingBlocks
                             : is_direct(grid)    ? kMostDirect
                                                  : kTurnBlocks;
   if (!grid.iterations) return most;
-  const std::int64_t each = grid.opts.team ? 1 : grid.opts.threads;
+  const std::int64_t each = grid.opts.team ? grid.opts.columns : grid.opts.threads;
   return std::clamp((*grid.iterations + each - 1) / each, std::int64_t{1}, most);
+}
+
+std::int64_t scratch_bytes(const GridKernel& grid) {
+  std::int64_t bytes = 0;
+  if (grid.opts.blocks == 0) return bytes;
+  for (std::size_t i = 0; i < grid.linear.uops.size(); ++i)
+    if (const LinearStep& s = grid.linear.uops[i]; s.kind == StepKind::DefineAcc && grid.shared[i])
+      bytes += std::int64_t{8} * std::get<int>(s.arg);  // each array begins at a multiple of 8
+  return bytes;
 }
 
 std::string str(const GridOpts& opts) {
@@ -265,6 +285,8 @@ std::string str(const GridOpts& opts) {
   if (opts.team) text += " team(1)";
   if (opts.vector != 1) text += fmt::format(" vector({})", opts.vector);
   if (opts.patch != 0) text += fmt::format(" patch({})", opts.patch);
+  if (opts.columns != 1) text += fmt::format(" columns({})", opts.columns);
+  if (opts.blocks != 0) text += fmt::format(" blocks({})", opts.blocks);
   return text;
 }
 
@@ -294,9 +316,14 @@ GridOpts parse_grid_opts(std::string_view text) {
       opts.vector = value;
     else if (name == "patch")
       opts.patch = value;
+    else if (name == "columns")
+      opts.columns = value;
+    else if (name == "blocks")
+      opts.blocks = value;
     else
       throw ParseError(fmt::format(
-          "there is no opt '{}' of a grid; known: threads, team, vector, patch", name));
+          "there is no opt '{}' of a grid; known: threads, team, vector, patch, "
+          "columns, blocks", name));
     text.remove_prefix(close + 1);
   }
   return opts;

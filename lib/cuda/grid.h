@@ -23,7 +23,15 @@ struct GridOpts {
   /// Other than 0: the threads of a block lie along the last two loops over the output, so many
   /// along the inner one, threads / patch along the outer one.
   int patch = 0;
+  /// Of teams: rows of outputs that a block has side by side, threads / columns for each;
+  /// neighbouring threads belong to neighbouring rows.
+  int columns = 1;
+  /// Of teams, other than 0: the one row of outputs is shared by so many blocks, whose running sums
+  /// a second launch of one block folds.
+  int blocks = 0;
 
+  /// Threads that work on one row of outputs.
+  int lanes() const { return threads / columns; }
   bool operator==(const GridOpts&) const = default;
 };
 
@@ -39,6 +47,7 @@ struct GridKernel {
   std::vector<bool> shared;   // by step: a loop whose iterations the threads of a block share,
                               // or an array that they share
   std::vector<bool> barrier;  // by step: all threads of a block meet before it
+  int cut = -1;               // with opts.blocks: the step before which the second launch begins
   std::optional<std::int64_t> iterations;  // of the loop; nothing where variables decide
 
   /// Whether threads of a block wait for one another anywhere.
@@ -48,8 +57,10 @@ struct GridKernel {
 /// Whether each iteration has a thread, or block, of its own; else they take turns. Of a kernel that
 /// checks positions each thread notes the least fault of its own, so there are few.
 bool is_direct(const GridKernel& grid);
-/// Blocks of a launch, from 1 to 2^31 - 1.
+/// Blocks of a launch, the first where there are two: from 1 to 2^31 - 1.
 std::int64_t blocks_of(const GridKernel& grid);
+/// Bytes of the device's memory that a kernel with opts.blocks needs for its shared arrays.
+std::int64_t scratch_bytes(const GridKernel& grid);
 
 /// Loops of `kernel` made one, as far as they stand round its store with nothing summed before
 /// them. Throws AstError where an opt does not fit, naming it and why: of teams, where a thread

@@ -18,7 +18,8 @@ namespace touchstone::cuda {
 namespace {
 
 constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kLeastTerms = 32;  // for which threads work together
+constexpr std::int64_t kWideTerms = 64;  // a thread of several blocks, for which they share a row
+constexpr std::int64_t kUnrolled = 8;     // terms whose loads are under way at a time
 constexpr int kTile = 8;                  // rows, and columns, of a thread
 
 // How a thread reduces several rows and columns: its accumulators are registers.
@@ -68,18 +69,38 @@ std::vector<Way> ways(const LazyOpPtr& kernel, const CudaOptions& options) {
   codegen.order = TermOrder::Source;
   codegen.stages = false;
   codegen.sizes = kThreadSizes;
-  if (const Opts opts = hand_coded_optimizations(kernel, codegen);
+  if (Opts opts = hand_coded_optimizations(kernel, codegen);
       find(opts, OptKind::Block) != nullptr) {
+    opts.push_back({OptKind::Unroll, {4}});
     for (int side = 16; side >= 4; side /= 2)
       if (side * side <= options.threads)
         add(opts, {.threads = side * side, .patch = side});
     add(opts, {.threads = std::min(options.threads, 64)});
   }
-  const auto least = std::min<std::int64_t>(kLeastTerms, options.threads);
-  for (int threads = options.threads; threads >= least && threads > 1; threads /= 2)
-    if (extent.terms >= 2 * threads)
-      add({{OptKind::Sums, {threads}}}, {.threads = threads, .team = true});
-  add({}, {.threads = extent.outputs < 65536 ? std::min(options.threads, 64) : options.threads});
+  const int scale = options.threads;  // 256, and fewer in tests
+  if (extent.outputs == 1 && extent.terms >= kWideTerms * scale)
+    for (const int blocks : {256, 64, 16})
+      if (extent.terms / scale >= kWideTerms / 4 * blocks)
+        add({{OptKind::Sums, {std::int64_t{blocks} * scale}}, {OptKind::Unroll, {2 * kUnrolled}}},
+            {.threads = scale, .team = true, .blocks = blocks});
+  for (int threads = 4 * scale; threads >= std::min(32, scale) && threads > 1; threads /= 2) {
+    if (threads > 1024 || (threads > scale / 2 && extent.terms < 16 * std::int64_t{threads})) continue;
+    const std::int64_t rounds = extent.terms / threads;
+    if (rounds >= 2)
+      add({{OptKind::Sums, {threads}},
+           {OptKind::Unroll, {rounds <= 2 * kUnrolled ? rounds : kUnrolled}}},
+          {.threads = threads, .team = true});
+  }
+  // Few rows of outputs that lie side by side, and far too few threads if each had one.
+  for (int lanes = 16; lanes >= 2; lanes /= 2)
+    if (const int columns = std::max(1, scale / 8);
+        columns * lanes <= 1024 && extent.outputs <= 1024 * std::int64_t{scale} / lanes &&
+        extent.terms >= 4 * lanes)
+      add({{OptKind::Sums, {lanes, 1}}, {OptKind::Unroll, {kUnrolled}}},
+          {.threads = columns * lanes, .team = true, .columns = columns});
+  add({{OptKind::Unroll, {kUnrolled}}},
+      {.threads = extent.outputs < 65536 ? std::min(options.threads, 64) : options.threads});
+  add({}, {.threads = options.threads});
   return all;
 }
 
@@ -97,7 +118,11 @@ Way drawn_way(const LazyOpPtr& kernel, std::uint64_t seed) {
     if (way.grid.vector == 1 && way.grid.threads > 1) way.grid.patch = one_of(0, 1, 2);
   } else if (one_of(0, 1, 2) > 0) {
     way.grid.team = true;
-    way.opts = {{OptKind::Sums, {one_of(2, 4, 8, 16)}}};
+    way.opts = {{OptKind::Sums, {one_of(2, 4, 8, 16), one_of(0, 1)}}};
+    if (extent_of(kernel).outputs == 1)
+      way.grid.blocks = one_of(0, 1, 2, 3);
+    else if (way.grid.threads > 2)
+      way.grid.columns = one_of(1, 2, 4);
   } else {
     way.opts = {{OptKind::Lanes, {one_of(2, 3, 4)}}};
   }

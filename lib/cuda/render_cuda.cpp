@@ -41,8 +41,14 @@ static struct grid* here;
 
 class Renderer {
  public:
-  Renderer(const GridKernel& grid, bool contract)
-      : grid_(grid), kernel_(grid.linear), contract_(contract), text_(kernel_.uops.size()) {}
+  enum class Part : std::uint8_t { Whole, Sums, Fold };  // of a kernel with opts.blocks
+  Renderer(const GridKernel& grid, bool contract, Part part = Part::Whole)
+      : grid_(grid),
+        kernel_(grid.linear),
+        contract_(contract),
+        part_(part),
+        lanes_(part == Part::Sums ? grid.opts.blocks * grid.opts.threads : grid.opts.lanes()),
+        text_(kernel_.uops.size()) {}
 
   std::string run(std::string_view symbol) {
     codegen::append_all(out_, "KERNEL ", symbol, "(");
@@ -50,8 +56,12 @@ class Renderer {
     for (const BufferSpec& b : kernel_.buffers)
       line("b", b.idx, " = __builtin_assume_aligned(b", b.idx, ", 64);");
     if (kernel_.split == -1 && !grid_.opts.team) line("if (THREAD != 0 || BLOCK != 0) return;");
-    if (kernel_.split == -1 && grid_.opts.team) line("if (BLOCK != 0) return;");
-    for (std::size_t i = 0; i < kernel_.uops.size(); ++i) step(static_cast<int>(i));
+    if (kernel_.split == -1 && grid_.opts.team && part_ != Part::Sums)
+      line("if (BLOCK != 0) return;");
+    if (grid_.opts.team) open_team();
+    const int end = part_ == Part::Sums ? grid_.cut : static_cast<int>(kernel_.uops.size());
+    for (int i = 0; i < end; ++i)
+      if (part_ != Part::Fold || i >= grid_.cut || !is_summing(i)) step(i);
     out_ += "}\n";
     return std::move(out_);
   }
@@ -63,10 +73,38 @@ class Renderer {
                                 c_memory_type(b.dtype), b.idx));
     for (const std::string& name : kernel_.variables) all.push_back("const i64 v_" + name);
     if (kernel_.checks()) all.emplace_back("void* faults");
+    if (grid_.opts.blocks != 0) all.emplace_back("u64* scratch");
     return all;
   }
 
  private:
+  // Which of the threads of its row this one is, and which row of its block it has.
+  void open_team() {
+    const int columns = grid_.opts.columns;
+    if (part_ == Part::Sums)
+      line("const u32 lane = BLOCK * ", grid_.opts.threads, "u + THREAD;");
+    else if (columns == 1)
+      line("const u32 lane = THREAD;");
+    else
+      line("const u32 lane = THREAD / ", columns, "u, column = THREAD % ", columns, "u;");
+  }
+
+  // What the first launch did: loops, and what is in them.
+  bool is_summing(int i) {
+    const StepKind kind = uop(i).kind;
+    if (kind == StepKind::Loop) ++skipped_;
+    if (kind == StepKind::EndLoop) --skipped_;
+    return skipped_ > 0 || kind == StepKind::EndLoop;
+  }
+
+  // A place of an array, which has one for each row of a block.
+  std::string place(int array, const std::string& index) const {
+    if (!grid_.shared[at(array)] || grid_.opts.columns == 1)
+      return codegen::joined(text_[at(array)].text, "[", index, "]");
+    return codegen::joined(text_[at(array)].text, "[(", index, ") * ", grid_.opts.columns,
+                           " + column]");
+  }
+
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   const LinearStep& uop(int i) const { return kernel_.uops[at(i)]; }
   const CText& src(const LinearStep& u, std::size_t k) const { return text_[at(u.src[k])]; }
@@ -107,15 +145,15 @@ class Renderer {
       case StepKind::Load:
         return load(i);
       case StepKind::Store:
-        return line(alone() ? "if (THREAD == 0) " : "", src(u, 0).text, "[", src(u, 1).text,
+        return line(alone() ? "if (lane == 0) " : "", src(u, 0).text, "[", src(u, 1).text,
                     "] = ", src(u, 2).text, ";");
       case StepKind::Assign:
         if (u.src.size() == 2) return line(src(u, 0).text, " = ", src(u, 1).text, ";");
-        return line(src(u, 0).text, "[", src(u, 2).text, "] = ", src(u, 1).text, ";");
+        return line(place(u.src[0], src(u, 2).text), " = ", src(u, 1).text, ";");
       case StepKind::Check:
         return check(u);
       case StepKind::LoadAcc:
-        return name_value(i, codegen::joined(src(u, 0).text, "[", src(u, 1).text, "]"));
+        return name_value(i, place(u.src[0], src(u, 1).text));
       default:
         return name_value(i, fused(u) ? fused_sum(u) : expression(u).text);
     }
@@ -160,14 +198,23 @@ class Renderer {
     const int* const places = std::get_if<int>(&u.arg);
     if (places == nullptr) return line(c_type(u.dtype), " ", name, " = ", src(u, 0).text, ";");
     const bool shared = grid_.shared[at(i)];
-    line(shared ? "SHARED " : "", c_type(u.dtype), " ", name, "[", *places, "];");
-    if (u.src.empty()) return;
-    if (shared) {
-      line("for (u32 l = THREAD; l < ", *places, "; l += ", grid_.opts.threads, ") ", name,
-           "[l] = ", src(u, 0).text, ";");
+    if (shared && part_ != Part::Whole) {
+      line(c_type(u.dtype), "* const ", name, " = (", c_type(u.dtype), "*)(scratch + ", scratch_,
+           ");");
+      scratch_ += *places;
     } else {
+      line(shared ? "SHARED " : "", c_type(u.dtype), " ", name, "[",
+           *places * (shared ? grid_.opts.columns : 1), "];");
+    }
+    if (u.src.empty() || part_ == Part::Fold) return;
+    if (!shared) {
       unroll(*places);
       line("for (u32 l = 0; l < ", *places, "; ++l) ", name, "[l] = ", src(u, 0).text, ";");
+    } else if (*places == lanes_) {
+      line(place(i, "lane"), " = ", src(u, 0).text, ";");
+    } else {
+      line("for (u32 l = lane; l < ", *places, "; l += ", lanes_, ") ", place(i, "l"), " = ",
+           src(u, 0).text, ";");
     }
   }
 
@@ -183,9 +230,7 @@ class Renderer {
     if (i == kernel_.split) {
       open_grid(name, end);
     } else if (grid_.shared[at(i)]) {
-      ++shared_depth_;
-      line("for (i64 ", name, " = THREAD; ", name, " < ", end, "; ", name, " += ",
-           grid_.opts.threads, ") {");
+      open_shared(i);
     } else {
       if (u.src.size() == 3)
         line("#pragma clang loop unroll_count(",
@@ -198,6 +243,25 @@ class Renderer {
     ++indent_;
   }
 
+  // Turns are counted, where their number is known, so that a compiler can unroll them all.
+  void open_shared(int i) {
+    const LinearStep& u = uop(i);
+    const std::string &name = std::get<std::string>(u.arg), &end = src(u, 1).text;
+    ++shared_depth_;
+    const LinearStep& last = uop(u.src[1]);
+    const std::int64_t turns =
+        last.kind == StepKind::Const ? std::get<Scalar>(last.arg).to_int64() : -1;
+    if (turns == lanes_) return line("{ const i64 ", name, " = lane;");
+    if (turns >= 0 && turns < lanes_)
+      return line("if (lane < ", end, ") { const i64 ", name, " = lane;");
+    if (turns < 0 || turns % lanes_ != 0)
+      return line("for (i64 ", name, " = lane; ", name, " < ", end, "; ", name, " += ", lanes_,
+                  ") {");
+    if (turns / lanes_ <= kMostUnrolled) line("#pragma clang loop unroll(full)");
+    line("for (u32 t_", name, " = 0; t_", name, " < ", turns / lanes_, "; ++t_", name,
+         ") { const i64 ", name, " = (i64)t_", name, " * ", lanes_, " + lane;");
+  }
+
   // Where a fault is noted there are few threads, which take turns.
   void open_grid(const std::string& name, const std::string& end) {
     const bool strided = !is_direct(grid_);
@@ -205,6 +269,8 @@ class Renderer {
     if (!grid_.opts.team) {
       first = fmt::format("(u32)(BLOCK * {}u + THREAD)", grid_.opts.threads);
       step = fmt::format("(i64)BLOCKS * {}", grid_.opts.threads);
+    } else if (grid_.opts.columns != 1) {
+      first = fmt::format("(u32)(BLOCK * {}u + column)", grid_.opts.columns);
     }
     if (strided) {
       line("for (i64 ", name, " = ", first, "; ", name, " < ", end, "; ", name, " += ", step,
@@ -242,7 +308,11 @@ class Renderer {
   const GridKernel& grid_;
   const LinearKernel& kernel_;
   bool contract_;
+  Part part_;
+  std::int64_t lanes_;  // threads that share a loop
   std::vector<CText> text_;
+  std::int64_t scratch_ = 0;
+  int skipped_ = 0;
   std::string out_;
   std::size_t indent_ = 1;
   int shared_depth_ = 0;
@@ -251,7 +321,9 @@ class Renderer {
 }  // namespace
 
 std::string render_cuda_function(const GridKernel& kernel, std::string_view symbol, bool contract) {
-  return Renderer(kernel, contract).run(symbol);
+  if (kernel.opts.blocks == 0) return Renderer(kernel, contract).run(symbol);
+  return Renderer(kernel, contract, Renderer::Part::Sums).run(symbol) + "\n" +
+         Renderer(kernel, contract, Renderer::Part::Fold).run(fmt::format("{}_fold", symbol));
 }
 
 std::string target_preamble(Target target, std::string_view functions) {
@@ -267,11 +339,16 @@ std::string host_entry(const GridKernel& kernel, std::string_view symbol) {
     given.push_back(fmt::format("arguments[{}]", i));
   for (std::size_t i = 0; i < linear.variables.size(); ++i)
     given.push_back(fmt::format("vars[{}]", i));
-  if (linear.checks()) given.push_back(fmt::format("arguments[{}]", linear.buffers.size()));
-  return fmt::format(
+  if (linear.checks() || kernel.opts.blocks != 0)
+    given.push_back(fmt::format("arguments[{}]", linear.buffers.size()));
+  const auto entry = [&](const std::string& name) {
+    return fmt::format(
       "void {0}_on_host(void* const* arguments, const i64* vars, struct grid* at) {{\n"
       "  here = at;\n  {0}({1});\n  (void)arguments; (void)vars;\n}}\n",
-      symbol, fmt::join(given, ", "));
+      name, fmt::join(given, ", "));
+  };
+  const std::string name(symbol);
+  return entry(name) + (kernel.opts.blocks != 0 ? entry(name + "_fold") : "");
 }
 
 }  // namespace touchstone::cuda

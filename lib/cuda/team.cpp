@@ -31,7 +31,9 @@ class Team {
   void run() {
     if (!grid_.opts.team) return;
     find_shared();
+    if (grid_.opts.columns > 1) check_columns();
     for (int i = 0; i < count(); ++i) visit(i);
+    if (grid_.opts.blocks > 0) cut();
   }
 
  private:
@@ -91,8 +93,58 @@ class Team {
       if (step(i).kind == StepKind::DefineAcc && is_shared(i))
         bytes += std::int64_t{std::get<int>(step(i).arg)} *
                  static_cast<std::int64_t>(itemsize(step(i).dtype));
-    if (bytes > kSharedBytes)
+    bytes *= grid_.opts.columns;
+    if (bytes > kSharedBytes && grid_.opts.blocks == 0)
       refuse(fmt::format("its arrays take {} bytes, and a block has {}", bytes, kSharedBytes));
+  }
+
+  // Threads that meet run the same turns of all loops, whatever their row of outputs.
+  void check_columns() const {
+    if (!is_direct(grid_) || *grid_.iterations % grid_.opts.columns != 0)
+      refuse(fmt::format("{} columns do not divide its rows of outputs", grid_.opts.columns));
+    for (int i = 0; i < count(); ++i)
+      if (const LinearStep& s = step(i); s.kind == StepKind::Loop && i != grid_.linear.split)
+        for (const int bound : {s.src[0], s.src[1]})
+          if (bound > grid_.linear.split && step(bound).kind != StepKind::Const)
+            refuse("a loop's bounds are not the same for all rows of outputs");
+  }
+
+  // Where the first place is read that another thread of the grid wrote, outside all loops.
+  void cut() {
+    if (grid_.linear.split != -1 || grid_.linear.checks())
+      refuse("blocks(...) is for kernels of one row of outputs that check no positions");
+    int depth = 0;
+    for (int i = 0; i < count() && grid_.cut == -1; ++i) {
+      if (step(i).kind == StepKind::EndLoop) --depth;
+      if (const Access a = access_of(i); a.array != -1 && is_shared(a.array))
+        if (step(a.index).kind != StepKind::Loop || !is_shared(a.index)) {
+          grid_.cut = i;
+          for (int k = i; depth > 0 && k >= 0; --k)  // the outermost loop round it
+            if (step(k).kind == StepKind::Loop) {
+              grid_.cut = k;
+              --depth;
+            }
+          break;
+        }
+      if (step(i).kind == StepKind::Store) break;
+      if (step(i).kind == StepKind::Loop) ++depth;
+    }
+    if (grid_.cut == -1) refuse("blocks(...) is for reduces with running sums");
+    check_first_part();
+  }
+
+  // Of the first launch: no store, and sums of arrays alone.
+  void check_first_part() const {
+    for (int i = 0; i < grid_.cut; ++i)
+      if (const LinearStep& s = step(i);
+          s.kind == StepKind::Store || (s.kind == StepKind::DefineAcc && !is_shared(i)))
+        refuse("blocks(...) is for kernels that first do one reduce with running sums");
+    int depth = 0;
+    for (int i = 0; i < grid_.cut; ++i) {
+      if (step(i).kind == StepKind::Loop) ++depth;
+      if (step(i).kind == StepKind::EndLoop) --depth;
+    }
+    if (depth != 0) refuse("blocks(...): the fold of the running sums stands in a loop");
   }
 
   // A sum that is not an array's stays one thread's: no shared loop may be between its definition
@@ -145,9 +197,19 @@ class Team {
     if (access.writes) {
       phase.own_writes.insert(access.array);
     } else if (!own) {
+      if (loop != -1 && is_of_same_thread(access, loop)) return;
       phase.far_reads.insert(access.array);
       if (loop != -1) check_far(access, loop);
     }
+  }
+
+  // A place so many whole turns of the threads further on is the same thread's.
+  bool is_of_same_thread(const Access& access, int loop) const {
+    const LinearStep& at = step(access.index);
+    const auto* const op = std::get_if<IndexOp>(&at.arg);
+    return at.kind == StepKind::Index && op != nullptr && *op == IndexOp::Add &&
+           at.src[0] == loop && step(at.src[1]).kind == StepKind::Const &&
+           std::get<Scalar>(step(at.src[1]).arg).to_int64() % grid_.opts.lanes() == 0;
   }
 
   // Places beyond the end of the loop: nobody writes them in it.

@@ -1,0 +1,137 @@
+// Kernels of the CUDA device by their formulas, and what a launch and a copy cost: a line of JSON
+// each. usage: cuda_bench [formula[|opts[|grid opts]]...]
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "touchstone/cuda/cuda_device.h"
+#include "touchstone/cuda/driver.h"
+#include "touchstone/cuda/grid.h"
+#include "touchstone/define/text.h"
+
+namespace touchstone {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+template <class Way>
+double median_seconds(const Way& way, int turns = 21) {
+  for (int i = 0; i < 3; ++i) way();
+  std::vector<double> times;
+  for (int i = 0; i < turns; ++i) {
+    const auto begin = Clock::now();
+    way();
+    times.push_back(std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  std::ranges::nth_element(times, times.begin() + turns / 2);
+  return times[static_cast<std::size_t>(turns / 2)];
+}
+
+// Numbers from -1 to 1, another sequence in each buffer.
+void fill(Buffer& buffer, std::uint32_t seed) {
+  std::vector<std::byte> bytes(buffer.bytes());
+  std::uint32_t state = seed * 2654435761U + 1;
+  const auto draw = [&] { return static_cast<float>((state = state * 1664525U + 1013904223U) >> 8); };
+  if (buffer.dtype() == DType::Float32) {
+    auto* const to = reinterpret_cast<float*>(bytes.data());
+    for (std::int64_t i = 0; i < buffer.size(); ++i) to[i] = draw() * 0x1p-23F - 1;
+  }
+  buffer.copy_in(bytes);
+}
+
+// "matmul(a[64,64], b[64,64]) | lanes(8) | threads(64)": laid out so.
+void time_formula(Device& usual, const std::string& text, CudaOptions options) {
+  const std::size_t bar = text.find('|'), second = text.find('|', bar + 1);
+  const std::string formula = text.substr(0, bar);
+  std::unique_ptr<Device> other;
+  if (bar != std::string::npos) {
+    options.codegen.opts = parse_opts(text.substr(bar + 1, second - bar - 1));
+    if (second != std::string::npos) options.grid = cuda::parse_grid_opts(text.substr(second + 1));
+    other = make_cuda_device("CUDA", options);
+  }
+  Device& device = other ? *other : usual;
+  const LazyOpPtr kernel = define::parse(formula).kernel();
+  std::vector<std::unique_ptr<Buffer>> memory;
+  std::vector<Buffer*> buffers;
+  std::size_t bytes = 0;
+  for (const BufferSpec& spec : buffers_of(kernel)) {
+    memory.push_back(std::make_unique<Buffer>(device, spec.dtype, spec.size));
+    buffers.push_back(memory.back().get());
+    if (spec.idx > 0) fill(*memory.back(), static_cast<std::uint32_t>(spec.idx));
+    bytes += memory.back()->bytes();
+  }
+  const RunnerPtr runner = device.runner(kernel);
+  const double seconds = median_seconds([&] { runner->run(buffers, {}); });
+  const std::string source = runner->source();
+  fmt::print("{{\"kernel\": \"{}\", \"layout\": \"{}\", \"ms\": {:.4f}, \"GB/s\": {:.1f}, "
+             "\"GFLOPS\": {:.1f}}}\n",
+             text, source.substr(3, source.find('\n') - 3), seconds * 1e3,
+             static_cast<double>(bytes) / seconds * 1e-9,
+             static_cast<double>(device.prepared(kernel).ops) / seconds * 1e-9);
+  std::fflush(stdout);
+}
+
+void time_copy() {
+  const cuda::Driver& driver = cuda::Driver::get();
+  const std::size_t bytes = std::size_t{1} << 31;
+  cuda::Driver::Address from = 0, to = 0;
+  driver.check(driver.allocate(&from, bytes), "cuMemAlloc");
+  driver.check(driver.allocate(&to, bytes), "cuMemAlloc");
+  const double seconds = median_seconds([&] {
+    driver.check(driver.copy(to, from, bytes), "cuMemcpyDtoD");
+    driver.check(driver.wait(nullptr), "cuStreamSynchronize");
+  });
+  driver.check(driver.release(from), "cuMemFree");
+  driver.check(driver.release(to), "cuMemFree");
+  fmt::print("{{\"copy\": \"2 GiB\", \"ms\": {:.4f}, \"GB/s\": {:.1f}}}\n", seconds * 1e3,
+             2 * static_cast<double>(bytes) / seconds * 1e-9);
+}
+
+}  // namespace
+}  // namespace touchstone
+
+int main(int argc, char** argv) {
+  using namespace touchstone;
+  try {
+    std::vector<std::string> formulas(argv + 1, argv + argc);
+    if (formulas.empty())
+      formulas = {"x[1] + 1",
+                  "x[268435456] + 1",
+                  "x[268435456] * y[268435456]",
+                  "exp(x[268435456])",
+                  "softmax(x[16384,4096])",
+                  "layer_norm(x[16384,4096])",
+                  "sum(x[16384,16384], axis=1)",
+                  "sum(x[16384,16384], axis=0)",
+                  "sum(x[268435456])",
+                  "sum(x[1000])",
+                  "sum(x[10000])",
+                  "sum(x[100000])",
+                  "sum(x[1000000])",
+                  "sum(x[10000000])",
+                  "sum(x[100000000])",
+                  "max(x[16384,16384], axis=1)",
+                  "matmul(a[1024,1024], b[1024,1024])",
+                  "matmul(a[4096,4096], b[4096,4096])"};
+    const CudaOptions options = CudaOptions::from_environment();
+    fmt::print("{{\"device\": \"{}\", \"contract\": {}}}\n", cuda_text(options.device),
+               options.contract);
+    const auto device = make_cuda_device("CUDA", options);
+    Buffer first(*device, DType::Float32, 1);  // opens the GPU
+    time_copy();
+    for (const std::string& formula : formulas) {
+      try {
+        time_formula(*device, formula, options);
+      } catch (const Error& e) {
+        fmt::print("{{\"kernel\": \"{}\", \"error\": \"{}\"}}\n", formula, e.what());
+      }
+    }
+    return 0;
+  } catch (const Error& e) {
+    fmt::print("{}\n", e.what());
+    return 2;
+  }
+}

@@ -1,0 +1,176 @@
+// What the CUDA device writes, run on the host one thread at a time.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include <gmock/gmock.h>
+
+#include "touchstone/cuda/cuda_device.h"
+#include "touchstone/cuda/engine.h"
+#include "touchstone/cuda/layout.h"
+#include "touchstone/define/text.h"
+#include "touchstone/fuzz/campaign.h"
+#include "touchstone/interp/interpreted.h"
+
+namespace touchstone {
+namespace {
+
+CudaOptions few_threads() {
+  CudaOptions options = CudaOptions::from_environment();
+  options.threads = 8;
+  options.opt_level = 0;
+  return options;
+}
+
+template <class T>
+std::vector<T> answer(Device& device, const LazyOpPtr& kernel,
+                      const std::vector<std::vector<T>>& inputs) {
+  std::vector<std::unique_ptr<Buffer>> memory;
+  std::vector<Buffer*> buffers;
+  for (const BufferSpec& spec : buffers_of(kernel)) {
+    memory.push_back(std::make_unique<Buffer>(device, spec.dtype, spec.size));
+    buffers.push_back(memory.back().get());
+    if (spec.idx > 0)
+      memory.back()->write(std::span<const T>(inputs[static_cast<std::size_t>(spec.idx) - 1]));
+  }
+  run_kernel(device, kernel, buffers);
+  return memory[0]->read<T>();
+}
+
+TEST(CudaOnHost, ACampaignHasNoFinding) {
+  for (const std::uint64_t layout : {0, 1}) {
+    CudaOptions options = few_threads();
+    options.layout_seed = layout;
+    const auto candidate = make_cuda_on_host("CUDA on the host", options);
+    const fuzz::CampaignResult result = fuzz::run_campaign(*candidate, {28, 0, 150});
+    EXPECT_EQ(result.unusable, 0);
+    for (const fuzz::Finding& f : result.findings)
+      ADD_FAILURE() << "case " << f.index << " shrunk to\n" << str(f.shrunk.run) << f.verdict.str();
+  }
+}
+
+// The order that the profile declares is the one that the bits have.
+TEST(CudaOnHost, EveryWayOfSummingHasTheBitsOfItsDeclaredOrder) {
+  const auto kernel = define::parse("sum(x[24,160], axis=1)").kernel();
+  const auto columns = define::parse("sum(x[160,24], axis=0)").kernel();
+  const auto whole = define::parse("sum(x[3840])").kernel();
+  std::vector<float> x(3840);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::ldexp(1.0F + float(i % 97), int(i % 23));
+  struct Case {
+    LazyOpPtr kernel;
+    Opts opts;
+    const char* grid;
+  };
+  const Case cases[] = {{kernel, {}, "threads(16)"},
+                        {kernel, {{OptKind::Sums, {16}}}, "threads(16) team(1)"},
+                        {kernel, {{OptKind::Sums, {16}}}, "threads(4) team(1)"},
+                        {kernel, {{OptKind::Sums, {32}}}, "threads(8) team(1)"},
+                        {columns, {{OptKind::Sums, {4, 1}}}, "threads(32) team(1) columns(8)"},
+                        {whole, {{OptKind::Sums, {64}}}, "threads(16) team(1) blocks(4)"},
+                        {whole, {{OptKind::Sums, {128}}}, "threads(16) team(1) blocks(8)"}};
+  for (const Case& c : cases) {
+    CudaOptions options = few_threads();
+    options.codegen.opts = c.opts;
+    options.grid = cuda::parse_grid_opts(c.grid);
+    const auto device = make_cuda_on_host("CUDA on the host", options);
+    const auto bits = answer<float>(*device, c.kernel, {x});
+    // Any order is legal for the reference; this one order is asked for by its name.
+    const std::string profile = device->runner(c.kernel)->profile();
+    if (!c.opts.empty())
+      EXPECT_THAT(profile, testing::HasSubstr(
+                               fmt::format(R"("folded": {})", c.opts[0].args[0])))
+          << c.grid;
+    const std::size_t rows = bits.size(), terms = x.size() / rows;
+    const std::size_t sums = c.opts.empty() ? 1 : static_cast<std::size_t>(c.opts[0].args[0]);
+    for (std::size_t row = 0; row < rows; ++row) {
+      std::vector<float> lanes(sums, 0.0F);
+      for (std::size_t t = 0; t < terms; ++t)
+        lanes[t % sums] += c.kernel == columns ? x[t * rows + row] : x[row * terms + t];
+      for (std::size_t half = sums / 2; half > 0; half /= 2)
+        for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+      EXPECT_EQ(bits[row], lanes[0]) << c.grid << " row " << row;
+    }
+  }
+}
+
+TEST(CudaOnHost, WithoutItsBarriersATeamGivesAnotherAnswer) {
+  CudaOptions options = few_threads();
+  options.codegen.opts = Opts{{OptKind::Sums, {8}}};
+  options.grid = cuda::GridOpts{.threads = 8, .team = true};
+  const cuda::GridKernel grid =
+      cuda::lay_out(define::parse("sum(x[64])").kernel(), options);
+  const std::string function = cuda::render_cuda_function(grid, "k", false);
+  std::string hasty = function;
+  for (std::size_t at = hasty.find("MEET();"); at != std::string::npos; at = hasty.find("MEET();"))
+    hasty.erase(at, 7);
+  const auto engine = cuda::make_host_engine(options);
+  const auto sum_by = [&](const std::string& text, bool waits) {
+    const auto program =
+        engine->build(cuda::target_preamble(cuda::Target::Host, text) + text +
+                      cuda::host_entry(grid, "k"));
+    std::vector<float> x(64), y(1);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
+    alignas(64) std::array<float, 64> in{}, out{};
+    std::ranges::copy(x, in.begin());
+    void* const arguments[] = {out.data(), in.data()};
+    engine->launch(*program, {.function = program->function("k"),
+                              .arguments = arguments,
+                              .buffers = 2,
+                              .blocks = 1,
+                              .threads = 8,
+                              .waits = waits});
+    return out[0];
+  };
+  EXPECT_EQ(sum_by(function, true), 2016.0F);
+  EXPECT_NE(sum_by(hasty, false), 2016.0F);
+}
+
+TEST(CudaOnHost, RemaindersAreThoseOfTheCLibrary) {
+  const auto device = make_cuda_on_host("CUDA on the host", few_threads());
+  std::vector<double> a, b;
+  const double odd[] = {0.0,    -0.0,  1.0,    -1.5,   3.0,    0x1p-1074, -0x1p-1073, 0x1.8p-1022,
+                        1e308,  -7e22, 0x1p53, 0x1p970, 5e-324, 0.1,       INFINITY,   -INFINITY,
+                        NAN,    2.5,   1e-300, 123456789.0};
+  for (const double x : odd)
+    for (const double y : odd) {
+      a.push_back(x);
+      b.push_back(y);
+    }
+  const std::string size = std::to_string(a.size());
+  const auto wide = answer<double>(
+      *device, define::parse("mod(x[" + size + "]:f64, y[" + size + "]:f64)").kernel(), {a, b});
+  std::vector<float> af(a.begin(), a.end()), bf(b.begin(), b.end());
+  const auto narrow = answer<float>(
+      *device, define::parse("mod(x[" + size + "], y[" + size + "])").kernel(), {af, bf});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const double right = std::fmod(a[i], b[i]);
+    EXPECT_TRUE(std::isnan(right) ? std::isnan(wide[i])
+                                  : wide[i] == right && std::signbit(wide[i]) == std::signbit(right))
+        << a[i] << " % " << b[i] << " gave " << wide[i];
+    const float near = std::fmod(af[i], bf[i]);
+    EXPECT_TRUE(std::isnan(near) ? std::isnan(narrow[i])
+                                 : narrow[i] == near && std::signbit(narrow[i]) == std::signbit(near))
+        << af[i] << " % " << bf[i] << " gave " << narrow[i];
+  }
+}
+
+TEST(CudaOnHost, SineOfDoublesIsWithinOneUlp) {
+  const auto device = make_cuda_on_host("CUDA on the host", few_threads());
+  std::vector<double> x = {0.0, -0.0, 5e-324, 0.5, 0x1.921fb54442d18p-1, 0x1.921fb54442d19p-1,
+                           0x1.921fb54442d18p+1, 0x1.6ac5b262ca1ffp+849, 1e22, -1e300, 0x1p1023,
+                           1.7976931348623157e308};
+  for (int i = 1; i < 2000; ++i)
+    x.push_back((i % 2 == 0 ? -1 : 1) * std::ldexp(1.0 + i * 0.000497, i % 2046 - 1020));
+  const auto y = answer<double>(
+      *device, define::parse("sin(x[" + std::to_string(x.size()) + "]:f64)").kernel(), {x});
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double right = std::sin(x[i]);  // itself within 0.55 ULP
+    const double ulp = std::nextafter(std::fabs(right), INFINITY) - std::fabs(right);
+    EXPECT_LE(std::fabs(y[i] - right), ulp) << x[i];
+    EXPECT_EQ(std::signbit(y[i]), std::signbit(right)) << x[i];
+  }
+}
+
+}  // namespace
+}  // namespace touchstone

@@ -1,0 +1,149 @@
+// PTX, made without a GPU and without a CUDA toolkit.
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include <gmock/gmock.h>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/cuda/cuda_device.h"
+#include "touchstone/cuda/ptx.h"
+#include "touchstone/define/text.h"
+#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/interp/interpreted.h"
+#include "touchstone/process/run.h"
+
+namespace touchstone {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string ptx_of(std::string_view formula, const CudaOptions& options = {}) {
+  const LazyOpPtr kernel = define::parse(formula).kernel();
+  return cuda_ptx(std::span(&kernel, 1), 70, options);
+}
+
+std::size_t count(std::string_view text, std::string_view part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+// By NVIDIA's assembler where it is there.
+void assemble(const std::string& ptx) {
+  const auto program = process::find_program("ptxas");
+  if (program.empty()) return;
+  const TemporaryDirectory folder("touchstone-ptxas");
+  write_file_atomically(folder.path() / "k.ptx", ptx);
+  const process::Finished result = process::run_program(
+      {program, {"-arch=sm_70", "-O0", "-o", (folder.path() / "k.cubin").string(),
+                 (folder.path() / "k.ptx").string()}, {}});
+  const process::Finished newer = process::run_program(
+      {program, {"-arch=sm_90", "-O0", "-o", (folder.path() / "k.cubin").string(),
+                 (folder.path() / "k.ptx").string()}, {}});
+  EXPECT_TRUE(result.ending.exit_code() == 0 || newer.ending.exit_code() == 0) << newer.output;
+}
+
+TEST(Ptx, DrawnKernelsBecomeEntriesThatCallNothing) {
+  std::vector<LazyOpPtr> kernels;
+  for (std::uint64_t i = 0; kernels.size() < 24; ++i) {
+    fuzz::RandomChooser chooser(29, i);
+    kernels.push_back(fuzz::draw_kernel_case(chooser).kernel);
+  }
+  const std::string ptx = cuda_ptx(kernels, 70);
+  EXPECT_GE(count(ptx, ".visible .entry kernel_"), 12U);
+  EXPECT_THAT(ptx, Not(HasSubstr(".extern")));
+  EXPECT_THAT(ptx, Not(HasSubstr(".ftz")));
+  EXPECT_THAT(ptx, Not(HasSubstr(".approx")));
+  EXPECT_THAT(ptx, Not(HasSubstr("fma.rn.f")));
+  assemble(ptx);
+}
+
+TEST(Ptx, OperationsRoundCorrectly) {
+  const std::string ptx = ptx_of("sqrt(x[64]) / (y[64] * y[64] + x[64])");
+  EXPECT_THAT(ptx, HasSubstr("sqrt.rn.f32"));
+  EXPECT_THAT(ptx, HasSubstr("div.rn.f32"));
+  EXPECT_THAT(ptx, HasSubstr("mul.rn.f32"));
+  EXPECT_THAT(ptx, HasSubstr("add.rn.f32"));
+}
+
+TEST(Ptx, LoadsAreOfWholeVectors) {
+  EXPECT_THAT(ptx_of("x[1024] + y[1024]"), HasSubstr("ld.global.v4.f32"));
+  EXPECT_THAT(ptx_of("x[1024] + y[1024]"), HasSubstr("st.global.v4.f32"));
+}
+
+TEST(Ptx, ATeamFoldsInSharedMemory) {
+  const std::string ptx = ptx_of("sum(x[64,4096], axis=1)");
+  EXPECT_THAT(ptx, HasSubstr(".shared"));
+  EXPECT_THAT(ptx, HasSubstr("bar.sync"));
+}
+
+TEST(Ptx, AMatrixProductHasItsSumsInRegisters) {
+  const std::string ptx = ptx_of("matmul(a[512,512], b[512,512])", {.contract = true});
+  EXPECT_GE(count(ptx, "fma.rn.f32"), 64U);
+  EXPECT_THAT(ptx, Not(HasSubstr(".local")));
+}
+
+TEST(Ptx, FunctionsAreOurOwnCode) {
+  const std::string ptx = ptx_of("sin(x[8]:f64) + mod(exp2(x[8]:f64), log2(x[8]:f64))");
+  EXPECT_THAT(ptx, Not(HasSubstr(".extern")));
+  assemble(ptx);
+}
+
+TEST(Ptx, WhatTheCompilerSaysIsShown) {
+  try {
+    cuda::compile_to_ptx("no C", 90, {});
+    ADD_FAILURE() << "taken";
+  } catch (const SystemError& e) {
+    EXPECT_THAT(e.what(), HasSubstr("error:"));
+    EXPECT_THAT(e.what(), HasSubstr("no C"));
+  }
+  EXPECT_THROW(cuda::compile_to_ptx("", 90, {.compiler = "no-such-compiler"}), SystemError);
+  EXPECT_THROW(cuda::compile_to_ptx("", 20, {}), SystemError);
+}
+
+TEST(Cuda, WithoutAGpuItSaysSoInOneLine) {
+  const std::string why = no_cuda_reason();
+  if (why.empty()) GTEST_SKIP() << "there is a GPU here: " << cuda_text();
+  EXPECT_THAT(why, Not(HasSubstr("\n")));
+  const auto device = make_cuda_device("CUDA");
+  EXPECT_THROW(Buffer(*device, DType::Float32, 4), SystemError);
+  EXPECT_THROW(device->runner(define::parse("x[4] + 1").kernel()), SystemError);
+  EXPECT_THAT(no_cuda_reason(63), Not(HasSubstr("\n")));
+}
+
+TEST(Cuda, TheGpuHasTheBitsOfItsGridOnTheHost) {
+  if (const std::string why = no_cuda_reason(); !why.empty()) GTEST_SKIP() << why;
+  const auto device = make_cuda_device("CUDA");
+  const LazyOpPtr kernel = define::parse("softmax(x[8,512])").kernel();
+  const auto host = make_cuda_on_host("CUDA on the host");
+  std::vector<float> x(4096), answers[2];
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 61) - 30;
+  int at = 0;
+  for (Device* d : {device.get(), host.get()}) {
+    Buffer out(*d, DType::Float32, 4096), in(*d, DType::Float32, 4096);
+    in.write(std::span<const float>(x));
+    Buffer* const buffers[] = {&out, &in};
+    run_kernel(*d, kernel, buffers);
+    answers[at++] = out.read<float>();
+  }
+  EXPECT_EQ(answers[0], answers[1]);
+}
+
+TEST(Cuda, OptionsComeFromTheEnvironment) {
+  setenv("TOUCHSTONE_CUDA_FMA", "1", 1);
+  EXPECT_TRUE(CudaOptions::from_environment().contract);
+  setenv("TOUCHSTONE_CUDA_FMA", "2", 1);
+  EXPECT_THROW(CudaOptions::from_environment(), ParseError);
+  setenv("TOUCHSTONE_CUDA_FMA", "0", 1);
+  setenv("TOUCHSTONE_CUDA_DEVICE", "64", 1);
+  EXPECT_THROW(CudaOptions::from_environment(), ParseError);
+  unsetenv("TOUCHSTONE_CUDA_FMA");
+  unsetenv("TOUCHSTONE_CUDA_DEVICE");
+}
+
+}  // namespace
+}  // namespace touchstone
