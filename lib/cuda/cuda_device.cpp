@@ -117,6 +117,7 @@ class CudaRunner final : public Runner {
       engine_->launch(*program_, launch);
       launch.function = fold_;
       launch.blocks = 1;
+      launch.threads = kernel_.opts.lanes();
       launch.waits = waits_;
       launch.joined = false;
       return engine_->launch(*program_, launch);

@@ -30,8 +30,8 @@ struct GridOpts {
   /// a second launch of one block folds.
   int blocks = 0;
 
-  /// Threads that work on one row of outputs.
-  int lanes() const { return threads / columns; }
+  /// Threads that work on one row of outputs; of the second launch where there are two.
+  int lanes() const { return blocks == 0 ? threads / columns : threads < 256 ? 4 * threads : 1024; }
   bool operator==(const GridOpts&) const = default;
 };
 

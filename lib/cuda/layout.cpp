@@ -72,9 +72,8 @@ std::vector<Way> ways(const LazyOpPtr& kernel, const CudaOptions& options) {
   if (Opts opts = hand_coded_optimizations(kernel, codegen);
       find(opts, OptKind::Block) != nullptr) {
     opts.push_back({OptKind::Unroll, {4}});
-    for (int side = 16; side >= 4; side /= 2)
-      if (side * side <= options.threads)
-        add(opts, {.threads = side * side, .patch = side});
+    for (const int side : {8, 4, 2})
+      if (side * side <= options.threads) add(opts, {.threads = side * side, .patch = side});
     add(opts, {.threads = std::min(options.threads, 64)});
   }
   const int scale = options.threads;  // 256, and fewer in tests

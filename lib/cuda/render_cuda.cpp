@@ -1,5 +1,6 @@
 #include "touchstone/cuda/render_cuda.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -27,6 +28,17 @@ constexpr std::string_view kNvptx = R"(#define KERNEL __attribute__((nvptx_kerne
 #define BLOCK ((u32)__nvvm_read_ptx_sreg_ctaid_x())
 #define BLOCKS ((u32)__nvvm_read_ptx_sreg_nctaid_x())
 #define MEET() __syncthreads()
+)";
+
+// The assembler of CUDA 13.0 joins two of max.s32 into one VIMNMX3 for sm_90, and loses the sign of
+// its second operand where that was negated: max(max(-a, -b), -c) becomes max(-a, b, -c). A choice
+// by a predicate stays one. Of 8 and 16 bits PTX computes in 32, too.
+constexpr std::string_view kChosenMax = R"(static inline $t max_$t($t a, $t b) {
+  i32 x = a, y = b, r;
+  __asm__("{ .reg .pred p; setp.gt.s32 p, %1, %2; selp.b32 %0, %1, %2, p; }"
+          : "=r"(r) : "r"(x), "r"(y));
+  return ($t)r;
+}
 )";
 
 constexpr std::string_view kHost = R"(#define KERNEL static void
@@ -318,6 +330,21 @@ class Renderer {
   int shared_depth_ = 0;
 };
 
+// Puts kChosenMax in the place of a helper's one line, where it is there.
+void choose_max(std::string& text, std::string_view type) {
+  const std::string head = fmt::format("static inline {0} max_{0}(", type);
+  const std::size_t at = text.find(head);
+  if (at == std::string::npos) return;
+  std::string chosen;
+  for (std::string_view rest = kChosenMax; !rest.empty();) {
+    const std::size_t next = std::min(rest.find("$t"), rest.size());
+    chosen += rest.substr(0, next);
+    if (next < rest.size()) chosen += type;
+    rest.remove_prefix(std::min(next + 2, rest.size()));
+  }
+  text.replace(at, text.find('\n', at) + 1 - at, chosen);
+}
+
 }  // namespace
 
 std::string render_cuda_function(const GridKernel& kernel, std::string_view symbol, bool contract) {
@@ -328,8 +355,9 @@ std::string render_cuda_function(const GridKernel& kernel, std::string_view symb
 
 std::string target_preamble(Target target, std::string_view functions) {
   std::string text = preamble_without_libm(functions);
-  text += target == Target::Nvptx ? kNvptx : kHost;
-  return text;
+  if (target == Target::Host) return text.append(kHost);
+  for (const std::string_view type : {"i8", "i16", "i32"}) choose_max(text, type);
+  return text.append(kNvptx);
 }
 
 std::string host_entry(const GridKernel& kernel, std::string_view symbol) {

@@ -113,7 +113,7 @@ TEST(Grid, LayoutsAreWhatTheKernelsAskFor) {
   EXPECT_EQ(layout("x[1024,1024] + 1"), "threads(256) vector(4)");
   EXPECT_EQ(layout("cast(x[1024,1024], f16)"), "threads(256) vector(8)");
   EXPECT_EQ(layout("x[1023] + 1"), "threads(256)");
-  EXPECT_EQ(layout("matmul(a[512,512], b[512,512])"), "threads(256) patch(16)");
+  EXPECT_EQ(layout("matmul(a[512,512], b[512,512])"), "threads(64) patch(8)");
   EXPECT_THAT(layout("softmax(x[64,4096])"), HasSubstr("team(1)"));
   EXPECT_THAT(layout("sum(x[4096,1024], axis=0)"), HasSubstr("columns("));
   EXPECT_THAT(layout("sum(x[100000000])"), HasSubstr("blocks(256)"));
