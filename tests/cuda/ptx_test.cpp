@@ -10,7 +10,7 @@
 #include "touchstone/cuda/cuda_device.h"
 #include "touchstone/cuda/ptx.h"
 #include "touchstone/define/text.h"
-#include "touchstone/fuzz/kernel_case.h"
+#include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/process/run.h"
 
