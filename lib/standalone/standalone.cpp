@@ -34,16 +34,9 @@ std::size_t bytes_of_value(const LazyBuffer& value, std::string_view what) {
 
 std::string_view why_no_kernel(const ScheduleItem& item) {
   if (item.out->assigns_to()) return "assign(), which changes what is there before";
-  switch (item.kind) {
-    case Op::Rand:
-      return "random numbers; realize them first, or draw them outside";
-    case Op::From:
-      return "a copy from another device; realize it first";
-    case Op::Custom:
-      return "a function of the host";
-    default:
-      return {};
-  }
+  if (item.kind == Op::Rand) return "random numbers; realize them first, or draw them outside";
+  if (item.kind == Op::From) return "a copy from another device; realize it first";
+  return item.kind == Op::Custom ? "a function of the host" : "";
 }
 
 class Writer {
