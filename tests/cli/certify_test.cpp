@@ -59,7 +59,7 @@ TEST_F(CertifyVerb, HoldsADeviceToWhatItDeclares) {
   EXPECT_EQ(certify("sqrt bf16 --device CPU").code, 0);
   const Answer none = certify("exp2 f32 --device NONE");
   EXPECT_EQ(none.code, 2);
-  EXPECT_THAT(none.text, HasSubstr("there is no device 'NONE' (known: CLANG, CPU)"));
+  EXPECT_THAT(none.text, HasSubstr("there is no device 'NONE' (known: CLANG, CPU, CUDA)"));
   EXPECT_EQ(certify("exp2 f32 --ulp 1").code, 2);  // of what?
   EXPECT_EQ(
       shell("TOUCHSTONE_MATH=exact " TOUCHSTONE_COMMAND " certify exp2 bf16 --device CLANG").code,
