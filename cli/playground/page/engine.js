@@ -53,17 +53,20 @@ onmessage = ({ data }) => {
   }
 
   start() {
+    const worker = this.worker;
     return new Promise((resolve, reject) => {
-      this.worker.onmessage = ({ data }) => {
+      worker.onmessage = ({ data }) => {
+        if (worker !== this.worker) return;  // it was ended
         if (data.ready) { this.idle = true; resolve(); this.next(); }
         else if (this.running === null) reject(new Error(data.failed));
         else this.finish(data);
       };
-      this.worker.onerror = e => {
+      worker.onerror = e => {
         e.preventDefault();
+        if (worker !== this.worker) return;
         if (this.running) this.finish({ failed: e.message }); else reject(new Error(e.message));
       };
-      this.worker.postMessage({ module: this.module });
+      worker.postMessage({ module: this.module });
     });
   }
 
@@ -113,7 +116,7 @@ onmessage = ({ data }) => {
     ++this.restarts;
     this.worker.terminate();
     this.spawn();
-    this.start();
+    this.start().catch(e => complain($("broken"), `The page has to be opened anew: ${e.message}`));
     if (dropped) { job.resolve(null); return; }
     const why = late ? `no answer within ${kMostSeconds} seconds; the command line takes as long as it needs`
       : /memory|allocation/i.test(failed) ? "out of memory"
