@@ -107,7 +107,7 @@ TEST_F(Repl, DrawsValues) {
   EXPECT_THAT(run("a = 0..0\n:plot 3//a\n").text, HasSubstr("no value can be drawn"));
   EXPECT_THAT(run("a = 0..1\n:plot a*1" + std::string(400, '0') + "\n").text,
               HasSubstr("|"));  // beyond doubles
-  EXPECT_THAT(run(":view 2,3 flip 0\n").text, HasSubstr("| 3 4 5 |   | 0 1 2 |\n"));
+  EXPECT_THAT(run(":view 2,3 flip 0\n").text, HasSubstr("| 3 4 5 |     | 0 1 2 |\n"));
   EXPECT_THAT(run(":view 2,3 flip 9\n").text, HasSubstr("error: "));
   ::setenv("LC_ALL", "C.UTF-8", 1);
   ::setenv("TERM", "xterm", 1);
