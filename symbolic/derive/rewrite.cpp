@@ -175,10 +175,6 @@ void Rewriter::as_members(const Equation& q, Expr part, std::vector<Candidate>& 
   // What stays first: atoms are written in the order in which they came.
   const PolyId rest = ring_.normal(stays), gap = ring_.add(ring_.normal(goes), rest, -1);
   const std::vector<Expr> members(e.args(part).begin(), e.args(part).end());
-  // A wide maximum has many pairs, and each equation asks for all of them.
-  const std::size_t pairs = members.size() * members.size();
-  if (pairs > pairs_) return;
-  pairs_ -= pairs;
   for (std::size_t i = 0; i < members.size(); ++i)
     for (std::size_t j = 0; j < members.size(); ++j) {
       const PolyId mine = ring_.normal(members[i]);

@@ -60,8 +60,6 @@ class Rewriter {
   Ring& ring_;
   std::size_t known_ = 0;
   int tries_ = kLimits.tried_places;
-  /// Pairs of members of maxima that may be tried, in all uses together; past it none is.
-  std::size_t pairs_ = 500'000;
 };
 
 }  // namespace touchstone::symbolic
