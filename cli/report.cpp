@@ -20,6 +20,7 @@ namespace {
 
 constexpr double kInch = 72;      // pixels of the page, as points
 constexpr double kHigh = 34;      // of a box
+constexpr double kMargin = 4;     // round a graph, for its borders
 constexpr std::size_t kRun = 50;  // graphs that one run of Graphviz lays out
 
 /// What `dot -Tplain` writes, word by word (Graphviz, "Output Formats": plain).
@@ -72,7 +73,7 @@ Json read_layout(PlainReader& in, const ReportGraph& graph, const std::vector<do
     if (kind == "stop") break;
     if (kind == "node") {
       const std::size_t i = in.place(graph.boxes.size());
-      const double x = in.number() * kInch, y = high - in.number() * kInch;
+      const double x = in.number() * kInch + kMargin, y = high + kMargin - in.number() * kInch;
       const ReportGraph::Box& box = graph.boxes[i];
       boxes[i] = {box.node,
                   rounded(x),
@@ -86,7 +87,7 @@ Json read_layout(PlainReader& in, const ReportGraph& graph, const std::vector<do
       in.place(graph.boxes.size());
       Json points = Json::array();
       for (std::size_t n = in.place(1000); n-- > 0;) {
-        const double x = in.number() * kInch, y = high - in.number() * kInch;
+        const double x = in.number() * kInch + kMargin, y = high + kMargin - in.number() * kInch;
         points.push_back(rounded(x));
         points.push_back(rounded(y));
       }
@@ -96,7 +97,7 @@ Json read_layout(PlainReader& in, const ReportGraph& graph, const std::vector<do
       PlainReader::strange();
     }
   }
-  return {{"size", {rounded(wide), rounded(high)}},
+  return {{"size", {rounded(wide + 2 * kMargin), rounded(high + 2 * kMargin)}},
           {"boxes", std::move(boxes)},
           {"edges", std::move(edges)},
           {"note", graph.note}};
