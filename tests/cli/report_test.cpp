@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <set>
@@ -60,18 +61,17 @@ void expect_layout(const json& graph, const Drawn& d) {
       EXPECT_TRUE(std::abs(x - u) >= half + other || std::abs(y - v) >= 2 * kHalf);
     }
   }
-  const auto at_a_box = [&](double x, double y, bool below) {
+  const auto at_a_box = [&](double x, double y) {
     for (const auto& [u, v, half] : d.boxes)
-      if (std::abs(y - (below ? v + kHalf : v - kHalf)) < kNear && std::abs(x - u) < half + kNear)
-        return true;
+      if (std::abs(std::max(std::abs(x - u) - half, std::abs(y - v) - kHalf)) < kNear) return true;
     return false;
   };
   for (const json& edge : graph["edges"]) {
     const std::vector<double> p = edge;
     ASSERT_GE(p.size(), 8U);
     EXPECT_EQ((p.size() - 2) % 6, 0U);
-    EXPECT_TRUE(at_a_box(p[0], p[1], true));
-    EXPECT_TRUE(at_a_box(p[p.size() - 2], p[p.size() - 1], false));
+    EXPECT_TRUE(at_a_box(p[0], p[1]));
+    EXPECT_TRUE(at_a_box(p[p.size() - 2], p[p.size() - 1]));
   }
 }
 
@@ -105,7 +105,7 @@ TEST(Steps, GraphsGoOnWhereTheLastMatchEnded) {
     }
     before_next.clear();
   }
-  EXPECT_GT(matches, 10U);
+  EXPECT_GT(matches, 5U);
   const json& kernels = report["parts"].back();
   EXPECT_EQ(kernels["kind"], "kernel");
   EXPECT_EQ(kernels["steps"].size(), 2U);
@@ -113,7 +113,8 @@ TEST(Steps, GraphsGoOnWhereTheLastMatchEnded) {
 
 TEST(Steps, AsManyGraphsAsAskedFor) {
   if (!can_lay_out()) GTEST_SKIP() << "no Graphviz; install graphviz";
-  const std::string ask = "steps --program 'float32 2,3: 1; exp2 %0; neg %1' -o - ";
+  const std::string ask =
+      "steps --program 'float32 2,3: 1; exp2 %0; permute %1 1,0; reduce_sum %2 1' -o - ";
   std::size_t with = 0, all = 0;
   for (const json& part : report_of(touchstone_run(ask + "--graphs 2").text)["parts"])
     if (part["kind"] == "match")
