@@ -47,6 +47,7 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
   const TemporaryDirectory folder("touchstone-ptx");
   const std::filesystem::path output = folder.path() / "kernels.ptx";
   const std::filesystem::path program = find_compiler(options.compiler);
+  // clang 19 cannot select comparisons of pairs of 16-bit integers, which its vectors become.
   // -ffp-contract=off keeps a * b + c in two roundings; divisions and roots round correctly and
   // subnormal numbers stay unless asked otherwise, which nothing here does.
   const std::vector<std::string> arguments = {"-xc",
@@ -57,7 +58,8 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
                                               fmt::format("-O{}", options.opt_level),
                                               "-ffp-contract=off",
                                               "-fno-math-errno",
-                                              "-fno-builtin-sin",
+                                              "-fno-slp-vectorize",
+                                              "-fno-vectorize",
                                               "-w",
                                               "-S",
                                               "-o",

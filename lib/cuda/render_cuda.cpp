@@ -1,6 +1,5 @@
 #include "touchstone/cuda/render_cuda.h"
 
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -28,16 +27,17 @@ constexpr std::string_view kNvptx = R"(#define KERNEL __attribute__((nvptx_kerne
 #define BLOCK ((u32)__nvvm_read_ptx_sreg_ctaid_x())
 #define BLOCKS ((u32)__nvvm_read_ptx_sreg_nctaid_x())
 #define MEET() __syncthreads()
+#define HIDE(x) __asm__("" : "+r"(x))
 )";
 
 // The assembler of CUDA 13.0 joins two of max.s32 into one VIMNMX3 for sm_90, and loses the sign of
 // its second operand where that was negated: max(max(-a, -b), -c) becomes max(-a, b, -c). A choice
-// by a predicate stays one. Of 8 and 16 bits PTX computes in 32, too.
-constexpr std::string_view kChosenMax = R"(static inline $t max_$t($t a, $t b) {
-  i32 x = a, y = b, r;
+// by a predicate stays one.
+constexpr std::string_view kChosenMax = R"(static inline i32 max_i32(i32 a, i32 b) {
+  i32 r;
   __asm__("{ .reg .pred p; setp.gt.s32 p, %1, %2; selp.b32 %0, %1, %2, p; }"
-          : "=r"(r) : "r"(x), "r"(y));
-  return ($t)r;
+          : "=r"(r) : "r"(a), "r"(b));
+  return r;
 }
 )";
 
@@ -49,6 +49,7 @@ static struct grid* here;
 #define BLOCK (here->block)
 #define BLOCKS (here->blocks)
 #define MEET() here->meet(here)
+#define HIDE(x)
 )";
 
 class Renderer {
@@ -218,7 +219,7 @@ class Renderer {
       line(shared ? "SHARED " : "", c_type(u.dtype), " ", name, "[",
            *places * (shared ? grid_.opts.columns : 1), "];");
     }
-    if (u.src.empty() || part_ == Part::Fold) return;
+    if (u.src.empty() || (part_ == Part::Fold && i < grid_.cut)) return;
     if (!shared) {
       unroll(*places);
       line("for (u32 l = 0; l < ", *places, "; ++l) ", name, "[l] = ", src(u, 0).text, ";");
@@ -288,8 +289,12 @@ class Renderer {
       line("for (i64 ", name, " = ", first, "; ", name, " < ", end, "; ", name, " += ", step,
            ") {");
     } else {
-      line("const i64 ", name, " = ", first, ";");
-      line("if (", name, " < ", end, ") {");
+      // Where a compiler knows how small the number is it computes with it in 16 bits, of which the
+      // assembler in the driver for CUDA 13.0 gets min.u16 beside a comparison wrong for sm_90.
+      line("u32 n_", name, " = ", first, ";");
+      line("if (n_", name, " < ", end, ") {");
+      line("  HIDE(n_", name, ");");
+      line("  const i64 ", name, " = n_", name, ";");
     }
   }
 
@@ -330,19 +335,10 @@ class Renderer {
   int shared_depth_ = 0;
 };
 
-// Puts kChosenMax in the place of a helper's one line, where it is there.
-void choose_max(std::string& text, std::string_view type) {
-  const std::string head = fmt::format("static inline {0} max_{0}(", type);
-  const std::size_t at = text.find(head);
-  if (at == std::string::npos) return;
-  std::string chosen;
-  for (std::string_view rest = kChosenMax; !rest.empty();) {
-    const std::size_t next = std::min(rest.find("$t"), rest.size());
-    chosen += rest.substr(0, next);
-    if (next < rest.size()) chosen += type;
-    rest.remove_prefix(std::min(next + 2, rest.size()));
-  }
-  text.replace(at, text.find('\n', at) + 1 - at, chosen);
+// Puts kChosenMax in the place of the helper's one line, where it is there.
+void choose_max(std::string& text) {
+  if (const std::size_t at = text.find("static inline i32 max_i32("); at != std::string::npos)
+    text.replace(at, text.find('\n', at) + 1 - at, kChosenMax);
 }
 
 }  // namespace
@@ -356,7 +352,7 @@ std::string render_cuda_function(const GridKernel& kernel, std::string_view symb
 std::string target_preamble(Target target, std::string_view functions) {
   std::string text = preamble_without_libm(functions);
   if (target == Target::Host) return text.append(kHost);
-  for (const std::string_view type : {"i8", "i16", "i32"}) choose_max(text, type);
+  choose_max(text);
   return text.append(kNvptx);
 }
 
