@@ -116,7 +116,8 @@ TEST(Steps, AsManyGraphsAsAskedFor) {
   const std::string ask =
       "steps --program 'float32 2,3: 1; exp2 %0; permute %1 1,0; reduce_sum %2 1' -o - ";
   std::size_t with = 0, all = 0;
-  for (const json& part : report_of(touchstone_run(ask + "--graphs 2").text)["parts"])
+  const json report = report_of(touchstone_run(ask + "--graphs 2").text);
+  for (const json& part : report["parts"])
     if (part["kind"] == "match")
       for (const json& match : part["steps"]["list"]) {
         ++all;
