@@ -14,7 +14,7 @@ import unittest
 SOURCE = sys.argv.pop(1)
 # What the script needs of every system.
 PLAIN = ("sh", "dirname", "id", "cat", "cksum", "xargs", "sort", "uniq", "cut", "nproc", "head", "grep", "env", "mkdir",
-         "sed", "printf", "awk", "tr", "seq")
+         "sed", "printf", "awk", "tr", "seq", "rm", "wc")
 TOOLS = ("c++", "cmake", "ninja", "git", "python3", "clang-format", "clang-tidy-19")
 
 
@@ -103,7 +103,7 @@ class Dev(unittest.TestCase):
 
     def test_takes_turns_from_commit_to_commit(self):
         self.debian("installed")
-        self.fakes(("ctest", "gcovr"))
+        self.fakes(("ctest", "gcovr", "doxygen", "chromium"))
         self.fake("cmake", "mkdir -p build/clang build/tsan build/fuzz build/coverage build/dev build/playground\n"
                            "echo page > build/playground/touchstone.html")
         turns = []
