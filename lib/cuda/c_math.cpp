@@ -130,8 +130,7 @@ constexpr std::string_view kModf = R"(static inline f32 mod_f32(f32 x, f32 y) {
 )";
 
 constexpr std::array<Own, 3> kOwn = {{
-    {"double sin(double);\n", "#define sin sin_f64\nstatic double sin_f64(double);\n",
-     kSin},
+    {"double sin(double);\n", "#define sin sin_f64\nstatic double sin_f64(double);\n", kSin},
     {"double fmod(double, double);\n", "#define fmod mod_f64\n", kMod},
     {"float fmodf(float, float);\n", "#define fmodf mod_f32\n", kModf},
 }};

@@ -67,8 +67,8 @@ class CudaRunner final : public Runner {
       fold_ = program_->function(name + "_fold");
       launch_.waits = false;
       launch_.joined = true;
-      scratch_ = std::make_unique<Scratch>(allocator_,
-                                           static_cast<std::size_t>(scratch_bytes(kernel_)));
+      scratch_ =
+          std::make_unique<Scratch>(allocator_, static_cast<std::size_t>(scratch_bytes(kernel_)));
     }
   }
 
@@ -78,9 +78,7 @@ class CudaRunner final : public Runner {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
-  std::string source() const override {
-    return source_of(kernel_, contract_);
-  }
+  std::string source() const override { return source_of(kernel_, contract_); }
 
   std::string profile() const override {
     std::string json = profile_json(kernel_.linear);
@@ -171,8 +169,8 @@ class CudaDevice final : public Device {
     }
     std::shared_ptr<Program> program;
     if (!functions.empty())
-      program = engine_->build(cuda::target_preamble(engine_->target(), functions) + functions +
-                               entries);
+      program =
+          engine_->build(cuda::target_preamble(engine_->target(), functions) + functions + entries);
     std::vector<RunnerPtr> runners;
     for (std::size_t i = 0; i < made.size(); ++i) {
       const bool computes = !made[i].linear.uops.empty();

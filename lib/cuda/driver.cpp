@@ -4,7 +4,6 @@
 #include <mutex>
 
 #include <dlfcn.h>
-
 #include <fmt/format.h>
 
 #include "touchstone/base/error.h"
@@ -20,8 +19,9 @@ class Opened {
   Opened() {
     void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (library == nullptr) {
-      why_ = "no CUDA driver: libcuda.so.1 was not found; install NVIDIA's driver, or run on CPU or "
-             "CLANG";
+      why_ =
+          "no CUDA driver: libcuda.so.1 was not found; install NVIDIA's driver, or run on CPU or "
+          "CLANG";
       return;
     }
     find(library, driver_.init, "cuInit");

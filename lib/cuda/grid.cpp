@@ -36,9 +36,11 @@ std::vector<int> loops_of_grid(const LinearKernel& kernel) {
   std::erase_if(open, [&](int loop) { return loop > first_sum - kernel.uops.begin(); });
   // What stands behind the end of a loop has to stay behind all of its iterations.
   const auto ends = [&](int loop) {
-    return std::ranges::find_if(kernel.uops, [&](const LinearStep& s) {
-             return s.kind == StepKind::EndLoop && s.src[0] == loop;
-           }) - kernel.uops.begin();
+    return std::ranges::find_if(kernel.uops,
+                                [&](const LinearStep& s) {
+                                  return s.kind == StepKind::EndLoop && s.src[0] == loop;
+                                }) -
+           kernel.uops.begin();
   };
   for (std::size_t i = 0; i < open.size(); ++i) {
     const auto end = ends(open[i]);
@@ -181,9 +183,10 @@ class Mapper {
   void split_last(std::vector<Digit>& digits) {
     const auto size = digits.back().known;
     if (!size || *size % opts_.vector != 0)
-      throw AstError(fmt::format("vector({}): it does not divide the size of the last loop over "
-                                 "the output, {}",
-                                 opts_.vector, size ? fmt::to_string(*size) : "a variable"));
+      throw AstError(
+          fmt::format("vector({}): it does not divide the size of the last loop over "
+                      "the output, {}",
+                      opts_.vector, size ? fmt::to_string(*size) : "a variable"));
     digits.back() = {number(*size / opts_.vector), *size / opts_.vector};
   }
 
@@ -199,9 +202,10 @@ class Mapper {
     const std::size_t n = digits.size();
     if (n < 2 || !digits[n - 1].known || !digits[n - 2].known ||
         *digits[n - 1].known % columns != 0 || *digits[n - 2].known % rows != 0)
-      throw AstError(fmt::format("patch({}): the last two loops over the output are not of "
-                                 "multiples of {} and {} iterations",
-                                 opts_.patch, rows, columns));
+      throw AstError(
+          fmt::format("patch({}): the last two loops over the output are not of "
+                      "multiples of {} and {} iterations",
+                      opts_.patch, rows, columns));
     const std::int64_t a = *digits[n - 2].known / rows, b = *digits[n - 1].known / columns;
     digits.resize(n - 2);
     for (const std::int64_t size : {a, b, rows, columns}) digits.push_back({number(size), size});
@@ -300,14 +304,15 @@ GridOpts parse_grid_opts(std::string_view text) {
     const std::size_t open = text.find('('), close = text.find(')');
     const std::string_view name = text.substr(0, open);
     int value = 0;
-    const bool whole = open != std::string_view::npos && close != std::string_view::npos &&
-                       open < close;
+    const bool whole =
+        open != std::string_view::npos && close != std::string_view::npos && open < close;
     const std::string_view digits = whole ? text.substr(open + 1, close - open - 1) : "";
     const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     if (!whole || error != std::errc() || end != digits.data() + digits.size())
-      throw ParseError(fmt::format("'{}': an opt of a grid is a name and one number, as in "
-                                   "threads(256)",
-                                   text));
+      throw ParseError(
+          fmt::format("'{}': an opt of a grid is a name and one number, as in "
+                      "threads(256)",
+                      text));
     if (name == "threads")
       opts.threads = value;
     else if (name == "team")
@@ -321,9 +326,10 @@ GridOpts parse_grid_opts(std::string_view text) {
     else if (name == "blocks")
       opts.blocks = value;
     else
-      throw ParseError(fmt::format(
-          "there is no opt '{}' of a grid; known: threads, team, vector, patch, "
-          "columns, blocks", name));
+      throw ParseError(
+          fmt::format("there is no opt '{}' of a grid; known: threads, team, vector, patch, "
+                      "columns, blocks",
+                      name));
     text.remove_prefix(close + 1);
   }
   return opts;

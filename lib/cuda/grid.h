@@ -54,8 +54,8 @@ struct GridKernel {
   bool waits() const;
 };
 
-/// Whether each iteration has a thread, or block, of its own; else they take turns. Of a kernel that
-/// checks positions each thread notes the least fault of its own, so there are few.
+/// Whether each iteration has a thread, or block, of its own; else they take turns. Of a kernel
+/// that checks positions each thread notes the least fault of its own, so there are few.
 bool is_direct(const GridKernel& grid);
 /// Blocks of a launch, the first where there are two: from 1 to 2^31 - 1.
 std::int64_t blocks_of(const GridKernel& grid);

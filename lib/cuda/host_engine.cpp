@@ -1,9 +1,9 @@
-// Grids in this process: a context for each thread of a block, in turn from one meeting to the next.
+// Grids in this process: a context for each thread of a block, in turn from one meeting to the
+// next.
 #include <cstring>
 
-#include <ucontext.h>
-
 #include <fmt/format.h>
+#include <ucontext.h>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
@@ -75,8 +75,7 @@ class Block : public Grid {
   }
 
   static void begin(unsigned high, unsigned low) {
-    auto* const self =
-        reinterpret_cast<Block*>(static_cast<std::uintptr_t>(high) << 32 | low);
+    auto* const self = reinterpret_cast<Block*>(static_cast<std::uintptr_t>(high) << 32 | low);
     self->entry_(self->launch_.arguments.data(), self->launch_.variables.data(), self);
     self->threads_[self->thread].state = State::Done;
   }

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kWideTerms = 64;  // a thread of several blocks, for which they share a row
-constexpr std::int64_t kUnrolled = 8;     // terms whose loads are under way at a time
-constexpr int kTile = 8;                  // rows, and columns, of a thread
+constexpr std::int64_t kUnrolled = 8;    // terms whose loads are under way at a time
+constexpr int kTile = 8;                 // rows, and columns, of a thread
 
 // How a thread reduces several rows and columns: its accumulators are registers.
 constexpr LayoutSizes kThreadSizes{.vector = kTile,
@@ -83,7 +83,8 @@ std::vector<Way> ways(const LazyOpPtr& kernel, const CudaOptions& options) {
         add({{OptKind::Sums, {std::int64_t{blocks} * scale}}, {OptKind::Unroll, {2 * kUnrolled}}},
             {.threads = scale, .team = true, .blocks = blocks});
   for (int threads = 4 * scale; threads >= std::min(32, scale) && threads > 1; threads /= 2) {
-    if (threads > 1024 || (threads > scale / 2 && extent.terms < 16 * std::int64_t{threads})) continue;
+    if (threads > 1024 || (threads > scale / 2 && extent.terms < 16 * std::int64_t{threads}))
+      continue;
     const std::int64_t rounds = extent.terms / threads;
     if (rounds >= 2)
       add({{OptKind::Sums, {threads}},

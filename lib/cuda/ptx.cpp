@@ -30,10 +30,10 @@ std::filesystem::path find_compiler(const std::string& wanted) {
       wanted.empty() ? std::vector<std::string>{"clang-19", "clang"} : std::vector{wanted};
   for (const std::string& name : names)
     if (auto program = process::find_program(name); !program.empty()) return program;
-  throw SystemError(
-      fmt::format("no compiler for CUDA kernels: looked for {} on PATH; install it (apt-get install "
-                  "clang-19) or set TOUCHSTONE_CC to a clang with the target nvptx64",
-                  fmt::join(names, " and ")));
+  throw SystemError(fmt::format(
+      "no compiler for CUDA kernels: looked for {} on PATH; install it (apt-get install "
+      "clang-19) or set TOUCHSTONE_CC to a clang with the target nvptx64",
+      fmt::join(names, " and ")));
 }
 
 }  // namespace
@@ -41,9 +41,10 @@ std::filesystem::path find_compiler(const std::string& wanted) {
 std::string compile_to_ptx(const std::string& source, int capability, const CudaOptions& options) {
   const auto known = std::ranges::upper_bound(kCapabilities, capability);
   if (known == kCapabilities.begin())
-    throw SystemError(fmt::format("compute capability {}.{} is below 5.0, the least there is code "
-                                  "for",
-                                  capability / 10, capability % 10));
+    throw SystemError(
+        fmt::format("compute capability {}.{} is below 5.0, the least there is code "
+                    "for",
+                    capability / 10, capability % 10));
   const TemporaryDirectory folder("touchstone-ptx");
   const std::filesystem::path output = folder.path() / "kernels.ptx";
   const std::filesystem::path program = find_compiler(options.compiler);

@@ -40,6 +40,13 @@ constexpr std::string_view kChosenMax = R"(static inline i32 max_i32(i32 a, i32 
   return r;
 }
 )";
+constexpr std::string_view kChosenMax16 = R"(static inline i16 max_i16(i16 a, i16 b) {
+  i16 r;
+  __asm__("{ .reg .pred p; setp.gt.s16 p, %1, %2; selp.b16 %0, %1, %2, p; }"
+          : "=h"(r) : "h"(a), "h"(b));
+  return r;
+}
+)";
 
 constexpr std::string_view kHost = R"(#define KERNEL static void
 #define SHARED static
@@ -168,8 +175,25 @@ class Renderer {
       case StepKind::LoadAcc:
         return name_value(i, place(u.src[0], src(u, 1).text));
       default:
-        return name_value(i, fused(u) ? fused_sum(u) : expression(u).text);
+        return name_value(i, fused(u) ? fused_sum(u) : wraps(u) ? wrapped(i) : expression(u).text);
     }
+  }
+
+  // A negative of 16 bits: the assembler of CUDA 13.0 widens neg.s16 to 32 bits and forgets that it
+  // wraps, so it is computed in 32 bits, which no compiler narrows.
+  static bool wraps(const LinearStep& u) {
+    if (u.kind != StepKind::Alu || u.dtype != DType::Int16) return false;
+    const Op op = std::get<Op>(u.arg);
+    return op == Op::Neg || op == Op::Sub || op == Op::Mul;
+  }
+
+  std::string wrapped(int i) {
+    constexpr std::string_view narrow = "(i16)";
+    std::string text = expression(uop(i)).text;
+    if (!text.starts_with(narrow)) return text;
+    line("u32 w", i, " = ", text.substr(narrow.size()), ";");
+    line("HIDE(w", i, ");");
+    return codegen::joined("(i16)w", i);
   }
 
   // A sum of a product, where it may stay unrounded.
@@ -199,8 +223,7 @@ class Renderer {
       case StepKind::Index:
         return codegen::c_index(std::get<IndexOp>(u.arg), operands);
       default:
-        return codegen::c_alu(std::get<Op>(u.arg), uop(u.src.back()).dtype, kernel_.math,
-                              operands);
+        return codegen::c_alu(std::get<Op>(u.arg), uop(u.src.back()).dtype, kernel_.math, operands);
     }
   }
 
@@ -246,8 +269,8 @@ class Renderer {
       open_shared(i);
     } else {
       if (u.src.size() == 3)
-        line("#pragma clang loop unroll_count(",
-             std::get<Scalar>(uop(u.src[2]).arg).to_int64(), ")");
+        line("#pragma clang loop unroll_count(", std::get<Scalar>(uop(u.src[2]).arg).to_int64(),
+             ")");
       else if (!grid_.opts.team && uop(u.src[1]).kind == StepKind::Const &&
                uop(u.src[0]).kind == StepKind::Const)
         if (name[0] == 'l') unroll(std::get<Scalar>(uop(u.src[1]).arg).to_int64());
@@ -335,10 +358,13 @@ class Renderer {
   int shared_depth_ = 0;
 };
 
-// Puts kChosenMax in the place of the helper's one line, where it is there.
+// Puts them in the place of the helpers' one line each, where these are there.
 void choose_max(std::string& text) {
-  if (const std::size_t at = text.find("static inline i32 max_i32("); at != std::string::npos)
-    text.replace(at, text.find('\n', at) + 1 - at, kChosenMax);
+  for (const std::string_view chosen : {kChosenMax, kChosenMax16}) {
+    const std::string_view head = chosen.substr(0, chosen.find('(') + 1);
+    if (const std::size_t at = text.find(head); at != std::string::npos)
+      text.replace(at, text.find('\n', at) + 1 - at, chosen);
+  }
 }
 
 }  // namespace
@@ -367,9 +393,9 @@ std::string host_entry(const GridKernel& kernel, std::string_view symbol) {
     given.push_back(fmt::format("arguments[{}]", linear.buffers.size()));
   const auto entry = [&](const std::string& name) {
     return fmt::format(
-      "void {0}_on_host(void* const* arguments, const i64* vars, struct grid* at) {{\n"
-      "  here = at;\n  {0}({1});\n  (void)arguments; (void)vars;\n}}\n",
-      name, fmt::join(given, ", "));
+        "void {0}_on_host(void* const* arguments, const i64* vars, struct grid* at) {{\n"
+        "  here = at;\n  {0}({1});\n  (void)arguments; (void)vars;\n}}\n",
+        name, fmt::join(given, ", "));
   };
   const std::string name(symbol);
   return entry(name) + (kernel.opts.blocks != 0 ? entry(name + "_fold") : "");

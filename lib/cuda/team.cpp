@@ -217,11 +217,10 @@ class Team {
     const LinearStep& at = step(access.index);
     const LinearStep& end = step(step(loop).src[1]);
     const auto* const op = std::get_if<IndexOp>(&at.arg);
-    const bool beyond = at.kind == StepKind::Index && op != nullptr && *op == IndexOp::Add &&
-                        at.src[0] == loop && end.kind == StepKind::Const &&
-                        step(at.src[1]).kind == StepKind::Const &&
-                        std::get<Scalar>(step(at.src[1]).arg).to_int64() >=
-                            std::get<Scalar>(end.arg).to_int64();
+    const bool beyond =
+        at.kind == StepKind::Index && op != nullptr && *op == IndexOp::Add && at.src[0] == loop &&
+        end.kind == StepKind::Const && step(at.src[1]).kind == StepKind::Const &&
+        std::get<Scalar>(step(at.src[1]).arg).to_int64() >= std::get<Scalar>(end.arg).to_int64();
     if (!beyond) refuse("a thread reads a place of an array that another one may be writing");
   }
 
@@ -277,7 +276,7 @@ class Team {
   const std::vector<LinearStep>& steps_;
   std::set<int> written_, read_;  // arrays, since the threads last met
   std::vector<Open> open_;
-  bool inside_ = false;           // a shared loop
+  bool inside_ = false;  // a shared loop
 };
 
 }  // namespace

@@ -44,15 +44,13 @@ TEST(GridOpts, ReadWhatTheyWrite) {
 }
 
 TEST(GridOpts, NameWhatCannotBeRead) {
-  for (const char* const text : {"threads", "threads(", "threads()", "threads(x)", "threads(1", ")(",
-                                 "threads(99999999999)", "thread(4)", "threads(4) 5"})
+  for (const char* const text : {"threads", "threads(", "threads()", "threads(x)", "threads(1",
+                                 ")(", "threads(99999999999)", "thread(4)", "threads(4) 5"})
     EXPECT_THROW(parse_grid_opts(text), ParseError) << text;
 }
 
 TEST(Grid, OptsThatDoNotFitAreRefused) {
-  const auto refusal = [](const GridOpts& grid) {
-    return refusal_of("x[6,10] + 1", Opts{}, grid);
-  };
+  const auto refusal = [](const GridOpts& grid) { return refusal_of("x[6,10] + 1", Opts{}, grid); };
   EXPECT_EQ(refusal({.threads = 4, .vector = 2}), "taken");
   EXPECT_THAT(refusal({.threads = 0}), HasSubstr("threads(0)"));
   EXPECT_THAT(refusal({.threads = 2048}), HasSubstr("1 to 1024"));
@@ -77,12 +75,13 @@ TEST(Grid, ArraysOfATeamHaveToFitIntoItsMemory) {
 }
 
 TEST(Grid, ThreadsMeetWhereOneReadsWhatAnotherWrote) {
-  const GridKernel one = mapped("sum(x[2,64], axis=1)", {{OptKind::Sums, {16}}},
-                                {.threads = 16, .team = true});
+  const GridKernel one =
+      mapped("sum(x[2,64], axis=1)", {{OptKind::Sums, {16}}}, {.threads = 16, .team = true});
   EXPECT_TRUE(one.waits());
   const std::string text = render_cuda_function(one, "k", false);
   std::size_t met = 0;
-  for (std::size_t at = text.find("MEET()"); at != std::string::npos; at = text.find("MEET()", at + 1))
+  for (std::size_t at = text.find("MEET()"); at != std::string::npos;
+       at = text.find("MEET()", at + 1))
     ++met;
   EXPECT_GE(met, 5U) << text;  // before each half, and before the sum is read
   EXPECT_FALSE(mapped("x[64] + 1", Opts{}, {.threads = 16}).waits());

@@ -97,17 +97,15 @@ TEST(CudaOnHost, WithoutItsBarriersATeamGivesAnotherAnswer) {
   CudaOptions options = few_threads();
   options.codegen.opts = Opts{{OptKind::Sums, {8}}};
   options.grid = cuda::GridOpts{.threads = 8, .team = true};
-  const cuda::GridKernel grid =
-      cuda::lay_out(define::parse("sum(x[64])").kernel(), options);
+  const cuda::GridKernel grid = cuda::lay_out(define::parse("sum(x[64])").kernel(), options);
   const std::string function = cuda::render_cuda_function(grid, "k", false);
   std::string hasty = function;
   for (std::size_t at = hasty.find("MEET();"); at != std::string::npos; at = hasty.find("MEET();"))
     hasty.erase(at, 7);
   const auto engine = cuda::make_host_engine(options);
   const auto sum_by = [&](const std::string& text, bool waits) {
-    const auto program =
-        engine->build(cuda::target_preamble(cuda::Target::Host, text) + text +
-                      cuda::host_entry(grid, "k"));
+    const auto program = engine->build(cuda::target_preamble(cuda::Target::Host, text) + text +
+                                       cuda::host_entry(grid, "k"));
     std::vector<float> x(64), y(1);
     for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i);
     alignas(64) std::array<float, 64> in{}, out{};
@@ -129,9 +127,9 @@ TEST(CudaOnHost, WithoutItsBarriersATeamGivesAnotherAnswer) {
 TEST(CudaOnHost, RemaindersAreThoseOfTheCLibrary) {
   const auto device = make_cuda_on_host("CUDA on the host", few_threads());
   std::vector<double> a, b;
-  const double odd[] = {0.0,    -0.0,  1.0,    -1.5,   3.0,    0x1p-1074, -0x1p-1073, 0x1.8p-1022,
-                        1e308,  -7e22, 0x1p53, 0x1p970, 5e-324, 0.1,       INFINITY,   -INFINITY,
-                        NAN,    2.5,   1e-300, 123456789.0};
+  const double odd[] = {0.0,         -0.0,      1.0,   -1.5,   3.0,     0x1p-1074,  -0x1p-1073,
+                        0x1.8p-1022, 1e308,     -7e22, 0x1p53, 0x1p970, 5e-324,     0.1,
+                        INFINITY,    -INFINITY, NAN,   2.5,    1e-300,  123456789.0};
   for (const double x : odd)
     for (const double y : odd) {
       a.push_back(x);
@@ -145,20 +143,31 @@ TEST(CudaOnHost, RemaindersAreThoseOfTheCLibrary) {
       *device, define::parse("mod(x[" + size + "], y[" + size + "])").kernel(), {af, bf});
   for (std::size_t i = 0; i < a.size(); ++i) {
     const double right = std::fmod(a[i], b[i]);
-    EXPECT_TRUE(std::isnan(right) ? std::isnan(wide[i])
-                                  : wide[i] == right && std::signbit(wide[i]) == std::signbit(right))
+    EXPECT_TRUE(std::isnan(right)
+                    ? std::isnan(wide[i])
+                    : wide[i] == right && std::signbit(wide[i]) == std::signbit(right))
         << a[i] << " % " << b[i] << " gave " << wide[i];
     const float near = std::fmod(af[i], bf[i]);
-    EXPECT_TRUE(std::isnan(near) ? std::isnan(narrow[i])
-                                 : narrow[i] == near && std::signbit(narrow[i]) == std::signbit(near))
+    EXPECT_TRUE(std::isnan(near)
+                    ? std::isnan(narrow[i])
+                    : narrow[i] == near && std::signbit(narrow[i]) == std::signbit(near))
         << af[i] << " % " << bf[i] << " gave " << narrow[i];
   }
 }
 
 TEST(CudaOnHost, SineOfDoublesIsWithinOneUlp) {
   const auto device = make_cuda_on_host("CUDA on the host", few_threads());
-  std::vector<double> x = {0.0, -0.0, 5e-324, 0.5, 0x1.921fb54442d18p-1, 0x1.921fb54442d19p-1,
-                           0x1.921fb54442d18p+1, 0x1.6ac5b262ca1ffp+849, 1e22, -1e300, 0x1p1023,
+  std::vector<double> x = {0.0,
+                           -0.0,
+                           5e-324,
+                           0.5,
+                           0x1.921fb54442d18p-1,
+                           0x1.921fb54442d19p-1,
+                           0x1.921fb54442d18p+1,
+                           0x1.6ac5b262ca1ffp+849,
+                           1e22,
+                           -1e300,
+                           0x1p1023,
                            1.7976931348623157e308};
   for (int i = 1; i < 2000; ++i)
     x.push_back((i % 2 == 0 ? -1 : 1) * std::ldexp(1.0 + i * 0.000497, i % 2046 - 1020));

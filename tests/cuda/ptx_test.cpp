@@ -1,4 +1,6 @@
 // PTX, made without a GPU and without a CUDA toolkit.
+#include "touchstone/cuda/ptx.h"
+
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -8,7 +10,6 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/cuda/cuda_device.h"
-#include "touchstone/cuda/ptx.h"
 #include "touchstone/define/text.h"
 #include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/interp/interpreted.h"
@@ -38,12 +39,16 @@ void assemble(const std::string& ptx) {
   if (program.empty()) return;
   const TemporaryDirectory folder("touchstone-ptxas");
   write_file_atomically(folder.path() / "k.ptx", ptx);
-  const process::Finished result = process::run_program(
-      {program, {"-arch=sm_70", "-O0", "-o", (folder.path() / "k.cubin").string(),
-                 (folder.path() / "k.ptx").string()}, {}});
-  const process::Finished newer = process::run_program(
-      {program, {"-arch=sm_90", "-O0", "-o", (folder.path() / "k.cubin").string(),
-                 (folder.path() / "k.ptx").string()}, {}});
+  const process::Finished result =
+      process::run_program({program,
+                            {"-arch=sm_70", "-O0", "-o", (folder.path() / "k.cubin").string(),
+                             (folder.path() / "k.ptx").string()},
+                            {}});
+  const process::Finished newer =
+      process::run_program({program,
+                            {"-arch=sm_90", "-O0", "-o", (folder.path() / "k.cubin").string(),
+                             (folder.path() / "k.ptx").string()},
+                            {}});
   EXPECT_TRUE(result.ending.exit_code() == 0 || newer.ending.exit_code() == 0) << newer.output;
 }
 
@@ -86,6 +91,14 @@ TEST(Ptx, TheMaximumOfIntegersIsChosenByAPredicate) {
   const std::string ptx = ptx_of("max(-x[64,3]:i32, axis=1)");
   EXPECT_THAT(ptx, HasSubstr("setp.gt.s32"));
   EXPECT_THAT(ptx, Not(HasSubstr("max.s32")));
+}
+
+// neg.s16 is widened without its wrap, as max.s32 above.
+TEST(Ptx, NegativesOf16BitsAreComputedIn32) {
+  const std::string ptx = ptx_of("cast(-x[64]:i16, i32)");
+  EXPECT_THAT(ptx, Not(HasSubstr("neg.s16")));
+  EXPECT_THAT(ptx, Not(HasSubstr("sub.s16")));
+  EXPECT_THAT(ptx, HasSubstr("cvt.s32.s16"));
 }
 
 // Pairs of 16-bit integers, which clang 19 has no instructions for.

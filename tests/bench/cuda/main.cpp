@@ -34,7 +34,9 @@ double median_seconds(const Way& way, int turns = 21) {
 void fill(Buffer& buffer, std::uint32_t seed) {
   std::vector<std::byte> bytes(buffer.bytes());
   std::uint32_t state = seed * 2654435761U + 1;
-  const auto draw = [&] { return static_cast<float>((state = state * 1664525U + 1013904223U) >> 8); };
+  const auto draw = [&] {
+    return static_cast<float>((state = state * 1664525U + 1013904223U) >> 8);
+  };
   if (buffer.dtype() == DType::Float32) {
     auto* const to = reinterpret_cast<float*>(bytes.data());
     for (std::int64_t i = 0; i < buffer.size(); ++i) to[i] = draw() * 0x1p-23F - 1;
@@ -66,11 +68,12 @@ void time_formula(Device& usual, const std::string& text, CudaOptions options) {
   const RunnerPtr runner = device.runner(kernel);
   const double seconds = median_seconds([&] { runner->run(buffers, {}); });
   const std::string source = runner->source();
-  fmt::print("{{\"kernel\": \"{}\", \"layout\": \"{}\", \"ms\": {:.4f}, \"GB/s\": {:.1f}, "
-             "\"GFLOPS\": {:.1f}}}\n",
-             text, source.substr(3, source.find('\n') - 3), seconds * 1e3,
-             static_cast<double>(bytes) / seconds * 1e-9,
-             static_cast<double>(device.prepared(kernel).ops) / seconds * 1e-9);
+  fmt::print(
+      "{{\"kernel\": \"{}\", \"layout\": \"{}\", \"ms\": {:.4f}, \"GB/s\": {:.1f}, "
+      "\"GFLOPS\": {:.1f}}}\n",
+      text, source.substr(3, source.find('\n') - 3), seconds * 1e3,
+      static_cast<double>(bytes) / seconds * 1e-9,
+      static_cast<double>(device.prepared(kernel).ops) / seconds * 1e-9);
   std::fflush(stdout);
 }
 
