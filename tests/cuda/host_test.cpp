@@ -39,7 +39,7 @@ std::vector<T> answer(Device& device, const LazyOpPtr& kernel,
 }
 
 TEST(CudaOnHost, ACampaignHasNoFinding) {
-  for (const std::uint64_t layout : {0, 1}) {
+  for (const std::uint64_t layout : {std::uint64_t{0}, std::uint64_t{1}}) {
     CudaOptions options = few_threads();
     options.layout_seed = layout;
     const auto candidate = make_cuda_on_host("CUDA on the host", options);
