@@ -1,6 +1,7 @@
 #include "touchstone/symbolic/rewrite.h"
 
 #include <algorithm>
+#include <map>
 
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/derivation_check.h"
@@ -175,11 +176,15 @@ void Rewriter::as_members(const Equation& q, Expr part, std::vector<Candidate>& 
   // What stays first: atoms are written in the order in which they came.
   const PolyId rest = ring_.normal(stays), gap = ring_.add(ring_.normal(goes), rest, -1);
   const std::vector<Expr> members(e.args(part).begin(), e.args(part).end());
-  for (std::size_t i = 0; i < members.size(); ++i)
-    for (std::size_t j = 0; j < members.size(); ++j) {
-      const PolyId mine = ring_.normal(members[i]);
-      const PolyId own = ring_.add(ring_.normal(members[j]), mine, -1);
-      if (i == j || ring_.add(ring_.constant(0), own, sign) != gap) continue;
+  std::multimap<PolyId, std::size_t> places;  // of equal ones in their order
+  for (std::size_t k = 0; k < members.size(); ++k) places.emplace(ring_.normal(members[k]), k);
+  const PolyId step = ring_.add(ring_.constant(0), gap, sign);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const PolyId mine = ring_.normal(members[i]);
+    const auto [first, last] = places.equal_range(ring_.add(mine, step, 1));
+    for (auto place = first; place != last; ++place) {
+      const std::size_t j = place->second;
+      if (i == j) continue;
       std::vector<Expr> kept, others;
       for (std::size_t k = 0; k < members.size(); ++k) {
         if (k != j) kept.push_back(members[k]);
@@ -196,6 +201,7 @@ void Rewriter::as_members(const Equation& q, Expr part, std::vector<Candidate>& 
       if (!max) context = e.apply(ExprOp::Neg, {context});
       out.push_back({kept.size() == 1 ? kept[0] : e.apply(e.op(part), kept), context});
     }
+  }
 }
 
 void Rewriter::as_conjuncts(const Equation& q, Expr part, std::vector<Candidate>& out) {
