@@ -337,6 +337,8 @@ def check_endless(page):
 
 
 def main():
+    if hasattr(sys, "set_int_max_str_digits"):
+        sys.set_int_max_str_digits(0)  # messages hold numbers of any length
     chromium, path, native = sys.argv[1:4]
     pictures = sys.argv[4] if len(sys.argv) > 4 else None
     if pictures:
