@@ -24,7 +24,8 @@ Verb fuzz_verb(CLI::App& app) {
        "--backend", o.backend,
        "What runs the kernels of area kernel: tiers (tcc for each, clang -O2 for one in 64), "
        "tcc, clang (-O0 for each, -O2 for one in 64), clang-O2 (for each), cpu (the "
-       "reference itself), cuda (a GPU), cuda-host (its grids of threads, on the host), numpy, pocl, a plugin X.so, or a command (docs/backends.md)")
+       "reference itself), cuda (a GPU), cuda-host (its grids of threads, on the host), numpy, "
+       "pocl, a plugin X.so, or a command (docs/backends.md)")
       ->capture_default_str();
   v->add_option("--cases", o.cases, "Of each area [1000, or what --time allows]")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));

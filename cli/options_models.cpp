@@ -106,8 +106,8 @@ Verb export_verb(CLI::App& app) {
 }  // namespace
 
 std::vector<Verb> model_verbs(CLI::App& app) {
-  return {demo_verb(app), kernels_verb(app), rewrite_verb(app), schedule_verb(app),
-          steps_verb(app), export_verb(app)};
+  return {demo_verb(app),     kernels_verb(app), rewrite_verb(app),
+          schedule_verb(app), steps_verb(app),   export_verb(app)};
 }
 
 }  // namespace touchstone::cli

@@ -10,7 +10,8 @@
 
 namespace touchstone::fuzz {
 
-/// The definition needs more than it has: patterns tried, matches, depth. Nothing is said of the case then.
+/// The definition needs more than it has: patterns tried, matches, depth. Nothing is said of the
+/// case then.
 struct TooMuch : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -1,10 +1,11 @@
+#include "touchstone/fuzz/draw_kernel.h"
+
 #include <algorithm>
 #include <array>
 #include <numeric>
 #include <optional>
 
 #include "touchstone/base/checked.h"
-#include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/values.h"
 
 namespace touchstone::fuzz {

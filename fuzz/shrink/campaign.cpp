@@ -1,8 +1,8 @@
 #include "touchstone/fuzz/campaign.h"
-#include "touchstone/fuzz/draw_kernel.h"
 
 #include <algorithm>
 
+#include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/shrink.h"
 
 namespace touchstone::fuzz {

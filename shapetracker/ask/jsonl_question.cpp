@@ -177,8 +177,7 @@ View view(const json& value, const std::string& where, const Names& names) {
   if (!value[3].is_null()) mask = pairs(value[3], where + ": mask", names);
   const std::vector<sint> shape = entries(value[0], where + ": shape", names);
   const std::vector<sint> strides = entries(value[1], where + ": strides", names);
-  return View::strided(shape, strides, entry(value[2], where + ": offset", names),
-                       std::move(mask));
+  return View::strided(shape, strides, entry(value[2], where + ": offset", names), std::move(mask));
 }
 
 // A list of views or operations.
