@@ -106,15 +106,19 @@ std::optional<AtomId> Entailment::innermost_case(PolyId p) const {
 }
 
 bool Entailment::zero_by_cases(PolyId p) {
-  int cases = 0;
-  return zero_by_cases(p, cases);
+  if (fails_at_a_point(p)) return false;
+  Budget budget;
+  budget_ = &budget;
+  const bool zero = zero_in_each_case(p);
+  budget_ = nullptr;
+  return zero;
 }
 
-bool Entailment::zero_by_cases(PolyId p, int& cases) {
+bool Entailment::zero_in_each_case(PolyId p) {
   if ((*ring_)[p].terms.empty()) return true;
-  if (++cases > kLimits.cases) return false;
+  if (--budget_->cases < 0 || budget_->bounds < 0) return false;
   const auto place = innermost_case(p);
-  if (!place) return bounds(p).within(0, 0) || contradictory() || zero_by_values(p, cases);
+  if (!place) return bounds(p).within(0, 0) || contradictory() || zero_by_values(p);
   const Atom atom = ring_->atom(*place);
   if (ring_->is_flag(*place)) {
     for (const bool value : {false, true}) {
@@ -123,7 +127,7 @@ bool Entailment::zero_by_cases(PolyId p, int& cases) {
       if (then.contradictory()) continue;
       PolyId q = ring_->substitute(p, *place, ring_->constant(value ? 1 : 0));
       if (value && atom.kind == AtomKind::Zero) q = solved(q, atom.parts[0]);
-      if (!then.zero_by_cases(q, cases)) return false;
+      if (!then.zero_in_each_case(q)) return false;
     }
     return true;
   }
@@ -134,12 +138,12 @@ bool Entailment::zero_by_cases(PolyId p, int& cases) {
     for (const PolyId other : members)
       if (other != largest) then.at_most_zero(ring_->add(other, largest, -1));
     if (then.contradictory()) continue;
-    if (!then.zero_by_cases(ring_->substitute(p, *place, largest), cases)) return false;
+    if (!then.zero_in_each_case(ring_->substitute(p, *place, largest))) return false;
   }
   return true;
 }
 
-bool Entailment::zero_by_values(PolyId p, int& cases) {
+bool Entailment::zero_by_values(PolyId p) {
   std::optional<AtomId> few;
   for (const auto& [m, c] : (*ring_)[p].terms)
     for (const AtomId a : m)
@@ -155,7 +159,7 @@ bool Entailment::zero_by_values(PolyId p, int& cases) {
     then.at_most_zero(ring_->add(ring_->of_atom(*few), k, -1));
     then.at_most_zero(ring_->add(k, ring_->of_atom(*few), -1));
     if (then.contradictory()) continue;
-    if (!then.zero_by_cases(ring_->substitute(p, *few, k), cases)) return false;
+    if (!then.zero_in_each_case(ring_->substitute(p, *few, k))) return false;
   }
   return true;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <set>
 #include <vector>
@@ -34,10 +35,18 @@ class Entailment {
   void assume_flag(AtomId flag, bool value);
   void at_most_zero(PolyId p);
   void tighten();
+  /// True where a point that satisfies the facts was found at which p is not 0; false says nothing.
+  bool fails_at_a_point(PolyId p);
+  bool satisfied(const std::function<std::optional<Int>(PolyId)>& at) const;
   bool flags_hold(PolyId truth);
-  bool zero_by_cases(PolyId p, int& cases);
+  /// What may still be spent on one question of zero_by_cases.
+  struct Budget {
+    int cases = kLimits.cases;
+    int bounds = kLimits.case_bounds;
+  };
+  bool zero_in_each_case(PolyId p);
   /// The same, by the values of a variable that has but a few.
-  bool zero_by_values(PolyId p, int& cases);
+  bool zero_by_values(PolyId p);
   std::optional<AtomId> innermost_case(PolyId p) const;
   /// p where `zero` is 0: without a variable that it gives by the others.
   PolyId solved(PolyId p, PolyId zero);
@@ -68,6 +77,7 @@ class Entailment {
   std::map<AtomId, bool> flags_;
   std::map<AtomId, Interval> known_;  // bounds of atoms by facts
   std::map<AtomId, Interval> memo_;
+  Budget* budget_ = nullptr;  // null: none
   bool settled_ = false, contradictory_ = false;
 };
 

@@ -334,6 +334,7 @@ Interval Entailment::bounds(PolyId p, int depth) {
   Interrupt::poll();
   if (!settled_) tighten();
   Interval r = plain(p);
+  if (budget_ && --budget_->bounds < 0) return r;
   r = trimmed(both(r, relaxed(p, depth)), p, depth);
   const Poly poly = (*ring_)[p];
   if (depth == 0 || poly.is_constant() || poly.terms.size() > kLimits.entailed_terms) return r;

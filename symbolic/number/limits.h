@@ -102,6 +102,8 @@ struct Limits {
   std::size_t flags = 5;             // whose cases are told apart
   int normal_rounds = 4;             // of normalizing a maximum
   int cases = 300;                   // told apart to prove an equation
+  int case_bounds = 100'000;         // asked for meanwhile
+  int points = 24;                   // tried before an equation's cases are
   int case_values = 3;               // of a variable that are told apart
   int entailed_depth = 3;            // facts used on facts, cases within cases
   int entailed_rounds = 3;           // of bounds from facts from bounds

@@ -167,6 +167,21 @@ TEST(Derivation, ANestOfMaximaIsComparedCaseByCase) {
   EXPECT_NE(find_flaw(d), std::nullopt);
 }
 
+TEST(Derivation, EndsWhereTheCasesAreTooMany) {
+  for (const auto& [outer, inner] : {std::pair{"min", "max"}, std::pair{"max", "min"}}) {
+    Variables variables;
+    std::string members;
+    for (int i = 0; i < 8; ++i) {
+      for (const char side : {'a', 'b'})
+        variables.push_back({fmt::format("{}{}", side, i), {}, {}});
+      members += fmt::format("{}{}(a{}, b{})", i == 0 ? "" : ", ", inner, i, i);
+    }
+    const std::string text = fmt::format("{}({})", outer, members);
+    const Derivation d = derive(text, variables);
+    EXPECT_EQ(render(d.exprs, d.main.result), text);
+  }
+}
+
 TEST(Derivation, RefusesWhatCannotHold) {
   const Variables variables = {{"x", Int(0), Int(9)}};
   const std::string never[] = {"x < 0"};
