@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/derivation_check.h"
@@ -72,6 +73,43 @@ std::optional<Monomial> cofactor(const Monomial& a, const Monomial& b) {
   return rest;
 }
 
+void add_variables(const Exprs& e, Expr root, std::set<Expr>& out) {
+  std::vector<Expr> todo{root};
+  std::set<Expr> seen{root};
+  while (!todo.empty()) {
+    const Expr x = todo.back();
+    todo.pop_back();
+    if (e.op(x) == ExprOp::Variable) out.insert(x);
+    for (const Expr arg : e.args(x))
+      if (seen.insert(arg).second) todo.push_back(arg);
+  }
+}
+
+/// Those of the facts that can tell something of the step: by a variable of its, or of such a fact.
+std::vector<Expr> connected(const Exprs& e, const DerivationStep& step,
+                            const std::vector<Expr>& facts) {
+  std::set<Expr> reached;
+  add_variables(e, step.before, reached);
+  add_variables(e, step.after, reached);
+  for (const auto& [name, value] : step.bindings) add_variables(e, value, reached);
+  std::vector<std::set<Expr>> of(facts.size());
+  for (std::size_t i = 0; i < facts.size(); ++i) add_variables(e, facts[i], of[i]);
+  std::vector<bool> in(facts.size());
+  for (bool more = true; more;) {
+    more = false;
+    for (std::size_t i = 0; i < facts.size(); ++i) {
+      if (in[i] || std::ranges::none_of(of[i], [&](Expr v) { return reached.contains(v); }))
+        continue;
+      in[i] = more = true;
+      reached.insert(of[i].begin(), of[i].end());
+    }
+  }
+  std::vector<Expr> out;
+  for (std::size_t i = 0; i < facts.size(); ++i)
+    if (in[i]) out.push_back(facts[i]);
+  return out;
+}
+
 }  // namespace
 
 std::optional<DerivationStep> Rewriter::use(const Equation& q, Expr whole, const Path& place,
@@ -128,7 +166,7 @@ std::optional<DerivationStep> Rewriter::tried(const Equation& q, Expr whole, con
   step.bindings = q.bindings;
   step.backwards = q.backwards;
   step.context = c.context;
-  step.facts = facts_at(d_, known_, whole, path);
+  step.facts = connected(d_.exprs, step, facts_at(d_, known_, whole, path));
   if (step_flaw(d_, ring_, step, whole, known_)) return std::nullopt;
   fewest_facts(step, whole);
   return step;
