@@ -106,8 +106,11 @@ class Dev(unittest.TestCase):
         self.fakes(("ctest", "gcovr", "doxygen", "chromium"))
         self.fake("cmake", "mkdir -p build/clang build/tsan build/fuzz build/coverage build/dev build/playground\n"
                            "echo page > build/playground/touchstone.html")
+        demo = os.path.join(self.root, "build/demo/cli")
+        os.makedirs(demo)
+        self.fake(os.path.join(demo, "touchstone-demo"))
         turns = []
-        for commit in range(256, 262):
+        for commit in range(256, 263):
             self.fake("git", f'case $1 in rev-parse) echo {commit:07x}deadbeef ;; *) seq -f %g.cpp 64 ;; esac')
             open(self.log, "w").close()
             code, said, log = self.dev("turn")
@@ -117,7 +120,7 @@ class Dev(unittest.TestCase):
                 self.assertEqual(log.split("build/clang ")[1].count(".cpp"), 4, log)  # a sixteenth of them
             else:
                 self.assertIn(f"--build build/{turns[-1]}", log)
-        self.assertEqual(sorted(turns), ["clang", "coverage", "fuzz", "lint", "playground", "tsan"])
+        self.assertEqual(sorted(turns), ["clang", "coverage", "demo", "fuzz", "lint", "playground", "tsan"])
 
     def test_takes_a_turn_by_name(self):
         self.debian("installed")
