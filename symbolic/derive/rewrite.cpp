@@ -116,21 +116,22 @@ std::optional<DerivationStep> Rewriter::use(const Equation& q, Expr whole, const
                                             bool complete) {
   struct Spot {
     Path path;
+    Expr part;
     bool inner;  // a part of a longer sum
   };
-  std::vector<Spot> spots{{place, false}};
+  std::vector<Spot> spots{{place, *d_.exprs.at(whole, place), false}};
   for (std::size_t i = 0; i < spots.size(); ++i) {
-    const Expr part = *d_.exprs.at(whole, spots[i].path);
+    const Expr part = spots[i].part;
     for (std::uint32_t k = 0; k < d_.exprs.args(part).size(); ++k) {
+      if (spots.size() >= kLimits.spots) break;
       Path below = spots[i].path;
       below.push_back(k);
-      spots.push_back({std::move(below), is_sum(d_.exprs.op(part))});
+      spots.push_back({std::move(below), d_.exprs.arg(part, k), is_sum(d_.exprs.op(part))});
     }
   }
   const auto look = [&](Pass pass) -> std::optional<DerivationStep> {
     for (const Spot& s : spots) {
-      const Expr part = *d_.exprs.at(whole, s.path);
-      for (const Candidate& c : candidates(q, part, s.inner, pass)) {
+      for (const Candidate& c : candidates(q, s.part, s.inner, pass)) {
         if (tries_ == 0) return std::nullopt;
         --tries_;
         if (auto step = tried(q, whole, s.path, c)) return step;

@@ -94,6 +94,7 @@ struct Limits {
 
   // ---- Derivations and their checker: past it, a step is not explained, or not accepted.
   int tried_places = 2'000;          // where an equation may be used, a simplification
+  std::size_t spots = 4'000;         // of an expression that are looked at, the outermost first
   std::size_t tried_factors = 6;     // of an equation that is used on terms of a sum
   int derived_rounds = 3;            // of all rules on a part
   int derived_uses = 6;              // of one rule in a round
