@@ -347,6 +347,7 @@ int run_judge(const JudgeOptions& options) {
     throw;
   }
   end.leave();
+  if (backend) print_starts(*backend, options.json ? stderr : stdout);
   if (backend && !options.json) print_campaign(options);
   return report.exit();
 }

@@ -217,6 +217,16 @@ std::unique_ptr<foreign::BackendProcess> start_backend(const BackendOptions& opt
   return backend;
 }
 
+void print_starts(const foreign::BackendProcess& backend, std::FILE* to) {
+  constexpr double kSlow = 5;  // seconds
+  const foreign::Starts& starts = backend.starts();
+  if (starts.times < 2 && starts.seconds < kSlow) return;
+  fmt::print(to, "backend: {}{}\n", starts.str(),
+             starts.times > 1 && starts.seconds > 2 * kSlow
+                 ? "; emit and judge with files need one start"
+                 : "");
+}
+
 Profile profile_of(const foreign::Capabilities& backend, const std::string& wanted) {
   return wanted.empty() ? declared_profile(backend.profile) : read_profile(wanted);
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <cstdio>
 #include <memory>
 #include <optional>
 #include <span>
@@ -47,6 +48,8 @@ Verdict judge_answer(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
 
 /// The backend of the options, started. Throws SystemError or ParseError where it does not start.
 std::unique_ptr<foreign::BackendProcess> start_backend(const BackendOptions& options);
+/// What starting the backend cost, where it was slow or was started anew.
+void print_starts(const foreign::BackendProcess& backend, std::FILE* to);
 /// The profile that is asked for, or that which the backend declares, or the default.
 Profile profile_of(const foreign::Capabilities& backend, const std::string& wanted);
 

@@ -422,6 +422,7 @@ int run_league(const LeagueOptions& options) {
     if (!options.quiet) print_line(c, players, scores);
   }
   end.leave();
+  for (const auto& backend : players.backends) print_starts(*backend, stderr);
   if (std::ranges::any_of(contestants, has_played)) return kExitOk;
   fmt::print(stderr, "nothing was checked: no backend supports any of the {}\n",
              counted(cases.size(), "kernel"));

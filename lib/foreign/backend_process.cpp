@@ -136,6 +136,15 @@ struct BackendProcess::Scratch {
   }
 };
 
+std::string Starts::str() const {
+  std::string text = fmt::format("it started in {:.1f} s", first_seconds);
+  if (times < 2) return text;
+  std::vector<std::string> parts;
+  for (const auto& [reason, count] : why) parts.push_back(fmt::format("{} {}", reason, count));
+  return fmt::format("{}; started anew {} time{}, which took {:.1f} s: {}", text, times - 1,
+                     times == 2 ? "" : "s", seconds - first_seconds, fmt::join(parts, ", "));
+}
+
 BackendProcess::BackendProcess(std::vector<std::string> argv, Limits limits)
     : argv_(std::move(argv)), limits_(limits) {}
 BackendProcess::~BackendProcess() = default;
@@ -147,6 +156,7 @@ const Capabilities& BackendProcess::capabilities() {
 
 void BackendProcess::start() {
   if (child_) return;
+  const Clock::time_point began = Clock::now();
   child_ = std::make_unique<Child>(argv_, limits_);
   std::string line;
   const std::string hello = json::object({{"touchstone_backend", kProtocol}}).dump() + '\n';
@@ -168,6 +178,12 @@ void BackendProcess::start() {
     throw ParseError(failed(e.what()));
   }
   if (capabilities_.arrays_in_files && !scratch_) scratch_ = std::make_unique<Scratch>();
+  const double took = std::chrono::duration<double>(Clock::now() - began).count();
+  if (++starts_.times == 1)
+    starts_.first_seconds = took;
+  else
+    ++starts_.why[stopped_for_];
+  starts_.seconds += took;
 }
 
 // The line that asks for one kernel.
@@ -191,7 +207,9 @@ std::string BackendProcess::question(const KernelFile& kernel, std::span<const H
   return line.dump() + '\n';
 }
 
-Answer BackendProcess::stop(Answer::Kind kind, const std::string& why) {
+Answer BackendProcess::stop(Answer::Kind kind, const std::string& why,
+                            const std::string& in_short) {
+  stopped_for_ = in_short.empty() ? "its answer was unusable" : in_short;
   std::string words;
   if (child_) {
     child_->end();
@@ -221,12 +239,13 @@ Answer BackendProcess::listen(const std::string& question, HostArray wanted) {
       kMostWords + (capabilities_.arrays_in_files ? 0 : bytes_of(wanted) / 3 * 4);
   switch (child_->ask(question, line, most, Clock::now() + limits_.answer)) {
     case Child::Heard::Ended:
-      return stop(Answer::Kind::Broken, "it crashed: " + child_->end());
+      return stop(Answer::Kind::Broken, "it crashed: " + child_->end(), "it crashed");
     case Child::Heard::Nothing:
       ++hangs_;
       return stop(Answer::Kind::Broken,
                   fmt::format("it hung: no answer within {} s",
-                              static_cast<double>(limits_.answer.count()) / 1000));
+                              static_cast<double>(limits_.answer.count()) / 1000),
+                  "it hung");
     case Child::Heard::TooMuch:
       return stop(Answer::Kind::Unusable,
                   fmt::format("it wrote more than {} bytes where an answer belongs", most));
@@ -256,7 +275,7 @@ Answer BackendProcess::understand(std::string_view line, HostArray wanted) {
             fmt::format("it gave an error: {}", why.substr(0, kMostReason)),
             {}};
   if (const std::string why = text_member(said, "broken"); !why.empty())
-    return stop(Answer::Kind::Broken, why.substr(0, kMostReason));
+    return stop(Answer::Kind::Broken, why.substr(0, kMostReason), "it found itself broken");
   const auto output = said.find("output");
   if (output == said.end())
     throw ParseError("it has none of \"output\", \"unsupported\", \"error\", \"broken\"");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,6 +35,16 @@ struct Answer {
   HostArray output;
 };
 
+/// How often a backend was started, how long that took, and why it was after the first time.
+struct Starts {
+  int times = 0;
+  double first_seconds = 0, seconds = 0;  // of the first, of all
+  std::map<std::string, int> why;         // "it hung": how often it was started anew for that
+
+  /// "it started in 10.2 s; started anew 3 times, which took 30.7 s: it hung 2, it crashed 1".
+  std::string str() const;
+};
+
 /// A backend of somebody else's as a child process that speaks the line protocol of
 /// docs/backends.md. After anything but an orderly answer it is ended, and started anew for the
 /// next kernel.
@@ -59,6 +70,7 @@ class BackendProcess {
   static constexpr int kMostHangs = 10;
 
   void set_limits(const Limits& limits) { limits_ = limits; }
+  const Starts& starts() const { return starts_; }
 
  private:
   void start();
@@ -66,7 +78,7 @@ class BackendProcess {
                        const HostArray& wanted);
   Answer listen(const std::string& question, HostArray wanted);
   Answer understand(std::string_view line, HostArray wanted);
-  Answer stop(Answer::Kind kind, const std::string& why);
+  Answer stop(Answer::Kind kind, const std::string& why, const std::string& in_short = {});
 
   std::vector<std::string> argv_;
   Limits limits_;
@@ -76,6 +88,8 @@ class BackendProcess {
   std::unique_ptr<Scratch> scratch_;  // where arrays travel in files
   std::int64_t asked_ = 0;
   int hangs_ = 0;
+  Starts starts_;
+  std::string stopped_for_;  // why it will be started anew
 };
 
 }  // namespace touchstone::foreign

@@ -195,6 +195,34 @@ TEST(BackendProcess, IsNotRunAnyMoreAfterManyHangs) {
   EXPECT_THAT(answer.why, HasSubstr("not run after 10 hangs"));
 }
 
+TEST(BackendProcess, SaysHowOftenItWasStartedAndWhy) {
+  TemporaryDirectory dir;  // which answers it has given lies in a file
+  const std::string count = (dir.path() / "n").string();
+  BackendProcess backend(
+      BackendProcess::shell(kHello + "read q; n=$(cat " + count + " 2>/dev/null || echo 0); echo " +
+                            "$((n + 1)) > " + count +
+                            "; case $n in 0) kill -SEGV $$;; 1) sleep 1000;; 2) echo no;; 3) echo "
+                            "'{\"id\":4,\"broken\":\"it is\"}';; esac; " +
+                            say(right_answer(5)) + " read q"),
+      quick(500));
+  EXPECT_EQ(backend.starts().times, 0);
+  for (const Kind kind : {Kind::Broken, Kind::Broken, Kind::Unusable, Kind::Broken, Kind::Output})
+    EXPECT_EQ(ask(backend).kind, kind);
+  EXPECT_EQ(backend.starts().times, 5);
+  EXPECT_GT(backend.starts().seconds, backend.starts().first_seconds);
+  const std::map<std::string, int> why = {{"it crashed", 1},
+                                          {"it hung", 1},
+                                          {"its answer was unusable", 1},
+                                          {"it found itself broken", 1}};
+  EXPECT_EQ(backend.starts().why, why);
+  const Starts once{1, 10.25, 10.25, {}};
+  EXPECT_EQ(once.str(), "it started in 10.2 s");
+  const Starts thrice{3, 10, 31, {{"it crashed", 1}, {"it hung", 1}}};
+  EXPECT_EQ(
+      thrice.str(),
+      "it started in 10.0 s; started anew 2 times, which took 21.0 s: it crashed 1, it hung 1");
+}
+
 TEST(BackendProcess, FloodsEnd) {
   const Answer flooded = answer_of("yes | tr -d '\\n'");
   EXPECT_EQ(flooded.kind, Kind::Unusable);
