@@ -61,14 +61,33 @@ std::vector<std::uint64_t> wanted_blocks(const Certificate& c, const CertifyOpti
   return blocks;
 }
 
+int threads_of(const CertifyOptions& options) {
+  return options.threads != 0 ? options.threads
+                              : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+int run_certify_outputs(const CertifyOptions& o) {
+  constexpr std::uint64_t kInputs = std::uint64_t{1} << 32;
+  const auto input = [&](const std::string& text, const char* option, std::uint64_t otherwise) {
+    const std::uint64_t bits =
+        text.empty()
+            ? otherwise
+            : number(text, 16, fmt::format("{} takes the bits of an input in hexadecimal", option));
+    if (bits > kInputs) throw ParseError(fmt::format("certify: {} {} is no float32", option, text));
+    return bits;
+  };
+  const std::uint64_t from = input(o.from, "--from", 0), to = input(o.to, "--to", kInputs);
+  if (from >= to) throw ParseError("certify: --to is not behind --from");
+  return certify_outputs(o, from, to - from, threads_of(o));
+}
+
 }  // namespace
 
 int run_certify(const CertifyOptions& options) {
+  if (!options.outputs.empty()) return run_certify_outputs(options);
   Certificate c = empty_certificate(parse_certified_op(options.op), parse_dtype(options.dtype),
                                     TOUCHSTONE_VERSION);
-  const int threads = options.threads != 0
-                          ? options.threads
-                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int threads = threads_of(options);
   if (!options.device.empty())
     return certify_device(options, c, wanted_blocks(c, options), threads);
   const bool to_output = options.output == "-";

@@ -182,7 +182,8 @@ Verb certify_verb(CLI::App& app) {
                 {kExitBad, "bad usage or input, or ended early"}},
                "The correctly rounded outputs against a second path that shares nothing with the "
                "first, and MPFR. The file keeps what was checked; the same command goes on.");
-  v->add_option("op", o.op, "exp2, log2, sin, sqrt or recip")->required();
+  v->add_option("op", o.op, "exp2, log2, sin, sqrt or recip; with --outputs exp, tanh, ..., too")
+      ->required();
   v->add_option("dtype", o.dtype, "float32, float16 or bfloat16")->required();
   v->add_option(
       "--out", o.output,
@@ -204,6 +205,21 @@ Verb certify_verb(CLI::App& app) {
   v->add_option("--ulp", o.ulp, "The limit, in ULP of the result [what the device declares]")
       ->check(CLI::Range(0.0, 1e9))
       ->needs(device);
+  CLI::Option* const outputs =
+      v->add_option("--outputs", o.outputs,
+                    "Hold these against the right answers: a file, or - for standard input, of a "
+                    "float32 for each input in the order of bits, from --from to --to")
+          ->excludes(device)
+          ->excludes("--with")
+          ->excludes("--shard")
+          ->excludes(fresh);
+  v->add_option("--limit", o.limits,
+                "What is documented of them, as steps=2, relative=2^-22, absolute=2^-20.5@-6.28.."
+                "6.28; may be given again [steps=0: correctly rounded]")
+      ->allow_extra_args(false)
+      ->needs(outputs);
+  v->add_flag("--flush", o.flush, "Subnormal operands and results may count as zero")
+      ->needs(outputs);
   return {v, [] { return run_certify(o); }};
 }
 

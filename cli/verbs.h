@@ -28,9 +28,11 @@ inline constexpr int kExitNothing = 4;
 inline constexpr int kExitSuspect = 5;  // a verdict of SUSPECT
 
 struct DemoOptions {
-  std::string data;            // CSV, gzipped or not; empty: the digits inside the program
-  std::string plant = "none";  // a fault of codegen/fault.h
-  int epochs = 0;              // 0: enough for the goal, or one with a planted fault
+  std::string data;  // CSV, gzipped or not; empty: the digits inside the program
+  std::string device = "CLANG";
+  std::vector<std::string> models;  // of models.h, or "all", instead of the digits
+  std::string plant = "none";       // a fault of codegen/fault.h
+  int epochs = 0;                   // 0: enough for the goal, or one with a planted fault
   std::uint64_t seed = 1;
   std::string scheduler;  // as of KernelsOptions
   std::string reproducer = "touchstone-fail.json";
@@ -314,15 +316,22 @@ int run_bits(const BitsOptions& options);
 
 struct CertifyOptions {
   std::string op, dtype;
-  std::string output;              // empty: OP-DTYPE.json
-  std::vector<std::string> parts;  // records of other runs to take over
-  std::string from, to;            // bits of inputs in hexadecimal
-  std::string shard;               // W/N
-  int threads = 0;                 // 0: one a core
-  bool fresh = false;              // forget what the output holds
-  std::string device;              // whose outputs; empty: the reference's
-  double ulp = -1;                 // the limit on them; below 0: what the device declares
+  std::string output;               // empty: OP-DTYPE.json
+  std::vector<std::string> parts;   // records of other runs to take over
+  std::string from, to;             // bits of inputs in hexadecimal
+  std::string shard;                // W/N
+  int threads = 0;                  // 0: one a core
+  bool fresh = false;               // forget what the output holds
+  std::string device;               // whose outputs; empty: the reference's
+  double ulp = -1;                  // the limit on them; below 0: what the device declares
+  std::string outputs;              // a file of float32, or "-", instead of a device
+  std::vector<std::string> limits;  // on these (certify_limits.h); empty: correctly rounded
+  bool flush = false;               // subnormal operands and results may be zero there
 };
+/// The outputs in `options.outputs` for `inputs` float32 whose bits follow `first`, held against
+/// limits; kExitNo where one does not hold.
+int certify_outputs(const CertifyOptions& options, std::uint64_t first, std::uint64_t inputs,
+                    int threads);
 /// The outputs of `options.device` in these blocks, held against the correctly rounded ones;
 /// kExitNo where one is farther than the limit. Throws Error for a device that does not exist.
 int certify_device(const CertifyOptions& options, const Certificate& certificate,

@@ -1,0 +1,349 @@
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <future>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <thread>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "certify_limits.h"
+#include "data_output.h"
+#include "orderly_end.h"
+#include "terminal.h"
+#include "touchstone/base/error.h"
+#include "touchstone/base/file.h"
+#include "touchstone/base/fp_guard.h"
+#include "verbs.h"
+
+// Outputs of a function for every float32, as they come out of a file or a pipe, held against what
+// somebody documents of them. The right answers are libm's in double, a few units of 2^-53: where
+// one lies too near a tie to tell which float32 is nearest, both are.
+
+namespace touchstone::cli {
+namespace {
+
+using Function = double (*)(double);
+
+struct NamedFunction {
+  std::string_view name;
+  Function f;
+};
+
+constexpr std::array<NamedFunction, 26> kFunctions = {{
+    {"exp2", std::exp2},
+    {"exp", std::exp},
+    {"exp10", [](double x) { return ::exp10(x); }},
+    {"expm1", std::expm1},
+    {"log2", std::log2},
+    {"log", std::log},
+    {"log10", std::log10},
+    {"log1p", std::log1p},
+    {"sin", std::sin},
+    {"cos", std::cos},
+    {"tan", std::tan},
+    {"asin", std::asin},
+    {"acos", std::acos},
+    {"atan", std::atan},
+    {"sinh", std::sinh},
+    {"cosh", std::cosh},
+    {"tanh", std::tanh},
+    {"asinh", std::asinh},
+    {"acosh", std::acosh},
+    {"atanh", std::atanh},
+    {"sqrt", std::sqrt},
+    {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
+    {"recip", [](double x) { return 1 / x; }},
+    {"cbrt", std::cbrt},
+    {"erf", std::erf},
+    {"erfc", std::erfc},
+}};
+
+Function function_named(const std::string& name) {
+  std::string names;
+  for (const NamedFunction& row : kFunctions) {
+    if (row.name == name) return row.f;
+    names += (names.empty() ? "" : " ") + std::string(row.name);
+  }
+  throw ParseError(fmt::format("certify --outputs: '{}' is none of its functions: {}",
+                               name.substr(0, 40), names));
+}
+
+// Steps between floats in the order of numbers, both zeros one.
+std::int64_t place(float x) {
+  const auto bits = std::bit_cast<std::int32_t>(x);
+  return bits >= 0 ? bits
+                   : static_cast<std::int64_t>(std::numeric_limits<std::int32_t>::min()) - bits;
+}
+
+// The nearest float32; `other` is the next best where the double is too near their middle to tell.
+struct Nearest {
+  float one, other;
+};
+Nearest nearest(double exact) {
+  constexpr double kDoubt = 0x1p-50;  // relative
+  if (!std::isfinite(exact)) return {static_cast<float>(exact), static_cast<float>(exact)};
+  const double d = std::fabs(exact) * kDoubt;
+  return {static_cast<float>(exact - d), static_cast<float>(exact + d)};
+}
+
+// What one limit makes of the outputs in its domain.
+struct LimitTally {
+  std::uint64_t judged = 0, beyond = 0;
+  std::uint32_t first_beyond = 0;
+  double largest = 0;  // in the limit's own unit
+  std::uint32_t largest_at = 0;
+
+  void add(const LimitTally& t) {
+    if (t.largest > largest) {
+      largest = t.largest;
+      largest_at = t.largest_at;
+    }
+    if (t.beyond > 0 && beyond == 0) first_beyond = t.first_beyond;
+    judged += t.judged;
+    beyond += t.beyond;
+  }
+};
+
+struct OutputTally {
+  std::uint64_t checked = 0, nearest = 0, next = 0, farther = 0, zero_signs = 0;
+  std::vector<LimitTally> limits;
+
+  void add(const OutputTally& t) {
+    checked += t.checked;
+    nearest += t.nearest;
+    next += t.next;
+    farther += t.farther;
+    zero_signs += t.zero_signs;
+    for (std::size_t i = 0; i < limits.size(); ++i) limits[i].add(t.limits[i]);
+  }
+};
+
+class OutputCheck {
+ public:
+  OutputCheck(Function f, std::span<const Limit> limits, bool flush)
+      : f_(f), limits_(limits), flush_(flush) {}
+
+  OutputTally run(std::uint64_t first, std::span<const float> outputs) const {
+    const FpGuard guard;
+    OutputTally tally;
+    tally.limits.resize(limits_.size());
+    for (std::size_t i = 0; i < outputs.size(); ++i)
+      one(static_cast<std::uint32_t>(first + i), outputs[i], tally);
+    return tally;
+  }
+
+ private:
+  void one(std::uint32_t bits, float got, OutputTally& tally) const {
+    const auto x = std::bit_cast<float>(bits);
+    double exact = f_(static_cast<double>(x));
+    double steps = steps_from(exact, got);
+    if (flush_ && std::fpclassify(x) == FP_SUBNORMAL) {  // the operand may count as zero
+      const double other = f_(std::copysign(0.0, static_cast<double>(x)));
+      if (const double s = steps_from(other, got); s < steps) {
+        exact = other;
+        steps = s;
+      }
+    }
+    if (flush_ && got == 0 && std::fabs(exact) < std::numeric_limits<float>::min()) {
+      exact = 0;
+      steps = 0;
+    }
+    ++tally.checked;
+    ++(steps == 0 ? tally.nearest : steps == 1 ? tally.next : tally.farther);
+    if (steps == 0 && got == 0 && exact == 0 && std::signbit(got) != std::signbit(exact))
+      ++tally.zero_signs;
+    for (std::size_t i = 0; i < limits_.size(); ++i)
+      if (limits_[i].holds_for(x))
+        take(limits_[i], bits, error_of(limits_[i], exact, got, steps), tally.limits[i]);
+  }
+
+  // Places in the order of float32 from the nearest; infinity where one alone is NaN.
+  static double steps_from(double exact, float got) {
+    if (std::isnan(exact) || std::isnan(got))
+      return std::isnan(exact) && std::isnan(got) ? 0 : std::numeric_limits<double>::infinity();
+    const Nearest right = nearest(exact);
+    const std::int64_t at = place(got);
+    return static_cast<double>(
+        std::min(std::abs(at - place(right.one)), std::abs(at - place(right.other))));
+  }
+
+  static double error_of(const Limit& limit, double exact, float got, double steps) {
+    if (limit.kind == Limit::Kind::Steps || steps == 0 || !std::isfinite(steps)) {
+      if (limit.kind == Limit::Kind::Steps || !std::isfinite(steps)) return steps;
+      if (!std::isfinite(exact) || !std::isfinite(got)) return 0;  // the same infinity, NaN
+    }
+    const double apart = std::fabs(static_cast<double>(got) - exact);
+    if (limit.kind == Limit::Kind::Absolute || apart == 0) return apart;
+    return apart / std::fabs(exact);
+  }
+
+  static void take(const Limit& limit, std::uint32_t bits, double error, LimitTally& tally) {
+    const double x = std::bit_cast<float>(bits);
+    ++tally.judged;
+    if (error > tally.largest) {
+      tally.largest = error;
+      tally.largest_at = bits;
+    }
+    if (error > limit.allowed(x) && tally.beyond++ == 0) tally.first_beyond = bits;
+  }
+
+  Function f_;
+  std::span<const Limit> limits_;
+  bool flush_;
+};
+
+// A file of floats, or standard input.
+class Floats {
+ public:
+  explicit Floats(const std::string& path)
+      : name_(path == "-" ? "standard input" : path),
+        file_(path == "-" ? stdin : std::fopen(path.c_str(), "rb")) {
+    if (file_ == nullptr)
+      throw SystemError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
+  }
+  ~Floats() {
+    if (file_ != stdin) std::fclose(file_);
+  }
+  Floats(const Floats&) = delete;
+  Floats& operator=(const Floats&) = delete;
+
+  void fill(std::vector<float>& block, std::uint64_t at) {
+    const std::size_t got = std::fread(block.data(), sizeof(float), block.size(), file_);
+    if (got != block.size())
+      throw ParseError(fmt::format(
+          "{} ends after {} outputs; one is wanted for each of the inputs' bits, in their order",
+          name_, at + got));
+  }
+  bool at_end() { return std::fgetc(file_) == EOF; }
+  const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+  std::FILE* file_;
+};
+
+OutputTally in_threads(const OutputCheck& check, std::uint64_t first,
+                       std::span<const float> outputs, int threads, OutputTally sum) {
+  std::vector<std::future<OutputTally>> parts;
+  const auto n = static_cast<std::size_t>(threads);
+  for (std::size_t t = 0; t < n; ++t) {
+    const std::size_t begin = outputs.size() * t / n, end = outputs.size() * (t + 1) / n;
+    parts.push_back(std::async(std::launch::async, [&check, first, outputs, begin, end] {
+      return check.run(first + begin, outputs.subspan(begin, end - begin));
+    }));
+  }
+  for (auto& part : parts) sum.add(part.get());
+  return sum;
+}
+
+// Reads the next outputs while the last are checked.
+OutputTally check_stream(Floats& in, const OutputCheck& check, std::size_t limits,
+                         std::uint64_t first, std::uint64_t inputs, int threads,
+                         Progress& progress) {
+  constexpr std::uint64_t kChunk = std::uint64_t{1} << 24;
+  OutputTally sum;
+  sum.limits.resize(limits);
+  std::vector<float> now, next;
+  const auto read = [&](std::uint64_t at) {
+    next.resize(std::min(kChunk, inputs - at));
+    in.fill(next, at);
+  };
+  read(0);
+  for (std::uint64_t at = 0; at < inputs && !OrderlyEnd::wanted();) {
+    std::swap(now, next);
+    const std::uint64_t after = at + now.size();
+    std::future<void> reading;
+    if (after < inputs) reading = std::async(std::launch::async, read, after);
+    sum = in_threads(check, first + at, now, threads, std::move(sum));
+    if (reading.valid()) reading.get();
+    at = after;
+    progress.update(static_cast<std::int64_t>(at / 1'000'000));
+  }
+  return sum;
+}
+
+nlohmann::ordered_json json_of(const std::string& op, const std::string& from,
+                               std::span<const Limit> limits, const OutputTally& t) {
+  nlohmann::ordered_json record{{"op", op},
+                                {"dtype", "float32"},
+                                {"outputs", from},
+                                {"checked", t.checked},
+                                {"nearest", t.nearest},
+                                {"next_to_it", t.next},
+                                {"farther", t.farther},
+                                {"other_zero", t.zero_signs}};
+  record["limits"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const LimitTally& l = t.limits[i];
+    nlohmann::ordered_json row{{"limit", limits[i].text},
+                               {"judged", l.judged},
+                               {"beyond", l.beyond},
+                               {"largest_at", fmt::format("{:08x}", l.largest_at)}};
+    row["largest"] = std::isfinite(l.largest) ? nlohmann::ordered_json(l.largest) : nullptr;
+    if (l.beyond > 0) row["first_beyond_at"] = fmt::format("{:08x}", l.first_beyond);
+    record["limits"].push_back(row);
+  }
+  return record;
+}
+
+void print_tally(const std::string& op, std::span<const Limit> limits, const OutputTally& t) {
+  fmt::print("{}: {} outputs: {} nearest, {} next to it, {} farther{}\n", op, t.checked, t.nearest,
+             t.next, t.farther,
+             t.zero_signs == 0 ? "" : fmt::format("; {} zeros of the other sign", t.zero_signs));
+  for (std::size_t i = 0; i < limits.size(); ++i) {
+    const LimitTally& l = t.limits[i];
+    fmt::print("  {}: {}; {} of {} beyond{}; largest {} at {:08x}\n", limits[i].text,
+               l.beyond == 0 ? green("holds") : red("does not hold"), l.beyond, l.judged,
+               l.beyond == 0 ? "" : fmt::format(", the first at {:08x}", l.first_beyond),
+               limits[i].shown(l.largest), l.largest_at);
+  }
+}
+
+}  // namespace
+
+int certify_outputs(const CertifyOptions& o, std::uint64_t first, std::uint64_t inputs,
+                    int threads) {
+  if (o.dtype != "float32" && o.dtype != "f32")
+    throw ParseError("certify --outputs: outputs are float32, not '" + o.dtype.substr(0, 40) + "'");
+  const Function f = function_named(o.op);
+  std::vector<Limit> limits;
+  for (const std::string& text : o.limits) limits.push_back(Limit::parse(text));
+  if (limits.empty()) limits.push_back(Limit::parse("steps=0"));
+  const bool to_output = o.output == "-";
+  const std::unique_ptr<DataOutput> data = data_output_if(to_output);
+  Floats in(o.outputs);
+  OrderlyEnd end([] {});
+  OutputTally tally;
+  {
+    Progress progress(fmt::format("{} of {}, millions", o.op, in.name()),
+                      static_cast<std::int64_t>(inputs / 1'000'000));
+    tally = check_stream(in, OutputCheck(f, limits, o.flush), limits.size(), first, inputs, threads,
+                         progress);
+  }
+  if (OrderlyEnd::wanted()) end.leave();
+  if (!in.at_end())
+    throw ParseError(
+        fmt::format("{} has more than the {} outputs asked for; --from and --to say "
+                    "of which inputs",
+                    in.name(), inputs));
+  print_tally(o.op, limits, tally);
+  const std::string record = json_of(o.op, in.name(), limits, tally).dump(1) + "\n";
+  if (data)
+    data->write(record);
+  else if (!o.output.empty())
+    write_file_atomically(o.output, record);
+  const bool holds =
+      std::ranges::all_of(tally.limits, [](const LimitTally& l) { return l.beyond == 0; });
+  return holds ? kExitOk : kExitNo;
+}
+
+}  // namespace touchstone::cli
