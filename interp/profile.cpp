@@ -87,7 +87,7 @@ constexpr std::array<std::pair<std::string_view, Outside>, 3> kOutside = {{
     {"clamps", Outside::Clamps},
     {"anything", Outside::Anything},
 }};
-constexpr std::array<std::string_view, 20> kMembers = {"name",
+constexpr std::array<std::string_view, 21> kMembers = {"name",
                                                        "base",
                                                        "ulp",
                                                        "sin_domain",
@@ -106,7 +106,8 @@ constexpr std::array<std::string_view, 20> kMembers = {"name",
                                                        "float8_overflow",
                                                        "outside",
                                                        "most_mean",
-                                                       "most_variance"};
+                                                       "most_variance",
+                                                       "source"};
 constexpr std::array<std::string_view, 4> kFlush = {"never", "inputs", "outputs", "both"};
 constexpr std::array<std::pair<std::string_view, bool Profile::*>, 5> kSwitches = {{
     {"contracts", &Profile::contracts},
@@ -272,6 +273,9 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
         value.get<std::int64_t>() > 53)
       fail(key, "a whole number from 0 to 53", value);
     p.product_digits = value.get<int>();
+  } else if (key == "source") {  // where each figure is documented: for people
+    const bool list = value.is_array() && std::ranges::all_of(value, &Json::is_string);
+    if (!list && !value.is_string()) fail(key, "a text, or a list of them", value);
   } else if (key != "base") {
     const std::string_view shown = std::string_view(key).substr(0, 40);
     throw ParseError(fmt::format("profile: there is no member '{}'{}; there are: {}", shown,

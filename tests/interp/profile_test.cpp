@@ -74,6 +74,7 @@ TEST(Profile, SaysWhichMemberIsWrong) {
       {R"({"max": true})", "\"nan wins\""},
       {R"({"contracts": 1})", "true or false"},
       {R"({"product_digits": 54})", "from 0 to 53"},
+      {R"({"source": 3})", "a text, or a list of them"},
       {R"({"base": "cude"})", "did you mean 'cuda'?"},
   };
   for (const auto& [json, part] : kCases) {
