@@ -47,6 +47,30 @@ def answer(question, hello, run):
         return {"id": question["id"], "unsupported": str(why)}
 
 
+# What .npy files call the types that NumPy lacks.
+RAW = {"bfloat16": "<V2", "float8_e4m3": [("float8_e4m3", "u1")],
+       "float8_e5m2": [("float8_e5m2", "u1")]}
+
+
+def inputs_of(folder, kernel):
+    """The inputs that `touchstone emit` wrote, in order: bytes, type, shape."""
+    arrays = []
+    for buffer in sorted(kernel["buffers"], key=lambda b: b["idx"]):
+        if buffer["idx"] == 0:
+            continue
+        array = np.load(folder / f"in{buffer['idx']}.npy")
+        arrays.append((np.ascontiguousarray(array).tobytes(), buffer["dtype"], array.shape))
+    return arrays
+
+
+def write_output(path, kernel, output):
+    """Writes the bytes of a kernel's output as .npy, in the kernel's shape."""
+    store = kernel["nodes"][-1]
+    dtype = np.dtype(RAW.get(store["dtype"], store["dtype"]))
+    shape = store["arg"]["views"][-1]["shape"]
+    np.save(path, np.frombuffer(output, dtype).reshape(shape))
+
+
 def serve(hello, run):
     """Answers until the input ends. run(kernel, dtypes, inputs as bytes) gives the output's bytes."""
     for line in sys.stdin:

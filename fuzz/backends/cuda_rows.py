@@ -1,0 +1,201 @@
+"""What cuda_league.py judges: kernels as touchstone writes them, and as each library has them."""
+import dataclasses
+
+PROFILES = {
+    "cuda": "cuda",
+    "cuda-approx": None,  # in profiles/, with its sources
+    "tensorcore": "tensorcore",
+    # One kernel of a library may keep digits between the operations of a definition.
+    "wide": {"name": "wide", "base": "cuda", "excess": {"to": "float64", "rounds": "stores"}},
+    # 1 / sqrt(x) as rsqrtf, of which the CUDA C++ Programming Guide says 2 ULP (17.1, table 17).
+    "norms": {"name": "norms", "base": "cuda", "excess": {"to": "float64", "rounds": "stores"},
+              "ulp": {"recip": 2}},
+    "half-sums": {"name": "half-sums", "base": "tensorcore", "accumulator": "float16"},
+    # Floats out of an integer's range are undefined in all of these libraries.
+    "casts": {"name": "casts", "base": "cuda", "casts_saturate": False},
+    "fp8-infinity": {"name": "fp8-infinity", "base": "cuda", "float8_overflow": "infinity"},
+    "fp8-saturates": {"name": "fp8-saturates", "base": "cuda", "float8_overflow": "saturates"},
+}
+
+ALL = ("float16", "bfloat16", "float32", "float64")
+NARROW = ("float16", "bfloat16", "float32")
+LIBRARIES = ("torch", "compile", "jax", "cupy")
+
+
+@dataclasses.dataclass
+class Row:
+    """One line of the table."""
+    name: str
+    text: str  # the kernel, T for the type (docs/define.md)
+    types: tuple
+    calls: dict  # library: an expression of x1, x2, ...; "compile" does as "torch"
+    profile: str = "cuda"
+    options: dict = dataclasses.field(default_factory=dict)  # library: flags of cuda_libraries.py
+    twice: bool = False
+    big: bool = False  # one random input, not the families of emit
+    shows: dict = dataclasses.field(default_factory=dict)  # library: a reproducer
+
+    def call(self, library):
+        return self.calls.get(library, self.calls.get("torch") if library == "compile" else None)
+
+    def flags(self, library):
+        return self.options.get(library, self.options.get("torch", [])
+                                if library == "compile" else [])
+
+
+MATMUL = {"torch": "x1 @ x2", "jax": "x1 @ x2", "cupy": "x1 @ x2"}
+MATMUL_TEXT = "matmul(a[96,256]:T, b[256,80]:T)"
+CONV_TEXT = "conv2d(x[2,32,14,14]:T, w[32,32,3,3]:T, padding=1)"
+CONV = {"torch": "F.conv2d(x1, x2, padding=1)",
+        "jax": "lax.conv_general_dilated(x1, x2, (1, 1), [(1, 1), (1, 1)])"}
+SUM = {"torch": "torch.sum(x1)", "jax": "jnp.sum(x1)", "cupy": "cupy.sum(x1)"}
+
+
+# log2(e) and log(2) in two parts, the first one exact in every type: the definitions of
+# docs/define.md take the constant rounded to the type, which libraries know to more digits.
+def exp(x):
+    return f"exp2(({x})*1.4375 + ({x})*0.005195040888963407)"
+
+
+def log(x):
+    return f"(log2({x})*0.6875 + log2({x})*0.005647180559945309)"
+
+
+def from_top(x, again):
+    """Each element less the maximum of its row; `again` is x where it has been named."""
+    return f"({x} - max({again}, axis=1, keep=1))"
+
+
+def softmax(x, again):
+    first, rest = from_top(x, again), from_top(again, again)
+    first = f"exp2({first}*1.4375 + {rest}*0.005195040888963407)"
+    return f"{first} / sum({exp(rest)}, axis=1, keep=1)"
+
+
+X = "x[48,300]:T"
+SCORES = "((q @ transpose(k)) * 0.25)"
+ATTENTION_TEXT = (f"({softmax('((q[64,16]:T @ transpose(k[64,16]:T)) * 0.25)', SCORES)})"
+                  " @ v[64,16]:T")
+
+
+TF32_SHOWN = {
+    "torch": "import torch\n"
+             "torch.backends.cuda.matmul.allow_tf32 = True\n"
+             "a, one = torch.full((16, 16), 1 + 2.0**-12, device='cuda'), torch.eye(16, device='cuda')\n"
+             "print((a @ one)[0, 0].item())  # right is 1.000244140625",
+    "jax": "import jax.numpy as jnp\n"
+           "a = jnp.full((16, 16), 1 + 2.0**-12, dtype='float32')\n"
+           "print(float((a @ jnp.eye(16, dtype='float32'))[0, 0]))  # right is 1.000244140625"}
+
+ROWS = [
+    Row("matmul", MATMUL_TEXT, ALL, MATMUL, options={"jax": ["--precision", "highest"]}),
+    Row("matmul, default precision", MATMUL_TEXT, ("float32",), {"jax": MATMUL["jax"]},
+        shows={"jax": TF32_SHOWN["jax"]}),
+    Row("matmul, TF32", MATMUL_TEXT, ("float32",), {"torch": MATMUL["torch"]},
+        options={"torch": ["--tf32"]}, shows={"torch": TF32_SHOWN["torch"]}),
+    Row("matmul, TF32 declared", MATMUL_TEXT, ("float32",), MATMUL, "tensorcore",
+        options={"torch": ["--tf32"], "jax": ["--precision", "tensorfloat32"]}),
+    Row("matmul, reduced sums", MATMUL_TEXT, ("float16", "bfloat16"), {"torch": MATMUL["torch"]},
+        options={"torch": ["--reduced-sums"]}),
+    Row("matmul, float16 accumulation", MATMUL_TEXT, ("float16",), {"torch": MATMUL["torch"]},
+        options={"torch": ["--fp16-accumulate"]},
+        shows={"torch": "import torch\n"
+                        "torch.backends.cuda.matmul.allow_fp16_accumulation = True\n"
+                        "a = torch.full((4096, 4096), 1 + 2.0**-10, dtype=torch.float16).cuda()\n"
+                        "print((a @ a)[0, 0].item())  # right is 4104.0"}),
+    Row("matmul, float16 accumulation declared", MATMUL_TEXT, ("float16",),
+        {"torch": MATMUL["torch"]}, "half-sums", options={"torch": ["--fp16-accumulate"]}),
+    Row("conv2d", CONV_TEXT, ALL, CONV, options={"jax": ["--precision", "highest"]},
+        shows={"compile": "import torch\n"
+                          "x, w = torch.zeros(2, 32, 14, 14).cuda().half(), torch.ones(32, 32, 3, 3)"
+                          ".cuda().half(); x[0, 5, 3] = -torch.inf\n"
+                          "print([torch.conv2d(x.to(memory_format=f), w.to(memory_format=f), padding=1)"
+                          "[0, 0, 3, 3].item() for f in (torch.contiguous_format, torch.channels_last)])"
+                          "  # right is -inf twice"}),
+    Row("conv2d, default precision", CONV_TEXT, ("float32",), {"jax": CONV["jax"]},
+        shows={"jax": "import jax, jax.numpy as jnp\n"
+                      "x, w = jnp.full((2, 32, 14, 14), 1 + 2.0**-12), jnp.eye(32)"
+                      ".reshape(32, 32, 1, 1)\n"
+                      "print(float(jax.lax.conv(x, w, (1, 1), 'SAME')[0, 0, 0, 0]))"
+                      "  # right is 1.000244140625"}),
+    Row("conv2d, TF32", CONV_TEXT, ("float32",), {"torch": CONV["torch"]},
+        options={"torch": ["--tf32"]},
+        shows={"torch": "import torch  # torch.backends.cudnn.allow_tf32 is True from the start\n"
+                        "x, w = torch.full((2, 32, 14, 14), 1 + 2.0**-12).cuda(), "
+                        "torch.eye(32).reshape(32, 32, 1, 1).cuda()\n"
+                        "print(torch.conv2d(x, w)[0, 0, 0, 0].item())  # right is 1.000244140625"}),
+    Row("conv2d, TF32 declared", CONV_TEXT, ("float32",), CONV, "tensorcore",
+        options={"torch": ["--tf32"], "jax": ["--precision", "tensorfloat32"]}),
+    Row("softmax", softmax(X, "x"), NARROW,
+        {"torch": "F.softmax(x1, -1)", "jax": "jax.nn.softmax(x1)",
+         "cupy": "special.softmax(x1, axis=-1)"}, "wide"),
+    Row("log_softmax",
+        f"{from_top(X, 'x')} - {log('sum(' + exp(from_top('x', 'x')) + ', axis=1, keep=1)')}",
+        NARROW,
+        {"torch": "F.log_softmax(x1, -1)", "jax": "jax.nn.log_softmax(x1)",
+         "cupy": "special.log_softmax(x1, axis=-1)"}, "wide"),
+    Row("layer_norm", "layer_norm(x[48,300]:T, w[300]:T, b[300]:T)", NARROW,
+        {"torch": "F.layer_norm(x1, x1.shape[-1:], x2, x3)",
+         "jax": "jax.nn.standardize(x1, epsilon=1e-5) * x2 + x3"}, "norms",
+        shows={"jax": "import jax, jax.numpy as jnp\n"
+                      "x = jnp.array([4096.0, 4097, 4098, 4099])\n"
+                      "print(jax.nn.standardize(x))  # right is [-1.3416 -0.4472 0.4472 1.3416]"}),
+    Row("rms_norm", "rms_norm(x[48,300]:T, w[300]:T)", NARROW,
+        {"torch": "F.rms_norm(x1, x1.shape[-1:], x2, 1e-6)"}, "norms"),
+    Row("sigmoid", "recip(exp2(x[2000]:T*-1.4375 + x*-0.005195040888963407) + 1)", NARROW,
+        {"torch": "torch.sigmoid(x1)", "jax": "jax.nn.sigmoid(x1)", "cupy": "special.expit(x1)"},
+        "wide"),
+    Row("silu", "x[2000]:T * recip(exp2(x*-1.4375 + x*-0.005195040888963407) + 1)", NARROW,
+        {"torch": "F.silu(x1)", "jax": "jax.nn.silu(x1)"}, "wide"),
+    Row("attention", ATTENTION_TEXT, NARROW,
+        {"torch": "F.scaled_dot_product_attention(x1[None, None], x2[None, None], x3[None, None])"
+                  "[0, 0]",
+         "jax": "jax.nn.dot_product_attention(x1[:, None], x2[:, None], x3[:, None])[:, 0]"},
+        "wide", options={"jax": ["--precision", "highest"]},
+        shows={"torch": "import torch\n"
+                        "q, k = torch.full((1, 1, 64, 16), 1.0), torch.full((1, 1, 64, 16), -torch.inf)\n"
+                        "print(torch.nn.functional.scaled_dot_product_attention(*(x.cuda().half() "
+                        "for x in (q, k, q)))[0, 0, 0, 0].item())  # by the definition nan"}),
+    Row("maximum of negatives",
+        "maximum(maximum(-a[4000]:T, -b[4000]:T), -c[4000]:T)", ("int32", "float32"),
+        {"torch": "torch.maximum(torch.maximum(-x1, -x2), -x3)",
+         "jax": "jnp.maximum(jnp.maximum(-x1, -x2), -x3)",
+         "cupy": "cupy.maximum(cupy.maximum(-x1, -x2), -x3)"},
+        shows={"compile": "import torch\n"
+                          "f = torch.compile(lambda a, b, c: torch.maximum(torch.maximum(-a, -b), -c))\n"
+                          "print(f(*torch.tensor([[0], [1], [0]], dtype=torch.int32).cuda()).item())"
+                          "  # right is 0",
+               "jax": "import jax, jax.numpy as jnp\n"
+                      "f = jax.jit(lambda a, b, c: jnp.maximum(jnp.maximum(-a, -b), -c))\n"
+                      "print(f(jnp.int32(0), jnp.int32(1), jnp.int32(0)))  # right is 0"}),
+    *(Row(f"sum of 10^{n}", f"sum(x[{10 ** n}]:T)", ALL if n < 7 else ("float32",), SUM,
+          big=n >= 7) for n in range(3, 9)),
+    Row("index_add, atomics", "sum(x[16384,64]:T, axis=0)", ("float32", "float64"),
+        {"torch": "torch.zeros(64, dtype=x1.dtype, device=device).index_add(0, torch.arange("
+                  "x1.numel(), device=device) % 64, x1.reshape(-1))",
+         "jax": "jnp.zeros(64, x1.dtype).at[jnp.arange(x1.size) % 64].add(x1.reshape(-1))",
+         "cupy": "(lambda y: (cupyx.scatter_add(y, cupy.arange(x1.size) % 64, x1.reshape(-1)), y)"
+                 "[1])(cupy.zeros(64, x1.dtype))"}, twice=True),
+    Row("scatter_add, atomics", "sum(x[16384,64]:T, axis=0)", ("float32", "float64"),
+        {"torch": "torch.zeros(64, dtype=x1.dtype, device=device).scatter_add(0, torch.arange("
+                  "x1.numel(), device=device) % 64, x1.reshape(-1))",
+         "jax": "jax.ops.segment_sum(x1.reshape(-1), jnp.arange(x1.size) % 64, 64)"}, twice=True),
+]
+
+# Single operations: as suites of emit, node by node in each library.
+OPS = ("exp2,log2,sin,sqrt,recip,div,mod,max,mulacc,reduce_sum,reduce_max", ALL)
+CASTS = ("cast", ALL)
+CAST_TARGETS = ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int32", "int64")
+FLOAT8 = ("float8_e4m3", "float8_e5m2")
+
+# Reproducers of single operations that no single element shows.
+SHOWS = {"reduce-max": {
+    "torch": "import torch\n"
+             "x = torch.tensor([-0.0, 0.0]).cuda()\n"
+             "print(torch.amax(x).item(), torch.amax(x.flip(0)).item())  # right is 0.0 twice",
+    "compile": "import torch\n"
+               "x, f = torch.tensor([-0.0, 0.0]).cuda(), torch.compile(torch.amax)\n"
+               "print(f(x, 0).item(), f(x.flip(0), 0).item())  # right is 0.0 twice",
+    "cupy": "import cupy\n"
+            "x = cupy.array([-0.0, 0.0], 'float32')\n"
+            "print(x.max().item(), x[::-1].max().item())  # right is 0.0 twice"}}
