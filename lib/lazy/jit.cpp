@@ -8,6 +8,7 @@
 #include "touchstone/device/config.h"
 #include "touchstone/lazy/execution_log.h"
 #include "touchstone/lazy/realize.h"
+#include "touchstone/lazy/run_custom.h"
 
 namespace touchstone {
 namespace lazy {
@@ -217,7 +218,7 @@ TinyJit::Tensors TinyJit::replay(std::span<const LazyBufferPtr> inputs,
     } else if (step.what.kind == Op::From) {
       copy(*operands_[0], *operands_[1]);
     } else if (step.what.kind == Op::Custom) {
-      step.what.custom->run(*operands_[0], std::span(operands_).subspan(1));
+      lazy::run_custom(*step.what.custom, *operands_[0], std::span(operands_).subspan(1));
     }
     if (timer)
       lazy::log_run({step.what.kind, step.what.ast, bound, *step.what.device, operands_[0],

@@ -9,6 +9,7 @@
 #include "touchstone/lazy/execution_log.h"
 #include "touchstone/lazy/jit.h"
 #include "touchstone/lazy/memory_plan.h"
+#include "touchstone/lazy/run_custom.h"
 
 namespace touchstone {
 namespace {
@@ -94,7 +95,7 @@ double lazy::run_step(const ScheduleItem& item, Device& device, std::span<Buffer
   else if (item.kind == Op::Rand)
     fill_random(*buffers[0], std::get<RandArg>(item.out->arg()));
   else if (item.kind == Op::Custom)
-    item.out->custom_function()->run(*buffers[0], buffers.subspan(1));
+    lazy::run_custom(*item.out->custom_function(), *buffers[0], buffers.subspan(1));
   log_run({item.kind, item.ast, item.var_vals, device, buffers[0], buffers.size()}, seconds, timer);
   return seconds;
 }
