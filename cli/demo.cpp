@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -23,7 +25,6 @@ namespace {
 constexpr std::int64_t kBatch = 60;
 constexpr double kGoal = 0.96;  // share of held-out digits read right
 constexpr int kEpochs = 40;
-constexpr char kDevice[] = "CLANG";
 
 using Clock = std::chrono::steady_clock;
 
@@ -36,7 +37,8 @@ struct Batch {
   Tensor labels;  // (n)
 };
 
-Batch make_batch(const Digits& digits, std::span<const std::int64_t> which) {
+Batch make_batch(const Digits& digits, std::span<const std::int64_t> which,
+                 const std::string& device) {
   std::vector<float> pixels;
   std::vector<std::int32_t> labels;
   for (const std::int64_t i : which) {
@@ -45,7 +47,7 @@ Batch make_batch(const Digits& digits, std::span<const std::int64_t> which) {
     labels.push_back(digits.labels[static_cast<std::size_t>(i)]);
   }
   const auto n = static_cast<std::int64_t>(which.size());
-  return {Tensor::from(pixels, {n, 1, 8, 8}, kDevice), Tensor::from(labels, {n}, kDevice)};
+  return {Tensor::from(pixels, {n, 1, 8, 8}, device), Tensor::from(labels, {n}, device)};
 }
 
 // A fifth is held out; both parts are in random order and cut to whole batches.
@@ -78,7 +80,7 @@ struct Trained {
 };
 
 Trained train(const models::DigitsNet& net, const Digits& digits, std::vector<std::int64_t> order,
-              int epochs, Generator& generator) {
+              int epochs, Generator& generator, const std::string& device) {
   optim::Adam adam(net.parameters(), 4e-3);
   const auto start = Clock::now();
   const auto steps_an_epoch = static_cast<std::int64_t>(order.size()) / kBatch;
@@ -91,7 +93,7 @@ Trained train(const models::DigitsNet& net, const Digits& digits, std::vector<st
     std::vector<std::int64_t> now;
     for (const std::int64_t i : shuffled) now.push_back(order[static_cast<std::size_t>(i)]);
     for (const auto& which : batches(now, kBatch)) {
-      const Batch batch = make_batch(digits, which);
+      const Batch batch = make_batch(digits, which, device);
       adam.zero_grad();
       const Tensor loss = cross_entropy(net(batch.images), batch.labels);
       loss.backward();
@@ -112,11 +114,11 @@ struct Accuracy {
 // Share of images whose largest logit is the label's; and again with the logits scaled in integers
 // as a fixed-point accelerator would, which exercises integer division of negative numbers.
 Accuracy test(const models::DigitsNet& net, const Digits& digits,
-              std::span<const std::int64_t> held_out) {
+              std::span<const std::int64_t> held_out, const std::string& device) {
   std::int64_t seen = 0, right = 0, right_fixed = 0;
   for (const auto& which : batches(
            held_out, std::min<std::int64_t>(kBatch, static_cast<std::int64_t>(held_out.size())))) {
-    const Batch batch = make_batch(digits, which);
+    const Batch batch = make_batch(digits, which, device);
     const Tensor logits = net(batch.images).detach();
     const Tensor fixed = ((logits * 1024.0).cast(DType::Int32) / 24).contiguous();
     const Tensor hits = (logits.argmax(1) == batch.labels).cast(DType::Int32).sum();
@@ -152,9 +154,10 @@ struct DemoSummary {
   std::size_t failed = SIZE_MAX;
 };
 
-DemoSummary print_table(const KernelLog& log, const std::vector<Judged>& judged) {
+DemoSummary print_table(const KernelLog& log, const std::vector<Judged>& judged,
+                        const std::string& device) {
   Table table(
-      {"kernel", "shape", "dtype", "runs", "flops", kDevice, "CPU", "verdict", "power", "probes"},
+      {"kernel", "shape", "dtype", "runs", "flops", device, "CPU", "verdict", "power", "probes"},
       {false, false, false, true, true, true, true, false, true, false});
   DemoSummary summary;
   for (std::size_t i = 0; i < judged.size(); ++i) {
@@ -181,20 +184,19 @@ DemoSummary print_table(const KernelLog& log, const std::vector<Judged>& judged)
   return summary;
 }
 
-std::vector<Judged> judge_all(const KernelLog& log) {
+std::vector<Judged> judge_all(const KernelLog& log, Device& device) {
   Progress progress("judging", static_cast<std::int64_t>(log.entries().size()));
   std::vector<Judged> judged;
   for (const KernelLog::Entry& entry : log.entries()) {
-    judged.push_back(judge_entry(entry, Device::get(kDevice)));
+    judged.push_back(judge_entry(entry, device));
     progress.update(static_cast<std::int64_t>(judged.size()), kernel_name(entry.kernel));
   }
   return judged;
 }
 
 // The failing run, made as small as it still fails.
-fuzz::Reproducer smallest(const fuzz::Reproducer& evidence) {
+fuzz::Reproducer smallest(const fuzz::Reproducer& evidence, Device& candidate) {
   constexpr int kMostRuns = 200;
-  Device& candidate = Device::get(kDevice);
   Progress progress("shrinking", kMostRuns);
   return fuzz::shrink_failure(evidence, candidate, kMostRuns,
                               [&](int runs) { progress.update(runs); })
@@ -205,10 +207,11 @@ void report_failure(const DemoOptions& options, const KernelLog::Entry& entry, c
                     const std::unique_ptr<DataOutput>& data) {
   fmt::print("{} kernel {} on {}:\n{}\n{}", red("FAIL"), kernel_name(entry.kernel), judged.family,
              judged.worst.str(), str(entry.kernel));
-  fuzz::Reproducer evidence =
-      judged.worst.outcome == Outcome::Fail ? smallest(judged.evidence) : judged.evidence;
+  fuzz::Reproducer evidence = judged.worst.outcome == Outcome::Fail
+                                  ? smallest(judged.evidence, Device::get(options.device))
+                                  : judged.evidence;
   evidence.note = fmt::format("touchstone demo: shrunk from kernel {} on {}, inputs: {}{}",
-                              kernel_name(entry.kernel), kDevice, judged.family,
+                              kernel_name(entry.kernel), options.device, judged.family,
                               options.plant == "none" ? "" : ", planted fault: " + options.plant);
   fmt::print("\nshrunk to\n{}{}\n", fuzz::str(evidence.run), fuzz::judge(evidence).str());
   if (options.reproducer == "-") return data->write(fuzz::to_json(evidence));
@@ -235,28 +238,96 @@ nlohmann::ordered_json json_of_entry(const KernelLog::Entry& entry, const Judged
   return row;
 }
 
+// What a run leaves to judge: kernels, and how well the network reads digits where one learned to.
+struct DemoRun {
+  KernelLog log;
+  int epochs = 0;
+  Trained trained;
+  std::optional<Accuracy> accuracy;
+};
+
+void run_digits(const DemoOptions& options, DemoRun& run) {
+  const Digits digits = load_digits(options.data);
+  Generator generator(options.seed);
+  const Split parts = split(digits, generator);
+  run.epochs = options.epochs > 0 ? options.epochs : options.plant == "none" ? kEpochs : 1;
+  fmt::print("{} handwritten digits, {} to learn from, {} held out; convolutional network on {}\n",
+             digits.count(), parts.train.size(), parts.test.size(), options.device);
+  {
+    const ObserverScope watching(run.log);
+    const models::DigitsNet net(generator, options.device);
+    run.trained = train(net, digits, parts.train, run.epochs, generator, options.device);
+    run.accuracy = test(net, digits, parts.test, options.device);
+  }
+  fmt::print(
+      "trained {} in {} (loss {:.4f}); held-out accuracy {:.2f} %, {:.2f} % in fixed "
+      "point\n",
+      counted(run.epochs, "epoch"), seconds_str(run.trained.seconds), run.trained.last_loss,
+      100 * run.accuracy->floating, 100 * run.accuracy->fixed);
+}
+
+// A model's output as it is used, then a step of gradient descent on the mean of its squares.
+void run_model(const models::Model& model, const std::string& device, DemoRun& run) {
+  const auto start = Clock::now();
+  const models::ModelGraph used = model.build(device, false);
+  const models::ModelGraph learns = model.build(device, true);
+  realize(used.leaves());
+  realize(learns.leaves());
+  const ObserverScope watching(run.log);
+  used.output.realize();
+  const Tensor loss = learns.loss();
+  loss.backward();
+  std::vector<Tensor> results{loss};
+  for (const Tensor& p : learns.parameters) results.push_back(p.detach() - p.grad().value() * 0.01);
+  realize(results);
+  const double seconds = seconds_since(start);
+  run.trained.seconds += seconds;
+  run.trained.last_loss = loss.item<float>();
+  fmt::print("{}: output, gradients of {} and a step on {} in {} (loss {:.4g})\n", model.name,
+             counted(learns.parameters.size(), "parameter"), device, seconds_str(seconds),
+             run.trained.last_loss);
+}
+
+void run_models(const DemoOptions& options, DemoRun& run) {
+  for (const std::string& wanted : options.models)
+    if (wanted != "all") models::model(wanted);  // known, before any runs
+  for (const models::Model& model : models::models())
+    if (std::ranges::any_of(options.models, [&](const std::string& wanted) {
+          return wanted == "all" || wanted == model.name;
+        }))
+      run_model(model, options.device, run);
+}
+
+void print_suspects(const KernelLog& log, const std::vector<Judged>& judged) {
+  for (std::size_t i = 0; i < judged.size(); ++i)
+    if (judged[i].together.suspect())
+      fmt::print("{} {}\n", kernel_name(log.entries()[i].kernel), judged[i].together.str());
+}
+
 // The run and its table, once all is judged.
-std::string demo_json(const DemoOptions& options, int epochs, const Trained& trained,
-                      const Accuracy& accuracy, const KernelLog& log,
+std::string demo_json(const DemoOptions& options, const DemoRun& run,
                       const std::vector<Judged>& judged, const DemoSummary& summary) {
-  nlohmann::ordered_json out = {{"device", kDevice},
+  nlohmann::ordered_json out = {{"device", options.device},
                                 {"plant", options.plant},
-                                {"epochs", epochs},
-                                {"seconds", trained.seconds},
-                                {"loss", trained.last_loss},
-                                {"accuracy", accuracy.floating},
-                                {"accuracy_fixed_point", accuracy.fixed},
-                                {"goal", kGoal},
-                                {"pass", summary.counts[0]},
-                                {"weak", summary.counts[2]},
-                                {"fail", summary.counts[1]},
-                                {"unusable", summary.counts[3]},
-                                {"suspect", summary.suspects},
-                                {"reproducer", nullptr},
-                                {"kernels", nlohmann::ordered_json::array()}};
+                                {"epochs", run.epochs},
+                                {"seconds", run.trained.seconds},
+                                {"loss", run.trained.last_loss}};
+  if (run.accuracy)
+    out.update({{"accuracy", run.accuracy->floating},
+                {"accuracy_fixed_point", run.accuracy->fixed},
+                {"goal", kGoal}});
+  else
+    out["models"] = options.models;
+  out.update({{"pass", summary.counts[0]},
+              {"weak", summary.counts[2]},
+              {"fail", summary.counts[1]},
+              {"unusable", summary.counts[3]},
+              {"suspect", summary.suspects},
+              {"reproducer", nullptr},
+              {"kernels", nlohmann::ordered_json::array()}});
   if (summary.failed != SIZE_MAX) out["reproducer"] = options.reproducer;
   for (std::size_t i = 0; i < judged.size(); ++i)
-    out["kernels"].push_back(json_of_entry(log.entries()[i], judged[i]));
+    out["kernels"].push_back(json_of_entry(run.log.entries()[i], judged[i]));
   return out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
@@ -269,55 +340,41 @@ int run_demo(const DemoOptions& options) {
   const std::unique_ptr<DataOutput> data = data_output_if(options.json || gives_reproducer);
   const ConfigScope scope(config_of(-1, options.scheduler));
   const Fault fault = parse_fault(options.plant);
-  const Digits digits = load_digits(options.data);
+  if (fault != Fault::None && options.device != "CLANG")
+    throw ParseError("demo: faults are planted into the code of CLANG, not of " + options.device);
   ClangOptions clang = ClangOptions::from_environment();
   clang.fault = fault;
   register_clang_device(clang);
-  Generator generator(options.seed);
-  const Split parts = split(digits, generator);
-  const int epochs = options.epochs > 0 ? options.epochs : fault == Fault::None ? kEpochs : 1;
-  fmt::print("{} handwritten digits, {} to learn from, {} held out; convolutional network on {}\n",
-             digits.count(), parts.train.size(), parts.test.size(), kDevice);
+  Device& device = Device::get(options.device);
   if (fault != Fault::None)
     fmt::print("{} {}: {}\n", yellow("planted fault"), name(fault), info(fault).description);
-
-  KernelLog log;
-  Trained trained;
-  Accuracy accuracy;
-  {
-    const ObserverScope watching(log);
-    const models::DigitsNet net(generator, kDevice);
-    trained = train(net, digits, parts.train, epochs, generator);
-    accuracy = test(net, digits, parts.test);
-  }
-  fmt::print(
-      "trained {} in {} (loss {:.4f}); held-out accuracy {:.2f} %, {:.2f} % in fixed "
-      "point\n",
-      counted(epochs, "epoch"), seconds_str(trained.seconds), trained.last_loss,
-      100 * accuracy.floating, 100 * accuracy.fixed);
+  DemoRun run;
+  if (options.models.empty())
+    run_digits(options, run);
+  else
+    run_models(options, run);
 
   const auto start = Clock::now();
-  const std::vector<Judged> judged = judge_all(log);
-  const DemoSummary summary = print_table(log, judged);
+  const std::vector<Judged> judged = judge_all(run.log, device);
+  const DemoSummary summary = print_table(run.log, judged, options.device);
   fmt::print("{} judged against CPU in {}: {} PASS, {} WEAK, {} FAIL, {} UNUSABLE{}\n",
              counted(judged.size(), "distinct kernel"), seconds_str(seconds_since(start)),
              summary.counts[0], summary.counts[2], summary.counts[1], summary.counts[3],
              summary.suspects == 0 ? "" : fmt::format(", {} SUSPECT", summary.suspects));
-  for (std::size_t i = 0; i < judged.size(); ++i)
-    if (judged[i].together.suspect())
-      fmt::print("{} {}\n", kernel_name(log.entries()[i].kernel), judged[i].together.str());
+  print_suspects(run.log, judged);
   if (summary.failed != SIZE_MAX)
-    report_failure(options, log.entries()[summary.failed], judged[summary.failed], data);
-  if (options.json)
-    data->write(demo_json(options, epochs, trained, accuracy, log, judged, summary));
+    report_failure(options, run.log.entries()[summary.failed], judged[summary.failed], data);
+  if (options.json) data->write(demo_json(options, run, judged, summary));
   if (summary.failed != SIZE_MAX) return kExitNo;
   if (fault != Fault::None) {
     fmt::print("{} the planted fault was not seen\n", red("MISSED"));
     return kExitNo;
   }
-  fmt::print("held-out accuracy {:.2f} %, goal {:.0f} %: {}\n", 100 * accuracy.floating,
-             100 * kGoal, accuracy.floating >= kGoal ? green("reached") : red("missed"));
-  return accuracy.floating >= kGoal ? kExitOk : kExitNo;
+  if (!run.accuracy) return kExitOk;
+  const double accuracy = run.accuracy->floating;
+  fmt::print("held-out accuracy {:.2f} %, goal {:.0f} %: {}\n", 100 * accuracy, 100 * kGoal,
+             accuracy >= kGoal ? green("reached") : red("missed"));
+  return accuracy >= kGoal ? kExitOk : kExitNo;
 }
 
 }  // namespace touchstone::cli

@@ -68,7 +68,9 @@ Judged judge_entry(const KernelLog::Entry& entry, Device& candidate) {
     std::vector<Buffer*> raw;
     for (const BufferPtr& b : buffers) raw.push_back(b.get());
     run_kernel(candidate, entry.kernel, raw);
-    const Verdict verdict = judge(entry.kernel, raw, *buffers[0]);
+    // By a copy: the memory of the candidate may be no host's.
+    const fuzz::Reproducer seen{std::move(probe), copy_of(*buffers[0]), {}};
+    const Verdict verdict = fuzz::judge(seen);
     judged.probes.emplace_back(fuzz::name(family), verdict);
     all.push_back(verdict);
     // Edge values make many results open, so a WEAK there says nothing against a kernel.
@@ -77,7 +79,7 @@ Judged judge_entry(const KernelLog::Entry& entry, Device& candidate) {
     if (!worse) continue;
     judged.worst = verdict;
     judged.family = fuzz::name(family);
-    judged.evidence = {std::move(probe), copy_of(*buffers[0]), {}};
+    judged.evidence = seen;
   }
   judged.together = combine(all);
   return judged;

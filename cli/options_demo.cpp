@@ -18,6 +18,11 @@ Verb demo_verb(CLI::App& app) {
                "demo --plant mask-off-by-one",
                {{kExitOk, "the goal is reached and no kernel fails"},
                 {kExitNo, "FAIL, or the goal is missed"}});
+  v->add_option("--device", o.device, "CLANG, CPU or CUDA: where it learns")->capture_default_str();
+  v->add_option("--model", o.models,
+                "Instead: the output and a step of gradient descent of these models of `touchstone "
+                "kernels`, or all")
+      ->delimiter(',');
   v->add_option("--plant", o.plant,
                 "Put a fault into the compiled code: drop-last-reduce, mask-off-by-one, "
                 "stride-swapped, int-div-floors, max-without-nan");
