@@ -106,16 +106,16 @@ ROWS = [
     Row("matmul, float16 accumulation declared", MATMUL_TEXT, ("float16",),
         {"torch": MATMUL["torch"]}, "half-sums", options={"torch": ["--fp16-accumulate"]}),
     Row("conv2d", CONV_TEXT, ALL, CONV, options={"jax": ["--precision", "highest"]},
-        shows={"compile": "import torch\n"
-                          "x, w = torch.zeros(2, 32, 14, 14).cuda().half(), torch.ones(32, 32, 3, 3)"
+        shows={"compile": "import torch  # cuDNN, in the layout that torch.compile prefers\n"
+                          "x, w = torch.zeros(1, 8, 8, 8).cuda().half(), torch.ones(8, 8, 3, 3)"
                           ".cuda().half(); x[0, 5, 3] = -torch.inf\n"
                           "print([torch.conv2d(x.to(memory_format=f), w.to(memory_format=f), padding=1)"
                           "[0, 0, 3, 3].item() for f in (torch.contiguous_format, torch.channels_last)])"
                           "  # right is -inf twice"}),
     Row("conv2d, default precision", CONV_TEXT, ("float32",), {"jax": CONV["jax"]},
         shows={"jax": "import jax, jax.numpy as jnp\n"
-                      "x, w = jnp.full((2, 32, 14, 14), 1 + 2.0**-12), jnp.eye(32)"
-                      ".reshape(32, 32, 1, 1)\n"
+                      "x, w = jnp.full((2, 32, 14, 14), 1 + 2.0**-12, 'float32'), "
+                      "jnp.eye(32, dtype='float32').reshape(32, 32, 1, 1)\n"
                       "print(float(jax.lax.conv(x, w, (1, 1), 'SAME')[0, 0, 0, 0]))"
                       "  # right is 1.000244140625"}),
     Row("conv2d, TF32", CONV_TEXT, ("float32",), {"torch": CONV["torch"]},
@@ -138,7 +138,7 @@ ROWS = [
         {"torch": "F.layer_norm(x1, x1.shape[-1:], x2, x3)",
          "jax": "jax.nn.standardize(x1, epsilon=1e-5) * x2 + x3"}, "norms",
         shows={"jax": "import jax, jax.numpy as jnp\n"
-                      "x = jnp.array([4096.0, 4097, 4098, 4099])\n"
+                      "x = jnp.array([4096, 4097, 4098, 4099], 'float32')\n"
                       "print(jax.nn.standardize(x))  # right is [-1.3416 -0.4472 0.4472 1.3416]"}),
     Row("rms_norm", "rms_norm(x[48,300]:T, w[300]:T)", NARROW,
         {"torch": "F.rms_norm(x1, x1.shape[-1:], x2, 1e-6)"}, "norms"),
