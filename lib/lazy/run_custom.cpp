@@ -8,11 +8,10 @@
 namespace touchstone::lazy {
 
 void run_custom(const CustomFunction& function, Buffer& out, std::span<Buffer* const> in) {
-  Device& host = Device::get("CPU");
   std::vector<std::unique_ptr<Buffer>> copies;
   const auto on_host = [&](Buffer& buffer) -> Buffer* {
     if (buffer.device().host_memory()) return &buffer;
-    copies.push_back(std::make_unique<Buffer>(host, buffer.dtype(), buffer.size()));
+    copies.push_back(std::make_unique<Buffer>(Device::get("CPU"), buffer.dtype(), buffer.size()));
     return copies.back().get();
   };
   std::vector<Buffer*> operands;

@@ -1,7 +1,9 @@
 // Laws of LazyBuffers, beyond their ops: sharing, families, folding, memory of others, assign().
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include <gmock/gmock.h>
@@ -193,6 +195,38 @@ TEST_F(Laws, ACustomFunctionFillsItsMemoryFromWholeBuffers) {
   EXPECT_THAT(error_of([&] { LazyBuffer::custom(reversed, {x}, {6}, DType::Float32, "CLANG"); }),
               HasSubstr("'reverse' runs on CLANG, a source is on CPU"));
   EXPECT_TRUE(LazyBuffer::custom(reversed, {x}, {0}, DType::Float32, "CPU")->is_const_base());
+}
+
+// Memory of its own: what lies there is unreadable where it was not copied out.
+class FarMemory final : public Allocator {
+  void* allocate(std::size_t bytes) override { return ::operator new(bytes); }
+  void release(void* memory, std::size_t /*bytes*/) noexcept override { ::operator delete(memory); }
+  void copy_in(void* memory, std::span<const std::byte> source) override {
+    std::ranges::transform(source, static_cast<std::byte*>(memory), std::bit_not());
+  }
+  void copy_out(std::span<std::byte> target, const void* memory) override {
+    const auto* bytes = static_cast<const std::byte*>(memory);
+    std::transform(bytes, bytes + target.size(), target.begin(), std::bit_not());
+  }
+};
+class Far final : public Device {
+ public:
+  explicit Far(std::string name) : Device(std::move(name), std::make_unique<FarMemory>()) {}
+
+ private:
+  RunnerPtr make_runner(const LazyOpPtr& /*kernel*/) override { throw Error("no kernels"); }
+};
+
+TEST_F(Laws, ACustomFunctionRunsOnCopiesOfFarMemory) {
+  Device::add("FAR", [] { return std::make_unique<Far>("FAR"); });
+  const auto reversed = std::make_shared<const CustomFunction>(
+      CustomFunction{"reverse", [](Buffer& out, std::span<Buffer* const> in) {
+                       const auto* from = static_cast<const float*>(in[0]->memory());
+                       std::reverse_copy(from, from + 6, static_cast<float*>(out.memory()));
+                     }});
+  const auto far = counting({6})->copy_to_device("FAR");
+  const auto made = LazyBuffer::custom(reversed, {far}, {6}, DType::Float32, "FAR");
+  EXPECT_EQ(values(made->copy_to_device("CPU")), (Floats{6, 5, 4, 3, 2, 1}));
 }
 
 TEST_F(Laws, ACopyOfACopyIsACopyOfTheFirst) {
