@@ -333,6 +333,20 @@ TEST_F(Cli, DemoReachesItsGoal) {
   EXPECT_THAT(run.text, HasSubstr("reached"));
 }
 
+TEST_F(Cli, DemoJudgesAStepOfModels) {
+  const Answer run = touchstone_run("demo --model softmax,abc --json 2>" + file("err") + " #");
+  EXPECT_EQ(run.code, 0) << run.text;
+  const auto json = nlohmann::json::parse(run.text);
+  EXPECT_EQ(json["fail"], 0);
+  EXPECT_GE(json["pass"], 10);
+  EXPECT_EQ(json["models"], (std::vector<std::string>{"softmax", "abc"}));
+  EXPECT_THAT(read_file(file("err")), HasSubstr("abc: output, gradients of "));
+  EXPECT_EQ(touchstone_run("demo --model softmax --device CPU").code, 0);
+  for (const std::string refused :
+       {"--model nosuch", "--device NOWHERE", "--device CPU --plant mask-off-by-one"})
+    EXPECT_EQ(touchstone_run("demo " + refused).code, 2) << refused;
+}
+
 TEST_F(Cli, DemoJudgesTheKernelsOfAnotherScheduler) {
   const std::string err = file("err");
   const Answer run = touchstone_run("demo --epochs 1 --scheduler kernelize --json 2>" + err + " #");
