@@ -37,8 +37,9 @@ std::vector<Expr> divisors_of(const Exprs& e, Expr root) {
 }
 
 std::optional<std::string> rule_flaw(Derivation& d, Ring& ring, const DerivationStep& step,
-                                     const Rule& rule) {
+                                     const Rule& rule, Words words) {
   Exprs& e = d.exprs;
+  const auto text = [&](Expr x) { return words == Words::All ? render(e, x) : std::string(); };
   const Expr lhs = parse_expr(e, rule.lhs), rhs = parse_expr(e, rule.rhs);
   const Expr when = rule.when.empty() ? e.constant(1) : parse_expr(e, rule.when);
   NamedBindings bindings;
@@ -58,9 +59,9 @@ std::optional<std::string> rule_flaw(Derivation& d, Ring& ring, const Derivation
     return ring.normal(e.substitute(step.context, NamedBindings{{"_", side}}));
   };
   if (ring.normal(step.before) != within(from))
-    return fmt::format("{} is not the rule's {}", render(e, step.before), render(e, from));
+    return fmt::format("{} is not the rule's {}", text(step.before), text(from));
   if (ring.normal(step.after) != within(to))
-    return fmt::format("{} is not the rule's {}", render(e, step.after), render(e, to));
+    return fmt::format("{} is not the rule's {}", text(step.after), text(to));
 
   Entailment known(e, ring);
   for (const Expr f : step.facts) known.assume(f);
@@ -71,13 +72,13 @@ std::optional<std::string> rule_flaw(Derivation& d, Ring& ring, const Derivation
       const bool divided_by =
           std::ranges::any_of(here, [&](Expr x) { return ring.normal(x) == p; });
       if (!divided_by && !known.nonzero(p))
-        return fmt::format("the divisor {} may be 0", render(e, divisor));
+        return fmt::format("the divisor {} may be 0", text(divisor));
     }
   else
     for (const Expr divisor : divisors_of(e, from)) known.assume_nonzero(ring.normal(divisor));
   const Expr condition = e.substitute(when, bindings);
   if (!known.holds(condition))
-    return fmt::format("the facts do not give the condition {}", render(e, condition));
+    return fmt::format("the facts do not give the condition {}", text(condition));
   return std::nullopt;
 }
 
@@ -122,7 +123,7 @@ std::vector<Expr> facts_at(Derivation& d, std::size_t known, Expr whole, const P
 }
 
 std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const DerivationStep& step,
-                                     Expr whole, std::size_t known) {
+                                     Expr whole, std::size_t known, Words words) {
   if (d.exprs.at(whole, step.path) != step.before) return "the part does not stand at its place";
   if (d.exprs.replace(whole, step.path, step.after) != step.whole)
     return "the new part does not stand at its place";
@@ -136,8 +137,9 @@ std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const Derivation
   const std::vector<Expr> allowed = facts_at(d, known, whole, step.path);
   for (const Expr f : step.facts)
     if (std::ranges::none_of(allowed, [&](Expr a) { return ring.truth(a) == ring.truth(f); }))
-      return fmt::format("nothing says {} there", render(d.exprs, f));
-  if (!cases) return rule_flaw(d, ring, step, *rule);
+      return fmt::format("nothing says {} there",
+                         words == Words::All ? render(d.exprs, f) : std::string());
+  if (!cases) return rule_flaw(d, ring, step, *rule, words);
   if (!step.bindings.empty()) return "there are no variables to bind";
   Entailment facts(d.exprs, ring);
   for (const Expr f : step.facts) facts.assume(f);

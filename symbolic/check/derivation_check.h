@@ -26,8 +26,9 @@ struct Flaw {
 std::optional<Flaw> find_flaw(Derivation& d);
 
 /// The same for one step, taken at `whole` as it was before, with the first `known` assumptions;
-/// nullopt where it is right.
+/// nullopt where it is right. `Words::None` for who does not read them: they are dear to write.
+enum class Words : bool { None, All };
 std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const DerivationStep& step,
-                                     Expr whole, std::size_t known);
+                                     Expr whole, std::size_t known, Words words = Words::All);
 
 }  // namespace touchstone::symbolic

@@ -429,7 +429,7 @@ Derivation derive(const std::string& text, std::span<const Derivation::Variable>
     Chain& chain = c < d.assumptions.size() ? d.assumptions[c] : d.main;
     Expr whole = chain.start;
     for (DerivationStep& step : chain.steps) {
-      if (step.rule != kUnexplained && step_flaw(d, fresh, step, whole, c))
+      if (step.rule != kUnexplained && step_flaw(d, fresh, step, whole, c, Words::None))
         step.rule = kUnexplained;
       whole = step.whole;
     }

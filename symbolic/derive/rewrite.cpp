@@ -168,7 +168,7 @@ std::optional<DerivationStep> Rewriter::tried(const Equation& q, Expr whole, con
   step.backwards = q.backwards;
   step.context = c.context;
   step.facts = connected(d_.exprs, step, facts_at(d_, known_, whole, path));
-  if (step_flaw(d_, ring_, step, whole, known_)) return std::nullopt;
+  if (step_flaw(d_, ring_, step, whole, known_, Words::None)) return std::nullopt;
   fewest_facts(step, whole);
   return step;
 }
@@ -182,7 +182,7 @@ void Rewriter::fewest_facts(DerivationStep& step, Expr whole) {
   for (std::size_t i = step.facts.size(); i-- > 0;) {
     const Expr fact = step.facts[i];
     step.facts.erase(step.facts.begin() + static_cast<std::ptrdiff_t>(i));
-    if (step_flaw(d_, ring_, step, whole, known_))
+    if (step_flaw(d_, ring_, step, whole, known_, Words::None))
       step.facts.insert(step.facts.begin() + static_cast<std::ptrdiff_t>(i), fact);
   }
 }

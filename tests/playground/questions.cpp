@@ -62,9 +62,9 @@ void draw(std::uint64_t count, std::uint64_t seed) {
       case 1:
         fmt::print("{}\n", expression_question(fuzz::draw_expression(chooser), "simplify"));
         break;
-      case 2: {  // a derivation of hundreds of parts may take minutes
+      case 2: {  // a derivation of hundreds of parts may take seconds
         const std::string text = fuzz::draw_expression(chooser);
-        fmt::print("{}\n", expression_question(text, text.size() < 400 ? "steps" : "simplify"));
+        fmt::print("{}\n", expression_question(text, text.size() < 160 ? "steps" : "simplify"));
         break;
       }
       default:
