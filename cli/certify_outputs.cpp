@@ -177,10 +177,8 @@ class OutputCheck {
   }
 
   static double error_of(const Limit& limit, double exact, float got, double steps) {
-    if (limit.kind == Limit::Kind::Steps || steps == 0 || !std::isfinite(steps)) {
-      if (limit.kind == Limit::Kind::Steps || !std::isfinite(steps)) return steps;
-      if (!std::isfinite(exact) || !std::isfinite(got)) return 0;  // the same infinity, NaN
-    }
+    if (limit.kind == Limit::Kind::Steps || !std::isfinite(steps)) return steps;
+    if (steps == 0 && !(std::isfinite(exact) && std::isfinite(got))) return 0;  // alike
     const double apart = std::fabs(static_cast<double>(got) - exact);
     if (limit.kind == Limit::Kind::Absolute || apart == 0) return apart;
     return apart / std::fabs(exact);
