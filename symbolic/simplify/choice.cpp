@@ -93,6 +93,11 @@ Linear Simplifier::resolved(const Linear& s, Id known) {
     if (!truth) continue;
     add(r, atom(t.atom), -t.coef);
     fixed(select ? n.args[0] : t.atom, *truth ? 1 : 0);
+    if (*truth)
+      law(select ? "where.where" : "where.known", [&](Instance& i) {
+        i.bind("x", linear(known)).bind("w", linear(select ? n.args[0] : t.atom));
+        i.bind("y", select ? linear(n.args[1]) : Linear{t.coef, {}}).bind("z", 0).bind("k", 0);
+      });
     if (*truth && select) add(r, n.args[1], t.coef);
     if (*truth && !select) r.constant += t.coef;
   }

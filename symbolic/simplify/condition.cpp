@@ -291,9 +291,20 @@ bool Simplifier::prune_alternatives(Ids& parts) {
     bool holds = false;
     for (const Id a : alternatives) {
       std::optional<bool> truth;
+      std::size_t by = 0;
       for (std::size_t j = 0; j < parts.size() && !truth; ++j)
-        if (j != i && !c_.partial(parts[j])) truth = decided(a, parts[j]);
+        if (j != i && !c_.partial(parts[j])) {
+          truth = decided(a, parts[j]);
+          by = j;
+        }
       if (truth) fixed(a, *truth ? 1 : 0);
+      if (truth && !*truth && alternatives.size() == 2)
+        law("and.absorb", [&](Instance& i) {
+          const Id other = alternatives[a == alternatives[0] ? 1 : 0];
+          i.bind("x", linear(parts[by]))
+              .bind("y", linear(negate(a)))
+              .bind("z", linear(negate(other)));
+        });
       if (truth && !*truth) holds = true;
       if (!truth) kept.push_back(a);
     }
@@ -326,7 +337,14 @@ bool Simplifier::assume_parts(Ids& parts) {
       rewind(start);
       continue;
     }
+    const auto assumed = [&](Id flag) {
+      if (others.size() == 1)
+        law("and.assume", [&](Instance& use) {
+          use.bind("x", linear(others[0])).bind("y", linear(parts[i])).bind("z", linear(flag));
+        });
+    };
     if (!now) {
+      assumed(c_.make_constant(0));
       fixed(parts[i], 0);
       parts.assign(1, c_.make_constant(0));
       return true;
@@ -339,6 +357,7 @@ bool Simplifier::assume_parts(Ids& parts) {
       rewind(start);
       continue;
     }
+    assumed(flag);
     parts[i] = flag;
     return true;
   }

@@ -36,6 +36,9 @@ std::optional<List<Simplifier::Clause>> Simplifier::clamp_of(const Linear& s, co
   if (!gap.is_constant()) return std::nullopt;
   const bool forward = gap.constant.sign() > 0;
   const Int k = forward ? choices[0].coef : choices[1].coef;
+  law("max.clamp", [&](Instance& i) {
+    i.bind("x", linear(forward ? a.args[0] : b.args[0])).bind("d", abs(gap.constant));
+  });
   Linear rest = s, limit;
   for (const Term& t : choices) add(rest, t.atom, -t.coef);
   Linear rising = rest;
@@ -78,6 +81,10 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
     others.push_back(rest);
     add(others.back(), id, coef);
   }
+  if (others.size() == 1 && coef.is_one())
+    law("max.flat", [&](Instance& i) {
+      i.bind("x", 0).bind("y", linear(c_[outer->atom].args[0])).bind("k", rest).bind("z", rest);
+    });
   const std::size_t before = members.size();
   List<Clause> r = clauses_of(rest, members, apart, depth + 1);
   for (const Linear& other : others) {
@@ -162,6 +169,17 @@ Simplifier::Lattice Simplifier::lattice_of(std::span<const Linear> members) {
     const List<Clause> clauses = clauses_of(m, l.members);
     l.clauses.insert(l.clauses.end(), clauses.begin(), clauses.end());
   }
+  if (traced() && l.members.size() == 3 && l.clauses.size() == 2) {
+    const bool later = std::has_single_bit(l.clauses[0]);  // of a member and a minimum of two
+    const Clause one = l.clauses[later ? 0 : 1], two = l.clauses[later ? 1 : 0];
+    if (std::has_single_bit(one) && std::popcount(two) == 2)
+      law("max.min", [&](Instance& i) {
+        const auto low = static_cast<std::size_t>(place(two));
+        const auto high = static_cast<std::size_t>(place(two & ~bit(low)));
+        i.bind("x", l.members[static_cast<std::size_t>(place(one))]);
+        i.bind("y", l.members[low]).bind("z", l.members[high]);
+      });
+  }
   reduce(l);
   return l;
 }
@@ -245,6 +263,9 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   if (up.terms.empty() || up.terms[0].coef.sign() < 0) return std::nullopt;
   const Int scale = content(up);
   const Id args[] = {scale.is_one() ? id : build(divided(std::move(up), scale))};
+  if (!scale.is_one())
+    law("max.scale",
+        [&](Instance& i) { i.bind("c", scale).bind("x", 0).bind("y", linear(args[0])); });
   Linear r = turned ? b : a;
   add(r, node(Kind::Max, args, larger(Interval::point(0), c_.bounds(args[0]))), scale);
   return r;

@@ -123,6 +123,10 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
       });
       if (!all) continue;
       inner.clauses = l.clauses;
+      if (inner.members.size() == 2 && l.clauses.size() == 2)
+        law("max.quotient", [&](Instance& i) {
+          i.bind("x", inner.members[0]).bind("y", inner.members[1]).bind("c", lo);
+        });
       reduce(inner);
       Linear dividend = built(std::move(inner));
       if (k.sign() < 0) dividend = -dividend;

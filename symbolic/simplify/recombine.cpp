@@ -397,6 +397,11 @@ bool Simplifier::join_choices(Linear& s) {
       joined.emplace_back(condition, Linear());
     }
     Linear& gap = joined[*places.find(condition)].second;
+    if (!gap.is_constant() || !gap.constant.is_zero())
+      law("where.join", [&](Instance& i) {
+        i.bind("x", atom(condition)).bind("y", gap).bind("k", 1);
+        i.bind("z", chooses ? linear(n.args[1]) : Linear{1, {}}).bind("m", t.coef);
+      });
     if (chooses)
       add(gap, n.args[1], t.coef);
     else

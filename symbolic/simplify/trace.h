@@ -15,13 +15,8 @@ struct Instance {
   std::vector<std::pair<std::string_view, Linear>> bindings{};
   bool backwards = false;  // rhs became lhs
 
-  Instance& bind(std::string_view variable, Linear value) {
-    bindings.emplace_back(variable, std::move(value));
-    return *this;
-  }
-  Instance& bind(std::string_view variable, const Int& value) {
-    return bind(variable, Linear{value, {}});
-  }
+  Instance& bind(std::string_view variable, const Linear& value);
+  Instance& bind(std::string_view variable, const Int& value);
 };
 
 /// The uses of rules, in order. What was tried and given up is taken back by `rewind`.

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "../support/sanitized.h"
+#include "touchstone/symbolic/canonical_builder.h"
 #include "touchstone/symbolic/simplifier.h"
 
 namespace touchstone::symbolic {
@@ -16,19 +17,27 @@ void PrintTo(const Rule& rule, std::ostream* out) { *out << rule.name; }
 
 namespace {
 
-/// "x=0..7 y=.." as named nodes.
-std::map<std::string, Node> variables_of(std::string_view text) {
-  std::map<std::string, Node> names;
+using Ends = std::pair<std::optional<std::int64_t>, std::optional<std::int64_t>>;
+
+/// The variables of "x=0..7 y=..", and their bounds.
+std::map<std::string, Ends> ranges_of(std::string_view text) {
+  std::map<std::string, Ends> ranges;
   std::istringstream in{std::string(text)};
   for (std::string item; in >> item;) {
     const std::size_t equals = item.find('='), dots = item.find("..");
     const auto end = [](const std::string& s) {
       return s.empty() ? std::optional<std::int64_t>() : std::stoll(s);
     };
-    const std::string name = item.substr(0, equals);
-    names.emplace(name, variable(name, end(item.substr(equals + 1, dots - equals - 1)),
-                                 end(item.substr(dots + 2))));
+    ranges.emplace(item.substr(0, equals), Ends(end(item.substr(equals + 1, dots - equals - 1)),
+                                                end(item.substr(dots + 2))));
   }
+  return ranges;
+}
+
+std::map<std::string, Node> variables_of(std::string_view text) {
+  std::map<std::string, Node> names;
+  for (const auto& [name, ends] : ranges_of(text))
+    names.emplace(name, variable(name, ends.first, ends.second));
   return names;
 }
 
@@ -36,7 +45,7 @@ std::map<std::string, Node> variables_of(std::string_view text) {
 std::map<std::string, Node> any_values(std::mt19937& random) {
   std::map<std::string, Node> values;
   std::uniform_int_distribution<int> near(-7, 7), far(-1000, 1000), kind(0, 9);
-  for (const char* name : {"a", "b", "c", "d", "k", "m", "x", "y", "z"})
+  for (const char* name : {"a", "b", "c", "d", "k", "m", "w", "x", "y", "z"})
     values.emplace(name, Node(kind(random) == 0 ? far(random) : near(random)));
   return values;
 }
@@ -63,7 +72,7 @@ TEST_P(RuleTest, HoldsForAllValuesThatMeetItsCondition) {
     const auto left = value_of(rule.lhs, values);
     if (!left) continue;
     ++tried;
-    ASSERT_EQ(left, value_of(rule.rhs, values)) << "a, b, c, d, k, m, x, y, z = " << [&] {
+    ASSERT_EQ(left, value_of(rule.rhs, values)) << "a, b, c, d, k, m, w, x, y, z = " << [&] {
       std::string s;
       for (const auto& [name, v] : values) s += render(v) + " ";
       return s;
@@ -77,6 +86,28 @@ TEST_P(RuleTest, ExampleIsWhatTheSimplifierMakes) {
   const auto names = variables_of(rule.vars);
   const Node before = parse(std::string(rule.before), names);
   EXPECT_EQ(before, parse(std::string(rule.after), names)) << render(before);
+}
+
+TEST_P(RuleTest, IsUsedOnItsExample) {
+  const Rule& rule = GetParam();
+  Context context;
+  std::map<std::string, Node> names;
+  for (const auto& [name, range] : ranges_of(rule.vars))
+    names.emplace(name, context.variable(name, range.first, range.second));
+  const std::lock_guard lock(context.mutex());
+  const std::string before(rule.before);
+  Tape tape;
+  tape.read(before, names);
+  CanonicalBuilder builder(names, context);
+  Trace trace;
+  builder.simplifier().trace(&trace);
+  builder.build(tape, before);
+  EXPECT_TRUE(std::ranges::find(trace.uses(), rule.name, &Instance::rule) != trace.uses().end())
+      << before << " uses " << [&] {
+           std::string s;
+           for (const Instance& use : trace.uses()) s += std::string(use.rule) + " ";
+           return s;
+         }();
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RuleTest, testing::ValuesIn(rules().begin(), rules().end()),
