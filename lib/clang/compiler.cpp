@@ -45,22 +45,6 @@ const process::LimitNames kLimitNames{.time = "TOUCHSTONE_CC_SECONDS",
                                       .memory = "TOUCHSTONE_CC_MEMORY",
                                       .processor = ""};
 
-std::string version_of(const std::filesystem::path& program, const process::Limits& limits) {
-  static std::mutex mutex;
-  static std::map<std::filesystem::path, std::string> known;
-  const std::scoped_lock lock(mutex);
-  if (const auto it = known.find(program); it != known.end()) return it->second;
-  const process::Finished result = process::run_program({program, {"--version"}, {}}, {}, limits);
-  const std::string limit = result.limit_text(limits, kLimitNames);
-  if (result.exceeded != process::Exceeded::Nothing)
-    throw CompilerLimit(fmt::format("{} --version was ended: {}", program.string(), limit));
-  if (const int status = result.ending.exit_code(); status != 0)
-    throw SystemError(fmt::format("{} --version failed with status {}{}; is it a C compiler? {}",
-                                  program.string(), status, limit.empty() ? "" : "; " + limit,
-                                  result.output.substr(0, kShownOutput)));
-  return known.emplace(program, result.output).first->second;
-}
-
 // The processor as -march=native reads it: the model and the features of the first one.
 std::string processor() {
   std::ifstream info("/proc/cpuinfo");
@@ -93,6 +77,22 @@ std::string numbered(const std::string& source, std::size_t around) {
 }
 
 }  // namespace
+
+std::string version_of(const std::filesystem::path& program, const process::Limits& limits) {
+  static std::mutex mutex;
+  static std::map<std::filesystem::path, std::string> known;
+  const std::scoped_lock lock(mutex);
+  if (const auto it = known.find(program); it != known.end()) return it->second;
+  const process::Finished result = process::run_program({program, {"--version"}, {}}, {}, limits);
+  const std::string limit = result.limit_text(limits, kLimitNames);
+  if (result.exceeded != process::Exceeded::Nothing)
+    throw CompilerLimit(fmt::format("{} --version was ended: {}", program.string(), limit));
+  if (const int status = result.ending.exit_code(); status != 0)
+    throw SystemError(fmt::format("{} --version failed with status {}{}; is it a C compiler? {}",
+                                  program.string(), status, limit.empty() ? "" : "; " + limit,
+                                  result.output.substr(0, kShownOutput)));
+  return known.emplace(program, result.output).first->second;
+}
 
 Compiler::Compiler(const ClangOptions& options)
     : program_(find_compiler(options.compiler)), limits_(options.compiler_limits) {

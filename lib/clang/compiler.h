@@ -14,6 +14,10 @@ class CompilerLimit : public SystemError {
   using SystemError::SystemError;
 };
 
+/// What `program --version` says, asked once a process for each. Throws SystemError where it cannot
+/// be asked, CompilerLimit where it takes too much.
+std::string version_of(const std::filesystem::path& program, const process::Limits& limits);
+
 /// A C compiler that turns source into shared objects.
 class Compiler {
  public:

@@ -21,11 +21,12 @@ std::filesystem::path default_folder() {
   return {};
 }
 
+constexpr std::size_t kTail = kHashSize + kMagic.size();
+
 bool undamaged(const std::string& bytes) {
-  const std::size_t tail = kHashSize + kMagic.size();
-  if (bytes.size() < tail || !bytes.ends_with(kMagic)) return false;
+  if (bytes.size() < kTail || !bytes.ends_with(kMagic)) return false;
   const std::string_view all(bytes);
-  const std::size_t size = bytes.size() - tail;
+  const std::size_t size = bytes.size() - kTail;
   return content_hash(all.substr(0, size)) == all.substr(size, kHashSize);
 }
 
@@ -84,14 +85,25 @@ void ObjectCache::substitute(const std::string& reason) {
 }
 
 std::optional<std::filesystem::path> ObjectCache::find(const std::string& key) {
+  auto found = look_up(key);
+  return found ? std::optional(std::move(found->file)) : std::nullopt;
+}
+
+std::optional<std::string> ObjectCache::read(const std::string& key) {
+  auto found = look_up(key);
+  return found ? std::optional(std::move(found->object)) : std::nullopt;
+}
+
+std::optional<ObjectCache::Found> ObjectCache::look_up(const std::string& key) {
   const std::scoped_lock lock(mutex_);
   open();
   for (const PrivateFolder* folder :
        {substitute_ ? &substitute_->folder : nullptr, opened_.get()}) {
     if (folder == nullptr) continue;
-    if (const auto bytes = folder->read(file_of(key), kMostText); bytes && undamaged(*bytes)) {
+    if (auto bytes = folder->read(file_of(key), kMostText); bytes && undamaged(*bytes)) {
       if (most_ != 0) folder->mark_used(file_of(key));
-      return folder->anchored(file_of(key));
+      bytes->resize(bytes->size() - kTail);
+      return Found{folder->anchored(file_of(key)), std::move(*bytes)};
     }
   }
   return std::nullopt;

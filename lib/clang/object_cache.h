@@ -30,6 +30,8 @@ class ObjectCache {
   /// The undamaged file of a key, by way of the folder that was looked at. Throws SystemError where
   /// the folder that was named is not private.
   std::optional<std::filesystem::path> find(const std::string& key);
+  /// The object that was kept under a key, as find() does.
+  std::optional<std::string> read(const std::string& key);
   /// Keeps one object under several keys, replacing what is there. Throws SystemError where the
   /// folder that was named cannot be written, or neither the default one nor a temporary one can.
   void store(std::span<const std::string> keys, std::string object);
@@ -42,6 +44,11 @@ class ObjectCache {
     TemporaryDirectory directory{"touchstone-objects"};
     PrivateFolder folder{directory.path()};
   };
+  struct Found {
+    std::filesystem::path file;
+    std::string object;
+  };
+  std::optional<Found> look_up(const std::string& key);
   void open();
   void substitute(const std::string& reason);
   void keep_to_limit(std::uint64_t added);

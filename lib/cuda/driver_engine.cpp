@@ -125,14 +125,18 @@ class Module final : public Program {
 class DriverEngine final : public Engine {
  public:
   explicit DriverEngine(CudaOptions options)
-      : options_(std::move(options)), gpu_(std::make_shared<Gpu>(options_.device)) {}
+      : options_(std::move(options)),
+        gpu_(std::make_shared<Gpu>(options_.device)),
+        cache_(options_.cache_dir, options_.cache_size) {}
 
   Target target() const override { return Target::Nvptx; }
   std::unique_ptr<Allocator> allocator() override { return std::make_unique<GpuAllocator>(gpu_); }
 
   std::shared_ptr<Program> build(const std::string& source) override {
     const int capability = gpu_->facts().capability;  // without a GPU nothing is compiled
-    return std::make_shared<Module>(gpu_, compile_to_ptx(source, capability, options_));
+    return std::make_shared<Module>(gpu_, options_.keep
+                                              ? kept_ptx(cache_, source, capability, options_)
+                                              : compile_to_ptx(source, capability, options_));
   }
 
   void launch(Program&, const Launch& launch) override {
@@ -159,6 +163,7 @@ class DriverEngine final : public Engine {
  private:
   CudaOptions options_;
   std::shared_ptr<Gpu> gpu_;
+  clang::ObjectCache cache_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/hash.h"
 #include "touchstone/clang/compiler.h"
 #include "touchstone/process/run.h"
 
@@ -36,36 +37,38 @@ std::filesystem::path find_compiler(const std::string& wanted) {
       fmt::join(names, " and ")));
 }
 
-}  // namespace
-
-std::string compile_to_ptx(const std::string& source, int capability, const CudaOptions& options) {
+// clang 19 cannot select comparisons of pairs of 16-bit integers, which its vectors become.
+// -ffp-contract=off keeps a * b + c in two roundings; divisions and roots round correctly and
+// subnormal numbers stay unless asked otherwise, which nothing here does.
+std::vector<std::string> flags_for(int capability, const CudaOptions& options) {
   const auto known = std::ranges::upper_bound(kCapabilities, capability);
   if (known == kCapabilities.begin())
     throw SystemError(
         fmt::format("compute capability {}.{} is below 5.0, the least there is code "
                     "for",
                     capability / 10, capability % 10));
+  return {"-xc",
+          "-std=gnu11",
+          "--target=nvptx64-nvidia-cuda",
+          "-nocudalib",
+          fmt::format("-march=sm_{}", *(known - 1)),
+          fmt::format("-O{}", options.opt_level),
+          "-ffp-contract=off",
+          "-fno-math-errno",
+          "-fno-slp-vectorize",
+          "-fno-vectorize",
+          "-w",
+          "-S"};
+}
+
+}  // namespace
+
+std::string compile_to_ptx(const std::string& source, int capability, const CudaOptions& options) {
+  std::vector<std::string> arguments = flags_for(capability, options);
   const TemporaryDirectory folder("touchstone-ptx");
   const std::filesystem::path output = folder.path() / "kernels.ptx";
   const std::filesystem::path program = find_compiler(options.compiler);
-  // clang 19 cannot select comparisons of pairs of 16-bit integers, which its vectors become.
-  // -ffp-contract=off keeps a * b + c in two roundings; divisions and roots round correctly and
-  // subnormal numbers stay unless asked otherwise, which nothing here does.
-  const std::vector<std::string> arguments = {"-xc",
-                                              "-std=gnu11",
-                                              "--target=nvptx64-nvidia-cuda",
-                                              "-nocudalib",
-                                              fmt::format("-march=sm_{}", *(known - 1)),
-                                              fmt::format("-O{}", options.opt_level),
-                                              "-ffp-contract=off",
-                                              "-fno-math-errno",
-                                              "-fno-slp-vectorize",
-                                              "-fno-vectorize",
-                                              "-w",
-                                              "-S",
-                                              "-o",
-                                              output.string(),
-                                              "-"};
+  arguments.insert(arguments.end(), {"-o", output.string(), "-"});
   const process::Finished result = process::run_program(
       {program, arguments, {"TMPDIR=" + folder.path().string()}}, source, options.compiler_limits);
   std::error_code ignored;
@@ -80,6 +83,19 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
                                 program.string(), result.ending.exit_code(),
                                 limit.empty() ? "" : "; " + limit,
                                 result.output.substr(0, kShownOutput), source));
+}
+
+std::string kept_ptx(clang::ObjectCache& cache, const std::string& source, int capability,
+                     const CudaOptions& options) {
+  const std::filesystem::path program = find_compiler(options.compiler);
+  const std::string key =
+      "ptx-" + content_hash(fmt::format("{}\n{}\n{}\n{}", program.string(),
+                                        clang::version_of(program, options.compiler_limits),
+                                        fmt::join(flags_for(capability, options), " "), source));
+  if (auto ptx = cache.read(key)) return std::move(*ptx);
+  std::string ptx = compile_to_ptx(source, capability, options);
+  cache.store(std::span(&key, 1), ptx);
+  return ptx;
 }
 
 }  // namespace touchstone::cuda

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "touchstone/clang/object_cache.h"
 #include "touchstone/cuda/cuda_options.h"
 
 namespace touchstone::cuda {
@@ -10,5 +11,10 @@ namespace touchstone::cuda {
 /// Throws SystemError where there is no such compiler or it fails, with its message, and
 /// clang::CompilerLimit where it takes too much.
 std::string compile_to_ptx(const std::string& source, int capability, const CudaOptions& options);
+
+/// The same, read from `cache` where the same compiler made it of the same source, and else kept
+/// there for the next run.
+std::string kept_ptx(clang::ObjectCache& cache, const std::string& source, int capability,
+                     const CudaOptions& options);
 
 }  // namespace touchstone::cuda
