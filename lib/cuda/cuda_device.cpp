@@ -65,7 +65,7 @@ class CudaRunner final : public Runner {
     launch_.waits = waits_;
     if (program_ != nullptr && kernel_.opts.blocks != 0) {
       fold_ = program_->function(name + "_fold");
-      launch_.waits = false;
+      launch_.waits = kernel_.waits_in_first();
       launch_.joined = true;
       scratch_ =
           std::make_unique<Scratch>(allocator_, static_cast<std::size_t>(scratch_bytes(kernel_)));
@@ -228,7 +228,11 @@ std::string cuda_ptx(std::span<const LazyOpPtr> kernels, int capability,
 }
 
 void register_cuda_device() {
-  Device::add("CUDA", [] { return make_cuda_device("CUDA", CudaOptions::from_environment()); });
+  Device::add("CUDA", [] {
+    CudaOptions options = CudaOptions::from_environment();
+    options.keep = true;
+    return make_cuda_device("CUDA", std::move(options));
+  });
 }
 
 }  // namespace touchstone

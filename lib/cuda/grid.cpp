@@ -250,6 +250,8 @@ void check(const GridOpts& opts) {
            "it needs team(1)");
   if (opts.columns != 1 && opts.blocks != 0)
     refuse("columns", opts.columns, "it excludes blocks(...)");
+  if (opts.run < 0 || (opts.run != 0 && (opts.blocks == 0 || opts.threads % opts.run != 0)))
+    refuse("run", opts.run, "it needs blocks(...), and divides the number of threads");
   if (opts.team && (opts.vector > 1 || opts.patch != 0))
     refuse("team", 1, "it excludes vector(...) and patch(...)");
 }
@@ -258,6 +260,10 @@ void check(const GridOpts& opts) {
 
 bool GridKernel::waits() const {
   return std::ranges::any_of(barrier, [](bool b) { return b; });
+}
+
+bool GridKernel::waits_in_first() const {
+  return std::any_of(barrier.begin(), barrier.begin() + std::max(cut, 0), [](bool b) { return b; });
 }
 
 bool is_direct(const GridKernel& grid) {
@@ -291,6 +297,7 @@ std::string str(const GridOpts& opts) {
   if (opts.patch != 0) text += fmt::format(" patch({})", opts.patch);
   if (opts.columns != 1) text += fmt::format(" columns({})", opts.columns);
   if (opts.blocks != 0) text += fmt::format(" blocks({})", opts.blocks);
+  if (opts.run != 0) text += fmt::format(" run({})", opts.run);
   return text;
 }
 
@@ -325,10 +332,12 @@ GridOpts parse_grid_opts(std::string_view text) {
       opts.columns = value;
     else if (name == "blocks")
       opts.blocks = value;
+    else if (name == "run")
+      opts.run = value;
     else
       throw ParseError(
           fmt::format("there is no opt '{}' of a grid; known: threads, team, vector, patch, "
-                      "columns, blocks",
+                      "columns, blocks, run",
                       name));
     text.remove_prefix(close + 1);
   }

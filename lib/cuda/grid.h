@@ -29,6 +29,10 @@ struct GridOpts {
   /// Of teams, other than 0: the one row of outputs is shared by so many blocks, whose running sums
   /// a second launch of one block folds.
   int blocks = 0;
+  /// With blocks, other than 0: neighbouring lanes that are one block's, which divides its threads;
+  /// the others are the other blocks'. It then folds its own before the second launch. 0: all of
+  /// them.
+  int run = 0;
 
   /// Threads that work on one row of outputs; of the second launch where there are two.
   int lanes() const { return blocks == 0 ? threads / columns : threads < 256 ? 4 * threads : 1024; }
@@ -48,10 +52,21 @@ struct GridKernel {
                               // or an array that they share
   std::vector<bool> barrier;  // by step: all threads of a block meet before it
   int cut = -1;               // with opts.blocks: the step before which the second launch begins
+  std::int64_t left = 0;      // other than 0: places of an array that the first launch leaves
   std::optional<std::int64_t> iterations;  // of the loop; nothing where variables decide
 
-  /// Whether threads of a block wait for one another anywhere.
+  /// Whether threads of a block wait for one another anywhere; of the first launch where there are
+  /// two.
   bool waits() const;
+  bool waits_in_first() const;
+  /// With opts.blocks: neighbouring lanes that one block has, and those of all blocks. Lanes so
+  /// many apart are one block's.
+  int run() const { return opts.run != 0 ? opts.run : opts.threads; }
+  std::int64_t turn() const { return std::int64_t{opts.blocks} * run(); }
+  /// Places of an array of `places` that one block of the first launch has.
+  std::int64_t places_of_block(std::int64_t places) const {
+    return (places + turn() - 1) / turn() * run();
+  }
 };
 
 /// Whether each iteration has a thread, or block, of its own; else they take turns. Of a kernel

@@ -1,5 +1,6 @@
 #include "touchstone/cuda/render_cuda.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -18,9 +19,12 @@ using codegen::c_memory_type;
 using codegen::c_type;
 using codegen::CText;
 
-constexpr std::int64_t kMostUnrolled = 32;  // turns of a loop inside which arrays are registers
+constexpr std::int64_t kSharedLeft = 40 << 10;  // bytes that a second launch takes of what is left
+constexpr std::int64_t kMostUnrolled = 32;      // turns of a loop inside which arrays are registers
 
-// LLVM reads a buffer by vectors where it knows its alignment, which is the allocator's.
+// LLVM reads a buffer by vectors where it knows its alignment, which is the allocator's. A read by
+// KEEP has no memory that a barrier could change: what was read before one, and what was computed
+// of that, is kept in registers where it is read again.
 constexpr std::string_view kNvptx = R"(#define KERNEL __attribute__((nvptx_kernel)) void
 #define SHARED static __attribute__((address_space(3)))
 #define THREAD ((u32)__nvvm_read_ptx_sreg_tid_x())
@@ -28,6 +32,13 @@ constexpr std::string_view kNvptx = R"(#define KERNEL __attribute__((nvptx_kerne
 #define BLOCKS ((u32)__nvvm_read_ptx_sreg_nctaid_x())
 #define MEET() __syncthreads()
 #define HIDE(x) __asm__("" : "+r"(x))
+#define KEEP(T, R, OP, TO, p) ({ R r_; T v_; \
+  __asm__(OP " %0, [%1];" : TO(r_) : "l"((const T __attribute__((address_space(1)))*)(p))); \
+  __builtin_memcpy(&v_, &r_, sizeof v_); v_; })
+#define KEEP1(T, p) KEEP(T, u16, "ld.global.nc.u8", "=h", p)
+#define KEEP2(T, p) KEEP(T, u16, "ld.global.nc.b16", "=h", p)
+#define KEEP4(T, p) KEEP(T, u32, "ld.global.nc.b32", "=r", p)
+#define KEEP8(T, p) KEEP(T, u64, "ld.global.nc.b64", "=l", p)
 )";
 
 // The assembler of CUDA 13.0 joins two of max.s32 into one VIMNMX3 for sm_90, and loses the sign of
@@ -57,6 +68,10 @@ static struct grid* here;
 #define BLOCKS (here->blocks)
 #define MEET() here->meet(here)
 #define HIDE(x)
+#define KEEP1(T, p) (*(p))
+#define KEEP2(T, p) (*(p))
+#define KEEP4(T, p) (*(p))
+#define KEEP8(T, p) (*(p))
 )";
 
 class Renderer {
@@ -82,6 +97,7 @@ class Renderer {
     const int end = part_ == Part::Sums ? grid_.cut : static_cast<int>(kernel_.uops.size());
     for (int i = 0; i < end; ++i)
       if (part_ != Part::Fold || i >= grid_.cut || !is_summing(i)) step(i);
+    if (part_ == Part::Sums) leave_sums();
     out_ += "}\n";
     return std::move(out_);
   }
@@ -101,8 +117,11 @@ class Renderer {
   // Which of the threads of its row this one is, and which row of its block it has.
   void open_team() {
     const int columns = grid_.opts.columns;
-    if (part_ == Part::Sums)
+    if (part_ == Part::Sums && grid_.run() == grid_.opts.threads)
       line("const u32 lane = BLOCK * ", grid_.opts.threads, "u + THREAD;");
+    else if (part_ == Part::Sums)
+      line("const u32 lane = THREAD / ", grid_.run(), " * ", grid_.turn(), " + BLOCK * ",
+           grid_.run(), " + THREAD % ", grid_.run(), ";");
     else if (columns == 1)
       line("const u32 lane = THREAD;");
     else
@@ -119,6 +138,9 @@ class Renderer {
 
   // A place of an array, which has one for each row of a block.
   std::string place(int array, const std::string& index) const {
+    if (part_ == Part::Sums && grid_.shared[at(array)])
+      return codegen::joined(text_[at(array)].text, "[(u32)(", index, ") / ", grid_.turn(), "u * ",
+                             grid_.run(), " + (u32)(", index, ") % ", grid_.run(), "u]");
     if (!grid_.shared[at(array)] || grid_.opts.columns == 1)
       return codegen::joined(text_[at(array)].text, "[", index, "]");
     return codegen::joined(text_[at(array)].text, "[(", index, ") * ", grid_.opts.columns,
@@ -145,6 +167,7 @@ class Renderer {
 
   void step(int i) {
     const LinearStep& u = uop(i);
+    if (part_ == Part::Fold && i >= grid_.cut) take_to_shared(i);
     if (grid_.barrier[at(i)]) line("MEET();");
     switch (u.kind) {
       case StepKind::DefineGlobal:
@@ -235,9 +258,7 @@ class Renderer {
     if (places == nullptr) return line(c_type(u.dtype), " ", name, " = ", src(u, 0).text, ";");
     const bool shared = grid_.shared[at(i)];
     if (shared && part_ != Part::Whole) {
-      line(c_type(u.dtype), "* const ", name, " = (", c_type(u.dtype), "*)(scratch + ", scratch_,
-           ");");
-      scratch_ += *places;
+      define_in_scratch(i, name, *places);
     } else {
       line(shared ? "SHARED " : "", c_type(u.dtype), " ", name, "[",
            *places * (shared ? grid_.opts.columns : 1), "];");
@@ -252,6 +273,82 @@ class Renderer {
       line("for (u32 l = lane; l < ", *places, "; l += ", lanes_, ") ", place(i, "l"), " = ",
            src(u, 0).text, ";");
     }
+  }
+
+  // Of two launches: the first one has its part of an array in shared memory and leaves what the
+  // second one reads, which is shared there as well where it is not too much.
+  void define_in_scratch(int i, const std::string& name, std::int64_t places) {
+    const std::string_view type = c_type(uop(i).dtype);
+    const std::string room = codegen::joined("(", type, "*)(scratch + ", scratch_, ")");
+    scratch_ += places;
+    const std::int64_t left = grid_.left != 0 ? grid_.left : places;
+    if (part_ == Part::Sums) {
+      line("SHARED ", type, " ", name, "[", grid_.places_of_block(places), "];");
+      leaves_.push_back(codegen::joined("for (u32 l = lane; l < ", left, "; l += ", lanes_, ") (",
+                                        room, ")[l] = ", place(i, "l"), ";"));
+    } else if (const std::int64_t bytes = left * static_cast<std::int64_t>(itemsize(uop(i).dtype));
+               i < grid_.cut && shared_left_ + bytes <= kSharedLeft) {
+      shared_left_ += bytes;
+      line("SHARED ", type, " ", name, "[", left, "];");
+      line("for (u32 l = lane; l < ", left, "; l += ", lanes_, ") ", name, "[l] = (", room,
+           ")[l];");
+    } else {
+      line(type, "* const ", name, " = ", room, ";");
+      if (i < grid_.cut) in_scratch_.push_back(i);
+    }
+  }
+
+  // The bound of a loop where it is known, else 0.
+  std::int64_t turns_of(int loop) const {
+    if (uop(loop).kind != StepKind::Loop) return 0;
+    const LinearStep& end = uop(uop(loop).src[1]);
+    return end.kind == StepKind::Const ? std::get<Scalar>(end.arg).to_int64() : 0;
+  }
+
+  // Places of an array that a step from `first` on may reach; 0: it cannot be told.
+  std::int64_t reach(int array, int first) const {
+    std::int64_t most = 0;
+    for (int i = first; i < static_cast<int>(kernel_.uops.size()); ++i) {
+      const LinearStep& u = uop(i);
+      const bool load = u.kind == StepKind::LoadAcc;
+      if ((!load && u.kind != StepKind::Assign) || u.src[0] != array) continue;
+      if (!load && u.src.size() != 3) return 0;
+      const LinearStep& index = uop(u.src[load ? 1 : 2]);
+      std::int64_t places = turns_of(u.src[load ? 1 : 2]);
+      if (index.kind == StepKind::Const)
+        places = std::get<Scalar>(index.arg).to_int64() + 1;
+      else if (const auto* const op = std::get_if<IndexOp>(&index.arg);
+               index.kind == StepKind::Index && op != nullptr && *op == IndexOp::Add &&
+               uop(index.src[1]).kind == StepKind::Const && turns_of(index.src[0]) != 0)
+        places = turns_of(index.src[0]) + std::get<Scalar>(uop(index.src[1]).arg).to_int64();
+      if (places == 0) return 0;
+      most = std::max(most, places);
+    }
+    return most;
+  }
+
+  // Once no more places of an array in the device's memory are left than there are threads, each
+  // of which wrote its own, they move to shared memory.
+  void take_to_shared(int i) {
+    if (!grid_.barrier[at(i)] || uop(i).kind != StepKind::Loop || in_scratch_.empty()) return;
+    for (std::size_t k = 0; k < in_scratch_.size();) {
+      const int array = in_scratch_[k];
+      const std::int64_t places = reach(array, i);
+      if (places == 0 || places > lanes_) {
+        ++k;
+        continue;
+      }
+      const std::string& old = text_[at(array)].text;
+      const std::string name = codegen::joined("few", array);
+      line("SHARED ", c_type(uop(array).dtype), " ", name, "[", places, "];");
+      line("if (lane < ", places, ") ", name, "[lane] = ", old, "[lane];");
+      text_[at(array)] = {name, true};
+      in_scratch_.erase(in_scratch_.begin() + static_cast<std::ptrdiff_t>(k));
+    }
+  }
+
+  void leave_sums() {
+    for (const std::string& leave : leaves_) line(leave);
   }
 
   void unroll(std::int64_t turns) {
@@ -327,12 +424,26 @@ class Renderer {
     if (grid_.shared[at(loop)]) --shared_depth_;
   }
 
+  // In a team, a pass over it for each reduce and one for the output.
+  bool is_read_again(int buffer) const {
+    return grid_.opts.team && part_ == Part::Whole &&
+           std::ranges::count_if(kernel_.uops, [&](const LinearStep& s) {
+             return s.kind == StepKind::Load && s.src[0] == buffer;
+           }) > 1;
+  }
+
   // Always by name: under a `?` the compiler could not read ahead.
   void load(int i) {
     const LinearStep& u = uop(i);
     std::string text;
     if (u.src.size() == 3) codegen::append_all(text, src(u, 2).operand(), " ? ");
-    codegen::append_all(text, src(u, 0).text, "[", src(u, 1).text, "]");
+    if (is_read_again(u.src[0])) {
+      const std::string_view type = c_memory_type(u.dtype);
+      codegen::append_all(text, "KEEP", itemsize(u.dtype), "(", type, ", ", src(u, 0).text, " + ",
+                          src(u, 1).operand(), ")");
+    } else {
+      codegen::append_all(text, src(u, 0).text, "[", src(u, 1).text, "]");
+    }
     if (is_bool(u.dtype)) text += " != 0";
     if (u.src.size() == 3)
       codegen::append_all(text, " : ", codegen::c_constant(Scalar::from_bits(u.dtype, 0)).text);
@@ -352,6 +463,9 @@ class Renderer {
   std::int64_t lanes_;  // threads that share a loop
   std::vector<CText> text_;
   std::int64_t scratch_ = 0;
+  std::vector<std::string> leaves_;  // to the second launch
+  std::vector<int> in_scratch_;      // arrays of the first launch that the second one reads there
+  std::int64_t shared_left_ = 0;     // bytes that the second one has shared of it
   int skipped_ = 0;
   std::string out_;
   std::size_t indent_ = 1;

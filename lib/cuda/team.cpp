@@ -131,6 +131,63 @@ class Team {
     }
     if (grid_.cut == -1) refuse("blocks(...) is for reduces with running sums");
     check_first_part();
+    while (folds_in_block(grid_.cut)) {
+      grid_.barrier[static_cast<std::size_t>(grid_.cut)] = true;
+      grid_.left = bound_of(grid_.cut);
+      grid_.cut = next_loop(end_of(grid_.cut));
+    }
+    grid_.barrier[static_cast<std::size_t>(grid_.cut)] = true;
+    check_room_of_first();
+  }
+
+  int end_of(int loop) const {
+    int i = loop;
+    while (step(i).kind != StepKind::EndLoop || step(i).src[0] != loop) ++i;
+    return i;
+  }
+  int next_loop(int i) const {
+    while (++i < count() && step(i).kind != StepKind::Loop && !is_access(i)) {
+    }
+    return i;
+  }
+  std::int64_t bound_of(int loop) const {
+    const LinearStep& end = step(step(loop).src[1]);
+    return end.kind == StepKind::Const ? std::get<Scalar>(end.arg).to_int64() : 0;
+  }
+
+  // A shared loop that adds places whole turns of the blocks apart, which are one block's.
+  bool folds_in_block(int loop) const {
+    if (loop >= count() || step(loop).kind != StepKind::Loop || !is_shared(loop)) return false;
+    if (bound_of(loop) == 0 || bound_of(loop) % grid_.turn() != 0) return false;
+    const int end = end_of(loop);
+    if (next_loop(end) >= count()) return false;  // something is left for the second launch
+    for (int i = loop + 1; i < end; ++i) {
+      const StepKind kind = step(i).kind;
+      if (kind == StepKind::Loop || kind == StepKind::Store || kind == StepKind::DefineAcc)
+        return false;
+      const Access a = access_of(i);
+      if (a.array != -1 && (!is_shared(a.array) || !is_of_same_block(a, loop))) return false;
+    }
+    return true;
+  }
+
+  bool is_of_same_block(const Access& access, int loop) const {
+    if (access.index == loop) return true;
+    const LinearStep& at = step(access.index);
+    const auto* const op = std::get_if<IndexOp>(&at.arg);
+    return at.kind == StepKind::Index && op != nullptr && *op == IndexOp::Add &&
+           at.src[0] == loop && step(at.src[1]).kind == StepKind::Const &&
+           std::get<Scalar>(step(at.src[1]).arg).to_int64() % grid_.turn() == 0;
+  }
+
+  void check_room_of_first() const {
+    std::int64_t bytes = 0;
+    for (int i = 0; i < grid_.cut; ++i)
+      if (step(i).kind == StepKind::DefineAcc && is_shared(i))
+        bytes += grid_.places_of_block(std::get<int>(step(i).arg)) *
+                 static_cast<std::int64_t>(itemsize(step(i).dtype));
+    if (bytes > kSharedBytes)
+      refuse(fmt::format("its arrays take {} bytes, and a block has {}", bytes, kSharedBytes));
   }
 
   // Of the first launch: no store, and sums of arrays alone.

@@ -62,13 +62,18 @@ TEST(CudaOnHost, EveryWayOfSummingHasTheBitsOfItsDeclaredOrder) {
     Opts opts;
     const char* grid;
   };
-  const Case cases[] = {{kernel, {}, "threads(16)"},
-                        {kernel, {{OptKind::Sums, {16}}}, "threads(16) team(1)"},
-                        {kernel, {{OptKind::Sums, {16}}}, "threads(4) team(1)"},
-                        {kernel, {{OptKind::Sums, {32}}}, "threads(8) team(1)"},
-                        {columns, {{OptKind::Sums, {4, 1}}}, "threads(32) team(1) columns(8)"},
-                        {whole, {{OptKind::Sums, {64}}}, "threads(16) team(1) blocks(4)"},
-                        {whole, {{OptKind::Sums, {128}}}, "threads(16) team(1) blocks(8)"}};
+  const Case cases[] = {
+      {kernel, {}, "threads(16)"},
+      {kernel, {{OptKind::Sums, {16}}}, "threads(16) team(1)"},
+      {kernel, {{OptKind::Sums, {16}}}, "threads(4) team(1)"},
+      {kernel, {{OptKind::Sums, {32}}}, "threads(8) team(1)"},
+      {columns, {{OptKind::Sums, {4, 1}}}, "threads(32) team(1) columns(8)"},
+      {whole, {{OptKind::Sums, {64}}}, "threads(16) team(1) blocks(4)"},
+      {whole, {{OptKind::Sums, {128}}}, "threads(16) team(1) blocks(8)"},
+      // Blocks that fold part of it themselves.
+      {whole, {{OptKind::Sums, {128}}}, "threads(64) team(1) blocks(2) run(16)"},
+      {whole, {{OptKind::Sums, {256}}}, "threads(32) team(1) blocks(2) run(32)"},
+      {whole, {{OptKind::Sums, {512}}}, "threads(128) team(1) blocks(4) run(32)"}};
   for (const Case& c : cases) {
     CudaOptions options = few_threads();
     options.codegen.opts = c.opts;
@@ -91,6 +96,26 @@ TEST(CudaOnHost, EveryWayOfSummingHasTheBitsOfItsDeclaredOrder) {
       EXPECT_EQ(bits[row], lanes[0]) << c.grid << " row " << row;
     }
   }
+}
+
+// More running sums than the second launch has shared memory for: its first levels are folded in
+// the device's.
+TEST(CudaOnHost, ManyRunningSumsFoldInOrder) {
+  constexpr std::size_t kSums = 16384;
+  CudaOptions options = few_threads();
+  options.codegen.opts = Opts{{OptKind::Sums, {kSums}}};
+  options.grid = cuda::parse_grid_opts("threads(256) team(1) blocks(64)");
+  std::vector<float> x(2 * kSums), lanes(kSums);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = std::ldexp(1.0F + float(i % 97), int(i % 23));
+    lanes[i % kSums] += x[i];
+  }
+  for (std::size_t half = kSums / 2; half > 0; half /= 2)
+    for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
+  const auto device = make_cuda_on_host("CUDA on the host", options);
+  const auto kernel = define::parse("sum(x[32768])").kernel();
+  EXPECT_THAT(device->runner(kernel)->source(), testing::HasSubstr("few1[lane]"));
+  EXPECT_EQ(answer<float>(*device, kernel, {x}), std::vector{lanes[0]});
 }
 
 TEST(CudaOnHost, WithoutItsBarriersATeamGivesAnotherAnswer) {

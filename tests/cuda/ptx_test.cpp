@@ -86,6 +86,34 @@ TEST(Ptx, ATeamFoldsInSharedMemory) {
   EXPECT_THAT(ptx, HasSubstr("bar.sync"));
 }
 
+// What a team reads again behind a barrier, and what it computed of that, stays in registers.
+TEST(Ptx, ATeamReadsARowOnce) {
+  const std::string ptx = ptx_of("softmax(x[64,4096])");
+  EXPECT_LE(count(ptx, "ld.global"), 18U);
+  EXPECT_LE(count(ptx, "\tshl.b32"), 40U);  // two for each EXP2
+  EXPECT_THAT(ptx_of("softmax(x[64,4096]:f16)"), HasSubstr("ld.global.nc.b16"));
+  assemble(ptx);
+}
+
+// Of a sum that blocks share: what is left for the second launch is folded in shared memory, all
+// of it where the blocks fold their own first.
+TEST(Ptx, TheSecondLaunchFoldsInSharedMemory) {
+  const LazyOpPtr kernel = define::parse("sum(x[268435456])").kernel();
+  EXPECT_THAT(cuda_source(kernel), HasSubstr("SHARED f32 few1[1024];"));
+  CudaOptions options;
+  options.codegen.opts = Opts{{OptKind::Sums, {65536}}};
+  options.grid = cuda::parse_grid_opts("threads(256) team(1) blocks(256) run(32)");
+  const std::string source = cuda_source(kernel, options);
+  EXPECT_THAT(source, HasSubstr("SHARED f32 acc1[256];"));
+  EXPECT_THAT(source, HasSubstr("SHARED f32 acc1[8192];"));
+  EXPECT_THROW(cuda_source(kernel,
+                           [&] {
+                             options.grid->run = 48;
+                             return options;
+                           }()),
+               AstError);
+}
+
 // Where it is max.s32 the assembler for sm_90 may lose a sign (render_cuda.cpp).
 TEST(Ptx, TheMaximumOfIntegersIsChosenByAPredicate) {
   const std::string ptx = ptx_of("max(-x[64,3]:i32, axis=1)");
