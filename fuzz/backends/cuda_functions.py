@@ -136,7 +136,9 @@ def unit(limit, value):
 
 
 def print_row(row, record, fault):
-    name = f"`{row['call'].rstrip(';').replace(' Y, X', '')}`" + ("" if row["of"] == "cuda" else f", {row['of']}")
+    name = f"`{row['call'].rstrip(';').replace(' Y, X', '')}`"
+    name += "" if row["of"] == "cuda" else f", {row['of']}"
+    name += ", flushed" if row.get("flush") and row["of"] != "cuda" else ""
     if record is None:
         print(f"| {name} | | | | {fault.strip()} |", flush=True)
         return
