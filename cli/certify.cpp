@@ -84,11 +84,17 @@ int run_certify_outputs(const CertifyOptions& o) {
 }  // namespace
 
 int run_certify(const CertifyOptions& options) {
-  if (!options.outputs.empty()) return run_certify_outputs(options);
+  const bool backend = !options.backend.command.empty() || !options.backend.plugin.empty();
+  const bool documented = !options.limits.empty() || options.flush;
+  if (documented && options.outputs.empty() && !backend)
+    throw ParseError("certify: --limit and --flush are of --outputs or a backend");
+  if (options.ulp >= 0 && (documented || (options.device.empty() && !backend)))
+    throw ParseError("certify: --ulp is of --device or a backend, without --limit and --flush");
+  if (!options.outputs.empty() || (backend && documented)) return run_certify_outputs(options);
   Certificate c = empty_certificate(parse_certified_op(options.op), parse_dtype(options.dtype),
                                     TOUCHSTONE_VERSION);
   const int threads = threads_of(options);
-  if (!options.device.empty())
+  if (!options.device.empty() || backend)
     return certify_device(options, c, wanted_blocks(c, options), threads);
   const bool to_output = options.output == "-";
   const std::unique_ptr<DataOutput> data = data_output_if(to_output);

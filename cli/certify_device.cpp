@@ -2,11 +2,14 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <functional>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "certify_backend.h"
 #include "data_output.h"
 #include "orderly_end.h"
 #include "terminal.h"
@@ -19,7 +22,7 @@
 #include "touchstone/interp/scalar_ops.h"
 #include "verbs.h"
 
-// Every output of a device for a function, held against the correctly rounded one.
+// Every output of a device or a backend for a function, held against the correctly rounded one.
 
 namespace touchstone::cli {
 namespace {
@@ -46,6 +49,8 @@ struct Tally {
   }
 };
 
+}  // namespace
+
 Op op_of(CertifiedOp op) {
   switch (op) {
     case CertifiedOp::Exp2:
@@ -61,6 +66,8 @@ Op op_of(CertifiedOp op) {
   }
   return Op::Recip;
 }
+
+namespace {
 
 // The correctly rounded answer, and the value itself to some 50 bits.
 template <class T>
@@ -168,10 +175,26 @@ class Check {
   double ulp_;
 };
 
+// What runs a kernel of one input, from bytes to bytes.
+using RunBlock = std::function<std::string(std::string_view inputs)>;
+
+RunBlock on_device(Device& device, const LazyOpPtr& kernel, DType dtype) {
+  return [&device, kernel, dtype](std::string_view inputs) {
+    const auto count = static_cast<std::int64_t>(inputs.size() / itemsize(dtype));
+    Buffer in(device, dtype, count), out(device, dtype, count);
+    in.copy_in(std::as_bytes(std::span(inputs)));
+    Buffer* const both[] = {&out, &in};
+    run_kernel(device, kernel, both);
+    std::string outputs(inputs.size(), '\0');
+    out.copy_out(std::as_writable_bytes(std::span(outputs)));
+    return outputs;
+  };
+}
+
 // One run of the kernel, its outputs checked by several threads.
 template <class T>
-Tally check_block(Device& device, const LazyOpPtr& kernel, const Check<T>& check,
-                  std::uint64_t first, std::uint64_t count, int threads) {
+Tally check_block(const RunBlock& run, const Check<T>& check, std::uint64_t first,
+                  std::uint64_t count, int threads) {
   std::vector<T> inputs(count);
   for (std::uint64_t i = 0; i < count; ++i) {
     if constexpr (sizeof(T) == 4)
@@ -179,12 +202,9 @@ Tally check_block(Device& device, const LazyOpPtr& kernel, const Check<T>& check
     else
       inputs[i] = std::bit_cast<T>(static_cast<std::uint16_t>(first + i));
   }
-  Buffer in(device, dtype_v<T>, static_cast<std::int64_t>(count));
-  Buffer out(device, dtype_v<T>, static_cast<std::int64_t>(count));
-  in.write(std::span<const T>(inputs));
-  Buffer* const both[] = {&out, &in};
-  run_kernel(device, kernel, both);
-  const std::vector<T> outputs = out.read<T>();
+  std::vector<T> outputs(count);
+  const std::string answer = run({reinterpret_cast<const char*>(inputs.data()), count * sizeof(T)});
+  std::memcpy(outputs.data(), answer.data(), count * sizeof(T));
   std::vector<Tally> parts(static_cast<std::size_t>(threads));
   std::vector<std::thread> others;
   const auto part = [&](std::size_t t) {
@@ -206,24 +226,24 @@ struct Blocks {
 };
 
 template <class T>
-Tally check_all(Device& device, const LazyOpPtr& kernel, const Check<T>& check,
-                const Blocks& blocks, int threads, Progress& progress) {
+Tally check_all(const RunBlock& run, const Check<T>& check, const Blocks& blocks, int threads,
+                Progress& progress) {
   Tally all;
   std::int64_t done = 0;
   for (const std::uint64_t b : blocks.wanted) {
     if (OrderlyEnd::wanted()) break;
-    all.add(check_block(device, kernel, check, b * blocks.inputs, blocks.inputs, threads));
+    all.add(check_block(run, check, b * blocks.inputs, blocks.inputs, threads));
     progress.update(++done * static_cast<std::int64_t>(blocks.inputs) / 1'000'000);
   }
   return all;
 }
 
-nlohmann::ordered_json record_of(const CertifyOptions& o, const Certificate& c, const Tally& t,
+nlohmann::ordered_json record_of(const std::string& whose, const Certificate& c, const Tally& t,
                                  const std::string& profile, double ulp) {
   const auto hex = [](std::uint32_t bits) { return fmt::format("{:x}", bits); };
   nlohmann::ordered_json record = {{"op", name(c.op)},
                                    {"dtype", name(c.dtype)},
-                                   {"device", o.device},
+                                   {"device", whose},
                                    {"profile", nlohmann::ordered_json::parse(profile)},
                                    {"limit_ulp", ulp},
                                    {"checked", t.checked},
@@ -242,25 +262,31 @@ nlohmann::ordered_json record_of(const CertifyOptions& o, const Certificate& c, 
 
 int certify_device(const CertifyOptions& o, const Certificate& c,
                    std::span<const std::uint64_t> blocks, int threads) {
-  Device& device = Device::get(o.device);
+  std::optional<CertifiedBackend> backend;
+  if (o.device.empty()) backend.emplace(o.backend);
   const auto size = static_cast<std::int64_t>(c.block_inputs());
   const ShapeTracker flat = ShapeTracker::contiguous({size});
   const LazyOpPtr kernel =
       LazyOp::store(flat, LazyOp::unary(op_of(c.op), LazyOp::load(1, c.dtype, flat)));
-  std::string said = device.runner(kernel)->profile();
+  Device* const device = backend ? nullptr : &Device::get(o.device);
+  const std::string whose = backend ? backend->name() : o.device;
+  std::string said = backend ? backend->profile().to_json() : device->runner(kernel)->profile();
   if (said.empty()) said = Profile().to_json();
   const Profile profile = Profile::from_json(said);
+  const RunBlock run = backend
+                           ? RunBlock([&](std::string_view in) { return backend->run(kernel, in); })
+                           : on_device(*device, kernel, c.dtype);
   const double ulp = o.ulp >= 0 ? o.ulp : declared_ulp(c.op, profile);
   const bool to_output = o.output == "-";
   const std::unique_ptr<DataOutput> data = data_output_if(to_output);
   OrderlyEnd end([] {});
   Tally t;
   {
-    Progress progress(fmt::format("{} {} on {}, millions", name(c.op), name(c.dtype), o.device),
+    Progress progress(fmt::format("{} {} on {}, millions", name(c.op), name(c.dtype), whose),
                       static_cast<std::int64_t>(blocks.size()) * size / 1'000'000);
     const Blocks all{blocks, c.block_inputs()};
     const auto check = [&]<class T>(std::type_identity<T>) {
-      t = check_all(device, kernel, Check<T>(c.op, profile, ulp), all, threads, progress);
+      t = check_all(run, Check<T>(c.op, profile, ulp), all, threads, progress);
     };
     if (c.dtype == DType::Float32)
       check(std::type_identity<float>());
@@ -272,10 +298,11 @@ int certify_device(const CertifyOptions& o, const Certificate& c,
   fmt::print(
       "{} of {} on {}: {} of {} inputs checked, {} correctly rounded, {} next to it, {} "
       "farther, {} without a claim; largest error {:.4f} ULP at {:x}; {} beyond {:g} ULP{}\n",
-      name(c.op), name(c.dtype), o.device, t.checked, c.inputs(), t.nearest, t.next, t.farther,
+      name(c.op), name(c.dtype), whose, t.checked, c.inputs(), t.nearest, t.next, t.farther,
       t.unclaimed, t.largest, t.largest_at, t.wrong, ulp,
       t.wrong > 0 ? fmt::format(", the first at {:x}", t.wrong_at) : "");
-  const std::string record = record_of(o, c, t, said, ulp).dump(1) + "\n";
+  if (backend) backend->print_starts();
+  const std::string record = record_of(whose, c, t, said, ulp).dump(1) + "\n";
   if (data)
     data->write(record);
   else if (!o.output.empty())

@@ -9,12 +9,14 @@
 #include <future>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "certify_backend.h"
 #include "certify_limits.h"
 #include "data_output.h"
 #include "orderly_end.h"
@@ -73,8 +75,8 @@ Function function_named(const std::string& name) {
     if (row.name == name) return row.f;
     names += (names.empty() ? "" : " ") + std::string(row.name);
   }
-  throw ParseError(fmt::format("certify --outputs: '{}' is none of its functions: {}",
-                               name.substr(0, 40), names));
+  throw ParseError(
+      fmt::format("certify: '{}' is none of its functions: {}", name.substr(0, 40), names));
 }
 
 // Steps between floats in the order of numbers, both zeros one.
@@ -199,30 +201,69 @@ class OutputCheck {
   bool flush_;
 };
 
-// A file of floats, or standard input.
+// Outputs in the order of the inputs' bits.
 class Floats {
  public:
-  explicit Floats(const std::string& path)
+  virtual ~Floats() = default;
+  virtual const std::string& name() const = 0;
+  /// Of the inputs from `first` on; `at`: how many there were before.
+  virtual void fill(std::vector<float>& block, std::uint64_t first, std::uint64_t at) = 0;
+  virtual bool at_end() { return true; }
+};
+
+// Those of a backend, which is asked for a million at a time.
+class AskedFloats final : public Floats {
+ public:
+  explicit AskedFloats(const CertifyOptions& o)
+      : op_(op_of(parse_certified_op(o.op))), backend_(o.backend), name_(backend_.name()) {}
+
+  void fill(std::vector<float>& block, std::uint64_t first, std::uint64_t) override {
+    constexpr std::size_t kAsked = std::size_t{1} << 20;
+    for (std::size_t begin = 0; begin < block.size(); begin += kAsked) {
+      const std::size_t count = std::min(kAsked, block.size() - begin);
+      std::vector<std::uint32_t> bits(count);
+      std::iota(bits.begin(), bits.end(), static_cast<std::uint32_t>(first + begin));
+      const ShapeTracker flat = ShapeTracker::contiguous({static_cast<std::int64_t>(count)});
+      const LazyOpPtr kernel =
+          LazyOp::store(flat, LazyOp::unary(op_, LazyOp::load(1, DType::Float32, flat)));
+      const std::string got =
+          backend_.run(kernel, {reinterpret_cast<const char*>(bits.data()), count * sizeof(float)});
+      std::memcpy(block.data() + begin, got.data(), count * sizeof(float));
+    }
+  }
+  const std::string& name() const override { return name_; }
+  const CertifiedBackend& backend() const { return backend_; }
+
+ private:
+  Op op_;
+  CertifiedBackend backend_;
+  std::string name_;
+};
+
+// A file of floats, or standard input.
+class FloatsOfFile final : public Floats {
+ public:
+  explicit FloatsOfFile(const std::string& path)
       : name_(path == "-" ? "standard input" : path),
         file_(path == "-" ? stdin : std::fopen(path.c_str(), "rb")) {
     if (file_ == nullptr)
       throw SystemError(fmt::format("cannot read {}: {}", name_, std::strerror(errno)));
   }
-  ~Floats() {
+  ~FloatsOfFile() override {
     if (file_ != stdin) std::fclose(file_);
   }
-  Floats(const Floats&) = delete;
-  Floats& operator=(const Floats&) = delete;
+  FloatsOfFile(const FloatsOfFile&) = delete;
+  FloatsOfFile& operator=(const FloatsOfFile&) = delete;
 
-  void fill(std::vector<float>& block, std::uint64_t at) {
+  void fill(std::vector<float>& block, std::uint64_t, std::uint64_t at) override {
     const std::size_t got = std::fread(block.data(), sizeof(float), block.size(), file_);
     if (got != block.size())
       throw ParseError(fmt::format(
           "{} ends after {} outputs; one is wanted for each of the inputs' bits, in their order",
           name_, at + got));
   }
-  bool at_end() { return std::fgetc(file_) == EOF; }
-  const std::string& name() const { return name_; }
+  bool at_end() override { return std::fgetc(file_) == EOF; }
+  const std::string& name() const override { return name_; }
 
  private:
   std::string name_;
@@ -253,7 +294,7 @@ OutputTally check_stream(Floats& in, const OutputCheck& check, std::size_t limit
   std::vector<float> now, next;
   const auto read = [&](std::uint64_t at) {
     next.resize(std::min(kChunk, inputs - at));
-    in.fill(next, at);
+    in.fill(next, first + at, at);
   };
   read(0);
   for (std::uint64_t at = 0; at < inputs && !OrderlyEnd::wanted();) {
@@ -311,14 +352,17 @@ void print_tally(const std::string& op, std::span<const Limit> limits, const Out
 int certify_outputs(const CertifyOptions& o, std::uint64_t first, std::uint64_t inputs,
                     int threads) {
   if (o.dtype != "float32" && o.dtype != "f32")
-    throw ParseError("certify --outputs: outputs are float32, not '" + o.dtype.substr(0, 40) + "'");
+    throw ParseError("certify: outputs to hold against limits are float32, not '" +
+                     o.dtype.substr(0, 40) + "'");
   const Function f = function_named(o.op);
   std::vector<Limit> limits;
   for (const std::string& text : o.limits) limits.push_back(Limit::parse(text));
   if (limits.empty()) limits.push_back(Limit::parse("steps=0"));
   const bool to_output = o.output == "-";
   const std::unique_ptr<DataOutput> data = data_output_if(to_output);
-  Floats in(o.outputs);
+  const auto asked = o.outputs.empty() ? std::make_unique<AskedFloats>(o) : nullptr;
+  const auto file = asked ? nullptr : std::make_unique<FloatsOfFile>(o.outputs);
+  Floats& in = asked ? static_cast<Floats&>(*asked) : *file;
   OrderlyEnd end([] {});
   OutputTally tally;
   {
@@ -334,6 +378,7 @@ int certify_outputs(const CertifyOptions& o, std::uint64_t first, std::uint64_t 
                     "of which inputs",
                     in.name(), inputs));
   print_tally(o.op, limits, tally);
+  if (asked) asked->backend().print_starts();
   const std::string record = json_of(o.op, in.name(), limits, tally).dump(1) + "\n";
   if (data)
     data->write(record);

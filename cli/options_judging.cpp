@@ -202,9 +202,10 @@ Verb certify_verb(CLI::App& app) {
            "is a record of the figures")
           ->excludes("--with")
           ->excludes(fresh);
-  v->add_option("--ulp", o.ulp, "The limit, in ULP of the result [what the device declares]")
-      ->check(CLI::Range(0.0, 1e9))
-      ->needs(device);
+  add_backend_options(v, o.backend);
+  v->add_option("--ulp", o.ulp,
+                "The limit, in ULP of the result [what the device or backend declares]")
+      ->check(CLI::Range(0.0, 1e9));
   CLI::Option* const outputs =
       v->add_option("--outputs", o.outputs,
                     "Hold these against the right answers: a file, or - for standard input, of a "
@@ -214,12 +215,14 @@ Verb certify_verb(CLI::App& app) {
           ->excludes("--shard")
           ->excludes(fresh);
   v->add_option("--limit", o.limits,
-                "What is documented of them, as steps=2, relative=2^-22, absolute=2^-20.5@-6.28.."
+                "What is documented of these or of a backend's outputs, as steps=2, "
+                "relative=2^-22, absolute=2^-20.5@-6.28.."
                 "6.28; may be given again [steps=0: correctly rounded]")
-      ->allow_extra_args(false)
-      ->needs(outputs);
-  v->add_flag("--flush", o.flush, "Subnormal operands and results may count as zero")
-      ->needs(outputs);
+      ->allow_extra_args(false);
+  v->add_flag("--flush", o.flush, "Subnormal operands and results may count as zero");
+  for (const char* const whose : {"--backend", "--plugin"})
+    for (CLI::Option* const other : {device, outputs, fresh, v->get_option("--with")})
+      v->get_option(whose)->excludes(other);
   return {v, [] { return run_certify(o); }};
 }
 

@@ -327,6 +327,7 @@ struct CertifyOptions {
   std::string outputs;              // a file of float32, or "-", instead of a device
   std::vector<std::string> limits;  // on these (certify_limits.h); empty: correctly rounded
   bool flush = false;               // subnormal operands and results may be zero there
+  BackendOptions backend;           // whose outputs, where its command or plugin is not empty
 };
 /// The outputs in `options.outputs` for `inputs` float32 whose bits follow `first`, held against
 /// limits; kExitNo where one does not hold.

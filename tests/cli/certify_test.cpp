@@ -66,6 +66,51 @@ TEST_F(CertifyVerb, HoldsADeviceToWhatItDeclares) {
       2);
 }
 
+// A backend over the line protocol, asked block by block, whose first root of each may be off.
+constexpr const char* kRoots = R"(import base64, json, math, struct, sys
+for line in sys.stdin:
+    ask = json.loads(line)
+    if "touchstone_backend" in ask:
+        answer = {"touchstone_backend": 1, "name": "roots", "profile": "ieee"}
+    elif ask["kernel"]["nodes"][1]["op"] != "SQRT":
+        answer = {"id": ask["id"], "unsupported": "roots alone"}
+    else:
+        data = base64.b64decode(ask["inputs"][0]["base64"])
+        floats = struct.unpack("<%df" % (len(data) // 4), data)
+        out = [math.sqrt(x) for x in floats]
+        out[0] += WRONG
+        packed = struct.pack("<%df" % len(out), *out)
+        answer = {"id": ask["id"], "output": base64.b64encode(packed).decode()}
+    print(json.dumps(answer), flush=True)
+)";
+
+TEST_F(CertifyVerb, AsksABackendForEveryOutput) {
+  const auto asked = [&](const std::string& wrong, const std::string& rest) {
+    std::string script = kRoots;
+    script.replace(script.find("WRONG"), 5, wrong);
+    shell("cat > roots.py <<'END'\n" + script + "END\ntrue");
+    return certify("sqrt f32 --backend 'python3 roots.py' --from 3f800000 --to 3fa00000 " + rest);
+  };
+  const Answer right = asked("0", "--out r.json");
+  EXPECT_EQ(right.code, 0) << right.text;
+  EXPECT_THAT(right.text, HasSubstr("sqrt of float32 on roots: 2097152 of 4294967296 inputs"));
+  EXPECT_THAT(right.text, HasSubstr("2097152 correctly rounded, 0 next to it"));
+  EXPECT_THAT(shell("cat r.json").text, HasSubstr("\"device\": \"roots\""));
+  const Answer wrong = asked("2e-7", "");
+  EXPECT_EQ(wrong.code, 1) << wrong.text;
+  EXPECT_THAT(wrong.text, HasSubstr("2 beyond 0 ULP, the first at 3f800000"));
+  const Answer documented = asked("2e-7", "--limit steps=2 --limit relative=2^-24");
+  EXPECT_EQ(documented.code, 1) << documented.text;
+  EXPECT_THAT(documented.text, HasSubstr("steps=2: holds; 0 of 2097152 beyond"));
+  EXPECT_THAT(documented.text, HasSubstr("relative=2^-24: does not hold"));
+  const Answer none = certify("exp2 f32 --backend 'python3 roots.py' --to 100000");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.text, HasSubstr("no outputs of roots: roots alone"));
+  EXPECT_EQ(certify("tanh f32 --backend 'python3 roots.py' --limit steps=1").code, 2);
+  EXPECT_EQ(certify("sqrt f32 --backend true --device CLANG").code, 2);
+  EXPECT_EQ(certify("sqrt f32 --limit steps=1").code, 2);
+}
+
 TEST_F(CertifyVerb, ChecksAllInputsOfANarrowType) {
   const Answer a = certify("SIN bf16");
   EXPECT_EQ(a.code, 0) << a.text;

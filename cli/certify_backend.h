@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "judging.h"
+#include "touchstone/interp/certify.h"
+
+namespace touchstone::cli {
+
+Op op_of(CertifiedOp op);
+
+/// A backend of somebody else's that is asked for the outputs of a function, block by block.
+class CertifiedBackend {
+ public:
+  /// Starts it. Throws as start_backend does.
+  explicit CertifiedBackend(const BackendOptions& options);
+
+  std::string name();
+  /// What it declares.
+  Profile profile();
+  /// The output of a kernel of one input, both as bytes. Throws SystemError where there is none.
+  std::string run(const LazyOpPtr& kernel, std::string_view input);
+  void print_starts() const;
+
+ private:
+  std::unique_ptr<foreign::BackendProcess> process_;
+};
+
+}  // namespace touchstone::cli
