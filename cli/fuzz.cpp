@@ -331,6 +331,15 @@ void summarize(const FuzzOptions& o, const AreaResult& r) {
     fmt::print("{} more, not shrunk{}\n", r.unshrunk, o.log.empty() ? "" : ": in the log");
 }
 
+// As judge and league do: what starting a backend cost, where it was slow or was started anew.
+void print_backend_starts() {
+  constexpr double kSlow = 5;  // seconds
+  const fuzz::SharedStarts& starts = *backend_starts();
+  if (starts.anew() == 0 && starts.seconds() < kSlow) return;
+  fmt::print("backend: started {}, {} of them after an answer that was none, in {} in all\n",
+             counted(starts.times(), "time"), starts.anew(), seconds_str(starts.seconds()));
+}
+
 // Says so of each area of which every case was skipped; true where that is all of them.
 bool nothing_checked(const fuzz::RunResult& result) {
   bool nothing = true;
@@ -411,6 +420,7 @@ int run_fuzz(const FuzzOptions& o) {
     summarize(o, r);
     failed = failed || r.tally.failed > 0;
   }
+  print_backend_starts();
   if (!o.coverage.empty()) write_coverage(o, result, data);
   if (result.ended_early)
     fmt::print("ended early{}\n", has_log_file(o) ? "; --resume goes on from the log" : "");

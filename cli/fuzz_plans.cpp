@@ -122,6 +122,11 @@ std::int64_t kernels_together(const std::string& backend) {
 
 }  // namespace
 
+const std::shared_ptr<fuzz::SharedStarts>& backend_starts() {
+  static const auto starts = std::make_shared<fuzz::SharedStarts>();
+  return starts;
+}
+
 fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
   fuzz::KernelBackends b;
   if (o.backend == "cpu") {
@@ -164,13 +169,14 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     const std::string command = known.command.empty() ? o.backend : known.command;
     b.candidate = fuzz::make_process_backend(
         plugin.empty() ? foreign::BackendProcess::shell(command) : foreign::plugin_command(plugin),
-        plugin.empty() ? limits : foreign::plugin_limits(limits));
+        plugin.empty() ? limits : foreign::plugin_limits(limits), backend_starts());
     (void)b.candidate->name();  // starts it: what it says of itself is as it should be
   }
   return b;
 }
 
 std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o) {
+  backend_starts();  // before workers are forked
   std::vector<AreaPlan> known;
   known.push_back({"symbolic", [](int) { return fuzz::make_symbolic_area(refuted); }, 4096, 2000});
   known.push_back({"view", [](int) { return fuzz::make_view_area(); }, 4096, 2000});

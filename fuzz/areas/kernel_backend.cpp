@@ -1,7 +1,13 @@
 #include "touchstone/fuzz/kernel_backend.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <new>
 
+#include <sys/mman.h>
+
+#include "touchstone/base/error.h"
 #include "touchstone/base/visible.h"
 #include "touchstone/foreign/guarded_memory.h"
 #include "touchstone/fuzz/kernel_case.h"
@@ -76,23 +82,43 @@ class DeviceBackend final : public KernelBackend {
 
 class ProcessBackend final : public KernelBackend {
  public:
-  ProcessBackend(std::vector<std::string> argv, const foreign::Limits& limits)
-      : process_(std::move(argv), limits) {}
+  ProcessBackend(std::vector<std::string> argv, const foreign::Limits& limits,
+                 std::shared_ptr<SharedStarts> starts)
+      : process_(std::move(argv), limits), starts_(std::move(starts)) {}
 
-  std::string name() override { return visible(process_.capabilities().name, kMostName); }
+  std::string name() override { return visible(capabilities().name, kMostName); }
   Profile profile(const LazyOpPtr& /*kernel*/) override {
-    return declared_profile(process_.capabilities().profile);
+    return declared_profile(capabilities().profile);
   }
   // Its own words go on the terminal with the finding.
   foreign::Answer run(const KernelCase& c) override {
     foreign::Answer answer = process_.run(kernel_file(c.concrete()), c.inputs);
+    count();
     answer.why = visible(answer.why);
     return answer;
   }
 
  private:
   static constexpr std::size_t kMostName = 80;
+
+  const foreign::Capabilities& capabilities() {
+    const foreign::Capabilities& said = process_.capabilities();
+    count();
+    return said;
+  }
+
+  // What it was started since the last time.
+  void count() {
+    const foreign::Starts& now = process_.starts();
+    if (!starts_ || now.times == counted_.times) return;
+    starts_->add(now.times - counted_.times, now.times - std::max(counted_.times, 1),
+                 now.seconds - counted_.seconds);
+    counted_ = now;
+  }
+
   foreign::BackendProcess process_;
+  foreign::Starts counted_;
+  std::shared_ptr<SharedStarts> starts_;
 };
 
 }  // namespace
@@ -102,9 +128,32 @@ std::unique_ptr<KernelBackend> make_device_backend(std::unique_ptr<Device> devic
   return std::make_unique<DeviceBackend>(std::move(device), std::move(differs_on));
 }
 
+struct SharedStarts::Counts {
+  std::atomic<int> times = 0, anew = 0;
+  std::atomic<std::int64_t> microseconds = 0;
+};
+
+SharedStarts::SharedStarts() {
+  void* const memory =
+      ::mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw SystemError("no memory to share with workers");
+  counts_ = new (memory) Counts;
+}
+SharedStarts::~SharedStarts() { ::munmap(counts_, sizeof(Counts)); }
+
+void SharedStarts::add(int times, int anew, double seconds) {
+  counts_->times += times;
+  counts_->anew += anew;
+  counts_->microseconds += std::llround(seconds * 1e6);
+}
+int SharedStarts::times() const { return counts_->times; }
+int SharedStarts::anew() const { return counts_->anew; }
+double SharedStarts::seconds() const { return static_cast<double>(counts_->microseconds) * 1e-6; }
+
 std::unique_ptr<KernelBackend> make_process_backend(std::vector<std::string> argv,
-                                                    const foreign::Limits& limits) {
-  return std::make_unique<ProcessBackend>(std::move(argv), limits);
+                                                    const foreign::Limits& limits,
+                                                    std::shared_ptr<SharedStarts> starts) {
+  return std::make_unique<ProcessBackend>(std::move(argv), limits, std::move(starts));
 }
 
 }  // namespace touchstone::fuzz

@@ -36,7 +36,29 @@ using DiffersOn = std::function<bool(const LazyOpPtr& kernel)>;
 /// `differs_on`: of a variant, where it can be told.
 std::unique_ptr<KernelBackend> make_device_backend(std::unique_ptr<Device> device,
                                                    DiffersOn differs_on = {});
+/// How often the backends of a campaign were started, in whatever process: workers are forked, and
+/// what they count has to outlive them.
+class SharedStarts {
+ public:
+  /// Throws SystemError where there is no shared memory.
+  SharedStarts();
+  ~SharedStarts();
+  SharedStarts(const SharedStarts&) = delete;
+  SharedStarts& operator=(const SharedStarts&) = delete;
+
+  void add(int times, int anew, double seconds);
+  int times() const;
+  int anew() const;  // of these, after an answer that was none
+  double seconds() const;
+
+ private:
+  struct Counts;
+  Counts* counts_;
+};
+
+/// `starts`, where it is not null, counts.
 std::unique_ptr<KernelBackend> make_process_backend(std::vector<std::string> argv,
-                                                    const foreign::Limits& limits);
+                                                    const foreign::Limits& limits,
+                                                    std::shared_ptr<SharedStarts> starts = {});
 
 }  // namespace touchstone::fuzz
