@@ -80,7 +80,7 @@ std::vector<Way> ways(const LazyOpPtr& kernel, const CudaOptions& options) {
   if (extent.outputs == 1 && extent.terms >= kWideTerms * scale)
     for (const int blocks : {256, 64, 16})
       if (extent.terms / scale >= kWideTerms / 4 * blocks)
-        add({{OptKind::Sums, {std::int64_t{blocks} * scale}}, {OptKind::Unroll, {4 * kUnrolled}}},
+        add({{OptKind::Sums, {std::int64_t{blocks} * scale}}, {OptKind::Unroll, {8 * kUnrolled}}},
             {.threads = scale, .team = true, .blocks = blocks});
   for (int threads = 4 * scale; threads >= std::min(32, scale) && threads > 1; threads /= 2) {
     if (threads > 1024 || (threads > scale / 2 && extent.terms < 16 * std::int64_t{threads}))
