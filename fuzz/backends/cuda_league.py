@@ -1,4 +1,4 @@
-"""The league of libraries on one NVIDIA GPU: docs/measured/league-h100.md, in one command.
+"""The league of libraries on one NVIDIA GPU: docs/measured/league-h200.md, in one command.
 
 python3 fuzz/backends/cuda_league.py --touchstone build/dev/cli/touchstone --work /tmp/league
 
@@ -114,7 +114,7 @@ class League:
         plan = self.work / f"plan-{library}.jsonl"
         tasks = []
         for number, (name, folder, _, calls, flags, twice) in enumerate(self.suites):
-            if calls is not None and calls.get(library) is None:
+            if (library == "triton") if calls is None else calls.get(library) is None:
                 continue
             for run in ("", "-again") if twice else ("",):
                 tasks.append({"suite": str(folder), "out": self.out(number, library, run),
@@ -360,6 +360,11 @@ def words_for(library, op, dtype, to, operands, got, legal):
         call = f"torch.compile({call})" if library == "compile" else f"({call})"
         shown = ".view(torch.uint8).item()" if fp8 else ".item()"
         show = f"{call}({', '.join(names)}){shown}"
+    elif library == "triton":
+        head = "import torch, cuda_triton  # fuzz/backends/cuda_triton.py"
+        made = [f'torch.tensor([{v}], dtype=torch.{dtype}, device="cuda")' for v in values]
+        word = {"MAX": "max"}.get(op, op.lower())
+        show = f"cuda_triton.pointwise('{word}', {', '.join(names)}).item()"
     elif library == "jax":
         head = "import jax, jax.numpy as jnp; jax.config.update('jax_enable_x64', True)"
         made = [f"jnp.array([{v}], '{dtype}')" for v in values]

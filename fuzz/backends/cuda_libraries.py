@@ -135,6 +135,18 @@ class Compile(Torch):
         return self.torch.compile(function, dynamic=False)
 
 
+class Triton(Torch):
+    """Kernels of cuda_triton.py, for calls alone."""
+    name = "triton"
+
+    def __init__(self, options):
+        super().__init__(options)
+        import triton
+        import cuda_triton
+        self.version = triton.__version__
+        self.words["kernels"] = cuda_triton
+
+
 class Jax:
     """JAX: one jitted function a kernel, made by XLA."""
     name = "jax"
@@ -297,7 +309,7 @@ class CuPy:
         return out
 
 
-LIBRARIES = {"torch": Torch, "compile": Compile, "jax": Jax, "cupy": CuPy}
+LIBRARIES = {"torch": Torch, "compile": Compile, "triton": Triton, "jax": Jax, "cupy": CuPy}
 
 
 class Runner:

@@ -7,9 +7,13 @@ PROFILES = {
     "tensorcore": "tensorcore",
     # One kernel of a library may keep digits between the operations of a definition.
     "wide": {"name": "wide", "base": "cuda", "excess": {"to": "float64", "rounds": "stores"}},
+    # The same in float32, whose roundings and whose exp2 are a library's, too.
+    "wide32": {"name": "wide32", "base": "cuda", "excess": {"to": "float32", "rounds": "stores"}},
     # 1 / sqrt(x) as rsqrtf, of which the CUDA C++ Programming Guide says 2 ULP (17.1, table 17).
     "norms": {"name": "norms", "base": "cuda", "excess": {"to": "float64", "rounds": "stores"},
               "ulp": {"recip": 2}},
+    # The same where each operation rounds to its own type.
+    "norms-own": {"name": "norms-own", "base": "cuda", "ulp": {"recip": 2}},
     "half-sums": {"name": "half-sums", "base": "tensorcore", "accumulator": "float16"},
     # Floats out of an integer's range are undefined in all of these libraries.
     "casts": {"name": "casts", "base": "cuda", "casts_saturate": False},
@@ -19,7 +23,7 @@ PROFILES = {
 
 ALL = ("float16", "bfloat16", "float32", "float64")
 NARROW = ("float16", "bfloat16", "float32")
-LIBRARIES = ("torch", "compile", "jax", "cupy")
+LIBRARIES = ("torch", "compile", "triton", "jax", "cupy")
 
 
 @dataclasses.dataclass
@@ -43,7 +47,10 @@ class Row:
                                 if library == "compile" else [])
 
 
-MATMUL = {"torch": "x1 @ x2", "jax": "x1 @ x2", "cupy": "x1 @ x2"}
+MATMUL = {"torch": "x1 @ x2", "jax": "x1 @ x2", "cupy": "x1 @ x2",
+          "triton": "kernels.matmul(x1, x2, 'ieee')"}
+TRITON_TF32 = "kernels.matmul(x1, x2, 'tf32')"
+HALVES = ("float16", "bfloat16")
 MATMUL_TEXT = "matmul(a[96,256]:T, b[256,80]:T)"
 CONV_TEXT = "conv2d(x[2,32,14,14]:T, w[32,32,3,3]:T, padding=1)"
 CONV = {"torch": "F.conv2d(x1, x2, padding=1)",
@@ -78,6 +85,11 @@ ATTENTION_TEXT = (f"({softmax('((q[64,16]:T @ transpose(k[64,16]:T)) * 0.25)', S
                   " @ v[64,16]:T")
 
 
+# x sigmoid(2 sqrt(2/pi) (x + 0.044715 x^3)), its two constants in two parts each, as above.
+GELU_TEXT = ("x[2000]:T * recip(exp2(x*-2.296875 + x*-0.005333198144325202 + x*x*x*-0.1025390625"
+             " + x*x*x*-0.0004041770800234934) + 1)")
+
+
 TF32_SHOWN = {
     "torch": "import torch\n"
              "torch.backends.cuda.matmul.allow_tf32 = True\n"
@@ -88,12 +100,15 @@ TF32_SHOWN = {
            "print(float((a @ jnp.eye(16, dtype='float32'))[0, 0]))  # right is 1.000244140625"}
 
 ROWS = [
-    Row("matmul", MATMUL_TEXT, ALL, MATMUL, options={"jax": ["--precision", "highest"]}),
+    Row("matmul", MATMUL_TEXT, ALL, {**MATMUL, "triton": None}, options={"jax": ["--precision", "highest"]}),
+    Row("matmul by Triton", MATMUL_TEXT, NARROW, {"triton": MATMUL["triton"]}),
     Row("matmul, default precision", MATMUL_TEXT, ("float32",), {"jax": MATMUL["jax"]},
         shows={"jax": TF32_SHOWN["jax"]}),
-    Row("matmul, TF32", MATMUL_TEXT, ("float32",), {"torch": MATMUL["torch"]},
+    Row("matmul, TF32", MATMUL_TEXT, ("float32",), {"torch": MATMUL["torch"],
+                                                    "triton": TRITON_TF32},
         options={"torch": ["--tf32"]}, shows={"torch": TF32_SHOWN["torch"]}),
-    Row("matmul, TF32 declared", MATMUL_TEXT, ("float32",), MATMUL, "tensorcore",
+    Row("matmul, TF32 declared", MATMUL_TEXT, ("float32",), {**MATMUL, "triton": TRITON_TF32},
+        "tensorcore",
         options={"torch": ["--tf32"], "jax": ["--precision", "tensorfloat32"]}),
     Row("matmul, reduced sums", MATMUL_TEXT, ("float16", "bfloat16"), {"torch": MATMUL["torch"]},
         options={"torch": ["--reduced-sums"]}),
@@ -112,6 +127,8 @@ ROWS = [
                           "print([torch.conv2d(x.to(memory_format=f), w.to(memory_format=f), padding=1)"
                           "[0, 0, 3, 3].item() for f in (torch.contiguous_format, torch.channels_last)])"
                           "  # right is -inf twice"}),
+    Row("conv2d of 8 channels", CONV_TEXT.replace("32", "8"), ALL, CONV,
+        options={"jax": ["--precision", "highest"]}),
     Row("conv2d, default precision", CONV_TEXT, ("float32",), {"jax": CONV["jax"]},
         shows={"jax": "import jax, jax.numpy as jnp\n"
                       "x, w = jnp.full((2, 32, 14, 14), 1 + 2.0**-12, 'float32'), "
@@ -128,25 +145,43 @@ ROWS = [
         options={"torch": ["--tf32"], "jax": ["--precision", "tensorfloat32"]}),
     Row("softmax", softmax(X, "x"), NARROW,
         {"torch": "F.softmax(x1, -1)", "jax": "jax.nn.softmax(x1)",
+         "triton": "kernels.softmax(x1)",
          "cupy": "special.softmax(x1, axis=-1)"}, "wide"),
     Row("log_softmax",
         f"{from_top(X, 'x')} - {log('sum(' + exp(from_top('x', 'x')) + ', axis=1, keep=1)')}",
         NARROW,
         {"torch": "F.log_softmax(x1, -1)", "jax": "jax.nn.log_softmax(x1)",
          "cupy": "special.log_softmax(x1, axis=-1)"}, "wide"),
-    Row("layer_norm", "layer_norm(x[48,300]:T, w[300]:T, b[300]:T)", NARROW,
-        {"torch": "F.layer_norm(x1, x1.shape[-1:], x2, x3)",
-         "jax": "jax.nn.standardize(x1, epsilon=1e-5) * x2 + x3"}, "norms",
+    Row("layer_norm", "layer_norm(x[48,300]:T, w[300]:T, b[300]:T, eps=0.00000762939453125)", NARROW,
+        {"torch": "F.layer_norm(x1, x1.shape[-1:], x2, x3, 2**-17)",
+         "jax": "jax.nn.standardize(x1, epsilon=2**-17) * x2 + x3"}, "norms",
         shows={"jax": "import jax, jax.numpy as jnp\n"
                       "x = jnp.array([4096, 4097, 4098, 4099], 'float32')\n"
                       "print(jax.nn.standardize(x))  # right is [-1.3416 -0.4472 0.4472 1.3416]"}),
-    Row("rms_norm", "rms_norm(x[48,300]:T, w[300]:T)", NARROW,
-        {"torch": "F.rms_norm(x1, x1.shape[-1:], x2, 1e-6)"}, "norms"),
+    Row("layer_norm, each operation rounded", "layer_norm(x[48,300]:T, w[300]:T, b[300]:T, "
+        "eps=0.00000762939453125)", ("float32",),
+        {"torch": "F.layer_norm(x1, x1.shape[-1:], x2, x3, 2**-17)",
+         "jax": "jax.nn.standardize(x1, epsilon=2**-17) * x2 + x3"}, "norms-own"),
+    Row("rms_norm", "rms_norm(x[48,300]:T, w[300]:T, eps=0.00000095367431640625)", NARROW,
+        {"torch": "F.rms_norm(x1, x1.shape[-1:], x2, 2**-20)"}, "norms"),
     Row("sigmoid", "recip(exp2(x[2000]:T*-1.4375 + x*-0.005195040888963407) + 1)", NARROW,
         {"torch": "torch.sigmoid(x1)", "jax": "jax.nn.sigmoid(x1)", "cupy": "special.expit(x1)"},
         "wide"),
     Row("silu", "x[2000]:T * recip(exp2(x*-1.4375 + x*-0.005195040888963407) + 1)", NARROW,
         {"torch": "F.silu(x1)", "jax": "jax.nn.silu(x1)"}, "wide"),
+    Row("tanh", "recip(exp2(x[2000]:T*-2.875 + x*-0.010390081777926814) + 1)*2 - 1", HALVES,
+        {"torch": "torch.tanh(x1)", "jax": "jnp.tanh(x1)", "cupy": "cupy.tanh(x1)",
+         "triton": "kernels.pointwise('tanh', x1)"}, "wide32"),
+    Row("gelu, by tanh", GELU_TEXT, HALVES,
+        {"torch": "F.gelu(x1, approximate='tanh')", "jax": "jax.nn.gelu(x1)"}, "wide32"),
+    *(Row(f"{name} by Triton{more}", text, types, {"triton": call}, profile)
+      for name, text, types, call in (
+          ("sum of two", "x[4000]:T + y[4000]:T", NARROW, "kernels.pointwise('add', x1, x2)"),
+          ("quotient", "x[4000]:T / y[4000]:T", ("float32",), "kernels.pointwise('div', x1, x2)"),
+          ("maximum", "maximum(x[4000]:T, y[4000]:T)", NARROW, "kernels.pointwise('max', x1, x2)"),
+          ("exp2", "exp2(x[4000]:T)", NARROW, "kernels.pointwise('exp2', x1)"),
+          ("square root", "sqrt(x[4000]:T)", NARROW, "kernels.pointwise('sqrt', x1)"))
+      for more, profile in (("", "cuda"), (", as cuda-approx", "cuda-approx"))),
     Row("attention", ATTENTION_TEXT, NARROW,
         {"torch": "F.scaled_dot_product_attention(x1[None, None], x2[None, None], x3[None, None])"
                   "[0, 0]",
