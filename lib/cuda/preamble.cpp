@@ -1,0 +1,79 @@
+// What the capitals in a kernel's C mean to each target, and the helpers before it.
+#include "touchstone/cuda/c_math.h"
+#include "touchstone/cuda/render_cuda.h"
+
+namespace touchstone::cuda {
+
+namespace {
+
+// LLVM reads a buffer by vectors where it knows its alignment, which is the allocator's. A read by
+// KEEP has no memory that a barrier could change: what was read before one, and what was computed
+// of that, is kept in registers where it is read again.
+constexpr std::string_view kNvptx = R"(#define KERNEL __attribute__((nvptx_kernel)) void
+#define SHARED static __attribute__((address_space(3)))
+#define THREAD ((u32)__nvvm_read_ptx_sreg_tid_x())
+#define BLOCK ((u32)__nvvm_read_ptx_sreg_ctaid_x())
+#define BLOCKS ((u32)__nvvm_read_ptx_sreg_nctaid_x())
+#define MEET() __syncthreads()
+#define HIDE(x) __asm__("" : "+r"(x))
+#define KEEP(T, R, OP, TO, p) ({ R r_; T v_; \
+  __asm__(OP " %0, [%1];" : TO(r_) : "l"((const T __attribute__((address_space(1)))*)(p))); \
+  __builtin_memcpy(&v_, &r_, sizeof v_); v_; })
+#define KEEP1(T, p) KEEP(T, u16, "ld.global.nc.u8", "=h", p)
+#define KEEP2(T, p) KEEP(T, u16, "ld.global.nc.b16", "=h", p)
+#define KEEP4(T, p) KEEP(T, u32, "ld.global.nc.b32", "=r", p)
+#define KEEP8(T, p) KEEP(T, u64, "ld.global.nc.b64", "=l", p)
+)";
+
+// The assembler of CUDA 13.0 joins two of max.s32 into one VIMNMX3 for sm_90, and loses the sign of
+// its second operand where that was negated: max(max(-a, -b), -c) becomes max(-a, b, -c). A choice
+// by a predicate stays one.
+constexpr std::string_view kChosenMax = R"(static inline i32 max_i32(i32 a, i32 b) {
+  i32 r;
+  __asm__("{ .reg .pred p; setp.gt.s32 p, %1, %2; selp.b32 %0, %1, %2, p; }"
+          : "=r"(r) : "r"(a), "r"(b));
+  return r;
+}
+)";
+constexpr std::string_view kChosenMax16 = R"(static inline i16 max_i16(i16 a, i16 b) {
+  i16 r;
+  __asm__("{ .reg .pred p; setp.gt.s16 p, %1, %2; selp.b16 %0, %1, %2, p; }"
+          : "=h"(r) : "h"(a), "h"(b));
+  return r;
+}
+)";
+
+constexpr std::string_view kHost = R"(#define KERNEL static void
+#define SHARED static
+struct grid { u32 thread, block, blocks; void (*meet)(struct grid*); };
+static struct grid* here;
+#define THREAD (here->thread)
+#define BLOCK (here->block)
+#define BLOCKS (here->blocks)
+#define MEET() here->meet(here)
+#define HIDE(x)
+#define KEEP1(T, p) (*(p))
+#define KEEP2(T, p) (*(p))
+#define KEEP4(T, p) (*(p))
+#define KEEP8(T, p) (*(p))
+)";
+
+// Puts them in the place of the helpers' one line each, where these are there.
+void choose_max(std::string& text) {
+  for (const std::string_view chosen : {kChosenMax, kChosenMax16}) {
+    const std::string_view head = chosen.substr(0, chosen.find('(') + 1);
+    if (const std::size_t at = text.find(head); at != std::string::npos)
+      text.replace(at, text.find('\n', at) + 1 - at, chosen);
+  }
+}
+
+}  // namespace
+
+std::string target_preamble(Target target, std::string_view functions) {
+  std::string text = preamble_without_libm(functions);
+  if (target == Target::Host) return text.append(kHost);
+  choose_max(text);
+  return text.append(kNvptx);
+}
+
+}  // namespace touchstone::cuda
