@@ -114,7 +114,7 @@ TEST(Ptx, TheSecondLaunchFoldsInSharedMemory) {
                AstError);
 }
 
-// Where it is max.s32 the assembler for sm_90 may lose a sign (render_cuda.cpp).
+// Where it is max.s32 the assembler for sm_90 may lose a sign (preamble.cpp).
 TEST(Ptx, TheMaximumOfIntegersIsChosenByAPredicate) {
   const std::string ptx = ptx_of("max(-x[64,3]:i32, axis=1)");
   EXPECT_THAT(ptx, HasSubstr("setp.gt.s32"));
