@@ -110,7 +110,9 @@ std::unique_ptr<Area> make_kernelize_area();
 ///                back, and nothing else is
 std::unique_ptr<Area> make_rewrite_area();
 
-/// Programs over Tensors in float64, differentiated.
+/// Calls of single functions, layers, losses and optimizers of the tensor library, in every type,
+/// against what they are defined as (call_check.h): refused, form, value, gradient; and programs
+/// over Tensors in float64, differentiated.
 ///   gradient     is what differences say, wherever the function is smooth
 ///   early        realizing each statement at once changes no bit
 ///   refused      no statement that fits is refused

@@ -4,6 +4,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/device/device.h"
 #include "touchstone/fuzz/areas.h"
+#include "touchstone/fuzz/call_check.h"
 #include "touchstone/fuzz/program.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/tensor/functional.h"
@@ -96,9 +97,17 @@ class TensorArea final : public Area {
     Device::add(kDevice, [] { return make_interpreted_device(kDevice, 1); });
   }
   std::string_view name() const override { return "tensor"; }
-  std::string draw(Chooser& chooser) override { return draw_program(chooser, {.gradients = true}); }
+  std::string draw(Chooser& chooser) override {
+    return chooser.chance(3, 4) ? draw_call(chooser).str()
+                                : draw_program(chooser, {.gradients = true});
+  }
 
   Checked check(const std::string& text, Effort effort) override {
+    if (is_call(text)) {
+      const Checked c = check_call(text, effort, kDevice);
+      Device::get(kDevice).forget_runners();
+      return c;
+    }
     const Program program = Program::parse(text);
     for (const ProgramType& t : program.types())
       if (t.dtype != DType::Float64) throw ParseError("programs of area tensor are in float64");
@@ -114,14 +123,23 @@ class TensorArea final : public Area {
   }
 
   std::vector<std::string> smaller(const std::string& text) override {
-    return smaller_programs(Program::parse(text), {.gradients = true});
+    return is_call(text) ? smaller_calls(Call::parse(text))
+                         : smaller_programs(Program::parse(text), {.gradients = true});
   }
-  Measure measure(const std::string& text) override { return measure_of(Program::parse(text)); }
-  Extent extent(const std::string& text) override { return extent_of(Program::parse(text)); }
+  Measure measure(const std::string& text) override {
+    if (!is_call(text)) return measure_of(Program::parse(text));
+    const Call call = Call::parse(text);
+    require_call(call);
+    return measure_of(call);
+  }
+  Extent extent(const std::string& text) override {
+    return is_call(text) ? extent_of(Call::parse(text)) : extent_of(Program::parse(text));
+  }
   std::vector<Dimension> dimensions() const override {
     return program_dimensions({.gradients = true});
   }
   std::vector<CoverageRow> coverage(const std::string& text, Ending /*ending*/) override {
+    if (is_call(text)) return {};
     return program_coverage(Program::parse(text), {.gradients = true});
   }
 

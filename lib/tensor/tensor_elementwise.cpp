@@ -142,6 +142,7 @@ Tensor Tensor::erf() const { return unary(Unary::Erf, *this); }
 Tensor Tensor::abs() const {
   const OriginScope origin("abs");
   if (is_bool(dtype()) || is_unsigned(dtype())) return *this;
+  if (!is_float(dtype())) return where(*this < 0, -*this, *this);  // the least stays
   return relu() + (-*this).relu();  // 0 for -0.0, and a gradient of 0 there
 }
 

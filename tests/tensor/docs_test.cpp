@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "../support/public_names.h"
 #include "tensor_check.h"
 #include "touchstone/base/file.h"
 #include "touchstone/tensor/networks.h"
@@ -79,26 +80,8 @@ TEST(TensorDocs, TheirExampleRuns) {
             between(text_of("tests/tensor/docs_test.cpp"), mark + "jit]\n", mark + "done]", 2));
 }
 
-// Functions that a header declares for users, and its layers, optimizers and scopes.
 std::set<std::string> public_names(const std::string& header) {
-  const std::regex function(
-      R"(^(?:  )?(?:static |inline |virtual |const )*[A-Za-z_][\w:]*(?:<[^()]*>)?[&*]? )"
-      R"((operator[^ (]+|[a-z_0-9]+)\()");
-  const std::regex statement(R"(^\s*(return|throw|else|explicit)\b)");
-  const std::regex type(R"(^(?:struct|class) ([A-Z]\w+) (?:final )?: (?:public )?(\w+) \{)");
-  std::istringstream lines(text_of("lib/tensor/" + header));
-  std::set<std::string> names;
-  bool is_public = true;
-  for (std::string line; std::getline(lines, line);) {
-    if (line == " private:" || line == " protected:") is_public = false;
-    if (line == " public:" || line.starts_with("};")) is_public = true;
-    std::smatch found;
-    if (std::regex_search(line, found, type)) names.insert(found[1]);
-    if (is_public && !std::regex_search(line, statement) &&
-        std::regex_search(line, found, function))
-      names.insert(found[1]);
-  }
-  return names;
+  return test::public_names(text_of("lib/tensor/" + header));
 }
 
 TEST(TensorDocs, TheTableOfNamesHasEveryPublicFunctionAndAReasonForEachNo) {

@@ -128,6 +128,7 @@ TEST_P(Elementwise, IntegersDivideTowardsZeroAndKeepTheSignOfTheDividend) {
                {10 - a, {3, 17, 3, 17}},
                {minimum(ints({least, 3}), ints({5, -1})), {double(least), -1}},
                {ints({-3, 4}).abs(), {3, 4}},
+               {Tensor::from<std::int8_t>({-128, -127}).abs(), {-128, 127}},
                {ints({0, 4}).logical_not(), {1, 0}}});
 }
 

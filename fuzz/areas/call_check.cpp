@@ -1,0 +1,214 @@
+#include "touchstone/fuzz/call_check.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "touchstone/base/error.h"
+#include "touchstone/fuzz/calls.h"
+#include "touchstone/fuzz/tensor_calls.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using defined::Array;
+using defined::Arrays;
+using defined::Near;
+using defined::Real;
+
+// Results differ from what is defined by at most so many times what rounding may do.
+constexpr Real kSlack = 4;
+
+// Functions whose results have no gradient by what they are.
+constexpr std::string_view kWithoutGradient[] = {
+    "detach",    "operator+=", "operator-=",     "operator*=",      "operator/=",
+    "set",       "set_index",  "clip_grad_norm", "clip_grad_value", "backward",
+    "gradients", "SGD",        "Adam",           "AdamW",           "LAMB",
+    "mod",       "to_",        "next",           "empty",           "zeros",
+    "ones",      "full",       "arange",         "linspace",        "eye",
+    "int_",      "long_",      "half",           "float_",          "bool_",
+    "cast",      "nonzero"};
+
+std::string shown(Real value) { return fmt::format("{}", static_cast<double>(value)); }
+
+std::vector<Real> elements_of(const Tensor& x) {
+  std::vector<Real> values;
+  with_storage(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    for (const auto value : x.read<T>()) {
+      const T stored = value;
+      if constexpr (std::is_arithmetic_v<T>)
+        values.push_back(static_cast<Real>(stored));
+      else
+        values.push_back(Scalar::of<T>(stored).to_double());
+    }
+  });
+  return values;
+}
+
+bool fits(Real got, const Near& wanted, bool signed_zeros) {
+  if (std::isinf(wanted.e)) return true;
+  if (std::isnan(wanted.v)) return std::isnan(got);
+  if (wanted.exact() || std::isinf(wanted.v))
+    return got == wanted.v &&
+           (!signed_zeros || got != 0 || std::signbit(got) == std::signbit(wanted.v));
+  return std::fabs(got - wanted.v) <= kSlack * wanted.e;
+}
+
+std::optional<Checked> form_differs(std::size_t i, const Tensor& got, const Array& wanted) {
+  const Shape shape(wanted.shape.begin(), wanted.shape.end());
+  if (!got.defined() || got.dtype() != wanted.dtype || got.shape() != shape ||
+      got.rank() != wanted.rank() || got.elements() != wanted.size() ||
+      got.nbytes() != wanted.size() * static_cast<std::int64_t>(itemsize(wanted.dtype)))
+    return Checked::fail("form",
+                         fmt::format("result {} is {} {}, wanted {} {}", i, name(got.dtype()),
+                                     str(got.shape()), name(wanted.dtype), str(shape)));
+  for (int axis = 0; axis < wanted.rank(); ++axis)
+    if (got.size(axis - wanted.rank()) != wanted.shape[static_cast<std::size_t>(axis)] ||
+        got.normal_axis(axis - wanted.rank()) != axis)
+      return Checked::fail("form", fmt::format("axis {} has another size from the end", axis));
+  return std::nullopt;
+}
+
+std::optional<Checked> value_differs(const Tensors& got, const Arrays& wanted) {
+  if (got.size() != wanted.size())
+    return Checked::fail("form", fmt::format("{} results, wanted {}", got.size(), wanted.size()));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    if (auto wrong = form_differs(i, got[i], wanted[i])) return wrong;
+  realize(got);
+  for (std::size_t i = 0; i < got.size(); ++i) {
+    const std::vector<Real> values = elements_of(got[i]);
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const Near& right = wanted[i].cells[k];
+      if (fits(values[k], right, wanted[i].signed_zeros && is_float(wanted[i].dtype))) continue;
+      return Checked::fail(
+          "value",
+          fmt::format("element {} of result {} is {}, defined as {}{}", k, i, shown(values[k]),
+                      shown(right.v),
+                      right.exact() ? "" : fmt::format(" +- {}", shown(kSlack * right.e))));
+    }
+  }
+  return std::nullopt;
+}
+
+double weight_of(std::size_t i) { return 1 + 0.37 * static_cast<double>(i % 5); }
+
+// The sum of all elements of float results, each with a weight.
+Real weighted(const Call& call, const Arrays& inputs, std::size_t results) {
+  Real sum = 0;
+  const Arrays out = defined::define(call, inputs);
+  for (std::size_t i = 0; i < results && i < out.size(); ++i)
+    if (is_float(out[i].dtype))
+      for (std::size_t k = 0; k < out[i].cells.size(); ++k) {
+        const Near& cell = out[i].cells[k];
+        if (std::isinf(cell.e)) return std::numeric_limits<Real>::quiet_NaN();
+        sum += cell.v * static_cast<Real>(weight_of(k));
+      }
+  return sum;
+}
+
+// A derivative on which differences at two distances agree, on both sides; none elsewhere.
+struct Slope {
+  Real value, off;
+};
+std::optional<Slope> slope_of(const Call& call, Arrays inputs, std::size_t which, std::size_t k,
+                              std::size_t results) {
+  constexpr Real kStep = 1.0L / 4096;
+  const Real x = inputs[which].cells[k].v, f = weighted(call, inputs, results);
+  const auto at = [&](Real offset) {
+    inputs[which].cells[k] = Near(x + offset);
+    try {
+      return weighted(call, inputs, results);
+    } catch (const ParseError&) {
+      return std::numeric_limits<Real>::quiet_NaN();  // beyond where it is defined
+    }
+  };
+  const Real up = at(kStep), down = at(-kStep), up2 = at(kStep / 2), down2 = at(-kStep / 2);
+  const Real wide = (up - down) / (2 * kStep), narrow = (up2 - down2) / kStep;
+  const Real value = (4 * narrow - wide) / 3;
+  const Real bend = std::fabs((up - f) / kStep - (f - down) / kStep);
+  if (!std::isfinite(value) || !std::isfinite(f) || bend > 0.02L * (1 + std::fabs(value)) ||
+      std::fabs(wide - narrow) > 1e-4L * (1 + std::fabs(value)))
+    return std::nullopt;
+  // Of large results the last bits are lost.
+  return Slope{value, std::fabs(wide - narrow) + std::ldexp(std::fabs(f) / kStep, -60)};
+}
+
+std::optional<Checked> gradient_differs(const Call& call, const std::string& text, Effort effort,
+                                        const Arrays& arrays, const std::string& device) {
+  if (std::ranges::find(kWithoutGradient, call.name) != std::end(kWithoutGradient))
+    return std::nullopt;
+  for (const CallInput& x : call.inputs)
+    if (is_float(x.dtype) && x.dtype != DType::Float64) return std::nullopt;
+  for (const Array& x : arrays)
+    for (const Near& cell : x.cells)
+      if (!std::isfinite(cell.v)) return std::nullopt;
+  if (call.name == "sort" || call.name == "topk") {  // the slope at a tie is that of one side
+    std::vector<Real> seen;
+    for (const Near& cell : arrays[0].cells) seen.push_back(cell.v);
+    std::ranges::sort(seen);
+    if (std::ranges::adjacent_find(seen) != seen.end()) return std::nullopt;
+  }
+  if (call.name == "std") {  // no root is smooth at 0
+    const Arrays roots = defined::define(call, arrays);
+    for (const Near& cell : roots[0].cells)
+      if (!(cell.v > 1e-6L)) return std::nullopt;
+  }
+  Tensors inputs = tensors_of(call, device);
+  for (Tensor& x : inputs)
+    if (is_float(x.dtype())) x.set_requires_grad();
+  Tensors out = called(call, inputs);
+  // What training makes of statistics is no function of the batch to be differentiated.
+  const std::size_t results = call.name == "BatchNorm" ? 1 : out.size();
+  Tensor loss = Tensor::zeros({}, {DType::Float64, device});
+  for (std::size_t i = 0; i < results; ++i) {
+    if (!is_float(out[i].dtype())) continue;
+    std::vector<double> weights;
+    for (std::int64_t k = 0; k < out[i].elements(); ++k)
+      weights.push_back(weight_of(static_cast<std::size_t>(k)));
+    loss = loss + (out[i] * Tensor::from(weights, out[i].shape(), device)).sum();
+  }
+  if (!loss.requires_grad() || !std::isfinite(loss.item<double>())) return std::nullopt;
+  loss.backward();
+  for (std::size_t which = 0; which < inputs.size(); ++which) {
+    if (!is_float(inputs[which].dtype())) continue;
+    const std::size_t n = arrays[which].cells.size();
+    const std::optional<Tensor> gradient = inputs[which].grad();
+    const std::vector<double> told =
+        gradient ? gradient->read<double>() : std::vector<double>(n, 0.0);
+    if (told.size() != n)
+      return Checked::fail("gradient", fmt::format("input {} has {} elements, its gradient {}",
+                                                   which, n, told.size()));
+    for (std::size_t k = 0; k < n; ++k) {
+      if (effort == Effort::Sampled && n > 2 && hash_mix(hash_bytes(text), 64 * which + k) % n > 1)
+        continue;
+      const std::optional<Slope> right = slope_of(call, arrays, which, k, results);
+      if (!right) continue;
+      const Real most = 1e-6L * (1 + std::fabs(right->value)) + 4 * right->off;
+      if (std::fabs(told[k] - right->value) <= most) continue;
+      return Checked::fail("gradient",
+                           fmt::format("d/d(element {} of input {}) is {}, by differences of the "
+                                       "definition {}",
+                                       k, which, told[k], shown(right->value)));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void require_call(const Call& call) { (void)defined::define(call, defined::inputs_of(call)); }
+
+Checked check_call(const std::string& text, Effort effort, const std::string& device) {
+  const Call call = Call::parse(text);
+  const Arrays inputs = defined::inputs_of(call), wanted = defined::define(call, inputs);
+  try {
+    if (auto wrong = value_differs(called(call, tensors_of(call, device)), wanted)) return *wrong;
+    if (auto wrong = gradient_differs(call, text, effort, inputs, device)) return *wrong;
+  } catch (const ParseError& e) {
+    return Checked::fail("refused", e.what());
+  } catch (const Error& e) {
+    return Checked::fail("refused", e.what());
+  }
+  return {};
+}
+
+}  // namespace touchstone::fuzz

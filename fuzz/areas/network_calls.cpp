@@ -1,0 +1,444 @@
+#include "touchstone/base/error.h"
+#include "touchstone/fuzz/program.h"
+#include "touchstone/fuzz/tensor_calls.h"
+#include "touchstone/tensor/nn.h"
+#include "touchstone/tensor/optim.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+std::optional<Tensor> nth_tensor(const Tensors& x, std::size_t i) {
+  return i < x.size() ? std::optional(x[i]) : std::nullopt;
+}
+Affine affine_from(const Tensors& x, std::size_t first) {
+  return {nth_tensor(x, first), nth_tensor(x, first + 1)};
+}
+Tensor or_none(const Tensors& x, std::size_t i) { return i < x.size() ? x[i] : Tensor::none(); }
+int axis_in_call(const Call& call, std::int64_t otherwise) {
+  return static_cast<int>(call.whole("axis", otherwise));
+}
+std::vector<std::pair<std::int64_t, std::int64_t>> padding_pairs(const Call& call) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> pairs;
+  const auto before = call.list("before"), after = call.list("after");
+  for (std::size_t i = 0; i < before.size() && i < after.size(); ++i)
+    pairs.emplace_back(before[i], after[i]);
+  return pairs;
+}
+ConvArgs conv_args(const Call& call) {
+  return {.stride = call.list("stride", {1}),
+          .padding = call.list("padding", {0}),
+          .dilation = call.list("dilation", {1}),
+          .groups = call.whole("groups", 1),
+          .output_padding = call.list("output_padding", {0}),
+          .padding_pairs = padding_pairs(call)};
+}
+std::array<std::int64_t, 2> two_of(const std::vector<std::int64_t>& all) {
+  return {all[0], all.size() > 1 ? all[1] : all[0]};
+}
+WindowArgs window_args(const Call& call) {
+  return {.stride = two_of(call.list("stride", {1})),
+          .padding = two_of(call.list("padding", {0})),
+          .dilation = two_of(call.list("dilation", {1})),
+          .groups = call.whole("groups", 1)};
+}
+PoolArgs pool_args(const Call& call) {
+  PoolArgs args;
+  if (call.has("stride")) args.stride = call.list("stride");
+  args.padding = call.list("padding", {0});
+  args.dilation = call.list("dilation", {1});
+  return args;
+}
+std::optional<std::array<std::int64_t, 2>> stride2_of(const Call& call) {
+  return call.has("stride") ? std::optional(two_of(call.list("stride"))) : std::nullopt;
+}
+Reduction reduction_of(const Call& call) {
+  const std::string_view name = call.arg("reduction").value_or("mean");
+  return name == "none" ? Reduction::None : name == "sum" ? Reduction::Sum : Reduction::Mean;
+}
+AttentionArgs attention_args(const Call& call, const Tensors& x) {
+  AttentionArgs args;
+  args.mask = nth_tensor(x, 3);
+  args.causal = call.whole("causal", 0) != 0;
+  if (call.has("scale")) args.scale = call.real("scale", 1);
+  return args;
+}
+Order order_in(const Call& call, std::string_view otherwise) {
+  return call.arg("order").value_or(otherwise) == "descending" ? Order::Descending
+                                                               : Order::Ascending;
+}
+std::vector<Index> parts_in(const Call& call, const Tensors& x) {
+  std::vector<Index> parts;
+  std::size_t next = 1;
+  for (const std::string_view p : split(call.arg("parts").value_or(""), ',')) {
+    if (p == "...") {
+      parts.emplace_back(kEllipsis);
+    } else if (p == "new") {
+      parts.emplace_back(kNewAxis);
+    } else if (p == "tensor") {
+      parts.emplace_back(x[next++]);
+    } else if (p.find(':') != p.npos) {
+      Call one;
+      one.set("parts", std::string(p));
+      parts.emplace_back(slices_in(one)[0]);
+    } else {
+      parts.emplace_back(number(p));
+    }
+  }
+  return parts;
+}
+
+struct LayerSizes {
+  std::int64_t in, out;
+};
+// A layer with the weights that are given.
+template <class Layer>
+Layer& given_weights(Layer& layer, const Tensors& x) {
+  layer.weight = x[1];
+  layer.bias = or_none(x, 2);
+  return layer;
+}
+nn::LayerOptions layer_options(const Tensors& x) {
+  nn::LayerOptions options;
+  options.dtype = x[0].dtype();
+  options.device = x[0].device();
+  return options;
+}
+nn::NormOptions norm_options(const Tensors& x, bool affine) {
+  nn::NormOptions options;
+  options.dtype = x[0].dtype();
+  options.device = x[0].device();
+  options.affine = affine;
+  return options;
+}
+template <class Layer, class... Sizes>
+Tensors normed(const Tensors& x, Sizes... sizes) {
+  Layer layer(sizes..., norm_options(x, x.size() > 1));
+  if (x.size() > 1) layer.weight = x[1];
+  if constexpr (requires { layer.bias; }) {
+    if (x.size() > 1) layer.bias = or_none(x, 2);
+  }
+  return {layer(x[0])};
+}
+
+Tensors batch_normed_layer(const Call& call, const Tensors& x) {
+  nn::BatchNormOptions options;
+  options.dtype = x[0].dtype();
+  options.device = x[0].device();
+  nn::BatchNorm layer(x[0].size(1), call.real("momentum", 0.1), call.real("eps", 1e-5), options);
+  layer.running_mean = x[1].clone();
+  layer.running_var = x[2].clone();
+  layer.weight = or_none(x, 3);
+  layer.bias = or_none(x, 4);
+  if (!call.has("train")) return {layer(x[0], nn::Mode::Evaluate)};
+  const TrainingScope training;
+  const Tensor y = layer(x[0]);
+  return {y, layer.running_mean, layer.running_var};
+}
+nn::MultiHeadAttention heads_layer(const Call& call, const Tensors& x) {
+  Generator generator(1);
+  nn::MultiHeadAttention layer(x[0].size(2), call.whole("heads", 1), generator, layer_options(x));
+  nn::Linear* const parts[] = {&layer.query, &layer.key, &layer.value, &layer.out};
+  for (std::size_t i = 0; i < 4; ++i) {
+    parts[i]->weight = x[3 + 2 * i];
+    parts[i]->bias = x[4 + 2 * i];
+  }
+  return layer;
+}
+// One token after the other, with a cache of those before it.
+Tensors token_by_token(const Call& call, const Tensors& x) {
+  const nn::MultiHeadAttention layer = heads_layer(call, x);
+  const std::int64_t n = x[0].size(0), tokens = x[0].size(1), heads = layer.heads;
+  const Shape shape = {n, heads, tokens, x[0].size(2) / heads};
+  const TensorOptions options = {x[0].dtype(), x[0].device()};
+  nn::KvCache cache = {Tensor::zeros(shape, options).contiguous(),
+                       Tensor::zeros(shape, options).contiguous()};
+  Tensors rows;
+  for (std::int64_t t = 0; t < tokens; ++t)
+    rows.push_back(layer.next(x[0].narrow(1, t, 1), t, cache).contiguous().realize());
+  return {Tensor::cat(rows, 1)};
+}
+template <class Layer>
+Tensors recurrent(const Tensors& x) {
+  Generator generator(1);
+  Layer layer(x[0].size(2), x[2].size(1), generator, layer_options(x));
+  layer.weight_ih = x[1];
+  layer.weight_hh = x[2];
+  layer.bias_ih = x[3];
+  layer.bias_hh = x[4];
+  std::optional<nn::RecurrentState> from;
+  if (x.size() > 5) from = nn::RecurrentState{x[5], nth_tensor(x, 6)};
+  const nn::RecurrentResult result = layer(x[0], from);
+  Tensors out = {result.outputs, result.last.hidden};
+  if (result.last.cell) out.push_back(*result.last.cell);
+  return out;
+}
+
+#define TOUCHSTONE_NETWORK(name, ...)                         \
+  {                                                           \
+    name, [](const Call& call, const Tensors& x) -> Tensors { \
+      static_cast<void>(call);                                \
+      return __VA_ARGS__;                                     \
+    }                                                         \
+  }
+
+constexpr TensorFunction kNetwork[] = {
+    TOUCHSTONE_NETWORK("einsum", {einsum(call.required("notation"), x)}),
+    TOUCHSTONE_NETWORK("pool", {pool(x[0], call.list("kernel"), conv_args(call))}),
+    TOUCHSTONE_NETWORK("max_pool", {max_pool(x[0], call.list("kernel"), pool_args(call))}),
+    TOUCHSTONE_NETWORK("avg_pool", {avg_pool(x[0], call.list("kernel"), pool_args(call))}),
+    TOUCHSTONE_NETWORK("max_pool2d",
+                       {max_pool2d(x[0], two_of(call.list("kernel")), stride2_of(call))}),
+    TOUCHSTONE_NETWORK("avg_pool2d",
+                       {avg_pool2d(x[0], two_of(call.list("kernel")), stride2_of(call))}),
+    TOUCHSTONE_NETWORK("conv", {conv(x[0], x[1], nth_tensor(x, 2), conv_args(call))}),
+    TOUCHSTONE_NETWORK("conv1d", {conv1d(x[0], x[1], nth_tensor(x, 2), conv_args(call))}),
+    TOUCHSTONE_NETWORK("conv2d", {conv2d(x[0], x[1], nth_tensor(x, 2), window_args(call))}),
+    TOUCHSTONE_NETWORK("conv_transpose",
+                       {conv_transpose(x[0], x[1], nth_tensor(x, 2), conv_args(call))}),
+    {"Conv1d",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       Generator generator(1);
+       nn::Conv1d layer(x[0].size(1), x[1].size(0), x[1].size(2), generator, conv_args(call),
+                        layer_options(x));
+       return {given_weights(layer, x)(x[0])};
+     }},
+    {"Conv2d",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       Generator generator(1);
+       nn::Conv2d layer(x[0].size(1), x[1].size(0), {x[1].size(2), x[1].size(3)}, generator,
+                        window_args(call), layer_options(x));
+       return {given_weights(layer, x)(x[0])};
+     }},
+    {"ConvTranspose1d",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       Generator generator(1);
+       nn::ConvTranspose1d layer(x[0].size(1), x[1].size(1) * call.whole("groups", 1),
+                                 x[1].size(2), generator, conv_args(call), layer_options(x));
+       return {given_weights(layer, x)(x[0])};
+     }},
+    {"ConvTranspose2d",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       Generator generator(1);
+       nn::ConvTranspose2d layer(x[0].size(1), x[1].size(1) * call.whole("groups", 1),
+                                 {x[1].size(2), x[1].size(3)}, generator, conv_args(call),
+                                 layer_options(x));
+       return {given_weights(layer, x)(x[0])};
+     }},
+    TOUCHSTONE_NETWORK(
+        "interpolate",
+        {interpolate(x[0], call.list("sizes"),
+                     call.arg("mode") == "linear" ? Interpolation::Linear : Interpolation::Nearest,
+                     call.whole("corners", 0) != 0 ? AlignCorners::Yes : AlignCorners::No)}),
+    TOUCHSTONE_NETWORK("take", {call.has("at") ? take(x[0], call.list("at"), axis_in_call(call, 0))
+                                               : take(x[0], x[1], axis_in_call(call, 0))}),
+    TOUCHSTONE_NETWORK("gather", {gather(x[0], axis_in_call(call, -1), x[1])}),
+    TOUCHSTONE_NETWORK("scatter", {scatter(x[0], axis_in_call(call, -1), x[1], x[2])}),
+    TOUCHSTONE_NETWORK("scatter_add", {scatter_add(x[0], axis_in_call(call, -1), x[1], x[2])}),
+    TOUCHSTONE_NETWORK("masked_fill", {masked_fill(x[0], x[1], number_in(call.required("value")))}),
+    TOUCHSTONE_NETWORK("nonzero", {nonzero(x[0])}),
+    TOUCHSTONE_NETWORK("one_hot", {one_hot(x[0], call.whole("classes", 1))}),
+    {"sort",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       const Sorted sorted = sort(x[0], axis_in_call(call, -1), order_in(call, "ascending"));
+       return {sorted.values, sorted.indices};
+     }},
+    TOUCHSTONE_NETWORK("argsort",
+                       {argsort(x[0], axis_in_call(call, -1), order_in(call, "ascending"))}),
+    {"topk",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       const Sorted sorted =
+           topk(x[0], call.whole("k", 1), axis_in_call(call, -1), order_in(call, "descending"));
+       return {sorted.values, sorted.indices};
+     }},
+    TOUCHSTONE_NETWORK("index", {index(x[0], parts_in(call, x))}),
+    {"set_index",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       Tensor y = x[0].clone();
+       if (const auto value = call.arg("value"))
+         set_index(y, parts_in(call, x), number_in(*value));
+       else
+         set_index(y, parts_in(call, x), x.back());
+       return {y};
+     }},
+    TOUCHSTONE_NETWORK("linear", {linear(x[0], x[1], nth_tensor(x, 2))}),
+    {"Linear",
+     [](const Call&, const Tensors& x) -> Tensors {
+       Generator generator(1);
+       nn::Linear layer(x[1].size(1), x[1].size(0), generator, layer_options(x));
+       return {given_weights(layer, x)(x[0])};
+     }},
+    {"Sequential",
+     [](const Call&, const Tensors& x) -> Tensors {
+       Generator generator(1);
+       nn::Linear layer(x[1].size(1), x[1].size(0), generator, layer_options(x));
+       given_weights(layer, x);
+       return {nn::Sequential([](const Tensor& t) { return t.relu(); }, layer)(x[0])};
+     }},
+    TOUCHSTONE_NETWORK("softmax", {softmax(x[0], axis_in_call(call, -1))}),
+    TOUCHSTONE_NETWORK("log_softmax", {log_softmax(x[0], axis_in_call(call, -1))}),
+    TOUCHSTONE_NETWORK("layernorm",
+                       {layernorm(x[0], axis_in_call(call, -1), call.real("eps", 1e-5))}),
+    TOUCHSTONE_NETWORK("layer_norm", {layer_norm(x[0], static_cast<int>(call.whole("axes", 1)),
+                                                 affine_from(x, 1), call.real("eps", 1e-5))}),
+    TOUCHSTONE_NETWORK(
+        "LayerNorm",
+        normed<nn::LayerNorm>(
+            x, Shape(x[0].shape().end() - call.whole("axes", 1), x[0].shape().end()),
+            call.real("eps", 1e-5))),
+    TOUCHSTONE_NETWORK("LayerNorm2d",
+                       normed<nn::LayerNorm2d>(x, x[0].size(1), call.real("eps", 1e-5))),
+    TOUCHSTONE_NETWORK("rms_norm", {rms_norm(x[0], nth_tensor(x, 1), call.real("eps", 1e-6))}),
+    TOUCHSTONE_NETWORK("RMSNorm", normed<nn::RMSNorm>(x, x[0].size(-1), call.real("eps", 1e-6))),
+    TOUCHSTONE_NETWORK("group_norm", {group_norm(x[0], call.whole("groups", 1), affine_from(x, 1),
+                                                 call.real("eps", 1e-5))}),
+    TOUCHSTONE_NETWORK("GroupNorm",
+                       normed<nn::GroupNorm>(x, call.whole("groups", 1), x[0].size(1),
+                                             call.real("eps", 1e-5))),
+    TOUCHSTONE_NETWORK("instance_norm",
+                       {instance_norm(x[0], affine_from(x, 1), call.real("eps", 1e-5))}),
+    TOUCHSTONE_NETWORK("InstanceNorm",
+                       normed<nn::InstanceNorm>(x, x[0].size(1), call.real("eps", 1e-5))),
+    TOUCHSTONE_NETWORK("batch_norm", {batch_norm(x[0], x[1], x[2], affine_from(x, 3),
+                                                 call.real("eps", 1e-5))}),
+    {"BatchNorm", batch_normed_layer},
+    TOUCHSTONE_NETWORK("scaled_dot_product_attention",
+                       {scaled_dot_product_attention(x[0], x[1], x[2], attention_args(call, x))}),
+    TOUCHSTONE_NETWORK("MultiHeadAttention",
+                       {heads_layer(call, x)(x[0], x[1], x[2], attention_args(call, {}))}),
+    {"next", token_by_token},
+    TOUCHSTONE_NETWORK("LSTM", recurrent<nn::LSTM>(x)),
+    TOUCHSTONE_NETWORK("GRU", recurrent<nn::GRU>(x)),
+    {"Embedding",
+     [](const Call&, const Tensors& x) -> Tensors {
+       Generator generator(1);
+       nn::Embedding layer(x[0].size(0), x[0].size(1), generator, {x[0].dtype(), x[0].device()});
+       layer.weight = x[0];
+       return {layer(x[1])};
+     }},
+    TOUCHSTONE_NETWORK("Dropout", {nn::Dropout(0.5)(x[0])}),
+    TOUCHSTONE_NETWORK("mse_loss", {mse_loss(x[0], x[1], reduction_of(call))}),
+    TOUCHSTONE_NETWORK("l1_loss", {l1_loss(x[0], x[1], reduction_of(call))}),
+    TOUCHSTONE_NETWORK("huber_loss",
+                       {huber_loss(x[0], x[1], call.real("delta", 1), reduction_of(call))}),
+    TOUCHSTONE_NETWORK("binary_cross_entropy",
+                       {binary_cross_entropy(x[0], x[1], reduction_of(call))}),
+    TOUCHSTONE_NETWORK("binary_cross_entropy_with_logits",
+                       {binary_cross_entropy_with_logits(x[0], x[1], reduction_of(call))}),
+    TOUCHSTONE_NETWORK("nll_loss", {nll_loss(x[0], x[1], reduction_of(call))}),
+    {"cross_entropy",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       if (!call.has("smoothing") && !call.has("ignore"))
+         return {cross_entropy(x[0], x[1], reduction_of(call))};
+       CrossEntropyArgs args;
+       args.label_smoothing = call.real("smoothing", 0);
+       if (call.has("ignore")) args.ignore_index = call.whole("ignore", 0);
+       args.reduction = reduction_of(call);
+       return {cross_entropy(x[0], x[1], args)};
+     }},
+};
+
+// The parameter after a step for each gradient.
+template <class Make>
+Tensors trained(const Call& call, const Tensors& x, Make make) {
+  Tensor p = x[0].detach().clone().set_requires_grad();
+  optim::Group group{{p}, call.real("scale", 1), std::nullopt};
+  if (call.has("group_decay")) group.weight_decay = call.real("group_decay", 0);
+  const auto optimizer = make(optim::Parameters({group}));
+  for (std::size_t t = 1; t < x.size(); ++t) {
+    if (t == 2 && call.has("then")) optimizer->set_lr(call.real("then", 0));
+    optimizer->zero_grad();
+    const Tensor loss = (p * x[t].detach()).sum();
+    loss.backward();
+    optimizer->step({loss});
+  }
+  return {p.detach()};
+}
+// Tensors whose gradients are those given.
+Tensors with_gradients(const Tensors& x) {
+  Tensors parameters;
+  for (const Tensor& g : x) {
+    Tensor p = Tensor::zeros_like(g).contiguous().set_requires_grad();
+    p.set_grad(g.detach().contiguous());
+    parameters.push_back(p);
+  }
+  return parameters;
+}
+Tensors gradients_of(const Tensors& parameters) {
+  Tensors all;
+  for (const Tensor& p : parameters) all.push_back(*p.grad());
+  return all;
+}
+
+constexpr TensorFunction kTraining[] = {
+    {"SGD",
+     [](const Call& call, const Tensors& x) {
+       return trained(call, x, [&](const optim::Parameters& p) {
+         return std::make_unique<optim::SGD>(
+             p, call.real("lr", 0.1), call.real("momentum", 0), call.real("decay", 0),
+             call.has("nesterov") ? optim::Nesterov::Yes : optim::Nesterov::No);
+       });
+     }},
+    {"Adam",
+     [](const Call& call, const Tensors& x) {
+       return trained(call, x, [&](const optim::Parameters& p) {
+         return std::make_unique<optim::Adam>(p, call.real("lr", 1e-3), call.real("beta1", 0.9),
+                                              call.real("beta2", 0.999), call.real("eps", 1e-8));
+       });
+     }},
+    {"AdamW",
+     [](const Call& call, const Tensors& x) {
+       return trained(call, x, [&](const optim::Parameters& p) {
+         return std::make_unique<optim::AdamW>(p, call.real("lr", 1e-3), call.real("decay", 0.01),
+                                               call.real("beta1", 0.9), call.real("beta2", 0.999),
+                                               call.real("eps", 1e-8));
+       });
+     }},
+    {"LAMB",
+     [](const Call& call, const Tensors& x) {
+       return trained(call, x, [&](const optim::Parameters& p) {
+         return std::make_unique<optim::LAMB>(p, call.real("lr", 1e-3), call.real("decay", 0.01),
+                                              call.real("beta1", 0.9), call.real("beta2", 0.999),
+                                              call.real("eps", 1e-6));
+       });
+     }},
+    {"clip_grad_norm",
+     [](const Call& call, const Tensors& x) {
+       const Tensors p = with_gradients(x);
+       const Tensor norm = optim::clip_grad_norm(p, call.real("most", 1));
+       Tensors all = gradients_of(p);
+       all.push_back(norm);
+       return all;
+     }},
+    {"clip_grad_value",
+     [](const Call& call, const Tensors& x) {
+       const Tensors p = with_gradients(x);
+       optim::clip_grad_value(p, call.real("most", 1));
+       return gradients_of(p);
+     }},
+    {"backward",
+     [](const Call& call, const Tensors& x) {
+       Tensor p = x[0].detach().clone().set_requires_grad();
+       for (std::size_t t = 1; t < x.size(); ++t) {
+         if (call.has("cleared")) p.zero_grad();
+         Tensor doubled = p * 1;
+         doubled.retain_grad();
+         doubled.backward(x[t].detach());
+       }
+       return Tensors{*p.grad()};
+     }},
+    {"gradients",
+     [](const Call& call, const Tensors& x) {
+       const Tensor p = x[0].detach().clone().set_requires_grad();
+       Tensor all = p * x.back().detach();
+       for (std::size_t t = 1; t + 1 < x.size() && !call.has("cleared"); ++t)
+         all = all + p * x[t].detach();
+       return gradients(all.sum(), {p});
+     }},
+};
+
+}  // namespace
+
+std::span<const TensorFunction> network_functions() { return kNetwork; }
+std::span<const TensorFunction> training_functions() { return kTraining; }
+
+}  // namespace touchstone::fuzz

@@ -1,0 +1,408 @@
+#include "touchstone/fuzz/tensor_calls.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+
+#include "touchstone/base/error.h"
+#include "touchstone/fuzz/program.h"
+
+namespace touchstone::fuzz {
+
+TensorOptions options_of(const Call& call, const Tensors& x) {
+  TensorOptions options;
+  options.device = x[0].device();
+  if (call.has("dtype")) options.dtype = parse_dtype(call.required("dtype"));
+  return options;
+}
+std::vector<int> ints_of(const std::vector<std::int64_t>& all) { return {all.begin(), all.end()}; }
+Number number_in(std::string_view text) {
+  if (text.find_first_of(".einf") == text.npos) return Number(number(text));
+  return Number(Scalar::parse(DType::Float64, text).to_double());
+}
+Shape shape_in(const Call& call, std::string_view key) {
+  const std::vector<std::int64_t> sizes = call.list(key);
+  return {sizes.begin(), sizes.end()};
+}
+std::vector<Slice> slices_in(const Call& call) {
+  std::vector<Slice> slices;
+  for (std::string_view text : split(call.arg("parts").value_or(""), ',')) {
+    std::optional<std::int64_t> part[3];
+    for (auto& p : part) {
+      const std::size_t colon = std::min(text.find(':'), text.size());
+      if (colon > 0) p = number(text.substr(0, colon));
+      text.remove_prefix(std::min(colon + 1, text.size()));
+    }
+    slices.push_back({part[0], part[1], part[2].value_or(1)});
+  }
+  return slices;
+}
+
+namespace {
+
+Tensor stored(const CallInput& input, const std::string& device) {
+  const Shape shape(input.shape.begin(), input.shape.end());
+  return with_storage(input.dtype, [&]<class T>(std::type_identity<T>) {
+    std::vector<T> values;
+    for (std::int64_t i = 0, n = input.size(); i < n; ++i) values.push_back(input.at(i).as<T>());
+    return Tensor::from<T>(values, shape, device);
+  });
+}
+
+// The same numbers, moved to where `back` brings them from.
+Tensor stored_as(const CallInput& input, const std::string& device) {
+  const Tensor x = stored(input, device);
+  const int rank = x.rank();
+  if (input.via == "turned") {
+    std::vector<int> order(static_cast<std::size_t>(rank));
+    std::iota(order.rbegin(), order.rend(), 0);
+    return x.permute(order).contiguous().realize().permute(order);
+  }
+  if (input.via == "flipped") {
+    std::vector<int> axes(static_cast<std::size_t>(rank));
+    std::iota(axes.begin(), axes.end(), 0);
+    return x.flip(axes).contiguous().realize().flip(axes);
+  }
+  if (input.via == "cut") {
+    Padding around(static_cast<std::size_t>(rank), {1, 2});
+    Mask inside;
+    for (const std::int64_t size : input.shape) inside.emplace_back(1, 1 + size);
+    return x.pad(around).contiguous().realize().shrink(inside);
+  }
+  if (input.via == "wide" && rank > 0) {  // one number along the first axis
+    Shape one = x.shape();
+    if (one[0] == sint(0)) return x;
+    const Tensor first = x.narrow(0, 0, 1).contiguous().realize();
+    return first.expand(x.shape());
+  }
+  if (input.via == "computed") return Tensor::where(Tensor::zeros_like(x, DType::Bool), x, x);
+  return x;
+}
+
+template <class F>
+Tensors one(F f) {
+  return {f()};
+}
+KeepDim keep_of(const Call& call) {
+  return call.whole("keep", 0) != 0 ? KeepDim::Yes : KeepDim::No;
+}
+std::vector<int> axes_given(const Call& call) { return ints_of(call.list("axes")); }
+int int_of(const Call& call, std::string_view key, std::int64_t otherwise) {
+  return static_cast<int>(call.whole(key, otherwise));
+}
+Padding pairs_of_call(const Call& call) {
+  const auto before = call.list("before"), after = call.list("after");
+  Padding padding;
+  for (std::size_t i = 0; i < before.size() && i < after.size(); ++i)
+    padding.emplace_back(before[i], after[i]);
+  return padding;
+}
+PadMode mode_of(const Call& call) {
+  const std::string_view mode = call.arg("mode").value_or("constant");
+  return mode == "reflect"     ? PadMode::Reflect
+         : mode == "replicate" ? PadMode::Replicate
+         : mode == "circular"  ? PadMode::Circular
+                               : PadMode::Constant;
+}
+std::optional<DType> dtype_of_call(const Call& call) {
+  return call.has("dtype") ? std::optional(parse_dtype(call.required("dtype"))) : std::nullopt;
+}
+
+#define TOUCHSTONE_METHOD(name)                                               \
+  {                                                                           \
+#name, [](const Call&, const Tensors& x) { return Tensors{x[0].name()}; } \
+  }
+#define TOUCHSTONE_PAIR(text, op)                                                     \
+  {                                                                                   \
+    text, [](const Call& call, const Tensors& x) {                                    \
+      if (const auto n = call.arg("number")) {                                        \
+        const Number number = number_in(*n);                                          \
+        return Tensors{call.arg("side") == "left" ? number op x[0] : x[0] op number}; \
+      }                                                                               \
+      return Tensors{x[0] op x[1]};                                                   \
+    }                                                                                 \
+  }
+#define TOUCHSTONE_COMPARE(text, op)                                                \
+  {                                                                                 \
+    text, [](const Call& call, const Tensors& x) {                                  \
+      if (const auto n = call.arg("number")) return Tensors{x[0] op number_in(*n)}; \
+      return Tensors{x[0] op x[1]};                                                 \
+    }                                                                               \
+  }
+#define TOUCHSTONE_UPDATE(text, op)                \
+  {                                                \
+    text, [](const Call& call, const Tensors& x) { \
+      Tensor y = x[0].clone();                     \
+      if (const auto n = call.arg("number"))       \
+        y op number_in(*n);                        \
+      else                                         \
+        y op x[1];                                 \
+      return Tensors{y};                           \
+    }                                              \
+  }
+#define TOUCHSTONE_BINARY(name)                                                      \
+  {                                                                                  \
+#name, [](const Call& call, const Tensors& x) {                                    \
+      if (const auto n = call.arg("number")) return Tensors{name(x[0], number_in(*n))}; \
+      return Tensors{name(x[0], x[1])};                                                \
+    } \
+  }
+#define TOUCHSTONE_REDUCE(name)                                             \
+  {                                                                         \
+#name, [](const Call& call, const Tensors& x) {                           \
+      if (!call.has("axes")) return Tensors{x[0].name()};                     \
+      return Tensors{x[0].name(axes_given(call), keep_of(call))};             \
+    } \
+  }
+#define TOUCHSTONE_SCAN(name)                                                           \
+  {                                                                                     \
+#name, [](const Call& call,                                                         \
+              const Tensors& x) { return Tensors{x[0].name(int_of(call, "axis", 0))}; } \
+  }
+#define TOUCHSTONE_CALL(name, ...)                                                            \
+  {                                                                                           \
+    name, [](const Call& call, const Tensors& x) { return one([&] { return __VA_ARGS__; }); } \
+  }
+
+constexpr TensorFunction kPlain[] = {
+    TOUCHSTONE_METHOD(exp),
+    TOUCHSTONE_METHOD(exp2),
+    TOUCHSTONE_METHOD(log),
+    TOUCHSTONE_METHOD(log2),
+    TOUCHSTONE_METHOD(sin),
+    TOUCHSTONE_METHOD(cos),
+    TOUCHSTONE_METHOD(tan),
+    TOUCHSTONE_METHOD(sqrt),
+    TOUCHSTONE_METHOD(rsqrt),
+    TOUCHSTONE_METHOD(reciprocal),
+    TOUCHSTONE_METHOD(relu),
+    TOUCHSTONE_METHOD(sigmoid),
+    TOUCHSTONE_METHOD(tanh),
+    TOUCHSTONE_METHOD(expm1),
+    TOUCHSTONE_METHOD(log1p),
+    TOUCHSTONE_METHOD(sinh),
+    TOUCHSTONE_METHOD(cosh),
+    TOUCHSTONE_METHOD(asinh),
+    TOUCHSTONE_METHOD(acosh),
+    TOUCHSTONE_METHOD(atanh),
+    TOUCHSTONE_METHOD(erf),
+    TOUCHSTONE_METHOD(abs),
+    TOUCHSTONE_METHOD(square),
+    TOUCHSTONE_METHOD(quick_gelu),
+    TOUCHSTONE_METHOD(silu),
+    TOUCHSTONE_METHOD(mish),
+    TOUCHSTONE_METHOD(softplus),
+    TOUCHSTONE_METHOD(log_sigmoid),
+    TOUCHSTONE_METHOD(softsign),
+    TOUCHSTONE_METHOD(selu),
+    TOUCHSTONE_METHOD(relu6),
+    TOUCHSTONE_METHOD(hardsigmoid),
+    TOUCHSTONE_METHOD(hardswish),
+    TOUCHSTONE_METHOD(floor),
+    TOUCHSTONE_METHOD(ceil),
+    TOUCHSTONE_METHOD(trunc),
+    TOUCHSTONE_METHOD(round),
+    TOUCHSTONE_METHOD(sign),
+    TOUCHSTONE_METHOD(isnan),
+    TOUCHSTONE_METHOD(isinf),
+    TOUCHSTONE_METHOD(isfinite),
+    TOUCHSTONE_METHOD(logical_not),
+    TOUCHSTONE_METHOD(contiguous),
+    TOUCHSTONE_METHOD(clone),
+    TOUCHSTONE_METHOD(detach),
+    TOUCHSTONE_METHOD(half),
+    TOUCHSTONE_METHOD(float_),
+    TOUCHSTONE_METHOD(double_),
+    TOUCHSTONE_METHOD(int_),
+    TOUCHSTONE_METHOD(long_),
+    TOUCHSTONE_METHOD(bool_),
+    TOUCHSTONE_PAIR("operator+", +),
+    TOUCHSTONE_PAIR("operator-", -),
+    TOUCHSTONE_PAIR("operator*", *),
+    TOUCHSTONE_PAIR("operator/", /),
+    TOUCHSTONE_PAIR("operator^", ^),
+    TOUCHSTONE_COMPARE("operator<", <),
+    TOUCHSTONE_COMPARE("operator<=", <=),
+    TOUCHSTONE_COMPARE("operator>", >),
+    TOUCHSTONE_COMPARE("operator>=", >=),
+    TOUCHSTONE_COMPARE("operator==", ==),
+    TOUCHSTONE_COMPARE("operator!=", !=),
+    TOUCHSTONE_UPDATE("operator+=", +=),
+    TOUCHSTONE_UPDATE("operator-=", -=),
+    TOUCHSTONE_UPDATE("operator*=", *=),
+    TOUCHSTONE_UPDATE("operator/=", /=),
+    TOUCHSTONE_BINARY(maximum),
+    TOUCHSTONE_BINARY(minimum),
+    TOUCHSTONE_BINARY(mod),
+    TOUCHSTONE_REDUCE(sum),
+    TOUCHSTONE_REDUCE(mean),
+    TOUCHSTONE_REDUCE(max),
+    TOUCHSTONE_REDUCE(min),
+    TOUCHSTONE_REDUCE(prod),
+    TOUCHSTONE_REDUCE(any),
+    TOUCHSTONE_REDUCE(all),
+    TOUCHSTONE_SCAN(cumsum),
+    TOUCHSTONE_SCAN(cumprod),
+    TOUCHSTONE_SCAN(cummax),
+    TOUCHSTONE_SCAN(cummin),
+    TOUCHSTONE_CALL("neg", (static_cast<void>(call), -x[0])),
+    TOUCHSTONE_CALL("gelu",
+                    x[0].gelu(call.arg("form") == "erf" ? GeluForm::Erf : GeluForm::Tanh)),
+    TOUCHSTONE_CALL("elu", x[0].elu(call.real("alpha", 1))),
+    TOUCHSTONE_CALL("celu", x[0].celu(call.real("alpha", 1))),
+    TOUCHSTONE_CALL("leaky_relu", x[0].leaky_relu(call.real("slope", 0.01))),
+    TOUCHSTONE_CALL("hardtanh", x[0].hardtanh(call.real("low", -1), call.real("high", 1))),
+    TOUCHSTONE_CALL("clamp", x[0].clamp(number_in(call.required("low")), number_in(call.required("high")))),
+    TOUCHSTONE_CALL("pow_int", call.has("real")
+                                   ? x[0].pow(static_cast<double>(call.whole("exponent", 2)))
+                                   : x[0].pow(int_of(call, "exponent", 2))),
+    TOUCHSTONE_CALL("pow_real", x[0].pow(call.real("exponent", 0.5))),
+    {"pow",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       if (const auto n = call.arg("number"))
+         return {call.arg("side") == "left" ? pow(number_in(*n), x[0]) : pow(x[0], number_in(*n))};
+       return {pow(x[0], x[1])};
+     }},
+    {"where",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       const auto a = call.arg("a"), b = call.arg("b");
+       if (a && b) return {Tensor::where(x[0], number_in(*a), number_in(*b))};
+       if (a) return {Tensor::where(x[0], number_in(*a), x[1])};
+       if (b) return {Tensor::where(x[0], x[1], number_in(*b))};
+       return {Tensor::where(x[0], x[1], x[2])};
+     }},
+    TOUCHSTONE_CALL("cast", x[0].cast(parse_dtype(call.required("to")))),
+    TOUCHSTONE_CALL("bitcast", x[0].bitcast(parse_dtype(call.required("to")))),
+    TOUCHSTONE_CALL("to", (static_cast<void>(call), x[0].to(x[0].device() + ":1").to(x[0].device()))),
+    {"to_",
+     [](const Call&, const Tensors& x) -> Tensors {
+       Tensor y = x[0].clone();
+       const std::string home = y.device();
+       y.to_(home + ":1").to_(home);
+       return {y};
+     }},
+    TOUCHSTONE_CALL("sequential", (static_cast<void>(call),
+                                   x[0].sequential({[](const Tensor& t) { return t.relu(); },
+                                                    [](const Tensor& t) { return -t; }}))),
+    TOUCHSTONE_CALL("var", !call.has("axes")
+                               ? x[0].var()
+                               : x[0].var(axes_given(call), call.whole("correction", 1),
+                                          keep_of(call))),
+    TOUCHSTONE_CALL("std", !call.has("axes")
+                               ? x[0].std()
+                               : x[0].std(axes_given(call), call.whole("correction", 1),
+                                          keep_of(call))),
+    TOUCHSTONE_CALL("logsumexp", x[0].logsumexp(axes_given(call), keep_of(call))),
+    TOUCHSTONE_CALL("argmax", call.has("axis") ? x[0].argmax(int_of(call, "axis", 0), keep_of(call))
+                                               : x[0].argmax()),
+    TOUCHSTONE_CALL("argmin", call.has("axis") ? x[0].argmin(int_of(call, "axis", 0), keep_of(call))
+                                               : x[0].argmin()),
+    TOUCHSTONE_CALL("matmul", (static_cast<void>(call), x[0].matmul(x[1]))),
+    TOUCHSTONE_CALL("reshape", x[0].reshape(shape_in(call, "shape"))),
+    TOUCHSTONE_CALL("permute", x[0].permute(ints_of(call.list("order")))),
+    TOUCHSTONE_CALL("transpose", x[0].transpose(int_of(call, "a", -2), int_of(call, "b", -1))),
+    TOUCHSTONE_CALL("movedim", x[0].movedim(int_of(call, "from", 0), int_of(call, "to", 0))),
+    TOUCHSTONE_CALL("expand", x[0].expand(shape_in(call, "shape"))),
+    TOUCHSTONE_CALL("pad", !call.has("mode") ? x[0].pad(pairs_of_call(call))
+                                             : x[0].pad(pairs_of_call(call), mode_of(call),
+                                                        number_in(call.arg("value").value_or("0")))),
+    TOUCHSTONE_CALL("pad2d", x[0].pad2d(call.list("padding"),
+                                        number_in(call.arg("value").value_or("0")))),
+    {"shrink",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       const auto begin = call.list("begin"), end = call.list("end");
+       Mask keep;
+       for (std::size_t i = 0; i < begin.size(); ++i) keep.emplace_back(begin[i], end[i]);
+       return {x[0].shrink(keep)};
+     }},
+    TOUCHSTONE_CALL("flip", x[0].flip(axes_given(call))),
+    TOUCHSTONE_CALL("slice", x[0].slice(slices_in(call))),
+    TOUCHSTONE_CALL("narrow", x[0].narrow(int_of(call, "axis", 0), call.whole("begin", 0),
+                                          call.whole("size", 1))),
+    TOUCHSTONE_CALL("unsqueeze", x[0].unsqueeze(int_of(call, "axis", 0))),
+    TOUCHSTONE_CALL("squeeze", call.has("axis") ? x[0].squeeze(int_of(call, "axis", 0))
+                                                : x[0].squeeze()),
+    TOUCHSTONE_CALL("flatten", x[0].flatten(int_of(call, "first", 0))),
+    TOUCHSTONE_CALL("unflatten", x[0].unflatten(int_of(call, "axis", 0), shape_in(call, "sizes"))),
+    {"split",
+     [](const Call& call, const Tensors& x) {
+       const int axis = int_of(call, "axis", 0);
+       return call.has("sizes") ? x[0].split(call.list("sizes"), axis)
+                                : x[0].split(call.whole("size", 1), axis);
+     }},
+    {"chunk",
+     [](const Call& call, const Tensors& x) {
+       return x[0].chunk(call.whole("count", 1), int_of(call, "axis", 0));
+     }},
+    TOUCHSTONE_CALL("repeat", x[0].repeat(call.list("times"))),
+    TOUCHSTONE_CALL("repeat_interleave",
+                    x[0].repeat_interleave(call.whole("times", 1), int_of(call, "axis", 0))),
+    TOUCHSTONE_CALL("roll", x[0].roll(call.whole("by", 1), int_of(call, "axis", 0))),
+    TOUCHSTONE_CALL("unfold", x[0].unfold(int_of(call, "axis", 0), call.whole("size", 1),
+                                          call.whole("step", 1))),
+    TOUCHSTONE_CALL("triu", x[0].triu(call.whole("k", 0))),
+    TOUCHSTONE_CALL("tril", x[0].tril(call.whole("k", 0))),
+    TOUCHSTONE_CALL("diagonal", x[0].diagonal(int_of(call, "a", -2), int_of(call, "b", -1))),
+    TOUCHSTONE_CALL("cat", Tensor::cat(x, int_of(call, "axis", 0))),
+    TOUCHSTONE_CALL("stack", Tensor::stack(x, int_of(call, "axis", 0))),
+    TOUCHSTONE_CALL("full", Tensor::full(shape_in(call, "shape"),
+                                         number_in(call.arg("value").value_or("0")),
+                                         options_of(call, x))),
+    TOUCHSTONE_CALL("zeros", Tensor::zeros(shape_in(call, "shape"), options_of(call, x))),
+    TOUCHSTONE_CALL("ones", Tensor::ones(shape_in(call, "shape"), options_of(call, x))),
+    TOUCHSTONE_CALL("empty", Tensor::empty(shape_in(call, "shape"), options_of(call, x))),
+    TOUCHSTONE_CALL("full_like",
+                    Tensor::full_like(x[0], number_in(call.arg("value").value_or("0")),
+                                      dtype_of_call(call))),
+    TOUCHSTONE_CALL("zeros_like", Tensor::zeros_like(x[0], dtype_of_call(call))),
+    TOUCHSTONE_CALL("ones_like", Tensor::ones_like(x[0], dtype_of_call(call))),
+    TOUCHSTONE_CALL("empty_like", Tensor::empty_like(x[0], dtype_of_call(call))),
+    {"arange",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       TensorOptions options = options_of(call, x);
+       if (call.has("fractions"))
+         return {Tensor::arange(call.real("begin", 0), call.real("end", 0), call.real("step", 1),
+                                options)};
+       if (!call.has("dtype")) options.dtype = DType::Int32;
+       return {Tensor::arange(call.whole("begin", 0), call.whole("end", 0), call.whole("step", 1),
+                              options)};
+     }},
+    TOUCHSTONE_CALL("linspace", Tensor::linspace(call.real("begin", 0), call.real("end", 1),
+                                                 call.whole("count", 1), options_of(call, x))),
+    TOUCHSTONE_CALL("eye", Tensor::eye(call.whole("n", 1), options_of(call, x))),
+    {"set",
+     [](const Call& call, const Tensors& x) -> Tensors {
+       Tensor y = x[0].clone();
+       if (const auto value = call.arg("value"))
+         y.set(slices_in(call), number_in(*value));
+       else
+         y.set(slices_in(call), x[1]);
+       return {y};
+     }},
+};
+
+}  // namespace
+
+std::span<const TensorFunction> plain_functions() { return kPlain; }
+
+Tensors tensors_of(const Call& call, const std::string& device) {
+  Tensors all;
+  for (const CallInput& input : call.inputs) all.push_back(stored_as(input, device));
+  return all;
+}
+
+Tensors called(const Call& call, const Tensors& inputs) {
+  static const std::map<std::string_view, const TensorFunction*> known = [] {
+    std::map<std::string_view, const TensorFunction*> rows;
+    for (const auto& table : {plain_functions(), network_functions(), training_functions()})
+      for (const TensorFunction& row : table) rows.emplace(row.name, &row);
+    return rows;
+  }();
+  const auto row = known.find(call.name);
+  if (row == known.end())
+    throw ParseError(fmt::format("'{}' is no function that is called", call.name.substr(0, 40)));
+  return row->second->of(call, inputs);
+}
+
+}  // namespace touchstone::fuzz

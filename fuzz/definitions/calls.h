@@ -1,0 +1,86 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/fuzz/call.h"
+#include "touchstone/fuzz/near.h"
+
+/// The functions, layers, losses and optimizers of the tensor library as loops over indices, made
+/// of nothing of that library. A result carries what rounding may do to it, by analysis of the
+/// errors of a plain evaluation in the type at hand (near.h); integers, bools and what only moves
+/// are exact.
+namespace touchstone::fuzz::defined {
+
+using Sizes = std::vector<std::int64_t>;
+
+/// An array of a type, row-major.
+struct Array {
+  DType dtype = DType::Float32;
+  Sizes shape{};
+  std::vector<Near> cells{};
+  /// Whether the sign of a zero is told, as where elements only move.
+  bool signed_zeros = false;
+
+  std::int64_t size() const;
+  int rank() const { return static_cast<int>(shape.size()); }
+  std::size_t place(const Sizes& at) const;
+  Near& operator[](const Sizes& at) { return cells[place(at)]; }
+  const Near& operator[](const Sizes& at) const { return cells[place(at)]; }
+  std::int64_t whole(const Sizes& at) const;  // of an array of integers
+};
+using Arrays = std::vector<Array>;
+
+/// Array of `shape` with the cells of f.
+Array made(DType dtype, Sizes shape, const std::function<Near(const Sizes& at)>& f);
+/// Calls f with every index of the shape, in row-major order.
+void each(const Sizes& shape, const std::function<void(const Sizes& at)>& f);
+
+/// A number as the type takes it: integers modulo 2^n, floats rounded, and off by a rounding more
+/// where they were not exact.
+Near as_type(DType dtype, const Near& x);
+Near cast_cell(DType from, DType to, const Near& x);
+Array cast_to(DType to, const Array& x);
+/// float32 in the place of integers and bool.
+DType real_type(DType dtype);
+/// What bool and narrow integers are summed in, and returned as; floats in themselves.
+DType summed_type(DType dtype);
+/// The type of a result of an operation with the number that is written so.
+DType type_with(std::string_view number, DType met);
+
+/// `axis` in [0, rank). Throws ParseError.
+int axis_in(std::int64_t axis, int rank);
+std::vector<bool> axes_in(const Sizes& axes, int rank);
+Sizes broadcast(const Sizes& a, const Sizes& b);
+/// The index of an operand that broadcasts, where the result has `at`.
+Sizes within(const Sizes& at, const Sizes& shape);
+/// Throws ParseError where it does not hold.
+void want(bool holds, std::string_view what);
+
+struct Definition {
+  std::string_view name;
+  Arrays (*of)(const Call& call, const Arrays& x);
+};
+std::span<const Definition> elementwise_definitions();
+std::span<const Definition> movement_definitions();
+std::span<const Definition> reduction_definitions();
+std::span<const Definition> window_definitions();
+std::span<const Definition> indexing_definitions();
+std::span<const Definition> layer_definitions();
+std::span<const Definition> loss_definitions();
+std::span<const Definition> optimizer_definitions();
+
+/// The call's tensors.
+Arrays inputs_of(const Call& call);
+/// The tensors that it gives. Throws ParseError where it is no call, or its arguments do not fit.
+Arrays define(const Call& call, const Arrays& inputs);
+
+// Shared by definitions.
+Array matmul_of(const Array& x, const Array& y, DType type);
+Array softmax_of(const Array& x, int axis, bool logarithm);
+Array linear_of(const Array& x, const Array& weight, const Array* bias);
+Array moved_axis(const Array& x, int from, int to);
+
+}  // namespace touchstone::fuzz::defined

@@ -1,0 +1,398 @@
+#include <cstdint>
+#include <numbers>
+#include <optional>
+
+#include "touchstone/base/error.h"
+#include "touchstone/fuzz/calls.h"
+
+namespace touchstone::fuzz::defined {
+namespace {
+
+constexpr Real kPi = std::numbers::pi_v<Real>;
+
+// A function of one number, in the reals.
+struct Curve {
+  std::string_view name;
+  Real (*f)(Real x, const Call& call);
+  Real times = 6;  // roundings, of the argument and of the result
+};
+Real sigmoid_of(Real x) { return 1 / (1 + std::exp(-x)); }
+Real softplus_of(Real x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
+Real clamped(Real x, Real low, Real high) {
+  return std::isnan(x) ? x : std::fmin(std::fmax(x, low), high);
+}
+
+constexpr Curve kCurves[] = {
+    {"exp", [](Real x, const Call&) { return std::exp(x); }},
+    {"exp2", [](Real x, const Call&) { return std::exp2(x); }, 1},
+    {"log", [](Real x, const Call&) { return std::log(x); }, 2},
+    {"log2", [](Real x, const Call&) { return std::log2(x); }, 1},
+    {"sin", [](Real x, const Call&) { return std::sin(x); }, 1},
+    {"cos", [](Real x, const Call&) { return std::cos(x); }},
+    {"tan", [](Real x, const Call&) { return std::tan(x); }},
+    {"sqrt", [](Real x, const Call&) { return std::sqrt(x); }, 1},
+    {"rsqrt", [](Real x, const Call&) { return 1 / std::sqrt(x); }, 2},
+    {"reciprocal", [](Real x, const Call&) { return 1 / x; }, 1},
+    {"sigmoid", [](Real x, const Call&) { return sigmoid_of(x); }},
+    {"tanh", [](Real x, const Call&) { return std::tanh(x); }},
+    {"expm1", [](Real x, const Call&) { return std::expm1(x); }},
+    {"log1p", [](Real x, const Call&) { return std::log1p(x); }},
+    {"sinh", [](Real x, const Call&) { return std::sinh(x); }},
+    {"cosh", [](Real x, const Call&) { return std::cosh(x); }},
+    {"asinh", [](Real x, const Call&) { return std::asinh(x); }},
+    {"acosh", [](Real x, const Call&) { return std::acosh(x); }},
+    {"atanh", [](Real x, const Call&) { return std::atanh(x); }},
+    {"erf", [](Real x, const Call&) { return std::erf(x); }, 16},
+    {"gelu",
+     [](Real x, const Call& call) {
+       if (call.arg("form") == "erf") return x / 2 * (1 + std::erf(x / std::sqrt(Real{2})));
+       return x / 2 * (1 + std::tanh(std::sqrt(2 / kPi) * (x + Real{0.044715} * x * x * x)));
+     },
+     16},
+    {"quick_gelu", [](Real x, const Call&) { return x * sigmoid_of(Real{1.702} * x); }},
+    {"silu", [](Real x, const Call&) { return x * sigmoid_of(x); }},
+    {"mish", [](Real x, const Call&) { return x * std::tanh(softplus_of(x)); }},
+    {"softplus", [](Real x, const Call&) { return softplus_of(x); }},
+    {"log_sigmoid", [](Real x, const Call&) { return -softplus_of(-x); }},
+    {"softsign", [](Real x, const Call&) { return x / (1 + std::fabs(x)); }},
+    {"elu",
+     [](Real x, const Call& call) {
+       return x < 0 ? static_cast<Real>(call.real("alpha", 1)) * std::expm1(x) : x;
+     }},
+    {"celu",
+     [](Real x, const Call& call) {
+       const auto alpha = static_cast<Real>(call.real("alpha", 1));
+       return x < 0 ? alpha * std::expm1(x / alpha) : x;
+     }},
+    {"selu",
+     [](Real x, const Call&) {
+       constexpr Real kScale = 1.0507009873554804934L, kAlpha = 1.6732632423543772848L;
+       return kScale * (x < 0 ? kAlpha * std::expm1(x) : x);
+     }},
+    {"leaky_relu",
+     [](Real x, const Call& call) {
+       return x < 0 ? static_cast<Real>(call.real("slope", 0.01)) * x : x;
+     }},
+    {"hardtanh",
+     [](Real x, const Call& call) {
+       return clamped(x, call.real("low", -1), call.real("high", 1));
+     }},
+    {"hardsigmoid", [](Real x, const Call&) { return clamped(x + 3, 0, 6) / 6; }},
+    {"hardswish", [](Real x, const Call&) { return x * (clamped(x + 3, 0, 6) / 6); }},
+};
+
+template <std::size_t I>
+Arrays curve_of(const Call& call, const Arrays& x) {
+  constexpr Curve kCurve = kCurves[I];
+  const DType dtype = real_type(x[0].dtype);
+  const Rounding of(dtype);
+  return {made(dtype, x[0].shape, [&](const Sizes& at) {
+    const Near v = cast_cell(x[0].dtype, dtype, x[0][at]);
+    Near y = through([&](Real r) { return kCurve.f(r, call); }, v, kCurve.times);
+    // Functions that approximate by parts are off by a part of what they are made of.
+    if (kCurve.times > 6 && std::isfinite(y.v) && y.e > 0)
+      y.e += kCurve.times * Rounding::unit * std::fmin(1, std::fabs(v.v));
+    return y;
+  })};
+}
+
+template <std::size_t... I>
+constexpr auto curves_of(std::index_sequence<I...>) {
+  return std::array<Definition, sizeof...(I)>{Definition{kCurves[I].name, curve_of<I>}...};
+}
+
+// Functions that are exact, in the type they are given.
+struct Exact {
+  std::string_view name;
+  Near (*f)(const Near& x, DType dtype, const Call& call);
+  bool gives_bool = false;
+};
+Real odd_even(Real x) { return std::nearbyint(x); }
+
+constexpr Exact kExacts[] = {
+    {"neg", [](const Near& x, DType t, const Call&) { return is_bool(t) ? Near(1 - x.v) : -x; }},
+    {"relu", [](const Near& x, DType, const Call&) { return x.v < 0 ? Near(0) : x; }},
+    {"abs", [](const Near& x, DType, const Call&) { return Near(std::fabs(x.v)); }},
+    {"square",
+     [](const Near& x, DType t, const Call&) {
+       return is_float(t)  ? x * x
+              : is_bool(t) ? x
+                           : Near(static_cast<Real>(static_cast<std::int64_t>(
+                                 static_cast<std::uint64_t>(static_cast<Wide>(x.v)) *
+                                 static_cast<std::uint64_t>(static_cast<Wide>(x.v)))));
+     }},
+    {"floor", [](const Near& x, DType, const Call&) { return Near(std::floor(x.v)); }},
+    {"ceil", [](const Near& x, DType, const Call&) { return Near(std::ceil(x.v)); }},
+    {"trunc", [](const Near& x, DType, const Call&) { return Near(std::trunc(x.v)); }},
+    {"round", [](const Near& x, DType, const Call&) { return Near(odd_even(x.v)); }},
+    {"sign",
+     [](const Near& x, DType, const Call&) {
+       return std::isnan(x.v) ? x : Near(static_cast<Real>((x.v > 0) - (x.v < 0)));
+     }},
+    {"isnan", [](const Near& x, DType, const Call&) { return Near(std::isnan(x.v)); }, true},
+    {"isinf", [](const Near& x, DType, const Call&) { return Near(std::isinf(x.v)); }, true},
+    {"isfinite", [](const Near& x, DType, const Call&) { return Near(std::isfinite(x.v)); }, true},
+    {"logical_not", [](const Near& x, DType, const Call&) { return Near(x.v == 0); }, true},
+};
+
+template <std::size_t I>
+Arrays exact_of(const Call& call, const Arrays& x) {
+  constexpr Exact kExact = kExacts[I];
+  const DType dtype = kExact.gives_bool ? DType::Bool : x[0].dtype;
+  const Rounding of(x[0].dtype);
+  return {made(dtype, x[0].shape, [&](const Sizes& at) {
+    return as_type(dtype, kExact.f(x[0][at], x[0].dtype, call));
+  })};
+}
+template <std::size_t... I>
+constexpr auto exacts_of(std::index_sequence<I...>) {
+  return std::array<Definition, sizeof...(I)>{Definition{kExacts[I].name, exact_of<I>}...};
+}
+
+// Functions of two numbers.
+Near modular(const Near& a, const Near& b, WideBits (*f)(WideBits, WideBits)) {
+  const auto bits = f(static_cast<WideBits>(static_cast<Wide>(a.v)),
+                      static_cast<WideBits>(static_cast<Wide>(b.v)));
+  return static_cast<Real>(static_cast<std::int64_t>(static_cast<std::uint64_t>(bits)));
+}
+Near quotient(const Near& a, const Near& b, DType t) {
+  if (is_float(t)) return a / b;
+  if (b.v == 0 || (!is_unsigned(t) && b.v == -1 && a.v < 0)) {
+    if (b.v == -1 && as_type(t, -a.v).v != a.v) return -a.v;
+    return anything();
+  }
+  return static_cast<Real>(static_cast<Wide>(a.v) / static_cast<Wide>(b.v));
+}
+Near remainder_of(const Near& a, const Near& b, DType t) {
+  if (is_float(t)) return std::fmod(a.v, b.v);
+  if (b.v == 0 || (!is_unsigned(t) && b.v == -1)) return b.v == 0 ? anything() : Near(0);
+  return static_cast<Real>(static_cast<Wide>(a.v) % static_cast<Wide>(b.v));
+}
+Near power_of(const Near& a, const Near& b, DType) {
+  if (a.v == 0 && std::signbit(a.v) && b.v < 0) return anything();  // of either sign
+  const Real v = std::pow(a.v, b.v);
+  if (!std::isfinite(v) || !std::isfinite(a.v) || !std::isfinite(b.v)) return v;
+  const Real steps = a.v == 0 ? 0 : std::fabs(b.v * std::log2(std::fabs(a.v)));
+  return rounded(v, 0, 8 + 4 * steps);
+}
+
+struct Pair {
+  std::string_view name;
+  Near (*f)(const Near& a, const Near& b, DType t);
+  bool gives_bool = false, needs_real = false;
+};
+constexpr Pair kPairs[] = {
+    {"operator+",
+     [](const Near& a, const Near& b, DType t) {
+       if (is_float(t)) return a + b;
+       if (is_bool(t)) return Near(a.v != 0 || b.v != 0);
+       return modular(a, b, [](auto x, auto y) { return x + y; });
+     }},
+    {"operator-",
+     [](const Near& a, const Near& b, DType t) {
+       if (is_float(t)) return a - b;
+       if (is_bool(t)) return Near(a.v != b.v);
+       return modular(a, b, [](auto x, auto y) { return x - y; });
+     }},
+    {"operator*",
+     [](const Near& a, const Near& b, DType t) {
+       if (is_float(t)) return a * b;
+       return modular(a, b, [](auto x, auto y) { return x * y; });
+     }},
+    {"operator/", quotient},
+    {"operator<", [](const Near& a, const Near& b, DType) { return Near(a.v < b.v); }, true},
+    {"operator<=", [](const Near& a, const Near& b, DType) { return Near(a.v <= b.v); }, true},
+    {"operator>", [](const Near& a, const Near& b, DType) { return Near(a.v > b.v); }, true},
+    {"operator>=", [](const Near& a, const Near& b, DType) { return Near(a.v >= b.v); }, true},
+    {"operator==", [](const Near& a, const Near& b, DType) { return Near(a.v == b.v); }, true},
+    {"operator!=", [](const Near& a, const Near& b, DType) { return Near(a.v != b.v); }, true},
+    {"maximum", [](const Near& a, const Near& b, DType) { return larger(a, b); }},
+    {"minimum", [](const Near& a, const Near& b, DType) { return smaller_of(a, b); }},
+    {"mod", remainder_of},
+    {"operator^", [](const Near& a, const Near& b,
+                     DType) { return modular(a, b, [](auto x, auto y) { return x ^ y; }); }},
+    {"pow", power_of, false, true},
+};
+
+// Two tensors; or one and a number, which `side` says the place of.
+Arrays pair_of(const Pair& pair, const Call& call, const Arrays& x) {
+  Array a = x[0], b;
+  if (const auto number = call.arg("number")) {
+    want(x.size() == 1, "a number and one tensor");
+    const DType with = type_with(*number, a.dtype);
+    b = Array{with, {}, {as_type(with, Near(static_cast<Real>(call.real("number", 0))))}};
+    if (call.arg("side") == "left") std::swap(a, b);
+  } else {
+    want(x.size() == 2, "two tensors");
+    b = x[1];
+  }
+  DType dtype = promote(a.dtype, b.dtype);
+  if (pair.needs_real) dtype = real_type(dtype);
+  want(pair.name != "operator^" || !is_float(dtype), "bits of floats");
+  want(pair.name != "operator/" || !is_bool(dtype), "quotients of bool");
+  want(pair.name != "mod" || !is_bool(dtype), "remainders of bool");
+  a = cast_to(dtype, a);
+  b = cast_to(dtype, b);
+  const Rounding of(dtype);
+  return {made(pair.gives_bool ? DType::Bool : dtype, broadcast(a.shape, b.shape),
+               [&](const Sizes& at) {
+                 return as_type(pair.gives_bool ? DType::Bool : dtype,
+                                pair.f(a[within(at, a.shape)], b[within(at, b.shape)], dtype));
+               })};
+}
+template <std::size_t I>
+Arrays pair_at(const Call& call, const Arrays& x) {
+  return pair_of(kPairs[I], call, x);
+}
+template <std::size_t... I>
+constexpr auto pairs_of(std::index_sequence<I...>) {
+  return std::array<Definition, sizeof...(I)>{Definition{kPairs[I].name, pair_at<I>}...};
+}
+
+// In the place of x: the type and the shape stay.
+template <std::size_t I>
+Arrays updated(const Call& call, const Arrays& x) {
+  Arrays out = pair_of(kPairs[I], call, x);
+  want(out[0].dtype == x[0].dtype && out[0].shape == x[0].shape, "another type or shape");
+  return out;
+}
+
+// A number, or another tensor, in the place of an arm.
+Arrays where_of(const Call& call, const Arrays& x) {
+  std::size_t next = 1;
+  std::optional<Array> arms[2];
+  std::string_view numbers[2] = {call.arg("a").value_or(""), call.arg("b").value_or("")};
+  for (const int i : {0, 1})
+    if (numbers[i].empty()) {
+      want(next < x.size(), "an arm");
+      arms[i] = x[next++];
+    }
+  want(next == x.size(), "too many tensors");
+  for (const int i : {0, 1})
+    if (!arms[i]) {
+      const DType with = type_with(numbers[i], arms[1 - i] ? arms[1 - i]->dtype : DType::Bool);
+      arms[i] =
+          Array{with, {}, {as_type(with, static_cast<Real>(call.real(i == 0 ? "a" : "b", 0)))}};
+    }
+  const DType dtype = promote(arms[0]->dtype, arms[1]->dtype);
+  const Array a = cast_to(dtype, *arms[0]), b = cast_to(dtype, *arms[1]);
+  Array out = made(dtype, broadcast(x[0].shape, broadcast(a.shape, b.shape)), [&](const Sizes& at) {
+    const bool first = x[0][within(at, x[0].shape)].v != 0;  // NaN is true
+    return first ? a[within(at, a.shape)] : b[within(at, b.shape)];
+  });
+  out.signed_zeros = true;
+  return {out};
+}
+
+Arrays clamp_of(const Call& call, const Arrays& x) {
+  const auto low = call.required("low"), high = call.required("high");
+  DType dtype = promote(x[0].dtype, type_with(low, x[0].dtype));
+  dtype = promote(dtype, type_with(high, dtype));
+  const Near from = as_type(type_with(low, x[0].dtype), static_cast<Real>(call.real("low", 0))),
+             to = as_type(dtype, static_cast<Real>(call.real("high", 0)));
+  return {made(dtype, x[0].shape, [&](const Sizes& at) {
+    return smaller_of(larger(as_type(dtype, x[0][at]), from), to);
+  })};
+}
+
+Arrays relu6_of(const Call&, const Arrays& x) {
+  const DType dtype = type_with("6", x[0].dtype);
+  return {
+      made(dtype, x[0].shape, [&](const Sizes& at) { return smaller_of(larger(x[0][at], 0), 6); })};
+}
+
+// x^n of the type itself, for a whole n of any sign; "real" makes it one of the reals.
+Arrays pow_int(const Call& call, const Arrays& x) {
+  const auto n = static_cast<int>(call.whole("exponent", 2));
+  want(n >= -8 && n <= 8, "an exponent");
+  const DType dtype = n < 0 || call.has("real") ? real_type(x[0].dtype) : x[0].dtype;
+  const Rounding of(dtype);
+  return {made(dtype, x[0].shape, [&](const Sizes& at) {
+    Near base = cast_cell(x[0].dtype, dtype, x[0][at]), value = 1;
+    if (n < 0) base = Near(1) / base;
+    for (int i = 0; i < std::abs(n); ++i)
+      value = is_float(dtype) ? value * base
+              : is_bool(dtype)
+                  ? Near(value.v * base.v)
+                  : as_type(dtype, modular(value, base, [](auto a, auto b) { return a * b; }));
+    return is_float(dtype) ? value : as_type(dtype, value);
+  })};
+}
+Arrays pow_real(const Call& call, const Arrays& x) {
+  const DType dtype = real_type(x[0].dtype);
+  const Rounding of(dtype);
+  const Near exponent = as_type(dtype, static_cast<Real>(call.real("exponent", 0.5)));
+  return {made(dtype, x[0].shape, [&](const Sizes& at) {
+    return power_of(cast_cell(x[0].dtype, dtype, x[0][at]), exponent, dtype);
+  })};
+}
+
+Arrays cast_of(const Call& call, const Arrays& x) {
+  Array out = cast_to(parse_dtype(call.required("to")), x[0]);
+  return {out};
+}
+template <DType To>
+Arrays cast_as(const Call&, const Arrays& x) {
+  return {cast_to(To, x[0])};
+}
+
+// The bits of integers of one width.
+Arrays bitcast_of(const Call& call, const Arrays& x) {
+  const DType to = parse_dtype(call.required("to"));
+  want(itemsize(to) == itemsize(x[0].dtype) && is_integer(to) && is_integer(x[0].dtype),
+       "a bitcast");
+  return {made(to, x[0].shape, [&](const Sizes& at) { return as_type(to, x[0][at]); })};
+}
+
+Arrays same(const Call&, const Arrays& x) { return {x[0]}; }
+
+// f(g(x)) of relu and of negation.
+Arrays sequential_of(const Call&, const Arrays& x) {
+  want(is_float(x[0].dtype), "floats");
+  return {made(x[0].dtype, x[0].shape,
+               [&](const Sizes& at) { return x[0][at].v < 0 ? Near(0) : -x[0][at]; })};
+}
+
+constexpr auto kCurveRows = curves_of(std::make_index_sequence<std::size(kCurves)>());
+constexpr auto kExactRows = exacts_of(std::make_index_sequence<std::size(kExacts)>());
+constexpr auto kPairRows = pairs_of(std::make_index_sequence<std::size(kPairs)>());
+constexpr Definition kOthers[] = {
+    {"where", where_of},
+    {"clamp", clamp_of},
+    {"relu6", relu6_of},
+    {"pow_int", pow_int},
+    {"pow_real", pow_real},
+    {"cast", cast_of},
+    {"half", cast_as<DType::Float16>},
+    {"float_", cast_as<DType::Float32>},
+    {"double_", cast_as<DType::Float64>},
+    {"int_", cast_as<DType::Int32>},
+    {"long_", cast_as<DType::Int64>},
+    {"bool_", cast_as<DType::Bool>},
+    {"bitcast", bitcast_of},
+    {"contiguous", same},
+    {"clone", same},
+    {"detach", same},
+    {"to", same},
+    {"to_", same},
+    {"sequential", sequential_of},
+    {"operator+=", updated<0>},
+    {"operator-=", updated<1>},
+    {"operator*=", updated<2>},
+    {"operator/=", updated<3>},
+};
+
+}  // namespace
+
+std::span<const Definition> elementwise_definitions() {
+  static const std::vector<Definition> all = [] {
+    std::vector<Definition> rows(kCurveRows.begin(), kCurveRows.end());
+    rows.insert(rows.end(), kExactRows.begin(), kExactRows.end());
+    rows.insert(rows.end(), kPairRows.begin(), kPairRows.end());
+    rows.insert(rows.end(), std::begin(kOthers), std::end(kOthers));
+    return rows;
+  }();
+  return all;
+}
+
+}  // namespace touchstone::fuzz::defined

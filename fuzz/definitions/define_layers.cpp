@@ -1,0 +1,394 @@
+#include <algorithm>
+#include <optional>
+
+#include "touchstone/fuzz/calls.h"
+
+namespace touchstone::fuzz::defined {
+
+Array softmax_of(const Array& x, int axis, bool logarithm) {
+  Array out = x;
+  out.signed_zeros = false;
+  const auto along = static_cast<std::size_t>(axis);
+  Sizes outer = x.shape;
+  if (!outer.empty()) outer[along] = outer[along] > 0 ? 1 : 0;
+  each(outer, [&](const Sizes& row) {
+    Sizes at = row;
+    const std::int64_t size = x.shape.empty() ? 1 : x.shape[along];
+    const auto cell = [&](std::int64_t i) {
+      if (!at.empty()) at[along] = i;
+      return x.place(at);
+    };
+    Near most = x.cells[cell(0)];
+    for (std::int64_t i = 1; i < size; ++i) most = larger(most, x.cells[cell(i)]);
+    // Shifted by what is a number of its own: no error comes from it.
+    const Near shift(most.v);
+    Sum sum;
+    for (std::int64_t i = 0; i < size; ++i) sum.add(exp(x.cells[cell(i)] - shift));
+    for (std::int64_t i = 0; i < size; ++i) {
+      const Near d = x.cells[cell(i)] - shift;
+      out.cells[cell(i)] = logarithm ? d - log(sum.value()) : exp(d) / sum.value();
+    }
+  });
+  return out;
+}
+
+Array linear_of(const Array& x, const Array& weight, const Array* bias) {
+  want(weight.rank() == 2 && x.rank() >= 1 && x.shape.back() == weight.shape[1], "a weight");
+  want(bias == nullptr || bias->shape == Sizes{weight.shape[0]}, "a bias");
+  Sizes shape = x.shape;
+  shape.back() = weight.shape[0];
+  return made(x.dtype, shape, [&](const Sizes& at) {
+    Sum sum;
+    Sizes from = at;
+    for (std::int64_t k = 0; k < weight.shape[1]; ++k) {
+      from.back() = k;
+      sum.add(x[from] * weight[{at.back(), k}]);
+    }
+    return bias == nullptr ? sum.value() : sum.value() + (*bias)[{at.back()}];
+  });
+}
+
+namespace {
+
+void want_floats(const Arrays& x, std::size_t least, std::size_t most) {
+  want(x.size() >= least && x.size() <= most, "so many tensors");
+  for (const Array& a : x) want(is_float(a.dtype) && a.dtype == x[0].dtype, "floats of one type");
+}
+const Array* nth(const Arrays& x, std::size_t i) { return i < x.size() ? &x[i] : nullptr; }
+
+Arrays linear_call(const Call&, const Arrays& x) {
+  want_floats(x, 2, 3);
+  return {linear_of(x[0], x[1], nth(x, 2))};
+}
+// Relu, then a linear layer.
+Arrays sequential_call(const Call&, const Arrays& x) {
+  want_floats(x, 3, 3);
+  Array positive = x[0];
+  for (Near& cell : positive.cells)
+    if (cell.v < 0) cell = 0;
+  return {linear_of(positive, x[1], nth(x, 2))};
+}
+template <bool kLogarithm>
+Arrays softmax_call(const Call& call, const Arrays& x) {
+  want_floats(x, 1, 1);
+  const std::int64_t axis = call.whole("axis", -1);
+  if (x[0].rank() == 0) want(axis == 0 || axis == -1, "an axis");
+  return {softmax_of(x[0], x[0].rank() == 0 ? 0 : axis_in(axis, x[0].rank()), kLogarithm)};
+}
+
+// Mean 0 and variance 1 over elements that `group` gives one number.
+Array normalised_by(const Array& x, double eps,
+                    const std::function<std::int64_t(const Sizes& at)>& group,
+                    std::int64_t groups) {
+  std::vector<Sum> sums(static_cast<std::size_t>(groups)), squares = sums;
+  std::vector<Real> count(sums.size(), 0);
+  std::vector<Near> mean(sums.size()), inverse(sums.size());
+  const auto of = [&](const Sizes& at) { return static_cast<std::size_t>(group(at)); };
+  each(x.shape, [&](const Sizes& at) {
+    sums[of(at)].add(x[at]);
+    ++count[of(at)];
+  });
+  for (std::size_t i = 0; i < sums.size(); ++i) mean[i] = sums[i].value() / Near(count[i]);
+  each(x.shape, [&](const Sizes& at) {
+    const Near d = x[at] - mean[of(at)];
+    squares[of(at)].add(d * d);
+  });
+  for (std::size_t i = 0; i < sums.size(); ++i)
+    inverse[i] = Near(1) / sqrt(squares[i].value() / Near(count[i]) + Near(static_cast<Real>(eps)));
+  return made(x.dtype, x.shape,
+              [&](const Sizes& at) { return (x[at] - mean[of(at)]) * inverse[of(at)]; });
+}
+// Times weight, plus bias, of the channels (axis 1) or of the last axes.
+Array affine_of(const Array& x, const Array* weight, const Array* bias, bool channels) {
+  for (const Array* part : {weight, bias}) {
+    if (part == nullptr) continue;
+    const auto last = static_cast<std::ptrdiff_t>(part->shape.size());
+    want(channels ? part->shape == Sizes{x.shape[1]}
+                  : last <= x.rank() && part->shape == Sizes(x.shape.end() - last, x.shape.end()),
+         "a weight");
+  }
+  return made(x.dtype, x.shape, [&](const Sizes& at) {
+    Near value = x[at];
+    const auto cell = [&](const Array& part) {
+      return channels
+                 ? part[{at[1]}]
+                 : part[Sizes(at.end() - static_cast<std::ptrdiff_t>(part.shape.size()), at.end())];
+    };
+    if (weight != nullptr) value = value * cell(*weight);
+    if (bias != nullptr) value = value + cell(*bias);
+    return value;
+  });
+}
+Arrays layernorm_call(const Call& call, const Arrays& x) {
+  want_floats(x, 1, 1);
+  const auto axis = static_cast<std::size_t>(axis_in(call.whole("axis", -1), x[0].rank()));
+  const auto group = [&](const Sizes& at) {
+    Sizes of = at;
+    of[axis] = 0;
+    return static_cast<std::int64_t>(x[0].place(of));
+  };
+  return {normalised_by(x[0], call.real("eps", 1e-5), group, x[0].size())};
+}
+Arrays layer_norm_call(const Call& call, const Arrays& x) {
+  want_floats(x, 1, 3);
+  const auto axes = static_cast<std::size_t>(call.whole("axes", 1));
+  want(axes >= 1 && axes <= x[0].shape.size(), "axes");
+  std::int64_t size = 1;
+  for (std::size_t i = x[0].shape.size() - axes; i < x[0].shape.size(); ++i) size *= x[0].shape[i];
+  for (std::size_t i = 1; i < x.size(); ++i) want(x[i].shape.size() == axes, "a weight");
+  const auto group = [&](const Sizes& at) {
+    return static_cast<std::int64_t>(x[0].place(at)) / size;
+  };
+  return {affine_of(normalised_by(x[0], call.real("eps", 1e-5), group, x[0].size()), nth(x, 1),
+                    nth(x, 2), false)};
+}
+Arrays layer_norm2d_call(const Call& call, const Arrays& x) {
+  want_floats(x, 1, 3);
+  want(x[0].rank() == 4, "images");
+  const auto group = [&](const Sizes& at) {
+    return static_cast<std::int64_t>(x[0].place({at[0], 0, at[2], at[3]}));
+  };
+  return {affine_of(normalised_by(x[0], call.real("eps", 1e-5), group, x[0].size()), nth(x, 1),
+                    nth(x, 2), true)};
+}
+Arrays rms_norm_call(const Call& call, const Arrays& x) {
+  want_floats(x, 1, 2);
+  want(x[0].rank() >= 1, "an axis");
+  want(x.size() < 2 || x[1].shape == Sizes{x[0].shape.back()}, "a weight");
+  return {made(x[0].dtype, x[0].shape, [&](const Sizes& at) {
+    Sum squares;
+    Sizes from = at;
+    for (from.back() = 0; from.back() < x[0].shape.back(); ++from.back())
+      squares.add(x[0][from] * x[0][from]);
+    const Near root = sqrt(squares.value() / Near(static_cast<Real>(x[0].shape.back())) +
+                           Near(static_cast<Real>(call.real("eps", 1e-6))));
+    const Near value = x[0][at] / root;
+    return x.size() == 2 ? value * x[1][{at.back()}] : value;
+  })};
+}
+Arrays group_norm_call(const Call& call, const Arrays& x) {
+  want_floats(x, 1, 3);
+  want(x[0].rank() >= 2, "channels");
+  const std::int64_t channels = x[0].shape[1];
+  const std::int64_t groups = call.has("groups") ? call.whole("groups", 1) : channels;
+  want(groups >= 1 && channels % groups == 0, "groups");
+  const auto group = [&](const Sizes& at) { return at[0] * groups + at[1] / (channels / groups); };
+  return {affine_of(normalised_by(x[0], call.real("eps", 1e-5), group,
+                                  x[0].shape[0] * std::max<std::int64_t>(groups, 1)),
+                    nth(x, 1), nth(x, 2), true)};
+}
+// By a mean and a variance a channel.
+Array batch_normed(const Array& x, const std::vector<Near>& mean, const std::vector<Near>& variance,
+                   const Array* weight, const Array* bias, double eps) {
+  const Array even = made(x.dtype, x.shape, [&](const Sizes& at) {
+    const auto c = static_cast<std::size_t>(at[1]);
+    return (x[at] - mean[c]) * (Near(1) / sqrt(variance[c] + Near(static_cast<Real>(eps))));
+  });
+  return affine_of(even, weight, bias, true);
+}
+// x, mean, variance, weight, bias; in training the moved mean and variance are results, too.
+Arrays batch_norm_call(const Call& call, const Arrays& x) {
+  want_floats(x, 3, 5);
+  want(x[0].rank() >= 2, "channels");
+  const std::int64_t channels = x[0].shape[1];
+  for (const int i : {1, 2})
+    want(x[static_cast<std::size_t>(i)].shape == Sizes{channels}, "a mean");
+  const double eps = call.real("eps", 1e-5);
+  if (!call.has("train"))
+    return {batch_normed(x[0], x[1].cells, x[2].cells, nth(x, 3), nth(x, 4), eps)};
+  const auto momentum = static_cast<Real>(call.real("momentum", 0.1));
+  const std::int64_t count = x[0].size() / std::max<std::int64_t>(channels, 1);
+  want(count > 0, "a batch");
+  std::vector<Sum> sums(static_cast<std::size_t>(channels)), squares = sums;
+  std::vector<Near> mean(sums.size()), variance(sums.size());
+  const auto channel = [](const Sizes& at) { return static_cast<std::size_t>(at[1]); };
+  each(x[0].shape, [&](const Sizes& at) { sums[channel(at)].add(x[0][at]); });
+  for (std::size_t c = 0; c < sums.size(); ++c)
+    mean[c] = sums[c].value() / Near(static_cast<Real>(count));
+  each(x[0].shape, [&](const Sizes& at) {
+    const Near d = x[0][at] - mean[channel(at)];
+    squares[channel(at)].add(d * d);
+  });
+  for (std::size_t c = 0; c < sums.size(); ++c)
+    variance[c] = squares[c].value() / Near(static_cast<Real>(count));
+  Array moved_mean = x[1], moved_variance = x[2];
+  moved_mean.signed_zeros = moved_variance.signed_zeros = false;
+  const Near unbiased =
+      static_cast<Real>(count) / static_cast<Real>(std::max<std::int64_t>(count - 1, 1));
+  for (std::size_t c = 0; c < sums.size(); ++c) {
+    moved_mean.cells[c] = x[1].cells[c] * Near(1 - momentum) + mean[c] * Near(momentum);
+    moved_variance.cells[c] =
+        x[2].cells[c] * Near(1 - momentum) + variance[c] * unbiased * Near(momentum);
+  }
+  return {batch_normed(x[0], mean, variance, nth(x, 3), nth(x, 4), eps), moved_mean,
+          moved_variance};
+}
+
+struct Attending {
+  const Array* mask = nullptr;
+  bool causal = false;
+  std::optional<double> scale{};
+};
+Array attention_of(const Array& q, const Array& k, const Array& v, const Attending& how) {
+  want(q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2, "rows");
+  const Array keys = moved_axis(k, k.rank() - 1, k.rank() - 2);
+  Array products = matmul_of(q, keys, q.dtype);
+  const Real size = static_cast<Real>(q.shape.back());
+  const Near scale = how.scale ? Near(static_cast<Real>(*how.scale)) : Near(1 / std::sqrt(size));
+  for (Near& cell : products.cells) cell = cell * scale;
+  if (how.mask != nullptr) {
+    const Array& mask = *how.mask;
+    const Array before = products;
+    products = made(q.dtype, broadcast(before.shape, mask.shape), [&](const Sizes& at) {
+      const Near &cell = before[within(at, before.shape)], &m = mask[within(at, mask.shape)];
+      if (!is_bool(mask.dtype)) return cell + m;
+      return m.v != 0 ? cell : Near(-std::numeric_limits<Real>::infinity());
+    });
+  }
+  if (how.causal)
+    each(products.shape, [&](const Sizes& at) {
+      if (at.back() > at[at.size() - 2])
+        products[at] = Near(-std::numeric_limits<Real>::infinity());
+    });
+  want(products.shape.back() > 0, "keys");
+  Array out = matmul_of(softmax_of(products, products.rank() - 1, false), v, q.dtype);
+  // Beside a share that is 0, or nearly, an infinite value is NaN, or not.
+  if (std::ranges::any_of(v.cells, [](const Near& cell) { return !std::isfinite(cell.v); }))
+    for (Near& cell : out.cells) cell = anything();
+  return out;
+}
+Arrays attention_call(const Call& call, const Arrays& x) {
+  want(x.size() == 3 || x.size() == 4, "queries, keys, values and a mask");
+  want_floats({x[0], x[1], x[2]}, 3, 3);
+  want(x[1].shape.back() == x[0].shape.back(), "keys");
+  Attending how{nth(x, 3), call.whole("causal", 0) != 0, std::nullopt};
+  if (how.mask != nullptr)
+    want(is_bool(how.mask->dtype) || how.mask->dtype == x[0].dtype, "a mask");
+  if (call.has("scale")) how.scale = call.real("scale", 1);
+  return {attention_of(x[0], x[1], x[2], how)};
+}
+// (n, tokens, size) -> (n, heads, tokens, size / heads)
+Array heads_of(const Array& x, std::int64_t heads) {
+  Array apart = x;
+  apart.shape = {x.shape[0], x.shape[1], heads, x.shape[2] / heads};
+  return moved_axis(apart, 2, 1);
+}
+Arrays multi_head_call(const Call& call, const Arrays& x) {
+  want_floats(x, 11, 11);  // q, k, v and weights and biases of query, key, value, out
+  const std::int64_t heads = call.whole("heads", 1);
+  for (const int i : {0, 1, 2}) want(x[static_cast<std::size_t>(i)].rank() == 3, "tokens");
+  const std::int64_t size = x[0].shape[2];
+  want(heads >= 1 && size % heads == 0 && size > 0, "heads");
+  if (call.name == "next")  // each token attends to itself and those before it
+    want(call.whole("causal", 0) != 0 && call.inputs[1].values == call.inputs[0].values &&
+             call.inputs[2].values == call.inputs[0].values && x[1].shape == x[0].shape &&
+             x[2].shape == x[0].shape,
+         "one sequence");
+  for (std::size_t i = 3; i < 11; i += 2)
+    want(x[i].shape == Sizes{size, size} && x[i + 1].shape == Sizes{size}, "weights");
+  const Array q = heads_of(linear_of(x[0], x[3], &x[4]), heads),
+              k = heads_of(linear_of(x[1], x[5], &x[6]), heads),
+              v = heads_of(linear_of(x[2], x[7], &x[8]), heads);
+  want(k.shape[2] == v.shape[2] && k.shape[0] == q.shape[0] && v.shape[0] == q.shape[0], "tokens");
+  Array mixed =
+      moved_axis(attention_of(q, k, v, {nullptr, call.whole("causal", 0) != 0, {}}), 1, 2);
+  mixed.shape = {x[0].shape[0], x[0].shape[1], size};
+  return {linear_of(mixed, x[9], &x[10])};
+}
+
+// Linear parts of the gates: W x + b.
+std::vector<Near> gates_of(const Array& x, const Sizes& row, const Array& w, const Array& b) {
+  std::vector<Near> out;
+  for (std::int64_t g = 0; g < w.shape[0]; ++g) {
+    Sum sum;
+    Sizes from = row;
+    from.push_back(0);
+    for (std::int64_t k = 0; k < w.shape[1]; ++k) {
+      from.back() = k;
+      sum.add(x[from] * w[{g, k}]);
+    }
+    out.push_back(sum.value() + b[{g}]);
+  }
+  return out;
+}
+// x, weight_ih, weight_hh, bias_ih, bias_hh and, where given, the hidden state and the cell.
+template <bool kCell>
+Arrays recurrent_call(const Call&, const Arrays& x) {
+  want_floats(x, 5, kCell ? 7 : 6);
+  want(x[0].rank() == 3 && x[1].rank() == 2 && x[2].rank() == 2, "steps");
+  constexpr std::int64_t kGates = kCell ? 4 : 3;
+  const std::int64_t n = x[0].shape[0], steps = x[0].shape[1], hidden = x[2].shape[1];
+  want(steps > 0 && x[1].shape == Sizes{kGates * hidden, x[0].shape[2]} &&
+           x[2].shape == Sizes{kGates * hidden, hidden} && x[3].shape == Sizes{kGates * hidden} &&
+           x[4].shape == x[3].shape,
+       "weights");
+  want(!kCell || x.size() != 6, "a hidden state and a cell");
+  Array h{x[0].dtype, {n, hidden}, std::vector<Near>(static_cast<std::size_t>(n * hidden))}, c = h;
+  if (x.size() > 5) {
+    want(x[5].shape == h.shape && (!kCell || x.back().shape == h.shape), "a state");
+    h.cells = x[5].cells;
+    if (kCell) c.cells = x.back().cells;
+  }
+  Array outputs = made(x[0].dtype, {n, steps, hidden}, [](const Sizes&) { return Near(); });
+  for (std::int64_t t = 0; t < steps; ++t) {
+    const Array was = h;
+    for (std::int64_t row = 0; row < n; ++row) {
+      const std::vector<Near> in = gates_of(x[0], {row, t}, x[1], x[3]),
+                              mem = gates_of(was, {row}, x[2], x[4]);
+      for (std::int64_t j = 0; j < hidden; ++j) {
+        const auto gate = [&](std::int64_t g) { return static_cast<std::size_t>(g * hidden + j); };
+        const auto both = [&](std::int64_t g) { return in[gate(g)] + mem[gate(g)]; };
+        Near& now = h[{row, j}];
+        if constexpr (kCell) {
+          Near& cell = c[{row, j}];
+          cell = sigmoid(both(1)) * cell + sigmoid(both(0)) * tanh(both(2));
+          now = sigmoid(both(3)) * tanh(cell);
+        } else {
+          const Near r = sigmoid(both(0)), z = sigmoid(both(1)),
+                     fresh = tanh(in[gate(2)] + r * mem[gate(2)]);
+          now = (Near(1) - z) * fresh + z * was[{row, j}];
+        }
+        outputs[{row, t, j}] = now;
+      }
+    }
+  }
+  Arrays out = {outputs, h};
+  if (kCell) out.push_back(c);
+  return out;
+}
+Arrays unchanged(const Call&, const Arrays& x) {
+  want_floats(x, 1, 1);
+  return {x[0]};
+}
+
+constexpr Definition kLayers[] = {
+    {"linear", linear_call},
+    {"Linear", linear_call},
+    {"Sequential", sequential_call},
+    {"softmax", softmax_call<false>},
+    {"log_softmax", softmax_call<true>},
+    {"layernorm", layernorm_call},
+    {"layer_norm", layer_norm_call},
+    {"LayerNorm", layer_norm_call},
+    {"LayerNorm2d", layer_norm2d_call},
+    {"rms_norm", rms_norm_call},
+    {"RMSNorm", rms_norm_call},
+    {"group_norm", group_norm_call},
+    {"GroupNorm", group_norm_call},
+    {"instance_norm", group_norm_call},
+    {"InstanceNorm", group_norm_call},
+    {"batch_norm", batch_norm_call},
+    {"BatchNorm", batch_norm_call},
+    {"scaled_dot_product_attention", attention_call},
+    {"MultiHeadAttention", multi_head_call},
+    {"next", multi_head_call},
+    {"LSTM", recurrent_call<true>},
+    {"GRU", recurrent_call<false>},
+    {"Dropout", unchanged},
+};
+
+}  // namespace
+
+std::span<const Definition> layer_definitions() { return kLayers; }
+
+}  // namespace touchstone::fuzz::defined

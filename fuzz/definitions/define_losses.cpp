@@ -1,0 +1,113 @@
+#include <algorithm>
+
+#include "touchstone/fuzz/calls.h"
+
+namespace touchstone::fuzz::defined {
+namespace {
+
+Arrays loss_of(const Call& call, const Array& losses, const Near& count) {
+  const std::string_view reduction = call.arg("reduction").value_or("mean");
+  if (reduction == "none") return {losses};
+  Sum sum;
+  for (const Near& cell : losses.cells) sum.add(cell);
+  Near all = sum.value();
+  if (reduction == "mean") {
+    all = all / count;
+    all = rounded(all.v, all.e, 2);
+  }
+  return {Array{losses.dtype, {}, {all}}};
+}
+
+Near log_at_least(const Near& p) {
+  const Near l = log(p);
+  return l.v < -100 ? Near(-100) : Near(l.v, l.e);
+}
+
+template <class F>
+Arrays pairwise(const Call& call, const Arrays& x, F f) {
+  want(
+      x.size() == 2 && x[0].shape == x[1].shape && x[0].dtype == x[1].dtype && is_float(x[0].dtype),
+      "two of one shape and type");
+  const Array losses =
+      made(x[0].dtype, x[0].shape, [&](const Sizes& at) { return f(x[0][at], x[1][at]); });
+  return loss_of(call, losses, static_cast<Real>(losses.size()));
+}
+Near magnitude(const Near& x) { return {std::fabs(x.v), x.e}; }
+
+Arrays mse_call(const Call& call, const Arrays& x) {
+  return pairwise(call, x, [](const Near& a, const Near& b) { return (a - b) * (a - b); });
+}
+Arrays l1_call(const Call& call, const Arrays& x) {
+  return pairwise(call, x, [](const Near& a, const Near& b) { return magnitude(a - b); });
+}
+Arrays huber_call(const Call& call, const Arrays& x) {
+  const auto delta = static_cast<Real>(call.real("delta", 1));
+  want(delta > 0, "delta");
+  return pairwise(call, x, [&](const Near& a, const Near& b) {
+    const Near d = magnitude(a - b);
+    return d.v < delta ? d * d * Near(0.5L) : (d - Near(delta / 2)) * Near(delta);
+  });
+}
+Arrays bce_call(const Call& call, const Arrays& x) {
+  for (const Array& a : x)
+    for (const Near& cell : a.cells) want(cell.v >= 0 && cell.v <= 1, "shares");
+  return pairwise(call, x, [](const Near& p, const Near& y) {
+    return -(y * log_at_least(p) + (Near(1) - y) * log_at_least(Near(1) - p));
+  });
+}
+Arrays bce_logits_call(const Call& call, const Arrays& x) {
+  return pairwise(call, x, [](const Near& v, const Near& y) {
+    const auto softplus = [](Real r) {
+      return std::fmax(r, 0) + std::log1p(std::exp(-std::fabs(r)));
+    };
+    return through(softplus, v, 6) - v * y;
+  });
+}
+
+// log_p, or logits: (n, classes); labels: (n).
+Arrays nll_call(const Call& call, const Arrays& x) {
+  want(x.size() == 2 && x[0].rank() == 2 && is_float(x[0].dtype) && is_integer(x[1].dtype) &&
+           x[1].shape == Sizes{x[0].shape[0]},
+       "labels");
+  const std::int64_t n = x[0].shape[0], classes = x[0].shape[1];
+  want(classes > 0, "classes");
+  const bool logits = call.name == "cross_entropy";
+  const Array log_p = logits ? softmax_of(x[0], 1, true) : x[0];
+  const Near share = static_cast<Real>(call.real("smoothing", 0));
+  want(share.v >= 0 && share.v <= 1, "a share");
+  Array losses{x[0].dtype, {n}, {}};
+  Real counted = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const std::int64_t label = x[1].whole({i});
+    if (call.has("ignore") && label == call.whole("ignore", 0)) {
+      losses.cells.emplace_back(0);
+      continue;
+    }
+    want(label >= 0 && label < classes, "a label");
+    ++counted;
+    Near loss = -log_p[{i, label}];
+    if (share.v > 0) {
+      Sum all;
+      for (std::int64_t c = 0; c < classes; ++c) all.add(log_p[{i, c}]);
+      loss = loss * (Near(1) - share) - all.value() / Near(static_cast<Real>(classes)) * share;
+    }
+    losses.cells.push_back(loss);
+  }
+  return loss_of(call, losses, counted);
+}
+
+constexpr Definition kLosses[] = {
+    {"mse_loss", mse_call},
+    {"l1_loss", l1_call},
+    {"huber_loss", huber_call},
+    {"binary_cross_entropy", bce_call},
+    {"binary_cross_entropy_with_logits", bce_logits_call},
+    {"nll_loss", nll_call},
+    {"cross_entropy", nll_call},
+};
+
+}  // namespace
+
+std::span<const Definition> loss_definitions() { return kLosses; }
+
+}  // namespace touchstone::fuzz::defined

@@ -1,0 +1,268 @@
+#include <algorithm>
+
+#include "touchstone/fuzz/calls.h"
+
+namespace touchstone::fuzz::defined {
+namespace {
+
+// One number an axis, or one for all.
+Sizes per_axis(const Sizes& given, std::size_t axes) {
+  want(given.size() == axes || given.size() == 1, "a number an axis");
+  return given.size() == axes ? given : Sizes(axes, given[0]);
+}
+
+// Windows over the last axes of x.
+struct Windows {
+  std::size_t lead = 0, axes = 0;
+  Sizes kernel, stride, dilation, before, after;
+  Sizes count;  // of windows
+
+  Windows(const Call& call, const Sizes& shape, Sizes of, const Sizes& stride_or)
+      : axes(of.size()), kernel(std::move(of)) {
+    want(axes > 0 && shape.size() >= axes, "axes of a window");
+    lead = shape.size() - axes;
+    stride = per_axis(call.list("stride", stride_or), axes);
+    dilation = per_axis(call.list("dilation", {1}), axes);
+    before = after = per_axis(call.list("padding", {0}), axes);
+    if (call.has("before")) {
+      before = per_axis(call.list("before"), axes);
+      after = per_axis(call.list("after"), axes);
+    }
+    for (std::size_t i = 0; i < axes; ++i) {
+      const std::int64_t size = shape[lead + i] + before[i] + after[i];
+      want(stride[i] >= 1 && dilation[i] >= 1 && kernel[i] >= 1, "steps of a window");
+      want(std::max<std::int64_t>(-before[i], 0) + std::max<std::int64_t>(-after[i], 0) <=
+               shape[lead + i],
+           "what is taken away");
+      const std::int64_t reach = dilation[i] * (kernel[i] - 1) + 1;
+      want(reach <= size, "a window that fits");
+      count.push_back((size - reach) / stride[i] + 1);
+    }
+  }
+  // The position on x's axis lead + i of element `k` of window `at`; -1 in the padding.
+  std::int64_t position(std::size_t i, std::int64_t at, std::int64_t k, std::int64_t size) const {
+    const std::int64_t p = at * stride[i] + k * dilation[i] - before[i];
+    // What is taken away is not there, whatever lies there.
+    return p < 0 || p >= size ? -1 : p;
+  }
+  // The element of x; nothing in the padding.
+  const Near* element(const Array& x, Sizes& from, const Sizes& at, const Sizes& k) const {
+    for (std::size_t i = 0; i < axes; ++i) {
+      from[lead + i] = position(i, at[i], k[i], x.shape[lead + i]);
+      if (from[lead + i] < 0) return nullptr;
+    }
+    return &x[from];
+  }
+};
+
+Sizes tail(const Sizes& all, std::size_t from) {
+  return {all.begin() + static_cast<std::ptrdiff_t>(from), all.end()};
+}
+Sizes head(const Sizes& all, std::size_t count) {
+  return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count)};
+}
+Sizes joined_sizes(Sizes a, const Sizes& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Arrays pool_call(const Call& call, const Arrays& x) {
+  const Windows w(call, x[0].shape, call.list("kernel"), {1});
+  Array out =
+      made(x[0].dtype, joined_sizes(joined_sizes(head(x[0].shape, w.lead), w.count), w.kernel),
+           [&](const Sizes& at) {
+             Sizes from = head(at, w.lead + w.axes);
+             const Near* cell = w.element(x[0], from, tail(head(at, w.lead + w.axes), w.lead),
+                                          tail(at, w.lead + w.axes));
+             return cell == nullptr ? Near(0) : *cell;
+           });
+  out.signed_zeros = true;
+  return {out};
+}
+
+template <bool kMost>
+Arrays pooled(const Call& call, const Arrays& x) {
+  const Sizes kernel = call.list("kernel");
+  const Windows w(call, x[0].shape, kernel, kernel);
+  for (std::size_t i = 0; i < w.axes; ++i)
+    want(w.before[i] >= 0 && 2 * w.before[i] <= kernel[i], "padding of at most half a window");
+  const DType dtype = kMost ? x[0].dtype : real_type(x[0].dtype);
+  const Rounding of(dtype);
+  Near lowest = -std::numeric_limits<Real>::infinity();
+  if (!is_float(dtype))
+    lowest = is_bool(dtype) || is_unsigned(dtype) ? Near(0)
+                                                  : Near(-std::ldexp(Real{1}, info(dtype).digits));
+  return {made(dtype, joined_sizes(head(x[0].shape, w.lead), w.count), [&](const Sizes& at) {
+    Near most = as_type(dtype, lowest);
+    Sum sum;
+    Real count = 0;
+    each(w.kernel, [&](const Sizes& k) {
+      Sizes from = at;
+      const Near* cell = w.element(x[0], from, tail(at, w.lead), k);
+      ++count;
+      if (cell == nullptr) return;
+      most = larger(most, *cell);
+      sum.add(cast_cell(x[0].dtype, dtype, *cell));
+    });
+    if (kMost) return most;
+    const Near mean = sum.value() / Near(count);
+    return rounded(mean.v, mean.e, 2);
+  })};
+}
+
+DType product_type(const Arrays& x) {
+  DType dtype = promote(x[0].dtype, x[1].dtype);
+  return dtype;
+}
+
+// x: (n, cin, sizes...), weight: (cout, cin / groups, kernel...), bias: (cout).
+Arrays conv_call(const Call& call, const Arrays& x) {
+  want(x.size() == 2 || x.size() == 3, "x, weight and a bias");
+  want(is_float(product_type(x)) && (x.size() < 3 || x[2].dtype == x[0].dtype) &&
+           x[1].dtype == x[0].dtype,
+       "floats");
+  want(x[1].rank() >= 3 && x[1].rank() == x[0].rank(), "ranks");
+  want(call.name != "conv1d" || x[0].rank() == 3, "one axis");
+  want(call.name != "conv2d" || x[0].rank() == 4, "two axes");
+  const Array& weight = x[1];
+  const std::int64_t groups = call.whole("groups", 1), out = weight.shape[0],
+                     each_in = weight.shape[1];
+  want(groups >= 1 && out % groups == 0 && each_in * groups == x[0].shape[1], "groups");
+  want(x.size() < 3 || x[2].shape == Sizes{out}, "a bias");
+  const Windows w(call, x[0].shape, tail(weight.shape, 2), {1});
+  return {made(x[0].dtype, joined_sizes({x[0].shape[0], out}, w.count), [&](const Sizes& at) {
+    Sum sum;
+    const std::int64_t group = at[1] / (out / groups);
+    each(joined_sizes({each_in}, w.kernel), [&](const Sizes& k) {
+      Sizes from = at;
+      from[1] = group * each_in + k[0];
+      const Near* cell = w.element(x[0], from, tail(at, 2), tail(k, 1));
+      Sizes of = {at[1]};
+      of.insert(of.end(), k.begin(), k.end());
+      sum.add((cell == nullptr ? Near(0) : *cell) * weight[of]);
+    });
+    return x.size() == 3 ? sum.value() + x[2][{at[1]}] : sum.value();
+  })};
+}
+
+// Each element of x is added to the places that it was read from, were it the result of a conv.
+Arrays conv_transpose_call(const Call& call, const Arrays& x) {
+  want(x.size() == 2 || x.size() == 3, "x, weight and a bias");
+  want(is_float(x[0].dtype) && x[1].dtype == x[0].dtype &&
+           (x.size() < 3 || x[2].dtype == x[0].dtype),
+       "floats");
+  const Array& weight = x[1];
+  want(weight.rank() >= 3 && weight.rank() == x[0].rank(), "ranks");
+  const std::size_t axes = weight.shape.size() - 2;
+  const std::int64_t groups = call.whole("groups", 1), each_out = weight.shape[1],
+                     in = x[0].shape[1];
+  want(groups >= 1 && in % groups == 0 && weight.shape[0] == in, "groups");
+  want(x.size() < 3 || x[2].shape == Sizes{each_out * groups}, "a bias");
+  const Sizes kernel = tail(weight.shape, 2), stride = per_axis(call.list("stride", {1}), axes),
+              dilation = per_axis(call.list("dilation", {1}), axes),
+              padding = per_axis(call.list("padding", {0}), axes),
+              more = per_axis(call.list("output_padding", {0}), axes);
+  Sizes shape = {x[0].shape[0], each_out * groups};
+  for (std::size_t i = 0; i < axes; ++i) {
+    want(kernel[i] >= 1 && stride[i] >= 1 && dilation[i] >= 1 && padding[i] >= 0 && more[i] >= 0 &&
+             x[0].shape[2 + i] >= 1 && more[i] < std::max(stride[i], dilation[i]),
+         "steps of a window");
+    shape.push_back((x[0].shape[2 + i] - 1) * stride[i] - 2 * padding[i] +
+                    dilation[i] * (kernel[i] - 1) + more[i] + 1);
+    want(shape.back() >= 1, "a size");
+  }
+  return {made(x[0].dtype, shape, [&](const Sizes& at) {
+    Sum sum;
+    bool any = false;  // of a product with what is not there
+    const std::int64_t group = at[1] / each_out;
+    each(joined_sizes({in / groups}, kernel), [&](const Sizes& k) {
+      Sizes from = at;
+      from[1] = group * (in / groups) + k[0];
+      Sizes of = {from[1], at[1] % each_out};
+      of.insert(of.end(), k.begin() + 1, k.end());
+      bool there = true;
+      for (std::size_t i = 0; i < axes; ++i) {
+        const std::int64_t p = at[2 + i] + padding[i] - k[1 + i] * dilation[i];
+        there = there && p >= 0 && p % stride[i] == 0 && p / stride[i] < x[0].shape[2 + i];
+        from[2 + i] = there ? p / stride[i] : 0;
+      }
+      if (there)
+        sum.add(x[0][from] * weight[of]);
+      else if (!std::isfinite(weight[of].v))
+        any = true;
+    });
+    if (any) return anything();
+    return x.size() == 3 ? sum.value() + x[2][{at[1]}] : sum.value();
+  })};
+}
+
+// Positions between two elements of an axis, and the part of the second.
+struct Between {
+  std::int64_t low = 0, high = 0;
+  Real part = 0;
+};
+Between between_of(std::int64_t i, std::int64_t size, std::int64_t wanted, bool corners) {
+  const auto real = [](std::int64_t n) { return static_cast<Real>(n); };
+  Real p = (real(i) + Real{0.5}) * real(size) / real(wanted) - Real{0.5};
+  if (corners) p = wanted > 1 ? real(i) * real(size - 1) / real(wanted - 1) : 0;
+  p = std::fmin(std::fmax(p, 0), real(size - 1));
+  const auto low = static_cast<std::int64_t>(std::floor(p));
+  return {low, std::min(low + 1, size - 1), p - real(low)};
+}
+Arrays interpolate_call(const Call& call, const Arrays& x) {
+  const Sizes sizes = call.list("sizes");
+  const bool linear = call.arg("mode") == "linear", corners = call.whole("corners", 0) != 0;
+  want(!sizes.empty() && sizes.size() <= x[0].shape.size(), "axes");
+  const std::size_t lead = x[0].shape.size() - sizes.size();
+  Sizes shape = x[0].shape;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    want(sizes[i] >= 1 && shape[lead + i] >= 1, "sizes");
+    shape[lead + i] = sizes[i];
+  }
+  const DType dtype = linear ? real_type(x[0].dtype) : x[0].dtype;
+  const Rounding of(dtype);
+  return {made(dtype, shape, [&](const Sizes& at) {
+    Sum sum;
+    Near nearest;
+    each(Sizes(sizes.size(), 2), [&](const Sizes& side) {
+      Sizes from = at;
+      Real share = 1;
+      for (std::size_t i = 0; i < sizes.size(); ++i) {
+        const std::int64_t size = x[0].shape[lead + i];
+        const Between b = between_of(at[lead + i], size, sizes[i], corners);
+        from[lead + i] = side[i] == 0 ? b.low : b.high;
+        share *= side[i] == 0 ? 1 - b.part : b.part;
+        if (!linear) from[lead + i] = at[lead + i] * size / sizes[i];
+      }
+      nearest = x[0][from];
+      const Near cell = cast_cell(x[0].dtype, dtype, nearest);
+      // Positions and shares are computed in the type.
+      sum.add({cell.v * share,
+               8 * Rounding::unit * std::fabs(cell.v) * (1 + static_cast<Real>(x[0].size()))});
+    });
+    return linear ? sum.value() : nearest;
+  })};
+}
+
+constexpr Definition kWindowRows[] = {
+    {"pool", pool_call},
+    {"max_pool", pooled<true>},
+    {"avg_pool", pooled<false>},
+    {"max_pool2d", pooled<true>},
+    {"avg_pool2d", pooled<false>},
+    {"conv", conv_call},
+    {"conv1d", conv_call},
+    {"conv2d", conv_call},
+    {"conv_transpose", conv_transpose_call},
+    {"interpolate", interpolate_call},
+    {"Conv1d", conv_call},
+    {"Conv2d", conv_call},
+    {"ConvTranspose1d", conv_transpose_call},
+    {"ConvTranspose2d", conv_transpose_call},
+};
+
+}  // namespace
+
+std::span<const Definition> window_definitions() { return kWindowRows; }
+
+}  // namespace touchstone::fuzz::defined

@@ -1,0 +1,141 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "touchstone/dtype/dtype.h"
+
+/// Numbers that the functions of the tensor library stand for, with what rounding may do to them.
+namespace touchstone::fuzz::defined {
+
+__extension__ using Wide = __int128;
+__extension__ using WideBits = unsigned __int128;
+using Real = long double;  // holds every int64, uint64 and float64
+
+/// A value, and how far what a type of few bits computes may lie from it.
+struct Near {
+  Real v = 0, e = 0;
+
+  Near() = default;
+  Near(Real value) : v(value) {}  // NOLINT(google-explicit-constructor): a number is a number
+  Near(Real value, Real error) : v(value), e(error) {}
+  bool exact() const { return e == 0; }
+};
+/// Anything is right, as for a quotient of integers by 0.
+inline Near anything() { return {0, std::numeric_limits<Real>::infinity()}; }
+
+/// The rounding of a type: each operation on Near adds a unit in the last place and the least
+/// number of it, for the rounding of its own, while one lives.
+class Rounding {
+ public:
+  explicit Rounding(DType dtype) : unit_before_(unit), least_before_(least) {
+    if (!is_float(dtype)) return;
+    unit = std::ldexp(Real{1}, 1 - info(dtype).digits);
+    least = std::ldexp(Real{1}, info(dtype).min_exponent - info(dtype).digits + 1);
+  }
+  ~Rounding() {
+    unit = unit_before_;
+    least = least_before_;
+  }
+  Rounding(const Rounding&) = delete;
+  Rounding& operator=(const Rounding&) = delete;
+
+  inline static thread_local Real unit = 0, least = 0;
+
+ private:
+  Real unit_before_, least_before_;
+};
+
+/// A value of `times` roundings, near which `error` was made before.
+inline Near rounded(Real v, Real error = 0, Real times = 1) {
+  if (!std::isfinite(v)) return {v, std::isnan(v) || !std::isinf(error) ? 0 : error};
+  return {v, error + times * (Rounding::unit * std::fabs(v) + Rounding::least)};
+}
+
+inline Near operator+(const Near& a, const Near& b) { return rounded(a.v + b.v, a.e + b.e); }
+inline Near operator-(const Near& a, const Near& b) { return rounded(a.v - b.v, a.e + b.e); }
+inline Near operator-(const Near& a) { return {-a.v, a.e}; }
+inline Near operator*(const Near& a, const Near& b) {
+  const auto part = [](Real x, Real y) { return x == 0 || y == 0 ? 0 : x * y; };
+  return rounded(a.v * b.v, part(std::fabs(a.v), b.e) + part(a.e, std::fabs(b.v)) + part(a.e, b.e));
+}
+inline Near operator/(const Near& a, const Near& b) {
+  if (b.e > 0 && std::fabs(b.v) <= 2 * b.e) return anything();
+  const Real v = a.v / b.v;
+  if (!std::isfinite(v) || std::isinf(b.v)) return rounded(v);
+  return rounded(v, (a.e + std::fabs(v) * b.e) / (std::fabs(b.v) - b.e));
+}
+
+/// f of x, where f is continuous near x: off by what x is off, and by `times` roundings of the
+/// result, and of x on the way to it.
+template <class F>
+Near through(F f, const Near& x, Real times = 4) {
+  const Real v = f(x.v);
+  if (std::isinf(x.e)) return anything();
+  if (!std::isfinite(x.v)) return rounded(v, 0, times);
+  if (!std::isfinite(v)) return v;
+  const Real off = x.e + times * (Rounding::unit * std::fabs(x.v) + Rounding::least);
+  if (std::isinf(off)) return anything();
+  Real error = 0;
+  const auto look = [&](Real at) {
+    const Real side = f(at);
+    if (!std::isnan(side)) error = std::max(error, std::fabs(side - v));
+  };
+  for (const Real part : {Real{1}, Real{0.77L}, Real{0.5L}, Real{0.31L}}) {
+    look(x.v - off * part);
+    look(x.v + off * part);
+    if (off < 0.01L) break;  // f is no wave at that scale
+  }
+  return rounded(v, error, times);
+}
+
+inline Near sqrt(const Near& x) {
+  if (x.e > 0 && x.v <= x.e && x.v >= -x.e)  // either side of 0
+    return {x.v > 0 ? std::sqrt(x.v) : 0, std::sqrt(2 * x.e)};
+  return through([](Real v) { return std::sqrt(v); }, x, 1);
+}
+inline Near exp(const Near& x) {
+  return through([](Real v) { return std::exp(v); }, x);
+}
+inline Near log(const Near& x) {
+  return through([](Real v) { return std::log(v); }, x, 2);
+}
+inline Near tanh(const Near& x) {
+  return through([](Real v) { return std::tanh(v); }, x);
+}
+inline Near sigmoid(const Near& x) {
+  return through([](Real v) { return 1 / (1 + std::exp(-v)); }, x);
+}
+
+/// A sum in any order: each of its roundings is one of at most the sum of the magnitudes.
+class Sum {
+ public:
+  void add(const Near& x) {
+    v_ += x.v;
+    error_ += x.e;
+    size_ += std::fabs(x.v);
+    ++count_;
+  }
+  Near value() const {
+    if (!std::isfinite(v_)) return {v_, std::isinf(error_) ? error_ : 0};
+    return {v_ == 0 ? 0 : v_,
+            count_ < 2 ? error_ : error_ + count_ * (Rounding::unit * size_ + Rounding::least)};
+  }
+
+ private:
+  Real v_ = 0, error_ = 0, size_ = 0, count_ = 0;
+};
+
+/// The larger, NaN where one is. Off by what either is off.
+inline Near larger(const Near& a, const Near& b) {
+  if (std::isnan(a.v)) return a;
+  if (std::isnan(b.v)) return b;
+  const bool first = a.v > b.v || (a.v == b.v && !std::signbit(a.v));
+  return {first ? a.v : b.v, std::max(a.e, b.e)};
+}
+inline Near smaller_of(const Near& a, const Near& b) { return -larger(-a, -b); }
+
+}  // namespace touchstone::fuzz::defined

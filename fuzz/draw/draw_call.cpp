@@ -1,0 +1,257 @@
+#include "touchstone/fuzz/draw_call.h"
+
+#include <iterator>
+
+#include "touchstone/base/error.h"
+#include "touchstone/fuzz/calls.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+void draw_unary(Drawing& d) { d.input(d.shape()); }
+void draw_curve(Drawing& d) {
+  if (d.call.name == "gelu") d.maybe("form", {"erf", "tanh"});
+  if (d.call.name == "elu" || d.call.name == "celu") d.maybe("alpha", {"0.5", "2.0", "1.5"});
+  if (d.call.name == "leaky_relu") d.maybe("slope", {"0.25", "0.5"});
+  if (d.call.name == "hardtanh") {
+    d.maybe("low", {"-2.0", "-0.5"});
+    d.maybe("high", {"0.75", "3.0"});
+  }
+  d.input(d.shape());
+}
+void draw_pair(Drawing& d) {
+  const bool comparison = d.call.name.find_first_of("<>=") != std::string::npos;
+  if (d.chance(1, 4)) {
+    d.call.set("number",
+               d.call.name == "operator^" ? fmt::format("{}", d.between(0, 7)) : d.number());
+    if (!comparison && d.call.name != "maximum" && d.call.name != "minimum" &&
+        d.call.name != "mod" && d.chance(1, 2))
+      d.call.set("side", "left");
+    d.input(d.shape());
+    return;
+  }
+  const CallSizes whole = d.shape();
+  d.input(d.part_of(whole));
+  if (d.chance(1, 4)) d.any_type();
+  d.input(d.part_of(whole));
+}
+void draw_bits(Drawing& d) {
+  if (is_float(d.dtype)) d.dtype = DType::Int16;
+  draw_pair(d);
+  for (CallInput& x : d.call.inputs)
+    if (is_float(x.dtype)) x = d.call.inputs[0];
+}
+void draw_update(Drawing& d) {
+  const CallSizes whole = d.shape();
+  if (is_bool(d.dtype)) d.dtype = DType::Int32;
+  d.input(whole);
+  if (d.chance(1, 3))
+    d.call.set("number", fmt::format("{}", d.between(1, 7)));
+  else
+    d.input(d.part_of(whole));
+}
+void draw_where(Drawing& d) {
+  const CallSizes whole = d.shape();
+  d.input(d.part_of(whole), d.chance(1, 5) ? d.dtype : DType::Bool);
+  for (const char* arm : {"a", "b"})
+    if (d.chance(1, 4))
+      d.call.set(arm, d.number());
+    else
+      d.input(d.part_of(whole));
+}
+void draw_clamp(Drawing& d) {
+  const bool whole = !is_float(d.dtype);
+  d.call.set("low", whole ? fmt::format("{}", d.between(0, 3)) : "-1.25");
+  d.call.set("high", whole ? fmt::format("{}", d.between(2, 6)) : "1.5");
+  d.input(d.shape());
+}
+void draw_power(Drawing& d) {
+  if (d.call.name == "pow_real") {
+    d.call.set("exponent", d.chance(1, 2) ? "0.5" : d.chance(1, 2) ? "-1.5" : "2.25");
+  } else {
+    d.set("exponent", d.between(d.chance(1, 3) ? -4 : 0, 5));
+    if (d.chance(1, 4)) d.call.set("real", "1");
+  }
+  d.input(d.shape());
+}
+void draw_cast(Drawing& d) {
+  const DType from = d.dtype;
+  d.any_type();
+  if (d.call.name == "bitcast") {
+    static const std::vector<std::pair<DType, DType>> kPairs = {{DType::Int32, DType::UInt32},
+                                                                {DType::UInt8, DType::Int8},
+                                                                {DType::Int64, DType::UInt64},
+                                                                {DType::UInt16, DType::Int16}};
+    const auto [a, b] = d.chooser.pick(kPairs);
+    d.call.set("to", std::string(name(b)));
+    d.input(d.shape(), a);
+    return;
+  }
+  d.call.set("to", std::string(name(d.dtype)));
+  d.input(d.shape(), from);
+}
+void draw_reduce(Drawing& d) {
+  const CallSizes shape = d.shape(0, 4);
+  const bool always = d.call.name == "logsumexp";
+  if (always || d.chance(3, 4)) {
+    d.call.set("axes", d.axes(shape.size()));
+    if (d.chance(1, 3)) d.set("keep", 1);
+    if ((d.call.name == "var" || d.call.name == "std") && d.chance(1, 2))
+      d.set("correction", d.between(0, 2));
+  }
+  d.input(shape);
+}
+void draw_argument(Drawing& d) {
+  const CallSizes shape = d.shape(1, 3);
+  if (d.chance(3, 4)) {
+    d.set_axis(shape);
+    if (d.chance(1, 3)) d.set("keep", 1);
+  }
+  d.input(shape);
+}
+void draw_along(Drawing& d) {
+  CallSizes shape = d.shape(1, 3);
+  if (d.chance(1, 24)) shape.back() = 300;  // longer than a chunk of a scan
+  d.set_axis(shape);
+  d.input(shape);
+}
+void draw_softmax(Drawing& d) {
+  const CallSizes shape = d.shape(0, 3);
+  d.set_axis(shape);
+  if (shape.empty()) d.set("axis", -1);
+  if (d.call.name == "layernorm") {
+    if (shape.empty()) return d.input({3}), void();
+    d.maybe("eps", {"0.125", "1e-05"});
+  }
+  d.input(shape);
+}
+void draw_matmul(Drawing& d) {
+  CallSizes a = d.shape(1, 4), b = a;
+  const std::int64_t k = a.back();
+  if (a.size() > 1) {
+    b = d.part_of(CallSizes(a.begin(), a.end() - 2));
+    b.push_back(k);
+    b.push_back(d.between(1, 3));
+    if (d.chance(1, 5)) b = {k};
+  } else if (d.chance(1, 2)) {
+    b = {k, d.between(0, 3)};
+  }
+  d.input(a);
+  d.input(b);
+}
+void draw_einsum(Drawing& d) {
+  struct Known {
+    const char* notation;
+    int operands;
+  };
+  static const std::vector<Known> kKnown = {
+      {"ij,jk->ik", 2},       {"ij->ji", 1},      {"ii->i", 1},        {"ii", 1},
+      {"ij,ij->", 2},         {"i,j->ij", 2},     {"bij,bjk->bik", 2}, {"...i->...", 1},
+      {"...ij,jk->...ik", 2}, {"ij,jk,k->i", 3},  {"ji", 1},           {"ij,jk", 2},
+      {"iji->j", 1},          {"...,...->...", 2}};
+  const Known& known = d.chooser.pick(kKnown);
+  d.call.set("notation", known.notation);
+  CallSizes of(26);
+  for (std::int64_t& size : of) size = d.between(1, 3);
+  std::string_view text = known.notation;
+  text = text.substr(0, text.find("->"));
+  const CallSizes lead = d.shape(0, 2);
+  while (!text.empty()) {
+    const std::string_view letters = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(letters.size() + 1, text.size()));
+    CallSizes shape;
+    if (letters.starts_with("...")) shape = d.part_of(lead);
+    for (const char c : letters)
+      if (c != '.') shape.push_back(of[static_cast<std::size_t>(c - 'a')]);
+    d.input(shape);
+  }
+}
+
+constexpr std::string_view kCurveNames[] = {
+    "exp",        "exp2",  "log",        "log2",     "sin",         "cos",      "tan",
+    "sqrt",       "rsqrt", "reciprocal", "sigmoid",  "tanh",        "expm1",    "log1p",
+    "sinh",       "cosh",  "asinh",      "acosh",    "atanh",       "erf",      "gelu",
+    "quick_gelu", "silu",  "mish",       "softplus", "log_sigmoid", "softsign", "elu",
+    "celu",       "selu",  "leaky_relu", "hardtanh", "hardsigmoid", "hardswish"};
+constexpr std::string_view kExactNames[] = {
+    "neg",    "relu",    "abs",   "square", "floor",    "ceil",        "trunc",
+    "round",  "sign",    "isnan", "isinf",  "isfinite", "logical_not", "half",
+    "float_", "double_", "int_",  "long_",  "bool_",    "contiguous",  "clone",
+    "detach", "to",      "to_",   "relu6",  "nonzero"};
+constexpr std::string_view kPairNames[] = {
+    "operator+",  "operator-",  "operator*",  "operator/", "operator<", "operator<=", "operator>",
+    "operator>=", "operator==", "operator!=", "maximum",   "minimum",   "mod",        "pow"};
+constexpr std::string_view kReduceNames[] = {"sum", "mean", "max", "min", "prod",
+                                             "any", "all",  "var", "std", "logsumexp"};
+
+constexpr DrawnCall kDrawn[] = {
+    {"operator^", draw_bits},
+    {"operator+=", draw_update},
+    {"operator-=", draw_update},
+    {"operator*=", draw_update},
+    {"operator/=", draw_update},
+    {"where", draw_where},
+    {"clamp", draw_clamp},
+    {"pow_int", draw_power},
+    {"pow_real", draw_power},
+    {"cast", draw_cast},
+    {"bitcast", draw_cast},
+    {"sequential", draw_unary, true},
+    {"argmax", draw_argument},
+    {"argmin", draw_argument},
+    {"cumsum", draw_along},
+    {"cumprod", draw_along},
+    {"cummax", draw_along},
+    {"cummin", draw_along},
+    {"matmul", draw_matmul},
+    {"einsum", draw_einsum},
+    {"softmax", draw_softmax, true},
+    {"log_softmax", draw_softmax, true},
+    {"layernorm", draw_softmax, true},
+    {"Dropout", draw_unary, true},
+};
+
+const std::vector<DrawnCall>& all_drawn() {
+  static const std::vector<DrawnCall> all = [] {
+    std::vector<DrawnCall> rows;
+    for (const std::string_view n : kExactNames) rows.push_back({n, draw_unary});
+    for (const std::string_view n : kCurveNames) rows.push_back({n, draw_curve});
+    for (const std::string_view n : kPairNames) rows.push_back({n, draw_pair});
+    for (const std::string_view n : kReduceNames) rows.push_back({n, draw_reduce});
+    rows.insert(rows.end(), std::begin(kDrawn), std::end(kDrawn));
+    for (const auto& more : {drawn_movements(), drawn_layers()})
+      rows.insert(rows.end(), more.begin(), more.end());
+    return rows;
+  }();
+  return all;
+}
+
+}  // namespace
+
+std::vector<std::string> drawn_calls() {
+  std::vector<std::string> names;
+  for (const DrawnCall& row : all_drawn()) names.emplace_back(row.name);
+  return names;
+}
+
+Call draw_call(Chooser& chooser) {
+  static const std::vector<Numbers> kNumbers = {Numbers::Plain, Numbers::Fine, Numbers::Fine,
+                                                Numbers::Ties, Numbers::Edges};
+  const DrawnCall& row = all_drawn()[chooser.below(all_drawn().size())];
+  for (int tries = 0; tries < 8; ++tries) {
+    Drawing d{chooser};
+    d.call.name = row.name;
+    d.numbers = chooser.pick(kNumbers);
+    d.any_type(row.floats);
+    row.draw(d);
+    try {
+      (void)defined::define(d.call, defined::inputs_of(d.call));
+      return d.call;
+    } catch (const ParseError&) {
+      continue;  // an empty axis that is not to be, say
+    }
+  }
+  return Call::parse("call neg | float64 (): 1");
+}
+
+}  // namespace touchstone::fuzz
