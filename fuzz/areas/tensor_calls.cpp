@@ -88,6 +88,12 @@ KeepDim keep_of(const Call& call) {
   return call.whole("keep", 0) != 0 ? KeepDim::Yes : KeepDim::No;
 }
 std::vector<int> axes_given(const Call& call) { return ints_of(call.list("axes")); }
+std::vector<int> axes_or_all(const Call& call, const Tensor& x) {
+  std::vector<int> axes = axes_given(call);
+  if (!call.has("axes"))
+    for (int axis = 0; axis < x.rank(); ++axis) axes.push_back(axis);
+  return axes;
+}
 int int_of(const Call& call, std::string_view key, std::int64_t otherwise) {
   return static_cast<int>(call.whole(key, otherwise));
 }
@@ -285,13 +291,13 @@ constexpr TensorFunction kPlain[] = {
     TOUCHSTONE_CALL("sequential", (static_cast<void>(call),
                                    x[0].sequential({[](const Tensor& t) { return t.relu(); },
                                                     [](const Tensor& t) { return -t; }}))),
-    TOUCHSTONE_CALL("var", !call.has("axes")
+    TOUCHSTONE_CALL("var", !call.has("axes") && !call.has("correction")
                                ? x[0].var()
-                               : x[0].var(axes_given(call), call.whole("correction", 1),
+                               : x[0].var(axes_or_all(call, x[0]), call.whole("correction", 1),
                                           keep_of(call))),
-    TOUCHSTONE_CALL("std", !call.has("axes")
+    TOUCHSTONE_CALL("std", !call.has("axes") && !call.has("correction")
                                ? x[0].std()
-                               : x[0].std(axes_given(call), call.whole("correction", 1),
+                               : x[0].std(axes_or_all(call, x[0]), call.whole("correction", 1),
                                           keep_of(call))),
     TOUCHSTONE_CALL("logsumexp", x[0].logsumexp(axes_given(call), keep_of(call))),
     TOUCHSTONE_CALL("argmax", call.has("axis") ? x[0].argmax(int_of(call, "axis", 0), keep_of(call))

@@ -89,6 +89,8 @@ Arrays curve_of(const Call& call, const Arrays& x) {
   return {made(dtype, x[0].shape, [&](const Sizes& at) {
     const Near v = cast_cell(x[0].dtype, dtype, x[0][at]);
     Near y = through([&](Real r) { return kCurve.f(r, call); }, v, kCurve.times);
+    if (std::string_view(kCurve.name) == "tan" && std::fabs(std::cos(v.v)) < 16 * Rounding::unit)
+      y = anything();  // on which side of a pole is not told
     // Functions that approximate by parts are off by a part of what they are made of.
     if (kCurve.times > 6 && std::isfinite(y.v) && y.e > 0)
       y.e += kCurve.times * Rounding::unit * std::fmin(1, std::fabs(v.v));

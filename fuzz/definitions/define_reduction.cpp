@@ -97,18 +97,20 @@ Arrays mean_of(const Call& call, const Arrays& x) {
     return rounded(value.v, value.e, 2);
   });
 }
-Near variance(const std::vector<Near>& all, std::int64_t correction) {
+Near variance(DType dtype, const std::vector<Near>& all, std::int64_t correction) {
   const Near mean = mean_value(all);
   Sum squares;
   for (const Near& x : all) squares.add((x - mean) * (x - mean));
+  const Near sum = squares.value();
+  if (std::isfinite(sum.v) && std::isinf(as_type(dtype, 2 * sum.v).v)) return anything();
   const auto count = static_cast<std::int64_t>(all.size());
-  return squares.value() / Near(static_cast<Real>(std::max<std::int64_t>(count - correction, 0)));
+  return sum / Near(static_cast<Real>(std::max<std::int64_t>(count - correction, 0)));
 }
 template <bool kRoot>
 Arrays variance_of(const Call& call, const Arrays& x) {
   const DType dtype = real_type(x[0].dtype);
   return reduced(call, cast_to(dtype, x[0]), dtype, [&](const auto& all) {
-    const Near v = variance(all, call.whole("correction", 1));
+    const Near v = variance(dtype, all, call.whole("correction", 1));
     return kRoot ? sqrt(v) : v;
   });
 }

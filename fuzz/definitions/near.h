@@ -55,15 +55,25 @@ inline Near rounded(Real v, Real error = 0, Real times = 1) {
   return {v, error + times * (Rounding::unit * std::fabs(v) + Rounding::least)};
 }
 
-inline Near operator+(const Near& a, const Near& b) { return rounded(a.v + b.v, a.e + b.e); }
-inline Near operator-(const Near& a, const Near& b) { return rounded(a.v - b.v, a.e + b.e); }
+/// Whether one of two is anything, and the other is no NaN, which is one beside anything.
+inline bool unknown(const Near& a, const Near& b) {
+  return (std::isinf(a.e) || std::isinf(b.e)) && !std::isnan(a.v) && !std::isnan(b.v);
+}
+
+inline Near operator+(const Near& a, const Near& b) {
+  return unknown(a, b) ? anything() : rounded(a.v + b.v, a.e + b.e);
+}
+inline Near operator-(const Near& a, const Near& b) {
+  return unknown(a, b) ? anything() : rounded(a.v - b.v, a.e + b.e);
+}
 inline Near operator-(const Near& a) { return {-a.v, a.e}; }
 inline Near operator*(const Near& a, const Near& b) {
+  if (unknown(a, b)) return anything();
   const auto part = [](Real x, Real y) { return x == 0 || y == 0 ? 0 : x * y; };
   return rounded(a.v * b.v, part(std::fabs(a.v), b.e) + part(a.e, std::fabs(b.v)) + part(a.e, b.e));
 }
 inline Near operator/(const Near& a, const Near& b) {
-  if (b.e > 0 && std::fabs(b.v) <= 2 * b.e) return anything();
+  if (unknown(a, b) || (b.e > 0 && std::fabs(b.v) <= 2 * b.e)) return anything();
   const Real v = a.v / b.v;
   if (!std::isfinite(v) || std::isinf(b.v)) return rounded(v);
   return rounded(v, (a.e + std::fabs(v) * b.e) / (std::fabs(b.v) - b.e));
@@ -120,7 +130,8 @@ class Sum {
     ++count_;
   }
   Near value() const {
-    if (!std::isfinite(v_)) return {v_, std::isinf(error_) ? error_ : 0};
+    if (std::isinf(error_)) return anything();
+    if (!std::isfinite(v_)) return v_;
     return {v_ == 0 ? 0 : v_,
             count_ < 2 ? error_ : error_ + count_ * (Rounding::unit * size_ + Rounding::least)};
   }
