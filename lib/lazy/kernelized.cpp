@@ -135,6 +135,7 @@ class Items {
     if (!assign) return;
     const bool over = graph_.buffers.has(assign->src(0));  // memory that was there before
     if (over != (base->assigns_to() != nullptr)) return;
+    if (assign->src(1).op() != Ops::Kernel) return;  // nothing that is computed needs it
     const UOp& ast = assign->src(1).arg_as<UOpKernelPtr>()->ast;
     if (is_fill(ast) && fill_of(ast) != base) return;  // a sum with zeros, say
     if (owners_.emplace(*assign, base).second) own_.emplace(base.get(), *assign);
