@@ -356,7 +356,12 @@ void Simplifier::recombine_symbolic(Linear& s) {
 }
 
 void Simplifier::recombine_choices(Linear& s) {
-  while (join_choices(s)) {
+  // What is built anew may stand on the same conditions again, and so for ever.
+  constexpr int kMostAgain = 8;
+  for (int again = 0; again < kMostAgain;) {
+    const std::size_t terms = s.terms.size();
+    if (!join_choices(s)) break;
+    if (s.terms.size() >= terms) ++again;
   }
   while (join_conditions(s)) {
   }
