@@ -111,12 +111,13 @@ Tensor Tensor::isnan() const {
 }
 Tensor Tensor::isinf() const {
   const OriginScope origin("isinf");
-  if (!is_float(dtype())) return zeros(shape(), {DType::Bool, device()});
+  if (!info(dtype()).infinities) return zeros(shape(), {DType::Bool, device()});
   return detach().abs() == std::numeric_limits<double>::infinity();
 }
 Tensor Tensor::isfinite() const {
   const OriginScope origin("isfinite");
   if (!is_float(dtype())) return full(shape(), true, {DType::Bool, device()});
+  if (!info(dtype()).infinities) return detach() == detach();
   return detach().abs() < std::numeric_limits<double>::infinity();
 }
 

@@ -34,6 +34,21 @@ bool is_identity(const std::vector<int>& order) {
   return true;
 }
 
+// Of two tensors with zeros wherever the other one's elements are: as their sum, but that zeros keep
+// their sign. `second`: where the second one's are.
+class Joined final : public Function {
+ public:
+  explicit Joined(LazyBufferPtr second) : second_(std::move(second)) {}
+  LazyBufferPtr forward(std::span<const LazyBufferPtr> inputs) override {
+    return LazyBuffer::e(Op::Where, {second_, inputs[1], inputs[0]});
+  }
+  // What surrounds elements loses the gradient in turn.
+  Gradients backward(const BackwardPass& pass) override { return {pass.gradient, pass.gradient}; }
+
+ private:
+  LazyBufferPtr second_;
+};
+
 // Every steps[i]-th element of axis i: the axis padded to whole steps, split, and cut.
 Tensor take_every(const Tensor& x, const std::vector<std::int64_t>& steps) {
   Padding padding;
@@ -236,7 +251,7 @@ Tensor Tensor::cat(const std::vector<Tensor>& parts, int axis) {
                       str(parts[0].shape()), str(part.shape()), at));
     total = total + part.shape()[index];
   }
-  // Each part padded to the whole, all added up: the paddings are exact zeros.
+  // Each part padded to the whole. Integers are added up, as the paddings are exact zeros.
   std::optional<Tensor> whole;
   sint before = 0;
   for (const Tensor& part : parts) {
@@ -245,7 +260,14 @@ Tensor Tensor::cat(const std::vector<Tensor>& parts, int axis) {
     padding[index] = {before, total - after};
     before = after;
     const Tensor padded = part.pad(padding);
-    whole = whole ? *whole + padded : padded;
+    if (!whole)
+      whole = padded;
+    else if (!is_float(padded.dtype()) || padded.dtype() != whole->dtype())
+      whole = *whole + padded;
+    else
+      whole = touchstone::apply<Joined>(
+          {*whole, padded},
+          full(part.shape(), true, {DType::Bool, part.device()}).pad(padding).lazy());
   }
   return *whole;
 }
