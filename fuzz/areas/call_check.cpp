@@ -19,14 +19,14 @@ using defined::Real;
 constexpr Real kSlack = 4;
 
 // Functions whose results have no gradient by what they are.
+// clang-format off
 constexpr std::string_view kWithoutGradient[] = {
-    "detach",    "operator+=", "operator-=",     "operator*=",      "operator/=",
-    "set",       "set_index",  "clip_grad_norm", "clip_grad_value", "backward",
-    "gradients", "SGD",        "Adam",           "AdamW",           "LAMB",
-    "mod",       "to_",        "next",           "empty",           "zeros",
-    "ones",      "full",       "arange",         "linspace",        "eye",
-    "int_",      "long_",      "half",           "float_",          "bool_",
-    "cast",      "nonzero"};
+    "detach", "operator+=", "operator-=", "operator*=", "operator/=", "set", "set_index",
+    "clip_grad_norm", "clip_grad_value", "backward", "gradients", "SGD", "Adam", "AdamW", "LAMB",
+    "mod", "assign", "to_", "next", "empty", "zeros", "ones", "full", "arange", "linspace", "eye",
+    "int_", "long_", "half", "float_", "bool_", "cast", "nonzero",
+};
+// clang-format on
 
 std::string shown(Real value) { return fmt::format("{}", static_cast<double>(value)); }
 
@@ -61,6 +61,13 @@ std::optional<Checked> form_differs(std::size_t i, const Tensor& got, const Arra
     return Checked::fail("form",
                          fmt::format("result {} is {} {}, wanted {} {}", i, name(got.dtype()),
                                      str(got.shape()), name(wanted.dtype), str(shape)));
+  std::vector<int> axes, from_end;
+  for (int axis = 0; axis < wanted.rank(); ++axis) {
+    axes.push_back(axis);
+    from_end.push_back(axis - wanted.rank());
+  }
+  if (got.normal_axes(from_end) != axes)
+    return Checked::fail("form", "axes from the end are not those from the front");
   for (int axis = 0; axis < wanted.rank(); ++axis)
     if (got.size(axis - wanted.rank()) != wanted.shape[static_cast<std::size_t>(axis)] ||
         got.normal_axis(axis - wanted.rank()) != axis)
@@ -75,6 +82,9 @@ std::optional<Checked> value_differs(const Tensors& got, const Arrays& wanted) {
     if (auto wrong = form_differs(i, got[i], wanted[i])) return wrong;
   realize(got);
   for (std::size_t i = 0; i < got.size(); ++i) {
+    if (got[i].node() == nullptr ||
+        (got[i].lazy()->realized() == nullptr && !got[i].lazy()->is_const_base()))
+      return Checked::fail("form", fmt::format("result {} is realized and has no memory", i));
     const std::vector<Real> values = elements_of(got[i]);
     for (std::size_t k = 0; k < values.size(); ++k) {
       const Near& right = wanted[i].cells[k];

@@ -7,13 +7,13 @@
 namespace touchstone::fuzz {
 namespace {
 
+Tensor or_none(const Tensors& x, std::size_t i) { return i < x.size() ? x[i] : Tensor::none(); }
 std::optional<Tensor> nth_tensor(const Tensors& x, std::size_t i) {
-  return i < x.size() ? std::optional(x[i]) : std::nullopt;
+  return nn::given(or_none(x, i));
 }
 Affine affine_from(const Tensors& x, std::size_t first) {
   return {nth_tensor(x, first), nth_tensor(x, first + 1)};
 }
-Tensor or_none(const Tensors& x, std::size_t i) { return i < x.size() ? x[i] : Tensor::none(); }
 int axis_in_call(const Call& call, std::int64_t otherwise) {
   return static_cast<int>(call.whole("axis", otherwise));
 }
@@ -84,7 +84,10 @@ std::vector<Index> parts_in(const Call& call, const Tensors& x) {
       parts.emplace_back(number(p));
     }
   }
-  return parts;
+  std::vector<Index> again;  // from what each says that it is
+  for (const Index& p : parts)
+    again.push_back(std::visit([](const auto& part) { return Index(part); }, p.part()));
+  return again;
 }
 
 struct LayerSizes {
@@ -337,21 +340,36 @@ constexpr TensorFunction kNetwork[] = {
      }},
 };
 
-// The parameter after a step for each gradient.
+// The parameter after a step for each gradient; the learning rate then; and after how many steps a
+// state that moved along was realized. "saved": another optimizer takes over after the first step,
+// by what the first one left.
 template <class Make>
 Tensors trained(const Call& call, const Tensors& x, Make make) {
   Tensor p = x[0].detach().clone().set_requires_grad();
   optim::Group group{{p}, call.real("scale", 1), std::nullopt};
   if (call.has("group_decay")) group.weight_decay = call.real("group_decay", 0);
-  const auto optimizer = make(optim::Parameters({group}));
+  const optim::Parameters all({group});
+  auto optimizer = make(all);
+  Tensor moved = Tensor::zeros({1}, options_of(call, x)).contiguous();
+  std::int64_t realized = 0;
   for (std::size_t t = 1; t < x.size(); ++t) {
+    if (t == 2 && call.has("saved")) {
+      auto other = make(optim::Parameters(all.groups()));
+      nn::copy_state(optimizer->state(), other->state());
+      optimizer = std::move(other);
+    }
     if (t == 2 && call.has("then")) optimizer->set_lr(call.real("then", 0));
     optimizer->zero_grad();
     const Tensor loss = (p * x[t].detach()).sum();
     loss.backward();
+    moved.assign(moved + 1);
+    optim::realize_at_next_step(moved);
     optimizer->step({loss});
+    realized += moved.lazy()->realized() != nullptr ? 1 : 0;
   }
-  return {p.detach()};
+  const std::string device = x[0].device();
+  return {optimizer->parameters()[0].detach(), Tensor::from<double>({optimizer->lr()}, {}, device),
+          Tensor::from<std::int64_t>({realized}, {}, device)};
 }
 // Tensors whose gradients are those given.
 Tensors with_gradients(const Tensors& x) {

@@ -377,6 +377,31 @@ constexpr TensorFunction kPlain[] = {
     TOUCHSTONE_CALL("linspace", Tensor::linspace(call.real("begin", 0), call.real("end", 1),
                                                  call.whole("count", 1), options_of(call, x))),
     TOUCHSTONE_CALL("eye", Tensor::eye(call.whole("n", 1), options_of(call, x))),
+    {"assign",
+     [](const Call&, const Tensors& x) -> Tensors {
+       Tensor y = x[0].clone();
+       const Tensor other = y;
+       y.assign(x[1]);
+       return {other};
+     }},
+    {"bind",  // the first elements of an axis, as many as a variable says
+     [](const Call& call, const Tensors& x) -> Tensors {
+       const auto axis = static_cast<std::size_t>(call.whole("axis", 0));
+       const std::int64_t count = call.whole("count", 1);
+       Mask keep;
+       for (const sint& size : x[0].shape()) keep.emplace_back(0, size);
+       keep[axis].second = symbolic::variable("n", std::min<std::int64_t>(count, 1),
+                                              x[0].size(static_cast<int>(axis)));
+       const Tensor open = -x[0].shrink(keep);
+       return {open.bind({{"n", count}}), open.sum({static_cast<int>(axis)}).bind({{"n", count}})};
+     }},
+    {"broadcast_shape",
+     [](const Call&, const Tensors& x) -> Tensors {
+       std::vector<std::int64_t> sizes;
+       for (const sint& size : broadcast_shape(x[0].shape(), x[1].shape()))
+         sizes.push_back(size.as_int());
+       return {Tensor::from<std::int64_t>(sizes, {static_cast<std::int64_t>(sizes.size())}, x[0].device())};
+     }},
     {"set",
      [](const Call& call, const Tensors& x) -> Tensors {
        Tensor y = x[0].clone();

@@ -189,8 +189,13 @@ Arrays define(const Call& call, const Arrays& inputs) {
         const Rounding of(in);
         Arrays out = row.of(call, inputs);
         for (Array& y : out)
-          for (Near& cell : y.cells)
+          for (Near& cell : y.cells) {
             if (is_float(y.dtype) && !cell.exact()) cell = as_type(y.dtype, cell);
+            // Where the type has no infinity to go on with, steps differ.
+            if (is_float(y.dtype) && !info(y.dtype).infinities && !y.signed_zeros &&
+                !std::isfinite(cell.v))
+              cell = anything();
+          }
         return out;
       }
   throw ParseError(fmt::format("'{}' is no function that is called", call.name.substr(0, 40)));

@@ -91,6 +91,10 @@ Arrays curve_of(const Call& call, const Arrays& x) {
     Near y = through([&](Real r) { return kCurve.f(r, call); }, v, kCurve.times);
     if (std::string_view(kCurve.name) == "tan" && std::fabs(std::cos(v.v)) < 16 * Rounding::unit)
       y = anything();  // on which side of a pole is not told
+    if (kCurve.times <= 1 && std::isinf(y.v)) y = as_type(dtype, y);
+    // A power on the way may be too large, or too small: 1 over it, times x, is lost.
+    const Real lost = (2 / Rounding::most + kCurve.times * Rounding::least) * (1 + std::fabs(v.v));
+    if (kCurve.times > 1 && std::isfinite(v.v) && std::isfinite(y.v)) y.e += lost;
     // Functions that approximate by parts are off by a part of what they are made of.
     if (kCurve.times > 6 && std::isfinite(y.v) && y.e > 0)
       y.e += kCurve.times * Rounding::unit * std::fmin(1, std::fabs(v.v));

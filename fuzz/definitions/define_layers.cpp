@@ -170,6 +170,7 @@ Arrays group_norm_call(const Call& call, const Arrays& x) {
   want_floats(x, 1, 3);
   want(x[0].rank() >= 2, "channels");
   const std::int64_t channels = x[0].shape[1];
+  want(call.has("groups") || call.name.find("roup") == std::string::npos, "groups");
   const std::int64_t groups = call.has("groups") ? call.whole("groups", 1) : channels;
   want(groups >= 1 && channels % groups == 0, "groups");
   const auto group = [&](const Sizes& at) { return at[0] * groups + at[1] / (channels / groups); };

@@ -123,16 +123,14 @@ Arrays pad_of(const Call& call, const Arrays& x) {
     shape[i] += before[i] + after[i];
   }
   const Near around = as_type(x[0].dtype, static_cast<Real>(call.real("value", 0)));
-  Array out = taken(x[0], shape, [&](const Sizes& at) {
+  return {taken(x[0], shape, [&](const Sizes& at) {
     Sizes from = at;
     for (std::size_t i = 0; i < at.size(); ++i) {
       from[i] = from_padded(mode, at[i], before[i], x[0].shape[i]);
       if (from[i] < 0) return around;
     }
     return x[0][from];
-  });
-  out.signed_zeros = mode == "constant";  // others are put together by sums
-  return {out};
+  })};
 }
 Arrays pad2d_of(const Call& call, const Arrays& x) {
   const Sizes padding = call.list("padding");
@@ -154,6 +152,37 @@ Arrays pad2d_of(const Call& call, const Arrays& x) {
       if (from[i] < 0 || from[i] >= x[0].shape[i]) return around;
     }
     return x[0][from];
+  })};
+}
+// The first elements of an axis, their sign turned, and the sums of them.
+Arrays bind_of(const Call& call, const Arrays& x) {
+  const std::size_t axis = axis_arg(call, x[0]);
+  const std::int64_t count = call.whole("count", 1);
+  want(call.whole("axis", 0) >= 0, "an axis from the front");
+  want(count >= 0 && count <= x[0].shape[axis] && x[0].shape[axis] > 0, "a count");
+  want(is_float(x[0].dtype), "floats");
+  Sizes shape = x[0].shape, rest = x[0].shape;
+  shape[axis] = count;
+  rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(axis));
+  Array turned = taken(x[0], shape, [&](const Sizes& at) { return -x[0][at]; });
+  const Rounding of(x[0].dtype);
+  return {turned, made(x[0].dtype, rest, [&](const Sizes& at) {
+            Sum sum;
+            Sizes from = at;
+            from.insert(from.begin() + static_cast<std::ptrdiff_t>(axis), 0);
+            for (std::int64_t& i = from[axis]; i < count; ++i) sum.add(turned[from]);
+            return sum.value();
+          })};
+}
+Arrays assign_of(const Call&, const Arrays& x) {
+  want(x.size() == 2 && x[0].dtype == x[1].dtype && x[0].shape == x[1].shape, "two alike");
+  return {x[1]};
+}
+Arrays broadcast_shape_of(const Call&, const Arrays& x) {
+  want(x.size() == 2, "two shapes");
+  const Sizes shape = broadcast(x[0].shape, x[1].shape);
+  return {made(DType::Int64, {static_cast<std::int64_t>(shape.size())}, [&](const Sizes& at) {
+    return Near(static_cast<Real>(shape[place_of(static_cast<int>(at[0]))]));
   })};
 }
 Arrays shrink_of(const Call& call, const Arrays& x) {
@@ -300,7 +329,7 @@ Arrays repeat_interleave_of(const Call& call, const Arrays& x) {
 Arrays roll_of(const Call& call, const Arrays& x) {
   const std::size_t axis = axis_arg(call, x[0]);
   const std::int64_t by = call.whole("by", 1), size = x[0].shape[axis];
-  return {made(x[0].dtype, x[0].shape, [&](const Sizes& at) {
+  return {taken(x[0], x[0].shape, [&](const Sizes& at) {
     Sizes from = at;
     from[axis] = ((at[axis] - by) % size + size) % size;
     return x[0][from];
@@ -355,7 +384,7 @@ Arrays cat_of(const Call& call, const Arrays& x) {
     shape[axis] += part.shape[axis];
   }
   for (const Array& part : x) want(part.dtype == dtype, "types that differ");
-  return {made(dtype, shape, [&](const Sizes& at) {
+  return {taken(x[0], shape, [&](const Sizes& at) {
     Sizes from = at;
     for (const Array& part : x) {
       if (from[axis] < part.shape[axis]) return part[from];
@@ -371,7 +400,7 @@ Arrays stack_of(const Call& call, const Arrays& x) {
                static_cast<std::int64_t>(x.size()));
   for (const Array& part : x)
     want(part.shape == x[0].shape && part.dtype == x[0].dtype, "parts that differ");
-  return {made(x[0].dtype, shape, [&](const Sizes& at) {
+  return {taken(x[0], shape, [&](const Sizes& at) {
     Sizes from = at;
     from.erase(from.begin() + static_cast<std::ptrdiff_t>(axis));
     return x[static_cast<std::size_t>(at[axis])][from];
@@ -434,24 +463,45 @@ Arrays eye_of(const Call& call, const Arrays&) {
 }
 
 constexpr Definition kMovements[] = {
-    {"reshape", reshape_of},     {"permute", permute_of},
-    {"transpose", transpose_of}, {"movedim", movedim_of},
-    {"expand", expand_of},       {"pad", pad_of},
-    {"pad2d", pad2d_of},         {"shrink", shrink_of},
-    {"flip", flip_of},           {"narrow", narrow_of},
-    {"unsqueeze", unsqueeze_of}, {"squeeze", squeeze_of},
-    {"flatten", flatten_of},     {"unflatten", unflatten_of},
-    {"split", split_of},         {"chunk", chunk_of},
-    {"repeat", repeat_of},       {"repeat_interleave", repeat_interleave_of},
-    {"roll", roll_of},           {"unfold", unfold_of},
-    {"triu", triangle_of<true>}, {"tril", triangle_of<false>},
-    {"diagonal", diagonal_of},   {"cat", cat_of},
-    {"stack", stack_of},         {"full", full_of},
-    {"zeros", constant_of<0>},   {"ones", constant_of<1>},
-    {"empty", constant_of<0>},   {"full_like", full_like_of},
-    {"zeros_like", like_of<0>},  {"ones_like", like_of<1>},
-    {"empty_like", like_of<0>},  {"arange", arange_of},
-    {"linspace", linspace_of},   {"eye", eye_of},
+    {"reshape", reshape_of},
+    {"permute", permute_of},
+    {"transpose", transpose_of},
+    {"movedim", movedim_of},
+    {"expand", expand_of},
+    {"pad", pad_of},
+    {"pad2d", pad2d_of},
+    {"shrink", shrink_of},
+    {"flip", flip_of},
+    {"narrow", narrow_of},
+    {"unsqueeze", unsqueeze_of},
+    {"squeeze", squeeze_of},
+    {"flatten", flatten_of},
+    {"unflatten", unflatten_of},
+    {"split", split_of},
+    {"chunk", chunk_of},
+    {"repeat", repeat_of},
+    {"repeat_interleave", repeat_interleave_of},
+    {"roll", roll_of},
+    {"unfold", unfold_of},
+    {"triu", triangle_of<true>},
+    {"tril", triangle_of<false>},
+    {"diagonal", diagonal_of},
+    {"cat", cat_of},
+    {"stack", stack_of},
+    {"full", full_of},
+    {"zeros", constant_of<0>},
+    {"ones", constant_of<1>},
+    {"empty", constant_of<0>},
+    {"full_like", full_like_of},
+    {"zeros_like", like_of<0>},
+    {"ones_like", like_of<1>},
+    {"empty_like", like_of<0>},
+    {"arange", arange_of},
+    {"linspace", linspace_of},
+    {"eye", eye_of},
+    {"bind", bind_of},
+    {"assign", assign_of},
+    {"broadcast_shape", broadcast_shape_of},
 };
 
 }  // namespace

@@ -23,6 +23,15 @@ double decay_of(const Call& call, double otherwise) {
   return call.real("group_decay", call.real("decay", otherwise));
 }
 
+// The parameter after the last step, the learning rate, and the number of steps.
+Arrays after_steps(const Call& call, const Arrays& x, Array parameter, double otherwise) {
+  const std::size_t steps = x.size() - 1;
+  const double lr = call.real("lr", otherwise);
+  return {std::move(parameter),
+          Array{DType::Float64, {}, {near_of(steps > 1 ? call.real("then", lr) : lr)}},
+          Array{DType::Int64, {}, {Near(static_cast<Real>(steps))}}};
+}
+
 Arrays sgd_call(const Call& call, const Arrays& x) {
   want_steps(x);
   const Near momentum = near_of(call.real("momentum", 0)), decay = near_of(decay_of(call, 0));
@@ -43,7 +52,7 @@ Arrays sgd_call(const Call& call, const Arrays& x) {
       p.cells[i] = p.cells[i] - step * rate_at(call, t, 0.1);
     }
   }
-  return {p};
+  return after_steps(call, x, p, 0.1);
 }
 
 Near norm_of(const Cells& all) {
@@ -88,7 +97,7 @@ Arrays adam_call(const Call& call, const Arrays& x) {
       value = value - step[i] * (ratio * lr);
     }
   }
-  return {p};
+  return after_steps(call, x, p, 1e-3);
 }
 
 // Gradients, scaled by one number; and the norm from before.

@@ -31,28 +31,32 @@ inline Near anything() { return {0, std::numeric_limits<Real>::infinity()}; }
 /// number of it, for the rounding of its own, while one lives.
 class Rounding {
  public:
-  explicit Rounding(DType dtype) : unit_before_(unit), least_before_(least) {
+  explicit Rounding(DType dtype) : unit_before_(unit), least_before_(least), most_before_(most) {
     if (!is_float(dtype)) return;
+    most = dtype == DType::Float8E4M3 ? 448 : std::ldexp(Real{1}, info(dtype).max_exponent + 1);
     unit = std::ldexp(Real{1}, 1 - info(dtype).digits);
     least = std::ldexp(Real{1}, info(dtype).min_exponent - info(dtype).digits + 1);
   }
   ~Rounding() {
     unit = unit_before_;
     least = least_before_;
+    most = most_before_;
   }
   Rounding(const Rounding&) = delete;
   Rounding& operator=(const Rounding&) = delete;
 
-  inline static thread_local Real unit = 0, least = 0;
+  inline static thread_local Real unit = 0, least = 0, most = std::numeric_limits<Real>::infinity();
 
  private:
-  Real unit_before_, least_before_;
+  Real unit_before_, least_before_, most_before_;
 };
 
-/// A value of `times` roundings, near which `error` was made before.
+/// A value of `times` roundings, near which `error` was made before: anything where it may be too
+/// large for the type.
 inline Near rounded(Real v, Real error = 0, Real times = 1) {
   if (!std::isfinite(v)) return {v, std::isnan(v) || !std::isinf(error) ? 0 : error};
-  return {v, error + times * (Rounding::unit * std::fabs(v) + Rounding::least)};
+  const Real off = error + times * (Rounding::unit * std::fabs(v) + Rounding::least);
+  return std::fabs(v) + off >= Rounding::most ? anything() : Near{v, off};
 }
 
 /// Whether one of two is anything, and the other is no NaN, which is one beside anything.
@@ -117,7 +121,9 @@ inline Near tanh(const Near& x) {
   return through([](Real v) { return std::tanh(v); }, x);
 }
 inline Near sigmoid(const Near& x) {
-  return through([](Real v) { return 1 / (1 + std::exp(-v)); }, x);
+  Near y = through([](Real v) { return 1 / (1 + std::exp(-v)); }, x);
+  if (!std::isnan(y.v)) y.e += 2 / Rounding::most;  // where the power is too large
+  return y;
 }
 
 /// A sum in any order: each of its roundings is one of at most the sum of the magnitudes.
@@ -132,6 +138,7 @@ class Sum {
   Near value() const {
     if (std::isinf(error_)) return anything();
     if (!std::isfinite(v_)) return v_;
+    if (count_ > 1 && size_ + error_ >= Rounding::most) return anything();
     return {v_ == 0 ? 0 : v_,
             count_ < 2 ? error_ : error_ + count_ * (Rounding::unit * size_ + Rounding::least)};
   }

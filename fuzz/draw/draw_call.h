@@ -28,9 +28,9 @@ struct Drawing {
   bool chance(std::uint64_t times, std::uint64_t of) { return chooser.chance(times, of); }
 
   void any_type(bool floats_alone = false) {
-    static const std::vector<DType> kFloats = {DType::Float64, DType::Float32,  DType::Float64,
-                                               DType::Float16, DType::BFloat16, DType::Float32,
-                                               DType::Float64};
+    static const std::vector<DType> kFloats = {
+        DType::Float64, DType::Float32, DType::Float64,    DType::Float16, DType::BFloat16,
+        DType::Float32, DType::Float64, DType::Float8E4M3, DType::Float64, DType::Float8E5M2};
     static const std::vector<DType> kWhole = {DType::Int32,  DType::Bool,  DType::Int64,
                                               DType::UInt8,  DType::Int8,  DType::UInt64,
                                               DType::UInt32, DType::Int16, DType::UInt16};
@@ -65,8 +65,7 @@ struct Drawing {
     if (numbers == Numbers::Ties) x = static_cast<double>(k % 3) - 1;
     if (numbers == Numbers::Edges && chance(1, 3)) {
       static const std::vector<std::string> kEdges = {"0.0", "-0.0", "inf", "-inf", "nan", "1.0"};
-      if (chance(1, 4) && itemsize(of) >= 4)
-        return Scalar::from_double(of, chance(1, 2) ? 30.5 : -300).str();
+      if (chance(1, 4)) return Scalar::from_double(of, chance(1, 2) ? 30.5 : -300).str();
       return chooser.pick(kEdges);
     }
     return Scalar::from_double(of, x).str();

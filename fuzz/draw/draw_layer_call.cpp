@@ -331,6 +331,7 @@ void draw_training(Drawing& d) {
     d.call.set("lr", d.chance(1, 2) ? "0.25" : "0.03125");
     d.maybe("then", {"0.5", "0.0625"});
     d.maybe("scale", {"0.5", "2.0"});
+    if (d.chance(1, 3)) d.call.set("saved", "1");
     if (of != "Adam") d.maybe("decay", {"0.125", "0.25"});
     if (of != "Adam") d.maybe("group_decay", {"0.0625", "0.5"});
     if (of == "SGD") {

@@ -180,6 +180,23 @@ void draw_joined(Drawing& d) {
     d.input(shape);
   }
 }
+void draw_assigned(Drawing& d) {
+  const CallSizes shape = d.shape();
+  d.input(shape);
+  d.input(shape);
+}
+void draw_bound(Drawing& d) {
+  const CallSizes shape = d.shape(1, 3);
+  const auto axis = static_cast<std::int64_t>(d.chooser.below(shape.size()));
+  d.set("axis", axis);
+  d.set("count", d.between(0, shape[static_cast<std::size_t>(axis)]));
+  d.input(shape);
+}
+void draw_shapes(Drawing& d) {
+  const CallSizes whole = d.shape(0, 4);
+  d.input(d.part_of(whole));
+  d.input(d.part_of(whole));
+}
 void draw_creation(Drawing& d) {
   d.call.set("dtype", std::string(name(d.dtype)));
   const std::string& of = d.call.name;
@@ -218,24 +235,45 @@ void draw_creation(Drawing& d) {
 }
 
 constexpr DrawnCall kMovementCalls[] = {
-    {"reshape", draw_reshape},     {"permute", draw_permute},
-    {"transpose", draw_permute},   {"movedim", draw_permute},
-    {"expand", draw_expand},       {"pad", draw_pad},
-    {"pad2d", draw_pad2d},         {"shrink", draw_shrink},
-    {"flip", draw_flip},           {"narrow", draw_narrow},
-    {"squeeze", draw_axes_of_one}, {"unsqueeze", draw_axes_of_one},
-    {"flatten", draw_axes_of_one}, {"unflatten", draw_unflatten},
-    {"split", draw_parts},         {"chunk", draw_parts},
-    {"repeat", draw_repeat},       {"repeat_interleave", draw_repeat},
-    {"roll", draw_repeat},         {"unfold", draw_unfold},
-    {"triu", draw_triangle},       {"tril", draw_triangle},
-    {"diagonal", draw_triangle},   {"cat", draw_joined},
-    {"stack", draw_joined},        {"full", draw_creation},
-    {"zeros", draw_creation},      {"ones", draw_creation},
-    {"empty", draw_creation},      {"full_like", draw_creation},
-    {"zeros_like", draw_creation}, {"ones_like", draw_creation},
-    {"empty_like", draw_creation}, {"arange", draw_creation},
-    {"linspace", draw_creation},   {"eye", draw_creation},
+    {"reshape", draw_reshape},
+    {"permute", draw_permute},
+    {"transpose", draw_permute},
+    {"movedim", draw_permute},
+    {"expand", draw_expand},
+    {"pad", draw_pad},
+    {"pad2d", draw_pad2d},
+    {"shrink", draw_shrink},
+    {"flip", draw_flip},
+    {"narrow", draw_narrow},
+    {"squeeze", draw_axes_of_one},
+    {"unsqueeze", draw_axes_of_one},
+    {"flatten", draw_axes_of_one},
+    {"unflatten", draw_unflatten},
+    {"split", draw_parts},
+    {"chunk", draw_parts},
+    {"repeat", draw_repeat},
+    {"repeat_interleave", draw_repeat},
+    {"roll", draw_repeat},
+    {"unfold", draw_unfold},
+    {"triu", draw_triangle},
+    {"tril", draw_triangle},
+    {"diagonal", draw_triangle},
+    {"cat", draw_joined},
+    {"stack", draw_joined},
+    {"full", draw_creation},
+    {"zeros", draw_creation},
+    {"ones", draw_creation},
+    {"empty", draw_creation},
+    {"full_like", draw_creation},
+    {"zeros_like", draw_creation},
+    {"ones_like", draw_creation},
+    {"empty_like", draw_creation},
+    {"arange", draw_creation},
+    {"linspace", draw_creation},
+    {"eye", draw_creation},
+    {"assign", draw_assigned},
+    {"bind", draw_bound, true},
+    {"broadcast_shape", draw_shapes},
 };
 
 }  // namespace

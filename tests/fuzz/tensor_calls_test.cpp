@@ -1,6 +1,7 @@
 // What the area `tensor` calls, and what its definitions say.
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -56,13 +57,17 @@ const std::map<std::string, std::string> kWithin = {{"shape", ""},
                                                     {"set_lr", "SGD"},
                                                     {"set_grad", "clip_grad_norm"},
                                                     {"retain_grad", "backward"},
-                                                    {"none", "Linear"}};
-
-// Functions that no drawn call uses. None may be added: a function that is new gets a definition.
-const std::set<std::string> kNotCalled = {
-    "assign", "bind", "broadcast_shape", "given",      "groups", "lazy",
-    "lr",     "node", "normal_axes",     "parameters", "part",   "realize_at_next_step",
-    "state"};
+                                                    {"none", "Linear"},
+                                                    {"given", "Linear"},
+                                                    {"groups", "SGD"},
+                                                    {"lazy", ""},
+                                                    {"lr", "SGD"},
+                                                    {"node", ""},
+                                                    {"normal_axes", ""},
+                                                    {"parameters", "SGD"},
+                                                    {"part", "index"},
+                                                    {"realize_at_next_step", "SGD"},
+                                                    {"state", "SGD"}};
 
 TEST(TensorCalls, EveryPublicFunctionIsDrawn) {
   const std::map<std::string, std::string> spelled = {
@@ -91,10 +96,7 @@ TEST(TensorCalls, EveryPublicFunctionIsDrawn) {
   const std::set<std::string> declared = declared_names();
   EXPECT_GT(declared.size(), 200U);
   for (const std::string& name : declared)
-    EXPECT_NE(called.contains(name), kNotCalled.contains(name))
-        << name
-        << (called.contains(name) ? " is called: leave it out of the list" : " has no call");
-  for (const std::string& name : kNotCalled) EXPECT_TRUE(declared.contains(name)) << name;
+    EXPECT_TRUE(called.contains(name)) << name << " has no call: a new function gets a definition";
 }
 
 TEST(TensorCalls, DrawnTextsReadBackAndFit) {
@@ -157,6 +159,77 @@ TEST(TensorCalls, DefinitionsGiveKnownValues) {
       (Values{-0.25}));
   EXPECT_EQ(defined_values("call interpolate sizes=4 mode=linear | float64 2: 0 4"),
             (Values{0, 1, 3, 4}));
+}
+
+std::string number_text(defined::Real value) {
+  return std::isnan(value) ? "nan" : fmt::format("{:.17g}", static_cast<double>(value));
+}
+
+// {"name", "args", "in", "out"} as numpy_calls.py reads it.
+std::string as_json(const Call& call, const defined::Arrays& inputs,
+                    const defined::Arrays& results) {
+  const auto arrays = [](const defined::Arrays& all) {
+    std::vector<std::string> texts;
+    for (const defined::Array& x : all) {
+      std::vector<std::string> values, off;
+      for (const defined::Near& cell : x.cells) {
+        values.push_back(is_float(x.dtype) ? number_text(cell.v)
+                                           : fmt::format("{}", static_cast<std::int64_t>(cell.v)));
+        off.push_back(number_text(cell.e));
+      }
+      texts.push_back(fmt::format(R"({{"dtype":"{}","shape":[{}],"values":["{}"],"off":["{}"]}})",
+                                  name(x.dtype), fmt::join(x.shape, ","),
+                                  fmt::join(values, R"(",")"), fmt::join(off, R"(",")")));
+      if (values.empty())
+        texts.back() = fmt::format(R"({{"dtype":"{}","shape":[{}],"values":[],"off":[]}})",
+                                   name(x.dtype), fmt::join(x.shape, ","));
+    }
+    return fmt::format("{}", fmt::join(texts, ","));
+  };
+  std::vector<std::string> args;
+  for (const auto& [key, value] : call.args)
+    args.push_back(fmt::format(R"("{}":"{}")", key, value));
+  return fmt::format(R"({{"name":"{}","args":{{{}}},"in":[{}],"out":[{}]}})", call.name,
+                     fmt::join(args, ","), arrays(inputs), arrays(results));
+}
+
+TEST(TensorCalls, NumpyGivesWhatIsDefined) {
+  if (std::system("/usr/bin/python3 -c 'import numpy' 2>/dev/null") != 0)
+    GTEST_SKIP() << "no NumPy for /usr/bin/python3";
+  const std::string lines = testing::TempDir() + "touchstone_numpy_calls.jsonl";
+  std::ofstream file(lines);
+  const auto known = [](DType dtype) {  // with NumPy's rules for types
+    return dtype == DType::Float64 || dtype == DType::Int64 || dtype == DType::Bool;
+  };
+  for (std::uint64_t i = 0; i < 6000; ++i) {
+    RandomChooser chooser(8, i);
+    const Call call = draw_call(chooser);
+    if (!std::ranges::all_of(call.inputs, [&](const CallInput& x) {
+          return known(x.dtype) && x.dtype == call.inputs[0].dtype;
+        }))
+      continue;
+    if (is_bool(call.inputs[0].dtype) || (!is_float(call.inputs[0].dtype) && call.has("number")))
+      continue;
+    const defined::Arrays inputs = defined::inputs_of(call);
+    file << as_json(call, inputs, defined::define(call, inputs)) << "\n";
+  }
+  file.close();
+  const std::string command =
+      "/usr/bin/python3 " TOUCHSTONE_SOURCE_DIR "/tests/fuzz/numpy_calls.py < " + lines;
+  std::FILE* pipe = ::popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  std::string said;
+  for (char part[512]; std::fgets(part, sizeof part, pipe) != nullptr;) said += part;
+  EXPECT_EQ(::pclose(pipe), 0) << said;
+  int checked = 0, functions = 0;
+  const std::size_t last = said.rfind("checked ");
+  ASSERT_NE(last, said.npos) << said;
+  ASSERT_EQ(
+      std::sscanf(said.c_str() + last, "checked %d calls of %d functions", &checked, &functions),
+      2);
+  EXPECT_GT(checked, 500) << said;
+  EXPECT_GT(functions, 60) << said;
+  std::remove(lines.c_str());
 }
 
 }  // namespace
