@@ -73,6 +73,10 @@ struct KernelBackends {
 ///   poison       it is as legal when all that no index reads is NaN, and what lies beside the
 ///                buffers is not to be touched, which else ends the process (one case in 5)
 ///   round trip   kernel.json reads back as the same kernel
+///   threads      over one more, long axis the reference has the same bits in 1, 2 and 7 threads
+///                (one case in 512)
+///   refuses      where one answer is left, the oracle takes it and none that differs in one bit
+///                of an element (one case in 24)
 std::unique_ptr<Area> make_kernel_area(KernelBackends backends);
 
 /// Programs over LazyBuffers on the interpreted device.

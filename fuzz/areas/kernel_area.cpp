@@ -9,6 +9,7 @@
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/kernel_backend.h"
+#include "touchstone/fuzz/reference_check.h"
 #include "touchstone/fuzz/shrink.h"
 #include "touchstone/fuzz/view_case.h"
 #include "touchstone/interp/interpreted.h"
@@ -60,6 +61,7 @@ class SampleChoice {
       : hash_(hash_bytes(text)), mixed_(hash_mix(0x5a17, hash_)) {}
   bool one_in(std::uint64_t every) const { return mixed_ % every == 0; }
   std::size_t variant(std::size_t of) const { return hash_ / 64 % of; }
+  std::uint64_t other() const { return mixed_ / 4096; }
 
  private:
   std::uint64_t hash_, mixed_;
@@ -239,6 +241,11 @@ class KernelArea final : public Area {
     if (result.ending == Ending::Skipped) right_answer(c);  // throws what it is that cannot be run
     if (effort == Effort::Full ? wanted("round trip") : choice.one_in(16))
       if (auto wrong = round_trip(c)) return *wrong;
+    if (effort == Effort::Full ? wanted("threads") : choice.one_in(512))
+      if (auto what = threads_differ(c, choice.other())) return Checked::fail("threads", *what);
+    if (effort == Effort::Full ? wanted("refuses") : choice.one_in(24))
+      if (auto what = not_refused(c, right_answer(c), choice.other()))
+        return Checked::fail("refuses", *what);
     if (effort == Effort::Full ? wanted("poison") : choice.one_in(5))
       if (auto wrong = poisoned(c, answer.output)) return *wrong;
     if (is_slow(choice, effort))
