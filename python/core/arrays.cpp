@@ -110,6 +110,11 @@ void gather(std::byte*& to, const std::byte* from, std::span<const std::int64_t>
 
 }  // namespace
 
+Memory::Memory(std::size_t bytes)
+    : bytes_(static_cast<std::byte*>(std::calloc(std::max<std::size_t>(bytes, 1), 1))) {
+  if (!bytes_) throw BufferError(fmt::format("no memory for an array of {} bytes", bytes));
+}
+
 Borrowed::Borrowed(py::handle object, const std::string& what, std::optional<DType> wanted) {
   if (!by_buffer(object, what) && !by_interface(object, what) && !by_dlpack(object, what))
     throw py::type_error(fmt::format(
@@ -266,13 +271,13 @@ void Borrowed::lay_out(const std::vector<std::int64_t>& strides, const std::stri
   const bool aligned = reinterpret_cast<std::uintptr_t>(data_) % width == 0;
   // Bools are copied: what others write there meanwhile could be neither.
   if (size_ == 0 || (in_order && aligned && !is_bool(dtype_))) return;
-  copy_.resize((static_cast<std::size_t>(size_) * width + 7) / 8);
-  auto* to = reinterpret_cast<std::byte*>(copy_.data());
+  copy_ = Memory(static_cast<std::size_t>(size_) * width);
+  std::byte* to = copy_.data();
   if (in_order)
     std::memcpy(to, data_, static_cast<std::size_t>(size_) * width);
   else
     gather(to, data_, shape_, strides, width);
-  data_ = reinterpret_cast<const std::byte*>(copy_.data());
+  data_ = copy_.data();
 }
 
 std::unique_ptr<Buffer> Borrowed::buffer(Device& host) const {
@@ -281,11 +286,10 @@ std::unique_ptr<Buffer> Borrowed::buffer(Device& host) const {
   return std::make_unique<Buffer>(host, dtype_, size_, const_cast<std::byte*>(data_), elsewhere);
 }
 
-Elements::Elements(DType of, std::vector<std::int64_t> sizes) : dtype(of), shape(std::move(sizes)) {
-  words.resize(
-      (static_cast<std::size_t>(product(shape, itemsize(dtype), "array")) * itemsize(dtype) + 7) /
-      8);
-}
+Elements::Elements(DType of, std::vector<std::int64_t> sizes)
+    : dtype(of),
+      shape(std::move(sizes)),
+      memory(static_cast<std::size_t>(product(shape, itemsize(of), "array")) * itemsize(of)) {}
 
 std::int64_t Elements::size() const { return product(shape, itemsize(dtype), "array"); }
 

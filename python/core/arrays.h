@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +13,20 @@
 // Arrays of Python, by the buffer protocol, __array_interface__ or DLPack.
 
 namespace touchstone::python {
+
+/// Memory of zeros, aligned for every type. Throws BufferError where there is none.
+class Memory {
+ public:
+  Memory() = default;
+  explicit Memory(std::size_t bytes);
+  std::byte* data() const { return bytes_.get(); }
+
+ private:
+  struct Free {
+    void operator()(std::byte* bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<std::byte, Free> bytes_;
+};
 
 /// An array of Python's, its elements in row-major order: where they lie, or a copy where they do
 /// not lie so. It keeps what it was taken from; to be destroyed by a thread that has the
@@ -28,7 +43,7 @@ class Borrowed {
   const std::byte* data() const { return data_; }
   std::size_t bytes() const { return static_cast<std::size_t>(size_) * itemsize(dtype_); }
   /// Whether the elements were copied.
-  bool copied() const { return !copy_.empty(); }
+  bool copied() const { return copy_.data() != nullptr; }
   /// A buffer over the elements, which must outlive it.
   std::unique_ptr<Buffer> buffer(Device& host) const;
 
@@ -43,18 +58,18 @@ class Borrowed {
   std::int64_t size_ = 1;
   const std::byte* data_ = nullptr;
   std::shared_ptr<void> owner_;
-  std::vector<std::uint64_t> copy_;
+  Memory copy_;
 };
 
 /// Elements that the library made, with Python's buffer protocol and __array_interface__.
 struct Elements {
   DType dtype = DType::Float32;
   std::vector<std::int64_t> shape;
-  std::vector<std::uint64_t> words;  // so aligned for every type
+  Memory memory;
 
   Elements(DType dtype, std::vector<std::int64_t> shape);
   std::int64_t size() const;
-  std::byte* data() { return reinterpret_cast<std::byte*>(words.data()); }
+  std::byte* data() const { return memory.data(); }
 };
 
 /// A letter of Python's struct module; of floats that it does not know, that of their bits.

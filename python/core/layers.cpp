@@ -1,33 +1,296 @@
-#include "convert.h"
-#include "touchstone/tensor/functional.h"
+#include "tensors.h"
 #include "touchstone/tensor/generator.h"
 #include "touchstone/tensor/nn.h"
-#include "touchstone/tensor/optim.h"
 
-// Layers, losses and optimizers.
+// Layers.
 
 namespace touchstone::python {
 namespace {
 
-std::array<std::int64_t, 2> pair_of(
-    const std::variant<std::int64_t, std::array<std::int64_t, 2>>& v) {
-  if (const auto* one = std::get_if<std::int64_t>(&v)) return {*one, *one};
-  return std::get<std::array<std::int64_t, 2>>(v);
-}
-using Pair = std::variant<std::int64_t, std::array<std::int64_t, 2>>;
+template <class L>
+using LayerClass = py::class_<L, nn::Module, Held<L>>;
+using Dtype = std::optional<std::string>;
 
-nn::LayerOptions layer_options(bool bias, const std::string& device) {
-  nn::LayerOptions o;
-  o.bias = bias;
-  o.device = device;
-  return o;
+DType dtype_of(const Dtype& dtype) { return dtype ? parse_dtype(*dtype) : default_dtype(); }
+
+nn::LayerOptions layer_options(bool bias, const Dtype& dtype, const std::string& device) {
+  return {.dtype = dtype_of(dtype), .device = device, .bias = bias};
+}
+nn::NormOptions norm_options(bool affine, const Dtype& dtype, const std::string& device) {
+  return {.dtype = dtype_of(dtype), .device = device, .affine = affine};
+}
+
+ConvArgs conv_args(const PerAxis& stride, const PerAxis& padding, const PerAxis& dilation,
+                   std::int64_t groups, const PerAxis& output_padding = std::int64_t{0}) {
+  ConvArgs args;
+  args.stride = per_axis(stride);
+  args.padding = per_axis(padding);
+  args.dilation = per_axis(dilation);
+  args.groups = groups;
+  args.output_padding = per_axis(output_padding);
+  return args;
+}
+WindowArgs window_args(const PerAxis& stride, const PerAxis& padding, const PerAxis& dilation,
+                       std::int64_t groups) {
+  return {.stride = of_two_axes(stride),
+          .padding = of_two_axes(padding),
+          .dilation = of_two_axes(dilation),
+          .groups = groups};
+}
+
+// None in the place of what a layer was made without.
+template <class L>
+void weights(LayerClass<L>& c, std::initializer_list<std::pair<const char*, Tensor L::*>> members) {
+  for (const auto& [name, member] : members)
+    c.def_property_readonly(name, [member](const L& l) { return nn::given(l.*member); });
+}
+template <class L>
+void one_tensor(LayerClass<L>& c, const char* name = "x") {
+  c.def(
+      "__call__", [](const L& l, const Tensor& x) { return l(x); }, py::arg(name), Guard());
+}
+
+// Arguments that all layers with weights take, behind those of their own.
+const auto of_type = py::arg("dtype") = py::none();
+const auto of_device = py::arg("device") = "CPU";
+
+void bind_linear(py::module_& m) {
+  LayerClass<nn::Linear> linear(m, "Linear", "x: (..., in) -> (..., out).");
+  linear.def(py::init([](std::int64_t in, std::int64_t out, bool bias, const Dtype& dtype,
+                         const std::string& device) {
+               const Working w;
+               return Held<nn::Linear>(new nn::Linear(in, out, default_generator(),
+                                                      layer_options(bias, dtype, device)));
+             }),
+             py::arg("inputs"), py::arg("outputs"), py::arg("bias") = true, of_type, of_device);
+  one_tensor(linear);
+  weights(linear, {{"weight", &nn::Linear::weight}, {"bias", &nn::Linear::bias}});
+  LayerClass<nn::Embedding> embedding(m, "Embedding", "A row of weights for each integer.");
+  embedding.def(py::init([](std::int64_t count, std::int64_t size, const Dtype& dtype,
+                            const std::string& device) {
+                  const Working w;
+                  return Held<nn::Embedding>(new nn::Embedding(
+                      count, size, default_generator(), TensorOptions{dtype_of(dtype), device}));
+                }),
+                py::arg("count"), py::arg("size"), of_type, of_device);
+  one_tensor(embedding, "tokens");
+  weights(embedding, {{"weight", &nn::Embedding::weight}});
+  LayerClass<nn::Dropout> dropout(
+      m, "Dropout", "While training a part p of the elements is 0, and the rest are scaled up.");
+  dropout.def(py::init([](double p) { return Held<nn::Dropout>(new nn::Dropout(p)); }),
+              py::arg("p"));
+  one_tensor(dropout);
+}
+
+// One axis and two, of a kernel that is a number or an array of two.
+template <class L, class Kernel, class Args>
+void bind_conv(py::module_& m, const char* name, const char* doc, Kernel kernel, Args args) {
+  LayerClass<L> c(m, name, doc);
+  c.def(py::init([=](std::int64_t in, std::int64_t out, const PerAxis& size, const PerAxis& stride,
+                     const PerAxis& padding, const PerAxis& dilation, std::int64_t groups,
+                     bool bias, const Dtype& dtype, const std::string& device) {
+          const Working w;
+          return Held<L>(new L(in, out, kernel(size), default_generator(),
+                               args(stride, padding, dilation, groups),
+                               layer_options(bias, dtype, device)));
+        }),
+        py::arg("inputs"), py::arg("outputs"), py::arg("kernel"), py::arg("stride") = 1,
+        py::arg("padding") = 0, py::arg("dilation") = 1, py::arg("groups") = 1,
+        py::arg("bias") = true, of_type, of_device);
+  one_tensor(c);
+  weights(c, {{"weight", &L::weight}, {"bias", &L::bias}});
+}
+template <class L, class Kernel>
+void bind_conv_transpose(py::module_& m, const char* name, const char* doc, Kernel kernel) {
+  LayerClass<L> c(m, name, doc);
+  c.def(
+      py::init([=](std::int64_t in, std::int64_t out, const PerAxis& size, const PerAxis& stride,
+                   const PerAxis& padding, const PerAxis& output_padding, const PerAxis& dilation,
+                   std::int64_t groups, bool bias, const Dtype& dtype, const std::string& device) {
+        const Working w;
+        return Held<L>(new L(in, out, kernel(size), default_generator(),
+                             conv_args(stride, padding, dilation, groups, output_padding),
+                             layer_options(bias, dtype, device)));
+      }),
+      py::arg("inputs"), py::arg("outputs"), py::arg("kernel"), py::arg("stride") = 1,
+      py::arg("padding") = 0, py::arg("output_padding") = 0, py::arg("dilation") = 1,
+      py::arg("groups") = 1, py::arg("bias") = true, of_type, of_device);
+  one_tensor(c);
+  weights(c, {{"weight", &L::weight}, {"bias", &L::bias}});
+}
+
+void bind_convolutions(py::module_& m) {
+  const auto one = [](const PerAxis& size) {
+    const std::vector<std::int64_t> sizes = per_axis(size);
+    if (sizes.size() != 1) throw ShapeError("a kernel over one axis has one size");
+    return sizes[0];
+  };
+  const auto several = [](const PerAxis& stride, const PerAxis& padding, const PerAxis& dilation,
+                          std::int64_t groups) {
+    return conv_args(stride, padding, dilation, groups);
+  };
+  bind_conv<nn::Conv1d>(m, "Conv1d", "x: (n, in, size) -> (n, out, places).", one, several);
+  bind_conv<nn::Conv2d>(m, "Conv2d", "x: (n, in, h, w) -> (n, out, oh, ow).", &of_two_axes,
+                        &window_args);
+  bind_conv_transpose<nn::ConvTranspose1d>(
+      m, "ConvTranspose1d", "x: (n, in, size): the gradient of Conv1d, as a layer.", one);
+  bind_conv_transpose<nn::ConvTranspose2d>(
+      m, "ConvTranspose2d", "x: (n, in, h, w): the gradient of Conv2d, as a layer.", &of_two_axes);
+}
+
+// Layers that normalise the axes that their sizes name.
+template <class L, class Sizes>
+void bind_norm(py::module_& m, const char* name, const char* of, const char* doc) {
+  LayerClass<L> c(m, name, doc);
+  c.def(py::init([](const Sizes& sizes, double eps, bool affine, const Dtype& dtype,
+                    const std::string& device) {
+          const Working w;
+          return Held<L>(new L(sizes, eps, norm_options(affine, dtype, device)));
+        }),
+        py::arg(of), py::arg("eps") = 1e-5, py::arg("affine") = true, of_type, of_device);
+  one_tensor(c);
+  weights(c, {{"weight", &L::weight}, {"bias", &L::bias}});
+}
+
+void bind_batch_norm(py::module_& m) {
+  using nn::BatchNorm;
+  LayerClass<BatchNorm> c(m, "BatchNorm",
+                          "x: (n, channels, ...). By the statistics of the batch while training, "
+                          "which move the running ones; by the running ones elsewhere.");
+  c.def(py::init([](std::int64_t channels, double momentum, double eps, bool affine, bool track,
+                    const Dtype& dtype, const std::string& device) {
+          const Working w;
+          return Held<BatchNorm>(new BatchNorm(channels, momentum, eps,
+                                               nn::BatchNormOptions{.dtype = dtype_of(dtype),
+                                                                    .device = device,
+                                                                    .affine = affine,
+                                                                    .track_running_stats = track}));
+        }),
+        py::arg("channels"), py::arg("momentum") = 0.1, py::arg("eps") = 1e-5,
+        py::arg("affine") = true, py::arg("track_running_stats") = true, of_type, of_device);
+  one_tensor(c);
+  weights(c, {{"weight", &BatchNorm::weight},
+              {"bias", &BatchNorm::bias},
+              {"running_mean", &BatchNorm::running_mean},
+              {"running_var", &BatchNorm::running_var}});
+}
+
+void bind_norms(py::module_& m) {
+  bind_batch_norm(m);
+  bind_norm<nn::LayerNorm, Shape>(m, "LayerNorm", "sizes", "Over the last axes, of these sizes.");
+  bind_norm<nn::LayerNorm2d, std::int64_t>(
+      m, "LayerNorm2d", "channels", "Over the channels of each place of (n, channels, h, w).");
+  bind_norm<nn::InstanceNorm, std::int64_t>(
+      m, "InstanceNorm", "channels",
+      "x: (n, channels, ...), each channel of each image by itself.");
+  LayerClass<nn::GroupNorm> group(
+      m, "GroupNorm", "x: (n, channels, ...), each group of channels of each image by itself.");
+  group.def(py::init([](std::int64_t groups, std::int64_t channels, double eps, bool affine,
+                        const Dtype& dtype, const std::string& device) {
+              const Working w;
+              return Held<nn::GroupNorm>(
+                  new nn::GroupNorm(groups, channels, eps, norm_options(affine, dtype, device)));
+            }),
+            py::arg("groups"), py::arg("channels"), py::arg("eps") = 1e-5, py::arg("affine") = true,
+            of_type, of_device);
+  one_tensor(group);
+  weights(group, {{"weight", &nn::GroupNorm::weight}, {"bias", &nn::GroupNorm::bias}});
+  LayerClass<nn::RMSNorm> rms(m, "RMSNorm", "Over the last axis.");
+  rms.def(
+      py::init([](std::int64_t size, double eps, bool affine, const Dtype& dtype,
+                  const std::string& device) {
+        const Working w;
+        return Held<nn::RMSNorm>(new nn::RMSNorm(size, eps, norm_options(affine, dtype, device)));
+      }),
+      py::arg("size"), py::arg("eps") = 1e-6, py::arg("affine") = true, of_type, of_device);
+  one_tensor(rms);
+  weights(rms, {{"weight", &nn::RMSNorm::weight}});
+}
+
+void bind_attention(py::module_& m) {
+  py::class_<nn::KvCache, Held<nn::KvCache>>(
+      m, "KvCache", "Keys and values of earlier tokens, (n, heads, context, size / heads) each.")
+      .def(py::init([](const Tensor& keys, const Tensor& values) {
+             return Held<nn::KvCache>(new nn::KvCache{keys, values});
+           }),
+           py::arg("keys"), py::arg("values"))
+      .def_property_readonly("keys", [](const nn::KvCache& c) { return c.keys; })
+      .def_property_readonly("values", [](const nn::KvCache& c) { return c.values; });
+  using Attention = nn::MultiHeadAttention;
+  LayerClass<Attention> c(m, "MultiHeadAttention",
+                          "Attention in `heads` parts of the last axis. q: (n, queries, size); k "
+                          "and v: (n, keys, size).");
+  c.def(py::init([](std::int64_t size, std::int64_t heads, bool bias, const Dtype& dtype,
+                    const std::string& device) {
+          const Working w;
+          return Held<Attention>(
+              new Attention(size, heads, default_generator(), layer_options(bias, dtype, device)));
+        }),
+        py::arg("size"), py::arg("heads"), py::arg("bias") = true, of_type, of_device)
+      .def(
+          "__call__",
+          [](const Attention& l, const Tensor& q, const Tensor& k, const Tensor& v,
+             const std::optional<Tensor>& mask, bool causal) {
+            AttentionArgs args;
+            args.mask = mask;
+            args.causal = causal;
+            return l(q, k, v, args);
+          },
+          py::arg("q"), py::arg("k"), py::arg("v"), py::arg("mask") = py::none(),
+          py::arg("causal") = false, Guard(),
+          "mask: bool, true where a key may be looked at, or numbers that are added; broadcasts to "
+          "(n, heads, queries, keys).")
+      .def("next", &Attention::next, py::arg("x"), py::arg("position"), py::arg("cache"), Guard(),
+           "Of one token more, (n, 1, size), behind `position` tokens that the cache knows; its "
+           "key and value are written to the cache.");
+}
+
+// PyTorch's results: all outputs, and the last state.
+template <class L, class From, class Result>
+void bind_recurrent(py::module_& m, const char* name, const char* doc, From from, Result result) {
+  LayerClass<L> c(m, name, doc);
+  c.def(
+      py::init([](std::int64_t in, std::int64_t hidden, bool bias, const Dtype& dtype,
+                  const std::string& device) {
+        const Working w;
+        return Held<L>(new L(in, hidden, default_generator(), layer_options(bias, dtype, device)));
+      }),
+      py::arg("inputs"), py::arg("hidden"), py::arg("bias") = true, of_type, of_device);
+  c.def("__call__", from, py::arg("x"), py::arg("state") = py::none(), Guard(), result);
+  weights(c, {{"weight_ih", &L::weight_ih},
+              {"weight_hh", &L::weight_hh},
+              {"bias_ih", &L::bias_ih},
+              {"bias_hh", &L::bias_hh}});
+}
+
+void bind_recurrences(py::module_& m) {
+  using Two = std::pair<Tensor, Tensor>;
+  bind_recurrent<nn::LSTM>(
+      m, "LSTM", "x: (n, steps, in). Gates i, f, g, o in that order.",
+      [](const nn::LSTM& l, const Tensor& x, const std::optional<Two>& state) {
+        std::optional<nn::RecurrentState> before;
+        if (state) before = nn::RecurrentState{state->first, state->second};
+        const nn::RecurrentResult r = l(x, before);
+        return std::pair(r.outputs, Two(r.last.hidden, r.last.cell.value()));
+      },
+      "(outputs (n, steps, hidden), (hidden, cell)), from a state (hidden, cell) or zeros.");
+  bind_recurrent<nn::GRU>(
+      m, "GRU", "x: (n, steps, in). Gates r, z, n in that order.",
+      [](const nn::GRU& l, const Tensor& x, const std::optional<Tensor>& state) {
+        std::optional<nn::RecurrentState> before;
+        if (state) before = nn::RecurrentState{*state};
+        const nn::RecurrentResult r = l(x, before);
+        return std::pair(r.outputs, r.last.hidden);
+      },
+      "(outputs (n, steps, hidden), hidden), from a state or zeros.");
 }
 
 }  // namespace
 
 void bind_layers(py::module_& m) {
-  py::class_<nn::Module>(m, "Layer", "A layer: parameters and what is done with them.")
-      .def("parameters", &nn::Module::parameters, Guard())
+  py::class_<nn::Module, Held<nn::Module>>(m, "Layer",
+                                           "A layer: parameters and what is done with them.")
+      .def("parameters", &nn::Module::parameters, Guard(), "The tensors that are learned.")
       .def(
           "state",
           [](const nn::Module& l) {
@@ -35,116 +298,12 @@ void bind_layers(py::module_& m) {
             for (const nn::NamedTensor& n : l.state()) out.emplace_back(n.name, n.tensor);
             return out;
           },
-          "(name, tensor) of each.");
-  py::class_<nn::Linear, nn::Module>(m, "Linear", "x: (..., in) -> (..., out).")
-      .def(py::init([](std::int64_t in, std::int64_t out, bool bias, const std::string& device) {
-             const Working w;
-             return std::make_unique<nn::Linear>(in, out, default_generator(),
-                                                 layer_options(bias, device));
-           }),
-           py::arg("inputs"), py::arg("outputs"), py::arg("bias") = true, py::arg("device") = "CPU")
-      .def("__call__", &nn::Linear::operator(), py::arg("x"), Guard())
-      .def_readonly("weight", &nn::Linear::weight)
-      .def_readonly("bias", &nn::Linear::bias);
-  py::class_<nn::Conv2d, nn::Module>(m, "Conv2d", "x: (n, in, h, w) -> (n, out, oh, ow).")
-      .def(py::init([](std::int64_t in, std::int64_t out, const Pair& kernel, const Pair& stride,
-                       const Pair& padding, bool bias, const std::string& device) {
-             const Working w;
-             WindowArgs args;
-             args.stride = pair_of(stride);
-             args.padding = pair_of(padding);
-             return std::make_unique<nn::Conv2d>(in, out, pair_of(kernel), default_generator(),
-                                                 args, layer_options(bias, device));
-           }),
-           py::arg("inputs"), py::arg("outputs"), py::arg("kernel"), py::arg("stride") = 1,
-           py::arg("padding") = 0, py::arg("bias") = true, py::arg("device") = "CPU")
-      .def("__call__", &nn::Conv2d::operator(), py::arg("x"), Guard())
-      .def_readonly("weight", &nn::Conv2d::weight)
-      .def_readonly("bias", &nn::Conv2d::bias);
-  py::class_<nn::BatchNorm, nn::Module>(m, "BatchNorm", "x: (n, channels, ...).")
-      .def(py::init([](std::int64_t channels, double momentum, double eps) {
-             const Working w;
-             return std::make_unique<nn::BatchNorm>(channels, momentum, eps);
-           }),
-           py::arg("channels"), py::arg("momentum") = 0.1, py::arg("eps") = 1e-5)
-      .def(
-          "__call__", [](const nn::BatchNorm& l, const Tensor& x) { return l(x); }, py::arg("x"),
-          Guard());
-  py::class_<nn::LayerNorm, nn::Module>(m, "LayerNorm", "Over the last axes, of these sizes.")
-      .def(py::init([](const Shape& sizes, double eps) {
-             const Working w;
-             return std::make_unique<nn::LayerNorm>(sizes, eps);
-           }),
-           py::arg("sizes"), py::arg("eps") = 1e-5)
-      .def("__call__", &nn::LayerNorm::operator(), py::arg("x"), Guard());
-  py::class_<nn::RMSNorm, nn::Module>(m, "RMSNorm", "Over the last axis.")
-      .def(py::init([](std::int64_t size, double eps) {
-             const Working w;
-             return std::make_unique<nn::RMSNorm>(size, eps);
-           }),
-           py::arg("size"), py::arg("eps") = 1e-6)
-      .def("__call__", &nn::RMSNorm::operator(), py::arg("x"), Guard());
-  py::class_<nn::Embedding, nn::Module>(m, "Embedding", "A row of weights for each integer.")
-      .def(py::init([](std::int64_t count, std::int64_t size) {
-             const Working w;
-             return std::make_unique<nn::Embedding>(count, size, default_generator());
-           }),
-           py::arg("count"), py::arg("size"))
-      .def("__call__", &nn::Embedding::operator(), py::arg("tokens"), Guard())
-      .def_readonly("weight", &nn::Embedding::weight);
-  m.def(
-      "cross_entropy",
-      [](const Tensor& x, const Tensor& labels) { return cross_entropy(x, labels); },
-      py::arg("logits"), py::arg("labels"), Guard(), "(n, classes), (n) -> mean loss.");
-  m.def(
-      "mse_loss", [](const Tensor& x, const Tensor& wanted) { return mse_loss(x, wanted); },
-      py::arg("x"), py::arg("wanted"), Guard());
-  m.def(
-      "scaled_dot_product_attention",
-      [](const Tensor& q, const Tensor& k, const Tensor& v, bool causal) {
-        AttentionArgs args;
-        args.causal = causal;
-        return scaled_dot_product_attention(q, k, v, args);
-      },
-      py::arg("q"), py::arg("k"), py::arg("v"), py::arg("causal") = false, Guard());
-  m.def(
-      "max_pool2d",
-      [](const Tensor& x, const Pair& kernel) { return max_pool2d(x, pair_of(kernel)); },
-      py::arg("x"), py::arg("kernel"), Guard());
-  m.def(
-      "avg_pool2d",
-      [](const Tensor& x, const Pair& kernel) { return avg_pool2d(x, pair_of(kernel)); },
-      py::arg("x"), py::arg("kernel"), Guard());
-}
-
-void bind_optimizers(py::module_& m) {
-  using optim::Optimizer;
-  py::class_<Optimizer>(m, "Optimizer", "How parameters follow their gradients.")
-      .def("zero_grad", &Optimizer::zero_grad, Guard())
-      .def("step", &Optimizer::step, py::arg("also") = std::vector<Tensor>(), Guard(),
-           "One step; `also` is computed in the same schedule.")
-      .def_property("lr", &Optimizer::lr, &Optimizer::set_lr);
-  py::class_<optim::SGD, Optimizer>(m, "SGD").def(
-      py::init([](const std::vector<Tensor>& p, double lr, double momentum, double decay,
-                  bool nesterov) {
-        const Working w;
-        return std::make_unique<optim::SGD>(p, lr, momentum, decay,
-                                            nesterov ? optim::Nesterov::Yes : optim::Nesterov::No);
-      }),
-      py::arg("parameters"), py::arg("lr"), py::arg("momentum") = 0.0,
-      py::arg("weight_decay") = 0.0, py::arg("nesterov") = false);
-  py::class_<optim::Adam, Optimizer>(m, "Adam").def(
-      py::init([](const std::vector<Tensor>& p, double lr) {
-        const Working w;
-        return std::make_unique<optim::Adam>(p, lr);
-      }),
-      py::arg("parameters"), py::arg("lr") = 1e-3);
-  py::class_<optim::AdamW, Optimizer>(m, "AdamW")
-      .def(py::init([](const std::vector<Tensor>& p, double lr, double decay) {
-             const Working w;
-             return std::make_unique<optim::AdamW>(p, lr, decay);
-           }),
-           py::arg("parameters"), py::arg("lr") = 1e-3, py::arg("weight_decay") = 0.01);
+          Guard(), "(name, tensor) of each.");
+  bind_linear(m);
+  bind_convolutions(m);
+  bind_norms(m);
+  bind_attention(m);
+  bind_recurrences(m);
 }
 
 }  // namespace touchstone::python

@@ -214,6 +214,43 @@ void bind_creation(py::module_& m, TensorClass& t) {
           py::arg("n"), py::arg("dtype") = py::none(), py::arg("device") = "CPU", Guard())
       .def_static("cat", &Tensor::cat, py::arg("parts"), py::arg("axis") = 0, Guard())
       .def_static("stack", &Tensor::stack, py::arg("parts"), py::arg("axis") = 0, Guard());
+  const auto like = [&](const char* name, Tensor (*make)(const Tensor&, std::optional<DType>)) {
+    t.def_static(
+        name,
+        [make](const Tensor& x, const std::optional<std::string>& dtype) {
+          return make(x, dtype ? std::optional(parse_dtype(*dtype)) : std::nullopt);
+        },
+        py::arg("x"), py::arg("dtype") = py::none(), Guard());
+  };
+  like("zeros_like", &Tensor::zeros_like);
+  like("ones_like", &Tensor::ones_like);
+  like("empty_like", &Tensor::empty_like);
+  like("rand_like", &rand_like);
+  like("randn_like", &randn_like);
+  t.def_static(
+       "linspace",
+       [](double begin, double end, std::int64_t count, const std::optional<std::string>& dtype,
+          const std::string& device) {
+         return Tensor::linspace(begin, end, count, options_of(dtype, device));
+       },
+       py::arg("begin"), py::arg("end"), py::arg("count"), py::arg("dtype") = py::none(),
+       py::arg("device") = "CPU", Guard())
+      .def_static(
+          "uniform",
+          [](const Shape& shape, double low, double high, const std::optional<std::string>& dtype,
+             const std::string& device) {
+            return default_generator().uniform(shape, low, high, options_of(dtype, device));
+          },
+          py::arg("shape"), py::arg("low") = 0.0, py::arg("high") = 1.0,
+          py::arg("dtype") = py::none(), py::arg("device") = "CPU", Guard())
+      .def_static(
+          "randint",
+          [](const Shape& shape, std::int64_t low, std::int64_t high, const std::string& dtype,
+             const std::string& device) {
+            return default_generator().randint(shape, low, high, options_of(dtype, device));
+          },
+          py::arg("shape"), py::arg("low"), py::arg("high"), py::arg("dtype") = "int32",
+          py::arg("device") = "CPU", Guard(), "Integers in [low, high).");
   m.def("manual_seed", &manual_seed, py::arg("seed"), Guard(),
         "The random numbers of this thread begin anew.");
 }
@@ -236,6 +273,8 @@ void bind_values(TensorClass& t) {
           [](const Tensor& x, const symbolic::Values& values) { return x.realize(values); },
           py::arg("values") = symbolic::Values(), Guard(), "Computes it.")
       .def("bind", &Tensor::bind, py::arg("values"), Guard())
+      .def_property_readonly("size", &Tensor::elements, "Elements.")
+      .def_property_readonly("nbytes", &Tensor::nbytes, "Of the elements.")
       .def("to", &Tensor::to, py::arg("device"), Guard(), "On another device.")
       .def("contiguous", &Tensor::contiguous, Guard())
       .def("clone", &Tensor::clone, Guard())
@@ -278,7 +317,13 @@ void bind_values(TensorClass& t) {
 void bind_gradients(py::module_& m, TensorClass& t) {
   t.def_property("requires_grad", &Tensor::requires_grad,
                  [](Tensor& x, bool wanted) { x.set_requires_grad(wanted); })
-      .def_property_readonly("grad", &Tensor::grad, "The gradient of a leaf, or None.")
+      .def_property(
+          "grad", &Tensor::grad,
+          [](Tensor& x, const Tensor& gradient) {
+            const Working working;
+            x.set_grad(gradient);
+          },
+          "The gradient of a leaf, or None.")
       .def("zero_grad", &Tensor::zero_grad, Guard())
       .def(
           "retain_grad", [](Tensor& x) { x.retain_grad(); }, Guard())
@@ -328,7 +373,7 @@ struct TrainingMode {
 };
 
 void bind_modes(py::module_& m) {
-  py::class_<TensorJit>(
+  py::class_<TensorJit, Held<TensorJit>>(
       m, "TensorJit",
       "The first call runs, the second notes its kernels, each later one runs these.")
       .def(py::init([](const py::function& f) {
@@ -374,8 +419,10 @@ void bind_tensor(py::module_& m) {
   bind_values(t);
   bind_gradients(m, t);
   bind_tensor_operations(t);
+  bind_indexing(t);
   bind_modes(m);
   bind_layers(m);
+  bind_functions(m);
   bind_optimizers(m);
 }
 

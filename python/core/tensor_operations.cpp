@@ -15,6 +15,14 @@ std::vector<int> axes_of(const Tensor& x, const Axes& axes) {
   if (const auto* some = std::get_if<std::vector<int>>(&axes)) return *some;
   return all_axes(x);
 }
+PadMode pad_mode(const std::string& name) {
+  if (name == "constant") return PadMode::Constant;
+  if (name == "reflect") return PadMode::Reflect;
+  if (name == "replicate") return PadMode::Replicate;
+  if (name == "circular") return PadMode::Circular;
+  throw ParseError(fmt::format(
+      "there is no padding '{}'; choose from: constant, reflect, replicate, circular", name));
+}
 KeepDim keep_of(bool keep) { return keep ? KeepDim::Yes : KeepDim::No; }
 
 void bind_movement(TensorClass& t) {
@@ -23,8 +31,36 @@ void bind_movement(TensorClass& t) {
       .def("transpose", &Tensor::transpose, py::arg("a") = -2, py::arg("b") = -1, Guard())
       .def("expand", &Tensor::expand, py::arg("shape"), Guard())
       .def(
-          "pad", [](const Tensor& x, const Padding& p) { return x.pad(p); }, py::arg("padding"),
-          Guard())
+          "pad",
+          [](const Tensor& x, const Padding& p, const std::string& mode, double value) {
+            return x.pad(p, pad_mode(mode), value);
+          },
+          py::arg("padding"), py::arg("mode") = "constant", py::arg("value") = 0.0, Guard(),
+          "(before, after) of each axis; mode: constant, reflect, replicate or circular.")
+      .def(
+          "pad2d",
+          [](const Tensor& x, const std::vector<std::int64_t>& p, double value) {
+            return x.pad2d(p, value);
+          },
+          py::arg("padding"), py::arg("value") = 0.0, Guard(),
+          "(before, after) of the last axis, then of the one before it, ...")
+      .def("movedim", &Tensor::movedim, py::arg("from_axis"), py::arg("to_axis"), Guard())
+      .def("unflatten", &Tensor::unflatten, py::arg("axis"), py::arg("sizes"), Guard())
+      .def("narrow", &Tensor::narrow, py::arg("axis"), py::arg("begin"), py::arg("size"), Guard())
+      .def(
+          "split",
+          [](const Tensor& x, const std::variant<std::int64_t, std::vector<std::int64_t>>& sizes,
+             int axis) {
+            return std::visit([&](const auto& s) { return x.split(s, axis); }, sizes);
+          },
+          py::arg("sizes"), py::arg("axis") = 0, Guard(),
+          "Parts of these sizes along an axis, or all of one size.")
+      .def("chunk", &Tensor::chunk, py::arg("count"), py::arg("axis") = 0, Guard())
+      .def("repeat_interleave", &Tensor::repeat_interleave, py::arg("times"), py::arg("axis"),
+           Guard())
+      .def("unfold", &Tensor::unfold, py::arg("axis"), py::arg("size"), py::arg("step") = 1,
+           Guard(), "Windows of an axis, whose elements are a new last axis.")
+      .def("diagonal", &Tensor::diagonal, py::arg("a") = -2, py::arg("b") = -1, Guard())
       .def("shrink", &Tensor::shrink, py::arg("keep"), Guard())
       .def("flip", &Tensor::flip, py::arg("axes"), Guard())
       .def("unsqueeze", &Tensor::unsqueeze, py::arg("axis"), Guard())
@@ -68,10 +104,37 @@ void bind_arithmetic(TensorClass& t) {
                                                  {"sign", &Tensor::sign},
                                                  {"isnan", &Tensor::isnan},
                                                  {"isinf", &Tensor::isinf},
-                                                 {"logical_not", &Tensor::logical_not}};
+                                                 {"logical_not", &Tensor::logical_not},
+                                                 {"expm1", &Tensor::expm1},
+                                                 {"log1p", &Tensor::log1p},
+                                                 {"sinh", &Tensor::sinh},
+                                                 {"cosh", &Tensor::cosh},
+                                                 {"asinh", &Tensor::asinh},
+                                                 {"acosh", &Tensor::acosh},
+                                                 {"atanh", &Tensor::atanh},
+                                                 {"quick_gelu", &Tensor::quick_gelu},
+                                                 {"mish", &Tensor::mish},
+                                                 {"log_sigmoid", &Tensor::log_sigmoid},
+                                                 {"softsign", &Tensor::softsign},
+                                                 {"selu", &Tensor::selu},
+                                                 {"relu6", &Tensor::relu6},
+                                                 {"hardsigmoid", &Tensor::hardsigmoid},
+                                                 {"hardswish", &Tensor::hardswish},
+                                                 {"trunc", &Tensor::trunc},
+                                                 {"isfinite", &Tensor::isfinite}};
   for (const auto& [name, f] : unary) t.def(name, f, Guard());
+  using Scaled = Tensor (Tensor::*)(double) const;
+  const std::tuple<const char*, Scaled, const char*, double> scaled[] = {
+      {"elu", &Tensor::elu, "alpha", 1},
+      {"celu", &Tensor::celu, "alpha", 1},
+      {"leaky_relu", &Tensor::leaky_relu, "slope", 0.01}};
+  for (const auto& [name, f, argument, usual] : scaled)
+    t.def(name, f, py::arg(argument) = usual, Guard());
   t.def(
-       "gelu", [](const Tensor& x) { return x.gelu(); }, Guard())
+       "gelu",
+       [](const Tensor& x, bool tanh) { return x.gelu(tanh ? GeluForm::Tanh : GeluForm::Erf); },
+       py::arg("tanh") = true, Guard(), "By its approximation with tanh, or by erf.")
+      .def("hardtanh", &Tensor::hardtanh, py::arg("low") = -1.0, py::arg("high") = 1.0, Guard())
       .def(
           "__neg__", [](const Tensor& x) { return -x; }, Guard())
       .def("__abs__", &Tensor::abs, Guard())
@@ -104,7 +167,18 @@ void bind_arithmetic(TensorClass& t) {
   TOUCHSTONE_OPERATOR("__ne__", (x != v));
   TOUCHSTONE_OPERATOR("maximum", maximum(x, v));
   TOUCHSTONE_OPERATOR("minimum", minimum(x, v));
+  TOUCHSTONE_OPERATOR("mod", mod(x, v));
 #undef TOUCHSTONE_OPERATOR
+#define TOUCHSTONE_IN_PLACE(name, op)                                                             \
+  t.def(                                                                                          \
+      name,                                                                                       \
+      [](Tensor& x, const Arg& y) { return with_arg(y, [&](const auto& v) { return x op v; }); }, \
+      py::is_operator(), Guard())
+  TOUCHSTONE_IN_PLACE("__iadd__", +=);
+  TOUCHSTONE_IN_PLACE("__isub__", -=);
+  TOUCHSTONE_IN_PLACE("__imul__", *=);
+  TOUCHSTONE_IN_PLACE("__itruediv__", /=);
+#undef TOUCHSTONE_IN_PLACE
   t.attr("__hash__") = py::module_::import("builtins").attr("object").attr("__hash__");
   t.def("matmul", &Tensor::matmul, py::arg("other"), Guard())
       .def("__matmul__", &Tensor::matmul, py::is_operator(), Guard())
@@ -146,23 +220,28 @@ void bind_reductions(TensorClass& t) {
           Guard())
       .def(
           "argmax",
-          [](const Tensor& x, const std::optional<int>& axis) {
-            return axis ? x.argmax(*axis) : x.argmax();
+          [](const Tensor& x, const std::optional<int>& axis, bool keep) {
+            return axis ? x.argmax(*axis, keep_of(keep)) : x.argmax();
           },
-          py::arg("axis") = py::none(), Guard())
+          py::arg("axis") = py::none(), py::arg("keepdim") = false, Guard())
       .def(
           "argmin",
-          [](const Tensor& x, const std::optional<int>& axis) {
-            return axis ? x.argmin(*axis) : x.argmin();
+          [](const Tensor& x, const std::optional<int>& axis, bool keep) {
+            return axis ? x.argmin(*axis, keep_of(keep)) : x.argmin();
           },
-          py::arg("axis") = py::none(), Guard())
-      .def("cumsum", &Tensor::cumsum, py::arg("axis"), Guard())
+          py::arg("axis") = py::none(), py::arg("keepdim") = false, Guard())
       .def(
           "softmax", [](const Tensor& x, int axis) { return softmax(x, axis); },
           py::arg("axis") = -1, Guard())
       .def(
           "log_softmax", [](const Tensor& x, int axis) { return log_softmax(x, axis); },
           py::arg("axis") = -1, Guard());
+  using Scan = Tensor (Tensor::*)(int) const;
+  const std::pair<const char*, Scan> scans[] = {{"cumsum", &Tensor::cumsum},
+                                                {"cumprod", &Tensor::cumprod},
+                                                {"cummax", &Tensor::cummax},
+                                                {"cummin", &Tensor::cummin}};
+  for (const auto& [name, f] : scans) t.def(name, f, py::arg("axis"), Guard());
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <variant>
 
@@ -8,20 +9,24 @@
 
 namespace touchstone::python {
 
-// A tensor may hold the last of a graph and of memory, whose counts are those of all threads.
-struct FreeTensor {
-  void operator()(Tensor* tensor) const {
+// A tensor, and what has some, may hold the last of a graph and of memory, whose counts are those
+// of all threads.
+struct FreeTensors {
+  template <class T>
+  void operator()(T* held) const {
     if (stack_mutex().try_lock()) {
       const std::scoped_lock lock(std::adopt_lock, stack_mutex());
-      delete tensor;
+      delete held;
     } else {
       const Working working;
-      delete tensor;
+      delete held;
     }
   }
 };
 
-using TensorHolder = std::unique_ptr<Tensor, FreeTensor>;
+/// How Python holds what has tensors.
+template <class T>
+using Held = std::unique_ptr<T, FreeTensors>;
 
 /// A tensor or a Python number.
 using Arg = std::variant<std::monostate, Tensor, bool, std::int64_t, double>;
@@ -41,7 +46,18 @@ Tensor with_arg(const Arg& arg, const F& f) {
       arg);
 }
 
-using TensorClass = py::class_<Tensor, TensorHolder>;
+using TensorClass = py::class_<Tensor, Held<Tensor>>;
+
+/// One number for all axes, or one for each.
+using PerAxis = std::variant<std::int64_t, std::vector<std::int64_t>>;
+std::vector<std::int64_t> per_axis(const PerAxis& given);
+/// The same of two axes. Throws ShapeError for other numbers of them.
+std::array<std::int64_t, 2> of_two_axes(const PerAxis& given);
+
+/// Elements chosen by other tensors.
+void bind_indexing(TensorClass& t);
+/// Functions of layers: products, windows, normalisation, losses.
+void bind_functions(py::module_& m);
 
 /// Shapes, operators, functions and reductions of tensors.
 void bind_tensor_operations(TensorClass& t);

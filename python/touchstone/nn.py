@@ -1,15 +1,25 @@
-"""Layers, and losses.
+"""Layers, their functions, and losses; weights in files.
 
 >>> from touchstone import Tensor
 >>> net = Sequential(Linear(4, 8), Tensor.relu, Linear(8, 2))
 >>> net(Tensor.ones((3, 4))).shape, len(net.parameters())
 ((3, 2), 4)
 """
-from ._core.tensor import (BatchNorm, Conv2d, Embedding, Layer, LayerNorm, Linear, RMSNorm, Tensor, avg_pool2d,
-                           cross_entropy, max_pool2d, mse_loss, scaled_dot_product_attention)
+from ._core.tensor import (BatchNorm, Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d, Dropout, Embedding, GRU,
+                           GroupNorm, InstanceNorm, KvCache, LSTM, Layer, LayerNorm, LayerNorm2d, Linear,
+                           MultiHeadAttention, RMSNorm, avg_pool, avg_pool2d, batch_norm, binary_cross_entropy,
+                           binary_cross_entropy_with_logits, conv, conv_transpose, cross_entropy, dropout, group_norm,
+                           huber_loss, instance_norm, l1_loss, layer_norm, layernorm, linear, load_state, load_tensors,
+                           log_softmax, max_pool, max_pool2d, mse_loss, nll_loss, rms_norm, save_state,
+                           scaled_dot_product_attention, softmax, Tensor)
 
-__all__ = ["BatchNorm", "Conv2d", "Embedding", "Layer", "LayerNorm", "Linear", "Module", "RMSNorm", "Sequential",
-           "avg_pool2d", "cross_entropy", "max_pool2d", "mse_loss", "scaled_dot_product_attention"]
+__all__ = ["BatchNorm", "Conv1d", "Conv2d", "ConvTranspose1d", "ConvTranspose2d", "Dropout", "Embedding", "GRU",
+           "GroupNorm", "InstanceNorm", "KvCache", "LSTM", "Layer", "LayerNorm", "LayerNorm2d", "Linear", "Module",
+           "MultiHeadAttention", "RMSNorm", "Sequential", "avg_pool", "avg_pool2d", "batch_norm",
+           "binary_cross_entropy", "binary_cross_entropy_with_logits", "conv", "conv_transpose", "cross_entropy",
+           "dropout", "group_norm", "huber_loss", "instance_norm", "l1_loss", "layer_norm", "layernorm", "linear",
+           "load_state", "load_tensors", "log_softmax", "max_pool", "max_pool2d", "mse_loss", "nll_loss", "rms_norm",
+           "save_state", "scaled_dot_product_attention", "softmax"]
 
 
 class Module:
