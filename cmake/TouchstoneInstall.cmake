@@ -76,7 +76,7 @@ if(TARGET touchstone)
 endif()
 
 if(TARGET touchstone_python)
-  if(SKBUILD)  # a wheel, whose root is the place of packages
+  if(TOUCHSTONE_WHEEL)  # whose root is the place of packages
     set(TOUCHSTONE_PYTHON_FOLDER .)
   else()
     set(TOUCHSTONE_PYTHON_FOLDER lib/python3/dist-packages CACHE STRING "Where Python finds packages, below the prefix")

@@ -8,6 +8,7 @@ set(TOUCHSTONE_ENGINE_SECONDS 60 CACHE STRING "Seconds of each target under libF
 option(TOUCHSTONE_BUILD_CLI "Build the touchstone command" ON)
 set(TOUCHSTONE_PYTHON OFF CACHE STRING "Build the Python module: ON, OFF, or AUTO, where pybind11 and Python's headers are there")
 option(TOUCHSTONE_WERROR "Treat warnings as errors" OFF)
+option(TOUCHSTONE_WHEEL "Install the Python package as a wheel has it, for python/wheel_backend.py" OFF)
 set(TOUCHSTONE_SANITIZE "" CACHE STRING "Sanitizers, as for -fsanitize=; empty for none")
 option(TOUCHSTONE_COVERAGE "Instrument for coverage" OFF)
 option(TOUCHSTONE_MUTANTS "Weave in the faults of fuzz/mutants, for the fuzzer to find" OFF)

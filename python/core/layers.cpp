@@ -51,8 +51,8 @@ void one_tensor(LayerClass<L>& c, const char* name = "x") {
 }
 
 // Arguments that all layers with weights take, behind those of their own.
-const auto of_type = py::arg("dtype") = py::none();
-const auto of_device = py::arg("device") = "CPU";
+py::arg_v of_type() { return py::arg("dtype") = py::none(); }
+py::arg_v of_device() { return py::arg("device") = "CPU"; }
 
 void bind_linear(py::module_& m) {
   LayerClass<nn::Linear> linear(m, "Linear", "x: (..., in) -> (..., out).");
@@ -62,7 +62,7 @@ void bind_linear(py::module_& m) {
                return Held<nn::Linear>(new nn::Linear(in, out, default_generator(),
                                                       layer_options(bias, dtype, device)));
              }),
-             py::arg("inputs"), py::arg("outputs"), py::arg("bias") = true, of_type, of_device);
+             py::arg("inputs"), py::arg("outputs"), py::arg("bias") = true, of_type(), of_device());
   one_tensor(linear);
   weights(linear, {{"weight", &nn::Linear::weight}, {"bias", &nn::Linear::bias}});
   LayerClass<nn::Embedding> embedding(m, "Embedding", "A row of weights for each integer.");
@@ -72,7 +72,7 @@ void bind_linear(py::module_& m) {
                   return Held<nn::Embedding>(new nn::Embedding(
                       count, size, default_generator(), TensorOptions{dtype_of(dtype), device}));
                 }),
-                py::arg("count"), py::arg("size"), of_type, of_device);
+                py::arg("count"), py::arg("size"), of_type(), of_device());
   one_tensor(embedding, "tokens");
   weights(embedding, {{"weight", &nn::Embedding::weight}});
   LayerClass<nn::Dropout> dropout(
@@ -96,7 +96,7 @@ void bind_conv(py::module_& m, const char* name, const char* doc, Kernel kernel,
         }),
         py::arg("inputs"), py::arg("outputs"), py::arg("kernel"), py::arg("stride") = 1,
         py::arg("padding") = 0, py::arg("dilation") = 1, py::arg("groups") = 1,
-        py::arg("bias") = true, of_type, of_device);
+        py::arg("bias") = true, of_type(), of_device());
   one_tensor(c);
   weights(c, {{"weight", &L::weight}, {"bias", &L::bias}});
 }
@@ -114,7 +114,7 @@ void bind_conv_transpose(py::module_& m, const char* name, const char* doc, Kern
       }),
       py::arg("inputs"), py::arg("outputs"), py::arg("kernel"), py::arg("stride") = 1,
       py::arg("padding") = 0, py::arg("output_padding") = 0, py::arg("dilation") = 1,
-      py::arg("groups") = 1, py::arg("bias") = true, of_type, of_device);
+      py::arg("groups") = 1, py::arg("bias") = true, of_type(), of_device());
   one_tensor(c);
   weights(c, {{"weight", &L::weight}, {"bias", &L::bias}});
 }
@@ -147,7 +147,7 @@ void bind_norm(py::module_& m, const char* name, const char* of, const char* doc
           const Working w;
           return Held<L>(new L(sizes, eps, norm_options(affine, dtype, device)));
         }),
-        py::arg(of), py::arg("eps") = 1e-5, py::arg("affine") = true, of_type, of_device);
+        py::arg(of), py::arg("eps") = 1e-5, py::arg("affine") = true, of_type(), of_device());
   one_tensor(c);
   weights(c, {{"weight", &L::weight}, {"bias", &L::bias}});
 }
@@ -167,7 +167,7 @@ void bind_batch_norm(py::module_& m) {
                                                                     .track_running_stats = track}));
         }),
         py::arg("channels"), py::arg("momentum") = 0.1, py::arg("eps") = 1e-5,
-        py::arg("affine") = true, py::arg("track_running_stats") = true, of_type, of_device);
+        py::arg("affine") = true, py::arg("track_running_stats") = true, of_type(), of_device());
   one_tensor(c);
   weights(c, {{"weight", &BatchNorm::weight},
               {"bias", &BatchNorm::bias},
@@ -192,7 +192,7 @@ void bind_norms(py::module_& m) {
                   new nn::GroupNorm(groups, channels, eps, norm_options(affine, dtype, device)));
             }),
             py::arg("groups"), py::arg("channels"), py::arg("eps") = 1e-5, py::arg("affine") = true,
-            of_type, of_device);
+            of_type(), of_device());
   one_tensor(group);
   weights(group, {{"weight", &nn::GroupNorm::weight}, {"bias", &nn::GroupNorm::bias}});
   LayerClass<nn::RMSNorm> rms(m, "RMSNorm", "Over the last axis.");
@@ -202,7 +202,7 @@ void bind_norms(py::module_& m) {
         const Working w;
         return Held<nn::RMSNorm>(new nn::RMSNorm(size, eps, norm_options(affine, dtype, device)));
       }),
-      py::arg("size"), py::arg("eps") = 1e-6, py::arg("affine") = true, of_type, of_device);
+      py::arg("size"), py::arg("eps") = 1e-6, py::arg("affine") = true, of_type(), of_device());
   one_tensor(rms);
   weights(rms, {{"weight", &nn::RMSNorm::weight}});
 }
@@ -226,7 +226,7 @@ void bind_attention(py::module_& m) {
           return Held<Attention>(
               new Attention(size, heads, default_generator(), layer_options(bias, dtype, device)));
         }),
-        py::arg("size"), py::arg("heads"), py::arg("bias") = true, of_type, of_device)
+        py::arg("size"), py::arg("heads"), py::arg("bias") = true, of_type(), of_device())
       .def(
           "__call__",
           [](const Attention& l, const Tensor& q, const Tensor& k, const Tensor& v,
@@ -255,7 +255,7 @@ void bind_recurrent(py::module_& m, const char* name, const char* doc, From from
         const Working w;
         return Held<L>(new L(in, hidden, default_generator(), layer_options(bias, dtype, device)));
       }),
-      py::arg("inputs"), py::arg("hidden"), py::arg("bias") = true, of_type, of_device);
+      py::arg("inputs"), py::arg("hidden"), py::arg("bias") = true, of_type(), of_device());
   c.def("__call__", from, py::arg("x"), py::arg("state") = py::none(), Guard(), result);
   weights(c, {{"weight_ih", &L::weight_ih},
               {"weight_hh", &L::weight_hh},
