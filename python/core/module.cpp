@@ -16,10 +16,19 @@ using Mutex = std::recursive_mutex;
 alignas(Mutex) unsigned char stack_mutex_place[sizeof(Mutex)];
 Mutex* const stack_mutex_there = new (stack_mutex_place) Mutex;
 
-// A thread that held a lock when the process forked is not there in the child: the lock of devices
-// begins anew, that of expressions is taken for the time of the fork.
-void before_fork() { symbolic::Context::shared().mutex().lock(); }
-void after_fork_in_parent() { symbolic::Context::shared().mutex().unlock(); }
+// A thread that held a lock when the process forked is not there in the child, so what others
+// compute is waited for: by a thread with the interpreter, which they do not wait for. One without
+// it is the library's own, which may fork within a computation.
+thread_local bool computations_wait = false;
+void before_fork() {
+  computations_wait = PyGILState_Check() != 0;
+  if (computations_wait) stack_mutex().lock();
+  symbolic::Context::shared().mutex().lock();
+}
+void after_fork_in_parent() {
+  symbolic::Context::shared().mutex().unlock();
+  if (computations_wait) stack_mutex().unlock();
+}
 void after_fork_in_child() {
   symbolic::Context::shared().mutex().unlock();
   new (stack_mutex_place) Mutex;
@@ -50,6 +59,21 @@ PyObject* made(py::module_& m, const char* name, const char* doc, PyObject* base
   if (made == nullptr) throw py::error_already_set();
   m.add_object(name, py::handle(made));
   return made;
+}
+
+PyObject* new_instance(PyTypeObject* type, PyObject* args, PyObject* named) {
+  return py::detail::pybind11_object_new(type, args, named);
+}
+// cls.__new__(cls) would be an object without a value, which methods would take for one. Python
+// refuses it for a class whose constructor is not that of the class where __new__ stands.
+void refuse_bare_objects(const py::module_& m) {
+  for (const auto& [name, member] : py::dict(m.attr("__dict__"))) {
+    if (!PyType_Check(member.ptr()) ||
+        py::detail::get_type_info(reinterpret_cast<PyTypeObject*>(member.ptr())) == nullptr)
+      continue;
+    reinterpret_cast<PyTypeObject*>(member.ptr())->tp_new = &new_instance;
+    PyType_Modified(reinterpret_cast<PyTypeObject*>(member.ptr()));
+  }
 }
 
 void raise(PyObject* type, const char* text) { PyErr_SetString(type, text); }
@@ -136,4 +160,5 @@ PYBIND11_MODULE(_core, m) {
   bind_kernel(kernel);
   py::module_ tensor = m.def_submodule("tensor", "Tensors.");
   bind_tensor(tensor);
+  for (const py::module_& each : {symbolic, view, kernel, tensor}) refuse_bare_objects(each);
 }

@@ -364,6 +364,19 @@ TensorJit::Tensors called(const py::function& f, std::span<const Tensor> inputs)
   return out;
 }
 
+// The function is Python's to free, the tensors are not: they go first, under their lock.
+struct Jit {
+  explicit Jit(py::function f)
+      : function(std::move(f)),
+        replayed(new TensorJit(std::function(
+            [this](std::span<const Tensor> inputs) { return called(function, inputs); }))) {}
+  Jit(const Jit&) = delete;
+  Jit& operator=(const Jit&) = delete;
+
+  py::function function;
+  Held<TensorJit> replayed;
+};
+
 struct NoGradScope {
   std::unique_ptr<NoGrad> scope;
 };
@@ -373,24 +386,21 @@ struct TrainingMode {
 };
 
 void bind_modes(py::module_& m) {
-  py::class_<TensorJit, Held<TensorJit>>(
-      m, "TensorJit",
-      "The first call runs, the second notes its kernels, each later one runs these.")
-      .def(py::init([](const py::function& f) {
-             return TensorJit(
-                 std::function([f](std::span<const Tensor> inputs) { return called(f, inputs); }));
-           }),
-           py::arg("function"))
+  py::class_<Jit>(m, "TensorJit",
+                  "The first call runs, the second notes its kernels, each later one runs these.")
+      .def(py::init<py::function>(), py::arg("function"))
       .def("__call__",
-           [](TensorJit& jit, const py::args& args) {
+           [](Jit& jit, const py::args& args) {
              std::vector<Tensor> inputs;
              for (const py::handle a : args) inputs.push_back(a.cast<Tensor>());
              const Working working;
-             return jit(inputs);
+             return (*jit.replayed)(inputs);
            })
-      .def_property_readonly("captured", &TensorJit::captured,
-                             "Steps of a replay; 0 before the second call.")
-      .def("reset", &TensorJit::reset, Guard());
+      .def_property_readonly(
+          "captured", [](const Jit& jit) { return jit.replayed->captured(); },
+          "Steps of a replay; 0 before the second call.")
+      .def(
+          "reset", [](Jit& jit) { jit.replayed->reset(); }, Guard());
   py::class_<NoGradScope>(m, "no_grad", "with no_grad(): nothing is noted for gradients.")
       .def(py::init([] { return NoGradScope{}; }))
       .def("__enter__", [](NoGradScope& s) { s.scope = std::make_unique<NoGrad>(); })

@@ -20,8 +20,8 @@ class Released {
 };
 
 /// The lock of devices and tensors, which are for one thread at a time. Whoever holds it does not
-/// wait for the interpreter, so that a thread with the interpreter may wait for it. A forked child
-/// begins with a free one.
+/// wait for the interpreter, so that a thread with the interpreter may wait for it, as one that
+/// forks does. A forked child begins with a free one.
 std::recursive_mutex& stack_mutex();
 
 /// While it lives, in the main thread, an interrupt from the keyboard ends what the library does,

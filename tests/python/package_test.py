@@ -120,3 +120,18 @@ def test_errors_have_python_s_bases():
 def test_version():
     assert re.search(r"VERSION ([\d.]+)", (SOURCE / "CMakeLists.txt").read_text().split("project(")[1])[1] == touchstone.__version__
     assert f'version = "{touchstone.__version__}"' in (SOURCE / "pyproject.toml").read_text()
+
+
+@pytest.mark.parametrize("name", ["symbolic", "view", "kernel", "tensor"])
+def test_no_object_is_without_a_value(name):
+    classes = [c for c in vars(getattr(touchstone._core, name)).values() if isinstance(c, type)]
+    assert len(classes) >= 2
+    for cls in classes:
+        with pytest.raises(TypeError):
+            cls.__new__(cls)
+
+        class Own(cls):
+            def __init__(self):
+                pass
+        with pytest.raises(TypeError):
+            Own()

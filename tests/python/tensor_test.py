@@ -1,3 +1,4 @@
+import os
 import pickle
 import threading
 
@@ -157,6 +158,34 @@ def test_threads():
     for t in threads:
         t.join()
     assert len(results) == 20 and all(results)
+
+
+def test_what_threads_make_and_drop():
+    """Layers, optimizers and functions that are replayed go while other threads compute."""
+    done = []
+
+    def work(number):
+        for _ in range(15):
+            net = nn.Sequential(nn.Linear(3, 3), nn.LayerNorm((3,)))
+            optimizer = optim.AdamW(net.parameters(), lr=0.1)
+            net(Tensor(np.ones((2, 3), "f4"))).sum().backward()
+            optimizer.step()
+            double = jit(lambda a: (a * 2).realize())
+            for _ in range(3):
+                last = double(Tensor([float(number)]).realize())[0].item()
+            del net, optimizer, double
+        done.append(last == 2 * number)
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for t in threads:
+        t.start()
+    for _ in range(10):  # a child computes, though threads did when it was made
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if (Tensor([1.0, 2.0]) * 2).sum().item() == 6 else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    for t in threads:
+        t.join()
+    assert done == [True] * 4
 
 
 def test_devices_and_text():
