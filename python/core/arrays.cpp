@@ -190,7 +190,8 @@ bool Borrowed::by_interface(py::handle object, const std::string& what) {
   if (type[1] == 'b' && bytes == 1) found = DType::Bool;
   if (type[1] == 'i' || type[1] == 'u') found = integer_of(type[1] == 'i', bytes);
   if (type[1] == 'f') found = float_of(bytes);
-  if (type[1] == 'V' && py::hasattr(object, "dtype"))
+  // As ml_dtypes calls its types, by NumPy's version.
+  if ((type[1] == 'V' || (type[1] == 'f' && bytes == 1)) && py::hasattr(object, "dtype"))
     found = extended_type(py::str(object.attr("dtype").attr("name")).cast<std::string>());
   if (!found || static_cast<std::int64_t>(itemsize(*found)) != bytes)
     refused(what, "elements of typestr '" + type + "' are of no type that there is here");

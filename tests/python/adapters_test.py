@@ -71,7 +71,7 @@ def test_cupy(monkeypatch):
     cuda = types.SimpleNamespace(Device=lambda n: types.SimpleNamespace(use=lambda: used.append(n)))
     install(monkeypatch, cupy=Recording("cupy", cuda=cuda, asnumpy=np.asarray))
     adapter = adapters.load("cupy", device="1")
-    assert used == [1] and adapter.profile == "cuda" and adapters.judge(adapter, "matmul").legal and adapters.judge(adapter, "softmax").legal
+    assert used == [1] and adapter.declared["base"] == "cuda" and adapters.judge(adapter, "matmul").legal and adapters.judge(adapter, "softmax").legal
 
 
 def test_onnxruntime(monkeypatch):
@@ -90,9 +90,11 @@ def test_onnxruntime(monkeypatch):
         make_model=lambda graph, **a: types.SimpleNamespace(SerializeToString=lambda: graph))
     onnx = Recording("onnx", helper=helper, TensorProto=types.SimpleNamespace(FLOAT=1),
                      checker=types.SimpleNamespace(check_model=lambda m: None))
-    install(monkeypatch, onnx=onnx, onnxruntime=Recording("onnxruntime", InferenceSession=Session))
+    install(monkeypatch, onnx=onnx, onnxruntime=Recording("onnxruntime", InferenceSession=Session, get_available_providers=lambda: ["CPUExecutionProvider"]))
     adapter = adapters.load("onnxruntime")
     assert adapters.judge(adapter, "softmax").legal and adapters.judge(adapter, "matmul").legal and set(made) == {"Softmax", "MatMul"}
+    with pytest.raises(ImportError, match="has no CUDAExecutionProvider"):  # rather than to run on the host
+        adapters.load("onnxruntime", device="cuda")
 
 
 def test_tinygrad_s_kernels_are_judged():

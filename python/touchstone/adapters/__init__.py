@@ -1,8 +1,9 @@
 """Other packages, judged: python -m touchstone.judge numpy --ops exp2,matmul
 
 An adapter is a module with an Adapter class, below; adapters of packages that are not installed say so when they are
-asked for. NumPy's and PyTorch's were run against the packages; JAX's, CuPy's, ONNX Runtime's and tinygrad's are written
-against their documented interfaces and tested with a stand-in for them.
+asked for. All but tinygrad's were run against the packages (docs/measured/frameworks.md); that one, which no longer has
+the interface, is written against that of version 0.8, and tested with a stand-in. What an adapter declares of a package's
+arithmetic is what its compiler is documented to do, or what these runs showed.
 """
 import importlib
 
@@ -23,8 +24,8 @@ CASES = {
 class Adapter:
     """A package: functions, by the names of touchstone.kernel.definitions, of its own arrays."""
     name = ""
-    base = "glibc"  # the profile of the device
-    profile = ""  # what it declares of single operations, a name or the JSON of one
+    declared: dict = {}  # of its arithmetic: members of a profile, "base" among them
+    library: dict = {}  # more of them for definitions of several operations
     functions: dict = {}
 
     def to(self, array):
@@ -58,7 +59,7 @@ def judge(adapter, op, *, dtype="float32", profile=None, seed=0):
     shapes, attributes = CASES.get(op, ([(500,)] * arrays, {}))
     loads = [kernel.load(i + 1, shape, dtype) for i, shape in enumerate(shapes)]
     asked = kernel.store(kernel.call(op, *loads, **attributes))
-    allowed = profile_for(op, profile, adapter.profile, adapter.base)
+    allowed = profile_for(op, profile, adapter.declared, adapter.library)
     verdicts = []
     for _, inputs in kernel.probes(asked, seed):
         given = [a.reshape(shape) for a, shape in zip(inputs, shapes)]

@@ -27,7 +27,14 @@ def main(arguments=None):
     try:
         for op in asked.ops.split(",") if asked.ops else adapter.functions:
             for dtype in asked.dtypes.split(","):
-                verdict = adapters.judge(adapter, op, dtype=dtype, profile=asked.profile, seed=asked.seed)
+                try:
+                    verdict = adapters.judge(adapter, op, dtype=dtype, profile=asked.profile, seed=asked.seed)
+                except Error:
+                    raise
+                except Exception as why:  # of the package
+                    print(f"{op}-{dtype} UNUSABLE: {type(why).__name__}: {str(why).strip().partition(chr(10))[0]}", flush=True)
+                    codes.append(2)
+                    continue
                 print(f"{op}-{dtype} {'unsupported' if verdict is None else verdict}", flush=True)
                 codes.append(4 if verdict is None else _CODES[verdict.status])
     except Error as why:

@@ -1,4 +1,4 @@
-"""CuPy, on CUDA's current device or --device NUMBER. Written against its documented interface."""
+"""CuPy, on CUDA's current device or --device NUMBER. It compiles its functions so that subnormal numbers are zeros."""
 import cupy as cp
 
 from . import Adapter as _Adapter
@@ -6,7 +6,7 @@ from . import Adapter as _Adapter
 
 class Adapter(_Adapter):
     name = "cupy"
-    base = profile = "cuda"
+    declared = {"base": "cuda", "flush": "both", "casts_saturate": False, "zeros_alike": True}
 
     def __init__(self, device=None):
         self.version = cp.__version__

@@ -1,4 +1,5 @@
-"""JAX: each function compiled by jax.jit on --device cpu, gpu or tpu. Written against its documented interface."""
+"""JAX: each function compiled by jax.jit on --device cpu, gpu or tpu. XLA flushes subnormal numbers
+on a CPU, and computes exp2 by exp; on a GPU it divides and takes roots by PTX's approximate instructions."""
 import jax
 import jax.numpy as jnp
 
@@ -11,8 +12,10 @@ class Adapter(_Adapter):
     def __init__(self, device=None):
         self.version = jax.__version__
         self.device = jax.devices(device)[0] if device else jax.devices()[0]
-        if self.device.platform == "gpu":
-            self.base = self.profile = "cuda"
+        self.declared = {"ulp": {"exp2": [2, 1]}, "flush": "both", "casts_saturate": False, "zeros_alike": True}
+        if self.device.platform == "gpu":  # PTX ISA 9.1, 9.7.3: rcp and sqrt 2, div.full 2 units from the rounded result
+            self.declared["base"] = "cuda"
+            self.declared["ulp"].update({"sqrt": 2.5, "recip": 2.5, "div": 2.5})
         jax.config.update("jax_default_matmul_precision", "highest")
         self.functions = {
             "exp2": jnp.exp2, "log2": jnp.log2, "sin": jnp.sin, "sqrt": jnp.sqrt, "recip": jnp.reciprocal,

@@ -1,5 +1,4 @@
-"""ONNX Runtime: a model of one node each, for --device cpu or cuda. Needs onnx, too. Written against their documented
-interfaces."""
+"""ONNX Runtime: a model of one node each, for --device cpu or cuda. Needs onnx, too."""
 import onnx
 import onnxruntime
 from onnx import TensorProto, helper
@@ -17,12 +16,16 @@ _NODES = {
 
 class Adapter(_Adapter):
     name = "onnxruntime"
+    declared = {"casts_saturate": False, "zeros_alike": True}
 
     def __init__(self, device="cpu"):
         self.version = onnxruntime.__version__
         self.providers = [{"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}[device]]
+        there = onnxruntime.get_available_providers()
+        if self.providers[0] not in there:  # it would run elsewhere, with a warning
+            raise ImportError(f"this onnxruntime has no {self.providers[0]}; it has {', '.join(there)}")
         if device == "cuda":
-            self.base = self.profile = "cuda"
+            self.declared = {"base": "cuda", "zeros_alike": True}
         self.functions = dict(_NODES)
 
     def run(self, op, arrays, attributes):
@@ -33,8 +36,8 @@ class Adapter(_Adapter):
         node = helper.make_node(self.functions[op], names, ["y"], **given)
         inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
                   for n, a in zip(names, arrays)]
-        output = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
-        model = helper.make_model(helper.make_graph([node], op, inputs, [output]),
+        output = helper.make_tensor_value_info("y", TensorProto.FLOAT, [None] * arrays[0].ndim)
+        model = helper.make_model(helper.make_graph([node], op, inputs, [output]), ir_version=8,
                                   opset_imports=[helper.make_opsetid("", 17)])
         onnx.checker.check_model(model)
         session = onnxruntime.InferenceSession(model.SerializeToString(), providers=self.providers)

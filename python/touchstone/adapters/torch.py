@@ -11,12 +11,15 @@ def _axis(function, result=lambda x: x):
 
 class Adapter(_Adapter):
     name = "torch"
-    profile = '{"name": "torch", "base": "glibc", "casts_saturate": false, "zeros_alike": true}'
+    declared = {"ulp": {"sqrt": 1}, "casts_saturate": False, "zeros_alike": True}
 
     def __init__(self, device="cpu", compile=False):
         self.version, self.device = torch.__version__, torch.device(device)
         if self.device.type == "cuda":
-            self.base = self.profile = "cuda"
+            self.declared = {"base": "cuda", "casts_saturate": False, "zeros_alike": True}
+            self.library = {"ulp": {"recip": 2}}  # of rsqrtf, as CUDA documents it
+            if compile:  # Triton's exp2 and division are PTX's ex2.approx.ftz and div.full
+                self.declared.update({"flush": "both", "ulp": {"exp2": 2.5, "recip": 2.5, "div": 2.5}})
             torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = False
         self.functions = {
             "exp2": torch.exp2, "log2": torch.log2, "sin": torch.sin, "sqrt": torch.sqrt, "recip": torch.reciprocal,
