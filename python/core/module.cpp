@@ -101,6 +101,9 @@ void translate(std::exception_ptr thrown) {
     raise(classes.error, e.what());
   } catch (const std::system_error& e) {
     raise(classes.system, e.what());
+  } catch (
+      const py::cast_error& e) {  // what an object said, or a function gave, is of another type
+    raise(PyExc_TypeError, e.what());
   }
 }
 

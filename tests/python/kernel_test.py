@@ -216,7 +216,7 @@ def test_definitions_are_functions():
     (Interface(np.ones(2, "f4"), shape=(2**62, 2**62), strides=None), touchstone.BufferError),
     (Interface(np.ones(2, "f4"), data=(0, True)), touchstone.BufferError), (Interface(np.ones(2, "f4"), data=()), touchstone.BufferError),
     (Interface(np.ones(2, "f4"), strides=(4, 4)), touchstone.BufferError),
-    (Interface(np.ones(2, "f4"), shape="ab"), Exception), (Interface(np.ones(2, "f4"), data="ab"), Exception), (BadIndex(), TypeError),
+    (Interface(np.ones(2, "f4"), shape="ab"), TypeError), (Interface(np.ones(2, "f4"), typestr=3), TypeError), (Interface(np.ones(2, "f4"), data="ab"), Exception), (BadIndex(), TypeError),
     (type("Wrong", (), {"__dlpack__": lambda self: 3})(), Exception), (type("Wrong", (), {"__array_interface__": 3})(), TypeError)])
 def test_what_is_no_such_array_is_an_exception(given, kind):
     with pytest.raises(kind):

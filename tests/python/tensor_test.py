@@ -116,6 +116,8 @@ def test_jit():
         raise Own
     with pytest.raises(Own):
         breaks(Tensor([1.0]))
+    with pytest.raises(TypeError):
+        jit(lambda x: None)(Tensor([1.0]))
     assert (Tensor([1.0]) + 1).item() == 2
 
 
