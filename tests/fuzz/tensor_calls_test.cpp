@@ -174,7 +174,7 @@ std::string as_json(const Call& call, const defined::Arrays& inputs,
       std::vector<std::string> values, off;
       for (const defined::Near& cell : x.cells) {
         values.push_back(is_float(x.dtype) ? number_text(cell.v)
-                                           : fmt::format("{}", static_cast<std::int64_t>(cell.v)));
+                                           : fmt::format("{}", static_cast<defined::Wide>(cell.v)));
         off.push_back(number_text(cell.e));
       }
       texts.push_back(fmt::format(R"({{"dtype":"{}","shape":[{}],"values":["{}"],"off":["{}"]}})",
