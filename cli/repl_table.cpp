@@ -67,7 +67,7 @@ class Values {
   void add(const symbolic::Context& c, const symbolic::Node& node) {
     Part part{symbolic::Program(c, node.id()), {}};
     for (const symbolic::Id id : part.program.variables()) {
-      part.names.push_back(*c[id].name);
+      part.names.push_back(*c[id].name);  // NOLINT(*NonNullParamChecker): variables have one
       if (std::ranges::find(names_, part.names.back()) == names_.end())
         names_.push_back(part.names.back());
     }

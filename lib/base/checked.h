@@ -32,7 +32,7 @@ inline std::int64_t checked_mul(std::int64_t a, std::int64_t b) {
 
 /// Quotient rounded towards minus infinity, as Python's `//`. b != 0.
 constexpr std::int64_t floor_div(std::int64_t a, std::int64_t b) {
-  const std::int64_t q = a / b;
+  const std::int64_t q = a / b;  // NOLINT(clang-analyzer-core.DivideZero): callers see to b
   return (a % b != 0 && ((a < 0) != (b < 0))) ? q - 1 : q;
 }
 

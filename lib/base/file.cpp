@@ -95,13 +95,16 @@ class Neighbour {
     const fs::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
     if (::access("/proc/self/fd", X_OK) == 0)  // by way of which it gets a name
       fd_ = Descriptor(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    int error = EEXIST;
     for (int trial = 0; fd_.get() < 0 && trial < kTrials; ++trial) {
       name_ = another_name();
       fd_ = Descriptor(
           ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
-      if (fd_.get() < 0 && errno != EEXIST) break;
+      if (fd_.get() >= 0) return;
+      error = errno;
+      if (error != EEXIST) break;
     }
-    if (fd_.get() < 0) fail("write", path_, errno);
+    if (fd_.get() < 0) fail("write", path_, error);
   }
   ~Neighbour() {
     if (!name_.empty()) ::unlink(name_.c_str());

@@ -150,7 +150,7 @@ class SmallVector {
     T* const block = static_cast<T*>(pool_take(room * sizeof(T)));
     move_bytes(block, data(), size_);
     if (room_ > N) pool_give(heap(), room_ * sizeof(T));
-    std::memcpy(bytes_, &block, sizeof block);
+    std::memcpy(bytes_, &block, sizeof block);  // NOLINT(bugprone-sizeof-expression): the pointer
     room_ = static_cast<std::uint32_t>(room);
   }
   void drop() {

@@ -235,7 +235,6 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
           i.bind("x", parts->quotient).bind("y", parts->remainder);
           i.bind("a", lo).bind("d", floor_div(hi, lo));
         });
-        if (!parts->quotient.terms.empty() || !parts->quotient.constant.is_zero()) changed = true;
         s = std::move(parts->remainder);
         hi = 0;
         changed = true;

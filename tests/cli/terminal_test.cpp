@@ -205,7 +205,8 @@ TEST_F(CliTerminal, TheReplRemembersLinesInAFileOfItsUserAlone) {
   const fs::path folder = fs::path(file("state")) / "touchstone", history = folder / "repl_history";
   EXPECT_EQ(ended({"repl"}, leave), 0);
   EXPECT_THAT(read_file(history), HasSubstr("20"));
-  EXPECT_EQ(fs::status(history).permissions() & fs::perms(077), fs::perms::none);
+  EXPECT_EQ(fs::status(history).permissions() & (fs::perms::group_all | fs::perms::others_all),
+            fs::perms::none);
 
   ASSERT_EQ(fs::remove(history), true);
   ASSERT_EQ(::mkfifo(history.c_str(), 0600), 0);  // nobody writes to it

@@ -73,10 +73,10 @@ std::vector<LazyOpPtr> kernels() {
   return {rows, columns, middle, masked, moves, many, first, all, nested, softmax(n, m)};
 }
 
-std::vector<float> drawn(std::size_t n) {
+std::vector<float> drawn(int n) {
   std::mt19937 random(3);
   std::normal_distribution<float> normal;
-  std::vector<float> x(n);
+  std::vector<float> x(static_cast<std::size_t>(n));
   for (float& v : x) v = normal(random);
   return x;
 }
@@ -119,7 +119,7 @@ TEST(Repeats, ReduceNoMoreTermsThanThereAre) {
   std::int64_t terms = 0;
   const interp::Program program = make_program(test::store(softmax(64, 128)), Repeats::Kept);
   for (const interp::Region& region : program.regions) terms += region.size;
-  EXPECT_LE(terms, 4 * 64 * 128);
+  EXPECT_LE(terms, 4L * 64 * 128);
 }
 
 TEST(Repeats, HoldForLegalResults) {

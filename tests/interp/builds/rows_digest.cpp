@@ -52,7 +52,8 @@ std::uint64_t digest(ElementwiseFxn fxn, const std::vector<DType>& in, DType res
 }
 
 void print(const std::string& what, DType from, DType to, std::uint64_t value) {
-  std::printf("%s%s to %s %016llx\n", what.c_str(), info(from).name.data(), info(to).name.data(),
+  const std::string source(info(from).name), target(info(to).name);
+  std::printf("%s%s to %s %016llx\n", what.c_str(), source.c_str(), target.c_str(),
               static_cast<unsigned long long>(value));
 }
 
