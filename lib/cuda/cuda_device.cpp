@@ -56,20 +56,15 @@ class CudaRunner final : public Runner {
         engine_(std::move(engine)),
         program_(std::move(program)),
         allocator_(allocator),
-        waits_(kernel_.waits()),
         checks_(kernel_.linear.checks()) {
     launch_.function = program_ == nullptr ? nullptr : program_->function(name);
     launch_.blocks = blocks_of(kernel_);
     launch_.threads = kernel_.opts.threads;
     launch_.buffers = kernel_.linear.buffers.size();
-    launch_.waits = waits_;
-    if (program_ != nullptr && kernel_.opts.blocks != 0) {
-      fold_ = program_->function(name + "_fold");
-      launch_.waits = kernel_.waits_in_first();
-      launch_.joined = true;
+    launch_.waits = kernel_.waits() || kernel_.opts.blocks != 0;
+    if (program_ != nullptr && kernel_.opts.blocks != 0)
       scratch_ =
           std::make_unique<Scratch>(allocator_, static_cast<std::size_t>(scratch_bytes(kernel_)));
-    }
   }
 
   double run(std::span<Buffer* const> buffers, const symbolic::Values& values) override {
@@ -112,12 +107,6 @@ class CudaRunner final : public Runner {
     if (scratch_) {
       arguments.push_back(scratch_->memory());
       launch.arguments = arguments;
-      engine_->launch(*program_, launch);
-      launch.function = fold_;
-      launch.blocks = 1;
-      launch.threads = kernel_.opts.lanes();
-      launch.waits = waits_;
-      launch.joined = false;
       return engine_->launch(*program_, launch);
     }
     if (!checks_) {
@@ -140,10 +129,9 @@ class CudaRunner final : public Runner {
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<Program> program_;
   Allocator& allocator_;
-  bool waits_, checks_;
+  bool checks_;
   cuda::Launch launch_;
-  void* fold_ = nullptr;              // the second launch
-  std::unique_ptr<Scratch> scratch_;  // of both
+  std::unique_ptr<Scratch> scratch_;  // of blocks that share a row
 };
 
 class CudaDevice final : public Device {

@@ -30,7 +30,7 @@ struct Launch {
   std::int64_t blocks = 1;
   int threads = 1;
   bool waits = false;   // its threads for one another
-  bool joined = false;  // another launch follows at once, which waits for this one
+  bool joined = false;  // another launch follows at once
 };
 
 /// Where grids run: a GPU, or this process. Nothing is looked for before the first call.

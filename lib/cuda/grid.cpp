@@ -262,10 +262,6 @@ bool GridKernel::waits() const {
   return std::ranges::any_of(barrier, [](bool b) { return b; });
 }
 
-bool GridKernel::waits_in_first() const {
-  return std::any_of(barrier.begin(), barrier.begin() + std::max(cut, 0), [](bool b) { return b; });
-}
-
 bool is_direct(const GridKernel& grid) {
   return grid.iterations && *grid.iterations < kMostDirect && !grid.linear.checks();
 }
@@ -282,8 +278,8 @@ std::int64_t blocks_of(const GridKernel& grid) {
 }
 
 std::int64_t scratch_bytes(const GridKernel& grid) {
-  std::int64_t bytes = 0;
-  if (grid.opts.blocks == 0) return bytes;
+  if (grid.opts.blocks == 0) return 0;
+  std::int64_t bytes = 8 * kScratchHead;
   for (std::size_t i = 0; i < grid.linear.uops.size(); ++i)
     if (const LinearStep& s = grid.linear.uops[i]; s.kind == StepKind::DefineAcc && grid.shared[i])
       bytes += std::int64_t{8} * std::get<int>(s.arg);  // each array begins at a multiple of 8

@@ -27,15 +27,15 @@ struct GridOpts {
   /// neighbouring threads belong to neighbouring rows.
   int columns = 1;
   /// Of teams, other than 0: the one row of outputs is shared by so many blocks, whose running sums
-  /// a second launch of one block folds.
+  /// the block that is done last folds.
   int blocks = 0;
   /// With blocks, other than 0: neighbouring lanes that are one block's, which divides its threads;
-  /// the others are the other blocks'. It then folds its own before the second launch. 0: all of
+  /// the others are the other blocks'. It then folds its own before it leaves them. 0: all of
   /// them.
   int run = 0;
 
-  /// Threads that work on one row of outputs; of the second launch where there are two.
-  int lanes() const { return blocks == 0 ? threads / columns : threads < 256 ? 4 * threads : 1024; }
+  /// Threads of one block that work on one row of outputs.
+  int lanes() const { return threads / columns; }
   bool operator==(const GridOpts&) const = default;
 };
 
@@ -51,19 +51,17 @@ struct GridKernel {
   std::vector<bool> shared;   // by step: a loop whose iterations the threads of a block share,
                               // or an array that they share
   std::vector<bool> barrier;  // by step: all threads of a block meet before it
-  int cut = -1;               // with opts.blocks: the step before which the second launch begins
-  std::int64_t left = 0;      // other than 0: places of an array that the first launch leaves
+  int cut = -1;               // with opts.blocks: the step that the last block goes on with
+  std::int64_t left = 0;      // other than 0: places of an array that all blocks leave
   std::optional<std::int64_t> iterations;  // of the loop; nothing where variables decide
 
-  /// Whether threads of a block wait for one another anywhere; of the first launch where there are
-  /// two.
+  /// Whether threads of a block wait for one another anywhere.
   bool waits() const;
-  bool waits_in_first() const;
   /// With opts.blocks: neighbouring lanes that one block has, and those of all blocks. Lanes so
   /// many apart are one block's.
   int run() const { return opts.run != 0 ? opts.run : opts.threads; }
   std::int64_t turn() const { return std::int64_t{opts.blocks} * run(); }
-  /// Places of an array of `places` that one block of the first launch has.
+  /// Places of an array of `places` that one block has before it leaves them.
   std::int64_t places_of_block(std::int64_t places) const {
     return (places + turn() - 1) / turn() * run();
   }
@@ -72,9 +70,12 @@ struct GridKernel {
 /// Whether each iteration has a thread, or block, of its own; else they take turns. Of a kernel
 /// that checks positions each thread notes the least fault of its own, so there are few.
 bool is_direct(const GridKernel& grid);
-/// Blocks of a launch, the first where there are two: from 1 to 2^31 - 1.
+/// Blocks of a launch: from 1 to 2^31 - 1.
 std::int64_t blocks_of(const GridKernel& grid);
-/// Bytes of the device's memory that a kernel with opts.blocks needs for its shared arrays.
+/// Bytes of the device's memory that a kernel with opts.blocks needs: kScratchHead words of 8
+/// bytes, the first of which counts blocks and is 0 before and after each launch, then its shared
+/// arrays.
+inline constexpr std::int64_t kScratchHead = 16;
 std::int64_t scratch_bytes(const GridKernel& grid);
 
 /// Loops of `kernel` made one, as far as they stand round its store with nothing summed before

@@ -18,7 +18,7 @@ namespace touchstone::cuda {
 namespace {
 
 constexpr std::int64_t kMany = std::numeric_limits<std::int64_t>::max();
-constexpr std::int64_t kWideTerms = 64;  // a thread of several blocks, for which they share a row
+constexpr std::int64_t kWideTerms = 64;  // loads under way of a thread of blocks that share a row
 constexpr std::int64_t kUnrolled = 8;    // terms whose loads are under way at a time
 constexpr int kTile = 8;                 // rows, and columns, of a thread
 
@@ -77,11 +77,17 @@ std::vector<Way> ways(const LazyOpPtr& kernel, const CudaOptions& options) {
     add(opts, {.threads = std::min(options.threads, 64)});
   }
   const int scale = options.threads;  // 256, and fewer in tests
-  if (extent.outputs == 1 && extent.terms >= kWideTerms * scale)
-    for (const int blocks : {256, 64, 16})
-      if (extent.terms / scale >= kWideTerms / 4 * blocks)
-        add({{OptKind::Sums, {std::int64_t{blocks} * scale}}, {OptKind::Unroll, {8 * kUnrolled}}},
-            {.threads = scale, .team = true, .blocks = blocks});
+  if (extent.outputs == 1) {
+    // As measured on an H200 (docs/measured/cuda.md).
+    const auto shared = [&](int threads, int blocks, int run, std::int64_t terms_of_lane) {
+      if (threads >= 1 && extent.terms / threads / blocks >= terms_of_lane)
+        add({{OptKind::Sums, {std::int64_t{blocks} * threads}}, {OptKind::Unroll, {kWideTerms}}},
+            {.threads = threads, .team = true, .blocks = blocks, .run = run});
+    };
+    shared(2 * scale, 128, scale, 8 * kWideTerms);
+    shared(scale / 2, 256, scale / 4, kWideTerms);
+    for (const int blocks : {64, 16}) shared(scale, blocks, 0, kWideTerms / 4);
+  }
   for (int threads = 4 * scale; threads >= std::min(32, scale) && threads > 1; threads /= 2) {
     if (threads > 1024 || (threads > scale / 2 && extent.terms < 16 * std::int64_t{threads}))
       continue;

@@ -12,7 +12,7 @@ namespace touchstone::cuda {
 ///   for 8 by 8 outputs, the threads of a block side by side in both directions.
 /// - A reduce whose terms lie side by side: a block for each row of outputs, whose threads take a
 ///   running sum each and fold them in shared memory.
-/// - The same of one long row: several blocks, and a second launch that folds their sums.
+/// - The same of one long row: several blocks, the last of which folds their sums.
 /// - Few outputs whose terms lie apart: several threads for each, neighbours side by side.
 /// - Else a thread for each output.
 /// Throws AstError where the kernel is not valid, or the options name what is not legal for it.

@@ -16,6 +16,8 @@ constexpr std::string_view kNvptx = R"(#define KERNEL __attribute__((nvptx_kerne
 #define BLOCKS ((u32)__nvvm_read_ptx_sreg_nctaid_x())
 #define MEET() __syncthreads()
 #define HIDE(x) __asm__("" : "+r"(x))
+#define LAST(p) ({ u32 n_; __asm__ volatile("fence.acq_rel.gpu; atom.inc.u32 %0, [%1], %2; fence.acq_rel.gpu;" \
+  : "=r"(n_) : "l"(p), "r"(BLOCKS - 1) : "memory"); n_ == BLOCKS - 1; })
 #define KEEP(T, R, OP, TO, p) ({ R r_; T v_; \
   __asm__(OP " %0, [%1];" : TO(r_) : "l"((const T __attribute__((address_space(1)))*)(p))); \
   __builtin_memcpy(&v_, &r_, sizeof v_); v_; })
@@ -52,6 +54,7 @@ static struct grid* here;
 #define BLOCKS (here->blocks)
 #define MEET() here->meet(here)
 #define HIDE(x)
+#define LAST(p) (*(p) == BLOCKS - 1 ? (*(p) = 0, 1) : (++*(p), 0))
 #define KEEP1(T, p) (*(p))
 #define KEEP2(T, p) (*(p))
 #define KEEP4(T, p) (*(p))

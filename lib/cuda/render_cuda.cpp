@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,12 +19,14 @@ using codegen::c_memory_type;
 using codegen::c_type;
 using codegen::CText;
 
-constexpr std::int64_t kSharedLeft = 40 << 10;  // bytes that a second launch takes of what is left
-constexpr std::int64_t kMostUnrolled = 32;      // turns of a loop inside which arrays are registers
+constexpr std::int64_t kSharedLeft = 40 << 10;  // bytes that a block has for what all blocks leave
+constexpr std::int64_t kMostOwn = 128;  // places of what they leave that a thread folds by itself
+constexpr std::int64_t kMostUnrolled = 32;  // turns of a loop inside which arrays are registers
 
 class Renderer {
  public:
-  enum class Part : std::uint8_t { Whole, Sums, Fold };  // of a kernel with opts.blocks
+  // Of a kernel with opts.blocks: each block's part, and that of the one that is done last.
+  enum class Part : std::uint8_t { Whole, Sums, Fold };
   Renderer(const GridKernel& grid, bool contract, Part part = Part::Whole)
       : grid_(grid),
         kernel_(grid.linear),
@@ -38,13 +41,13 @@ class Renderer {
     for (const BufferSpec& b : kernel_.buffers)
       line("b", b.idx, " = __builtin_assume_aligned(b", b.idx, ", 64);");
     if (kernel_.split == -1 && !grid_.opts.team) line("if (THREAD != 0 || BLOCK != 0) return;");
-    if (kernel_.split == -1 && grid_.opts.team && part_ != Part::Sums)
+    if (kernel_.split == -1 && grid_.opts.team && part_ == Part::Whole)
       line("if (BLOCK != 0) return;");
-    if (grid_.opts.team) open_team();
-    const int end = part_ == Part::Sums ? grid_.cut : static_cast<int>(kernel_.uops.size());
-    for (int i = 0; i < end; ++i)
-      if (part_ != Part::Fold || i >= grid_.cut || !is_summing(i)) step(i);
-    if (part_ == Part::Sums) leave_sums();
+    render_steps();
+    if (part_ == Part::Sums) {
+      leave_sums();
+      out_ += Renderer(grid_, contract_, Part::Fold).fold();
+    }
     out_ += "}\n";
     return std::move(out_);
   }
@@ -61,6 +64,26 @@ class Renderer {
   }
 
  private:
+  void render_steps() {
+    if (grid_.opts.team) open_team();
+    const int end = part_ == Part::Sums ? grid_.cut : static_cast<int>(kernel_.uops.size());
+    for (int i = 0; i < end; ++i)
+      if (part_ != Part::Fold || i >= grid_.cut || !is_summing(i)) step(i);
+  }
+
+  // What follows in the block that is done last, in a scope of its own.
+  std::string fold() {
+    for (int i = 0; i < grid_.cut; ++i)
+      if (const LinearStep& u = uop(i); u.kind == StepKind::DefineAcc && grid_.shared[at(i)])
+        shared_left_ += grid_.places_of_block(std::get<int>(u.arg)) *
+                        static_cast<std::int64_t>(itemsize(u.dtype));
+    out_ += "  {\n";
+    ++indent_;
+    render_steps();
+    out_ += "  }\n";
+    return std::move(out_);
+  }
+
   // Which of the threads of its row this one is, and which row of its block it has.
   void open_team() {
     const int columns = grid_.opts.columns;
@@ -75,7 +98,7 @@ class Renderer {
       line("const u32 lane = THREAD / ", columns, "u, column = THREAD % ", columns, "u;");
   }
 
-  // What the first launch did: loops, and what is in them.
+  // What each block did: loops, and what is in them.
   bool is_summing(int i) {
     const StepKind kind = uop(i).kind;
     if (kind == StepKind::Loop) ++skipped_;
@@ -83,7 +106,11 @@ class Renderer {
     return skipped_ > 0 || kind == StepKind::EndLoop;
   }
 
-  // A place of an array, which has one for each row of a block.
+  // A place of an array, which has one for each row of a block; `index` is a step.
+  std::string place(int array, int index) const {
+    if (own_.contains(array)) return own_place(array, index);
+    return place(array, text_[at(index)].text);
+  }
   std::string place(int array, const std::string& index) const {
     if (part_ == Part::Sums && grid_.shared[at(array)])
       return codegen::joined(text_[at(array)].text, "[(u32)(", index, ") / ", grid_.turn(), "u * ",
@@ -139,11 +166,11 @@ class Renderer {
                     "] = ", src(u, 2).text, ";");
       case StepKind::Assign:
         if (u.src.size() == 2) return line(src(u, 0).text, " = ", src(u, 1).text, ";");
-        return line(place(u.src[0], src(u, 2).text), " = ", src(u, 1).text, ";");
+        return line(place(u.src[0], u.src[2]), " = ", src(u, 1).text, ";");
       case StepKind::Check:
         return check(u);
       case StepKind::LoadAcc:
-        return name_value(i, place(u.src[0], src(u, 1).text));
+        return name_value(i, place(u.src[0], u.src[1]));
       default:
         return name_value(i, fused(u) ? fused_sum(u) : wraps(u) ? wrapped(i) : expression(u).text);
     }
@@ -222,8 +249,9 @@ class Renderer {
     }
   }
 
-  // Of two launches: the first one has its part of an array in shared memory and leaves what the
-  // second one reads, which is shared there as well where it is not too much.
+  // Each block has its part of an array in shared memory and leaves what the last one reads: into
+  // shared memory where it is not too much, else into registers where each place stays with one
+  // thread until there are no more places than threads.
   void define_in_scratch(int i, const std::string& name, std::int64_t places) {
     const std::string_view type = c_type(uop(i).dtype);
     const std::string room = codegen::joined("(", type, "*)(scratch + ", scratch_, ")");
@@ -239,6 +267,13 @@ class Renderer {
       line("SHARED ", type, " ", name, "[", left, "];");
       line("for (u32 l = lane; l < ", left, "; l += ", lanes_, ") ", name, "[l] = (", room,
            ")[l];");
+    } else if (i < grid_.cut && folds_in_threads(i, left)) {
+      line(type, " ", name, "[", left / lanes_, "];");
+      line("#pragma clang loop unroll(full)");
+      line("for (u32 l = 0; l < ", left / lanes_, "; ++l) ", name, "[l] = (", room, ")[l * ",
+           lanes_, " + lane];");
+      own_.insert(i);
+      in_scratch_.push_back(i);
     } else {
       line(type, "* const ", name, " = ", room, ";");
       if (i < grid_.cut) in_scratch_.push_back(i);
@@ -274,8 +309,55 @@ class Renderer {
     return most;
   }
 
-  // Once no more places of an array in the device's memory are left than there are threads, each
-  // of which wrote its own, they move to shared memory.
+  // Whether all that is done to an array of `places`, from the cut to where it moves to shared
+  // memory, is done by the thread whose number is that of the place modulo the threads.
+  bool folds_in_threads(int array, std::int64_t places) const {
+    if (places % lanes_ != 0 || places / lanes_ > kMostOwn) return false;
+    int loop = -1;  // the shared one round the step
+    for (int i = grid_.cut; i < static_cast<int>(kernel_.uops.size()); ++i) {
+      const LinearStep& u = uop(i);
+      if (loop == -1 && u.kind == StepKind::Loop) {
+        if (const std::int64_t left = reach(array, i); left > 0 && left <= lanes_)
+          return grid_.barrier[at(i)];
+        if (!grid_.shared[at(i)] || turns_of(i) % lanes_ != 0 || turns_of(i) / lanes_ > kMostOwn)
+          return false;
+        loop = i;
+      } else if (u.kind == StepKind::EndLoop && u.src[0] == loop) {
+        loop = -1;
+      } else if ((u.kind == StepKind::LoadAcc || u.kind == StepKind::Assign) && u.src[0] == array) {
+        if (u.kind == StepKind::Assign && u.src.size() != 3) return false;
+        const int index = u.src[u.kind == StepKind::LoadAcc ? 1 : 2];
+        if (loop == -1) return false;
+        if (index == loop) continue;
+        if (const std::int64_t apart = places_apart(index, loop); apart < 0 || apart % lanes_ != 0)
+          return false;
+      }
+    }
+    return false;
+  }
+
+  // By how much an index is more than a loop's; -1: it is something else.
+  std::int64_t places_apart(int index, int loop) const {
+    const LinearStep& u = uop(index);
+    const auto* const op = std::get_if<IndexOp>(&u.arg);
+    if (u.kind != StepKind::Index || op == nullptr || *op != IndexOp::Add || u.src[0] != loop ||
+        uop(u.src[1]).kind != StepKind::Const)
+      return -1;
+    return std::get<Scalar>(uop(u.src[1]).arg).to_int64();
+  }
+
+  // In open_shared's loop of whole turns.
+  std::string own_place(int array, int index) const {
+    const bool direct = uop(index).kind == StepKind::Loop;
+    const int loop = direct ? index : uop(index).src[0];
+    const std::int64_t turns = turns_of(loop) / lanes_;
+    return codegen::joined(text_[at(array)].text, "[",
+                           turns == 1 ? "0" : "t_" + std::get<std::string>(uop(loop).arg), " + ",
+                           direct ? 0 : places_apart(index, loop) / lanes_, "]");
+  }
+
+  // Once no more places of an array in the device's memory, or in registers, are left than there
+  // are threads, each of which has its own, they move to shared memory.
   void take_to_shared(int i) {
     if (!grid_.barrier[at(i)] || uop(i).kind != StepKind::Loop || in_scratch_.empty()) return;
     for (std::size_t k = 0; k < in_scratch_.size();) {
@@ -288,7 +370,8 @@ class Renderer {
       const std::string& old = text_[at(array)].text;
       const std::string name = codegen::joined("few", array);
       line("SHARED ", c_type(uop(array).dtype), " ", name, "[", places, "];");
-      line("if (lane < ", places, ") ", name, "[lane] = ", old, "[lane];");
+      line("if (lane < ", places, ") ", name, "[lane] = ", old,
+           own_.erase(array) != 0 ? "[0];" : "[lane];");
       text_[at(array)] = {name, true};
       in_scratch_.erase(in_scratch_.begin() + static_cast<std::ptrdiff_t>(k));
     }
@@ -296,6 +379,11 @@ class Renderer {
 
   void leave_sums() {
     for (const std::string& leave : leaves_) line(leave);
+    line("SHARED u32 is_last;");
+    line("MEET();");
+    line("if (THREAD == 0) is_last = LAST((u32*)scratch);");
+    line("MEET();");
+    line("if (is_last == 0) return;");
   }
 
   void unroll(std::int64_t turns) {
@@ -337,7 +425,8 @@ class Renderer {
     if (turns < 0 || turns % lanes_ != 0)
       return line("for (i64 ", name, " = lane; ", name, " < ", end, "; ", name, " += ", lanes_,
                   ") {");
-    if (turns / lanes_ <= kMostUnrolled) line("#pragma clang loop unroll(full)");
+    if (turns / lanes_ <= (own_.empty() ? kMostUnrolled : kMostOwn))
+      line("#pragma clang loop unroll(full)");
     line("for (u32 t_", name, " = 0; t_", name, " < ", turns / lanes_, "; ++t_", name,
          ") { const i64 ", name, " = (i64)t_", name, " * ", lanes_, " + lane;");
   }
@@ -409,10 +498,11 @@ class Renderer {
   Part part_;
   std::int64_t lanes_;  // threads that share a loop
   std::vector<CText> text_;
-  std::int64_t scratch_ = 0;
-  std::vector<std::string> leaves_;  // to the second launch
-  std::vector<int> in_scratch_;      // arrays of the first launch that the second one reads there
-  std::int64_t shared_left_ = 0;     // bytes that the second one has shared of it
+  std::int64_t scratch_ = kScratchHead;
+  std::vector<std::string> leaves_;  // to the last block
+  std::vector<int> in_scratch_;      // arrays that it has there, or in registers
+  std::set<int> own_;                // of them those in registers
+  std::int64_t shared_left_ = 0;     // bytes of shared memory that are taken
   int skipped_ = 0;
   std::string out_;
   std::size_t indent_ = 1;
@@ -423,8 +513,7 @@ class Renderer {
 
 std::string render_cuda_function(const GridKernel& kernel, std::string_view symbol, bool contract) {
   if (kernel.opts.blocks == 0) return Renderer(kernel, contract).run(symbol);
-  return Renderer(kernel, contract, Renderer::Part::Sums).run(symbol) + "\n" +
-         Renderer(kernel, contract, Renderer::Part::Fold).run(fmt::format("{}_fold", symbol));
+  return Renderer(kernel, contract, Renderer::Part::Sums).run(symbol);
 }
 
 std::string host_entry(const GridKernel& kernel, std::string_view symbol) {
@@ -436,14 +525,10 @@ std::string host_entry(const GridKernel& kernel, std::string_view symbol) {
     given.push_back(fmt::format("vars[{}]", i));
   if (linear.checks() || kernel.opts.blocks != 0)
     given.push_back(fmt::format("arguments[{}]", linear.buffers.size()));
-  const auto entry = [&](const std::string& name) {
-    return fmt::format(
-        "void {0}_on_host(void* const* arguments, const i64* vars, struct grid* at) {{\n"
-        "  here = at;\n  {0}({1});\n  (void)arguments; (void)vars;\n}}\n",
-        name, fmt::join(given, ", "));
-  };
-  const std::string name(symbol);
-  return entry(name) + (kernel.opts.blocks != 0 ? entry(name + "_fold") : "");
+  return fmt::format(
+      "void {0}_on_host(void* const* arguments, const i64* vars, struct grid* at) {{\n"
+      "  here = at;\n  {0}({1});\n  (void)arguments; (void)vars;\n}}\n",
+      symbol, fmt::join(given, ", "));
 }
 
 }  // namespace touchstone::cuda

@@ -12,8 +12,8 @@ namespace touchstone::cuda {
 /// block, of its block and of all blocks, and MEET() where the threads of a block wait for one
 /// another. Arguments: the buffers by number, the variables as i64, and where the kernel checks
 /// positions an IndexFault for each thread of the grid.
-/// Last, with opts.blocks, the memory of its shared arrays (scratch_bytes); it is two functions
-/// then, the second one called SYMBOL_fold.
+/// Last, with opts.blocks, the memory of its shared arrays (scratch_bytes); LAST(p) says there
+/// whether this block is the last one to count itself in *p.
 /// `contract`: a product that is added to a sum is not rounded first.
 std::string render_cuda_function(const GridKernel& kernel, std::string_view symbol, bool contract);
 

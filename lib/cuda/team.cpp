@@ -160,7 +160,7 @@ class Team {
     if (loop >= count() || step(loop).kind != StepKind::Loop || !is_shared(loop)) return false;
     if (bound_of(loop) == 0 || bound_of(loop) % grid_.turn() != 0) return false;
     const int end = end_of(loop);
-    if (next_loop(end) >= count()) return false;  // something is left for the second launch
+    if (next_loop(end) >= count()) return false;  // something is left for the last block
     for (int i = loop + 1; i < end; ++i) {
       const StepKind kind = step(i).kind;
       if (kind == StepKind::Loop || kind == StepKind::Store || kind == StepKind::DefineAcc)
@@ -190,7 +190,7 @@ class Team {
       refuse(fmt::format("its arrays take {} bytes, and a block has {}", bytes, kSharedBytes));
   }
 
-  // Of the first launch: no store, and sums of arrays alone.
+  // Of all blocks: no store, and sums of arrays alone.
   void check_first_part() const {
     for (int i = 0; i < grid_.cut; ++i)
       if (const LinearStep& s = step(i);

@@ -115,7 +115,9 @@ TEST(Grid, LayoutsAreWhatTheKernelsAskFor) {
   EXPECT_EQ(layout("matmul(a[512,512], b[512,512])"), "threads(64) patch(8)");
   EXPECT_THAT(layout("softmax(x[64,4096])"), HasSubstr("team(1)"));
   EXPECT_THAT(layout("sum(x[4096,1024], axis=0)"), HasSubstr("columns("));
-  EXPECT_THAT(layout("sum(x[100000000])"), HasSubstr("blocks(256)"));
+  EXPECT_THAT(layout("sum(x[100000000])"), HasSubstr("blocks(128) run(256)"));
+  EXPECT_THAT(layout("sum(x[3000000])"), HasSubstr("blocks(256) run(64)"));
+  EXPECT_THAT(layout("sum(x[1000000])"), HasSubstr("blocks(64)"));
 }
 
 TEST(Grid, SumsAreContractedOnlyWhereAsked) {

@@ -95,11 +95,17 @@ TEST(Ptx, ATeamReadsARowOnce) {
   assemble(ptx);
 }
 
-// Of a sum that blocks share: what is left for the second launch is folded in shared memory, all
-// of it where the blocks fold their own first.
-TEST(Ptx, TheSecondLaunchFoldsInSharedMemory) {
+// Of a sum that blocks share: each thread of the block that is done last folds its places by
+// itself, in registers, then the block in shared memory; all of it there where the blocks fold
+// their own first.
+TEST(Ptx, TheLastBlockFoldsInRegistersAndSharedMemory) {
   const LazyOpPtr kernel = define::parse("sum(x[268435456])").kernel();
-  EXPECT_THAT(cuda_source(kernel), HasSubstr("SHARED f32 few1[1024];"));
+  EXPECT_THAT(cuda_source(kernel),
+              AllOf(HasSubstr("SHARED f32 few1[512];"), HasSubstr("if (is_last == 0) return;")));
+  const std::string ptx = ptx_of("sum(x[268435456])");
+  EXPECT_THAT(ptx, Not(HasSubstr(".local")));
+  EXPECT_THAT(ptx, HasSubstr("fence.acq_rel.gpu"));
+  assemble(ptx);
   CudaOptions options;
   options.codegen.opts = Opts{{OptKind::Sums, {65536}}};
   options.grid = cuda::parse_grid_opts("threads(256) team(1) blocks(256) run(32)");

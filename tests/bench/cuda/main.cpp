@@ -9,7 +9,9 @@
 
 #include "touchstone/cuda/cuda_device.h"
 #include "touchstone/cuda/driver.h"
+#include "touchstone/cuda/engine.h"
 #include "touchstone/cuda/grid.h"
+#include "touchstone/cuda/render_cuda.h"
 #include "touchstone/define/text.h"
 
 namespace touchstone {
@@ -93,6 +95,27 @@ void time_copy() {
              2 * static_cast<double>(bytes) / seconds * 1e-9);
 }
 
+// What the host pays for a launch, where a thousand follow one another and the last is waited for.
+void time_launches(const CudaOptions& options) {
+  constexpr int kLaunches = 1000;
+  const auto engine = cuda::make_driver_engine(options);
+  const std::string function = "KERNEL nothing(i64 n) { (void)n; }\n";
+  const auto program =
+      engine->build(cuda::target_preamble(cuda::Target::Nvptx, function) + function);
+  const std::int64_t n = 1;
+  cuda::Launch launch;
+  launch.function = program->function("nothing");
+  launch.variables = std::span(&n, 1);
+  const double seconds = median_seconds([&] {
+    for (int i = 0; i < kLaunches; ++i) {
+      launch.joined = i + 1 < kLaunches;
+      engine->launch(*program, launch);
+    }
+  });
+  fmt::print("{{\"launch of an empty kernel, of {} in a row\": {:.2f}, \"unit\": \"us\"}}\n",
+             kLaunches, seconds * 1e6 / kLaunches);
+}
+
 }  // namespace
 }  // namespace touchstone
 
@@ -125,6 +148,7 @@ int main(int argc, char** argv) {
     const auto device = make_cuda_device("CUDA", options);
     Buffer first(*device, DType::Float32, 1);  // opens the GPU
     time_copy();
+    time_launches(options);
     for (const std::string& formula : formulas) {
       try {
         time_formula(*device, formula, options);
