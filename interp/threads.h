@@ -7,7 +7,7 @@
 namespace touchstone::interp {
 
 /// Kernels of fewer elements, counting the terms of their reduces, are not worth a second thread.
-inline constexpr std::int64_t kWorthThreads = 16 * 4096;
+inline constexpr std::int64_t kWorthThreads = std::int64_t{16} * 4096;
 
 /// Threads of oneTBB, made when first needed.
 class Threads {

@@ -44,6 +44,7 @@ double processor_seconds() {
 
 void be_silent() {  // assertions have much to say
   const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  if (nowhere < 0) return;
   dup2(nowhere, STDERR_FILENO);
   dup2(nowhere, STDOUT_FILENO);
 }
@@ -78,7 +79,7 @@ struct Log {
 template <std::size_t N>
 void put(char (&to)[N], std::string_view what) {
   const std::size_t length = std::min(what.size(), N - 1);
-  std::memcpy(to, what.data(), length);
+  what.copy(to, length);
   to[length] = '\0';
 }
 

@@ -271,7 +271,8 @@ class SmallerRewrite {
 void add_to(Measure& m, const Pattern& p) {
   ++m[0];
   m[2] += std::ssize(p.ops) + std::ssize(p.types) + (p.arg ? 1 : 0) + (p.name.empty() ? 0 : 1) +
-          2 * static_cast<int>(p.kind) + static_cast<int>(p.sources) + (p.or_more ? 1 : 0);
+          std::ptrdiff_t{2} * static_cast<int>(p.kind) + static_cast<int>(p.sources) +
+          (p.or_more ? 1 : 0);
   for (const Pattern& s : p.of) add_to(m, s);
 }
 void add_to(Measure& m, const Result& r) {

@@ -117,7 +117,7 @@ std::optional<View> reshape_whole_groups(const View& view, const Shape& shape,
     if (reshaped->mask())
       std::ranges::copy(*reshaped->mask(), mask.begin() + static_cast<std::ptrdiff_t>(to));
   }
-  return View::trusted(shape, std::move(strides), std::move(offset), std::move(mask));
+  return View::trusted(shape, std::move(strides), offset, std::move(mask));
 }
 
 // Whether variables decide if the only index of some axis of size 1 is valid: the axis then says
@@ -150,7 +150,7 @@ View with_ones_of(const View& view, const Shape& shape) {
 
 std::optional<View> View::reshape(const Shape& shape) const {
   if (shape == shape_) return *this;
-  const View target = contiguous(shape);
+  View target = contiguous(shape);
   const sint have = size(), want = target.size();
   if (!certainly_eq(have, want) && !shapetracker::proved_eq(have, want)) {
     if (certainly_lt(have, want) || certainly_lt(want, have) || (have.is_int() && want.is_int()))

@@ -134,7 +134,7 @@ class SmallVector {
   T* in_place() { return reinterpret_cast<T*>(bytes_); }
   T* heap() {
     T* block;
-    std::memcpy(&block, bytes_, sizeof block);
+    std::memcpy(&block, bytes_, sizeof block);  // NOLINT(bugprone-sizeof-expression): the pointer
     return block;
   }
   static void move_bytes(T* to, const T* from, std::size_t n) {

@@ -90,7 +90,8 @@ TEST(File, ALinkThatAnotherUserMadeIsNotFollowed) {
 // As a later process finds it.
 TEST(TemporaryDirectories, ThoseThatKilledProcessesLeftGoWithTheNext) {
   const TemporaryDirectory dir;
-  const std::string tmpdir = std::getenv("TMPDIR") == nullptr ? "" : std::getenv("TMPDIR");
+  const char* const set = std::getenv("TMPDIR");
+  const std::string tmpdir = set == nullptr ? "" : set;
   ::setenv("TMPDIR", dir.path().c_str(), 1);
   std::filesystem::path left, lives;
   int ends[2];
@@ -332,6 +333,7 @@ TEST(File, OnlyRegularFilesAreRead) {
   std::filesystem::create_symlink("/dev/zero", at("zero"));
   std::filesystem::create_symlink("pipe", at("link"));
   const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_GE(listener, 0);
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   at("socket").string().copy(address.sun_path, sizeof address.sun_path - 1);

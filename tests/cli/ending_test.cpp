@@ -18,7 +18,6 @@ namespace touchstone {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 // A backend of NEG and XOR of bytes, in Python alone. It notes its number and each question; after
 // as many questions as it is told it hangs, with a child that hangs too.
@@ -67,7 +66,7 @@ class CliEnding : public testing::Test {
   std::vector<std::string> notes(const std::string& kind) const {
     std::vector<std::string> found;
     std::ifstream in(file("notes"));
-    for (std::string word, line; std::getline(in, line);)
+    for (std::string line; std::getline(in, line);)
       if (line.starts_with(kind)) found.push_back(line.substr(line.find(' ') + 1));
     return found;
   }

@@ -404,7 +404,7 @@ class Compiled {
     object_ = std::make_unique<clang::SharedObject>(file);
     std::filesystem::remove(file);
   }
-  void run(const std::string& name, std::vector<Buffer*> buffers) const {
+  void run(const std::string& name, const std::vector<Buffer*>& buffers) const {
     std::vector<void*> memory;
     for (Buffer* b : buffers) memory.push_back(b->memory());
     const auto f = object_ ? object_->function(name) : tcc_->function(name);

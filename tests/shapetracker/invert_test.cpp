@@ -98,7 +98,7 @@ TEST(Invert, UndoesWhatReachesEveryAddress) {
   int onto = 0, bijections = 0, undone = 0, one_to_one = 0;
   for (int i = 0; i < 3'000; ++i) {
     std::vector<int> numbers(120);
-    for (int& n : numbers) n = static_cast<int>(random() % (27'720U * 7U));
+    for (int& n : numbers) n = static_cast<int>(random() % (27'720UL * 7));
     Draws draws(std::move(numbers));
     const Chain chain = model::any_chain(draws);
     const Facts facts = facts_of(chain.array);

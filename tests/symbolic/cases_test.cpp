@@ -31,8 +31,8 @@ struct Case {
 
 Case read(const Json& j) {
   Case c;
-  for (const auto& [name, ends] : j["vars"].items()) {
-    const auto end = [&](std::size_t i) {
+  for (const auto& [name, range] : j["vars"].items()) {
+    const auto end = [&ends = range](std::size_t i) {
       return ends[i].is_null() ? std::optional<std::int64_t>() : ends[i].get<std::int64_t>();
     };
     c.names.emplace(name, variable(name, end(0), end(1)));
