@@ -9,7 +9,7 @@ namespace {
 // LLVM reads a buffer by vectors where it knows its alignment, which is the allocator's. A read by
 // KEEP has no memory that a barrier could change: what was read before one, and what was computed
 // of that, is kept in registers where it is read again.
-constexpr std::string_view kNvptx = R"(#define KERNEL __attribute__((nvptx_kernel)) void
+constexpr std::string_view kNvptx = R"(#define KERNEL(threads) __attribute__((nvptx_kernel)) void
 #define SHARED static __attribute__((address_space(3)))
 #define THREAD ((u32)__nvvm_read_ptx_sreg_tid_x())
 #define BLOCK ((u32)__nvvm_read_ptx_sreg_ctaid_x())
@@ -45,7 +45,7 @@ constexpr std::string_view kChosenMax16 = R"(static inline i16 max_i16(i16 a, i1
 }
 )";
 
-constexpr std::string_view kHost = R"(#define KERNEL static void
+constexpr std::string_view kHost = R"(#define KERNEL(threads) static void
 #define SHARED static
 struct grid { u32 thread, block, blocks; void (*meet)(struct grid*); };
 static struct grid* here;

@@ -61,6 +61,22 @@ std::vector<std::string> flags_for(int capability, const CudaOptions& options) {
           "-S"};
 }
 
+// With the threads of a block of each kernel, KERNEL(n) in the source, which C for this target has
+// no word for: without them the assembler may give a thread more registers than so many can have.
+std::string with_block_sizes(std::string ptx, std::string_view source) {
+  constexpr std::string_view mark = "\nKERNEL(";
+  for (std::size_t at = source.find(mark); at != std::string_view::npos;
+       at = source.find(mark, at + 1)) {
+    const std::size_t number = at + mark.size(), close = source.find(") ", number);
+    const std::string_view threads = source.substr(number, close - number),
+                           name = source.substr(close + 2, source.find('(', close) - close - 2);
+    const std::size_t entry = ptx.find(fmt::format(".entry {}(", name));
+    if (entry == std::string::npos) continue;
+    ptx.insert(ptx.find(')', entry) + 1, fmt::format("\n.maxntid {}, 1, 1", threads));
+  }
+  return ptx;
+}
+
 }  // namespace
 
 std::string compile_to_ptx(const std::string& source, int capability, const CudaOptions& options) {
@@ -74,7 +90,7 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
   std::error_code ignored;
   if (result.exceeded == process::Exceeded::Nothing && result.ending.exit_code() == 0 &&
       std::filesystem::exists(output, ignored))
-    return read_file(output);
+    return with_block_sizes(read_file(output), source);
   const std::string limit = result.limit_text(options.compiler_limits, kLimitNames);
   if (result.exceeded != process::Exceeded::Nothing)
     throw clang::CompilerLimit(

@@ -36,7 +36,7 @@ class Renderer {
         text_(kernel_.uops.size()) {}
 
   std::string run(std::string_view symbol) {
-    codegen::append_all(out_, "KERNEL ", symbol, "(");
+    codegen::append_all(out_, "KERNEL(", grid_.opts.threads, ") ", symbol, "(");
     out_ += fmt::format("{}) {{\n", fmt::join(parameters(), ", "));
     for (const BufferSpec& b : kernel_.buffers)
       line("b", b.idx, " = __builtin_assume_aligned(b", b.idx, ", 64);");

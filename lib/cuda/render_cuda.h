@@ -7,14 +7,14 @@
 
 namespace touchstone::cuda {
 
-/// A kernel in C for which `target_preamble` says what its capitals mean: KERNEL before its name,
-/// SHARED before arrays of a block, THREAD, BLOCK and BLOCKS for the number of this thread in its
-/// block, of its block and of all blocks, and MEET() where the threads of a block wait for one
-/// another. Arguments: the buffers by number, the variables as i64, and where the kernel checks
-/// positions an IndexFault for each thread of the grid.
-/// Last, with opts.blocks, the memory of its shared arrays (scratch_bytes); LAST(p) says there
-/// whether this block is the last one to count itself in *p.
-/// `contract`: a product that is added to a sum is not rounded first.
+/// A kernel in C for which `target_preamble` says what its capitals mean: KERNEL(n) before its
+/// name, with the threads of a block, SHARED before arrays of a block, THREAD, BLOCK and BLOCKS for
+/// the number of this thread in its block, of its block and of all blocks, and MEET() where the
+/// threads of a block wait for one another. Arguments: the buffers by number, the variables as i64,
+/// and where the kernel checks positions an IndexFault for each thread of the grid. Last, with
+/// opts.blocks, the memory of its shared arrays (scratch_bytes); LAST(p) says there whether this
+/// block is the last one to count itself in *p. `contract`: a product that is added to a sum is not
+/// rounded first.
 std::string render_cuda_function(const GridKernel& kernel, std::string_view symbol, bool contract);
 
 enum class Target : std::uint8_t {

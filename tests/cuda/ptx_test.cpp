@@ -105,6 +105,7 @@ TEST(Ptx, TheLastBlockFoldsInRegistersAndSharedMemory) {
   const std::string ptx = ptx_of("sum(x[268435456])");
   EXPECT_THAT(ptx, Not(HasSubstr(".local")));
   EXPECT_THAT(ptx, HasSubstr("fence.acq_rel.gpu"));
+  EXPECT_THAT(ptx, HasSubstr(")\n.maxntid 512, 1, 1\n{"));
   assemble(ptx);
   CudaOptions options;
   options.codegen.opts = Opts{{OptKind::Sums, {65536}}};

@@ -99,7 +99,7 @@ void time_copy() {
 void time_launches(const CudaOptions& options) {
   constexpr int kLaunches = 1000;
   const auto engine = cuda::make_driver_engine(options);
-  const std::string function = "KERNEL nothing(i64 n) { (void)n; }\n";
+  const std::string function = "KERNEL(1) nothing(i64 n) { (void)n; }\n";
   const auto program =
       engine->build(cuda::target_preamble(cuda::Target::Nvptx, function) + function);
   const std::int64_t n = 1;
