@@ -188,7 +188,8 @@ class League:
             row, dtype = (name, words[0]) if calls else (self.op_of(name, words), words[1])
             if name.startswith("ops") and words[0] == "reduce":
                 dtype = words[2]
-            line.update(folder=str(folder), out=mine.name)
+            line.update(folder=str(folder), out=mine.name,
+                        call=calls.get(library) if calls else None)
             self.verdicts[row, dtype].setdefault(library, []).append(line)
             if twice and run:
                 first = folder / line["case"] / self.out(number, library)
@@ -309,6 +310,8 @@ class League:
         nodes = kernel["nodes"]
         op, dtype = nodes[-2]["op"], nodes[-2]["dtype"]
         loads = [n for n in nodes if n["op"] == "LOAD"]
+        if line.get("call") and "at" in line and library in ("torch", "compile", "jax"):
+            return self.alone_in_words(library, line, kernel, loads[0])
         single = len(nodes) == len(loads) + 2 and "at" in line
         if not single or op not in (*CALLS, "DIV", "CAST") or nodes[-2].get(
                 "arg", {}).get("bitcast"):
@@ -322,6 +325,26 @@ class League:
                          " to ".join(dict.fromkeys(
                              str(number_of(bytes.fromhex(x)[::-1], dtype))
                              for x in line.get("legal", []))) or "nan")
+
+    def alone_in_words(self, library, line, kernel, load):
+        """The same of a row whose call takes one array element by element."""
+        if len(kernel["buffers"]) != 2 or any("REDUCE" in n["op"] for n in kernel["nodes"]):
+            return None
+        folder, dtype = pathlib.Path(line["folder"]) / line["case"], load["dtype"]
+        raw = np.load(folder / "in1.npy").reshape(-1)[line["at"][-1]].tobytes()
+        of = literal(number_of(raw, dtype))
+        call = "lambda x: " + line["call"].replace("x1", "x")
+        if library == "jax":
+            lines = ["import jax, jax.numpy as jnp", f"x = jnp.array([{of}], '{dtype}')",
+                     f"print(jax.jit({call})(x)[0].item())"]
+        else:
+            call = f"torch.compile({call})" if library == "compile" else f"({call})"
+            lines = ["import torch, torch.nn.functional as F",
+                     f'x = torch.tensor([{of}], dtype=torch.{dtype}, device="cuda")',
+                     f"print({call}(x).item())"]
+        numbers = [str(number_of(bytes.fromhex(x)[::-1], dtype)) for x in line.get("legal", [])]
+        lines[-1] += f"  # right is {' to '.join(dict.fromkeys(numbers)) or 'nan'}"
+        return "\n".join(lines), str(number_of(bytes.fromhex(line["candidate"])[::-1], dtype))
 
 
 def hardware(device):

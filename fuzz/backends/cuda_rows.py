@@ -155,7 +155,11 @@ ROWS = [
     Row("layer_norm", "layer_norm(x[48,300]:T, w[300]:T, b[300]:T, eps=0.00000762939453125)", NARROW,
         {"torch": "F.layer_norm(x1, x1.shape[-1:], x2, x3, 2**-17)",
          "jax": "jax.nn.standardize(x1, epsilon=2**-17) * x2 + x3"}, "norms",
-        shows={"jax": "import jax, jax.numpy as jnp\n"
+        shows={"torch": "import torch\n"
+                        "x = torch.tensor([[1.0, 0.0, -1.0, 0.0]]).cuda()\n"
+                        "print(torch.native_layer_norm(x, [4], None, None, 1e-5)[1].item())"
+                        "  # the mean; right is 0",
+               "jax": "import jax, jax.numpy as jnp\n"
                       "x = jnp.array([4096, 4097, 4098, 4099], 'float32')\n"
                       "print(jax.nn.standardize(x))  # right is [-1.3416 -0.4472 0.4472 1.3416]"}),
     Row("layer_norm, each operation rounded", "layer_norm(x[48,300]:T, w[300]:T, b[300]:T, "

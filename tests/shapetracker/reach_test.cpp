@@ -12,7 +12,6 @@ namespace {
 
 using model::Draws;
 using model::Ints;
-using model::strided;
 using Order = std::vector<int>;
 
 TEST(Reach, IsFoundFarBeyond32Bits) {
