@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "answer_lines.h"
+#include "judging.h"
 #include "touchstone/base/error.h"
 #include "touchstone/interp/semantics.h"
 #include "verbs.h"
@@ -21,10 +22,11 @@ int run_bits(const BitsOptions& options) {
     fmt::print("{}", bits_names());
     return kExitOk;
   }
+  const Float8Overflow overflow = read_profile(options.profile).float8;
   int code = kExitOk;
   answer_lines("bits", [&](std::string_view line) {
     try {
-      return bits_answer(line);
+      return bits_answer(line, overflow);
     } catch (const Error& e) {
       code = kExitBad;
       return "error: " + std::string(e.what());

@@ -169,6 +169,11 @@ Verb bits_verb(CLI::App& app) {
       "Reads a line op<TAB>dtype<TAB>in[,in...] from standard input and writes an answer a line.");
   v->add_flag("--docs", o.docs, "Print docs/semantics.md: what every op gives, with examples");
   v->add_flag("--names", o.names, "Print the names of all operations, and how similar ones differ");
+  v->add_option(
+       "--profile", o.profile,
+       "As of check: its float8_overflow says what a float8 gives that is too large; where "
+       "either is legal, both are written, a|b")
+      ->capture_default_str();
   return {v, [] { return run_bits(o); }};
 }
 

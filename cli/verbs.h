@@ -307,8 +307,9 @@ struct ProveOptions {
 int run_prove(const ProveOptions& options);
 
 struct BitsOptions {
-  bool docs = false;   // print docs/semantics.md instead
-  bool names = false;  // print the names of operations instead
+  bool docs = false;             // print docs/semantics.md instead
+  bool names = false;            // print the names of operations instead
+  std::string profile = "ieee";  // says how floats of 8 bits overflow; a name, or a file of JSON
 };
 /// The right answer of single operations, a line each from standard input. kExitBad where a line
 /// was no question.

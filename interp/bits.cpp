@@ -336,6 +336,58 @@ std::optional<Scalar> scalar_answer(std::string_view named, DType dtype,
   });
 }
 
+// What rounds nothing, or gives no float: the overflow mode does not matter.
+bool never_overflows(std::string_view op) {
+  constexpr std::array<std::string_view, 9> kExact{
+      "neg", "noop", "max", "max.maximum", "max.maxnum", "where", "cmplt", "cmpeq", "reduce_max"};
+  return std::ranges::find(kExact, op) != kExact.end();
+}
+
+// With one mode: the operation in float64, whose rounding decides nothing about a type of 3 or 4
+// digits, and then the cast.
+Scalar answer_with(Overflow overflow, const std::string& op, DType dtype,
+                   std::span<const Scalar> operands) {
+  const auto in_type = [&](DType wide, std::string_view wide_op, std::span<const Scalar> of) {
+    std::vector<Scalar> in;
+    for (const Scalar& x : of) in.push_back(convert(x, wide));
+    return *scalar_answer(wide_op, wide, in);
+  };
+  if (op.starts_with(kCast)) {
+    const DType to = parse_dtype(std::string_view(op).substr(kCast.size()));
+    const Scalar x =
+        is_float(dtype) ? operands[0] : in_type(DType::Float64, "noop", operands.first(1));
+    return cast_with(overflow, op, x, to);
+  }
+  if (op == "mulacc") {  // rounds the product, too
+    const std::array product{answer_with(overflow, "mul", dtype, operands.first(2)), operands[2]};
+    return answer_with(overflow, "add", dtype, product);
+  }
+  if (op == "reduce_sum")
+    return cast_with(overflow, op, in_type(sum_accumulator(dtype), "sum", operands), dtype);
+  return cast_with(overflow, op, in_type(DType::Float64, op, operands), dtype);
+}
+
+std::vector<Scalar> scalar_answers(std::string_view named, DType dtype,
+                                   std::span<const Scalar> operands, Float8Overflow overflow) {
+  const std::optional<Scalar> defined = scalar_answer(named, dtype, operands);
+  if (!defined) return {};
+  const std::string op = lower_case(named);
+  const bool of_mode =
+      std::ranges::any_of(kCastModes, [&](const auto& mode) { return op.starts_with(mode.first); });
+  if (overflow == Float8Overflow::AsDefined || of_mode || never_overflows(op) ||
+      !is_float(defined->dtype()) || itemsize(defined->dtype()) != 1)
+    return {*defined};
+  const FpGuard guard;
+  std::vector<Scalar> answers;
+  if (overflow != Float8Overflow::Infinity)
+    answers.push_back(answer_with(Overflow::Saturate, op, dtype, operands));
+  if (overflow != Float8Overflow::Saturates) {
+    const Scalar other = answer_with(Overflow::Infinity, op, dtype, operands);
+    if (answers.empty() || written(answers[0]) != written(other)) answers.push_back(other);
+  }
+  return answers;
+}
+
 std::string bits_names() {
   std::string text;
   for (const Row& row : kRows) {
@@ -346,7 +398,7 @@ std::string bits_names() {
   return text;
 }
 
-std::string bits_answer(std::string_view line) {
+std::string bits_answer(std::string_view line, Float8Overflow overflow) {
   constexpr std::string_view kForm =
       "a line is an operation, a type and operands, op<TAB>dtype<TAB>in,in: "
       "add<TAB>float32<TAB>3f800000,40000000";
@@ -367,8 +419,10 @@ std::string bits_answer(std::string_view line) {
     if (comma + 1 == rest.size()) throw ParseError("an operand is missing after the last comma");
     rest.remove_prefix(std::min(comma + 1, rest.size()));
   }
-  const std::optional<Scalar> answer = scalar_answer(op, dtype, operands);
-  return answer ? written(*answer) : "undef";
+  std::string text;
+  for (const Scalar& answer : scalar_answers(op, dtype, operands, overflow))
+    text += (text.empty() ? "" : "|") + written(answer);
+  return text.empty() ? "undef" : text;
 }
 
 }  // namespace touchstone

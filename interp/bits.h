@@ -4,8 +4,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "touchstone/dtype/scalar.h"
+#include "touchstone/interp/profile.h"
 
 namespace touchstone {
 
@@ -21,12 +23,19 @@ namespace touchstone {
 std::optional<Scalar> scalar_answer(std::string_view op, DType dtype,
                                     std::span<const Scalar> operands);
 
+/// The right answers where floats of 8 bits overflow as a profile says: one, or two with
+/// Float8Overflow::Either where they differ; none where it is poison. An infinite result counts as
+/// too large. An op that names its mode (cast.saturate:DST) keeps it. Throws as above.
+std::vector<Scalar> scalar_answers(std::string_view op, DType dtype,
+                                   std::span<const Scalar> operands, Float8Overflow overflow);
+
 /// The names, and how those that one could take for each other differ.
 std::string bits_names();
 
 /// The answer to a line `op<TAB>dtype<TAB>in[,in...]`. Floats are the digits of their bits in
 /// hexadecimal, as many as the type has, or `nan`; integers are decimal; bools and comparisons 0 or
-/// 1; `undef` is poison. Throws as above, and ParseError for other lines.
-std::string bits_answer(std::string_view line);
+/// 1; `undef` is poison; `|` stands between two answers of scalar_answers. Throws as above, and
+/// ParseError for other lines.
+std::string bits_answer(std::string_view line, Float8Overflow overflow = Float8Overflow::AsDefined);
 
 }  // namespace touchstone

@@ -94,7 +94,7 @@ struct Point { std::string_view what, rule; };
 constexpr Point points[] = {
     {"rounding", "to nearest, ties to even; subnormals kept"},
     {"NaN", "any quiet NaN is the same answer; sign and payload are free, so bits made of a NaN by a bitcast are open"},
-    {"float8_e4m3", "has no infinities: what is too large, 1/0 and log2(0) too, is +-448, and 0/0 is NaN.\n  `touchstone bits` knows `cast.infinity:` and `cast.saturate:` for both 8-bit types"},
+    {"float8_e4m3", "has no infinities: what is too large, 1/0 and log2(0) too, is +-448, and 0/0 is NaN.\n  `touchstone bits` knows `cast.infinity:` and `cast.saturate:` for both 8-bit types, and answers\n  as a profile's `float8_overflow` says with `--profile`"},
     {"bitcast", "the bits; sizes must agree"},
     {"accumulator", "belongs to the op: float32 for narrower floats, 32 bits for narrower integers and bool, else the\n  type itself"},
     {"masked element", "0 of its type; memory is not read"},

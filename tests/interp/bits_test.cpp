@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -241,6 +242,85 @@ TEST(Bits, OpsOfTheTableAnswerByTheirNames) {
     EXPECT_THAT(e.what(), HasSubstr("max.maxnum: the number wins"));
   }
   EXPECT_THAT(bits_names(), HasSubstr("mulacc is the op of the table"));
+}
+
+// The number of T nearest to v, with one number more beyond the largest, which stands for too
+// large.
+template <class T>
+std::string nearest(double v, Overflow overflow) {
+  std::vector<std::pair<double, unsigned>> numbers;  // of v's sign
+  for (unsigned b = 0; b < 0x80; ++b)
+    if (const double x = convert<double>(of_bits<T>(b)); std::isfinite(x))
+      numbers.push_back({x, b});
+  const std::size_t n = numbers.size();
+  numbers.push_back({2 * numbers[n - 1].first - numbers[n - 2].first, numbers[n - 1].second + 1});
+  const double size = std::abs(v);
+  std::size_t best = 0;
+  for (std::size_t i = 1; i <= n; ++i) {
+    const double was = std::abs(numbers[best].first - size), is = std::abs(numbers[i].first - size);
+    if (is < was || (is == was && numbers[i].second % 2 == 0)) best = i;
+  }
+  const unsigned sign = std::signbit(v) ? 0x80 : 0;
+  if (std::isinf(v)) best = n;
+  if (best < n) return fmt::format("{:02x}", numbers[best].second | sign);
+  if (overflow == Overflow::Saturate) return fmt::format("{:02x}", numbers[n - 1].second | sign);
+  return has_infinities<T> ? fmt::format("{:02x}", 0x7c | sign) : "nan";
+}
+
+template <class T>
+void overflows_as_declared() {
+  const std::string_view type = name(dtype_v<T>);
+  for (unsigned a = 0; a < 0x100; ++a)
+    for (unsigned b = a % 5; b < 0x100; b += 5) {
+      const double x = convert<double>(of_bits<T>(a)), y = convert<double>(of_bits<T>(b));
+      if (!std::isfinite(x) || !std::isfinite(y)) continue;
+      for (const auto& [op, v] : {std::pair{"add", x + y},
+                                  {"mul", x * y},
+                                  {"div", x / y},
+                                  {"sub", x - y},
+                                  {"sum", x + y},
+                                  {"fma", x * y + x}}) {
+        if (std::isnan(v)) continue;
+        std::string question = fmt::format("{}\t{}\t{:02x},{:02x}", op, type, a, b);
+        if (op == std::string_view("fma")) question += fmt::format(",{:02x}", a);
+        const std::string low = nearest<T>(v, Overflow::Saturate),
+                          high = nearest<T>(v, Overflow::Infinity);
+        const auto zeros = [](std::string_view bits) { return bits == "80" ? "00" : bits; };
+        const auto answer = [&](Float8Overflow mode) { return bits_answer(question, mode); };
+        ASSERT_EQ(zeros(answer(Float8Overflow::Saturates)), zeros(low)) << question;
+        ASSERT_EQ(zeros(answer(Float8Overflow::Infinity)), zeros(high)) << question;
+        if (low != high) {
+          ASSERT_EQ(answer(Float8Overflow::Either), low + "|" + high) << question;
+        }
+        ASSERT_EQ(zeros(answer(Float8Overflow::AsDefined)), zeros(has_infinities<T> ? high : low))
+            << question;
+      }
+    }
+}
+
+TEST(Bits, Float8OverflowsAsAProfileSays) {
+  overflows_as_declared<float8_e4m3>();
+  overflows_as_declared<float8_e5m2>();
+  using Mode = Float8Overflow;
+  for (const auto& [question, mode, answer] :
+       std::vector<std::tuple<const char*, Mode, const char*>>{
+           {"cast:float8_e4m3\tfloat32\t44000000", Mode::Infinity, "nan"},
+           {"cast:float8_e4m3\tfloat32\t44000000", Mode::Either, "7e|nan"},
+           {"cast:float8_e5m2\tfloat32\tff800000", Mode::Saturates, "fb"},
+           {"cast:float8_e4m3\tint64\t-9223372036854775807", Mode::Either, "fe|nan"},
+           {"cast:float8_e4m3\tint32\t464", Mode::Either, "7e"},  // a tie, to the even one
+           {"cast.saturate:float8_e5m2\tfloat32\t7f800000", Mode::Infinity, "7b"},
+           {"recip\tfloat8_e4m3\t80", Mode::Either, "fe|nan"},
+           {"exp2\tfloat8_e4m3\t52", Mode::Infinity, "nan"},
+           // 16 * 32 is too large, and less 448 is not.
+           {"mulacc\tfloat8_e4m3\t58,60,fe", Mode::Saturates, "00"},
+           {"fma\tfloat8_e4m3\t58,60,fe", Mode::Saturates, "68"},
+           {"reduce_max\tfloat8_e4m3\t", Mode::Infinity, "fe"},
+           {"max\tfloat8_e4m3\t7e,7f", Mode::Either, "nan"},
+           {"cmplt\tfloat8_e4m3\t7d,7e", Mode::Infinity, "1"},
+           {"add\tfloat32\t7f7fffff,7f7fffff", Mode::Saturates, "7f800000"},
+           {"div\tint8\t1,0", Mode::Either, "undef"}})
+    EXPECT_EQ(bits_answer(question, mode), answer) << question;
 }
 
 }  // namespace
