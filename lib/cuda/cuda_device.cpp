@@ -61,6 +61,7 @@ class CudaRunner final : public Runner {
     launch_.blocks = blocks_of(kernel_);
     launch_.threads = kernel_.opts.threads;
     launch_.buffers = kernel_.linear.buffers.size();
+    launch_.warp = kernel_.opts.warp;
     launch_.waits = kernel_.waits() || kernel_.opts.blocks != 0;
     if (program_ != nullptr && kernel_.opts.blocks != 0)
       scratch_ =

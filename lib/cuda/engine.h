@@ -30,6 +30,7 @@ struct Launch {
   std::int64_t blocks = 1;
   int threads = 1;
   bool waits = false;   // its threads for one another
+  int warp = 32;        // threads that may do so by themselves
   bool joined = false;  // another launch follows at once
 };
 

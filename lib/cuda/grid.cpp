@@ -252,6 +252,8 @@ void check(const GridOpts& opts) {
     refuse("columns", opts.columns, "it excludes blocks(...)");
   if (opts.run < 0 || (opts.run != 0 && (opts.blocks == 0 || opts.threads % opts.run != 0)))
     refuse("run", opts.run, "it needs blocks(...), and divides the number of threads");
+  if (opts.warp < 1 || opts.warp > 32 || !std::has_single_bit(unsigned(opts.warp)))
+    refuse("warp", opts.warp, "the number is a power of 2 up to 32");
   if (opts.team && (opts.vector > 1 || opts.patch != 0))
     refuse("team", 1, "it excludes vector(...) and patch(...)");
 }
@@ -259,7 +261,7 @@ void check(const GridOpts& opts) {
 }  // namespace
 
 bool GridKernel::waits() const {
-  return std::ranges::any_of(barrier, [](bool b) { return b; });
+  return std::ranges::any_of(meeting, [](Meeting m) { return m != Meeting::None; });
 }
 
 bool is_direct(const GridKernel& grid) {
@@ -294,6 +296,7 @@ std::string str(const GridOpts& opts) {
   if (opts.columns != 1) text += fmt::format(" columns({})", opts.columns);
   if (opts.blocks != 0) text += fmt::format(" blocks({})", opts.blocks);
   if (opts.run != 0) text += fmt::format(" run({})", opts.run);
+  if (opts.warp != 32) text += fmt::format(" warp({})", opts.warp);
   return text;
 }
 
@@ -330,10 +333,12 @@ GridOpts parse_grid_opts(std::string_view text) {
       opts.blocks = value;
     else if (name == "run")
       opts.run = value;
+    else if (name == "warp")
+      opts.warp = value;
     else
       throw ParseError(
           fmt::format("there is no opt '{}' of a grid; known: threads, team, vector, patch, "
-                      "columns, blocks, run",
+                      "columns, blocks, run, warp",
                       name));
     text.remove_prefix(close + 1);
   }

@@ -33,6 +33,9 @@ struct GridOpts {
   /// the others are the other blocks'. It then folds its own before it leaves them. 0: all of
   /// them.
   int run = 0;
+  /// Neighbouring threads that may wait for one another by themselves: a power of 2 up to a warp's
+  /// 32; fewer in tests.
+  int warp = 32;
 
   /// Threads of one block that work on one row of outputs.
   int lanes() const { return threads / columns; }
@@ -43,16 +46,19 @@ std::string str(const GridOpts& opts);
 /// Reads what str() writes; what is left out is as by default. Throws ParseError naming the part.
 GridOpts parse_grid_opts(std::string_view text);
 
+/// Who waits for one another before a step.
+enum class Meeting : std::uint8_t { None, Warp, Block };
+
 /// A kernel whose loops over the output are one, `linear.split`: its iterations are shared by the
 /// threads of the grid, or, of teams, by its blocks. -1: there is no such loop, and one block.
 struct GridKernel {
   LinearKernel linear;
   GridOpts opts;
-  std::vector<bool> shared;   // by step: a loop whose iterations the threads of a block share,
-                              // or an array that they share
-  std::vector<bool> barrier;  // by step: all threads of a block meet before it
-  int cut = -1;               // with opts.blocks: the step that the last block goes on with
-  std::int64_t left = 0;      // other than 0: places of an array that all blocks leave
+  std::vector<bool> shared;      // by step: a loop whose iterations the threads of a block share,
+                                 // or an array that they share
+  std::vector<Meeting> meeting;  // by step
+  int cut = -1;                  // with opts.blocks: the step that the last block goes on with
+  std::int64_t left = 0;         // other than 0: places of an array that all blocks leave
   std::optional<std::int64_t> iterations;  // of the loop; nothing where variables decide
 
   /// Whether threads of a block wait for one another anywhere.

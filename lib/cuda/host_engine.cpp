@@ -1,5 +1,6 @@
 // Grids in this process: a context for each thread of a block, in turn from one meeting to the
 // next.
+#include <algorithm>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -20,6 +21,7 @@ namespace {
 struct Grid {
   std::uint32_t thread = 0, block = 0, blocks = 1;
   void (*meet)(Grid*) = nullptr;
+  void (*meet_warp)(Grid*) = nullptr;
 };
 using Entry = void (*)(void* const*, const std::int64_t*, Grid*);
 
@@ -29,7 +31,8 @@ constexpr std::size_t kStack = std::size_t{256} << 10;  // bytes of a thread
 class Block : public Grid {
  public:
   Block(const Launch& launch, Entry entry) : launch_(launch), entry_(entry) {
-    meet = [](Grid* grid) { static_cast<Block*>(grid)->leave(); };
+    meet = [](Grid* grid) { static_cast<Block*>(grid)->leave(State::Waiting); };
+    meet_warp = [](Grid* grid) { static_cast<Block*>(grid)->leave(State::WaitingInWarp); };
     const auto count = static_cast<std::size_t>(launch.threads);
     stacks_ = std::make_unique_for_overwrite<std::byte[]>(count * kStack);
     threads_.resize(count);
@@ -41,10 +44,13 @@ class Block : public Grid {
     while (done < threads_.size()) {
       std::size_t met = 0;
       done = 0;
-      for (std::size_t i = 0; i < threads_.size(); ++i) {
-        const std::size_t turn = block % 2 == 0 ? i : threads_.size() - 1 - i;
-        resume(turn);
-        (threads_[turn].state == State::Done ? done : met) += 1;
+      const auto count = threads_.size();
+      const auto warp = static_cast<std::size_t>(launch_.warp);
+      for (std::size_t i = 0; i < count; i += warp) {
+        const std::size_t first = block % 2 == 0 ? i : (count - 1 - i) / warp * warp;
+        const std::size_t done_of_warp = run_warp(first, std::min(first + warp, count));
+        done += done_of_warp;
+        met += std::min(first + warp, count) - first - done_of_warp;
       }
       if (done != 0 && met != 0)
         throw SystemError("threads of a block do not all meet: some ended before a barrier");
@@ -52,11 +58,27 @@ class Block : public Grid {
   }
 
  private:
-  enum class State : std::uint8_t { Ready, Waiting, Done };
+  enum class State : std::uint8_t { Ready, Waiting, WaitingInWarp, Done };
   struct Thread {
     ucontext_t context{};
     State state = State::Ready;
   };
+
+  // Threads from `first` to `end` until each waits for the whole block or is done; how many are.
+  std::size_t run_warp(std::size_t first, std::size_t end) {
+    const auto in = [&](State state) {
+      return static_cast<std::size_t>(
+          std::count_if(threads_.begin() + static_cast<std::ptrdiff_t>(first),
+                        threads_.begin() + static_cast<std::ptrdiff_t>(end),
+                        [&](const Thread& t) { return t.state == state; }));
+    };
+    do {
+      for (std::size_t i = first; i < end; ++i) resume(block % 2 == 0 ? i : end - 1 - (i - first));
+      if (in(State::WaitingInWarp) != 0 && in(State::WaitingInWarp) != end - first)
+        throw SystemError("threads of a warp do not all meet: some are at another barrier");
+    } while (in(State::WaitingInWarp) != 0);
+    return in(State::Done);
+  }
 
   void resume(std::size_t turn) {
     Thread& t = threads_[turn];
@@ -80,9 +102,9 @@ class Block : public Grid {
     self->threads_[self->thread].state = State::Done;
   }
 
-  void leave() {
+  void leave(State state) {
     Thread& t = threads_[thread];
-    t.state = State::Waiting;
+    t.state = state;
     swapcontext(&t.context, &back_);
   }
 

@@ -124,6 +124,7 @@ Way drawn_way(const LazyOpPtr& kernel, std::uint64_t seed) {
     if (way.grid.vector == 1 && way.grid.threads > 1) way.grid.patch = one_of(0, 1, 2);
   } else if (one_of(0, 1, 2) > 0) {
     way.grid.team = true;
+    way.grid.warp = one_of(2, 4, 8, 32);
     way.opts = {{OptKind::Sums, {one_of(2, 4, 8, 16), one_of(0, 1)}}};
     if (extent_of(kernel).outputs == 1)
       way.grid.blocks = one_of(0, 1, 2, 3);

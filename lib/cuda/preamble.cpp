@@ -15,6 +15,8 @@ constexpr std::string_view kNvptx = R"(#define KERNEL(threads) __attribute__((nv
 #define BLOCK ((u32)__nvvm_read_ptx_sreg_ctaid_x())
 #define BLOCKS ((u32)__nvvm_read_ptx_sreg_nctaid_x())
 #define MEET() __syncthreads()
+#define MEET_WARP(threads) do { if ((threads) % 32 != 0) __syncthreads(); \
+  else __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory"); } while (0)
 #define HIDE(x) __asm__("" : "+r"(x))
 #define LAST(p) ({ u32 n_; __asm__ volatile("fence.acq_rel.gpu; atom.inc.u32 %0, [%1], %2; fence.acq_rel.gpu;" \
   : "=r"(n_) : "l"(p), "r"(BLOCKS - 1) : "memory"); n_ == BLOCKS - 1; })
@@ -47,12 +49,13 @@ constexpr std::string_view kChosenMax16 = R"(static inline i16 max_i16(i16 a, i1
 
 constexpr std::string_view kHost = R"(#define KERNEL(threads) static void
 #define SHARED static
-struct grid { u32 thread, block, blocks; void (*meet)(struct grid*); };
+struct grid { u32 thread, block, blocks; void (*meet)(struct grid*); void (*meet_warp)(struct grid*); };
 static struct grid* here;
 #define THREAD (here->thread)
 #define BLOCK (here->block)
 #define BLOCKS (here->blocks)
 #define MEET() here->meet(here)
+#define MEET_WARP(threads) here->meet_warp(here)
 #define HIDE(x)
 #define LAST(p) (*(p) == BLOCKS - 1 ? (*(p) = 0, 1) : (++*(p), 0))
 #define KEEP1(T, p) (*(p))

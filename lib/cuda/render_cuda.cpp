@@ -142,7 +142,8 @@ class Renderer {
   void step(int i) {
     const LinearStep& u = uop(i);
     if (part_ == Part::Fold && i >= grid_.cut) take_to_shared(i);
-    if (grid_.barrier[at(i)]) line("MEET();");
+    if (grid_.meeting[at(i)] == Meeting::Block) line("MEET();");
+    if (grid_.meeting[at(i)] == Meeting::Warp) line("MEET_WARP(", grid_.opts.threads, ");");
     switch (u.kind) {
       case StepKind::DefineGlobal:
         text_[at(i)] = {codegen::joined("b", std::get<int>(u.arg)), true};
@@ -318,7 +319,7 @@ class Renderer {
       const LinearStep& u = uop(i);
       if (loop == -1 && u.kind == StepKind::Loop) {
         if (const std::int64_t left = reach(array, i); left > 0 && left <= lanes_)
-          return grid_.barrier[at(i)];
+          return grid_.meeting[at(i)] == Meeting::Block;
         if (!grid_.shared[at(i)] || turns_of(i) % lanes_ != 0 || turns_of(i) / lanes_ > kMostOwn)
           return false;
         loop = i;
@@ -359,7 +360,9 @@ class Renderer {
   // Once no more places of an array in the device's memory, or in registers, are left than there
   // are threads, each of which has its own, they move to shared memory.
   void take_to_shared(int i) {
-    if (!grid_.barrier[at(i)] || uop(i).kind != StepKind::Loop || in_scratch_.empty()) return;
+    if (grid_.meeting[at(i)] == Meeting::None || uop(i).kind != StepKind::Loop ||
+        in_scratch_.empty())
+      return;
     for (std::size_t k = 0; k < in_scratch_.size();) {
       const int array = in_scratch_[k];
       const std::int64_t places = reach(array, i);

@@ -1,6 +1,7 @@
 #include "touchstone/cuda/team.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -25,7 +26,7 @@ class Team {
  public:
   explicit Team(GridKernel& grid) : grid_(grid), steps_(grid.linear.uops) {
     grid_.shared.assign(steps_.size(), false);
-    grid_.barrier.assign(steps_.size(), false);
+    grid_.meeting.assign(steps_.size(), Meeting::None);
   }
 
   void run() {
@@ -132,11 +133,11 @@ class Team {
     if (grid_.cut == -1) refuse("blocks(...) is for reduces with running sums");
     check_first_part();
     while (folds_in_block(grid_.cut)) {
-      grid_.barrier[static_cast<std::size_t>(grid_.cut)] = true;
+      grid_.meeting[static_cast<std::size_t>(grid_.cut)] = Meeting::Block;
       grid_.left = bound_of(grid_.cut);
       grid_.cut = next_loop(end_of(grid_.cut));
     }
-    grid_.barrier[static_cast<std::size_t>(grid_.cut)] = true;
+    grid_.meeting[static_cast<std::size_t>(grid_.cut)] = Meeting::Block;
     check_room_of_first();
   }
 
@@ -227,19 +228,33 @@ class Team {
   }
 
   void meet_before(int i) {
-    grid_.barrier[static_cast<std::size_t>(i)] = true;
-    written_.clear();
-    read_.clear();
+    grid_.meeting[static_cast<std::size_t>(i)] = Meeting::Block;
+    since_block_ = {};
+    in_warp_ = {};
+  }
+
+  // The threads of the first warp alone, after what only they did.
+  void meet_in_warp(int i) {
+    grid_.meeting[static_cast<std::size_t>(i)] = Meeting::Warp;
+    in_warp_ = {};
   }
 
   // Accesses from step `begin` to the end of its loop, or of a single step.
   struct Phase {
     std::set<int> own_writes, far_reads;
+    bool in_warp = false;  // no thread beyond the first warp does any
   };
+
+  // Of one row of outputs a block: thread k runs iteration k of so short a loop.
+  bool is_of_first_warp(int loop) const {
+    const std::int64_t end = bound_of(loop);
+    return grid_.opts.blocks == 0 && grid_.opts.columns == 1 && end > 0 && end <= grid_.opts.warp;
+  }
 
   Phase phase_of(int begin) const {
     Phase phase;
     const bool loop = step(begin).kind == StepKind::Loop;
+    phase.in_warp = loop && is_of_first_warp(begin);
     for (int i = begin; i < count(); ++i) {
       if (const Access a = access_of(i); a.array != -1 && is_shared(a.array))
         add(phase, a, loop ? begin : -1);
@@ -287,10 +302,11 @@ class Team {
     if (inside_) return;
     if (s.kind == StepKind::EndLoop) return end_of_loop(i);
     if (has_places(s) && is_shared(i) && !s.src.empty()) {  // filled where it is defined
-      if (read_.contains(i)) meet_before(i);
-      written_.insert(i);
+      if (since_block_.read.contains(i)) meet_before(i);
+      since_block_.wide.insert(i);
+      since_block_.written.insert(i);
     } else if (s.kind == StepKind::Loop && !is_shared(i)) {
-      open_.push_back({written_, read_});
+      open_.push_back({since_block_, in_warp_, false});
     } else if (s.kind == StepKind::Loop || is_access(i)) {
       enter(phase_of(i), i);
       inside_ = s.kind == StepKind::Loop;
@@ -302,13 +318,41 @@ class Team {
     return a.array != -1 && is_shared(a.array);
   }
 
+  // Arrays that threads wrote and that they read at others' places; `wide`: those of them that
+  // threads beyond the first warp touched.
+  struct Touched {
+    std::set<int> written, read, wide;
+
+    void add(const Phase& phase) {
+      for (const auto& [from, to] :
+           {std::pair{&phase.own_writes, &written}, {&phase.far_reads, &read}}) {
+        to->insert(from->begin(), from->end());
+        if (!phase.in_warp) wide.insert(from->begin(), from->end());
+      }
+    }
+    void merge(Touched& other) {
+      written.merge(other.written);
+      read.merge(other.read);
+      wide.merge(other.wide);
+    }
+    // Arrays that `phase` reads and another wrote, or the other way round.
+    std::set<int> met_by(const Phase& phase) const {
+      std::set<int> both;
+      std::ranges::set_intersection(phase.far_reads, written, std::inserter(both, both.end()));
+      std::ranges::set_intersection(phase.own_writes, read, std::inserter(both, both.end()));
+      return both;
+    }
+  };
+
   void enter(const Phase& phase, int i) {
-    const auto meet = [](const std::set<int>& a, const std::set<int>& b) {
-      return std::ranges::any_of(a, [&](int x) { return b.contains(x); });
-    };
-    if (meet(phase.far_reads, written_) || meet(phase.own_writes, read_)) meet_before(i);
-    written_.insert(phase.own_writes.begin(), phase.own_writes.end());
-    read_.insert(phase.far_reads.begin(), phase.far_reads.end());
+    const std::set<int> met = since_block_.met_by(phase);
+    const auto is_wide = [&](int array) { return since_block_.wide.contains(array); };
+    if (!met.empty() && (!phase.in_warp || std::ranges::any_of(met, is_wide)))
+      meet_before(i);
+    else if (!in_warp_.met_by(phase).empty())
+      meet_in_warp(i);
+    since_block_.add(phase);
+    in_warp_.add(phase);
     if (!phase.far_reads.empty())
       for (Open& loop : open_) loop.reads = true;
   }
@@ -318,20 +362,21 @@ class Team {
   void end_of_loop(int i) {
     if (is_shared(step(i).src[0])) return;
     if (open_.back().reads) meet_before(i);
-    written_.merge(open_.back().written);
-    read_.merge(open_.back().read);
+    since_block_.merge(open_.back().since_block);
+    in_warp_.merge(open_.back().in_warp);
     open_.pop_back();
   }
 
   // A loop that all threads run: what was open before it, and whether it reads others' places.
   struct Open {
-    std::set<int> written, read;
+    Touched since_block, in_warp;
     bool reads = false;
   };
 
   GridKernel& grid_;
   const std::vector<LinearStep>& steps_;
-  std::set<int> written_, read_;  // arrays, since the threads last met
+  Touched since_block_;  // since all threads last met
+  Touched in_warp_;      // since those of the first warp did
   std::vector<Open> open_;
   bool inside_ = false;  // a shared loop
 };

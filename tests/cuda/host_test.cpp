@@ -127,12 +127,16 @@ TEST(CudaOnHost, ManyRunningSumsFoldInOrder) {
 TEST(CudaOnHost, WithoutItsBarriersATeamGivesAnotherAnswer) {
   CudaOptions options = few_threads();
   options.codegen.opts = Opts{{OptKind::Sums, {8}}};
-  options.grid = cuda::GridOpts{.threads = 8, .team = true};
+  options.grid = cuda::GridOpts{.threads = 8, .team = true, .warp = 2};
   const cuda::GridKernel grid = cuda::lay_out(define::parse("sum(x[64])").kernel(), options);
   const std::string function = cuda::render_cuda_function(grid, "k", false);
-  std::string hasty = function;
-  for (std::size_t at = hasty.find("MEET();"); at != std::string::npos; at = hasty.find("MEET();"))
-    hasty.erase(at, 7);
+  const auto without = [&](std::string_view barrier) {
+    std::string text = function;
+    for (std::size_t at = text.find(barrier); at != std::string::npos; at = text.find(barrier))
+      text.erase(at, barrier.size());
+    return text;
+  };
+  EXPECT_THAT(function, testing::HasSubstr("MEET_WARP(8);"));
   const auto engine = cuda::make_host_engine(options);
   const auto sum_by = [&](const std::string& text, bool waits) {
     const auto program = engine->build(cuda::target_preamble(cuda::Target::Host, text) + text +
@@ -148,11 +152,13 @@ TEST(CudaOnHost, WithoutItsBarriersATeamGivesAnotherAnswer) {
                               .variables = {},
                               .blocks = 1,
                               .threads = 8,
-                              .waits = waits});
+                              .waits = waits,
+                              .warp = 2});
     return out[0];
   };
   EXPECT_EQ(sum_by(function, true), 2016.0F);
-  EXPECT_NE(sum_by(hasty, false), 2016.0F);
+  EXPECT_NE(sum_by(without("MEET();"), true), 2016.0F);
+  EXPECT_NE(sum_by(without("MEET_WARP(8);"), true), 2016.0F);
 }
 
 TEST(CudaOnHost, RemaindersAreThoseOfTheCLibrary) {

@@ -79,9 +79,10 @@ void time_formula(Device& usual, const std::string& text, CudaOptions options) {
   std::fflush(stdout);
 }
 
-void time_copy() {
+// By the driver; small ones show what the launch and the wait cost of kernels as large.
+void time_copy(std::size_t mebibytes) {
   const cuda::Driver& driver = cuda::Driver::get();
-  const std::size_t bytes = std::size_t{1} << 31;
+  const std::size_t bytes = mebibytes << 20;
   cuda::Driver::Address from = 0, to = 0;
   driver.check(driver.allocate(&from, bytes), "cuMemAlloc");
   driver.check(driver.allocate(&to, bytes), "cuMemAlloc");
@@ -91,8 +92,8 @@ void time_copy() {
   });
   driver.check(driver.release(from), "cuMemFree");
   driver.check(driver.release(to), "cuMemFree");
-  fmt::print("{{\"copy\": \"2 GiB\", \"ms\": {:.4f}, \"GB/s\": {:.1f}}}\n", seconds * 1e3,
-             2 * static_cast<double>(bytes) / seconds * 1e-9);
+  fmt::print("{{\"copy\": \"{} MiB\", \"ms\": {:.4f}, \"GB/s\": {:.1f}}}\n", mebibytes,
+             seconds * 1e3, 2 * static_cast<double>(bytes) / seconds * 1e-9);
 }
 
 // What the host pays for a launch, where a thousand follow one another and the last is waited for.
@@ -147,7 +148,7 @@ int main(int argc, char** argv) {
                options.contract);
     const auto device = make_cuda_device("CUDA", options);
     Buffer first(*device, DType::Float32, 1);  // opens the GPU
-    time_copy();
+    for (const std::size_t mebibytes : {2048, 256}) time_copy(mebibytes);
     time_launches(options);
     for (const std::string& formula : formulas) {
       try {
