@@ -76,6 +76,19 @@ bool is_bits_of(DType given, DType wanted) {
   return narrow && is_unsigned(given) && itemsize(given) == itemsize(wanted);
 }
 
+// A member of __array_interface__.
+std::vector<std::int64_t> whole_numbers(const py::handle given, const char* member,
+                                        const std::string& what) {
+  try {
+    return given.cast<std::vector<std::int64_t>>();
+  } catch (const py::cast_error&) {
+    throw py::type_error(
+        fmt::format("{}: the {} of __array_interface__ is no tuple of whole "
+                    "numbers below 2^63",
+                    what, member));
+  }
+}
+
 std::int64_t product(const std::vector<std::int64_t>& shape, std::size_t width,
                      const std::string& what) {
   std::int64_t size = 1, bytes = 0;
@@ -177,6 +190,10 @@ bool Borrowed::by_interface(py::handle object, const std::string& what) {
   for (const char* const member : {"typestr", "shape", "data"})
     if (!said.contains(member))
       throw BufferError(fmt::format("{}: __array_interface__ has no '{}'", what, member));
+  if (said.contains("mask") && !said["mask"].is_none())
+    throw BufferError(what + ": __array_interface__ has a mask; fill what it hides first");
+  if (!py::isinstance<py::str>(said["typestr"]))
+    throw py::type_error(what + ": the typestr of __array_interface__ is no text");
   const auto type = said["typestr"].cast<std::string>();
   if (type.size() < 3) refused(what, "the typestr '" + type + "' is none");
   std::int64_t bytes = 0;
@@ -196,23 +213,56 @@ bool Borrowed::by_interface(py::handle object, const std::string& what) {
   if (!found || static_cast<std::int64_t>(itemsize(*found)) != bytes)
     refused(what, "elements of typestr '" + type + "' are of no type that there is here");
   dtype_ = *found;
-  shape_ = said["shape"].cast<std::vector<std::int64_t>>();
-  const auto data = said["data"].cast<py::tuple>();
-  if (data.empty()) throw BufferError(what + ": __array_interface__ has no address");
-  data_ = reinterpret_cast<const std::byte*>(data[0].cast<std::uintptr_t>());
+  shape_ = whole_numbers(said["shape"], "shape", what);
   std::vector<std::int64_t> strides;
   if (said.contains("strides") && !said["strides"].is_none())
-    strides = said["strides"].cast<std::vector<std::int64_t>>();
-  else if (!shape_.empty())
-    strides.clear();
-  // Both what was asked and what it says of itself: either may hold the memory.
-  owner_ = std::make_shared<py::object>(py::make_tuple(object, said));
+    strides = whole_numbers(said["strides"], "strides", what);
   if (!strides.empty() && strides.size() != shape_.size())
     throw BufferError(what + ": __array_interface__ has other strides than axes");
-  if (data_ == nullptr && product(shape_, itemsize(dtype_), what) != 0)
-    throw BufferError(what + ": __array_interface__ has no address");
+  const py::object data = said["data"];
+  if (py::isinstance<py::tuple>(data)) {
+    const py::tuple pair = data;
+    if (pair.empty() || !py::isinstance<py::int_>(pair[0]))
+      throw BufferError(what + ": __array_interface__ has no address");
+    data_ = reinterpret_cast<const std::byte*>(pair[0].cast<std::uintptr_t>());
+    // Both what was asked and what it says of itself: either may hold the memory.
+    owner_ = std::make_shared<py::object>(py::make_tuple(object, said));
+    if (data_ == nullptr && product(shape_, itemsize(dtype_), what) != 0)
+      throw BufferError(what + ": __array_interface__ has no address");
+  } else {
+    const py::object offset =
+        said.contains("offset") ? py::object(said["offset"]) : py::object(py::int_(0));
+    lie_within(data, offset, strides, what);
+  }
   lay_out(strides, what);
   return true;
+}
+
+void Borrowed::lie_within(const py::object& data, const py::object& offset,
+                          const std::vector<std::int64_t>& strides, const std::string& what) {
+  if (PyObject_CheckBuffer(data.ptr()) == 0 || !py::isinstance<py::int_>(offset))
+    throw BufferError(what + ": __array_interface__ has neither an address nor a buffer");
+  auto held = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(data.ptr(), held.get(), PyBUF_SIMPLE) != 0) throw py::error_already_set();
+  const Py_buffer& b = *held;
+  owner_ = std::shared_ptr<Py_buffer>(held.release(), [](Py_buffer* p) {
+    PyBuffer_Release(p);
+    delete p;
+  });
+  // From the least to the byte after the last that is read.
+  const auto width = static_cast<std::int64_t>(itemsize(dtype_));
+  std::int64_t least = offset.cast<std::int64_t>(), step = width;
+  std::int64_t most = checked_add(least, width);
+  for (std::size_t i = shape_.size(); i-- > 0;) {
+    const std::int64_t reach =
+        checked_mul(strides.empty() ? step : strides[i], std::max<std::int64_t>(shape_[i] - 1, 0));
+    reach < 0 ? least = checked_add(least, reach) : most = checked_add(most, reach);
+    step = checked_mul(step, std::max<std::int64_t>(shape_[i], 1));
+  }
+  if (product(shape_, itemsize(dtype_), what) != 0 && (least < 0 || most > b.len))
+    throw BufferError(fmt::format("{}: __array_interface__ reads bytes {} to {} of a buffer of {}",
+                                  what, least, most, b.len));
+  data_ = static_cast<const std::byte*>(b.buf) + offset.cast<std::int64_t>();
 }
 
 bool Borrowed::by_dlpack(py::handle object, const std::string& what) {

@@ -2,6 +2,7 @@
 #include "kernel.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/define/definitions.h"
+#include "touchstone/define/text.h"
 
 // Formulas for kernels: touchstone::define.
 
@@ -201,6 +202,9 @@ void bind_builder(py::module_& m) {
         (d.signature + "\n\n" + d.summary).c_str());
   }
   m.attr("definitions") = signatures;
+  m.def("_usual_profile", [](const std::string& op) {
+    return std::string(define::usual_profile(define::definition(op).is_loose));
+  });
   m.def("_of_arrays", [](const std::string& op, const py::args& args, const py::kwargs& named) {
     // Arrays become the buffers 1, 2, ... in the order in which they stand.
     int count = 0;

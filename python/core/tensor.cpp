@@ -414,6 +414,23 @@ void bind_modes(py::module_& m) {
            [](TrainingMode& s) { s.scope = std::make_unique<TrainingScope>(s.wanted); })
       .def("__exit__", [](TrainingMode& s, const py::args&) { s.scope.reset(); });
   m.def("devices", &Device::names, "The names of devices.");
+  m.def(
+      "counters",
+      [] {
+        const GlobalCounters c = counters();
+        py::dict out;
+        out["kernels"] = c.kernels;
+        out["ops"] = c.ops;
+        out["mem"] = c.mem;
+        out["seconds"] = c.seconds;
+        out["mem_used"] = c.mem_used;
+        out["mem_peak"] = c.mem_peak;
+        return out;
+      },
+      "What ran since reset_counters(): kernels, their operations, bytes touched and seconds; and "
+      "the bytes that are allocated now and were at most.");
+  m.def(
+      "reset_counters", [] { counters().reset(); }, "All but the bytes allocated begin at 0.");
 }
 
 }  // namespace

@@ -35,16 +35,18 @@ def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | No
     inputs: arrays, on which fn is called once; or shapes, tuples or lists, of arrays of `dtype` that are drawn in every
         family that shows faults, from the seed. None for a formula, whose shapes are known, or a kernel, whose inputs
         are drawn flat.
-    profile: the arithmetic that is allowed, a name or the JSON of one; None: what a library of functions may do.
+    profile: the arithmetic that is allowed, a name or the JSON of one; None: "library" for what functions compute as
+        they like, and for a Kernel, else "glibc" (docs/oracle.md).
     attributes: of the definition, as axis=1.
 
     What fn raises is raised. Throws ParseError, ShapeError, DTypeError, BufferError.
     """
-    shapes, allowed = None, LIBRARY if profile is None else profile
+    shapes, allowed = None, profile
     if isinstance(reference, _kernel.Kernel):
-        kernel = reference
+        kernel, allowed = reference, LIBRARY if profile is None else profile
     elif "(" in reference:
-        kernel, shapes = _kernel._kernel._formula(reference)
+        kernel, shapes, usual = _kernel._kernel._formula(reference)
+        allowed = usual if profile is None else profile
     else:
         if inputs is None:
             raise TypeError("judge: inputs is missing: arrays, or the shapes of arrays to be drawn")

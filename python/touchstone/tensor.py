@@ -8,10 +8,12 @@
 >>> np.asarray(Tensor.arange(3) * 2)
 array([0, 2, 4], dtype=int32)
 """
-from ._core.tensor import (Tensor, TensorJit, devices, gradients, manual_seed, no_grad, realize, training)
+from ._core.tensor import (Tensor, TensorJit, counters, devices, gradients, manual_seed, no_grad, realize, reset_counters,
+                           training)
 from .kernel import as_array
 
-__all__ = ["Tensor", "TensorJit", "devices", "gradients", "jit", "manual_seed", "no_grad", "realize", "training"]
+__all__ = ["Tensor", "TensorJit", "counters", "devices", "gradients", "jit", "manual_seed", "no_grad", "realize",
+           "reset_counters", "training"]
 
 
 def _array(self, dtype=None, copy=None):
