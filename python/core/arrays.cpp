@@ -274,8 +274,12 @@ bool Borrowed::by_dlpack(py::handle object, const std::string& what) {
           "{} is on a device (DLPack's type {}); copy it to the host first, as x.cpu() or x.get()",
           what, type));
   };
-  if (!capsule && py::hasattr(object, "__dlpack_device__"))
-    elsewhere(object.attr("__dlpack_device__")().cast<py::tuple>()[0].cast<std::int32_t>());
+  if (!capsule && py::hasattr(object, "__dlpack_device__")) {
+    const py::object said = object.attr("__dlpack_device__")();
+    if (!py::isinstance<py::tuple>(said) || py::len(said) != 2)
+      throw py::type_error(what + ": __dlpack_device__() gave no pair (type, number)");
+    elsewhere(py::int_(said[py::int_(0)]).cast<std::int32_t>());
+  }
   const py::object held =
       capsule ? py::reinterpret_borrow<py::object>(object) : object.attr("__dlpack__")();
   auto* const managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(held.ptr(), "dltensor"));

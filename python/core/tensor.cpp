@@ -97,6 +97,11 @@ Tensor tensor_of(py::handle data, const std::optional<std::string>& dtype,
   return t;
 }
 
+bool is_numpy_bool(py::handle source) {
+  const std::string_view type = Py_TYPE(source.ptr())->tp_name;
+  return type == "numpy.bool_" || type == "numpy.bool";
+}
+
 Elements elements_of(const Tensor& t) {
   Elements out(t.dtype(), concrete(t.shape()));
   const Working working;
@@ -176,10 +181,17 @@ void bind_creation(py::module_& m, TensorClass& t) {
           py::arg("array"), py::arg("device") = "CPU", "The elements of an array, copied.")
       .def_static(
           "full",
-          [](const Shape& shape, const std::variant<bool, std::int64_t, double>& v,
-             const std::optional<std::string>& dtype, const std::string& device) {
+          [](const Shape& shape, const Arg& v, const std::optional<std::string>& dtype,
+             const std::string& device) {
             const TensorOptions o = options_of(dtype, device);
-            return std::visit([&](auto x) { return Tensor::full(shape, x, o); }, v);
+            return std::visit(
+                [&]<class T>(const T& x) -> Tensor {
+                  if constexpr (std::is_arithmetic_v<T>)
+                    return Tensor::full(shape, x, o);
+                  else
+                    throw DTypeError("full: the value is no number");
+                },
+                v);
           },
           py::arg("shape"), py::arg("value"), py::arg("dtype") = py::none(),
           py::arg("device") = "CPU", Guard());
@@ -434,6 +446,38 @@ void bind_modes(py::module_& m) {
 }
 
 }  // namespace
+
+bool load_number(py::handle source, Arg& to) {
+  PyObject* const p = source.ptr();
+  if (source.is_none()) {
+    to = std::monostate();
+  } else if (PyBool_Check(p) || is_numpy_bool(source)) {
+    to = PyObject_IsTrue(p) == 1;
+  } else if (PyLong_Check(p) || PyFloat_Check(p)) {
+    if (PyFloat_Check(p)) {
+      to = PyFloat_AsDouble(p);
+    } else {
+      int overflow = 0;
+      const long long whole = PyLong_AsLongLongAndOverflow(p, &overflow);
+      if (overflow != 0) return false;
+      to = std::int64_t{whole};
+    }
+  } else {
+    if (py::hasattr(source, "shape") && py::len(source.attr("shape")) != 0) return false;
+    const bool is_whole = PyIndex_Check(p) != 0;
+    if (!is_whole && py::hasattr(source, "__complex__") && py::hasattr(source, "imag") &&
+        !py::object(source.attr("imag")).equal(py::int_(0)))
+      return false;
+    const auto plain = py::reinterpret_steal<py::object>(
+        is_whole ? PyNumber_Index(p) : (PyNumber_Check(p) != 0 ? PyNumber_Float(p) : nullptr));
+    if (!plain) {
+      PyErr_Clear();
+      return false;
+    }
+    return load_number(plain, to);
+  }
+  return true;
+}
 
 void bind_tensor(py::module_& m) {
   register_interpreted_device();

@@ -21,6 +21,14 @@ from ._judging import LIBRARY, check_op, profile_for
 __all__ = ["LIBRARY", "judge"]
 
 
+def _copied(array):
+    """What a function may write over: NumPy's and CuPy's arrays have copy(), PyTorch's clone(); JAX's are constant."""
+    for copy in ("copy", "clone"):
+        if hasattr(array, copy):
+            return getattr(array, copy)()
+    return array
+
+
 def _of_shapes(reference, shapes, dtype, attributes):
     loads = [_kernel.load(i + 1, shape, dtype) for i, shape in enumerate(shapes)]
     return _kernel.store(_kernel.call(reference, *loads, **attributes))
@@ -50,16 +58,21 @@ def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | No
     else:
         if inputs is None:
             raise TypeError("judge: inputs is missing: arrays, or the shapes of arrays to be drawn")
-        if not all(isinstance(i, (tuple, list)) for i in inputs):
-            return check_op(fn(*inputs), reference, inputs, profile, attributes)
+        are_shapes = [isinstance(i, (tuple, list)) for i in inputs]
+        if not all(are_shapes):
+            if any(are_shapes):
+                raise TypeError("judge: inputs are arrays, or shapes of arrays to be drawn, not both")
+            before = [_copied(i) for i in inputs]
+            return check_op(fn(*inputs), reference, before, profile, attributes)
         kernel, shapes, inputs = _of_shapes(reference, inputs, dtype, attributes), inputs, None
         allowed = profile_for(reference, profile)
     if inputs is not None:
-        return _kernel.check(kernel, list(inputs), fn(*inputs), allowed)
+        before = [_copied(i) for i in inputs]
+        return _kernel.check(kernel, before, fn(*inputs), allowed)
     verdicts = []
     for _, arrays in _kernel.probes(kernel, seed):
         given = arrays if shapes is None else [a.reshape(shape) for a, shape in zip(arrays, shapes)]
-        verdicts.append(_kernel.check(kernel, given, fn(*given), allowed))
+        verdicts.append(_kernel.check(kernel, arrays, fn(*map(_copied, given)), allowed))
     return _kernel.combine(verdicts)
 
 

@@ -223,6 +223,36 @@ def test_what_is_no_such_array_is_an_exception(given, kind):
         k.eval(k.store(k.load(1, (2,)) + 1.0), given)
 
 
+def test_buffers_in_array_interfaces():
+    x = np.arange(8, dtype="f4")
+    doubled = k.store(k.load(1, (2,)) * 2.0)
+    assert k.eval(doubled, Interface(x, data=x)).tolist() == [0, 2]
+    assert k.eval(doubled, Interface(x, data=x, shape=(2,), offset=4, strides=(8,))).tolist() == [2, 6]
+    assert k.eval(doubled, Interface(x, data=bytearray(x.tobytes()), shape=(2,), offset=28, strides=(-4,))).tolist() == [14, 12]
+    for changed in ({"shape": (9,)}, {"offset": 4}, {"offset": -4, "shape": (1,)}, {"strides": (8,)}, {"strides": (-4,)},
+                    {"strides": (2**62,)}, {"shape": (2**62,)}):
+        with pytest.raises((touchstone.BufferError, touchstone.OverflowError)):
+            k.eval(doubled, Interface(x, data=x, **changed))
+    for data in (None, 3.5, (1.0, False), ("ab", False), object()):
+        with pytest.raises(touchstone.BufferError):
+            k.eval(doubled, Interface(x, data=data))
+    with pytest.raises(touchstone.BufferError, match="mask"):
+        k.eval(doubled, Interface(x, mask=x))
+    for wrong in ("x", (), None):
+        with pytest.raises(TypeError):
+            k.eval(doubled, DLPack(x, wrong))
+
+
+def test_formulas_compare_but_do_not_decide():
+    x = k.load(1, (4,))
+    values = np.array([1, 2, 3, np.nan], "f4")
+    for made, wanted in ((x <= 2.0, values <= 2), (x >= 2.0, values >= 2), (x < 2.0, values < 2), (2.0 >= x, values <= 2)):
+        assert (k.eval(k.store(made), values) == wanted).all()
+    for decides in (lambda: bool(x < 2.0), lambda: 0.0 < x < 2.0, lambda: not x):
+        with pytest.raises(TypeError, match="where"):
+            decides()
+
+
 def test_wrong_outputs():
     kernel = k.store(k.load(1, (2, 3)) + 1.0)
     x = np.ones((2, 3), "f4")
