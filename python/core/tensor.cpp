@@ -464,12 +464,17 @@ bool load_number(py::handle source, Arg& to) {
     }
   } else {
     if (py::hasattr(source, "shape") && py::len(source.attr("shape")) != 0) return false;
-    const bool is_whole = PyIndex_Check(p) != 0;
-    if (!is_whole && py::hasattr(source, "__complex__") && py::hasattr(source, "imag") &&
+    if (py::hasattr(source, "imag") && py::hasattr(source, "__complex__") &&
         !py::object(source.attr("imag")).equal(py::int_(0)))
       return false;
-    const auto plain = py::reinterpret_steal<py::object>(
-        is_whole ? PyNumber_Index(p) : (PyNumber_Check(p) != 0 ? PyNumber_Float(p) : nullptr));
+    py::object plain;
+    if (PyIndex_Check(p) != 0) plain = py::reinterpret_steal<py::object>(PyNumber_Index(p));
+    if (!plain) {  // arrays have an index where their type is whole
+      PyErr_Clear();
+      const bool has_float =
+          Py_TYPE(p)->tp_as_number != nullptr && Py_TYPE(p)->tp_as_number->nb_float != nullptr;
+      if (has_float) plain = py::reinterpret_steal<py::object>(PyNumber_Float(p));
+    }
     if (!plain) {
       PyErr_Clear();
       return false;
