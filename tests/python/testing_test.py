@@ -211,6 +211,27 @@ def test_wrong():
     assert html.count("<tr class=") == 2 and "sum(x, axis=1)" in html and "test_it.py::test_wrong" in html
 
 
+@pytest.mark.parametrize("words, code, shown", [
+    (["--touchstone-report", "test_it.py"], 0, "1 verdicts: 1 PASS"), (["test_it.py", "--touchstone-report"], 0, "1 verdicts: 1 PASS"),
+    (["--touchstone-report", "page.html", "test_it.py"], 0, "1 verdicts: 1 PASS"),
+    (["--touchstone-report=test_it.py", "test_it.py"], 4, "ends in .html"), (["--touchstone-report=no/p.html", "test_it.py"], 4, "no such folder"),
+    (["--touchstone-report=folder.html", "test_it.py"], 4, "that is a folder")])
+def test_the_plugin_writes_over_no_test(tmp_path, words, code, shown):
+    text = """
+import os
+import numpy as np
+from touchstone.testing import assert_legal
+def test_right():
+    os.chdir("/")
+    assert_legal(-np.ones(2), "neg", np.ones(2))
+"""
+    (tmp_path / "test_it.py").write_text(text)
+    (tmp_path / "folder.html").mkdir()
+    run = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == code and shown in run.stdout + run.stderr and "INTERNAL" not in run.stdout + run.stderr, run
+    assert (tmp_path / "test_it.py").read_text() == text and (tmp_path / "page.html").exists() == ("page.html" in words)
+
+
 @pytest.mark.parametrize("arguments, code, shown", [
     (["numpy", "--ops", "exp2,matmul"], None, "matmul-float32 PASS"), (["numpy", "--ops", "add"], 0, "add-float32 PASS"),
     (["numpy", "--ops", "conv2d"], 4, "unsupported"), (["numpy", "--ops", "nonesuch"], 2, ""), (["nonesuch"], 2, "")])
