@@ -2,6 +2,8 @@ import ctypes
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -333,6 +335,29 @@ def test_other_threads_run_meanwhile():
         count += 1
     thread.join()
     assert count > 100
+
+
+@pytest.mark.parametrize("work", ["k.eval(asked, x)", "k.check(asked, [x], y)", "symbolic.steps('(a*4 + b)//4', {'a': (0, 10), 'b': (0, 3)})",
+                                  "(Tensor(x) + 1).numpy()"])
+def test_python_ends_while_threads_work(work):
+    """Threads that nobody waits for are in the library when the interpreter ends."""
+    code = f"""
+import threading, time
+import numpy as np
+from touchstone import Tensor, kernel as k, symbolic
+x = np.ones((64, 257), "f4")
+asked = k.store(k.softmax(k.load(1, x.shape)))
+y = k.eval(asked, x)
+def forever():
+    while True:
+        {work}
+for _ in range(3):
+    threading.Thread(target=forever, daemon=True).start()
+time.sleep(0.05)
+"""
+    for _ in range(3):
+        run = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, timeout=60)
+        assert run.returncode == 0 and not run.stderr, run
 
 
 def test_the_keyboard_interrupts(rng):
