@@ -76,6 +76,15 @@ bool is_bits_of(DType given, DType wanted) {
   return narrow && is_unsigned(given) && itemsize(given) == itemsize(wanted);
 }
 
+// An attribute; nothing where there is none. What its getter raises is raised.
+std::optional<py::object> attribute(py::handle object, const char* name) {
+  if (PyObject* const found = PyObject_GetAttrString(object.ptr(), name))
+    return py::reinterpret_steal<py::object>(found);
+  if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw py::error_already_set();
+  PyErr_Clear();
+  return std::nullopt;
+}
+
 // A member of __array_interface__.
 std::vector<std::int64_t> whole_numbers(const py::handle given, const char* member,
                                         const std::string& what) {
@@ -182,11 +191,11 @@ bool Borrowed::by_buffer(py::handle object, const std::string& what) {
 }
 
 bool Borrowed::by_interface(py::handle object, const std::string& what) {
-  if (!py::hasattr(object, "__array_interface__")) return false;
-  const py::object asked = object.attr("__array_interface__");
-  if (!py::isinstance<py::dict>(asked))
+  const std::optional<py::object> asked = attribute(object, "__array_interface__");
+  if (!asked) return false;
+  if (!py::isinstance<py::dict>(*asked))
     throw py::type_error(what + ": __array_interface__ is no dict");
-  const py::dict said = asked;
+  const py::dict said = *asked;
   for (const char* const member : {"typestr", "shape", "data"})
     if (!said.contains(member))
       throw BufferError(fmt::format("{}: __array_interface__ has no '{}'", what, member));
@@ -267,7 +276,8 @@ void Borrowed::lie_within(const py::object& data, const py::object& offset,
 
 bool Borrowed::by_dlpack(py::handle object, const std::string& what) {
   const bool capsule = PyCapsule_IsValid(object.ptr(), "dltensor") != 0;
-  if (!capsule && !py::hasattr(object, "__dlpack__")) return false;
+  const std::optional<py::object> give = capsule ? std::nullopt : attribute(object, "__dlpack__");
+  if (!capsule && !give) return false;
   const auto elsewhere = [&](std::int32_t type) {
     if (type != dlpack::kHost && type != dlpack::kPinned)
       throw BufferError(fmt::format(
@@ -280,8 +290,7 @@ bool Borrowed::by_dlpack(py::handle object, const std::string& what) {
       throw py::type_error(what + ": __dlpack_device__() gave no pair (type, number)");
     elsewhere(py::int_(said[py::int_(0)]).cast<std::int32_t>());
   }
-  const py::object held =
-      capsule ? py::reinterpret_borrow<py::object>(object) : object.attr("__dlpack__")();
+  const py::object held = capsule ? py::reinterpret_borrow<py::object>(object) : (*give)();
   auto* const managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(held.ptr(), "dltensor"));
   if (managed == nullptr) throw py::error_already_set();
   // From here on it is ours to delete; a capsule of that name is used up.

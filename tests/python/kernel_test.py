@@ -245,6 +245,19 @@ def test_buffers_in_array_interfaces():
             k.eval(doubled, DLPack(x, wrong))
 
 
+@pytest.mark.parametrize("name", ["__array_interface__", "__dlpack__", "__dlpack_device__"])
+def test_what_an_array_raises_comes_back(name):
+    class Own(Exception):
+        pass
+
+    def raises(self, *args, **kwargs):
+        raise Own(name)
+    members = {"__dlpack__": lambda self, stream=None: np.ones(2, "f4").__dlpack__(), name: raises}
+    asked = type("Raises", (), {name: property(raises)} if name != "__dlpack_device__" else members)()
+    with pytest.raises(Own, match=name):
+        k.eval(k.store(k.load(1, (2,)) + 1.0), asked)
+
+
 def test_formulas_compare_but_do_not_decide():
     x = k.load(1, (4,))
     values = np.array([1, 2, 3, np.nan], "f4")

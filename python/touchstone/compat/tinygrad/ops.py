@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json as _json
 from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
 from touchstone._core import symbolic as _symbolic, tensor as _tensor, view as _view
 from touchstone._core.kernel import Kernel
@@ -49,7 +49,7 @@ class LoadOps(Enum):
     EMPTY = auto(); CONST = auto(); COPY = auto(); CONTIGUOUS = auto(); CUSTOM = auto()
 
 
-Op = UnaryOps | BinaryOps | ReduceOps | MovementOps | LoadOps | TernaryOps | BufferOps
+Op = Union[UnaryOps, BinaryOps, ReduceOps, MovementOps, LoadOps, TernaryOps, BufferOps]
 OpType = type
 
 
