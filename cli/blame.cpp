@@ -163,7 +163,7 @@ int run_blame(const BlameOptions& options) {
         [&](const LazyOpPtr& prefix) { return answered(*backend, prefix, c.inputs, host); },
         profile);
   } else {
-    profile = read_profile(options.profile);
+    profile = read_profile(options.profile, options.op, options.inputs);
     const std::map<const LazyOp*, BufferPtr> held = read_held(options.held, nodes, host);
     found = blame(
         c.kernel, raw,

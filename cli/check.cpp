@@ -19,7 +19,7 @@ namespace touchstone::cli {
 int run_check(const CheckOptions& options) {
   const ConfigScope scope(Config::from_environment());
   limit_memory(options.limits);
-  const Profile profile = read_profile(options.profile);
+  const Profile profile = read_profile(options.profile, options.op, options.inputs);
   if (options.file.empty() == options.op.empty())
     throw ParseError(
         "name a kernel.json or a reproducer, or a kernel as --op 'softmax(x[64,128])'");

@@ -121,7 +121,7 @@ std::optional<Scalar> candidate_of(const ExplainedRun& run, const std::vector<st
 }  // namespace
 
 int run_explain(const ExplainOptions& options) {
-  const Profile profile = read_profile(options.profile);
+  const Profile profile = read_profile(options.profile, options.op, options.inputs);
   const ExplainedRun run = run_of(options);
   Device& host = Device::get("CPU");
   std::vector<BufferPtr> buffers{nullptr};

@@ -131,6 +131,12 @@ Profile read_profile(const std::string& wanted) {
   }
 }
 
+Profile read_profile(const std::string& wanted, const std::string& op,
+                     const std::vector<std::string>& inputs) {
+  if (!wanted.empty() || op.empty()) return read_profile(wanted);
+  return Profile::named(define::usual_profile(formula_of(op, inputs).is_loose));
+}
+
 Verdict judge_files(const KernelFile& kernel, const std::vector<std::string>& inputs,
                     const std::string& output, const Profile& profile) {
   return judge_arrays(kernel.ast, read_arrays(kernel, inputs, 1),

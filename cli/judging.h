@@ -26,6 +26,9 @@ std::string hex_bits(const Scalar& s);
 /// A built-in profile, or the one in a file that ends in .json, or the default one where `wanted`
 /// is empty. Throws ParseError, SystemError.
 Profile read_profile(const std::string& wanted);
+/// The same, but where nothing is wanted the usual one of a kernel that is given as a text.
+Profile read_profile(const std::string& wanted, const std::string& op,
+                     const std::vector<std::string>& inputs);
 
 /// Judges the output of a kernel, arrays from .npy files, inputs numbered from 1. Throws ParseError
 /// or SystemError naming the file.

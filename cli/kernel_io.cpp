@@ -92,14 +92,18 @@ KernelFile kernel_named(const std::string& path, const std::string& op,
   return op.empty() ? read_kernel(path) : kernel_of_text(op, inputs);
 }
 
-KernelFile kernel_of_text(const std::string& text, const std::vector<std::string>& inputs) {
+define::Formula formula_of(const std::string& text, const std::vector<std::string>& inputs) {
   std::vector<define::InputShape> shapes;
   for (const Named& named : named_by(inputs, 1))
     named.read([&](const ArrayLayout& at) {  // none of its elements
       shapes.push_back({at.shape, at.dtype});
       return std::int64_t{0};
     });
-  return kernel_file(define::parse(text, shapes).kernel());
+  return define::parse(text, shapes);
+}
+
+KernelFile kernel_of_text(const std::string& text, const std::vector<std::string>& inputs) {
+  return kernel_file(formula_of(text, inputs).kernel());
 }
 
 fuzz::Reproducer parse_reproducer(const std::string& path, std::string_view text) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "touchstone/define/text.h"
 #include "touchstone/device/array_file.h"
 #include "touchstone/device/device.h"
 #include "touchstone/device/npy.h"
@@ -19,9 +20,10 @@ KernelFile read_kernel(const std::string& path);
 /// The same from a text that came from `path`.
 KernelFile parse_kernel(const std::string& path, std::string_view text);
 
-/// The kernel of a text as "softmax(x[64,128])" (docs/define.md); inputs that stand there without
-/// sizes have those of the arrays that `inputs` name, in order. Throws ParseError that shows the
-/// place.
+/// A text as "softmax(x[64,128])" (docs/define.md); inputs that stand there without sizes have
+/// those of the arrays that `inputs` name, in order. Throws ParseError that shows the place.
+define::Formula formula_of(const std::string& text, const std::vector<std::string>& inputs = {});
+/// Its kernel.
 KernelFile kernel_of_text(const std::string& text, const std::vector<std::string>& inputs = {});
 /// The kernel of a file or of a text, whichever is not empty. Throws as those, ParseError also
 /// where both are or neither is.

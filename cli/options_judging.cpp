@@ -48,10 +48,11 @@ Verb check_verb(CLI::App& app) {
                 "file with arrays in1, in2, ...");
   v->add_option("--out", o.output, "The candidate's output, in the same ways");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
-  v->add_option("--profile", o.profile,
-                "What the candidate declares of its arithmetic: ieee, glibc, cuda, opencl, vulkan, "
-                "fastmath, tensorcore, or a JSON file (docs/oracle.md)")
-      ->capture_default_str();
+  v->add_option(
+      "--profile", o.profile,
+      "What the candidate declares of its arithmetic: ieee, glibc, library, cuda, opencl, "
+      "vulkan, fastmath, tensorcore, or a JSON file (docs/oracle.md) [library for an --op "
+      "that functions compute as they like, else glibc]");
   v->add_flag("--find-order", o.find_order,
               "Also say in which order the candidate summed, and what a profile may declare");
   v->add_flag("--json", o.json, "One JSON object and nothing else");
@@ -74,7 +75,7 @@ Verb explain_verb(CLI::App& app) {
                 "The element: an index per axis, those of size 1 at the end left out or not")
       ->required();
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
-  v->add_option("--profile", o.profile, "As of check")->capture_default_str();
+  v->add_option("--profile", o.profile, "As of check");
   v->add_flag("--json", o.json, "One JSON object and nothing else");
   return {v, [] { return run_explain(o); }};
 }
@@ -88,7 +89,8 @@ Verb blame_verb(CLI::App& app) {
   v->add_option("--op", o.op, kOpHelp)->excludes("file");
   v->add_option("--in", o.inputs, "Inputs, as of check");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
-  v->add_option("--profile", o.profile, "As of check [what the backend declares, else glibc]");
+  v->add_option("--profile", o.profile,
+                "As of check [what the backend declares, else glibc; with --held as there]");
   add_backend_options(v, o.backend);
   v->add_option("--held", o.held,
                 "What the candidate held at a node, in row-major order, as 4=exp.npy: instead of "
@@ -142,7 +144,7 @@ Verb probe_verb(CLI::App& app) {
   v->add_option("--out", o.folder,
                 "A new folder for them: kernel.json and in1.npy and on in a folder a family");
   v->add_option("--var", o.variables, "Value of a symbolic size, n=3");
-  v->add_option("--profile", o.profile, "As of check")->capture_default_str();
+  v->add_option("--profile", o.profile, "As of check");
   v->add_option("--seed", o.seed, "The same seed draws the same inputs")->capture_default_str();
   v->add_option("--seconds", o.seconds, "For finding out what the inputs would show; 0: do not")
       ->capture_default_str()

@@ -115,7 +115,7 @@ std::vector<fuzz::SuiteCase> probe_cases(const LazyOpPtr& kernel, std::uint64_t 
 int run_probe(const ProbeOptions& options) {
   if (options.folder == "-")
     throw ParseError("probe writes a folder, which standard output is not; name a new one");
-  const Profile profile = read_profile(options.profile);
+  const Profile profile = read_profile(options.profile, options.op, options.arrays);
   const KernelFile file =
       with_values(kernel_named(options.file, options.op, options.arrays), options.variables);
   require_small(file);

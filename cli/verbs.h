@@ -87,7 +87,7 @@ struct CheckOptions {
   bool find_order = false;
   bool json = false;
   std::vector<std::string> variables;
-  std::string profile = "glibc";  // a name, or a file of JSON
+  std::string profile;  // a name, or a file of JSON; empty: the usual one
   WorkLimits limits;
 };
 int run_check(const CheckOptions& options);
@@ -97,7 +97,7 @@ struct ProbeOptions {
   std::vector<std::string> arrays;  // whose sizes and types the inputs of that text have
   std::string folder;               // gets the inputs; empty: none are written
   std::vector<std::string> variables;
-  std::string profile = "glibc";
+  std::string profile;
   std::uint64_t seed = 0;
   double seconds = 60;  // for what the inputs would show
   bool json = false;
@@ -123,7 +123,7 @@ struct ExplainOptions {
   std::string output;               // .npy; empty: no candidate
   std::string at;                   // 3,7
   std::vector<std::string> variables;
-  std::string profile = "glibc";
+  std::string profile;
   bool json = false;
 };
 int run_explain(const ExplainOptions& options);

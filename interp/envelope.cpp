@@ -189,6 +189,33 @@ Program program_of(const LazyOpPtr& kernel, const Profile& profile,
       profile);
 }
 
+// Terms that `runs` evaluators take together beyond what one would: each keeps the results of a
+// reduce that repeats for itself.
+double taken_again(const Program& program, std::int64_t runs) {
+  double terms = 0;
+  for (const Region& region : program.regions)
+    for (const ProgramNode& node : region.nodes)
+      if (node.repeats && node.distinct < runs)
+        terms += static_cast<double>(runs - node.distinct) * static_cast<double>(node.terms);
+  return terms;
+}
+
+// Into how many runs the output is cut: enough for threads, and not so many that all of them
+// together do more than twice what one would, as of one long row of a softmax.
+std::int64_t count_runs(const Program& program) {
+  constexpr std::int64_t kMostRuns = 64;
+  std::int64_t most = 0;
+  double all = 0;
+  for (const Region& region : program.regions) {
+    most = std::max(most, region.size);
+    all += static_cast<double>(region.size);
+  }
+  std::int64_t runs = std::clamp(most / kWorthThreads * 4, std::int64_t{1},
+                                 std::clamp(program.regions[0].size, std::int64_t{1}, kMostRuns));
+  while (runs > 1 && taken_again(program, runs) > all) runs = (runs + 1) / 2;
+  return runs;
+}
+
 }  // namespace
 
 void LegalBlock::resize(DType dtype, std::int64_t count, bool is_determined) {
@@ -216,12 +243,7 @@ void legal_results_in_runs(
     const std::function<void(std::size_t)>& prepare,
     const std::function<void(std::size_t, std::int64_t, const LegalBlock&)>& sink) {
   const Program program = program_of(kernel, profile, values);
-  std::int64_t most = 0;
-  for (const Region& region : program.regions) most = std::max(most, region.size);
-  const std::int64_t size = program.regions[0].size;
-  constexpr std::int64_t kMostRuns = 64;
-  const std::int64_t wanted = std::clamp(most / kWorthThreads * 4, std::int64_t{1},
-                                         std::clamp(size, std::int64_t{1}, kMostRuns));
+  const std::int64_t size = program.regions[0].size, wanted = count_runs(program);
   const std::int64_t run = std::max((size + wanted - 1) / wanted, std::int64_t{1});
   const std::int64_t runs = (size + run - 1) / run;
   prepare(static_cast<std::size_t>(runs));

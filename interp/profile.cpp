@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 // The vendors' documented bounds: CUDA C++ Programming Guide, appendix on mathematical functions;
 // OpenCL C 3.0, 7.4 (full profile); Vulkan 1.3, precision of GLSL.std.450; the GNU C library's
 // manual, 19.7.
-std::array<Profile, 7> make_builtin() {
+std::array<Profile, 8> make_builtin() {
   Profile glibc;
   Profile ieee;
   ieee.name = "ieee";
@@ -60,7 +60,19 @@ std::array<Profile, 7> make_builtin() {
   tensorcore.name = "tensorcore";
   tensorcore.product_digits = 11;  // TF32 stores 10 of them, and may cut instead of rounding
   tensorcore.truncates_sums = true;
-  return {ieee, glibc, cuda, opencl, vulkan, fastmath, tensorcore};
+  // EXP2, LOG2, RECIP and DIV as functions that compute exp, log, a sigmoid or a mean by themselves
+  // leave them: a definition multiplies by log2(e) and ln(2) of the kernel's type. The constant and
+  // the product are off by 0.85 |x| units in the last place of 2^x, which is 1 of the 2 numbers of
+  // EXP2. A mean is often a product with 1/n, off by half a unit in 1/n and in the product.
+  Profile library = glibc;
+  library.name = "library";
+  library.exp2 = {1, 1};
+  library.log2 = {3, 0};
+  library.recip = {1, 0};
+  library.div = {1.5, 0};
+  library.casts_saturate = false;
+  library.zeros_alike = true;
+  return {ieee, glibc, library, cuda, opencl, vulkan, fastmath, tensorcore};
 }
 
 constexpr std::array<std::pair<std::string_view, FunctionError Profile::*>, 6> kFunctions = {{
@@ -286,7 +298,7 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
 }  // namespace
 
 std::span<const Profile> builtin_profiles() {
-  static const std::array<Profile, 7> all = make_builtin();
+  static const std::array<Profile, 8> all = make_builtin();
   return all;
 }
 

@@ -80,30 +80,35 @@ Array permute_of(const Call& c) {
   return x.permute(order);
 }
 
+constexpr bool kLoose = true;
+
 const Definition kNamed[] = {
     {"elementwise", "maximum(x, y)", "the larger; MAX of the op table",
      [](const Call& c) { return maximum(c.array("x"), c.array("y")); }},
-    {"elementwise", "minimum(x, y)", "the smaller: where(y < x, y, x)",
-     [](const Call& c) { return minimum(c.array("x"), c.array("y")); }},
+    {"elementwise", "minimum(x, y)", "the smaller; NaN where either is",
+     [](const Call& c) { return minimum(c.array("x"), c.array("y")); }, kLoose},
     {"elementwise", "cast(x, to=...)", "converted to a type",
-     [](const Call& c) { return c.array("x").cast(c.dtype("to")); }},
+     [](const Call& c) { return c.array("x").cast(c.dtype("to")); }, kLoose},
     {"elementwise", "bitcast(x, to=...)", "the same bits as a type of that size",
      [](const Call& c) { return c.array("x").bitcast(c.dtype("to")); }},
-    {"elementwise", "abs(x)", "maximum(x, -x)", [](const Call& c) { return abs(c.array("x")); }},
+    {"elementwise", "abs(x)", "maximum(x, -x)", [](const Call& c) { return abs(c.array("x")); },
+     kLoose},
     {"elementwise", "exp(x)", "exp2(x * 1.4426950408889634)",
-     [](const Call& c) { return exp(c.array("x")); }},
+     [](const Call& c) { return exp(c.array("x")); }, kLoose},
     {"elementwise", "log(x)", "log2(x) * 0.6931471805599453",
-     [](const Call& c) { return log(c.array("x")); }},
-    {"elementwise", "rsqrt(x)", "recip(sqrt(x))",
-     [](const Call& c) { return rsqrt(c.array("x")); }},
+     [](const Call& c) { return log(c.array("x")); }, kLoose},
+    {"elementwise", "rsqrt(x)", "recip(sqrt(x))", [](const Call& c) { return rsqrt(c.array("x")); },
+     kLoose},
     {"elementwise", "sigmoid(x)", "recip(exp(-x) + 1)",
-     [](const Call& c) { return sigmoid(c.array("x")); }},
+     [](const Call& c) { return sigmoid(c.array("x")); }, kLoose},
     {"elementwise", "tanh(x)", "sigmoid(2*x) * 2 - 1",
-     [](const Call& c) { return tanh(c.array("x")); }},
-    {"elementwise", "relu(x)", "maximum(x, 0)", [](const Call& c) { return relu(c.array("x")); }},
-    {"elementwise", "silu(x)", "x * sigmoid(x)", [](const Call& c) { return silu(c.array("x")); }},
+     [](const Call& c) { return tanh(c.array("x")); }, kLoose},
+    {"elementwise", "relu(x)", "maximum(x, 0)", [](const Call& c) { return relu(c.array("x")); },
+     kLoose},
+    {"elementwise", "silu(x)", "x * sigmoid(x)", [](const Call& c) { return silu(c.array("x")); },
+     kLoose},
     {"elementwise", "gelu(x)", "x/2 * (1 + tanh(0.79788 * (x + 0.044715*x*x*x)))",
-     [](const Call& c) { return gelu(c.array("x")); }},
+     [](const Call& c) { return gelu(c.array("x")); }, kLoose},
 
     {"reduces", "sum(x, axis=all, keep=0, accumulate=own)", "sums, in a type of its own or another",
      [](const Call& c) {
@@ -115,7 +120,7 @@ const Definition kNamed[] = {
        const Array x = c.array("x");
        return max(x, c.axes("axis", x), c.flag("keep"));
      }},
-    {"reduces", "min(x, axis=all, keep=0)", "minima: -max(-x)",
+    {"reduces", "min(x, axis=all, keep=0)", "minima: -max(-x), of integers ~max(~x)",
      [](const Call& c) {
        const Array x = c.array("x");
        return min(x, c.axes("axis", x), c.flag("keep"));
@@ -124,35 +129,40 @@ const Definition kNamed[] = {
      [](const Call& c) {
        const Array x = c.array("x");
        return mean(x, c.axes("axis", x), c.flag("keep"));
-     }},
+     },
+     kLoose},
     {"reduces", "var(x, axis=all, correction=0, keep=0)", "sum((x - mean)^2) / (n - correction)",
      [](const Call& c) {
        const Array x = c.array("x");
        return var(x, c.axes("axis", x), c.axis("correction"), c.flag("keep"));
-     }},
-    {"reduces", "logsumexp(x, axis=-1)", "log(sum(exp(x - max))) + max",
-     [](const Call& c) { return logsumexp(c.array("x"), c.axis("axis")); }},
+     },
+     kLoose},
+    {"reduces", "logsumexp(x, axis=-1)",
+     "log(sum(exp(x - m))) + m, m the maximum, or 0 where that is infinite",
+     [](const Call& c) { return logsumexp(c.array("x"), c.axis("axis")); }, kLoose},
     {"reduces", "cumsum(x, axis=-1)", "running sums, each a sum under a mask",
      [](const Call& c) { return cumsum(c.array("x"), c.axis("axis")); }},
 
     {"rows", "softmax(x, axis=-1)", "exp(x - max) / sum(exp(x - max))",
-     [](const Call& c) { return softmax(c.array("x"), c.axis("axis")); }},
+     [](const Call& c) { return softmax(c.array("x"), c.axis("axis")); }, kLoose},
     {"rows", "log_softmax(x, axis=-1)", "x - max - log(sum(exp(x - max)))",
-     [](const Call& c) { return log_softmax(c.array("x"), c.axis("axis")); }},
+     [](const Call& c) { return log_softmax(c.array("x"), c.axis("axis")); }, kLoose},
     {"rows", "layer_norm(x, w?, b?, eps=1e-5)", "(x - mean) * rsqrt(var + eps) * w + b",
      [](const Call& c) {
        return layer_norm(c.array("x"), c.maybe("w"), c.maybe("b"), c.array("eps"));
-     }},
+     },
+     kLoose},
     {"rows", "rms_norm(x, w?, eps=1e-6)", "x * rsqrt(mean(x*x) + eps) * w",
-     [](const Call& c) { return rms_norm(c.array("x"), c.maybe("w"), c.array("eps")); }},
+     [](const Call& c) { return rms_norm(c.array("x"), c.maybe("w"), c.array("eps")); }, kLoose},
     {"rows", "batch_norm(x, mean, var, w?, b?, eps=1e-5)",
      "(x - mean) * rsqrt(var + eps) * w + b of each channel, axis 1",
      [](const Call& c) {
        return batch_norm(c.array("x"), c.array("mean"), c.array("var"), c.maybe("w"), c.maybe("b"),
                          c.array("eps"));
-     }},
+     },
+     kLoose},
     {"rows", "cross_entropy(x, target)", "-log_softmax(x) at the target of each row",
-     [](const Call& c) { return cross_entropy(c.array("x"), c.array("target")); }},
+     [](const Call& c) { return cross_entropy(c.array("x"), c.array("target")); }, kLoose},
 
     {"products", "matmul(a, b, transpose_a=0, transpose_b=0, accumulate=own)",
      "(.., n, k) by (.., k, m)", matmul_of},
@@ -166,16 +176,17 @@ const Definition kNamed[] = {
      [](const Call& c) {
        return attention(c.array("q"), c.array("k"), c.array("v"), c.flag("causal"),
                         c.maybe("scale"));
-     }},
+     },
+     kLoose},
 
     {"windows", "conv1d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)",
      "x: (batch, in, size), w: (out, in/groups, window)", conv_of<1>},
     {"windows", "conv2d(x, w, b?, stride=1, padding=0, dilation=1, groups=1)",
      "lists give one number for each of the two axes", conv_of<2>},
     {"windows", "avg_pool1d(x, size=..., stride=1, padding=0)", "means; padding counts as 0",
-     avg_pool_of<1>},
+     avg_pool_of<1>, kLoose},
     {"windows", "avg_pool2d(x, size=..., stride=1, padding=0)", "the same over two axes",
-     avg_pool_of<2>},
+     avg_pool_of<2>, kLoose},
     {"windows", "max_pool1d(x, size=..., stride=1, padding=0, dilation=1)",
      "maxima; padding counts as -inf", max_pool_of<1>},
     {"windows", "max_pool2d(x, size=..., stride=1, padding=0, dilation=1)",

@@ -44,6 +44,9 @@ class Call {
 struct Definition {
   std::string group, signature, summary;
   Array (*make)(const Call&);
+  /// Functions of that name compute exp, log, a root or a mean by themselves, round a cast out of
+  /// range as they like, or give either zero.
+  bool is_loose = false;
 
   std::string_view name() const;
 };

@@ -39,7 +39,12 @@ Axes all_axes(const Array& x) {
 }
 
 Array abs(const Array& x) { return is_unsigned(x.dtype()) ? x : maximum(x, -x); }
-Array minimum(const Array& a, const Array& b) { return where(less(b, a), b, a); }
+Array minimum(const Array& a, const Array& b) {
+  const DType type = maximum(a, b).dtype();
+  // By MAX, so that NaN counts as it does there; the least integer has no negative.
+  if (!is_float(type)) return where(less(b, a), b, a);
+  return -maximum(-a.cast(type), -b.cast(type));
+}
 Array exp(const Array& x) {
   require_float(x, "exp");
   return unary(Op::Exp2, x * std::numbers::log2e);
@@ -72,8 +77,11 @@ Array max(const Array& x, const Axes& axes, bool keep) {
   return x.reduce(Op::ReduceMax, axes, keep);
 }
 Array min(const Array& x, const Axes& axes, bool keep) {
-  if (is_unsigned(x.dtype())) throw DTypeError("min takes signed types and bool; cast first");
-  return -max(-x, axes, keep);
+  if (is_float(x.dtype())) return -max(-x, axes, keep);
+  // ~x turns the order of integers and of bool round; -x has no value for the least integer.
+  const std::uint64_t ones = is_bool(x.dtype()) ? 1 : ~std::uint64_t{0};
+  const Array all = Array::constant(Scalar::from_bits(x.dtype(), ones));
+  return Array::apply(Op::Xor, {max(Array::apply(Op::Xor, {x, all}), axes, keep), all});
 }
 Array mean(const Array& x, const Axes& axes, bool keep) {
   require_float(x, "mean");
@@ -97,7 +105,15 @@ Array log_softmax(const Array& x, int axis) {
 }
 Array logsumexp(const Array& x, int axis) {
   require_float(x, "logsumexp");
-  return log(sum(exp(centred(x, axis)), {axis})) + max(x, {axis});
+  const Array most = max(x, {axis}, true);
+  // Of a row whose largest is infinite nothing is taken off: inf - inf is NaN, and the result is
+  // that infinity.
+  const Array off = info(most.dtype()).infinities
+                        ? where(equal(abs(most), Array::number("inf")), Array::number("0"), most)
+                        : most;
+  Sizes kept = x.shape();
+  kept.erase(kept.begin() + axis_of(x, axis));
+  return log(sum(exp(x - off), {axis})) + off.reshape(kept);
 }
 Array layer_norm(const Array& x, const std::optional<Array>& weight,
                  const std::optional<Array>& bias, const Array& eps) {

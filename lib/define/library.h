@@ -14,10 +14,10 @@ using Axes = std::vector<int>;
 Axes all_axes(const Array& x);
 
 // ---- elementwise
-Array abs(const Array& x);  // max(x, -x)
-Array minimum(const Array& a, const Array& b);
-Array exp(const Array& x);  // 2^(x log2 e)
-Array log(const Array& x);  // log2 x ln 2
+Array abs(const Array& x);                      // max(x, -x)
+Array minimum(const Array& a, const Array& b);  // NaN where either is, as of MAX
+Array exp(const Array& x);                      // 2^(x log2 e)
+Array log(const Array& x);                      // log2 x ln 2
 Array rsqrt(const Array& x);
 Array sigmoid(const Array& x);  // 1 / (1 + exp -x)
 Array tanh(const Array& x);     // 2 sigmoid(2x) - 1
@@ -37,6 +37,8 @@ Array var(const Array& x, const Axes& axes, int correction = 0, bool keep = fals
 // ---- rows
 Array softmax(const Array& x, int axis = -1);
 Array log_softmax(const Array& x, int axis = -1);
+/// log(sum(exp(x - m))) + m, m the largest, or 0 where that is infinite: an infinity where a row
+/// has +inf or nothing but -inf.
 Array logsumexp(const Array& x, int axis = -1);
 /// (x - mean) rsqrt(var + eps) over the last axis, times weight, plus bias.
 Array layer_norm(const Array& x, const std::optional<Array>& weight,

@@ -41,7 +41,7 @@ class Parser {
     const Given result = comparison();
     if (after_space() != text_.size())
       fail("expected the end, or one of + - * / % @ < <= > >= == !=");
-    return {array(result, start), std::move(names_)};
+    return {array(result, start), std::move(names_), is_loose_};
   }
 
  private:
@@ -284,6 +284,7 @@ class Parser {
     } catch (const Error& e) {
       fail_from(place, e.what());
     }
+    is_loose_ = is_loose_ || found->is_loose;
     const std::vector<Parameter> wanted = parameters(*found);
     std::map<std::string, Given, std::less<>> given;
     expect("(", "before the arguments");
@@ -347,6 +348,7 @@ class Parser {
   std::span<const InputShape> shapes_;
   std::size_t at_ = 0;
   int depth_ = 0;
+  bool is_loose_ = false;
   std::map<std::string, Array, std::less<>> inputs_;
   std::vector<std::string> names_;
 };

@@ -16,8 +16,13 @@ namespace touchstone::define {
 struct Formula {
   Array value;
   std::vector<std::string> inputs;  // inputs[i] is the name of buffer i + 1
+  bool is_loose = false;            // a definition stands in it that is
   LazyOpPtr kernel() const { return define::kernel(value); }
 };
+
+/// The name of the profile under which what functions of these names give is judged where none is
+/// named: "library" for what is loose, else "glibc" (docs/oracle.md).
+constexpr std::string_view usual_profile(bool is_loose) { return is_loose ? "library" : "glibc"; }
 
 /// The array that an input without sizes stands for.
 struct InputShape {

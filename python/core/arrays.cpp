@@ -76,6 +76,28 @@ bool is_bits_of(DType given, DType wanted) {
   return narrow && is_unsigned(given) && itemsize(given) == itemsize(wanted);
 }
 
+// An attribute; nothing where there is none. What its getter raises is raised.
+std::optional<py::object> attribute(py::handle object, const char* name) {
+  if (PyObject* const found = PyObject_GetAttrString(object.ptr(), name))
+    return py::reinterpret_steal<py::object>(found);
+  if (PyErr_ExceptionMatches(PyExc_AttributeError) == 0) throw py::error_already_set();
+  PyErr_Clear();
+  return std::nullopt;
+}
+
+// A member of __array_interface__.
+std::vector<std::int64_t> whole_numbers(const py::handle given, const char* member,
+                                        const std::string& what) {
+  try {
+    return given.cast<std::vector<std::int64_t>>();
+  } catch (const py::cast_error&) {
+    throw py::type_error(
+        fmt::format("{}: the {} of __array_interface__ is no tuple of whole "
+                    "numbers below 2^63",
+                    what, member));
+  }
+}
+
 std::int64_t product(const std::vector<std::int64_t>& shape, std::size_t width,
                      const std::string& what) {
   std::int64_t size = 1, bytes = 0;
@@ -169,14 +191,18 @@ bool Borrowed::by_buffer(py::handle object, const std::string& what) {
 }
 
 bool Borrowed::by_interface(py::handle object, const std::string& what) {
-  if (!py::hasattr(object, "__array_interface__")) return false;
-  const py::object asked = object.attr("__array_interface__");
-  if (!py::isinstance<py::dict>(asked))
+  const std::optional<py::object> asked = attribute(object, "__array_interface__");
+  if (!asked) return false;
+  if (!py::isinstance<py::dict>(*asked))
     throw py::type_error(what + ": __array_interface__ is no dict");
-  const py::dict said = asked;
+  const py::dict said = *asked;
   for (const char* const member : {"typestr", "shape", "data"})
     if (!said.contains(member))
       throw BufferError(fmt::format("{}: __array_interface__ has no '{}'", what, member));
+  if (said.contains("mask") && !said["mask"].is_none())
+    throw BufferError(what + ": __array_interface__ has a mask; fill what it hides first");
+  if (!py::isinstance<py::str>(said["typestr"]))
+    throw py::type_error(what + ": the typestr of __array_interface__ is no text");
   const auto type = said["typestr"].cast<std::string>();
   if (type.size() < 3) refused(what, "the typestr '" + type + "' is none");
   std::int64_t bytes = 0;
@@ -196,38 +222,75 @@ bool Borrowed::by_interface(py::handle object, const std::string& what) {
   if (!found || static_cast<std::int64_t>(itemsize(*found)) != bytes)
     refused(what, "elements of typestr '" + type + "' are of no type that there is here");
   dtype_ = *found;
-  shape_ = said["shape"].cast<std::vector<std::int64_t>>();
-  const auto data = said["data"].cast<py::tuple>();
-  if (data.empty()) throw BufferError(what + ": __array_interface__ has no address");
-  data_ = reinterpret_cast<const std::byte*>(data[0].cast<std::uintptr_t>());
+  shape_ = whole_numbers(said["shape"], "shape", what);
   std::vector<std::int64_t> strides;
   if (said.contains("strides") && !said["strides"].is_none())
-    strides = said["strides"].cast<std::vector<std::int64_t>>();
-  else if (!shape_.empty())
-    strides.clear();
-  // Both what was asked and what it says of itself: either may hold the memory.
-  owner_ = std::make_shared<py::object>(py::make_tuple(object, said));
+    strides = whole_numbers(said["strides"], "strides", what);
   if (!strides.empty() && strides.size() != shape_.size())
     throw BufferError(what + ": __array_interface__ has other strides than axes");
-  if (data_ == nullptr && product(shape_, itemsize(dtype_), what) != 0)
-    throw BufferError(what + ": __array_interface__ has no address");
+  const py::object data = said["data"];
+  if (py::isinstance<py::tuple>(data)) {
+    const py::tuple pair = data;
+    if (pair.empty() || !py::isinstance<py::int_>(pair[0]))
+      throw BufferError(what + ": __array_interface__ has no address");
+    data_ = reinterpret_cast<const std::byte*>(pair[0].cast<std::uintptr_t>());
+    // Both what was asked and what it says of itself: either may hold the memory.
+    owner_ = std::make_shared<py::object>(py::make_tuple(object, said));
+    if (data_ == nullptr && product(shape_, itemsize(dtype_), what) != 0)
+      throw BufferError(what + ": __array_interface__ has no address");
+  } else {
+    const py::object offset =
+        said.contains("offset") ? py::object(said["offset"]) : py::object(py::int_(0));
+    lie_within(data, offset, strides, what);
+  }
   lay_out(strides, what);
   return true;
 }
 
+void Borrowed::lie_within(const py::object& data, const py::object& offset,
+                          const std::vector<std::int64_t>& strides, const std::string& what) {
+  if (PyObject_CheckBuffer(data.ptr()) == 0 || !py::isinstance<py::int_>(offset))
+    throw BufferError(what + ": __array_interface__ has neither an address nor a buffer");
+  auto held = std::make_unique<Py_buffer>();
+  if (PyObject_GetBuffer(data.ptr(), held.get(), PyBUF_SIMPLE) != 0) throw py::error_already_set();
+  const Py_buffer& b = *held;
+  owner_ = std::shared_ptr<Py_buffer>(held.release(), [](Py_buffer* p) {
+    PyBuffer_Release(p);
+    delete p;
+  });
+  // From the least to the byte after the last that is read.
+  const auto width = static_cast<std::int64_t>(itemsize(dtype_));
+  std::int64_t least = offset.cast<std::int64_t>(), step = width;
+  std::int64_t most = checked_add(least, width);
+  for (std::size_t i = shape_.size(); i-- > 0;) {
+    const std::int64_t reach =
+        checked_mul(strides.empty() ? step : strides[i], std::max<std::int64_t>(shape_[i] - 1, 0));
+    reach < 0 ? least = checked_add(least, reach) : most = checked_add(most, reach);
+    step = checked_mul(step, std::max<std::int64_t>(shape_[i], 1));
+  }
+  if (product(shape_, itemsize(dtype_), what) != 0 && (least < 0 || most > b.len))
+    throw BufferError(fmt::format("{}: __array_interface__ reads bytes {} to {} of a buffer of {}",
+                                  what, least, most, b.len));
+  data_ = static_cast<const std::byte*>(b.buf) + offset.cast<std::int64_t>();
+}
+
 bool Borrowed::by_dlpack(py::handle object, const std::string& what) {
   const bool capsule = PyCapsule_IsValid(object.ptr(), "dltensor") != 0;
-  if (!capsule && !py::hasattr(object, "__dlpack__")) return false;
+  const std::optional<py::object> give = capsule ? std::nullopt : attribute(object, "__dlpack__");
+  if (!capsule && !give) return false;
   const auto elsewhere = [&](std::int32_t type) {
     if (type != dlpack::kHost && type != dlpack::kPinned)
       throw BufferError(fmt::format(
           "{} is on a device (DLPack's type {}); copy it to the host first, as x.cpu() or x.get()",
           what, type));
   };
-  if (!capsule && py::hasattr(object, "__dlpack_device__"))
-    elsewhere(object.attr("__dlpack_device__")().cast<py::tuple>()[0].cast<std::int32_t>());
-  const py::object held =
-      capsule ? py::reinterpret_borrow<py::object>(object) : object.attr("__dlpack__")();
+  if (!capsule && py::hasattr(object, "__dlpack_device__")) {
+    const py::object said = object.attr("__dlpack_device__")();
+    if (!py::isinstance<py::tuple>(said) || py::len(said) != 2)
+      throw py::type_error(what + ": __dlpack_device__() gave no pair (type, number)");
+    elsewhere(py::int_(said[py::int_(0)]).cast<std::int32_t>());
+  }
+  const py::object held = capsule ? py::reinterpret_borrow<py::object>(object) : (*give)();
   auto* const managed = static_cast<dlpack::Managed*>(PyCapsule_GetPointer(held.ptr(), "dltensor"));
   if (managed == nullptr) throw py::error_already_set();
   // From here on it is ours to delete; a capsule of that name is used up.

@@ -51,6 +51,9 @@ class Borrowed {
   bool by_buffer(py::handle object, const std::string& what);
   bool by_interface(py::handle object, const std::string& what);
   bool by_dlpack(py::handle object, const std::string& what);
+  /// Takes data of a buffer with shape_ and dtype_ at `offset`, which it must not leave.
+  void lie_within(const py::object& data, const py::object& offset,
+                  const std::vector<std::int64_t>& strides, const std::string& what);
   void lay_out(const std::vector<std::int64_t>& strides, const std::string& what);
 
   DType dtype_ = DType::Float32;

@@ -2,6 +2,7 @@
 #include "kernel.h"
 #include "touchstone/base/suggest.h"
 #include "touchstone/define/definitions.h"
+#include "touchstone/define/text.h"
 
 // Formulas for kernels: touchstone::define.
 
@@ -135,7 +136,16 @@ void bind_builder(py::module_& m) {
          [](const Array& a, const Array& b) { return define::less(a, b); });
   binary(array, "__gt__", nullptr,
          [](const Array& a, const Array& b) { return define::less(b, a); });
+  // False with NaN, as in a text.
+  binary(array, "__le__", nullptr,
+         [](const Array& a, const Array& b) { return define::less(a, b) + define::equal(a, b); });
+  binary(array, "__ge__", nullptr,
+         [](const Array& a, const Array& b) { return define::less(b, a) + define::equal(a, b); });
   array.def("__neg__", [](const Array& a) { return -a; })
+      .def("__bool__",
+           [](const Array&) -> bool {
+             throw py::type_error("a formula is neither true nor false; choose by where()");
+           })
       .def_property_readonly("shape", [](const Array& a) { return py::tuple(py::cast(a.shape())); })
       .def_property_readonly("dtype", [](const Array& a) { return std::string(name(a.dtype())); })
       .def("reshape", &Array::reshape, py::arg("shape"), "One size may be -1: what is left.")
@@ -201,6 +211,9 @@ void bind_builder(py::module_& m) {
         (d.signature + "\n\n" + d.summary).c_str());
   }
   m.attr("definitions") = signatures;
+  m.def("_usual_profile", [](const std::string& op) {
+    return std::string(define::usual_profile(define::definition(op).is_loose));
+  });
   m.def("_of_arrays", [](const std::string& op, const py::args& args, const py::kwargs& named) {
     // Arrays become the buffers 1, 2, ... in the order in which they stand.
     int count = 0;

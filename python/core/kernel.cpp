@@ -213,16 +213,18 @@ void collect_shapes(const define::ArrayNode& node, std::map<int, define::Sizes>&
 py::tuple read_formula(const std::string& text) {
   std::map<int, define::Sizes> shapes;
   KernelFile file;
+  bool is_loose = false;
   {
     const Released r;
     const define::Formula formula = define::parse(text);
+    is_loose = formula.is_loose;
     std::set<const define::ArrayNode*> seen;
     collect_shapes(*formula.value.node(), shapes, seen);
     file = kernel_file(formula.kernel());
   }
   py::list sizes;
   for (const auto& [buffer, shape] : shapes) sizes.append(py::tuple(py::cast(shape)));
-  return py::make_tuple(std::move(file), sizes);
+  return py::make_tuple(std::move(file), sizes, std::string(define::usual_profile(is_loose)));
 }
 
 KernelFile bound(const KernelFile& kernel, const symbolic::Values& values) {
@@ -455,6 +457,7 @@ void bind_kernel(py::module_& m) {
         py::arg("profile") = "",
         "Runs prefixes of a failing kernel on a candidate, to find the node that is wrong.\n\n"
         "run(kernel, *inputs) gives the candidate's output. What it raises is raised.");
+  m.def("_profile", [](const std::string& name) { return Profile::named(name).to_json(); });
   m.def("_probes", &probes_of, py::arg("kernel"), py::arg("seed") = 0);
   bind_builder(m);
 }

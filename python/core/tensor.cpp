@@ -176,10 +176,17 @@ void bind_creation(py::module_& m, TensorClass& t) {
           py::arg("array"), py::arg("device") = "CPU", "The elements of an array, copied.")
       .def_static(
           "full",
-          [](const Shape& shape, const std::variant<bool, std::int64_t, double>& v,
-             const std::optional<std::string>& dtype, const std::string& device) {
+          [](const Shape& shape, const Arg& v, const std::optional<std::string>& dtype,
+             const std::string& device) {
             const TensorOptions o = options_of(dtype, device);
-            return std::visit([&](auto x) { return Tensor::full(shape, x, o); }, v);
+            return std::visit(
+                [&]<class T>(const T& x) -> Tensor {
+                  if constexpr (std::is_arithmetic_v<T>)
+                    return Tensor::full(shape, x, o);
+                  else
+                    throw DTypeError("full: the value is no number");
+                },
+                v);
           },
           py::arg("shape"), py::arg("value"), py::arg("dtype") = py::none(),
           py::arg("device") = "CPU", Guard());
@@ -414,6 +421,23 @@ void bind_modes(py::module_& m) {
            [](TrainingMode& s) { s.scope = std::make_unique<TrainingScope>(s.wanted); })
       .def("__exit__", [](TrainingMode& s, const py::args&) { s.scope.reset(); });
   m.def("devices", &Device::names, "The names of devices.");
+  m.def(
+      "counters",
+      [] {
+        const GlobalCounters c = counters();
+        py::dict out;
+        out["kernels"] = c.kernels;
+        out["ops"] = c.ops;
+        out["mem"] = c.mem;
+        out["seconds"] = c.seconds;
+        out["mem_used"] = c.mem_used;
+        out["mem_peak"] = c.mem_peak;
+        return out;
+      },
+      "What ran since reset_counters(): kernels, their operations, bytes touched and seconds; and "
+      "the bytes that are allocated now and were at most.");
+  m.def(
+      "reset_counters", [] { counters().reset(); }, "All but the bytes allocated begin at 0.");
 }
 
 }  // namespace

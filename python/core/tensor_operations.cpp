@@ -244,7 +244,49 @@ void bind_reductions(TensorClass& t) {
   for (const auto& [name, f] : scans) t.def(name, f, py::arg("axis"), Guard());
 }
 
+bool is_numpy_bool(py::handle source) {
+  const std::string_view type = Py_TYPE(source.ptr())->tp_name;
+  return type == "numpy.bool_" || type == "numpy.bool";
+}
+
 }  // namespace
+
+bool load_number(py::handle source, Arg& to) {
+  PyObject* const p = source.ptr();
+  if (source.is_none()) {
+    to = std::monostate();
+  } else if (PyBool_Check(p) || is_numpy_bool(source)) {
+    to = PyObject_IsTrue(p) == 1;
+  } else if (PyLong_Check(p) || PyFloat_Check(p)) {
+    if (PyFloat_Check(p)) {
+      to = PyFloat_AsDouble(p);
+    } else {
+      int overflow = 0;
+      const long long whole = PyLong_AsLongLongAndOverflow(p, &overflow);
+      if (overflow != 0) return false;
+      to = std::int64_t{whole};
+    }
+  } else {
+    if (py::hasattr(source, "shape") && py::len(source.attr("shape")) != 0) return false;
+    if (py::hasattr(source, "imag") && py::hasattr(source, "__complex__") &&
+        !py::object(source.attr("imag")).equal(py::int_(0)))
+      return false;
+    py::object plain;
+    if (PyIndex_Check(p) != 0) plain = py::reinterpret_steal<py::object>(PyNumber_Index(p));
+    if (!plain) {  // arrays have an index where their type is whole
+      PyErr_Clear();
+      const bool has_float =
+          Py_TYPE(p)->tp_as_number != nullptr && Py_TYPE(p)->tp_as_number->nb_float != nullptr;
+      if (has_float) plain = py::reinterpret_steal<py::object>(PyNumber_Float(p));
+    }
+    if (!plain) {
+      PyErr_Clear();
+      return false;
+    }
+    return load_number(plain, to);
+  }
+  return true;
+}
 
 void bind_tensor_operations(TensorClass& t) {
   bind_movement(t);

@@ -54,6 +54,10 @@ std::vector<std::int64_t> per_axis(const PerAxis& given);
 /// The same of two axes. Throws ShapeError for other numbers of them.
 std::array<std::int64_t, 2> of_two_axes(const PerAxis& given);
 
+/// What Python calls a number, NumPy's scalars and arrays without an axis among it; false for
+/// anything else. A number may say whether it is true, so that pybind11 would take it for a bool.
+bool load_number(py::handle source, Arg& to);
+
 /// Elements chosen by other tensors.
 void bind_indexing(TensorClass& t);
 /// Functions of layers: products, windows, normalisation, losses.
@@ -63,3 +67,21 @@ void bind_functions(py::module_& m);
 void bind_tensor_operations(TensorClass& t);
 
 }  // namespace touchstone::python
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<touchstone::python::Arg> {
+  PYBIND11_TYPE_CASTER(touchstone::python::Arg, const_name("Tensor | bool | int | float"));
+  bool load(handle source, bool) {
+    make_caster<touchstone::Tensor> tensor;
+    if (!source.is_none() && tensor.load(source, false)) {
+      value = cast_op<touchstone::Tensor&>(tensor);
+      return true;
+    }
+    return touchstone::python::load_number(source, value);
+  }
+  static handle cast(const touchstone::python::Arg&, return_value_policy, handle) = delete;
+};
+
+}  // namespace pybind11::detail

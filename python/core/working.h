@@ -4,6 +4,7 @@
 
 #include <Python.h>
 #include <signal.h>
+#include <unistd.h>
 
 namespace touchstone::python {
 
@@ -11,7 +12,16 @@ namespace touchstone::python {
 class Released {
  public:
   Released() : thread_(PyEval_SaveThread()) {}
-  ~Released() { PyEval_RestoreThread(thread_); }
+  ~Released() {
+    try {
+      PyEval_RestoreThread(thread_);
+    } catch (...) {
+      // Python ends, and wants this thread, one that it does not wait for, to end first, by
+      // unwinding it. What it holds of Python's could not be given back: it waits for the process
+      // to end.
+      for (;;) pause();
+    }
+  }
   Released(const Released&) = delete;
   Released& operator=(const Released&) = delete;
 

@@ -21,6 +21,14 @@ from ._judging import LIBRARY, check_op, profile_for
 __all__ = ["LIBRARY", "judge"]
 
 
+def _copied(array):
+    """What a function may write over: NumPy's and CuPy's arrays have copy(), PyTorch's clone(); JAX's are constant."""
+    for copy in ("copy", "clone"):
+        if hasattr(array, copy):
+            return getattr(array, copy)()
+    return array
+
+
 def _of_shapes(reference, shapes, dtype, attributes):
     loads = [_kernel.load(i + 1, shape, dtype) for i, shape in enumerate(shapes)]
     return _kernel.store(_kernel.call(reference, *loads, **attributes))
@@ -35,29 +43,36 @@ def judge(fn, reference: str | _kernel.Kernel, inputs=None, *, profile: str | No
     inputs: arrays, on which fn is called once; or shapes, tuples or lists, of arrays of `dtype` that are drawn in every
         family that shows faults, from the seed. None for a formula, whose shapes are known, or a kernel, whose inputs
         are drawn flat.
-    profile: the arithmetic that is allowed, a name or the JSON of one; None: what a library of functions may do.
+    profile: the arithmetic that is allowed, a name or the JSON of one; None: "library" for what functions compute as
+        they like, and for a Kernel, else "glibc" (docs/oracle.md).
     attributes: of the definition, as axis=1.
 
     What fn raises is raised. Throws ParseError, ShapeError, DTypeError, BufferError.
     """
-    shapes, allowed = None, LIBRARY if profile is None else profile
+    shapes, allowed = None, profile
     if isinstance(reference, _kernel.Kernel):
-        kernel = reference
+        kernel, allowed = reference, LIBRARY if profile is None else profile
     elif "(" in reference:
-        kernel, shapes = _kernel._kernel._formula(reference)
+        kernel, shapes, usual = _kernel._kernel._formula(reference)
+        allowed = usual if profile is None else profile
     else:
         if inputs is None:
             raise TypeError("judge: inputs is missing: arrays, or the shapes of arrays to be drawn")
-        if not all(isinstance(i, (tuple, list)) for i in inputs):
-            return check_op(fn(*inputs), reference, inputs, profile, attributes)
+        are_shapes = [isinstance(i, (tuple, list)) for i in inputs]
+        if not all(are_shapes):
+            if any(are_shapes):
+                raise TypeError("judge: inputs are arrays, or shapes of arrays to be drawn, not both")
+            before = [_copied(i) for i in inputs]
+            return check_op(fn(*inputs), reference, before, profile, attributes)
         kernel, shapes, inputs = _of_shapes(reference, inputs, dtype, attributes), inputs, None
         allowed = profile_for(reference, profile)
     if inputs is not None:
-        return _kernel.check(kernel, list(inputs), fn(*inputs), allowed)
+        before = [_copied(i) for i in inputs]
+        return _kernel.check(kernel, before, fn(*inputs), allowed)
     verdicts = []
     for _, arrays in _kernel.probes(kernel, seed):
         given = arrays if shapes is None else [a.reshape(shape) for a, shape in zip(arrays, shapes)]
-        verdicts.append(_kernel.check(kernel, given, fn(*given), allowed))
+        verdicts.append(_kernel.check(kernel, arrays, fn(*map(_copied, given)), allowed))
     return _kernel.combine(verdicts)
 
 

@@ -2,20 +2,42 @@
 
 pytest loads it by its entry point, which lies beside the package.
 """
+import os
 from html import escape
 
+import pytest
+
 from touchstone import testing
+
+_OPTION = "--touchstone-report"
 
 
 def pytest_addoption(parser):
     parser.getgroup("touchstone").addoption(
-        "--touchstone-report", nargs="?", const="", default=None, metavar="FILE.html",
+        _OPTION, nargs="?", const="", default=None, metavar="FILE.html",
         help="a table of the verdicts of assert_legal, and a page where a file is named")
+
+
+def pytest_load_initial_conftests(args):
+    """Without a page the option takes nothing: what stands behind it is a test, not the file of a page."""
+    for i, arg in enumerate(args):
+        if arg == _OPTION and not (i + 1 < len(args) and args[i + 1].endswith(".html")):
+            args[i] += "="
+
+
+def _refuse(path):
+    """Why no page can be written there, or None."""
+    if not path.endswith(".html"):
+        return "a page's name ends in .html"
+    folder = os.path.dirname(path) or "."
+    if os.path.isdir(path) or not os.path.isdir(folder):
+        return "there is no such folder" if not os.path.isdir(folder) else "that is a folder"
+    return None if os.access(path if os.path.exists(path) else folder, os.W_OK) else "it cannot be written"
 
 
 class _Report:
     def __init__(self, path):
-        self.path, self.records, self.now = path, [], ""
+        self.path, self.records, self.now, self.lost = path, [], "", ""
 
     def heard(self, record):
         record.where = self.now
@@ -27,8 +49,11 @@ class _Report:
     def pytest_sessionfinish(self):
         testing._listeners.remove(self.heard)
         if self.path:
-            with open(self.path, "w", encoding="utf-8") as page:
-                page.write(_page(self.records))
+            try:
+                with open(self.path, "w", encoding="utf-8", errors="backslashreplace") as page:
+                    page.write(_page(self.records))
+            except OSError as why:
+                self.lost = f"no page was written: {why}"
 
     def pytest_runtest_setup(self, item):
         self.now = item.nodeid
@@ -42,6 +67,8 @@ class _Report:
             counts[r.verdict.status] = counts.get(r.verdict.status, 0) + 1
         terminalreporter.line(f"{len(self.records)} verdicts: "
                               + (", ".join(f"{n} {word}" for word, n in sorted(counts.items())) or "none"))
+        if self.lost:
+            terminalreporter.line(self.lost, red=True)
 
 
 def _power(verdict):
@@ -64,6 +91,10 @@ def _page(records):
 
 
 def pytest_configure(config):
-    path = config.getoption("--touchstone-report")
+    path = config.getoption(_OPTION)
+    if path:
+        path = os.path.abspath(path)  # tests may go to other folders
+        if why := _refuse(path):
+            raise pytest.UsageError(f"{_OPTION}={path}: {why}")
     if path is not None:
         config.pluginmanager.register(_Report(path), "touchstone-report")

@@ -8,10 +8,12 @@
 >>> np.asarray(Tensor.arange(3) * 2)
 array([0, 2, 4], dtype=int32)
 """
-from ._core.tensor import (Tensor, TensorJit, devices, gradients, manual_seed, no_grad, realize, training)
-from .kernel import as_array
+from ._core.tensor import (Tensor, TensorJit, counters, devices, gradients, manual_seed, no_grad, realize, reset_counters,
+                           training)
+from .kernel import _EXTENDED, as_array
 
-__all__ = ["Tensor", "TensorJit", "devices", "gradients", "jit", "manual_seed", "no_grad", "realize", "training"]
+__all__ = ["Tensor", "TensorJit", "counters", "devices", "gradients", "jit", "manual_seed", "no_grad", "realize",
+           "reset_counters", "training"]
 
 
 def _array(self, dtype=None, copy=None):
@@ -19,17 +21,32 @@ def _array(self, dtype=None, copy=None):
     return array if dtype is None else array.astype(dtype)
 
 
-def _dlpack(self, **kwargs):
-    return as_array(self._elements()).__dlpack__(**kwargs)
+def _dlpack(self, stream=None, **_):  # a newer reader's other wishes may be ignored: the memory is the host's, and new
+    return as_array(self._elements()).__dlpack__()
+
+
+def _tolist(self):
+    return as_array((self.cast("float32") if self.dtype in _EXTENDED else self)._elements()).tolist()
+
+
+def _item(self):
+    return as_array((self.cast("float32") if self.dtype in _EXTENDED else self)._elements()).item()
+
+
+def _iter(self):
+    return (self[i] for i in range(len(self)))
 
 
 Tensor.__array__ = _array
-Tensor.__array_priority__ = 1000
+Tensor.__array_ufunc__ = None  # an array and a tensor are no operands of each other: gradients would be lost
 Tensor.__dlpack__ = _dlpack
 Tensor.__dlpack_device__ = lambda self: (1, 0)
 Tensor.numpy = lambda self: as_array(self._elements())
-Tensor.tolist = lambda self: as_array(self._elements()).tolist()
-Tensor.item = lambda self: as_array(self._elements()).item()
+Tensor.tolist = _tolist
+Tensor.item = _item
+Tensor.__iter__ = _iter
+Tensor.__float__ = lambda self: float(self.item())
+Tensor.__int__ = lambda self: int(self.item())
 
 
 def jit(function):

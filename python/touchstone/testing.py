@@ -39,8 +39,8 @@ def assert_legal(actual: object, op: str, *inputs: object, profile: str | None =
 
     actual: an array of the operation's shape, but for axes of size 1, and dtype.
     op: a name of touchstone.kernel.definitions; inputs and attributes are its arguments.
-    profile: the arithmetic that is allowed, a name or the JSON of one; None: that of a `judging` scope, else what a
-        library of functions may do.
+    profile: the arithmetic that is allowed, a name or the JSON of one; None: that of a `judging` scope, else "library"
+        for what functions compute as they like, else "glibc" (docs/oracle.md).
     sharp: whether a verdict that says little (WEAK) fails, too.
 
     Raises AssertionError with the first illegal element, its index and its legal values. Throws ParseError, ShapeError,

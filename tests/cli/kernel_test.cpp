@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include <gmock/gmock.h>
@@ -28,6 +29,29 @@ class CliKernel : public testing::Test {
   }
   TemporaryDirectory dir_;
 };
+
+// exp by itself is not 2^(x log2 e) in float32; a kernel's own nodes are.
+TEST_F(CliKernel, WhatFunctionsComputeAsTheyLikeIsJudgedAsOfALibrary) {
+  std::vector<float> x, y;
+  for (int i = 1; i <= 40; ++i) {
+    x.push_back(static_cast<float>(i) + 0.37F);
+    y.push_back(std::exp(x.back()));
+  }
+  write("x.npy", {40}, x);
+  write("y.npy", {40}, y);
+  const std::string arrays = " --in " + file("x.npy") + " --out " + file("y.npy");
+  EXPECT_EQ(touchstone_run("check --op 'exp(x)'" + arrays).code, 0);
+  EXPECT_EQ(touchstone_run("check --op 'exp(x)' --profile library" + arrays).code, 0);
+  EXPECT_EQ(touchstone_run("check --op 'exp(x)' --profile glibc" + arrays).code, 1);
+  EXPECT_EQ(touchstone_run("check --op 'exp2(x * 1.4426950408889634)'" + arrays).code, 1);
+  ASSERT_EQ(touchstone_run("kernel 'exp(x[40])' --out " + file("k.json")).code, 0);
+  EXPECT_EQ(touchstone_run("check " + file("k.json") + arrays).code, 1);
+  EXPECT_THAT(touchstone_run("check --json --op 'exp(x)'" + arrays).text,
+              HasSubstr(R"("profile":"library")"));
+  EXPECT_EQ(touchstone_run("explain --op 'exp(x)' --at 39" + arrays).code, 0);
+  EXPECT_THAT(touchstone_run("probe --seconds 0 --json --op 'exp(x)' --in " + file("x.npy")).text,
+              HasSubstr(R"("profile":"library")"));
+}
 
 TEST_F(CliKernel, ATextBecomesAKernelThatRuns) {
   const Answer written = touchstone_run("kernel 'sum(x[2,3] * 2, axis=1)' --out " + file("k.json"));

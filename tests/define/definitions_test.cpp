@@ -185,6 +185,58 @@ TEST(Definitions, RowsOfAnInputAreLoadsAndMayBeChecked) {
   EXPECT_THROW(parse("gather(t[3], i[2]:i64)"), Error);
 }
 
+template <class T>
+std::vector<T> given(const std::string& text, const std::vector<T>& x) {
+  return test::run<T>(parse(text).kernel()->src()[0], {test::buffer<T>(x)});
+}
+
+// What NumPy, SciPy and PyTorch give, and IEEE 754-2019 for the smaller of two.
+TEST(Definitions, InfinitiesAndNanAreWhatTheMathematicsGives) {
+  constexpr float inf = INFINITY, nan = NAN;
+  const std::vector<float> rows = {1,   inf,  2,   -inf, -inf, -inf, -inf, 0,    0,
+                                   inf, -inf, inf, nan,  inf,  1,    3e38, 3e38, 3e38};
+  const std::vector<float> sums = given<float>("logsumexp(x[6,3])", rows);
+  EXPECT_EQ(sums[0], inf);
+  EXPECT_EQ(sums[1], -inf);
+  EXPECT_FLOAT_EQ(sums[2], std::log(2.0F));
+  EXPECT_EQ(sums[3], inf);
+  EXPECT_TRUE(std::isnan(sums[4]));
+  EXPECT_EQ(sums[5], 3e38F);
+  const std::vector<float> parts = given<float>("softmax(x[6,3])", rows);
+  for (const std::size_t i : {0U, 3U, 4U, 9U, 12U}) EXPECT_TRUE(std::isnan(parts[i])) << i;
+  EXPECT_EQ(std::vector<float>(parts.begin() + 6, parts.begin() + 9),
+            (std::vector<float>{0, 0.5F, 0.5F}));
+  // One number against one of each kind, in either order.
+  for (const float other : {nan, inf, -inf, 1.0F}) {
+    const std::vector<float> x = {other, 2};
+    const std::vector<float> least = given<float>("minimum(x[2], flip(x))", x);
+    for (const float m : least)
+      EXPECT_TRUE(std::isnan(other) ? std::isnan(m) : m == std::min(other, 2.0F)) << other;
+  }
+  // float8_e4m3 has no infinity.
+  const Formula narrow = parse("logsumexp(x[2,3]:f8e4m3)");
+  EXPECT_NO_THROW(narrow.kernel());
+}
+
+TEST(Definitions, TheLeastIntegerIsTheLeastThoughItHasNoNegative) {
+  constexpr auto least = std::numeric_limits<std::int32_t>::min();
+  EXPECT_EQ(given<std::int32_t>("min(x[2,2]:i32, axis=1)", {5, least, 3, -4}),
+            (std::vector<std::int32_t>{least, -4}));
+  EXPECT_EQ(given<std::int32_t>("minimum(x[2]:i32, flip(x))", {5, least}),
+            (std::vector<std::int32_t>{least, least}));
+  EXPECT_EQ(given<std::uint8_t>("min(x[2,2]:u8, axis=1)", {255, 3, 0, 7}),
+            (std::vector<std::uint8_t>{3, 0}));
+}
+
+TEST(Definitions, ThoseThatFunctionsComputeAsTheyLikeAreLoose) {
+  for (const char* text : {"softmax(x[4])", "attention(q[2,3], k[2,3], v[2,3])", "1 + exp(x[4])",
+                           "avg_pool1d(x[1,1,4], size=2)", "sum(sigmoid(x[4]))", "relu(x[2])"})
+    EXPECT_EQ(usual_profile(parse(text).is_loose), "library") << text;
+  for (const char* text : {"sum(x[4])", "exp2(x[4])", "matmul(a[2,3], b[3,2])", "x[4] / 3",
+                           "conv1d(x[1,1,4], w[1,1,2])", "recip(x[4])", "max(x[4])"})
+    EXPECT_EQ(usual_profile(parse(text).is_loose), "glibc") << text;
+}
+
 TEST(Definitions, ABitcastKeepsTheBits) {
   const Formula formula = parse("bitcast(x[3]:f32, to=i32)");
   const std::vector<std::int32_t> got = test::run<std::int32_t>(

@@ -177,6 +177,28 @@ TEST(LegalRuns, AreTheSameForAnyNumberOfThreads) {
   }
 }
 
+// Each run of one row's softmax takes the sum of the row for itself.
+TEST(LegalRuns, OneLongRowIsNotSummedByManyRuns) {
+  const auto runs_of = [](std::int64_t rows, std::int64_t columns) {
+    const ShapeTracker wide =
+        ShapeTracker::contiguous({rows, 1, columns}).expand({rows, columns, columns});
+    const LazyOpPtr sum = LazyOp::reduce(Op::ReduceSum, LazyOp::load(1, DType::Float32, wide), {2});
+    const ShapeTracker plain = ShapeTracker::contiguous({rows, columns, 1});
+    const LazyOpPtr kernel =
+        test::store(LazyOp::binary(Op::Mul, LazyOp::load(1, DType::Float32, plain), sum));
+    const std::vector<BufferPtr> inputs{
+        nullptr, test::buffer(std::vector<float>(static_cast<std::size_t>(rows * columns), 1))};
+    std::size_t count = 0;
+    Threads threads(2);
+    legal_results_in_runs(
+        kernel, test::raw(inputs), {}, {}, threads, [&](std::size_t runs) { count = runs; },
+        [](std::size_t, std::int64_t, const LegalBlock&) {});
+    return count;
+  };
+  EXPECT_LE(runs_of(1, 1 << 19), 4U);
+  EXPECT_GE(runs_of(1 << 10, 1 << 9), 16U);
+}
+
 TEST(LegalRuns, AVerdictNamesTheFirstWrongElementAndCountsAll) {
   const std::int64_t n = 400'000;
   std::vector<float> x(static_cast<std::size_t>(n), 0.75F), out = x;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 #include <random>
 #include <string>
 #include <vector>
@@ -35,6 +36,22 @@ TEST(Profile, BuiltInOnesAreFoundByName) {
     EXPECT_THAT(e.what(), HasSubstr("did you mean 'cuda'?"));
     EXPECT_THAT(e.what(), HasSubstr("tensorcore"));
   }
+}
+
+TEST(Profile, LibraryIsWhatFunctionsOfTheirOwnMayDo) {
+  const Profile library = Profile::named("library");
+  const auto error_of = [](double multiplier, double x) {  // of a rounded constant and product
+    return std::fabs(static_cast<double>(static_cast<float>(multiplier) * static_cast<float>(x)) -
+                     multiplier * x);
+  };
+  // exp by itself beside 2^(x log2 e): off by that much of 2^x ln 2, whose unit is 2^-23 or less.
+  double worst = 0;
+  for (float x = 0.01F; x < 80; x += 0.0137F)
+    worst = std::max(worst, error_of(std::numbers::log2e, x) * std::numbers::ln2 * 0x1p23 / x);
+  EXPECT_LE(worst, library.exp2.ulp_per_x);
+  EXPECT_TRUE(library.zeros_alike);
+  EXPECT_FALSE(library.casts_saturate);
+  EXPECT_EQ(library.order, SumOrder::Any);
 }
 
 TEST(Profile, JsonHoldsAllOfIt) {

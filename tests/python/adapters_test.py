@@ -1,4 +1,7 @@
 """Adapters of packages that are not there, on stand-ins for them that record what is asked."""
+import os
+import pathlib
+import subprocess
 import sys
 import types
 
@@ -6,8 +9,6 @@ import numpy as np
 import pytest
 
 from touchstone import adapters, kernel
-from touchstone.compat.tinygrad import ops
-from touchstone.compat.tinygrad.shape.shapetracker import ShapeTracker
 
 
 class Recording(types.ModuleType):
@@ -31,7 +32,6 @@ def install(monkeypatch, **modules):
         monkeypatch.setitem(sys.modules, name.replace("__", "."), module)
     monkeypatch.delitem(sys.modules, "touchstone.adapters.jax", raising=False)
     monkeypatch.delitem(sys.modules, "touchstone.adapters.cupy", raising=False)
-    monkeypatch.delitem(sys.modules, "touchstone.adapters.onnxruntime", raising=False)
 
 
 def softmax(x, axis):
@@ -40,7 +40,6 @@ def softmax(x, axis):
 
 
 def test_each_is_short():
-    import pathlib
     for name in adapters.NAMES:
         assert len((pathlib.Path(adapters.__file__).parent / f"{name}.py").read_text().splitlines()) < 100
 
@@ -74,57 +73,104 @@ def test_cupy(monkeypatch):
     assert used == [1] and adapter.declared["base"] == "cuda" and adapters.judge(adapter, "matmul").legal and adapters.judge(adapter, "softmax").legal
 
 
-def test_onnxruntime(monkeypatch):
-    made = []
+STANDINS = pathlib.Path(__file__).parent / "standins"
 
-    class Session:
-        def __init__(self, model, providers):
-            self.op, = model
-            assert providers == ["CPUExecutionProvider"]
 
-        def run(self, wanted, inputs):
-            return [{"Add": np.add, "MatMul": np.matmul, "Softmax": softmax}[self.op[0]](*inputs.values(), **self.op[1])]
-    helper = types.SimpleNamespace(
-        make_node=lambda op, i, o, **a: made.append(op) or (op, a), np_dtype_to_tensor_dtype=lambda d: 1,
-        make_tensor_value_info=lambda *a: a, make_graph=lambda nodes, *a: nodes, make_opsetid=lambda *a: a,
-        make_model=lambda graph, **a: types.SimpleNamespace(SerializeToString=lambda: graph))
-    onnx = Recording("onnx", helper=helper, TensorProto=types.SimpleNamespace(FLOAT=1),
-                     checker=types.SimpleNamespace(check_model=lambda m: None))
-    install(monkeypatch, onnx=onnx, onnxruntime=Recording("onnxruntime", InferenceSession=Session, get_available_providers=lambda: ["CPUExecutionProvider"]))
+@pytest.fixture
+def standins(monkeypatch):
+    """Packages that stand in for those that are not there, and record what is asked of them."""
+    monkeypatch.syspath_prepend(str(STANDINS))
+    names = ("tinygrad", "tinygrad.device", "tinygrad.ops", "tinygrad.tensor", "onnx", "onnxruntime")
+    fresh = [*names, "touchstone.adapters.onnxruntime", "touchstone.adapters.tinygrad"]
+    for name in fresh:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    yield
+    for name in fresh:
+        sys.modules.pop(name, None)
+
+
+def test_onnxruntime(standins):
     adapter = adapters.load("onnxruntime")
-    assert adapters.judge(adapter, "softmax").legal and adapters.judge(adapter, "matmul").legal and set(made) == {"Softmax", "MatMul"}
+    import onnxruntime
+    for op in adapter.functions:
+        assert adapters.judge(adapter, op).legal, op
+    assert set(onnxruntime.ran) == set(adapter.functions.values())
+    assert adapters.judge(adapter, "add", dtype="float64").ok and adapters.judge(adapter, "matmul", dtype="float16").legal
     with pytest.raises(ImportError, match="has no CUDAExecutionProvider"):  # rather than to run on the host
         adapters.load("onnxruntime", device="cuda")
+    with pytest.raises(TypeError, match="choose from: cpu, cuda"):
+        adapters.load("onnxruntime", device="tpu")
+    onnxruntime.there.append("CUDAExecutionProvider")
+    onnxruntime.__version__ = "1.20.1"
+    assert adapters.judge(adapters.load("onnxruntime", device="cuda"), "matmul").legal
+    assert onnxruntime.opened[-1] == [("CUDAExecutionProvider", {"use_tf32": 0})]
 
 
-def test_tinygrad_s_kernels_are_judged():
-    st = ShapeTracker.from_shape((4,))
-    x = ops.LazyOp(ops.BufferOps.LOAD, (), ops.MemBuffer(1, "float32", st))
-    ast = ops.LazyOp(ops.BufferOps.STORE, (ops.LazyOp(ops.BinaryOps.ADD, (x, x)),), ops.MemBuffer(0, "float32", st))
-
-    class Buffer:
-        def __init__(self, array):
-            self.array = array
-
-        def toCPU(self):
-            return self.array
-
-    class Device:
-        scale = np.float32(2)
-
-        def get_runner(self, ast):
-            def run(buffers, var_vals, wait=False, jit=False):
-                buffers[0].array[:] = buffers[1].array * self.scale
-                return 0.1
-            return run
+def test_tinygrad_s_kernels_are_judged(standins):
+    from tinygrad.device import Device, asked, captured
+    from tinygrad.tensor import Tensor
     from touchstone.adapters.tinygrad import watch
-    device, buffers = Device(), [Buffer(np.zeros(4, "f4")), Buffer(np.arange(4, dtype="f4"))]
+    device, x = Device["CLANG"], Tensor(np.linspace(-3, 3, 24, dtype="f4").reshape(4, 6))
+    kept = type(device.get_runner).__name__
     with watch(device) as verdicts:
-        assert device.get_runner(ast)(buffers, {}) == 0.1
-        device.scale = np.float32(2.01)
-        device.get_runner(ast)(buffers, {})
-    assert [v.status for _, v in verdicts] == ["PASS", "FAIL"] and verdicts[1][1].index == (1,) and isinstance(verdicts[0][0], kernel.Kernel)
-    assert device.get_runner.__func__ is Device.get_runner
+        x.softmax()
+        assert x.matmul(Tensor(np.ones((6, 2), "f4"))).numpy().shape == (4, 2)
+        Tensor(np.arange(1, 4, dtype="f4")).pad(2, 3)
+    assert [v.status for _, v in verdicts] == ["PASS"] * 6 and not verdicts.refused
+    assert [k.shape for k, _ in verdicts] == [(4, 1), (4, 6), (4, 1), (4, 6), (4, 2, 1), (8,)]
+    assert "REDUCE_MAX" in str(verdicts[0][0]) and isinstance(verdicts[0][0], kernel.Kernel)
+    # A kernel that is wrong, alone among three that are right; the device is as it was behind the watch.
+    device.fault = lambda ast: np.float32(1.001 if "EXP2" in str(ast) else 1)
+    with watch(device) as verdicts:
+        x.softmax()
+    assert [v.status for _, v in verdicts] == ["PASS", "FAIL", "PASS", "PASS"] and verdicts[1][1].index is not None
+    device.fault = lambda ast: np.float32(1)
+    assert type(device.get_runner).__name__ == kept and "get_runner" not in vars(device) and "get_runner" in asked
+    # What was captured before the watch is replayed in it unseen; what is captured in it is judged at each replay.
+    with watch(device) as verdicts:
+        x.exp2()
+        runner, buffers, values = captured[-1]
+        runner(buffers, values, jit=True)
+    assert len(verdicts) == 2 and isinstance(runner, type(captured[0][0])) and type(runner) is type(captured[0][0])
+    with pytest.raises(TypeError, match="no get_runner"):
+        watch(object())
+
+
+def test_tinygrad_s_sizes_may_be_variables(standins):
+    from tinygrad import ops as tiny
+    from tinygrad.device import Buffer, Device
+    from touchstone.adapters.tinygrad import watch
+    n = tiny.Variable("n", 1, 8)
+    st = tiny.contiguous((n, 3))
+    x = tiny.LazyOp(tiny.BufferOps.LOAD, (), tiny.MemBuffer(1, tiny.float32, st))
+    ast = tiny.LazyOp(tiny.BufferOps.STORE, (tiny.LazyOp(tiny.BinaryOps.ADD, (x, x)),), tiny.MemBuffer(0, tiny.float32, st))
+    buffers = [Buffer("CLANG", 24, tiny.float32), Buffer("CLANG", 24, tiny.float32, np.arange(24))]
+    with watch(Device["CLANG"]) as verdicts:
+        Device["CLANG"].get_runner(ast).exec(buffers, {n: 5, tiny.Variable("other", 0, 3): 1})
+    assert [(k.shape, v.status, v.checked) for k, v in verdicts] == [((5, 3), "PASS", 15)]
+    # What is no kernel here runs all the same, and is said.
+    odd = tiny.LazyOp(tiny.BufferOps.STORE, (tiny.LazyOp(tiny.BinaryOps.ADD, (x, x)),),
+                      tiny.MemBuffer(0, tiny.DType("imageh", np.float32), st))
+    with watch(Device["CLANG"]) as verdicts:
+        Device["CLANG"].get_runner(odd).exec(buffers, {n: 2})
+    assert not verdicts and len(verdicts.refused) == 1 and "imageh" in str(verdicts.refused[0][1])
+
+
+def test_tinygrad_by_the_command(standins):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([os.environ["PYTHONPATH"], str(STANDINS)])}
+    run = subprocess.run([sys.executable, "-B", "-W", "ignore", "-m", "touchstone.judge", "tinygrad", "--device", "CLANG", "--ops",
+                          "softmax,add"], capture_output=True, text=True, env=environment)
+    assert run.returncode == 0 and "softmax-float32 40 kernels: 40 PASS" in run.stdout and "add-float32 PASS" in run.stdout, run
+    run = subprocess.run([sys.executable, "-B", "-m", "touchstone.judge", "numpy", "--device", "gpu"], capture_output=True, text=True)
+    assert run.returncode == 2 and "takes no device" in run.stderr
+
+
+def test_what_a_device_declares_is_never_less_than_its_base():
+    import json
+    from touchstone import _judging
+    both = json.loads(_judging.library({"base": "opencl", "ulp": {"sin": 9}}, {"ulp": {"recip": 7}}))
+    assert both["ulp"]["sqrt"] == [3, 0] and both["ulp"]["exp2"] == [3, 1] and both["ulp"]["sin"] == [9, 0]
+    assert both["ulp"]["recip"] == [7, 0] and both["base"] == "opencl" and both["zeros_alike"]
 
 
 def test_packages_that_are_missing(monkeypatch):

@@ -121,6 +121,104 @@ def test_random_expressions(rng):
         agree(pool[-1], eval(f"lambda a, f: int({plain[-1]})"), A, F)
 
 
+def test_variables_up_to_an_expression():
+    """gidx0 goes to i, whatever i is: so do // and % of what is not below i."""
+    i = Variable("i", 1, 10)
+    row, lane, low = Variable("row", 0, i), Variable("lane", 0, 7), Variable("low", 0, i * 3 - 1)
+    assert row.max == i and low // (i * 3) == 0 and low % (i * 3) == low and (i + 1 + row) // (i + 1) == 1
+    assert (lane * (i * 4 + 4) + row) // (i + 1) == lane * 4 and (lane * (i * 4 + 4) + row) % (i + 1) == row
+    assert pickle.loads(pickle.dumps(row)) == row and row != Variable("row", 0, 10) and row % 8 != row
+    st = ShapeTracker((View.create((i + 1, 8, 4), (1, i * 4 + 4, i + 1)),))
+    index, valid = st.expr_idxs((row, lane, NumNode(1)))
+    for n, r, e in itertools.product((1, 4, 10), (0, 1), range(8)):
+        assert eval(index.render(), {}, {"i": n, "row": r, "lane": e}) == e * (4 * n + 4) + 1 + r + n
+    assert valid == 1
+
+
+def test_names_of_any_kind():
+    for name in ("min", "where", "lambda", "and", "a b", "x[0]", "_", "__5f", "größe", ""):
+        v = Variable(name, 0, 9)
+        assert v.render() == name and (v * 4 // 4) == v and pickle.loads(pickle.dumps(v)) == v
+        assert (v // 3 + A).vars() == {v, A} and (v + A).substitute({v: NumNode(2)}) == A + 2
+    assert Variable("_", 0, 9) != Variable(None, 0, 9) and Variable("__5f", 0, 9) != Variable("_", 0, 9)
+
+
+def test_numbers_render_and_infer():
+    assert s.sym_render(A + 1) == "(1+a)" and s.sym_render(3) == "3" and s.sym_infer(2.5, {}) == 2.5
+    v = Variable("v", 0, 3)
+    assert v._val is None and v.bind(2)._val == 2 and max(1, Variable("m", 1, 8)) == Variable("m", 1, 8)
+
+
+def interpreted(steps, x):
+    """What an interpreter does that knows AS_STRIDED, PAD and EXPAND alone."""
+    import numpy as np
+    for op, arg in steps:
+        if op is ops.MovementOps.AS_STRIDED:
+            shape, strides, offset = arg
+            flat = x.reshape(-1)
+            x = np.array([flat[offset + sum(i * st for i, st in zip(at, strides))] for at in np.ndindex(*shape)], int).reshape(shape)
+        elif op is ops.MovementOps.PAD:
+            x = np.pad(x, arg, constant_values=-1)
+        else:
+            assert op is ops.MovementOps.EXPAND
+            x = np.broadcast_to(x, arg)
+    return x
+
+
+@pytest.mark.parametrize("build", [
+    lambda t: t.permute((1, 0)), lambda t: t.pad(((1, 2), (0, 1))), lambda t: t.stride((-1, 2)), lambda t: t.shrink(((1, 2), (0, 3))),
+    lambda t: t.reshape((2, 1, 4)).expand((2, 3, 4)).pad(((0, 0), (1, 1), (2, 0))), lambda t: t.permute((1, 0)).reshape((8,)),
+    lambda t: t.permute((1, 0)).reshape((8,)).pad(((1, 0),)).reshape((3, 3)), lambda t: t.shrink(((0, 0), (0, 4))),
+    lambda t: t.pad(((0, 2), (0, 0))).shrink(((2, 4), (0, 4)))])
+def test_movement_operations_are_those_of_an_interpreter(build):
+    import numpy as np
+    st, x = build(ShapeTracker.from_shape((2, 4))), np.arange(8)
+    got = interpreted(st.to_movement_ops(), x)
+    assert got.shape == st.shape
+    for at in np.ndindex(*st.shape):
+        index, valid = (s.sym_infer(n, {}) if isinstance(n, int) else n.b for n in st.expr_idxs([NumNode(i) for i in at]))
+        assert got[at] == (x[index] if valid else -1)
+
+
+def test_sizes_are_numbers_and_refusals_are_asserted():
+    n = Variable("n", 1, 8)
+    assert View.create((n, 4)).size() == 32 and ShapeTracker.from_shape((n, 4)).size == 32 and View.create(()).size() == 1
+    for t in (View.create((2, 3)), ShapeTracker.from_shape((2, 3))):
+        for wrong in (lambda: t.shrink(((0, 3), (0, 1))), lambda: t.shrink(((1, 0), (0, 1))), lambda: t.shrink(((0, 1),)),
+                      lambda: t.expand((3, 3))):
+            with pytest.raises(AssertionError):
+                wrong()
+        with pytest.raises(ValueError):
+            t.expand((2, 3, 1))
+
+
+def test_reduces_name_the_new_shape_or_the_axes():
+    from touchstone import kernel
+    import numpy as np
+    x = np.arange(6, dtype="f4").reshape(2, 3)
+    load = ops.LazyOp(ops.BufferOps.LOAD, (), ops.MemBuffer(1, "float32", ShapeTracker.from_shape((2, 3))))
+    for arg, kept in (((2, 1), (2, 1)), ((1, 3), (1, 3)), ((1, 1), (1, 1)), ((1,), (2, 1)), ((0,), (1, 3)), ((0, 1), (1, 1))):
+        total = ops.LazyOp(ops.ReduceOps.SUM, (load,), arg)
+        ast = ops.LazyOp(ops.BufferOps.STORE, (total,), ops.MemBuffer(0, "float32", ShapeTracker.from_shape(kept)))
+        assert (kernel.eval(ops.to_kernel(ast), x) == x.sum(tuple(i for i in (0, 1) if kept[i] == 1), keepdims=True)).all(), arg
+    half = ops.LazyOp(ops.BufferOps.LOAD, (), ops.MemBuffer(1, "half", ShapeTracker.from_shape((2, 3))))
+    ast = ops.LazyOp(ops.BufferOps.STORE, (ops.LazyOp(ops.ReduceOps.SUM, (half,), (2, 1)),),
+                     ops.MemBuffer(0, "half", ShapeTracker.from_shape((2, 1))))
+    assert '"accumulator":"float16"' in ops.to_kernel(ast).to_json().replace(" ", "")
+
+
+def test_costs_and_counters():
+    st = ShapeTracker.from_shape((4,))
+    x = ops.LazyOp(ops.BufferOps.LOAD, (), ops.MemBuffer(1, "float32", st))
+    cost = ops.get_lazyop_info(ops.LazyOp(ops.BufferOps.STORE, (ops.LazyOp(ops.BinaryOps.ADD, (x, x)),), ops.MemBuffer(0, "float32", st)))
+    assert cost.consume_flops() == 4 and cost.flops == 0 and cost.mem_estimate == 32
+    from touchstone import Tensor
+    ops.GlobalCounters.reset()
+    (Tensor([1.0, 2.0]) + 1).numpy()
+    assert (ops.GlobalCounters.kernel_count, ops.GlobalCounters.global_ops) == (1, 2) and ops.GlobalCounters.global_mem == 24
+    assert ops.GlobalCounters.time_sum_s > 0 and ops.GlobalCounters.mem_used >= 0
+
+
 def test_views():
     v = View.create((2, 3))
     assert v.strides == (3, 1) and v.contiguous and v.size() == 6 and View.create((1, 3)).strides == (0, 1)

@@ -2,6 +2,8 @@ import ctypes
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 import time
 
@@ -223,6 +225,49 @@ def test_what_is_no_such_array_is_an_exception(given, kind):
         k.eval(k.store(k.load(1, (2,)) + 1.0), given)
 
 
+def test_buffers_in_array_interfaces():
+    x = np.arange(8, dtype="f4")
+    doubled = k.store(k.load(1, (2,)) * 2.0)
+    assert k.eval(doubled, Interface(x, data=x)).tolist() == [0, 2]
+    assert k.eval(doubled, Interface(x, data=x, shape=(2,), offset=4, strides=(8,))).tolist() == [2, 6]
+    assert k.eval(doubled, Interface(x, data=bytearray(x.tobytes()), shape=(2,), offset=28, strides=(-4,))).tolist() == [14, 12]
+    for changed in ({"shape": (9,)}, {"offset": 4}, {"offset": -4, "shape": (1,)}, {"strides": (8,)}, {"strides": (-4,)},
+                    {"strides": (2**62,)}, {"shape": (2**62,)}):
+        with pytest.raises((touchstone.BufferError, touchstone.OverflowError)):
+            k.eval(doubled, Interface(x, data=x, **changed))
+    for data in (None, 3.5, (1.0, False), ("ab", False), object()):
+        with pytest.raises(touchstone.BufferError):
+            k.eval(doubled, Interface(x, data=data))
+    with pytest.raises(touchstone.BufferError, match="mask"):
+        k.eval(doubled, Interface(x, mask=x))
+    for wrong in ("x", (), None):
+        with pytest.raises(TypeError):
+            k.eval(doubled, DLPack(x, wrong))
+
+
+@pytest.mark.parametrize("name", ["__array_interface__", "__dlpack__", "__dlpack_device__"])
+def test_what_an_array_raises_comes_back(name):
+    class Own(Exception):
+        pass
+
+    def raises(self, *args, **kwargs):
+        raise Own(name)
+    members = {"__dlpack__": lambda self, stream=None: np.ones(2, "f4").__dlpack__(), name: raises}
+    asked = type("Raises", (), {name: property(raises)} if name != "__dlpack_device__" else members)()
+    with pytest.raises(Own, match=name):
+        k.eval(k.store(k.load(1, (2,)) + 1.0), asked)
+
+
+def test_formulas_compare_but_do_not_decide():
+    x = k.load(1, (4,))
+    values = np.array([1, 2, 3, np.nan], "f4")
+    for made, wanted in ((x <= 2.0, values <= 2), (x >= 2.0, values >= 2), (x < 2.0, values < 2), (2.0 >= x, values <= 2)):
+        assert (k.eval(k.store(made), values) == wanted).all()
+    for decides in (lambda: bool(x < 2.0), lambda: 0.0 < x < 2.0, lambda: not x):
+        with pytest.raises(TypeError, match="where"):
+            decides()
+
+
 def test_wrong_outputs():
     kernel = k.store(k.load(1, (2, 3)) + 1.0)
     x = np.ones((2, 3), "f4")
@@ -303,6 +348,29 @@ def test_other_threads_run_meanwhile():
         count += 1
     thread.join()
     assert count > 100
+
+
+@pytest.mark.parametrize("work", ["k.eval(asked, x)", "k.check(asked, [x], y)", "symbolic.steps('(a*4 + b)//4', {'a': (0, 10), 'b': (0, 3)})",
+                                  "(Tensor(x) + 1).numpy()"])
+def test_python_ends_while_threads_work(work):
+    """Threads that nobody waits for are in the library when the interpreter ends."""
+    code = f"""
+import threading, time
+import numpy as np
+from touchstone import Tensor, kernel as k, symbolic
+x = np.ones((64, 257), "f4")
+asked = k.store(k.softmax(k.load(1, x.shape)))
+y = k.eval(asked, x)
+def forever():
+    while True:
+        {work}
+for _ in range(3):
+    threading.Thread(target=forever, daemon=True).start()
+time.sleep(0.05)
+"""
+    for _ in range(3):
+        run = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, timeout=60)
+        assert run.returncode == 0 and not run.stderr, run
 
 
 def test_the_keyboard_interrupts(rng):

@@ -58,12 +58,53 @@ def test_stubs_name_what_there_is(name):
             continue
         own = {n for base in getattr(module, cls).__mro__ if base.__module__.startswith("touchstone") for n in vars(base)}
         inherited = {n for n in own if n in OPERATORS or not n.startswith("_")}
-        # What the package adds in Python is not the core's.
-        added = {"numpy", "tolist", "item"} if cls == "Tensor" else set()
         known = {n for base in getattr(module, cls).__mro__ for n in stub.get(base.__name__) or {}}
         if issubclass(getattr(module, cls), Exception):
             continue
-        assert public(known) == inherited - added, cls
+        assert public(known) == inherited, cls
+
+
+def taken(function):
+    """[(parameter, whether it may be left out)] of a stub."""
+    a = function.args
+    least = len(a.args) - len(a.defaults)
+    named = [(x.arg, i >= least) for i, x in enumerate(a.args)] + [(x.arg, d is not None) for x, d in zip(a.kwonlyargs, a.kw_defaults)]
+    return [p for p in named if p[0] != "self"] + [("*", False) for x in (a.vararg, a.kwarg) if x]
+
+
+def said(doc, name):
+    """The same of each overload that a docstring of pybind11's begins with."""
+    for line in re.findall(rf"^(?:\d+\. )?{re.escape(name)}\((.*)\) -> ", doc, re.M):
+        parts, depth = [""], 0
+        for c in line:
+            depth += (c in "[({") - (c in "])}")
+            parts = parts + [""] if c == "," and depth == 0 else parts[:-1] + [parts[-1] + c]
+        words = [(p.split(":")[0].split("=")[0].strip(), "=" in p) for p in parts if p.strip()]
+        yield [("*", False) if p.startswith("*") else (p, left) for p, left in words if p not in ("self", "*", "/")]
+
+
+def same_parameters(one, other):
+    return len(one) == len(other) and all(x[1] == y[1] and (x[0] == y[0] or y[0].startswith("arg")) for x, y in zip(one, other))
+
+
+@pytest.mark.parametrize("name", ["symbolic", "view", "kernel", "tensor"])
+def test_stubs_take_what_functions_take(name):
+    module = getattr(touchstone._core, name)
+    from touchstone.kernel import definitions
+    checked = 0
+    for node in ast.parse((PACKAGE / "_core" / f"{name}.pyi").read_text()).body:
+        for owner, function in [(module, node)] if not isinstance(node, ast.ClassDef) else [(getattr(module, node.name), f) for f in node.body]:
+            if not isinstance(function, ast.FunctionDef) or function.decorator_list:
+                continue
+            if name == "kernel" and owner is module and function.name in definitions:
+                parts = [p for p in definitions[function.name][0].split("(", 1)[1][:-1].split(", ") if p]
+                wanted = [[(p.split("=")[0].rstrip("?"), p.endswith("?") or ("=" in p and not p.endswith("=..."))) for p in parts]]
+            else:
+                wanted = list(said(getattr(owner, function.name, None).__doc__ or "", function.name))
+            if wanted:
+                checked += 1
+                assert any(same_parameters(taken(function), w) for w in wanted), (owner, function.name, taken(function), wanted)
+    assert checked > 10
 
 
 def test_public_functions_have_docstrings():

@@ -190,6 +190,48 @@ def test_what_threads_make_and_drop():
     assert done == [True] * 4
 
 
+def test_one_element_and_one_after_the_other():
+    t = Tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert [row.tolist() for row in t] == [[1, 2], [3, 4]] and float(t[1, 0]) == 3 and int(t[1, 1]) == 4
+    for dtype in ("bfloat16", "float8_e4m3", "float8_e5m2"):  # numbers, not their bits
+        narrow = Tensor([1.5, -2.0], dtype=dtype)
+        assert narrow.tolist() == [1.5, -2] and narrow[0].item() == 1.5 and float(narrow[1]) == -2
+    with pytest.raises(ValueError):
+        float(t)
+    assert np.from_dlpack(t).tolist() == t.tolist() and t.__dlpack__(max_version=(1, 0), copy=None)
+
+
+def test_arrays_are_no_operands():
+    """An array on the left would take the tensor for an array, and its gradients would be lost."""
+    x, t = np.ones(3, "f4"), Tensor([1.0, 2.0, 3.0])
+    for mixed in (lambda: x + t, lambda: t + x, lambda: np.add(x, t), lambda: x @ t):
+        with pytest.raises(TypeError):
+            mixed()
+    assert (t + Tensor(x)).tolist() == [2, 3, 4]
+    for one in (np.ones(1, "f4"), np.ones((1, 1)), "a", [1.0], 1 + 2j, np.complex64(2j), object(), 2**70):
+        with pytest.raises(TypeError):
+            t * one
+
+
+def test_numbers_of_numpy_are_numbers():
+    """They say whether they are true, which is not what is meant."""
+    t = Tensor([1.0, 2.0, 3.0])
+    for two in (2, 2.0, np.float32(2), np.float64(2), np.float16(2), np.int64(2), np.int8(2), np.uint8(2), np.array(2), np.array(2.0)):
+        for got in (two * t, t * two, t / (1 / two) if two != 0 else t, t.maximum(two) * 0 + t * two):
+            assert got.tolist() == [2, 4, 6] and got.dtype == "float32", (type(two), got.tolist())
+        assert Tensor.full((2,), two).tolist() == [2, 2] and (t > two).tolist() == [False, False, True]
+    assert (t * np.True_).tolist() == (t * True).tolist() == [1, 2, 3]
+    assert (Tensor([3, 4]) * np.int32(5)).dtype == Tensor([3, 4]).dtype
+
+
+def test_counters():
+    from touchstone.tensor import counters, reset_counters
+    reset_counters()
+    assert counters()["kernels"] == 0
+    (Tensor(np.ones((8, 8), "f4")) + 1).numpy()
+    assert counters()["kernels"] == 1 and counters()["ops"] == 64 and counters()["mem"] == 512
+
+
 def test_devices_and_text():
     assert {"CPU", "CLANG"} <= set(touchstone.devices()) and "float32" in repr(Tensor([1.0])) and len(Tensor([1, 2])) == 2
     assert Tensor([1.0]).to("CLANG").device == "CLANG" and hash(Tensor([1.0])) is not None

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -131,6 +132,68 @@ def test_judge(rng):
         touchstone.judge(np.exp2, reference="exp2")
 
 
+def test_what_a_function_writes_over_is_judged_as_it_was(rng):
+    x = rng.normal(size=(4, 16)).astype("f4")
+    kept = x.copy()
+
+    def in_place(a):
+        return np.exp2(a, out=a)
+    assert touchstone.judge(in_place, reference="exp2", inputs=[x]) and not (x == kept).all()
+    assert touchstone.judge(in_place, reference="exp2", inputs=[(4, 16)]) and touchstone.judge(in_place, reference="exp2(x[40])")
+    with pytest.raises(TypeError, match="not both"):
+        touchstone.judge(np.add, reference="add", inputs=[x, (4, 16)])
+
+
+def test_infinite_rows_are_what_numpy_gives():
+    inf, nan = np.inf, np.nan
+    x = np.array([[1, inf, 2], [-inf] * 3, [-inf, 0, 0], [inf, -inf, inf], [nan, inf, 1], [3e38] * 3, [1, 2, 3]], "f4")
+    with np.errstate(all="ignore"):
+        testing.assert_legal(np.logaddexp.reduce(x.astype("f8"), axis=1).astype("f4"), "logsumexp", x, axis=1)
+        testing.assert_legal(softmax(x, 1), "softmax", x, axis=1)
+        testing.assert_legal(np.minimum(x, x[::-1]), "minimum", x, x[::-1].copy())
+        with pytest.raises(AssertionError, match=r"first at \(0"):  # what it was
+            testing.assert_legal(np.full(7, nan, "f4"), "logsumexp", x, axis=1)
+    least = np.array([[5, -2**31], [3, 4]], "i4")
+    testing.assert_legal(least.min(1), "min", least, axis=1)
+    testing.assert_legal(np.minimum(least, 7), "minimum", least, 7)
+    testing.assert_legal((least > 3).min(1), "min", least > 3, axis=1)
+    testing.assert_legal(least.astype("u8").min(1), "min", least.astype("u8"), axis=1)
+
+
+def test_one_long_row(rng):
+    n = 2**17
+    x = rng.normal(size=(1, n)).astype("f4")
+    verdict = testing.assert_legal(softmax(x, 1), "softmax", x, axis=1)
+    assert verdict.checked == n and verdict.legal
+    wrong = softmax(x, 1)
+    wrong[0, n // 2] *= np.float32(1.5)
+    with pytest.raises(AssertionError, match=r"1 of 131072 elements; first at \(0, 65536"):
+        testing.assert_legal(wrong, "softmax", x, axis=1)
+
+
+@pytest.mark.parametrize("op, formula", [("softmax", "softmax(x[8,33])"), ("exp", "exp(x[8,33])"), ("sum", "sum(x[8,33])"),
+                                         ("mean", "mean(x[8,33])"), ("exp2", "exp2(x[8,33])"), ("relu", "relu(x[8,33])")])
+def test_the_command_allows_what_python_does(op, formula, tmp_path, rng):
+    from touchstone import kernel as k
+    command = os.environ["TOUCHSTONE_COMMAND"]
+    if not os.path.exists(command):
+        pytest.skip("the command is not built")
+    kernel = k.Kernel.from_formula(formula)
+    x = (rng.normal(size=(8, 33)) * 20).astype("f4")
+    right = k.eval(kernel, x)
+    np.save(tmp_path / "x.npy", x)
+    for factor in (1, 1 + 2e-6, 1 + 2e-5, 1.001):
+        y = right * np.float32(factor)
+        np.save(tmp_path / "y.npy", y)
+        run = subprocess.run([command, "check", "--op", formula, "--in", tmp_path / "x.npy", "--out", tmp_path / "y.npy"], capture_output=True,
+                             text=True)
+        try:
+            testing.assert_legal(y, op, x)
+            assert run.returncode in (0, 3), run
+        except AssertionError as refused:
+            assert run.returncode in (1, 5) and run.stdout.splitlines()[0] in str(refused), (run, refused)
+
+
 def test_the_plugin_makes_a_table_and_a_page(tmp_path):
     (tmp_path / "test_it.py").write_text("""
 import numpy as np
@@ -147,6 +210,27 @@ def test_wrong():
     assert run.returncode == 1 and "2 verdicts: 1 FAIL, 1 PASS" in run.stdout and "exact" in run.stdout
     html = page.read_text()
     assert html.count("<tr class=") == 2 and "sum(x, axis=1)" in html and "test_it.py::test_wrong" in html
+
+
+@pytest.mark.parametrize("words, code, shown", [
+    (["--touchstone-report", "test_it.py"], 0, "1 verdicts: 1 PASS"), (["test_it.py", "--touchstone-report"], 0, "1 verdicts: 1 PASS"),
+    (["--touchstone-report", "page.html", "test_it.py"], 0, "1 verdicts: 1 PASS"),
+    (["--touchstone-report=test_it.py", "test_it.py"], 4, "ends in .html"), (["--touchstone-report=no/p.html", "test_it.py"], 4, "no such folder"),
+    (["--touchstone-report=folder.html", "test_it.py"], 4, "that is a folder")])
+def test_the_plugin_writes_over_no_test(tmp_path, words, code, shown):
+    text = """
+import os
+import numpy as np
+from touchstone.testing import assert_legal
+def test_right():
+    os.chdir("/")
+    assert_legal(-np.ones(2), "neg", np.ones(2))
+"""
+    (tmp_path / "test_it.py").write_text(text)
+    (tmp_path / "folder.html").mkdir()
+    run = subprocess.run([sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert run.returncode == code and shown in run.stdout + run.stderr and "INTERNAL" not in run.stdout + run.stderr, run
+    assert (tmp_path / "test_it.py").read_text() == text and (tmp_path / "page.html").exists() == ("page.html" in words)
 
 
 @pytest.mark.parametrize("arguments, code, shown", [

@@ -6,6 +6,7 @@ the interface, is written against that of version 0.8, and tested with a stand-i
 arithmetic is what its compiler is documented to do, or what these runs showed.
 """
 import importlib
+import inspect
 
 NAMES = ("numpy", "torch", "jax", "cupy", "onnxruntime", "tinygrad")
 
@@ -27,6 +28,7 @@ class Adapter:
     declared: dict = {}  # of its arithmetic: members of a profile, "base" among them
     library: dict = {}  # more of them for definitions of several operations
     functions: dict = {}
+    kernels: list = []  # (kernel, verdict) of those that ran, of a package that shows them
 
     def to(self, array):
         """Its array of a NumPy array."""
@@ -41,10 +43,15 @@ class Adapter:
 
 
 def load(name, **options):
-    """The adapter of that name. Throws ImportError where its package is missing, ValueError for another name."""
+    """The adapter of that name. Throws ImportError where its package is missing, ValueError for another name, TypeError for
+    an option that it has not."""
     if name not in NAMES:
         raise ValueError(f"there is no adapter '{name}'; choose from: {', '.join(NAMES)}")
-    return importlib.import_module("." + name, __name__).Adapter(**options)
+    made = importlib.import_module("." + name, __name__).Adapter
+    for option in options:
+        if option not in inspect.signature(made).parameters:
+            raise TypeError(f"its adapter takes no {option}")
+    return made(**options)
 
 
 def judge(adapter, op, *, dtype="float32", profile=None, seed=0):

@@ -6,6 +6,19 @@ _CODES = {"PASS": 0, "FAIL": 1, "UNUSABLE": 2, "WEAK": 3, "SUSPECT": 5}
 _WORST = (1, 2, 5, 3, 4, 0)
 
 
+def _of_kernels(judged, name):
+    """Says how many kernels ran for it, and which of them are wrong."""
+    by_status = {}
+    for kernel, verdict in judged:
+        by_status.setdefault(verdict.status, []).append((kernel, verdict))
+    if judged:
+        print(f"{name} {len(judged)} kernels: " + ", ".join(f"{len(v)} {s}" for s, v in sorted(by_status.items())), flush=True)
+    for status in ("FAIL", "SUSPECT", "UNUSABLE"):
+        for kernel, verdict in by_status.get(status, [])[:1]:
+            print(f"{name} {kernel.name} {verdict}", flush=True)
+    return [_CODES[status] for status in by_status if status != "WEAK"]
+
+
 def main(arguments=None):
     from .. import Error, adapters
     parser = argparse.ArgumentParser(prog="python -m touchstone.judge", description="Judges the operations of a package.")
@@ -37,6 +50,8 @@ def main(arguments=None):
                     continue
                 print(f"{op}-{dtype} {'unsupported' if verdict is None else verdict}", flush=True)
                 codes.append(4 if verdict is None else _CODES[verdict.status])
+                codes += _of_kernels(adapter.kernels, f"{op}-{dtype}")
+                adapter.kernels = []
     except Error as why:
         print(f"touchstone.judge: {why}", file=sys.stderr)
         return 2

@@ -1,7 +1,7 @@
 """ONNX Runtime: a model of one node each, for --device cpu or cuda. Needs onnx, too."""
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper
+from onnx import helper
 
 from . import Adapter as _Adapter
 
@@ -13,6 +13,8 @@ _NODES = {
     "max_pool2d": "MaxPool", "avg_pool2d": "AveragePool", "layer_norm": "LayerNormalization",
 }
 
+_PROVIDERS = {"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}
+
 
 class Adapter(_Adapter):
     name = "onnxruntime"
@@ -20,12 +22,16 @@ class Adapter(_Adapter):
 
     def __init__(self, device="cpu"):
         self.version = onnxruntime.__version__
-        self.providers = [{"cpu": "CPUExecutionProvider", "cuda": "CUDAExecutionProvider"}[device]]
-        there = onnxruntime.get_available_providers()
-        if self.providers[0] not in there:  # it would run elsewhere, with a warning
-            raise ImportError(f"this onnxruntime has no {self.providers[0]}; it has {', '.join(there)}")
+        if device not in _PROVIDERS:
+            raise TypeError(f"there is no device '{device}' for it; choose from: {', '.join(_PROVIDERS)}")
+        there, name = onnxruntime.get_available_providers(), _PROVIDERS[device]
+        if name not in there:  # it would run elsewhere, with a warning
+            raise ImportError(f"this onnxruntime has no {name}; it has {', '.join(there)}")
+        self.providers = [name]
         if device == "cuda":
-            self.declared = {"base": "cuda", "zeros_alike": True}
+            self.declared = {"base": "cuda", "casts_saturate": False, "zeros_alike": True}
+            if tuple(map(int, self.version.split(".")[:2])) >= (1, 18):  # which has the option, and TF32 by default
+                self.providers = [(name, {"use_tf32": 0})]
         self.functions = dict(_NODES)
 
     def run(self, op, arrays, attributes):
@@ -36,7 +42,7 @@ class Adapter(_Adapter):
         node = helper.make_node(self.functions[op], names, ["y"], **given)
         inputs = [helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype), a.shape)
                   for n, a in zip(names, arrays)]
-        output = helper.make_tensor_value_info("y", TensorProto.FLOAT, [None] * arrays[0].ndim)
+        output = helper.make_tensor_value_info("y", helper.np_dtype_to_tensor_dtype(arrays[0].dtype), None)
         model = helper.make_model(helper.make_graph([node], op, inputs, [output]), ir_version=8,
                                   opset_imports=[helper.make_opsetid("", 17)])
         onnx.checker.check_model(model)

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import json as _json
 from enum import Enum, auto
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Union
 
+from touchstone._core import symbolic as _symbolic, tensor as _tensor, view as _view
 from touchstone._core.kernel import Kernel
 
-__all__ = ["BinaryOps", "BufferOps", "ConstBuffer", "FlopCounter", "LazyOp", "LoadOps", "MemBuffer", "MovementOps", "Op",
+__all__ = ["BinaryOps", "BufferOps", "ConstBuffer", "FlopCounter", "GlobalCounters", "LazyOp", "LoadOps", "MemBuffer", "MovementOps", "Op",
            "OpType", "ReduceOps", "ScheduleItem", "TernaryOps", "UnaryOps", "get_lazyop_info", "to_kernel"]
 
 
@@ -48,7 +49,7 @@ class LoadOps(Enum):
     EMPTY = auto(); CONST = auto(); COPY = auto(); CONTIGUOUS = auto(); CUSTOM = auto()
 
 
-Op = UnaryOps | BinaryOps | ReduceOps | MovementOps | LoadOps | TernaryOps | BufferOps
+Op = Union[UnaryOps, BinaryOps, ReduceOps, MovementOps, LoadOps, TernaryOps, BufferOps]
 OpType = type
 
 
@@ -120,9 +121,8 @@ def _dtype(given):
     return _EXTENDED.get(name, name)
 
 
-# In which a sum is taken where none is named.
-_ACCUMULATORS = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32",
-                 "float16": "float32", "bfloat16": "float32"}
+# In which a sum of this type is taken, where that is another: sums of integers wrap in either.
+_ACCUMULATORS = {"bool": "int32", "int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
 
 
 def _number(value, dtype):
@@ -136,51 +136,82 @@ def _entry(n):
     return n if isinstance(n, int) else n.render()
 
 
+def _value_of(variable):
+    return variable._val if hasattr(variable, "_val") else variable.val
+
+
 def _views(st):
-    st = st.unbind()[0] if any(v.val is not None for v in st.vars()) else st
+    st = st.unbind()[0] if any(_value_of(v) is not None for v in st.vars()) else st
     return [{"shape": [_entry(n) for n in v.shape], "strides": [_entry(n) for n in v.strides], "offset": _entry(v.offset),
              "mask": None if v.mask is None else [[_entry(a), _entry(b)] for a, b in v.mask]} for v in st.views]
 
 
 def to_kernel(ast):
     """The kernel of a LazyOp, ours or tinygrad's own, whose root is a STORE. Throws touchstone.AstError, ParseError."""
-    nodes, places, buffers = [], {}, {}
-
-    def place(op):
-        if op not in places:
-            nodes.append(_node(op, [place(s) for s in op.src], nodes, buffers))
-            nodes[-1]["id"] = places[op] = len(nodes) - 1
-        return places[op]
-
-    place(ast)
-    text = {"touchstone_kernel": 1}
     variables = {v.expr: [v.min, v.max] for v in ast.vars()}
-    if variables:
-        text["variables"] = variables
-    text["buffers"] = [{"idx": i, "dtype": dtype, "size": size} for i, (dtype, size) in sorted(buffers.items())]
-    return Kernel.from_json(_json.dumps({**text, "nodes": nodes}))
+    writer = _Writer({name: _symbolic.Variable(name, *ends) for name, ends in variables.items()})
+    writer.place(ast)
+    text = {"touchstone_kernel": 1, **({"variables": variables} if variables else {})}
+    text["buffers"] = [{"idx": i, "dtype": dtype, "size": size} for i, (dtype, size) in sorted(writer.buffers.items())]
+    return Kernel.from_json(_json.dumps({**text, "nodes": writer.nodes}))
 
 
-def _node(op, src, nodes, buffers):
-    dtype, kind, name, arg = nodes[src[-1]]["dtype"] if src else None, type(op.op).__name__, op.op.name, None
-    if kind == "BufferOps" and name != "CONST":
-        dtype, arg = _dtype(op.arg.dtype), {"buffer": op.arg.idx, "views": _views(op.arg.st)}
-        size = max(op.arg.st.real_size(), buffers.get(op.arg.idx, (dtype, 0))[1])
-        buffers[op.arg.idx] = (dtype, size)
-    elif kind == "BufferOps":
-        dtype = _dtype(op.arg.dtype)
-        arg = {"value": _number(op.arg.val, dtype), "views": _views(op.arg.st)}
-    elif name == "CAST":
-        to, bitcast = op.arg if isinstance(op.arg, tuple) else (op.arg, False)
-        dtype, arg = _dtype(to), {"bitcast": bool(bitcast)}
-    elif kind == "ReduceOps":
-        accumulator = _ACCUMULATORS.get(dtype, dtype) if name == "SUM" else dtype
-        name = "REDUCE_" + name
-        arg = {"axes": sorted(op.arg), "accumulator": accumulator}
-    elif name in ("CMPLT", "CMPEQ"):
-        dtype = "bool"
-    node = {"op": name, "dtype": dtype, "src": src}
-    return node if arg is None else {**node, "arg": arg}
+class _Writer:
+    """The nodes of a kernel.json, operands first."""
+
+    def __init__(self, variables):
+        self.variables, self.nodes, self.shapes, self.places, self.buffers = variables, [], [], {}, {}
+
+    def place(self, op):
+        if op not in self.places:
+            src = [self.place(s) for s in op.src]
+            node, shape = self.node(op, src)
+            self.places[op] = len(self.nodes)
+            self.nodes.append({**node, "id": len(self.nodes)})
+            self.shapes.append(shape)
+        return self.places[op]
+
+    def real_size(self, views):
+        """Elements up to the last that is read: tinygrad's own counts those behind a mask."""
+        def entry(n):
+            return n if isinstance(n, int) else _symbolic.parse(n, self.variables)
+
+        def entries(ns):
+            return [entry(n) for n in ns]
+        size = _view.ShapeTracker([
+            _view.View(entries(v["shape"]), entries(v["strides"]), entry(v["offset"]),
+                       None if v["mask"] is None else [tuple(entries(ends)) for ends in v["mask"]]) for v in views]).real_size()
+        return size if isinstance(size, int) else size.max
+
+    def node(self, op, src):
+        dtype, kind, name, arg = self.nodes[src[-1]]["dtype"] if src else None, type(op.op).__name__, op.op.name, None
+        shape = self.shapes[src[0]] if src else None
+        if kind == "BufferOps":
+            dtype, views, shape = _dtype(op.arg.dtype), _views(op.arg.st), tuple(op.arg.st.shape)
+            if name == "CONST":
+                arg = {"value": _number(op.arg.val, dtype), "views": views}
+            else:
+                arg = {"buffer": op.arg.idx, "views": views}
+                size = max(self.real_size(views), self.buffers.get(op.arg.idx, (dtype, 0))[1])
+                self.buffers[op.arg.idx] = (dtype, size)
+        elif name == "CAST":
+            to, bitcast = op.arg if isinstance(op.arg, tuple) else (op.arg, False)
+            dtype, arg = _dtype(to), {"bitcast": bool(bitcast)}
+        elif kind == "ReduceOps":
+            axes = _axes(op.arg, shape)
+            arg = {"axes": axes, "accumulator": _ACCUMULATORS.get(dtype, dtype) if name == "SUM" else dtype}
+            name, shape = "REDUCE_" + name, tuple(1 if i in axes else n for i, n in enumerate(shape))
+        elif name in ("CMPLT", "CMPEQ"):
+            dtype = "bool"
+        node = {"op": name, "dtype": dtype, "src": src}
+        return (node if arg is None else {**node, "arg": arg}), shape
+
+
+def _axes(arg, shape):
+    """The reduced axes: 0.8 writes the new shape, versions behind it the axes, among which is 0 where they are all."""
+    if len(arg) < len(shape) or any(isinstance(n, int) and n == 0 for n in arg):
+        return sorted(arg)
+    return [i for i, (n, m) in enumerate(zip(shape, arg)) if n != m]
 
 
 class FlopCounter:
@@ -193,9 +224,27 @@ class FlopCounter:
     def mem_estimate(self):
         return sum(self.mem.values())
 
+    def consume_flops(self):
+        """The flops, which are 0 from now on."""
+        flops, self.flops = self.flops, 0
+        return flops
+
 
 def get_lazyop_info(ast):
     """What a kernel costs: an operation for each element that an elementwise operation makes or a reduce takes."""
     kernel = to_kernel(ast)
     ops, mem = kernel.cost
     return FlopCounter(kernel.shape, kernel.dtype, ops, mem)
+
+
+class _Counters(type):
+    kernel_count = property(lambda cls: _tensor.counters()["kernels"])
+    global_ops = property(lambda cls: _tensor.counters()["ops"])
+    global_mem = property(lambda cls: _tensor.counters()["mem"])
+    time_sum_s = property(lambda cls: _tensor.counters()["seconds"])
+    mem_used = property(lambda cls: _tensor.counters()["mem_used"])
+
+
+class GlobalCounters(metaclass=_Counters):
+    """What touchstone's devices ran: kernel_count, global_ops, global_mem, time_sum_s; and mem_used, which reset leaves."""
+    reset = staticmethod(_tensor.reset_counters)

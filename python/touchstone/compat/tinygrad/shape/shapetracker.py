@@ -10,7 +10,7 @@ from touchstone._core import view as _core
 
 from ..ops import MovementOps
 from .symbolic import Node, NumNode, Variable, _core_of, _wrap
-from .view import View, _all_in, _flat, _in, _Known, _pairs_in
+from .view import View, _all_in, _assert_grows, _assert_within, _flat, _in, _Known, _pairs_in
 
 __all__ = ["ShapeTracker", "View", "get_contraction"]
 
@@ -49,10 +49,7 @@ class ShapeTracker:
     shape = property(lambda self: self.views[-1].shape)
     contiguous = property(lambda self: len(self.views) == 1 and self.views[0].contiguous)
 
-    @property
-    def size(self):
-        size = self._core.size
-        return size if isinstance(size, int) else size.max
+    size = property(lambda self: self.views[-1].size())
 
     def real_size(self):
         return self._core.real_size()
@@ -104,9 +101,11 @@ class ShapeTracker:
         return self._of(self._core.pad(_pairs_in(arg)), _flat(arg))
 
     def shrink(self, arg):
+        _assert_within(self.shape, arg)
         return self._of(self._core.shrink(_pairs_in(arg)), _flat(arg))
 
     def expand(self, new_shape):
+        _assert_grows(self.shape, new_shape)
         return self._of(self._core.expand(_all_in(new_shape)), new_shape)
 
     def permute(self, axis):
@@ -126,9 +125,9 @@ class ShapeTracker:
         return None if inverse is None else self._of(inverse).reshape(out_shape)
 
     def to_movement_ops(self):
-        """(MovementOps, argument) that make it of a flat buffer."""
-        out = self._known().out
-        return [(MovementOps[name.upper()], _unwrapped(arg, out)) for name, arg in self._core.to_movement_ops()]
+        """(MovementOps, argument) that make it of a flat buffer: of each view AS_STRIDED, PAD of axes with a stride, EXPAND
+        of those without, PAD of these."""
+        return [step for view in self.views for step in _steps(view)]
 
     def __add__(self, outer):
         return self._of(self._core + outer._core, *(v._known.variables.values() for v in outer.views))
@@ -146,5 +145,17 @@ class ShapeTracker:
         return ShapeTracker, (self.views,)
 
 
-def _unwrapped(arg, out):
-    return tuple(_unwrapped(a, out) for a in arg) if isinstance(arg, tuple) else out(arg)
+def _steps(view):
+    mask = view.mask or tuple((0, n) for n in view.shape)
+    inside = tuple(end - begin for begin, end in mask)
+    first = 0 if any(n == 0 for n in inside) else view.offset + sum(b * st for (b, _), st in zip(mask, view.strides))
+    yield MovementOps.AS_STRIDED, (tuple(1 if st == 0 else n for n, st in zip(inside, view.strides)), view.strides, first)
+    pads = [(begin, n - end) for (begin, end), n in zip(mask, view.shape)]
+    strided = tuple((0, 0) if st == 0 else p for p, st in zip(pads, view.strides))
+    others = tuple(p if st == 0 else (0, 0) for p, st in zip(pads, view.strides))
+    if any(p != (0, 0) for p in strided):
+        yield MovementOps.PAD, strided
+    if any(n != 1 and st == 0 for n, st in zip(inside, view.strides)):
+        yield MovementOps.EXPAND, tuple(n + b + e for n, (b, e) in zip(inside, strided))
+    if any(p != (0, 0) for p in others):
+        yield MovementOps.PAD, others

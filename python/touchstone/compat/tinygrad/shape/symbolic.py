@@ -14,12 +14,14 @@ from __future__ import annotations
 
 import ast as _ast
 import itertools as _itertools
+import keyword as _keyword
 
+from touchstone import Error as _Error
 from touchstone._core import symbolic as _core
 
 __all__ = ["AndNode", "DivNode", "LtNode", "ModNode", "MulNode", "Node", "NumNode", "OpNode", "RedNode", "SumNode",
            "Variable", "create_ge_node", "create_lt_node", "create_node", "is_sym_int", "render_python", "sint",
-           "sym_infer"]
+           "sym_infer", "sym_render"]
 
 
 def _core_of(value):
@@ -74,7 +76,7 @@ class Node:
         return hash(self)
 
     def _identity(self):
-        return self._node, frozenset((v.expr, v.val) for v in self._variables if v.val is not None)
+        return self._node, frozenset((v.expr, v.val, v._limit) for v in self._variables if v._settled_by_more)
 
     def __eq__(self, other):
         if isinstance(other, Node):
@@ -175,8 +177,21 @@ class Node:
         return _wrap(_core.and_(1, *map(_core_of, nodes)), _variables_of(*nodes))
 
 
+def _core_variable(expr, low, high):
+    """The core's variable of any name; None is anonymous."""
+    if expr is None:
+        return _core.Variable("_", low, high)
+    if not expr.startswith("_") and not _keyword.iskeyword(expr):
+        try:
+            return _core.Variable(expr, low, high)
+        except _Error:  # what the core's notation cannot say
+            pass
+    return _core.Variable("__" + expr.encode().hex(), low, high)
+
+
 class Variable(Node):
-    """A variable with inclusive bounds; NumNode where they are one number. .val is the value it is bound to, or None."""
+    """A variable with inclusive bounds; NumNode where they are one number. nmax may be a Node. .val is the value that it
+    is bound to, or None."""
 
     def __new__(cls, expr, nmin, nmax):
         if nmin == nmax:
@@ -184,9 +199,12 @@ class Variable(Node):
         return super().__new__(cls)
 
     def __init__(self, expr, nmin, nmax):
-        assert 0 <= nmin <= nmax, f"invalid Variable {expr} {nmin} {nmax}"
-        self.expr, self.val = expr, None
-        self._settle(_core.Variable(expr if expr is not None else "_", nmin, nmax), ())
+        assert 0 <= nmin and nmin <= nmax, f"invalid Variable {expr} {nmin} {nmax}"
+        self.expr, self.val, self._limit = expr, None, None
+        symbolic = isinstance(nmax, Node)
+        self._settle(_core_variable(expr, nmin, nmax.max if symbolic else nmax), ())
+        if symbolic:
+            self.max, self._limit = nmax, self._node <= nmax._node
         self._variables = frozenset((self,))
 
     def __hash__(self):
@@ -200,6 +218,14 @@ class Variable(Node):
     def unbind(self):
         assert self.val is not None, f"cannot unbind {self}"
         return Variable(self.expr, self.min, self.max), self.val
+
+    @property
+    def _val(self):
+        return self.val
+
+    @property
+    def _settled_by_more(self):  # than its name and bounds
+        return self.val is not None or self._limit is not None
 
     def vars(self):
         return {self}
@@ -403,9 +429,12 @@ _MOST_KNOWN = 4096
 
 def _wrap(node, variables):
     """The tree of a core node; variables: the objects that stand for its variables, by core node."""
+    limits = [v._limit for v in variables.values() if v._limit is not None]
+    if limits:
+        node = node.simplify(limits)
     inside = [variables[v] for v in node.variables]
-    bound = any(v.val is not None for v in inside)
-    found = None if bound else _known.get(node)
+    plain = not limits and all(v.val is None for v in inside)
+    found = _known.get(node) if plain else None
     if found is not None and all(v.val is None for v in found._variables):
         return found
     if node.is_constant:
@@ -415,7 +444,7 @@ def _wrap(node, variables):
         if tree not in inside:  # the core's own node, which equal trees share
             tree._node, tree._variables = node, frozenset(inside)
             tree.min, tree.max = node.bounds
-    if not bound:
+    if plain:
         if len(_known) >= _MOST_KNOWN:
             _known.clear()
         _known[node] = tree
@@ -449,9 +478,14 @@ def is_sym_int(x):
     return isinstance(x, (int, Node))
 
 
+def sym_render(a, ops=None, ctx=None):
+    """The text of a number or an expression."""
+    return a.render(ops, ctx) if isinstance(a, Node) else str(a)
+
+
 def sym_infer(a, var_vals):
     """The number of an expression where its variables have these values."""
-    if isinstance(a, int):
+    if isinstance(a, (int, float)):
         return a
     ret = a.substitute({k: NumNode(v) if isinstance(v, int) else v for k, v in var_vals.items()})
     assert isinstance(ret, NumNode), f"sym_infer didn't produce NumNode from {a} with {var_vals}"

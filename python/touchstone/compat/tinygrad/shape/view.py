@@ -5,6 +5,8 @@
 >>> View.create((4,)).pad(((1, 2),)).mask
 ((1, 5),)
 """
+import math
+
 from touchstone._core import view as _core
 
 from .symbolic import Node, Variable, _core_of, _wrap
@@ -44,6 +46,19 @@ def _flat(pairs):
     return [] if pairs is None else [entry for pair in pairs for entry in pair]
 
 
+# What tinygrad asserts, is asserted here.
+def _assert_within(shape, arg):
+    assert len(arg) == len(shape), f"invalid shrink {arg} of {shape}"
+    for n, (b, e) in zip(shape, arg):
+        assert not all(isinstance(x, int) for x in (n, b, e)) or 0 <= b <= e <= n, f"invalid shrink {arg} of {shape}"
+
+
+def _assert_grows(shape, new_shape):
+    if len(new_shape) != len(shape):
+        raise ValueError(f"expand {shape} to {new_shape}: the axes differ in number")
+    assert all(n == m or n == 1 for n, m in zip(shape, new_shape)), f"invalid expand of {shape} to {new_shape}"
+
+
 class View:
     """shape, strides in elements, offset, mask (begin, end) of each axis, and whether it is contiguous. Immutable."""
     __slots__ = ("_view", "_known")
@@ -78,16 +93,19 @@ class View:
         return None if mask is None else tuple(map(self._known.all_out, mask))
 
     def size(self):
-        return self._known.out(self._view.size)
+        """Elements where every variable is at its largest."""
+        return math.prod(n.max if isinstance(n, Node) else n for n in self.shape)
 
     def pad(self, arg):
         assert all(b >= 0 and e >= 0 for b, e in arg) and len(arg) == self._view.rank, f"invalid pad {arg}"
         return self._of(self._view.pad(_pairs_in(arg)), _flat(arg))
 
     def shrink(self, arg):
+        _assert_within(self.shape, arg)
         return self._of(self._view.shrink(_pairs_in(arg)), _flat(arg))
 
     def expand(self, new_shape):
+        _assert_grows(self.shape, new_shape)
         return self._of(self._view.expand(_all_in(new_shape)), new_shape)
 
     def permute(self, axis):
