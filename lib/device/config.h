@@ -95,7 +95,7 @@ struct KernelizeOptions {
   int reduceop_split_size = 22;      // bits: elements between the two at most, 1..40
   int ring = 1;  // allreduce as a ring: 0 never, 1 of many elements on 3 devices or more, 2 always
   std::int64_t ring_allreduce_threshold = 256'000;  // elements that are no ring yet
-  int max_kernel_buffers = 0;        // buffers that a kernel may have, at least 3; 0: any number
+  int max_kernel_buffers = 0;  // buffers that a kernel may have, at least 3; 0: any number
   bool operator==(const KernelizeOptions&) const = default;
 };
 
@@ -142,9 +142,9 @@ struct Config {
 
 /// An option that is a number, for bool members 0 or 1.
 struct OptionInfo {
-  using Member = std::variant<bool Config::*, int Config::*, std::int64_t Config::*,
-                              bool KernelizeOptions::*, int KernelizeOptions::*,
-                              std::int64_t KernelizeOptions::*>;
+  using Member =
+      std::variant<bool Config::*, int Config::*, std::int64_t Config::*, bool KernelizeOptions::*,
+                   int KernelizeOptions::*, std::int64_t KernelizeOptions::*>;
   std::string_view name;  // also of its environment variable, behind TOUCHSTONE_
   std::int64_t least, most;
   bool or_zero;   // 0 is taken below `least`, too

@@ -55,9 +55,9 @@ UOp elementwise_on_shards(const Match& m) {
   const std::size_t n = where.device().size();
   std::vector<UOp> src;
   for (const UOp& s : u.src())
-    src.push_back(s.op() != Ops::Multi      ? part_of(s, *axis, n)
-                  : axis_of(s) == *axis     ? shard(s)
-                                            : resharded(s, *axis));
+    src.push_back(s.op() != Ops::Multi  ? part_of(s, *axis, n)
+                  : axis_of(s) == *axis ? shard(s)
+                                        : resharded(s, *axis));
   return u.with_src(std::move(src)).multi(*axis);
 }
 
@@ -90,7 +90,8 @@ UOp expand_of_shards(const Match& m) {
 UOp pad_of_shards(const Match& m) {
   const UOp &u = m.root(), &x = m[0];
   if (u.arg_as<Mask>()[at(axis_of(x))] != std::pair<sint, sint>(0, 0))
-    refuse(u, x, "that axis cannot be padded; pad before sharding, or copy it to the devices whole");
+    refuse(u, x,
+           "that axis cannot be padded; pad before sharding, or copy it to the devices whole");
   return shard(x).pad(u.arg_as<Mask>()).multi(axis_of(x));
 }
 
@@ -125,8 +126,9 @@ UOp shrink_of_shards(const Match& m) {
       refuse(u, x, "one shard is taken whole; shrink the other axes in a step of its own");
     return shard(x).mselect(i).copy_to(x.device_node());
   }
-  refuse(u, x, fmt::format("({}, {}) of that axis is no shard; copy it to the devices whole before",
-                           begin.str(), end.str()));
+  refuse(u, x,
+         fmt::format("({}, {}) of that axis is no shard; copy it to the devices whole before",
+                     begin.str(), end.str()));
 }
 
 UOp pass_to_shards(const Match& m) {
@@ -149,10 +151,12 @@ UOp assign_of_shards(const Match& m) {
   const auto axis = [](const UOp& s) { return s.op() == Ops::Multi ? axis_of(s) : -1; };
   if (axis(target) != axis(value)) {
     const auto say = [&](const UOp& s) {
-      return axis(s) < 0 ? std::string("not sharded") : fmt::format("sharded along axis {}", axis(s));
+      return axis(s) < 0 ? std::string("not sharded")
+                         : fmt::format("sharded along axis {}", axis(s));
     };
-    throw AstError(fmt::format("ASSIGN: the target is {}, the value is {}; shard one like the other",
-                               say(target), say(value)));
+    throw AstError(
+        fmt::format("ASSIGN: the target is {}, the value is {}; shard one like the other",
+                    say(target), say(value)));
   }
   std::vector<UOp> src;
   for (const UOp& s : u.src()) src.push_back(s.op() == Ops::Multi ? shard(s) : s);
@@ -172,7 +176,6 @@ const UOp& pair() {
 UOp on_pair(const Shape& shape, DType d = DType::Float32) {
   return as_shape(UOp::new_buffer(pair(), most_elements(shape), d), shape);
 }
-
 
 std::vector<Rule> of_computing() {
   const UPat x = UPat(Ops::Multi).named("x");
@@ -203,12 +206,12 @@ std::vector<Rule> of_computing() {
        "over the axis of the shards each device reduces its own, and what they give is combined",
        [] {
          const UOp a = on_pair({2, 4});
-         return Examples{
-             {a.multi(0).reduce(Ops::Add, {1}), a.reduce(Ops::Add, {1}).multi(0)},
-             {a.multi(0).reduce(Ops::Max, {0}), a.reduce(Ops::Max, {0}).allreduce(Ops::Max, pair())},
-             {on_pair({1, 4}).multi(0).reduce(Ops::Add, {0}),
-              on_pair({1, 4}).allreduce(Ops::Add, pair())},
-             {a.reduce(Ops::Add, {0}), {}}};
+         return Examples{{a.multi(0).reduce(Ops::Add, {1}), a.reduce(Ops::Add, {1}).multi(0)},
+                         {a.multi(0).reduce(Ops::Max, {0}),
+                          a.reduce(Ops::Max, {0}).allreduce(Ops::Max, pair())},
+                         {on_pair({1, 4}).multi(0).reduce(Ops::Add, {0}),
+                          on_pair({1, 4}).allreduce(Ops::Add, pair())},
+                         {a.reduce(Ops::Add, {0}), {}}};
        }},
       {"asked of shards",
        UPat(OpSet{Ops::Contiguous, Ops::ContiguousBackward, Ops::Detach, Ops::Fuse}).over({x}),
@@ -228,9 +231,10 @@ std::vector<Rule> of_computing() {
        "every shard is copied to its place in the whole",
        [] {
          const UOp a = on_pair({2, 4}), there = UOp::device("C");
-         return Examples{{a.multi(1).copy_to(there),
-                          side_by_side({a.mselect(0).copy_to(there), a.mselect(1).copy_to(there)}, 1)},
-                         {a.copy_to(there), {}}};
+         return Examples{
+             {a.multi(1).copy_to(there),
+              side_by_side({a.mselect(0).copy_to(there), a.mselect(1).copy_to(there)}, 1)},
+             {a.copy_to(there), {}}};
        }},
       {"assign of shards",
        UPat(Ops::Assign),
@@ -306,17 +310,18 @@ std::vector<Rule> of_moving() {
        "the other axes, or one shard, which every device then has",
        [] {
          const UOp a = on_pair({2, 3});
-         return Examples{
-             {a.multi(0).shrink({{0, 4}, {1, 2}}), a.shrink({{0, 2}, {1, 2}}).multi(0)},
-             {a.multi(0).shrink({{2, 4}, {0, 3}}), a.mselect(1).copy_to(pair())},
-             {a.shrink({{0, 1}, {0, 3}}), {}}};
+         return Examples{{a.multi(0).shrink({{0, 4}, {1, 2}}), a.shrink({{0, 2}, {1, 2}}).multi(0)},
+                         {a.multi(0).shrink({{2, 4}, {0, 3}}), a.mselect(1).copy_to(pair())},
+                         {a.shrink({{0, 1}, {0, 3}}), {}}};
        }},
       {"no view of shards",
        UPat(Ops::View).over({x}),
        {"x"},
        no_view_of_shards,
        "a view does not say how it moves shards",
-       [] { return Examples{{on_pair({2}).view(ShapeTracker::contiguous({1})), {}}}; }},
+       [] {
+         return Examples{{on_pair({2}).view(ShapeTracker::contiguous({1})), {}}};
+       }},
   };
 }
 

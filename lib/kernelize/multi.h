@@ -35,8 +35,8 @@ UOp part_of(const UOp& x, int axis, std::size_t count);
 /// the bits are added up as integers.
 UOp side_by_side(const std::vector<UOp>& parts, int axis);
 
-/// Where the chunks of a ring begin and end: `count` elements for `devices` of them, in multiples of
-/// the first of 32, 16, 8, 4, 2 that divides `count`, the first chunks one multiple longer.
+/// Where the chunks of a ring begin and end: `count` elements for `devices` of them, in multiples
+/// of the first of 32, 16, 8, 4, 2 that divides `count`, the first chunks one multiple longer.
 std::vector<std::pair<std::int64_t, std::int64_t>> ring_chunks(std::int64_t count,
                                                                std::size_t devices);
 

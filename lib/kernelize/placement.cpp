@@ -91,8 +91,8 @@ UOp selected_of_moved(const Match& m) {
 UOp selected_of_constant(const Match& m) {
   const UOp &u = m.root(), &c = m[0];
   const auto which = static_cast<std::size_t>(u.arg_as<std::int64_t>());
-  const UOp at = UOp::make(Ops::View, UOpType::none(), {u.device_node()},
-                           at_device(c.src(0).arg(), which));
+  const UOp at =
+      UOp::make(Ops::View, UOpType::none(), {u.device_node()}, at_device(c.src(0).arg(), which));
   return UOp::make(Ops::Const, c.dtype(), {at}, c.arg(), c.tag());
 }
 
@@ -193,10 +193,9 @@ UOp allreduced(const Match& m) {
                                    str(std::span<const sint>(m[0].shape()))));
   const Ops op = u.arg_as<UOpReduce>().op;
   const UOp x = m[0].contiguous();
-  const bool ring =
-      to == m[0].device_node() && x.size() != sint(0) &&
-      (options.ring >= 2 || (options.ring == 1 && count_of(x) > 2 &&
-                             x.size().as_int() > options.ring_allreduce_threshold));
+  const bool ring = to == m[0].device_node() && x.size() != sint(0) &&
+                    (options.ring >= 2 || (options.ring == 1 && count_of(x) > 2 &&
+                                           x.size().as_int() > options.ring_allreduce_threshold));
   return ring ? by_ring(x, op) : in_order(x, op, to);
 }
 
@@ -254,7 +253,8 @@ std::vector<Rule> of_copies() {
        "it is what was stacked there",
        [] {
          const UOp a = on(one("A"), {2}), b = on(one("B"), {2});
-         return Examples{{UOp::mstack({a, b}).mselect(1), b}, {on(a_and_b(), {2}).base().mselect(0), {}}};
+         return Examples{{UOp::mstack({a, b}).mselect(1), b},
+                         {on(a_and_b(), {2}).base().mselect(0), {}}};
        }},
       {"selected of what is moved",
        UPat(Ops::MSelect)
@@ -312,8 +312,8 @@ std::vector<Rule> of_copies() {
          const UOp a = on(one("A"), {4}), b = on(one("B"), {4});
          const Mask first = {{0, 2}}, second = {{2, 4}};
          return Examples{
-             {part_of(to_both(c), 0, 2), UOp::mstack({c.shrink(first).copy_to(one("A")),
-                                                      c.shrink(second).copy_to(one("B"))})},
+             {part_of(to_both(c), 0, 2),
+              UOp::mstack({c.shrink(first).copy_to(one("A")), c.shrink(second).copy_to(one("B"))})},
              {part_of(to_both(file), 0, 2),
               UOp::mstack({file.copy_to(one("A")).shrink(first).contiguous(),
                            file.copy_to(one("B")).shrink(second).contiguous()})},

@@ -263,8 +263,8 @@ struct UOpKernel {
   UOpMetadata metadata;
 };
 
-/// The number of a device among `count` of a tuple: a variable in shapes and views, which has a value
-/// wherever a kernel runs. Kernels of a tuple are the same but for it.
+/// The number of a device among `count` of a tuple: a variable in shapes and views, which has a
+/// value wherever a kernel runs. Kernels of a tuple are the same but for it.
 sint device_number(std::size_t count);
 inline constexpr std::string_view kDeviceNumber = "_device_num";
 

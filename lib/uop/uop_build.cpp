@@ -47,7 +47,8 @@ UOp UOp::variable(std::string name, std::int64_t min, std::int64_t max) {
 }
 
 sint device_number(std::size_t count) {
-  return sint(symbolic::variable(std::string(kDeviceNumber), 0, static_cast<std::int64_t>(count) - 1));
+  return sint(
+      symbolic::variable(std::string(kDeviceNumber), 0, static_cast<std::int64_t>(count) - 1));
 }
 
 UOp UOp::sink(std::vector<UOp> of) { return make(Ops::Sink, UOpType::none(), std::move(of)); }
