@@ -72,12 +72,19 @@ class Device {
   void prepare(std::span<const LazyOpPtr> kernels);
   void forget_runners() { runners_.clear(); }
 
-  /// Upper case, ":0" dropped; what follows "DISK:" is a path and stays as it is.
+  /// Upper case, ":0" dropped, of each device of a tuple; what follows "DISK:" is a path and stays
+  /// as it is.
   static std::string canonical(std::string_view name);
+  /// The names in that of a tuple of devices, "CPU,CPU:1"; one name of one device.
+  static std::vector<std::string> names_in(std::string_view name);
+  /// The name of several devices together, in this order, or of one. Throws Error where there is
+  /// none, or one stands in it twice.
+  static std::string tuple(std::span<const std::string> names);
   /// By canonical name. The same object each time. NAME:1, NAME:2, ... are further devices of the
-  /// kind NAME; DISK:path is a file (device/disk.h). Throws Error that lists the registered names.
+  /// kind NAME; DISK:path is a file (device/disk.h). Throws Error that lists the registered names,
+  /// and for a tuple.
   static Device& get(std::string_view name);
-  /// Throws as get does, and makes no device.
+  /// Throws as get does, and makes no device. Takes a tuple of such devices.
   static void require(std::string_view name);
   /// Makes `name` known; the factory is called at the first get. Until then a later registration
   /// takes the place of an earlier one.

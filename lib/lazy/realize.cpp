@@ -9,6 +9,7 @@
 #include "touchstone/lazy/execution_log.h"
 #include "touchstone/lazy/jit.h"
 #include "touchstone/lazy/memory_plan.h"
+#include "touchstone/lazy/on_several.h"
 #include "touchstone/lazy/run_custom.h"
 
 namespace touchstone {
@@ -68,6 +69,14 @@ void record(const ScheduleItem& item, Device& device, const BufferPtr& target,
 }
 
 void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
+  if (item.kind == Op::Noop) {
+    if (lazy::CacheCollector::current() != nullptr)
+      throw Error(fmt::format(
+          "jit: a function that is noted gives memory to a tensor on several devices ({}), which a "
+          "replay would not do; call it without a jit",
+          item.out->device()));
+    return item.out->set_parts(item.inputs, item.axis);
+  }
   Device& device = Device::get(item.out->device());
   const BufferPtr target = blocks.buffer_for(i, device, *item.out);
   std::vector<Buffer*> buffers{target.get()};
@@ -128,7 +137,8 @@ HostArray to_host(const LazyBufferPtr& x) {
                                    str(std::span<const sint>(x->shape()))));
     array.shape.push_back(s.as_int());
   }
-  const LazyBufferPtr whole = x->contiguous();
+  const LazyBufferPtr here = x->several() ? x->copy_to_device(x->devices()[0]) : x;
+  const LazyBufferPtr whole = here->contiguous();
   realize({&whole, 1});
   const BufferPtr& buffer = whole->realized();
   if (buffer == nullptr) return array;  // no elements
@@ -138,7 +148,7 @@ HostArray to_host(const LazyBufferPtr& x) {
 }
 
 void realize(std::span<const LazyBufferPtr> outputs, const symbolic::Values& values) {
-  if (Config::current().scheduler == Scheduler::Check)
+  if (Config::current().scheduler == Scheduler::Check && !lazy::needs_several(outputs))
     lazy::realize_checked(outputs, values);
   else
     run_schedule(schedule(outputs, values));
