@@ -99,8 +99,7 @@ class Sharded {
       bytes.resize(bytes.size() + width);
       std::memcpy(bytes.data() + bytes.size() - width, &bits, width);
     }
-    const auto buffer =
-        std::make_shared<Buffer>(Device::get(here_), s.dtype, max_elements(shape));
+    const auto buffer = std::make_shared<Buffer>(Device::get(here_), s.dtype, max_elements(shape));
     buffer->copy_in(bytes);
     const LazyBufferPtr here = LazyBuffer::from_buffer(buffer, shape);
     return {placed(here), here};
@@ -113,8 +112,8 @@ class Sharded {
     };
     if (is_movement(s.name)) {
       // Steps of more than one are taken of what one device has.
-      const bool strides = std::ranges::any_of(
-          s.movement.steps, [](std::int64_t k) { return k != 1 && k != -1; });
+      const bool strides =
+          std::ranges::any_of(s.movement.steps, [](std::int64_t k) { return k != 1 && k != -1; });
       if (strides)
         return {moved(arg(0).there->copy_to_device(here_), s.movement)->copy_to_device(there_),
                 moved(arg(0).here, s.movement)};
@@ -170,8 +169,7 @@ class Sharded {
     std::size_t i = 0;
     for (const auto& [begin, end] : kernelize::ring_chunks(count(parts[0]), parts.size())) {
       const LazyBufferPtr sum = added_up(parts, i++);
-      if (begin < end)
-        bytes += bytes_of(sum->reshape({count(sum)})->shrink({{begin, end}}));
+      if (begin < end) bytes += bytes_of(sum->reshape({count(sum)})->shrink({{begin, end}}));
     }
     const auto buffer =
         std::make_shared<Buffer>(Device::get(here_), parts[0]->dtype(), count(parts[0]));
@@ -183,8 +181,8 @@ class Sharded {
                                   const char* whose) const {
     const std::string where = fmt::format("on {} devices{}", n_, ring_ ? " by ring" : "");
     if (is.size() != must.size())
-      return Checked::fail("multi", fmt::format("{} bytes {}, {} {}", is.size(), where, must.size(),
-                                                whose));
+      return Checked::fail("multi",
+                           fmt::format("{} bytes {}, {} {}", is.size(), where, must.size(), whose));
     const std::size_t width = itemsize(d);
     for (std::size_t i = 0; i < is.size(); i += width) {
       std::uint64_t x = 0, y = 0;

@@ -13,7 +13,8 @@ namespace touchstone::fuzz {
 /// it adds up the shards of a sum in the order that docs/multi.md says, by the naive allreduce and
 /// by the ring; and those of `right`, the program's own, where no such sum is of floats. What the
 /// shards do not allow is done after a copy of the whole to all devices. `device` names a kind, all
-/// of whose devices are the definition's; `every`: naively and as a ring, on each number of devices.
+/// of whose devices are the definition's; `every`: naively and as a ring, on each number of
+/// devices.
 std::optional<Checked> multi_differs(const Program& program, const std::string& text,
                                      const std::string& right, const std::string& device,
                                      bool every);

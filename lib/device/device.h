@@ -115,4 +115,9 @@ double run_kernel(Device& device, const LazyOpPtr& kernel, std::span<Buffer* con
 /// Throws BufferError.
 void copy(Buffer& target, const Buffer& source);
 
+/// Is asked first by copy(), of buffers that fit each other: whether it did the copy, as between
+/// processes. Null for none, as at first. Not while another thread copies.
+using Transfer = bool (*)(Buffer& target, const Buffer& source);
+void set_transfer(Transfer transfer);
+
 }  // namespace touchstone

@@ -143,9 +143,9 @@ UOp stored_stack(const Match& m) {
   bool any = false;
   std::vector<UOp> src;
   for (const UOp& s : m.root().src()) {
-    const bool seen = s.op() == Ops::View && !s.src().empty();
-    any = any || seen;
-    src.push_back(seen ? s.contiguous() : s);
+    const bool bare = s.op() == Ops::Const || (s.op() == Ops::View && !s.src().empty());
+    any = any || bare;
+    src.push_back(bare ? s.contiguous() : s);
   }
   return any ? m.root().with_src(std::move(src)) : UOp();
 }
@@ -365,7 +365,7 @@ PatternMatcher placement_rules() { return PatternMatcher(of_copies()); }
 
 PatternMatcher stored_stacks() {
   return PatternMatcher({
-      {"stack of views",
+      {"stack of what has no memory",
        UPat(Ops::MStack),
        {},
        stored_stack,
@@ -373,7 +373,9 @@ PatternMatcher stored_stacks() {
        [] {
          const UOp a = on(one("A"), {4}), b = on(one("B"), {2});
          const UOp v = a.view(ShapeTracker::contiguous({4}).shrink({{0, 2}}));
+         const UOp c = b.const_like(1.0);
          return Examples{{UOp::mstack({v, b}), UOp::mstack({v.contiguous(), b})},
+                         {UOp::mstack({v, c}), UOp::mstack({v.contiguous(), c.contiguous()})},
                          {UOp::mstack({a, on(one("B"), {4})}), {}}};
        }},
   });

@@ -113,8 +113,17 @@ ObserverScope::ObserverScope(ExecutionObserver& observer)
     : previous_(std::exchange(current_observer, &observer)) {}
 ObserverScope::~ObserverScope() { current_observer = previous_; }
 
+namespace {
+
+ScheduleGate schedule_gate = nullptr;
+
+}  // namespace
+
+void set_schedule_gate(ScheduleGate gate) { schedule_gate = gate; }
+
 void run_schedule(std::vector<ScheduleItem> items) {
   if (items.empty()) return;
+  if (schedule_gate != nullptr) schedule_gate(items);
   const Config& config = Config::current();
   prepare_devices(items);
   MemoryPlan plan;

@@ -259,6 +259,14 @@ TEST_F(MultiGraph, ShardingCopiesNoMoreThanTheShards) {
   EXPECT_EQ(runner.copied, 24);  // the first shard stays where it is
 }
 
+// One device's part is padding alone, and no memory of anything.
+TEST_F(MultiGraph, PartsThatAreAllPadding) {
+  for (const std::size_t n : {2U, 3U})
+    expect_same({{counted({2, 3}, 1), -1}, {counted({6, 3}, 2), 0}}, n, [](const auto& x) {
+      return add(x[0].pad({{4, 0}, {0, 0}}), x[1]);
+    });
+}
+
 // Any step that the shards allow, after any other, under any options.
 TEST_F(MultiGraph, RandomGraphs) {
   std::mt19937 random(7);
