@@ -137,6 +137,12 @@ void run_schedule(std::vector<ScheduleItem> items) {
   lazy::flush_log();
 }
 
+LazyBufferPtr lazy::at_hand(const LazyBufferPtr& x) {
+  const std::string first = x->devices()[0];
+  const bool of_a_rank = !first.starts_with("DISK:") && first.find('@') != std::string::npos;
+  return of_a_rank ? x->copy_to_device("CPU") : x->several() ? x->copy_to_device(first) : x;
+}
+
 HostArray to_host(const LazyBufferPtr& x) {
   HostArray array;
   array.dtype = x->dtype();
@@ -146,8 +152,7 @@ HostArray to_host(const LazyBufferPtr& x) {
                                    str(std::span<const sint>(x->shape()))));
     array.shape.push_back(s.as_int());
   }
-  const LazyBufferPtr here = x->several() ? x->copy_to_device(x->devices()[0]) : x;
-  const LazyBufferPtr whole = here->contiguous();
+  const LazyBufferPtr whole = lazy::at_hand(x)->contiguous();
   realize({&whole, 1});
   const BufferPtr& buffer = whole->realized();
   if (buffer == nullptr) return array;  // no elements

@@ -48,6 +48,10 @@ void set_schedule_gate(ScheduleGate gate);
 
 namespace lazy {
 
+/// x where its elements can be read: of several devices on the first of them, of a rank of an MPI
+/// job ("CLANG@1") on CPU, which every rank has.
+LazyBufferPtr at_hand(const LazyBufferPtr& x);
+
 /// Runs and logs one step on `device`: buffers[0] is made, the others, one an input, are read.
 /// Gives the seconds of a kernel, else 0.
 double run_step(const ScheduleItem& item, Device& device, std::span<Buffer* const> buffers);

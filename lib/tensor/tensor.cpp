@@ -201,8 +201,7 @@ void realize(std::span<const Tensor> tensors, const symbolic::Values& values) {
 }
 
 BufferPtr Tensor::host_ready() const {
-  const LazyBufferPtr& x = lazy();
-  const LazyBufferPtr whole = (x->several() ? x->copy_to_device(x->devices()[0]) : x)->contiguous();
+  const LazyBufferPtr whole = lazy::at_hand(lazy())->contiguous();
   touchstone::realize(std::span(&whole, 1));
   return whole->realized();
 }
