@@ -11,6 +11,7 @@
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/tensor/functional.h"
 #include "touchstone/tensor/indexing.h"
+#include "touchstone/tensor/networks.h"
 #include "touchstone/tensor/optim.h"
 
 namespace touchstone {
@@ -126,6 +127,73 @@ TEST_F(Multi, GradientsOfDataAndTensorParallelLayers) {
     EXPECT_EQ(data[1].shard_axis(), std::nullopt);
     EXPECT_EQ(tensor[1].shard_axis(), 1);
     EXPECT_EQ(tensor[2].shard_axis(), 0);
+  }
+}
+
+// Loss and gradients of a network that is placed by `place`, of inputs by `put`.
+template <class Net, class Place>
+std::vector<Tensor> loss_and_gradients(const Net& net, const Tensor& x, const Tensor& labels,
+                                       const Place& place) {
+  for (nn::NamedTensor& p : net.named_parameters()) place(p.name, p.tensor);
+  const Tensor loss = cross_entropy(net(x), labels);
+  loss.backward();
+  std::vector<Tensor> all{loss};
+  for (const Tensor& p : net.parameters()) all.push_back(*p.grad());
+  return all;
+}
+
+TEST_F(Multi, ConvolutionsLearnOnPartsOfABatch) {
+  const auto net = [] {
+    Generator generator(3);
+    return models::DigitsNet(generator);
+  };
+  const Tensor x = make({6, 1, 8, 8}, 1), labels = Tensor::from<std::int32_t>({1, 0, 9, 3, 3, 7});
+  const auto one = loss_and_gradients(net(), x, labels, [](const std::string&, const Tensor&) {});
+  for (const int n : {2, 3}) {
+    const Names all = on(n);
+    const auto data =
+        loss_and_gradients(net(), x.shard(all, 0), labels.shard(all, 0),
+                           [&](const std::string&, Tensor& p) { p.to_(Device::tuple(all)); });
+    for (std::size_t i = 0; i < one.size(); ++i) expect_near(data[i], one[i], 1e-4);
+  }
+}
+
+// The batch in parts, or the heads of attention and the width of what follows it.
+TEST_F(Multi, AGptLearnsInPartsOfItsBatchOrOfItsWidth) {
+  const auto net = [] {
+    Generator generator(3);
+    return models::Gpt({.vocabulary = 12, .context = 4, .width = 8, .heads = 4, .layers = 1},
+                       generator);
+  };
+  struct Flat {  // (n, tokens) -> (n tokens, vocabulary)
+    models::Gpt net;
+    Tensor operator()(const Tensor& x) const { return net(x).reshape({-1, 12}); }
+    auto named_parameters() const { return net.named_parameters(); }
+    auto parameters() const { return net.parameters(); }
+  };
+  const Tensor x =
+      Tensor::from<std::int32_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 0}).reshape({-1, 4});
+  const Tensor tokens = Tensor::cat({x, x.flip({0}).slice({{0, 1}})}, 0).contiguous();
+  const Tensor labels = Tensor::cat({tokens.flip({1})}, 0).reshape({-1}).contiguous();
+  const auto one =
+      loss_and_gradients(Flat{net()}, tokens, labels, [](const std::string&, const Tensor&) {});
+  const Names all = on(2);
+  const auto data =
+      loss_and_gradients(Flat{net()}, tokens.shard(all, 0), labels.shard(all, 0),
+                         [&](const std::string&, Tensor& p) { p.to_(Device::tuple(all)); });
+  const auto width = loss_and_gradients(
+      Flat{net()}, tokens.to(all), labels.to(all), [&](const std::string& name, Tensor& p) {
+        const auto is = [&](const char* part) { return name.find(part) != std::string::npos; };
+        if (is("query") || is("key") || is("value") || is("widen"))
+          p.shard_(all, 0);
+        else if (is("out.weight") || is("narrow.weight"))
+          p.shard_(all, 1);
+        else
+          p.to_(Device::tuple(all));
+      });
+  for (std::size_t i = 0; i < one.size(); ++i) {
+    expect_near(data[i], one[i], 1e-4);
+    expect_near(width[i], one[i], 1e-4);
   }
 }
 
