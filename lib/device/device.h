@@ -64,6 +64,8 @@ class Device {
   Allocator& allocator() const { return *allocator_; }
   /// Whether its buffers lie in memory that the host computes in, too.
   bool host_memory() const { return allocator_->is_host_memory(); }
+  /// Whether it is another process's, so that nothing is computed or held here.
+  virtual bool elsewhere() const { return false; }
 
   /// The runner of a valid kernel, made at first use. Throws AstError or SystemError.
   RunnerPtr runner(const LazyOpPtr& kernel) { return entry(kernel).kernel.runner; }

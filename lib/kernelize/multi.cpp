@@ -385,22 +385,18 @@ UOp side_by_side(const std::vector<UOp>& parts, int axis) {
 }
 
 int axis_of_reshaped(const Shape& before, const Shape& after, int axis, std::size_t count) {
-  const auto product = [](const Shape& shape, std::size_t from, std::size_t to) {
+  const auto product = [](const Shape& shape, std::size_t to) {
     sint all = 1;
-    for (std::size_t i = from; i < to; ++i) all = all * shape[i];
+    for (std::size_t i = 0; i < to; ++i) all = all * shape[i];
     return all;
   };
   const auto n = static_cast<std::int64_t>(count);
-  const sint outside = product(before, 0, at(axis));
-  // Shards are apart after `outside` elements, and again after as many as a shard has.
-  const sint inside = floor_div(product(before, at(axis), before.size()), n);
+  const sint outside = product(before, at(axis));
   std::optional<int> found;
   for (std::size_t i = 0; i < after.size(); ++i)
-    if (certainly_eq(product(after, 0, i), outside)) found = static_cast<int>(i);
-  if (found && certainly_eq(floor_mod(after[at(*found)], n), 0) &&
-      certainly_eq(floor_div(after[at(*found)], n) * product(after, at(*found) + 1, after.size()),
-                   inside))
-    return *found;
+    if (certainly_eq(product(after, i), outside)) found = static_cast<int>(i);
+  // As many elements stand behind `outside` as did: a shard has as many as before, too.
+  if (found && certainly_eq(floor_mod(after[at(*found)], n), 0)) return *found;
   throw ShapeError(fmt::format(
       "RESHAPE cannot move items between shards: {}, sharded along axis {} into {}, to {}; copy it "
       "to the devices whole before",

@@ -103,7 +103,7 @@ double lazy::run_step(const ScheduleItem& item, Device& device, std::span<Buffer
     copy(*buffers[0], *buffers[1]);
   else if (item.kind == Op::Rand)
     fill_random(*buffers[0], std::get<RandArg>(item.out->arg()));
-  else if (item.kind == Op::Custom)
+  else if (item.kind == Op::Custom && !device.elsewhere())
     lazy::run_custom(*item.out->custom_function(), *buffers[0], buffers.subspan(1));
   log_run({item.kind, item.ast, item.var_vals, device, buffers[0], buffers.size()}, seconds, timer);
   return seconds;

@@ -97,6 +97,7 @@ class RemoteDevice final : public Device {
  public:
   explicit RemoteDevice(const std::string& name)
       : Device(name, std::make_unique<RemoteAllocator>(name)) {}
+  bool elsewhere() const override { return true; }
 
  private:
   RunnerPtr make_runner(const LazyOpPtr& /*kernel*/) override {

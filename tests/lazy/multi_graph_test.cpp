@@ -267,6 +267,20 @@ TEST_F(MultiGraph, PartsThatAreAllPadding) {
     });
 }
 
+// What is seen otherwise on each device, and is larger than what is copied.
+TEST_F(MultiGraph, PartsOfWhatIsPaddedBeforeItIsCopied) {
+  for (const std::size_t n : {2U, 4U}) {
+    GraphRunner runner;
+    const Numbers two = counted({2}, 1);
+    const UOp padded = runner.given(two, "CPU:9").pad({{3, 3}});
+    Numbers wanted{{8}, {0, 0, 0, two.values[0], two.values[1], 0, 0, 0}};
+    for (double& v : wanted.values) v = -v;
+    const UOp x = part_of(padded.copy_to(tuple(n)), 0, n).multi(0);
+    const Numbers got = runner.run(x.alu(Ops::Neg));
+    EXPECT_EQ(got.values, wanted.values);
+  }
+}
+
 // Any step that the shards allow, after any other, under any options.
 TEST_F(MultiGraph, RandomGraphs) {
   std::mt19937 random(7);

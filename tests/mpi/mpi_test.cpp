@@ -61,6 +61,12 @@ TEST_F(Mpi, RanksComputeTheBitsOfDevicesOfOneProcess) {
   }
 }
 
+TEST_F(Mpi, WhatOneDeviceDoesForAllIsDoneByItsRank) {
+  const Ended ended = run(3, "looks_up");
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_EQ(count(ended.out, " ok "), 9U) << ended.out;
+}
+
 TEST_F(Mpi, RanksTrainLayersAsDevicesOfOneProcess) {
   for (const int ranks : {2, 4}) {
     const Ended ended = run(ranks, "trains");

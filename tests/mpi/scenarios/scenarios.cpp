@@ -14,6 +14,7 @@
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/mpi/mpi_world.h"
 #include "touchstone/tensor/functional.h"
+#include "touchstone/tensor/indexing.h"
 #include "touchstone/tensor/optim.h"
 
 namespace touchstone {
@@ -68,6 +69,25 @@ void computes(MpiWorld& world) {
       for (std::size_t i = 0; i < there.size(); ++i)
         say(world, same(there[i], one[i]), kind + " result " + std::to_string(i));
     }
+}
+
+// What runs on the first device alone: rows of a table, and functions of the host.
+void looks_up(MpiWorld& world) {
+  const std::int64_t n = world.size();
+  const Tensor table = make({5, 3}, 1), at = Tensor::arange(0, 2 * n).clamp(0, 4);
+  const Names on = world.devices("CLANG");
+  Tensor t = table.to(on).detach();
+  t.set_requires_grad();
+  const Tensor rows = take(t, at.shard(on, 0), 0);
+  say(world, same(rows, take(table, at, 0)), "rows of a table");
+  rows.square().sum().backward();
+  Tensor one = table.detach();
+  one.set_requires_grad();
+  take(one, at, 0).square().sum().backward();
+  say(world, same(*t.grad(), *one.grad()), "their gradient");
+  const Tensor loss =
+      cross_entropy(table.to(on), Tensor::arange(0, 5).cast(DType::Int32).clamp(0, 2).to(on));
+  say(world, loss.item<float>() > 0, "labels that are checked");
 }
 
 // Data-parallel and tensor-parallel layers, trained: every rank has the same parameters, which are
@@ -168,9 +188,9 @@ void nowhere(MpiWorld& world) { (void)make({2, 3}, 1).to("CLANG@" + std::to_stri
 
 int run(const std::string& name) {
   const std::map<std::string, std::function<void(MpiWorld&)>> all = {
-      {"computes", computes}, {"trains", trains},   {"large", large},    {"saves", saves},
-      {"differs", differs},   {"shorter", shorter}, {"dies", dies},      {"stalls", stalls},
-      {"fails", fails},       {"foreign", foreign}, {"nowhere", nowhere}};
+      {"computes", computes}, {"looks_up", looks_up}, {"trains", trains},   {"large", large},
+      {"saves", saves},       {"differs", differs},   {"shorter", shorter}, {"dies", dies},
+      {"stalls", stalls},     {"fails", fails},       {"foreign", foreign}, {"nowhere", nowhere}};
   register_interpreted_device();
   register_clang_device();
   MpiWorld world;
