@@ -64,7 +64,7 @@ Placing placing_of(const TrainOptions& o) {
   p.data = !p.tensor && n > 1;
   const int wanted = p.tensor ? o.tensor_parallel : o.data_parallel > 0 ? o.data_parallel : n;
   if (wanted != n)
-    throw Error(fmt::format("train: {} of {}, but there {} ({}); name as many with --devices",
+    throw Error(fmt::format("train: {} of {} on {} ({}); name as many with --devices",
                             p.tensor ? "--tensor-parallel" : "--data-parallel", wanted,
                             counted(n, "device"), fmt::join(p.devices, " ")));
   return p;

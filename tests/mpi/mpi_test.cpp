@@ -23,13 +23,7 @@ struct Ended {
   std::string out;
 };
 
-Ended run(int ranks, const std::string& scenario, const std::string& environment = "") {
-  const std::string command = fmt::format(
-      "{} TOUCHSTONE_MPI_PATIENCE={} timeout -k 5 100 {} --allow-run-as-root --oversubscribe -n {} "
-      "{} {} "
-      "2>&1",
-      environment, scenario == "stalls" ? 2 : 60, TOUCHSTONE_MPIRUN, ranks, TOUCHSTONE_SCENARIOS,
-      scenario);
+Ended ended_of(const std::string& command) {
   const auto start = std::chrono::steady_clock::now();
   Ended ended;
   FILE* const pipe = popen(command.c_str(), "r");
@@ -38,6 +32,14 @@ Ended run(int ranks, const std::string& scenario, const std::string& environment
   ended.code = pclose(pipe);
   ended.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return ended;
+}
+
+Ended run(int ranks, const std::string& scenario, const std::string& environment = "") {
+  return ended_of(fmt::format(
+      "{} TOUCHSTONE_MPI_PATIENCE={} timeout -k 5 100 {} --allow-run-as-root --oversubscribe -n {} "
+      "{} {} 2>&1",
+      environment, scenario == "stalls" ? 2 : 60, TOUCHSTONE_MPIRUN, ranks, TOUCHSTONE_SCENARIOS,
+      scenario));
 }
 
 std::size_t count(const std::string& text, const std::string& what) {
@@ -130,6 +132,37 @@ TEST_F(Mpi, ValuesOfOtherRanksAndRanksThatAreNot) {
   EXPECT_EQ(count(ended.out, "there is no device 'CLANG@2'"), 2U) << ended.out;
   EXPECT_NE(ended.code, 0);
 }
+
+#ifdef TOUCHSTONE_COMMAND
+// Of any number of ranks or devices the same network, a stopped and resumed one, too.
+TEST_F(Mpi, TheCommandTrainsUnderMpirun) {
+  const auto file = std::filesystem::temp_directory_path() / "touchstone_train_test.safetensors";
+  const auto last = [](const Ended& ended) {
+    EXPECT_EQ(ended.code, 0) << ended.out;
+    const std::size_t at = ended.out.find("epoch 2/2");
+    return at == std::string::npos ? ended.out : ended.out.substr(at, 80).substr(0, 60);
+  };
+  const auto train = [&](const std::string& with) {
+    return ended_of(fmt::format("timeout 100 {} train digits {} 2>&1", TOUCHSTONE_COMMAND, with));
+  };
+  const auto under = [&](int ranks, const std::string& with) {
+    return ended_of(fmt::format(
+        "timeout 100 {} --allow-run-as-root --oversubscribe -n {} {} train digits {} 2>&1",
+        TOUCHSTONE_MPIRUN, ranks, TOUCHSTONE_COMMAND, with));
+  };
+  const std::string one = last(train("--epochs 2"));
+  EXPECT_THAT(one, HasSubstr("87.67 % of held-out digits"));
+  const auto same = [&](const std::string& other) {
+    EXPECT_EQ(other.substr(0, other.find('%')), one.substr(0, one.find('%')));
+  };
+  same(last(train("--epochs 2 --devices CLANG:0,CLANG:1 --tensor-parallel 2")));
+  EXPECT_EQ(under(2, "--epochs 1 --checkpoint " + file.string()).code, 0);
+  same(last(under(3, "--epochs 2 --resume --checkpoint " + file.string())));
+  EXPECT_NE(under(2, "--epochs 1 --batch 7").code, 0);
+  EXPECT_THAT(under(2, "--epochs 1 --batch 7").out, HasSubstr("does not divide into 2 shards"));
+  std::filesystem::remove(file);
+}
+#endif
 
 TEST_F(Mpi, PatienceIsANumberOfSeconds) {
   setenv("TOUCHSTONE_MPI_PATIENCE", "soon", 1);
