@@ -27,6 +27,14 @@ CacheCollector::CacheCollector() {
 CacheCollector::~CacheCollector() { collecting = nullptr; }
 CacheCollector* CacheCollector::current() { return collecting; }
 
+void require_one_device(const LazyBuffer& x) {
+  if (x.several())
+    throw Error(fmt::format(
+        "jit: a tensor is on several devices ({}), which a jit does not note; call the function "
+        "without one",
+        x.device()));
+}
+
 }  // namespace lazy
 
 namespace {
@@ -86,6 +94,7 @@ TinyJit::Tensors TinyJit::capture(std::span<const LazyBufferPtr> inputs,
   std::unordered_map<const Buffer*, int> place_of;
   std::vector<Place> places;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
+    lazy::require_one_device(*inputs[i]);
     const Buffer* const buffer = inputs[i]->realized().get();
     if (buffer == nullptr)
       throw Error(
@@ -135,6 +144,7 @@ TinyJit::Tensors TinyJit::capture(std::span<const LazyBufferPtr> inputs,
   }
   std::vector<Output> outputs;
   for (const LazyBufferPtr& output : made) {
+    lazy::require_one_device(*output);
     if (output->realized() == nullptr)
       throw Error("jit: a result has no elements; leave it out of the function");
     outputs.push_back(

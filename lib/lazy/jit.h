@@ -39,6 +39,9 @@ class CacheCollector {
   std::vector<CapturedStep> steps_;
 };
 
+/// Throws Error for one on several devices, which no jit notes.
+void require_one_device(const LazyBuffer& x);
+
 }  // namespace lazy
 
 /// A function of tensors that is built and scheduled only twice. The first call runs it, the second

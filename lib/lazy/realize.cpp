@@ -70,11 +70,7 @@ void record(const ScheduleItem& item, Device& device, const BufferPtr& target,
 
 void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
   if (item.kind == Op::Noop) {
-    if (lazy::CacheCollector::current() != nullptr)
-      throw Error(fmt::format(
-          "jit: a function that is noted gives memory to a tensor on several devices ({}), which a "
-          "replay would not do; call it without a jit",
-          item.out->device()));
+    if (lazy::CacheCollector::current() != nullptr) lazy::require_one_device(*item.out);
     return item.out->set_parts(item.inputs, item.axis);
   }
   Device& device = Device::get(item.out->device());

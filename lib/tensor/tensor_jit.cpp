@@ -18,6 +18,7 @@ TensorJit::Tensors tensors_of(std::span<const LazyBufferPtr> all) {
 
 // The same values as a base with memory of its own, that none of `taken` has.
 LazyBufferPtr apart(const LazyBufferPtr& values, std::unordered_set<const Buffer*>& taken) {
+  lazy::require_one_device(*values);
   const LazyBufferPtr whole = values->contiguous();
   realize(std::span(&whole, 1));
   const BufferPtr& memory = whole->realized();
@@ -126,6 +127,7 @@ struct TensorJit::Captured {
     std::unordered_set<const Buffer*> taken;
     for (const Tensor& t : given) {
       LazyBufferPtr input = t.lazy();
+      lazy::require_one_device(*input);
       if (input->is_const_base()) input = input->contiguous();  // memory, which a replay replaces
       all.push_back(std::move(input));
     }

@@ -316,6 +316,23 @@ TEST_F(Multi, RefusesWhatCannotBe) {
   EXPECT_EQ(moved.shard_axis(), 1);
 }
 
+// What a jit would not do again is an error, and computes nothing wrong.
+TEST_F(Multi, JitsRefuseSeveralDevices) {
+  const Tensor x = make({4, 6}, 1), a = x.shard(on(2), 0).contiguous().realize();
+  const auto why = [](const auto& f) { return error_of([&] { f(); }); };
+  TensorJit of_inputs([](std::span<const Tensor> all) { return TensorJit::Tensors{all[0] + 1}; });
+  EXPECT_THAT(why([&] { of_inputs({a}); }), HasSubstr("jit: a tensor is on several devices"));
+  Tensor state = x.shard(on(2), 0).contiguous().realize();
+  TensorJit of_state([&](std::span<const Tensor> all) {
+    state.assign(state + all[0].to(on(2)).shard_like(state));
+    return TensorJit::Tensors{state.to("CPU")};
+  });
+  EXPECT_THAT(why([&] {
+                for (int i = 0; i < 3; ++i) of_state({make({4, 6}, i).contiguous()});
+              }),
+              HasSubstr("several devices"));
+}
+
 TEST_F(Multi, TensorsWithoutElements) {
   const Tensor none = Tensor::zeros({0, 4}).shard(on(2), 0);
   EXPECT_EQ(none.sum().item<float>(), 0);
