@@ -81,11 +81,25 @@ class Task {
   virtual nn::StateDict state() const = 0;
   /// The axis along which a parameter is in parts where layers are; nullopt: whole on each.
   virtual std::optional<int> axis_of(const std::string& name) const = 0;
-  virtual std::vector<Batch> epoch(std::uint64_t seed, std::int64_t batch) const = 0;
   virtual Tensor loss(const Batch& batch) const = 0;
   virtual Tensor logits(const Tensor& x) const = 0;
-  virtual std::vector<Batch> held_out(std::int64_t batch) const = 0;
   virtual std::string_view goal() const = 0;
+
+  /// All to learn from, in an order of the seed's; what is left over is dropped.
+  std::vector<Batch> epoch(std::uint64_t seed, std::int64_t batch) const {
+    Generator order(seed);
+    std::vector<std::int64_t> now;
+    for (const std::int64_t i : order.permutation(static_cast<std::int64_t>(train_.size())))
+      now.push_back(train_[static_cast<std::size_t>(i)]);
+    return batches(now, batch);
+  }
+  std::vector<Batch> held_out(std::int64_t batch) const { return batches(test_, batch); }
+  std::int64_t held_out_size() const { return static_cast<std::int64_t>(test_.size()); }
+
+ protected:
+  virtual std::vector<Batch> batches(const std::vector<std::int64_t>& of,
+                                     std::int64_t batch) const = 0;
+  std::vector<std::int64_t> train_, test_;
 };
 
 bool has(const std::string& name, std::string_view part) {
@@ -109,20 +123,13 @@ class DigitsTask final : public Task {
     if (name == "out.weight") return 1;
     return std::nullopt;
   }
-  std::vector<Batch> epoch(std::uint64_t seed, std::int64_t batch) const override {
-    Generator order(seed);
-    std::vector<std::int64_t> now;
-    for (const std::int64_t i : order.permutation(static_cast<std::int64_t>(train_.size())))
-      now.push_back(train_[static_cast<std::size_t>(i)]);
-    return batches(now, batch);
-  }
-  std::vector<Batch> held_out(std::int64_t batch) const override { return batches(test_, batch); }
   Tensor logits(const Tensor& x) const override { return net_(x); }
   Tensor loss(const Batch& b) const override { return cross_entropy(net_(b.x), b.labels); }
   std::string_view goal() const override { return "held-out digits read right"; }
 
  private:
-  std::vector<Batch> batches(const std::vector<std::int64_t>& of, std::int64_t batch) const {
+  std::vector<Batch> batches(const std::vector<std::int64_t>& of,
+                             std::int64_t batch) const override {
     std::vector<Batch> all;
     for (std::size_t at = 0; at + static_cast<std::size_t>(batch) <= of.size();
          at += static_cast<std::size_t>(batch)) {
@@ -141,7 +148,6 @@ class DigitsTask final : public Task {
   Generator generator_;
   models::DigitsNet net_;
   Digits digits_;
-  std::vector<std::int64_t> train_, test_;
 };
 
 // Sums of two numbers below 50, "07+35=42", a character a token: the last two are to be told.
@@ -163,14 +169,6 @@ class SumsTask final : public Task {
     if (has(name, "out.weight") || has(name, "narrow.weight")) return 1;
     return std::nullopt;
   }
-  std::vector<Batch> epoch(std::uint64_t seed, std::int64_t batch) const override {
-    Generator order(seed);
-    std::vector<std::int64_t> now;
-    for (const std::int64_t i : order.permutation(static_cast<std::int64_t>(train_.size())))
-      now.push_back(train_[static_cast<std::size_t>(i)]);
-    return batches(now, batch);
-  }
-  std::vector<Batch> held_out(std::int64_t batch) const override { return batches(test_, batch); }
   // Of the two last characters.
   Tensor logits(const Tensor& x) const override {
     return net_(x).narrow(1, kTokens - 2, 2).reshape({-1, 12});
@@ -183,7 +181,8 @@ class SumsTask final : public Task {
  private:
   static constexpr std::int64_t kTokens = 7;
 
-  static std::vector<Batch> batches(const std::vector<std::int64_t>& of, std::int64_t batch) {
+  std::vector<Batch> batches(const std::vector<std::int64_t>& of,
+                             std::int64_t batch) const override {
     std::vector<Batch> all;
     for (std::size_t at = 0; at + static_cast<std::size_t>(batch) <= of.size();
          at += static_cast<std::size_t>(batch)) {
@@ -203,7 +202,6 @@ class SumsTask final : public Task {
 
   Generator generator_;
   models::Gpt net_;
-  std::vector<std::int64_t> train_, test_;
 };
 
 // All of the network and of the optimizer, on CPU: every rank takes part, and one writes.
@@ -233,9 +231,13 @@ int resumed(const TrainOptions& o, const nn::StateDict& state) {
   return epochs;
 }
 
+// Of what is held out, in batches as large as there can be; 0 of it where there are none.
 double accuracy(const Task& task, const Placing& placing, std::int64_t batch) {
   std::int64_t seen = 0, right = 0;
-  for (const Batch& b : task.held_out(batch)) {
+  const auto n = static_cast<std::int64_t>(placing.devices.size());
+  const std::int64_t most = task.held_out_size() / n * n;
+  if (most == 0) return 0;
+  for (const Batch& b : task.held_out(std::min(batch, most))) {
     const Tensor told = task.logits(placing.batch(b.x)).detach().to("CPU").argmax(-1);
     right += (told == b.labels.reshape({-1})).cast(DType::Int32).sum().item<std::int32_t>();
     seen += b.labels.elements();
