@@ -250,6 +250,14 @@ LazyBufferPtr LazyBuffer::from_buffer(BufferPtr buffer, Shape shape) {
   return made;
 }
 
+LazyBufferPtr LazyBuffer::from_parts(std::vector<LazyBufferPtr> parts, const std::string& devices,
+                                     const Shape& shape, std::optional<int> axis) {
+  LazyBufferPtr made(
+      new LazyBuffer(canonical(devices), parts.at(0)->dtype(), ShapeTracker::contiguous(shape)));
+  made->set_parts(std::move(parts), axis);
+  return made;
+}
+
 std::optional<Scalar> LazyBuffer::constant_value() const {
   if (!is_const_base() || st_.masked()) return std::nullopt;
   return std::get<ConstBuffer>(base().arg_).value;

@@ -62,6 +62,10 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   /// A buffer that exists. Throws ShapeError where the shape (its largest, if symbolic) has another
   /// number of elements.
   static LazyBufferPtr from_buffer(BufferPtr buffer, Shape shape);
+  /// What several devices have, a realized base each, in the order of their tuple's names, sharded
+  /// along `axis` or whole.
+  static LazyBufferPtr from_parts(std::vector<LazyBufferPtr> parts, const std::string& devices,
+                                  const Shape& shape, std::optional<int> axis);
   /// An array in host memory, which is read where it lies: element i... is at data[sum of
   /// i*stride]. strides: in elements, one an axis, of any sign. `owner` keeps the memory, which
   /// must not change while it may be read. Throws ShapeError on sizes below 0 or another number of

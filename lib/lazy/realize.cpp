@@ -69,10 +69,7 @@ void record(const ScheduleItem& item, Device& device, const BufferPtr& target,
 }
 
 void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
-  if (item.kind == Op::Noop) {
-    if (lazy::CacheCollector::current() != nullptr) lazy::require_one_device(*item.out);
-    return item.out->set_parts(item.inputs, item.axis);
-  }
+  if (item.kind == Op::Noop) return item.out->set_parts(item.inputs, item.axis);
   Device& device = Device::get(item.out->device());
   const BufferPtr target = blocks.buffer_for(i, device, *item.out);
   std::vector<Buffer*> buffers{target.get()};

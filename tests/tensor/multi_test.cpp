@@ -316,21 +316,49 @@ TEST_F(Multi, RefusesWhatCannotBe) {
   EXPECT_EQ(moved.shard_axis(), 1);
 }
 
-// What a jit would not do again is an error, and computes nothing wrong.
-TEST_F(Multi, JitsRefuseSeveralDevices) {
-  const Tensor x = make({4, 6}, 1), a = x.shard(on(2), 0).contiguous().realize();
-  const auto why = [](const auto& f) { return error_of([&] { f(); }); };
-  TensorJit of_inputs([](std::span<const Tensor> all) { return TensorJit::Tensors{all[0] + 1}; });
-  EXPECT_THAT(why([&] { of_inputs({a}); }), HasSubstr("jit: a tensor is on several devices"));
-  Tensor state = x.shard(on(2), 0).contiguous().realize();
-  TensorJit of_state([&](std::span<const Tensor> all) {
-    state.assign(state + all[0].to(on(2)).shard_like(state));
-    return TensorJit::Tensors{state.to("CPU")};
-  });
-  EXPECT_THAT(why([&] {
-                for (int i = 0; i < 3; ++i) of_state({make({4, 6}, i).contiguous()});
-              }),
-              HasSubstr("several devices"));
+// Steps of training that a jit replays give the bits of steps that are scheduled.
+TEST_F(Multi, JitsReplaySeveralDevices) {
+  for (const int axis : {-1, 1}) {
+    const auto trained = [&](bool jit) {
+      const Names all = on(2);
+      Tensor w = axis < 0 ? make({6, 4}, 2).to(all).contiguous() : make({6, 4}, 2).shard(all, axis);
+      w = w.detach().contiguous();
+      w.set_requires_grad();
+      optim::Adam adam({w}, 0.01);
+      const auto step = [&](const Tensor& x) {
+        adam.zero_grad();
+        const Tensor loss = x.matmul(w).relu().square().mean();
+        loss.backward();
+        adam.step({loss});
+        return loss;
+      };
+      TensorJit replayed([&](std::span<const Tensor> given) {
+        return TensorJit::Tensors{step(given[0]), w * 2};
+      });
+      std::vector<Doubles> seen;
+      for (int i = 0; i < 5; ++i) {
+        const Tensor x = (axis < 0 ? make({4, 6}, i).shard(all, 0) : make({4, 6}, i).to(all));
+        if (jit) {
+          const std::vector<Tensor> in{x};
+          const TensorJit::Tensors made = replayed(std::span(in));
+          EXPECT_EQ(made[1].shard_axis(), w.shard_axis());
+          seen.push_back(values(made[0]));
+        } else {
+          seen.push_back(values(step(x)));
+        }
+        seen.push_back(values(w));
+      }
+      EXPECT_TRUE(!jit || replayed.captured() > 10);
+      return seen;
+    };
+    EXPECT_EQ(trained(true), trained(false)) << axis;
+  }
+  TensorJit other([](std::span<const Tensor> all) { return TensorJit::Tensors{all[0] + 1}; });
+  const Tensor x = make({4, 6}, 1);
+  for (int i = 0; i < 3; ++i) (void)other({x.shard(on(2), 0).contiguous()});
+  EXPECT_THAT(error_of([&] { (void)other({x.shard(on(2), 1).contiguous()}); }),
+              HasSubstr("in other parts"));
+  EXPECT_THAT(error_of([&] { (void)other({x.contiguous()}); }), HasSubstr("on other devices"));
 }
 
 TEST_F(Multi, TensorsWithoutElements) {
