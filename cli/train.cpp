@@ -15,6 +15,7 @@
 #include "touchstone/tensor/functional.h"
 #include "touchstone/tensor/networks.h"
 #include "touchstone/tensor/optim.h"
+#include "touchstone/tensor/tensor_jit.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
@@ -280,6 +281,13 @@ int run_train(const TrainOptions& o) {
   std::optional<Progress> progress;
   if (speaks) progress.emplace("training", 1);
   std::int64_t step = 0;
+  TensorJit learn([&](std::span<const Tensor> in) {
+    adam.zero_grad();
+    const Tensor loss = task->loss({in[0], in[1]});
+    loss.backward();
+    adam.step({loss});
+    return TensorJit::Tensors{loss};
+  });
   for (int epoch = first; epoch < epochs; ++epoch) {
     const auto start = Clock::now();
     const std::vector<Batch> all =
@@ -289,11 +297,9 @@ int run_train(const TrainOptions& o) {
     if (progress) progress->set_total(static_cast<std::int64_t>(all.size()) * (epochs - first));
     float last = 0;
     for (const Batch& b : all) {
-      adam.zero_grad();
-      const Tensor loss = task->loss({placing.batch(b.x), placing.batch(b.labels)});
-      loss.backward();
-      adam.step({loss});
-      last = loss.item<float>();
+      const std::vector<Tensor> in{placing.batch(b.x).contiguous(),
+                                   placing.batch(b.labels).contiguous()};
+      last = learn(std::span(in))[0].item<float>();
       if (progress) progress->update(++step, fmt::format("epoch {}, loss {:.3f}", epoch + 1, last));
     }
     const double seconds = seconds_since(start);

@@ -171,20 +171,24 @@ struct MpiWorld::State {
 
   // Until it is done, or patience ends.
   void wait(MPI_Request& request, const std::string& what) {
-    const auto end = std::chrono::steady_clock::now() + options.patience;
+    const auto start = std::chrono::steady_clock::now();
     for (int turn = 0;; ++turn) {
       int done = 0;
       check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
       if (done != 0) return;
-      if (std::chrono::steady_clock::now() > end) {
+      const auto waited = std::chrono::steady_clock::now() - start;
+      if (waited > options.patience) {
         failed = true;
         throw Error(fmt::format(
             "rank {}: {}: nothing came for {} s, so another rank has ended or stands still; look "
             "at its output, or set TOUCHSTONE_MPI_PATIENCE higher",
             rank, what, std::chrono::duration<double>(options.patience).count()));
       }
-      if (turn > 200)
-        std::this_thread::sleep_for(std::chrono::microseconds(turn > 2000 ? 500 : 20));
+      // Another rank may need this core; what takes long is not waited for at full speed.
+      if (waited > std::chrono::milliseconds(20))
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+      else if (turn > 20)
+        std::this_thread::yield();
     }
   }
 
