@@ -135,6 +135,23 @@ void large(MpiWorld& world) {
   say(world, x.sum({0}).max().item<float>() == static_cast<float>(n), "4 MiB each");
 }
 
+// Seconds of an allreduce of 64 MB, the best of some, for docs/multi.md.
+void times(MpiWorld& world) {
+  const std::int64_t n = world.size(), count = 16'000'000;
+  const Tensor x = Tensor::full({n, count}, 1).shard(world.devices("CLANG"), 0).contiguous();
+  x.realize();
+  double best = 1e9;
+  for (int i = 0; i < 5; ++i) {
+    world.barrier();
+    const auto start = std::chrono::steady_clock::now();
+    x.sum({0}).contiguous().realize();
+    world.barrier();
+    best = std::min(
+        best, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  say(world, best > 0, std::to_string(best) + " s");
+}
+
 void saves(MpiWorld& world) {
   const char* const path = std::getenv("SCENARIO_FILE");
   Tensor w = make({2 * world.size(), 3}, 1).shard(world.devices("CLANG"), 0);
@@ -189,8 +206,9 @@ void nowhere(MpiWorld& world) { (void)make({2, 3}, 1).to("CLANG@" + std::to_stri
 int run(const std::string& name) {
   const std::map<std::string, std::function<void(MpiWorld&)>> all = {
       {"computes", computes}, {"looks_up", looks_up}, {"trains", trains},   {"large", large},
-      {"saves", saves},       {"differs", differs},   {"shorter", shorter}, {"dies", dies},
-      {"stalls", stalls},     {"fails", fails},       {"foreign", foreign}, {"nowhere", nowhere}};
+      {"times", times},       {"saves", saves},       {"differs", differs}, {"shorter", shorter},
+      {"dies", dies},         {"stalls", stalls},     {"fails", fails},     {"foreign", foreign},
+      {"nowhere", nowhere}};
   register_interpreted_device();
   register_clang_device();
   MpiWorld world;
