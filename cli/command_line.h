@@ -29,6 +29,7 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& wh
                    const std::string& more = {});
 
 Verb demo_verb(CLI::App& app);
+Verb train_verb(CLI::App& app);
 // By what they are about, in the order of --help.
 std::vector<Verb> model_verbs(CLI::App& app);
 std::vector<Verb> oracle_verbs(CLI::App& app);

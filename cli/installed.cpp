@@ -1,9 +1,11 @@
 #include "installed.h"
 
 #include <cstdlib>
+#include <fstream>
 #include <vector>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "touchstone/base/error.h"
 
@@ -51,6 +53,16 @@ fs::path adapter(const std::string& file) {
   throw ParseError(
       fmt::format("{} was not found in {}; name the folder that holds it in TOUCHSTONE_BACKENDS",
                   file, among.empty() ? "any folder beside this program" : among.string()));
+}
+
+void become_sibling(const char* name) {
+  std::ifstream given("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(given, word, '\0');) words.push_back(word);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::execv((program_folder() / name).c_str(), argv.data());
 }
 
 std::string quoted(const std::string& word) {

@@ -14,6 +14,10 @@ std::filesystem::path adapter_folder();
 /// One of an adapter's files. Throws ParseError that says where it was looked for.
 std::filesystem::path adapter(const std::string& file);
 
+/// Goes on as the program of this name beside this one, with the same words and environment.
+/// Returns where there is none.
+void become_sibling(const char* name);
+
 /// A word as a shell reads it back.
 std::string quoted(const std::string& word);
 

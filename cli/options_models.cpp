@@ -1,9 +1,26 @@
 // Options of the verbs about models and their kernels.
+#include <cstdlib>
+
 #include "command_line.h"
+#include "installed.h"
+#include "touchstone/base/error.h"
 #include "verbs.h"
 
 namespace touchstone::cli {
 namespace {
+
+// Under mpirun this program becomes the one that knows MPI, which stands beside it.
+Verb train_verb_or_mpi(CLI::App& app) {
+  Verb verb = train_verb(app);
+  verb.run = [run = verb.run] {
+    if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr) return run();
+    become_sibling("touchstone-mpi");
+    throw Error(
+        "train under mpirun: this Touchstone was built without MPI; install libopenmpi-dev and "
+        "build it again");
+  };
+  return verb;
+}
 
 Verb kernels_verb(CLI::App& app) {
   static KernelsOptions o;
@@ -106,8 +123,8 @@ Verb export_verb(CLI::App& app) {
 }  // namespace
 
 std::vector<Verb> model_verbs(CLI::App& app) {
-  return {demo_verb(app),     kernels_verb(app), rewrite_verb(app),
-          schedule_verb(app), steps_verb(app),   export_verb(app)};
+  return {demo_verb(app),     train_verb_or_mpi(app), kernels_verb(app), rewrite_verb(app),
+          schedule_verb(app), steps_verb(app),        export_verb(app)};
 }
 
 }  // namespace touchstone::cli

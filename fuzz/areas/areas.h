@@ -97,6 +97,8 @@ std::unique_ptr<Area> make_lazy_area();
 ///                lib/lazy and lib/kernelize give
 ///   work         by ranges there are no more kernels and loads than without; and no more terms are
 ///                reduced, but of constants and where padding is
+///   multi        on 1 to 5 devices, sharded along any axes, the bits are those of one device that
+///                adds up the shards in the declared order, naively and as a ring
 ///   refused      no statement that fits is refused
 std::unique_ptr<Area> make_kernelize_area();
 

@@ -166,6 +166,14 @@ std::optional<DType> dtype_of_call(const Call& call) {
 #name, [](const Call& call,                                                         \
               const Tensors& x) { return Tensors{x[0].name(int_of(call, "axis", 0))}; } \
   }
+// x on two devices.
+Tensor sharded_twice(const Tensor& x) {
+  return Tensor::stack({x, x}).shard({x.device(), x.device() + ":1"}, 0);
+}
+Tensor from_second(const Tensor& both, const Tensor& x) {
+  return both.to(x.device()).narrow(0, 1, 1).reshape(x.shape());
+}
+
 #define TOUCHSTONE_CALL(name, ...)                                                            \
   {                                                                                           \
     name, [](const Call& call, const Tensors& x) { return one([&] { return __VA_ARGS__; }); } \
@@ -287,6 +295,20 @@ constexpr TensorFunction kPlain[] = {
        const std::string home = y.device();
        y.to_(home + ":1").to_(home);
        return {y};
+     }},
+    {"shard",
+     [](const Call&, const Tensors& x) -> Tensors {
+       const Tensor y = sharded_twice(x[0]);
+       return {from_second(y.shard(y.devices(), y.shard_axis().value_or(0)), x[0])};
+     }},
+    {"shard_like",
+     [](const Call&, const Tensors& x) -> Tensors {
+       return {from_second(Tensor::stack({x[0], x[0]}).shard_like(sharded_twice(x[0])), x[0])};
+     }},
+    {"shard_",
+     [](const Call&, const Tensors& x) -> Tensors {
+       Tensor y = Tensor::stack({x[0], x[0]}).detach();
+       return {from_second(y.shard_({x[0].device(), x[0].device() + ":1"}, 0), x[0])};
      }},
     TOUCHSTONE_CALL("sequential", (static_cast<void>(call),
                                    x[0].sequential({[](const Tensor& t) { return t.relu(); },

@@ -174,10 +174,10 @@ constexpr std::string_view kCurveNames[] = {
     "quick_gelu", "silu",  "mish",       "softplus", "log_sigmoid", "softsign", "elu",
     "celu",       "selu",  "leaky_relu", "hardtanh", "hardsigmoid", "hardswish"};
 constexpr std::string_view kExactNames[] = {
-    "neg",    "relu",    "abs",   "square", "floor",    "ceil",        "trunc",
-    "round",  "sign",    "isnan", "isinf",  "isfinite", "logical_not", "half",
-    "float_", "double_", "int_",  "long_",  "bool_",    "contiguous",  "clone",
-    "detach", "to",      "to_",   "relu6",  "nonzero"};
+    "neg",   "relu",    "abs",   "square",     "floor",       "ceil",   "trunc",  "round",
+    "sign",  "isnan",   "isinf", "isfinite",   "logical_not", "half",   "float_", "double_",
+    "int_",  "long_",   "bool_", "contiguous", "clone",       "detach", "to",     "to_",
+    "relu6", "nonzero", "shard", "shard_like", "shard_"};
 constexpr std::string_view kPairNames[] = {
     "operator+",  "operator-",  "operator*",  "operator/", "operator<", "operator<=", "operator>",
     "operator>=", "operator==", "operator!=", "maximum",   "minimum",   "mod",        "pow"};

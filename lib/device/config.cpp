@@ -86,6 +86,7 @@ Config& Config::set(const OptionInfo& option, std::int64_t value) {
     void operator()(std::int64_t Config::*m) const { to(config, m); }
     void operator()(bool KernelizeOptions::*m) const { to(config.kernelize, m); }
     void operator()(int KernelizeOptions::*m) const { to(config.kernelize, m); }
+    void operator()(std::int64_t KernelizeOptions::*m) const { to(config.kernelize, m); }
   };
   std::visit(Visitor{put, *this}, option.member);
   return *this;

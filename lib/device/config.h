@@ -93,7 +93,9 @@ struct KernelizeOptions {
   bool dont_realize_expand = false;  // being expanded is no reason for memory
   bool dont_group_reduces = false;   // reduces do not look for what may follow them in their kernel
   int reduceop_split_size = 22;      // bits: elements between the two at most, 1..40
-  int max_kernel_buffers = 0;        // buffers that a kernel may have, at least 3; 0: any number
+  int ring = 1;  // allreduce as a ring: 0 never, 1 of many elements on 3 devices or more, 2 always
+  std::int64_t ring_allreduce_threshold = 256'000;  // elements that are no ring yet
+  int max_kernel_buffers = 0;  // buffers that a kernel may have, at least 3; 0: any number
   bool operator==(const KernelizeOptions&) const = default;
 };
 
@@ -140,8 +142,9 @@ struct Config {
 
 /// An option that is a number, for bool members 0 or 1.
 struct OptionInfo {
-  using Member = std::variant<bool Config::*, int Config::*, std::int64_t Config::*,
-                              bool KernelizeOptions::*, int KernelizeOptions::*>;
+  using Member =
+      std::variant<bool Config::*, int Config::*, std::int64_t Config::*, bool KernelizeOptions::*,
+                   int KernelizeOptions::*, std::int64_t KernelizeOptions::*>;
   std::string_view name;  // also of its environment variable, behind TOUCHSTONE_
   std::int64_t least, most;
   bool or_zero;   // 0 is taken below `least`, too
@@ -150,7 +153,7 @@ struct OptionInfo {
 };
 
 // clang-format off
-inline constexpr std::array<OptionInfo, 14> option_table = {{
+inline constexpr std::array<OptionInfo, 16> option_table = {{
     // name                       least most       or 0   rewrites
     {"LAZY",                      0,    1,         false, false, &Config::lazy},
     {"LAZYCACHE",                 0,    1,         false, false, &Config::lazycache},
@@ -165,6 +168,8 @@ inline constexpr std::array<OptionInfo, 14> option_table = {{
     {"DONT_REALIZE_EXPAND",       0,    1,         false, true,  &KernelizeOptions::dont_realize_expand},
     {"DONT_GROUP_REDUCES",        0,    1,         false, true,  &KernelizeOptions::dont_group_reduces},
     {"REDUCEOP_SPLIT_SIZE",       1,    40,        false, true,  &KernelizeOptions::reduceop_split_size},
+    {"RING",                      0,    2,         false, true,  &KernelizeOptions::ring},
+    {"RING_ALLREDUCE_THRESHOLD",  0,    INT64_MAX, false, true,  &KernelizeOptions::ring_allreduce_threshold},
     {"MAX_KERNEL_BUFFERS",        3,    1 << 20,   true,  true,  &KernelizeOptions::max_kernel_buffers},
 }};
 // clang-format on

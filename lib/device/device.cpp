@@ -146,8 +146,39 @@ std::string Device::canonical(std::string_view name) {
   std::ranges::transform(start, start.begin(), upper);
   if (start == kDisk) return start + out.substr(kDisk.size());
   std::ranges::transform(out, out.begin(), upper);
-  if (out.ends_with(":0")) out.resize(out.size() - 2);
+  for (std::size_t at = 0; (at = out.find(":0", at)) != std::string::npos;)
+    if (at + 2 == out.size() || out[at + 2] == ',')
+      out.erase(at, 2);
+    else
+      ++at;
   return out;
+}
+
+std::vector<std::string> Device::names_in(std::string_view name) {
+  if (name.starts_with("DISK:")) return {std::string(name)};
+  std::vector<std::string> all;
+  for (std::size_t begin = 0; begin <= name.size();) {
+    const std::size_t end = std::min(name.find(',', begin), name.size());
+    all.emplace_back(name.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return all;
+}
+
+std::string Device::tuple(std::span<const std::string> names) {
+  std::string all;
+  std::vector<std::string> seen;
+  for (const std::string& name : names) {
+    seen.push_back(canonical(name));
+    if (std::find(seen.begin(), seen.end() - 1, seen.back()) != seen.end() - 1)
+      throw Error(fmt::format("devices: {} stands twice in ({}); name each once", seen.back(),
+                              fmt::join(names, ", ")));
+    if (seen.back().starts_with("DISK:") && names.size() > 1)
+      throw Error(fmt::format("devices: {} is a file, which is none of several devices", name));
+    all += (all.empty() ? "" : ",") + seen.back();
+  }
+  if (seen.empty()) throw Error("devices: there is none; name one or more");
+  return all;
 }
 
 Device& Device::get(std::string_view wanted) {
@@ -155,6 +186,8 @@ Device& Device::get(std::string_view wanted) {
   Registry& r = registry();
   const std::scoped_lock lock(r.mutex);
   if (const auto it = r.devices.find(key); it != r.devices.end()) return *it->second;
+  if (names_in(key).size() > 1)
+    throw Error(fmt::format("'{}' is several devices, where one is needed", key));
   const auto factory = r.factory_of(key);
   if (factory == r.factories.end() && key.starts_with("DISK:"))
     return *r.devices.emplace(key, make_disk_device(key)).first->second;
@@ -165,6 +198,11 @@ Device& Device::get(std::string_view wanted) {
 }
 
 void Device::require(std::string_view wanted) {
+  if (const std::vector<std::string> all = names_in(canonical(wanted)); all.size() > 1) {
+    (void)tuple(all);
+    for (const std::string& name : all) require(name);
+    return;
+  }
   const std::string key = canonical(wanted);
   Registry& r = registry();
   const std::scoped_lock lock(r.mutex);
@@ -210,11 +248,20 @@ double run_kernel(Device& device, const LazyOpPtr& kernel, std::span<Buffer* con
   return seconds;
 }
 
+namespace {
+
+Transfer between_processes = nullptr;
+
+}  // namespace
+
+void set_transfer(Transfer transfer) { between_processes = transfer; }
+
 void copy(Buffer& target, const Buffer& source) {
   if (target.dtype() != source.dtype() || target.size() != source.size())
     throw BufferError(
         fmt::format("cannot copy {} elements of {} into a buffer of {} elements of {}",
                     source.size(), name(source.dtype()), target.size(), name(target.dtype())));
+  if (between_processes != nullptr && between_processes(target, source)) return;
   // P2P: from one device's memory to the other's, where the host reaches both; else through its
   // own.
   if (source.device().host_memory())

@@ -64,6 +64,8 @@ class Device {
   Allocator& allocator() const { return *allocator_; }
   /// Whether its buffers lie in memory that the host computes in, too.
   bool host_memory() const { return allocator_->is_host_memory(); }
+  /// Whether it is another process's, so that nothing is computed or held here.
+  virtual bool elsewhere() const { return false; }
 
   /// The runner of a valid kernel, made at first use. Throws AstError or SystemError.
   RunnerPtr runner(const LazyOpPtr& kernel) { return entry(kernel).kernel.runner; }
@@ -72,12 +74,19 @@ class Device {
   void prepare(std::span<const LazyOpPtr> kernels);
   void forget_runners() { runners_.clear(); }
 
-  /// Upper case, ":0" dropped; what follows "DISK:" is a path and stays as it is.
+  /// Upper case, ":0" dropped, of each device of a tuple; what follows "DISK:" is a path and stays
+  /// as it is.
   static std::string canonical(std::string_view name);
+  /// The names in that of a tuple of devices, "CPU,CPU:1"; one name of one device.
+  static std::vector<std::string> names_in(std::string_view name);
+  /// The name of several devices together, in this order, or of one. Throws Error where there is
+  /// none, or one stands in it twice.
+  static std::string tuple(std::span<const std::string> names);
   /// By canonical name. The same object each time. NAME:1, NAME:2, ... are further devices of the
-  /// kind NAME; DISK:path is a file (device/disk.h). Throws Error that lists the registered names.
+  /// kind NAME; DISK:path is a file (device/disk.h). Throws Error that lists the registered names,
+  /// and for a tuple.
   static Device& get(std::string_view name);
-  /// Throws as get does, and makes no device.
+  /// Throws as get does, and makes no device. Takes a tuple of such devices.
   static void require(std::string_view name);
   /// Makes `name` known; the factory is called at the first get. Until then a later registration
   /// takes the place of an earlier one.
@@ -107,5 +116,10 @@ double run_kernel(Device& device, const LazyOpPtr& kernel, std::span<Buffer* con
 /// Copies the elements of `source` to `target`, across devices; same dtype and size.
 /// Throws BufferError.
 void copy(Buffer& target, const Buffer& source);
+
+/// Is asked first by copy(), of buffers that fit each other: whether it did the copy, as between
+/// processes. Null for none, as at first. Not while another thread copies.
+using Transfer = bool (*)(Buffer& target, const Buffer& source);
+void set_transfer(Transfer transfer);
 
 }  // namespace touchstone

@@ -4,6 +4,7 @@
 
 #include "touchstone/kernelize/grouping.h"
 #include "touchstone/kernelize/kernels.h"
+#include "touchstone/kernelize/multi.h"
 #include "touchstone/uop/spec.h"
 
 namespace touchstone {
@@ -120,6 +121,19 @@ PatternMatcher drop_tags() {
         "equal nodes are one again"}});
 }
 
+const PatternMatcher& devices_alone() {
+  static const PatternMatcher rules = device_rules();
+  return rules;
+}
+const PatternMatcher& simplify_alone() {
+  static const PatternMatcher rules = simplification();
+  return rules;
+}
+const PatternMatcher& simplify_with_devices() {
+  static const PatternMatcher rules = placement_rules() + stored_stacks() + simplification();
+  return rules;
+}
+
 UOpSet memory_of(const UOp& sink, const Config& config) {
   UOpSet also;
   for (;;) {
@@ -138,10 +152,16 @@ RewriteMap kernelize_graph(const UOp& sink, const Config& config, Assigns assign
   SpecRecorder verify;  // after every pass
   const RecorderScope scope(verify);
 #endif
-  static const PatternMatcher simplify = simplification(), put_barriers = barriers(),
-                              tidy_up = tidy(), drop = drop_tags(), to_kernels = create_kernels();
+  static const PatternMatcher put_barriers = barriers(), tidy_up = tidy(), drop = drop_tags(),
+                              to_kernels = create_kernels();
   Simplifying shared{config};
-  RewriteMap map = graph_rewrite_map(sink, simplify, RewriteContext(shared), {.pass = "simplify"});
+  const bool several = has_several_devices(sink);
+  RewriteMap map;
+  if (several)
+    map = graph_rewrite_map(sink, devices_alone(), RewriteContext(shared), {.pass = "devices"});
+  const PatternMatcher& simplify = several ? simplify_with_devices() : simplify_alone();
+  map = graph_rewrite_map(result_of(map, sink), simplify, RewriteContext(shared),
+                          {.pass = "simplify"}, &map);
   if (config.kernelize.fuse_arange) {
     map = fuse_aranges(result_of(map, sink), map);
     map = graph_rewrite_map(result_of(map, sink), simplify, RewriteContext(shared),

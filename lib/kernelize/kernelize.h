@@ -21,8 +21,10 @@ enum class Assigns : std::uint8_t {
 /// A graph of tensors parted into kernels by rewriting. What becomes of each node that changed:
 /// what gets memory becomes a view of ASSIGN(BUFFER, KERNEL). `sink`: SINK over what is wanted.
 /// Options: config.kernelize, config.reduceop_split_threshold. The passes, by name, are shown to
-/// recorders: simplify (with FUSE_ARANGE: fuse aranges, simplify), barriers, tidy barriers, drop
-/// tags, kernels. Throws AstError where the graph breaks the rules of spec.h, or assigns wait for
+/// recorders: devices (where a node is on several), simplify (with FUSE_ARANGE: fuse aranges,
+/// simplify), barriers, tidy barriers, drop tags, kernels. A MULTI of the sink stays above what its
+/// shards became; kernels of a tuple of devices are those of each, with its number as the variable
+/// kDeviceNumber. Throws AstError where the graph breaks the rules of spec.h, or assigns wait for
 /// each other.
 RewriteMap kernelize_graph(const UOp& sink, const Config& config = Config::current(),
                            Assigns assigns = Assigns::InPlace);

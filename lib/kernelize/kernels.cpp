@@ -98,6 +98,30 @@ bool is_below(const UOp& below, const UOp& u, const UOpMap<std::size_t>& place) 
   return false;
 }
 
+// The BUFFERs and ASSIGNs that a kernel reads or writes as one: those of all devices.
+std::vector<UOp> memory_of(const UOp& u) {
+  std::vector<UOp> all, open{u};
+  while (!open.empty()) {
+    const UOp at = std::move(open.back());
+    open.pop_back();
+    if (at.op() == Ops::MSelect || at.op() == Ops::MStack || is_movement(at.op()))
+      open.insert(open.end(), at.src().begin(), at.src().end());
+    else
+      all.push_back(at);
+  }
+  return all;
+}
+
+UOp reshape_out(const Match& m) {
+  const UOp& u = m.root();
+  std::vector<UOp> src;
+  for (const UOp& s : u.src()) {
+    if (s.op() != Ops::Reshape) return {};
+    src.push_back(s.src(0));
+  }
+  return u.with_src(std::move(src)).reshape(u.shape());
+}
+
 std::string target_text(const UOp& assign) { return assign.src(0).line(); }
 
 }  // namespace
@@ -114,6 +138,11 @@ PatternMatcher create_kernels() {
        {},
        store_assigned,
        "its buffer is that of the target"},
+      {"reshape out of a selection or a stack",
+       UPat(OpSet{Ops::MSelect, Ops::MStack}),
+       {},
+       reshape_out,
+       "what is read is the memory, however it is seen"},
   });
 }
 
@@ -124,10 +153,13 @@ RewriteMap order_assigns(const UOp& sink, const RewriteMap& before) {
   for (const UOp& u : order) {
     place.set(u, place.size());
     if (u.op() != Ops::Assign) continue;
-    writers[u.src(0)].push_back(u);
+    for (const UOp& buffer : memory_of(u.src(0))) writers[buffer].push_back(u);
     if (u.src(1).op() != Ops::Kernel) continue;
     const std::vector<UOp>& reads = u.src(1).src();
-    for (std::size_t k = 1; k < reads.size(); ++k) readers[reads[k]].push_back(u);
+    UOpSet once;
+    for (std::size_t k = 1; k < reads.size(); ++k)
+      for (const UOp& read : memory_of(reads[k]))
+        if (once.add(read)) readers[read].push_back(u);
   }
   UOpMap<std::vector<UOp>> first;  // what an ASSIGN must wait for
   // The versions of a buffer one after the other: what it holds, then what each writer leaves.

@@ -112,7 +112,7 @@ LazyBufferPtr folded(Op op, std::span<const LazyBufferPtr> srcs) {
     if (const auto condition = x->constant_value())
       return condition->bits() != 0 ? srcs[1] : srcs[2];
   }
-  if (op == Op::Neg && x->is_base() && !x->realized() && x->op() == Op::Neg) return x->srcs()[0];
+  if (op == Op::Neg && x->is_base() && !x->is_realized() && x->op() == Op::Neg) return x->srcs()[0];
   if (srcs.size() == 2)
     if (LazyBufferPtr same = of_two(op, x, srcs[1])) return same;
   std::vector<Scalar> values;

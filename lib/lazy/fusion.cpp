@@ -8,7 +8,7 @@
 namespace touchstone::lazy {
 namespace {
 
-bool needs_work(const LazyBuffer& base) { return !base.realized() && !base.is_const_base(); }
+bool needs_work(const LazyBuffer& base) { return !base.is_realized() && !base.is_const_base(); }
 
 // Not a kernel: it takes its sources as buffers.
 bool reads_memory(Op op) { return op == Op::From || op == Op::Custom; }

@@ -9,6 +9,7 @@
 #include "touchstone/lazy/execution_log.h"
 #include "touchstone/lazy/realize.h"
 #include "touchstone/lazy/run_custom.h"
+#include "touchstone/ops/flop_counter.h"
 
 namespace touchstone {
 namespace lazy {
@@ -53,11 +54,62 @@ void TinyJit::reset() {
   values_.clear();
 }
 
+std::vector<TinyJit::Whole> TinyJit::wholes(std::span<const LazyBufferPtr> all) {
+  std::vector<Whole> out;
+  for (const LazyBufferPtr& x : all)
+    out.push_back(x->several() ? Whole{x->device(), x->shape(), x->axis(), x->parts().size()}
+                               : Whole{});
+  return out;
+}
+
+TinyJit::Tensors TinyJit::parted(std::span<const LazyBufferPtr> all) {
+  Tensors out;
+  for (const LazyBufferPtr& x : all) {
+    if (x->several() && x->parts().empty())
+      throw Error(
+          "jit: a constant on several devices, which the kernels would keep; make it contiguous() "
+          "first");
+    if (x->several())
+      out.insert(out.end(), x->parts().begin(), x->parts().end());
+    else
+      out.push_back(x);
+  }
+  return out;
+}
+
+TinyJit::Tensors TinyJit::together(std::span<const LazyBufferPtr> parts,
+                                   const std::vector<Whole>& wholes) {
+  Tensors out;
+  for (const Whole& whole : wholes) {
+    const std::size_t n = std::max<std::size_t>(1, whole.parts);
+    const auto own = parts.first(n);
+    parts = parts.subspan(n);
+    out.push_back(whole.parts == 0 ? own[0]
+                                   : LazyBuffer::from_parts({own.begin(), own.end()}, whole.devices,
+                                                            whole.shape, whole.axis));
+  }
+  return out;
+}
+
 TinyJit::Tensors TinyJit::operator()(std::span<const LazyBufferPtr> inputs,
                                      const symbolic::Values& values) {
-  if (!Config::current().jit) return run(inputs, values);
   for (const LazyBufferPtr& input : inputs)
     if (input == nullptr) throw Error("jit: an input is null");
+  if (std::ranges::any_of(inputs, [](const LazyBufferPtr& x) { return x->several(); }))
+    realize(inputs, values);
+  const Tensors parts = parted(inputs);
+  std::vector<Whole> given = wholes(inputs);
+  if (!steps_.empty() && given.size() == given_.size() && given != given_)
+    throw Error(
+        "jit: inputs are on other devices, or in other parts, than those of the call that was "
+        "captured; use another TinyJit for them");
+  if (steps_.empty()) given_ = std::move(given);
+  return together(call(parts, values), made_);
+}
+
+TinyJit::Tensors TinyJit::call(std::span<const LazyBufferPtr> inputs,
+                               const symbolic::Values& values) {
+  if (!Config::current().jit) return run(inputs, values);
   if (steps_.empty() && lazy::CacheCollector::current() != nullptr) return run(inputs, values);
   if (!steps_.empty() && lazy::CacheCollector::current() != nullptr)
     throw Error("jit: a function that is captured calls one that is replayed; jit the outer only");
@@ -72,13 +124,14 @@ TinyJit::Tensors TinyJit::operator()(std::span<const LazyBufferPtr> inputs,
 
 TinyJit::Tensors TinyJit::run(std::span<const LazyBufferPtr> inputs,
                               const symbolic::Values& values) {
-  Tensors made = function_(inputs);
+  Tensors made = function_(together(inputs, given_));
   for (LazyBufferPtr& output : made) {
     if (output == nullptr) throw Error("jit: the function gave a result that is null");
     output = output->contiguous();
   }
   realize(made, values);
-  return made;
+  made_ = wholes(made);
+  return parted(made);
 }
 
 TinyJit::Tensors TinyJit::capture(std::span<const LazyBufferPtr> inputs,
@@ -125,10 +178,14 @@ TinyJit::Tensors TinyJit::capture(std::span<const LazyBufferPtr> inputs,
     from.exchanged.reset();
     if (from.kind == Op::Store) {
       const PreparedKernel& kernel = from.device->prepared(from.ast);
-      if (kernel.variables.empty()) {
+      const bool fixed = std::ranges::all_of(kernel.variables, [](const symbolic::Node& v) {
+        return symbolic::variable_name(v) == kDeviceNumber;
+      });
+      if (fixed) {
+        const FlopCounter cost = get_lazyop_info(bind_variables(from.ast, from.values));
         step.runner = kernel.runner;
-        step.ops = kernel.ops;
-        step.mem = kernel.mem;
+        step.ops = cost.flops.as_int();
+        step.mem = cost.total_mem().as_int();
       }
     }
     step.what = std::move(from);
@@ -207,17 +264,18 @@ TinyJit::Tensors TinyJit::replay(std::span<const LazyBufferPtr> inputs,
     symbolic::Values bound;
     double seconds = 0;
     if (step.runner != nullptr) {
-      seconds = step.runner->run(operands_, {});
+      seconds = step.runner->run(operands_, step.what.values);
       c.kernels += 1;
       c.ops += step.ops;
       c.mem += step.mem;
       c.seconds += seconds;
     } else if (step.what.kind == Op::Store) {
-      for (const auto& [name, value] : step.what.values) bound.emplace(name, values.at(name));
+      for (const auto& [name, value] : step.what.values)
+        bound.emplace(name, name == kDeviceNumber ? value : values.at(name));
       seconds = run_kernel(*step.what.device, step.what.ast, operands_, bound);
     } else if (step.what.kind == Op::From) {
       copy(*operands_[0], *operands_[1]);
-    } else if (step.what.kind == Op::Custom) {
+    } else if (step.what.kind == Op::Custom && !step.what.device->elsewhere()) {
       lazy::run_custom(*step.what.custom, *operands_[0], std::span(operands_).subspan(1));
     }
     if (timer)

@@ -74,7 +74,7 @@ class TinyJit {
   };
   struct Step {
     lazy::CapturedStep what;  // its buffers are in places_
-    RunnerPtr runner;         // kernels without variables
+    RunnerPtr runner;         // kernels without variables but the device's number
     std::int64_t ops = 0, mem = 0;
     std::vector<int> places;  // of buffers
     int exchanged = -1;
@@ -90,6 +90,19 @@ class TinyJit {
     Shape base, shape;
   };
 
+  // An input or a result as it is given; what is on several devices is noted by its parts.
+  struct Whole {
+    std::string devices;
+    Shape shape;
+    std::optional<int> axis;
+    std::size_t parts = 0;  // 0: on one device
+    bool operator==(const Whole&) const = default;
+  };
+  static std::vector<Whole> wholes(std::span<const LazyBufferPtr> all);
+  static Tensors parted(std::span<const LazyBufferPtr> all);
+  static Tensors together(std::span<const LazyBufferPtr> parts, const std::vector<Whole>& wholes);
+
+  Tensors call(std::span<const LazyBufferPtr> inputs, const symbolic::Values& values);
   Tensors run(std::span<const LazyBufferPtr> inputs, const symbolic::Values& values);
   Tensors capture(std::span<const LazyBufferPtr> inputs, const symbolic::Values& values);
   Tensors replay(std::span<const LazyBufferPtr> inputs, const symbolic::Values& values);
@@ -101,6 +114,7 @@ class TinyJit {
   std::vector<Place> places_;
   std::vector<Step> steps_;
   std::vector<Output> outputs_;
+  std::vector<Whole> given_, made_;      // inputs and results of the last call
   symbolic::Values values_;              // of the second call
   std::vector<Buffer*> now_, operands_;  // of a replay
 };

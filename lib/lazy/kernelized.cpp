@@ -4,9 +4,9 @@
 #include <unordered_map>
 #include <utility>
 
-#include "touchstone/kernelize/op_of.h"
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/lazy/fusion.h"
+#include "touchstone/lazy/on_several.h"
 #include "touchstone/lazy/schedule_values.h"
 
 namespace touchstone::lazy {
@@ -39,10 +39,12 @@ class Converter {
   UOp of(LazyBuffer& base) {
     if (const auto it = nodes_.find(&base); it != nodes_.end()) return it->second;
     UOp node;
-    if (base.realized() != nullptr) {
-      const UOp buffer = UOp::new_buffer(device(base), base.realized()->size(), base.dtype());
+    if (base.is_realized()) {
+      const Shape local = shape_on_each(base);
+      const UOp buffer = UOp::new_buffer(device(base), max_elements(local), base.dtype());
       graph_.buffers.set(buffer, base.shared_from_this());
-      node = kernelize::as_shape(buffer, base.shape());
+      node = kernelize::as_shape(buffer, local);
+      if (base.axis()) node = node.multi(*base.axis());
     } else {
       node = UOp::constant(std::get<ConstBuffer>(base.arg()).value, {}, device(base));
     }
@@ -51,7 +53,7 @@ class Converter {
   }
 
  private:
-  UOp device(const LazyBuffer& b) { return UOp::device(b.device()); }
+  UOp device(const LazyBuffer& b) { return UOp::device(b.devices()); }
 
   UOp seen(const LazyBufferPtr& x) {
     const UOp base = of(x->base());
@@ -72,9 +74,7 @@ class Converter {
     const Op op = b.op();
     if (b.assigns_to())
       return kernelize::as_shape(of(b.assigns_to()->base()).base(), b.shape()).assign(src[0]);
-    if (op == Op::Contiguous) return src[0].contiguous();
     if (op == Op::From) return src[0].copy_to(device(b));
-    if (op == Op::Noop) return src[0];
     if (fills(op)) {
       src.insert(src.begin(), device(b));
       const auto id = static_cast<std::int64_t>(graph_.fills.size());
@@ -82,16 +82,7 @@ class Converter {
       return UOp::make(Ops::Custom, b.dtype(), std::move(src),
                        UOpFill{std::string(name(op)), id, b.shape()});
     }
-    if (is_reduce(op))
-      return src[0].reduce(op == Op::ReduceMax ? Ops::Max : Ops::Add,
-                           std::get<ReduceArg>(b.arg()).axes);
-    if (op == Op::Cast) {
-      const auto& arg = std::get<CastArg>(b.arg());
-      return arg.bitcast ? src[0].bitcast(arg.to) : src[0].cast(arg.to);
-    }
-    const UOp first = src[0];
-    src.erase(src.begin());
-    return first.alu(*kernelize::ops_of(op, is_float(first.dtype().base)), std::move(src));
+    return node_of(b, std::move(src));
   }
 
   TensorGraph& graph_;
@@ -107,7 +98,8 @@ std::optional<UOp> whole_result(const UOp& u, const LazyBuffer& base) {
     if (!at.tracker().is_contiguous()) return std::nullopt;
     at = UOp(at.src(0));
   }
-  if (max_elements(base.shape()) != max_elements(assign.shape())) return std::nullopt;
+  const Shape& held = u.op() == Ops::Multi ? u.src(0).shape() : base.shape();
+  if (max_elements(held) != max_elements(assign.shape())) return std::nullopt;
   return assign;
 }
 
@@ -138,23 +130,49 @@ class Items {
     if (assign->src(1).op() != Ops::Kernel) return;  // nothing that is computed needs it
     const UOp& ast = assign->src(1).arg_as<UOpKernelPtr>()->ast;
     if (is_fill(ast) && fill_of(ast) != base) return;  // a sum with zeros, say
-    if (owners_.emplace(*assign, base).second) own_.emplace(base.get(), *assign);
+    if (!owners_.emplace(*assign, base).second) return;
+    own_.emplace(base.get(), *assign);
+    axes_.emplace(base.get(), axis_of(result));
   }
 
+  static LazyBufferPtr empty_like(const UOp& buffer, const std::string& device) {
+    return LazyBuffer::empty({sint(buffer.arg_as<std::int64_t>())}, buffer.dtype().base, device);
+  }
+
+  // What one device has.
   LazyBufferPtr owner(const UOp& memory) {
+    if (memory.op() == Ops::MSelect || memory.op() == Ops::MStack) return owners(memory).at(0);
     if (memory.op() == Ops::Buffer) return *graph_.buffers.find(memory);
     if (const LazyBufferPtr* known = owners_.find(memory)) return *known;
-    const UOp& buffer = memory.src(0);
-    LazyBufferPtr made = LazyBuffer::empty({sint(buffer.arg_as<std::int64_t>())},
-                                           buffer.dtype().base, buffer.device()[0]);
+    LazyBufferPtr made = empty_like(memory.src(0), memory.src(0).device()[0]);
     owners_.set(memory, made);
     return made;
   }
 
+  // What each device has of memory, a base each.
+  std::vector<LazyBufferPtr> owners(const UOp& memory) {
+    if (memory.op() == Ops::MSelect)
+      return {
+          owners(memory.src(0).base())[static_cast<std::size_t>(memory.arg_as<std::int64_t>())]};
+    if (memory.op() == Ops::MStack) {
+      std::vector<LazyBufferPtr> all;
+      for (const UOp& s : memory.src()) all.push_back(owner(s.base()));
+      return all;
+    }
+    if (memory.device().size() == 1) return {owner(memory)};
+    if (memory.op() == Ops::Buffer) return (*graph_.buffers.find(memory))->parts();
+    std::vector<LazyBufferPtr>& parts = parts_[memory];
+    if (parts.empty())
+      for (const std::string& device : memory.src(0).device())
+        parts.push_back(empty_like(memory.src(0), device));
+    return parts;
+  }
+
   void add(const UOp& assign) {
+    const UOp& ast = assign.src(1).arg_as<UOpKernelPtr>()->ast;
+    if (assign.device().size() > 1) return add_on_each(assign);
     ScheduleItem item;
     item.out = owner(assign);
-    const UOp& ast = assign.src(1).arg_as<UOpKernelPtr>()->ast;
     if (ast.op() == Ops::Sink || ast.op() == Ops::BufferView) {
       LoweredKernel kernel = lower_kernel(assign, Assigns::Exchanged);
       item.ast = std::move(kernel.ast);
@@ -167,6 +185,38 @@ class Items {
       assert(is_fill(ast));
       fill(item, ast);
     }
+    items_.push_back(std::move(item));
+  }
+
+  // One kernel, on each device with its number.
+  void add_on_each(const UOp& assign) {
+    const LoweredKernel kernel = lower_kernel(assign, Assigns::Exchanged);
+    const std::vector<LazyBufferPtr> out = owners(assign);
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      ScheduleItem item;
+      item.out = out[i];
+      item.ast = kernel.ast;
+      symbolic::Values values = values_;
+      values[std::string(kDeviceNumber)] = static_cast<std::int64_t>(i);
+      item.var_vals = values_of(item.ast, values);
+      for (const UOp& input : kernel.inputs) item.inputs.push_back(owners(input).at(i));
+      items_.push_back(std::move(item));
+    }
+    if (const LazyBufferPtr* const base = owners_.find(assign))
+      give(*base, out, axes_[base->get()]);
+  }
+
+  static std::optional<int> axis_of(const UOp& result) {
+    if (result.op() != Ops::Multi) return std::nullopt;
+    return static_cast<int>(result.arg_as<std::int64_t>());
+  }
+
+  void give(const LazyBufferPtr& base, std::vector<LazyBufferPtr> parts, std::optional<int> axis) {
+    ScheduleItem item;
+    item.kind = Op::Noop;
+    item.out = base;
+    item.inputs = std::move(parts);
+    item.axis = axis;
     items_.push_back(std::move(item));
   }
 
@@ -206,9 +256,15 @@ class Items {
     const LazyBufferPtr& base = graph_.bases[i];
     if (own_.contains(base.get())) return;
     own_.emplace(base.get(), UOp());
-    const UOp result = result_of(map_, graph_.nodes[i]);
+    UOp result = result_of(map_, graph_.nodes[i]);
+    axes_[base.get()] = axis_of(result);
+    if (result.op() == Ops::Multi) result = UOp(result.src(0));
+    if (const auto stack = base->several() ? whole_stack(result) : std::nullopt) {
+      give(base, owners(*stack), axes_[base.get()]);
+      return;
+    }
     const UOp flat =
-        UOp::new_buffer(UOp::device(base->device()), max_elements(base->shape()), base->dtype());
+        UOp::new_buffer(UOp::device(base->devices()), max_elements(result.shape()), base->dtype());
     auto kernel = std::make_shared<UOpKernel>();
     kernel->ast = UOp::sink({result});
     const UOp assign = flat.assign(
@@ -217,10 +273,28 @@ class Items {
     add(assign);
   }
 
+  // A stack of whole memories, element by element in order: what holds them is its parts. Nobody
+  // changes them: an assign exchanges memories.
+  static std::optional<UOp> whole_stack(const UOp& result) {
+    UOp at = result;
+    while (is_movement(at.op()) && at.tracker().is_contiguous()) at = UOp(at.src(0));
+    if (at.op() != Ops::MStack) return std::nullopt;
+    for (const UOp& s : at.src()) {
+      const UOp memory = s.base();
+      if ((memory.op() != Ops::Assign && memory.op() != Ops::Buffer) ||
+          !s.tracker().is_contiguous() ||
+          max_elements(memory.shape()) != max_elements(result.shape()))
+        return std::nullopt;
+    }
+    return at;
+  }
+
   TensorGraph graph_;
   const symbolic::Values& values_;
   RewriteMap map_;
-  UOpMap<LazyBufferPtr> owners_;  // of an ASSIGN
+  UOpMap<LazyBufferPtr> owners_;                                    // of an ASSIGN
+  UOpMap<std::vector<LazyBufferPtr>> parts_;                        // of one on several devices
+  std::unordered_map<const LazyBuffer*, std::optional<int>> axes_;  // as which it is sharded
   std::unordered_map<const LazyBuffer*, UOp> own_;
   std::vector<ScheduleItem> items_;
 };

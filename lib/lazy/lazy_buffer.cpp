@@ -7,6 +7,7 @@
 #include "touchstone/device/config.h"
 #include "touchstone/device/device.h"
 #include "touchstone/lazy/lazy_cache.h"
+#include "touchstone/lazy/on_several.h"
 #include "touchstone/lazy/realize.h"
 #include "touchstone/shapetracker/simplify.h"
 
@@ -26,7 +27,8 @@ bool is_symbolic(const Shape& shape) {
 // Nothing that has a value of its own each time, or is another's memory.
 bool may_be_remembered(const LazyBuffer& b) {
   if (!b.is_base()) return true;
-  return b.op() != Op::Empty && b.op() != Op::Rand && b.op() != Op::Custom && !b.assigns_to();
+  return !b.several() && b.op() != Op::Empty && b.op() != Op::Rand && b.op() != Op::Custom &&
+         !b.assigns_to();
 }
 
 using Family = std::vector<std::weak_ptr<LazyBuffer>>;
@@ -50,7 +52,10 @@ std::vector<LazyBufferPtr> living(const Family& family) {
 }  // namespace
 
 LazyBuffer::LazyBuffer(std::string device, DType dtype, ShapeTracker st)
-    : device_(std::move(device)), dtype_(dtype), st_(std::move(st)) {}
+    : device_(std::move(device)),
+      dtype_(dtype),
+      st_(std::move(st)),
+      several_(Device::names_in(device_).size() > 1) {}
 
 LazyBuffer::~LazyBuffer() {
   // Takes over what only this node holds, so that no destructor nests in another.
@@ -78,6 +83,7 @@ LazyBufferPtr LazyBuffer::make_base(std::string device, DType dtype, Shape shape
   made->op_ = op;
   made->arg_ = std::move(arg);
   made->srcs_ = std::move(srcs);
+  if (made->several_) made->axis_ = lazy::axis_of_result(*made);
   return op == Op::Empty || op == Op::Custom ? made : enter(std::move(made));
 }
 
@@ -117,6 +123,8 @@ LazyBufferPtr LazyBuffer::view(ShapeTracker st) {
 }
 
 LazyBufferPtr LazyBuffer::empty(Shape shape, DType dtype, std::string device) {
+  if (const auto all = Device::names_in(canonical(device)); all.size() > 1)
+    return empty(std::move(shape), dtype, all[0])->copy_to_device(device);
   return make_base(canonical(std::move(device)), dtype, std::move(shape), Op::Empty, {}, {});
 }
 
@@ -124,6 +132,8 @@ LazyBufferPtr LazyBuffer::random(RandArg arg, Shape shape, std::string device) {
   if (is_symbolic(shape))
     throw ShapeError(
         fmt::format("random: shape {} is symbolic; draw the largest size and shrink", str(shape)));
+  if (const auto all = Device::names_in(canonical(device)); all.size() > 1)
+    return random(arg, std::move(shape), all[0])->copy_to_device(device);
   return make_base(canonical(std::move(device)), DType::Float32, std::move(shape), Op::Rand, arg,
                    {});
 }
@@ -146,11 +156,16 @@ LazyBufferPtr LazyBuffer::custom(CustomFunctionPtr function, std::vector<LazyBuf
     if (source->device() != where)
       throw BufferError(fmt::format("custom: '{}' runs on {}, a source is on {}; copy it first",
                                     function->name, where, source->device()));
+    if (source->several()) source = source->copy_to_device(source->devices()[0]);
     source = source->contiguous();
     if (source->is_const_base())  // of no elements, or it would have memory now
       throw ShapeError(fmt::format("custom: a source of '{}' has no elements: {}", function->name,
                                    str(source->shape())));
   }
+  const std::vector<std::string> all = Device::names_in(where);
+  if (all.size() > 1)  // one of them runs it
+    return custom(std::move(function), std::move(srcs), std::move(shape), dtype, all[0])
+        ->copy_to_device(where);
   LazyBufferPtr made = make_base(where, dtype, std::move(shape), Op::Custom, {}, std::move(srcs));
   if (made->is_const_base()) return made;
   made->custom_ = std::move(function);
@@ -179,6 +194,12 @@ LazyBufferPtr LazyBuffer::gather(LazyBufferPtr table, LazyBufferPtr positions,
                                  str(positions->shape())));
   if (has_no_elements(axes))
     return constant(Scalar::from_int(table->dtype(), 0), positions->shape(), table->device());
+  if (table->several()) {  // one of them looks up for all
+    const std::string first = table->devices()[0], all = table->device();
+    return gather(table->copy_to_device(first), positions->copy_to_device(first),
+                  std::move(checked))
+        ->copy_to_device(all);
+  }
   if (table->is_const_base()) table = table->contiguous();
   Shape shape = positions->shape();
   std::string device = table->device();
@@ -229,6 +250,14 @@ LazyBufferPtr LazyBuffer::from_buffer(BufferPtr buffer, Shape shape) {
   return made;
 }
 
+LazyBufferPtr LazyBuffer::from_parts(std::vector<LazyBufferPtr> parts, const std::string& devices,
+                                     const Shape& shape, std::optional<int> axis) {
+  LazyBufferPtr made(
+      new LazyBuffer(canonical(devices), parts.at(0)->dtype(), ShapeTracker::contiguous(shape)));
+  made->set_parts(std::move(parts), axis);
+  return made;
+}
+
 std::optional<Scalar> LazyBuffer::constant_value() const {
   if (!is_const_base() || st_.masked()) return std::nullopt;
   return std::get<ConstBuffer>(base().arg_).value;
@@ -238,7 +267,7 @@ LazyBufferPtr LazyBuffer::contiguous() {
   const bool whole = st_.is_contiguous() && st_.size() == base().st_.size() &&
                      (is_base() || Config::current().on(Switch::RemoveMovementNops));
   if (is_const_base() ? has_no_elements(shape()) : whole) {
-    if (!realized() && !is_const_base()) base().must_realize_ = true;
+    if (!is_realized() && !is_const_base()) base().must_realize_ = true;
     return shared_from_this();
   }
   return make_base(device_, dtype_, shape(), Op::Contiguous, {}, {shared_from_this()});
@@ -259,6 +288,12 @@ LazyBufferPtr LazyBuffer::assign(const LazyBufferPtr& value) {
   if (value->device() != device_)
     throw BufferError(fmt::format("assign: the value is on {}, the memory on {}; copy it first",
                                   value->device(), device_));
+  if (several_ && axis_ != value->axis_)
+    throw BufferError(
+        fmt::format("assign: the target is sharded along {}, the value along {}; shard one like "
+                    "the other",
+                    axis_ ? fmt::format("axis {}", *axis_) : "none",
+                    value->axis_ ? fmt::format("axis {}", *value->axis_) : "none"));
   if (!realized()) return value->contiguous();
   LazyBufferPtr made(new LazyBuffer(device_, dtype_, ShapeTracker::contiguous(shape())));
   made->op_ = Op::Contiguous;
@@ -270,9 +305,10 @@ LazyBufferPtr LazyBuffer::assign(const LazyBufferPtr& value) {
 
 LazyBufferPtr LazyBuffer::copy_to_device(const std::string& device) {
   const std::string target = canonical(device);
-  if (target == device_) return shared_from_this();
+  if (target == device_ && !axis_) return shared_from_this();
   const LazyBuffer& from = base();
-  if (!from.buffer_ && from.op_ == Op::From && st_.is_contiguous() && st_.size() == from.st_.size())
+  if (!is_realized() && from.op_ == Op::From && st_.is_contiguous() &&
+      st_.size() == from.st_.size())
     return from.srcs_[0]->copy_to_device(target)->reshape(shape());
   if (const auto value = constant_value()) return constant(*value, shape(), target);
   const LazyBufferPtr whole = contiguous();
@@ -282,13 +318,73 @@ LazyBufferPtr LazyBuffer::copy_to_device(const std::string& device) {
       ->reshape(shape());
 }
 
-LazyBufferPtr LazyBuffer::reshape(const Shape& shape) { return view(st_.reshape(shape)); }
-LazyBufferPtr LazyBuffer::permute(std::span<const int> order) { return view(st_.permute(order)); }
-LazyBufferPtr LazyBuffer::expand(const Shape& shape) { return view(st_.expand(shape)); }
-LazyBufferPtr LazyBuffer::pad(const Padding& padding) { return view(st_.pad(padding)); }
-LazyBufferPtr LazyBuffer::shrink(const Mask& keep) { return view(st_.shrink(keep)); }
+LazyBufferPtr LazyBuffer::shard(int axis) {
+  if (!several_)
+    throw BufferError(fmt::format("shard: {} is one device; copy it to several first", device_));
+  if (axis_) throw BufferError("shard: it is sharded already; copy it to the devices whole first");
+  if (axis < 0 || axis >= rank())
+    throw ShapeError(fmt::format("shard: there is no axis {} in {}", axis, str(shape())));
+  const auto n = static_cast<std::int64_t>(devices().size());
+  const sint& size = shape()[static_cast<std::size_t>(axis)];
+  if (!size.is_int() || size.as_int() % n != 0)
+    throw ShapeError(fmt::format(
+        "shard: multi axis uneven: axis {} of {} does not divide into {} shards; pad it, or take "
+        "another axis or number of devices",
+        axis, str(shape()), n));
+  return moved(Ops::Multi, static_cast<std::int64_t>(axis), st_);
+}
+
+LazyBufferPtr LazyBuffer::place(const std::string& device, std::optional<int> axis) {
+  if (axis && axis == axis_ && canonical(device) == device_) return shared_from_this();
+  const LazyBufferPtr whole = copy_to_device(device);
+  return axis ? whole->shard(*axis) : whole;
+}
+
+LazyBufferPtr LazyBuffer::moved(Ops op, UOpArg arg, ShapeTracker st) {
+  if (st == st_ && op != Ops::Multi) return shared_from_this();
+  if (has_no_elements(st.shape()))
+    return constant(Scalar::from_int(dtype_, 0), st.shape(), device_);
+  LazyBufferPtr made(new LazyBuffer(device_, dtype_, ShapeTracker::contiguous(st.shape())));
+  made->op_ = Op::Noop;
+  made->move_ = std::make_shared<const Move>(Move{op, std::move(arg)});
+  made->srcs_ = {shared_from_this()};
+  made->axis_ = lazy::axis_of_result(*made);
+  return enter(std::move(made));
+}
+
+LazyBufferPtr LazyBuffer::reshape(const Shape& to) {
+  return steps_alone() ? moved(Ops::Reshape, to, st_.reshape(to)) : view(st_.reshape(to));
+}
+LazyBufferPtr LazyBuffer::permute(std::span<const int> order) {
+  return steps_alone()
+             ? moved(Ops::Permute, std::vector<int>(order.begin(), order.end()), st_.permute(order))
+             : view(st_.permute(order));
+}
+LazyBufferPtr LazyBuffer::expand(const Shape& to) {
+  return steps_alone() ? moved(Ops::Expand, to, st_.expand(to)) : view(st_.expand(to));
+}
+LazyBufferPtr LazyBuffer::pad(const Padding& padding) {
+  return steps_alone() ? moved(Ops::Pad, padding, st_.pad(padding)) : view(st_.pad(padding));
+}
+LazyBufferPtr LazyBuffer::shrink(const Mask& keep) {
+  return steps_alone() ? moved(Ops::Shrink, keep, st_.shrink(keep)) : view(st_.shrink(keep));
+}
 LazyBufferPtr LazyBuffer::stride(std::span<const std::int64_t> steps) {
-  return view(st_.stride(steps));
+  if (!steps_alone()) return view(st_.stride(steps));
+  std::vector<int> turned;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i] == -1) turned.push_back(static_cast<int>(i));
+    if (steps[i] != 1 && steps[i] != -1)
+      throw ShapeError(fmt::format(
+          "stride: step {} on several devices; copy it to one of them first", steps[i]));
+  }
+  return moved(Ops::Flip, std::move(turned), st_.stride(steps));
+}
+
+void LazyBuffer::set_parts(std::vector<LazyBufferPtr> parts, std::optional<int> axis) {
+  set_realized(nullptr);
+  parts_ = std::move(parts);
+  axis_ = axis;
 }
 
 void LazyBuffer::set_realized(BufferPtr buffer) {
@@ -299,6 +395,7 @@ void LazyBuffer::set_realized(BufferPtr buffer) {
   b.arg_ = {};
   b.must_realize_ = false;
   b.srcs_.clear();
+  b.move_.reset();
   b.custom_.reset();
   b.assigns_to_.reset();
 }

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "touchstone/device/buffer.h"
+#include "touchstone/device/device.h"
 #include "touchstone/lazy/origin.h"
 #include "touchstone/ops/lazy_op.h"
+#include "touchstone/uop/uop.h"
 
 namespace touchstone {
 
@@ -30,6 +31,10 @@ using CustomFunctionPtr = std::shared_ptr<const CustomFunction>;
 ///
 /// The only thing that changes in a LazyBuffer's life is how a base comes by its value: realize()
 /// replaces op and sources by the Buffer they gave.
+///
+/// On several devices ("CPU,CPU:1") every device has the whole of it, or a shard along axis(); its
+/// movement is a base with the op NOOP, so that kernelize sees each step, and what they may do is
+/// asked of the rules for MULTI as they are made. Only the schedulers of lib/kernelize take those.
 ///
 /// Config::current() counts when it is made: LAZYCACHE gives the living LazyBuffer where one is
 /// the same op over the same sources (never for EMPTY, RAND, CUSTOM and assign(), never a realized
@@ -57,6 +62,10 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   /// A buffer that exists. Throws ShapeError where the shape (its largest, if symbolic) has another
   /// number of elements.
   static LazyBufferPtr from_buffer(BufferPtr buffer, Shape shape);
+  /// What several devices have, a realized base each, in the order of their tuple's names, sharded
+  /// along `axis` or whole.
+  static LazyBufferPtr from_parts(std::vector<LazyBufferPtr> parts, const std::string& devices,
+                                  const Shape& shape, std::optional<int> axis);
   /// An array in host memory, which is read where it lies: element i... is at data[sum of
   /// i*stride]. strides: in elements, one an axis, of any sign. `owner` keeps the memory, which
   /// must not change while it may be read. Throws ShapeError on sizes below 0 or another number of
@@ -66,6 +75,11 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
                                  std::shared_ptr<const void> owner, const std::string& device);
 
   const std::string& device() const { return device_; }  // canonical name
+  /// Of the devices that it is on.
+  std::vector<std::string> devices() const { return Device::names_in(device_); }
+  bool several() const { return several_; }
+  /// Along which it is sharded; nullopt where every device has all of it.
+  std::optional<int> axis() const { return axis_; }
   DType dtype() const { return dtype_; }
   const ShapeTracker& st() const { return st_; }
   const Shape& shape() const { return st_.shape(); }
@@ -77,8 +91,18 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   const LazyBufferPtr& base_of_view() const { return base_; }  // null for a base
   LazyBufferPtr base_ptr() { return base_ ? base_ : shared_from_this(); }
 
-  /// The memory of the base; null until realized.
+  /// The memory of the base; null until realized, and on several devices.
   const BufferPtr& realized() const { return base().buffer_; }
+  /// The base has memory, here or on each of its devices.
+  bool is_realized() const { return base().buffer_ != nullptr || !base().parts_.empty(); }
+  /// Of a realized base on several devices: what each has, a base on that device.
+  const std::vector<LazyBufferPtr>& parts() const { return base().parts_; }
+  /// A step of movement on several devices: its op (MULTI: sharding along an axis) and argument.
+  struct Move {
+    Ops op;
+    UOpArg arg;
+  };
+  const Move* move() const { return move_.get(); }
   /// The op, sources and argument of a base that is not realized; of no meaning afterwards.
   Op op() const { return op_; }
   const std::vector<LazyBufferPtr>& srcs() const { return srcs_; }
@@ -94,7 +118,7 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   std::vector<LazyBufferPtr> views() const;
 
   /// The base is a constant that has no memory; the view may still mask it.
-  bool is_const_base() const { return !base().buffer_ && base().op_ == Op::LoadConst; }
+  bool is_const_base() const { return !is_realized() && base().op_ == Op::LoadConst; }
   bool is_unrealized_const() const { return constant_value().has_value(); }
   /// One such value, seen through no view that repeats it.
   bool is_unrealized_contiguous_const() const { return is_const_base() && st_ == base().st_; }
@@ -125,8 +149,14 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   /// Where there is no memory yet this is value->contiguous(). Throws ShapeError, DTypeError,
   /// BufferError where the two differ.
   LazyBufferPtr assign(const LazyBufferPtr& value);
-  /// The same elements on another device; of a copy of a copy, the first.
+  /// The same elements on another device, or on each of several; of a copy of a copy, the first.
   LazyBufferPtr copy_to_device(const std::string& device);
+  /// Of what every one of several devices has whole: of each its part along `axis`. Throws
+  /// ShapeError where there is no such axis, or it does not divide into equal shards, BufferError
+  /// on one device.
+  LazyBufferPtr shard(int axis);
+  /// On `device`, one or several, and there sharded along `axis` or whole; *this where it is so.
+  LazyBufferPtr place(const std::string& device, std::optional<int> axis);
 
   // Movement, by view alone. Each gives *this where nothing moves, and throws ShapeError.
   LazyBufferPtr reshape(const Shape& shape);
@@ -141,6 +171,8 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
 
   /// Gives a base its memory and lets go of the graph above it. For realize() and the like.
   void set_realized(BufferPtr buffer);
+  /// The same on several devices: a realized base for each, sharded along `axis` or whole.
+  void set_parts(std::vector<LazyBufferPtr> parts, std::optional<int> axis);
 
   ~LazyBuffer();  // iterative: a chain of any length may end here
   LazyBuffer(const LazyBuffer&) = delete;
@@ -152,7 +184,9 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
                                  std::vector<LazyBufferPtr> srcs);
   static LazyBufferPtr enter(LazyBufferPtr made);  // cache, families, LAZY=0
   LazyBufferPtr view(ShapeTracker st);
-  LazyBufferPtr r_whole(Op op, std::vector<int> axes);  // in one kernel
+  bool steps_alone() const { return several_ && !is_const_base(); }
+  LazyBufferPtr moved(Ops op, UOpArg arg, ShapeTracker st);  // on several devices
+  LazyBufferPtr r_whole(Op op, std::vector<int> axes);       // in one kernel
   /// The reduce where some of the axes only repeat elements, without them; null where none do.
   LazyBufferPtr r_of_copies(Op op, const std::vector<int>& axes);
 
@@ -165,8 +199,12 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   OpArg arg_;
   std::vector<LazyBufferPtr> srcs_;
   BufferPtr buffer_;
+  std::vector<LazyBufferPtr> parts_;
+  std::shared_ptr<const Move> move_;
   CustomFunctionPtr custom_;
   LazyBufferPtr assigns_to_;
+  std::optional<int> axis_;
+  bool several_ = false;
   bool must_realize_ = false;
   bool remembered_ = false;  // in the cache
   std::vector<std::weak_ptr<LazyBuffer>> children_, views_;

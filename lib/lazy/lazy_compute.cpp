@@ -94,7 +94,7 @@ LazyBufferPtr LazyBuffer::bitcast(DType to) {
         fmt::format("bitcast: {} may hold other bits than 0 and 1; compare with 0", name(dtype_)));
   if (const auto value = constant_value())
     return constant(touchstone::bitcast(*value, to), shape(), device_);
-  if (is_base() && !buffer_ && op_ == Op::Cast && std::get<CastArg>(arg_).bitcast)
+  if (is_base() && !is_realized() && op_ == Op::Cast && std::get<CastArg>(arg_).bitcast)
     return srcs_[0]->bitcast(to);  // the bits never change
   return make_base(device_, to, shape(), Op::Cast, CastArg{to, true}, {shared_from_this()});
 }
@@ -117,6 +117,7 @@ LazyBufferPtr LazyBuffer::r(Op op, std::vector<int> axes) {
   if (const auto value = constant_value(); value && count > 0)
     if (const auto whole = sums ? sum_of_equal(*value, count) : value)
       return constant(*whole, reduced, device_);
+  if (several()) return r_whole(op, std::move(axes));  // shards know no other way to part it
   const Config& config = Config::current();
   if (config.on(Switch::SimplifySumReshapeExpandSum))
     if (LazyBufferPtr made = r_of_copies(op, axes)) return made;

@@ -22,6 +22,9 @@ class Survivors {
       facts_[item.out.get()].realized_here = true;
       for (const LazyBufferPtr& input : item.inputs) hold(input);
     }
+    for (const ScheduleItem& item : items)
+      if (item.kind == Op::Noop)  // its parts are what it is from now on
+        for (const LazyBufferPtr& part : item.inputs) facts_.at(part.get()).kept = true;
     for (const ScheduleItem& item : items) walk(*item.out);
     std::ranges::reverse(order_);  // readers first
     for (const LazyBuffer* reader : order_) {

@@ -9,6 +9,7 @@
 #include "touchstone/lazy/execution_log.h"
 #include "touchstone/lazy/jit.h"
 #include "touchstone/lazy/memory_plan.h"
+#include "touchstone/lazy/on_several.h"
 #include "touchstone/lazy/run_custom.h"
 
 namespace touchstone {
@@ -68,6 +69,7 @@ void record(const ScheduleItem& item, Device& device, const BufferPtr& target,
 }
 
 void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
+  if (item.kind == Op::Noop) return item.out->set_parts(item.inputs, item.axis);
   Device& device = Device::get(item.out->device());
   const BufferPtr target = blocks.buffer_for(i, device, *item.out);
   std::vector<Buffer*> buffers{target.get()};
@@ -94,7 +96,7 @@ double lazy::run_step(const ScheduleItem& item, Device& device, std::span<Buffer
     copy(*buffers[0], *buffers[1]);
   else if (item.kind == Op::Rand)
     fill_random(*buffers[0], std::get<RandArg>(item.out->arg()));
-  else if (item.kind == Op::Custom)
+  else if (item.kind == Op::Custom && !device.elsewhere())
     lazy::run_custom(*item.out->custom_function(), *buffers[0], buffers.subspan(1));
   log_run({item.kind, item.ast, item.var_vals, device, buffers[0], buffers.size()}, seconds, timer);
   return seconds;
@@ -104,8 +106,17 @@ ObserverScope::ObserverScope(ExecutionObserver& observer)
     : previous_(std::exchange(current_observer, &observer)) {}
 ObserverScope::~ObserverScope() { current_observer = previous_; }
 
+namespace {
+
+ScheduleGate schedule_gate = nullptr;
+
+}  // namespace
+
+void set_schedule_gate(ScheduleGate gate) { schedule_gate = gate; }
+
 void run_schedule(std::vector<ScheduleItem> items) {
   if (items.empty()) return;
+  if (schedule_gate != nullptr) schedule_gate(items);
   const Config& config = Config::current();
   prepare_devices(items);
   MemoryPlan plan;
@@ -119,6 +130,12 @@ void run_schedule(std::vector<ScheduleItem> items) {
   lazy::flush_log();
 }
 
+LazyBufferPtr lazy::at_hand(const LazyBufferPtr& x) {
+  const std::string first = x->devices()[0];
+  const bool of_a_rank = !first.starts_with("DISK:") && first.find('@') != std::string::npos;
+  return of_a_rank ? x->copy_to_device("CPU") : x->several() ? x->copy_to_device(first) : x;
+}
+
 HostArray to_host(const LazyBufferPtr& x) {
   HostArray array;
   array.dtype = x->dtype();
@@ -128,7 +145,7 @@ HostArray to_host(const LazyBufferPtr& x) {
                                    str(std::span<const sint>(x->shape()))));
     array.shape.push_back(s.as_int());
   }
-  const LazyBufferPtr whole = x->contiguous();
+  const LazyBufferPtr whole = lazy::at_hand(x)->contiguous();
   realize({&whole, 1});
   const BufferPtr& buffer = whole->realized();
   if (buffer == nullptr) return array;  // no elements
@@ -138,7 +155,7 @@ HostArray to_host(const LazyBufferPtr& x) {
 }
 
 void realize(std::span<const LazyBufferPtr> outputs, const symbolic::Values& values) {
-  if (Config::current().scheduler == Scheduler::Check)
+  if (Config::current().scheduler == Scheduler::Check && !lazy::needs_several(outputs))
     lazy::realize_checked(outputs, values);
   else
     run_schedule(schedule(outputs, values));

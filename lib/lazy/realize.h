@@ -42,7 +42,15 @@ HostArray to_host(const LazyBufferPtr& x);
 /// Runs a schedule, which is used up.
 void run_schedule(std::vector<ScheduleItem> items);
 
+/// Sees every schedule before it runs, and throws where it must not. Null for none, as at first.
+using ScheduleGate = void (*)(std::span<const ScheduleItem> items);
+void set_schedule_gate(ScheduleGate gate);
+
 namespace lazy {
+
+/// x where its elements can be read: of several devices on the first of them, of a rank of an MPI
+/// job ("CLANG@1") on CPU, which every rank has.
+LazyBufferPtr at_hand(const LazyBufferPtr& x);
 
 /// Runs and logs one step on `device`: buffers[0] is made, the others, one an input, are read.
 /// Gives the seconds of a kernel, else 0.

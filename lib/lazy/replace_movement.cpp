@@ -30,7 +30,7 @@ LazyBufferPtr moved(const LazyBufferPtr& x, const MovementOp& op) {
 }
 
 bool can_be_made_anew(const LazyBufferPtr& x) {
-  return x->is_base() && x->realized() == nullptr && !x->must_realize() &&
+  return x->is_base() && !x->is_realized() && x->move() == nullptr && !x->must_realize() &&
          x->assigns_to() == nullptr && is_elementwise(x->op());
 }
 

@@ -139,7 +139,8 @@ void Tensor::backward(const std::optional<Tensor>& gradient) const {
   walk_back(*this, seed, CreateGraph::No, [](TensorNode& node, const Tensor& g) {
     if (node.function != nullptr && !node.keeps_gradient) return;
     if (StateLog* const log = StateLog::current()) note_gradient(*log, node);
-    node.gradient = node.gradient ? LazyBuffer::e(Op::Add, {node.gradient, g.lazy()}) : g.lazy();
+    const LazyBufferPtr here = g.lazy()->place(node.data->device(), node.data->axis());
+    node.gradient = node.gradient ? LazyBuffer::e(Op::Add, {node.gradient, here}) : here;
   });
 }
 

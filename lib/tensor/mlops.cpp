@@ -33,9 +33,10 @@ Gradients Cast::backward(const BackwardPass& pass) {
 LazyBufferPtr Contiguous::forward(Inputs inputs) { return inputs[0]->contiguous(); }
 Gradients Contiguous::backward(const BackwardPass& pass) { return {pass.gradient}; }
 
-LazyBufferPtr CopyTo::forward(Inputs inputs) { return inputs[0]->copy_to_device(device_); }
+LazyBufferPtr CopyTo::forward(Inputs inputs) { return inputs[0]->place(device_, axis_); }
 Gradients CopyTo::backward(const BackwardPass& pass) {
-  return {touchstone::apply<CopyTo>({pass.gradient}, pass.inputs[0].device())};
+  const Tensor& x = pass.inputs[0];
+  return {touchstone::apply<CopyTo>({pass.gradient}, x.device(), x.shard_axis())};
 }
 
 LazyBufferPtr Sum::forward(Inputs inputs) { return inputs[0]->r(Op::ReduceSum, axes_); }

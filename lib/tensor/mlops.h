@@ -118,15 +118,18 @@ class Contiguous final : public Function {
   Gradients backward(const BackwardPass& pass) override;
 };
 
-/// A copy on another device; the gradient is copied back.
+/// A copy on another device, or on several, sharded along an axis or whole on each; the gradient is
+/// placed as what was copied.
 class CopyTo final : public Function {
  public:
-  explicit CopyTo(std::string device) : device_(std::move(device)) {}
+  explicit CopyTo(std::string device, std::optional<int> axis = std::nullopt)
+      : device_(std::move(device)), axis_(axis) {}
   LazyBufferPtr forward(Inputs inputs) override;
   Gradients backward(const BackwardPass& pass) override;
 
  private:
   std::string device_;
+  std::optional<int> axis_;
 };
 
 /// Sum over axes, which stay with size 1; the gradient is repeated over them.

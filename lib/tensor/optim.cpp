@@ -103,7 +103,7 @@ void Optimizer::step(const std::vector<Tensor>& also) {
     if (auto there = node.lock()) wanted.emplace_back(std::move(there));
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     for (Update& u : updates(i, parameters_[i].detach(), *parameters_[i].grad())) {
-      u.value = u.value.contiguous();
+      u.value = u.value.shard_like(u.target).contiguous();
       wanted.push_back(u.value);
       all.push_back(std::move(u));
     }
@@ -114,7 +114,7 @@ void Optimizer::step(const std::vector<Tensor>& also) {
 std::vector<Tensor> Optimizer::zeros_like_parameters() const {
   std::vector<Tensor> zeros;
   for (const Tensor& p : parameters_)
-    zeros.push_back(Tensor::zeros(p.shape(), {p.dtype(), p.device()}).contiguous());
+    zeros.push_back(Tensor::zeros_like(p).shard_like(p).detach().contiguous());
   return zeros;
 }
 

@@ -71,7 +71,7 @@ class Optimizer {
   virtual void before_step() {}
   virtual std::vector<Update> updates(std::size_t parameter, const Tensor& value,
                                       const Tensor& gradient) = 0;
-  /// Zeros like each parameter, realized.
+  /// Zeros like each parameter, sharded as it is, realized.
   std::vector<Tensor> zeros_like_parameters() const;
   /// The learning rate of a parameter, float64 of one element, on its device.
   Tensor rate_of(std::size_t parameter) const;

@@ -157,13 +157,13 @@ std::string str(const Tensor& x) {
 std::string str(const LazyBuffer& x) {
   const LazyBuffer& base = x.base();
   std::string from;
-  if (x.realized() != nullptr)
+  if (x.is_realized())
     from = "realized";
   else if (const auto value = base.constant_value())
     from = "CONST " + value->str();
   else
     from = std::string(info(base.op()).name);
-  if (x.realized() == nullptr && !base.srcs().empty()) {
+  if (!x.is_realized() && !base.srcs().empty()) {
     from += " of";
     for (const LazyBufferPtr& source : base.srcs())
       from += fmt::format(" {}", str(source->shape()));

@@ -212,7 +212,8 @@ void give(const std::vector<NamedArray>& arrays, const std::string& where, const
         where, wrong));
   for (const NamedArray& array : arrays)
     if (const auto found = wanted.find(array.name); found != wanted.end())
-      found->second.assign(to_device(array.array, found->second.device()));
+      found->second.assign(
+          to_device(array.array, found->second.device()).shard_like(found->second));
 }
 
 }  // namespace
@@ -238,7 +239,7 @@ void copy_state(const StateDict& from, const StateDict& to) {
         fmt::format("copy_state: the states do not fit:{}\n(copy that of a like model)", wrong));
   for (const NamedTensor& entry : from) {
     Tensor& target = wanted.at(entry.name);
-    target.assign(entry.tensor.detach().to(target.device()));
+    target.assign(entry.tensor.detach().shard_like(target));
   }
 }
 

@@ -96,6 +96,8 @@ Tensor Tensor::from_bytes(DType dtype, std::span<const std::byte> bytes, const S
     throw ShapeError(fmt::format("from: {} values do not fill shape {} of {} elements",
                                  bytes.size() / itemsize(dtype), str(shape), wanted));
   if (wanted == 0) return zeros(shape, {dtype, device});
+  if (const auto all = Device::names_in(Device::canonical(device)); all.size() > 1)
+    return from_bytes(dtype, bytes, shape, all[0]).to(device);
   const auto buffer = std::make_shared<Buffer>(Device::get(device), dtype, wanted);
   buffer->copy_in(bytes);
   Tensor made(LazyBuffer::from_buffer(buffer, shape));
@@ -199,7 +201,7 @@ void realize(std::span<const Tensor> tensors, const symbolic::Values& values) {
 }
 
 BufferPtr Tensor::host_ready() const {
-  const LazyBufferPtr whole = lazy()->contiguous();
+  const LazyBufferPtr whole = lazy::at_hand(lazy())->contiguous();
   touchstone::realize(std::span(&whole, 1));
   return whole->realized();
 }
@@ -225,21 +227,50 @@ LazyBufferPtr part_of_disk(const LazyBufferPtr& x, const std::string& device) {
 
 }  // namespace
 
+Tensor Tensor::to(const std::vector<std::string>& all) const { return to(Device::tuple(all)); }
+Tensor Tensor::to(std::initializer_list<std::string> all) const {
+  return to(std::vector<std::string>(all));
+}
+Tensor Tensor::shard(const std::vector<std::string>& all, int axis) const {
+  const std::string device = Device::tuple(all);
+  Device::require(device);
+  if (all.size() == 1) {
+    (void)normal_axis(axis);
+    return to(device);
+  }
+  return apply<mlops::CopyTo>({*this}, device, normal_axis(axis));
+}
+Tensor Tensor::shard_like(const Tensor& other) const {
+  return device() == other.device() && shard_axis() == other.shard_axis()
+             ? *this
+             : apply<mlops::CopyTo>({*this}, other.device(), other.shard_axis());
+}
+
 Tensor Tensor::to(const std::string& device) const {
   Device::require(device);
+  if (const auto all = Device::names_in(Device::canonical(device));
+      all.size() > 1 && this->device().starts_with("DISK:"))
+    return to(all[0]).to(device);
   if (!requires_grad())
     if (const LazyBufferPtr part = part_of_disk(lazy(), device))
       return Tensor(part->contiguous()->copy_to_device(device));
   return apply<mlops::CopyTo>({*this}, device);
 }
-Tensor& Tensor::to_(const std::string& device) {
+Tensor& Tensor::to_(const std::string& device) { return place_("to", device, std::nullopt); }
+Tensor& Tensor::shard_(const std::vector<std::string>& all, int axis) {
+  const int along = normal_axis(axis);
+  return place_("shard", Device::tuple(all), all.size() > 1 ? std::optional(along) : std::nullopt);
+}
+Tensor& Tensor::place_(const char* who, const std::string& device, std::optional<int> axis) {
   Device::require(device);
   if (held().function != nullptr)
-    throw Error("to_: this tensor was computed from others; use to(), or detach() it first");
+    throw Error(fmt::format(
+        "{}_: this tensor was computed from others; use {}(), or detach() it first", who, who));
   if (StateLog::current() != nullptr)
-    throw Error("to_: a function that is noted by a TensorJit moves a tensor; move it before");
-  held().data = held().data->copy_to_device(device);
-  if (held().gradient != nullptr) held().gradient = held().gradient->copy_to_device(device);
+    throw Error(fmt::format(
+        "{}_: a function that is noted by a TensorJit moves a tensor; move it before", who));
+  held().data = held().data->place(device, axis);
+  if (held().gradient != nullptr) held().gradient = held().gradient->place(device, axis);
   return *this;
 }
 Tensor Tensor::clone() const { return contiguous(); }
@@ -262,6 +293,10 @@ void Tensor::assign(const Tensor& values) {
   if (values.device() != device())
     throw BufferError(fmt::format("assign: the tensor is on {}, the values are on {}; use to()",
                                   device(), values.device()));
+  if (values.shard_axis() != shard_axis())
+    throw BufferError(
+        "assign: the tensor and the values are sharded along different axes; use "
+        "shard_like()");
   if (StateLog* const log = StateLog::current())
     log->assigned(node_);
   else if (lazy::CacheCollector::current() != nullptr)

@@ -144,7 +144,10 @@ class Tensor {
   std::int64_t nbytes() const;  // of the elements
   bool defined() const { return node_ != nullptr; }
   DType dtype() const { return values()->dtype(); }
-  const std::string& device() const { return values()->device(); }
+  const std::string& device() const { return values()->device(); }  // "CPU,CPU:1": several
+  std::vector<std::string> devices() const { return values()->devices(); }
+  /// Along which each of several devices has its part; nullopt where each has the whole, or nothing.
+  std::optional<int> shard_axis() const { return values()->axis(); }
   const std::shared_ptr<TensorNode>& node() const { return node_; }
 
   // Values.
@@ -161,6 +164,16 @@ class Tensor {
   template <class T>
   T item() const;  // of the only element
   Tensor to(const std::string& device) const;
+  /// The whole on each of several devices, which work on it together. Results of it stay there,
+  /// until to() takes them to one device. Throws Error where one is named twice.
+  Tensor to(const std::vector<std::string>& devices) const;
+  Tensor to(std::initializer_list<std::string> devices) const;
+  /// The first part of `axis` on the first device, and so on. Steps that need more than one part
+  /// are copies between devices and allreduces. Throws as to(), and ShapeError where the axis does
+  /// not divide into equal parts.
+  Tensor shard(const std::vector<std::string>& devices, int axis) const;
+  Tensor shard_like(const Tensor& other) const;  // where and along which axis that one is
+  Tensor& shard_(const std::vector<std::string>& devices, int axis);  // for all handles, as to_()
   /// Moves this tensor and its gradient, for all handles. Throws Error for one that was computed
   /// from others whose gradients are wanted, and in a function that a TensorJit notes.
   Tensor& to_(const std::string& device);
@@ -372,7 +385,8 @@ class Tensor {
   Tensor& become(const Tensor& result, const char* what);
   static Tensor from_bytes(DType dtype, std::span<const std::byte> bytes, const Shape& shape,
                            const std::string& device);
-  BufferPtr host_ready() const;         // realized, contiguous memory
+  BufferPtr host_ready() const;  // realized, contiguous memory
+  Tensor& place_(const char* who, const std::string& device, std::optional<int> axis);
   TensorNode& held() const;             // throws Error where it was moved from
   const LazyBufferPtr& values() const;  // as lazy(), where only the form is asked for
 

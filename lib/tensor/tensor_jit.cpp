@@ -20,6 +20,11 @@ TensorJit::Tensors tensors_of(std::span<const LazyBufferPtr> all) {
 LazyBufferPtr apart(const LazyBufferPtr& values, std::unordered_set<const Buffer*>& taken) {
   const LazyBufferPtr whole = values->contiguous();
   realize(std::span(&whole, 1));
+  if (whole->several()) {
+    std::vector<LazyBufferPtr> parts;
+    for (const LazyBufferPtr& part : whole->parts()) parts.push_back(apart(part, taken));
+    return LazyBuffer::from_parts(std::move(parts), whole->device(), whole->shape(), whole->axis());
+  }
   const BufferPtr& memory = whole->realized();
   if (taken.insert(memory.get()).second)
     return whole->is_base() ? whole : LazyBuffer::from_buffer(memory, whole->shape());
@@ -130,7 +135,10 @@ struct TensorJit::Captured {
       all.push_back(std::move(input));
     }
     if (!states.empty() || !reads.empty()) realize(std::span<const LazyBufferPtr>(all), values);
-    for (const LazyBufferPtr& input : all) taken.insert(input->realized().get());
+    for (const LazyBufferPtr& input : all) {
+      for (const LazyBufferPtr& part : input->parts()) taken.insert(part->realized().get());
+      if (!input->several()) taken.insert(input->realized().get());
+    }
     for (const auto* of : {&states, &reads})
       for (const auto& node : *of) all.push_back(node->data = apart(node->data, taken));
     draw_again(all);

@@ -34,8 +34,8 @@ bool is_identity(const std::vector<int>& order) {
   return true;
 }
 
-// Of two tensors with zeros wherever the other one's elements are: as their sum, but that zeros keep
-// their sign. `second`: where the second one's are.
+// Of two tensors with zeros wherever the other one's elements are: as their sum, but that zeros
+// keep their sign. `second`: where the second one's are.
 class Joined final : public Function {
  public:
   explicit Joined(LazyBufferPtr second) : second_(std::move(second)) {}

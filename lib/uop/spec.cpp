@@ -25,7 +25,12 @@ std::string names_device(const UOp& u) {
   if (!u.dtype().is_none()) return "a device gives no elements";
   if (has_arg<std::string>(u)) return "";
   const auto* names = std::get_if<std::vector<std::string>>(&u.arg());
-  return names != nullptr && names->size() > 1 ? "" : "its argument is no name, nor two or more";
+  if (names == nullptr || names->size() < 2) return "its argument is no name, nor two or more";
+  for (std::size_t i = 0; i < names->size(); ++i)
+    if (std::find(names->begin(), names->begin() + static_cast<std::ptrdiff_t>(i), (*names)[i]) !=
+        names->begin() + static_cast<std::ptrdiff_t>(i))
+      return (*names)[i] + " stands in it twice";
+  return "";
 }
 std::string is_unique(const UOp& u) {
   if (!u.dtype().is_none()) return "it gives no elements";
@@ -122,20 +127,29 @@ std::string is_selected(const UOp& u) {
   const auto* which = std::get_if<std::int64_t>(&u.arg());
   if (which == nullptr) return "its argument is no number";
   const auto names = u.src(0).device();
+  if (names.size() < 2) return "its source is on one device";
   return *which >= 0 && static_cast<std::size_t>(*which) < names.size()
              ? ""
              : fmt::format("device {} of {}", *which, names.size());
 }
 std::string is_stack(const UOp& u) {
-  for (const UOp& s : u.src())
+  for (const UOp& s : u.src()) {
     if (s.device().size() != 1) return s.line() + " is not on one device";
-  return "";
+    if (s.dtype().base != u.dtype().base) return s.line() + " is of another type";
+    if (s.st() != nullptr && u.src(0).st() != nullptr && s.shape() != u.src(0).shape())
+      return s.line() + " has another shape than the first";
+  }
+  std::vector<std::string> names = u.device();
+  std::ranges::sort(names);
+  return std::ranges::adjacent_find(names) == names.end() ? "" : "a device stands in it twice";
 }
 std::string is_shard(const UOp& u) {
   const auto* axis = std::get_if<std::int64_t>(&u.arg());
   if (axis == nullptr || *axis < 0 ||
       (u.src(0).st() != nullptr && *axis >= u.src(0).tracker().rank()))
     return "its argument is no axis";
+  if (u.src(0).op() == Ops::Multi) return "its source is sharded already";
+  if (u.device().size() < 2) return "its source is on one device";
   return keeps_type(u);
 }
 std::string is_reduce(const UOp& u) {
@@ -153,8 +167,26 @@ std::string is_reduce(const UOp& u) {
 }
 std::string allreduces(const UOp& u) {
   if (u.src(1).op() != Ops::Device) return "its second source is no DEVICE";
-  if (!has_arg<UOpReduce>(u)) return "its argument is no op";
+  const auto* arg = std::get_if<UOpReduce>(&u.arg());
+  if (arg == nullptr) return "its argument is no op";
+  if (arg->op != Ops::Add && arg->op != Ops::Mul && arg->op != Ops::Max)
+    return std::string(name(arg->op)) + " cannot be reduced by; ADD, MUL and MAX can";
+  if (!arg->axes.empty()) return "it has axes";
+  if (u.src(0).device().size() < 2) return "its source is on one device";
   return keeps_type(u);
+}
+// DEVICE nodes are equal where their names are.
+std::string in_one_place(const UOp& u) {
+  UOp where;
+  for (const UOp& s : u.src()) {
+    const UOp of = s.device_node();
+    if (!of) continue;
+    if (where && of != where)
+      return fmt::format("its operands are on {} and on {}; copy one to the other",
+                         text_of(where.arg()), text_of(of.arg()));
+    where = of;
+  }
+  return "";
 }
 std::string chooses(const UOp& u) {
   if (!is_bool(u.src(0).dtype().base)) return "its condition is no bool";
@@ -272,6 +304,7 @@ constexpr std::array kTensor = {
     SpecRule{"custom", Ops::Custom, is_custom},
     SpecRule{"assign", Ops::Assign, is_assign},
     SpecRule{"kernel", Ops::Kernel, is_kernel},
+    SpecRule{"one place", elementwise_ops(), in_one_place},
     SpecRule{"shard", Ops::Multi, is_shard},
     SpecRule{"one of several devices", Ops::MSelect, is_selected},
     SpecRule{"stack of devices", Ops::MStack, is_stack},

@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -221,6 +222,15 @@ class UOp {
   UOp contiguous() const { return ask(Ops::Contiguous); }
   UOp assign(const UOp& value) const;
   UOp copy_to(const UOp& device) const;
+  /// The same shards as one tensor: those of the devices of *this, in their order, along `axis`.
+  UOp multi(int axis) const;
+  /// What device `which` of several holds.
+  UOp mselect(std::size_t which) const;
+  /// One tensor of one shape each, on one device each, as what a tuple of those devices holds.
+  static UOp mstack(std::vector<UOp> of);
+  /// What the devices of *this hold, combined by ADD, MUL or MAX in the order that
+  /// docs/multi.md says, on `device`.
+  UOp allreduce(Ops op, const UOp& device) const;
   /// A CONST of the same type, shape and device.
   UOp const_like(const Scalar& value) const;
   UOp const_like(double value) const;
@@ -252,6 +262,11 @@ struct UOpKernel {
   UOp ast;
   UOpMetadata metadata;
 };
+
+/// The number of a device among `count` of a tuple: a variable in shapes and views, which has a
+/// value wherever a kernel runs. Kernels of a tuple are the same but for it.
+sint device_number(std::size_t count);
+inline constexpr std::string_view kDeviceNumber = "_device_num";
 
 /// Nodes alive in the process.
 std::int64_t living_uops();

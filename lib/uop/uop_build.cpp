@@ -46,6 +46,11 @@ UOp UOp::variable(std::string name, std::int64_t min, std::int64_t max) {
   return make(Ops::DefineVar, DType::Int64, {}, UOpVariable{std::move(name), min, max});
 }
 
+sint device_number(std::size_t count) {
+  return sint(
+      symbolic::variable(std::string(kDeviceNumber), 0, static_cast<std::int64_t>(count) - 1));
+}
+
 UOp UOp::sink(std::vector<UOp> of) { return make(Ops::Sink, UOpType::none(), std::move(of)); }
 
 UOp UOp::reshape(const Shape& to) const {
@@ -114,6 +119,21 @@ UOp UOp::ask(Ops op) const {
 
 UOp UOp::assign(const UOp& value) const { return make(Ops::Assign, dtype(), {*this, value}); }
 UOp UOp::copy_to(const UOp& device) const { return make(Ops::Copy, dtype(), {*this, device}); }
+
+UOp UOp::multi(int axis) const {
+  return make(Ops::Multi, dtype(), {*this}, static_cast<std::int64_t>(axis));
+}
+UOp UOp::mselect(std::size_t which) const {
+  return make(Ops::MSelect, dtype(), {*this}, static_cast<std::int64_t>(which));
+}
+UOp UOp::mstack(std::vector<UOp> of) {
+  if (of.empty()) throw AstError("MSTACK: of no device");
+  const UOpType type = of[0].dtype();
+  return make(Ops::MStack, type, std::move(of));
+}
+UOp UOp::allreduce(Ops op, const UOp& device) const {
+  return make(Ops::Allreduce, dtype(), {*this, device}, UOpReduce{op, {}, false});
+}
 
 UOp UOp::const_like(const Scalar& value) const {
   const UOp where = device_node();

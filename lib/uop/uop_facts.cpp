@@ -172,9 +172,10 @@ const UOpNode* device_of_source(const UOpNode& n, std::size_t i) {
   return i < n.src.size() ? known(n.src[i].address())->device : nullptr;
 }
 
-// The DEVICE node below; MSELECT and MSTACK, which make other ones, are seen by device() itself.
+// The DEVICE node below; null for MSELECT and MSTACK, which make other ones.
 const UOpNode* device_of(const UOpNode& n) {
   if (n.op == Ops::Device) return &n;
+  if (n.op == Ops::MSelect || n.op == Ops::MStack) return nullptr;
   if (n.op == Ops::Copy || n.op == Ops::Buffer || n.op == Ops::Allreduce)
     return device_of_source(n, 1);
   for (std::size_t i = 0; i < n.src.size(); ++i)
@@ -182,9 +183,35 @@ const UOpNode* device_of(const UOpNode& n) {
   return nullptr;
 }
 
+std::vector<std::string> names_of(const UOpNode* device) {
+  if (device == nullptr) return {};
+  if (const auto* several = std::get_if<std::vector<std::string>>(&device->arg)) return *several;
+  const auto* one = std::get_if<std::string>(&device->arg);
+  return one == nullptr ? std::vector<std::string>{} : std::vector{*one};
+}
+
+// Of MSELECT one of the names below, of MSTACK those of all sources; null where there is none.
+UOp chosen_device(const UOpNode& n) {
+  std::vector<std::string> names;
+  if (n.op == Ops::MSelect) {
+    const auto* which = std::get_if<std::int64_t>(&n.arg);
+    const std::vector<std::string> of = names_of(device_of_source(n, 0));
+    if (which == nullptr || *which < 0 || static_cast<std::size_t>(*which) >= of.size()) return {};
+    names = {of[static_cast<std::size_t>(*which)]};
+  } else if (n.op == Ops::MStack) {
+    for (std::size_t i = 0; i < n.src.size(); ++i)
+      for (std::string& name : names_of(device_of_source(n, i))) names.push_back(std::move(name));
+  }
+  return names.empty() ? UOp() : UOp::device(std::move(names));
+}
+
 void publish(const UOpNode* n) {
   auto made = std::make_unique<UOpFacts>();
   made->device = device_of(*n);
+  if (UOp chosen = chosen_device(*n)) {
+    made->device = chosen.address();
+    made->chosen = std::move(chosen);
+  }
   try {
     made->st = of_parts(*n, made->device);
   } catch (const Error& e) {
@@ -249,41 +276,7 @@ UOp UOp::device_node() const {
   return found == nullptr ? UOp() : UOpNode::handle(found);
 }
 
-std::vector<std::string> UOp::device() const {
-  if (op() == Ops::MStack) {
-    std::vector<std::string> names;
-    for (const UOp& s : src()) {
-      const std::vector<std::string> of = s.device();
-      names.insert(names.end(), of.begin(), of.end());
-    }
-    return names;
-  }
-  UOp at = *this;
-  std::vector<std::size_t> selected;
-  while (at.op() != Ops::Device) {  // down to where the device stands, past selections
-    if (at.op() == Ops::MSelect)
-      selected.push_back(static_cast<std::size_t>(at.arg_as<std::int64_t>()));
-    if (at.op() == Ops::MStack) break;
-    const bool second = at.op() == Ops::Copy || at.op() == Ops::Buffer || at.op() == Ops::Allreduce;
-    const UOp* next = nullptr;
-    for (std::size_t i = second ? 1 : 0; i < at.src().size() && next == nullptr; ++i)
-      if (facts_of(at.src(i).address()).device != nullptr) next = &at.src(i);
-    if (next == nullptr) return {};
-    at = UOp(*next);
-  }
-  std::vector<std::string> names;
-  if (at.op() == Ops::MStack)
-    names = at.device();
-  else if (const auto* several = std::get_if<std::vector<std::string>>(&at.arg()))
-    names = *several;
-  else
-    names = {at.arg_as<std::string>()};
-  if (!selected.empty()) {
-    if (selected.back() >= names.size()) throw AstError(line() + ": there is no such device");
-    names = {names[selected.back()]};
-  }
-  return names;
-}
+std::vector<std::string> UOp::device() const { return names_of(facts_of(node_).device); }
 
 UOp UOp::buf_uop() const {
   if (op() == Ops::Buffer || op() == Ops::BufferView) return *this;

@@ -15,6 +15,7 @@ struct UOpFacts {
   std::shared_ptr<const ShapeTracker> st;  // shared along chains of equal shape; may be null
   std::string wrong;                       // why there is no st, where there should be one
   const UOpNode* device = nullptr;         // a DEVICE node that the node reaches, or null
+  UOp chosen;                              // that one, where no source has it: of MSELECT, MSTACK
 };
 
 /// The parts of a node as the table holds them. For lib/uop alone.

@@ -101,7 +101,7 @@ Elements elements_of(const Tensor& t) {
   Elements out(t.dtype(), concrete(t.shape()));
   const Working working;
   if (out.size() == 0) return out;
-  const LazyBufferPtr whole = t.lazy()->contiguous();
+  const LazyBufferPtr whole = lazy::at_hand(t.lazy())->contiguous();
   touchstone::realize(std::span(&whole, 1));
   whole->realized()->copy_out(
       {out.data(), static_cast<std::size_t>(out.size()) * itemsize(out.dtype)});
@@ -282,7 +282,21 @@ void bind_values(TensorClass& t) {
       .def("bind", &Tensor::bind, py::arg("values"), Guard())
       .def_property_readonly("size", &Tensor::elements, "Elements.")
       .def_property_readonly("nbytes", &Tensor::nbytes, "Of the elements.")
-      .def("to", &Tensor::to, py::arg("device"), Guard(), "On another device.")
+      .def_property_readonly("devices", &Tensor::devices, "The names of all that it is on.")
+      .def_property_readonly("shard_axis", &Tensor::shard_axis,
+                             "Along which each device has a part; None where each has the whole.")
+      .def(
+          "to",
+          [](const Tensor& x, const std::variant<std::string, std::vector<std::string>>& device) {
+            return std::visit([&](const auto& there) { return x.to(there); }, device);
+          },
+          py::arg("device"), Guard(), "On another device, or the whole on each of several.")
+      .def("shard", &Tensor::shard, py::arg("devices"), py::arg("axis") = 0, Guard(),
+           "An equal part along an axis on each of several devices.")
+      .def("shard_", &Tensor::shard_, py::arg("devices"), py::arg("axis") = 0, Guard(),
+           "The same of this tensor, wherever it is held.")
+      .def("shard_like", &Tensor::shard_like, py::arg("other"), Guard(),
+           "Where the other tensor is, in the same parts.")
       .def("contiguous", &Tensor::contiguous, Guard())
       .def("clone", &Tensor::clone, Guard())
       .def(

@@ -62,6 +62,7 @@ class CliTerminal : public testing::Test {
     const Words ranges = {"--var", "a=..", "--var", "x=..", "--var", "y=..", "--var", "z=.."};
     return {
         {"demo"},
+        {"train", "digits", "--epochs", "1000"},
         with({"eval", kernel}, on),
         with({"check", kernel, "--out", zeros}, on),
         with(with({"blame", kernel}, on), hanging),

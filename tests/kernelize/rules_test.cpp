@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "touchstone/kernelize/kernels.h"
+#include "touchstone/kernelize/multi.h"
 #include "touchstone/uop/rewrite.h"
 
 namespace touchstone::kernelize {
@@ -53,6 +54,10 @@ TEST(Rules, GiveWhatTheirExamplesSayAndLeaveTheNearestOther) {
   hold(simplify_tensors(), 0);
   hold(fuse(), 0);
   hold(replace_contiguous(), 2);  // below
+  hold(shard_rules(), 0);
+  hold(allreduce_rules(), 0);
+  hold(placement_rules(), 0);
+  hold(stored_stacks(), 0);
 }
 
 UOp array(const Shape& shape, DType d = DType::Float32) {

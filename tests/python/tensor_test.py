@@ -43,6 +43,20 @@ def test_operators_are_numpy_s(rng):
         assert near(mine, its)
 
 
+def test_several_devices():
+    x = np.arange(24, dtype=np.float32).reshape(4, 6)
+    a = Tensor(x).shard(["CPU:0", "CPU:1"], 1)
+    assert a.devices == ["CPU", "CPU:1"] and a.shard_axis == 1 and a.device == "CPU,CPU:1"
+    assert np.array_equal((a * a).sum([1]).numpy(), (x * x).sum(1))
+    whole = Tensor(x).to(["CPU", "CPU:1"])
+    assert whole.shard_axis is None and np.array_equal((whole + a).numpy(), x + x)
+    assert whole.shard_like(a).shard_axis == 1 and np.array_equal(a.to("CPU:1").numpy(), x)
+    b = Tensor(x)
+    assert b.shard_(["CPU", "CPU:1"]).shard_axis == 0 and b.shard_axis == 0
+    with pytest.raises(Exception, match="uneven"):
+        Tensor(x).shard(["CPU", "CPU:1", "CPU:2"], 0)
+
+
 @pytest.mark.parametrize("device", ["CPU", "CLANG"])
 def test_gradients(device, rng, monkeypatch):
     monkeypatch.delenv("LD_PRELOAD", raising=False)  # of a sanitizer, which is not the compiler's

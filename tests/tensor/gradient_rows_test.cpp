@@ -27,6 +27,10 @@ std::vector<int> any_axes(const Shape& shape) {
   return axes;
 }
 KeepDim any_keep() { return any_in(0, 1) == 0 ? KeepDim::No : KeepDim::Yes; }
+// Rows x and x^2, each on a device of its own.
+Tensor sharded(const Tensor& x) {
+  return Tensor::stack({x, x.square()}).shard({x.device(), x.device() + ":1"}, 0);
+}
 Tensor any_positions(const Shape& shape, std::int64_t size) {
   std::vector<std::int64_t> at;
   for (std::int64_t i = max_elements(shape); i > 0; --i) at.push_back(any_in(-size, size - 1));
@@ -256,6 +260,8 @@ constexpr auto kRows = std::to_array<GradientRow>({
   {"cast", [] { return unary<[](const Tensor& x) { return x.square().cast(DType::Float64); }>(); }},
   {"contiguous", [] { return unary<[](const Tensor& x) { return x.square().contiguous().exp(); }>(); }},
   {"to", [] { return unary<[](const Tensor& x) { return x.square().to("CPU").exp(); }>(); }},
+  {"shard", [] { return unary<[](const Tensor& x) { return sharded(x).exp().to(x.device()).sum({0}); }>(); }},
+  {"shard_like", [] { return unary<[](const Tensor& x) { return Tensor::stack({x, x.square()}).shard_like(sharded(x.detach())).exp().to(x.device()).sum({0}); }>(); }},
   // Reductions.
   {"sum", [] { return reduction<[](const Tensor& x, const std::vector<int>& a, KeepDim k) { return x.square().sum(a, k); }>(); }},
   {"sum/all", [] { return whole<METHOD(sum)>(); }},
@@ -404,7 +410,7 @@ constexpr auto kWithout = std::to_array<WithoutGradient>({
   {"half", "a cast, whose differences are too coarse"},
   {"float_", "a cast, whose differences are too coarse"}, {"int_", "gives integers"},
   {"long_", "gives integers"}, {"bool_", "gives bool"},
-  {"set", "refuses history"}, {"to_", "refuses history"}, {"retain_grad", "no operation"},
+  {"set", "refuses history"}, {"to_", "refuses history"}, {"shard_", "refuses history"}, {"retain_grad", "no operation"},
   {"operator+=", "+ or no history"}, {"operator-=", "- or no history"},
   {"operator*=", "* or no history"}, {"operator/=", "/ or no history"},
   {"gradients", "tested as second derivatives"},

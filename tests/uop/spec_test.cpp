@@ -38,6 +38,7 @@ std::vector<Breach> tensor_breaches() {
   const UOp x = buffer(), i = buffer(4, DType::Int32), flag = buffer(4, DType::Bool);
   const UOp two = UOp::device(std::vector<std::string>{"A", "B"});
   const UOp on_two = UOp::new_buffer(two, 4, DType::Float32);
+  const UOp on_b = UOp::new_buffer(UOp::device("B"), 4, DType::Float32);
   const DType f = DType::Float32;
   const auto none = UOpType::none();
   return {
@@ -119,7 +120,24 @@ std::vector<Breach> tensor_breaches() {
       {"one of several devices", "no number", made(Ops::MSelect, f, {on_two})},
       {"allreduce", "no DEVICE", made(Ops::Allreduce, f, {x, x})},
       {"allreduce", "keeps the type",
-       made(Ops::Allreduce, DType::Int32, {x, kHost}, UOpReduce{Ops::Add, {}, false})},
+       made(Ops::Allreduce, DType::Int32, {on_two, kHost}, UOpReduce{Ops::Add, {}, false})},
+      {"allreduce", "on one device",
+       made(Ops::Allreduce, f, {x, kHost}, UOpReduce{Ops::Add, {}, false})},
+      {"allreduce", "cannot be reduced by",
+       made(Ops::Allreduce, f, {on_two, kHost}, UOpReduce{Ops::Sub, {}, false})},
+      {"allreduce", "has axes",
+       made(Ops::Allreduce, f, {on_two, kHost}, UOpReduce{Ops::Add, {0}, false})},
+      {"device", "A stands in it twice", UOp::device(std::vector<std::string>{"A", "B", "A"})},
+      {"one place", "on HOST and on (A, B)", made(Ops::Add, f, {x, on_two})},
+      {"one place", "on A and on B",
+       made(Ops::Where, f, {flag.copy_to(UOp::device("A")), on_b, on_b})},
+      {"shard", "on one device", made(Ops::Multi, f, {x}, std::int64_t{0})},
+      {"shard", "sharded already", on_two.multi(0).multi(0)},
+      {"one of several devices", "on one device", x.mselect(0)},
+      {"stack of devices", "another type", made(Ops::MStack, f, {x, i})},
+      {"stack of devices", "another shape",
+       UOp::mstack({x, UOp::new_buffer(UOp::device("B"), 5, f)})},
+      {"stack of devices", "twice", UOp::mstack({x, buffer()})},
       {"of kernels", "does not belong", made(Ops::Store, none, {x, x})},
       {"image", "at least one pixel", made(Ops::Cast, UOpType::image(f, 0, 1), {x})},
       {"image", "at least one pixel", made(Ops::Cast, UOpType::image(f, 1, -1), {x})},

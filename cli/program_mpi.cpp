@@ -1,0 +1,32 @@
+// What runs under mpirun: `touchstone train` becomes this program there.
+#include "command_line.h"
+#include "touchstone/mpi/mpi_world.h"
+#include "train.h"
+
+namespace touchstone::cli {
+namespace {
+
+std::unique_ptr<MpiWorld> world;  // ends with the program
+
+}  // namespace
+
+std::vector<VerbGroup> verbs_of_program(CLI::App& app) {
+  Verb train = train_verb(app);
+  train.run = [run = train.run] {
+    try {
+      return run();
+    } catch (...) {
+      if (world != nullptr) world->fail();
+      throw;
+    }
+  };
+  return {{"Models", {train}}};
+}
+
+void register_devices_of_program() {
+  if (!under_mpirun()) return;
+  world = std::make_unique<MpiWorld>();
+  train_job() = {world->devices(), world->rank() == 0, [] { world->barrier(); }};
+}
+
+}  // namespace touchstone::cli

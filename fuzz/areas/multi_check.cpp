@@ -1,0 +1,245 @@
+#include "touchstone/fuzz/multi_check.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/hash.h"
+#include "touchstone/device/config.h"
+#include "touchstone/lazy/realize.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+// One value twice: on several devices, and on one.
+struct Both {
+  LazyBufferPtr there, here;
+};
+
+std::string bytes_of(const LazyBufferPtr& x) {
+  const HostArray array = to_host(x);
+  return {reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size()};
+}
+
+std::int64_t count(const LazyBufferPtr& x) { return max_elements(x->shape()); }
+
+class Sharded {
+ public:
+  Sharded(const Program& program, std::uint64_t choices, std::string device, std::int64_t devices,
+          bool ring)
+      : program_(program), bits_(choices), here_(std::move(device)), n_(devices), ring_(ring) {
+    std::vector<std::string> names;
+    for (std::int64_t i = 0; i < n_; ++i) names.push_back(fmt::format("{}:{}", here_, i));
+    there_ = Device::tuple(names);
+  }
+
+  std::optional<Checked> differs(const std::string& right) {
+    Config config(Config::kDefaultOpt);
+    config.kernelize.ring = ring_ ? 2 : 0;
+    if ((next(2)) == 1) config.scheduler = Scheduler::Ranges;
+    const ConfigScope scope(config);
+    const Both out = build();
+    const std::string is = bytes_of(out.there), must = bytes_of(out.here);
+    if (auto wrong = compared(is, must, out.here->dtype(), "on one device, in that order"))
+      return wrong;
+    return rounded_ ? std::nullopt : compared(is, right, out.here->dtype(), "by definition");
+  }
+
+ private:
+  std::uint64_t next(std::uint64_t below) {
+    bits_ = hash_mix(bits_, 0x9e37);
+    return (bits_ >> 20) % below;
+  }
+
+  // Along any axis that divides, or whole.
+  LazyBufferPtr placed(const LazyBufferPtr& x) {
+    std::vector<int> axes;
+    for (int a = 0; a < x->rank(); ++a)
+      if (x->shape()[static_cast<std::size_t>(a)].as_int() % n_ == 0) axes.push_back(a);
+    if (n_ == 1 || axes.empty() || next(4) == 0) return x->place(there_, std::nullopt);
+    return x->place(there_, axes[next(axes.size())]);
+  }
+
+  template <class F>
+  LazyBufferPtr or_whole(const LazyBufferPtr& x, const F& step) {
+    try {
+      return step(x);
+    } catch (const ShapeError&) {
+      return step(x->place(there_, std::nullopt));
+    }
+  }
+
+  static LazyBufferPtr moved(const LazyBufferPtr& x, const MovementOp& op) {
+    return apply_movement(*x, op, &LazyBuffer::stride);
+  }
+
+  Both build() {
+    std::vector<Both> values;
+    for (const ProgramStep& s : program_.steps) {
+      const auto arg = [&](std::size_t i) { return values[static_cast<std::size_t>(s.of[i])]; };
+      Both v = s.leaf() ? leaf(s) : step(s, arg);
+      // Now and then it is computed, or placed otherwise, on its way.
+      if (!s.leaf() && next(8) == 0) realize(std::vector{v.there});
+      if (!s.leaf() && next(6) == 0) v.there = placed(v.there);
+      values.push_back(std::move(v));
+    }
+    return values.back();
+  }
+
+  Both leaf(const ProgramStep& s) {
+    const Shape shape(s.shape.begin(), s.shape.end());
+    if (s.name == "const")
+      return {LazyBuffer::constant(value_of(s, 0), shape, there_),
+              LazyBuffer::constant(value_of(s, 0), shape, here_)};
+    std::vector<std::byte> bytes;
+    const std::size_t width = itemsize(s.dtype);
+    for (std::int64_t i = 0; i < max_elements(shape); ++i) {
+      const std::uint64_t bits = value_of(s, static_cast<std::size_t>(i)).bits();
+      bytes.resize(bytes.size() + width);
+      std::memcpy(bytes.data() + bytes.size() - width, &bits, width);
+    }
+    const auto buffer = std::make_shared<Buffer>(Device::get(here_), s.dtype, max_elements(shape));
+    buffer->copy_in(bytes);
+    const LazyBufferPtr here = LazyBuffer::from_buffer(buffer, shape);
+    return {placed(here), here};
+  }
+
+  template <class Arg>
+  Both step(const ProgramStep& s, const Arg& arg) {
+    const auto both = [&](const auto& f) {
+      return Both{or_whole(arg(0).there, f), f(arg(0).here)};
+    };
+    if (is_movement(s.name)) {
+      // Steps of more than one are taken of what one device has.
+      const bool strides =
+          std::ranges::any_of(s.movement.steps, [](std::int64_t k) { return k != 1 && k != -1; });
+      if (strides)
+        return {moved(arg(0).there->copy_to_device(here_), s.movement)->copy_to_device(there_),
+                moved(arg(0).here, s.movement)};
+      return both([&](const LazyBufferPtr& x) { return moved(x, s.movement); });
+    }
+    if (s.name == "realize" || s.name == "copy") return arg(0);
+    if (s.name == "contiguous") return both([](const auto& x) { return x->contiguous(); });
+    if (s.name == "assign") return arg(1);
+    if (s.name == "gather")
+      return {LazyBuffer::gather(arg(0).there, arg(1).there),
+              LazyBuffer::gather(arg(0).here, arg(1).here)};
+    if (s.name == "cast") return both([&](const auto& x) { return x->cast(parse_dtype(s.word)); });
+    if (s.name == "bitcast")
+      return both([&](const auto& x) { return x->bitcast(parse_dtype(s.word)); });
+    if (is_reduce(op_of(s.name))) return reduced(arg(0), op_of(s.name), axes_of(s));
+    std::vector<LazyBufferPtr> there, here;
+    for (std::size_t i = 0; i < s.of.size(); ++i) {
+      there.push_back(arg(i).there);
+      here.push_back(arg(i).here);
+    }
+    return {LazyBuffer::e(op_of(s.name), there), LazyBuffer::e(op_of(s.name), here)};
+  }
+
+  Both reduced(const Both& x, Op op, const std::vector<int>& axes) {
+    if (axes.empty()) return x;
+    const LazyBufferPtr there = x.there->r(op, axes);
+    const std::optional<int> axis = x.there->axis();
+    if (!axis || std::ranges::count(axes, *axis) == 0 || op == Op::ReduceMax)
+      return {there, x.here->r(op, axes)};
+    rounded_ = rounded_ || is_float(x.here->dtype());
+    const auto size = x.here->shape()[static_cast<std::size_t>(*axis)].as_int() / n_;
+    std::vector<LazyBufferPtr> parts;
+    for (std::int64_t i = 0; i < n_; ++i) {
+      Mask keep;
+      for (const sint& s : x.here->shape()) keep.emplace_back(0, s);
+      keep[static_cast<std::size_t>(*axis)] = {i * size, (i + 1) * size};
+      parts.push_back(x.here->shrink(keep)->r(op, axes));
+    }
+    return {there, ring_ ? along_ring(parts) : added_up(parts, 0)};
+  }
+
+  // From the part of device `first` on, round.
+  static LazyBufferPtr added_up(const std::vector<LazyBufferPtr>& parts, std::size_t first) {
+    LazyBufferPtr sum = parts[first];
+    for (std::size_t step = 1; step < parts.size(); ++step)
+      sum = LazyBuffer::e(Op::Add, {sum, parts[(first + step) % parts.size()]});
+    return sum;
+  }
+
+  // Units of 32, 16, 8, 4, 2 or 1 elements, dealt out to the devices from the first on.
+  std::vector<std::int64_t> chunks(std::int64_t elements) const {
+    std::int64_t unit = 1;
+    while (unit < 32 && elements % (2 * unit) == 0) unit *= 2;
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(n_), 0);
+    for (std::int64_t k = 0; k < elements / unit; ++k)
+      sizes[static_cast<std::size_t>(k % n_)] += unit;
+    return sizes;
+  }
+
+  LazyBufferPtr along_ring(const std::vector<LazyBufferPtr>& parts) const {
+    if (count(parts[0]) == 0) return parts[0];
+    std::string bytes;
+    std::size_t i = 0;
+    std::int64_t begin = 0;
+    for (const std::int64_t size : chunks(count(parts[0]))) {
+      const LazyBufferPtr sum = added_up(parts, i++);
+      if (size > 0) bytes += bytes_of(sum->reshape({count(sum)})->shrink({{begin, begin + size}}));
+      begin += size;
+    }
+    const auto buffer =
+        std::make_shared<Buffer>(Device::get(here_), parts[0]->dtype(), count(parts[0]));
+    buffer->copy_in(std::as_bytes(std::span(bytes)));
+    return LazyBuffer::from_buffer(buffer, parts[0]->shape());
+  }
+
+  std::optional<Checked> compared(const std::string& is, const std::string& must, DType d,
+                                  const char* whose) const {
+    const std::string where = fmt::format("on {} devices{}", n_, ring_ ? " by ring" : "");
+    if (is.size() != must.size())
+      return Checked::fail("multi",
+                           fmt::format("{} bytes {}, {} {}", is.size(), where, must.size(), whose));
+    const std::size_t width = itemsize(d);
+    for (std::size_t i = 0; i < is.size(); i += width) {
+      std::uint64_t x = 0, y = 0;
+      std::memcpy(&x, is.data() + i, width);
+      std::memcpy(&y, must.data() + i, width);
+      const Scalar got = Scalar::from_bits(d, x), right = Scalar::from_bits(d, y);
+      if (x == y || (got.is_nan() && right.is_nan())) continue;
+      return Checked::fail("multi", fmt::format("element {} is {} {}, and {} {}", i / width,
+                                                right.str(), whose, got.str(), where));
+    }
+    return std::nullopt;
+  }
+
+  const Program& program_;
+  std::uint64_t bits_;
+  std::string here_, there_;
+  std::int64_t n_;
+  bool ring_;
+  bool rounded_ = false;  // a sum of floats was added up in another order than the definition's
+};
+
+}  // namespace
+
+std::optional<Checked> multi_differs(const Program& program, const std::string& text,
+                                     const std::string& right, const std::string& device,
+                                     bool every) {
+  const std::uint64_t bits = hash_mix(hash_bytes(text), 5);
+  // A number of devices that divides a size, where there is one: else nothing would be sharded.
+  std::vector<std::int64_t> numbers;
+  for (std::int64_t n = 2; n <= 5; ++n)
+    for (const ProgramStep& s : program.steps)
+      if (std::ranges::any_of(s.shape, [&](std::int64_t size) { return size % n == 0; })) {
+        numbers.push_back(n);
+        break;
+      }
+  numbers.push_back(1);
+  for (std::size_t i = 0; i < numbers.size(); ++i)
+    for (const bool ring : {false, true}) {
+      const bool chosen = i == (bits >> 8) % std::max<std::size_t>(1, numbers.size() - 1) &&
+                          ring == ((bits >> 4 & 1) != 0);
+      if (!every && !chosen) continue;
+      if (auto wrong = Sharded(program, hash_mix(bits, i), device, numbers[i], ring).differs(right))
+        return wrong;
+    }
+  for (int i = 1; i < 5; ++i) Device::get(fmt::format("{}:{}", device, i)).forget_runners();
+  return std::nullopt;
+}
+
+}  // namespace touchstone::fuzz

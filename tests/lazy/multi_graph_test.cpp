@@ -1,0 +1,419 @@
+// Sharded graphs against loops over whole arrays.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include <gmock/gmock.h>
+
+#include "../support/error_of.h"
+#include "graph_runner.h"
+#include "touchstone/interp/interpreted.h"
+#include "touchstone/kernelize/multi.h"
+
+namespace touchstone {
+namespace {
+
+using kernelize::part_of;
+using test::error_of;
+using ::testing::HasSubstr;
+using Graph = std::function<UOp(const std::vector<UOp>&)>;
+
+std::vector<std::string> names(std::size_t n, const std::string& kind = "CPU") {
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < n; ++i)
+    all.push_back(Device::canonical(kind + ":" + std::to_string(i)));
+  return all;
+}
+UOp tuple(std::size_t n) { return UOp::device(names(n)); }
+
+Numbers counted(std::vector<std::int64_t> shape, int seed) {
+  std::int64_t n = 1;
+  for (const std::int64_t s : shape) n *= s;
+  Numbers all{std::move(shape), {}};
+  for (std::int64_t i = 0; i < n; ++i)
+    all.values.push_back(static_cast<double>((i * 37 + seed * 11) % 19 - 9));
+  return all;
+}
+
+// A leaf: what it holds, and along which axis it is sharded; -1: every device has it whole.
+struct Leaf {
+  Numbers values;
+  int axis;
+};
+
+UOp put(GraphRunner& runner, const Leaf& leaf, std::size_t n) {
+  const UOp x = runner.given(leaf.values, "CPU").copy_to(tuple(n));
+  return leaf.axis < 0 ? x : part_of(x, leaf.axis, n).multi(leaf.axis);
+}
+
+Numbers plain(const std::vector<Leaf>& leaves, const Graph& graph) {
+  PlainNumbers plainly;
+  std::vector<UOp> whole;
+  for (const Leaf& leaf : leaves) {
+    const auto size = static_cast<std::int64_t>(leaf.values.values.size());
+    const UOp buffer = UOp::new_buffer(UOp::device("CPU"), size, DType::Float32);
+    Numbers flat = leaf.values;
+    flat.shape = {size};
+    plainly.give(buffer, flat);
+    whole.push_back(buffer.reshape(shape_of(leaf.values)));
+  }
+  return plainly.of(graph(whole));
+}
+
+void expect_same(const std::vector<Leaf>& leaves, std::size_t n, const Graph& graph,
+                 const Config& config = Config()) {
+  GraphRunner runner(config);
+  std::vector<UOp> sharded;
+  for (const Leaf& leaf : leaves) sharded.push_back(put(runner, leaf, n));
+  const Numbers got = runner.run(graph(sharded)), wanted = plain(leaves, graph);
+  EXPECT_EQ(got.shape, wanted.shape);
+  EXPECT_EQ(got.values, wanted.values) << n << " devices";
+}
+
+UOp add(const UOp& a, const UOp& b) { return a.alu(Ops::Add, {b}); }
+
+class MultiGraph : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() { register_interpreted_device(); }
+};
+
+TEST_F(MultiGraph, AluTakesOperandsOfAnyAxis) {
+  for (const std::size_t n : {2U, 3U})
+    for (int a = -1; a < 3; ++a)
+      for (int b = -1; b < 3; ++b) {
+        const std::vector<Leaf> leaves = {{counted({6, 12, 6}, 1), a}, {counted({6, 12, 6}, 2), b}};
+        expect_same(leaves, n, [](const auto& x) { return add(x[0], x[1].alu(Ops::Neg)); });
+        expect_same(leaves, n, [](const auto& x) {
+          const UOp less = x[0].alu(Ops::CmpLt, {x[1]});
+          return less.alu(Ops::Where, {x[1], x[0].const_like(2.0)});
+        });
+      }
+}
+
+TEST_F(MultiGraph, ReduceOverItsAxisIsAnAllreduce) {
+  for (const std::size_t n : {2U, 4U})
+    for (const Ops op : {Ops::Add, Ops::Max})
+      for (int axis = -1; axis < 2; ++axis)
+        for (const std::vector<int>& axes : {std::vector{0}, std::vector{1}, std::vector{0, 1}})
+          expect_same({{counted({4, 8}, 3), axis}}, n,
+                      [&](const auto& x) { return x[0].reduce(op, axes); });
+  // One row a device: nothing is left to reduce on it.
+  expect_same({{counted({3, 2}, 3), 0}}, 3,
+              [](const auto& x) { return x[0].reduce(Ops::Add, {0}); });
+}
+
+TEST_F(MultiGraph, MovementKeepsShardsTogether) {
+  const std::vector<Leaf> rows = {{counted({4, 6}, 1), 0}}, columns = {{counted({4, 6}, 1), 1}};
+  for (const std::size_t n : {2U, 4U}) {
+    expect_same(rows, n, [](const auto& x) { return x[0].reshape({4, 2, 3}); });
+    expect_same(rows, n, [](const auto& x) { return x[0].reshape({24}); });
+    expect_same(rows, n, [](const auto& x) { return x[0].reshape({1, 4, 6, 1}); });
+    expect_same(rows, n, [](const auto& x) { return x[0].permute({1, 0}).alu(Ops::Neg); });
+    expect_same(rows, n, [](const auto& x) { return x[0].flip({1}); });
+    expect_same(rows, n, [](const auto& x) { return x[0].pad({{0, 0}, {2, 1}}); });
+    expect_same(rows, n, [](const auto& x) { return x[0].shrink({{0, 4}, {1, 5}}); });
+    expect_same(rows, n, [](const auto& x) {
+      return x[0]
+          .reduce(Ops::Add, {1})
+          .expand({4, 5})
+          .alu(Ops::Mul, {x[0].shrink({{0, 4}, {0, 5}})});
+    });
+  }
+  for (const std::size_t n : {2U, 3U}) {
+    expect_same(columns, n, [](const auto& x) { return x[0].permute({1, 0}).reshape({6, 2, 2}); });
+    expect_same(columns, n, [](const auto& x) { return x[0].flip({0}).pad({{1, 0}, {0, 0}}); });
+  }
+}
+
+TEST_F(MultiGraph, OneShardIsTakenToAllDevices) {
+  for (const std::size_t n : {2U, 3U, 5U})
+    for (std::size_t i = 0; i < n; ++i) {
+      const auto k = static_cast<std::int64_t>(i), rows = static_cast<std::int64_t>(2 * n);
+      expect_same({{counted({rows, 3}, 5), 0}}, n, [&](const auto& x) {
+        return x[0].shrink({{2 * k, 2 * k + 2}, {0, 3}});
+      });
+    }
+}
+
+TEST_F(MultiGraph, CopiesGatherBitForBit) {
+  for (const std::size_t n : {2U, 3U})
+    for (int axis = 0; axis < 2; ++axis) {
+      expect_same({{counted({6, 6}, 1), axis}}, n,
+                  [](const auto& x) { return x[0].copy_to(UOp::device("CPU:7")); });
+      expect_same({{counted({6, 6}, 1), axis}}, n,
+                  [&](const auto& x) { return x[0].copy_to(tuple(n)); });
+      expect_same({{counted({6, 6}, 1), axis}}, n,
+                  [&](const auto& x) { return x[0].copy_to(tuple(n + 2)); });
+    }
+  // -0, infinities and the bits of a NaN stay.
+  GraphRunner runner;
+  Numbers odd{{4}, {-0.0, 0.0, -INFINITY, NAN}};
+  const UOp x = put(runner, {odd, 0}, 2);
+  const Numbers got = runner.run(x.copy_to(UOp::device("CPU")));
+  EXPECT_TRUE(std::signbit(got.values[0]));
+  EXPECT_FALSE(std::signbit(got.values[1]));
+  EXPECT_EQ(got.values[2], -INFINITY);
+  EXPECT_TRUE(std::isnan(got.values[3]));
+}
+
+TEST_F(MultiGraph, AskedOfShardsAndCasts) {
+  expect_same({{counted({4, 6}, 1), 1}}, 2, [](const auto& x) {
+    return x[0]
+        .contiguous()
+        .ask(Ops::Detach)
+        .cast(DType::Int32)
+        .ask(Ops::Fuse)
+        .ask(Ops::ContiguousBackward);
+  });
+}
+
+TEST_F(MultiGraph, AssignsGoToTheMemoryOfEachDevice) {
+  GraphRunner runner;
+  const UOp target = UOp::new_buffer(tuple(2), 6, DType::Float32).reshape({2, 3}).multi(0);
+  const UOp value = put(runner, {counted({4, 3}, 1), 0}, 2);
+  EXPECT_EQ(runner.run(target.assign(value)), counted({4, 3}, 1));
+  Numbers twice = counted({4, 3}, 1);
+  for (double& v : twice.values) v += v;
+  EXPECT_EQ(runner.run(target.assign(add(target, target))), twice);
+  EXPECT_EQ(runner.run(target), twice);  // the memory itself
+
+  const auto refused = [&](const UOp& t, const UOp& v) {
+    return error_of([&] { runner.run(t.assign(v)); });
+  };
+  const UOp square = UOp::new_buffer(tuple(2), 8, DType::Float32);
+  EXPECT_THAT(refused(square.reshape({2, 4}).multi(0), put(runner, {counted({4, 4}, 1), 1}, 2)),
+              HasSubstr("the target is sharded along axis 0, the value is sharded along axis 1"));
+  EXPECT_THAT(refused(square.reshape({2, 4}).multi(0), put(runner, {counted({4, 4}, 1), -1}, 2)),
+              HasSubstr("the value is not sharded"));
+}
+
+// Who reads one device's part does so before all parts are written.
+TEST_F(MultiGraph, AnAssignWaitsForThoseThatReadAPart) {
+  for (const bool swapped : {false, true}) {
+    GraphRunner runner;
+    const UOp memory = UOp::new_buffer(tuple(2), 6, DType::Float32);
+    const UOp target = memory.reshape({2, 3}).multi(0);
+    runner.run(target.assign(put(runner, {counted({4, 3}, 1), 0}, 2)));
+    const UOp waits = put(runner, {counted({6}, 4), -1}, 2).contiguous().reduce(Ops::Max, {0});
+    const UOp old = add(memory.mselect(1).copy_to(UOp::device("CPU")),
+                        waits.mselect(0).contiguous().expand({6}));
+    const UOp next = target.assign(add(target, target));
+    std::vector<Numbers> got =
+        runner.run(swapped ? std::vector{next, old} : std::vector{old, next});
+    if (swapped) std::swap(got[0], got[1]);
+    Numbers wanted{{6}, {}};
+    const Numbers x = counted({4, 3}, 1), w = counted({6}, 4);
+    const double most = *std::ranges::max_element(w.values);
+    for (std::size_t i = 6; i < 12; ++i) wanted.values.push_back(x.values[i] + most);
+    EXPECT_EQ(got[0], wanted);
+  }
+}
+
+TEST_F(MultiGraph, AllreduceByRingAndNaively) {
+  for (const std::size_t n : {2U, 3U, 4U, 5U})
+    for (const std::int64_t columns : {1, 7, 32, 96, 97})
+      for (const Ops op : {Ops::Add, Ops::Max})
+        for (const int ring : {0, 2}) {
+          Config config;
+          config.kernelize.ring = ring;
+          expect_same(
+              {{counted({static_cast<std::int64_t>(n), columns}, 1), 0}}, n,
+              [&](const auto& x) { return x[0].reduce(op, {0}); }, config);
+        }
+}
+
+TEST_F(MultiGraph, ARingIsForManyElementsOnThreeDevicesOrMore) {
+  const auto copied = [](std::size_t n, std::int64_t columns, int ring) {
+    Config config;
+    config.kernelize.ring = ring;
+    GraphRunner runner(config);
+    const UOp x = put(runner, {counted({static_cast<std::int64_t>(n), columns}, 1), 0}, n);
+    const UOp stored = x.contiguous();
+    runner.run(stored);
+    runner.copied = 0;
+    runner.run(stored.reduce(Ops::Add, {0}));
+    return runner.copied - columns * static_cast<std::int64_t>(n - 1);  // x itself, once more
+  };
+  const auto naive = [](std::int64_t n, std::int64_t columns) { return n * (n - 1) * columns; };
+  const auto ring = [](std::int64_t n, std::int64_t columns) { return 2 * (n - 1) * columns; };
+  EXPECT_EQ(copied(3, 256'000, 1), naive(3, 256'000));
+  EXPECT_EQ(copied(3, 256'001, 1), ring(3, 256'001));
+  EXPECT_EQ(copied(2, 256'001, 1), naive(2, 256'001));
+  EXPECT_EQ(copied(3, 256'001, 0), naive(3, 256'001));
+  EXPECT_EQ(copied(2, 64, 2), ring(2, 64));
+}
+
+TEST_F(MultiGraph, ChunksOfARing) {
+  using Chunks = std::vector<std::pair<std::int64_t, std::int64_t>>;
+  EXPECT_EQ(kernelize::ring_chunks(8 * 32, 3), (Chunks{{0, 96}, {96, 192}, {192, 256}}));  // 3 3 2
+  EXPECT_EQ(kernelize::ring_chunks(10, 3), (Chunks{{0, 4}, {4, 8}, {8, 10}}));
+  EXPECT_EQ(kernelize::ring_chunks(256'001, 3),
+            (Chunks{{0, 85334}, {85334, 170668}, {170668, 256001}}));
+  EXPECT_EQ(kernelize::ring_chunks(2, 3), (Chunks{{0, 2}, {2, 2}, {2, 2}}));
+}
+
+TEST_F(MultiGraph, ShardingCopiesNoMoreThanTheShards) {
+  GraphRunner runner;
+  const UOp x = put(runner, {counted({8, 4}, 1), 0}, 4);
+  runner.run(x.alu(Ops::Neg));
+  EXPECT_EQ(runner.copied, 24);  // the first shard stays where it is
+}
+
+// One device's part is padding alone, and no memory of anything.
+TEST_F(MultiGraph, PartsThatAreAllPadding) {
+  for (const std::size_t n : {2U, 3U})
+    expect_same({{counted({2, 3}, 1), -1}, {counted({6, 3}, 2), 0}}, n, [](const auto& x) {
+      return add(x[0].pad({{4, 0}, {0, 0}}), x[1]);
+    });
+}
+
+// What is seen otherwise on each device, and is larger than what is copied.
+TEST_F(MultiGraph, PartsOfWhatIsPaddedBeforeItIsCopied) {
+  for (const std::size_t n : {2U, 4U}) {
+    GraphRunner runner;
+    const Numbers two = counted({2}, 1);
+    const UOp padded = runner.given(two, "CPU:9").pad({{3, 3}});
+    Numbers wanted{{8}, {0, 0, 0, two.values[0], two.values[1], 0, 0, 0}};
+    for (double& v : wanted.values) v = -v;
+    const UOp x = part_of(padded.copy_to(tuple(n)), 0, n).multi(0);
+    const Numbers got = runner.run(x.alu(Ops::Neg));
+    EXPECT_EQ(got.values, wanted.values);
+  }
+}
+
+// Any step that the shards allow, after any other, under any options.
+TEST_F(MultiGraph, RandomGraphs) {
+  std::mt19937 random(7);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  int steps = 0, refused = 0;
+  for (int round = 0; round < 120; ++round) {
+    const std::size_t n = 2 + static_cast<std::size_t>(below(4));
+    const auto size = static_cast<std::int64_t>(n) * 2;
+    const std::vector<Leaf> leaves = {{counted({size, size}, 1), below(3) - 1},
+                                      {counted({size, size}, 2), below(3) - 1}};
+    std::vector<std::function<UOp(const UOp&, const std::vector<UOp>&)>> chain;
+    for (int k = 1 + below(5); k-- > 0;) {
+      const int axis = below(2), amount = 1 + below(2);
+      switch (below(9)) {
+        case 0:
+          chain.push_back([](const UOp& x, const auto&) { return x.permute({1, 0}); });
+          break;
+        case 1:
+          chain.push_back([axis](const UOp& x, const auto&) { return x.flip({axis}); });
+          break;
+        case 2:
+          chain.push_back([axis](const UOp& x, const auto&) {
+            return x.reduce(Ops::Max, {axis}).expand(x.shape()).alu(Ops::Sub, {x});
+          });
+          break;
+        case 3:
+          chain.push_back([axis](const UOp& x, const auto&) {
+            return x.reduce(Ops::Add, {axis}).expand(x.shape());
+          });
+          break;
+        case 4:
+          chain.push_back([axis, amount](const UOp& x, const auto&) {
+            Padding around(2, {0, 0});
+            around[static_cast<std::size_t>(axis)] = {amount, 0};
+            Mask keep = {{0, x.shape()[0]}, {0, x.shape()[1]}};
+            return x.pad(around).shrink(keep);
+          });
+          break;
+        case 5:
+          chain.push_back([size](const UOp& x, const auto&) {
+            return x.reshape({2, size * size / 2}).reshape({size, size});
+          });
+          break;
+        case 6:
+          chain.push_back([](const UOp& x, const auto&) { return x.contiguous(); });
+          break;
+        case 7:
+          chain.push_back([](const UOp& x, const auto& all) {
+            return x.alu(Ops::CmpLt, {all[0]}).alu(Ops::Where, {all[1], x});
+          });
+          break;
+        default:
+          chain.push_back([](const UOp& x, const auto& all) { return add(x, all[1]); });
+      }
+    }
+    // A step that the shards do not allow is left out of both.
+    GraphRunner trial;
+    std::vector<UOp> sharded;
+    for (const Leaf& leaf : leaves) sharded.push_back(put(trial, leaf, n));
+    std::vector<bool> taken;
+    UOp at = sharded[0];
+    for (const auto& step : chain) {
+      const UOp next = step(at, sharded);
+      const bool fits = error_of([&] { kernelize_graph(UOp::sink({next})); }) == "no error";
+      taken.push_back(fits);
+      (fits ? steps : refused) += 1;
+      if (fits) at = next;
+    }
+    Config config;
+    config.kernelize.ring = 2 * below(2);
+    config.kernelize.dont_group_reduces = below(2) == 0;
+    config.kernelize.fuse_arange = below(2) == 0;
+    config.scheduler = below(2) == 0 ? Scheduler::Kernelize : Scheduler::Ranges;
+    expect_same(
+        leaves, n,
+        [&](const std::vector<UOp>& x) {
+          UOp out = x[0];
+          for (std::size_t k = 0; k < chain.size(); ++k)
+            if (taken[k]) out = chain[k](out, x);
+          return out;
+        },
+        config);
+  }
+  EXPECT_GT(steps, 150);
+  EXPECT_GT(refused, 10);
+}
+
+// Each device of a tuple runs the same kernel; only its number differs.
+TEST_F(MultiGraph, KernelsOfATupleAreOne) {
+  GraphRunner runner;
+  const UOp whole = put(runner, {counted({4, 4}, 1), -1}, 2).contiguous();
+  const UOp rows = put(runner, {counted({4, 4}, 2), 0}, 2).contiguous();
+  const UOp sink = UOp::sink({add(rows, whole).contiguous()});
+  const UOp done = result_of(kernelize_graph(sink), sink);
+  int with_number = 0;
+  for (const UOp& assign : order_of_kernels(done)) {
+    if (assign.src(0).device().size() == 1) continue;
+    const LoweredKernel kernel = lower_kernel(assign);
+    for (const symbolic::Node& v : variables_of(kernel.ast))
+      with_number += symbolic::variable_name(v) == kDeviceNumber ? 1 : 0;
+  }
+  EXPECT_EQ(with_number, 1);
+}
+
+TEST_F(MultiGraph, WhatWouldTearShardsIsRefused) {
+  GraphRunner runner;
+  const UOp rows = put(runner, {counted({4, 6}, 1), 0}, 2);
+  const auto why = [&](const UOp& u) { return error_of([&] { runner.run(u); }); };
+  EXPECT_THAT(why(rows.reshape({3, 8})), HasSubstr("RESHAPE cannot move items between shards"));
+  EXPECT_THAT(why(put(runner, {counted({4, 6}, 1), 1}, 2).reshape({24})),
+              HasSubstr("(4, 6), sharded along axis 1 into 2, to (24,)"));
+  EXPECT_THAT(why(rows.pad({{1, 0}, {0, 0}})), HasSubstr("that axis cannot be padded"));
+  EXPECT_THAT(why(rows.flip({0})), HasSubstr("that axis cannot be turned round"));
+  EXPECT_THAT(why(rows.shrink({{0, 3}, {0, 6}})), HasSubstr("(0, 3) of that axis is no shard"));
+  EXPECT_THAT(why(rows.shrink({{1, 3}, {0, 6}})), HasSubstr("no shard"));
+  EXPECT_THAT(why(rows.shrink({{2, 4}, {0, 5}})), HasSubstr("in a step of its own"));
+  EXPECT_THAT(why(put(runner, {counted({2, 1}, 1), 0}, 2)
+                      .alu(Ops::Neg)
+                      .view(ShapeTracker::contiguous({1}))),
+              HasSubstr("only the movement ops can move shards"));
+  EXPECT_THAT(why(add(rows, runner.given(counted({4, 6}, 1), "CPU"))), HasSubstr("one place"));
+  EXPECT_THAT(error_of([&] {
+                put(runner, {counted({4, 6}, 1), 0}, 3);
+              }),
+              HasSubstr("multi axis uneven: axis 0 of (4, 6) does not divide into 3 shards"));
+  EXPECT_THAT(why(add(rows, put(runner, {counted({4, 6}, 1), -1}, 3))), HasSubstr("one place"));
+  EXPECT_THAT(error_of([&] {
+                put(runner, {counted({4, 6}, 1), 2}, 2);
+              }),
+              HasSubstr("there is no axis 2 in (4, 6)"));
+  const UOp twice = UOp::device(std::vector<std::string>{"CPU", "CPU"});
+  EXPECT_THAT(why(rows.copy_to(twice)), HasSubstr("CPU stands in it twice"));
+}
+
+}  // namespace
+}  // namespace touchstone

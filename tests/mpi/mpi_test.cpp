@@ -1,0 +1,178 @@
+// Ranks under mpirun: what the scenarios print, how they end, and how soon.
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "../support/error_of.h"
+#include "touchstone/mpi/mpi_world.h"
+
+namespace touchstone {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+struct Ended {
+  int code = 0;
+  double seconds = 0;
+  std::string out;
+};
+
+Ended ended_of(const std::string& command) {
+  const auto start = std::chrono::steady_clock::now();
+  Ended ended;
+  FILE* const pipe = popen(command.c_str(), "r");
+  char text[4096];
+  while (std::fgets(text, sizeof text, pipe) != nullptr) ended.out += text;
+  ended.code = pclose(pipe);
+  ended.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return ended;
+}
+
+Ended run(int ranks, const std::string& scenario, const std::string& environment = "") {
+  return ended_of(fmt::format(
+      "{} TOUCHSTONE_MPI_PATIENCE={} timeout -k 5 100 {} --allow-run-as-root --oversubscribe -n {} "
+      "{} {} 2>&1",
+      environment, scenario == "stalls" ? 2 : 60, TOUCHSTONE_MPIRUN, ranks, TOUCHSTONE_SCENARIOS,
+      scenario));
+}
+
+std::size_t count(const std::string& text, const std::string& what) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+  return n;
+}
+
+class Mpi : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (!has_mpi()) GTEST_SKIP() << "built without MPI";
+  }
+};
+
+TEST_F(Mpi, RanksComputeTheBitsOfDevicesOfOneProcess) {
+  for (const int ranks : {2, 3, 4}) {
+    const Ended ended = run(ranks, "computes");
+    EXPECT_EQ(ended.code, 0) << ended.out;
+    EXPECT_EQ(count(ended.out, " ok "), 24U * static_cast<std::size_t>(ranks)) << ended.out;
+  }
+}
+
+TEST_F(Mpi, WhatOneDeviceDoesForAllIsDoneByItsRank) {
+  const Ended ended = run(3, "looks_up");
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_EQ(count(ended.out, " ok "), 9U) << ended.out;
+}
+
+TEST_F(Mpi, RanksTrainLayersAsDevicesOfOneProcess) {
+  for (const int ranks : {2, 4}) {
+    const Ended ended = run(ranks, "trains");
+    EXPECT_EQ(ended.code, 0) << ended.out;
+    EXPECT_EQ(count(ended.out, " ok "), 16U * static_cast<std::size_t>(ranks)) << ended.out;
+  }
+}
+
+TEST_F(Mpi, OneRankAlone) { EXPECT_EQ(run(1, "large").code, 0); }
+
+TEST_F(Mpi, LargeMessages) {
+  const Ended ended = run(3, "large");
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_EQ(count(ended.out, " ok "), 3U) << ended.out;
+}
+
+TEST_F(Mpi, OneRankWritesTheCheckpointWhole) {
+  const auto path = std::filesystem::temp_directory_path() / "touchstone_mpi_test.safetensors";
+  const Ended ended = run(3, "saves", "SCENARIO_FILE=" + path.string());
+  EXPECT_EQ(ended.code, 0) << ended.out;
+  EXPECT_EQ(count(ended.out, " ok "), 3U) << ended.out;
+  EXPECT_GT(std::filesystem::file_size(path), 3U * 6 * 4);
+  std::filesystem::remove(path);
+}
+
+// Every rank says which step differs.
+TEST_F(Mpi, DifferentGraphsAreAnErrorOnEveryRank) {
+  const Ended ended = run(3, "differs");
+  EXPECT_NE(ended.code, 0);
+  EXPECT_EQ(count(ended.out, "ERROR ranks are to run different graphs: step "), 3U) << ended.out;
+  EXPECT_EQ(count(ended.out, "on rank 1; every rank must run the same program"), 3U) << ended.out;
+  EXPECT_LT(ended.seconds, 20);
+  const Ended shorter = run(2, "shorter");
+  EXPECT_NE(shorter.code, 0);
+  EXPECT_EQ(count(shorter.out, "different graphs"), 2U) << shorter.out;
+}
+
+TEST_F(Mpi, ARankThatDiesEndsTheJob) {
+  const Ended ended = run(3, "dies");
+  EXPECT_NE(ended.code, 0);
+  EXPECT_LT(ended.seconds, 30) << ended.out;
+  const Ended failed = run(3, "fails");
+  EXPECT_NE(failed.code, 0);
+  EXPECT_THAT(failed.out, HasSubstr("rank 1 ERROR no memory, say"));
+  EXPECT_LT(failed.seconds, 30) << failed.out;
+}
+
+TEST_F(Mpi, ARankThatStandsStillIsAnErrorWithinThePatience) {
+  const Ended ended = run(3, "stalls");
+  EXPECT_NE(ended.code, 0);
+  EXPECT_THAT(ended.out, HasSubstr("rank 0 ERROR rank 0: comparing what ranks are to run: nothing "
+                                   "came for 2 s"));
+  EXPECT_THAT(ended.out, HasSubstr("rank 2 ERROR"));
+  EXPECT_LT(ended.seconds, 20) << ended.out;
+}
+
+TEST_F(Mpi, ValuesOfOtherRanksAndRanksThatAreNot) {
+  EXPECT_THAT(run(2, "foreign").out,
+              HasSubstr("rank 1 ERROR the values of CLANG@0 are another rank's; copy them to CPU"));
+  const Ended ended = run(2, "nowhere");
+  EXPECT_EQ(count(ended.out, "there is no device 'CLANG@2'"), 2U) << ended.out;
+  EXPECT_NE(ended.code, 0);
+}
+
+#ifdef TOUCHSTONE_COMMAND
+// Of any number of ranks or devices the same network, a stopped and resumed one, too.
+TEST_F(Mpi, TheCommandTrainsUnderMpirun) {
+  const auto file = std::filesystem::temp_directory_path() / "touchstone_train_test.safetensors";
+  const auto last = [](const Ended& ended) {
+    EXPECT_EQ(ended.code, 0) << ended.out;
+    const std::size_t at = ended.out.find("epoch 2/2");
+    return at == std::string::npos ? ended.out : ended.out.substr(at, 80).substr(0, 60);
+  };
+  const auto train = [&](const std::string& with) {
+    return ended_of(fmt::format("timeout 100 {} train digits {} 2>&1", TOUCHSTONE_COMMAND, with));
+  };
+  const auto under = [&](int ranks, const std::string& with) {
+    return ended_of(fmt::format(
+        "timeout 100 {} --allow-run-as-root --oversubscribe -n {} {} train digits {} 2>&1",
+        TOUCHSTONE_MPIRUN, ranks, TOUCHSTONE_COMMAND, with));
+  };
+  const std::string one = last(train("--epochs 2"));
+  EXPECT_THAT(one, HasSubstr("87.67 % of held-out digits"));
+  const auto same = [&](const std::string& other) {
+    EXPECT_EQ(other.substr(0, other.find('%')), one.substr(0, one.find('%')));
+  };
+  same(last(train("--epochs 2 --devices CLANG:0,CLANG:1 --tensor-parallel 2")));
+  EXPECT_EQ(under(2, "--epochs 1 --checkpoint " + file.string()).code, 0);
+  same(last(under(3, "--epochs 2 --resume --checkpoint " + file.string())));
+  EXPECT_NE(under(2, "--epochs 1 --batch 7").code, 0);
+  EXPECT_THAT(under(2, "--epochs 1 --batch 7").out, HasSubstr("does not divide into 2 shards"));
+  std::filesystem::remove(file);
+}
+#endif
+
+TEST_F(Mpi, PatienceIsANumberOfSeconds) {
+  setenv("TOUCHSTONE_MPI_PATIENCE", "soon", 1);
+  EXPECT_THAT(test::error_of([] { MpiOptions::from_environment(); }),
+              HasSubstr("TOUCHSTONE_MPI_PATIENCE is 'soon'"));
+  setenv("TOUCHSTONE_MPI_PATIENCE", "7", 1);
+  EXPECT_EQ(MpiOptions::from_environment().patience, std::chrono::seconds(7));
+  unsetenv("TOUCHSTONE_MPI_PATIENCE");
+  EXPECT_EQ(MpiOptions::from_environment().patience, std::chrono::seconds(60));
+}
+
+}  // namespace
+}  // namespace touchstone
