@@ -50,6 +50,7 @@ class Row:
 MATMUL = {"torch": "x1 @ x2", "jax": "x1 @ x2", "cupy": "x1 @ x2",
           "triton": "kernels.matmul(x1, x2, 'ieee')"}
 TRITON_TF32 = "kernels.matmul(x1, x2, 'tf32')"
+HALVES = ("float16", "bfloat16")
 MATMUL_TEXT = "matmul(a[96,256]:T, b[256,80]:T)"
 CONV_TEXT = "conv2d(x[2,32,14,14]:T, w[32,32,3,3]:T, padding=1)"
 CONV = {"torch": "F.conv2d(x1, x2, padding=1)",
@@ -172,10 +173,10 @@ ROWS = [
         "wide"),
     Row("silu", "x[2000]:T * recip(exp2(x*-1.4375 + x*-0.005195040888963407) + 1)", NARROW,
         {"torch": "F.silu(x1)", "jax": "jax.nn.silu(x1)"}, "wide"),
-    Row("tanh", "recip(exp2(x[2000]:T*-2.875 + x*-0.010390081777926814) + 1)*2 - 1", NARROW,
+    Row("tanh", "recip(exp2(x[2000]:T*-2.875 + x*-0.010390081777926814) + 1)*2 - 1", HALVES,
         {"torch": "torch.tanh(x1)", "jax": "jnp.tanh(x1)", "cupy": "cupy.tanh(x1)",
          "triton": "kernels.pointwise('tanh', x1)"}, "wide32"),
-    Row("gelu, by tanh", GELU_TEXT, NARROW,
+    Row("gelu, by tanh", GELU_TEXT, HALVES,
         {"torch": "F.gelu(x1, approximate='tanh')", "jax": "jax.nn.gelu(x1)"}, "wide32"),
     *(Row(f"{name} by Triton{more}", text, types, {"triton": call}, profile)
       for name, text, types, call in (
