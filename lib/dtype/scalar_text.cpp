@@ -226,6 +226,15 @@ std::string shortest(T x) {
   return text;
 }
 
+// Whether x is rounded to T by saturation alone, which other readers may not do: 500 to 448 of
+// float8_e4m3, in place of NaN.
+template <class T>
+bool is_too_large(double x) {
+  if constexpr (sizeof(T) == 1 && !has_infinities<T>)
+    return is_nan_value(convert_to_float8<T>(x, Overflow::Infinity));
+  return false;
+}
+
 // Five digits tell all float16 apart, four all bfloat16; fewer often do. Of the decimals with a
 // given count of digits the nearest is tried, and the next one away from zero, since beyond a power
 // of two more numbers round to it than before.
@@ -241,8 +250,9 @@ requires is_narrow_float<T> std::string shortest(T x) {
     for (const int up : {0, 1}) {
       const std::string text = fmt::format("{}{}e{}", std::signbit(value) ? "-" : "",
                                            std::stoi(mantissa) + up, exponent);
-      if (parse_float<T>(dtype_v<T>, text) == x)
-        return shortest(parse_float<double>(DType::Float64, text));
+      const auto written = parse_float<double>(DType::Float64, text);
+      if (parse_float<T>(dtype_v<T>, text) == x && !is_too_large<T>(written))
+        return shortest(written);
     }
   }
   return shortest(value);  // not reached: five digits are enough

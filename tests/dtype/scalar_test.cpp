@@ -54,6 +54,27 @@ TEST(ScalarText, ReadsAsAPersonWouldWriteIt) {
   EXPECT_EQ(shown(UInt64, "0xffffffffffffffff"), "18446744073709551615");
 }
 
+// 500 is shorter for 448, the largest of float8_e4m3, but only where what is too large saturates.
+TEST(ScalarText, Float8NeedsNoOverflowModeToBeRead) {
+  EXPECT_EQ(Scalar::parse(Float8E4M3, "500").str(), "450.0");
+  EXPECT_EQ(Scalar::parse(Float8E4M3, "-inf").str(), "-450.0");
+  EXPECT_EQ(Scalar::parse(Float8E4M3, "416").str(), "420.0");
+  EXPECT_EQ(Scalar::parse(Float8E5M2, "57344").str(), "60000.0");
+  for (unsigned bits = 0; bits < 256; ++bits)
+    for (const DType type : {Float8E4M3, Float8E5M2}) {
+      const Scalar x = Scalar::from_bits(type, bits);
+      if (x.is_nan() || std::isinf(x.to_double())) continue;
+      const auto read = Scalar::parse(Float64, x.str()).as<double>();
+      const auto infinite = [&]<class T>(std::type_identity<T>) {
+        return Scalar::of(convert_to_float8<T>(read, Overflow::Infinity)).bits();
+      };
+      EXPECT_EQ(type == Float8E4M3 ? infinite(std::type_identity<float8_e4m3>{})
+                                   : infinite(std::type_identity<float8_e5m2>{}),
+                bits)
+          << x.str();
+    }
+}
+
 TEST(ScalarText, RoundsOnceHoweverLongTheText) {
   const auto bits = [](DType d, std::string_view text) { return Scalar::parse(d, text).bits(); };
   // 1 + 2^-11, the tie between 1 and the next float16, and a little more or less.
