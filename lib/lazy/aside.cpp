@@ -9,7 +9,7 @@ namespace touchstone::lazy {
 void Aside::run(const ScheduleItem& item) {
   if (item.kind == Op::Noop)
     throw Error(
-        fmt::format("{} are several devices; copy it to one of them first", item.out->device()));
+        fmt::format("{} is several devices; copy it to one of them first", item.out->device()));
   Device& device = Device::get(item.out->device());
   const auto target =
       std::make_shared<Buffer>(device, item.out->dtype(), max_elements(item.out->shape()));

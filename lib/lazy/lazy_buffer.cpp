@@ -55,7 +55,7 @@ LazyBuffer::LazyBuffer(std::string device, DType dtype, ShapeTracker st)
     : device_(std::move(device)),
       dtype_(dtype),
       st_(std::move(st)),
-      several_(Device::names_in(device_).size() > 1) {}
+      several_(device_.find(',') != std::string::npos && !device_.starts_with("DISK:")) {}
 
 LazyBuffer::~LazyBuffer() {
   // Takes over what only this node holds, so that no destructor nests in another.

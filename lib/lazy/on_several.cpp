@@ -3,7 +3,6 @@
 #include "touchstone/kernelize/multi.h"
 #include "touchstone/kernelize/op_of.h"
 #include "touchstone/kernelize/rules.h"
-#include "touchstone/lazy/fusion.h"
 
 namespace touchstone::lazy {
 namespace {
@@ -70,8 +69,7 @@ std::optional<int> axis_of_result(const LazyBuffer& base) {
   return static_cast<int>(result.arg_as<std::int64_t>());
 }
 
-bool needs_several(std::span<const LazyBufferPtr> outputs) {
-  const Graph graph = discover(outputs);
+bool needs_several(const Graph& graph) {
   for (const Graph::Node& node : graph.nodes) {
     if (node.buffer->several()) return true;
     for (const LazyBufferPtr& s : node.buffer->srcs())

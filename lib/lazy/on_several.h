@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "touchstone/lazy/fusion.h"
 #include "touchstone/lazy/lazy_buffer.h"
 
 namespace touchstone::lazy {
@@ -17,8 +18,8 @@ UOp node_of(const LazyBuffer& base, std::vector<UOp> src);
 /// throw.
 std::optional<int> axis_of_result(const LazyBuffer& base);
 
-/// Whether what has to be computed for `outputs` is on several devices, or reads what is.
-bool needs_several(std::span<const LazyBufferPtr> outputs);
+/// Whether what has to be computed is on several devices, or reads what is.
+bool needs_several(const Graph& graph);
 
 /// What each device has of a base: its shape.
 Shape shape_on_each(const LazyBuffer& base);

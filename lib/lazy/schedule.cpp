@@ -98,12 +98,12 @@ std::vector<ScheduleItem> schedule(std::span<const LazyBufferPtr> outputs,
                                    const symbolic::Values& values, const Config& config) {
   if (config.scheduler == Scheduler::Kernelize || config.scheduler == Scheduler::Ranges)
     return lazy::schedule_kernelized(outputs, values, config);
-  if (lazy::needs_several(outputs)) {
+  Graph graph = lazy::discover(outputs, config);
+  if (lazy::needs_several(graph)) {
     Config rewriting = config;
     rewriting.scheduler = Scheduler::Kernelize;
     return lazy::schedule_kernelized(outputs, values, rewriting);
   }
-  Graph graph = lazy::discover(outputs, config);
   for (const lazy::FusionRule& rule : lazy::fusion_rules()) rule.apply(graph);
   return ByFusion(std::move(graph), values).run();
 }

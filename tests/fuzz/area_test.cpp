@@ -100,7 +100,7 @@ TEST_P(EachArea, EverySmallerCaseIsACaseAndShrinkingIsTheSameEachTime) {
     EXPECT_EQ(once.runs, again.runs);
     EXPECT_TRUE(fails(once.text));
     EXPECT_LE(area_->measure(once.text), area_->measure(text));
-    EXPECT_LE(once.text.size(), 100U) << text;
+    EXPECT_LE(once.text.size(), 220U) << text;  // attention takes nine tensors
     EXPECT_NO_THROW(area_->check(once.text, Effort::Full));
   }
 }
