@@ -4,6 +4,7 @@ usage: dev_test.py SOURCE
 """
 
 import json
+import json
 import os
 import shutil
 import subprocess
@@ -104,7 +105,7 @@ class Dev(unittest.TestCase):
     def test_takes_turns_from_commit_to_commit(self):
         self.debian("installed")
         self.fakes(("ctest", "gcovr", "doxygen", "chromium"))
-        self.fake("cmake", "mkdir -p build/clang build/tsan build/fuzz build/coverage build/dev build/playground\n"
+        self.fake("cmake", "mkdir -p build/clang build/lint build/tsan build/fuzz build/coverage build/dev build/playground\n"
                            "echo page > build/playground/touchstone.html")
         demo = os.path.join(self.root, "build/demo/cli")
         os.makedirs(demo)
@@ -117,7 +118,7 @@ class Dev(unittest.TestCase):
             self.assertEqual(code, 0, said)
             turns.append(said.split("in turn: ")[1].split()[0])
             if turns[-1] == "lint":
-                self.assertEqual(log.split("build/clang ")[1].count(".cpp"), 4, log)  # a sixteenth of them
+                self.assertIn(f"cmake/lint.py build/lint --part {commit}/16", log)
             else:
                 self.assertIn(f"--build build/{turns[-1]}", log)
         self.assertEqual(sorted(turns), ["clang", "coverage", "demo", "fuzz", "lint", "playground", "tsan"])
@@ -144,10 +145,56 @@ class Dev(unittest.TestCase):
 
     def test_lint_fails_where_the_linter_does(self):
         self.debian("installed")
-        self.fake("clang-tidy-19", 'case "$*" in *warnings-as-errors=\\**) exit 1 ;; esac')
+        self.fake("python3", "exit 1")
         self.assertEqual(self.dev("lint", "a.cpp")[0], 1)
-        self.fake("clang-tidy-19")
+        self.fake("python3")
         self.assertEqual(self.dev("lint", "a.cpp")[0], 0)
+
+    # cmake/lint.py: the files of a unity source as one, and places in the files themselves.
+    def lint(self, *words):
+        path = f"{self.bin}:{os.environ['PATH']}"
+        run = subprocess.run([sys.executable, "-B", os.path.join(SOURCE, "cmake/lint.py"), "build/lint", *words],
+                             cwd=self.root, env={**os.environ, "PATH": path}, text=True, capture_output=True)
+        return run.returncode, run.stdout, run.stderr
+
+    def unity(self):
+        unity = os.path.join(self.root, "build/lint/CMakeFiles/m.dir/Unity/unity_0_cxx.cxx")
+        os.makedirs(os.path.dirname(unity))
+        for name, lines in (("a.cpp", 3), ("b.cpp", 5), ("c.cpp", 1)):
+            with open(os.path.join(self.root, name), "w") as file:
+                file.write("int x;\n" * lines)
+        root = os.path.realpath(self.root)
+        with open(unity, "w") as file:
+            file.write("".join(f'#include "{root}/{name}.cpp"\n' for name in "ab"))
+        entries = [{"directory": root, "file": file, "command": f"cache clang++-19 -DX -o o -c {file}"}
+                   for file in (os.path.realpath(unity), f"{root}/c.cpp")]
+        with open(os.path.join(self.root, "build/lint/compile_commands.json"), "w") as file:
+            json.dump(entries, file)
+        return root
+
+    def test_lint_names_places_in_the_files_themselves(self):
+        root = self.unity()
+        self.fake("clang-tidy-19", 'for f; do case $f in */build/lint/lint/*.cpp) echo "$f:3:1: error: one"\n'
+                                   'echo "$f:4:2: error: two"; echo "$f:8:1: error: three"; exit 1 ;; esac; done')
+        code, out, _ = self.lint()
+        self.assertEqual((code, out.splitlines()), (1, [f"{root}/a.cpp:3:1: error: one", f"{root}/b.cpp:1:2: error: two",
+                                                        f"{root}/b.cpp:5:1: error: three"]))
+        self.assertEqual(self.lint("--part", "1/2")[0], 0)  # c.cpp alone
+        self.assertEqual(self.lint("--part", "2/2")[0], 1)
+
+    def test_lint_takes_files_alone_where_asked_or_where_they_do_not_compile_together(self):
+        root = self.unity()
+        self.fake("clang-tidy-19", 'for f; do case $f in */build/lint/lint/*.cpp) echo "[clang-diagnostic-error]"; exit 1 ;;\n'
+                                   '*/b.cpp) echo "$f:2:1: error: it"; exit 1 ;; esac; done')
+        self.assertEqual(self.lint()[:2], (1, f"{root}/b.cpp:2:1: error: it\n"))
+        self.assertEqual(self.lint("a.cpp")[:2], (0, ""))
+        self.assertEqual(self.lint("b.cpp")[:2], (1, f"{root}/b.cpp:2:1: error: it\n"))
+        with open(os.path.join(self.root, "d.cpp"), "w"):
+            pass
+        code, _, said = self.lint("d.cpp")
+        self.assertEqual(code, 0)
+        self.assertIn("compiled by no target here, left out: ", said)
+        self.assertIn("there is no ", self.lint("e.cpp")[2])
 
 
 if __name__ == "__main__":

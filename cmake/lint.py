@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""clang-tidy over the sources of a unity build, several files at once.
+
+Most of clang-tidy's time goes into headers that every file includes, so the files of one unity source are written one
+after another into one file, where the analyzer and the checks of the main file see all of them; places are reported
+as those of the files. Where they do not compile together, each is looked at by itself.
+
+usage: lint.py BUILD-FOLDER [--part K/N] [FILE...]
+  --part K/N  of the groups, every N-th from the K-th on
+  FILE        only these, each by itself
+
+Exit code 1 where something was found.
+"""
+
+import argparse
+import concurrent.futures
+import copy
+import json
+import os
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+
+TIDY = ["clang-tidy-19", "--quiet", "--warnings-as-errors=*"]
+INCLUDED = re.compile(r'^#include "(/.*\.cpp)"$', re.M)
+
+
+class Group:
+    """Sources of one command: the unity source that names them, or the one file by itself."""
+
+    def __init__(self, entry):
+        self.main = pathlib.Path(entry["directory"], entry["file"])
+        words = shlex.split(entry["command"])
+        while not os.path.basename(words[0]).startswith("clang++"):
+            words.pop(0)  # what stands before the compiler: a cache, a clock
+        at = words.index("-c")
+        self.arguments = words[:at] + words[at + 2 :]
+        self.directory = entry["directory"]
+        self.sources = [self.main]
+        self.joined = True
+        if "/Unity/" in str(self.main):
+            self.sources = [pathlib.Path(name) for name in INCLUDED.findall(self.main.read_text())]
+
+    def tidy(self, file, extra=()):
+        # Paths through a test are short, and its macros make them dear to follow.
+        checks = ["--checks=-clang-analyzer-*"] if "tests" in self.sources[0].parts else []
+        run = subprocess.run(TIDY + checks + [str(file), "--", *self.arguments[1:], *extra],
+                             cwd=self.directory, capture_output=True, text=True)
+        return run.returncode, run.stdout, run.stderr
+
+    def of(self, wanted):
+        """This group with the wanted sources only, each to be looked at by itself."""
+        part = copy.copy(self)
+        part.sources = [source for source in self.sources if source in wanted]
+        part.joined = False
+        return part
+
+    def alone(self):
+        return [self.tidy(source) for source in self.sources]
+
+    def findings(self, folder):
+        """Lines of what was found, with the places of the files."""
+        if not self.joined or len(self.sources) == 1:
+            outcomes = self.alone()
+        else:
+            # One file with what the sources hold; starts[i] is the line that source i begins after.
+            name = re.sub(r"[^A-Za-z0-9]+", "_", str(self.main.relative_to(folder.parent)))
+            together, starts, lines = folder / f"{name}.cpp", [], 0
+            with together.open("w") as out:
+                for source in self.sources:
+                    starts.append(lines)
+                    text = source.read_text()
+                    text += "" if text.endswith("\n") else "\n"
+                    out.write(text)
+                    lines += text.count("\n")
+            quotes = [word for source in self.sources for word in ("-iquote", str(source.parent))]
+            code, out, err = self.tidy(together, quotes)
+            if "clang-diagnostic-error" in out or (code and "warning:" not in out and "error:" not in out):
+                outcomes = self.alone()
+            else:
+                def place(match):
+                    line = int(match[1])
+                    at = max(i for i, start in enumerate(starts) if start < line)
+                    return f"{self.sources[at]}:{line - starts[at]}:"
+
+                outcomes = [(code, re.sub(re.escape(str(together)) + r":(\d+):", place, out), err)]
+        return "".join(out if out.strip() or not code else err for code, out, err in outcomes if code)
+
+
+def groups_of(build):
+    seen, groups = set(), []
+    for entry in json.loads((build / "compile_commands.json").read_text()):
+        if not entry["file"].endswith((".cpp", ".cxx")):
+            continue
+        group = Group(entry)
+        fresh = [source for source in group.sources if source not in seen]
+        if fresh and str(group.sources[0]).startswith(str(build.parent.parent)):
+            seen.update(fresh)
+            groups.append(group)
+    return groups
+
+
+def main():
+    parser = argparse.ArgumentParser(description="clang-tidy over the sources of a unity build")
+    parser.add_argument("build", type=pathlib.Path)
+    parser.add_argument("--part", default="0/1")
+    parser.add_argument("files", nargs="*", type=pathlib.Path)
+    asked = parser.parse_args()
+    build = asked.build.resolve()
+    folder = build / "lint"
+    folder.mkdir(exist_ok=True)
+    groups = groups_of(build)
+    wanted = {file.resolve() for file in asked.files}
+    missing = [str(file) for file in wanted if not file.exists()]
+    if missing:
+        sys.exit("lint: there is no " + ", ".join(sorted(missing)))
+    unknown = wanted - {source for group in groups for source in group.sources}
+    if unknown:
+        print("lint: compiled by no target here, left out: " + ", ".join(map(str, sorted(unknown))), file=sys.stderr)
+        wanted -= unknown
+        if not wanted:
+            return
+    if wanted:
+        groups = [group.of(wanted) for group in groups if wanted & set(group.sources)]
+    part, parts = map(int, asked.part.split("/"))
+    groups = groups[part % parts :: parts]
+    found = False
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done, text in enumerate(pool.map(lambda group: group.findings(folder), groups), 1):
+            found |= bool(text)
+            print(text, end="")
+            print(f"lint: {done} of {len(groups)} groups", file=sys.stderr, flush=True)
+    sys.exit(1 if found else 0)
+
+
+if __name__ == "__main__":
+    main()
