@@ -231,7 +231,7 @@ std::string shortest(T x) {
 template <class T>
 bool is_too_large(double x) {
   if constexpr (sizeof(T) == 1 && !has_infinities<T>)
-    return is_nan_value(convert_to_float8<T>(x, Overflow::Infinity));
+    return std::isnan(to_float(convert_to_float8<T>(x, Overflow::Infinity)));
   return false;
 }
 
