@@ -38,9 +38,12 @@ struct Registry {
   [[noreturn]] void refuse(std::string_view wanted) const {
     std::vector<std::string_view> known;
     for (const auto& [name, f] : factories) known.push_back(name);
-    throw Error(fmt::format("there is no device '{}'{} (known: {})", wanted,
-                            did_you_mean(Device::canonical(wanted), known),
-                            fmt::join(known, ", ")));
+    const bool of_a_rank = wanted.find('@') != std::string_view::npos;
+    throw Error(fmt::format(
+        "there is no device '{}'{} (known: {})", wanted,
+        of_a_rank ? ": a rank's, of an MPI job with as many (mpirun -n), which this is not"
+                  : did_you_mean(Device::canonical(wanted), known),
+        fmt::join(known, ", ")));
   }
 };
 

@@ -300,6 +300,7 @@ TEST_F(Multi, RefusesWhatCannotBe) {
   EXPECT_THAT(why([&] { x.to({"CPU:1", "CPU:1"}); }), HasSubstr("CPU:1 stands twice"));
   EXPECT_THAT(why([&] { x.to(Names{}); }), HasSubstr("there is none"));
   EXPECT_THAT(why([&] { x.to({"CPU", "NOWHERE"}); }), HasSubstr("there is no device 'NOWHERE'"));
+  EXPECT_THAT(why([&] { x.to({"CPU", "CPU@1"}); }), HasSubstr("(mpirun -n)"));
   EXPECT_THAT(why([&] { x.to({"CPU", "DISK:f"}); }), HasSubstr("is a file"));
   EXPECT_THAT(why([&] { (void)(a + x); }), HasSubstr("sources are on CPU,CPU:1 and CPU"));
   EXPECT_THAT(why([&] { (void)(a + x.to(on(3))); }), HasSubstr("copy one to the other device"));
