@@ -193,8 +193,8 @@ std::vector<T> given(const std::string& text, const std::vector<T>& x) {
 // What NumPy, SciPy and PyTorch give, and IEEE 754-2019 for the smaller of two.
 TEST(Definitions, InfinitiesAndNanAreWhatTheMathematicsGives) {
   constexpr float inf = INFINITY, nan = NAN;
-  const std::vector<float> rows = {1,   inf,  2,   -inf, -inf, -inf, -inf, 0,    0,
-                                   inf, -inf, inf, nan,  inf,  1,    3e38, 3e38, 3e38};
+  const std::vector<float> rows = {1,   inf,  2,   -inf, -inf, -inf, -inf,  0,     0,
+                                   inf, -inf, inf, nan,  inf,  1,    3e38F, 3e38F, 3e38F};
   const std::vector<float> sums = given<float>("logsumexp(x[6,3])", rows);
   EXPECT_EQ(sums[0], inf);
   EXPECT_EQ(sums[1], -inf);
