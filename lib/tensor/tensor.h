@@ -146,7 +146,7 @@ class Tensor {
   DType dtype() const { return values()->dtype(); }
   const std::string& device() const { return values()->device(); }  // "CPU,CPU:1": several
   std::vector<std::string> devices() const { return values()->devices(); }
-  /// Along which each of several devices has its part; nullopt where each has the whole, or nothing.
+  /// Along which each of several devices has its part; nullopt: the whole, or nothing.
   std::optional<int> shard_axis() const { return values()->axis(); }
   const std::shared_ptr<TensorNode>& node() const { return node_; }
 

@@ -96,7 +96,8 @@ T integer_sum(const Walk& walk, std::int64_t row, const T* x, const T* y, T befo
   if (walk.bug == Bug::LaneTwice) lanes[3] *= 2;
   std::uint64_t sum = 0;
   if (walk.bug == Bug::StartsAtOne) sum = 1;
-  if (walk.bug == Bug::StaleAccumulator) sum = static_cast<std::uint64_t>(static_cast<std::int64_t>(before));
+  if (walk.bug == Bug::StaleAccumulator)
+    sum = static_cast<std::uint64_t>(static_cast<std::int64_t>(before));
   for (const std::uint64_t lane : lanes) sum += lane;
   if (walk.bug == Bug::ShortSum) {
     constexpr int kDropped = 64 - 4 * static_cast<int>(sizeof(T));
