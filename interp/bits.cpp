@@ -336,6 +336,8 @@ std::optional<Scalar> scalar_answer(std::string_view named, DType dtype,
   });
 }
 
+namespace {
+
 // What rounds nothing, or gives no float: the overflow mode does not matter.
 bool never_overflows(std::string_view op) {
   constexpr std::array<std::string_view, 9> kExact{
@@ -366,6 +368,8 @@ Scalar answer_with(Overflow overflow, const std::string& op, DType dtype,
     return cast_with(overflow, op, in_type(sum_accumulator(dtype), "sum", operands), dtype);
   return cast_with(overflow, op, in_type(DType::Float64, op, operands), dtype);
 }
+
+}  // namespace
 
 std::vector<Scalar> scalar_answers(std::string_view named, DType dtype,
                                    std::span<const Scalar> operands, Float8Overflow overflow) {
