@@ -96,7 +96,8 @@ def groups_of(build):
             continue
         group = Group(entry)
         fresh = [source for source in group.sources if source not in seen]
-        if fresh and str(group.sources[0]).startswith(str(build.parent.parent)):
+        written = str(group.sources[0]).startswith(str(build.parent) + os.sep)  # by the build itself
+        if fresh and not written and str(group.sources[0]).startswith(str(build.parent.parent)):
             seen.update(fresh)
             groups.append(group)
     return groups

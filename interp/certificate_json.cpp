@@ -42,7 +42,8 @@ Certificate read(const Json& j) {
     throw ParseError(fmt::format("certificate: {} block hashes; {} of {} has {} blocks",
                                  hashes.size(), name(c.op), name(c.dtype), c.blocks.size()));
   for (std::size_t b = 0; b < hashes.size(); ++b)
-    if (hashes[b] != "") c.blocks[b].hash = hex(hashes[b].get<std::string>(), "block_hashes");
+    if (hashes[b] != std::string())
+      c.blocks[b].hash = hex(hashes[b].get<std::string>(), "block_hashes");
   for (const auto& [key, list] : kLists)
     for (const Json& item : j.at(key)) {
       const std::uint64_t bits = hex(item.get<std::string>(), key);

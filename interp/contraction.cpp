@@ -26,7 +26,10 @@ Constant sum_of_copies(const Scalar& x, std::int64_t n, DType dtype) {
   double whole = std::frexp(x.to_double(), &exponent);
   if (!std::isfinite(whole)) return std::nullopt;
   int digits = 0;
-  for (; whole != std::trunc(whole); whole *= 2) ++digits;
+  while (whole != std::trunc(whole)) {
+    whole *= 2;
+    ++digits;
+  }
   (void)std::frexp(static_cast<double>(n), &more);
   if (digits + more > info(dtype).digits || digits + more > info(x.dtype()).digits)
     return std::nullopt;

@@ -114,7 +114,7 @@ template <class T>
 requires is_float_storage<T>
 inline void ExactSum<T>::add(T x) {
   constexpr Bits kMask32 = 0xffffffffu;
-  constexpr auto kMaxExponent = static_cast<Bits>(2 * Layout::kInfo.max_exponent + 1);
+  constexpr Bits kMaxExponent = 2 * Bits{Layout::kInfo.max_exponent} + 1;
   const U value = detail::widened<U>(x);
   const Bits bits = std::bit_cast<Bits>(value);
   const Bits exponent = (bits & ~kSign) >> Layout::kFraction;

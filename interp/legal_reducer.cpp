@@ -268,13 +268,14 @@ class LegalFloatSum : public LegalReducer {
     const auto count = static_cast<double>(nonzero_);
     const double up = 1 + (count + 4) * 0x1p-52;  // of sums in double
     const bool lanes = profile_->order == SumOrder::Lanes || profile_->order == SumOrder::Folded;
+    const std::int64_t blocks = (total_ + profile_->block - 1) / profile_->block;
     const SumSizes sizes{count,
                          h,
                          sum,
                          std::max(positive_, negative_) * up,
                          largest_,
                          lanes ? static_cast<double>(profile_->block) : 0,
-                         static_cast<double>((total_ + profile_->block - 1) / profile_->block)};
+                         static_cast<double>(blocks)};
     double bound =
         any_order_bound(sizes, u, profile_->order == SumOrder::Any && !narrowed && !truncates);
     if (narrowed) bound = std::min(bound * (1 + 2 * u) + u * sum, h * u / (1 - h * u) * sum);

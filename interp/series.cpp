@@ -131,7 +131,8 @@ Fixed series_log2(const Dyadic& x, unsigned bits) {
 }
 
 Fixed series_sin(const Dyadic& x, unsigned bits) {
-  const Dyadic size{abs(x.mantissa), x.exponent};
+  Dyadic size = x;
+  if (size.mantissa < 0) size.mantissa = -size.mantissa;
   const int top = size.mantissa == 0 ? 0 : static_cast<int>(msb(size.mantissa)) + size.exponent;
   // As many more bits of pi as quadrants have.
   const unsigned more = bits + static_cast<unsigned>(std::max(top, 0)) + 8;

@@ -115,7 +115,7 @@ nn::NormOptions norm_options(const Tensors& x, bool affine) {
 }
 template <class Layer, class... Sizes>
 Tensors normed(const Tensors& x, Sizes... sizes) {
-  Layer layer(sizes..., norm_options(x, x.size() > 1));
+  Layer layer(std::move(sizes)..., norm_options(x, x.size() > 1));
   if (x.size() > 1) layer.weight = x[1];
   if constexpr (requires { layer.bias; }) {
     if (x.size() > 1) layer.bias = or_none(x, 2);

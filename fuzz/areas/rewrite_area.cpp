@@ -32,9 +32,12 @@ UPat upat(const Case::Pattern& p) {
   UPat made = p.kind == Kind::Number ? UPat::number(p.number) : p.ops.empty() ? UPat() : UPat(ops);
   if (!p.types.empty()) made = made.of_type(p.types);
   if (p.arg) made = made.with_arg(*p.arg);
-  if (p.sources == Sources::Ordered) made = made.over(std::move(of));
-  if (p.sources == Sources::Shuffled) made = made.over_any_order(std::move(of));
-  if (p.sources == Sources::Each) made = made.over_each(of[0]);
+  if (p.sources == Sources::Ordered)
+    made = made.over(std::move(of));
+  else if (p.sources == Sources::Shuffled)
+    made = made.over_any_order(std::move(of));
+  else if (p.sources == Sources::Each)
+    made = made.over_each(of[0]);
   if (p.or_more) made = made.or_more();
   return p.name.empty() ? made : made.named(p.name);
 }
@@ -335,7 +338,7 @@ class RewriteChecking {
         const UOp result = plain.rewritten(u, pass.bottom_up, budget());
         must[u] = result;
         if (result == u) continue;
-        const UOpMetadata from = origins_of(u);
+        const UOpMetadata& from = origins_of(u);
         UOpMetadata& to = origins_of(result);
         for (const UOpOrigin& o : from)
           if (std::ranges::find(to, o) == to.end()) to.push_back(o);

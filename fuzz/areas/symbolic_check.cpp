@@ -260,7 +260,7 @@ class Check {
   std::optional<Checked> programs(Node node) {
     symbolic::Program program(context_, node.id());
     std::vector<std::size_t> slots;
-    for (const symbolic::Id id : program.variables()) slots.push_back(place_of(*context_[id].name));
+    for (const symbolic::Id id : program.variables()) slots.push_back(place_of(context_.name(id)));
     std::vector<Int> point(slots.size());
     for (std::size_t p = 0; p < values_.points(); ++p) {
       if (!right_.defined(p)) continue;

@@ -71,8 +71,7 @@ Tensor stored_as(const CallInput& input, const std::string& device) {
     return x.pad(around).contiguous().realize().shrink(inside);
   }
   if (input.via == "wide" && rank > 0) {  // one number along the first axis
-    Shape one = x.shape();
-    if (one[0] == sint(0)) return x;
+    if (x.shape()[0] == sint(0)) return x;
     const Tensor first = x.narrow(0, 0, 1).contiguous().realize();
     return first.expand(x.shape());
   }

@@ -11,7 +11,6 @@ namespace {
 
 using symbolic::Expr;
 using symbolic::ExprOp;
-using symbolic::Exprs;
 using symbolic::Int;
 
 std::string_view trimmed(std::string_view text) {

@@ -108,7 +108,7 @@ ProgramType type_of(const ProgramStep& s, const std::vector<ProgramType>& before
     count(s.shape);
     return {s.shape, s.dtype};
   }
-  const ProgramType x = arg(0);
+  const ProgramType& x = arg(0);
   if (is_movement(s.name)) {
     if (s.movement.kind == MovementOp::Kind::AsStrided) unfit(s, "not here");
     if (s.movement.kind == MovementOp::Kind::Reshape || s.movement.kind == MovementOp::Kind::Expand)

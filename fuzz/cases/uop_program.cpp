@@ -57,7 +57,7 @@ class Builder {
  public:
   void statement(std::string_view text) {
     if (out_.sink) throw ParseError("sink is the last statement");
-    if (text.find(':') != text.npos && text.find("%") == text.npos) return leaf(text);
+    if (text.find(':') != text.npos && text.find('%') == text.npos) return leaf(text);
     Words words = split(text, ' ');
     if (words.empty()) throw ParseError("an empty statement");
     const std::string_view name = words[0];

@@ -59,7 +59,8 @@ struct Drawing {
       return fmt::format("{}",
                          -static_cast<std::int64_t>(most) - 1 + static_cast<std::int64_t>(off));
     }
-    double x = static_cast<double>((k + 1) / 2) / 8 * (k % 2 == 0 ? -1 : 1);
+    const std::int64_t eighths = (k + 1) / 2;
+    double x = static_cast<double>(eighths) / 8 * (k % 2 == 0 ? -1 : 1);
     x += static_cast<double>(between(0, 2)) * (x < 0 ? -1 : 1) / 2;
     if (numbers == Numbers::Fine) x += static_cast<double>(between(0, 999)) / 1370;
     if (numbers == Numbers::Ties) x = static_cast<double>(k % 3) - 1;

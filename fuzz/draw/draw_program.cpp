@@ -76,7 +76,7 @@ class ProgramDraw {
     for (std::int64_t i = 0; i < n; ++i) {
       if (smooth_)  // no two alike, and none near where a kink would be
         values += fmt::format(" {}", static_cast<double>(chooser_.between(-12, 12)) / 8 + 0.03 +
-                                         0.001 * static_cast<double>(i + 7 * last()));
+                                         0.001 * static_cast<double>(i + std::int64_t{7} * last()));
       else if (family == 3)
         values += " " + chooser_.pick(edge_values(dtype)).str();
       else if (family == kZeros && is_float(dtype))

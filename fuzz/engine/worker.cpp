@@ -68,7 +68,6 @@ class Work {
       RandomChooser chooser(order_.options->seed, case_key(order_.plan->name, index(place)));
       texts.push_back(area.draw(chooser));
     }
-    std::string unprepared;
     if (!begun || order_.prepare) {
       try {
         area.prepare(texts);

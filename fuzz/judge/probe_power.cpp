@@ -267,7 +267,7 @@ std::vector<PlannedFault> planned_faults(const LazyOpPtr& kernel) {
     return std::min(kMostTried, std::int64_t{1} << (info(d).digits - 1));
   };
   for (std::size_t i = 0; i < order.size(); ++i) {
-    const LazyOpPtr node = order[i];
+    const LazyOpPtr& node = order[i];
     if (!computes_floats(*node)) continue;
     ++count[node->op()];
     faults.push_back({fmt::format("%{} {}", i, name(node->op())),

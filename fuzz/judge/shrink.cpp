@@ -49,7 +49,8 @@ KernelCase renumbered(const LazyOpPtr& kernel, const std::vector<HostArray>& inp
 
 // The case with one node replaced; nothing where that is ill-typed.
 std::optional<KernelCase> with_node(const KernelCase& c, const LazyOp* old,
-                                    const LazyOpPtr& replacement, std::vector<HostArray> inputs) {
+                                    const LazyOpPtr& replacement,
+                                    const std::vector<HostArray>& inputs) {
   try {
     const LazyOpPtr kernel =
         rebuild(c.kernel, [&](const LazyOpPtr& node, const std::vector<LazyOpPtr>& src) {

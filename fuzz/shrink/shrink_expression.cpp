@@ -94,7 +94,7 @@ class SmallerExpression {
     return now.at(root);
   }
 
-  void with_everywhere(Expr from, Expr to, std::vector<ExpressionCase::Variable> variables) {
+  void with_everywhere(Expr from, Expr to, const std::vector<ExpressionCase::Variable>& variables) {
     std::vector<Expr> roots;
     for (const Expr root : roots_) roots.push_back(everywhere(root, from, to));
     emit(roots, variables);
@@ -171,8 +171,8 @@ class SmallerExpression {
     to(Int(0), Int(1));
     if (v.low && v.high) {
       const Int middle = floor_div(*v.low + *v.high, 2);
-      to(v.low, *v.low);
-      to(*v.high, v.high);
+      to(v.low, v.low);
+      to(v.high, v.high);
       to(v.low, middle);
       to(middle, v.high);
       to(*v.low + 1, v.high);

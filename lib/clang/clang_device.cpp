@@ -321,7 +321,7 @@ void register_clang_device() {
   Device::add("CLANG", [] { return make_clang_device("CLANG", ClangOptions::from_environment()); });
 }
 
-void register_clang_device(ClangOptions options) {
+void register_clang_device(const ClangOptions& options) {
   Device::add("CLANG", [options] { return make_clang_device("CLANG", options); });
 }
 

@@ -30,6 +30,6 @@ void set_opts_chooser(OptsChooser chooser);
 /// Makes "CLANG" known to Device::get. Without options they are read from the environment when the
 /// device is first asked for.
 void register_clang_device();
-void register_clang_device(ClangOptions options);
+void register_clang_device(const ClangOptions& options);
 
 }  // namespace touchstone

@@ -127,7 +127,8 @@ std::string Compiler::assembly(const std::string& source) const {
 void Compiler::run(std::vector<std::string> arguments, const std::string& source,
                    const std::filesystem::path& output) const {
   const process::Finished result = process::run_program(
-      {program_, arguments, {"TMPDIR=" + output.parent_path().string()}}, source, limits_);
+      {program_, std::move(arguments), {"TMPDIR=" + output.parent_path().string()}}, source,
+      limits_);
   const int status = result.ending.exit_code();
   const bool ended_by_us = result.exceeded != process::Exceeded::Nothing;
   std::error_code ignored;

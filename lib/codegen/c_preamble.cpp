@@ -213,7 +213,7 @@ std::string replaced(std::string_view text, char letter, std::string_view by) {
 void add_integer_helpers(DType d, std::vector<Helper>& helpers) {
   const std::string t(c_type(d));
   const bool is_signed = info(d).kind == DTypeKind::Signed;
-  const auto add = [&](std::string name, std::string_view body) {
+  const auto add = [&](const std::string& name, std::string_view body) {
     helpers.push_back({name,
                        "static inline " + t + " " + name + "(" + t + " a, " + t + " b) { return " +
                            replaced(body, 't', t) + "; }\n",

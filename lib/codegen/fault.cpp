@@ -75,7 +75,7 @@ LazyOpPtr without_last(const LazyOpPtr& root, int axis) {
   const auto shorter = [&](const ShapeTracker& st, int first = 0) {
     Mask kept;
     for (const sint& size : st.shape()) kept.emplace_back(0, size);
-    sint& end = kept[static_cast<std::size_t>(first + axis)].second;
+    sint& end = kept[static_cast<std::size_t>(first) + static_cast<std::size_t>(axis)].second;
     end = end - 1;
     return st.shrink(kept);
   };

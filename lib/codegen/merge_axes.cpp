@@ -26,7 +26,8 @@ Shape merged_shape(const Shape& shape, const Groups& groups, int first) {
   Shape merged(shape.begin(), shape.begin() + first);
   for (const auto& group : groups) {
     sint size = 1;
-    for (const int axis : group) size = size * shape[static_cast<std::size_t>(first + axis)];
+    for (const int axis : group)
+      size = size * shape[static_cast<std::size_t>(first) + static_cast<std::size_t>(axis)];
     merged.push_back(size);
   }
   return merged;

@@ -101,7 +101,7 @@ std::vector<Way> ways(const LazyOpPtr& kernel, const CudaOptions& options) {
   for (int lanes = 16; lanes >= 2; lanes /= 2)
     if (const int columns = std::max(1, scale / 8);
         columns * lanes <= 1024 && extent.outputs <= 1024 * std::int64_t{scale} / lanes &&
-        extent.terms >= 4 * lanes)
+        extent.terms >= std::int64_t{4} * lanes)
       add({{OptKind::Sums, {lanes, 1}}, {OptKind::Unroll, {kUnrolled}}},
           {.threads = columns * lanes, .team = true, .columns = columns});
   add({{OptKind::Unroll, {kUnrolled}}},

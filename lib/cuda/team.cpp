@@ -147,8 +147,7 @@ class Team {
     return i;
   }
   int next_loop(int i) const {
-    while (++i < count() && step(i).kind != StepKind::Loop && !is_access(i)) {
-    }
+    for (++i; i < count() && step(i).kind != StepKind::Loop && !is_access(i);) ++i;
     return i;
   }
   std::int64_t bound_of(int loop) const {

@@ -182,7 +182,7 @@ ArrayLayout npy_layout(std::string_view bytes, const std::string& where) {
 ArrayLayout npy_header(std::string_view head, std::uint64_t size, const std::string& where) {
   if (!head.starts_with(kMagic) || head.size() < 10)
     bad(where, "it does not begin with the NumPy magic");
-  const int version = head[6];
+  const int version = static_cast<unsigned char>(head[6]);
   if (version != 1 && version != 2)
     bad(where, fmt::format("its format is version {}; versions 1 and 2 are read", version));
   const std::size_t length_bytes = version == 1 ? 2 : 4;

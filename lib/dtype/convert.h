@@ -43,7 +43,7 @@ constexpr To to_float8(From x, Overflow overflow) {
     // Infinity counts as 2^1024.
     return round_once<To>(unpacked(wide), Rounding::NearestEven, overflow);
   } else if constexpr (std::is_signed_v<From>) {
-    const auto magnitude = static_cast<std::uint64_t>(x);
+    const auto magnitude = static_cast<std::uint64_t>(std::int64_t{x});
     return round_once<To>({x < 0, x < 0 ? 0 - magnitude : magnitude, 0, false},
                           Rounding::NearestEven, overflow);
   } else {

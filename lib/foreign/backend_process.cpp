@@ -116,7 +116,7 @@ Capabilities capabilities_from(std::string_view line) {
   if (const auto profile = said.find("profile"); profile != said.end())
     c.profile = profile->is_string() ? profile->get<std::string>() : profile->dump();
   const std::string arrays = text_member(said, "arrays");
-  if (arrays != "" && arrays != "base64" && arrays != "files")
+  if (!arrays.empty() && arrays != "base64" && arrays != "files")
     throw ParseError("its \"arrays\" are neither \"base64\" nor \"files\"");
   c.arrays_in_files = arrays == "files";
   return c;

@@ -120,8 +120,8 @@ class Grouping {
         std::vector<Use>& uses = children_[s.base()];
         const Use use{u, s.tracker()};
         bool known = false;  // those of one consumer stand side by side
-        for (std::size_t k = uses.size(); !known && k-- > 0 && uses[k].child == u;)
-          known = uses[k].st == use.st;
+        for (std::size_t k = uses.size(); !known && k > 0 && uses[k - 1].child == u; --k)
+          known = uses[k - 1].st == use.st;
         if (!known) uses.push_back(use);
       }
     }

@@ -129,9 +129,7 @@ UOp shrunk_stack(const Match& m) {
   std::vector<UOp> src;
   for (std::size_t i = 0; i < stack.src().size(); ++i) {
     const UOp& s = stack.src(i);
-    if (s.op() != Ops::Copy)
-      src.push_back(moved(u, s, i).contiguous());
-    else if (is_file(s.src(0)))
+    if (s.op() != Ops::Copy || is_file(s.src(0)))
       src.push_back(moved(u, s, i).contiguous());
     else
       src.push_back(s.with_src({moved(u, s.src(0), i), s.src(1)}));

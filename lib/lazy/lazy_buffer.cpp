@@ -122,24 +122,23 @@ LazyBufferPtr LazyBuffer::view(ShapeTracker st) {
   return enter(std::move(made));
 }
 
-LazyBufferPtr LazyBuffer::empty(Shape shape, DType dtype, std::string device) {
+LazyBufferPtr LazyBuffer::empty(Shape shape, DType dtype, const std::string& device) {
   if (const auto all = Device::names_in(canonical(device)); all.size() > 1)
     return empty(std::move(shape), dtype, all[0])->copy_to_device(device);
-  return make_base(canonical(std::move(device)), dtype, std::move(shape), Op::Empty, {}, {});
+  return make_base(canonical(device), dtype, std::move(shape), Op::Empty, {}, {});
 }
 
-LazyBufferPtr LazyBuffer::random(RandArg arg, Shape shape, std::string device) {
+LazyBufferPtr LazyBuffer::random(RandArg arg, Shape shape, const std::string& device) {
   if (is_symbolic(shape))
     throw ShapeError(
         fmt::format("random: shape {} is symbolic; draw the largest size and shrink", str(shape)));
   if (const auto all = Device::names_in(canonical(device)); all.size() > 1)
     return random(arg, std::move(shape), all[0])->copy_to_device(device);
-  return make_base(canonical(std::move(device)), DType::Float32, std::move(shape), Op::Rand, arg,
-                   {});
+  return make_base(canonical(device), DType::Float32, std::move(shape), Op::Rand, arg, {});
 }
 
-LazyBufferPtr LazyBuffer::constant(Scalar value, const Shape& shape, std::string device) {
-  LazyBufferPtr made(new LazyBuffer(canonical(std::move(device)), value.dtype(), ShapeTracker()));
+LazyBufferPtr LazyBuffer::constant(Scalar value, const Shape& shape, const std::string& device) {
+  LazyBufferPtr made(new LazyBuffer(canonical(device), value.dtype(), ShapeTracker()));
   made->op_ = Op::LoadConst;
   made->arg_ = ConstBuffer{value, ShapeTracker()};
   made = enter(std::move(made));
@@ -147,7 +146,7 @@ LazyBufferPtr LazyBuffer::constant(Scalar value, const Shape& shape, std::string
 }
 
 LazyBufferPtr LazyBuffer::custom(CustomFunctionPtr function, std::vector<LazyBufferPtr> srcs,
-                                 Shape shape, DType dtype, std::string device) {
+                                 Shape shape, DType dtype, const std::string& device) {
   if (is_symbolic(shape))
     throw ShapeError(
         fmt::format("custom: shape {} is symbolic; take the largest size and shrink", str(shape)));

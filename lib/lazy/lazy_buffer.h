@@ -43,16 +43,16 @@ using CustomFunctionPtr = std::shared_ptr<const CustomFunction>;
 class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
  public:
   /// Uninitialised memory (zeros on our devices).
-  static LazyBufferPtr empty(Shape shape, DType dtype, std::string device);
+  static LazyBufferPtr empty(Shape shape, DType dtype, const std::string& device);
   /// Float32, uniform in [0, 1): elements arg.first, arg.first + 1, ... of the stream of arg.seed
   /// (device/threefry.h). Throws ShapeError where the shape is symbolic.
-  static LazyBufferPtr random(RandArg arg, Shape shape, std::string device);
+  static LazyBufferPtr random(RandArg arg, Shape shape, const std::string& device);
   /// One value at every place. Never takes memory unless made contiguous().
-  static LazyBufferPtr constant(Scalar value, const Shape& shape, std::string device);
+  static LazyBufferPtr constant(Scalar value, const Shape& shape, const std::string& device);
   /// `shape` elements that `function` fills from `srcs`, which get memory of their own on `device`.
   /// Throws ShapeError where the shape is symbolic, BufferError where a source is elsewhere.
   static LazyBufferPtr custom(CustomFunctionPtr function, std::vector<LazyBufferPtr> srcs,
-                              Shape shape, DType dtype, std::string device);
+                              Shape shape, DType dtype, const std::string& device);
   /// Element p of the first axis of `table`, where p is the element of `positions`, at each of its
   /// places. Where p is outside it is 0, or, where `checked` numbers the positions, an IndexError
   /// once that element is computed. `table` gets memory, `positions` (int64, of the shape of the

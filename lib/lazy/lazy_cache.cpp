@@ -52,7 +52,7 @@ std::uint64_t cache_key(const LazyBuffer& made) {
   return h;
 }
 
-LazyBufferPtr remembered(LazyBufferPtr made) {
+LazyBufferPtr remembered(const LazyBufferPtr& made) {
   std::vector<LazyBufferPtr> held;  // let go of after the lock: one may be the last to hold it
   LazyBufferPtr found;
   const std::uint64_t key = cache_key(*made);

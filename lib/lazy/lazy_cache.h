@@ -9,7 +9,7 @@ std::uint64_t cache_key(const LazyBuffer& made);
 
 /// The living LazyBuffer that is the same as `made`, or `made` itself, which is then found in its
 /// place until forget() or its end. Any thread may ask.
-LazyBufferPtr remembered(LazyBufferPtr made);
+LazyBufferPtr remembered(const LazyBufferPtr& made);
 /// No-op where it is not remembered.
 void forget(const LazyBuffer& made) noexcept;
 

@@ -59,7 +59,7 @@ class ReducePairing {
       if (found != nullptr && *found != st) return std::nullopt;
       found = &st;
     }
-    return *found;
+    return found == nullptr ? std::optional<ShapeTracker>() : *found;
   }
 
   // All ways from `reduce` through nodes without memory: do they end in one realized node that can

@@ -50,7 +50,7 @@ void take_by_default(int signal) {
 
 void limit(int what, unsigned long most, unsigned long grace = 0) {
   struct {
-    unsigned long now, most;
+    unsigned long now = 0, most = 0;
   } limits;
   if (raw_call(SYS_prlimit64, 0, what, 0, as_long(&limits)) != 0) return;
   if (most + grace < limits.most) limits.most = most + grace;
@@ -128,6 +128,7 @@ bool kill_children() {
   long number = 0;
   for (long n = 0; (n = raw_call(SYS_read, list, as_long(text), sizeof text)) > 0;)
     for (long i = 0; i < n; ++i) {
+      // NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): n characters were read
       if (text[i] >= '0' && text[i] <= '9') {
         number = 10 * number + (text[i] - '0');
         continue;

@@ -11,7 +11,7 @@ constexpr std::size_t kMostFactors = 60;
 
 }  // namespace
 
-Polynomial::Polynomial(Int constant) { add(Monomial{}, constant); }
+Polynomial::Polynomial(const Int& constant) { add(Monomial{}, constant); }
 
 void Polynomial::add(const Monomial& monomial, const Int& factor) {
   if (factor.is_zero()) return;

@@ -15,7 +15,7 @@ using Monomial = std::vector<Expr>;
 class Polynomial {
  public:
   Polynomial() = default;
-  explicit Polynomial(Int constant);
+  explicit Polynomial(const Int& constant);
   /// nullopt where the expression has too many terms.
   static std::optional<Polynomial> of(const Exprs& exprs, Expr root);
 

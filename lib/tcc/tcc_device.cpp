@@ -22,7 +22,7 @@ class TccRunner final : public Runner {
             std::vector<std::string> variables, std::string profile,
             std::shared_ptr<Program> program, KernelFunction function)
       : kernel_(std::move(kernel)),
-        codegen_(codegen),
+        codegen_(std::move(codegen)),
         fault_(fault),
         places_(places),
         checks_(checks),
@@ -82,7 +82,7 @@ class TccDevice final : public Device {
  public:
   TccDevice(std::string name, CodegenOptions codegen, Fault fault)
       : Device(std::move(name), std::make_unique<HostAllocator>()),
-        codegen_(codegen),
+        codegen_(std::move(codegen)),
         fault_(fault) {
     codegen_.math = MathLevel::Library;  // without vectors a call is quicker
   }
@@ -139,7 +139,8 @@ bool has_tcc() {
 #endif
 }
 
-std::unique_ptr<Device> make_tcc_device(std::string name, CodegenOptions codegen, Fault fault) {
+std::unique_ptr<Device> make_tcc_device(std::string name, const CodegenOptions& codegen,
+                                        Fault fault) {
   return std::make_unique<TccDevice>(std::move(name), codegen, fault);
 }
 

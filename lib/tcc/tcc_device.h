@@ -15,7 +15,8 @@ bool has_tcc();
 /// memory: some 20 us a kernel instead of milliseconds, unoptimised, on one thread. Kernels that
 /// are prepared together are one compilation. What differs from CLANG is the compiler alone. The
 /// first kernel throws SystemError where libtcc was not there. `fault` is put into the code.
-std::unique_ptr<Device> make_tcc_device(std::string name = "TCC", CodegenOptions codegen = {},
+std::unique_ptr<Device> make_tcc_device(std::string name = "TCC",
+                                        const CodegenOptions& codegen = {},
                                         Fault fault = Fault::None);
 
 }  // namespace touchstone

@@ -46,6 +46,7 @@ Generator::Generator(std::uint64_t seed, std::uint64_t position)
 Generator::~Generator() { handle_->generator = nullptr; }
 Generator::Generator(const Generator& from) : Generator(from.seed_, from.position_) {}
 Generator& Generator::operator=(const Generator& from) {
+  if (this == &from) return *this;
   seed_ = from.seed_;
   position_ = from.position_;
   return *this;

@@ -154,7 +154,7 @@ int axes_of(const Index& part) {
 }
 
 // Everything but tensors, done; the tensors with the axes they apply to.
-Basic basic_parts(Tensor x, const std::vector<Index>& parts) {
+Basic basic_parts(const Tensor& x, const std::vector<Index>& parts) {
   int named = 0, ellipses = 0;
   for (const Index& part : parts) {
     named += axes_of(part);

@@ -37,14 +37,14 @@ enum class Binary : std::uint8_t { Add, Sub, Mul, Div, Max };
 
 struct UnaryRule {
   Unary op;
-  std::string_view name;
+  const char* name;
   LazyBufferPtr (*value)(const LazyBufferPtr& x);
   Tensor (*gradient)(const Tensor& g, const Tensor& x, const Tensor& out);
 };
 struct BinaryRule {
   using Gradient = Tensor (*)(const Tensor& g, const Tensor& x, const Tensor& y);
   Binary op;
-  std::string_view name;
+  const char* name;
   LazyBufferPtr (*value)(const LazyBufferPtr& x, const LazyBufferPtr& y);
   Gradient gradient_x;
   Gradient gradient_y;

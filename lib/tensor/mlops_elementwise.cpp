@@ -236,12 +236,12 @@ std::span<const BinaryRule> binary_rules() { return kBinary; }
 
 Tensor apply(Unary op, const Tensor& x) {
   const UnaryRule& rule = kUnary[static_cast<std::size_t>(op)];
-  const OriginScope origin(rule.name.data());
+  const OriginScope origin(rule.name);
   return touchstone::apply<UnaryStep>({x}, rule);
 }
 Tensor apply(Binary op, const Tensor& x, const Tensor& y) {
   const BinaryRule& rule = kBinary[static_cast<std::size_t>(op)];
-  const OriginScope origin(rule.name.data());
+  const OriginScope origin(rule.name);
   return touchstone::apply<BinaryStep>({x, y}, rule);
 }
 

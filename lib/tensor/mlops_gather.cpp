@@ -126,9 +126,7 @@ void scatter_add(const Route& route, const Buffer& terms, std::span<const std::i
   });
   T* const to = static_cast<T*>(out.memory());
   for (std::size_t i = 0; i < sums.size(); ++i) {
-    if constexpr (std::is_same_v<T, double> || std::is_same_v<T, bool>)
-      to[i] = static_cast<T>(sums[i]);
-    else if constexpr (is_float_storage<T>)
+    if constexpr (is_float_storage<T> && !std::is_same_v<T, double>)
       to[i] = convert<T>(static_cast<float>(sums[i]));
     else
       to[i] = static_cast<T>(sums[i]);

@@ -22,11 +22,13 @@ double half_cosine(double from, double to, double part) {
 
 Schedule step_decay(double lr, std::int64_t every, double factor) {
   require_steps("step_decay", every, 1);
-  return
-      [=](std::int64_t step) { return lr * std::pow(factor, static_cast<double>(step / every)); };
+  return [=](std::int64_t step) {
+    const std::int64_t drops = step / every;
+    return lr * std::pow(factor, static_cast<double>(drops));
+  };
 }
 
-Schedule milestones(double lr, std::vector<std::int64_t> steps, double factor) {
+Schedule milestones(double lr, const std::vector<std::int64_t>& steps, double factor) {
   return [=](std::int64_t step) {
     const auto passed = std::ranges::count_if(steps, [&](std::int64_t at) { return at <= step; });
     return lr * std::pow(factor, static_cast<double>(passed));
@@ -53,7 +55,7 @@ Schedule polynomial(double lr, std::int64_t steps, double power) {
   };
 }
 
-Schedule warmup(std::int64_t steps, Schedule then) {
+Schedule warmup(std::int64_t steps, const Schedule& then) {
   require_steps("warmup", steps, 0);
   return [=](std::int64_t step) {
     if (step >= steps) return then(step - steps);

@@ -47,7 +47,8 @@ Tensor Tensor::arange_of(double begin, double end, double step, const TensorOpti
         end, step));
   return with_storage(options.dtype, [&]<class T>(std::type_identity<T>) {
     std::vector<T> values;
-    for (double i = 0; i < wanted; ++i) values.push_back(convert<T>(begin + i * step));
+    for (std::int64_t i = 0; static_cast<double>(i) < wanted; ++i)
+      values.push_back(convert<T>(begin + static_cast<double>(i) * step));
     const sint count(static_cast<std::int64_t>(values.size()));
     return from<T>(values, {count}, options.device);
   });

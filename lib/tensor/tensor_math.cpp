@@ -35,7 +35,8 @@ Tensor power(const Tensor& base, const Tensor& exponent) {
   const Tensor safe = Tensor::where(plain, base, one).abs();
   const Tensor even = minimum(safe == 1, -exponent.isfinite());  // 1, not 0 * inf
   const Tensor magnitude = Tensor::where(even, one, (safe.log2() * exponent).exp2());
-  const Tensor edge = base.abs(), at = exponent;
+  const Tensor edge = base.abs();
+  const Tensor& at = exponent;
   const Tensor of_edge = Tensor::where(
       at > 0, edge, Tensor::where(at < 0, edge.reciprocal(), Tensor::where(at == 0, one, at)));
   const Tensor positive = Tensor::where(plain, magnitude, of_edge);

@@ -184,7 +184,7 @@ Tensor& Tensor::set(const std::vector<Slice>& slices, const Tensor& values) {
           "detach() them, set them in a NoGrad scope, or choose with where()");
   }
   const Tensor part = slice(slices);
-  const Shape shape = part.shape();
+  const Shape& shape = part.shape();
   if (broadcast_shape(values.shape(), shape) != shape)
     throw ShapeError(fmt::format("set: values of shape {} do not fit the {} elements chosen of {}",
                                  str(values.shape()), str(shape), str(this->shape())));

@@ -14,7 +14,7 @@ bool concrete_ones(const Shape& shape, const std::vector<int>& axes) {
   return true;
 }
 
-UOp moved_or_same(const UOp& x, UOp moved) { return *moved.st() == x.tracker() ? x : moved; }
+UOp moved_or_same(const UOp& x, const UOp& moved) { return *moved.st() == x.tracker() ? x : moved; }
 
 }  // namespace
 

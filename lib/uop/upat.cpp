@@ -37,7 +37,7 @@ UPat UPat::named(std::string name) const {
   return UPat(std::move(parts));
 }
 
-UPat UPat::of_type(std::vector<DType> types) const {
+UPat UPat::of_type(const std::vector<DType>& types) const {
   Parts parts = *parts_;
   for (const DType d : types) parts.dtypes |= 1U << static_cast<unsigned>(d);
   return UPat(std::move(parts));

@@ -50,7 +50,7 @@ class UPat {
   static UPat any(std::vector<UPat> of);
 
   UPat named(std::string name) const;
-  UPat of_type(std::vector<DType> types) const;
+  UPat of_type(const std::vector<DType>& types) const;
   UPat with_arg(UOpArg arg) const;
   UPat over(std::vector<UPat> sources) const;
   UPat over_any_order(std::vector<UPat> sources) const;

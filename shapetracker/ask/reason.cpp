@@ -67,7 +67,8 @@ Reason reason(std::span<const View> views) {
     return {explanation.reason.has_value(), explanation.reason || explanation.witness,
             reason(views, explanation)};
   }
-  return symbolic_reason(views);
+  SymbolicReason of_all = symbolic_reason(views);
+  return Reason(std::move(of_all));
 }
 
 SymbolicReason symbolic_reason(std::span<const View> views) {

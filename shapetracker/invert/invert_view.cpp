@@ -82,7 +82,7 @@ std::optional<Maps> undo_digits(const Reading& reading, std::int64_t size) {
   if (reading.lowest != 0 || block != size)
     maps.push_back(View::trusted({size}, {1}, -reading.lowest,
                                  Mask{{reading.lowest, std::min(reading.highest + 1, size)}}));
-  std::int64_t total = block, blocks = 1;
+  std::int64_t blocks = 1;
   for (std::size_t i = axes.size(); i-- > 0;) {
     const auto& [stride, extent, weight] = axes[i];
     if (block % stride != 0) {  // leave gaps, so that whole steps fit in a block
@@ -96,7 +96,7 @@ std::optional<Maps> undo_digits(const Reading& reading, std::int64_t size) {
     blocks = checked_mul(blocks, turns);
     block = stride;
   }
-  total = checked_mul(blocks, block);
+  const std::int64_t total = checked_mul(blocks, block);
   if (block > 1) digits.add(block, 0, 1);
   if (digits.sizes.empty()) digits.add(1, 0, 1);
   if (total < 1) return std::nullopt;

@@ -20,7 +20,7 @@ class Ops {
   const std::vector<MovementOp>& list() const { return list_; }
   const sint& last() const { return shape_.back(); }
 
-  void reshape(Shape shape) {
+  void reshape(const Shape& shape) {
     if (!list_.empty() && list_.back().kind == OpKind::Reshape) {
       shape_ = before_reshape_;
       list_.pop_back();
@@ -35,7 +35,7 @@ class Ops {
     for (const int axis : order) shape.push_back(shape_[static_cast<std::size_t>(axis)]);
     add({.kind = OpKind::Permute, .order = std::move(order)}, std::move(shape));
   }
-  void expand(Shape shape) {
+  void expand(const Shape& shape) {
     if (shape != shape_) add({.kind = OpKind::Expand, .shape = shape}, shape);
   }
   void pad(Padding padding) {

@@ -1,6 +1,7 @@
 #include "touchstone/shapetracker/merge_search.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 #include "touchstone/base/checked.h"
@@ -80,7 +81,8 @@ MergeSearch::Step MergeSearch::tighten_level(const Level& level, const Residual&
   if (low <= min && max <= high) return Step::Settled;
   std::int64_t unit = 0;
   for (const std::int64_t slope : residual.slopes) unit = std::gcd(unit, slope);
-  low += floor_mod(residual.at_low - low, unit);  // unit > 0: the range is not a point
+  assert(unit > 0);  // the range is not a point
+  low += floor_mod(residual.at_low - low, unit);
   high -= floor_mod(high - residual.at_low, unit);
   if (low > high) return Step::Dropped;
   for (std::size_t i = 0; i < box.dims.size(); ++i) {

@@ -118,7 +118,7 @@ class Splitter {
   }
 
   // Reads the group off, with the others at the origin. False where it is no map of positions.
-  bool add_block(Group group) {
+  bool add_block(const Group& group) {
     for (const Worth& worth : worths(group))
       if (std::optional<Block> block = read_block(group, worth)) {
         blocks_.push_back(std::move(*block));

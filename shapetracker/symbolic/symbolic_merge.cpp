@@ -314,7 +314,7 @@ SymbolicResult merge(std::span<const View> views, const SymbolicBudget& budget) 
   if (!samples.looks().empty())
     if (const std::optional<ValidEnds> ends = fit_ends(samples))
       if (std::optional<View> view = merger.view_with(*ends, shape))
-        return {MergeAnswer::Merged, std::move(*view)};
+        return {MergeAnswer::Merged, std::move(view)};
   if (std::optional<SymbolicResult> refused = samples.look_everywhere()) return *refused;
   if (samples.looks().empty())
     return undecided("for some values nothing is valid, and no grid avoids them");
@@ -323,7 +323,7 @@ SymbolicResult merge(std::span<const View> views, const SymbolicBudget& budget) 
   if (!ends || ends->choices() > Limits::kChoices)
     return undecided("the valid ranges are neither polynomials nor the largest or least of some");
   if (std::optional<View> view = merger.view_with(*ends, shape))
-    return {MergeAnswer::Merged, std::move(*view)};
+    return {MergeAnswer::Merged, std::move(view)};
   return undecided(merger.failure());
 }
 

@@ -44,7 +44,7 @@ constexpr std::array<Start, 128> kStarts = [] {
   std::array<Start, 128> starts{};
   for (const OperatorInfo& o : kOperators) {
     if (o.notation != Notation::Infix || letter(o.name()[0])) continue;
-    Start& s = starts[static_cast<std::size_t>(o.name()[0])];
+    Start& s = starts[static_cast<unsigned char>(o.name()[0])];
     if (o.name().size() == 1) s.one = binary_row(o.name());
     if (o.name().size() != 2) continue;
     s.two = binary_row(o.name());

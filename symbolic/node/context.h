@@ -106,6 +106,8 @@ class Context {
   /// Levels below the node; 255 stands for more, too.
   std::uint8_t height(Id id) const { return at(id).height; }
   const Interval& bounds(Id id) const { return at(id).bounds; }
+  /// The name of a variable; of no other node.
+  const std::string& name(Id id) const { return *at(id).parts.name; }
 
   NodeData operator[](Id id) const {
     const Stored& n = at(id);

@@ -285,7 +285,7 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   for (const auto& [id, range] : overlay) {
     if (c_.kind(id) != Kind::Variable) continue;
     const auto stride = strides.find(id);
-    const Id narrow = c_.make_variable(*c_[id].name, range,
+    const Id narrow = c_.make_variable(c_.name(id), range,
                                        stride == strides.end() ? Congruence() : stride->second);
     forth.emplace_back(id, narrow);
     if (c_.kind(narrow) == Kind::Variable)

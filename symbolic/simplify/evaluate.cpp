@@ -10,7 +10,7 @@ std::int64_t evaluate(Node node, const Values& values) {
   Program program(c, node.id());
   std::vector<Int> point;
   for (const Id id : program.variables()) {
-    const std::string& name = *c[id].name;
+    const std::string& name = c.name(id);
     const auto found = values.find(name);
     if (found == values.end())
       throw Error(
@@ -33,7 +33,7 @@ Node substitute(Node node, const std::map<std::string, Node>& replacements) {
   Simplifier::Replacements now;
   for (const Id id : reachable(c, node.id())) {
     if (c[id].kind != Kind::Variable) continue;
-    const auto found = replacements.find(*c[id].name);
+    const auto found = replacements.find(c.name(id));
     if (found == replacements.end()) continue;
     const Node to = found->second;
     now.emplace_back(

@@ -19,13 +19,13 @@ const std::map<std::string, Node>* names_of(Context& context, std::span<const Id
   bool all = true;
   for (const Id id : nodes) {
     if (context[id].kind != Kind::Variable) continue;
-    const auto found = given.find(*context[id].name);
+    const auto found = given.find(context.name(id));
     all &= found != given.end() && found->second == context.handle(id);
   }
   if (all) return &given;
   for (const Id id : nodes)
     if (context[id].kind == Kind::Variable &&
-        !own.emplace(*context[id].name, context.handle(id)).second)
+        !own.emplace(context.name(id), context.handle(id)).second)
       return nullptr;
   return &own;
 }
