@@ -49,8 +49,6 @@ ClangOptions clang_options(const FuzzOptions& o, int opt_level) {
   clang.opt_level = opt_level;
   // One kernel in a process takes longest of all, and none is drawn twice on purpose.
   clang.keep = false;
-  // libm is in this process, and finding the libraries is a third of the linker's work.
-  clang.extra_flags.emplace_back("-nostdlib");
   clang.parallel_work = 0;
   clang.threads = 1;
   return clang;

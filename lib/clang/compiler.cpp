@@ -15,12 +15,9 @@ namespace touchstone::clang {
 
 namespace {
 
-// -ffp-contract=off keeps a * b + c in two roundings. No errno, so that sqrt is one instruction;
-// no start-up files, so that nothing can run as the object is loaded.
+// -ffp-contract=off keeps a * b + c in two roundings. No errno, so that sqrt is one instruction.
 constexpr std::string_view base_flags[] = {
-    "-xc",     "-std=c11",          "-march=native",   "-fPIC",
-    "-shared", "-ffp-contract=off", "-fno-math-errno", "-nostartfiles",
-    "-w"};
+    "-xc", "-std=c11", "-march=native", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-w"};
 
 // Those of -fsanitize=undefined that gcc knows, too, but for the type of a function that is called.
 constexpr const char* kSanitized =
@@ -44,6 +41,13 @@ const process::LimitNames kLimitNames{.time = "TOUCHSTONE_CC_SECONDS",
                                       .output = "TOUCHSTONE_CC_OUTPUT",
                                       .memory = "TOUCHSTONE_CC_MEMORY",
                                       .processor = ""};
+
+// Flags of the user's that say nothing to the linker.
+bool are_for_the_compiler(const std::vector<std::string>& flags) {
+  return std::ranges::all_of(flags, [](const std::string& flag) {
+    return flag.starts_with("-D") || flag.starts_with("-std=");
+  });
+}
 
 // The processor as -march=native reads it: the model and the features of the first one.
 std::string processor() {
@@ -104,14 +108,44 @@ Compiler::Compiler(const ClangOptions& options)
     if (dlsym(RTLD_DEFAULT, "__asan_init") != nullptr) flags_.emplace_back("-fsanitize=address");
   }
   flags_.insert(flags_.end(), options.extra_flags.begin(), options.extra_flags.end());
-  identity_ = fmt::format("{}\n{}\n{}\n{}", program_.string(), version_of(program_, limits_),
-                          fmt::join(flags_, " "), processor());
+  if (!options.sanitize && are_for_the_compiler(options.extra_flags))
+    linker_ = process::find_program("ld");
+  identity_ = fmt::format("{}\n{}\n{}\n{}\n{}", program_.string(), version_of(program_, limits_),
+                          fmt::join(flags_, " "), processor(),
+                          linker_.empty() ? std::string() : version_of(linker_, limits_));
 }
 
 void Compiler::compile(const std::string& source, const std::filesystem::path& output) const {
   std::vector<std::string> arguments = flags_;
-  arguments.insert(arguments.end(), {"-o", output.string(), "-", "-lm"});
+  if (!linker_.empty()) {
+    std::filesystem::path object = output;
+    object += ".o";
+    arguments.insert(arguments.end(), {"-c", "-o", object.string(), "-"});
+    run(std::move(arguments), source, object);
+    if (linked(object, output)) return;
+    arguments = flags_;
+  }
+  // No start-up files, so that nothing can run as the object is loaded.
+  arguments.insert(arguments.end(),
+                   {"-shared", "-nostartfiles", "-o", output.string(), "-", "-lm"});
   run(std::move(arguments), source, output);
+}
+
+// A driver that compiles and links starts itself anew for each: twice the time of a small kernel.
+bool Compiler::linked(const std::filesystem::path& object,
+                      const std::filesystem::path& output) const {
+  const process::Finished result = process::run_program(
+      {linker_,
+       {"-shared", "-z", "defs", "-o", output.string(), object.string(), "-lm", "-lc"},
+       {"TMPDIR=" + output.parent_path().string()}},
+      {}, limits_);
+  std::error_code ignored;
+  std::filesystem::remove(object, ignored);
+  if (result.exceeded == process::Exceeded::Nothing && result.ending.exit_code() == 0 &&
+      std::filesystem::exists(output, ignored))
+    return true;
+  std::filesystem::remove(output, ignored);
+  return false;
 }
 
 std::string Compiler::assembly(const std::string& source) const {

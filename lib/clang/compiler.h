@@ -39,9 +39,12 @@ class Compiler {
   std::string assembly(const std::string& source) const;
 
  private:
+  // Made by the linker alone; false where it lacks something that the compiler knows of.
+  bool linked(const std::filesystem::path& object, const std::filesystem::path& output) const;
   void run(std::vector<std::string> arguments, const std::string& source,
            const std::filesystem::path& output) const;
   std::filesystem::path program_;
+  std::filesystem::path linker_;  // empty where the compiler links
   process::Limits limits_;
   std::vector<std::string> flags_;
   std::string identity_;

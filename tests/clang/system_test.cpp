@@ -7,6 +7,7 @@
 #include <fstream>
 #include <optional>
 
+#include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -14,6 +15,7 @@
 
 #include "harness.h"
 #include "touchstone/clang/clang_device.h"
+#include "touchstone/clang/compiler.h"
 #include "touchstone/clang/object_cache.h"
 
 namespace touchstone {
@@ -79,6 +81,17 @@ TEST(ClangCompiler, FailureShowsMessageAndNumberedSource) {
   EXPECT_THAT(error_of(*device),
               AllOf(HasSubstr("error:"), HasSubstr("   1 | typedef"), HasSubstr("void E_3_")));
   EXPECT_TRUE(files_in(device.cache.path()).empty());
+}
+
+TEST(ClangCompiler, LinksWhereTheLinkerAloneMissesSomething) {
+  const TemporaryDirectory folder;
+  const fs::path object = folder.path() / "divides.so";
+  clang::Compiler({}).compile("__int128 divides(__int128 a, __int128 b) { return a / b; }", object);
+  void* const library = ::dlopen(object.c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << ::dlerror();
+  EXPECT_NE(::dlsym(library, "divides"), nullptr);
+  ::dlclose(library);
+  EXPECT_EQ(files_in(folder.path()), std::vector{object});
 }
 
 TEST(ClangCompiler, ThatIsNoCompilerIsNamed) {
