@@ -1,4 +1,4 @@
-# touchstone on Debian 12: `docker build -t touchstone .`, `docker run --rm touchstone simplify 'a*8//4'`.
+# touchstone on Debian 12: `docker build -t touchstone .`, `docker run --rm touchstone simplify 'a*8//4' --var a=0..9`.
 FROM debian:bookworm-slim AS build
 COPY . /source
 WORKDIR /source

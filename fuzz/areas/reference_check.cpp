@@ -31,7 +31,7 @@ ShapeTracker repeated(const ShapeTracker& st, std::int64_t times) {
 std::optional<KernelCase> lengthened(const KernelCase& c, std::uint64_t choice) {
   constexpr std::int64_t kMostTimes = std::int64_t{1} << 16;
   const LazyOpPtr kernel = c.concrete();
-  std::int64_t most = 0;
+  std::int64_t most = 1;
   for (const LazyOpPtr& node : toposort(kernel)) {
     if (node->op() == Op::Gather) return std::nullopt;
     most = std::max(most, count_of(node->shape()));

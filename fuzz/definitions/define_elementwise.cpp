@@ -167,7 +167,8 @@ Near quotient(const Near& a, const Near& b, DType t) {
     if (b.v == -1 && as_type(t, -a.v).v != a.v) return -a.v;
     return anything();
   }
-  return static_cast<Real>(static_cast<Wide>(a.v) / static_cast<Wide>(b.v));
+  const Wide whole = static_cast<Wide>(a.v) / static_cast<Wide>(b.v);
+  return static_cast<Real>(whole);
 }
 Near remainder_of(const Near& a, const Near& b, DType t) {
   if (is_float(t)) return std::fmod(a.v, b.v);

@@ -48,6 +48,7 @@ ClangOptions ClangOptions::from_environment() {
   constexpr int kMostLimit = 1 << 20;
   options.threads = number("TOUCHSTONE_THREADS", 1, 4096).value_or(options.threads);
   options.sanitize = number("TOUCHSTONE_KERNEL_SAN", 0, 1).value_or(0) == 1;
+  options.codegen.contract = number("TOUCHSTONE_FMA", 0, 1).value_or(0) == 1;
   options.beam = number("TOUCHSTONE_BEAM", 0, 64).value_or(options.beam);
   if (const char* const level = text("TOUCHSTONE_MATH")) {
     try {

@@ -455,6 +455,7 @@ LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
   linear.name = kernel_name(kernel);
   linear.buffers = buffers_of(kernel);
   linear.math = options.math;
+  linear.contract = options.contract;
   assert((verify(linear), true));
   return linear;
 }

@@ -62,6 +62,7 @@ struct CodegenOptions {
   LayoutSizes sizes{};
   MathLevel math = MathLevel::OneUlp;
   TermOrder order = TermOrder::RunningSums;
+  bool contract = false;          // LinearKernel::contract
   std::optional<Opts> opts{};     // none: hand_coded_optimizations (layout.h)
   std::uint64_t layout_seed = 0;  // other than 0, and no opts: drawn_opts, for tests
 

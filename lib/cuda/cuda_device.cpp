@@ -24,8 +24,8 @@ using cuda::Target;
 
 std::string symbol(std::size_t i) { return fmt::format("kernel_{}", i); }
 
-std::string source_of(const GridKernel& kernel, bool contract) {
-  const std::string function = cuda::render_cuda_function(kernel, kernel.linear.name, contract);
+std::string source_of(const GridKernel& kernel) {
+  const std::string function = cuda::render_cuda_function(kernel, kernel.linear.name);
   return fmt::format("// {}\n{}\n{}", str(kernel.opts),
                      cuda::target_preamble(Target::Nvptx, function), function);
 }
@@ -49,10 +49,9 @@ class Scratch {
 class CudaRunner final : public Runner {
  public:
   /// `program` is null where there is nothing to compute.
-  CudaRunner(GridKernel kernel, bool contract, std::shared_ptr<Engine> engine,
-             std::shared_ptr<Program> program, const std::string& name, Allocator& allocator)
+  CudaRunner(GridKernel kernel, std::shared_ptr<Engine> engine, std::shared_ptr<Program> program,
+             const std::string& name, Allocator& allocator)
       : kernel_(std::move(kernel)),
-        contract_(contract),
         engine_(std::move(engine)),
         program_(std::move(program)),
         allocator_(allocator),
@@ -74,15 +73,9 @@ class CudaRunner final : public Runner {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
-  std::string source() const override { return source_of(kernel_, contract_); }
+  std::string source() const override { return source_of(kernel_); }
 
-  std::string profile() const override {
-    std::string json = profile_json(kernel_.linear);
-    constexpr std::string_view rounded = "\"contracts\": false";
-    if (const std::size_t at = json.find(rounded); contract_ && at != std::string::npos)
-      json.replace(at, rounded.size(), "\"contracts\": true");
-    return json;
-  }
+  std::string profile() const override { return profile_json(kernel_.linear); }
 
  private:
   void launch(std::span<Buffer* const> buffers, const symbolic::Values& values) {
@@ -126,7 +119,6 @@ class CudaRunner final : public Runner {
   }
 
   GridKernel kernel_;
-  bool contract_;
   std::shared_ptr<Engine> engine_;
   std::shared_ptr<Program> program_;
   Allocator& allocator_;
@@ -153,7 +145,7 @@ class CudaDevice final : public Device {
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       made.push_back(cuda::lay_out(kernels[i], options_));
       if (made.back().linear.uops.empty()) continue;
-      functions += cuda::render_cuda_function(made.back(), symbol(i), options_.contract) + "\n";
+      functions += cuda::render_cuda_function(made.back(), symbol(i)) + "\n";
       if (engine_->target() == Target::Host) entries += host_entry(made.back(), symbol(i)) + "\n";
     }
     std::shared_ptr<Program> program;
@@ -163,9 +155,8 @@ class CudaDevice final : public Device {
     std::vector<RunnerPtr> runners;
     for (std::size_t i = 0; i < made.size(); ++i) {
       const bool computes = !made[i].linear.uops.empty();
-      runners.push_back(std::make_shared<CudaRunner>(std::move(made[i]), options_.contract, engine_,
-                                                     computes ? program : nullptr, symbol(i),
-                                                     allocator()));
+      runners.push_back(std::make_shared<CudaRunner>(
+          std::move(made[i]), engine_, computes ? program : nullptr, symbol(i), allocator()));
     }
     return runners;
   }
@@ -203,7 +194,7 @@ std::string cuda_text(int device) {
 }
 
 std::string cuda_source(const LazyOpPtr& kernel, const CudaOptions& options) {
-  return source_of(cuda::lay_out(kernel, options), options.contract);
+  return source_of(cuda::lay_out(kernel, options));
 }
 
 std::string cuda_ptx(std::span<const LazyOpPtr> kernels, int capability,
@@ -211,7 +202,7 @@ std::string cuda_ptx(std::span<const LazyOpPtr> kernels, int capability,
   std::string functions;
   for (std::size_t i = 0; i < kernels.size(); ++i)
     if (const GridKernel made = cuda::lay_out(kernels[i], options); !made.linear.uops.empty())
-      functions += cuda::render_cuda_function(made, symbol(i), options.contract) + "\n";
+      functions += cuda::render_cuda_function(made, symbol(i)) + "\n";
   return cuda::compile_to_ptx(cuda::target_preamble(Target::Nvptx, functions) + functions,
                               capability, options);
 }

@@ -33,7 +33,7 @@ CudaOptions CudaOptions::from_environment() {
   options.cache_dir = clang.cache_dir;
   options.cache_size = clang.cache_size;
   options.codegen.math = clang.codegen.math;
-  options.contract = number_from("TOUCHSTONE_CUDA_FMA", 0, 1) == 1;
+  options.codegen.contract = number_from("TOUCHSTONE_CUDA_FMA", 0, 1) == 1;
   options.device = number_from("TOUCHSTONE_CUDA_DEVICE", 0, 63);
   return options;
 }

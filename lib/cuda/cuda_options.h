@@ -24,9 +24,6 @@ struct CudaOptions {
   /// Threads of a block, and running sums of a reduce that a block does together at most; powers of
   /// 2 up to 1024.
   int threads = 256;
-  /// Whether products that are added to a sum stay unrounded, which takes half the instructions;
-  /// the profile then says so.
-  bool contract = false;
   CodegenOptions codegen;  // its math, never Library: there is none
   /// With it, or codegen.opts, kernels are laid out so; else by what suits them.
   std::optional<cuda::GridOpts> grid;
@@ -34,8 +31,8 @@ struct CudaOptions {
   std::uint64_t layout_seed = 0;
 
   /// TOUCHSTONE_CC, TOUCHSTONE_MATH, the limits of the compiler and the cache as ClangOptions has
-  /// them, TOUCHSTONE_CUDA_FMA (1: contract) and TOUCHSTONE_CUDA_DEVICE where they are set. Throws
-  /// ParseError as ClangOptions does, and where TOUCHSTONE_CUDA_FMA is neither 0 nor 1 or
+  /// them, TOUCHSTONE_CUDA_FMA (1: codegen.contract) and TOUCHSTONE_CUDA_DEVICE where they are set.
+  /// Throws ParseError as ClangOptions does, and where TOUCHSTONE_CUDA_FMA is neither 0 nor 1 or
   /// TOUCHSTONE_CUDA_DEVICE no number from 0 to 63.
   static CudaOptions from_environment();
 };

@@ -27,10 +27,9 @@ class Renderer {
  public:
   // Of a kernel with opts.blocks: each block's part, and that of the one that is done last.
   enum class Part : std::uint8_t { Whole, Sums, Fold };
-  Renderer(const GridKernel& grid, bool contract, Part part = Part::Whole)
+  explicit Renderer(const GridKernel& grid, Part part = Part::Whole)
       : grid_(grid),
         kernel_(grid.linear),
-        contract_(contract),
         part_(part),
         lanes_(part == Part::Sums ? grid.opts.blocks * grid.opts.threads : grid.opts.lanes()),
         text_(kernel_.uops.size()) {}
@@ -46,7 +45,7 @@ class Renderer {
     render_steps();
     if (part_ == Part::Sums) {
       leave_sums();
-      out_ += Renderer(grid_, contract_, Part::Fold).fold();
+      out_ += Renderer(grid_, Part::Fold).fold();
     }
     out_ += "}\n";
     return std::move(out_);
@@ -196,7 +195,8 @@ class Renderer {
 
   // A sum of a product, where it may stay unrounded.
   bool fused(const LinearStep& u) const {
-    if (!contract_ || u.kind != StepKind::Alu || std::get<Op>(u.arg) != Op::Add) return false;
+    if (!kernel_.contract || u.kind != StepKind::Alu || std::get<Op>(u.arg) != Op::Add)
+      return false;
     const LinearStep& product = uop(u.src[1]);
     return (u.dtype == DType::Float32 || u.dtype == DType::Float64) &&
            product.kind == StepKind::Alu && std::get<Op>(product.arg) == Op::Mul;
@@ -497,7 +497,6 @@ class Renderer {
 
   const GridKernel& grid_;
   const LinearKernel& kernel_;
-  bool contract_;
   Part part_;
   std::int64_t lanes_;  // threads that share a loop
   std::vector<CText> text_;
@@ -514,9 +513,9 @@ class Renderer {
 
 }  // namespace
 
-std::string render_cuda_function(const GridKernel& kernel, std::string_view symbol, bool contract) {
-  if (kernel.opts.blocks == 0) return Renderer(kernel, contract).run(symbol);
-  return Renderer(kernel, contract, Renderer::Part::Sums).run(symbol);
+std::string render_cuda_function(const GridKernel& kernel, std::string_view symbol) {
+  if (kernel.opts.blocks == 0) return Renderer(kernel).run(symbol);
+  return Renderer(kernel, Renderer::Part::Sums).run(symbol);
 }
 
 std::string host_entry(const GridKernel& kernel, std::string_view symbol) {

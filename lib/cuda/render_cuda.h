@@ -13,9 +13,8 @@ namespace touchstone::cuda {
 /// threads of a block wait for one another. Arguments: the buffers by number, the variables as i64,
 /// and where the kernel checks positions an IndexFault for each thread of the grid. Last, with
 /// opts.blocks, the memory of its shared arrays (scratch_bytes); LAST(p) says there whether this
-/// block is the last one to count itself in *p. `contract`: a product that is added to a sum is not
-/// rounded first.
-std::string render_cuda_function(const GridKernel& kernel, std::string_view symbol, bool contract);
+/// block is the last one to count itself in *p.
+std::string render_cuda_function(const GridKernel& kernel, std::string_view symbol);
 
 enum class Target : std::uint8_t {
   Nvptx,  // clang's nvptx64-nvidia-cuda

@@ -8,8 +8,9 @@ std::string profile_json(const LinearKernel& kernel) {
   const std::string sum = kernel.running_sums == 1
                               ? std::string(R"("sequential")")
                               : fmt::format(R"({{"folded": {}}})", kernel.running_sums);
-  return fmt::format(R"({{"name": "{}", "base": "glibc", "contracts": false, "sum": {}, {}}})",
-                     kernel.running_sums == 1 ? "in order" : "in lanes", sum,
+  return fmt::format(R"({{"name": "{}{}", "base": "glibc", "contracts": {}, "sum": {}, {}}})",
+                     kernel.running_sums == 1 ? "in order" : "in lanes",
+                     kernel.contract ? ", fused" : "", kernel.contract, sum,
                      profile_members(kernel.math));
 }
 

@@ -22,6 +22,7 @@ struct LinearKernel {
   /// ... of its innermost axis; then the upper half is folded onto the lower one down to one.
   std::int64_t running_sums = 1;
   MathLevel math = MathLevel::Library;  // of its EXP2, LOG2 and SIN where C is written for clang
+  bool contract = false;                // a product need not be rounded where it is added to
 
   /// Numbers of buffers, from 0 to the largest.
   std::size_t places() const {

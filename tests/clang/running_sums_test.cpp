@@ -180,5 +180,48 @@ TEST(RunningSums, AreWhatTheProfileOfTheKernelSays) {
             SumOrder::Sequential);
 }
 
+// Products that are summed, by the definition of either arithmetic.
+TEST(RunningSums, LeaveProductsUnroundedWhereThatIsDeclared) {
+  constexpr std::int64_t kTerms = 500;
+  const auto column = [](int buffer) {
+    return LazyOp::load(buffer, DType::Float32, packed_view({kTerms, 2}));
+  };
+  const LazyOpPtr kernel =
+      stored(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, column(1), column(2)), {0}));
+  std::vector<float> x = drawn_terms(2 * kTerms, 5), y = drawn_terms(2 * kTerms, 6);
+  for (float& v : x) v /= 3;  // no product fits in 24 bits
+  for (const bool contract : {false, true}) {
+    ClangOptions options = ClangOptions::from_environment();
+    options.codegen.contract = contract;
+    const TestDevice device(options);
+    const Profile declared = declared_profile((*device).runner(kernel)->profile());
+    EXPECT_EQ(declared.contracts, contract);
+    const std::vector<float> sums = run<float>(*device, kernel, {x, y});
+    bool can_fuse = false;
+#ifdef __x86_64__
+    can_fuse = contract && __builtin_cpu_supports("fma") != 0;
+#endif
+    for (std::size_t c = 0; c < 2; ++c) {
+      float fused = 0, rounded = 0;
+      for (std::size_t i = c; i < x.size(); i += 2) {
+        fused = std::fma(x[i], y[i], fused);
+        rounded += x[i] * y[i];
+      }
+      ASSERT_NE(fused, rounded);
+      EXPECT_EQ(sums[c], can_fuse ? fused : rounded) << c;
+    }
+    Buffer out(*device, DType::Float32, 2), a(*device, DType::Float32, 2 * kTerms),
+        b(*device, DType::Float32, 2 * kTerms);
+    out.write(std::span<const float>(sums));
+    a.write(std::span<const float>(x));
+    b.write(std::span<const float>(y));
+    Buffer* const all[] = {&out, &a, &b};
+    EXPECT_EQ(judge(kernel, all, out, declared).outcome, Outcome::Pass);
+    Profile other = declared;
+    other.contracts = false;
+    EXPECT_EQ(judge(kernel, all, out, other).outcome, can_fuse ? Outcome::Fail : Outcome::Pass);
+  }
+}
+
 }  // namespace
 }  // namespace touchstone

@@ -78,7 +78,7 @@ TEST(Grid, ThreadsMeetWhereOneReadsWhatAnotherWrote) {
   const GridKernel one =
       mapped("sum(x[2,64], axis=1)", {{OptKind::Sums, {16}}}, {.threads = 16, .team = true});
   EXPECT_TRUE(one.waits());
-  const std::string text = render_cuda_function(one, "k", false);
+  const std::string text = render_cuda_function(one, "k");
   std::size_t met = 0;
   for (std::size_t at = text.find("MEET"); at != std::string::npos; at = text.find("MEET", at + 1))
     ++met;
@@ -137,9 +137,13 @@ TEST(Grid, LayoutsAreWhatTheKernelsAskFor) {
 }
 
 TEST(Grid, SumsAreContractedOnlyWhereAsked) {
-  const GridKernel grid = lay_out(kernel_of("matmul(a[64,64], b[64,64])"), {});
-  EXPECT_THAT(render_cuda_function(grid, "k", true), HasSubstr("__builtin_fmaf"));
-  EXPECT_THAT(render_cuda_function(grid, "k", false), Not(HasSubstr("fma")));
+  CudaOptions options;
+  const auto text = [&] {
+    return render_cuda_function(lay_out(kernel_of("matmul(a[64,64], b[64,64])"), options), "k");
+  };
+  EXPECT_THAT(text(), Not(HasSubstr("fma")));
+  options.codegen.contract = true;
+  EXPECT_THAT(text(), HasSubstr("__builtin_fmaf"));
 }
 
 }  // namespace

@@ -129,7 +129,7 @@ TEST(CudaOnHost, WithoutItsBarriersATeamGivesAnotherAnswer) {
   options.codegen.opts = Opts{{OptKind::Sums, {8}}};
   options.grid = cuda::GridOpts{.threads = 8, .team = true, .warp = 2};
   const cuda::GridKernel grid = cuda::lay_out(define::parse("sum(x[64])").kernel(), options);
-  const std::string function = cuda::render_cuda_function(grid, "k", false);
+  const std::string function = cuda::render_cuda_function(grid, "k");
   const auto without = [&](std::string_view barrier) {
     std::string text = function;
     for (std::size_t at = text.find(barrier); at != std::string::npos; at = text.find(barrier))

@@ -145,7 +145,7 @@ TEST(Ptx, SmallIntegersAreTakenOneByOne) {
 
 TEST(Ptx, AMatrixProductHasItsSumsInRegisters) {
   CudaOptions contracting;
-  contracting.contract = true;
+  contracting.codegen.contract = true;
   const std::string ptx = ptx_of("matmul(a[512,512], b[512,512])", contracting);
   EXPECT_GE(count(ptx, "fma.rn.f32"), 64U);
   EXPECT_THAT(ptx, Not(HasSubstr(".local")));
@@ -201,7 +201,7 @@ TEST(Cuda, TheGpuHasTheBitsOfItsGridOnTheHost) {
 
 TEST(Cuda, OptionsComeFromTheEnvironment) {
   setenv("TOUCHSTONE_CUDA_FMA", "1", 1);
-  EXPECT_TRUE(CudaOptions::from_environment().contract);
+  EXPECT_TRUE(CudaOptions::from_environment().codegen.contract);
   setenv("TOUCHSTONE_CUDA_FMA", "2", 1);
   EXPECT_THROW(CudaOptions::from_environment(), ParseError);
   setenv("TOUCHSTONE_CUDA_FMA", "0", 1);
