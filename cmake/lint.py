@@ -42,6 +42,8 @@ class Group:
         self.joined = True
         if "/Unity/" in str(self.main):
             self.sources = [pathlib.Path(name) for name in INCLUDED.findall(self.main.read_text())]
+        # None that the build itself writes.
+        self.sources = [source for source in self.sources if pathlib.Path(self.directory) not in source.parents]
 
     def tidy(self, file, extra=()):
         # Paths through a test are short, and its macros make them dear to follow.
@@ -96,8 +98,7 @@ def groups_of(build):
             continue
         group = Group(entry)
         fresh = [source for source in group.sources if source not in seen]
-        written = str(group.sources[0]).startswith(str(build.parent) + os.sep)  # by the build itself
-        if fresh and not written and str(group.sources[0]).startswith(str(build.parent.parent)):
+        if fresh and str(group.sources[0]).startswith(str(build.parent.parent)):
             seen.update(fresh)
             groups.append(group)
     return groups

@@ -13,6 +13,20 @@ void add_tile(Opts& opts, const LazyOpPtr& axes, const LayoutSizes& sizes) {
         {OptKind::Tile, {number(plan->row), number(plan->column), plan->rows, plan->columns}});
 }
 
+// The kernel in another order of its axes, on top of those that the opts have put it in.
+LazyOpPtr reordered(Opts& opts, const LazyOpPtr& axes, const std::vector<int>& order) {
+  if (order.empty()) return axes;
+  std::vector<std::int64_t> all(order.begin(), order.end());
+  const auto before = std::ranges::find(opts, OptKind::Reorder, &Opt::kind);
+  if (before == opts.end()) {
+    opts.push_back({OptKind::Reorder, std::move(all)});
+  } else {
+    for (std::int64_t& axis : all) axis = before->args[static_cast<std::size_t>(axis)];
+    before->args = std::move(all);
+  }
+  return with_axes(axes, order);
+}
+
 void add_lanes(Opts& opts, const LazyOpPtr& axes, const CodegenOptions& options) {
   const auto plan = plan_lanes(axes, options.sizes);
   if (!plan) return;
@@ -33,12 +47,8 @@ Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOpt
     return opts;
   }
   LazyOpPtr ordered = axes;
-  if (options.lanes && options.stages) {
-    if (const std::vector<int> order = order_that_shares(axes, options.sizes); !order.empty()) {
-      opts.push_back({OptKind::Reorder, {order.begin(), order.end()}});
-      ordered = with_axes(axes, order);
-    }
-  }
+  if (options.lanes && options.stages)
+    ordered = reordered(opts, axes, order_that_shares(axes, options.sizes));
   if (options.order == TermOrder::RunningSums && rounds_are_whole(kernel)) {
     const RunningSums running = plan_running_sums(ordered, still_axes(ordered));
     if (!running.reduces.empty()) {
@@ -46,7 +56,13 @@ Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOpt
       return opts;
     }
   }
-  if (options.lanes) add_lanes(opts, ordered, options);
+  if (!options.lanes) return opts;
+  if (const std::vector<int> order = order_of_whole_lanes(ordered, options.sizes); !order.empty()) {
+    ordered = reordered(opts, ordered, order);
+    if (options.stages)
+      ordered = reordered(opts, ordered, order_that_shares(ordered, options.sizes));
+  }
+  add_lanes(opts, ordered, options);
   return opts;
 }
 

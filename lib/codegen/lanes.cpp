@@ -13,7 +13,8 @@ namespace touchstone::codegen {
 
 namespace {
 
-constexpr std::int64_t kAliasLanes = 8;  // where neighbours would push each other out of the cache:
+constexpr std::int64_t kAliasLanes =
+    16;                                  // where neighbours would push each other out of the cache:
 constexpr std::int64_t kMaskedRows = 4;  // of a block whose lanes are masked
 constexpr std::int64_t kAliasBytes = 4096;  // so far apart, or a multiple, all lie in one set of it
 
@@ -113,6 +114,15 @@ std::optional<std::pair<std::size_t, std::int64_t>> block_of(
   return std::nullopt;
 }
 
+// Whether neighbours along an axis are other elements of a masked load, or may be.
+bool is_masked_and_moves(const LazyOp& load, std::size_t axis) {
+  const ShapeTracker& st = load.buffer().st;
+  if (std::ranges::none_of(st.views(), [](const View& v) { return v.mask().has_value(); }))
+    return false;
+  const auto stride = real_strides(st, true)[axis];
+  return !stride || *stride != sint(0);
+}
+
 std::int64_t lane_count(std::int64_t size, std::int64_t most, std::int64_t vector) {
   if (size <= most) return size;
   const std::int64_t tiles = (size + most - 1) / most;
@@ -186,6 +196,34 @@ std::vector<int> order_that_shares(const LazyOpPtr& kernel, const LayoutSizes& s
     }
   }
   return {};
+}
+
+std::vector<int> order_of_whole_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes) {
+  const Shape& shape = kernel->shape();
+  const std::size_t last = last_axis(shape).value_or(0);
+  if (const auto plan = plan_lanes(kernel, sizes); plan && plan->lanes >= sizes.vector) return {};
+  std::vector<int> best;
+  std::pair<bool, std::int64_t> most{false, 0};
+  for (std::size_t axis = 0; axis < last; ++axis) {
+    if (!shape[axis].is_int() || shape[axis].as_int() < sizes.vector) continue;
+    std::vector<int> order;
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (i != axis) order.push_back(static_cast<int>(i));
+    order.insert(order.begin() + static_cast<std::ptrdiff_t>(last), static_cast<int>(axis));
+    const LazyOpPtr turned = with_axes(kernel, order);
+    const auto plan = plan_lanes(turned, sizes);
+    if (!plan || plan->lanes < sizes.vector) continue;
+    bool masked = false;
+    for (const LazyOpPtr& reduce : reduces_in_lanes(turned, last))
+      for (const LazyOp* node : ordered_nodes(reduce))
+        masked = masked || (node->op() == Op::Load && is_masked_and_moves(*node, last));
+    const std::pair worth{!masked, plan->lanes * plan->block};
+    if (best.empty() || worth > most) {
+      most = worth;
+      best = std::move(order);
+    }
+  }
+  return best;
 }
 
 std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes) {

@@ -38,6 +38,12 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& s
 /// are there, or do not. Reduces keep their order.
 std::vector<int> order_that_shares(const LazyOpPtr& kernel, const LayoutSizes& sizes);
 
+/// The order of axes which puts another axis of the output last, where that gives whole vectors of
+/// lanes and the last one, of a few elements, gives none; empty where there is no such axis. Of
+/// several, one along which no masked load moves, then that of the most lanes and rows. Reduces
+/// keep their order.
+std::vector<int> order_of_whole_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes);
+
 /// Whether a copy would be quicker to read: neighbours along `axis` lie apart, or those along one
 /// of the axes `reduced` as far as `far_bytes`.
 bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int> reduced,

@@ -19,7 +19,8 @@ LazyOpPtr axes_of_opts(const LazyOpPtr& kernel, const CodegenOptions& options = 
 /// - Reads that lie side by side along a reduce: Sums, and nothing else.
 /// - Otherwise a reduce that differs along the last axis of the output: Lanes of as many elements
 ///   as its loads serve; Stage; Block where a load serves several rows; Reorder and Pack where
-///   enough rows share a load that lies across the lanes.
+///   enough rows share a load that lies across the lanes. Where the last axis has too few elements
+///   for whole vectors, Reorder puts another one there.
 /// - No reduce, and a load that lies across the output: Tile.
 /// `kernel` must be valid.
 Opts hand_coded_optimizations(const LazyOpPtr& kernel, const CodegenOptions& options = {});

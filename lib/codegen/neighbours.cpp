@@ -9,7 +9,7 @@ namespace touchstone::codegen {
 
 namespace {
 
-constexpr std::size_t kMostReordered = 6;  // axes; there are as many moves as pairs of them
+constexpr std::size_t kMostReordered = 8;  // axes; there are as many moves as pairs of them
 constexpr int kMostDrawn = 3;
 constexpr int kTries = 6;
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "touchstone/lazy/origin.h"
+#include "touchstone/tensor/function.h"
 #include "touchstone/tensor/indexing.h"
 #include "touchstone/tensor/windows.h"
 
@@ -181,38 +182,109 @@ Tensor pool(const Tensor& x, const Sizes& kernel, const ConvArgs& args) {
                each("pool", "dilation", args.dilation, axes));
 }
 
-Tensor conv(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
-            const ConvArgs& args) {
-  const OriginScope origin("conv");
-  check_conv("conv", x, weight, args.groups, false);
+namespace {
+
+Shape joined(Shape front, const Shape& a, const Shape& b) {
+  front.insert(front.end(), a.begin(), a.end());
+  front.insert(front.end(), b.begin(), b.end());
+  return front;
+}
+
+// The windows that each output sees: (n, groups, cout / groups, windows..., cin, kernel...).
+struct Columns {
+  Tensor seen;
+  Shape windows, kernels;
+};
+Columns columns_of(const Tensor& x, const Tensor& weight, const ConvArgs& args) {
   const Sizes kernel = kernel_of(weight);
   const std::int64_t groups = args.groups, cin = weight.size(1), cout = weight.size(0);
   const Tensor seen = pool(x, kernel, args);  // (n, groups * cin, windows..., kernel...)
   const auto axes = static_cast<int>(kernel.size());
-  Shape windows(seen.shape().begin() + 2, seen.shape().begin() + 2 + axes), kernels;
-  for (const std::int64_t k : kernel) kernels.emplace_back(k);
-  const auto joined = [](Shape front, const Shape& a, const Shape& b) {
-    front.insert(front.end(), a.begin(), a.end());
-    front.insert(front.end(), b.begin(), b.end());
-    return front;
-  };
-  // (n, groups, cout / groups, windows..., cin, kernel...), times the weights, summed over the
-  // last.
+  Columns all{seen, {seen.shape().begin() + 2, seen.shape().begin() + 2 + axes}, {}};
+  for (const std::int64_t k : kernel) all.kernels.emplace_back(k);
   std::vector<int> order = {0, 1, 3};
   for (int i = 0; i < axes; ++i) order.push_back(4 + i);
   order.push_back(2);
   for (int i = 0; i < axes; ++i) order.push_back(4 + axes + i);
-  const Tensor columns =
-      seen.reshape(joined({x.size(0), groups, cin, 1}, windows, kernels))
-          .expand(joined({x.size(0), groups, cin, cout / groups}, windows, kernels))
-          .permute(order);
-  Shape weights = {1, groups, cout / groups};
-  weights.insert(weights.end(), static_cast<std::size_t>(axes), 1);
-  weights = joined(weights, {cin}, kernels);
+  all.seen = seen.reshape(joined({x.size(0), groups, cin, 1}, all.windows, all.kernels))
+                 .expand(joined({x.size(0), groups, cin, cout / groups}, all.windows, all.kernels))
+                 .permute(order);
+  return all;
+}
+
+// The columns times the weights, summed over channels and kernel: (n, cout, windows...).
+Tensor product(const Tensor& x, const Tensor& weight, const ConvArgs& args) {
+  const Columns columns = columns_of(x, weight, args);
+  const std::size_t axes = columns.kernels.size();
+  Shape weights = {1, args.groups, weight.size(0) / args.groups};
+  weights.insert(weights.end(), axes, 1);
+  weights = joined(weights, {weight.size(1)}, columns.kernels);
   std::vector<int> summed;
-  for (int i = axes + 1; i > 0; --i) summed.push_back(-i);
-  const Tensor out = (columns * weight.reshape(weights)).sum(summed);
-  return with_bias(out.reshape(joined({x.size(0), cout}, windows, {})), bias);
+  for (int i = static_cast<int>(axes) + 1; i > 0; --i) summed.push_back(-i);
+  const Tensor out = (columns.seen * weight.reshape(weights)).sum(summed);
+  return out.reshape(joined({x.size(0), weight.size(0)}, columns.windows, {}));
+}
+
+// One step, so that the gradient of its input is a convolution, too. That of the windows would add
+// up what the windows share, element by element of all of them.
+class Convolution final : public Function {
+ public:
+  explicit Convolution(ConvArgs args) : args_(std::move(args)) {}
+
+  LazyBufferPtr forward(std::span<const LazyBufferPtr> inputs) override {
+    return product(Tensor(inputs[0]), Tensor(inputs[1]), args_).lazy();
+  }
+
+  Gradients backward(const BackwardPass& pass) override {
+    const Tensor &x = pass.inputs[0], &weight = pass.inputs[1], &g = pass.gradient;
+    Gradients all(2);
+    if (wants(0)) all[0] = of_input(x, weight, g);
+    if (wants(1)) all[1] = of_weight(x, weight, g);
+    return all;
+  }
+
+ private:
+  Tensor of_input(const Tensor& x, const Tensor& weight, const Tensor& g) const {
+    const Sizes kernel = kernel_of(weight);
+    const std::size_t axes = kernel.size();
+    ConvArgs back = args_;
+    back.stride = each("conv", "stride", args_.stride, axes);
+    back.dilation = each("conv", "dilation", args_.dilation, axes);
+    back.padding_pairs = pairs_of("conv", args_, axes);
+    back.output_padding.clear();
+    for (std::size_t i = 0; i < axes; ++i) {  // what the last window did not reach
+      const auto axis = static_cast<int>(i) + 2;
+      const auto& [before, after] = back.padding_pairs[i];
+      back.output_padding.push_back(x.size(axis) + before + after -
+                                    back.dilation[i] * (kernel[i] - 1) - 1 -
+                                    (g.size(axis) - 1) * back.stride[i]);
+    }
+    return conv_transpose(g, weight, std::nullopt, back);
+  }
+
+  Tensor of_weight(const Tensor& x, const Tensor& weight, const Tensor& g) const {
+    const Columns columns = columns_of(x, weight, args_);
+    const std::size_t axes = columns.kernels.size();
+    Shape gradients =
+        joined({x.size(0), args_.groups, weight.size(0) / args_.groups}, columns.windows, {1});
+    gradients.insert(gradients.end(), axes, 1);
+    std::vector<int> summed{0};
+    for (std::size_t i = 0; i < axes; ++i) summed.push_back(static_cast<int>(i) + 3);
+    return (columns.seen * g.reshape(gradients)).sum(summed).reshape(weight.shape());
+  }
+
+  ConvArgs args_;
+};
+
+}  // namespace
+
+Tensor conv(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
+            const ConvArgs& args) {
+  const OriginScope origin("conv");
+  check_conv("conv", x, weight, args.groups, false);
+  if (std::ranges::count(x.shape(), sint(0)) > 0 || std::ranges::count(weight.shape(), sint(0)) > 0)
+    return with_bias(product(x, weight, args), bias);
+  return with_bias(apply<Convolution>({x, weight}, args), bias);
 }
 
 Tensor conv1d(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,

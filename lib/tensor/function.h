@@ -25,7 +25,7 @@ using Gradients = std::vector<std::optional<Tensor>>;
 
 /// One differentiable step: a forward pass from LazyBuffers to a LazyBuffer, and a backward pass
 /// from the gradient of its result to the gradients of its inputs, itself made of such steps. An
-/// object is used for one forward pass. All of them are in mlops.h.
+/// object is used for one forward pass. They are in mlops.h, but for Convolution in conv.cpp.
 class Function {
  public:
   Function() = default;

@@ -141,6 +141,18 @@ TEST(Opts, HandCodedOnesAreWhatIsAppliedWithoutAny) {
   EXPECT_EQ(str(hand_coded_optimizations(transposed(64, 64))), "tile(0,1,32,32)");
 }
 
+// As the gradient of a convolution's weight: three places of the kernel last, and channels before.
+TEST(Opts, LanesAreAlongAnAxisThatHasWholeVectors) {
+  const auto kernel = [](std::int64_t channels) {
+    const LazyOpPtr x = LazyOp::load(1, kFloat, strided({channels, 3, 64}, {64, 0, 1}));
+    const LazyOpPtr y = LazyOp::load(2, kFloat, strided({channels, 3, 64}, {0, 1, 1}));
+    return written(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, x, y), {2}));
+  };
+  EXPECT_EQ(str(hand_coded_optimizations(kernel(16))),
+            "reorder(1,0,2) lanes(16) block(0,3) stage(24576)");
+  EXPECT_EQ(str(hand_coded_optimizations(kernel(5))), "none") << "nor has another one";
+}
+
 TEST(Opts, EachChangesTheCodeAsItSays) {
   const LazyOpPtr p = matmul(12, 20, 24);
   const auto with = [&](const std::string& opts) {

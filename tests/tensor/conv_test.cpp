@@ -118,5 +118,102 @@ RC_GTEST_PROP(Convolutions, OfAnySizesEqualTheLoops, ()) {
   for (std::size_t i = 0; i < got.size(); ++i) RC_ASSERT(std::abs(got[i] - wanted[i]) < 1e-12);
 }
 
+// The sum over all taps of x * w * r, r a factor of each output, is linear in each of the three:
+// its gradients, added up tap by tap, are all that there is to know.
+struct Taps {
+  std::int64_t n, groups, cin, cout;  // channels of a group
+  std::array<std::int64_t, 2> size, kernel, stride, dilation;
+  std::array<std::pair<std::int64_t, std::int64_t>, 2> padding;  // below 0: taken away
+
+  std::int64_t out(std::size_t a) const {
+    const std::int64_t room =
+        size[a] + padding[a].first + padding[a].second - dilation[a] * (kernel[a] - 1) - 1;
+    return room < 0 ? 0 : room / stride[a] + 1;
+  }
+  Shape x_shape() const { return {n, groups * cin, size[0], size[1]}; }
+  Shape w_shape() const { return {groups * cout, cin, kernel[0], kernel[1]}; }
+  Shape r_shape() const { return {n, groups * cout, out(0), out(1)}; }
+
+  struct Gradients {
+    Doubles x, w, r;
+  };
+  Gradients of(const Doubles& x, const Doubles& w, const Doubles& r) const {
+    Gradients g{Doubles(x.size()), Doubles(w.size()), Doubles(r.size())};
+    const auto at = [](std::int64_t a, std::int64_t b, std::int64_t nb, std::int64_t c,
+                       std::int64_t nc, std::int64_t d, std::int64_t nd) {
+      return static_cast<std::size_t>(((a * nb + b) * nc + c) * nd + d);
+    };
+    for (std::int64_t b = 0; b < n; ++b)
+      for (std::int64_t o = 0; o < groups * cout; ++o)
+        for (std::int64_t y = 0; y < out(0); ++y)
+          for (std::int64_t z = 0; z < out(1); ++z)
+            for (std::int64_t i = 0; i < cin; ++i)
+              for (std::int64_t u = 0; u < kernel[0]; ++u)
+                for (std::int64_t v = 0; v < kernel[1]; ++v) {
+                  const std::int64_t row = y * stride[0] + u * dilation[0] - padding[0].first,
+                                     column = z * stride[1] + v * dilation[1] - padding[1].first;
+                  if (row < 0 || row >= size[0] || column < 0 || column >= size[1]) continue;
+                  const std::size_t ix = at(b, o / cout * cin + i, groups * cin, row, size[0],
+                                            column, size[1]),
+                                    iw = at(o, i, cin, u, kernel[0], v, kernel[1]),
+                                    ir = at(b, o, groups * cout, y, out(0), z, out(1));
+                  g.x[ix] += w[iw] * r[ir];
+                  g.w[iw] += x[ix] * r[ir];
+                  g.r[ir] += x[ix] * w[iw];
+                }
+    return g;
+  }
+};
+
+RC_GTEST_PROP(Convolutions, OfAnySizesHaveTheGradientsOfTheirTaps, ()) {
+  register_devices();
+  Taps t{any_in(1, 2), any_in(1, 2), any_in(1, 2), any_in(1, 2), {}, {}, {}, {}, {}};
+  for (std::size_t a = 0; a < 2; ++a) {
+    t.size[a] = any_in(1, 7);
+    t.kernel[a] = any_in(1, 3);
+    t.stride[a] = any_in(1, 3);
+    t.dilation[a] = any_in(1, 2);
+    t.padding[a] = {any_in(-1, 3), any_in(-1, 3)};
+    RC_PRE(t.out(a) > 0);
+    RC_PRE(std::max<std::int64_t>(-t.padding[a].first, 0) +
+               std::max<std::int64_t>(-t.padding[a].second, 0) <=
+           t.size[a]);
+  }
+  const auto drawn = [](const Shape& shape, std::uint64_t seed) {
+    std::int64_t n = 1;
+    for (const sint& s : shape) n *= s.as_int();
+    return some(n, -2, 2, seed);
+  };
+  const Doubles x = drawn(t.x_shape(), 1), w = drawn(t.w_shape(), 2), r = drawn(t.r_shape(), 3),
+                q = drawn(t.x_shape(), 4);
+  Tensor tx = Tensor::from<double>(x, t.x_shape()), tw = Tensor::from<double>(w, t.w_shape()),
+         tr = Tensor::from<double>(r, t.r_shape());
+  for (Tensor* leaf : {&tx, &tw, &tr}) leaf->set_requires_grad(true);
+  const Tensor sum = (conv(tx, tw, std::nullopt,
+                           {.stride = {t.stride[0], t.stride[1]},
+                            .dilation = {t.dilation[0], t.dilation[1]},
+                            .groups = t.groups,
+                            .padding_pairs = {t.padding[0], t.padding[1]}}) *
+                      tr)
+                         .sum();
+  const auto same = [](const Tensor& got, const Doubles& wanted) {
+    const Doubles values = read_doubles(got);
+    RC_ASSERT(values.size() == wanted.size());
+    for (std::size_t i = 0; i < values.size(); ++i)
+      RC_ASSERT(std::abs(values[i] - wanted[i]) < 1e-11);
+  };
+  const std::vector<Tensor> first = gradients(sum, {tx, tw, tr}, CreateGraph::Yes);
+  const Taps::Gradients wanted = t.of(x, w, r);
+  same(first[0], wanted.x);
+  same(first[1], wanted.w);
+  same(first[2], wanted.r);
+  // The gradient of the input, weighted by q, is the sum over taps of q * w * r.
+  const std::vector<Tensor> second =
+      gradients((first[0] * Tensor::from<double>(q, t.x_shape())).sum(), {tw, tr});
+  const Taps::Gradients of_second = t.of(q, w, r);
+  same(second[0], of_second.w);
+  same(second[1], of_second.r);
+}
+
 }  // namespace
 }  // namespace touchstone

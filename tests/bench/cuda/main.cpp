@@ -145,7 +145,7 @@ int main(int argc, char** argv) {
                   "matmul(a[4096,4096], b[4096,4096])"};
     const CudaOptions options = CudaOptions::from_environment();
     fmt::print("{{\"device\": \"{}\", \"contract\": {}}}\n", cuda_text(options.device),
-               options.contract);
+               options.codegen.contract);
     const auto device = make_cuda_device("CUDA", options);
     Buffer first(*device, DType::Float32, 1);  // opens the GPU
     for (const std::size_t mebibytes : {2048, 256}) time_copy(mebibytes);

@@ -1,11 +1,12 @@
-// CLANG beside the libraries that people would use instead: OpenBLAS, oneDNN, and the copy of a
-// buffer, by 1 and by 2 threads. Medians of runs in turns.
+// CLANG beside the libraries that people would use instead: OpenBLAS, oneDNN, SLEEF, and the copy
+// of a buffer, by 1 and by 2 threads. Medians of runs in turns.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,12 @@
 #include <unistd.h>
 
 #include "dnnl_peer.h"
+#ifdef TOUCHSTONE_HAS_PEAK
+#include "peak.h"
+#endif
+#ifdef TOUCHSTONE_HAS_SLEEF
+#include "sleef_peer.h"
+#endif
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/kernel_case.h"
 #include "touchstone/fuzz/values.h"
@@ -54,7 +61,10 @@ class Prepared {
       if (item.kind != Op::Store) continue;
       fuzz::KernelCase c{item.ast, fuzz::draw_inputs(chooser, fuzz::ValueFamily::Random, item.ast)};
       runs_.push_back({item.ast, fuzz::make_buffers(c, device_), {}});
-      for (const BufferPtr& b : runs_.back().buffers) runs_.back().raw.push_back(b.get());
+      for (const BufferPtr& b : runs_.back().buffers) {
+        runs_.back().raw.push_back(b.get());
+        if (b != nullptr) bytes_ += b->bytes();
+      }
       // No subnormal numbers: others get none.
       for (std::size_t i = 1; i < runs_.back().raw.size(); ++i)
         if (Buffer& b = *runs_.back().raw[i]; b.dtype() == DType::Float32)
@@ -67,7 +77,8 @@ class Prepared {
     for (const Run& r : runs_) run_kernel(device_, r.kernel, r.raw);
   }
   double flops() const { return static_cast<double>(flops_); }
-  std::size_t kernels() const { return runs_.size(); }
+  /// That are read and written.
+  double bytes() const { return static_cast<double>(bytes_); }
 
  private:
   struct Run {
@@ -78,6 +89,7 @@ class Prepared {
   Device& device_;
   std::vector<Run> runs_;
   std::int64_t flops_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 struct Row {
@@ -178,9 +190,17 @@ std::vector<Row> rows() {
        std::initializer_list<std::pair<const char*, Tensor (*)(const Tensor&)>>{
            {"exp2 2^24", [](const Tensor& x) { return x.exp2(); }},
            {"log2 2^24", [](const Tensor& x) { return x.log2(); }},
-           {"sin 2^24", [](const Tensor& x) { return x.sin(); }}})
-    all.push_back(moving(name, kMany, kMany,
-                         [=, f = f](const std::string& d) { return f(input({kMany}, d)); }));
+           {"sin 2^24", [](const Tensor& x) { return x.sin(); }}}) {
+    Row row = moving(name, kMany, kMany,
+                     [=, f = f](const std::string& d) { return f(input({kMany}, d)); });
+#ifdef TOUCHSTONE_HAS_SLEEF
+    row.peer = "SLEEF";
+    row.other = [function = row.name.substr(0, row.name.find(' '))](int threads) {
+      return sleef_function(function, kMany, threads);
+    };
+#endif
+    all.push_back(std::move(row));
+  }
   return all;
 }
 
@@ -204,7 +224,8 @@ double median(std::vector<double> v) {
   return v[v.size() / 2];
 }
 
-void measure(const Row& row, int threads) {
+// One row's member of the file.
+std::string measure(const Row& row, int threads) {
   const std::string device = threads == 1 ? "ONE" : "TWO";
   Prepared ours(row.graph(device), device);
   Work other = row.other ? row.other(threads) : copy_of(row.bytes, threads);
@@ -222,6 +243,29 @@ void measure(const Row& row, int threads) {
              row.bytes > 0 ? fmt::format("{:.1f} GB/s", row.bytes / m * 1e-9)
                            : fmt::format("{:.1f} GFLOP/s", ours.flops() / m * 1e-9));
   std::fflush(stdout);
+  return fmt::format(
+      R"({{"name": "{}", "threads": {}, "ms": {:.6f}, "peer": "{}", "peer_ms": {:.6f}, "flops": {}, "bytes": {}}})",
+      row.name, threads, 1e3 * m, row.peer, 1e3 * t, ours.flops(),
+      row.bytes > 0 ? row.bytes : ours.bytes());
+}
+
+// What the machine can do: arithmetic in registers, and a copy that fits in no cache.
+std::string roof(int threads) {
+  constexpr double kBytes = 1 << 28;
+  const Work copy = copy_of(kBytes, threads);
+  double best = seconds(copy);
+  for (int turn = 0; turn < 9; ++turn) best = std::min(best, seconds(copy));
+  double flops = 0;
+#ifdef TOUCHSTONE_HAS_PEAK
+  flops = peak_flops(threads, ClangOptions::from_environment().codegen.contract);
+#endif
+  return fmt::format(R"({{"threads": {}, "gflops": {:.2f}, "gbytes": {:.2f}}})", threads,
+                     flops * 1e-9, kBytes / best * 1e-9);
+}
+
+void write_file(const std::string& path, const std::vector<std::string>& rows) {
+  std::ofstream(path) << fmt::format("{{\"roofs\": [{}, {}],\n\"rows\": [\n{}]}}\n", roof(1),
+                                     roof(2), fmt::join(rows, ",\n"));
 }
 
 void add_device(const std::string& name, int threads) {
@@ -232,7 +276,13 @@ void add_device(const std::string& name, int threads) {
   });
 }
 
-int run(const std::vector<std::string_view>& wanted) {
+int run(std::vector<std::string_view> wanted) {
+  std::string file;
+  if (wanted.size() > 1 && wanted[0] == "--json") {
+    file = wanted[1];
+    wanted.erase(wanted.begin(), wanted.begin() + 2);
+  }
+  std::vector<std::string> said;
   register_interpreted_device();
   add_device("ONE", 1);
   add_device("TWO", 2);
@@ -243,16 +293,18 @@ int run(const std::vector<std::string_view>& wanted) {
           return row.name.find(w) != std::string::npos;
         }))
       continue;
-    for (const int threads : {1, 2}) measure(row, threads);
+    for (const int threads : {1, 2}) said.push_back(measure(row, threads));
   }
+  if (!file.empty()) write_file(file, said);
   return 0;
 }
 
 }  // namespace
 }  // namespace touchstone::peers
 
-// Words: only rows whose name has one of them. OpenMP's threads would turn in circles after their
-// work, on the cores that ours need; it reads the variable as it is loaded.
+// --json FILE: what was measured, for roofline.py. Words: only rows whose name has one of them.
+// OpenMP's threads would turn in circles after their work, on the cores that ours need; it reads
+// the variable as it is loaded.
 int main(int argc, char** argv) {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
     ::setenv("OMP_WAIT_POLICY", "passive", 1);

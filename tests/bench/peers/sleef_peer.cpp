@@ -1,0 +1,54 @@
+#include "sleef_peer.h"
+
+#include <thread>
+#include <vector>
+
+#include <immintrin.h>
+#include <sleef.h>
+
+namespace touchstone::peers {
+namespace {
+
+using Range = void (*)(const float* from, float* to, std::int64_t count);
+
+template <auto F>
+void by_16(const float* from, float* to, std::int64_t count) {
+  for (std::int64_t i = 0; i + 16 <= count; i += 16)
+    _mm512_storeu_ps(to + i, F(_mm512_loadu_ps(from + i)));
+}
+template <auto F>
+void by_8(const float* from, float* to, std::int64_t count) {
+  for (std::int64_t i = 0; i + 8 <= count; i += 8)
+    _mm256_storeu_ps(to + i, F(_mm256_loadu_ps(from + i)));
+}
+
+Range range_of(std::string_view name) {
+  const auto fitting = [](Range of_16, Range of_8) {
+    return __builtin_cpu_supports("avx512f") != 0 ? of_16 : of_8;
+  };
+  if (name == "exp2") return fitting(by_16<Sleef_exp2f16_u10avx512f>, by_8<Sleef_exp2f8_u10avx2>);
+  if (name == "log2") return fitting(by_16<Sleef_log2f16_u10avx512f>, by_8<Sleef_log2f8_u10avx2>);
+  return fitting(by_16<Sleef_sinf16_u10avx512f>, by_8<Sleef_sinf8_u10avx2>);
+}
+
+}  // namespace
+
+std::function<void()> sleef_function(std::string_view name, std::int64_t count, int threads) {
+  const auto size = static_cast<std::size_t>(count);
+  std::vector<float> from(size);
+  for (std::size_t i = 0; i < size; ++i)
+    from[i] = static_cast<float>(static_cast<double>(i * 2654435761U % 65536) / 65536.0);
+  return
+      [=, range = range_of(name), from = std::move(from), to = std::vector<float>(size)]() mutable {
+        std::vector<std::thread> others;
+        const auto part = [&](std::int64_t t) {
+          const std::int64_t begin = count * t / threads, end = count * (t + 1) / threads;
+          range(from.data() + begin, to.data() + begin, end - begin);
+        };
+        for (int t = 1; t < threads; ++t) others.emplace_back(part, t);
+        part(0);
+        for (std::thread& t : others) t.join();
+      };
+}
+
+}  // namespace touchstone::peers

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace touchstone::peers {
+
+/// exp2, log2 or sin of `count` float32 by SLEEF's vector functions of 1 ULP, in registers as wide
+/// as this processor has.
+std::function<void()> sleef_function(std::string_view name, std::int64_t count, int threads);
+
+}  // namespace touchstone::peers
