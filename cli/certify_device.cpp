@@ -268,14 +268,14 @@ int certify_device(const CertifyOptions& o, const Certificate& c,
   const ShapeTracker flat = ShapeTracker::contiguous({size});
   const LazyOpPtr kernel =
       LazyOp::store(flat, LazyOp::unary(op_of(c.op), LazyOp::load(1, c.dtype, flat)));
-  Device* const device = backend ? nullptr : &Device::get(o.device);
   const std::string whose = backend ? backend->name() : o.device;
-  std::string said = backend ? backend->profile().to_json() : device->runner(kernel)->profile();
+  std::string said =
+      backend ? backend->profile().to_json() : Device::get(o.device).runner(kernel)->profile();
   if (said.empty()) said = Profile().to_json();
   const Profile profile = Profile::from_json(said);
   const RunBlock run = backend
                            ? RunBlock([&](std::string_view in) { return backend->run(kernel, in); })
-                           : on_device(*device, kernel, c.dtype);
+                           : on_device(Device::get(o.device), kernel, c.dtype);
   const double ulp = o.ulp >= 0 ? o.ulp : declared_ulp(c.op, profile);
   const bool to_output = o.output == "-";
   const std::unique_ptr<DataOutput> data = data_output_if(to_output);

@@ -134,7 +134,7 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     require_tcc();
     const Fault fault = parse_fault(o.plant);
     b.candidate = fuzz::make_device_backend(make_tcc_device("TCC", {}, fault));
-    const auto vary = [&](const std::string& name, CodegenOptions options) {
+    const auto vary = [&](const std::string& name, const CodegenOptions& options) {
       b.variants.push_back(fuzz::make_device_backend(
           make_tcc_device(name, options, fault),
           [options](const LazyOpPtr& kernel) { return options_matter(kernel, options); }));

@@ -36,6 +36,7 @@ std::int64_t call(const std::string& body, const std::int64_t* data, std::int64_
   clang::Compiler(sanitizing())
       .compile("long f(const long* data, long n) { " + body + " }", folder.path() / "f.so");
   const clang::SharedObject object(folder.path() / "f.so");
+  // NOLINTNEXTLINE(bugprone-casting-through-void): a function of another type has the name
   return reinterpret_cast<Function*>(reinterpret_cast<void*>(object.function("f")))(data, n);
 }
 

@@ -27,8 +27,9 @@ class CertifyVerb : public testing::Test {
         ::popen(("cd " + dir_.path().string() + " && { " + script + " ; } 2>&1").c_str(), "r");
     if (pipe == nullptr) return {-1, "popen failed"};
     std::string text;
-    for (char chunk[4096]; const std::size_t n = std::fread(chunk, 1, sizeof chunk, pipe);)
-      text.append(chunk, n);
+    char chunk[4096];
+    for (std::size_t n = 1; n > 0; text.append(chunk, n))
+      n = std::fread(chunk, 1, sizeof chunk, pipe);
     const int status = ::pclose(pipe);
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
   }

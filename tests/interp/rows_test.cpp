@@ -19,7 +19,6 @@ namespace {
 __extension__ using Wide = __int128;
 __extension__ using Unsigned = unsigned __int128;
 using test::Real;
-using test::same;
 using Scalars = std::vector<Scalar>;
 
 Wide integer(const Scalar& x) {

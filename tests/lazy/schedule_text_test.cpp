@@ -18,7 +18,6 @@ namespace {
 
 using test::error_of;
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 class ScheduleShown : public LazyTest {
  protected:

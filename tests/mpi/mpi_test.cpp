@@ -15,7 +15,6 @@ namespace touchstone {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::Not;
 
 struct Ended {
   int code = 0;

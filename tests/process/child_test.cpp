@@ -27,7 +27,6 @@ namespace touchstone::process {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::HasSubstr;
 
 bool lives(const std::string& pid) {
   std::ifstream stat("/proc/" + pid + "/stat");

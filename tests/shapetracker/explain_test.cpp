@@ -22,7 +22,6 @@ using shapetracker::explain_merge;
 using shapetracker::Explanation;
 using shapetracker::merge_stack;
 using shapetracker::MergeAnswer;
-using shapetracker::MergeClass;
 using shapetracker::Witness;
 using Stack = std::vector<View>;
 

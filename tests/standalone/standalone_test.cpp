@@ -18,7 +18,6 @@
 namespace touchstone {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 class Standalone : public testing::Test {

@@ -44,12 +44,10 @@ std::size_t counted(const std::string& text) {
       ++count;
       operand_before = w != "and" && w != "or" && w != "not";
       i += w.size();
-    } else if (text[i] == ' ') {
-      ++i;
     } else if (text[i] == '(' || text[i] == ')' || text[i] == ',') {
       operand_before = text[i++] == ')';
-    } else if (text[i] == '-' && !operand_before && std::isdigit(text[i + 1])) {
-      ++i;  // the number that follows is counted
+    } else if (text[i] == ' ' || (text[i] == '-' && !operand_before && std::isdigit(text[i + 1]))) {
+      ++i;  // the number that follows a sign is counted
     } else {
       const std::string two = text.substr(i, 2);
       i += two == "//" || two == "<=" || two == ">=" || two == "==" || two == "!=" ? 2 : 1;

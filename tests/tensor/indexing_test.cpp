@@ -124,6 +124,7 @@ TEST_P(Indexing, KeepsTheBitsOfEveryType) {
     };
     const Doubles all_of = host(typed[t]), got = host(taken[t]);
     const Doubles wanted = {all_of[4], all_of[0], all_of[3], all_of[1]};
+    // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison): bit for bit
     EXPECT_EQ(std::memcmp(got.data(), wanted.data(), sizeof(double) * 4), 0) << t;
   }
 }

@@ -148,7 +148,7 @@ int main(int argc, char** argv) {
                options.codegen.contract);
     const auto device = make_cuda_device("CUDA", options);
     Buffer first(*device, DType::Float32, 1);  // opens the GPU
-    for (const std::size_t mebibytes : {2048, 256}) time_copy(mebibytes);
+    for (const std::size_t mebibytes : {std::size_t{2048}, std::size_t{256}}) time_copy(mebibytes);
     time_launches(options);
     for (const std::string& formula : formulas) {
       try {

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ranges>
 
 #include <benchmark/benchmark.h>
 
@@ -95,10 +96,9 @@ void print_histogram(const std::vector<Question>& all, int runs) {
       std::printf("%3zu %%: %7.0f ns, %5.1f %% of the time\n", (i + 1) * 100 / list.size(),
                   list[i].ns, 100 * below / total);
   }
-  for (std::size_t i = list.size(); i-- > 0 && i + 50 > list.size();)
-    std::printf("%8.0f ns %4zu nodes  %s%s\n", list[i].ns, list[i].nodes,
-                list[i].question->text.c_str(),
-                list[i].question->assumptions.empty() ? "" : "  under assumptions");
+  for (const Measured& m : list | std::views::reverse | std::views::take(50))
+    std::printf("%8.0f ns %4zu nodes  %s%s\n", m.ns, m.nodes, m.question->text.c_str(),
+                m.question->assumptions.empty() ? "" : "  under assumptions");
 }
 
 /// A root that is a node already, asked for once more: (i*10)%100//10 on handles.
