@@ -353,6 +353,8 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const std::optional
                                                              std::max<std::int64_t>(-after, 0));
     turned.push_back(-static_cast<int>(axes - i));
   }
+  // With memory of its own: the windows of what has gaps take divisions for each term.
+  if (std::ranges::any_of(stride, [](std::int64_t s) { return s > 1; })) apart = apart.contiguous();
   const std::int64_t groups = args.groups, cin = weight.size(0) / groups, cout = weight.size(1);
   const Tensor kernels = weight.flip(turned).unflatten(0, {groups, cin}).transpose(1, 2);
   Shape flat = kernels.shape();
