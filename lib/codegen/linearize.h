@@ -11,21 +11,21 @@ namespace touchstone {
 
 /// Sizes that decide how a kernel is laid out, but no value; as they are, for caches of today.
 struct LayoutSizes {
-  std::int64_t least_axis = 4;         // elements: an axis with lanes; and terms of its reduces
-  std::int64_t vector = 8;             // lane counts are multiples of it
-  std::int64_t unit_lanes = 64;        // where neighbours lie side by side: whole vectors
-  std::int64_t other_lanes = 32;       // elsewhere: what all of them use is made once
-  std::int64_t block_rows = 8;         // that reduce together where they share a load
-  std::int64_t block_lanes = 16;       // each of them: accumulators of all stay in registers
-  std::int64_t least_staged = 8;       // elements of an array
-  std::int64_t least_reuse = 4;        // rows that share an array with a lane in its index
-  std::int64_t least_packed = 16;      // lanes for which a tile is packed
-  std::int64_t least_sharing = 8;      // rows for which one is
-  std::int64_t tile = 32;              // rows and columns that are read across their order
-  std::int64_t least_crosswise = 8;    // elements apart along the columns
-  std::int64_t far_bytes = 2048;       // terms so far apart take a place of the TLB each
-  std::int64_t staged_bytes = 24576;   // of a kernel: half the first cache
-  std::int64_t packed_bytes = 524288;  // a part of the second
+  std::int64_t least_axis = 4;          // elements: an axis with lanes; and terms of its reduces
+  std::int64_t vector = 8;              // lane counts are multiples of it
+  std::int64_t unit_lanes = 64;         // where neighbours lie side by side: whole vectors
+  std::int64_t other_lanes = 32;        // elsewhere: what all of them use is made once
+  std::int64_t block_rows = 8;          // that reduce together where they share a load
+  std::int64_t block_lanes = 16;        // each of them: accumulators of all stay in registers
+  std::int64_t least_staged = 8;        // elements of an array
+  std::int64_t least_reuse = 4;         // rows that share an array with a lane in its index
+  std::int64_t least_packed = 16;       // lanes for which a tile is packed
+  std::int64_t least_sharing = 8;       // rows for which one is
+  std::int64_t tile = 32;               // rows and columns that are read across their order
+  std::int64_t least_crosswise = 8;     // elements apart along the columns
+  std::int64_t far_bytes = 2048;        // terms so far apart take a place of the TLB each
+  std::int64_t staged_bytes = 24576;    // of a kernel: half the first cache
+  std::int64_t packed_bytes = 1048576;  // about the second
 
   bool operator==(const LayoutSizes&) const = default;
 };
