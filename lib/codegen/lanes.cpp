@@ -201,7 +201,9 @@ std::vector<int> order_that_shares(const LazyOpPtr& kernel, const LayoutSizes& s
 std::vector<int> order_of_whole_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes) {
   const Shape& shape = kernel->shape();
   const std::size_t last = last_axis(shape).value_or(0);
-  if (const auto plan = plan_lanes(kernel, sizes); plan && plan->lanes >= sizes.vector) return {};
+  if (last == 0 || !shape[last].is_int() || shape[last].as_int() >= sizes.vector ||
+      reduces_in_lanes(kernel, last).empty())
+    return {};
   std::vector<int> best;
   std::pair<bool, std::int64_t> most{false, 0};
   for (std::size_t axis = 0; axis < last; ++axis) {

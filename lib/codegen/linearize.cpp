@@ -481,7 +481,7 @@ bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
   const CodegenOptions usual;
   if (options.lanes && options.stages && options.sizes == usual.sizes) return false;
   const auto has_lanes = [axes = order_axes(merged)](const LayoutSizes& sizes) {
-    return codegen::plan_lanes(axes, sizes).has_value();
+    return codegen::plan_lanes(axes, sizes) || !codegen::order_of_whole_lanes(axes, sizes).empty();
   };
   const auto has_tiles = [&](const LayoutSizes& sizes) {
     return codegen::plan_tiles(order_axes(merged), sizes).has_value();

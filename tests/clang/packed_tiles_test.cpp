@@ -121,10 +121,10 @@ TEST(PackedTiles, StandWhereRowsShareThem) {
   const auto turned = [](std::int64_t rows) { return Product{1, rows, 128, 512, {0, 512, 1}}; };
   EXPECT_TRUE(packs(turned(8)));
   EXPECT_FALSE(packs(turned(7)));
-  EXPECT_TRUE(packs({1, 64, 512, 512, {0, 1, 512}}));   // terms half a page apart
-  EXPECT_FALSE(packs({1, 64, 256, 512, {0, 1, 256}}));  // read as they lie
-  EXPECT_TRUE(packs({1, 64, 64, 8192, {0, 8192, 1}}));  // in fewer lanes
-  EXPECT_FALSE(packs({1, 64, 64, 16384, {0, 16384, 1}}));
+  EXPECT_TRUE(packs({1, 64, 512, 512, {0, 1, 512}}));     // terms half a page apart
+  EXPECT_FALSE(packs({1, 64, 256, 512, {0, 1, 256}}));    // read as they lie
+  EXPECT_TRUE(packs({1, 64, 64, 16384, {0, 16384, 1}}));  // in fewer lanes
+  EXPECT_FALSE(packs({1, 64, 64, 32768, {0, 32768, 1}}));
   CodegenOptions without;
   without.stages = false;
   EXPECT_FALSE(packs(turned(8), without));

@@ -256,7 +256,7 @@ TEST(Stages, TakeNoMoreThanTheirShareOfTheCache) {
   EXPECT_EQ(count(body(product(8, 64, 90), without_blocks()), "f32 stage"), 2);
   EXPECT_EQ(count(body(product(8, 64, 96), without_blocks()), "f32 stage"),
             1);  // 24576 for the one alone
-  EXPECT_EQ(count(body(product(8, 64, 9000), without_blocks()), "f32 stage"), 0);
+  EXPECT_EQ(count(body(product(8, 64, 18000), without_blocks()), "f32 stage"), 0);
 }
 
 TEST(Stages, StayInLoopsThatMayNotRun) {
