@@ -30,12 +30,16 @@
 
 namespace touchstone::testing {
 
-/// A kernel with its inputs and the values of its variables, of area `kernel`.
+/// A kernel with its inputs and the values of its variables, of area `kernel`; it has an answer:
+/// positions of a GATHER that are checked, and may be outside, are not drawn.
 struct Kernel : fuzz::KernelCase {
   static constexpr const char* kArea = "kernel";
   /// Throws ParseError, as `of` of the others.
   static Kernel of(const std::string& text) { return {fuzz::case_from_json(text)}; }
   static std::unique_ptr<fuzz::Area> area() { return fuzz::make_kernel_area({}); }
+  static std::string draw(fuzz::Area& /*area*/, fuzz::Chooser& chooser) {
+    return fuzz::case_to_json(fuzz::draw_kernel_case(chooser));
+  }
   std::string text() const { return fuzz::case_to_json(*this); }
   /// The oracle's verdict on an answer, in the type and shape of the kernel's output.
   Verdict judge(const HostArray& output, const Profile& profile = {}) const {
@@ -48,6 +52,7 @@ struct Expression : fuzz::ExpressionCase {
   static constexpr const char* kArea = "symbolic";
   static Expression of(const std::string& text) { return {parse(text)}; }
   static std::unique_ptr<fuzz::Area> area() { return fuzz::make_symbolic_area(); }
+  static std::string draw(fuzz::Area& area, fuzz::Chooser& chooser) { return area.draw(chooser); }
   std::string text() const { return str(); }
 };
 
@@ -56,6 +61,7 @@ struct Chain : fuzz::ViewCase {
   static constexpr const char* kArea = "view";
   static Chain of(const std::string& text) { return {parse(text)}; }
   static std::unique_ptr<fuzz::Area> area() { return fuzz::make_view_area(); }
+  static std::string draw(fuzz::Area& area, fuzz::Chooser& chooser) { return area.draw(chooser); }
   std::string text() const { return str(); }
   /// The buffer seen through the operations, of a chain without variables, `bind` takes which.
   ShapeTracker tracker() const {
@@ -70,6 +76,7 @@ struct Program : fuzz::Program {
   static constexpr const char* kArea = "lazy";
   static Program of(const std::string& text) { return {parse(text)}; }
   static std::unique_ptr<fuzz::Area> area() { return fuzz::make_lazy_area(); }
+  static std::string draw(fuzz::Area& area, fuzz::Chooser& chooser) { return area.draw(chooser); }
   std::string text() const { return str(); }
 };
 
@@ -151,7 +158,7 @@ rc::Gen<Case> cases() {
     fuzz::RandomChooser chooser(source.next(), 0);
     auto shared = std::make_shared<detail::Shrinking>();
     shared->area = Case::area();
-    std::string text = shared->area->draw(chooser);
+    std::string text = Case::draw(*shared->area, chooser);
     shared->tried.insert(text);
     return rc::makeShrinkable<detail::CaseShrinkable<Case>>(std::move(text), std::move(shared),
                                                             std::size_t{0});

@@ -102,7 +102,8 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   }
   const bool choose = choices > 0 && choices <= kLimits.bounded_choices;
   const bool multiply = products > 0 && products <= kLimits.bounded_choices;
-  if (!quotients && !choose && !flags && !multiply && !remainders) return r;
+  const bool bend = choices > 0 && sum.terms.size() <= kLimits.case_terms;
+  if (!quotients && !choose && !flags && !multiply && !remainders && !bend) return r;
   if (last_sum_ == sum) return last_bounds_;
   KnownBounds* const known = place_of(sum, 0);
   if (known && known->facts == 0 && known->sum == sum) return known->bounds;
@@ -112,7 +113,7 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
     if (choose) r = meet(r, choice_bounds(sum, shared));
     if ((choose || flags) && choices <= kLimits.bounded_choices)
       r = meet(r, case_bounds(sum, shared));
-    if (choose) r = meet(r, bend_bounds(sum));
+    if (bend) r = meet(r, bend_bounds(sum));
     if (multiply) r = meet(r, product_bounds(sum));
     if (remainders) r = meet(r, remainder_bounds(sum));
     if (!(r == plain)) r = trimmed(r, plain_congruence(sum)).value_or(r);
@@ -190,7 +191,6 @@ Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
 
 Interval Simplifier::bend_bounds(const Linear& sum) const {
   Interval r = Interval::point(0);
-  if (sum.terms.size() > kLimits.case_terms) return {};
   struct Bend {  // factor * max(0, constant + slope * t)
     Int factor, constant, slope;
   };
