@@ -8,6 +8,7 @@
 #include "touchstone/base/file.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/base/interrupt.h"
+#include "touchstone/base/private_folder.h"
 #include "touchstone/base/visible.h"
 #include "touchstone/fuzz/finding_folder.h"
 #include "touchstone/fuzz/reproducer.h"
