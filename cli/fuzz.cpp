@@ -8,25 +8,23 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "data_output.h"
+#include "fuzz_findings.h"
 #include "fuzz_plans.h"
+#include "fuzz_shards.h"
 #include "fuzz_summary.h"
 #include "index_stats.h"
-#include "installed.h"
 #include "terminal.h"
 #include "touchstone/base/file.h"
-#include "touchstone/base/hash.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/base/mutant.h"
 #include "touchstone/base/private_folder.h"
-#include "touchstone/base/visible.h"
 #include "touchstone/device/config.h"
 #include "touchstone/fuzz/corpus.h"
 #include "touchstone/fuzz/coverage.h"
 #include "touchstone/fuzz/draw_kernel.h"
-#include "touchstone/fuzz/finding_folder.h"
-#include "touchstone/fuzz/reproducer.h"
 #include "touchstone/fuzz/worker.h"
 #include "touchstone/tcc/tcc_device.h"
 
@@ -72,6 +70,7 @@ void stop_on_signals() {
     sigaddset(&ending, signal);
   }
   ::pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
 }
 
 // Having tidied up, ends as whoever sent the signal expects.
@@ -93,19 +92,6 @@ double parse_seconds(const std::string& text) {
   if (error != std::errc() || n <= 0 || n > 1e7 || (scale == 1 && !unit.empty() && unit != "s"))
     throw ParseError(fmt::format("--time takes 60s, 5m or 2h, not '{}'", text));
   return n * scale;
-}
-
-void parse_shard(const std::string& text, fuzz::RunOptions& run) {
-  if (text.empty()) return;
-  const std::size_t slash = text.find('/');
-  const auto number = [&](std::string_view digits, std::int64_t& out) {
-    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
-    return error == std::errc() && end == digits.data() + digits.size() && !digits.empty();
-  };
-  if (slash == text.npos || !number(std::string_view(text).substr(0, slash), run.shard) ||
-      !number(std::string_view(text).substr(slash + 1), run.shards) || run.shard < 0 ||
-      run.shards < 1 || run.shard >= run.shards || run.shards > 1'000'000)
-    throw ParseError(fmt::format("--shard takes W/N with 0 <= W < N, as 0/4, not '{}'", text));
 }
 
 // Whether the log is a file from which the campaign can go on.
@@ -130,10 +116,14 @@ fuzz::RunOptions run_options(const FuzzOptions& o, const std::unique_ptr<DataOut
   run.cases = o.cases > 0 ? o.cases : run.seconds > 0 ? std::int64_t{1} << 40 : 1000;
   run.jobs =
       o.jobs > 0 ? o.jobs : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  parse_shard(o.shard, run);
+  take_shard(o.shard, run);
   run.case_seconds = o.case_seconds;
   run.memory = static_cast<std::uint64_t>(o.megabytes.value_or(0)) << 20;
-  if (has_log_file(o)) run.log = o.log;
+  if (has_log_file(o))
+    run.log = o.shard == "job" ? log_of_shard(o.log, run.shard, run.shards) : fs::path(o.log);
+  if (o.gather > 0 && (!has_log_file(o) || o.cases == 0 || !o.shard.empty()))
+    throw ParseError(
+        "--gather needs the --log and the --cases that the shards had, and takes all shards");
   if (o.log == "-") run.log_file = data->fd();
   run.resume = o.resume;
   if (o.resume && !has_log_file(o))
@@ -142,99 +132,35 @@ fuzz::RunOptions run_options(const FuzzOptions& o, const std::unique_ptr<DataOut
   return run;
 }
 
-constexpr std::size_t kMostShown = 400;  // characters of a case on the terminal
-
-fs::path place_of(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
-  const std::string name =
-      f.index < 0 ? content_hash(f.shrunk).substr(0, 8) : std::to_string(f.index);
-  return fs::path(o.findings) / (area + "-" + name);
-}
-
-// How a case is checked again; `word` is the case, or @FILE.
-std::string again(const FuzzOptions& o, const std::string& area, const std::string& word) {
-  const std::string backend =
-      area != "kernel" || o.backend == "tiers" ? "" : " --backend " + quoted(o.backend);
-  const std::string plant = (o.plant == "none" ? "" : " --plant " + o.plant) +
-                            (o.mutant.empty() ? "" : " --mutant " + o.mutant);
-  return fmt::format("fuzz --area {}{}{} --case {}", area, backend, plant, word);
-}
-
-// The backend that gives the answer which is not legal, first of all the one that runs every case.
-fuzz::KernelBackend* culprit(fuzz::KernelBackends& backends, const fuzz::KernelCase& c) {
-  std::vector<fuzz::KernelBackend*> all{backends.candidate.get()};
-  for (const auto& v : backends.variants) all.push_back(v.get());
-  if (backends.slow) all.push_back(backends.slow.get());
-  for (fuzz::KernelBackend* b : all) {
-    const foreign::Answer answer = b->run(c);
-    if (answer.kind != foreign::Answer::Kind::Output) continue;
-    if (judge(fuzz::Reproducer{c, answer.output, {}}, b->profile(c.kernel)).outcome ==
-        Outcome::Fail)
-      return b;
-  }
-  return all[0];
-}
-
-// A kernel that fails, with all that belongs to it. It is run in a process of its own: it may
-// crash. False where its text is none: that it does not read back may be what is wrong.
-bool write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& folder) {
-  fuzz::KernelCase c;
-  try {
-    c = fuzz::case_from_json(f.shrunk);
-  } catch (const Error&) {
-    return false;
-  }
-  const std::string command =
-      "\"${TOUCHSTONE:-touchstone}\" " + again(o, "kernel", "@\"$(dirname \"$0\")/case.txt\"");
-  write_finding_folder(folder, c, f.failure, command, nullptr);
-  if (stop_wanted) return true;  // nobody waits for another run
-  std::string ended;
-  const auto work = [&] {
-    fuzz::KernelBackends backends = kernel_backends(o);
-    write_finding_folder(folder, c, f.failure, command, culprit(backends, c));
-    return std::string();
-  };
-  try {
-    if (!fuzz::in_child(work, 2 * o.case_seconds + 60, 0, ended))
-      write_file_atomically(folder / "ended.txt", ended + "\n");
-  } catch (const Interrupted&) {
-    // The folder is as good as it is: what is missing says who is to blame.
-  }
-  return true;
-}
-
-void show(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
-  fmt::print("{} {}: {}", red("FAIL"), area, visible(f.failure.relation));
-  if (f.index >= 0) fmt::print(", case {}", f.index);
-  if (f.runs > 0) fmt::print(", shrunk in {}", counted(f.runs, "run"));
-  if (f.times > 1) fmt::print(", found {}", counted(f.times, "time"));
-  fmt::print("\n");
-  if (f.shrunk.size() <= kMostShown) fmt::print("  {}\n", f.shrunk);
-  std::string detail = f.failure.detail;
-  for (std::size_t at = 0; (at = detail.find('\n', at)) != detail.npos; at += 3)
-    if (at + 1 < detail.size()) detail.replace(at, 1, "\n  ");
-  fmt::print("  {}\n", visible_lines(detail));
-  std::string word = quoted(f.shrunk);
-  const bool as_given = o.one && f.runs == 0 && f.index < 0;
-  if (as_given) {
-    word = o.one->starts_with('@') ? "@" + quoted(o.one->substr(1)) : quoted(*o.one);
-  } else if (area == "kernel" && write_folder(o, f, place_of(o, area, f))) {
-    const fs::path folder = place_of(o, area, f);
-    word = "@" + quoted((folder / "case.txt").string());
-    fmt::print("  all of it: {}\n", folder.string());
-    if (fs::exists(folder / "reproducer.json"))
-      fmt::print("  judge it again: touchstone check {}\n",
-                 quoted((folder / "reproducer.json").string()));
-  } else if (f.shrunk.size() > kMostShown) {
-    make_own_folder(o.findings);
-    const fs::path file = place_of(o, area, f).string() + ".case";
-    write_file_atomically(file, f.shrunk + "\n");
-    word = "@" + quoted(file.string());
-  }
-  fmt::print("  again: touchstone {}\n", again(o, area, word));
-}
-
 Checked checked(const AreaPlan& plan, const std::string& text) {
-  return plan.make(0)->check(text, fuzz::Effort::Full);
+  const std::unique_ptr<fuzz::Area> area = plan.make(0);
+  return area->check(text_of_case(*area, text), fuzz::Effort::Full);
+}
+
+// The result of a check in a process of its own: a crash or a hang is a finding like any other.
+Checked checked_apart(const FuzzOptions& o, const AreaPlan& plan, const std::string& text) {
+  using nlohmann::json;
+  const auto work = [&] {
+    json told = {{"ending", 0}, {"relation", ""}, {"detail", ""}};
+    try {
+      const Checked c = checked(plan, text);
+      told = {{"ending", static_cast<int>(c.ending)},
+              {"relation", c.failure.relation},
+              {"detail", c.failure.detail}};
+    } catch (const ParseError& e) {
+      told["no case"] = e.what();
+    }
+    return told.dump(-1, ' ', false, json::error_handler_t::replace);
+  };
+  constexpr double kAllRelations = 10;  // take so many times as long as the usual ones
+  std::string ended;
+  const auto told =
+      fuzz::in_child(work, kAllRelations * o.case_seconds,
+                     static_cast<std::uint64_t>(o.megabytes.value_or(0)) << 20, ended);
+  if (!told) return Checked::fail(ended == "hang" ? "hang" : "crash", ended);
+  const json j = json::parse(*told);
+  if (j.contains("no case")) throw ParseError(j["no case"].get<std::string>());
+  return {static_cast<Ending>(j["ending"].get<int>()), {j["relation"], j["detail"]}, {}};
 }
 
 int one_case(const FuzzOptions& o, const AreaPlan& plan) {
@@ -243,20 +169,31 @@ int one_case(const FuzzOptions& o, const AreaPlan& plan) {
     text = read_file(text.substr(1));
     while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   }
-  const Checked c = checked(plan, text);
+  const Checked c = checked_apart(o, plan, text);
   if (c.ending != Ending::Fail) {
     fmt::print("{} {}\n", green(name(c.ending)), plan.name);
     return c.ending == Ending::Pass ? kExitOk : c.ending == Ending::Weak ? kExitWeak : kExitNothing;
   }
   AreaFinding f{-1, text, c.failure, text};
-  if (o.shrink) {
+  if (o.shrink && !text.starts_with('#')) {
     const std::unique_ptr<fuzz::Area> area = plan.make(0);
-    const fuzz::ShrunkCase s = shrink_case(*area, text, c.failure.relation, plan.most_shrink_runs);
+    const bool apart = c.failure.relation == "crash" || c.failure.relation == "hang";
+    const auto fails = [&](const std::string& smaller) {
+      try {
+        const Checked now =
+            apart ? checked_apart(o, plan, smaller) : area->check_for(smaller, c.failure.relation);
+        if (now.ending != Ending::Fail || now.failure.relation != c.failure.relation) return false;
+        f.failure = now.failure;
+        return true;
+      } catch (const ParseError&) {
+        return false;
+      }
+    };
+    const fuzz::ShrunkCase s = shrink_case(*area, text, fails, plan.most_shrink_runs);
     f.shrunk = s.text;
     f.runs = s.runs;
-    f.failure = area->check(s.text, fuzz::Effort::Full).failure;
   }
-  show(o, plan.name, f);
+  show_finding(o, plan.name, f, stop_wanted);
   return kExitNo;
 }
 
@@ -302,7 +239,7 @@ CorpusCount replay(const FuzzOptions& o, const std::vector<AreaPlan>& plans) {
       f.failure.relation = "hang";
     }
     fmt::print("{}: ", c.where);
-    show(o, c.area, f);
+    show_finding(o, c.area, f, stop_wanted);
   }
   fmt::print("corpus {}: {}, {} FAIL, {} damaged\n", o.corpus, counted(count.cases, "case"),
              count.failed, count.damaged);
@@ -322,13 +259,25 @@ void summarize(const FuzzOptions& o, const AreaResult& r) {
   std::int64_t most = std::ssize(r.findings) - r.unshrunk;
   for (const AreaFinding& f : r.findings) {
     if (most-- <= 0) break;
-    show(o, r.name, f);
-    if (!o.corpus.empty() && !f.shrunk.empty())
+    show_finding(o, r.name, f, stop_wanted);
+    if (o.corpus.empty() || f.shrunk.starts_with('#')) continue;
+    try {
       fuzz::add_to_corpus(o.corpus, r.name, f.shrunk,
                           fmt::format("{}, seed {}, case {}", f.failure.relation, o.seed, f.index));
+    } catch (const SystemError& e) {
+      fmt::print("  not added to the corpus: {}\n", e.what());
+    }
   }
-  if (r.unshrunk > 0)
-    fmt::print("{} more, not shrunk{}\n", r.unshrunk, o.log.empty() ? "" : ": in the log");
+  show_unshrunk(
+      o, r.name,
+      std::span(r.findings)
+          .last(std::min<std::size_t>(r.findings.size(), static_cast<std::size_t>(r.unshrunk))));
+  if (!r.passed_over.empty()) {
+    std::string parts;
+    for (const auto& [relation, times] : r.passed_over)
+      parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", relation, times);
+    fmt::print("  asked for and said nothing: {}\n", parts);
+  }
 }
 
 // As judge and league do: what starting a backend cost, where it was slow or was started anew.
@@ -401,19 +350,21 @@ int run_fuzz(const FuzzOptions& o) {
     std::unique_ptr<Progress> progress;
     std::string shown;
     const std::int64_t mine = (options.cases - options.shard + options.shards - 1) / options.shards;
-    result = run_areas(plans, options, stop_wanted,
-                       [&](const std::string& area, const fuzz::Tally& t, double seconds) {
-                         if (area != std::exchange(shown, area)) {
-                           progress.reset();
-                           const bool timed = options.cases == std::int64_t{1} << 40;
-                           progress = std::make_unique<Progress>(
-                               area, timed ? static_cast<std::int64_t>(options.seconds) : mine);
-                         }
-                         const bool timed = options.cases == std::int64_t{1} << 40;
-                         progress->update(
-                             timed ? static_cast<std::int64_t>(seconds) : t.cases,
-                             fmt::format("{}, {} FAIL", counted(t.cases, "case"), t.failed));
-                       });
+    const auto run = [&](const fuzz::RunProgress& told) {
+      return o.gather > 0 ? gather_shards(plans, options, o.gather, stop_wanted, told)
+                          : run_areas(plans, options, stop_wanted, told);
+    };
+    result = run([&](const std::string& area, const fuzz::Tally& t, double seconds) {
+      if (area != std::exchange(shown, area)) {
+        progress.reset();
+        const bool timed = options.cases == std::int64_t{1} << 40;
+        progress = std::make_unique<Progress>(
+            area, timed ? static_cast<std::int64_t>(options.seconds) : mine);
+      }
+      const bool timed = options.cases == std::int64_t{1} << 40;
+      progress->update(timed ? static_cast<std::int64_t>(seconds) : t.cases,
+                       fmt::format("{}, {} FAIL", counted(t.cases, "case"), t.failed));
+    });
   }
   bool failed = corpus.failed > 0;
   for (const AreaResult& r : result.areas) {

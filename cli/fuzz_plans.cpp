@@ -184,6 +184,8 @@ std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o) {
   known.push_back({"kernelize", [](int) { return fuzz::make_kernelize_area(); }, 128, 1000});
   known.push_back({"rewrite", [](int) { return fuzz::make_rewrite_area(); }, 1024, 2000});
   known.push_back({"tensor", [](int) { return fuzz::make_tensor_area(); }, 64, 1000});
+  known.push_back({"files", [](int) { return fuzz::make_file_area(); }, 1024, 2000});
+  known.push_back({"random", [](int) { return fuzz::make_random_area(); }, 1024, 2000});
   std::vector<std::string> names = o.areas.empty() ? std::vector<std::string>{"kernel"} : o.areas;
   std::vector<AreaPlan> plans;
   for (const std::string& name : names) {

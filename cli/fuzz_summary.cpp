@@ -8,11 +8,8 @@ namespace {
 using SummaryJson = nlohmann::ordered_json;
 
 SummaryJson json_of_finding(const fuzz::AreaFinding& f) {
-  return {{"index", f.index},
-          {"relation", f.failure.relation},
-          {"detail", f.failure.detail},
-          {"case", f.shrunk},
-          {"runs", f.runs},
+  return {{"index", f.index}, {"relation", f.failure.relation}, {"detail", f.failure.detail},
+          {"case", f.shrunk}, {"only_drawn", f.only_drawn},     {"runs", f.runs},
           {"times", f.times}};
 }
 
@@ -27,7 +24,8 @@ SummaryJson json_of_area(const FuzzOptions& o, const fuzz::AreaResult& r) {
                {"fail", t.failed},
                {"seconds", r.seconds},
                {"findings", SummaryJson::array()},
-               {"unshrunk", r.unshrunk}});
+               {"unshrunk", r.unshrunk},
+               {"passed_over", r.passed_over}});
   for (const fuzz::AreaFinding& f : r.findings) area["findings"].push_back(json_of_finding(f));
   return area;
 }

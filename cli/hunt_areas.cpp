@@ -63,6 +63,8 @@ std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names) {
       {"kernelize", [] { return fuzz::make_kernelize_area(); }, 32},
       {"rewrite", [] { return fuzz::make_rewrite_area(); }, 64},
       {"tensor", [] { return fuzz::make_tensor_area(); }, 8},
+      {"files", [] { return fuzz::make_file_area(); }, 32, 2},
+      {"random", [] { return fuzz::make_random_area(); }, 32, 4},
       {"clang", kernels_on_clang, 16, has_tcc() ? 64 : 8},
       {"reference", kernels_on_reference, 32, 4}};
   if (has_tcc()) known.insert(known.end() - 2, {"tcc", kernels_on_tcc, 48});

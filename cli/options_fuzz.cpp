@@ -17,8 +17,8 @@ Verb fuzz_verb(CLI::App& app) {
                          "A campaign is named by its seed: the same cases for any number of jobs. "
                          "Ctrl-C ends it with a summary.");
   v->add_option("--area", o.areas,
-                "symbolic, view, kernel, lazy, kernelize, rewrite, tensor, or all, separated by "
-                "commas [kernel]")
+                "symbolic, view, kernel, lazy, kernelize, rewrite, tensor, files, random, or all, "
+                "separated by commas [kernel]")
       ->delimiter(',');
   v->add_option(
        "--backend", o.backend,
@@ -29,11 +29,17 @@ Verb fuzz_verb(CLI::App& app) {
       ->capture_default_str();
   v->add_option("--cases", o.cases, "Of each area [1000, or what --time allows]")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));
-  v->add_option("--time", o.time, "For each area: 60s, 5m, 2h");
+  v->add_option("--time", o.time, "For all areas together, which share it evenly: 60s, 5m, 2h");
   v->add_option("--jobs", o.jobs, "Worker processes [one a core]")->check(CLI::Range(1, 1024));
   v->add_option("--seed", o.seed, "Names the campaign: the same seed draws the same cases")
       ->capture_default_str();
-  v->add_option("--shard", o.shard, "Of N machines this is number W, from 0: W/N");
+  v->add_option("--shard", o.shard,
+                "Of N machines this is number W, from 0: W/N; job: as mpirun, srun or an array of "
+                "Slurm's says, with a log of its own beside --log");
+  v->add_option("--gather", o.gather,
+                "Of N shards whose logs stand beside --log: what they found as one, after what "
+                "they have left is done")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
   v->add_option("--log", o.log,
                 "A file of JSON lines: what was done, and each finding at once; -: standard "
                 "output");
@@ -48,7 +54,9 @@ Verb fuzz_verb(CLI::App& app) {
   v->add_option("--coverage", o.coverage,
                 "Count what was reached: a table, and a page in this file")
       ->type_name("FILE.html");
-  v->add_option("--case", o.one, "Check this one case, or @FILE with it, of the one area named");
+  v->add_option("--case", o.one,
+                "Check this one case, or @FILE with it, of the one area named; #SEED:INDEX: "
+                "the one that a seed draws as this number");
   v->add_flag("--shrink", o.shrink, "And make it smaller, where it fails");
   v->add_option("--timeout", o.case_seconds, "Seconds after which a case hangs")
       ->capture_default_str()
@@ -85,9 +93,8 @@ Verb mutants_verb(CLI::App& app) {
   v->add_flag("--list", o.list, "Name them, with their areas, places and what goes wrong");
   v->add_option("--area", o.area, "Only those of this table: symbolic, views, lazy ...");
   v->add_option("--with", o.with,
-                "Areas that hunt: symbolic, view, lazy, kernelize, rewrite, tensor, tcc or clang "
-                "(kernels there), "
-                "separated by commas [all]")
+                "Areas that hunt: symbolic, view, lazy, kernelize, rewrite, tensor, files, random, "
+                "tcc or clang (kernels there), separated by commas [all]")
       ->delimiter(',')
       ->allow_extra_args(false);
   v->add_flag("--history", o.history, "Only those that repeat a mistake that was really made");

@@ -240,10 +240,11 @@ struct FuzzOptions {
   std::vector<std::string> areas;  // names of areas, or "all"
   std::string backend = "tiers";   // of the area kernel; see --help
   std::int64_t cases = 0;          // of each area; 0: 1000, or as many as the time allows
-  std::string time;                // for each area: 60s, 5m, 2h; empty: until the cases are done
+  std::string time;                // for all areas: 60s, 5m, 2h; empty: until the cases are done
   int jobs = 0;                    // worker processes; 0: one a core
   std::uint64_t seed = 0;
-  std::string shard;  // W/N
+  std::string shard;        // W/N, or job
+  std::int64_t gather = 0;  // so many shards are finished and made one result; 0: none
   std::string corpus, log, coverage, findings = "touchstone-findings";
   bool resume = false;
   std::optional<std::string> one;  // a case, or @FILE; no campaign

@@ -75,8 +75,11 @@ struct KernelBackends {
 ///   round trip   kernel.json reads back as the same kernel
 ///   threads      over one more, long axis the reference has the same bits in 1, 2 and 7 threads
 ///                (one case in 512)
+///   truth        the reference's answer to a small kernel is what the kernel is by definition, in
+///                exact arithmetic (one case in 32)
 ///   refuses      where one answer is left, the oracle takes it and none that differs in one bit
-///                of an element (one case in 24)
+///                of an element; and nowhere one that is far beyond what rounding may do (one case
+///                in 24)
 std::unique_ptr<Area> make_kernel_area(KernelBackends backends);
 
 /// Programs over LazyBuffers on the interpreted device.
@@ -123,5 +126,22 @@ std::unique_ptr<Area> make_rewrite_area();
 ///   early        realizing each statement at once changes no bit
 ///   refused      no statement that fits is refused
 std::unique_ptr<Area> make_tensor_area();
+
+/// Files of arrays: .npy, .npz and .safetensors, against the formats as they are defined
+/// (definitions/file_formats.h), in the ways in which writers differ.
+///   refused      a file that is right is read
+///   read         as the arrays that it holds
+///   taken        and one that is not, by one damage, is refused
+///   written      a file of ours holds the arrays, for a reader of the definition's
+///   file         so it is on the disk, array by array (one case in 16, as the next)
+///   part         of which the first elements are read alone
+std::unique_ptr<Area> make_file_area();
+
+/// Streams of random numbers by seed and place, against a second Threefry.
+///   bits         the stream's words
+///   uniform      float32 numbers of them, on the host and by a kernel that draws them
+///   integers     randint stays in its range and takes the words in turn
+///   shuffle      a permutation holds every number once, and equal seeds give equal ones
+std::unique_ptr<Area> make_random_area();
 
 }  // namespace touchstone::fuzz

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <set>
 #include <unordered_map>
 
 #include "touchstone/base/error.h"
@@ -9,6 +8,7 @@
 #include "touchstone/fuzz/areas.h"
 #include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/kernel_backend.h"
+#include "touchstone/fuzz/kernel_coverage.h"
 #include "touchstone/fuzz/reference_check.h"
 #include "touchstone/fuzz/shrink.h"
 #include "touchstone/fuzz/view_case.h"
@@ -105,12 +105,12 @@ class KernelArea final : public Area {
                          : batch.try_emplace(text, Known{case_from_json(text), SampleChoice(text)})
                                .first->second;
       kernels.push_back(c.kernel);
-      if (varies(choice, Effort::Sampled)) {
+      if (varies(choice, {})) {
         const std::size_t v = choice.variant(varied.size());
         differs = backends_.variants[v]->differs_on(c.kernel);
         if (differs) varied[v].push_back(c.kernel);
       }
-      if (is_slow(choice, Effort::Sampled)) slow.push_back(c.kernel);
+      if (is_slow(choice, {})) slow.push_back(c.kernel);
     }
     known_ = std::move(batch);
     reference_->forget_runners();
@@ -120,22 +120,10 @@ class KernelArea final : public Area {
   }
 
   Checked check(const std::string& text, Effort effort) override {
-    const auto drawn = known_.find(text);
-    std::optional<Known> read;
-    if (drawn == known_.end()) read = Known{case_from_json(text), SampleChoice(text)};
-    const Known& known = read ? *read : drawn->second;
-    Checked result;
-    try {
-      result = judged(known, effort);
-    } catch (const IndexError& e) {
-      result = positions_are_exact(known.drawn.kernel) ? Checked::fail("checked", e.what())
-                                                       : Checked{Ending::Skipped, {}};
-    } catch (const Error& e) {
-      result = Checked::fail("refused", e.what());
-    }
-    if (effort == Effort::Full && result.ending == Ending::Fail && looking_for_.empty())
-      looking_for_ = result.failure.relation;
-    return result;
+    return check_asked(text, {effort, {}});
+  }
+  Checked check_for(const std::string& text, std::string_view relation) override {
+    return check_asked(text, {Effort::Full, relation});
   }
 
   std::vector<std::string> smaller(const std::string& text) override {
@@ -164,12 +152,44 @@ class KernelArea final : public Area {
     return extent;
   }
 
-  std::vector<Dimension> dimensions() const override;
-  bool feasible(std::span<const int> row) const override;
-  std::vector<CoverageRow> coverage(const std::string& text, Ending ending) override;
+  std::vector<Dimension> dimensions() const override { return kernel_dimensions(); }
+  bool feasible(std::span<const int> row) const override { return kernel_row_is_feasible(row); }
+  std::vector<CoverageRow> coverage(const std::string& text, Ending ending) override {
+    return kernel_rows(case_of(text), ending);
+  }
 
  private:
   static constexpr std::size_t kMostKnown = 4096;
+
+  /// Costly relations: a sample, all, or of them the one that a case is made smaller for: others,
+  /// which compile each case several times over, are not checked of it.
+  struct Asked {
+    Effort effort = Effort::Sampled;
+    std::string_view only{};
+
+    bool of(std::string_view relation, const SampleChoice& choice, std::uint64_t every) const {
+      return effort == Effort::Sampled ? choice.one_in(every) : only.empty() || only == relation;
+    }
+  };
+
+  Checked check_asked(const std::string& text, const Asked& asked) {
+    const auto drawn = known_.find(text);
+    std::optional<Known> read;
+    if (drawn == known_.end()) read = Known{case_from_json(text), SampleChoice(text)};
+    const Known& known = read ? *read : drawn->second;
+    Checked result;
+    try {
+      result = judged(known, asked);
+    } catch (const IndexError& e) {
+      result = positions_are_exact(known.drawn.kernel) ? Checked::fail("checked", e.what())
+                                                       : Checked{Ending::Skipped, {}};
+    } catch (const Error& e) {
+      result = Checked::fail("refused", e.what());
+    }
+    result.passed_over = std::move(passed_over_);
+    passed_over_.clear();
+    return result;
+  }
 
   // A case read back means what was drawn: `round trip` holds that.
   KernelCase case_of(const std::string& text) const {
@@ -177,17 +197,18 @@ class KernelArea final : public Area {
     return known != known_.end() ? known->second.drawn : case_from_json(text);
   }
 
-  bool wanted(std::string_view relation) const {
-    return looking_for_.empty() || looking_for_ == relation;
-  }
-  bool varies(const SampleChoice& choice, Effort effort) const {
-    return !backends_.variants.empty() &&
-           (effort == Effort::Full ? wanted("options") : choice.one_in(backends_.vary_every));
+  bool varies(const SampleChoice& choice, const Asked& asked) const {
+    return !backends_.variants.empty() && asked.of("options", choice, backends_.vary_every);
   }
 
-  bool is_slow(const SampleChoice& choice, Effort effort) const {
-    return backends_.slow != nullptr &&
-           (effort == Effort::Full ? wanted("slow") : choice.one_in(64));
+  bool is_slow(const SampleChoice& choice, const Asked& asked) const {
+    return backends_.slow != nullptr && asked.of("slow", choice, 64);
+  }
+
+  // Counts a question that says nothing of this case.
+  std::optional<std::string> answered(std::string_view relation, const Reply& finding) {
+    if (!finding.asked) passed_over_.push_back(relation);
+    return finding.what;
   }
 
   const HostArray& right_answer(const KernelCase& c) {
@@ -217,7 +238,8 @@ class KernelArea final : public Area {
   std::optional<Checked> legal(const KernelCase& c, const HostArray& output, KernelBackend& backend,
                                const std::string& relation, Ending* ending) {
     const Verdict v = judge({c, output, {}}, backend.profile(c.kernel));
-    if (v.outcome == Outcome::Fail) return Checked::fail(relation, v.str());
+    if (v.outcome == Outcome::Fail)
+      return Checked::fail(relation, v.str() + borne_out(c, output, right_answer(c), v.index));
     if (ending != nullptr)
       *ending = v.outcome == Outcome::Pass   ? Ending::Pass
                 : v.outcome == Outcome::Weak ? Ending::Weak
@@ -225,7 +247,7 @@ class KernelArea final : public Area {
     return std::nullopt;
   }
 
-  Checked judged(const Known& known, Effort effort) {
+  Checked judged(const Known& known, const Asked& asked) {
     const auto& [c, choice, differs] = known;
     right_.reset();
     if (const std::optional<IndexFault> fault = fault_of(c)) return faulted(c, *fault);
@@ -234,28 +256,40 @@ class KernelArea final : public Area {
     if (answer.kind == Answer::Kind::Unusable) return Checked::fail("unusable", answer.why);
     if (answer.kind == Answer::Kind::Unsupported) return {Ending::Skipped, {}};
     Checked result;
-    if (backends_.judge_all || effort == Effort::Full || choice.one_in(16) ||
-        !is_right(c, answer.output))
+    const bool full = asked.effort == Effort::Full;
+    if (backends_.judge_all || full || choice.one_in(16) || !is_right(c, answer.output))
       if (auto wrong = legal(c, answer.output, *backends_.candidate, "verdict", &result.ending))
         return *wrong;
     if (result.ending == Ending::Skipped) right_answer(c);  // throws what it is that cannot be run
-    if (effort == Effort::Full ? wanted("round trip") : choice.one_in(16))
+    if (asked.of("round trip", choice, 16))
       if (auto wrong = round_trip(c)) return *wrong;
-    if (effort == Effort::Full ? wanted("threads") : choice.one_in(512))
-      if (auto what = threads_differ(c, choice.other())) return Checked::fail("threads", *what);
-    if (effort == Effort::Full ? wanted("refuses") : choice.one_in(24))
-      if (auto what = not_refused(c, right_answer(c), choice.other()))
-        return Checked::fail("refuses", *what);
-    if (effort == Effort::Full ? wanted("poison") : choice.one_in(5))
+    if (asked.of("threads", choice, 512))
+      if (auto what = answered("threads", threads_differ(c, choice.other())))
+        return Checked::fail("threads", *what);
+    if (asked.of("truth", choice, 32))
+      if (auto what = answered("truth", untrue(c, right_answer(c))))
+        return Checked::fail("truth", *what);
+    if (asked.of("refuses", choice, 24))
+      if (auto what = answered("refuses", taken(c, choice))) return Checked::fail("refuses", *what);
+    if (asked.of("poison", choice, 5))
       if (auto wrong = poisoned(c, answer.output)) return *wrong;
-    if (is_slow(choice, effort))
+    if (is_slow(choice, asked))
       if (auto wrong = other(c, answer.output, *backends_.slow, "slow")) return *wrong;
-    if (varies(choice, effort) && (differs || effort == Effort::Full))
+    if (varies(choice, asked) && (differs || full))
       for (std::size_t v = 0; v < backends_.variants.size(); ++v) {
-        if (effort != Effort::Full && v != choice.variant(backends_.variants.size())) continue;
+        if (!full && v != choice.variant(backends_.variants.size())) continue;
         if (auto wrong = other(c, answer.output, *backends_.variants[v], "options")) return *wrong;
       }
     return result;
+  }
+
+  // What the oracle should refuse and does not.
+  Reply taken(const KernelCase& c, const SampleChoice& choice) {
+    const HostArray& right = right_answer(c);
+    const Reply near = not_refused(c, right, choice.other());
+    if (near.what) return near;
+    const Reply far = taken_from_afar(c, right, Profile{}, choice.other());
+    return {near.asked || far.asked, far.what};
   }
 
   // Of the reference, where positions are checked and one of them is outside.
@@ -331,174 +365,9 @@ class KernelArea final : public Area {
   KernelBackends backends_;
   std::optional<HostArray> right_;  // the reference's answer to the case that is checked
   std::unique_ptr<Device> reference_ = make_interpreted_device("REFERENCE", 1);
-  Cases known_;  // drawn of late
-  // The relation that the first case checked in full broke: others, which compile each case several
-  // times over, are not checked of the smaller ones.
-  std::string looking_for_;
+  Cases known_;                                // drawn of late
+  std::vector<std::string_view> passed_over_;  // of the case that is checked
 };
-
-constexpr std::string_view kFeatures[] = {"plain",       "mask",   "no elements",
-                                          "edge values", "shared", "symbolic size"};
-constexpr std::string_view kMovement[] = {
-    "none", "permuted", "expanded", "flipped or stepped", "padded", "several views"};
-
-std::vector<Op> coverage_ops() {
-  std::vector<Op> ops;
-  for (const OpInfo& row : op_table)
-    if (row.op != Op::Noop && (is_elementwise(row.op) || is_reduce(row.op))) ops.push_back(row.op);
-  return ops;
-}
-
-int place_of(Op op) {
-  static const std::vector<Op> ops = coverage_ops();
-  return static_cast<int>(std::ranges::find(ops, op) - ops.begin());
-}
-
-// The operand's last operand. It counts with op and operand alone: chains of three.
-constexpr std::size_t kBelow = 7;
-constexpr std::size_t kVerdict = 6;
-
-bool compares(Op op) { return op == Op::CmpLt || op == Op::CmpEq; }
-
-/// Whether a node of this op, or a leaf where there is none, may be of that type.
-bool gives(std::optional<Op> op, DType type) {
-  if (!op || *op == Op::Cast) return true;
-  return compares(*op) ? is_bool(type) : takes(*op, type);
-}
-
-bool chain_is_feasible(Op op, Op operand, std::optional<Op> below) {
-  if (is_reduce(operand) && (is_reduce(op) || (below && is_reduce(*below)))) return false;
-  for (const DTypeInfo& type : dtype_table) {
-    if (!takes(op, type.dtype) || !gives(operand, type.dtype)) continue;
-    for (const DTypeInfo& inner : dtype_table) {
-      const bool changes = operand == Op::Cast || compares(operand);
-      if (!changes && inner.dtype != type.dtype) continue;
-      if (takes(operand, inner.dtype) && gives(below, inner.dtype)) return true;
-    }
-  }
-  return false;
-}
-
-std::vector<Dimension> KernelArea::dimensions() const {
-  std::vector<Dimension> d{{"op", {}},
-                           {"operand", {}},
-                           {"dtype", {}},
-                           {"movement", {}},
-                           {"rank", {"0", "1", "2", "3", "4"}},
-                           {"feature", {}},
-                           {"verdict", {"PASS", "WEAK", "SKIPPED"}},
-                           {"below", {}}};
-  for (const Op op : coverage_ops()) d[0].values.emplace_back(touchstone::name(op));
-  d[1].values = d[0].values;
-  d[1].values.insert(d[1].values.end(), {"LOAD", "CONST"});
-  d[kBelow].values = d[1].values;
-  for (const DTypeInfo& row : dtype_table) d[2].values.emplace_back(row.name);
-  for (const std::string_view m : kMovement) d[3].values.emplace_back(m);
-  for (const std::string_view f : kFeatures) d[5].values.emplace_back(f);
-  return d;
-}
-
-// `dtype` is that of the last operand, which `operand` is the op of.
-bool KernelArea::feasible(std::span<const int> row) const {
-  static const std::vector<Op> ops = coverage_ops();
-  const auto op_at = [&](int i) -> std::optional<Op> {
-    if (i < 0 || i >= std::ssize(ops)) return std::nullopt;
-    return ops[static_cast<std::size_t>(i)];
-  };
-  const std::optional<Op> op = op_at(row[0]), operand = op_at(row[1]);
-  if (row[kVerdict] == 2) return false;  // no aim, and no gap where it does not occur
-  if (row[kBelow] >= 0)
-    return op && operand &&
-           std::ranges::all_of(row.subspan(2, kBelow - 2), [](int v) { return v < 0; }) &&
-           chain_is_feasible(*op, *operand, op_at(row[kBelow]));
-  const bool reduces = op && is_reduce(*op);
-  if (reduces && operand && is_reduce(*operand)) return false;
-  const bool no_axis = row[4] == 0;
-  if (no_axis && (reduces || row[3] > 0)) return false;
-  if (no_axis && (row[5] == 1 || row[5] == 2 || row[5] == 5)) return false;
-  if (row[3] == 4 && row[5] == 0) return false;  // padding has a mask
-  for (const DTypeInfo& type : dtype_table) {
-    if (row[2] >= 0 && &type != &dtype_table[static_cast<std::size_t>(row[2])]) continue;
-    if (op && !takes(*op, type.dtype)) continue;
-    if (gives(operand, type.dtype)) return true;
-  }
-  return false;
-}
-
-std::vector<CoverageRow> KernelArea::coverage(const std::string& text, Ending ending) {
-  const KernelCase c = case_of(text);
-  std::set<int> movement, features;
-  std::set<int> buffers;
-  const std::vector<LazyOpPtr> order = toposort(c.concrete());
-  for (const LazyOpPtr& node : order) {
-    const bool loads = is_load(node->op());
-    if (!loads && node->op() != Op::Const) continue;
-    const ShapeTracker& st = loads ? node->buffer().st : node->constant().st;
-    if (loads && !buffers.insert(node->buffer().idx).second) features.insert(4);
-    if (st.is_contiguous()) movement.insert(0);
-    if (st.views().size() > 1) movement.insert(5);
-    for (const View& v : st.views()) {
-      if (v.mask()) features.insert(1), movement.insert(4);
-      std::int64_t last = INT64_MAX;
-      for (std::size_t i = 0; i < v.shape().size(); ++i) {
-        const std::int64_t s = v.strides()[i].as_int(), n = v.shape()[i].as_int();
-        if (n == 0) features.insert(2);
-        if (s == 0 && n > 1) movement.insert(2);
-        if (s < 0) movement.insert(3);
-        if (s > last) movement.insert(1);
-        if (s != 0) last = s < 0 ? -s : s;
-      }
-    }
-  }
-  for (const HostArray& input : c.inputs)
-    for (std::size_t i = 0; i < input.bytes.size(); i += itemsize(input.dtype)) {
-      std::uint64_t bits = 0;
-      std::memcpy(&bits, input.bytes.data() + i, itemsize(input.dtype));
-      const double value = Scalar::from_bits(input.dtype, bits).to_double();
-      if (is_float(input.dtype) && !(value > -1e300 && value < 1e300)) features.insert(3);
-    }
-  if (!c.values.empty()) features.insert(5);
-  if (features.empty()) features.insert(0);
-  if (movement.empty()) movement.insert(0);
-  std::vector<CoverageRow> rows;
-  for (const LazyOpPtr& node : order) {
-    const int op = place_of(node->op());
-    if (node->src().empty() || op >= std::ssize(coverage_ops())) continue;
-    const LazyOpPtr& operand = node->src().back();
-    const auto place = [](const LazyOpPtr& n) {  // leaves come after the ops
-      return n->op() == Op::Const ? place_of(Op::Load) + 1 : place_of(n->op());
-    };
-    const int below = place(operand);
-    if (!operand->src().empty() && ending != Ending::Skipped) {
-      CoverageRow chain(kBelow + 1, -1);
-      chain[0] = op;
-      chain[1] = below;
-      chain[kBelow] = place(operand->src().back());
-      rows.push_back(std::move(chain));
-    }
-    const int rank = std::min(static_cast<int>(node->shape().size()), 4);
-    if (ending == Ending::Skipped) {  // nothing of it was checked together
-      for (const auto& [dimension, value] : {std::pair<std::size_t, int>{0, op},
-                                             {1, below},
-                                             {2, static_cast<int>(operand->dtype())},
-                                             {4, rank}}) {
-        CoverageRow skipped(kBelow + 1, -1);
-        skipped[dimension] = value;
-        skipped[kVerdict] = 2;
-        rows.push_back(std::move(skipped));
-      }
-      continue;
-    }
-    for (const int m : movement)
-      for (const int f : features)
-        rows.push_back({op, below, static_cast<int>(operand->dtype()), m, rank, f,
-                        ending == Ending::Pass   ? 0
-                        : ending == Ending::Weak ? 1
-                                                 : -1,
-                        -1});
-  }
-  return rows;
-}
 
 }  // namespace
 

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "touchstone/base/hash.h"
+#include "touchstone/fuzz/kernel_value.h"
+#include "touchstone/fuzz/number_formats.h"
 #include "touchstone/fuzz/reproducer.h"
 #include "touchstone/interp/interpreted.h"
 #include "touchstone/interp/threads.h"
@@ -72,31 +74,94 @@ bool leaves_one_answer(const LazyOpPtr& kernel) {
   });
 }
 
+std::uint64_t bits_at(const HostArray& array, std::size_t i) {
+  std::uint64_t bits = 0;
+  const std::size_t width = itemsize(array.dtype);
+  std::memcpy(&bits, array.bytes.data() + i * width, width);
+  return bits;
+}
+
+std::string text_at(const HostArray& array, std::size_t i) {
+  return Scalar::from_bits(array.dtype, bits_at(array, i)).str();
+}
+
+std::optional<KernelValue> value_of(const KernelCase& c, const HostArray& output) {
+  return kernel_value(c, static_cast<std::size_t>(output.size()));
+}
+
 }  // namespace
 
-std::optional<std::string> threads_differ(const KernelCase& c, std::uint64_t choice) {
+Reply untrue(const KernelCase& c, const HostArray& right) {
+  const std::optional<KernelValue> value = value_of(c, right);
+  if (!value) return {false};
+  for (std::size_t i = 0; i < value->bits.size(); ++i)
+    if (!value->agrees(i, bits_at(right, i)))
+      return {true, fmt::format("element {} is {} by definition, and {} on the reference", i,
+                                Scalar::from_bits(value->dtype, value->bits[i]).str(),
+                                text_at(right, i))};
+  return {};
+}
+
+Reply taken_from_afar(const KernelCase& c, const HostArray& right, const Profile& profile,
+                        std::uint64_t choice) {
+  if (!is_float(right.dtype) || !leaves_one_answer(c.kernel)) return {false};
+  const std::optional<KernelValue> value = value_of(c, right);
+  constexpr double kFar = 20, kWidened = 18;
+  for (std::size_t i = 0; value && i < value->bits.size(); ++i) {
+    const double number = value->number(i), radius = value->radius[i];
+    if (value->open[i] || radius == 0 || !std::isfinite(number) || !std::isfinite(radius)) continue;
+    const double far = number + (choice % 2 == 0 ? kFar : -kFar) * radius;
+    const std::uint64_t bits = definition::bits_of_float(right.dtype, far);
+    const double taken = definition::float_of_bits(right.dtype, bits);
+    if (!std::isfinite(taken) || std::abs(taken - number) < kWidened * radius) continue;
+    HostArray changed = right;
+    std::memcpy(changed.bytes.data() + i * itemsize(right.dtype), &bits, itemsize(right.dtype));
+    if (judge({c, changed, {}}, profile).outcome == Outcome::Fail) return {};
+    return {true, fmt::format("element {} is {}, give or take {:.3g}, and {} is taken", i, number,
+                              radius, taken)};
+  }
+  return {false};
+}
+
+std::string borne_out(const KernelCase& c, const HostArray& output, const HostArray& right,
+                      std::int64_t index) {
+  const std::optional<KernelValue> value = value_of(c, right);
+  const auto i = static_cast<std::size_t>(index);
+  if (!value || i >= value->bits.size() || output.bytes.size() != right.bytes.size()) return {};
+  if (value->open[i]) return "\nby definition it may be anything: the oracle is at fault";
+  const std::string exact = Scalar::from_bits(value->dtype, value->bits[i]).str();
+  if (!value->agrees(i, bits_at(right, i)))
+    return fmt::format(
+        "\nby definition it is {}, and the reference has {}: the reference is at fault", exact,
+        text_at(right, i));
+  if (value->agrees(i, bits_at(output, i)))
+    return fmt::format("\nby definition it is {}: the oracle is at fault", exact);
+  return fmt::format("\nby definition it is {}, as on the reference", exact);
+}
+
+Reply threads_differ(const KernelCase& c, std::uint64_t choice) {
   static const std::unique_ptr<Device> devices[] = {make_interpreted_device("ONE", 1),
                                                     make_interpreted_device("TWO", 2),
                                                     make_interpreted_device("SEVEN", 7)};
   const std::optional<KernelCase> longer = lengthened(c, choice);
-  if (!longer) return std::nullopt;
+  if (!longer) return {false};
   for (const auto& device : devices) device->forget_runners();
   const HostArray alone = answer_of(*longer, *devices[0]);
   for (const int i : {1, 2})
     if (answer_of(*longer, *devices[i]).bytes != alone.bytes)
-      return fmt::format("in {} threads the reference gives other bits than in one, of\n{}",
-                         i == 1 ? 2 : 7, str(longer->kernel));
-  return std::nullopt;
+      return {true, fmt::format("in {} threads the reference gives other bits than in one, of\n{}",
+                                i == 1 ? 2 : 7, str(longer->kernel))};
+  return {};
 }
 
-std::optional<std::string> not_refused(const KernelCase& c, const HostArray& right,
-                                       std::uint64_t choice) {
+Reply not_refused(const KernelCase& c, const HostArray& right, std::uint64_t choice) {
   const std::int64_t n = right.size();
-  if (n == 0 || !leaves_one_answer(c.kernel)) return std::nullopt;
+  if (n == 0 || !leaves_one_answer(c.kernel)) return {false};
   const Profile exact = exact_profile();
   const Verdict own = judge({c, right, {}}, exact);
-  if (own.outcome == Outcome::Fail) return "the reference's own answer is not taken: " + own.str();
-  if (own.determined < own.checked || own.checked == 0) return std::nullopt;
+  if (own.outcome == Outcome::Fail)
+    return {true, "the reference's own answer is not taken: " + own.str()};
+  if (own.determined < own.checked || own.checked == 0) return {false};
   const std::uint64_t at = choice % 3 == 0   ? static_cast<std::uint64_t>(n - 1)
                            : choice % 3 == 1 ? 0
                                              : hash_mix(17, choice) % static_cast<std::uint64_t>(n);
@@ -105,12 +170,12 @@ std::optional<std::string> not_refused(const KernelCase& c, const HostArray& rig
   std::uint64_t bits = 0;
   std::memcpy(&bits, &changed.bytes[byte], width);
   if (is_float(right.dtype) && std::isnan(Scalar::from_bits(right.dtype, bits).to_double()))
-    return std::nullopt;
+    return {false};
   bits ^= 1;
   std::memcpy(&changed.bytes[byte], &bits, width);
-  if (judge({c, changed, {}}, exact).outcome == Outcome::Fail) return std::nullopt;
-  return fmt::format("element {} of {} has one answer, and another is taken: {}", at, n,
-                     Scalar::from_bits(right.dtype, bits).str());
+  if (judge({c, changed, {}}, exact).outcome == Outcome::Fail) return {};
+  return {true, fmt::format("element {} of {} has one answer, and another is taken: {}", at, n,
+                            Scalar::from_bits(right.dtype, bits).str())};
 }
 
 }  // namespace touchstone::fuzz

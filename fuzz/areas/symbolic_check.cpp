@@ -70,6 +70,13 @@ class Check {
   }
 
   Checked run() {
+    Checked checked = all();
+    checked.passed_over = std::move(passed_over_);
+    return checked;
+  }
+
+ private:
+  Checked all() {
     Node node;
     try {
       node = parse(written_, names_, context_);
@@ -98,7 +105,12 @@ class Check {
     return {defined ? Ending::Pass : Ending::Skipped, {}};
   }
 
- private:
+  // Nothing is wrong, for nothing could be asked.
+  std::nullopt_t nothing(std::string_view relation) {
+    passed_over_.push_back(relation);
+    return std::nullopt;
+  }
+
   bool within(const symbolic::Interval& bounds) const {
     for (std::size_t p = 0; p < values_.points(); ++p) {
       if (!right_.defined(p)) continue;
@@ -196,7 +208,7 @@ class Check {
     } catch (const Interrupted&) {
       throw;
     } catch (const Error&) {
-      return std::nullopt;  // an assumption that is undefined everywhere
+      return nothing("given");  // an assumption that is undefined everywhere
     }
   }
 
@@ -307,11 +319,11 @@ class Check {
       Names names = names_;
       names.emplace("part_", context_.variable("part_", context_[by.id()].bounds));
       result = short_text(substitute(parse(outer, names, context_), {{"part_", by}}));
-      if (!result) return std::nullopt;
+      if (!result) return nothing("substitute");
     } catch (const Interrupted&) {
       throw;
     } catch (const Error&) {
-      return std::nullopt;  // divides by zero wherever it is looked at
+      return nothing("substitute");  // divides by zero wherever it is looked at
     }
     const Column of_part = values_.evaluate(inner);
     const Column& again = values_.evaluate(*result);
@@ -347,7 +359,7 @@ class Check {
   }
 
   // Steps that are all explained pass the checker, which is another program.
-  std::optional<Checked> steps() const {
+  std::optional<Checked> steps() {
     std::vector<symbolic::Derivation::Variable> variables;
     for (const ExpressionCase::Variable& v : parts_.variables)
       variables.push_back({v.name, v.low, v.high});
@@ -356,14 +368,14 @@ class Check {
     try {
       symbolic::Derivation d = symbolic::derive(written_, variables, assumptions);
       for (const symbolic::Chain& chain : d.assumptions)
-        if (unexplained(chain) > 0) return std::nullopt;
-      if (unexplained(d.main) > 0) return std::nullopt;
+        if (unexplained(chain) > 0) return nothing("steps");
+      if (unexplained(d.main) > 0) return nothing("steps");
       if (const auto flaw = find_flaw(d))
         return Checked::fail("steps", fmt::format("{}: {}", written_, flaw->what));
     } catch (const Interrupted&) {
       throw;
     } catch (const Error&) {
-      return std::nullopt;  // divides by zero wherever it is looked at
+      return nothing("steps");  // divides by zero wherever it is looked at
     }
     return std::nullopt;
   }
@@ -388,11 +400,11 @@ class Check {
     std::optional<std::string> result;
     try {
       result = short_text(substitute(node, replacements));
-      if (!result) return std::nullopt;
+      if (!result) return nothing("substitute");
     } catch (const Interrupted&) {
       throw;
     } catch (const Error&) {
-      return std::nullopt;  // divides by zero wherever it is looked at
+      return nothing("substitute");  // divides by zero wherever it is looked at
     }
     const Column& now = shifted_.evaluate(*result);
     for (std::size_t p = 0; p < values_.points(); ++p) {
@@ -417,6 +429,7 @@ class Check {
   const Refute& refute_;
   Names names_;
   mutable std::optional<ExpressionCase> trees_;
+  std::vector<std::string_view> passed_over_;
 };
 
 }  // namespace

@@ -48,7 +48,7 @@ ShrunkCase shrink_case(Area& area, const std::string& text, const std::string& r
                        int most_runs) {
   const auto fails = [&](const std::string& candidate) {
     try {
-      const Checked c = area.check(candidate, Effort::Full);
+      const Checked c = area.check_for(candidate, relation);
       return c.ending == Ending::Fail && c.failure.relation == relation;
     } catch (const ParseError&) {
       return false;

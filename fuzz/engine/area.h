@@ -31,10 +31,13 @@ std::string_view name(Ending ending);
 
 struct Checked {
   Ending ending = Ending::Pass;
-  Failure failure;  // of a Fail
+  Failure failure{};  // of a Fail
+  /// Relations that were asked for and say nothing of this case, or ended in an error that is no
+  /// fault: they are counted.
+  std::vector<std::string_view> passed_over{};
 
   static Checked fail(std::string relation, std::string detail) {
-    return {Ending::Fail, {std::move(relation), std::move(detail)}};
+    return {Ending::Fail, {std::move(relation), std::move(detail)}, {}};
   }
 };
 
@@ -71,6 +74,10 @@ class Area {
   virtual void prepare(std::span<const std::string> /*cases*/) {}
   /// Throws ParseError where the text is no case of this area, saying what is wrong.
   virtual Checked check(const std::string& text, Effort effort) = 0;
+  /// The same with all costly relations, of which only `relation` has to be checked.
+  virtual Checked check_for(const std::string& text, std::string_view /*relation*/) {
+    return check(text, Effort::Full);
+  }
   /// Cases that may be smaller, the boldest first. Throws as `check`.
   virtual std::vector<std::string> smaller(const std::string& text) = 0;
   virtual Measure measure(const std::string& text) = 0;

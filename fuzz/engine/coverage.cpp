@@ -64,6 +64,11 @@ void Coverage::add(std::span<const std::uint64_t> news) {
   for (std::size_t i = 1; i + 1 < news.size(); i += 2) cells_[news[i]] += news[i + 1];
 }
 
+void Coverage::add(const Coverage& other) {
+  rows_ += other.rows_;
+  for (const auto& [cell, count] : other.cells_) cells_[cell] += count;
+}
+
 std::uint64_t Coverage::pair(std::size_t x, std::size_t a, std::size_t y, std::size_t b) const {
   const std::size_t two[] = {x, y}, values[] = {a, b};
   const auto found = cells_.find(cell(two, values));

@@ -24,6 +24,8 @@ class Coverage {
   /// Counts that came since the last call, as cell, count, cell, count, ...; and taking them over.
   std::vector<std::uint64_t> take_news();
   void add(std::span<const std::uint64_t> news);
+  /// All that another one of the same dimensions counted.
+  void add(const Coverage& other);
 
   const std::vector<Dimension>& dimensions() const { return dimensions_; }
   std::uint64_t rows() const { return rows_; }

@@ -6,6 +6,7 @@
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "touchstone/base/error.h"
@@ -87,7 +88,8 @@ void RunLog::read(const std::vector<AreaPlan>& plans, const RunOptions& options)
           record.batches.resize(batch);  // it was done again, as where a run is made longer
           record.batches.push_back({{line.at("cases"), line.at("passed"), line.at("weak"),
                                      line.at("skipped"), line.at("failed")},
-                                    line.value("coverage", std::vector<std::uint64_t>())});
+                                    line.value("coverage", std::vector<std::uint64_t>()),
+                                    line.value("passed over", PassedOver())});
         } else if (line.contains("finding")) {
           AreaFinding f;
           f.index = line.at("finding");
@@ -134,14 +136,21 @@ AreaRecord RunLog::record(const AreaPlan& plan, const RunOptions& options) const
 
 void RunLog::write(const std::string& line) {
   if (file_ < 0) return;
+  struct stat before {};
+  const bool file = ::fstat(file_, &before) == 0 && S_ISREG(before.st_mode);
   for (std::size_t done = 0; done < line.size();) {
     const ssize_t n = ::write(file_, line.data() + done, line.size() - done);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0)
+    if (n <= 0) {
+      const std::string why = n < 0 ? std::strerror(errno) : "nothing is taken";
+      if (file && done > 0 && ::ftruncate(file_, before.st_size) != 0) {
+        // The next run cuts the line off.
+      }
       throw SystemError(
           fmt::format("cannot write the log {}: {}; what is in it is whole, and "
                       "--resume goes on from there",
-                      path_.string(), std::strerror(errno)));
+                      path_.string(), why));
+    }
     done += static_cast<std::size_t>(n);
   }
 }
@@ -151,6 +160,7 @@ void RunLog::batch(const std::string& area, std::int64_t number, const BatchReco
   line["area"] = area;
   line["batch"] = number;
   if (!record.coverage.empty()) line["coverage"] = record.coverage;
+  if (!record.passed_over.empty()) line["passed over"] = record.passed_over;
   write(line_of(line));
 }
 

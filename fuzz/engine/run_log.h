@@ -13,6 +13,7 @@ namespace touchstone::fuzz {
 struct BatchRecord {
   Tally tally;
   std::vector<std::uint64_t> coverage;
+  PassedOver passed_over{};
 };
 
 /// The log of one area: batches 0, 1, ... in order, and findings in them.
@@ -22,7 +23,8 @@ struct AreaRecord {
 };
 
 /// The log of a campaign: JSON lines that are only ever added to, each with one call, so that what
-/// is there is whole but for the last line of a process that was killed.
+/// is there is whole but for the last line of a process that was killed. A line that a full disk
+/// cuts short is taken back.
 class RunLog {
  public:
   /// Begins a log, or takes up an old one. Throws SystemError, ParseError.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <map>
 #include <new>
@@ -14,6 +15,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/fuzz/run_log.h"
+#include "touchstone/fuzz/shrink_findings.h"
 #include "touchstone/fuzz/worker.h"
 
 namespace touchstone::fuzz {
@@ -33,6 +35,14 @@ void add(Tally& to, const Tally& t) {
   to.weak += t.weak;
   to.skipped += t.skipped;
   to.failed += t.failed;
+}
+
+void count(Tally& tally, Ending ending) {
+  ++tally.cases;
+  (ending == Ending::Pass      ? tally.passed
+   : ending == Ending::Weak    ? tally.weak
+   : ending == Ending::Skipped ? tally.skipped
+                               : tally.failed) += 1;
 }
 
 /// Memory shared with one worker.
@@ -109,7 +119,7 @@ class Crew {
         for (Member& m : members_) m.shared->stop.store(true);
       }
       if (asked && early && seconds_since(*asked) > 0.5)
-        for (Member& m : members_) m.worker.reset();
+        for (Member& m : members_) dismiss(m);
       watch();
       if (progress) progress(plan_.name, now(), seconds_since(start));
     }
@@ -157,24 +167,34 @@ class Crew {
         of.push_back(&m);
       }
     if (::poll(fds.data(), fds.size(), 200) <= 0) return;
-    for (std::size_t i = 0; i < fds.size(); ++i) {
-      if (fds[i].revents == 0) continue;
-      char bytes[65536];
-      const ssize_t n = ::read(fds[i].fd, bytes, sizeof bytes);
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        ended(*of[i]);
-        continue;
-      }
-      std::string& heard = of[i]->heard;
-      heard.append(bytes, static_cast<std::size_t>(n));
-      std::size_t from = 0;
-      for (std::size_t line = heard.find('\n'); line != heard.npos; line = heard.find('\n', from)) {
-        understand(*of[i], json::parse(heard.substr(from, line - from)));
-        from = line + 1;
-      }
-      heard.erase(0, from);
+    for (std::size_t i = 0; i < fds.size(); ++i)
+      if (fds[i].revents != 0 && !hear(*of[i])) ended(*of[i]);
+  }
+
+  // Reads what a worker has said; false where it says no more.
+  bool hear(Member& m) {
+    char bytes[65536];
+    const ssize_t n = ::read(m.worker->channel(), bytes, sizeof bytes);
+    if (n < 0 && errno == EINTR) return true;
+    if (n <= 0) return false;
+    m.heard.append(bytes, static_cast<std::size_t>(n));
+    std::size_t from = 0;
+    for (std::size_t line = m.heard.find('\n'); line != m.heard.npos;
+         line = m.heard.find('\n', from)) {
+      understand(m, json::parse(m.heard.substr(from, line - from)));
+      from = line + 1;
     }
+    m.heard.erase(0, from);
+    return true;
+  }
+
+  // Ends a worker; what it has said by then is not lost.
+  void dismiss(Member& m) {
+    if (!m.worker) return;
+    for (pollfd fd{m.worker->channel(), POLLIN, 0}; ::poll(&fd, 1, 0) > 0;)
+      if (!hear(m)) break;
+    if (m.shared->at.load() == At::Checking) add(partial_, m.shared->tally);
+    m.worker.reset();
   }
 
   void understand(Member& m, const json& line) {
@@ -189,11 +209,12 @@ class Crew {
     } else {
       BatchRecord record{
           {line["cases"], line["passed"], line["weak"], line["skipped"], line["failed"]},
-          line.value("coverage", std::vector<std::uint64_t>())};
+          line.value("coverage", std::vector<std::uint64_t>()),
+          line.value("passed over", PassedOver())};
       if (line["whole"])
         done_[line["batch"]] = std::move(record);
       else
-        add(partial_, record.tally);
+        take_part(record);
       for (auto it = done_.find(next_); it != done_.end(); it = done_.find(++next_)) {
         log_.batch(plan_.name, next_, it->second);
         take(it->second);
@@ -207,9 +228,46 @@ class Crew {
     if (fresh) log_.finding(plan_.name, batch, finding);
   }
 
+  void take_part(const BatchRecord& record) {
+    add(partial_, record.tally);
+    for (const auto& [relation, times] : record.passed_over) result_.passed_over[relation] += times;
+  }
+
   void take(const BatchRecord& record) {
     add(result_.tally, record.tally);
+    for (const auto& [relation, times] : record.passed_over) result_.passed_over[relation] += times;
     if (result_.coverage) result_.coverage->add(record.coverage);
+  }
+
+  // A worker that a limit of the system may have ended, as of its processor time (ulimit -t) or of
+  // memory, whichever case it was at.
+  static bool is_limit(const process::Ending& ending) {
+    return ending.is_signal() && (ending.signal() == SIGKILL || ending.signal() == SIGXCPU);
+  }
+
+  // The case by itself, in a process that has done nothing else.
+  Checked look_again(const AreaFinding& f) const {
+    const auto work = [&] {
+      const std::unique_ptr<Area> area = plan_.make(0);
+      Checked c;
+      try {
+        c = area->check(text_of_case(*area, f.text), Effort::Sampled);
+      } catch (const std::exception& e) {
+        c = Checked::fail("exception", e.what());
+      }
+      return json({{"ending", static_cast<int>(c.ending)},
+                   {"relation", c.failure.relation},
+                   {"detail", c.failure.detail}})
+          .dump(-1, ' ', false, json::error_handler_t::replace);
+    };
+    std::string how;
+    const auto told = in_child(work, options_.case_seconds, options_.memory, how);
+    if (!told)
+      return how == "hang" ? Checked::fail("hang", f.failure.detail)
+                           : Checked::fail("crash", fmt::format("{}, and alone by {}",
+                                                                f.failure.detail, how));
+    const json j = json::parse(*told);
+    return {static_cast<Ending>(j["ending"].get<int>()), {j["relation"], j["detail"]}, {}};
   }
 
   void ended(Member& m) {
@@ -246,13 +304,18 @@ class Crew {
     }
     AreaFinding f;
     f.index = options_.shard + options_.shards * r.place;
-    if (r.length <= FlightRecorder::kMostText) f.text.assign(r.text, r.length);
+    f.text = r.length <= FlightRecorder::kMostText ? std::string(r.text, r.length)
+                                                   : drawn_case(options_.seed, f.index);
     f.shrunk = f.text;
     f.failure = {how, why};
-    keep(std::move(f), r.batch);
+    Checked alone = Checked::fail(how, why);
+    if (!m.hung && is_limit(ending)) alone = look_again(f);
     Tally tally = r.tally;
-    ++tally.cases;
-    ++tally.failed;
+    count(tally, alone.ending);
+    if (alone.ending == Ending::Fail) {
+      f.failure = alone.failure;
+      keep(std::move(f), r.batch);
+    }
     if (r.stop.load()) {
       add(partial_, tally);
       r.tally = {};
@@ -289,76 +352,6 @@ class Crew {
   Tally partial_;  // of batches that were not ended
 };
 
-/// Shrinks one finding in a process of its own; one that ends its worker has a process each try.
-void shrink_finding(const AreaPlan& plan, const RunOptions& options, AreaFinding& f) {
-  if (f.text.empty()) return;
-  const bool ends = f.failure.relation == "crash" || f.failure.relation == "hang";
-  const double limit = ends ? options.case_seconds : 2 * options.case_seconds;
-  std::string ended;
-  if (!ends) {
-    const auto work = [&] {
-      const std::unique_ptr<Area> area = plan.make(0);
-      (void)area->check(f.text, Effort::Full);
-      const ShrunkCase s = shrink_case(*area, f.text, f.failure.relation, plan.most_shrink_runs);
-      const Checked c = area->check(s.text, Effort::Full);
-      json j = {{"text", s.text}, {"runs", s.runs}, {"detail", c.failure.detail}};
-      if (c.failure.relation != f.failure.relation) j["detail"] = f.failure.detail;
-      return j.dump(-1, ' ', false, json::error_handler_t::replace);
-    };
-    if (const auto told = in_child(work, limit, options.memory, ended)) {
-      const json j = json::parse(*told);
-      f.shrunk = j["text"];
-      f.runs = j["runs"];
-      f.failure.detail = j["detail"];
-    }
-    return;
-  }
-  const auto fails = [&](const std::string& text) {
-    const auto work = [&] {
-      (void)plan.make(0)->check(text, Effort::Full);
-      return std::string();
-    };
-    std::string how;
-    if (in_child(work, limit, options.memory, how)) return false;
-    return (how == "hang") == (f.failure.relation == "hang") && !how.starts_with("exception");
-  };
-  if (!fails(f.text)) return;  // not again: a matter of what ran before, or of luck
-  const std::unique_ptr<Area> area = plan.make(0);
-  const ShrunkCase s = shrink_case(*area, f.text, fails, f.failure.relation == "hang" ? 12 : 200);
-  f.shrunk = s.text;
-  f.runs = s.runs;
-}
-
-void shrink_all(const AreaPlan& plan, const RunOptions& options, const std::atomic<bool>& stop,
-                RunLog& log, AreaResult& result) {
-  std::vector<AreaFinding> kept;
-  int shrunk = 0;
-  for (AreaFinding& f : result.findings) {
-    if (shrunk >= std::min(options.most_shrunk, plan.most_shrunk) || stop.load()) {
-      ++result.unshrunk;
-      kept.push_back(std::move(f));
-      continue;
-    }
-    ++shrunk;
-    try {
-      shrink_finding(plan, options, f);
-    } catch (const Interrupted&) {
-      ++result.unshrunk;
-      kept.push_back(std::move(f));
-      continue;
-    }
-    log.shrunk(plan.name, f);
-    const auto same = std::ranges::find_if(kept, [&](const AreaFinding& k) {
-      return k.shrunk == f.shrunk && k.failure.relation == f.failure.relation;
-    });
-    if (same != kept.end())
-      ++same->times;
-    else
-      kept.push_back(std::move(f));
-  }
-  result.findings = std::move(kept);
-}
-
 }  // namespace
 
 std::uint64_t case_key(std::string_view area, std::int64_t index) {
@@ -369,7 +362,13 @@ RunResult run_areas(const std::vector<AreaPlan>& plans, const RunOptions& option
                     const std::atomic<bool>& stop, const RunProgress& progress) {
   RunLog log(plans, options);
   RunResult result;
-  for (const AreaPlan& plan : plans) {
+  const Clock::time_point start = Clock::now();
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const AreaPlan& plan = plans[i];
+    RunOptions own = options;  // of the time that is left, an even share
+    if (options.seconds > 0)
+      own.seconds = std::max(options.seconds - seconds_since(start), 1e-3) /
+                    static_cast<double>(plans.size() - i);
     AreaResult& area = result.areas.emplace_back();
     area.name = plan.name;
     try {
@@ -379,10 +378,10 @@ RunResult run_areas(const std::vector<AreaPlan>& plans, const RunOptions& option
             of->dimensions(), [of](std::span<const int> row) { return of->feasible(row); });
       }
       {
-        Crew crew(plan, options, log, area);
+        Crew crew(plan, own, log, area);
         result.ended_early = crew.run(stop, progress);
       }
-      shrink_all(plan, options, stop, log, area);
+      shrink_findings(plan, options, stop, log, area);
     } catch (const SystemError& e) {
       result.trouble = e.what();
     }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,7 +26,7 @@ struct AreaPlan {
 struct RunOptions {
   std::uint64_t seed = 0;
   std::int64_t cases = 1000;           // of each area, over all shards
-  double seconds = 0;                  // for each area; 0: no limit
+  double seconds = 0;                  // for all areas, which share it evenly; 0: no limit
   int jobs = 1;                        // worker processes
   std::int64_t shard = 0, shards = 1;  // this run has the cases i with i % shards == shard
   double case_seconds = 60;            // a case that takes longer hangs
@@ -46,7 +47,20 @@ struct AreaFinding {
   std::string shrunk;      // no smaller one fails in the same way; as drawn where not shrunk
   int runs = 0;            // to get there
   std::int64_t times = 1;  // findings that shrank to this
+  /// Checked as it was drawn the case fails, and not as its text reads: what writes or reads texts
+  /// may be at fault. `drawn_case` names it.
+  bool only_drawn = false;
 };
+
+/// The case that a seed draws as number `index`, without its text: "#SEED:INDEX", which
+/// `checked_again` and a replay take in the place of one.
+std::string drawn_case(std::uint64_t seed, std::int64_t index);
+/// Draws such a case, else gives the text as it is. The area checks what it drew itself as it was
+/// drawn. Throws ParseError where the text begins as one and is none.
+std::string text_of_case(Area& area, const std::string& text);
+
+/// How often relations that were asked for said nothing (Checked::passed_over).
+using PassedOver = std::map<std::string, std::int64_t>;
 
 struct Tally {
   std::int64_t cases = 0, passed = 0, weak = 0, skipped = 0, failed = 0;
@@ -59,6 +73,7 @@ struct AreaResult {
   double seconds = 0;
   std::unique_ptr<Coverage> coverage;  // where asked for
   std::int64_t unshrunk = 0;           // findings beyond most_shrunk
+  PassedOver passed_over;
 };
 
 struct RunResult {

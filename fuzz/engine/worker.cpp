@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -104,6 +105,7 @@ class Work {
     } catch (const std::exception& e) {
       c = Checked::fail("exception", e.what());
     }
+    for (const std::string_view relation : c.passed_over) ++passed_over_[std::string(relation)];
     Tally& t = recorder_.tally;
     ++t.cases;
     (c.ending == Ending::Pass      ? t.passed
@@ -124,6 +126,7 @@ class Work {
                  {"passed", t.passed}, {"weak", t.weak}, {"skipped", t.skipped},
                  {"failed", t.failed}};
     if (coverage_) line["coverage"] = coverage_->take_news();
+    if (!passed_over_.empty()) line["passed over"] = std::exchange(passed_over_, {});
     send(out_, line_of(line));
   }
 
@@ -131,6 +134,7 @@ class Work {
   FlightRecorder& recorder_;
   int out_;
   std::unique_ptr<Coverage> coverage_;
+  PassedOver passed_over_;  // of the batch
 };
 
 }  // namespace

@@ -129,7 +129,9 @@ std::vector<Path> Deriver::parts_of(const Path& path, Expr part) const {
 
 Id Deriver::build(const Path& path, std::span<const Id> ids, const Walk& walk) {
   const Exprs& e = d_.exprs;
-  Expr part = *e.at(walk.whole, path);
+  const std::optional<Expr> there = e.at(walk.whole, path);
+  if (!there) return builder_.apply(ExprOp::Neg, ids);  // its operand became a number, and it too
+  Expr part = *there;
   if (e.is_constant(part)) return builder_.constant(e.value(part));
   if (e.op(part) == ExprOp::Variable) return *builder_.name(e.name(part));
   if (!is_chain(e.op(part))) return builder_.apply(e.op(part), ids);
@@ -302,8 +304,10 @@ bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, bool joins_fi
 }
 
 void Deriver::explain(const Path& path, Id result, Walk& walk) {
+  const std::optional<Expr> there = d_.exprs.at(walk.whole, path);
+  if (!there) return;  // a negation that became part of the number around it
   const PolyId goal = ring_.normal(written_.of(result));
-  const Expr part = *d_.exprs.at(walk.whole, path);
+  const Expr part = *there;
   if (ring_.normal(part) == goal) return;
   const Walk before = walk;
   rewriter_.start();

@@ -102,7 +102,8 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   }
   const bool choose = choices > 0 && choices <= kLimits.bounded_choices;
   const bool multiply = products > 0 && products <= kLimits.bounded_choices;
-  if (!quotients && !choose && !flags && !multiply && !remainders) return r;
+  const bool bend = choices > 0 && sum.terms.size() <= kLimits.case_terms;
+  if (!quotients && !choose && !flags && !multiply && !remainders && !bend) return r;
   if (last_sum_ == sum) return last_bounds_;
   KnownBounds* const known = place_of(sum, 0);
   if (known && known->facts == 0 && known->sum == sum) return known->bounds;
@@ -112,6 +113,7 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
     if (choose) r = meet(r, choice_bounds(sum, shared));
     if ((choose || flags) && choices <= kLimits.bounded_choices)
       r = meet(r, case_bounds(sum, shared));
+    if (bend) r = meet(r, bend_bounds(sum));
     if (multiply) r = meet(r, product_bounds(sum));
     if (remainders) r = meet(r, remainder_bounds(sum));
     if (!(r == plain)) r = trimmed(r, plain_congruence(sum)).value_or(r);
@@ -125,11 +127,12 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
 Interval Simplifier::relaxed_bounds(const Linear& sum) const {
   // x//a is x/a less at most (a-1)/a: with the fractions multiplied out, x meets its other uses.
   Int scale = 1;
+  int several = 0;
   for (const Term& t : sum.terms) {
     const NodeData& n = c_[t.atom];
     if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
     scale = scale * floor_div(n.first, gcd(scale, n.first));
-    if (!scale.is_small()) return {};
+    if (++several > 1 && !scale.is_small()) return {};
   }
   Linear straight{sum.constant * scale, {}};
   Interval slack = Interval::point(0);
@@ -184,6 +187,88 @@ Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
     r = meet(r, range);
   }
   return r;
+}
+
+Interval Simplifier::bend_bounds(const Linear& sum) const {
+  Interval r = Interval::point(0);
+  struct Bend {  // factor * max(0, constant + slope * t)
+    Int factor, constant, slope;
+  };
+  const auto bends = [&](const Term& t) {
+    return c_.kind(t.atom) == Kind::Max && c_[t.atom].args.size() == 1;
+  };
+  Linear rest = sum;
+  for (;;) {
+    const auto first = std::ranges::find_if(rest.terms, bends);
+    if (first == rest.terms.end()) break;
+    const auto direction = [&](const Linear& u) {  // u less its constant, as slope * t
+      Int slope = u.terms[0].coef;
+      for (const Term& t : u.terms) slope = gcd(slope, t.coef);
+      if (u.terms[0].coef.sign() < 0) slope = -slope;
+      return std::pair(slope, divided(Linear{0, u.terms}, slope));
+    };
+    const Linear line = direction(linear(c_[first->atom].args[0])).second;
+    SmallVector<Bend, 4> bent;
+    Linear beside{rest.constant, {}};
+    for (const Term& t : rest.terms) {
+      if (!bends(t)) {
+        beside.terms.push_back(t);
+        continue;
+      }
+      const Linear u = linear(c_[t.atom].args[0]);
+      auto [slope, own] = direction(u);
+      if (own == line)
+        bent.push_back({t.coef, u.constant, slope});
+      else
+        beside.terms.push_back(t);
+    }
+    Int straight = 0;
+    if (const Term* const t = find_term(beside.terms, line.terms[0].atom);
+        t && divides(line.terms[0].coef, t->coef))
+      straight = floor_div(t->coef, line.terms[0].coef);
+    if (std::ranges::all_of(line.terms, [&](const Term& part) {
+          const Term* const own = find_term(beside.terms, part.atom);
+          return own && own->coef == straight * part.coef;
+        }))
+      add(beside, line, -straight);
+    else
+      straight = 0;
+    rest = std::move(beside);
+    const auto at = [&](const Int& t) {
+      Int value = straight * t;
+      for (const Bend& b : bent) value += b.factor * larger(Int(0), b.constant + b.slope * t);
+      return value;
+    };
+    const auto growth = [&](int way) {  // far out
+      Int slope = straight;
+      for (const Bend& b : bent)
+        if (b.slope.sign() == way) slope += b.factor * b.slope;
+      return slope * Int(way);
+    };
+    const Interval range = lasting_bounds(line);
+    std::optional<Interval> values;
+    const auto look = [&](const Int& t) {
+      if ((range.lo && t < *range.lo) || (range.hi && *range.hi < t)) return;
+      const Interval value = Interval::point(at(t));
+      values = values ? hull(*values, value) : value;
+    };
+    if (range.lo) look(*range.lo);
+    if (range.hi) look(*range.hi);
+    for (const Bend& b : bent) {
+      const Int turn = floor_div(-b.constant, b.slope);
+      look(turn);
+      look(turn + 1);
+    }
+    if (!values) return {};  // of no end, nor a turn within
+    for (const int way : {1, -1}) {
+      if (way > 0 ? range.hi.has_value() : range.lo.has_value()) continue;
+      const int sign = growth(way).sign();
+      if (sign > 0) values->hi.reset();
+      if (sign < 0) values->lo.reset();
+    }
+    r = r + *values;
+  }
+  return r + plain_bounds(rest);
 }
 
 Interval Simplifier::case_bounds(const Linear& sum, unsigned shared) const {

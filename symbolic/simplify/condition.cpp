@@ -42,8 +42,10 @@ bool Simplifier::open_quotient(Linear& s) {
 }
 
 Id Simplifier::negative(Linear s) {
+  constexpr int kMostTurns = 4;
   bool reduced = false;
   bool turned = false;  // the answer is the negation of s < 0
+  int turns = 0;
   for (;;) {
     const Interval range = bounds(s);
     const auto bind_x = [&](Instance& i) { i.bind("x", s); };
@@ -99,11 +101,13 @@ Id Simplifier::negative(Linear s) {
       }
     if (!decided) decided = by_branch(s, &Simplifier::negative);
     if (decided) return turned ? negate(*decided) : *decided;
-    if (s.terms[0].coef.sign() < 0 && !turned) {  // of a comparison and its negation one is a node
+    // Of a comparison and its negation one is a node.
+    if (s.terms[0].coef.sign() < 0 && turns < kMostTurns) {
       law("lt.not", bind_x);
       s = -s;
       s.constant -= 1;
-      turned = true;
+      turned = !turned;
+      ++turns;
       continue;
     }
     const Id args[] = {id};

@@ -209,6 +209,9 @@ class Simplifier {
   Interval relaxed_bounds(const Linear& sum) const;
   /// `shared` are the variables that several terms have; a term without one is left as it is.
   Interval choice_bounds(const Linear& sum, unsigned shared) const;
+  /// Of a sum as functions of the sums that its maxima with 0 are of, at all places where these
+  /// bend.
+  Interval bend_bounds(const Linear& sum) const;
   /// Of the cases of each flag and choice, with what its condition says of the other terms.
   Interval case_bounds(const Linear& sum, unsigned shared) const;
   /// Bounds of s where the condition holds, or does not; nullopt where that is never so.

@@ -31,8 +31,8 @@ const std::map<std::string, Node>* names_of(Context& context, std::span<const Id
 }
 
 /// Whether a text may bring parts together in another way than they were brought together: choices
-/// and comparisons with what they turn on, products of quotients, and numbers past which digits do
-/// not fold.
+/// and comparisons with what they turn on, maxima of maxima, products of quotients, and numbers
+/// past which digits do not fold.
 bool may_change(const Context& c, std::span<const Id> nodes) {
   bool maxima = false, comparisons = false, products = false, divisions = false;
   bool counted = false, several = false;  // comparisons, divisions in sums
@@ -44,6 +44,9 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
         return true;
       case Kind::Max:
         maxima = true;
+        for (const Id arg : n.args)
+          for (const Term& t : c[arg].terms)
+            if (c[t.atom].kind == Kind::Max) return true;
         break;
       case Kind::Negative:
       case Kind::Zero:

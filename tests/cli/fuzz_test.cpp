@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <sstream>
 #include <vector>
 
@@ -149,6 +150,101 @@ TEST_F(CliFuzz, AFullDiskIsTold) {
   EXPECT_EQ(page.code, 2);
   EXPECT_THAT(page.text, HasSubstr("view: 10 cases, 10 PASS"));
   EXPECT_THAT(page.text, HasSubstr("No space left on device"));
+}
+
+TEST_F(CliFuzz, WhatIsFoundIsPrintedWhereNoFileTakesIt) {
+  const std::string log = file("log.jsonl");
+  const Answer run =
+      touchstone_run("fuzz --cases 400 --jobs 1 --seed 5 --plant drop-last-reduce --log " + log +
+                         " --findings " + file("f") + " --corpus " + file("corpus"),
+                     "bash -c 'ulimit -f 4; exec \"$@\"' bash");
+  EXPECT_EQ(run.code, 2) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("FAIL kernel: verdict"));
+  EXPECT_THAT(run.text, HasSubstr("not added to the corpus: cannot write"));
+  EXPECT_THAT(run.text, HasSubstr("cannot write the log"));
+  const std::string lines = read_file(log);
+  EXPECT_TRUE(lines.ends_with('\n')) << "the last line is whole";
+}
+
+TEST_F(CliFuzz, FindingsBeyondThoseThatAreShrunkAreKeptAndFoundAgain) {
+  const std::string where = " --plant drop-last-reduce --findings " + file("f");
+  const Answer run = touchstone_run("fuzz --cases 400 --jobs 1 --seed 5" + where);
+  EXPECT_EQ(run.code, 1) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("more, not shrunk: " + file("f/kernel-unshrunk.txt")));
+  const std::string kept = read_file(file("f/kernel-unshrunk.txt"));
+  EXPECT_THAT(kept, StartsWith("# verdict, seed 5, case "));
+  const Answer again = touchstone_run("fuzz --cases 1 --jobs 1 --corpus " + file("f") + where);
+  EXPECT_EQ(again.code, 1);
+  EXPECT_THAT(again.text, HasSubstr("kernel-unshrunk.txt:2: "));
+}
+
+TEST_F(CliFuzz, ACaseIsNamedByWhatDrewItToo) {
+  EXPECT_EQ(touchstone_run("fuzz --area view --case '#3:5'").code, 0);
+  const Answer none = touchstone_run("fuzz --area view --case '#3'");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.text, HasSubstr("a case that is drawn is #SEED:INDEX, as #7:123, not '#3'"));
+}
+
+TEST_F(CliFuzz, ACaseThatEndsItsProcessIsAFinding) {
+  const std::string compiler = write("cc", R"sh(#!/bin/sh
+[ "$1" != --version ] || exec clang-19 --version
+{ echo 'static float ends(float x) { *(volatile int*)0 = 0; return x; }'
+  sed 's/sinf(/ends(/g'; } | clang-19 "$@"
+)sh");
+  std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+  const std::string sine = write(
+      "case.txt",
+      R"({"inputs":[],"kernel":{"touchstone_kernel":1,"variables":{},"buffers":[{"dtype":"float32","idx":0,"size":1}],"nodes":[{"arg":{"value":"0.0","views":[{"mask":null,"offset":0,"shape":[],"strides":[]}]},"dtype":"float32","id":0,"op":"CONST","src":[]},{"dtype":"float32","id":1,"op":"SIN","src":[0]},{"arg":{"buffer":0,"views":[{"mask":null,"offset":0,"shape":[],"strides":[]}]},"dtype":"float32","id":2,"op":"STORE","src":[1]}],"hash":"cd618a8e6f8ea6050e1eaf7f9e03aa2e"}})");
+  const Answer run = touchstone_run("fuzz --area kernel --backend clang --case @" + sine,
+                                    "TOUCHSTONE_MATH=library TOUCHSTONE_CC=" + compiler);
+  EXPECT_EQ(run.code, 1) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("FAIL kernel: crash"));
+  EXPECT_THAT(run.text,
+              HasSubstr("again: touchstone fuzz --area kernel --backend 'clang' --case @"));
+}
+
+TEST_F(CliFuzz, AreasShareTheTime) {
+  const Answer run =
+      touchstone_run("fuzz --area view,symbolic --time 2s --jobs 1 --json 2>" + file("err") + " #");
+  const auto summary = nlohmann::json::parse(run.text);
+  double all = 0;
+  for (const auto& area : summary["areas"]) all += area["seconds"].get<double>();
+  EXPECT_EQ(summary["areas"].size(), 2U);
+  EXPECT_GT(all, 1);
+  EXPECT_LT(all, 3.5);
+}
+
+TEST_F(CliFuzz, ShardsOfAJobAreGatheredAsOneRun) {
+  const std::string what = "fuzz --area view,symbolic --cases 3000 --jobs 1 --seed 4 ";
+  const std::string log = file("night.jsonl");
+  for (const char* const rank : {"0", "2"}) {  // the second one was never run, the last one is cut
+    const std::string job = std::string("OMPI_COMM_WORLD_SIZE=3 OMPI_COMM_WORLD_RANK=") + rank;
+    EXPECT_EQ(touchstone_run(what + "--shard job --log " + log, job).code, 0);
+  }
+  const std::string last = file("night-2-of-3.jsonl");
+  const std::string whole = read_file(last);
+  write_file_atomically(last, whole.substr(0, whole.find('\n') + 20));
+  const Answer all =
+      touchstone_run(what + "--gather 3 --log " + log + " --json 2>" + file("e") + " #");
+  const Answer one = touchstone_run(what + "--json 2>" + file("e") + " #");
+  auto gathered = nlohmann::json::parse(all.text), right = nlohmann::json::parse(one.text);
+  for (auto* const summary : {&gathered, &right})
+    for (auto& area : (*summary)["areas"]) area.erase("seconds");
+  EXPECT_EQ(gathered, right);
+  EXPECT_EQ(touchstone_run(what + "--gather 3").code, 2);
+  EXPECT_EQ(touchstone_run(what + "--shard job --log " + log, "env -i").code, 2);
+}
+
+TEST_F(CliFuzz, ALimitOfTheProcessorIsNoCrash) {
+  const Answer run = touchstone_run("fuzz --area symbolic --cases 60000 --jobs 1 --seed 9",
+                                    "bash -c 'ulimit -t 1; exec \"$@\"' bash");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_THAT(run.text, HasSubstr(" 0 FAIL"));
+}
+
+TEST_F(CliFuzz, RelationsThatSayNothingAreCounted) {
+  const Answer run = touchstone_run("fuzz --area symbolic --cases 4000 --jobs 1 --seed 9");
+  EXPECT_THAT(run.text, HasSubstr("asked for and said nothing: "));
 }
 
 TEST_F(CliFuzz, CoverageIsATableAndAPage) {

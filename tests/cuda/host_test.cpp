@@ -10,7 +10,8 @@
 #include "touchstone/cuda/engine.h"
 #include "touchstone/cuda/layout.h"
 #include "touchstone/define/text.h"
-#include "touchstone/fuzz/campaign.h"
+#include "touchstone/fuzz/areas.h"
+#include "touchstone/fuzz/runner.h"
 #include "touchstone/interp/interpreted.h"
 
 namespace touchstone {
@@ -42,11 +43,24 @@ TEST(CudaOnHost, ACampaignHasNoFinding) {
   for (const std::uint64_t layout : {std::uint64_t{0}, std::uint64_t{1}}) {
     CudaOptions options = few_threads();
     options.layout_seed = layout;
-    const auto candidate = make_cuda_on_host("CUDA on the host", options);
-    const fuzz::CampaignResult result = fuzz::run_campaign(*candidate, {28, 0, 60});
-    EXPECT_EQ(result.unusable, 0);
-    for (const fuzz::Finding& f : result.findings)
-      ADD_FAILURE() << "case " << f.index << " shrunk to\n" << str(f.shrunk.run) << f.verdict.str();
+    fuzz::AreaPlan plan;
+    plan.name = "kernel";
+    plan.make = [options](int) {
+      fuzz::KernelBackends backends;
+      backends.candidate =
+          fuzz::make_device_backend(make_cuda_on_host("CUDA on the host", options));
+      backends.judge_all = true;
+      return fuzz::make_kernel_area(std::move(backends));
+    };
+    fuzz::RunOptions run;
+    run.seed = 28;
+    run.cases = 60;
+    const fuzz::RunResult result = fuzz::run_areas({plan}, run, std::atomic<bool>(false), {});
+    EXPECT_EQ(result.trouble, "");
+    for (const fuzz::AreaFinding& f : result.areas.at(0).findings)
+      ADD_FAILURE() << f.failure.relation << ", case " << f.index << ": " << f.failure.detail
+                    << "\n"
+                    << f.shrunk;
   }
 }
 

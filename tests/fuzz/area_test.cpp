@@ -40,6 +40,8 @@ std::unique_ptr<Area> make_area(const std::string& name) {
          : name == "kernelize" ? make_kernelize_area()
          : name == "rewrite"   ? make_rewrite_area()
          : name == "tensor"    ? make_tensor_area()
+         : name == "files"     ? make_file_area()
+         : name == "random"    ? make_random_area()
                                : make_symbolic_area();
 }
 
@@ -49,7 +51,7 @@ class EachArea : public testing::TestWithParam<std::string> {
 };
 INSTANTIATE_TEST_SUITE_P(Of, EachArea,
                          testing::Values("symbolic", "view", "lazy", "kernelize", "rewrite",
-                                         "tensor"),
+                                         "tensor", "files", "random"),
                          [](const auto& i) { return i.param; });
 
 TEST_P(EachArea, DrawsTheSameCaseFromTheSameChoices) {

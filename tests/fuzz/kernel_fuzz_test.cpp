@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <set>
 
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_device.h"
 #include "touchstone/fuzz/areas.h"
-#include "touchstone/fuzz/campaign.h"
 #include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/finding_folder.h"
 #include "touchstone/fuzz/kernel_backend.h"
@@ -79,34 +79,60 @@ RC_GTEST_PROP(KernelFuzz, OurCAgreesWithTheReferenceByVerdict, ()) {
   RC_ASSERT(verdict.outcome != Outcome::Unusable);
 }
 
+// Cases of the one engine there is, on a device that each worker makes for itself.
+AreaResult campaign(const std::function<std::unique_ptr<Device>()>& make, std::uint64_t seed,
+                    std::int64_t cases) {
+  AreaPlan plan;
+  plan.name = "kernel";
+  plan.make = [make](int) {
+    KernelBackends backends;
+    backends.candidate = make_device_backend(make());
+    backends.judge_all = true;
+    return make_kernel_area(std::move(backends));
+  };
+  plan.most_shrunk = 1;
+  RunOptions run;
+  run.seed = seed;
+  run.cases = cases;
+  RunResult result = run_areas({plan}, run, std::atomic<bool>(false), {});
+  EXPECT_EQ(result.trouble, "");
+  return std::move(result.areas.at(0));
+}
+
+// On clang with a throw-away cache.
+AreaResult campaign_on_clang(Fault fault, std::uint64_t seed, std::int64_t cases) {
+  const TemporaryDirectory cache;
+  ClangOptions options = ClangOptions::from_environment();
+  options.cache_dir = cache.path();
+  options.opt_level = 1;
+  options.fault = fault;
+  return campaign([options] { return make_clang_device("CANDIDATE", options); }, seed, cases);
+}
+
+void expect_no_findings(const AreaResult& result) {
+  EXPECT_EQ(result.tally.failed, 0);
+  EXPECT_LT(result.tally.skipped, result.tally.cases / 20);
+  for (const AreaFinding& f : result.findings)
+    ADD_FAILURE() << f.failure.relation << ", case " << f.index << ": " << f.failure.detail << "\n"
+                  << f.shrunk;
+}
+
 TEST(KernelFuzz, ACampaignHasNoFalseAlarm) {
-  Candidate candidate;
-  const std::uint64_t seed = 20'26;
   const std::int64_t cases = kernel_budget(400);
-  const CampaignResult result = run_campaign(candidate.device(), {seed, 0, cases});
-  EXPECT_EQ(result.cases, cases);
-  EXPECT_EQ(result.unusable, 0);
-  for (const Finding& f : result.findings)
-    ADD_FAILURE() << "seed " << seed << " case " << f.index << " shrunk to\n"
-                  << str(f.shrunk.run) << f.verdict.str();
-  RecordProperty("weak", static_cast<int>(result.weak));
-  EXPECT_LT(result.weak, cases / 4) << "most kernels must be able to fail";
+  const AreaResult result = campaign_on_clang(Fault::None, 20'26, cases);
+  expect_no_findings(result);
+  EXPECT_EQ(result.tally.cases, cases);
+  RecordProperty("weak", static_cast<int>(result.tally.weak));
+  EXPECT_LT(result.tally.weak, cases / 4) << "most kernels must be able to fail";
 }
 
 TEST(KernelFuzz, ACampaignOnTccHasNoFalseAlarm) {
   if (!has_tcc()) GTEST_SKIP() << "built without libtcc";
-  const std::unique_ptr<Device> candidate = make_tcc_device();
-  const CampaignResult result = run_campaign(*candidate, {17, 0, kernel_budget(2000)});
-  EXPECT_EQ(result.unusable, 0);
-  for (const Finding& f : result.findings)
-    ADD_FAILURE() << "case " << f.index << " shrunk to\n" << str(f.shrunk.run) << f.verdict.str();
+  expect_no_findings(campaign([] { return make_tcc_device(); }, 17, kernel_budget(2000)));
 }
 
 TEST(KernelFuzz, TheReferenceAgreesWithItself) {
-  const std::unique_ptr<Device> reference = make_interpreted_device();
-  const CampaignResult result = run_campaign(*reference, {7, 0, kernel_budget(2000)});
-  EXPECT_TRUE(result.findings.empty());
-  EXPECT_EQ(result.unusable, 0);
+  expect_no_findings(campaign([] { return make_interpreted_device(); }, 7, kernel_budget(2000)));
 }
 
 // Wrong for its first forty runs, right from then on.
@@ -135,26 +161,30 @@ class Wavering final : public Device {
 
 TEST(KernelFuzz, AFindingKeepsTheAnswerThatFailed) {
   Wavering candidate;
-  const CampaignResult result = run_campaign(candidate, {1, 0, 8});
-  ASSERT_FALSE(result.findings.empty());
-  for (const Finding& f : result.findings) EXPECT_EQ(f.verdict.outcome, Outcome::Fail);
+  Reproducer failing;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    RandomChooser chooser(1, i);
+    failing = record(draw_kernel_case(chooser), candidate);
+    if (judge(failing).outcome == Outcome::Fail) break;
+  }
+  ASSERT_TRUE(judge(failing).outcome == Outcome::Fail);
+  EXPECT_EQ(judge(shrink_failure(failing, candidate).smallest).outcome, Outcome::Fail);
 }
 
 class PlantedFault : public testing::TestWithParam<FaultInfo> {};
 
 TEST_P(PlantedFault, IsFoundAndShrinksToAFewNodes) {
-  Candidate candidate(GetParam().fault);
-  CampaignResult result;
-  for (std::int64_t at = 0; result.findings.empty() && at < 2000; at += 64)
-    result = run_campaign(candidate.device(), {1, at, 64});
+  AreaResult result;
+  for (std::int64_t cases = 64; result.findings.empty() && cases <= 2048; cases *= 4)
+    result = campaign_on_clang(GetParam().fault, 1, cases);
   ASSERT_FALSE(result.findings.empty());
-  const Finding& f = result.findings[0];
-  EXPECT_EQ(f.verdict.outcome, Outcome::Fail);
-  EXPECT_TRUE(holds_fault(f.shrunk.run.kernel, GetParam().fault)) << str(f.shrunk.run);
-  EXPECT_LE(toposort(f.shrunk.run.kernel).size(), 5U) << str(f.shrunk.run);
-  for (const HostArray& input : f.shrunk.run.inputs)
-    EXPECT_LE(input.size(), 9) << str(f.shrunk.run);
-  EXPECT_LE(f.shrink_runs, 300);
+  const AreaFinding& f = result.findings[0];
+  EXPECT_EQ(f.failure.relation, "verdict");
+  const KernelCase shrunk = case_from_json(f.shrunk);
+  EXPECT_TRUE(holds_fault(shrunk.kernel, GetParam().fault)) << str(shrunk);
+  EXPECT_LE(toposort(shrunk.kernel).size(), 5U) << str(shrunk);
+  for (const HostArray& input : shrunk.inputs) EXPECT_LE(input.size(), 9) << str(shrunk);
+  EXPECT_LE(f.runs, 300);
 }
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantedFault,

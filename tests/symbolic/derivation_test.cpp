@@ -135,6 +135,15 @@ TEST(Derivation, EndsInWhatIsNoLongerThanTheText) {
   EXPECT_FALSE(derive("x*y + x*z", variables).longer);
 }
 
+TEST(Derivation, ANegationIsTakenIntoTheNumberItsOperandBecomes) {
+  for (const char* const text : {"-(-y)", "-(-(-y)) + x", "-(-(x - x))"}) {
+    Derivation d = derive(text, Variables{{"x", Int(0), Int(4)}, {"y", Int(0), Int(0)}},
+                          std::vector<std::string>{});
+    EXPECT_EQ(unexplained(d.main), 0) << text;
+    EXPECT_FALSE(find_flaw(d)) << text_of(d, d.main);
+  }
+}
+
 TEST(Derivation, NamesTheFactsItUses) {
   const Variables variables = {{"a", Int(0), Int(10)}, {"b", Int(0), Int(3)}};
   Derivation d = derive("(a*4 + b)//4", variables);
@@ -177,7 +186,7 @@ TEST(Derivation, EndsWhereTheCasesAreTooMany) {
       members += fmt::format("{}{}(a{}, b{})", i == 0 ? "" : ", ", inner, i, i);
     }
     const std::string text = fmt::format("{}({})", outer, members);
-    const Derivation d = derive(text, variables);
+    Derivation d = derive(text, variables);
     EXPECT_EQ(render(d.exprs, d.main.result), text);
   }
 }

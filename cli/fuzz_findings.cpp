@@ -1,0 +1,161 @@
+#include "fuzz_findings.h"
+
+#include <fmt/format.h>
+
+#include "fuzz_plans.h"
+#include "installed.h"
+#include "terminal.h"
+#include "touchstone/base/file.h"
+#include "touchstone/base/hash.h"
+#include "touchstone/base/interrupt.h"
+#include "touchstone/base/private_folder.h"
+#include "touchstone/base/visible.h"
+#include "touchstone/fuzz/finding_folder.h"
+#include "touchstone/fuzz/reproducer.h"
+#include "touchstone/fuzz/worker.h"
+
+namespace touchstone::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using fuzz::AreaFinding;
+
+constexpr std::size_t kMostShown = 400;  // characters of a case on the terminal
+
+fs::path place_of(const FuzzOptions& o, const std::string& area, const AreaFinding& f) {
+  const std::string name =
+      f.index < 0 ? content_hash(f.shrunk).substr(0, 8) : std::to_string(f.index);
+  return fs::path(o.findings) / (area + "-" + name);
+}
+
+// The same area under the same conditions.
+std::string same_again(const FuzzOptions& o, const std::string& area) {
+  const std::string backend =
+      area != "kernel" || o.backend == "tiers" ? "" : " --backend " + quoted(o.backend);
+  const std::string plant = (o.plant == "none" ? "" : " --plant " + o.plant) +
+                            (o.mutant.empty() ? "" : " --mutant " + o.mutant);
+  return fmt::format("fuzz --area {}{}{}", area, backend, plant);
+}
+
+// How a case is checked again; `word` is the case, or @FILE.
+std::string again(const FuzzOptions& o, const std::string& area, const std::string& word) {
+  return fmt::format("{} --case {}", same_again(o, area), word);
+}
+
+// The backend that gives the answer which is not legal, first of all the one that runs every case.
+fuzz::KernelBackend* culprit(fuzz::KernelBackends& backends, const fuzz::KernelCase& c) {
+  std::vector<fuzz::KernelBackend*> all{backends.candidate.get()};
+  for (const auto& v : backends.variants) all.push_back(v.get());
+  if (backends.slow) all.push_back(backends.slow.get());
+  for (fuzz::KernelBackend* b : all) {
+    const foreign::Answer answer = b->run(c);
+    if (answer.kind != foreign::Answer::Kind::Output) continue;
+    if (judge(fuzz::Reproducer{c, answer.output, {}}, b->profile(c.kernel)).outcome ==
+        Outcome::Fail)
+      return b;
+  }
+  return all[0];
+}
+
+// A kernel that fails, with all that belongs to it. It is run in a process of its own: it may
+// crash. False where its text is none: that it does not read back may be what is wrong.
+bool write_folder(const FuzzOptions& o, const AreaFinding& f, const fs::path& folder,
+                  bool hurried) {
+  fuzz::KernelCase c;
+  try {
+    c = fuzz::case_from_json(f.shrunk);
+  } catch (const Error&) {
+    return false;
+  }
+  const std::string command =
+      "\"${TOUCHSTONE:-touchstone}\" " + again(o, "kernel", "@\"$(dirname \"$0\")/case.txt\"");
+  write_finding_folder(folder, c, f.failure, command, nullptr);
+  if (hurried) return true;  // nobody waits for another run
+  std::string ended;
+  const auto work = [&] {
+    fuzz::KernelBackends backends = kernel_backends(o);
+    write_finding_folder(folder, c, f.failure, command, culprit(backends, c));
+    return std::string();
+  };
+  try {
+    if (!fuzz::in_child(work, 2 * o.case_seconds + 60, 0, ended))
+      write_file_atomically(folder / "ended.txt", ended + "\n");
+  } catch (const Interrupted&) {
+    // The folder is as good as it is: what is missing says who is to blame.
+  }
+  return true;
+}
+
+// Writes what a finding needs beside its line; why not, where the disk is full or the like.
+std::string keep(const FuzzOptions& o, const std::string& area, const AreaFinding& f, bool hurried,
+                 std::string& word) {
+  try {
+    if (area == "kernel" && write_folder(o, f, place_of(o, area, f), hurried)) {
+      const fs::path folder = place_of(o, area, f);
+      word = "@" + quoted((folder / "case.txt").string());
+      fmt::print("  all of it: {}\n", folder.string());
+      if (fs::exists(folder / "reproducer.json"))
+        fmt::print("  judge it again: touchstone check {}\n",
+                   quoted((folder / "reproducer.json").string()));
+    } else if (f.shrunk.size() > kMostShown) {
+      make_own_folder(o.findings);
+      const fs::path file = place_of(o, area, f).string() + ".case";
+      write_file_atomically(file, f.shrunk + "\n");
+      word = "@" + quoted(file.string());
+    }
+  } catch (const SystemError& e) {
+    return e.what();
+  }
+  return {};
+}
+
+}  // namespace
+
+void show_finding(const FuzzOptions& o, const std::string& area, const AreaFinding& f,
+                  bool hurried) {
+  fmt::print("{} {}: {}", red("FAIL"), area, visible(f.failure.relation));
+  if (f.index >= 0) fmt::print(", case {}", f.index);
+  if (f.runs > 0) fmt::print(", shrunk in {}", counted(f.runs, "run"));
+  if (f.times > 1) fmt::print(", found {}", counted(f.times, "time"));
+  fmt::print("\n");
+  if (f.shrunk.size() <= kMostShown) fmt::print("  {}\n", f.shrunk);
+  std::string detail = f.failure.detail;
+  for (std::size_t at = 0; (at = detail.find('\n', at)) != detail.npos; at += 3)
+    if (at + 1 < detail.size()) detail.replace(at, 1, "\n  ");
+  fmt::print("  {}\n", visible_lines(detail));
+  std::string word = quoted(f.shrunk);
+  const bool as_given = o.one && f.runs == 0 && f.index < 0;
+  if (as_given) {
+    word = o.one->starts_with('@') ? "@" + quoted(o.one->substr(1)) : quoted(*o.one);
+  } else if (const std::string why = keep(o, area, f, hurried, word); !why.empty()) {
+    fmt::print("  not kept in a file: {}\n", why);
+    if (f.shrunk.size() > kMostShown) fmt::print("  {}\n", f.shrunk);
+  }
+  if (f.only_drawn) {
+    fmt::print("  its text reads as a case that passes: it fails as it is drawn\n");
+    word = quoted(fuzz::drawn_case(o.seed, f.index));
+  }
+  fmt::print("  again: touchstone {}\n", again(o, area, word));
+}
+
+void show_unshrunk(const FuzzOptions& o, const std::string& area,
+                   std::span<const AreaFinding> findings) {
+  if (findings.empty()) return;
+  // A line each, in a file that --corpus takes.
+  const fs::path file = fs::path(o.findings) / (area + "-unshrunk.txt");
+  std::string lines;
+  for (const AreaFinding& f : findings)
+    lines += fmt::format("# {}, seed {}, case {}\n{}\n", visible(f.failure.relation), o.seed,
+                         f.index, f.only_drawn ? fuzz::drawn_case(o.seed, f.index) : f.text);
+  fmt::print("{} more, not shrunk", findings.size());
+  try {
+    make_own_folder(o.findings);
+    write_file_atomically(file, lines);
+    fmt::print(": {}\n  again: touchstone {} --corpus {} --cases 1\n", file.string(),
+               same_again(o, area), quoted(o.findings));
+  } catch (const SystemError& e) {
+    fmt::print(", and not kept in a file: {}\n{}", e.what(), lines);
+  }
+}
+
+}  // namespace touchstone::cli

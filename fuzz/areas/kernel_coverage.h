@@ -1,0 +1,16 @@
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "touchstone/fuzz/area.h"
+#include "touchstone/fuzz/kernel_case.h"
+
+namespace touchstone::fuzz {
+
+/// What the coverage report of area `kernel` counts (Area::dimensions, feasible, coverage).
+std::vector<Dimension> kernel_dimensions();
+bool kernel_row_is_feasible(std::span<const int> row);
+std::vector<CoverageRow> kernel_rows(const KernelCase& c, Ending ending);
+
+}  // namespace touchstone::fuzz

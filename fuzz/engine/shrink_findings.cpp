@@ -1,0 +1,133 @@
+#include "touchstone/fuzz/shrink_findings.h"
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/interrupt.h"
+#include "touchstone/fuzz/worker.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using nlohmann::json;
+
+/// Whether a case breaks its relation when its text is read.
+bool fails_as_read(Area& area, const AreaFinding& f) {
+  try {
+    const Checked c = area.check_for(f.text, f.failure.relation);
+    return c.ending == Ending::Fail && c.failure.relation == f.failure.relation;
+  } catch (const ParseError&) {
+    return false;
+  }
+}
+
+/// Shrinks one finding in a process of its own; one that ends its worker has a process each try.
+void shrink_finding(const AreaPlan& plan, const RunOptions& options, AreaFinding& f) {
+  const bool ends = f.failure.relation == "crash" || f.failure.relation == "hang";
+  if (ends && f.text.starts_with('#')) return;
+  const double limit = ends ? options.case_seconds : 2 * options.case_seconds;
+  std::string ended;
+  if (!ends) {
+    const auto work = [&] {
+      const std::unique_ptr<Area> area = plan.make(0);
+      json j = {{"text", f.text}, {"runs", 0}, {"detail", f.failure.detail}, {"read", false}};
+      if (fails_as_read(*area, f)) {
+        const ShrunkCase s = shrink_case(*area, f.text, f.failure.relation, plan.most_shrink_runs);
+        const Checked c = area->check_for(s.text, f.failure.relation);
+        j["text"] = s.text;
+        j["runs"] = s.runs;
+        j["read"] = true;
+        if (c.failure.relation == f.failure.relation) j["detail"] = c.failure.detail;
+      }
+      return j.dump(-1, ' ', false, json::error_handler_t::replace);
+    };
+    if (const auto told = in_child(work, limit, options.memory, ended)) {
+      const json j = json::parse(*told);
+      f.shrunk = j["text"];
+      f.runs = j["runs"];
+      f.failure.detail = j["detail"];
+      f.only_drawn = !j["read"];
+    }
+    return;
+  }
+  const auto fails = [&](const std::string& text) {
+    const auto work = [&] {
+      (void)plan.make(0)->check_for(text, {});
+      return std::string();
+    };
+    std::string how;
+    if (in_child(work, limit, options.memory, how)) return false;
+    return (how == "hang") == (f.failure.relation == "hang") && !how.starts_with("exception");
+  };
+  if (!fails(f.text)) return;  // not again: a matter of what ran before, or of luck
+  const std::unique_ptr<Area> area = plan.make(0);
+  const ShrunkCase s = shrink_case(*area, f.text, fails, f.failure.relation == "hang" ? 12 : 200);
+  f.shrunk = s.text;
+  f.runs = s.runs;
+}
+
+}  // namespace
+
+std::string drawn_case(std::uint64_t seed, std::int64_t index) {
+  return fmt::format("#{}:{}", seed, index);
+}
+
+std::string text_of_case(Area& area, const std::string& text) {
+  if (!text.starts_with('#')) return text;
+  std::uint64_t seed = 0;
+  std::int64_t index = 0;
+  const char* const end = text.data() + text.size();
+  const auto [colon, bad] = std::from_chars(text.data() + 1, end, seed);
+  const char* const second = colon == end ? end : colon + 1;
+  const auto [rest, worse] = std::from_chars(second, end, index);
+  if (bad != std::errc() || worse != std::errc() || *colon != ':' || rest != end || index < 0)
+    throw ParseError(fmt::format("a case that is drawn is #SEED:INDEX, as #7:123, not '{}'", text));
+  RandomChooser chooser(seed, case_key(area.name(), index));
+  return area.draw(chooser);
+}
+
+void shrink_findings(const AreaPlan& plan, const RunOptions& options, const std::atomic<bool>& stop,
+                     RunLog& log, AreaResult& result) {
+  std::vector<AreaFinding> kept;
+  int shrunk = 0;
+  for (AreaFinding& f : result.findings) {
+    if (shrunk >= std::min(options.most_shrunk, plan.most_shrunk) || stop.load()) {
+      ++result.unshrunk;
+      kept.push_back(std::move(f));
+      continue;
+    }
+    ++shrunk;
+    try {
+      shrink_finding(plan, options, f);
+    } catch (const Interrupted&) {
+      ++result.unshrunk;
+      kept.push_back(std::move(f));
+      continue;
+    }
+    try {
+      log.shrunk(plan.name, f);
+    } catch (const SystemError&) {  // the disk is full: what is known stays
+      f.times = 1;
+      const auto place = &f - result.findings.data();
+      result.findings.erase(result.findings.begin(), result.findings.begin() + place);
+      result.unshrunk += std::ssize(result.findings) - 1;
+      std::ranges::move(result.findings, std::back_inserter(kept));
+      result.findings = std::move(kept);
+      throw;
+    }
+    const auto same = std::ranges::find_if(kept, [&](const AreaFinding& k) {
+      return k.shrunk == f.shrunk && k.failure.relation == f.failure.relation;
+    });
+    if (same != kept.end())
+      ++same->times;
+    else
+      kept.push_back(std::move(f));
+  }
+  result.findings = std::move(kept);
+}
+
+}  // namespace touchstone::fuzz
