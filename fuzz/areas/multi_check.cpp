@@ -25,13 +25,14 @@ std::int64_t count(const LazyBufferPtr& x) { return max_elements(x->shape()); }
 
 class Sharded {
  public:
-  Sharded(const Program& program, std::uint64_t choices, std::string device, std::int64_t devices,
-          bool ring)
-      : program_(program), bits_(choices), here_(std::move(device)), n_(devices), ring_(ring) {
-    std::vector<std::string> names;
-    for (std::int64_t i = 0; i < n_; ++i) names.push_back(fmt::format("{}:{}", here_, i));
-    there_ = Device::tuple(names);
-  }
+  Sharded(const Program& program, std::uint64_t choices, std::string here,
+          std::span<const std::string> there, bool ring)
+      : program_(program),
+        bits_(choices),
+        here_(std::move(here)),
+        there_(Device::tuple(there)),
+        n_(static_cast<std::int64_t>(there.size())),
+        ring_(ring) {}
 
   std::optional<Checked> differs(const std::string& right) {
     Config config(Config::kDefaultOpt);
@@ -120,7 +121,7 @@ class Sharded {
     }
     if (s.name == "realize" || s.name == "copy") return arg(0);
     if (s.name == "contiguous") return both([](const auto& x) { return x->contiguous(); });
-    if (s.name == "assign") return arg(1);
+    if (s.name == "assign") return {assigned(arg(0).there, arg(1).there), arg(1).here};
     if (s.name == "gather")
       return {LazyBuffer::gather(arg(0).there, arg(1).there),
               LazyBuffer::gather(arg(0).here, arg(1).here)};
@@ -134,6 +135,22 @@ class Sharded {
       here.push_back(arg(i).here);
     }
     return {LazyBuffer::e(op_of(s.name), there), LazyBuffer::e(op_of(s.name), here)};
+  }
+
+  // Into memory that was there before, whose values are read no more.
+  static LazyBufferPtr assigned(const LazyBufferPtr& old, const LazyBufferPtr& value) {
+    const LazyBufferPtr target = old->contiguous();
+    realize(std::vector{target});
+    if (target->realized() == nullptr && target->parts().empty()) return value;
+    if (target->axis() != value->axis()) {
+      try {
+        (void)target->assign(value);
+      } catch (const Error&) {
+        return target->assign(value->place(target->device(), target->axis()));
+      }
+      throw BufferError("what is sharded along one axis was assigned to what is not");
+    }
+    return target->assign(value);
   }
 
   Both reduced(const Both& x, Op op, const std::vector<int>& axes) {
@@ -209,7 +226,7 @@ class Sharded {
 
   const Program& program_;
   std::uint64_t bits_;
-  std::string here_, there_;
+  std::string here_, there_;  // one device, and several
   std::int64_t n_;
   bool ring_;
   bool rounded_ = false;  // a sum of floats was added up in another order than the definition's
@@ -218,14 +235,15 @@ class Sharded {
 }  // namespace
 
 std::optional<Checked> multi_differs(const Program& program, const std::string& text,
-                                     const std::string& right, const std::string& device,
-                                     bool every) {
+                                     const std::string& right, const MultiDevices& on, bool every) {
   const std::uint64_t bits = hash_mix(hash_bytes(text), 5);
   // A number of devices that divides a size, where there is one: else nothing would be sharded.
-  std::vector<std::int64_t> numbers;
-  for (std::int64_t n = 2; n <= 5; ++n)
+  std::vector<std::size_t> numbers;
+  for (std::size_t n = 2; n <= on.several.size(); ++n)
     for (const ProgramStep& s : program.steps)
-      if (std::ranges::any_of(s.shape, [&](std::int64_t size) { return size % n == 0; })) {
+      if (std::ranges::any_of(s.shape, [&](std::int64_t size) {
+            return size % static_cast<std::int64_t>(n) == 0;
+          })) {
         numbers.push_back(n);
         break;
       }
@@ -235,10 +253,12 @@ std::optional<Checked> multi_differs(const Program& program, const std::string& 
       const bool chosen = i == (bits >> 8) % std::max<std::size_t>(1, numbers.size() - 1) &&
                           ring == ((bits >> 4 & 1) != 0);
       if (!every && !chosen) continue;
-      if (auto wrong = Sharded(program, hash_mix(bits, i), device, numbers[i], ring).differs(right))
+      const std::span<const std::string> there = std::span(on.several).first(numbers[i]);
+      if (auto wrong = Sharded(program, hash_mix(bits, i), on.one, there, ring).differs(right))
         return wrong;
     }
-  for (int i = 1; i < 5; ++i) Device::get(fmt::format("{}:{}", device, i)).forget_runners();
+  for (const std::string& name : on.several)
+    if (name != on.one) Device::get(name).forget_runners();
   return std::nullopt;
 }
 
