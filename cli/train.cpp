@@ -283,10 +283,11 @@ int run_train(const TrainOptions& o) {
   std::int64_t step = 0;
   TensorJit learn([&](std::span<const Tensor> in) {
     adam.zero_grad();
-    const Tensor loss = task->loss({in[0], in[1]});
+    const Tensor loss = task->loss({placing.batch(in[0]), placing.batch(in[1])});
     loss.backward();
-    adam.step({loss});
-    return TensorJit::Tensors{loss};
+    const Tensor told = loss.detach().to("CPU").contiguous();
+    adam.step({told});
+    return TensorJit::Tensors{told};
   });
   for (int epoch = first; epoch < epochs; ++epoch) {
     const auto start = Clock::now();
@@ -297,8 +298,7 @@ int run_train(const TrainOptions& o) {
     if (progress) progress->set_total(static_cast<std::int64_t>(all.size()) * (epochs - first));
     float last = 0;
     for (const Batch& b : all) {
-      const std::vector<Tensor> in{placing.batch(b.x).contiguous(),
-                                   placing.batch(b.labels).contiguous()};
+      const std::vector<Tensor> in{b.x, b.labels};
       last = learn(std::span(in))[0].item<float>();
       if (progress) progress->update(++step, fmt::format("epoch {}, loss {:.3f}", epoch + 1, last));
     }
