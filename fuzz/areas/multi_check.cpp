@@ -58,7 +58,26 @@ class Sharded {
     for (int a = 0; a < x->rank(); ++a)
       if (x->shape()[static_cast<std::size_t>(a)].as_int() % n_ == 0) axes.push_back(a);
     if (n_ == 1 || axes.empty() || next(4) == 0) return x->place(there_, std::nullopt);
-    return x->place(there_, axes[next(axes.size())]);
+    const int axis = axes[next(axes.size())];
+    return next(3) == 0 ? stacked(x, axis) : x->place(there_, axis);
+  }
+
+  // The same by hand: each device takes its part of the whole that it has.
+  LazyBufferPtr stacked(const LazyBufferPtr& x, int axis) const {
+    const LazyBufferPtr whole = x->place(there_, std::nullopt);
+    const std::int64_t size = x->shape()[static_cast<std::size_t>(axis)].as_int() / n_;
+    std::vector<LazyBufferPtr> parts;
+    for (std::int64_t i = 0; i < n_; ++i)
+      parts.push_back(
+          whole->part(static_cast<std::size_t>(i))->shrink(shard_of(x->shape(), axis, i, size)));
+    return LazyBuffer::stack(std::move(parts), there_, x->shape(), axis);
+  }
+
+  static Mask shard_of(const Shape& shape, int axis, std::int64_t i, std::int64_t size) {
+    Mask keep;
+    for (const sint& s : shape) keep.emplace_back(0, s);
+    keep[static_cast<std::size_t>(axis)] = {i * size, (i + 1) * size};
+    return keep;
   }
 
   template <class F>
@@ -163,10 +182,7 @@ class Sharded {
     const auto size = x.here->shape()[static_cast<std::size_t>(*axis)].as_int() / n_;
     std::vector<LazyBufferPtr> parts;
     for (std::int64_t i = 0; i < n_; ++i) {
-      Mask keep;
-      for (const sint& s : x.here->shape()) keep.emplace_back(0, s);
-      keep[static_cast<std::size_t>(*axis)] = {i * size, (i + 1) * size};
-      parts.push_back(x.here->shrink(keep)->r(op, axes));
+      parts.push_back(x.here->shrink(shard_of(x.here->shape(), *axis, i, size))->r(op, axes));
     }
     return {there, ring_ ? along_ring(parts) : added_up(parts, 0)};
   }

@@ -67,7 +67,7 @@ TEST_F(Mpi, RanksComputeTheBitsOfDevicesOfOneProcess) {
   }
 }
 
-TEST_F(Mpi, WhatOneDeviceDoesForAllIsDoneByItsRank) {
+TEST_F(Mpi, RowsOfTablesAndTheirGradients) {
   const Ended ended = run(3, "looks_up");
   EXPECT_EQ(ended.code, 0) << ended.out;
   EXPECT_EQ(count(ended.out, " ok "), 9U) << ended.out;

@@ -76,7 +76,7 @@ void computes(MpiWorld& world) {
     }
 }
 
-// What runs on the first device alone: rows of a table, and functions of the host.
+// Rows of a table, where positions are, and what adds up gradients.
 void looks_up(MpiWorld& world) {
   const std::int64_t n = world.size();
   const Tensor table = make({5, 3}, 1), at = Tensor::arange(0, 2 * n).clamp(0, 4);
