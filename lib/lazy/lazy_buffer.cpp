@@ -399,7 +399,16 @@ LazyBufferPtr LazyBuffer::shard(int axis) {
 }
 
 LazyBufferPtr LazyBuffer::place(const std::string& device, std::optional<int> axis) {
-  if (axis && axis == axis_ && canonical(device) == device_) return shared_from_this();
+  if (axis && axis == axis_) {
+    if (canonical(device) == device_) return shared_from_this();
+    const std::vector<std::string> names = Device::names_in(canonical(device));
+    if (names.size() == devices().size()) {  // each shard goes to its own device
+      std::vector<LazyBufferPtr> parts;
+      for (std::size_t i = 0; i < names.size(); ++i)
+        parts.push_back(part(i)->copy_to_device(names[i]));
+      return stack(std::move(parts), device, shape(), axis);
+    }
+  }
   const LazyBufferPtr whole = copy_to_device(device);
   return axis ? whole->shard(*axis) : whole;
 }

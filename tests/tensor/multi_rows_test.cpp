@@ -115,6 +115,22 @@ TEST_F(MultiRows, EachDeviceLooksUpItsOwnWithoutCopies) {
     EXPECT_EQ(steps.of(Op::Gather, name), 1) << name;
 }
 
+TEST_F(MultiRows, ShardsGoToAsManyOtherDevicesOneByOne) {
+  const Tensor x = make({4, 6}, 1);
+  for (const int axis : {0, 1}) {
+    const Tensor there = placed(x, 2, axis);
+    Steps steps;
+    const ObserverScope scope(steps);
+    const Tensor moved = there.shard({"CPU:2", "CPU:3"}, axis).contiguous().realize();
+    EXPECT_EQ(steps.of(Op::From, "CPU:2"), 1);
+    EXPECT_EQ(steps.of(Op::From, "CPU:3"), 1);
+    EXPECT_EQ(steps.all(Op::From), 2);
+    EXPECT_EQ(moved.shard_axis(), axis);
+    EXPECT_EQ(values(moved), values(x));
+    EXPECT_EQ(values(there.shard({"CPU:1", "CPU"}, axis)), values(x));
+  }
+}
+
 // Of parts of the positions: number 7 of all of them.
 TEST_F(MultiRows, APositionOutsideIsNamedByItsNumberInTheWhole) {
   const Tensor at = Tensor::from<std::int64_t>({0, 1, 2, 3, 4, 0, 1, 9}, {8});
