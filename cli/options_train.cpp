@@ -17,10 +17,15 @@ Verb train_verb(CLI::App& app) {
                 "CLANG:0,CLANG:1,...: where it learns [CLANG; under mpirun CLANG@0,CLANG@1,...]")
       ->delimiter(',');
   v->add_option("--data-parallel", o.data_parallel,
-                "Each batch in so many parts, as many as there are devices [all]")
+                "Each batch in so many parts [devices / tensor-parallel]")
       ->check(CLI::Range(1, 4096));
-  v->add_option("--tensor-parallel", o.tensor_parallel, "Instead: each layer in so many parts")
+  v->add_option("--tensor-parallel", o.tensor_parallel,
+                "Each layer in so many parts; with the other, devices are their product [1]")
       ->check(CLI::Range(1, 4096));
+  v->add_option("--simulate", o.simulate,
+                "Train nothing: time a step on 1, 2, 4, ... to so many devices that sleep for as "
+                "long as kernels and messages would take")
+      ->check(CLI::Range(1, 1024));
   v->add_option("--epochs", o.epochs, "Passes over the data [10; gpt 20]")
       ->check(CLI::Range(1, 100'000));
   v->add_option("--batch", o.batch, "Of so many [60; gpt 100]")->check(CLI::Range(1, 100'000));

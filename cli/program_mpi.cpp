@@ -15,8 +15,8 @@ std::vector<VerbGroup> verbs_of_program(CLI::App& app) {
   train.run = [run = train.run] {
     try {
       return run();
-    } catch (...) {
-      if (world != nullptr) world->fail();
+    } catch (const std::exception& e) {
+      if (world != nullptr) world->fail(e.what());
       throw;
     }
   };

@@ -10,6 +10,7 @@ struct TrainOptions {
   std::string network;                         // digits, gpt
   std::vector<std::string> devices;            // empty: those of the job, or CLANG
   int data_parallel = 0, tensor_parallel = 0;  // 0: not said
+  int simulate = 0;                            // so many devices that sleep; 0: none
   int epochs = 0;                              // 0: enough for a first look
   std::int64_t batch = 0;                      // 0: the network's
   double lr = 0;                               // 0: the network's
@@ -27,6 +28,13 @@ struct TrainJob {
 };
 /// Of this program; set before a verb runs.
 TrainJob& train_job();
+
+/// The size of a batch, where it is not said the network's.
+std::int64_t batch_of(const TrainOptions& options);
+
+/// The table of a step on 1, 2, 4, ... simulated devices. Throws Error for options it does not
+/// take.
+int run_simulated_training(const TrainOptions& options);
 
 /// Throws Error for bad options or files.
 int run_train(const TrainOptions& options);

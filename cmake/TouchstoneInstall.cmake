@@ -1,5 +1,6 @@
 # Headers, libraries, the command, pages, adapters of backends, and a CMake package with one component a module.
-# Install components, each a package of cmake/TouchstonePackage.cmake: cli, runtime, dev.
+# Install components, each a package of cmake/TouchstonePackage.cmake: cli, runtime, dev. Where MPI was found, mpi has
+# what runs under mpirun, so that the others need no MPI.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -25,12 +26,16 @@ require_built(runtime touchstone_c)
 if(TARGET touchstone)
   require_built(cli touchstone)
 endif()
+if(TARGET touchstone-mpi)
+  require_built(mpi touchstone-mpi)
+endif()
 
 set(TOUCHSTONE_DEPENDS "")
 foreach(module IN LISTS modules)
   get_property(prefix GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_PREFIX)
   get_property(headers GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_HEADERS)
   get_property(depends GLOBAL PROPERTY TOUCHSTONE_MODULE_${module}_DEPENDS)
+  list(FILTER headers EXCLUDE REGEX "/mpi/messages\\.h$")  # which wants MPI's own
   install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/touchstone/${prefix}" COMPONENT dev)
   install(TARGETS touchstone_${module} EXPORT touchstone ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}"
                                                                  COMPONENT dev)
@@ -73,6 +78,10 @@ if(TARGET touchstone)
   file(GLOB adapters fuzz/backends/*.py fuzz/backends/*.cpp fuzz/backends/*.json)
   install(FILES ${adapters} DESTINATION "${CMAKE_INSTALL_DATADIR}/touchstone/backends" COMPONENT cli)
   install(DIRECTORY fuzz/backends/profiles DESTINATION "${CMAKE_INSTALL_DATADIR}/touchstone/backends" COMPONENT cli)
+endif()
+
+if(TARGET touchstone-mpi)
+  install(TARGETS touchstone-mpi RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT mpi)
 endif()
 
 if(TARGET touchstone_python)

@@ -25,13 +25,14 @@ std::int64_t count(const LazyBufferPtr& x) { return max_elements(x->shape()); }
 
 class Sharded {
  public:
-  Sharded(const Program& program, std::uint64_t choices, std::string device, std::int64_t devices,
-          bool ring)
-      : program_(program), bits_(choices), here_(std::move(device)), n_(devices), ring_(ring) {
-    std::vector<std::string> names;
-    for (std::int64_t i = 0; i < n_; ++i) names.push_back(fmt::format("{}:{}", here_, i));
-    there_ = Device::tuple(names);
-  }
+  Sharded(const Program& program, std::uint64_t choices, std::string here,
+          std::span<const std::string> there, bool ring)
+      : program_(program),
+        bits_(choices),
+        here_(std::move(here)),
+        there_(Device::tuple(there)),
+        n_(static_cast<std::int64_t>(there.size())),
+        ring_(ring) {}
 
   std::optional<Checked> differs(const std::string& right) {
     Config config(Config::kDefaultOpt);
@@ -57,7 +58,26 @@ class Sharded {
     for (int a = 0; a < x->rank(); ++a)
       if (x->shape()[static_cast<std::size_t>(a)].as_int() % n_ == 0) axes.push_back(a);
     if (n_ == 1 || axes.empty() || next(4) == 0) return x->place(there_, std::nullopt);
-    return x->place(there_, axes[next(axes.size())]);
+    const int axis = axes[next(axes.size())];
+    return next(3) == 0 ? stacked(x, axis) : x->place(there_, axis);
+  }
+
+  // The same by hand: each device takes its part of the whole that it has.
+  LazyBufferPtr stacked(const LazyBufferPtr& x, int axis) const {
+    const LazyBufferPtr whole = x->place(there_, std::nullopt);
+    const std::int64_t size = x->shape()[static_cast<std::size_t>(axis)].as_int() / n_;
+    std::vector<LazyBufferPtr> parts;
+    for (std::int64_t i = 0; i < n_; ++i)
+      parts.push_back(
+          whole->part(static_cast<std::size_t>(i))->shrink(shard_of(x->shape(), axis, i, size)));
+    return LazyBuffer::stack(std::move(parts), there_, x->shape(), axis);
+  }
+
+  static Mask shard_of(const Shape& shape, int axis, std::int64_t i, std::int64_t size) {
+    Mask keep;
+    for (const sint& s : shape) keep.emplace_back(0, s);
+    keep[static_cast<std::size_t>(axis)] = {i * size, (i + 1) * size};
+    return keep;
   }
 
   template <class F>
@@ -120,7 +140,7 @@ class Sharded {
     }
     if (s.name == "realize" || s.name == "copy") return arg(0);
     if (s.name == "contiguous") return both([](const auto& x) { return x->contiguous(); });
-    if (s.name == "assign") return arg(1);
+    if (s.name == "assign") return {assigned(arg(0).there, arg(1).there), arg(1).here};
     if (s.name == "gather")
       return {LazyBuffer::gather(arg(0).there, arg(1).there),
               LazyBuffer::gather(arg(0).here, arg(1).here)};
@@ -136,6 +156,22 @@ class Sharded {
     return {LazyBuffer::e(op_of(s.name), there), LazyBuffer::e(op_of(s.name), here)};
   }
 
+  // Into memory that was there before, whose values are read no more.
+  static LazyBufferPtr assigned(const LazyBufferPtr& old, const LazyBufferPtr& value) {
+    const LazyBufferPtr target = old->contiguous();
+    realize(std::vector{target});
+    if (target->realized() == nullptr && target->parts().empty()) return value;
+    if (target->axis() != value->axis()) {
+      try {
+        (void)target->assign(value);
+      } catch (const Error&) {
+        return target->assign(value->place(target->device(), target->axis()));
+      }
+      throw BufferError("what is sharded along one axis was assigned to what is not");
+    }
+    return target->assign(value);
+  }
+
   Both reduced(const Both& x, Op op, const std::vector<int>& axes) {
     if (axes.empty()) return x;
     const LazyBufferPtr there = x.there->r(op, axes);
@@ -146,10 +182,7 @@ class Sharded {
     const auto size = x.here->shape()[static_cast<std::size_t>(*axis)].as_int() / n_;
     std::vector<LazyBufferPtr> parts;
     for (std::int64_t i = 0; i < n_; ++i) {
-      Mask keep;
-      for (const sint& s : x.here->shape()) keep.emplace_back(0, s);
-      keep[static_cast<std::size_t>(*axis)] = {i * size, (i + 1) * size};
-      parts.push_back(x.here->shrink(keep)->r(op, axes));
+      parts.push_back(x.here->shrink(shard_of(x.here->shape(), *axis, i, size))->r(op, axes));
     }
     return {there, ring_ ? along_ring(parts) : added_up(parts, 0)};
   }
@@ -209,7 +242,7 @@ class Sharded {
 
   const Program& program_;
   std::uint64_t bits_;
-  std::string here_, there_;
+  std::string here_, there_;  // one device, and several
   std::int64_t n_;
   bool ring_;
   bool rounded_ = false;  // a sum of floats was added up in another order than the definition's
@@ -218,14 +251,15 @@ class Sharded {
 }  // namespace
 
 std::optional<Checked> multi_differs(const Program& program, const std::string& text,
-                                     const std::string& right, const std::string& device,
-                                     bool every) {
+                                     const std::string& right, const MultiDevices& on, bool every) {
   const std::uint64_t bits = hash_mix(hash_bytes(text), 5);
   // A number of devices that divides a size, where there is one: else nothing would be sharded.
-  std::vector<std::int64_t> numbers;
-  for (std::int64_t n = 2; n <= 5; ++n)
+  std::vector<std::size_t> numbers;
+  for (std::size_t n = 2; n <= on.several.size(); ++n)
     for (const ProgramStep& s : program.steps)
-      if (std::ranges::any_of(s.shape, [&](std::int64_t size) { return size % n == 0; })) {
+      if (std::ranges::any_of(s.shape, [&](std::int64_t size) {
+            return size % static_cast<std::int64_t>(n) == 0;
+          })) {
         numbers.push_back(n);
         break;
       }
@@ -235,10 +269,12 @@ std::optional<Checked> multi_differs(const Program& program, const std::string& 
       const bool chosen = i == (bits >> 8) % std::max<std::size_t>(1, numbers.size() - 1) &&
                           ring == ((bits >> 4 & 1) != 0);
       if (!every && !chosen) continue;
-      if (auto wrong = Sharded(program, hash_mix(bits, i), device, numbers[i], ring).differs(right))
+      const std::span<const std::string> there = std::span(on.several).first(numbers[i]);
+      if (auto wrong = Sharded(program, hash_mix(bits, i), on.one, there, ring).differs(right))
         return wrong;
     }
-  for (int i = 1; i < 5; ++i) Device::get(fmt::format("{}:{}", device, i)).forget_runners();
+  for (const std::string& name : on.several)
+    if (name != on.one) Device::get(name).forget_runners();
   return std::nullopt;
 }
 

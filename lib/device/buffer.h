@@ -49,7 +49,7 @@ class HostAllocator : public Allocator {
 
 /// `size` elements of one dtype on one device, allocated at construction and counted in
 /// counters().mem_used; fresh memory is zero-filled. Not copyable; shared by pointer.
-class Buffer {
+class Buffer : public std::enable_shared_from_this<Buffer> {
  public:
   /// Throws BufferError on a negative size or when memory runs out.
   Buffer(Device& device, DType dtype, std::int64_t size);

@@ -253,18 +253,26 @@ double run_kernel(Device& device, const LazyOpPtr& kernel, std::span<Buffer* con
 
 namespace {
 
-Transfer between_processes = nullptr;
+Transfer between_processes;
 
 }  // namespace
 
-void set_transfer(Transfer transfer) { between_processes = transfer; }
+void set_transfer(const Transfer& transfer) { between_processes = transfer; }
+
+void settle_transfers(std::span<Buffer* const> buffers) {
+  if (between_processes.settle != nullptr) between_processes.settle(buffers);
+}
+
+void settle_all_transfers() {
+  if (between_processes.settle_all != nullptr) between_processes.settle_all();
+}
 
 void copy(Buffer& target, const Buffer& source) {
   if (target.dtype() != source.dtype() || target.size() != source.size())
     throw BufferError(
         fmt::format("cannot copy {} elements of {} into a buffer of {} elements of {}",
                     source.size(), name(source.dtype()), target.size(), name(target.dtype())));
-  if (between_processes != nullptr && between_processes(target, source)) return;
+  if (between_processes.copy != nullptr && between_processes.copy(target, source)) return;
   // P2P: from one device's memory to the other's, where the host reaches both; else through its
   // own.
   if (source.device().host_memory())

@@ -117,9 +117,18 @@ double run_kernel(Device& device, const LazyOpPtr& kernel, std::span<Buffer* con
 /// Throws BufferError.
 void copy(Buffer& target, const Buffer& source);
 
-/// Is asked first by copy(), of buffers that fit each other: whether it did the copy, as between
-/// processes. Null for none, as at first. Not while another thread copies.
-using Transfer = bool (*)(Buffer& target, const Buffer& source);
-void set_transfer(Transfer transfer);
+/// Copies between processes, which may take a while to arrive. Empty functions for none, as at
+/// first. Not to be set while another thread copies or runs kernels.
+struct Transfer {
+  /// Is asked first by copy(), of buffers that fit each other: whether it does the copy.
+  bool (*copy)(Buffer& target, const Buffer& source) = nullptr;
+  /// Waits until buffers[0] can be written, and the others read.
+  void (*settle)(std::span<Buffer* const> buffers) = nullptr;
+  /// Waits for all that is on its way.
+  void (*settle_all)() = nullptr;
+};
+void set_transfer(const Transfer& transfer);
+void settle_transfers(std::span<Buffer* const> buffers);
+void settle_all_transfers();
 
 }  // namespace touchstone

@@ -7,9 +7,12 @@
 namespace touchstone::lazy {
 
 void Aside::run(const ScheduleItem& item) {
-  if (item.kind == Op::Noop)
-    throw Error(
-        fmt::format("{} is several devices; copy it to one of them first", item.out->device()));
+  if (item.kind == Op::Noop) {  // on several devices
+    std::vector<BufferPtr>& parts = parts_[item.out.get()];
+    for (const LazyBufferPtr& input : item.inputs) parts.push_back(memory_of(*input));
+    held_.push_back(item.out);
+    return;
+  }
   Device& device = Device::get(item.out->device());
   const auto target =
       std::make_shared<Buffer>(device, item.out->dtype(), max_elements(item.out->shape()));
@@ -23,6 +26,13 @@ void Aside::run(const ScheduleItem& item) {
 BufferPtr Aside::made(const LazyBuffer& base) const {
   const auto it = made_.find(&base);
   return it == made_.end() ? nullptr : it->second;
+}
+
+std::vector<BufferPtr> Aside::parts(const LazyBuffer& base) const {
+  if (const auto it = parts_.find(&base); it != parts_.end()) return it->second;
+  std::vector<BufferPtr> all;
+  for (const LazyBufferPtr& part : base.parts()) all.push_back(part->realized());
+  return all;
 }
 
 BufferPtr Aside::memory_of(const LazyBuffer& base) const {

@@ -14,11 +14,14 @@ class Aside {
   void run(const ScheduleItem& item);
   /// Null where it needed no work.
   BufferPtr made(const LazyBuffer& base) const;
+  /// Of a base on several devices, what each has.
+  std::vector<BufferPtr> parts(const LazyBuffer& base) const;
 
  private:
   BufferPtr memory_of(const LazyBuffer& base) const;
 
   std::unordered_map<const LazyBuffer*, BufferPtr> made_;
+  std::unordered_map<const LazyBuffer*, std::vector<BufferPtr>> parts_;
   std::vector<LazyBufferPtr> held_;  // so that no address is used again
 };
 

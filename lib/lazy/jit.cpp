@@ -263,6 +263,7 @@ TinyJit::Tensors TinyJit::replay(std::span<const LazyBufferPtr> inputs,
     if (logs) timer.emplace();
     symbolic::Values bound;
     double seconds = 0;
+    if (step.what.kind != Op::From) settle_transfers(operands_);
     if (step.runner != nullptr) {
       seconds = step.runner->run(operands_, step.what.values);
       c.kernels += 1;
@@ -282,9 +283,12 @@ TinyJit::Tensors TinyJit::replay(std::span<const LazyBufferPtr> inputs,
       lazy::log_run({step.what.kind, step.what.ast, bound, *step.what.device, operands_[0],
                      operands_.size(), true},
                     seconds, *timer);
-    if (step.exchanged >= 0)
-      now_[static_cast<std::size_t>(step.exchanged)]->exchange(*operands_[0]);
+    if (step.exchanged < 0) continue;
+    Buffer* const place = now_[static_cast<std::size_t>(step.exchanged)];
+    settle_transfers({&place, 1});
+    place->exchange(*operands_[0]);
   }
+  settle_all_transfers();
   if (logs) lazy::flush_log();
   Tensors made;
   for (const Output& output : outputs_) {

@@ -72,6 +72,7 @@ class Converter {
 
   UOp computed(LazyBuffer& b, std::vector<UOp> src) {
     const Op op = b.op();
+    if (b.several() && b.assigns_to()) return of(b.assigns_to()->base()).assign(src[0]);
     if (b.assigns_to())
       return kernelize::as_shape(of(b.assigns_to()->base()).base(), b.shape()).assign(src[0]);
     if (op == Op::From) return src[0].copy_to(device(b));
@@ -192,9 +193,12 @@ class Items {
   void add_on_each(const UOp& assign) {
     const LoweredKernel kernel = lower_kernel(assign, Assigns::Exchanged);
     const std::vector<LazyBufferPtr> out = owners(assign);
+    const LazyBufferPtr* const base = owners_.find(assign);
+    const LazyBufferPtr over = base != nullptr ? (*base)->assigns_to() : nullptr;
     for (std::size_t i = 0; i < out.size(); ++i) {
       ScheduleItem item;
       item.out = out[i];
+      if (over != nullptr) item.out->exchange_with(over->parts().at(i));
       item.ast = kernel.ast;
       symbolic::Values values = values_;
       values[std::string(kDeviceNumber)] = static_cast<std::int64_t>(i);
@@ -202,8 +206,7 @@ class Items {
       for (const UOp& input : kernel.inputs) item.inputs.push_back(owners(input).at(i));
       items_.push_back(std::move(item));
     }
-    if (const LazyBufferPtr* const base = owners_.find(assign))
-      give(*base, out, axes_[base->get()]);
+    if (base != nullptr) give(*base, out, axes_[base->get()]);
   }
 
   static std::optional<int> axis_of(const UOp& result) {

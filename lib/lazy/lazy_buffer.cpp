@@ -27,8 +27,8 @@ bool is_symbolic(const Shape& shape) {
 // Nothing that has a value of its own each time, or is another's memory.
 bool may_be_remembered(const LazyBuffer& b) {
   if (!b.is_base()) return true;
-  return !b.several() && b.op() != Op::Empty && b.op() != Op::Rand && b.op() != Op::Custom &&
-         !b.assigns_to();
+  return !b.several() && b.move() == nullptr && b.op() != Op::Empty && b.op() != Op::Rand &&
+         b.op() != Op::Custom && !b.assigns_to();
 }
 
 using Family = std::vector<std::weak_ptr<LazyBuffer>>;
@@ -122,9 +122,20 @@ LazyBufferPtr LazyBuffer::view(ShapeTracker st) {
   return enter(std::move(made));
 }
 
+template <class Make>
+LazyBufferPtr LazyBuffer::on_each(const std::vector<std::string>& devices, const Make& make) {
+  std::vector<LazyBufferPtr> parts;
+  for (const std::string& device : devices) parts.push_back(make(device));
+  if (parts[0]->is_const_base())
+    return constant(Scalar::from_int(parts[0]->dtype(), 0), parts[0]->shape(),
+                    Device::tuple(devices));
+  const Shape shape = parts[0]->shape();
+  return stack(std::move(parts), Device::tuple(devices), shape, std::nullopt);
+}
+
 LazyBufferPtr LazyBuffer::empty(Shape shape, DType dtype, const std::string& device) {
   if (const auto all = Device::names_in(canonical(device)); all.size() > 1)
-    return empty(std::move(shape), dtype, all[0])->copy_to_device(device);
+    return on_each(all, [&](const std::string& one) { return empty(shape, dtype, one); });
   return make_base(canonical(device), dtype, std::move(shape), Op::Empty, {}, {});
 }
 
@@ -133,7 +144,7 @@ LazyBufferPtr LazyBuffer::random(RandArg arg, Shape shape, const std::string& de
     throw ShapeError(
         fmt::format("random: shape {} is symbolic; draw the largest size and shrink", str(shape)));
   if (const auto all = Device::names_in(canonical(device)); all.size() > 1)
-    return random(arg, std::move(shape), all[0])->copy_to_device(device);
+    return on_each(all, [&](const std::string& one) { return random(arg, shape, one); });
   return make_base(canonical(device), DType::Float32, std::move(shape), Op::Rand, arg, {});
 }
 
@@ -171,6 +182,34 @@ LazyBufferPtr LazyBuffer::custom(CustomFunctionPtr function, std::vector<LazyBuf
   return enter(std::move(made));
 }
 
+// Positions and the axes behind the table's first are in parts alike: each device looks up its own,
+// in a table of which it needs all rows.
+LazyBufferPtr LazyBuffer::gathered_on_each(const LazyBufferPtr& table,
+                                           const LazyBufferPtr& positions,
+                                           const std::optional<ShapeTracker>& checked) {
+  const std::string& all = table->device();
+  std::optional<int> axis = positions->axis();
+  if (table->axis() && *table->axis() > 0) axis = *table->axis() - 1;
+  const LazyBufferPtr own_table = table->place(all, axis ? std::optional(*axis + 1) : std::nullopt),
+                      own_positions = positions->place(all, axis);
+  const std::vector<std::string> names = table->devices();
+  std::vector<LazyBufferPtr> parts;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::optional<ShapeTracker> numbers = checked;
+    if (checked && axis) {
+      Mask keep;
+      for (const sint& size : positions->shape()) keep.emplace_back(0, size);
+      auto& [begin, end] = keep[static_cast<std::size_t>(*axis)];
+      const std::int64_t size = end.as_int() / static_cast<std::int64_t>(names.size());
+      begin = sint(static_cast<std::int64_t>(i) * size);
+      end = begin + sint(size);
+      numbers = checked->shrink(keep);
+    }
+    parts.push_back(gather(own_table->part(i), own_positions->part(i), std::move(numbers)));
+  }
+  return stack(std::move(parts), all, positions->shape(), axis);
+}
+
 LazyBufferPtr LazyBuffer::gather(LazyBufferPtr table, LazyBufferPtr positions,
                                  std::optional<ShapeTracker> checked) {
   const Shape& axes = table->shape();
@@ -193,12 +232,7 @@ LazyBufferPtr LazyBuffer::gather(LazyBufferPtr table, LazyBufferPtr positions,
                                  str(positions->shape())));
   if (has_no_elements(axes))
     return constant(Scalar::from_int(table->dtype(), 0), positions->shape(), table->device());
-  if (table->several()) {  // one of them looks up for all
-    const std::string first = table->devices()[0], all = table->device();
-    return gather(table->copy_to_device(first), positions->copy_to_device(first),
-                  std::move(checked))
-        ->copy_to_device(all);
-  }
+  if (table->several()) return gathered_on_each(table, positions, checked);
   if (table->is_const_base()) table = table->contiguous();
   Shape shape = positions->shape();
   std::string device = table->device();
@@ -257,6 +291,35 @@ LazyBufferPtr LazyBuffer::from_parts(std::vector<LazyBufferPtr> parts, const std
   return made;
 }
 
+LazyBufferPtr LazyBuffer::stack(std::vector<LazyBufferPtr> parts, const std::string& devices,
+                                const Shape& shape, std::optional<int> axis) {
+  LazyBufferPtr made(
+      new LazyBuffer(canonical(devices), parts.at(0)->dtype(), ShapeTracker::contiguous(shape)));
+  made->op_ = Op::Noop;
+  made->move_ =
+      std::make_shared<const Move>(Move{Ops::MStack, static_cast<std::int64_t>(axis ? *axis : -1)});
+  made->srcs_ = std::move(parts);
+  made->axis_ = axis;
+  return enter(std::move(made));
+}
+
+LazyBufferPtr LazyBuffer::part(std::size_t i) {
+  const std::string device = devices().at(i);
+  Shape local = shape();
+  if (axis_) {
+    sint& size = local[static_cast<std::size_t>(*axis_)];
+    size = floor_div(size, static_cast<std::int64_t>(devices().size()));
+  }
+  if (const auto value = constant_value()) return constant(*value, local, device);
+  if (!several_) return shared_from_this();
+  if (is_realized()) return parts()[i]->reshape(local);
+  LazyBufferPtr made(new LazyBuffer(device, dtype_, ShapeTracker::contiguous(local)));
+  made->op_ = Op::Noop;
+  made->move_ = std::make_shared<const Move>(Move{Ops::MSelect, static_cast<std::int64_t>(i)});
+  made->srcs_ = {shared_from_this()};
+  return enter(std::move(made));
+}
+
 std::optional<Scalar> LazyBuffer::constant_value() const {
   if (!is_const_base() || st_.masked()) return std::nullopt;
   return std::get<ConstBuffer>(base().arg_).value;
@@ -293,12 +356,13 @@ LazyBufferPtr LazyBuffer::assign(const LazyBufferPtr& value) {
                     "the other",
                     axis_ ? fmt::format("axis {}", *axis_) : "none",
                     value->axis_ ? fmt::format("axis {}", *value->axis_) : "none"));
-  if (!realized()) return value->contiguous();
+  if (!is_realized()) return value->contiguous();
   LazyBufferPtr made(new LazyBuffer(device_, dtype_, ShapeTracker::contiguous(shape())));
   made->op_ = Op::Contiguous;
   made->srcs_ = {value};
   made->must_realize_ = true;
   made->assigns_to_ = base_ptr();
+  made->axis_ = axis_;
   return enter(std::move(made));
 }
 
@@ -334,7 +398,16 @@ LazyBufferPtr LazyBuffer::shard(int axis) {
 }
 
 LazyBufferPtr LazyBuffer::place(const std::string& device, std::optional<int> axis) {
-  if (axis && axis == axis_ && canonical(device) == device_) return shared_from_this();
+  if (axis && axis == axis_) {
+    if (canonical(device) == device_) return shared_from_this();
+    const std::vector<std::string> names = Device::names_in(canonical(device));
+    if (names.size() == devices().size()) {  // each shard goes to its own device
+      std::vector<LazyBufferPtr> parts;
+      for (std::size_t i = 0; i < names.size(); ++i)
+        parts.push_back(part(i)->copy_to_device(names[i]));
+      return stack(std::move(parts), device, shape(), axis);
+    }
+  }
   const LazyBufferPtr whole = copy_to_device(device);
   return axis ? whole->shard(*axis) : whole;
 }

@@ -66,6 +66,11 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   /// along `axis` or whole.
   static LazyBufferPtr from_parts(std::vector<LazyBufferPtr> parts, const std::string& devices,
                                   const Shape& shape, std::optional<int> axis);
+  /// The same of what need not be realized: one of each device of the tuple, in its order.
+  static LazyBufferPtr stack(std::vector<LazyBufferPtr> parts, const std::string& devices,
+                             const Shape& shape, std::optional<int> axis);
+  /// What the device of number i has of this: its shard, or the whole.
+  LazyBufferPtr part(std::size_t i);
   /// An array in host memory, which is read where it lies: element i... is at data[sum of
   /// i*stride]. strides: in elements, one an axis, of any sign. `owner` keeps the memory, which
   /// must not change while it may be read. Throws ShapeError on sizes below 0 or another number of
@@ -97,7 +102,8 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   bool is_realized() const { return base().buffer_ != nullptr || !base().parts_.empty(); }
   /// Of a realized base on several devices: what each has, a base on that device.
   const std::vector<LazyBufferPtr>& parts() const { return base().parts_; }
-  /// A step of movement on several devices: its op (MULTI: sharding along an axis) and argument.
+  /// A step of movement on several devices: its op and argument. MULTI: sharding along an axis;
+  /// MSELECT: what one device has; MSTACK: of one source a device, along an axis or, at -1, whole.
   struct Move {
     Ops op;
     UOpArg arg;
@@ -171,7 +177,9 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
 
   /// Gives a base its memory and lets go of the graph above it. For realize() and the like.
   void set_realized(BufferPtr buffer);
-  /// The same on several devices: a realized base for each, sharded along `axis` or whole.
+  /// For a base of a schedule, not yet realized: assigns to this realized one.
+  void exchange_with(LazyBufferPtr old) { assigns_to_ = std::move(old); }
+  /// As set_realized, on several devices: a realized base for each, sharded along `axis` or whole.
   void set_parts(std::vector<LazyBufferPtr> parts, std::optional<int> axis);
 
   ~LazyBuffer();  // iterative: a chain of any length may end here
@@ -186,7 +194,12 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   LazyBufferPtr view(ShapeTracker st);
   bool steps_alone() const { return several_ && !is_const_base(); }
   LazyBufferPtr moved(Ops op, UOpArg arg, ShapeTracker st);  // on several devices
-  LazyBufferPtr r_whole(Op op, std::vector<int> axes);       // in one kernel
+  // What `make` makes on each of them, the same everywhere.
+  template <class Make>
+  static LazyBufferPtr on_each(const std::vector<std::string>& devices, const Make& make);
+  static LazyBufferPtr gathered_on_each(const LazyBufferPtr& table, const LazyBufferPtr& positions,
+                                        const std::optional<ShapeTracker>& checked);
+  LazyBufferPtr r_whole(Op op, std::vector<int> axes);  // in one kernel
   /// The reduce where some of the axes only repeat elements, without them; null where none do.
   LazyBufferPtr r_of_copies(Op op, const std::vector<int>& axes);
 

@@ -20,6 +20,17 @@ UOp some_of(const LazyBuffer& x) {
   return x.axis() ? held.multi(*x.axis()) : held;
 }
 
+// What device i has of x: of what is sharded first the elements of its shard.
+UOp selected(const LazyBuffer& x, const UOp& node, std::size_t i) {
+  if (!x.axis()) return node.mselect(i);
+  Mask keep;
+  for (const sint& size : x.shape()) keep.emplace_back(0, size);
+  const auto axis = static_cast<std::size_t>(*x.axis());
+  const sint size = shape_on_each(x)[axis], first = size * sint(static_cast<std::int64_t>(i));
+  keep[axis] = {first, first + size};
+  return node.shrink(keep).mselect(i);
+}
+
 UOp moved(const LazyBuffer::Move& move, const UOp& x) {
   if (move.op != Ops::Multi) return UOp::make(move.op, x.dtype(), {x}, move.arg);
   const int axis = static_cast<int>(std::get<std::int64_t>(move.arg));
@@ -39,7 +50,14 @@ Shape shape_on_each(const LazyBuffer& base) {
 
 UOp node_of(const LazyBuffer& b, std::vector<UOp> src) {
   const Op op = b.op();
-  if (b.move() != nullptr) return moved(*b.move(), src[0]);
+  if (const LazyBuffer::Move* const move = b.move()) {
+    if (move->op != Ops::MSelect && move->op != Ops::MStack) return moved(*move, src[0]);
+    const auto number = std::get<std::int64_t>(move->arg);
+    if (move->op == Ops::MSelect)
+      return selected(*b.srcs()[0], src[0], static_cast<std::size_t>(number));
+    const UOp all = UOp::mstack(std::move(src));
+    return number < 0 ? all : all.multi(static_cast<int>(number));
+  }
   if (op == Op::Contiguous) return src[0].contiguous();
   if (op == Op::Noop) return src[0];
   if (is_reduce(op))

@@ -80,6 +80,8 @@ void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
   const BufferPtr place = old ? old->realized() : nullptr;
   record(item, device, target, place);
   if (old == nullptr) return item.out->set_realized(target);
+  Buffer* const written[] = {place.get()};
+  settle_transfers(written);
   place->exchange(*target);
   old->set_realized(target);  // readers of the old value find it there
   item.out->set_realized(place);
@@ -90,6 +92,7 @@ void run(ScheduleItem& item, std::size_t i, Blocks& blocks) {
 double lazy::run_step(const ScheduleItem& item, Device& device, std::span<Buffer* const> buffers) {
   const ExecutionTimer timer;
   double seconds = 0;
+  if (item.kind != Op::From) settle_transfers(buffers);
   if (item.kind == Op::Store)
     seconds = run_kernel(device, item.ast, buffers, item.var_vals);
   else if (item.kind == Op::From)
@@ -127,6 +130,7 @@ void run_schedule(std::vector<ScheduleItem> items) {
     run(items[i], i, blocks);
     items[i] = {};  // lets go of buffers nobody else needs
   }
+  settle_all_transfers();
   lazy::flush_log();
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 #include <span>
-#include <thread>
 #include <unordered_map>
 
 #include "touchstone/base/hash.h"
@@ -14,7 +14,7 @@
 #include "touchstone/ops/lazy_op.h"
 
 #ifdef TOUCHSTONE_HAS_MPI
-#include <mpi.h>
+#include "touchstone/mpi/messages.h"
 #endif
 
 namespace touchstone {
@@ -49,7 +49,7 @@ int MpiWorld::rank() const { return 0; }
 int MpiWorld::size() const { return 1; }
 std::vector<std::string> MpiWorld::devices(std::string_view) const { return {}; }
 void MpiWorld::barrier() {}
-void MpiWorld::fail() {}
+void MpiWorld::fail(std::string_view) {}
 
 #else
 
@@ -105,14 +105,6 @@ class RemoteDevice final : public Device {
   }
 };
 
-std::string said(int code) {
-  std::string text(MPI_MAX_ERROR_STRING, '\0');
-  int length = 0;
-  MPI_Error_string(code, text.data(), &length);
-  text.resize(static_cast<std::size_t>(length));
-  return text;
-}
-
 // What a step of a schedule is, the same on every rank.
 struct StepPrint {
   std::uint64_t hash = 0;
@@ -149,92 +141,11 @@ std::vector<StepPrint> prints(std::span<const ScheduleItem> items) {
 }  // namespace
 
 struct MpiWorld::State {
-  MpiOptions options;
-  int rank = 0, size = 1;
-  bool failed = false;
-  struct Sent {
-    MPI_Request request;
-    std::vector<std::byte> bytes;  // empty: the memory of the buffer itself
-  };
-  std::vector<std::unique_ptr<Sent>> sent;
+  mpi::Messages messages;
 
   static State*& current() {
     static State* only = nullptr;
     return only;
-  }
-
-  void check(int code, const std::string& what) {
-    if (code == MPI_SUCCESS) return;
-    failed = true;
-    throw Error(fmt::format("rank {}: {}: {}", rank, what, said(code)));
-  }
-
-  // Until it is done, or patience ends.
-  void wait(MPI_Request& request, const std::string& what) {
-    const auto start = std::chrono::steady_clock::now();
-    for (int turn = 0;; ++turn) {
-      int done = 0;
-      check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), what);
-      if (done != 0) return;
-      const auto waited = std::chrono::steady_clock::now() - start;
-      if (waited > options.patience) {
-        failed = true;
-        throw Error(fmt::format(
-            "rank {}: {}: nothing came for {} s, so another rank has ended or stands still; look "
-            "at its output, or set TOUCHSTONE_MPI_PATIENCE higher",
-            rank, what, std::chrono::duration<double>(options.patience).count()));
-      }
-      // Another rank may need this core; what takes long is not waited for at full speed.
-      if (waited > std::chrono::milliseconds(20))
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-      else if (turn > 20)
-        std::this_thread::yield();
-    }
-  }
-
-  // MPI counts in int: large messages go in pieces.
-  template <class F>
-  static void in_pieces(std::size_t bytes, const F& piece) {
-    constexpr std::size_t kMost = std::size_t{1} << 30;
-    for (std::size_t at = 0; at < bytes; at += kMost)
-      piece(at, static_cast<int>(std::min(kMost, bytes - at)));
-  }
-
-  static std::byte* memory(const Buffer& b) { return static_cast<std::byte*>(b.memory()); }
-
-  void send(const Buffer& from, int to, const std::string& what) {
-    std::erase_if(sent, [](const std::unique_ptr<Sent>& s) {
-      int done = 0;
-      return MPI_Test(&s->request, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS && done != 0;
-    });
-    // Small ones go on their way while kernels run; the memory of large ones is waited for.
-    constexpr std::size_t kAside = std::size_t{1} << 20, kMostAside = 64;
-    const bool aside = from.bytes() <= kAside && sent.size() < kMostAside;
-    auto message = std::make_unique<Sent>();
-    if (aside) message->bytes.assign(memory(from), memory(from) + from.bytes());
-    std::byte* const data = aside ? message->bytes.data() : memory(from);
-    in_pieces(from.bytes(), [&](std::size_t at, int count) {
-      check(MPI_Isend(data + at, count, MPI_BYTE, to, 0, MPI_COMM_WORLD, &message->request), what);
-      if (!aside) wait(message->request, what);
-    });
-    if (aside && from.bytes() > 0) sent.push_back(std::move(message));
-  }
-
-  void receive(const Buffer& target, int from, const std::string& what) {
-    in_pieces(target.bytes(), [&](std::size_t at, int count) {
-      MPI_Request request;
-      check(MPI_Irecv(memory(target) + at, count, MPI_BYTE, from, 0, MPI_COMM_WORLD, &request),
-            what);
-      wait(request, what);
-    });
-  }
-
-  void broadcast(std::byte* data, std::size_t bytes, int from, const std::string& what) {
-    in_pieces(bytes, [&](std::size_t at, int count) {
-      MPI_Request request;
-      check(MPI_Ibcast(data + at, count, MPI_BYTE, from, MPI_COMM_WORLD, &request), what);
-      wait(request, what);
-    });
   }
 
   // False where both are devices of each rank's own.
@@ -244,30 +155,38 @@ struct MpiWorld::State {
     if (!to && !from) return false;
     const std::string what = fmt::format("copy of {} bytes from {} to {}", source.bytes(),
                                          source.device().name(), target.device().name());
-    if (!from) {  // every rank has it
-      if (*to == rank) target.copy_in({memory(source), source.bytes()});
+    const auto own_copy = [&] {
+      messages.settle(source, false);
+      messages.settle(target, true);
+      target.copy_in({static_cast<const std::byte*>(source.memory()), source.bytes()});
+    };
+    const int rank = messages.rank();
+    if (!from || (to && *to == *from)) {  // every rank has it, or one alone
+      if (*to == rank) own_copy();
     } else if (!to) {
-      if (*from == rank) target.copy_in({memory(source), source.bytes()});
-      broadcast(memory(target), target.bytes(), *from, what);
-    } else if (*to == *from) {
-      if (*to == rank) target.copy_in({memory(source), source.bytes()});
+      if (*from == rank) own_copy();
+      messages.broadcast(static_cast<std::byte*>(target.memory()), target.bytes(), *from, what);
     } else if (*from == rank) {
-      send(source, *to, what);
+      messages.settle(source, false);
+      messages.send(source, *to, what);
     } else if (*to == rank) {
-      receive(target, *from, what);
+      messages.settle(target, true);
+      messages.receive(target, *from, what);
     }
     return true;
   }
 
+  // Before a kernel: the first is written, the others are read.
+  void settle(std::span<Buffer* const> buffers) {
+    for (std::size_t i = 0; i < buffers.size(); ++i) messages.settle(*buffers[i], i == 0);
+  }
+
   template <class T>
   std::vector<T> gathered(const std::vector<T>& own, const std::string& what) {
-    std::vector<T> all(own.size() * static_cast<std::size_t>(size));
-    const int bytes = static_cast<int>(own.size() * sizeof(T));
-    MPI_Request request;
-    check(MPI_Iallgather(own.data(), bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, MPI_COMM_WORLD,
-                         &request),
-          what);
-    wait(request, what);
+    const std::vector<std::byte> bytes =
+        messages.gathered(own.data(), own.size() * sizeof(T), what);
+    std::vector<T> all(bytes.size() / sizeof(T));
+    if (!all.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
     return all;
   }
 
@@ -287,7 +206,7 @@ struct MpiWorld::State {
         gathered(std::vector<std::uint64_t>{whole, own.size()}, what);
     std::size_t most = 0;
     int other = -1;  // the first that differs from rank 0
-    for (int r = 0; r < size; ++r) {
+    for (int r = 0; r < messages.size(); ++r) {
       const auto at = 2 * static_cast<std::size_t>(r);
       most = std::max<std::size_t>(most, all[at + 1]);
       if (other < 0 && all[at] != all[0]) other = r;
@@ -306,27 +225,25 @@ struct MpiWorld::State {
     const auto text_of = [&](int r) {
       return std::string(texts.data() + static_cast<std::size_t>(r) * kText);
     };
-    failed = true;
-    throw Error(fmt::format(
+    const std::string why = fmt::format(
         "ranks are to run different graphs: step {} is [{}] on rank 0, [{}] on rank {}; every rank "
         "must run the same program on the same shapes",
-        i, text_of(0), text_of(other), other));
+        i, text_of(0), text_of(other), other);
+    messages.fail(why);
+    throw Error(why);
   }
 };
 
-MpiWorld::MpiWorld(MpiOptions options) : state_(std::make_unique<State>()) {
+MpiWorld::MpiWorld(MpiOptions options) {
   int started = 0;
   MPI_Initialized(&started);
   if (started != 0) throw Error("MPI was started before; one MpiWorld lives in a process");
   int provided = 0;
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     throw Error("MPI cannot be started; start the program by mpirun");
-  MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
-  state_->options = options;
-  MPI_Comm_rank(MPI_COMM_WORLD, &state_->rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &state_->size);
-  for (int r = 0; r < state_->size; ++r) {
-    const bool own = r == state_->rank;
+  state_ = std::make_unique<State>(mpi::Messages(options.patience));
+  for (int r = 0; r < size(); ++r) {
+    const bool own = r == rank();
     for (const char* kind : {"CLANG", "CPU"}) {
       const std::string name = fmt::format("{}@{}", kind, r);
       const bool compiled = kind == std::string_view("CLANG");
@@ -338,8 +255,12 @@ MpiWorld::MpiWorld(MpiOptions options) : state_(std::make_unique<State>()) {
     }
   }
   State::current() = state_.get();
-  set_transfer([](Buffer& target, const Buffer& source) {
-    return State::current() != nullptr && State::current()->transfer(target, source);
+  set_transfer({
+      [](Buffer& target, const Buffer& source) {
+        return State::current()->transfer(target, source);
+      },
+      [](std::span<Buffer* const> buffers) { State::current()->settle(buffers); },
+      [] { State::current()->messages.settle_all(); },
   });
   set_schedule_gate([](std::span<const ScheduleItem> items) {
     if (State::current() != nullptr) State::current()->compare(items);
@@ -347,35 +268,34 @@ MpiWorld::MpiWorld(MpiOptions options) : state_(std::make_unique<State>()) {
 }
 
 MpiWorld::~MpiWorld() {
-  set_transfer(nullptr);
+  set_transfer({});
   set_schedule_gate(nullptr);
   State::current() = nullptr;
-  if (state_->failed) MPI_Abort(MPI_COMM_WORLD, 1);
+  mpi::Messages& messages = state_->messages;
   try {
-    for (const auto& s : state_->sent) state_->wait(s->request, "the last messages");
-    MPI_Request request;
-    MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    state_->wait(request, "the end of all ranks");
-    MPI_Finalize();
+    if (!messages.failed()) {
+      messages.settle_all();
+      messages.barrier("the end of all ranks");
+    }
   } catch (const Error& e) {
     fmt::print(stderr, "{}\n", e.what());
+  }
+  if (messages.failed()) {
+    messages.part();
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
+  MPI_Finalize();
 }
 
-int MpiWorld::rank() const { return state_->rank; }
-int MpiWorld::size() const { return state_->size; }
+int MpiWorld::rank() const { return state_->messages.rank(); }
+int MpiWorld::size() const { return state_->messages.size(); }
 std::vector<std::string> MpiWorld::devices(std::string_view kind) const {
   std::vector<std::string> all;
-  for (int r = 0; r < state_->size; ++r) all.push_back(fmt::format("{}@{}", kind, r));
+  for (int r = 0; r < size(); ++r) all.push_back(fmt::format("{}@{}", kind, r));
   return all;
 }
-void MpiWorld::barrier() {
-  MPI_Request request;
-  state_->check(MPI_Ibarrier(MPI_COMM_WORLD, &request), "waiting for all ranks");
-  state_->wait(request, "waiting for all ranks");
-}
-void MpiWorld::fail() { state_->failed = true; }
+void MpiWorld::barrier() { state_->messages.barrier("waiting for all ranks"); }
+void MpiWorld::fail(std::string_view why) { state_->messages.fail(why); }
 
 #endif
 

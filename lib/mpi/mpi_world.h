@@ -25,9 +25,12 @@ struct MpiOptions {
 /// message from one to the other.
 ///
 /// Before a schedule with such devices runs, ranks compare it: a difference is an Error on every
-/// rank that names the first step which differs. Where a rank dies or does not come within the
-/// patience, the others get an Error that says what they waited for; the job then ends with all
-/// its ranks when this object goes.
+/// rank that names the first step which differs. Where a rank fails, the others get an Error with
+/// its reason, and where it dies or does not come within the patience, one that says what they
+/// waited for; the job then ends with all its ranks when this object goes.
+///
+/// A message travels while kernels run. Its memory is waited for before a kernel needs it, and at
+/// the end of a schedule.
 class MpiWorld {
  public:
   /// Starts MPI and registers the devices, CLANG's kind and CPU's as they are registered. Throws
@@ -44,8 +47,9 @@ class MpiWorld {
   std::vector<std::string> devices(std::string_view kind = "CLANG") const;
   /// Waits for all ranks.
   void barrier();
-  /// Ends the whole job with this exit code when the object goes, as after an error.
-  void fail();
+  /// Tells the other ranks that this one fails, which then fail with its reason wherever they wait;
+  /// the whole job ends when the object goes.
+  void fail(std::string_view why);
 
  private:
   struct State;

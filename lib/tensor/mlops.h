@@ -100,6 +100,7 @@ class ScatterAdd final : public Function {
   Gradients backward(const BackwardPass& pass) override;
 
  private:
+  LazyBufferPtr on_several(const LazyBufferPtr& terms, const LazyBufferPtr& positions);
   Shape table_;
   std::optional<ShapeTracker> numbers_;
 };

@@ -157,6 +157,56 @@ Gradients Gather::backward(const BackwardPass& pass) {
           std::nullopt};
 }
 
+// Each device adds up the terms that it has. Where they lie along an axis of the table's rows, it
+// makes that part of the table, else a table of its own, which are added up over the devices.
+LazyBufferPtr ScatterAdd::on_several(const LazyBufferPtr& terms, const LazyBufferPtr& positions) {
+  const Shape &all = terms->shape(), row = row_of(table_);
+  const int before_positions = static_cast<int>(all.size() - positions->shape().size()),
+            before_row = static_cast<int>(all.size()) - static_cast<int>(row.size());
+  std::optional<int> axis = terms->axis();
+  if (!axis && positions->axis()) axis = *positions->axis() + before_positions;
+  const auto along = [&](const Shape& shape, int before) {
+    if (!axis || *axis < before) return std::optional<int>();
+    const int own = *axis - before;
+    return shape[static_cast<std::size_t>(own)] == sint(1) ? std::nullopt : std::optional(own);
+  };
+  const std::string& devices = terms->device();
+  const LazyBufferPtr own_terms = terms->place(devices, axis),
+                      own_positions =
+                          positions->place(devices, along(positions->shape(), before_positions));
+  const std::optional<int> of_row = along(row, before_row);
+  const std::size_t count = terms->devices().size();
+  Shape local = table_;
+  if (of_row) {
+    sint& size = local[static_cast<std::size_t>(*of_row) + 1];
+    size = size.as_int() / static_cast<std::int64_t>(count);
+  }
+  std::vector<LazyBufferPtr> parts;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::optional<ShapeTracker> numbers = numbers_;
+    if (const auto own = along(positions->shape(), before_positions); numbers && own) {
+      Mask keep;
+      for (const sint& size : positions->shape()) keep.emplace_back(0, size);
+      auto& [begin, end] = keep[static_cast<std::size_t>(*own)];
+      const std::int64_t size = end.as_int() / static_cast<std::int64_t>(count);
+      begin = sint(static_cast<std::int64_t>(i) * size);
+      end = begin + sint(size);
+      numbers = numbers->shrink(keep);
+    }
+    const LazyBufferPtr mine[] = {own_terms->part(i), own_positions->part(i)};
+    parts.push_back(ScatterAdd(local, std::move(numbers)).forward(mine));
+  }
+  if (!axis) return LazyBuffer::stack(std::move(parts), devices, table_, std::nullopt);
+  if (of_row) return LazyBuffer::stack(std::move(parts), devices, table_, *of_row + 1);
+  Shape one = table_, stacked = table_;
+  one.insert(one.begin(), 1);
+  stacked.insert(stacked.begin(), static_cast<std::int64_t>(count));
+  for (LazyBufferPtr& part : parts) part = part->reshape(one);
+  return LazyBuffer::stack(std::move(parts), devices, stacked, 0)
+      ->r(Op::ReduceSum, {0})
+      ->reshape(table_);
+}
+
 LazyBufferPtr ScatterAdd::forward(Inputs inputs) {
   const LazyBufferPtr &terms = inputs[0], &positions = inputs[1];
   if (touchstone::elements(table_) == sint(0) || terms->st().size() == sint(0))
@@ -167,6 +217,7 @@ LazyBufferPtr ScatterAdd::forward(Inputs inputs) {
         fmt::format("scatter_add: terms of shape {} for a table of {}; want numbers, "
                     "not variables: take the largest size and shrink",
                     str(all), str(table_)));
+  if (terms->several() && terms->dtype() != DType::Bool) return on_several(terms, positions);
   Route route;
   for (const sint& size : all) route.sizes.push_back(size.as_int());
   route.table = steps_in(row, all);

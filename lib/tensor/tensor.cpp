@@ -189,6 +189,20 @@ Tensor Tensor::bind(const symbolic::Values& values) const {
   const LazyBufferPtr whole = lazy()->contiguous();
   lazy::Aside aside;  // with other values all is computed again
   for (const ScheduleItem& item : schedule(std::span(&whole, 1), values)) aside.run(item);
+  settle_all_transfers();
+  if (whole->several()) {
+    Shape local = bound;
+    if (whole->axis()) {
+      sint& size = local[static_cast<std::size_t>(*whole->axis())];
+      size = size.as_int() / static_cast<std::int64_t>(whole->devices().size());
+    }
+    const std::int64_t own = touchstone::elements(local).as_int();
+    std::vector<LazyBufferPtr> parts;
+    for (const BufferPtr& part : aside.parts(whole->base()))
+      parts.push_back(
+          LazyBuffer::from_buffer(part, {part->size()})->shrink({{0, own}})->reshape(local));
+    return Tensor(LazyBuffer::stack(std::move(parts), device(), bound, whole->axis()));
+  }
   BufferPtr memory = aside.made(whole->base());
   if (memory == nullptr) memory = whole->realized();
   return Tensor(

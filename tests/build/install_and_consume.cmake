@@ -1,4 +1,4 @@
-# -DBUILD -DSOURCE -DWORK -DCXX -DFLAGS -DGENERATOR -DMAKE_PROGRAM -DVERSION -DLIBDIR -DDOCDIR -DCCACHE: installs
+# -DBUILD -DSOURCE -DWORK -DCXX -DFLAGS -DGENERATOR -DMAKE_PROGRAM -DVERSION -DLIBDIR -DDOCDIR -DCCACHE -DMPI: installs
 # BUILD, builds and runs the consumer, and asks for components that do not exist or need little. CCACHE may be empty.
 file(REMOVE_RECURSE "${WORK}")
 set(prefix "${WORK}/prefix")
@@ -23,6 +23,19 @@ endif()
 run("${prefix}/bin/touchstone" simplify "(a*4 + b)//4" --var a=0..10 b=0..3)
 if(NOT out MATCHES "^a\n")
   message(FATAL_ERROR "the installed command said: ${out}")
+endif()
+
+# With MPI or without, the command itself needs none.
+run(ldd "${prefix}/bin/touchstone")
+if(out MATCHES "libmpi")
+  message(FATAL_ERROR "the installed command loads MPI: ${out}")
+endif()
+if(MPI)
+  run("${CMAKE_COMMAND}" --install "${BUILD}" --prefix "${WORK}/mpi" --component mpi)
+  file(GLOB_RECURSE alone LIST_DIRECTORIES false RELATIVE "${WORK}/mpi" "${WORK}/mpi/*")
+  if(NOT alone STREQUAL "bin/touchstone-mpi" OR NOT EXISTS "${prefix}/bin/touchstone-mpi")
+    message(FATAL_ERROR "the component mpi has: ${alone}")
+  endif()
 endif()
 
 # The programs that pages show: block_of(PAGE FILE) writes the first one in C++.

@@ -66,7 +66,7 @@ TEST_F(Mpi, RanksComputeTheBitsOfDevicesOfOneProcess) {
   }
 }
 
-TEST_F(Mpi, WhatOneDeviceDoesForAllIsDoneByItsRank) {
+TEST_F(Mpi, RowsOfTablesAndTheirGradients) {
   const Ended ended = run(3, "looks_up");
   EXPECT_EQ(ended.code, 0) << ended.out;
   EXPECT_EQ(count(ended.out, " ok "), 9U) << ended.out;
@@ -119,12 +119,58 @@ TEST_F(Mpi, ARankThatDiesEndsTheJob) {
   EXPECT_LT(failed.seconds, 30) << failed.out;
 }
 
+// Every rank says which one it was, and why.
+TEST_F(Mpi, ARankWithoutMemoryIsAnErrorOnEveryRank) {
+  setenv("ASAN_OPTIONS",
+         fmt::format("{}:allocator_may_return_null=1", std::getenv("ASAN_OPTIONS")).c_str(), 1);
+  const Ended ended = run(3, "exhausts");
+  EXPECT_NE(ended.code, 0);
+  EXPECT_LT(ended.seconds, 30) << ended.out;
+  const std::string why = "no memory for a buffer of 17592186044416 bytes";
+  EXPECT_THAT(ended.out, HasSubstr("rank 1 ERROR " + why));
+  EXPECT_EQ(count(ended.out, "rank 1 failed: " + why), 2U) << ended.out;
+}
+
+TEST_F(Mpi, MoreMessagesThanFitAnyBufferArrive) {
+  for (const int ranks : {2, 3}) {
+    const Ended ended = run(ranks, "floods");
+    EXPECT_EQ(ended.code, 0) << ended.out;
+    EXPECT_EQ(count(ended.out, " ok "), static_cast<std::size_t>(ranks)) << ended.out;
+    EXPECT_LT(ended.seconds, 60) << ended.out;
+  }
+}
+
+TEST_F(Mpi, ACheckpointIsWholeWhereItsWriterIsKilled) {
+  const auto path = std::filesystem::temp_directory_path() / "touchstone_mpi_cut.safetensors";
+  const std::string file = "SCENARIO_FILE=" + path.string();
+  const Ended ended = run(2, "cut_off", file);
+  EXPECT_NE(ended.code, 0);
+  EXPECT_EQ(count(ended.out, "saved once"), 2U) << ended.out;
+  EXPECT_EQ(count(ended.out, "saved twice"), 0U) << ended.out;
+  EXPECT_LT(ended.seconds, 30) << ended.out;
+  EXPECT_EQ(count(run(3, "goes_on", file).out, " ok "), 0U);  // another shape
+  const Ended next = run(2, "goes_on", file);
+  EXPECT_EQ(next.code, 0) << next.out;
+  EXPECT_EQ(count(next.out, "the older one is whole"), 2U) << next.out;
+  std::filesystem::remove(path);
+}
+
+// The fuzzer's relation `multi`.
+TEST_F(Mpi, RandomProgramsOverRanksGiveTheBitsOfOneDevice) {
+  for (const int ranks : {2, 3}) {
+    const Ended ended = ended_of(
+        fmt::format("timeout -k 5 100 {} --allow-run-as-root --oversubscribe -n {} {} {} 150 2>&1",
+                    TOUCHSTONE_MPIRUN, ranks, TOUCHSTONE_PROGRAMS, ranks));
+    EXPECT_EQ(ended.code, 0) << ended.out;
+    EXPECT_EQ(count(ended.out, " ok "), static_cast<std::size_t>(ranks)) << ended.out;
+  }
+}
+
 TEST_F(Mpi, ARankThatStandsStillIsAnErrorWithinThePatience) {
   const Ended ended = run(3, "stalls");
   EXPECT_NE(ended.code, 0);
-  EXPECT_THAT(ended.out, HasSubstr("rank 0 ERROR rank 0: comparing what ranks are to run: nothing "
-                                   "came for 2 s"));
-  EXPECT_THAT(ended.out, HasSubstr("rank 2 ERROR"));
+  for (const char* rank : {"rank 0 ERROR", "rank 2 ERROR", "nothing came for 2 s"})
+    EXPECT_THAT(ended.out, HasSubstr(rank));
   EXPECT_LT(ended.seconds, 20) << ended.out;
 }
 
@@ -159,6 +205,14 @@ TEST_F(Mpi, TheCommandTrainsUnderMpirun) {
     EXPECT_EQ(other.substr(0, other.find('%')), one.substr(0, one.find('%')));
   };
   same(last(train("--epochs 2 --devices CLANG:0,CLANG:1 --tensor-parallel 2")));
+  const std::string four = "--epochs 2 --devices CLANG:0,CLANG:1,CLANG:2,CLANG:3 ";
+  same(last(train(four + "--data-parallel 2 --tensor-parallel 2")));
+  EXPECT_THAT(train(four + "--data-parallel 3 --tensor-parallel 2").out,
+              HasSubstr("--data-parallel 3 and --tensor-parallel 2 want 6 devices, not 4"));
+  EXPECT_THAT(train(four + "--tensor-parallel 2 --batch 7").out,
+              HasSubstr("a batch of 7 does not divide into 2 shards"));
+  EXPECT_EQ(under(4, "--epochs 1 --tensor-parallel 2 --checkpoint " + file.string()).code, 0);
+  same(last(train(four + "--tensor-parallel 2 --resume --checkpoint " + file.string())));
   EXPECT_EQ(under(2, "--epochs 1 --checkpoint " + file.string()).code, 0);
   same(last(under(3, "--epochs 2 --resume --checkpoint " + file.string())));
   EXPECT_NE(under(2, "--epochs 1 --batch 7").code, 0);

@@ -259,7 +259,7 @@ TEST_F(Multi, StateIsSavedWholeAndLoadedInParts) {
   std::filesystem::remove(path);
 }
 
-TEST_F(Multi, WhatOneDeviceMustDoIsDoneOnOneAndCopiedToAll) {
+TEST_F(Multi, RowsOfPartsAndWhatIsNotWritten) {
   const Tensor table = make({5, 3}, 1), at = Tensor::from<std::int64_t>({4, 0, 2, 2}, {4});
   EXPECT_EQ(values(take(table.to(on(2)), at.shard(on(2), 0), 0)), values(take(table, at, 0)));
   EXPECT_EQ(Tensor::empty({2}, {DType::Float32, "CPU,CPU:1"}).devices().size(), 2U);
