@@ -238,7 +238,7 @@ std::string shorter(const std::string& written, std::size_t& size,
                     const std::function<std::string()>& rendered) {
   if (size > words_of(written)) {
     Exprs exprs;
-    const Expr root = parse_expr(exprs, written);
+    const Expr root = tidied(exprs, parse_expr(exprs, written));
     if (const std::size_t before = exprs.size(root); before < size) {
       size = before;
       return render(exprs, root);
@@ -274,19 +274,24 @@ Solution::Solution(const Reading& reading, std::string_view text, Context& conte
   if (id_ != built) extractor_.emplace(context, Extractor::For::Text);
   form_ = extractor_->extract(id_);
   size_ = extractor_->forms()[static_cast<std::size_t>(form_)].size;
-  as_written_ = reading.tape.size() < size_ && !reading.tape.divides_by_zero();
-  if (as_written_) size_ = reading.tape.size();
+  if (reading.tape.size() < size_ && !reading.tape.divides_by_zero()) write(text, reading.names);
 }
 
-std::string Solution::text(const std::string& written, const Names& names) const {
-  if (!as_written_) return render(extractor_->forms(), form_);
+void Solution::write(std::string_view text, const Names& names) {
   Exprs exprs;
-  const Expr root = parse_expr(exprs, written);
+  Expr root = parse_expr(exprs, text);
   std::map<std::string, Expr, std::less<>> numbers;  // names of one value, which the size counts so
   for (const auto& [name, node] : names)
     if (node.is_constant())
       numbers.emplace(name, exprs.constant((*node.context())[node.id()].first));
-  return render(exprs, numbers.empty() ? root : exprs.substitute(root, numbers));
+  if (!numbers.empty()) root = exprs.substitute(root, numbers);
+  root = tidied(exprs, root);
+  size_ = exprs.size(root);
+  written_ = render(exprs, root);
+}
+
+std::string Solution::text() const {
+  return written_.empty() ? render(extractor_->forms(), form_) : written_;
 }
 
 Answer answer(const Question& question, Context& context) {
@@ -302,7 +307,7 @@ Answer answer(const Question& question, Context& context) {
     return a;
   }
   a.size = solution.size();
-  a.text = solution.text(question.text, reading.names);
+  a.text = solution.text();
   return a;
 }
 

@@ -41,7 +41,7 @@ struct Reading {
 };
 
 /// A question worked out: the canonical node, the same under the assumptions, and the smallest form
-/// of that, or the form it was written in where that is smaller.
+/// of that, or the form it was written in, tidied, where that is smaller.
 class Solution {
  public:
   /// text is what the tape was read from, to point at a division by 0. Throws as Reading.
@@ -49,16 +49,18 @@ class Solution {
   Id id() const { return id_; }
   std::size_t size() const { return size_; }
   const Interval& bounds() const { return bounds_; }
-  /// written, names: the question's text and what its names stand for.
-  std::string text(const std::string& written, const std::map<std::string, Node>& names) const;
+  std::string text() const;
 
  private:
+  /// Takes the form as written, tidied.
+  void write(std::string_view text, const std::map<std::string, Node>& names);
+
   Id id_ = 0;
   Interval bounds_;
   std::optional<Extractor> extractor_;
   int form_ = 0;
   std::size_t size_ = 0;
-  bool as_written_ = false;
+  std::string written_;  // empty where the form is not the one that was written
 };
 
 /// The shorter of an expression as it was written and a form of it, `size` large, that `rendered`

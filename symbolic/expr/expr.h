@@ -98,6 +98,10 @@ class Exprs {
   std::unordered_multimap<std::uint64_t, Expr> index_;
 };
 
+/// The tree without what adds nothing: `x + 0`, `x*1`, `min(x, x)`, `not not x < y`. No larger, and
+/// defined and equal wherever root is defined.
+Expr tidied(Exprs& exprs, Expr root);
+
 /// The text of a tree, Python-like with as few parentheses as keep its shape; parse_expr reads it
 /// back to the same tree.
 std::string render(const Exprs& exprs, Expr root);

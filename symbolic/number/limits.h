@@ -28,7 +28,10 @@ struct Limits {
   std::size_t choices_in_sum = 2;     // in a choice; with more, the sum stays one term
   std::size_t joined_terms = 16;      // a dividend that makes more is not opened into the sum
   std::size_t nested_digits = 6;      // with more, the whole part of a dividend stays inside
-  std::ptrdiff_t joined_digits = 24;  // digits of one sum; more are not joined
+  std::ptrdiff_t opened_digits = 128;  // digits of one sum; more are not joined
+  std::ptrdiff_t joined_digits = 24;   // quotients that they leave; more do not join to digits
+  int turned_quotients = 32;           // quotients that one leads to meanwhile; others stay
+  int turned_height = 8;               // higher digits are not turned
   int joined_depth = 4;               // sums in digits in sums; deeper ones are not joined
   std::size_t joined_conditions = 8;  // terms; in longer sums choices on two conditions stay two
   std::size_t product_terms = 64;     // past it, a factor that is a sum stays a factor

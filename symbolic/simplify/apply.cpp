@@ -111,6 +111,11 @@ std::optional<Linear> Simplifier::apply(CompiledRule::Root root, std::span<const
   if (matching_ >= kLimits.rules_in_rules) return std::nullopt;
   const std::uint32_t kinds = kinds_in(c_, subjects[0]);
   const bool factors = scaled(subjects[0]);
+  const auto same = [&](const Linear& after) {  // an equation as it was
+    if (root != CompiledRule::Root::Equal || after.terms.size() != 1) return false;
+    const NodeData& n = c_[after.terms[0].atom];
+    return n.kind == Kind::Zero && (is(n.args[0], subjects[0]) || is(n.args[0], -subjects[0]));
+  };
   for (const CompiledRule& rule : RuleSet::instance().rules(root)) {
     if ((rule.kinds & ~kinds) != 0) continue;
     if (rule.scales && subjects.size() == 1 && !factors) continue;
@@ -125,7 +130,7 @@ std::optional<Linear> Simplifier::apply(CompiledRule::Root root, std::span<const
       after = matcher.result(rule, *bindings);
     }
     --matching_;
-    if (after && simpler(root, {&*after, 1}, subjects)) return after;
+    if (after && !same(*after) && simpler(root, {&*after, 1}, subjects)) return after;
     rewind(start);
   }
   return std::nullopt;

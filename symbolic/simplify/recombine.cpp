@@ -222,47 +222,20 @@ void Simplifier::recombine_digits(Linear& s) {
   while (join_remainder(s)) {
   }
   const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == Kind::Digit; };
-  const auto joins = [&](const Term& t) { return is_digit(t) && related(s, t); };
-  if (std::ranges::count_if(s.terms, is_digit) > kLimits.joined_digits) return;
-  if (std::ranges::none_of(s.terms, joins)) return;
+  if (std::ranges::count_if(s.terms, is_digit) > kLimits.opened_digits) return;
   const Trace::Mark start = mark();
-  Linear open = s;  // all related digits as plain quotients
-  for (const Term& t : s.terms) {
-    const NodeData& n = c_[t.atom];
-    if (!joins(t) || n.second.is_zero()) continue;
-    const Term term = t;
-    const Linear dividend = linear(n.args[0]);
-    const Int low = n.first, high = n.second;
-    law("digit.merge", [&](Instance& i) {
-      i.bind("x", dividend).bind("a", low).bind("d", floor_div(high, low)).bind("k", term.coef);
-    });
-    add(open, atom(term.atom), -term.coef);
-    add(open, digit(dividend, low, 0), term.coef);
-    add(open, digit(dividend, high, 0), -term.coef * floor_div(high, low));
-  }
-  Linear done;
-  for (bool again = true; again;) {
-    again = false;
-    Terms tops;
-    for (const Term& t : open.terms) {
-      const NodeData& d = c_[t.atom];
-      if (d.kind == Kind::Digit && d.second.is_zero()) tops.push_back(t);
-    }
-    std::ranges::sort(tops, [&](const Term& a, const Term& b) {
-      const NodeData &x = c_[a.atom], &y = c_[b.atom];
-      return x.first != y.first ? x.first < y.first : compare(c_, a.atom, b.atom) < 0;
-    });
-    for (const Term& t : tops)
-      if (absorb_quotient(open, done, t)) {
-        again = true;
-        break;
-      }
-  }
-  add(open, done);
-  if (weight(open) <= weight(s))
-    s = std::move(open);
-  else
+  const Linear before = s;
+  join_opened(s, false);
+  const Trace::Mark joined = mark();
+  Linear turned = before;
+  join_opened(turned, true);
+  if (weight(turned) >= weight(s)) return rewind(joined);
+  if (traced()) {  // once more, for the record
     rewind(start);
+    turned = before;
+    join_opened(turned, true);
+  }
+  s = std::move(turned);
 }
 
 std::optional<Simplifier::Division> Simplifier::remainder_of(Id id) {
@@ -486,6 +459,7 @@ void Simplifier::recombine(Linear& s) {
   }
   while (digits && apply_sum(s)) {
   }
+  if (digits || symbolic) complement_remainder(s);
   --depth_;
 }
 

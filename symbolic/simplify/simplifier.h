@@ -200,6 +200,23 @@ class Simplifier {
   /// Another term of s, or another digit's dividend, has an atom of this digit's dividend.
   bool related(const Linear& s, const Term& digit) const;
   int weight(const Linear& s) const;
+  // turn.cpp
+  /// The term is a remainder, and beside it there is what it takes to turn it.
+  bool turns(const Linear& s, const Term& t) const;
+  bool complement_remainder(Linear& s);
+  void join_opened(Linear& s, bool turn);
+  /// to += factor * what, with its quotients as those that stand for others, too; whether any does.
+  bool add_turned(Linear& to, const Linear& what, const Int& factor, int& steps);
+  struct Nested {
+    Linear inner, outer;  // whose sum is a quotient of a quotient that falls
+  };
+  std::optional<Nested> nested_turned(const Linear& d, const Int& lo);
+  struct Side {
+    Linear whole, shifted;  // d//lo is whole + shifted//lo, which is 0 or -1
+    Linear near;            // shifted less what is below the factor in common, divided by that
+    Int common, least;      // shifted//lo is near//least, too
+  };
+  std::optional<Side> side_of(const Linear& d, const Int& lo) const;
   // bounds.cpp
   Interval plain_bounds(const Linear& sum) const;
   /// bounds of a + factor * b

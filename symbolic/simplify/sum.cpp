@@ -168,6 +168,7 @@ bool Simplifier::stands(const Linear& sum) const {
     return moves;
   }
   const Term& t = sum.terms[0];
+  if (turns(sum, t)) return false;
   return t.coef.is_one() || c_.kind(t.atom) != Kind::Digit || !c_.strided(c_[t.atom].args[0]);
 }
 
@@ -193,7 +194,7 @@ Id Simplifier::build(const Linear& sum) {
   Context::Place place;
   if (!known_facts)  // else the facts may say more of a sum that is there already
     if (const auto known = c_.find_sum(sum.constant, sum.terms, hash, place)) return *known;
-  if (!joins || count == 1) return settled(sum, hash, place);
+  if (!joins || (count == 1 && !turns(sum, sum.terms[0]))) return settled(sum, hash, place);
   Linear s = sum;
   recombine(s);
   if (s == sum) return settled(s, hash, place);

@@ -1,0 +1,105 @@
+// Laws that hold of a part whatever stands in it.
+#include <algorithm>
+#include <unordered_map>
+
+#include "touchstone/symbolic/expr.h"
+#include "touchstone/symbolic/operators.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+/// Whether the value can be only 0 or 1.
+bool is_flag(ExprOp op) { return op >= ExprOp::Or && op <= ExprOp::Ne; }
+
+ExprOp opposite(ExprOp op) {
+  switch (op) {
+    case ExprOp::Lt:
+      return ExprOp::Ge;
+    case ExprOp::Gt:
+      return ExprOp::Le;
+    case ExprOp::Le:
+      return ExprOp::Gt;
+    case ExprOp::Ge:
+      return ExprOp::Lt;
+    case ExprOp::Eq:
+      return ExprOp::Ne;
+    default:
+      return ExprOp::Eq;
+  }
+}
+
+/// The operator on parts that are tidy already.
+Expr tidy(Exprs& x, ExprOp op, std::vector<Expr> args) {
+  const auto is = [&](std::size_t i, int value) { return x.is_constant(args[i], value); };
+  const auto flag = [&](std::size_t i) { return is_flag(x.op(args[i])); };
+  switch (op) {
+    case ExprOp::Add:
+      if (is(0, 0)) return args[1];
+      if (is(1, 0)) return args[0];
+      break;
+    case ExprOp::Sub:
+      if (is(1, 0)) return args[0];
+      if (is(0, 0)) return tidy(x, ExprOp::Neg, {args[1]});
+      break;
+    case ExprOp::Mul:
+      if (is(0, 1)) return args[1];
+      if (is(1, 1)) return args[0];
+      break;
+    case ExprOp::Div:
+    case ExprOp::TruncDiv:
+      if (is(1, 1)) return args[0];
+      break;
+    case ExprOp::Neg:
+      if (x.op(args[0]) == ExprOp::Neg) return x.arg(args[0], 0);
+      break;
+    case ExprOp::Min:
+    case ExprOp::Max: {
+      std::vector<Expr> once;
+      for (const Expr a : args)
+        if (std::ranges::find(once, a) == once.end()) once.push_back(a);
+      if (once.size() == 1) return once[0];
+      args = std::move(once);
+      break;
+    }
+    case ExprOp::And:
+    case ExprOp::Or:
+      if (args[0] == args[1] && flag(0)) return args[0];
+      break;
+    case ExprOp::Not: {
+      const ExprOp inner = x.op(args[0]);
+      if (inner >= ExprOp::Lt && inner <= ExprOp::Ne)
+        return x.apply(opposite(inner), {x.arg(args[0], 0), x.arg(args[0], 1)});
+      if (inner != ExprOp::Not) break;
+      const Expr twice = x.arg(args[0], 0);
+      if (is_flag(x.op(twice))) return twice;
+      break;
+    }
+    case ExprOp::Where:
+      if (args[1] == args[2]) return args[1];
+      break;
+    default:
+      break;
+  }
+  return x.apply(op, args);
+}
+
+}  // namespace
+
+Expr tidied(Exprs& exprs, Expr root) {
+  std::unordered_map<Expr, Expr> now;
+  for (const Expr e : exprs.parts(root)) {
+    Expr to = e;
+    if (const ExprOp op = exprs.op(e); op != ExprOp::Constant && op != ExprOp::Variable) {
+      std::vector<Expr> args;
+      for (const Expr a : exprs.args(e)) args.push_back(now.at(a));
+      // A text with the divisor 0 would not be read.
+      if (divides(op) && exprs.is_constant(args[1], 0)) args[1] = exprs.arg(e, 1);
+      to = tidy(exprs, op, std::move(args));
+    }
+    now.emplace(e, to);
+  }
+  return now.at(root);
+}
+
+}  // namespace touchstone::symbolic

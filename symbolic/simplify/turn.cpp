@@ -1,0 +1,280 @@
+// Digits of one number, and of what it turns to: all are written by quotients of which no two are a
+// number apart from each other, so that digits that make a number cancel.
+#include <algorithm>
+
+#include "touchstone/symbolic/limits.h"
+#include "touchstone/symbolic/order.h"
+#include "touchstone/symbolic/simplifier.h"
+
+namespace touchstone::symbolic {
+
+// (y + (n - 1)*(x//m))//n is (y - x//m)//n + x//m, of which the first is one quotient by m*n.
+std::optional<Simplifier::Nested> Simplifier::nested_turned(const Linear& d, const Int& lo) {
+  const auto nests = [&](const Term& t) {
+    return c_.kind(t.atom) == Kind::Digit && c_[t.atom].second.is_zero();
+  };
+  const auto at = std::ranges::find_if(d.terms, nests);
+  if (at == d.terms.end() || at->coef != lo - 1) return std::nullopt;
+  const Int m = c_[at->atom].first;
+  if (m * lo > kLimits.folded_number) return std::nullopt;
+  const Linear inner = linear(c_[at->atom].args[0]);
+  Linear rest = d, other = -inner, folded;
+  other.constant -= 1;
+  law("div.complement", [&](Instance& i) { i.bind("x", inner).bind("c", m); });
+  add(rest, atom(at->atom), -at->coef);
+  rest.constant += 1;
+  law("div.div",
+      [&](Instance& i) { i.bind("x", other).bind("a", m).bind("y", rest).bind("c", lo); });
+  add(folded, other);
+  add(folded, rest, m);
+  return Nested{atom(at->atom), digit(folded, lo * m, 0)};
+}
+
+// A quotient of two values says only on which side of a number the dividend lies, as does the one
+// by the least divisor that leaves it so. nullopt where the quotient has more values.
+std::optional<Simplifier::Side> Simplifier::side_of(const Linear& d, const Int& lo) const {
+  Side r;
+  r.near = d;
+  for (Term& t : r.near.terms) {
+    if (t.coef + t.coef > lo) {  // nearest to 0, for the sharpest bounds
+      t.coef -= lo;
+      r.whole.terms.push_back({1, t.atom});
+    }
+    r.common = gcd(r.common, t.coef);
+  }
+  const Interval range = lasting_bounds(r.near);
+  if (!range.lo || !range.hi) return std::nullopt;
+  const Int high = floor_div(*range.hi, lo);
+  if (high - floor_div(*range.lo, lo) != Int(1)) return std::nullopt;
+  r.near.constant -= high * lo;
+  r.whole.constant = high;
+  r.near.constant = floor_div((r.shifted = r.near).constant, r.common);
+  for (Term& t : r.near.terms) t.coef = floor_div(t.coef, r.common);
+  const Interval values = lasting_bounds(r.near);
+  r.least = larger(*values.hi + 1, -*values.lo);
+  return r;
+}
+
+// Of the quotients of D and -1 - D, and of those of D and D + n/2 by n, one is enough; then the
+// digits of a number, of its complement and those that were turned cancel.
+bool Simplifier::add_turned(Linear& to, const Linear& what, const Int& factor, int& steps) {
+  bool turns = false;
+  to.constant += what.constant * factor;
+  for (const Term& t : what.terms) {
+    const NodeData& n = c_[t.atom];
+    const Int lo = n.first;
+    const auto within = [&](const Int& x) { return x.sign() >= 0 && x < lo; };
+    const Term term{t.coef * factor, t.atom};
+    const bool quotient = n.kind == Kind::Digit && n.second.is_zero();
+    const Linear d = quotient ? linear(n.args[0]) : Linear();
+    if (!quotient || steps <= 0 || !within(d.constant) ||
+        !std::ranges::all_of(d.terms, within, &Term::coef)) {
+      add(to, Linear{0, {term}});
+      continue;
+    }
+    Int excess = d.constant + d.constant + 1 - lo;  // of the first part that is not the half
+    for (const Term& u : d.terms)
+      if (const Int over = u.coef + u.coef - lo; !over.is_zero()) {
+        excess = over;
+        break;
+      }
+    --steps;
+    const auto opens = std::ranges::find_if(d.terms, [&](const Term& u) {
+      const NodeData& m = c_[u.atom];
+      return m.kind == Kind::Digit && !m.second.is_zero() &&
+             divides(lo, u.coef * floor_div(m.second, m.first));
+    });
+    if (opens != d.terms.end()) {
+      const Int k = opens->coef, from = c_[opens->atom].first, end = c_[opens->atom].second;
+      const Linear inner = linear(c_[opens->atom].args[0]);
+      const Int ratio = floor_div(end, from);
+      law("digit.merge",
+          [&](Instance& i) { i.bind("x", inner).bind("a", from).bind("d", ratio).bind("k", k); });
+      Linear open = d;
+      add(open, atom(opens->atom), -k);
+      add(open, digit(inner, from, 0), k);
+      add_turned(to, digit(open, lo, 0), term.coef, steps);
+      add_turned(to, digit(inner, end, 0), -term.coef * floor_div(k * ratio, lo), steps);
+      turns = true;
+      continue;
+    }
+    const auto side = side_of(d, lo);
+    if (side && side->least < lo) {
+      law("div.period", [&](Instance& i) {
+        i.bind("x", side->whole).bind("k", lo).bind("y", side->shifted).bind("c", lo);
+      });
+      law("div.side", [&](Instance& i) {
+        i.bind("x", side->shifted).bind("c", lo).bind("d", side->common * side->least);
+      });
+      law("div.split", [&](Instance& i) {
+        i.bind("x", side->near).bind("c", side->common).bind("d", side->least);
+        i.bind("y", floor_mod(side->shifted.constant, side->common));
+      });
+      add(to, side->whole, term.coef);
+      add_turned(to, digit(side->near, side->least, 0), term.coef, steps);
+    } else if (excess.sign() > 0) {
+      law("div.complement", [&](Instance& i) { i.bind("x", d).bind("c", lo); });
+      Linear other = -d;
+      other.constant -= 1;
+      to.constant -= term.coef;
+      add_turned(to, digit(other, lo, 0), -term.coef, steps);
+    } else if (const Int half = floor_div(lo, 2);
+               !side && half + half == lo && d.constant >= half) {
+      Linear lower = d;
+      lower.constant -= half;
+      const Trace::Mark start = mark();
+      law("div.upper_half", [&](Instance& i) { i.bind("x", lower).bind("c", half); });
+      reverse_since(start);
+      add_turned(to, digit(lower, half, 0), term.coef, steps);
+      add_turned(to, digit(lower, lo, 0), -term.coef, steps);
+    } else if (const auto folded = nested_turned(d, lo)) {
+      add_turned(to, folded->inner, term.coef, steps);
+      add_turned(to, folded->outer, term.coef, steps);
+    } else {
+      add(to, Linear{0, {term}});
+      continue;
+    }
+    turns = true;
+  }
+  return turns;
+}
+
+// All digits as plain quotients, of which those that are left join anew. With `turn`, quotients of
+// a number and of its complement are one, and the result has to be less than what is there.
+void Simplifier::join_opened(Linear& s, bool turn) {
+  Terms joined;
+  const auto akin = [&](const Term& t) {  // to another digit, by a variable
+    return std::ranges::any_of(s.terms, [&](const Term& u) {
+      return u.atom != t.atom && c_.kind(u.atom) == Kind::Digit &&
+             (c_.variables_in(u.atom) & c_.variables_in(t.atom)) != 0;
+    });
+  };
+  for (const Term& t : s.terms)
+    if (c_.kind(t.atom) == Kind::Digit &&
+        (turn ? c_.height(t.atom) <= kLimits.turned_height && akin(t) : related(s, t)))
+      joined.push_back(t);
+  if (joined.size() < (turn ? 2U : 1U)) return;
+  const Trace::Mark start = mark();
+  bool turns = false;
+  Linear open = s;
+  int steps = kLimits.turned_quotients * static_cast<int>(joined.size());
+  const auto add_quotient = [&](Linear& to, const Linear& number, const Int& lo,
+                                const Int& factor) {
+    const Linear quotient = digit(number, lo, 0);
+    if (turn)
+      turns |= add_turned(to, quotient, factor, steps);
+    else
+      add(to, quotient, factor);
+  };
+  // Last those with a choice, the highest first.
+  const auto two_valued = [&](const NodeData& n) { return n.second == n.first + n.first; };
+  std::ranges::sort(joined, [&](const Term& a, const Term& b) {
+    const NodeData &x = c_[a.atom], &y = c_[b.atom];
+    const bool late = two_valued(x), later = two_valued(y);
+    if (late != later) return later;
+    if (late && x.second != y.second) return y.second < x.second;
+    return compare(c_, a.atom, b.atom) < 0;
+  });
+  for (const Term& term : joined) {
+    const NodeData& n = c_[term.atom];
+    if (n.second.is_zero() && !turn) continue;
+    const Linear number = linear(n.args[0]);
+    const Int low = n.first, high = n.second;
+    add(open, atom(term.atom), -term.coef);
+    if (high.is_zero()) {
+      add_quotient(open, number, low, term.coef);
+      continue;
+    }
+    const Int ratio = floor_div(high, low);
+    const auto merge = [&](const Linear& x) {
+      law("digit.merge", [&](Instance& i) {
+        i.bind("x", x).bind("a", low).bind("d", ratio).bind("k", term.coef);
+      });
+    };
+    const Linear closed = open;
+    merge(number);
+    add_quotient(open, number, low, term.coef);
+    add_quotient(open, number, high, -term.coef * ratio);
+    if (!turn || !two_valued(n)) continue;
+    // A digit of two values may be written by that of the number half a period on.
+    Linear other = closed, next = number;
+    next.constant += low;
+    const Trace::Mark second = mark();
+    merge(next);
+    other.constant += term.coef;
+    add_quotient(other, next, low, -term.coef);
+    add_quotient(other, next, high, term.coef * ratio);
+    if (weight(other) < weight(open)) {
+      open = std::move(other);
+      turns = true;
+    } else {
+      rewind(second);
+    }
+  }
+  if (turn && !turns) {
+    rewind(start);
+    return;
+  }
+  Linear done;
+  for (bool again = true; again;) {
+    again = false;
+    Terms tops;
+    for (const Term& t : open.terms) {
+      const NodeData& d = c_[t.atom];
+      if (d.kind == Kind::Digit && d.second.is_zero()) tops.push_back(t);
+    }
+    if (std::ssize(tops) > kLimits.joined_digits) break;
+    std::ranges::sort(tops, [&](const Term& a, const Term& b) {
+      const NodeData &x = c_[a.atom], &y = c_[b.atom];
+      return x.first != y.first ? x.first < y.first : compare(c_, a.atom, b.atom) < 0;
+    });
+    for (const Term& t : tops)
+      if (absorb_quotient(open, done, t)) {
+        again = true;
+        break;
+      }
+  }
+  add(open, done);
+  while (turn && complement(open)) {
+  }
+  if (weight(open) < weight(s) + (turn ? 0 : 1))
+    s = std::move(open);
+  else
+    rewind(start);
+}
+
+// A remainder is the divisor less one less that of -1 - its dividend, which may be all that is
+// left: 7 - (x + 7)%8 is -x%8. With two such, neither is the one to turn.
+bool Simplifier::turns(const Linear& s, const Term& t) const {
+  const NodeData& n = c_[t.atom];
+  if (n.kind != Kind::Digit && n.kind != Kind::Mod) return false;
+  const Int over = c_.kind(n.args[0]) == Kind::Sum ? c_[n.args[0]].first : Int(0);
+  if (n.kind == Kind::Digit)
+    return n.first.is_one() && over == n.second - 1 && s.constant == -t.coef * over;
+  return over == Int(-1) && s.constant == t.coef && c_.bounds(n.args[1]).at_least(1);
+}
+
+bool Simplifier::complement_remainder(Linear& s) {
+  const auto fits = [&](const Term& t) { return turns(s, t); };
+  if (std::ranges::count_if(s.terms, fits) != 1) return false;
+  const Term t = *std::ranges::find_if(s.terms, fits);
+  const NodeData& n = c_[t.atom];
+  const Linear dividend = linear(n.args[0]);
+  const Linear divisor = n.kind == Kind::Mod ? linear(n.args[1]) : Linear{n.second, {}};
+  Linear other = -dividend, after = s;
+  other.constant -= 1;
+  const Trace::Mark start = mark();
+  law("mod.complement", [&](Instance& i) { i.bind("x", dividend).bind("b", divisor); });
+  add(after, atom(t.atom), -t.coef);
+  add(after, divisor, t.coef);
+  after.constant -= t.coef;
+  add(after, modulo(other, divisor), -t.coef);
+  if (weight(after) >= weight(s)) {
+    rewind(start);
+    return false;
+  }
+  s = std::move(after);
+  return true;
+}
+
+}  // namespace touchstone::symbolic

@@ -1,0 +1,137 @@
+// The digits of a number, however each of them is written, are the number.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "touchstone/symbolic/node.h"
+
+namespace touchstone::symbolic {
+namespace {
+
+/// A linear expression and a sum of its digits with the quotient above them, as text.
+class Digits {
+ public:
+  explicit Digits(unsigned seed) : random_(seed) {
+    static constexpr int kFactors[] = {1, 1, -1, 2, 3, -2, 5, 7, -12};
+    for (const char* name : {"x", "y", "z"})
+      if (names_.empty() || below(2) == 0) names_.emplace_back(name);
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      factors_.push_back(kFactors[below(std::size(kFactors))]);
+    constant_ = static_cast<int>(below(41)) - 20;
+    static constexpr int kRadices[] = {2, 2, 3, 4, 5, 7, 8, 10};
+    long low = 1;
+    for (std::size_t left = 1 + below(7); left > 0 && low < 1'000'000; --left) {
+      const int radix = kRadices[below(std::size(kRadices))];
+      terms_.push_back(times(digit(low, radix), low));
+      low *= radix;
+    }
+    terms_.push_back(below(4) == 0 ? times("-1 - (" + number(0, true) + ")//" + str(low), low)
+                                   : times("(" + number() + ")//" + str(low), low));
+    std::ranges::shuffle(terms_, random_);
+  }
+
+  const std::vector<std::string>& names() const { return names_; }
+  std::string whole() { return number(); }
+  std::string text() const {
+    std::string r;
+    for (const std::string& t : terms_) r += (r.empty() ? "" : " + ") + t;
+    return r;
+  }
+
+ private:
+  std::size_t below(std::size_t n) { return random_() % n; }
+  static std::string str(long n) { return "(" + std::to_string(n) + ")"; }
+  std::string times(const std::string& part, long n) {
+    return below(2) == 0 ? str(n) + "*(" + part + ")" : "(" + part + ")*" + str(n);
+  }
+  /// The number, any multiples of a period added to its parts; or -1 less it.
+  std::string number(long period = 0, bool complement = false) {
+    const auto turns = [&] { return period * (static_cast<long>(below(3)) - 1); };
+    const long sign = complement ? -1 : 1;
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      parts.push_back(str(sign * factors_[i] + turns()) + "*" + names_[i]);
+    parts.push_back(str(sign * constant_ - (complement ? 1 : 0) + turns()));
+    std::ranges::shuffle(parts, random_);
+    std::string r;
+    for (const std::string& p : parts) r += (r.empty() ? "" : " + ") + p;
+    return r;
+  }
+  std::string digit(long low, long radix) {
+    const std::string from = "//" + str(low), turn = "%" + str(radix);
+    switch (below(4)) {
+      case 0:
+        return "(" + number(low * radix) + ")%" + str(low * radix) + from;
+      case 1:
+        return str(radix - 1) + " - (" + number(0, true) + ")" + from + turn;
+      default:
+        return "(" + number(low * radix) + ")" + from + turn;
+    }
+  }
+
+  std::mt19937 random_;
+  std::vector<std::string> names_, terms_;
+  std::vector<long> factors_;
+  long constant_ = 0;
+};
+
+/// How many of so many draws are not the number itself.
+int unlike(int draws, bool bounded) {
+  constexpr unsigned kSeed = 20'261;
+  int wrong = 0;
+  for (int i = 0; i < draws; ++i) {
+    Digits d(kSeed + static_cast<unsigned>(i));
+    std::mt19937 random(static_cast<unsigned>(i));
+    std::map<std::string, Node> names;
+    for (const std::string& name : d.names()) {
+      const std::int64_t low = static_cast<std::int64_t>(random() % 19) - 9;
+      names.emplace(name, bounded ? variable(name, low, low + 1 + random() % 30)
+                                  : variable(name, std::nullopt, std::nullopt));
+    }
+    const Node want = parse(d.whole(), names), got = parse(d.text(), names);
+    if (got == want) continue;
+    ++wrong;
+    if (!bounded)
+      ADD_FAILURE() << "draw " << i << ": " << d.text() << "\n  is " << render(got)
+                    << "\n  and not " << render(want);
+  }
+  return wrong;
+}
+
+TEST(Digits, OfALinearNumberAreIt) { EXPECT_EQ(unlike(1'000, false), 0); }
+
+// Bounds make other expressions of some digits, of which not all are known to be the same.
+TEST(Digits, OfABoundedNumberAreNearlyAlwaysIt) { EXPECT_LE(unlike(1'000, true), 15); }
+
+TEST(Digits, OfTwoValuesAreTheNumberHoweverMany) {
+  for (const int count : {8, 24, 32, 60}) {
+    const Node x = variable("x", 0, (std::int64_t{1} << count) - 1);
+    Node sum = 0;
+    for (int i = 0; i < count; ++i)
+      sum = sum + floor_mod(floor_div(x, Node(std::int64_t{1} << i)), 2) * (std::int64_t{1} << i);
+    EXPECT_EQ(sum, x) << count;
+  }
+}
+
+TEST(Digits, ShiftsAndSignsMayDiffer) {
+  const auto x = variable("x", std::nullopt, std::nullopt);
+  const auto n = variable("n", 1, std::nullopt);
+  const std::map<std::string, Node> names{{"x", x}, {"n", n}};
+  const auto is = [&](const char* text, const char* want) {
+    EXPECT_EQ(parse(text, names), parse(want, names)) << text;
+  };
+  is("(x + 3)//2*2 + (x + 3)%2", "x + 3");
+  is("(2 - x)//3*3 + (2 - x)%3", "2 - x");
+  is("x%3 + (2 - x)%3", "2");
+  is("(x + 7)//8*8 - x", "-x%8");
+  is("(x + n - 1)//n*n - x", "-x%n");
+  is("n - 1 - (x - 1)%n", "-x%n");
+  is("7 - (x + 7)%8", "-x%8");
+}
+
+}  // namespace
+}  // namespace touchstone::symbolic
