@@ -49,8 +49,6 @@ class Group:
         self.joined = True
         if "/Unity/" in str(self.main):
             self.sources = [pathlib.Path(name) for name in INCLUDED.findall(self.main.read_text())]
-        # None that the build itself writes.
-        self.sources = [source for source in self.sources if pathlib.Path(self.directory) not in source.parents]
 
     def tidy(self, file, extra=()):
         checks = ["--checks=" + ",".join("-" + check for check in NOT_IN_TESTS)] if "tests" in self.sources[0].parts else []
@@ -103,8 +101,9 @@ def groups_of(build):
         if not entry["file"].endswith((".cpp", ".cxx")):
             continue
         group = Group(entry)
+        group.sources = [source for source in group.sources if build not in source.parents]  # none of the build's own
         fresh = [source for source in group.sources if source not in seen]
-        if fresh and str(group.sources[0]).startswith(str(build.parent.parent)):
+        if fresh and group.sources and str(group.sources[0]).startswith(str(build.parent.parent)):
             seen.update(fresh)
             groups.append(group)
     return groups
