@@ -13,7 +13,7 @@
 namespace touchstone::fuzz {
 namespace {
 
-constexpr const char* kDevice = "FUZZ-RANDOM";
+constexpr const char* kRandomDevice = "FUZZ-RANDOM";
 
 /// "uniform seed 7 first 12 count 40", and of integers "in -3..9": elements of a stream, from
 /// `first` on.
@@ -110,7 +110,7 @@ class RandomArea final : public Area {
  public:
   RandomArea() {
     static const bool added = [] {
-      Device::add(kDevice, [] { return make_interpreted_device(kDevice, 1); });
+      Device::add(kRandomDevice, [] { return make_interpreted_device(kRandomDevice, 1); });
       return true;
     }();
     (void)added;
@@ -196,7 +196,7 @@ class RandomArea final : public Area {
     std::vector<float> host(words.size());
     random_uniform(c.seed, c.first, host);
     Generator generator(c.seed, c.first);
-    const TensorOptions there{.dtype = DType::Float32, .device = kDevice};
+    const TensorOptions there{.dtype = DType::Float32, .device = kRandomDevice};
     const std::vector<float> drawn = generator.uniform({c.count}, 0, 1, there).read<float>();
     if (generator.position() != c.first + words.size())
       return Checked::fail("uniform",
@@ -213,7 +213,7 @@ class RandomArea final : public Area {
 
   static Checked integers(const StreamCase& c, const std::vector<std::uint32_t>& words) {
     Generator generator(c.seed, c.first);
-    const TensorOptions there{.dtype = DType::Int64, .device = kDevice};
+    const TensorOptions there{.dtype = DType::Int64, .device = kRandomDevice};
     const auto got = generator.randint({c.count}, c.low, c.high + 1, there).read<std::int64_t>();
     const long double range = static_cast<long double>(c.high - c.low) + 1;
     for (std::size_t i = 0; i < words.size(); ++i) {

@@ -1,6 +1,7 @@
 #include "touchstone/fuzz/worker.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <utility>
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "touchstone/base/interrupt.h"
 #include "touchstone/process/run.h"
 
 namespace touchstone::fuzz {
@@ -25,6 +27,20 @@ std::uint64_t resident_bytes() {
   std::uint64_t total = 0, resident = 0;
   in >> total >> resident;
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// A signal that the command waits for is blocked here: a child of a case may have died of it.
+bool is_interrupted() {
+  sigset_t pending;
+  if (::sigpending(&pending) == 0)
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+      if (sigismember(&pending, signal) == 1) return true;
+  try {
+    Interrupt::poll();
+    return false;
+  } catch (const Interrupted&) {
+    return true;
+  }
 }
 
 class Work {
@@ -104,6 +120,10 @@ class Work {
       if (coverage_) coverage_->count(area.coverage(text, c.ending));
     } catch (const std::exception& e) {
       c = Checked::fail("exception", e.what());
+    }
+    if (c.ending == Ending::Fail && is_interrupted()) {  // what was cut off shows nothing
+      recorder_.stop = true;
+      return;
     }
     for (const std::string_view relation : c.passed_over) ++passed_over_[std::string(relation)];
     Tally& t = recorder_.tally;

@@ -89,8 +89,9 @@ int unlike(int draws, bool bounded) {
     std::map<std::string, Node> names;
     for (const std::string& name : d.names()) {
       const std::int64_t low = static_cast<std::int64_t>(random() % 19) - 9;
-      names.emplace(name, bounded ? variable(name, low, low + 1 + random() % 30)
-                                  : variable(name, std::nullopt, std::nullopt));
+      names.emplace(
+          name, bounded ? variable(name, low, low + 1 + static_cast<std::int64_t>(random() % 30))
+                        : variable(name, std::nullopt, std::nullopt));
     }
     const Node want = parse(d.whole(), names), got = parse(d.text(), names);
     if (got == want) continue;
