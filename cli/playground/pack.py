@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""pack.py PAGE WASM OUT: the page with the program in it, compressed, as text. Refuses more than 1 MB.
+"""pack.py PAGE WASM OUT: the page with its scripts and the program in it, compressed, as text. Refuses more than 1 MB.
 
 Three of the 128 characters of one byte cannot stand there: HTML does not keep them, or they could end the script. Of the
 125 others the first three stand for six bits each, 0 to 2, and the rest for seven, 6 to 127: 6.95 bits a character of
@@ -7,6 +7,7 @@ any program that is packed well. base64 has 6. Scripts and styles go without ind
 end of a line that hold a quote, which may be text; styles also without blanks that say nothing.
 """
 import gzip
+import os
 import re
 import shutil
 import subprocess
@@ -16,11 +17,11 @@ MOST = 1 << 20
 NOT_KEPT = "\0\r<"  # a NUL is replaced, a CR becomes a LF, and a < may begin an end tag
 
 
-def packed(wasm):
-    """The program by gzip: by zopfli where it is there, which takes twentieths less."""
+def packed(path):
+    """A file by gzip: by zopfli where it is there, which takes twentieths less."""
     if shutil.which("zopfli"):
-        return subprocess.run(["zopfli", "-c", "--i15", wasm], check=True, capture_output=True).stdout
-    with open(wasm, "rb") as f:
+        return subprocess.run(["zopfli", "-c", "--i60", path], check=True, capture_output=True).stdout
+    with open(path, "rb") as f:
         return gzip.compress(f.read(), 9, mtime=0)
 
 
@@ -52,11 +53,25 @@ def tidied(page):
     return re.sub(r"(<(?:script|style)[^>]*>)(.*?)(</(?:script|style)>)", inside, page, flags=re.S)
 
 
+def without_scripts(page, out):
+    """The page with a mark in the place of its scripts, and these, packed."""
+    found = re.search(r'(<script id="scripts"[^>]*>)(.*?)(</script>)', page, flags=re.S)
+    if not found:
+        sys.exit("the page has no scripts to pack")
+    path = out + ".js"
+    with open(path, "w", encoding="utf-8", newline="") as f:
+        f.write(found[2])
+    scripts = packed(path)
+    os.remove(path)
+    return page[:found.end(1)] + "/*SCRIPTS*/" + page[found.start(3):], scripts
+
+
 def main(page, wasm, out):
     with open(page, encoding="utf-8") as f:
-        text = tidied(f.read())
+        text, scripts = without_scripts(tidied(f.read()), out)
     program = packed(wasm)
-    for mark, put in (("/*SIZE*/", str(len(program))), ("/*PACKED*/", text_of(program))):
+    for mark, put in (("/*SCRIPTS_SIZE*/", str(len(scripts))), ("/*SCRIPTS*/", text_of(scripts)),
+                      ("/*SIZE*/", str(len(program))), ("/*PACKED*/", text_of(program))):
         if text.count(mark) != 1:
             sys.exit(f"{page}: there is not one {mark}")
         text = text.replace(mark, put)

@@ -4,26 +4,6 @@
 const kMostSeconds = 5;
 const kPatience = 60;  // milliseconds that a pointless question may hold up the next one
 
-// The bytes of the program, which stands in the page as text: of the 125 characters that a page holds
-// as they are, by their code, the first three are six bits each, 0 to 2, the others seven, 6 to 127.
-function bytesOf(text, size) {
-  const bytes = new Uint8Array(size);
-  let held = 0, bits = 0, at = 0;
-  for (let i = 0; i < text.length; ++i) {
-    const code = text.charCodeAt(i), rank = code - (code > 60 ? 3 : code > 13 ? 2 : 1);  // without NUL, CR, <
-    const wide = rank > 2;
-    held = wide ? held << 7 | rank + 3 : held << 6 | rank;
-    bits += wide ? 7 : 6;
-    if (bits >= 8) {
-      bits -= 8;
-      if (at < size) bytes[at++] = held >> bits;
-      held &= (1 << bits) - 1;
-    }
-  }
-  if (at < size) throw new Error("the page is not whole");
-  return bytes;
-}
-
 class Engine {
   constructor(source) {
     this.waiting = new Map();  // by slot, in order

@@ -15,7 +15,7 @@ function openTab(name, query, focus = false) {
   document.title = `Touchstone: ${$(`tab-${name}`).textContent.trim().toLowerCase()}`;
 }
 
-const engine = new Engine($("worker").textContent);
+const engine = new Engine(String(inWorker).replace(/^[^{]*{|}$/g, ""));
 for (const tab of Object.values(tabs)) tab.init();
 const left = {};
 for (const id of Object.keys(tabs)) {
