@@ -103,7 +103,7 @@ Reply untrue(const KernelCase& c, const HostArray& right) {
 }
 
 Reply taken_from_afar(const KernelCase& c, const HostArray& right, const Profile& profile,
-                        std::uint64_t choice) {
+                      std::uint64_t choice) {
   if (!is_float(right.dtype) || !leaves_one_answer(c.kernel)) return {false};
   const std::optional<KernelValue> value = value_of(c, right);
   constexpr double kFar = 20, kWidened = 18;

@@ -31,7 +31,7 @@ Reply untrue(const KernelCase& c, const HostArray& right);
 /// The oracle takes no element that is twenty times as far from its value as rounding may lead in
 /// any order of every sum, of small kernels. What it took, or nothing.
 Reply taken_from_afar(const KernelCase& c, const HostArray& right, const Profile& profile,
-                        std::uint64_t choice);
+                      std::uint64_t choice);
 
 /// An element of an answer that the oracle refuses, beside the reference's and the definition's:
 /// which of the two it bears out. Empty where the kernel is too large for that.

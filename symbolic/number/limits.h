@@ -25,16 +25,16 @@ struct Limits {
   std::int64_t folded_number = std::int64_t{1} << 31;  // larger quotients of quotients stay two,
                                                        // and no coefficient is scaled beyond it
   std::size_t choice_terms = 24;                       // a longer sum in a choice stays one term
-  std::size_t choices_in_sum = 2;     // in a choice; with more, the sum stays one term
-  std::size_t joined_terms = 16;      // a dividend that makes more is not opened into the sum
-  std::size_t nested_digits = 6;      // with more, the whole part of a dividend stays inside
+  std::size_t choices_in_sum = 2;      // in a choice; with more, the sum stays one term
+  std::size_t joined_terms = 16;       // a dividend that makes more is not opened into the sum
+  std::size_t nested_digits = 6;       // with more, the whole part of a dividend stays inside
   std::ptrdiff_t opened_digits = 128;  // digits of one sum; more are not joined
   std::ptrdiff_t joined_digits = 24;   // quotients that they leave; more do not join to digits
   int turned_quotients = 32;           // quotients that one leads to meanwhile; others stay
   int turned_height = 8;               // higher digits are not turned
-  int joined_depth = 4;               // sums in digits in sums; deeper ones are not joined
-  std::size_t joined_conditions = 8;  // terms; in longer sums choices on two conditions stay two
-  std::size_t product_terms = 64;     // past it, a factor that is a sum stays a factor
+  int joined_depth = 4;                // sums in digits in sums; deeper ones are not joined
+  std::size_t joined_conditions = 8;   // terms; in longer sums choices on two conditions stay two
+  std::size_t product_terms = 64;      // past it, a factor that is a sum stays a factor
   std::size_t product_terms_by_one = 128;  // the same where the other factor is one term
   int division_steps = 16;                 // of a long division; past it the quotient stays
   std::size_t divisor_terms = 16;          // of a product of divisors; past it two divisions stay
