@@ -25,7 +25,7 @@ class Plot:
     """A plane of two logarithmic axes."""
 
     def __init__(self, title, x, y, x_label, y_label):
-        self.x, self.y, self.parts = x, y, []
+        self.x, self.y, self.parts, self.labels = x, y, [], []
         self.parts.append(f'<text x="{WIDTH / 2}" y="20" text-anchor="middle">{title}</text>')
         for low, high, draw in ((*x, self.upright), (*y, self.level)):
             for power in range(math.ceil(math.log2(low)), math.floor(math.log2(high)) + 1):
@@ -58,6 +58,12 @@ class Plot:
                           f'cy="{self.at_y(y):.1f}" r="4"><title>{name}</title></circle>')
 
     def label(self, x, y, text, kind=""):
+        """Left out where it would stand on another one: each dot says its name where it is pointed at."""
+        left, base = self.at_x(x) + 6, self.at_y(y) - 5
+        right = left + 6 * len(text)
+        if any(abs(base - b) < 11 and left < r and l < right for l, r, b in self.labels):
+            return
+        self.labels.append((left, right, base))
         self.parts.append(f'<text class="small {kind}" x="{self.at_x(x) + 6:.1f}" y="{self.at_y(y) - 5:.1f}">{text}</text>')
 
     def write(self, path):
@@ -72,7 +78,7 @@ def roofline(said):
     x = 2.0 ** math.floor(math.log2(min(intensity)) - 1), 2.0 ** math.ceil(math.log2(max(intensity)) + 1)
     top = max(r["gflops"] for r in roofs) * 2
     y = 2.0 ** math.floor(math.log2(min(r["flops"] / r["ms"] * 1e-6 for r in rows))), top
-    plot = Plot("CLANG beside what this machine can do; hollow: the libraries", x, y,
+    plot = Plot("CLANG beside what this machine can do as CLANG computes; hollow: the libraries, which fuse products", x, y,
                 "floating-point operations for each byte that has to move", "GFLOP/s")
     for kind, roof in zip(("one", "two"), roofs):
         peak, rate = roof["gflops"], roof["gbytes"]
