@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 #include <string>
 #include <vector>
@@ -45,6 +46,19 @@ class Terminal {
 
   /// False where the machine has no terminals (is /dev/pts mounted?).
   bool is_there() const { return child_ > 0; }
+  /// Waits until what is typed reaches the command: before, a Ctrl-C would be nobody's.
+  void started() {
+    const auto name = [&] {
+      std::string comm;
+      std::getline(std::ifstream("/proc/" + std::to_string(child_) + "/comm"), comm);
+      return comm;
+    };
+    const std::string own = name_of(TOUCHSTONE_COMMAND);
+    for (int tries = 0; ::tcgetpgrp(terminal_) != child_ || name() != own; ++tries) {
+      ASSERT_LT(tries, 60'000) << "the command was not started within a minute";
+      if (!reads(0)) ::usleep(1000);
+    }
+  }
   pid_t child() const { return child_; }
   void type(const std::string& keys) {
     ASSERT_EQ(::write(terminal_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
@@ -67,10 +81,14 @@ class Terminal {
     if (child_ > 0) ::kill(child_, SIGKILL);
   }
   const std::string& seen() const { return seen_; }
-  /// The code as a shell has it; what is written meanwhile is read.
+  /// The code as a shell has it; what is written meanwhile is read. Killed after two minutes.
   int exit_status() {
     int status = 0;
-    while (::waitpid(child_, &status, WNOHANG) == 0) reads(5);
+    const auto last = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+    while (::waitpid(child_, &status, WNOHANG) == 0) {
+      reads(5);
+      if (std::chrono::steady_clock::now() > last) end();
+    }
     child_ = 0;
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
@@ -82,6 +100,10 @@ class Terminal {
   }
 
  private:
+  /// As the kernel shortens it.
+  static std::string name_of(const std::string& path) {
+    return path.substr(path.rfind('/') + 1).substr(0, 15);
+  }
   bool reads(int milliseconds) {
     pollfd waiting{terminal_, POLLIN, 0};
     char bytes[1024];

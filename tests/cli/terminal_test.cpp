@@ -118,7 +118,8 @@ TEST_F(CliTerminal, ASignalEndsEveryVerb) {
   for (const Words& words : long_runs()) {
     EXPECT_EQ(ended(words,
                     [](Terminal& t) {
-                      t.watch(200);
+                      t.started();
+                      t.watch(150);
                       t.type("\x03");
                     }),
               130)
@@ -129,7 +130,8 @@ TEST_F(CliTerminal, ASignalEndsEveryVerb) {
   for (const Words& words : long_runs())
     EXPECT_EQ(ended(words,
                     [](Terminal& t) {
-                      t.watch(60);
+                      t.started();
+                      t.watch(40);
                       ::kill(t.child(), SIGTERM);
                     }),
               143)
