@@ -97,7 +97,7 @@ std::string at_stage(const LazyOpPtr& kernel, const std::string& stage, const st
   const LinearKernel linear = linearize(kernel, options.codegen);
   if (stage == "uops") return str(linear);
   if (stage == "profile") return profile_json(linear) + "\n";
-  const std::string c = render_c(linear);
+  const std::string c = render_vector_c(linear);
   return stage == "c" ? c : clang::Compiler(options).assembly(c);
 }
 

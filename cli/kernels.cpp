@@ -148,7 +148,7 @@ int print_program(const KernelsOptions& options) {
   if (options.source)
     for (const LazyOpPtr& kernel : made.kernels)
       fmt::print("\n{}\n{}", str(kernel),
-                 render_c_function(linearize(kernel), kernel_name(kernel)));
+                 render_vector_function(linearize(kernel), kernel_name(kernel)));
   return kExitOk;
 }
 
@@ -205,7 +205,7 @@ int run_kernels(const KernelsOptions& options) {
     if (!options.source) continue;
     for (const LazyOpPtr& kernel : kernels)
       fmt::print("\n{}\n{}", str(kernel),
-                 render_c_function(linearize(kernel), kernel_name(kernel)));
+                 render_vector_function(linearize(kernel), kernel_name(kernel)));
   }
   return kExitOk;
 }

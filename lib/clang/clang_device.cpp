@@ -57,7 +57,7 @@ class ClangRunner final : public Runner {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
-  std::string source() const override { return render_c(linear_); }
+  std::string source() const override { return render_vector_c(linear_); }
   std::string profile() const override { return profile_json(linear_); }
 
  private:
@@ -181,8 +181,8 @@ class ClangDevice final : public Device {
     d.linear = guarded(linearize_with(options_.fault, kernel, codegen), variables_of(kernel));
     d.work = get_lazyop_info(kernel).flops;
     if (d.linear.uops.empty()) return d;
-    d.function = render_c_function(d.linear, "");
-    d.key = content_hash(options_.keep ? compiler().identity() + render_c(d.linear) : d.function);
+    d.function = render_vector_function(d.linear, "");
+    d.key = content_hash(options_.keep ? compiler().identity() + render_vector_c(d.linear) : d.function);
     d.symbol = (options_.keep ? d.linear.name : "kernel") + "_" + d.key;
     d.function.insert(d.function.find("void (") + 5, d.symbol);
     return d;

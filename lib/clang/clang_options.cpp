@@ -27,8 +27,11 @@ CodegenOptions for_this_machine(CodegenOptions options) {
 #else
   const bool many_registers = false;
 #endif
-  // Eight rows of accumulators are as many vectors of 16 float32.
-  if (options.sizes == LayoutSizes{} && !many_registers) options.sizes.block_rows = 4;
+  // Accumulators take half of the 32 registers, of 16 float32 each, or of the 16 of 8.
+  if (options.sizes == LayoutSizes{} && !many_registers) {
+    options.sizes.block_rows = 4;
+    options.sizes.block_lanes = 16;
+  }
   return options;
 }
 

@@ -16,8 +16,18 @@ namespace touchstone::clang {
 namespace {
 
 // -ffp-contract=off keeps a * b + c in two roundings. No errno, so that sqrt is one instruction.
-constexpr std::string_view base_flags[] = {
-    "-xc", "-std=c11", "-march=native", "-fPIC", "-ffp-contract=off", "-fno-math-errno", "-w"};
+// Of some processors compilers take half of the width, lest they slow down: kernels are mostly
+// vectors, and gain more than that costs.
+constexpr std::string_view base_flags[] = {"-xc",
+                                           "-std=c11",
+                                           "-march=native",
+#ifdef __x86_64__
+                                           "-mprefer-vector-width=512",
+#endif
+                                           "-fPIC",
+                                           "-ffp-contract=off",
+                                           "-fno-math-errno",
+                                           "-w"};
 
 // Those of -fsanitize=undefined that gcc knows, too, but for the type of a function that is called.
 constexpr const char* kSanitized =

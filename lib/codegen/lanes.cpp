@@ -13,9 +13,7 @@ namespace touchstone::codegen {
 
 namespace {
 
-constexpr std::int64_t kAliasLanes =
-    16;                                  // where neighbours would push each other out of the cache:
-constexpr std::int64_t kMaskedRows = 4;  // of a block whose lanes are masked
+constexpr std::int64_t kAliasLanes = 16;  // where neighbours would push each other out of the cache
 constexpr std::int64_t kAliasBytes = 4096;  // so far apart, or a multiple, all lie in one set of it
 
 std::int64_t terms(const LazyOp& reduce) {
@@ -35,25 +33,27 @@ std::int64_t lanes_for(const LazyOp& load, std::size_t axis, const LayoutSizes& 
   return step % (kAliasBytes / width) == 0 ? kAliasLanes : sizes.other_lanes;
 }
 
-bool is_masked_along(const View& view, std::size_t axis) {
-  if (!view.mask()) return false;
-  const auto& [begin, end] = (*view.mask())[axis];
-  return begin != sint(0) || end != view.shape()[axis];
-}
+// How what a view gives changes along each axis: elements apart where it is there, and whether some
+// of it may be cut off.
+class Walk {
+ public:
+  explicit Walk(const ShapeTracker& st) : apart_(real_strides(st, true)), sure_(real_strides(st)) {}
+  bool moves_along(std::size_t axis) const { return !sure_[axis] || *sure_[axis] != sint(0); }
+  bool is_masked_along(std::size_t axis) const { return apart_[axis] && !sure_[axis]; }
+  bool reaches(std::size_t axis, std::int64_t elements) const {
+    return apart_[axis] && apart_[axis]->is_int() && std::abs(apart_[axis]->as_int()) >= elements;
+  }
 
-// Whether what a view gives differs along an axis.
-bool moves_along(const View& view, std::size_t axis) {
-  return view.strides()[axis] != sint(0) || is_masked_along(view, axis);
-}
+ private:
+  std::vector<std::optional<sint>> apart_, sure_;
+};
 
-// Of a load with one view. What a mask cuts costs as much to pack as to read, but for lanes apart.
-bool pays_to_pack(const LazyOp& load, const LazyOp& reduce, std::size_t axis,
-                  const LayoutSizes& sizes) {
-  const View& view = load.buffer().st.views()[0];
-  const sint& stride = view.strides()[axis];
-  const bool apart = stride.is_int() && std::abs(stride.as_int()) > 1;
-  return moves_along(view, axis) && (apart || !view.mask()) &&
-         is_better_packed(load, axis, reduce.reduce_arg().axes, sizes);
+bool is_better_packed(const LazyOp& load, const Walk& walk, std::size_t axis,
+                      std::span<const int> reduced, const LayoutSizes& sizes) {
+  const std::int64_t far = sizes.far_bytes / static_cast<std::int64_t>(itemsize(load.dtype()));
+  return walk.reaches(axis, 2) || walk.is_masked_along(axis) ||
+         std::ranges::any_of(reduced,
+                             [&](int i) { return walk.reaches(static_cast<std::size_t>(i), far); });
 }
 
 // How a load is packed: for the rows of axes [first, axis), which it does not depend on.
@@ -63,35 +63,38 @@ struct Packing {
 };
 std::optional<Packing> packing(const LazyOp& load, const LazyOp& reduce, std::size_t axis,
                                const LayoutSizes& sizes) {
-  const ShapeTracker& st = load.buffer().st;
-  if (st.views().size() != 1) return std::nullopt;
-  const View& view = st.views()[0];
-  if (!pays_to_pack(load, reduce, axis, sizes)) return std::nullopt;
+  const Shape& shape = load.shape();
+  const Walk walk(load.buffer().st);
+  if (!walk.moves_along(axis) ||
+      !is_better_packed(load, walk, axis, reduce.reduce_arg().axes, sizes))
+    return std::nullopt;
   auto bytes = static_cast<std::int64_t>(itemsize(load.dtype()));  // of a lane
   for (const int reduced : reduce.reduce_arg().axes) {
     const auto i = static_cast<std::size_t>(reduced);
-    const sint& size = view.shape()[i];
-    if (!size.is_int() || !moves_along(view, i)) continue;
-    if (__builtin_mul_overflow(bytes, size.as_int(), &bytes)) return std::nullopt;
+    if (!shape[i].is_int() || !walk.moves_along(i)) continue;
+    if (__builtin_mul_overflow(bytes, shape[i].as_int(), &bytes)) return std::nullopt;
   }
   std::int64_t lanes = sizes.unit_lanes;
   while (lanes > sizes.packed_bytes / bytes) lanes /= 2;
   if (lanes < sizes.least_packed) return std::nullopt;
   std::size_t first = axis;
   std::int64_t rows = 1;
-  while (first > 0 && !moves_along(view, first - 1) &&
-         view.shape()[first - 1].min().value_or(0) >= 1) {
+  while (first > 0 && !walk.moves_along(first - 1) && shape[first - 1].min().value_or(0) >= 1) {
     --first;
-    rows = std::min(rows * view.shape()[first].min().value_or(1), sizes.least_sharing);
+    rows = std::min(rows * shape[first].min().value_or(1), sizes.least_sharing);
   }
   return rows < sizes.least_sharing ? std::nullopt : std::optional(Packing{first, lanes});
 }
 
+struct Block {
+  std::size_t axis = 0;
+  std::int64_t rows = 1;  // 1: none
+};
+
 // The row axis next to the lanes along which a load of the lanes stays the same, and how many of
-// its elements form a block.
-std::optional<std::pair<std::size_t, std::int64_t>> block_of(
-    const LazyOpPtr& kernel, const std::vector<const LazyOp*>& loads, std::size_t axis,
-    const LayoutSizes& sizes) {
+// its elements form a block: at most `rows`.
+Block block_of(const LazyOpPtr& kernel, const std::vector<const LazyOp*>& loads, std::size_t axis,
+               std::int64_t rows) {
   // By load: the axes along which it differs.
   std::vector<std::vector<std::optional<sint>>> strides;
   for (const LazyOp* load : loads) strides.push_back(real_strides(load->buffer().st));
@@ -101,17 +104,10 @@ std::optional<std::pair<std::size_t, std::int64_t>> block_of(
     if (std::ranges::none_of(
             strides, [&](const auto& s) { return s[axis] != sint(0) && s[row] == sint(0); }))
       continue;
-    const bool masked = std::ranges::any_of(loads, [&](const LazyOp* load) {
-      const auto step = real_strides(load->buffer().st, true)[axis];
-      return step && step->is_int() && std::abs(step->as_int()) == 1 &&
-             std::ranges::any_of(load->buffer().st.views(),
-                                 [](const View& view) { return view.mask().has_value(); });
-    });
-    for (std::int64_t block = masked ? std::min(sizes.block_rows, kMaskedRows) : sizes.block_rows;
-         block > 1; --block)
-      if (size.as_int() % block == 0) return std::pair(row, block);
+    for (std::int64_t block = rows; block > 1; --block)
+      if (size.as_int() % block == 0) return {row, block};
   }
-  return std::nullopt;
+  return {};
 }
 
 // Whether neighbours along an axis are other elements of a masked load, or may be.
@@ -128,6 +124,14 @@ std::int64_t lane_count(std::int64_t size, std::int64_t most, std::int64_t vecto
   const std::int64_t tiles = (size + most - 1) / most;
   const std::int64_t even = (size + tiles - 1) / tiles;
   return (even + vector - 1) / vector * vector;
+}
+
+// The most lanes from `least` to twice as many that divide the axis; 0 where none do.
+std::int64_t whole_tile(std::int64_t size, std::int64_t least, std::int64_t vector) {
+  if (size <= 2 * least) return size;
+  for (std::int64_t lanes = 2 * least; lanes > least; lanes -= vector)
+    if (size % lanes == 0) return lanes;
+  return 0;
 }
 
 }  // namespace
@@ -162,14 +166,7 @@ std::vector<LazyOpPtr> reduces_in_lanes(const LazyOpPtr& kernel, std::size_t axi
 
 bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int> reduced,
                       const LayoutSizes& sizes) {
-  const auto strides = real_strides(load.buffer().st, true);
-  const auto reaches = [&](std::size_t i, std::int64_t elements) {
-    return strides[i] && strides[i]->is_int() && std::abs(strides[i]->as_int()) >= elements;
-  };
-  const std::int64_t far = sizes.far_bytes / static_cast<std::int64_t>(itemsize(load.dtype()));
-  return reaches(axis, 2) || std::ranges::any_of(reduced, [&](int i) {
-           return reaches(static_cast<std::size_t>(i), far);
-         });
+  return is_better_packed(load, Walk(load.buffer().st), axis, reduced, sizes);
 }
 
 std::vector<int> order_that_shares(const LazyOpPtr& kernel, const LayoutSizes& sizes) {
@@ -178,13 +175,15 @@ std::vector<int> order_that_shares(const LazyOpPtr& kernel, const LayoutSizes& s
   if (axis == 0) return {};
   for (const LazyOpPtr& reduce : reduces_in_lanes(kernel, axis)) {
     for (const LazyOp* node : ordered_nodes(reduce)) {
-      if (node->op() != Op::Load || node->buffer().st.views().size() != 1) continue;
-      const View& view = node->buffer().st.views()[0];
-      if (!pays_to_pack(*node, *reduce, axis, sizes)) continue;
+      if (node->op() != Op::Load) continue;
+      const Walk walk(node->buffer().st);
+      if (!walk.moves_along(axis) ||
+          !is_better_packed(*node, walk, axis, reduce->reduce_arg().axes, sizes))
+        continue;
       std::vector<int> order, shared;
       std::int64_t rows = 1;
       for (std::size_t i = 0; i < axis; ++i) {
-        const bool shares = !moves_along(view, i) && shape[i].min().value_or(0) > 1;
+        const bool shares = !walk.moves_along(i) && shape[i].min().value_or(0) > 1;
         (shares ? shared : order).push_back(static_cast<int>(i));
         if (shares) rows = std::min(rows * shape[i].min().value_or(1), sizes.least_sharing);
       }
@@ -254,11 +253,17 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& s
     }
   }
   const std::int64_t size = shape[axis].as_int();
-  const auto block = block_of(kernel, loads, axis, sizes);
-  if (block) most = std::min(most, sizes.block_lanes);
-  LanePlan plan{axis, size, lane_count(size, most, sizes.vector), packed ? outer : axis, packed};
-  if (block) std::tie(plan.block_axis, plan.block) = *block;
-  return plan;
+  Block block = block_of(kernel, loads, axis, sizes.block_rows);
+  if (block.rows > 1) most = std::min(most, sizes.block_lanes);
+  std::int64_t lanes = lane_count(size, most, sizes.vector);
+  // Tiles of more lanes and half the rows, rather than such that overlap.
+  if (const std::int64_t wider =
+          block.rows > 1 && size % lanes != 0 ? whole_tile(size, most, sizes.vector) : 0;
+      wider > 0) {
+    lanes = wider;
+    block = block_of(kernel, loads, axis, sizes.block_rows / 2);
+  }
+  return LanePlan{axis, size, lanes, packed ? outer : axis, packed, block.axis, block.rows};
 }
 
 }  // namespace touchstone::codegen

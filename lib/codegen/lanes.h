@@ -44,8 +44,8 @@ std::vector<int> order_that_shares(const LazyOpPtr& kernel, const LayoutSizes& s
 /// keep their order.
 std::vector<int> order_of_whole_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes);
 
-/// Whether a copy would be quicker to read: neighbours along `axis` lie apart, or those along one
-/// of the axes `reduced` as far as `far_bytes`.
+/// Whether a copy would be quicker to read: neighbours along `axis` lie apart, or are masked, or
+/// those along one of the axes `reduced` lie as far apart as `far_bytes`.
 bool is_better_packed(const LazyOp& load, std::size_t axis, std::span<const int> reduced,
                       const LayoutSizes& sizes);
 

@@ -31,6 +31,11 @@ std::string render_c_function(const LinearKernel& kernel, std::string_view symbo
 /// A whole C file with the function of one kernel under the kernel's name.
 std::string render_c(const LinearKernel& kernel, CStyle style = CStyle::Short);
 
+/// The same two for clang and gcc: loops over lanes are vectors of theirs where they can be, and
+/// the accumulators of these stand in registers. With the same bits.
+std::string render_vector_function(const LinearKernel& kernel, std::string_view symbol);
+std::string render_vector_c(const LinearKernel& kernel);
+
 /// The same in OpenCL C with doubles, contraction off: a kernel function of that name whose
 /// arguments are the buffers by number, then the variables as long. Its work-items share the
 /// iterations of the `split` loop; where there is none, there must be one work-item. Throws

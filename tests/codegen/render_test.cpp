@@ -239,7 +239,7 @@ TEST(Blocks, RowsThatShareALoadReduceTogether) {
   EXPECT_EQ(rows(text_of(8, {.block_rows = 1})), 1);
   const std::string text = text_of(8);
   EXPECT_EQ(count(text, "= b2["), 1) << text;
-  EXPECT_EQ(count(text, "[16];"), 4) << text;
+  EXPECT_EQ(count(text, "[32];"), 4) << text;
   EXPECT_TRUE(has(text, "split_at(2, part, parts)")) << text;
 }
 

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "touchstone/codegen/c_values.h"
+#include "touchstone/codegen/render_c.h"
+#include "touchstone/codegen/text.h"
+
+namespace touchstone::codegen {
+
+enum class Dialect : std::uint8_t { C, OpenCl };
+
+/// Writes the function of one kernel, a step after the other.
+class Renderer {
+ public:
+  explicit Renderer(const LinearKernel& kernel, Dialect dialect = Dialect::C,
+                    CStyle style = CStyle::Short);
+  virtual ~Renderer() = default;
+  Renderer(const Renderer&) = delete;
+  Renderer& operator=(const Renderer&) = delete;
+
+  std::string run(std::string_view symbol);
+  /// Once run, of each step its first line of `text`, or that of the first step that uses it.
+  std::vector<int> lines(std::string_view text) const;
+
+ protected:
+  virtual void step(int i);
+  /// What stands at the beginning of the function.
+  virtual void declare() {}
+
+  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
+  const LinearStep& uop(int i) const { return kernel_.uops[at(i)]; }
+  const CText& src(const LinearStep& u, std::size_t k) const { return text_[at(u.src[k])]; }
+  DType dtype(int i) const { return uop(i).dtype; }
+  template <class... Pieces>
+  void line(const Pieces&... pieces) {
+    out_.append(2 * indent_, ' ');
+    append_all(out_, pieces..., "\n");
+  }
+  /// Whether a value used once may stand where it is used; others get a name.
+  bool stands_inside(int i, const CText& value) const;
+  void name_value(int i, CText value);
+
+  const LinearKernel& kernel_;
+  Dialect dialect_;
+  CStyle style_;
+  MathLevel math_;
+  std::vector<CText> text_;
+  std::vector<int> uses_;
+  std::vector<int> loop_of_;
+  std::vector<bool> inline_;
+
+ private:
+  std::vector<std::string> parameters() const;
+  void find_single_users();
+  void constant(int i);
+  CText expression(const LinearStep& u) const;
+  void define_global(int i);
+  void define_acc(int i);
+  void define_var(int i);
+  void open_loop(int i);
+  void load(int i);
+  void check(const LinearStep& u);
+
+  std::vector<std::size_t> begins_;  // of each step's text
+  std::string out_;
+  std::size_t indent_ = 1;
+};
+
+}  // namespace touchstone::codegen

@@ -1,0 +1,263 @@
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "touchstone/codegen/c_ops.h"
+#include "touchstone/codegen/c_preamble.h"
+#include "touchstone/codegen/c_renderer.h"
+#include "touchstone/codegen/vector_loops.h"
+
+namespace touchstone {
+
+namespace codegen {
+
+namespace {
+
+// The function with loops over lanes as vectors of clang and gcc. A compiler that is left to find
+// them in loops keeps accumulators of more than two vectors in memory.
+class VectorRenderer final : public Renderer {
+ public:
+  explicit VectorRenderer(const LinearKernel& kernel)
+      : Renderer(kernel), found_(vector_loops(kernel)), vectors_(kernel.uops.size()) {}
+
+ private:
+  // The part of a loop's lanes that one vector has.
+  struct Part {
+    std::int64_t first = 0, width = 0;
+  };
+
+  static std::vector<Part> parts_of(const VectorLoops::Loop& loop) {
+    std::vector<Part> parts;
+    std::int64_t first = 0;
+    for (const std::int64_t width : vector_widths(loop.lanes, loop.type)) {
+      parts.push_back({first, width});
+      first += width;
+    }
+    return parts;
+  }
+
+  static std::string type_name(DType type, std::int64_t width) {
+    return joined(c_type(type), "x", width);
+  }
+
+  void declare() override {
+    std::set<std::pair<DType, std::int64_t>> types;
+    for (const auto& [step, loop] : found_.loops)
+      for (const Part& part : parts_of(loop)) types.emplace(loop.type, part.width);
+    // Elements of buffers lie anywhere.
+    for (const auto& [type, width] : types)
+      line("typedef ", c_type(type), " ", type_name(type, width), " __attribute__((vector_size(",
+           width * static_cast<std::int64_t>(itemsize(type)), "), aligned(", itemsize(type),
+           "), may_alias));");
+  }
+
+  void step(int i) override {
+    const LinearStep& u = uop(i);
+    if (u.kind == StepKind::DefineAcc) return define(i);
+    if (u.kind == StepKind::Loop && !found_.loops.contains(i)) {
+      spill_for(i);
+      return Renderer::step(i);
+    }
+    const auto known = found_.steps.find(i);
+    if (known == found_.steps.end()) return Renderer::step(i);
+    if (u.kind == StepKind::Loop) {
+      loop_ = &found_.loops.at(i);
+      parts_ = parts_of(*loop_);
+      text_[at(i)] = {"0", true};
+    } else if (u.kind != StepKind::EndLoop) {
+      in_lanes(i, known->second);
+    }
+  }
+
+  void in_lanes(int i, LaneValue value) {
+    switch (value) {
+      case LaneValue::Same:
+        return Renderer::step(i);
+      case LaneValue::Index:  // of the first lane
+        return index(i);
+      case LaneValue::Mask:
+        masks_[i] = mask(i);
+        return;
+      case LaneValue::Vector:
+        return vector(i);
+    }
+  }
+
+  void index(int i) {
+    const LinearStep& u = uop(i);
+    for (const std::size_t k : {0, 1}) {
+      if (text_[at(u.src[k])].text != "0" || std::get<IndexOp>(u.arg) == IndexOp::Sub) continue;
+      text_[at(i)] = src(u, 1 - k);
+      return;
+    }
+    Renderer::step(i);
+  }
+
+  void vector(int i) {
+    const LinearStep& u = uop(i);
+    for (std::size_t k = 0; k < parts_.size(); ++k) {
+      const Part& part = parts_[k];
+      switch (u.kind) {
+        case StepKind::Load:
+          load(i, k);
+          break;
+        case StepKind::LoadAcc:
+          if (found_.accumulators.contains(u.src[0]))
+            add(i, {accumulator(u.src[0], k), true});
+          else
+            name(i, k, {memory(src(u, 0), src(u, 1), part, true), false}, false);
+          break;
+        case StepKind::Store:
+          line(memory(src(u, 0), src(u, 1), part, false), " = ", whole(u.src[2], k), ";");
+          break;
+        case StepKind::Assign:
+          line(found_.accumulators.contains(u.src[0]) ? accumulator(u.src[0], k)
+                                                      : memory(src(u, 0), src(u, 2), part, false),
+               " = ", whole(u.src[1], k), ";");
+          break;
+        default:
+          name(i, k, computed(u, k), true);
+      }
+    }
+  }
+
+  // Lane kLane of a mask: at places of that character its number is put.
+  static constexpr std::string_view kLane = "@";
+  CText mask(int i) const {
+    const LinearStep& u = uop(i);
+    std::array<CText, 3> lanes;
+    std::array<const CText*, 3> known{};
+    for (std::size_t s = 0; s < u.src.size(); ++s) {
+      const auto step = found_.steps.find(u.src[s]);
+      const LaneValue value = step == found_.steps.end() ? LaneValue::Same : step->second;
+      known[s] = &lanes[s];
+      if (value == LaneValue::Same)
+        known[s] = &src(u, s);
+      else if (value == LaneValue::Mask)
+        lanes[s] = masks_.at(u.src[s]);
+      else
+        lanes[s] = {joined(src(u, s).operand(), " + ", kLane), false};
+    }
+    return c_index(std::get<IndexOp>(u.arg), COperands(known.data(), u.src.size()));
+  }
+  std::string mask_at(int i, std::string_view lane) const {
+    std::string text;
+    for (const char c : masks_.at(i).operand())
+      if (c == kLane[0])
+        text += lane;
+      else
+        text += c;
+    return text;
+  }
+
+  // Some lanes of a mask are gone at the edges only.
+  void load(int i, std::size_t k) {
+    const LinearStep& u = uop(i);
+    const Part& part = parts_[k];
+    const std::string there = memory(src(u, 0), src(u, 1), part, true);
+    const std::string type = type_name(loop_->type, part.width);
+    if (u.src.size() == 2) return name(i, k, {there, false}, false);
+    if (!masks_.contains(u.src[2]))
+      return name(i, k, {joined(src(u, 2).operand(), " ? ", there, " : (", type, "){0}"), false},
+                  false);
+    const std::string own = joined("x", i, "_", k);
+    line(type, " ", own, ";");
+    line("if (", mask_at(u.src[2], joined(part.first)), " && ",
+         mask_at(u.src[2], joined(part.first + part.width - 1)), ") ", own, " = ", there, ";");
+    line("else {");
+    line("  ", c_type(loop_->type), " t[", part.width, "];");
+    line("  for (i64 l = ", part.first, "; l < ", part.first + part.width, "; ++l) t[l - ",
+         part.first, "] = ", mask_at(u.src[2], "l"), " ? ", src(u, 0).text, "[",
+         src(u, 1).operand(), " + l] : 0;");
+    line("  ", own, " = *(const ", type, "*)t;");
+    line("}");
+    add(i, {own, true});
+  }
+
+  CText computed(const LinearStep& u, std::size_t k) const {
+    std::array<const CText*, 3> known{};
+    for (std::size_t s = 0; s < u.src.size(); ++s) {
+      const std::vector<CText>& own = vectors_[at(u.src[s])];
+      known[s] = own.empty() ? &src(u, s) : &own[k];
+    }
+    return c_alu(std::get<Op>(u.arg), loop_->type, math_, COperands(known.data(), u.src.size()));
+  }
+
+  // What a value is for a part of the lanes, all of which may have the same.
+  std::string whole(int i, std::size_t k) const {
+    if (!vectors_[at(i)].empty()) return vectors_[at(i)][k].text;
+    const auto width = static_cast<std::size_t>(parts_[k].width);
+    return fmt::format("({}){{{}}}", type_name(loop_->type, parts_[k].width),
+                       fmt::join(std::vector<std::string>(width, text_[at(i)].text), ", "));
+  }
+
+  std::string memory(const CText& base, const CText& index, const Part& part, bool reads) const {
+    return joined("*(", reads ? "const " : "", type_name(loop_->type, part.width), "*)(", base.text,
+                  " + ", index.operand(), part.first > 0 ? " + " : "",
+                  part.first > 0 ? joined(part.first) : std::string(), ")");
+  }
+
+  static std::string accumulator(int i, std::size_t k) { return joined("acc", i, "_", k); }
+
+  void add(int i, CText value) { vectors_[at(i)].push_back(std::move(value)); }
+  void name(int i, std::size_t k, CText value, bool may_stand_inside) {
+    if (may_stand_inside && stands_inside(i, value)) return add(i, std::move(value));
+    line("const ", type_name(loop_->type, parts_[k].width), " x", i, "_", k, " = ", value.text,
+         ";");
+    add(i, {joined("x", i, "_", k), true});
+  }
+
+  // An accumulator in registers; a copy in memory where other loops read it.
+  void define(int i) {
+    if (!found_.accumulators.contains(i)) return Renderer::step(i);
+    const LinearStep& u = uop(i);
+    const VectorLoops::Loop lanes{std::get<int>(u.arg), u.dtype};
+    const std::vector<Part> parts = parts_of(lanes);
+    for (std::size_t k = 0; k < parts.size(); ++k) {
+      const std::string type = type_name(u.dtype, parts[k].width);
+      line(type, " ", accumulator(i, k), " = ", src(u, 0).operand(), " - (", type, "){0};");
+    }
+    text_[at(i)] = {joined("acc", i), true};
+    if (found_.read_elsewhere.contains(i)) line(c_type(u.dtype), " acc", i, "[", lanes.lanes, "];");
+  }
+
+  // The copies that a loop reads.
+  void spill_for(int loop) {
+    std::set<int> read;
+    for (std::size_t i = at(loop) + 1; i < kernel_.uops.size(); ++i) {
+      const LinearStep& u = kernel_.uops[i];
+      if (u.kind == StepKind::EndLoop && u.src[0] == loop) break;
+      if (u.kind == StepKind::LoadAcc && u.src[1] == loop &&
+          !found_.steps.contains(static_cast<int>(i)) && found_.accumulators.contains(u.src[0]))
+        read.insert(u.src[0]);
+    }
+    for (const int acc : read) {
+      const VectorLoops::Loop lanes{std::get<int>(uop(acc).arg), uop(acc).dtype};
+      const std::vector<Part> parts = parts_of(lanes);
+      for (std::size_t k = 0; k < parts.size(); ++k)
+        line("*(", type_name(lanes.type, parts[k].width), "*)(acc", acc, " + ", parts[k].first,
+             ") = ", accumulator(acc, k), ";");
+    }
+  }
+
+  const VectorLoops found_;
+  std::vector<std::vector<CText>> vectors_;  // of each step, by part
+  std::map<int, CText> masks_;
+  const VectorLoops::Loop* loop_ = nullptr;
+  std::vector<Part> parts_;
+};
+
+}  // namespace
+
+}  // namespace codegen
+
+std::string render_vector_function(const LinearKernel& kernel, std::string_view symbol) {
+  return codegen::VectorRenderer(kernel).run(symbol);
+}
+
+std::string render_vector_c(const LinearKernel& kernel) {
+  const std::string function = render_vector_function(kernel, kernel.name);
+  return codegen::c_preamble(function) + "\n" + function;
+}
+
+}  // namespace touchstone

@@ -1,0 +1,225 @@
+#include "touchstone/codegen/vector_loops.h"
+
+#include <algorithm>
+
+namespace touchstone::codegen {
+
+namespace {
+
+// Of one loop: each vector is a text of its own.
+constexpr std::int64_t kMostVectors = 8;
+constexpr int kMostBounds = 8;  // of a mask
+
+bool is_vector_op(Op op) {
+  return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Div || op == Op::Neg;
+}
+
+class Finder {
+ public:
+  explicit Finder(const LinearKernel& kernel) : uops_(kernel.uops), split_(kernel.split) {}
+
+  VectorLoops find() {
+    for (int i = 0; i < static_cast<int>(uops_.size()); ++i) {
+      if (uop(i).kind != StepKind::Loop) continue;
+      const int end = end_of(i);
+      if (end >= 0) add_loop(i, end);
+    }
+    add_accumulators();
+    return std::move(found_);
+  }
+
+ private:
+  const LinearStep& uop(int i) const { return uops_[static_cast<std::size_t>(i)]; }
+
+  // The end of a loop without others in it; -1 where there are some.
+  int end_of(int loop) const {
+    for (int i = loop + 1;; ++i) {
+      if (uop(i).kind == StepKind::Loop) return -1;
+      if (uop(i).kind == StepKind::EndLoop) return i;
+    }
+  }
+
+  std::optional<std::int64_t> number(int i) const {
+    if (uop(i).kind != StepKind::Const || !is_integer(uop(i).dtype)) return std::nullopt;
+    return std::get<Scalar>(uop(i).arg).to_int64();
+  }
+
+  void add_loop(int loop, int end) {
+    const LinearStep& u = uop(loop);
+    const std::optional<std::int64_t> lanes = number(u.src[1]);
+    if (loop == split_ || u.src.size() != 2 || number(u.src[0]) != 0 || !lanes || *lanes < 2)
+      return;
+    now_ = {{loop, LaneValue::Index}};
+    type_.reset();
+    for (int i = loop + 1; i < end; ++i) {
+      const std::optional<LaneValue> kind = kind_of(i);
+      if (!kind || (*kind == LaneValue::Vector && !has_the_type(uop(i).dtype))) return;
+      now_[i] = *kind;
+    }
+    now_[end] = LaneValue::Same;
+    if (!type_ || !writes_apart(loop, end)) return;
+    if (static_cast<std::int64_t>(vector_widths(*lanes, *type_).size()) > kMostVectors) return;
+    found_.loops[loop] = {*lanes, *type_};
+    found_.steps.merge(now_);
+  }
+
+  bool has_the_type(DType type) {
+    if (type != DType::Float32 && type != DType::Float64) return false;
+    if (!type_) type_ = type;
+    return *type_ == type;
+  }
+
+  LaneValue of(int i) const {
+    const auto known = now_.find(i);
+    return known == now_.end() ? LaneValue::Same : known->second;
+  }
+  bool same(int i) const { return of(i) == LaneValue::Same; }
+  bool has_lanes(int accumulator) const {
+    return std::holds_alternative<int>(uop(accumulator).arg);
+  }
+
+  // nullopt where it is nothing that vectors do.
+  std::optional<LaneValue> kind_of(int i) const {
+    const LinearStep& u = uop(i);
+    const auto is_element = [&](int s) { return same(s) || of(s) == LaneValue::Vector; };
+    switch (u.kind) {
+      case StepKind::Load:
+        if (u.src.size() == 3 && of(u.src[2]) == LaneValue::Mask &&
+            of(u.src[1]) != LaneValue::Index)
+          return std::nullopt;
+        return place(u.src[1]);
+      case StepKind::LoadAcc:
+        return place(u.src[1]);
+      case StepKind::Store:
+        return place(u.src[1]) == LaneValue::Vector && is_element(u.src[2])
+                   ? std::optional(LaneValue::Vector)
+                   : std::nullopt;
+      case StepKind::Assign:
+        return u.src.size() == 3 && place(u.src[2]) == LaneValue::Vector && is_element(u.src[1])
+                   ? std::optional(LaneValue::Vector)
+                   : std::nullopt;
+      case StepKind::Alu:
+        if (std::ranges::all_of(u.src, [&](int s) { return same(s); })) return LaneValue::Same;
+        return is_vector_op(std::get<Op>(u.arg)) && std::ranges::all_of(u.src, is_element)
+                   ? std::optional(LaneValue::Vector)
+                   : std::nullopt;
+      case StepKind::Index: {
+        if (std::ranges::all_of(u.src, [&](int s) { return same(s); })) return LaneValue::Same;
+        const IndexOp op = std::get<IndexOp>(u.arg);
+        const bool first = op == IndexOp::Add || op == IndexOp::Sub;
+        if (first && of(u.src[0]) == LaneValue::Index && same(u.src[1])) return LaneValue::Index;
+        if (op == IndexOp::Add && same(u.src[0]) && of(u.src[1]) == LaneValue::Index)
+          return LaneValue::Index;
+        return is_mask(i) ? std::optional(LaneValue::Mask) : std::nullopt;
+      }
+      case StepKind::Const:
+        return LaneValue::Same;
+      case StepKind::Cast:
+      case StepKind::Bitcast:
+        return same(u.src[0]) ? std::optional(LaneValue::Same) : std::nullopt;
+      case StepKind::DefineGlobal:
+      case StepKind::DefineVar:
+        return LaneValue::Same;
+      case StepKind::DefineAcc:
+      case StepKind::Loop:
+      case StepKind::EndLoop:
+      case StepKind::Check:
+        break;
+    }
+    return std::nullopt;
+  }
+
+  // What lies at an index.
+  std::optional<LaneValue> place(int index) const {
+    switch (of(index)) {
+      case LaneValue::Same:
+        return LaneValue::Same;
+      case LaneValue::Index:
+        return LaneValue::Vector;
+      case LaneValue::Mask:
+      case LaneValue::Vector:
+        break;
+    }
+    return std::nullopt;
+  }
+
+  // A bound of an index, or several at once: what holds at the ends of some lanes holds between.
+  bool is_mask(int i) const {
+    const LinearStep& u = uop(i);
+    const IndexOp op = std::get<IndexOp>(u.arg);
+    if (op == IndexOp::Lt || op == IndexOp::Le)
+      return std::ranges::all_of(u.src,
+                                 [&](int s) { return same(s) || of(s) == LaneValue::Index; });
+    return op == IndexOp::And && bounds_of(i) <= kMostBounds &&
+           std::ranges::all_of(u.src, [&](int s) { return same(s) || of(s) == LaneValue::Mask; });
+  }
+  int bounds_of(int i) const {
+    const LinearStep& u = uop(i);
+    if (u.kind != StepKind::Index || std::get<IndexOp>(u.arg) != IndexOp::And) return 1;
+    int bounds = 0;
+    for (const int s : u.src) bounds += same(s) ? 1 : bounds_of(s);
+    return bounds;
+  }
+
+  // Whether what is read of an array that is written is what is written there.
+  bool writes_apart(int loop, int end) const {
+    for (int i = loop + 1; i < end; ++i) {
+      if (uop(i).kind != StepKind::Assign) continue;
+      for (int k = loop + 1; k < end; ++k) {
+        const LinearStep& u = uop(k);
+        if (u.kind == StepKind::LoadAcc && u.src[0] == uop(i).src[0] && u.src[1] != uop(i).src[2])
+          return false;
+        if (k != i && u.kind == StepKind::Assign && u.src[0] == uop(i).src[0]) return false;
+      }
+    }
+    return true;
+  }
+
+  void add_accumulators() {
+    for (int i = 0; i < static_cast<int>(uops_.size()); ++i)
+      if (uop(i).kind == StepKind::DefineAcc && has_lanes(i) && !uop(i).src.empty())
+        found_.accumulators.insert(i);
+    for (int i = 0; i < static_cast<int>(uops_.size()); ++i) {
+      const LinearStep& u = uop(i);
+      const bool assigns = u.kind == StepKind::Assign && u.src.size() == 3;
+      if (!assigns && u.kind != StepKind::LoadAcc) continue;
+      const int accumulator = u.src[0], lane = u.src[assigns ? 2 : 1];
+      if (!found_.accumulators.contains(accumulator)) continue;
+      const auto loop = found_.loops.find(lane);
+      const bool whole = loop != found_.loops.end() &&
+                         loop->second.lanes == std::get<int>(uop(accumulator).arg) &&
+                         loop->second.type == uop(accumulator).dtype;
+      if (!whole && assigns) found_.accumulators.erase(accumulator);
+      // A loop of vectors takes all of them, or what lies in memory.
+      if (!whole && !assigns && found_.steps.contains(i)) found_.accumulators.erase(accumulator);
+      if (!whole && !assigns && !found_.steps.contains(i)) {
+        if (uop(lane).kind != StepKind::Loop) found_.accumulators.erase(accumulator);
+        found_.read_elsewhere.insert(accumulator);
+      }
+    }
+    std::erase_if(found_.read_elsewhere,
+                  [&](int acc) { return !found_.accumulators.contains(acc); });
+  }
+
+  const std::vector<LinearStep>& uops_;
+  const int split_;
+  std::map<int, LaneValue> now_;  // of the loop that is looked at
+  std::optional<DType> type_;
+  VectorLoops found_;
+};
+
+}  // namespace
+
+VectorLoops vector_loops(const LinearKernel& kernel) { return Finder(kernel).find(); }
+
+std::vector<std::int64_t> vector_widths(std::int64_t lanes, DType type) {
+  std::vector<std::int64_t> widths;
+  std::int64_t width = kVectorBytes / static_cast<std::int64_t>(itemsize(type));
+  while (lanes > 0 && width > 0) {
+    for (; lanes >= width; lanes -= width) widths.push_back(width);
+    width /= 2;
+  }
+  return widths;
+}
+
+}  // namespace touchstone::codegen

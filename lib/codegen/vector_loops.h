@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "touchstone/uop/linear_kernel.h"
+
+namespace touchstone::codegen {
+
+/// What a step is of in a loop over lanes that becomes vectors.
+enum class LaneValue : std::uint8_t {
+  Same,    // one value for all lanes, or a statement of one
+  Index,   // an index that grows by one from lane to lane
+  Mask,    // whether bounds of such indices hold, all of some
+  Vector,  // an element a lane, or a statement about such
+};
+
+/// Loops over lanes that can be written as vectors: innermost ones of a fixed count, whose
+/// values are of one type, float32 or float64; which load and store side by side; and compute by
+/// +, -, *, / and negation. Nothing in them is read that an earlier lane wrote. What is cut off a
+/// load by a mask is at its ends, so that all of a vector is there where the ends are.
+struct VectorLoops {
+  struct Loop {
+    std::int64_t lanes = 0;
+    DType type = DType::Float32;
+  };
+  std::map<int, Loop> loops;       // by step
+  std::map<int, LaneValue> steps;  // those inside of them
+  /// Accumulators whose lanes are written in such loops only, lane by lane: they need no memory.
+  std::set<int> accumulators;
+  /// Of these, those that other loops read.
+  std::set<int> read_elsewhere;
+};
+VectorLoops vector_loops(const LinearKernel& kernel);
+
+/// Widths of the vectors that hold so many lanes, the widest first: powers of two, of at most
+/// `kVectorBytes` each.
+inline constexpr std::int64_t kVectorBytes = 64;
+std::vector<std::int64_t> vector_widths(std::int64_t lanes, DType type);
+
+}  // namespace touchstone::codegen

@@ -1,0 +1,158 @@
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "harness.h"
+#include "touchstone/codegen/opts.h"
+
+// Loops over lanes that are written as vectors, held bit for bit to loops of one element: all
+// counts of lanes, with and without what keeps accumulators in memory.
+
+namespace touchstone {
+namespace {
+
+struct Case {
+  std::int64_t rows, columns, terms;
+  bool clamped;  // what follows the sum is no vector: max(sum, 0)
+  bool shifted;  // what follows it is: sum * 3 - row of the bias
+};
+
+template <class T>
+std::vector<T> numbers(std::int64_t count, std::uint32_t seed) {
+  std::vector<T> all;
+  for (std::int64_t i = 0; i < count; ++i) {
+    seed = seed * 1664525U + 1013904223U;
+    const std::uint32_t kind = seed >> 24;
+    const T value = static_cast<T>(static_cast<std::int32_t>(seed >> 4)) / T{3'000'017};
+    all.push_back(kind == 0   ? -T{0}
+                  : kind == 1 ? std::numeric_limits<T>::infinity()
+                  : kind == 2 ? std::numeric_limits<T>::denorm_min()
+                              : value);
+  }
+  return all;
+}
+
+template <class T>
+std::vector<T> by_loops(const Case& c, const std::vector<T>& x, const std::vector<T>& y,
+                        const std::vector<T>& bias) {
+  std::vector<T> out;
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  for (std::int64_t i = 0; i < c.rows; ++i)
+    for (std::int64_t j = 0; j < c.columns; ++j) {
+      T sum = 0;
+      for (std::int64_t k = 0; k < c.terms; ++k)
+        sum += x[at(i * c.terms + k)] * y[at(k * c.columns + j)];
+      if (c.shifted) sum = sum * T{3} - bias[at(j)];
+      if (c.clamped && !std::isnan(sum)) sum = sum > 0 ? sum : T{0};
+      out.push_back(sum);
+    }
+  return out;
+}
+
+template <class T>
+LazyOpPtr kernel_of(const Case& c) {
+  const Shape shape{c.rows, c.columns, c.terms}, out{c.rows, c.columns, 1};
+  const auto view = [](const Shape& sizes, std::vector<sint> strides) {
+    return ShapeTracker({View::strided(sizes, std::move(strides), 0)});
+  };
+  const auto x = LazyOp::load(1, dtype_v<T>, view(shape, {c.terms, 0, 1}));
+  const auto y = LazyOp::load(2, dtype_v<T>, view(shape, {0, 1, c.columns}));
+  LazyOpPtr value = LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, x, y), {2});
+  const auto constant = [&](double number) {
+    return LazyOp::constant(Scalar::from_double(dtype_v<T>, number), view(out, {0, 0, 0}));
+  };
+  if (c.shifted)
+    value = LazyOp::binary(Op::Sub, LazyOp::binary(Op::Mul, value, constant(3)),
+                           LazyOp::load(3, dtype_v<T>, view(out, {0, 1, 0})));
+  if (c.clamped) value = LazyOp::binary(Op::Max, value, constant(0));
+  return stored(value);
+}
+
+template <class T>
+bool same(T a, T b) {
+  if (std::isnan(a) && std::isnan(b)) return true;
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+
+template <class T>
+void expect_right(const Case& c, const std::string& opts, int level) {
+  ClangOptions options = ClangOptions::from_environment();
+  options.codegen.opts = parse_opts(opts);
+  options.codegen.contract = false;
+  options.opt_level = level;
+  const TestDevice device(options);
+  const std::vector<T> x = numbers<T>(c.rows * c.terms, 1), y = numbers<T>(c.terms * c.columns, 2),
+                       bias = numbers<T>(c.columns, 3);
+  std::vector<std::vector<T>> inputs{x, y};
+  if (c.shifted) inputs.push_back(bias);
+  const std::vector<T> got = run<T>(*device, kernel_of<T>(c), inputs),
+                       wanted = by_loops(c, x, y, bias);
+  ASSERT_EQ(got.size(), wanted.size());
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_TRUE(same(got[i], wanted[i]))
+        << opts << " -O" << level << ": element " << i << " is " << got[i] << ", not " << wanted[i];
+}
+
+TEST(VectorLoops, GiveTheBitsOfOneElementAtATime) {
+  int turn = 0;
+  for (const std::int64_t lanes : {2, 3, 4, 7, 8, 13, 16, 18, 28, 31, 34, 63, 64, 66, 129}) {
+    for (const std::int64_t columns : {lanes, lanes + 5}) {
+      const Case c{4, columns, 9, turn % 2 == 0, turn / 2 % 2 == 0};
+      const std::string opts = fmt::format("lanes({})", lanes);
+      const std::string layouts[] = {opts, opts + " block(0,2)",
+                                     opts + " block(0,4) stage(24576) pack(0,65536)"};
+      const std::string& layout = layouts[turn % 3];
+      expect_right<float>(c, layout, turn % 2 == 0 ? 2 : 0);
+      expect_right<double>(c, layout, turn % 2 == 0 ? 0 : 2);
+      ++turn;
+    }
+  }
+}
+
+// Windows at the edge of an image: whole rows are cut off, and lanes at both ends.
+TEST(VectorLoops, OfMaskedLoadsReadNothingOutside) {
+  constexpr std::int64_t kSize = 20, kChannels = 3, kOut = 16;
+  const auto at = [](std::int64_t i) { return static_cast<std::size_t>(i); };
+  const ShapeTracker padded =
+      ShapeTracker::contiguous({kChannels, kSize, kSize}).pad(Padding{{0, 0}, {1, 1}, {1, 1}});
+  // (out, y, x, channel, ky, kx)
+  const Shape shape{kOut, kSize, kSize, kChannels, 3, 3};
+  std::vector<View> views = padded.views();
+  const std::int64_t row = kSize + 2;
+  views.push_back(View::strided(shape, {0, row, 1, row * row, row, 1}, 0));
+  const auto image = LazyOp::load(1, DType::Float32, ShapeTracker(views));
+  const auto weight =
+      LazyOp::load(2, DType::Float32, ShapeTracker({View::strided(shape, {27, 0, 0, 9, 3, 1}, 0)}));
+  const auto kernel =
+      stored(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, image, weight), {3, 4, 5}));
+  const std::vector<float> x = numbers<float>(kChannels * kSize * kSize, 5),
+                           w = numbers<float>(kOut * 27, 6);
+  std::vector<float> wanted;
+  for (std::int64_t o = 0; o < kOut; ++o)
+    for (std::int64_t i = 0; i < kSize * kSize; ++i) {
+      float sum = 0;
+      for (std::int64_t k = 0; k < 27; ++k) {
+        const std::int64_t dy = i / kSize + k / 3 % 3 - 1, dx = i % kSize + k % 3 - 1;
+        const bool inside = dy >= 0 && dy < kSize && dx >= 0 && dx < kSize;
+        sum += (inside ? x[at((k / 9 * kSize + dy) * kSize + dx)] : 0.0F) * w[at(o * 27 + k)];
+      }
+      wanted.push_back(sum);
+    }
+  for (const char* layout :
+       {"", "lanes(20) block(0,4)", "lanes(16) block(0,4) stage(24576)",
+        "reorder(1,0,2,3,4,5) lanes(20) block(1,4) stage(24576) pack(1,1048576)",
+        "reorder(1,0,2,3,4,5) lanes(12) block(1,8) stage(24576) pack(1,1048576)"}) {
+    ClangOptions options = ClangOptions::from_environment();
+    options.codegen.contract = false;
+    if (*layout != '\0') options.codegen.opts = parse_opts(layout);
+    const TestDevice device(options);
+    const std::vector<float> got = run<float>(*device, kernel, {x, w});
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      ASSERT_TRUE(same(got[i], wanted[i])) << layout << ": element " << i;
+  }
+}
+
+}  // namespace
+}  // namespace touchstone

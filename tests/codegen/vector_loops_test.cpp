@@ -1,0 +1,125 @@
+#include "touchstone/codegen/vector_loops.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "touchstone/codegen/linearize.h"
+#include "touchstone/codegen/render_c.h"
+
+namespace touchstone {
+namespace {
+
+using codegen::vector_loops;
+using codegen::VectorLoops;
+
+// acc[l] = OP(acc[l + shift], b1[l]) in 8 lanes, and what reads them then.
+struct Steps {
+  LinearKernel kernel;
+  int accumulator = 0, loop = 0;
+
+  int add(StepKind kind, DType type, Operands src = {}, StepArg arg = {}) {
+    kernel.uops.push_back({kind, type, src, std::move(arg)});
+    return static_cast<int>(kernel.uops.size()) - 1;
+  }
+  int number(std::int64_t n) {
+    return add(StepKind::Const, DType::Int64, {}, Scalar::from_double(DType::Int64, double(n)));
+  }
+  int open(std::int64_t lanes, const char* name) {
+    const int zero = number(0), end = number(lanes);
+    return add(StepKind::Loop, DType::Int64, {zero, end}, std::string(name));
+  }
+};
+
+Steps steps_of(std::int64_t lanes, Op op = Op::Add, std::int64_t shift = 0,
+               DType type = DType::Float32) {
+  Steps s;
+  s.kernel.name = "k";
+  s.kernel.buffers = {{0, type, lanes}, {1, type, lanes}};
+  const int out = s.add(StepKind::DefineGlobal, type, {}, 0);
+  const int in = s.add(StepKind::DefineGlobal, type, {}, 1);
+  const int zero = s.add(StepKind::Const, type, {}, Scalar::from_bits(type, 0));
+  s.accumulator = s.add(StepKind::DefineAcc, type, {zero}, static_cast<int>(lanes));
+  const int step = s.number(shift);
+  s.loop = s.open(lanes, "l0");
+  const int at =
+      shift == 0 ? s.loop : s.add(StepKind::Index, DType::Int64, {s.loop, step}, IndexOp::Add);
+  const int before = s.add(StepKind::LoadAcc, type, {s.accumulator, at});
+  const int value = s.add(StepKind::Load, type, {in, s.loop});
+  const int next = s.add(StepKind::Alu, type, {before, value}, op);
+  s.add(StepKind::Assign, type, {s.accumulator, next, s.loop});
+  s.add(StepKind::EndLoop, DType::Int64, {s.loop});
+  const int last = s.open(lanes, "l1");
+  const int result = s.add(StepKind::LoadAcc, type, {s.accumulator, last});
+  s.add(StepKind::Store, type, {out, last, result});
+  s.add(StepKind::EndLoop, DType::Int64, {last});
+  return s;
+}
+
+TEST(VectorLoopsFound, AreOfWholeAccumulators) {
+  const Steps s = steps_of(8);
+  verify(s.kernel);
+  const VectorLoops found = vector_loops(s.kernel);
+  EXPECT_EQ(found.loops.size(), 2U);
+  EXPECT_TRUE(found.accumulators.contains(s.accumulator));
+  EXPECT_TRUE(found.read_elsewhere.empty());
+  EXPECT_EQ(vector_loops(steps_of(8, Op::Div, 0, DType::Float64).kernel).loops.size(), 2U);
+}
+
+TEST(VectorLoopsFound, AreNoneOfManyLanesOtherOpsAndOtherTypes) {
+  EXPECT_EQ(vector_loops(steps_of(8, Op::Add, 0, DType::Int32).kernel).loops.size(), 0U);
+  EXPECT_EQ(vector_loops(steps_of(4096).kernel).loops.size(), 0U) << "too much text";
+  const Steps s = steps_of(8, Op::Max);
+  const VectorLoops found = vector_loops(s.kernel);
+  EXPECT_EQ(found.loops.size(), 1U) << "that which stores";
+  EXPECT_FALSE(found.accumulators.contains(s.accumulator));
+}
+
+// An element further on may have been written before or after: that is left to the compiler.
+TEST(VectorLoopsFound, ReadNothingThatAnotherLaneWrites) {
+  for (const std::int64_t shift : {-1, 1, 4}) {
+    const Steps s = steps_of(8, Op::Add, shift);
+    const VectorLoops found = vector_loops(s.kernel);
+    EXPECT_FALSE(found.loops.contains(s.loop)) << shift;
+    EXPECT_FALSE(found.accumulators.contains(s.accumulator)) << shift;
+  }
+}
+
+TEST(VectorLoopsFound, SplitIntoPowersOfTwo) {
+  for (std::int64_t lanes = 1; lanes < 200; ++lanes) {
+    const auto widths = codegen::vector_widths(lanes, DType::Float32);
+    EXPECT_EQ(std::accumulate(widths.begin(), widths.end(), std::int64_t{0}), lanes);
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      EXPECT_EQ(16 % widths[i], 0);
+      EXPECT_TRUE(i == 0 || widths[i] <= widths[i - 1]);
+    }
+  }
+}
+
+TEST(RenderVectors, KeepsAccumulatorsInRegisters) {
+  const Shape shape{16, 48, 32};
+  const auto view = [&](std::vector<sint> strides) {
+    return ShapeTracker({View::strided(shape, std::move(strides), 0)});
+  };
+  const auto sum =
+      LazyOp::reduce(Op::ReduceSum,
+                     LazyOp::binary(Op::Mul, LazyOp::load(1, DType::Float32, view({32, 0, 1})),
+                                    LazyOp::load(2, DType::Float32, view({0, 1, 48}))),
+                     {2});
+  const auto text_of = [](const LazyOpPtr& value) {
+    return render_vector_function(
+        linearize(LazyOp::store(ShapeTracker::contiguous(value->shape()), value)), "f");
+  };
+  const std::string plain = text_of(sum);
+  EXPECT_EQ(plain.find("acc["), std::string::npos) << plain;
+  EXPECT_EQ(plain.find("f32 acc"), std::string::npos) << plain;
+  EXPECT_NE(plain.find("f32x16 acc"), std::string::npos) << plain;
+  // What is no vector reads a copy, which is made before its loop.
+  const std::string largest = text_of(LazyOp::binary(
+      Op::Max, sum, LazyOp::load(3, DType::Float32, ShapeTracker::contiguous(sum->shape()))));
+  EXPECT_NE(largest.find("f32x16 acc"), std::string::npos) << largest;
+  EXPECT_NE(largest.find("f32 acc"), std::string::npos) << largest;
+}
+
+}  // namespace
+}  // namespace touchstone
