@@ -200,25 +200,31 @@ std::vector<int> order_that_shares(const LazyOpPtr& kernel, const LayoutSizes& s
 std::vector<int> order_of_whole_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes) {
   const Shape& shape = kernel->shape();
   const std::size_t last = last_axis(shape).value_or(0);
-  if (last == 0 || !shape[last].is_int() || shape[last].as_int() >= sizes.vector ||
-      reduces_in_lanes(kernel, last).empty())
-    return {};
+  if (last == 0 || !shape[last].is_int() || reduces_in_lanes(kernel, last).empty()) return {};
+  const auto is_masked = [&](const LazyOpPtr& ordered) {
+    return std::ranges::any_of(reduces_in_lanes(ordered, last), [&](const LazyOpPtr& reduce) {
+      return std::ranges::any_of(ordered_nodes(reduce), [&](const LazyOp* node) {
+        return node->op() == Op::Load && is_masked_and_moves(*node, last);
+      });
+    });
+  };
+  std::int64_t least = sizes.vector;
+  if (shape[last].as_int() >= least) {  // half a vector pays, but beside a tile of whole ones
+    if (shape[last].as_int() >= 2 * least || !is_masked(kernel)) return {};
+    least *= 4;
+  }
   std::vector<int> best;
   std::pair<bool, std::int64_t> most{false, 0};
   for (std::size_t axis = 0; axis < last; ++axis) {
-    if (!shape[axis].is_int() || shape[axis].as_int() < sizes.vector) continue;
+    if (!shape[axis].is_int() || shape[axis].as_int() < least) continue;
     std::vector<int> order;
     for (std::size_t i = 0; i < shape.size(); ++i)
       if (i != axis) order.push_back(static_cast<int>(i));
     order.insert(order.begin() + static_cast<std::ptrdiff_t>(last), static_cast<int>(axis));
     const LazyOpPtr turned = with_axes(kernel, order);
     const auto plan = plan_lanes(turned, sizes);
-    if (!plan || plan->lanes < sizes.vector) continue;
-    bool masked = false;
-    for (const LazyOpPtr& reduce : reduces_in_lanes(turned, last))
-      for (const LazyOp* node : ordered_nodes(reduce))
-        masked = masked || (node->op() == Op::Load && is_masked_and_moves(*node, last));
-    const std::pair worth{!masked, plan->lanes * plan->block};
+    if (!plan || plan->lanes < least) continue;
+    const std::pair worth{!is_masked(turned), plan->lanes * plan->block};
     if (best.empty() || worth > most) {
       most = worth;
       best = std::move(order);

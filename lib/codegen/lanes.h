@@ -39,9 +39,9 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& s
 std::vector<int> order_that_shares(const LazyOpPtr& kernel, const LayoutSizes& sizes);
 
 /// The order of axes which puts another axis of the output last, where that gives whole vectors of
-/// lanes and the last one, of a few elements, gives none; empty where there is no such axis. Of
-/// several, one along which no masked load moves, then that of the most lanes and rows. Reduces
-/// keep their order.
+/// lanes and the last one, of a few elements, gives none, or half of one with masks; empty where
+/// there is no such axis. Of several, one along which no masked load moves, then that of the most
+/// lanes and rows. Reduces keep their order.
 std::vector<int> order_of_whole_lanes(const LazyOpPtr& kernel, const LayoutSizes& sizes);
 
 /// Whether a copy would be quicker to read: neighbours along `axis` lie apart, or are masked, or
