@@ -29,6 +29,9 @@ using clang::WorkerPool;
 constexpr std::size_t kKernelsPerCompile = 16;  // fewer do not pay for a second compiler process
 constexpr int kMostFailures = 24;  // runs of the compiler in search of a kernel that it refuses
 
+// Stands for a symbol before its key is known.
+constexpr std::string_view kUnnamed = "@";
+
 // A kernel on its way to a Runner.
 struct Draft {
   LinearKernel linear;
@@ -181,10 +184,12 @@ class ClangDevice final : public Device {
     d.linear = guarded(linearize_with(options_.fault, kernel, codegen), variables_of(kernel));
     d.work = get_lazyop_info(kernel).flops;
     if (d.linear.uops.empty()) return d;
-    d.function = render_vector_function(d.linear, "");
-    d.key = content_hash(options_.keep ? compiler().identity() + render_vector_c(d.linear) : d.function);
+    d.function = render_vector_function(d.linear, kUnnamed);
+    d.key = content_hash(options_.keep ? compiler().identity() + render_vector_c(d.linear)
+                                       : d.function);
     d.symbol = (options_.keep ? d.linear.name : "kernel") + "_" + d.key;
-    d.function.insert(d.function.find("void (") + 5, d.symbol);
+    for (std::size_t at = 0; (at = d.function.find(kUnnamed, at)) != std::string::npos;)
+      d.function.replace(at, kUnnamed.size(), d.symbol);
     return d;
   }
 

@@ -27,9 +27,9 @@ class Renderer {
   std::vector<int> lines(std::string_view text) const;
 
  protected:
+  /// What stands before the first step.
+  virtual void begin(std::string_view symbol);
   virtual void step(int i);
-  /// What stands at the beginning of the function.
-  virtual void declare() {}
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   const LinearStep& uop(int i) const { return kernel_.uops[at(i)]; }
@@ -52,6 +52,7 @@ class Renderer {
   std::vector<int> uses_;
   std::vector<int> loop_of_;
   std::vector<bool> inline_;
+  std::string out_;
 
  private:
   std::vector<std::string> parameters() const;
@@ -66,7 +67,6 @@ class Renderer {
   void check(const LinearStep& u);
 
   std::vector<std::size_t> begins_;  // of each step's text
-  std::string out_;
   std::size_t indent_ = 1;
 };
 

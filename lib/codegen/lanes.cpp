@@ -208,8 +208,10 @@ std::vector<int> order_of_whole_lanes(const LazyOpPtr& kernel, const LayoutSizes
       });
     });
   };
+  // Half a vector pays, but for masks beside a tile of whole ones without.
   std::int64_t least = sizes.vector;
-  if (shape[last].as_int() >= least) {  // half a vector pays, but beside a tile of whole ones
+  const bool masked = shape[last].as_int() >= least;
+  if (masked) {
     if (shape[last].as_int() >= 2 * least || !is_masked(kernel)) return {};
     least *= 4;
   }
@@ -225,6 +227,7 @@ std::vector<int> order_of_whole_lanes(const LazyOpPtr& kernel, const LayoutSizes
     const auto plan = plan_lanes(turned, sizes);
     if (!plan || plan->lanes < least) continue;
     const std::pair worth{!is_masked(turned), plan->lanes * plan->block};
+    if (masked && !worth.first) continue;
     if (best.empty() || worth > most) {
       most = worth;
       best = std::move(order);

@@ -45,19 +45,21 @@ Renderer::Renderer(const LinearKernel& kernel, Dialect dialect, CStyle style)
   find_single_users();
 }
 
-std::string Renderer::run(std::string_view symbol) {
+void Renderer::begin(std::string_view symbol) {
   if (dialect_ == Dialect::OpenCl) {
     out_ = fmt::format("kernel void {}({}) {{\n", symbol, fmt::join(parameters(), ", "));
-    line("const i64 part = get_global_id(0), parts = get_global_size(0);");
-  } else {
-    append_all(out_, "void ", symbol,
-               "(void* const* bufs, const i64* vars, i64 part, i64 parts) {\n");
-    // Of clang alone: the others round each product, as the profile lets them.
-    if (kernel_.contract) line("#pragma clang fp contract(fast)");
-    // Some compilers warn of parameters that nobody reads.
-    if (style_ != CStyle::Plain) line("(void)bufs; (void)vars; (void)part; (void)parts;");
+    return line("const i64 part = get_global_id(0), parts = get_global_size(0);");
   }
-  declare();
+  append_all(out_, "void ", symbol,
+             "(void* const* bufs, const i64* vars, i64 part, i64 parts) {\n");
+  // Of clang alone: the others round each product, as the profile lets them.
+  if (kernel_.contract) line("#pragma clang fp contract(fast)");
+  // Some compilers warn of parameters that nobody reads.
+  if (style_ != CStyle::Plain) line("(void)bufs; (void)vars; (void)part; (void)parts;");
+}
+
+std::string Renderer::run(std::string_view symbol) {
+  begin(symbol);
   for (std::size_t i = 0; i < kernel_.uops.size(); ++i) {
     begins_.push_back(out_.size());
     step(static_cast<int>(i));

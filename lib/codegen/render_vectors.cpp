@@ -13,8 +13,10 @@ namespace codegen {
 
 namespace {
 
-// The function with loops over lanes as vectors of clang and gcc. A compiler that is left to find
-// them in loops keeps accumulators of more than two vectors in memory.
+// The function with loops over lanes as vectors of clang and gcc: a compiler that is left to find
+// them in loops keeps accumulators of more than two vectors in memory. Buffers are parameters of a
+// function of its own: `restrict` says nothing of local names to clang, which then takes an output
+// for any of the inputs.
 class VectorRenderer final : public Renderer {
  public:
   explicit VectorRenderer(const LinearKernel& kernel)
@@ -40,7 +42,16 @@ class VectorRenderer final : public Renderer {
     return joined(c_type(type), "x", width);
   }
 
-  void declare() override {
+  void begin(std::string_view symbol) override {
+    std::vector<std::string> parameters;
+    for (const BufferSpec& b : kernel_.buffers)
+      parameters.push_back(
+          joined(b.idx == 0 ? "" : "const ", c_memory_type(b.dtype), "* restrict b", b.idx, ", "));
+    append_all(out_, "static void ", symbol, "_of(", fmt::format("{}", fmt::join(parameters, "")),
+               "void* const* bufs, const i64* vars, i64 part, i64 parts) {\n");
+    // Of clang alone: gcc rounds each product, as the profile lets it.
+    if (kernel_.contract) line("#pragma clang fp contract(fast)");
+    line("(void)bufs; (void)vars; (void)part; (void)parts;");
     std::set<std::pair<DType, std::int64_t>> types;
     for (const auto& [step, loop] : found_.loops)
       for (const Part& part : parts_of(loop)) types.emplace(loop.type, part.width);
@@ -54,6 +65,10 @@ class VectorRenderer final : public Renderer {
   void step(int i) override {
     const LinearStep& u = uop(i);
     if (u.kind == StepKind::DefineAcc) return define(i);
+    if (u.kind == StepKind::DefineGlobal) {
+      text_[at(i)] = {joined("b", std::get<int>(u.arg)), true};
+      return;
+    }
     if (u.kind == StepKind::Loop && !found_.loops.contains(i)) {
       spill_for(i);
       return Renderer::step(i);
@@ -252,7 +267,12 @@ class VectorRenderer final : public Renderer {
 }  // namespace codegen
 
 std::string render_vector_function(const LinearKernel& kernel, std::string_view symbol) {
-  return codegen::VectorRenderer(kernel).run(symbol);
+  std::string text = codegen::VectorRenderer(kernel).run(symbol);
+  codegen::append_all(text, "void ", symbol,
+                      "(void* const* bufs, const i64* vars, i64 part, i64 parts) {\n  ", symbol,
+                      "_of(");
+  for (const BufferSpec& b : kernel.buffers) codegen::append_all(text, "bufs[", b.idx, "], ");
+  return text + "bufs, vars, part, parts);\n}\n";
 }
 
 std::string render_vector_c(const LinearKernel& kernel) {
