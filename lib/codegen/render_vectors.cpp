@@ -100,7 +100,7 @@ class VectorRenderer final : public Renderer {
 
   void index(int i) {
     const LinearStep& u = uop(i);
-    for (const std::size_t k : {0, 1}) {
+    for (std::size_t k = 0; k < 2; ++k) {
       if (text_[at(u.src[k])].text != "0" || std::get<IndexOp>(u.arg) == IndexOp::Sub) continue;
       text_[at(i)] = src(u, 1 - k);
       return;
