@@ -118,7 +118,7 @@ class VectorRenderer final : public Renderer {
           break;
         case StepKind::LoadAcc:
           if (found_.accumulators.contains(u.src[0]))
-            add(i, {accumulator(u.src[0], k), true});
+            name(i, k, {accumulator(u.src[0], k), true}, true);
           else
             name(i, k, {memory(src(u, 0), src(u, 1), part, true), false}, false);
           break;
