@@ -7,6 +7,7 @@ any program that is packed well. base64 has 6. Scripts and styles go without ind
 end of a line that hold a quote, which may be text; styles also without blanks that say nothing.
 """
 import gzip
+import json
 import os
 import re
 import shutil
@@ -53,17 +54,26 @@ def tidied(page):
     return re.sub(r"(<(?:script|style)[^>]*>)(.*?)(</(?:script|style)>)", inside, page, flags=re.S)
 
 
+# Nothing is seen before the styles are there, or half a second has passed.
+UNTIL_STYLED = "body{opacity:0;animation:shown 0s .5s forwards}@keyframes shown{to{opacity:1}}"
+STYLED = "body{opacity:1;animation:none}"
+
+
 def without_scripts(page, out):
-    """The page with a mark in the place of its scripts, and these, packed."""
+    """The page with a mark in the place of its scripts, and these, packed. The first of them puts in its styles."""
+    style = re.search(r"(<style>)(.*?)(</style>)", page, flags=re.S)
     found = re.search(r'(<script id="scripts"[^>]*>)(.*?)(</script>)', page, flags=re.S)
-    if not found:
-        sys.exit("the page has no scripts to pack")
+    if not style or not found:
+        sys.exit("the page has no styles or scripts to pack")
+    text = json.dumps(style[2] + STYLED, ensure_ascii=False)
+    put_in = f"document.head.append(Object.assign(document.createElement('style'),{{textContent:{text}}}));\n"
     path = out + ".js"
     with open(path, "w", encoding="utf-8", newline="") as f:
-        f.write(found[2])
+        f.write(put_in + found[2])
     scripts = packed(path)
     os.remove(path)
-    return page[:found.end(1)] + "/*SCRIPTS*/" + page[found.start(3):], scripts
+    return (page[:style.start(2)] + UNTIL_STYLED + page[style.start(3):found.end(1)] + "/*SCRIPTS*/" +
+            page[found.start(3):]), scripts
 
 
 def main(page, wasm, out):
