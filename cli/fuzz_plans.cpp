@@ -151,6 +151,9 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     other = {};
     other.layout_seed = 1;
     vary("TCC of a drawn layout", other);
+    // Numbers of elements that 3 does not divide, and fewer than 3.
+    b.variants.push_back(
+        fuzz::make_device_backend(make_tcc_device("TCC in 3 parts", {}, fault, 3)));
     if (o.backend == "tiers") b.slow = on_clang("CLANG", clang_options(o, 2));
   } else if (o.backend == "cuda" || o.backend == "cuda-host") {
     b = grid_backends(o);
