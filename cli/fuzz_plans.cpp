@@ -183,8 +183,9 @@ std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o) {
   known.push_back({"view", [](int) { return fuzz::make_view_area(); }, 4096, 2000});
   known.push_back({"kernel", [o](int) { return fuzz::make_kernel_area(kernel_backends(o)); },
                    kernels_together(o.backend), 1000, 3});
-  known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(); }, 128, 1000});
-  known.push_back({"kernelize", [](int) { return fuzz::make_kernelize_area(); }, 128, 1000});
+  constexpr auto kAll = fuzz::Compilers::All;
+  known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(kAll); }, 128, 1000});
+  known.push_back({"kernelize", [](int) { return fuzz::make_kernelize_area(kAll); }, 128, 1000});
   known.push_back({"rewrite", [](int) { return fuzz::make_rewrite_area(); }, 1024, 2000});
   known.push_back({"tensor", [](int) { return fuzz::make_tensor_area(); }, 64, 1000});
   known.push_back({"files", [](int) { return fuzz::make_file_area(); }, 1024, 2000});
