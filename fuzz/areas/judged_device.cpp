@@ -11,7 +11,7 @@
 namespace touchstone::fuzz {
 namespace {
 
-bool same(const Buffer& a, const Buffer& b) {
+bool same_numbers(const Buffer& a, const Buffer& b) {
   const std::size_t width = itemsize(a.dtype());
   const auto* const x = static_cast<const std::byte*>(a.memory());
   const auto* const y = static_cast<const std::byte*>(b.memory());
@@ -48,7 +48,7 @@ class JudgedDevice::Judged final : public Runner {
     std::vector<Buffer*> on(buffers.begin(), buffers.end());
     on[0] = &right;
     reference_->run(on, values);
-    if (same(answer, right)) return seconds;
+    if (same_numbers(answer, right)) return seconds;
     device_.exact_ = false;
     const Verdict verdict =
         judge(kernel_, on, answer, declared_profile(runner_->profile()), values);

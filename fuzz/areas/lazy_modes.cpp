@@ -14,7 +14,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-std::int64_t count(const Sizes& shape) {
+std::int64_t elements_in(const Sizes& shape) {
   std::int64_t n = 1;
   for (const std::int64_t size : shape) n *= size;
   return n;
@@ -27,7 +27,7 @@ void put(const ProgramStep& s, std::size_t i, std::byte* to) {
 
 LazyBufferPtr array(const ProgramStep& s, const Sizes& shape, const std::string& device,
                     auto&& element) {
-  const std::int64_t n = count(shape);
+  const std::int64_t n = elements_in(shape);
   const std::size_t width = itemsize(s.dtype);
   std::vector<std::byte> bytes(static_cast<std::size_t>(n) * width);
   for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i)
@@ -62,7 +62,7 @@ LazyBufferPtr at_strides(const ProgramStep& s, std::uint64_t choices, const std:
   const auto memory = std::make_shared<std::vector<std::byte>>(
       static_cast<std::size_t>(step + 1) * width, static_cast<std::byte>(ones));
   std::byte* const data = memory->data() + static_cast<std::size_t>(first) * width;
-  for (std::int64_t i = 0; i < count(s.shape); ++i) {
+  for (std::int64_t i = 0; i < elements_in(s.shape); ++i) {
     std::int64_t rest = i, at = 0;
     for (std::size_t axis = s.shape.size(); axis-- > 0; rest /= s.shape[axis])
       at += rest % s.shape[axis] * strides[axis];

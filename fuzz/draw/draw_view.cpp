@@ -10,7 +10,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-Shape to_shape(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
+Shape as_shape(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
 
 // A movement operation found backwards: from the shape wanted to the shape it is applied to.
 using Step = std::function<ShapeTracker(const ShapeTracker&)>;
@@ -28,7 +28,7 @@ Step step_permute(Chooser& chooser, Sizes& shape) {
 }
 
 Step step_expand(Chooser& chooser, Sizes& shape) {
-  const Shape wanted = to_shape(shape);
+  const Shape wanted = as_shape(shape);
   for (std::int64_t& size : shape)
     if (chooser.chance(1, 2)) size = 1;
   return [wanted](const ShapeTracker& st) { return st.expand(wanted); };
@@ -69,7 +69,7 @@ Step step_stride(Chooser& chooser, Sizes& shape) {
 
 // Any factorisation of the element count, with 1s here and there.
 Step step_reshape(Chooser& chooser, Sizes& shape) {
-  const Shape wanted = to_shape(shape);
+  const Shape wanted = as_shape(shape);
   std::int64_t rest = product(shape);
   Sizes before;
   if (rest == 0) {
@@ -99,7 +99,7 @@ ShapeTracker draw_view(Chooser& chooser, const std::vector<std::int64_t>& shape)
   std::vector<Step> steps;
   for (std::uint64_t count = chooser.below(6); count > 0; --count)
     if (product(base) < 4096) steps.push_back(kSteps[chooser.below(6)](chooser, base));
-  ShapeTracker st = ShapeTracker::contiguous(to_shape(base));
+  ShapeTracker st = ShapeTracker::contiguous(as_shape(base));
   for (auto step = steps.rbegin(); step != steps.rend(); ++step) st = (*step)(st);
   return st;
 }
