@@ -151,6 +151,9 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     other = {};
     other.layout_seed = 1;
     vary("TCC of a drawn layout", other);
+    // Numbers of elements that 3 does not divide, and fewer than 3.
+    b.variants.push_back(
+        fuzz::make_device_backend(make_tcc_device("TCC in 3 parts", {}, fault, 3)));
     if (o.backend == "tiers") b.slow = on_clang("CLANG", clang_options(o, 2));
   } else if (o.backend == "cuda" || o.backend == "cuda-host") {
     b = grid_backends(o);
@@ -180,8 +183,9 @@ std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o) {
   known.push_back({"view", [](int) { return fuzz::make_view_area(); }, 4096, 2000});
   known.push_back({"kernel", [o](int) { return fuzz::make_kernel_area(kernel_backends(o)); },
                    kernels_together(o.backend), 1000, 3});
-  known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(); }, 128, 1000});
-  known.push_back({"kernelize", [](int) { return fuzz::make_kernelize_area(); }, 128, 1000});
+  constexpr auto kAll = fuzz::Compilers::All;
+  known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(kAll); }, 128, 1000});
+  known.push_back({"kernelize", [](int) { return fuzz::make_kernelize_area(kAll); }, 128, 1000});
   known.push_back({"rewrite", [](int) { return fuzz::make_rewrite_area(); }, 1024, 2000});
   known.push_back({"tensor", [](int) { return fuzz::make_tensor_area(); }, 64, 1000});
   known.push_back({"files", [](int) { return fuzz::make_file_area(); }, 1024, 2000});

@@ -41,6 +41,8 @@ std::unique_ptr<fuzz::Area> kernels_on_tcc() {
   drawn.layout_seed = 1;
   backends.variants.push_back(
       fuzz::make_device_backend(make_tcc_device("TCC of a drawn layout", drawn)));
+  backends.variants.push_back(
+      fuzz::make_device_backend(make_tcc_device("TCC in 3 parts", {}, Fault::None, 3)));
   return fuzz::make_kernel_area(std::move(backends));
 }
 

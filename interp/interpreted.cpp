@@ -175,14 +175,29 @@ class InterpretedRunner : public Runner {
     const FpGuard guard;
     const auto start = std::chrono::steady_clock::now();
     if (program_.regions.empty()) {
-      execute(make_program(bind_variables(kernel_, values), Repeats::Kept), buffers);
+      execute_apart(make_program(bind_variables(kernel_, values), Repeats::Kept), buffers);
     } else {
-      execute(program_, buffers);
+      execute_apart(program_, buffers);
     }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
  private:
+  // Where the output's memory is an input's, it is written when all is read.
+  void execute_apart(const Program& program, std::span<Buffer* const> buffers) const {
+    Buffer& out = *buffers[0];
+    const auto takes_its_memory = [&](const Buffer* b) {
+      return b != nullptr && b != &out && b->memory() == out.memory();
+    };
+    if (std::ranges::none_of(buffers, takes_its_memory)) return execute(program, buffers);
+    Buffer result(out.device(), out.dtype(), out.size());
+    std::memcpy(result.memory(), out.memory(), out.bytes());
+    std::vector<Buffer*> apart(buffers.begin(), buffers.end());
+    apart[0] = &result;
+    execute(program, apart);
+    std::memcpy(out.memory(), result.memory(), out.bytes());
+  }
+
   void execute(const Program& program, std::span<Buffer* const> buffers) const {
     std::int64_t most = 0;
     for (const Region& region : program.regions) most = std::max(most, region.size);

@@ -72,6 +72,9 @@ struct KernelBackends {
 ///   slow         so is that of the slow backend (one case in 64)
 ///   poison       it is as legal when all that no index reads is NaN, and what lies beside the
 ///                buffers is not to be touched, which else ends the process (one case in 5)
+///   in place     the answer is as legal where its memory is an input's (one case in 12)
+///   bound        variables, where there are several, may become numbers one by one, in any order
+///                (one case in 2)
 ///   round trip   kernel.json reads back as the same kernel
 ///   threads      over one more, long axis the reference has the same bits in 1, 2 and 7 threads
 ///                (one case in 512)
@@ -82,28 +85,36 @@ struct KernelBackends {
 ///                in 24)
 std::unique_ptr<Area> make_kernel_area(KernelBackends backends);
 
+/// Compilers on which programs run as well: libtcc, where it is built in, for one case in four;
+/// All: clang -O0 in three threads, too, for one in 256.
+enum class Compilers : std::uint8_t { None, Libtcc, All };
+
 /// Programs over LazyBuffers on the interpreted device.
 ///   fusion       statements realized one by one, at the end, where the program says so, or each in
 ///                memory of its own, at each OPT and with switches that the text chooses
-///                (device/config.h), replayed by a TinyJit that noted it on other values, and with
-///                a size that is a variable, where its movements allow one, give the bits that
+///                (device/config.h), of inputs that are read where they lie on the host at any
+///                strides, replayed by a TinyJit that noted it on other values, and with up to four
+///                sizes that are variables, where its movements allow them, give the bits that
 ///                kernels made without lib/lazy give (by_definition)
+///   tcc, clang   run by a compiler in the way that the text chooses every kernel's answer is
+///                legal, and where each has the reference's bits, so has the program
 ///   work         no reduce is computed twice
 ///   kept         what contiguous() asked for gets memory
 ///   refused      no statement that fits is refused
-std::unique_ptr<Area> make_lazy_area();
+std::unique_ptr<Area> make_lazy_area(Compilers compilers = Compilers::Libtcc);
 
 /// The same programs, scheduled by rewriting (SCHEDULER=kernelize), with its switches.
 ///   fusion       realized at the end, where the program says so, each statement in memory of its
-///                own, with a size that is a variable, and with the switches and the limit of
+///                own, with sizes that are variables, and with the switches and the limit of
 ///                buffers that the text chooses, they give the bits that kernels made without
 ///                lib/lazy and lib/kernelize give
+///   tcc, clang   as above
 ///   work         by ranges there are no more kernels and loads than without; and no more terms are
 ///                reduced, but of constants and where padding is
 ///   multi        on 1 to 5 devices, sharded along any axes, the bits are those of one device that
 ///                adds up the shards in the declared order, naively and as a ring
 ///   refused      no statement that fits is refused
-std::unique_ptr<Area> make_kernelize_area();
+std::unique_ptr<Area> make_kernelize_area(Compilers compilers = Compilers::Libtcc);
 
 /// Graphs of UOps and random rules for them: lib/uop against matching and rewriting as defined
 /// (definitions/rewriting.h).

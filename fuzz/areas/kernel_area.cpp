@@ -3,6 +3,8 @@
 #include <cstring>
 #include <unordered_map>
 
+#include <fmt/ranges.h>
+
 #include "touchstone/base/error.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/fuzz/areas.h"
@@ -273,6 +275,10 @@ class KernelArea final : public Area {
       if (auto what = answered("refuses", taken(c, choice))) return Checked::fail("refuses", *what);
     if (asked.of("poison", choice, 5))
       if (auto wrong = poisoned(c, answer.output)) return *wrong;
+    if (!c.inputs.empty() && asked.of("in place", choice, 12))
+      if (auto wrong = in_place(c, answer.output, choice)) return *wrong;
+    if (c.values.size() > 1 && asked.of("bound", choice, 2))
+      if (auto wrong = bound_in_turn(c, choice)) return *wrong;
     if (is_slow(choice, asked))
       if (auto wrong = other(c, answer.output, *backends_.slow, "slow")) return *wrong;
     if (varies(choice, asked) && (differs || full))
@@ -281,6 +287,50 @@ class KernelArea final : public Area {
         if (auto wrong = other(c, answer.output, *backends_.variants[v], "options")) return *wrong;
       }
     return result;
+  }
+
+  // The answer does not change where its memory is an input's.
+  std::optional<Checked> in_place(const KernelCase& c, const HostArray& output,
+                                  const SampleChoice& choice) {
+    const Answer answer = backends_.candidate->run_in_place(c, choice.variant(c.inputs.size()));
+    if (answer.kind != Answer::Kind::Output) passed_over_.push_back("in place");
+    if (answer.kind != Answer::Kind::Output || answer.output.bytes == output.bytes ||
+        is_right(c, answer.output))
+      return std::nullopt;
+    return legal(c, answer.output, *backends_.candidate, "in place", nullptr);
+  }
+
+  // Variables may become numbers one by one, in any order: the reference has the same bits, and the
+  // candidate's answer to a kernel of which all but the last are numbers is legal.
+  std::optional<Checked> bound_in_turn(const KernelCase& c, const SampleChoice& choice) {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : c.values) names.push_back(name);
+    std::uint64_t order = choice.other();
+    for (std::size_t i = names.size(); i > 1; order /= i--)
+      std::swap(names[i - 1], names[order % i]);
+    KernelCase part = c;
+    for (std::size_t i = 0; i + 1 < names.size(); ++i) {
+      part.kernel = bind_variables(part.kernel, {{names[i], c.values.at(names[i])}});
+      part.values.erase(names[i]);
+    }
+    std::erase_if(part.values, [&](const auto& v) { return !has_variable(part.kernel, v.first); });
+    const Answer answer = backends_.candidate->run(part);
+    if (answer.kind == Answer::Kind::Output && !is_right(c, answer.output))
+      if (auto wrong = legal(c, answer.output, *backends_.candidate, "bound", nullptr))
+        return wrong;
+    KernelCase last = part;
+    last.kernel = part.concrete();
+    last.values.clear();
+    if (answer_of(last, *reference_).bytes == right_answer(c).bytes) return std::nullopt;
+    return Checked::fail("bound", fmt::format("the reference gives other bits where {} become "
+                                              "numbers one by one",
+                                              fmt::join(names, ", ")));
+  }
+
+  static bool has_variable(const LazyOpPtr& kernel, const std::string& name) {
+    return std::ranges::any_of(variables_of(kernel), [&](const symbolic::Node& v) {
+      return symbolic::variable_name(v) == name;
+    });
   }
 
   // What the oracle should refuse and does not.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 #include <new>
 
 #include <sys/mman.h>
@@ -58,6 +59,30 @@ class DeviceBackend final : public KernelBackend {
     if (!damage.empty()) answer.why = "it wrote beside its output, " + damage;
     answer.output = {output->dtype, {output->size}, std::string(target.buffer->bytes(), '\0')};
     target.buffer->copy_out(std::as_writable_bytes(std::span(answer.output.bytes)));
+    return answer;
+  }
+
+  foreign::Answer run_in_place(const KernelCase& c, std::size_t input) override {
+    if (!device_->host_memory()) return KernelBackend::run_in_place(c, input);
+    const std::vector<BufferPtr> buffers = make_buffers(c, *device_);
+    const BufferPtr &target = buffers[0], &source = buffers[input + 1];
+    const auto both = std::make_shared<Buffer>(
+        *device_, DType::UInt8,
+        static_cast<std::int64_t>(std::max(target->bytes(), source->bytes())));
+    std::memcpy(both->memory(), source->memory(), source->bytes());
+    const auto here = [&](const Buffer& of) {
+      return std::make_unique<Buffer>(*device_, of.dtype(), of.size(), both->memory(), both);
+    };
+    const auto out = here(*target), in = here(*source);
+    std::vector<Buffer*> raw;
+    for (const BufferPtr& b : buffers) raw.push_back(b.get());
+    raw[0] = out.get();
+    raw[input + 1] = in.get();
+    device_->runner(c.kernel)->run(raw, c.values);
+    foreign::Answer answer;
+    answer.kind = foreign::Answer::Kind::Output;
+    answer.output = {out->dtype(), {out->size()}, std::string(out->bytes(), '\0')};
+    out->copy_out(std::as_writable_bytes(std::span(answer.output.bytes)));
     return answer;
   }
 

@@ -3,9 +3,12 @@
 #include <set>
 
 #include "touchstone/base/error.h"
+#include "touchstone/clang/clang_device.h"
 #include "touchstone/device/config.h"
 #include "touchstone/device/device.h"
 #include "touchstone/fuzz/areas.h"
+#include "touchstone/fuzz/judged_device.h"
+#include "touchstone/fuzz/lazy_modes.h"
 #include "touchstone/fuzz/multi_check.h"
 #include "touchstone/fuzz/program.h"
 #include "touchstone/fuzz/schedule_work.h"
@@ -14,19 +17,38 @@
 #include "touchstone/lazy/realize.h"
 #include "touchstone/lazy/schedule.h"
 #include "touchstone/ops/op.h"
+#include "touchstone/tcc/tcc_device.h"
 #include "touchstone/uop/kernel_graph.h"
 #include "touchstone/uop/spec.h"
 
 namespace touchstone::fuzz {
 namespace {
 
-constexpr const char* kHere = "FUZZ";
-constexpr const char* kThere = "FUZZ:1";
-using Sizes = std::vector<std::int64_t>;
+// Compilers that run the kernels of programs, judged.
+constexpr const char* kOnTcc = "FUZZTCC";
+constexpr const char* kOnClang = "FUZZCLANG";
+constexpr std::string_view kTcc = "tcc", kClang = "clang";  // relations
+
+enum class Schedules : std::uint8_t { Lazy, Rewritten };
+
+std::unique_ptr<Device> make_compiler(bool clang) {
+  if (!clang) return make_tcc_device();
+  ClangOptions options = ClangOptions::from_environment();
+  options.opt_level = 0;
+  options.threads = 3;
+  options.parallel_work = 0;
+  options.keep = false;
+  return make_clang_device("CLANG", options);
+}
 
 void register_devices() {
   for (const char* name : {kHere, kThere})
     Device::add(name, [name] { return make_interpreted_device(name, 1); });
+  for (const std::string name : {kOnTcc, kOnClang})
+    for (const std::string& one : {name, name + ":1"})
+      Device::add(one, [one, clang = name == kOnClang] {
+        return std::make_unique<JudgedDevice>(one, make_compiler(clang));
+      });
 }
 
 const MultiDevices& several_devices() {
@@ -34,227 +56,11 @@ const MultiDevices& several_devices() {
   return on;
 }
 
-LazyBufferPtr array(const ProgramStep& s, const Sizes& shape, auto&& element) {
-  std::int64_t n = 1;
-  for (const std::int64_t size : shape) n *= size;
-  const std::size_t width = itemsize(s.dtype);
-  std::vector<std::byte> bytes(static_cast<std::size_t>(n) * width);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(n); ++i) {
-    const std::uint64_t bits = value_of(s, element(i)).bits();
-    std::memcpy(bytes.data() + i * width, &bits, width);
-  }
-  auto buffer = std::make_shared<Buffer>(Device::get(kHere), s.dtype, n);
-  buffer->copy_in(bytes);
-  return LazyBuffer::from_buffer(buffer, Shape(shape.begin(), shape.end()));
-}
-
-// `turn`: 0 for the values of the program; else they are given out from another one on.
-LazyBufferPtr make_input(const ProgramStep& s, std::size_t turn = 0) {
-  return array(s, s.shape, [&](std::size_t i) { return i + turn; });
-}
-
-LazyBufferPtr moved(const LazyBufferPtr& x, const MovementOp& op) {
-  return apply_movement(*x, op, &LazyBuffer::stride);
-}
-
-/// When statements are computed, and what may be merged: none of it may change a bit of the result.
-struct Mode {
-  std::string name;
-  bool realize_each = false;     // every statement at once: each in a kernel of its own
-  bool as_written = false;       // where the program says realize, contiguous, copy
-  bool contiguous_each = false;  // every statement gets memory of its own, all in one schedule
-  bool jit = false;              // noted on other values, replayed on these
-  bool symbolic = false;         // sizes are variables
-  Config config = Config(Config::kDefaultOpt);
-};
-
 // Whether a sum of floats is computed, which may be rounded where it is split.
 bool sums_floats(const Program& program, const std::vector<ProgramType>& types) {
   for (std::size_t i = 0; i < types.size(); ++i)
     if (program.steps[i].name == "reduce_sum" && is_float(types[i].dtype)) return true;
   return false;
-}
-
-std::vector<Mode> modes_of(const std::string& text, bool splits) {
-  std::vector<Mode> modes = {{"each statement realized at once", true},
-                             {"realized at the end"},
-                             {"realized as written", false, true},
-                             {"every statement contiguous", false, false, true}};
-  for (int opt = 0; opt <= Config::kMostOpt; ++opt)
-    if (opt != Config::kDefaultOpt)
-      modes.push_back(
-          {.name = fmt::format("OPT={}", opt), .as_written = true, .config = Config(opt)});
-  modes.push_back({.name = "replayed by a TinyJit", .as_written = true, .jit = true});
-  modes.push_back({.name = "with a size that is a variable", .as_written = true, .symbolic = true});
-  const std::uint64_t bits = hash_mix(hash_bytes(text), 1);  // switches that the text chooses
-  Mode chosen{"", false, true};
-  for (const SwitchInfo& row : switch_table) {
-    const bool on = (bits >> static_cast<int>(row.id) & 1) != 0;
-    chosen.config.set(row.id, on);
-    chosen.name += fmt::format("{}{}={}", chosen.name.empty() ? "" : " ", row.name, on ? 1 : 0);
-  }
-  chosen.config.lazycache = (bits >> 40 & 1) != 0;
-  chosen.config.lazy = (bits >> 41 & 7) != 0;
-  chosen.name += fmt::format(" LAZYCACHE={} LAZY={}", chosen.config.lazycache ? 1 : 0,
-                             chosen.config.lazy ? 1 : 0);
-  if (splits && (bits >> 44 & 1) != 0) {
-    chosen.config.reduceop_split_threshold = 2;
-    chosen.name += " REDUCEOP_SPLIT_THRESHOLD=2";
-  }
-  modes.push_back(std::move(chosen));
-  return modes;
-}
-
-// The same by rewriting, with the switches of that which the text chooses.
-std::vector<Mode> kernelize_modes_of(const std::string& text, bool splits) {
-  Config config(Config::kDefaultOpt);
-  config.scheduler = Scheduler::Kernelize;
-  std::vector<Mode> modes = {
-      {.name = "realized at the end", .config = config},
-      {.name = "every statement contiguous", .contiguous_each = true, .config = config},
-      {.name = "realized as written", .as_written = true, .config = config},
-      {.name = "with a size that is a variable",
-       .as_written = true,
-       .symbolic = true,
-       .config = config}};
-  Config ranges = config;
-  ranges.scheduler = Scheduler::Ranges;
-  for (const std::size_t i : {std::size_t{0}, std::size_t{2}, std::size_t{3}}) {
-    Mode mode = modes[i];
-    mode.name += ", by ranges";
-    mode.config = ranges;
-    modes.push_back(std::move(mode));
-  }
-  const std::uint64_t bits = hash_mix(hash_bytes(text), 4);
-  int bit = 0;
-  std::string chosen;
-  for (const char* name :
-       {"FUSE_ARANGE", "FUSE_CONV_BW", "DONT_REALIZE_EXPAND", "DONT_GROUP_REDUCES"}) {
-    const bool on = (bits >> bit++ & 1) != 0;
-    config.set(*option_named(name), on);
-    chosen += fmt::format("{}={} ", name, on ? 1 : 0);
-  }
-  int& most = config.kernelize.max_kernel_buffers;
-  if ((bits >> 8 & 1) != 0) most = 3 + static_cast<int>(bits >> 9 & 3);
-  chosen += fmt::format("MAX_KERNEL_BUFFERS={}", most);
-  if ((bits >> 12 & 1) != 0) {
-    if (splits) config.reduceop_split_threshold = 2;
-    chosen += splits ? " REDUCEOP_SPLIT_THRESHOLD=2" : "";
-  }
-  if ((bits >> 14 & 1) != 0) {
-    config.scheduler = Scheduler::Ranges;
-    chosen += " SCHEDULER=ranges";
-  }
-  modes.push_back({.name = chosen, .as_written = (bits >> 13 & 1) != 0, .config = config});
-  return modes;
-}
-
-// Sizes that are a variable: all that equal its value.
-struct Symbolic {
-  std::int64_t value = 0;  // 0: there is none
-  sint size = 1;
-  symbolic::Values values;
-
-  /// Up to two more than it is, so that what is stored is more than what is read.
-  static Symbolic chosen(const Program& program, const std::string& text) {
-    Sizes known;
-    for (const ProgramStep& s : program.steps)
-      for (const std::int64_t size : s.shape)
-        if (size > 1) known.push_back(size);
-    if (known.empty()) return {};
-    const std::int64_t value = known[hash_mix(hash_bytes(text), 2) % known.size()];
-    return {value, sint(symbolic::variable("n", 1, value + 2)), {{"n", value}}};
-  }
-
-  LazyBufferPtr input(const ProgramStep& s) const {
-    Sizes stored = s.shape;
-    Mask seen;
-    for (std::int64_t& n : stored) {
-      seen.emplace_back(0, n == value ? size : sint(n));
-      if (n == value) n += 2;
-    }
-    return array(s, stored, [&](std::size_t i) { return place(s.shape, stored, i); })->shrink(seen);
-  }
-
-  Shape of(const Sizes& sizes) const {
-    Shape shape(sizes.begin(), sizes.end());
-    for (sint& n : shape)
-      if (value > 0 && n == sint(value)) n = size;
-    return shape;
-  }
-
-  MovementOp of(MovementOp op) const {
-    if (value == 0) return op;
-    for (sint& n : op.shape)
-      if (n == sint(value)) n = size;
-    if (op.kind == MovementOp::Kind::Shrink)
-      for (auto& [begin, end] : op.ends)
-        if (begin == sint(0) && end == sint(value)) end = size;
-    return op;
-  }
-
- private:
-  // The element of `shape` that lies at i of `stored`; outside it, any.
-  static std::size_t place(const Sizes& shape, const Sizes& stored, std::size_t i) {
-    std::size_t at = 0, scale = 1;
-    for (std::size_t axis = shape.size(); axis-- > 0;) {
-      const auto size = static_cast<std::size_t>(stored[axis]);
-      at += i % size * scale;
-      i /= size;
-      scale *= static_cast<std::size_t>(shape[axis]);
-    }
-    return at;
-  }
-};
-
-// The value of the last statement, not yet computed. Nobody holds what is between.
-LazyBufferPtr build(const Program& program, const Mode& mode, std::span<const LazyBufferPtr> inputs,
-                    const Symbolic& symbolic) {
-  std::vector<LazyBufferPtr> values;
-  std::size_t next = 0;
-  const auto now = [&](const LazyBufferPtr& x) { realize(std::vector{x}, symbolic.values); };
-  for (const ProgramStep& s : program.steps) {
-    LazyBufferPtr v;
-    const auto arg = [&](std::size_t i) { return values[static_cast<std::size_t>(s.of[i])]; };
-    if (s.name == "input") {
-      v = inputs[next++];
-    } else if (s.name == "const") {
-      v = LazyBuffer::constant(value_of(s, 0), symbolic.of(s.shape), kHere);
-    } else if (is_movement(s.name)) {
-      v = moved(arg(0), symbolic.of(s.movement));
-    } else if (s.name == "realize") {
-      v = arg(0);
-      if (mode.as_written) now(v);
-    } else if (s.name == "contiguous") {
-      v = mode.as_written ? arg(0)->contiguous() : arg(0);
-    } else if (s.name == "copy") {
-      v = mode.as_written ? arg(0)->copy_to_device(kThere)->copy_to_device(kHere) : arg(0);
-    } else if (s.name == "assign") {
-      v = arg(1);
-      if (mode.as_written) {
-        const LazyBufferPtr place = arg(0)->contiguous();
-        now(place);
-        v = place->assign(v);
-      }
-    } else if (s.name == "gather") {
-      v = LazyBuffer::gather(arg(0), arg(1));
-    } else if (s.name == "cast") {
-      v = arg(0)->cast(parse_dtype(s.word));
-    } else if (s.name == "bitcast") {
-      v = arg(0)->bitcast(parse_dtype(s.word));
-    } else if (is_reduce(op_of(s.name))) {
-      const std::vector<int> axes = axes_of(s);
-      v = axes.empty() ? arg(0) : arg(0)->r(op_of(s.name), axes);
-    } else {
-      std::vector<LazyBufferPtr> of;
-      for (std::size_t i = 0; i < s.of.size(); ++i) of.push_back(arg(i));
-      v = LazyBuffer::e(op_of(s.name), of);
-    }
-    if (mode.contiguous_each) v = v->contiguous();
-    if (mode.realize_each) now(v = v->contiguous());
-    values.push_back(std::move(v));
-  }
-  return values.back()->contiguous();
 }
 
 /// The invariants of a graph's schedule, whatever its kernels are.
@@ -308,13 +114,6 @@ std::string bytes_of(const LazyBufferPtr& out, const ProgramType& type) {
   return bytes;
 }
 
-std::vector<LazyBufferPtr> inputs_of(const Program& program, std::size_t turn) {
-  std::vector<LazyBufferPtr> inputs;
-  for (const ProgramStep& s : program.steps)
-    if (s.name == "input") inputs.push_back(make_input(s, turn));
-  return inputs;
-}
-
 // Graphs of kernels have no such node: it is a kernel of its own behind the passes.
 bool gathers(const LazyOpPtr& kernel) {
   const auto is_gather = [](const LazyOpPtr& node) { return node->op() == Op::Gather; };
@@ -332,12 +131,13 @@ void keeps_spec(const LazyBufferPtr& out) {
 
 LazyBufferPtr at_the_end(const Program& program, const Config& config) {
   const ConfigScope scope(config);
-  return build(program, {.name = "", .config = config}, inputs_of(program, 0), {});
+  const Mode mode{.name = "", .config = config};
+  return build(program, mode, inputs_of(program, mode, 0));
 }
 
 std::string run(const Program& program, const ProgramType& type, const Mode& mode,
                 std::optional<Checked>& broken) {
-  const LazyBufferPtr out = build(program, mode, inputs_of(program, 0), {});
+  const LazyBufferPtr out = build(program, mode, inputs_of(program, mode, 0));
   std::optional<Promises> promises;
   if (mode.as_written && mode.config == Config(Config::kDefaultOpt)) promises.emplace(out);
   if (mode.config.scheduler != Scheduler::Lazy) keeps_spec(out);
@@ -350,21 +150,21 @@ std::string run(const Program& program, const ProgramType& type, const Mode& mod
 std::optional<std::string> replayed(const Program& program, const ProgramType& type,
                                     const Mode& mode) {
   TinyJit jit([&](std::span<const LazyBufferPtr> inputs) {
-    return TinyJit::Tensors{build(program, mode, inputs, {})};
+    return TinyJit::Tensors{build(program, mode, inputs)};
   });
-  for (const LazyBufferPtr& input : inputs_of(program, 0))
+  for (const LazyBufferPtr& input : inputs_of(program, mode, 0))
     if (input->realized() == nullptr) return std::nullopt;
-  jit(inputs_of(program, 1));
+  jit(inputs_of(program, mode, 1));
   try {
-    jit(inputs_of(program, 2));
+    jit(inputs_of(program, mode, 2));
   } catch (const Error& e) {
     const std::string_view why = e.what();
     if (why.find("ran no kernel") != why.npos || why.find("has no elements") != why.npos)
       return std::nullopt;
     throw;
   }
-  const LazyBufferPtr out = jit(inputs_of(program, 0))[0];
-  jit(inputs_of(program, 3));
+  const LazyBufferPtr out = jit(inputs_of(program, mode, 0))[0];
+  jit(inputs_of(program, mode, 3));
   return bytes_of(out, type);
 }
 
@@ -372,14 +172,14 @@ std::optional<std::string> replayed(const Program& program, const ProgramType& t
 // addresses, and what holds for a size of 3 need not for others.
 std::optional<std::string> with_variable(const Program& program, const ProgramType& type,
                                          const Mode& mode, const std::string& text) {
-  const Symbolic symbolic = Symbolic::chosen(program, text);
-  if (symbolic.value == 0) return std::nullopt;
+  const SymbolicSizes symbolic(program, text);
+  if (!symbolic.any()) return std::nullopt;
   try {
     std::vector<LazyBufferPtr> inputs;
     for (const ProgramStep& s : program.steps)
-      if (s.name == "input") inputs.push_back(symbolic.input(s));
+      if (s.name == "input") inputs.push_back(symbolic.input(s, mode.device));
     const LazyBufferPtr out = build(program, mode, inputs, symbolic);
-    realize(std::vector{out}, symbolic.values);
+    realize(std::vector{out}, symbolic.values());
     return bytes_of(out, type);
   } catch (const ShapeError&) {
     return std::nullopt;
@@ -396,56 +196,18 @@ std::optional<std::string> result(const Program& program, const ProgramType& typ
 
 class LazyArea final : public Area {
  public:
-  explicit LazyArea(bool kernelizes) : kernelizes_(kernelizes) { register_devices(); }
+  LazyArea(Schedules schedules, Compilers compilers)
+      : kernelizes_(schedules == Schedules::Rewritten), compilers_(compilers) {
+    register_devices();
+  }
   std::string_view name() const override { return kernelizes_ ? "kernelize" : "lazy"; }
   std::string draw(Chooser& chooser) override { return draw_program(chooser, {}); }
 
   Checked check(const std::string& text, Effort effort) override {
-    const Program program = Program::parse(text);
-    const std::vector<ProgramType> types = program.types();
-    for (const ProgramStep& s : program.steps)
-      if (!s.leaf() && !is_movement(s.name) && s.name != "realize" && s.name != "contiguous" &&
-          s.name != "copy" && s.name != "assign" && s.name != "gather" && !s.name.ends_with("cast"))
-        (void)op_of(s.name);
-    try {
-      const bool splits = !sums_floats(program, types);
-      const std::vector<Mode> modes =
-          kernelizes_ ? kernelize_modes_of(text, splits) : modes_of(text, splits);
-      if (kernelizes_)
-        if (const auto more = ranges_cost_more(
-                program, [&](const Config& config) { return at_the_end(program, config); }))
-          return *more;
-      const std::string right = by_definition(program, *definition_);
-      definition_->forget_runners();
-      const std::uint64_t some = hash_mix(hash_bytes(text), 3);
-      for (std::size_t m = 0; m < modes.size(); ++m) {
-        // Of a sample: as written, with what the text chooses, and two others.
-        if (effort == Effort::Sampled && m != 2 && m + 1 != modes.size() &&
-            m != some % modes.size() && m != some / 64 % modes.size())
-          continue;
-        std::optional<Checked> broken;
-        const auto other = result(program, types.back(), modes[m], text, broken);
-        if (!other) continue;
-        if (auto wrong = differs(types.back(), right, *other, modes[m])) {
-          if (bitcasts_nan(program, types)) return {Ending::Skipped, {}};
-          return *wrong;
-        }
-        if (broken) return *broken;
-      }
-      // Of one in four, where not all is asked for.
-      if (kernelizes_ && (effort != Effort::Sampled || some % 4 == 0))
-        if (const auto wrong =
-                multi_differs(program, text, right, several_devices(), effort != Effort::Sampled)) {
-          if (bitcasts_nan(program, types)) return {Ending::Skipped, {}};
-          return *wrong;
-        }
-    } catch (const ParseError&) {
-      throw;
-    } catch (const Error& e) {
-      return Checked::fail("refused", e.what());
-    }
-    for (const char* device : {kHere, kThere}) Device::get(device).forget_runners();
-    return {};
+    return check_asked(text, effort, {});
+  }
+  Checked check_for(const std::string& text, std::string_view relation) override {
+    return check_asked(text, Effort::Full, relation);
   }
 
   std::vector<std::string> smaller(const std::string& text) override {
@@ -460,7 +222,110 @@ class LazyArea final : public Area {
 
  private:
   const bool kernelizes_;
+  const Compilers compilers_;
   const std::unique_ptr<Device> definition_ = make_interpreted_device("DEFINITION", 1);
+
+  struct Case {
+    const std::string& text;
+    Program program;
+    std::vector<ProgramType> types;
+    std::vector<Mode> modes;
+    std::string right;      // by definition
+    std::uint64_t choices;  // of the text's
+    std::vector<std::string_view> passed_over;
+  };
+
+  Checked check_asked(const std::string& text, Effort effort, std::string_view only) {
+    Case c{text, Program::parse(text), {}, {}, {}, hash_mix(hash_bytes(text), 3), {}};
+    c.types = c.program.types();
+    for (const ProgramStep& s : c.program.steps)
+      if (!s.leaf() && !is_movement(s.name) && !settles(s.name) && s.name != "gather" &&
+          !s.name.ends_with("cast"))
+        (void)op_of(s.name);
+    try {
+      const bool splits = !sums_floats(c.program, c.types);
+      c.modes = kernelizes_ ? kernelize_modes(text, splits) : lazy_modes(text, splits);
+      c.right = by_definition(c.program, *definition_);
+      definition_->forget_runners();
+      const bool compiled = only == kTcc || only == kClang;
+      std::optional<Checked> wrong;
+      if (!compiled) wrong = interpreted(c, effort);
+      if (!wrong && compilers_ != Compilers::None && only != kClang && has_tcc() &&
+          (effort == Effort::Full || c.choices / 16 % 4 == 0))
+        wrong = on_tcc(c, effort);
+      if (!wrong && compilers_ == Compilers::All && (only.empty() || only == kClang) &&
+          (effort == Effort::Full || c.choices / 16 % 256 == 1))
+        wrong = on(kOnClang, kClang, c, c.modes[c.choices / 4096 % c.modes.size()]);
+      if (wrong) {
+        if (wrong->failure.relation != "refused" && bitcasts_nan(c.program, c.types))
+          return {Ending::Skipped, {}};
+        return *wrong;
+      }
+    } catch (const ParseError&) {
+      throw;
+    } catch (const Error& e) {
+      return Checked::fail("refused", e.what());
+    }
+    Checked result;
+    result.passed_over = std::move(c.passed_over);
+    return result;
+  }
+
+  std::optional<Checked> interpreted(Case& c, Effort effort) {
+    if (kernelizes_)
+      if (auto more = ranges_cost_more(
+              c.program, [&](const Config& config) { return at_the_end(c.program, config); }))
+        return more;
+    for (std::size_t m = 0; m < c.modes.size(); ++m) {
+      // Of a sample: as written, with what the text chooses, and two others.
+      if (effort == Effort::Sampled && m != 2 && m + 1 != c.modes.size() &&
+          m != c.choices % c.modes.size() && m != c.choices / 64 % c.modes.size())
+        continue;
+      std::optional<Checked> broken;
+      const auto other = result(c.program, c.types.back(), c.modes[m], c.text, broken);
+      if (!other) c.passed_over.push_back(c.modes[m].jit ? "replayed" : "sizes that are variables");
+      if (!other) continue;
+      if (auto wrong = differs(c.types.back(), c.right, *other, c.modes[m], "fusion")) return wrong;
+      if (broken) return broken;
+    }
+    // Of one in four, where not all is asked for.
+    if (kernelizes_ && (effort != Effort::Sampled || c.choices % 4 == 0))
+      if (auto wrong = multi_differs(c.program, c.text, c.right, several_devices(),
+                                     effort != Effort::Sampled))
+        return wrong;
+    for (const char* device : {kHere, kThere}) Device::get(device).forget_runners();
+    return std::nullopt;
+  }
+
+  // In the way that the text chooses, or in all.
+  std::optional<Checked> on_tcc(const Case& c, Effort effort) {
+    for (std::size_t m = 0; m < c.modes.size(); ++m)
+      if (effort == Effort::Full || m == c.choices / 4096 % c.modes.size())
+        if (auto wrong = on(kOnTcc, kTcc, c, c.modes[m])) return wrong;
+    return std::nullopt;
+  }
+
+  // Each kernel's answer is legal, and where all have the reference's bits, so has the program.
+  std::optional<Checked> on(const std::string& device, std::string_view relation, const Case& c,
+                            Mode mode) {
+    mode.device = device;
+    mode.name += " on " + std::string(relation);
+    auto& here = static_cast<JudgedDevice&>(Device::get(mode.device));
+    auto& there = static_cast<JudgedDevice&>(Device::get(mode.other()));
+    here.take_exact();
+    there.take_exact();
+    std::optional<Checked> wrong, broken;
+    try {
+      const auto got = result(c.program, c.types.back(), mode, c.text, broken);
+      const bool exact = here.take_exact() && there.take_exact();
+      if (got && exact) wrong = differs(c.types.back(), c.right, *got, mode, relation);
+    } catch (const NotLegal& e) {
+      wrong = Checked::fail(std::string(relation), mode.name + ": " + e.what());
+    }
+    for (Device* d : {static_cast<Device*>(&here), static_cast<Device*>(&there)})
+      d->forget_runners();
+    return wrong;
+  }
 
   // The bits of a NaN are nobody's, and so is all that is made of them.
   bool bitcasts_nan(const Program& program, const std::vector<ProgramType>& types) {
@@ -483,20 +348,23 @@ class LazyArea final : public Area {
   }
 
   static std::optional<Checked> differs(const ProgramType& type, const std::string& a,
-                                        const std::string& b, const Mode& mode) {
+                                        const std::string& b, const Mode& mode,
+                                        std::string_view relation) {
+    const auto wrong = [&](const std::string& what) {
+      return Checked::fail(std::string(relation), what);
+    };
     if (a == b) return std::nullopt;
     const std::size_t width = itemsize(type.dtype);
     if (a.size() != b.size())
-      return Checked::fail("fusion",
-                           fmt::format("{}: {} bytes, not {}", mode.name, b.size(), a.size()));
+      return wrong(fmt::format("{}: {} bytes, not {}", mode.name, b.size(), a.size()));
     for (std::size_t i = 0; i < a.size(); i += width) {
       std::uint64_t x = 0, y = 0;
       std::memcpy(&x, a.data() + i, width);
       std::memcpy(&y, b.data() + i, width);
       const Scalar right = Scalar::from_bits(type.dtype, x), got = Scalar::from_bits(type.dtype, y);
       if (x == y || (right.is_nan() && got.is_nan())) continue;
-      return Checked::fail("fusion", fmt::format("element {} is {} by definition, and {} where {}",
-                                                 i / width, right.str(), got.str(), mode.name));
+      return wrong(fmt::format("element {} is {} by definition, and {} where {}", i / width,
+                               right.str(), got.str(), mode.name));
     }
     return std::nullopt;
   }
@@ -504,7 +372,11 @@ class LazyArea final : public Area {
 
 }  // namespace
 
-std::unique_ptr<Area> make_lazy_area() { return std::make_unique<LazyArea>(false); }
-std::unique_ptr<Area> make_kernelize_area() { return std::make_unique<LazyArea>(true); }
+std::unique_ptr<Area> make_lazy_area(Compilers compilers) {
+  return std::make_unique<LazyArea>(Schedules::Lazy, compilers);
+}
+std::unique_ptr<Area> make_kernelize_area(Compilers compilers) {
+  return std::make_unique<LazyArea>(Schedules::Rewritten, compilers);
+}
 
 }  // namespace touchstone::fuzz

@@ -138,9 +138,9 @@ class Sharded {
                 moved(arg(0).here, s.movement)};
       return both([&](const LazyBufferPtr& x) { return moved(x, s.movement); });
     }
-    if (s.name == "realize" || s.name == "copy") return arg(0);
     if (s.name == "contiguous") return both([](const auto& x) { return x->contiguous(); });
     if (s.name == "assign") return {assigned(arg(0).there, arg(1).there), arg(1).here};
+    if (settles(s.name)) return arg(0);
     if (s.name == "gather")
       return {LazyBuffer::gather(arg(0).there, arg(1).there),
               LazyBuffer::gather(arg(0).here, arg(1).here)};

@@ -75,14 +75,17 @@ bool among(std::string_view name, std::span<const std::string_view> names) {
   return std::ranges::find(names, name) != names.end();
 }
 
+constexpr std::string_view kSettling[] = {"realize", "contiguous", "copy",
+                                          "away",    "back",       "assign"};
+
 /// How many values a statement reads; -1 where there is no such statement.
 int operands_of(std::string_view name) {
   if (is_movement(name) || among(name, kSmoothUnary)) return 1;
   if (among(name, kSmoothBinary) || name == "matmul") return 2;
-  for (const std::string_view one :
-       {"cast", "bitcast", "contiguous", "realize", "copy", "mean", "softmax"})
-    if (name == one) return 1;
   if (name == "assign" || name == "gather") return 2;
+  if (among(name, kSettling)) return 1;
+  for (const std::string_view one : {"cast", "bitcast", "mean", "softmax"})
+    if (name == one) return 1;
   if (name == "rows") return 1;
   if (name == "select") return 3;
   const std::optional<Op> op = op_named(name);
@@ -99,6 +102,8 @@ bool has_axes(std::string_view name) {
 }
 
 }  // namespace
+
+bool settles(std::string_view name) { return among(name, kSettling); }
 
 ProgramType type_of(const ProgramStep& s, const std::vector<ProgramType>& before) {
   const auto arg = [&](std::size_t i) -> const ProgramType& {
@@ -118,9 +123,9 @@ ProgramType type_of(const ProgramStep& s, const std::vector<ProgramType>& before
     count(array.shape);
     return {array.shape, x.dtype};
   }
-  if (s.name == "contiguous" || s.name == "realize" || s.name == "copy") return x;
-  if (s.name == "assign") {
-    if (arg(1) != x) unfit(s, "a value of another shape or type than what it replaces");
+  if (settles(s.name)) {
+    if (s.name == "assign" && arg(1) != x)
+      unfit(s, "a value of another shape or type than what it replaces");
     return x;
   }
   if (s.name == "gather") {
@@ -347,9 +352,9 @@ std::vector<Dimension> program_dimensions(const ProgramKind& kind) {
     for (const std::string_view s : kSmoothBinary) ops.emplace_back(s);
     for (const char* s : {"mean", "softmax", "matmul", "select", "rows"}) ops.emplace_back(s);
   } else {
-    for (const char* s : {"copy", "assign", "cast",  "bitcast", "exp2", "log2",  "sin",
-                          "sqrt", "recip",  "neg",   "add",     "sub",  "mul",   "div",
-                          "max",  "mod",    "cmplt", "cmpeq",   "xor",  "where", "gather"})
+    for (const char* s : {"copy", "away", "back",  "assign", "cast", "bitcast", "exp2",  "log2",
+                          "sin",  "sqrt", "recip", "neg",    "add",  "sub",     "mul",   "div",
+                          "max",  "mod",  "cmplt", "cmpeq",  "xor",  "where",   "gather"})
       ops.emplace_back(s);
   }
   std::vector<std::string> operand = ops;

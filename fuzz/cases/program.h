@@ -40,7 +40,9 @@ struct ProgramType {
 /// Straight-line code over tensors, one statement after the other, %0 the value of the first:
 ///   "float32 2,3: 1 -2.5 nan; exp2 %0; pad %1 0:1,0:0; const float32 3,3: 2; add %2 %3"
 /// The last statement's value is what the program computes. The value of "assign %a %b" is that of
-/// %b, put into the memory of %a; whoever reads %a finds it as it was.
+/// %b, put into the memory of %a; whoever reads %a finds it as it was. "away" and "back" copy to
+/// another device and to the first, "copy" there and back; an operation runs where its first
+/// operand is.
 struct Program {
   std::vector<ProgramStep> steps;
 
@@ -50,6 +52,9 @@ struct Program {
   /// Of every statement. Throws ParseError where one does not fit.
   std::vector<ProgramType> types() const;
 };
+
+/// Whether a statement says when or where to compute, and changes no value: "realize", "copy", ...
+bool settles(std::string_view name);
 
 /// Of a statement behind those of the types `before`. Throws ParseError where it does not fit.
 ProgramType type_of(const ProgramStep& s, const std::vector<ProgramType>& before);

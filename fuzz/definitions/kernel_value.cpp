@@ -31,6 +31,7 @@ struct Element {
   bool open = false;
   double radius = 0;
   double loose = 0;  // a product may be as far off where it is added without having been rounded
+  bool either_zero = false;  // a 0 of a sum, whose sign is not said
 };
 
 Element decoded(DType type, std::uint64_t bits) {
@@ -174,6 +175,7 @@ class Definition {
     const double once = rounded(total, accumulator);
     e.number = rounded(once, type);
     const double n = static_cast<double>(terms.size()), u = half_unit(accumulator);
+    e.either_zero = e.number == 0;
     e.radius = n * u >= 0.5 || size + off > limit(accumulator)
                    ? kInfinity
                    : off + 2 * n * u * (size + off) + n * tiny(accumulator);
@@ -189,6 +191,7 @@ class Definition {
     Element e;
     e.open = a.open || b.open;
     e.radius = std::max(a.radius, b.radius);
+    e.either_zero = a.either_zero || b.either_zero;
     if (!is_float(type)) {
       e.integer = std::max(a.integer, b.integer);
       if (e.radius > 0) e.radius = kInfinity;
@@ -236,6 +239,13 @@ class Definition {
     else
       e = of_integers(node.op(), type, a, b, c);
     e.open = e.open || a.open || b.open || c.open;
+    if (a.either_zero || b.either_zero || c.either_zero) {
+      // Beside that zero it jumps.
+      if (node.op() == Op::Recip || node.op() == Op::Div || node.op() == Op::Mod ||
+          (node.op() == Op::Cast && node.cast_arg().bitcast))
+        e.radius = kInfinity;
+      e.either_zero = is_float(type) && e.number == 0;
+    }
     return e;
   }
 

@@ -102,7 +102,7 @@ std::string by_definition(const Program& program, Device& device) {
       values.push_back(gathered_value(*of[0], *of[1]));
     else if (s.name == "assign")
       values.push_back(HostArray(*of[1]));
-    else if (s.name == "realize" || s.name == "contiguous" || s.name == "copy")
+    else if (settles(s.name))
       values.push_back(HostArray(*of[0]));
     else
       values.push_back(computed_value(s, types[i], of, device));

@@ -18,8 +18,9 @@ class ContractionDraw {
   explicit ContractionDraw(Chooser& chooser) : chooser_(chooser) {}
 
   KernelCase draw() {
-    constexpr DType kTypes[] = {DType::Float32, DType::Int32,   DType::Float32, DType::Float64,
-                                DType::Float16, DType::Float32, DType::UInt8,   DType::BFloat16};
+    constexpr DType kTypes[] = {
+        DType::Float32, DType::Int32, DType::Float32,  DType::Float64,    DType::Float16,
+        DType::Float32, DType::UInt8, DType::BFloat16, DType::Float8E4M3, DType::Float8E5M2};
     dtype_ = kTypes[chooser_.below(std::size(kTypes))];
     draw_sizes();
     const LazyOpPtr a = part({Rows, Contracted}), b = part({Columns, Contracted});
@@ -36,8 +37,7 @@ class ContractionDraw {
     if (chooser_.chance(1, 2)) result = LazyOp::binary(Op::Add, result, leaf({Columns}));
     if (chooser_.chance(1, 2)) result = LazyOp::unary(unary_op(), result);
     KernelCase c{LazyOp::store(ShapeTracker::contiguous(result->shape()), result), {}};
-    c.inputs =
-        draw_inputs(chooser_, kValueFamilies[chooser_.below(std::size(kValueFamilies))], c.kernel);
+    c.inputs = draw_inputs(chooser_, draw_family(chooser_), c.kernel);
     return c;
   }
 
@@ -103,7 +103,8 @@ class ContractionDraw {
     for (const std::int64_t size : shape_) whole.emplace_back(size);
     st = st.reshape(ones).expand(whole);
     if (!chooser_.chance(1, 8)) return LazyOp::load(++buffers_, dtype_, st);
-    return LazyOp::cast(LazyOp::load(++buffers_, DType::Int8, st), dtype_);
+    constexpr DType kNarrow[] = {DType::Int8, DType::Float8E4M3, DType::Float8E5M2};
+    return LazyOp::cast(LazyOp::load(++buffers_, kNarrow[chooser_.below(3)], st), dtype_);
   }
 
   Chooser& chooser_;

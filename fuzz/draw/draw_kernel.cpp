@@ -15,84 +15,6 @@ using Sizes = std::vector<std::int64_t>;
 
 Shape to_shape(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
 
-// A movement operation found backwards: from the shape wanted to the shape it is applied to.
-using Step = std::function<ShapeTracker(const ShapeTracker&)>;
-
-Step step_permute(Chooser& chooser, Sizes& shape) {
-  std::vector<int> order(shape.size());
-  std::iota(order.begin(), order.end(), 0);
-  for (std::size_t i = order.size(); i > 1; --i)
-    std::swap(order[i - 1], order[i - 1 - chooser.below(i)]);
-  Sizes before(shape.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    before[static_cast<std::size_t>(order[i])] = shape[i];
-  shape = before;
-  return [order](const ShapeTracker& st) { return st.permute(order); };
-}
-
-Step step_expand(Chooser& chooser, Sizes& shape) {
-  const Shape wanted = to_shape(shape);
-  for (std::int64_t& size : shape)
-    if (chooser.chance(1, 2)) size = 1;
-  return [wanted](const ShapeTracker& st) { return st.expand(wanted); };
-}
-
-Step step_pad(Chooser& chooser, Sizes& shape) {
-  Padding padding;
-  for (std::int64_t& size : shape) {
-    const std::int64_t before = chooser.between(0, std::min<std::int64_t>(size, 2));
-    const std::int64_t after = chooser.between(0, std::min<std::int64_t>(size - before, 2));
-    padding.emplace_back(before, after);
-    size -= before + after;
-  }
-  return [padding](const ShapeTracker& st) { return st.pad(padding); };
-}
-
-Step step_shrink(Chooser& chooser, Sizes& shape) {
-  Mask keep;
-  for (std::int64_t& size : shape) {
-    const std::int64_t before = chooser.between(0, 2), after = chooser.between(0, 1);
-    keep.emplace_back(before, before + size);
-    size += before + after;
-  }
-  return [keep](const ShapeTracker& st) { return st.shrink(keep); };
-}
-
-Step step_stride(Chooser& chooser, Sizes& shape) {
-  std::vector<std::int64_t> steps;
-  for (std::int64_t& size : shape) {
-    constexpr std::int64_t kSteps[] = {1, -1, 2, -2, 3};
-    const std::int64_t step = kSteps[chooser.below(5)];
-    steps.push_back(step);
-    const std::int64_t magnitude = step < 0 ? -step : step;
-    if (size > 0) size = (size - 1) * magnitude + 1 + chooser.between(0, magnitude - 1);
-  }
-  return [steps](const ShapeTracker& st) { return st.stride(steps); };
-}
-
-// Any factorisation of the element count, with 1s here and there.
-Step step_reshape(Chooser& chooser, Sizes& shape) {
-  const Shape wanted = to_shape(shape);
-  std::int64_t rest = product(shape);
-  Sizes before;
-  if (rest == 0) {
-    before = shape;
-    before.insert(before.begin() + chooser.index(before.size() + 1), 1);
-  }
-  while (rest > 1 && before.size() < 4) {
-    std::vector<std::int64_t> divisors;
-    for (std::int64_t d = 2; d <= rest; ++d)
-      if (rest % d == 0) divisors.push_back(d);
-    const std::int64_t d = chooser.pick(divisors);
-    before.push_back(d);
-    rest /= d;
-    if (chooser.chance(1, 6)) before.push_back(1);
-  }
-  if (rest > 1) before.back() *= rest;
-  shape = before;
-  return [wanted](const ShapeTracker& st) { return st.reshape(wanted); };
-}
-
 class KernelDraw {
  public:
   KernelDraw(Chooser& chooser, Checks checks) : chooser_(chooser), checks_(checks) {}
@@ -100,7 +22,7 @@ class KernelDraw {
   KernelCase draw() {
     Sizes shape = draw_shape();
     draw_dtypes();
-    draw_symbol(shape);
+    draw_symbols(shape);
     std::vector<LazyOpPtr> pool = draw_dag(shape, {});
     // Sums of sums and normalisations: reduces over what is left, and beside one another.
     for (std::uint64_t level = 0; level < 2 && chooser_.chance(1, 2 + level); ++level) {
@@ -114,25 +36,26 @@ class KernelDraw {
       }
       for (const int axis : axes) {
         shape[static_cast<std::size_t>(axis)] = 1;
-        if (symbol_ && symbol_->axis == static_cast<std::size_t>(axis)) symbol_->reduced = true;
+        std::erase_if(symbols_, [&](const Symbol& s) { return s.axis == axis; });
       }
       pool = std::move(reduced);
       if (chooser_.chance(1, 2)) pool = draw_dag(shape, std::move(pool));
     }
     KernelCase c{LazyOp::store(ShapeTracker::contiguous(whole(shape)), pool.back()), {}};
-    if (!variables_of(c.kernel).empty()) c.values = {{"n", symbol_->value}};
-    c.inputs = draw_inputs(chooser_, kValueFamilies[chooser_.below(std::size(kValueFamilies))],
-                           c.concrete());
+    for (const symbolic::Node& v : variables_of(c.kernel))
+      c.values[symbolic::variable_name(v)] = values_.at(symbolic::variable_name(v));
+    c.inputs = draw_inputs(chooser_, draw_family(chooser_), c.concrete());
     return c;
   }
 
  private:
-  // An axis whose size is the variable n; as long as it can be wherever sizes are numbers.
+  // An axis whose size is a variable, as long as it can be wherever sizes are numbers; or whose
+  // elements are hidden from that one on, or up to it.
   struct Symbol {
-    std::size_t axis = 0;
+    int axis = 0;
     sint n;
-    std::int64_t most = 0, value = 0;
-    bool reduced = false;
+    bool masks = false;
+    std::size_t place() const { return static_cast<std::size_t>(axis); }
   };
 
   Sizes draw_shape() {
@@ -144,54 +67,98 @@ class KernelDraw {
     return shape;
   }
 
-  void draw_symbol(const Sizes& shape) {
-    if (shape.empty() || !chooser_.chance(1, 8)) return;
-    const auto axis = static_cast<std::size_t>(chooser_.index(shape.size()));
-    if (shape[axis] == 0) return;
-    const std::int64_t least = chooser_.chance(1, 4) ? 0 : chooser_.between(1, shape[axis]);
-    symbol_ = Symbol{axis, symbolic::variable("n", least, shape[axis]), shape[axis],
-                     chooser_.between(least, shape[axis]), false};
+  // Up to four, of an axis each, in any order.
+  void draw_symbols(const Sizes& shape) {
+    if (shape.empty() || !chooser_.chance(shape.size() > 2 ? 2 : 1, 8)) return;
+    std::vector<std::string> names{"n", "m", "k", "j"};
+    std::vector<int> axes(shape.size());
+    std::iota(axes.begin(), axes.end(), 0);
+    const auto take = [&](auto& from) {
+      const auto at = from.begin() + chooser_.index(from.size());
+      const auto taken = *at;
+      from.erase(at);
+      return taken;
+    };
+    const std::uint64_t count = chooser_.chance(1, 2) ? 2 + chooser_.below(3) : 1;
+    for (std::uint64_t i = count; i > 0; --i) {
+      if (axes.empty()) return;
+      Symbol s{take(axes), 1, false};
+      const std::int64_t size = shape[s.place()];
+      if (size == 0) continue;
+      s.masks = chooser_.chance(size == 1 ? 2 : 1, 4);
+      const std::int64_t least = s.masks || chooser_.chance(1, 4) ? 0 : chooser_.between(1, size);
+      const std::string name = count == 1 ? names[0] : take(names);
+      s.n = symbolic::variable(name, least, size);
+      values_[name] = chooser_.chance(1, 8) ? least : chooser_.between(least, size);
+      symbols_.push_back(std::move(s));
+    }
   }
 
   Shape whole(const Sizes& sizes) const {
     Shape shape = to_shape(sizes);
-    if (symbol_ && !symbol_->reduced) shape[symbol_->axis] = symbol_->n;
+    for (const Symbol& s : symbols_)
+      if (!s.masks) shape[s.place()] = s.n;
     return shape;
   }
 
-  // A view as long as the variable says: of a buffer of that size, or a part of a longer one, or
-  // one element for all.
   ShapeTracker view(const Sizes& sizes) {
-    if (!symbol_ || symbol_->reduced) return draw_view(chooser_, sizes);
-    const std::size_t axis = symbol_->axis;
+    ShapeTracker st = sized_view(sizes);
+    for (const Symbol& s : symbols_)
+      if (s.masks && chooser_.chance(1, 2)) st = masked(st, s, sizes[s.place()]);
+    return st;
+  }
+
+  // Elements from the variable on are hidden, or those before it.
+  ShapeTracker masked(const ShapeTracker& st, const Symbol& s, std::int64_t size) {
+    Mask keep;
+    for (const sint& n : st.shape()) keep.emplace_back(0, n);
+    Padding padding(keep.size(), {sint(0), sint(0)});
+    if (chooser_.chance(1, 2)) {
+      keep[s.place()] = {sint(0), s.n};
+      padding[s.place()].second = sint(size) - s.n;
+    } else {
+      keep[s.place()] = {s.n, sint(size)};
+      padding[s.place()].first = s.n;
+    }
+    return st.shrink(keep).pad(padding);
+  }
+
+  // A view as long as the variables say: of a buffer of that size, or a part of a longer one, or
+  // one element for all.
+  ShapeTracker sized_view(const Sizes& sizes) {
+    std::vector<const Symbol*> sized;
+    for (const Symbol& s : symbols_)
+      if (!s.masks) sized.push_back(&s);
+    if (sized.empty()) return draw_view(chooser_, sizes);
     const Shape wanted = whole(sizes);
-    switch (chooser_.below(4)) {
-      case 0:
-        return ShapeTracker::contiguous(wanted);
-      case 1: {
-        Sizes one = sizes;
-        one[axis] = 1;
-        return draw_view(chooser_, one).expand(wanted);
-      }
-      case 2: {
-        std::vector<int> order(sizes.size());
-        std::iota(order.begin(), order.end(), 0);
-        std::swap(order[axis], order[chooser_.below(order.size())]);
-        Shape before = wanted;
-        for (std::size_t i = 0; i < order.size(); ++i)
-          before[static_cast<std::size_t>(order[i])] = wanted[i];
-        return ShapeTracker::contiguous(before).permute(order);
-      }
-      default: {
-        Sizes longer = sizes;
-        const std::int64_t from = chooser_.between(0, 2);
-        longer[axis] += from;
-        Mask keep;
-        for (const std::int64_t size : longer) keep.emplace_back(0, size);
-        keep[axis] = {from, symbol_->n + from};
-        return draw_view(chooser_, longer).shrink(keep);
+    const std::uint64_t way = chooser_.below(4);
+    if (way == 0) return ShapeTracker::contiguous(wanted);
+    if (way == 1) {
+      std::vector<int> order(sizes.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::swap(order[sized[0]->place()], order[chooser_.below(order.size())]);
+      Shape before = wanted;
+      for (std::size_t i = 0; i < order.size(); ++i)
+        before[static_cast<std::size_t>(order[i])] = wanted[i];
+      return ShapeTracker::contiguous(before).permute(order);
+    }
+    Sizes stored = sizes;
+    std::vector<std::int64_t> from(sizes.size(), 0);
+    for (const Symbol* s : sized) {
+      if (chooser_.chance(1, 2)) {
+        stored[s->place()] = 1;
+      } else {
+        from[s->place()] = chooser_.between(0, 2);
+        stored[s->place()] += from[s->place()];
       }
     }
+    Mask keep;
+    for (const std::int64_t size : stored) keep.emplace_back(0, size);
+    for (const Symbol* s : sized) {
+      const std::size_t i = s->place();
+      if (stored[i] != 1 || from[i] != 0) keep[i] = {from[i], s->n + from[i]};
+    }
+    return draw_view(chooser_, stored).shrink(keep).expand(wanted);
   }
 
   // Few types a case, so that nodes find partners.
@@ -289,6 +256,10 @@ class KernelDraw {
       return LazyOp::ternary(op, condition, a, b);
     }
     if (info(op).arity == 1) return LazyOp::unary(op, a);
+    if (info(op).arity == 2 && chooser_.chance(1, 6)) {  // what folding may remove, and may not
+      const LazyOpPtr k = LazyOp::constant(chooser_.pick(neutral_values(a->dtype())), view(shape));
+      return chooser_.chance(1, 2) ? LazyOp::binary(op, k, a) : LazyOp::binary(op, a, k);
+    }
     const LazyOpPtr b = operand(pool, shape, a->dtype());
     if (info(op).arity == 2)
       return chooser_.chance(1, 2) ? LazyOp::binary(op, b, a) : LazyOp::binary(op, a, b);
@@ -322,8 +293,9 @@ class KernelDraw {
   Chooser& chooser_;
   Checks checks_;
   std::vector<DType> dtypes_;
-  std::vector<DType> buffers_;  // type of buffer i + 1
-  std::optional<Symbol> symbol_;
+  std::vector<DType> buffers_;   // type of buffer i + 1
+  std::vector<Symbol> symbols_;  // of axes that are not reduced yet
+  symbolic::Values values_;
 };
 
 /// An operation over one type; of CAST, with the type that it gives.
@@ -368,16 +340,14 @@ class OperationDraw {
       value = apply(chooser_.pick(fitting), value);
     }
     KernelCase c{LazyOp::store(st_, value), {}};
-    const ValueFamily family = chooser_.chance(1, 2)
-                                   ? ValueFamily::Edges
-                                   : kValueFamilies[chooser_.below(std::size(kValueFamilies))];
+    const ValueFamily family = chooser_.chance(1, 2) ? ValueFamily::Edges : draw_family(chooser_);
     c.inputs = draw_inputs(chooser_, family, c.kernel);
     return c;
   }
 
  private:
   LazyOpPtr leaf(DType dtype) {
-    if (chooser_.chance(1, 8)) return LazyOp::constant(chooser_.pick(edge_values(dtype)), st_);
+    if (chooser_.chance(1, 5)) return LazyOp::constant(chooser_.pick(edge_values(dtype)), st_);
     return LazyOp::load(++buffers_, dtype, st_);
   }
 
@@ -402,25 +372,12 @@ class OperationDraw {
 
 }  // namespace
 
-ShapeTracker draw_view(Chooser& chooser, const std::vector<std::int64_t>& shape) {
-  constexpr Step (*kSteps[])(Chooser&, Sizes&) = {step_permute, step_expand, step_pad,
-                                                  step_shrink,  step_stride, step_reshape};
-  Sizes base = shape;
-  std::vector<Step> steps;
-  for (std::uint64_t count = chooser.below(6); count > 0; --count)
-    if (product(base) < 4096) steps.push_back(kSteps[chooser.below(6)](chooser, base));
-  ShapeTracker st = ShapeTracker::contiguous(to_shape(base));
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) st = (*step)(st);
-  return st;
-}
-
 KernelCase draw_kernel_case(Chooser& chooser, Checks checks) {
   if (chooser.chance(1, 6)) return OperationDraw(chooser).draw();
   if (chooser.chance(1, 32)) return draw_contraction(chooser);
   if (!chooser.chance(1, 64)) return KernelDraw(chooser, checks).draw();
   KernelCase c{chooser.pick(network_kernels()), {}};
-  c.inputs =
-      draw_inputs(chooser, kValueFamilies[chooser.below(std::size(kValueFamilies))], c.concrete());
+  c.inputs = draw_inputs(chooser, draw_family(chooser), c.concrete());
   return c;
 }
 

@@ -63,12 +63,13 @@ class ProgramDraw {
     return last();
   }
 
-  static constexpr std::uint64_t kZeros = 4, kAnyFamily = 5;  // of inputs
+  static constexpr std::uint64_t kZeros = 4, kInfinite = 5, kAnyFamily = 6;  // of inputs
 
   int input(const Sizes& shape, DType dtype, std::uint64_t wanted = kAnyFamily) {
     std::string values;
     const std::int64_t n = std::clamp<std::int64_t>(product(shape), 1, smooth_ ? 64 : 7);
-    // Small numbers; any; those at an edge of their type; zeros of both signs, and ones.
+    // Small numbers; any; those at an edge of their type; zeros of both signs, and ones; what is
+    // neutral or hides the other operand.
     const std::uint64_t family = smooth_                ? 0
                                  : wanted == kAnyFamily ? chooser_.below(kAnyFamily)
                                                         : wanted;
@@ -79,6 +80,10 @@ class ProgramDraw {
                                          0.001 * static_cast<double>(i + std::int64_t{7} * last()));
       else if (family == 3)
         values += " " + chooser_.pick(edge_values(dtype)).str();
+      else if (family == kInfinite)
+        values += " " + (chooser_.chance(1, 6) && is_float(dtype)
+                             ? "nan"
+                             : chooser_.pick(neutral_values(dtype)).str());
       else if (family == kZeros && is_float(dtype))
         values += fmt::format(" {}", kSigned[chooser_.below(4)]);
       else if (family == 2 && !is_bool(dtype))
@@ -144,10 +149,11 @@ class ProgramDraw {
     const int x = chooser_.chance(1, 4) ? chooser_.index(known_.size()) : last();
     using Make = void (ProgramDraw::*)(int);
     static constexpr Make kAll[] = {
-        &ProgramDraw::unary,     &ProgramDraw::binary, &ProgramDraw::movement, &ProgramDraw::reduce,
-        &ProgramDraw::choice,    &ProgramDraw::settle, &ProgramDraw::special,  &ProgramDraw::meet,
-        &ProgramDraw::broadcast, &ProgramDraw::folded, &ProgramDraw::gathered};
-    static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3, 1, 4, 5, 2, 6, 7, 8, 3, 9, 10};
+        &ProgramDraw::unary,   &ProgramDraw::binary,   &ProgramDraw::movement,
+        &ProgramDraw::reduce,  &ProgramDraw::choice,   &ProgramDraw::settle,
+        &ProgramDraw::special, &ProgramDraw::meet,     &ProgramDraw::broadcast,
+        &ProgramDraw::folded,  &ProgramDraw::gathered, &ProgramDraw::carried};
+    static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3, 1, 4, 5, 2, 6, 7, 8, 3, 9, 10, 11};
     const std::size_t which = kWhich[chooser_.below(std::size(kWhich))];
     const bool out = (left_out_ >> (2 * which) & 3) == 3;
     (this->*kAll[out ? 0 : which])(x);
@@ -253,15 +259,18 @@ class ProgramDraw {
     chooser_.chance(1, 2) ? joined(x, y) : joined(y, x);
   }
 
-  // Operands that folding may remove: a constant, with zeros of both signs or with another.
+  // Operands that folding may remove: a constant, with zeros of both signs, with infinities and the
+  // ends of the type, or with another.
   void folded(int x) {
     const ProgramType t = type(x);
     if (smooth_) {
       unary(x);
       return;
     }
-    const bool plain = chooser_.chance(1, 2);
-    const int a = plain ? usual_constant(t) : input_like(t, kZeros), b = usual_constant(t);
+    constexpr std::uint64_t kBeside[] = {kZeros, kInfinite};
+    const std::uint64_t beside = chooser_.below(3);
+    const int a = beside == 2 ? usual_constant(t) : input_like(t, kBeside[beside]),
+              b = usual_constant(t);
     chooser_.chance(1, 2) ? joined(a, b) : joined(b, a);
   }
 
@@ -341,9 +350,21 @@ class ProgramDraw {
     emit(fmt::format("{} %{} {}", name, x, words(axes)), t);
   }
 
+  // A copy that is reduced, or what is reduced copied, to another device and perhaps back.
+  void carried(int x) {
+    if (smooth_) return unary(x);
+    static constexpr std::string_view kNames[] = {"copy", "away", "back", "away"};
+    const bool first = chooser_.chance(1, 2);
+    const std::string name(kNames[chooser_.below(4)]);
+    if (first) emit(fmt::format("{} %{}", name, x), type(x));
+    reduce(first ? last() : x);
+    if (!first) emit(fmt::format("{} %{}", name, last()), type(last()));
+  }
+
   void settle(int x) {
-    static constexpr std::string_view kNames[] = {"realize", "contiguous", "copy", "assign"};
-    const std::string_view name = kNames[chooser_.below(smooth_ ? 2 : 4)];
+    static constexpr std::string_view kNames[] = {"realize", "contiguous", "copy",
+                                                  "assign",  "away",       "back"};
+    const std::string_view name = kNames[chooser_.below(smooth_ ? 2 : 6)];
     const ProgramType t = type(x);
     if (name == "assign") {
       const int to = operand(t);

@@ -359,15 +359,37 @@ std::vector<Operands> of_where(DType d) {
   return out;
 }
 
+std::vector<Scalar> make_neutral(DType d) {
+  if (is_bool(d)) return {Scalar::of(false), Scalar::of(true)};
+  std::vector<Scalar> out;
+  for (const std::int64_t x : {0, 1, -1}) out.push_back(Scalar::from_int(d, x));
+  if (!is_float(d)) {
+    for (const std::int64_t end : {least_of(d), most_of(d)})
+      out.push_back(Scalar::from_int(d, end));
+    return out;
+  }
+  for (const double x : {-0.0, kInf, -kInf}) out.push_back(Scalar::from_double(d, x));
+  return out;
+}
+
+using ValueTable = std::array<std::vector<Scalar>, kDTypeCount>;
+
+ValueTable table_of(std::vector<Scalar> (*make)(DType)) {
+  ValueTable out;
+  for (int d = 0; d < kDTypeCount; ++d)
+    out[static_cast<std::size_t>(d)] = make(static_cast<DType>(d));
+  return out;
+}
+
 }  // namespace
 
 const std::vector<Scalar>& edge_values(DType dtype) {
-  static const auto table = [] {
-    std::array<std::vector<Scalar>, kDTypeCount> out;
-    for (int d = 0; d < kDTypeCount; ++d)
-      out[static_cast<std::size_t>(d)] = make_values(static_cast<DType>(d));
-    return out;
-  }();
+  static const ValueTable table = table_of(make_values);
+  return table[static_cast<std::size_t>(dtype)];
+}
+
+const std::vector<Scalar>& neutral_values(DType dtype) {
+  static const ValueTable table = table_of(make_neutral);
   return table[static_cast<std::size_t>(dtype)];
 }
 

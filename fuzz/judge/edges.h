@@ -10,6 +10,10 @@ namespace touchstone::fuzz {
 /// The values of a type at which implementations part: the simplest first.
 const std::vector<Scalar>& edge_values(DType dtype);
 
+/// The identities and the absorbing elements of the operations over a type: 0 of both signs, 1, -1,
+/// the ends of an integer type, infinities.
+const std::vector<Scalar>& neutral_values(DType dtype);
+
 /// Operands of one operation, in its order.
 using Operands = std::vector<Scalar>;
 

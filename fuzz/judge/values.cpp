@@ -147,6 +147,8 @@ class Drawer {
       case ValueFamily::Random:
         for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, random(out.dtype()));
         return;
+      case ValueFamily::Neutral:
+        return fill_neutral(out);
     }
   }
 
@@ -182,6 +184,18 @@ class Drawer {
     const double fraction = 1 + static_cast<double>(chooser_.below(1ULL << 52)) * 0x1p-52;
     const double magnitude = std::ldexp(fraction, static_cast<int>(chooser_.between(-6, 5)));
     return Scalar::from_double(d, chooser_.below(2) == 0 ? magnitude : -magnitude);
+  }
+
+  // One such value everywhere, or any of them, and small integers among them.
+  void fill_neutral(Filler& out) {
+    const std::vector<Scalar>& neutral = neutral_values(out.dtype());
+    if (chooser_.chance(1, 4)) {
+      const Scalar x = chooser_.pick(neutral);
+      for (std::int64_t i = 0; i < out.size(); ++i) out.set(i, x);
+      return;
+    }
+    for (std::int64_t i = 0; i < out.size(); ++i)
+      out.set(i, chooser_.chance(3, 4) ? chooser_.pick(neutral) : small(out.dtype()));
   }
 
   void fill_integers(Filler& out, int place) {
@@ -360,6 +374,11 @@ void put_inside(std::vector<HostArray>& inputs, const LazyOpPtr& kernel) {
 
 }  // namespace
 
+ValueFamily draw_family(Chooser& chooser) {
+  const std::uint64_t which = chooser.below(std::size(kValueFamilies) + 1);
+  return which < std::size(kValueFamilies) ? kValueFamilies[which] : ValueFamily::Neutral;
+}
+
 std::string_view name(ValueFamily family) {
   switch (family) {
     case ValueFamily::Integers:
@@ -372,6 +391,8 @@ std::string_view name(ValueFamily family) {
       return "zeros";
     case ValueFamily::Random:
       return "random";
+    case ValueFamily::Neutral:
+      return "neutral";
   }
   return "";
 }

@@ -16,11 +16,16 @@ enum class ValueFamily : std::uint8_t {
              // answer is legal and cut inputs show
   Edges,     // the operands at which implementations of the kernel's own operations part
   Zeros,     // of both signs: what was in an accumulator before shows
-  Random     // floats over a few binades, integers over their range
+  Random,    // floats over a few binades, integers over their range
+  Neutral    // 0, 1, -1, the ends of the type and infinities: what leaves the other operand as it
+             // is, or hides it
 };
+/// Those of a suite.
 inline constexpr ValueFamily kValueFamilies[] = {ValueFamily::Integers, ValueFamily::Full,
                                                  ValueFamily::Edges, ValueFamily::Zeros,
                                                  ValueFamily::Random};
+/// One of these or, as often, Neutral.
+ValueFamily draw_family(Chooser& chooser);
 std::string_view name(ValueFamily family);
 
 /// Elements of a shape.

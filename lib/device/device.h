@@ -31,7 +31,8 @@ class Runner {
  public:
   virtual ~Runner() = default;
   /// buffers[i] is the buffer of number i; all on this runner's device, of the dtype and at least
-  /// the size that buffers_of(ast) asks for. values binds every variable of the kernel.
+  /// the size that buffers_of(ast) asks for. values binds every variable of the kernel. The output
+  /// may have the memory of an input, which is read as it was before.
   /// Returns the seconds it took.
   virtual double run(std::span<Buffer* const> buffers, const symbolic::Values& values) = 0;
   /// The code that runs, where there is any.

@@ -180,7 +180,7 @@ inline rc::Gen<std::vector<HostArray>> inputs(LazyOpPtr kernel) {
   return [kernel = std::move(kernel)](const rc::Random& random, int) {
     rc::Random source = random;
     fuzz::RandomChooser chooser(source.next(), 0);
-    const fuzz::ValueFamily family = fuzz::kValueFamilies[chooser.below(5)];
+    const fuzz::ValueFamily family = fuzz::draw_family(chooser);
     return rc::shrinkable::shrinkRecur(fuzz::draw_inputs(chooser, family, kernel),
                                        [](const std::vector<HostArray>& all) {
                                          std::vector<std::vector<HostArray>> smaller;

@@ -1,5 +1,6 @@
 #include "touchstone/tcc/tcc_device.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 
@@ -18,12 +19,13 @@ using tcc::Program;
 class TccRunner final : public Runner {
  public:
   /// `function` is null where there is nothing to compute.
-  TccRunner(LazyOpPtr kernel, CodegenOptions codegen, Fault fault, std::size_t places, bool checks,
-            std::vector<std::string> variables, std::string profile,
+  TccRunner(LazyOpPtr kernel, CodegenOptions codegen, Fault fault, int parts, std::size_t places,
+            bool checks, std::vector<std::string> variables, std::string profile,
             std::shared_ptr<Program> program, KernelFunction function)
       : kernel_(std::move(kernel)),
         codegen_(std::move(codegen)),
         fault_(fault),
+        parts_(parts),
         places_(places),
         checks_(checks),
         variables_(std::move(variables)),
@@ -57,19 +59,20 @@ class TccRunner final : public Runner {
       std::memcpy(result.data(), target, result.size());
       memory[0] = result.data();
     }
-    IndexFault found;
-    if (checks_) memory.push_back(&found);
+    std::vector<IndexFault> found(static_cast<std::size_t>(parts_));
+    if (checks_) memory.push_back(found.data());
     {
       const FpGuard guard;
-      function_(memory.data(), vars.data(), 0, 1);
+      for (int part = parts_; part-- > 0;) function_(memory.data(), vars.data(), part, parts_);
     }
-    raise_if_found(found);
+    raise_if_found(std::ranges::min(found));
     if (aliased) std::memcpy(target, result.data(), result.size());
   }
 
   LazyOpPtr kernel_;
   CodegenOptions codegen_;
   Fault fault_;
+  int parts_;           // 1 where no loop can be shared
   std::size_t places_;  // of buffers, by number
   bool checks_;
   std::vector<std::string> variables_;
@@ -80,10 +83,11 @@ class TccRunner final : public Runner {
 
 class TccDevice final : public Device {
  public:
-  TccDevice(std::string name, CodegenOptions codegen, Fault fault)
+  TccDevice(std::string name, CodegenOptions codegen, Fault fault, int parts)
       : Device(std::move(name), std::make_unique<HostAllocator>()),
         codegen_(std::move(codegen)),
-        fault_(fault) {
+        fault_(fault),
+        parts_(parts) {
     codegen_.math = MathLevel::Library;  // without vectors a call is quicker
   }
 
@@ -99,6 +103,7 @@ class TccDevice final : public Device {
       std::size_t places = 0;
       bool checks = false;
       bool computes = false;
+      bool splits = false;
     };
     std::vector<Made> made;
     std::string functions;
@@ -108,7 +113,7 @@ class TccDevice final : public Device {
       if (computes) functions += render_c_function(linear, symbol(i), CStyle::Plain) + "\n";
       std::string profile = profile_json(linear);
       made.push_back({std::move(linear.variables), std::move(profile), linear.places(),
-                      linear.checks(), computes});
+                      linear.checks(), computes, linear.split >= 0});
     }
     std::shared_ptr<Program> program;
     if (!functions.empty() || !has_tcc())
@@ -116,9 +121,9 @@ class TccDevice final : public Device {
     std::vector<RunnerPtr> runners;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const KernelFunction function = made[i].computes ? program->function(symbol(i)) : nullptr;
-      runners.push_back(std::make_shared<TccRunner>(kernels[i], codegen_, fault_, made[i].places,
-                                                    made[i].checks, std::move(made[i].variables),
-                                                    std::move(made[i].profile), program, function));
+      runners.push_back(std::make_shared<TccRunner>(
+          kernels[i], codegen_, fault_, made[i].splits ? parts_ : 1, made[i].places, made[i].checks,
+          std::move(made[i].variables), std::move(made[i].profile), program, function));
     }
     return runners;
   }
@@ -127,6 +132,7 @@ class TccDevice final : public Device {
 
   CodegenOptions codegen_;
   Fault fault_;
+  int parts_;
 };
 
 }  // namespace
@@ -140,8 +146,8 @@ bool has_tcc() {
 }
 
 std::unique_ptr<Device> make_tcc_device(std::string name, const CodegenOptions& codegen,
-                                        Fault fault) {
-  return std::make_unique<TccDevice>(std::move(name), codegen, fault);
+                                        Fault fault, int parts) {
+  return std::make_unique<TccDevice>(std::move(name), codegen, fault, parts);
 }
 
 }  // namespace touchstone

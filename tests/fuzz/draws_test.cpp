@@ -1,0 +1,208 @@
+// How often each kind of kernel and program is drawn, of 10,000: what is never drawn is not
+// watched.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <set>
+
+#include "../support/sanitized.h"
+#include "touchstone/fuzz/draw_kernel.h"
+#include "touchstone/fuzz/program.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+constexpr std::uint64_t kCases = test::kSanitized ? 2000 : 10'000;
+
+template <class Case>
+struct Kind {
+  const char* what;
+  int least;  // of 10,000
+  std::function<bool(const Case&)> is;
+};
+
+template <class Case>
+void expect_all(const std::vector<Kind<Case>>& kinds,
+                const std::function<Case(Chooser& chooser)>& draw) {
+  std::vector<int> times(kinds.size(), 0);
+  for (std::uint64_t i = 0; i < kCases; ++i) {
+    RandomChooser chooser(41, i);
+    const Case c = draw(chooser);
+    for (std::size_t k = 0; k < kinds.size(); ++k) times[k] += kinds[k].is(c) ? 1 : 0;
+  }
+  for (std::size_t k = 0; k < kinds.size(); ++k) {
+    EXPECT_GE(times[k] * 10'000, kinds[k].least * static_cast<int>(kCases)) << kinds[k].what;
+    if (std::getenv("TOUCHSTONE_TELL") != nullptr)
+      std::printf("%6d  %s\n", times[k], kinds[k].what);
+  }
+}
+
+bool any_node(const LazyOpPtr& kernel, const std::function<bool(const LazyOp&)>& is) {
+  return std::ranges::any_of(toposort(kernel), [&](const LazyOpPtr& n) { return is(*n); });
+}
+
+const ShapeTracker* view_of(const LazyOp& n) {
+  return is_load(n.op()) ? &n.buffer().st : n.op() == Op::Const ? &n.constant().st : nullptr;
+}
+
+bool masked_by_variable(const LazyOp& n, bool of_one_element) {
+  const ShapeTracker* const st = view_of(n);
+  if (st == nullptr) return false;
+  for (const View& v : st->views())
+    for (std::size_t i = 0; v.mask() && i < v.shape().size(); ++i) {
+      const auto& [begin, end] = (*v.mask())[i];
+      if (begin.is_int() && end.is_int()) continue;
+      if (!of_one_element || v.shape()[i] == sint(1)) return true;
+    }
+  return false;
+}
+
+bool is_float8(DType d) { return d == DType::Float8E4M3 || d == DType::Float8E5M2; }
+
+Scalar element(const HostArray& x, std::int64_t i) {
+  const std::size_t width = itemsize(x.dtype);
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, x.bytes.data() + static_cast<std::size_t>(i) * width, width);
+  return Scalar::from_bits(x.dtype, bits);
+}
+
+bool is_finite(const Scalar& x) { return !is_float(x.dtype()) || std::isfinite(x.to_double()); }
+
+bool reads_what_is_not_finite(const KernelCase& c, const LazyOp& n) {
+  if (n.op() != Op::Load) return false;
+  const HostArray& x = c.inputs[static_cast<std::size_t>(n.buffer().idx) - 1];
+  if (!is_float(x.dtype)) return false;
+  for (std::int64_t i = 0; i < x.size(); ++i)
+    if (!is_finite(element(x, i))) return true;
+  return false;
+}
+
+// An operation of a buffer, and of a constant beside it.
+bool beside_constant(const LazyOp& n, const std::function<bool(const LazyOp&)>& load) {
+  if (!is_elementwise(n.op()) || n.src().size() != 2) return false;
+  for (const int i : {0, 1})
+    if (n.src()[static_cast<std::size_t>(i)]->op() == Op::Const &&
+        load(*n.src()[static_cast<std::size_t>(1 - i)]))
+      return true;
+  return false;
+}
+
+std::size_t variables(const KernelCase& c) { return c.values.size(); }
+
+TEST(Draws, KernelsAreOfEveryKind) {
+  const auto node = [](auto is) {
+    return [is](const KernelCase& c) { return any_node(c.kernel, is); };
+  };
+  const std::vector<Kind<KernelCase>> kinds = {
+      {"one variable", 100, [](const KernelCase& c) { return variables(c) == 1; }},
+      {"two variables", 100, [](const KernelCase& c) { return variables(c) == 2; }},
+      {"three variables", 40, [](const KernelCase& c) { return variables(c) == 3; }},
+      {"four variables", 10, [](const KernelCase& c) { return variables(c) == 4; }},
+      {"a variable that is 0", 30,
+       [](const KernelCase& c) {
+         return std::ranges::any_of(c.values, [](const auto& v) { return v.second == 0; });
+       }},
+      {"a mask that is a variable", 50,
+       node([](const LazyOp& n) { return masked_by_variable(n, false); })},
+      {"such a mask of a size of 1", 10,
+       node([](const LazyOp& n) { return masked_by_variable(n, true); })},
+      {"a buffer with what is not finite, beside a constant", 50,
+       [](const KernelCase& c) {
+         return any_node(c.kernel, [&](const LazyOp& n) {
+           return beside_constant(
+               n, [&](const LazyOp& load) { return reads_what_is_not_finite(c, load); });
+         });
+       }},
+      {"a constant that is not finite", 100,
+       node([](const LazyOp& n) { return n.op() == Op::Const && !is_finite(n.constant().value); })},
+      {"float8", 500, node([](const LazyOp& n) { return is_float8(n.dtype()); })},
+      {"a sum of float8", 50,
+       node([](const LazyOp& n) { return n.op() == Op::ReduceSum && is_float8(n.dtype()); })},
+      {"a sum of products of float8", 10, node([](const LazyOp& n) {
+         return n.op() == Op::ReduceSum && is_float8(n.dtype()) && n.src()[0]->op() == Op::Mul;
+       })},
+      {"a contraction of float8", 10,
+       [](const KernelCase& c) {
+         return c.inputs.size() > 1 && any_node(c.kernel, [](const LazyOp& n) {
+                  return is_reduce(n.op()) && is_float8(n.dtype()) && n.shape().size() == 3;
+                });
+       }},
+      {"float8 at positions", 5,
+       node([](const LazyOp& n) { return n.op() == Op::Gather && is_float8(n.dtype()); })},
+      {"float8 cast to float8", 5, node([](const LazyOp& n) {
+         return n.op() == Op::Cast && is_float8(n.dtype()) && is_float8(n.src()[0]->dtype());
+       })},
+  };
+  expect_all<KernelCase>(kinds,
+                         [](Chooser& chooser) { return draw_kernel_case(chooser, Checks::Drawn); });
+}
+
+// Whether a value of statement i of the program is read by one that is so.
+bool read_by(const Program& p, const std::function<bool(const ProgramStep&)>& value,
+             const std::function<bool(const ProgramStep&)>& reader) {
+  for (const ProgramStep& s : p.steps)
+    for (const int o : s.of)
+      if (reader(s) && value(p.steps[static_cast<std::size_t>(o)])) return true;
+  return false;
+}
+
+bool is_reduce_step(const ProgramStep& s) { return s.name.starts_with("reduce_"); }
+
+bool has(const ProgramStep& input, const std::function<bool(const Scalar&)>& is) {
+  if (!input.leaf()) return false;
+  for (const std::string& v : input.values)
+    if (is(Scalar::parse(input.dtype, v))) return true;
+  return false;
+}
+
+TEST(Draws, ProgramsAreOfEveryKind) {
+  const auto named = [](const char* name) {
+    return [name](const ProgramStep& s) { return s.name == name; };
+  };
+  const auto not_finite = [](const ProgramStep& s) {
+    return s.name == "input" && has(s, [](const Scalar& x) { return !is_finite(x); });
+  };
+  const std::vector<Kind<Program>> kinds = {
+      {"sizes of two kinds beyond 1", 500,
+       [](const Program& p) {
+         std::set<std::int64_t> sizes;
+         for (const ProgramStep& s : p.steps)
+           for (const std::int64_t size : s.shape)
+             if (size > 1) sizes.insert(size);
+         return sizes.size() > 1;
+       }},
+      {"a reduce of a copy", 50,
+       [&](const Program& p) { return read_by(p, named("copy"), is_reduce_step); }},
+      {"a copy of a reduce", 50,
+       [&](const Program& p) { return read_by(p, is_reduce_step, named("copy")); }},
+      {"a value of the other device", 200,
+       [&](const Program& p) {
+         return read_by(p, named("away"), [](const auto&) { return true; });
+       }},
+      {"what is not finite, beside a constant", 100,
+       [&](const Program& p) {
+         return std::ranges::any_of(p.steps, [&](const ProgramStep& s) {
+           const auto of = [&](std::size_t i) -> const ProgramStep& {
+             return p.steps[static_cast<std::size_t>(s.of[i])];
+           };
+           return s.of.size() == 2 && ((not_finite(of(0)) && of(1).name == "const") ||
+                                       (not_finite(of(1)) && of(0).name == "const"));
+         });
+       }},
+      {"a sum of float8", 50,
+       [](const Program& p) {
+         const std::vector<ProgramType> types = p.types();
+         for (std::size_t i = 0; i < types.size(); ++i)
+           if (p.steps[i].name == "reduce_sum" && is_float8(types[i].dtype)) return true;
+         return false;
+       }},
+  };
+  expect_all<Program>(kinds,
+                      [](Chooser& chooser) { return Program::parse(draw_program(chooser, {})); });
+}
+
+}  // namespace
+}  // namespace touchstone::fuzz
