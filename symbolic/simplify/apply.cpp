@@ -25,8 +25,8 @@ bool scaled(const Linear& s) {
   return std::ranges::any_of(s.terms, [](const Term& t) { return !abs(t.coef).is_one(); });
 }
 
-/// The order that rules descend in: comparisons, then divisions, then choices, the number of parts,
-/// then the size of coefficients.
+/// The order that rules descend in: comparisons and divisions, then choices, the number of parts,
+/// comparisons, then the size of coefficients.
 struct Measure {
   std::size_t flags = 0, divisions = 0, choices = 0, parts = 0;
   Int magnitude;
@@ -65,7 +65,7 @@ struct Measure {
         break;
     }
   }
-  auto key() const { return std::tie(flags, divisions, choices, parts, magnitude); }
+  auto key() const { return std::tuple(flags + divisions, choices, parts, flags, magnitude); }
 };
 
 }  // namespace
