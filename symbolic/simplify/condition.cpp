@@ -24,7 +24,13 @@ bool Simplifier::open_quotient(Linear& s) {
     if (only) return false;
     only = &t;
   }
-  if (!only || !abs(only->coef).is_one() || s.terms.size() > 2) return false;
+  // What is chosen in the dividend and beside the quotient meets where it opens.
+  const auto chosen = [&](const Term& t) {
+    return c_.kind(t.atom) == Kind::Max && depends(only->atom, t.atom);
+  };
+  if (!only || !abs(only->coef).is_one() ||
+      (s.terms.size() > 2 && std::ranges::none_of(s.terms, chosen)))
+    return false;
   const NodeData& n = c_[only->atom];
   const int sign = only->coef.sign();
   Linear rest = s;

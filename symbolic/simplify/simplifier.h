@@ -283,6 +283,7 @@ class Simplifier {
   /// The maximum of more members than a set holds: those that another is never below go.
   Linear wide_maximum(List<Linear> members);
   void drop_low_members(List<Linear>& members);
+  void drop_dominated(List<Linear>& members);
   /// Whether the largest smallest member is below 0, as far as the members' signs tell; else l is
   /// left with what matters for that.
   std::optional<bool> sign_of(Lattice& l) const;
