@@ -25,8 +25,8 @@ bool scaled(const Linear& s) {
   return std::ranges::any_of(s.terms, [](const Term& t) { return !abs(t.coef).is_one(); });
 }
 
-/// The order that rules descend in: comparisons, then divisions, then choices, the number of parts,
-/// then the size of coefficients.
+/// The order that rules descend in: comparisons and divisions, then choices, the number of parts,
+/// comparisons, then the size of coefficients.
 struct Measure {
   std::size_t flags = 0, divisions = 0, choices = 0, parts = 0;
   Int magnitude;
@@ -65,7 +65,7 @@ struct Measure {
         break;
     }
   }
-  auto key() const { return std::tie(flags, divisions, choices, parts, magnitude); }
+  auto key() const { return std::tuple(flags + divisions, choices, parts, flags, magnitude); }
 };
 
 }  // namespace
@@ -146,6 +146,11 @@ bool Simplifier::apply_sum(Linear& s) {
     return kind == Kind::Digit || kind == Kind::Div || kind == Kind::Mod;
   };
   if (std::ranges::count_if(s.terms, is_division) < 2) return false;
+  const auto fits = [&](const Pattern& p, const Term& t) {  // a remainder, or a quotient
+    const NodeData& n = c_[t.atom];
+    const bool remainder = n.kind == Kind::Mod || (n.kind == Kind::Digit && !n.second.is_zero());
+    return remainder == (p.items[0].op == Pattern::Op::Remainder);
+  };
   const auto twins = [&](Id a, Id b) {
     const NodeData &x = c_[a], &y = c_[b];
     const auto terms = [&](const NodeData& n) {
@@ -176,7 +181,8 @@ bool Simplifier::apply_sum(Linear& s) {
       if (!divides(first, t.coef)) continue;
       const Int factor = floor_div(t.coef, first);
       if (u.coef != factor * second) continue;
-      if (rule.twins && !twins(t.atom, u.atom)) continue;
+      if (rule.twins ? !twins(t.atom, u.atom) : !fits(rule.parts[0], t) || !fits(rule.parts[1], u))
+        continue;
       const Linear subjects[] = {Linear{0, {Term{first, t.atom}}},
                                  Linear{0, {Term{second, u.atom}}}};
       ++matching_;

@@ -414,7 +414,7 @@ Interval Simplifier::remainder_bounds(const Linear& sum) const {
     add(top, t.atom, -t.coef);
     add(top, n.args[1], t.coef);
     top.constant -= t.coef;
-    Interval range = plain_bounds(top);
+    Interval range = meet(plain_bounds(top), product_bounds(top));
     (t.coef.sign() > 0 ? range.lo : range.hi).reset();
     r = meet(r, range);
   }
@@ -461,13 +461,15 @@ Interval Simplifier::product_bounds(const Linear& sum, int most) const {
       r = meet(r, range);
     };
     if (u == v) {
-      if (!x.lo || !x.hi) continue;
-      with(*x.lo + *x.hi, 0, -(*x.lo * *x.hi), false);
+      if (x.lo && x.hi) with(*x.lo + *x.hi, 0, -(*x.lo * *x.hi), false);
       const auto own = std::ranges::find(sum.terms, u, &Term::atom);
       const Int b = own == sum.terms.end() ? Int(0) : own->coef;
       const Int turn = floor_div(-b, t.coef + t.coef);  // where the parabola turns
-      for (const Int& w : {*x.lo, turn - 1, turn, *x.hi - 1})
-        with(w + w + 1, 0, -(w * (w + 1)), true);
+      const auto chord = [&](const Int& w) { with(w + w + 1, 0, -(w * (w + 1)), true); };
+      if (x.lo) chord(*x.lo);
+      if (x.hi) chord(*x.hi - 1);
+      chord(turn - 1);
+      chord(turn);
       continue;
     }
     const auto corner = [&](const End& a, const End& b, bool below) {

@@ -52,7 +52,8 @@ std::optional<bool> Simplifier::decided(Id condition, Id known) {
     return truth ? std::optional(!*truth) : std::nullopt;
   }
   if (c_.kind(known) == Kind::And) {
-    if (std::ranges::find(c_[known].args, condition) != c_[known].args.end()) return true;
+    for (const Id part : c_[known].args)
+      if (const auto truth = decided(condition, part)) return truth;
     return std::nullopt;
   }
   if (condition == negated(known)) return false;
@@ -156,6 +157,34 @@ Linear Simplifier::select(Id c, Linear gap) {
   if (gap.is_constant()) {
     add(r, c, gap.constant);
     return r;
+  }
+  if (c_.kind(c) == Kind::Negative) {  // of a sum that is 0 where it is not below
+    const Linear x = linear(c_[c].args[0]);
+    const auto own = std::ranges::find(gap.terms, x.terms[0].atom, &Term::atom);
+    if (own != gap.terms.end() && divides(x.terms[0].coef, own->coef) && bounds(x).at_most(0)) {
+      const Int k = floor_div(own->coef, x.terms[0].coef);
+      Linear rest = gap;
+      add(rest, x, -k);
+      if (rest.terms.size() + x.terms.size() == gap.terms.size()) {
+        law("where.edge", [&](Instance& i) { i.bind("x", x).bind("k", k).bind("z", rest); });
+        add(r, x, k);
+        add(r, select(c, std::move(rest)));
+        return r;
+      }
+    }
+  }
+  for (const Term& t : gap.terms) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Select) continue;
+    Linear chosen = gap, other = gap;  // gap is chosen - where(condition, chosen, 0)
+    add(chosen, t.atom, -t.coef);
+    other = chosen;
+    add(other, n.args[1], t.coef);
+    if (!(other == Linear())) continue;
+    const Id both_hold[] = {c, negate(n.args[0])};
+    law("where.unless",
+        [&](Instance& i) { i.bind("x", atom(c)).bind("y", atom(n.args[0])).bind("z", chosen); });
+    return where(both(both_hold), chosen, Linear());
   }
   if (vanishes(gap, negate(c))) {
     law("where.all", [&](Instance& i) { i.bind("x", atom(c)).bind("y", gap); });

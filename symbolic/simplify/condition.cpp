@@ -24,7 +24,13 @@ bool Simplifier::open_quotient(Linear& s) {
     if (only) return false;
     only = &t;
   }
-  if (!only || !abs(only->coef).is_one() || s.terms.size() > 2) return false;
+  // What is chosen in the dividend and beside the quotient meets where it opens.
+  const auto chosen = [&](const Term& t) {
+    return c_.kind(t.atom) == Kind::Max && depends(only->atom, t.atom);
+  };
+  if (!only || !abs(only->coef).is_one() ||
+      (s.terms.size() > 2 && std::ranges::none_of(s.terms, chosen)))
+    return false;
   const NodeData& n = c_[only->atom];
   const int sign = only->coef.sign();
   Linear rest = s;
@@ -84,7 +90,7 @@ Id Simplifier::negative(Linear s) {
         break;
       }
     }
-    if (changed || open_quotient(s)) continue;
+    if (changed || open_quotient(s) || drop_factor(s, false)) continue;
     if (strided(s) && drop_below_residue(s, 0, "lt.residue")) continue;
     const Id id = build(s);
     if (!is(id, s)) {
@@ -93,6 +99,7 @@ Id Simplifier::negative(Linear s) {
     }
     std::optional<Id> decided;
     if (auto flag = apply(CompiledRule::Root::Below, {&s, 1})) decided = build(*flag);
+    if (!decided) decided = by_square(s, false);
     if (!decided && !reduced)
       if (auto same = same_sign(s)) {
         s = std::move(*same);
@@ -148,6 +155,8 @@ Id Simplifier::zero(Linear s) {
     law("eq.flag", [&](Instance& i) { i.bind("x", flag); });
     return negate(build(flag));
   }
+  if (drop_factor(s, true)) return zero(std::move(s));
+  if (auto flag = by_square(s, true)) return *flag;
   if (s.terms[0].coef.sign() < 0) s = -s;
   if (auto branch = by_branch(s, &Simplifier::zero)) return *branch;
   if (auto flag = apply(CompiledRule::Root::Equal, {&s, 1})) return build(*flag);
@@ -319,6 +328,42 @@ bool Simplifier::prune_alternatives(Ids& parts) {
   return false;
 }
 
+// (x or y) and (x or z) is x or y and z; of two parts that share most.
+bool Simplifier::factor_parts(Ids& parts) {
+  const auto inner =
+      [&](Id part) -> std::span<const Id> {  // what an alternative is 1 less the And of
+    const Id flag = negated(part);
+    return flag == part || c_.kind(flag) != Kind::And ? std::span<const Id>() : c_[flag].args;
+  };
+  std::size_t most = 0, first = 0, second = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto one = inner(parts[i]);
+    for (std::size_t j = i + 1; j < parts.size() && !one.empty(); ++j) {
+      std::size_t shared = 0;
+      for (const Id a : inner(parts[j])) shared += std::ranges::find(one, a) != one.end();
+      if (shared <= most) continue;
+      most = shared;
+      first = i;
+      second = j;
+    }
+  }
+  if (most == 0) return false;
+  Ids common, left, right;
+  const auto one = inner(parts[first]), other = inner(parts[second]);
+  for (const Id a : one) (std::ranges::find(other, a) != other.end() ? common : left).push_back(a);
+  for (const Id a : other)
+    if (std::ranges::find(one, a) == one.end()) right.push_back(a);
+  const Id sides[] = {both(common), both(left), both(right)};
+  law("and.factor", [&](Instance& i) {
+    i.bind("x", linear(negate(sides[0])));
+    i.bind("y", linear(negate(sides[1]))).bind("z", linear(negate(sides[2])));
+  });
+  common.push_back(either({&sides[1], 2}));
+  parts[first] = negate(both(common));
+  parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(second));
+  return true;
+}
+
 bool Simplifier::assume_parts(Ids& parts) {
   if (assuming_ || parts.size() > kLimits.assumed_parts) return false;
   std::optional<bool> agree;  // no part has no values by what the others say
@@ -395,9 +440,9 @@ Id Simplifier::both(std::span<const Id> booleans) {
     if (kept.empty()) return c_.make_constant(1);
     if (kept.size() == 1) return kept[0];
     if (opposed(kept)) return c_.make_constant(0);
-    const bool changed =
-        kept.size() <= kLimits.compared_parts &&
-        (compare_parts(kept) || apply_and(kept) || prune_alternatives(kept) || assume_parts(kept));
+    const bool changed = kept.size() <= kLimits.compared_parts &&
+                         (compare_parts(kept) || apply_and(kept) || prune_alternatives(kept) ||
+                          factor_parts(kept) || assume_parts(kept));
     if (!changed) return c_.make(Kind::And, kept, Interval{Int(0), Int(1)});
     parts = part_list(kept);
   }

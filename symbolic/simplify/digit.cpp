@@ -88,18 +88,20 @@ bool Simplifier::lower_digits(Linear& s, const Int& lo, const Int& period) {
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
     // Only multiples of the period are lost: k*((y//a) % (b/a)) is k*(y//a) modulo period.
-    if (n.kind != Kind::Digit || n.second.is_zero()) continue;
-    if (!divides(period, t.coef * floor_div(n.second, n.first))) continue;
+    const bool symbolic = n.kind == Kind::Mod;
+    if (!symbolic && (n.kind != Kind::Digit || n.second.is_zero())) continue;
+    const Linear divisor = symbolic ? linear(n.args[1]) : Linear{floor_div(n.second, n.first), {}};
+    if (!divides(period, t.coef * content(divisor))) continue;
     if (c_[n.args[0]].terms.size() + s.terms.size() > kLimits.joined_terms) continue;
     const Term term = t;
     law(lo.is_one() ? "mod.mod" : "digit.digit", [&](Instance& i) {
       Linear rest = s;
       add(rest, term.atom, -term.coef);
-      i.bind("k", term.coef).bind("x", linear(n.args[0])).bind("a", n.first);
-      i.bind("d", floor_div(n.second, n.first)).bind("y", rest);
+      i.bind("k", term.coef).bind("x", linear(n.args[0])).bind("a", symbolic ? 1 : n.first);
+      i.bind("d", divisor).bind("y", rest);
       i.bind("b", lo).bind("c", floor_div(period, lo));
     });
-    const Linear open = digit(linear(n.args[0]), n.first, 0);
+    const Linear open = digit(linear(n.args[0]), symbolic ? 1 : n.first, 0);
     add(s, term.atom, -term.coef);
     add(s, open, term.coef);
     return true;
@@ -306,6 +308,14 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
     }
     if (auto line = two_valued(s, lo, hi)) {
       add(out, *line, scale);
+      return out;
+    }
+    if (!finite && s.terms.size() == 1 && s.terms[0].coef.is_one() && !s.constant.is_zero() &&
+        c_.kind(s.terms[0].atom) == Kind::Digit && c_[s.terms[0].atom].first.is_one() &&
+        c_[s.terms[0].atom].second == lo) {
+      law("div.flag", [&](Instance& i) { i.bind("x", s).bind("c", lo); });
+      s.constant -= lo;
+      add(out, negate(negative(std::move(s))), scale);
       return out;
     }
     if (!finite || lo.is_one()) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
@@ -108,6 +109,156 @@ Linear Simplifier::cancel(Linear& a, Linear& b) {
   return factor;
 }
 
+// f*x + y is below 0 where x is, y from 0 to f - 1; f*x is 0 where x is.
+bool Simplifier::drop_factor(Linear& s, bool equation) {
+  for (const Term& t : s.terms) {
+    if (c_.kind(t.atom) != Kind::Product) continue;
+    for (const Id id : c_[t.atom].args) {
+      Linear f = atom(id), x, y{s.constant, {}};
+      const Interval range = bounds(f);
+      const bool turned = range.at_most(-1);
+      if (!turned && !range.at_least(1)) continue;
+      for (const Term& u : s.terms)
+        if (const Id rest = without(u.atom, {&id, 1}); rest != kNoNode)
+          add(x, rest, u.coef);
+        else
+          y.terms.push_back(u);
+      if (equation) {
+        if (!(y == Linear())) continue;
+        law("eq.scale", [&](Instance& i) { i.bind("x", x).bind("c", f); });
+        s = std::move(x);
+        return true;
+      }
+      if (turned) {
+        f = -f;
+        x = -x;
+      }
+      if (bounds(y).at_most(-1)) {
+        x.constant -= 1;
+        add(y, f);
+      }
+      if (!bounds(y).at_least(0) || !bounds_of_sum(y, f, -1).at_most(-1)) continue;
+      law("lt.split", [&](Instance& i) { i.bind("x", x).bind("y", y).bind("c", f); });
+      s = std::move(x);
+      return true;
+    }
+  }
+  return false;
+}
+
+// A square below, or equal to, a number: on one side of 0 the root says it.
+std::optional<Id> Simplifier::by_square(const Linear& s, bool equation) {
+  const auto squared = [&](const Term& t) {
+    const NodeData& n = c_[t.atom];
+    return n.kind == Kind::Product && n.args.size() == 2 && n.args[0] == n.args[1];
+  };
+  const auto at = std::ranges::find_if(s.terms, squared);
+  if (at == s.terms.end()) return std::nullopt;
+  const Int k = at->coef;
+  if (k.sign() < 0 && !equation) {
+    Linear other = -s;
+    other.constant -= 1;
+    const auto flag = by_square(other, false);
+    return flag ? std::optional(negate(*flag)) : std::nullopt;
+  }
+  // s is k*a*a + a*b + c, and 4*k*s is (2*k*a + b)*(2*k*a + b) + 4*k*c - b*b.
+  const Id a = c_[at->atom].args[0];
+  Linear root, c{s.constant, {}}, left;
+  for (const Term& t : s.terms)
+    if (t.atom == at->atom)
+      continue;
+    else if (const Id rest = without(t.atom, {&a, 1}); rest != kNoNode)
+      add(root, rest, t.coef);
+    else
+      c.terms.push_back(t);
+  add(left, multiply(root, root), -1);
+  add(left, c, k * 4);
+  if (!left.is_constant()) return std::nullopt;
+  add(root, a, k + k);
+  const Int g = content(root);
+  root = divided(std::move(root), g);
+  const bool exact = divides(g * g, left.constant);
+  const auto limit = (-floor_div(left.constant, g * g)).small();  // of the square
+  if (!limit || *limit > kLimits.folded_number) return std::nullopt;
+  const std::int64_t square = std::max(*limit - (equation ? 0 : 1), std::int64_t{0});
+  const auto most = static_cast<std::int64_t>(std::sqrt(static_cast<double>(square)));  // a root
+  const auto bind = [&](const Linear& x, const Int& m) {
+    return [&, m](Instance& i) { i.bind("x", x).bind("c", *limit).bind("m", m); };
+  };
+  if (*limit < (equation ? 0 : 1) || (equation && (!exact || most * most != *limit))) {
+    if (equation) {
+      law("eq.between", [&](Instance& i) { i.bind("x", s); });
+      for (const int next : {0, 1})
+        law("lt.root",
+            [&](Instance& i) { i.bind("x", root).bind("c", *limit + next).bind("m", most + 1); });
+    }
+    return c_.make_constant(0);
+  }
+  for (const Linear& x : {root, -root}) {
+    Linear above = x, other = -x;
+    above.constant -= equation ? most : most + 1;
+    other.constant -= equation ? most : most + 1;
+    const Trace::Mark start = mark();
+    const Id known = equation ? zero(other) : negative(other);
+    rewind(start);
+    if (most == 0 && !equation) {
+      law("lt.square", bind(x, 0));
+      return zero(x);
+    }
+    if (most > 0 && known != c_.make_constant(equation ? 0 : 1)) continue;
+    law(equation ? "eq.root" : "lt.root", bind(x, equation ? most : most + 1));
+    return equation ? zero(above) : negative(above);
+  }
+  return std::nullopt;
+}
+
+// A remainder in a dividend opens where only multiples of the divisor are lost.
+bool Simplifier::open_remainder(Linear& a, const Linear& b, bool remainder, Linear& quotient) {
+  for (const Term& t : a.terms) {
+    const NodeData& p = c_[t.atom];
+    for (const Id f : p.kind == Kind::Product ? p.args : std::span<const Id>(&t.atom, 1)) {
+      if (c_.kind(f) != Kind::Mod) continue;
+      const Linear x = linear(c_[f].args[0]), divisor = linear(c_[f].args[1]);
+      const Trace::Mark start = mark();
+      Linear over = divisor, k, rest = a;
+      const Linear times = long_division(over, b, true);  // of b in the divisor
+      rewind(start);
+      if (!(over == Linear())) continue;
+      add(k, without(t.atom, {&f, 1}), t.coef);
+      add(rest, t.atom, -t.coef);
+      Linear open = rest;
+      add(open, multiply(k, x));
+      const auto use = [&](Instance& i) {
+        i.bind("x", x).bind("k", k).bind("y", rest).bind("a", 1);
+        i.bind("b", b).bind("c", b).bind("d", remainder ? divisor : times);
+      };
+      if (remainder) {
+        rewind(start);
+        if (!simpler(CompiledRule::Root::Sum, {&open, 1}, {&a, 1})) continue;
+        law("mod.mod", use);
+      } else if (k == Linear{1, {}} && rest == Linear() && bounds(b).at_least(1) &&
+                 bounds(times).at_least(1)) {
+        rewind(start);
+        law("div.mod", use);
+        add(quotient, modulo(divide(x, b), times));
+        open = Linear();
+      } else {
+        add(quotient, long_division(open, b, false));
+        rewind(start);
+        if (!(open == Linear())) {
+          quotient = Linear();
+          continue;
+        }
+        law("div.remainder", use);
+        add(quotient, multiply(multiply(k, times), divide(x, divisor)), -1);
+      }
+      a = std::move(open);
+      return true;
+    }
+  }
+  return false;
+}
+
 bool Simplifier::open_dividend(Linear& a, Linear& b) {
   if (a.terms.size() != 1 || !a.constant.is_zero() || !a.terms[0].coef.is_one()) return false;
   const NodeData& n = c_[a.terms[0].atom];
@@ -133,7 +284,11 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
     a = -a;
     b = -b;
   }
+  Linear opened;
+  while (open_remainder(a, b, remainder, opened)) {
+  }
   Linear quotient = long_division(a, b, remainder);
+  add(quotient, opened);
   const Linear factor = cancel(a, b);
   if (!(factor == Linear{1, {}}))
     law(remainder ? "mod.cancel" : "div.cancel",

@@ -301,13 +301,8 @@ void Simplifier::drop_low_members(List<Linear>& members) {
       members.push_back(kept[i]);
 }
 
-Linear Simplifier::wide_maximum(List<Linear> members) {
-  drop_low_members(members);
-  if (members.size() <= kLimits.members_at_once) return maximum(members);
-  if (members.size() > kLimits.compared_members) {
-    const std::size_t count = members.size();
-    return largest(std::move(members), count);
-  }
+// Each member with each other.
+void Simplifier::drop_dominated(List<Linear>& members) {
   std::vector<bool> goes(members.size(), false);
   const auto drop = [&](std::size_t under, std::size_t above) {
     law("max.dominated",
@@ -330,9 +325,16 @@ Linear Simplifier::wide_maximum(List<Linear> members) {
   List<Linear> left;
   for (std::size_t i = 0; i < members.size(); ++i)
     if (!goes[i]) left.push_back(std::move(members[i]));
-  if (left.size() <= kLimits.members_at_once) return maximum(left);
-  const std::size_t count = left.size();
-  return largest(std::move(left), count);
+  members = std::move(left);
+}
+
+Linear Simplifier::wide_maximum(List<Linear> members) {
+  drop_low_members(members);
+  const std::size_t known = members.size();
+  if (known > kLimits.members_at_once && known <= kLimits.compared_members) drop_dominated(members);
+  if (members.size() <= kLimits.members_at_once) return maximum(members);
+  const std::size_t count = members.size();
+  return largest(std::move(members), count);
 }
 
 Linear Simplifier::maximum(std::span<const Linear> members) {
@@ -346,6 +348,9 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
                                [&](const Term& t) { return c_.kind(t.atom) == Kind::Select; });
   };
   if (std::ranges::any_of(list, selects)) {  // which condition comes first matters
+    if (list.size() > 2) drop_dominated(list);
+    if (list.size() <= 2 && list.size() < members.size())
+      return list.size() == 1 ? list[0] : maximum(list);
     std::ranges::sort(list, [&](const Linear& a, const Linear& b) { return precedes(a, b); });
     if (auto split = by_condition(list)) return *split;
   }

@@ -421,8 +421,7 @@ bool Simplifier::join_conditions(Linear& s) {
         use.bind("x", atom(one->condition)).bind("y", atom(other->condition)).bind("z", chosen);
       });
       const Id joint = less ? both(pair) : either(pair);
-      const Id flag = negated(joint);
-      if (c_.kind(flag) != Kind::Negative && c_.kind(flag) != Kind::Zero) {
+      if (one->chosen == 0 && c_.kind(negated(joint)) == Kind::And) {
         rewind(start);
         continue;
       }
@@ -448,8 +447,10 @@ void Simplifier::recombine(Linear& s) {
       for (const Id f : n.args) symbolic |= c_.kind(f) == Kind::Div;
   }
   choices |= flags > 1;
-  if (!(digits || symbolic || choices) || depth_ >= kLimits.joined_depth) return;
+  if (!(digits || symbolic || choices || flags > 0) || depth_ >= kLimits.joined_depth) return;
   ++depth_;
+  while (flags > 0 && (wrap(s) || (digits && shift_quotient(s)))) {
+  }
   if (choices) recombine_choices(s);
   if (symbolic) recombine_symbolic(s);
   for (int round = 0; digits && round < 2; ++round) {  // a remainder may turn to its neighbour's

@@ -106,6 +106,7 @@ class Simplifier {
   /// s == 0 as s <= 0 and s >= 0, where maxima in s leave one condition of that.
   std::optional<Id> between(const Linear& s);
   bool prune_alternatives(Ids& parts);
+  bool factor_parts(Ids& parts);
   bool assume_parts(Ids& parts);
   /// Whether one part is the negation of another.
   bool opposed(std::span<const Id> parts);
@@ -204,6 +205,8 @@ class Simplifier {
   /// The term is a remainder, and beside it there is what it takes to turn it.
   bool turns(const Linear& s, const Term& t) const;
   bool complement_remainder(Linear& s);
+  bool wrap(Linear& s);
+  bool shift_quotient(Linear& s);
   void join_opened(Linear& s, bool turn);
   /// to += factor * what, with its quotients as those that stand for others, too; whether any does.
   bool add_turned(Linear& to, const Linear& what, const Int& factor, int& steps);
@@ -280,6 +283,7 @@ class Simplifier {
   /// The maximum of more members than a set holds: those that another is never below go.
   Linear wide_maximum(List<Linear> members);
   void drop_low_members(List<Linear>& members);
+  void drop_dominated(List<Linear>& members);
   /// Whether the largest smallest member is below 0, as far as the members' signs tell; else l is
   /// left with what matters for that.
   std::optional<bool> sign_of(Lattice& l) const;
@@ -307,6 +311,11 @@ class Simplifier {
   Id without(Id product, std::span<const Id> factors);
   /// Takes a quotient out of the dividend into the divisor, where that is positive.
   bool open_dividend(Linear& a, Linear& b);
+  bool open_remainder(Linear& a, const Linear& b, bool remainder, Linear& quotient);
+  /// Takes a factor in common, which is not 0, out of what is compared with 0.
+  bool drop_factor(Linear& s, bool equation);
+  /// s < 0, or s == 0, of a square and a number as a comparison of what is squared.
+  std::optional<Id> by_square(const Linear& s, bool equation);
   // product.cpp
   Linear multiply_atoms(Id a, Id b);
 

@@ -187,7 +187,7 @@ Id Simplifier::build(const Linear& sum) {
     exact |= kind == Kind::Digit && !t.coef.is_one() &&
              (!residues_.empty() || c_.strided(c_[t.atom].args[0]));
   }
-  joins |= flags > 1;
+  joins |= flags > 0 && count > 1;
   if (exact)
     if (Linear s = sum; open_exact_quotients(s)) return build(s);
   const std::uint64_t hash = c_.hash_sum(sum.constant, sum.terms);

@@ -55,6 +55,120 @@ std::optional<Simplifier::Side> Simplifier::side_of(const Linear& d, const Int& 
   return r;
 }
 
+// x + c*(x < 0) is x%c where x lies within one period of 0. What is beside the flag already goes
+// with it, so that it does not matter in which order they came.
+bool Simplifier::wrap(Linear& s) {
+  struct Window {
+    std::string_view rule;
+    Linear x;
+    Int from, to, per_flag;  // of x; x%c is x + per_flag times the flag
+  };
+  for (const Term& t : Terms(s.terms)) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != Kind::Negative && n.kind != Kind::Zero) continue;
+    const Linear inner = linear(n.args[0]);
+    const auto window = [&](const Int& c, bool high) -> std::optional<Window> {
+      Window w{"mod.wrap", inner, -c, c - 1, c};
+      if (n.kind == Kind::Zero && !high) {
+        w.rule = "mod.wrap_low";
+        w.x.constant -= 1;
+        w.from = -1;
+      } else if (n.kind == Kind::Zero) {
+        w = {"mod.wrap_high", inner, 0, c, -c};
+        w.x.constant += c;
+      }
+      return bounds(w.x).within(w.from, w.to) ? std::optional(w) : std::nullopt;
+    };
+    for (const Term& u : Terms(s.terms)) {
+      const NodeData& d = c_[u.atom];
+      if (d.kind != Kind::Digit || !d.first.is_one() || d.second.is_zero() ||
+          (c_.variables_in(u.atom) & c_.variables_in(t.atom)) == 0)
+        continue;
+      for (const bool high : {false, true}) {
+        const auto w = window(d.second, high);
+        const Trace::Mark start = mark();
+        if (!w || !(digit(w->x, 1, d.second) == atom(u.atom))) {
+          rewind(start);
+          continue;
+        }
+        rewind(start);
+        law(w->rule, [&](Instance& i) { i.bind("x", w->x).bind("c", d.second); });
+        reverse_since(start);
+        add(s, u.atom, -u.coef);
+        add(s, w->x, u.coef);
+        add(s, t.atom, u.coef * w->per_flag);
+        break;
+      }
+    }
+    const auto flag = std::ranges::find(s.terms, t.atom, &Term::atom);
+    const auto own = std::ranges::find(s.terms, inner.terms[0].atom, &Term::atom);
+    if (flag == s.terms.end() || own == s.terms.end() || !divides(inner.terms[0].coef, own->coef))
+      continue;
+    const Int m = floor_div(own->coef, inner.terms[0].coef);
+    if (!divides(m, flag->coef)) continue;
+    const Int c = floor_div(flag->coef, m);
+    if (c.sign() < 0 && n.kind == Kind::Negative) continue;
+    auto w = window(abs(c), c.sign() < 0);
+    if (!w) continue;
+    Linear rest = s;
+    add(rest, t.atom, -flag->coef);
+    add(rest, w->x, -m);
+    if (rest.terms.size() + inner.terms.size() + 1 != s.terms.size()) continue;
+    law(w->rule, [&](Instance& i) { i.bind("x", w->x).bind("c", abs(c)); });
+    Int factor = m;
+    if (m.sign() < 0) {
+      law("mod.complement", [&](Instance& i) { i.bind("x", w->x).bind("b", abs(c)); });
+      w->x = -w->x;
+      w->x.constant -= 1;
+      rest.constant += m * (abs(c) - 1);
+      factor = -m;
+    }
+    add(rest, digit(std::move(w->x), 1, abs(c)), factor);
+    s = std::move(rest);
+    return true;
+  }
+  return false;
+}
+
+// Beside a quotient, a flag of how far its remainder has come moves the dividend.
+bool Simplifier::shift_quotient(Linear& s) {
+  for (const Term& flag : s.terms) {
+    const NodeData& n = c_[flag.atom];
+    if (n.kind != Kind::Negative && n.kind != Kind::Zero) continue;
+    const Linear x = linear(n.args[0]);  // of one term: a remainder less a number
+    const NodeData& r = c_[x.terms[0].atom];
+    if (x.terms.size() != 1 || r.kind != Kind::Digit || !r.first.is_one()) continue;
+    const bool equal = n.kind == Kind::Zero;
+    const Int c = r.second, length = equal ? Int(1) : -x.constant;
+    const Linear e = linear(r.args[0]);
+    for (const Term& top : s.terms) {
+      const NodeData& q = c_[top.atom];
+      if (q.kind != Kind::Digit || !q.second.is_zero() || q.first != c) continue;
+      Linear d = linear(q.args[0]);
+      if (abs(top.coef) != abs(flag.coef) || !(d.terms == e.terms)) continue;
+      // the flag holds where d%c lies in [low, low + length)
+      const Int low = floor_mod((equal ? -x.constant : Int(0)) + d.constant - e.constant, c);
+      const bool up = top.coef == flag.coef;
+      if (up ? low + length != c : !low.is_zero()) continue;
+      const Trace::Mark start = mark();
+      const Int k = top.coef, m = up ? low : length;
+      if (equal)
+        law(m.is_one() ? "lt.remainder" : "lt.remainder_last",
+            [&](Instance& i) { i.bind("x", d).bind("c", c).bind("m", m); });
+      reverse_since(start);
+      law("div.step", [&](Instance& i) { i.bind("x", d).bind("c", c).bind("m", m); });
+      d.constant += up ? length : -length;
+      Linear rest = s;
+      add(rest, top.atom, -k);
+      add(rest, flag.atom, -flag.coef);
+      add(rest, digit(std::move(d), c, 0), k);
+      s = std::move(rest);
+      return true;
+    }
+  }
+  return false;
+}
+
 // Of the quotients of D and -1 - D, and of those of D and D + n/2 by n, one is enough; then the
 // digits of a number, of its complement and those that were turned cancel.
 bool Simplifier::add_turned(Linear& to, const Linear& what, const Int& factor, int& steps) {

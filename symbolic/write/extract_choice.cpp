@@ -69,6 +69,8 @@ std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Ter
       return r;
     }
     r.condition = form_of(n.args[0]);
+    if (c_.kind(n.args[0]) == Kind::And)
+      if (const int form = negation(n.args[0]); size(form) < size(r.condition)) r.failing = form;
     r.members = {sum_of(n.args[1]), Sum{}};
     return r;
   }
@@ -156,6 +158,9 @@ int Extractor::lay_out_choice(const Choice& choice, const Placement& at, int dep
   const StepOp up = turned ? StepOp::Min : StepOp::Max, down = turned ? StepOp::Max : StepOp::Min;
   switch (choice.shape) {
     case Choice::Shape::Select:
+      if (choice.failing >= 0)
+        return apply(StepOp::Where, {choice.failing, lay_out_sum(members[1], next),
+                                     lay_out_sum(members[0], next)});
       return apply(StepOp::Where, {choice.condition, lay_out_met(members[0], choice, next),
                                    lay_out_sum(members[1], next)});
     case Choice::Shape::Clamp: {

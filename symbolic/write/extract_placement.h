@@ -14,6 +14,7 @@ struct Extractor::Choice {
   Shape shape = Shape::Max;
   Int coef;
   int condition = -1;  // a form
+  int failing = -1;    // the form of its negation, where that is shorter
   Members members;
   Terms terms;                   // of the sum that the choice stands for
   const Id* equation = nullptr;  // of a Select on it: what is 0 where the condition holds

@@ -101,5 +101,112 @@ TEST(Shorter, EquationsOfQuotientsAtTheEndsOfTheirRange) {
   expect(cases);
 }
 
+TEST(Shorter, AlternativesThatShareParts) {
+  const ShorterCase cases[] = {
+      {"(x < 2 or y < 5) and (x < 2 or z < 7)", "x < 2 or y < 5 and z < 7"},
+      {"x == 2 and y < 5 or x == 2 and z != 7", "x == 2 and (z != 7 or y < 5)"},
+      {"(x < 2 or y < 5) and (x < 2 or 5 <= y)", "x < 2"},
+      {"x < 6 and y == 4 or x < 3 and y == 4", "x < 6 and y == 4"},
+      {"where(x < 3, y, where(z < 5, y, x))", "where(2 < x and 4 < z, x, y)"},
+      {"where(x < 3, y, where(z < 5, x, y))", "where(z < 5 and 2 < x, x, y)"},
+      {"where(x < 3, where(z < 5, x, y), x)", "where(x < 3 and 4 < z, y, x)"},
+      {"where(2 <= x, where(x < 9, y, z), z)", "where(x < 9 and 1 < x, y, z)"},
+  };
+  expect(cases);
+}
+
+TEST(Shorter, RemaindersThatWrap) {
+  const ShorterCase cases[] = {
+      {"where(x + y < 13, x + y, x + y - 13)", "(x + y)%13", 0, 12},
+      {"where(x < y, x - y + 13, x - y)", "(x - y)%13", 0, 12},
+      {"where(x == 12, 0, x + 1)", "(x + 1)%13", 0, 12},
+      {"where(x + 1 < 13, x + 1, 0)", "(x + 1)%13", 0, 12},
+      {"where(x == 0, 12, x - 1)", "(x + 12)%13", 0, 12},
+      {"where(x + 5 < 13, x + 5, x - 8)*3 + y", "y + (x + 5)%13*3", 0, 12},
+      {"(where(x + y < 13, x + y, x + y - 13) - y)%13", "x", 0, 12},
+      {"where(x + y < 13, x + y, x + y - 13)", "x + y + where(x + y < 13, 0, -13)", 0, 13},
+  };
+  expect(cases);
+}
+
+TEST(Shorter, QuotientsBesideFlagsOfTheirRemainders) {
+  const ShorterCase cases[] = {
+      {"x//6 + (x%6 != 0)", "(x + 5)//6"},
+      {"x//6 - (x%6 == 0)", "(x - 1)//6"},
+      {"x//6 + (3 <= x%6)", "(x + 3)//6"},
+      {"x//6 - (x%6 < 2)", "(x - 2)//6"},
+      {"(x + 2)//6 - (x%6 == 4)", "(x + 1)//6"},
+      {"x//5%2 + x//10", "(x + 5)//10"},
+      {"x//6 + (x%6 == 0)", "(x%6 == 0) + x//6"},
+      {"x//6 + (x%6 < 2)", "(x%6 < 2) + x//6"},
+      {"(x%6 + 4)//6", "1 < x%6"},
+      {"(x%6 - 1)//6 + x//6", "(x - 1)//6"},
+  };
+  expect(cases);
+}
+
+TEST(Shorter, FactorsOfComparisons) {
+  const ShorterCase cases[] = {
+      {"x*z < y*z", "x < y", 1},
+      {"x*z <= y*z", "x <= y", 1},
+      {"x*z == y*z", "x == y", 1},
+      {"x*z < y*z + z", "x <= y", 1},
+      {"x*z < 4*z", "x < 4", 1},
+      {"z*5 <= x*z", "4 < x", 1},
+      {"x*z*z < y*z*z", "x < y", 1},
+      {"x*z < y*z", "y < x", {}, -1},
+      {"x*z < y*z", "x*z < y*z", 0},
+      {"x*z < y*z + z + 1", "x < y + 2", 1},
+      {"x*z == y*z + 1", "x*z == y*z + 1", 1},
+  };
+  expect(cases);
+}
+
+TEST(Shorter, SquaresAgainstNumbers) {
+  const ShorterCase cases[] = {
+      {"x*x == 49", "x == 7", 0},
+      {"x*x == 50", "0", 0},
+      {"x*x < 50", "x < 8", 0},
+      {"x*x <= 49", "x < 8", 0},
+      {"50 <= x*x", "7 < x", 0},
+      {"x*x < 50", "-8 < x", {}, 0},
+      {"x*x < 50", "x*x < 50"},
+      {"x*x == 49", "x*x == 49"},
+      {"x*x == -4", "0"},
+      {"x*x + 25 == 10*x", "x == 5"},
+      {"x*x + y*y == 2*x*y", "x == y"},
+      {"x*x + y*y < 2*x*y", "0"},
+      {"x <= x*x", "1"},
+      {"x*x - 6*x + 8 < 0", "x == 3"},
+  };
+  expect(cases);
+}
+
+TEST(Shorter, RemaindersOfRemaindersByNamedDivisors) {
+  const ShorterCase cases[] = {
+      {"x%(y*z)%y", "x%y", 1},
+      {"(x%y + z)%y", "(x + z)%y", 1},
+      {"x%y*z%y", "x*z%y", 1},
+      {"(x - x%y)//y", "x//y", 1},
+      {"x%(y*z)//y", "x//y%z", 1},
+      {"x%(6*y)%4", "x%(y*6)%4", 1},
+      {"x%(8*y)%4", "x%4", 1},
+      {"x%y%(y*z)", "x%y", 1},
+      {"(z*y + x - x%y)//y", "z + x//y", 1},
+  };
+  expect(cases);
+}
+
+TEST(Shorter, MasksOfTwoRemainders) {
+  const ShorterCase cases[] = {
+      {"x%12 < 4 and x%4 == 1", "x%12 == 1"},
+      {"x%12 < 4 and x%4 < 2", "x%12 < 2"},
+      {"8 <= x%12 and x%4 == 1", "x%12 == 9"},
+      {"x//4%5 == 2 and x%4 == 1", "x%20 == 9"},
+      {"x%12 < 5 and x%4 == 0", "x%12 < 5 and x%4 == 0"},
+  };
+  expect(cases);
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic
