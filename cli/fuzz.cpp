@@ -16,6 +16,7 @@
 #include "fuzz_shards.h"
 #include "fuzz_summary.h"
 #include "index_stats.h"
+#include "orderly_end.h"
 #include "terminal.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/interrupt.h"
@@ -42,7 +43,18 @@ std::atomic<bool> stop_wanted = false;
 std::atomic<int> stopped_by = 0;
 std::atomic<std::int64_t> stopped_at = 0;  // milliseconds
 
-extern "C" void end_fuzzing(int signal) {
+// Of this thread, which blocks it.
+void raise_unblocked(int signal) {
+  sigset_t only;
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  ::signal(signal, SIG_DFL);
+  ::pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  ::raise(signal);
+}
+
+// In the thread that waits for signals.
+void end_fuzzing(int signal) {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   const std::int64_t at = now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
@@ -54,22 +66,12 @@ extern "C" void end_fuzzing(int signal) {
   }
   // One wish may come twice: timeout(1) sends a signal to the process and to its group.
   if (at - stopped_at < 500) return;
-  ::signal(signal, SIG_DFL);  // asked for twice
-  ::raise(signal);
+  raise_unblocked(signal);  // asked for twice
 }
 
 // Ctrl-C, and what a job scheduler sends, end the campaign and not the process.
 void stop_on_signals() {
-  sigset_t ending;
-  sigemptyset(&ending);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    struct sigaction action {};
-    if (::sigaction(signal, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
-    action.sa_handler = end_fuzzing;
-    ::sigaction(signal, &action, nullptr);
-    sigaddset(&ending, signal);
-  }
-  ::pthread_sigmask(SIG_UNBLOCK, &ending, nullptr);
+  hand_signals_to(end_fuzzing);
   ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of the write
 }
 
@@ -78,8 +80,7 @@ void end_by_signal() {
   if (stopped_by == 0) return;
   std::fflush(stdout);
   remove_temporary_directories();
-  ::signal(stopped_by, SIG_DFL);
-  ::raise(stopped_by);
+  raise_unblocked(stopped_by);
 }
 
 double parse_seconds(const std::string& text) {

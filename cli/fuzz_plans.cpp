@@ -186,6 +186,7 @@ std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o) {
   constexpr auto kAll = fuzz::Compilers::All;
   known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(kAll); }, 128, 1000});
   known.push_back({"kernelize", [](int) { return fuzz::make_kernelize_area(kAll); }, 128, 1000});
+  known.push_back({"far", [](int) { return fuzz::make_far_area(kAll); }, 256, 1000});
   known.push_back({"rewrite", [](int) { return fuzz::make_rewrite_area(); }, 1024, 2000});
   known.push_back({"tensor", [](int) { return fuzz::make_tensor_area(); }, 64, 1000});
   known.push_back({"files", [](int) { return fuzz::make_file_area(); }, 1024, 2000});

@@ -63,6 +63,7 @@ std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names) {
       {"view", [] { return fuzz::make_view_area(); }, 128},
       {"lazy", [] { return fuzz::make_lazy_area(); }, 32},
       {"kernelize", [] { return fuzz::make_kernelize_area(); }, 32},
+      {"far", [] { return fuzz::make_far_area(); }, 16, 4},
       {"rewrite", [] { return fuzz::make_rewrite_area(); }, 64},
       {"tensor", [] { return fuzz::make_tensor_area(); }, 8},
       {"files", [] { return fuzz::make_file_area(); }, 32, 2},

@@ -113,7 +113,9 @@ void tidy_up_on_signals() {
   pthread_sigmask(SIG_BLOCK, &ending, nullptr);
   std::thread([ending] {
     int signal = 0;
-    if (sigwait(&ending, &signal) != 0) return;
+    do {
+      if (sigwait(&ending, &signal) != 0) return;
+    } while (touchstone::cli::handed_over(signal));
     touchstone::cli::OrderlyEnd::take(signal);
     touchstone::cli::end_by(signal);
   }).detach();

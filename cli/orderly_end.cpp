@@ -101,6 +101,20 @@ void OrderlyEnd::take(int signal) {
   if (const auto say = std::exchange(e.last_words, {})) say();
 }
 
+namespace {
+
+std::atomic<void (*)(int)> signal_handler = nullptr;
+
+}  // namespace
+
+void hand_signals_to(void (*handler)(int)) { signal_handler = handler; }
+
+bool handed_over(int signal) {
+  void (*const handler)(int) = signal_handler;
+  if (handler != nullptr) handler(signal);
+  return handler != nullptr;
+}
+
 void keep_terminal() {
   if (!end_state().has_terminal && ::tcgetattr(STDIN_FILENO, &end_state().terminal) == 0)
     end_state().has_terminal = true;

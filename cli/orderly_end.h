@@ -28,6 +28,13 @@ class OrderlyEnd {
   static void take(int signal);
 };
 
+/// From now on the thread that waits for signals hands each to `handler`, one after the other, and
+/// does nothing else about them. A handler installed by sigaction would be called by whichever
+/// thread does not block the signal just then, that one among them.
+void hand_signals_to(void (*handler)(int signal));
+/// Called by that thread: false where there is no handler.
+bool handed_over(int signal);
+
 /// From now on an end by a signal brings back the settings that the terminal at standard input has
 /// now, for a verb that changes them.
 void keep_terminal();

@@ -116,6 +116,15 @@ std::unique_ptr<Area> make_lazy_area(Compilers compilers = Compilers::Libtcc);
 ///   refused      no statement that fits is refused
 std::unique_ptr<Area> make_kernelize_area(Compilers compilers = Compilers::Libtcc);
 
+/// Kernels that read a few elements of a buffer of more than 2^31 or 2^32, by definition
+/// (far_case.h).
+///   reference    the reference's answer
+///   tcc, clang   those of compilers
+///   long         a loop of more than 2^31 iterations over what does not move, on clang -O2 (one
+///                case in 512)
+///   refused      no kernel is refused
+std::unique_ptr<Area> make_far_area(Compilers compilers = Compilers::Libtcc);
+
 /// Graphs of UOps and random rules for them: lib/uop against matching and rewriting as defined
 /// (definitions/rewriting.h).
 ///   refused      rules that can never match or be called are refused, and no others

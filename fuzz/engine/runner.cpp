@@ -85,6 +85,7 @@ class Crew {
   /// True where it was asked to stop. What was found is in the result, whatever is thrown.
   bool run(const std::atomic<bool>& stop, const RunProgress& progress) {
     const Clock::time_point start = Clock::now();
+    stop_ = &stop;
     const auto leave = [&] {
       add(result_.tally, partial_);
       result_.seconds = seconds_since(start);
@@ -93,7 +94,7 @@ class Crew {
     try {
       const bool early = work(start, stop, progress);
       leave();
-      return early;
+      return early || stop.load();
     } catch (...) {
       leave();
       throw;
@@ -240,9 +241,11 @@ class Crew {
   }
 
   // A worker that a limit of the system may have ended, as of its processor time (ulimit -t) or of
-  // memory, whichever case it was at.
-  static bool is_limit(const process::Ending& ending) {
-    return ending.is_signal() && (ending.signal() == SIGKILL || ending.signal() == SIGXCPU);
+  // memory, or somebody who ends all that runs here, whichever case it was at.
+  static bool is_from_outside(const process::Ending& ending) {
+    if (!ending.is_signal()) return false;
+    constexpr int kSignals[] = {SIGKILL, SIGXCPU, SIGINT, SIGTERM, SIGHUP};
+    return std::ranges::find(kSignals, ending.signal()) != std::end(kSignals);
   }
 
   // The case by itself, in a process that has done nothing else.
@@ -309,7 +312,16 @@ class Crew {
     f.shrunk = f.text;
     f.failure = {how, why};
     Checked alone = Checked::fail(how, why);
-    if (!m.hung && is_limit(ending)) alone = look_again(f);
+    if (!m.hung && is_from_outside(ending)) {
+      try {
+        if (stop_->load()) throw Interrupted();
+        alone = look_again(f);
+      } catch (const Interrupted&) {  // what was cut off shows nothing
+        add(partial_, r.tally);
+        r.tally = {};
+        return;
+      }
+    }
     Tally tally = r.tally;
     count(tally, alone.ending);
     if (alone.ending == Ending::Fail) {
@@ -345,6 +357,7 @@ class Crew {
   const RunOptions& options_;
   RunLog& log_;
   AreaResult& result_;
+  const std::atomic<bool>* stop_ = nullptr;
   std::vector<Member> members_;
   std::map<std::int64_t, BatchRecord> done_;  // not yet in order
   std::int64_t next_ = 0;

@@ -1,15 +1,15 @@
 #include "touchstone/fuzz/worker.h"
 
 #include <algorithm>
-#include <csignal>
+#include <chrono>
 #include <cstring>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "touchstone/base/interrupt.h"
 #include "touchstone/process/run.h"
 
 namespace touchstone::fuzz {
@@ -29,18 +29,10 @@ std::uint64_t resident_bytes() {
   return resident * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
-// A signal that the command waits for is blocked here: a child of a case may have died of it.
-bool is_interrupted() {
-  sigset_t pending;
-  if (::sigpending(&pending) == 0)
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-      if (sigismember(&pending, signal) == 1) return true;
-  try {
-    Interrupt::poll();
-    return false;
-  } catch (const Interrupted&) {
-    return true;
-  }
+// Relations that also break where somebody ends a process of a case's own: a backend, a compiler.
+bool may_be_cut_off(std::string_view relation) {
+  return relation == "broken" || relation == "unusable" || relation == "refused" ||
+         relation == "exception";
 }
 
 class Work {
@@ -93,7 +85,7 @@ class Work {
       }
     }
     for (std::int64_t place = begin; place < end; ++place) {
-      one(area, b, place, texts[static_cast<std::size_t>(place - begin)]);
+      if (!one(area, b, place, texts[static_cast<std::size_t>(place - begin)])) return partial(b);
       if (recorder_.stop.load()) {
         if (place + 1 < end) return partial(b);
         break;
@@ -109,22 +101,14 @@ class Work {
     return false;
   }
 
-  void one(Area& area, std::int64_t b, std::int64_t place, const std::string& text) {
+  // False where the case was cut off.
+  bool one(Area& area, std::int64_t b, std::int64_t place, const std::string& text) {
     recorder_.place = place;
     recorder_.length = text.size();
     std::memcpy(recorder_.text, text.data(), std::min(text.size(), FlightRecorder::kMostText));
-    enter(FlightRecorder::At::Checking);
-    Checked c;
-    try {
-      c = area.check(text, Effort::Sampled);
-      if (coverage_) coverage_->count(area.coverage(text, c.ending));
-    } catch (const std::exception& e) {
-      c = Checked::fail("exception", e.what());
-    }
-    if (c.ending == Ending::Fail && is_interrupted()) {  // what was cut off shows nothing
-      recorder_.stop = true;
-      return;
-    }
+    const Checked c = checked(area, text);
+    if (c.ending == Ending::Fail && was_cut_off(area, text, c)) return false;
+    if (coverage_) coverage_->count(area.coverage(text, c.ending));
     for (const std::string_view relation : c.passed_over) ++passed_over_[std::string(relation)];
     Tally& t = recorder_.tally;
     ++t.cases;
@@ -138,6 +122,27 @@ class Work {
                           {"text", text},
                           {"relation", c.failure.relation},
                           {"detail", c.failure.detail}}));
+    return true;
+  }
+
+  Checked checked(Area& area, const std::string& text) {
+    enter(FlightRecorder::At::Checking);
+    try {
+      return area.check(text, Effort::Sampled);
+    } catch (const std::exception& e) {
+      return Checked::fail("exception", e.what());
+    }
+  }
+
+  // Who ends a campaign may end the processes of a case first, and us a moment later, or have our
+  // supervisor tell us to stop: a case that fails no more waits for that.
+  bool was_cut_off(Area& area, const std::string& text, const Checked& c) {
+    if (!may_be_cut_off(c.failure.relation)) return false;
+    if (checked(area, text).ending == Ending::Fail) return false;
+    constexpr std::chrono::milliseconds kWait{500}, kStep{10};
+    for (auto waited = kStep; waited < kWait && !recorder_.stop.load(); waited += kStep)
+      std::this_thread::sleep_for(kStep);
+    return recorder_.stop.load();
   }
 
   void report(std::int64_t b, bool whole) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <set>
@@ -129,6 +130,74 @@ TEST(Runner, ACrashIsAFindingAndTheCampaignGoesOn) {
   EXPECT_TRUE(relations.contains("crash"));
   o.jobs = 3;
   EXPECT_EQ(list(run_areas({plan}, o, go_on)), list(one));
+}
+
+/// Somebody ends its worker once, as `killall` does.
+class Ended final : public Counting {
+ public:
+  Ended(std::filesystem::path mark, int signal) : mark_(std::move(mark)), signal_(signal) {}
+  Checked check(const std::string& text, Effort effort) override {
+    if (std::stoll(text) % 10 == 4 && !std::filesystem::exists(mark_)) {
+      std::ofstream(mark_) << text;
+      std::raise(signal_);
+    }
+    return Counting::check(text, effort);
+  }
+
+ private:
+  std::filesystem::path mark_;
+  int signal_;
+};
+
+TEST(Runner, AWorkerThatSomebodyEndsIsNoFinding) {
+  RunOptions o{.seed = 5, .cases = 300, .most_shrunk = 0};
+  const std::vector<std::string> whole = list(run_areas({numbers()}, o, go_on));
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGKILL}) {
+    const TemporaryDirectory folder;
+    const auto mark = folder.path() / "mark";
+    const auto make = [=](int) { return std::make_unique<Ended>(mark, signal); };
+    EXPECT_EQ(list(run_areas({{"numbers", make, 16, 500}}, o, go_on)), whole) << signal;
+    EXPECT_TRUE(std::filesystem::exists(mark));
+  }
+}
+
+/// What it works with is ended as the campaign is: the case fails, and would not fail again.
+class CutOff final : public Counting {
+ public:
+  CutOff(std::filesystem::path mark, std::string relation)
+      : mark_(std::move(mark)), relation_(std::move(relation)) {}
+  Checked check(const std::string& text, Effort effort) override {
+    if (std::stoll(text) % 10 == 4 && !std::filesystem::exists(mark_)) {
+      std::ofstream(mark_) << text;
+      return Checked::fail(relation_, "its process was ended");
+    }
+    return Counting::check(text, effort);
+  }
+
+ private:
+  std::filesystem::path mark_;
+  std::string relation_;
+};
+
+TEST(Runner, ACaseThatWasCutOffIsNoFindingButOneThatFailsOnceIs) {
+  for (const bool stops : {true, false})
+    for (const char* relation : {"broken", "refused", "verdict"}) {
+      const TemporaryDirectory folder;
+      const auto mark = folder.path() / "mark";
+      const auto make = [=](int) { return std::make_unique<CutOff>(mark, relation); };
+      std::atomic<bool> stop = false;
+      const RunResult r =
+          run_areas({{"numbers", make, 16, 500}}, {.seed = 3, .cases = 100, .most_shrunk = 0}, stop,
+                    [&](const auto&, const Tally&, double) {
+                      if (stops && std::filesystem::exists(mark)) stop = true;
+                    });
+      const auto once = std::ranges::count_if(r.areas[0].findings, [](const AreaFinding& f) {
+        return f.failure.detail == "its process was ended";
+      });
+      const bool by_itself = std::string(relation) == "verdict";
+      EXPECT_EQ(once, stops && !by_itself ? 0 : 1) << relation << stops;
+      EXPECT_EQ(r.ended_early, stops);
+    }
 }
 
 class Hanging final : public Counting {

@@ -1,0 +1,328 @@
+#include "touchstone/fuzz/far_case.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/ranges.h>
+
+#include "touchstone/base/checked.h"
+#include "touchstone/base/hash.h"
+#include "touchstone/fuzz/program.h"
+
+namespace touchstone::fuzz {
+using Sizes = std::vector<std::int64_t>;
+
+// Names of their own, in one namespace.
+namespace far {
+namespace {
+
+using Kind = MovementOp::Kind;
+
+constexpr std::int64_t kMostBytes = std::int64_t{5} << 30;
+constexpr std::string_view kPrograms[] = {"load", "neg", "sum", "max", "rows"};
+
+Sizes ints(const Shape& shape) {
+  Sizes out;
+  for (const sint& s : shape) out.push_back(s.as_int());
+  return out;
+}
+
+std::int64_t count(const Sizes& shape) {
+  std::int64_t n = 1;
+  for (const std::int64_t size : shape) {
+    if (size < 0) throw ParseError(fmt::format("a size of {}", size));
+    n = checked_mul(n, size);
+  }
+  return n;
+}
+
+[[noreturn]] void unfit(const MovementOp& op, const Sizes& shape) {
+  throw ParseError(fmt::format("{} does not fit the shape ({})", op.str(), fmt::join(shape, ", ")));
+}
+
+// The shape behind an operation.
+Sizes behind(const MovementOp& op, const Sizes& shape) {
+  Sizes out = shape;
+  const auto require = [&](bool fits) {
+    if (!fits) unfit(op, shape);
+  };
+  switch (op.kind) {
+    case Kind::Reshape:
+      out = ints(op.shape);
+      require(count(out) == count(shape));
+      break;
+    case Kind::Permute: {
+      std::vector<int> order = op.order;
+      std::ranges::sort(order);
+      for (std::size_t i = 0; i < order.size(); ++i) require(order[i] == static_cast<int>(i));
+      require(order.size() == shape.size());
+      for (std::size_t i = 0; i < shape.size(); ++i)
+        out[i] = shape[static_cast<std::size_t>(op.order[i])];
+      break;
+    }
+    case Kind::Expand:
+      out = ints(op.shape);
+      require(out.size() == shape.size());
+      for (std::size_t i = 0; i < out.size(); ++i) require(out[i] == shape[i] || shape[i] == 1);
+      break;
+    case Kind::Pad:
+    case Kind::Shrink:
+      require(op.ends.size() == shape.size());
+      for (std::size_t i = 0; i < shape.size(); ++i) {
+        const std::int64_t a = op.ends[i].first.as_int(), b = op.ends[i].second.as_int();
+        require(a >= 0 && (op.kind == Kind::Pad ? b >= 0 : a <= b && b <= shape[i]));
+        out[i] = op.kind == Kind::Pad ? checked_add(checked_add(shape[i], a), b) : b - a;
+      }
+      break;
+    case Kind::Stride:
+      require(op.steps.size() == shape.size());
+      for (std::size_t i = 0; i < shape.size(); ++i) {
+        const std::int64_t step = std::abs(op.steps[i]);
+        require(step > 0);
+        out[i] = shape[i] == 0 ? 0 : (shape[i] - 1) / step + 1;
+      }
+      break;
+    case Kind::AsStrided:
+      unfit(op, shape);
+  }
+  (void)count(out);
+  return out;
+}
+
+std::int64_t flat(const Sizes& index, const Sizes& shape) {
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < shape.size(); ++i) at = at * shape[i] + index[i];
+  return at;
+}
+
+Sizes apart(std::int64_t at, const Sizes& shape) {
+  Sizes index(shape.size(), 0);
+  for (std::size_t i = shape.size(); i-- > 0; at /= shape[i]) index[i] = at % shape[i];
+  return index;
+}
+
+// The element before the operation that is the element `index` behind it; false for padding.
+bool before(const MovementOp& op, const Sizes& shape, const Sizes& wide, Sizes& index) {
+  switch (op.kind) {
+    case Kind::Reshape:
+      index = apart(flat(index, wide), shape);
+      return true;
+    case Kind::Permute: {
+      const Sizes moved = index;
+      for (std::size_t i = 0; i < shape.size(); ++i)
+        index[static_cast<std::size_t>(op.order[i])] = moved[i];
+      return true;
+    }
+    case Kind::Expand:
+      for (std::size_t i = 0; i < shape.size(); ++i)
+        if (shape[i] == 1) index[i] = 0;
+      return true;
+    case Kind::Pad:
+    case Kind::Shrink:
+      for (std::size_t i = 0; i < shape.size(); ++i) {
+        const std::int64_t a = op.ends[i].first.as_int();
+        index[i] += op.kind == Kind::Pad ? -a : a;
+        if (index[i] < 0 || index[i] >= shape[i]) return false;
+      }
+      return true;
+    case Kind::Stride:
+      for (std::size_t i = 0; i < shape.size(); ++i) {
+        const std::int64_t step = op.steps[i];
+        index[i] = step > 0 ? index[i] * step : shape[i] - 1 + index[i] * step;
+      }
+      return true;
+    default:
+      return true;
+  }
+}
+
+std::vector<Sizes> shapes_of(const ViewCase& chain) {
+  std::vector<Sizes> shapes{ints(chain.base)};
+  for (const MovementOp& op : chain.ops) shapes.push_back(behind(op, shapes.back()));
+  return shapes;
+}
+
+std::int64_t address(const ViewCase& chain, const std::vector<Sizes>& shapes, Sizes index) {
+  for (std::size_t k = chain.ops.size(); k-- > 0;)
+    if (!before(chain.ops[k], shapes[k], shapes[k + 1], index)) return -1;
+  return flat(index, shapes[0]);
+}
+
+std::uint64_t cut(DType type, std::uint64_t bits) {
+  const std::size_t width = 8 * itemsize(type);
+  return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
+}
+
+std::uint64_t larger(DType type, std::uint64_t a, std::uint64_t b) {
+  const auto place = [&](std::uint64_t x) {  // the sign of a signed one turned
+    return is_unsigned(type) ? x : x ^ std::uint64_t{1} << (8 * itemsize(type) - 1);
+  };
+  return place(a) > place(b) ? a : b;
+}
+
+}  // namespace
+}  // namespace far
+
+FarCase FarCase::parse(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (std::string_view rest = text;;) {
+    const std::size_t end = rest.find(" | ");
+    parts.push_back(rest.substr(0, end));
+    if (end == rest.npos) break;
+    rest.remove_prefix(end + 3);
+  }
+  if (parts.size() != 3)
+    throw ParseError("a case of 'far' is TYPE | SHAPE OPERATION ARGUMENT ... | PROGRAM");
+  FarCase c;
+  try {
+    c.dtype = parse_dtype(std::string(parts[0]));
+    if (is_float(c.dtype) || is_bool(c.dtype))
+      throw ParseError(fmt::format("{} are no integers", parts[0]));
+    c.chain = ViewCase::parse(parts[1]);
+    if (!c.chain.variables.empty()) throw ParseError("a case of 'far' has no variables");
+    const auto words = split(parts[2], ' ');
+    const auto known = std::ranges::find(far::kPrograms, words.empty() ? "" : words[0]);
+    if (known == std::end(far::kPrograms))
+      throw ParseError("a program is load, neg, sum, max or rows");
+    c.program = static_cast<Program>(known - far::kPrograms);
+    const bool worded = c.program >= Program::Sum;
+    if (words.size() != (worded ? 2U : 1U)) throw ParseError("a word too many, or too few");
+    for (const std::string_view word : split(worded ? words[1] : "", ',')) {
+      if (c.program == Program::Rows)
+        c.rows.push_back(number(word));
+      else
+        c.axes.push_back(static_cast<int>(number(word)));
+    }
+    const std::vector<Sizes> shapes = far::shapes_of(c.chain);
+    const Sizes &base = shapes.front(), &last = shapes.back();
+    if (far::count(base) == 0 ||
+        far::count(base) > far::kMostBytes / static_cast<std::int64_t>(itemsize(c.dtype)))
+      throw ParseError("a buffer of no elements, or of more than 5 GiB");
+    if (c.program == Program::Rows) {
+      if (last.size() != 2 || last[1] != std::ssize(c.rows))
+        throw ParseError("rows are of two axes, a position for each column");
+    } else if (far::count(last) > kMostFar) {
+      throw ParseError(fmt::format("more than {} elements", kMostFar));
+    }
+    for (const int axis : c.axes)
+      if (axis < 0 || axis >= std::ssize(last)) throw ParseError(fmt::format("axis {}", axis));
+    std::ranges::sort(c.axes);
+    if (std::ranges::adjacent_find(c.axes) != c.axes.end()) throw ParseError("an axis twice");
+  } catch (const ParseError&) {
+    throw;
+  } catch (const Error& e) {
+    throw ParseError(e.what());
+  }
+  return c;
+}
+
+std::string FarCase::str() const {
+  std::string text = fmt::format("{} | {} | {}", name(dtype), chain.str(),
+                                 far::kPrograms[static_cast<std::size_t>(program)]);
+  if (program == Program::Rows) return text + fmt::format(" {}", fmt::join(rows, ","));
+  return program < Program::Sum ? text : text + fmt::format(" {}", fmt::join(axes, ","));
+}
+
+std::int64_t FarCase::elements() const { return far::count(far::ints(chain.base)); }
+
+LazyOpPtr FarCase::kernel() const {
+  ShapeTracker st = ShapeTracker::contiguous(chain.base);
+  for (const MovementOp& op : chain.ops) st = apply(st, op);
+  LazyOpPtr x;
+  if (program == Program::Rows) {
+    const LazyOpPtr at =
+        LazyOp::load(2, DType::Int64, ShapeTracker::contiguous({std::ssize(rows)}));
+    x = LazyOp::gather(1, dtype, st, at);
+  } else {
+    x = LazyOp::load(1, dtype, st);
+  }
+  if (program == Program::Neg) x = LazyOp::unary(Op::Neg, x);
+  if (!axes.empty())
+    x = LazyOp::reduce(program == Program::Sum ? Op::ReduceSum : Op::ReduceMax, x, axes);
+  return LazyOp::store(ShapeTracker::contiguous(x->shape()), x);
+}
+
+std::uint64_t FarCase::at(std::int64_t address) {
+  return hash_mix(0xfa4, static_cast<std::uint64_t>(address));
+}
+
+std::vector<std::int64_t> FarCase::cells() const {
+  const std::vector<Sizes> shapes = far::shapes_of(chain);
+  const Sizes& last = shapes.back();
+  std::vector<std::int64_t> out;
+  if (program == Program::Rows) {
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      out.push_back(rows[i] < 0 || rows[i] >= last[0]
+                        ? -1
+                        : far::address(chain, shapes, {rows[i], static_cast<std::int64_t>(i)}));
+    return out;
+  }
+  for (std::int64_t i = 0; i < far::count(last); ++i)
+    out.push_back(far::address(chain, shapes, far::apart(i, last)));
+  return out;
+}
+
+std::vector<std::uint64_t> FarCase::value() const {
+  std::vector<std::uint64_t> read;
+  for (const std::int64_t cell : cells()) read.push_back(cell < 0 ? 0 : far::cut(dtype, at(cell)));
+  if (program == Program::Neg)
+    for (std::uint64_t& x : read) x = far::cut(dtype, std::uint64_t{0} - x);
+  if (axes.empty()) return read;
+  const Sizes last = far::shapes_of(chain).back();
+  Sizes left = last;
+  for (const int axis : axes) left[static_cast<std::size_t>(axis)] = 1;
+  const std::uint64_t least =
+      is_unsigned(dtype) ? 0 : std::uint64_t{1} << (8 * itemsize(dtype) - 1);
+  std::vector<std::uint64_t> out(static_cast<std::size_t>(far::count(left)),
+                                 program == Program::Sum ? 0 : least);
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    Sizes index = far::apart(static_cast<std::int64_t>(i), last);
+    for (const int axis : axes) index[static_cast<std::size_t>(axis)] = 0;
+    std::uint64_t& to = out[static_cast<std::size_t>(far::flat(index, left))];
+    to = program == Program::Sum ? far::cut(dtype, to + read[i]) : far::larger(dtype, to, read[i]);
+  }
+  return out;
+}
+
+std::vector<std::string> smaller_far(const FarCase& c) {
+  std::vector<std::string> out;
+  const auto add = [&](const FarCase& smaller) {
+    const std::string text = smaller.str();
+    try {
+      (void)FarCase::parse(text);
+      out.push_back(text);
+    } catch (const ParseError&) {
+      return;
+    }
+  };
+  FarCase plain = c;
+  plain.program = FarCase::Program::Load;
+  plain.axes.clear();
+  if (c.program != FarCase::Program::Rows) add(plain);
+  for (const std::string& text : smaller_views(c.chain)) {
+    FarCase smaller = c;
+    smaller.chain = ViewCase::parse(text);
+    add(smaller);
+    if (!c.axes.empty()) {  // an axis less
+      smaller.axes.pop_back();
+      if (!smaller.axes.empty()) add(smaller);
+    }
+  }
+  for (std::size_t i = 0; i < c.rows.size(); ++i)
+    for (const std::int64_t to : {std::int64_t{0}, c.rows[i] / 2, c.rows[i] - 1}) {
+      FarCase smaller = c;
+      smaller.rows[i] = to;
+      add(smaller);
+    }
+  return out;
+}
+
+Measure measure_of(const FarCase& c) {
+  Measure m = measure_of(c.chain);
+  m[0] += c.program == FarCase::Program::Load ? 0 : 1;
+  m[1] += std::ssize(c.axes);
+  for (const std::int64_t row : c.rows) m[3] += std::max<std::int64_t>(row, 1);
+  return m;
+}
+
+}  // namespace touchstone::fuzz

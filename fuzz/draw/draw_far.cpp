@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <numeric>
+
+#include "touchstone/fuzz/far_case.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+using Sizes = std::vector<std::int64_t>;
+
+class FarDraw {
+ public:
+  explicit FarDraw(Chooser& chooser) : chooser_(chooser) {}
+
+  std::string draw() {
+    constexpr DType kTypes[] = {DType::UInt8, DType::Int8,  DType::Int16, DType::UInt8,
+                                DType::Int32, DType::Int64, DType::UInt16};
+    case_.dtype = kTypes[chooser_.below(std::size(kTypes))];
+    start();
+    for (std::uint64_t steps = chooser_.below(5); steps > 0; --steps) step();
+    if (shape_.size() == 2 && shape_[1] <= 8 && chooser_.chance(1, 2)) return rows();
+    window();
+    program();
+    return case_.str();
+  }
+
+ private:
+  std::int64_t most() const {
+    return (std::int64_t{5} << 30) / static_cast<std::int64_t>(itemsize(case_.dtype));
+  }
+
+  // A little below or beyond 2^31 or 2^32 elements, or bytes.
+  std::int64_t round_edge() {
+    std::int64_t n = std::int64_t{1} << (31 + chooser_.below(2));
+    if (chooser_.chance(1, 2)) n /= static_cast<std::int64_t>(itemsize(case_.dtype));
+    if (n > most() - 64) n = most() - 64;
+    return n + chooser_.between(-40, 40);
+  }
+
+  void start() {
+    const std::int64_t n = round_edge();
+    switch (chooser_.below(4)) {
+      case 0:
+        shape_ = {n};
+        break;
+      case 1: {
+        const std::int64_t rows = chooser_.between(2, 5);
+        shape_ = {rows, n / rows + 1};
+        break;
+      }
+      case 2: {
+        const std::int64_t columns = chooser_.between(2, 6);
+        shape_ = {n / columns + 1, columns};
+        break;
+      }
+      default: {
+        constexpr std::int64_t kWide[] = {65536, 46341, 4096, 1000};
+        const std::int64_t columns = kWide[chooser_.below(4)];
+        shape_ = {chooser_.between(1, 2), n / columns + 1, columns};
+        if (product() > most()) shape_[0] = 1;
+      }
+    }
+    while (product() > most()) --*std::ranges::max_element(shape_);
+    case_.chain.base = {shape_.begin(), shape_.end()};
+  }
+
+  std::int64_t product() const {
+    return std::accumulate(shape_.begin(), shape_.end(), std::int64_t{1}, std::multiplies<>());
+  }
+
+  void add(MovementOp op) { case_.chain.ops.push_back(std::move(op)); }
+
+  void step() {
+    switch (chooser_.below(6)) {
+      case 0:
+        return permute();
+      case 1:
+        return stride();
+      case 2:
+        return pad();
+      case 3:
+        return divide();
+      case 4:
+        return merge();
+      default:
+        return halve();
+    }
+  }
+
+  void permute() {
+    MovementOp op{.kind = MovementOp::Kind::Permute};
+    op.order.resize(shape_.size());
+    std::iota(op.order.begin(), op.order.end(), 0);
+    for (std::size_t i = op.order.size(); i > 1; --i)
+      std::swap(op.order[i - 1], op.order[chooser_.below(i)]);
+    Sizes moved;
+    for (const int axis : op.order) moved.push_back(shape_[static_cast<std::size_t>(axis)]);
+    shape_ = moved;
+    add(op);
+  }
+
+  void stride() {
+    MovementOp op{.kind = MovementOp::Kind::Stride};
+    for (std::int64_t& size : shape_) {
+      constexpr std::int64_t kSteps[] = {1, -1, 2, -2, 3, 65537, -1000003};
+      op.steps.push_back(kSteps[chooser_.below(size > 1 << 21 ? 7 : 5)]);
+      size = (size - 1) / std::abs(op.steps.back()) + 1;
+    }
+    add(op);
+  }
+
+  void pad() {
+    MovementOp op{.kind = MovementOp::Kind::Pad};
+    for (std::int64_t& size : shape_) {
+      std::int64_t a = chooser_.between(0, 2);
+      const std::int64_t b = chooser_.between(0, 2);
+      // Elements are counted in 64 bits, also behind the next such step.
+      if (chooser_.chance(1, 6) && product() / size < std::int64_t{1} << 16) a = round_edge();
+      op.ends.emplace_back(a, b);
+      size += a + b;
+    }
+    add(op);
+  }
+
+  // An axis as two, where a number divides it.
+  void divide() {
+    const auto axis = static_cast<std::size_t>(chooser_.index(shape_.size()));
+    for (const std::int64_t by : {65536, 1000, 256, 5, 3, 2}) {
+      if (shape_[axis] % by != 0 || shape_[axis] == by || chooser_.chance(1, 3)) continue;
+      shape_[axis] /= by;
+      shape_.insert(shape_.begin() + static_cast<std::ptrdiff_t>(axis) + 1, by);
+      return reshape();
+    }
+  }
+
+  void merge() {
+    if (shape_.size() < 2) return;
+    const auto axis = static_cast<std::size_t>(chooser_.index(shape_.size() - 1));
+    shape_[axis] *= shape_[axis + 1];
+    shape_.erase(shape_.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+    reshape();
+  }
+
+  void reshape() {
+    add({.kind = MovementOp::Kind::Reshape, .shape = {shape_.begin(), shape_.end()}});
+  }
+
+  // The last part of an axis.
+  void halve() {
+    MovementOp op{.kind = MovementOp::Kind::Shrink};
+    const auto axis = static_cast<std::size_t>(chooser_.index(shape_.size()));
+    for (std::size_t i = 0; i < shape_.size(); ++i) {
+      const std::int64_t from = i == axis ? shape_[i] / 2 : 0;
+      op.ends.emplace_back(from, shape_[i]);
+      shape_[i] -= from;
+    }
+    add(op);
+  }
+
+  // A few elements of each axis: its last ones, those round an edge, any.
+  void window() {
+    MovementOp op{.kind = MovementOp::Kind::Shrink};
+    std::int64_t left = kMostFar / 4;
+    for (std::int64_t& size : shape_) {
+      const std::int64_t width = std::min({size, chooser_.between(1, 9), left});
+      std::int64_t from = size - width;
+      const std::int64_t edge = (std::int64_t{1} << (31 + chooser_.below(2))) - width / 2;
+      switch (chooser_.below(4)) {
+        case 0:
+          if (edge > 0 && edge < from) from = edge;
+          break;
+        case 1:
+          from = chooser_.between(0, from);
+          break;
+        default:
+          break;
+      }
+      op.ends.emplace_back(from, from + width);
+      left = std::max<std::int64_t>(left / width, 1);
+      size = width;
+    }
+    add(op);
+  }
+
+  void program() {
+    using Program = FarCase::Program;
+    constexpr Program kAll[] = {Program::Load, Program::Sum, Program::Max, Program::Neg};
+    case_.program = kAll[chooser_.below(4)];
+    if (case_.program != Program::Sum && case_.program != Program::Max) return;
+    for (std::size_t i = 0; i < shape_.size(); ++i)
+      if (chooser_.chance(1, 2)) case_.axes.push_back(static_cast<int>(i));
+    if (case_.axes.empty()) case_.program = Program::Load;
+  }
+
+  std::string rows() {
+    case_.program = FarCase::Program::Rows;
+    for (std::int64_t i = 0; i < shape_[1]; ++i) {
+      const std::int64_t end = shape_[0];
+      switch (chooser_.below(4)) {
+        case 0:
+          case_.rows.push_back(end - chooser_.between(0, 3));
+          break;
+        case 1:
+          case_.rows.push_back(chooser_.between(-2, 3));
+          break;
+        default:
+          case_.rows.push_back(chooser_.between(0, end - 1));
+      }
+    }
+    return case_.str();
+  }
+
+  Chooser& chooser_;
+  FarCase case_;
+  Sizes shape_;
+};
+
+}  // namespace
+
+std::string draw_far(Chooser& chooser) { return FarDraw(chooser).draw(); }
+
+}  // namespace touchstone::fuzz
