@@ -220,56 +220,6 @@ Interval exact_bounds(const Question& question, const Reading& reading, const Co
   return within_limit(search) ? run(search) : known;
 }
 
-/// A tree with the members of its wide choices in their smallest forms, for a whole that has none
-/// smaller than it is.
-class Members {
- public:
-  Members(Exprs& exprs, const Names& names, Context& context)
-      : e_(exprs), names_(names), context_(context) {}
-
-  Expr simplified(Expr whole, int depth = 0) {
-    const ExprOp op = e_.op(whole);
-    const bool choice = op == ExprOp::Min || op == ExprOp::Max;
-    if (e_.args(whole).empty() || depth == kLimits.written_depth) return whole;
-    std::vector<Expr> args, open(e_.args(whole).rbegin(), e_.args(whole).rend());
-    while (!open.empty()) {
-      const Expr a = open.back();
-      open.pop_back();
-      if (choice && e_.op(a) == op)  // a choice in its own kind gives its members
-        for (std::size_t k = e_.args(a).size(); k-- > 0;) open.push_back(e_.arg(a, k));
-      else
-        args.push_back(a);
-    }
-    const bool wide = choice && args.size() > kLimits.few_members;
-    for (Expr& a : args) {
-      const Expr before = a;
-      if (wide && !e_.args(a).empty()) a = smallest(a);
-      if (a == before) a = simplified(a, depth + 1);
-    }
-    return tidied(e_, e_.apply(op, args));
-  }
-
-  /// The smallest form, or the part itself where there is none smaller.
-  Expr smallest(Expr part) {
-    try {
-      const std::string text = render(e_, part);
-      Tape tape;
-      tape.read(text, names_);
-      Extractor extractor(context_, Extractor::For::Text);
-      const int form = extractor.extract(CanonicalBuilder(names_, context_).build(tape, text));
-      if (extractor.forms()[static_cast<std::size_t>(form)].size < e_.size(part))
-        return parse_expr(e_, render(extractor.forms(), form));
-    } catch (const ParseError&) {  // it has no value anywhere
-    }
-    return part;
-  }
-
- private:
-  Exprs& e_;
-  const Names& names_;
-  Context& context_;
-};
-
 /// Names and numbers; no expression has fewer parts than words.
 std::size_t words_of(std::string_view text) {
   std::size_t words = 0;
@@ -324,11 +274,10 @@ Solution::Solution(const Reading& reading, std::string_view text, Context& conte
   if (id_ != built) extractor_.emplace(context, Extractor::For::Text);
   form_ = extractor_->extract(id_);
   size_ = extractor_->forms()[static_cast<std::size_t>(form_)].size;
-  if (reading.tape.size() < size_ && !reading.tape.divides_by_zero())
-    write(text, reading.names, context);
+  if (reading.tape.size() < size_ && !reading.tape.divides_by_zero()) write(text, reading.names);
 }
 
-void Solution::write(std::string_view text, const Names& names, Context& context) {
+void Solution::write(std::string_view text, const Names& names) {
   Exprs exprs;
   Expr root = parse_expr(exprs, text);
   std::map<std::string, Expr, std::less<>> numbers;  // names of one value, which the size counts so
@@ -337,13 +286,6 @@ void Solution::write(std::string_view text, const Names& names, Context& context
       numbers.emplace(name, exprs.constant((*node.context())[node.id()].first));
   if (!numbers.empty()) root = exprs.substitute(root, numbers);
   root = tidied(exprs, root);
-  const bool small = exprs.size(root) <= kLimits.reread_size;
-  Members members(exprs, names, context);
-  for (bool again = small; again;) {
-    const Expr next = members.simplified(root);
-    again = exprs.size(next) < exprs.size(root);
-    if (again) root = members.smallest(next);
-  }
   size_ = exprs.size(root);
   written_ = render(exprs, root);
 }

@@ -52,8 +52,8 @@ class Solution {
   std::string text() const;
 
  private:
-  /// Takes the form as written, tidied, the members of its wide choices simplified.
-  void write(std::string_view text, const std::map<std::string, Node>& names, Context& context);
+  /// Takes the form as written, tidied.
+  void write(std::string_view text, const std::map<std::string, Node>& names);
 
   Id id_ = 0;
   Interval bounds_;

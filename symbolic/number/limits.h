@@ -93,10 +93,6 @@ struct Limits {
   std::size_t reread_size = 400;        // nor one whose text is longer
   std::size_t reread_rounds = 12;       // of writing and reading until nothing changes
 
-  std::size_t few_members = 3;  // of a choice that no form is smaller than; of more, each is
-                                // simplified by itself,
-  int written_depth = 3;        // no deeper in the text than that
-
   std::size_t message_characters = 60;  // of a text in a message; the rest is "..."
 
   // ---- Derivations and their checker: past it, a step is not explained, or not accepted.
