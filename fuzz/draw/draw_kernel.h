@@ -10,9 +10,9 @@ namespace touchstone::fuzz {
 
 /// A well-typed kernel with inputs: elementwise DAGs with shared operands over views of every kind
 /// (masks, broadcasts, negative strides, stacks), up to three reduces, above and beside each other,
-/// casts and bitcasts; one in eight has up to four variables, which are sizes of axes or hide a part
-/// of them. One in six is a single operation, or two, over many elements, of which many are at an
-/// edge of that operation.
+/// casts and bitcasts; one in eight has up to four variables, which are sizes of axes or hide a
+/// part of them. One in six is a single operation, or two, over many elements, of which many are at
+/// an edge of that operation.
 enum class Checks : bool { None, Drawn };  // of positions: then a case may have no answer
 KernelCase draw_kernel_case(Chooser& chooser, Checks checks = Checks::None);
 
