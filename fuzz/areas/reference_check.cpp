@@ -107,6 +107,7 @@ Reply taken_from_afar(const KernelCase& c, const HostArray& right, const Profile
   if (!is_float(right.dtype) || !leaves_one_answer(c.kernel)) return {false};
   const std::optional<KernelValue> value = value_of(c, right);
   constexpr double kFar = 20, kWidened = 18;
+  const double least_normal = std::ldexp(1.0, info(right.dtype).min_exponent);
   for (std::size_t i = 0; value && i < value->bits.size(); ++i) {
     const double number = value->number(i), radius = value->radius[i];
     if (value->open[i] || radius == 0 || !std::isfinite(number) || !std::isfinite(radius)) continue;
@@ -114,6 +115,8 @@ Reply taken_from_afar(const KernelCase& c, const HostArray& right, const Profile
     const std::uint64_t bits = definition::bits_of_float(right.dtype, far);
     const double taken = definition::float_of_bits(right.dtype, bits);
     if (!std::isfinite(taken) || std::abs(taken - number) < kWidened * radius) continue;
+    // Among numbers so small a device may have 0 for any.
+    if (std::max(std::abs(taken), std::abs(number)) < least_normal) continue;
     HostArray changed = right;
     std::memcpy(changed.bytes.data() + i * itemsize(right.dtype), &bits, itemsize(right.dtype));
     if (judge({c, changed, {}}, profile).outcome == Outcome::Fail) return {};

@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -109,7 +110,9 @@ TEST(ReferenceCheck, BoundsThatAreFarTooWideAreTold) {
 }
 
 TEST(KernelValue, IsTheReferencesOfDrawnKernels) {
-  const std::uint64_t seed = std::random_device()();
+  // More kernels, others each time, are drawn where they are asked for.
+  const std::uint64_t seed =
+      std::getenv("TOUCHSTONE_FUZZ_CASES") != nullptr ? std::random_device()() : 1;
   SCOPED_TRACE(fmt::format("seed {}", seed));
   const auto reference = make_interpreted_device("REFERENCE", 1);
   int seen = 0;
