@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <tuple>
 #include <unordered_set>
 
 #include "touchstone/ops/node_order.h"

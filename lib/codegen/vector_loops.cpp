@@ -1,6 +1,7 @@
 #include "touchstone/codegen/vector_loops.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace touchstone::codegen {
 
