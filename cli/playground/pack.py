@@ -60,20 +60,22 @@ STYLED = "body{opacity:1;animation:none}"
 
 
 def without_scripts(page, out):
-    """The page with a mark in the place of its scripts, and these, packed. The first of them puts in its styles."""
+    """The page with a mark in the place of its scripts, and these, packed. The first put in its styles and its main part."""
     style = re.search(r"(<style>)(.*?)(</style>)", page, flags=re.S)
     found = re.search(r'(<script id="scripts"[^>]*>)(.*?)(</script>)', page, flags=re.S)
-    if not style or not found:
-        sys.exit("the page has no styles or scripts to pack")
+    inner = re.search(r"(<main[^>]*>)(.*?)(</main>)", page, flags=re.S)
+    if not style or not inner or not found:
+        sys.exit("the page has no styles, main part or scripts to pack")
     text = json.dumps(style[2] + STYLED, ensure_ascii=False)
     put_in = f"document.head.append(Object.assign(document.createElement('style'),{{textContent:{text}}}));\n"
+    put_in += f"document.querySelector('main').innerHTML={json.dumps(inner[2], ensure_ascii=False)};\n"
     path = out + ".js"
     with open(path, "w", encoding="utf-8", newline="") as f:
         f.write(put_in + found[2])
     scripts = packed(path)
     os.remove(path)
-    return (page[:style.start(2)] + UNTIL_STYLED + page[style.start(3):found.end(1)] + "/*SCRIPTS*/" +
-            page[found.start(3):]), scripts
+    return (page[:style.start(2)] + UNTIL_STYLED + page[style.start(3):inner.end(1)] +
+            page[inner.start(3):found.end(1)] + "/*SCRIPTS*/" + page[found.start(3):]), scripts
 
 
 def main(page, wasm, out):
