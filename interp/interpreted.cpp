@@ -7,6 +7,7 @@
 #include <tbb/enumerable_thread_specific.h>
 
 #include "touchstone/base/fp_guard.h"
+#include "touchstone/device/output_apart.h"
 #include "touchstone/interp/evaluator.h"
 #include "touchstone/interp/fxn_for_op.h"
 #include "touchstone/interp/gather.h"
@@ -183,19 +184,10 @@ class InterpretedRunner : public Runner {
   }
 
  private:
-  // Where the output's memory is an input's, it is written when all is read.
   void execute_apart(const Program& program, std::span<Buffer* const> buffers) const {
-    Buffer& out = *buffers[0];
-    const auto takes_its_memory = [&](const Buffer* b) {
-      return b != nullptr && b != &out && b->memory() == out.memory();
-    };
-    if (std::ranges::none_of(buffers, takes_its_memory)) return execute(program, buffers);
-    Buffer result(out.device(), out.dtype(), out.size());
-    std::memcpy(result.memory(), out.memory(), out.bytes());
-    std::vector<Buffer*> apart(buffers.begin(), buffers.end());
-    apart[0] = &result;
-    execute(program, apart);
-    std::memcpy(out.memory(), result.memory(), out.bytes());
+    OutputApart apart(buffers);
+    execute(program, apart.buffers());
+    apart.finish();
   }
 
   void execute(const Program& program, std::span<Buffer* const> buffers) const {

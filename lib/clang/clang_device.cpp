@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <future>
 #include <optional>
 #include <unordered_set>
@@ -16,6 +15,7 @@
 #include "touchstone/codegen/bounds_proof.h"
 #include "touchstone/codegen/c_preamble.h"
 #include "touchstone/codegen/render_c.h"
+#include "touchstone/device/output_apart.h"
 #include "touchstone/ops/index_fault.h"
 
 namespace touchstone {
@@ -65,23 +65,14 @@ class ClangRunner final : public Runner {
 
  private:
   void launch(std::span<Buffer* const> buffers, const symbolic::Values& values) {
+    OutputApart apart(buffers);
     std::vector<void*> memory(places_, nullptr);
-    bool aliased = false;
-    for (std::size_t i = 0; i < places_ && i < buffers.size(); ++i) {
-      if (buffers[i] == nullptr) continue;
-      memory[i] = buffers[i]->memory();
-      aliased = aliased || (i > 0 && memory[i] == memory[0]);
-    }
+    for (std::size_t i = 0; i < places_ && i < buffers.size(); ++i)
+      if (apart.buffers()[i] != nullptr) memory[i] = apart.buffers()[i]->memory();
     std::vector<std::int64_t> vars;
     for (const std::string& name : linear_.variables) vars.push_back(values.at(name));
-    if (!aliased) return call(memory, vars, values);
-    // The output's memory is an input as well: inputs are read as they were before the kernel.
-    void* const target = memory[0];
-    std::vector<std::byte> result(buffers[0]->bytes());
-    std::memcpy(result.data(), target, result.size());
-    memory[0] = result.data();
     call(memory, vars, values);
-    std::memcpy(target, result.data(), result.size());
+    apart.finish();
   }
 
   void call(std::vector<void*>& memory, const std::vector<std::int64_t>& vars,

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/codegen/c_preamble.h"
 #include "touchstone/codegen/render_c.h"
+#include "touchstone/device/output_apart.h"
 #include "touchstone/ops/index_fault.h"
 #include "touchstone/tcc/program.h"
 
@@ -46,19 +46,12 @@ class TccRunner final : public Runner {
 
  private:
   void launch(std::span<Buffer* const> buffers, const symbolic::Values& values) {
+    OutputApart apart(buffers);
     std::vector<void*> memory(places_, nullptr);
     for (std::size_t i = 0; i < places_ && i < buffers.size(); ++i)
-      if (buffers[i] != nullptr) memory[i] = buffers[i]->memory();
+      if (apart.buffers()[i] != nullptr) memory[i] = apart.buffers()[i]->memory();
     std::vector<std::int64_t> vars;
     for (const std::string& name : variables_) vars.push_back(values.at(name));
-    // Inputs are read as they were before the kernel, also where the output's memory is one.
-    const bool aliased = std::count(memory.begin(), memory.end(), memory[0]) > 1;
-    std::vector<std::byte> result(aliased ? buffers[0]->bytes() : 0);
-    void* const target = memory[0];
-    if (aliased) {
-      std::memcpy(result.data(), target, result.size());
-      memory[0] = result.data();
-    }
     std::vector<IndexFault> found(static_cast<std::size_t>(parts_));
     if (checks_) memory.push_back(found.data());
     {
@@ -66,7 +59,7 @@ class TccRunner final : public Runner {
       for (int part = parts_; part-- > 0;) function_(memory.data(), vars.data(), part, parts_);
     }
     raise_if_found(std::ranges::min(found));
-    if (aliased) std::memcpy(target, result.data(), result.size());
+    apart.finish();
   }
 
   LazyOpPtr kernel_;
