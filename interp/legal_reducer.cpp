@@ -179,8 +179,7 @@ class LegalFloatSum : public LegalReducer {
     if (only_nan_) return Legal<T>::only_nan();
     const double sum =
         magnitude_ * (1 + static_cast<double>(nonzero_) * 0x1p-52);  // at least sum|v|
-    const bool overflows =
-        !(sum < static_cast<double>(scalar::detail::computing(largest<A>())) / 2);
+    const bool overflows = can_overflow<A>(sum);
     const bool to_positive = can_be_positive_infinity_ || (overflows && has_positive_);
     const bool to_negative = can_be_negative_infinity_ || (overflows && has_negative_);
     const bool nan = nan_ || (to_positive && to_negative);
@@ -192,6 +191,21 @@ class LegalFloatSum : public LegalReducer {
     Legal<T> out = finite<A>(sum);
     out.nan = nan;
     return out;
+  }
+
+  // Whether a partial sum may pass the largest number: each is at most the sum of the positive
+  // terms, or of the others, and what rounding adds.
+  template <class A>
+  bool can_overflow(double sum) const {
+    constexpr DTypeInfo kInfo = info(dtype_v<A>);
+    const auto largest_number = static_cast<double>(scalar::detail::computing(largest<A>()));
+    if (sum < largest_number / 2) return false;
+    if (unrounded_ || kInfo.digits < info(dtype_v<T>).digits) return true;
+    if (nonzero_ < 2) return largest_ > largest_number;
+    const double hu = std::ldexp(static_cast<double>(height()), 1 - kInfo.digits);
+    const double most =
+        std::max(positive_, negative_) * (1 + static_cast<double>(nonzero_ + 4) * 0x1p-52);
+    return hu >= 0.25 || !(most + 2 * hu * sum < largest_number);
   }
 
   template <class A>

@@ -23,6 +23,7 @@ using definition::Wide;
 using definition::wrapped;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::uint64_t kMostE4M3 = 0x7e;
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
 struct Element {
@@ -191,6 +192,7 @@ class Definition {
     Element e;
     e.open = a.open || b.open;
     e.radius = std::max(a.radius, b.radius);
+    e.loose = std::max(a.loose, b.loose);
     e.either_zero = a.either_zero || b.either_zero;
     if (!is_float(type)) {
       e.integer = std::max(a.integer, b.integer);
@@ -239,6 +241,11 @@ class Definition {
     else
       e = of_integers(node.op(), type, a, b, c);
     e.open = e.open || a.open || b.open || c.open;
+    // Added on without having been rounded, what passes the end of a type without infinities is
+    // not that end.
+    if (type == DType::Float8E4M3 && node.op() != Op::Cast &&
+        std::abs(e.number) == float_of_bits(type, kMostE4M3))
+      e.radius = kInfinity;
     if (a.either_zero || b.either_zero || c.either_zero) {
       // Beside that zero it jumps.
       if (node.op() == Op::Recip || node.op() == Op::Div || node.op() == Op::Mod ||
@@ -364,13 +371,13 @@ class Definition {
       apply(r.get());
       e.number = rounded(r, type);
     };
+    const bool off = a.radius > 0 || b.radius > 0;
     const auto function = [&](auto* of) {
       Number r(x, Number::kFunction);
       of(r.get(), r.get(), MPFR_RNDN);
       e.number = rounded(r, type);
-      e.radius = a.radius > 0 ? kInfinity : 3 * rounding(type, e.number);
+      e.radius = off ? kInfinity : 3 * rounding(type, e.number);
     };
-    const bool off = a.radius > 0 || b.radius > 0;
     const auto unless_off = [&] { e.radius = off ? kInfinity : 0; };
     const auto added = [&] {
       const double all = a.radius + a.loose + b.radius + b.loose;
@@ -394,7 +401,8 @@ class Definition {
         exact([&](mpfr_ptr r) { mpfr_mul_d(r, r, y, MPFR_RNDN); });
         if (off) {
           const double all = std::abs(x) * b.radius + std::abs(y) * a.radius + a.radius * b.radius;
-          e.radius = all + rounding(type, std::abs(e.number) + all);
+          // A factor of 0 and one that may be anything leave NaN here: nothing is known.
+          e.radius = std::isnan(all) ? kInfinity : all + rounding(type, std::abs(e.number) + all);
         }
         e.loose = rounding(type, e.number);
         break;

@@ -48,9 +48,24 @@ void expect_no_pass(const LazyOpPtr& value, const std::vector<BufferPtr>& inputs
 }
 
 TEST(Weak, SumsThatMayOverflow) {
-  const BufferPtr x = buffer<float>({3e38F, -3e38F, 1});
+  const BufferPtr x = buffer<float>({3e38F, -3e38F, 3e38F});
   expect_no_pass<float>(total(terms(1, 3)), {x});
   EXPECT_EQ(verdict_on<float>(total(terms(1, 3)), {x}, {kWeakNan}).outcome, Outcome::Weak);
+}
+
+TEST(Weak, NoSumOfFewerThanTheLargestOverflows) {
+  const float most = std::numeric_limits<float>::max();
+  for (const std::vector<float>& x :
+       {std::vector{3e38F, -3e38F, 1.0F}, std::vector{most}, std::vector{-most, 0.0F},
+        std::vector{2e38F, -2e38F, 1e38F, -1e38F, 1e37F}})
+    for (const float wrong : {kWeakNan, kWeakInf, -kWeakInf}) {
+      const Verdict v = verdict_on<float>(total(terms(1, std::ssize(x))), {buffer(x)}, {wrong});
+      EXPECT_EQ(v.outcome, Outcome::Fail) << wrong << ": " << v.str();
+    }
+  // One step more, and it does.
+  const float step = most - std::nextafter(most, 0.0F);
+  const BufferPtr x = buffer<float>({most, -most, step});
+  EXPECT_NE(verdict_on<float>(total(terms(1, 3)), {x}, {kWeakInf}).outcome, Outcome::Fail);
 }
 
 TEST(Weak, FunctionsOfSumsThatCancel) {
