@@ -39,7 +39,8 @@ int guarded(const F& body) {
 int compile(const char* json, void** out) {
   return guarded([&] {
     touchstone::CodegenOptions options;
-    options.stages = false;  // arrays of 24 KiB in each work item
+    options.stages = false;       // arrays of 24 KiB in each work item
+    options.keep_values = false;  // work items write the output at once
     const auto linear = touchstone::linearize(touchstone::kernel_from_json(json).ast, options);
     cl::Program program(touchstone::render_opencl(linear));
     program.build("-cl-std=CL1.2");

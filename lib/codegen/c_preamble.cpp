@@ -50,6 +50,30 @@ constexpr CFunction fixed_helpers[] = {
   least[2] = size;
 }
 )"},
+    // Elements of memory that is not read soon: lines of the cache need not be fetched first.
+    {"write_past_cache",
+     R"(static inline void write_past_cache(void* to, const void* from, i64 bytes) {
+#ifdef __clang__
+  typedef u8 line __attribute__((vector_size(64)));
+  typedef u8 some __attribute__((vector_size(64), aligned(1)));
+  i64 head = -(i64)to & 63;
+  if (head > bytes) head = bytes;
+  __builtin_memcpy(to, from, head);
+  for (; head + 64 <= bytes; head += 64)
+    __builtin_nontemporal_store((line)*(const some*)((const u8*)from + head), (line*)((u8*)to + head));
+  __builtin_memcpy((u8*)to + head, (const u8*)from + head, bytes - head);
+#else
+  __builtin_memcpy(to, from, bytes);
+#endif
+}
+)"},
+    {"order_past_cache",
+     R"(static inline void order_past_cache(void) {
+#if defined(__clang__) && defined(__x86_64__)
+  __builtin_ia32_sfence();
+#endif
+}
+)"},
     {"bits_f32",
      "static inline u32 bits_f32(f32 x) { union { f32 f; u32 u; } v = {x}; return v.u; }\n"},
     {"f32_bits",

@@ -30,6 +30,7 @@ class Renderer {
   /// What stands before the first step.
   virtual void begin(std::string_view symbol);
   virtual void step(int i);
+  void open_loop(int i);
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   const LinearStep& uop(int i) const { return kernel_.uops[at(i)]; }
@@ -53,6 +54,7 @@ class Renderer {
   std::vector<int> loop_of_;
   std::vector<bool> inline_;
   std::string out_;
+  std::size_t indent_ = 1;
 
  private:
   std::vector<std::string> parameters() const;
@@ -62,12 +64,10 @@ class Renderer {
   void define_global(int i);
   void define_acc(int i);
   void define_var(int i);
-  void open_loop(int i);
   void load(int i);
   void check(const LinearStep& u);
 
   std::vector<std::size_t> begins_;  // of each step's text
-  std::size_t indent_ = 1;
 };
 
 }  // namespace touchstone::codegen

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
+#include <numeric>
 
 #include "touchstone/codegen/c_functions.h"
+#include "touchstone/codegen/kept_values.h"
 #include "touchstone/codegen/linearizer.h"
 #include "touchstone/codegen/merge_axes.h"
 #include "touchstone/codegen/options_matter.h"
@@ -456,8 +458,20 @@ LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
   linear.buffers = buffers_of(kernel);
   linear.math = options.math;
   linear.contract = options.contract;
-  assert((verify(linear), true));
   return linear;
+}
+
+bool goes_past_cache(const BufferSpec& output, const LayoutSizes& sizes) {
+  return output.size >= sizes.past_cache_bytes / static_cast<std::int64_t>(itemsize(output.dtype));
+}
+
+std::vector<int> finish(LinearKernel& linear, const CodegenOptions& options) {
+  std::vector<int> origin(linear.uops.size());
+  std::iota(origin.begin(), origin.end(), 0);
+  if (options.keep_values) origin = keep_values_in_output(linear);
+  linear.past_cache = goes_past_cache(linear.buffers.front(), options.sizes);
+  assert((verify(linear), true));
+  return origin;
 }
 
 }  // namespace codegen
@@ -470,7 +484,9 @@ LazyOpPtr axes_of_opts(const LazyOpPtr& kernel, const CodegenOptions& options) {
 LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
   const codegen::Plan plan = codegen::prepare(kernel, options);
   codegen::Linearizer linearizer(plan, options.sizes);
-  return codegen::linearized(linearizer, kernel, options);
+  LinearKernel linear = codegen::linearized(linearizer, kernel, options);
+  codegen::finish(linear, options);
+  return linear;
 }
 
 bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
@@ -480,6 +496,10 @@ bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
   if (!options.merge_axes && merged != simple) return true;
   const CodegenOptions usual;
   if (options.lanes && options.stages && options.sizes == usual.sizes) return false;
+  const BufferSpec output = buffers_of(kernel).front();
+  if (codegen::goes_past_cache(output, options.sizes) !=
+      codegen::goes_past_cache(output, usual.sizes))
+    return true;
   const auto has_lanes = [axes = order_axes(merged)](const LayoutSizes& sizes) {
     return codegen::plan_lanes(axes, sizes) || !codegen::order_of_whole_lanes(axes, sizes).empty();
   };

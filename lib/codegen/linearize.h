@@ -26,6 +26,7 @@ struct LayoutSizes {
   std::int64_t far_bytes = 2048;        // terms so far apart take a place of the TLB each
   std::int64_t staged_bytes = 24576;    // of a kernel: half the first cache
   std::int64_t packed_bytes = 1048576;  // about the second
+  std::int64_t past_cache_bytes = 33554432;  // of an output that no cache keeps for the next kernel
 
   bool operator==(const LayoutSizes&) const = default;
 };
@@ -45,7 +46,8 @@ inline constexpr LayoutSizes kTinySizes{.least_axis = 2,
                                         .least_crosswise = 2,
                                         .far_bytes = 16,
                                         .staged_bytes = 64,
-                                        .packed_bytes = 4096};
+                                        .packed_bytes = 4096,
+                                        .past_cache_bytes = 256};
 
 /// The order in which the float sums of a kernel meet their terms. It depends on the kernel and
 /// this alone, not on the machine, its threads, or other options but merge_axes.
@@ -56,9 +58,10 @@ enum class TermOrder : std::uint8_t {
 
 /// How code is made; equal options and kernels give equal code.
 struct CodegenOptions {
-  bool merge_axes = true;  // neighbouring axes become one loop where all views allow
-  bool lanes = true;       // neighbouring outputs reduce side by side (lanes.h)
-  bool stages = true;      // values shared by lanes or rows are computed ahead of them (stage.h)
+  bool merge_axes = true;   // neighbouring axes become one loop where all views allow
+  bool lanes = true;        // neighbouring outputs reduce side by side (lanes.h)
+  bool stages = true;       // values shared by lanes or rows are computed ahead of them (stage.h)
+  bool keep_values = true;  // what a reduce and the output both take is kept in the output
   LayoutSizes sizes{};
   MathLevel math = MathLevel::OneUlp;
   TermOrder order = TermOrder::RunningSums;

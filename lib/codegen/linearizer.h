@@ -152,5 +152,7 @@ Plan prepare(const LazyOpPtr& kernel, const CodegenOptions& options);
 /// What the linearizer of a prepared kernel gives, with the kernel's name and buffers.
 LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
                         const CodegenOptions& options);
+/// Passes over the whole code, which then passes verify(). Of each step the one it was before.
+std::vector<int> finish(LinearKernel& linear, const CodegenOptions& options);
 
 }  // namespace touchstone::codegen

@@ -20,7 +20,10 @@ namespace {
 class VectorRenderer final : public Renderer {
  public:
   explicit VectorRenderer(const LinearKernel& kernel)
-      : Renderer(kernel), found_(vector_loops(kernel)), vectors_(kernel.uops.size()) {}
+      : Renderer(kernel),
+        found_(vector_loops(kernel)),
+        chunks_(chunks_of(kernel)),
+        vectors_(kernel.uops.size()) {}
 
  private:
   // The part of a loop's lanes that one vector has.
@@ -69,6 +72,10 @@ class VectorRenderer final : public Renderer {
       text_[at(i)] = {joined("b", std::get<int>(u.arg)), true};
       return;
     }
+    if (i == chunks_.loop) return open_chunks(i);
+    if (i == chunks_.store && chunks_.past) return line("chunk[at] = ", src(u, 2).text, ";");
+    if (u.kind == StepKind::EndLoop && u.src[0] == chunks_.loop) return close_chunks(i);
+    if (near_ && is_short_near_zero(u, math_)) return sine_near_zero(i);
     if (u.kind == StepKind::Loop && !found_.loops.contains(i)) {
       spill_for(i);
       return Renderer::step(i);
@@ -255,7 +262,66 @@ class VectorRenderer final : public Renderer {
     }
   }
 
+  // The elements of the loop, a few at a time in the first cache before they go past all.
+  static constexpr std::int64_t kChunkBytes = 4096;
+  void open_chunks(int i) {
+    const LinearStep& u = uop(i);
+    const DType type = uop(chunks_.store).dtype;
+    const std::string &begin = src(u, 0).text, &end = src(u, 1).text,
+                      many = joined(kChunkBytes / static_cast<std::int64_t>(itemsize(type)));
+    spill_for(i);
+    if (i == kernel_.split)
+      line("for (i64 from = split_at(", end, ", part, parts), to = split_at(", end,
+           ", part + 1, parts); from < to; from += ", many, ") {");
+    else
+      line("for (i64 from = ", begin, ", to = ", end, "; from < to; from += ", many, ") {");
+    ++indent_;
+    if (chunks_.past) line(c_memory_type(type), " chunk[", many, "] __attribute__((aligned(64)));");
+    if (chunks_.near) line("u32 far = 0;");
+    line("const i64 count = to - from < ", many, " ? to - from : ", many, ";");
+    near_ = chunks_.near;
+    open_chunk(i);
+  }
+  void open_chunk(int loop) {
+    const std::string& name = std::get<std::string>(uop(loop).arg);
+    line("for (i64 at = 0; at < count; ++at) {");
+    ++indent_;
+    line("const i64 ", name, " = from + at;");
+    text_[at(loop)] = {name, true};
+  }
+  void close_chunks(int end) {
+    --indent_;
+    line("}");
+    if (near_) {
+      near_ = false;
+      line("if (far) {");
+      ++indent_;
+      open_chunk(chunks_.loop);
+      for (int i = chunks_.loop + 1; i < end; ++i) step(i);
+      --indent_;
+      line("}");
+      --indent_;
+      line("}");
+    }
+    const LinearStep& store = uop(chunks_.store);
+    if (chunks_.past)
+      line("write_past_cache(", src(store, 0).text, " + ",
+           chunks_.base == -1 ? std::string() : joined(text_[at(chunks_.base)].operand(), " + "),
+           "from, chunk, count * ", itemsize(store.dtype), ");");
+    --indent_;
+    line("}");
+  }
+  void sine_near_zero(int i) {
+    std::array<const CText*, 3> known{&src(uop(i), 0)};
+    CText sine = c_alu(Op::Sin, DType::Float32, math_, COperands(known.data(), 1));
+    sine.text.insert(0, "near_");
+    sine.text.insert(sine.text.size() - 1, ", &far");
+    name_value(i, std::move(sine));
+  }
+
   const VectorLoops found_;
+  const Chunks chunks_;
+  bool near_ = false;                        // sines are of arguments near 0
   std::vector<std::vector<CText>> vectors_;  // of each step, by part
   std::map<int, CText> masks_;
   const VectorLoops::Loop* loop_ = nullptr;
@@ -268,11 +334,12 @@ class VectorRenderer final : public Renderer {
 
 std::string render_vector_function(const LinearKernel& kernel, std::string_view symbol) {
   std::string text = codegen::VectorRenderer(kernel).run(symbol);
+  const bool past = text.find("write_past_cache(") != std::string::npos;
   codegen::append_all(text, "void ", symbol,
                       "(void* const* bufs, const i64* vars, i64 part, i64 parts) {\n  ", symbol,
                       "_of(");
   for (const BufferSpec& b : kernel.buffers) codegen::append_all(text, "bufs[", b.idx, "], ");
-  return text + "bufs, vars, part, parts);\n}\n";
+  return text + "bufs, vars, part, parts);\n" + (past ? "  order_past_cache();\n" : "") + "}\n";
 }
 
 std::string render_vector_c(const LinearKernel& kernel) {

@@ -50,7 +50,10 @@ TracedKernel linearize_traced(const LazyOpPtr& kernel, const CodegenOptions& opt
   out.nodes.assign(steps.size(), -1);
   // What is laid out has the kernel's nodes in their order, but for other views.
   const std::vector<const LazyOp*> laid_out = ordered_nodes(prepared.kernel);
-  if (laid_out.size() != ordered_nodes(kernel).size()) return out;
+  if (laid_out.size() != ordered_nodes(kernel).size()) {
+    out.nodes.assign(codegen::finish(out.linear, options).size(), -1);
+    return out;
+  }
   std::map<const LazyOp*, int> places;
   for (const LazyOp* node : laid_out) places.emplace(node, static_cast<int>(places.size()));
   const std::vector<const LazyOp*> origins = linearizer.origins(steps.size());
@@ -59,6 +62,10 @@ TracedKernel linearize_traced(const LazyOpPtr& kernel, const CodegenOptions& opt
     if (steps[i].kind == StepKind::Store) out.nodes[i] = static_cast<int>(places.size()) - 1;
   }
   codegen::spread(out.linear, out.nodes);
+  std::vector<int> nodes;
+  for (const int from : codegen::finish(out.linear, options))
+    nodes.push_back(out.nodes[static_cast<std::size_t>(from)]);
+  out.nodes = std::move(nodes);
   return out;
 }
 

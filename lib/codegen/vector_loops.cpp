@@ -211,6 +211,71 @@ class Finder {
 
 }  // namespace
 
+namespace {
+
+// The last loop that begins before a step.
+int last_loop(const LinearKernel& kernel, int step) {
+  while (step >= 0 && kernel.uops[static_cast<std::size_t>(step)].kind != StepKind::Loop) --step;
+  return step;
+}
+
+std::optional<std::int64_t> number(const LinearKernel& kernel, int step) {
+  const LinearStep& u = kernel.uops[static_cast<std::size_t>(step)];
+  if (u.kind != StepKind::Const) return std::nullopt;
+  return std::get<Scalar>(u.arg).to_int64();
+}
+
+}  // namespace
+
+bool is_short_near_zero(const LinearStep& u, MathLevel math) {
+  const Op* const op = std::get_if<Op>(&u.arg);
+  return op != nullptr && *op == Op::Sin && u.dtype == DType::Float32 && math == MathLevel::OneUlp;
+}
+
+Chunks chunks_of(const LinearKernel& kernel) {
+  Chunks found;
+  std::vector<int> sines;
+  const auto uop = [&](int i) -> const LinearStep& {
+    return kernel.uops[static_cast<std::size_t>(i)];
+  };
+  std::vector<int> open;
+  for (int i = 0; i < static_cast<int>(kernel.uops.size()); ++i) {
+    const LinearStep& u = uop(i);
+    if (u.kind == StepKind::Loop) {
+      if (!open.empty() && open.back() == found.loop) return {};
+      open.push_back(i);
+    }
+    if (u.kind == StepKind::EndLoop) open.pop_back();
+    if (is_short_near_zero(u, kernel.math)) sines.push_back(i);
+    // A chunk that is computed again must leave no trace but its elements.
+    if (u.kind == StepKind::Assign || u.kind == StepKind::Check) sines.clear();
+    // What is read again goes through the caches.
+    if (u.kind == StepKind::Load && std::get<int>(uop(u.src[0]).arg) == 0) return {};
+    if (u.kind != StepKind::Store) continue;
+    if (found.store != -1 || open.empty() || last_loop(kernel, i) != open.back()) return {};
+    found = {open.back(), i, -1};
+  }
+  if (found.store == -1) return {};
+  constexpr std::int64_t kLeastBytes = 256;
+  const auto begin = number(kernel, uop(found.loop).src[0]),
+             end = number(kernel, uop(found.loop).src[1]);
+  if (!begin || !end ||
+      (*end - *begin) * static_cast<std::int64_t>(itemsize(uop(found.store).dtype)) < kLeastBytes)
+    return {};
+  found.past = kernel.past_cache;
+  found.near = std::ranges::any_of(sines, [&](int i) { return i > found.loop; });
+  if (!found.past && !found.near) return {};
+  const LinearStep& index = uop(uop(found.store).src[1]);
+  if (uop(found.store).src[1] == found.loop) return found;
+  if (index.kind != StepKind::Index || std::get<IndexOp>(index.arg) != IndexOp::Add) return {};
+  for (std::size_t s = 0; s < 2; ++s)
+    if (index.src[s] == found.loop && index.src[1 - s] < found.loop) {
+      found.base = index.src[1 - s];
+      return found;
+    }
+  return {};
+}
+
 VectorLoops vector_loops(const LinearKernel& kernel) { return Finder(kernel).find(); }
 
 std::vector<std::int64_t> vector_widths(std::int64_t lanes, DType type) {

@@ -36,6 +36,21 @@ struct VectorLoops {
 };
 VectorLoops vector_loops(const LinearKernel& kernel);
 
+/// An innermost loop over elements of the output that lie side by side, which is taken in chunks.
+struct Chunks {
+  int loop = -1, store = -1;  // -1: none
+  int base = -1;              // the step that is added to the loop's counter; -1: nothing
+  /// No cache keeps the output (LinearKernel::past_cache): a chunk is written past the caches, so
+  /// that none is fetched first.
+  bool past = false;
+  /// There are sines in it, short where all arguments of the chunk are near 0; else the chunk is
+  /// computed again.
+  bool near = false;
+};
+Chunks chunks_of(const LinearKernel& kernel);
+/// Whether a step is such a sine.
+bool is_short_near_zero(const LinearStep& step, MathLevel math);
+
 /// Widths of the vectors that hold so many lanes, the widest first: powers of two, of at most
 /// `kVectorBytes` each.
 inline constexpr std::int64_t kVectorBytes = 64;

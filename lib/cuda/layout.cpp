@@ -136,7 +136,8 @@ Way drawn_way(const LazyOpPtr& kernel, std::uint64_t seed) {
   return way;
 }
 
-GridKernel made(const LazyOpPtr& kernel, const CodegenOptions& codegen, const GridOpts& grid) {
+GridKernel made(const LazyOpPtr& kernel, CodegenOptions codegen, const GridOpts& grid) {
+  codegen.keep_values = false;  // the grid takes the loops over the output apart
   return map_to_grid(linearize(kernel, codegen), grid, variables_of(kernel));
 }
 

@@ -76,7 +76,7 @@ class Verifier {
     return *a;
   }
 
-  void check_kind() const {
+  void check_kind() {
     switch (uop().kind) {
       case StepKind::DefineGlobal:
       case StepKind::DefineVar:
@@ -169,13 +169,15 @@ class Verifier {
     if (!load) require(dtype(src(1)) == uop().dtype, "the value is of another dtype");
   }
 
-  void check_memory() const {
+  void check_memory() {
     const bool load = uop().kind == StepKind::Load;
     operands(load ? 2 : 3, 3);
     require(kind(src(0)) == StepKind::DefineGlobal, "the first operand must be a buffer");
     require(dtype(src(0)) == uop().dtype, "the buffer is of another dtype");
     const int number = std::get<int>(kernel_.uops[static_cast<std::size_t>(src(0))].arg);
-    require(load == (number != 0), "buffer 0 is written, the others are read");
+    require(load || number == 0, "buffer 0 alone is written");
+    require(!load || number != 0 || stored_, "of buffer 0 is read only what was written");
+    stored_ = stored_ || !load;
     index_operand(1);
     if (load && uop().src.size() == 3) index_operand(2);
     if (!load) require(dtype(src(2)) == uop().dtype, "the value is of another dtype");
@@ -198,6 +200,7 @@ class Verifier {
 
   const LinearKernel& kernel_;
   int at_ = 0;
+  bool stored_ = false;       // a step before this one writes
   std::vector<int> open_;     // loops not yet ended
   std::vector<int> loop_of_;  // per step: innermost loop it stands in, -1 for none
 };

@@ -76,7 +76,7 @@ class ProcessTest : public testing::Test {
   }
   void expect_all_gone(const std::vector<std::string>& pids) const {
     for (const std::string& pid : pids)
-      EXPECT_TRUE(within(1s, [&] { return !lives(pid); })) << pid << " lives";
+      EXPECT_TRUE(within(10s, [&] { return !lives(pid); })) << pid << " lives";
   }
   void TearDown() override { EXPECT_EQ(children_here(), 0) << "also no zombie"; }
   TemporaryDirectory dir_;

@@ -1,0 +1,136 @@
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+
+#include "harness.h"
+
+// Loops over the output that are taken in chunks: written past the caches, or with short sines.
+// Held bit for bit to loops that are not.
+
+namespace touchstone {
+namespace {
+
+ClangOptions with(std::int64_t past_cache_bytes) {
+  ClangOptions options = ClangOptions::from_environment();
+  options.codegen.sizes.past_cache_bytes = past_cache_bytes;
+  options.threads = 3;
+  options.parallel_work = 1;
+  return options;
+}
+
+bool is_in(std::string_view what, const TestDevice& device, const LazyOpPtr& kernel) {
+  return device.device->runner(kernel)->source().find(what) != std::string::npos;
+}
+
+template <class T>
+std::vector<T> numbers(std::int64_t n) {
+  std::vector<T> out;
+  for (std::int64_t i = 0; i < n; ++i) out.push_back(static_cast<T>(i * 7 % 101 - 40));
+  return out;
+}
+
+template <class T>
+void expect_the_same(const LazyOpPtr& kernel, std::int64_t input) {
+  const TestDevice past(with(256)), through(with(std::int64_t{1} << 40));
+  EXPECT_TRUE(is_in("write_past_cache(", past, kernel)) << str(kernel);
+  EXPECT_FALSE(is_in("write_past_cache(", through, kernel));
+  const std::vector<T> x = numbers<T>(input), got = run<T>(*past, kernel, {x}),
+                       wanted = run<T>(*through, kernel, {x});
+  EXPECT_EQ(got, wanted) << str(kernel);
+}
+
+template <class T>
+LazyOpPtr squares(const ShapeTracker& st) {
+  const auto x = LazyOp::load(1, dtype_v<T>, st);
+  return stored(LazyOp::binary(Op::Mul, x, x));
+}
+
+TEST(Chunks, PastTheCachesHoldEveryElement) {
+  for (const std::int64_t n : {256, 1023, 1024, 1025, 5000, 70'001}) {
+    expect_the_same<float>(squares<float>(ShapeTracker::contiguous({n})), n);
+    expect_the_same<std::int8_t>(squares<std::int8_t>(ShapeTracker::contiguous({n})), n);
+  }
+  expect_the_same<double>(squares<double>(ShapeTracker::contiguous({3000})), 3000);
+  expect_the_same<std::uint16_t>(squares<std::uint16_t>(ShapeTracker::contiguous({3000})), 3000);
+  // Rows that lie apart, backwards, with a mask and repeated.
+  for (const ShapeTracker& st : {ShapeTracker({View::strided({70, 130}, {131, 1}, 5)}),
+                                 ShapeTracker({View::strided({70, 130}, {130, -1}, 129)}),
+                                 ShapeTracker::contiguous({68, 130}).pad({{1, 1}, {0, 0}}),
+                                 ShapeTracker({View::strided({70, 130}, {0, 1}, 0)})})
+    expect_the_same<float>(squares<float>(st), 9200);
+}
+
+TEST(Chunks, PastTheCachesKeepToMemoryOfAnyAlignment) {
+  constexpr std::int64_t kElements = 3000;
+  const LazyOpPtr kernel = squares<float>(ShapeTracker::contiguous({kElements}));
+  const TestDevice device(with(256));
+  const std::vector<float> x = numbers<float>(kElements);
+  Buffer in(*device, DType::Float32, kElements);
+  in.write<float>(x);
+  const auto memory = std::make_shared<std::vector<float>>(kElements + 64);
+  for (std::size_t offset = 16; offset < 34; ++offset) {
+    std::ranges::fill(*memory, -1.0F);
+    Buffer out(*device, DType::Float32, kElements, memory->data() + offset, memory);
+    Buffer* const buffers[] = {&out, &in};
+    run_kernel(*device, kernel, buffers);
+    for (std::size_t i = 0; i < memory->size(); ++i) {
+      const bool inside = i >= offset && i < offset + kElements;
+      const float square = inside ? x[i - offset] * x[i - offset] : -1.0F;
+      ASSERT_EQ((*memory)[i], square) << "element " << i << " of an output from " << offset;
+    }
+  }
+}
+
+TEST(Chunks, OfShortRowsAreNone) {
+  const TestDevice device(with(256));
+  const LazyOpPtr rows = squares<float>(ShapeTracker({View::strided({70, 60}, {61, 1}, 0)}));
+  EXPECT_FALSE(is_in("write_past_cache(", device, rows));
+}
+
+// All numbers below 2^22, or one in `step`, and those about it, of both signs.
+void expect_equal_sines(std::uint32_t step) {
+  constexpr std::uint32_t kEnd = std::bit_cast<std::uint32_t>(0x1p22F);
+  constexpr std::int64_t kRow = 32, kAtOnce = std::int64_t{1} << 22;
+  ClangOptions options = with(std::int64_t{1} << 40);
+  const TestDevice shortly(options);
+  options.codegen.merge_axes = false;
+  const TestDevice fully(options);
+  const auto sine = [](const Shape& shape) {
+    return stored(
+        LazyOp::unary(Op::Sin, LazyOp::load(1, DType::Float32, ShapeTracker::contiguous(shape))));
+  };
+  const LazyOpPtr whole = sine({kAtOnce}), rows = sine({kAtOnce / kRow, kRow});
+  ASSERT_TRUE(is_in("near_sin_f32(", shortly, whole));
+  ASSERT_FALSE(is_in("near_sin_f32(", fully, rows));
+  std::vector<float> x;
+  const auto compare = [&] {
+    x.resize(kAtOnce);
+    const std::vector<float> got = run<float>(*shortly, whole, {x}),
+                             wanted = run<float>(*fully, rows, {x});
+    for (std::size_t i = 0; i < x.size(); ++i)
+      ASSERT_TRUE(std::bit_cast<std::uint32_t>(got[i]) == std::bit_cast<std::uint32_t>(wanted[i]) ||
+                  (std::isnan(got[i]) && std::isnan(wanted[i])))
+          << "sine of " << x[i] << ": " << got[i] << ", not " << wanted[i];
+    x.clear();
+  };
+  for (std::uint64_t bits = 0; bits < kEnd; bits += step) {
+    const float at = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    x.push_back(at);
+    x.push_back(-at);
+    if (std::ssize(x) == kAtOnce) compare();
+  }
+  // Near and far in one chunk.
+  for (std::uint32_t i = 0; i < 3000; ++i)
+    x.push_back(std::bit_cast<float>(kEnd - 1500 + i) * (i % 2 == 0 ? 1.0F : -1.0F));
+  for (const float far : {HUGE_VALF, -HUGE_VALF, std::nanf(""), 3e38F, -1e30F, -0.0F})
+    x.insert(x.end(), {far, 0.5F});
+  compare();
+}
+
+TEST(Chunks, OfShortSinesHaveTheBitsOfTheOthers) {
+  expect_equal_sines(std::getenv("TOUCHSTONE_FUZZ_CASES") != nullptr ? 1 : 211);
+}
+
+}  // namespace
+}  // namespace touchstone
