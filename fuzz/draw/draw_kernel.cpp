@@ -374,7 +374,8 @@ class OperationDraw {
 
 KernelCase draw_kernel_case(Chooser& chooser, Checks checks) {
   if (chooser.chance(1, 6)) return OperationDraw(chooser).draw();
-  if (chooser.chance(1, 32)) return draw_contraction(chooser);
+  if (chooser.chance(1, 32))
+    return chooser.chance(1, 2) ? draw_normalised(chooser) : draw_contraction(chooser);
   if (!chooser.chance(1, 64)) return KernelDraw(chooser, checks).draw();
   KernelCase c{chooser.pick(network_kernels()), {}};
   c.inputs = draw_inputs(chooser, draw_family(chooser), c.concrete());

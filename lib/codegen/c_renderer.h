@@ -66,6 +66,7 @@ class Renderer {
   void define_var(int i);
   void load(int i);
   void check(const LinearStep& u);
+  void prefetch(const LinearStep& u);
 
   std::vector<std::size_t> begins_;  // of each step's text
 };

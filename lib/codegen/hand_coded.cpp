@@ -7,10 +7,16 @@ namespace {
 
 std::int64_t number(std::size_t axis) { return static_cast<std::int64_t>(axis); }
 
-void add_tile(Opts& opts, const LazyOpPtr& axes, const LayoutSizes& sizes) {
-  if (const auto plan = plan_tiles(axes, sizes))
-    opts.push_back(
-        {OptKind::Tile, {number(plan->row), number(plan->column), plan->rows, plan->columns}});
+// Of an output that no cache keeps tiles are larger: their rows are written past the caches, and
+// no unit of the processor asks ahead for what lies in tiles.
+void add_tile(Opts& opts, const LazyOpPtr& axes, LayoutSizes sizes) {
+  const bool past = goes_past_cache(buffers_of(axes).front(), sizes);
+  if (past) sizes.tile *= 2;
+  const auto plan = plan_tiles(axes, sizes);
+  if (!plan) return;
+  opts.push_back(
+      {OptKind::Tile, {number(plan->row), number(plan->column), plan->rows, plan->columns}});
+  if (past) opts.push_back({OptKind::Prefetch, {1}});
 }
 
 // The kernel in another order of its axes, on top of those that the opts have put it in.

@@ -1,5 +1,6 @@
 // Kernels without reduces, tile by tile of two axes.
 #include "touchstone/codegen/linearizer.h"
+#include "touchstone/ops/node_order.h"
 
 namespace touchstone::codegen {
 
@@ -25,6 +26,8 @@ LinearKernel Linearizer::store_in_tiles(const TilePlan& plan) {
   for (const LazyOp* load : plan.crosswise) arrays.push_back(copy_tile(*load, plan, tile));
   Node row, column;
   open_loop(plan.rows, "t", row);
+  for (const LazyOp* load : alongside(plan))
+    ask_ahead(*load, plan, tile, row, Node(0), plan.column);
   open_loop(plan.columns, "t", column);
   const auto [at, place] = place_in_tile(plan, tile, row, column);
   for (std::size_t i = 0; i < arrays.size(); ++i)
@@ -45,6 +48,38 @@ std::pair<int, int> Linearizer::place_in_tile(const TilePlan& plan, Indices tile
   return {at, lower(column * Node(plan.rows) + row, at)};
 }
 
+// The loads whose neighbours lie side by side along the columns.
+std::vector<const LazyOp*> Linearizer::alongside(const TilePlan& plan) const {
+  std::vector<const LazyOp*> loads;
+  for (const LazyOp* node : ordered_nodes(plan_.kernel)) {
+    if (plan.ahead == 0 || node->op() != Op::Load) continue;
+    const ShapeTracker& st = node->buffer().st;
+    if (st.views().size() == 1 && !st.views()[0].mask() &&
+        st.views()[0].strides()[plan.column] == sint(1))
+      loads.push_back(node);
+  }
+  return loads;
+}
+
+// Asks for the lines of a load that begin at an element of a later tile and lie along an axis.
+void Linearizer::ask_ahead(const LazyOp& load, const TilePlan& plan, Indices tile, const Node& row,
+                           const Node& column, std::size_t axis) {
+  constexpr std::int64_t kLine = 64;
+  if (plan.ahead == 0) return;
+  tile[plan.row] = tile[plan.row] + row;
+  tile[plan.column] = tile[plan.column] + column + Node(plan.ahead * plan.columns);
+  const std::int64_t size = axis == plan.row ? plan.rows : plan.columns,
+                     step = kLine / static_cast<std::int64_t>(itemsize(load.dtype()));
+  const Node first = tile[axis];
+  for (std::int64_t i = 0; i < size; i += step) {
+    tile[axis] = first + Node(i);
+    const int at = add_indices(tile);
+    const int index = lower(address(load.buffer().st, at).index, at);
+    builder_.here(
+        {StepKind::Prefetch, load.dtype(), {global(load.buffer().idx, load.dtype()), index}, {}});
+  }
+}
+
 // What a load reads in a tile, column by column, as it lies in memory; gives the array.
 int Linearizer::copy_tile(const LazyOp& load, const TilePlan& plan, const Indices& tile) {
   const DType type = load.dtype();
@@ -52,6 +87,7 @@ int Linearizer::copy_tile(const LazyOp& load, const TilePlan& plan, const Indice
       builder_.here({StepKind::DefineAcc, type, {}, static_cast<int>(plan.rows * plan.columns)});
   Node row, column;
   open_loop(plan.columns, "s", column);
+  ask_ahead(load, plan, tile, Node(0), column, plan.row);
   open_loop(plan.rows, "s", row);
   const auto [at, place] = place_in_tile(plan, tile, row, column);
   const int value = evaluate(&load, at);

@@ -79,6 +79,9 @@ class Linearizer {
 
   // linearize_tiles.cpp
   LinearKernel store_in_tiles(const TilePlan& plan);
+  std::vector<const LazyOp*> alongside(const TilePlan& plan) const;
+  void ask_ahead(const LazyOp& load, const TilePlan& plan, Indices tile, const symbolic::Node& row,
+                 const symbolic::Node& column, std::size_t axis);
   int copy_tile(const LazyOp& load, const TilePlan& plan, const Indices& tile);
   std::pair<int, int> place_in_tile(const TilePlan& plan, Indices tile, symbolic::Node row,
                                     symbolic::Node column);
@@ -153,6 +156,7 @@ Plan prepare(const LazyOpPtr& kernel, const CodegenOptions& options);
 LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
                         const CodegenOptions& options);
 /// Passes over the whole code, which then passes verify(). Of each step the one it was before.
-std::vector<int> finish(LinearKernel& linear, const CodegenOptions& options);
+std::vector<int> finish(LinearKernel& linear, const LazyOpPtr& kernel,
+                        const CodegenOptions& options);
 
 }  // namespace touchstone::codegen

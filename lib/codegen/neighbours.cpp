@@ -28,6 +28,7 @@ Opts without(const Opts& opts, OptKind kind) {
   std::ranges::copy_if(opts, std::back_inserter(left), [&](const Opt& opt) {
     const bool needs_lanes =
         opt.kind == OptKind::Block || opt.kind == OptKind::Stage || opt.kind == OptKind::Pack;
+    if (kind == OptKind::Tile && opt.kind == OptKind::Prefetch) return false;
     return opt.kind != kind && (kind != OptKind::Lanes || !needs_lanes);
   });
   return left;
@@ -80,6 +81,7 @@ std::vector<Opt> usual_opts(const Opts& opts, const LayoutSizes& sizes, std::siz
   }
   all.push_back({OptKind::Stage, {sizes.staged_bytes}});
   for (const std::int64_t count : {2, 4, 8}) all.push_back({OptKind::Unroll, {count}});
+  for (const std::int64_t tiles : {1, 2, 4}) all.push_back({OptKind::Prefetch, {tiles}});
   for (std::int64_t loop = 0; loop < std::min<std::int64_t>(axes, 3); ++loop)
     all.push_back({OptKind::Parallel, {loop}});
   add_orders(all, opts, rank);
@@ -101,7 +103,7 @@ class Numbers {
 
 Opt any_opt(Numbers& numbers, std::size_t rank) {
   const auto axis = [&] { return numbers.in(0, static_cast<std::int64_t>(rank) - 1); };
-  switch (static_cast<OptKind>(numbers.in(0, static_cast<std::int64_t>(OptKind::Parallel)))) {
+  switch (static_cast<OptKind>(numbers.in(0, static_cast<std::int64_t>(OptKind::Prefetch)))) {
     case OptKind::Reorder: {
       std::vector<std::int64_t> order(rank);
       std::iota(order.begin(), order.end(), 0);
@@ -118,6 +120,8 @@ Opt any_opt(Numbers& numbers, std::size_t rank) {
       return {OptKind::Pack, {axis(), std::int64_t{1} << numbers.in(3, 15)}};
     case OptKind::Tile:
       return {OptKind::Tile, {axis(), axis(), numbers.in(1, 4), numbers.in(1, 4)}};
+    case OptKind::Prefetch:
+      return {OptKind::Prefetch, {numbers.in(1, 3)}};
     case OptKind::Unroll:
       return {OptKind::Unroll, {numbers.in(2, 5)}};
     case OptKind::Parallel:

@@ -17,7 +17,7 @@ namespace touchstone {
 namespace {
 
 // clang-format off
-constexpr std::array<OptInfo, 9> kOpts = {{
+constexpr std::array<OptInfo, 10> kOpts = {{
     {OptKind::Reorder,  "reorder",  "axis,...",
      "the loops over the output stand in this order of its axes"},
     {OptKind::Lanes,    "lanes",    "count",
@@ -37,6 +37,8 @@ constexpr std::array<OptInfo, 9> kOpts = {{
      "the innermost loop of a reduce takes so many terms a turn"},
     {OptKind::Parallel, "parallel", "loop",
      "the iterations of this loop over the output, counted from outside, are shared by threads"},
+    {OptKind::Prefetch, "prefetch", "tiles",
+     "what a tile reads is asked for so many tiles ahead along its columns"},
 }};
 // clang-format on
 

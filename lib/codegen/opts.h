@@ -19,7 +19,8 @@ enum class OptKind : std::uint8_t {
   Tile,
   Sums,
   Unroll,
-  Parallel
+  Parallel,
+  Prefetch
 };
 
 /// A kind, its name and arguments in text, and what it does.

@@ -25,6 +25,9 @@ struct Plan {
 /// `kernel` as axes_of_opts gives it. Throws AstError where an opt is not legal for it.
 Plan make_plan(const LazyOpPtr& kernel, const Opts& opts);
 
+/// Whether an output is too large for any cache.
+bool goes_past_cache(const BufferSpec& output, const LayoutSizes& sizes);
+
 /// The opts of `kernel`, whose `axes` axes_of_opts gave.
 Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options);
 

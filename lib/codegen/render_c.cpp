@@ -141,6 +141,8 @@ void Renderer::step(int i) {
       return line(src(u, 0).text, "[", src(u, 2).text, "] = ", src(u, 1).text, ";");
     case StepKind::Check:
       return check(u);
+    case StepKind::Prefetch:
+      return prefetch(u);
     case StepKind::LoadAcc:
       return name_value(i, {joined(src(u, 0).text, "[", src(u, 1).text, "]"), true});
     default:
@@ -217,6 +219,13 @@ void Renderer::open_loop(int i) {
     line("for (i64 ", name, " = ", begin, "; ", name, " < ", end, "; ++", name, ") {");
   ++indent_;
   text_[at(i)] = {name, true};
+}
+
+// By its number, since the line may lie outside the buffer.
+void Renderer::prefetch(const LinearStep& u) {
+  if (dialect_ == Dialect::OpenCl || style_ == CStyle::Plain) return;
+  line("__builtin_prefetch((const void*)((u64)", src(u, 0).text, " + (u64)", src(u, 1).operand(),
+       " * ", itemsize(u.dtype), "));");
 }
 
 // Always by name: under a `?` the compiler could not read ahead.

@@ -13,6 +13,9 @@ namespace {
 
 // The same for every size, so that a kernel with a variable in its place has the same bits.
 constexpr std::int64_t kRunningSums = 16;
+// Of maxima and integers, whose order is free, along axes so long that folding costs nothing: as
+// many as keep the processor busy.
+constexpr std::int64_t kRunningMaxima = 64, kLongAxis = 1024;
 
 constexpr int kMostReduces = 64;
 
@@ -87,6 +90,12 @@ bool is_float_sum(const LazyOp& node) {
   return node.op() == Op::ReduceSum && is_float(node.dtype());
 }
 
+bool is_long_and_free(const LazyOp& reduce) {
+  const auto axis = innermost(reduce);
+  const sint size = axis ? reduce.src()[0]->shape()[*axis] : sint(1);
+  return !is_float_sum(reduce) && size.is_int() && size.as_int() >= kLongAxis;
+}
+
 }  // namespace
 
 bool rounds_are_whole(const LazyOpPtr& kernel, std::int64_t count) {
@@ -113,7 +122,11 @@ RunningSums running_sums_of(const LazyOpPtr& kernel, const NodeMap<StillAxes>& s
     else if (is_float_sum(*node))
       return {};
   }
-  if (!plan.reduces.empty()) plan.count = kRunningSums;
+  if (plan.reduces.empty()) return plan;
+  const bool any_order = std::ranges::all_of(
+      plan.reduces, [](const auto& reduce) { return is_long_and_free(*reduce); });
+  plan.count =
+      any_order && reduces == static_cast<int>(plan.reduces.size()) ? kRunningMaxima : kRunningSums;
   return plan;
 }
 

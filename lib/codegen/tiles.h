@@ -15,6 +15,7 @@ struct TilePlan {
   std::size_t row = 0, column = 0;       // axes of the output; the column is the last with a size
   std::int64_t rows = 1, columns = 1;    // of a tile; they divide the sizes of the axes
   std::vector<const LazyOp*> crosswise;  // loads that are copied into an array first
+  std::int64_t ahead = 0;                // tiles along the columns that are asked for; 0: none
 };
 
 /// nullopt where no load lies so, or no tile divides the axes.

@@ -51,7 +51,7 @@ TracedKernel linearize_traced(const LazyOpPtr& kernel, const CodegenOptions& opt
   // What is laid out has the kernel's nodes in their order, but for other views.
   const std::vector<const LazyOp*> laid_out = ordered_nodes(prepared.kernel);
   if (laid_out.size() != ordered_nodes(kernel).size()) {
-    out.nodes.assign(codegen::finish(out.linear, options).size(), -1);
+    out.nodes.assign(codegen::finish(out.linear, kernel, options).size(), -1);
     return out;
   }
   std::map<const LazyOp*, int> places;
@@ -63,7 +63,7 @@ TracedKernel linearize_traced(const LazyOpPtr& kernel, const CodegenOptions& opt
   }
   codegen::spread(out.linear, out.nodes);
   std::vector<int> nodes;
-  for (const int from : codegen::finish(out.linear, options))
+  for (const int from : codegen::finish(out.linear, kernel, options))
     nodes.push_back(out.nodes[static_cast<std::size_t>(from)]);
   out.nodes = std::move(nodes);
   return out;

@@ -125,6 +125,7 @@ class Finder {
       case StepKind::Loop:
       case StepKind::EndLoop:
       case StepKind::Check:
+      case StepKind::Prefetch:
         break;
     }
     return std::nullopt;
@@ -213,12 +214,6 @@ class Finder {
 
 namespace {
 
-// The last loop that begins before a step.
-int last_loop(const LinearKernel& kernel, int step) {
-  while (step >= 0 && kernel.uops[static_cast<std::size_t>(step)].kind != StepKind::Loop) --step;
-  return step;
-}
-
 std::optional<std::int64_t> number(const LinearKernel& kernel, int step) {
   const LinearStep& u = kernel.uops[static_cast<std::size_t>(step)];
   if (u.kind != StepKind::Const) return std::nullopt;
@@ -233,37 +228,37 @@ bool is_short_near_zero(const LinearStep& u, MathLevel math) {
 }
 
 Chunks chunks_of(const LinearKernel& kernel) {
-  Chunks found;
-  std::vector<int> sines;
+  constexpr std::int64_t kLeastSines = 16;
   const auto uop = [&](int i) -> const LinearStep& {
     return kernel.uops[static_cast<std::size_t>(i)];
   };
+  Chunks found;
   std::vector<int> open;
   for (int i = 0; i < static_cast<int>(kernel.uops.size()); ++i) {
     const LinearStep& u = uop(i);
-    if (u.kind == StepKind::Loop) {
-      if (!open.empty() && open.back() == found.loop) return {};
-      open.push_back(i);
-    }
+    if (u.kind == StepKind::Loop) open.push_back(i);
     if (u.kind == StepKind::EndLoop) open.pop_back();
-    if (is_short_near_zero(u, kernel.math)) sines.push_back(i);
-    // A chunk that is computed again must leave no trace but its elements.
-    if (u.kind == StepKind::Assign || u.kind == StepKind::Check) sines.clear();
     // What is read again goes through the caches.
     if (u.kind == StepKind::Load && std::get<int>(uop(u.src[0]).arg) == 0) return {};
     if (u.kind != StepKind::Store) continue;
-    if (found.store != -1 || open.empty() || last_loop(kernel, i) != open.back()) return {};
-    found = {open.back(), i, -1};
+    if (found.store != -1 || open.empty()) return {};
+    found.loop = open.back();
+    found.store = i;
   }
   if (found.store == -1) return {};
-  constexpr std::int64_t kLeastBytes = 256;
+  // A chunk that is computed again must leave no trace but its elements.
+  bool sines = false, traces = false;
+  for (int i = found.loop + 1; uop(i).kind != StepKind::EndLoop; ++i) {
+    if (uop(i).kind == StepKind::Loop) return {};
+    sines = sines || is_short_near_zero(uop(i), kernel.math);
+    traces = traces || uop(i).kind == StepKind::Assign || uop(i).kind == StepKind::Check;
+  }
   const auto begin = number(kernel, uop(found.loop).src[0]),
              end = number(kernel, uop(found.loop).src[1]);
-  if (!begin || !end ||
-      (*end - *begin) * static_cast<std::int64_t>(itemsize(uop(found.store).dtype)) < kLeastBytes)
-    return {};
+  if (!begin || !end) return {};
+  found.bytes = (*end - *begin) * static_cast<std::int64_t>(itemsize(uop(found.store).dtype));
   found.past = kernel.past_cache;
-  found.near = std::ranges::any_of(sines, [&](int i) { return i > found.loop; });
+  found.near = sines && !traces && *end - *begin >= kLeastSines;
   if (!found.past && !found.near) return {};
   const LinearStep& index = uop(uop(found.store).src[1]);
   if (uop(found.store).src[1] == found.loop) return found;

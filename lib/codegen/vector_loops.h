@@ -40,6 +40,7 @@ VectorLoops vector_loops(const LinearKernel& kernel);
 struct Chunks {
   int loop = -1, store = -1;  // -1: none
   int base = -1;              // the step that is added to the loop's counter; -1: nothing
+  std::int64_t bytes = 0;     // that a run of the loop writes
   /// No cache keeps the output (LinearKernel::past_cache): a chunk is written past the caches, so
   /// that none is fetched first.
   bool past = false;

@@ -169,6 +169,8 @@ class Renderer {
         return line(place(u.src[0], u.src[2]), " = ", src(u, 1).text, ";");
       case StepKind::Check:
         return check(u);
+      case StepKind::Prefetch:  // of one core
+        return;
       case StepKind::LoadAcc:
         return name_value(i, place(u.src[0], u.src[1]));
       default:

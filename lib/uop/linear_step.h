@@ -32,10 +32,11 @@ enum class StepKind : std::uint8_t {
   Bitcast,       // the same bits under a type of the same size
   LoadAcc,       // src: accumulator with lanes, lane
   Assign,        // src: accumulator, value[, lane]
-  Check          // src: position, size, number; a fault where the position is outside [0, size)
+  Check,         // src: position, size, number; a fault where the position is outside [0, size)
                  // and the number, which the fault is called by, is not negative
+  Prefetch       // src: buffer, index; asks for the line of the cache, which may lie outside
 };
-inline constexpr int kStepKindCount = 15;
+inline constexpr int kStepKindCount = 16;
 
 /// Index arithmetic on int64; comparisons and logic give 0 or 1. Div and Mod are C's, for operands
 /// proven non-negative with a divisor proven positive; FloorDiv and FloorMod take any operands and
@@ -122,8 +123,9 @@ class Operands {
   std::uint32_t count_ = 0;
 };
 
-/// One step of linear code: what it does, the type of what it gives, its operands. Store, EndLoop
-/// and Assign give nothing; their dtype is that of what they store, count or assign.
+/// One step of linear code: what it does, the type of what it gives, its operands. Store, EndLoop,
+/// Assign, Check and Prefetch give nothing; their dtype is that of what they store, count or
+/// assign.
 struct LinearStep {
   StepKind kind = StepKind::Const;
   DType dtype = DType::Int64;

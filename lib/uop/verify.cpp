@@ -8,7 +8,7 @@ namespace {
 
 bool gives_value(StepKind kind) {
   return kind != StepKind::EndLoop && kind != StepKind::Store && kind != StepKind::Assign &&
-         kind != StepKind::Check;
+         kind != StepKind::Check && kind != StepKind::Prefetch;
 }
 
 // Walks the steps once, keeping the stack of open loops and, for each step, the loop it stands in.
@@ -89,6 +89,10 @@ class Verifier {
       case StepKind::LoadAcc:
       case StepKind::Assign:
         return check_accumulator();
+      case StepKind::Prefetch:
+        operands(2, 2);
+        require(kind(src(0)) == StepKind::DefineGlobal, "the first operand must be a buffer");
+        return index_operand(1);
       case StepKind::Load:
       case StepKind::Store:
         return check_memory();

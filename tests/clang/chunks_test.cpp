@@ -82,6 +82,19 @@ TEST(Chunks, PastTheCachesKeepToMemoryOfAnyAlignment) {
   }
 }
 
+// Tiles, whose reads are asked for ahead, also beyond the last one.
+TEST(Chunks, OfTilesHoldEveryElement) {
+  const TestDevice device(with(256));
+  for (const auto& [rows, columns] : {std::pair(64, 64), std::pair(192, 128), std::pair(70, 320)}) {
+    const auto across = LazyOp::load(1, DType::Float32,
+                                     ShapeTracker({View::strided({rows, columns}, {1, rows}, 0)}));
+    const auto along = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({rows, columns}));
+    const LazyOpPtr kernel = stored(LazyOp::binary(Op::Sub, across, along));
+    expect_the_same<float>(kernel, rows * columns);
+    EXPECT_TRUE(is_in("__builtin_prefetch(", device, kernel));
+  }
+}
+
 TEST(Chunks, OfShortRowsAreNone) {
   const TestDevice device(with(256));
   const LazyOpPtr rows = squares<float>(ShapeTracker({View::strided({70, 60}, {61, 1}, 0)}));
@@ -91,7 +104,7 @@ TEST(Chunks, OfShortRowsAreNone) {
 // All numbers below 2^22, or one in `step`, and those about it, of both signs.
 void expect_equal_sines(std::uint32_t step) {
   constexpr std::uint32_t kEnd = std::bit_cast<std::uint32_t>(0x1p22F);
-  constexpr std::int64_t kRow = 32, kAtOnce = std::int64_t{1} << 22;
+  constexpr std::int64_t kRow = 8, kAtOnce = std::int64_t{1} << 22;
   ClangOptions options = with(std::int64_t{1} << 40);
   const TestDevice shortly(options);
   options.codegen.merge_axes = false;

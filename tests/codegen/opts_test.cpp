@@ -114,6 +114,10 @@ TEST(Opts, WhatIsNotLegalIsRefusedWithTheReason) {
   EXPECT_EQ(refused(transposed(8, 12), "unroll(4)"), "unroll(4): the kernel has no reduce");
   EXPECT_EQ(refused(transposed(8, 12), "tile(0,0,2,2)"),
             "tile(0,0,2,2): rows and columns are along two axes");
+  EXPECT_EQ(refused(transposed(8, 12), "prefetch(1)"),
+            "prefetch(1): it needs tile(row axis,column axis,rows,columns)");
+  EXPECT_EQ(refused(transposed(8, 12), "tile(0,1,4,4) prefetch(65)"),
+            "prefetch(65): number 1 is from 1 to 64");
   EXPECT_EQ(refused(transposed(8, 12), "tile(0,1,3,4)"),
             "tile(0,1,3,4): 3 does not divide axis 0 of 8");
   EXPECT_EQ(refused(written(LazyOp::load(1, kFloat, ShapeTracker::contiguous({1}))), "lanes(4)"),
@@ -139,6 +143,7 @@ TEST(Opts, HandCodedOnesAreWhatIsAppliedWithoutAny) {
   }
   EXPECT_EQ(str(hand_coded_optimizations(row_sums())), "sums(16)");
   EXPECT_EQ(str(hand_coded_optimizations(transposed(64, 64))), "tile(0,1,32,32)");
+  EXPECT_EQ(str(hand_coded_optimizations(transposed(4096, 4096))), "tile(0,1,64,64) prefetch(1)");
 }
 
 // As the gradient of a convolution's weight: three places of the kernel last, and channels before.
