@@ -50,7 +50,9 @@ class VectorRenderer final : public Renderer {
     for (const BufferSpec& b : kernel_.buffers)
       parameters.push_back(
           joined(b.idx == 0 ? "" : "const ", c_memory_type(b.dtype), "* restrict b", b.idx, ", "));
-    append_all(out_, "static void ", symbol, "_of(", fmt::format("{}", fmt::join(parameters, "")),
+    // Inlined, its body would be optimised twice.
+    append_all(out_, "static __attribute__((noinline)) void ", symbol, "_of(",
+               fmt::format("{}", fmt::join(parameters, "")),
                "void* const* bufs, const i64* vars, i64 part, i64 parts) {\n");
     // Of clang alone: gcc rounds each product, as the profile lets it.
     if (kernel_.contract) line("#pragma clang fp contract(fast)");

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kRunningSums = 16;
 // Of maxima and integers, whose order is free, along axes so long that folding costs nothing: as
 // many as keep the processor busy.
-constexpr std::int64_t kRunningMaxima = 64, kLongAxis = 1024;
+constexpr std::int64_t kRunningMaxima = 64, kLongAxis = 256;
 
 constexpr int kMostReduces = 64;
 
