@@ -188,6 +188,7 @@ class Ranges {
     const Site& site = sites.all.front();
     if (reduces_in_[site.kernel] + region.reduces > kMostReduces) return false;
     if (executed(site) > most_elements(u.shape())) return false;
+    if (region.reduces > 0 && changes_in_reduce(site)) return false;
     if (!stands_outside(site, region.reduces > 0)) return false;
     reduces_in_[site.kernel] += region.reduces;
     return true;
@@ -208,6 +209,13 @@ class Ranges {
   static std::int64_t times(std::int64_t a, std::int64_t b) {
     std::int64_t product = 0;
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+  }
+
+  // Whether each term of a reduce takes another element of it: a reduce there would have no
+  // neighbours to be computed beside.
+  bool changes_in_reduce(const Site& s) const {
+    return std::ranges::any_of(
+        s.loops, [&](int loop) { return !loops_[static_cast<std::size_t>(loop)].of_output; });
   }
 
   // Whether no loop that it does not change along is outside one that it does. Loops over the
