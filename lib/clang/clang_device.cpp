@@ -176,7 +176,8 @@ class ClangDevice final : public Device {
     d.work = get_lazyop_info(kernel).flops;
     if (d.linear.uops.empty()) return d;
     d.function = render_vector_function(d.linear, kUnnamed);
-    d.key = content_hash(options_.keep ? compiler().identity() + render_vector_c(d.linear)
+    d.key = content_hash(options_.keep ? compiler().identity() + d.linear.name +
+                                             codegen::c_preamble(d.function) + d.function
                                        : d.function);
     d.symbol = (options_.keep ? d.linear.name : "kernel") + "_" + d.key;
     for (std::size_t at = 0; (at = d.function.find(kUnnamed, at)) != std::string::npos;)

@@ -9,6 +9,7 @@
 #include <dlfcn.h>
 
 #include "touchstone/base/file.h"
+#include "touchstone/base/hash.h"
 #include "touchstone/process/run.h"
 
 namespace touchstone::clang {
@@ -63,13 +64,18 @@ bool are_for_the_compiler(const std::vector<std::string>& flags) {
 }
 
 // The processor as -march=native reads it: the model and the features of the first one.
-std::string processor() {
+std::string read_processor() {
   std::ifstream info("/proc/cpuinfo");
   std::string text;
   for (std::string line; std::getline(info, line) && !line.empty();)
     if (line.starts_with("model name") || line.starts_with("flags") || line.starts_with("Features"))
       text += line + "\n";
   return text;
+}
+
+const std::string& processor() {
+  static const std::string read = read_processor();
+  return read;
 }
 
 std::size_t first_bad_line(const std::string& message) {
@@ -123,9 +129,10 @@ Compiler::Compiler(const ClangOptions& options)
   flags_.insert(flags_.end(), options.extra_flags.begin(), options.extra_flags.end());
   if (!options.sanitize && are_for_the_compiler(options.extra_flags))
     linker_ = process::find_program("ld");
-  identity_ = fmt::format("{}\n{}\n{}\n{}\n{}", program_.string(), version_of(program_, limits_),
-                          fmt::join(flags_, " "), processor(),
-                          linker_.empty() ? std::string() : version_of(linker_, limits_));
+  identity_ =
+      content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", program_.string(),
+                               version_of(program_, limits_), fmt::join(flags_, " "), processor(),
+                               linker_.empty() ? std::string() : version_of(linker_, limits_)));
 }
 
 void Compiler::compile(const std::string& source, const std::filesystem::path& output) const {

@@ -154,6 +154,8 @@ TEST_F(CliFuzz, AFullDiskIsTold) {
 
 TEST_F(CliFuzz, WhatIsFoundIsPrintedWhereNoFileTakesIt) {
   const std::string log = file("log.jsonl");
+  std::filesystem::create_directory(file("corpus"));
+  write_file_atomically(file("corpus/kernel.txt"), "# " + std::string(4000, '.') + "\n");
   const Answer run =
       touchstone_run("fuzz --cases 400 --jobs 1 --seed 5 --plant drop-last-reduce --log " + log +
                          " --findings " + file("f") + " --corpus " + file("corpus"),
