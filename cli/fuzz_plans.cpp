@@ -73,6 +73,7 @@ fuzz::KernelBackends optimized_backends(const FuzzOptions& o) {
   variant("without merged axes", [](ClangOptions& c) { c.codegen.merge_axes = false; });
   variant("without lanes", [](ClangOptions& c) { c.codegen.lanes = false; });
   variant("in 3 threads", [](ClangOptions& c) { c.threads = 3; });
+  variant("of a drawn layout", [](ClangOptions& c) { c.codegen.layout_seed = 1; });
   return b;
 }
 
@@ -84,6 +85,9 @@ fuzz::KernelBackends unoptimized_backends(const FuzzOptions& o) {
   clang.codegen.merge_axes = clang.codegen.lanes = false;
   clang.threads = 3;
   b.variants.push_back(on_clang("CLANG -O0 without merged axes and lanes, in 3 threads", clang));
+  ClangOptions drawn = clang_options(o, 0);
+  drawn.codegen.layout_seed = 1;
+  b.variants.push_back(on_clang("CLANG -O0 of a drawn layout", drawn));
   b.vary_every = 16;
   b.slow = on_clang("CLANG -O2", clang_options(o, 2));
   return b;

@@ -26,8 +26,9 @@ class NormalisedDraw {
     constexpr Op kFunctions[] = {Op::Exp2, Op::Log2, Op::Sin, Op::Sqrt, Op::Recip, Op::Neg};
     for (std::uint64_t steps = 1 + chooser_.below(2); steps > 0; --steps)
       functions_.push_back(kFunctions[chooser_.below(std::size(kFunctions))]);
-    const LazyOpPtr own = value(Own, {});
     Change change;
+    if (chooser_.chance(1, 8)) change.backwards = true;
+    const LazyOpPtr own = value(Own, change);
     if (chooser_.chance(1, 3)) change = drawn_change();
     const Op reduce = chooser_.chance(1, 6) ? Op::ReduceMax : Op::ReduceSum;
     LazyOpPtr all = LazyOp::reduce(reduce, value(Summed, change), {kSummed});
@@ -87,8 +88,11 @@ class NormalisedDraw {
                          LazyOp::reduce(Op::ReduceMax, load(1, cube, kMaximum, {}), {kMaximum}));
     }
     if (two_inputs_) x = LazyOp::binary(Op::Mul, x, load(2, shape, axis, change));
-    for (const Op op : functions_) x = LazyOp::unary(op, x);
-    if (change.other_function) x = LazyOp::unary(Op::Exp2, x);
+    for (std::size_t i = 0; i < functions_.size(); ++i) {
+      const bool other = change.other_function && i + 1 == functions_.size();
+      const Op op = functions_[i];
+      x = LazyOp::unary(!other ? op : op == Op::Exp2 ? Op::Sin : Op::Exp2, x);
+    }
     return x;
   }
 

@@ -11,8 +11,9 @@ std::int64_t number(std::size_t axis) { return static_cast<std::int64_t>(axis); 
 // no unit of the processor asks ahead for what lies in tiles.
 void add_tile(Opts& opts, const LazyOpPtr& axes, LayoutSizes sizes) {
   const bool past = goes_past_cache(buffers_of(axes).front(), sizes);
+  auto plan = plan_tiles(axes, sizes);
   if (past) sizes.tile *= 2;
-  const auto plan = plan_tiles(axes, sizes);
+  if (auto larger = plan_tiles(axes, sizes); past && larger) plan = std::move(larger);
   if (!plan) return;
   opts.push_back(
       {OptKind::Tile, {number(plan->row), number(plan->column), plan->rows, plan->columns}});

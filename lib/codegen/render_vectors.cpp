@@ -22,10 +22,16 @@ class VectorRenderer final : public Renderer {
   explicit VectorRenderer(const LinearKernel& kernel)
       : Renderer(kernel),
         found_(vector_loops(kernel)),
-        chunks_(chunks_of(kernel)),
+        chunks_(chunks_in(kernel, found_)),
         vectors_(kernel.uops.size()) {}
 
  private:
+  // A loop that is vectors is not taken in chunks.
+  static Chunks chunks_in(const LinearKernel& kernel, const VectorLoops& vectors) {
+    const Chunks chunks = chunks_of(kernel);
+    return vectors.loops.contains(chunks.loop) ? Chunks{} : chunks;
+  }
+
   // The part of a loop's lanes that one vector has.
   struct Part {
     std::int64_t first = 0, width = 0;

@@ -95,6 +95,20 @@ TEST(Chunks, OfTilesHoldEveryElement) {
   }
 }
 
+// Rows that are a few vectors are written as these.
+TEST(Chunks, OfRowsOfVectorsAreNone) {
+  for (const std::int64_t columns : {64, 100, 128, 129, 40, 33}) {
+    const TestDevice past(with(256)), through(with(std::int64_t{1} << 40));
+    const auto row =
+        LazyOp::load(1, DType::Float32, ShapeTracker({View::strided({70, columns}, {0, 1}, 0)}));
+    const auto all = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({70, columns}));
+    const LazyOpPtr kernel = stored(LazyOp::binary(Op::Add, all, row));
+    EXPECT_EQ(is_in("write_past_cache(", past, kernel), columns == 129);
+    const std::vector<float> x = numbers<float>(70 * columns);
+    EXPECT_EQ(run<float>(*past, kernel, {x}), run<float>(*through, kernel, {x})) << columns;
+  }
+}
+
 TEST(Chunks, OfShortRowsAreNone) {
   const TestDevice device(with(256));
   const LazyOpPtr rows = squares<float>(ShapeTracker({View::strided({70, 60}, {61, 1}, 0)}));
