@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include "../support/error_of.h"
+#include "touchstone/base/file.h"
 #include "touchstone/mpi/mpi_world.h"
 
 namespace touchstone {
@@ -33,12 +34,15 @@ Ended ended_of(const std::string& command) {
   return ended;
 }
 
+// In a folder of its own: runs that end clear one that they share, while others begin there.
 Ended run(int ranks, const std::string& scenario, const std::string& environment = "") {
-  return ended_of(fmt::format(
-      "{} TOUCHSTONE_MPI_PATIENCE={} timeout -k 5 100 {} --allow-run-as-root --oversubscribe -n {} "
-      "{} {} 2>&1",
-      environment, scenario == "stalls" ? 2 : 60, TOUCHSTONE_MPIRUN, ranks, TOUCHSTONE_SCENARIOS,
-      scenario));
+  const TemporaryDirectory folder;
+  return ended_of(
+      fmt::format("{} TMPDIR={} TOUCHSTONE_MPI_PATIENCE={} timeout -k 5 100 {} --allow-run-as-root "
+                  "--oversubscribe -n {} "
+                  "{} {} 2>&1",
+                  environment, folder.path().string(), scenario == "stalls" ? 2 : 60,
+                  TOUCHSTONE_MPIRUN, ranks, TOUCHSTONE_SCENARIOS, scenario));
 }
 
 std::size_t count(const std::string& text, const std::string& what) {
