@@ -261,16 +261,13 @@ std::optional<Scalar> value_of(Name op, std::span<const Scalar> in) {
 
 // A cast to a float of 8 bits with an overflow mode by name.
 Scalar cast_with(Overflow overflow, std::string_view op, const Scalar& x, DType to) {
-  return with_storage(x.dtype(), [&]<class From>(std::type_identity<From>) {
-    return with_storage(to, [&]<class To>(std::type_identity<To>) -> Scalar {
-      if constexpr (is_float_storage<From> && is_float_storage<To> && sizeof(To) == 1)
-        return Scalar::of(convert_to_float8<To>(x.as<From>(), overflow));
-      else
-        throw DTypeError(fmt::format(
-            "'{}' takes a float to float8_e4m3 or float8_e5m2, not {} to {}; use cast:{}", op,
-            name(x.dtype()), name(to), name(to)));
-    });
-  });
+  if (!is_float(x.dtype()) || !is_float(to) || itemsize(to) != 1)
+    throw DTypeError(
+        fmt::format("'{}' takes a float to float8_e4m3 or float8_e5m2, not {} to {}; use cast:{}",
+                    op, name(x.dtype()), name(to), name(to)));
+  const double value = x.to_double();  // exactly
+  if (to == DType::Float8E4M3) return Scalar::of(convert_to_float8<float8_e4m3>(value, overflow));
+  return Scalar::of(convert_to_float8<float8_e5m2>(value, overflow));
 }
 
 bool divides(Name op) {

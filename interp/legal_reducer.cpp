@@ -61,6 +61,26 @@ double any_order_bound(const SumSizes& s, double u, bool any_order) {
   return bound * (1 + 0x1p-40);
 }
 
+// What bounds the partial sums where they may be large.
+struct SumOfParts {
+  double magnitude;  // at least sum|v|
+  double most;       // of the positive terms, or of the others
+  double largest;    // term
+  std::int64_t terms, height;
+};
+
+// Whether a partial sum may pass the largest number of an accumulator: each is at most the sum of
+// the positive terms, or of the others, and what rounding to its digits adds; `changed`: terms may
+// be others than they say.
+bool can_overflow(const SumOfParts& s, double largest_number, int digits, bool changed) {
+  if (s.magnitude < largest_number / 2) return false;
+  if (changed) return true;
+  if (s.terms < 2) return s.largest > largest_number;
+  const double hu = std::ldexp(static_cast<double>(s.height), 1 - digits);
+  const double most = s.most * (1 + static_cast<double>(s.terms + 4) * 0x1p-52);
+  return hu >= 0.25 || !(most + 2 * hu * s.magnitude < largest_number);
+}
+
 /// The orders that the profile declares, each partial sum rounded to the accumulator's type. The
 /// bound on |computed - exact| is any_order_bound. One answer where every order must be
 /// exact or rounds once: fewer than three nonzero terms, or all multiples of one power of two and
@@ -179,7 +199,11 @@ class LegalFloatSum : public LegalReducer {
     if (only_nan_) return Legal<T>::only_nan();
     const double sum =
         magnitude_ * (1 + static_cast<double>(nonzero_) * 0x1p-52);  // at least sum|v|
-    const bool overflows = can_overflow<A>(sum);
+    constexpr DTypeInfo kInfo = info(dtype_v<A>);
+    const SumOfParts parts{sum, std::max(positive_, negative_), largest_, nonzero_, height()};
+    const bool overflows =
+        can_overflow(parts, static_cast<double>(scalar::detail::computing(largest<A>())),
+                     kInfo.digits, unrounded_ || kInfo.digits < info(dtype_v<T>).digits);
     const bool to_positive = can_be_positive_infinity_ || (overflows && has_positive_);
     const bool to_negative = can_be_negative_infinity_ || (overflows && has_negative_);
     const bool nan = nan_ || (to_positive && to_negative);
@@ -191,21 +215,6 @@ class LegalFloatSum : public LegalReducer {
     Legal<T> out = finite<A>(sum);
     out.nan = nan;
     return out;
-  }
-
-  // Whether a partial sum may pass the largest number: each is at most the sum of the positive
-  // terms, or of the others, and what rounding adds.
-  template <class A>
-  bool can_overflow(double sum) const {
-    constexpr DTypeInfo kInfo = info(dtype_v<A>);
-    const auto largest_number = static_cast<double>(scalar::detail::computing(largest<A>()));
-    if (sum < largest_number / 2) return false;
-    if (unrounded_ || kInfo.digits < info(dtype_v<T>).digits) return true;
-    if (nonzero_ < 2) return largest_ > largest_number;
-    const double hu = std::ldexp(static_cast<double>(height()), 1 - kInfo.digits);
-    const double most =
-        std::max(positive_, negative_) * (1 + static_cast<double>(nonzero_ + 4) * 0x1p-52);
-    return hu >= 0.25 || !(most + 2 * hu * sum < largest_number);
   }
 
   template <class A>
