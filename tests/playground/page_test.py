@@ -45,7 +45,9 @@ class Page(Browser):
 
     def wait(self, script, what, seconds=20):
         end = time.monotonic() + seconds
-        while not self.value(f"Boolean({script})"):
+        # What it asks for may not be there yet: the page's main part is unpacked as it opens.
+        asked = f"(() => {{ try {{ return Boolean({script}) }} catch {{ return false }} }})()"
+        while not self.value(asked):
             if time.monotonic() > end:
                 now = self.value("[document.activeElement.id, document.querySelector('main').innerText.slice(0, 600)]")
                 raise AssertionError(f"{what}: not within {seconds} s; {self.said} {now}")
