@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "touchstone/codegen/plan.h"
 #include "touchstone/ops/still_axes.h"
 
