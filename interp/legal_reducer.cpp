@@ -61,24 +61,15 @@ double any_order_bound(const SumSizes& s, double u, bool any_order) {
   return bound * (1 + 0x1p-40);
 }
 
-// What bounds the partial sums where they may be large.
-struct SumOfParts {
-  double magnitude;  // at least sum|v|
-  double most;       // of the positive terms, or of the others
-  double largest;    // term
-  std::int64_t terms, height;
-};
-
 // Whether a partial sum may pass the largest number of an accumulator: each is at most the sum of
 // the positive terms, or of the others, and what rounding to its digits adds; `changed`: terms may
 // be others than they say.
-bool can_overflow(const SumOfParts& s, double largest_number, int digits, bool changed) {
+bool can_overflow(const SumSizes& s, double largest_number, int digits, bool changed) {
   if (s.magnitude < largest_number / 2) return false;
   if (changed) return true;
-  if (s.terms < 2) return s.largest > largest_number;
-  const double hu = std::ldexp(static_cast<double>(s.height), 1 - digits);
-  const double most = s.most * (1 + static_cast<double>(s.terms + 4) * 0x1p-52);
-  return hu >= 0.25 || !(most + 2 * hu * s.magnitude < largest_number);
+  if (s.count < 2) return s.largest > largest_number;
+  const double hu = std::ldexp(s.height, 1 - digits);
+  return hu >= 0.25 || !(s.most + 2 * hu * s.magnitude < largest_number);
 }
 
 /// The orders that the profile declares, each partial sum rounded to the accumulator's type. The
@@ -200,10 +191,10 @@ class LegalFloatSum : public LegalReducer {
     const double sum =
         magnitude_ * (1 + static_cast<double>(nonzero_) * 0x1p-52);  // at least sum|v|
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
-    const SumOfParts parts{sum, std::max(positive_, negative_), largest_, nonzero_, height()};
     const bool overflows =
-        can_overflow(parts, static_cast<double>(scalar::detail::computing(largest<A>())),
-                     kInfo.digits, unrounded_ || kInfo.digits < info(dtype_v<T>).digits);
+        can_overflow(sizes(sum, static_cast<double>(height())),
+                     static_cast<double>(scalar::detail::computing(largest<A>())), kInfo.digits,
+                     unrounded_ || kInfo.digits < info(dtype_v<T>).digits);
     const bool to_positive = can_be_positive_infinity_ || (overflows && has_positive_);
     const bool to_negative = can_be_negative_infinity_ || (overflows && has_negative_);
     const bool nan = nan_ || (to_positive && to_negative);
@@ -279,6 +270,20 @@ class LegalFloatSum : public LegalReducer {
     return std::max<std::int64_t>(std::min(declared, nonzero_ - 1), 0);
   }
 
+  SumSizes sizes(double sum, double height) const {
+    const auto count = static_cast<double>(nonzero_);
+    const double up = 1 + (count + 4) * 0x1p-52;  // of sums in double
+    const bool lanes = profile_->order == SumOrder::Lanes || profile_->order == SumOrder::Folded;
+    const std::int64_t blocks = (total_ + profile_->block - 1) / profile_->block;
+    return {count,
+            height,
+            sum,
+            std::max(positive_, negative_) * up,
+            largest_,
+            lanes ? static_cast<double>(profile_->block) : 0,
+            static_cast<double>(blocks)};
+  }
+
   template <class A>
   double rounding_bound(double sum) const {
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
@@ -289,18 +294,8 @@ class LegalFloatSum : public LegalReducer {
     const auto h = static_cast<double>(height() + (narrowed ? 1 : 0));
     if (h * u >= 0.5) return HUGE_VAL;
     const auto count = static_cast<double>(nonzero_);
-    const double up = 1 + (count + 4) * 0x1p-52;  // of sums in double
-    const bool lanes = profile_->order == SumOrder::Lanes || profile_->order == SumOrder::Folded;
-    const std::int64_t blocks = (total_ + profile_->block - 1) / profile_->block;
-    const SumSizes sizes{count,
-                         h,
-                         sum,
-                         std::max(positive_, negative_) * up,
-                         largest_,
-                         lanes ? static_cast<double>(profile_->block) : 0,
-                         static_cast<double>(blocks)};
-    double bound =
-        any_order_bound(sizes, u, profile_->order == SumOrder::Any && !narrowed && !truncates);
+    double bound = any_order_bound(sizes(sum, h), u,
+                                   profile_->order == SumOrder::Any && !narrowed && !truncates);
     if (narrowed) bound = std::min(bound * (1 + 2 * u) + u * sum, h * u / (1 - h * u) * sum);
     if (unrounded_) {  // products as they are, not as T holds them
       constexpr DTypeInfo kTerm = info(dtype_v<T>);

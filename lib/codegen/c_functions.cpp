@@ -96,6 +96,22 @@ constexpr CFunction own_functions[] = {
   return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f64_bits(0x7ff8000000000000ull) : x;
 }
 )"},
+    // The sine of z in [-pi/4, pi/4] and so many quarter turns, but for its sign.
+    {"quarter_sine",
+     R"(static inline f64 quarter_sine(f64 z, u32 quarter) {
+  f64 u = z * z;
+  f64 s = 0x1.6cccbdddccf09p-19;
+  s = s * u - 0x1.a00f65ceb9b0fp-13;
+  s = s * u + 0x1.11110843ff13bp-7;
+  s = s * u - 0x1.5555554c2bb98p-3;
+  f64 c = -0x1.23c5ec54a796p-22;
+  c = c * u + 0x1.a00ea394ecf5fp-16;
+  c = c * u - 0x1.6c16b318876aep-10;
+  c = c * u + 0x1.555555456f1c1p-5;
+  c = c * u - 0x1.ffffffffe8beap-2;
+  return quarter & 1 ? 1 + u * c : z + z * u * s;
+}
+)"},
     // |x| = m 2^e with an integer m. The bits of m 2^e / 2 pi that count whole turns need not be
     // computed: 96 bits of 1 / 2 pi from the first place on that matters give the fraction of a
     // turn to 64 bits (Payne and Hanek, SIGNUM Newsletter 18, 1983).
@@ -111,17 +127,8 @@ static inline f32 sin_f32(f32 x) {
   u64 turn = (m * w0 << 32) + m * w1 + (m * w2 >> 32);
   f64 far = (f64)(i64)(turn << 2) * 0x1.921fb54442d18p-64;
   u32 small = b < 0x3f490fdbu, quarter = small ? 0 : (u32)((turn + (1ull << 61)) >> 62);
-  f64 z = small ? f32_bits(b) : far, u = z * z;
-  f64 s = 0x1.6cccbdddccf09p-19;
-  s = s * u - 0x1.a00f65ceb9b0fp-13;
-  s = s * u + 0x1.11110843ff13bp-7;
-  s = s * u - 0x1.5555554c2bb98p-3;
-  f64 c = -0x1.23c5ec54a796p-22;
-  c = c * u + 0x1.a00ea394ecf5fp-16;
-  c = c * u - 0x1.6c16b318876aep-10;
-  c = c * u + 0x1.555555456f1c1p-5;
-  c = c * u - 0x1.ffffffffe8beap-2;
-  f64 y = quarter & 1 ? 1 + u * c : z + z * u * s;
+  f64 z = small ? f32_bits(b) : far;
+  f64 y = quarter_sine(z, quarter);
   u32 sign = quarter << 30 ^ bits_f32(x);
   return b < 0x7f800000u ? f32_bits(bits_f32((f32)y) ^ (sign & 0x80000000u)) : x - x;
 }
@@ -132,18 +139,9 @@ static inline f32 sin_f32(f32 x) {
      R"(static inline f32 near_sin_f32(f32 x, u32* far) {
   u32 b = bits_f32(x) & 0x7fffffffu;
   f64 a = f32_bits(b), t = a * 0x1.45f306dc9c883p-1 + 0x1.8p+52, n = t - 0x1.8p+52;
-  f64 z = a - n * 0x1.921fb5p+0 - n * 0x1.110b4611a6263p-26, u = z * z;
+  f64 z = a - n * 0x1.921fb5p+0 - n * 0x1.110b4611a6263p-26;
   u32 quarter = (u32)bits_f64(t), sign = quarter << 30 ^ bits_f32(x);
-  f64 s = 0x1.6cccbdddccf09p-19;
-  s = s * u - 0x1.a00f65ceb9b0fp-13;
-  s = s * u + 0x1.11110843ff13bp-7;
-  s = s * u - 0x1.5555554c2bb98p-3;
-  f64 c = -0x1.23c5ec54a796p-22;
-  c = c * u + 0x1.a00ea394ecf5fp-16;
-  c = c * u - 0x1.6c16b318876aep-10;
-  c = c * u + 0x1.555555456f1c1p-5;
-  c = c * u - 0x1.ffffffffe8beap-2;
-  f64 y = quarter & 1 ? 1 + u * c : z + z * u * s;
+  f64 y = quarter_sine(z, quarter);
   *far |= b >= 0x4a800000u;
   return f32_bits(bits_f32((f32)y) ^ (sign & 0x80000000u));
 }

@@ -30,7 +30,6 @@ class Renderer {
   /// What stands before the first step.
   virtual void begin(std::string_view symbol);
   virtual void step(int i);
-  void open_loop(int i);
 
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
   const LinearStep& uop(int i) const { return kernel_.uops[at(i)]; }
@@ -64,6 +63,7 @@ class Renderer {
   void define_global(int i);
   void define_acc(int i);
   void define_var(int i);
+  void open_loop(int i);
   void load(int i);
   void check(const LinearStep& u);
   void prefetch(const LinearStep& u);

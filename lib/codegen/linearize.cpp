@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cassert>
 #include <limits>
-#include <numeric>
 
 #include "touchstone/codegen/c_functions.h"
-#include "touchstone/codegen/kept_values.h"
 #include "touchstone/codegen/linearizer.h"
 #include "touchstone/codegen/merge_axes.h"
 #include "touchstone/codegen/options_matter.h"
 #include "touchstone/codegen/plan.h"
-#include "touchstone/codegen/vector_loops.h"
 #include "touchstone/ops/node_order.h"
 #include "touchstone/shapetracker/index_expr.h"
 #include "touchstone/shapetracker/simplify.h"
@@ -460,25 +457,6 @@ LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
   linear.math = options.math;
   linear.contract = options.contract;
   return linear;
-}
-
-bool goes_past_cache(const BufferSpec& output, const LayoutSizes& sizes) {
-  return output.size >= sizes.past_cache_bytes / static_cast<std::int64_t>(itemsize(output.dtype));
-}
-
-std::vector<int> finish(LinearKernel& linear, const LazyOpPtr& kernel,
-                        const CodegenOptions& options) {
-  constexpr std::int64_t kLeastBytes = 256;  // four lines of a cache
-  std::vector<int> origin(linear.uops.size());
-  std::iota(origin.begin(), origin.end(), 0);
-  if (options.keep_values) origin = keep_values_in_output(linear);
-  linear.past_cache = true;
-  linear.past_cache = options.layout_seed != 0 && !options.opts
-                          ? hash_mix(LazyOpHash()(kernel), options.layout_seed) % 2 == 0
-                          : chunks_of(linear).bytes >= kLeastBytes &&
-                                goes_past_cache(linear.buffers.front(), options.sizes);
-  assert((verify(linear), true));
-  return origin;
 }
 
 }  // namespace codegen

@@ -26,10 +26,11 @@ class VectorRenderer final : public Renderer {
         vectors_(kernel.uops.size()) {}
 
  private:
-  // A loop that is vectors is not taken in chunks.
+  // A loop that is vectors is not taken in chunks, nor one without a reason.
   static Chunks chunks_in(const LinearKernel& kernel, const VectorLoops& vectors) {
     const Chunks chunks = chunks_of(kernel);
-    return vectors.loops.contains(chunks.loop) ? Chunks{} : chunks;
+    const bool takes = (chunks.past || chunks.near) && !vectors.loops.contains(chunks.loop);
+    return takes ? chunks : Chunks{};
   }
 
   // The part of a loop's lanes that one vector has.

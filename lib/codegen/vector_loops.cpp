@@ -259,7 +259,6 @@ Chunks chunks_of(const LinearKernel& kernel) {
   found.bytes = (*end - *begin) * static_cast<std::int64_t>(itemsize(uop(found.store).dtype));
   found.past = kernel.past_cache;
   found.near = sines && !traces && *end - *begin >= kLeastSines;
-  if (!found.past && !found.near) return {};
   const LinearStep& index = uop(uop(found.store).src[1]);
   if (uop(found.store).src[1] == found.loop) return found;
   if (index.kind != StepKind::Index || std::get<IndexOp>(index.arg) != IndexOp::Add) return {};

@@ -36,7 +36,8 @@ struct VectorLoops {
 };
 VectorLoops vector_loops(const LinearKernel& kernel);
 
-/// An innermost loop over elements of the output that lie side by side, which is taken in chunks.
+/// An innermost loop over elements of the output that lie side by side, which is taken in chunks
+/// where there is reason to.
 struct Chunks {
   int loop = -1, store = -1;  // -1: none
   int base = -1;              // the step that is added to the loop's counter; -1: nothing

@@ -22,8 +22,9 @@ struct Rows {
   std::int64_t own_step = 1, own_offset = 0;  // along a row
   std::int64_t summed_step = 1, summed_offset = 0;
   Op function = Op::Exp2;
-  double scale_of_sum = 1;    // another function where it is not 1
-  std::int64_t row_step = 0;  // 0: columns
+  bool other_function = false;  // of the sum
+  double scale_of_sum = 1;      // another function where it is not 1
+  std::int64_t row_step = 0;    // 0: columns
   bool two_inputs = false;
 };
 
@@ -35,7 +36,8 @@ LazyOpPtr kernel_of(const Rows& r) {
         LazyOp::constant(Scalar::from_double(DType::Float32, scale), view(shape, {0, 0, 0}));
     const auto argument = LazyOp::binary(Op::Mul, x, factor);
     if (r.function == Op::Div) return LazyOp::binary(Op::Div, factor, argument);
-    return LazyOp::unary(r.function, argument);
+    const bool other = r.other_function && shape[2] != sint(1);
+    return LazyOp::unary(other ? Op::Sin : r.function, argument);
   };
   const auto argument = [&](const Shape& shape, std::vector<sint> strides, std::int64_t offset) {
     const auto x = LazyOp::load(1, DType::Float32, view(shape, strides, offset));
@@ -98,6 +100,7 @@ TEST(KeptValues, AreOfFunctionsAndQuotientsOfSeveralInputs) {
 TEST(KeptValues, AreNotWhereTheTwoDiffer) {
   // Another function; other elements; those in another order; those of rows that lie apart.
   const Rows differ[] = {{.scale_of_sum = 2},
+                         {.other_function = true},
                          {.summed_offset = 1},
                          {.own_step = -1, .own_offset = 63},
                          {.summed_step = -1, .summed_offset = 63},

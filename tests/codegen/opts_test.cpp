@@ -142,6 +142,13 @@ TEST(Opts, HandCodedOnesAreWhatIsAppliedWithoutAny) {
     EXPECT_NE(linearize(kernel, {.opts = Opts{}}), linearize(kernel));
   }
   EXPECT_EQ(str(hand_coded_optimizations(row_sums())), "sums(16)");
+  const auto rows = [](Op op, std::int64_t terms) {
+    const LazyOpPtr x = LazyOp::load(1, kFloat, strided({5, terms}, {terms, 1}));
+    return str(hand_coded_optimizations(written(LazyOp::reduce(op, x, {1}))));
+  };
+  EXPECT_EQ(rows(Op::ReduceSum, 4096), "sums(16)");
+  EXPECT_EQ(rows(Op::ReduceMax, 4096), "sums(64)");
+  EXPECT_EQ(rows(Op::ReduceMax, 128), "sums(16)");
   EXPECT_EQ(str(hand_coded_optimizations(transposed(64, 64))), "tile(0,1,32,32)");
   EXPECT_EQ(str(hand_coded_optimizations(transposed(4096, 4096))), "tile(0,1,64,64) prefetch(1)");
 }
