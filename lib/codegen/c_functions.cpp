@@ -133,19 +133,6 @@ static inline f32 sin_f32(f32 x) {
   return b < 0x7f800000u ? f32_bits(bits_f32((f32)y) ^ (sign & 0x80000000u)) : x - x;
 }
 )"},
-    // The same bits for |x| < 2^22: x less a whole number of quarter turns, whose first part has 29
-    // bits, so that its product is exact. `far` is set where it is not the sine.
-    {"near_sin_f32",
-     R"(static inline f32 near_sin_f32(f32 x, u32* far) {
-  u32 b = bits_f32(x) & 0x7fffffffu;
-  f64 a = f32_bits(b), t = a * 0x1.45f306dc9c883p-1 + 0x1.8p+52, n = t - 0x1.8p+52;
-  f64 z = a - n * 0x1.921fb5p+0 - n * 0x1.110b4611a6263p-26;
-  u32 quarter = (u32)bits_f64(t), sign = quarter << 30 ^ bits_f32(x);
-  f64 y = quarter_sine(z, quarter);
-  *far |= b >= 0x4a800000u;
-  return f32_bits(bits_f32((f32)y) ^ (sign & 0x80000000u));
-}
-)"},
     // A double of at most 0.72 ULP, rounded: right but for two arguments of all.
     {"nearest_exp2_f32",
      R"(static inline f32 nearest_exp2_f32(f32 x) {
@@ -184,24 +171,24 @@ static inline f32 sin_f32(f32 x) {
   return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f32_bits(0x7fc00000u) : x;
 }
 )"},
-    // pi / 2 in two parts, the first of which has room for a factor of 20 bits (Cody and Waite).
+    // pi / 2 in two parts, the first of which has room for a factor of 24 bits (Cody and Waite):
+    // the
+    // bits of sin_f32 for |x| < 2^22.
     {"fast_sin_f32",
      R"(static inline f32 fast_sin_f32(f32 x) {
   f64 a = f32_bits(bits_f32(x) & 0x7fffffffu);
   f64 t = a * 0x1.45f306dc9c883p-1 + 0x1.8p+52, n = t - 0x1.8p+52;
-  f64 z = a - n * 0x1.921fb544p+0 - n * 0x1.0b4611a626331p-34, u = z * z;
-  f64 s = 0x1.6cccbdddccf09p-19;
-  s = s * u - 0x1.a00f65ceb9b0fp-13;
-  s = s * u + 0x1.11110843ff13bp-7;
-  s = s * u - 0x1.5555554c2bb98p-3;
-  f64 c = -0x1.23c5ec54a796p-22;
-  c = c * u + 0x1.a00ea394ecf5fp-16;
-  c = c * u - 0x1.6c16b318876aep-10;
-  c = c * u + 0x1.555555456f1c1p-5;
-  c = c * u - 0x1.ffffffffe8beap-2;
+  f64 z = a - n * 0x1.921fb5p+0 - n * 0x1.110b4611a6263p-26;
   u32 quarter = (u32)bits_f64(t), sign = quarter << 30 ^ bits_f32(x);
-  f64 y = quarter & 1 ? 1 + u * c : z + z * u * s;
+  f64 y = quarter_sine(z, quarter);
   return f32_bits(bits_f32((f32)y) ^ (sign & 0x80000000u));
+}
+)"},
+    // `far` is set where it is not sin_f32.
+    {"near_sin_f32",
+     R"(static inline f32 near_sin_f32(f32 x, u32* far) {
+  *far |= (bits_f32(x) & 0x7fffffffu) >= 0x4a800000u;
+  return fast_sin_f32(x);
 }
 )"},
 };
