@@ -29,22 +29,6 @@ double seconds_since(Clock::time_point t) {
   return std::chrono::duration<double>(Clock::now() - t).count();
 }
 
-void add(Tally& to, const Tally& t) {
-  to.cases += t.cases;
-  to.passed += t.passed;
-  to.weak += t.weak;
-  to.skipped += t.skipped;
-  to.failed += t.failed;
-}
-
-void count(Tally& tally, Ending ending) {
-  ++tally.cases;
-  (ending == Ending::Pass      ? tally.passed
-   : ending == Ending::Weak    ? tally.weak
-   : ending == Ending::Skipped ? tally.skipped
-                               : tally.failed) += 1;
-}
-
 /// Memory shared with one worker.
 class Shared {
  public:
@@ -87,7 +71,7 @@ class Crew {
     const Clock::time_point start = Clock::now();
     stop_ = &stop;
     const auto leave = [&] {
-      add(result_.tally, partial_);
+      result_.tally += partial_;
       result_.seconds = seconds_since(start);
       for (auto& [index, finding] : findings_) result_.findings.push_back(std::move(finding));
     };
@@ -141,11 +125,11 @@ class Crew {
 
   Tally now() const {
     Tally t = result_.tally;
-    add(t, partial_);
-    for (const auto& [number, record] : done_) add(t, record.tally);
+    t += partial_;
+    for (const auto& [number, record] : done_) t += record.tally;
     for (const Member& m : members_)
       if (m.worker && m.shared->batch >= next_ && !done_.contains(m.shared->batch))
-        add(t, m.shared->tally);
+        t += m.shared->record().tally;
     return t;
   }
 
@@ -194,7 +178,7 @@ class Crew {
     if (!m.worker) return;
     for (pollfd fd{m.worker->channel(), POLLIN, 0}; ::poll(&fd, 1, 0) > 0;)
       if (!hear(m)) break;
-    if (m.shared->at.load() == At::Checking) add(partial_, m.shared->tally);
+    if (m.shared->at.load() == At::Checking) partial_ += m.shared->record().tally;
     m.worker.reset();
   }
 
@@ -230,12 +214,12 @@ class Crew {
   }
 
   void take_part(const BatchRecord& record) {
-    add(partial_, record.tally);
+    partial_ += record.tally;
     for (const auto& [relation, times] : record.passed_over) result_.passed_over[relation] += times;
   }
 
   void take(const BatchRecord& record) {
-    add(result_.tally, record.tally);
+    result_.tally += record.tally;
     for (const auto& [relation, times] : record.passed_over) result_.passed_over[relation] += times;
     if (result_.coverage) result_.coverage->add(record.coverage);
   }
@@ -299,16 +283,16 @@ class Crew {
         restart(m, r.batch, 0, {}, false);
         return;
       case At::Between:
-        r.tally = {};
         restart(m, r.batch, 0, {}, true);  // whatever it did not say, it says again
         return;
       case At::Checking:
         break;
     }
     AreaFinding f;
-    f.index = options_.shard + options_.shards * r.place;
-    f.text = r.length <= FlightRecorder::kMostText ? std::string(r.text, r.length)
-                                                   : drawn_case(options_.seed, f.index);
+    const CaseRecord& at = m.shared->record();
+    f.index = options_.shard + options_.shards * at.place;
+    f.text = at.length <= CaseRecord::kMostText ? std::string(at.text, at.length)
+                                                : drawn_case(options_.seed, f.index);
     f.shrunk = f.text;
     f.failure = {how, why};
     Checked alone = Checked::fail(how, why);
@@ -317,24 +301,22 @@ class Crew {
         if (stop_->load()) throw Interrupted();
         alone = look_again(f);
       } catch (const Interrupted&) {  // what was cut off shows nothing
-        add(partial_, r.tally);
-        r.tally = {};
+        partial_ += at.tally;
         return;
       }
     }
-    Tally tally = r.tally;
-    count(tally, alone.ending);
+    Tally tally = at.tally;
+    tally.count(alone.ending);
     if (alone.ending == Ending::Fail) {
       f.failure = alone.failure;
       keep(std::move(f), r.batch);
     }
     if (r.stop.load()) {
-      add(partial_, tally);
-      r.tally = {};
+      partial_ += tally;
       return;
     }
     const std::int64_t begin = batch_range(plan_, options_, r.batch).first;
-    restart(m, r.batch, r.place - begin + 1, tally, m.unprepared != r.batch);
+    restart(m, r.batch, at.place - begin + 1, tally, m.unprepared != r.batch);
   }
 
   void watch() {
@@ -366,6 +348,23 @@ class Crew {
 };
 
 }  // namespace
+
+void Tally::count(Ending ending) {
+  ++cases;
+  (ending == Ending::Pass      ? passed
+   : ending == Ending::Weak    ? weak
+   : ending == Ending::Skipped ? skipped
+                               : failed) += 1;
+}
+
+Tally& Tally::operator+=(const Tally& other) {
+  cases += other.cases;
+  passed += other.passed;
+  weak += other.weak;
+  skipped += other.skipped;
+  failed += other.failed;
+  return *this;
+}
 
 std::uint64_t case_key(std::string_view area, std::int64_t index) {
   return hash_mix(hash_bytes(area), static_cast<std::uint64_t>(index));

@@ -64,6 +64,9 @@ using PassedOver = std::map<std::string, std::int64_t>;
 
 struct Tally {
   std::int64_t cases = 0, passed = 0, weak = 0, skipped = 0, failed = 0;
+
+  void count(Ending ending);
+  Tally& operator+=(const Tally& other);
 };
 
 struct AreaResult {

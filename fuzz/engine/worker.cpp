@@ -67,13 +67,12 @@ class Work {
     const bool begun = b == order_.first;
     auto [begin, end] = batch_range(*order_.plan, *order_.options, b);
     recorder_.batch = b;
-    recorder_.tally = begun ? order_.tally : Tally{};
-    recorder_.length = 0;
+    tally_ = begun ? order_.tally : Tally{};
     if (begun) begin += order_.place;
+    recorder_.take(begin, tally_, {});
     std::vector<std::string> texts;
     enter(FlightRecorder::At::Preparing);
     for (std::int64_t place = begin; place < end; ++place) {
-      recorder_.place = place;
       RandomChooser chooser(order_.options->seed, case_key(order_.plan->name, index(place)));
       texts.push_back(area.draw(chooser));
     }
@@ -97,25 +96,19 @@ class Work {
   }
 
   bool partial(std::int64_t b) {
+    enter(FlightRecorder::At::Between);
     report(b, false);
     return false;
   }
 
   // False where the case was cut off.
   bool one(Area& area, std::int64_t b, std::int64_t place, const std::string& text) {
-    recorder_.place = place;
-    recorder_.length = text.size();
-    std::memcpy(recorder_.text, text.data(), std::min(text.size(), FlightRecorder::kMostText));
+    recorder_.take(place, tally_, text);
     const Checked c = checked(area, text);
     if (c.ending == Ending::Fail && was_cut_off(area, text, c)) return false;
     if (coverage_) coverage_->count(area.coverage(text, c.ending));
     for (const std::string_view relation : c.passed_over) ++passed_over_[std::string(relation)];
-    Tally& t = recorder_.tally;
-    ++t.cases;
-    (c.ending == Ending::Pass      ? t.passed
-     : c.ending == Ending::Weak    ? t.weak
-     : c.ending == Ending::Skipped ? t.skipped
-                                   : t.failed) += 1;
+    tally_.count(c.ending);
     if (c.ending == Ending::Fail)
       send(out_, line_of({{"finding", index(place)},
                           {"batch", b},
@@ -146,7 +139,7 @@ class Work {
   }
 
   void report(std::int64_t b, bool whole) {
-    const Tally& t = recorder_.tally;
+    const Tally& t = tally_;
     json line = {{"batch", b},         {"whole", whole}, {"cases", t.cases},
                  {"passed", t.passed}, {"weak", t.weak}, {"skipped", t.skipped},
                  {"failed", t.failed}};
@@ -158,6 +151,7 @@ class Work {
   WorkOrder order_;
   FlightRecorder& recorder_;
   int out_;
+  Tally tally_;  // of the batch
   std::unique_ptr<Coverage> coverage_;
   PassedOver passed_over_;  // of the batch
 };
@@ -177,6 +171,16 @@ std::pair<std::int64_t, std::int64_t> batch_range(const AreaPlan& plan, const Ru
                                                   std::int64_t batch) {
   const std::int64_t mine = (o.cases - o.shard + o.shards - 1) / o.shards;
   return {batch * plan.batch, std::min((batch + 1) * plan.batch, mine)};
+}
+
+void FlightRecorder::take(std::int64_t place, const Tally& tally, std::string_view text) {
+  const std::uint32_t next = 1 - current_.load(std::memory_order_relaxed);
+  CaseRecord& r = records_[next];
+  r.place = place;
+  r.tally = tally;
+  r.length = text.size();
+  std::memcpy(r.text, text.data(), std::min(text.size(), CaseRecord::kMostText));
+  current_.store(next, std::memory_order_release);
 }
 
 process::Child start_worker(const WorkOrder& order, FlightRecorder& recorder) {

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,18 +15,34 @@
 
 namespace touchstone::fuzz {
 
-/// The state of a worker, in memory shared with the supervisor: the flight recorder.
-struct FlightRecorder {
+/// A case that a worker is at.
+struct CaseRecord {
   static constexpr std::size_t kMostText = std::size_t{4} << 20;
+
+  std::int64_t place;    // in the shard's order
+  Tally tally;           // of the batch before it
+  std::uint64_t length;  // of the text
+  char text[kMostText];  // a longer case is cut, and drawn again by its index
+};
+
+/// The state of a worker, in memory shared with the supervisor: the flight recorder. Whenever the
+/// worker ends, its record is whole: the next one is written beside it, and takes its place at
+/// once.
+class FlightRecorder {
+ public:
   enum class At : std::int32_t { Starting, Preparing, Checking, Between };
 
   std::atomic<At> at;
   std::atomic<std::uint64_t> beat;  // counts steps: one that stands still hangs
   std::atomic<bool> stop;           // wanted: end after this case
-  std::int64_t batch, place;        // the case's batch, and its place in it
-  Tally tally;                      // of the batch so far
-  std::uint64_t length;             // of the text
-  char text[kMostText];             // a longer case is cut, and drawn again by its index
+  std::int64_t batch;
+
+  CaseRecord& record() { return records_[current_.load(std::memory_order_acquire)]; }
+  void take(std::int64_t place, const Tally& tally, std::string_view text);
+
+ private:
+  std::atomic<std::uint32_t> current_;
+  CaseRecord records_[2];
 };
 
 /// The work of a worker: batches first, first + step, ..., the first from `place` on.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstring>
+#include <ctime>
 #include <fstream>
 #include <set>
 
@@ -159,6 +161,44 @@ TEST(Runner, AWorkerThatSomebodyEndsIsNoFinding) {
     EXPECT_EQ(list(run_areas({{"numbers", make, 16, 500}}, o, go_on)), whole) << signal;
     EXPECT_TRUE(std::filesystem::exists(mark));
   }
+}
+
+/// Large cases of one letter each, whose worker is killed wherever it is, some while after it began
+/// to check what it drew.
+class Killed final : public Counting {
+ public:
+  std::string draw(Chooser& chooser) override {
+    drawn_ = true;
+    return std::string(static_cast<std::size_t>(1'000'000 + chooser.below(1'000'000)),
+                       static_cast<char>('a' + chooser.below(26)));
+  }
+  Checked check(const std::string& text, Effort) override {
+    if (std::exchange(drawn_, false) && !std::exchange(begun_, true)) end_soon();
+    const bool whole =
+        text.size() >= 1'000'000 && std::memcmp(text.data(), text.data() + 1, text.size() - 1) == 0;
+    return whole ? Checked{} : Checked::fail("torn", std::to_string(text.size()));
+  }
+
+ private:
+  static void end_soon() {
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGKILL;
+    timer_t timer{};
+    const long microseconds = 1 + (::getpid() * 7919L) % 5000;
+    const itimerspec once{{0, 0}, {0, microseconds * 1000}};
+    ASSERT_EQ(::timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+    ASSERT_EQ(::timer_settime(timer, 0, &once, nullptr), 0);
+  }
+
+  bool drawn_ = false, begun_ = false;
+};
+
+TEST(Runner, AWorkerThatIsKilledAnywhereLeavesAWholeCase) {
+  const AreaPlan plan{"letters", [](int) { return std::make_unique<Killed>(); }, 8, 500};
+  const RunResult r = run_areas({plan}, {.cases = 400, .jobs = 2, .most_shrunk = 0}, go_on);
+  EXPECT_EQ(r.trouble, "");
+  EXPECT_EQ(list(r), std::vector<std::string>{"letters 400 400 0 0"});
 }
 
 /// What it works with is ended as the campaign is: the case fails, and would not fail again.
