@@ -22,6 +22,9 @@ std::unique_ptr<fuzz::Area> kernels_on_clang() {
   options.threads = 1;
   fuzz::KernelBackends backends;
   backends.candidate = fuzz::make_device_backend(make_clang_device("CLANG", options));
+  options.codegen.layout_seed = 1;
+  backends.variants.push_back(
+      fuzz::make_device_backend(make_clang_device("CLANG of a drawn layout", options)));
   return fuzz::make_kernel_area(std::move(backends));
 }
 
@@ -68,7 +71,7 @@ std::vector<fuzz::HuntArea> hunt_areas(const std::vector<std::string>& names) {
       {"tensor", [] { return fuzz::make_tensor_area(); }, 8},
       {"files", [] { return fuzz::make_file_area(); }, 32, 2},
       {"random", [] { return fuzz::make_random_area(); }, 32, 4},
-      {"clang", kernels_on_clang, 16, has_tcc() ? 64 : 8},
+      {"clang", kernels_on_clang, 48, 4},
       {"reference", kernels_on_reference, 32, 4}};
   if (has_tcc()) known.insert(known.end() - 2, {"tcc", kernels_on_tcc, 48});
   if (names.empty()) return known;

@@ -293,6 +293,7 @@ class KernelArea final : public Area {
   std::optional<Checked> in_place(const KernelCase& c, const HostArray& output,
                                   const SampleChoice& choice) {
     const Answer answer = backends_.candidate->run_in_place(c, choice.variant(c.inputs.size()));
+    if (answer.kind == Answer::Kind::Broken) return Checked::fail("in place", answer.why);
     if (answer.kind != Answer::Kind::Output) passed_over_.push_back("in place");
     if (answer.kind != Answer::Kind::Output || answer.output.bytes == output.bytes ||
         is_right(c, answer.output))

@@ -63,7 +63,10 @@ class KernelDraw {
     Sizes shape(chooser_.below(5));
     for (std::int64_t& size : shape) size = kSizes[chooser_.below(12)];
     // Now and then more elements than an interpreter or a compiler takes at a time.
-    if (chooser_.chance(1, 64)) shape = {chooser_.between(2, 70), chooser_.between(60, 140)};
+    if (chooser_.chance(1, 64)) {
+      shape = {chooser_.between(2, 70), chooser_.between(60, 140)};
+      if (chooser_.chance(1, 3)) shape = {chooser_.between(1, 4), chooser_.between(250, 600)};
+    }
     return shape;
   }
 

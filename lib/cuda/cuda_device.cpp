@@ -88,9 +88,11 @@ class CudaRunner final : public Runner {
     std::vector<std::int64_t> variables;
     for (const std::string& name : kernel_.linear.variables) variables.push_back(values.at(name));
     if (!aliased) return call(arguments, variables);
-    // The output's memory is an input as well: inputs are read as they were before the kernel.
+    // The output's memory is an input as well: inputs are read as they were before the kernel, and
+    // what the kernel does not write keeps its contents.
     const Scratch result(allocator_, buffers[0]->bytes());
     void* const target = std::exchange(arguments.front(), result.memory());
+    engine_->copy(result.memory(), target, buffers[0]->bytes());
     call(arguments, variables);
     engine_->copy(target, result.memory(), buffers[0]->bytes());
   }
