@@ -318,7 +318,6 @@ void draw_labelled(Drawing& d) {
 }
 void draw_training(Drawing& d) {
   const std::string& of = d.call.name;
-  if (d.dtype == DType::Float8E4M3 || d.dtype == DType::Float8E5M2) d.dtype = DType::Float32;
   const CallSizes shape = d.shape(0, 2);
   if (of.starts_with("clip")) {
     d.maybe("most", {"0.5", "2.0", "100.0"});

@@ -113,6 +113,11 @@ def locate(mutant, text, flat, origin, wrong, stale):
         mutant.span = origin[begin], origin[begin + len(right) - 1] + 1
 
 
+def raw_literals(text):
+    """Where raw string literals stand: what is in them is no C++."""
+    return [found.span() for found in re.finditer(r'R"([^()\\\s]*)\(.*?\)\1"', text, re.DOTALL)]
+
+
 def weave(text, begin, end, mutants, number_of, wrong):
     """text[begin:end] with the mutants in it, outermost first in `mutants`."""
     out = ""
@@ -189,6 +194,11 @@ def main():
         flat, origin = squeezed(text)
         for m in here:
             locate(m, text, flat, origin, mistakes.append, stale.append)
+        for m in here:
+            if m.span and any(a < end < b for a, b in raw_literals(text)
+                              for end in m.span):
+                mistakes.append(f"{m.place}: {m.name}: its text is in a raw string, where no mutant"
+                                " can be asked for: change what reads the string")
         found = sorted((m for m in here if m.span), key=lambda m: (m.span[0], -m.span[1]))
         head = "#include \"touchstone/base/mutant.h\"\n"
         name = os.path.abspath(os.path.join(args.root, path))

@@ -90,6 +90,22 @@ bool beside_constant(const LazyOp& n, const std::function<bool(const LazyOp&)>& 
   return false;
 }
 
+bool reads(const LazyOpPtr& value, int buffer) {
+  return any_node(value,
+                  [=](const LazyOp& n) { return n.op() == Op::Load && n.buffer().idx == buffer; });
+}
+
+bool any_reduce(const LazyOpPtr& value) {
+  return any_node(value, [](const LazyOp& n) { return is_reduce(n.op()); });
+}
+
+// An operation of what is read and of a reduce of what is read, too.
+bool beside_its_reduce(const LazyOp& n) {
+  if (!is_elementwise(n.op()) || n.src().size() != 2) return false;
+  const auto &own = n.src()[0], &all = n.src()[1];
+  return reads(own, 1) && !any_reduce(own) && reads(all, 1) && any_reduce(all);
+}
+
 std::size_t variables(const KernelCase& c) { return c.values.size(); }
 
 TEST(Draws, KernelsAreOfEveryKind) {
@@ -118,6 +134,11 @@ TEST(Draws, KernelsAreOfEveryKind) {
        }},
       {"a constant that is not finite", 100,
        node([](const LazyOp& n) { return n.op() == Op::Const && !is_finite(n.constant().value); })},
+      {"a value beside a reduce of its row", 100, node(beside_its_reduce)},
+      {"an axis of 250 and more", 20, node([](const LazyOp& n) {
+         return std::ranges::any_of(
+             n.shape(), [](const sint& size) { return size.is_int() && size.as_int() >= 250; });
+       })},
       {"float8", 500, node([](const LazyOp& n) { return is_float8(n.dtype()); })},
       {"a sum of float8", 50,
        node([](const LazyOp& n) { return n.op() == Op::ReduceSum && is_float8(n.dtype()); })},

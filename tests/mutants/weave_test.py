@@ -104,6 +104,13 @@ class Weave(unittest.TestCase):
         self.refuses(TABLE + "[one-two] symbolic/sample.h\nwrong\n- `width; return sum`\n+ x\n",
                      "overlap")
 
+    def test_a_raw_string_is_changed_whole_or_not_at_all(self):
+        self.write("symbolic/raw.h", 'inline const char* kText = R"x(int half = "(1)";)x";\n')
+        row = "[one-two] symbolic/raw.h\nwrong\n- "
+        self.refuses(row + '`"(1)"`\n+ 2\n', "in a raw string")
+        whole = self.weave(row + 'kText = `R"x(int half = "(1)";)x"`;\n+ "none"\n', "--check")
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+
     def test_some_may_be_stale(self):
         stale = TABLE + "[one-two] symbolic/sample.h\nwrong\n- `y / 2`\n+ x\n"
         run = self.weave(stale, "--check", "--most-stale", "1")
