@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "touchstone/base/error.h"
+#include "touchstone/base/hash.h"
 #include "touchstone/fuzz/calls.h"
 #include "touchstone/fuzz/tensor_calls.h"
 
@@ -203,6 +204,60 @@ std::optional<Checked> gradient_differs(const Call& call, const std::string& tex
   return std::nullopt;
 }
 
+bool holds_nothing(const Array& x) { return x.cells.empty(); }
+
+// Whether a call with a result may be refused: of a label that is no class, and of positions that
+// nothing is read at.
+bool may_be_refused(const Call& call, const Arrays& inputs, const Arrays& wanted) {
+  if (call.name == "nll_loss" || call.name == "cross_entropy")
+    return std::ranges::any_of(inputs[1].cells, [&](const Near& label) {
+      return label.v < 0 || label.v >= static_cast<Real>(inputs[0].shape[1]);
+    });
+  const bool chooses = std::ranges::any_of(
+      inputs, [](const Array& x) { return is_integer(x.dtype) && !holds_nothing(x); });
+  return chooses && std::ranges::all_of(wanted, holds_nothing);
+}
+
+std::optional<Checked> refused(const Call& call, const Arrays& inputs, const Arrays& wanted,
+                               const Error& why) {
+  if (may_be_refused(call, inputs, wanted)) return std::nullopt;
+  return Checked::fail("refused", fmt::format("{}: {}", call.str(), why.what()));
+}
+
+// The call with another number at one place of an input of integers, if it has one: where no
+// definition is left of it, as for a position outside, it is refused, unless nothing is read there.
+std::optional<Checked> outside_differs(const Call& call, const std::string& text,
+                                       const std::string& device) {
+  const std::uint64_t hash = hash_bytes(text);
+  std::vector<std::size_t> integers;
+  for (std::size_t i = 0; i < call.inputs.size(); ++i)
+    if (is_integer(call.inputs[i].dtype) && call.inputs[i].size() > 0) integers.push_back(i);
+  if (integers.empty()) return std::nullopt;
+  Call changed = call;
+  CallInput& x = changed.inputs[integers[hash % integers.size()]];
+  const std::int64_t least = is_unsigned(x.dtype) ? 0 : -5;
+  const auto number = least + static_cast<std::int64_t>(hash_mix(hash, 1) % 12);
+  const std::size_t place = hash_mix(hash, 2) % x.values.size();
+  if (static_cast<std::int64_t>(place) >= x.size()) return std::nullopt;
+  x.values[place] = fmt::format("{}", number);
+  const Arrays inputs = defined::inputs_of(changed);
+  std::optional<Arrays> wanted;
+  try {
+    wanted = defined::define(changed, inputs);
+  } catch (const ParseError&) {  // no call
+  }
+  try {
+    const Tensors got = called(changed, tensors_of(changed, device));
+    if (wanted) return value_differs(got, *wanted);
+    realize(got);
+    if (std::ranges::all_of(got, [](const Tensor& x) { return x.elements() == 0; }))
+      return std::nullopt;
+  } catch (const Error& e) {
+    return wanted ? refused(changed, inputs, *wanted, e) : std::nullopt;
+  }
+  return Checked::fail("outside", fmt::format("{} is taken", changed.str()));
+}
+
 }  // namespace
 
 void require_call(const Call& call) { (void)defined::define(call, defined::inputs_of(call)); }
@@ -212,11 +267,10 @@ Checked check_call(const std::string& text, Effort effort, const std::string& de
   const Arrays inputs = defined::inputs_of(call), wanted = defined::define(call, inputs);
   try {
     if (auto wrong = value_differs(called(call, tensors_of(call, device)), wanted)) return *wrong;
+    if (auto wrong = outside_differs(call, text, device)) return *wrong;
     if (auto wrong = gradient_differs(call, text, effort, inputs, device)) return *wrong;
-  } catch (const ParseError& e) {
-    return Checked::fail("refused", e.what());
   } catch (const Error& e) {
-    return Checked::fail("refused", e.what());
+    if (auto wrong = refused(call, inputs, wanted, e)) return *wrong;
   }
   return {};
 }

@@ -64,7 +64,7 @@ Arrays bce_logits_call(const Call& call, const Arrays& x) {
   });
 }
 
-// log_p, or logits: (n, classes); labels: (n).
+// log_p, or logits: (n, classes); labels: (n), whose loss is NaN where they are no class.
 Arrays nll_call(const Call& call, const Arrays& x) {
   want(x.size() == 2 && x[0].rank() == 2 && is_float(x[0].dtype) && is_integer(x[1].dtype) &&
            x[1].shape == Sizes{x[0].shape[0]},
@@ -83,8 +83,11 @@ Arrays nll_call(const Call& call, const Arrays& x) {
       losses.cells.emplace_back(0);
       continue;
     }
-    want(label >= 0 && label < classes, "a label");
     ++counted;
+    if (label < 0 || label >= classes) {
+      losses.cells.emplace_back(std::numeric_limits<Real>::quiet_NaN());
+      continue;
+    }
     Near loss = -log_p[{i, label}];
     if (share.v > 0) {
       Sum all;

@@ -154,7 +154,7 @@ void draw_slice(Drawing& d) {
     d.input({});
 }
 void draw_index(Drawing& d) {
-  CallSizes shape = d.shape(1, 4);
+  CallSizes shape = d.shape(d.chance(1, 2) ? 3 : 1, 4);
   for (std::int64_t& size : shape) size = std::max<std::int64_t>(1, size);
   d.input(shape);
   std::vector<std::string> parts;

@@ -67,7 +67,8 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, Number value);
 /// Int64 positions of what is not 0, (count, rank), in row-major order. Computes x at once.
 Tensor nonzero(const Tensor& x);
 
-/// Integers of any shape -> (..., classes), bool: true at the place of the integer.
+/// Integers of any shape -> (..., classes), bool: true at the place of the integer, nowhere for one
+/// outside [0, classes).
 Tensor one_hot(const Tensor& labels, std::int64_t classes);
 
 enum class Order : bool { Ascending, Descending };
