@@ -74,6 +74,7 @@ fuzz::KernelBackends optimized_backends(const FuzzOptions& o) {
   variant("without lanes", [](ClangOptions& c) { c.codegen.lanes = false; });
   variant("in 3 threads", [](ClangOptions& c) { c.threads = 3; });
   variant("of a drawn layout", [](ClangOptions& c) { c.codegen.layout_seed = 1; });
+  variant("of fused products", [](ClangOptions& c) { c.codegen.contract = true; });
   return b;
 }
 
@@ -88,6 +89,9 @@ fuzz::KernelBackends unoptimized_backends(const FuzzOptions& o) {
   ClangOptions drawn = clang_options(o, 0);
   drawn.codegen.layout_seed = 1;
   b.variants.push_back(on_clang("CLANG -O0 of a drawn layout", drawn));
+  ClangOptions fused = clang_options(o, 0);
+  fused.codegen.contract = true;
+  b.variants.push_back(on_clang("CLANG -O0 of fused products", fused));
   b.vary_every = 16;
   b.slow = on_clang("CLANG -O2", clang_options(o, 2));
   return b;

@@ -25,6 +25,10 @@ std::unique_ptr<fuzz::Area> kernels_on_clang() {
   options.codegen.layout_seed = 1;
   backends.variants.push_back(
       fuzz::make_device_backend(make_clang_device("CLANG of a drawn layout", options)));
+  options.codegen.layout_seed = 0;
+  options.codegen.contract = true;
+  backends.variants.push_back(
+      fuzz::make_device_backend(make_clang_device("CLANG of fused products", options)));
   return fuzz::make_kernel_area(std::move(backends));
 }
 

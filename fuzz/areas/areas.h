@@ -83,6 +83,8 @@ struct KernelBackends {
 ///   refuses      where one answer is left, the oracle takes it and none that differs in one bit
 ///                of an element; and nowhere one that is far beyond what rounding may do (one case
 ///                in 24)
+///   profiles     the oracle takes what a profile allows by its own words, and nothing a little
+///                beyond (profile_check.h; one case in 16)
 std::unique_ptr<Area> make_kernel_area(KernelBackends backends);
 
 /// Compilers on which programs run as well: libtcc, where it is built in, for one case in four;

@@ -11,7 +11,8 @@ namespace touchstone::fuzz {
 ///   refused      what fits is taken
 ///   form         the type and the shape of each result are as defined
 ///   value        so are the elements, within what rounding may do to them
-///   outside      with another number in an input of integers, too; and where no definition is left,
+///   outside      with another number in an input of integers, too; and where no definition is
+///   left,
 ///                as of a position outside, it is refused
 ///   gradient     backward() gives what differences of the definition give, where it is smooth
 /// Throws ParseError where the text is no call.

@@ -11,6 +11,7 @@
 #include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/kernel_backend.h"
 #include "touchstone/fuzz/kernel_coverage.h"
+#include "touchstone/fuzz/profile_check.h"
 #include "touchstone/fuzz/reference_check.h"
 #include "touchstone/fuzz/shrink.h"
 #include "touchstone/fuzz/view_case.h"
@@ -273,6 +274,8 @@ class KernelArea final : public Area {
         return Checked::fail("truth", *what);
     if (asked.of("refuses", choice, 24))
       if (auto what = answered("refuses", taken(c, choice))) return Checked::fail("refuses", *what);
+    if (asked.of("profiles", choice, 16))
+      if (auto what = profile_not_kept(choice.other())) return Checked::fail("profiles", *what);
     if (asked.of("poison", choice, 5))
       if (auto wrong = poisoned(c, answer.output)) return *wrong;
     if (!c.inputs.empty() && asked.of("in place", choice, 12))

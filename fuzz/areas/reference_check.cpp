@@ -56,15 +56,6 @@ std::optional<KernelCase> lengthened(const KernelCase& c, std::uint64_t choice) 
   return KernelCase{LazyOp::store(ShapeTracker::contiguous(value->shape()), value), c.inputs};
 }
 
-// One answer to a kernel: no function or sum may be off, and no product stays unrounded.
-Profile exact_profile() {
-  Profile exact;
-  exact.exp2 = exact.log2 = exact.sin = {};
-  exact.contracts = false;
-  exact.order = SumOrder::Exact;
-  return exact;
-}
-
 // Integers divided by 0, and what is read as another type, may be anything.
 bool leaves_one_answer(const LazyOpPtr& kernel) {
   return std::ranges::none_of(toposort(kernel), [](const LazyOpPtr& n) {
@@ -90,6 +81,14 @@ std::optional<KernelValue> value_of(const KernelCase& c, const HostArray& output
 }
 
 }  // namespace
+
+Profile exact_profile() {
+  Profile exact;
+  exact.exp2 = exact.log2 = exact.sin = {};
+  exact.contracts = false;
+  exact.order = SumOrder::Exact;
+  return exact;
+}
 
 Reply untrue(const KernelCase& c, const HostArray& right) {
   const std::optional<KernelValue> value = value_of(c, right);

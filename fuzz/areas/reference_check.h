@@ -15,6 +15,9 @@ struct Reply {
   std::optional<std::string> what{};
 };
 
+/// One answer to a kernel: no function or sum may be off, and no product stays unrounded.
+Profile exact_profile();
+
 /// The kernel over an axis more, long enough for threads to share its elements, or the terms of
 /// a sum or a maximum of all of them, as `choice` says: in 1, 2 and 7 threads it has the same bits.
 /// What differs.

@@ -1,0 +1,293 @@
+#include "touchstone/fuzz/profile_check.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "touchstone/fuzz/chooser.h"
+#include "touchstone/fuzz/number_formats.h"
+#include "touchstone/fuzz/reference_check.h"
+#include "touchstone/fuzz/reproducer.h"
+#include "touchstone/interp/interpreted.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+constexpr DType kFloats[] = {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16};
+
+using Values = std::vector<Scalar>;
+
+HostArray array_of(const Values& values) {
+  HostArray out{values[0].dtype(), {static_cast<std::int64_t>(values.size())}, {}};
+  const std::size_t width = itemsize(out.dtype);
+  out.bytes.resize(values.size() * width);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::uint64_t bits = values[i].bits();
+    std::memcpy(&out.bytes[i * width], &bits, width);
+  }
+  return out;
+}
+
+Scalar float_of(DType dtype, double value) { return Scalar::from_double(dtype, value); }
+
+class Questions {
+ public:
+  explicit Questions(std::uint64_t choice) : chooser_(choice, 0) {}
+
+  std::optional<std::string> ask() {
+    using Question = void (Questions::*)();
+    static constexpr Question kQuestions[] = {
+        &Questions::functions,  &Questions::zeros,         &Questions::positions_outside,
+        &Questions::maxima,     &Questions::subnormals,    &Questions::unrounded_products,
+        &Questions::short_sums, &Questions::negated_zeros, &Questions::functions,
+    };
+    (this->*kQuestions[chooser_.below(std::size(kQuestions))])();
+    return wrong_;
+  }
+
+ private:
+  /// Adds an input; gives its elements.
+  LazyOpPtr input(const Values& values) {
+    inputs_.push_back(array_of(values));
+    const auto size = static_cast<std::int64_t>(values.size());
+    return LazyOp::load(static_cast<int>(inputs_.size()), values[0].dtype(),
+                        ShapeTracker::contiguous({size}));
+  }
+
+  KernelCase kernel_of(const LazyOpPtr& value) const {
+    return {LazyOp::store(ShapeTracker::contiguous(value->shape()), value), inputs_, {}};
+  }
+
+  void expect(bool taken, const LazyOpPtr& value, const Values& answer, const Profile& profile) {
+    if (wrong_) return;
+    const KernelCase c = kernel_of(value);
+    const Verdict verdict = judge({c, array_of(answer), {}}, profile);
+    if ((verdict.outcome != Outcome::Fail) == taken) return;
+    wrong_ = fmt::format("{}: element 0 is {}, of\n{}\nunder {}", taken ? "refused" : "taken",
+                         answer[0].str(), str(c), profile.to_json());
+  }
+
+  DType float_type() { return kFloats[chooser_.below(std::size(kFloats))]; }
+  // A number of the type in [1, 2).
+  double number(DType dtype) {
+    const double drawn = 1 + static_cast<double>(chooser_.below(std::uint64_t{1} << 30)) * 0x1p-30;
+    const double value = definition::rounded(drawn, dtype);
+    return value < 2 ? value : 1;
+  }
+
+  void functions() {
+    constexpr Op kOps[] = {Op::Sqrt, Op::Recip, Op::Div, Op::Exp2, Op::Log2, Op::Sin};
+    const Op op = kOps[chooser_.below(std::size(kOps))];
+    const DType dtype = float_type();
+    const LazyOpPtr x = input({float_of(dtype, number(dtype))});
+    const LazyOpPtr value = op == Op::Div
+                                ? LazyOp::binary(op, x, input({float_of(dtype, number(dtype))}))
+                                : LazyOp::unary(op, x);
+    static const std::unique_ptr<Device> reference = make_interpreted_device("PROFILES", 1);
+    reference->forget_runners();
+    const HostArray right = answer_of(kernel_of(value), *reference);
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, right.bytes.data(), right.bytes.size());
+    const auto ulp = static_cast<std::int64_t>(chooser_.below(4));
+    Profile profile = exact_profile();
+    FunctionError& error = op == Op::Sqrt    ? profile.sqrt
+                           : op == Op::Recip ? profile.recip
+                           : op == Op::Div   ? profile.div
+                           : op == Op::Exp2  ? profile.exp2
+                           : op == Op::Log2  ? profile.log2
+                                             : profile.sin;
+    error = {static_cast<double>(ulp), 0};
+    if (op == Op::Sin && Scalar::from_bits(dtype, bits).to_double() > 0.9) return;  // never above 1
+    // Off by n numbers is off by n - 1/2 to n + 1/2 units, as long as these stay what they are.
+    const std::int64_t sign = chooser_.chance(1, 2) ? 1 : -1;
+    const int digits = info(dtype).digits - 1;
+    const auto moved = [&](std::int64_t by) {
+      return bits + static_cast<std::uint64_t>(sign * by);
+    };
+    if (bits == 0 || moved(ulp + 2) >> digits != bits >> digits) return;
+    const auto answer = [&](std::int64_t by) {
+      return Values{Scalar::from_bits(dtype, moved(by))};
+    };
+    expect(true, value, answer(std::max<std::int64_t>(ulp - 1, 0)), profile);
+    expect(false, value, answer(ulp + 2), profile);
+  }
+
+  // x * 0, whose sign is x's.
+  void zeros() {
+    const DType dtype = float_type();
+    const double x = chooser_.chance(1, 2) ? number(dtype) : -number(dtype);
+    const LazyOpPtr of = input({float_of(dtype, x)});
+    const LazyOpPtr value = LazyOp::binary(Op::Mul, of, input({float_of(dtype, 0)}));
+    signs(value, dtype, std::copysign(0.0, x));
+  }
+  void negated_zeros() {
+    const DType dtype = float_type();
+    const double x = chooser_.chance(1, 2) ? 0.0 : -0.0;
+    signs(LazyOp::unary(Op::Sqrt, input({float_of(dtype, x)})), dtype, x);
+  }
+  void signs(const LazyOpPtr& value, DType dtype, double right) {
+    Profile alike = exact_profile();
+    alike.zeros_alike = true;
+    for (const Profile& profile : {exact_profile(), alike}) {
+      expect(true, value, {float_of(dtype, right)}, profile);
+      expect(profile.zeros_alike, value, {float_of(dtype, -right)}, profile);
+    }
+    expect(false, value, {float_of(dtype, 1)}, alike);
+  }
+
+  void positions_outside() {
+    constexpr DType kTypes[] = {DType::Float32, DType::Int32, DType::UInt8, DType::Float16};
+    const DType dtype = kTypes[chooser_.below(std::size(kTypes))];
+    const std::int64_t rows = chooser_.between(2, 4), inside = chooser_.between(0, rows - 1);
+    const auto element = [&](std::int64_t n) {
+      return is_float(dtype) ? float_of(dtype, static_cast<double>(n)) : Scalar::from_int(dtype, n);
+    };
+    Values table;
+    for (std::int64_t i = 0; i < rows; ++i) table.push_back(element(10 + i));
+    (void)input(table);
+    const LazyOpPtr at = input({Scalar::from_int(DType::Int64, inside),
+                                Scalar::from_int(DType::Int64, -chooser_.between(1, 3)),
+                                Scalar::from_int(DType::Int64, rows + chooser_.between(0, 2))});
+    const LazyOpPtr value =
+        LazyOp::gather(1, dtype, ShapeTracker({View::strided({rows, 3}, {1, 0}, 0)}), at);
+    const Scalar right = element(10 + inside), none = element(0), other = element(77),
+                 first = element(10), last = element(9 + rows);
+    Profile zero = exact_profile(), clamps = zero, anything = zero;
+    clamps.outside = Outside::Clamps;
+    anything.outside = Outside::Anything;
+    expect(true, value, {right, none, none}, zero);
+    expect(false, value, {right, first, none}, zero);
+    expect(false, value, {right, none, last}, zero);
+    expect(true, value, {right, first, last}, clamps);
+    expect(false, value, {right, none, last}, clamps);
+    expect(false, value, {right, first, none}, clamps);
+    expect(true, value, {right, other, last}, anything);
+    expect(true, value, {right, first, other}, anything);
+    for (const Profile& profile : {zero, clamps, anything})
+      expect(false, value,
+             {other, profile.outside == Outside::Clamps ? first : none,
+              profile.outside == Outside::Clamps ? last : none},
+             profile);
+  }
+
+  void maxima() {
+    const DType dtype = float_type();
+    const Scalar v = float_of(dtype, number(dtype)), w = float_of(dtype, 4),
+                 nan = float_of(dtype, std::numeric_limits<double>::quiet_NaN());
+    const LazyOpPtr a = input({nan, v}), b = input({v, nan});
+    const LazyOpPtr value = LazyOp::binary(Op::Max, a, b);
+    for (const MaxOfNan max : {MaxOfNan::NanWins, MaxOfNan::NumberWins, MaxOfNan::Either}) {
+      Profile profile = exact_profile();
+      profile.max = max;
+      expect(max != MaxOfNan::NumberWins, value, {nan, nan}, profile);
+      expect(max != MaxOfNan::NanWins, value, {v, v}, profile);
+      expect(max == MaxOfNan::Either, value, {v, nan}, profile);
+      expect(false, value, {w, w}, profile);
+    }
+  }
+
+  void subnormals() {
+    const DType dtype = float_type();
+    const double least = std::ldexp(1.0, info(dtype).min_exponent);
+    const bool of_input = chooser_.chance(1, 2);
+    const Scalar small = float_of(dtype, least / 2), zero = float_of(dtype, 0);
+    const LazyOpPtr x = input({float_of(dtype, of_input ? least / 2 : least)});
+    const LazyOpPtr value =
+        LazyOp::binary(Op::Mul, x, input({float_of(dtype, of_input ? 4 : 0.5)}));
+    const Scalar right = of_input ? float_of(dtype, least * 2) : small;
+    Profile keeps = exact_profile(), inputs = keeps, outputs = keeps;
+    inputs.flushes_inputs = true;
+    outputs.flushes_outputs = true;
+    for (const Profile& profile : {keeps, inputs, outputs}) {
+      expect(true, value, {right}, profile);
+      expect(of_input ? profile.flushes_inputs : profile.flushes_outputs, value, {zero}, profile);
+    }
+  }
+
+  // a * b less its rounded self, in forms that pass the product on: 0, or what rounding took.
+  void unrounded_products() {
+    constexpr DType f32 = DType::Float32;
+    const double a = number(f32), b = number(f32);
+    const double whole = a * b, rounded = static_cast<double>(static_cast<float>(whole));
+    const LazyOpPtr x = input({float_of(f32, a)}), y = input({float_of(f32, b)});
+    const LazyOpPtr product = LazyOp::binary(Op::Mul, x, y);
+    const auto added = [&](const LazyOpPtr& passed, bool in_front) {
+      const LazyOpPtr less = input({float_of(f32, -rounded)});
+      return in_front ? LazyOp::binary(Op::Add, less, passed)
+                      : LazyOp::binary(Op::Add, passed, less);
+    };
+    const auto flag = [&](std::int64_t holds) {
+      return input({Scalar::from_int(DType::Bool, holds)});
+    };
+    double rest = whole - rounded;
+    LazyOpPtr value;
+    switch (chooser_.below(6)) {
+      case 0:
+        value = added(product, false);
+        break;
+      case 1:
+        value = added(product, true);
+        break;
+      case 2:
+        value = LazyOp::binary(Op::Sub, product, input({float_of(f32, rounded)}));
+        break;
+      case 3:
+        rest = -rest;
+        value = LazyOp::binary(Op::Add, LazyOp::unary(Op::Neg, product),
+                               input({float_of(f32, rounded)}));
+        break;
+      case 4:
+        value = added(LazyOp::ternary(Op::Where, flag(1), product, x), false);
+        break;
+      default:
+        value = added(LazyOp::ternary(Op::Where, flag(0), x, product), false);
+    }
+    if (rest == 0) return;
+    Profile separate = exact_profile(), contracts = separate;
+    contracts.contracts = true;
+    for (const Profile& profile : {separate, contracts}) {
+      expect(true, value, {float_of(f32, 0)}, profile);
+      expect(profile.contracts, value, {float_of(f32, rest)}, profile);
+    }
+    expect(false, value, {float_of(f32, 0x1p-20)}, contracts);  // at least four units
+  }
+
+  // A sum of products whose operands keep 11 digits.
+  void short_sums() {
+    constexpr DType f32 = DType::Float32;
+    constexpr int kDigits = 11;
+    Values a, b;
+    double full = 0, cut = 0;
+    for (int i = 0; i < 2; ++i) {
+      const double x = number(f32), y = number(f32);
+      const auto kept = [](double v) { return std::ldexp(std::floor(std::ldexp(v, 10)), -10); };
+      a.push_back(float_of(f32, x));
+      b.push_back(float_of(f32, y));
+      full += x * y;
+      cut += kept(x) * kept(y);
+    }
+    const LazyOpPtr x = input(a), y = input(b);
+    const LazyOpPtr value = LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, x, y), {0});
+    if (full - cut < 0x1p-12) return;
+    Profile all = exact_profile(), some = all;
+    all.order = some.order = SumOrder::Any;
+    some.product_digits = kDigits;
+    expect(true, value, {float_of(f32, cut)}, some);
+    expect(true, value, {float_of(f32, full)}, some);
+    expect(false, value, {float_of(f32, cut)}, all);
+    expect(false, value, {float_of(f32, cut - 0.0625)}, some);
+  }
+
+  RandomChooser chooser_;
+  std::vector<HostArray> inputs_;
+  std::optional<std::string> wrong_;
+};
+
+}  // namespace
+
+std::optional<std::string> profile_not_kept(std::uint64_t choice) {
+  return Questions(choice).ask();
+}
+
+}  // namespace touchstone::fuzz
