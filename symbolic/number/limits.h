@@ -24,7 +24,8 @@ struct Limits {
   // ---- Sums.
   std::int64_t folded_number = std::int64_t{1} << 31;  // larger quotients of quotients stay two,
                                                        // and no coefficient is scaled beyond it
-  std::size_t choice_terms = 24;                       // a longer sum in a choice stays one term
+  std::size_t choice_terms = 24;       // a longer sum in a choice stays one term, and none opens to
+                                       // a longer one
   std::size_t choices_in_sum = 2;      // in a choice; with more, the sum stays one term
   std::size_t joined_terms = 16;       // a dividend that makes more is not opened into the sum
   std::size_t nested_digits = 6;       // with more, the whole part of a dividend stays inside

@@ -80,6 +80,7 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
   for (const Id id : c_[outer->atom].args) {
     others.push_back(rest);
     add(others.back(), id, coef);
+    if (others.back().terms.size() > kLimits.choice_terms) return whole();
   }
   if (others.size() == 1 && coef.is_one())
     law("max.flat", [&](Instance& i) {

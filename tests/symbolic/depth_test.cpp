@@ -1,6 +1,7 @@
 // Nests of 100,000 operations: nothing may recurse on depth.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -82,6 +83,24 @@ TEST(Depth, TruncatedDivisionsInEachOtherGrowNoFasterThanTheirNumber) {
   };
   EXPECT_LT(modulo(2 * kHalf), 4 * modulo(kHalf) + 1000);
   EXPECT_LT(quotient(2 * kHalf), 4 * quotient(kHalf) + 1000);
+}
+
+TEST(Depth, MinimaOfQuotientsGrowNoFasterThanTheirNumber) {
+  const auto terms_of = [](int depth) {
+    Context context;
+    const Node x = context.variable("x", 0, 1000), y = context.variable("y", 0, 1000);
+    Node e = x;
+    std::int64_t value = 700;
+    for (int i = 0; i < depth; ++i) {
+      e = min(floor_div(e * 5, 3), y);
+      value = std::min<std::int64_t>(value * 5 / 3, 999);
+    }
+    EXPECT_EQ(evaluate(e, {{"x", 700}, {"y", 999}}), value);
+    std::size_t terms = 0;
+    for (const auto id : reachable(context, e.id())) terms += context[id].terms.size();
+    return terms;
+  };
+  EXPECT_LT(terms_of(400), 3 * terms_of(200));
 }
 
 TEST(Depth, NestsOfLogic) {
