@@ -89,21 +89,22 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   }
   // A term that has no variable in common with the others is bounded best by itself.
   if (shared == 0) return r;
-  bool quotients = false, flags = false, remainders = false;
-  int choices = 0, products = 0;
+  bool quotients = false, flags = false;
+  int choices = 0, products = 0, remainders = 0;
   for (const Term& t : sum.terms) {
     const Kind kind = c_.kind(t.atom);
     if (kind == Kind::Variable) continue;
     quotients |= kind == Kind::Digit && c_[t.atom].second.is_zero();
     flags |= kind == Kind::Negative || kind == Kind::Zero;
-    remainders |= kind == Kind::Mod;
+    remainders += kind == Kind::Mod;
     choices += kind == Kind::Max || kind == Kind::Select;
     products += kind == Kind::Product && c_[t.atom].args.size() == 2;
   }
   const bool choose = choices > 0 && choices <= kLimits.bounded_choices;
   const bool multiply = products > 0 && products <= kLimits.bounded_choices;
+  const bool divide = remainders > 0 && remainders <= kLimits.bounded_choices;
   const bool bend = choices > 0 && sum.terms.size() <= kLimits.case_terms;
-  if (!quotients && !choose && !flags && !multiply && !remainders && !bend) return r;
+  if (!quotients && !choose && !flags && !multiply && !divide && !bend) return r;
   if (last_sum_ == sum) return last_bounds_;
   KnownBounds* const known = place_of(sum, 0);
   if (known && known->facts == 0 && known->sum == sum) return known->bounds;
@@ -115,7 +116,7 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
       r = meet(r, case_bounds(sum, shared));
     if (bend) r = meet(r, bend_bounds(sum));
     if (multiply) r = meet(r, product_bounds(sum));
-    if (remainders) r = meet(r, remainder_bounds(sum));
+    if (divide) r = meet(r, remainder_bounds(sum));
     if (!(r == plain)) r = trimmed(r, plain_congruence(sum)).value_or(r);
   }
   if (known) *known = {sum, r, 0};

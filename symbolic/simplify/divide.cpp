@@ -212,37 +212,55 @@ std::optional<Id> Simplifier::by_square(const Linear& s, bool equation) {
   return std::nullopt;
 }
 
-// A remainder in a dividend opens where only multiples of the divisor are lost.
+// A remainder in a dividend opens where only multiples of the divisor are lost: of a remainder, one
+// in each term at once.
 bool Simplifier::open_remainder(Linear& a, const Linear& b, bool remainder, Linear& quotient) {
+  if (!remainder && a.terms.size() > kLimits.joined_terms) return false;
+  const Trace::Mark first = mark();
+  Linear all{a.constant, {}};  // a's terms up to the one that is looked at, with what opened
+  bool opens = false;
   for (const Term& t : a.terms) {
     const NodeData& p = c_[t.atom];
+    bool whole = true;
     for (const Id f : p.kind == Kind::Product ? p.args : std::span<const Id>(&t.atom, 1)) {
       if (c_.kind(f) != Kind::Mod) continue;
       const Linear x = linear(c_[f].args[0]), divisor = linear(c_[f].args[1]);
       const Trace::Mark start = mark();
-      Linear over = divisor, k, rest = a;
+      Linear over = divisor, k;
       const Linear times = long_division(over, b, true);  // of b in the divisor
       rewind(start);
       if (!(over == Linear())) continue;
       add(k, without(t.atom, {&f, 1}), t.coef);
-      add(rest, t.atom, -t.coef);
-      Linear open = rest;
-      add(open, multiply(k, x));
+      Linear rest;
+      const auto beside = [&] {
+        rest = all;
+        for (const Term* u = &t + 1; u != a.terms.end(); ++u) rest.terms.push_back(*u);
+        sort_terms(rest.terms);
+      };
       const auto use = [&](Instance& i) {
+        if (remainder) beside();
         i.bind("x", x).bind("k", k).bind("y", rest).bind("a", 1);
         i.bind("b", b).bind("c", b).bind("d", remainder ? divisor : times);
       };
+      Linear open = multiply(k, x);
+      rewind(start);
       if (remainder) {
-        rewind(start);
-        if (!simpler(CompiledRule::Root::Sum, {&open, 1}, {&a, 1})) continue;
         law("mod.mod", use);
-      } else if (k == Linear{1, {}} && rest == Linear() && bounds(b).at_least(1) &&
-                 bounds(times).at_least(1)) {
+        all.constant += open.constant;
+        for (Term& u : open.terms) all.terms.push_back(std::move(u));
+        opens = true;
+        whole = false;
+        break;
+      }
+      beside();
+      if (k == Linear{1, {}} && rest == Linear() && bounds(b).at_least(1) &&
+          bounds(times).at_least(1)) {
         rewind(start);
         law("div.mod", use);
         add(quotient, modulo(divide(x, b), times));
         open = Linear();
       } else {
+        add(open, rest);
         add(quotient, long_division(open, b, false));
         rewind(start);
         if (!(open == Linear())) {
@@ -255,7 +273,14 @@ bool Simplifier::open_remainder(Linear& a, const Linear& b, bool remainder, Line
       a = std::move(open);
       return true;
     }
+    if (whole) all.terms.push_back(t);
   }
+  sort_terms(all.terms);
+  if (opens && simpler(CompiledRule::Root::Sum, {&all, 1}, {&a, 1})) {
+    a = std::move(all);
+    return true;
+  }
+  rewind(first);
   return false;
 }
 
@@ -285,8 +310,8 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
     b = -b;
   }
   Linear opened;
-  while (open_remainder(a, b, remainder, opened)) {
-  }
+  for (int step = 0; step < kLimits.division_steps; ++step)
+    if (!open_remainder(a, b, remainder, opened)) break;
   Linear quotient = long_division(a, b, remainder);
   add(quotient, opened);
   const Linear factor = cancel(a, b);

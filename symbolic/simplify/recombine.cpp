@@ -248,13 +248,17 @@ std::optional<Simplifier::Division> Simplifier::remainder_of(Id id) {
 
 // k*(x % b) + k*b*(x // b % a)
 bool Simplifier::join_remainders(Linear& s) {
-  for (const Term& low : s.terms)
+  for (const Term& low : s.terms) {
+    const Kind kind = c_.kind(low.atom);
+    if (kind != Kind::Mod && kind != Kind::Digit) continue;
     for (const Term& high : s.terms) {
       const NodeData& p = c_[high.atom];
       const bool product = p.kind == Kind::Product;
-      if (high.atom == low.atom) continue;
+      // Without a factor beside it, the higher one's is a number, as the lower one's divisor.
+      if (high.atom == low.atom || (!product && (kind == Kind::Mod || p.kind != Kind::Mod)))
+        continue;
       for (const Id f : product ? p.args : std::span<const Id>(&high.atom, 1)) {
-        if (c_.kind(low.atom) != Kind::Mod && c_.kind(f) != Kind::Mod) continue;
+        if (kind != Kind::Mod && c_.kind(f) != Kind::Mod) continue;
         const Trace::Mark start = mark();
         const auto below = remainder_of(low.atom), above = remainder_of(f);
         if (!below || !above || !bounds(above->divisor).at_least(1)) continue;
@@ -278,6 +282,7 @@ bool Simplifier::join_remainders(Linear& s) {
         return true;
       }
     }
+  }
   return false;
 }
 
@@ -435,24 +440,25 @@ bool Simplifier::join_conditions(Linear& s) {
 }
 
 void Simplifier::recombine(Linear& s) {
-  bool digits = false, symbolic = false, choices = false;
+  bool digits = false, choices = false;
   int flags = 0;
+  std::ptrdiff_t symbolic = 0;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
     digits |= n.kind == Kind::Digit;
     choices |= n.kind == Kind::Select;
     flags += n.kind == Kind::Negative || n.kind == Kind::Zero;
-    symbolic |= n.kind == Kind::Mod;
+    symbolic += n.kind == Kind::Mod;
     if (n.kind == Kind::Product)
-      for (const Id f : n.args) symbolic |= c_.kind(f) == Kind::Div;
+      symbolic += std::ranges::count(n.args, Kind::Div, [&](Id f) { return c_.kind(f); });
   }
   choices |= flags > 1;
-  if (!(digits || symbolic || choices || flags > 0) || depth_ >= kLimits.joined_depth) return;
+  if (!(digits || symbolic > 0 || choices || flags > 0) || depth_ >= kLimits.joined_depth) return;
   ++depth_;
   while (flags > 0 && (wrap(s) || (digits && shift_quotient(s)))) {
   }
   if (choices) recombine_choices(s);
-  if (symbolic) recombine_symbolic(s);
+  if (symbolic > 0 && symbolic <= kLimits.opened_digits) recombine_symbolic(s);
   for (int round = 0; digits && round < 2; ++round) {  // a remainder may turn to its neighbour's
     const Linear before = s;
     recombine_digits(s);
@@ -460,7 +466,7 @@ void Simplifier::recombine(Linear& s) {
   }
   while (digits && apply_sum(s)) {
   }
-  if (digits || symbolic) complement_remainder(s);
+  if (digits || symbolic > 0) complement_remainder(s);
   --depth_;
 }
 

@@ -124,5 +124,17 @@ TEST(Wide, EveryVariableOfADistinctMemberIsInTheText) {
   }
 }
 
+TEST(Wide, RemaindersByWhatIsNoNumberOpenAllAtOnce) {
+  std::string each, sum;
+  Names names{{"z", variable("z", 1, 50)}};
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = fmt::format("v{}", i), plus = i == 0 ? "" : " + ";
+    names.emplace(name, variable(name, 0, 100));
+    each += fmt::format("{}{}%z*{}", plus, name, i + 1);
+    sum += fmt::format("{}{}*{}", plus, name, i + 1);
+  }
+  EXPECT_EQ(parse("(" + each + ")%z", names), parse("(" + sum + ")%z", names));
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic
