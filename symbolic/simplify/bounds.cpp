@@ -101,7 +101,9 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
     products += kind == Kind::Product && c_[t.atom].args.size() == 2;
   }
   const bool choose = choices > 0 && choices <= kLimits.bounded_choices;
-  const bool multiply = products > 0 && products <= kLimits.bounded_choices;
+  const auto small = [](const End& end) { return !end || end->is_small(); };
+  const bool multiply =
+      products > 0 && products <= kLimits.bounded_choices && small(r.lo) && small(r.hi);
   const bool divide = remainders > 0 && remainders <= kLimits.bounded_choices;
   const bool bend = choices > 0 && sum.terms.size() <= kLimits.case_terms;
   if (!quotients && !choose && !flags && !multiply && !divide && !bend) return r;
