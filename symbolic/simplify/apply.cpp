@@ -234,6 +234,8 @@ bool Simplifier::apply_and(Ids& parts) {
       put(Pattern::Op::Below, std::move(*below));
     else if (c_.kind(flag) == Kind::Zero)
       put(flag == part ? Pattern::Op::Equal : Pattern::Op::Apart, linear(c_[flag].args[0]));
+    else if (c_.kind(flag) == Kind::Digit)  // x % 2, or 1 - x % 2
+      put(Pattern::Op::Equal, Linear{flag == part ? -1 : 0, {Term{1, flag}}});
     else
       all.emplace_back();
   }
