@@ -47,6 +47,17 @@ bool Simplifier::open_quotient(Linear& s) {
   return true;
 }
 
+// x % c < c - 1, which is x % c != c - 1.
+bool Simplifier::at_last_remainder(const Linear& s) const {
+  if (s.terms.size() != 1 || !s.terms[0].coef.is_one()) return false;
+  const NodeData& n = c_[s.terms[0].atom];
+  if (n.kind != Kind::Digit || !n.first.is_one() || s.constant != -(n.second - 1)) return false;
+  law("lt.remainder_last", [&](Instance& i) {
+    i.bind("x", linear(n.args[0])).bind("c", n.second).bind("m", n.second - 1);
+  });
+  return true;
+}
+
 Id Simplifier::negative(Linear s) {
   constexpr int kMostTurns = 4;
   bool reduced = false;
@@ -99,6 +110,7 @@ Id Simplifier::negative(Linear s) {
     }
     std::optional<Id> decided;
     if (auto flag = apply(CompiledRule::Root::Below, {&s, 1})) decided = build(*flag);
+    if (!decided && at_last_remainder(s)) decided = negate(zero(s));
     if (!decided) decided = by_square(s, false);
     if (!decided && !reduced)
       if (auto same = same_sign(s)) {

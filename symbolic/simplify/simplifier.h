@@ -251,6 +251,8 @@ class Simplifier {
   std::optional<Linear> two_valued(const Linear& s, const Int& lo, const Int& hi);
   bool fold_quotient(Linear& s, Int& lo, Int& hi);
   Terms factors_below(const Linear& s, const Int& lo, const Int& hi) const;
+  // condition.cpp
+  bool at_last_remainder(const Linear& s) const;
   // choice.cpp
   static Int content(const Linear& s);
   static Linear divided(Linear s, const Int& factor);

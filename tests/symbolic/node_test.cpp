@@ -14,5 +14,16 @@ TEST(FloorDiv, DropsWhatTheRangeRulesOut) {
   EXPECT_EQ(render(floor_div(a, 8)), "0");
 }
 
+TEST(Node, ARemainderAtAnEndIsOneHoweverItIsCompared) {
+  const Node x = variable("x", 0, 99);
+  for (int c = 2; c < 7; ++c) {
+    const Node r = floor_mod(x, c);
+    EXPECT_EQ(lt(r, c - 1), ne(r, c - 1)) << c;
+    EXPECT_EQ(ge(r, c - 1), eq(r, c - 1)) << c;
+    EXPECT_EQ(lt(r, 1), eq(r, 0)) << c;
+    EXPECT_EQ(gt(r, 0), ne(r, 0)) << c;
+  }
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic

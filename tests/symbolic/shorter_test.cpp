@@ -199,13 +199,10 @@ TEST(Shorter, RemaindersOfRemaindersByNamedDivisors) {
 
 TEST(Shorter, MasksOfTwoRemainders) {
   const ShorterCase cases[] = {
-      {"x//4%5 == 2 and x%4 == 1", "x%20 == 9"},
-      {"x%9 < 3 and x%3 == 1", "x%9 == 1"},
-      {"x%3 == 1 and x%9 < 2", "x%9 == 1"},
-      {"x%2 == 1 and x%3 == 2", "x%6 == 5"},
-      {"x%7 == 3 and not x%2", "x%14 == 10"},
-      {"x%3 != 0 and x%3 != 1", "x%3 == 2"},
-      {"x%12 < 5 and x%4 == 0", "x%12 < 5 and x%4 == 0"},
+      {"x//4%5 == 2 and x%4 == 1", "x%20 == 9"}, {"x%9 < 3 and x%3 == 1", "x%9 == 1"},
+      {"x%3 == 1 and x%9 < 2", "x%9 == 1"},      {"x%2 == 1 and x%3 == 2", "x%6 == 5"},
+      {"x%7 == 3 and not x%2", "x%14 == 10"},    {"x%3 != 0 and x%3 != 1", "x%3 == 2"},
+      {"x%3 != 0 and x%3 < 2", "x%3 == 1"},      {"x%12 < 5 and x%4 == 0", "x%12 < 5 and x%4 == 0"},
   };
   expect(cases);
 }
