@@ -225,6 +225,7 @@ bool Simplifier::open_remainder(Linear& a, const Linear& b, bool remainder, Line
     for (const Id f : p.kind == Kind::Product ? p.args : std::span<const Id>(&t.atom, 1)) {
       if (c_.kind(f) != Kind::Mod) continue;
       const Linear x = linear(c_[f].args[0]), divisor = linear(c_[f].args[1]);
+      if (divisor == Linear()) continue;  // without a value, where facts leave no other divisor
       const Trace::Mark start = mark();
       Linear over = divisor, k;
       const Linear times = long_division(over, b, true);  // of b in the divisor

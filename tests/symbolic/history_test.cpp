@@ -268,5 +268,13 @@ TEST(History, NoRuleMakesADivisionByZero) {
   EXPECT_EQ(evaluate(e, {{"x", 7}, {"y", 50}, {"z", 3}}), 7);
 }
 
+// Under a condition a divisor in a dividend may be 0, which is no multiple of the divisor outside.
+TEST(History, ADivisorThatIsZeroUnderAConditionOpensNoRemainder) {
+  const Names n{{"x", variable("x", std::nullopt, 9)}, {"y", variable("y", -10, 19)}};
+  const Node e = parse("(x == -5) % (x*7) % (where(y == 0, 19%x, 0) - min(3 <= y, x == 0)) + x", n);
+  EXPECT_EQ(evaluate(e, {{"x", -3}, {"y", 0}}), -3);
+  EXPECT_EQ(evaluate(e, {{"x", -5}, {"y", 0}}), -5);
+}
+
 }  // namespace
 }  // namespace touchstone::symbolic
