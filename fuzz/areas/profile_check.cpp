@@ -38,9 +38,9 @@ class Questions {
   std::optional<std::string> ask() {
     using Question = void (Questions::*)();
     static constexpr Question kQuestions[] = {
-        &Questions::functions,  &Questions::zeros,         &Questions::positions_outside,
-        &Questions::maxima,     &Questions::subnormals,    &Questions::unrounded_products,
-        &Questions::short_sums, &Questions::negated_zeros, &Questions::functions,
+        &Questions::functions,  &Questions::zeros,          &Questions::positions_outside,
+        &Questions::maxima,     &Questions::subnormals,     &Questions::unrounded_products,
+        &Questions::short_sums, &Questions::roots_of_zeros, &Questions::functions,
     };
     (this->*kQuestions[chooser_.below(std::size(kQuestions))])();
     return wrong_;
@@ -121,7 +121,7 @@ class Questions {
     const LazyOpPtr value = LazyOp::binary(Op::Mul, of, input({float_of(dtype, 0)}));
     signs(value, dtype, std::copysign(0.0, x));
   }
-  void negated_zeros() {
+  void roots_of_zeros() {
     const DType dtype = float_type();
     const double x = chooser_.chance(1, 2) ? 0.0 : -0.0;
     signs(LazyOp::unary(Op::Sqrt, input({float_of(dtype, x)})), dtype, x);
