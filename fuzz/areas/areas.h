@@ -72,7 +72,8 @@ struct KernelBackends {
 ///   slow         so is that of the slow backend (one case in 64)
 ///   poison       it is as legal when all that no index reads is NaN, and what lies beside the
 ///                buffers is not to be touched, which else ends the process (one case in 5)
-///   in place     the answer is as legal where its memory is an input's (one case in 12)
+///   in place     the answer is as legal where its memory is an input's, and what lies behind it
+///                stays as it was (one case in 12)
 ///   bound        variables, where there are several, may become numbers one by one, in any order
 ///                (one case in 2)
 ///   round trip   kernel.json reads back as the same kernel

@@ -206,26 +206,24 @@ std::optional<Checked> gradient_differs(const Call& call, const std::string& tex
 
 bool holds_nothing(const Array& x) { return x.cells.empty(); }
 
-// Whether a call with a result may be refused: of a label that is no class, and of positions that
-// nothing is read at.
-bool may_be_refused(const Call& call, const Arrays& inputs, const Arrays& wanted) {
-  if (call.name == "nll_loss" || call.name == "cross_entropy")
-    return std::ranges::any_of(inputs[1].cells, [&](const Near& label) {
-      return label.v < 0 || label.v >= static_cast<Real>(inputs[0].shape[1]);
-    });
-  const bool chooses = std::ranges::any_of(
-      inputs, [](const Array& x) { return is_integer(x.dtype) && !holds_nothing(x); });
-  return chooses && std::ranges::all_of(wanted, holds_nothing);
+// A label that is no class has NaN as its loss, and is refused where the host knows it.
+bool has_label_outside(const Call& call, const Arrays& inputs) {
+  if (call.name != "nll_loss" && call.name != "cross_entropy") return false;
+  return std::ranges::any_of(inputs[1].cells, [&](const Near& label) {
+    return label.v < 0 || label.v >= static_cast<Real>(inputs[0].shape[1]);
+  });
 }
 
-std::optional<Checked> refused(const Call& call, const Arrays& inputs, const Arrays& wanted,
-                               const Error& why) {
-  if (may_be_refused(call, inputs, wanted)) return std::nullopt;
-  return Checked::fail("refused", fmt::format("{}: {}", call.str(), why.what()));
+// Whether no position was looked at to define the results: none are there, or x is as it was.
+bool chooses_nothing(const Call& call, const Arrays& inputs, const Arrays& wanted) {
+  if (std::ranges::all_of(wanted, holds_nothing)) return true;
+  return (call.name == "set_index" || call.name == "set") &&
+         std::ranges::equal(wanted[0].cells, inputs[0].cells, {}, &Near::v, &Near::v);
 }
 
 // The call with another number at one place of an input of integers, if it has one: where no
-// definition is left of it, as for a position outside, it is refused, unless nothing is read there.
+// definition is left of it, as for a position outside, it is refused, unless nothing is read there:
+// then it may be.
 std::optional<Checked> outside_differs(const Call& call, const std::string& text,
                                        const std::string& device) {
   const std::uint64_t hash = hash_bytes(text);
@@ -253,7 +251,9 @@ std::optional<Checked> outside_differs(const Call& call, const std::string& text
     if (std::ranges::all_of(got, [](const Tensor& x) { return x.elements() == 0; }))
       return std::nullopt;
   } catch (const Error& e) {
-    return wanted ? refused(changed, inputs, *wanted, e) : std::nullopt;
+    if (!wanted || has_label_outside(changed, inputs) || chooses_nothing(changed, inputs, *wanted))
+      return std::nullopt;
+    return Checked::fail("refused", fmt::format("{}: {}", changed.str(), e.what()));
   }
   return Checked::fail("outside", fmt::format("{} is taken", changed.str()));
 }
@@ -270,7 +270,7 @@ Checked check_call(const std::string& text, Effort effort, const std::string& de
     if (auto wrong = outside_differs(call, text, device)) return *wrong;
     if (auto wrong = gradient_differs(call, text, effort, inputs, device)) return *wrong;
   } catch (const Error& e) {
-    if (auto wrong = refused(call, inputs, wanted, e)) return *wrong;
+    if (!has_label_outside(call, inputs)) return Checked::fail("refused", e.what());
   }
   return {};
 }

@@ -30,8 +30,8 @@ class KernelBackend {
   /// The same where nobody may touch what lies beside the buffers, or write to an input: what
   /// does ends the process, or makes the answer Broken. Of foreign backends `run` sees to that.
   virtual foreign::Answer run_guarded(const KernelCase& c) { return run(c); }
-  /// The same where the output takes the memory of an input, inputs[input]; Unsupported where that
-  /// is not the host's.
+  /// The same where the output takes the memory of an input, inputs[input], and goes on behind what
+  /// the kernel writes: Broken where that changes, Unsupported where the memory is not the host's.
   virtual foreign::Answer run_in_place(const KernelCase& /*c*/, std::size_t /*input*/) {
     foreign::Answer answer;
     answer.kind = foreign::Answer::Kind::Unsupported;

@@ -127,9 +127,8 @@ class Crew {
     Tally t = result_.tally;
     t += partial_;
     for (const auto& [number, record] : done_) t += record.tally;
-    for (const Member& m : members_)
-      if (m.worker && m.shared->batch >= next_ && !done_.contains(m.shared->batch))
-        t += m.shared->record().tally;
+    for (const Member& m : members_)  // of workers that run: numbers of one moment, or two
+      if (m.worker && !is_reported(m.shared->batch)) t += m.shared->record().tally;
     return t;
   }
 
@@ -176,11 +175,21 @@ class Crew {
   // Ends a worker; what it has said by then is not lost.
   void dismiss(Member& m) {
     if (!m.worker) return;
-    for (pollfd fd{m.worker->channel(), POLLIN, 0}; ::poll(&fd, 1, 0) > 0;)
+    constexpr int kMostWait = 100;  // milliseconds: a child of its own may hold the channel
+    m.worker->kill();
+    for (pollfd fd{m.worker->channel(), POLLIN, 0}; ::poll(&fd, 1, kMostWait) > 0;)
       if (!hear(m)) break;
-    if (m.shared->at.load() == At::Checking) partial_ += m.shared->record().tally;
     m.worker.reset();
+    leave_off(m);
   }
+
+  // Of a worker that has ended for good: what it has done of its batch.
+  void leave_off(Member& m) {
+    const At at = m.shared->at.load();
+    if (at == At::Checking || at == At::Preparing) partial_ += m.shared->record().tally;
+  }
+
+  bool is_reported(std::int64_t batch) const { return batch < next_ || done_.contains(batch); }
 
   void understand(Member& m, const json& line) {
     if (line.contains("error")) {
@@ -264,7 +273,10 @@ class Crew {
     if (!m.error.empty()) throw SystemError(m.error);
     if (ending.exit_code() == 0 && !m.hung) return;
     FlightRecorder& r = *m.shared;
-    if (ending.exit_code() == kGrown && !m.hung && r.at.load() == At::Between) {
+    if (r.stop.load() && r.at.load() != At::Checking && r.at.load() != At::Starting)
+      return leave_off(m);
+    const bool grown = ending.exit_code() == kGrown && !m.hung;
+    if (r.at.load() == At::Between && (grown || is_reported(r.batch))) {
       const std::int64_t next = r.batch + options_.jobs;
       if (next < batches_of(plan_, options_)) restart(m, next, 0, {}, true);
       return;

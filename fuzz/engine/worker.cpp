@@ -179,7 +179,7 @@ void FlightRecorder::take(std::int64_t place, const Tally& tally, std::string_vi
   r.place = place;
   r.tally = tally;
   r.length = text.size();
-  std::memcpy(r.text, text.data(), std::min(text.size(), CaseRecord::kMostText));
+  std::copy_n(text.data(), std::min(text.size(), CaseRecord::kMostText), r.text);
   current_.store(next, std::memory_order_release);
 }
 

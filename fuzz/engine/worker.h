@@ -37,6 +37,7 @@ class FlightRecorder {
   std::atomic<bool> stop;           // wanted: end after this case
   std::int64_t batch;
 
+  /// Of a worker that still runs, parts may be of the next case.
   CaseRecord& record() { return records_[current_.load(std::memory_order_acquire)]; }
   void take(std::int64_t place, const Tally& tally, std::string_view text);
 

@@ -74,7 +74,7 @@ struct Limits {
   std::size_t corner_variables = 6;        // of a piecewise linear sum
   std::int64_t corner_coefficient = 4096;  // of it
   int corner_depth = 3;                    // of maxima in it
-  int bounded_choices = 3;                 // choices, products below 2^63, or remainders, in a sum
+  int bounded_choices = 3;                 // choices, products, or remainders, in a sum
   std::size_t case_terms = 8;              // of a sum whose choices are told apart
   int listed_divisors = 16;                // values of a divisor that are looked at one by one
   std::size_t answer_corners = 6;          // variables whose corners are tried for exact bounds

@@ -234,7 +234,7 @@ bool Simplifier::apply_and(Ids& parts) {
       put(Pattern::Op::Below, std::move(*below));
     else if (c_.kind(flag) == Kind::Zero)
       put(flag == part ? Pattern::Op::Equal : Pattern::Op::Apart, linear(c_[flag].args[0]));
-    else if (c_.kind(flag) == Kind::Digit)  // x % 2, or 1 - x % 2
+    else if (c_.kind(flag) == Kind::Digit)  // a digit of 0 and 1, as x % 2, or 1 less it
       put(Pattern::Op::Equal, Linear{flag == part ? -1 : 0, {Term{1, flag}}});
     else
       all.emplace_back();
