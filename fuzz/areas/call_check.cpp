@@ -214,16 +214,20 @@ bool has_label_outside(const Call& call, const Arrays& inputs) {
   });
 }
 
-// Whether no position was looked at to define the results: none are there, or x is as it was.
+// Whether no position was looked at to define the results: none are there, or x is as it was. Then
+// one outside may be refused.
 bool chooses_nothing(const Call& call, const Arrays& inputs, const Arrays& wanted) {
-  if (std::ranges::all_of(wanted, holds_nothing)) return true;
-  return (call.name == "set_index" || call.name == "set") &&
-         std::ranges::equal(wanted[0].cells, inputs[0].cells, {}, &Near::v, &Near::v);
+  if (call.name == "set_index" || call.name == "set")
+    return std::ranges::equal(wanted[0].cells, inputs[0].cells, {}, &Near::v, &Near::v);
+  return (call.name == "index" || call.name == "take" || call.name == "gather") &&
+         std::ranges::all_of(wanted, holds_nothing);
+}
+bool may_be_refused(const Call& call, const Arrays& inputs, const Arrays& wanted) {
+  return has_label_outside(call, inputs) || chooses_nothing(call, inputs, wanted);
 }
 
 // The call with another number at one place of an input of integers, if it has one: where no
-// definition is left of it, as for a position outside, it is refused, unless nothing is read there:
-// then it may be.
+// definition is left of it, as for a position outside, it is refused, unless nothing is read there.
 std::optional<Checked> outside_differs(const Call& call, const std::string& text,
                                        const std::string& device) {
   const std::uint64_t hash = hash_bytes(text);
@@ -251,8 +255,7 @@ std::optional<Checked> outside_differs(const Call& call, const std::string& text
     if (std::ranges::all_of(got, [](const Tensor& x) { return x.elements() == 0; }))
       return std::nullopt;
   } catch (const Error& e) {
-    if (!wanted || has_label_outside(changed, inputs) || chooses_nothing(changed, inputs, *wanted))
-      return std::nullopt;
+    if (!wanted || may_be_refused(changed, inputs, *wanted)) return std::nullopt;
     return Checked::fail("refused", fmt::format("{}: {}", changed.str(), e.what()));
   }
   return Checked::fail("outside", fmt::format("{} is taken", changed.str()));
@@ -270,7 +273,7 @@ Checked check_call(const std::string& text, Effort effort, const std::string& de
     if (auto wrong = outside_differs(call, text, device)) return *wrong;
     if (auto wrong = gradient_differs(call, text, effort, inputs, device)) return *wrong;
   } catch (const Error& e) {
-    if (!has_label_outside(call, inputs)) return Checked::fail("refused", e.what());
+    if (!may_be_refused(call, inputs, wanted)) return Checked::fail("refused", e.what());
   }
   return {};
 }
