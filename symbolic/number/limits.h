@@ -28,6 +28,7 @@ struct Limits {
                                        // a longer one
   std::size_t choices_in_sum = 2;      // in a choice; with more, the sum stays one term
   std::size_t joined_terms = 16;       // a dividend that makes more is not opened into the sum
+  int dividend_forms = 16;             // until one stays, as two may take turns
   std::size_t nested_digits = 6;       // with more, the whole part of a dividend stays inside
   std::ptrdiff_t opened_digits = 128;  // digits of one sum; more are not joined
   std::ptrdiff_t joined_digits = 24;   // quotients that they leave; more do not join to digits

@@ -205,8 +205,7 @@ std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, con
 }
 
 Linear Simplifier::digit(Linear s, Int lo, Int hi) {
-  constexpr int kMostBuilt = 16;  // times: what is built then stays, since two forms may take turns
-  Linear out;                     // the result is out + scale * digit(s, lo, hi)
+  Linear out;  // the result is out + scale * digit(s, lo, hi)
   Int scale = 1;
   for (int built = 0;;) {
     if (hi.is_zero() && lo.is_one()) {
@@ -293,7 +292,7 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
     // Building may have joined terms into something the laws above apply to again.
     if (!is(dividend, s)) {
       s = linear(dividend);
-      if (++built < kMostBuilt) continue;
+      if (++built < kLimits.dividend_forms) continue;
     }
     if (!finite && s.terms.size() == 1 && floor_mod(lo, 2).is_zero()) {
       Linear x = s;
