@@ -59,11 +59,6 @@ class Linearizer {
   symbolic::Node open_tiles(const LanePlan& plan);
   std::vector<int> reduce_in_lanes(const LazyOp& reduce, const LanePlan& plan,
                                    const std::vector<Indices>& rows, symbolic::Node base);
-  void stage_parts(const LazyOp& reduce, const LanePlan& plan, int first_reduced,
-                   const std::vector<int>& inner, symbolic::Node base);
-  bool is_same(const LazyOp& node, int indices, int other);
-  void stage(const Stage& part, const TermLoops& loops, const std::vector<std::size_t>& axes,
-             int inner, symbolic::Node base);
   std::vector<int> open_lanes(const LanePlan& plan, const std::vector<Indices>& rows,
                               symbolic::Node base);
   int evaluate(const LazyOp* root, int indices);
@@ -76,6 +71,15 @@ class Linearizer {
   /// The value of a node at a set of indices; -1 where there is none yet.
   int made(const LazyOp* node, int indices) const;
   void set_made(const LazyOp* node, int indices, int value);
+
+  // linearize_stages.cpp
+  void stage_parts(const LazyOp& reduce, const LanePlan& plan, int first_reduced,
+                   const std::vector<int>& inner, symbolic::Node base);
+  bool is_same(const LazyOp& node, int indices, int other);
+  void stage(const Stage& part, const TermLoops& loops, const std::vector<std::size_t>& axes,
+             int inner, symbolic::Node base);
+  std::optional<Slide> slide_of(const LazyOp& node, const TermLoops& loops,
+                                const std::vector<std::size_t>& axes, int inner);
 
   // linearize_tiles.cpp
   LinearKernel store_in_tiles(const TilePlan& plan);

@@ -19,8 +19,9 @@ struct Part {
 
 class Planner {
  public:
-  Planner(const TermLoops& loops, const Dependence& dependence, LayoutSizes& sizes)
-      : loops_(loops), dependence_(dependence), sizes_(sizes) {}
+  Planner(const TermLoops& loops, const Dependence& dependence, const SlideOf& slide_of,
+          LayoutSizes& sizes)
+      : loops_(loops), dependence_(dependence), slide_of_(slide_of), sizes_(sizes) {}
 
   std::vector<Stage> plan(const LazyOpPtr& term) {
     std::unordered_set<const LazyOp*> own;  // of this reduce, not of one below it
@@ -92,15 +93,8 @@ class Planner {
     if (!part.free || !part.gains) return std::nullopt;
     Stage stage;
     stage.node = &node;
-    stage.elements = 1;
-    const auto grow = [&](std::int64_t size) {
-      return !__builtin_mul_overflow(stage.elements, size, &stage.elements);
-    };
-    for (std::size_t i = 0; i < loops_.reduced.size(); ++i) {
-      if (!depends(part, loops_.first_reduced() + i)) continue;
-      stage.reduced.push_back(i);
-      if (!grow(loops_.reduced[i].as_int())) return std::nullopt;
-    }
+    for (std::size_t i = 0; i < loops_.reduced.size(); ++i)
+      if (depends(part, loops_.first_reduced() + i)) stage.reduced.push_back(i);
     if (stage.reduced.empty()) return std::nullopt;
     for (std::size_t i = 0; i < loops_.rows.size(); ++i)
       if (depends(part, loops_.row(i)) || !certainly_runs(loops_.rows[i])) stage.rows = i + 1;
@@ -108,16 +102,37 @@ class Planner {
     if (!stage.lanes)
       return fits(stage, sizes_.staged_bytes, node) ? std::optional(stage) : std::nullopt;
     if (rows_that_share(stage) < sizes_.least_reuse) return std::nullopt;
+    stage.slide = slide_of_(node);
     Stage tile = stage;
-    if (stage.rows <= loops_.outer && grow(loops_.axis) && fits(stage, sizes_.staged_bytes, node))
-      return stage;
-    tile.packed = loops_.packed && tile.rows <= loops_.outer &&
-                  !__builtin_mul_overflow(tile.elements, loops_.lanes, &tile.elements) &&
-                  fits(tile, sizes_.packed_bytes, node);
-    return tile.packed ? std::optional(tile) : std::nullopt;
+    stage.width = loops_.axis;
+    if (stage.rows <= loops_.outer && fits(stage, sizes_.staged_bytes, node)) return stage;
+    tile.width = loops_.lanes;
+    tile.packed = loops_.packed && tile.rows <= loops_.outer;
+    return tile.packed && fits(tile, sizes_.packed_bytes, node) ? std::optional(tile)
+                                                                : std::nullopt;
   }
 
-  bool fits(const Stage& stage, std::int64_t bytes, const LazyOp& node) const {
+  // Counts the elements, with one loop's terms as further lanes where that makes fewer.
+  bool fits(Stage& stage, std::int64_t bytes, const LazyOp& node) const {
+    if (stage.slide) {
+      std::int64_t with = 0, without = 0;
+      const std::int64_t wide = stage.slide->width(stage.width);
+      const bool fewer =
+          !__builtin_mul_overflow(stage.slide->phases, wide, &with) &&
+          (__builtin_mul_overflow(stage.slide->terms, stage.width, &without) || with < without);
+      if (fewer)
+        stage.width = wide;
+      else
+        stage.slide.reset();
+    }
+    stage.elements = stage.lanes ? stage.width : 1;
+    for (const std::size_t i : stage.reduced) {
+      const bool slides = stage.slide && stage.slide->reduced == i;
+      if (__builtin_mul_overflow(stage.elements,
+                                 slides ? stage.slide->phases : loops_.reduced[i].as_int(),
+                                 &stage.elements))
+        return false;
+    }
     return stage.elements >= sizes_.least_staged && stage.elements <= bytes / bytes_of(node);
   }
 
@@ -131,18 +146,27 @@ class Planner {
 
   const TermLoops& loops_;
   const Dependence& dependence_;
+  const SlideOf& slide_of_;
   LayoutSizes& sizes_;
   std::unordered_map<const LazyOp*, Part> parts_;
 };
 
 }  // namespace
 
+symbolic::Node Slide::moved(symbolic::Node term) const {
+  return (phases > 1 ? floor_div(term, symbolic::Node(phases))
+          : back     ? symbolic::Node(first()) - term
+                     : term) *
+         symbolic::Node(step);
+}
+
 std::vector<Stage> plan_stages(const LazyOpPtr& term, const TermLoops& loops,
-                               const Dependence& dependence, LayoutSizes& sizes) {
+                               const Dependence& dependence, const SlideOf& slide_of,
+                               LayoutSizes& sizes) {
   if (term->src().empty() || loops.lane() >= kMostLoops) return {};
   if (!std::ranges::all_of(loops.reduced, [](const sint& size) { return size.is_int(); }))
     return {};
-  return Planner(loops, dependence, sizes).plan(term);
+  return Planner(loops, dependence, slide_of, sizes).plan(term);
 }
 
 }  // namespace touchstone::codegen

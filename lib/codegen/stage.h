@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "touchstone/codegen/lanes.h"
@@ -28,6 +29,24 @@ struct TermLoops {
   std::size_t lane() const { return first_reduced() + reduced.size(); }
 };
 
+/// Neighbouring terms of one loop of a reduce see the lanes moved on, as those of a convolution do:
+/// term r of a lane takes what term r % phases has `r / phases * step` lanes on, where one of the
+/// two is 1. With `back` they move from the last term to the first, and phases is 1.
+struct Slide {
+  std::size_t reduced = 0;  // the loop
+  std::int64_t terms = 0;   // of it
+  std::int64_t phases = 1, step = 1;
+  bool back = false;
+
+  /// The term that is computed for all of a phase, where there is one phase.
+  std::int64_t first() const { return back ? terms - 1 : 0; }
+  /// Lanes that a term is moved on by.
+  symbolic::Node moved(symbolic::Node term) const;
+  /// Of the array, for `lanes` of them.
+  std::int64_t width(std::int64_t lanes) const { return lanes + (terms - 1) / phases * step; }
+  bool operator==(const Slide&) const = default;
+};
+
 /// A part of the term that is computed ahead into an array, for all indices of the reduce that it
 /// depends on, and where it depends on the lane for the whole axis of the lanes, or for a tile.
 struct Stage {
@@ -36,17 +55,23 @@ struct Stage {
   std::vector<std::size_t> reduced;  // the loops of the reduce that it depends on
   bool lanes = false;                // it depends on the lane, or the tile
   bool packed = false;               // stands inside the loop over tiles, and holds one
+  std::int64_t width = 0;            // of it along the lanes
+  std::optional<Slide> slide;        // where it has one loop's terms as further lanes
   std::int64_t elements = 0;
 };
 
 /// Bit i: what a view gives depends on loop i of TermLoops, counted from the outermost.
 using Dependence = std::function<std::uint64_t(const ShapeTracker&)>;
 
+/// How a node's terms may slide along the lanes.
+using SlideOf = std::function<std::optional<Slide>(const LazyOp&)>;
+
 /// Parts of `term` that pay for an array: such that all lanes share, which would be computed one by
 /// one between vectors of lanes, and such that several rows share, where they are computed again
 /// for each or their neighbouring lanes lie apart. Arrays of one kernel together take at most the
 /// bytes that `sizes` has; what is taken is subtracted.
 std::vector<Stage> plan_stages(const LazyOpPtr& term, const TermLoops& loops,
-                               const Dependence& dependence, LayoutSizes& sizes);
+                               const Dependence& dependence, const SlideOf& slide_of,
+                               LayoutSizes& sizes);
 
 }  // namespace touchstone::codegen

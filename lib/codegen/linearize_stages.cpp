@@ -1,0 +1,201 @@
+#include <algorithm>
+#include <cassert>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "touchstone/codegen/linearizer.h"
+#include "touchstone/ops/node_order.h"
+#include "touchstone/shapetracker/access.h"
+#include "touchstone/shapetracker/index_expr.h"
+
+// Parts of the terms of a reduce in lanes that are computed ahead.
+
+namespace touchstone::codegen {
+
+using symbolic::Node;
+
+// Computes ahead what the lanes or the rows share of the terms of `reduce`. `first_reduced`: loops
+// outside those of the reduce; `inner`: indices inside all, of each row of a block.
+void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
+                             [[maybe_unused]] int first_reduced, const std::vector<int>& inner,
+                             Node base) {
+  const LazyOpPtr& term = reduce.src()[0];
+  if (term->src().empty()) return;
+  TermLoops loops;
+  loops.tiled = plan.tiles() > 1;
+  loops.lane_axis = plan.axis;
+  loops.axis = plan.size;
+  loops.lanes = plan.lanes;
+  loops.block = plan.block;
+  loops.packed = plan.packed;
+  if (plan.packed) loops.far_axes = reduce.reduce_arg().axes;
+  for (std::size_t axis = 0; axis < plan.axis; ++axis) {
+    if (axis == plan.outer) loops.outer = loops.rows.size();
+    if (const sint size = loop_size(axis, &plan); size != sint(1)) loops.rows.push_back(size);
+  }
+  if (plan.outer == plan.axis) loops.outer = loops.rows.size();
+  assert(static_cast<int>(loops.first_reduced()) == first_reduced);
+  std::vector<std::size_t> axes;
+  for (const int axis : reduce.reduce_arg().axes)
+    if (term->shape()[static_cast<std::size_t>(axis)] != sint(1))
+      axes.push_back(static_cast<std::size_t>(axis));
+  for (const std::size_t axis : axes) loops.reduced.push_back(term->shape()[axis]);
+  axes.push_back(plan.axis);
+  const auto dependence = [&](const ShapeTracker& st) {
+    std::uint64_t on = 0;
+    for (const int row : inner) {  // one may lie in a mask, and read nothing
+      const IndexExpr at = address(st, row);
+      for (const Node& expr : {at.index, at.valid})
+        for (const Node& variable : symbolic::variables(expr))
+          if (const int depth = builder_.depth(names_.at(symbolic::variable_name(variable))))
+            on |= std::uint64_t{1} << (depth - 1);
+    }
+    return on;
+  };
+  LayoutSizes room = room_;
+  room.staged_bytes /= plan.block;  // for one row of the block
+  const auto slide = [&](const LazyOp& node) { return slide_of(node, loops, axes, inner[0]); };
+  const std::vector<Stage> stages = plan_stages(term, loops, dependence, slide, room);
+  room_.staged_bytes = room.staged_bytes * plan.block;
+  room_.packed_bytes = room.packed_bytes;
+  for (const Stage& part : stages) {
+    stage(part, loops, axes, inner[0], base);
+    for (std::size_t row = 1; row < inner.size(); ++row)
+      if (is_same(*part.node, inner[0], inner[row]))
+        set_made(part.node, inner[row], made(part.node, inner[0]));
+      else
+        stage(part, loops, axes, inner[row], base);
+  }
+}
+
+// Whether all that is loaded for `node` is the same at both sets of indices.
+bool Linearizer::is_same(const LazyOp& node, int indices, int other) {
+  const auto differs = [&](const ShapeTracker& st) {
+    const IndexExpr a = address(st, indices), b = address(st, other);
+    return a.index != b.index || a.valid != b.valid;
+  };
+  return std::ranges::none_of(ordered_nodes(LazyOpPtr(LazyOpPtr(), &node)), [&](const LazyOp* n) {
+    return (n->op() == Op::Load && differs(n->buffer().st)) ||
+           (n->op() == Op::Const && differs(n->constant().st));
+  });
+}
+
+// `axes`: of the loops of the reduce, then of the lanes.
+void Linearizer::stage(const Stage& part, const TermLoops& loops,
+                       const std::vector<std::size_t>& axes, int inner, Node base) {
+  const DType type = part.node->dtype();
+  const std::size_t depth = part.packed      ? loops.row(loops.outer)
+                            : part.rows == 0 ? 0
+                                             : loops.row(part.rows - 1) + 1;
+  const int inside = builder_.go_out_to(static_cast<int>(depth));
+  const int array = builder_.here({StepKind::DefineAcc, type, {}, static_cast<int>(part.elements)});
+  Indices ahead = indices_[static_cast<std::size_t>(inner)];
+  Node to = 0, from = 0;  // places in the array
+  int opened = 0;
+  const auto open = [&](const sint& size, Node place) {
+    from = from * size.node() + place;
+    Node counter;
+    open_loop(size, "s", counter);
+    to = to * size.node() + counter;
+    ++opened;
+    return counter;
+  };
+  for (const std::size_t i : part.reduced)
+    if (!part.slide || i != part.slide->reduced)
+      ahead[axes[i]] = open(loops.reduced[i], ahead[axes[i]]);
+  Node moved = 0;  // lanes on
+  if (part.slide) {
+    const Slide& slide = *part.slide;
+    Node& term = ahead[axes[slide.reduced]];
+    moved = slide.moved(term);
+    term = slide.phases > 1 ? open(slide.phases, floor_mod(term, slide.phases)) : slide.first();
+  }
+  if (part.lanes) {
+    const Node begin = part.packed ? base : Node(0);
+    Node& lane = ahead[axes.back()];
+    lane = begin + open(part.width, lane - begin + moved);
+  }
+  const int at = add_indices(std::move(ahead));
+  const int value = evaluate(part.node, at);
+  builder_.here({StepKind::Assign, type, {array, value, lower(to, at)}, {}});
+  while (opened-- > 0) builder_.close_loop();
+  builder_.resume(inside);
+  set_made(part.node, inner,
+           builder_.value({StepKind::LoadAcc, type, {array, lower(from, inner)}, {}}));
+}
+
+namespace {
+
+constexpr std::int64_t kMostStep = 1 << 12;   // lanes
+constexpr std::int64_t kMostTerms = 1 << 20;  // of the loop
+constexpr std::int64_t kFar = std::int64_t{1} << 40;
+
+// How the views of a node say that terms of a loop see other lanes of one term; nullopt where a
+// view moves along the lanes and not along the loop, or otherwise than the others.
+
+std::optional<Slide> ratio_of(const std::vector<const ShapeTracker*>& views, std::size_t axis,
+                              std::size_t lane) {
+  std::optional<Slide> found;
+  for (const ShapeTracker* st : views) {
+    const auto strides = real_strides(*st, true);
+    if (strides[axis] == sint(0) && strides[lane] == sint(0)) continue;
+    if (!strides[axis] || !strides[lane] || !strides[axis]->is_int() || !strides[lane]->is_int())
+      return std::nullopt;
+    const std::int64_t a = strides[axis]->as_int(), b = strides[lane]->as_int();
+    if (a == 0 || b == 0 || std::abs(a) > kFar || std::abs(b) > kFar) return std::nullopt;
+    Slide slide;
+    if (a % b == 0) {
+      slide.step = std::abs(a / b);
+      slide.back = a / b < 0;
+    } else if (b % a == 0 && b / a > 0) {
+      slide.phases = b / a;
+    } else {
+      return std::nullopt;
+    }
+    if (slide.step > kMostStep || slide.phases > kMostStep) return std::nullopt;
+    if (found && *found != slide) return std::nullopt;
+    found = slide;
+  }
+  return found;
+}
+
+}  // namespace
+
+// Whether terms of a loop of the reduce see what other lanes do, and what is read for one term,
+// as far along as any sees, is all that is read. `axes` as for stage().
+std::optional<Slide> Linearizer::slide_of(const LazyOp& node, const TermLoops& loops,
+                                          const std::vector<std::size_t>& axes, int inner) {
+  std::vector<const ShapeTracker*> views;
+  for (const LazyOp* n : ordered_nodes(LazyOpPtr(LazyOpPtr(), &node))) {
+    if (n->op() == Op::Load) views.push_back(&n->buffer().st);
+    if (n->op() == Op::Const) views.push_back(&n->constant().st);
+  }
+  const Indices& now = indices_[static_cast<std::size_t>(inner)];
+  const std::size_t lane = axes.back();
+  for (std::size_t i = loops.reduced.size(); i-- > 0;) {
+    auto slide = ratio_of(views, axes[i], lane);
+    if (!slide) continue;
+    if (loops.reduced[i].as_int() > kMostTerms) continue;
+    slide->reduced = i;
+    slide->terms = loops.reduced[i].as_int();
+    std::string phase = "p", at = "a";
+    for (std::string* name : {&phase, &at})
+      while (names_.contains(*name)) *name += '_';
+    Indices ahead = now;
+    ahead[axes[i]] =
+        slide->phases > 1 ? symbolic::variable(phase, 0, slide->phases - 1) : Node(slide->first());
+    ahead[lane] = symbolic::variable(at, 0, slide->width(loops.axis) - 1);
+    const std::map<std::string, Node> seen{{phase, floor_mod(now[axes[i]], slide->phases)},
+                                           {at, now[lane] + slide->moved(now[axes[i]])}};
+    if (std::ranges::all_of(views, [&](const ShapeTracker* st) {
+          const IndexExpr here = expr_idxs(*st, now), there = expr_idxs(*st, ahead);
+          return substitute(there.index, seen) == here.index &&
+                 substitute(there.valid, seen) == here.valid;
+        }))
+      return slide;
+  }
+  return std::nullopt;
+}
+
+}  // namespace touchstone::codegen
