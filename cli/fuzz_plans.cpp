@@ -46,6 +46,7 @@ void require_tcc() {
 ClangOptions clang_options(const FuzzOptions& o, int opt_level) {
   ClangOptions clang = ClangOptions::from_environment();
   clang.fault = parse_fault(o.plant);
+  clang.codegen.contract = false;  // a variant has it
   clang.opt_level = opt_level;
   // One kernel in a process takes longest of all, and none is drawn twice on purpose.
   clang.keep = false;

@@ -18,6 +18,7 @@ namespace {
 // Kernels on clang without its optimiser: what is hunted for is ours.
 std::unique_ptr<fuzz::Area> kernels_on_clang() {
   ClangOptions options = ClangOptions::from_environment();
+  options.codegen.contract = false;  // bits are compared
   options.opt_level = 0;
   options.threads = 1;
   fuzz::KernelBackends backends;

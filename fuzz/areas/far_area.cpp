@@ -40,6 +40,7 @@ class SparseMemory {
 
 std::unique_ptr<Device> make_far_clang(int opt_level) {
   ClangOptions options = ClangOptions::from_environment();
+  options.codegen.contract = false;  // bits are compared
   options.opt_level = opt_level;
   options.threads = 1;
   options.keep = false;

@@ -34,6 +34,7 @@ enum class Schedules : std::uint8_t { Lazy, Rewritten };
 std::unique_ptr<Device> make_compiler(bool clang) {
   if (!clang) return make_tcc_device();
   ClangOptions options = ClangOptions::from_environment();
+  options.codegen.contract = false;  // bits are compared
   options.opt_level = 0;
   options.threads = 3;
   options.parallel_work = 0;

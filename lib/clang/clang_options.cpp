@@ -21,6 +21,16 @@ int parse_number(const char* name, const char* text, int least, int most) {
 
 }  // namespace
 
+bool fuses_products_at_once() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("fma") != 0;
+#elif defined(__aarch64__)
+  return true;
+#else
+  return false;
+#endif
+}
+
 CodegenOptions for_this_machine(CodegenOptions options) {
 #ifdef __x86_64__
   const bool many_registers = __builtin_cpu_supports("avx512f") != 0;
@@ -51,7 +61,15 @@ ClangOptions ClangOptions::from_environment() {
   constexpr int kMostLimit = 1 << 20;
   options.threads = number("TOUCHSTONE_THREADS", 1, 4096).value_or(options.threads);
   options.sanitize = number("TOUCHSTONE_KERNEL_SAN", 0, 1).value_or(0) == 1;
-  options.codegen.contract = number("TOUCHSTONE_FMA", 0, 1).value_or(0) == 1;
+  if (const char* const order = text("TOUCHSTONE_ORDER")) {
+    const std::string_view word = order;
+    if (word != "source" && word != "lanes")
+      throw ParseError(
+          fmt::format("TOUCHSTONE_ORDER is '{}'; give source or lanes, or unset it", word));
+    if (word == "source") options.codegen.order = TermOrder::Source;
+  }
+  const bool fuses = options.codegen.order != TermOrder::Source && fuses_products_at_once();
+  options.codegen.contract = number("TOUCHSTONE_FMA", 0, 1).value_or(fuses ? 1 : 0) == 1;
   options.beam = number("TOUCHSTONE_BEAM", 0, 64).value_or(options.beam);
   if (const char* const level = text("TOUCHSTONE_MATH")) {
     try {

@@ -24,7 +24,8 @@ struct COp {
   Narrow narrow = Narrow::Float;
 };
 
-// NOOP, CAST and MULACC are taken apart before C is written.
+// NOOP and CAST are taken apart before C is written, as is MULACC of LazyOps; that of linear code
+// is rounded once.
 // clang-format off
 inline constexpr std::array<COp, 19> c_for_op = {{
     {Op::Noop,   "",                  "",                           ""},
@@ -44,7 +45,7 @@ inline constexpr std::array<COp, 19> c_for_op = {{
     {Op::CmpLt,  "$a < $b",           "$a < $b",                    "$a < $b"},
     {Op::CmpEq,  "$a == $b",          "$a == $b",                   "$a == $b"},
     {Op::Xor,    "",                  "($t)($a ^ $b)",              "$a ^ $b"},
-    {Op::MulAcc, "",                  "",                           ""},
+    {Op::MulAcc, "fused_$t($a, $b, $c)", "",                        ""},
     {Op::Where,  "$a ? $b : $c",      "$a ? $b : $c",               "$a ? $b : $c", Narrow::Bits},
 }};
 // clang-format on

@@ -30,7 +30,8 @@ constexpr std::string_view kOpenClTypes =
     "typedef u8 f8e4m3;\ntypedef u8 f8e5m2;\n"
     "typedef u16 f16;\ntypedef u16 bf16;\ntypedef float f32;\ntypedef double f64;\n"
     "#define _Bool bool\n#define exp2f exp2\n#define log2f log2\n#define sinf sin\n"
-    "#define sqrtf sqrt\n#define fmodf fmod\n";
+    "#define sqrtf sqrt\n#define fmodf fmod\n#define __builtin_fmaf fma\n#define __builtin_fma "
+    "fma\n";
 
 struct Helper {
   std::string name;
@@ -198,6 +199,22 @@ constexpr CFunction fixed_helpers[] = {
   f64 same = f64_bits(bits_f64(a) & bits_f64(b)), most = a > b ? a : b;
   return a == a ? a == b ? same : most : a;
 }
+)"},
+    {"fused_f32",
+     "static inline f32 fused_f32(f32 a, f32 b, f32 c) { return __builtin_fmaf(a, b, c); }\n"},
+    {"fused_f64",
+     "static inline f64 fused_f64(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }\n"},
+    // Of vectors of n elements, by `one` where there is no function of vectors.
+    {"fused_lanes",
+     R"(#ifdef __clang__
+#define fused_lanes(type, n, one, a, b, c) __builtin_elementwise_fma(a, b, c)
+#else
+#define fused_lanes(type, n, one, a, b, c) __extension__({ \
+  const type a_ = a, b_ = b; \
+  type c_ = c; \
+  for (int l_ = 0; l_ < n; ++l_) c_[l_] = one(a_[l_], b_[l_], c_[l_]); \
+  c_; })
+#endif
 )"},
     {"min_i64", "static inline i64 min_i64(i64 a, i64 b) { return a < b ? a : b; }\n"},
     {"floor_div",

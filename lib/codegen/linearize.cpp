@@ -29,8 +29,8 @@ bool reduces_nothing(const LazyOp& reduce) {
 
 }  // namespace
 
-Linearizer::Linearizer(const Plan& plan, const LayoutSizes& sizes)
-    : plan_(plan), kernel_(plan.kernel), room_(sizes) {
+Linearizer::Linearizer(const Plan& plan, const CodegenOptions& options)
+    : plan_(plan), kernel_(plan.kernel), room_(options.sizes), contract_(options.contract) {
   room_.staged_bytes = plan.staged_bytes;
   room_.packed_bytes = plan.packed_bytes;
   for (const Node& v : variables_of(kernel_)) {
@@ -201,9 +201,9 @@ std::vector<int> Linearizer::reduce_in_lanes(const LazyOp& reduce, const LanePla
   if (plan_.staged_bytes > 0)
     stage_parts(reduce, plan, builder_.open_loops() - 1 - loops, inner, base);
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    const int term = evaluate(reduce.src()[0].get(), inner[row]);
+    for (const LazyOpPtr& part : parts_of(reduce)) evaluate(part.get(), inner[row]);
     const int before = builder_.here({StepKind::LoadAcc, type, {accumulators[row], lane}, {}});
-    const int after = reduced(reduce, before, term);
+    const int after = add_term(reduce, before, inner[row]);
     builder_.here({StepKind::Assign, type, {accumulators[row], after, lane}, {}});
   }
   for (int i = 0; i < loops + 1; ++i) builder_.close_loop();
@@ -257,7 +257,8 @@ void Linearizer::enter(std::vector<Visit>& stack) {
         open_reduce_loops(*node, indices_[static_cast<std::size_t>(top.indices)]);
     top.loops = loops;
     top.inner = add_indices(std::move(indices));
-    stack.push_back({node->src()[0].get(), top.inner});
+    const int inner = top.inner;
+    for (const LazyOpPtr& part : parts_of(*node)) stack.push_back({part.get(), inner});
   }
 }
 
@@ -285,7 +286,7 @@ int Linearizer::leave(const Visit& visit) {
 int Linearizer::close_reduce(const Visit& visit) {
   const LazyOp& node = *visit.node;
   if (visit.accumulator == -1) return reduce_of_nothing(node);
-  const int next = reduced(node, visit.accumulator, made(node.src()[0].get(), visit.inner));
+  const int next = add_term(node, visit.accumulator, visit.inner);
   builder_.here({StepKind::Assign, node.reduce_arg().accumulator, {visit.accumulator, next}, {}});
   for (int i = 0; i < visit.loops; ++i) builder_.close_loop();
   const int result = cast(visit.accumulator, node.dtype());
@@ -356,7 +357,9 @@ LinearKernel linearized(Linearizer& linearizer, const LazyOpPtr& kernel,
   linear.name = kernel_name(kernel);
   linear.buffers = buffers_of(kernel);
   linear.math = options.math;
-  linear.contract = options.contract;
+  linear.contract = std::ranges::any_of(linear.uops, [](const LinearStep& u) {
+    return u.kind == StepKind::Alu && std::get<Op>(u.arg) == Op::MulAcc;
+  });
   return linear;
 }
 
@@ -369,7 +372,7 @@ LazyOpPtr axes_of_opts(const LazyOpPtr& kernel, const CodegenOptions& options) {
 
 LinearKernel linearize(const LazyOpPtr& kernel, const CodegenOptions& options) {
   const codegen::Plan plan = codegen::prepare(kernel, options);
-  codegen::Linearizer linearizer(plan, options.sizes);
+  codegen::Linearizer linearizer(plan, options);
   LinearKernel linear = codegen::linearized(linearizer, kernel, options);
   codegen::finish(linear, kernel, options);
   return linear;

@@ -65,7 +65,9 @@ struct CodegenOptions {
   LayoutSizes sizes{};
   MathLevel math = MathLevel::OneUlp;
   TermOrder order = TermOrder::RunningSums;
-  bool contract = false;          // LinearKernel::contract
+  /// A product of two float32 or float64 that is the term of a sum of its type is added without
+  /// being rounded (LinearKernel::contract).
+  bool contract = false;
   std::optional<Opts> opts{};     // none: hand_coded_optimizations (layout.h)
   std::uint64_t layout_seed = 0;  // other than 0, and no opts: drawn_opts, for tests
 

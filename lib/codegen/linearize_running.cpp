@@ -50,9 +50,10 @@ void Linearizer::run_over(const LazyOp& reduce, int accumulator, const Indices& 
   for (const int a : reduce.reduce_arg().axes)
     if (const auto i = static_cast<std::size_t>(a); shape[i] != sint(1)) axis = i;
   inside[axis] = rounds.begin + round * rounds.lanes + lane;
-  const int term = evaluate(reduce.src()[0].get(), add_indices(std::move(inside)));
+  const int term = add_indices(std::move(inside));
+  for (const LazyOpPtr& part : parts_of(reduce)) evaluate(part.get(), term);
   const int before = builder_.here({StepKind::LoadAcc, type, {accumulator, counter}, {}});
-  const int after = reduced(reduce, before, term);
+  const int after = add_term(reduce, before, term);
   builder_.here({StepKind::Assign, type, {accumulator, after, counter}, {}});
   builder_.close_loop();
   if (several) builder_.close_loop();

@@ -29,6 +29,7 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
   loops.lanes = plan.lanes;
   loops.block = plan.block;
   loops.packed = plan.packed;
+  loops.fused = fuses(reduce);
   if (plan.packed) loops.far_axes = reduce.reduce_arg().axes;
   for (std::size_t axis = 0; axis < plan.axis; ++axis) {
     if (axis == plan.outer) loops.outer = loops.rows.size();

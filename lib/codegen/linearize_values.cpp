@@ -61,6 +61,25 @@ int Linearizer::reduced(const LazyOp& reduce, int accumulated, int term) {
   return alu(op, type, {accumulated, converted}, true);
 }
 
+bool Linearizer::fuses(const LazyOp& reduce) const {
+  const LazyOp& term = *reduce.src()[0];
+  const DType type = reduce.reduce_arg().accumulator;
+  return contract_ && reduce.op() == Op::ReduceSum && term.op() == Op::Mul &&
+         term.dtype() == type && (type == DType::Float32 || type == DType::Float64);
+}
+
+std::span<const LazyOpPtr> Linearizer::parts_of(const LazyOp& reduce) const {
+  return fuses(reduce) ? std::span<const LazyOpPtr>(reduce.src()[0]->src())
+                       : std::span<const LazyOpPtr>(reduce.src());
+}
+
+int Linearizer::add_term(const LazyOp& reduce, int accumulated, int indices) {
+  const std::span<const LazyOpPtr> parts = parts_of(reduce);
+  if (!fuses(reduce)) return reduced(reduce, accumulated, made(parts[0].get(), indices));
+  return alu(Op::MulAcc, reduce.reduce_arg().accumulator,
+             {made(parts[0].get(), indices), made(parts[1].get(), indices), accumulated}, true);
+}
+
 int Linearizer::reduce_of_nothing(const LazyOp& reduce) {
   const DType type = reduce.reduce_arg().accumulator;
   return cast(builder_.constant(initial_value(reduce.op(), type)), reduce.dtype());

@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <map>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -26,7 +27,7 @@ namespace touchstone::codegen {
 /// want the same.
 class Linearizer {
  public:
-  Linearizer(const Plan& plan, const LayoutSizes& sizes);
+  Linearizer(const Plan& plan, const CodegenOptions& options);
   LinearKernel run();
   /// From now on remembers which node each value is of.
   void trace() { traced_ = true; }
@@ -111,6 +112,11 @@ class Linearizer {
   // linearize_values.cpp: one value each, and the number it gets
   int elementwise(const LazyOp& node, int indices);
   int reduced(const LazyOp& reduce, int accumulated, int term);  // stays in the innermost loop
+  /// The same with the term at a set of indices, whose parts are made.
+  int add_term(const LazyOp& reduce, int accumulated, int indices);
+  /// What is made of a term before it is added: itself, or the factors of a product.
+  std::span<const LazyOpPtr> parts_of(const LazyOp& reduce) const;
+  bool fuses(const LazyOp& reduce) const;
   int reduce_of_nothing(const LazyOp& reduce);
   int cast(int value, DType to, bool bitcast = false);
   int alu(Op op, DType dtype, Operands src, bool stay);
@@ -131,6 +137,7 @@ class Linearizer {
   int counters_ = 0;
   std::vector<std::pair<symbolic::Node, int>> loops_;  // the variable of each and its counter
   LayoutSizes room_;                                   // what stages leave
+  bool contract_ = false;
   std::deque<Indices> indices_;
   std::vector<NodeMap<int>> made_;  // by set of indices
   struct Address {

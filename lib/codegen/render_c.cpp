@@ -52,8 +52,6 @@ void Renderer::begin(std::string_view symbol) {
   }
   append_all(out_, "void ", symbol,
              "(void* const* bufs, const i64* vars, i64 part, i64 parts) {\n");
-  // Of clang alone: the others round each product, as the profile lets them.
-  if (kernel_.contract) line("#pragma clang fp contract(fast)");
   // Some compilers warn of parameters that nobody reads.
   if (style_ != CStyle::Plain) line("(void)bufs; (void)vars; (void)part; (void)parts;");
 }

@@ -61,8 +61,6 @@ class VectorRenderer final : public Renderer {
     append_all(out_, "static __attribute__((noinline)) void ", symbol, "_of(",
                fmt::format("{}", fmt::join(parameters, "")),
                "void* const* bufs, const i64* vars, i64 part, i64 parts) {\n");
-    // Of clang alone: gcc rounds each product, as the profile lets it.
-    if (kernel_.contract) line("#pragma clang fp contract(fast)");
     line("(void)bufs; (void)vars; (void)part; (void)parts;");
     std::set<std::pair<DType, std::int64_t>> types;
     for (const auto& [step, loop] : found_.loops)
@@ -211,7 +209,20 @@ class VectorRenderer final : public Renderer {
       const std::vector<CText>& own = vectors_[at(u.src[s])];
       known[s] = own.empty() ? &src(u, s) : &own[k];
     }
+    if (std::get<Op>(u.arg) == Op::MulAcc) return fused(u, k);
     return c_alu(std::get<Op>(u.arg), loop_->type, math_, COperands(known.data(), u.src.size()));
+  }
+
+  // Its operands must be vectors: what all lanes share less 0 is one.
+  CText fused(const LinearStep& u, std::size_t k) const {
+    const std::string type = type_name(loop_->type, parts_[k].width);
+    std::string text = joined("fused_lanes(", type, ", ", parts_[k].width, ", __builtin_fma",
+                              loop_->type == DType::Float32 ? "f" : "");
+    for (const int s : u.src)
+      append_all(text, ", ",
+                 vectors_[at(s)].empty() ? joined(text_[at(s)].operand(), " - (", type, "){0}")
+                                         : vectors_[at(s)][k].text);
+    return {text + ")", true};
   }
 
   // What a value is for a part of the lanes, all of which may have the same.

@@ -33,7 +33,8 @@ class Planner {
       if (own.contains(node.get())) describe(*node);
     std::vector<Stage> stages;
     walk(*term, [&](const LazyOp& node) {
-      const auto stage = worthwhile(node);
+      const bool is_value = !loops_.fused || &node != term.get();
+      const auto stage = is_value ? worthwhile(node) : std::nullopt;
       if (stage) {
         (stage->packed ? sizes_.packed_bytes : sizes_.staged_bytes) -=
             stage->elements * bytes_of(node);

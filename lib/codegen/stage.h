@@ -16,6 +16,7 @@ struct TermLoops {
   std::vector<sint> rows;     // sizes of the output loops but that of the lanes
   std::size_t outer = 0;      // of them stand outside the tiles
   bool packed = false;        // those inside share what a tile packs
+  bool fused = false;         // the term is a product that has no value of its own
   bool tiled = false;         // a loop over tiles of the axis of the lanes
   std::vector<sint> reduced;  // sizes of the loops of the reduce
   std::size_t lane_axis = 0;  // of the views

@@ -43,7 +43,7 @@ std::vector<const LazyOp*> Linearizer::origins(std::size_t steps) const {
 
 TracedKernel linearize_traced(const LazyOpPtr& kernel, const CodegenOptions& options) {
   const codegen::Plan prepared = codegen::prepare(kernel, options);
-  codegen::Linearizer linearizer(prepared, options.sizes);
+  codegen::Linearizer linearizer(prepared, options);
   linearizer.trace();
   TracedKernel out{codegen::linearized(linearizer, kernel, options), {}};
   const std::vector<LinearStep>& steps = out.linear.uops;

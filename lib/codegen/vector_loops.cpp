@@ -12,7 +12,8 @@ constexpr std::int64_t kMostVectors = 8;
 constexpr int kMostBounds = 8;  // of a mask
 
 bool is_vector_op(Op op) {
-  return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Div || op == Op::Neg;
+  return op == Op::Add || op == Op::Sub || op == Op::Mul || op == Op::Div || op == Op::Neg ||
+         op == Op::MulAcc;
 }
 
 class Finder {

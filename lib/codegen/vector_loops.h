@@ -20,8 +20,9 @@ enum class LaneValue : std::uint8_t {
 
 /// Loops over lanes that can be written as vectors: innermost ones of a fixed count, whose
 /// values are of one type, float32 or float64; which load and store side by side; and compute by
-/// +, -, *, / and negation. Nothing in them is read that an earlier lane wrote. What is cut off a
-/// load by a mask is at its ends, so that all of a vector is there where the ends are.
+/// +, -, *, /, negation and fused products. Nothing in them is read that an earlier lane wrote.
+/// What is cut off a load by a mask is at its ends, so that all of a vector is there where the ends
+/// are.
 struct VectorLoops {
   struct Loop {
     std::int64_t lanes = 0;

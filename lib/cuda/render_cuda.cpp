@@ -174,7 +174,7 @@ class Renderer {
       case StepKind::LoadAcc:
         return name_value(i, place(u.src[0], u.src[1]));
       default:
-        return name_value(i, fused(u) ? fused_sum(u) : wraps(u) ? wrapped(i) : expression(u).text);
+        return name_value(i, wraps(u) ? wrapped(i) : expression(u).text);
     }
   }
 
@@ -193,22 +193,6 @@ class Renderer {
     line("u32 w", i, " = ", text.substr(narrow.size()), ";");
     line("HIDE(w", i, ");");
     return codegen::joined("(i16)w", i);
-  }
-
-  // A sum of a product, where it may stay unrounded.
-  bool fused(const LinearStep& u) const {
-    if (!kernel_.contract || u.kind != StepKind::Alu || std::get<Op>(u.arg) != Op::Add)
-      return false;
-    const LinearStep& product = uop(u.src[1]);
-    return (u.dtype == DType::Float32 || u.dtype == DType::Float64) &&
-           product.kind == StepKind::Alu && std::get<Op>(product.arg) == Op::Mul;
-  }
-
-  std::string fused_sum(const LinearStep& u) const {
-    const LinearStep& product = uop(u.src[1]);
-    return codegen::joined("__builtin_fma", u.dtype == DType::Float32 ? "f" : "", "(",
-                           src(product, 0).text, ", ", src(product, 1).text, ", ", src(u, 0).text,
-                           ")");
   }
 
   CText expression(const LinearStep& u) const {

@@ -22,7 +22,7 @@ struct LinearKernel {
   /// ... of its innermost axis; then the upper half is folded onto the lower one down to one.
   std::int64_t running_sums = 1;
   MathLevel math = MathLevel::Library;  // of its EXP2, LOG2 and SIN where C is written for clang
-  bool contract = false;                // a product need not be rounded where it is added to
+  bool contract = false;                // there are sums whose products are not rounded: MULACC
   bool past_cache = false;              // the output is too large to be found in a cache later
 
   /// Numbers of buffers, from 0 to the largest.

@@ -127,19 +127,25 @@ TEST(ClangReduce, MatmulIsTheTripleLoop) {
   const auto kernel = stored(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, a, b), {2}));
   std::mt19937 random(7);
   std::normal_distribution<float> normal;
-  Floats x(kM * kK), y(kK * kN), want;
+  Floats x(kM * kK), y(kK * kN);
   for (float& v : x) v = normal(random);
   for (float& v : y) v = normal(random);
-  for (std::size_t i = 0; i < kM; ++i)
-    for (std::size_t j = 0; j < kN; ++j) {
-      float sum = 0;
-      for (std::size_t k = 0; k < kK; ++k) {
-        const float product = x[i * kK + k] * y[k * kN + j];
-        sum += product;
+  for (const bool fuses : {false, true}) {
+    ClangOptions options = ClangOptions::from_environment();
+    options.codegen.contract = fuses;
+    const TestDevice device(options);
+    Floats want;
+    for (std::size_t i = 0; i < kM; ++i)
+      for (std::size_t j = 0; j < kN; ++j) {
+        float sum = 0;
+        for (std::size_t k = 0; k < kK; ++k) {
+          const float product = x[i * kK + k] * y[k * kN + j];
+          sum = fuses ? std::fma(x[i * kK + k], y[k * kN + j], sum) : sum + product;
+        }
+        want.push_back(sum);
       }
-      want.push_back(sum);
-    }
-  EXPECT_EQ(run<float>(device(), kernel, {x, y}), want);
+    EXPECT_EQ(run<float>(*device, kernel, {x, y}), want) << fuses;
+  }
 }
 
 TEST(ClangLanes, NeverChangeABit) {
@@ -180,7 +186,7 @@ TEST(ClangLanes, NeverChangeABit) {
         LazyOp::binary(Op::Sub, LazyOp::reduce(Op::ReduceSum, below, {2}),
                        LazyOp::reduce(Op::ReduceMax, LazyOp::binary(Op::Add, turned, row), {2}))));
   }
-  ClangOptions plain;
+  ClangOptions plain = ClangOptions::from_environment();
   plain.codegen.lanes = false;
   plain.codegen.merge_axes = false;
   const TestDevice scalar(plain);

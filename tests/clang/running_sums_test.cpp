@@ -180,47 +180,71 @@ TEST(RunningSums, AreWhatTheProfileOfTheKernelSays) {
             SumOrder::Sequential);
 }
 
-// Products that are summed, by the definition of either arithmetic.
+// Products that are summed, by the definition of either arithmetic: along columns one after the
+// other, along rows in lanes.
 TEST(RunningSums, LeaveProductsUnroundedWhereThatIsDeclared) {
   constexpr std::int64_t kTerms = 500;
-  const auto column = [](int buffer) {
-    return LazyOp::load(buffer, DType::Float32, packed_view({kTerms, 2}));
-  };
-  const LazyOpPtr kernel =
-      stored(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, column(1), column(2)), {0}));
-  std::vector<float> x = drawn_terms(2 * kTerms, 5), y = drawn_terms(2 * kTerms, 6);
+  constexpr auto kCount = static_cast<std::size_t>(kTerms);
+  std::vector<float> x = drawn_terms(2 * kCount, 5), y = drawn_terms(2 * kCount, 6);
   for (float& v : x) v /= 3;  // no product fits in 24 bits
-  for (const bool contract : {false, true}) {
-    ClangOptions options = ClangOptions::from_environment();
-    options.codegen.contract = contract;
-    const TestDevice device(options);
-    const Profile declared = declared_profile((*device).runner(kernel)->profile());
-    EXPECT_EQ(declared.contracts, contract);
-    const std::vector<float> sums = run<float>(*device, kernel, {x, y});
-    bool can_fuse = false;
-#ifdef __x86_64__
-    can_fuse = contract && __builtin_cpu_supports("fma") != 0;
-#endif
-    for (std::size_t c = 0; c < 2; ++c) {
-      float fused = 0, rounded = 0;
-      for (std::size_t i = c; i < x.size(); i += 2) {
-        fused = std::fma(x[i], y[i], fused);
-        rounded += x[i] * y[i];
+  for (const bool contract : {false, true})
+    for (const bool along_rows : {false, true}) {
+      SCOPED_TRACE(fmt::format("fused: {}, along rows: {}", contract, along_rows));
+      const auto factor = [&](int buffer) {
+        const ShapeTracker view = packed_view({kTerms, 2});
+        return LazyOp::load(
+            buffer, DType::Float32,
+            along_rows ? packed_view({2, kTerms}) : view.permute(std::vector<int>{1, 0}));
+      };
+      const LazyOpPtr kernel =
+          stored(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, factor(1), factor(2)), {1}));
+      ClangOptions options = ClangOptions::from_environment();
+      options.codegen.contract = contract;
+      const TestDevice device(options);
+      const Profile declared = declared_profile((*device).runner(kernel)->profile());
+      EXPECT_EQ(declared.contracts, contract);
+      const std::size_t lanes = lanes_of(kernel, options.codegen);
+      EXPECT_EQ(lanes, along_rows ? 16U : 1U);
+      const std::vector<float> sums = run<float>(*device, kernel, {x, y});
+      for (std::size_t r = 0; r < 2; ++r) {
+        std::vector<float> fused(lanes), rounded(lanes);
+        for (std::size_t i = 0; i < kCount; ++i) {
+          const std::size_t at = along_rows ? r * kCount + i : i * 2 + r;
+          fused[i % lanes] = std::fma(x[at], y[at], fused[i % lanes]);
+          rounded[i % lanes] += x[at] * y[at];
+        }
+        ASSERT_NE(added(fused, lanes), added(rounded, lanes));
+        EXPECT_EQ(sums[r], added(contract ? fused : rounded, lanes)) << r;
       }
-      ASSERT_NE(fused, rounded);
-      EXPECT_EQ(sums[c], can_fuse ? fused : rounded) << c;
+      Buffer out(*device, DType::Float32, 2), a(*device, DType::Float32, 2 * kTerms),
+          b(*device, DType::Float32, 2 * kTerms);
+      out.write(std::span<const float>(sums));
+      a.write(std::span<const float>(x));
+      b.write(std::span<const float>(y));
+      Buffer* const all[] = {&out, &a, &b};
+      EXPECT_EQ(judge(kernel, all, out, declared).outcome, Outcome::Pass);
+      Profile other = declared;
+      other.contracts = false;
+      EXPECT_EQ(judge(kernel, all, out, other).outcome, contract ? Outcome::Fail : Outcome::Pass);
     }
-    Buffer out(*device, DType::Float32, 2), a(*device, DType::Float32, 2 * kTerms),
-        b(*device, DType::Float32, 2 * kTerms);
-    out.write(std::span<const float>(sums));
-    a.write(std::span<const float>(x));
-    b.write(std::span<const float>(y));
-    Buffer* const all[] = {&out, &a, &b};
-    EXPECT_EQ(judge(kernel, all, out, declared).outcome, Outcome::Pass);
-    Profile other = declared;
-    other.contracts = false;
-    EXPECT_EQ(judge(kernel, all, out, other).outcome, can_fuse ? Outcome::Fail : Outcome::Pass);
-  }
+}
+
+// Terms that are no products, or are rounded to another type first, leave nothing unrounded.
+TEST(RunningSums, OfOtherTermsAreJudgedToTheLastBit) {
+  ClangOptions options = ClangOptions::from_environment();
+  options.codegen.contract = true;
+  const auto x = LazyOp::load(1, DType::Float32, packed_view({3, 40}));
+  const auto narrow = LazyOp::load(1, DType::Float16, packed_view({3, 40}));
+  const auto sum = [](const LazyOpPtr& term) {
+    return stored(LazyOp::reduce(Op::ReduceSum, term, {1}));
+  };
+  for (const LazyOpPtr& kernel :
+       {sum(x), sum(LazyOp::binary(Op::Add, LazyOp::binary(Op::Mul, x, x), x)),
+        sum(LazyOp::binary(Op::Mul, narrow, narrow)),
+        stored(LazyOp::reduce(Op::ReduceMax, LazyOp::binary(Op::Mul, x, x), {1})),
+        stored(LazyOp::binary(Op::Add, LazyOp::binary(Op::Mul, x, x), x))})
+    EXPECT_FALSE(linearize(kernel, options.codegen).contract) << str(kernel);
+  EXPECT_TRUE(linearize(sum(LazyOp::binary(Op::Mul, x, x)), options.codegen).contract);
 }
 
 }  // namespace

@@ -40,7 +40,8 @@ class Standalone : public testing::Test {
                                const std::string& name = "net",
                                const std::string& compiler = "cc -O0") {
     const TemporaryDirectory folder("touchstone-standalone");
-    for (const auto& [file, text] : standalone_c(name, inputs, outputs))
+    const CodegenOptions codegen = ClangOptions::from_environment().codegen;
+    for (const auto& [file, text] : standalone_c(name, inputs, outputs, codegen))
       write_file_atomically(folder.path() / file, text);
     std::string words;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
