@@ -6,7 +6,10 @@ namespace touchstone::cli {
 
 Config config_of(int opt, const std::string& scheduler) {
   Config config = Config::from_environment();
-  if (!scheduler.empty()) config.scheduler = scheduler_named(scheduler);
+  if (!scheduler.empty())
+    config.scheduler = scheduler_named(scheduler);
+  else if (opt != -1 && !Config::is_set("SCHEDULER"))
+    config.scheduler = Scheduler::Lazy;  // whose switches these are
   if (opt < 0) return config;
   const Config read = config;
   config.opt = opt;

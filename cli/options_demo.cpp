@@ -7,7 +7,7 @@ namespace touchstone::cli {
 void add_scheduler(CLI::App& v, std::string& scheduler) {
   v.add_option("--scheduler", scheduler,
                "lazy, by fusion; kernelize, by rewriting; ranges, with any number of reduces in a "
-               "kernel [TOUCHSTONE_SCHEDULER, or lazy]")
+               "kernel [TOUCHSTONE_SCHEDULER, or ranges; with --opt lazy]")
       ->check(CLI::IsMember({"lazy", "kernelize", "ranges"}));
 }
 

@@ -107,9 +107,10 @@ struct Config {
   /// Exactly the switches up to level `opt`, 0..4. Throws Error.
   explicit Config(int opt = kDefaultOpt);
   /// The defaults, with what environment variables say: TOUCHSTONE_ and OPT, the name of a switch
-  /// (0 or 1) or of option_table, SCHEDULER (lazy, kernelize, ranges, check), GRAPH or TRACE (a
-  /// file). Where TOUCHSTONE_LINEAGE_ENV is 1 the names without TOUCHSTONE_ are read, too, where
-  /// those with it are not set. Throws ParseError that names the variable and what it takes.
+  /// (0 or 1) or of option_table, SCHEDULER (lazy, kernelize, ranges, check; by default ranges, but
+  /// lazy where OPT or a switch is set, which the others have no use for), GRAPH or TRACE (a file).
+  /// Where TOUCHSTONE_LINEAGE_ENV is 1 the names without TOUCHSTONE_ are read, too, where those
+  /// with it are not set. Throws ParseError that names the variable and what it takes.
   static Config from_environment();
   /// Whether a variable of the environment sets the option.
   static bool is_set(std::string_view option);

@@ -10,6 +10,7 @@
 #include "touchstone/base/hash.h"
 #include "touchstone/device/config.h"
 #include "touchstone/kernelize/rules.h"
+#include "touchstone/lazy/gathers.h"
 #include "touchstone/shapetracker/simplify.h"
 
 namespace touchstone::lazy {
@@ -80,23 +81,6 @@ class KernelBuilder {
 
   const ShapeTracker* intern(ShapeTracker st) {
     return &*views_.insert(merges_ ? merge_outermost(st) : std::move(st)).first;
-  }
-
-  // `st` with an axis in front that chooses from `rows` of what it views.
-  static ShapeTracker with_rows(const ShapeTracker& st, const sint& rows, const Shape& row) {
-    std::vector<View> views;
-    sint size = elements(row);
-    for (const View& v : st.views()) {
-      Shape shape = v.shape();
-      Strides strides = v.strides();
-      std::optional<Mask> mask = v.mask();
-      shape.insert(shape.begin(), rows);
-      strides.insert(strides.begin(), size);
-      if (mask) mask->insert(mask->begin(), {sint(0), rows});
-      views.push_back(View::strided(shape, strides, v.offset(), mask));
-      size = v.size();
-    }
-    return ShapeTracker(std::move(views));
   }
 
   // The table of a GATHER, as one that sees the GATHER through `outer` reads it.

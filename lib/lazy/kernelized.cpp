@@ -6,13 +6,14 @@
 
 #include "touchstone/kernelize/rules.h"
 #include "touchstone/lazy/fusion.h"
+#include "touchstone/lazy/gathers.h"
 #include "touchstone/lazy/on_several.h"
 #include "touchstone/lazy/schedule_values.h"
 
 namespace touchstone::lazy {
 namespace {
 
-// A GATHER is a kernel of its own here.
+// A GATHER is a kernel of its own here; join_gathers puts it into its reader.
 bool fills(Op op) {
   return op == Op::Empty || op == Op::Rand || op == Op::Custom || op == Op::Gather;
 }
@@ -331,7 +332,9 @@ std::vector<ScheduleItem> schedule_kernelized(std::span<const LazyBufferPtr> out
                                               const Config& config) {
   TensorGraph graph = tensor_graph(outputs);
   if (graph.outputs.empty()) return {};
-  return Items(std::move(graph), values, config).run();
+  std::vector<ScheduleItem> items = Items(std::move(graph), values, config).run();
+  join_gathers(items, outputs);
+  return items;
 }
 
 }  // namespace touchstone::lazy

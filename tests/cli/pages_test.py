@@ -39,7 +39,7 @@ def check_large_view(page, make):
 
 
 def check_schedule(page, make):
-    make("schedule", "softmax")
+    make("schedule", "softmax", "--opt", "2")
     same(page.text("#position"), "schedule: step 1 of 3", "the first step")
     same(page.outer("#picture").count('class="node'), 3, "nodes")
     same("void r_64_64" in page.text("#c"), True, "C of the first kernel")
@@ -54,7 +54,7 @@ def check_schedule(page, make):
 
 
 def check_kernels(page, make):
-    make("kernels", "softmax")
+    make("kernels", "softmax", "--opt", "2")
     same(page.text("#position"), "softmax: kernel 1 of 3", "the first kernel")
     same("void r_64_64" in page.text("#c"), True, "its C")
     page.press("ArrowRight")

@@ -18,12 +18,15 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 TEST(Kernels, AreCountedALineAModel) {
-  const Answer fused = touchstone_run("kernels --jsonl matmul softmax");
+  const Answer fused = touchstone_run("kernels --jsonl matmul softmax --scheduler lazy");
   EXPECT_EQ(fused.code, 0);
   EXPECT_THAT(fused.text, StartsWith("{\"model\":\"matmul\",\"opt\":2,\"forward\":1,"));
   EXPECT_THAT(fused.text, HasSubstr("\n{\"model\":\"softmax\",\"opt\":2,\"forward\":3,"
                                     "\"forward_backward\":5,\"loads\":13,\"stores\":5,\"flops\":"));
-  EXPECT_EQ(touchstone_run("kernels --jsonl matmul softmax").text, fused.text);
+  EXPECT_EQ(touchstone_run("kernels --jsonl matmul softmax --opt 2").text, fused.text);
+  EXPECT_THAT(touchstone_run("kernels --jsonl matmul softmax").text,
+              HasSubstr("\n{\"model\":\"softmax\",\"opt\":2,\"forward\":1,"
+                        "\"forward_backward\":4,\"loads\":9,\"stores\":4,\"flops\":"));
   EXPECT_THAT(touchstone_run("kernels --jsonl matmul --opt 0").text,
               HasSubstr("\"opt\":0,\"forward\":2,"));
   EXPECT_THAT(touchstone_run("kernels --jsonl matmul", "TOUCHSTONE_OPT=0").text,
@@ -78,8 +81,10 @@ TEST(Kernels, BadOptionsAreNamed) {
 bool has_graphviz() { return std::system("dot -V > /dev/null 2>&1") == 0; }
 
 TEST(Schedule, IsTextAPictureOrData) {
-  const Answer text = touchstone_run("schedule softmax");
+  const Answer text = touchstone_run("schedule softmax --scheduler lazy");
   EXPECT_EQ(text.code, 0);
+  EXPECT_THAT(touchstone_run("schedule softmax").text,
+              HasSubstr("buffer 2 = float32 (64, 64) from 1\n1 step;"));
   EXPECT_THAT(text.text, HasSubstr("buffer 4 = float32 (64, 64) from 1, 2, 3\n3 steps;"));
   EXPECT_THAT(touchstone_run("schedule softmax --backward --dot -").text, StartsWith("digraph"));
   EXPECT_THAT(touchstone_run("schedule softmax --json -").text,
@@ -102,14 +107,14 @@ std::size_t occurrences(const std::string& text, const std::string& what) {
 
 TEST(Schedule, PicturesComeFromGraphvizForLightAndDark) {
   if (!has_graphviz()) GTEST_SKIP() << "no Graphviz; install graphviz";
-  const Answer svg = touchstone_run("schedule softmax --svg -");
+  const Answer svg = touchstone_run("schedule softmax --scheduler lazy --svg -");
   EXPECT_EQ(svg.code, 0) << svg.text;
   EXPECT_THAT(svg.text, StartsWith("<svg "));
   EXPECT_THAT(svg.text, HasSubstr("prefers-color-scheme: dark"));
   EXPECT_EQ(occurrences(svg.text, "class=\"node "), 3U);
   EXPECT_EQ(occurrences(svg.text, "class=\"node reduce\""), 2U);
   EXPECT_EQ(occurrences(svg.text, "class=\"edge\""), 3U);
-  const Answer page = touchstone_run("schedule softmax --html -");
+  const Answer page = touchstone_run("schedule softmax --scheduler lazy --html -");
   EXPECT_THAT(page.text, StartsWith("<!doctype html>"));
   EXPECT_EQ(occurrences(page.text, "\"c\":[\"void "), 3U);
   EXPECT_EQ(occurrences(page.text, "/*REPORT*/"), 0U);

@@ -35,6 +35,11 @@ class ConfigTest : public LazyTest {
     for (const ScheduleItem& item : plan(make())) total += get_lazyop_info(item.ast).flops.as_int();
     return total;
   }
+  static Config by_ranges() {
+    Config config;
+    config.scheduler = Scheduler::Ranges;
+    return config;
+  }
   static Config without(Switch s) { return Config(Config::kMostOpt).set(s, false); }
 };
 
@@ -77,10 +82,10 @@ TEST_F(ConfigTest, VariablesAreReadByName) {
 // Other programs read variables of these names.
 TEST_F(ConfigTest, NamesWithoutPrefixAreReadWhereAskedFor) {
   const Variable debug("DEBUG", "*"), opt("OPT", "-O2"), trace("TRACE", "1"), lazy("LAZY", "0");
-  EXPECT_EQ(Config::from_environment(), Config());
+  EXPECT_EQ(Config::from_environment(), by_ranges());
   {
     const Variable no("TOUCHSTONE_LINEAGE_ENV", "0");
-    EXPECT_EQ(Config::from_environment(), Config());
+    EXPECT_EQ(Config::from_environment(), by_ranges());
   }
   {
     const Variable neither("TOUCHSTONE_LINEAGE_ENV", "yes");
@@ -114,15 +119,15 @@ TEST_F(ConfigTest, BadVariablesAreNamed) {
 
 // Each of them is a member of its own, which both of its bounds reach.
 TEST_F(ConfigTest, AnOptionIsSetByNameWithinItsBounds) {
-  std::vector<Config> seen{Config()};
+  std::vector<Config> seen{by_ranges()};
   for (const OptionInfo& row : option_table) {
     EXPECT_EQ(option_named(row.name), &row);
     for (const std::int64_t value : {row.least, row.most}) {
       const std::string variable = "TOUCHSTONE_" + std::string(row.name);
       const Variable v(variable.c_str(), std::to_string(value).c_str());
       const Config config = Config::from_environment();
-      EXPECT_EQ(config, Config().set(row, value)) << row.name;
-      EXPECT_TRUE(config == Config() || std::ranges::count(seen, config) == 0) << row.name;
+      EXPECT_EQ(config, by_ranges().set(row, value)) << row.name;
+      EXPECT_TRUE(config == by_ranges() || std::ranges::count(seen, config) == 0) << row.name;
       seen.push_back(config);
     }
     EXPECT_NE(seen[seen.size() - 2], seen.back()) << row.name;

@@ -10,7 +10,9 @@
 namespace touchstone {
 namespace {
 
-class Schedule : public LazyTest {};
+class Schedule : public LazyTest {
+  ConfigScope by_fusion_{Config()};
+};
 
 TEST_F(Schedule, ElementwiseWorkIsOneKernel) {
   const auto a = counting({4}), b = counting({4}), c = counting({4});

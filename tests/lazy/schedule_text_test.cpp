@@ -20,6 +20,8 @@ using test::error_of;
 using ::testing::HasSubstr;
 
 class ScheduleShown : public LazyTest {
+  ConfigScope by_fusion_{Config()};
+
  protected:
   static std::vector<LazyBufferPtr> graph() {
     const auto x = counting({4, 8}), y = counting({4, 1});

@@ -145,7 +145,9 @@ TEST_P(Indexing, AnErrorNamesThePositionTheIndexAndTheAxis) {
   EXPECT_EQ(fault_of(rows.permute({2, 1, 0}).flip({0, 1}) * 2), (IndexFault{2, 4, 4}));
   EXPECT_EQ(fault_of(rows.sum({0, 2})), (IndexFault{2, 4, 4}));
   EXPECT_EQ(fault_of(rows.pad({{1, 1}, {2, 0}, {0, 1}}) + 1), (IndexFault{2, 4, 4}));
-  const auto part = [&](const Mask& of) { return take(x, places, 0).shrink(of) * 2; };
+  const auto part = [&](const Mask& of) {  // of another node than `rows`, which wants all
+    return take(x, computed({0, 1, 4, -5, 2, 9}, {2, 3}), 0).shrink(of) * 2;
+  };
   EXPECT_EQ(fault_of(part({{1, 2}, {0, 3}, {0, 1}})), (IndexFault{3, -5, 4}));
   EXPECT_EQ(fault_of(part({{1, 2}, {2, 3}, {0, 1}})), (IndexFault{5, 9, 4}));
   EXPECT_EQ(fault_of(part({{0, 1}, {0, 2}, {0, 3}})), IndexFault{});

@@ -26,6 +26,7 @@ const std::map<std::string_view, KernelCount> kCounts = {{"abc", {1, 4}},
 
 TEST(Models, HaveTheKernelCountsOfTinygrad) {
   register_devices();
+  const ConfigScope lazy{Config()};
   for (const auto& [name, wanted] : kCounts) {
     const Model& m = model(name);
     const KernelCount got = count_kernels(m, "CPU");
@@ -69,6 +70,7 @@ TEST(Models, RangesTakeFewerKernels) {
 
 TEST(Models, SmallReductionsHaveTheKernelCountsOfTinygrad) {
   register_devices();
+  const ConfigScope lazy{Config()};
   const auto kernels = [](const Tensor& t) { return schedule(std::vector{t.lazy()}).size(); };
   const auto ready = [](const Shape& shape) { return Tensor::empty(shape).realize(); };
   EXPECT_EQ(kernels(ready({1024, 1024}).sum()), 2u);
