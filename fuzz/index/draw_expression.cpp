@@ -29,7 +29,7 @@ class ExpressionDraw {
     text += "| ";
     if (chooser_.chance(1, 128))
       wide(text);
-    else if (chooser_.chance(1, 128))
+    else if (chooser_.chance(1, 768))  // each takes a hundred times as long as others
       choices(text);
     else
       grow(text, deep_);
@@ -132,7 +132,7 @@ class ExpressionDraw {
       put_number(condition, chooser_.between(-2, 9));
     }
     const std::uint64_t few = 2 + chooser_.below(2);
-    for (std::uint64_t left = 3 + chooser_.below(4); left > 0; --left) {
+    for (std::uint64_t left = 3 + chooser_.below(3); left > 0; --left) {
       out += "where(";
       out += conditions[chooser_.below(few)];
       out += ", ";
