@@ -156,6 +156,11 @@ std::optional<std::string> sum_not_right(std::uint64_t choice) {
   if (chooser.chance(3, 4))
     terms.push_back(std::ldexp(chooser.chance(1, 2) ? 1 : -1, first - digits));
   if (chooser.chance(3, 4)) terms.push_back(number(first - digits - 1 - up_to(80)));
+  if (chooser.chance(1, 2)) {  // two of which all cancels but the last bit
+    terms.push_back(number(first - 2 - up_to(40)));
+    const std::uint64_t bits = definition::bits_of_float(dtype, terms.back());
+    terms.push_back(-definition::float_of_bits(dtype, bits ^ 1));
+  }
   for (std::uint64_t pairs = chooser.below(3); pairs > 0; --pairs) {
     terms.push_back(number(first + up_to(50)));
     terms.push_back(-terms.back());
