@@ -61,14 +61,24 @@ double any_order_bound(const SumSizes& s, double u, bool any_order) {
   return bound * (1 + 0x1p-40);
 }
 
+// How much of sum|v| rounding may add to a partial sum, of any tree of height h and no matter how
+// large h u is: (1 + u)^h - 1, and no more than (n - 1) u where every addition rounds to nearest.
+double growth(const SumSizes& s, double u, bool truncates) {
+  const double by_height = std::expm1(s.height * std::log1p(u));
+  const double by_count = truncates ? by_height : std::max(s.count - 1, 0.0) * u;
+  return std::min(by_height, by_count) * (1 + 0x1p-40);
+}
+
 // Whether a partial sum may pass the largest number of an accumulator: each is at most the sum of
-// the positive terms, or of the others, and what rounding to its digits adds; `changed`: terms may
-// be others than they say.
-bool can_overflow(const SumSizes& s, double largest_number, int digits, bool changed) {
-  if (s.magnitude < largest_number / 2) return false;
-  if (changed) return true;
-  if (s.count < 2) return s.largest > largest_number;
-  const double hu = std::ldexp(s.height, 1 - digits);
+// the positive terms, or of the others, and what rounding to its digits adds. `changed`: by how
+// much of itself a term may be larger than it says.
+bool can_overflow(const SumSizes& s, double largest_number, int digits, double changed,
+                  bool truncates) {
+  if (s.count < 2 && changed == 0) return s.largest > largest_number;
+  const double u = std::ldexp(truncates ? 2 : 1, -digits);
+  if (s.magnitude * (1 + changed) * (1 + growth(s, u, truncates)) < largest_number) return false;
+  if (changed != 0) return true;
+  const double hu = 2 * s.height * u;
   return hu >= 0.25 || !(s.most + 2 * hu * s.magnitude < largest_number);
 }
 
@@ -191,10 +201,14 @@ class LegalFloatSum : public LegalReducer {
     const double sum =
         magnitude_ * (1 + static_cast<double>(nonzero_) * 0x1p-52);  // at least sum|v|
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
+    constexpr int kTermDigits = info(dtype_v<T>).digits;
+    const double changed = kInfo.digits < kTermDigits ? std::ldexp(1.0, 1 - kInfo.digits)
+                           : unrounded_               ? std::ldexp(1.0, 1 - kTermDigits)
+                                                      : 0;
     const bool overflows =
         can_overflow(sizes(sum, static_cast<double>(height())),
                      static_cast<double>(scalar::detail::computing(largest<A>())), kInfo.digits,
-                     unrounded_ || kInfo.digits < info(dtype_v<T>).digits);
+                     changed, profile_->truncates_sums);
     const bool to_positive = can_be_positive_infinity_ || (overflows && has_positive_);
     const bool to_negative = can_be_negative_infinity_ || (overflows && has_negative_);
     const bool nan = nan_ || (to_positive && to_negative);

@@ -86,6 +86,8 @@ struct KernelBackends {
 ///                in 24)
 ///   profiles     the oracle takes what a profile allows by its own words, and nothing a little
 ///                beyond (profile_check.h; one case in 16)
+///   casts, sums  of numbers that are drawn for them are what they are by definition
+///                (number_check.h; one case in 16)
 std::unique_ptr<Area> make_kernel_area(KernelBackends backends);
 
 /// Compilers on which programs run as well: libtcc, where it is built in, for one case in four;

@@ -11,6 +11,7 @@
 #include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/kernel_backend.h"
 #include "touchstone/fuzz/kernel_coverage.h"
+#include "touchstone/fuzz/number_check.h"
 #include "touchstone/fuzz/profile_check.h"
 #include "touchstone/fuzz/reference_check.h"
 #include "touchstone/fuzz/shrink.h"
@@ -275,7 +276,14 @@ class KernelArea final : public Area {
     if (asked.of("refuses", choice, 24))
       if (auto what = answered("refuses", taken(c, choice))) return Checked::fail("refuses", *what);
     if (asked.of("profiles", choice, 16))
-      if (auto what = profile_not_kept(choice.other())) return Checked::fail("profiles", *what);
+      if (auto what = any_of_questions(profile_not_kept, choice, full))
+        return Checked::fail("profiles", *what);
+    if (asked.of("casts", choice, 16))
+      if (auto what = any_of_questions(cast_not_right, choice, full))
+        return Checked::fail("casts", *what);
+    if (asked.of("sums", choice, 16))
+      if (auto what = any_of_questions(sum_not_right, choice, full))
+        return Checked::fail("sums", *what);
     if (asked.of("poison", choice, 5))
       if (auto wrong = poisoned(c, answer.output)) return *wrong;
     if (!c.inputs.empty() && asked.of("in place", choice, 12))
@@ -290,6 +298,17 @@ class KernelArea final : public Area {
         if (auto wrong = other(c, answer.output, *backends_.variants[v], "options")) return *wrong;
       }
     return result;
+  }
+
+  // A question that the text chooses, and has nothing to do with the kernel; or many, so that a
+  // fault that one text shows is shown by smaller ones, too.
+  static std::optional<std::string> any_of_questions(
+      std::optional<std::string> (*wrong)(std::uint64_t), const SampleChoice& choice, bool many) {
+    constexpr std::uint64_t kMany = 200;
+    std::optional<std::string> what = wrong(choice.other());
+    for (std::uint64_t i = 1; many && !what && i < kMany; ++i)
+      what = wrong(hash_mix(choice.other(), i));
+    return what;
   }
 
   // The answer does not change where its memory is an input's.

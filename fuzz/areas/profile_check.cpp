@@ -41,6 +41,7 @@ class Questions {
         &Questions::functions,  &Questions::zeros,          &Questions::positions_outside,
         &Questions::maxima,     &Questions::subnormals,     &Questions::unrounded_products,
         &Questions::short_sums, &Questions::roots_of_zeros, &Questions::functions,
+        &Questions::choices,    &Questions::short_sums,     &Questions::narrow_sums,
     };
     (this->*kQuestions[chooser_.below(std::size(kQuestions))])();
     return wrong_;
@@ -253,30 +254,129 @@ class Questions {
     expect(false, value, {float_of(f32, 0x1p-20)}, contracts);  // at least four units
   }
 
-  // A sum of products whose operands keep 11 digits.
+  // A root that is known to a few units decides which of two numbers is taken, or cannot tell; the
+  // numbers are products, perhaps not rounded on their way to an addition.
+  void choices() {
+    const DType dtype = float_type();
+    const double x = number(dtype), a = number(dtype), b = number(dtype);
+    const LazyOpPtr root = LazyOp::unary(Op::Sqrt, input({float_of(dtype, x)}));
+    const std::uint64_t bits = float_of(dtype, std::sqrt(x)).bits();
+    const std::int64_t ulp = chooser_.between(2, 3);
+    const int digits = info(dtype).digits - 1;
+    const auto moved = [&](std::int64_t by) { return bits + static_cast<std::uint64_t>(by); };
+    if (moved(-ulp - 2) >> digits != bits >> digits || moved(ulp + 2) >> digits != bits >> digits)
+      return;
+    constexpr std::int64_t kOpen = 0;  // whether the root is less: 1 yes, -1 no
+    const std::int64_t less = chooser_.between(-1, 1);
+    const std::int64_t limit = less == kOpen ? chooser_.between(0, 1) : less * (ulp + 2);
+    const LazyOpPtr which =
+        LazyOp::binary(Op::CmpLt, root, input({Scalar::from_bits(dtype, moved(limit))}));
+    const auto product = [&](double by) {
+      return LazyOp::binary(Op::Mul, input({float_of(dtype, a)}), input({float_of(dtype, by)}));
+    };
+    const Scalar small = float_of(dtype, a * b), large = float_of(dtype, a * b * 8);
+    LazyOpPtr one = chooser_.chance(1, 2) ? product(b) : input({small});
+    LazyOpPtr other = chooser_.chance(1, 2) ? product(b * 8) : input({large});
+    const bool turned = chooser_.chance(1, 2);
+    if (turned) std::swap(one, other);
+    LazyOpPtr value = LazyOp::ternary(Op::Where, which, one, other);
+    if (chooser_.chance(2, 3)) value = LazyOp::binary(Op::Add, value, input({float_of(dtype, 0)}));
+    Profile profile = exact_profile();
+    profile.sqrt = {static_cast<double>(ulp), 0};
+    profile.contracts = chooser_.chance(2, 3);
+    expect(less != -1, value, {turned ? large : small}, profile);
+    expect(less != 1, value, {turned ? small : large}, profile);
+    // Where the root cannot tell, the numbers between the two are not kept apart.
+    expect(false, value, {float_of(dtype, a * b * (less == kOpen ? 16 : 3))}, profile);
+  }
+
+  // A sum of products whose operands keep 11 digits. These are inputs, or roots or quotients that
+  // are known to a unit.
   void short_sums() {
     constexpr DType f32 = DType::Float32;
     constexpr int kDigits = 11;
+    const std::uint64_t factor = chooser_.below(4);
     Values a, b;
     double full = 0, cut = 0;
     for (int i = 0; i < 2; ++i) {
-      const double x = number(f32), y = number(f32);
-      const auto kept = [](double v) { return std::ldexp(std::floor(std::ldexp(v, 10)), -10); };
-      a.push_back(float_of(f32, x));
+      const double drawn = number(f32), y = number(f32);
+      const double exact = factor == 1   ? std::sqrt(drawn)
+                           : factor == 2 ? 1 / drawn
+                           : factor == 3 ? y / drawn
+                                         : drawn;
+      const double x = static_cast<double>(static_cast<float>(exact));
+      const auto kept = [](double v) {
+        const int below = kDigits - 1 - std::ilogb(v);
+        return std::ldexp(std::floor(std::ldexp(v, below)), -below);
+      };
+      a.push_back(float_of(f32, drawn));
       b.push_back(float_of(f32, y));
       full += x * y;
       cut += kept(x) * kept(y);
     }
-    const LazyOpPtr x = input(a), y = input(b);
+    const LazyOpPtr from = input(a), y = input(b);
+    const LazyOpPtr x = factor == 1   ? LazyOp::unary(Op::Sqrt, from)
+                        : factor == 2 ? LazyOp::unary(Op::Recip, from)
+                        : factor == 3 ? LazyOp::binary(Op::Div, y, from)
+                                      : from;
     const LazyOpPtr value = LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, x, y), {0});
     if (full - cut < 0x1p-12) return;
-    Profile all = exact_profile(), some = all;
-    all.order = some.order = SumOrder::Any;
+    Profile all = exact_profile();
+    if (chooser_.chance(1, 2)) all.sqrt = all.recip = all.div = {1, 0};
+    all.contracts = chooser_.chance(1, 2);
+    all.order = SumOrder::Any;
+    Profile some = all;
     some.product_digits = kDigits;
     expect(true, value, {float_of(f32, cut)}, some);
     expect(true, value, {float_of(f32, full)}, some);
     expect(false, value, {float_of(f32, cut)}, all);
     expect(false, value, {float_of(f32, cut - 0.0625)}, some);
+  }
+
+  // Up to 200 terms in an accumulator of few digits, near its largest number, as a tree whose
+  // additions round up where they can.
+  void narrow_sums() {
+    constexpr DType kNarrow[] = {DType::Float8E5M2, DType::Float8E4M3, DType::Float16,
+                                 DType::BFloat16};
+    const DType narrow = kNarrow[chooser_.below(std::size(kNarrow))];
+    const DType dtype = chooser_.chance(1, 2) ? narrow : DType::Float32;
+    const bool both_signs = chooser_.chance(1, 3);
+    std::vector<double> terms(static_cast<std::size_t>(chooser_.between(2, 200)));
+    double magnitude = 0;
+    for (double& term : terms) {
+      term = std::ldexp(number(dtype), -static_cast<int>(chooser_.below(8)));
+      magnitude += term;
+      if (both_signs && chooser_.chance(1, 2)) term = -term;
+    }
+    const int largest = 1 - info(narrow).min_exponent;  // power of two below the largest number
+    const int up = largest - std::ilogb(magnitude) - static_cast<int>(chooser_.below(3));
+    Values drawn;
+    std::vector<double> trees;
+    for (const double term : terms) {
+      drawn.push_back(float_of(dtype, definition::rounded(std::ldexp(term, up), dtype)));
+      trees.push_back(definition::rounded(drawn.back().to_double(), narrow));
+    }
+    while (trees.size() > 1) {
+      std::size_t first = 0, second = 1;
+      double most = -HUGE_VAL;
+      for (int tries = 0; tries < 8; ++tries) {
+        const std::size_t a = chooser_.below(trees.size()), b = chooser_.below(trees.size());
+        const double exact = trees[a] + trees[b];
+        const double gain = std::abs(definition::rounded(exact, narrow)) - std::abs(exact);
+        if (a == b || !(gain > most * std::abs(exact))) continue;
+        most = gain / std::abs(exact);
+        first = std::min(a, b);
+        second = std::max(a, b);
+      }
+      trees[first] = definition::rounded(trees[first] + trees[second], narrow);
+      trees[second] = trees.back();
+      trees.pop_back();
+    }
+    Profile profile = exact_profile();
+    profile.order = SumOrder::Any;
+    profile.accumulator = narrow;
+    expect(true, LazyOp::reduce(Op::ReduceSum, input(drawn), {0}),
+           {float_of(dtype, definition::rounded(trees[0], dtype))}, profile);
   }
 
   RandomChooser chooser_;

@@ -102,6 +102,10 @@ class ViewCheck {
   bool often(std::uint64_t every, std::uint64_t salt) const {
     return full_ || hash_mix(hash_, salt) % every == 0;
   }
+  // Whether a variable has values between those at which a symbolic merge looks.
+  bool is_wide() const {
+    return std::ranges::any_of(case_.variables, [](const auto& v) { return v.high - v.low >= 6; });
+  }
   static std::string at(const Point& p) {
     std::string text;
     for (const auto& [name, value] : p.values())
@@ -113,7 +117,7 @@ class ViewCheck {
   }
 
   std::optional<Checked> rest() {
-    if (often(4, 1))
+    if (often(4, 1) || is_wide())
       if (auto wrong = merged()) return wrong;
     if (often(8, 2))
       if (auto wrong = composed()) return wrong;

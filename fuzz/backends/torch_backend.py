@@ -6,8 +6,9 @@ import torch
 
 from line_protocol import Unsupported, constant, flat_indices, serve
 
-# Casts of floats out of an integer's range are undefined in PyTorch, as in C.
-PROFILE = {"name": "torch", "base": "glibc", "casts_saturate": False}
+# Casts of floats out of an integer's range are undefined in PyTorch, as in C; its maximum of zeros is
+# the one or the other.
+PROFILE = {"name": "torch", "base": "glibc", "casts_saturate": False, "zeros_alike": True}
 
 OPS = {
     "NOOP": lambda x: x, "EXP2": torch.exp2, "LOG2": torch.log2, "SIN": torch.sin,
@@ -44,6 +45,8 @@ def evaluate(node, src, buffers):
         return looked_up(torch.tensor([constant(node)], dtype=dtype), arg["views"])
     if node["op"] == "CAST":
         return src[0].view(dtype) if arg["bitcast"] else src[0].to(dtype)
+    if node["op"] in ("REDUCE_SUM", "REDUCE_MAX") and not arg["axes"]:  # to PyTorch no axes are all
+        return src[0]
     if node["op"] == "REDUCE_SUM":
         return torch.sum(src[0], dim=arg["axes"], keepdim=True, dtype=dtype_of(arg["accumulator"]))
     if node["op"] == "REDUCE_MAX":

@@ -61,18 +61,4 @@ std::optional<std::int64_t> FlatView::at(std::int64_t k) const {
   return descend(k) ? std::optional(k) : std::nullopt;
 }
 
-std::int64_t FlatView::highest(std::int64_t first, std::int64_t last) const {
-  Wide bound = static_cast<std::int64_t>(offset_);
-  for (const Level& level : levels_) {
-    // Where the coarser digits are the same at both ends, this one runs from one end to the other.
-    const bool one_turn = first / level.span == last / level.span;
-    const std::int64_t from = one_turn ? first / level.weight % level.size : 0;
-    const std::int64_t to = one_turn ? last / level.weight % level.size : level.size - 1;
-    const std::int64_t low = std::max(from, level.begin), high = std::min(to, level.end - 1);
-    if (low > high) return INT64_MIN;
-    bound += static_cast<Wide>(level.stride) * (level.stride > 0 ? high : low);
-  }
-  return static_cast<std::int64_t>(std::clamp<Wide>(bound, INT64_MIN, INT64_MAX));
-}
-
 }  // namespace touchstone::shapetracker

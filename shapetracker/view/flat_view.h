@@ -48,8 +48,6 @@ class FlatView {
   std::optional<std::int64_t> at(std::int64_t k) const;
   /// Puts the address in the place of flat index k; false where masked out.
   bool descend(std::int64_t& k) const;
-  /// No address of a valid index in [first, last] is larger. INT64_MAX where the bound is beyond.
-  std::int64_t highest(std::int64_t first, std::int64_t last) const;
 
  private:
   Small<Level> levels_;       // fine to coarse

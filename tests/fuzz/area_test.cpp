@@ -162,6 +162,22 @@ TEST(Shrinking, LowersEqualConstantsTogether) {
   EXPECT_EQ(smallest(*area, "x=0..59 | x*60//60", fails), "x=0..0 | x*2//2");
 }
 
+TEST(Shrinking, AddsUpTermsThatAreAlike) {
+  const std::unique_ptr<Area> area = make_symbolic_area();
+  const auto fails = [](const std::string& text) {  // three times x, which has several values
+    const ExpressionCase c = ExpressionCase::parse(text);
+    if (c.variables.empty() || c.variables[0].name != "x") return false;
+    if (!c.variables[0].high || *c.variables[0].high < symbolic::Int(1)) return false;
+    PointValues values;
+    take_points(values, c.variables, 0, 64);
+    const Column sum = values.evaluate(render(c.exprs, c.root)), x = values.evaluate("x");
+    for (std::size_t p = 0; p < values.points(); ++p)
+      if (sum.at(p) != x.at(p) * symbolic::Int(3)) return false;
+    return true;
+  };
+  EXPECT_EQ(smallest(*area, "x=0..7 | x + 1 - (1 - x*2)", fails), "x=0..1 | x*3");
+}
+
 TEST(Shrinking, MakesAVariableOfAPart) {
   const std::unique_ptr<Area> area = make_symbolic_area();
   // A sum whose left side goes from -3 to 3.

@@ -129,6 +129,67 @@ T by_halves(const std::vector<T>& terms, std::size_t run) {
                      by_halves(std::vector<T>(terms.begin() + half, terms.end()), run));
 }
 
+// For every number of a small type above 0 a tree of additions that rounds to it, with the least
+// sum of terms that was found; a tree of the next height joins any two of the trees so far.
+template <class A>
+class LeastSums {
+ public:
+  struct Tree {
+    double exact = HUGE_VAL;
+    std::vector<double> terms;  // of each number how many
+  };
+  LeastSums() : first_(order_key(A{}) + 1), trees_(static_cast<std::size_t>(last() - first_ + 1)) {
+    for (std::size_t i = 0; i < trees_.size(); ++i) {
+      trees_[i] = {convert<double>(number(i)), std::vector<double>(trees_.size(), 0)};
+      trees_[i].terms[i] = 1;
+    }
+  }
+  A number(std::size_t i) const { return from_order_key<A>(first_ + static_cast<std::int64_t>(i)); }
+  double largest() const { return convert<double>(number(trees_.size() - 1)); }
+
+  /// Once more; the tree of the least sum that then overflows.
+  Tree higher() {
+    std::vector<Tree> next = trees_;
+    Tree over;
+    for (std::size_t a = 0; a < trees_.size(); ++a)
+      for (std::size_t b = 0; b <= a; ++b) {
+        const std::int64_t sum = order_key(scalar::add(number(a), number(b)));
+        Tree& best = sum > last() ? over : next[static_cast<std::size_t>(sum - first_)];
+        if (trees_[a].exact + trees_[b].exact >= best.exact) continue;
+        best.exact = trees_[a].exact + trees_[b].exact;
+        best.terms = trees_[a].terms;
+        for (std::size_t i = 0; i < best.terms.size(); ++i) best.terms[i] += trees_[b].terms[i];
+      }
+    trees_ = std::move(next);
+    return over;
+  }
+
+ private:
+  static std::int64_t last() { return order_key(infinity<A>()) - 1; }
+  std::int64_t first_;
+  std::vector<Tree> trees_;
+};
+
+// Terms of far less than the largest number together, whose rounded partial sums pass it; with as
+// many below zero the last addition is of two infinities.
+TEST(Radius, SumsThatOverflowOnlyByRoundingUpMayDoSo) {
+  const FpGuard guard;
+  Profile profile;
+  profile.accumulator = DType::Float8E5M2;
+  LeastSums<float8_e5m2> sums;
+  for (double least = HUGE_VAL; least >= sums.largest() / 4;) {
+    const auto tree = sums.higher();
+    least = tree.exact;
+    std::vector<float8_e5m2> terms;
+    for (std::size_t i = 0; i < tree.terms.size(); ++i)
+      terms.resize(terms.size() + static_cast<std::size_t>(tree.terms[i]), sums.number(i));
+    EXPECT_TRUE(legal_sum(terms, profile).accepts(infinity<float8_e5m2>())) << least;
+    const std::size_t count = terms.size();
+    for (std::size_t i = 0; i < count; ++i) terms.push_back(scalar::neg(terms[i]));
+    EXPECT_TRUE(legal_sum(terms, profile).accepts(convert<float8_e5m2>(std::nan("")))) << least;
+  }
+}
+
 // Every order of six terms of either sign, in lanes and by halves.
 template <class T>
 void every_declared_order_is_legal() {

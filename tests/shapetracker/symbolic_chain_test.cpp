@@ -17,7 +17,6 @@ namespace touchstone {
 namespace {
 
 using model::Array;
-using model::Draws;
 using model::Ints;
 using model::materialise;
 using model::SymbolicChain;
@@ -32,17 +31,18 @@ void expect_same(const SymbolicChain& chain, const ShapeTracker& tracker, const 
                           shapetracker::str(chain.bindings[i]), tracker.str()));
 }
 
-RC_GTEST_PROP(SymbolicChain, ReadsWhatItsOperationsDefine, ()) {
-  Draws draws(*model::any_draws(200));
-  const SymbolicChain chain = model::any_symbolic_chain(draws, 7);
+RC_GTEST_PROP(SymbolicChain, ReadsWhatItsOperationsDefine,
+              (const touchstone::testing::VariableChain& drawn)) {
+  const SymbolicChain chain(drawn);
   expect_same(chain, chain.tracker, "as composed");
   RC_ASSERT(chain.tracker.max_size() >= chain.largest());
 }
 
 // Two hundred operations, of which the bounds let many pass.
-RC_GTEST_PROP(SymbolicChain, OfTwoHundredOperationsReadsWhatTheyDefine, ()) {
-  Draws draws(*model::any_draws(2000));
-  const SymbolicChain chain = model::SymbolicChainMaker(draws, {"n"}).make(200);
+RC_GTEST_PROP(SymbolicChain, OfTwoHundredOperationsReadsWhatTheyDefine, (std::uint64_t seed)) {
+  fuzz::RandomChooser chooser(seed, 0);
+  const SymbolicChain chain(
+      touchstone::testing::Chain::of(fuzz::draw_symbolic_chain(chooser, 200)));
   for (std::size_t i = 0; i < chain.bindings.size(); ++i) {
     const ShapeTracker bound = chain.tracker.bind(chain.bindings[i]);
     RC_ASSERT(materialise(bound) == chain.arrays[i]);
@@ -53,9 +53,9 @@ RC_GTEST_PROP(SymbolicChain, OfTwoHundredOperationsReadsWhatTheyDefine, ()) {
 }
 
 // Addresses past 2^33: the same chain where the buffer is seen through larger strides.
-RC_GTEST_PROP(SymbolicChain, FarApartReadsTheSameFurtherApart, ()) {
-  Draws draws(*model::any_draws(200));
-  const SymbolicChain chain = model::any_symbolic_chain(draws, 6);
+RC_GTEST_PROP(SymbolicChain, FarApartReadsTheSameFurtherApart,
+              (const touchstone::testing::VariableChain& drawn)) {
+  const SymbolicChain chain(drawn);
   constexpr std::int64_t kApart = (std::int64_t{1} << 33) + 7;
   std::vector<View> views = chain.tracker.views();
   const View& base = views.front();
@@ -83,9 +83,9 @@ RC_GTEST_PROP(SymbolicChain, FarApartReadsTheSameFurtherApart, ()) {
   }
 }
 
-RC_GTEST_PROP(SymbolicChain, MinifiedReadsTheSameElementsInOrder, ()) {
-  Draws draws(*model::any_draws(200));
-  const SymbolicChain chain = model::any_symbolic_chain(draws, 7);
+RC_GTEST_PROP(SymbolicChain, MinifiedReadsTheSameElementsInOrder,
+              (const touchstone::testing::VariableChain& drawn)) {
+  const SymbolicChain chain(drawn);
   std::vector<View> views = chain.tracker.views();
   const View small = views.back().minify();
   RC_ASSERT(small.rank() <= std::max(views.back().rank(), 1));
@@ -97,21 +97,18 @@ RC_GTEST_PROP(SymbolicChain, MinifiedReadsTheSameElementsInOrder, ()) {
       RC_FAIL(chain.text() + ": " + minified.str());
 }
 
-RC_GTEST_PROP(SymbolicChain, ConsecutiveIsRowMajorWithEveryValue, ()) {
-  Draws draws(*model::any_draws(200));
-  const SymbolicChain chain = model::any_symbolic_chain(draws, 3);
+RC_GTEST_PROP(SymbolicChain, ConsecutiveIsRowMajorWithEveryValue,
+              (const touchstone::testing::VariableChain& drawn)) {
+  const SymbolicChain chain(drawn);
   if (!chain.tracker.consecutive()) return;
   for (const Array& array : chain.arrays)
     for (std::size_t i = 0; i < array.address.size(); ++i)
       RC_ASSERT(array.address[i] == array.address[0] + static_cast<std::int64_t>(i));
 }
 
-// Names that the axes would have where the tracker has no such variable.
-const std::vector<std::string> kTakenNames = {"idx0", "idx", "idx_1", "idx1"};
-
-SymbolicChain any_chain_with_taken_names(Draws& draws) {
-  return draws.one_in(3) ? model::any_symbolic_chain(draws, 7)
-                         : model::any_symbolic_chain(draws, 7, kTakenNames);
+// Names that the axes would have where the tracker has no such variable, of every other chain.
+SymbolicChain maybe_with_taken_names(const touchstone::testing::Chain& chain) {
+  return SymbolicChain(chain.text().size() % 2 == 0 ? chain : model::with_taken_names(chain));
 }
 
 // By the definitions of the operators.
@@ -167,9 +164,9 @@ Values values_at(const ShapeTracker& tracker, const Values& binding, const Array
   return values;
 }
 
-RC_GTEST_PROP(SymbolicChain, ExpressionsGiveTheAddresses, ()) {
-  Draws draws(*model::any_draws(200));
-  const SymbolicChain chain = any_chain_with_taken_names(draws);
+RC_GTEST_PROP(SymbolicChain, ExpressionsGiveTheAddresses,
+              (const touchstone::testing::VariableChain& drawn)) {
+  const SymbolicChain chain = maybe_with_taken_names(drawn);
   const IndexExpr by_axis = expr_idxs(chain.tracker), flat = expr_node(chain.tracker);
   const shapetracker::PlainIndex plain = shapetracker::plain_index(chain.tracker.views());
   for (std::size_t b = 0; b < chain.bindings.size(); ++b)
@@ -194,9 +191,9 @@ RC_GTEST_PROP(SymbolicChain, ExpressionsGiveTheAddresses, ()) {
 
 // Where all strides are known they and the offset say every address; an axis that is not masked
 // changes nothing about what is valid.
-RC_GTEST_PROP(SymbolicChain, StridesAndOffsetSayTheAddresses, ()) {
-  Draws draws(*model::any_draws(200));
-  const SymbolicChain chain = any_chain_with_taken_names(draws);
+RC_GTEST_PROP(SymbolicChain, StridesAndOffsetSayTheAddresses,
+              (const touchstone::testing::VariableChain& drawn)) {
+  const SymbolicChain chain = maybe_with_taken_names(drawn);
   const auto strides = real_strides(chain.tracker, true);
   const sint offset = real_offset(chain.tracker);
   const bool known = std::ranges::all_of(strides, [](const auto& s) { return s.has_value(); });
@@ -226,9 +223,9 @@ RC_GTEST_PROP(SymbolicChain, StridesAndOffsetSayTheAddresses, ()) {
 }
 
 // The operations found give the tracker's addresses; the answer may be that there are none.
-RC_GTEST_PROP(SymbolicChain, MovementOpsAreTakenAndGiveTheAddresses, ()) {
-  Draws draws(*model::any_draws(200));
-  const SymbolicChain chain = model::any_symbolic_chain(draws, 7);
+RC_GTEST_PROP(SymbolicChain, MovementOpsAreTakenAndGiveTheAddresses,
+              (const touchstone::testing::VariableChain& drawn)) {
+  const SymbolicChain chain(drawn);
   std::vector<MovementOp> ops;
   try {
     ops = to_movement_ops(chain.tracker);
@@ -254,15 +251,15 @@ RC_GTEST_PROP(SymbolicChain, MovementOpsAreTakenAndGiveTheAddresses, ()) {
 }
 
 // Variables put for each other at once, and numbers for some of them.
-RC_GTEST_PROP(SymbolicChain, SubstitutedReadsAsWithTheValuesOfTheExpressions, ()) {
-  Draws draws(*model::any_draws(200));
-  const SymbolicChain chain = model::any_symbolic_chain(draws);
+RC_GTEST_PROP(SymbolicChain, SubstitutedReadsAsWithTheValuesOfTheExpressions,
+              (const touchstone::testing::VariableChain& drawn)) {
+  const SymbolicChain chain(drawn);
   std::map<std::string, Node> replacements;
   for (const auto& [name, low, high] : chain.variables) {
     const Node other = symbolic::variable("n", low, high);
-    switch (draws.below(4)) {
+    switch (*rc::gen::inRange(0, 4)) {
       case 0:
-        replacements.emplace(name, Node(draws.between(low, high)));
+        replacements.emplace(name, Node(*rc::gen::inRange(low, high + 1)));
         break;
       case 1:
         replacements.emplace(name, other);

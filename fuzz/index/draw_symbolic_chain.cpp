@@ -9,32 +9,80 @@ namespace {
 using Kind = MovementOp::Kind;
 
 /// Chains whose numbers hold up to four variables. An operation that the bounds of these leave open
-/// is left out.
+/// is left out. Some chains are wide: of one variable or two that take many values, between the
+/// few at which a symbolic merge looks.
 class SymbolicChainDraw {
  public:
   explicit SymbolicChainDraw(Chooser& chooser) : chooser_(chooser) {}
 
-  std::string draw() {
-    const std::int64_t operations = chooser_.between(0, 6);
-    declare();
-    start();
-    for (std::int64_t i = 0; i < operations; ++i) add(any_op());
+  std::string draw(std::int64_t wanted) {
+    std::int64_t operations = chooser_.between(0, 6);
+    wide_ = chooser_.chance(1, 3) && wanted < 0;
+    if (wanted >= 0) {
+      declare("n", chooser_.between(0, 2), 3);
+      start();
+      operations = wanted;
+    } else if (wide_ && chooser_.chance(1, 6)) {
+      turning();
+      operations = chooser_.between(0, 1);
+    } else {
+      declare();
+      start();
+      if (wide_ && chooser_.chance(1, 2)) operations = rows();
+    }
+    for (std::int64_t i = 0; i < operations; ++i)
+      for (int tries = wide_ ? 3 : 1; tries > 0 && !add(any_op()); --tries) {
+      }
     return case_.str();
   }
 
  private:
-  static constexpr std::int64_t kMostElements = 160;
+  std::int64_t most_elements() const { return wide_ ? 240 : 160; }
+
+  void declare(std::string name, std::int64_t low, std::int64_t high) {
+    variables_.emplace_back(symbolic::variable(name, low, high));
+    case_.variables.push_back({std::move(name), low, high});
+  }
 
   void declare() {
     constexpr std::string_view kNames[] = {"n", "m", "k", "j"};
-    const std::int64_t count = chooser_.between(1, std::ssize(kNames));
+    const std::int64_t count =
+        wide_ ? (chooser_.chance(1, 4) ? 2 : 1) : chooser_.between(1, std::ssize(kNames));
     for (std::int64_t i = 0; i < count; ++i) {
-      const std::string name(kNames[i]);
-      const std::int64_t low = chooser_.between(0, 2);
-      const std::int64_t high = low + chooser_.between(1, count > 2 ? 2 : 3);
-      case_.variables.push_back({name, low, high});
-      variables_.emplace_back(symbolic::variable(name, low, high));
+      const std::int64_t low = chooser_.between(0, wide_ && chooser_.chance(1, 2) ? 5 : 2);
+      const std::int64_t values = wide_       ? chooser_.between(6, count > 1 ? 8 : 12)
+                                  : count > 2 ? chooser_.between(1, 2)
+                                              : chooser_.between(1, 3);
+      declare(std::string(kNames[i]), low, low + values);
     }
+  }
+
+  // Rows, some of whose elements are padding, seen by strides. How many operations remain.
+  std::int64_t rows() {
+    if (chooser_.chance(1, 2)) add(permute());
+    add(pad());
+    for (int tries = 4; tries > 0 && !add(as_strided()); --tries) {
+    }
+    return chooser_.between(0, 2);
+  }
+
+  // Steps of n elements along rows of `row`: from n = row on they lead into other rows, whose
+  // elements are not n apart. There the end of another axis, times * n long, turns, too, or nearly
+  // so. What is one view for smaller n and one for larger n is none for all.
+  void turning() {
+    const std::int64_t row = chooser_.between(3, 6), times = chooser_.between(2, 3);
+    const std::int64_t most = 2 * row - chooser_.between(1, 2);
+    declare("n", chooser_.between(0, 1), most);
+    const std::int64_t end = times * row - chooser_.between(0, times);
+    case_.base = {row, 2, end};
+    tracker_ = ShapeTracker::contiguous(case_.base);
+    add({.kind = Kind::Permute, .order = {1, 0, 2}});
+    if (chooser_.chance(1, 3)) add(stride());
+    const std::int64_t rest = times * most - end;
+    const std::int64_t before = chooser_.chance(1, 2) ? 0 : chooser_.between(0, rest);
+    add({.kind = Kind::Pad, .ends = {{0, 0}, {0, 0}, {before, rest - before}}});
+    const sint n = any_variable();
+    add({.kind = Kind::AsStrided, .shape = {2, n * times}, .strides = {n * (end + rest), 1}});
   }
 
   const sint& any_variable() { return variables_[chooser_.below(variables_.size())]; }
@@ -62,21 +110,32 @@ class SymbolicChainDraw {
 
   void start() {
     for (std::int64_t rank = chooser_.between(0, 3); rank > 0; --rank)
-      case_.base.push_back(chooser_.chance(1, 5) ? sint(1) : number(4));
-    while (!case_.base.empty() && View::contiguous(case_.base).max_size() > kMostElements)
+      case_.base.push_back(chooser_.chance(1, 5) ? sint(1) : number(wide_ ? 9 : 4));
+    while (!case_.base.empty() && View::contiguous(case_.base).max_size() > most_elements())
       case_.base.pop_back();
     tracker_ = ShapeTracker::contiguous(case_.base);
   }
 
-  void add(MovementOp op) {
+  // Whether the axes that have elements hold few, whether others have some or not.
+  bool is_small(const Shape& shape) const {
+    std::int64_t elements = 1;
+    for (const sint& size : shape) {
+      elements *= std::max<std::int64_t>(size.max().value_or(1), 1);
+      if (elements > most_elements()) return false;
+    }
+    return true;
+  }
+
+  bool add(MovementOp op) {
     try {
       ShapeTracker next = apply(tracker_, op);
-      if (next.max_size() > kMostElements) return;
+      if (!is_small(next.shape())) return false;
       tracker_ = std::move(next);
     } catch (const ShapeError&) {
-      return;
+      return false;
     }
     case_.ops.push_back(std::move(op));
+    return true;
   }
 
   MovementOp any_op() {
@@ -140,7 +199,8 @@ class SymbolicChainDraw {
 
   MovementOp pad() {
     MovementOp op{.kind = Kind::Pad};
-    const auto some = [&] { return chooser_.chance(1, 3) ? number(2) : sint(0); };
+    const std::int64_t most = wide_ && chooser_.chance(1, 3) ? 9 : 2;
+    const auto some = [&] { return chooser_.chance(1, 3) ? number(most) : sint(0); };
     for (std::size_t i = 0; i < tracker_.shape().size(); ++i) {
       const sint before = some();
       op.ends.emplace_back(before, some());
@@ -171,12 +231,15 @@ class SymbolicChainDraw {
     return op;
   }
 
-  // Strides of 0, negative ones and overlaps among them.
+  // Strides of 0, negative ones and overlaps among them; in wide chains also some that step along
+  // one axis of the shape as it is.
   MovementOp as_strided() {
     MovementOp op{.kind = Kind::AsStrided};
     for (std::int64_t rank = chooser_.between(0, 3); rank > 0; --rank) {
       const sint size = number(3);
-      sint stride = chooser_.chance(1, 3) ? any_variable() : sint(chooser_.between(-2, 3));
+      const std::int64_t most = wide_ && chooser_.chance(1, 2) ? 9 : 3;
+      sint stride = chooser_.chance(1, 3) ? any_variable() : sint(chooser_.between(-2, most));
+      if (wide_ && chooser_.chance(1, 2)) stride = stride * elements_behind_an_axis();
       if (chooser_.chance(1, 4)) stride = sint(0) - stride;
       if (!certainly_le(0, stride)) op.offset = op.offset - stride * (size - 1);
       op.shape.push_back(size);
@@ -186,7 +249,16 @@ class SymbolicChainDraw {
     return op;
   }
 
+  sint elements_behind_an_axis() {
+    const Shape& shape = tracker_.shape();
+    sint elements = 1;
+    for (std::uint64_t axes = chooser_.below(shape.size() + 1); axes > 0; --axes)
+      elements = elements * shape[shape.size() - axes];
+    return elements;
+  }
+
   Chooser& chooser_;
+  bool wide_ = false;
   std::vector<sint> variables_;
   ViewCase case_;
   ShapeTracker tracker_ = ShapeTracker::contiguous({});
@@ -194,6 +266,8 @@ class SymbolicChainDraw {
 
 }  // namespace
 
-std::string draw_symbolic_chain(Chooser& chooser) { return SymbolicChainDraw(chooser).draw(); }
+std::string draw_symbolic_chain(Chooser& chooser, std::int64_t operations) {
+  return SymbolicChainDraw(chooser).draw(operations);
+}
 
 }  // namespace touchstone::fuzz

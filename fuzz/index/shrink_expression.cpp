@@ -65,6 +65,7 @@ class SmallerExpression {
       const Expr e = *exprs_.at(roots_[i], path);
       const std::vector<Expr> args(exprs_.args(e).begin(), exprs_.args(e).end());
       for (const Expr a : args) with(i, path, a);
+      like_terms(i, path, e);
       for (const int k : {0, 1})
         if (!exprs_.is_constant(e)) with(i, path, exprs_.constant(k));
       if (exprs_.op(e) == ExprOp::Variable) {
@@ -80,6 +81,61 @@ class SmallerExpression {
            {Int(0), Int(1), Int(2), -value, floor_div(value, 2), value - value.sign()})
         if (k != value) with(i, path, exprs_.constant(k));
     }
+  }
+
+  struct Term {
+    Int factor;
+    Expr of;
+  };
+  // The terms of a sum of sums, each times its factor; constants are multiples of 1.
+  void flatten(Expr e, const Int& factor, std::vector<Term>& terms) {
+    const std::vector<Expr> args(exprs_.args(e).begin(), exprs_.args(e).end());
+    switch (exprs_.op(e)) {
+      case ExprOp::Neg:
+        return flatten(args[0], -factor, terms);
+      case ExprOp::Add:
+      case ExprOp::Sub:
+        flatten(args[0], factor, terms);
+        return flatten(args[1], exprs_.op(e) == ExprOp::Sub ? -factor : factor, terms);
+      case ExprOp::Mul:
+        if (!exprs_.is_constant(args[1])) break;
+        return flatten(args[0], factor * exprs_.value(args[1]), terms);
+      default:
+        break;
+    }
+    if (exprs_.is_constant(e))
+      terms.push_back({factor * exprs_.value(e), exprs_.constant(1)});
+    else
+      terms.push_back({factor, e});
+  }
+
+  Expr sum_of(const std::vector<Term>& terms) {
+    std::optional<Expr> sum;
+    for (const auto& [factor, of] : terms) {
+      if (factor.is_zero()) continue;
+      const bool less = sum && factor.sign() < 0;
+      const Int times = less ? -factor : factor;
+      const Expr term = exprs_.is_constant(of) ? exprs_.constant(times)
+                        : times == Int(1)      ? of
+                                          : exprs_.apply(ExprOp::Mul, {of, exprs_.constant(times)});
+      sum = sum ? exprs_.apply(less ? ExprOp::Sub : ExprOp::Add, {*sum, term}) : term;
+    }
+    return sum ? *sum : exprs_.constant(0);
+  }
+
+  // Two terms of a sum that are multiples of the same become one.
+  void like_terms(std::size_t i, const Path& path, Expr e) {
+    if (exprs_.op(e) != ExprOp::Add && exprs_.op(e) != ExprOp::Sub) return;
+    std::vector<Term> terms;
+    flatten(e, 1, terms);
+    for (std::size_t a = 0; a < terms.size(); ++a)
+      for (std::size_t b = a + 1; b < terms.size(); ++b) {
+        if (terms[a].of != terms[b].of) continue;
+        std::vector<Term> fewer = terms;
+        fewer[a].factor = fewer[a].factor + fewer[b].factor;
+        fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(b));
+        with(i, path, sum_of(fewer));
+      }
   }
 
   /// The tree with `from` replaced by `to`, wherever it stands.

@@ -29,6 +29,8 @@ class ExpressionDraw {
     text += "| ";
     if (chooser_.chance(1, 128))
       wide(text);
+    else if (chooser_.chance(1, 768))  // each takes a hundred times as long as others
+      choices(text);
     else
       grow(text, deep_);
     for (std::uint64_t more = chooser_.below(4); more > 1; --more) {
@@ -119,6 +121,30 @@ class ExpressionDraw {
       if (left > 1) out += kBetween[which];
     }
     out += ')';
+  }
+
+  // A sum of choices on two or three conditions, which some of them share.
+  void choices(std::string& out) {
+    std::array<std::string, 3> conditions;
+    for (std::string& condition : conditions) {
+      small(condition);
+      condition += chooser_.chance(1, 2) ? " < " : " != ";
+      put_number(condition, chooser_.between(-2, 9));
+    }
+    const std::uint64_t few = 2 + chooser_.below(2);
+    for (std::uint64_t left = 3 + chooser_.below(3); left > 0; --left) {
+      out += "where(";
+      out += conditions[chooser_.below(few)];
+      out += ", ";
+      small(out);
+      out += ", ";
+      if (chooser_.chance(1, 2))
+        small(out);
+      else
+        out += '0';
+      out += ')';
+      if (left > 1) out += chooser_.chance(1, 4) ? " - " : " + ";
+    }
   }
 
   // c*x + d, where c and d are mostly 1 and 0.

@@ -45,8 +45,9 @@ std::string movement_text(const MovementOp& op);  // "pad 0:1,2:0"
 /// of either sign. A part of the cases has a variable size, some of these are those of
 /// draw_symbolic_chain, and each case leaves out some operations.
 std::string draw_chain(Chooser& chooser);
-/// Chains of up to six operations whose numbers are sums and products of up to four variables.
-std::string draw_symbolic_chain(Chooser& chooser);
+/// Chains of up to six operations whose numbers are sums and products of up to four variables; or
+/// with one variable, and what fits of as many operations as are asked for.
+std::string draw_symbolic_chain(Chooser& chooser, std::int64_t operations = -1);
 
 /// The meaning of a chain: the buffer address of each element in row-major order, -1 for padding.
 struct Addresses {
