@@ -13,6 +13,7 @@ namespace touchstone::fuzz {
 namespace {
 
 constexpr std::int64_t kMostFlops = 1 << 14, kMostElements = 1 << 11;
+constexpr std::int64_t kMostDefined = 1 << 16;  // elements of a node
 
 /// Gives memory to what is scheduled, and computes nothing.
 class Draft final : public Device {
@@ -30,6 +31,10 @@ class Draft final : public Device {
 bool is_small(const LazyOpPtr& kernel) {
   const FlopCounter cost = get_lazyop_info(kernel);
   if (!cost.flops.is_int() || cost.flops.as_int() > kMostFlops) return false;
+  // A reduce in another one's terms is counted once, and is defined for each.
+  for (const LazyOpPtr& node : toposort(kernel))
+    if (const auto size = elements(node->shape()).max(); !size || *size > kMostDefined)
+      return false;
   return std::ranges::all_of(buffers_of(kernel),
                              [](const BufferSpec& b) { return b.size <= kMostElements; });
 }
@@ -40,12 +45,16 @@ std::vector<LazyOpPtr> small_kernels() {
   std::set<std::string> known;
   for (const models::Model& model : models::models())
     for (const bool training : {false, true}) {
+      const ConfigScope by_fusion{Config()};  // whatever the environment says
       const models::ModelGraph graph = model.build("DRAFT", training);
       realize(graph.leaves());
-      for (const ScheduleItem& item : schedule(graph.results(training)))
-        if (item.kind == Op::Store && is_small(item.ast) &&
-            known.insert(to_json(kernel_file(item.ast))).second)
-          kernels.push_back(item.ast);
+      Config ranges;
+      ranges.scheduler = Scheduler::Ranges;
+      for (const Config& config : {Config(), ranges})
+        for (const ScheduleItem& item : schedule(graph.results(training), {}, config))
+          if (item.kind == Op::Store && is_small(item.ast) &&
+              known.insert(to_json(kernel_file(item.ast))).second)
+            kernels.push_back(item.ast);
     }
   return kernels;
 }

@@ -428,6 +428,9 @@ std::optional<Split> split_of(const ShapeTracker& st, std::span<const int> axes,
     (reduced ? terms : results) *= st.shape()[i].as_int();
   }
   if (results == 0 || terms < config.reduceop_split_threshold) return std::nullopt;
+  // So many rows keep any number of threads busy, and short ones take longer.
+  constexpr std::int64_t kManyRows = 256;
+  if (config.scheduler == Scheduler::Ranges && results >= kManyRows) return std::nullopt;
   const std::int64_t most = std::min<std::int64_t>(
       256, (std::int64_t{1} << config.kernelize.reduceop_split_size) / results);
   const std::vector<std::optional<sint>> strides = real_strides(st, true);

@@ -111,6 +111,11 @@ TEST(Split, TakesTheFirstAxisThatHasADivisorAndWhoseNeighboursLieApart) {
   least.reduceop_split_threshold = 2;
   EXPECT_EQ(split_of(ShapeTracker::contiguous({9}), one, least), std::nullopt);
   EXPECT_EQ(split_of(ShapeTracker::contiguous({144}), one, least), (Split{0, 72}));
+  // By ranges rows that are many stay whole.
+  Config ranges;
+  ranges.scheduler = Scheduler::Ranges;
+  EXPECT_EQ(split_of(ShapeTracker::contiguous({256, 65536}), last, ranges), std::nullopt);
+  EXPECT_EQ(split_of(ShapeTracker::contiguous({255, 65536}), last, ranges), (Split{1, 256}));
   Config off;
   off.kernelize.split_reduceop = false;
   EXPECT_EQ(split_of(ShapeTracker::contiguous({32768}), one, off), std::nullopt);
