@@ -109,7 +109,7 @@ Id Simplifier::negative(Linear s) {
       continue;
     }
     std::optional<Id> decided;
-    if (auto flag = apply(CompiledRule::Root::Below, {&s, 1})) decided = build(*flag);
+    if (auto flag = apply(Rule::Root::Below, {&s, 1})) decided = build(*flag);
     if (!decided && at_last_remainder(s)) decided = negate(zero(s));
     if (!decided) decided = by_square(s, false);
     if (!decided && !reduced)
@@ -171,9 +171,9 @@ Id Simplifier::zero(Linear s) {
   if (auto flag = by_square(s, true)) return *flag;
   if (s.terms[0].coef.sign() < 0) s = -s;
   if (auto branch = by_branch(s, &Simplifier::zero)) return *branch;
-  if (auto flag = apply(CompiledRule::Root::Equal, {&s, 1})) return build(*flag);
+  if (auto flag = apply(Rule::Root::Equal, {&s, 1})) return build(*flag);
   const Linear turned = -s;
-  if (auto flag = apply(CompiledRule::Root::Equal, {&turned, 1})) return build(*flag);
+  if (auto flag = apply(Rule::Root::Equal, {&turned, 1})) return build(*flag);
   if (auto flag = between(s)) return *flag;
   const Id args[] = {build(s)};
   return c_.make(Kind::Zero, args, Interval{Int(0), Int(1)});

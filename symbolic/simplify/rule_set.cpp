@@ -1,8 +1,11 @@
 // Compiles the rules of the table that the matcher applies.
 #include <algorithm>
+#include <array>
+#include <deque>
 #include <string>
 
 #include "touchstone/symbolic/match.h"
+#include "touchstone/symbolic/operators.h"
 #include "touchstone/symbolic/simplifier.h"
 
 namespace touchstone::symbolic {
@@ -10,7 +13,7 @@ namespace touchstone::symbolic {
 namespace {
 
 using Op = Pattern::Op;
-using Root = CompiledRule::Root;
+using Root = Rule::Root;
 
 std::uint32_t kind_bit(Kind kind) { return std::uint32_t{1} << static_cast<unsigned>(kind); }
 
@@ -24,14 +27,13 @@ class Compiler {
     add(p, e, 1);
     return p;
   }
-  /// The comparison as a gap below, equal to or apart from 0; nullopt where e is none.
-  std::optional<Pattern> compared(Expr e) const {
+  /// The comparison as a gap below, equal to or apart from 0.
+  Pattern compared(Expr e) const {
     Pattern p;
     Pattern::Item item;
     const ExprOp op = e_.op(e);
-    if (op != ExprOp::Lt && op != ExprOp::Gt && op != ExprOp::Le && op != ExprOp::Ge &&
-        op != ExprOp::Eq && op != ExprOp::Ne)
-      return std::nullopt;
+    if (info(op).level != info(ExprOp::Lt).level)
+      throw Error("rules: no comparison: " + render(e_, e));
     const bool swap = op == ExprOp::Gt || op == ExprOp::Ge;
     Pattern gap;
     add(gap, e_.arg(e, swap ? 1 : 0), 1);
@@ -196,88 +198,112 @@ bool twins(const Pattern& a, const Pattern& b) {
 
 }  // namespace
 
-RuleSet::RuleSet() {
-  const auto terms_of = [&](Expr e) {  // of a sum without constants, each by itself
-    std::vector<Pattern> terms;
-    const Pattern all = Compiler(exprs_).sum(e);
-    for (const Pattern::Item& i : all.items) {
-      terms.emplace_back();
-      terms.back().items.push_back(i);
-    }
-    return terms;
-  };
-  for (const Rule& rule : touchstone::symbolic::rules()) {
-    if (!rule.matched) continue;
-    CompiledRule r;
-    r.rule = &rule;
-    const Expr lhs = parse_expr(exprs_, rule.lhs);
-    r.rhs = parse_expr(exprs_, rule.rhs);
-    if (!rule.when.empty()) {
-      std::vector<Expr> list{parse_expr(exprs_, rule.when)};
-      while (!list.empty()) {
-        const Expr e = list.back();
-        list.pop_back();
-        if (exprs_.op(e) == ExprOp::And)
-          list.insert(list.end(), exprs_.args(e).begin(), exprs_.args(e).end());
-        else
-          r.conditions.push_back(e);
-      }
-      // First those on constants, which take least time.
-      std::ranges::stable_partition(r.conditions, [&](Expr e) {
-        return std::ranges::all_of(exprs_.parts(e), [&](Expr part) {
-          return exprs_.op(part) != ExprOp::Variable || is_constant_letter(exprs_.name(part)[0]);
-        });
-      });
-    }
-    for (const Expr e : exprs_.parts(lhs))
-      if (exprs_.op(e) == ExprOp::Variable) r.letters.push_back(exprs_.name(e)[0]);
-    const Compiler compile(exprs_);
-    switch (exprs_.op(lhs)) {
-      case ExprOp::And:
-        r.root = Root::And;
-        for (const Expr part : exprs_.args(lhs)) r.parts.push_back(compile.compared(part).value());
-        break;
-      case ExprOp::Div:
-      case ExprOp::Mod:
-        r.root = exprs_.op(lhs) == ExprOp::Div ? Root::Quotient : Root::Remainder;
-        for (const Expr part : exprs_.args(lhs)) r.parts.push_back(compile.sum(part));
-        break;
-      case ExprOp::Mul:
-        r.root = Root::Product;
-        for (const Expr part : exprs_.args(lhs)) r.parts.push_back(compile.sum(part));
-        break;
-      case ExprOp::Add:
-      case ExprOp::Sub:
-        r.parts = terms_of(lhs);
-        break;
-      default: {
-        const Pattern p = compile.compared(lhs).value();
-        r.root = p.items[0].op == Op::Equal ? Root::Equal : Root::Below;
-        r.parts = p.items[0].args;
-      }
-    }
-    for (const Pattern& p : r.parts) {
-      r.kinds |= kinds_of(p);
-      r.most_terms.push_back(most_terms(r.root == Root::And ? p.items[0].args[0] : p));
-      r.constants.push_back(only_constant(p));
-      if (r.root != Root::And && divides_in(p)) r.kinds |= kind_bit(Kind::Digit);
-      for (const Pattern::Item& i : p.items) r.scales |= i.factor != 0;
-    }
-    if (r.root == Root::And) {
-      for (const Pattern& p : r.parts) {
-        const Pattern& inner = p.items[0].args[0];
-        r.part_kinds.push_back(kinds_of(inner) | (divides_in(inner) ? kind_bit(Kind::Digit) : 0));
-      }
-      r.opposed = opposed(r.parts[0].items[0].args[0], r.parts[1].items[0].args[0]);
-    }
-    r.twins = r.root == Root::Sum && r.parts.size() == 2 && twins(r.parts[0], r.parts[1]);
-    by_root_[static_cast<std::size_t>(r.root)].push_back(std::move(r));
+namespace {
+
+/// Divisions and maxima among the terms of what is matched, but for the division that is its root.
+std::uint32_t kinds_in_text(const Rule& rule) {
+  int divisions = rule.root == Root::Quotient || rule.root == Root::Remainder ? -1 : 0;
+  int depth = 0;
+  bool maxima = false;
+  for (std::size_t i = 0; i < rule.lhs.size(); ++i) {
+    const std::string_view rest = rule.lhs.substr(i);
+    depth += rest[0] == '(' ? 1 : rest[0] == ')' ? -1 : 0;
+    if (depth > 0) continue;
+    divisions += rest[0] == '%' || rest.starts_with("//");
+    maxima |= rest.starts_with("max(");
   }
+  return (divisions > 0 ? kind_bit(Kind::Digit) : 0) | (maxima ? kind_bit(Kind::Max) : 0);
 }
 
-const RuleSet& RuleSet::instance() {
-  static const RuleSet* const set = new RuleSet;  // never destroyed: contexts may outlive main
-  return *set;
+CompiledRule::Patterns compiled(const Rule& rule) {
+  Exprs exprs;
+  const Compiler compiler(exprs);
+  CompiledRule::Patterns r;
+  const Expr lhs = parse_expr(exprs, rule.lhs);
+  const auto arguments = [&](std::initializer_list<ExprOp> roots) {
+    if (std::ranges::find(roots, exprs.op(lhs)) == roots.end())
+      throw Error("rules: the root of " + std::string(rule.name) + " is another one");
+    return exprs.args(lhs);
+  };
+  switch (rule.root) {
+    case Root::And:
+      for (const Expr part : arguments({ExprOp::And})) r.parts.push_back(compiler.compared(part));
+      break;
+    case Root::Sum:
+      arguments({ExprOp::Add, ExprOp::Sub});
+      for (const Pattern::Item& term : compiler.sum(lhs).items)
+        r.parts.emplace_back().items.push_back(term);
+      break;
+    case Root::Below:
+    case Root::Equal:
+      arguments({rule.root == Root::Below ? ExprOp::Lt : ExprOp::Eq});
+      r.parts = compiler.compared(lhs).items[0].args;
+      break;
+    default:
+      for (const Expr part : arguments({rule.root == Root::Quotient    ? ExprOp::Div
+                                        : rule.root == Root::Remainder ? ExprOp::Mod
+                                                                       : ExprOp::Mul}))
+        r.parts.push_back(compiler.sum(part));
+  }
+  for (const Expr e : exprs.parts(lhs))
+    if (exprs.op(e) == ExprOp::Variable) r.letters.push_back(exprs.name(e)[0]);
+  for (const Pattern& part : r.parts) {
+    const bool compared = rule.root == Root::And;
+    const Pattern& p = compared ? part.items[0].args[0] : part;
+    const std::uint32_t kinds = kinds_of(p) | (divides_in(p) ? kind_bit(Kind::Digit) : 0);
+    r.part_kinds.push_back(kinds);
+    r.kinds |= kinds;
+    r.most_terms.push_back(most_terms(p));
+    r.constants.push_back(compared ? std::nullopt : only_constant(p));
+    for (const Pattern::Item& i : p.items) r.scales |= i.factor != 0;
+  }
+  if (rule.root == Root::And)
+    r.opposed = opposed(r.parts[0].items[0].args[0], r.parts[1].items[0].args[0]);
+  r.twins = rule.root == Root::Sum && r.parts.size() == 2 && twins(r.parts[0], r.parts[1]);
+  return r;
+}
+
+}  // namespace
+
+CompiledRule::CompiledRule(const Rule& r) : rule(r), kinds(kinds_in_text(r)) {}
+
+const CompiledRule::Patterns& CompiledRule::patterns() const {
+  std::call_once(patterns_read_, [&] { patterns_ = compiled(rule); });
+  return patterns_;
+}
+
+const CompiledRule::Outcome& CompiledRule::outcome() const {
+  std::call_once(outcome_read_, [&] {
+    Exprs& x = outcome_.exprs;
+    outcome_.rhs = parse_expr(x, rule.rhs);
+    std::vector<Expr> list;
+    if (!rule.when.empty()) list.push_back(parse_expr(x, rule.when));
+    while (!list.empty()) {
+      const Expr e = list.back();
+      list.pop_back();
+      if (x.op(e) == ExprOp::And)
+        list.insert(list.end(), x.args(e).begin(), x.args(e).end());
+      else
+        outcome_.conditions.push_back(e);
+    }
+    std::ranges::stable_partition(outcome_.conditions, [&](Expr e) {
+      return std::ranges::all_of(x.parts(e), [&](Expr part) {
+        return x.op(part) != ExprOp::Variable || is_constant_letter(x.name(part)[0]);
+      });
+    });
+  });
+  return outcome_;
+}
+
+const std::deque<CompiledRule>& compiled_rules(Root root) {
+  using Groups = std::array<std::deque<CompiledRule>, 8>;
+  static const Groups* const groups = [] {
+    auto* const made = new Groups;  // never destroyed: contexts may outlive main
+    for (const Rule& rule : rules())
+      if (rule.root != Root::None) (*made)[static_cast<std::size_t>(rule.root)].emplace_back(rule);
+    return made;
+  }();
+  return (*groups)[static_cast<std::size_t>(root)];
 }
 
 }  // namespace touchstone::symbolic

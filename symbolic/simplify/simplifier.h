@@ -113,10 +113,10 @@ class Simplifier {
 
   // apply.cpp: the rules of the table that the matcher applies
   bool apply_sum(Linear& s);
-  std::optional<Linear> apply(CompiledRule::Root root, std::span<const Linear> subjects);
+  std::optional<Linear> apply(Rule::Root root, std::span<const Linear> subjects);
   bool apply_and(Ids& parts);
   void applied(const CompiledRule& rule, const Bindings& bindings) const;
-  bool simpler(CompiledRule::Root root, std::span<const Linear> after,
+  bool simpler(Rule::Root root, std::span<const Linear> after,
                std::span<const Linear> before) const;
 
   Linear atom(Id id) const { return Linear{0, {Term{1, id}}}; }

@@ -32,7 +32,7 @@ Names names_of(Context& c, std::string_view text) {
 TEST(Matcher, MakesTheExampleOfEachOfItsRulesSmaller) {
   int matched = 0;
   for (const Rule& rule : rules()) {
-    if (!rule.matched) continue;
+    if (rule.root == Rule::Root::None) continue;
     ++matched;
     Context c;
     const Names names = names_of(c, rule.vars);
@@ -45,15 +45,17 @@ TEST(Matcher, MakesTheExampleOfEachOfItsRulesSmaller) {
 }
 
 TEST(Matcher, KnowsEveryLetterOfItsRules) {
-  using Root = CompiledRule::Root;
+  using Root = Rule::Root;
   std::set<std::string_view> compiled;
   for (const Root root : {Root::Sum, Root::Quotient, Root::Remainder, Root::Below, Root::Equal,
                           Root::And, Root::Product})
-    for (const CompiledRule& rule : RuleSet::instance().rules(root)) {
-      compiled.insert(rule.rule->name);
-      EXPECT_FALSE(rule.letters.empty()) << rule.rule->name;
+    for (const CompiledRule& rule : compiled_rules(root)) {
+      compiled.insert(rule.rule.name);
+      EXPECT_FALSE(rule.patterns().letters.empty()) << rule.rule.name;
+      EXPECT_FALSE(rule.outcome().exprs.count() == 0) << rule.rule.name;
+      EXPECT_EQ(rule.kinds & ~rule.patterns().kinds, 0U) << rule.rule.name;
     }
-  for (const Rule& rule : rules()) EXPECT_EQ(compiled.contains(rule.name), rule.matched);
+  for (const Rule& rule : rules()) EXPECT_EQ(compiled.contains(rule.name), rule.root != Root::None);
 }
 
 TEST(Matcher, AsksForTheCondition) {
