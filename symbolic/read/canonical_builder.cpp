@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "touchstone/base/hash.h"
 #include "touchstone/symbolic/operators.h"
 
 namespace touchstone::symbolic {
@@ -9,9 +10,20 @@ namespace touchstone::symbolic {
 template <class Build>
 Id CanonicalBuilder::remembered(ExprOp op, std::span<const Id> args, const Build& build) {
   if (s_.traced()) return build();  // the trace is of the steps
-  if (const auto known = c_.recall(op, args)) return *known;
+  if (args.size() <= 3) {
+    if (const auto known = c_.recall(op, args)) return *known;
+    const Id result = build();
+    c_.remember(op, args, result);
+    return result;
+  }
+  // As the words of a tape, none of which begins so: its first part has no operands.
+  List<Id> words{static_cast<Id>(op)};
+  for (const Id id : args) words.push_back(id);
+  const std::uint64_t hash =
+      hash_bytes({reinterpret_cast<const char*>(words.data()), words.size() * sizeof(Id)});
+  if (const auto known = c_.recall(words, hash)) return *known;
   const Id result = build();
-  c_.remember(op, args, result);
+  c_.remember(words, hash, result);
   return result;
 }
 
@@ -241,14 +253,15 @@ class CanonicalBuilder::Player {
       case ExprOp::Or: {
         Ids ids;
         for (std::size_t i = 0; i < step.operands.size(); ++i) ids.push_back(node(step, i));
-        return put(step.op == ExprOp::And ? s_.both(ids) : s_.either(ids));
+        if (!s_.traced()) std::ranges::sort(ids);  // the same in any order
+        return put(b_.remembered(step.op, ids, [&] { return b_.built_chain(step.op, ids); }));
       }
       case ExprOp::Not:
         return put(s_.negate(s_.truth(node(step, 0))));
       case ExprOp::Where: {  // parts in order: what a part becomes is recorded
         const Id condition = s_.truth(node(step, 0));
-        const Linear yes = sum(step, 1), no = sum(step, 2);
-        return put(s_.where(condition, yes, no));
+        const Id arms[] = {condition, node(step, 1), node(step, 2)};
+        return put(b_.apply(step.op, arms));
       }
       case ExprOp::Mul: {
         for (const std::size_t i : {0U, 1U}) {

@@ -270,6 +270,38 @@ std::optional<Id> Simplifier::within(Id root, std::span<const Id> conditions) {
   return c_.height(root) > kLimits.assumed_height ? root : under(root, conditions);
 }
 
+std::optional<Interval> Simplifier::known_bounds(Id root, const Facts& facts,
+                                                 const Overlay& overlay) {
+  const auto variable = [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; };
+  const auto plain = [&](const Linear& f) {
+    return std::ranges::all_of(f.terms,
+                               [&](const Term& t) { return variable(t) && abs(t.coef).is_one(); });
+  };
+  const Id inner = negated(root);
+  const bool flag = c_.kind(inner) == Kind::Negative;
+  const Linear s = linear(flag ? c_[inner].args[0] : root);
+  const auto single = [](const Linear& f) { return f.terms.size() == 1; };
+  if (c_.strided(root) || !(flag ? plain(s) : std::ranges::all_of(s.terms, variable)) ||
+      !std::ranges::all_of(facts, plain) ||
+      !(overlay.empty() || std::ranges::all_of(facts, single)))
+    return std::nullopt;
+  if (overlay.empty()) {
+    facts_ = facts;
+    ++facts_in_force_;
+    const Interval range = bounds(s);
+    facts_.clear();
+    return range;
+  }
+  Interval range = Interval::point(s.constant);
+  for (const Term& t : s.terms) {
+    const auto place = std::ranges::find(overlay, t.atom, &std::pair<Id, Interval>::first);
+    const Interval& own = place == overlay.end() ? c_.bounds(t.atom) : place->second;
+    if (own.is_point()) return std::nullopt;
+    range.add_product(own, t.coef);
+  }
+  return range;
+}
+
 std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Interval* bounds) {
   if (assuming_ || c_.kind(root) == Kind::Constant) return root;
   if (conditions.size() == 1 && (c_.variables_in(root) & c_.variables_in(conditions[0])) == 0)
@@ -311,6 +343,11 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
     for (const Term& t : r.sum.terms)
       concerned |= !r.modulus.is_zero() && std::ranges::binary_search(nodes, t.atom);
   if (!concerned) return root;
+  if (!bounds && residues.empty() && forth.size() == overlay.size())
+    if (const auto range = known_bounds(root, facts, overlay))
+      if (c_[root].boolean ? !range->at_most(-1) && !range->at_least(0) && !range->within(-1, 0)
+                           : !range->is_point())
+        return root;
   assuming_ = true;
   Facts moved;
   Residues residues_moved;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
@@ -380,14 +381,18 @@ bool Simplifier::assume_parts(Ids& parts) {
   if (assuming_ || parts.size() > kLimits.assumed_parts) return false;
   std::optional<bool> agree;  // no part has no values by what the others say
   for (std::size_t i = 0; i < parts.size(); ++i) {
+    // What has a variable in common with the part, or with what has.
+    unsigned variables = c_.variables_in(parts[i]), before = 0;
+    while (variables != std::exchange(before, variables))
+      for (const Id other : parts)
+        if ((variables & c_.variables_in(other)) != 0) variables |= c_.variables_in(other);
     Ids others;
-    unsigned variables = 0;
-    for (std::size_t j = 0; j < parts.size(); ++j) {
-      if (j == i || c_.partial(parts[j])) continue;
-      others.push_back(parts[j]);
-      variables |= c_.variables_in(parts[j]);
-    }
-    if ((variables & c_.variables_in(parts[i])) == 0) {
+    for (std::size_t j = 0; j < parts.size(); ++j)
+      if (j != i && !c_.partial(parts[j]) && (variables & c_.variables_in(parts[j])) != 0)
+        others.push_back(parts[j]);
+    if (std::ranges::none_of(others, [&](Id other) {
+          return (c_.variables_in(other) & c_.variables_in(parts[i])) != 0;
+        })) {
       Narrowing all;
       if (!agree) agree = parts.size() == 2 || narrow(parts, facts_of(parts), all);
       if (*agree) continue;
