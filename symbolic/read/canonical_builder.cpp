@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "touchstone/base/hash.h"
 #include "touchstone/symbolic/operators.h"
 
 namespace touchstone::symbolic {
@@ -10,20 +9,9 @@ namespace touchstone::symbolic {
 template <class Build>
 Id CanonicalBuilder::remembered(ExprOp op, std::span<const Id> args, const Build& build) {
   if (s_.traced()) return build();  // the trace is of the steps
-  if (args.size() <= 3) {
-    if (const auto known = c_.recall(op, args)) return *known;
-    const Id result = build();
-    c_.remember(op, args, result);
-    return result;
-  }
-  // As the words of a tape, none of which begins so: its first part has no operands.
-  List<Id> words{static_cast<Id>(op)};
-  for (const Id id : args) words.push_back(id);
-  const std::uint64_t hash =
-      hash_bytes({reinterpret_cast<const char*>(words.data()), words.size() * sizeof(Id)});
-  if (const auto known = c_.recall(words, hash)) return *known;
+  if (const auto known = c_.recall(op, args)) return *known;
   const Id result = build();
-  c_.remember(words, hash, result);
+  c_.remember(op, args, result);
   return result;
 }
 

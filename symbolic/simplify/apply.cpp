@@ -116,7 +116,8 @@ std::optional<Linear> Simplifier::apply(Rule::Root root, std::span<const Linear>
     const NodeData& n = c_[after.terms[0].atom];
     return n.kind == Kind::Zero && (is(n.args[0], subjects[0]) || is(n.args[0], -subjects[0]));
   };
-  for (const CompiledRule& rule : compiled_rules(root)) {
+  for (const CompiledRule* at = compiled_rules(root); at; at = at->next) {
+    const CompiledRule& rule = *at;
     if ((rule.kinds & ~kinds) != 0 || (rule.patterns().kinds & ~kinds) != 0) continue;
     if (rule.patterns().scales && subjects.size() == 1 && !factors) continue;
     if (!rule.patterns().fits(subjects)) continue;
@@ -167,11 +168,12 @@ bool Simplifier::apply_sum(Linear& s) {
     if (s.empty() || t.empty()) return single(s, y.args[0]) || single(t, x.args[0]);
     return std::ranges::equal(s, t);
   };
-  for (const CompiledRule& rule : compiled_rules(Rule::Root::Sum)) {
+  for (const CompiledRule* at = compiled_rules(Rule::Root::Sum); at; at = at->next) {
+    const CompiledRule& rule = *at;
     const CompiledRule::Patterns& p = rule.patterns();
-    const std::vector<Pattern>& parts = p.parts;
-    if ((p.kinds & ~kinds) != 0 || parts.size() != 2) continue;
-    const Int &first = parts[0].items[0].coef, &second = parts[1].items[0].coef;
+    if ((p.kinds & ~kinds) != 0 || p.parts.size() != 2) continue;
+    const Pattern &one = p.parts[0].pattern, &two = p.parts[1].pattern;
+    const Int &first = one.items[0].coef, &second = two.items[0].coef;
     const Linear before = s;  // of all pairs, the one that leaves least
     std::optional<Bindings> used;
     const std::size_t n = before.terms.size();
@@ -183,7 +185,7 @@ bool Simplifier::apply_sum(Linear& s) {
       if (!divides(first, t.coef)) continue;
       const Int factor = floor_div(t.coef, first);
       if (u.coef != factor * second) continue;
-      if (p.twins ? !twins(t.atom, u.atom) : !fits(parts[0], t) || !fits(parts[1], u)) continue;
+      if (p.twins ? !twins(t.atom, u.atom) : !fits(one, t) || !fits(two, u)) continue;
       const Linear subjects[] = {Linear{0, {Term{first, t.atom}}},
                                  Linear{0, {Term{second, u.atom}}}};
       ++matching_;
@@ -249,12 +251,14 @@ bool Simplifier::apply_and(Ids& parts) {
       if (i == j || !all[i] || !all[j]) continue;
       const Subject &one = *all[i], &other = *all[j];
       const bool against = opposite(one.sum.terms, other.sum.terms);
-      for (const CompiledRule& rule : compiled_rules(Rule::Root::And)) {
+      for (const CompiledRule* at = compiled_rules(Rule::Root::And); at; at = at->next) {
+        const CompiledRule& rule = *at;
         if ((rule.kinds & ~(one.kinds | other.kinds)) != 0) continue;
         const CompiledRule::Patterns& p = rule.patterns();
-        const auto fits = [&](std::size_t part, const Subject& s) {
-          return p.parts[part].items[0].op == s.op && (p.part_kinds[part] & ~s.kinds) == 0 &&
-                 s.sum.terms.size() <= p.most_terms[part];
+        const auto fits = [&](std::size_t i, const Subject& s) {
+          const CompiledRule::Part& part = p.parts[i];
+          return part.pattern.items[0].op == s.op && (part.kinds & ~s.kinds) == 0 &&
+                 s.sum.terms.size() <= part.most_terms;
         };
         if ((p.opposed && !against) || !fits(0, one) || !fits(1, other)) continue;
         if (p.scales && !scaled(one.sum) && !scaled(other.sum)) continue;

@@ -270,8 +270,7 @@ std::optional<Id> Simplifier::within(Id root, std::span<const Id> conditions) {
   return c_.height(root) > kLimits.assumed_height ? root : under(root, conditions);
 }
 
-std::optional<Interval> Simplifier::known_bounds(Id root, const Facts& facts,
-                                                 const Overlay& overlay) {
+std::optional<Interval> Simplifier::known_bounds(Id root, const Facts& facts) {
   const auto variable = [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; };
   const auto plain = [&](const Linear& f) {
     return std::ranges::all_of(f.terms,
@@ -280,25 +279,13 @@ std::optional<Interval> Simplifier::known_bounds(Id root, const Facts& facts,
   const Id inner = negated(root);
   const bool flag = c_.kind(inner) == Kind::Negative;
   const Linear s = linear(flag ? c_[inner].args[0] : root);
-  const auto single = [](const Linear& f) { return f.terms.size() == 1; };
   if (c_.strided(root) || !(flag ? plain(s) : std::ranges::all_of(s.terms, variable)) ||
-      !std::ranges::all_of(facts, plain) ||
-      !(overlay.empty() || std::ranges::all_of(facts, single)))
+      !std::ranges::all_of(facts, plain))
     return std::nullopt;
-  if (overlay.empty()) {
-    facts_ = facts;
-    ++facts_in_force_;
-    const Interval range = bounds(s);
-    facts_.clear();
-    return range;
-  }
-  Interval range = Interval::point(s.constant);
-  for (const Term& t : s.terms) {
-    const auto place = std::ranges::find(overlay, t.atom, &std::pair<Id, Interval>::first);
-    const Interval& own = place == overlay.end() ? c_.bounds(t.atom) : place->second;
-    if (own.is_point()) return std::nullopt;
-    range.add_product(own, t.coef);
-  }
+  facts_ = facts;
+  ++facts_in_force_;
+  const Interval range = bounds(s);
+  facts_.clear();
   return range;
 }
 
@@ -343,8 +330,8 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
     for (const Term& t : r.sum.terms)
       concerned |= !r.modulus.is_zero() && std::ranges::binary_search(nodes, t.atom);
   if (!concerned) return root;
-  if (!bounds && residues.empty() && forth.size() == overlay.size())
-    if (const auto range = known_bounds(root, facts, overlay))
+  if (!bounds && residues.empty() && forth.empty() && overlay.empty())
+    if (const auto range = known_bounds(root, facts))
       if (c_[root].boolean ? !range->at_most(-1) && !range->at_least(0) && !range->within(-1, 0)
                            : !range->is_point())
         return root;

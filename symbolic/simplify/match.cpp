@@ -39,14 +39,14 @@ std::optional<Bindings> Matcher::match(const CompiledRule& rule, std::span<const
 
 bool Matcher::match_from(std::size_t i, std::span<const Linear> subjects, const Goal* goals,
                          Bindings& bindings) {
-  const std::vector<Pattern>& parts = rule_->patterns().parts;
+  const std::vector<CompiledRule::Part>& parts = rule_->patterns().parts;
   const std::size_t n = parts.size();
   if (i == n) return solve(goals, bindings);
   // The last is met first: of a quotient its divisor, which says more than its dividend.
   const Root root = rule_->rule.root;
   const bool divides = root == Root::Quotient || root == Root::Remainder;
   const std::size_t at = divides ? i : n - 1 - i;
-  const Goal goal{&parts[at], 0, subjects[at], goals};
+  const Goal goal{&parts[at].pattern, 0, subjects[at], goals};
   return match_from(i + 1, subjects, &goal, bindings);
 }
 
@@ -358,7 +358,7 @@ Linear Matcher::evaluate(const Exprs& x, Expr e, const Bindings& bindings) {
       return -s_.maximum(members);
     }
     default:
-      throw Error("rules: the matcher cannot build " + render(x, e));
+      throw Error("rules: no operator of the matcher");
   }
 }
 

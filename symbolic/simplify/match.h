@@ -1,9 +1,9 @@
 #pragma once
 
-#include <deque>
-#include <mutex>
+#include <atomic>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "touchstone/symbolic/expr.h"
@@ -72,23 +72,27 @@ struct Pattern {
 
 /// A rule of the table that the matcher applies.
 struct CompiledRule {
+  /// Of a sum a term, of an And a part, else an argument.
+  struct Part {
+    Pattern pattern{};
+    std::uint32_t kinds = 0;        // as bits, that must stand in it
+    std::size_t most_terms = 0;     // that it can take
+    std::optional<Int> constant{};  // where it takes but one
+  };
   /// The left side.
   struct Patterns {
-    std::vector<std::uint32_t> part_kinds{};  // And: kinds, as bits, that must stand in each part
-    bool opposed = false;                     // And: what is compared with 0 adds up to a constant
-    bool twins = false;  // Sum: two quotients with one divisor, their dividends a constant apart
-    std::vector<Pattern> parts;  // Sum: one pattern a term; And: one a part; else the arguments
-    std::uint32_t kinds = 0;     // that must stand in what is matched
-    bool scales = false;         // a term has a factor: of use only where some coefficient is not 1
-    std::vector<char> letters;
-    std::vector<std::size_t> most_terms{};        // of each part, that its pattern can take
-    std::vector<std::optional<Int>> constants{};  // of each part, where its pattern takes but one
+    std::vector<Part> parts{};
+    std::uint32_t kinds = 0;  // that must stand in what is matched
+    bool opposed = false;     // And: two limits of a sum, from below and from above
+    bool twins = false;   // Sum: two quotients with one divisor, their dividends a constant apart
+    bool scales = false;  // a term has a factor: of use only where some coefficient is not 1
+    std::string letters{};
 
     /// Whether no subject has more terms, or another constant, than its pattern can take.
     bool fits(std::span<const Linear> subjects) const {
       for (std::size_t i = 0; i < subjects.size(); ++i)
-        if (subjects[i].terms.size() > most_terms[i] ||
-            (constants[i] && *constants[i] != subjects[i].constant))
+        if (subjects[i].terms.size() > parts[i].most_terms ||
+            (parts[i].constant && *parts[i].constant != subjects[i].constant))
           return false;
       return true;
     }
@@ -100,22 +104,22 @@ struct CompiledRule {
     std::vector<Expr> conditions{};  // first those on constants, which take least time
   };
 
-  explicit CompiledRule(const Rule& rule);
+  CompiledRule(const Rule& rule, const CompiledRule* next);
 
   const Rule& rule;
+  const CompiledRule* const next;  // of the same root; null after the last
   const std::uint32_t kinds;  // of those that must stand in what is matched, what the text tells
   /// Each is compiled when it is first asked for: most questions need few rules.
   const Patterns& patterns() const;
   const Outcome& outcome() const;
 
  private:
-  mutable std::once_flag patterns_read_, outcome_read_;
-  mutable Patterns patterns_;
-  mutable Outcome outcome_;
+  mutable std::atomic<const Patterns*> patterns_ = nullptr;
+  mutable std::atomic<const Outcome*> outcome_ = nullptr;
 };
 
-/// The rules of the table that the matcher applies at a root.
-const std::deque<CompiledRule>& compiled_rules(Rule::Root root);
+/// The first of the rules of the table that the matcher applies at a root.
+const CompiledRule* compiled_rules(Rule::Root root);
 
 /// Matches a compiled rule with canonical expressions. Sums and parts match in any order; the first
 /// match in the order of terms is taken, so that the result depends on the expression alone.

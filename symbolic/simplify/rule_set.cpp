@@ -1,11 +1,9 @@
 // Compiles the rules of the table that the matcher applies.
 #include <algorithm>
 #include <array>
-#include <deque>
 #include <string>
 
 #include "touchstone/symbolic/match.h"
-#include "touchstone/symbolic/operators.h"
 #include "touchstone/symbolic/simplifier.h"
 
 namespace touchstone::symbolic {
@@ -32,8 +30,6 @@ class Compiler {
     Pattern p;
     Pattern::Item item;
     const ExprOp op = e_.op(e);
-    if (info(op).level != info(ExprOp::Lt).level)
-      throw Error("rules: no comparison: " + render(e_, e));
     const bool swap = op == ExprOp::Gt || op == ExprOp::Ge;
     Pattern gap;
     add(gap, e_.arg(e, swap ? 1 : 0), 1);
@@ -104,7 +100,7 @@ class Compiler {
         r.args.push_back(sum(e_.arg(e, 1)));
         break;
       default:
-        throw Error("rules: the matcher has no pattern for " + render(e_, e));
+        throw Error("rules: no pattern");
     }
     return r;
   }
@@ -146,164 +142,114 @@ std::optional<Int> only_constant(const Pattern& p) {
   return std::ranges::any_of(p.items, takes) ? std::nullopt : std::optional(p.constant);
 }
 
-/// Whether two sums, whatever their variables stand for, add up to a constant.
-bool opposed(const Pattern& a, const Pattern& b) {
-  const auto varies = [](const Pattern::Item& i) {
-    return i.op != Op::Variable || i.factor != 0 || !is_constant_letter(i.letter);
+/// Whether a sum is of two quotients with one divisor, their dividends but a constant apart.
+bool twins(const Exprs& x, Expr sum) {
+  const auto number = [&](Expr quotient) {
+    const Expr dividend = x.arg(quotient, 0),
+               last = x.args(dividend).empty() ? dividend : x.args(dividend).back();
+    const bool apart = x.op(dividend) == ExprOp::Add && x.op(last) == ExprOp::Variable &&
+                       is_constant_letter(x.name(last)[0]);
+    return apart ? x.arg(dividend, 0) : dividend;
   };
-  std::size_t left = 0, right = 0;
-  for (const Pattern::Item& i : b.items) right += varies(i);
-  for (const Pattern::Item& i : a.items) {
-    if (!varies(i)) continue;
-    ++left;
-    const auto cancels = [&](const Pattern::Item& j) {
-      return i.op == Op::Variable && j.op == Op::Variable && i.letter == j.letter &&
-             i.factor == j.factor && i.coef == -j.coef;
-    };
-    if (std::ranges::count_if(b.items, cancels) != 1) return false;
-  }
-  return left == right;
+  const Expr a = x.arg(sum, 0), b = x.arg(sum, 1);
+  return x.op(a) == ExprOp::Div && x.op(b) == ExprOp::Div && x.arg(a, 1) == x.arg(b, 1) &&
+         number(a) == number(b);
 }
 
-/// Whether two patterns match the same sums, given what their variables stand for; what is constant
-/// in them may differ where that is `aside`.
-bool alike(const Pattern& a, const Pattern& b, bool aside) {
-  const auto counts = [&](const Pattern::Item& i) {
-    const bool constant = i.op == Op::Variable && i.factor == 0 && is_constant_letter(i.letter);
-    return !(aside && constant);
-  };
-  const auto same = [&](const Pattern::Item& i, const Pattern::Item& j) {
-    return i.coef == j.coef && i.factor == j.factor && i.op == j.op && i.letter == j.letter &&
-           std::ranges::equal(i.args, j.args, [&](const Pattern& x, const Pattern& y) {
-             return alike(x, y, false);
-           });
-  };
-  std::vector<const Pattern::Item*> left, right;
-  for (const Pattern::Item& i : a.items)
-    if (counts(i)) left.push_back(&i);
-  for (const Pattern::Item& i : b.items)
-    if (counts(i)) right.push_back(&i);
-  if (!aside && a.constant != b.constant) return false;
-  return std::ranges::equal(
-      left, right, [&](const Pattern::Item* i, const Pattern::Item* j) { return same(*i, *j); });
-}
-
-/// Whether two terms are quotients with one divisor, their dividends but a constant apart.
-bool twins(const Pattern& a, const Pattern& b) {
-  if (a.items.size() != 1 || b.items.size() != 1) return false;
-  const Pattern::Item &x = a.items[0], &y = b.items[0];
-  return x.op == Op::Quotient && y.op == Op::Quotient && alike(x.args[1], y.args[1], false) &&
-         alike(x.args[0], y.args[0], true);
-}
-
-}  // namespace
-
-namespace {
-
-/// Divisions and maxima among the terms of what is matched, but for the division that is its root.
+/// Divisions and maxima that stand in what is matched.
 std::uint32_t kinds_in_text(const Rule& rule) {
-  int divisions = rule.root == Root::Quotient || rule.root == Root::Remainder ? -1 : 0;
-  int depth = 0;
-  bool maxima = false;
-  for (std::size_t i = 0; i < rule.lhs.size(); ++i) {
-    const std::string_view rest = rule.lhs.substr(i);
-    depth += rest[0] == '(' ? 1 : rest[0] == ')' ? -1 : 0;
-    if (depth > 0) continue;
-    divisions += rest[0] == '%' || rest.starts_with("//");
-    maxima |= rest.starts_with("max(");
-  }
-  return (divisions > 0 ? kind_bit(Kind::Digit) : 0) | (maxima ? kind_bit(Kind::Max) : 0);
+  const auto has = [&](std::size_t at) { return at != std::string_view::npos; };
+  const bool divides = rule.root == Root::Quotient || rule.root == Root::Remainder;
+  return (!divides && has(rule.lhs.find_first_of("/%")) ? kind_bit(Kind::Digit) : 0) |
+         (has(rule.lhs.find("max(")) ? kind_bit(Kind::Max) : 0);
 }
 
-CompiledRule::Patterns compiled(const Rule& rule) {
+void compile(const Rule& rule, CompiledRule::Patterns& r) {
   Exprs exprs;
   const Compiler compiler(exprs);
-  CompiledRule::Patterns r;
   const Expr lhs = parse_expr(exprs, rule.lhs);
-  const auto arguments = [&](std::initializer_list<ExprOp> roots) {
-    if (std::ranges::find(roots, exprs.op(lhs)) == roots.end())
-      throw Error("rules: the root of " + std::string(rule.name) + " is another one");
-    return exprs.args(lhs);
-  };
-  switch (rule.root) {
-    case Root::And:
-      for (const Expr part : arguments({ExprOp::And})) r.parts.push_back(compiler.compared(part));
-      break;
-    case Root::Sum:
-      arguments({ExprOp::Add, ExprOp::Sub});
-      for (const Pattern::Item& term : compiler.sum(lhs).items)
-        r.parts.emplace_back().items.push_back(term);
-      break;
-    case Root::Below:
-    case Root::Equal:
-      arguments({rule.root == Root::Below ? ExprOp::Lt : ExprOp::Eq});
-      r.parts = compiler.compared(lhs).items[0].args;
-      break;
-    default:
-      for (const Expr part : arguments({rule.root == Root::Quotient    ? ExprOp::Div
-                                        : rule.root == Root::Remainder ? ExprOp::Mod
-                                                                       : ExprOp::Mul}))
-        r.parts.push_back(compiler.sum(part));
-  }
+  const auto put = [&](Pattern p) { r.parts.emplace_back().pattern = std::move(p); };
+  if (rule.root == Root::Sum)
+    for (const Pattern::Item& term : compiler.sum(lhs).items) put({0, {term}});
+  else if (rule.root == Root::Below || rule.root == Root::Equal)
+    put(compiler.compared(lhs).items[0].args[0]);
+  else
+    for (const Expr part : exprs.args(lhs))
+      put(rule.root == Root::And ? compiler.compared(part) : compiler.sum(part));
   for (const Expr e : exprs.parts(lhs))
-    if (exprs.op(e) == ExprOp::Variable) r.letters.push_back(exprs.name(e)[0]);
-  for (const Pattern& part : r.parts) {
+    if (exprs.op(e) == ExprOp::Variable) r.letters += exprs.name(e);
+  for (CompiledRule::Part& part : r.parts) {
     const bool compared = rule.root == Root::And;
-    const Pattern& p = compared ? part.items[0].args[0] : part;
-    const std::uint32_t kinds = kinds_of(p) | (divides_in(p) ? kind_bit(Kind::Digit) : 0);
-    r.part_kinds.push_back(kinds);
-    r.kinds |= kinds;
-    r.most_terms.push_back(most_terms(p));
-    r.constants.push_back(compared ? std::nullopt : only_constant(p));
+    const Pattern& p = compared ? part.pattern.items[0].args[0] : part.pattern;
+    part.kinds = kinds_of(p) | (divides_in(p) ? kind_bit(Kind::Digit) : 0);
+    part.most_terms = most_terms(p);
+    if (!compared) part.constant = only_constant(p);
+    r.kinds |= part.kinds;
     for (const Pattern::Item& i : p.items) r.scales |= i.factor != 0;
   }
-  if (rule.root == Root::And)
-    r.opposed = opposed(r.parts[0].items[0].args[0], r.parts[1].items[0].args[0]);
-  r.twins = rule.root == Root::Sum && r.parts.size() == 2 && twins(r.parts[0], r.parts[1]);
-  return r;
+  r.opposed = rule.root == Root::And && r.kinds == 0;
+  r.twins = rule.root == Root::Sum && twins(exprs, lhs);
+}
+
+void read_outcome(const Rule& rule, CompiledRule::Outcome& r) {
+  Exprs& x = r.exprs;
+  r.rhs = parse_expr(x, rule.rhs);
+  std::vector<Expr> list;
+  if (!rule.when.empty()) list.push_back(parse_expr(x, rule.when));
+  while (!list.empty()) {
+    const Expr e = list.back();
+    list.pop_back();
+    if (x.op(e) == ExprOp::And)
+      list.insert(list.end(), x.args(e).begin(), x.args(e).end());
+    else
+      r.conditions.push_back(e);
+  }
+  std::ranges::stable_partition(r.conditions, [&](Expr e) {
+    return std::ranges::all_of(x.parts(e), [&](Expr part) {
+      return x.op(part) != ExprOp::Variable || is_constant_letter(x.name(part)[0]);
+    });
+  });
+}
+
+/// What is kept, or what is made now; of two threads that make it one is told the other's.
+template <class Part>
+const Part& kept(std::atomic<const Part*>& place, const Rule& rule,
+                 void (*make)(const Rule&, Part&)) {
+  const Part* known = place.load();
+  if (known) return *known;
+  auto* const made = new Part;
+  make(rule, *made);
+  if (place.compare_exchange_strong(known, made)) return *made;
+  delete made;
+  return *known;
 }
 
 }  // namespace
 
-CompiledRule::CompiledRule(const Rule& r) : rule(r), kinds(kinds_in_text(r)) {}
+CompiledRule::CompiledRule(const Rule& r, const CompiledRule* after)
+    : rule(r), next(after), kinds(kinds_in_text(r)) {}
 
 const CompiledRule::Patterns& CompiledRule::patterns() const {
-  std::call_once(patterns_read_, [&] { patterns_ = compiled(rule); });
-  return patterns_;
+  return kept(patterns_, rule, compile);
 }
 
 const CompiledRule::Outcome& CompiledRule::outcome() const {
-  std::call_once(outcome_read_, [&] {
-    Exprs& x = outcome_.exprs;
-    outcome_.rhs = parse_expr(x, rule.rhs);
-    std::vector<Expr> list;
-    if (!rule.when.empty()) list.push_back(parse_expr(x, rule.when));
-    while (!list.empty()) {
-      const Expr e = list.back();
-      list.pop_back();
-      if (x.op(e) == ExprOp::And)
-        list.insert(list.end(), x.args(e).begin(), x.args(e).end());
-      else
-        outcome_.conditions.push_back(e);
-    }
-    std::ranges::stable_partition(outcome_.conditions, [&](Expr e) {
-      return std::ranges::all_of(x.parts(e), [&](Expr part) {
-        return x.op(part) != ExprOp::Variable || is_constant_letter(x.name(part)[0]);
-      });
-    });
-  });
-  return outcome_;
+  return kept(outcome_, rule, read_outcome);
 }
 
-const std::deque<CompiledRule>& compiled_rules(Root root) {
-  using Groups = std::array<std::deque<CompiledRule>, 8>;
-  static const Groups* const groups = [] {
-    auto* const made = new Groups;  // never destroyed: contexts may outlive main
-    for (const Rule& rule : rules())
-      if (rule.root != Root::None) (*made)[static_cast<std::size_t>(rule.root)].emplace_back(rule);
+const CompiledRule* compiled_rules(Root root) {
+  using Groups = std::array<const CompiledRule*, 8>;
+  static const Groups groups = [] {
+    Groups made{};
+    for (std::size_t i = rules().size(); i-- > 0;) {
+      const Rule& rule = rules()[i];
+      const CompiledRule*& first = made[static_cast<std::size_t>(rule.root)];
+      // Never destroyed: contexts may outlive main.
+      if (rule.root != Root::None) first = new CompiledRule(rule, first);
+    }
     return made;
   }();
-  return (*groups)[static_cast<std::size_t>(root)];
+  return groups[static_cast<std::size_t>(root)];
 }
 
 }  // namespace touchstone::symbolic

@@ -138,9 +138,9 @@ class Simplifier {
   /// narrowed to.
   Facts of_use(const Facts& facts, std::span<const Id> nodes) const;
   Linear rebuilt(const NodeData& n, std::span<const Linear> args);
-  /// Of a sum of variables, or of what is below 0 in a flag, where it and the facts are so simple
-  /// that the root changes only by what these bounds tell.
-  std::optional<Interval> known_bounds(Id root, const Facts& facts, const Overlay& overlay);
+  /// Of a sum of variables, or of what is below 0 in a flag, where it and the facts, which
+  /// narrow no variable, are so simple that the root changes only by what these bounds tell.
+  std::optional<Interval> known_bounds(Id root, const Facts& facts);
   /// `under` what the node stands beside, which leaves a tall one as it is: what is nested would be
   /// built anew at each of its levels.
   std::optional<Id> within(Id root, std::span<const Id> conditions);
