@@ -230,8 +230,27 @@ std::array<Id, 3> three(std::span<const Id> args) {
 
 }  // namespace
 
+namespace {
+
+// More than three nodes are kept as the words of a tape, none of which begins so: the first part of
+// one has no operands.
+std::pair<List<Id>, std::uint64_t> words_of(ExprOp op, std::span<const Id> args) {
+  List<Id> words(args.begin(), args.end());
+  words.push_back(static_cast<Id>(op));
+  std::swap(words.front(), words.back());
+  const std::uint64_t hash =
+      hash_bytes({reinterpret_cast<const char*>(words.data()), words.size() * sizeof(Id)});
+  return {std::move(words), hash};
+}
+
+}  // namespace
+
 std::optional<Id> Context::recall(ExprOp op, std::span<const Id> args) const {
-  if (args.size() > 3 || results_.empty()) return std::nullopt;
+  if (args.size() > 3) {
+    const auto [words, hash] = words_of(op, args);
+    return recall(words, hash);
+  }
+  if (results_.empty()) return std::nullopt;
   const auto key = three(args);
   const Result& r = results_[place_of(op, key)];
   const bool same = r.use == (use_ << 8 | static_cast<std::uint32_t>(op)) && r.args == key;
@@ -239,7 +258,10 @@ std::optional<Id> Context::recall(ExprOp op, std::span<const Id> args) const {
 }
 
 void Context::remember(ExprOp op, std::span<const Id> args, Id result) {
-  if (args.size() > 3) return;
+  if (args.size() > 3) {
+    const auto [words, hash] = words_of(op, args);
+    return remember(words, hash, result);
+  }
   if (results_.size() < kLimits.results && results_.size() < 2 * count_)
     results_.assign(std::bit_ceil(2 * std::max(count_, kFirstTable)), Result{});
   const auto key = three(args);

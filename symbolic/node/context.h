@@ -125,7 +125,7 @@ class Context {
 
   // Memo of results, for the holder of the lock. Results are functions of the nodes alone, so
   // it changes none of them which are remembered; an entry may be lost at any time.
-  /// The result of an operation on up to three nodes.
+  /// The result of an operation on nodes.
   std::optional<Id> recall(ExprOp op, std::span<const Id> args) const;
   void remember(ExprOp op, std::span<const Id> args, Id result);
   /// The node of an expression that was built before, by its tape (tape.h).

@@ -241,14 +241,15 @@ class CanonicalBuilder::Player {
       case ExprOp::Or: {
         Ids ids;
         for (std::size_t i = 0; i < step.operands.size(); ++i) ids.push_back(node(step, i));
-        return put(step.op == ExprOp::And ? s_.both(ids) : s_.either(ids));
+        if (!s_.traced()) std::ranges::sort(ids);  // the same in any order
+        return put(b_.remembered(step.op, ids, [&] { return b_.built_chain(step.op, ids); }));
       }
       case ExprOp::Not:
         return put(s_.negate(s_.truth(node(step, 0))));
       case ExprOp::Where: {  // parts in order: what a part becomes is recorded
         const Id condition = s_.truth(node(step, 0));
-        const Linear yes = sum(step, 1), no = sum(step, 2);
-        return put(s_.where(condition, yes, no));
+        const Id arms[] = {condition, node(step, 1), node(step, 2)};
+        return put(b_.apply(step.op, arms));
       }
       case ExprOp::Mul: {
         for (const std::size_t i : {0U, 1U}) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -23,9 +24,11 @@ struct Rule {
   std::string_view when;     // empty: always
   std::string_view witness;  // empty: derived
   std::string_view vars, before, after;
-  /// The matcher (match.h) applies the rule wherever its left side is found; the others name what
-  /// the simplifier's procedures do.
-  bool matched = false;
+  /// Where the matcher (match.h) looks for the left side, which it applies wherever it is found: in
+  /// the terms of a sum, at a node, in the parts of an `and`. A rule of no root names what one of
+  /// the simplifier's procedures does.
+  enum class Root : std::uint8_t { None, Sum, Quotient, Remainder, Below, Equal, And, Product };
+  Root root = Root::None;
 };
 
 /// Every law the simplifier names in its trace, each once, by name in groups.

@@ -70,9 +70,9 @@ struct Measure {
 
 }  // namespace
 
-bool Simplifier::simpler(CompiledRule::Root root, std::span<const Linear> after,
+bool Simplifier::simpler(Rule::Root root, std::span<const Linear> after,
                          std::span<const Linear> before) const {
-  using Root = CompiledRule::Root;
+  using Root = Rule::Root;
   const auto measure = [&](std::span<const Linear> sums, Measure& m) {
     List<Id> seen;
     for (const Linear& s : sums) {
@@ -101,25 +101,26 @@ bool Simplifier::simpler(CompiledRule::Root root, std::span<const Linear> after,
 
 void Simplifier::applied(const CompiledRule& rule, const Bindings& bindings) const {
   static constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
-  law(rule.rule->name, [&](Instance& i) {
-    for (const char letter : rule.letters)
+  law(rule.rule.name, [&](Instance& i) {
+    for (const char letter : rule.patterns().letters)
       i.bind(kLetters.substr(static_cast<std::size_t>(letter - 'a'), 1), *bindings.find(letter));
   });
 }
 
-std::optional<Linear> Simplifier::apply(CompiledRule::Root root, std::span<const Linear> subjects) {
+std::optional<Linear> Simplifier::apply(Rule::Root root, std::span<const Linear> subjects) {
   if (matching_ >= kLimits.rules_in_rules) return std::nullopt;
   const std::uint32_t kinds = kinds_in(c_, subjects[0]);
   const bool factors = scaled(subjects[0]);
   const auto same = [&](const Linear& after) {  // an equation as it was
-    if (root != CompiledRule::Root::Equal || after.terms.size() != 1) return false;
+    if (root != Rule::Root::Equal || after.terms.size() != 1) return false;
     const NodeData& n = c_[after.terms[0].atom];
     return n.kind == Kind::Zero && (is(n.args[0], subjects[0]) || is(n.args[0], -subjects[0]));
   };
-  for (const CompiledRule& rule : RuleSet::instance().rules(root)) {
-    if ((rule.kinds & ~kinds) != 0) continue;
-    if (rule.scales && subjects.size() == 1 && !factors) continue;
-    if (!rule.fits(subjects)) continue;
+  for (const CompiledRule* at = compiled_rules(root); at; at = at->next) {
+    const CompiledRule& rule = *at;
+    if ((rule.kinds & ~kinds) != 0 || (rule.patterns().kinds & ~kinds) != 0) continue;
+    if (rule.patterns().scales && subjects.size() == 1 && !factors) continue;
+    if (!rule.patterns().fits(subjects)) continue;
     ++matching_;
     Matcher matcher(*this);
     const Trace::Mark start = mark();
@@ -167,9 +168,12 @@ bool Simplifier::apply_sum(Linear& s) {
     if (s.empty() || t.empty()) return single(s, y.args[0]) || single(t, x.args[0]);
     return std::ranges::equal(s, t);
   };
-  for (const CompiledRule& rule : RuleSet::instance().rules(CompiledRule::Root::Sum)) {
-    if ((rule.kinds & ~kinds) != 0 || rule.parts.size() != 2) continue;
-    const Int &first = rule.parts[0].items[0].coef, &second = rule.parts[1].items[0].coef;
+  for (const CompiledRule* at = compiled_rules(Rule::Root::Sum); at; at = at->next) {
+    const CompiledRule& rule = *at;
+    const CompiledRule::Patterns& p = rule.patterns();
+    if ((p.kinds & ~kinds) != 0 || p.parts.size() != 2) continue;
+    const Pattern &one = p.parts[0].pattern, &two = p.parts[1].pattern;
+    const Int &first = one.items[0].coef, &second = two.items[0].coef;
     const Linear before = s;  // of all pairs, the one that leaves least
     std::optional<Bindings> used;
     const std::size_t n = before.terms.size();
@@ -181,8 +185,7 @@ bool Simplifier::apply_sum(Linear& s) {
       if (!divides(first, t.coef)) continue;
       const Int factor = floor_div(t.coef, first);
       if (u.coef != factor * second) continue;
-      if (rule.twins ? !twins(t.atom, u.atom) : !fits(rule.parts[0], t) || !fits(rule.parts[1], u))
-        continue;
+      if (p.twins ? !twins(t.atom, u.atom) : !fits(one, t) || !fits(two, u)) continue;
       const Linear subjects[] = {Linear{0, {Term{first, t.atom}}},
                                  Linear{0, {Term{second, u.atom}}}};
       ++matching_;
@@ -202,7 +205,7 @@ bool Simplifier::apply_sum(Linear& s) {
       --matching_;
       if (!bindings) continue;
       const Linear now[] = {after}, best[] = {s};
-      if (!simpler(CompiledRule::Root::Sum, now, best)) continue;
+      if (!simpler(Rule::Root::Sum, now, best)) continue;
       s = std::move(after);
       used = std::move(bindings);
     }
@@ -248,14 +251,17 @@ bool Simplifier::apply_and(Ids& parts) {
       if (i == j || !all[i] || !all[j]) continue;
       const Subject &one = *all[i], &other = *all[j];
       const bool against = opposite(one.sum.terms, other.sum.terms);
-      for (const CompiledRule& rule : RuleSet::instance().rules(CompiledRule::Root::And)) {
-        const auto fits = [&](std::size_t part, const Subject& s) {
-          return rule.parts[part].items[0].op == s.op && (rule.part_kinds[part] & ~s.kinds) == 0;
+      for (const CompiledRule* at = compiled_rules(Rule::Root::And); at; at = at->next) {
+        const CompiledRule& rule = *at;
+        if ((rule.kinds & ~(one.kinds | other.kinds)) != 0) continue;
+        const CompiledRule::Patterns& p = rule.patterns();
+        const auto fits = [&](std::size_t i, const Subject& s) {
+          const CompiledRule::Part& part = p.parts[i];
+          return part.pattern.items[0].op == s.op && (part.kinds & ~s.kinds) == 0 &&
+                 s.sum.terms.size() <= part.most_terms;
         };
-        if ((rule.opposed && !against) || !fits(0, one) || !fits(1, other)) continue;
-        if (one.sum.terms.size() > rule.most_terms[0] ||
-            other.sum.terms.size() > rule.most_terms[1])
-          continue;
+        if ((p.opposed && !against) || !fits(0, one) || !fits(1, other)) continue;
+        if (p.scales && !scaled(one.sum) && !scaled(other.sum)) continue;
         const Linear subjects[] = {one.sum, other.sum};
         ++matching_;
         Matcher matcher(*this);
@@ -270,7 +276,7 @@ bool Simplifier::apply_and(Ids& parts) {
         --matching_;
         if (result) {
           const Linear now[] = {linear(*result)}, before[] = {linear(parts[i]), linear(parts[j])};
-          if (simpler(CompiledRule::Root::And, now, before)) {
+          if (simpler(Rule::Root::And, now, before)) {
             parts[i] = *result;
             parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(j));
             return true;

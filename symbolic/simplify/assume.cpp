@@ -270,6 +270,25 @@ std::optional<Id> Simplifier::within(Id root, std::span<const Id> conditions) {
   return c_.height(root) > kLimits.assumed_height ? root : under(root, conditions);
 }
 
+std::optional<Interval> Simplifier::known_bounds(Id root, const Facts& facts) {
+  const auto variable = [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; };
+  const auto plain = [&](const Linear& f) {
+    return std::ranges::all_of(f.terms,
+                               [&](const Term& t) { return variable(t) && abs(t.coef).is_one(); });
+  };
+  const Id inner = negated(root);
+  const bool flag = c_.kind(inner) == Kind::Negative;
+  const Linear s = linear(flag ? c_[inner].args[0] : root);
+  if (c_.strided(root) || !(flag ? plain(s) : std::ranges::all_of(s.terms, variable)) ||
+      !std::ranges::all_of(facts, plain))
+    return std::nullopt;
+  facts_ = facts;
+  ++facts_in_force_;
+  const Interval range = bounds(s);
+  facts_.clear();
+  return range;
+}
+
 std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Interval* bounds) {
   if (assuming_ || c_.kind(root) == Kind::Constant) return root;
   if (conditions.size() == 1 && (c_.variables_in(root) & c_.variables_in(conditions[0])) == 0)
@@ -311,6 +330,11 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
     for (const Term& t : r.sum.terms)
       concerned |= !r.modulus.is_zero() && std::ranges::binary_search(nodes, t.atom);
   if (!concerned) return root;
+  if (!bounds && residues.empty() && forth.empty() && overlay.empty())
+    if (const auto range = known_bounds(root, facts))
+      if (c_[root].boolean ? !range->at_most(-1) && !range->at_least(0) && !range->within(-1, 0)
+                           : !range->is_point())
+        return root;
   assuming_ = true;
   Facts moved;
   Residues residues_moved;

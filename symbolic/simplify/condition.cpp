@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/order.h"
@@ -109,7 +110,7 @@ Id Simplifier::negative(Linear s) {
       continue;
     }
     std::optional<Id> decided;
-    if (auto flag = apply(CompiledRule::Root::Below, {&s, 1})) decided = build(*flag);
+    if (auto flag = apply(Rule::Root::Below, {&s, 1})) decided = build(*flag);
     if (!decided && at_last_remainder(s)) decided = negate(zero(s));
     if (!decided) decided = by_square(s, false);
     if (!decided && !reduced)
@@ -171,9 +172,9 @@ Id Simplifier::zero(Linear s) {
   if (auto flag = by_square(s, true)) return *flag;
   if (s.terms[0].coef.sign() < 0) s = -s;
   if (auto branch = by_branch(s, &Simplifier::zero)) return *branch;
-  if (auto flag = apply(CompiledRule::Root::Equal, {&s, 1})) return build(*flag);
+  if (auto flag = apply(Rule::Root::Equal, {&s, 1})) return build(*flag);
   const Linear turned = -s;
-  if (auto flag = apply(CompiledRule::Root::Equal, {&turned, 1})) return build(*flag);
+  if (auto flag = apply(Rule::Root::Equal, {&turned, 1})) return build(*flag);
   if (auto flag = between(s)) return *flag;
   const Id args[] = {build(s)};
   return c_.make(Kind::Zero, args, Interval{Int(0), Int(1)});
@@ -380,14 +381,18 @@ bool Simplifier::assume_parts(Ids& parts) {
   if (assuming_ || parts.size() > kLimits.assumed_parts) return false;
   std::optional<bool> agree;  // no part has no values by what the others say
   for (std::size_t i = 0; i < parts.size(); ++i) {
+    // What has a variable in common with the part, or with what has.
+    unsigned variables = c_.variables_in(parts[i]), before = 0;
+    while (variables != std::exchange(before, variables))
+      for (const Id other : parts)
+        if ((variables & c_.variables_in(other)) != 0) variables |= c_.variables_in(other);
     Ids others;
-    unsigned variables = 0;
-    for (std::size_t j = 0; j < parts.size(); ++j) {
-      if (j == i || c_.partial(parts[j])) continue;
-      others.push_back(parts[j]);
-      variables |= c_.variables_in(parts[j]);
-    }
-    if ((variables & c_.variables_in(parts[i])) == 0) {
+    for (std::size_t j = 0; j < parts.size(); ++j)
+      if (j != i && !c_.partial(parts[j]) && (variables & c_.variables_in(parts[j])) != 0)
+        others.push_back(parts[j]);
+    if (std::ranges::none_of(others, [&](Id other) {
+          return (c_.variables_in(other) & c_.variables_in(parts[i])) != 0;
+        })) {
       Narrowing all;
       if (!agree) agree = parts.size() == 2 || narrow(parts, facts_of(parts), all);
       if (*agree) continue;

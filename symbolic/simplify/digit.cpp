@@ -320,7 +320,7 @@ Linear Simplifier::digit(Linear s, Int lo, Int hi) {
     }
     if (!finite || lo.is_one()) {
       const Linear subjects[] = {s, Linear{period, {}}};
-      const auto root = finite ? CompiledRule::Root::Remainder : CompiledRule::Root::Quotient;
+      const auto root = finite ? Rule::Root::Remainder : Rule::Root::Quotient;
       if (auto found = apply(root, subjects)) {
         add(out, *found, scale);
         return out;

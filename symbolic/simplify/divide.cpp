@@ -277,7 +277,7 @@ bool Simplifier::open_remainder(Linear& a, const Linear& b, bool remainder, Line
     if (whole) all.terms.push_back(t);
   }
   sort_terms(all.terms);
-  if (opens && simpler(CompiledRule::Root::Sum, {&all, 1}, {&a, 1})) {
+  if (opens && simpler(Rule::Root::Sum, {&all, 1}, {&a, 1})) {
     a = std::move(all);
     return true;
   }
@@ -348,7 +348,7 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
       break;
     }
     const Linear subjects[] = {a, b};
-    const auto root = remainder ? CompiledRule::Root::Remainder : CompiledRule::Root::Quotient;
+    const auto root = remainder ? Rule::Root::Remainder : Rule::Root::Quotient;
     if (!known)
       if (auto found = apply(root, subjects)) {
         if (remainder)

@@ -115,7 +115,7 @@ std::optional<Linear> Simplifier::same_sign(const Linear& s) {
   reduce(l);
   Linear after = linear(build(built(std::move(l))));
   const Linear now[] = {after}, before[] = {s};
-  if (!simpler(CompiledRule::Root::Sum, now, before)) return std::nullopt;
+  if (!simpler(Rule::Root::Sum, now, before)) return std::nullopt;
   return after;
 }
 

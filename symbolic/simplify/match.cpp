@@ -10,7 +10,7 @@ namespace touchstone::symbolic {
 namespace {
 
 using Op = Pattern::Op;
-using Root = CompiledRule::Root;
+using Root = Rule::Root;
 
 /// value * ratio == s for one number; nullopt where there is none.
 std::optional<Int> ratio(const Linear& s, const Linear& value) {
@@ -39,12 +39,14 @@ std::optional<Bindings> Matcher::match(const CompiledRule& rule, std::span<const
 
 bool Matcher::match_from(std::size_t i, std::span<const Linear> subjects, const Goal* goals,
                          Bindings& bindings) {
-  const std::size_t n = rule_->parts.size();
+  const std::vector<CompiledRule::Part>& parts = rule_->patterns().parts;
+  const std::size_t n = parts.size();
   if (i == n) return solve(goals, bindings);
   // The last is met first: of a quotient its divisor, which says more than its dividend.
-  const bool divides = rule_->root == Root::Quotient || rule_->root == Root::Remainder;
+  const Root root = rule_->rule.root;
+  const bool divides = root == Root::Quotient || root == Root::Remainder;
   const std::size_t at = divides ? i : n - 1 - i;
-  const Goal goal{&rule_->parts[at], 0, subjects[at], goals};
+  const Goal goal{&parts[at].pattern, 0, subjects[at], goals};
   return match_from(i + 1, subjects, &goal, bindings);
 }
 
@@ -276,18 +278,18 @@ std::optional<Int> constant_of(const Exprs& x, Expr e, const Bindings& bindings)
 }  // namespace
 
 bool Matcher::holds(const Bindings& bindings) {
-  for (const char letter : rule_->letters)
+  for (const char letter : rule_->patterns().letters)
     if (!bindings.find(letter)) return false;
-  return std::ranges::all_of(rule_->conditions, [&](Expr condition) {
-    if (const auto known = constant_of(RuleSet::instance().exprs(), condition, bindings))
-      return known->is_one();
-    return evaluate(condition, bindings) == Linear{1, {}};
+  const CompiledRule::Outcome& outcome = rule_->outcome();
+  return std::ranges::all_of(outcome.conditions, [&](Expr condition) {
+    if (const auto known = constant_of(outcome.exprs, condition, bindings)) return known->is_one();
+    return evaluate(outcome.exprs, condition, bindings) == Linear{1, {}};
   });
 }
 
 std::optional<Linear> Matcher::result(const CompiledRule& rule, const Bindings& bindings) {
   undefined_ = false;
-  Linear r = evaluate(rule.rhs, bindings);
+  Linear r = evaluate(rule.outcome().exprs, rule.outcome().rhs, bindings);
   if (undefined_) return std::nullopt;
   return r;
 }
@@ -298,9 +300,8 @@ bool Matcher::is_zero(const Linear& divisor) {
   return true;
 }
 
-Linear Matcher::evaluate(Expr e, const Bindings& bindings) {
-  const Exprs& x = RuleSet::instance().exprs();
-  const auto arg = [&](std::size_t i) { return evaluate(x.arg(e, i), bindings); };
+Linear Matcher::evaluate(const Exprs& x, Expr e, const Bindings& bindings) {
+  const auto arg = [&](std::size_t i) { return evaluate(x, x.arg(e, i), bindings); };
   const auto gap = [&](std::size_t i, std::size_t j, int constant) {
     Linear r = arg(i);
     s_.add(r, arg(j), -1);
@@ -357,7 +358,7 @@ Linear Matcher::evaluate(Expr e, const Bindings& bindings) {
       return -s_.maximum(members);
     }
     default:
-      throw Error("rules: the matcher cannot build " + render(x, e));
+      throw Error("rules: no operator of the matcher");
   }
 }
 

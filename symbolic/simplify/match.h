@@ -1,10 +1,9 @@
 #pragma once
 
-#include <array>
-#include <functional>
-#include <memory>
+#include <atomic>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "touchstone/symbolic/expr.h"
@@ -73,47 +72,54 @@ struct Pattern {
 
 /// A rule of the table that the matcher applies.
 struct CompiledRule {
-  const Rule* rule = nullptr;
-  /// The node matched. A sum: terms that stand in it with one common factor. An And: its parts.
-  enum class Root : std::uint8_t { Sum, Quotient, Remainder, Below, Equal, And, Product };
-  Root root = Root::Sum;
-  std::vector<std::uint32_t> part_kinds{};  // And: the same of each part
-  bool opposed = false;                     // And: what is compared with 0 adds up to a constant
-  bool twins = false;  // Sum: two quotients with one divisor, their dividends but a constant apart
-  std::vector<Pattern> parts;  // Sum: one pattern a term; And: one a part; else the arguments
-  std::uint32_t kinds = 0;     // kinds, as bits, that must stand in what is matched
-  bool scales = false;         // a term has a factor: nothing matches where all coefficients are 1
-  Expr rhs = 0;
-  std::vector<Expr> conditions;
-  std::vector<char> letters;
-  std::vector<std::size_t> most_terms{};        // of each part, that its pattern can take
-  std::vector<std::optional<Int>> constants{};  // of each part, where its pattern takes but one
+  /// Of a sum a term, of an And a part, else an argument.
+  struct Part {
+    Pattern pattern{};
+    std::uint32_t kinds = 0;        // as bits, that must stand in it
+    std::size_t most_terms = 0;     // that it can take
+    std::optional<Int> constant{};  // where it takes but one
+  };
+  /// The left side.
+  struct Patterns {
+    std::vector<Part> parts{};
+    std::uint32_t kinds = 0;  // that must stand in what is matched
+    bool opposed = false;     // And: two limits of a sum, from below and from above
+    bool twins = false;   // Sum: two quotients with one divisor, their dividends a constant apart
+    bool scales = false;  // a term has a factor: of use only where some coefficient is not 1
+    std::string letters{};
 
-  /// Whether no subject has more terms, or another constant, than its pattern can take.
-  bool fits(std::span<const Linear> subjects) const {
-    for (std::size_t i = 0; i < subjects.size(); ++i)
-      if (subjects[i].terms.size() > most_terms[i] ||
-          (constants[i] && *constants[i] != subjects[i].constant))
-        return false;
-    return true;
-  }
-};
+    /// Whether no subject has more terms, or another constant, than its pattern can take.
+    bool fits(std::span<const Linear> subjects) const {
+      for (std::size_t i = 0; i < subjects.size(); ++i)
+        if (subjects[i].terms.size() > parts[i].most_terms ||
+            (parts[i].constant && *parts[i].constant != subjects[i].constant))
+          return false;
+      return true;
+    }
+  };
+  /// What a match is for.
+  struct Outcome {
+    Exprs exprs;
+    Expr rhs = 0;
+    std::vector<Expr> conditions{};  // first those on constants, which take least time
+  };
 
-/// The rules of the table that the matcher applies, compiled once.
-class RuleSet {
- public:
-  static const RuleSet& instance();
-  /// Those for a root, where terms of these kinds are there.
-  std::span<const CompiledRule> rules(CompiledRule::Root root) const {
-    return by_root_[static_cast<std::size_t>(root)];
-  }
-  const Exprs& exprs() const { return exprs_; }
+  CompiledRule(const Rule& rule, const CompiledRule* next);
+
+  const Rule& rule;
+  const CompiledRule* const next;  // of the same root; null after the last
+  const std::uint32_t kinds;  // of those that must stand in what is matched, what the text tells
+  /// Each is compiled when it is first asked for: most questions need few rules.
+  const Patterns& patterns() const;
+  const Outcome& outcome() const;
 
  private:
-  RuleSet();
-  Exprs exprs_;
-  std::array<std::vector<CompiledRule>, 7> by_root_;
+  mutable std::atomic<const Patterns*> patterns_ = nullptr;
+  mutable std::atomic<const Outcome*> outcome_ = nullptr;
 };
+
+/// The first of the rules of the table that the matcher applies at a root.
+const CompiledRule* compiled_rules(Rule::Root root);
 
 /// Matches a compiled rule with canonical expressions. Sums and parts match in any order; the first
 /// match in the order of terms is taken, so that the result depends on the expression alone.
@@ -146,7 +152,7 @@ class Matcher {
   bool solve_atom(const Pattern::Item& item, const Term& term, const Goal& rest,
                   Bindings& bindings);
   bool holds(const Bindings& bindings);
-  Linear evaluate(Expr e, const Bindings& bindings);
+  Linear evaluate(const Exprs& x, Expr e, const Bindings& bindings);
   /// Whether the divisor is the number 0; then what is evaluated has no value.
   bool is_zero(const Linear& divisor);
 

@@ -21,7 +21,7 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
   }
   if (c_.kind(a) == Kind::Max && a == b) {
     const Linear subjects[] = {atom(a), atom(b)};
-    if (auto found = apply(CompiledRule::Root::Product, subjects)) return *found;
+    if (auto found = apply(Rule::Root::Product, subjects)) return *found;
   }
   Ids factors;
   for (const Id id : {a, b}) {

@@ -226,6 +226,7 @@ void Simplifier::recombine_digits(Linear& s) {
   const Trace::Mark start = mark();
   const Linear before = s;
   join_opened(s, false);
+  if (std::ranges::none_of(s.terms, is_digit)) return;  // nothing is less
   const Trace::Mark joined = mark();
   Linear turned = before;
   join_opened(turned, true);

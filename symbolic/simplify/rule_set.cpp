@@ -1,5 +1,6 @@
 // Compiles the rules of the table that the matcher applies.
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "touchstone/symbolic/match.h"
@@ -10,7 +11,7 @@ namespace touchstone::symbolic {
 namespace {
 
 using Op = Pattern::Op;
-using Root = CompiledRule::Root;
+using Root = Rule::Root;
 
 std::uint32_t kind_bit(Kind kind) { return std::uint32_t{1} << static_cast<unsigned>(kind); }
 
@@ -24,14 +25,11 @@ class Compiler {
     add(p, e, 1);
     return p;
   }
-  /// The comparison as a gap below, equal to or apart from 0; nullopt where e is none.
-  std::optional<Pattern> compared(Expr e) const {
+  /// The comparison as a gap below, equal to or apart from 0.
+  Pattern compared(Expr e) const {
     Pattern p;
     Pattern::Item item;
     const ExprOp op = e_.op(e);
-    if (op != ExprOp::Lt && op != ExprOp::Gt && op != ExprOp::Le && op != ExprOp::Ge &&
-        op != ExprOp::Eq && op != ExprOp::Ne)
-      return std::nullopt;
     const bool swap = op == ExprOp::Gt || op == ExprOp::Ge;
     Pattern gap;
     add(gap, e_.arg(e, swap ? 1 : 0), 1);
@@ -102,7 +100,7 @@ class Compiler {
         r.args.push_back(sum(e_.arg(e, 1)));
         break;
       default:
-        throw Error("rules: the matcher has no pattern for " + render(e_, e));
+        throw Error("rules: no pattern");
     }
     return r;
   }
@@ -144,140 +142,114 @@ std::optional<Int> only_constant(const Pattern& p) {
   return std::ranges::any_of(p.items, takes) ? std::nullopt : std::optional(p.constant);
 }
 
-/// Whether two sums, whatever their variables stand for, add up to a constant.
-bool opposed(const Pattern& a, const Pattern& b) {
-  const auto varies = [](const Pattern::Item& i) {
-    return i.op != Op::Variable || i.factor != 0 || !is_constant_letter(i.letter);
+/// Whether a sum is of two quotients with one divisor, their dividends but a constant apart.
+bool twins(const Exprs& x, Expr sum) {
+  const auto number = [&](Expr quotient) {
+    const Expr dividend = x.arg(quotient, 0),
+               last = x.args(dividend).empty() ? dividend : x.args(dividend).back();
+    const bool apart = x.op(dividend) == ExprOp::Add && x.op(last) == ExprOp::Variable &&
+                       is_constant_letter(x.name(last)[0]);
+    return apart ? x.arg(dividend, 0) : dividend;
   };
-  std::size_t left = 0, right = 0;
-  for (const Pattern::Item& i : b.items) right += varies(i);
-  for (const Pattern::Item& i : a.items) {
-    if (!varies(i)) continue;
-    ++left;
-    const auto cancels = [&](const Pattern::Item& j) {
-      return i.op == Op::Variable && j.op == Op::Variable && i.letter == j.letter &&
-             i.factor == j.factor && i.coef == -j.coef;
-    };
-    if (std::ranges::count_if(b.items, cancels) != 1) return false;
+  const Expr a = x.arg(sum, 0), b = x.arg(sum, 1);
+  return x.op(a) == ExprOp::Div && x.op(b) == ExprOp::Div && x.arg(a, 1) == x.arg(b, 1) &&
+         number(a) == number(b);
+}
+
+/// Divisions and maxima that stand in what is matched.
+std::uint32_t kinds_in_text(const Rule& rule) {
+  const auto has = [&](std::size_t at) { return at != std::string_view::npos; };
+  const bool divides = rule.root == Root::Quotient || rule.root == Root::Remainder;
+  return (!divides && has(rule.lhs.find_first_of("/%")) ? kind_bit(Kind::Digit) : 0) |
+         (has(rule.lhs.find("max(")) ? kind_bit(Kind::Max) : 0);
+}
+
+void compile(const Rule& rule, CompiledRule::Patterns& r) {
+  Exprs exprs;
+  const Compiler compiler(exprs);
+  const Expr lhs = parse_expr(exprs, rule.lhs);
+  const auto put = [&](Pattern p) { r.parts.emplace_back().pattern = std::move(p); };
+  if (rule.root == Root::Sum)
+    for (const Pattern::Item& term : compiler.sum(lhs).items) put({0, {term}});
+  else if (rule.root == Root::Below || rule.root == Root::Equal)
+    put(compiler.compared(lhs).items[0].args[0]);
+  else
+    for (const Expr part : exprs.args(lhs))
+      put(rule.root == Root::And ? compiler.compared(part) : compiler.sum(part));
+  for (const Expr e : exprs.parts(lhs))
+    if (exprs.op(e) == ExprOp::Variable) r.letters += exprs.name(e);
+  for (CompiledRule::Part& part : r.parts) {
+    const bool compared = rule.root == Root::And;
+    const Pattern& p = compared ? part.pattern.items[0].args[0] : part.pattern;
+    part.kinds = kinds_of(p) | (divides_in(p) ? kind_bit(Kind::Digit) : 0);
+    part.most_terms = most_terms(p);
+    if (!compared) part.constant = only_constant(p);
+    r.kinds |= part.kinds;
+    for (const Pattern::Item& i : p.items) r.scales |= i.factor != 0;
   }
-  return left == right;
+  r.opposed = rule.root == Root::And && r.kinds == 0;
+  r.twins = rule.root == Root::Sum && twins(exprs, lhs);
 }
 
-/// Whether two patterns match the same sums, given what their variables stand for; what is constant
-/// in them may differ where that is `aside`.
-bool alike(const Pattern& a, const Pattern& b, bool aside) {
-  const auto counts = [&](const Pattern::Item& i) {
-    const bool constant = i.op == Op::Variable && i.factor == 0 && is_constant_letter(i.letter);
-    return !(aside && constant);
-  };
-  const auto same = [&](const Pattern::Item& i, const Pattern::Item& j) {
-    return i.coef == j.coef && i.factor == j.factor && i.op == j.op && i.letter == j.letter &&
-           std::ranges::equal(i.args, j.args, [&](const Pattern& x, const Pattern& y) {
-             return alike(x, y, false);
-           });
-  };
-  std::vector<const Pattern::Item*> left, right;
-  for (const Pattern::Item& i : a.items)
-    if (counts(i)) left.push_back(&i);
-  for (const Pattern::Item& i : b.items)
-    if (counts(i)) right.push_back(&i);
-  if (!aside && a.constant != b.constant) return false;
-  return std::ranges::equal(
-      left, right, [&](const Pattern::Item* i, const Pattern::Item* j) { return same(*i, *j); });
+void read_outcome(const Rule& rule, CompiledRule::Outcome& r) {
+  Exprs& x = r.exprs;
+  r.rhs = parse_expr(x, rule.rhs);
+  std::vector<Expr> list;
+  if (!rule.when.empty()) list.push_back(parse_expr(x, rule.when));
+  while (!list.empty()) {
+    const Expr e = list.back();
+    list.pop_back();
+    if (x.op(e) == ExprOp::And)
+      list.insert(list.end(), x.args(e).begin(), x.args(e).end());
+    else
+      r.conditions.push_back(e);
+  }
+  std::ranges::stable_partition(r.conditions, [&](Expr e) {
+    return std::ranges::all_of(x.parts(e), [&](Expr part) {
+      return x.op(part) != ExprOp::Variable || is_constant_letter(x.name(part)[0]);
+    });
+  });
 }
 
-/// Whether two terms are quotients with one divisor, their dividends but a constant apart.
-bool twins(const Pattern& a, const Pattern& b) {
-  if (a.items.size() != 1 || b.items.size() != 1) return false;
-  const Pattern::Item &x = a.items[0], &y = b.items[0];
-  return x.op == Op::Quotient && y.op == Op::Quotient && alike(x.args[1], y.args[1], false) &&
-         alike(x.args[0], y.args[0], true);
+/// What is kept, or what is made now; of two threads that make it one is told the other's.
+template <class Part>
+const Part& kept(std::atomic<const Part*>& place, const Rule& rule,
+                 void (*make)(const Rule&, Part&)) {
+  const Part* known = place.load();
+  if (known) return *known;
+  auto* const made = new Part;
+  make(rule, *made);
+  if (place.compare_exchange_strong(known, made)) return *made;
+  delete made;
+  return *known;
 }
 
 }  // namespace
 
-RuleSet::RuleSet() {
-  const auto terms_of = [&](Expr e) {  // of a sum without constants, each by itself
-    std::vector<Pattern> terms;
-    const Pattern all = Compiler(exprs_).sum(e);
-    for (const Pattern::Item& i : all.items) {
-      terms.emplace_back();
-      terms.back().items.push_back(i);
-    }
-    return terms;
-  };
-  for (const Rule& rule : touchstone::symbolic::rules()) {
-    if (!rule.matched) continue;
-    CompiledRule r;
-    r.rule = &rule;
-    const Expr lhs = parse_expr(exprs_, rule.lhs);
-    r.rhs = parse_expr(exprs_, rule.rhs);
-    if (!rule.when.empty()) {
-      std::vector<Expr> list{parse_expr(exprs_, rule.when)};
-      while (!list.empty()) {
-        const Expr e = list.back();
-        list.pop_back();
-        if (exprs_.op(e) == ExprOp::And)
-          list.insert(list.end(), exprs_.args(e).begin(), exprs_.args(e).end());
-        else
-          r.conditions.push_back(e);
-      }
-      // First those on constants, which take least time.
-      std::ranges::stable_partition(r.conditions, [&](Expr e) {
-        return std::ranges::all_of(exprs_.parts(e), [&](Expr part) {
-          return exprs_.op(part) != ExprOp::Variable || is_constant_letter(exprs_.name(part)[0]);
-        });
-      });
-    }
-    for (const Expr e : exprs_.parts(lhs))
-      if (exprs_.op(e) == ExprOp::Variable) r.letters.push_back(exprs_.name(e)[0]);
-    const Compiler compile(exprs_);
-    switch (exprs_.op(lhs)) {
-      case ExprOp::And:
-        r.root = Root::And;
-        for (const Expr part : exprs_.args(lhs)) r.parts.push_back(compile.compared(part).value());
-        break;
-      case ExprOp::Div:
-      case ExprOp::Mod:
-        r.root = exprs_.op(lhs) == ExprOp::Div ? Root::Quotient : Root::Remainder;
-        for (const Expr part : exprs_.args(lhs)) r.parts.push_back(compile.sum(part));
-        break;
-      case ExprOp::Mul:
-        r.root = Root::Product;
-        for (const Expr part : exprs_.args(lhs)) r.parts.push_back(compile.sum(part));
-        break;
-      case ExprOp::Add:
-      case ExprOp::Sub:
-        r.parts = terms_of(lhs);
-        break;
-      default: {
-        const Pattern p = compile.compared(lhs).value();
-        r.root = p.items[0].op == Op::Equal ? Root::Equal : Root::Below;
-        r.parts = p.items[0].args;
-      }
-    }
-    for (const Pattern& p : r.parts) {
-      r.kinds |= kinds_of(p);
-      r.most_terms.push_back(most_terms(r.root == Root::And ? p.items[0].args[0] : p));
-      r.constants.push_back(only_constant(p));
-      if (r.root != Root::And && divides_in(p)) r.kinds |= kind_bit(Kind::Digit);
-      for (const Pattern::Item& i : p.items) r.scales |= i.factor != 0;
-    }
-    if (r.root == Root::And) {
-      for (const Pattern& p : r.parts) {
-        const Pattern& inner = p.items[0].args[0];
-        r.part_kinds.push_back(kinds_of(inner) | (divides_in(inner) ? kind_bit(Kind::Digit) : 0));
-      }
-      r.opposed = opposed(r.parts[0].items[0].args[0], r.parts[1].items[0].args[0]);
-    }
-    r.twins = r.root == Root::Sum && r.parts.size() == 2 && twins(r.parts[0], r.parts[1]);
-    by_root_[static_cast<std::size_t>(r.root)].push_back(std::move(r));
-  }
+CompiledRule::CompiledRule(const Rule& r, const CompiledRule* after)
+    : rule(r), next(after), kinds(kinds_in_text(r)) {}
+
+const CompiledRule::Patterns& CompiledRule::patterns() const {
+  return kept(patterns_, rule, compile);
 }
 
-const RuleSet& RuleSet::instance() {
-  static const RuleSet* const set = new RuleSet;  // never destroyed: contexts may outlive main
-  return *set;
+const CompiledRule::Outcome& CompiledRule::outcome() const {
+  return kept(outcome_, rule, read_outcome);
+}
+
+const CompiledRule* compiled_rules(Root root) {
+  using Groups = std::array<const CompiledRule*, 8>;
+  static const Groups groups = [] {
+    Groups made{};
+    for (std::size_t i = rules().size(); i-- > 0;) {
+      const Rule& rule = rules()[i];
+      const CompiledRule*& first = made[static_cast<std::size_t>(rule.root)];
+      // Never destroyed: contexts may outlive main.
+      if (rule.root != Root::None) first = new CompiledRule(rule, first);
+    }
+    return made;
+  }();
+  return groups[static_cast<std::size_t>(root)];
 }
 
 }  // namespace touchstone::symbolic

@@ -113,10 +113,10 @@ class Simplifier {
 
   // apply.cpp: the rules of the table that the matcher applies
   bool apply_sum(Linear& s);
-  std::optional<Linear> apply(CompiledRule::Root root, std::span<const Linear> subjects);
+  std::optional<Linear> apply(Rule::Root root, std::span<const Linear> subjects);
   bool apply_and(Ids& parts);
   void applied(const CompiledRule& rule, const Bindings& bindings) const;
-  bool simpler(CompiledRule::Root root, std::span<const Linear> after,
+  bool simpler(Rule::Root root, std::span<const Linear> after,
                std::span<const Linear> before) const;
 
   Linear atom(Id id) const { return Linear{0, {Term{1, id}}}; }
@@ -138,6 +138,9 @@ class Simplifier {
   /// narrowed to.
   Facts of_use(const Facts& facts, std::span<const Id> nodes) const;
   Linear rebuilt(const NodeData& n, std::span<const Linear> args);
+  /// Of a sum of variables, or of what is below 0 in a flag, where it and the facts, which
+  /// narrow no variable, are so simple that the root changes only by what these bounds tell.
+  std::optional<Interval> known_bounds(Id root, const Facts& facts);
   /// `under` what the node stands beside, which leaves a tall one as it is: what is nested would be
   /// built anew at each of its levels.
   std::optional<Id> within(Id root, std::span<const Id> conditions);

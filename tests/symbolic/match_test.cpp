@@ -32,7 +32,7 @@ Names names_of(Context& c, std::string_view text) {
 TEST(Matcher, MakesTheExampleOfEachOfItsRulesSmaller) {
   int matched = 0;
   for (const Rule& rule : rules()) {
-    if (!rule.matched) continue;
+    if (rule.root == Rule::Root::None) continue;
     ++matched;
     Context c;
     const Names names = names_of(c, rule.vars);
@@ -45,15 +45,42 @@ TEST(Matcher, MakesTheExampleOfEachOfItsRulesSmaller) {
 }
 
 TEST(Matcher, KnowsEveryLetterOfItsRules) {
-  using Root = CompiledRule::Root;
+  using Root = Rule::Root;
   std::set<std::string_view> compiled;
   for (const Root root : {Root::Sum, Root::Quotient, Root::Remainder, Root::Below, Root::Equal,
                           Root::And, Root::Product})
-    for (const CompiledRule& rule : RuleSet::instance().rules(root)) {
-      compiled.insert(rule.rule->name);
-      EXPECT_FALSE(rule.letters.empty()) << rule.rule->name;
+    for (const CompiledRule* at = compiled_rules(root); at; at = at->next) {
+      const CompiledRule& rule = *at;
+      compiled.insert(rule.rule.name);
+      EXPECT_FALSE(rule.patterns().letters.empty()) << rule.rule.name;
+      EXPECT_FALSE(rule.outcome().exprs.count() == 0) << rule.rule.name;
+      EXPECT_EQ(rule.kinds & ~rule.patterns().kinds, 0U) << rule.rule.name;
     }
-  for (const Rule& rule : rules()) EXPECT_EQ(compiled.contains(rule.name), rule.matched);
+  for (const Rule& rule : rules()) EXPECT_EQ(compiled.contains(rule.name), rule.root != Root::None);
+}
+
+TEST(Matcher, HasEachRuleAtItsRoot) {
+  using Root = Rule::Root;
+  const std::map<Root, std::vector<ExprOp>> roots = {{Root::Sum, {ExprOp::Add, ExprOp::Sub}},
+                                                     {Root::Quotient, {ExprOp::Div}},
+                                                     {Root::Remainder, {ExprOp::Mod}},
+                                                     {Root::Below, {ExprOp::Lt}},
+                                                     {Root::Equal, {ExprOp::Eq}},
+                                                     {Root::And, {ExprOp::And}},
+                                                     {Root::Product, {ExprOp::Mul}}};
+  for (const Rule& rule : rules()) {
+    if (rule.root == Root::None) continue;
+    Exprs x;
+    const Expr lhs = parse_expr(x, rule.lhs);
+    EXPECT_EQ(std::ranges::count(roots.at(rule.root), x.op(lhs)), 1) << rule.name;
+    if (rule.root != Root::And) continue;
+    ASSERT_EQ(x.args(lhs).size(), 2U) << rule.name;
+    for (const Expr part : x.args(lhs)) {
+      const ExprOp op = x.op(part);
+      EXPECT_TRUE(op == ExprOp::Lt || op == ExprOp::Le || op == ExprOp::Eq || op == ExprOp::Ne)
+          << rule.name;
+    }
+  }
 }
 
 TEST(Matcher, AsksForTheCondition) {

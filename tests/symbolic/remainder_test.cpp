@@ -1,0 +1,148 @@
+// Conditions on remainders of one number: those that hold at the same points are one form where
+// that is one remainder, and all have the value that they are written with.
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <numeric>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "touchstone/symbolic/node.h"
+
+namespace touchstone::symbolic {
+namespace {
+
+using Names = std::map<std::string, Node>;
+
+std::int64_t floor_remainder(std::int64_t a, std::int64_t b) { return ((a % b) + b) % b; }
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
+  return (a - floor_remainder(a, b)) / b;
+}
+
+/// The remainders by `period` at which something holds.
+std::vector<int> met(int period, const std::function<bool(int)>& holds) {
+  std::vector<int> found;
+  for (int x = 0; x < period; ++x)
+    if (holds(x)) found.push_back(x);
+  return found;
+}
+
+class Remainders : public testing::Test {
+ protected:
+  Node read(const std::string& text) const { return parse(text, names_); }
+  const Names names_ = {{"x", variable("x", std::nullopt, std::nullopt)}};
+};
+
+TEST_F(Remainders, TwoThatMeetOnceAreOne) {
+  int pairs = 0;
+  for (const int c : {2, 3, 4})
+    for (int d = 2; d <= 16; ++d) {
+      const int common = std::gcd(c, d), period = c * d / common;
+      if (c == 4 && d == 2) continue;
+      for (int k = 0; k < c; ++k)
+        for (int m = 0; m < d; ++m, ++pairs) {
+          const auto at = met(period, [&](int x) { return x % c == k && x % d == m; });
+          ASSERT_LE(at.size(), 1U);
+          const Node one =
+              at.empty() ? read("0") : read(fmt::format("x % {} == {}", period, at[0]));
+          EXPECT_EQ(read(fmt::format("x % {} == {} and x % {} == {}", c, k, d, m)), one)
+              << c << " " << k << " " << d << " " << m;
+          EXPECT_EQ(read(fmt::format("(x + 5) % {} == {} and (x + 5) % {} == {}", d, m, c, k)),
+                    at.empty() ? one : read(fmt::format("(x + 5) % {} == {}", period, at[0])));
+        }
+    }
+  EXPECT_GT(pairs, 1'000);
+}
+
+TEST_F(Remainders, ALimitThatLeavesOneIsThatOne) {
+  int left = 0;
+  for (int c = 2; c <= 5; ++c)
+    for (int d = 2; d <= 4; ++d)
+      for (int k = 0; k < c; ++k)
+        for (int m = 0; m < c * d; ++m)
+          for (const char* const limit : {"<", ">", "!="}) {
+            const auto at = met(c * d, [&](int x) {
+              return x % c == k && (*limit == '<' ? x < m : *limit == '>' ? x > m : x != m);
+            });
+            if (at.size() != 1) continue;
+            ++left;
+            EXPECT_EQ(read(fmt::format("x % {} == {} and x % {} {} {}", c, k, c * d, limit, m)),
+                      read(fmt::format("x % {} == {}", c * d, at[0])))
+                << c << " " << d << " " << k << limit << m;
+          }
+  EXPECT_GT(left, 200);
+}
+
+TEST_F(Remainders, TheTopDigitOfOneIsALimitOfIt) {
+  for (int c = 2; c <= 5; ++c)
+    for (int d = 3; d <= 5; ++d) {
+      const auto digit = [&](const char* text, int k) {
+        return read(fmt::format("x // {} % {} {} {}", c, d, text, k));
+      };
+      const auto limit = [&](const char* text, int k) {
+        return read(fmt::format("x % {} {} {}", c * d, text, k));
+      };
+      for (int k = 1; k < d; ++k) {
+        EXPECT_EQ(digit("<", k), limit("<", c * k));
+        EXPECT_EQ(digit(">=", k), limit(">=", c * k));
+      }
+      EXPECT_EQ(digit("==", 0), limit("<", c));
+      EXPECT_EQ(digit("!=", 0), limit(">=", c));
+      EXPECT_EQ(digit("==", d - 1), limit(">=", c * d - c));
+      EXPECT_EQ(digit("!=", d - 1), limit("<", c * d - c));
+      EXPECT_EQ(read(fmt::format("x % {} // {} == 0", c * d, c)), limit("<", c));
+    }
+}
+
+// A condition on a remainder, a digit or a quotient of one of four variables.
+struct Part {
+  int variable, a, c, k, kind, relation;
+
+  std::string str() const {
+    const std::string v(1, "wxyz"[variable]);
+    const std::string value = kind == 0   ? fmt::format("{} % {}", v, c)
+                              : kind == 1 ? fmt::format("{} // {} % {}", v, a, c)
+                                          : fmt::format("{} // {}", v, a);
+    static constexpr const char* kRelations[] = {"==", "!=", "<", ">"};
+    return fmt::format("{} {} {}", value, kRelations[relation], k);
+  }
+  bool at(const Values& point) const {
+    const std::int64_t x = point.at(std::string(1, "wxyz"[variable]));
+    const std::int64_t v = kind == 0   ? floor_remainder(x, c)
+                           : kind == 1 ? floor_remainder(floor_quotient(x, a), c)
+                                       : floor_quotient(x, a);
+    return relation == 0 ? v == k : relation == 1 ? v != k : relation == 2 ? v < k : v > k;
+  }
+};
+
+TEST(RemainderConditions, HaveTheirValueAtEveryPoint) {
+  std::mt19937 random(24);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  Names names;
+  for (const char* name : {"w", "x", "y", "z"}) names.emplace(name, variable(name, -13, 23));
+  for (int round = 0; round < 3'000; ++round) {
+    const int parts = round % 50 == 0 ? 200 : 2 + below(4), variables = 1 + below(4);
+    const bool all = below(2) == 0;
+    std::vector<Part> list;
+    std::string text;
+    for (int i = 0; i < parts; ++i) {
+      const int c = 2 + below(7);
+      list.push_back({below(variables), 2 + below(3), c, below(c), below(3), below(4)});
+      text += (i == 0 ? "" : all ? " and " : " or ") + list.back().str();
+    }
+    const Node node = parse(text, names);
+    for (std::int64_t p = 0; p < 37; ++p) {
+      Values point{{"w", p - 13}};
+      for (const char* name : {"x", "y", "z"}) point.emplace(name, below(37) - 13);
+      for (const char* name : {"x", "y", "z"})
+        if (variables == 1) point[name] = 0;
+      const auto holds = [&](const Part& part) { return part.at(point); };
+      const bool value = all ? std::ranges::all_of(list, holds) : std::ranges::any_of(list, holds);
+      ASSERT_EQ(evaluate(node, point), value ? 1 : 0) << text << "\n" << render(node);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace touchstone::symbolic
