@@ -26,8 +26,8 @@ namespace {
 
 using foreign::Answer;
 
-/// Which elements of each input some index of the kernel reads.
-std::vector<std::vector<bool>> read_elements(const KernelCase& c) {
+/// Which elements of each input some index of the kernel reads; nullopt where a view has too many.
+std::optional<std::vector<std::vector<bool>>> read_elements(const KernelCase& c) {
   std::vector<std::vector<bool>> read;
   for (const HostArray& input : c.inputs)
     read.emplace_back(static_cast<std::size_t>(input.size()), false);
@@ -35,8 +35,12 @@ std::vector<std::vector<bool>> read_elements(const KernelCase& c) {
   for (const LazyOp* node : ordered_nodes(kernel)) {
     if (!is_load(node->op())) continue;
     std::vector<bool>& of = read[static_cast<std::size_t>(node->buffer().idx) - 1];
-    for (const std::int64_t cell : addresses_of(node->buffer().st.views()).cells)
-      if (cell >= 0) of[static_cast<std::size_t>(cell)] = true;
+    try {
+      for (const std::int64_t cell : addresses_of(node->buffer().st.views()).cells)
+        if (cell >= 0) of[static_cast<std::size_t>(cell)] = true;
+    } catch (const TooManyCells&) {
+      return std::nullopt;
+    }
   }
   return read;
 }
@@ -417,14 +421,15 @@ class KernelArea final : public Area {
   // Elements that no index reads become NaN, or all ones, and memory beside the buffers is guarded:
   // the answer must be as legal as before.
   std::optional<Checked> poisoned(const KernelCase& c, const HostArray& output) {
-    const std::vector<std::vector<bool>> read = read_elements(c);
+    const auto read = read_elements(c);
+    if (!read) return std::nullopt;
     KernelCase poison = c;
     for (std::size_t b = 0; b < poison.inputs.size(); ++b) {
       HostArray& input = poison.inputs[b];
       const std::size_t width = itemsize(input.dtype);
       const char fill = is_bool(input.dtype) ? '\1' : '\xff';
-      for (std::size_t i = 0; i < read[b].size(); ++i)
-        if (!read[b][i]) std::memset(input.bytes.data() + i * width, fill, width);
+      for (std::size_t i = 0; i < (*read)[b].size(); ++i)
+        if (!(*read)[b][i]) std::memset(input.bytes.data() + i * width, fill, width);
     }
     const Answer answer = backends_.candidate->run_guarded(poison);
     if (answer.kind == Answer::Kind::Broken) return Checked::fail("broken", answer.why);

@@ -50,6 +50,33 @@ std::optional<Access> access_of(const LinearKernel& kernel, const LinearStep& st
   return access;
 }
 
+bool within(Node index, std::int64_t size) {
+  return index.min().value_or(-1) >= 0 && index.max().value_or(size) < size;
+}
+
+// By all values of its variables, where there are few.
+bool is_never(Node condition) {
+  const std::vector<Node> all = symbolic::variables(condition);
+  std::int64_t points = 1;
+  symbolic::Values values;
+  for (const Node& v : all) {
+    const auto low = v.min(), high = v.max();
+    if (!low || !high || *high - *low >= kMostPoints) return false;
+    values[symbolic::variable_name(v)] = *low;
+    if ((points *= *high - *low + 1) > kMostPoints) return false;
+  }
+  while (true) {
+    if (symbolic::evaluate(condition, values) != 0) return false;
+    std::size_t i = 0;
+    for (; i < all.size(); ++i) {
+      std::int64_t& value = values[symbolic::variable_name(all[i])];
+      if (++value <= *all[i].max()) break;
+      value = *all[i].min();
+    }
+    if (i == all.size()) return true;
+  }
+}
+
 class Prover {
  public:
   Prover(const LinearKernel& kernel, std::span<const Node> variables)
@@ -193,20 +220,12 @@ class Prover {
     return {};
   }
 
-  static bool within(Node index, std::int64_t size) {
-    return index.min().value_or(-1) >= 0 && index.max().value_or(size) < size;
-  }
-
   std::string unproved(const Access& access) {
     const Node index = node(access.index);
-    if (within(index, access.size)) return {};
     std::vector<Node> facts = assumed_;
     if (access.valid != -1) facts.push_back(node(access.valid));
+    if (proves_inside(index, facts, access.size)) return {};
     const Node known = symbolic::simplify_under(index, facts);
-    if (within(known, access.size)) return {};
-    facts.push_back(logical_or(lt(index, Node(0)), ge(index, Node(access.size))));
-    const Node outside = symbolic::ands(facts);
-    if (outside.constant() == 0 || is_never(outside)) return {};
     const bool low = known.min().value_or(-1) < 0;
     const auto end = low ? known.min() : known.max();
     return fmt::format("the index {} of step {} may be {}, and its memory has {} element{}",
@@ -215,29 +234,6 @@ class Prover {
                        : low ? "negative"
                              : "of any size",
                        access.size, access.size == 1 ? "" : "s");
-  }
-
-  // By all values of its variables, where there are few.
-  static bool is_never(Node condition) {
-    const std::vector<Node> all = symbolic::variables(condition);
-    std::int64_t points = 1;
-    symbolic::Values values;
-    for (const Node& v : all) {
-      const auto low = v.min(), high = v.max();
-      if (!low || !high || *high - *low >= kMostPoints) return false;
-      values[symbolic::variable_name(v)] = *low;
-      if ((points *= *high - *low + 1) > kMostPoints) return false;
-    }
-    while (true) {
-      if (symbolic::evaluate(condition, values) != 0) return false;
-      std::size_t i = 0;
-      for (; i < all.size(); ++i) {
-        std::int64_t& value = values[symbolic::variable_name(all[i])];
-        if (++value <= *all[i].max()) break;
-        value = *all[i].min();
-      }
-      if (i == all.size()) return true;
-    }
   }
 
   const LinearKernel& kernel_;
@@ -291,6 +287,15 @@ class Guard {
 };
 
 }  // namespace
+
+bool proves_inside(Node index, std::span<const Node> facts, std::int64_t size) {
+  if (within(index, size)) return true;
+  if (within(symbolic::simplify_under(index, facts), size)) return true;
+  std::vector<Node> all(facts.begin(), facts.end());
+  all.push_back(logical_or(lt(index, Node(0)), ge(index, Node(size))));
+  const Node outside = symbolic::ands(all);
+  return outside.constant() == 0 || is_never(outside);
+}
 
 std::vector<Unproved> unproved_accesses(const LinearKernel& kernel,
                                         std::span<const symbolic::Node> variables) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +15,9 @@ struct Unproved {
   int step = 0;
   std::string why;  // "the index i0*4 + r1 of b1 may be as large as 64, and b1 has 60 elements"
 };
+
+/// Whether an index is proved to be in [0, size) wherever all of `facts` hold.
+bool proves_inside(symbolic::Node index, std::span<const symbolic::Node> facts, std::int64_t size);
 
 /// Reads the index arithmetic of the linear code back into expressions, and bounds each index by
 /// the loops round it and the condition of its load. Shares with the linearizer that made the code

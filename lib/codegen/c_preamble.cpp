@@ -206,7 +206,10 @@ constexpr CFunction fixed_helpers[] = {
      "static inline f64 fused_f64(f64 a, f64 b, f64 c) { return __builtin_fma(a, b, c); }\n"},
     // Of vectors of n elements, by `one` where there is no function of vectors.
     {"fused_lanes",
-     R"(#ifdef __clang__
+     R"(#ifndef __has_builtin
+#define __has_builtin(name) 0
+#endif
+#if __has_builtin(__builtin_elementwise_fma)
 #define fused_lanes(type, n, one, a, b, c) __builtin_elementwise_fma(a, b, c)
 #else
 #define fused_lanes(type, n, one, a, b, c) __extension__({ \

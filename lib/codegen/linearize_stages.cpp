@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "touchstone/codegen/bounds_proof.h"
 #include "touchstone/codegen/linearizer.h"
 #include "touchstone/ops/node_order.h"
 #include "touchstone/shapetracker/access.h"
@@ -56,7 +57,12 @@ void Linearizer::stage_parts(const LazyOp& reduce, const LanePlan& plan,
   };
   LayoutSizes room = room_;
   room.staged_bytes /= plan.block;  // for one row of the block
-  const auto slide = [&](const LazyOp& node) { return slide_of(node, loops, axes, inner[0]); };
+  const auto slide = [&](const LazyOp& node) -> std::optional<Slide> {
+    const std::optional<Slide> first = slide_of(node, loops, axes, inner[0]);
+    for (const int row : inner)  // one may lie in a mask, and show nothing of the lanes
+      if (slide_of(node, loops, axes, row) != first) return std::nullopt;
+    return first;
+  };
   const std::vector<Stage> stages = plan_stages(term, loops, dependence, slide, room);
   room_.staged_bytes = room.staged_bytes * plan.block;
   room_.packed_bytes = room.packed_bytes;
@@ -132,9 +138,8 @@ constexpr std::int64_t kMostStep = 1 << 12;   // lanes
 constexpr std::int64_t kMostTerms = 1 << 20;  // of the loop
 constexpr std::int64_t kFar = std::int64_t{1} << 40;
 
-// How the views of a node say that terms of a loop see other lanes of one term; nullopt where a
-// view moves along the lanes and not along the loop, or otherwise than the others.
-
+// How the views of a node say that terms of a loop see other lanes of one term; nullopt where none
+// moves, one moves along the lanes and not along the loop, or otherwise than the others.
 std::optional<Slide> ratio_of(const std::vector<const ShapeTracker*>& views, std::size_t axis,
                               std::size_t lane) {
   std::optional<Slide> found;
@@ -163,21 +168,29 @@ std::optional<Slide> ratio_of(const std::vector<const ShapeTracker*>& views, std
 
 }  // namespace
 
-// Whether terms of a loop of the reduce see what other lanes do, and what is read for one term,
-// as far along as any sees, is all that is read. `axes` as for stage().
+std::int64_t Linearizer::size_of(int buffer) {
+  if (buffers_.empty()) buffers_ = buffers_of(kernel_);
+  return std::ranges::find(buffers_, buffer, &BufferSpec::idx)->size;
+}
+
+// How terms of a loop of the reduce see what other lanes do, where that is proved: what is read
+// for the first term, or for each phase, as far along as any sees, is what each reads. Elements
+// that none sees, where phases are not whole, lie in the buffer, too. `axes` as for stage().
 std::optional<Slide> Linearizer::slide_of(const LazyOp& node, const TermLoops& loops,
                                           const std::vector<std::size_t>& axes, int inner) {
   std::vector<const ShapeTracker*> views;
+  std::vector<std::int64_t> sizes;  // of the buffers; of constants 0
   for (const LazyOp* n : ordered_nodes(LazyOpPtr(LazyOpPtr(), &node))) {
-    if (n->op() == Op::Load) views.push_back(&n->buffer().st);
-    if (n->op() == Op::Const) views.push_back(&n->constant().st);
+    if (n->op() != Op::Load && n->op() != Op::Const) continue;
+    const bool loads = n->op() == Op::Load;
+    views.push_back(loads ? &n->buffer().st : &n->constant().st);
+    sizes.push_back(loads ? size_of(n->buffer().idx) : 0);
   }
   const Indices& now = indices_[static_cast<std::size_t>(inner)];
   const std::size_t lane = axes.back();
   for (std::size_t i = loops.reduced.size(); i-- > 0;) {
     auto slide = ratio_of(views, axes[i], lane);
-    if (!slide) continue;
-    if (loops.reduced[i].as_int() > kMostTerms) continue;
+    if (!slide || loops.reduced[i].as_int() > kMostTerms) continue;
     slide->reduced = i;
     slide->terms = loops.reduced[i].as_int();
     std::string phase = "p", at = "a";
@@ -189,12 +202,16 @@ std::optional<Slide> Linearizer::slide_of(const LazyOp& node, const TermLoops& l
     ahead[lane] = symbolic::variable(at, 0, slide->width(loops.axis) - 1);
     const std::map<std::string, Node> seen{{phase, floor_mod(now[axes[i]], slide->phases)},
                                            {at, now[lane] + slide->moved(now[axes[i]])}};
-    if (std::ranges::all_of(views, [&](const ShapeTracker* st) {
-          const IndexExpr here = expr_idxs(*st, now), there = expr_idxs(*st, ahead);
-          return substitute(there.index, seen) == here.index &&
-                 substitute(there.valid, seen) == here.valid;
-        }))
-      return slide;
+    bool proved = true;
+    for (std::size_t v = 0; v < views.size() && proved; ++v) {
+      const IndexExpr here = expr_idxs(*views[v], now), there = expr_idxs(*views[v], ahead);
+      proved =
+          substitute(there.index, seen) == here.index &&
+          substitute(there.valid, seen) == here.valid &&
+          (sizes[v] == 0 || slide->terms % slide->phases == 0 ||
+           proves_inside(there.index, index_conditions(*views[v], ahead).conditions, sizes[v]));
+    }
+    if (proved) return slide;
   }
   return std::nullopt;
 }

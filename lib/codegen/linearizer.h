@@ -81,6 +81,8 @@ class Linearizer {
              int inner, symbolic::Node base);
   std::optional<Slide> slide_of(const LazyOp& node, const TermLoops& loops,
                                 const std::vector<std::size_t>& axes, int inner);
+  /// Elements of a buffer of the kernel.
+  std::int64_t size_of(int buffer);
 
   // linearize_tiles.cpp
   LinearKernel store_in_tiles(const TilePlan& plan);
@@ -138,6 +140,7 @@ class Linearizer {
   std::vector<std::pair<symbolic::Node, int>> loops_;  // the variable of each and its counter
   LayoutSizes room_;                                   // what stages leave
   bool contract_ = false;
+  std::vector<BufferSpec> buffers_;  // once size_of was asked
   std::deque<Indices> indices_;
   std::vector<NodeMap<int>> made_;  // by set of indices
   struct Address {

@@ -95,14 +95,14 @@ Config& Config::set(const OptionInfo& option, std::int64_t value) {
 Config Config::from_environment() {
   constexpr OptionInfo kOpt{"OPT", 0, kMostOpt, false, false, {}};
   const auto level = number(kOpt);
-  bool fuses = level.has_value();
+  bool asks_for_fusion = level.has_value();
   Config config(static_cast<int>(level.value_or(kDefaultOpt)));
   for (const SwitchInfo& row : switch_table)
     if (const auto value = number(flag(row.name))) {
       config.set(row.id, *value != 0);
-      fuses = true;
+      asks_for_fusion = true;
     }
-  config.scheduler = fuses ? Scheduler::Lazy : Scheduler::Ranges;
+  config.scheduler = asks_for_fusion ? Scheduler::Lazy : Scheduler::Ranges;
   for (const OptionInfo& row : option_table)
     if (const auto value = number(row)) config.set(row, *value);
   if (const auto s = setting("SCHEDULER")) config.scheduler = scheduler_named(s->text);

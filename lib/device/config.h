@@ -75,7 +75,8 @@ constexpr bool switch_rows_follow_enum() {
 }
 static_assert(switch_rows_follow_enum());
 
-/// Which way leads from a graph of tensors to kernels. All give the same bits.
+/// Which way leads from a graph of tensors to kernels. All give the same bits where each op rounds
+/// to its own type and sums are exact or in the order of their terms, as on the reference.
 enum class Scheduler : std::uint8_t {
   Lazy,       // fusion of LazyBuffers (lib/lazy/fusion.h)
   Kernelize,  // rewriting of a graph of UOps (lib/kernelize)
@@ -108,7 +109,7 @@ struct Config {
   explicit Config(int opt = kDefaultOpt);
   /// The defaults, with what environment variables say: TOUCHSTONE_ and OPT, the name of a switch
   /// (0 or 1) or of option_table, SCHEDULER (lazy, kernelize, ranges, check; by default ranges, but
-  /// lazy where OPT or a switch is set, which the others have no use for), GRAPH or TRACE (a file).
+  /// lazy where OPT or a switch is set, which are of fusion), GRAPH or TRACE (a file).
   /// Where TOUCHSTONE_LINEAGE_ENV is 1 the names without TOUCHSTONE_ are read, too, where those
   /// with it are not set. Throws ParseError that names the variable and what it takes.
   static Config from_environment();

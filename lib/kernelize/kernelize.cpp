@@ -54,12 +54,9 @@ struct Tidying {
   int most_buffers = 0;
 };
 
-// What the device of a node takes where no option says it, as in the lineage; 0: any number.
 int most_buffers_of_device(const UOp& u) {
-  for (const std::string& name : u.device()) {
-    if (name == "WEBGPU" || name.starts_with("WEBGPU:")) return 8;
-    if (name == "METAL" || name.starts_with("METAL:")) return 32;
-  }
+  for (const std::string& name : u.device())
+    if (const int most = kernelize::most_buffers_of(name); most != 0) return most;
   return 0;
 }
 
@@ -145,6 +142,12 @@ UOpSet memory_of(const UOp& sink, const Config& config) {
 }
 
 }  // namespace
+
+int kernelize::most_buffers_of(std::string_view device) {
+  if (device == "WEBGPU" || device.starts_with("WEBGPU:")) return 8;
+  if (device == "METAL" || device.starts_with("METAL:")) return 32;
+  return 0;
+}
 
 RewriteMap kernelize_graph(const UOp& sink, const Config& config, Assigns assigns) {
   type_verify(sink, SpecLevel::Tensor);

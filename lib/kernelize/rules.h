@@ -61,6 +61,10 @@ ShapeTracker terms_of(const UOp& reduce, const ShapeTracker& st);
 /// `value`, of the shape of `st`, where that is not masked, else 0.
 LazyOpPtr where_valid(const ShapeTracker& st, LazyOpPtr value);
 
+/// Buffers that a kernel of a device takes where no option says it, as in the lineage; 0: any
+/// number.
+int most_buffers_of(std::string_view device);
+
 /// Elements that must be there for any values of the variables.
 std::int64_t most_elements(const Shape& shape);
 

@@ -13,6 +13,7 @@
 namespace touchstone::lazy {
 namespace {
 
+constexpr int kMostJoined = 16;     // into one kernel, which is built anew for each
 constexpr std::size_t kFewOps = 4;  // that are done again for each copy of a position
 
 const MemBuffer* memory_of(const LazyOp& node) {
@@ -22,10 +23,13 @@ const MemBuffer* memory_of(const LazyOp& node) {
 // One schedule, whose kernels are taken into each other.
 class Joiner {
  public:
-  Joiner(std::vector<ScheduleItem>& items, std::span<const LazyBufferPtr> outputs)
+  Joiner(std::vector<ScheduleItem>& items, std::span<const LazyBufferPtr> outputs,
+         const Config& config)
       : items_(items),
         gone_(items.size(), false),
-        merges_(Config::current().on(Switch::MergeViews)) {
+        merges_(config.on(Switch::MergeViews)),
+        most_buffers_(config.kernelize.max_kernel_buffers),
+        joined_(items.size(), 0) {
     for (const LazyBufferPtr& o : outputs) kept_.insert(&o->base());
     for (std::size_t i = 0; i < items.size(); ++i) {
       assigns_.push_back((i == 0 ? 0 : assigns_.back()) +
@@ -69,9 +73,21 @@ class Joiner {
       return std::nullopt;
     const std::size_t reader = readers->second[0];
     if (items_[reader].kind != Op::Store || assigns_[reader - 1] != assigns_[i] ||
-        items_[reader].out->several())
+        items_[reader].out->several() || joined_[reader] == kMostJoined)
       return std::nullopt;
+    const int asked = most_buffers_;
+    const int most = asked != 0 ? asked : kernelize::most_buffers_of(items_[reader].out->device());
+    if (most != 0 && buffers_together(i, reader) > most) return std::nullopt;
     return reader;
+  }
+
+  // Of the kernel of `reader` that computes what item i makes itself.
+  int buffers_together(std::size_t i, std::size_t reader) const {
+    std::unordered_set<const LazyBuffer*> all{items_[reader].out.get()};
+    for (const std::size_t k : {i, reader})
+      for (const LazyBufferPtr& in : items_[k].inputs) all.insert(in.get());
+    all.erase(items_[i].out.get());
+    return static_cast<int>(all.size());
   }
 
   // The load of a base in a kernel, where there is one view of it; null where there are several.
@@ -138,6 +154,7 @@ class Joiner {
     }
     readers_.erase(items_[i].out.get());
     gone_[i] = true;
+    ++joined_[into];
     renumber(reader, std::move(ast), inputs);
     symbolic::Values values = items_[i].var_vals;
     values.insert(reader.var_vals.begin(), reader.var_vals.end());
@@ -194,6 +211,8 @@ class Joiner {
   std::vector<ScheduleItem>& items_;
   std::vector<bool> gone_;
   const bool merges_;
+  const int most_buffers_;   // of a kernel; 0: what its device takes
+  std::vector<int> joined_;  // items that were put into each
   std::unordered_set<const LazyBuffer*> kept_;
   std::vector<int> assigns_;  // up to and with each item
   std::unordered_map<const LazyBuffer*, std::vector<std::size_t>> readers_;
@@ -218,11 +237,12 @@ ShapeTracker with_rows(const ShapeTracker& st, const sint& rows, const Shape& ro
   return ShapeTracker(std::move(views));
 }
 
-void join_gathers(std::vector<ScheduleItem>& items, std::span<const LazyBufferPtr> outputs) {
+void join_gathers(std::vector<ScheduleItem>& items, std::span<const LazyBufferPtr> outputs,
+                  const Config& config) {
   if (std::ranges::any_of(items, [](const ScheduleItem& item) {
         return item.kind == Op::Store && item.ast->src()[0]->op() == Op::Gather;
       }))
-    Joiner(items, outputs).run();
+    Joiner(items, outputs, config).run();
 }
 
 }  // namespace touchstone::lazy

@@ -12,7 +12,9 @@ ShapeTracker with_rows(const ShapeTracker& st, const sint& rows, const Shape& ro
 
 /// Where a GATHER is a kernel of its own, puts it into the kernel that reads it, and what computes
 /// its positions into it: where one kernel reads it, through one view, no element twice, it is no
-/// output, and nothing is assigned to in between.
-void join_gathers(std::vector<ScheduleItem>& items, std::span<const LazyBufferPtr> outputs);
+/// output, and nothing is assigned to in between. Up to 16 into one kernel, and no more buffers
+/// than the config and the device let it have.
+void join_gathers(std::vector<ScheduleItem>& items, std::span<const LazyBufferPtr> outputs,
+                  const Config& config);
 
 }  // namespace touchstone::lazy

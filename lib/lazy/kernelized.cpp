@@ -333,7 +333,7 @@ std::vector<ScheduleItem> schedule_kernelized(std::span<const LazyBufferPtr> out
   TensorGraph graph = tensor_graph(outputs);
   if (graph.outputs.empty()) return {};
   std::vector<ScheduleItem> items = Items(std::move(graph), values, config).run();
-  join_gathers(items, outputs);
+  join_gathers(items, outputs, config);
   return items;
 }
 

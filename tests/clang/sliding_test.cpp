@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness.h"
+#include "touchstone/codegen/bounds_proof.h"
 #include "touchstone/codegen/linearize.h"
 
 // Windows over a row: neighbouring terms see the lanes moved on, and what is computed ahead holds
@@ -166,6 +167,57 @@ std::int64_t staged(const Windows& w) {
         step.src.empty())
       most = std::max<std::int64_t>(most, std::get<int>(step.arg));
   return most;
+}
+
+// Rows of an image that is padded above: of a block the first row may lie in the padding, where
+// nothing says what the others see.
+TEST(Sliding, IsProvedForEachRowOfABlock) {
+  const Shape shape{2, 5, 4, 34};
+  const auto load = [](int buffer, const ShapeTracker& st) {
+    return LazyOp::load(buffer, DType::Int32, st);
+  };
+  const ShapeTracker a({View::strided(shape, {0, 34, 0, 1})}),
+      b({View::strided(shape, {5, 1, 0, 0})}),
+      rows = ShapeTracker({View::strided({5, 3, 32}, {1, 40, 1})})
+                 .pad({{0, 0}, {1, 0}, {1, 1}})
+                 .reshape({1, 5, 4, 34})
+                 .expand(shape);
+  const LazyOpPtr kernel = stored(LazyOp::reduce(
+      Op::ReduceSum,
+      LazyOp::binary(Op::Mul, LazyOp::binary(Op::Mul, load(1, a), load(2, b)), load(3, rows)),
+      {1}));
+  const std::vector<Ints> inputs{counting<std::int32_t>(170, -50), counting<std::int32_t>(10, 2),
+                                 counting<std::int32_t>(120, -3)};
+  const Ints x = gathered(a, inputs[0]), y = gathered(b, inputs[1]), z = gathered(rows, inputs[2]);
+  Ints sums(2 * 4 * 34, 0);
+  for (std::size_t o = 0; o < 2; ++o)
+    for (std::size_t k = 0; k < 5; ++k)
+      for (std::size_t i = 0; i < 4UL * 34; ++i) {
+        const std::size_t at = (o * 5 + k) * 4 * 34 + i;
+        sums[o * 4 * 34 + i] += x[at] * y[at] * z[at];
+      }
+  EXPECT_EQ(run<std::int32_t>(*TestDevice(), kernel, inputs), sums);
+  EXPECT_EQ(run<std::int32_t>(*TestDevice(laid_out(kTinySizes, 2)), kernel, inputs), sums);
+}
+
+// Where the terms are no multiple of the step, some elements of the array are no term's.
+TEST(Sliding, ReadsNothingOutsideABuffer) {
+  std::vector<Windows> all = all_windows();
+  all.push_back({.outputs = 32, .height = 2, .lanes = 64, .channels = 8, .terms = 3, .step = 2});
+  all.push_back({.outputs = 32, .height = 1, .lanes = 40, .channels = 8, .terms = 5, .step = 4});
+  all.push_back({.outputs = 32,
+                 .height = 2,
+                 .lanes = 56,
+                 .channels = 3,
+                 .terms = 7,
+                 .step = 2,
+                 .before = 3,
+                 .after = 2});
+  for (const Windows& w : all)
+    for (const LayoutSizes& sizes : {LayoutSizes{}, kTinySizes})
+      EXPECT_TRUE(unproved_accesses(linearize(w.kernel(), {.sizes = sizes})).empty())
+          << str(w.kernel());
+  EXPECT_EQ(staged(all.back()), 3 * 2 * (56 + 3)) << "what is past the end is masked";
 }
 
 TEST(Sliding, KeepsAnElementOfTheRowOnce) {
