@@ -145,7 +145,12 @@ TEST(Draws, KernelsAreOfEveryKind) {
       {"a sum of products of float8", 10, node([](const LazyOp& n) {
          return n.op() == Op::ReduceSum && is_float8(n.dtype()) && n.src()[0]->op() == Op::Mul;
        })},
-      {"a contraction of float8", 10,
+      {"windows into padded rows", 10, node([](const LazyOp& n) {
+         return n.op() == Op::ReduceSum && n.reduce_arg().axes == std::vector<int>{3, 4} &&
+                n.src()[0]->op() == Op::Mul && n.src()[0]->src()[1]->op() == Op::Load &&
+                n.src()[0]->src()[1]->buffer().st.masked();
+       })},
+      {"a contraction of float8", 5,
        [](const KernelCase& c) {
          return c.inputs.size() > 1 && any_node(c.kernel, [](const LazyOp& n) {
                   return is_reduce(n.op()) && is_float8(n.dtype()) && n.shape().size() == 3;
