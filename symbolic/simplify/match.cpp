@@ -154,18 +154,22 @@ bool Matcher::may_stand(const Pattern::Item& item, const Term& term,
   }
 }
 
-/// Whether a subject has more terms than the items of the pattern that are left can take.
-bool Matcher::too_long(const Goal& goal) {
+/// Whether a subject has more terms, or a number, than the items of the pattern that are left take.
+bool Matcher::left_over(const Goal& goal) {
   std::size_t most = 0;
+  bool numbers = false;
   for (std::size_t i = 0; i < goal.pattern->items.size(); ++i) {
     if (goal.done >> i & 1) continue;
     const Pattern::Item& item = goal.pattern->items[i];
     if (Pattern::is_comparison(item.op)) return false;
     if (item.op == Op::Variable && (item.factor != 0 || !is_constant_letter(item.letter)))
       return false;
-    most += item.op != Op::Variable;
+    if (item.op == Op::Variable)
+      numbers = true;
+    else
+      ++most;
   }
-  return goal.subject.terms.size() > most;
+  return goal.subject.terms.size() > most || (!numbers && !goal.subject.constant.is_zero());
 }
 
 bool Matcher::solve(const Goal* goals, Bindings& bindings) {
@@ -174,7 +178,7 @@ bool Matcher::solve(const Goal* goals, Bindings& bindings) {
   const Pattern& p = *goal.pattern;
   if (goal.done == 0) goal.subject.constant -= p.constant;
   take_bound(goal, bindings);
-  if (too_long(goal)) return false;
+  if (left_over(goal)) return false;
   // An atom, or a variable with a factor, is any of the terms.
   const Pattern::Item *constant = nullptr, *rest = nullptr;
   for (std::size_t i = 0; i < p.items.size(); ++i) {
@@ -358,7 +362,7 @@ Linear Matcher::evaluate(const Exprs& x, Expr e, const Bindings& bindings) {
       return -s_.maximum(members);
     }
     default:
-      throw Error("rules: no operator of the matcher");
+      throw Error("no pattern");
   }
 }
 

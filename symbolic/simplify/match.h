@@ -75,9 +75,8 @@ struct CompiledRule {
   /// Of a sum a term, of an And a part, else an argument.
   struct Part {
     Pattern pattern{};
-    std::uint32_t kinds = 0;        // as bits, that must stand in it
-    std::size_t most_terms = 0;     // that it can take
-    std::optional<Int> constant{};  // where it takes but one
+    std::uint32_t kinds = 0;     // as bits, that must stand in it
+    std::size_t most_terms = 0;  // that it can take
   };
   /// The left side.
   struct Patterns {
@@ -88,12 +87,10 @@ struct CompiledRule {
     bool scales = false;  // a term has a factor: of use only where some coefficient is not 1
     std::string letters{};
 
-    /// Whether no subject has more terms, or another constant, than its pattern can take.
+    /// Whether no subject has more terms than its pattern can take.
     bool fits(std::span<const Linear> subjects) const {
       for (std::size_t i = 0; i < subjects.size(); ++i)
-        if (subjects[i].terms.size() > parts[i].most_terms ||
-            (parts[i].constant && *parts[i].constant != subjects[i].constant))
-          return false;
+        if (subjects[i].terms.size() > parts[i].most_terms) return false;
       return true;
     }
   };
@@ -147,7 +144,7 @@ class Matcher {
                   Bindings& bindings);
   /// Whether the term's kind and coefficient let it be the item.
   bool may_stand(const Pattern::Item& item, const Term& term, const Bindings& bindings) const;
-  static bool too_long(const Goal& goal);
+  static bool left_over(const Goal& goal);
   bool take_bound(Goal& goal, const Bindings& bindings);
   bool solve_atom(const Pattern::Item& item, const Term& term, const Goal& rest,
                   Bindings& bindings);

@@ -100,7 +100,7 @@ class Compiler {
         r.args.push_back(sum(e_.arg(e, 1)));
         break;
       default:
-        throw Error("rules: no pattern");
+        throw Error("no pattern");
     }
     return r;
   }
@@ -134,26 +134,11 @@ std::size_t most_terms(const Pattern& p) {
   return most;
 }
 
-/// The constant of a sum that it matches, where no variable may stand for a part of it.
-std::optional<Int> only_constant(const Pattern& p) {
-  const auto takes = [](const Pattern::Item& i) {
-    return Pattern::is_comparison(i.op) || i.op == Op::Variable;
-  };
-  return std::ranges::any_of(p.items, takes) ? std::nullopt : std::optional(p.constant);
-}
-
-/// Whether a sum is of two quotients with one divisor, their dividends but a constant apart.
+/// Whether a sum is of two quotients with one divisor; of all in the table, the dividends are but a
+/// constant apart.
 bool twins(const Exprs& x, Expr sum) {
-  const auto number = [&](Expr quotient) {
-    const Expr dividend = x.arg(quotient, 0),
-               last = x.args(dividend).empty() ? dividend : x.args(dividend).back();
-    const bool apart = x.op(dividend) == ExprOp::Add && x.op(last) == ExprOp::Variable &&
-                       is_constant_letter(x.name(last)[0]);
-    return apart ? x.arg(dividend, 0) : dividend;
-  };
   const Expr a = x.arg(sum, 0), b = x.arg(sum, 1);
-  return x.op(a) == ExprOp::Div && x.op(b) == ExprOp::Div && x.arg(a, 1) == x.arg(b, 1) &&
-         number(a) == number(b);
+  return x.op(a) == ExprOp::Div && x.op(b) == ExprOp::Div && x.arg(a, 1) == x.arg(b, 1);
 }
 
 /// Divisions and maxima that stand in what is matched.
@@ -183,7 +168,6 @@ void compile(const Rule& rule, CompiledRule::Patterns& r) {
     const Pattern& p = compared ? part.pattern.items[0].args[0] : part.pattern;
     part.kinds = kinds_of(p) | (divides_in(p) ? kind_bit(Kind::Digit) : 0);
     part.most_terms = most_terms(p);
-    if (!compared) part.constant = only_constant(p);
     r.kinds |= part.kinds;
     for (const Pattern::Item& i : p.items) r.scales |= i.factor != 0;
   }
