@@ -390,7 +390,9 @@ bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
       codegen::goes_past_cache(output, usual.sizes))
     return true;
   const auto has_lanes = [axes = order_axes(merged)](const LayoutSizes& sizes) {
-    return codegen::plan_lanes(axes, sizes) || !codegen::order_of_whole_lanes(axes, sizes).empty();
+    return codegen::plan_lanes(axes, sizes) ||
+           !codegen::order_of_whole_lanes(axes, sizes).empty() ||
+           !codegen::order_that_shares(axes, sizes).empty();
   };
   const auto has_tiles = [&](const LayoutSizes& sizes) {
     return codegen::plan_tiles(order_axes(merged), sizes).has_value();

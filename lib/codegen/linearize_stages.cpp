@@ -149,7 +149,8 @@ std::optional<Slide> ratio_of(const std::vector<const ShapeTracker*>& views, std
     if (!strides[axis] || !strides[lane] || !strides[axis]->is_int() || !strides[lane]->is_int())
       return std::nullopt;
     const std::int64_t a = strides[axis]->as_int(), b = strides[lane]->as_int();
-    if (a == 0 || b == 0 || std::abs(a) > kFar || std::abs(b) > kFar) return std::nullopt;
+    const auto is_far = [](std::int64_t x) { return x > kFar || x < -kFar; };
+    if (a == 0 || b == 0 || is_far(a) || is_far(b)) return std::nullopt;
     Slide slide;
     if (a % b == 0) {
       slide.step = std::abs(a / b);
