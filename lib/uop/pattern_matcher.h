@@ -6,7 +6,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <typeinfo>
 #include <vector>
 
 #include "touchstone/uop/upat.h"
@@ -19,11 +18,11 @@ class RewriteContext {
  public:
   RewriteContext() = default;
   template <class T>
-  explicit RewriteContext(T& object) : object_(&object), type_(&typeid(T)) {}
+  explicit RewriteContext(T& object) : object_(&object), type_(&tag<T>) {}
   /// Throws AstError where it is of another type, or there is none.
   template <class T>
   T& as() const {
-    if (object_ == nullptr || *type_ != typeid(T))
+    if (object_ == nullptr || type_ != &tag<T>)
       throw AstError("a rule asks for a context that this rewrite does not have");
     return *static_cast<T*>(object_);
   }
@@ -31,7 +30,11 @@ class RewriteContext {
 
  private:
   void* object_ = nullptr;
-  const std::type_info* type_ = nullptr;
+  /// Its address says which type (builds may have no RTTI).
+  template <class T>
+  static inline char tag = 0;
+
+  const char* type_ = nullptr;
 };
 
 /// The argument of a rule's function: the nodes of the names it asked for, in that order.
