@@ -21,6 +21,18 @@ struct TestDevice {
   std::unique_ptr<Device> device;
 };
 
+/// Kernels of any size laid out so, not optimised, shared by so many threads, with undefined
+/// behaviour at an end.
+inline ClangOptions laid_out(const LayoutSizes& sizes, int threads) {
+  ClangOptions options = ClangOptions::from_environment();
+  options.codegen.sizes = sizes;
+  options.opt_level = 0;
+  options.threads = threads;
+  options.parallel_work = 1;
+  options.sanitize = true;
+  return options;
+}
+
 inline LazyOpPtr stored(const LazyOpPtr& x) {
   return LazyOp::store(ShapeTracker::contiguous(x->shape()), x);
 }

@@ -74,15 +74,6 @@ LayoutSizes in_blocks_of(std::int64_t rows, LayoutSizes sizes = {}) {
   return sizes;
 }
 
-ClangOptions laid_out(const LayoutSizes& sizes, int threads) {
-  ClangOptions options = ClangOptions::from_environment();
-  options.codegen.sizes = sizes;
-  options.opt_level = 0;
-  options.threads = threads;
-  options.parallel_work = 1;
-  return options;
-}
-
 void expect_products(Device& device, const std::vector<Product>& all) {
   for (const Product& p : all) {
     const Ints x = counting<std::int32_t>(p.batch * p.rows * p.terms, -70);

@@ -131,16 +131,6 @@ std::vector<Windows> all_windows() {
        .after = 19}};
 }
 
-ClangOptions laid_out(const LayoutSizes& sizes, int threads) {
-  ClangOptions options = ClangOptions::from_environment();
-  options.codegen.sizes = sizes;
-  options.opt_level = 0;
-  options.threads = threads;
-  options.parallel_work = 1;
-  options.sanitize = true;
-  return options;
-}
-
 void expect_sums(Device& device) {
   for (const Windows& w : all_windows()) {
     const Ints weights = counting<std::int32_t>(w.outputs * w.channels * w.terms, -70);

@@ -445,6 +445,24 @@ TEST(ClangOptions, ThreadsMustBeANumber) {
   ::unsetenv("TOUCHSTONE_THREADS");
 }
 
+// The order of sums, and whether their products are rounded, by the environment.
+TEST(ClangOptions, SayInWhichOrderAndHowSumsAreComputed) {
+  const auto read = [](const char* order, const char* fma) {
+    const Environment a("TOUCHSTONE_ORDER", order), b("TOUCHSTONE_FMA", fma);
+    return ClangOptions::from_environment().codegen;
+  };
+  const bool here = fuses_products_at_once();
+  EXPECT_EQ(read(nullptr, nullptr).order, TermOrder::RunningSums);
+  EXPECT_EQ(read(nullptr, nullptr).contract, here);
+  EXPECT_EQ(read("lanes", nullptr).contract, here);
+  EXPECT_EQ(read("source", nullptr).order, TermOrder::Source);
+  EXPECT_FALSE(read("source", nullptr).contract);
+  EXPECT_TRUE(read("source", "1").contract);
+  EXPECT_FALSE(read(nullptr, "0").contract);
+  EXPECT_THROW(read("backwards", nullptr), ParseError);
+  EXPECT_THROW(read(nullptr, "2"), ParseError);
+}
+
 TEST(ClangOptions, LimitsOfTheCompilerAreNumbers) {
   const Environment time("TOUCHSTONE_CC_SECONDS", "7"), output("TOUCHSTONE_CC_OUTPUT", "3"),
       memory("TOUCHSTONE_CC_MEMORY", "0");
