@@ -245,6 +245,28 @@ TEST_P(Indexing, IsOneKernelWithWhatComesBeforeAndAfter) {
   EXPECT_EQ(kernels_of(take(y, at, 0)), 2u);  // the table, which is computed
 }
 
+TEST_P(Indexing, JoinNoKernelPastItsLimits) {
+  const Tensor x = counting({6, 4}).contiguous(), at = computed({1, 5, 0}, {3});
+  x.read<double>();
+  Tensor sum = counting({3, 4});
+  for (int i = 0; i < 40; ++i) sum = sum + take(x * (i + 2.0), at, 0);
+  Config config;
+  config.scheduler = Scheduler::Ranges;
+  for (const int most : {0, 4, 6}) {
+    config.kernelize.max_kernel_buffers = most;
+    std::size_t gathers = 0, largest = 0;
+    for (const ScheduleItem& item : schedule(std::vector{sum.lazy()}, {}, config)) {
+      std::size_t here = 0;
+      for (const LazyOpPtr& node : toposort(item.ast)) here += node->op() == Op::Gather ? 1 : 0;
+      largest = std::max(largest, here);
+      gathers += here;
+      EXPECT_LE(item.inputs.size() + 1, most == 0 ? SIZE_MAX : static_cast<std::size_t>(most));
+    }
+    EXPECT_EQ(gathers, 40U);
+    EXPECT_LE(largest, 16U);
+  }
+}
+
 TEST_P(Indexing, EverySchedulerGivesTheSame) {
   const Doubles values = some(20);
   const auto program = [&] {
