@@ -25,11 +25,13 @@ class WindowsDraw {
     dtype_ = kTypes[chooser_.below(std::size(kTypes))];
     draw_sizes();
     const LazyOpPtr rows = windows();
-    LazyOpPtr term = LazyOp::binary(op(), leaf({Outputs, Channels, Terms}), rows);
+    const Op first = op();
+    LazyOpPtr term = LazyOp::binary(first, leaf({Outputs, Channels, Terms}), rows);
     if (chooser_.chance(1, 3)) {
       constexpr Axis kAxes[] = {Outputs, Height, Lanes, Channels, Terms};
-      term = LazyOp::binary(op(), term,
-                            leaf({kAxes[chooser_.below(kRank)], kAxes[chooser_.below(kRank)]}));
+      const Op second = op();
+      const Axis one = kAxes[chooser_.below(kRank)], other = kAxes[chooser_.below(kRank)];
+      term = LazyOp::binary(second, term, leaf({one, other}));
     }
     const Op reduce = chooser_.chance(1, 6) ? Op::ReduceMax : Op::ReduceSum;
     LazyOpPtr result = LazyOp::reduce(reduce, term, {Channels, Terms});
