@@ -86,8 +86,9 @@ class Finder {
     const auto is_element = [&](int s) { return same(s) || of(s) == LaneValue::Vector; };
     switch (u.kind) {
       case StepKind::Load:
-        if (u.src.size() == 3 && of(u.src[2]) == LaneValue::Mask &&
-            of(u.src[1]) != LaneValue::Index)
+        // A counter of two lanes may itself be the mask, 0 and 1.
+        if (u.src.size() == 3 && !same(u.src[2]) &&
+            (of(u.src[2]) != LaneValue::Mask || of(u.src[1]) != LaneValue::Index))
           return std::nullopt;
         return place(u.src[1]);
       case StepKind::LoadAcc:

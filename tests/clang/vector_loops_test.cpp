@@ -154,5 +154,29 @@ TEST(VectorLoops, OfMaskedLoadsReadNothingOutside) {
   }
 }
 
+// Rows of few lanes, of which some are cut off: a mask may then be the lane's number itself.
+TEST(VectorLoops, OfFewLanesHaveEveryMask) {
+  ClangOptions options = ClangOptions::from_environment();
+  options.opt_level = 0;
+  const TestDevice device(options);
+  const std::vector<float> x{3, 5, 7, 11, 13, 17, 19, 23, 29};
+  for (const std::int64_t lanes : {2, 3})
+    for (const std::int64_t along : {0, 1, -1, 3})
+      for (std::int64_t begin = 0; begin < lanes; ++begin)
+        for (std::int64_t end = begin + 1; end <= lanes; ++end) {
+          const std::int64_t offset = along < 0 ? 2 : 0;
+          const View view =
+              View::strided({2, lanes}, {1, along}, offset, Mask{{0, 2}, {begin, end}});
+          const auto kernel = stored(LazyOp::load(1, DType::Float32, ShapeTracker({view})));
+          std::vector<float> wanted;
+          for (std::int64_t i = 0; i < 2; ++i)
+            for (std::int64_t l = 0; l < lanes; ++l)
+              wanted.push_back(l >= begin && l < end
+                                   ? x[static_cast<std::size_t>(offset + i + l * along)]
+                                   : 0.0F);
+          EXPECT_EQ(run<float>(*device, kernel, {x}), wanted) << str(kernel);
+        }
+}
+
 }  // namespace
 }  // namespace touchstone
