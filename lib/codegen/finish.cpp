@@ -9,8 +9,8 @@
 
 namespace touchstone::codegen {
 
-bool goes_past_cache(const BufferSpec& output, const LayoutSizes& sizes) {
-  return output.size >= sizes.past_cache_bytes / static_cast<std::int64_t>(itemsize(output.dtype));
+bool goes_past_cache(const BufferSpec& buffer, const LayoutSizes& sizes) {
+  return buffer.size >= sizes.past_cache_bytes / static_cast<std::int64_t>(itemsize(buffer.dtype));
 }
 
 std::vector<int> finish(LinearKernel& linear, const LazyOpPtr& kernel,

@@ -47,6 +47,18 @@ void add_lanes(Opts& opts, const LazyOpPtr& axes, const CodegenOptions& options)
     opts.push_back({OptKind::Pack, {number(plan->outer), options.sizes.packed_bytes}});
 }
 
+// Of running sums over what no cache holds: the processor's own prefetching stops at each page, and
+// work between the loads leaves less of what follows in flight.
+std::int64_t rounds_ahead(const LazyOpPtr& axes, std::int64_t sums, const LayoutSizes& sizes) {
+  constexpr std::int64_t kBytesAhead = 2048;
+  std::int64_t widest = 0;
+  for (const BufferSpec& b : buffers_of(axes))
+    if (b.idx != 0 && goes_past_cache(b, sizes))
+      widest = std::max(widest, static_cast<std::int64_t>(itemsize(b.dtype)));
+  if (widest == 0) return 0;
+  return std::clamp<std::int64_t>(kBytesAhead / (sums * widest), 1, kMostAhead);
+}
+
 }  // namespace
 
 Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options) {
@@ -62,6 +74,8 @@ Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOpt
     const RunningSums running = plan_running_sums(ordered, still_axes(ordered));
     if (!running.reduces.empty()) {
       opts.push_back({OptKind::Sums, {running.count}});
+      if (const std::int64_t rounds = rounds_ahead(axes, running.count, options.sizes); rounds > 0)
+        opts.push_back({OptKind::Prefetch, {rounds}});
       return opts;
     }
   }

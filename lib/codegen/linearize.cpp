@@ -385,10 +385,10 @@ bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
   if (!options.merge_axes && merged != simple) return true;
   const CodegenOptions usual;
   if (options.lanes && options.stages && options.sizes == usual.sizes) return false;
-  const BufferSpec output = buffers_of(kernel).front();
-  if (codegen::goes_past_cache(output, options.sizes) !=
-      codegen::goes_past_cache(output, usual.sizes))
-    return true;
+  for (const BufferSpec& b : buffers_of(kernel))
+    if ((b.idx == 0 || codegen::reduces(kernel)) &&
+        codegen::goes_past_cache(b, options.sizes) != codegen::goes_past_cache(b, usual.sizes))
+      return true;
   const auto has_lanes = [axes = order_axes(merged)](const LayoutSizes& sizes) {
     return codegen::plan_lanes(axes, sizes) ||
            !codegen::order_of_whole_lanes(axes, sizes).empty() ||

@@ -1,12 +1,36 @@
 // Reduces as several running sums side by side.
 #include <algorithm>
 #include <bit>
+#include <unordered_set>
 
 #include "touchstone/codegen/linearizer.h"
 
 namespace touchstone::codegen {
 
 using symbolic::Node;
+
+namespace {
+
+// What the terms of a reduce read whose neighbours along an axis lie side by side.
+std::vector<const LazyOp*> streams_of(const LazyOp& reduce, std::size_t axis) {
+  std::vector<const LazyOp*> found, stack{reduce.src()[0].get()};
+  std::unordered_set<const LazyOp*> seen;
+  while (!stack.empty()) {
+    const LazyOp* const node = stack.back();
+    stack.pop_back();
+    if (!seen.insert(node).second || is_reduce(node->op())) continue;
+    if (node->op() == Op::Load) {
+      const ShapeTracker& st = node->buffer().st;
+      if (st.views().size() == 1 && !st.views()[0].mask() &&
+          st.views()[0].strides()[axis] == sint(1))
+        found.push_back(node);
+    }
+    for (const LazyOpPtr& s : node->src()) stack.push_back(s.get());
+  }
+  return found;
+}
+
+}  // namespace
 
 // Inside the loops that are open; all of the reduce, its loops closed again.
 int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
@@ -35,6 +59,24 @@ int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   return cast(builder_.here({StepKind::LoadAcc, type, {accumulator, first}, {}}), reduce.dtype());
 }
 
+// Asks for the lines that a later round begins to read, which starts so many rounds after `first`.
+void Linearizer::ask_rounds_ahead(const LazyOp& reduce, Indices first, std::size_t axis) {
+  constexpr std::int64_t kLine = 64;
+  const Node begin = first[axis];
+  for (const LazyOp* load : streams_of(reduce, axis)) {
+    const std::int64_t step = kLine / static_cast<std::int64_t>(itemsize(load->dtype()));
+    for (std::int64_t i = 0; i < plan_.running.count; i += step) {
+      first[axis] = begin + Node(plan_.ahead * plan_.running.count + i);
+      const int at = add_indices(first);
+      const int index = lower(address(load->buffer().st, at).index, at);
+      builder_.here({StepKind::Prefetch,
+                     load->dtype(),
+                     {global(load->buffer().idx, load->dtype()), index},
+                     {}});
+    }
+  }
+}
+
 // Terms of the innermost axis, one for each lane in turn.
 void Linearizer::run_over(const LazyOp& reduce, int accumulator, const Indices& at,
                           const Rounds& rounds) {
@@ -44,12 +86,15 @@ void Linearizer::run_over(const LazyOp& reduce, int accumulator, const Indices& 
   Node round = 0, lane;
   const bool several = rounds.count.constant() != 1;
   if (several) open_loop(sint(rounds.count), "r", round, plan_.unroll);
-  const int counter = open_loop(sint(rounds.lanes), "l", lane);
   Indices inside = at;
   std::size_t axis = 0;
   for (const int a : reduce.reduce_arg().axes)
     if (const auto i = static_cast<std::size_t>(a); shape[i] != sint(1)) axis = i;
-  inside[axis] = rounds.begin + round * rounds.lanes + lane;
+  const Node first = rounds.begin + round * rounds.lanes;
+  inside[axis] = first;
+  if (several && plan_.ahead > 0) ask_rounds_ahead(reduce, inside, axis);
+  const int counter = open_loop(sint(rounds.lanes), "l", lane);
+  inside[axis] = first + lane;
   const int term = add_indices(std::move(inside));
   for (const LazyOpPtr& part : parts_of(reduce)) evaluate(part.get(), term);
   const int before = builder_.here({StepKind::LoadAcc, type, {accumulator, counter}, {}});

@@ -81,7 +81,7 @@ std::vector<Opt> usual_opts(const Opts& opts, const LayoutSizes& sizes, std::siz
   }
   all.push_back({OptKind::Stage, {sizes.staged_bytes}});
   for (const std::int64_t count : {2, 4, 8}) all.push_back({OptKind::Unroll, {count}});
-  for (const std::int64_t tiles : {1, 2, 4}) all.push_back({OptKind::Prefetch, {tiles}});
+  for (const std::int64_t count : {1, 2, 4, 8}) all.push_back({OptKind::Prefetch, {count}});
   for (std::int64_t loop = 0; loop < std::min<std::int64_t>(axes, 3); ++loop)
     all.push_back({OptKind::Parallel, {loop}});
   add_orders(all, opts, rank);

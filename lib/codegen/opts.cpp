@@ -37,8 +37,9 @@ constexpr std::array<OptInfo, 10> kOpts = {{
      "the innermost loop of a reduce takes so many terms a turn"},
     {OptKind::Parallel, "parallel", "loop",
      "the iterations of this loop over the output, counted from outside, are shared by threads"},
-    {OptKind::Prefetch, "prefetch", "tiles",
-     "what a tile reads is asked for so many tiles ahead along its columns"},
+    {OptKind::Prefetch, "prefetch", "count",
+     "what a tile reads is asked for so many tiles ahead along its columns, what a round of running "
+     "sums reads so many rounds ahead"},
 }};
 // clang-format on
 

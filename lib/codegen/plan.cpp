@@ -17,7 +17,6 @@ constexpr std::int64_t kMostBytes = 1 << 20;  // of arrays: they stand on the st
 constexpr std::int64_t kMostInTile = 1 << 14;
 constexpr std::int64_t kMostSums = 65536;  // as a profile has them at most
 constexpr std::int64_t kMostUnrolled = 64;
-constexpr std::int64_t kMostAhead = 64;
 
 template <class... Args>
 [[noreturn]] void refuse(const Opt& opt, fmt::format_string<Args...> why, Args&&... args) {
@@ -136,7 +135,7 @@ void check_together(const Opts& opts) {
   };
   for (const OptKind kind : {OptKind::Block, OptKind::Stage, OptKind::Pack})
     needs(kind, OptKind::Lanes);
-  needs(OptKind::Prefetch, OptKind::Tile);
+  if (find(opts, OptKind::Sums) == nullptr) needs(OptKind::Prefetch, OptKind::Tile);
   excludes(OptKind::Sums, OptKind::Lanes);
 }
 
@@ -165,7 +164,7 @@ Plan make_plan(const LazyOpPtr& kernel, const Opts& opts) {
   if (const Opt* const tile = find(opts, OptKind::Tile)) plan.tiles = tile_plan(plan.kernel, *tile);
   if (const Opt* const prefetch = find(opts, OptKind::Prefetch)) {
     in_range(*prefetch, 0, 1, kMostAhead);
-    plan.tiles->ahead = prefetch->args[0];
+    (plan.tiles ? plan.tiles->ahead : plan.ahead) = prefetch->args[0];
   }
   if (const Opt* const sums = find(opts, OptKind::Sums)) {
     in_range(*sums, 0, 2, kMostSums);

@@ -18,15 +18,18 @@ struct Plan {
   std::int64_t staged_bytes = 0, packed_bytes = 0;
   std::optional<TilePlan> tiles;
   RunningSums running;
+  std::int64_t ahead = 0;  // rounds of running sums, for which memory is asked; 0: none
   std::int64_t unroll = 1;
   std::optional<std::size_t> parallel;  // of the loops that can be shared; none: the best of them
 };
 
+inline constexpr std::int64_t kMostAhead = 64;  // prefetch(...)
+
 /// `kernel` as axes_of_opts gives it. Throws AstError where an opt is not legal for it.
 Plan make_plan(const LazyOpPtr& kernel, const Opts& opts);
 
-/// Whether an output is too large for any cache.
-bool goes_past_cache(const BufferSpec& output, const LayoutSizes& sizes);
+/// Whether a buffer is too large for any cache.
+bool goes_past_cache(const BufferSpec& buffer, const LayoutSizes& sizes);
 
 /// The opts of `kernel`, whose `axes` axes_of_opts gave.
 Opts hand_coded(const LazyOpPtr& kernel, const LazyOpPtr& axes, const CodegenOptions& options);

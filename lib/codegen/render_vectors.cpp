@@ -300,23 +300,41 @@ class VectorRenderer final : public Renderer {
     if (chunks_.near) line("u32 far = 0;");
     line("const i64 count = to - from < ", many, " ? to - from : ", many, ";");
     near_ = chunks_.near;
-    open_chunk(i);
+    if (chunks_.streams.empty()) return open_chunk(i, "0", "count");
+    const std::int64_t stretch = kStretchBytes / static_cast<std::int64_t>(itemsize(type));
+    line("for (i64 begin = 0; begin < count; begin += ", stretch, ") {");
+    ++indent_;
+    for (const Chunks::Stream& stream : chunks_.streams) ask_ahead(stream, stretch);
+    line("const i64 end = count - begin < ", stretch, " ? count : begin + ", stretch, ";");
+    open_chunk(i, "begin", "end");
   }
-  void open_chunk(int loop) {
+  // Of the elements that are read that far ahead, the lines of a stretch; those of a whole chunk
+  // at once would wait for each other. By numbers, since they may lie outside the buffer.
+  static constexpr std::int64_t kStretchBytes = 256, kBytesAhead = 1024, kLine = 64;
+  void ask_ahead(const Chunks::Stream& stream, std::int64_t stretch) {
+    const auto size = static_cast<std::int64_t>(itemsize(uop(stream.buffer).dtype));
+    for (std::int64_t line_at = 0; line_at < stretch * size; line_at += kLine)
+      line("__builtin_prefetch((const void*)((u64)", text_[at(stream.buffer)].text, " + (u64)(",
+           stream.base == -1 ? std::string() : joined(text_[at(stream.base)].operand(), " + "),
+           "from + begin) * ", size, " + ", kBytesAhead + line_at, "));");
+  }
+  void open_chunk(int loop, std::string_view begin, std::string_view end) {
     const std::string& name = std::get<std::string>(uop(loop).arg);
-    line("for (i64 at = 0; at < count; ++at) {");
+    line("for (i64 at = ", begin, "; at < ", end, "; ++at) {");
     ++indent_;
     line("const i64 ", name, " = from + at;");
     text_[at(loop)] = {name, true};
   }
   void close_chunks(int end) {
-    --indent_;
-    line("}");
+    for (int open = chunks_.streams.empty() ? 1 : 2; open > 0; --open) {
+      --indent_;
+      line("}");
+    }
     if (near_) {
       near_ = false;
       line("if (far) {");
       ++indent_;
-      open_chunk(chunks_.loop);
+      open_chunk(chunks_.loop, "0", "count");
       for (int i = chunks_.loop + 1; i < end; ++i) step(i);
       --indent_;
       line("}");

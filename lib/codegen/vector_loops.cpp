@@ -222,6 +222,34 @@ std::optional<std::int64_t> number(const LinearKernel& kernel, int step) {
   return std::get<Scalar>(u.arg).to_int64();
 }
 
+// What is added to a loop's counter outside the loop, where an index is no more than this; -1 where
+// it is the counter.
+std::optional<int> base_of(const LinearKernel& kernel, int index, int loop) {
+  if (index == loop) return -1;
+  const LinearStep& u = kernel.uops[static_cast<std::size_t>(index)];
+  if (u.kind != StepKind::Index || std::get<IndexOp>(u.arg) != IndexOp::Add) return std::nullopt;
+  for (std::size_t s = 0; s < 2; ++s)
+    if (u.src[s] == loop && u.src[1 - s] < loop) return u.src[1 - s];
+  return std::nullopt;
+}
+
+std::vector<Chunks::Stream> streams_of(const LinearKernel& kernel, int loop) {
+  const auto elements = [&](int number) {
+    return std::ranges::find(kernel.buffers, number, &BufferSpec::idx)->size;
+  };
+  std::vector<Chunks::Stream> found;
+  for (auto i = static_cast<std::size_t>(loop) + 1; kernel.uops[i].kind != StepKind::EndLoop; ++i) {
+    const LinearStep& u = kernel.uops[i];
+    if (u.kind != StepKind::Load) continue;
+    const std::optional<int> base = base_of(kernel, u.src[1], loop);
+    const int buffer = std::get<int>(kernel.uops[static_cast<std::size_t>(u.src[0])].arg);
+    if (!base || elements(buffer) < elements(0)) continue;
+    const Chunks::Stream stream{u.src[0], *base};
+    if (std::ranges::find(found, stream) == found.end()) found.push_back(stream);
+  }
+  return found;
+}
+
 }  // namespace
 
 bool is_short_near_zero(const LinearStep& u, MathLevel math) {
@@ -261,15 +289,11 @@ Chunks chunks_of(const LinearKernel& kernel) {
   found.bytes = (*end - *begin) * static_cast<std::int64_t>(itemsize(uop(found.store).dtype));
   found.past = kernel.past_cache;
   found.near = sines && !traces && *end - *begin >= kLeastSines;
-  const LinearStep& index = uop(uop(found.store).src[1]);
-  if (uop(found.store).src[1] == found.loop) return found;
-  if (index.kind != StepKind::Index || std::get<IndexOp>(index.arg) != IndexOp::Add) return {};
-  for (std::size_t s = 0; s < 2; ++s)
-    if (index.src[s] == found.loop && index.src[1 - s] < found.loop) {
-      found.base = index.src[1 - s];
-      return found;
-    }
-  return {};
+  const std::optional<int> base = base_of(kernel, uop(found.store).src[1], found.loop);
+  if (!base) return {};
+  found.base = *base;
+  if (found.past) found.streams = streams_of(kernel, found.loop);
+  return found;
 }
 
 VectorLoops vector_loops(const LinearKernel& kernel) { return Finder(kernel).find(); }

@@ -42,7 +42,13 @@ VectorLoops vector_loops(const LinearKernel& kernel);
 struct Chunks {
   int loop = -1, store = -1;  // -1: none
   int base = -1;              // the step that is added to the loop's counter; -1: nothing
-  std::int64_t bytes = 0;     // that a run of the loop writes
+  /// What is read side by side of buffers that have as many elements as the output.
+  struct Stream {
+    int buffer = -1, base = -1;  // steps
+    bool operator==(const Stream&) const = default;
+  };
+  std::vector<Stream> streams;
+  std::int64_t bytes = 0;  // that a run of the loop writes
   /// No cache keeps the output (LinearKernel::past_cache): a chunk is written past the caches, so
   /// that none is fetched first.
   bool past = false;

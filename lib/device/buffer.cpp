@@ -8,13 +8,36 @@
 #include <unordered_map>
 #include <utility>
 
+#include <sys/mman.h>
+
 #include "touchstone/device/config.h"
 #include "touchstone/device/device.h"
 
 namespace touchstone {
 namespace {
 
-constexpr std::align_val_t kAlignment{64};
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
+// Of large blocks the system may make huge pages, which the processor finds faster and reads ahead
+// in for longer.
+std::align_val_t alignment_of(std::size_t bytes) {
+  return std::align_val_t{bytes >= 2 * kHugePage ? kHugePage : kAlignment};
+}
+
+void* take_from_system(std::size_t bytes) {
+  void* const memory = ::operator new(bytes == 0 ? 1 : bytes, alignment_of(bytes), std::nothrow);
+#ifdef MADV_HUGEPAGE
+  // Where the system has none, pages are as they were.
+  if (memory != nullptr && bytes >= 2 * kHugePage)
+    ::madvise(memory, bytes - bytes % kHugePage, MADV_HUGEPAGE);
+#endif
+  return memory;
+}
+
+void give_to_system(void* memory, std::size_t bytes) noexcept {
+  ::operator delete(memory, alignment_of(bytes));
+}
 
 }  // namespace
 
@@ -40,7 +63,7 @@ struct HostAllocator::Kept {
     if (bytes > kMostKept || bytes == 0) return false;
     const std::scoped_lock lock(mutex);
     while (total + bytes > kMostKept) {
-      ::operator delete(order.front().memory, kAlignment);
+      give_to_system(order.front().memory, order.front().bytes);
       drop(order.begin());
     }
     order.push_back({memory, bytes});
@@ -51,7 +74,7 @@ struct HostAllocator::Kept {
 
   void clear() {
     const std::scoped_lock lock(mutex);
-    for (const Block& block : order) ::operator delete(block.memory, kAlignment);
+    for (const Block& block : order) give_to_system(block.memory, block.bytes);
     order.clear();
     by_size.clear();
     total = 0;
@@ -85,10 +108,10 @@ void HostAllocator::forget_kept() noexcept { kept_->clear(); }
 
 void* HostAllocator::allocate(std::size_t bytes) {
   void* memory = kept_->take(bytes);
-  if (memory == nullptr) memory = ::operator new(bytes == 0 ? 1 : bytes, kAlignment, std::nothrow);
+  if (memory == nullptr) memory = take_from_system(bytes);
   if (memory == nullptr && kept_bytes() > 0) {
     forget_kept();
-    memory = ::operator new(bytes == 0 ? 1 : bytes, kAlignment, std::nothrow);
+    memory = take_from_system(bytes);
   }
   if (memory == nullptr)
     throw BufferError(fmt::format("no memory for a buffer of {} bytes", bytes));
@@ -101,7 +124,7 @@ void HostAllocator::release(void* memory, std::size_t bytes) noexcept {
     if (Config::current().lru && kept_->keep(memory, bytes)) return;
   } catch (const std::exception&) {  // no memory to remember it by
   }
-  ::operator delete(memory, kAlignment);
+  give_to_system(memory, bytes);
 }
 
 void HostAllocator::copy_in(void* memory, std::span<const std::byte> source) {

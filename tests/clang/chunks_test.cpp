@@ -95,6 +95,35 @@ TEST(Chunks, OfTilesHoldEveryElement) {
   }
 }
 
+// What follows is asked for ahead, also beyond the end of what is read, which changes no value.
+TEST(Chunks, AskAheadForWhatLiesSideBySide) {
+  const TestDevice past(with(256)), through(with(std::int64_t{1} << 40));
+  const auto expect_asked = [&]<class T>(const LazyOpPtr& kernel, std::int64_t input, T) {
+    EXPECT_TRUE(is_in("__builtin_prefetch(", past, kernel)) << str(kernel);
+    EXPECT_FALSE(is_in("__builtin_prefetch(", through, kernel));
+    const std::vector<T> x = numbers<T>(input);
+    EXPECT_EQ(run<T>(*past, kernel, {x}), run<T>(*through, kernel, {x})) << str(kernel);
+  };
+  for (const std::int64_t n : {256, 300, 1000, 4096, 70'001}) {
+    const auto one = [&]<class T>(Op op, T zero) {
+      const auto x = LazyOp::load(1, dtype_v<T>, ShapeTracker::contiguous({n}));
+      expect_asked(stored(LazyOp::reduce(op, x, {0})), n, zero);
+    };
+    one(Op::ReduceSum, float{});
+    one(Op::ReduceMax, float{});
+    one(Op::ReduceSum, double{});
+    one(Op::ReduceMax, std::uint8_t{});
+    expect_asked(squares<float>(ShapeTracker::contiguous({n})), n, float{});
+    expect_asked(squares<std::int8_t>(ShapeTracker::contiguous({n})), n, std::int8_t{});
+  }
+  for (const std::int64_t terms : {130, 257})
+    for (const auto& axes : {std::vector<int>{1}, std::vector<int>{0, 1}}) {
+      const auto x = LazyOp::load(1, DType::Float32,
+                                  ShapeTracker({View::strided({9, terms}, {terms + 3, 1}, 2)}));
+      expect_asked(stored(LazyOp::reduce(Op::ReduceMax, x, axes)), 9 * terms + 40, float{});
+    }
+}
+
 // Rows that are a few vectors are written as these.
 TEST(Chunks, OfRowsOfVectorsAreNone) {
   for (const std::int64_t columns : {64, 100, 128, 129, 40, 33}) {

@@ -116,6 +116,9 @@ TEST(Opts, WhatIsNotLegalIsRefusedWithTheReason) {
             "tile(0,0,2,2): rows and columns are along two axes");
   EXPECT_EQ(refused(transposed(8, 12), "prefetch(1)"),
             "prefetch(1): it needs tile(row axis,column axis,rows,columns)");
+  EXPECT_EQ(refused(row_sums(), "sums(8) prefetch(3)"), "legal");
+  EXPECT_EQ(refused(p, "lanes(8) prefetch(1)"),
+            "prefetch(1): it needs tile(row axis,column axis,rows,columns)");
   EXPECT_EQ(refused(transposed(8, 12), "tile(0,1,4,4) prefetch(65)"),
             "prefetch(65): number 1 is from 1 to 64");
   EXPECT_EQ(refused(transposed(8, 12), "tile(0,1,3,4)"),
@@ -149,6 +152,14 @@ TEST(Opts, HandCodedOnesAreWhatIsAppliedWithoutAny) {
   EXPECT_EQ(rows(Op::ReduceSum, 4096), "sums(16)");
   EXPECT_EQ(rows(Op::ReduceMax, 4096), "sums(64)");
   EXPECT_EQ(rows(Op::ReduceMax, 128), "sums(16)");
+  const auto sums = [](DType type, std::int64_t terms) {
+    const LazyOpPtr x = LazyOp::load(1, type, ShapeTracker::contiguous({terms}));
+    return str(hand_coded_optimizations(written(LazyOp::reduce(Op::ReduceMax, x, {0}))));
+  };
+  EXPECT_EQ(sums(kFloat, std::int64_t{1} << 22), "sums(64)");
+  EXPECT_EQ(sums(kFloat, std::int64_t{1} << 23), "sums(64) prefetch(8)");
+  EXPECT_EQ(sums(DType::Float64, std::int64_t{1} << 22), "sums(64) prefetch(4)");
+  EXPECT_EQ(sums(DType::UInt8, std::int64_t{1} << 25), "sums(64) prefetch(32)");
   EXPECT_EQ(str(hand_coded_optimizations(transposed(64, 64))), "tile(0,1,32,32)");
   EXPECT_EQ(str(hand_coded_optimizations(transposed(4096, 4096))), "tile(0,1,64,64) prefetch(1)");
 }
