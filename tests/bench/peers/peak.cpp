@@ -51,7 +51,52 @@ void rounds() {
   for (const auto& s : sums) sink = sink + M::first(s);
 }
 
+constexpr std::size_t kLine = 64, kAhead = 2048;
+
+struct WideBits {
+  using V = __m512i;
+  static V load(const char* p) { return _mm512_loadu_si512(p); }
+  static V either(V a, V b) { return _mm512_or_si512(a, b); }
+  static void store(char* p, V a) { _mm512_stream_si512(reinterpret_cast<V*>(p), a); }
+  static bool any(V a) { return _mm512_test_epi64_mask(a, a) != 0; }
+};
+struct NarrowBits {
+  using V = __m256i;
+  static V load(const char* p) { return _mm256_loadu_si256(reinterpret_cast<const V*>(p)); }
+  static V either(V a, V b) { return _mm256_or_si256(a, b); }
+  static void store(char* p, V a) { _mm256_stream_si256(reinterpret_cast<V*>(p), a); }
+  static bool any(V a) { return _mm256_testz_si256(a, a) == 0; }
+};
+
+template <class B, bool kStores>
+bool pass_by(std::span<const char* const> from, char* to, std::size_t bytes) {
+  constexpr std::size_t kEach = kLine / sizeof(typename B::V);
+  typename B::V found[kEach] = {};
+  for (std::size_t i = 0; i < bytes; i += kLine) {
+    typename B::V line[kEach] = {};
+    for (const char* const source : from) {
+      if (i + kAhead < bytes) __builtin_prefetch(source + i + kAhead);
+      for (std::size_t k = 0; k < kEach; ++k)
+        line[k] = B::either(line[k], B::load(source + i + k * sizeof(line[0])));
+    }
+    for (std::size_t k = 0; k < kEach; ++k)
+      if constexpr (kStores)
+        B::store(to + i + k * sizeof(line[0]), line[k]);
+      else
+        found[k] = B::either(found[k], line[k]);
+  }
+  if constexpr (kStores) _mm_sfence();
+  return std::ranges::any_of(found, B::any);
+}
+
 }  // namespace
+
+bool pass(std::span<const char* const> from, char* to, std::size_t bytes) {
+  const bool wide = __builtin_cpu_supports("avx512f") != 0;
+  const auto run = to != nullptr ? (wide ? pass_by<WideBits, true> : pass_by<NarrowBits, true>)
+                                 : (wide ? pass_by<WideBits, false> : pass_by<NarrowBits, false>);
+  return run(from, to, bytes);
+}
 
 double peak_flops(int threads, bool fused) {
   const bool wide = __builtin_cpu_supports("avx512f") != 0;
