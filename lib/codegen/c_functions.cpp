@@ -6,9 +6,27 @@ namespace touchstone::codegen {
 
 namespace {
 
-// Constants are minimax fits by Sollya's fpminimax. Nothing is contracted, so no step relies on a
-// fused multiplication.
+// Constants are minimax fits by Sollya's fpminimax and remez. Nothing is contracted, and no step
+// relies on a fused multiplication: muladd_* are such where the processor has it.
 constexpr CFunction own_functions[] = {
+    {"muladd_f32",
+     R"(static inline f32 muladd_f32(f32 a, f32 b, f32 c) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return __builtin_fmaf(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+)"},
+    {"muladd_f64",
+     R"(static inline f64 muladd_f64(f64 a, f64 b, f64 c) {
+#if defined(__FMA__) || defined(__aarch64__)
+  return __builtin_fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+)"},
     // 2^x = 2^n 2^r with n = x to the nearest integer, found by an addition that has no room for a
     // fraction. 2^r = 1 + 0.6875 r + r q(r), whose first addition leaves its rounding error to be
     // added. The power of two is multiplied in two parts, as it may lie outside the type's range;
@@ -18,14 +36,14 @@ constexpr CFunction own_functions[] = {
   f32 a = x < -151.0f ? -151.0f : x > 129.0f ? 129.0f : x;
   f32 t = a + 0x1.8p+23f, r = a - (t - 0x1.8p+23f);
   f32 q = 0x1.427918p-13f;
-  q = q * r + 0x1.5ef4a2p-10f;
-  q = q * r + 0x1.3b2c58p-7f;
-  q = q * r + 0x1.c6af9ep-5f;
-  q = q * r + 0x1.ebfbdep-3f;
-  q = q * r + 0x1.7218p-8f;
+  q = muladd_f32(q, r, 0x1.5ef4a2p-10f);
+  q = muladd_f32(q, r, 0x1.3b2c58p-7f);
+  q = muladd_f32(q, r, 0x1.c6af9ep-5f);
+  q = muladd_f32(q, r, 0x1.ebfbdep-3f);
+  q = muladd_f32(q, r, 0x1.7218p-8f);
   f32 p = r * 0.6875f, s = 1 + p;
   i32 n = (i32)(bits_f32(t) - 0x4b400000u), h = n >> 1;
-  f32 y = s + (p - (s - 1) + r * q);
+  f32 y = s + muladd_f32(r, q, p - (s - 1));
   u32 rest = n < -150 ? 0 : (u32)(n - h + 127) << 23;
   return y * f32_bits((u32)(h + 127) << 23) * f32_bits(rest);
 }
@@ -53,25 +71,32 @@ constexpr CFunction own_functions[] = {
   return y * f64_bits((u64)(h + 1023) << 52) * f64_bits(rest);
 }
 )"},
-    // log2 x = k + log2 m with m in [sqrt(1/2), sqrt(2)), and of s = (m - 1) / (m + 1) an odd
-    // function.
+    // log2 x = k + log2 m with m in [sqrt(1/2), sqrt(2)), and of f = m - 1 a multiple: to divide,
+    // as an odd function of f / (f + 2) needs, takes longer than the terms that it saves.
     {"log2_f32",
      R"(static inline f32 log2_f32(f32 x) {
   f32 y = x < 0x1p-126f ? x * 0x1p+24f : x, inf = f32_bits(0x7f800000u);
   u32 b = bits_f32(y) - 0x3f3504f3u;
   i32 k = ((i32)b >> 23) - (x < 0x1p-126f ? 24 : 0);
-  f64 m = f32_bits((b & 0x7fffffu) + 0x3f3504f3u);
-  f64 s = (m - 1) / (m + 1), u = s * s;
-  f64 q = 0x1.5ce85a7fef9fbp-2;
-  q = q * u + 0x1.a58d887d2d67bp-2;
-  q = q * u + 0x1.27777fe913p-1;
-  q = q * u + 0x1.ec709d12cee0ep-1;
-  q = q * u + 0x1.71547652bedf3p1;
-  f32 l = (f32)(k + s * q);
+  f64 f = f32_bits((b & 0x7fffffu) + 0x3f3504f3u) - 1;
+  f64 q = -0x1.61ac57ef09f42p-4;
+  q = muladd_f64(q, f, 0x1.3d25f339435eap-3);
+  q = muladd_f64(q, f, -0x1.417feabcf6fbp-3);
+  q = muladd_f64(q, f, 0x1.45a293762af68p-3);
+  q = muladd_f64(q, f, -0x1.6eb02b1519d73p-3);
+  q = muladd_f64(q, f, 0x1.a615cb461775fp-3);
+  q = muladd_f64(q, f, -0x1.ec8d73d465947p-3);
+  q = muladd_f64(q, f, 0x1.277732cea6c73p-2);
+  q = muladd_f64(q, f, -0x1.715435eb9b0f1p-2);
+  q = muladd_f64(q, f, 0x1.ec709c00ef729p-2);
+  q = muladd_f64(q, f, -0x1.7154767baec07p-1);
+  q = muladd_f64(q, f, 0x1.71547652ef955p0);
+  f32 l = (f32)muladd_f64(f, q, k);
   return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f32_bits(0x7fc00000u) : x;
 }
 )"},
-    // s is sh + sl, 2 / ln 2 likewise, and k + their product's first part leaves its error.
+    // Of s = f / (f + 2) an odd function. s is sh + sl, 2 / ln 2 likewise, and k + their product's
+    // first part leaves its error.
     {"log2_f64",
      R"(static inline f64 log2_f64(f64 x) {
   f64 y = x < 0x1p-1022 ? x * 0x1p+54 : x, inf = f64_bits(0x7ff0000000000000ull);
@@ -101,15 +126,15 @@ constexpr CFunction own_functions[] = {
      R"(static inline f64 quarter_sine(f64 z, u32 quarter) {
   f64 u = z * z;
   f64 s = 0x1.6cccbdddccf09p-19;
-  s = s * u - 0x1.a00f65ceb9b0fp-13;
-  s = s * u + 0x1.11110843ff13bp-7;
-  s = s * u - 0x1.5555554c2bb98p-3;
+  s = muladd_f64(s, u, -0x1.a00f65ceb9b0fp-13);
+  s = muladd_f64(s, u, 0x1.11110843ff13bp-7);
+  s = muladd_f64(s, u, -0x1.5555554c2bb98p-3);
   f64 c = -0x1.23c5ec54a796p-22;
-  c = c * u + 0x1.a00ea394ecf5fp-16;
-  c = c * u - 0x1.6c16b318876aep-10;
-  c = c * u + 0x1.555555456f1c1p-5;
-  c = c * u - 0x1.ffffffffe8beap-2;
-  return quarter & 1 ? 1 + u * c : z + z * u * s;
+  c = muladd_f64(c, u, 0x1.a00ea394ecf5fp-16);
+  c = muladd_f64(c, u, -0x1.6c16b318876aep-10);
+  c = muladd_f64(c, u, 0x1.555555456f1c1p-5);
+  c = muladd_f64(c, u, -0x1.ffffffffe8beap-2);
+  return quarter & 1 ? muladd_f64(u, c, 1) : muladd_f64(z * u, s, z);
 }
 )"},
     // |x| = m 2^e with an integer m. The bits of m 2^e / 2 pi that count whole turns need not be
@@ -148,10 +173,10 @@ static inline f32 sin_f32(f32 x) {
   f32 a = x < -126 ? -126 : x > 128 ? 128 : x;
   f32 t = a + 0x1.8p+23f, r = a - (t - 0x1.8p+23f);
   f32 q = 0x1.5d413ap-10f;
-  q = q * r + 0x1.3cbe66p-7f;
-  q = q * r + 0x1.c6b31ep-5f;
-  q = q * r + 0x1.ebfa4ep-3f;
-  q = q * r + 0x1.62e42ep-1f;
+  q = muladd_f32(q, r, 0x1.3cbe66p-7f);
+  q = muladd_f32(q, r, 0x1.c6b31ep-5f);
+  q = muladd_f32(q, r, 0x1.ebfa4ep-3f);
+  q = muladd_f32(q, r, 0x1.62e42ep-1f);
   f32 y = f32_bits(bits_f32(1 + r * q) + (bits_f32(t) << 23));
   return x < -126 ? 0 : x == x ? y : x;
 }
@@ -164,9 +189,9 @@ static inline f32 sin_f32(f32 x) {
   f32 f = f32_bits((b & 0x7fffffu) + 0x3f3504f3u) - 1;
   f32 s = f / (f + 2), u = s * s;
   f32 q = 0x1.c7913p-2f;
-  q = q * u + 0x1.26ee5cp-1f;
-  q = q * u + 0x1.ec7234p-1f;
-  q = q * u + 0x1.715476p+1f;
+  q = muladd_f32(q, u, 0x1.26ee5cp-1f);
+  q = muladd_f32(q, u, 0x1.ec7234p-1f);
+  q = muladd_f32(q, u, 0x1.715476p+1f);
   f32 l = (f32)k + s * q;
   return x > 0 ? x < inf ? l : x : x == 0 ? -inf : x < 0 ? f32_bits(0x7fc00000u) : x;
 }
@@ -177,8 +202,8 @@ static inline f32 sin_f32(f32 x) {
     {"fast_sin_f32",
      R"(static inline f32 fast_sin_f32(f32 x) {
   f64 a = f32_bits(bits_f32(x) & 0x7fffffffu);
-  f64 t = a * 0x1.45f306dc9c883p-1 + 0x1.8p+52, n = t - 0x1.8p+52;
-  f64 z = a - n * 0x1.921fb5p+0 - n * 0x1.110b4611a6263p-26;
+  f64 t = muladd_f64(a, 0x1.45f306dc9c883p-1, 0x1.8p+52), n = 0x1.8p+52 - t;
+  f64 z = muladd_f64(n, 0x1.110b4611a6263p-26, muladd_f64(n, 0x1.921fb5p+0, a));
   u32 quarter = (u32)bits_f64(t), sign = quarter << 30 ^ bits_f32(x);
   f64 y = quarter_sine(z, quarter);
   return f32_bits(bits_f32((f32)y) ^ (sign & 0x80000000u));

@@ -187,6 +187,10 @@ const bool kRegistered = [] {
                                [](benchmark::State& s) { compile(s, false); })
       ->Arg(50)
       ->Unit(kMillisecond);
+  benchmark::RegisterBenchmark("load 50 compiled kernels/CLANG",
+                               [](benchmark::State& s) { compile(s, true); })
+      ->Arg(50)
+      ->Unit(kMillisecond);
   benchmark::RegisterBenchmark("load 1 compiled kernel/CLANG",
                                [](benchmark::State& s) { compile(s, true); })
       ->Arg(1)
