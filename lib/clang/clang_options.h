@@ -46,7 +46,7 @@ struct ClangOptions {
 
   /// TOUCHSTONE_CC, TOUCHSTONE_CACHE, TOUCHSTONE_THREADS, TOUCHSTONE_MATH (a MathLevel),
   /// TOUCHSTONE_ORDER (codegen.order: `lanes`, or `source` for one term after the other),
-  /// TOUCHSTONE_FMA (1: codegen.contract; by default where the processor does that in one
+  /// TOUCHSTONE_FMA (1: codegen.contract, also within EXP2, LOG2 and SIN; by default where the processor does that in one
   /// instruction and the order is not the source's), TOUCHSTONE_BEAM and TOUCHSTONE_KERNEL_SAN (1:
   /// sanitize) where they are set, the defaults above elsewhere; likewise the limits of the
   /// compiler, TOUCHSTONE_CC_SECONDS, TOUCHSTONE_CC_OUTPUT and TOUCHSTONE_CC_MEMORY (MiB), and

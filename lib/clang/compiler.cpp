@@ -121,6 +121,7 @@ Compiler::Compiler(const ClangOptions& options)
     : program_(find_compiler(options.compiler)), limits_(options.compiler_limits) {
   for (const std::string_view f : base_flags) flags_.emplace_back(f);
   flags_.push_back(fmt::format("-O{}", options.opt_level));
+  if (options.codegen.contract) flags_.emplace_back("-DFUSES_PRODUCTS");
   if (options.sanitize) {
     for (const char* const f : {"-g1", kSanitized, "-fsanitize-undefined-trap-on-error"})
       flags_.emplace_back(f);

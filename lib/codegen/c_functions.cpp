@@ -7,11 +7,11 @@ namespace touchstone::codegen {
 namespace {
 
 // Constants are minimax fits by Sollya's fpminimax and remez. Nothing is contracted, and no step
-// relies on a fused multiplication: muladd_* are such where the processor has it.
+// relies on a fused multiplication: muladd_* are such where FUSES_PRODUCTS is defined.
 constexpr CFunction own_functions[] = {
     {"muladd_f32",
      R"(static inline f32 muladd_f32(f32 a, f32 b, f32 c) {
-#if defined(__FMA__) || defined(__aarch64__)
+#ifdef FUSES_PRODUCTS
   return __builtin_fmaf(a, b, c);
 #else
   return a * b + c;
@@ -20,7 +20,7 @@ constexpr CFunction own_functions[] = {
 )"},
     {"muladd_f64",
      R"(static inline f64 muladd_f64(f64 a, f64 b, f64 c) {
-#if defined(__FMA__) || defined(__aarch64__)
+#ifdef FUSES_PRODUCTS
   return __builtin_fma(a, b, c);
 #else
   return a * b + c;

@@ -292,7 +292,9 @@ Chunks chunks_of(const LinearKernel& kernel) {
   const std::optional<int> base = base_of(kernel, uop(found.store).src[1], found.loop);
   if (!base) return {};
   found.base = *base;
-  if (found.past) found.streams = streams_of(kernel, found.loop);
+  const bool asks_by_tile = std::ranges::any_of(
+      kernel.uops, [](const LinearStep& u) { return u.kind == StepKind::Prefetch; });
+  if (found.past && !asks_by_tile) found.streams = streams_of(kernel, found.loop);
   return found;
 }
 

@@ -54,7 +54,8 @@ class Writer {
     place(items);
     for (const ScheduleItem& item : items) add(item);
     for (std::size_t i = 0; i < outputs_.size(); ++i) copy_if_elsewhere(i);
-    program_.preamble = codegen::c_preamble(program_.functions);
+    program_.preamble = (codegen.contract ? "#define FUSES_PRODUCTS\n" : "") +
+                        codegen::c_preamble(program_.functions);
   }
 
   const standalone::Program& program() const { return program_; }
