@@ -1,48 +1,86 @@
 #include "touchstone/clang/worker_pool.h"
 
+#include <chrono>
+
 #include "touchstone/base/fp_guard.h"
 
 namespace touchstone::clang {
 
+namespace {
+
+void pause_a_moment() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  asm volatile("yield");
+#endif
+}
+
+// Whether something became true before it pays to sleep: to be woken takes about as long.
+template <class Ready>
+bool soon(bool spins, const Ready& ready) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::microseconds kMost{50};
+  constexpr int kTurns = 64;  // between two looks at the clock
+  if (ready()) return true;
+  if (!spins) return false;
+  for (const auto end = Clock::now() + kMost; Clock::now() < end;)
+    for (int turn = 0; turn < kTurns; ++turn) {
+      if (ready()) return true;
+      pause_a_moment();
+    }
+  return ready();
+}
+
+}  // namespace
+
+WorkerPool::WorkerPool(int threads)
+    : threads_(threads), spins_(threads <= static_cast<int>(std::thread::hardware_concurrency())) {}
+
 WorkerPool::~WorkerPool() {
-  {
-    const std::scoped_lock lock(mutex_);
-    stop_ = true;
-  }
-  start_.notify_all();
+  stop_ = true;
+  wake(sleeping_, start_);
   for (std::thread& w : workers_) w.join();
+}
+
+// Who sleeps has said so before he looked for the last time; the lock is had once he waits.
+void WorkerPool::wake(const std::atomic<int>& sleeping, std::condition_variable& condition) {
+  if (sleeping == 0) return;
+  { const std::scoped_lock lock(mutex_); }
+  condition.notify_all();
+}
+
+template <class Ready>
+void WorkerPool::wait(std::atomic<int>& sleeping, std::condition_variable& condition,
+                      const Ready& ready) {
+  if (soon(spins_, ready)) return;
+  std::unique_lock lock(mutex_);
+  ++sleeping;
+  condition.wait(lock, ready);
+  --sleeping;
 }
 
 void WorkerPool::run(const std::function<void(int)>& work) {
   const std::scoped_lock one_caller(callers_);
   const FpGuard guard;
-  {
-    const std::scoped_lock lock(mutex_);
-    work_ = &work;
-    running_ = threads_ - 1;
-    ++round_;
-  }
+  work_ = &work;
+  running_ = threads_ - 1;
+  ++round_;
   for (int part = static_cast<int>(workers_.size()) + 1; part < threads_; ++part)
-    workers_.emplace_back([this, part] { serve(part); });
-  start_.notify_all();
+    workers_.emplace_back([this, part, before = round_ - 1] { serve(part, before); });
+  wake(sleeping_, start_);
   work(0);
-  std::unique_lock lock(mutex_);
-  done_.wait(lock, [this] { return running_ == 0; });
+  wait(caller_sleeps_, done_, [this] { return running_ == 0; });
 }
 
-void WorkerPool::serve(int part) {
+void WorkerPool::serve(int part, std::uint64_t seen) {
   const FpGuard guard;
-  std::uint64_t seen = 0;
-  std::unique_lock lock(mutex_);
   for (;;) {
-    start_.wait(lock, [&] { return stop_ || round_ != seen; });
+    wait(sleeping_, start_, [&] { return stop_ || round_ != seen; });
     if (stop_) return;
     seen = round_;
-    const std::function<void(int)>* const work = work_;
-    lock.unlock();
-    (*work)(part);
-    lock.lock();
-    if (--running_ == 0) done_.notify_one();
+    (*work_)(part);
+    if (--running_ == 0) wake(caller_sleeps_, done_);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -9,11 +10,12 @@
 
 namespace touchstone::clang {
 
-/// Threads that wait for work shared out in parts. They start at the first use.
+/// Threads that wait for work shared out in parts. They start at the first use, and look for the
+/// next work for 50 us before they sleep, unless there are more of them than processors.
 class WorkerPool {
  public:
   /// `threads` >= 1, the caller's own included.
-  explicit WorkerPool(int threads) : threads_(threads) {}
+  explicit WorkerPool(int threads);
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
@@ -25,16 +27,20 @@ class WorkerPool {
   void run(const std::function<void(int part)>& work);
 
  private:
-  void serve(int part);
+  void serve(int part, std::uint64_t seen);
+  void wake(const std::atomic<int>& sleeping, std::condition_variable& condition);
+  template <class Ready>
+  void wait(std::atomic<int>& sleeping, std::condition_variable& condition, const Ready& ready);
 
   int threads_;
+  bool spins_;
   std::mutex callers_;
-  std::mutex mutex_;
+  std::mutex mutex_;  // of who sleeps
   std::condition_variable start_, done_;
-  const std::function<void(int)>* work_ = nullptr;
-  std::uint64_t round_ = 0;
-  int running_ = 0;
-  bool stop_ = false;
+  const std::function<void(int)>* work_ = nullptr;  // given out by round_
+  std::atomic<std::uint64_t> round_ = 0;
+  std::atomic<int> running_ = 0, sleeping_ = 0, caller_sleeps_ = 0;
+  std::atomic<bool> stop_ = false;
   std::vector<std::thread> workers_;
 };
 
