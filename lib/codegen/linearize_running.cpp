@@ -43,11 +43,10 @@ int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
       axes.push_back(static_cast<std::size_t>(axis));
   const sint& terms = shape[axes.back()];
   // Sums that get no term would stay 0, and be added to no effect.
-  const std::int64_t sums =
-      terms.is_int()
-          ? std::min(plan_.running.count, static_cast<std::int64_t>(std::bit_ceil(
-                                              static_cast<std::uint64_t>(terms.as_int()))))
-          : plan_.running.count;
+  std::int64_t sums = accumulators_of(reduce, plan_.running.count);
+  if (terms.is_int())
+    sums = std::min(
+        sums, static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(terms.as_int()))));
   const int accumulator = define_accumulator(reduce, static_cast<int>(sums));
   for (std::size_t i = 0; i + 1 < axes.size(); ++i) open_loop(shape[axes[i]], "r", at[axes[i]]);
   const Node count(sums), rounds = floor_div(terms.node(), count);
@@ -59,13 +58,15 @@ int Linearizer::reduce_in_running_sums(const LazyOp& reduce, int indices) {
   return cast(builder_.here({StepKind::LoadAcc, type, {accumulator, first}, {}}), reduce.dtype());
 }
 
-// Asks for the lines that a later round begins to read, which starts so many rounds after `first`.
-void Linearizer::ask_rounds_ahead(const LazyOp& reduce, Indices first, std::size_t axis) {
+// Asks for the lines of as many terms as a round has, which are read so many rounds of the plan
+// later.
+void Linearizer::ask_rounds_ahead(const LazyOp& reduce, Indices first, std::size_t axis,
+                                  std::int64_t terms) {
   constexpr std::int64_t kLine = 64;
   const Node begin = first[axis];
   for (const LazyOp* load : streams_of(reduce, axis)) {
     const std::int64_t step = kLine / static_cast<std::int64_t>(itemsize(load->dtype()));
-    for (std::int64_t i = 0; i < plan_.running.count; i += step) {
+    for (std::int64_t i = 0; i < terms; i += step) {
       first[axis] = begin + Node(plan_.ahead * plan_.running.count + i);
       const int at = add_indices(first);
       const int index = lower(address(load->buffer().st, at).index, at);
@@ -92,7 +93,8 @@ void Linearizer::run_over(const LazyOp& reduce, int accumulator, const Indices& 
     if (const auto i = static_cast<std::size_t>(a); shape[i] != sint(1)) axis = i;
   const Node first = rounds.begin + round * rounds.lanes;
   inside[axis] = first;
-  if (several && plan_.ahead > 0) ask_rounds_ahead(reduce, inside, axis);
+  if (several && plan_.ahead > 0)
+    ask_rounds_ahead(reduce, inside, axis, rounds.lanes.constant().value());
   const int counter = open_loop(sint(rounds.lanes), "l", lane);
   inside[axis] = first + lane;
   const int term = add_indices(std::move(inside));

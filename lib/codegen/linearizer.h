@@ -99,7 +99,7 @@ class Linearizer {
     symbolic::Node begin;  // the first term
     symbolic::Node count, lanes;
   };
-  void ask_rounds_ahead(const LazyOp& reduce, Indices first, std::size_t axis);
+  void ask_rounds_ahead(const LazyOp& reduce, Indices first, std::size_t axis, std::int64_t terms);
   void run_over(const LazyOp& reduce, int accumulator, const Indices& at, const Rounds& rounds);
   void fold(const LazyOp& reduce, int accumulator, std::int64_t sums);
 

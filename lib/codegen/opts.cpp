@@ -31,8 +31,8 @@ constexpr std::array<OptInfo, 10> kOpts = {{
     {OptKind::Tile,     "tile",     "row axis,column axis,rows,columns",
      "the output is written tile by tile, and loads that lie across it are copied first"},
     {OptKind::Sums,     "sums",     "count",
-     "each reduce runs as so many sums side by side, which are folded at its end; sums(count,1): "
-     "also where its terms lie apart in memory"},
+     "each reduce runs as so many sums side by side, maxima and integers of 256 terms as 64 at least, "
+     "which are folded at its end; sums(count,1): also where its terms lie apart in memory"},
     {OptKind::Unroll,   "unroll",   "count",
      "the innermost loop of a reduce takes so many terms a turn"},
     {OptKind::Parallel, "parallel", "loop",

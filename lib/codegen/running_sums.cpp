@@ -130,6 +130,10 @@ RunningSums running_sums_of(const LazyOpPtr& kernel, const NodeMap<StillAxes>& s
   return plan;
 }
 
+std::int64_t accumulators_of(const LazyOp& reduce, std::int64_t count) {
+  return is_long_and_free(reduce) ? std::max(count, kRunningMaxima) : count;
+}
+
 RunningSums plan_running_sums(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still) {
   if (const auto lane = last_axis(kernel->shape()))
     for (const LazyOp* node : ordered_nodes(kernel))

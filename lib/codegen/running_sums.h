@@ -32,4 +32,8 @@ RunningSums running_sums_of(const LazyOpPtr& kernel, const NodeMap<StillAxes>& s
 /// 1, and for the innermost of several axes of a reduce.
 RunningSums plan_running_sums(const LazyOpPtr& kernel, const NodeMap<StillAxes>& still);
 
+/// How many accumulators a reduce of a plan with `count` has: those of a long axis whose order is
+/// free keep the processor busy also beside float sums, which are fewer.
+std::int64_t accumulators_of(const LazyOp& reduce, std::int64_t count);
+
 }  // namespace touchstone::codegen

@@ -164,6 +164,26 @@ TEST(Opts, HandCodedOnesAreWhatIsAppliedWithoutAny) {
   EXPECT_EQ(str(hand_coded_optimizations(transposed(4096, 4096))), "tile(0,1,64,64) prefetch(1)");
 }
 
+// A maximum has more of them than the sum beside it, whose order is declared.
+TEST(Opts, MaximaOfLongRowsHaveAccumulatorsOfTheirOwn) {
+  const auto accumulators = [](std::int64_t terms, std::int64_t sums) {
+    const LazyOpPtr row = LazyOp::load(1, kFloat, strided({4, terms, terms}, {terms, 0, 1}));
+    const LazyOpPtr x = LazyOp::load(1, kFloat, strided({4, terms, 1}, {terms, 1, 0}));
+    const LazyOpPtr rest = LazyOp::binary(Op::Sub, x, LazyOp::reduce(Op::ReduceMax, row, {2}));
+    const LinearKernel linear = linearize(written(LazyOp::reduce(Op::ReduceSum, rest, {1})),
+                                          {.opts = Opts{{OptKind::Sums, {sums}}}});
+    std::vector<int> found;
+    for (const LinearStep& u : linear.uops)
+      if (u.kind == StepKind::DefineAcc) found.push_back(std::get<int>(u.arg));
+    EXPECT_EQ(linear.running_sums, sums);
+    std::ranges::sort(found);
+    return found;
+  };
+  EXPECT_EQ(accumulators(1024, 16), (std::vector{16, 64}));
+  EXPECT_EQ(accumulators(1024, 128), (std::vector{128, 128}));
+  EXPECT_EQ(accumulators(255, 16), (std::vector{16, 16}));
+}
+
 // As the gradient of a convolution's weight: three places of the kernel last, and channels before.
 TEST(Opts, LanesAreAlongAnAxisThatHasWholeVectors) {
   const auto kernel = [](std::int64_t channels) {
