@@ -291,7 +291,9 @@ class KernelArea final : public Area {
     if (asked.of("poison", choice, 5))
       if (auto wrong = poisoned(c, answer.output)) return *wrong;
     if (!c.inputs.empty() && asked.of("in place", choice, 12))
-      if (auto wrong = in_place(c, answer.output, choice)) return *wrong;
+      for (const GoesOn goes_on : {GoesOn::No, GoesOn::Yes})
+        if (full || (goes_on == GoesOn::Yes) == (choice.other() % 2 == 0))
+          if (auto wrong = in_place(c, answer.output, choice, goes_on)) return *wrong;
     if (c.values.size() > 1 && asked.of("bound", choice, 2))
       if (auto wrong = bound_in_turn(c, choice)) return *wrong;
     if (is_slow(choice, asked))
@@ -317,8 +319,9 @@ class KernelArea final : public Area {
 
   // The answer does not change where its memory is an input's.
   std::optional<Checked> in_place(const KernelCase& c, const HostArray& output,
-                                  const SampleChoice& choice) {
-    const Answer answer = backends_.candidate->run_in_place(c, choice.variant(c.inputs.size()));
+                                  const SampleChoice& choice, GoesOn goes_on) {
+    const Answer answer =
+        backends_.candidate->run_in_place(c, choice.variant(c.inputs.size()), goes_on);
     if (answer.kind == Answer::Kind::Broken) return Checked::fail("in place", answer.why);
     if (answer.kind != Answer::Kind::Output) passed_over_.push_back("in place");
     if (answer.kind != Answer::Kind::Output || answer.output.bytes == output.bytes ||

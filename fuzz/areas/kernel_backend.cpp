@@ -62,11 +62,11 @@ class DeviceBackend final : public KernelBackend {
     return answer;
   }
 
-  foreign::Answer run_in_place(const KernelCase& c, std::size_t input) override {
-    if (!device_->host_memory()) return KernelBackend::run_in_place(c, input);
+  foreign::Answer run_in_place(const KernelCase& c, std::size_t input, GoesOn goes_on) override {
+    if (!device_->host_memory()) return KernelBackend::run_in_place(c, input, goes_on);
     const std::vector<BufferPtr> buffers = make_buffers(c, *device_);
     const BufferPtr &target = buffers[0], &source = buffers[input + 1];
-    // The output's buffer goes on behind what the kernel writes, where all stays as it is.
+    // Behind what the kernel writes all stays as it is.
     const auto width = static_cast<std::int64_t>(itemsize(target->dtype()));
     const std::int64_t elements =
         std::max<std::int64_t>(target->size(), static_cast<std::int64_t>(source->bytes()) / width) +
@@ -78,7 +78,8 @@ class DeviceBackend final : public KernelBackend {
     const auto here = [&](const Buffer& of, std::int64_t size) {
       return std::make_unique<Buffer>(*device_, of.dtype(), size, both->memory(), both);
     };
-    const auto out = here(*target, elements), in = here(*source, source->size());
+    const auto out = here(*target, goes_on == GoesOn::Yes ? elements : target->size()),
+               in = here(*source, source->size());
     std::vector<Buffer*> raw;
     for (const BufferPtr& b : buffers) raw.push_back(b.get());
     raw[0] = out.get();

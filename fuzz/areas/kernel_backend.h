@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -11,6 +12,9 @@
 #include "touchstone/fuzz/kernel_case.h"
 
 namespace touchstone::fuzz {
+
+/// Whether a buffer ends with what a kernel writes to it.
+enum class GoesOn : std::uint8_t { No, Yes };
 
 /// Something that runs kernels: a device of ours, or a process of somebody else's.
 class KernelBackend {
@@ -30,9 +34,11 @@ class KernelBackend {
   /// The same where nobody may touch what lies beside the buffers, or write to an input: what
   /// does ends the process, or makes the answer Broken. Of foreign backends `run` sees to that.
   virtual foreign::Answer run_guarded(const KernelCase& c) { return run(c); }
-  /// The same where the output takes the memory of an input, inputs[input], and goes on behind what
-  /// the kernel writes: Broken where that changes, Unsupported where the memory is not the host's.
-  virtual foreign::Answer run_in_place(const KernelCase& /*c*/, std::size_t /*input*/) {
+  /// The same where the output takes the memory of an input, inputs[input]: Broken where what lies
+  /// behind the elements that the kernel writes changes, Unsupported where the memory is not the
+  /// host's. `goes_on`: that is part of the output's buffer.
+  virtual foreign::Answer run_in_place(const KernelCase& /*c*/, std::size_t /*input*/,
+                                       GoesOn /*goes_on*/) {
     foreign::Answer answer;
     answer.kind = foreign::Answer::Kind::Unsupported;
     return answer;

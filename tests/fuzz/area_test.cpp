@@ -435,6 +435,47 @@ TEST(KernelArea, CheckedPositionsAreFaultsOfBoth) {
   EXPECT_GT(missed, 10);
 }
 
+// Where its output is in an input's memory, the last byte stays the input's.
+class LeavesTheEnd final : public Device {
+ public:
+  LeavesTheEnd() : Device("LEAVES", std::make_unique<HostAllocator>()) {}
+
+ private:
+  struct Part final : Runner {
+    explicit Part(RunnerPtr right) : right_(std::move(right)) {}
+    double run(std::span<Buffer* const> buffers, const symbolic::Values& values) override {
+      Buffer& out = *buffers[0];
+      const bool shared = std::ranges::any_of(
+          buffers.subspan(1), [&](const Buffer* b) { return b->memory() == out.memory(); });
+      auto* const end = static_cast<std::byte*>(out.memory()) + out.bytes();
+      const std::byte last = out.bytes() > 0 ? end[-1] : std::byte{};
+      right_->run(buffers, values);
+      if (shared && out.bytes() > 0) end[-1] = last;
+      return 0;
+    }
+    RunnerPtr right_;
+  };
+  RunnerPtr make_runner(const LazyOpPtr& kernel) override {
+    return std::make_shared<Part>(reference_->runner(kernel));
+  }
+  std::unique_ptr<Device> reference_ = make_interpreted_device();
+};
+
+TEST(KernelArea, ByteAtTheEndOfWhatIsInPlaceCounts) {
+  KernelBackends backends;
+  backends.candidate = make_device_backend(std::make_unique<LeavesTheEnd>());
+  const std::unique_ptr<Area> area = make_kernel_area(std::move(backends));
+  int found = 0;
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    RandomChooser chooser(19, i);
+    const Checked answer = area->check(area->draw(chooser), Effort::Sampled);
+    if (answer.ending != Ending::Fail) continue;
+    EXPECT_EQ(answer.failure.relation, "in place");
+    ++found;
+  }
+  EXPECT_GT(found, 5);
+}
+
 TEST(Programs, ReadRowsOfTables) {
   std::map<std::string, int> found;
   for (std::uint64_t i = 0; i < 400; ++i)
