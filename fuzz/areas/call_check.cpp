@@ -1,6 +1,7 @@
 #include "touchstone/fuzz/call_check.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 #include "touchstone/base/error.h"
@@ -226,19 +227,29 @@ bool may_be_refused(const Call& call, const Arrays& inputs, const Arrays& wanted
   return has_label_outside(call, inputs) || chooses_nothing(call, inputs, wanted);
 }
 
+// A number for an input of integers: any small one, or one at an end of an axis of the call's
+// tensors, counted from the front or the back.
+std::int64_t number_about(const Call& call, std::uint64_t hash) {
+  std::vector<std::int64_t> sizes;
+  for (const CallInput& x : call.inputs) sizes.insert(sizes.end(), x.shape.begin(), x.shape.end());
+  if (sizes.empty() || hash % 2 == 0) return static_cast<std::int64_t>(hash / 2 % 12) - 5;
+  const std::int64_t n = sizes[hash / 8 % sizes.size()];
+  const std::int64_t ends[] = {n, n - 1, -n, -n - 1};
+  return ends[hash / 2 % 4];
+}
+
 // The call with another number at one place of an input of integers, if it has one: where no
 // definition is left of it, as for a position outside, it is refused, unless nothing is read there.
-std::optional<Checked> outside_differs(const Call& call, const std::string& text,
+std::optional<Checked> outside_differs(const Call& call, std::uint64_t hash,
                                        const std::string& device) {
-  const std::uint64_t hash = hash_bytes(text);
   std::vector<std::size_t> integers;
   for (std::size_t i = 0; i < call.inputs.size(); ++i)
     if (is_integer(call.inputs[i].dtype) && call.inputs[i].size() > 0) integers.push_back(i);
   if (integers.empty()) return std::nullopt;
   Call changed = call;
   CallInput& x = changed.inputs[integers[hash % integers.size()]];
-  const std::int64_t least = is_unsigned(x.dtype) ? 0 : -5;
-  const auto number = least + static_cast<std::int64_t>(hash_mix(hash, 1) % 12);
+  std::int64_t number = number_about(call, hash_mix(hash, 1));
+  if (is_unsigned(x.dtype)) number = std::abs(number);
   const std::size_t place = hash_mix(hash, 2) % x.values.size();
   if (static_cast<std::int64_t>(place) >= x.size()) return std::nullopt;
   x.values[place] = fmt::format("{}", number);
@@ -270,7 +281,12 @@ Checked check_call(const std::string& text, Effort effort, const std::string& de
   const Arrays inputs = defined::inputs_of(call), wanted = defined::define(call, inputs);
   try {
     if (auto wrong = value_differs(called(call, tensors_of(call, device)), wanted)) return *wrong;
-    if (auto wrong = outside_differs(call, text, device)) return *wrong;
+    const std::uint64_t hash = hash_bytes(text);
+    if (auto wrong = outside_differs(call, hash, device)) return *wrong;
+    constexpr std::uint64_t kMany =
+        24;  // so that a fault that one text shows smaller ones show, too
+    for (std::uint64_t i = 1; effort == Effort::Full && i < kMany; ++i)
+      if (auto wrong = outside_differs(call, hash_mix(hash, i), device)) return *wrong;
     if (auto wrong = gradient_differs(call, text, effort, inputs, device)) return *wrong;
   } catch (const Error& e) {
     if (!may_be_refused(call, inputs, wanted)) return Checked::fail("refused", e.what());
