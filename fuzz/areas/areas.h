@@ -118,6 +118,8 @@ std::unique_ptr<Area> make_lazy_area(Compilers compilers = Compilers::Libtcc);
 ///                reduced, but of constants and where padding is
 ///   multi        on 1 to 5 devices, sharded along any axes, the bits are those of one device that
 ///                adds up the shards in the declared order, naively and as a ring
+///   graph        as a graph of UOps of which two values are wanted, with memory written in place,
+///                it has the values that it has by definition (graph_check.h; one case in 4)
 ///   refused      no statement that fits is refused
 std::unique_ptr<Area> make_kernelize_area(Compilers compilers = Compilers::Libtcc);
 

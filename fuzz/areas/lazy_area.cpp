@@ -7,6 +7,7 @@
 #include "touchstone/device/config.h"
 #include "touchstone/device/device.h"
 #include "touchstone/fuzz/areas.h"
+#include "touchstone/fuzz/graph_check.h"
 #include "touchstone/fuzz/judged_device.h"
 #include "touchstone/fuzz/lazy_modes.h"
 #include "touchstone/fuzz/multi_check.h"
@@ -139,6 +140,7 @@ LazyBufferPtr at_the_end(const Program& program, const Config& config) {
 std::string run(const Program& program, const ProgramType& type, const Mode& mode,
                 std::optional<Checked>& broken) {
   const LazyBufferPtr out = build(program, mode, inputs_of(program, mode, 0));
+  const ConfigScope scope(mode.scheduled());
   std::optional<Promises> promises;
   if (mode.as_written && mode.config == Config(Config::kDefaultOpt)) promises.emplace(out);
   if (mode.config.scheduler != Scheduler::Lazy) keeps_spec(out);
@@ -294,6 +296,13 @@ class LazyArea final : public Area {
       if (auto wrong = multi_differs(c.program, c.text, c.right, several_devices(),
                                      effort != Effort::Sampled))
         return wrong;
+    if (kernelizes_ && (effort != Effort::Sampled || c.choices / 4 % 4 == 0)) {
+      const auto [asked, wrong] =
+          graph_differs(c.program, c.choices, c.modes.back().scheduled(), *definition_);
+      definition_->forget_runners();
+      if (wrong) return wrong;
+      if (!asked) c.passed_over.push_back("graph");
+    }
     for (const char* device : {kHere, kThere}) Device::get(device).forget_runners();
     return std::nullopt;
   }
@@ -351,23 +360,9 @@ class LazyArea final : public Area {
   static std::optional<Checked> differs(const ProgramType& type, const std::string& a,
                                         const std::string& b, const Mode& mode,
                                         std::string_view relation) {
-    const auto wrong = [&](const std::string& what) {
-      return Checked::fail(std::string(relation), what);
-    };
-    if (a == b) return std::nullopt;
-    const std::size_t width = itemsize(type.dtype);
-    if (a.size() != b.size())
-      return wrong(fmt::format("{}: {} bytes, not {}", mode.name, b.size(), a.size()));
-    for (std::size_t i = 0; i < a.size(); i += width) {
-      std::uint64_t x = 0, y = 0;
-      std::memcpy(&x, a.data() + i, width);
-      std::memcpy(&y, b.data() + i, width);
-      const Scalar right = Scalar::from_bits(type.dtype, x), got = Scalar::from_bits(type.dtype, y);
-      if (x == y || (right.is_nan() && got.is_nan())) continue;
-      return wrong(fmt::format("element {} is {} by definition, and {} where {}", i / width,
-                               right.str(), got.str(), mode.name));
-    }
-    return std::nullopt;
+    const auto what = first_difference(type.dtype, a, b);
+    if (!what) return std::nullopt;
+    return Checked::fail(std::string(relation), fmt::format("{} where {}", *what, mode.name));
   }
 };
 

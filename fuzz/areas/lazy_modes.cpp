@@ -135,15 +135,20 @@ std::vector<Mode> kernelize_modes(const std::string& text, bool splits) {
   int& most = config.kernelize.max_kernel_buffers;
   if ((bits >> 8 & 1) != 0) most = 3 + static_cast<int>(bits >> 9 & 3);
   chosen += fmt::format("MAX_KERNEL_BUFFERS={}", most);
+  // As graphs are built sums of floats may be split, as they are scheduled none is.
+  std::int64_t scheduled_split = 0;
   if ((bits >> 12 & 1) != 0) {
-    if (splits) config.reduceop_split_threshold = 2;
-    chosen += splits ? " REDUCEOP_SPLIT_THRESHOLD=2" : "";
+    (splits ? config.reduceop_split_threshold : scheduled_split) = 2;
+    chosen += fmt::format(" REDUCEOP_SPLIT_THRESHOLD=2{}", splits ? "" : " of schedules");
   }
   if ((bits >> 14 & 1) != 0) {
     config.scheduler = Scheduler::Ranges;
     chosen += " SCHEDULER=ranges";
   }
-  modes.push_back({.name = chosen, .as_written = (bits >> 13 & 1) != 0, .config = config});
+  modes.push_back({.name = chosen,
+                   .as_written = (bits >> 13 & 1) != 0,
+                   .config = config,
+                   .scheduled_split = scheduled_split});
   return modes;
 }
 
@@ -208,6 +213,23 @@ MovementOp SymbolicSizes::of(MovementOp op) const {
     for (auto& [begin, end] : op.ends)
       if (begin == sint(0)) end = of(end);
   return op;
+}
+
+std::optional<std::string> first_difference(DType dtype, const std::string& right,
+                                            const std::string& got) {
+  if (right == got) return std::nullopt;
+  if (right.size() != got.size())
+    return fmt::format("there are {} bytes, not {},", got.size(), right.size());
+  const std::size_t width = itemsize(dtype);
+  for (std::size_t i = 0; i < right.size(); i += width) {
+    std::uint64_t x = 0, y = 0;
+    std::memcpy(&x, right.data() + i, width);
+    std::memcpy(&y, got.data() + i, width);
+    const Scalar a = Scalar::from_bits(dtype, x), b = Scalar::from_bits(dtype, y);
+    if (x == y || (a.is_nan() && b.is_nan())) continue;
+    return fmt::format("element {} is {} by definition, and {}", i / width, a.str(), b.str());
+  }
+  return std::nullopt;
 }
 
 std::vector<LazyBufferPtr> inputs_of(const Program& program, const Mode& mode, std::size_t turn) {

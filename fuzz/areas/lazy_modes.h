@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,8 +29,14 @@ struct Mode {
   bool from_host = false;        // inputs are read where they lie on the host, at any strides
   std::string device = kHere;    // the other one is NAME:1
   Config config = Config(Config::kDefaultOpt);
+  std::int64_t scheduled_split = 0;  // the threshold of schedules alone; 0: that of config
 
   std::string other() const { return device + ":1"; }
+  Config scheduled() const {
+    Config made = config;
+    if (scheduled_split != 0) made.reduceop_split_threshold = scheduled_split;
+    return made;
+  }
 };
 
 /// `text` chooses switches; `splits`: sums may be split.
@@ -62,6 +69,10 @@ class SymbolicSizes {
   std::vector<Size> sizes_;
   symbolic::Values values_;
 };
+
+/// The first element in which two results differ; bits of a NaN are all the same.
+std::optional<std::string> first_difference(DType dtype, const std::string& right,
+                                            const std::string& got);
 
 /// The program's inputs. `turn`: 0 for the values of the program; else they are given out from
 /// another one on.

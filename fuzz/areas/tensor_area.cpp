@@ -15,7 +15,7 @@ namespace touchstone::fuzz {
 namespace {
 
 constexpr const char* kDevice = "FUZZ";
-using Values = std::vector<std::vector<double>>;  // of each input
+using InputValues = std::vector<std::vector<double>>;  // of each input
 
 Tensor strided(const Tensor& x, const std::vector<std::int64_t>& steps) {
   std::vector<Slice> slices;
@@ -144,7 +144,7 @@ class TensorArea final : public Area {
   }
 
  private:
-  static std::vector<Tensor> tensors(const Program& program, const Values& values) {
+  static std::vector<Tensor> tensors(const Program& program, const InputValues& values) {
     std::vector<Tensor> out;
     for (const ProgramStep& s : program.steps)
       if (s.name == "input")
@@ -153,12 +153,12 @@ class TensorArea final : public Area {
     return out;
   }
 
-  static double value(const Program& program, const Values& values, bool early = false) {
+  static double value(const Program& program, const InputValues& values, bool early = false) {
     return evaluate(program, tensors(program, values), early).item<double>();
   }
 
   static Checked check(const Program& program, const std::string& text, Effort effort) {
-    Values values;
+    InputValues values;
     for (const ProgramStep& s : program.steps) {
       if (s.name != "input") continue;
       std::size_t n = 1;
@@ -196,7 +196,7 @@ class TensorArea final : public Area {
   }
 
   // A derivative that differences at two distances agree on, on both sides, where it is smooth.
-  static std::optional<Checked> differs(const Program& program, Values values, std::size_t k,
+  static std::optional<Checked> differs(const Program& program, InputValues values, std::size_t k,
                                         std::size_t i, double f, double told) {
     const double x = values[k][i], h = 1.0 / 4096;
     const auto at = [&](double offset) {

@@ -1,0 +1,182 @@
+#include "touchstone/fuzz/graph_check.h"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+
+#include "touchstone/base/error.h"
+#include "touchstone/base/hash.h"
+#include "touchstone/fuzz/lazy_modes.h"
+#include "touchstone/fuzz/uop_program.h"
+#include "touchstone/kernelize/kernelize.h"
+#include "touchstone/uop/uop_map.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+// Shows and runs the program's graph.
+class GraphRun {
+ public:
+  GraphRun(const Program& program, std::uint64_t choices, Device& device)
+      : program_(program), choices_(choices), types_(program.types()), device_(device) {}
+
+  // In the notation of uop_program.h; false where that says it otherwise.
+  bool write() {
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+      ProgramStep s = program_.steps[i];
+      if (s.name == "gather" || s.name == "away" || s.name == "back") return false;
+      for (int& o : s.of) o = at_[static_cast<std::size_t>(o)];
+      if (s.name == "assign") {
+        const auto to = static_cast<std::size_t>(program_.steps[i].of[0]);
+        const bool once = program_.steps[to].name == "input" && assigned_.insert(to).second;
+        if (!once) s = {"contiguous", {s.of[1]}, {}};
+      } else if (s.name == "copy") {
+        s.name = "contiguous";
+      } else if (s.name == "realize") {
+        static constexpr const char* kAsked[] = {"contiguous", "contiguous_backward", "detach",
+                                                 "fuse"};
+        s.name = kAsked[next(4)];
+      } else if (s.name == "cmpeq" && next(2) == 0) {
+        s.name = "cmpne";
+        emit(s);
+        s = {"neg", {count_ - 1}, {}};
+      }
+      emit(s);
+      at_.push_back(count_ - 1);
+      if (!s.leaf()) made_.push_back(i);
+    }
+    if (made_.empty()) return false;
+    wanted_ = {program_.steps.size() - 1};
+    if (const std::size_t other = made_[next(made_.size())]; other != wanted_[0])
+      wanted_.push_back(other);
+    text_ += "; sink";
+    for (const std::size_t w : wanted_) text_ += fmt::format(" %{}", at_[w]);
+    return true;
+  }
+
+  bool assigns() const { return !assigned_.empty(); }
+
+  std::optional<std::string> differs(const Config& config) {
+    const UOpProgram graph = UOpProgram::parse(text_);
+    for (std::size_t i = 0; i < program_.steps.size(); ++i)
+      if (program_.steps[i].name == "input") inputs_.set(value(graph, i).base(), i);
+    const RewriteMap map = kernelize_graph(graph.sink, config, Assigns::InPlace);
+    for (const UOp& assign : order_of_kernels(result_of(map, graph.sink))) run(assign);
+    for (const std::size_t w : wanted_) {
+      const ProgramType& type = types_[w];
+      const UOp result = result_of(map, value(graph, w));
+      if (result.base().op() == Ops::Buffer && written_.has(result.base())) continue;  // as it was
+      const std::optional<std::string> got = read(result, type);
+      if (!got) return fmt::format("%{} is wanted and not in memory: {}", at_[w], text_);
+      Program before;
+      before.steps.assign(program_.steps.begin(),
+                          program_.steps.begin() + static_cast<std::ptrdiff_t>(w) + 1);
+      if (auto what = first_difference(type.dtype, by_definition(before, device_), *got))
+        return fmt::format("%{} of the graph {}: {}", at_[w], text_, *what);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::uint64_t next(std::uint64_t below) {
+    choices_ = hash_mix(choices_, 0x6e);
+    return (choices_ >> 20) % below;
+  }
+
+  void emit(const ProgramStep& s) {
+    text_ += (text_.empty() ? "" : "; ") + Program{{s}}.str();
+    ++count_;
+  }
+
+  const UOp& value(const UOpProgram& graph, std::size_t i) const {
+    return graph.values[static_cast<std::size_t>(at_[i])];
+  }
+
+  BufferPtr memory_of(const UOp& buffer, std::int64_t least) {
+    if (const BufferPtr* known = memory_.find(buffer)) return *known;
+    const DType dtype = buffer.dtype().base;
+    const std::int64_t size = std::max(least, buffer.arg_as<std::int64_t>());
+    auto made = std::make_shared<Buffer>(device_, dtype, size);
+    if (const std::size_t* input = inputs_.find(buffer)) {
+      std::vector<std::byte> bytes(made->bytes());
+      for (std::size_t i = 0; i < static_cast<std::size_t>(size); ++i) {
+        const std::uint64_t bits = value_of(program_.steps[*input], i).bits();
+        std::memcpy(bytes.data() + i * itemsize(dtype), &bits, itemsize(dtype));
+      }
+      made->copy_in(bytes);
+    }
+    memory_.set(buffer, made);
+    return made;
+  }
+
+  void run(const UOp& assign) {
+    const LoweredKernel lowered = lower_kernel(assign, Assigns::InPlace);
+    written_.add(assign.buf_uop());
+    std::vector<Buffer*> buffers(lowered.inputs.size() + 1);
+    for (const BufferSpec& spec : buffers_of(lowered.ast)) {
+      const auto i = static_cast<std::size_t>(spec.idx);
+      const UOp node = (i == 0 ? assign : lowered.inputs[i - 1]).buf_uop();
+      buffers[i] = memory_of(node, spec.size).get();
+    }
+    run_on(lowered.ast, buffers);
+  }
+
+  void run_on(const LazyOpPtr& kernel, const std::vector<Buffer*>& buffers) {
+    device_.runner(kernel)->run(buffers, {});
+  }
+
+  // The elements of a kernelized value; nullopt where there are none to read.
+  std::optional<std::string> read(const UOp& result, const ProgramType& type) {
+    const Shape shape(type.shape.begin(), type.shape.end());
+    const std::int64_t n = max_elements(shape);
+    if (n == 0) return std::string();
+    const UOp base = result.base();
+    LazyOpPtr seen;
+    const auto out = std::make_shared<Buffer>(device_, type.dtype, n);
+    std::vector<Buffer*> buffers(2, out.get());
+    if (base.op() == Ops::Const) {
+      seen = LazyOp::constant(base.value(), result.tracker());
+      buffers.pop_back();
+    } else if (base.op() == Ops::Assign || base.op() == Ops::Buffer) {
+      seen = LazyOp::load(1, type.dtype, result.tracker());
+      buffers[1] = memory_of(base.buf_uop(), 0).get();
+    } else {
+      return std::nullopt;
+    }
+    run_on(LazyOp::store(ShapeTracker::contiguous(shape), seen), buffers);
+    std::string bytes(out->bytes(), '\0');
+    out->copy_out(std::as_writable_bytes(std::span(bytes)));
+    return bytes;
+  }
+
+  const Program& program_;
+  std::uint64_t choices_;
+  const std::vector<ProgramType> types_;
+  Device& device_;
+  std::string text_;
+  int count_ = 0;                  // statements of the text
+  std::vector<int> at_;            // of a statement of the program, which it is
+  std::vector<std::size_t> made_;  // statements that compute
+  std::vector<std::size_t> wanted_;
+  std::set<std::size_t> assigned_;
+  UOpMap<std::size_t> inputs_;
+  UOpMap<BufferPtr> memory_;
+  UOpSet written_;
+};
+
+}  // namespace
+
+GraphChecked graph_differs(const Program& program, std::uint64_t choices, const Config& config,
+                           Device& device) {
+  GraphRun run(program, choices, device);
+  if (!run.write()) return {false};
+  try {
+    if (auto what = run.differs(config)) return {true, Checked::fail("graph", *what)};
+  } catch (const AstError&) {
+    if (!run.assigns()) throw;
+    return {false};
+  }
+  return {};
+}
+
+}  // namespace touchstone::fuzz
