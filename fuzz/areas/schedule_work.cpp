@@ -39,9 +39,12 @@ std::optional<Checked> ranges_cost_more(const Program& program,
   const auto more = [](const char* of, std::int64_t groups, std::int64_t ranges) {
     return Checked::fail("work", fmt::format("{} {} by ranges, {} by groups", ranges, of, groups));
   };
-  if (by_ranges.kernels > by_groups.kernels)
+  const bool gathers =
+      std::ranges::any_of(program.steps, [](const ProgramStep& s) { return s.name == "gather"; });
+  if (!gathers && by_ranges.kernels > by_groups.kernels)
     return more("kernels", by_groups.kernels, by_ranges.kernels);
-  if (by_ranges.loads > by_groups.loads) return more("loads", by_groups.loads, by_ranges.loads);
+  if (!gathers && by_ranges.loads > by_groups.loads)
+    return more("loads", by_groups.loads, by_ranges.loads);
   const bool exempt = std::ranges::any_of(
       program.steps, [](const ProgramStep& s) { return s.name == "const" || s.name == "pad"; });
   if (!exempt && by_ranges.terms > by_groups.terms)

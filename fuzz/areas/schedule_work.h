@@ -10,10 +10,11 @@
 
 namespace touchstone::fuzz {
 
-/// The relation `work` of the area kernelize: the scheduler `ranges` computes in one kernel only
-/// where there are no more kernels and loads by it than without, and no term of a reduce is added
-/// more often, but for what is made of constants alone and where padding is. `make` builds the
-/// program's result under a config.
+/// The relation `work` of the area kernelize: by `ranges` there are no more kernels and loads than
+/// without, and no term of a reduce is added more often, but for what is made of constants and
+/// where padding is. Kernels and loads are not compared where the program gathers: a GATHER goes
+/// into its reader afterwards, where one schedule may have a reader that takes it and the other
+/// none. `make` builds the program's result under a config.
 std::optional<Checked> ranges_cost_more(const Program& program,
                                         const std::function<LazyBufferPtr(const Config&)>& make);
 

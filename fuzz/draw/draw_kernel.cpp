@@ -377,13 +377,13 @@ class OperationDraw {
 
 KernelCase draw_kernel_case(Chooser& chooser, Checks checks) {
   if (chooser.chance(1, 6)) return OperationDraw(chooser).draw();
-  if (chooser.chance(1, 32)) switch (chooser.below(3)) {
+  if (chooser.chance(1, 24)) switch (chooser.below(4)) {
       case 0:
         return draw_normalised(chooser);
       case 1:
-        return draw_windows(chooser);
-      default:
         return draw_contraction(chooser);
+      default:
+        return draw_windows(chooser);
     }
   if (!chooser.chance(1, 64)) return KernelDraw(chooser, checks).draw();
   KernelCase c{chooser.pick(network_kernels()), {}};

@@ -152,8 +152,9 @@ class ProgramDraw {
         &ProgramDraw::unary,   &ProgramDraw::binary,   &ProgramDraw::movement,
         &ProgramDraw::reduce,  &ProgramDraw::choice,   &ProgramDraw::settle,
         &ProgramDraw::special, &ProgramDraw::meet,     &ProgramDraw::broadcast,
-        &ProgramDraw::folded,  &ProgramDraw::gathered, &ProgramDraw::carried};
-    static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3, 1, 4, 5, 2, 6, 7, 8, 3, 9, 10, 11};
+        &ProgramDraw::folded,  &ProgramDraw::gathered, &ProgramDraw::carried,
+        &ProgramDraw::padded};
+    static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3, 1, 4, 5, 2, 6, 7, 8, 3, 9, 10, 11, 12};
     const std::size_t which = kWhich[chooser_.below(std::size(kWhich))];
     const bool out = (left_out_ >> (2 * which) & 3) == 3;
     (this->*kAll[out ? 0 : which])(x);
@@ -214,7 +215,8 @@ class ProgramDraw {
     emit(fmt::format("{} %{} %{}", chooser_.pick(names), x, y), t);
   }
 
-  // A value read twice, once turned, shifted, transposed, or through an operation.
+  // A value read twice, once turned, shifted, transposed, as it is kept that way, or through an
+  // operation.
   void meet(int x) {
     const ProgramType t = type(x);
     const std::size_t rank = t.shape.size();
@@ -255,8 +257,43 @@ class ProgramDraw {
     if (chooser_.chance(1, 3)) {
       unary(y);
       y = last();
+    } else if (chooser_.chance(1, 4)) {
+      y = emit(fmt::format("contiguous %{}", y), t);
     }
     chooser_.chance(1, 2) ? joined(x, y) : joined(y, x);
+  }
+
+  // What is computed, of one value or of two apart, and then padded: the padding is 0 whatever the
+  // operations make of zeros, also where another shape is seen that no single view gives.
+  void padded(int x) {
+    if (smooth_ || type(x).shape.empty()) return unary(x);
+    chooser_.chance(1, 2) ? unary(x) : binary(x);
+    if (chooser_.chance(1, 2)) {
+      const int a = last();
+      unary(operand(type(a)));
+      if (const int b = last(); type(b) == type(a))
+        chooser_.chance(1, 2) ? joined(a, b) : joined(b, a);
+    }
+    if (chooser_.chance(1, 3)) reduce(last());
+    const ProgramType t = type(last());
+    ProgramType wide = t;
+    const auto axis = static_cast<std::size_t>(chooser_.index(t.shape.size()));
+    ++wide.shape[axis];
+    const bool front = chooser_.chance(1, 2);
+    std::string ends, keep;
+    for (std::size_t i = 0; i < t.shape.size(); ++i) {
+      const std::string_view comma = i == 0 ? "" : ",";
+      ends += fmt::format("{}{}", comma, i != axis ? "0:0" : front ? "1:0" : "0:1");
+      // One element less, at the other end.
+      const std::int64_t begin = i == axis && !front ? 1 : 0;
+      keep += fmt::format("{}{}:{}", comma, begin, begin + t.shape[i]);
+    }
+    emit(fmt::format("pad %{} {}", last(), ends), wide);
+    if (chooser_.chance(1, 2)) emit(fmt::format("shrink %{} {}", last(), keep), t);
+    ProgramType seen = type(last());
+    std::ranges::reverse(seen.shape);
+    if (chooser_.chance(1, 2)) emit(fmt::format("reshape %{} {}", last(), words(seen.shape)), seen);
+    if (chooser_.chance(1, 2)) chooser_.chance(1, 2) ? reduce(last()) : unary(last());
   }
 
   // Operands that folding may remove: a constant, with zeros of both signs, with infinities and the
@@ -310,7 +347,7 @@ class ProgramDraw {
       const ProgramType row{Sizes(t.shape.begin() + 1, t.shape.end()), t.dtype};
       const int at = operand({row.shape, DType::Int64});
       emit(fmt::format("gather %{} %{}", x, at), row);
-      return;
+      return overwritten(x);
     }
     int at = x;
     if (t.dtype != DType::Int64)
@@ -320,6 +357,24 @@ class ProgramDraw {
     if (product(table.shape) > 96) table.shape[0] = 1;
     const int from = operand(table);
     emit(fmt::format("gather %{} %{}", from, at), {t.shape, table.dtype});
+    overwritten(from);
+  }
+
+  // Now and then the table that was read last is written to, and what it then has is read beside
+  // what was read.
+  void overwritten(int table) {
+    const ProgramType t = type(table);
+    if (t.shape[0] == 0 || !chooser_.chance(1, 6)) return;
+    const int read = last();
+    const int now = emit(fmt::format("assign %{} %{}", table, operand(t)), t);
+    ProgramType first = t;
+    first.shape[0] = 1;
+    std::string keep = "0:1";
+    for (std::size_t i = 1; i < t.shape.size(); ++i) keep += fmt::format(",0:{}", t.shape[i]);
+    const int row = emit(fmt::format("shrink %{} {}", now, keep), first);
+    const ProgramType all = type(read);
+    const int beside = emit(fmt::format("reshape %{} {}", row, words(all.shape)), all);
+    chooser_.chance(1, 2) ? joined(read, beside) : joined(beside, read);
   }
 
   void choice(int x) {

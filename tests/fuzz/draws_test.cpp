@@ -185,6 +185,32 @@ bool has(const ProgramStep& input, const std::function<bool(const Scalar&)>& is)
   return false;
 }
 
+bool is_elementwise_step(const ProgramStep& s) {
+  return !s.leaf() && !is_movement(s.name) && !settles(s.name) && s.name != "gather" &&
+         !s.name.ends_with("cast") && !is_reduce_step(s);
+}
+
+// A statement's value as movement sees another one, which is none.
+struct Seen {
+  const ProgramStep* base;
+  ShapeTracker view;
+};
+Seen seen_of(const Program& p, const std::vector<ProgramType>& types, std::size_t i) {
+  const ProgramStep& s = p.steps[i];
+  if (!is_movement(s.name))
+    return {&s, ShapeTracker::contiguous(Shape(types[i].shape.begin(), types[i].shape.end()))};
+  Seen below = seen_of(p, types, static_cast<std::size_t>(s.of[0]));
+  return {below.base, apply(below.view, s.movement)};
+}
+
+bool any_seen(const Program& p,
+              const std::function<bool(const ProgramStep& base, const ShapeTracker& view)>& is) {
+  const std::vector<ProgramType> types = p.types();
+  for (std::size_t i = 0; i < p.steps.size(); ++i)
+    if (const Seen seen = seen_of(p, types, i); is(*seen.base, seen.view)) return true;
+  return false;
+}
+
 TEST(Draws, ProgramsAreOfEveryKind) {
   const auto named = [](const char* name) {
     return [name](const ProgramStep& s) { return s.name == name; };
@@ -217,6 +243,55 @@ TEST(Draws, ProgramsAreOfEveryKind) {
            };
            return s.of.size() == 2 && ((not_finite(of(0)) && of(1).name == "const") ||
                                        (not_finite(of(1)) && of(0).name == "const"));
+         });
+       }},
+      {"what is not 0 of zeros, padded below another view", 50,
+       [](const Program& p) {
+         return any_seen(p, [](const ProgramStep& base, const ShapeTracker& st) {
+           return is_elementwise_step(base) && !info(op_of(base.name)).keeps_zero && st.masked() &&
+                  !st.views().back().mask();
+         });
+       }},
+      {"the padded join of what is 0 of zeros and what is not", 20,
+       [](const Program& p) {
+         const auto computed = [&](int i, bool keeps_zero) {
+           const ProgramStep& s = p.steps[static_cast<std::size_t>(i)];
+           return is_elementwise_step(s) && info(op_of(s.name)).keeps_zero == keeps_zero;
+         };
+         return any_seen(p, [&](const ProgramStep& base, const ShapeTracker& st) {
+           return st.masked() && is_elementwise_step(base) && base.of.size() == 2 &&
+                  info(op_of(base.name)).keeps_zero && computed(base.of[0], true) &&
+                  computed(base.of[1], false);
+         });
+       }},
+      {"a reduce of a padded reduce", 50,
+       [](const Program& p) {
+         const std::vector<ProgramType> types = p.types();
+         return std::ranges::any_of(p.steps, [&](const ProgramStep& s) {
+           if (!is_reduce_step(s)) return false;
+           const Seen seen = seen_of(p, types, static_cast<std::size_t>(s.of[0]));
+           return is_reduce_step(*seen.base) && seen.view.masked();
+         });
+       }},
+      {"a table that is written to after it was read", 20,
+       [](const Program& p) {
+         for (std::size_t i = 0; i < p.steps.size(); ++i)
+           for (std::size_t k = i + 1; p.steps[i].name == "gather" && k < p.steps.size(); ++k)
+             if (p.steps[k].name == "assign" && p.steps[k].of[0] == p.steps[i].of[0]) return true;
+         return false;
+       }},
+      {"what is kept turned, beside itself", 20,
+       [](const Program& p) {
+         return std::ranges::any_of(p.steps, [&](const ProgramStep& s) {
+           const auto at = [&](int i) -> const ProgramStep& {
+             return p.steps[static_cast<std::size_t>(i)];
+           };
+           for (std::size_t i = 0; s.of.size() == 2 && i < 2; ++i) {
+             const ProgramStep& kept = at(s.of[i]);
+             if (kept.name != "contiguous" || !is_movement(at(kept.of[0]).name)) continue;
+             if (at(kept.of[0]).of[0] == s.of[1 - i]) return true;
+           }
+           return false;
          });
        }},
       {"a sum of float8", 50,
