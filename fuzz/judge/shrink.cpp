@@ -369,8 +369,14 @@ void views(const KernelCase& c, Candidates& out) {
         const auto needed = static_cast<std::size_t>(st.real_size()) * itemsize(input.dtype);
         if (needed > input.bytes.size()) continue;
         MemBuffer simpler{node->buffer().idx, node->dtype(), st, node->buffer().checked};
-        add(out, with_node(c, node.get(), LazyOp::make(node->op(), node->src(), simpler),
-                           std::move(inputs)));
+        const LazyOpPtr changed = LazyOp::make(node->op(), node->src(), simpler);
+        add(out, with_node(c, node.get(), changed, inputs));
+        // What it reads elsewhere may be 0, which hides as much as what is cut off.
+        const std::uint64_t one = Scalar::from_int(input.dtype, 1).bits();
+        const std::size_t width = itemsize(input.dtype);
+        for (std::size_t at = 0; at < input.bytes.size(); at += width)
+          std::memcpy(input.bytes.data() + at, &one, width);
+        add(out, with_node(c, node.get(), changed, std::move(inputs)));
       }
   }
 }
