@@ -82,11 +82,30 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
   each(used,
        [&](std::size_t i) { few = few && l.members[i].terms.size() <= kLimits.member_terms; });
   if (!few) return std::nullopt;
-  const auto first = static_cast<std::size_t>(place(used));
-  for (const Term& t : l.members[first].terms) {
-    const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || !n.second.is_zero()) continue;
-    const Int k = t.coef, lo = n.first;
+  // In turn by any of the members, which all have such a quotient, in an order of their own.
+  struct Quotient {
+    std::size_t member;
+    Term term;
+  };
+  SmallVector<Quotient, 4> quotients;
+  SmallVector<std::size_t, 12> order;
+  each(used, [&](std::size_t i) { order.push_back(i); });
+  std::ranges::sort(
+      order, [&](std::size_t i, std::size_t j) { return precedes(l.members[i], l.members[j]); });
+  for (const std::size_t i : order) {
+    const std::size_t before = quotients.size();
+    for (const Term& t : l.members[i].terms)
+      if (c_.kind(t.atom) == Kind::Digit && c_[t.atom].second.is_zero())
+        quotients.push_back({i, t});
+    if (quotients.size() == before) return std::nullopt;
+  }
+  for (const auto& [first, t] : quotients) {
+    const Int k = t.coef, lo = c_[t.atom].first;
+    bool tried = false;  // with all that each member holds, which is the same for any of them
+    for (const Quotient& q : quotients) {
+      if (q.term == t && q.member == first) break;
+      tried = tried || (q.term.coef == k && c_[q.term.atom].first == lo);
+    }
     // Each member is k * (dividend // lo) and what may go into the dividend: a number, and terms
     // whose coefficients the quotient had taken modulo lo.
     const auto taken_in = [&](const Linear& member) -> std::optional<Linear> {
@@ -108,9 +127,10 @@ std::optional<Linear> Simplifier::joint_quotient(const Lattice& l) {
       }
       return std::nullopt;
     };
-    Linear rest = l.members[first];  // the first member without its quotient
+    Linear rest = l.members[first];  // the member without its quotient
     add(rest, t.atom, -k);
     for (const bool common : {false, true}) {
+      if (tried && !common) continue;
       Lattice inner{List<Linear>(l.members.size()), {}};
       bool all = true;
       each(used, [&](std::size_t i) {

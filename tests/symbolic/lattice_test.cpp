@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 #include "touchstone/symbolic/context.h"
@@ -71,6 +72,57 @@ TEST(Maximum, IsTheSameFunctionAndReadsBack) {
       }
       ASSERT_EQ(Node(evaluate(node, v)), parse(text, numbers)) << text << " -> " << render(node);
     }
+  }
+}
+
+/// k * ((a*x + b*y + c) // d) + p*x + q*y + r.
+struct QuotientMember {
+  std::int64_t k, a, b, c, d, p, q, r;
+
+  std::string text() const {
+    const auto n = [](std::int64_t i) { return "(" + std::to_string(i) + ")"; };
+    return "(x*" + n(a) + " + y*" + n(b) + " + " + n(c) + ")//" + n(d) + "*" + n(k) + " + x*" +
+           n(p) + " + y*" + n(q) + " + " + n(r);
+  }
+  std::int64_t at(std::int64_t x, std::int64_t y) const {
+    const std::int64_t s = a * x + b * y + c;
+    return k * ((s - ((s % d) + d) % d) / d) + p * x + q * y + r;
+  }
+};
+
+TEST(Maximum, OfQuotientsIsTheSameInAnyOrder) {
+  std::mt19937 random(5);
+  const auto draw = [&](std::int64_t lo, std::int64_t hi) {
+    return lo + static_cast<std::int64_t>(random() % static_cast<unsigned>(hi - lo + 1));
+  };
+  for (int i = 0; i < 400; ++i) {
+    const std::int64_t k = draw(0, 2) ? 1 : draw(0, 1) ? 2 : -1, d = draw(2, 4);
+    const bool largest = draw(0, 1) == 1;
+    std::vector<QuotientMember> members;
+    for (std::int64_t left = draw(2, 3); left > 0; --left)
+      members.push_back({k, draw(0, 1) ? 0 : draw(0, 7), draw(0, 1) ? 0 : draw(1, 7),
+                         draw(0, 1) ? 0 : draw(0, 4), d, draw(0, 1) * k, draw(-1, 1) * k,
+                         draw(0, 2) ? 0 : k});
+    std::vector<std::size_t> order(members.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::optional<std::string> first;  // what the members in their order are
+    do {
+      Context c;
+      const Names n{{"x", c.variable("x", 0, 2)}, {"y", c.variable("y", 0, 2)}};
+      std::string text = largest ? "max(" : "min(";
+      for (const std::size_t at : order) text += members[at].text() + ", ";
+      text.replace(text.size() - 2, 2, ")");
+      const Node node = parse(text, n);
+      if (!first) first = render(node);
+      ASSERT_EQ(render(node), *first) << text;
+      for (std::int64_t x = 0; x <= 2; ++x)
+        for (std::int64_t y = 0; y <= 2; ++y) {
+          std::int64_t value = members[0].at(x, y);
+          for (const QuotientMember& m : members)
+            value = largest ? std::max(value, m.at(x, y)) : std::min(value, m.at(x, y));
+          ASSERT_EQ(evaluate(node, {{"x", x}, {"y", y}}), value) << text << " -> " << *first;
+        }
+    } while (std::ranges::next_permutation(order).found);
   }
 }
 
