@@ -114,8 +114,8 @@ std::unique_ptr<Area> make_lazy_area(Compilers compilers = Compilers::Libtcc);
 ///                buffers that the text chooses, they give the bits that kernels made without
 ///                lib/lazy and lib/kernelize give
 ///   tcc, clang   as above
-///   work         by ranges there are no more kernels and loads than without; and no more terms are
-///                reduced, but of constants and where padding is
+///   work         by ranges there are no more kernels and loads than without, but where the program
+///                gathers; and no more terms are reduced, but of constants and where padding is
 ///   multi        on 1 to 5 devices, sharded along any axes, the bits are those of one device that
 ///                adds up the shards in the declared order, naively and as a ring
 ///   graph        as a graph of UOps of which two values are wanted, with memory written in place,
