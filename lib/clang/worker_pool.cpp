@@ -16,7 +16,8 @@ void pause_a_moment() {
 #endif
 }
 
-// Whether something became true before it pays to sleep: to be woken takes about as long.
+// Whether something became true before it pays to sleep: to be woken takes about as long. Others
+// that want the processor have it meanwhile.
 template <class Ready>
 bool soon(bool spins, const Ready& ready) {
   using Clock = std::chrono::steady_clock;
@@ -24,7 +25,7 @@ bool soon(bool spins, const Ready& ready) {
   constexpr int kTurns = 64;  // between two looks at the clock
   if (ready()) return true;
   if (!spins) return false;
-  for (const auto end = Clock::now() + kMost; Clock::now() < end;)
+  for (const auto end = Clock::now() + kMost; Clock::now() < end; std::this_thread::yield())
     for (int turn = 0; turn < kTurns; ++turn) {
       if (ready()) return true;
       pause_a_moment();
@@ -63,11 +64,11 @@ void WorkerPool::wait(std::atomic<int>& sleeping, std::condition_variable& condi
 void WorkerPool::run(const std::function<void(int)>& work) {
   const std::scoped_lock one_caller(callers_);
   const FpGuard guard;
+  for (int part = static_cast<int>(workers_.size()) + 1; part < threads_; ++part)
+    workers_.emplace_back([this, part, seen = round_.load()] { serve(part, seen); });
   work_ = &work;
   running_ = threads_ - 1;
   ++round_;
-  for (int part = static_cast<int>(workers_.size()) + 1; part < threads_; ++part)
-    workers_.emplace_back([this, part, before = round_ - 1] { serve(part, before); });
   wake(sleeping_, start_);
   work(0);
   wait(caller_sleeps_, done_, [this] { return running_ == 0; });

@@ -23,7 +23,8 @@ class WorkerPool {
   int threads() const { return threads_; }
   /// Calls work(part) for each part in [0, threads()), each on its own thread, part 0 on this one,
   /// with the floating-point control at its default; returns when all are done. `work` must not
-  /// throw. One caller at a time; others wait.
+  /// throw. One caller at a time; others wait. Throws std::system_error where a thread cannot be
+  /// started; then no part has run.
   void run(const std::function<void(int part)>& work);
 
  private:
