@@ -6,6 +6,7 @@
 #include "terminal.h"
 #include "touchstone/base/file.h"
 #include "touchstone/base/private_folder.h"
+#include "touchstone/clang/clang_device.h"
 #include "touchstone/lazy/realize.h"
 #include "touchstone/standalone/standalone.h"
 #include "touchstone/tensor/models.h"
@@ -25,6 +26,10 @@ std::string bytes_of(const LazyBuffer& value) {
 
 int run_export(const ExportOptions& options) {
   const models::Model& model = models::model(options.model);
+  // Products are rounded, as every C compiler can.
+  ClangOptions clang = ClangOptions::from_environment();
+  clang.codegen.contract = false;
+  register_clang_device(clang);
   const models::ModelGraph graph = model.build("CLANG", false);
   realize(graph.leaves());
   std::string name(model.name);
@@ -34,7 +39,8 @@ int run_export(const ExportOptions& options) {
     if (std::ranges::find(inputs, input.lazy()->base_ptr()) == inputs.end())
       inputs.push_back(input.lazy()->base_ptr());
   const LazyBufferPtr output = graph.output.lazy()->contiguous();
-  std::map<std::string, std::string> files = standalone_c(name, inputs, std::span(&output, 1));
+  std::map<std::string, std::string> files =
+      standalone_c(name, inputs, std::span(&output, 1), clang.codegen);
 
   // An example, and what comes out of it here.
   std::string words;

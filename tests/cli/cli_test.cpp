@@ -369,5 +369,18 @@ TEST_F(Cli, DemoJudgesTheKernelsOfAnotherScheduler) {
   EXPECT_EQ(touchstone_run("demo --scheduler greedy").code, 2);
 }
 
+// What it prints last is to be typed in the folder.
+TEST_F(Cli, ExportedProgramsGiveWhatIsExpected) {
+  for (const std::string model : {"softmax", "layernorm", "lenet"}) {
+    const Answer run = touchstone_run("export " + model + " " + file(model));
+    ASSERT_EQ(run.code, 0) << run.text;
+    const std::size_t commands = run.text.find("to try it there:\n");
+    ASSERT_NE(commands, std::string::npos) << run.text;
+    const std::string script =
+        "set -e; cd '" + file(model) + "'\n" + run.text.substr(commands + 17);
+    EXPECT_EQ(std::system(script.c_str()), 0) << script;
+  }
+}
+
 }  // namespace
 }  // namespace touchstone
