@@ -46,14 +46,14 @@ struct ClangOptions {
 
   /// TOUCHSTONE_CC, TOUCHSTONE_CACHE, TOUCHSTONE_THREADS, TOUCHSTONE_MATH (a MathLevel),
   /// TOUCHSTONE_ORDER (codegen.order: `lanes`, or `source` for one term after the other),
-  /// TOUCHSTONE_FMA (1: codegen.contract, also within EXP2, LOG2 and SIN; by default where the processor does that in one
-  /// instruction and the order is not the source's), TOUCHSTONE_BEAM and TOUCHSTONE_KERNEL_SAN (1:
-  /// sanitize) where they are set, the defaults above elsewhere; likewise the limits of the
-  /// compiler, TOUCHSTONE_CC_SECONDS, TOUCHSTONE_CC_OUTPUT and TOUCHSTONE_CC_MEMORY (MiB), and
-  /// TOUCHSTONE_CACHE_SIZE (MiB), where 0 lifts one. Throws ParseError where TOUCHSTONE_THREADS is
-  /// not a number from 1 to 4096, TOUCHSTONE_BEAM none from 0 to 64, TOUCHSTONE_FMA or
-  /// TOUCHSTONE_KERNEL_SAN neither 0 nor 1, TOUCHSTONE_MATH no level, TOUCHSTONE_ORDER no order, or
-  /// a limit not one from 0 to 1048576.
+  /// TOUCHSTONE_FMA (1: codegen.contract, also within EXP2, LOG2 and SIN; by default where the
+  /// processor does that in one instruction and the order is not the source's), TOUCHSTONE_BEAM and
+  /// TOUCHSTONE_KERNEL_SAN (1: sanitize) where they are set, the defaults above elsewhere; likewise
+  /// the limits of the compiler, TOUCHSTONE_CC_SECONDS, TOUCHSTONE_CC_OUTPUT and
+  /// TOUCHSTONE_CC_MEMORY (MiB), and TOUCHSTONE_CACHE_SIZE (MiB), where 0 lifts one. Throws
+  /// ParseError where TOUCHSTONE_THREADS is not a number from 1 to 4096, TOUCHSTONE_BEAM none from
+  /// 0 to 64, TOUCHSTONE_FMA or TOUCHSTONE_KERNEL_SAN neither 0 nor 1, TOUCHSTONE_MATH no level,
+  /// TOUCHSTONE_ORDER no order, or a limit not one from 0 to 1048576.
   static ClangOptions from_environment();
 };
 

@@ -103,6 +103,7 @@ class VectorRenderer final : public Renderer {
   // take a quarter of the time to compile and save none.
   bool stays_rolled(int loop) const {
     constexpr std::int64_t kFew = 16;
+    if (uop(loop).src.size() == 3) return false;  // the opt unroll says how many
     const LinearStep& end = uop(uop(loop).src[1]);
     if (end.kind == StepKind::Const && loop != kernel_.split &&
         std::get<Scalar>(end.arg).to_int64() <= kFew)

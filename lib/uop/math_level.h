@@ -5,8 +5,8 @@
 
 namespace touchstone {
 
-/// How EXP2, LOG2 and SIN are computed by generated C. Bits are the same on every processor, with
-/// products fused and without, but for what the C library computes.
+/// How EXP2, LOG2 and SIN are computed by generated C. Where products are fused bits are the same
+/// on every processor, and where they are rounded, too, but for what the C library computes.
 enum class MathLevel : std::uint8_t {
   Library,           // by the C library: within 1 ULP with glibc; one call an element
   CorrectlyRounded,  // floats of at most 32 bits, as the reference; SIN by the C library's double

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -151,6 +152,40 @@ TEST(VectorLoops, OfMaskedLoadsReadNothingOutside) {
     const std::vector<float> got = run<float>(*device, kernel, {x, w});
     for (std::size_t i = 0; i < wanted.size(); ++i)
       ASSERT_TRUE(same(got[i], wanted[i])) << layout << ": element " << i;
+  }
+}
+
+// Loops round loops stay rolled but where an opt says how many turns they take at once.
+TEST(VectorLoops, RoundLoopsAreUnrolledAsAnOptSays) {
+  ClangOptions options = ClangOptions::from_environment();
+  std::vector<std::int32_t> x(5000);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<std::int32_t>(i * 37 % 5003);
+  const auto load = LazyOp::load(1, DType::Int32, ShapeTracker::contiguous({5000}));
+  const auto kernel = stored(LazyOp::reduce(Op::ReduceMax, load, {0}));
+  for (const char* const opts : {"sums(4)", "sums(4) unroll(2)", "sums(64) unroll(3)"}) {
+    options.codegen.opts = parse_opts(opts);
+    const TestDevice device(options);
+    EXPECT_EQ(run<std::int32_t>(*device, kernel, {x}), std::vector{std::ranges::max(x)}) << opts;
+  }
+}
+
+TEST(VectorLoops, OfPeeledRowsHoldEveryElement) {
+  const std::vector<float> x = numbers<float>(5 * 37, 3);
+  const ShapeTracker padded = ShapeTracker::contiguous({5, 37}).pad(Padding{{1, 0}, {2, 1}});
+  const auto load = LazyOp::load(1, DType::Float32, padded);
+  const auto kernel = stored(LazyOp::binary(Op::Sub, load, LazyOp::unary(Op::Neg, load)));
+  std::vector<float> wanted(6 * 40, 0.0F);
+  for (std::size_t i = 0; i < 5; ++i)
+    for (std::size_t j = 0; j < 37; ++j) wanted[(i + 1) * 40 + j + 2] = 2 * x[i * 37 + j];
+  for (const char* const opts : {"peel(2,1)", "peel(1,1)", "peel(0,3)", "peel(3,0)", "peel(38,1)",
+                                 "reorder(1,0) peel(1,4)", "peel(20,19) parallel(0)"}) {
+    ClangOptions options = ClangOptions::from_environment();
+    options.codegen.opts = parse_opts(opts);
+    options.opt_level = 0;
+    const TestDevice device(options);
+    const std::vector<float> got = run<float>(*device, kernel, {x});
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      ASSERT_TRUE(got[i] == wanted[i]) << opts << ": element " << i;
   }
 }
 
