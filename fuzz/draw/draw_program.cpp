@@ -270,7 +270,8 @@ class ProgramDraw {
     chooser_.chance(1, 2) ? unary(x) : binary(x);
     if (chooser_.chance(1, 2)) {
       const int a = last();
-      unary(operand(type(a)));
+      const ProgramType own = type(a);
+      unary(operand(own));
       if (const int b = last(); type(b) == type(a))
         chooser_.chance(1, 2) ? joined(a, b) : joined(b, a);
     }
