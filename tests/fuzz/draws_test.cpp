@@ -16,6 +16,7 @@ namespace touchstone::fuzz {
 namespace {
 
 constexpr std::uint64_t kCases = test::kSanitized ? 2000 : 10'000;
+constexpr int kSlack = test::kSanitized ? 2 : 1;  // of few cases shares vary
 
 template <class Case>
 struct Kind {
@@ -34,7 +35,8 @@ void expect_all(const std::vector<Kind<Case>>& kinds,
     for (std::size_t k = 0; k < kinds.size(); ++k) times[k] += kinds[k].is(c) ? 1 : 0;
   }
   for (std::size_t k = 0; k < kinds.size(); ++k) {
-    EXPECT_GE(times[k] * 10'000, kinds[k].least * static_cast<int>(kCases)) << kinds[k].what;
+    EXPECT_GE(times[k] * 10'000 * kSlack, kinds[k].least * static_cast<int>(kCases))
+        << kinds[k].what;
     if (std::getenv("TOUCHSTONE_TELL") != nullptr)
       std::printf("%6d  %s\n", times[k], kinds[k].what);
   }
