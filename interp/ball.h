@@ -45,12 +45,13 @@ struct Unit {
 
 /// That of each type, worked out once.
 inline const Unit& unit_of(DType d) {
-  static const std::vector<Unit> units = [] {
-    std::vector<Unit> all;
-    for (const DTypeInfo& row : dtype_table) all.emplace_back(row.dtype);
+  // Threads may run until the process ends.
+  static const std::vector<Unit>* const units = [] {
+    auto* const all = new std::vector<Unit>;
+    for (const DTypeInfo& row : dtype_table) all->emplace_back(row.dtype);
     return all;
   }();
-  return units[static_cast<std::size_t>(d)];
+  return (*units)[static_cast<std::size_t>(d)];
 }
 
 /// A double below, and above, what the rounding of x may have hidden.

@@ -298,8 +298,9 @@ void read_member(Profile& p, const std::string& key, const Json& value) {
 }  // namespace
 
 std::span<const Profile> builtin_profiles() {
-  static const std::array<Profile, 8> all = make_builtin();
-  return all;
+  static const auto* const all =
+      new std::array<Profile, 8>(make_builtin());  // outlives all threads
+  return *all;
 }
 
 Profile Profile::named(std::string_view wanted) {

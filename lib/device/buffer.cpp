@@ -8,7 +8,9 @@
 #include <unordered_map>
 #include <utility>
 
+#ifdef __linux__
 #include <sys/mman.h>
+#endif
 
 #include "touchstone/device/config.h"
 #include "touchstone/device/device.h"
