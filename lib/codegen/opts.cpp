@@ -31,15 +31,15 @@ constexpr std::array<OptInfo, 10> kOpts = {{
     {OptKind::Tile,     "tile",     "row axis,column axis,rows,columns",
      "the output is written tile by tile, and loads that lie across it are copied first"},
     {OptKind::Sums,     "sums",     "count",
-     "each reduce runs as so many sums side by side, maxima and integers of 256 terms as 64 at least, "
-     "which are folded at its end; sums(count,1): also where its terms lie apart in memory"},
+     "each reduce runs as so many sums side by side, maxima and integers of 256 terms as 64 at "
+     "least, which are folded at its end; sums(count,1): also where its terms lie apart in memory"},
     {OptKind::Unroll,   "unroll",   "count",
      "the innermost loop of a reduce takes so many terms a turn"},
     {OptKind::Parallel, "parallel", "loop",
      "the iterations of this loop over the output, counted from outside, are shared by threads"},
     {OptKind::Prefetch, "prefetch", "count",
-     "what a tile reads is asked for so many tiles ahead along its columns, what a round of running "
-     "sums reads so many rounds ahead"},
+     "what a tile reads is asked for so many tiles ahead along its columns, what a round of "
+     "running sums reads so many rounds ahead"},
 }};
 // clang-format on
 
