@@ -19,12 +19,7 @@ std::vector<const LazyOp*> streams_of(const LazyOp& reduce, std::size_t axis) {
     const LazyOp* const node = stack.back();
     stack.pop_back();
     if (!seen.insert(node).second || is_reduce(node->op())) continue;
-    if (node->op() == Op::Load) {
-      const ShapeTracker& st = node->buffer().st;
-      if (st.views().size() == 1 && !st.views()[0].mask() &&
-          st.views()[0].strides()[axis] == sint(1))
-        found.push_back(node);
-    }
+    if (lies_along(*node, axis)) found.push_back(node);
     for (const LazyOpPtr& s : node->src()) stack.push_back(s.get());
   }
   return found;
@@ -68,12 +63,7 @@ void Linearizer::ask_rounds_ahead(const LazyOp& reduce, Indices first, std::size
     const std::int64_t step = kLine / static_cast<std::int64_t>(itemsize(load->dtype()));
     for (std::int64_t i = 0; i < terms; i += step) {
       first[axis] = begin + Node(plan_.ahead * plan_.running.count + i);
-      const int at = add_indices(first);
-      const int index = lower(address(load->buffer().st, at).index, at);
-      builder_.here({StepKind::Prefetch,
-                     load->dtype(),
-                     {global(load->buffer().idx, load->dtype()), index},
-                     {}});
+      ask_for(*load, first);
     }
   }
 }

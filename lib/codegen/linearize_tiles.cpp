@@ -48,15 +48,17 @@ std::pair<int, int> Linearizer::place_in_tile(const TilePlan& plan, Indices tile
   return {at, lower(column * Node(plan.rows) + row, at)};
 }
 
+bool lies_along(const LazyOp& node, std::size_t axis) {
+  if (node.op() != Op::Load) return false;
+  const std::vector<View>& views = node.buffer().st.views();
+  return views.size() == 1 && !views[0].mask() && views[0].strides()[axis] == sint(1);
+}
+
 // The loads whose neighbours lie side by side along the columns.
 std::vector<const LazyOp*> Linearizer::alongside(const TilePlan& plan) const {
   std::vector<const LazyOp*> loads;
   for (const LazyOp* node : ordered_nodes(plan_.kernel)) {
-    if (plan.ahead == 0 || node->op() != Op::Load) continue;
-    const ShapeTracker& st = node->buffer().st;
-    if (st.views().size() == 1 && !st.views()[0].mask() &&
-        st.views()[0].strides()[plan.column] == sint(1))
-      loads.push_back(node);
+    if (plan.ahead > 0 && lies_along(*node, plan.column)) loads.push_back(node);
   }
   return loads;
 }
@@ -73,11 +75,15 @@ void Linearizer::ask_ahead(const LazyOp& load, const TilePlan& plan, Indices til
   const Node first = tile[axis];
   for (std::int64_t i = 0; i < size; i += step) {
     tile[axis] = first + Node(i);
-    const int at = add_indices(tile);
-    const int index = lower(address(load.buffer().st, at).index, at);
-    builder_.here(
-        {StepKind::Prefetch, load.dtype(), {global(load.buffer().idx, load.dtype()), index}, {}});
+    ask_for(load, tile);
   }
+}
+
+void Linearizer::ask_for(const LazyOp& load, const Indices& element) {
+  const int at = add_indices(element);
+  const int index = lower(address(load.buffer().st, at).index, at);
+  builder_.here(
+      {StepKind::Prefetch, load.dtype(), {global(load.buffer().idx, load.dtype()), index}, {}});
 }
 
 // What a load reads in a tile, column by column, as it lies in memory; gives the array.

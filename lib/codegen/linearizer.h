@@ -21,6 +21,9 @@
 
 namespace touchstone::codegen {
 
+/// Whether a node is a load without a mask whose neighbours along the axis lie side by side.
+bool lies_along(const LazyOp& node, std::size_t axis);
+
 /// One kernel on its way from AST to linear code. A node is computed once for each set of indices
 /// at which it is wanted; within one reduce, or outside all, there is one such set for all nodes.
 /// A reduce stands outside the loops along which it is still (ops/still_axes.h), once for all that
@@ -89,6 +92,8 @@ class Linearizer {
   std::vector<const LazyOp*> alongside(const TilePlan& plan) const;
   void ask_ahead(const LazyOp& load, const TilePlan& plan, Indices tile, const symbolic::Node& row,
                  const symbolic::Node& column, std::size_t axis);
+  /// Asks for the line of the cache that an element lies in, which may be none of the buffer's.
+  void ask_for(const LazyOp& load, const Indices& element);
   int copy_tile(const LazyOp& load, const TilePlan& plan, const Indices& tile);
   std::pair<int, int> place_in_tile(const TilePlan& plan, Indices tile, symbolic::Node row,
                                     symbolic::Node column);
