@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 
 #include "touchstone/base/fp_guard.h"
@@ -94,22 +95,41 @@ void note_width(const Legal<T>& legal, T got, double sharp, Seen& seen) {
   }
 }
 
+// An element of a candidate. A byte that is neither 0 nor 1 is no bool: nothing makes it legal.
 template <class T>
-void check_block(std::int64_t first, const LegalBlock& block, const T* candidate, Seen& seen) {
+struct Element {
+  explicit Element(const std::byte* at) {
+    if constexpr (std::is_same_v<T, bool>) {
+      const auto byte = std::to_integer<std::uint8_t>(*at);
+      value = byte == 1;
+      if (byte > 1) broken = Scalar::of(byte);
+    } else {
+      std::memcpy(&value, at, sizeof(T));
+    }
+  }
+  T value;
+  std::optional<Scalar> broken;
+};
+
+template <class T>
+void check_block(std::int64_t first, const LegalBlock& block, const std::byte* candidate,
+                 Seen& seen) {
   Verdict& verdict = seen.verdict;
+  candidate += static_cast<std::size_t>(first) * sizeof(T);
   const double sharp = interp::sharp_width(dtype_v<T>);
   for (std::int64_t i = 0; i < block.count(); ++i) {
     const Legal<T> legal = block.get<T>(i);
-    const T got = candidate[first + i];
+    const Element<T> element(candidate + static_cast<std::size_t>(i) * sizeof(T));
+    const T got = element.value;
     ++verdict.checked;
     if (legal.determined())
       ++verdict.determined;
     else
       note_width(legal, got, sharp, seen);
-    if (legal.accepts(got)) continue;
+    if (legal.accepts(got) && !element.broken) continue;
     if (verdict.wrong++ > 0) continue;
     verdict.index = first + i;
-    verdict.candidate = Scalar::of(got);
+    verdict.candidate = element.broken.value_or(Scalar::of(got));
     verdict.low = Scalar::of(legal.lo);
     verdict.high = Scalar::of(legal.hi);
     verdict.number = legal.number;
@@ -179,6 +199,18 @@ void check_usable(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
   }
 }
 
+// Not those of sparse memory, of which a kernel reaches far more than it reads.
+constexpr std::size_t kMostBools = std::size_t{1} << 30;
+
+void require_bools(const Buffer& input, std::size_t idx) {
+  if (input.dtype() != DType::Bool || input.bytes() > kMostBools) return;
+  const auto* bytes = static_cast<const std::uint8_t*>(input.memory());
+  const auto* end = bytes + input.bytes();
+  if (const auto* at = std::find_if(bytes, end, [](std::uint8_t b) { return b > 1; }); at != end)
+    throw BufferError(fmt::format(
+        "input buffer {} holds the byte {} at element {}; a bool is 0 or 1", idx, *at, at - bytes));
+}
+
 void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                     const Buffer& candidate, const Profile& profile, const symbolic::Values& values,
                     Verdict& verdict) {
@@ -191,6 +223,7 @@ void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     views.push_back(inputs[i] == nullptr ? nullptr : std::make_unique<HostView>(*inputs[i]));
     host.push_back(views.back() == nullptr ? nullptr : views.back()->get());
+    if (host.back() != nullptr) require_bools(*host.back(), i);
   }
   const HostView output(candidate);
   std::vector<Seen> parts;
@@ -198,7 +231,8 @@ void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
       concrete, host, profile, {}, threads, [&](std::size_t runs) { parts.resize(runs); },
       [&](std::size_t run, std::int64_t first, const LegalBlock& block) {
         with_storage(block.dtype(), [&]<class T>(std::type_identity<T>) {
-          check_block<T>(first, block, static_cast<const T*>(output.get()->memory()), parts[run]);
+          check_block<T>(first, block, static_cast<const std::byte*>(output.get()->memory()),
+                         parts[run]);
         });
       });
   append_all(verdict, parts);

@@ -4,6 +4,7 @@
 
 #include <rapidcheck/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -181,6 +182,29 @@ TEST(Verdict, ZeroTimesAnyNumberMayBeZero) {
     EXPECT_NE(judged<float16>(value, in, {to_float16(0.0F)}).outcome, Outcome::Fail);
     EXPECT_EQ(judged<float16>(value, in, {to_float16(1.0F)}).outcome, Outcome::Fail);
   }
+}
+
+TEST(Verdict, BytesThatAreNoBoolFail) {
+  const auto bools = [](std::uint8_t last) {
+    BufferPtr b = buffer(DType::Bool, 3);
+    b->write<bool>(std::array{true, false, true});
+    static_cast<std::uint8_t*>(b->memory())[2] = last;
+    return b;
+  };
+  const LazyOpPtr less = LazyOp::binary(Op::CmpLt, load(1, 3), load(2, 3));
+  const std::vector<BufferPtr> inputs{nullptr, buffer<float>({1, 2, 3}), buffer<float>({2, 1, 4})};
+  const auto less_is = [&](std::uint8_t last) {
+    return judge(test::store(less), test::raw(inputs), *bools(last)).str();
+  };
+  EXPECT_EQ(less_is(1), "PASS: 3 elements, each with one legal answer; no probes");
+  EXPECT_EQ(
+      less_is(165),
+      "FAIL: 1 of 3 elements; first at (2): CMPLT bool gave 0xa5 (165), legal is 0x01 (true)");
+
+  const std::vector<BufferPtr> read{nullptr, bools(165)};
+  const Verdict unread = judge(test::store(load(1, 3, DType::Bool)), test::raw(read), *bools(1));
+  EXPECT_EQ(unread.outcome, Outcome::Unusable);
+  EXPECT_EQ(unread.why, "input buffer 1 holds the byte 165 at element 2; a bool is 0 or 1");
 }
 
 TEST(Verdict, WhatDoesNotFitTogetherIsUnusable) {
