@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <future>
+#include <mutex>
 #include <optional>
 #include <unordered_set>
 
@@ -29,6 +30,8 @@ using clang::WorkerPool;
 constexpr std::size_t kKernelsPerCompile = 16;  // fewer do not pay for a second compiler process
 constexpr int kMostFailures = 24;  // runs of the compiler in search of a kernel that it refuses
 
+constexpr std::size_t kMostRecent = 4;  // objects in which a kernel is looked for
+
 // Stands for a symbol before its key is known.
 constexpr std::string_view kUnnamed = "@";
 
@@ -38,7 +41,7 @@ struct Draft {
   std::string function;  // C under a symbol that holds the key
   std::string symbol;
   std::string key;
-  sint work;
+  LazyOpPtr kernel;
   std::shared_ptr<SharedObject> object;
 };
 
@@ -49,7 +52,7 @@ class ClangRunner final : public Runner {
         function_(object_ ? object_->function(draft.symbol) : nullptr),
         linear_(std::move(draft.linear)),
         parallel_work_(parallel_work),
-        work_(std::move(draft.work)),
+        kernel_(std::move(draft.kernel)),
         pool_(std::move(pool)),
         places_(linear_.places()),
         checks_(linear_.checks()) {}
@@ -82,7 +85,7 @@ class ClangRunner final : public Runner {
       faults.resize(static_cast<std::size_t>(pool_->threads()));
       memory.push_back(faults.data());
     }
-    if (linear_.split >= 0 && pool_->threads() > 1 && work_.evaluate(values) >= parallel_work_) {
+    if (linear_.split >= 0 && pool_->threads() > 1 && work(values) >= parallel_work_) {
       pool_->run([&](int part) { function_(memory.data(), vars.data(), part, pool_->threads()); });
     } else {
       const FpGuard guard;
@@ -91,10 +94,21 @@ class ClangRunner final : public Runner {
     if (checks_) raise_if_found(std::ranges::min(faults));
   }
 
+  // Counted when first asked for: many kernels that are loaded never run.
+  std::int64_t work(const symbolic::Values& values) {
+    std::call_once(counted_, [&] {
+      work_ = get_lazyop_info(kernel_).flops;
+      kernel_.reset();
+    });
+    return work_.evaluate(values);
+  }
+
   std::shared_ptr<SharedObject> object_;
   KernelFunction function_;
   LinearKernel linear_;
   std::int64_t parallel_work_;
+  LazyOpPtr kernel_;
+  std::once_flag counted_;
   sint work_;
   std::shared_ptr<WorkerPool> pool_;
   std::size_t places_;
@@ -108,6 +122,7 @@ OptsChooser& chooser() {
 
 class ClangDevice final : public Device {
   using Objects = std::unordered_map<std::string, std::shared_ptr<SharedObject>>;  // by key
+  using Loaded = std::vector<std::shared_ptr<SharedObject>>;  // the last ones of many kernels
 
  public:
   ClangDevice(std::string name, ClangOptions options)
@@ -173,11 +188,11 @@ class ClangDevice final : public Device {
   Draft draft(const LazyOpPtr& kernel, const CodegenOptions& codegen) {
     Draft d;
     d.linear = guarded(linearize_with(options_.fault, kernel, codegen), variables_of(kernel));
-    d.work = get_lazyop_info(kernel).flops;
     if (d.linear.uops.empty()) return d;
+    d.kernel = kernel;
     d.function = render_vector_function(d.linear, kUnnamed);
-    d.key = content_hash(options_.keep ? compiler().identity() + d.linear.name +
-                                             codegen::c_preamble(d.function) + d.function
+    d.key = content_hash(options_.keep ? compiler().identity() + codegen::c_preamble_identity() +
+                                             d.linear.name + d.function
                                        : d.function);
     d.symbol = (options_.keep ? d.linear.name : "kernel") + "_" + d.key;
     for (std::size_t at = 0; (at = d.function.find(kUnnamed, at)) != std::string::npos;)
@@ -186,16 +201,17 @@ class ClangDevice final : public Device {
   }
 
   void compile_missing(std::vector<Draft>& drafts) {
+    Loaded recent;
     std::map<std::string, std::vector<Draft*>> missing;  // by key: equal code compiles once
     for (Draft& d : drafts)
-      if (!d.key.empty() && !load(d)) missing[d.key].push_back(&d);
+      if (!d.key.empty() && !load(d, recent)) missing[d.key].push_back(&d);
     if (missing.empty()) return;
     std::vector<const Draft*> once;
     for (const auto& [key, same] : missing) once.push_back(same.front());
     compile_in_batches(once);
     for (auto& [key, same] : missing)
       for (Draft* d : same)
-        if (!load(*d))
+        if (!load(*d, recent))
           throw SystemError(fmt::format("the compiled object of {} vanished from {}",
                                         d->linear.name, cache_.folder().string()));
   }
@@ -244,10 +260,17 @@ class ClangDevice final : public Device {
     for (const Draft* d : drafts) made.emplace(d->key, object);
   }
 
-  bool load(Draft& d) {
+  bool load(Draft& d, Loaded& recent) {
     auto& loaded = loaded_[d.key];
     d.object = loaded.lock();
     if (d.object) return true;
+    // Kernels that were compiled together are one object. The symbol holds the key.
+    if (const auto it =
+            std::ranges::find_if(recent, [&](const auto& o) { return o->has(d.symbol); });
+        it != recent.end()) {
+      loaded = d.object = *it;
+      return true;
+    }
     const auto file = cache_.find(d.key);
     if (!file) return false;
     try {
@@ -258,6 +281,8 @@ class ClangDevice final : public Device {
       return false;  // made elsewhere, or otherwise unfit: compiled anew
     }
     loaded = d.object;
+    recent.push_back(d.object);
+    if (recent.size() > kMostRecent) recent.erase(recent.begin());
     return true;
   }
 

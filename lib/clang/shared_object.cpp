@@ -18,6 +18,10 @@ SharedObject::SharedObject(const std::filesystem::path& file) : handle_(nullptr)
 
 SharedObject::~SharedObject() { ::dlclose(handle_); }
 
+bool SharedObject::has(const std::string& symbol) const {
+  return ::dlsym(handle_, symbol.c_str()) != nullptr;
+}
+
 KernelFunction SharedObject::function(const std::string& symbol) const {
   void* const address = ::dlsym(handle_, symbol.c_str());
   if (address == nullptr)

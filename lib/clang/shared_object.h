@@ -19,6 +19,7 @@ class SharedObject {
   SharedObject(const SharedObject&) = delete;
   SharedObject& operator=(const SharedObject&) = delete;
 
+  bool has(const std::string& symbol) const;
   /// Throws SystemError where the object has no such function.
   KernelFunction function(const std::string& symbol) const;
 

@@ -6,6 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "touchstone/base/hash.h"
 #include "touchstone/codegen/c_functions.h"
 #include "touchstone/codegen/c_ops.h"
 
@@ -290,7 +291,7 @@ void add_float_to_integer(DType from, DType to, std::vector<Helper>& helpers) {
        false});
 }
 
-std::vector<Helper> all_helpers() {
+std::vector<Helper> make_helpers() {
   std::vector<Helper> helpers;
   for (const std::string_view f : libm_functions) {
     helpers.push_back({fmt::format("{}f", f), fmt::format("float {}f(float);\n", f), true});
@@ -323,8 +324,13 @@ void add_called(std::string_view text, std::unordered_set<std::string_view>& nam
   }
 }
 
+const std::vector<Helper>& all_helpers() {
+  static const std::vector<Helper> helpers = make_helpers();
+  return helpers;
+}
+
 std::string helpers_for(std::string_view functions, bool with_libm) {
-  static const std::vector<Helper> helpers = all_helpers();
+  const std::vector<Helper>& helpers = all_helpers();
   std::unordered_set<std::string_view> wanted;
   add_called(functions, wanted);
   std::string text;
@@ -340,6 +346,15 @@ std::string helpers_for(std::string_view functions, bool with_libm) {
 
 std::string c_preamble(std::string_view functions) {
   return std::string(kTypes) + helpers_for(functions, true);
+}
+
+const std::string& c_preamble_identity() {
+  static const std::string identity = [] {
+    std::string all(kTypes);
+    for (const Helper& h : all_helpers()) all += h.text;
+    return content_hash(all);
+  }();
+  return identity;
 }
 
 std::string opencl_preamble(std::string_view functions) {

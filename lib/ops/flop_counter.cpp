@@ -40,9 +40,8 @@ sint elements_without(const Shape& shape, StillAxes still) {
 class Work {
  public:
   explicit Work(const LazyOpPtr& kernel) : order_(ordered_nodes(kernel)), kernel_(*kernel) {
-    bool any = false;
-    for (const LazyOp* node : order_) any = any || is_reduce(node->op());
-    if (!any) {
+    for (const LazyOp* node : order_) reduces_ += is_reduce(node->op()) ? 1 : 0;
+    if (reduces_ == 0) {
       for (const LazyOp* node : order_) once_.emplace(node, 0);
       return;
     }
@@ -107,6 +106,7 @@ class Work {
   }
 
   bool is_first(const LazyOp& reduce, StillAxes still) {
+    if (reduces_ == 1) return true;
     Compact made = compact(LazyOpPtr(LazyOpPtr(), &reduce), still);
     std::vector<int> axes;
     for (const int axis : made.axes) {
@@ -123,6 +123,7 @@ class Work {
 
   std::vector<const LazyOp*> order_;
   const LazyOp& kernel_;
+  int reduces_ = 0;
   NodeMap<StillAxes> once_;
   NodeMap<bool> repeated_;
   std::unordered_map<LazyOpPtr, std::vector<std::vector<int>>, LazyOpHash, LazyOpSame> met_;
