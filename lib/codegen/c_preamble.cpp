@@ -232,8 +232,9 @@ constexpr CFunction fixed_helpers[] = {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 )"},
+    // Not inlined: loops whose bounds hold its quotients take a third of the time to compile.
     {"split_at",
-     R"(static inline i64 split_at(i64 n, i64 part, i64 parts) {
+     R"(static __attribute__((noinline)) i64 split_at(i64 n, i64 part, i64 parts) {
   return n / parts * part + (part < n % parts ? part : n % parts);
 }
 )"},

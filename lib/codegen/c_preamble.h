@@ -14,7 +14,8 @@ std::string c_preamble(std::string_view functions);
 /// A hash of all that c_preamble may give: code kept on disk stays right while it is the same.
 const std::string& c_preamble_identity();
 
-/// The same as c_preamble in OpenCL C. Suffixes of literals must be put right after (opencl_literals).
+/// The same as c_preamble in OpenCL C. Suffixes of literals must be put right after
+/// (opencl_literals).
 std::string opencl_preamble(std::string_view functions);
 
 /// `text` with literals of 64 bits as OpenCL C writes them: 1ul for 1ull.

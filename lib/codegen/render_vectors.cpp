@@ -65,6 +65,8 @@ class VectorRenderer final : public Renderer {
     std::set<std::pair<DType, std::int64_t>> types;
     for (const auto& [step, loop] : found_.loops)
       for (const Part& part : parts_of(loop)) types.emplace(loop.type, part.width);
+    for (const int i : found_.in_memory)
+      for (const Part& part : parts_of(lanes_of(i))) types.emplace(uop(i).dtype, part.width);
     // Elements of buffers lie anywhere.
     for (const auto& [type, width] : types)
       line("typedef ", c_type(type), " ", type_name(type, width), " __attribute__((vector_size(",
@@ -99,8 +101,8 @@ class VectorRenderer final : public Renderer {
     }
   }
 
-  // Round other loops, of many turns or of a number that is not known: several turns side by side
-  // take a quarter of the time to compile and save none.
+  // Round other loops or sums, of many turns or of a number that is not known: several turns side
+  // by side take a quarter of the time to compile and save none.
   bool stays_rolled(int loop) const {
     constexpr std::int64_t kFew = 16;
     if (uop(loop).src.size() == 3) return false;  // the opt unroll says how many
@@ -111,6 +113,7 @@ class VectorRenderer final : public Renderer {
     for (std::size_t i = at(loop) + 1; i < kernel_.uops.size(); ++i) {
       const LinearStep& u = kernel_.uops[i];
       if (u.kind == StepKind::EndLoop && u.src[0] == loop) return false;
+      if (u.kind == StepKind::DefineAcc) return true;
       if (u.kind == StepKind::Loop && !found_.loops.contains(static_cast<int>(i))) return true;
     }
     return false;
@@ -267,18 +270,28 @@ class VectorRenderer final : public Renderer {
     add(i, {joined("x", i, "_", k), true});
   }
 
-  // An accumulator in registers; a copy in memory where other loops read it.
+  // An accumulator in registers, and a copy in memory where other loops read it; or in memory.
   void define(int i) {
-    if (!found_.accumulators.contains(i)) return Renderer::step(i);
+    const bool in_registers = found_.accumulators.contains(i);
+    if (!in_registers && !found_.in_memory.contains(i)) return Renderer::step(i);
     const LinearStep& u = uop(i);
-    const VectorLoops::Loop lanes{std::get<int>(u.arg), u.dtype};
+    const std::string name = joined("acc", i);
+    text_[at(i)] = {name, true};
+    const VectorLoops::Loop lanes = lanes_of(i);
+    if (!in_registers || found_.read_elsewhere.contains(i))
+      line(c_type(u.dtype), " ", name, "[", lanes.lanes, "];");
     const std::vector<Part> parts = parts_of(lanes);
     for (std::size_t k = 0; k < parts.size(); ++k) {
       const std::string type = type_name(u.dtype, parts[k].width);
-      line(type, " ", accumulator(i, k), " = ", src(u, 0).operand(), " - (", type, "){0};");
+      const std::string place = in_registers
+                                    ? joined(type, " ", accumulator(i, k))
+                                    : joined("*(", type, "*)(", name, " + ", parts[k].first, ")");
+      line(place, " = ", src(u, 0).operand(), " - (", type, "){0};");
     }
-    text_[at(i)] = {joined("acc", i), true};
-    if (found_.read_elsewhere.contains(i)) line(c_type(u.dtype), " acc", i, "[", lanes.lanes, "];");
+  }
+
+  VectorLoops::Loop lanes_of(int accumulator) const {
+    return {std::get<int>(uop(accumulator).arg), uop(accumulator).dtype};
   }
 
   // The copies that a loop reads.

@@ -171,12 +171,24 @@ class Finder {
       if (uop(i).kind != StepKind::Assign) continue;
       for (int k = loop + 1; k < end; ++k) {
         const LinearStep& u = uop(k);
-        if (u.kind == StepKind::LoadAcc && u.src[0] == uop(i).src[0] && u.src[1] != uop(i).src[2])
+        if (u.kind == StepKind::LoadAcc && u.src[0] == uop(i).src[0] && u.src[1] != uop(i).src[2] &&
+            !is_beyond(u.src[1], uop(i).src[2], loop))
           return false;
         if (k != i && u.kind == StepKind::Assign && u.src[0] == uop(i).src[0]) return false;
       }
     }
     return true;
+  }
+
+  // Whether a place lies beyond all that the lanes of a loop write, as the half of an accumulator
+  // that is folded onto the other.
+  bool is_beyond(int place, int written, int loop) const {
+    const LinearStep& u = uop(place);
+    if (written != loop || u.kind != StepKind::Index || std::get<IndexOp>(u.arg) != IndexOp::Add ||
+        u.src[0] != loop)
+      return false;
+    const std::optional<std::int64_t> far = number(u.src[1]);
+    return far && *far >= number(uop(loop).src[1]).value();
   }
 
   void add_accumulators() {
@@ -203,6 +215,13 @@ class Finder {
     }
     std::erase_if(found_.read_elsewhere,
                   [&](int acc) { return !found_.accumulators.contains(acc); });
+    for (const auto& [i, value] : found_.steps) {
+      const LinearStep& u = uop(i);
+      if (value == LaneValue::Vector &&
+          (u.kind == StepKind::LoadAcc || u.kind == StepKind::Assign) &&
+          !uop(u.src[0]).src.empty() && !found_.accumulators.contains(u.src[0]))
+        found_.in_memory.insert(u.src[0]);
+    }
   }
 
   const std::vector<LinearStep>& uops_;

@@ -20,7 +20,7 @@ enum class LaneValue : std::uint8_t {
 
 /// Loops over lanes that can be written as vectors: innermost ones of a fixed count, whose
 /// values are of one type, float32 or float64; which load and store side by side; and compute by
-/// +, -, *, /, negation and fused products. Nothing in them is read that an earlier lane wrote.
+/// +, -, *, /, negation and fused products. Nothing in them is read that another lane writes.
 /// What is cut off a load by a mask is at its ends, so that all of a vector is there where the ends
 /// are.
 struct VectorLoops {
@@ -34,6 +34,8 @@ struct VectorLoops {
   std::set<int> accumulators;
   /// Of these, those that other loops read.
   std::set<int> read_elsewhere;
+  /// Of the others, which are in memory, those that such a loop reads or writes.
+  std::set<int> in_memory;
 };
 VectorLoops vector_loops(const LinearKernel& kernel);
 

@@ -85,6 +85,22 @@ TEST(VectorLoopsFound, ReadNothingThatAnotherLaneWrites) {
   }
 }
 
+// The upper half of an accumulator, which is folded onto the lower one; not lanes of both.
+TEST(VectorLoopsFound, FoldWhatLiesBeyondTheirLanes) {
+  for (const std::int64_t shift : {7, 8, 9}) {
+    Steps s = steps_of(8, Op::Add, shift);
+    s.kernel.uops[static_cast<std::size_t>(s.accumulator)].arg = 32;
+    const VectorLoops found = vector_loops(s.kernel);
+    EXPECT_EQ(found.loops.contains(s.loop), shift >= 8) << shift;
+    EXPECT_FALSE(found.accumulators.contains(s.accumulator)) << shift;
+    EXPECT_TRUE(found.in_memory.contains(s.accumulator)) << shift;
+  }
+  Steps s = steps_of(8, Op::Add, 8);  // l + l instead of l + 8
+  for (LinearStep& u : s.kernel.uops)
+    if (u.kind == StepKind::Index) u.src[1] = s.loop;
+  EXPECT_FALSE(vector_loops(s.kernel).loops.contains(s.loop));
+}
+
 TEST(VectorLoopsFound, SplitIntoPowersOfTwo) {
   for (std::int64_t lanes = 1; lanes < 200; ++lanes) {
     const auto widths = codegen::vector_widths(lanes, DType::Float32);
@@ -93,6 +109,19 @@ TEST(VectorLoopsFound, SplitIntoPowersOfTwo) {
       EXPECT_EQ(16 % widths[i], 0);
       EXPECT_TRUE(i == 0 || widths[i] <= widths[i - 1]);
     }
+  }
+}
+
+TEST(RenderVectors, FoldsByVectors) {
+  const auto sum = [](std::int64_t terms) {
+    return LazyOp::reduce(
+        Op::ReduceSum, LazyOp::load(1, DType::Float64, ShapeTracker::contiguous({5, terms})), {1});
+  };
+  for (const std::int64_t terms : {2, 3, 8, 16, 33, 100}) {
+    const LazyOpPtr kernel = LazyOp::store(ShapeTracker::contiguous({5, 1}), sum(terms));
+    const std::string text = render_vector_function(linearize(kernel), "f");
+    EXPECT_EQ(text.find("l < "), std::string::npos) << terms << "\n" << text;
+    EXPECT_EQ(text.find("f64x8 ") != std::string::npos, terms >= 8) << text;
   }
 }
 
