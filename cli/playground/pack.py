@@ -3,23 +3,36 @@
 
 Three of the 128 characters of one byte cannot stand there: HTML does not keep them, or they could end the script. Of the
 125 others the first three stand for six bits each, 0 to 2, and the rest for seven, 6 to 127: 6.95 bits a character of
-any program that is packed well. base64 has 6. Scripts and styles go without indentation and comments, but for those at the
+any program that is packed well. base64 has 6. The program is packed by LZMA, which page/lzma.js reads; the scripts, with
+that in them, by gzip, which a browser reads. Scripts and styles go without indentation and comments, but for those at the
 end of a line that hold a quote, which may be text; styles also without blanks that say nothing.
 """
 import gzip
 import json
+import lzma
 import os
 import re
 import shutil
 import subprocess
 import sys
+import zlib
 
 MOST = 1 << 20
 NOT_KEPT = "\0\r<"  # a NUL is replaced, a CR becomes a LF, and a < may begin an end tag
 
 
-def packed(path):
-    """A file by gzip: by zopfli where it is there, which takes twentieths less."""
+# What page/lzma.js is made for: the next byte depends on four bits of the last one, and on no position.
+LZMA = {"id": lzma.FILTER_LZMA1, "dict_size": 1 << 22, "lc": 4, "lp": 0, "pb": 0,
+        "mode": lzma.MODE_NORMAL, "mf": lzma.MF_BT3, "nice_len": 96, "depth": 2000}
+
+
+def by_lzma(data):
+    """A stream without a header, which ends with a marker, and a sum of the data: small streams hold little to be wrong."""
+    return lzma.compress(data, format=lzma.FORMAT_RAW, filters=[LZMA]) + zlib.crc32(data).to_bytes(4, "little")
+
+
+def by_gzip(path):
+    """A file, by zopfli where it is there, which takes twentieths less."""
     if shutil.which("zopfli"):
         return subprocess.run(["zopfli", "-c", "--i60", path], check=True, capture_output=True).stdout
     with open(path, "rb") as f:
@@ -72,7 +85,7 @@ def without_scripts(page, out):
     path = out + ".js"
     with open(path, "w", encoding="utf-8", newline="") as f:
         f.write(put_in + found[2])
-    scripts = packed(path)
+    scripts = by_gzip(path)
     os.remove(path)
     return (page[:style.start(2)] + UNTIL_STYLED + page[style.start(3):inner.end(1)] +
             page[inner.start(3):found.end(1)] + "/*SCRIPTS*/" + page[found.start(3):]), scripts
@@ -81,9 +94,12 @@ def without_scripts(page, out):
 def main(page, wasm, out):
     with open(page, encoding="utf-8") as f:
         text, scripts = without_scripts(tidied(f.read()), out)
-    program = packed(wasm)
+    with open(wasm, "rb") as f:
+        whole = f.read()
+    program = by_lzma(whole)
     for mark, put in (("/*SCRIPTS_SIZE*/", str(len(scripts))), ("/*SCRIPTS*/", text_of(scripts)),
-                      ("/*SIZE*/", str(len(program))), ("/*PACKED*/", text_of(program))):
+                      ("/*SIZE*/", str(len(program))), ("/*UNPACKED*/", str(len(whole))),
+                      ("/*PACKED*/", text_of(program))):
         if text.count(mark) != 1:
             sys.exit(f"{page}: there is not one {mark}")
         text = text.replace(mark, put)

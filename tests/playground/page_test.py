@@ -7,6 +7,7 @@ to give; pictures of what was seen go to FOLDER.
 import base64
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -89,17 +90,49 @@ def fresh(page, path, tab=""):
     page.open_url(f"file://{path}{'#' + tab if tab else ''}")
 
 
+# The longest that the page did one thing, in which it hears no key, since it can be typed in.
+HELD_UP = """new Promise(done => {
+  let longest = 0;
+  const from = Number(document.documentElement.dataset.typing);
+  new PerformanceObserver(list => {
+    for (const e of list.getEntries()) if (e.startTime >= from) longest = Math.max(longest, e.duration);
+  }).observe({ type: "longtask", buffered: true });
+  setTimeout(() => done(Math.round(longest)), 100);
+})"""
+
+
 def check_start(page, path):
-    """How long it takes until one can type, and until the first answer is shown."""
-    typing, ready = [], []
+    """How long it takes until one can type, until the first answer is shown, and how long keys wait in between."""
+    typing, ready, held_up = [], [], []
     for _ in range(7):
         fresh(page, path)
         page.wait("document.documentElement.dataset.ready", "ready")
         typing.append(int(page.value("document.documentElement.dataset.typing")))
         ready.append(int(page.value("document.documentElement.dataset.ready")))
-    print("ready to type in after", sorted(typing), "ms; the first answer after", sorted(ready), "ms")
+        held_up.append(page.value(HELD_UP))
+    print("ready to type in after", sorted(typing), "ms; the first answer after", sorted(ready), "ms; held up for",
+          sorted(held_up), "ms")
+    same(min(held_up) < 100, True, f"no key waits for 100 ms: {held_up}")
     same(min(typing) < 150, True, f"ready to type in within 150 ms: {typing}")
     same(min(ready) < 1500, True, f"a first answer within 1500 ms: {ready}")
+
+
+def check_not_whole(page, path, folder):
+    """A program that was cut short or changed on the way is never run: the page says so."""
+    with open(path, encoding="utf-8") as f:
+        whole = f.read()
+    begin = re.search(r'<script id="packed"[^>]*>', whole).end()
+    end = whole.index("</script>", begin)
+    middle = (begin + end) // 2
+    other = "y" if whole[middle] == "x" else "x"
+    for name, wrong in (("cut short", whole[:middle] + whole[end:]), ("changed", whole[:middle] + other + whole[middle + 1:]),
+                        ("changed at its end", whole[:end - 3] + other + whole[end - 2:])):
+        file = os.path.join(folder, "wrong.html")
+        with open(file, "w", encoding="utf-8", newline="") as f:
+            f.write(wrong)
+        fresh(page, file)
+        page.wait("document.querySelector('#broken').textContent", name)
+        same(text(page, "#broken"), "This browser cannot run the page: the page is not whole", name)
 
 
 SHIFTS = """new Promise(done => {
@@ -358,6 +391,7 @@ def main():
             page.look(1400, 900)
             path = os.path.abspath(path)
             check_start(page, path)
+            check_not_whole(page, path, folder)
             check_shifts(page, path)
             fresh(page, path)
             check_expression(page)

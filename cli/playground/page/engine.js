@@ -13,34 +13,37 @@ class Engine {
     this.url = URL.createObjectURL(new Blob([source + `
 onmessage = ({ data }) => {
   try {
-    if (data.module) { start(data.module); postMessage({ ready: true }); }
-    else postMessage({ answer: answer(data.line) });
+    if (data.line !== undefined) postMessage({ answer: answer(data.line) });
+    else {
+      const module = data.module ?? new WebAssembly.Module(unpacked(bytesOf(data.text, data.size), data.unpacked));
+      start(module);
+      postMessage({ ready: module });
+    }
   } catch (e) { postMessage({ failed: String(e) }); }
 };`], { type: "text/javascript" }));
     this.spawn();  // while the program is still read
   }
 
-  // The program, packed by gzip, as text. Compiled beside the page, which can be typed in meanwhile.
-  async load(text, size) {
-    const bytes = bytesOf(text, size);
-    const packed = new ReadableStream({ start(c) { c.enqueue(bytes); c.close(); } });
-    const program = new Response(packed.pipeThrough(new DecompressionStream("gzip")), { headers: { "Content-Type": "application/wasm" } });
-    this.module = await WebAssembly.compileStreaming(program);
-    await this.start();
-  }
+  // The program as text, the bytes of that, and of the program. The first worker unpacks and compiles it; the page can be
+  // typed in meanwhile.
+  load(text, size, unpacked) { return this.start({ text, size, unpacked }); }
 
   spawn() {
     this.worker = new Worker(this.url);
     this.idle = false;
   }
 
-  start() {
+  start(program = { module: this.module }) {
     const worker = this.worker;
     return new Promise((resolve, reject) => {
       worker.onmessage = ({ data }) => {
         if (worker !== this.worker) return;  // it was ended
-        if (data.ready) { this.idle = true; resolve(); this.next(); }
-        else if (this.running === null) reject(new Error(data.failed));
+        if (data.ready) {
+          this.module = data.ready;
+          this.idle = true;
+          resolve();
+          this.next();
+        } else if (this.running === null) reject(new Error(data.failed.replace(/^Error: /, "")));
         else this.finish(data);
       };
       worker.onerror = e => {
@@ -48,7 +51,7 @@ onmessage = ({ data }) => {
         if (worker !== this.worker) return;
         if (this.running) this.finish({ failed: e.message }); else reject(new Error(e.message));
       };
-      worker.postMessage({ module: this.module });
+      worker.postMessage(program);
     });
   }
 

@@ -15,7 +15,7 @@ function openTab(name, query, focus = false) {
   document.title = `Touchstone: ${$(`tab-${name}`).textContent.trim().toLowerCase()}`;
 }
 
-const engine = new Engine(String(inWorker).replace(/^[^{]*{|}$/g, ""));
+const engine = new Engine(String(inWorker).replace(/^[^{]*{|}$/g, "") + bytesOf);
 for (const tab of Object.values(tabs)) tab.init();
 const left = {};
 for (const id of Object.keys(tabs)) {
@@ -44,7 +44,7 @@ document.documentElement.dataset.typing = Math.round(performance.now());
 // What follows the program in the file.
 function begin() {
   const packed = $("packed");
-  engine.load(packed.textContent, Number(packed.dataset.size)).then(() => setTimeout(() => expression.rules(), 300),
+  engine.load(packed.textContent, Number(packed.dataset.size), Number(packed.dataset.unpacked)).then(() => setTimeout(() => expression.rules(), 300),
     e => complain($("broken"), `This browser cannot run the page: ${e.message}`));
   packed.remove();
 }
