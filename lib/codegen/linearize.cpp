@@ -55,11 +55,30 @@ LinearKernel Linearizer::run() {
 
 LinearKernel Linearizer::store() {
   Indices indices(kernel_->shape().size(), Node(0));
-  const std::vector<int> loops = open_output_loops(indices, 0, indices.size());
-  const int at = add_indices(std::move(indices));
-  write(at);
+  const std::size_t rank = indices.size(), axis = plan_.peel ? *last_axis(kernel_->shape()) : rank;
+  const std::vector<int> loops = open_output_loops(indices, 0, axis);
+  if (plan_.peel)
+    write_in_parts(*plan_.peel, indices, axis);
+  else
+    write(add_indices(std::move(indices)));
   while (builder_.inside_loop()) builder_.close_loop();
   return builder_.finish(split_of(loops, loops.empty() ? -1 : loops[0]));
+}
+
+void Linearizer::write_in_parts(const Plan::Peel& peel, const Indices& indices, std::size_t axis) {
+  const std::int64_t size = kernel_->shape()[axis].as_int();
+  const std::int64_t ends[] = {peel.first, size - peel.last, size};
+  std::int64_t begin = 0;
+  for (const std::int64_t end : ends) {
+    if (begin == end) continue;
+    Indices inside = indices;
+    const bool several = end - begin > 1;
+    if (several) open_loop(end - begin, "i", inside[axis]);
+    inside[axis] = inside[axis] + Node(begin);
+    write(add_indices(std::move(inside)));
+    if (several) builder_.close_loop();
+    begin = end;
+  }
 }
 
 // Tile by tile along the last axis, block by block of rows: all reduces, then the outputs. The rows

@@ -51,6 +51,7 @@ class Linearizer {
 
   // linearize.cpp: loops
   LinearKernel store();
+  void write_in_parts(const Plan::Peel& peel, const Indices& indices, std::size_t axis);
   LinearKernel store_in_lanes(const LanePlan& plan);
   void write(int indices);
   std::vector<int> open_output_loops(Indices& indices, std::size_t from, std::size_t to,

@@ -84,6 +84,7 @@ std::vector<Opt> usual_opts(const Opts& opts, const LayoutSizes& sizes, std::siz
   for (const std::int64_t count : {1, 2, 4, 8}) all.push_back({OptKind::Prefetch, {count}});
   for (std::int64_t loop = 0; loop < std::min<std::int64_t>(axes, 3); ++loop)
     all.push_back({OptKind::Parallel, {loop}});
+  for (const std::int64_t last : {1, 2, 3}) all.push_back({OptKind::Peel, {last, last}});
   add_orders(all, opts, rank);
   return all;
 }
@@ -103,7 +104,7 @@ class Numbers {
 
 Opt any_opt(Numbers& numbers, std::size_t rank) {
   const auto axis = [&] { return numbers.in(0, static_cast<std::int64_t>(rank) - 1); };
-  switch (static_cast<OptKind>(numbers.in(0, static_cast<std::int64_t>(OptKind::Prefetch)))) {
+  switch (static_cast<OptKind>(numbers.in(0, static_cast<std::int64_t>(kOptKinds) - 1))) {
     case OptKind::Reorder: {
       std::vector<std::int64_t> order(rank);
       std::iota(order.begin(), order.end(), 0);
@@ -126,6 +127,8 @@ Opt any_opt(Numbers& numbers, std::size_t rank) {
       return {OptKind::Unroll, {numbers.in(2, 5)}};
     case OptKind::Parallel:
       return {OptKind::Parallel, {numbers.in(0, 2)}};
+    case OptKind::Peel:
+      return {OptKind::Peel, {numbers.in(0, 3), numbers.in(0, 3)}};
     default:
       return {OptKind::Lanes, {numbers.in(2, 9)}};
   }

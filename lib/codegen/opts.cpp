@@ -17,7 +17,7 @@ namespace touchstone {
 namespace {
 
 // clang-format off
-constexpr std::array<OptInfo, 10> kOpts = {{
+constexpr std::array<OptInfo, kOptKinds> kOpts = {{
     {OptKind::Reorder,  "reorder",  "axis,...",
      "the loops over the output stand in this order of its axes"},
     {OptKind::Lanes,    "lanes",    "count",
@@ -40,6 +40,10 @@ constexpr std::array<OptInfo, 10> kOpts = {{
     {OptKind::Prefetch, "prefetch", "count",
      "what a tile reads is asked for so many tiles ahead along its columns, what a round of "
      "running sums reads so many rounds ahead"},
+    {OptKind::Peel,     "peel",     "first,last",
+     "the loop over the last axis of an output without reduces runs in three parts, so many "
+     "elements at its beginning and end apart: between them no mask is looked at that cuts these "
+     "off"},
 }};
 // clang-format on
 

@@ -20,8 +20,10 @@ enum class OptKind : std::uint8_t {
   Sums,
   Unroll,
   Parallel,
-  Prefetch
+  Prefetch,
+  Peel
 };
+inline constexpr std::size_t kOptKinds = static_cast<std::size_t>(OptKind::Peel) + 1;
 
 /// A kind, its name and arguments in text, and what it does.
 struct OptInfo {

@@ -105,6 +105,22 @@ TilePlan tile_plan(const LazyOpPtr& kernel, const Opt& opt) {
   return tiles_of(kernel, row, column, opt.args[2], opt.args[3]);
 }
 
+// A part without elements would still be a loop.
+Plan::Peel peel_of(const LazyOpPtr& kernel, const Opt& opt) {
+  const std::optional<std::size_t> axis = last_axis(kernel->shape());
+  if (!axis) refuse(opt, "the kernel has one element, and no loop");
+  if (reduces(kernel)) refuse(opt, "the kernel reduces");
+  const sint& size = kernel->shape()[*axis];
+  if (!size.is_int())
+    refuse(opt, "axis {} has the size {}, which is no number", *axis, render(size.node()));
+  for (const std::size_t arg : {std::size_t{0}, std::size_t{1}})
+    in_range(opt, arg, 0, size.as_int() - 1);
+  const Plan::Peel peel{opt.args[0], opt.args[1]};
+  if (peel.first >= size.as_int() - peel.last || peel.first + peel.last == 0)
+    refuse(opt, "of {} elements some stay between and some are taken off", size.as_int());
+  return peel;
+}
+
 std::size_t loops_to_share(const Plan& plan) {
   const Shape& shape = plan.kernel->shape();
   std::size_t loops = 0;
@@ -114,6 +130,8 @@ std::size_t loops_to_share(const Plan& plan) {
       size = plan.lanes->tiles() > 1 && !plan.lanes->overlaps() ? 2 : 1;
     else if (plan.lanes && plan.lanes->block > 1 && axis == plan.lanes->block_axis)
       size = size.as_int() / plan.lanes->block;
+    else if (plan.peel && axis == last_axis(shape))
+      size = 1;
     else if (plan.tiles && axis == plan.tiles->row)
       size = size.as_int() / plan.tiles->rows;
     else if (plan.tiles && axis == plan.tiles->column)
@@ -137,6 +155,7 @@ void check_together(const Opts& opts) {
     needs(kind, OptKind::Lanes);
   if (find(opts, OptKind::Sums) == nullptr) needs(OptKind::Prefetch, OptKind::Tile);
   excludes(OptKind::Sums, OptKind::Lanes);
+  excludes(OptKind::Peel, OptKind::Tile);
 }
 
 }  // namespace
@@ -181,6 +200,7 @@ Plan make_plan(const LazyOpPtr& kernel, const Opts& opts) {
     if (!reduces(kernel)) refuse(*unroll, "the kernel has no reduce");
     plan.unroll = unroll->args[0];
   }
+  if (const Opt* const peel = find(opts, OptKind::Peel)) plan.peel = peel_of(plan.kernel, *peel);
   if (const Opt* const parallel = find(opts, OptKind::Parallel)) {
     const std::size_t loops = loops_to_share(plan);
     if (loops == 0) refuse(*parallel, "no loop over the output can be shared");

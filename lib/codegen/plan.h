@@ -20,6 +20,10 @@ struct Plan {
   RunningSums running;
   std::int64_t ahead = 0;  // rounds of running sums, for which memory is asked; 0: none
   std::int64_t unroll = 1;
+  struct Peel {
+    std::int64_t first = 0, last = 0;
+  };
+  std::optional<Peel> peel;             // of the last axis of a kernel without reduces and tiles
   std::optional<std::size_t> parallel;  // of the loops that can be shared; none: the best of them
 };
 

@@ -169,6 +169,26 @@ TEST(VectorLoops, RoundLoopsAreUnrolledAsAnOptSays) {
   }
 }
 
+TEST(VectorLoops, OfPeeledRowsHoldEveryElement) {
+  const std::vector<float> x = numbers<float>(5 * 37, 3);
+  const ShapeTracker padded = ShapeTracker::contiguous({5, 37}).pad(Padding{{1, 0}, {2, 1}});
+  const auto load = LazyOp::load(1, DType::Float32, padded);
+  const auto kernel = stored(LazyOp::binary(Op::Sub, load, LazyOp::unary(Op::Neg, load)));
+  std::vector<float> wanted(6 * 40, 0.0F);
+  for (std::size_t i = 0; i < 5; ++i)
+    for (std::size_t j = 0; j < 37; ++j) wanted[(i + 1) * 40 + j + 2] = 2 * x[i * 37 + j];
+  for (const char* const opts : {"peel(2,1)", "peel(1,1)", "peel(0,3)", "peel(3,0)", "peel(38,1)",
+                                 "reorder(1,0) peel(1,4)", "peel(20,19) parallel(0)"}) {
+    ClangOptions options = ClangOptions::from_environment();
+    options.codegen.opts = parse_opts(opts);
+    options.opt_level = 0;
+    const TestDevice device(options);
+    const std::vector<float> got = run<float>(*device, kernel, {x});
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      ASSERT_TRUE(got[i] == wanted[i]) << opts << ": element " << i;
+  }
+}
+
 // Rows of few lanes, of which some are cut off: a mask may then be the lane's number itself.
 TEST(VectorLoops, OfFewLanesHaveEveryMask) {
   ClangOptions options = ClangOptions::from_environment();

@@ -116,6 +116,17 @@ TEST(Opts, WhatIsNotLegalIsRefusedWithTheReason) {
             "tile(0,0,2,2): rows and columns are along two axes");
   EXPECT_EQ(refused(transposed(8, 12), "prefetch(1)"),
             "prefetch(1): it needs tile(row axis,column axis,rows,columns)");
+  EXPECT_EQ(refused(transposed(8, 12), "peel(1,2)"), "legal");
+  EXPECT_EQ(refused(transposed(8, 12), "peel(0,0)"),
+            "peel(0,0): of 12 elements some stay between and some are taken off");
+  EXPECT_EQ(refused(transposed(8, 12), "peel(6,6)"),
+            "peel(6,6): of 12 elements some stay between and some are taken off");
+  EXPECT_EQ(refused(transposed(8, 12), "peel(-1,2)"), "peel(-1,2): number 1 is from 0 to 11");
+  EXPECT_EQ(refused(transposed(8, 12), "tile(0,1,4,4) peel(1,1)"),
+            "peel(1,1): it excludes tile(...)");
+  EXPECT_EQ(refused(transposed(8, 12), "peel(1,1) parallel(1)"),
+            "parallel(1): number 1 is from 0 to 0");
+  EXPECT_EQ(refused(row_sums(), "peel(1,1)"), "peel(1,1): the kernel reduces");
   EXPECT_EQ(refused(row_sums(), "sums(8) prefetch(3)"), "legal");
   EXPECT_EQ(refused(p, "lanes(8) prefetch(1)"),
             "prefetch(1): it needs tile(row axis,column axis,rows,columns)");
@@ -162,6 +173,21 @@ TEST(Opts, HandCodedOnesAreWhatIsAppliedWithoutAny) {
   EXPECT_EQ(sums(DType::UInt8, std::int64_t{1} << 25), "sums(64) prefetch(32)");
   EXPECT_EQ(str(hand_coded_optimizations(transposed(64, 64))), "tile(0,1,32,32)");
   EXPECT_EQ(str(hand_coded_optimizations(transposed(4096, 4096))), "tile(0,1,64,64) prefetch(1)");
+}
+
+TEST(Opts, PeeledLoopsLookAtNoMaskBetween) {
+  const LazyOpPtr kernel =
+      written(LazyOp::load(1, kFloat, ShapeTracker::contiguous({5, 37}).pad({{0, 0}, {2, 1}})));
+  const auto looks = [&](const std::string& opts) {
+    const LinearKernel linear = linearize(kernel, {.opts = parse_opts(opts)});
+    return std::ranges::count_if(linear.uops, [](const LinearStep& u) {
+      return u.kind == StepKind::Load && u.src.size() == 3;
+    });
+  };
+  EXPECT_EQ(looks("none"), 1);
+  EXPECT_EQ(looks("peel(2,1)"), 0);
+  EXPECT_EQ(looks("peel(1,1)"), 1) << "one element that is cut off stays between";
+  EXPECT_EQ(looks("peel(0,4)"), 2);
 }
 
 // A maximum has more of them than the sum beside it, whose order is declared.
