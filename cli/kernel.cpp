@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "kernel_io.h"
+#include "kernels_page.h"
+#include "report.h"
 #include "search_progress.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
@@ -112,9 +114,16 @@ int run_kernel(const KernelOptions& options) {
   if (options.text.empty())
     throw ParseError(
         "name a kernel, as 'softmax(x[64,128])'; touchstone kernel --list prints the definitions");
+  const auto kernel_of = [](const std::string& text) {
+    return is_file(text) ? read_kernel(text).ast : define::parse(text).kernel();
+  };
+  if (!options.html.empty()) {
+    deliver(options.html, kernels_html(options.text, {{"kernel", {kernel_of(options.text)}}}));
+    if (options.html != "-") fmt::print("{} {}\n", dim("page"), options.html);
+    return kExitOk;
+  }
   if (!options.stage.empty() || options.beam > 0) {
-    const LazyOpPtr kernel = is_file(options.text) ? read_kernel(options.text).ast
-                                                   : define::parse(options.text).kernel();
+    const LazyOpPtr kernel = kernel_of(options.text);
     const std::string opts = options.beam > 0 ? search_layout(kernel, options) : options.opts;
     if (options.stage.empty()) return kExitOk;
     const std::string text = at_stage(kernel, options.stage, opts);
@@ -125,8 +134,9 @@ int run_kernel(const KernelOptions& options) {
     return kExitOk;
   }
   if (is_file(options.text))
-    throw ParseError(fmt::format(
-        "kernel: {} is a kernel already; --stage prints what becomes of it", options.text));
+    throw ParseError(
+        fmt::format("kernel: {} is a kernel already; --stage and --html show what becomes of it",
+                    options.text));
   const define::Formula formula = define::parse(options.text);
   const KernelFile file = kernel_file(formula.kernel());
   if (options.tree) {

@@ -4,6 +4,7 @@
 
 #include "answer_lines.h"
 #include "index_stats.h"
+#include "kernels_page.h"
 #include "model_graph.h"
 #include "program_kernels.h"
 #include "report.h"
@@ -11,7 +12,6 @@
 #include "touchstone/base/file.h"
 #include "touchstone/codegen/linearize.h"
 #include "touchstone/codegen/render_c.h"
-#include "touchstone/explore/answers.h"
 #include "touchstone/ops/kernel_json.h"
 #include "verbs.h"
 
@@ -76,25 +76,8 @@ void print_counts(const models::Model& model) {
 }
 
 // A page of kernels: what is made of each, and what it costs.
-int write_page(const KernelsOptions& options, const std::string& title,
-               const std::vector<std::pair<std::string, std::vector<LazyOpPtr>>>& parts) {
-  StepReport report("Kernels", title);
-  for (const auto& [name, kernels] : parts) {
-    Json steps = Json::array();
-    for (const LazyOpPtr& kernel : kernels) {
-      const FlopCounter cost = get_lazyop_info(kernel);
-      steps.push_back(
-          {{"name", kernel_name(kernel)},
-           {"cost",
-            fmt::format("{} of {}, {} flops, {} bytes", str(std::span<const sint>(kernel->shape())),
-                        touchstone::name(kernel->dtype()),
-                        count_str(static_cast<double>(cost.flops.as_int())),
-                        count_str(static_cast<double>(cost.total_mem().as_int())))},
-           {"code", explore::code_json(kernel)}});
-    }
-    report.part(name, "kernel", "kernel", std::move(steps));
-  }
-  deliver(options.html, report.html());
+int write_page(const KernelsOptions& options, const std::string& title, const KernelParts& parts) {
+  deliver(options.html, kernels_html(title, parts));
   if (options.html != "-") fmt::print("{} {}\n", dim("page"), options.html);
   return kExitOk;
 }
@@ -159,7 +142,7 @@ int run_kernels(const KernelsOptions& options) {
   if (!options.program.empty()) return print_program(options);
   if (!options.html.empty()) {
     if (options.models.empty()) throw ParseError("kernels --html: name a model, or --program");
-    std::vector<std::pair<std::string, std::vector<LazyOpPtr>>> parts;
+    KernelParts parts;
     std::string title;
     for (const std::string& wanted : options.models) {
       const models::Model& model = models::model(wanted);

@@ -118,13 +118,19 @@ Verb kernel_verb(CLI::App& app) {
        "uops (linear code), c, asm, profile (the arithmetic that it declares); or what the CUDA "
        "device makes: cuda, ptx")
       ->check(CLI::IsMember({"ast", "opts", "uops", "c", "asm", "profile", "cuda", "ptx"}));
+  v->add_option("--html", o.html,
+                "Write a page to this file instead, - for standard output: its AST, linear code "
+                "and C, and what belongs together in them")
+      ->excludes("--stage")
+      ->excludes("--out");
   v->add_option("--opts", o.opts,
                 "Of --stage: lay it out so, 'lanes(16) block(0,4)' or none [what pays as a rule]")
       ->needs("--stage");
   v->add_option("--beam", o.beam,
                 "Search for the layout that runs fastest here, keeping so many from round to round")
       ->check(CLI::Range(1, 64))
-      ->excludes("--opts");
+      ->excludes("--opts")
+      ->excludes("--html");
   v->add_option("--time", o.seconds, "Seconds of the search; 0: as long as it takes")
       ->needs("--beam")
       ->capture_default_str();

@@ -59,6 +59,7 @@ struct KernelOptions {
   bool json = false;     // of that list
   bool tree = false;     // as a tree, for a person
   std::string stage;     // ast, opts, uops, c, asm, profile, cuda or ptx instead; empty: json
+  std::string html;      // a page of it all instead; "-": standard output
   std::string opts;      // instead of the hand-coded ones (codegen/opts.h)
   int beam = 0;          // search for them, so many lists wide
   double seconds = 120;  // of the search

@@ -115,6 +115,20 @@ TEST_F(CliKernel, EachStageOfItsWayIsShown) {
   EXPECT_EQ(at("c", file("none.json")).code, 2);
 }
 
+TEST_F(CliKernel, APageShowsAllStages) {
+  const Answer made = touchstone_run("kernel 'sum(x[3,40], axis=1)' --html " + file("k.html"));
+  ASSERT_EQ(made.code, 0) << made.text;
+  const std::string page = read_file(file("k.html"));
+  for (const char* part :
+       {"REDUCE_SUM axes [1]", "LOAD_ACC f32", "f32 acc", "sum(x[3,40], axis=1)"})
+    EXPECT_THAT(page, HasSubstr(part));
+  ASSERT_EQ(touchstone_run("kernel 'sum(x[3,40], axis=1)' --out " + file("k.json")).code, 0);
+  EXPECT_THAT(touchstone_run("kernel " + file("k.json") + " --html -").text,
+              HasSubstr("LOAD_ACC f32"));
+  EXPECT_EQ(touchstone_run("kernel 'x[3]' --html a.html --stage c").code, 2);
+  EXPECT_EQ(touchstone_run("kernel 'x[3]' --html a.html --beam 2").code, 2);
+}
+
 // The commands of docs/define.md.
 TEST_F(CliKernel, ThePageIsTrue) {
   const std::string page = read_file(TOUCHSTONE_SOURCE_DIR "/docs/define.md");
