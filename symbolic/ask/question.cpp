@@ -260,13 +260,14 @@ Reading::Reading(const Question& q, Context& context) {
 }
 
 Solution::Solution(const Reading& reading, std::string_view text, Context& context) {
-  in_part("in", [&] { id_ = CanonicalBuilder(reading.names, context).build(reading.tape, text); });
+  CanonicalBuilder builder(reading.names, context);
+  in_part("in", [&] { id_ = builder.build(reading.tape, text); });
   extractor_.emplace(context, Extractor::For::Text);
   const Id built = id_;
-  id_ = stable_form(context, built, reading.names, reading.tape, &*extractor_);
+  id_ = stable_form(context, built, reading.tape, builder, &*extractor_);
   bounds_ = context[id_].bounds;
   if (!reading.conditions.empty()) {
-    const auto under = Simplifier(context).under(id_, reading.conditions, &bounds_);
+    const auto under = builder.simplifier().under(id_, reading.conditions, &bounds_);
     if (!under) refuse_contradiction();
     id_ = *under;
   }

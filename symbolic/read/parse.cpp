@@ -19,8 +19,8 @@ Node parse(const std::string& text, const std::map<std::string, Node>& names, Co
   tape.read(text, names);
   if (tape.comparable())
     if (const auto known = context.recall(tape.words(), tape.hash())) return context.handle(*known);
-  const Id built = CanonicalBuilder(names, context).build(tape, text);
-  const Id id = stable_form(context, built, names, tape);
+  CanonicalBuilder builder(names, context);
+  const Id id = stable_form(context, builder.build(tape, text), tape, builder);
   if (tape.comparable()) context.remember(tape.words(), tape.hash(), id);
   return context.handle(id);
 }

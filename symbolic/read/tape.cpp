@@ -261,8 +261,9 @@ std::size_t Tape::place(Part division) const {
 
 Tape::Part Tape::keep(ExprOp op, std::span<const std::uint32_t> operands, std::size_t size) {
   if (2 * (starts_.size() + 1) > table_.size()) grow_table();
-  const auto hash =
-      static_cast<std::uint32_t>(hash_mix(static_cast<std::uint64_t>(op), hash_words(operands)));
+  auto mixed = static_cast<std::uint64_t>(op);
+  for (const std::uint32_t word : operands) mixed = hash_mix(mixed, word);
+  const auto hash = static_cast<std::uint32_t>(mixed);
   const std::size_t mask = table_.size() - 1;
   std::size_t at = hash & mask;
   for (; table_[at].part != kNoPart; at = (at + 1) & mask) {

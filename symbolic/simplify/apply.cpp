@@ -125,7 +125,8 @@ std::optional<Linear> Simplifier::apply(Rule::Root root, std::span<const Linear>
     Matcher matcher(*this);
     const Trace::Mark start = mark();
     std::optional<Linear> after;
-    if (const auto bindings = matcher.match(rule, subjects)) {
+    const auto bindings = matcher.match(rule, subjects);
+    if (bindings && !matcher.says_nothing(rule, *bindings, subjects[0])) {
       rewind(start);
       applied(rule, *bindings);
       after = matcher.result(rule, *bindings);
@@ -174,11 +175,12 @@ bool Simplifier::apply_sum(Linear& s) {
     if ((p.kinds & ~kinds) != 0 || p.parts.size() != 2) continue;
     const Pattern &one = p.parts[0].pattern, &two = p.parts[1].pattern;
     const Int &first = one.items[0].coef, &second = two.items[0].coef;
-    const Linear before = s;  // of all pairs, the one that leaves least
+    // Of all pairs, the one that leaves least: `best`, once there is one.
+    std::optional<Linear> best;
     std::optional<Bindings> used;
-    const std::size_t n = before.terms.size();
+    const std::size_t n = s.terms.size();
     for (std::size_t pair = 0; pair < 2 * n * n; ++pair) {
-      const Term &t = before.terms[pair / n % n], &u = before.terms[pair % n];
+      const Term &t = s.terms[pair / n % n], &u = s.terms[pair % n];
       const int sign = pair < n * n ? 1 : -1;  // of the factor in common: positive ones first
       if (t.coef.sign() * first.sign() != sign) continue;
       if (t.atom == u.atom || !is_division(t) || !is_division(u)) continue;
@@ -191,7 +193,7 @@ bool Simplifier::apply_sum(Linear& s) {
       ++matching_;
       Matcher matcher(*this);
       const Trace::Mark start = mark();
-      Linear after = before;
+      Linear after = s;
       auto bindings = matcher.match(rule, subjects);
       if (bindings) {
         add(after, Linear{0, {t}}, -1);
@@ -204,12 +206,12 @@ bool Simplifier::apply_sum(Linear& s) {
       rewind(start);
       --matching_;
       if (!bindings) continue;
-      const Linear now[] = {after}, best[] = {s};
-      if (!simpler(Rule::Root::Sum, now, best)) continue;
-      s = std::move(after);
+      if (!simpler(Rule::Root::Sum, {&after, 1}, {best ? &*best : &s, 1})) continue;
+      best = std::move(after);
       used = std::move(bindings);
     }
     if (!used) continue;
+    s = std::move(*best);
     applied(rule, *used);
     ++matching_;
     Matcher(*this).result(rule, *used);  // for the record

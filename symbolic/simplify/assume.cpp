@@ -32,8 +32,9 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
   }
   // A maximum that counts for more is no less than any of its members.
   for (std::size_t i = 0; i < facts.size() && facts.size() < kLimits.facts; ++i)
-    for (const Term& t : Terms(facts[i].terms)) {
-      if (c_.kind(t.atom) != Kind::Max || t.coef.sign() < 0) continue;
+    for (const Term& own : facts[i].terms) {
+      if (c_.kind(own.atom) != Kind::Max || own.coef.sign() < 0) continue;
+      const Term t = own;
       Linear rest = facts[i];
       add(rest, t.atom, -t.coef);
       for (const Id member : c_[t.atom].args) {
@@ -53,7 +54,9 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
     const auto* const place = places.find(id);
     return place ? overlay[*place].second : c_.bounds(id);
   };
-  for (int round = 0; round < kLimits.narrowings; ++round)
+  bool narrowed = true;
+  for (int round = 0; narrowed && round < kLimits.narrowings; ++round) {
+    narrowed = false;
     for (const Linear& f : facts)
       for (const Term& t : f.terms) {
         const NodeData& atom = c_[t.atom];
@@ -82,7 +85,9 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
           places.set(t.atom, static_cast<std::uint32_t>(overlay.size()));
           overlay.emplace_back(t.atom, range);
         }
+        narrowed = true;
       }
+  }
   return true;
 }
 

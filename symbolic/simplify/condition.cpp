@@ -59,7 +59,7 @@ bool Simplifier::at_last_remainder(const Linear& s) const {
   return true;
 }
 
-Id Simplifier::negative(Linear s) {
+Id Simplifier::new_negative(Linear s) {
   constexpr int kMostTurns = 4;
   bool reduced = false;
   bool turned = false;  // the answer is the negation of s < 0
@@ -136,7 +136,7 @@ Id Simplifier::negative(Linear s) {
   }
 }
 
-Id Simplifier::zero(Linear s) {
+Id Simplifier::new_zero(Linear s) {
   s = linear(build(s));
   const Interval range = bounds(s);
   if (s.is_constant()) return c_.make_constant(s.constant.is_zero() ? 1 : 0);

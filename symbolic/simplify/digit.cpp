@@ -7,29 +7,42 @@
 namespace touchstone::symbolic {
 
 std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const Int& g, bool whole,
-                                                        std::size_t flipped) const {
+                                                        std::size_t flipped, bool& tied) const {
   Split r;
   const auto window = [&](const Int& x) {
     return x.sign() >= 0 && x < g ? Int(0) : floor_div(x, g);
   };
   const Int high = window(s.constant), low = high.is_zero() ? s.constant : s.constant - high * g;
-  r.remainder.constant = low;
-  Interval range = Interval::point(low);
-  for (std::size_t i = 0; i < s.terms.size(); ++i) {
-    const Term& t = s.terms[i];
-    Int rest = t.coef.sign() >= 0 && t.coef < g ? t.coef : floor_mod(t.coef, g);
+  const auto rest_of = [&](std::size_t i) {
+    const Int& coef = s.terms[i].coef;
+    Int rest = coef.sign() >= 0 && coef < g ? coef : floor_mod(coef, g);
     const Int twice = rest + rest;
+    tied |= twice == g;
     if (twice > g || (twice == g && i == flipped)) rest -= g;
+    return rest;
+  };
+  Interval range = Interval::point(low);
+  unsigned seen = 0, shared = 0;  // variables, and those of several terms
+  for (std::size_t i = 0; i < s.terms.size(); ++i) {
+    const Int rest = rest_of(i);
     if (rest.is_zero()) continue;
+    const Term& t = s.terms[i];
     if (whole && rest != t.coef) return std::nullopt;
     range.add_product(c_.bounds(t.atom), rest);
-    r.remainder.terms.push_back({std::move(rest), t.atom});
+    const unsigned own = c_.variables_in(t.atom);
+    shared |= seen & own;
+    seen |= own;
   }
   const auto within_one = [&](const Interval& x) {
     return x.lo && x.hi && window(*x.lo) == window(*x.hi);
   };
-  if (!within_one(range)) {  // where each term by itself does not tell, all together may
-    if (r.remainder.terms.size() < 2 && facts_.empty() && residues_.empty()) return std::nullopt;
+  const bool by_itself = within_one(range);
+  if (!by_itself && shared == 0 && facts_.empty() && residues_.empty()) return std::nullopt;
+  r.remainder.constant = low;
+  for (std::size_t i = 0; i < s.terms.size(); ++i)
+    if (Int rest = rest_of(i); !rest.is_zero())
+      r.remainder.terms.push_back({std::move(rest), s.terms[i].atom});
+  if (!by_itself) {  // where each term by itself does not tell, all together may
     range = bounds(r.remainder);
     if (!within_one(range)) return std::nullopt;
   }
@@ -50,7 +63,9 @@ std::optional<Simplifier::Split> Simplifier::split(const Linear& s, const Int& g
   // The residue nearest to 0 gives a term its smallest spread. Where two are as near, the choice
   // moves the window of the sum by half a period if the ends of the atom add up to an odd number,
   // else by a whole one: trying one such term covers all 2^n choices.
-  if (auto r = split_with(s, g, whole, s.terms.size())) return r;
+  bool any = false;
+  if (auto r = split_with(s, g, whole, s.terms.size(), any)) return r;
+  if (!any) return std::nullopt;
   std::size_t tied = s.terms.size();
   for (std::size_t i = 0; i < s.terms.size(); ++i) {
     const Int rest = floor_mod(s.terms[i].coef, g);
@@ -59,7 +74,7 @@ std::optional<Simplifier::Split> Simplifier::split(const Linear& s, const Int& g
     if (range.lo && range.hi && !floor_mod(*range.lo + *range.hi, 2).is_zero()) tied = i;
   }
   if (tied == s.terms.size()) return std::nullopt;
-  return split_with(s, g, whole, tied);
+  return split_with(s, g, whole, tied, any);
 }
 
 Terms Simplifier::factors_below(const Linear& s, const Int& lo, const Int& hi) const {
@@ -204,7 +219,7 @@ std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, con
   return line(whole, *quotient.lo, floor_mod(*quotient.lo, turn), floor_mod(*quotient.hi, turn));
 }
 
-Linear Simplifier::digit(Linear s, Int lo, Int hi) {
+Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
   Linear out;  // the result is out + scale * digit(s, lo, hi)
   Int scale = 1;
   for (int built = 0;;) {

@@ -32,9 +32,61 @@ std::optional<Int> ratio(const Linear& s, const Linear& value) {
 
 std::optional<Bindings> Matcher::match(const CompiledRule& rule, std::span<const Linear> subjects) {
   rule_ = &rule;
+  const std::vector<CompiledRule::Part>& parts = rule.patterns().parts;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    if (!may_match(parts[i].pattern, subjects[i].terms, parts.size() == 1)) return std::nullopt;
   Bindings bindings;
   const bool found = match_from(0, subjects, nullptr, bindings);
   return found ? std::optional(std::move(bindings)) : std::nullopt;
+}
+
+bool Matcher::may_match(const Pattern& pattern, std::span<const Term> terms, bool unbound) const {
+  std::size_t atoms = 0;
+  bool open = false;  // takes any terms
+  for (const Pattern::Item& item : pattern.items) {
+    if (Pattern::is_comparison(item.op)) return may_match(item.args[0], terms, unbound);
+    if (item.op != Op::Variable)
+      ++atoms;
+    else
+      open |= item.factor != 0 || !is_constant_letter(item.letter);
+  }
+  if (open && !unbound) return true;
+  if (!open && terms.size() > atoms) return false;
+  Bindings none;
+  return std::ranges::all_of(pattern.items, [&](const Pattern::Item& item) {
+    return item.op == Op::Variable || std::ranges::any_of(terms, [&](const Term& t) {
+             return may_stand(item, t, none) && parts_may_match(item, t.atom);
+           });
+  });
+}
+
+bool Matcher::may_match(const Pattern& pattern, Id node) const {
+  const NodeData& n = s_.context()[node];
+  const Term alone[] = {{1, node}};
+  const bool listed = n.kind == Kind::Sum || n.kind == Kind::Constant;
+  return may_match(pattern, listed ? n.terms : std::span<const Term>(alone), false);
+}
+
+bool Matcher::parts_may_match(const Pattern::Item& item, Id atom) const {
+  const NodeData& n = s_.context()[atom];
+  switch (item.op) {
+    case Op::Quotient:
+    case Op::Remainder: {
+      if (n.kind != Kind::Digit)
+        return may_match(item.args[1], n.args[1]) && may_match(item.args[0], n.args[0]);
+      const Pattern* dividend = &item.args[0];
+      if (item.op == Op::Remainder && !n.first.is_one()) {  // x // a % d
+        if (dividend->items.size() != 1 || dividend->items[0].op != Op::Quotient) return false;
+        dividend = &dividend->items[0].args[0];
+      }
+      return may_match(item.args[1], std::span<const Term>(), false) &&
+             may_match(*dividend, n.args[0]);
+    }
+    case Op::Maximum:
+      return may_match(item.args[0], n.args[0]);
+    default:
+      return true;
+  }
 }
 
 bool Matcher::match_from(std::size_t i, std::span<const Linear> subjects, const Goal* goals,
@@ -296,6 +348,16 @@ std::optional<Linear> Matcher::result(const CompiledRule& rule, const Bindings& 
   Linear r = evaluate(rule.outcome().exprs, rule.outcome().rhs, bindings);
   if (undefined_) return std::nullopt;
   return r;
+}
+
+bool Matcher::says_nothing(const CompiledRule& rule, const Bindings& bindings,
+                           const Linear& subject) {
+  const CompiledRule::Outcome& outcome = rule.outcome();
+  if (rule.rule.root != Root::Equal || outcome.exprs.op(outcome.rhs) != ExprOp::Eq) return false;
+  undefined_ = false;
+  Linear gap = evaluate(outcome.exprs, outcome.exprs.arg(outcome.rhs, 0), bindings);
+  s_.add(gap, evaluate(outcome.exprs, outcome.exprs.arg(outcome.rhs, 1), bindings), -1);
+  return !undefined_ && (gap == subject || gap == -subject);
 }
 
 bool Matcher::is_zero(const Linear& divisor) {

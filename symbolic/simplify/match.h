@@ -107,10 +107,14 @@ struct CompiledRule {
   const CompiledRule* const next;  // of the same root; null after the last
   const std::uint32_t kinds;  // of those that must stand in what is matched, what the text tells
   /// Each is compiled when it is first asked for: most questions need few rules.
-  const Patterns& patterns() const;
+  const Patterns& patterns() const {
+    const Patterns* const known = patterns_.load();
+    return known ? *known : compiled_patterns();
+  }
   const Outcome& outcome() const;
 
  private:
+  const Patterns& compiled_patterns() const;
   mutable std::atomic<const Patterns*> patterns_ = nullptr;
   mutable std::atomic<const Outcome*> outcome_ = nullptr;
 };
@@ -129,6 +133,9 @@ class Matcher {
   /// The right side with its variables bound; nullopt where a divisor in it is 0, as in an arm that
   /// no point takes.
   std::optional<Linear> result(const CompiledRule& rule, const Bindings& bindings);
+  /// Whether the right side is the same comparison of the subject with 0 as the left side, as where
+  /// a constant of the rule is 0.
+  bool says_nothing(const CompiledRule& rule, const Bindings& bindings, const Linear& subject);
 
  private:
   struct Goal {  // in a list that ends with null
@@ -137,6 +144,11 @@ class Matcher {
     Linear subject;
     const Goal* next;
   };
+  /// False where no bindings make the pattern a sum of these terms. `unbound` says that none of its
+  /// variables will be bound when it is met: a bound one may stand for any of the terms.
+  bool may_match(const Pattern& pattern, std::span<const Term> terms, bool unbound) const;
+  bool may_match(const Pattern& pattern, Id node) const;
+  bool parts_may_match(const Pattern::Item& item, Id atom) const;
   /// Meets all goals; what it has bound where it cannot is for the caller to forget.
   bool solve(const Goal* goals, Bindings& bindings);
   /// Adds the parts of the rule from the i-th on to the goals, and meets them all.

@@ -454,7 +454,9 @@ void Simplifier::recombine(Linear& s) {
       symbolic += std::ranges::count(n.args, Kind::Div, [&](Id f) { return c_.kind(f); });
   }
   choices |= flags > 1;
-  if (!(digits || symbolic > 0 || choices || flags > 0) || depth_ >= kLimits.joined_depth) return;
+  if (!(digits || symbolic > 0 || choices || flags > 0)) return;
+  deepest_ = std::max(deepest_, depth_ + 1);
+  if (depth_ >= kLimits.joined_depth) return;
   ++depth_;
   while (flags > 0 && (wrap(s) || (digits && shift_quotient(s)))) {
   }

@@ -213,7 +213,7 @@ const Part& kept(std::atomic<const Part*>& place, const Rule& rule,
 CompiledRule::CompiledRule(const Rule& r, const CompiledRule* after)
     : rule(r), next(after), kinds(kinds_in_text(r)) {}
 
-const CompiledRule::Patterns& CompiledRule::patterns() const {
+const CompiledRule::Patterns& CompiledRule::compiled_patterns() const {
   return kept(patterns_, rule, compile);
 }
 

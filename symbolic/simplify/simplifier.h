@@ -43,7 +43,7 @@ class Simplifier {
   Linear divide(const Linear& a, const Linear& b);
   Linear modulo(const Linear& a, const Linear& b);
   /// (s // lo) % (hi / lo); lo >= 1, lo divides hi, hi = 0 is infinite.
-  Linear digit(Linear s, Int lo, Int hi);
+  Linear digit(Linear s, const Int& lo, const Int& hi);
 
   Id negative(Linear s);  // s < 0
   Id zero(Linear s);      // s == 0
@@ -96,8 +96,10 @@ class Simplifier {
   /// s = g * quotient + remainder with the remainder in [0, g) for all values of the variables,
   /// where such a split is found. `whole` asks that no atom be in both parts.
   std::optional<Split> split(const Linear& s, const Int& g, bool whole) const;
-  std::optional<Split> split_with(const Linear& s, const Int& g, bool whole,
-                                  std::size_t flipped) const;
+  /// The same with the residue nearest to 0 of each coefficient; of two as near, the one below 0
+  /// for one term at most. `tied` tells whether a coefficient has two.
+  std::optional<Split> split_with(const Linear& s, const Int& g, bool whole, std::size_t flipped,
+                                  bool& tied) const;
   bool open_quotient(Linear& s);
   Ids part_list(std::span<const Id> booleans);
   bool compare_parts(Ids& parts);
@@ -248,6 +250,11 @@ class Simplifier {
   // slopes.cpp
   /// Surely takes values above and below every number.
   bool unbounded(const Linear& sum) const;
+  // known.cpp: what was found a short while ago is not worked out again
+  Linear new_digit(Linear s, Int lo, Int hi);
+  Id flag(Linear s, bool equation);
+  Id new_negative(Linear s);
+  Id new_zero(Linear s);
   // digit.cpp
   bool lower_digits(Linear& s, const Int& lo, const Int& period);
   /// The digit as a straight line, where its dividend or quotient has but two values.
@@ -350,6 +357,7 @@ class Simplifier {
   Context& c_;
   Trace* trace_ = nullptr;
   int depth_ = 0;                 // of recombine within recombine
+  int deepest_ = 0;               // depth that was asked for since someone set it
   int matching_ = 0;              // of rules within rules
   bool assuming_ = false;         // within under
   bool divided_by_zero_ = false;  // in `rewritten`; a product by 0 may hide it
@@ -371,6 +379,32 @@ class Simplifier {
   mutable List<KnownBounds> known_;
   mutable std::uint32_t asked_ = 0;
   std::uint32_t facts_in_force_ = 0;  // the number of facts_ and residues_
+  /// What results depend on beside the operands: the facts in force, whether rules are tried, and
+  /// how deep in `recombine` they were asked for, where that came to its limit.
+  struct Mode {
+    std::uint32_t facts = 0, within = 0;
+    int depth = 0, levels = 0;  // further ones that finding the result took
+  };
+  Mode mode() const;
+  /// Whether what was found there is what would be found here.
+  bool same_mode(const Mode& there, const Mode& here) const;
+  struct KnownDigit {
+    std::uint64_t hash = 0;
+    Mode mode;
+    Linear dividend;
+    Int lo, hi;
+    Linear result;
+  };
+  struct KnownFlag {
+    std::uint64_t hash = 0;
+    Mode mode;
+    bool equation = false;
+    Id flag = 0;
+    Linear sum;
+  };
+  List<KnownDigit> digits_;  // the last few, in turn
+  List<KnownFlag> flags_;
+  std::size_t next_digit_ = 0, next_flag_ = 0;
 };
 
 /// Atoms that are 0 or 1 by their kind.

@@ -11,23 +11,17 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// The names of the variables among the nodes, which are those given where they say the same;
-/// nullptr where two variables have one name, and so no text apart.
-const std::map<std::string, Node>* names_of(Context& context, std::span<const Id> nodes,
-                                            const std::map<std::string, Node>& given,
-                                            std::map<std::string, Node>& own) {
-  bool all = true;
+/// Whether no two variables among the nodes have one name, and so no text apart.
+bool told_apart(const Context& context, std::span<const Id> nodes) {
+  List<const std::string*> names;
   for (const Id id : nodes) {
-    if (context[id].kind != Kind::Variable) continue;
-    const auto found = given.find(context.name(id));
-    all &= found != given.end() && found->second == context.handle(id);
+    if (context.kind(id) != Kind::Variable) continue;
+    const std::string& name = context.name(id);
+    if (std::ranges::any_of(names, [&](const std::string* other) { return *other == name; }))
+      return false;
+    names.push_back(&name);
   }
-  if (all) return &given;
-  for (const Id id : nodes)
-    if (context[id].kind == Kind::Variable &&
-        !own.emplace(context.name(id), context.handle(id)).second)
-      return nullptr;
-  return &own;
+  return true;
 }
 
 /// Whether a text may bring parts together in another way than they were brought together: choices
@@ -91,8 +85,8 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
 
 }  // namespace
 
-Id stable_form(Context& context, Id root, const std::map<std::string, Node>& given,
-               const Tape& written, Extractor* laid_out) {
+Id stable_form(Context& context, Id root, const Tape& written, CanonicalBuilder& builder,
+               Extractor* laid_out) {
   const NodeData& top = context[root];
   if (top.kind == Kind::Constant || top.kind == Kind::Variable) return root;
   if (top.kind == Kind::Sum && std::ranges::all_of(top.terms, [&](const Term& t) {
@@ -100,10 +94,7 @@ Id stable_form(Context& context, Id root, const std::map<std::string, Node>& giv
       }))
     return root;
   List<Id> nodes = reachable(context, root, kLimits.reread_nodes);
-  if (nodes.empty() || !may_change(context, nodes)) return root;
-  std::map<std::string, Node> own;
-  const auto* const names = names_of(context, nodes, given, own);
-  if (!names) return root;
+  if (nodes.empty() || !may_change(context, nodes) || !told_apart(context, nodes)) return root;
   List<Id> seen{root};
   List<std::size_t> sizes;
   while (seen.size() < kLimits.reread_rounds) {
@@ -123,7 +114,7 @@ Id stable_form(Context& context, Id root, const std::map<std::string, Node>& giv
       return root;
     Id next = root;
     try {
-      next = CanonicalBuilder(*names, context).build(tape, "");
+      next = builder.build(tape, "");
     } catch (const ParseError&) {  // an expression defined nowhere may fail only as text
       return root;
     }

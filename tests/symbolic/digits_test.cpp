@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "touchstone/symbolic/node.h"
 
 namespace touchstone::symbolic {
@@ -107,6 +109,41 @@ TEST(Digits, OfALinearNumberAreIt) { EXPECT_EQ(unlike(1'000, false), 0); }
 
 // Bounds make other expressions of some digits, of which not all are known to be the same.
 TEST(Digits, OfABoundedNumberAreNearlyAlwaysIt) { EXPECT_LE(unlike(1'000, true), 15); }
+
+// Digits found a short while ago are looked up: neither those of a branch, where more is known,
+// nor those of variables of the same names with other bounds may stand for one.
+TEST(Digits, HoldWhereTheyAreAskedFor) {
+  std::mt19937 random(7);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  Context context;
+  for (int round = 0; round < 200; ++round) {
+    const int d = 2 + below(9), f = 1 + below(3), c = 1 + below(6), e = below(4);
+    const int k = 1 + below(4), m = 1 + below(4), l = below(5);
+    const std::string number = fmt::format("(x*{} + y*{} + z + {})", k, m, l);
+    const std::string digits = fmt::format("({0}//{1} + {0}%{1}*{2})", number, d, f);
+    const std::string text =
+        fmt::format("where(x + y < {1}, {0}, 0) + {0} + where(z < {2}, 3, {0})", digits, c, e);
+    for (const int most : {1, 4, 2}) {
+      const std::map<std::string, Node> names{{"x", context.variable("x", 0, most)},
+                                              {"y", context.variable("y", 0, 3)},
+                                              {"z", context.variable("z", -1, most)}};
+      const Node whole = parse(text, names);
+      const Node part = simplify_under(whole, std::vector{parse("x + z < 2", names)});
+      for (int i = 0; i < (most + 1) * 4 * (most + 2); ++i) {
+        const int x = i % (most + 1), y = i / (most + 1) % 4, z = i / (most + 1) / 4 - 1;
+        const int sum = k * x + m * y + z + l + d,
+                  quotient = sum / d - 1;  // sum - d is -1 at least
+        const int both = quotient + sum % d * f;
+        const int value = (x + y < c ? both : 0) + both + (z < e ? 3 : both);
+        const Values at{{"x", x}, {"y", y}, {"z", z}};
+        ASSERT_EQ(evaluate(whole, at), value) << text;
+        if (x + z < 2) {
+          ASSERT_EQ(evaluate(part, at), value) << text;
+        }
+      }
+    }
+  }
+}
 
 TEST(Digits, OfTwoValuesAreTheNumberHoweverMany) {
   for (const int count : {8, 24, 32, 60}) {
