@@ -20,8 +20,8 @@ enum class Asked { Attained, Plain, Whole };
 bool read_once(const ExpressionCase& c, Expr e, Asked asked, std::vector<bool>& seen) {
   const Exprs& x = c.exprs;
   const auto arg = [&](std::size_t i) { return x.arg(e, i); };
-  const auto both = [&](Asked of_each) {
-    return read_once(c, arg(0), of_each, seen) && read_once(c, arg(1), of_each, seen);
+  const auto all = [&](Asked of_each) {
+    return std::ranges::all_of(x.args(e), [&](Expr a) { return read_once(c, a, of_each, seen); });
   };
   const auto divisor = [&](int least) {
     return x.is_constant(arg(1)) && !x.value(arg(1)).is_zero() && x.value(arg(1)).sign() >= least;
@@ -38,19 +38,19 @@ bool read_once(const ExpressionCase& c, Expr e, Asked asked, std::vector<bool>& 
     }
     case ExprOp::Add:
     case ExprOp::Sub:
-      return both(asked);
+      return all(asked);
     case ExprOp::Neg:
       return read_once(c, arg(0), asked, seen);
     case ExprOp::Mul:
       return asked != Asked::Whole && (x.is_constant(arg(0)) || x.is_constant(arg(1))) &&
-             both(Asked::Plain);
+             all(Asked::Plain);
     case ExprOp::Div:
       return asked == Asked::Attained && divisor(1) && read_once(c, arg(0), Asked::Plain, seen);
     case ExprOp::Mod:
       return asked == Asked::Attained && divisor(-1) && read_once(c, arg(0), Asked::Whole, seen);
     case ExprOp::Min:
     case ExprOp::Max:
-      return asked != Asked::Whole && both(asked);
+      return asked != Asked::Whole && all(asked);
     default:
       return false;
   }
