@@ -293,6 +293,8 @@ LazyBufferPtr LazyBuffer::from_parts(std::vector<LazyBufferPtr> parts, const std
 
 LazyBufferPtr LazyBuffer::stack(std::vector<LazyBufferPtr> parts, const std::string& devices,
                                 const Shape& shape, std::optional<int> axis) {
+  if (has_no_elements(shape))
+    return constant(Scalar::from_int(parts.at(0)->dtype(), 0), shape, devices);
   LazyBufferPtr made(
       new LazyBuffer(canonical(devices), parts.at(0)->dtype(), ShapeTracker::contiguous(shape)));
   made->op_ = Op::Noop;

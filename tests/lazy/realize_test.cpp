@@ -133,6 +133,20 @@ TEST_F(Realize, WhatRanBeforeAnErrorStays) {
   EXPECT_EQ(values(good), (Floats{2, 4}));
 }
 
+// All constants of a value on a device are views of one node.
+TEST_F(Realize, NothingOnSeveralDevicesLeavesConstantsAsTheyAre) {
+  const auto zero = [](const Shape& shape, const char* device) {
+    return LazyBuffer::constant(Scalar::from_int(DType::Float32, 0), shape, device);
+  };
+  const std::string devices[] = {"CPU", "CPU:1"};
+  const auto zeros = zero({2}, "CPU");
+  const auto nothing = LazyBuffer::stack({zero({0, 2}, "CPU"), zero({0, 2}, "CPU:1")},
+                                         Device::tuple(devices), {0, 2}, 0);
+  realize(std::vector{nothing});
+  EXPECT_TRUE(to_host(nothing).bytes.empty());
+  EXPECT_EQ(values(zeros), (Floats{0, 0}));
+}
+
 TEST_F(Realize, SymbolicShapesRunForEveryValue) {
   const sint n(symbolic::variable("n", 1, 4));
   const auto x = counting({4, 2});
