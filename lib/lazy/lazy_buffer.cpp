@@ -77,7 +77,7 @@ LazyBuffer::~LazyBuffer() {
 
 LazyBufferPtr LazyBuffer::make_base(std::string device, DType dtype, Shape shape, Op op, OpArg arg,
                                     std::vector<LazyBufferPtr> srcs) {
-  if (has_no_elements(shape)) return constant(Scalar::from_int(dtype, 0), shape, std::move(device));
+  if (has_no_elements(shape)) return constant(Scalar::from_int(dtype, 0), shape, device);
   LazyBufferPtr made(
       new LazyBuffer(std::move(device), dtype, ShapeTracker::contiguous(std::move(shape))));
   made->op_ = op;
@@ -414,7 +414,7 @@ LazyBufferPtr LazyBuffer::place(const std::string& device, std::optional<int> ax
   return axis ? whole->shard(*axis) : whole;
 }
 
-LazyBufferPtr LazyBuffer::moved(Ops op, UOpArg arg, ShapeTracker st) {
+LazyBufferPtr LazyBuffer::moved(Ops op, UOpArg arg, const ShapeTracker& st) {
   if (st == st_ && op != Ops::Multi) return shared_from_this();
   if (has_no_elements(st.shape()))
     return constant(Scalar::from_int(dtype_, 0), st.shape(), device_);

@@ -193,7 +193,7 @@ class LazyBuffer : public std::enable_shared_from_this<LazyBuffer> {
   static LazyBufferPtr enter(LazyBufferPtr made);  // cache, families, LAZY=0
   LazyBufferPtr view(ShapeTracker st);
   bool steps_alone() const { return several_ && !is_const_base(); }
-  LazyBufferPtr moved(Ops op, UOpArg arg, ShapeTracker st);  // on several devices
+  LazyBufferPtr moved(Ops op, UOpArg arg, const ShapeTracker& st);  // on several devices
   // What `make` makes on each of them, the same everywhere.
   template <class Make>
   static LazyBufferPtr on_each(const std::vector<std::string>& devices, const Make& make);

@@ -12,7 +12,7 @@ namespace {
 Int common_factor(const Linear& s) {
   Int g;
   for (const Term& t : s.terms) g = gcd(g, t.coef);
-  return g;
+  return g.is_zero() ? Int(1) : g;
 }
 
 }  // namespace
