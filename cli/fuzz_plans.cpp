@@ -160,6 +160,9 @@ fuzz::KernelBackends kernel_backends(const FuzzOptions& o) {
     other = {};
     other.layout_seed = 1;
     vary("TCC of a drawn layout", other);
+    other = {};
+    other.contract = true;
+    vary("TCC of fused products", other);
     // Numbers of elements that 3 does not divide, and fewer than 3.
     b.variants.push_back(
         fuzz::make_device_backend(make_tcc_device("TCC in 3 parts", {}, fault, 3)));

@@ -45,12 +45,15 @@ std::unique_ptr<fuzz::Area> kernels_on_tcc() {
   backends.variants.push_back(device("TCC without merged axes", false, true));
   backends.variants.push_back(device("TCC without lanes", true, false));
   backends.variants.push_back(device("TCC of tiny caches", true, true, kTinySizes));
-  CodegenOptions drawn;
+  CodegenOptions drawn, fused;
   drawn.layout_seed = 1;
+  fused.contract = true;
   backends.variants.push_back(
       fuzz::make_device_backend(make_tcc_device("TCC of a drawn layout", drawn)));
   backends.variants.push_back(
       fuzz::make_device_backend(make_tcc_device("TCC in 3 parts", {}, Fault::None, 3)));
+  backends.variants.push_back(
+      fuzz::make_device_backend(make_tcc_device("TCC of fused products", fused)));
   return fuzz::make_kernel_area(std::move(backends));
 }
 

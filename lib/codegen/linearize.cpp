@@ -402,6 +402,10 @@ bool options_matter(const LazyOpPtr& kernel, const CodegenOptions& options) {
   const LazyOpPtr merged = merge_axes(simple);
   if (options.opts || options.layout_seed != 0) return true;
   if (!options.merge_axes && merged != simple) return true;
+  const auto sums_products = [](const LazyOp* n) {
+    return n->op() == Op::ReduceSum && n->src()[0]->op() == Op::Mul;
+  };
+  if (options.contract && std::ranges::any_of(ordered_nodes(simple), sums_products)) return true;
   const CodegenOptions usual;
   if (options.lanes && options.stages && options.sizes == usual.sizes) return false;
   for (const BufferSpec& b : buffers_of(kernel))

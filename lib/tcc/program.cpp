@@ -44,6 +44,8 @@ void add_symbols(TCCState* s) {
   add("sin", address<double(double)>(&::sin));
   add("sqrt", address<double(double)>(&::sqrt));
   add("fmod", address<double(double, double)>(&::fmod));
+  add("__builtin_fmaf", address<float(float, float, float)>(&::fmaf));
+  add("__builtin_fma", address<double(double, double, double)>(&::fma));
   add("__floatundisf", address(&u64_to_float));
   add("__floatundidf", address(&u64_to_double));
   add("__fixunssfdi", address(&float_to_u64));

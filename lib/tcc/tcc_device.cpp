@@ -74,6 +74,11 @@ class TccRunner final : public Runner {
   KernelFunction function_;
 };
 
+// What other compilers know of themselves.
+const std::string kNotBuiltIn =
+    "float __builtin_fmaf(float, float, float);\n"
+    "double __builtin_fma(double, double, double);\n";
+
 class TccDevice final : public Device {
  public:
   TccDevice(std::string name, CodegenOptions codegen, Fault fault, int parts)
@@ -110,7 +115,7 @@ class TccDevice final : public Device {
     }
     std::shared_ptr<Program> program;
     if (!functions.empty() || !has_tcc())
-      program = std::make_shared<Program>(codegen::c_preamble(functions) + functions);
+      program = std::make_shared<Program>(kNotBuiltIn + codegen::c_preamble(functions) + functions);
     std::vector<RunnerPtr> runners;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const KernelFunction function = made[i].computes ? program->function(symbol(i)) : nullptr;

@@ -8,15 +8,17 @@ namespace touchstone::fuzz {
 namespace {
 
 TEST(OptionsMatter, WhereTheyDoNotTheCodeIsTheSame) {
-  CodegenOptions unmerged, without_lanes, tiny;
+  CodegenOptions unmerged, without_lanes, tiny, fused;
   unmerged.merge_axes = false;
   without_lanes.lanes = false;
   tiny.sizes = kTinySizes;
-  for (const CodegenOptions& options : {unmerged, without_lanes, tiny}) {
+  fused.contract = true;
+  for (const CodegenOptions& options : {unmerged, without_lanes, tiny, fused}) {
     int matter = 0, other = 0;
     for (std::uint64_t i = 0; i < 300; ++i) {
       RandomChooser chooser(7, i);
-      const LazyOpPtr kernel = draw_kernel_case(chooser).kernel;
+      const LazyOpPtr kernel =
+          (i % 4 == 0 ? draw_contraction(chooser) : draw_kernel_case(chooser)).kernel;
       const bool differs = linearize(kernel, options) != linearize(kernel);
       matter += options_matter(kernel, options) ? 1 : 0;
       other += differs ? 1 : 0;

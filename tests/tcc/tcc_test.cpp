@@ -63,6 +63,25 @@ TEST_F(Tcc, ConstantsRoundOnce) {
   EXPECT_EQ(got[0], std::nextafter(1.0, 2.0));
 }
 
+// (1 + 2^-12)^2 is 1 + 2^-11 rounded, and more by 2^-24.
+TEST_F(Tcc, FusedProductsAreNotRounded) {
+  const auto x =
+      LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({4, 16}).shrink({{0, 2}, {0, 16}}));
+  const auto y =
+      LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({4, 16}).shrink({{2, 4}, {0, 16}}));
+  const LazyOpPtr sums = stored(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, x, y), {0}));
+  std::vector<float> input(64, 1);
+  for (std::size_t i = 0; i < 16; ++i) {
+    input[i] = -1 - 0x1p-11F;
+    input[16 + i] = input[48 + i] = 1 + 0x1p-12F;
+  }
+  CodegenOptions fused;
+  fused.contract = true;
+  EXPECT_EQ(answer<float>(*device_, sums, input), std::vector<float>(16, 0));
+  EXPECT_EQ(answer<float>(*make_tcc_device("FUSED", fused), sums, input),
+            std::vector<float>(16, 0x1p-24F));
+}
+
 TEST_F(Tcc, AConditionThatIsNeverTrueIsFalse) {
   const auto x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({2}));
   const auto masked = ShapeTracker::contiguous({1}).expand({1}).pad({{sint(1), sint(0)}});
