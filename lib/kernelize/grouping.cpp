@@ -247,17 +247,8 @@ class Grouping {
     return last;
   }
 
-  // A reduce of a reduce through a view, its only reader: the inner one is computed inside.
-  // Whether padding put below u, which a mask above it would do, could give other values.
-  bool meets_unsafe(const UOp& u) const {
-    const auto inside = [&](const UOp& n) {
-      return n == u || !(realized(n) || always_contiguous(n.op()));
-    };
-    for (const UOp& n : u.toposort(inside))
-      if (inside(n) && info(n.op()).unsafe_pad) return true;
-    return false;
-  }
-
+  // A reduce of a reduce through a view, its only reader: the inner one is computed inside, also
+  // below padding, which lower_kernel puts around what makes something of zeros.
   void join_double_reduces() {
     for (const UOp& r : order_) {
       if (r.op() != Ops::ReduceAxis || r.src(0).op() != Ops::View || r.src(0).src().empty())
@@ -265,7 +256,7 @@ class Grouping {
       const UOp& inner = r.src(0).src(0);
       const std::vector<Use>* uses = children_.find(inner);
       if (inner.op() == Ops::ReduceAxis && uses != nullptr && uses->size() == 1 &&
-          realized(inner) && !asked_.has(inner) && !meets_unsafe(inner))
+          realized(inner) && !asked_.has(inner))
         taken_back_.add(inner);
     }
   }
