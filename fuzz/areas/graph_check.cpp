@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "touchstone/base/error.h"
@@ -29,7 +30,10 @@ class GraphRun {
       if (s.name == "assign") {
         const auto to = static_cast<std::size_t>(program_.steps[i].of[0]);
         const bool once = program_.steps[to].name == "input" && assigned_.insert(to).second;
-        if (!once) s = {"contiguous", {s.of[1]}, {}};
+        if (once)
+          target_of_[i] = to;
+        else
+          s = {"contiguous", {s.of[1]}, {}};
       } else if (s.name == "copy") {
         s.name = "contiguous";
       } else if (s.name == "realize") {
@@ -47,7 +51,10 @@ class GraphRun {
     }
     if (made_.empty()) return false;
     wanted_ = {program_.steps.size() - 1};
-    if (const std::size_t other = made_[next(made_.size())]; other != wanted_[0])
+    std::vector<std::size_t> assigns;
+    for (const auto& [assign, target] : target_of_) assigns.push_back(assign);
+    const auto& from = !assigns.empty() && next(2) == 0 ? assigns : made_;
+    if (const std::size_t other = from[next(from.size())]; other != wanted_[0])
       wanted_.push_back(other);
     text_ += "; sink";
     for (const std::size_t w : wanted_) text_ += fmt::format(" %{}", at_[w]);
@@ -55,6 +62,40 @@ class GraphRun {
   }
 
   bool assigns() const { return !assigned_.empty(); }
+
+  /// Whether assigns alone are wanted, of what is read before, and where each reduce has memory
+  /// there is an order in which all that reads old values comes before what overwrites them.
+  bool can_be_ordered() const {
+    std::map<std::size_t, std::set<std::size_t>> after;  // of a reduce, or an assign
+    std::vector<std::size_t> open;
+    for (const std::size_t w : wanted_) {
+      if (!target_of_.contains(w)) return false;
+      open.push_back(w);
+    }
+    while (!open.empty()) {
+      const std::size_t at = open.back();
+      open.pop_back();
+      if (after.contains(at)) continue;
+      std::set<std::size_t>& later = after[at];
+      for (const std::size_t read : read_for(at)) {
+        if (target_of_.contains(read)) return false;
+        for (const std::size_t w : wanted_)
+          if (target_of_.at(w) == read) later.insert(w);
+        if (is_reduce(read)) open.push_back(read);
+      }
+      if (later.contains(at)) return false;
+    }
+    for (auto& [at, later] : after)
+      for (const std::size_t read : read_for(at))
+        if (is_reduce(read)) after[read].insert(at);
+    for (bool some = true; some;) {  // takes away what nothing has to wait for
+      some = std::erase_if(after, [&](const auto& node) {
+               return std::ranges::none_of(
+                   after, [&](const auto& other) { return other.second.contains(node.first); });
+             }) > 0;
+    }
+    return after.empty();
+  }
 
   std::optional<std::string> differs(const Config& config) {
     const UOpProgram graph = UOpProgram::parse(text_);
@@ -78,6 +119,35 @@ class GraphRun {
   }
 
  private:
+  // Of more than one term: others are no reduces to the scheduler.
+  bool is_reduce(std::size_t i) const {
+    const ProgramStep& s = program_.steps[i];
+    if (!s.name.starts_with("reduce")) return false;
+    const std::vector<std::int64_t>& from = types_[static_cast<std::size_t>(s.of[0])].shape;
+    return std::ranges::any_of(axes_of(s),
+                               [&](int axis) { return from[static_cast<std::size_t>(axis)] > 1; });
+  }
+
+  // Inputs, reduces and assigns whose values are read to compute an assign or a reduce.
+  std::set<std::size_t> read_for(std::size_t i) const {
+    std::set<std::size_t> found, seen;
+    const ProgramStep& s = program_.steps[i];
+    std::vector<int> open = target_of_.contains(i) ? std::vector{s.of[1]} : s.of;
+    while (!open.empty()) {
+      const auto at = static_cast<std::size_t>(open.back());
+      open.pop_back();
+      if (!seen.insert(at).second) continue;
+      const ProgramStep& of = program_.steps[at];
+      if (of.leaf() || is_reduce(at) || target_of_.contains(at))
+        found.insert(at);
+      else if (of.name == "assign")
+        open.push_back(of.of[1]);
+      else
+        open.insert(open.end(), of.of.begin(), of.of.end());
+    }
+    return found;
+  }
+
   std::uint64_t next(std::uint64_t below) {
     choices_ = hash_mix(choices_, 0x6e);
     return (choices_ >> 20) % below;
@@ -159,6 +229,7 @@ class GraphRun {
   std::vector<std::size_t> made_;  // statements that compute
   std::vector<std::size_t> wanted_;
   std::set<std::size_t> assigned_;
+  std::map<std::size_t, std::size_t> target_of_;  // of an assign in place, the input
   UOpMap<std::size_t> inputs_;
   UOpMap<BufferPtr> memory_;
   UOpSet written_;
@@ -172,8 +243,10 @@ GraphChecked graph_differs(const Program& program, std::uint64_t choices, const 
   if (!run.write()) return {false};
   try {
     if (auto what = run.differs(config)) return {true, Checked::fail("graph", *what)};
-  } catch (const AstError&) {
+  } catch (const AstError& e) {
     if (!run.assigns()) throw;
+    if (!config.kernelize.dont_group_reduces && run.can_be_ordered())
+      return {true, Checked::fail("graph", fmt::format("has no order: {}", e.what()))};
     return {false};
   }
   return {};

@@ -22,7 +22,7 @@ struct GraphChecked {
 /// written in place, and kernels run one after the other on `device`, the reference: each value is
 /// that of by_definition. `choices`: which values, and how "cmpeq" and "realize" are written. Not
 /// asked of programs that gather or use another device, and where an assign and its readers cannot
-/// be ordered.
+/// be ordered; where reduces that get memory allow an order, there is one.
 GraphChecked graph_differs(const Program& program, std::uint64_t choices, const Config& config,
                            Device& device);
 

@@ -28,7 +28,7 @@ namespace {
 // Compilers that run the kernels of programs, judged.
 constexpr const char* kOnTcc = "FUZZTCC";
 constexpr const char* kOnClang = "FUZZCLANG";
-constexpr std::string_view kTcc = "tcc", kClang = "clang";  // relations
+constexpr std::string_view kTcc = "tcc", kClang = "clang", kBoth = "both";  // relations
 
 enum class Schedules : std::uint8_t { Lazy, Rewritten };
 
@@ -147,6 +147,25 @@ std::string run(const Program& program, const ProgramType& type, const Mode& mod
   realize(std::vector{out});
   if (promises) broken = promises->broken();
   return bytes_of(out, type);
+}
+
+// The first statements of a program, up to and with this one.
+Program up_to(const Program& program, std::size_t statement) {
+  const auto end = program.steps.begin() + static_cast<std::ptrdiff_t>(statement) + 1;
+  return {{program.steps.begin(), end}};
+}
+
+// Two values that are wanted at once, the last one and another.
+std::vector<std::string> both(const Program& program, const std::vector<ProgramType>& types,
+                              std::size_t other, const Mode& mode) {
+  const ConfigScope scope(mode.config);
+  const auto values = build_all(program, mode, inputs_of(program, mode, 0));
+  std::vector<LazyBufferPtr> wanted;
+  for (const LazyBufferPtr& value : {values.back(), values[other]})
+    wanted.push_back(value->copy_to_device(mode.device)->contiguous());
+  const ConfigScope scheduled(mode.scheduled());
+  realize(wanted);
+  return {bytes_of(wanted[0], types.back()), bytes_of(wanted[1], types[other])};
 }
 
 // Of the third call, read after the fourth; nullopt where there is nothing to note or to replay.
@@ -291,12 +310,14 @@ class LazyArea final : public Area {
       if (auto wrong = differs(c.types.back(), c.right, *other, c.modes[m], "fusion")) return wrong;
       if (broken) return broken;
     }
+    if (effort != Effort::Sampled || c.choices / 256 % 4 == 0)
+      if (auto wrong = both_differ(c)) return wrong;
     // Of one in four, where not all is asked for.
     if (kernelizes_ && (effort != Effort::Sampled || c.choices % 4 == 0))
       if (auto wrong = multi_differs(c.program, c.text, c.right, several_devices(),
                                      effort != Effort::Sampled))
         return wrong;
-    if (kernelizes_ && (effort != Effort::Sampled || c.choices / 4 % 4 == 0)) {
+    if (kernelizes_ && (effort != Effort::Sampled || c.choices / 4 % 16 == 0)) {
       const auto [asked, wrong] =
           graph_differs(c.program, c.choices, c.modes.back().scheduled(), *definition_);
       definition_->forget_runners();
@@ -305,6 +326,21 @@ class LazyArea final : public Area {
     }
     for (const char* device : {kHere, kThere}) Device::get(device).forget_runners();
     return std::nullopt;
+  }
+
+  std::optional<Checked> both_differ(const Case& c) {
+    const Mode& drawn = c.modes[c.choices / 1024 % c.modes.size()];
+    const Mode& mode = drawn.jit || drawn.symbolic ? c.modes[2] : drawn;
+    std::vector<std::size_t> made;
+    for (std::size_t i = 0; i + 1 < c.program.steps.size(); ++i)
+      if (!c.program.steps[i].leaf()) made.push_back(i);
+    if (made.empty()) return std::nullopt;
+    const std::size_t other = made[c.choices / 65536 % made.size()];
+    const std::vector<std::string> got = both(c.program, c.types, other, mode);
+    const std::string right = by_definition(up_to(c.program, other), *definition_);
+    definition_->forget_runners();
+    if (auto wrong = differs(c.types.back(), c.right, got[0], mode, kBoth)) return wrong;
+    return differs(c.types[other], right, got[1], mode, kBoth);
   }
 
   // In the way that the text chooses, or in all.
@@ -343,10 +379,7 @@ class LazyArea final : public Area {
       if (s.name != "bitcast") continue;
       const auto of = static_cast<std::size_t>(s.of[0]);
       if (!is_float(types[of].dtype)) continue;
-      Program before;
-      before.steps.assign(program.steps.begin(),
-                          program.steps.begin() + static_cast<std::ptrdiff_t>(of) + 1);
-      const std::string bytes = by_definition(before, *definition_);
+      const std::string bytes = by_definition(up_to(program, of), *definition_);
       const std::size_t width = itemsize(types[of].dtype);
       for (std::size_t i = 0; i < bytes.size(); i += width) {
         std::uint64_t bits = 0;

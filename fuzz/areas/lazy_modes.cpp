@@ -244,8 +244,9 @@ std::vector<LazyBufferPtr> inputs_of(const Program& program, const Mode& mode, s
   return inputs;
 }
 
-LazyBufferPtr build(const Program& program, const Mode& mode, std::span<const LazyBufferPtr> inputs,
-                    const SymbolicSizes& symbolic) {
+std::vector<LazyBufferPtr> build_all(const Program& program, const Mode& mode,
+                                     std::span<const LazyBufferPtr> inputs,
+                                     const SymbolicSizes& symbolic) {
   std::vector<LazyBufferPtr> values;
   std::size_t next = 0;
   const auto now = [&](const LazyBufferPtr& x) { realize(std::vector{x}, symbolic.values()); };
@@ -299,7 +300,15 @@ LazyBufferPtr build(const Program& program, const Mode& mode, std::span<const La
     if (mode.realize_each) now(v = v->contiguous());
     values.push_back(std::move(v));
   }
-  return values.back()->copy_to_device(mode.device)->contiguous();
+  return values;
+}
+
+LazyBufferPtr build(const Program& program, const Mode& mode, std::span<const LazyBufferPtr> inputs,
+                    const SymbolicSizes& symbolic) {
+  return build_all(program, mode, inputs, symbolic)
+      .back()
+      ->copy_to_device(mode.device)
+      ->contiguous();
 }
 
 }  // namespace touchstone::fuzz

@@ -78,6 +78,10 @@ std::optional<std::string> first_difference(DType dtype, const std::string& righ
 /// another one on.
 std::vector<LazyBufferPtr> inputs_of(const Program& program, const Mode& mode, std::size_t turn);
 
+/// The values of all statements, not yet computed.
+std::vector<LazyBufferPtr> build_all(const Program& program, const Mode& mode,
+                                     std::span<const LazyBufferPtr> inputs,
+                                     const SymbolicSizes& symbolic = {});
 /// The value of the last statement, not yet computed. Nobody holds what is between.
 LazyBufferPtr build(const Program& program, const Mode& mode, std::span<const LazyBufferPtr> inputs,
                     const SymbolicSizes& symbolic = {});

@@ -213,6 +213,12 @@ bool any_seen(const Program& p,
   return false;
 }
 
+// Whether the value of a statement is made of that of another.
+bool reads(const Program& p, int value, int of) {
+  const ProgramStep& s = p.steps[static_cast<std::size_t>(value)];
+  return value == of || std::ranges::any_of(s.of, [&](int i) { return reads(p, i, of); });
+}
+
 TEST(Draws, ProgramsAreOfEveryKind) {
   const auto named = [](const char* name) {
     return [name](const ProgramStep& s) { return s.name == name; };
@@ -280,6 +286,23 @@ TEST(Draws, ProgramsAreOfEveryKind) {
          for (std::size_t i = 0; i < p.steps.size(); ++i)
            for (std::size_t k = i + 1; p.steps[i].name == "gather" && k < p.steps.size(); ++k)
              if (p.steps[k].name == "assign" && p.steps[k].of[0] == p.steps[i].of[0]) return true;
+         return false;
+       }},
+      {"positions that are padded behind what computes them", 20,
+       [](const Program& p) {
+         return std::ranges::any_of(p.steps, [&](const ProgramStep& s) {
+           if (s.name != "gather") return false;
+           const ProgramStep& at = p.steps[static_cast<std::size_t>(s.of[1])];
+           return at.name == "pad" && p.steps[static_cast<std::size_t>(at.of[0])].name == "cast";
+         });
+       }},
+      {"two inputs that are assigned what is made of the other", 50,
+       [](const Program& p) {
+         for (const ProgramStep& a : p.steps)
+           for (const ProgramStep& b : p.steps)
+             if (a.name == "assign" && b.name == "assign" && a.of[0] != b.of[0] &&
+                 reads(p, a.of[1], b.of[0]) && reads(p, b.of[1], a.of[0]))
+               return true;
          return false;
        }},
       {"what is kept turned, beside itself", 20,

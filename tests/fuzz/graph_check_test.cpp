@@ -75,6 +75,21 @@ TEST(GraphCheck, MemoryIsWrittenInPlace) {
   }
 }
 
+// Each reads the other's old value, one by way of a reduce, which is computed before both.
+TEST(GraphCheck, AReduceInMemoryBreaksACycle) {
+  const std::unique_ptr<Device> device = make_interpreted_device();
+  int asked = 0;
+  for (std::uint64_t i = 0; i < 16; ++i) {
+    const GraphChecked answer = checked(
+        "float32 2,1: 1 2; float32 2,3: 4 5 6; reduce_sum %1 1; assign %0 %2; expand %0 2,3; "
+        "assign %1 %4",
+        *device, i);
+    asked += answer.asked ? 1 : 0;
+    EXPECT_FALSE(answer.wrong) << answer.wrong->failure.detail;
+  }
+  EXPECT_EQ(asked, 16);
+}
+
 TEST(GraphCheck, ProgramsOfOtherDevicesAreNotAsked) {
   const std::unique_ptr<Device> device = make_interpreted_device();
   EXPECT_FALSE(checked("float32 3: 1; away %0", *device, 0).asked);

@@ -1,0 +1,250 @@
+// Statements that move elements, and such values beside others.
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "touchstone/fuzz/program_draw.h"
+
+namespace touchstone::fuzz {
+
+void ProgramDraw::meet(int x) {
+  const ProgramType t = type(x);
+  const std::size_t rank = t.shape.size();
+  if (smooth_ || rank == 0) {
+    unary(x);
+    return;
+  }
+  int y = x;
+  const auto axis = static_cast<std::size_t>(chooser_.index(rank));
+  switch (chooser_.below(3)) {
+    case 0: {
+      std::string steps;
+      for (std::size_t i = 0; i < rank; ++i)
+        steps += fmt::format("{}{}", i == 0 ? "" : ",", i == axis ? -1 : 1);
+      y = emit(fmt::format("stride %{} {}", x, steps), t);
+      break;
+    }
+    case 1: {
+      std::string ends, keep;
+      ProgramType padded = t;
+      ++padded.shape[axis];
+      for (std::size_t i = 0; i < rank; ++i) {
+        ends += fmt::format("{}{}:0", i == 0 ? "" : ",", i == axis ? 1 : 0);
+        keep += fmt::format("{}0:{}", i == 0 ? "" : ",", t.shape[i]);
+      }
+      y = emit(fmt::format("pad %{} {}", x, ends), padded);
+      y = emit(fmt::format("shrink %{} {}", y, keep), t);
+      break;
+    }
+    default: {
+      Sizes order(rank);
+      std::iota(order.begin(), order.end(), 0);
+      for (std::size_t i = 0; i < rank; ++i)
+        if (i != axis && t.shape[i] == t.shape[axis]) std::swap(order[i], order[axis]);
+      y = emit(fmt::format("permute %{} {}", x, words(order)), t);
+    }
+  }
+  if (chooser_.chance(1, 3)) {
+    unary(y);
+    y = last();
+  } else if (chooser_.chance(1, 4)) {
+    y = emit(fmt::format("contiguous %{}", y), t);
+  }
+  chooser_.chance(1, 2) ? joined(x, y) : joined(y, x);
+}
+
+int ProgramDraw::lengthened(int x, std::size_t axis, bool front) {
+  ProgramType wide = type(x);
+  ++wide.shape[axis];
+  std::string ends;
+  for (std::size_t i = 0; i < wide.shape.size(); ++i)
+    ends += fmt::format("{}{}", i == 0 ? "" : ",", i != axis ? "0:0" : front ? "1:0" : "0:1");
+  return emit(fmt::format("pad %{} {}", x, ends), wide);
+}
+
+void ProgramDraw::padded(int x) {
+  if (smooth_ || type(x).shape.empty()) return unary(x);
+  chooser_.chance(1, 2) ? unary(x) : binary(x);
+  if (chooser_.chance(1, 2)) {
+    const int a = last();
+    const ProgramType own = type(a);
+    unary(operand(own));
+    if (const int b = last(); type(b) == type(a))
+      chooser_.chance(1, 2) ? joined(a, b) : joined(b, a);
+  }
+  if (chooser_.chance(1, 3)) reduce(last());
+  const ProgramType t = type(last());
+  const auto axis = static_cast<std::size_t>(chooser_.index(t.shape.size()));
+  const bool front = chooser_.chance(1, 2);
+  std::string keep;
+  for (std::size_t i = 0; i < t.shape.size(); ++i) {
+    // One element less, at the other end.
+    const std::int64_t begin = i == axis && !front ? 1 : 0;
+    keep += fmt::format("{}{}:{}", i == 0 ? "" : ",", begin, begin + t.shape[i]);
+  }
+  lengthened(last(), axis, front);
+  if (chooser_.chance(1, 2)) emit(fmt::format("shrink %{} {}", last(), keep), t);
+  ProgramType seen = type(last());
+  std::ranges::reverse(seen.shape);
+  if (chooser_.chance(1, 2)) emit(fmt::format("reshape %{} {}", last(), words(seen.shape)), seen);
+  if (chooser_.chance(1, 2)) chooser_.chance(1, 2) ? reduce(last()) : unary(last());
+}
+
+void ProgramDraw::broadcast(int x) {
+  const ProgramType t = type(x);
+  std::vector<int> fitting;
+  for (int i = last(); i >= 0 && !smooth_; --i) {
+    bool fits = type(i).dtype == t.dtype && type(i).shape.size() == t.shape.size() &&
+                type(i).shape != t.shape;
+    for (std::size_t k = 0; fits && k < t.shape.size(); ++k)
+      fits = t.shape[k] == 1 || t.shape[k] == type(i).shape[k];
+    if (fits) fitting.push_back(i);
+  }
+  if (fitting.empty()) {
+    binary(x);
+    return;
+  }
+  const int y = chooser_.pick(fitting);
+  const int wide = emit(fmt::format("expand %{} {}", x, words(type(y).shape)), type(y));
+  chooser_.chance(1, 2) ? joined(wide, y) : joined(y, wide);
+}
+
+void ProgramDraw::movement(int x) {
+  const ProgramType t = type(x);
+  Sizes now = t.shape;
+  std::string argument;
+  const auto add = [&](const std::string& word) {
+    argument += (argument.empty() ? "" : ",") + word;
+  };
+  const std::int64_t most = smooth_ ? 24 : 96;
+  std::string_view name;
+  switch (chooser_.below(6)) {
+    case 0: {
+      name = "reshape";
+      std::int64_t rest = product(t.shape);
+      now.clear();
+      if (rest == 0) {
+        now = t.shape;
+        now.push_back(1);
+      }
+      while (rest > 1 && now.size() < 4) {
+        std::vector<std::int64_t> divisors;
+        for (std::int64_t d = rest; d > 1; --d)
+          if (rest % d == 0) divisors.push_back(d);
+        now.push_back(chooser_.pick(divisors));
+        rest /= now.back();
+        if (chooser_.chance(1, 6)) now.push_back(1);
+      }
+      if (rest > 1) now.back() *= rest;
+      argument = words(now);
+      break;
+    }
+    case 1: {
+      name = "permute";
+      Sizes order(t.shape.size());
+      std::iota(order.begin(), order.end(), 0);
+      for (std::size_t i = order.size(); i > 1; --i)
+        std::swap(order[i - 1], order[i - 1 - chooser_.below(i)]);
+      for (std::size_t i = 0; i < order.size(); ++i)
+        now[i] = t.shape[static_cast<std::size_t>(order[i])];
+      argument = words(order);
+      break;
+    }
+    case 2:
+      name = "pad";
+      for (std::int64_t& size : now) {
+        std::int64_t a = chooser_.between(0, 2), b = chooser_.between(0, 1);
+        size += a + b;
+        if (product(now) > most) {
+          size -= a + b;
+          a = b = 0;
+        }
+        add(fmt::format("{}:{}", a, b));
+      }
+      break;
+    case 3:
+      name = "shrink";
+      for (std::int64_t& size : now) {
+        const std::int64_t a = chooser_.between(0, std::min<std::int64_t>(size, 1));
+        const std::int64_t b = chooser_.between(0, std::min<std::int64_t>(size - a, 1));
+        const bool all = a + b == size && smooth_;  // keep something
+        add(all ? fmt::format("0:{}", size) : fmt::format("{}:{}", a, size - b));
+        if (!all) size -= a + b;
+      }
+      break;
+    case 4:
+      name = "expand";
+      for (std::int64_t& size : now) {
+        const std::int64_t wide = size == 1 ? chooser_.between(1, 3) : size;
+        if (product(now) * wide <= most * std::max<std::int64_t>(size, 1)) size = wide;
+      }
+      argument = words(now);
+      break;
+    default:
+      name = "stride";
+      for (std::int64_t& size : now) {
+        constexpr std::int64_t kSteps[] = {1, -1, 2, -2};
+        const std::int64_t by = kSteps[chooser_.below(4)];
+        const std::int64_t width = by < 0 ? -by : by;
+        size = (size + width - 1) / width;
+        add(fmt::format("{}", by));
+      }
+      break;
+  }
+  emit(fmt::format("{} %{} {}", name, x, argument.empty() ? "()" : argument), {now, t.dtype});
+}
+
+void ProgramDraw::gathered(int x) {
+  const ProgramType t = type(x);
+  if (smooth_) {
+    if (t.shape.empty() || t.shape[0] == 0) return unary(x);
+    Sizes rows(static_cast<std::size_t>(chooser_.between(1, 3)));
+    for (std::int64_t& row : rows) row = chooser_.between(-t.shape[0], t.shape[0] - 1);
+    ProgramType chosen = t;
+    chosen.shape[0] = std::ssize(rows);
+    emit(fmt::format("rows %{} {}", x, words(rows)), chosen);
+    return;
+  }
+  if (!t.shape.empty() && chooser_.chance(1, 2)) {
+    const ProgramType row{Sizes(t.shape.begin() + 1, t.shape.end()), t.dtype};
+    const int at = operand({row.shape, DType::Int64});
+    emit(fmt::format("gather %{} %{}", x, at), row);
+    return overwritten(x);
+  }
+  const bool pads = !t.shape.empty() && chooser_.chance(1, 4);
+  int at = x;
+  if (pads) {  // of what is computed
+    unary(at);
+    at = last();
+  }
+  if (type(at).dtype != DType::Int64)
+    at = emit(fmt::format("cast %{} int64", at), {type(at).shape, DType::Int64});
+  if (pads)
+    at = lengthened(at, static_cast<std::size_t>(chooser_.index(t.shape.size())),
+                    chooser_.chance(1, 2));
+  const Sizes shape = type(at).shape;
+  ProgramType table{shape, chooser_.pick(types_)};
+  table.shape.insert(table.shape.begin(), chooser_.between(0, 4));
+  if (product(table.shape) > 96) table.shape[0] = 1;
+  const int from = operand(table);
+  emit(fmt::format("gather %{} %{}", from, at), {shape, table.dtype});
+  overwritten(from);
+}
+
+void ProgramDraw::overwritten(int table) {
+  const ProgramType t = type(table);
+  if (t.shape[0] == 0 || !chooser_.chance(1, 6)) return;
+  const int read = last();
+  const int now = emit(fmt::format("assign %{} %{}", table, operand(t)), t);
+  ProgramType first = t;
+  first.shape[0] = 1;
+  std::string keep = "0:1";
+  for (std::size_t i = 1; i < t.shape.size(); ++i) keep += fmt::format(",0:{}", t.shape[i]);
+  const int row = emit(fmt::format("shrink %{} {}", now, keep), first);
+  const ProgramType all = type(read);
+  const int beside = emit(fmt::format("reshape %{} {}", row, words(all.shape)), all);
+  chooser_.chance(1, 2) ? joined(read, beside) : joined(beside, read);
+}
+
+}  // namespace touchstone::fuzz
