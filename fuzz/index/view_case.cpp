@@ -15,10 +15,17 @@ using Kind = MovementOp::Kind;
 constexpr std::string_view kNames[] = {"reshape", "permute", "expand",    "pad",
                                        "shrink",  "stride",  "as_strided"};
 
-/// Takes the part of the text before the next `at` off it, and that, too; the last part is the
-/// rest, and leaves none.
+/// Takes the part of the text before the next `at` that no parentheses hold off it, and that, too;
+/// the last part is the rest, and leaves none.
 std::string_view take(std::optional<std::string_view>& text, char at) {
-  const std::size_t end = text->find(at);
+  int open = 0;
+  const auto ends = [&](char c) {
+    open += c == '(' ? 1 : c == ')' ? -1 : 0;
+    return c == at && open == 0;
+  };
+  const auto place = std::ranges::find_if(*text, ends);
+  const std::size_t end = place == text->end() ? std::string_view::npos
+                                               : static_cast<std::size_t>(place - text->begin());
   const std::string_view part = text->substr(0, end);
   if (end == std::string_view::npos)
     text.reset();
