@@ -38,6 +38,7 @@ struct Limits {
   std::size_t joined_conditions = 8;   // terms; in longer sums choices on two conditions stay two
   std::size_t product_terms = 64;      // past it, a factor that is a sum stays a factor
   std::size_t product_terms_by_one = 128;  // the same where the other factor is one term
+  std::size_t joined_factors = 4;          // digits in longer products are not joined
   int division_steps = 16;                 // of a long division; past it the quotient stays
   std::size_t divisor_terms = 16;          // of a product of divisors; past it two divisions stay
 

@@ -302,6 +302,11 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       if (!finite) add(out, whole, scale);
       s = std::move(reduced);
     }
+    if (!finite)
+      if (const auto taken = turn_beside(s, lo)) {
+        add(out, *taken, scale);
+        continue;
+      }
     if (fold_quotient(s, lo, hi)) continue;
     const Id dividend = build(s);
     // Building may have joined terms into something the laws above apply to again.

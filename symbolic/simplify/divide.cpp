@@ -7,12 +7,6 @@
 
 namespace touchstone::symbolic {
 
-namespace {
-
-constexpr Id kNoNode = 0xffffffff;
-
-}  // namespace
-
 Linear Simplifier::divide(const Linear& a, const Linear& b) {
   if (!b.is_constant()) return divide_symbolic(a, b, false);
   if (b.constant.is_zero()) throw Error("floor_div: division by zero; the divisor must not be 0");

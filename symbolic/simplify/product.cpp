@@ -93,4 +93,178 @@ Id Simplifier::product(Id a, Id b) {
   return build(multiply(linear(a), linear(b)));
 }
 
+// Digits as factors of products: for one cofactor they are opened and joined as digits alone are,
+// so that a sum of products is one form whether it is written by remainders or by quotients.
+
+std::span<const Id> Simplifier::factors(const Id& atom) const {
+  const NodeData& n = c_[atom];
+  return n.kind == Kind::Product ? n.args : std::span<const Id>(&atom, 1);
+}
+
+bool Simplifier::opens(Id atom) const {
+  const NodeData& n = c_[atom];
+  return n.kind == Kind::Product && n.args.size() <= kLimits.joined_factors &&
+         c_.height(atom) <= kLimits.turned_height;
+}
+
+bool Simplifier::cofactors_meet(const Linear& s) {
+  for (const Term& t : s.terms) {
+    if (!opens(t.atom)) continue;
+    for (const Id f : factors(t.atom)) {
+      if (c_.kind(f) != Kind::Digit) continue;
+      const unsigned own = c_.variables_in(f);
+      for (const Term& u : s.terms)
+        if (u.atom != t.atom && opens(u.atom) && (c_.variables_in(u.atom) & own) != 0) return true;
+    }
+  }
+  return false;
+}
+
+Linear Simplifier::opened(Id atom, int& steps) {
+  Linear r{1, {}};
+  for (const Id f : Ids(factors(atom).begin(), factors(atom).end())) {
+    const NodeData& n = c_[f];
+    if (n.kind != Kind::Digit) {
+      r = multiply(r, linear(f));
+      continue;
+    }
+    const Linear number = linear(n.args[0]);
+    const Int low = n.first, high = n.second;
+    Linear open;
+    if (high.is_zero()) {
+      add_turned(open, linear(f), 1, steps);
+    } else {
+      const Int ratio = floor_div(high, low);
+      law("digit.merge",
+          [&](Instance& i) { i.bind("x", number).bind("a", low).bind("d", ratio).bind("k", 1); });
+      add_turned(open, digit(number, low, 0), 1, steps);
+      add_turned(open, digit(number, high, 0), -ratio, steps);
+    }
+    r = multiply(r, open);
+  }
+  return r;
+}
+
+bool Simplifier::recombine_products(Linear& s) {
+  if (s.terms.size() > kLimits.joined_terms || !cofactors_meet(s)) return false;
+  const Trace::Mark start = mark();
+  Linear open{s.constant, {}};
+  int steps = kLimits.turned_quotients;
+  for (const Term& t : s.terms)
+    if (opens(t.atom))
+      add(open, opened(t.atom, steps), t.coef);
+    else
+      add(open, t.atom, t.coef);
+  // Each cofactor of a quotient, in order.
+  Ids cofactors;
+  for (const Term& t : open.terms) {
+    if (!opens(t.atom)) continue;
+    const Ids all(factors(t.atom).begin(), factors(t.atom).end());
+    for (const Id f : all)
+      if (c_.kind(f) == Kind::Digit)
+        if (const Id rest = without(t.atom, {&f, 1});
+            std::ranges::find(cofactors, rest) == cofactors.end())
+          cofactors.push_back(rest);
+  }
+  std::ranges::sort(cofactors, [&](Id a, Id b) { return compare(c_, a, b) > 0; });
+  for (const Id cofactor : cofactors) {
+    const Ids own(factors(cofactor).begin(), factors(cofactor).end());
+    Linear beside{open.constant, {}}, joint;
+    for (const Term& t : open.terms) {
+      const bool wide = factors(t.atom).size() > kLimits.joined_factors;
+      const Id rest = wide ? kNoNode : without(t.atom, own);
+      if (rest == kNoNode || c_.kind(rest) == Kind::Product)
+        beside.terms.push_back(t);
+      else
+        add(joint, rest, t.coef);
+    }
+    const Id joined = build(joint);
+    if (is(joined, joint)) continue;
+    add(beside, multiply(linear(cofactor), linear(joined)));
+    open = std::move(beside);
+  }
+  if (open == s) {
+    rewind(start);
+    return false;
+  }
+  s = std::move(open);
+  return true;
+}
+
+// In a dividend coefficients count modulo the divisor. There a*y + b*(y % d) is the same as
+// (a + b)*y - b*d*(y // d), and b counts modulo the least number of which d times is a multiple of
+// the divisor: of these forms the one with least in it stays, however the dividend was written.
+std::optional<Linear> Simplifier::turn_beside(Linear& s, const Int& lo) {
+  const auto product = [&](const Term& t) { return c_.kind(t.atom) == Kind::Product; };
+  if (s.terms.size() < 2 || std::ranges::none_of(s.terms, product)) return std::nullopt;
+  const auto cost = [&](const Linear& sum) {
+    Int total;
+    for (const Term& t : sum.terms) {
+      const Int up = floor_mod(t.coef, lo), down = lo - up;
+      if (!up.is_zero()) total += (up < down ? up : down) + 2;
+    }
+    return total;
+  };
+  for (const Term& t : s.terms) {
+    const std::span<const Id> all = factors(t.atom);
+    if (all.size() > kLimits.joined_factors) continue;
+    for (const Id f : all) {
+      const NodeData& n = c_[f];
+      if (n.kind != Kind::Digit || c_.height(f) > kLimits.turned_height) continue;
+      const unsigned own = c_.variables_in(f);
+      if (std::ranges::none_of(s.terms, [&](const Term& u) {
+            return u.atom != t.atom && (own & ~c_.variables_in(u.atom)) == 0;
+          }))
+        continue;
+      const bool quotient = n.second.is_zero();
+      const Int from = quotient ? Int(1) : n.first, end = quotient ? n.first : n.second;
+      const Int turns = floor_div(end, from), common = gcd(lo, turns);
+      const Int now = quotient ? Int(0) : t.coef;
+      Int least = floor_mod(now, floor_div(lo, common));
+      if (quotient) {  // least * turns is -t.coef modulo lo
+        if (!divides(common, t.coef)) continue;
+        Int over = lo - t.coef;
+        while (!divides(turns, over) && over < lo * turns) over += lo;
+        if (!divides(turns, over)) continue;
+        least = floor_div(over, turns);
+      }
+      const Linear number = linear(n.args[0]);
+      if (from.is_one() && number.terms.size() > s.terms.size()) continue;
+      const Trace::Mark start = mark();
+      const Linear cofactor = linear(without(t.atom, {&f, 1}));
+      const Linear whole = multiply(cofactor, digit(number, from, 0)),
+                   above = multiply(cofactor, digit(number, end, 0)),
+                   below = multiply(cofactor, digit(number, from, end));
+      const auto with = [&](const Int& b) {
+        Linear r = s;
+        add(r, below, b - now);
+        add(r, whole, now - b);
+        add(r, above, (b - now) * turns);
+        return r;
+      };
+      Linear best = with(least);
+      if (!least.is_zero())
+        if (Linear none = with(0); cost(none) < cost(best)) best = std::move(none);
+      if (!(cost(best) < cost(s))) {
+        rewind(start);
+        continue;
+      }
+      law("digit.merge", [&](Instance& i) {
+        i.bind("x", number).bind("a", from).bind("d", turns).bind("k", cofactor);
+      });
+      Linear out;  // what is a multiple of the divisor
+      s.constant = floor_mod(best.constant, lo);
+      out.constant = floor_div(best.constant, lo);
+      s.terms.clear();
+      for (const Term& u : best.terms) {
+        const Int rest = floor_mod(u.coef, lo);
+        if (!rest.is_zero()) s.terms.push_back({rest, u.atom});
+        if (rest != u.coef) out.terms.push_back({floor_div(u.coef - rest, lo), u.atom});
+      }
+      return out;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace touchstone::symbolic

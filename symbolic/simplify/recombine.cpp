@@ -441,7 +441,7 @@ bool Simplifier::join_conditions(Linear& s) {
 }
 
 void Simplifier::recombine(Linear& s) {
-  bool digits = false, choices = false;
+  bool digits = false, choices = false, products = false;
   int flags = 0;
   std::ptrdiff_t symbolic = 0;
   for (const Term& t : s.terms) {
@@ -451,16 +451,20 @@ void Simplifier::recombine(Linear& s) {
     flags += n.kind == Kind::Negative || n.kind == Kind::Zero;
     symbolic += n.kind == Kind::Mod;
     if (n.kind == Kind::Product)
-      symbolic += std::ranges::count(n.args, Kind::Div, [&](Id f) { return c_.kind(f); });
+      for (const Id f : n.args) {
+        symbolic += c_.kind(f) == Kind::Div;
+        products |= c_.kind(f) == Kind::Digit;
+      }
   }
   choices |= flags > 1;
-  if (!(digits || symbolic > 0 || choices || flags > 0)) return;
+  if (!(digits || symbolic > 0 || choices || flags > 0 || products)) return;
   deepest_ = std::max(deepest_, depth_ + 1);
   if (depth_ >= kLimits.joined_depth) return;
   ++depth_;
   while (flags > 0 && (wrap(s) || (digits && shift_quotient(s)))) {
   }
   if (choices) recombine_choices(s);
+  if (products) recombine_products(s);
   if (symbolic > 0 && symbolic <= kLimits.opened_digits) recombine_symbolic(s);
   for (int round = 0; digits && round < 2; ++round) {  // a remainder may turn to its neighbour's
     const Linear before = s;

@@ -320,6 +320,8 @@ class Simplifier {
   Linear long_division(Linear& a, const Linear& b, bool remainder);
   /// Divides a and b by the factors that all their terms have; the common factor.
   Linear cancel(Linear& a, Linear& b);
+  /// kNoNode where it has not all the factors.
+  static constexpr Id kNoNode = 0xffffffff;
   Id without(Id product, std::span<const Id> factors);
   /// Takes a quotient out of the dividend into the divisor, where that is positive.
   bool open_dividend(Linear& a, Linear& b);
@@ -330,6 +332,18 @@ class Simplifier {
   std::optional<Id> by_square(const Linear& s, bool equation);
   // product.cpp
   Linear multiply_atoms(Id a, Id b);
+  /// The factors of an atom.
+  std::span<const Id> factors(const Id& atom) const;
+  /// Joins digits that have the same cofactor, as they would join without it.
+  bool recombine_products(Linear& s);
+  /// A product of few factors, none of them tall.
+  bool opens(Id atom) const;
+  bool cofactors_meet(const Linear& s);
+  /// The atom with its digits as plain quotients, of which no two are a number apart.
+  Linear opened(Id atom, int& steps);
+  /// Turns remainders and quotients in a dividend, or in a product there, into what joins the other
+  /// terms; what was taken out of the quotient.
+  std::optional<Linear> turn_beside(Linear& s, const Int& lo);
 
   /// Records the use of a rule of rules.h. `bind`, called only where someone listens, says what its
   /// variables stand for: law("div.div", [&](Instance& i) { i.bind("x", ...).bind("a", ...); }).

@@ -2,9 +2,13 @@
 // that is one remainder, and all have the value that they are written with.
 #include <gtest/gtest.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <random>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -142,6 +146,46 @@ TEST(RemainderConditions, HaveTheirValueAtEveryPoint) {
       ASSERT_EQ(evaluate(node, point), value ? 1 : 0) << text << "\n" << render(node);
     }
   }
+}
+
+// A sum of products with remainders, and the same with each written by its quotient.
+TEST(ProductsWithRemainders, AreOneFormByRemaindersAndByQuotients) {
+  std::mt19937 random(11);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  Context context;
+  const std::map<std::string, Node> names{{"n", context.variable("n", 0, 30)},
+                                          {"m", context.variable("m", 0, 9)}};
+  int apart = 0;
+  for (int round = 0; round < 400; ++round) {
+    const int c = 2 + below(3);
+    const std::string quotient = fmt::format("(n//{})", c), remainder = fmt::format("(n%{})", c);
+    const std::string opened = fmt::format("(n - {}*{})", c, quotient);
+    const std::string atoms[] = {"n", "m", quotient, remainder};
+    std::string texts[2];
+    for (int left = 1 + below(4); left >= 0; --left) {
+      const std::string coef = std::to_string(below(9) - 4), one = atoms[below(4)],
+                        two = atoms[below(4)];
+      for (const bool open : {false, true}) {
+        const auto spelled = [&](const std::string& a) {
+          return open && a == remainder ? opened : a;
+        };
+        texts[open ? 1 : 0] += fmt::format("({})*{}*{} + ", coef, spelled(one), spelled(two));
+      }
+    }
+    const int divisor = 1 + below(2) * c;
+    for (std::string& text : texts) text = fmt::format("({}5)//{}", text, divisor);
+    const Node one = parse(texts[0], names), two = parse(texts[1], names);
+    for (int n = 0; n <= 30; ++n)
+      for (int m = 0; m <= 9; m += 3) {
+        const Values at{{"n", n}, {"m", m}};
+        ASSERT_EQ(evaluate(one, at), evaluate(two, at)) << texts[0];
+      }
+    if (one == two) continue;
+    ++apart;
+    if (std::getenv("TOUCHSTONE_SHOW") != nullptr)
+      std::printf("%s is %s, and %s\n", texts[0].c_str(), render(one).c_str(), render(two).c_str());
+  }
+  EXPECT_EQ(apart, 0);
 }
 
 }  // namespace
