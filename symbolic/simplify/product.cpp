@@ -218,15 +218,13 @@ std::optional<Linear> Simplifier::turn_beside(Linear& s, const Int& lo) {
         continue;
       const bool quotient = n.second.is_zero();
       const Int from = quotient ? Int(1) : n.first, end = quotient ? n.first : n.second;
-      const Int turns = floor_div(end, from), common = gcd(lo, turns);
+      const Int turns = floor_div(end, from);
       const Int now = quotient ? Int(0) : t.coef;
-      Int least = floor_mod(now, floor_div(lo, common));
-      if (quotient) {  // least * turns is -t.coef modulo lo
-        if (!divides(common, t.coef)) continue;
-        Int over = lo - t.coef;
-        while (!divides(turns, over) && over < lo * turns) over += lo;
-        if (!divides(turns, over)) continue;
-        least = floor_div(over, turns);
+      Int least = floor_mod(now, floor_div(lo, gcd(lo, turns)));
+      if (quotient) {
+        const auto multiple = solved(turns, t.coef, lo);
+        if (!multiple) continue;
+        least = multiple->residue;
       }
       const Linear number = linear(n.args[0]);
       if (from.is_one() && number.terms.size() > s.terms.size()) continue;
