@@ -104,7 +104,7 @@ enum class Compilers : std::uint8_t { None, Libtcc, All };
 ///   tcc, clang   run by a compiler in the way that the text chooses every kernel's answer is
 ///                legal, and where each has the reference's bits, so has the program
 ///   work         no reduce is computed twice
-///   both         so have two values that are wanted at once (one case in 4)
+///   both         so have two values that are wanted at once (one case in 8)
 ///   kept         what contiguous() asked for gets memory
 ///   refused      no statement that fits is refused
 std::unique_ptr<Area> make_lazy_area(Compilers compilers = Compilers::Libtcc);
@@ -119,7 +119,7 @@ std::unique_ptr<Area> make_lazy_area(Compilers compilers = Compilers::Libtcc);
 ///                gathers; and no more terms are reduced, but of constants and where padding is
 ///   multi        on 1 to 5 devices, sharded along any axes, the bits are those of one device that
 ///                adds up the shards in the declared order, naively and as a ring
-///   both         so have two values that are wanted at once (one case in 4)
+///   both         so have two values that are wanted at once (one case in 8)
 ///   graph        as a graph of UOps of which two values are wanted, with memory written in place,
 ///                it has the values that it has by definition (graph_check.h; one case in 16)
 ///   refused      no statement that fits is refused

@@ -310,7 +310,7 @@ class LazyArea final : public Area {
       if (auto wrong = differs(c.types.back(), c.right, *other, c.modes[m], "fusion")) return wrong;
       if (broken) return broken;
     }
-    if (effort != Effort::Sampled || c.choices / 256 % 4 == 0)
+    if (effort != Effort::Sampled || c.choices / 256 % 8 == 0)
       if (auto wrong = both_differ(c)) return wrong;
     // Of one in four, where not all is asked for.
     if (kernelizes_ && (effort != Effort::Sampled || c.choices % 4 == 0))

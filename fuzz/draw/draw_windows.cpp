@@ -77,17 +77,19 @@ class WindowsDraw {
   // are taken the rows may be padded, or the windows themselves.
   LazyOpPtr windows() {
     constexpr std::int64_t kSteps[] = {1, 1, 2, -1, 3, -2};
-    const std::int64_t step = kSteps[chooser_.below(std::size(kSteps))];
     const std::int64_t apart = kSteps[chooser_.below(std::size(kSteps))];
+    // Often a multiple: then every so many terms see what other lanes do.
+    const std::int64_t step = chooser_.chance(1, 3) ? apart * chooser_.between(2, 3)
+                                                    : kSteps[chooser_.below(std::size(kSteps))];
     const auto ends = [&](std::int64_t most) {
       std::pair<std::int64_t, std::int64_t> out{0, 0};
       for (std::int64_t* const end : {&out.first, &out.second})
-        if (chooser_.chance(1, 3)) *end = 1 + static_cast<std::int64_t>(chooser_.below(2));
+        if (chooser_.chance(1, 2)) *end = 1 + static_cast<std::int64_t>(chooser_.below(2));
       if (out.first + out.second >= most) out = {0, 0};
       return out;
     };
     const auto [above, below] = ends(sizes_[Height]);
-    const bool whole_windows = chooser_.chance(1, 3);
+    const bool whole_windows = chooser_.chance(1, 2);
     const auto [left, right] = ends(sizes_[Lanes]);
     const std::int64_t height = sizes_[Height] - above - below;
     const std::int64_t lanes = whole_windows ? sizes_[Lanes] - left - right : sizes_[Lanes];
