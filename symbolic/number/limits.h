@@ -63,7 +63,8 @@ struct Limits {
   std::size_t assumed_parts = 12;   // with more, parts of an `and` are not simplified by each other
   std::size_t compared_parts = 32;  // with more, parts are not compared pair by pair
   std::size_t assumed_nodes = 256;  // a larger expression stays as it is under assumptions
-  int assumed_height = 16;          // a higher one stays as it is under another part of it
+  int assumed_height = 16;          // a higher one stays as it is under another part of it, and
+                                    // tells nothing of other parts
   std::size_t contradicted_rows = 48;  // inequalities that eliminating atoms from assumptions makes
   int narrowings = 2;                  // rounds of bounds from facts from bounds
   std::size_t facts = 12;        // in force at once, derived ones included; further ones are not

@@ -272,7 +272,11 @@ Simplifier::Facts Simplifier::of_use(const Facts& facts, std::span<const Id> nod
 }
 
 std::optional<Id> Simplifier::within(Id root, std::span<const Id> conditions) {
-  return c_.height(root) > kLimits.assumed_height ? root : under(root, conditions);
+  if (c_.height(root) > kLimits.assumed_height) return root;
+  Ids low;
+  for (const Id c : conditions)
+    if (c_.height(c) <= kLimits.assumed_height) low.push_back(c);
+  return low.empty() ? root : under(root, low);
 }
 
 std::optional<Interval> Simplifier::known_bounds(Id root, const Facts& facts) {

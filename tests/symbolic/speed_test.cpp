@@ -218,6 +218,8 @@ TEST(Speed, WideExpressionsTakeTimeInProportionToTheirWidth) {
            return "where(" + v(i) + " < " + v(i + 1) + ", " + v(i) + ", 3)";
          });
        }},
+      {"nested choices",
+       [&](int n) { return repeated(n, "where(") + "v0" + repeated(n, " < v1, 2*v0, v0 - v2)"); }},
       {"or", [&](int n) { return listed(n, " or ", [&](int i) { return v(i) + " < 5"; }); }},
       {"tmod", [&](int n) { return repeated(n, "tmod(") + "v0" + repeated(n, " + v1, 7)"); }}};
   for (const auto& [name, text] : families) {
