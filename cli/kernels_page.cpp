@@ -18,7 +18,9 @@ std::string kernels_html(const std::string& title, const KernelParts& parts) {
     Json steps = Json::array();
     for (const LazyOpPtr& kernel : kernels) {
       const FlopCounter cost = get_lazyop_info(kernel);
-      const auto count = [](const sint& s) { return count_str(static_cast<double>(s.as_int())); };
+      const auto count = [](const sint& s) {
+        return s.is_int() ? count_str(static_cast<double>(s.as_int())) : render(s.node());
+      };
       steps.push_back({{"name", kernel_name(kernel)},
                        {"cost", fmt::format("{} of {}, {} flops, {} bytes",
                                             str(std::span<const sint>(kernel->shape())),

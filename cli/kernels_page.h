@@ -8,11 +8,11 @@
 
 namespace touchstone::cli {
 
-/// Kernels by the name of what they are of.
+/// Kernels under the name of the model or program that they belong to.
 using KernelParts = std::vector<std::pair<std::string, std::vector<LazyOpPtr>>>;
 
-/// A page that needs nothing else: of each kernel its AST, linear code and C, and what belongs
-/// together in them.
+/// A page that needs nothing else: of each kernel its AST, linear code and C. The lines of one node
+/// are lit together.
 std::string kernels_html(const std::string& title, const KernelParts& parts);
 
 }  // namespace touchstone::cli

@@ -120,9 +120,11 @@ Verb kernel_verb(CLI::App& app) {
       ->check(CLI::IsMember({"ast", "opts", "uops", "c", "asm", "profile", "cuda", "ptx"}));
   v->add_option("--html", o.html,
                 "Write a page to this file instead, - for standard output: its AST, linear code "
-                "and C, and what belongs together in them")
+                "and C")
       ->excludes("--stage")
-      ->excludes("--out");
+      ->excludes("--out")
+      ->excludes("--tree")
+      ->excludes("--list");
   v->add_option("--opts", o.opts,
                 "Of --stage: lay it out so, 'lanes(16) block(0,4)' or none [what pays as a rule]")
       ->needs("--stage");

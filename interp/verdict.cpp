@@ -199,13 +199,14 @@ void check_usable(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
   }
 }
 
-// Not those of sparse memory, of which a kernel reaches far more than it reads.
-constexpr std::size_t kMostBools = std::size_t{1} << 30;
+// Larger inputs are not looked through: of a sparse one every page would be made.
+constexpr std::int64_t kMostBools = std::int64_t{1} << 30;
 
-void require_bools(const Buffer& input, std::size_t idx) {
-  if (input.dtype() != DType::Bool || input.bytes() > kMostBools) return;
+// Of the elements [0, reach) that a kernel may read.
+void require_bools(const Buffer& input, int idx, std::int64_t reach) {
+  if (input.dtype() != DType::Bool || reach > kMostBools) return;
   const auto* bytes = static_cast<const std::uint8_t*>(input.memory());
-  const auto* end = bytes + input.bytes();
+  const auto* end = bytes + reach;
   if (const auto* at = std::find_if(bytes, end, [](std::uint8_t b) { return b > 1; }); at != end)
     throw BufferError(fmt::format(
         "input buffer {} holds the byte {} at element {}; a bool is 0 or 1", idx, *at, at - bytes));
@@ -223,8 +224,10 @@ void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     views.push_back(inputs[i] == nullptr ? nullptr : std::make_unique<HostView>(*inputs[i]));
     host.push_back(views.back() == nullptr ? nullptr : views.back()->get());
-    if (host.back() != nullptr) require_bools(*host.back(), i);
   }
+  for (const BufferSpec& spec : buffers_of(concrete))
+    if (spec.idx != 0)
+      require_bools(*host[static_cast<std::size_t>(spec.idx)], spec.idx, spec.size);
   const HostView output(candidate);
   std::vector<Seen> parts;
   interp::legal_results_in_runs(

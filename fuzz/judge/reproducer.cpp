@@ -74,6 +74,8 @@ void write_as_one_line(std::string& out, std::string_view text) {
   }
 }
 
+constexpr std::string_view kOutput = "output";
+
 HostArray parse_array(const json& value, const std::string& where) {
   try {
     for (const json& size : value.at("shape"))
@@ -82,7 +84,7 @@ HostArray parse_array(const json& value, const std::string& where) {
     HostArray array{parse_dtype(value.at("dtype").get<std::string>()),
                     value.at("shape").get<std::vector<std::int64_t>>(),
                     unhex(value.at("bytes").get<std::string>(), where)};
-    if (is_bool(array.dtype))
+    if (is_bool(array.dtype) && where != kOutput)  // an output is judged, and fails by such a byte
       for (const char c : array.bytes)
         if (c != 0 && c != 1) bad_reproducer(where, "a bool is neither 00 nor 01");
     if (static_cast<std::int64_t>(array.bytes.size()) !=
@@ -155,7 +157,7 @@ Reproducer reproducer_from_json(std::string_view text) {
   r.run.kernel = kernel_from_json(root["kernel"].dump()).ast;
   for (const json& input : root["inputs"])
     r.run.inputs.push_back(parse_array(input, fmt::format("input {}", r.run.inputs.size() + 1)));
-  r.output = parse_array(root["output"], "output");
+  r.output = parse_array(root["output"], std::string(kOutput));
   return r;
 }
 

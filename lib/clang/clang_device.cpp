@@ -122,7 +122,7 @@ OptsChooser& chooser() {
 
 class ClangDevice final : public Device {
   using Objects = std::unordered_map<std::string, std::shared_ptr<SharedObject>>;  // by key
-  using Loaded = std::vector<std::shared_ptr<SharedObject>>;  // the last ones of many kernels
+  using Loaded = std::vector<std::shared_ptr<SharedObject>>;  // those looked at last
 
  public:
   ClangDevice(std::string name, ClangOptions options)

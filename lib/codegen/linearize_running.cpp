@@ -100,15 +100,13 @@ void Linearizer::fold(const LazyOp& reduce, int accumulator, std::int64_t sums) 
   const DType type = reduce.reduce_arg().accumulator;
   for (std::int64_t half = sums / 2; half > 0; half /= 2) {
     Node lane;
-    const bool several = half > 1;
-    const int counter = several ? open_loop(half, "l", lane) : builder_.int_const(0);
-    const int far = several ? builder_.index(IndexOp::Add, {counter, builder_.int_const(half)})
-                            : builder_.int_const(1);
+    const int counter = open_loop(half, "l", lane);
+    const int far = builder_.index(IndexOp::Add, {counter, builder_.int_const(half)});
     const int lower = builder_.here({StepKind::LoadAcc, type, {accumulator, counter}, {}});
     const int upper = builder_.here({StepKind::LoadAcc, type, {accumulator, far}, {}});
     const int sum = reduced(reduce, lower, upper);
     builder_.here({StepKind::Assign, type, {accumulator, sum, counter}, {}});
-    if (several) builder_.close_loop();
+    builder_.close_loop();
   }
 }
 

@@ -85,8 +85,13 @@ class VectorRenderer final : public Renderer {
     if (i == chunks_.store && chunks_.past) return line("chunk[at] = ", src(u, 2).text, ";");
     if (u.kind == StepKind::EndLoop && u.src[0] == chunks_.loop) return close_chunks(i);
     if (near_ && is_short_near_zero(u, math_)) return sine_near_zero(i);
+    if (u.kind == StepKind::EndLoop && runs_once(u.src[0])) return;
     if (u.kind == StepKind::Loop && !found_.loops.contains(i)) {
       spill_for(i);
+      if (runs_once(i)) {
+        text_[at(i)] = {"0", true};
+        return;
+      }
       if (stays_rolled(i)) line("#pragma clang loop unroll(disable)");
       return Renderer::step(i);
     }
@@ -99,6 +104,15 @@ class VectorRenderer final : public Renderer {
     } else if (u.kind != StepKind::EndLoop) {
       in_lanes(i, known->second);
     }
+  }
+
+  // The last half of a sum: a loop of one turn, which the compiler would find out.
+  bool runs_once(int loop) const {
+    const LinearStep& u = uop(loop);
+    const auto is = [&](int s, std::int64_t n) {
+      return uop(s).kind == StepKind::Const && std::get<Scalar>(uop(s).arg).to_int64() == n;
+    };
+    return loop != kernel_.split && u.src.size() == 2 && is(u.src[0], 0) && is(u.src[1], 1);
   }
 
   // Round other loops or sums, of many turns or of a number that is not known: several turns side

@@ -60,9 +60,13 @@ class Finder {
     }
     now_[end] = LaneValue::Same;
     if (!type_ || !writes_apart(loop, end)) return;
-    if (static_cast<std::int64_t>(vector_widths(*lanes, *type_).size()) > kMostVectors) return;
+    if (!are_few(*lanes, *type_)) return;
     found_.loops[loop] = {*lanes, *type_};
     found_.steps.merge(now_);
+  }
+
+  static bool are_few(std::int64_t lanes, DType type) {
+    return static_cast<std::int64_t>(vector_widths(lanes, type).size()) <= kMostVectors;
   }
 
   bool has_the_type(DType type) {
@@ -219,7 +223,8 @@ class Finder {
       const LinearStep& u = uop(i);
       if (value == LaneValue::Vector &&
           (u.kind == StepKind::LoadAcc || u.kind == StepKind::Assign) &&
-          !uop(u.src[0]).src.empty() && !found_.accumulators.contains(u.src[0]))
+          !uop(u.src[0]).src.empty() && !found_.accumulators.contains(u.src[0]) &&
+          are_few(std::get<int>(uop(u.src[0]).arg), uop(u.src[0]).dtype))
         found_.in_memory.insert(u.src[0]);
     }
   }

@@ -34,7 +34,7 @@ struct VectorLoops {
   std::set<int> accumulators;
   /// Of these, those that other loops read.
   std::set<int> read_elsewhere;
-  /// Of the others, which are in memory, those that such a loop reads or writes.
+  /// Of the others, which are in memory, those of few vectors that such a loop reads or writes.
   std::set<int> in_memory;
 };
 VectorLoops vector_loops(const LinearKernel& kernel);

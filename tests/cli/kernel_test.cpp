@@ -125,8 +125,21 @@ TEST_F(CliKernel, APageShowsAllStages) {
   ASSERT_EQ(touchstone_run("kernel 'sum(x[3,40], axis=1)' --out " + file("k.json")).code, 0);
   EXPECT_THAT(touchstone_run("kernel " + file("k.json") + " --html -").text,
               HasSubstr("LOAD_ACC f32"));
-  EXPECT_EQ(touchstone_run("kernel 'x[3]' --html a.html --stage c").code, 2);
-  EXPECT_EQ(touchstone_run("kernel 'x[3]' --html a.html --beam 2").code, 2);
+  for (const char* other : {"--stage c", "--beam 2", "--tree", "--list", "--out k.json"})
+    EXPECT_EQ(touchstone_run(std::string("kernel 'x[3]' --html a.html ") + other).code, 2) << other;
+  // A size that is a variable, as --stage takes it.
+  write_file_atomically(file("n.json"),
+                        R"({"touchstone_kernel":1,"variables":{"n":[1,8]},"buffers":[
+    {"dtype":"float32","idx":0,"size":4},{"dtype":"float32","idx":1,"size":32}],"nodes":[
+    {"arg":{"buffer":1,"views":[{"mask":null,"offset":0,"shape":[4,"n"],"strides":[8,1]}]},
+     "dtype":"float32","id":0,"op":"LOAD","src":[]},
+    {"arg":{"accumulator":"float32","axes":[1]},"dtype":"float32","id":1,"op":"REDUCE_SUM",
+     "src":[0]},
+    {"arg":{"buffer":0,"views":[{"mask":null,"offset":0,"shape":[4,1],"strides":[1,0]}]},
+     "dtype":"float32","id":2,"op":"STORE","src":[1]}]})");
+  const Answer symbolic = touchstone_run("kernel " + file("n.json") + " --html -");
+  EXPECT_EQ(symbolic.code, 0) << symbolic.text;
+  EXPECT_THAT(symbolic.text, HasSubstr("n*16 + 16 bytes"));
 }
 
 // The commands of docs/define.md.

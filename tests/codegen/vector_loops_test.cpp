@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "touchstone/codegen/linearize.h"
@@ -113,16 +114,30 @@ TEST(VectorLoopsFound, SplitIntoPowersOfTwo) {
 }
 
 TEST(RenderVectors, FoldsByVectors) {
-  const auto sum = [](std::int64_t terms) {
-    return LazyOp::reduce(
-        Op::ReduceSum, LazyOp::load(1, DType::Float64, ShapeTracker::contiguous({5, terms})), {1});
+  const auto text_of = [](DType type, std::int64_t terms, const char* opts) {
+    const LazyOpPtr sum = LazyOp::reduce(
+        Op::ReduceSum, LazyOp::load(1, type, ShapeTracker::contiguous({5, terms})), {1});
+    CodegenOptions options;
+    options.opts = parse_opts(opts);
+    return render_vector_function(
+        linearize(LazyOp::store(ShapeTracker::contiguous({5, 1}), sum), options), "f");
   };
-  for (const std::int64_t terms : {2, 3, 8, 16, 33, 100}) {
-    const LazyOpPtr kernel = LazyOp::store(ShapeTracker::contiguous({5, 1}), sum(terms));
-    const std::string text = render_vector_function(linearize(kernel), "f");
-    EXPECT_EQ(text.find("l < "), std::string::npos) << terms << "\n" << text;
-    EXPECT_EQ(text.find("f64x8 ") != std::string::npos, terms >= 8) << text;
-  }
+  const auto loops_over_lanes = [](const std::string& text) {
+    int count = 0;
+    for (std::size_t at = 0; (at = text.find("for (i64 l", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  for (const DType type : {DType::Float32, DType::Float64})
+    for (const std::int64_t terms : {16, 32, 160}) {
+      const std::string text = text_of(type, terms, "sums(16)");
+      EXPECT_EQ(loops_over_lanes(text), 0) << text;
+      EXPECT_NE(text.find("acc"), std::string::npos) << text;
+    }
+  // By itself one that fills, a round, the rest and a loop for each half but the last.
+  EXPECT_EQ(loops_over_lanes(text_of(DType::Int32, 34, "sums(16)")), 1 + 2 + 3);
+  // No text of many vectors.
+  const std::string wide = text_of(DType::Float64, 200000, "sums(65536)");
+  EXPECT_LT(std::ranges::count(wide, '\n'), 150) << wide.substr(0, 4000);
 }
 
 TEST(RenderVectors, KeepsAccumulatorsInRegisters) {

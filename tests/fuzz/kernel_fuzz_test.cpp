@@ -439,6 +439,18 @@ TEST(Reproducer, RoundTripGivesTheSameVerdict) {
   EXPECT_EQ(first.str(), second.str());
 }
 
+// Of an output, not of an input, whose bytes have to mean something.
+TEST(Reproducer, ByteThatIsNoBoolIsJudgedAgain) {
+  const LazyOpPtr x = LazyOp::load(1, DType::Bool, ShapeTracker::contiguous({2}));
+  const Reproducer r{{LazyOp::store(ShapeTracker::contiguous({2}), x),
+                      {{DType::Bool, {2}, std::string("\0\1", 2)}}},
+                     {DType::Bool, {2}, std::string("\0\3", 2)},
+                     ""};
+  const Verdict first = judge(r), second = judge(reproducer_from_json(to_json(r)));
+  EXPECT_EQ(first.outcome, Outcome::Fail);
+  EXPECT_EQ(first.str(), second.str());
+}
+
 TEST(Reproducer, DamageIsNamed) {
   EXPECT_THROW(reproducer_from_json("{"), ParseError);
   EXPECT_THROW(reproducer_from_json("{\"touchstone_reproducer\":9}"), ParseError);
