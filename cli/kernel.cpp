@@ -5,7 +5,6 @@
 
 #include "kernel_io.h"
 #include "kernels_page.h"
-#include "report.h"
 #include "search_progress.h"
 #include "terminal.h"
 #include "touchstone/base/error.h"
@@ -118,8 +117,7 @@ int run_kernel(const KernelOptions& options) {
     return is_file(text) ? read_kernel(text).ast : define::parse(text).kernel();
   };
   if (!options.html.empty()) {
-    deliver(options.html, kernels_html(options.text, {{"kernel", {kernel_of(options.text)}}}));
-    if (options.html != "-") fmt::print("{} {}\n", dim("page"), options.html);
+    write_kernels_page(options.html, options.text, {{"kernel", {kernel_of(options.text)}}});
     return kExitOk;
   }
   if (!options.stage.empty() || options.beam > 0) {

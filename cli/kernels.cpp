@@ -75,13 +75,6 @@ void print_counts(const models::Model& model) {
   fmt::print("{}\n", row.dump());
 }
 
-// A page of kernels: what is made of each, and what it costs.
-int write_page(const KernelsOptions& options, const std::string& title, const KernelParts& parts) {
-  deliver(options.html, kernels_html(title, parts));
-  if (options.html != "-") fmt::print("{} {}\n", dim("page"), options.html);
-  return kExitOk;
-}
-
 void list_models(bool as_json) {
   if (as_json) {
     for (const models::Model& m : models::models()) {
@@ -123,8 +116,9 @@ int print_program(const KernelsOptions& options) {
   const ProgramKernels made = program_kernels(text, Config::current());
   if (!options.html.empty()) {
     const bool is_short = text.size() < 90;
-    return write_page(options, is_short ? text : text.substr(0, 87) + "...",
-                      {{"program", made.kernels}});
+    write_kernels_page(options.html, is_short ? text : text.substr(0, 87) + "...",
+                       {{"program", made.kernels}});
+    return kExitOk;
   }
   print_table(made.kernels);
   if (made.copies > 0) fmt::print("{} between devices\n", counted(made.copies, "copy"));
@@ -149,7 +143,8 @@ int run_kernels(const KernelsOptions& options) {
       parts.emplace_back(model.name, kernels_of(model, options.backward));
       title += fmt::format("{}{}: {}", title.empty() ? "" : "; ", model.name, model.what);
     }
-    return write_page(options, title, parts);
+    write_kernels_page(options.html, title, parts);
+    return kExitOk;
   }
   if (options.models.empty() && options.jsonl) {
     for (const models::Model& model : models::models()) print_counts(model);

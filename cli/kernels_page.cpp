@@ -33,4 +33,10 @@ std::string kernels_html(const std::string& title, const KernelParts& parts) {
   return report.html();
 }
 
+void write_kernels_page(const std::string& file, const std::string& title,
+                        const KernelParts& parts) {
+  deliver(file, kernels_html(title, parts));
+  if (file != "-") fmt::print("{} {}\n", dim("page"), file);
+}
+
 }  // namespace touchstone::cli

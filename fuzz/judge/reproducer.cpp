@@ -74,8 +74,6 @@ void write_as_one_line(std::string& out, std::string_view text) {
   }
 }
 
-constexpr std::string_view kOutput = "output";
-
 HostArray parse_array(const json& value, const std::string& where) {
   try {
     for (const json& size : value.at("shape"))
@@ -84,9 +82,6 @@ HostArray parse_array(const json& value, const std::string& where) {
     HostArray array{parse_dtype(value.at("dtype").get<std::string>()),
                     value.at("shape").get<std::vector<std::int64_t>>(),
                     unhex(value.at("bytes").get<std::string>(), where)};
-    if (is_bool(array.dtype) && where != kOutput)  // an output is judged, and fails by such a byte
-      for (const char c : array.bytes)
-        if (c != 0 && c != 1) bad_reproducer(where, "a bool is neither 00 nor 01");
     if (static_cast<std::int64_t>(array.bytes.size()) !=
         checked_mul(array.size(), static_cast<std::int64_t>(itemsize(array.dtype))))
       bad_reproducer(where, fmt::format("{} bytes do not make {} elements of {}",
@@ -95,6 +90,16 @@ HostArray parse_array(const json& value, const std::string& where) {
   } catch (const json::exception& e) {
     bad_reproducer(where, json_fault(e.what()));
   }
+}
+
+// What a kernel reads has to mean something; an output is judged, and fails by such a byte.
+HostArray parse_input(const json& value, std::size_t number) {
+  const std::string where = fmt::format("input {}", number);
+  HostArray array = parse_array(value, where);
+  if (is_bool(array.dtype))
+    for (const char c : array.bytes)
+      if (c != 0 && c != 1) bad_reproducer(where, "a bool is neither 00 nor 01");
+  return array;
 }
 
 // A value for each variable of the kernel, inside its range.
@@ -156,8 +161,8 @@ Reproducer reproducer_from_json(std::string_view text) {
   r.note = root.value("note", std::string());
   r.run.kernel = kernel_from_json(root["kernel"].dump()).ast;
   for (const json& input : root["inputs"])
-    r.run.inputs.push_back(parse_array(input, fmt::format("input {}", r.run.inputs.size() + 1)));
-  r.output = parse_array(root["output"], std::string(kOutput));
+    r.run.inputs.push_back(parse_input(input, r.run.inputs.size() + 1));
+  r.output = parse_array(root["output"], "output");
   return r;
 }
 
@@ -194,7 +199,7 @@ KernelCase case_from_json(std::string_view text) {
   KernelCase c{kernel_from_json(root["kernel"].dump()).ast, {}};
   c.values = parse_values(root, c.kernel);
   for (const json& input : root["inputs"])
-    c.inputs.push_back(parse_array(input, fmt::format("input {}", c.inputs.size() + 1)));
+    c.inputs.push_back(parse_input(input, c.inputs.size() + 1));
   for (const BufferSpec& spec : buffers_of(c.concrete())) {
     if (spec.idx == 0) continue;
     const auto i = static_cast<std::size_t>(spec.idx) - 1;

@@ -113,6 +113,7 @@ Plan::Peel peel_of(const LazyOpPtr& kernel, const Opt& opt) {
   const sint& size = kernel->shape()[*axis];
   if (!size.is_int())
     refuse(opt, "axis {} has the size {}, which is no number", *axis, render(size.node()));
+  if (size == sint(0)) refuse(opt, "axis {} has no elements", *axis);
   for (const std::size_t arg : {std::size_t{0}, std::size_t{1}})
     in_range(opt, arg, 0, size.as_int() - 1);
   const Plan::Peel peel{opt.args[0], opt.args[1]};

@@ -126,6 +126,7 @@ TEST(Opts, WhatIsNotLegalIsRefusedWithTheReason) {
             "peel(1,1): it excludes tile(...)");
   EXPECT_EQ(refused(transposed(8, 12), "peel(1,1) parallel(1)"),
             "parallel(1): number 1 is from 0 to 0");
+  EXPECT_EQ(refused(transposed(8, 0), "peel(1,1)"), "peel(1,1): axis 1 has no elements");
   EXPECT_EQ(refused(row_sums(), "peel(1,1)"), "peel(1,1): the kernel reduces");
   EXPECT_EQ(refused(row_sums(), "sums(8) prefetch(3)"), "legal");
   EXPECT_EQ(refused(p, "lanes(8) prefetch(1)"),
