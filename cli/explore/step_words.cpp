@@ -95,6 +95,10 @@ std::vector<StepWords> words_of(const Derivation& d, const Chain& chain) {
       w.title =
           "the same in each case: whichever members are the largest, whichever conditions hold";
       w.facts = joined(e, s.facts);
+    } else if (s.rule == kPoints) {
+      w.rule = "points";
+      w.title = "the same at each point: of all values that the variables can take";
+      w.facts = joined(e, s.facts);
     } else if (!w.explained) {
       w.title = "a step of the simplifier that no rule explains: not checked";
     } else if (const symbolic::Rule* rule = find_rule(s.rule)) {

@@ -14,15 +14,18 @@ inline constexpr std::string_view kArithmetic = "arithmetic";
 /// The step between two parts that are equal whichever members of the maxima and minima in them are
 /// the largest and smallest, and whichever conditions in them hold (entailment.h).
 inline constexpr std::string_view kCases = "cases";
+/// The step between two parts that are equal at each of the points that their variables' bounds
+/// leave (points.h).
+inline constexpr std::string_view kPoints = "points";
 /// A step that the simplifier took and that could not be explained; no checker accepts it.
 inline constexpr std::string_view kUnexplained = "unexplained";
 
 /// One rewriting of a part of the expression.
 struct DerivationStep {
-  std::string rule;            // a name of rules.h, kArithmetic, kCases or kUnexplained
-  Path path;                   // where the part stands
-  Expr before = 0, after = 0;  // the part
-  Expr whole = 0;              // all of it, after the step
+  std::string rule;                                    // a name of rules.h, or of those above
+  Path path;                                           // where the part stands
+  Expr before = 0, after = 0;                          // the part
+  Expr whole = 0;                                      // all of it, after the step
   std::vector<std::pair<std::string, Expr>> bindings;  // of the rule's variables
   bool backwards = false;                              // rhs became lhs
   /// The part as a function of the rule's side, which it writes `_`: `_` itself where the part is

@@ -5,6 +5,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/symbolic/entailment.h"
+#include "touchstone/symbolic/points.h"
 #include "touchstone/symbolic/rules.h"
 
 namespace touchstone::symbolic {
@@ -67,10 +68,10 @@ std::optional<std::string> rule_flaw(Derivation& d, Ring& ring, const Derivation
   for (const Expr f : step.facts) known.assume(f);
   if (step.backwards)  // the rule holds where its lhs is defined
     for (const Expr divisor : divisors_of(e, to)) {
-      const PolyId p = ring.normal(divisor);
-      const auto here = divisors_of(e, from);
-      const bool divided_by =
-          std::ranges::any_of(here, [&](Expr x) { return ring.normal(x) == p; });
+      const PolyId p = ring.normal(divisor), minus = ring.add(ring.constant(0), p, -1);
+      const bool divided_by = std::ranges::any_of(divisors_of(e, from), [&](Expr x) {
+        return ring.normal(x) == p || ring.normal(x) == minus;
+      });
       if (!divided_by && !known.nonzero(p))
         return fmt::format("the divisor {} may be 0", text(divisor));
     }
@@ -131,16 +132,22 @@ std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const Derivation
     if (ring.normal(step.before) == ring.normal(step.after)) return std::nullopt;
     return "the two sides are not equal by arithmetic alone";
   }
-  const bool cases = step.rule == kCases;
+  const bool cases = step.rule == kCases, points = step.rule == kPoints;
   const Rule* rule = find_rule(step.rule);
-  if (!rule && !cases) return fmt::format("there is no rule {}", step.rule);
+  if (!rule && !cases && !points) return fmt::format("there is no rule {}", step.rule);
   const std::vector<Expr> allowed = facts_at(d, known, whole, step.path);
   for (const Expr f : step.facts)
     if (std::ranges::none_of(allowed, [&](Expr a) { return ring.truth(a) == ring.truth(f); }))
       return fmt::format("nothing says {} there",
                          words == Words::All ? render(d.exprs, f) : std::string());
-  if (!cases) return rule_flaw(d, ring, step, *rule, words);
+  if (rule) return rule_flaw(d, ring, step, *rule, words);
   if (!step.bindings.empty()) return "there are no variables to bind";
+  if (points) {
+    const AtPoints found = compare_at_points(d, step.before, step.after, step.facts);
+    if (found == AtPoints::Equal) return std::nullopt;
+    return found == AtPoints::Differ ? "the two sides are not equal at every point"
+                                     : "there are too many points to look at";
+  }
   Entailment facts(d.exprs, ring);
   for (const Expr f : step.facts) facts.assume(f);
   const PolyId after = ring.normal(step.after);

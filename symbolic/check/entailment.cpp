@@ -71,6 +71,8 @@ bool Entailment::contradictory() {
   if (!settled_) tighten();
   for (std::size_t i = 0; i < facts_.size() && !contradictory_; ++i)
     contradictory_ = bounds(facts_[i], kLimits.entailed_depth - 1).at_least(1);
+  for (auto p = nonzero_.begin(); p != nonzero_.end() && !contradictory_; ++p)
+    contradictory_ = bounds(*p, kLimits.entailed_depth - 1).within(0, 0);
   return contradictory_;
 }
 
@@ -107,18 +109,27 @@ std::optional<AtomId> Entailment::innermost_case(PolyId p) const {
 
 bool Entailment::zero_by_cases(PolyId p) {
   if (fails_at_a_point(p)) return false;
-  Budget budget;
-  budget_ = &budget;
-  const bool zero = zero_in_each_case(p);
-  budget_ = nullptr;
-  return zero;
+  const auto shown = [&](PolyId q) {
+    Budget budget;
+    budget_ = &budget;
+    const bool zero = zero_in_each_case(q);
+    budget_ = nullptr;
+    return zero;
+  };
+  if (shown(p)) return true;
+  const PolyId other = divided(p);  // here, so that its parts meet before the cases part them
+  return other != p && shown(other);
 }
 
 bool Entailment::zero_in_each_case(PolyId p) {
   if ((*ring_)[p].terms.empty()) return true;
   if (--budget_->cases < 0 || budget_->bounds < 0) return false;
   const auto place = innermost_case(p);
-  if (!place) return bounds(p).within(0, 0) || contradictory() || zero_by_values(p);
+  if (!place) {
+    if (bounds(p).within(0, 0) || contradictory()) return true;
+    const PolyId other = divided(p);
+    return other != p ? zero_in_each_case(other) : zero_by_values(p);
+  }
   const Atom atom = ring_->atom(*place);
   if (ring_->is_flag(*place)) {
     for (const bool value : {false, true}) {
@@ -141,6 +152,86 @@ bool Entailment::zero_in_each_case(PolyId p) {
     if (!then.zero_in_each_case(ring_->substitute(p, *place, largest))) return false;
   }
   return true;
+}
+
+PolyId Entailment::divided(PolyId p) {
+  for (int round = 0; round < kLimits.division_rounds; ++round) {
+    const PolyId before = p;
+    // Remainders last: they tell more of their bounds than what they stand for.
+    for (const AtomKind kind : {AtomKind::Quotient, AtomKind::Remainder})
+      for (const AtomId a : atoms_of(*ring_, {p})) {  // the innermost first
+        const Atom& n = ring_->atom(a);
+        if (n.kind != kind || p != before) continue;
+        const PolyId of = n.parts[0], by = n.parts[1];
+        const PolyId whole =
+            kind == AtomKind::Quotient ? quotient(of, by) : ring_->quotient(of, by, false);
+        const PolyId other =
+            kind == AtomKind::Quotient ? whole : ring_->add(of, ring_->multiply(by, whole), -1);
+        if (other != ring_->of_atom(a)) p = ring_->substitute(p, a, other);
+      }
+    if (p == before) break;
+  }
+  return p;
+}
+
+PolyId Entailment::quotient(PolyId of, PolyId by) {
+  const PolyId plain = ring_->quotient(of, by, false), zero = ring_->constant(0);
+  const Poly n = (*ring_)[of], d = (*ring_)[by];
+  const auto without = [&](PolyId k) {  // (n - k*d)//d + k
+    const PolyId rest = ring_->add(of, ring_->multiply(k, by), -1);
+    return ring_->add(ring_->quotient(rest, by, false), k);
+  };
+  if (d.is_constant()) {
+    const Int c = d.constant();
+    if (c.is_zero()) return plain;
+    if (c.sign() < 0) return ring_->quotient(ring_->add(zero, of, -1), ring_->constant(-c), false);
+    const Interval range = floor_div(bounds(of, kLimits.entailed_depth - 1), c);
+    if (range.is_point()) return ring_->constant(*range.lo);
+    const Congruence known = congruence(of, kLimits.entailed_depth);
+    const Int step = gcd(known.modulus, c),
+              over = step.is_zero() ? Int(0) : floor_mod(known.residue, step);
+    if (!over.is_zero())  // what is r above a multiple of g is in no other period than that
+      return ring_->quotient(ring_->add(of, ring_->constant(-over)), by, false);
+    PolyId k = zero;
+    Int common = c;
+    for (const auto& [m, coef] : n.terms) {
+      k = ring_->add(k, ring_->monomial(m, floor_div(coef, c)));
+      if (!m.empty()) common = gcd(common, coef);
+    }
+    if (k != zero) return without(k);
+    if (!common.is_one()) {
+      PolyId less = zero;
+      for (const auto& [m, coef] : n.terms)
+        less = ring_->add(less, ring_->monomial(m, floor_div(coef, common)));
+      return ring_->quotient(less, ring_->constant(floor_div(c, common)), false);
+    }
+    for (const auto& [m, coef] : n.terms) {  // (x//a + y)//c is (x + a*y)//(a*c)
+      if (m.size() != 1 || !coef.is_one()) continue;
+      const Atom& inner = ring_->atom(m[0]);
+      if (inner.kind != AtomKind::Quotient || !(*ring_)[inner.parts[1]].is_constant()) continue;
+      const PolyId x = inner.parts[0], a = inner.parts[1];
+      const PolyId y = ring_->add(of, ring_->of_atom(m[0]), -1);
+      return ring_->quotient(ring_->add(x, ring_->multiply(a, y)), ring_->multiply(a, by), false);
+    }
+    return plain;
+  }
+  const auto& [lead, factor] = d.terms.back();
+  if (factor.sign() < 0)
+    return ring_->quotient(ring_->add(zero, of, -1), ring_->add(zero, by, -1), false);
+  for (const auto& [m, coef] : n.terms)
+    if (divides(factor, coef) && std::ranges::includes(m, lead)) {
+      Monomial rest;
+      std::ranges::set_difference(m, lead, std::back_inserter(rest));
+      return without(ring_->monomial(rest, floor_div(coef, factor)));
+    }
+  const Interval range = bounds(of, kLimits.entailed_depth - 1);
+  const auto below = [&](PolyId p) {
+    return bounds(ring_->add(by, p, -1), kLimits.entailed_depth - 1).at_least(1);
+  };
+  if (range.at_least(0) && below(of)) return zero;
+  if (range.at_most(-1) && below(ring_->add(ring_->constant(-1), of, -1)))
+    return ring_->constant(-1);
+  return plain;
 }
 
 bool Entailment::zero_by_values(PolyId p) {

@@ -48,6 +48,10 @@ class Entailment {
   /// The same, by the values of a variable that has but a few.
   bool zero_by_values(PolyId p);
   std::optional<AtomId> innermost_case(PolyId p) const;
+  /// p with x % y as x - y*(x // y) in it, and of a quotient what it gives whole: multiples of the
+  /// divisor, factors of both, quotients in it, and all of it where its bounds tell it.
+  PolyId divided(PolyId p);
+  PolyId quotient(PolyId of, PolyId by);
   /// p where `zero` is 0: without a variable that it gives by the others.
   PolyId solved(PolyId p, PolyId zero);
   /// Atoms of p that are not negative and stand in a product with an atom of the fact.
@@ -60,6 +64,8 @@ class Entailment {
   Congruence atom_congruence(AtomId a, int depth);
   /// Remainders that are known make their dividends congruent to them.
   void find_residues();
+  /// The same for one term by the others, where its coefficient has an inverse; values of one atom.
+  void solve_residue(PolyId p, Int modulus);
   void narrow(AtomId a, const Interval& range);
   Interval atom_bounds(AtomId a);
   Interval plain(PolyId p);

@@ -71,6 +71,31 @@ void Entailment::find_residues() {
     const std::pair<PolyId, Int> found{ring_->add(a.parts[0], ring_->constant(*value.lo), -1), d};
     if (std::ranges::find(residues_, found) == residues_.end()) residues_.push_back(found);
   }
+  for (std::size_t i = 0; i < residues_.size(); ++i)
+    solve_residue(residues_[i].first, residues_[i].second);
+}
+
+void Entailment::solve_residue(PolyId p, Int modulus) {
+  if (modulus <= Int(1)) return;
+  const Poly f = (*ring_)[p];
+  for (const auto& [m, c] : f.terms) {
+    if (m.empty()) continue;
+    const bool alone = f.terms.size() == (f.constant().is_zero() ? 1 : 2);
+    if (alone && m.size() == 1) {
+      const auto values = symbolic::solved(c, f.constant(), modulus);
+      const auto left = values ? symbolic::trimmed(atom_bounds(m[0]), *values) : std::nullopt;
+      contradictory_ |= !left;
+      if (left) narrow(m[0], *left);
+    }
+    if (!gcd(c, modulus).is_one()) continue;
+    const Int inverse = symbolic::solved(c, -1, modulus)->residue;
+    PolyId q = ring_->constant(0);
+    for (const auto& [n, d] : f.terms)
+      q = ring_->add(q, ring_->monomial(n, floor_mod(d * inverse, modulus)));
+    const std::pair<PolyId, Int> found{q, modulus};
+    if (std::ranges::find(residues_, found) == residues_.end()) residues_.push_back(found);
+  }
+  memo_.clear();
 }
 
 Congruence Entailment::atom_congruence(AtomId id, int depth) {
@@ -262,6 +287,12 @@ Interval Entailment::with_facts(PolyId p, int depth) {
     for (const AtomId v : factors_beside(poly, f))
       use(ring_->multiply(facts_[i], ring_->of_atom(v)));
   }
+  for (const auto& [m, c] : poly.terms)  // x*x is no less than x and -x
+    if (m.size() == 2 && m[0] == m[1])
+      for (const Int sign : {1, -1}) {
+        const PolyId square = ring_->monomial(m, -1);
+        use(ring_->add(square, ring_->of_atom(m[0]), sign));
+      }
   for (const auto& [m, c] : poly.terms) {  // x % y is below y, where that is above 0
     if (m.size() != 1 || ring_->atom(m[0]).kind != AtomKind::Remainder) continue;
     const PolyId divisor = ring_->atom(m[0]).parts[1];

@@ -8,23 +8,6 @@ namespace touchstone::symbolic {
 
 namespace {
 
-/// What a set of polynomials is made of. The parts of an atom are made before it, so that atoms in
-/// the order of their numbers can be computed one after the other.
-std::set<AtomId> atoms_of(const Ring& ring, std::vector<PolyId> todo) {
-  std::set<PolyId> seen(todo.begin(), todo.end());
-  std::set<AtomId> out;
-  while (!todo.empty()) {
-    const Poly& p = ring[todo.back()];
-    todo.pop_back();
-    for (const auto& [m, c] : p.terms)
-      for (const AtomId a : m)
-        if (out.insert(a).second)
-          for (const PolyId part : ring.atom(a).parts)
-            if (seen.insert(part).second) todo.push_back(part);
-  }
-  return out;
-}
-
 /// Values of atoms at one point; nullopt where a divisor is 0, and of what is made of such a value.
 class Point {
  public:

@@ -376,4 +376,19 @@ PolyId Ring::maximum(std::vector<PolyId> members) {
   return add(base, intern_atom({AtomKind::Max, "", std::move(parts)}), scale);
 }
 
+std::set<AtomId> atoms_of(const Ring& ring, std::vector<PolyId> todo) {
+  std::set<PolyId> seen(todo.begin(), todo.end());
+  std::set<AtomId> out;
+  while (!todo.empty()) {
+    const Poly& p = ring[todo.back()];
+    todo.pop_back();
+    for (const auto& [m, c] : p.terms)
+      for (const AtomId a : m)
+        if (out.insert(a).second)
+          for (const PolyId part : ring.atom(a).parts)
+            if (seen.insert(part).second) todo.push_back(part);
+  }
+  return out;
+}
+
 }  // namespace touchstone::symbolic

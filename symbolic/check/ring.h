@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -76,6 +77,8 @@ class Ring {
   /// p with every occurrence of the atom as a factor replaced.
   PolyId replace(PolyId p, AtomId atom, PolyId by);
 
+  /// p // q, or p % q.
+  PolyId quotient(PolyId p, PolyId q, bool remainder);
   /// p with the atom replaced wherever it occurs, also within other atoms.
   PolyId substitute(PolyId p, AtomId atom, PolyId by);
   /// An expression with this normal form.
@@ -87,7 +90,6 @@ class Ring {
   PolyId intern_atom(Atom atom);
   PolyId build(const Exprs& e, Expr node);
   PolyId truth_of(PolyId p);
-  PolyId quotient(PolyId p, PolyId q, bool remainder);
   PolyId truncated(PolyId p, PolyId q, bool remainder);
   PolyId negative(PolyId p);
   PolyId zero(PolyId p);
@@ -110,5 +112,8 @@ class Ring {
   std::unordered_map<Expr, PolyId> known_;
   std::unordered_map<PolyId, Expr> written_;
 };
+
+/// What the polynomials are made of, in the order of their numbers: the parts of an atom before it.
+std::set<AtomId> atoms_of(const Ring& ring, std::vector<PolyId> todo);
 
 }  // namespace touchstone::symbolic

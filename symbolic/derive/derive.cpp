@@ -6,6 +6,7 @@
 #include "touchstone/symbolic/derivation_check.h"
 #include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/node_expr.h"
+#include "touchstone/symbolic/question.h"
 #include "touchstone/symbolic/rewrite.h"
 #include "touchstone/symbolic/rules.h"
 
@@ -34,8 +35,10 @@ class Deriver {
     builder_.simplifier().trace(&trace_);
   }
 
-  /// The steps of an expression under conditions, from its text to its rendering; its node.
-  Id derive(Chain& chain, std::span<const Id> conditions, std::size_t known);
+  /// The steps of an expression under conditions, from its text to `to`, or to its rendering; its
+  /// node.
+  Id derive(Chain& chain, std::span<const Id> conditions, std::size_t known,
+            std::optional<std::string> to = std::nullopt);
 
  private:
   /// The node of the expression under the conditions, and the steps to it.
@@ -266,7 +269,14 @@ bool Deriver::attempt(const Path& path, PolyId goal, Expr variant, bool joins_fi
     const auto now = d_.exprs.at(walk.whole, path);  // gone where what is around it took it in
     return !now || ring_.normal(*now) == goal;
   };
-  if (variant != *d_.exprs.at(walk.whole, path)) arithmetic(path, variant, walk);
+  if (const Expr part = *d_.exprs.at(walk.whole, path);
+      ring_.normal(variant) != ring_.normal(part)) {
+    auto step = rewriter_.cases(walk.whole, path, variant);
+    if (!step) return false;
+    take(*std::move(step), walk);
+  } else if (variant != part) {
+    arithmetic(path, variant, walk);
+  }
   if (reached()) return true;
   // The simplifier opens all digits before it joins them; where joining does, that reads better.
   for (bool again = joins_first; again;) {
@@ -322,17 +332,20 @@ void Deriver::explain(const Path& path, Id result, Walk& walk) {
       walk = before;
     }
   const Expr shown = fold_identities(d_.exprs, ring_.expression(goal));
-  if (auto step = rewriter_.cases(walk.whole, path, shown)) return take(*std::move(step), walk);
+  if (auto step = rewriter_.in_one(walk.whole, path, shown)) return take(*std::move(step), walk);
   arithmetic(path, written_.of(result), walk);
   walk.steps.back().rule = kUnexplained;
 }
 
-Id Deriver::derive(Chain& chain, std::span<const Id> conditions, std::size_t known) {
+Id Deriver::derive(Chain& chain, std::span<const Id> conditions, std::size_t known,
+                   std::optional<std::string> to) {
   rewriter_.know(known);
   Walk forth, back;
   const Id id = walk(chain.start, conditions, forth);
-  walk(parse_expr(d_.exprs, render(context_.handle(id))), {}, back);
+  walk(parse_expr(d_.exprs, to ? *to : render(context_.handle(id))), {}, back);
   join(forth, back, chain);
+  if (unexplained(chain) > 0)  // a way round the steps: where the text has a value, they are equal
+    if (auto step = rewriter_.in_one(chain.start, {}, chain.result)) chain.steps = {*step};
   return id;
 }
 
@@ -365,12 +378,13 @@ void Deriver::join(const Walk& forth, const Walk& back, Chain& chain) {
       step.before = states[i];
       step.after = step.whole = states[i + 1];
       step.context = d_.exprs.variable("_");
-      chain.steps.push_back(rewriter_.cases(states[i], {}, states[i + 1]).value_or(step));
+      chain.steps.push_back(rewriter_.in_one(states[i], {}, states[i + 1]).value_or(step));
     } else {
       step = back.steps[states.size() - 2 - i];
       std::swap(step.before, step.after);
       step.whole = states[i + 1];
       step.backwards = !step.backwards;
+      rewriter_.state_facts(step, states[i]);
       chain.steps.push_back(step);
     }
     ++i;
@@ -387,6 +401,16 @@ std::map<std::string, Node> named(Context& context,
     names.emplace(v.name, context.handle(context.make_variable(v.name, bounds)));
   }
   return names;
+}
+
+/// What `answer` says of the same question.
+std::string answer_to(const Derivation& d, std::span<const std::string> assumptions) {
+  Question question{{}, {assumptions.begin(), assumptions.end()}, render(d.exprs, d.main.start)};
+  const auto end = [](const std::optional<Int>& x) { return x ? End(*x) : End(); };
+  for (const Derivation::Variable& v : d.variables)
+    question.variables.emplace_back(v.name, Interval{end(v.lo), end(v.hi)});
+  Context scratch;
+  return answer(question, scratch).text;
 }
 
 }  // namespace
@@ -422,11 +446,9 @@ Derivation derive(const std::string& text, std::span<const Derivation::Variable>
     }
     conditions.push_back(Simplifier(context).truth(id));
   }
-  deriver.derive(d.main, conditions, d.assumptions.size());
-  if (d.exprs.size(d.main.result) > d.exprs.size(d.main.start)) {
-    d.longer = d.main.result;
-    d.main = {d.main.start, d.main.start, {}};
-  }
+  const Id id = deriver.derive(d.main, conditions, d.assumptions.size(), answer_to(d, assumptions));
+  const Expr canonical = parse_expr(d.exprs, render(context.handle(id)));
+  if (d.exprs.size(canonical) > d.exprs.size(d.main.start)) d.longer = canonical;
   // The checker has the last word: what it refuses is not explained.
   Ring fresh(d.exprs);
   for (std::size_t c = 0; c <= d.assumptions.size(); ++c) {

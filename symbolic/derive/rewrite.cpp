@@ -110,6 +110,13 @@ std::vector<Expr> connected(const Exprs& e, const DerivationStep& step,
   return out;
 }
 
+/// Facts that are bounds of variables, which `facts_at` gives first; points lie within them anyway.
+std::ptrdiff_t bounds_count(const Derivation& d) {
+  std::ptrdiff_t count = 0;
+  for (const Derivation::Variable& v : d.variables) count += v.lo.has_value() + v.hi.has_value();
+  return count;
+}
+
 }  // namespace
 
 std::optional<DerivationStep> Rewriter::use(const Equation& q, Expr whole, const Path& place,
@@ -167,7 +174,9 @@ std::optional<DerivationStep> Rewriter::tried(const Equation& q, Expr whole, con
   step.bindings = q.bindings;
   step.backwards = q.backwards;
   step.context = c.context;
-  step.facts = connected(d_.exprs, step, facts_at(d_, known_, whole, path));
+  std::vector<Expr> facts = facts_at(d_, known_, whole, path);
+  if (q.rule == kPoints) facts.erase(facts.begin(), facts.begin() + bounds_count(d_));
+  step.facts = connected(d_.exprs, step, facts);
   if (step_flaw(d_, ring_, step, whole, known_, Words::None)) return std::nullopt;
   fewest_facts(step, whole);
   return step;
@@ -176,6 +185,18 @@ std::optional<DerivationStep> Rewriter::tried(const Equation& q, Expr whole, con
 std::optional<DerivationStep> Rewriter::cases(Expr whole, const Path& place, Expr after) {
   return tried({std::string(kCases), {}, false, 0, 0}, whole, place,
                {after, d_.exprs.variable("_")});
+}
+
+std::optional<DerivationStep> Rewriter::in_one(Expr whole, const Path& place, Expr after) {
+  if (auto step = cases(whole, place, after)) return step;
+  return tried({std::string(kPoints), {}, false, 0, 0}, whole, place,
+               {after, d_.exprs.variable("_")});
+}
+
+void Rewriter::state_facts(DerivationStep& step, Expr whole) {
+  if (!step_flaw(d_, ring_, step, whole, known_, Words::None)) return;
+  step.facts = connected(d_.exprs, step, facts_at(d_, known_, whole, step.path));
+  if (!step_flaw(d_, ring_, step, whole, known_, Words::None)) fewest_facts(step, whole);
 }
 
 void Rewriter::fewest_facts(DerivationStep& step, Expr whole) {

@@ -39,6 +39,11 @@ class Rewriter {
                                     bool complete = false);
   /// The part becomes `after`, by cases; nullopt where that does not show it.
   std::optional<DerivationStep> cases(Expr whole, const Path& place, Expr after);
+  /// The same, or at all points.
+  std::optional<DerivationStep> in_one(Expr whole, const Path& place, Expr after);
+  /// The facts that a step needs, where those that it has do not do: turned around it may need
+  /// more.
+  void state_facts(DerivationStep& step, Expr whole);
 
  private:
   /// Where to look: at sums, at parts that are one side as they stand, at quotients that are a

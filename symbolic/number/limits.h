@@ -100,22 +100,24 @@ struct Limits {
   std::size_t message_characters = 60;  // of a text in a message; the rest is "..."
 
   // ---- Derivations and their checker: past it, a step is not explained, or not accepted.
-  int tried_places = 2'000;          // where an equation may be used, a simplification
-  std::size_t spots = 4'000;         // of an expression that are looked at, the outermost first
-  std::size_t tried_factors = 6;     // of an equation that is used on terms of a sum
-  int derived_rounds = 3;            // of all rules on a part
-  int derived_uses = 6;              // of one rule in a round
-  std::size_t monomials = 2'048;     // of a product multiplied out; past it, it is an atom
-  std::size_t maximum_members = 64;  // of a normal form
-  std::size_t flags = 5;             // whose cases are told apart
-  int normal_rounds = 4;             // of normalizing a maximum
-  int cases = 300;                   // told apart to prove an equation
-  int case_bounds = 100'000;         // asked for meanwhile
-  int points = 24;                   // tried before an equation's cases are
-  int case_values = 3;               // of a variable that are told apart
-  int entailed_depth = 3;            // facts used on facts, cases within cases
-  int entailed_rounds = 3;           // of bounds from facts from bounds
-  std::size_t entailed_terms = 40;   // longer polynomials are bounded term by term
+  int tried_places = 2'000;             // where an equation may be used, a simplification
+  std::size_t spots = 4'000;            // of an expression that are looked at, the outermost first
+  std::size_t tried_factors = 6;        // of an equation that is used on terms of a sum
+  int derived_rounds = 3;               // of all rules on a part
+  int derived_uses = 6;                 // of one rule in a round
+  std::size_t monomials = 2'048;        // of a product multiplied out; past it, it is an atom
+  std::size_t maximum_members = 64;     // of a normal form
+  std::size_t flags = 5;                // whose cases are told apart
+  int normal_rounds = 4;                // of normalizing a maximum
+  int cases = 300;                      // told apart to prove an equation
+  int case_bounds = 100'000;            // asked for meanwhile
+  int points = 24;                      // tried before an equation's cases are
+  std::int64_t value_work = 1'000'000;  // nodes evaluated for an equation at all points
+  int division_rounds = 64;             // of quotients taken apart in a case
+  int case_values = 3;                  // of a variable that are told apart
+  int entailed_depth = 3;               // facts used on facts, cases within cases
+  int entailed_rounds = 3;              // of bounds from facts from bounds
+  std::size_t entailed_terms = 40;      // longer polynomials are bounded term by term
 };
 inline constexpr Limits kLimits;
 
