@@ -75,7 +75,9 @@ Chain chain_of(Exprs& e, const Json& j) {
 
 }  // namespace
 
-std::string derivation_json(const Derivation& d) {
+namespace {
+
+Json whole_json(const Derivation& d) {
   Json variables = Json::object(), assumptions = Json::array();
   for (const Derivation::Variable& v : d.variables)
     variables[v.name] = {end_of(v.lo), end_of(v.hi)};
@@ -83,8 +85,14 @@ std::string derivation_json(const Derivation& d) {
   Json j = {{"variables", std::move(variables)}, {"assumptions", std::move(assumptions)}};
   j.update(chain_json(d.exprs, d.main));
   if (d.longer) j["longer"] = render(d.exprs, *d.longer);
-  return j.dump(1) + "\n";
+  return j;
 }
+
+}  // namespace
+
+std::string derivation_json(const Derivation& d) { return whole_json(d).dump(1) + "\n"; }
+
+std::string certificate_line(const Derivation& d) { return whole_json(d).dump(); }
 
 namespace {
 
@@ -121,8 +129,8 @@ Derivation derivation_of_json(const std::string& text) {
     return d;
   } catch (const nlohmann::json::exception& error) {
     throw ParseError(
-        fmt::format("this is no derivation: {}; `touchstone simplify --steps "
-                    "--format json` writes one",
+        fmt::format("this is no derivation: {}; `touchstone simplify "
+                    "--certify` writes one",
                     json_fault(error.what())));
   }
 }

@@ -25,6 +25,9 @@ std::string derivation_html(const symbolic::Derivation& d,
 /// An align* environment; needs amsmath.
 std::string derivation_latex(const symbolic::Derivation& d);
 
+/// The same on one line, without its end.
+std::string certificate_line(const symbolic::Derivation& d);
+
 /// Throws ParseError where the text is no derivation; whether it is a right one find_flaw tells.
 symbolic::Derivation derivation_of_json(const std::string& text);
 

@@ -7,9 +7,10 @@ namespace {
 
 Verb simplify_verb(CLI::App& app) {
   static SimplifyOptions o;
-  CLI::App* v = add_verb(app, "simplify", "Simplify an index expression",
-                         "simplify '(a*4 + b)//4' --var a=0..10 b=0..3",
-                         {{kExitOk, "done"}, {kExitNo, "a step of --replay is wrong"}});
+  CLI::App* v = add_verb(
+      app, "simplify", "Simplify an index expression",
+      "simplify '(a*4 + b)//4' --var a=0..10 b=0..3",
+      {{kExitOk, "done"}, {kExitNo, "a step of --replay is wrong, or no certificate was found"}});
   v->add_option("expression", o.expression,
                 "Python-like: + - * // % comparisons and or not min() max() where()");
   v->add_option("--var", o.variables,
@@ -21,6 +22,11 @@ Verb simplify_verb(CLI::App& app) {
   v->add_option("--html", o.html,
                 "Write a page that goes through the steps to this file, - for standard output")
       ->excludes("--format");
+  v->add_flag("--certify", o.certify,
+              "Print a certificate of the answer, which `touchstone verify` checks; with --jsonl "
+              "each answer has one")
+      ->excludes("--format")
+      ->excludes("--html");
   v->add_option("--replay", o.replay,
                 "Check the steps in this file, which --format json wrote, without the simplifier");
   v->add_flag("--jsonl", o.jsonl,
@@ -31,6 +37,20 @@ Verb simplify_verb(CLI::App& app) {
             for (std::string& a : o.assumptions) bare(a);
             return run_simplify(o);
           }};
+}
+
+Verb verify_verb(CLI::App& app) {
+  static VerifyOptions o;
+  CLI::App* v = add_verb(
+      app, "verify", "Check certificates of simplified expressions, without the simplifier",
+      "simplify --certify '(a*4 + b)//4' --var a=0..10 b=0..3 | touchstone verify",
+      {{kExitOk, "all are right"}, {kExitNo, "one is wrong"}, {kExitNothing, "there were none"}},
+      "A certificate that is right shows that both expressions are equal at every point of the "
+      "bounds where the assumptions hold and nothing divides by 0.");
+  v->add_option("file", o.file,
+                "Certificates, one a line, or the answers of simplify --jsonl --certify [standard "
+                "input]");
+  return {v, [] { return run_verify(o); }};
 }
 
 Verb repl_verb(CLI::App& app) {
@@ -101,7 +121,7 @@ Verb view_verb(CLI::App& app) {
 }  // namespace
 
 std::vector<Verb> index_verbs(CLI::App& app) {
-  return {simplify_verb(app), repl_verb(app), prove_verb(app), view_verb(app)};
+  return {simplify_verb(app), verify_verb(app), repl_verb(app), prove_verb(app), view_verb(app)};
 }
 
 }  // namespace touchstone::cli

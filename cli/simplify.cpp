@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "answer_lines.h"
 #include "derivation_view.h"
@@ -48,11 +49,62 @@ Variable parse_variable(const std::string& word) {
           parse_bound(std::string_view(range).substr(dots + 2), word)};
 }
 
-int run_jsonl() {
+/// A derivation that the checker accepts, or why there is none.
+struct Certified {
+  symbolic::Derivation derivation;
+  std::string missing;  // empty where there is one
+};
+
+Certified certified(const std::string& text,
+                    const std::vector<symbolic::Derivation::Variable>& variables,
+                    const std::vector<std::string>& assumptions) {
+  Certified c{symbolic::derive(text, variables, assumptions), ""};
+  if (const auto flaw = symbolic::find_flaw(c.derivation))
+    c.missing = fmt::format("step {} of {} has no law that explains it", flaw->step + 1,
+                            c.derivation.main.steps.size());
+  return c;
+}
+
+/// The members that an answer has in addition. Throws Error for a question that has no steps.
+std::string certificate_members(std::string_view line) {
+  const symbolic::Question q = symbolic::read_question(line);
+  std::vector<symbolic::Derivation::Variable> variables;
+  const auto bound = [](const symbolic::End& e) { return e ? Bound(*e) : Bound(); };
+  for (const auto& [name, range] : q.variables)
+    variables.push_back({name, bound(range.lo), bound(range.hi)});
+  const auto none = [](std::string_view why) {
+    return fmt::format(",\"certificate\":null,\"uncertified\":{}", nlohmann::json(why).dump());
+  };
+  try {
+    const Certified c = certified(q.text, variables, q.assumptions);
+    if (!c.missing.empty()) return none(c.missing);
+    return ",\"certificate\":" + certificate_line(c.derivation);
+  } catch (const Error& e) {
+    return none(e.what());
+  }
+}
+
+int run_jsonl(bool certify) {
   symbolic::Session session;
-  answer_lines("simplify",
-               [&](std::string_view line) { return symbolic::answer_json(line, session); });
+  answer_lines("simplify", [&](std::string_view line) {
+    std::string answer = symbolic::answer_json(line, session);
+    if (certify && answer.starts_with("{\"out\""))
+      answer.insert(answer.size() - 1, certificate_members(line));
+    return answer;
+  });
   return kExitOk;
+}
+
+int show_certificate(const SimplifyOptions& options, const std::vector<Variable>& variables) {
+  std::vector<symbolic::Derivation::Variable> bounded;
+  for (const Variable& v : variables) bounded.push_back({v.name, v.min, v.max});
+  const Certified c = certified(options.expression, bounded, options.assumptions);
+  if (c.missing.empty()) {
+    fmt::print("{}\n", certificate_line(c.derivation));
+    return kExitOk;
+  }
+  fmt::print(stderr, "no certificate: {}; --steps shows it\n", c.missing);
+  return kExitNo;
 }
 
 int show_steps(const SimplifyOptions& options, const std::vector<Variable>& variables) {
@@ -99,10 +151,11 @@ int run_simplify(const SimplifyOptions& options) {
                  !options.format.empty() || !options.html.empty()))
     throw ParseError(
         "simplify: --var, --assume, --steps, --format and --html go with an expression");
-  if (options.jsonl) return run_jsonl();
+  if (options.jsonl) return run_jsonl(options.certify);
   if (options.replay) return run_replay(*options.replay);
   std::vector<Variable> variables;
   for (const std::string& word : options.variables) variables.push_back(parse_variable(word));
+  if (options.certify) return show_certificate(options, variables);
   if (options.steps || !options.format.empty() || !options.html.empty())
     return show_steps(options, variables);
   symbolic::Question question{{}, options.assumptions, options.expression};

@@ -290,8 +290,15 @@ struct SimplifyOptions {
   std::string html;    // a page of the steps, to this file; "-" is standard output
   std::optional<std::string> replay;  // check a derivation in this file instead
   bool jsonl = false;                 // questions from the standard input instead
+  bool certify = false;               // the certificate, or one with each answer
 };
 int run_simplify(const SimplifyOptions& options);
+
+struct VerifyOptions {
+  std::string file;  // certificates, or answers that hold them; empty or "-": standard input
+};
+/// Checks what `simplify --certify` wrote, without the simplifier.
+int run_verify(const VerifyOptions& options);
 
 /// Expressions, one after the other: with a line editor on a terminal, else the lines of a script.
 int run_repl();

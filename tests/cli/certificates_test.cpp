@@ -1,0 +1,162 @@
+// Certificates of answers: `simplify --certify` writes them, `verify` checks them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
+
+#include "command.h"
+#include "touchstone/base/file.h"
+
+namespace touchstone {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using testing::HasSubstr;
+
+class Certificates : public testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(dir_.path() / name) << text;
+    return (dir_.path() / name).string();
+  }
+  Answer verified(const std::string& text) const {
+    return touchstone_run("verify " + write("certificates", text));
+  }
+  Answer certified(const std::string& questions) const {
+    return touchstone_run("simplify --jsonl --certify", "", "< " + write("questions", questions));
+  }
+  TemporaryDirectory dir_;
+};
+
+TEST_F(Certificates, OfAnExpressionAreRight) {
+  const Answer one = touchstone_run(
+      "simplify --certify '(a*4 + b)//4 + c' --var a=0..10 b=0..3 c= "
+      "--assume 'c < a'");
+  EXPECT_EQ(one.code, 0);
+  EXPECT_EQ(std::ranges::count(one.text, '\n'), 1);
+  const Answer right = verified(one.text);
+  EXPECT_EQ(right.code, 0);
+  EXPECT_EQ(right.text,
+            "right: (a*4 + b)//4 + c = a + c where a in [0, 10], b in [0, 3], c in (-inf, inf), "
+            "c < a\n1 of 1 certificates right\n");
+  EXPECT_EQ(verified(Json::parse(one.text).dump(2)).code, 0);  // over several lines
+  EXPECT_EQ(verified(one.text + "\n\n" + one.text).code, 0);
+}
+
+TEST_F(Certificates, OfEveryAnswerToTheSampleAndToMasksOfPaddedConvolutions) {
+  const auto path = std::filesystem::path(__FILE__).parent_path().parent_path() /
+                    "symbolic/data/symbolic_cases.jsonl";
+  std::istringstream sample(read_file(path));
+  std::string questions;
+  int asked = 0;
+  for (std::string line; std::getline(sample, line); ++asked)
+    if (asked % 8 == 0) questions += line + "\n";
+  for (const int size : {5, 14})
+    for (const int stride : {1, 2, 3})
+      for (const int kernel : {1, 3, 4})
+        for (const int pad : {1, 2}) {
+          const int most = (size + 2 * pad - kernel) / stride;
+          const std::string row = fmt::format("y*{} + k", stride),
+                            column = fmt::format("x*{} + l", stride);
+          const std::string mask =
+              fmt::format("{0} <= {1} and {1} < {2} and {0} <= {3} and {3} < {2}", pad, row,
+                          size + pad, column);
+          Json q = {{"vars", Json::object()}, {"in", ""}};
+          for (const char* name : {"x", "y"}) q["vars"][name] = {0, most};
+          for (const char* name : {"k", "l"}) q["vars"][name] = {0, kernel - 1};
+          q["vars"]["c"] = {0, 15};
+          q["in"] = mask;
+          questions += q.dump() + "\n";
+          q["in"] = fmt::format("where({}, c*{} + ({} - {})*{} + {} - {}, 0)", mask, size * size,
+                                row, pad, size, column, pad);
+          questions += q.dump() + "\n";
+        }
+  const Answer answers = certified(questions);
+  ASSERT_EQ(answers.code, 0);
+  const Answer right = verified(answers.text);
+  const auto lines = std::ranges::count(questions, '\n');
+  EXPECT_EQ(right.code, 0) << right.text;
+  EXPECT_THAT(right.text, HasSubstr(fmt::format("{0} of {0} certificates right", lines)));
+}
+
+TEST_F(Certificates, BesideAnotherAnswerOrChangedAreWrong) {
+  const std::string question = R"({"vars":{"a":[0,10],"b":[0,3]},"in":"(a*4 + b)//4"})";
+  const std::string text = certified(question + "\n").text;
+  EXPECT_EQ(verified(text).code, 0);
+  const auto changed = [&](const char* pointer, const Json& value) {
+    Json j = Json::parse(text);
+    j[Json::json_pointer(pointer)] = value;
+    return verified(j.dump());
+  };
+  EXPECT_EQ(changed("/out", "b").code, 1);
+  EXPECT_THAT(changed("/out", "b").text, HasSubstr("wrong: (a*4 + b)//4 = a where a in [0, 10]"));
+  EXPECT_EQ(changed("/certificate/result", "a + 1").code, 1);
+  EXPECT_EQ(changed("/certificate/start", "(a*4 + b)//5").code, 1);
+  EXPECT_EQ(changed("/certificate/variables/b", {0, 4}).code, 1);
+  EXPECT_EQ(changed("/certificate/steps/0/rule", "div.div").code, 1);
+  EXPECT_EQ(changed("/certificate/steps/0/rule", "arithmetic").code, 1);
+  EXPECT_EQ(changed("/certificate/steps/0/path", {7}).code, 1);
+  EXPECT_EQ(changed("/certificate/steps/0/facts", Json::array()).code, 1);
+}
+
+TEST_F(Certificates, ThatAreNoneAreNamed) {
+  EXPECT_EQ(verified("").code, 4);
+  const std::pair<const char*, const char*> texts[] = {
+      {"x", "this is no certificate: line 1, column 1"},
+      {"[1]", "expected an object"},
+      {"3", "expected an object"},
+      {"{}", "no member \"variables\""},
+      {R"({"variables":{},"assumptions":[],"start":"a","result":"a","steps":[{}]})", "no member"},
+      {R"({"variables":{},"assumptions":[],"start":"a +","result":"a","steps":[]})", "column 4"},
+      {R"({"variables":{"a":[0]},"assumptions":[],"start":"a","result":"a","steps":[]})", ""},
+      {R"({"certificate":7,"out":"a"})", ""},
+      {R"({"certificate":{},"out":"a"})", "no member"},
+      {R"({"certificate":null})", "\"uncertified\" must be a text"},
+      {R"({"error":3})", "\"error\" must be a text"},
+  };
+  for (const auto& [text, part] : texts) {
+    const Answer run = verified(std::string(text) + "\n");
+    EXPECT_EQ(run.code, 2) << text;
+    EXPECT_THAT(run.text, HasSubstr("line 1: "));
+    EXPECT_THAT(run.text, HasSubstr(part));
+    EXPECT_THAT(run.text, HasSubstr("0 of 1 certificates right, 1 could not be read"));
+  }
+  const Answer none = verified(R"({"out":"a","certificate":null,"uncertified":"too large"})");
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.text, HasSubstr("without a certificate: too large"));
+  EXPECT_EQ(verified(R"({"error":"in: column 1"})").code, 4);
+  EXPECT_EQ(touchstone_run("verify none").code, 2);
+  // Variables without a range are open, so the points of `a` cannot be looked at.
+  EXPECT_EQ(
+      verified(R"({"variables":{},"assumptions":[],"start":"a","result":"a*1","steps":[{"rule":)"
+               R"("points","backwards":false,"path":[],"before":"a","after":"a*1","bindings":{},)"
+               R"("context":"_","facts":[],"whole":"a*1"}]})")
+          .code,
+      1);
+}
+
+TEST_F(Certificates, OfQuestionsWithoutStepsSayWhy) {
+  std::string sum = "x";
+  for (int i = 0; i < 6'000; ++i) sum += " + x";
+  const Answer answers =
+      certified(R"({"vars":{"x":[0,9]},"in":")" + sum + "\"}\n" + R"({"in":"1//0"})" + "\n");
+  EXPECT_EQ(answers.code, 0);
+  EXPECT_THAT(answers.text, HasSubstr("\"certificate\":null,\"uncertified\":\"the expression has"));
+  const Answer run = verified(answers.text);
+  EXPECT_EQ(run.code, 1);
+  EXPECT_THAT(run.text, HasSubstr("no answer: in: column 2: division by zero"));
+  EXPECT_THAT(
+      run.text,
+      HasSubstr("0 of 1 certificates right, 1 answers without one; 1 questions had no answer"));
+  EXPECT_EQ(touchstone_run("simplify --certify 'x' --var x --steps").code, 0);
+  EXPECT_EQ(touchstone_run("simplify --certify x --var x --html -").code, 2);
+  EXPECT_EQ(touchstone_run("simplify --certify").code, 2);
+}
+
+}  // namespace
+}  // namespace touchstone
