@@ -88,8 +88,9 @@ std::vector<StepWords> words_of(const Derivation& d, const Chain& chain) {
     narrow(w.before, w.after);
     whole = s.whole;
     w.explained = s.rule != kUnexplained;
-    if (s.rule == kArithmetic) {
-      w.title = "the same by arithmetic";
+    if (const ArithmeticLaw* law = find_arithmetic_law(s.rule)) {
+      w.rule = law->name == kArithmetic ? "" : law->name;
+      w.title = law->title;
     } else if (s.rule == kCases) {
       w.rule = "cases";
       w.title =

@@ -11,6 +11,29 @@ namespace touchstone::symbolic {
 
 /// The step that only computes: both parts have one normal form (ring.h), no rule is needed.
 inline constexpr std::string_view kArithmetic = "arithmetic";
+/// The same with the law named that does it; the checker does not ask which.
+struct ArithmeticLaw {
+  std::string_view name, title;
+};
+inline constexpr ArithmeticLaw kArithmeticLaws[] = {
+    {"arithmetic", "the same by arithmetic, by several laws at once"},
+    {"arithmetic.numbers", "numbers are computed, and what adds nothing drops out"},
+    {"arithmetic.order", "operands change places"},
+    {"arithmetic.terms", "like terms add up, and products are multiplied out or put together"},
+    {"arithmetic.comparison", "terms change sides, and what is not less is at least as large"},
+    {"arithmetic.logic", "conditions decide, hold or exclude each other"},
+    {"arithmetic.choice",
+     "terms move into a choice or out of it, and choices on one condition join"},
+    {"arithmetic.extremes",
+     "of max and min: members in any order, each once, and what all have moves out"},
+    {"arithmetic.signs", "tdiv and tmod are // and % of absolute values, with the signs put back"},
+};
+constexpr const ArithmeticLaw* find_arithmetic_law(std::string_view name) {
+  for (const ArithmeticLaw& law : kArithmeticLaws)
+    if (law.name == name) return &law;
+  return nullptr;
+}
+
 /// The step between two parts that are equal whichever members of the maxima and minima in them are
 /// the largest and smallest, and whichever conditions in them hold (entailment.h).
 inline constexpr std::string_view kCases = "cases";

@@ -128,7 +128,7 @@ std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const Derivation
   if (d.exprs.at(whole, step.path) != step.before) return "the part does not stand at its place";
   if (d.exprs.replace(whole, step.path, step.after) != step.whole)
     return "the new part does not stand at its place";
-  if (step.rule == kArithmetic) {
+  if (find_arithmetic_law(step.rule)) {
     if (ring.normal(step.before) == ring.normal(step.after)) return std::nullopt;
     return "the two sides are not equal by arithmetic alone";
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "touchstone/symbolic/arithmetic.h"
 #include "touchstone/symbolic/canonical_builder.h"
 #include "touchstone/symbolic/derivation_check.h"
 #include "touchstone/symbolic/limits.h"
@@ -361,13 +362,8 @@ void Deriver::join(const Walk& forth, const Walk& back, Chain& chain) {
       if (ring_.normal(states[j]) == ring_.normal(states[i])) far = j;
     DerivationStep step;
     if (far > i) {
-      if (states[far] != states[i]) {
-        step.rule = kArithmetic;
-        step.before = states[i];
-        step.after = step.whole = states[far];
-        step.context = d_.exprs.variable("_");
-        chain.steps.push_back(step);
-      }
+      const auto steps = ArithmeticSteps(d_.exprs, ring_).between(states[i], states[far]);
+      chain.steps.insert(chain.steps.end(), steps.begin(), steps.end());
       i = far;
       continue;
     }

@@ -1,0 +1,183 @@
+#include "touchstone/symbolic/arithmetic.h"
+
+#include <algorithm>
+#include <set>
+
+#include "touchstone/symbolic/rewrite.h"
+
+namespace touchstone::symbolic {
+
+namespace {
+
+bool is_ring(ExprOp op) {
+  return op == ExprOp::Add || op == ExprOp::Sub || op == ExprOp::Mul || op == ExprOp::Neg;
+}
+bool is_comparison(ExprOp op) { return op >= ExprOp::Lt && op <= ExprOp::Ne; }
+bool is_leaf(ExprOp op) { return op == ExprOp::Constant || op == ExprOp::Variable; }
+
+/// The operands of a nest of one operator, sums with their signs, in no order.
+std::multiset<std::pair<bool, Expr>> operands(const Exprs& e, Expr root) {
+  const auto group = [](ExprOp op) {
+    return op == ExprOp::Sub || op == ExprOp::Neg ? ExprOp::Add : op;
+  };
+  const ExprOp op = group(e.op(root));
+  std::multiset<std::pair<bool, Expr>> out;
+  std::vector<std::pair<bool, Expr>> todo{{false, root}};
+  while (!todo.empty()) {
+    const auto [minus, part] = todo.back();
+    todo.pop_back();
+    if (group(e.op(part)) != op || is_leaf(op)) {
+      out.emplace(minus, part);
+      continue;
+    }
+    const auto args = e.args(part);
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      const bool turns = e.op(part) == ExprOp::Neg || (e.op(part) == ExprOp::Sub && i == 1);
+      todo.emplace_back(minus != turns, args[i]);
+    }
+  }
+  return out;
+}
+
+/// Parts that are not within another part for which `stop` holds; the root is always looked into.
+template <class Stop>
+void outer_parts(const Exprs& e, Expr root, const Path& at, const Stop& stop) {
+  std::vector<std::pair<Path, Expr>> todo{{at, root}};
+  while (!todo.empty()) {
+    const auto [path, part] = std::move(todo.back());
+    todo.pop_back();
+    if (part != root && stop(path, part)) continue;
+    for (std::uint32_t i = 0; i < e.args(part).size(); ++i) {
+      Path below = path;
+      below.push_back(i);
+      todo.emplace_back(std::move(below), e.arg(part, i));
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<DerivationStep> ArithmeticSteps::between(Expr before, Expr after) {
+  whole_ = before;
+  steps_.clear();
+  bridge({}, after);
+  return std::move(steps_);
+}
+
+void ArithmeticSteps::put(const Path& path, Expr after, std::string_view law) {
+  DerivationStep step;
+  step.rule = law;
+  step.path = path;
+  step.before = *e_.at(whole_, path);
+  step.after = after;
+  whole_ = step.whole = e_.replace(whole_, path, after);
+  step.context = e_.variable("_");
+  if (step.after != step.before) steps_.push_back(std::move(step));
+}
+
+void ArithmeticSteps::bridge(const Path& path, Expr after) {
+  for (;;) {  // each turn makes the part smaller, or leaves
+    const Expr before = *e_.at(whole_, path);
+    if (before == after) return;
+    const std::size_t count = e_.args(before).size();
+    bool pairs = e_.op(before) == e_.op(after) && count == e_.args(after).size() && count > 0;
+    for (std::size_t i = 0; pairs && i < count; ++i)
+      pairs = ring_.normal(e_.arg(before, i)) == ring_.normal(e_.arg(after, i));
+    if (pairs) {
+      for (std::uint32_t i = 0; i < count; ++i) {
+        Path below = path;
+        below.push_back(i);
+        bridge(below, e_.arg(after, i));
+      }
+      return;
+    }
+    const Expr folded = fold_identities(e_, before);
+    if (e_.size(folded) < e_.size(before) && ring_.normal(folded) == ring_.normal(before)) {
+      put(path, folded, "arithmetic.numbers");
+      continue;
+    }
+    if (simplify_side(path, before)) continue;
+    bridge_shared(path, before, after);
+    const Expr now = *e_.at(whole_, path);
+    put(path, after, law(now, after));
+    return;
+  }
+}
+
+/// An operand that is a sum, where like terms make it smaller.
+bool ArithmeticSteps::simplify_side(const Path& path, Expr before) {
+  const ExprOp op = e_.op(before);
+  if (is_ring(op) || is_leaf(op)) return false;
+  for (std::uint32_t i = 0; i < e_.args(before).size(); ++i) {
+    const Expr side = e_.arg(before, i);
+    if (!is_ring(e_.op(side))) continue;
+    const Expr small = fold_identities(e_, ring_.expression(ring_.normal(side)));
+    if (e_.size(small) >= e_.size(side)) continue;
+    Path below = path;
+    below.push_back(i);
+    bridge(below, small);
+    return true;
+  }
+  return false;
+}
+
+/// The largest parts that have the normal form of a part of `after` become that part.
+bool ArithmeticSteps::bridge_shared(const Path& path, Expr before, Expr after) {
+  std::unordered_map<PolyId, Expr> there;
+  for (const Expr part : e_.parts(after))
+    if (part != after && !is_leaf(e_.op(part))) there.emplace(ring_.normal(part), part);
+  std::vector<std::pair<Path, Expr>> shared;
+  outer_parts(e_, before, path, [&](const Path& at, Expr part) {
+    const auto found = there.find(ring_.normal(part));
+    if (found == there.end()) return false;
+    if (found->second != part) shared.emplace_back(at, found->second);
+    return true;
+  });
+  for (const auto& [at, part] : shared) bridge(at, part);
+  return !shared.empty();
+}
+
+bool ArithmeticSteps::only_order(Expr before, Expr after) const {
+  return operands(e_, before) == operands(e_, after);
+}
+
+std::string_view ArithmeticSteps::law(Expr before, Expr after) {
+  if (only_order(before, after)) return "arithmetic.order";
+  std::unordered_set<PolyId> mine, others;
+  const auto proper_parts = [&](Expr root, std::unordered_set<PolyId>& out) {
+    for (const Expr part : e_.parts(root))
+      if (part != root) out.insert(ring_.normal(part));
+  };
+  proper_parts(before, mine);
+  proper_parts(after, others);
+  std::set<ExprOp> ops;  // above what both have
+  bool variables = false;
+  for (const auto& [side, other] : {std::pair{before, &others}, std::pair{after, &mine}}) {
+    if (other->contains(ring_.normal(side))) continue;  // it is a part of the other
+    ops.insert(e_.op(side));
+    outer_parts(e_, side, {}, [&](const Path&, Expr part) {
+      variables = variables || e_.op(part) == ExprOp::Variable;
+      if (other->contains(ring_.normal(part))) {
+        variables = variables || !e_.is_constant(part);
+        return true;
+      }
+      const ExprOp op = e_.op(part);
+      if ((op == ExprOp::Div || op == ExprOp::Mod) && is_ring(e_.op(side)))
+        return variables = true;  // of a sum a term like others
+      ops.insert(op);
+      return false;
+    });
+  }
+  const auto any = [&](const auto& test) { return std::ranges::any_of(ops, test); };
+  const auto has = [&](ExprOp op) { return ops.contains(op); };
+  if (!variables && e_.is_constant(after)) return "arithmetic.numbers";
+  if (has(ExprOp::TruncDiv) || has(ExprOp::TruncMod)) return "arithmetic.signs";
+  if (has(ExprOp::Where)) return "arithmetic.choice";
+  if (has(ExprOp::Min) || has(ExprOp::Max)) return "arithmetic.extremes";
+  if (has(ExprOp::And) || has(ExprOp::Or)) return "arithmetic.logic";
+  if (has(ExprOp::Not) || any(is_comparison)) return "arithmetic.comparison";
+  if (any(is_ring) && !has(ExprOp::Div) && !has(ExprOp::Mod)) return "arithmetic.terms";
+  return kArithmetic;
+}
+
+}  // namespace touchstone::symbolic
