@@ -16,7 +16,6 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-
 /// Certificates, one after the other, and what the checker says of them.
 class Verification {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "touchstone/base/interrupt.h"
+#include "touchstone/symbolic/interval.h"
 #include "touchstone/symbolic/limits.h"
 #include "touchstone/symbolic/operators.h"
 
@@ -81,6 +82,24 @@ class Laid {
 
 }  // namespace
 
+namespace {
+
+/// The ends that a fact gives a variable: of a comparison with a number, on either side.
+void narrow(const Exprs& e, Expr fact, Expr variable, Interval& range) {
+  const ExprOp op = e.op(fact);
+  if (op < ExprOp::Lt || op > ExprOp::Eq) return;
+  const bool left = e.arg(fact, 0) == variable;
+  const Expr other = e.arg(fact, left ? 1 : 0);
+  if (!(left || e.arg(fact, 1) == variable) || !e.is_constant(other)) return;
+  const bool strict = op == ExprOp::Lt || op == ExprOp::Gt;
+  const bool below = (op == ExprOp::Lt || op == ExprOp::Le) == left;  // the variable
+  const Int value = e.value(other) + Int(strict ? (below ? -1 : 1) : 0);
+  if ((below || op == ExprOp::Eq) && (!range.hi || value < *range.hi)) range.hi = value;
+  if ((!below || op == ExprOp::Eq) && (!range.lo || *range.lo < value)) range.lo = value;
+}
+
+}  // namespace
+
 AtPoints compare_at_points(const Derivation& d, Expr before, Expr after,
                            std::span<const Expr> facts) {
   const Exprs& e = d.exprs;
@@ -96,12 +115,15 @@ AtPoints compare_at_points(const Derivation& d, Expr before, Expr after,
   for (const Expr part : laid.parts()) {
     if (e.op(part) != ExprOp::Variable) continue;
     const auto of = std::ranges::find(d.variables, e.name(part), &Derivation::Variable::name);
-    if (of == d.variables.end() || !of->lo || !of->hi) return AtPoints::TooMany;
-    axes.push_back({part, *of->lo, *of->hi, *of->lo});
-    work = work * (*of->hi - *of->lo + 1);
+    if (of == d.variables.end()) return AtPoints::TooMany;
+    Interval range{of->lo ? End(*of->lo) : End(), of->hi ? End(*of->hi) : End()};
+    for (const Expr fact : facts) narrow(e, fact, part, range);
+    if (!range.lo || !range.hi) return AtPoints::TooMany;
+    if (*range.hi < *range.lo) return AtPoints::Equal;  // the facts hold nowhere
+    axes.push_back({part, *range.lo, *range.hi, *range.lo});
+    work = work * (*range.hi - *range.lo + 1);
     if (work > Int(kLimits.value_work)) return AtPoints::TooMany;
   }
-  if (std::ranges::any_of(axes, [](const Axis& a) { return a.hi < a.lo; })) return AtPoints::Equal;
   for (;;) {
     Interrupt::poll();
     for (const Axis& a : axes) laid.set(a.variable, a.at);

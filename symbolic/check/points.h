@@ -16,9 +16,9 @@ enum class AtPoints : std::uint8_t {
 };
 
 /// Compares two expressions at all points of the bounds of the variables that they and the facts
-/// have, each operator by its definition (operators.h). A branch of `where` that is not taken may
-/// divide by zero, and so may a part beside one that decides an `and` or an `or`; a fact that
-/// divides by zero does not hold.
+/// have, which facts that compare one with a number narrow, each operator by its definition
+/// (operators.h). A branch of `where` that is not taken may divide by zero, and so may a part
+/// beside one that decides an `and` or an `or`; a fact that divides by zero does not hold.
 AtPoints compare_at_points(const Derivation& d, Expr before, Expr after,
                            std::span<const Expr> facts);
 

@@ -114,7 +114,7 @@ struct Limits {
   int points = 24;                      // tried before an equation's cases are
   std::int64_t value_work = 1'000'000;  // nodes evaluated for an equation at all points
   int division_rounds = 64;             // of quotients taken apart in a case
-  int case_values = 3;                  // of a variable that are told apart
+  int case_values = 12;                 // of a variable that are told apart
   int entailed_depth = 3;               // facts used on facts, cases within cases
   int entailed_rounds = 3;              // of bounds from facts from bounds
   std::size_t entailed_terms = 40;      // longer polynomials are bounded term by term

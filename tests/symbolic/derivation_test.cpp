@@ -189,6 +189,15 @@ TEST(Points, AreAllLookedAtWithEachOperatorByItsDefinition) {
   EXPECT_EQ(compare("0", "x//y*0"), AtPoints::Differ);  // the second has no value at y = 0
   EXPECT_EQ(compare("min(x, y, 2)", "-max(-x, -y, -2)"), AtPoints::Equal);
   EXPECT_EQ(compare("z", "z"), AtPoints::TooMany);
+  EXPECT_EQ(compare("z", "z", "z < 9"), AtPoints::TooMany);
+  EXPECT_EQ(compare("z*z", "49", "z == 7"), AtPoints::Equal);
+  EXPECT_EQ(compare("z*z", "49", "-7 == z"), AtPoints::Equal);
+  EXPECT_EQ(compare("x < 3", "1", "x < 3"), AtPoints::Equal);
+  EXPECT_EQ(compare("x < 2", "1", "3 > x"), AtPoints::Differ);
+  EXPECT_EQ(compare("x > 3", "1", "x > 3"), AtPoints::Equal);
+  EXPECT_EQ(compare("x > 4", "1", "4 <= x"), AtPoints::Differ);
+  EXPECT_EQ(compare("x", "9", "x > 7"), AtPoints::Equal);  // nowhere
+  EXPECT_EQ(compare("x != 2", "1", "x != 2"), AtPoints::Equal);
   d.variables[0].hi = Int(10'000'000);
   EXPECT_EQ(compare("x", "x"), AtPoints::TooMany);
 }
