@@ -137,11 +137,19 @@ UOp shrunk_stack(const Match& m) {
   return UOp::mstack(std::move(src));
 }
 
+// Elements of a buffer, all of them in order: contiguous() of that is the view again.
+bool is_whole_buffer(const UOp& view) {
+  const UOp& x = view.src(0);
+  return x.op() == Ops::Buffer && view.tracker().is_contiguous() &&
+         certainly_eq(view.tracker().size(), x.size());
+}
+
 UOp stored_stack(const Match& m) {
   bool any = false;
   std::vector<UOp> src;
   for (const UOp& s : m.root().src()) {
-    const bool bare = s.op() == Ops::Const || (s.op() == Ops::View && !s.src().empty());
+    const bool bare =
+        s.op() == Ops::Const || (s.op() == Ops::View && !s.src().empty() && !is_whole_buffer(s));
     any = any || bare;
     src.push_back(bare ? s.contiguous() : s);
   }
@@ -372,9 +380,13 @@ PatternMatcher stored_stacks() {
          const UOp a = on(one("A"), {4}), b = on(one("B"), {2});
          const UOp v = a.view(ShapeTracker::contiguous({4}).shrink({{0, 2}}));
          const UOp c = b.const_like(1.0);
+         const UOp whole =
+             UOp::new_buffer(one("A"), 2, DType::Float32).view(ShapeTracker::contiguous({2, 1}));
+         const UOp d = UOp::constant(c.value(), {2, 1}, one("B"));
          return Examples{{UOp::mstack({v, b}), UOp::mstack({v.contiguous(), b})},
                          {UOp::mstack({v, c}), UOp::mstack({v.contiguous(), c.contiguous()})},
-                         {UOp::mstack({a, on(one("B"), {4})}), {}}};
+                         {UOp::mstack({a, on(one("B"), {4})}), {}},
+                         {UOp::mstack({whole, d}), UOp::mstack({whole, d.contiguous()})}};
        }},
   });
 }
