@@ -10,11 +10,15 @@ namespace touchstone {
 namespace {
 
 // Elements of a buffer that a view touches: no more than its logical size over the axes along which
-// its outermost view moves, and no more than the addresses it reaches.
+// its outermost view moves, without what that masks, and no more than the addresses it reaches.
 sint touched(const ShapeTracker& st) {
+  const View& last = st.views().back();
   sint count = 1;
-  for (std::size_t i = 0; i < st.shape().size(); ++i)
-    if (st.views().back().strides()[i] != sint(0)) count = count * st.shape()[i];
+  for (std::size_t i = 0; i < st.shape().size(); ++i) {
+    if (last.strides()[i] == sint(0)) continue;
+    const auto [begin, end] = last.mask() ? (*last.mask())[i] : Range{sint(0), st.shape()[i]};
+    count = count * (end - begin);
+  }
   return count.is_int() ? sint(std::min(count.as_int(), st.real_size())) : count;
 }
 
