@@ -115,8 +115,9 @@ std::unique_ptr<Area> make_lazy_area(Compilers compilers = Compilers::Libtcc);
 ///                buffers that the text chooses, they give the bits that kernels made without
 ///                lib/lazy and lib/kernelize give
 ///   tcc, clang   as above
-///   work         by ranges there are no more kernels and loads than without, but where the program
-///                gathers; and no more terms are reduced, but of constants and where padding is
+///   work         by ranges no more elements are loaded and stored than without, and a kernel more
+///                moves fewer bytes, but where the program gathers; and no more terms are reduced,
+///                but of constants and where padding is (schedule_work.h)
 ///   multi        on 1 to 5 devices, sharded along any axes, the bits are those of one device that
 ///                adds up the shards in the declared order, naively and as a ring
 ///   both         so have two values that are wanted at once (one case in 8)

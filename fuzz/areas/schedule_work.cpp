@@ -12,7 +12,8 @@ namespace {
 
 // What the kernels of a schedule take.
 struct ScheduleWork {
-  std::int64_t kernels = 0, loads = 0, terms = 0;
+  std::int64_t kernels = 0, terms = 0;
+  std::int64_t elements = 0, bytes = 0;  // that are loaded and stored
 };
 
 ScheduleWork work_of(Scheduler scheduler, const std::function<LazyBufferPtr(const Config&)>& make) {
@@ -24,8 +25,14 @@ ScheduleWork work_of(Scheduler scheduler, const std::function<LazyBufferPtr(cons
   for (const ScheduleItem& item : schedule(std::vector{out})) {
     if (item.kind != Op::Store) continue;
     ++work.kernels;
-    work.loads += static_cast<std::int64_t>(item.inputs.size());
-    work.terms += get_lazyop_info(item.ast).terms.as_int();
+    const FlopCounter cost = get_lazyop_info(item.ast);
+    for (const auto& [number, bytes] : cost.mem) {
+      const LazyBuffer& memory =
+          number == 0 ? *item.out : *item.inputs.at(static_cast<std::size_t>(number - 1));
+      work.elements += bytes.as_int() / static_cast<std::int64_t>(itemsize(memory.dtype()));
+      work.bytes += bytes.as_int();
+    }
+    work.terms += cost.terms.as_int();
   }
   return work;
 }
@@ -41,10 +48,11 @@ std::optional<Checked> ranges_cost_more(const Program& program,
   };
   const bool gathers =
       std::ranges::any_of(program.steps, [](const ProgramStep& s) { return s.name == "gather"; });
-  if (!gathers && by_ranges.kernels > by_groups.kernels)
+  // A value of another type may be the one that is stored: as many elements, and more bytes.
+  if (!gathers && by_ranges.bytes > by_groups.bytes && by_ranges.elements > by_groups.elements)
+    return more("elements moved", by_groups.elements, by_ranges.elements);
+  if (!gathers && by_ranges.kernels > by_groups.kernels && by_ranges.bytes >= by_groups.bytes)
     return more("kernels", by_groups.kernels, by_ranges.kernels);
-  if (!gathers && by_ranges.loads > by_groups.loads)
-    return more("loads", by_groups.loads, by_ranges.loads);
   const bool exempt = std::ranges::any_of(
       program.steps, [](const ProgramStep& s) { return s.name == "const" || s.name == "pad"; });
   if (!exempt && by_ranges.terms > by_groups.terms)

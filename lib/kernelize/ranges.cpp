@@ -16,6 +16,7 @@ constexpr int kMostReduces = 16;         // of a kernel
 constexpr int kMostCheap = 3;            // ops done again for every copy, as the lazy stack does
 constexpr int kMostShared = 16;          // ops that several kernels compute again, as there
 constexpr std::size_t kMostAbsorbing = 256;  // nodes of a kernel that takes in others
+constexpr std::size_t kMostLoading = 256;    // nodes of a kernel of which all loads are known
 constexpr std::int64_t kMostCounted = std::int64_t{1} << 22;  // terms of what only counts
 
 using Loops = std::vector<int>;  // numbers, the outermost first
@@ -77,7 +78,7 @@ class Ranges {
     Sites* const known = sites_.find(u);
     if (!memory_.has(u)) {
       if (known == nullptr) return;  // nobody computes it
-      if (several_kernels(*known) && is_elementwise(u.op()) && pays(u)) {
+      if (several_kernels(*known) && is_elementwise(u.op()) && pays(u, *known)) {
         added_.add(u);
         return pass_down(u, own_kernel(u));
       }
@@ -96,6 +97,7 @@ class Ranges {
   }
 
   Site own_kernel(const UOp& u) {
+    kernels_.emplace(u.address(), u);
     Site own{u.address(), intern(ShapeTracker::contiguous(u.shape())), {}, {}};
     for (const sint& s : u.shape()) own.loops.push_back(new_loop(s, true));
     own.around = own.loops;
@@ -210,6 +212,10 @@ class Ranges {
     std::int64_t product = 0;
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
   }
+  static std::int64_t plus(std::int64_t a, std::int64_t b) {
+    std::int64_t sum = 0;
+    return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+  }
 
   // Whether each term of a reduce takes another element of it: a reduce there would have no
   // neighbours to be computed beside.
@@ -311,13 +317,78 @@ class Ranges {
       for (const UOp& s : u.src()) children_[s].push_back(u);
   }
 
-  // Whether memory for what several kernels compute saves work, or two kernels that are then
-  // computed in its own.
-  bool pays(const UOp& u) {
+  // Whether memory for what several kernels compute saves work, bytes that are moved, or two
+  // kernels that are then computed in its own.
+  bool pays(const UOp& u, const Sites& sites) {
     const Region region = region_of(u);
     if (region.reads_assigned) return false;
-    if (region.ops > kMostShared) return true;
+    if (region.ops > kMostShared || moves_less(u, sites)) return true;
     return !children_.empty() && !region.too_long && region.held >= 2 && absorbed(u) >= 2;
+  }
+
+  // Whether fewer bytes are moved where u is computed once, stored, and loaded by all its kernels
+  // than where each loads what u is made of. What a kernel loads for something else is no more to
+  // it, and of masked and of small buffers as little is loaded as there is.
+  bool moves_less(const UOp& u, const Sites& sites) const {
+    Loads made_of, rest;
+    if (!add_loads(u, UOp(), made_of) || made_of.empty()) return false;
+    std::map<const UOpNode*, std::int64_t> readers;  // elements of u that each reads
+    for (const Site& s : sites.all) {
+      std::int64_t& most = readers[s.kernel];
+      most = std::max(most, std::min(executed(s), most_elements(u.shape())));
+    }
+    const std::int64_t all = most_elements(u.shape()), size = bytes_of(u, 1);
+    std::int64_t once = times(all, size), again = 0;
+    for (const auto& [memory, elements] : made_of) once = plus(once, bytes_of(memory, elements));
+    for (const auto& [kernel, elements] : readers) {
+      rest = {};
+      if (!add_loads(kernels_.at(kernel), u, rest)) return false;
+      once = plus(once, times(elements, size));
+      for (const auto& [memory, loaded] : made_of)
+        if (!rest.has(memory)) again = plus(again, bytes_of(memory, std::min(loaded, elements)));
+    }
+    return again > once;
+  }
+
+  // Elements of each memory that are loaded.
+  using Loads = UOpMap<std::int64_t>;
+
+  // What is loaded for u as far as is decided, but for what `without` alone takes; false where
+  // that is too long.
+  bool add_loads(const UOp& u, const UOp& without, Loads& loads) const {
+    std::vector<UOp> open{u};
+    UOpSet seen;
+    const auto take = [&](const UOp& s, std::int64_t elements) {
+      if (s.st() == nullptr || s.dtype().is_none() || s == without) return;
+      if (s.op() != Ops::Buffer && s.op() != Ops::Assign && !is_stored(s)) return open.push_back(s);
+      std::int64_t& most = loads[s];
+      most = std::max(most, std::min(elements, most_elements(s.shape())));
+    };
+    while (!open.empty()) {
+      const UOp at = std::move(open.back());
+      open.pop_back();
+      if (!seen.add(at)) continue;
+      if (seen.size() > kMostLoading) return false;
+      const bool views = at.op() == Ops::View;
+      for (const UOp& s : at.src()) take(s, views ? moved_along(at.tracker()) : INT64_MAX);
+    }
+    return true;
+  }
+
+  bool is_stored(const UOp& u) const {
+    return (has_memory(u) && !taken_back_.has(u)) || added_.has(u);
+  }
+
+  // Elements of the axes along which a view moves.
+  static std::int64_t moved_along(const ShapeTracker& st) {
+    Shape moves;
+    for (std::size_t i = 0; i < st.shape().size(); ++i)
+      if (st.views().back().strides()[i] != sint(0)) moves.push_back(st.shape()[i]);
+    return most_elements(moves);
+  }
+
+  static std::int64_t bytes_of(const UOp& u, std::int64_t elements) {
+    return times(elements, static_cast<std::int64_t>(itemsize(u.dtype().base)));
   }
 
   // Nodes with memory that nobody would read but the kernel of u.
@@ -392,6 +463,7 @@ class Ranges {
   UOpMap<std::vector<UOp>> children_;
   UOpSet cheap_;  // computed wherever it is read
   UOpMap<Sites> sites_;
+  std::map<const UOpNode*, UOp> kernels_;
   std::vector<Loop> loops_;
   std::unordered_set<ShapeTracker, ViewHash> views_;
   std::map<std::tuple<const UOpNode*, const UOpNode*, const ShapeTracker*, Loops>, Loops>

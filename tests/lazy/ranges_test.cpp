@@ -163,6 +163,37 @@ TEST_F(RangesTest, OneKernelForWhatManyRead) {
   EXPECT_EQ(count(graph()), 3U);
 }
 
+// y is a product of buffers, read by a sum and by what reads both.
+TEST_F(RangesTest, WhatSeveralReadIsStoredWhereThatMovesLess) {
+  const auto of_all = [](const std::vector<LazyBufferPtr>& factors) {
+    LazyBufferPtr y = factors[0];
+    for (std::size_t i = 1; i < factors.size(); ++i) y = mul(y, factors[i]);
+    const auto rows = sum(y, {1})->expand(y->shape());
+    return sum(LazyBuffer::e(Op::Max, {y, rows}), {0, 1});
+  };
+  const auto graph = [&](int wide, int narrow) {
+    std::vector<LazyBufferPtr> factors;
+    for (int i = 0; i < wide; ++i) factors.push_back(counting({4, 8}));
+    for (int i = 0; i < narrow; ++i) factors.push_back(counting({1, 8})->expand({4, 8}));
+    return of_all(factors);
+  };
+  // Twice b buffers against b, y stored and read twice.
+  EXPECT_EQ(count({graph(3, 0)}), 2U);
+  EXPECT_EQ(count({graph(4, 0)}), 3U);
+  EXPECT_EQ(count({graph(2, 4)}), 2U);  // little is loaded of narrow ones
+  expect_same([&] { return graph(3, 0); });
+  expect_same([&] { return graph(4, 0); });
+  // The second reader has what y is made of at hand.
+  const auto at_hand = [&] {
+    const std::vector<LazyBufferPtr> x = {counting({4, 8}), counting({4, 8}), counting({4, 8}),
+                                          counting({4, 8})};
+    LazyBufferPtr other = x[0];
+    for (const LazyBufferPtr& f : x) other = LazyBuffer::e(Op::Max, {other, f});
+    return add(of_all(x)->expand({4, 8}), other);
+  };
+  EXPECT_EQ(count({at_hand()}), 2U);
+}
+
 TEST_F(RangesTest, SizesMayBeVariables) {
   const sint n = symbolic::variable("n", 1, 4);
   const ConfigScope scope(by(Scheduler::Ranges));
