@@ -129,13 +129,13 @@ void ProgramDraw::step() {
   const int x = chooser_.chance(1, 4) ? chooser_.index(known_.size()) : last();
   using Make = void (ProgramDraw::*)(int);
   static constexpr Make kAll[] = {
-      &ProgramDraw::unary,   &ProgramDraw::binary,   &ProgramDraw::movement,
-      &ProgramDraw::reduce,  &ProgramDraw::choice,   &ProgramDraw::settle,
-      &ProgramDraw::special, &ProgramDraw::meet,     &ProgramDraw::broadcast,
-      &ProgramDraw::folded,  &ProgramDraw::gathered, &ProgramDraw::carried,
-      &ProgramDraw::padded,  &ProgramDraw::exchanged};
-  static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3, 1,  4,  5,  2,
-                                           6, 7, 8, 3, 9, 10, 11, 12, 13};
+      &ProgramDraw::unary,   &ProgramDraw::binary,    &ProgramDraw::movement,
+      &ProgramDraw::reduce,  &ProgramDraw::choice,    &ProgramDraw::settle,
+      &ProgramDraw::special, &ProgramDraw::meet,      &ProgramDraw::broadcast,
+      &ProgramDraw::folded,  &ProgramDraw::gathered,  &ProgramDraw::carried,
+      &ProgramDraw::padded,  &ProgramDraw::exchanged, &ProgramDraw::reread};
+  static constexpr std::size_t kWhich[] = {0, 1, 2, 2, 3,  1,  4,  5,  2, 6,
+                                           7, 8, 3, 9, 10, 11, 12, 13, 14};
   const std::size_t which = kWhich[chooser_.below(std::size(kWhich))];
   const bool out = (left_out_ >> (2 * which) & 3) == 3;
   (this->*kAll[out ? 0 : which])(x);

@@ -91,6 +91,38 @@ void ProgramDraw::padded(int x) {
   if (chooser_.chance(1, 2)) chooser_.chance(1, 2) ? reduce(last()) : unary(last());
 }
 
+void ProgramDraw::reread(int x) {
+  if (smooth_ || type(x).shape.empty()) return unary(x);
+  const ProgramType t = type(x);
+  int y = x;
+  for (std::uint64_t more = 1 + chooser_.below(4); more > 0; --more) {
+    joined(y, input_like(t));
+    y = last();
+  }
+  if (chooser_.chance(1, 2)) {
+    const auto along = static_cast<std::size_t>(chooser_.index(t.shape.size()));
+    y = lengthened(y, along, chooser_.chance(1, 2));
+    ProgramType seen = type(y);
+    std::ranges::reverse(seen.shape);
+    if (chooser_.chance(1, 2)) y = emit(fmt::format("reshape %{} {}", y, words(seen.shape)), seen);
+  }
+  const ProgramType all = type(y);
+  const int axis = chooser_.index(all.shape.size());
+  ProgramType rows = all;
+  rows.shape[static_cast<std::size_t>(axis)] = 1;
+  const std::string_view name = chooser_.chance(1, 2) ? "reduce_sum" : "reduce_max";
+  const int reduced = emit(fmt::format("{} %{} {}", name, y, axis), rows);
+  int wide = emit(fmt::format("expand %{} {}", reduced, words(all.shape)), all);
+  if (chooser_.chance(1, 4)) {
+    ProgramType seen = all;
+    std::ranges::reverse(seen.shape);
+    wide = emit(fmt::format("reshape %{} {}", wide, words(seen.shape)), seen);
+    y = input_like(seen);
+  }
+  chooser_.chance(1, 2) ? joined(y, wide) : joined(wide, y);
+  if (chooser_.chance(2, 3)) reduce(last());
+}
+
 void ProgramDraw::broadcast(int x) {
   const ProgramType t = type(x);
   std::vector<int> fitting;

@@ -68,6 +68,9 @@ class ProgramDraw {
   // What is computed, of one value or of two apart, and then padded: the padding is 0 whatever the
   // operations make of zeros, also where another shape is seen that no single view gives.
   void padded(int x);
+  // A value made of two or more in memory, perhaps padded, that is read by a reduce and beside it;
+  // or the reduce seen in another shape, where several loops read each result again.
+  void reread(int x);
   // A value expanded to the shape of one that is there, as what was reduced, and joined with it.
   void broadcast(int x);
   void movement(int x);

@@ -281,6 +281,21 @@ TEST(Draws, ProgramsAreOfEveryKind) {
            return is_reduce_step(*seen.base) && seen.view.masked();
          });
        }},
+      {"what is computed, read by a reduce and beside it", 50,
+       [](const Program& p) {
+         return std::ranges::any_of(p.steps, [&](const ProgramStep& s) {
+           const auto at = [&](int i) -> const ProgramStep& {
+             return p.steps[static_cast<std::size_t>(i)];
+           };
+           for (std::size_t i = 0; is_elementwise_step(s) && s.of.size() == 2 && i < 2; ++i) {
+             const ProgramStep& wide = at(s.of[i]);
+             if (wide.name != "expand" || !is_reduce_step(at(wide.of[0]))) continue;
+             const int read = at(wide.of[0]).of[0];
+             if (read == s.of[1 - i] && is_elementwise_step(at(read))) return true;
+           }
+           return false;
+         });
+       }},
       {"a table that is written to after it was read", 20,
        [](const Program& p) {
          for (std::size_t i = 0; i < p.steps.size(); ++i)
