@@ -97,7 +97,7 @@ std::string certificate_line(const Derivation& d) { return whole_json(d).dump();
 namespace {
 
 // Limits of a file: no derivation that is written here comes near them.
-constexpr std::size_t kDeepest = 1'000, kMostParts = 1'000'000;
+constexpr std::size_t kDeepest = 10'000, kMostParts = 1'000'000;
 
 void check_size(const symbolic::Exprs& exprs) {
   if (exprs.count() > kMostParts)

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/fuzz/program_draw.h"
+#include "touchstone/fuzz/values.h"
 
 namespace touchstone::fuzz {
 

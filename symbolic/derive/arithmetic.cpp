@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <set>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "touchstone/symbolic/rewrite.h"
 
@@ -39,6 +41,12 @@ std::multiset<std::pair<bool, Expr>> operands(const Exprs& e, Expr root) {
   return out;
 }
 
+Path below(const Path& path, std::uint32_t child) {
+  Path longer = path;
+  longer.push_back(child);
+  return longer;
+}
+
 /// Parts that are not within another part for which `stop` holds; the root is always looked into.
 template <class Stop>
 void outer_parts(const Exprs& e, Expr root, const Path& at, const Stop& stop) {
@@ -47,11 +55,8 @@ void outer_parts(const Exprs& e, Expr root, const Path& at, const Stop& stop) {
     const auto [path, part] = std::move(todo.back());
     todo.pop_back();
     if (part != root && stop(path, part)) continue;
-    for (std::uint32_t i = 0; i < e.args(part).size(); ++i) {
-      Path below = path;
-      below.push_back(i);
-      todo.emplace_back(std::move(below), e.arg(part, i));
-    }
+    for (std::uint32_t i = 0; i < e.args(part).size(); ++i)
+      todo.emplace_back(below(path, i), e.arg(part, i));
   }
 }
 
@@ -60,7 +65,12 @@ void outer_parts(const Exprs& e, Expr root, const Path& at, const Stop& stop) {
 std::vector<DerivationStep> ArithmeticSteps::between(Expr before, Expr after) {
   whole_ = before;
   steps_.clear();
-  bridge({}, after);
+  todo_ = {{{}, after, false}};
+  while (!todo_.empty()) {
+    const Task task = std::move(todo_.back());
+    todo_.pop_back();
+    bridge(task);
+  }
   return std::move(steps_);
 }
 
@@ -75,66 +85,59 @@ void ArithmeticSteps::put(const Path& path, Expr after, std::string_view law) {
   if (step.after != step.before) steps_.push_back(std::move(step));
 }
 
-void ArithmeticSteps::bridge(const Path& path, Expr after) {
-  for (;;) {  // each turn makes the part smaller, or leaves
-    const Expr before = *e_.at(whole_, path);
-    if (before == after) return;
-    const std::size_t count = e_.args(before).size();
-    bool pairs = e_.op(before) == e_.op(after) && count == e_.args(after).size() && count > 0;
-    for (std::size_t i = 0; pairs && i < count; ++i)
-      pairs = ring_.normal(e_.arg(before, i)) == ring_.normal(e_.arg(after, i));
-    if (pairs) {
-      for (std::uint32_t i = 0; i < count; ++i) {
-        Path below = path;
-        below.push_back(i);
-        bridge(below, e_.arg(after, i));
-      }
-      return;
-    }
-    const Expr folded = fold_identities(e_, before);
-    if (e_.size(folded) < e_.size(before) && ring_.normal(folded) == ring_.normal(before)) {
-      put(path, folded, "arithmetic.numbers");
-      continue;
-    }
-    if (simplify_side(path, before)) continue;
-    bridge_shared(path, before, after);
-    const Expr now = *e_.at(whole_, path);
-    put(path, after, law(now, after));
+void ArithmeticSteps::bridge(const Task& task) {
+  const auto& [path, after, parts_done] = task;
+  const Expr before = *e_.at(whole_, path);
+  if (before == after) return;
+  if (parts_done) return put(path, after, law(before, after));
+  const std::size_t count = e_.args(before).size();
+  bool pairs = e_.op(before) == e_.op(after) && count == e_.args(after).size() && count > 0;
+  for (std::size_t i = 0; pairs && i < count; ++i)
+    pairs = ring_.normal(e_.arg(before, i)) == ring_.normal(e_.arg(after, i));
+  if (pairs) {
+    for (std::size_t i = count; i-- > 0;)
+      todo_.push_back({below(path, static_cast<std::uint32_t>(i)), e_.arg(after, i), false});
     return;
   }
+  const Expr folded = fold_identities(e_, before);
+  if (e_.size(folded) < e_.size(before) && ring_.normal(folded) == ring_.normal(before)) {
+    put(path, folded, "arithmetic.numbers");
+    todo_.push_back(task);
+    return;
+  }
+  if (const auto side = smaller_side(path, before)) {
+    todo_.push_back(task);
+    todo_.push_back(*side);
+    return;
+  }
+  todo_.push_back({path, after, true});
+  push_shared(path, before, after);
 }
 
 /// An operand that is a sum, where like terms make it smaller.
-bool ArithmeticSteps::simplify_side(const Path& path, Expr before) {
+std::optional<ArithmeticSteps::Task> ArithmeticSteps::smaller_side(const Path& path, Expr before) {
   const ExprOp op = e_.op(before);
-  if (is_ring(op) || is_leaf(op)) return false;
+  if (is_ring(op) || is_leaf(op)) return std::nullopt;
   for (std::uint32_t i = 0; i < e_.args(before).size(); ++i) {
     const Expr side = e_.arg(before, i);
     if (!is_ring(e_.op(side))) continue;
     const Expr small = fold_identities(e_, ring_.expression(ring_.normal(side)));
-    if (e_.size(small) >= e_.size(side)) continue;
-    Path below = path;
-    below.push_back(i);
-    bridge(below, small);
-    return true;
+    if (e_.size(small) < e_.size(side)) return Task{below(path, i), small, false};
   }
-  return false;
+  return std::nullopt;
 }
 
 /// The largest parts that have the normal form of a part of `after` become that part.
-bool ArithmeticSteps::bridge_shared(const Path& path, Expr before, Expr after) {
+void ArithmeticSteps::push_shared(const Path& path, Expr before, Expr after) {
   std::unordered_map<PolyId, Expr> there;
   for (const Expr part : e_.parts(after))
     if (part != after && !is_leaf(e_.op(part))) there.emplace(ring_.normal(part), part);
-  std::vector<std::pair<Path, Expr>> shared;
   outer_parts(e_, before, path, [&](const Path& at, Expr part) {
     const auto found = there.find(ring_.normal(part));
     if (found == there.end()) return false;
-    if (found->second != part) shared.emplace_back(at, found->second);
+    if (found->second != part) todo_.push_back({at, found->second, false});
     return true;
   });
-  for (const auto& [at, part] : shared) bridge(at, part);
-  return !shared.empty();
 }
 
 bool ArithmeticSteps::only_order(Expr before, Expr after) const {
@@ -152,22 +155,21 @@ std::string_view ArithmeticSteps::law(Expr before, Expr after) {
   proper_parts(after, others);
   std::set<ExprOp> ops;  // above what both have
   bool variables = false;
-  for (const auto& [side, other] : {std::pair{before, &others}, std::pair{after, &mine}}) {
-    if (other->contains(ring_.normal(side))) continue;  // it is a part of the other
+  const auto look = [&](Expr side, const std::unordered_set<PolyId>& other) {
+    if (other.contains(ring_.normal(side))) return;  // it is a part of the other
     ops.insert(e_.op(side));
     outer_parts(e_, side, {}, [&](const Path&, Expr part) {
-      variables = variables || e_.op(part) == ExprOp::Variable;
-      if (other->contains(ring_.normal(part))) {
-        variables = variables || !e_.is_constant(part);
-        return true;
-      }
       const ExprOp op = e_.op(part);
-      if ((op == ExprOp::Div || op == ExprOp::Mod) && is_ring(e_.op(side)))
-        return variables = true;  // of a sum a term like others
-      ops.insert(op);
-      return false;
+      const bool shared = other.contains(ring_.normal(part));
+      // A quotient of a sum is a term like others.
+      const bool term = (op == ExprOp::Div || op == ExprOp::Mod) && is_ring(e_.op(side));
+      variables = variables || op == ExprOp::Variable || term || (shared && !e_.is_constant(part));
+      if (!shared && !term) ops.insert(op);
+      return shared || term;
     });
-  }
+  };
+  look(before, others);
+  look(after, mine);
   const auto any = [&](const auto& test) { return std::ranges::any_of(ops, test); };
   const auto has = [&](ExprOp op) { return ops.contains(op); };
   if (!variables && e_.is_constant(after)) return "arithmetic.numbers";

@@ -1,8 +1,7 @@
 #pragma once
 
+#include <optional>
 #include <string_view>
-#include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "touchstone/symbolic/derivation.h"
@@ -19,16 +18,24 @@ class ArithmeticSteps {
   std::vector<DerivationStep> between(Expr before, Expr after);
 
  private:
-  void bridge(const Path& path, Expr after);
+  /// The part at the path becomes `after`; at last in one step, once what both share is written
+  /// alike.
+  struct Task {
+    Path path;
+    Expr after;
+    bool parts_done;
+  };
+  void bridge(const Task& task);
   void put(const Path& path, Expr after, std::string_view law);
-  bool simplify_side(const Path& path, Expr before);
-  bool bridge_shared(const Path& path, Expr before, Expr after);
+  std::optional<Task> smaller_side(const Path& path, Expr before);
+  void push_shared(const Path& path, Expr before, Expr after);
   std::string_view law(Expr before, Expr after);
   bool only_order(Expr before, Expr after) const;
 
   Exprs& e_;
   Ring& ring_;
   Expr whole_ = 0;
+  std::vector<Task> todo_;  // the last first
   std::vector<DerivationStep> steps_;
 };
 

@@ -84,6 +84,14 @@ TEST_F(Certificates, OfEveryAnswerToTheSampleAndToMasksOfPaddedConvolutions) {
   EXPECT_THAT(right.text, HasSubstr(fmt::format("{0} of {0} certificates right", lines)));
 }
 
+TEST_F(Certificates, OfDeepNestsAreReadAgain) {
+  std::string nest = "x";
+  for (int i = 0; i < 700; ++i) nest = fmt::format("({} + 0)//{}*1", nest, 2 + i % 3);
+  const Answer deep = touchstone_run(fmt::format("simplify --certify '{}' --var x=0..9", nest));
+  EXPECT_EQ(deep.code, 0);
+  EXPECT_EQ(verified(deep.text).code, 0);
+}
+
 TEST_F(Certificates, BesideAnotherAnswerOrChangedAreWrong) {
   const std::string question = R"({"vars":{"a":[0,10],"b":[0,3]},"in":"(a*4 + b)//4"})";
   const std::string text = certified(question + "\n").text;
