@@ -277,7 +277,12 @@ PolyId Ring::by_cases(PolyId p, const std::vector<AtomId>& flags, const Test& te
   return sum;
 }
 
-PolyId Ring::truth_of(PolyId p) { return add(constant(1), zero(p), -1); }
+PolyId Ring::truth_of(PolyId p) {
+  if (const auto found = truths_.find(p); found != truths_.end()) return found->second;
+  const PolyId truth = add(constant(1), zero(p), -1);
+  truths_.emplace(p, truth);
+  return truth;
+}
 
 PolyId Ring::negative(PolyId p) {
   const Poly& a = *polys_[p];

@@ -110,6 +110,7 @@ class Ring {
   std::vector<const Poly*> polys_;
   std::vector<const Atom*> atoms_;
   std::unordered_map<Expr, PolyId> known_;
+  std::unordered_map<PolyId, PolyId> truths_;
   std::unordered_map<PolyId, Expr> written_;
 };
 
