@@ -1,6 +1,8 @@
 #include "touchstone/kernelize/grouping.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 
 #include "touchstone/base/hash.h"
 #include "touchstone/kernelize/ranges.h"
@@ -11,6 +13,7 @@ namespace {
 
 constexpr int kMostShared = 64;      // ops that several kernels compute again
 constexpr int kMostInKernel = 2048;  // ops that one kernel computes: compilers take longer ones ill
+constexpr std::size_t kMostBetween = 32;  // ops between a value and where its readers meet
 
 class Grouping {
  public:
@@ -105,11 +108,16 @@ class Grouping {
     UOp child;
     ShapeTracker st;  // through which it reads
   };
+  struct Step {
+    UOp node;
+    ShapeTracker st;  // through which it sees the reduce
+  };
 
   // Consumers of a base, once each, in the order in which they stand; views are no consumers.
   void find_children() {
     for (const UOp& u : order_) {
       if (u.op() == Ops::View || u.op() == Ops::Sink) continue;
+      place_.set(u, place_.size() + 1);
       if (u.op() == Ops::Assign) {
         const UOp buffer = u.src(0).base();
         if (buffer.op() == Ops::Buffer) assigned_.add(buffer);
@@ -136,10 +144,6 @@ class Grouping {
     UOpSet members;
     const auto add = [&](const UOp& u) {
       if (members.add(u)) group.push_back(u);
-    };
-    struct Step {
-      UOp node;
-      ShapeTracker st;
     };
     std::vector<Step> open{{r, r.tracker()}};
     UOpMap<std::vector<ShapeTracker>> visited;
@@ -226,25 +230,42 @@ class Grouping {
     for (const UOp& member : group) serves_.set(member, r);
   }
 
-  // The end of the chain of only children that read all elements in their order.
-  UOp chased(const UOp& r) {
-    UOp last = r;
-    ShapeTracker st = r.tracker();
+  // The end of the chain of ops that read all elements in their order and that all readers of the
+  // one before lead to.
+  UOp chased(const UOp& r) const {
+    Step last{r, r.tracker()};
     for (;;) {
-      const std::vector<Use>* uses = children_.find(last);
-      if (uses == nullptr || uses->size() != 1) break;
-      const Use& use = uses->front();
-      const ShapeTracker sum = merge_outermost(st + use.st);
-      if (use.child.op() == Ops::ReduceAxis || !same_size(use.st, st) || !sum.is_contiguous() ||
-          !same_size(use.child.tracker(), r.tracker()) || realized(use.child) ||
-          !is_elementwise(use.child.op()))
-        break;
-      st = sum;
-      last = use.child;
+      std::optional<Step> next = meeting(last, r.tracker());
+      if (!next) break;
+      last = *std::move(next);
     }
-    if (last.op() == Ops::Cast && itemsize(last.dtype().base) > itemsize(last.src(0).dtype().base))
-      return last.src(0).base();
-    return last;
+    const UOp& u = last.node;
+    if (u.op() == Ops::Cast && itemsize(u.dtype().base) > itemsize(u.src(0).dtype().base))
+      return u.src(0).base();
+    return u;
+  }
+
+  // The first op that all readers of `from` are or lead to; none where one of them is stored, reads
+  // otherwise or is no such op, or where several meet in larger elements.
+  std::optional<Step> meeting(const Step& from, const ShapeTracker& whole) const {
+    std::map<std::size_t, Step> open{{0, from}};  // by where they stand: sources first
+    for (std::size_t before = 0; before <= kMostBetween; ++before) {
+      Step at = std::move(open.extract(open.begin()).mapped());
+      if (open.empty() && before > 0) {
+        if (before > 1 && itemsize(at.node.dtype().base) > itemsize(from.node.dtype().base)) break;
+        return at;
+      }
+      const std::vector<Use>* uses = children_.find(at.node);
+      if (uses == nullptr || uses->size() > kMostBetween) break;
+      for (const Use& use : *uses) {
+        ShapeTracker sum = merge_outermost(at.st + use.st);
+        if (!is_elementwise(use.child.op()) || realized(use.child) || !sum.is_contiguous() ||
+            !same_size(use.st, at.st) || !same_size(use.child.tracker(), whole))
+          return std::nullopt;
+        open.try_emplace(*place_.find(use.child), Step{use.child, std::move(sum)});
+      }
+    }
+    return std::nullopt;
   }
 
   // A reduce of a reduce through a view, its only reader: the inner one is computed inside, also
@@ -360,7 +381,8 @@ class Grouping {
   UOpSet asked_;  // as outputs, or in so many words
   UOpSet memory_, taken_back_, assigned_;
   UOpMap<std::vector<Use>> children_;
-  UOpMap<UOp> serves_;  // what is stored behind a reduce -> the reduce
+  UOpMap<std::size_t> place_;  // of consumers, sources first
+  UOpMap<UOp> serves_;         // what is stored behind a reduce -> the reduce
 };
 
 }  // namespace

@@ -76,6 +76,42 @@ TEST(Kernelize, TheChaseStopsBeforeACastToLargerElements) {
   EXPECT_EQ(order[0].src(0).dtype().base, DType::Float32);
 }
 
+// Ops that read a reduce and meet again are computed with it; what they make of it is stored.
+TEST(Kernelize, TheChaseGoesToWhereAllReadersMeet) {
+  const UOp y = array({4, 1}), r = array({4, 8}).reduce(Ops::Add, {1});
+  const auto is_stored = [](const UOp& u, const UOp& shared, Scheduler scheduler) {
+    Config config;
+    config.scheduler = scheduler;
+    const UOp sink = UOp::sink({shared.alu(Ops::Neg), shared.alu(Ops::Sin)});
+    return kernelize::what_gets_memory(sink, config).has(u);
+  };
+  // Whether what two outputs are made of is stored and r is not; or the other way round.
+  const auto stores = [&](const UOp& shared, bool reduce) {
+    const auto as_asked = [&](Scheduler s) {
+      return is_stored(shared, shared, s) != reduce && is_stored(r, shared, s) == reduce;
+    };
+    return as_asked(Scheduler::Kernelize) && as_asked(Scheduler::Ranges);
+  };
+  const UOp m = r.alu(Ops::Max, {y}).alu(Ops::Mod, {r});
+  EXPECT_TRUE(stores(m, false));
+  const UOp below = m.alu(Ops::Exp2), twice = add(add(below, below.alu(Ops::Sin)), m);
+  EXPECT_TRUE(stores(twice, false));  // one between the ends of another
+  const UOp less = r.alu(Ops::CmpLt, {r.alu(Ops::Recip)});
+  EXPECT_TRUE(stores(less, false));  // bools are stored for floats
+  const UOp wide = add(r.cast(DType::Float64), r.alu(Ops::Sin).cast(DType::Float64));
+  EXPECT_TRUE(stores(wide, true));  // and no doubles
+  EXPECT_TRUE(stores(add(r.alu(Ops::Sin), r.view(r.tracker().flip(std::vector{0}))), true));
+  const auto chain = [&](const UOp& from, int ops) {
+    UOp end = from;
+    for (int i = 0; i < ops; ++i) end = end.alu(Ops::Sin);
+    return end;
+  };
+  const UOp far = add(chain(r, 15), chain(r.alu(Ops::Exp2), 15));
+  EXPECT_TRUE(stores(far, false));
+  const UOp too_far = add(chain(r, 20), chain(r.alu(Ops::Exp2), 20));
+  EXPECT_TRUE(is_stored(r, too_far, Scheduler::Kernelize));
+}
+
 TEST(Kernelize, ADeviceHasALimitOfBuffersOfItsOwn) {
   const auto most_buffers = [](const char* device, const Config& config) {
     const UOp on = UOp::device(device);
