@@ -44,6 +44,7 @@ Json end_of(const std::optional<Int>& end) {
 
 std::optional<Int> end_of(const Json& j) {
   if (j.is_null()) return std::nullopt;
+  if (j.is_number_unsigned()) return Int::from_digits(std::to_string(j.get<std::uint64_t>()));
   if (j.is_number_integer()) return Int(j.get<std::int64_t>());
   Exprs e;
   const Expr number = parse_expr(e, j.get<std::string>());
@@ -60,7 +61,11 @@ Chain chain_of(Exprs& e, const Json& j) {
     DerivationStep s;
     s.rule = item.at("rule");
     s.backwards = item.at("backwards");
-    s.path = item.at("path").get<Path>();
+    for (const Json& child : item.at("path")) {
+      if (!child.is_number_unsigned() || child.get<std::uint64_t>() > UINT32_MAX)
+        throw ParseError("this is no derivation: a path has the numbers of operands, from 0");
+      s.path.push_back(child.get<std::uint32_t>());
+    }
     s.before = read(item.at("before"));
     s.after = read(item.at("after"));
     s.whole = read(item.at("whole"));
@@ -118,10 +123,25 @@ void check_size(const symbolic::Exprs& exprs) {
 
 Derivation derivation_of_json(const std::string& text) {
   try {
-    const Json j = Json::parse(text);
+    return derivation_of_json(Json::parse(text));
+  } catch (const nlohmann::json::exception& error) {
+    throw ParseError(
+        fmt::format("this is no derivation: {}; `touchstone simplify --certify` writes one",
+                    json_fault(error.what())));
+  }
+}
+
+Derivation derivation_of_json(const Json& j) {
+  try {
     Derivation d;
-    for (const auto& [name, ends] : j.at("variables").items())
+    if (!j.at("variables").is_object())
+      throw ParseError("this is no derivation: \"variables\" is an object, {\"a\":[0,8]}");
+    for (const auto& [name, ends] : j.at("variables").items()) {
+      const Expr variable = parse_expr(d.exprs, name);
+      if (d.exprs.op(variable) != ExprOp::Variable || d.exprs.name(variable) != name)
+        throw ParseError("this is no derivation: a name of \"variables\" is none");
       d.variables.push_back({name, end_of(ends.at(0)), end_of(ends.at(1))});
+    }
     for (const Json& a : j.at("assumptions")) d.assumptions.push_back(chain_of(d.exprs, a));
     d.main = chain_of(d.exprs, j);
     if (j.contains("longer")) d.longer = parse_expr(d.exprs, j["longer"].get<std::string>());

@@ -3,6 +3,8 @@
 #include <optional>
 #include <string>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "touchstone/explore/step_words.h"
 #include "touchstone/symbolic/derivation.h"
 #include "touchstone/symbolic/derivation_check.h"
@@ -30,5 +32,6 @@ std::string certificate_line(const symbolic::Derivation& d);
 
 /// Throws ParseError where the text is no derivation; whether it is a right one find_flaw tells.
 symbolic::Derivation derivation_of_json(const std::string& text);
+symbolic::Derivation derivation_of_json(const nlohmann::ordered_json& json);
 
 }  // namespace touchstone::cli

@@ -60,8 +60,10 @@ Certified certified(const std::string& text,
                     const std::vector<std::string>& assumptions) {
   Certified c{symbolic::derive(text, variables, assumptions), ""};
   if (const auto flaw = symbolic::find_flaw(c.derivation))
-    c.missing = fmt::format("step {} of {} has no law that explains it", flaw->step + 1,
-                            c.derivation.main.steps.size());
+    c.missing = "no law explains " + (flaw->chain < assumptions.size()
+                                          ? "a step of an assumption"
+                                          : fmt::format("step {} of {}", flaw->step + 1,
+                                                        c.derivation.main.steps.size()));
   return c;
 }
 

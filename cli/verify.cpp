@@ -56,8 +56,7 @@ class Verification {
       ++none_;
       return yellow("without a certificate: " + why);
     }
-    symbolic::Derivation d =
-        derivation_of_json(answer ? j["certificate"].dump() : std::string(text));
+    symbolic::Derivation d = derivation_of_json(answer ? j["certificate"] : j);
     const auto flaw = symbolic::find_flaw(d);
     std::string wrong = flaw ? verdict(d, flaw) : "";
     const std::string out = answer ? member(j, "out") : "";
@@ -85,7 +84,10 @@ class Verification {
   static std::string member(const Json& j, const char* name) {
     if (!j.contains(name) || !j[name].is_string())
       throw ParseError(fmt::format("this is no certificate: \"{}\" must be a text", name));
-    return j[name];
+    std::string words = j[name];
+    for (char& c : words)  // of a message: no line of its own
+      if (static_cast<unsigned char>(c) < ' ' || c == 127) c = ' ';
+    return words;
   }
 
   std::size_t lines_ = 0, right_ = 0, wrong_ = 0, none_ = 0, errors_ = 0, unread_ = 0;

@@ -5,6 +5,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/symbolic/entailment.h"
+#include "touchstone/symbolic/operators.h"
 #include "touchstone/symbolic/points.h"
 #include "touchstone/symbolic/rules.h"
 
@@ -21,20 +22,80 @@ std::set<std::string> variables_of(const Exprs& e, Expr root) {
   return names;
 }
 
-/// Every divisor that is always computed: not within the branches of a choice or a later part of
-/// `and` and `or`.
-std::vector<Expr> divisors_of(const Exprs& e, Expr root) {
-  std::vector<Expr> found, todo{root};
+/// A division by something else than a number that is not 0.
+struct Division {
+  PolyId divisor;
+  std::vector<Expr> where;  // it is computed wherever all these hold
+  PolyId guard;             // 1 there, else 0
+};
+
+/// Whether an expression has a value at every point, as far as its text tells.
+bool has_value(const Exprs& e, Expr root) {
+  return std::ranges::none_of(e.parts(root), [&](Expr x) {
+    return divides(e.op(x)) && (!e.is_constant(e.arg(x, 1)) || e.value(e.arg(x, 1)).is_zero());
+  });
+}
+
+std::vector<Division> divisions_of(Exprs& e, Ring& ring, Expr root) {
+  std::vector<Division> found;
+  if (has_value(e, root)) return found;
+  std::vector<std::pair<Expr, Division>> todo{{root, {0, {}, ring.constant(1)}}};
+  const auto within = [&](Division at, Expr condition, bool holds) {
+    at.where.push_back(holds ? condition : e.apply(ExprOp::Not, {condition}));
+    at.guard = ring.multiply(at.guard, ring.truth(at.where.back()));
+    return at;
+  };
   while (!todo.empty()) {
-    const Expr x = todo.back();
+    const auto [x, at] = std::move(todo.back());
     todo.pop_back();
-    const auto args = e.args(x);
+    const std::vector<Expr> args(e.args(x).begin(), e.args(x).end());
     const ExprOp op = e.op(x);
-    if (op == ExprOp::Div || op == ExprOp::Mod) found.push_back(args[1]);
-    const bool lazy = op == ExprOp::Where || op == ExprOp::And || op == ExprOp::Or;
-    for (std::size_t i = 0; i < (lazy ? 1 : args.size()); ++i) todo.push_back(args[i]);
+    if (divides(op) && (!e.is_constant(args[1]) || e.value(args[1]).is_zero())) {
+      found.push_back(at);
+      found.back().divisor = ring.normal(args[1]);
+    }
+    for (std::size_t i = 0; i < args.size(); ++i) {
+      if (op == ExprOp::Where && i > 0)
+        todo.emplace_back(args[i], within(at, args[0], i == 1));
+      else if (op == ExprOp::And || op == ExprOp::Or)
+        todo.emplace_back(args[i], within(at, args[1 - i], op == ExprOp::And));
+      else
+        todo.emplace_back(args[i], at);
+    }
   }
   return found;
+}
+
+/// Why the new part may divide by 0 where the old one does not; nullopt where it cannot. Else a
+/// step could leave no point at which anything is to be shown of the next one.
+std::optional<std::string> division_flaw(Derivation& d, Ring& ring, const DerivationStep& step,
+                                         Words words) {
+  const std::vector<Division> after = divisions_of(d.exprs, ring, step.after);
+  if (after.empty()) return std::nullopt;
+  const std::vector<Division> before = divisions_of(d.exprs, ring, step.before);
+  for (const Division& x : after) {
+    const PolyId minus = ring.add(ring.constant(0), x.divisor, -1);
+    const auto implied = [&](const Division& y) {
+      return ring.multiply(x.guard, y.guard) == x.guard;
+    };
+    if (std::ranges::any_of(before, [&](const Division& y) {
+          return (y.divisor == x.divisor || y.divisor == minus) && implied(y);
+        }))
+      continue;
+    Entailment known(d.exprs, ring);
+    for (const Expr f : step.facts) known.assume(f);
+    for (const Expr condition : x.where) known.assume(condition);
+    std::vector<PolyId> not_zero;  // of divisions that are computed wherever this one is
+    for (const Division& y : before)
+      if (implied(y) ||
+          std::ranges::all_of(y.where, [&](Expr condition) { return known.holds(condition); }))
+        not_zero.push_back(y.divisor);
+    for (const PolyId p : not_zero) known.assume_nonzero(p);
+    if (!known.nonzero(x.divisor) && !known.contradictory())
+      return fmt::format("the divisor {} may be 0 where nothing divided by 0 before",
+                         words == Words::All ? render(d.exprs, ring.expression(x.divisor)) : "");
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> rule_flaw(Derivation& d, Ring& ring, const DerivationStep& step,
@@ -66,17 +127,8 @@ std::optional<std::string> rule_flaw(Derivation& d, Ring& ring, const Derivation
 
   Entailment known(e, ring);
   for (const Expr f : step.facts) known.assume(f);
-  if (step.backwards)  // the rule holds where its lhs is defined
-    for (const Expr divisor : divisors_of(e, to)) {
-      const PolyId p = ring.normal(divisor), minus = ring.add(ring.constant(0), p, -1);
-      const bool divided_by = std::ranges::any_of(divisors_of(e, from), [&](Expr x) {
-        return ring.normal(x) == p || ring.normal(x) == minus;
-      });
-      if (!divided_by && !known.nonzero(p))
-        return fmt::format("the divisor {} may be 0", text(divisor));
-    }
-  else
-    for (const Expr divisor : divisors_of(e, from)) known.assume_nonzero(ring.normal(divisor));
+  for (const Division& x : divisions_of(e, ring, step.before))
+    if (x.where.empty()) known.assume_nonzero(x.divisor);
   const Expr condition = e.substitute(when, bindings);
   if (!known.holds(condition))
     return fmt::format("the facts do not give the condition {}", text(condition));
@@ -116,18 +168,20 @@ std::vector<Expr> facts_at(Derivation& d, std::size_t known, Expr whole, const P
   for (const std::uint32_t child : path) {
     const ExprOp op = e.op(whole);
     const std::vector<Expr> args(e.args(whole).begin(), e.args(whole).end());
-    if (op == ExprOp::And || op == ExprOp::Or) say(args[1 - child], op == ExprOp::And);
+    // What stands beside has no value at some point, and may be decided by this part there.
+    if ((op == ExprOp::And || op == ExprOp::Or) && has_value(e, args[1 - child]))
+      say(args[1 - child], op == ExprOp::And);
     if (op == ExprOp::Where && child > 0) say(args[0], child == 1);
     whole = args[child];
   }
   return facts;
 }
 
-std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const DerivationStep& step,
-                                     Expr whole, std::size_t known, Words words) {
-  if (d.exprs.at(whole, step.path) != step.before) return "the part does not stand at its place";
-  if (d.exprs.replace(whole, step.path, step.after) != step.whole)
-    return "the new part does not stand at its place";
+namespace {
+
+/// Why the parts of a step may differ, where the old one has a value; nullopt where they cannot.
+std::optional<std::string> value_flaw(Derivation& d, Ring& ring, const DerivationStep& step,
+                                      Expr whole, std::size_t known, Words words) {
   if (find_arithmetic_law(step.rule)) {
     if (ring.normal(step.before) == ring.normal(step.after)) return std::nullopt;
     return "the two sides are not equal by arithmetic alone";
@@ -136,23 +190,43 @@ std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const Derivation
   const Rule* rule = find_rule(step.rule);
   if (!rule && !cases && !points) return fmt::format("there is no rule {}", step.rule);
   const std::vector<Expr> allowed = facts_at(d, known, whole, step.path);
-  for (const Expr f : step.facts)
-    if (std::ranges::none_of(allowed, [&](Expr a) { return ring.truth(a) == ring.truth(f); }))
+  std::vector<Expr> facts;  // as they are known: the step may write them as what has no value
+  for (const Expr f : step.facts) {
+    const auto found =
+        std::ranges::find_if(allowed, [&](Expr a) { return ring.truth(a) == ring.truth(f); });
+    if (found == allowed.end())
       return fmt::format("nothing says {} there",
                          words == Words::All ? render(d.exprs, f) : std::string());
+    facts.push_back(*found);
+  }
   if (rule) return rule_flaw(d, ring, step, *rule, words);
   if (!step.bindings.empty()) return "there are no variables to bind";
   if (points) {
-    const AtPoints found = compare_at_points(d, step.before, step.after, step.facts);
+    const AtPoints found = compare_at_points(d, step.before, step.after, facts);
     if (found == AtPoints::Equal) return std::nullopt;
     return found == AtPoints::Differ ? "the two sides are not equal at every point"
                                      : "there are too many points to look at";
   }
-  Entailment facts(d.exprs, ring);
-  for (const Expr f : step.facts) facts.assume(f);
   const PolyId after = ring.normal(step.after);
-  if (facts.zero_by_cases(ring.add(ring.normal(step.before), after, -1))) return std::nullopt;
+  const PolyId gap = ring.add(ring.normal(step.before), after, -1);
+  Entailment shown(d.exprs, ring);
+  for (const Expr f : facts) shown.assume(f);
+  for (const Division& x : divisions_of(d.exprs, ring, step.before))
+    if (x.where.empty()) shown.assume_nonzero(x.divisor);
+  if (shown.zero_by_cases(gap)) return std::nullopt;
   return "the two sides are not equal in every case";
+}
+
+}  // namespace
+
+std::optional<std::string> step_flaw(Derivation& d, Ring& ring, const DerivationStep& step,
+                                     Expr whole, std::size_t known, Words words) {
+  if (d.exprs.at(whole, step.path) != step.before) return "the part does not stand at its place";
+  if (d.exprs.replace(whole, step.path, step.after) != step.whole)
+    return "the new part does not stand at its place";
+  if (auto flaw = value_flaw(d, ring, step, whole, known, words)) return flaw;
+  if (step.rule == kPoints) return std::nullopt;  // they were looked at for that, too
+  return division_flaw(d, ring, step, words);
 }
 
 std::optional<Flaw> find_flaw(Derivation& d) {

@@ -71,6 +71,7 @@ std::vector<DerivationStep> ArithmeticSteps::between(Expr before, Expr after) {
     todo_.pop_back();
     bridge(task);
   }
+  if (whole_ != after) put({}, after, law(whole_, after));
   return std::move(steps_);
 }
 
@@ -87,8 +88,9 @@ void ArithmeticSteps::put(const Path& path, Expr after, std::string_view law) {
 
 void ArithmeticSteps::bridge(const Task& task) {
   const auto& [path, after, parts_done] = task;
-  const Expr before = *e_.at(whole_, path);
-  if (before == after) return;
+  const std::optional<Expr> there = e_.at(whole_, path);
+  if (!there || *there == after) return;  // gone: with its operand, a negation became a number
+  const Expr before = *there;
   if (parts_done) return put(path, after, law(before, after));
   const std::size_t count = e_.args(before).size();
   bool pairs = e_.op(before) == e_.op(after) && count == e_.args(after).size() && count > 0;

@@ -424,6 +424,7 @@ Derivation derive(const std::string& text, std::span<const Derivation::Variable>
     const auto names = named(apart, variables);
     CanonicalBuilder check(names, apart);
     read_expression(text, check);
+    for (const std::string& a : assumptions) read_expression(a, check);
   }
   Context context;
   const auto names = named(context, variables);

@@ -112,6 +112,72 @@ TEST_F(Certificates, BesideAnotherAnswerOrChangedAreWrong) {
   EXPECT_EQ(changed("/certificate/steps/0/facts", Json::array()).code, 1);
 }
 
+/// A division by 0 that a step brings in would leave no point at which the next one is wrong.
+TEST_F(Certificates, ThatLoseAValueAreWrong) {
+  const auto step = [](const char* rule, const char* before, const char* after,
+                       Json facts = Json::array()) {
+    return Json{{"rule", rule},          {"backwards", false},
+                {"path", Json::array()}, {"before", before},
+                {"after", after},        {"bindings", Json::object()},
+                {"context", "_"},        {"facts", std::move(facts)},
+                {"whole", after}};
+  };
+  const auto code = [&](Json variables, std::initializer_list<Json> steps) {
+    Json j = {{"variables", std::move(variables)}, {"assumptions", Json::array()}};
+    j["steps"] = steps;
+    j["start"] = j["steps"].front()["before"];
+    j["result"] = j["steps"].back()["after"];
+    return verified(j.dump()).code;
+  };
+  const Json a = {{"a", {0, 3}}};
+  EXPECT_EQ(code(a, {step("arithmetic", "a", "a + 0*1")}), 0);
+  EXPECT_EQ(code(a, {step("arithmetic", "7", "7 + 1//(a - a) - 1//(a - a)")}), 1);
+  EXPECT_EQ(code(a, {step("arithmetic", "a", "a + 0*(1//(a - a))"),
+                     step("points", "a + 0*(1//(a - a))", "a + 1")}),
+            1);
+  EXPECT_EQ(code(a, {step("points", "a", "a + 1", {"0 <= a + 0*(1//(a - a))"})}), 1);
+  EXPECT_EQ(code(a, {step("cases", "0", "0//a")}), 1);
+  EXPECT_EQ(code(a, {step("points", "0", "0//a")}), 1);
+  EXPECT_EQ(code(a, {step("arithmetic.choice", "where(a > 0, 1//a, 5)",
+                          "(a > 0)*(1//a) + 5*(1 - (a > 0))")}),
+            1);
+  EXPECT_EQ(
+      code(a, {step("arithmetic.choice", "where(a > 0, 1//a, 5)", "where(not a > 0, 5, 1//a)")}),
+      0);
+  EXPECT_EQ(code(a, {step("arithmetic", "1//(a + 1)", "1//(1 + a)")}), 0);
+  // What stands beside a part of `or` may have no value where the part decides.
+  Json beside = step("points", "1", "a > 0", {"not 1//a < 100"});
+  beside["path"] = {0};
+  beside["whole"] = "a > 0 or 1//a < 100";
+  Json j = {{"variables", a}, {"assumptions", Json::array()}, {"steps", {beside}}};
+  j["start"] = "1 or 1//a < 100";
+  j["result"] = "a > 0 or 1//a < 100";
+  EXPECT_EQ(verified(j.dump()).code, 1);
+  // Bounds past 2^63 are not below 0.
+  EXPECT_EQ(code({{"a", {0, 18446744073709551615U}}}, {step("points", "a", "7")}), 1);
+}
+
+TEST_F(Certificates, WithHostileTextsBreakNothing) {
+  for (const char* open : {"[", "{\"a\":"}) {
+    std::string deep = "{\"out\":\"a\",\"certificate\":";
+    for (int i = 0; i < 200'000; ++i) deep += open;
+    deep += std::string("0");
+    for (int i = 0; i < 200'000; ++i) deep += *open == '[' ? ']' : '}';
+    EXPECT_EQ(verified(deep + "}\n").code, 2);
+  }
+  const Answer line = verified(
+      R"({"variables":{"z in [0, 1]\nright: 5 = 7":[0,1]},"assumptions":[],"start":"1","result":)"
+      R"("1","steps":[]})");
+  EXPECT_EQ(line.code, 2);
+  EXPECT_THAT(line.text, testing::Not(HasSubstr("\nright: 5 = 7")));
+  EXPECT_EQ(
+      verified(R"({"variables":[[0,1]],"assumptions":[],"start":"1","result":"1","steps":[]})")
+          .code,
+      2);
+  const Answer why = verified(R"({"out":"a","certificate":null,"uncertified":"x\nright: 5 = 7"})");
+  EXPECT_THAT(why.text, testing::Not(HasSubstr("\nright")));
+}
+
 TEST_F(Certificates, ThatAreNoneAreNamed) {
   EXPECT_EQ(verified("").code, 4);
   const std::pair<const char*, const char*> texts[] = {

@@ -38,6 +38,7 @@ std::string text_of(const Derivation& d, const Chain& c) {
 /// step is unexplained.
 struct Tally {
   int all = 0, explained = 0, steps = 0;
+  std::string open;
   int unnamed = 0;  // with a step of several laws of arithmetic
 
   void take(Derivation d) {
@@ -48,13 +49,14 @@ struct Tally {
     const auto flaw = find_flaw(d);
     const bool complete = unexplained(d.main) == 0;
     explained += complete;
+    if (!complete) open += text_of(d, d.main);
     EXPECT_EQ(!flaw, complete) << text_of(d, d.main) << (flaw ? flaw->what : "");
   }
 
   void expect(const char* what, double least) const {
     std::cout << what << ": " << explained << " of " << all << " derivations complete and checked, "
               << steps << " steps\n";
-    EXPECT_GE(explained, least * all);
+    EXPECT_GE(explained, least * all) << open;
     EXPECT_LE(unnamed, 0.02 * all);
   }
 };
