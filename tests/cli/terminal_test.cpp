@@ -73,6 +73,7 @@ class CliTerminal : public testing::Test {
         {"fuzz", "--time", "1000s", "--area", "kernelize"},
         with({"simplify", "--steps", hard_expression()}, ranges),
         {"simplify", "--jsonl"},
+        {"verify"},
         {"prove",
          "x*x*y*z//3 -> z*(y*x*x)//3 + 0*w%7 ; x > 2 and y > x and z > y*y and w > 0 and "
          "z*z*w > x*x*y*w*w"},
