@@ -78,10 +78,6 @@ Chain chain_of(Exprs& e, const Json& j) {
   return chain;
 }
 
-}  // namespace
-
-namespace {
-
 Json whole_json(const Derivation& d) {
   Json variables = Json::object(), assumptions = Json::array();
   for (const Derivation::Variable& v : d.variables)
@@ -101,8 +97,14 @@ std::string certificate_line(const Derivation& d) { return whole_json(d).dump();
 
 namespace {
 
-// Limits of a file: no derivation that is written here comes near them.
+// Limits of a file: no derivation that is written here is past them.
 constexpr std::size_t kDeepest = 10'000, kMostParts = 1'000'000;
+
+ParseError no_derivation(const nlohmann::json::exception& error) {
+  return ParseError(
+      fmt::format("this is no derivation: {}; `touchstone simplify --certify` writes one",
+                  json_fault(error.what())));
+}
 
 void check_size(const symbolic::Exprs& exprs) {
   if (exprs.count() > kMostParts)
@@ -125,9 +127,7 @@ Derivation derivation_of_json(const std::string& text) {
   try {
     return derivation_of_json(Json::parse(text));
   } catch (const nlohmann::json::exception& error) {
-    throw ParseError(
-        fmt::format("this is no derivation: {}; `touchstone simplify --certify` writes one",
-                    json_fault(error.what())));
+    throw no_derivation(error);
   }
 }
 
@@ -148,10 +148,7 @@ Derivation derivation_of_json(const Json& j) {
     check_size(d.exprs);
     return d;
   } catch (const nlohmann::json::exception& error) {
-    throw ParseError(
-        fmt::format("this is no derivation: {}; `touchstone simplify "
-                    "--certify` writes one",
-                    json_fault(error.what())));
+    throw no_derivation(error);
   }
 }
 

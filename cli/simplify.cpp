@@ -49,6 +49,12 @@ Variable parse_variable(const std::string& word) {
           parse_bound(std::string_view(range).substr(dots + 2), word)};
 }
 
+std::vector<symbolic::Derivation::Variable> bounded(const std::vector<Variable>& variables) {
+  std::vector<symbolic::Derivation::Variable> out;
+  for (const Variable& v : variables) out.push_back({v.name, v.min, v.max});
+  return out;
+}
+
 /// A derivation that the checker accepts, or why there is none.
 struct Certified {
   symbolic::Derivation derivation;
@@ -67,7 +73,7 @@ Certified certified(const std::string& text,
   return c;
 }
 
-/// The members that an answer has in addition. Throws Error for a question that has no steps.
+/// The members that an answer has in addition.
 std::string certificate_members(std::string_view line) {
   const symbolic::Question q = symbolic::read_question(line);
   std::vector<symbolic::Derivation::Variable> variables;
@@ -98,9 +104,7 @@ int run_jsonl(bool certify) {
 }
 
 int show_certificate(const SimplifyOptions& options, const std::vector<Variable>& variables) {
-  std::vector<symbolic::Derivation::Variable> bounded;
-  for (const Variable& v : variables) bounded.push_back({v.name, v.min, v.max});
-  const Certified c = certified(options.expression, bounded, options.assumptions);
+  const Certified c = certified(options.expression, bounded(variables), options.assumptions);
   if (c.missing.empty()) {
     fmt::print("{}\n", certificate_line(c.derivation));
     return kExitOk;
@@ -110,9 +114,8 @@ int show_certificate(const SimplifyOptions& options, const std::vector<Variable>
 }
 
 int show_steps(const SimplifyOptions& options, const std::vector<Variable>& variables) {
-  std::vector<symbolic::Derivation::Variable> bounded;
-  for (const Variable& v : variables) bounded.push_back({v.name, v.min, v.max});
-  symbolic::Derivation d = symbolic::derive(options.expression, bounded, options.assumptions);
+  symbolic::Derivation d =
+      symbolic::derive(options.expression, bounded(variables), options.assumptions);
   const auto flaw = symbolic::find_flaw(d);
   const std::string& format = options.format;
   if (!options.html.empty()) {
@@ -149,6 +152,7 @@ int run_simplify(const SimplifyOptions& options) {
   const bool asked = !options.expression.empty();
   if (asked + options.jsonl + options.replay.has_value() != 1)
     throw ParseError("simplify: give an expression, or --replay, or --jsonl");
+  if (options.certify && options.replay) throw ParseError("simplify: --certify checks no file");
   if (!asked && (!options.variables.empty() || !options.assumptions.empty() || options.steps ||
                  !options.format.empty() || !options.html.empty()))
     throw ParseError(

@@ -21,9 +21,9 @@ struct Flaw {
 /// the rule's condition follows from the facts (entailment.h), which must be among what is known at
 /// that place; and the new part divides by 0 nowhere where the old one does not. The parts must
 /// stand where the path says, and the chain must be unbroken from start to result. What it relies
-/// on: the table of rules, each proved apart, and these three files. A derivation that passes shows
-/// that start and result are equal at every point of the variables' bounds where the assumptions
-/// hold and nothing divides by 0.
+/// on: the table of rules, each proved apart, and the files beside this one. A derivation that
+/// passes shows that start and result are equal at every point of the variables' bounds where the
+/// assumptions hold and nothing divides by 0.
 std::optional<Flaw> find_flaw(Derivation& d);
 
 /// The same for one step, taken at `whole` as it was before, with the first `known` assumptions;

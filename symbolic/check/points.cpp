@@ -80,10 +80,6 @@ class Laid {
   std::vector<Value> values_;
 };
 
-}  // namespace
-
-namespace {
-
 /// The ends that a fact gives a variable: of a comparison with a number, on either side.
 void narrow(const Exprs& e, Expr fact, Expr variable, Interval& range) {
   const ExprOp op = e.op(fact);

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <optional>
+#include <cstdint>
 #include <span>
-#include <vector>
 
 #include "touchstone/symbolic/derivation.h"
 

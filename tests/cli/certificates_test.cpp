@@ -230,6 +230,7 @@ TEST_F(Certificates, OfQuestionsWithoutStepsSayWhy) {
   EXPECT_EQ(touchstone_run("simplify --certify 'x' --var x --steps").code, 0);
   EXPECT_EQ(touchstone_run("simplify --certify x --var x --html -").code, 2);
   EXPECT_EQ(touchstone_run("simplify --certify").code, 2);
+  EXPECT_EQ(touchstone_run("simplify --certify --replay none").code, 2);
 }
 
 }  // namespace
