@@ -7,7 +7,8 @@
 namespace touchstone::symbolic {
 
 std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const Int& g, bool whole,
-                                                        std::size_t flipped, bool& tied) const {
+                                                        std::size_t flipped,
+                                                        Interval& range) const {
   Split r;
   const auto window = [&](const Int& x) {
     return x.sign() >= 0 && x < g ? Int(0) : floor_div(x, g);
@@ -15,13 +16,12 @@ std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const I
   const Int high = window(s.constant), low = high.is_zero() ? s.constant : s.constant - high * g;
   const auto rest_of = [&](std::size_t i) {
     const Int& coef = s.terms[i].coef;
+    if (whole && abs(coef) < g) return coef;
     Int rest = coef.sign() >= 0 && coef < g ? coef : floor_mod(coef, g);
-    const Int twice = rest + rest;
-    tied |= twice == g;
-    if (twice > g || (twice == g && i == flipped)) rest -= g;
+    if ((rest + rest > g) != (i == flipped)) rest -= g;
     return rest;
   };
-  Interval range = Interval::point(low);
+  range = Interval::point(low);
   unsigned seen = 0, shared = 0;  // variables, and those of several terms
   for (std::size_t i = 0; i < s.terms.size(); ++i) {
     const Int rest = rest_of(i);
@@ -43,8 +43,9 @@ std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const I
     if (Int rest = rest_of(i); !rest.is_zero())
       r.remainder.terms.push_back({std::move(rest), s.terms[i].atom});
   if (!by_itself) {  // where each term by itself does not tell, all together may
-    range = bounds(r.remainder);
-    if (!within_one(range)) return std::nullopt;
+    const Interval together = bounds(r.remainder);
+    if (!within_one(together)) return std::nullopt;
+    range = together;
   }
   const Int turns = window(*range.lo);
   r.remainder.constant -= turns * g;
@@ -60,21 +61,26 @@ std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const I
 
 std::optional<Simplifier::Split> Simplifier::split(const Linear& s, const Int& g,
                                                    bool whole) const {
-  // The residue nearest to 0 gives a term its smallest spread. Where two are as near, the choice
-  // moves the window of the sum by half a period if the ends of the atom add up to an odd number,
-  // else by a whole one: trying one such term covers all 2^n choices.
-  bool any = false;
-  if (auto r = split_with(s, g, whole, s.terms.size(), any)) return r;
-  if (!any) return std::nullopt;
-  std::size_t tied = s.terms.size();
+  // The residue nearest to 0 gives a term its smallest spread. The other one, g away, leaves room
+  // for the sum within a period only where the atom has two values and the nearest spreads further
+  // than all other terms: there is one such term at most. Of a term that has two as near, where
+  // terms tell more together, the other moves the window by half a period if the ends of the atom
+  // add up to an odd number.
+  Interval range;
+  if (auto r = split_with(s, g, whole, s.terms.size(), range)) return r;
+  if (whole) return std::nullopt;
+  std::size_t flipped = s.terms.size();
   for (std::size_t i = 0; i < s.terms.size(); ++i) {
-    const Int rest = floor_mod(s.terms[i].coef, g);
-    if (rest + rest != g) continue;
-    const Interval& range = c_.bounds(s.terms[i].atom);
-    if (range.lo && range.hi && !floor_mod(*range.lo + *range.hi, 2).is_zero()) tied = i;
+    const Interval& values = c_.bounds(s.terms[i].atom);
+    if (!values.lo || !values.hi) continue;
+    const Int rest = floor_mod(s.terms[i].coef, g), nearest = std::min(rest, g - rest);
+    const bool tied = nearest + nearest == g && !floor_mod(*values.lo + *values.hi, 2).is_zero();
+    const bool alone = *values.hi - *values.lo == Int(1) && range.lo && range.hi &&
+                       nearest + nearest > *range.hi - *range.lo;
+    if (tied || alone) flipped = i;
   }
-  if (tied == s.terms.size()) return std::nullopt;
-  return split_with(s, g, whole, tied, any);
+  if (flipped == s.terms.size()) return std::nullopt;
+  return split_with(s, g, whole, flipped, range);
 }
 
 Terms Simplifier::factors_below(const Linear& s, const Int& lo, const Int& hi) const {
@@ -175,28 +181,6 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
 }
 
 std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, const Int& hi) {
-  const auto value = [&](const Int& x) {
-    const Int q = floor_div(x, lo);
-    return hi.is_zero() ? q : floor_mod(q, floor_div(hi, lo));
-  };
-  const auto line = [&](const Linear& x, const Int& x0, const Int& y0, const Int& y1) {
-    Linear r{y0 - x0 * (y1 - y0), {}};  // through (x0, y0) and (x0 + 1, y1)
-    add(r, x, y1 - y0);
-    return r;
-  };
-  if (s.terms.size() == 1) {
-    const Interval& range = c_.bounds(s.terms[0].atom);
-    if (range.lo && range.hi && *range.hi - *range.lo == Int(1)) {
-      const Int y0 = value(s.terms[0].coef * *range.lo + s.constant);
-      law(hi.is_zero() ? "div.line" : "digit.line", [&](Instance& i) {
-        i.bind("x", atom(s.terms[0].atom)).bind("k", s.terms[0].coef).bind("y", s.constant);
-        i.bind("m", *range.lo).bind("a", lo);
-        i.bind("d", hi.is_zero() ? Int(1) : floor_div(hi, lo));
-      });
-      return line(atom(s.terms[0].atom), *range.lo, y0,
-                  value(s.terms[0].coef * *range.hi + s.constant));
-    }
-  }
   if (hi.is_zero() || lo.is_one()) return std::nullopt;
   Linear near = s, whole_periods;  // the same modulo the period, its coefficients nearest to 0
   for (Term& t : near.terms)
@@ -216,7 +200,10 @@ std::optional<Linear> Simplifier::two_valued(const Linear& s, const Int& lo, con
     i.bind("x", whole).bind("k", 1).bind("y", 0).bind("m", *quotient.lo).bind("a", 1);
     i.bind("d", turn);
   });
-  return line(whole, *quotient.lo, floor_mod(*quotient.lo, turn), floor_mod(*quotient.hi, turn));
+  const Int first = floor_mod(*quotient.lo, turn), rise = floor_mod(*quotient.hi, turn) - first;
+  Linear r{first - *quotient.lo * rise, {}};
+  add(r, whole, rise);
+  return r;
 }
 
 Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {

@@ -96,10 +96,10 @@ class Simplifier {
   /// s = g * quotient + remainder with the remainder in [0, g) for all values of the variables,
   /// where such a split is found. `whole` asks that no atom be in both parts.
   std::optional<Split> split(const Linear& s, const Int& g, bool whole) const;
-  /// The same with the residue nearest to 0 of each coefficient; of two as near, the one below 0
-  /// for one term at most. `tied` tells whether a coefficient has two.
+  /// The same with the residue nearest to 0 of each coefficient, but of the flipped term, of which
+  /// it is the other one; `range` becomes that of the sum, term by term.
   std::optional<Split> split_with(const Linear& s, const Int& g, bool whole, std::size_t flipped,
-                                  bool& tied) const;
+                                  Interval& range) const;
   bool open_quotient(Linear& s);
   Ids part_list(std::span<const Id> booleans);
   bool compare_parts(Ids& parts);
@@ -257,7 +257,7 @@ class Simplifier {
   Id new_zero(Linear s);
   // digit.cpp
   bool lower_digits(Linear& s, const Int& lo, const Int& period);
-  /// The digit as a straight line, where its dividend or quotient has but two values.
+  /// The digit as a straight line, where its quotient has but two values.
   std::optional<Linear> two_valued(const Linear& s, const Int& lo, const Int& hi);
   bool fold_quotient(Linear& s, Int& lo, Int& hi);
   Terms factors_below(const Linear& s, const Int& lo, const Int& hi) const;

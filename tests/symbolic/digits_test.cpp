@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <iostream>
 #include <map>
 #include <random>
 #include <string>
@@ -143,6 +144,48 @@ TEST(Digits, HoldWhereTheyAreAskedFor) {
       }
     }
   }
+}
+
+// Coefficients of a quotient count modulo the divisor: where any choice of them keeps the sum
+// within one period, nothing is left to divide.
+TEST(Digits, FallAwayWhereAnyResiduesKeepTheSumInAPeriod) {
+  std::mt19937 random(11);
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  int fit = 0;
+  for (int round = 0; round < 20'000; ++round) {
+    struct Atom {
+      int low, width, factor;
+    };
+    const int period = 2 + below(60), constant = below(200) - 100;
+    std::vector<Atom> atoms(static_cast<std::size_t>(1 + below(5)));
+    for (Atom& a : atoms) a = {below(9) - 4, below(3) == 0 ? 1 + below(4) : 1, below(200) - 100};
+    bool fits = false;
+    for (unsigned choice = 0; choice < 1U << atoms.size(); ++choice) {
+      int least = constant, most = constant;
+      for (std::size_t i = 0; i < atoms.size(); ++i) {
+        const int rest = (atoms[i].factor % period + period) % period;
+        const int k = (choice >> i & 1U) != 0 ? rest - period : rest;
+        least += std::min(k * atoms[i].low, k * (atoms[i].low + atoms[i].width));
+        most += std::max(k * atoms[i].low, k * (atoms[i].low + atoms[i].width));
+      }
+      fits |= least + 1000 * period >= 0 &&
+              (least + 1000 * period) / period == (most + 1000 * period) / period;
+    }
+    if (!fits) continue;
+    ++fit;
+    Node sum = constant;
+    std::string text = std::to_string(constant);
+    for (std::size_t i = 0; i < atoms.size(); ++i) {
+      const Atom& a = atoms[i];
+      const std::string name(1, static_cast<char>('a' + i));
+      sum = sum + variable(name, a.low, a.low + a.width) * a.factor;
+      text += fmt::format(" + {}*{} of {}..{}", a.factor, name, a.low, a.low + a.width);
+    }
+    EXPECT_EQ(render(floor_div(sum, period)).find("//"), std::string::npos)
+        << "(" << text << ")//" << period << " is " << render(floor_div(sum, period));
+  }
+  EXPECT_GT(fit, 500);
+  std::cout << fit << " sums within a period\n";
 }
 
 TEST(Digits, OfTwoValuesAreTheNumberHoweverMany) {
