@@ -74,22 +74,29 @@ std::optional<std::string> division_flaw(Derivation& d, Ring& ring, const Deriva
   if (after.empty()) return std::nullopt;
   const std::vector<Division> before = divisions_of(d.exprs, ring, step.before);
   for (const Division& x : after) {
-    const PolyId minus = ring.add(ring.constant(0), x.divisor, -1);
     const auto implied = [&](const Division& y) {
       return ring.multiply(x.guard, y.guard) == x.guard;
     };
-    if (std::ranges::any_of(before, [&](const Division& y) {
-          return (y.divisor == x.divisor || y.divisor == minus) && implied(y);
-        }))
+    const auto same = [&](const Division& y) {
+      return y.divisor == x.divisor || y.divisor == ring.add(ring.constant(0), x.divisor, -1);
+    };
+    if (std::ranges::any_of(before, [&](const Division& y) { return same(y) && implied(y); }))
       continue;
     Entailment known(d.exprs, ring);
     for (const Expr f : step.facts) known.assume(f);
     for (const Expr condition : x.where) known.assume(condition);
+    const auto computed = [](Entailment& there, const Division& y) {
+      return std::ranges::all_of(y.where, [&](Expr condition) { return there.holds(condition); });
+    };
+    Entailment zero = known;  // where the divisor is 0
+    zero.assume_zero(x.divisor);
+    if (std::ranges::any_of(before, [&](const Division& y) {
+          return (same(y) || zero.zero_by_cases(y.divisor)) && computed(zero, y);
+        }))
+      continue;
     std::vector<PolyId> not_zero;  // of divisions that are computed wherever this one is
     for (const Division& y : before)
-      if (implied(y) ||
-          std::ranges::all_of(y.where, [&](Expr condition) { return known.holds(condition); }))
-        not_zero.push_back(y.divisor);
+      if (implied(y) || computed(known, y)) not_zero.push_back(y.divisor);
     for (const PolyId p : not_zero) known.assume_nonzero(p);
     if (!known.nonzero(x.divisor) && !known.contradictory())
       return fmt::format("the divisor {} may be 0 where nothing divided by 0 before",

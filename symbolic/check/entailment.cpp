@@ -29,12 +29,45 @@ void Entailment::assume_flag(AtomId flag, bool value) {
   if (a.kind == AtomKind::Negative) {
     at_most_zero(value ? ring_->add(p, ring_->constant(1)) : minus);
   } else if (value) {
-    at_most_zero(p);
-    at_most_zero(minus);
-    residues_.emplace_back(p, 0);
+    assume_zero(p);
   } else {
     assume_nonzero(p);
   }
+}
+
+void Entailment::assume_zero(PolyId p) {
+  at_most_zero(p);
+  at_most_zero(ring_->add(ring_->constant(0), p, -1));
+  residues_.emplace_back(p, 0);
+  assume_roots(p);
+}
+
+void Entailment::assume_roots(PolyId p) {
+  const Poly& f = (*ring_)[p];
+  Int a = 0, b = 0;
+  std::optional<AtomId> x;
+  for (const auto& [m, c] : f.terms) {
+    if (m.empty()) continue;
+    if (m.size() > 2 || m.front() != m.back() || (x && *x != m[0])) return;
+    x = m[0];
+    (m.size() == 2 ? a : b) = c;
+  }
+  const Int square = b * b - a * f.constant() * 4;
+  if (a.is_zero() || !square.small()) return;
+  Int low = 0, high = square + 1;  // the root of what is below square + 1
+  while (high - low > Int(1)) {
+    const Int middle = floor_div(low + high, 2);
+    (middle * middle <= square ? low : high) = middle;
+  }
+  Interval roots;
+  for (const Int& root : {low, -low})
+    if (low * low == square && divides(a * 2, root - b)) {
+      const Int value = floor_div(root - b, a * 2);
+      if (!roots.lo || value < *roots.lo) roots.lo = value;
+      if (!roots.hi || *roots.hi < value) roots.hi = value;
+    }
+  contradictory_ |= !roots.lo;
+  if (roots.lo) narrow(*x, roots);
 }
 
 void Entailment::at_most_zero(PolyId p) {
@@ -109,16 +142,23 @@ std::optional<AtomId> Entailment::innermost_case(PolyId p) const {
 
 bool Entailment::zero_by_cases(PolyId p) {
   if (fails_at_a_point(p)) return false;
-  const auto shown = [&](PolyId q) {
+  const auto within_budget = [&](const auto& shown) {
     Budget budget;
     budget_ = &budget;
-    const bool zero = zero_in_each_case(q);
+    const bool zero = shown();
     budget_ = nullptr;
     return zero;
   };
-  if (shown(p)) return true;
-  const PolyId other = divided(p);  // here, so that its parts meet before the cases part them
-  return other != p && shown(other);
+  const auto by_cases = [&](PolyId q) {
+    return within_budget([&] { return zero_in_each_case(q); });
+  };
+  if (by_cases(p)) return true;
+  PolyId other = p;
+  for (std::size_t i = 0; i < residues_.size(); ++i)
+    if (residues_[i].second.is_zero()) other = solved(other, residues_[i].first);
+  other = divided(other);  // here, so that its parts meet before the cases part them
+  if (other != p && by_cases(other)) return true;
+  return within_budget([&] { return zero_by_values(p, true); });
 }
 
 bool Entailment::zero_in_each_case(PolyId p) {
@@ -127,8 +167,8 @@ bool Entailment::zero_in_each_case(PolyId p) {
   const auto place = innermost_case(p);
   if (!place) {
     if (bounds(p).within(0, 0) || contradictory()) return true;
-    const PolyId other = divided(p);
-    return other != p ? zero_in_each_case(other) : zero_by_values(p);
+    const PolyId other = divided(without_common_factor(p));
+    return other != p ? zero_in_each_case(other) : zero_by_values(p, false);
   }
   const Atom atom = ring_->atom(*place);
   if (ring_->is_flag(*place)) {
@@ -154,7 +194,29 @@ bool Entailment::zero_in_each_case(PolyId p) {
   return true;
 }
 
+PolyId Entailment::without_common_factor(PolyId p) {
+  const Poly poly = (*ring_)[p];
+  Monomial common = poly.terms[0].first;
+  for (const auto& [m, c] : poly.terms) {
+    Monomial both;
+    std::ranges::set_intersection(common, m, std::back_inserter(both));
+    common = std::move(both);
+  }
+  if (common.empty()) return p;
+  PolyId q = ring_->constant(0);
+  for (const auto& [m, c] : poly.terms) {
+    Monomial rest;
+    std::ranges::set_difference(m, common, std::back_inserter(rest));
+    q = ring_->add(q, ring_->monomial(rest, c));
+  }
+  return q;
+}
+
 PolyId Entailment::divided(PolyId p) {
+  for (const AtomId a : atoms_of(*ring_, {p}))
+    if (const Interval range = atom_bounds(a);
+        ring_->atom(a).kind == AtomKind::Variable && range.is_point())
+      p = ring_->substitute(p, a, ring_->constant(*range.lo));
   for (int round = 0; round < kLimits.division_rounds; ++round) {
     const PolyId before = p;
     // Remainders last: they tell more of their bounds than what they stand for.
@@ -205,13 +267,18 @@ PolyId Entailment::quotient(PolyId of, PolyId by) {
         less = ring_->add(less, ring_->monomial(m, floor_div(coef, common)));
       return ring_->quotient(less, ring_->constant(floor_div(c, common)), false);
     }
-    for (const auto& [m, coef] : n.terms) {  // (x//a + y)//c is (x + a*y)//(a*c)
-      if (m.size() != 1 || !coef.is_one()) continue;
+    // (x//a + y)//c is (x + a*y)//(a*c), and -(x//a) is (a - 1 - x)//a.
+    for (const auto& [m, coef] : n.terms) {
+      if (m.size() != 1 || !(coef.is_one() || coef == c - 1)) continue;
       const Atom& inner = ring_->atom(m[0]);
       if (inner.kind != AtomKind::Quotient || !(*ring_)[inner.parts[1]].is_constant()) continue;
-      const PolyId x = inner.parts[0], a = inner.parts[1];
-      const PolyId y = ring_->add(of, ring_->of_atom(m[0]), -1);
-      return ring_->quotient(ring_->add(x, ring_->multiply(a, y)), ring_->multiply(a, by), false);
+      const Int a = (*ring_)[inner.parts[1]].constant(), sign = coef.is_one() ? 1 : -1;
+      if (a.sign() <= 0) continue;
+      const PolyId y = ring_->add(of, ring_->monomial(m, coef), -1);
+      const PolyId x =
+          ring_->add(ring_->constant(coef.is_one() ? Int(0) : a - 1), inner.parts[0], sign);
+      const PolyId whole = ring_->quotient(ring_->add(x, y, a), ring_->constant(a * c), false);
+      return coef.is_one() ? whole : ring_->add(whole, ring_->monomial(m, 1));
     }
     return plain;
   }
@@ -234,14 +301,20 @@ PolyId Entailment::quotient(PolyId of, PolyId by) {
   return plain;
 }
 
-bool Entailment::zero_by_values(PolyId p) {
-  std::optional<AtomId> few;
-  for (const auto& [m, c] : (*ring_)[p].terms)
-    for (const AtomId a : m)
-      if (ring_->atom(a).kind == AtomKind::Variable && (!few || a < *few)) {
-        const Interval range = atom_bounds(a);
-        if (range.lo && range.hi && *range.hi - *range.lo < kLimits.case_values) few = a;
-      }
+bool Entailment::zero_by_values(PolyId p, bool anywhere) {
+  std::set<AtomId> atoms;  // of the terms, or all variables
+  if (anywhere) atoms = atoms_of(*ring_, {p});
+  std::erase_if(atoms, [&](AtomId a) { return ring_->atom(a).kind != AtomKind::Variable; });
+  if (!anywhere)
+    for (const auto& [m, c] : (*ring_)[p].terms) atoms.insert(m.begin(), m.end());
+  std::optional<AtomId> few;  // of the fewest values
+  Int least = kLimits.case_values;
+  for (const AtomId a : atoms) {
+    const Interval range = atom_bounds(a);
+    if (!range.lo || !range.hi || *range.hi - *range.lo >= least) continue;
+    least = *range.hi - *range.lo;
+    few = a;
+  }
   if (!few) return false;
   const Interval range = atom_bounds(*few);
   for (Int value = *range.lo; value <= *range.hi; value += 1) {

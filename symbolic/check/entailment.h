@@ -19,8 +19,9 @@ class Entailment {
 
   /// From now on the condition holds. What it says in a form not understood is left out.
   void assume(Expr condition);
-  /// From now on p is not 0.
+  /// From now on p is not 0, or is.
   void assume_nonzero(PolyId p);
+  void assume_zero(PolyId p);
   /// True where the facts imply the condition; false says nothing.
   bool holds(Expr condition);
   bool nonzero(PolyId p);
@@ -34,6 +35,8 @@ class Entailment {
  private:
   void assume_flag(AtomId flag, bool value);
   void at_most_zero(PolyId p);
+  /// The values of an atom that make a polynomial of the second degree in it 0.
+  void assume_roots(PolyId p);
   void tighten();
   /// True where a point that satisfies the facts was found at which p is not 0; false says nothing.
   bool fails_at_a_point(PolyId p);
@@ -45,11 +48,13 @@ class Entailment {
     int bounds = kLimits.case_bounds;
   };
   bool zero_in_each_case(PolyId p);
-  /// The same, by the values of a variable that has but a few.
-  bool zero_by_values(PolyId p);
+  /// The same, by the values of an atom that has but a few: a factor in p, or any variable.
+  bool zero_by_values(PolyId p, bool anywhere);
+  PolyId without_common_factor(PolyId p);
   std::optional<AtomId> innermost_case(PolyId p) const;
-  /// p with x % y as x - y*(x // y) in it, and of a quotient what it gives whole: multiples of the
-  /// divisor, factors of both, quotients in it, and all of it where its bounds tell it.
+  /// p with variables of one value as that number, x % y as x - y*(x // y), and of a quotient what
+  /// it gives whole: multiples of the divisor, factors of both, quotients in it, and all of it
+  /// where its bounds tell it.
   PolyId divided(PolyId p);
   PolyId quotient(PolyId of, PolyId by);
   /// p where `zero` is 0: without a variable that it gives by the others.
@@ -64,6 +69,9 @@ class Entailment {
   Congruence atom_congruence(AtomId a, int depth);
   /// Remainders that are known make their dividends congruent to them.
   void find_residues();
+  void add_residue(PolyId p, const Int& modulus);
+  /// p with coefficients in [0, modulus).
+  PolyId reduced(PolyId p, const Int& modulus);
   /// The same for one term by the others, where its coefficient has an inverse; values of one atom.
   void solve_residue(PolyId p, Int modulus);
   void narrow(AtomId a, const Interval& range);

@@ -68,11 +68,31 @@ void Entailment::find_residues() {
     const Int d = (*ring_)[a.parts[1]].constant();
     const Interval value = d.sign() > 0 ? both(range, Interval{Int(0), d - 1}) : range;
     if (!value.is_point()) continue;
-    const std::pair<PolyId, Int> found{ring_->add(a.parts[0], ring_->constant(*value.lo), -1), d};
-    if (std::ranges::find(residues_, found) == residues_.end()) residues_.push_back(found);
+    if (!d.is_zero()) add_residue(ring_->add(a.parts[0], ring_->constant(*value.lo), -1), abs(d));
   }
-  for (std::size_t i = 0; i < residues_.size(); ++i)
-    solve_residue(residues_[i].first, residues_[i].second);
+  for (std::size_t i = 0; i < residues_.size(); ++i) {
+    const auto [p, modulus] = residues_[i];
+    const Poly f = (*ring_)[p];
+    if (modulus.is_zero())  // an equation holds modulo each of its coefficients
+      for (const auto& [m, c] : f.terms)
+        if (const PolyId q = reduced(p, abs(c)); abs(c) > Int(1) && (*ring_)[q].terms.size() < 3)
+          add_residue(q, abs(c));
+    solve_residue(p, modulus);
+  }
+}
+
+PolyId Entailment::reduced(PolyId p, const Int& modulus) {
+  PolyId q = ring_->constant(0);
+  const Poly f = (*ring_)[p];
+  for (const auto& [m, c] : f.terms) q = ring_->add(q, ring_->monomial(m, floor_mod(c, modulus)));
+  return q;
+}
+
+void Entailment::add_residue(PolyId p, const Int& modulus) {
+  for (const PolyId q : {p, reduced(p, modulus)})
+    if (const std::pair<PolyId, Int> found{q, modulus};
+        std::ranges::find(residues_, found) == residues_.end())
+      residues_.push_back(found);
 }
 
 void Entailment::solve_residue(PolyId p, Int modulus) {
@@ -89,11 +109,7 @@ void Entailment::solve_residue(PolyId p, Int modulus) {
     }
     if (!gcd(c, modulus).is_one()) continue;
     const Int inverse = symbolic::solved(c, -1, modulus)->residue;
-    PolyId q = ring_->constant(0);
-    for (const auto& [n, d] : f.terms)
-      q = ring_->add(q, ring_->monomial(n, floor_mod(d * inverse, modulus)));
-    const std::pair<PolyId, Int> found{q, modulus};
-    if (std::ranges::find(residues_, found) == residues_.end()) residues_.push_back(found);
+    add_residue(reduced(ring_->multiply(p, ring_->constant(inverse)), modulus), modulus);
   }
   memo_.clear();
 }
@@ -122,6 +138,16 @@ Congruence Entailment::atom_congruence(AtomId id, int depth) {
       break;
     default:
       break;
+  }
+  for (const auto& [p, modulus] : residues_) {
+    const Poly& f = (*ring_)[p];
+    if (modulus.is_zero() || f.terms.empty() || f.terms.back().first != Monomial{id} ||
+        f.terms.size() != (f.constant().is_zero() ? 1 : 2))
+      continue;
+    const auto values = symbolic::solved(f.terms.back().second, f.constant(), modulus);
+    const auto less = values ? meet(r, *values) : std::nullopt;
+    contradictory_ |= !less;
+    if (less) r = *less;
   }
   return r;
 }
@@ -241,27 +267,40 @@ Interval Entailment::relaxed(PolyId p, int depth) {
     const Poly& d = (*ring_)[ring_->atom(m[0]).parts[1]];
     return d.is_constant() && d.constant().sign() > 0 ? d.constant() : Int(0);
   };
-  Int scale = 1;
-  const Poly& poly = (*ring_)[p];
+  const Poly poly = (*ring_)[p];
   if (poly.terms.size() < 2) return {};
+  std::set<AtomId> inner;  // quotients beside those that they are in
   for (const auto& [m, c] : poly.terms)
-    if (const Int d = divisor(m); !d.is_zero()) scale = scale * floor_div(d, gcd(scale, d));
-  if (scale.is_one()) return {};
-  PolyId straight = ring_->constant(0);
-  Interval slack = Interval::point(0);
-  for (const auto& [m, c] : poly.terms) {
-    const Int d = divisor(m);
-    if (d.is_zero()) {
-      straight = ring_->add(straight, ring_->monomial(m, c), scale);
-      continue;
+    if (!divisor(m).is_zero())
+      for (const auto& [n, k] : (*ring_)[ring_->atom(m[0]).parts[0]].terms)
+        if (!divisor(n).is_zero()) inner.insert(n[0]);
+  Interval r;
+  for (const bool all : {true, false}) {  // the fractions of inner quotients, too
+    if (!all && inner.empty()) break;
+    const auto taken = [&](const Monomial& m) {
+      return all || m.size() != 1 || !inner.contains(m[0]) ? divisor(m) : Int(0);
+    };
+    Int scale = 1;
+    for (const auto& [m, c] : poly.terms)
+      if (const Int d = taken(m); !d.is_zero()) scale = scale * floor_div(d, gcd(scale, d));
+    if (scale.is_one()) continue;
+    PolyId straight = ring_->constant(0);
+    Interval slack = Interval::point(0);
+    for (const auto& [m, c] : poly.terms) {
+      const Int d = taken(m);
+      if (d.is_zero()) {
+        straight = ring_->add(straight, ring_->monomial(m, c), scale);
+        continue;
+      }
+      const Int part = c * floor_div(scale, d);
+      straight = ring_->add(straight, ring_->atom(m[0]).parts[0], part);
+      slack = slack + Interval{Int(0), d - 1} * -part;
     }
-    const Int part = c * floor_div(scale, d);
-    straight = ring_->add(straight, ring_->atom(m[0]).parts[0], part);
-    slack = slack + Interval{Int(0), d - 1} * -part;
+    Interval range = (depth > 0 ? bounds(straight, depth - 1) : plain(straight)) + slack;
+    if (range.lo) range.lo = -floor_div(-*range.lo, scale);
+    if (range.hi) range.hi = floor_div(*range.hi, scale);
+    r = both(r, range);
   }
-  Interval r = (depth > 0 ? bounds(straight, depth - 1) : plain(straight)) + slack;
-  if (r.lo) r.lo = -floor_div(-*r.lo, scale);
-  if (r.hi) r.hi = floor_div(*r.hi, scale);
   return r;
 }
 
@@ -287,12 +326,14 @@ Interval Entailment::with_facts(PolyId p, int depth) {
     for (const AtomId v : factors_beside(poly, f))
       use(ring_->multiply(facts_[i], ring_->of_atom(v)));
   }
-  for (const auto& [m, c] : poly.terms)  // x*x is no less than x and -x
-    if (m.size() == 2 && m[0] == m[1])
-      for (const Int sign : {1, -1}) {
-        const PolyId square = ring_->monomial(m, -1);
-        use(ring_->add(square, ring_->of_atom(m[0]), sign));
-      }
+  for (const auto& [m, c] : poly.terms)  // x*x is no less than x and -x, or than x times its least
+    if (m.size() == 2 && m[0] == m[1]) {
+      const Interval range = atom_bounds(m[0]);
+      const PolyId square = ring_->monomial(m, -1);
+      const Int least = range.at_least(2) ? *range.lo : Int(1);
+      const Int most = range.at_most(-2) ? *range.hi : Int(-1);
+      for (const Int& factor : {least, most}) use(ring_->add(square, ring_->of_atom(m[0]), factor));
+    }
   for (const auto& [m, c] : poly.terms) {  // x % y is below y, where that is above 0
     if (m.size() != 1 || ring_->atom(m[0]).kind != AtomKind::Remainder) continue;
     const PolyId divisor = ring_->atom(m[0]).parts[1];

@@ -409,6 +409,41 @@ std::string answer_to(const Derivation& d, std::span<const std::string> assumpti
   return answer(question, scratch).text;
 }
 
+/// The checker has the last word: what it refuses, having met less before, is shown in another way
+/// once, or not explained.
+void settle(Derivation& d) {
+  bool again = true;
+  for (int round = 0; again; ++round) {
+    again = false;
+    Ring fresh(d.exprs);
+    for (std::size_t c = 0; c <= d.assumptions.size(); ++c) {
+      Chain& chain = c < d.assumptions.size() ? d.assumptions[c] : d.main;
+      const auto shown = [&](Expr whole, const Path& path, Expr after) {
+        Ring apart(d.exprs);
+        Rewriter rewriter(d, apart);
+        rewriter.know(c);
+        auto step = round == 0 ? rewriter.in_one(whole, path, after) : std::nullopt;
+        again |= step.has_value();
+        return step;
+      };
+      Expr whole = chain.start;
+      bool open = false;
+      for (DerivationStep& step : chain.steps) {
+        if (step.rule != kUnexplained && step_flaw(d, fresh, step, whole, c, Words::None)) {
+          if (auto other = shown(whole, step.path, step.after))
+            step = *std::move(other);
+          else
+            step.rule = kUnexplained;
+          open |= step.rule == kUnexplained;
+        }
+        whole = step.whole;
+      }
+      if (!open) continue;
+      if (auto step = shown(chain.start, {}, chain.result)) chain.steps = {*std::move(step)};
+    }
+  }
+}
+
 }  // namespace
 
 Derivation derive(const std::string& text, std::span<const Derivation::Variable> variables,
@@ -446,17 +481,7 @@ Derivation derive(const std::string& text, std::span<const Derivation::Variable>
   const Id id = deriver.derive(d.main, conditions, d.assumptions.size(), answer_to(d, assumptions));
   const Expr canonical = parse_expr(d.exprs, render(context.handle(id)));
   if (d.exprs.size(canonical) > d.exprs.size(d.main.start)) d.longer = canonical;
-  // The checker has the last word: what it refuses is not explained.
-  Ring fresh(d.exprs);
-  for (std::size_t c = 0; c <= d.assumptions.size(); ++c) {
-    Chain& chain = c < d.assumptions.size() ? d.assumptions[c] : d.main;
-    Expr whole = chain.start;
-    for (DerivationStep& step : chain.steps) {
-      if (step.rule != kUnexplained && step_flaw(d, fresh, step, whole, c, Words::None))
-        step.rule = kUnexplained;
-      whole = step.whole;
-    }
-  }
+  settle(d);
   return d;
 }
 

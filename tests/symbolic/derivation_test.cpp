@@ -217,8 +217,13 @@ TEST(Checker, AcceptsByCasesWhatHoldsAtEveryPointAlone) {
                          "(x < 3)",    "max(x%3, y%3)",
                          "-(-x%-y)",   "tmod(-x, y)",
                          "(x%2 == 0)", "x*y//y",
-                         "0",          "2"};
-  const char* facts[] = {"1", "x%2 == 0", "3*x % 8 == 1", "x >= y", "x != 0", "x*5 % 6 == 2"};
+                         "0",          "2",
+                         "7//(x - 2)", "where(x == 2, 3, 7//(x - 2))",
+                         "9%(y - 4)",  "where(x == y, 3, 7//(x - y))",
+                         "x%5 + x//2", "(x - (x*6 + x*x)//9)//15"};
+  const char* facts[] = {"1",      "x%2 == 0",     "3*x % 8 == 1",   "x >= y",
+                         "x != 0", "x*5 % 6 == 2", "x*x - 2*x == 8", "y - x == 2",
+                         "x != 2", "x*x == 3",     "x + y*4 == 9",   "x//4 == y//3"};
   int accepted = 0, equal = 0;
   for (const char* fact : facts)
     for (const char* a : terms)
