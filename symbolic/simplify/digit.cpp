@@ -8,8 +8,9 @@ namespace touchstone::symbolic {
 
 std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const Int& g, bool whole,
                                                         std::size_t flipped,
-                                                        Interval& range) const {
+                                                        Nearest& nearest) const {
   Split r;
+  Interval& range = nearest.range;
   const auto window = [&](const Int& x) {
     return x.sign() >= 0 && x < g ? Int(0) : floor_div(x, g);
   };
@@ -18,7 +19,9 @@ std::optional<Simplifier::Split> Simplifier::split_with(const Linear& s, const I
     const Int& coef = s.terms[i].coef;
     if (whole && abs(coef) < g) return coef;
     Int rest = coef.sign() >= 0 && coef < g ? coef : floor_mod(coef, g);
-    if ((rest + rest > g) != (i == flipped)) rest -= g;
+    const Int twice = rest + rest;
+    nearest.tied |= twice == g;
+    if ((twice > g) != (i == flipped)) rest -= g;
     return rest;
   };
   range = Interval::point(low);
@@ -66,21 +69,23 @@ std::optional<Simplifier::Split> Simplifier::split(const Linear& s, const Int& g
   // than all other terms: there is one such term at most. Of a term that has two as near, where
   // terms tell more together, the other moves the window by half a period if the ends of the atom
   // add up to an odd number.
-  Interval range;
-  if (auto r = split_with(s, g, whole, s.terms.size(), range)) return r;
-  if (whole) return std::nullopt;
+  Nearest nearest;
+  if (auto r = split_with(s, g, whole, s.terms.size(), nearest)) return r;
+  const Interval& range = nearest.range;
+  const bool narrow = range.lo && range.hi && *range.hi - *range.lo < g;
+  if (whole || (!narrow && !nearest.tied)) return std::nullopt;
   std::size_t flipped = s.terms.size();
   for (std::size_t i = 0; i < s.terms.size(); ++i) {
     const Interval& values = c_.bounds(s.terms[i].atom);
     if (!values.lo || !values.hi) continue;
-    const Int rest = floor_mod(s.terms[i].coef, g), nearest = std::min(rest, g - rest);
-    const bool tied = nearest + nearest == g && !floor_mod(*values.lo + *values.hi, 2).is_zero();
-    const bool alone = *values.hi - *values.lo == Int(1) && range.lo && range.hi &&
-                       nearest + nearest > *range.hi - *range.lo;
+    const Int rest = floor_mod(s.terms[i].coef, g), least = std::min(rest, g - rest);
+    const bool tied = least + least == g && !floor_mod(*values.lo + *values.hi, 2).is_zero();
+    const bool alone =
+        narrow && *values.hi - *values.lo == Int(1) && least + least > *range.hi - *range.lo;
     if (tied || alone) flipped = i;
   }
   if (flipped == s.terms.size()) return std::nullopt;
-  return split_with(s, g, whole, flipped, range);
+  return split_with(s, g, whole, flipped, nearest);
 }
 
 Terms Simplifier::factors_below(const Linear& s, const Int& lo, const Int& hi) const {
