@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "touchstone/symbolic/limits.h"
 
 namespace touchstone::symbolic {
@@ -71,6 +73,7 @@ void Entailment::assume_roots(PolyId p) {
 }
 
 void Entailment::at_most_zero(PolyId p) {
+  if (std::ranges::find(facts_, p) != facts_.end()) return;
   facts_.push_back(p);
   settled_ = false;
   // x//c <= k is x <= c*k + c - 1, and x//c >= k is x >= c*k.
@@ -158,7 +161,8 @@ bool Entailment::zero_by_cases(PolyId p) {
     if (residues_[i].second.is_zero()) other = solved(other, residues_[i].first);
   other = divided(other);  // here, so that its parts meet before the cases part them
   if (other != p && by_cases(other)) return true;
-  return within_budget([&] { return zero_by_values(p, true); });
+  return within_budget([&] { return zero_by_values(p, true); }) ||
+         within_budget([&] { return zero_by_residues(p, 2); });
 }
 
 bool Entailment::zero_in_each_case(PolyId p) {
@@ -167,7 +171,7 @@ bool Entailment::zero_in_each_case(PolyId p) {
   const auto place = innermost_case(p);
   if (!place) {
     if (bounds(p).within(0, 0) || contradictory()) return true;
-    const PolyId other = divided(without_common_factor(p));
+    const PolyId other = divided(without(p, common_factor(p)));
     return other != p ? zero_in_each_case(other) : zero_by_values(p, false);
   }
   const Atom atom = ring_->atom(*place);
@@ -194,19 +198,24 @@ bool Entailment::zero_in_each_case(PolyId p) {
   return true;
 }
 
-PolyId Entailment::without_common_factor(PolyId p) {
-  const Poly poly = (*ring_)[p];
-  Monomial common = poly.terms[0].first;
+Monomial Entailment::common_factor(PolyId p) const {
+  const Poly& poly = (*ring_)[p];
+  Monomial common = poly.terms.empty() ? Monomial{} : poly.terms[0].first;
   for (const auto& [m, c] : poly.terms) {
     Monomial both;
     std::ranges::set_intersection(common, m, std::back_inserter(both));
     common = std::move(both);
   }
-  if (common.empty()) return p;
+  return common;
+}
+
+PolyId Entailment::without(PolyId p, const Monomial& factor) {
+  if (factor.empty()) return p;
   PolyId q = ring_->constant(0);
+  const Poly poly = (*ring_)[p];
   for (const auto& [m, c] : poly.terms) {
     Monomial rest;
-    std::ranges::set_difference(m, common, std::back_inserter(rest));
+    std::ranges::set_difference(m, factor, std::back_inserter(rest));
     q = ring_->add(q, ring_->monomial(rest, c));
   }
   return q;
@@ -324,6 +333,37 @@ bool Entailment::zero_by_values(PolyId p, bool anywhere) {
     then.at_most_zero(ring_->add(k, ring_->of_atom(*few), -1));
     if (then.contradictory()) continue;
     if (!then.zero_in_each_case(ring_->substitute(p, *few, k))) return false;
+  }
+  return true;
+}
+
+// Every number is m*u + r: of a variable that is divided by divisors of m, the cases of r.
+bool Entailment::zero_by_residues(PolyId p, int variables) {
+  std::map<AtomId, Int> periods;
+  for (const AtomId a : atoms_of(*ring_, {p})) {
+    const Atom& n = ring_->atom(a);
+    if (n.kind != AtomKind::Quotient && n.kind != AtomKind::Remainder) continue;
+    if (!(*ring_)[n.parts[1]].is_constant()) continue;
+    const Int d = abs((*ring_)[n.parts[1]].constant());
+    if (d.is_zero()) continue;
+    for (const AtomId v : atoms_of(*ring_, {n.parts[0]})) {
+      if (ring_->atom(v).kind != AtomKind::Variable) continue;
+      Int& period = periods.emplace(v, 1).first->second;
+      period = period * floor_div(d, gcd(period, d));
+    }
+  }
+  std::erase_if(periods, [](const auto& of) { return of.second > Int(kLimits.case_residues); });
+  if (periods.empty() || variables == 0) return false;
+  const auto [v, period] = *std::ranges::min_element(
+      periods, {}, [](const auto& of) { return std::pair(of.second, of.first); });
+  const PolyId above = ring_->variable(fmt::format("{}//{}", ring_->atom(v).name, period.str()));
+  for (Int rest = 0; rest < period; rest += 1) {
+    const PolyId value = ring_->add(ring_->constant(rest), above, period);
+    Entailment then = *this;
+    then.assume_zero(ring_->add(ring_->of_atom(v), value, -1));
+    if (then.contradictory()) continue;
+    const PolyId q = ring_->substitute(p, v, value);
+    if (!then.zero_in_each_case(q) && !then.zero_by_residues(q, variables - 1)) return false;
   }
   return true;
 }

@@ -50,7 +50,11 @@ class Entailment {
   bool zero_in_each_case(PolyId p);
   /// The same, by the values of an atom that has but a few: a factor in p, or any variable.
   bool zero_by_values(PolyId p, bool anywhere);
-  PolyId without_common_factor(PolyId p);
+  /// The same, by the remainders of a variable by what it is divided by; of so many variables.
+  bool zero_by_residues(PolyId p, int variables);
+  /// The factor that all terms of p have.
+  Monomial common_factor(PolyId p) const;
+  PolyId without(PolyId p, const Monomial& factor);
   std::optional<AtomId> innermost_case(PolyId p) const;
   /// p with variables of one value as that number, x % y as x - y*(x // y), and of a quotient what
   /// it gives whole: multiples of the divisor, factors of both, quotients in it, and all of it

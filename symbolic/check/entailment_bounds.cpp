@@ -411,6 +411,8 @@ Interval Entailment::bounds(PolyId p, int depth) {
   const Poly poly = (*ring_)[p];
   if (depth == 0 || poly.is_constant() || poly.terms.size() > kLimits.entailed_terms) return r;
   r = trimmed(both(r, with_facts(p, depth)), p, depth);
+  if (const Monomial common = common_factor(p); !common.empty() && poly.terms.size() > 1)
+    r = both(r, bounds(without(p, common), depth - 1) * plain(ring_->monomial(common, 1)));
   for (const auto& [m, c] : poly.terms)
     for (const AtomId a : m) {
       if (ring_->atom(a).kind == AtomKind::Max && poly.terms.size() > 1) {

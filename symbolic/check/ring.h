@@ -70,6 +70,9 @@ class Ring {
 
   PolyId constant(const Int& value) { return intern(Poly{{{{}, value}}}); }
   PolyId of_atom(AtomId a) { return intern(Poly{{{{a}, 1}}}); }
+  PolyId variable(std::string name) {
+    return intern_atom({AtomKind::Variable, std::move(name), {}});
+  }
   PolyId monomial(const Monomial& m, const Int& coef) { return intern(Poly{{{m, coef}}}); }
   /// p + factor * q
   PolyId add(PolyId p, PolyId q, const Int& factor = 1);

@@ -115,6 +115,7 @@ struct Limits {
   std::int64_t value_work = 1'000'000;  // nodes evaluated for an equation at all points
   int division_rounds = 64;             // of quotients taken apart in a case
   int case_values = 12;                 // of a variable that are told apart
+  std::int64_t case_residues = 24;      // of a variable that is divided
   int entailed_depth = 3;               // facts used on facts, cases within cases
   int entailed_rounds = 3;              // of bounds from facts from bounds
   std::size_t entailed_terms = 40;      // longer polynomials are bounded term by term
