@@ -177,7 +177,13 @@ std::optional<DerivationStep> Rewriter::tried(const Equation& q, Expr whole, con
   std::vector<Expr> facts = facts_at(d_, known_, whole, path);
   if (q.rule == kPoints) facts.erase(facts.begin(), facts.begin() + bounds_count(d_));
   step.facts = connected(d_.exprs, step, facts);
-  if (step_flaw(d_, ring_, step, whole, known_, Words::None)) return std::nullopt;
+  Refused asked{step.rule,  step.backwards, step.bindings, step.before,
+                step.after, step.context,   step.facts};
+  if (refused_.contains(asked)) return std::nullopt;
+  if (step_flaw(d_, ring_, step, whole, known_, Words::None)) {
+    refused_.insert(std::move(asked));
+    return std::nullopt;
+  }
   fewest_facts(step, whole);
   return step;
 }

@@ -2,6 +2,8 @@
 
 #include <functional>
 #include <optional>
+#include <set>
+#include <tuple>
 
 #include "touchstone/symbolic/derivation.h"
 #include "touchstone/symbolic/limits.h"
@@ -61,8 +63,13 @@ class Rewriter {
   Expr resembling(Expr part, PolyId target, PolyId added, Expr addition);
   void fewest_facts(DerivationStep& step, Expr whole);
 
+  /// What the checker refused, and would again: a rule, its bindings, the parts, the facts.
+  using Refused = std::tuple<std::string, bool, std::vector<std::pair<std::string, Expr>>, Expr,
+                             Expr, Expr, std::vector<Expr>>;
+
   Derivation& d_;
   Ring& ring_;
+  std::set<Refused> refused_;
   std::size_t known_ = 0;
   int tries_ = kLimits.tried_places;
 };
