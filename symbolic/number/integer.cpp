@@ -20,8 +20,9 @@ using boost::multiprecision::cpp_int;
 
 namespace {
 
-// Boost reads and writes digits in quadratic time with a large factor, so long numbers pass through
-// GMP, limb by limb; without it they are cut in halves.
+// Boost reads and writes digits in quadratic time with a large factor, and its greatest common
+// divisor shifts bit by bit: long numbers pass through GMP, limb by limb. Without it texts are cut
+// in halves, and one number is divided by the other first.
 constexpr std::size_t kManyDigits = 1000;
 constexpr unsigned kBitsOfMany = 3300;
 
@@ -38,6 +39,13 @@ cpp_int read_many(std::string_view digits) {
          read_many(digits.substr(digits.size() - low));
 }
 
+/// Neither number is negative.
+cpp_int common_divisor(const cpp_int& a, const cpp_int& b) {
+  const bool less = a < b;
+  if (a.is_zero() || b.is_zero()) return less ? b : a;
+  return gcd(less ? a : b, cpp_int(less ? b % a : a % b));
+}
+
 /// The digits of a number that is not negative.
 std::string write_many(const cpp_int& value) {
   if (value.is_zero() || msb(value) < kBitsOfMany) return value.str();
@@ -50,6 +58,29 @@ std::string write_many(const cpp_int& value) {
 
 #else
 
+cpp_int taken(mpz_srcptr z) {
+  cpp_int value;
+  const mp_limb_t* limbs = mpz_limbs_read(z);
+  import_bits(value, limbs, limbs + mpz_size(z), GMP_NUMB_BITS, false);
+  return value;
+}
+
+/// Neither number is negative.
+cpp_int common_divisor(const cpp_int& a, const cpp_int& b) {
+  using Limb = boost::multiprecision::limb_type;
+  static_assert(sizeof(Limb) == sizeof(mp_limb_t) && GMP_NAIL_BITS == 0);
+  const auto seen = [](mpz_ptr z, const cpp_int& x) {
+    const auto* limbs = reinterpret_cast<const mp_limb_t*>(x.backend().limbs());
+    return mpz_roinit_n(z, limbs, static_cast<mp_size_t>(x.backend().size()));
+  };
+  mpz_t x, y, z;
+  mpz_init(z);
+  mpz_gcd(z, seen(x, a), seen(y, b));
+  cpp_int value = taken(z);
+  mpz_clear(z);
+  return value;
+}
+
 cpp_int read_many(const std::string& digits) {
   if (digits.size() <= kManyDigits) {
     const std::size_t zeros = std::min(digits.find_first_not_of('0'), digits.size() - 1);
@@ -57,12 +88,8 @@ cpp_int read_many(const std::string& digits) {
   }
   mpz_t z;
   mpz_init_set_str(z, digits.c_str(), 10);
-  std::vector<unsigned char> bytes((mpz_sizeinbase(z, 2) + 7) / 8);
-  std::size_t count = 0;
-  mpz_export(bytes.data(), &count, -1, 1, 0, 0, z);
+  cpp_int value = taken(z);
   mpz_clear(z);
-  cpp_int value;
-  import_bits(value, bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count), 8, false);
   return value;
 }
 
@@ -145,7 +172,8 @@ std::int64_t Int::mul_big(std::int64_t a, std::int64_t b) {
   return BigInteger::narrow(BigInteger::widen(a) * BigInteger::widen(b));
 }
 std::int64_t Int::gcd_big(std::int64_t a, std::int64_t b) {
-  return BigInteger::narrow(boost::multiprecision::gcd(BigInteger::widen(a), BigInteger::widen(b)));
+  const cpp_int x = abs(BigInteger::widen(a)), y = abs(BigInteger::widen(b));
+  return BigInteger::narrow(common_divisor(x, y));
 }
 int Int::compare_big(std::int64_t a, std::int64_t b) {
   return BigInteger::widen(a).compare(BigInteger::widen(b));
