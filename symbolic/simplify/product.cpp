@@ -23,15 +23,20 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
     const Linear subjects[] = {atom(a), atom(b)};
     if (auto found = apply(Rule::Root::Product, subjects)) return *found;
   }
-  Ids factors;
-  for (const Id id : {a, b}) {
+  const auto factors_of = [&](const Id& id) {
     const NodeData& n = c_[id];
-    if (n.kind == Kind::Product)
-      factors.insert(factors.end(), n.args.begin(), n.args.end());
-    else
-      factors.push_back(id);
+    return n.kind == Kind::Product ? n.args : std::span<const Id>(&id, 1);
+  };
+  const std::span<const Id> left = factors_of(a), right = factors_of(b);
+  Ids factors;
+  bool shared = false;  // a factor of both
+  for (std::size_t i = 0, j = 0; i < left.size() || j < right.size();) {
+    shared = shared || (i < left.size() && j < right.size() && left[i] == right[j]);
+    const bool first =
+        j == right.size() || (i < left.size() && compare(c_, left[i], right[j]) <= 0);
+    factors.push_back(first ? left[i++] : right[j++]);
   }
-  std::ranges::sort(factors, [&](Id x, Id y) { return compare(c_, x, y) < 0; });
+  if (!shared) return node(Kind::Product, factors, c_.bounds(a) * c_.bounds(b));
   const auto again = [&](Id x, Id y) {
     if (x != y || !c_[x].boolean) return false;
     flag_twice(x);

@@ -5,6 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <limits>
+#include <utility>
 
 #include "touchstone/symbolic/interval.h"
 
@@ -36,6 +37,21 @@ RC_GTEST_PROP(Int, FloorDivisionSatisfiesItsDefinition, (std::int64_t a, std::in
     RC_ASSERT(q * y + r == x);
     RC_ASSERT((b > 0 ? r >= 0 && r < y : r <= 0 && r > y));
   }
+}
+
+RC_GTEST_PROP(Int, CommonDivisorsAreThoseOfEuclid,
+              (std::int64_t a, std::int64_t b, std::int64_t c)) {
+  const int left = *rc::gen::inRange(0, 12), right = *rc::gen::inRange(0, 12);
+  Int x = a, y = b;
+  for (int i = 0; i < left; ++i) x = x * c + a;
+  for (int i = 0; i < right; ++i) y = y * c + a;
+  const Int g = gcd(x, y);
+  Int p = abs(x), q = abs(y);
+  while (!q.is_zero()) p = std::exchange(q, floor_mod(p, q));
+  RC_ASSERT(g == p);
+  RC_ASSERT(gcd(y, x) == g);
+  RC_ASSERT(gcd(x, -x * y) == abs(x));
+  RC_ASSERT(gcd(x, 0) == abs(x));
 }
 
 RC_GTEST_PROP(Interval, HoldsEveryResult, ()) {
