@@ -86,7 +86,7 @@ set(TOUCHSTONE_BEYOND_THE_DEMO
     symbolic/expr/operators.cpp symbolic/rules/bound_rules.cpp
     symbolic/check/entailment.cpp symbolic/check/derivation_check.cpp symbolic/check/entailment_bounds.cpp
     symbolic/check/points.cpp
-    symbolic/check/entailment_points.cpp symbolic/check/ring_text.cpp symbolic/check/ring.cpp
+    symbolic/check/entailment_points.cpp symbolic/derive/ring_text.cpp symbolic/check/ring.cpp
     symbolic/ask/question.cpp symbolic/ask/jsonl.cpp symbolic/ask/session.cpp
     symbolic/derive/arithmetic.cpp symbolic/derive/fold_identities.cpp symbolic/derive/derive.cpp
     symbolic/derive/rewrite.cpp

@@ -24,6 +24,7 @@ std::set<std::string> variables_of(const Exprs& e, Expr root) {
 
 /// A division by something else than a number that is not 0.
 struct Division {
+  Expr written;
   PolyId divisor;
   std::vector<Expr> where;  // it is computed wherever all these hold
   PolyId guard;             // 1 there, else 0
@@ -39,7 +40,7 @@ bool has_value(const Exprs& e, Expr root) {
 std::vector<Division> divisions_of(Exprs& e, Ring& ring, Expr root) {
   std::vector<Division> found;
   if (has_value(e, root)) return found;
-  std::vector<std::pair<Expr, Division>> todo{{root, {0, {}, ring.constant(1)}}};
+  std::vector<std::pair<Expr, Division>> todo{{root, {0, 0, {}, ring.constant(1)}}};
   const auto within = [&](Division at, Expr condition, bool holds) {
     at.where.push_back(holds ? condition : e.apply(ExprOp::Not, {condition}));
     at.guard = ring.multiply(at.guard, ring.truth(at.where.back()));
@@ -52,6 +53,7 @@ std::vector<Division> divisions_of(Exprs& e, Ring& ring, Expr root) {
     const ExprOp op = e.op(x);
     if (divides(op) && (!e.is_constant(args[1]) || e.value(args[1]).is_zero())) {
       found.push_back(at);
+      found.back().written = args[1];
       found.back().divisor = ring.normal(args[1]);
     }
     for (std::size_t i = 0; i < args.size(); ++i) {
@@ -100,7 +102,7 @@ std::optional<std::string> division_flaw(Derivation& d, Ring& ring, const Deriva
     for (const PolyId p : not_zero) known.assume_nonzero(p);
     if (!known.nonzero(x.divisor) && !known.contradictory())
       return fmt::format("the divisor {} may be 0 where nothing divided by 0 before",
-                         words == Words::All ? render(d.exprs, ring.expression(x.divisor)) : "");
+                         words == Words::All ? render(d.exprs, x.written) : "");
   }
   return std::nullopt;
 }

@@ -84,9 +84,6 @@ class Ring {
   PolyId quotient(PolyId p, PolyId q, bool remainder);
   /// p with the atom replaced wherever it occurs, also within other atoms.
   PolyId substitute(PolyId p, AtomId atom, PolyId by);
-  /// An expression with this normal form.
-  Expr expression(PolyId p);
-  Expr expression_of(AtomId a);
 
  private:
   PolyId intern(Poly poly);
@@ -114,7 +111,6 @@ class Ring {
   std::vector<const Atom*> atoms_;
   std::unordered_map<Expr, PolyId> known_;
   std::unordered_map<PolyId, PolyId> truths_;
-  std::unordered_map<PolyId, Expr> written_;
 };
 
 /// What the polynomials are made of, in the order of their numbers: the parts of an atom before it.

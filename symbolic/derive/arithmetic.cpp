@@ -123,7 +123,7 @@ std::optional<ArithmeticSteps::Task> ArithmeticSteps::smaller_side(const Path& p
   for (std::uint32_t i = 0; i < e_.args(before).size(); ++i) {
     const Expr side = e_.arg(before, i);
     if (!is_ring(e_.op(side))) continue;
-    const Expr small = fold_identities(e_, ring_.expression(ring_.normal(side)));
+    const Expr small = fold_identities(e_, text_.of(ring_.normal(side)));
     if (e_.size(small) < e_.size(side)) return Task{below(path, i), small, false};
   }
   return std::nullopt;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "touchstone/symbolic/derivation.h"
-#include "touchstone/symbolic/ring.h"
+#include "touchstone/symbolic/ring_text.h"
 
 namespace touchstone::symbolic {
 
@@ -13,7 +13,7 @@ namespace touchstone::symbolic {
 /// can: first where the two differ deep down, then above.
 class ArithmeticSteps {
  public:
-  ArithmeticSteps(Exprs& exprs, Ring& ring) : e_(exprs), ring_(ring) {}
+  ArithmeticSteps(Exprs& exprs, Ring& ring) : e_(exprs), ring_(ring), text_(exprs, ring) {}
 
   std::vector<DerivationStep> between(Expr before, Expr after);
 
@@ -34,6 +34,7 @@ class ArithmeticSteps {
 
   Exprs& e_;
   Ring& ring_;
+  RingText text_;
   Expr whole_ = 0;
   std::vector<Task> todo_;  // the last first
   std::vector<DerivationStep> steps_;

@@ -9,6 +9,7 @@
 #include "touchstone/symbolic/node_expr.h"
 #include "touchstone/symbolic/question.h"
 #include "touchstone/symbolic/rewrite.h"
+#include "touchstone/symbolic/ring_text.h"
 #include "touchstone/symbolic/rules.h"
 
 namespace touchstone::symbolic {
@@ -29,6 +30,7 @@ class Deriver {
   Deriver(Derivation& d, Context& context, const std::map<std::string, Node>& names)
       : d_(d),
         ring_(d.exprs),
+        text_(d.exprs, ring_),
         rewriter_(d, ring_),
         context_(context),
         builder_(names, context),
@@ -64,6 +66,7 @@ class Deriver {
 
   Derivation& d_;
   Ring ring_;
+  RingText text_;
   Rewriter rewriter_;
   Context& context_;
   CanonicalBuilder builder_;
@@ -235,15 +238,14 @@ std::vector<Equation> Deriver::flag_equations(Expr part) {
   for (const auto& [m, c] : poly.terms)
     for (std::size_t i = 0; i < m.size(); ++i) {
       if (std::ranges::find(seen, m[i]) != seen.end()) {
-        if (i > 0 && m[i] == m[i - 1]) add("mul.flag", "x*x", "x", ring_.expression_of(m[i]));
+        if (i > 0 && m[i] == m[i - 1]) add("mul.flag", "x*x", "x", text_.of_atom(m[i]));
         continue;
       }
       seen.push_back(m[i]);
       const Atom& a = ring_.atom(m[i]);
       if (a.kind != AtomKind::Zero) continue;
       const PolyId minus = ring_.add(ring_.constant(0), a.parts[0], -1);
-      for (const PolyId p : {a.parts[0], minus})
-        add("eq.flag", "x == 0", "1 - x", ring_.expression(p));
+      for (const PolyId p : {a.parts[0], minus}) add("eq.flag", "x == 0", "1 - x", text_.of(p));
     }
   return list;
 }
@@ -255,12 +257,11 @@ std::vector<Expr> Deriver::variants(Expr part) {
     const std::vector<Expr> args(e.args(part).begin(), e.args(part).end());
     const PolyId other = ring_.normal(args[2]), gap = ring_.add(ring_.normal(args[1]), other, -1);
     list.push_back(e.apply(
-        ExprOp::Add,
-        {e.apply(ExprOp::Where, {args[0], ring_.expression(gap), e.constant(0)}), args[2]}));
+        ExprOp::Add, {e.apply(ExprOp::Where, {args[0], text_.of(gap), e.constant(0)}), args[2]}));
   }
   if (const Expr flat = flattened(e, part); flat != part) list.push_back(flat);
   if (const auto one_sided = against_zero(e, part)) list.push_back(*one_sided);
-  list.push_back(ring_.expression(ring_.normal(part)));
+  list.push_back(text_.of(ring_.normal(part)));
   return list;
 }
 
@@ -332,7 +333,7 @@ void Deriver::explain(const Path& path, Id result, Walk& walk) {
       if (attempt(path, goal, variant, joins_first, walk)) return;
       walk = before;
     }
-  const Expr shown = fold_identities(d_.exprs, ring_.expression(goal));
+  const Expr shown = fold_identities(d_.exprs, text_.of(goal));
   if (auto step = rewriter_.in_one(walk.whole, path, shown)) return take(*std::move(step), walk);
   arithmetic(path, written_.of(result), walk);
   walk.steps.back().rule = kUnexplained;

@@ -264,8 +264,7 @@ void Rewriter::as_members(const Equation& q, Expr part, std::vector<Candidate>& 
       const PolyId signed_mine = ring_.add(ring_.constant(0), mine, sign);
       const PolyId shift = ring_.add(signed_mine, rest, -1);
       const Expr hole = e.variable("_");
-      std::vector<Expr> around{
-          fold_identities(e, e.apply(ExprOp::Add, {hole, ring_.expression(shift)}))};
+      std::vector<Expr> around{fold_identities(e, e.apply(ExprOp::Add, {hole, text_.of(shift)}))};
       for (const Expr o : others) around.push_back(max ? o : e.apply(ExprOp::Neg, {o}));
       Expr context = around.size() == 1 ? around[0] : e.apply(ExprOp::Max, around);
       if (!max) context = e.apply(ExprOp::Neg, {context});
@@ -309,10 +308,10 @@ void Rewriter::as_terms(const Equation& q, Expr part, bool complete, std::vector
     const PolyId rest = ring_.add(whole, ring_.multiply(factor, from), -1);
     const PolyId added = ring_.multiply(factor, to);
     const Expr hole = e.variable("_");
-    const Expr by = ring_.expression(factor);
+    const Expr by = text_.of(factor);
     const Expr addition = fold_identities(e, e.apply(ExprOp::Mul, {q.to, by}));
     const Expr context = fold_identities(
-        e, e.apply(ExprOp::Add, {e.apply(ExprOp::Mul, {hole, by}), ring_.expression(rest)}));
+        e, e.apply(ExprOp::Add, {e.apply(ExprOp::Mul, {hole, by}), text_.of(rest)}));
     out.push_back({resembling(part, ring_.add(rest, added), added, addition), context});
   };
   // The terms as they stand, where they are all there.
@@ -364,7 +363,7 @@ Expr Rewriter::resembling(Expr part, PolyId target, PolyId added, Expr addition)
     kept.push_back(s);
     left = ring_.add(left, p, s.minus ? 1 : -1);
   }
-  const Expr fresh = left == added ? addition : ring_.expression(left);
+  const Expr fresh = left == added ? addition : text_.of(left);
   std::vector<Summand> more = summands(e, fresh);
   if (e.is_constant(fresh, 0)) more.clear();
   kept.insert(kept.begin() + static_cast<std::ptrdiff_t>(std::min(at, kept.size())), more.begin(),

@@ -7,7 +7,7 @@
 
 #include "touchstone/symbolic/derivation.h"
 #include "touchstone/symbolic/limits.h"
-#include "touchstone/symbolic/ring.h"
+#include "touchstone/symbolic/ring_text.h"
 
 namespace touchstone::symbolic {
 
@@ -26,7 +26,7 @@ Expr fold_identities(Exprs& e, Expr root);
 /// concerned stays as it is.
 class Rewriter {
  public:
-  Rewriter(Derivation& d, Ring& ring) : d_(d), ring_(ring) {}
+  Rewriter(Derivation& d, Ring& ring) : d_(d), ring_(ring), text_(d.exprs, ring) {}
 
   /// From now on the first n assumptions may be used.
   void know(std::size_t assumptions) { known_ = assumptions; }
@@ -69,6 +69,7 @@ class Rewriter {
 
   Derivation& d_;
   Ring& ring_;
+  RingText text_;
   std::set<Refused> refused_;
   std::size_t known_ = 0;
   int tries_ = kLimits.tried_places;

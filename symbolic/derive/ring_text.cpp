@@ -1,32 +1,32 @@
-// Polynomials written out again: for what a step leaves over, and for canonical nodes.
-#include <algorithm>
+#include "touchstone/symbolic/ring_text.h"
 
-#include "touchstone/symbolic/ring.h"
+#include <algorithm>
 
 namespace touchstone::symbolic {
 
-Expr Ring::expression_of(AtomId a) {
-  const Atom& n = *atoms_[a];
+Expr RingText::of_atom(AtomId a) {
+  const Atom& n = ring_.atom(a);
   if (n.kind == AtomKind::Variable) return e_.variable(n.name);
   const auto sides = [&](PolyId p, Expr& left, Expr& right) {  // left - right is p
-    Poly plus, minus;
-    for (const auto& [m, c] : polys_[p]->terms) {
-      auto& side = c.sign() > 0 ? plus : minus;
-      side.terms.emplace_back(m, abs(c));
+    PolyId plus = ring_.constant(0), minus = plus;
+    const Poly poly = ring_[p];
+    for (const auto& [m, c] : poly.terms) {
+      PolyId& side = c.sign() > 0 ? plus : minus;
+      side = ring_.add(side, ring_.monomial(m, abs(c)));
     }
-    left = expression(intern(plus));
-    right = expression(intern(minus));
+    left = of(plus);
+    right = of(minus);
   };
   Expr left = 0, right = 0;
   switch (n.kind) {
     case AtomKind::Quotient:
     case AtomKind::Remainder:
-      left = expression(n.parts[0]);
-      right = expression(n.parts[1]);
+      left = of(n.parts[0]);
+      right = of(n.parts[1]);
       return e_.apply(n.kind == AtomKind::Quotient ? ExprOp::Div : ExprOp::Mod, {left, right});
     case AtomKind::Product:
-      left = expression(n.parts[0]);
-      right = expression(n.parts[1]);
+      left = of(n.parts[0]);
+      right = of(n.parts[1]);
       return e_.apply(ExprOp::Mul, {left, right});
     case AtomKind::Negative:
     case AtomKind::Zero:
@@ -36,18 +36,18 @@ Expr Ring::expression_of(AtomId a) {
       break;
   }
   std::vector<Expr> members{e_.constant(0)};
-  for (const PolyId p : n.parts) members.push_back(expression(p));
+  for (const PolyId p : n.parts) members.push_back(of(p));
   return e_.apply(ExprOp::Max, members);
 }
 
-Expr Ring::expression(PolyId root) {
+Expr RingText::of(PolyId root) {
   if (const auto found = written_.find(root); found != written_.end()) return found->second;
   // Terms on the same flags are one choice.
   std::map<Monomial, Poly> by_flags;
-  const Poly poly = *polys_[root];
+  const Poly poly = ring_[root];
   for (const auto& [m, c] : poly.terms) {
     Monomial flags, rest;
-    for (const AtomId a : m) (is_flag(a) ? flags : rest).push_back(a);
+    for (const AtomId a : m) (ring_.is_flag(a) ? flags : rest).push_back(a);
     by_flags[flags].terms.emplace_back(rest, c);
   }
   std::vector<std::pair<Int, Expr>> items;
@@ -55,14 +55,16 @@ Expr Ring::expression(PolyId root) {
   for (const auto& [flags, part] : by_flags) {
     Expr condition = 0;
     for (std::size_t i = 0; i < flags.size(); ++i) {
-      const Expr f = expression_of(flags[i]);
+      const Expr f = of_atom(flags[i]);
       condition = i == 0 ? f : e_.apply(ExprOp::And, {condition, f});
     }
     if (!flags.empty()) {
       if (part.is_constant()) {
         items.emplace_back(part.constant(), condition);
       } else {
-        const Expr value = expression(intern(part));
+        PolyId terms = ring_.constant(0);
+        for (const auto& [m, c] : part.terms) terms = ring_.add(terms, ring_.monomial(m, c));
+        const Expr value = of(terms);
         items.emplace_back(1, e_.apply(ExprOp::Where, {condition, value, e_.constant(0)}));
       }
       continue;
@@ -72,9 +74,9 @@ Expr Ring::expression(PolyId root) {
         constant = c;
         continue;
       }
-      Expr product = expression_of(m[0]);
+      Expr product = of_atom(m[0]);
       for (std::size_t i = 1; i < m.size(); ++i)
-        product = e_.apply(ExprOp::Mul, {product, expression_of(m[i])});
+        product = e_.apply(ExprOp::Mul, {product, of_atom(m[i])});
       items.emplace_back(c, product);
     }
   }
