@@ -1,6 +1,7 @@
 #include "touchstone/clang/compiler.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <map>
@@ -78,6 +79,23 @@ const std::string& processor() {
   return read;
 }
 
+// Processors of AMD take longer for a gather than for the loads that it stands for: a product of a
+// row and a transposed matrix of 1024 x 1024 takes 0.89 ms with them, 0.59 ms without (Zen 4). gcc
+// and clang before 17 know no such flag.
+bool should_not_gather(const std::string& version) {
+#ifdef __x86_64__
+  constexpr std::string_view kClang = "clang version ";
+  const std::size_t at = version.find(kClang);
+  if (at == std::string::npos || processor().find("AMD") == std::string::npos) return false;
+  int major = 0;
+  std::from_chars(version.data() + at + kClang.size(), version.data() + version.size(), major);
+  return major >= 17;
+#else
+  (void)version;
+  return false;
+#endif
+}
+
 std::size_t first_bad_line(const std::string& message) {
   const std::size_t at = message.find("<stdin>:");
   if (at == std::string::npos) return 1;
@@ -120,6 +138,7 @@ std::string version_of(const std::filesystem::path& program, const process::Limi
 Compiler::Compiler(const ClangOptions& options)
     : program_(find_compiler(options.compiler)), limits_(options.compiler_limits) {
   for (const std::string_view f : base_flags) flags_.emplace_back(f);
+  if (should_not_gather(version_of(program_, limits_))) flags_.emplace_back("-mno-gather");
   flags_.push_back(fmt::format("-O{}", options.opt_level));
   if (options.codegen.contract) flags_.emplace_back("-DFUSES_PRODUCTS");
   if (options.sanitize) {
