@@ -37,7 +37,9 @@ bool has_value(const Exprs& e, Expr root) {
   });
 }
 
-std::vector<Division> divisions_of(Exprs& e, Ring& ring, Expr root) {
+/// What stands beside a part in `and` or `or`, and has no value at some point, need not decide
+/// there: with `all`, the part counts as computed beside it anyway.
+std::vector<Division> divisions_of(Exprs& e, Ring& ring, Expr root, bool all) {
   std::vector<Division> found;
   if (has_value(e, root)) return found;
   std::vector<std::pair<Expr, Division>> todo{{root, {0, 0, {}, ring.constant(1)}}};
@@ -59,7 +61,7 @@ std::vector<Division> divisions_of(Exprs& e, Ring& ring, Expr root) {
     for (std::size_t i = 0; i < args.size(); ++i) {
       if (op == ExprOp::Where && i > 0)
         todo.emplace_back(args[i], within(at, args[0], i == 1));
-      else if (op == ExprOp::And || op == ExprOp::Or)
+      else if ((op == ExprOp::And || op == ExprOp::Or) && (!all || has_value(e, args[1 - i])))
         todo.emplace_back(args[i], within(at, args[1 - i], op == ExprOp::And));
       else
         todo.emplace_back(args[i], at);
@@ -72,9 +74,9 @@ std::vector<Division> divisions_of(Exprs& e, Ring& ring, Expr root) {
 /// step could leave no point at which anything is to be shown of the next one.
 std::optional<std::string> division_flaw(Derivation& d, Ring& ring, const DerivationStep& step,
                                          Words words) {
-  const std::vector<Division> after = divisions_of(d.exprs, ring, step.after);
+  const std::vector<Division> after = divisions_of(d.exprs, ring, step.after, true);
   if (after.empty()) return std::nullopt;
-  const std::vector<Division> before = divisions_of(d.exprs, ring, step.before);
+  const std::vector<Division> before = divisions_of(d.exprs, ring, step.before, false);
   for (const Division& x : after) {
     const auto implied = [&](const Division& y) {
       return ring.multiply(x.guard, y.guard) == x.guard;
@@ -87,8 +89,10 @@ std::optional<std::string> division_flaw(Derivation& d, Ring& ring, const Deriva
     Entailment known(d.exprs, ring);
     for (const Expr f : step.facts) known.assume(f);
     for (const Expr condition : x.where) known.assume(condition);
-    const auto computed = [](Entailment& there, const Division& y) {
-      return std::ranges::all_of(y.where, [&](Expr condition) { return there.holds(condition); });
+    const auto computed = [&](Entailment& there, const Division& y) {
+      return std::ranges::all_of(y.where, [&](Expr condition) {
+        return has_value(d.exprs, condition) && there.holds(condition);
+      });
     };
     Entailment zero = known;  // where the divisor is 0
     zero.assume_zero(x.divisor);
@@ -136,7 +140,7 @@ std::optional<std::string> rule_flaw(Derivation& d, Ring& ring, const Derivation
 
   Entailment known(e, ring);
   for (const Expr f : step.facts) known.assume(f);
-  for (const Division& x : divisions_of(e, ring, step.before))
+  for (const Division& x : divisions_of(e, ring, step.before, false))
     if (x.where.empty()) known.assume_nonzero(x.divisor);
   const Expr condition = e.substitute(when, bindings);
   if (!known.holds(condition))
@@ -220,7 +224,7 @@ std::optional<std::string> value_flaw(Derivation& d, Ring& ring, const Derivatio
   const PolyId gap = ring.add(ring.normal(step.before), after, -1);
   Entailment shown(d.exprs, ring);
   for (const Expr f : facts) shown.assume(f);
-  for (const Division& x : divisions_of(d.exprs, ring, step.before))
+  for (const Division& x : divisions_of(d.exprs, ring, step.before, false))
     if (x.where.empty()) shown.assume_nonzero(x.divisor);
   if (shown.zero_by_cases(gap)) return std::nullopt;
   return "the two sides are not equal in every case";

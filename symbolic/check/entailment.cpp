@@ -106,9 +106,9 @@ void Entailment::assume_nonzero(PolyId p) {
 bool Entailment::contradictory() {
   if (!settled_) tighten();
   for (std::size_t i = 0; i < facts_.size() && !contradictory_; ++i)
-    contradictory_ = bounds(facts_[i], kLimits.entailed_depth - 1).at_least(1);
+    contradictory_ |= bounds(facts_[i], kLimits.entailed_depth - 1).at_least(1);
   for (auto p = nonzero_.begin(); p != nonzero_.end() && !contradictory_; ++p)
-    contradictory_ = bounds(*p, kLimits.entailed_depth - 1).within(0, 0);
+    contradictory_ |= bounds(*p, kLimits.entailed_depth - 1).within(0, 0);
   return contradictory_;
 }
 
@@ -157,11 +157,14 @@ bool Entailment::zero_by_cases(PolyId p) {
   };
   if (by_cases(p)) return true;
   PolyId other = p;
+  const auto is_linear = [&](const auto& term) { return term.first.size() <= 1; };
   for (std::size_t i = 0; i < residues_.size(); ++i)
-    if (residues_[i].second.is_zero()) other = solved(other, residues_[i].first);
+    if (residues_[i].second.is_zero() &&
+        std::ranges::all_of((*ring_)[residues_[i].first].terms, is_linear))
+      other = solved(other, residues_[i].first);
   other = divided(other);  // here, so that its parts meet before the cases part them
   if (other != p && by_cases(other)) return true;
-  return within_budget([&] { return zero_by_values(p, true); }) ||
+  return within_budget([&] { return zero_by_values(p, Values::OfVariables); }) ||
          within_budget([&] { return zero_by_residues(p, 2); });
 }
 
@@ -172,7 +175,7 @@ bool Entailment::zero_in_each_case(PolyId p) {
   if (!place) {
     if (bounds(p).within(0, 0) || contradictory()) return true;
     const PolyId other = divided(without(p, common_factor(p)));
-    return other != p ? zero_in_each_case(other) : zero_by_values(p, false);
+    return other != p ? zero_in_each_case(other) : zero_by_values(p, Values::OfFactors);
   }
   const Atom atom = ring_->atom(*place);
   if (ring_->is_flag(*place)) {
@@ -202,9 +205,9 @@ Monomial Entailment::common_factor(PolyId p) const {
   const Poly& poly = (*ring_)[p];
   Monomial common = poly.terms.empty() ? Monomial{} : poly.terms[0].first;
   for (const auto& [m, c] : poly.terms) {
-    Monomial both;
-    std::ranges::set_intersection(common, m, std::back_inserter(both));
-    common = std::move(both);
+    Monomial shared;
+    std::ranges::set_intersection(common, m, std::back_inserter(shared));
+    common = std::move(shared);
   }
   return common;
 }
@@ -248,7 +251,7 @@ PolyId Entailment::divided(PolyId p) {
 PolyId Entailment::quotient(PolyId of, PolyId by) {
   const PolyId plain = ring_->quotient(of, by, false), zero = ring_->constant(0);
   const Poly n = (*ring_)[of], d = (*ring_)[by];
-  const auto without = [&](PolyId k) {  // (n - k*d)//d + k
+  const auto with_multiple = [&](PolyId k) {  // (n - k*d)//d + k
     const PolyId rest = ring_->add(of, ring_->multiply(k, by), -1);
     return ring_->add(ring_->quotient(rest, by, false), k);
   };
@@ -269,7 +272,7 @@ PolyId Entailment::quotient(PolyId of, PolyId by) {
       k = ring_->add(k, ring_->monomial(m, floor_div(coef, c)));
       if (!m.empty()) common = gcd(common, coef);
     }
-    if (k != zero) return without(k);
+    if (k != zero) return with_multiple(k);
     if (!common.is_one()) {
       PolyId less = zero;
       for (const auto& [m, coef] : n.terms)
@@ -298,7 +301,7 @@ PolyId Entailment::quotient(PolyId of, PolyId by) {
     if (divides(factor, coef) && std::ranges::includes(m, lead)) {
       Monomial rest;
       std::ranges::set_difference(m, lead, std::back_inserter(rest));
-      return without(ring_->monomial(rest, floor_div(coef, factor)));
+      return with_multiple(ring_->monomial(rest, floor_div(coef, factor)));
     }
   const Interval range = bounds(of, kLimits.entailed_depth - 1);
   const auto below = [&](PolyId p) {
@@ -310,12 +313,14 @@ PolyId Entailment::quotient(PolyId of, PolyId by) {
   return plain;
 }
 
-bool Entailment::zero_by_values(PolyId p, bool anywhere) {
-  std::set<AtomId> atoms;  // of the terms, or all variables
-  if (anywhere) atoms = atoms_of(*ring_, {p});
-  std::erase_if(atoms, [&](AtomId a) { return ring_->atom(a).kind != AtomKind::Variable; });
-  if (!anywhere)
+bool Entailment::zero_by_values(PolyId p, Values of) {
+  std::set<AtomId> atoms;
+  if (of == Values::OfVariables) {
+    atoms = atoms_of(*ring_, {p});
+    std::erase_if(atoms, [&](AtomId a) { return ring_->atom(a).kind != AtomKind::Variable; });
+  } else {
     for (const auto& [m, c] : (*ring_)[p].terms) atoms.insert(m.begin(), m.end());
+  }
   std::optional<AtomId> few;  // of the fewest values
   Int least = kLimits.case_values;
   for (const AtomId a : atoms) {

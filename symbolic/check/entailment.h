@@ -26,7 +26,8 @@ class Entailment {
   bool holds(Expr condition);
   bool nonzero(PolyId p);
   /// True where p is 0 whichever member of each maximum in it is the largest, whichever flags hold,
-  /// and whatever values those variables have that have but a few.
+  /// whatever values those atoms have that have but a few, whatever variables leave by what divides
+  /// them, and with variables replaced by what linear equations among the facts give them.
   bool zero_by_cases(PolyId p);
   /// Every value of p lies within. Anything may come out where the facts contradict each other.
   Interval bounds(PolyId p) { return bounds(p, kLimits.entailed_depth); }
@@ -48,8 +49,9 @@ class Entailment {
     int bounds = kLimits.case_bounds;
   };
   bool zero_in_each_case(PolyId p);
-  /// The same, by the values of an atom that has but a few: a factor in p, or any variable.
-  bool zero_by_values(PolyId p, bool anywhere);
+  /// The same, by the values of an atom that has but a few.
+  enum class Values : std::uint8_t { OfFactors, OfVariables };
+  bool zero_by_values(PolyId p, Values of);
   /// The same, by the remainders of a variable by what it is divided by; of so many variables.
   bool zero_by_residues(PolyId p, int variables);
   /// The factor that all terms of p have.
@@ -71,15 +73,16 @@ class Entailment {
   Interval trimmed(const Interval& range, PolyId p, int depth);
   Congruence congruence(PolyId p, int depth);
   Congruence atom_congruence(AtomId a, int depth);
-  /// Remainders that are known make their dividends congruent to them.
+  /// Remainders that are known make their dividends congruent to them, and equations hold modulo
+  /// each of their coefficients.
   void find_residues();
   void add_residue(PolyId p, const Int& modulus);
-  /// p with coefficients in [0, modulus).
-  PolyId reduced(PolyId p, const Int& modulus);
-  /// The same for one term by the others, where its coefficient has an inverse; values of one atom.
+  /// One term of a residue by the others, where its coefficient has an inverse; values of one atom.
   void solve_residue(PolyId p, Int modulus);
   void narrow(AtomId a, const Interval& range);
   Interval atom_bounds(AtomId a);
+  /// Whether a divisor is not 0: a quotient by 0 may be any number.
+  bool divides_surely(PolyId divisor);
   Interval plain(PolyId p);
   Interval relaxed(PolyId p, int depth);
   Interval bounds(PolyId p, int depth);

@@ -73,24 +73,24 @@ void Entailment::find_residues() {
   for (std::size_t i = 0; i < residues_.size(); ++i) {
     const auto [p, modulus] = residues_[i];
     const Poly f = (*ring_)[p];
-    if (modulus.is_zero())  // an equation holds modulo each of its coefficients
-      for (const auto& [m, c] : f.terms)
-        if (const PolyId q = reduced(p, abs(c)); abs(c) > Int(1) && (*ring_)[q].terms.size() < 3)
-          add_residue(q, abs(c));
+    if (modulus.is_zero())
+      for (const auto& [m, c] : f.terms) {
+        const Int by = abs(c);
+        const auto stays = [&](const auto& term) {
+          return !term.first.empty() && !divides(by, term.second);
+        };
+        if (!by.is_one() && std::ranges::count_if(f.terms, stays) <= 1) add_residue(p, by);
+      }
     solve_residue(p, modulus);
   }
 }
 
-PolyId Entailment::reduced(PolyId p, const Int& modulus) {
-  PolyId q = ring_->constant(0);
-  const Poly f = (*ring_)[p];
-  for (const auto& [m, c] : f.terms) q = ring_->add(q, ring_->monomial(m, floor_mod(c, modulus)));
-  return q;
-}
-
 void Entailment::add_residue(PolyId p, const Int& modulus) {
-  for (const PolyId q : {p, reduced(p, modulus)})
+  static const Int most = Int(kLimits.residue_modulus) * Int(kLimits.residue_modulus);
+  if (modulus > most) return;
+  for (const PolyId q : {p, ring_->reduced(p, modulus)})
     if (const std::pair<PolyId, Int> found{q, modulus};
+        residues_.size() < kLimits.residues &&
         std::ranges::find(residues_, found) == residues_.end())
       residues_.push_back(found);
 }
@@ -107,9 +107,9 @@ void Entailment::solve_residue(PolyId p, Int modulus) {
       contradictory_ |= !left;
       if (left) narrow(m[0], *left);
     }
-    if (!gcd(c, modulus).is_one()) continue;
+    if (f.terms.size() > kLimits.entailed_terms || !gcd(c, modulus).is_one()) continue;
     const Int inverse = symbolic::solved(c, -1, modulus)->residue;
-    add_residue(reduced(ring_->multiply(p, ring_->constant(inverse)), modulus), modulus);
+    add_residue(ring_->reduced(ring_->multiply(p, ring_->constant(inverse)), modulus), modulus);
   }
   memo_.clear();
 }
@@ -166,6 +166,7 @@ Congruence Entailment::congruence(PolyId p, int depth) {
   for (std::size_t i = 0; i < residues_.size(); ++i) {
     const auto [fact, modulus] = residues_[i];
     const Poly f = (*ring_)[fact];
+    if (budget_ && --budget_->bounds < 0) break;
     for (const auto& [m, c] : f.terms) {
       const auto own = std::ranges::find(poly.terms, m, &std::pair<Monomial, Int>::first);
       if (m.empty() || own == poly.terms.end() || !divides(c, own->second)) continue;
@@ -187,6 +188,12 @@ Interval Entailment::trimmed(const Interval& range, PolyId p, int depth) {
   return less.value_or(range);
 }
 
+bool Entailment::divides_surely(PolyId divisor) {
+  if (nonzero_.contains(divisor)) return true;
+  const Interval d = plain(divisor);
+  return d.at_least(1) || d.at_most(-1);
+}
+
 Interval Entailment::atom_bounds(AtomId id) {
   if (const auto found = memo_.find(id); found != memo_.end()) return found->second;
   const Atom& a = ring_->atom(id);
@@ -200,10 +207,12 @@ Interval Entailment::atom_bounds(AtomId id) {
     case AtomKind::Variable:
       break;
     case AtomKind::Quotient:
+      if (!divides_surely(a.parts[1])) break;
       r = part(0);
       r = floor_div(r, part(1));
       break;
     case AtomKind::Remainder: {
+      if (!divides_surely(a.parts[1])) break;
       const Interval d = part(1);
       r = d.is_point() && d.lo->sign() > 0 ? floor_mod(part(0), *d.lo) : floor_mod(part(0), d);
       if (const Congruence c = atom_congruence(id, kLimits.entailed_depth); !c.is_trivial())

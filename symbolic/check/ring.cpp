@@ -309,6 +309,13 @@ PolyId Ring::scaled_down(PolyId p, const Int& factor) {
   return intern(std::move(r));
 }
 
+PolyId Ring::reduced(PolyId p, const Int& modulus) {
+  Poly r = *polys_[p];
+  for (auto& [m, c] : r.terms) c = floor_mod(c, modulus);
+  std::erase_if(r.terms, [](const auto& term) { return term.second.is_zero(); });
+  return intern(std::move(r));
+}
+
 std::vector<PolyId> Ring::flat(const std::vector<PolyId>& members) {
   std::vector<PolyId> out, todo(members.rbegin(), members.rend());
   while (!todo.empty()) {

@@ -77,6 +77,8 @@ class Ring {
   /// p + factor * q
   PolyId add(PolyId p, PolyId q, const Int& factor = 1);
   PolyId multiply(PolyId p, PolyId q);
+  /// p with coefficients in [0, modulus).
+  PolyId reduced(PolyId p, const Int& modulus);
   /// p with every occurrence of the atom as a factor replaced.
   PolyId replace(PolyId p, AtomId atom, PolyId by);
 

@@ -93,14 +93,15 @@ class Simplifier {
   struct Split {
     Linear quotient, remainder;
   };
-  /// s = g * quotient + remainder with the remainder in [0, g) for all values of the variables,
-  /// where such a split is found. `whole` asks that no atom be in both parts.
-  std::optional<Split> split(const Linear& s, const Int& g, bool whole) const;
-  /// The bounds of such a sum of remainders, term by term, and whether a term has two as near to 0.
+  /// The bounds of a sum of residues nearest to 0, term by term, and whether a term has two as
+  /// near.
   struct Nearest {
     Interval range;
     bool tied = false;
   };
+  /// s = g * quotient + remainder with the remainder in [0, g) for all values of the variables,
+  /// where such a split is found. `whole` asks that no atom be in both parts.
+  std::optional<Split> split(const Linear& s, const Int& g, bool whole) const;
   /// The same with the residue nearest to 0 of each coefficient, but of the flipped term, of which
   /// it is the other one.
   std::optional<Split> split_with(const Linear& s, const Int& g, bool whole, std::size_t flipped,

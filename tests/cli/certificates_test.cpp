@@ -153,8 +153,53 @@ TEST_F(Certificates, ThatLoseAValueAreWrong) {
   j["start"] = "1 or 1//a < 100";
   j["result"] = "a > 0 or 1//a < 100";
   EXPECT_EQ(verified(j.dump()).code, 1);
+  // Nor does it say whether the part is computed, neither of the new text nor of the old.
+  EXPECT_EQ(code({{"z", {0, 0}}}, {step("cases", "5", "5*(1%z >= 0 or 1%z >= 0)", {"z <= 0"}),
+                                   step("points", "5*(1%z >= 0 or 1%z >= 0)", "7")}),
+            1);
+  EXPECT_EQ(code({{"x", {0, 1}}, {"y", {0, 1}}},
+                 {step("cases", "where(x, 1//y - 1, 0)", "x*(1//x) and 1//y < 1",
+                       {"0 <= y", "y <= 1", "0 <= x", "x <= 1"}),
+                  step("points", "x*(1//x) and 1//y < 1", "where(y == 0, 7, 0)")}),
+            1);
+  Json known = {{"variables", {{"x", {0, 9}}, {"y", {0, 1}}, {"z", {2, 3}}, {"w", {0, 1}}}}};
+  for (const char* fact : {"y%2 == 0", "x%2 == 1"})
+    known["assumptions"].push_back({{"start", fact}, {"result", fact}, {"steps", Json::array()}});
+  known["steps"] = {step("cases", "1//z and x%y == 0", "0*(1//w)",
+                         {"0 <= y", "y <= 1", "0 <= x", "y%2 == 0", "x%2 == 1"})};
+  known["start"] = "1//z and x%y == 0";
+  known["result"] = "0*(1//w)";
+  EXPECT_EQ(verified(known.dump()).code, 1);
   // Bounds past 2^63 are not below 0.
   EXPECT_EQ(code({{"a", {0, 18446744073709551615U}}}, {step("points", "a", "7")}), 1);
+}
+
+/// Facts whose consequences would grow without bound: each in a moment, not in gigabytes.
+TEST_F(Certificates, OfManyAndLongFactsEnd) {
+  const auto claim = [&](const std::vector<std::string>& facts, const char* before,
+                         const char* after) {
+    Json j = {{"start", before}, {"result", after}};
+    for (int i = 0; i <= 200; ++i) j["variables"]["v" + std::to_string(i)] = {nullptr, nullptr};
+    for (const std::string& fact : facts)
+      j["assumptions"].push_back({{"start", fact}, {"result", fact}, {"steps", Json::array()}});
+    j["steps"] = {{{"rule", "cases"},
+                   {"backwards", false},
+                   {"path", Json::array()},
+                   {"before", before},
+                   {"after", after},
+                   {"bindings", Json::object()},
+                   {"context", "_"},
+                   {"facts", facts},
+                   {"whole", after}}};
+    return verified(j.dump()).code;
+  };
+  std::vector<std::string> squares;
+  for (int i = 0; i < 30; ++i) squares.push_back(fmt::format("v{0} == v{1}*v{1}", i, i + 1));
+  EXPECT_EQ(claim(squares, "v0", "v0 + v1"), 1);
+  std::string sum = "7";
+  for (int i = 0; i < 200; ++i) sum += fmt::format(" + {}*v{}", 2 * i + 3, i);
+  EXPECT_EQ(claim({sum + " == 0"}, "v200//2 + v200%2", "v200//2 + v1"), 1);
+  EXPECT_EQ(claim({"(" + sum + ")%1009 == 7"}, "v200//2 + v200%2", "v200//2 + v1"), 1);
 }
 
 TEST_F(Certificates, WithHostileTextsBreakNothing) {
