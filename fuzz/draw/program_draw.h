@@ -58,7 +58,7 @@ class ProgramDraw {
   // A copy that is reduced, or what is reduced copied, to another device and perhaps back.
   void carried(int x);
   void settle(int x);
-  // Two inputs take values made of each other: one that of a reduce of the other.
+  // Two inputs take values made of each other: one that of a reduce of the other; or one value.
   void exchanged(int x);
 
   // draw_program_views.cpp
