@@ -61,9 +61,10 @@ class ContractionDraw {
     shape_.resize(batched() ? 4 : 3);
     for (std::size_t i = shape_.size() - 1; i > 0; --i)
       std::swap(place_[i], place_[chooser_.below(i + 1)]);
+    all_ = !batched() || !chooser_.chance(1, 3);
+    if (!all_ && chooser_.chance(1, 2)) place_ = {0, 3, 1, 2};  // between rows and columns
     for (const Role role : {Rows, Columns, Contracted}) shape_[at(role)] = sizes_[role];
     if (batched()) shape_[at(Batch)] = sizes_[Batch];
-    all_ = !batched() || !chooser_.chance(1, 3);
   }
   bool batched() const { return sizes_[Batch] > 1; }
   std::vector<Role> with_batch(std::vector<Role> roles) {
