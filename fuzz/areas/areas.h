@@ -123,6 +123,7 @@ std::unique_ptr<Area> make_lazy_area(Compilers compilers = Compilers::Libtcc);
 ///   both         so have two values that are wanted at once (one case in 8)
 ///   graph        as a graph of UOps of which two values are wanted, with memory written in place,
 ///                it has the values that it has by definition (graph_check.h; one case in 16)
+///   limit        no kernel has more buffers than MAX_KERNEL_BUFFERS, but what one op reads
 ///   refused      no statement that fits is refused
 std::unique_ptr<Area> make_kernelize_area(Compilers compilers = Compilers::Libtcc);
 

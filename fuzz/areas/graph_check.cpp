@@ -112,8 +112,14 @@ class GraphRun {
       Program before;
       before.steps.assign(program_.steps.begin(),
                           program_.steps.begin() + static_cast<std::ptrdiff_t>(w) + 1);
-      if (auto what = first_difference(type.dtype, by_definition(before, device_), *got))
+      const std::string right = by_definition(before, device_);
+      if (auto what = first_difference(type.dtype, right, *got))
         return fmt::format("%{} of the graph {}: {}", at_[w], text_, *what);
+      const auto target = target_of_.find(w);
+      if (target == target_of_.end()) continue;
+      const std::optional<std::string> now = read(value(graph, target->second), type);
+      if (!now || first_difference(type.dtype, right, *now))
+        return fmt::format("%{} of the graph {} is not where it is assigned to", at_[w], text_);
     }
     return std::nullopt;
   }

@@ -122,13 +122,22 @@ bool gathers(const LazyOpPtr& kernel) {
   return std::ranges::any_of(toposort(kernel), is_gather);
 }
 
-// Every pass and every kernel keeps the spec. Throws AstError where one does not.
-void keeps_spec(const LazyBufferPtr& out) {
+// Every pass and every kernel keeps the spec, or an AstError says which does not; and no kernel has
+// more buffers than it may, but what one op reads and its result.
+std::optional<Checked> too_many_buffers(const LazyBufferPtr& out) {
+  constexpr int kOfOneOp = 4;
+  const int asked = Config::current().kernelize.max_kernel_buffers;
+  std::optional<Checked> wrong;
   SpecRecorder verify;
   const RecorderScope scope(verify);
-  for (const ScheduleItem& item : schedule(std::vector{out}))
-    if (item.kind == Op::Store && !gathers(item.ast))
-      type_verify(kernel_graph(item.ast), SpecLevel::Kernel);
+  for (const ScheduleItem& item : schedule(std::vector{out})) {
+    if (item.kind != Op::Store) continue;
+    if (!gathers(item.ast)) type_verify(kernel_graph(item.ast), SpecLevel::Kernel);
+    const auto buffers = static_cast<int>(item.inputs.size()) + 1;
+    if (asked != 0 && buffers > std::max(asked, kOfOneOp))
+      wrong = Checked::fail("limit", fmt::format("a kernel has {} buffers", buffers));
+  }
+  return wrong;
 }
 
 LazyBufferPtr at_the_end(const Program& program, const Config& config) {
@@ -143,9 +152,9 @@ std::string run(const Program& program, const ProgramType& type, const Mode& mod
   const ConfigScope scope(mode.scheduled());
   std::optional<Promises> promises;
   if (mode.as_written && mode.config == Config(Config::kDefaultOpt)) promises.emplace(out);
-  if (mode.config.scheduler != Scheduler::Lazy) keeps_spec(out);
+  if (mode.config.scheduler != Scheduler::Lazy) broken = too_many_buffers(out);
   realize(std::vector{out});
-  if (promises) broken = promises->broken();
+  if (promises && !broken) broken = promises->broken();
   return bytes_of(out, type);
 }
 

@@ -62,14 +62,20 @@ class Sharded {
     return next(3) == 0 ? stacked(x, axis) : x->place(there_, axis);
   }
 
-  // The same by hand: each device takes its part of the whole that it has.
-  LazyBufferPtr stacked(const LazyBufferPtr& x, int axis) const {
+  // The same by hand: each device takes its part of the whole that it has, computed or not.
+  LazyBufferPtr stacked(const LazyBufferPtr& x, int axis) {
     const LazyBufferPtr whole = x->place(there_, std::nullopt);
     const std::int64_t size = x->shape()[static_cast<std::size_t>(axis)].as_int() / n_;
     std::vector<LazyBufferPtr> parts;
-    for (std::int64_t i = 0; i < n_; ++i)
-      parts.push_back(
-          whole->part(static_cast<std::size_t>(i))->shrink(shard_of(x->shape(), axis, i, size)));
+    for (std::int64_t i = 0; i < n_; ++i) {
+      LazyBufferPtr part =
+          whole->part(static_cast<std::size_t>(i))->shrink(shard_of(x->shape(), axis, i, size));
+      if (next(4) == 0) {
+        part = part->contiguous();
+        realize(std::vector{part});
+      }
+      parts.push_back(std::move(part));
+    }
     return LazyBuffer::stack(std::move(parts), there_, x->shape(), axis);
   }
 

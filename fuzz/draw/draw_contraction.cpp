@@ -1,7 +1,9 @@
 // Kernels as contractions have them, for the area `kernel`.
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <iterator>
+#include <numeric>
 
 #include "touchstone/fuzz/draw_kernel.h"
 #include "touchstone/fuzz/values.h"
@@ -12,7 +14,9 @@ namespace {
 constexpr std::int64_t kMostTerms = 2048;
 
 /// Two operands that have one axis in common, each with little computed on it before they meet:
-/// where code is made for rows, tiles and lanes, much is shared there, and computed ahead.
+/// where code is made for rows, tiles and lanes, much is shared there, and computed ahead. Now and
+/// then there are several of these, with parts that are theirs, and perhaps as many as a variable
+/// says, which may be none.
 class ContractionDraw {
  public:
   explicit ContractionDraw(Chooser& chooser) : chooser_(chooser) {}
@@ -23,7 +27,7 @@ class ContractionDraw {
         DType::Float32, DType::UInt8, DType::BFloat16, DType::Float8E4M3, DType::Float8E5M2};
     dtype_ = kTypes[chooser_.below(std::size(kTypes))];
     draw_sizes();
-    const LazyOpPtr a = part({Rows, Contracted}), b = part({Columns, Contracted});
+    const LazyOpPtr a = part(with_batch({Rows, Contracted})), b = part({Columns, Contracted});
     constexpr Op kTerms[] = {Op::Mul, Op::Add, Op::Mul, Op::Max};
     const Op op = kTerms[chooser_.below(std::size(kTerms))];
     const LazyOpPtr term =
@@ -37,21 +41,36 @@ class ContractionDraw {
     if (chooser_.chance(1, 2)) result = LazyOp::binary(Op::Add, result, leaf({Columns}));
     if (chooser_.chance(1, 2)) result = LazyOp::unary(unary_op(), result);
     KernelCase c{LazyOp::store(ShapeTracker::contiguous(result->shape()), result), {}};
-    c.inputs = draw_inputs(chooser_, draw_family(chooser_), c.kernel);
+    if (!all_) c.values["n"] = chooser_.chance(1, 2) ? 0 : chooser_.between(1, sizes_[Batch]);
+    c.inputs = draw_inputs(chooser_, draw_family(chooser_), c.concrete());
     return c;
   }
 
  private:
-  enum Role : std::uint8_t { Rows, Columns, Contracted };
+  enum Role : std::uint8_t { Rows, Columns, Contracted, Batch };
 
   // Sizes round those of lanes and tiles; the axes in any order.
   void draw_sizes() {
     constexpr std::int64_t kSizes[] = {4, 2, 8, 3, 16, 1, 5, 12, 17, 33};
-    for (std::int64_t& size : sizes_) size = kSizes[chooser_.below(std::size(kSizes))];
-    while (sizes_[Rows] * sizes_[Columns] * sizes_[Contracted] > kMostTerms)
+    for (const Role role : {Rows, Columns, Contracted})
+      sizes_[role] = kSizes[chooser_.below(std::size(kSizes))];
+    if (chooser_.chance(1, 2)) sizes_[Batch] = chooser_.between(2, 4);
+    while (std::accumulate(sizes_.begin(), sizes_.end(), std::int64_t{1}, std::multiplies()) >
+           kMostTerms)
       *std::ranges::max_element(sizes_) /= 2;
-    for (std::size_t i = 2; i > 0; --i) std::swap(place_[i], place_[chooser_.below(i + 1)]);
+    shape_.resize(batched() ? 4 : 3);
+    for (std::size_t i = shape_.size() - 1; i > 0; --i)
+      std::swap(place_[i], place_[chooser_.below(i + 1)]);
+    all_ = !batched() || !chooser_.chance(1, 3);
+    if (!all_ && chooser_.chance(1, 2)) place_ = {0, 3, 1, 2};  // between rows and columns
     for (const Role role : {Rows, Columns, Contracted}) shape_[at(role)] = sizes_[role];
+    if (batched()) shape_[at(Batch)] = sizes_[Batch];
+  }
+  bool batched() const { return sizes_[Batch] > 1; }
+  std::vector<Role> with_batch(std::vector<Role> roles) {
+    if (batched() && std::ranges::count(roles, Batch) == 0 && chooser_.chance(1, 2))
+      roles.push_back(Batch);
+    return roles;
   }
   std::size_t at(Role role) const { return static_cast<std::size_t>(place_[role]); }
 
@@ -75,7 +94,7 @@ class ContractionDraw {
       constexpr Op kOps[] = {Op::Add, Op::Mul, Op::Max};
       std::vector<Role> some = roles;
       if (chooser_.chance(1, 2)) some = {chooser_.pick(roles)};
-      x = LazyOp::binary(kOps[chooser_.below(3)], x, leaf(some));
+      x = LazyOp::binary(kOps[chooser_.below(3)], x, leaf(with_batch(some)));
     }
     return x;
   }
@@ -96,12 +115,21 @@ class ContractionDraw {
     const bool transposed = chooser_.chance(1, 2);
     if (transposed) std::ranges::reverse(stored);
     ShapeTracker st = ShapeTracker::contiguous({stored.begin(), stored.end()});
-    if (transposed && stored.size() == 2) st = st.permute(std::vector<int>{1, 0});
+    std::vector<int> order(stored.size());
+    std::iota(order.begin(), order.end(), 0);
+    if (transposed) std::ranges::reverse(order);
+    st = st.permute(order);
     st = st.pad(padding);
     Shape ones(shape_.size(), sint(1)), whole;
     for (const Role role : roles) ones[at(role)] = sint(shape_[at(role)]);
     for (const std::int64_t size : shape_) whole.emplace_back(size);
     st = st.reshape(ones).expand(whole);
+    if (!all_) {
+      Mask some;
+      for (const sint& size : whole) some.emplace_back(0, size);
+      some[at(Batch)].second = symbolic::variable("n", 0, sizes_[Batch]);
+      st = st.shrink(some);
+    }
     if (!chooser_.chance(1, 8)) return LazyOp::load(++buffers_, dtype_, st);
     constexpr DType kNarrow[] = {DType::Int8, DType::Float8E4M3, DType::Float8E5M2};
     return LazyOp::cast(LazyOp::load(++buffers_, kNarrow[chooser_.below(3)], st), dtype_);
@@ -109,9 +137,10 @@ class ContractionDraw {
 
   Chooser& chooser_;
   DType dtype_ = DType::Float32;
-  std::array<std::int64_t, 3> sizes_{};  // by role
-  std::array<int, 3> place_{0, 1, 2};    // of a role among the axes
-  std::array<std::int64_t, 3> shape_{};  // by axis; 1 where it was reduced
+  std::array<std::int64_t, 4> sizes_{1, 1, 1, 1};  // by role
+  std::array<int, 4> place_{0, 1, 2, 3};           // of a role among the axes
+  std::vector<std::int64_t> shape_;                // by axis; 1 where it was reduced
+  bool all_ = true;                                // of a batch
   int buffers_ = 0;
 };
 

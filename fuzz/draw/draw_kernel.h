@@ -17,17 +17,21 @@ enum class Checks : bool { None, Drawn };  // of positions: then a case may have
 KernelCase draw_kernel_case(Chooser& chooser, Checks checks = Checks::None);
 
 /// A contraction of two operands of up to 33 a side, with little computed before and after it:
-/// rows, tiles and lanes that share what they read. One case in 96 is one, of those that are not
-/// single operations.
+/// rows, tiles and lanes that share what they read; one in two has a fourth axis. One case in 50 is
+/// one, of those that are not single operations.
 KernelCase draw_contraction(Chooser& chooser);
 
 /// A convolution, with padding on any side of the image or of its windows, steps of any sign, and a
-/// factor of other axes: neighbouring terms see what other lanes do. As many as contractions.
+/// factor of other axes: neighbouring terms see what other lanes do. Twice as many as contractions.
 KernelCase draw_windows(Chooser& chooser);
 
 /// Values combined with a reduce of their row, as of a softmax; one in three with a reduce of
 /// almost these. As many cases as contractions.
 KernelCase draw_normalised(Chooser& chooser);
+
+/// Two or three reduces of one buffer along rows or columns of the output, some of equal terms. As
+/// many cases as contractions.
+KernelCase draw_reduces(Chooser& chooser);
 
 /// Those kernels of the shipped models (tensor/models.h), forward and backward, that are small
 /// enough to be judged in a millisecond; each once. One case in 64 is one of them.

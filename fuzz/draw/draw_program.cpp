@@ -21,13 +21,14 @@ std::string ProgramDraw::draw() {
     shape.push_back(kSizes[chooser_.below(smooth_ ? 7 : 8)]);
     if (product(shape) > most_inputs()) shape.back() = 1;
   }
-  if (!smooth_ && !shape.empty() && chooser_.chance(1, 12))  // where a reduce may be split
+  const bool splits = !smooth_ && !shape.empty() && chooser_.chance(1, 12);
+  if (splits)  // a reduce, which rounds elsewhere then
     shape[static_cast<std::size_t>(chooser_.index(shape.size()))] = 16;
   often_constant_ = !smooth_ && chooser_.chance(1, 8);
   if (!smooth_ && chooser_.chance(1, often_constant_ ? 2 : 12))
     constant({shape, types_[0]});
   else
-    input(shape, types_[0]);
+    input(shape, types_[0], splits && chooser_.chance(1, 2) ? kAnyNumbers : kAnyFamily);
   for (std::uint64_t more = 1 + chooser_.below(8); more > 0; --more) step();
   return text_;
 }
@@ -68,7 +69,7 @@ int ProgramDraw::input(const Sizes& shape, DType dtype, std::uint64_t wanted) {
                            : chooser_.pick(neutral_values(dtype)).str());
     else if (family == kZeros && is_float(dtype))
       values += fmt::format(" {}", kSigned[chooser_.below(4)]);
-    else if (family == 2 && !is_bool(dtype))
+    else if (family == kAnyNumbers && !is_bool(dtype))
       values += " " + any_number(dtype).str();
     else if (is_float(dtype))
       values += fmt::format(" {}", static_cast<double>(chooser_.between(-8, 8)) / 4);

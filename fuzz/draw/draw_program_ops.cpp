@@ -135,6 +135,12 @@ void ProgramDraw::carried(int x) {
 void ProgramDraw::exchanged(int x) {
   const ProgramType wide = type(x);
   if (smooth_ || wide.shape.empty() || product(wide.shape) > most_inputs()) return unary(x);
+  if (chooser_.chance(1, 4)) {
+    const int one = input(wide.shape, wide.dtype), other = input(wide.shape, wide.dtype);
+    const int now = emit(fmt::format("assign %{} %{}", one, x), wide);
+    emit(fmt::format("assign %{} %{}", other, now), wide);
+    return;
+  }
   const auto axis = static_cast<std::size_t>(chooser_.index(wide.shape.size()));
   ProgramType thin = wide;
   thin.shape[axis] = 1;
@@ -158,8 +164,8 @@ void ProgramDraw::settle(int x) {
   const std::string_view name = kNames[chooser_.below(smooth_ ? 2 : 6)];
   const ProgramType t = type(x);
   if (name == "assign") {
-    const int to = operand(t);
-    emit(fmt::format("assign %{} %{}", to, x), t);
+    const int to = operand(t), now = emit(fmt::format("assign %{} %{}", to, x), t);
+    if (chooser_.chance(1, 8)) emit(fmt::format("assign %{} %{}", to, now), t);
   } else {
     emit(fmt::format("{} %{}", name, x), t);
   }

@@ -96,11 +96,14 @@ void ProgramDraw::reread(int x) {
   if (smooth_ || type(x).shape.empty()) return unary(x);
   const ProgramType t = type(x);
   int y = x;
+  std::vector<int> of{x};
   for (std::uint64_t more = 1 + chooser_.below(4); more > 0; --more) {
-    joined(y, input_like(t));
+    of.push_back(input_like(t));
+    joined(y, of.back());
     y = last();
   }
-  if (chooser_.chance(1, 2)) {
+  const bool at_hand = of.size() > 3 && chooser_.chance(1, 2);
+  if (!at_hand && chooser_.chance(1, 2)) {
     const auto along = static_cast<std::size_t>(chooser_.index(t.shape.size()));
     y = lengthened(y, along, chooser_.chance(1, 2));
     ProgramType seen = type(y);
@@ -114,13 +117,15 @@ void ProgramDraw::reread(int x) {
   const std::string_view name = chooser_.chance(1, 2) ? "reduce_sum" : "reduce_max";
   const int reduced = emit(fmt::format("{} %{} {}", name, y, axis), rows);
   int wide = emit(fmt::format("expand %{} {}", reduced, words(all.shape)), all);
-  if (chooser_.chance(1, 4)) {
+  if (!at_hand && chooser_.chance(1, 4)) {
     ProgramType seen = all;
     std::ranges::reverse(seen.shape);
     wide = emit(fmt::format("reshape %{} {}", wide, words(seen.shape)), seen);
     y = input_like(seen);
   }
   chooser_.chance(1, 2) ? joined(y, wide) : joined(wide, y);
+  if (at_hand)
+    for (const int input : of) joined(last(), input);
   if (chooser_.chance(2, 3)) reduce(last());
 }
 

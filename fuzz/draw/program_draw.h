@@ -21,7 +21,8 @@ class ProgramDraw {
 
  private:
   using Sizes = std::vector<std::int64_t>;
-  static constexpr std::uint64_t kZeros = 4, kInfinite = 5, kAnyFamily = 6;  // of inputs
+  static constexpr std::uint64_t kAnyNumbers = 2, kZeros = 4, kInfinite = 5,
+                                 kAnyFamily = 6;  // of inputs
 
   std::int64_t most_inputs() const { return smooth_ ? 6 : 24; }
   int last() const { return static_cast<int>(known_.size()) - 1; }
@@ -58,7 +59,7 @@ class ProgramDraw {
   // A copy that is reduced, or what is reduced copied, to another device and perhaps back.
   void carried(int x);
   void settle(int x);
-  // Two inputs take values made of each other: one that of a reduce of the other.
+  // Two inputs take values made of each other: one that of a reduce of the other; or one value.
   void exchanged(int x);
 
   // draw_program_views.cpp
@@ -68,8 +69,9 @@ class ProgramDraw {
   // What is computed, of one value or of two apart, and then padded: the padding is 0 whatever the
   // operations make of zeros, also where another shape is seen that no single view gives.
   void padded(int x);
-  // A value made of two or more in memory, perhaps padded, that is read by a reduce and beside it;
-  // or the reduce seen in another shape, where several loops read each result again.
+  // A value made of two or more in memory, perhaps padded, that is read by a reduce and beside it,
+  // where all that it is made of may be read again; or the reduce seen in another shape, where
+  // several loops read each result again.
   void reread(int x);
   // A value expanded to the shape of one that is there, as what was reduced, and joined with it.
   void broadcast(int x);

@@ -240,15 +240,14 @@ std::vector<UOp> order_of_kernels(const UOp& sink) {
     const std::vector<UOp>& of_kernel = u.src(1).src();
     reads.insert(reads.end(), of_kernel.begin() + 1, of_kernel.end());
     for (std::size_t i = 0; i < reads.size(); ++i) {
-      const UOp r = reads[i];
-      if (r.op() == Ops::MSelect || r.op() == Ops::MStack) {
-        reads.insert(reads.end(), r.src().begin(), r.src().end());
+      const UOp b = reads[i].base();  // parts of a stack may be reshaped
+      if (b.op() == Ops::MSelect || b.op() == Ops::MStack) {
+        reads.insert(reads.end(), b.src().begin(), b.src().end());
         continue;
       }
-      const UOp b = r.base();
       if (b.op() == Ops::Buffer) continue;
       if (b.op() != Ops::Assign)
-        throw AstError("input to kernel must be ASSIGN or BUFFER, not " + r.line());
+        throw AstError("input to kernel must be ASSIGN or BUFFER, not " + b.line());
       if (before.add(b)) after[b].push_back(u);
     }
     open.set(u, static_cast<int>(before.size()));

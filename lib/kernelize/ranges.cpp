@@ -291,9 +291,7 @@ class Ranges {
       }
       if (at.op() == Ops::ReduceAxis) {
         ++out.reduces;
-        for (const int axis : at.arg_as<UOpReduce>().axes)
-          out.terms =
-              times(out.terms, most_elements({at.src(0).shape()[static_cast<std::size_t>(axis)]}));
+        out.terms = times(out.terms, terms_added(at));
         out.cheap = false;
       } else if (is_elementwise(at.op())) {
         ++out.ops;
@@ -304,6 +302,14 @@ class Ranges {
         if (s.st() != nullptr && !s.dtype().is_none()) open.push_back(s);
     }
     return out;
+  }
+
+  // Of one element of a reduce.
+  static std::int64_t terms_added(const UOp& r) {
+    Shape axes;
+    for (const int axis : r.arg_as<UOpReduce>().axes)
+      axes.push_back(r.src(0).shape()[static_cast<std::size_t>(axis)]);
+    return most_elements(axes);
   }
 
   static bool several_kernels(const Sites& sites) {
@@ -354,25 +360,36 @@ class Ranges {
   using Loads = UOpMap<std::int64_t>;
 
   // What is loaded for u as far as is decided, but for what `without` alone takes; false where
-  // that is too long.
+  // that is too long. Of a part no more is loaded than for the elements that the views above it
+  // let through.
   bool add_loads(const UOp& u, const UOp& without, Loads& loads) const {
+    Loads inside;  // elements of each node that is computed
     std::vector<UOp> open{u};
-    UOpSet seen;
+    inside.set(u, most_elements(u.shape()));
     const auto take = [&](const UOp& s, std::int64_t elements) {
       if (s.st() == nullptr || s.dtype().is_none() || s == without) return;
-      if (s.op() != Ops::Buffer && s.op() != Ops::Assign && !is_stored(s)) return open.push_back(s);
-      std::int64_t& most = loads[s];
-      most = std::max(most, std::min(elements, most_elements(s.shape())));
+      const bool loaded = s.op() == Ops::Buffer || s.op() == Ops::Assign || is_stored(s);
+      elements = std::min(elements, most_elements(s.shape()));
+      const auto [most, fresh] = (loaded ? loads : inside).emplace(s, elements);
+      if (!fresh && *most >= elements) return;
+      *most = elements;
+      if (!loaded) open.push_back(s);
     };
     while (!open.empty()) {
       const UOp at = std::move(open.back());
       open.pop_back();
-      if (!seen.add(at)) continue;
-      if (seen.size() > kMostLoading) return false;
-      const bool views = at.op() == Ops::View;
-      for (const UOp& s : at.src()) take(s, views ? moved_along(at.tracker()) : INT64_MAX);
+      if (inside.size() > kMostLoading) return false;
+      const std::int64_t below = loaded_below(at, *inside.find(at));
+      for (const UOp& s : at.src()) take(s, below);
     }
     return true;
+  }
+
+  // Elements of each source that so many elements of a node are made of at most.
+  static std::int64_t loaded_below(const UOp& u, std::int64_t elements) {
+    if (u.op() == Ops::View) return std::min(elements, moved_along(u.tracker()));
+    if (u.op() == Ops::ReduceAxis) return times(elements, terms_added(u));
+    return is_elementwise(u.op()) ? elements : INT64_MAX;
   }
 
   bool is_stored(const UOp& u) const {

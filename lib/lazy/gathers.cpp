@@ -32,8 +32,6 @@ class Joiner {
         joined_(items.size(), 0) {
     for (const LazyBufferPtr& o : outputs) kept_.insert(&o->base());
     for (std::size_t i = 0; i < items.size(); ++i) {
-      assigns_.push_back((i == 0 ? 0 : assigns_.back()) +
-                         (items[i].out->assigns_to() != nullptr ? 1 : 0));
       for (const LazyBufferPtr& in : items[i].inputs) readers_[in.get()].push_back(i);
       makers_.emplace(items[i].out.get(), i);
     }
@@ -72,8 +70,8 @@ class Joiner {
         readers->second.size() != 1)
       return std::nullopt;
     const std::size_t reader = readers->second[0];
-    if (items_[reader].kind != Op::Store || assigns_[reader - 1] != assigns_[i] ||
-        items_[reader].out->several() || joined_[reader] == kMostJoined)
+    if (items_[reader].kind != Op::Store || items_[reader].out->several() ||
+        joined_[reader] == kMostJoined)
       return std::nullopt;
     const int asked = most_buffers_;
     const int most = asked != 0 ? asked : kernelize::most_buffers_of(items_[reader].out->device());
@@ -214,7 +212,6 @@ class Joiner {
   const int most_buffers_;   // of a kernel; 0: what its device takes
   std::vector<int> joined_;  // items that were put into each
   std::unordered_set<const LazyBuffer*> kept_;
-  std::vector<int> assigns_;  // up to and with each item
   std::unordered_map<const LazyBuffer*, std::vector<std::size_t>> readers_;
   std::unordered_map<const LazyBuffer*, std::size_t> makers_;
 };

@@ -108,6 +108,18 @@ bool beside_its_reduce(const LazyOp& n) {
   return reads(own, 1) && !any_reduce(own) && reads(all, 1) && any_reduce(all);
 }
 
+// An operation of two reduces of one buffer, one of its rows and one of its columns.
+bool of_rows_and_columns(const LazyOp& n) {
+  if (!is_elementwise(n.op()) || n.src().size() != 2 || n.shape().size() != 3) return false;
+  const auto still_along = [](const LazyOpPtr& reduce, std::size_t axis) {
+    return is_reduce(reduce->op()) && any_node(reduce, [&](const LazyOp& load) {
+             return load.op() == Op::Load && load.buffer().idx == 1 &&
+                    load.buffer().st.views().back().strides()[axis] == sint(0);
+           });
+  };
+  return still_along(n.src()[0], 0) && still_along(n.src()[1], 1);
+}
+
 std::size_t variables(const KernelCase& c) { return c.values.size(); }
 
 TEST(Draws, KernelsAreOfEveryKind) {
@@ -137,6 +149,13 @@ TEST(Draws, KernelsAreOfEveryKind) {
       {"a constant that is not finite", 100,
        node([](const LazyOp& n) { return n.op() == Op::Const && !is_finite(n.constant().value); })},
       {"a value beside a reduce of its row", 100, node(beside_its_reduce)},
+      {"reduces of rows and of columns", 20, node(of_rows_and_columns)},
+      {"contractions as many as a variable says", 5,
+       [](const KernelCase& c) {
+         return c.values.contains("n") && any_node(c.kernel, [](const LazyOp& n) {
+                  return is_reduce(n.op()) && n.shape().size() == 4 && !n.src()[0]->src().empty();
+                });
+       }},
       {"an axis of 250 and more", 20, node([](const LazyOp& n) {
          return std::ranges::any_of(
              n.shape(), [](const sint& size) { return size.is_int() && size.as_int() >= 250; });

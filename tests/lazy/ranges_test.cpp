@@ -165,11 +165,17 @@ TEST_F(RangesTest, OneKernelForWhatManyRead) {
 
 // y is a product of buffers, read by a sum and by what reads both.
 TEST_F(RangesTest, WhatSeveralReadIsStoredWhereThatMovesLess) {
-  const auto of_all = [](const std::vector<LazyBufferPtr>& factors) {
-    LazyBufferPtr y = factors[0];
-    for (std::size_t i = 1; i < factors.size(); ++i) y = mul(y, factors[i]);
+  const auto read_twice = [](const LazyBufferPtr& y) {
     const auto rows = sum(y, {1})->expand(y->shape());
     return sum(LazyBuffer::e(Op::Max, {y, rows}), {0, 1});
+  };
+  const auto product = [](const std::vector<LazyBufferPtr>& factors) {
+    LazyBufferPtr y = factors[0];
+    for (std::size_t i = 1; i < factors.size(); ++i) y = mul(y, factors[i]);
+    return y;
+  };
+  const auto of_all = [&](const std::vector<LazyBufferPtr>& factors) {
+    return read_twice(product(factors));
   };
   const auto graph = [&](int wide, int narrow) {
     std::vector<LazyBufferPtr> factors;
@@ -183,6 +189,15 @@ TEST_F(RangesTest, WhatSeveralReadIsStoredWhereThatMovesLess) {
   EXPECT_EQ(count({graph(2, 4)}), 2U);  // little is loaded of narrow ones
   expect_same([&] { return graph(3, 0); });
   expect_same([&] { return graph(4, 0); });
+  // Of a part of what is made of whole buffers as little is loaded as there is in it.
+  const auto part = [&](int factors) {
+    std::vector<LazyBufferPtr> wide;
+    for (int i = 0; i < factors; ++i) wide.push_back(counting({4, 4}));
+    return read_twice(LazyBuffer::e(Op::Neg, {product(wide)->shrink({{0, 2}, {0, 4}})}));
+  };
+  EXPECT_EQ(count({part(3)}), 2U);
+  EXPECT_EQ(count({part(4)}), 3U);
+  expect_same([&] { return part(4); });
   // The second reader has what y is made of at hand.
   const auto at_hand = [&] {
     const std::vector<LazyBufferPtr> x = {counting({4, 8}), counting({4, 8}), counting({4, 8}),

@@ -1,0 +1,55 @@
+// Kernels of several reduces of one buffer, for the area `kernel`.
+#include <iterator>
+
+#include "touchstone/fuzz/draw_kernel.h"
+#include "touchstone/fuzz/values.h"
+
+namespace touchstone::fuzz {
+namespace {
+
+/// Reduces that compute the same of their lines, which are the rows of the output or its columns,
+/// or add up equal terms: those of the same lines, as many terms and one function are one.
+class ReducesDraw {
+ public:
+  explicit ReducesDraw(Chooser& chooser) : chooser_(chooser) {}
+
+  KernelCase draw() {
+    constexpr DType kTypes[] = {DType::Int32, DType::Float32, DType::Int32, DType::UInt8,
+                                DType::Float64};
+    dtype_ = kTypes[chooser_.below(std::size(kTypes))];
+    lines_ = chooser_.between(2, 5);
+    terms_ = chooser_.between(2, 4);
+    LazyOpPtr result = reduced();
+    for (std::uint64_t more = 1 + chooser_.below(2); more > 0; --more) {
+      constexpr Op kOps[] = {Op::Sub, Op::Add, Op::Mul, Op::Max};
+      result = LazyOp::binary(kOps[chooser_.below(std::size(kOps))], result, reduced());
+    }
+    KernelCase c{LazyOp::store(ShapeTracker::contiguous(result->shape()), result), {}};
+    c.inputs = draw_inputs(chooser_, draw_family(chooser_), c.kernel);
+    return c;
+  }
+
+ private:
+  LazyOpPtr reduced() {
+    Shape shape{lines_, lines_, terms_};
+    std::vector<sint> strides{sint(0), sint(0), sint(1)};
+    strides[chooser_.below(2)] = terms_;
+    if (chooser_.chance(1, 3)) {
+      strides[2] = 0;
+      shape[2] = chooser_.between(1, terms_);
+    }
+    LazyOpPtr x = LazyOp::load(1, dtype_, ShapeTracker({View::strided(shape, strides, 0)}));
+    if (chooser_.chance(1, 4)) x = LazyOp::binary(Op::Mul, x, x);
+    return LazyOp::reduce(chooser_.chance(1, 4) ? Op::ReduceMax : Op::ReduceSum, x, {2});
+  }
+
+  Chooser& chooser_;
+  DType dtype_ = DType::Int32;
+  std::int64_t lines_ = 2, terms_ = 2;
+};
+
+}  // namespace
+
+KernelCase draw_reduces(Chooser& chooser) { return ReducesDraw(chooser).draw(); }
+
+}  // namespace touchstone::fuzz
