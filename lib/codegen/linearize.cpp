@@ -82,7 +82,7 @@ void Linearizer::write_in_parts(const Plan::Peel& peel, const Indices& indices, 
 }
 
 // Tile by tile along the last axis, block by block of rows: all reduces, then the outputs. The rows
-// that share what a tile packs are inside its loop, and are shared out where no other loop is.
+// that share what a tile packs are inside its loop, and are shared out where tiles are few.
 LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
   Indices tile(kernel_->shape().size(), Node(0));
   std::vector<int> shared = open_output_loops(tile, 0, plan.outer, &plan);
@@ -93,10 +93,12 @@ LinearKernel Linearizer::store_in_lanes(const LanePlan& plan) {
   const bool has_tiles = shared.size() > outside;
   const std::vector<int> inner = open_output_loops(tile, plan.outer, plan.axis, &plan);
   shared.insert(shared.end(), inner.begin(), inner.end());
-  const bool tiles_are_first = outside == 0 && has_tiles;
-  const int best = shared.empty()                                     ? -1
-                   : tiles_are_first && plan.packed && !inner.empty() ? inner[0]
-                                                                      : shared[0];
+  // Of a few tiles the rows are shared out, though each thread then packs all that they share.
+  constexpr std::int64_t kManyTiles = 16;
+  const bool few_tiles = outside == 0 && has_tiles && plan.tiles() < kManyTiles;
+  const int best = shared.empty()                               ? -1
+                   : few_tiles && plan.packed && !inner.empty() ? inner[0]
+                                                                : shared[0];
   std::vector<Indices> rows(static_cast<std::size_t>(plan.block), tile);
   for (std::size_t row = 1; row < rows.size(); ++row)
     rows[row][plan.block_axis] = tile[plan.block_axis] + Node(static_cast<std::int64_t>(row));
