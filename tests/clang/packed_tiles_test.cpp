@@ -82,13 +82,25 @@ void expect_products(Device& device, const std::vector<Product>& all) {
   }
 }
 
-bool packs(const Product& p, CodegenOptions options = {}) {
+std::string code(const Product& p, CodegenOptions options) {
   options.sizes.block_rows = 4;
   const LinearKernel linear = linearize(p.kernel(), options);
   verify(linear);
-  const std::string text = render_c_function(linear, "f");
-  const std::size_t stage = text.find(" stage"), split = text.find("split_at(");
-  return stage != std::string::npos && stage < split && text.rfind("for (i64 i", stage) < stage;
+  return render_c_function(linear, "f");
+}
+
+/// Whether a tile is packed within the loop over tiles, before that over its rows.
+bool packs(const Product& p, const CodegenOptions& options = {}) {
+  const std::string text = code(p, options);
+  const std::size_t stage = text.find(" stage");
+  return stage != std::string::npos && text.rfind("for (i64 i", stage) < stage &&
+         text.find("for (i64 i", stage) != std::string::npos;
+}
+
+/// Whether threads take tiles, and each packs its own.
+bool shares_tiles(const Product& p) {
+  const std::string text = code(p, {});
+  return text.find("split_at(") < text.find(" stage");
 }
 
 TEST(PackedTiles, HoldTheRightElementsAtTheSizesOfUse) {
@@ -119,6 +131,16 @@ TEST(PackedTiles, StandWhereRowsShareThem) {
   CodegenOptions without;
   without.stages = false;
   EXPECT_FALSE(packs(turned(8), without));
+}
+
+TEST(PackedTiles, AreSharedOutWhereTheyAreMany) {
+  const auto turned = [](std::int64_t tiles) {
+    return Product{1, 64, 32 * tiles, 512, {0, 512, 1}};
+  };
+  EXPECT_FALSE(shares_tiles(turned(4)));
+  EXPECT_FALSE(shares_tiles(turned(15)));
+  EXPECT_TRUE(shares_tiles(turned(16)));
+  for (const std::int64_t tiles : {4, 16}) EXPECT_TRUE(packs(turned(tiles)));
 }
 
 }  // namespace

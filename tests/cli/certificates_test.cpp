@@ -165,8 +165,8 @@ TEST_F(Certificates, ThatLoseAValueAreWrong) {
   Json known = {{"variables", {{"x", {0, 9}}, {"y", {0, 1}}, {"z", {2, 3}}, {"w", {0, 1}}}}};
   for (const char* fact : {"y%2 == 0", "x%2 == 1"})
     known["assumptions"].push_back({{"start", fact}, {"result", fact}, {"steps", Json::array()}});
-  known["steps"] = {step("cases", "1//z and x%y == 0", "0*(1//w)",
-                         {"0 <= y", "y <= 1", "0 <= x", "y%2 == 0", "x%2 == 1"})};
+  known["steps"] = Json::array({step("cases", "1//z and x%y == 0", "0*(1//w)",
+                                     {"0 <= y", "y <= 1", "0 <= x", "y%2 == 0", "x%2 == 1"})});
   known["start"] = "1//z and x%y == 0";
   known["result"] = "0*(1//w)";
   EXPECT_EQ(verified(known.dump()).code, 1);
@@ -182,15 +182,15 @@ TEST_F(Certificates, OfManyAndLongFactsEnd) {
     for (int i = 0; i <= 200; ++i) j["variables"]["v" + std::to_string(i)] = {nullptr, nullptr};
     for (const std::string& fact : facts)
       j["assumptions"].push_back({{"start", fact}, {"result", fact}, {"steps", Json::array()}});
-    j["steps"] = {{{"rule", "cases"},
-                   {"backwards", false},
-                   {"path", Json::array()},
-                   {"before", before},
-                   {"after", after},
-                   {"bindings", Json::object()},
-                   {"context", "_"},
-                   {"facts", facts},
-                   {"whole", after}}};
+    j["steps"] = Json::array({Json{{"rule", "cases"},
+                                   {"backwards", false},
+                                   {"path", Json::array()},
+                                   {"before", before},
+                                   {"after", after},
+                                   {"bindings", Json::object()},
+                                   {"context", "_"},
+                                   {"facts", facts},
+                                   {"whole", after}}});
     return verified(j.dump()).code;
   };
   std::vector<std::string> squares;
