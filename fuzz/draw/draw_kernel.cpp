@@ -78,7 +78,7 @@ class KernelDraw {
     std::iota(axes.begin(), axes.end(), 0);
     const auto take = [&](auto& from) {
       const auto at = from.begin() + chooser_.index(from.size());
-      const auto taken = *at;
+      auto taken = std::move(*at);
       from.erase(at);
       return taken;
     };

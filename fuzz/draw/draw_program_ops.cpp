@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/fuzz/program_draw.h"
+#include "touchstone/fuzz/values.h"
 #include "touchstone/ops/op.h"
 
 namespace touchstone::fuzz {

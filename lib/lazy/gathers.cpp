@@ -153,14 +153,15 @@ class Joiner {
     readers_.erase(items_[i].out.get());
     gone_[i] = true;
     ++joined_[into];
-    renumber(reader, std::move(ast), inputs);
+    renumber(reader, ast, inputs);
     symbolic::Values values = items_[i].var_vals;
     values.insert(reader.var_vals.begin(), reader.var_vals.end());
     reader.var_vals = values_of(reader.ast, values);
   }
 
   // Inputs in the order of first use.
-  static void renumber(ScheduleItem& item, LazyOpPtr ast, const std::vector<LazyBufferPtr>& all) {
+  static void renumber(ScheduleItem& item, const LazyOpPtr& ast,
+                       const std::vector<LazyBufferPtr>& all) {
     std::vector<int> now(all.size() + 1, 0);
     item.inputs.clear();
     for (const LazyOpPtr& node : toposort(ast))

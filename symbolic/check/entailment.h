@@ -78,7 +78,7 @@ class Entailment {
   void find_residues();
   void add_residue(PolyId p, const Int& modulus);
   /// One term of a residue by the others, where its coefficient has an inverse; values of one atom.
-  void solve_residue(PolyId p, Int modulus);
+  void solve_residue(PolyId p, const Int& modulus);
   void narrow(AtomId a, const Interval& range);
   Interval atom_bounds(AtomId a);
   /// Whether a divisor is not 0: a quotient by 0 may be any number.

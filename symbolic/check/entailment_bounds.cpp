@@ -95,7 +95,7 @@ void Entailment::add_residue(PolyId p, const Int& modulus) {
       residues_.push_back(found);
 }
 
-void Entailment::solve_residue(PolyId p, Int modulus) {
+void Entailment::solve_residue(PolyId p, const Int& modulus) {
   if (modulus <= Int(1)) return;
   const Poly f = (*ring_)[p];
   for (const auto& [m, c] : f.terms) {

@@ -172,7 +172,9 @@ std::int64_t Int::mul_big(std::int64_t a, std::int64_t b) {
   return BigInteger::narrow(BigInteger::widen(a) * BigInteger::widen(b));
 }
 std::int64_t Int::gcd_big(std::int64_t a, std::int64_t b) {
-  const cpp_int x = abs(BigInteger::widen(a)), y = abs(BigInteger::widen(b));
+  cpp_int x = BigInteger::widen(a), y = BigInteger::widen(b);
+  for (cpp_int* n : {&x, &y})
+    if (n->sign() < 0) n->backend().negate();
   return BigInteger::narrow(common_divisor(x, y));
 }
 int Int::compare_big(std::int64_t a, std::int64_t b) {
